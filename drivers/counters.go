@@ -82,6 +82,8 @@ const (
 	FECCorrected
 	FECUncorrected
 	SymbolErrors
+	// PacketsRx are the unicast packets that came without errors.
+	PacketsRx
 
 	// QueuePackets, QueueBytes and QueueDrops (packets) are by egress queue.
 	QueuePackets
@@ -105,6 +107,12 @@ const (
 	GroupPeak
 	HeadroomPeak
 
+	// PriorityRxBytes and the like are what a NIC received and sent by priority.
+	PriorityRxBytes
+	PriorityTxBytes
+	PriorityRxPackets
+	PriorityTxPackets
+
 	// PriorityDiscards are packets by priority that a NIC had no room for, and
 	// Discards those of its port, of any priority.
 	PriorityDiscards
@@ -125,17 +133,25 @@ const (
 	SequenceErrors
 	AckTimeouts
 	RNRRetries
+	// RDMARxBytes and the like are the RDMA traffic of a NIC, of any priority. Traffic
+	// of its virtual functions may be missing.
+	RDMARxBytes
+	RDMATxBytes
+	RDMARxPackets
+	RDMATxPackets
 
 	numMetrics
 )
 
 var metricNames = [numMetrics]string{
 	PFCRx: "pfc-rx", PFCTx: "pfc-tx", PauseRxTime: "pause-rx-us", PauseTxTime: "pause-tx-us", LinkPauseRx: "link-pause-rx", LinkPauseTx: "link-pause-tx",
-	ErrorsRx: "errors-rx", ErrorsTx: "errors-tx", FECCorrected: "fec-corrected", FECUncorrected: "fec-uncorrected", SymbolErrors: "symbol-errors", QueuePackets: "queue-packets", QueueBytes: "queue-bytes", QueueDrops: "queue-drops",
+	ErrorsRx: "errors-rx", ErrorsTx: "errors-tx", FECCorrected: "fec-corrected", FECUncorrected: "fec-uncorrected", SymbolErrors: "symbol-errors", PacketsRx: "packets-rx", QueuePackets: "queue-packets", QueueBytes: "queue-bytes", QueueDrops: "queue-drops",
 	QueueMarked: "queue-marked", QueuePeak: "queue-peak", StormsDetected: "storms-detected", StormsRestored: "storms-restored",
 	GroupDrops: "group-drops", GroupPeak: "group-peak", HeadroomPeak: "headroom-peak", PriorityDiscards: "priority-discards", Discards: "discards",
 	StallErrors: "stall-errors", StallWarnings: "stall-warnings", CNPSent: "cnp-sent", MarkedReceived: "marked-received", CNPHandled: "cnp-handled",
 	CNPIgnored: "cnp-ignored", OutOfSequence: "out-of-sequence", SequenceErrors: "sequence-errors", AckTimeouts: "ack-timeouts", RNRRetries: "rnr-retries",
+	PriorityRxBytes: "priority-rx-bytes", PriorityTxBytes: "priority-tx-bytes", PriorityRxPackets: "priority-rx-packets", PriorityTxPackets: "priority-tx-packets",
+	RDMARxBytes: "rdma-rx-bytes", RDMATxBytes: "rdma-tx-bytes", RDMARxPackets: "rdma-rx-packets", RDMATxPackets: "rdma-tx-packets",
 }
 
 // String returns a short name: "queue-drops".
@@ -150,7 +166,7 @@ func (m Metric) String() string {
 func (m Metric) Peak() bool { return m == QueuePeak || m == GroupPeak || m == HeadroomPeak }
 
 // single reports whether a port has the metric once.
-func (m Metric) single() bool { return m >= LinkPauseRx && m <= SymbolErrors || m >= Discards }
+func (m Metric) single() bool { return m >= LinkPauseRx && m <= PacketsRx || m >= Discards }
 
 // Of returns the metric's counter of a priority, queue or priority group.
 func (m Metric) Of(index int) CounterID { return CounterID{m, uint8(index)} }

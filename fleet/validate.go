@@ -24,6 +24,8 @@ type ValidateOptions struct {
 	// Window has counters read at its start and at its end, and what was counted in
 	// between judged; 0 is no window.
 	Window time.Duration
+	// Baseline is an earlier window of the same fabric; nil for none. See [LoadWindow].
+	Baseline *gate.Result
 }
 
 // Validation is what a validation found.
@@ -31,6 +33,8 @@ type Validation struct {
 	Findings []validate.Finding
 	// Counted is what each port counted in the window.
 	Counted []gate.PortWindow
+	// Pauses is where the pauses of the window come from.
+	Pauses []gate.Source
 	// Open is what the intent leaves open on hosts, and on which.
 	Open map[string][]string
 	// Ports is how many ports of hosts were read.
@@ -74,7 +78,7 @@ func Validate(ctx context.Context, f *Fabric, a *Access, o ValidateOptions) (*Va
 	if err != nil {
 		return nil, err
 	}
-	out.Findings, out.Counted = v.run.Findings(time.Now()), v.run.Counted()
+	out.Findings, out.Counted, out.Pauses = v.run.Findings(time.Now()), v.run.Counted(), v.run.Pauses()
 	return out, nil
 }
 
@@ -165,7 +169,8 @@ func (v *validation) judge(ctx context.Context) error {
 		return err
 	}
 	seen := slices.DeleteFunc(v.devices, func(d gate.Device) bool { return lost[d.Name] })
-	v.run.Gate(gate.Judge(seen, v.samples, gate.Options{AllHosts: hosts == len(v.Fabric.Fabric().Hosts), Traffic: true}))
+	f := v.Fabric.Fabric()
+	v.run.Gate(gate.Judge(seen, v.samples, gate.Options{AllHosts: hosts == len(f.Hosts), Traffic: true, Tiers: validate.Tiers(f), Baseline: v.o.Baseline}))
 	return nil
 }
 

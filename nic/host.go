@@ -247,6 +247,11 @@ type Counters struct {
 	Priority [qos.NumPriorities]PriorityCounters `json:"priority"`
 	// Pauses says that RxPause and TxPause in Priority were counted.
 	Pauses bool `json:"pauses,omitempty"`
+	// Durations, Bytes and Packets say the same of the times spent paused, and of
+	// what was received and sent.
+	Durations bool `json:"durations,omitempty"`
+	Bytes     bool `json:"bytes,omitempty"`
+	Packets   bool `json:"packets,omitempty"`
 	// Named are further counters by the names that the driver gives them
 	// ("rx_discards_phy") and those of the RDMA device ("np_cnp_sent").
 	Named map[string]uint64 `json:"named,omitempty"`

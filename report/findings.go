@@ -31,6 +31,8 @@ type Report struct {
 	Ports   int // ports of hosts that were read
 	// Counted is what ports counted in the window of the run; empty without one.
 	Counted []gate.PortWindow
+	// Pauses is where the pauses of that window come from.
+	Pauses []gate.Source
 	// Alone says that the devices were judged without an intent.
 	Alone bool
 	// Findings are sorted by [validate.Sort].
@@ -110,10 +112,10 @@ func Looked(switches []*intent.Switch, hosts []*intent.Host, source Source, foun
 }
 
 // Validated is the report of a validation of the devices of f.
-func Validated(f *fleet.Fabric, found []validate.Finding, counted []gate.PortWindow) Report {
+func Validated(f *fleet.Fabric, found []validate.Finding, counted []gate.PortWindow, pauses []gate.Source) Report {
 	return Report{
 		Command: "validate", Fabric: f.Fabric().Name, Intent: f.Fabric(), Links: len(f.Fabric().Links),
-		Devices: Looked(f.Switches, f.Hosts, FromRunning, found), Findings: found, Counted: counted,
+		Devices: Looked(f.Switches, f.Hosts, FromRunning, found), Findings: found, Counted: counted, Pauses: pauses,
 	}
 }
 

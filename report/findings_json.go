@@ -6,6 +6,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
 // document is the JSON form of a report. [FindingsSchema] is made from it.
@@ -26,6 +27,7 @@ type document struct {
 	Looked   []Device           `json:"looked_at" doc:"the devices, and how each was looked at"`
 	Checks   []string           `json:"checks" doc:"ids of the checks that were made"`
 	Causes   []causeItem        `json:"causes" doc:"the findings by cause, worst first"`
+	Pauses   []gate.Source      `json:"pauses,omitempty" doc:"where the pauses of the window come from, the source that stops most first"`
 }
 
 type tool struct {
@@ -53,7 +55,7 @@ func writeJSON(w io.Writer, r Report) error {
 	d := document{
 		Format: Format, Fabric: r.Fabric, Devices: len(r.Devices), Findings: []validate.Finding{},
 		Command: r.Command, Tool: tool{toolName, r.Version}, Time: r.Time.UTC().Truncate(time.Second),
-		Passed: r.Passed(), Status: r.Status(), Verdict: term.CleanLine(r.Verdict()), Counts: r.Counts(), Open: r.Open(), Links: r.Links, Looked: append([]Device{}, r.Devices...),
+		Passed: r.Passed(), Status: r.Status(), Verdict: term.CleanLine(r.Verdict()), Counts: r.Counts(), Open: r.Open(), Links: r.Links, Pauses: r.Pauses, Looked: append([]Device{}, r.Devices...),
 		Checks: []string{}, Causes: []causeItem{},
 	}
 	for _, c := range r.Checks() {

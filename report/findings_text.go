@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/internal/natural"
@@ -47,6 +48,7 @@ func writeText(w io.Writer, r Report, o Options) error {
 		section = next
 		t.cause(c, r.whereLabel(c.Wheres()...))
 	}
+	t.pauses(r)
 	for i, d := range r.Devices {
 		if i == 0 && d.Looked != "" && len(causes) > 0 {
 			t.printf("\n")
@@ -106,6 +108,21 @@ func (t *Text) together(r Report, all []validate.Cause) {
 	}
 	if c.Fix != "" {
 		t.dim("fix: " + c.Fix)
+	}
+}
+
+// pauses says where the pauses of the window come from, and what they stop.
+func (t *Text) pauses(r Report) {
+	for i, s := range r.Pauses {
+		if i == 0 {
+			t.printf("\n%s\n", t.S.Bold("where the pauses come from:"))
+		}
+		t.indented("  ", "", term.CleanLine(s.What), 2)
+		stopped := s.Paused
+		if len(stopped) > maxPlaces {
+			stopped = append(slices.Clone(stopped[:maxPlaces]), fmt.Sprintf("and %d more", len(s.Paused)-maxPlaces))
+		}
+		t.indented("    ", "", "stopped: "+term.CleanLine(strings.Join(stopped, ", ")), 2)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
+	"github.com/roce-fabric/roce-fabric/validate/topology"
 )
 
 // gateChecks are the checks of two readings of counters, which package gate
@@ -103,9 +104,36 @@ var gateChecks = []Check{
 	},
 	{
 		ID: gate.NoTraffic, Title: "a lossless class carried no traffic during the window",
-		Rules: always(Warning), Scope: ScopeTime, Reads: ReadsCounters,
+		Rules: []Rule{{Warning, "where no port carried any"}, {Info, "where some NICs carried none"}}, Scope: ScopeTime, Reads: ReadsCounters,
 		Why: "without traffic there can be no loss, so nothing is proven",
 		Fix: "repeat the window while RDMA traffic runs",
+	},
+	{
+		ID: gate.PauseSource, Title: "pauses lead to one NIC, port or cycle",
+		Rules: always(Warning), Scope: ScopeTime, Reads: ReadsCounters,
+		Why:     "all that wait behind it slow down, also traffic that goes elsewhere",
+		Fix:     "repair the slow receiver, or spread the traffic of the port that is full",
+		Sources: []string{"RDMA over Commodity Ethernet at Scale, SIGCOMM 2016, section 4.3", "Detecting, Troubleshooting, and Preventing Congestion in Storage Networks, chapter 7"},
+	},
+	{
+		ID: gate.RDMAElsewhere, Title: "a NIC sends RDMA outside of its priority",
+		Rules: always(Warning), Scope: ScopeTime, Reads: ReadsCounters,
+		Why:     "it is best effort for the fabric, and dropped under load",
+		Fix:     "set the traffic class of the application",
+		Sources: []string{"Linux, mlx5 counters: tx_vport_rdma_unicast_bytes, tx_prio0_bytes", "Linux, bnxt_re hw_counters: tx_roce_only_bytes"},
+	},
+	{
+		ID: gate.Errors, Title: "a port receives broken frames",
+		Rules: always(Warning), Scope: ScopeTime, Reads: ReadsCounters,
+		Why:     "each is a lost packet, which lossless forwarding does not expect",
+		Fix:     "clean or replace cable and transceivers, and compare FEC at both ends",
+		Sources: []string{"IEEE 802.3, 116.2: the frame loss ratio of links with FEC"},
+	},
+	{
+		ID: gate.Straggler, Title: "a NIC misses or repeats far more packets than its rail",
+		Rules: always(Warning), Scope: ScopeTime, Reads: ReadsCounters,
+		Why: "one slow rail stalls the whole collective",
+		Fix: "compare the NIC, its cable and its switch port with the others",
 	},
 }
 
@@ -163,8 +191,11 @@ func GateHost(f *intent.Fabric, h *intent.Host) gate.Device {
 		at, _ := nic.Peer(n)
 		g := gate.Port{Speed: p.Speed.V, Peer: at}
 		for _, k := range p.Settings.Classes {
-			if k.Lossless.V {
+			switch {
+			case k.Lossless.V:
 				g.Classes = append(g.Classes, gate.Class{Name: k.Name, Priority: k.Priority.V})
+			case k.ECN.Mode.V == intent.ECNFixed || k.ECN.Mode.V == intent.ECNAuto:
+				g.RDMA |= qos.Priorities(k.Priority.V) // a lossy class that marks may be one of RDMA
 			}
 		}
 		out.Ports[n.Name] = g
@@ -173,7 +204,7 @@ func GateHost(f *intent.Fabric, h *intent.Host) gate.Device {
 }
 
 // gateSeverity is how a finding of the gate counts.
-var gateSeverity = map[gate.Verdict]Severity{gate.Fail: Error, gate.Inconclusive: Warning, gate.Warn: Warning}
+var gateSeverity = map[gate.Verdict]Severity{gate.Fail: Error, gate.Inconclusive: Warning, gate.Warn: Warning, gate.Pass: Info}
 
 // Gate takes in what the gate found.
 func (r *Run) Gate(res *gate.Result) {
@@ -186,8 +217,20 @@ func (r *Run) Gate(res *gate.Result) {
 		c.add(found, f.Port)
 	}
 	r.Note(c.list...)
-	r.counted = res.Ports
+	r.counted, r.pauses = res.Ports, res.Sources
 }
+
+// Tiers are the tiers of the switches of a fabric, 0 for those next to hosts.
+func Tiers(f *intent.Fabric) map[string]int {
+	out := map[string]int{}
+	for _, s := range topology.New(f).Switches {
+		out[s.Switch.Name] = s.Tier
+	}
+	return out
+}
+
+// Pauses returns where the pauses of that window come from.
+func (r *Run) Pauses() []gate.Source { return r.pauses }
 
 // Counted returns what each port counted in the window that [Run.Gate] took in;
 // nil where there was none.
@@ -211,7 +254,7 @@ func Inconclusive(fs []Finding) *Finding {
 	for i, f := range fs {
 		switch f.ID {
 		case gate.CounterReset, gate.WindowTooShort, gate.NotCounted, gate.NoTraffic:
-			if f.Suppressed == nil {
+			if f.Suppressed == nil && f.Severity != Info {
 				return &fs[i]
 			}
 		}

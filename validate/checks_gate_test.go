@@ -25,7 +25,9 @@ type gateCase struct {
 	// edit is, instead, something else that changes in the last sample.
 	edit func(*drivers.Counters)
 	// idle says that no port sends a packet of a lossless class.
-	idle        bool
+	idle bool
+	// traced says that the sources of pauses are looked for.
+	traced      bool
 	place, says string
 }
 
@@ -49,6 +51,10 @@ var gateCases = []gateCase{
 		c.Poll = map[drivers.Metric]time.Duration{drivers.GroupDrops: 3 * time.Minute}
 	}, place: "leaf1", says: "updates its counters only every 3m"},
 	{id: gate.NotCounted, severity: Warning, device: "leaf1", edit: func(c *drivers.Counters) { delete(c.Ports, "Ethernet0") }, place: "leaf1 Ethernet0", says: "the port did not show its counters"},
+	{id: gate.PauseSource, severity: Warning, traced: true, device: "gpu1", port: "eth0", metric: drivers.PauseTxTime, index: 3, n: 60e6, place: "gpu1 eth0", says: "lead to gpu1/eth0, which paused leaf1 20 % of the time"},
+	{id: gate.RDMAElsewhere, severity: Warning, device: "gpu1", port: "eth0", metric: drivers.RDMATxBytes, n: 5e9, place: "gpu1 eth0", says: "sent 5GB of RDMA, but only 0B in the priority of rdma"},
+	{id: gate.Errors, severity: Warning, device: "leaf1", port: "Ethernet240", metric: drivers.ErrorsRx, n: 20, place: "leaf1 Ethernet240", says: "20 frames with errors"},
+	{id: gate.Straggler, severity: Warning, device: "gpu1", port: "eth0", metric: drivers.OutOfSequence, n: 2000, place: "gpu1 eth0", says: "2000 packets came out of sequence, against 0 at most on each of"},
 	{id: gate.NoTraffic, severity: Warning, idle: true, says: "lossless class rdma carried no packets"},
 }
 
@@ -91,7 +97,11 @@ func gateFindings(t *testing.T, c *gateCase) []Finding {
 			samples = append(samples, s)
 		}
 	}
-	run.Gate(gate.Judge(devices, samples, gate.Options{AllHosts: true, Traffic: true}))
+	o := gate.Options{AllHosts: true, Traffic: true}
+	if c != nil && c.traced {
+		o.Tiers = Tiers(f)
+	}
+	run.Gate(gate.Judge(devices, samples, o))
 	return run.Findings(today)
 }
 
@@ -100,7 +110,7 @@ func counted(host bool) drivers.PortCounters {
 	out := drivers.PortCounters{}
 	last := drivers.GroupDrops
 	if host {
-		last = drivers.RNRRetries
+		last = drivers.RDMATxPackets
 	}
 	for m := range last + 1 {
 		for i := range 8 {

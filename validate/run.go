@@ -377,6 +377,7 @@ type Run struct {
 	results map[string]*Result
 	traits  map[traitGroup]map[string]*bearers
 	counted []gate.PortWindow
+	pauses  []gate.Source
 }
 
 type traitGroup struct {

@@ -203,7 +203,7 @@ func (w *Watcher) update(names map[string]bool) *Round {
 			found = append(found, f)
 		}
 	}
-	out := &Round{N: w.last.N, Update: natural.Keys(names), Fabric: w.last.Fabric, Start: w.last.Start, Took: w.last.Took, End: now, Read: w.last.Read, Devices: w.last.Devices, Counted: w.last.Counted, Previous: w.last.Verdict}
+	out := &Round{N: w.last.N, Update: natural.Keys(names), Fabric: w.last.Fabric, Start: w.last.Start, Took: w.last.Took, End: now, Read: w.last.Read, Devices: w.last.Devices, Counted: w.last.Counted, Pauses: w.last.Pauses, Previous: w.last.Verdict}
 	ends := bothEnds(func(device string) bool { return looked[device] })
 	out.Findings, out.Appeared, out.Cleared = w.known.turn(found, func(f validate.Finding) bool {
 		return !counted(f) && ends(f) && (names[f.Device] || len(f.Peers) > 0 && names[validate.PeerDevice(f.Peers[0])])

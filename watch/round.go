@@ -221,7 +221,7 @@ func (w *Watcher) finish(r *round) *Round {
 	}
 	r.run.Note(validate.Hosts(hosts, nil)...)
 	w.judge(r)
-	out := &Round{N: r.n, Fabric: w.cfg.Fabric.Name, Start: r.start, End: now, Took: now.Sub(r.start), Read: len(r.read), Devices: len(w.devices), Counted: r.run.Counted()}
+	out := &Round{N: r.n, Fabric: w.cfg.Fabric.Name, Start: r.start, End: now, Took: now.Sub(r.start), Read: len(r.read), Devices: len(w.devices), Counted: r.run.Counted(), Pauses: r.run.Pauses()}
 	all := len(r.read) == len(w.devices)
 	out.Findings, out.Appeared, out.Cleared = w.known.turn(r.run.Findings(now), bothEnds(func(device string) bool {
 		return r.read[device] || device == "" && all
@@ -306,7 +306,7 @@ func (w *Watcher) judge(r *round) {
 			hosts++
 		}
 	}
-	res := gate.Judge(devices, samples, gate.Options{AllHosts: hosts == len(w.cfg.Fabric.Hosts)})
+	res := gate.Judge(devices, samples, gate.Options{AllHosts: hosts == len(w.cfg.Fabric.Hosts), Tiers: w.tiers})
 	res.Findings = slices.DeleteFunc(res.Findings, func(f gate.Finding) bool { return f.ID == gate.WindowTooShort })
 	r.run.Gate(res)
 }

@@ -64,7 +64,9 @@ type Round struct {
 	Appeared, Cleared []validate.Finding
 	// Counted is what ports counted in the windows that the round judged; empty
 	// where no device was read twice with its counters.
-	Counted       []gate.PortWindow
+	Counted []gate.PortWindow
+	// Pauses is where the pauses of those windows come from.
+	Pauses        []gate.Source
 	Devices, Read int // devices, and those of them that were read
 }
 

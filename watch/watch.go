@@ -93,6 +93,8 @@ type Config struct {
 type Watcher struct {
 	cfg  Config
 	ends map[string][]intent.Endpoint // of the links of each switch
+	// tiers are the tiers of the switches.
+	tiers map[string]int
 
 	mu       sync.RWMutex
 	seen     map[intent.Endpoint]validate.End
@@ -133,7 +135,7 @@ func New(cfg Config) *Watcher {
 	if cfg.Rand == nil {
 		cfg.Rand = rand.Float64
 	}
-	w := &Watcher{cfg: cfg, ends: map[string][]intent.Endpoint{}, seen: map[intent.Endpoint]validate.End{}, known: state{}}
+	w := &Watcher{cfg: cfg, ends: map[string][]intent.Endpoint{}, seen: map[intent.Endpoint]validate.End{}, known: state{}, tiers: validate.Tiers(cfg.Fabric)}
 	for _, l := range cfg.Fabric.Links {
 		for _, e := range []intent.Endpoint{l.A, l.B} {
 			w.ends[e.Device] = append(w.ends[e.Device], e)

@@ -65,7 +65,7 @@ func (a *app) validate(ctx context.Context, o validateOptions) (err error) {
 	}
 	a.warnOpen(v.Open)
 	f.Hosts = reached
-	r := report.Validated(f, v.Findings, v.Counted)
+	r := report.Validated(f, v.Findings, v.Counted, v.Pauses)
 	if a.nic.on {
 		r.Command, r.Links, r.Ports = "nic validate", 0, v.Ports
 	}

@@ -30,7 +30,7 @@ type flexGroup struct {
 // sonic-buildimage init_cfg.json.j2).
 var flexGroups = []flexGroup{
 	{"PORT", "counterpoll port enable", time.Second, []drivers.Metric{drivers.PFCRx, drivers.PFCTx, drivers.LinkPauseRx, drivers.LinkPauseTx, drivers.ErrorsRx, drivers.ErrorsTx,
-		drivers.FECCorrected, drivers.FECUncorrected, drivers.SymbolErrors}},
+		drivers.FECCorrected, drivers.FECUncorrected, drivers.SymbolErrors, drivers.PacketsRx}},
 	{"QUEUE", "counterpoll queue enable", 10 * time.Second, []drivers.Metric{drivers.QueuePackets, drivers.QueueBytes, drivers.QueueDrops}},
 	{"WRED_ECN_QUEUE", "counterpoll wredqueue enable", 10 * time.Second, []drivers.Metric{drivers.QueueMarked}},
 	{"PG_DROP", "counterpoll pg-drop enable", 10 * time.Second, []drivers.Metric{drivers.GroupDrops}},
@@ -71,7 +71,7 @@ var (
 		{"SAI_PORT_STAT_PAUSE_RX_PKTS", drivers.LinkPauseRx}, {"SAI_PORT_STAT_PAUSE_TX_PKTS", drivers.LinkPauseTx},
 		{"SAI_PORT_STAT_IF_IN_ERRORS", drivers.ErrorsRx}, {"SAI_PORT_STAT_IF_OUT_ERRORS", drivers.ErrorsTx},
 		{"SAI_PORT_STAT_IF_IN_FEC_CORRECTABLE_FRAMES", drivers.FECCorrected}, {"SAI_PORT_STAT_IF_IN_FEC_NOT_CORRECTABLE_FRAMES", drivers.FECUncorrected},
-		{"SAI_PORT_STAT_IF_IN_FEC_SYMBOL_ERRORS", drivers.SymbolErrors},
+		{"SAI_PORT_STAT_IF_IN_FEC_SYMBOL_ERRORS", drivers.SymbolErrors}, {"SAI_PORT_STAT_IF_IN_UCAST_PKTS", drivers.PacketsRx},
 	}
 	priorityFields = []field{
 		{"SAI_PORT_STAT_PFC_%d_RX_PKTS", drivers.PFCRx}, {"SAI_PORT_STAT_PFC_%d_TX_PKTS", drivers.PFCTx},

@@ -97,30 +97,44 @@ func telling(name string) bool {
 	}
 	words := []string{
 		"pause", "pfc", "xon", "xoff", "discard", "drop", "out_of_buffer", "storm", "marked", "ecn", "crc", "symbol_err",
-		"oversize",
+		"oversize", "rdma", "roce", "fec", "corrected", "packets_phy", "frames_rx_ok", "rx_ucast_frames",
 	}
 	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(name, word) })
 }
 
-// count takes a statistic of a priority by mlx5's name for it,
-// "rx_prio3_pause_duration" (mlx5/core/en_stats.c).
+// count takes a statistic of a priority by the names that drivers give it (Linux
+// drivers/net/ethernet: mellanox/mlx5/core/en_stats.c "rx_prio3_pause_duration",
+// broadcom/bnxt/bnxt_ethtool.c "rx_bytes_pri3" and "pfc_pri3_rx_duration_us",
+// pensando/ionic/ionic_stats.c "frames_rx_pri_3" and "rx_pripause_3_1us_count").
 func count(c *nic.Counters, name string, v uint64) bool {
-	way, rest, ok := strings.Cut(name, "_prio")
-	if !ok || len(rest) < 3 || rest[1] != '_' || rest[0] < '0' || rest[0] >= '0'+qos.NumPriorities {
+	at := strings.IndexFunc(name, func(r rune) bool { return r >= '0' && r < '0'+qos.NumPriorities })
+	if at < 0 {
 		return false
 	}
-	p := &c.Priority[rest[0]-'0']
-	field := map[string]*uint64{
-		"rx_bytes": &p.RxBytes, "tx_bytes": &p.TxBytes, "rx_packets": &p.RxPackets, "tx_packets": &p.TxPackets,
-		"rx_pause": &p.RxPause, "tx_pause": &p.TxPause, "rx_pause_duration": &p.RxPauseDuration, "tx_pause_duration": &p.TxPauseDuration,
-		"rx_discards": &p.RxDiscards, "rx_buf_discard": &p.RxBufDiscards,
-	}[way+"_"+rest[2:]]
-	if field == nil {
+	p := &c.Priority[name[at]-'0']
+	switch name[:at] + "#" + name[at+1:] {
+	case "rx_prio#_bytes", "rx_bytes_pri#":
+		p.RxBytes, c.Bytes = v, true
+	case "tx_prio#_bytes", "tx_bytes_pri#":
+		p.TxBytes, c.Bytes = v, true
+	case "rx_prio#_packets", "rx_packets_pri#", "frames_rx_pri_#":
+		p.RxPackets, c.Packets = v, true
+	case "tx_prio#_packets", "tx_packets_pri#", "frames_tx_pri_#":
+		p.TxPackets, c.Packets = v, true
+	case "rx_prio#_pause":
+		p.RxPause, c.Pauses = v, true
+	case "tx_prio#_pause":
+		p.TxPause, c.Pauses = v, true
+	case "rx_prio#_pause_duration", "pfc_pri#_rx_duration_us", "rx_pripause_#_1us_count":
+		p.RxPauseDuration, c.Durations = v, true
+	case "tx_prio#_pause_duration", "pfc_pri#_tx_duration_us", "tx_pripause_#_1us_count":
+		p.TxPauseDuration, c.Durations = v, true
+	case "rx_prio#_discards":
+		p.RxDiscards = v
+	case "rx_prio#_buf_discard":
+		p.RxBufDiscards = v
+	default:
 		return false
-	}
-	*field = v
-	if field == &p.RxPause || field == &p.TxPause {
-		c.Pauses = true
 	}
 	return true
 }

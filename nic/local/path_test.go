@@ -231,7 +231,7 @@ func TestCounters(t *testing.T) {
 	if err := m.Counters(t.Context(), host); err != nil {
 		t.Fatal(err)
 	}
-	want := &nic.Counters{Pauses: true, Named: map[string]uint64{
+	want := &nic.Counters{Pauses: true, Durations: true, Bytes: true, Named: map[string]uint64{
 		"np_cnp_sent": 17, "port_xmit_wait": 4, "rx_discards_phy": 5, "tx_pause_storm_warning_events": 1, "rx_prio9_pause": 1,
 	}}
 	// The driver's own count of sent pause frames wins over dcbnl's.
@@ -253,6 +253,25 @@ func TestCounters(t *testing.T) {
 		c := host.Ports[ens0].Counters
 		if want := m.DCB != nil || m.Ethtool != nil; c.Pauses != want || c.Priority[3].RxPause+c.Priority[3].TxPause > 0 != want || c.Named["np_cnp_sent"] != 17 {
 			t.Errorf("by dcbnl %v, by the driver %v: %+v", m.DCB != nil, m.Ethtool != nil, c)
+		}
+	}
+	// Each driver has its own names.
+	for stat, field := range map[string]func(*nic.Counters) (uint64, bool){
+		"tx_bytes_pri3":           func(c *nic.Counters) (uint64, bool) { return c.Priority[3].TxBytes, c.Bytes },
+		"frames_rx_pri_3":         func(c *nic.Counters) (uint64, bool) { return c.Priority[3].RxPackets, c.Packets },
+		"pfc_pri3_tx_duration_us": func(c *nic.Counters) (uint64, bool) { return c.Priority[3].TxPauseDuration, c.Durations },
+		"rx_pripause_3_1us_count": func(c *nic.Counters) (uint64, bool) { return c.Priority[3].RxPauseDuration, c.Durations },
+		"tx_vport_rdma_unicast_bytes": func(c *nic.Counters) (uint64, bool) {
+			return c.Named["tx_vport_rdma_unicast_bytes"], c.Named["tx_vport_rdma_unicast_bytes"] > 0
+		},
+	} {
+		m := h.Machine()
+		m.DCB, m.Ethtool = nil, stats{m.Ethtool, map[string]uint64{stat: 77}}
+		if err := m.Counters(t.Context(), host); err != nil {
+			t.Fatal(err)
+		}
+		if n, ok := field(host.Ports[ens0].Counters); n != 77 || !ok {
+			t.Errorf("%s: %d, %v: %+v", stat, n, ok, host.Ports[ens0].Counters)
 		}
 	}
 	if r, err := m.Ethtool.Ring(ens0); err != nil || r.MaxRX != 8192 {
@@ -285,3 +304,11 @@ func TestHostileSteps(t *testing.T) {
 		t.Errorf("written: %q", w)
 	}
 }
+
+// stats is a driver with one statistic.
+type stats struct {
+	local.Ethtool
+	of map[string]uint64
+}
+
+func (s stats) Stats(string) (map[string]uint64, error) { return s.of, nil }

@@ -183,36 +183,3 @@ func (p *PortWindow) pfc() bool {
 	}
 	return false
 }
-
-// idle finds lossless classes of switches that sent no packet by any port, or
-// whose packets no switch counts. Where a class is lossless nowhere, nothing is
-// there to lose.
-func (j *judge) idle() {
-	type seen struct{ counted, sent bool }
-	classes := map[string]seen{}
-	any := false
-	for _, w := range j.windows {
-		if w.dev.Host {
-			continue
-		}
-		any = true
-		for _, p := range w.ports {
-			for _, c := range p.port.Classes {
-				s := classes[c.Name]
-				n, ok := p.grew(drivers.QueuePackets, c.Queue)
-				classes[c.Name] = seen{s.counted || ok, s.sent || n > 0}
-			}
-		}
-	}
-	if any && len(classes) == 0 {
-		j.found(NoTraffic, Inconclusive, "", "", "no port of the window has a lossless class", "choose switches with lossless ports")
-	}
-	for _, name := range natural.Keys(classes) {
-		switch s := classes[name]; {
-		case !s.counted:
-			j.found(NoTraffic, Inconclusive, "", "", fmt.Sprintf("no switch counts the packets of lossless class %s, so it may have carried none", name), "turn the queue counters on, and repeat the window")
-		case !s.sent:
-			j.found(NoTraffic, Inconclusive, "", "", fmt.Sprintf("lossless class %s carried no packets during the window", name), "repeat the window while RDMA traffic of the class runs")
-		}
-	}
-}

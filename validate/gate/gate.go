@@ -20,6 +20,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
@@ -40,6 +41,10 @@ const (
 	WindowTooShort    = "gate:window-too-short"
 	NotCounted        = "gate:not-counted"
 	NoTraffic         = "gate:no-traffic"
+	PauseSource       = "gate:pause-source"
+	RDMAElsewhere     = "gate:rdma-elsewhere"
+	Errors            = "gate:errors"
+	Straggler         = "gate:straggler"
 	// PauseBefore is the check of the catalogue for pause on a lossy priority
 	// that was sent before the window.
 	PauseBefore = "PFC-14"
@@ -91,6 +96,8 @@ type Port struct {
 	// ToHost says that a host is at the other end.
 	ToHost bool
 	Peer   intent.Endpoint // the other end; zero where there is none
+	// RDMA are the priorities that RDMA may have, where some are lossy by the intent.
+	RDMA qos.PrioritySet
 }
 
 // lossless returns the class that a priority belongs to.
@@ -128,6 +135,9 @@ type Options struct {
 	// AllHosts says that every host of the fabric is among the devices: only
 	// then something can be said of congestion control as a whole.
 	AllHosts bool
+	// Tiers are the tiers of the switches, 0 for those next to hosts. With them the
+	// sources of pauses are looked for.
+	Tiers map[string]int
 }
 
 // Result is what a window shows.
@@ -137,6 +147,8 @@ type Result struct {
 	// Ports is what each port counted in the window, by device and port in
 	// natural order.
 	Ports []PortWindow
+	// Sources is where the pauses come from, by class, the one that stops most first.
+	Sources []Source
 }
 
 // PortWindow is what a port counted in a window.
@@ -191,7 +203,13 @@ func Judge(devices []Device, samples []Sample, o Options) *Result {
 	for _, w := range j.windows {
 		j.device(w)
 	}
+	j.sources()
+	for _, p := range j.pauses {
+		j.out = append(j.out, p.finding)
+	}
 	j.loop()
+	j.elsewhere()
+	j.stragglers()
 	if o.Traffic {
 		j.idle()
 	}
@@ -204,6 +222,8 @@ type judge struct {
 	at      map[intent.Endpoint]*PortWindow
 	base    map[intent.Endpoint]*PortWindow // of the baseline
 	out     []Finding
+	pauses  []longPause
+	traced  []Source
 }
 
 func (j *judge) found(id string, means Verdict, device, port, what, fix string) {
@@ -211,7 +231,7 @@ func (j *judge) found(id string, means Verdict, device, port, what, fix string) 
 }
 
 func (j *judge) result() *Result {
-	r := &Result{Verdict: Pass, Findings: j.out}
+	r := &Result{Verdict: Pass, Findings: j.out, Sources: j.traced}
 	slices.SortFunc(r.Findings, func(a, b Finding) int {
 		return cmp.Or(
 			cmp.Compare(slices.Index(verdicts, a.Means), slices.Index(verdicts, b.Means)),

@@ -51,8 +51,13 @@ func zero(host bool) drivers.PortCounters {
 		for i := range 8 {
 			p[drivers.PauseRxTime.Of(i)], p[drivers.PauseTxTime.Of(i)], p[drivers.PriorityDiscards.Of(i)] = 1000, 1000, 1000
 		}
-		for m := drivers.Discards; m <= drivers.RNRRetries; m++ {
+		for m := drivers.Discards; m <= drivers.RDMATxPackets; m++ {
 			p[m.Of(0)] = 1000
+		}
+		for i := range 8 {
+			for m := drivers.PriorityRxBytes; m <= drivers.PriorityTxPackets; m++ {
+				p[m.Of(i)] = 1000
+			}
 		}
 	} else {
 		p[drivers.HeadroomPeak.Of(3)] = 100
@@ -63,6 +68,7 @@ func zero(host bool) drivers.PortCounters {
 		}
 	}
 	p[drivers.LinkPauseRx.Of(0)], p[drivers.LinkPauseTx.Of(0)] = 1000, 1000
+	p[drivers.ErrorsRx.Of(0)], p[drivers.PacketsRx.Of(0)], p[drivers.FECUncorrected.Of(0)] = 1000, 1000, 1000
 	return p
 }
 
@@ -172,13 +178,43 @@ func TestRules(t *testing.T) {
 		"a NIC that does not answer": {all(add("gpu1", "eth0", drivers.MarkedReceived, 0, 5000), add("leaf1", "Ethernet0", drivers.QueueMarked, 3, 5000)),
 			[]string{"fail gate:cnp-loop gpu1 eth0: the NIC received 5000 marked packets and sent no congestion notification"}},
 		"notifications nobody handles": {add("gpu1", "eth0", drivers.CNPSent, 0, 5000), []string{"fail gate:cnp-loop: the NICs sent 5000 congestion notifications, but none was handled"}},
-		"a closed loop":                {all(add("leaf1", "Ethernet0", drivers.QueueMarked, 3, 5000), add("gpu1", "eth0", drivers.CNPSent, 0, 5000), add("gpu1", "eth0", drivers.CNPHandled, 0, 1)), nil},
-		"ignored":                      {add("gpu1", "eth0", drivers.CNPIgnored, 0, 2), []string{"warn gate:cnp-loop gpu1 eth0: 2 congestion notifications were ignored"}},
-		"rdma errors":                  {add("gpu1", "eth0", drivers.OutOfSequence, 0, 3), []string{"warn gate:rdma-error gpu1 eth0: 3 packets came out of sequence"}},
-		"half the headroom":            {func(_, a reading) { a["leaf1"].Ports["Ethernet0"][drivers.HeadroomPeak.Of(3)] = 15000 }, nil},
-		"much headroom":                {func(_, a reading) { a["leaf1"].Ports["Ethernet0"][drivers.HeadroomPeak.Of(3)] = 15001 }, []string{"warn gate:headroom-watermark leaf1 Ethernet0: the headroom of priority group 3 was filled to 15001 of 30000 B"}},
-		"headroom before the window":   {func(b, _ reading) { b["leaf1"].Ports["Ethernet0"][drivers.HeadroomPeak.Of(3)] = 29999 }, nil},
-		"pool":                         {func(_, a reading) { a["leaf1"].Pools["pool"] = 801 }, []string{"warn gate:headroom-watermark leaf1: buffer pool pool was filled to 801B of 1KB"}},
+		"a closed loop":                {all(add("leaf1", "Ethernet0", drivers.QueueMarked, 3, 5000), add("gpu1", "eth0", drivers.MarkedReceived, 0, 5000), add("gpu1", "eth0", drivers.CNPSent, 0, 5000), add("gpu1", "eth0", drivers.CNPHandled, 0, 2500)), nil},
+		"half of the notifications are missing": {all(add("gpu1", "eth0", drivers.CNPSent, 0, 5000), add("gpu1", "eth0", drivers.CNPHandled, 0, 2499)),
+			[]string{"warn gate:cnp-loop: the NICs sent 5000 congestion notifications, but only 2499 arrived at a sender"}},
+		"one notification of 40,000 is handled": {all(add("gpu1", "eth0", drivers.CNPSent, 0, 40000), add("gpu1", "eth0", drivers.CNPHandled, 0, 1)),
+			[]string{"fail gate:cnp-loop: the NICs sent 40000 congestion notifications, but only 1 arrived at a sender"}},
+		"one notification for many marks":  {all(add("gpu1", "eth0", drivers.MarkedReceived, 0, 50000), add("gpu1", "eth0", drivers.CNPSent, 0, 1)), []string{"warn gate:cnp-loop gpu1 eth0: the NIC received 50000 marked packets and sent only 1 congestion notification"}},
+		"one notification for fewer marks": {all(add("gpu1", "eth0", drivers.MarkedReceived, 0, 49999), add("gpu1", "eth0", drivers.CNPSent, 0, 1)), nil},
+		"marks that do not arrive": {all(add("leaf1", "Ethernet0", drivers.QueueMarked, 3, 5000), add("gpu1", "eth0", drivers.MarkedReceived, 0, 49), add("gpu1", "eth0", drivers.CNPSent, 0, 49)),
+			[]string{"warn gate:cnp-loop leaf1 Ethernet0: the port marked 5000 packets of lossless classes to gpu1/eth0, which received 49 marked RoCE packets"}},
+		"marks that arrive": {all(add("leaf1", "Ethernet0", drivers.QueueMarked, 3, 5000), add("gpu1", "eth0", drivers.MarkedReceived, 0, 50), add("gpu1", "eth0", drivers.CNPSent, 0, 50)), nil},
+		"ignored":           {add("gpu1", "eth0", drivers.CNPIgnored, 0, 2), []string{"warn gate:cnp-loop gpu1 eth0: 2 of 2 congestion notifications were ignored"}},
+		"ignored, nearly all": {all(add("gpu1", "eth0", drivers.CNPIgnored, 0, 40000), add("gpu1", "eth0", drivers.CNPHandled, 0, 1)),
+			[]string{"fail gate:cnp-loop gpu1 eth0: the NIC ignored 40000 congestion notifications and handled 1"}},
+		"broken frames":             {all(add("leaf1", "Ethernet0", drivers.ErrorsRx, 0, 20), add("leaf1", "Ethernet0", drivers.PacketsRx, 0, 1e9)), []string{"warn gate:errors leaf1 Ethernet0: the port received 20 frames with errors among 1000000000 packets, one in 50000000"}},
+		"few broken frames":         {all(add("leaf1", "Ethernet0", drivers.ErrorsRx, 0, 9), add("leaf1", "Ethernet0", drivers.PacketsRx, 0, 1e9)), nil},
+		"broken frames, no packets": {add("gpu1", "eth0", drivers.ErrorsRx, 0, 10), []string{"warn gate:errors gpu1 eth0: the port received 10 frames with errors"}},
+		"few broken, no packets":    {add("gpu1", "eth0", drivers.ErrorsRx, 0, 9), nil},
+		"what FEC could not mend":   {add("leaf1", "Ethernet8", drivers.FECUncorrected, 0, 2), []string{"warn gate:errors leaf1 Ethernet8: forward error correction could not mend 2 code words"}},
+		"RDMA in another priority": {all(add("gpu1", "eth0", drivers.RDMATxBytes, 0, 100e9), add("gpu1", "eth0", drivers.PriorityTxBytes, 3, 60e9), add("gpu1", "eth0", drivers.PriorityTxBytes, 0, 41e9)),
+			[]string{"warn gate:rdma-elsewhere gpu1 eth0: the NIC sent 100GB of RDMA, but only 60GB in the priority of rdma; priority 0 41GB"}},
+		"RDMA in its priority":      {all(add("gpu1", "eth0", drivers.RDMATxBytes, 0, 100e9), add("gpu1", "eth0", drivers.PriorityTxBytes, 3, 96e9), add("gpu1", "eth0", drivers.PriorityTxBytes, 0, 41e9)), nil},
+		"RDMA of virtual functions": {add("gpu1", "eth0", drivers.PriorityTxBytes, 3, 96e9), nil},
+		"RDMA that comes in another priority": {all(add("gpu1", "eth0", drivers.RDMARxBytes, 0, 100e9), add("gpu1", "eth0", drivers.PriorityRxBytes, 3, 60e9)),
+			[]string{"warn gate:rdma-elsewhere gpu1 eth0: the NIC received 100GB of RDMA, but only 60GB in the priority of rdma"}},
+		"RDMA in packets": {func(b, a reading) {
+			b.uncountPort(a, "gpu1", "eth0", drivers.PriorityRxBytes, drivers.PriorityTxBytes)
+			a.add("gpu1", "eth0", drivers.RDMATxPackets, 0, 5000).add("gpu1", "eth0", drivers.PriorityTxPackets, 3, 10).add("gpu1", "eth0", drivers.PriorityTxPackets, 0, 5100)
+		}, []string{"warn gate:rdma-elsewhere gpu1 eth0: the NIC sent 5000 packets of RDMA, but only 10 packets in the priority of rdma; priority 0 5100 packets"}},
+		"link pause beside more PFC": {all(add("leaf1", "Ethernet8", drivers.PFCRx, 3, 500), add("leaf1", "Ethernet8", drivers.LinkPauseRx, 0, 400)),
+			[]string{"fail gate:link-pause leaf1 Ethernet8: the port received 400 frames that pause the whole link (IEEE 802.3x)"}},
+		"pauses and few marks":       {all(add("leaf1", "Ethernet8", drivers.PFCTx, 3, 5000), add("leaf1", "Ethernet0", drivers.QueueMarked, 3, 4999), add("gpu1", "eth0", drivers.MarkedReceived, 0, 5000), add("gpu1", "eth0", drivers.CNPSent, 0, 50)), []string{"warn gate:ecn-before-pfc leaf1: it sent 5000 frames for class rdma but marked only 4999 packets"}},
+		"pauses and many marks":      {all(add("leaf1", "Ethernet8", drivers.PFCTx, 3, 5000), add("leaf1", "Ethernet0", drivers.QueueMarked, 3, 5000), add("gpu1", "eth0", drivers.MarkedReceived, 0, 5000), add("gpu1", "eth0", drivers.CNPSent, 0, 50)), nil},
+		"rdma errors":                {add("gpu1", "eth0", drivers.OutOfSequence, 0, 3), []string{"warn gate:rdma-error gpu1 eth0: 3 packets came out of sequence"}},
+		"half the headroom":          {func(_, a reading) { a["leaf1"].Ports["Ethernet0"][drivers.HeadroomPeak.Of(3)] = 15000 }, nil},
+		"much headroom":              {func(_, a reading) { a["leaf1"].Ports["Ethernet0"][drivers.HeadroomPeak.Of(3)] = 15001 }, []string{"warn gate:headroom-watermark leaf1 Ethernet0: the headroom of priority group 3 was filled to 15001 of 30000 B"}},
+		"headroom before the window": {func(b, _ reading) { b["leaf1"].Ports["Ethernet0"][drivers.HeadroomPeak.Of(3)] = 29999 }, nil},
+		"pool":                       {func(_, a reading) { a["leaf1"].Pools["pool"] = 801 }, []string{"warn gate:headroom-watermark leaf1: buffer pool pool was filled to 801B of 1KB"}},
 		"a reset is never a drop": {func(b, a reading) {
 			b.add("leaf1", "Ethernet0", drivers.QueuePackets, 3, 1)
 			a.add("leaf1", "Ethernet0", drivers.GroupDrops, 3, 5)
@@ -280,7 +316,8 @@ func TestRules(t *testing.T) {
 
 // Where hosts are missing, nothing is said of the loop as a whole.
 func TestNotAllHosts(t *testing.T) {
-	after := read(span).add("leaf1", "Ethernet0", drivers.QueueMarked, 3, 5000)
+	after := read(span).add("leaf1", "Ethernet0", drivers.QueueMarked, 3, 5000).add("gpu1", "eth0", drivers.MarkedReceived, 0, 50)
+	after.add("gpu1", "eth0", drivers.CNPSent, 0, 1)
 	if r := Judge(fabric(), samples(read(0), after), Options{}); r.Verdict != Pass {
 		t.Errorf("%v", show(r.Findings))
 	}
@@ -328,20 +365,20 @@ func TestPauseScalesWithSpeed(t *testing.T) {
 
 func TestOfHost(t *testing.T) {
 	h := &nic.Host{Ports: map[string]*nic.Port{
-		"eth0": {Counters: &nic.Counters{Pauses: true, Named: map[string]uint64{"rx_discards_phy": 4, "np_cnp_sent": 5, "else": 6}}},
+		"eth0": {Counters: &nic.Counters{Pauses: true, Durations: true, Bytes: true, Named: map[string]uint64{"tx_vport_rdma_unicast_bytes": 8, "rx_crc_errors_phy": 1, "rx_symbol_err_phy": 2, "rx_discards_phy": 4, "np_cnp_sent": 5, "else": 6}}},
 		"eth1": {Counters: &nic.Counters{Named: map[string]uint64{"tx_cnp_pkts": 7}}},
 		"eth2": {},
 	}}
-	h.Ports["eth0"].Counters.Priority[3] = nic.PriorityCounters{RxPause: 1, TxPauseDuration: 2, RxDiscards: 3, RxBufDiscards: 4}
+	h.Ports["eth0"].Counters.Priority[3] = nic.PriorityCounters{TxBytes: 9, RxPause: 1, TxPauseDuration: 2, RxDiscards: 3, RxBufDiscards: 4}
 	c := OfHost(h, began)
-	if p := c.Ports["eth0"]; p[drivers.PFCRx.Of(3)] != 1 || p[drivers.PauseTxTime.Of(3)] != 2 || p[drivers.PriorityDiscards.Of(3)] != 7 || p[drivers.Discards.Of(0)] != 4 || p[drivers.CNPSent.Of(0)] != 5 {
+	if p := c.Ports["eth0"]; p[drivers.PFCRx.Of(3)] != 1 || p[drivers.PauseTxTime.Of(3)] != 2 || p[drivers.PriorityDiscards.Of(3)] != 7 || p[drivers.Discards.Of(0)] != 4 || p[drivers.CNPSent.Of(0)] != 5 || p[drivers.RDMATxBytes.Of(0)] != 8 || p[drivers.ErrorsRx.Of(0)] != 3 || p[drivers.PriorityTxBytes.Of(3)] != 9 {
 		t.Errorf("eth0 %v", p)
 	}
 	if p := c.Ports["eth1"]; p[drivers.CNPSent.Of(0)] != 7 {
 		t.Errorf("eth1 %v", p)
 	}
 	// A driver that does not count by priority says nothing of it.
-	for _, m := range []drivers.Metric{drivers.PauseRxTime, drivers.PFCRx, drivers.PFCTx} {
+	for _, m := range []drivers.Metric{drivers.PauseRxTime, drivers.PFCRx, drivers.PFCTx, drivers.PriorityTxBytes, drivers.PriorityTxPackets} {
 		if _, ok := c.Ports["eth1"][m.Of(3)]; ok {
 			t.Errorf("eth1 %v", c.Ports["eth1"])
 		}

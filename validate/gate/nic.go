@@ -12,7 +12,8 @@ import (
 // named are the counters that NICs have by name (Linux
 // drivers/net/ethernet/mellanox/mlx5/core/en_stats.c and
 // drivers/infiniband/hw/mlx5/counters.c; drivers/infiniband/hw/bnxt_re/
-// hw_counters.c).
+// hw_counters.c; drivers/infiniband/hw/ionic/ionic_hw_stats.c). Where several are of
+// one kind, they add up.
 var named = map[string]drivers.Metric{
 	"rx_discards_phy": drivers.Discards, "rx_global_pause": drivers.LinkPauseRx, "tx_global_pause": drivers.LinkPauseTx,
 	"tx_pause_storm_error_events": drivers.StallErrors, "tx_pause_storm_warning_events": drivers.StallWarnings,
@@ -22,6 +23,19 @@ var named = map[string]drivers.Metric{
 	"local_ack_timeout_err": drivers.AckTimeouts, "rnr_nak_retry_err": drivers.RNRRetries,
 	"tx_cnp_pkts": drivers.CNPSent, "rx_ecn_marked_pkts": drivers.MarkedReceived, "rx_cnp_pkts": drivers.CNPHandled,
 	"oos_drop_count": drivers.OutOfSequence, "seq_err_naks_rcvd": drivers.SequenceErrors, "to_retransmits": drivers.AckTimeouts,
+	"tx_rdma_cnp_pkts": drivers.CNPSent, "rx_rdma_ecn_pkts": drivers.MarkedReceived, "rx_rdma_cnp_pkts": drivers.CNPHandled,
+	"req_rx_pkt_seq_err": drivers.SequenceErrors, "tx_rdma_ack_timeout": drivers.AckTimeouts, "req_rx_rnr_retry_err": drivers.RNRRetries,
+
+	"rx_vport_rdma_unicast_bytes": drivers.RDMARxBytes, "tx_vport_rdma_unicast_bytes": drivers.RDMATxBytes,
+	"rx_vport_rdma_unicast_packets": drivers.RDMARxPackets, "tx_vport_rdma_unicast_packets": drivers.RDMATxPackets,
+	"rx_roce_only_bytes": drivers.RDMARxBytes, "tx_roce_only_bytes": drivers.RDMATxBytes,
+	"rx_roce_only_pkts": drivers.RDMARxPackets, "tx_roce_only_pkts": drivers.RDMATxPackets,
+	"rx_rdma_ucast_bytes": drivers.RDMARxBytes, "tx_rdma_ucast_bytes": drivers.RDMATxBytes,
+	"rx_rdma_ucast_pkts": drivers.RDMARxPackets, "tx_rdma_ucast_pkts": drivers.RDMATxPackets,
+
+	"rx_crc_errors_phy": drivers.ErrorsRx, "rx_symbol_err_phy": drivers.ErrorsRx, "rx_fcs_err_frames": drivers.ErrorsRx, "frames_rx_bad_fcs": drivers.ErrorsRx,
+	"rx_packets_phy": drivers.PacketsRx, "rx_ucast_frames": drivers.PacketsRx, "frames_rx_ok": drivers.PacketsRx,
+	"rx_fec_uncorrectable_blocks": drivers.FECUncorrected,
 }
 
 // OfHost takes the counters that were read of a host's NICs.
@@ -32,21 +46,29 @@ func OfHost(h *nic.Host, taken time.Time) *drivers.Counters {
 			continue
 		}
 		c := drivers.PortCounters{}
-		// A driver that counts by priority also has this, and dcbnl has pauses of
-		// others; else a zero there stands for nothing.
+		// A driver that counts discards by priority also has this; else a zero there
+		// stands for nothing.
 		_, priorities := p.Counters.Named["rx_discards_phy"]
 		for i, n := range p.Counters.Priority {
 			if p.Counters.Pauses {
 				c[drivers.PFCRx.Of(i)], c[drivers.PFCTx.Of(i)] = n.RxPause, n.TxPause
 			}
-			if priorities {
+			if p.Counters.Durations {
 				c[drivers.PauseRxTime.Of(i)], c[drivers.PauseTxTime.Of(i)] = n.RxPauseDuration, n.TxPauseDuration
+			}
+			if p.Counters.Bytes {
+				c[drivers.PriorityRxBytes.Of(i)], c[drivers.PriorityTxBytes.Of(i)] = n.RxBytes, n.TxBytes
+			}
+			if p.Counters.Packets {
+				c[drivers.PriorityRxPackets.Of(i)], c[drivers.PriorityTxPackets.Of(i)] = n.RxPackets, n.TxPackets
+			}
+			if priorities {
 				c[drivers.PriorityDiscards.Of(i)] = n.RxDiscards + n.RxBufDiscards
 			}
 		}
 		for key, m := range named {
 			if v, ok := p.Counters.Named[key]; ok {
-				c[m.Of(0)] = v
+				c[m.Of(0)] += v
 			}
 		}
 		out.Ports[name] = c
@@ -61,10 +83,11 @@ func (p *PortWindow) pausedPart(duration, pauses drivers.Metric, priority int) (
 	if p.Span <= 0 {
 		return 0, false, false
 	}
-	if us, known := p.grew(duration, priority); known {
+	n, known := p.grew(pauses, priority)
+	// Hardware without the counter of time shows a zero that stands still.
+	if us, timed := p.grew(duration, priority); timed && (us > 0 || n == 0) {
 		return min(1, float64(us)/1e6/p.Span.Seconds()), true, true
 	}
-	n, known := p.grew(pauses, priority)
 	if !known || p.port == nil || p.port.Speed <= 0 {
 		return 0, false, false
 	}
@@ -76,17 +99,8 @@ func (j *judge) nic(p *PortWindow) {
 	if timed(p, drivers.PauseTxTime) {
 		j.pausedMore(p, drivers.PauseTxTime, drivers.PFCTx, pausedHost, "of the switch was paused by this NIC")
 	}
-	if n := p.count(drivers.CNPIgnored, 0); n > 0 {
-		j.found(CNPLoop, Warn, p.Device, p.Port, fmt.Sprintf("%d congestion notifications were ignored", n), "enable the reaction point of the class's priority")
-	}
 	usual := j.usual(p)
-	for _, e := range []struct {
-		m    drivers.Metric
-		says string
-	}{
-		{drivers.OutOfSequence, "packets came out of sequence"}, {drivers.SequenceErrors, "packets were requested again"},
-		{drivers.AckTimeouts, "acknowledgements timed out"}, {drivers.RNRRetries, "retries found no receive buffer"},
-	} {
+	for _, e := range rdmaErrors {
 		n := p.count(e.m, 0)
 		if n == 0 || usual != nil && p.rate(e.m, 0) <= 2*usual.rate(e.m, 0) {
 			continue
@@ -95,44 +109,11 @@ func (j *judge) nic(p *PortWindow) {
 	}
 }
 
-// fewest is how many marks or notifications there must be before their answers
-// are missed; the ends of a way are not read at one moment.
-const (
-	fewestHere   = 100
-	fewestAcross = 1000
-)
-
-// loop finds congestion control that is open: marks that nobody answers, and
-// answers that nobody obeys.
-func (j *judge) loop() {
-	var marks, sent, handled uint64
-	allSend, allHandle, told, nics := true, true, false, 0
-	for _, w := range j.windows {
-		for _, p := range w.ports {
-			if !w.dev.Host {
-				for _, c := range p.port.Classes {
-					marks += p.count(drivers.QueueMarked, c.Queue)
-				}
-				continue
-			}
-			nics++
-			s, sOK := p.grew(drivers.CNPSent, 0)
-			h, hOK := p.grew(drivers.CNPHandled, 0)
-			sent, handled = sent+s, handled+h
-			allSend, allHandle = allSend && sOK, allHandle && hOK
-			if n := p.count(drivers.MarkedReceived, 0); sOK && s == 0 && n >= fewestHere {
-				j.found(CNPLoop, Fail, p.Device, p.Port, fmt.Sprintf("the NIC received %d marked packets and sent no congestion notification", n), "enable the notification point of the class's priority")
-				told = true
-			}
-		}
-	}
-	if nics == 0 || !j.o.AllHosts {
-		return
-	}
-	if allSend && !told && sent == 0 && marks >= fewestAcross {
-		j.found(CNPLoop, Fail, "", "", fmt.Sprintf("the switches marked %d packets of lossless classes, but no NIC sent a congestion notification", marks), "enable the notification point on the NICs, and make sure that nothing on the path clears the marks")
-	}
-	if allHandle && handled == 0 && sent >= fewestAcross {
-		j.found(CNPLoop, Fail, "", "", fmt.Sprintf("the NICs sent %d congestion notifications, but none was handled", sent), "enable the reaction point on the NICs, and make sure that the notifications are not dropped")
-	}
+// rdmaErrors are counters of packets that RDMA lost or waited for.
+var rdmaErrors = []struct {
+	m    drivers.Metric
+	says string
+}{
+	{drivers.OutOfSequence, "packets came out of sequence"}, {drivers.SequenceErrors, "packets were requested again"},
+	{drivers.AckTimeouts, "acknowledgements timed out"}, {drivers.RNRRetries, "retries found no receive buffer"},
 }

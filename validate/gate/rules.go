@@ -38,6 +38,7 @@ func (j *judge) device(w *window) {
 		j.storms(p)
 		j.linkPause(p)
 		j.wrongPriority(p, w.dev.Host)
+		j.errors(p)
 		if w.dev.Host {
 			j.nic(p)
 			continue
@@ -151,8 +152,9 @@ func (j *judge) storms(p *PortWindow) {
 	}
 }
 
-// linkPause finds pause of the whole link. Some hardware counts PFC frames there
-// as well; such a count does not pass that of PFC.
+// linkPause finds pause of the whole link. Some hardware counts PFC frames there as
+// well, a frame of several priorities once: such a count is between that of the busiest
+// priority and the sum. Any other is of real ones.
 func (j *judge) linkPause(p *PortWindow) {
 	if len(p.port.Classes) == 0 {
 		return
@@ -161,11 +163,15 @@ func (j *judge) linkPause(p *PortWindow) {
 		link, pfc drivers.Metric
 		says      string
 	}{{drivers.LinkPauseRx, drivers.PFCRx, "received"}, {drivers.LinkPauseTx, drivers.PFCTx, "sent"}} {
-		var pfc uint64
+		var sum, most uint64
 		for i := range qos.NumPriorities {
-			pfc += p.count(way.pfc, i)
+			n := p.count(way.pfc, i)
+			sum, most = sum+n, max(most, n)
 		}
-		if n := p.count(way.link, 0); n > pfc {
+		n := p.count(way.link, 0)
+		// The two are not renewed at one moment.
+		skew := uint64(float64(sum)*0.02) + 2
+		if n > 0 && (n > sum || n+skew < most) {
 			j.found(LinkPause, Fail, p.Device, p.Port, fmt.Sprintf("the port %s %s that pause the whole link (IEEE 802.3x)", way.says, count(n, "frame")), "turn link pause off on both ends")
 		}
 	}
@@ -240,14 +246,21 @@ func (j *judge) pausedMore(p *PortWindow, duration, pauses drivers.Metric, limit
 			}
 		}
 		if part > most {
-			j.found(PauseRatio, Warn, p.Device, p.Port, fmt.Sprintf("priority %d %s %s%.1f %% of the time", c.Priority, says, word, 100*part), "follow the traffic of class "+c.Name+": the pause leads to the congested port or the slow receiver")
+			stopped := p.end()
+			if duration == drivers.PauseTxTime {
+				stopped = p.port.Peer
+			}
+			j.pauses = append(j.pauses, longPause{stopped, c.Priority, Finding{ID: PauseRatio, Means: Warn, Device: p.Device, Port: p.Port,
+				What: fmt.Sprintf("priority %d %s %s%.1f %% of the time", c.Priority, says, word, 100*part),
+				Fix:  "follow the traffic of class " + c.Name + ": the pause leads to the congested port or the slow receiver"}})
 		}
 	}
 }
 
-// marking finds switches that pause and do not mark: the marks are to come
-// first. Frames of any port and marks of any queue count, as the queue that
-// fills is another than the group that pauses.
+// marking finds switches that pause more than they mark: the marks are to come first,
+// and a queue that makes its switch pause holds many packets above its threshold, so
+// that a pause goes with many marks. Frames of any port and marks of any queue count, as
+// the queue that fills is another than the group that pauses.
 func (j *judge) marking(w *window) {
 	for prio := range qos.NumPriorities {
 		var pauses, marks uint64
@@ -263,8 +276,17 @@ func (j *judge) marking(w *window) {
 			marks += n
 			counted = counted || ok
 		}
-		if counted && pauses > 0 && marks == 0 {
-			j.found(ECNBeforePFC, Warn, w.dev.Name, "", fmt.Sprintf("it sent %s for class %s but marked none of its packets", count(pauses, "frame"), name), "lower the ECN thresholds of the class, and make sure that its packets are ECN-capable")
+		const fix = "lower the ECN thresholds of the class, and make sure that its packets are ECN-capable"
+		sent := fmt.Sprintf("it sent %s for class %s", count(pauses, "frame"), name)
+		switch off := w.off[drivers.QueueMarked]; {
+		case pauses == 0:
+		case !counted && off != "" && j.o.Traffic:
+			j.found(ECNBeforePFC, Inconclusive, w.dev.Name, "", sent+"; its marks are not counted: "+off, "turn the counter on, and repeat the window")
+		case !counted:
+		case marks == 0:
+			j.found(ECNBeforePFC, Warn, w.dev.Name, "", sent+" but marked none of its packets", fix)
+		case pauses >= fewestHere && marks < pauses:
+			j.found(ECNBeforePFC, Warn, w.dev.Name, "", sent+" but marked only "+count(marks, "packet"), fix)
 		}
 	}
 }

@@ -127,7 +127,7 @@ func Run(ctx context.Context, out *report.Console, f *fleet.Fabric, at *fleet.Ac
 	if listener != nil {
 		d.announce(listener)
 		h := serve.Handler(serve.Source{Watcher: watcher, Metrics: shown.Handler(), Report: func(to io.Writer, r *watch.Round, form string) error {
-			v := report.Validated(f, r.Findings, r.Counted)
+			v := report.Validated(f, r.Findings, r.Counted, r.Pauses)
 			v.Version, v.Time = o.Version, r.End
 			return report.Write(to, report.Form(form), v, report.Options{})
 		}})

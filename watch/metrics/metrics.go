@@ -54,6 +54,7 @@ var (
 	webhooks      = desc("webhook_messages_total", "Messages to the webhook, by result.", "result")
 	poolPeak      = desc("device_pool_peak_bytes", "The highest fill of a buffer pool.", "device", "pool")
 	portLeftOut   = desc("port_series_left_out", "Series of ports that are left out because there are too many.")
+	pauseSource   = desc("pause_source_stopped_ports", "Ports that pauses stop which come from this NIC or switch port, by class and kind of source.", "device", "port", "class", "kind")
 	counterPolled = desc("device_counters_timestamp_seconds", "When the counters of the device were read.", "device", "kind")
 )
 
@@ -97,7 +98,7 @@ func (e *Exporter) Handler() http.Handler {
 // Describe is of [prometheus.Collector].
 func (e *Exporter) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{buildInfo, fabricInfo, interval, rounds, roundTime, roundEnd, verdict, findings, accepted, inFlight, subscriptions,
-		up, lastRead, readTime, readFailures, webhooks, poolPeak, portLeftOut, counterPolled} {
+		up, lastRead, readTime, readFailures, webhooks, poolPeak, portLeftOut, counterPolled, pauseSource} {
 		ch <- d
 	}
 	for i := range series {
@@ -153,6 +154,9 @@ func (e *Exporter) round(c *collector, r *watch.Round) {
 		c.gauge(findings, float64(n[k]), k.severity, k.id)
 	}
 	c.gauge(accepted, float64(r.Counts().Suppressed))
+	for _, s := range r.Pauses {
+		c.gauge(pauseSource, float64(len(s.Paused)), s.Device, s.Port, s.Class, string(s.Kind))
+	}
 }
 
 // idOf is the check of a finding, as the catalogue spells it.

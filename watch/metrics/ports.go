@@ -68,6 +68,10 @@ var series = []metric{
 	show(drivers.LinkPauseTx, byPort, "link_pause_sent_frames_total", "Frames of IEEE 802.3x that paused the other end."),
 	show(drivers.ErrorsRx, byPort, "receive_errors_total", "Frames that came with errors."),
 	show(drivers.ErrorsTx, byPort, "transmit_errors_total", "Frames that could not be sent for errors."),
+	show(drivers.FECCorrected, byPort, "fec_corrected_total", "Code words that forward error correction mended."),
+	show(drivers.FECUncorrected, byPort, "fec_uncorrected_total", "Code words that forward error correction could not mend."),
+	show(drivers.SymbolErrors, byPort, "symbol_errors_total", "Symbols that came wrong."),
+	show(drivers.PacketsRx, byPort, "receive_packets_total", "Unicast packets that came without errors."),
 	show(drivers.QueuePackets, byQueue, "queue_packets_total", "Packets that left through the egress queue."),
 	show(drivers.QueueBytes, byQueue, "queue_bytes_total", "Bytes that left through the egress queue."),
 	show(drivers.QueueDrops, byQueue, "queue_dropped_packets_total", "Packets that the egress queue dropped."),
@@ -78,6 +82,10 @@ var series = []metric{
 	show(drivers.GroupDrops, byGroup, "priority_group_dropped_packets_total", "Packets that found no room in the priority group."),
 	show(drivers.GroupPeak, byGroup, "priority_group_peak_bytes", "The highest fill of the priority group in the shared buffer."),
 	show(drivers.HeadroomPeak, byGroup, "headroom_peak_bytes", "The highest fill of the priority group's headroom."),
+	show(drivers.PriorityRxBytes, byPriority, "priority_received_bytes_total", "Bytes of the priority that the NIC received."),
+	show(drivers.PriorityTxBytes, byPriority, "priority_sent_bytes_total", "Bytes of the priority that the NIC sent."),
+	show(drivers.PriorityRxPackets, byPriority, "priority_received_packets_total", "Packets of the priority that the NIC received."),
+	show(drivers.PriorityTxPackets, byPriority, "priority_sent_packets_total", "Packets of the priority that the NIC sent."),
 	show(drivers.PriorityDiscards, byPriority, "priority_discarded_packets_total", "Packets of the priority that the NIC had no room for."),
 	show(drivers.Discards, byPort, "discarded_packets_total", "Packets of any priority that the NIC had no room for."),
 	show(drivers.StallErrors, byPort, "pause_stall_errors_total", "How often the NIC aborted its pause because it had done so for too long."),
@@ -90,6 +98,10 @@ var series = []metric{
 	show(drivers.SequenceErrors, byPort, "rdma_sequence_errors_total", "RDMA packets that were asked for again."),
 	show(drivers.AckTimeouts, byPort, "rdma_ack_timeouts_total", "RDMA acknowledgements that timed out."),
 	show(drivers.RNRRetries, byPort, "rdma_rnr_retries_total", "RDMA retries that found no receive buffer."),
+	show(drivers.RDMARxBytes, byPort, "rdma_received_bytes_total", "RDMA bytes of any priority that the NIC received."),
+	show(drivers.RDMATxBytes, byPort, "rdma_sent_bytes_total", "RDMA bytes of any priority that the NIC sent."),
+	show(drivers.RDMARxPackets, byPort, "rdma_received_packets_total", "RDMA packets of any priority that the NIC received."),
+	show(drivers.RDMATxPackets, byPort, "rdma_sent_packets_total", "RDMA packets of any priority that the NIC sent."),
 }
 
 // The names of pools are the only labels that a device gives: no more of them

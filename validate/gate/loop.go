@@ -1,0 +1,124 @@
+package gate
+
+import (
+	"fmt"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+)
+
+// The bounds of the loop of congestion control. The ends of a path are not read at one
+// moment, and a receiver answers many marks with one notification: mlx5 sends one in
+// 4 us to 4 ms and flow, in which no more packets than this come on any link.
+const (
+	// fewestHere and fewestAcross are how many marks or notifications there must be
+	// before their answers are missed, on one NIC and across the fabric.
+	fewestHere   = 100
+	fewestAcross = 1000
+	// mostPerCNP is how many marked packets one notification may stand for.
+	mostPerCNP = 50_000
+	// arrives is the part of what was sent that must arrive: less than arrivesBadly
+	// is as good as none.
+	arrives, arrivesBadly = 0.5, 0.01
+)
+
+// loop finds congestion control that is open: marks that nobody answers, and
+// answers that nobody obeys, by NIC as receiver, by NIC as sender, and in sum.
+func (j *judge) loop() {
+	var marks, sent, handled, got uint64
+	allSend, allHandle, told, nics := true, true, false, 0
+	for _, w := range j.windows {
+		for _, p := range w.ports {
+			if !w.dev.Host {
+				for _, c := range p.port.Classes {
+					marks += p.count(drivers.QueueMarked, c.Queue)
+				}
+				continue
+			}
+			nics++
+			s, sOK := p.grew(drivers.CNPSent, 0)
+			h, hOK := p.grew(drivers.CNPHandled, 0)
+			ignored := p.count(drivers.CNPIgnored, 0)
+			sent, handled, got = sent+s, handled+h, got+h+ignored
+			allSend, allHandle = allSend && sOK, allHandle && hOK
+			told = j.receiver(p, s, sOK) || told
+			j.reacts(p, h, hOK, ignored)
+		}
+	}
+	if nics == 0 || !j.o.AllHosts {
+		return
+	}
+	if allSend && !told && sent == 0 && marks >= fewestAcross {
+		j.found(CNPLoop, Fail, "", "", fmt.Sprintf("the switches marked %d packets of lossless classes, but no NIC sent a congestion notification", marks), "enable the notification point on the NICs, and make sure that nothing on the path clears the marks")
+		return
+	}
+	for _, w := range j.windows {
+		for _, p := range w.ports {
+			j.marksArrive(p)
+		}
+	}
+	const lost = "enable the reaction point on the NICs, and make sure that the notifications are not dropped"
+	switch {
+	case !allHandle || sent < fewestAcross:
+	case handled == 0 && got == 0:
+		j.found(CNPLoop, Fail, "", "", fmt.Sprintf("the NICs sent %d congestion notifications, but none was handled", sent), lost)
+	case float64(got) < arrivesBadly*float64(sent):
+		j.found(CNPLoop, Fail, "", "", fmt.Sprintf("the NICs sent %d congestion notifications, but only %d arrived at a sender", sent, got), lost)
+	case float64(got) < arrives*float64(sent):
+		j.found(CNPLoop, Warn, "", "", fmt.Sprintf("the NICs sent %d congestion notifications, but only %d arrived at a sender", sent, got), lost)
+	}
+}
+
+// receiver judges a NIC that gets marks; it reports whether its notifications are the
+// reason for a loop that is open.
+func (j *judge) receiver(p *PortWindow, sent uint64, counted bool) bool {
+	const fix = "enable the notification point of the class's priority"
+	n := p.count(drivers.MarkedReceived, 0)
+	switch {
+	case !counted || n < fewestHere:
+		return false
+	case sent == 0:
+		j.found(CNPLoop, Fail, p.Device, p.Port, fmt.Sprintf("the NIC received %d marked packets and sent no congestion notification", n), fix)
+		return true
+	case n/sent >= mostPerCNP:
+		j.found(CNPLoop, Warn, p.Device, p.Port, fmt.Sprintf("the NIC received %d marked packets and sent only %s", n, count(sent, "congestion notification")), fix+", and its limit of notifications")
+	}
+	return false
+}
+
+// reacts judges a NIC that gets notifications.
+func (j *judge) reacts(p *PortWindow, handled uint64, counted bool, ignored uint64) {
+	const fix = "enable the reaction point of the class's priority"
+	switch {
+	case ignored == 0:
+	case counted && ignored >= fewestHere && float64(handled) < arrivesBadly*float64(ignored):
+		j.found(CNPLoop, Fail, p.Device, p.Port, fmt.Sprintf("the NIC ignored %s and handled %d", count(ignored, "congestion notification"), handled), fix)
+	case counted:
+		j.found(CNPLoop, Warn, p.Device, p.Port, fmt.Sprintf("%d of %s were ignored", ignored, count(handled+ignored, "congestion notification")), fix)
+	default:
+		j.found(CNPLoop, Warn, p.Device, p.Port, fmt.Sprintf("%s ignored", were(ignored, "congestion notification")), fix)
+	}
+}
+
+func were(n uint64, noun string) string {
+	if n == 1 {
+		return "1 " + noun + " was"
+	}
+	return fmt.Sprintf("%d %ss were", n, noun)
+}
+
+// marksArrive compares the marks of an egress port with those that its NIC saw.
+func (j *judge) marksArrive(p *PortWindow) {
+	nic := j.at[p.port.Peer]
+	if nic == nil || !p.port.ToHost {
+		return
+	}
+	seen, counted := nic.grew(drivers.MarkedReceived, 0)
+	var marks uint64
+	for _, c := range p.port.Classes {
+		marks += p.count(drivers.QueueMarked, c.Queue)
+	}
+	if counted && marks >= fewestAcross && float64(seen) < arrivesBadly*float64(marks) {
+		j.found(CNPLoop, Warn, p.Device, p.Port, fmt.Sprintf("the port marked %d packets of lossless classes to %s, which received %d marked RoCE packets", marks, p.port.Peer, seen),
+			"see whether other traffic is in the class, and whether the NIC's ECN is on for its priority")
+	}
+}

@@ -1,0 +1,454 @@
+package origin
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+)
+
+// search is a walk over the pauses of one priority.
+type search struct {
+	devices map[string]Device
+	ways    []Way
+	out     map[string][]int // by device, in natural order
+	size    []float64        // how much a way is paused, on a scale of its own kind
+	exact   []bool
+	known   []bool
+	paused  []bool
+	order   []int // the paused ways, in natural order
+	groups  map[group]*verdict
+	blind   string // a port whose pauses neither end counts; "" for none
+}
+
+// group are the ingress ports of a switch that lead up or down: packets that came down
+// do not go up again, so that other egress ports may explain their pauses.
+type group struct {
+	device string
+	above  bool
+}
+
+// verdict is why a group of ingress ports pauses.
+type verdict struct {
+	in []int // the paused ways that end there
+	// follow are paused egress ways that explain it, the longest pause first.
+	follow []int
+	// local are egress ways that may be full themselves, the likeliest first; empty
+	// where the paused ones explain all.
+	local []int
+	// sure says that follow, or the first of local, is the only explanation.
+	sure bool
+	why  string
+	// here says that the congestion of local is what stops most.
+	here bool
+	// dark says that a pause that may explain it is not counted.
+	dark bool
+}
+
+// measure sizes the pauses, and tells those that count from noise.
+func (s *search) measure() {
+	n := len(s.ways)
+	s.size, s.exact, s.known, s.paused = make([]float64, n), make([]bool, n), make([]bool, n), make([]bool, n)
+	var frames uint64
+	for _, w := range s.ways {
+		frames = max(frames, w.Frames.V)
+	}
+	var top, bound float64
+	for i, w := range s.ways {
+		switch {
+		case w.Paused.Set:
+			s.size[i], s.exact[i], s.known[i] = w.Paused.V, true, true
+			top = max(top, s.size[i])
+		case w.AtMost.Set:
+			s.size[i], s.known[i] = w.AtMost.V, true
+			bound = max(bound, s.size[i])
+		case w.Frames.Set:
+			s.known[i] = true
+			if frames > 0 {
+				s.size[i] = float64(w.Frames.V) / float64(frames)
+			}
+			bound = max(bound, s.size[i])
+		}
+	}
+	for i, w := range s.ways {
+		if !s.known[i] && (s.blind == "" || w.To.String() < s.blind) {
+			s.blind = w.To.String()
+		}
+		most := bound
+		if s.exact[i] {
+			most = top
+		}
+		s.paused[i] = s.known[i] && s.size[i] >= least && s.size[i] >= leastOfTop*most
+	}
+}
+
+// ratio compares the pauses of two ways in what both ends count.
+func (s *search) ratio(a, b int) float64 {
+	x, y := s.ways[a], s.ways[b]
+	if s.exact[a] != s.exact[b] && x.Frames.Set && y.Frames.Set && y.Frames.V > 0 {
+		// A way that is stopped without a break shows few frames.
+		return max(float64(x.Frames.V)/float64(y.Frames.V), s.size[a]/s.size[b])
+	}
+	return s.size[a] / s.size[b]
+}
+
+func (s *search) tier(device string) int { return s.devices[device].Tier }
+
+// groupOf is where a way ends.
+func (s *search) groupOf(way int) group {
+	w := s.ways[way]
+	return group{w.To.Device, !s.devices[w.From.Device].Host && s.tier(w.From.Device) > s.tier(w.To.Device)}
+}
+
+// egress are the ways by which the packets of a group may leave. valley has those that
+// no packet takes in a fabric that routes as it should.
+func (s *search) egress(g group, in []int, valley bool) []int {
+	var out []int
+	for _, i := range s.out[g.device] {
+		w := s.ways[i]
+		up := !s.devices[w.To.Device].Host && s.tier(w.To.Device) > s.tier(g.device)
+		if g.above && up != valley {
+			continue
+		}
+		// A packet does not leave by the port that it came in by.
+		if !slices.ContainsFunc(in, func(d int) bool { return s.ways[d].To != w.From }) {
+			continue
+		}
+		out = append(out, i)
+	}
+	return out
+}
+
+// judge says why the switches of all paused ways pause.
+func (s *search) judge() {
+	for _, i := range s.order {
+		if s.devices[s.ways[i].To.Device].Host {
+			continue
+		}
+		g := s.groupOf(i)
+		if s.groups[g] == nil {
+			s.groups[g] = &verdict{}
+		}
+		s.groups[g].in = append(s.groups[g].in, i)
+	}
+	for g, v := range s.groups {
+		s.explain(g, v)
+	}
+}
+
+func (s *search) explain(g group, v *verdict) {
+	longest := slices.MaxFunc(v.in, func(a, b int) int { return cmp.Compare(s.size[a], s.size[b]) })
+	find := func(ways []int) (follow []int) {
+		for _, e := range ways {
+			if s.paused[e] && s.ratio(e, longest) >= leads {
+				follow = append(follow, e)
+			}
+		}
+		slices.SortStableFunc(follow, func(a, b int) int { return cmp.Compare(s.size[b], s.size[a]) })
+		return follow
+	}
+	ways := s.egress(g, v.in, false)
+	v.follow = find(ways)
+	if len(v.follow) == 0 && g.above {
+		if over := s.egress(g, v.in, true); len(find(over)) > 0 {
+			ways, v.follow = over, find(over)
+		}
+	}
+	v.sure = true
+	rest := slices.DeleteFunc(slices.Clone(ways), func(e int) bool { return slices.Contains(v.follow, e) })
+	if len(v.follow) == 0 {
+		v.local, v.sure, v.why = s.congested(ways)
+		v.here = true
+	} else if part, told := s.covered(v.follow, longest); told && part < covers && len(rest) > 0 {
+		// Its queue can have waited only while it sent or was stopped, and that is less
+		// than the ingress ports were stopped for.
+		v.local, v.sure, v.why = s.congested(rest)
+		v.here = part < covers/2
+	} else if rival := s.rival(v.follow, rest); rival >= 0 {
+		v.sure, v.why = false, fmt.Sprintf("%s is full or marks as well", s.ways[rival].From)
+		v.local, v.here = []int{rival}, s.ratio(v.follow[0], longest) < 0.5
+	}
+	if len(v.follow) > 0 && s.ratio(v.follow[0], longest) >= 0.5 {
+		return
+	}
+	for _, e := range rest {
+		if s.known[e] {
+			continue
+		}
+		if v.sure || !v.dark {
+			v.why = fmt.Sprintf("the pauses of %s are not counted", s.ways[e].To)
+		}
+		v.sure, v.dark = false, true
+		if !slices.Contains(v.local, e) {
+			v.local = append(v.local, e)
+		}
+	}
+}
+
+// covered is the part of a pause in which the egress ways can have waited; told is
+// false where that is not counted.
+func (s *search) covered(follow []int, in int) (part float64, told bool) {
+	if !s.exact[in] {
+		return 0, false
+	}
+	for _, e := range follow {
+		if !s.exact[e] || !s.ways[e].Used.Set {
+			return 0, false
+		}
+		part += s.size[e] + s.ways[e].Used.V
+	}
+	return part / s.size[in], true
+}
+
+// rival returns an egress way that is not paused and shows as much congestion as the
+// paused ones; -1 for none.
+func (s *search) rival(follow, rest []int) int {
+	var marks uint64
+	told := true
+	for _, e := range follow {
+		marks, told = max(marks, s.ways[e].Marked.V), told && s.ways[e].Marked.Set
+	}
+	for _, e := range rest {
+		w := s.ways[e]
+		marked := told && w.Marked.Set
+		if marked && w.Marked.V > marks && w.Marked.V > 0 || !marked && w.Used.V >= full {
+			return e
+		}
+	}
+	return -1
+}
+
+// congested orders egress ways by how likely more comes in for them than they carry;
+// sure says that the first one stands out. Marks are of all the time, a peak may be
+// of one burst, and a link that is full need not be one that gets too much.
+func (s *search) congested(ways []int) (order []int, sure bool, why string) {
+	order = slices.Clone(ways)
+	if len(order) == 0 {
+		return nil, false, "no egress port is known"
+	}
+	all := func(told func(Way) bool) bool {
+		return !slices.ContainsFunc(order, func(e int) bool { return !told(s.ways[e]) })
+	}
+	by := func(value func(Way) float64) (first, second float64) {
+		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(value(s.ways[b]), value(s.ways[a])) })
+		if len(order) > 1 {
+			second = value(s.ways[order[1]])
+		}
+		return value(s.ways[order[0]]), second
+	}
+	used := func(w Way) float64 { return w.Used.V }
+	peak := func(w Way) float64 { return float64(w.Peak.V) }
+	marks := func(w Way) float64 { return float64(w.Marked.V) }
+	why = "several egress ports may be full"
+	if len(order) == 1 {
+		return order, true, ""
+	}
+	usedTold, peakTold, marksTold := all(func(w Way) bool { return w.Used.Set }), all(func(w Way) bool { return w.Peak.Set }), all(func(w Way) bool { return w.Marked.Set })
+	if usedTold {
+		first, second := by(used)
+		sure = first >= full && second <= 0.75*first
+	}
+	if peakTold {
+		fullest := order[0]
+		first, second := by(peak)
+		if usedTold && sure && order[0] != fullest && peak(s.ways[fullest]) < first/2 {
+			sure = false
+		}
+		if !sure {
+			sure = first > 0 && second <= first/3
+		} else {
+			by(used)
+		}
+	}
+	if marksTold {
+		if first, second := by(marks); first > 0 {
+			sure = second <= first/3
+		}
+	}
+	if sure {
+		why = ""
+	}
+	return order, sure, why
+}
+
+// end is where the pauses of a way lead: a way to a NIC, an egress way that is full,
+// or the ways of a cycle.
+type end struct {
+	way   int
+	local bool
+	cycle []int
+	at    string // the device, where way is -1
+}
+
+// follow walks from a paused way to its end. through are the groups on the way.
+func (s *search) follow(way int) (e end, through []group) {
+	seen := map[group]int{} // the position in trail
+	var trail []int
+	for {
+		if s.devices[s.ways[way].To.Device].Host {
+			return end{way: way}, through
+		}
+		g := s.groupOf(way)
+		v := s.groups[g]
+		if at, again := seen[g]; again {
+			loop := trail[at:]
+			if exit, ok := s.exit(loop); ok {
+				return exit, through
+			}
+			return end{way: loop[0], cycle: loop}, through
+		}
+		through = append(through, g)
+		if v.here || len(v.follow) == 0 {
+			if len(v.local) == 0 || v.dark {
+				return end{way: -1, at: g.device}, through
+			}
+			return end{way: v.local[0], local: true}, through
+		}
+		seen[g] = len(trail)
+		way = v.follow[0]
+		trail = append(trail, way)
+	}
+}
+
+// exit leads out of a cycle of pauses that is not a deadlock: where its queues still
+// move, the pauses come from one of the other ports.
+func (s *search) exit(loop []int) (end, bool) {
+	if !slices.ContainsFunc(loop, func(i int) bool { return s.size[i] < stuck || s.ways[i].Used.V > idle }) {
+		return end{}, false
+	}
+	for _, i := range loop {
+		for _, e := range s.groups[s.groupOf(i)].follow {
+			if s.devices[s.ways[e].To.Device].Host {
+				return end{way: e}, true
+			}
+		}
+	}
+	// Else a port is full where packets that came down would have to go up again.
+	for _, i := range loop {
+		if g := s.groupOf(i); g.above {
+			v := s.groups[g]
+			if v.local, _, v.why = s.congested(s.egress(g, v.in, false)); len(v.local) > 0 {
+				v.sure, v.why = false, "pauses go around, and the queues still move"
+				return end{way: v.local[0], local: true}, true
+			}
+		}
+	}
+	return end{}, false
+}
+
+// sources gathers the ends of all paused ways.
+func (s *search) sources() []Source {
+	s.judge()
+	type key struct {
+		kind Kind
+		at   intent.Endpoint
+	}
+	byKey := map[key]*Source{}
+	get := func(e end) *Source {
+		src := s.source(e)
+		k := key{src.Kind, src.At}
+		if byKey[k] == nil {
+			byKey[k] = &src
+		}
+		return byKey[k]
+	}
+	for _, i := range s.order {
+		e, through := s.follow(i)
+		src := get(e)
+		src.weight += s.size[i]
+		src.Ways = append(src.Ways, i)
+		for _, g := range through {
+			v := s.groups[g]
+			if !v.sure && (src.Certain || src.Kind == Pauser) {
+				src.Certain, src.Why = false, v.why
+			}
+			if !v.sure {
+				s.candidates(src, v)
+			}
+		}
+		if len(through) == 1 || len(through) > 0 && e.cycle == nil && s.groups[through[len(through)-1]].in[0] == i {
+			src.Feeders = max(src.Feeders, len(s.groups[through[len(through)-1]].in))
+		}
+	}
+	// A second source of the same switch.
+	for _, v := range s.groups {
+		if len(v.follow) > 0 && len(v.local) > 0 && v.sure && !v.here {
+			if src := get(end{way: v.local[0], local: true}); src.weight == 0 {
+				src.weight = s.size[v.in[0]]
+				src.Ways, src.Feeders = slices.Clone(v.in), len(v.in)
+			}
+		}
+	}
+	var out []Source
+	for _, src := range byKey {
+		out = append(out, *src)
+	}
+	slices.SortFunc(out, func(a, b Source) int {
+		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(a.At.Device, b.At.Device), cmp.Compare(a.At.Port, b.At.Port), cmp.Compare(a.Kind, b.Kind))
+	})
+	for i := range out {
+		if out[i].weight < other*out[0].weight {
+			return out[:i]
+		}
+	}
+	return out
+}
+
+// source names the end of a walk.
+func (s *search) source(e end) Source {
+	switch {
+	case e.way < 0:
+		return Source{Kind: Pauser, At: intent.Endpoint{Device: e.at}, Way: -1, Why: "no egress port of it is known"}
+	case e.cycle != nil:
+		first := slices.MinFunc(e.cycle, func(a, b int) int {
+			return cmp.Or(cmp.Compare(s.ways[a].From.Device, s.ways[b].From.Device), cmp.Compare(s.ways[a].From.Port, s.ways[b].From.Port))
+		})
+		src := Source{Kind: Cycle, At: s.ways[first].From, Way: first, Certain: true}
+		for _, i := range e.cycle {
+			if s.size[i] < stuck || !s.ways[i].Used.Set || s.ways[i].Used.V > idle {
+				src.Certain, src.Why = false, "the queues of the cycle still move"
+			}
+			src.Candidates = append(src.Candidates, s.ways[i].From)
+		}
+		return src
+	case e.local:
+		return Source{Kind: Congestion, At: s.ways[e.way].From, Way: e.way, Certain: true}
+	}
+	w := s.ways[e.way]
+	src := Source{Kind: SlowReceiver, At: w.To, Way: e.way, Certain: true}
+	size, exact := s.size[e.way], s.exact[e.way]
+	switch {
+	case w.Storms > 0, size >= stuck && w.Used.Set && w.Used.V <= idle, exact && size >= 0.99:
+		src.Kind = Storm
+	case w.Used.Set && (w.Used.V >= full || exact && size < slow && w.Used.V+size >= full):
+		src.Kind, src.At = Congestion, w.From
+	case !w.Used.Set && !exact:
+		src.Certain, src.Why = false, fmt.Sprintf("neither the time that %s paused nor its bytes are counted", w.To)
+		src.Candidates = []intent.Endpoint{w.To, w.From}
+	case exact && size < slow && s.blind != "":
+		src.Certain, src.Why = false, "the pauses of "+s.blind+" are not counted"
+		src.Candidates = []intent.Endpoint{w.To}
+	}
+	return src
+}
+
+// candidates adds what else may be the source.
+func (s *search) candidates(src *Source, v *verdict) {
+	const few = 4
+	add := func(e intent.Endpoint) {
+		if len(src.Candidates) < few && !slices.Contains(src.Candidates, e) {
+			src.Candidates = append(src.Candidates, e)
+		}
+	}
+	if src.Kind != Pauser {
+		add(src.At)
+	}
+	for _, e := range v.local {
+		if s.known[e] {
+			add(s.ways[e].From)
+		} else {
+			add(s.ways[e].To)
+		}
+	}
+}

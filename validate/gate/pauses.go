@@ -1,0 +1,226 @@
+package gate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/words"
+	"github.com/roce-fabric/roce-fabric/validate/gate/origin"
+)
+
+// Source is where pauses of a lossless class come from.
+type Source struct {
+	Class    string      `json:"class" doc:"name of the lossless class"`
+	Priority int         `json:"priority" doc:"its priority"`
+	Kind     origin.Kind `json:"kind" enum:"slow receiver,storm,congestion,cycle,not known"`
+	Device   string      `json:"device" doc:"the host or the switch"`
+	Port     string      `json:"port,omitempty" doc:"the NIC, or the egress port of the switch"`
+	Certain  bool        `json:"certain" doc:"whether nothing else explains the pauses"`
+	Why      string      `json:"why,omitempty" doc:"what makes it not certain"`
+	// Candidates are the ports that may be meant where it is not certain, and the ports
+	// of a cycle.
+	Candidates []string `json:"candidates,omitempty" doc:"the ports that may be meant where it is not certain, and the ports of a cycle"`
+	// Paused are the ports that are stopped because of it, nearest first.
+	Paused []string `json:"paused" doc:"the ports that are stopped because of it"`
+	What   string   `json:"what" doc:"the same in a sentence"`
+}
+
+// longPause is a finding on a long pause, and the port that was stopped.
+type longPause struct {
+	stopped  intent.Endpoint
+	priority int
+	finding  Finding
+}
+
+// sources looks for where the pauses of each lossless priority come from. The finding
+// on a source takes the place of those on the long pauses that lead to it.
+func (j *judge) sources() {
+	if j.o.Tiers == nil {
+		return
+	}
+	for prio := range qos.NumPriorities {
+		devices, ways, name := j.ways(prio)
+		for _, o := range origin.Find(devices, ways) {
+			src := say(o, ways, prio, name)
+			j.traced = append(j.traced, src)
+			before := len(j.pauses)
+			j.pauses = slices.DeleteFunc(j.pauses, func(p longPause) bool {
+				return p.priority == prio && slices.ContainsFunc(o.Ways, func(i int) bool { return ways[i].From == p.stopped })
+			})
+			if len(j.pauses) < before {
+				j.found(PauseSource, Warn, src.Device, src.Port, src.What, src.fix())
+			}
+		}
+	}
+}
+
+// ways are the links that carry a priority, in both directions. Each end counts some of
+// it.
+func (j *judge) ways(prio int) (devices map[string]origin.Device, out []origin.Way, class string) {
+	devices = map[string]origin.Device{}
+	tierOf := func(name string, host bool) {
+		if _, known := devices[name]; !known {
+			devices[name] = origin.Device{Host: host, Tier: j.o.Tiers[name]}
+		}
+	}
+	at := map[intent.Endpoint]int{}
+	for _, w := range j.windows {
+		for _, p := range w.ports {
+			c := p.port.lossless(prio)
+			if c == nil || p.port.Peer == (intent.Endpoint{}) {
+				continue
+			}
+			class = c.Name
+			tierOf(p.Device, w.dev.Host)
+			tierOf(p.port.Peer.Device, p.port.ToHost)
+			for _, from := range []intent.Endpoint{p.end(), p.port.Peer} {
+				if _, known := at[from]; known {
+					continue
+				}
+				to := p.port.Peer
+				if from == to {
+					to = p.end()
+				}
+				at[from] = len(out)
+				out = append(out, origin.Way{From: from, To: to, Speed: p.port.Speed})
+			}
+			p.tell(&out[at[p.end()]], c, w.dev.Host, true)
+			p.tell(&out[at[p.port.Peer]], c, w.dev.Host, false)
+		}
+	}
+	return devices, out, class
+}
+
+// tell adds to a way what one of its ends counted: the sender, or the receiver.
+func (p *PortWindow) tell(w *origin.Way, c *Class, host, sender bool) {
+	duration, frames, bytes := drivers.PauseTxTime, drivers.PFCTx, drivers.PriorityRxBytes
+	if sender {
+		duration, frames, bytes = drivers.PauseRxTime, drivers.PFCRx, drivers.PriorityTxBytes
+	}
+	index := c.Priority
+	if !host {
+		bytes, index = drivers.QueueBytes, c.Queue
+	}
+	// Both ends count the same pauses; what is more was seen.
+	if n, ok := p.grew(frames, c.Priority); ok {
+		w.Frames = qos.Of(max(n, w.Frames.V))
+	}
+	if part, exact, ok := p.pausedPart(duration, frames, c.Priority); ok && exact {
+		w.Paused = qos.Of(max(part, w.Paused.V))
+	} else if ok {
+		w.AtMost = qos.Of(max(part, w.AtMost.V))
+	}
+	if n, ok := p.grew(bytes, index); ok && (sender || host && !w.Used.Set) && p.port.Speed > 0 && p.Span > 0 {
+		w.Used = qos.Of(min(1, 8*float64(n)/p.Span.Seconds()/float64(p.port.Speed)))
+	}
+	if !sender || host {
+		return
+	}
+	if n, ok := p.grew(drivers.QueueMarked, c.Queue); ok {
+		w.Marked = qos.Of(n)
+	}
+	if n, ok := p.grew(drivers.QueuePeak, c.Queue); ok {
+		w.Peak = qos.Of(n)
+	}
+	w.Storms = p.count(drivers.StormsDetected, c.Queue)
+}
+
+// say puts a source into words.
+func say(o origin.Source, ways []origin.Way, prio int, class string) Source {
+	s := Source{Class: class, Priority: prio, Kind: o.Kind, Device: o.At.Device, Port: o.At.Port, Certain: o.Certain, Why: o.Why, Paused: []string{}}
+	for _, i := range o.Ways {
+		s.Paused = append(s.Paused, ways[i].From.String())
+	}
+	for _, c := range o.Candidates {
+		s.Candidates = append(s.Candidates, strings.TrimSuffix(c.String(), "/"))
+	}
+	leads := fmt.Sprintf("pauses of class %s on %s lead to ", class, words.Plural(len(o.Ways), "link", "links"))
+	var w origin.Way
+	if o.Way >= 0 {
+		w = ways[o.Way]
+	}
+	rate := func(verb string) string {
+		if !w.Used.Set {
+			return ""
+		}
+		return fmt.Sprintf(" and %s %s", verb, gigabits(w.Used.V*float64(w.Speed)))
+	}
+	switch o.Kind {
+	case origin.Storm:
+		s.What = leads + fmt.Sprintf("%s, which stormed: it paused %s%s%s", o.At, w.From.Device, timePart(w), rate("received"))
+		if w.Storms > 0 {
+			s.What += ", and the watchdog acted " + times(w.Storms)
+		}
+	case origin.SlowReceiver:
+		s.What = leads + fmt.Sprintf("%s, which paused %s%s%s", o.At, w.From.Device, timePart(w), rate("received"))
+	case origin.Congestion:
+		s.What = leads + fmt.Sprintf("%s, whose queue to %s", o.At, w.To)
+		switch {
+		case w.Used.Set && w.Used.V >= 0.88:
+			s.What += fmt.Sprintf(" is full: %s of %s", gigabits(w.Used.V*float64(w.Speed)), w.Speed)
+		case w.Used.Set:
+			s.What += fmt.Sprintf(" got more at times than its link carries: %s of %s on average", gigabits(w.Used.V*float64(w.Speed)), w.Speed)
+		default:
+			s.What += " got more than its link carries"
+		}
+		if o.Feeders > 1 {
+			s.What += fmt.Sprintf(", from %d ports that the switch paused", o.Feeders)
+		}
+	case origin.Cycle:
+		s.What = fmt.Sprintf("pauses of class %s go around in a cycle of %s: %s", class, words.Plural(len(o.Candidates), "port", "ports"), strings.Join(s.Candidates, ", "))
+		if o.Certain {
+			s.What += "; nothing moves there, which is a deadlock"
+		}
+	default:
+		s.What = leads + strings.TrimSuffix(o.At.String(), "/") + " and cannot be followed any further"
+	}
+	if !o.Certain {
+		s.What += "; not certain: " + o.Why
+		if others := slices.DeleteFunc(slices.Clone(s.Candidates), func(c string) bool { return c == o.At.String() }); len(others) > 0 && o.Kind != origin.Cycle {
+			s.What += ", so it may be " + strings.Join(natural.Sorted(others), " or ")
+		}
+	}
+	return s
+}
+
+// timePart says how long a way was paused.
+func timePart(w origin.Way) string {
+	switch {
+	case w.Paused.Set:
+		return fmt.Sprintf(" %.0f %% of the time", 100*w.Paused.V)
+	case w.Frames.Set:
+		return " with " + count(w.Frames.V, "PFC frame")
+	}
+	return ""
+}
+
+// gigabits writes a rate as people read one.
+func gigabits(r float64) string {
+	switch {
+	case r >= 10e9:
+		return fmt.Sprintf("%.0f Gb/s", r/1e9)
+	case r >= 1e8:
+		return fmt.Sprintf("%.1f Gb/s", r/1e9)
+	}
+	return fmt.Sprintf("%.0f Mb/s", r/1e6)
+}
+
+// fix says what to do about a source.
+func (s *Source) fix() string {
+	switch s.Kind {
+	case origin.Storm:
+		return "stop the host's RDMA traffic or take its port down, then look for a stuck driver, firmware or receiver"
+	case origin.SlowReceiver:
+		return "look at the host: PCIe speed and width, memory, NIC errors, and whether its receiver keeps up"
+	case origin.Congestion:
+		return "spread the traffic over more links or receivers, and have marks reach the senders before the pauses: see ECN thresholds"
+	case origin.Cycle:
+		return "drain one of the ports, and keep traffic that came down from going up again"
+	}
+	return "turn the counters on there, and repeat the window"
+}

@@ -1,0 +1,242 @@
+package gate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+)
+
+// strayPart is the part of a NIC's RDMA that may be outside of its priorities: the
+// notifications have their own, and headers may be counted in one place only.
+// strayLeast are the packets that it must be.
+const (
+	strayPart  = 0.05
+	strayLeast = 1000
+	strayBytes = 1000 * 1024
+)
+
+// elsewhere finds NICs that send RDMA in another priority than the intent says, as a
+// library does that ignores the NIC's default. The RDMA counters of a NIC leave out its
+// virtual functions, and those of a priority do not: only more RDMA than there is
+// traffic in its priorities tells something. Receivers are only named where no sender
+// is: the fault is where packets get their class.
+func (j *judge) elsewhere() {
+	var sent, received []Finding
+	for _, w := range j.windows {
+		if !w.dev.Host {
+			continue
+		}
+		for _, p := range w.ports {
+			if f, ok := p.stray("sent", drivers.RDMATxBytes, drivers.PriorityTxBytes, drivers.RDMATxPackets, drivers.PriorityTxPackets); ok {
+				f.Fix = "set the traffic class of the application: NCCL_IB_TC, UCX_IB_TRAFFIC_CLASS, or the ToS of its connections"
+				sent = append(sent, f)
+			}
+			if f, ok := p.stray("received", drivers.RDMARxBytes, drivers.PriorityRxBytes, drivers.RDMARxPackets, drivers.PriorityRxPackets); ok {
+				f.Fix = "compare the NIC's DSCP map with that of the fabric, and see how its peers mark RDMA"
+				received = append(received, f)
+			}
+		}
+	}
+	if len(sent) == 0 {
+		sent = received
+	}
+	j.out = append(j.out, sent...)
+}
+
+// stray compares the RDMA of a NIC with the traffic of the priorities that RDMA has, in
+// bytes, or in packets where the NIC counts no bytes by priority.
+func (p *PortWindow) stray(verb string, all, by, allPackets, byPackets drivers.Metric) (Finding, bool) {
+	if len(p.port.Classes) == 0 {
+		return Finding{}, false
+	}
+	least, size := uint64(strayBytes), func(n uint64) string { return units.Bytes(n).String() }
+	if !p.knows(all, 0) || !p.knows(by, p.port.Classes[0].Priority) {
+		all, by, least, size = allPackets, byPackets, strayLeast, func(n uint64) string { return count(n, "packet") }
+	}
+	rdma, ok := p.grew(all, 0)
+	var in uint64
+	var names, others []string
+	for prio := range qos.NumPriorities {
+		n, known := p.grew(by, prio)
+		ok = ok && known
+		if c := p.port.lossless(prio); c != nil {
+			names = append(names, c.Name)
+		}
+		if p.port.lossless(prio) != nil || p.port.RDMA.Has(prio) {
+			in += n
+		} else if n > 0 {
+			others = append(others, fmt.Sprintf("priority %d %s", prio, size(n)))
+		}
+	}
+	if !ok || rdma < in || rdma-in < least || float64(rdma-in) < strayPart*float64(rdma) {
+		return Finding{}, false
+	}
+	what := fmt.Sprintf("the NIC %s %s of RDMA, but only %s in the priority of %s", verb, size(rdma), size(in), strings.Join(names, " and "))
+	if len(others) > 0 {
+		what += "; " + strings.Join(others, ", ")
+	}
+	return Finding{ID: RDMAElsewhere, Means: Warn, Device: p.Device, Port: p.Port, What: what}, true
+}
+
+// idle finds lossless classes of switches that sent no packet by any port, or
+// whose packets no switch counts, and names NICs that got nothing of a class that
+// others got. Where a class is lossless nowhere, nothing is there to lose.
+func (j *judge) idle() {
+	type seen struct {
+		counted, sent bool
+		nics          int
+		quiet         []string
+	}
+	classes := map[string]*seen{}
+	any := false
+	for _, w := range j.windows {
+		if w.dev.Host {
+			continue
+		}
+		any = true
+		for _, p := range w.ports {
+			for _, c := range p.port.Classes {
+				s := classes[c.Name]
+				if s == nil {
+					s = &seen{}
+					classes[c.Name] = s
+				}
+				n, ok := p.grew(drivers.QueuePackets, c.Queue)
+				s.counted, s.sent = s.counted || ok, s.sent || n > 0
+				if !ok || !p.port.ToHost {
+					continue
+				}
+				s.nics++
+				if n == 0 && !j.at[p.port.Peer].busy(c.Priority) {
+					s.quiet = append(s.quiet, p.port.Peer.String())
+				}
+			}
+		}
+	}
+	if any && len(classes) == 0 {
+		j.found(NoTraffic, Inconclusive, "", "", "no port of the window has a lossless class", "choose switches with lossless ports")
+	}
+	for _, name := range natural.Keys(classes) {
+		const again = "repeat the window while RDMA traffic of the class runs"
+		switch s := classes[name]; {
+		case !s.counted:
+			j.found(NoTraffic, Inconclusive, "", "", fmt.Sprintf("no switch counts the packets of lossless class %s, so it may have carried none", name), "turn the queue counters on, and repeat the window")
+		case !s.sent:
+			j.found(NoTraffic, Inconclusive, "", "", fmt.Sprintf("lossless class %s carried no packets during the window", name), again)
+		case len(s.quiet) > 0:
+			j.found(NoTraffic, Pass, "", "", fmt.Sprintf("lossless class %s carried no packets of %d of %d NICs, of which the window proves nothing: %s", name, len(s.quiet), s.nics, some(natural.Sorted(s.quiet))), again)
+		}
+	}
+}
+
+// busy reports whether a NIC sent packets of a priority.
+func (p *PortWindow) busy(priority int) bool {
+	return p != nil && (p.count(drivers.PriorityTxPackets, priority) > 0 || p.count(drivers.PriorityTxBytes, priority) > 0)
+}
+
+// some names a few of many.
+func some(names []string) string {
+	const few = 5
+	if len(names) <= few+1 {
+		return strings.Join(names, ", ")
+	}
+	return strings.Join(names[:few], ", ") + fmt.Sprintf(" and %d more", len(names)-few)
+}
+
+// The part of the packets that may come with errors, and the errors that are too many
+// where packets are not counted. Links with forward error correction are specified for
+// less than one lost frame in 10^10 (IEEE 802.3, 116.2), so that any rate here is one of
+// a bad cable or transceiver.
+const (
+	errorPart = 1e-8
+	errorMost = 10
+)
+
+// errors finds ports that receive broken frames: each is a lost packet.
+func (j *judge) errors(p *PortWindow) {
+	const fix = "clean or replace cable and transceivers, and compare FEC at both ends"
+	if n := p.count(drivers.ErrorsRx, 0); n > 0 {
+		packets, counted := p.grew(drivers.PacketsRx, 0)
+		switch {
+		case counted && packets > 0 && float64(n) >= errorPart*float64(packets):
+			j.found(Errors, Warn, p.Device, p.Port, fmt.Sprintf("the port received %s with errors among %d packets, %s", count(n, "frame"), packets, oneIn(packets, n)), fix)
+		case n >= errorMost && (!counted || packets == 0):
+			j.found(Errors, Warn, p.Device, p.Port, fmt.Sprintf("the port received %s with errors", count(n, "frame")), fix)
+		}
+	}
+	if n := p.count(drivers.FECUncorrected, 0); n > 0 {
+		j.found(Errors, Warn, p.Device, p.Port, fmt.Sprintf("forward error correction could not mend %s", count(n, "code word")), fix)
+	}
+}
+
+func oneIn(packets, n uint64) string { return fmt.Sprintf("one in %d", max(1, packets/n)) }
+
+// odd is how many times as much a NIC must have as any other of its rail, and fewestOdd
+// how many, before it is called a straggler. A rail needs a few NICs to compare.
+const (
+	odd       = 10
+	fewestOdd = 100
+	leastRail = 3
+)
+
+// stragglers finds NICs that repeat or miss packets far more than the others of their
+// rail, which are the NICs of other hosts with the same name, and else those at the same
+// switch. The finding takes the place of that on the NIC alone.
+func (j *judge) stragglers() {
+	rails := map[string][]*PortWindow{}
+	for _, by := range []func(*PortWindow) string{
+		func(p *PortWindow) string { return "NICs named " + p.Port },
+		func(p *PortWindow) string { return "NICs at " + p.port.Peer.Device },
+	} {
+		for _, w := range j.windows {
+			for _, p := range w.ports {
+				if w.dev.Host && len(p.port.Classes) > 0 && p.Span > 0 {
+					rails[by(p)] = append(rails[by(p)], p)
+				}
+			}
+		}
+	}
+	told := map[string]bool{}
+	for _, rail := range natural.Keys(rails) {
+		for _, m := range rdmaErrors {
+			j.straggler(rail, rails[rail], m.m, m.says, told)
+		}
+		j.straggler(rail, rails[rail], drivers.ErrorsRx, "frames came with errors", told)
+	}
+}
+
+func (j *judge) straggler(rail string, ports []*PortWindow, m drivers.Metric, says string, told map[string]bool) {
+	var worst *PortWindow
+	var most, next uint64
+	n := 0
+	for _, p := range ports {
+		v, ok := p.grew(m, 0)
+		if !ok {
+			continue
+		}
+		n++
+		if v > most {
+			worst, most, next = p, v, most
+		} else {
+			next = max(next, v)
+		}
+	}
+	if n < leastRail || most < fewestOdd || most/odd < next {
+		return
+	}
+	key := worst.end().String() + " " + m.String()
+	if told[key] {
+		return
+	}
+	told[key] = true
+	j.out = slices.DeleteFunc(j.out, func(f Finding) bool {
+		return f.ID == RDMAError && f.Device == worst.Device && f.Port == worst.Port && strings.HasSuffix(f.What, says)
+	})
+	j.found(Straggler, Warn, worst.Device, worst.Port, fmt.Sprintf("%d %s, against %d at most on each of %d other %s", most, says, next, n-1, rail),
+		"compare this NIC, its cable and its switch port with the others of the rail")
+}
