@@ -98,7 +98,7 @@ func (r *Reader) readSwitch(ctx context.Context, sw *intent.Switch) Reading {
 		if err != nil {
 			return err
 		}
-		state := &validate.State{Unknown: h.unknown}
+		state := &validate.State{Unknown: h.unknown, Account: h.account}
 		switch {
 		case h.seen != nil:
 			state.Ports = h.seen.Ports

@@ -1,12 +1,15 @@
 package validate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
 var classChecks = []Check{
@@ -87,6 +90,7 @@ var classChecks = []Check{
 		ID: "CLS-12", Title: "a classifier cannot match",
 		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why: "the traffic stays in the default class", Fix: "match any, or reorder the classes",
+		state: failingLines,
 	},
 	{
 		ID: "CLS-13", Title: "DSCPs are left to the platform's own map",
@@ -109,16 +113,18 @@ var classChecks = []Check{
 		device: globalMap,
 	},
 	{
-		ID: "CLS-16", Title: "a subinterface, SVI or tunnel port lacks classification",
+		ID: "CLS-16", Title: "a port inside of the switch lacks classification",
 		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsRunning,
-		Why: "its traffic falls into queue 0", Fix: "attach the map",
-		Absent: "needs the inventory of interfaces that are no ports",
+		Why: "its traffic falls into queue 0", Fix: "attach the DSCP map of the other ports to it",
+		Sources: []string{"sonic-buildimage issue 20652"},
+		device:  observed(insidePorts),
 	},
 	{
 		ID: "CLS-17", Title: "a DSCP rewrite is used where classification was meant",
 		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsRunning,
-		Why: "\"traffic-class to dscp\" marks, \"dscp to traffic-class\" classifies: the traffic stays in the class that it was in",
-		Fix: "write qos map dscp ... to traffic-class ..., and remove the rewrite",
+		Why:   "\"traffic-class to dscp\" marks, \"dscp to traffic-class\" classifies: the traffic stays in the class that it was in",
+		Fix:   "write qos map dscp ... to traffic-class ..., and remove the rewrite",
+		state: failingLines,
 	},
 	{
 		ID: "CLS-18", Title: "a lossless class holds control traffic",
@@ -133,6 +139,35 @@ var classChecks = []Check{
 		Rules: []Rule{{Error, "where the port is lossless for nothing else"}, {Warning, "where another priority is in use, or a policy is not in the file"}}, Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why: "the traffic that was to be lossless is in a lossy class", Fix: "classify the DSCP of the traffic into the class that is paused",
 	},
+}
+
+// failingLines finds the lines of the running configuration that fail a check by
+// themselves, whatever the intent says.
+func failingLines(r *deviceRun) {
+	if r.seen.Account == nil {
+		return
+	}
+	lines := cached(&r.memo.lines, 0, r.seen.Account)
+	seen := map[[2]string]bool{}
+	for i := range lines {
+		l := &lines[i]
+		if l.Check != r.check.ID || seen[[2]string{l.Where, l.Why}] {
+			continue
+		}
+		seen[[2]string{l.Where, l.Why}] = true
+		where := strings.Trim(l.Where+": "+l.Text, ": ")
+		r.found(Finding{Severity: r.check.Worst(), What: fmt.Sprintf("%s: %s", printable(where), cmp.Or(l.Why, r.check.Title))}, "")
+	}
+}
+
+// insidePorts finds ports inside of the switch, which traffic passes on its way through,
+// that classify nothing.
+func insidePorts(r *deviceRun) {
+	for _, name := range natural.Keys(r.cfg.Ports) {
+		if q := r.cfg.Ports[name]; q.Inside && q.Trust.V == qos.TrustNone {
+			r.found(Finding{Severity: Warning, What: "the port is inside of the switch and has no DSCP map: traffic that passes it falls into queue 0"}, printable(name))
+		}
+	}
 }
 
 // dscpMoves are the differences of a running DSCP map that a check names.

@@ -61,7 +61,7 @@ var operationChecks = []Check{
 		ID: "OPS-03", Title: "a change disturbs traffic outside a maintenance window",
 		Rules: always(Warning), Scope: ScopeTime, Reads: ReadsRendered,
 		Why: "a port goes down, or packets of the class are lost", Fix: "drain first",
-		Absent: "plan shows the impact of every change, and apply asks for confirmation",
+		Absent: "no state of a switch shows it: plan shows the impact of every change, and apply makes one above counters only where it is allowed, in the windows of the intent",
 	},
 	{
 		ID: "OPS-05", Title: "switches of one role run different releases",

@@ -3,9 +3,11 @@ package validate
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/validate/deadlock"
@@ -18,11 +20,11 @@ const (
 
 var topologyChecks = []Check{
 	{
-		ID: "ECN-14", Title: "a lossless class has ECN marking on only some hops of its paths",
-		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsIntent,
-		Why:    "on the other hops PFC is the only congestion control",
+		ID: "ECN-14", Title: "a class has ECN marking on only some hops of its paths",
+		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsIntent | ReadsRunning,
+		Why:    "on the other hops nothing slows senders down before packets are paused or lost",
 		Fix:    "give the class ECN on these ports",
-		fabric: unmarkedHops,
+		fabric: unmarkedHops, device: observed(eachClass(markedHops)), odd: otherMarking,
 	},
 	{
 		ID: "ISL-01", Title: "lossless traffic of an island crosses a switch outside it",
@@ -47,11 +49,11 @@ var topologyChecks = []Check{
 	},
 	{
 		ID: "PFC-13", Title: "a class used only inside tunnels is lossless on ports without a tunnel",
-		Rules: always(Error), Scope: ScopeFabric, Reads: ReadsIntent,
+		Rules: always(Error), Scope: ScopeFabric, Reads: ReadsIntent | ReadsRunning,
 		Why:     "it takes headroom and lets pauses spread further",
 		Fix:     "make the class lossy on these ports",
 		Sources: []string{"sonic-net/SONiC doc/qos/tunnel_dscp_remapping.md"},
-		fabric:  idleHops,
+		fabric:  idleHops, device: observed(eachPort(strayBounces)),
 	},
 	{
 		ID: "TOP-01", Title: "lossless buffers can wait for each other in a cycle",
@@ -119,25 +121,6 @@ var topologyChecks = []Check{
 		Why: "the ends of cables cannot be compared, and paths and deadlocks cannot be checked",
 		Fix: "state the links, or import them: 'roce-fabric import' takes them from LLDP",
 	},
-	{
-		ID: "TUN-01", Title: "a tunnel hides the DSCP of the inner packet",
-		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
-		Why: "the underlay treats RDMA as best effort", Fix: "copy the DSCP to the outer header",
-		Absent: "needs the configuration of tunnels",
-	},
-	{
-		ID: "TUN-02", Title: "a tunnel loses ECN marks",
-		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
-		Why: "senders do not see the congestion of the underlay", Fix: "propagate ECN both ways (RFC 6040)",
-		Sources: []string{"RFC 6040"},
-		Absent:  "needs the configuration of tunnels",
-	},
-	{
-		ID: "TUN-03", Title: "the two ends of a tunnel treat DSCP differently",
-		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsRunning,
-		Why: "packets of one connection have different classes in each direction", Fix: "use the same mode on all tunnel ends",
-		Absent: "needs the configuration of tunnels",
-	},
 }
 
 func holes(r *fabricRun, s Severity, list []deadlock.Hole, what string) {
@@ -148,6 +131,35 @@ func holes(r *fabricRun, s Severity, list []deadlock.Hole, what string) {
 
 func unmarkedHops(r *fabricRun) {
 	holes(r, Warning, r.paths.treated.Unmarked, "class %s has no ECN marking here, and has it on %s of its paths")
+}
+
+// markedHops says whether a port marks a class. Of lossless classes ECN-01 says where it
+// does not, unless the intent leaves the curve to the switch.
+func markedHops(r *deviceRun, p *intent.Port, q *qos.Port, k *intent.Class) {
+	e := q.Queues[k.Queue.V].ECN
+	kept := k.ECN.Mode.V == intent.ECNKeep
+	wanted := r.d.Desired.Ports[p.Name].Queues[k.Queue.V].ECN.V.Enabled
+	switch {
+	case !e.Set || !kept && !wanted, k.Lossless.V && !kept && !e.V.Enabled:
+	default:
+		r.trait(k.Name, strconv.FormatBool(e.V.Enabled), p.Name, k.ECN.Mode.From.String())
+	}
+}
+
+func otherMarking(o *oddRun) {
+	what := "class %s has no ECN marking here, and has it on %d of %d ports"
+	if o.value == "true" {
+		what = "class %s has ECN marking here, and none on %d of %d ports"
+	}
+	res := o.run.results[o.device]
+	var fields []qos.Attr
+	for n := range qos.NumPriorities {
+		at := qos.KindECN.At(n)
+		if res != nil && slices.ContainsFunc(res.drift, func(ch qos.Change) bool { return ch.Field == at && slices.Contains(o.ports, ch.Port) }) {
+			fields = append(fields, at)
+		}
+	}
+	o.found(Finding{Severity: Warning, What: fmt.Sprintf(what, o.group, o.share, o.of)}, fields...)
 }
 
 func lossyHops(r *fabricRun) {
@@ -169,6 +181,24 @@ func lossyHops(r *fabricRun) {
 func idleHops(r *fabricRun) {
 	for _, h := range r.paths.treated.Idle {
 		r.found(Finding{Severity: Error, Device: h.Switch, Where: h.From.String(), What: fmt.Sprintf("class %s is used only inside tunnels, but is lossless here, where no tunnel passes", h.Class)}, h.Ports...)
+	}
+}
+
+// bounces are the priorities of classes that others are remapped to.
+func bounces(f *intent.Fabric) (set qos.PrioritySet) {
+	for _, t := range f.Routing.Tunnels {
+		for _, m := range t.Remap {
+			set |= qos.Priorities(m.To.Priority.V)
+		}
+	}
+	return set
+}
+
+// strayBounces finds a class of tunnels paused where the intent has it lossy, at both
+// ends of the link: where they differ, PFC-01 and PFC-02 say so.
+func strayBounces(r *deviceRun, p *intent.Port, q *qos.Port) {
+	if extra := q.PFC.Or(0) &^ r.lossless(p.Settings); extra != 0 && extra&^bounces(r.d.Fabric) == 0 {
+		r.insteadOfDrift(Finding{Severity: Error, What: fmt.Sprintf("priorities %s are used only inside tunnels, but PFC is on for them here", extra)}, p.Name, qos.KindPFC.Attr())
 	}
 }
 

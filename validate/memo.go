@@ -15,6 +15,7 @@ type memo struct {
 	curve    map[sharingKey]qos.ECN
 	lossless map[*intent.Settings]qos.PrioritySet
 	moves    map[movesKey]dscpMoves
+	lines    map[int][]render.Line
 }
 
 // movesKey is a running map, the intended one, and the classes.

@@ -3,6 +3,7 @@ package validate
 import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/render"
 )
 
 var classPairs = []pair{
@@ -22,6 +23,11 @@ var classPairs = []pair{
 	{id: "CLS-10", severity: Warning, base: "no cnp", old: "dscp: [48], strict", new: "dscp: [48], lossless", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class notif has the congestion notifications", fix: "their own class", also: []string{"CLS-18", "SCH-02"}},
 	{id: "CLS-10", severity: Error, config: "leaf1", old: `"48": "6"`, new: `"48": "3"`, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "DSCP 48 of congestion notifications, class cnp, is in traffic class 3, which is lossless", fix: "apply"},
 	{id: "CLS-09", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Queues[6].Scheduler.V = qos.Scheduler{Weight: 5} }), place: "leaf1 Ethernet0", says: "class cnp of congestion notifications has 4 % of the link", fix: "apply"},
+	{id: "CLS-12", severity: Error, config: "leaf1", edit: accounted(render.Line{No: 3, Where: "class-map type qos match-all ROCE", Text: "match cos 3", Fate: render.Unknown, Check: "CLS-12", Why: "both must hold"}), place: "leaf1", says: "class-map type qos match-all ROCE: match cos 3: both must hold", fix: "match any"},
+	{id: "CLS-16", severity: Warning, config: "leaf1", edit: func(d *qos.Device, _ *State) {
+		d.Ports["Ethernet-Rec0"] = &qos.Port{Inside: true, Trust: qos.Of(qos.TrustNone)}
+	}, place: "leaf1 Ethernet-Rec0", says: "inside of the switch and has no DSCP map", fix: "attach"},
+	{id: "CLS-17", severity: Warning, config: "leaf1", edit: accounted(render.Line{No: 3, Text: "qos map traffic-class 3 to dscp 26", Fate: render.Inert, Check: "CLS-17", Why: "it classifies nothing"}), place: "leaf1", says: "qos map traffic-class 3 to dscp 26: it classifies nothing", fix: "qos map dscp"},
 	{id: "CLS-11", severity: Error, base: "traffic", old: "nvme: {dscp: [26]", new: "nvme: {dscp: [27]", place: "leaf1 Ethernet0", says: "DSCP 27 of traffic nvme is in class default, which is lossy", fix: "lossless class"},
 	{id: "CLS-14", severity: Warning, old: "trust: dscp, mtu", new: "trust: pcp, mtu", place: "leaf3 Ethernet240,Ethernet248", says: "the port trusts pcp, on spine1,spine2 dscp", fix: "both ends", also: []string{"CLS-04"}},
 	{id: "CLS-15", severity: Warning, config: "leaf1", edit: func(d *qos.Device, _ *State) {
@@ -146,6 +152,7 @@ var watchdogPairs = []pair{
 
 var topologyPairs = []pair{
 	{id: "ECN-14", severity: Warning, base: "curve", old: "ecn: {min: 150KB, max: 1500KB, probability: 10%}}}", new: "ecn: off}}", place: "leaf3 Ethernet0,Ethernet240,Ethernet248", says: "class rdma has no ECN marking here", fix: "ECN", also: []string{"ECN-01"}},
+	{id: "ECN-14", severity: Warning, base: "lossy", config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Queues[2].ECN.V = qos.ECN{} }), place: "leaf1 Ethernet240", says: "class tcp has no ECN marking here, and has it on 14 of 15 ports", fix: "apply"},
 	{id: "ISL-01", severity: Error, base: "islands", old: "spine2]", new: "spine1]", place: "spine2 Ethernet0,Ethernet8", says: "traffic of island a (rdma) enters", fix: "island"},
 	{id: "ISL-02", severity: Warning, base: "islands", old: "a: leaf3/Ethernet8", new: "a: leaf1/Ethernet8", place: "spine1 Ethernet0", says: "island a and island b share the ports in class rdma", fix: "own"},
 	{id: "TOP-01", severity: Error, base: "dual tor", old: "as: bounce", new: "as: rdma", place: "leaf2 Ethernet240", says: "8 buffers of class rdma wait in a cycle of 4: leaf2 Ethernet240 waits for spine1, which traffic to leaf2 leaves by Ethernet240", fix: "remap", also: []string{"TOP-05", "PFC-07"}},
@@ -156,6 +163,10 @@ var topologyPairs = []pair{
 	{id: "TOP-03", severity: Warning, base: "tiers", old: "role:superspine", new: "role:leaf", place: "leaf1 Ethernet240", says: "traffic that came down goes up again on 4 switches; on leaf1, without the link leaf1/Ethernet0 - gpu1/eth0: traffic to leaf1 arrives through Ethernet240 and leaves through Ethernet240", fix: "policy", also: []string{"TOP-02"}},
 	{id: "TOP-03", severity: Error, base: "chain", old: "leaf3/Ethernet240, b: spine1", new: "leaf3/Ethernet240, b: spine2", place: "leaf2 Ethernet240", says: "traffic to leaf3 comes down through Ethernet240 and goes up again through Ethernet248", fix: "policy"},
 	{id: "TOP-05", severity: Error, base: "dual tor", old: "as: bounce", new: "as: rdma", place: "leaf1", says: "class rdma keeps its priority in the tunnel to leaf2", fix: "remap", also: []string{"TOP-01", "PFC-07"}},
+	{id: "TUN-01", severity: Error, base: "dual tor", config: "leaf1", edit: tunnel(qos.Tunnel{Kind: "ip-in-ip", Encap: qos.Of(qos.DSCPPipe), OuterDSCP: qos.Of(2)}), place: "leaf1", says: "tunnel T gives every outer header DSCP 2", fix: "uniform"},
+	{id: "TUN-01", severity: Warning, config: "leaf1", edit: tunnel(qos.Tunnel{Kind: "vxlan", Encap: qos.Of(qos.DSCPPipe)}), place: "leaf1", says: "one of its own", fix: "uniform"},
+	{id: "TUN-02", severity: Warning, config: "leaf1", edit: tunnel(qos.Tunnel{Kind: "vxlan", ECNEncap: qos.Of(true), ECNDecap: qos.Of(false)}), place: "leaf1", says: "does not copy marks of the underlay to the inner packet", fix: "both ways"},
+	{id: "TUN-02", severity: Warning, config: "leaf1", edit: tunnel(qos.Tunnel{Kind: "vxlan", ECNEncap: qos.Of(false), ECNDecap: qos.Of(false)}), place: "leaf1", says: "nor marks back", fix: "both ways"},
 	{id: "TOP-08", severity: Warning, old: "leaf3: {os: sonic, role: leaf", new: "leaf3: {os: sonic, role: spine", place: "leaf3", says: "role spine means tier 1, but the switch is 2 hops from hosts", fix: "role", also: []string{"WD-05"}},
 	{id: "TOP-07", severity: Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Neighbor = qos.Of(qos.Neighbor{Device: "spine2", Port: "Ethernet0"}) }), place: "leaf1 Ethernet240", says: "LLDP shows spine2/Ethernet0, the intent says spine1/Ethernet0", fix: "cable"},
 	{id: "TOP-07", severity: Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Neighbor = qos.Of(qos.Neighbor{Device: "spine1.example.net", Port: "Ethernet8"}) }), place: "leaf1 Ethernet240", says: "LLDP shows spine1.example.net/Ethernet8", fix: "cable"},
@@ -174,6 +185,16 @@ var portPairs = []pair{
 	{id: "PRT-05", severity: Info, config: "leaf1", edit: func(_ *qos.Device, s *State) { s.Ports["Ethernet0"].OperUp.Set = false }, place: "leaf1 Ethernet0", says: "does not show whether", fix: "on the switch"},
 	{id: "PRT-05", severity: Info, config: "leaf1", edit: func(_ *qos.Device, s *State) { s.Ports = nil }, place: "leaf1", says: "does not show which of its ports are up", fix: "on the switch"},
 	{id: "PRT-04", severity: Warning, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Speed.V = 100e9 }), place: "leaf1 Ethernet240", says: "speed is 100G, the intent says 400G", fix: "speed"},
+}
+
+// tunnel adds a tunnel.
+func tunnel(t qos.Tunnel) func(*qos.Device, *State) {
+	return func(d *qos.Device, _ *State) { d.Tunnels = map[string]qos.Tunnel{"T": t} }
+}
+
+// accounted adds a line to the account.
+func accounted(l render.Line) func(*qos.Device, *State) {
+	return func(_ *qos.Device, s *State) { s.Account = func() []render.Line { return []render.Line{l} } }
 }
 
 // on edits a port.

@@ -34,6 +34,9 @@ type State struct {
 	InForce []drivers.Mismatch
 	// Unknown is configuration that the model has no place for.
 	Unknown []drivers.Unknown
+	// Account returns what is known of each line of the running configuration; nil
+	// where nobody asks.
+	Account func() []render.Line
 	// Unsaved names what is running and would be lost by a reload.
 	Unsaved []string
 	// NotInForce is why the switch does not show what is in force; "" where it

@@ -158,3 +158,67 @@ func TestAppliedIsSound(t *testing.T) {
 		}
 	}
 }
+
+// The ends of tunnels that are not like most are named, whatever order they are read in.
+func TestTunnelsOfTwoKinds(t *testing.T) {
+	c := compile(t, closBase)
+	for _, odd := range []qos.DSCPMode{qos.DSCPUniform, qos.DSCPPipe} {
+		run := NewRun(c.Fabric())
+		for _, sw := range c.Fabric().Switches {
+			d := c.Device(sw)
+			mode := qos.DSCPUniform
+			if sw.Name == "leaf2" {
+				mode = odd
+			}
+			have := *d.Desired
+			have.Tunnels = map[string]qos.Tunnel{"nve1": {Kind: "vxlan", Decap: qos.Of(mode)}}
+			run.Add(Switch(d, &have, Running, nil))
+		}
+		var got []string
+		for _, f := range run.Findings(today) {
+			if f.ID == "TUN-03" {
+				got = append(got, f.Place()+": "+f.What)
+			}
+		}
+		want := ""
+		if odd == qos.DSCPPipe {
+			want = "leaf2: the DSCP mode at decapsulation of vxlan tunnels is pipe, that of 4 of 5 is uniform"
+		}
+		if strings.Join(got, "; ") != want {
+			t.Errorf("%q", got)
+		}
+	}
+}
+
+// A class of tunnels that both ends of a link pause where the intent has it lossy is
+// named; where one end alone does, PFC-01 is.
+func TestStrayBounces(t *testing.T) {
+	c := compile(t, dualToR)
+	for _, x := range []struct {
+		ends map[string]string // ports, by switch
+		want string
+	}{
+		{nil, ""},
+		{map[string]string{"leaf3": "Ethernet240"}, "PFC-01 leaf3 Ethernet240"},
+		{map[string]string{"leaf3": "Ethernet240", "spine1": "Ethernet16"}, "PFC-13 leaf3 Ethernet240, PFC-13 spine1 Ethernet16"},
+	} {
+		run := NewRun(c.Fabric())
+		for _, sw := range c.Fabric().Switches {
+			d := c.Device(sw)
+			have := c.Device(sw).Desired
+			if p := have.Ports[x.ends[sw.Name]]; p != nil {
+				p.PFC.V |= qos.Priorities(2)
+			}
+			run.Add(Switch(d, have, Running, nil))
+		}
+		var got []string
+		for _, f := range run.Findings(today) {
+			if f.Severity == Error {
+				got = append(got, f.ID+" "+f.Place())
+			}
+		}
+		if strings.Join(got, ", ") != x.want {
+			t.Errorf("%v: %q", x.ends, got)
+		}
+	}
+}

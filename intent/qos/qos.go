@@ -308,6 +308,9 @@ type Port struct {
 	LAG      Opt[string] // the aggregate it belongs to; "" for none
 	Cable    Opt[units.Length]
 	Neighbor Opt[Neighbor]
+	// Inside says that a running port is inside of the device: traffic passes it on its
+	// way through.
+	Inside bool
 
 	Trust         Opt[Trust]
 	Maps          Opt[*Maps]

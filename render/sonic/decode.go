@@ -163,6 +163,7 @@ func (d *decoder) port(name string, row Row) {
 	}
 	// sonic-swss:orchagent/port/portschema.h, PORT_ROLE_REC and PORT_ROLE_INB.
 	if role := row["role"]; role == "Rec" || role == "Inb" {
+		p.Inside = role == "Rec"
 		d.note(TPort, name, "role", role, "a port inside of the switch: traffic that passes it takes its queues and groups, which are not checked")
 	}
 	for q := range p.Queues {

@@ -17,6 +17,9 @@ func (d *decoder) tunnels() {
 		t := qos.Tunnel{Kind: "ip-in-ip"}
 		t.Encap = d.dscpMode(TTunnel, name, "dscp_mode", row)
 		t.Decap = t.Encap
+		if row["encap_tc_to_dscp_map"] != "" {
+			t.Encap = qos.Opt[qos.DSCPMode]{} // a map says what the outer DSCP is
+		}
 		switch v := row["ecn_mode"]; v {
 		case "standard", "copy_from_outer":
 			t.ECNDecap = qos.Of(true)
