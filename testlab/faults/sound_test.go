@@ -1,0 +1,109 @@
+package faults
+
+import (
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
+	"github.com/roce-fabric/roce-fabric/testlab/lab"
+)
+
+// unsound are fabrics of testdata/sound that are found at fault, by their names, and why
+// that is so; the test fails when one has no findings.
+var unsound = map[string]string{
+	"clos-acs-msn2700":                "running: BUF-01 for 1.3 KB of what the vendor's model computes",
+	"clos-arista-7050-qx32":           "running: BUF-11 for what the vendor ships",
+	"clos-arista-7060cx-32s-c32":      "running: BUF-11 for what the vendor ships",
+	"clos-ds3000":                     "running: BUF-11 for what the vendor ships",
+	"clos-force10-s6000":              "running: BUF-11 for what the vendor ships",
+	"clos-mellanox-sn5640-c448o16":    "running: BUF-11 for what the vendor ships",
+	"clos-arista-7050cx3-32s-c32":     "catalog: lanes repeat and nothing is applied; BUF-08 for what the vendor ships",
+	"clos-nxos":                       "checks: OPS-04 for a strict queue above that no class uses",
+	"clos-nxos-older":                 "checks: OPS-04 for a strict queue above that no class uses",
+	"mixed-systems":                   "checks: OPS-04 for a strict queue above that no class uses",
+	"rail-only-nxos":                  "checks: OPS-04 for a strict queue above that no class uses",
+	"clos-supermicro-sse-t7132s":      "catalog: BUF-08 for what the vendor ships",
+	"clos-dbmvtx9180-64osfp-128x400g": "catalog: BUF-08 for what the vendor ships",
+}
+
+// sounds is how many sound fabrics are built usually.
+const sounds = 2
+
+// TestSound builds sound fabrics of different shape, model and system: check, apply and
+// validate find nothing above info, and a second plan is empty.
+func TestSound(t *testing.T) {
+	files, err := filepath.Glob("testdata/sound/*.yaml")
+	if err != nil || len(files) < 40 {
+		t.Fatalf("%d fabrics, %v", len(files), err)
+	}
+	if !*every && !sharedtest.Nightly() {
+		seed := rand.Uint64()
+		t.Logf("%d of %d fabrics, seed %d", sounds, len(files), seed)
+		rand.New(rand.NewPCG(seed, 0)).Shuffle(len(files), func(i, j int) { files[i], files[j] = files[j], files[i] })
+		files = files[:sounds]
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".yaml")
+		t.Run(name, func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := load(t, string(text))
+			found, err := fleet.Check(t.Context(), f, fleet.CheckOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			wrong := counts(found)
+			if unsound[name] == "" && len(wrong) > 0 {
+				t.Fatalf("check:\n%s", strings.Join(wrong, "\n"))
+			}
+			x := start(t, string(text), lab.Options{})
+			wrong = append(wrong, x.tryApply(t)...)
+			wrong = append(wrong, x.differs(t)...)
+			wrong = append(wrong, counts(x.validate(t, fleet.ValidateOptions{}))...)
+			switch {
+			case unsound[name] == "" && len(wrong) > 0:
+				t.Errorf("%s", strings.Join(wrong, "\n"))
+			case unsound[name] != "" && len(wrong) == 0:
+				t.Errorf("nothing is found (%s): take the mark out", unsound[name])
+			}
+		})
+	}
+}
+
+// TestShuffled reads five fabrics again and again from devices that answer as others of
+// their kind would: the findings, of faults too, are the same in the same order.
+func TestShuffled(t *testing.T) {
+	runs := sharedtest.Sized(3, 20)
+	for base, fault := range map[string]string{
+		"sonic": "PORT_QOS_MAP|Ethernet0 pfc_enable=3,4; CABLE_LENGTH|AZURE Ethernet240=5m", "dynamic": "-BUFFER_PG|Ethernet240|3",
+		"eos": "interface Ethernet33/1; mtu 1500", "nxos": "interface Ethernet1/29; mtu 1500", "mixed": "-PFC_WD|Ethernet0",
+	} {
+		t.Run(base, func(t *testing.T) {
+			x := start(t, bases[base], lab.Options{})
+			x.apply(t)
+			if err := x.inject("leaf1", fault); err != nil {
+				t.Fatal(err)
+			}
+			var first []string
+			for seed := range uint64(runs) {
+				x.l.Shuffle(seed)
+				var all []string
+				for _, f := range x.validate(t, fleet.ValidateOptions{}) {
+					all = append(all, said(f))
+				}
+				if seed == 0 {
+					first = all
+				} else if !slices.Equal(all, first) {
+					t.Fatalf("seed %d:\n%s\nat first:\n%s", seed, strings.Join(all, "\n"), strings.Join(first, "\n"))
+				}
+			}
+		})
+	}
+}
