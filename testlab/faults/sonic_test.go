@@ -73,7 +73,7 @@ var sonicFaults = []fault{
 	{"DSCP of RDMA in the default class everywhere", "switches", "DSCP_TO_TC_MAP|AZURE_* 26=0", "error CLS-02 @", "", ""},
 	{"DSCP of notifications in the default class", "leaf1", "DSCP_TO_TC_MAP|AZURE_* 48=0", "error CLS-01 @", "CLS-09 they are not served first", ""},
 	{"other traffic in the lossless class", "leaf1", "DSCP_TO_TC_MAP|AZURE_* 27=3", "warning CLS-03 @", "CLS-01 the other switches differ", ""},
-	{"notifications in the lossless class", "leaf1", "DSCP_TO_TC_MAP|AZURE_* 48=3", "error CLS-01 @", "CLS-03 it takes other traffic; CLS-18 and control traffic; CLS-10 and notifications; CLS-09 they are not served first", ""},
+	{"notifications in the lossless class", "leaf1", "DSCP_TO_TC_MAP|AZURE_* 48=3", "error CLS-10 @", "CLS-01 the other switches differ; CLS-03 it takes other traffic; CLS-18 and control traffic; CLS-10 and notifications; CLS-09 they are not served first", ""},
 	{"the shipped map on a port", "leaf1", "PORT_QOS_MAP|Ethernet0 dscp_to_tc_map=AZURE", "error CLS-02 leaf1 Ethernet0", "CLS-01 the other ports differ; CLS-03 DSCP 3 is lossless there; DRIFT other DSCPs differ as well; " + sibling, ""},
 	{"a port without a map", "leaf1", "PORT_QOS_MAP|Ethernet240 -dscp_to_tc_map", "error CLS-04 leaf1 Ethernet240", "CLS-02 RDMA is lossy there; CLS-14 the other end trusts DSCP; DRIFT the port has no map; " + sibling, ""},
 	{"the class of RDMA in another queue", "leaf1", "TC_TO_QUEUE_MAP|MINE 0=0 1=1 2=2 3=4 4=4 5=5 6=6 7=7; PORT_QOS_MAP|Ethernet0 tc_to_queue_map=MINE", "error CLS-05 leaf1 Ethernet0", sibling, ""},
@@ -114,7 +114,7 @@ var sonicFaults = []fault{
 	// Scheduling.
 	{"RDMA has a fifth of the link", "leaf1", "SCHEDULER|roce.rdma weight=10", "warning SCH-03 @", "", ""},
 	{"RDMA has a fifth of the link everywhere", "switches", "SCHEDULER|roce.rdma weight=10", "warning SCH-03 @", "", ""},
-	{"other traffic is strict", "leaf1", "SCHEDULER|roce.default type=STRICT -weight", "error SCH-02 @", "SCH-03 nothing is left for RDMA", "checks: SCH-02 judges the intent alone"},
+	{"other traffic is strict", "leaf1", "SCHEDULER|roce.default type=STRICT -weight", "error SCH-02 @", "SCH-03 nothing is left for RDMA", ""},
 	{"notifications have a share of 1", "leaf1", "SCHEDULER|roce.cnp type=DWRR weight=1", "error CLS-09 @", "", ""},
 	{"the queue of other traffic has no scheduler", "leaf1", "QUEUE|Ethernet0|0 -scheduler", "error SCH-07|DRIFT leaf1 Ethernet0", sibling, ""},
 
@@ -146,7 +146,7 @@ var sonicFaults = []fault{
 
 // dynamicFaults are those of switches with the dynamic buffer model.
 var dynamicFaults = []fault{
-	{"alpha of 1/64 on one leaf", "leaf1", "DEFAULT_LOSSLESS_BUFFER_PARAMETER|AZURE default_dynamic_th=-6", "warning BUF-09 @", "ECN-03 the pause comes before full marking; BUF-10 and early; ECN-04 the group cannot hold that much; " + sibling, "running: the alpha of the dynamic model is not compared"},
+	{"alpha of 1/64 on one leaf", "leaf1", "DEFAULT_LOSSLESS_BUFFER_PARAMETER|AZURE default_dynamic_th=-6", "warning BUF-09 @", "ECN-03 the pause comes before full marking; BUF-10 and early; ECN-04 the group cannot hold that much; " + sibling, ""},
 	{"alpha of 1/64 everywhere", "switches", "DEFAULT_LOSSLESS_BUFFER_PARAMETER|AZURE default_dynamic_th=-6", "warning BUF-09 @", "ECN-03 the pause comes before full marking; BUF-10 and early; ECN-04 the group cannot hold that much", "running: the alpha of the dynamic model is not compared"},
 	{"small packets are not accounted for", "leaf1", "LOSSLESS_TRAFFIC_PATTERN|AZURE small_packet_percentage=0", "warning BUF-17 @", "DRIFT it is not the intent's", "running: the pattern that runs is not judged"},
 	{"a lossless group that is gone", "leaf1", "-BUFFER_PG|Ethernet240|3", "error PFC-03 leaf1 Ethernet240", "BUF-15 no headroom is in force; " + sibling, ""},
@@ -156,7 +156,7 @@ var dynamicFaults = []fault{
 	{"the daemon computed too little headroom", "leaf1", "APPL BUFFER_PROFILE_TABLE pg_lossless_400000_40m_profile xoff=20000", "error BUF-01 @up", inTable + "; " + sibling, "running: the headroom in force is not judged"},
 	{"the daemon has not computed a group", "leaf1", "APPL BUFFER_PG_TABLE Ethernet240:3 profile=", "error BUF-15 leaf1 Ethernet240", "PFC-03 PFC is on without a lossless group", "running: a group that APPL_DB lacks is not missed"},
 	{"a port may have less headroom than its groups take", "leaf1", "STATE BUFFER_MAX_PARAM_TABLE Ethernet240 max_headroom_size=60000", "error BUF-04 leaf1 Ethernet240", "", "running: the limit of STATE_DB is not read"},
-	{"a cable length of another port", "leaf1", "CABLE_LENGTH|AZURE Ethernet240=5m", "error BUF-02 leaf1 Ethernet240", sibling, ""},
+	{"a cable length of another port", "leaf1", "CABLE_LENGTH|AZURE Ethernet240=5m", "error BUF-02 leaf1 Ethernet240", "BUF-01 and too little for the cable; " + sibling, ""},
 	{"a cable length of nothing", "leaf1", "CABLE_LENGTH|AZURE Ethernet240=0m", "error BUF-02|BUF-03 leaf1 Ethernet240", "BUF-02 a length of nothing is also too short; BUF-03 SONiC makes no headroom for it; PFC-03 there is no lossless group; BUF-15 no headroom is in force; " + sibling, ""},
 	{"lossless queues may hold little", "leaf1", "BUFFER_PROFILE|egress_lossless_profile dynamic_th=-8", "error BUF-08 @", "ECN-04 the queue never gets that long; ECN-03 nor does it mark; " + sibling, "running: alpha of lossless queues is not judged"},
 	{"the pool of lossless queues is small", "leaf1", "BUFFER_POOL|egress_lossless_pool size=158229", "error BUF-08 @", "ECN-04 the queue never gets that long; ECN-03 nor does it mark; DRIFT the pool is not as the platform has it; " + sibling, "running: the egress pool is not judged"},
