@@ -2,7 +2,7 @@
 // intent.md as the intent's schema has it; no product code imports it.
 package docs
 
-//go:generate go test . -run "TestIntentKeys|TestChecks" -update
+//go:generate go test . -run "TestIntentKeys|TestChecks|TestModels" -update
 
 import (
 	"encoding/json"

@@ -12,9 +12,9 @@ type System struct {
 	Name string
 	// Port is that of the management API, for an address that names none.
 	Port string
-	// Catalogued says that package catalog has models of it. The buffers of
-	// other systems are not modelled.
-	Catalogued bool
+	// BufferModel says that its switches have a buffer model to choose: they
+	// compute headroom, or look it up.
+	BufferModel bool
 	// StrictFirst says that every strict queue is served before every weighted one. Of
 	// other systems that is known of strict queues of a higher number alone.
 	StrictFirst bool
@@ -22,12 +22,20 @@ type System struct {
 
 // The systems of switches.
 var (
-	SONiC = System{Name: "sonic", Port: "8080", Catalogued: true, StrictFirst: true}
+	SONiC = System{Name: "sonic", Port: "8080", BufferModel: true, StrictFirst: true}
 	EOS   = System{Name: "eos", Port: "6030"}
 	NXOS  = System{Name: "nxos", Port: "50051", StrictFirst: true}
 
 	systems = []System{SONiC, EOS, NXOS}
 )
+
+// Systems returns the names of all systems.
+func Systems() (names []string) {
+	for _, s := range systems {
+		names = append(names, s.Name)
+	}
+	return names
+}
 
 // SystemOf returns the system that the intent calls by a name; an empty one for a
 // name that it does not take.

@@ -156,6 +156,8 @@ type PortHeadroom struct {
 	Row      *catalog.HeadroomRow
 	Computed *headroom.Result
 	Missing  string
+	// Unpublished says that the catalogue has the model without a headroom table.
+	Unpublished bool
 	// Reference is the model of the intent's buffers.headroom; nil where it
 	// has nothing for the speed or the chip, and then NoReference says why.
 	Reference   *headroom.Result
@@ -192,6 +194,8 @@ func (d *Device) Headroom(p *intent.Port) PortHeadroom {
 		}
 		r.Floor = h.Floor // of the intent's frames, not the template's
 		h.Computed = &r
+	case len(d.Model.Headroom) == 0:
+		h.Missing, h.Unpublished = "no headroom table of "+d.Model.Name+" is published", true
 	default:
 		at := CableRow(d.Model, false, p.Speed.V, p.Cable.V)
 		row, ok := d.Model.HeadroomRow(p.Speed.V, at)

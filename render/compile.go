@@ -230,7 +230,7 @@ func (b *builder) port(p *intent.Port) *qos.Port {
 	}
 	b.queues(p, out)
 	b.groups(p, out)
-	if b.model != nil && b.model.ASIC().PortProfileLists {
+	if b.model != nil {
 		out.IngressProfiles = given(strings.Join(b.model.Bindings.IngressList, ","))
 		out.EgressProfiles = given(strings.Join(b.model.Bindings.EgressList, ","))
 	}

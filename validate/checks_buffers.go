@@ -36,7 +36,7 @@ var bufferChecks = []Check{
 		device: observed(eachPort(shorterCable)),
 	},
 	{
-		ID: "BUF-03", Title: "the platform has no headroom row for the speed and cable",
+		ID: "BUF-03", Title: "the platform has no headroom row for the speed and cable, or no lossless pool",
 		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsIntent,
 		Why:     "SONiC logs an error and creates no lossless priority group",
 		Fix:     "use a cable that the platform has a row for, or add the row",
@@ -56,7 +56,7 @@ var bufferChecks = []Check{
 		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent,
 		Why:   "many ports that pause at the same time overflow the pool",
 		Fix:   "declare the ratio that you accept, use fewer lossless ports or shorter cables",
-		needs: modelKnown, device: headroomPool,
+		needs: poolsKnown, device: headroomPool,
 	},
 	{
 		ID: "BUF-06", Title: "the platform's headroom table is not plausible for a port",
@@ -64,7 +64,7 @@ var bufferChecks = []Check{
 		Why:     "a longer cable or a higher speed has less headroom than a shorter or lower one",
 		Fix:     "ask the vendor, or correct the row in pg_profile_lookup.ini",
 		Sources: []string{srcHeadroomTables},
-		needs:   modelKnown, device: plausibleRows,
+		needs:   rowsKnown, device: plausibleRows,
 	},
 	{
 		ID: "BUF-07", Title: "a lossless class is bound to a profile that is not the platform's lossless one",
@@ -93,11 +93,11 @@ var bufferChecks = []Check{
 		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent,
 		Why:   "with as many senders as the intent's fan-in, the port pauses all the time",
 		Fix:   "raise buffers.alpha, or lower the fan-in",
-		needs: modelKnown, device: intended(eachLossless(thresholdAtFanIn)),
+		needs: poolsKnown, device: intended(eachLossless(thresholdAtFanIn)),
 	},
 	{
 		ID: "BUF-11", Title: "lossy traffic may use up the buffer pool of lossless priority groups",
-		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Rules: []Rule{{Warning, "for values that are not the vendor's"}, {Info, "for those that the vendor ships"}}, Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why:    "the threshold of lossless priority groups shrinks with the free space",
 		Fix:    "give lossy profiles a smaller alpha than lossless ones",
 		device: observed(eachPort(lossyAlpha)),
@@ -328,8 +328,23 @@ func lossyAlpha(r *deviceRun, p *intent.Port, q *qos.Port) {
 		if q.Groups[g].Lossless.V || !b.Set || !ok || profile.Static || profile.Pool != catalog.IngressPool || profile.Threshold <= *least {
 			continue
 		}
-		r.found(Finding{Severity: Warning, What: fmt.Sprintf("lossy priority group %d (%s) has alpha 2^%d, lossless groups of the pool 2^%d", g, printable(b.V), profile.Threshold, *least)}, p.Name)
+		severity := Warning
+		if r.shipsAlphas(p, b.V, profile, *least) {
+			severity = Info
+		}
+		r.found(Finding{Severity: severity, What: fmt.Sprintf("lossy priority group %d (%s) has alpha 2^%d, lossless groups of the pool 2^%d", g, printable(b.V), profile.Threshold, *least)}, p.Name)
 	}
+}
+
+// shipsAlphas reports whether the vendor's own template and table have the thresholds
+// of a lossy profile and of the lossless groups of a port.
+func (r *deviceRun) shipsAlphas(p *intent.Port, name string, profile qos.BufferProfile, lossless int64) bool {
+	if r.d.Model == nil {
+		return false
+	}
+	own, ok := r.d.Model.Profile(name)
+	alpha, _, published := headroom.PublishedAlpha(r.d.Model, p.Speed.V)
+	return ok && published && own.DynamicTh != nil && *own.DynamicTh == profile.Threshold && alpha == lossless
 }
 
 // bufferOfGroup reports whether a mismatch is of the buffer that a priority group

@@ -6,10 +6,23 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/render/catalog"
 	"github.com/roce-fabric/roce-fabric/render/headroom"
 )
 
 func headroomRowMissing(r *deviceRun) {
+	if m := r.d.Model; m != nil && m.Template != "" && len(losslessPorts(r)) > 0 {
+		if _, ok := m.Pool(catalog.IngressPool); !ok {
+			r.found(Finding{Severity: Error, Where: r.d.Switch.Model.From.String(),
+				What: fmt.Sprintf("the buffer template of %s has no %s, so the switch makes no lossless priority group", m.Name, catalog.IngressPool),
+				Fix:  "make the classes lossy; or give the switch a buffer template with a lossless pool, and accept BUF-03"}, "")
+			return
+		}
+	}
+	if l := rowsKnown(r); l != nil {
+		r.misses(*l, true)
+		return
+	}
 	if r.d.Desired.Platform.DynamicBuffers {
 		return
 	}
@@ -35,10 +48,10 @@ func headroomOfPorts(r *deviceRun) {
 	for _, p := range losslessPorts(r) {
 		h := r.headroomOf(p)
 		xoff, ok := h.XOFF()
-		if r.d.Model == nil || r.d.Desired.Platform.DynamicBuffers && !r.admits(p) {
+		if r.d.Model == nil || h.Unpublished || r.d.Desired.Platform.DynamicBuffers && !r.admits(p) {
 			r.tooLong(p, h.Floor)
 		}
-		if l := modelKnown(r); l != nil {
+		if l := rowsKnown(r); l != nil {
 			r.misses(*l, true)
 		}
 		if !ok {

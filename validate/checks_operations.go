@@ -108,7 +108,7 @@ func modelKnown(r *deviceRun) *lack {
 	}
 	l := &lack{id: "CAT-01", what: "ports, buffers and headroom"}
 	switch {
-	case !intent.SystemOf(d.Switch.OS).Catalogued:
+	case len(catalog.ModelsOf(d.Switch.OS)) == 0:
 		l.short = "the catalogue has no models of the system"
 		l.why = fmt.Sprintf("the catalogue has no models of %s: ports, buffers and headroom are not checked", d.Switch.OS)
 		l.fix = "check the buffers of lossless ports on the switch itself"
@@ -119,11 +119,35 @@ func modelKnown(r *deviceRun) *lack {
 		l.short = "the model is unknown"
 		l.why, l.where = fmt.Sprintf("model %s is not in the catalogue: ports, buffers and headroom are not checked", name), d.Switch.Model.From.String()
 		l.fix = "check the spelling against the hwsku that the switch shows"
-		if near := catalog.Suggest(name); near != "" {
+		if near := catalog.Suggest(d.Switch.OS, name); near != "" {
 			l.near, l.fix = true, fmt.Sprintf("did you mean %s?", near)
 		}
 	}
 	return l
+}
+
+// rowsKnown says that the catalogue has a model without its headroom table.
+func rowsKnown(r *deviceRun) *lack {
+	if l := modelKnown(r); l != nil || r.source != Intended || r.d.Desired.Platform.DynamicBuffers || len(r.d.Model.Headroom) > 0 {
+		return l
+	}
+	return &lack{
+		id: "CAT-01", what: "headroom", short: "the headroom of the model is not published", where: r.d.Switch.Model.From.String(),
+		why: fmt.Sprintf("no headroom table of %s is published: headroom is not checked before the switch is read", r.d.Model.Name),
+		fix: "check the headroom of lossless ports on the switch itself",
+	}
+}
+
+// poolsKnown says that the catalogue has a model without its buffer pools.
+func poolsKnown(r *deviceRun) *lack {
+	if l := modelKnown(r); l != nil || r.source != Intended || len(r.d.Model.Pools) > 0 {
+		return l
+	}
+	return &lack{
+		id: "CAT-01", what: "buffer pools", short: "the buffer pools of the model are not published", where: r.d.Switch.Model.From.String(),
+		why: fmt.Sprintf("no buffer pools of %s are published: they are not checked before the switch is read", r.d.Model.Name),
+		fix: "check the buffers of lossless ports on the switch itself",
+	}
 }
 
 // stateInForce is what the checks of values in force need of a switch.

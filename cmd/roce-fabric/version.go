@@ -1,10 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"runtime"
-	"strings"
-
 	"github.com/spf13/cobra"
 
 	"github.com/roce-fabric/roce-fabric/intent"
@@ -31,12 +27,13 @@ func (a *app) schemaCommand() *cobra.Command {
 }
 
 func (a *app) versionCommand() *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:  "version",
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(a.Out, "roce-fabric %s %s %s/%s\nsonic releases: %s\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH, strings.Join(sonic.Releases(), " "))
-			return err
+			return report.About(a.Out, version, sonic.Releases(), a.Output == "json")
 		},
 	}
+	a.outputFlag(c, "text", "json")
+	return c
 }

@@ -25,13 +25,14 @@ type ASIC struct {
 	// the pool's xoff: "included", "excluded", or "" where the published
 	// sums do not tell. It is an inference from those sums.
 	PoolXOFF string `json:"pool_xoff,omitempty"`
+	// External says that packets wait in memory outside of the chip, whose pools
+	// and headroom are of other sizes.
+	External bool `json:"external_memory,omitempty"`
 	// DynamicBuffers says that SONiC computes headroom on this family by
 	// default (its dynamic buffer model).
 	DynamicBuffers bool `json:"dynamic_buffers,omitempty"`
 	// PFCToGroupMap says that the SAI wants PFC_PRIORITY_TO_PRIORITY_GROUP_MAP.
 	PFCToGroupMap bool `json:"pfc_to_group_map,omitempty"`
-	// PortProfileLists says that ports carry ingress and egress buffer profile lists.
-	PortProfileLists bool `json:"port_profile_lists,omitempty"`
 	// The constants of SONiC's dynamic headroom model (STATE_DB ASIC_TABLE
 	// and cfgmgr/buffer_headroom_mellanox.lua); PipelineKiB is 0 where the
 	// family has none published.
@@ -54,6 +55,8 @@ type Model struct {
 	Platform string `json:"platform"` // "x86_64-dellemc_z9332f_d1508-r0"
 	Vendor   string `json:"vendor"`   // maker of the box
 	ASICID   string `json:"asic"`     // ASIC.ID
+	// ASICFrom names the published file that tells the chip.
+	ASICFrom string `json:"asic_from,omitempty"`
 	// GCU is the chip name under which SONiC's generic config updater knows
 	// this hwsku ("th5", "spc3"), "" where its lists do not name it: the
 	// updater then takes the chip for "unknown" and refuses changes of
@@ -95,7 +98,7 @@ type Port struct {
 	Alias string     `json:"alias"`
 	Index int        `json:"index"`
 	Lanes string     `json:"lanes"` // "33,34,35,36"
-	Speed units.Rate `json:"speed"` // bits per second
+	Speed units.Rate `json:"speed"` // bits per second; 0 where the layout states none
 }
 
 // Pool is a buffer pool of the template, bytes.
@@ -118,6 +121,7 @@ type Profile struct {
 	Size      int64  `json:"size"`
 	StaticTh  *int64 `json:"static_th,omitempty"`
 	DynamicTh *int64 `json:"dynamic_th,omitempty"`
+	XON       *int64 `json:"xon,omitempty"`
 	XOFF      *int64 `json:"xoff,omitempty"`
 	XONOffset *int64 `json:"xon_offset,omitempty"`
 }
@@ -125,9 +129,12 @@ type Profile struct {
 // Bindings are the profile names that ports of this model bind; "" where the
 // template binds none, or none for all queues alike.
 type Bindings struct {
-	LossyGroup    string   `json:"lossy_group"`    // BUFFER_PG of lossy traffic
-	LossyQueue    string   `json:"lossy_queue"`    // BUFFER_QUEUE of lossy queues
-	LosslessQueue string   `json:"lossless_queue"` // BUFFER_QUEUE of lossless queues
+	LossyGroup    string `json:"lossy_group"`    // BUFFER_PG of lossy traffic
+	LossyQueue    string `json:"lossy_queue"`    // BUFFER_QUEUE of lossy queues
+	LosslessQueue string `json:"lossless_queue"` // BUFFER_QUEUE of lossless queues
+	// LosslessGroup is the profile that the template binds lossless groups to
+	// by itself; "" where SONiC makes one from the headroom table.
+	LosslessGroup string   `json:"lossless_group,omitempty"`
 	IngressList   []string `json:"ingress_list,omitempty"`
 	EgressList    []string `json:"egress_list,omitempty"`
 }

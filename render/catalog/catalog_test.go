@@ -1,15 +1,22 @@
 package catalog
 
 import (
+	"archive/zip"
+	"bytes"
+	"cmp"
 	"encoding/csv"
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	diff "github.com/google/go-cmp/cmp"
+	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
@@ -25,33 +32,46 @@ func mustLookup(t *testing.T, name string) *Model {
 	return m
 }
 
-// Every file must parse and hang together: what it binds exists, and no lane
-// or name is used twice.
+// Every file must parse and hang together: what it binds exists, and no name is
+// used twice. A lane that is used twice is published so, and then noted.
 func TestModelsAreConsistent(t *testing.T) {
-	if n := len(Models()); n < 25 {
+	if n := len(Models()); n < 470 {
 		t.Fatalf("%d models", n)
 	}
+	rows := 0
 	for _, name := range Models() {
-		m, err := loadModel(name)
-		if err != nil {
-			t.Error(err)
+		m, ok := Lookup(name)
+		if !ok {
+			t.Errorf("no %s", name)
 			continue
 		}
-		if m.ASIC() == nil || m.Platform == "" || len(m.Sources) == 0 || len(m.Headroom) == 0 {
+		if m.ASIC() == nil || m.Platform == "" || m.ASICFrom == "" || len(m.Sources) == 0 || len(m.Headroom)+len(m.Ports) == 0 {
 			t.Errorf("%s: incomplete", name)
 		}
-		lanes := map[string]string{}
+		for _, s := range m.Sources {
+			if !sourceForm.MatchString(s) {
+				t.Errorf("%s: source %q without commit", name, s)
+			}
+		}
+		lanes, indexes := map[string]string{}, 0
 		for _, p := range m.Ports {
-			if p.Speed < g || p.Alias == "" {
+			if p.Speed != 0 && p.Speed < g && p.Speed != g/100 && p.Speed != g/10 || p.Alias == "" || p.Index < 0 {
 				t.Errorf("%s %s: %+v", name, p.Name, p)
 			}
+			indexes += p.Index
 			for l := range strings.SplitSeq(p.Lanes, ",") {
-				// Published so, see the model's note.
-				known := name == "Arista-7050CX3-32S-C32" && l == "128"
-				if other, dup := lanes[l]; dup && !known {
+				if other, dup := lanes[l]; dup && !strings.Contains(m.Note, "twice") {
 					t.Errorf("%s: lane %s is in %s and %s", name, l, other, p.Name)
 				}
 				lanes[l] = p.Name
+			}
+		}
+		if (m.Template == "") != (len(m.Pools) == 0) || len(m.Pools) == 0 && len(m.Profiles) > 0 {
+			t.Errorf("%s: template %q, %d pools, %d profiles", name, m.Template, len(m.Pools), len(m.Profiles))
+		}
+		for _, p := range m.Pools {
+			if p.Type != "ingress" && p.Type != "egress" && p.Type != "both" || p.Mode != "static" && p.Mode != "dynamic" || p.Size < 0 || p.XOFF < 0 {
+				t.Errorf("%s: %+v", name, p)
 			}
 		}
 		for _, p := range m.Profiles {
@@ -63,26 +83,71 @@ func TestModelsAreConsistent(t *testing.T) {
 			}
 		}
 		b := m.Bindings
-		for _, p := range slices.Concat([]string{b.LossyGroup, b.LossyQueue, b.LosslessQueue}, b.IngressList, b.EgressList) {
+		for _, p := range slices.Concat([]string{b.LossyGroup, b.LossyQueue, b.LosslessQueue, b.LosslessGroup}, b.IngressList, b.EgressList) {
 			if _, ok := m.Profile(p); p != "" && !ok {
 				t.Errorf("%s: binds %s, which the template does not define", name, p)
 			}
 		}
-		if (len(b.IngressList) > 0) != m.ASIC().PortProfileLists || (len(b.EgressList) > 0) != m.ASIC().PortProfileLists {
-			t.Errorf("%s: profile lists against the ASIC", name)
-		}
 		if (m.GCU == "") != (m.GCUSince == "") {
 			t.Errorf("%s: gcu %q since %q", name, m.GCU, m.GCUSince)
 		}
+		if !slices.IsSortedFunc(m.Headroom, func(a, b HeadroomRow) int {
+			return cmp.Or(cmp.Compare(a.Speed, b.Speed), cmp.Compare(a.Cable, b.Cable))
+		}) {
+			t.Errorf("%s: rows are not sorted", name)
+		}
 		for _, r := range m.Headroom {
-			if r.Source == "" || r.XOFF <= 0 || r.Size < 0 {
+			if !strings.Contains(r.Source, rowFile) || r.XOFF <= 0 || r.Size < 0 {
 				t.Errorf("%s: %+v", name, r)
 			}
+		}
+		if len(m.Headroom) > 0 {
+			rows++
+		}
+	}
+	if rows < 238 {
+		t.Errorf("%d models have headroom rows", rows)
+	}
+}
+
+var sourceForm = regexp.MustCompile(`^sonic-net/sonic-buildimage@[0-9a-f]{12}:device/`)
+
+// The archive that is embedded holds the committed files and nothing else.
+func TestArchive(t *testing.T) {
+	files, err := filepath.Glob("data/*/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatal(len(files), err)
+	}
+	n := 0
+	for _, models := range systems() {
+		n += len(models)
+	}
+	if n != len(files) {
+		t.Errorf("%d models are embedded, and there are %d files; go generate ./render/catalog", n, len(files))
+	}
+	z, err := zip.NewReader(bytes.NewReader(packed), int64(len(packed)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range z.File {
+		want, err := os.ReadFile(filepath.Join("data", f.Name))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		r, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		have, err := io.ReadAll(r)
+		if err != nil || !bytes.Equal(have, want) {
+			t.Errorf("%s is not what is embedded; go generate ./render/catalog: %v", f.Name, err)
 		}
 	}
 }
 
-// The embedded rows are the published ones, all of them and no others.
+// The rows of models that were read by hand once are the published ones, all of
+// them and no others.
 func TestRowsMatchPublished(t *testing.T) {
 	f, err := os.Open(sharedtest.Dir(t, "data", "sonic_pg_profiles.csv"))
 	if err != nil {
@@ -119,13 +184,8 @@ func TestRowsMatchPublished(t *testing.T) {
 		}
 		slices.Sort(rows)
 		slices.Sort(got)
-		if d := cmp.Diff(rows, got); d != "" {
+		if d := diff.Diff(rows, got); d != "" {
 			t.Errorf("%s (-published +embedded):\n%s", sku, d)
-		}
-	}
-	for _, name := range Models() {
-		if want[name] == nil && name != "Force10-S6000" {
-			t.Errorf("%s has rows that the published list does not", name)
 		}
 	}
 }
@@ -140,13 +200,13 @@ func TestPublishedFacts(t *testing.T) {
 		{Name: "ingress_lossless_pool", Type: "ingress", Mode: "dynamic", Size: 66394076, XOFF: 27200352},
 		{Name: "egress_lossless_pool", Type: "egress", Mode: "static", Size: 38462204},
 	}
-	if d := cmp.Diff(wantPools, m.Pools); d != "" {
+	if d := diff.Diff(wantPools, m.Pools); d != "" {
 		t.Errorf("Z9332f pools: %s", d)
 	}
 	if p, _ := m.Port("Ethernet8"); p != (Port{"Ethernet8", "etp2", 2, "41,42,43,44,45,46,47,48", 400 * g}) {
 		t.Errorf("Z9332f Ethernet8: %+v", p)
 	}
-	if a := m.ASIC(); a.ID != "th3" || a.CellBytes != 254 || a.DynamicBuffers || a.PFCToGroupMap || a.PortProfileLists {
+	if a := m.ASIC(); a.ID != "th3" || a.CellBytes != 254 || a.DynamicBuffers || a.PFCToGroupMap {
 		t.Errorf("Z9332f ASIC: %+v", a)
 	}
 	if m.GCU != "" {
@@ -222,13 +282,13 @@ func TestSuggest(t *testing.T) {
 	for in, want := range map[string]string{
 		"ACS-MSN470":               "ACS-MSN4700",
 		"Force10-S600":             "Force10-S6000",
-		"dellemc-z9332f-032":       "DellEMC-Z9332f-O32",
+		"dellemc-z9664f-064":       "DellEMC-Z9664f-O64",
 		"SN5600":                   "ACS-SN5600",
 		"Cisco-8101-O32":           "",
 		"":                         "",
 		strings.Repeat("x", 1<<20): "",
 	} {
-		if got := Suggest(in); got != want {
+		if got := Suggest(intent.SONiC.Name, in); got != want {
 			t.Errorf("Suggest(%.40q) = %q, want %q", in, got, want)
 		}
 	}
@@ -256,14 +316,14 @@ func TestCables(t *testing.T) {
 }
 
 func TestParseModelRefuses(t *testing.T) {
-	const ok = `{"name":"x","asic":"th3","sources":["s"],"ports":["Ethernet0 e 1 1-4,9 100G"],"headroom_source":"s","headroom":["100G 5m 1 2 3 -4 5"]}`
+	const ok = `{"name":"x","asic":"th3","ports":["Ethernet0 e 1 1-4,9 100G"],"from":"r@c:d","files":["pg_profile_lookup.ini"],"headroom":["100G 5m 1 2 3 -4 5"]}`
 	m, err := parseModel([]byte(ok))
 	if err != nil || m.Ports[0].Lanes != "1,2,3,4,9" || m.Headroom[0].Threshold != -4 || *m.Headroom[0].XONOffset != 5 {
 		t.Fatalf("%+v %v", m, err)
 	}
 	for from, to := range map[string]string{
 		`"th3"`:         `"th33"`,
-		`"sources"`:     `"surces"`,
+		`"files"`:       `"fles"`,
 		`1-4,9`:         `4-1`,
 		`Ethernet0 e 1`: `Ethernet0 1`,
 		`100G"]`:        `100"]`,

@@ -1,45 +1,57 @@
 package catalog
 
 import (
-	"embed"
+	"archive/zip"
+	"bytes"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
+	"io"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-//go:embed data
-var data embed.FS
+//go:generate go run ./generate -data data -pack
 
-// models parse the file of each model, by name, on first use.
-var models = sync.OnceValue(func() map[string]func() (*Model, error) {
-	files, err := data.ReadDir("data/models")
+// The model files are packed: they are two megabytes of text.
+var (
+	//go:embed data/models.zip
+	packed []byte
+	//go:embed data/asics.json
+	asicList []byte
+)
+
+// maxFile bounds a model file, bytes; the largest has 32 KiB.
+const maxFile = 1 << 20
+
+// systems hold the models of each system by name, a parser each that runs once.
+var systems = sync.OnceValue(func() map[string]map[string]func() (*Model, error) {
+	z, err := zip.NewReader(bytes.NewReader(packed), int64(len(packed)))
 	if err != nil {
-		panic("catalog: embedded models are missing: " + err.Error())
+		panic("catalog: embedded models.zip: " + err.Error())
 	}
-	out := make(map[string]func() (*Model, error), len(files))
-	for _, f := range files {
-		name := strings.TrimSuffix(f.Name(), ".json")
-		out[name] = sync.OnceValues(func() (*Model, error) { return loadModel(name) })
+	out := map[string]map[string]func() (*Model, error){}
+	for _, f := range z.File {
+		os, base := path.Split(f.Name)
+		os = path.Clean(os)
+		if out[os] == nil {
+			out[os] = map[string]func() (*Model, error){}
+		}
+		out[os][strings.TrimSuffix(base, ".json")] = sync.OnceValues(func() (*Model, error) { return loadModel(f) })
 	}
 	return out
 })
 
 var asics = sync.OnceValues(func() ([]*ASIC, error) {
-	b, err := data.ReadFile("data/asics.json")
-	if err != nil {
-		return nil, err
-	}
 	var l []*ASIC
-	err = json.Unmarshal(b, &l)
+	err := json.Unmarshal(asicList, &l)
 	return l, err
 })
 
@@ -52,21 +64,35 @@ func ASICByID(id string) (*ASIC, bool) {
 	return find(l, func(a *ASIC) bool { return a.ID == id })
 }
 
-var names = sync.OnceValue(func() []string { return slices.Sorted(maps.Keys(models())) })
+var names = sync.OnceValue(func() map[string][]string {
+	out := map[string][]string{}
+	for os, models := range systems() {
+		out[os] = natural.Keys(models)
+	}
+	return out
+})
 
-// Models returns the names of all models, sorted.
-func Models() []string { return names() }
+// ModelsOf returns the names of all models of a system, sorted; nil for a system
+// that the catalogue has none of.
+func ModelsOf(os string) []string { return names()[os] }
 
-// Lookup returns the model of that name: the exact one, else the one that
-// differs in upper and lower case only.
-func Lookup(name string) (*Model, bool) {
-	model := models()[name]
+// Models returns the names of all hwskus of SONiC, sorted.
+func Models() []string { return ModelsOf(intent.SONiC.Name) }
+
+// Lookup returns the hwsku of that name, as [ModelOf] does.
+func Lookup(name string) (*Model, bool) { return ModelOf(intent.SONiC.Name, name) }
+
+// ModelOf returns the model of a switch by its system and name: the exact one,
+// else the one that differs in upper and lower case only.
+func ModelOf(os, name string) (*Model, bool) {
+	models := systems()[os]
+	model := models[name]
 	if model == nil {
-		alike, ok := find(Models(), func(n string) bool { return strings.EqualFold(n, name) })
+		alike, ok := find(ModelsOf(os), func(n string) bool { return strings.EqualFold(n, name) })
 		if !ok {
 			return nil, false
 		}
-		model = models()[alike]
+		model = models[alike]
 	}
 	m, err := model()
 	if err != nil {
@@ -76,35 +102,35 @@ func Lookup(name string) (*Model, bool) {
 	return m, true
 }
 
-// ModelOf returns the model of a switch by its system and name.
-func ModelOf(os, name string) (*Model, bool) {
-	if !intent.SystemOf(os).Catalogued {
-		return nil, false
-	}
-	return Lookup(name)
-}
-
 // modelFile is Model as it is stored: ports and rows are one line of text
 // each, which keeps five hundred ports readable.
 type modelFile struct {
 	Model
-	Ports          []string `json:"ports"`
-	Headroom       []string `json:"headroom"`
-	HeadroomSource string   `json:"headroom_source"`
+	Ports    []string `json:"ports"`
+	Headroom []string `json:"headroom"`
+	// From is the folder that Files are in, with repository and commit.
+	From  string   `json:"from"`
+	Files []string `json:"files"`
 }
 
-func loadModel(name string) (*Model, error) {
-	file := path.Join("data/models", name+".json")
-	b, err := data.ReadFile(file)
+// rowFile holds the headroom rows of SONiC.
+const rowFile = "pg_profile_lookup.ini"
+
+func loadModel(f *zip.File) (*Model, error) {
+	r, err := f.Open()
 	if err != nil {
-		return nil, fmt.Errorf("catalog: %w", err)
+		return nil, fmt.Errorf("catalog: %s: %w", f.Name, err)
+	}
+	b, err := io.ReadAll(io.LimitReader(r, maxFile))
+	if err != nil {
+		return nil, fmt.Errorf("catalog: %s: %w", f.Name, err)
 	}
 	m, err := parseModel(b)
 	if err != nil {
-		return nil, fmt.Errorf("catalog: %s: %w", file, err)
+		return nil, fmt.Errorf("catalog: %s: %w", f.Name, err)
 	}
-	if m.Name != name {
-		return nil, fmt.Errorf("catalog: %s: names model %q", file, m.Name)
+	if m.Name+".json" != path.Base(f.Name) {
+		return nil, fmt.Errorf("catalog: %s: names model %q", f.Name, m.Name)
 	}
 	return m, nil
 }
@@ -134,6 +160,20 @@ func parseModel(b []byte) (*Model, error) {
 		m.ports[p.Name] = p
 		m.Ports = append(m.Ports, p)
 	}
+	repository, _, _ := strings.Cut(f.From, "@")
+	_, dir, _ := strings.Cut(f.From, ":")
+	var rows string
+	for _, file := range f.Files {
+		name, target, linked := strings.Cut(file, " -> ")
+		s := repository + ":" + path.Join(dir, name)
+		if linked {
+			s += " (link to " + target + ")"
+		}
+		if name == rowFile {
+			rows = s
+		}
+		m.Sources = append(m.Sources, strings.Replace(s, repository, strings.TrimSuffix(f.From, ":"+dir), 1))
+	}
 	for _, s := range f.Headroom {
 		r, err := parseRow(s)
 		if err != nil {
@@ -142,14 +182,14 @@ func parseModel(b []byte) (*Model, error) {
 		if _, dup := m.HeadroomRow(r.Speed, r.Cable); dup {
 			return nil, fmt.Errorf("headroom row %q: speed and cable are listed twice", s)
 		}
-		r.Source = f.HeadroomSource
+		r.Source = rows
 		m.Headroom = append(m.Headroom, r)
 	}
 	return m, nil
 }
 
-// parsePort reads "Ethernet0 etp1 1 33-40 400G": name, alias, index, lanes,
-// speed.
+// parsePort reads "Ethernet0 etp1 1 33-40 400G": name, alias, index, lanes and
+// speed, which is "-" where the layout states none.
 func parsePort(s string) (Port, error) {
 	f := strings.Fields(s)
 	if len(f) != 5 {
@@ -159,16 +199,19 @@ func parsePort(s string) (Port, error) {
 	if err != nil {
 		return Port{}, err
 	}
-	lanes, err := expandLanes(f[3])
+	lanes, err := ExpandLanes(f[3])
 	if err != nil {
 		return Port{}, err
 	}
-	speed, err := units.ParseRate(f[4])
+	var speed units.Rate
+	if f[4] != "-" {
+		speed, err = units.ParseRate(f[4])
+	}
 	return Port{Name: f[0], Alias: f[1], Index: index, Lanes: lanes, Speed: speed}, err
 }
 
-// expandLanes turns "1-4,9" into "1,2,3,4,9".
-func expandLanes(s string) (string, error) {
+// ExpandLanes turns "1-4,9" into "1,2,3,4,9".
+func ExpandLanes(s string) (string, error) {
 	var out []string
 	for part := range strings.SplitSeq(s, ",") {
 		lo, hi, ranged := strings.Cut(part, "-")

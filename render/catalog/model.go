@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 )
@@ -86,16 +87,16 @@ func (m *Model) SharedBytes() (n int64, how string) {
 	return max(n, 0), how
 }
 
-// Suggest returns the name of the model that is spelled most like name, for a
-// hint behind an error; "" where none is close.
-func Suggest(name string) string {
+// Suggest returns the name of the model of a system that is spelled most like
+// name, for a hint behind an error; "" where none is close.
+func Suggest(os, name string) string {
 	const most = 64 // longer is no model name, and the comparison is quadratic
 	if name == "" || len(name) > most {
 		return ""
 	}
 	want := strings.ToLower(name)
 	best, bestCost := "", len(want)/3+1
-	for _, n := range Models() {
+	for _, n := range ModelsOf(os) {
 		have := strings.ToLower(n)
 		cost := words.Distance(want, have, bestCost)
 		// The end of a hwsku without its maker ("SN5600" for "ACS-SN5600") is
@@ -108,4 +109,42 @@ func Suggest(name string) string {
 		}
 	}
 	return best
+}
+
+// Tested is how much of a model the self-test runs in the lab.
+type Tested string
+
+// The degrees of the self-test; the form of every model is tested besides.
+const (
+	TestedLossless Tested = "lossless" // from the factory to a lossless class, on two switches
+	TestedLossy    Tested = "lossy"    // the same with a lossy class: rows or a lossless pool are missing
+	TestedForm     Tested = "form"     // not in the lab: no two ports alike with a speed
+)
+
+// SelfTest returns what the self-test runs of a model, and at which speed: the fastest
+// of two ports that the model's headroom table has, or of any two ports.
+func (m *Model) SelfTest() (Tested, units.Rate) {
+	count := map[units.Rate]int{}
+	for _, p := range m.Ports {
+		count[p.Speed]++
+	}
+	var best, most units.Rate
+	for speed, n := range count {
+		if n >= 2 && intent.IsSpeed(speed) {
+			most = max(most, speed)
+			if len(m.Cables(speed)) > 0 {
+				best = max(best, speed)
+			}
+		}
+	}
+	_, pool := m.Pool(IngressPool)
+	switch {
+	case most == 0:
+		return TestedForm, 0
+	case best > 0 && pool:
+		return TestedLossless, best
+	case best > 0:
+		return TestedLossy, best
+	}
+	return TestedLossy, most
 }

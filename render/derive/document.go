@@ -241,7 +241,7 @@ func (d *deriver) switchNode(s *box, addresses []string, common login) *node {
 	}
 	dynamic := s.Running.Platform.DynamicBuffers
 	model := map[bool]string{true: "dynamic", false: "traditional"}[dynamic]
-	n.when(dynamic != usual && intent.SystemOf(s.OS).Catalogued, "bufferModel", bare(model))
+	n.when(dynamic != usual && intent.SystemOf(s.OS).BufferModel, "bufferModel", bare(model))
 	access := loginOf(s.Access).node(common)
 	if addresses[1] != "" {
 		access.sub("ssh").put("address", text(addresses[1]))

@@ -306,7 +306,7 @@ func (d *deriver) foldPolls(trial *render.Compiler) {
 func (d *deriver) keepRest(c *render.Compiler) (some bool) {
 	for _, s := range d.switches {
 		for _, change := range d.differs(s, c) {
-			if change.Port == "" && change.Field.Kind != qos.KindGlobalMap || change.Port == "" && intent.SystemOf(s.OS).Catalogued {
+			if change.Port == "" && change.Field.Kind != qos.KindGlobalMap || change.Port == "" && intent.SystemOf(s.OS).BufferModel {
 				s.keepsGlobals, some = true, true
 			}
 			p := s.ports[change.Port]

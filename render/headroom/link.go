@@ -54,10 +54,10 @@ func drain(n int64, rate units.Rate) time.Duration {
 
 // MostOnChip is the largest headroom of one lossless group that a published
 // table or limit has for a switch without external packet memory: that of
-// M2-W6940-128QC for 800G over 300 m (sonic-buildimage pg_profile_lookup.ini).
+// NH-4210-F-P128 for 800G over 500 m (sonic-buildimage pg_profile_lookup.ini).
 // NVIDIA's chips admit less than this for a whole port (sonic-swss
 // cfgmgr/buffer_check_headroom_mellanox.lua).
-const MostOnChip = 1_621_536
+const MostOnChip = 3_724_140
 
 // maxPauseBits is the longest pause that one frame can ask for: 65535 quanta
 // of 512 bit times (IEEE 802.3 clause 31B).

@@ -14,7 +14,7 @@ type FactoryOption func(*factory)
 type factory struct {
 	hostname, cable, hwsku, platform string
 	dynamic                          bool
-	groupMap, lists                  bool
+	groupMap                         bool
 }
 
 // WithHostname sets the switch's name.
@@ -28,7 +28,7 @@ func factoryOf(o Options) []FactoryOption {
 	return []FactoryOption{WithHostname(o.Name), func(f *factory) {
 		f.dynamic = f.dynamic && o.Model != nil || o.Dynamic
 		if strings.HasPrefix(o.ASIC, "spc") {
-			f.groupMap, f.lists = true, true
+			f.groupMap = true
 		}
 		if o.HWSKU != "" {
 			f.hwsku = o.HWSKU
@@ -57,7 +57,7 @@ func FactoryConfig(m *catalog.Model, opts ...FactoryOption) map[string]map[strin
 	if m != nil {
 		f.hwsku, f.platform = m.Name, m.Platform
 		if a := m.ASIC(); a != nil {
-			f.dynamic, f.groupMap, f.lists = a.DynamicBuffers, a.PFCToGroupMap, a.PortProfileLists
+			f.dynamic, f.groupMap = a.DynamicBuffers, a.PFCToGroupMap
 		}
 	}
 	for _, o := range opts {
@@ -82,7 +82,10 @@ func FactoryConfig(m *catalog.Model, opts ...FactoryOption) map[string]map[strin
 	if m != nil {
 		for _, p := range m.Ports {
 			ports = append(ports, p.Name)
-			r := row{"alias": p.Alias, "lanes": p.Lanes, "index": strconv.Itoa(p.Index), "speed": itoa(p.Speed.Mbps()), "mtu": "9100", "admin_status": "up"}
+			r := row{"alias": p.Alias, "lanes": p.Lanes, "index": strconv.Itoa(p.Index), "mtu": "9100", "admin_status": "up"}
+			if p.Speed > 0 {
+				r["speed"] = itoa(p.Speed.Mbps())
+			}
 			if p.Speed.Gbps() >= 100 {
 				r["fec"] = "rs"
 			}
@@ -182,6 +185,9 @@ func (f *factory) buffers(c tables, ports []string, m *catalog.Model) {
 		if p.DynamicTh != nil {
 			r["dynamic_th"] = itoa(*p.DynamicTh)
 		}
+		if p.XON != nil {
+			r["xon"] = itoa(*p.XON)
+		}
 		if p.XOFF != nil {
 			r["xoff"] = itoa(*p.XOFF)
 		}
@@ -200,10 +206,13 @@ func (f *factory) buffers(c tables, ports []string, m *catalog.Model) {
 		if b.LossyGroup != "" {
 			c.set("BUFFER_PG", p+"|0", row{"profile": b.LossyGroup})
 		}
-		if f.lists && len(b.IngressList) > 0 {
+		if b.LosslessGroup != "" && !f.dynamic {
+			c.set("BUFFER_PG", p+"|3-4", row{"profile": b.LosslessGroup})
+		}
+		if len(b.IngressList) > 0 {
 			c.set("BUFFER_PORT_INGRESS_PROFILE_LIST", p, row{"profile_list": strings.Join(b.IngressList, ",")})
 		}
-		if f.lists && len(b.EgressList) > 0 {
+		if len(b.EgressList) > 0 {
 			c.set("BUFFER_PORT_EGRESS_PROFILE_LIST", p, row{"profile_list": strings.Join(b.EgressList, ",")})
 		}
 	}
@@ -216,7 +225,7 @@ func (s *Switch) qosReload() {
 	f := factory{cable: "40m"}
 	if s.o.Model != nil {
 		if a := s.o.Model.ASIC(); a != nil {
-			f.groupMap, f.lists = a.PFCToGroupMap, a.PortProfileLists
+			f.groupMap = a.PFCToGroupMap
 		}
 	}
 	for _, o := range factoryOf(s.o) {

@@ -88,7 +88,7 @@ func Refuses(model string, config []byte) []string {
 	}
 	defer s.cancel()
 	doc := s.cfg.doc()
-	c := &yangCheck{doc: doc, models: modelsOf(s.rel)}
+	c := &yangCheck{rel: s.rel, doc: doc, models: modelsOf(s.rel)}
 	var out []string
 	for _, table := range sortedKeys(doc) {
 		m := c.models[table]

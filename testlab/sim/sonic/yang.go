@@ -60,6 +60,7 @@ type model struct {
 
 // yangCheck validates one configuration.
 type yangCheck struct {
+	rel    int
 	doc    map[string]any
 	models map[string]*model
 }
@@ -78,7 +79,7 @@ func modelsOf(rel int) map[string]*model {
 // validate checks a whole configuration as the box's loader does; it stops at
 // the first fault.
 func validate(doc map[string]any, rel int) *yangError {
-	c := &yangCheck{doc: doc, models: modelsOf(rel)}
+	c := &yangCheck{rel: rel, doc: doc, models: modelsOf(rel)}
 	for _, table := range sortedKeys(doc) {
 		m := c.models[table]
 		if m == nil {
@@ -280,8 +281,21 @@ func (c *yangCheck) refFault(l leaf, v string) bool {
 	return true
 }
 
+// sharesLanes are the platforms whose published layouts use a lane twice, which the
+// config updater lets pass; the value is the first release that does
+// (sonic-utilities generic_config_updater/gu_common.py, validate_lanes).
+var sharesLanes = map[string]int{
+	"x86_64-arista_7050cx3_32s": 0, "x86_64-dellemc_s5232f_c3538-r0": 0, "x86_64-arista_7050cx3_32c": r202505,
+}
+
 // lanes is the extra rule of the config updater: every lane once.
 func (c *yangCheck) lanes() *yangError {
+	meta, _ := c.doc["DEVICE_METADATA"].(map[string]any)
+	host, _ := meta["localhost"].(map[string]any)
+	platform, _ := host["platform"].(string)
+	if since, ok := sharesLanes[platform]; ok && c.rel >= since {
+		return nil
+	}
 	ports, _ := c.doc["PORT"].(map[string]any)
 	seen := map[string]string{}
 	for _, p := range naturalKeys(ports) {

@@ -1,0 +1,72 @@
+package docs
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/render/catalog"
+)
+
+const (
+	modelsPage  = "models.md"
+	modelsBegin = "<!-- models: go generate ./docs -->\n"
+	modelsEnd   = "<!-- end of models -->\n"
+)
+
+// models.md lists the catalogue.
+func TestModels(t *testing.T) {
+	b, err := os.ReadFile(modelsPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, ok := strings.Cut(string(b), modelsBegin)
+	have, tail, ok2 := strings.Cut(rest, modelsEnd)
+	if !ok || !ok2 {
+		t.Fatalf("%s has no lines %q and %q", modelsPage, modelsBegin, modelsEnd)
+	}
+	want := models()
+	if *update {
+		if err := os.WriteFile(modelsPage, []byte(head+modelsBegin+want+modelsEnd+tail), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if have != want {
+		t.Errorf("%s is not what the catalogue says; go generate ./docs", modelsPage)
+	}
+}
+
+func models() string {
+	type kind struct{ vendor, asic, tested string }
+	var b strings.Builder
+	for _, system := range intent.Systems() {
+		of := map[kind][]string{}
+		for _, name := range catalog.ModelsOf(system) {
+			m, _ := catalog.ModelOf(system, name)
+			tested, _ := m.SelfTest()
+			k := kind{m.Vendor, m.ASICID, string(tested)}
+			of[k] = append(of[k], m.Name)
+		}
+		if len(of) == 0 {
+			continue
+		}
+		var kinds []kind
+		for k := range of {
+			kinds = append(kinds, k)
+		}
+		slices.SortFunc(kinds, func(a, b kind) int {
+			return cmp.Or(cmp.Compare(a.vendor, b.vendor), cmp.Compare(a.asic, b.asic), -cmp.Compare(a.tested, b.tested))
+		})
+		fmt.Fprintf(&b, "\n## %s: %d models\n\n| vendor | ASIC | tested | models |\n|---|---|---|---|\n", system, len(catalog.ModelsOf(system)))
+		for _, k := range kinds {
+			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", k.vendor, k.asic, k.tested, strings.Join(of[k], ", "))
+		}
+	}
+	b.WriteString("\n")
+	return b.String()
+}

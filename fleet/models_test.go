@@ -1,0 +1,183 @@
+package fleet_test
+
+import (
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/fleet/store"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+	"github.com/roce-fabric/roce-fabric/render/catalog"
+	"github.com/roce-fabric/roce-fabric/testlab/lab"
+	"github.com/roce-fabric/roce-fabric/validate"
+)
+
+var (
+	modelSeed = flag.Uint64("models.seed", 0, "seed of the models that TestEveryModel picks; 0 takes one from the clock")
+	modelOnly = flag.String("models.only", "", "the one model that TestEveryModel takes")
+)
+
+// A sample of the models ends after this time; half of what one may take is kept for
+// the last model.
+const sampleTime = 20 * time.Second
+
+// Each model of the catalogue goes through lab, check, plan, apply and validate, and
+// nothing is found above info. All of them run at night, else as many as there is time
+// for, in an order that the seed gives.
+func TestEveryModel(t *testing.T) {
+	names := slices.Clone(catalog.Models())
+	if *modelOnly != "" {
+		names = []string{*modelOnly}
+	}
+	seed := cmp.Or(*modelSeed, uint64(time.Now().UnixNano()))
+	rand.New(rand.NewPCG(seed, 0)).Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	t.Logf("-models.seed %d", seed)
+	began, done, lossless := time.Now(), 0, 0
+	for _, name := range names {
+		if time.Since(began) > sampleTime && !sharedtest.Nightly() {
+			break
+		}
+		m, ok := catalog.Lookup(name)
+		if !ok {
+			t.Fatal(name)
+		}
+		if tested, _ := m.SelfTest(); tested == catalog.TestedForm {
+			continue // ports of several ASICs, or without a speed
+		} else if tested == catalog.TestedLossless {
+			lossless++
+		}
+		done++
+		t.Run(name, func(t *testing.T) { selfTest(t, m) })
+	}
+	t.Logf("%d models, %d of them with a lossless class", done, lossless)
+}
+
+// selfTest takes two switches of a model with two links between them from the factory
+// to a lossless class. A model that makes no lossless priority group is refused with
+// its reason, and gets a lossy class.
+func selfTest(t *testing.T, m *catalog.Model) {
+	tested, speed := m.SelfTest()
+	lossless := tested == catalog.TestedLossless
+	var ports []string
+	for _, p := range m.Ports {
+		if p.Speed == speed && len(ports) < 2 {
+			ports = append(ports, p.Name)
+		}
+	}
+	cable := units.Length(5)
+	if known := m.Cables(speed); len(known) > 0 {
+		cable = known[0]
+	}
+	text := func(class string) string {
+		return fmt.Sprintf(`apiVersion: roce-fabric/v1
+kind: Fabric
+name: selftest
+classes:
+  rdma: {priority: 3, dscp: [26], bandwidth: 60%%, %s}
+  cnp: {priority: 6, dscp: [48], strict: true}
+  default: {priority: 0, dscp: rest, bandwidth: 40%%}
+pfc: {watchdog: {detect: 400ms, restore: 400ms, action: drop}}
+mtu: {fabric: 9100, host: 9000, rdma: 4096}
+switches:
+  leaf1: {os: sonic, role: leaf, address: 192.0.2.1, model: %s, release: 202511}
+  spine1: {os: sonic, role: spine, address: 192.0.2.2, model: %[2]s, release: 202511}
+credentials: {switches: {username: env:FABRIC_USER, password: env:FABRIC_PASSWORD, ssh: {knownHosts: ~/.ssh/known_hosts}}}
+links:
+  - {a: leaf1/%[3]s, b: spine1/%[3]s, cable: %[5]s, speed: %[6]s}
+  - {a: leaf1/%[4]s, b: spine1/%[4]s, cable: %[5]s, speed: %[6]s}
+`, class, m.Name, ports[0], ports[1], cable, speed)
+	}
+	f := load(t, text("lossless: true, ecn: auto"))
+	found, err := fleet.Check(t.Context(), f, fleet.CheckOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, pool := m.Pool(catalog.IngressPool)
+	rows := len(m.Cables(speed)) > 0 || m.ASIC().DynamicBuffers
+	refused := func(f validate.Finding) bool { return f.ID == "BUF-03" && f.Severity == validate.Error }
+	switch {
+	case m.Template != "" && !pool, len(m.Headroom) > 0 && !rows:
+		if !slices.ContainsFunc(found, refused) {
+			t.Errorf("check does not say that there is no lossless pool or row: %v", found)
+		}
+	case !lossless && !slices.ContainsFunc(found, validate.Finding.Inconclusive):
+		t.Errorf("check does not say that headroom or pools are unknown: %v", found)
+	case lossless:
+		above(t, "check", found)
+	}
+	if !lossless {
+		f = load(t, text("mode: lossy, ecn: auto"))
+	}
+	l, err := lab.Start(f.Fabric(), t.TempDir(), lab.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	at := &fleet.Access{At: l.At}
+	devices, _ := f.Devices(at)
+	plan := prepare(t, f, devices)
+	o := fleet.ApplyOptions{RunOptions: fleet.RunOptions{Fabric: f.Fabric(), Store: store.Dir(t.TempDir()), Writers: 2}, Allow: qos.ImpactLoss}
+	res, err := fleet.Apply(t.Context(), devices, plan, o)
+	if err != nil || res.Failed() {
+		t.Fatalf("apply: %v %v", err, failures(plan, res))
+	}
+	for d, err := range prepare(t, f, devices).Devices() {
+		if err != nil || d.Error != nil || len(d.Changes) > 0 {
+			t.Errorf("a second plan: %v %v %v", err, d.Error, d.Changes)
+		}
+	}
+	v, err := fleet.Validate(t.Context(), f, at, fleet.ValidateOptions{ReadOptions: fleet.ReadOptions{Workers: 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	above(t, "validate", v.Findings)
+}
+
+// failures are the reasons of a run that failed.
+func failures(plan *fleet.PlanFile, res *fleet.Result) (err error) {
+	for d, e := range plan.Devices() {
+		if d != nil && d.Error != nil {
+			err = errors.Join(err, fmt.Errorf("plan of %s: %w", d.Name, d.Error))
+		}
+		err = errors.Join(err, e)
+	}
+	if res != nil {
+		for _, o := range res.Outcomes {
+			err = errors.Join(err, fmt.Errorf("%s: %s: %v", o.Device, o.State, o.Error))
+		}
+	}
+	return err
+}
+
+// shipped are findings that the vendor's own numbers earn, by id: the worst severity.
+var shipped = map[string]validate.Severity{
+	"BUF-01": validate.Warning, // a published row below the model, above the floor
+	"BUF-06": validate.Warning, // a published table whose rows fall where they should rise
+	"BUF-08": validate.Error,   // a static limit of the template on lossless queues
+}
+
+// above fails for each finding above info that is not the vendor's.
+func above(t *testing.T, command string, found []validate.Finding) {
+	t.Helper()
+	for _, f := range found {
+		switch {
+		case f.Severity == validate.Info:
+		case f.Severity == validate.Warning && shipped[f.ID] != "", shipped[f.ID] == validate.Error:
+			t.Logf("%s: %s %s: %s", command, f.ID, f.Place(), f.What)
+		default:
+			t.Errorf("%s: %s %s %s: %s", command, f.Severity, f.ID, f.Place(), f.What)
+		}
+	}
+}
