@@ -152,7 +152,7 @@ var watchdogPairs = []pair{
 
 var topologyPairs = []pair{
 	{id: "ECN-14", severity: Warning, base: "curve", old: "ecn: {min: 150KB, max: 1500KB, probability: 10%}}}", new: "ecn: off}}", place: "leaf3 Ethernet0,Ethernet240,Ethernet248", says: "class rdma has no ECN marking here", fix: "ECN", also: []string{"ECN-01"}},
-	{id: "ECN-14", severity: Warning, base: "lossy", config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Queues[2].ECN.V = qos.ECN{} }), place: "leaf1 Ethernet240", says: "class tcp has no ECN marking here, and has it on 14 of 15 ports", fix: "apply"},
+	{id: "ECN-14", severity: Warning, base: "marked", config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Queues[2].ECN.V = qos.ECN{} }), place: "leaf1 Ethernet240", says: "class tcp has no ECN marking here, and has it on 14 of 15 ports", fix: "apply"},
 	{id: "ISL-01", severity: Error, base: "islands", old: "spine2]", new: "spine1]", place: "spine2 Ethernet0,Ethernet8", says: "traffic of island a (rdma) enters", fix: "island"},
 	{id: "ISL-02", severity: Warning, base: "islands", old: "a: leaf3/Ethernet8", new: "a: leaf1/Ethernet8", place: "spine1 Ethernet0", says: "island a and island b share the ports in class rdma", fix: "own"},
 	{id: "TOP-01", severity: Error, base: "dual tor", old: "as: bounce", new: "as: rdma", place: "leaf2 Ethernet240", says: "8 buffers of class rdma wait in a cycle of 4: leaf2 Ethernet240 waits for spine1, which traffic to leaf2 leaves by Ethernet240", fix: "remap", also: []string{"TOP-05", "PFC-07"}},

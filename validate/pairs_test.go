@@ -69,7 +69,7 @@ var bases = map[string]string{
 	// Of two spines, the second states again what the fabric does.
 	"spine":    strings.Replace(closBase, "192.0.2.22:8080\", model: DellEMC-Z9332f-O32}", "192.0.2.22:8080\", model: DellEMC-Z9332f-O32, classes: {rdma: {ecn: {min: 150KB, max: 1500KB, probability: 10%}}}, pfc: {watchdog: {restore: 400ms}}}", 1),
 	"dual tor": dualToR,
-	"lossy":    strings.NewReplacer("bandwidth: 40%", "bandwidth: 30%", "  default:", "  tcp: {priority: 2, dscp: [18], bandwidth: 10%, ecn: {min: 150KB, max: 1500KB, probability: 10%}}\n  default:").Replace(closBase),
+	"marked":   strings.NewReplacer("bandwidth: 40%", "bandwidth: 30%", "  default:", "  tcp: {priority: 2, dscp: [18], bandwidth: 10%, ecn: {min: 150KB, max: 1500KB, probability: 10%}}\n  default:").Replace(closBase),
 	// Two classes of hosts, and two that carry them between switches.
 	"bounces": strings.NewReplacer("bandwidth: 60%, ", "bandwidth: 30%, ", "  default:", "  b: {priority: 4, dscp: [34], lossless: true, bandwidth: 20%, ecn: auto}\n  x: {priority: 2, dscp: [18], lossless: true, bandwidth: 5%, ecn: auto}\n  y: {priority: 5, dscp: [42], lossless: true, bandwidth: 4%, ecn: auto}\n  z: {priority: 1, dscp: [10], lossless: false, bandwidth: 1%, ecn: auto}\n  default:",
 		"address: \"192.0.2.11:8080\"", bouncing("192.0.2.11"), "address: \"192.0.2.12:8080\"", bouncing("192.0.2.12"), "address: \"192.0.2.13:8080\"", bouncing("192.0.2.13")).Replace(closBase),
