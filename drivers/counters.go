@@ -179,6 +179,19 @@ func (c CounterID) String() string {
 	return fmt.Sprintf("%s[%d]", c.Metric, c.Index)
 }
 
+// CounterNames are all counters by what [CounterID.String] prints.
+func CounterNames() map[string]CounterID {
+	out := map[string]CounterID{}
+	for m := range numMetrics {
+		for i := range qos.NumPriorities {
+			if id := m.Of(i); i == 0 || !m.single() {
+				out[id.String()] = id
+			}
+		}
+	}
+	return out
+}
+
 // MarshalText writes what String prints.
 func (c CounterID) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 

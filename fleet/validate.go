@@ -24,8 +24,9 @@ type ValidateOptions struct {
 	// Window has counters read at its start and at its end, and what was counted in
 	// between judged; 0 is no window.
 	Window time.Duration
-	// Baseline is an earlier window of the same fabric; nil for none. See [LoadWindow].
-	Baseline *gate.Result
+	// Baseline is a file with an earlier window of the same fabric, the JSON report of a
+	// validation; "" for none. Rates are compared with it.
+	Baseline string
 }
 
 // Validation is what a validation found.
@@ -51,11 +52,16 @@ type validation struct {
 	counted []Reading
 	devices []gate.Device // of the window, also those that show no counters
 	samples []gate.Sample
+	base    *gate.Result
 }
 
 // Validate reads the devices of a fabric, compares what runs with the intent, and
 // both ends of each link with each other. That a device could not be read is a finding.
 func Validate(ctx context.Context, f *Fabric, a *Access, o ValidateOptions) (*Validation, error) {
+	base, err := baseline(o.Baseline, f.Fabric().Name)
+	if err != nil {
+		return nil, err
+	}
 	out := &Validation{Open: map[string][]string{}}
 	v := &validation{Reader: Reader{Fabric: f, Access: a, History: o.History, Counters: o.Window > 0}, o: o, run: validate.NewRun(f.Fabric()), out: out}
 	var switches, hosts []string
@@ -71,7 +77,8 @@ func Validate(ctx context.Context, f *Fabric, a *Access, o ValidateOptions) (*Va
 		v.run.Note(validate.Finding{ID: Unread, Severity: validate.Info, Device: h.Name, Where: h.Pos.String(), Unchecked: "NICs", Because: "no " + lacks + " is stated",
 			What: "the host has no " + lacks + " and was not read", Fix: "state its " + lacks + " in the intent"})
 	}
-	err := v.readAll(ctx, switches, hosts)
+	v.base = base
+	err = v.readAll(ctx, switches, hosts)
 	if err == nil && o.Window > 0 {
 		err = v.judge(ctx)
 	}
@@ -170,7 +177,7 @@ func (v *validation) judge(ctx context.Context) error {
 	}
 	seen := slices.DeleteFunc(v.devices, func(d gate.Device) bool { return lost[d.Name] })
 	f := v.Fabric.Fabric()
-	v.run.Gate(gate.Judge(seen, v.samples, gate.Options{AllHosts: hosts == len(f.Hosts), Traffic: true, Tiers: validate.Tiers(f), Baseline: v.o.Baseline}))
+	v.run.Gate(gate.Judge(seen, v.samples, gate.Options{AllHosts: hosts == len(f.Hosts), Traffic: true, Tiers: validate.Tiers(f), Baseline: v.base}))
 	return nil
 }
 

@@ -28,6 +28,7 @@ type document struct {
 	Checks   []string           `json:"checks" doc:"ids of the checks that were made"`
 	Causes   []causeItem        `json:"causes" doc:"the findings by cause, worst first"`
 	Pauses   []gate.Source      `json:"pauses,omitempty" doc:"where the pauses of the window come from, the source that stops most first"`
+	Window   []gate.SavedPort   `json:"window,omitempty" doc:"what each port counted in the window; a later run compares with it by --baseline"`
 }
 
 type tool struct {
@@ -55,7 +56,7 @@ func writeJSON(w io.Writer, r Report) error {
 	d := document{
 		Format: Format, Fabric: r.Fabric, Devices: len(r.Devices), Findings: []validate.Finding{},
 		Command: r.Command, Tool: tool{toolName, r.Version}, Time: r.Time.UTC().Truncate(time.Second),
-		Passed: r.Passed(), Status: r.Status(), Verdict: term.CleanLine(r.Verdict()), Counts: r.Counts(), Open: r.Open(), Links: r.Links, Pauses: r.Pauses, Looked: append([]Device{}, r.Devices...),
+		Passed: r.Passed(), Status: r.Status(), Verdict: term.CleanLine(r.Verdict()), Counts: r.Counts(), Open: r.Open(), Links: r.Links, Pauses: r.Pauses, Window: gate.Save(r.Counted), Looked: append([]Device{}, r.Devices...),
 		Checks: []string{}, Causes: []causeItem{},
 	}
 	for _, c := range r.Checks() {

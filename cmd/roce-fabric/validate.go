@@ -21,8 +21,8 @@ import (
 const maxWindow = 24 * time.Hour
 
 type validateOptions struct {
-	state  fleet.StoreOptions
-	window time.Duration // 0 is for none
+	state fleet.StoreOptions
+	fleet.ValidateOptions
 }
 
 func (a *app) validateCommand() *cobra.Command {
@@ -31,14 +31,15 @@ func (a *app) validateCommand() *cobra.Command {
 		Use:  "validate",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if cmd.Flags().Changed("window") && (o.window <= 0 || o.window > maxWindow) {
-				return usageHint("take --window 2m", "--window %s: use more than 0 and at most %s", o.window, drivers.Spell(maxWindow))
+			if cmd.Flags().Changed("window") && (o.Window <= 0 || o.Window > maxWindow) {
+				return usageHint("take --window 2m", "--window %s: use more than 0 and at most %s", o.Window, drivers.Spell(maxWindow))
 			}
 			return a.validate(cmd.Context(), o)
 		},
 	}
 	a.allFlags(c)
-	c.Flags().DurationVar(&o.window, "window", 0, "read the counters at the start and at the end of this time, and judge the difference: 120s")
+	c.Flags().DurationVar(&o.Window, "window", 0, "read the counters at the start and at the end of this time, and judge the difference: 120s")
+	c.Flags().StringVar(&o.Baseline, "baseline", "", "with --window: compare rates with the window in FILE, a JSON report of validate --window")
 	a.stateFlags(c, &o.state)
 	a.reportFlags(c)
 	return c
@@ -53,13 +54,13 @@ func (a *app) validate(ctx context.Context, o validateOptions) (err error) {
 	reached := a.reachable(f.Hosts, at)
 	progress := a.Progress(func(e fleet.Event) {
 		if e.Kind == fleet.PhaseBegins && e.Phase == fleet.Waiting {
-			a.Talk("window: the counters of %s are read again in %s", words.Count(e.Devices, "device"), drivers.Spell(o.window))
+			a.Talk("window: the counters of %s are read again in %s", words.Count(e.Devices, "device"), drivers.Spell(o.Window))
 		}
 	})
 	past, end := a.historyOf(ctx, f.Fabric(), o.state)
 	defer func() { err = errors.Join(err, end()) }()
-	read := fleet.ReadOptions{Workers: a.parallel, History: past, Progress: progress}
-	v, err := fleet.Validate(ctx, f, at, fleet.ValidateOptions{ReadOptions: read, Window: o.window})
+	o.ReadOptions = fleet.ReadOptions{Workers: a.parallel, History: past, Progress: progress}
+	v, err := fleet.Validate(ctx, f, at, o.ValidateOptions)
 	if err != nil {
 		return err
 	}
@@ -69,8 +70,7 @@ func (a *app) validate(ctx context.Context, o validateOptions) (err error) {
 	if a.nic.on {
 		r.Command, r.Links, r.Ports = "nic validate", 0, v.Ports
 	}
-	err = a.report(r)
-	if err != nil || o.window == 0 {
+	if err = a.report(r); err != nil || o.Window == 0 {
 		return err
 	}
 	if f := validate.Inconclusive(v.Findings); f != nil {
