@@ -19,7 +19,7 @@ var System = drivers.System{
 	Decode:  decode,
 	Account: account,
 	Refused: func(d *render.Device) (refused []render.Refusal, adapted []string) {
-		return native.Refusals(d.Desired), native.Warnings(d.Desired)
+		return native.Refusals(d.Desired), append(native.Warnings(d.Desired), lines.Unwritten(d.Switch, "EOS")...)
 	},
 	Clues: []drivers.Clue{
 		drivers.Collected(`arista`),

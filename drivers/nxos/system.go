@@ -23,7 +23,7 @@ var System = drivers.System{
 	Decode:  decode,
 	Account: account,
 	Refused: func(d *render.Device) (refused []render.Refusal, adapted []string) {
-		return native.Refusals(d.Desired), native.Warnings(d.Desired, native.EightQueue)
+		return native.Refusals(d.Desired), append(native.Warnings(d.Desired, native.EightQueue), lines.Unwritten(d.Switch, "NX-OS")...)
 	},
 	Clues: []drivers.Clue{
 		drivers.Collected(`cisco-nx`), drivers.Line(3, `! Cisco Nexus Operating System`), // Oxidized puts "show version" in front

@@ -24,6 +24,9 @@ const (
 	minRate                = units.Rate(8 * noCommitted)
 )
 
+// actions are those of the watchdog (sonic-pfcwd.yang, action).
+var actions = []qos.WatchdogAction{qos.ActionDrop, qos.ActionForward, qos.ActionAlert}
+
 // Refusals returns the values of a desired device that a switch of that
 // release refuses or misreads, ports in natural order.
 func Refusals(d *qos.Device, rel Release) []render.Refusal {
@@ -41,6 +44,8 @@ func Refusals(d *qos.Device, rel Release) []render.Refusal {
 				out.Add(name, qos.KindWatchdog.Attr(), "SONiC takes a detection time of %s to %s, not %s", minDetect, maxDetect, w.V.Detect)
 			case w.V.Restore < minRestore || w.V.Restore > maxRestore:
 				out.Add(name, qos.KindWatchdog.Attr(), "SONiC takes a restoration time of %s to %s, not %s", minRestore, maxRestore, w.V.Restore)
+			case !slices.Contains(actions, w.V.Action):
+				out.Add(name, qos.KindWatchdog.Attr(), "the watchdog of SONiC can drop, forward or alert, not %s", w.V.Action)
 			case poll.Set && (w.V.Detect < poll.V || w.V.Restore < poll.V):
 				out.Add(name, qos.KindWatchdog.Attr(), "detection and restoration time must not be below the polling interval of %s", poll.V)
 			}

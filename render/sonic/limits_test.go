@@ -29,6 +29,7 @@ func TestRefusalsAgreeWithTheModels(t *testing.T) {
 			d.WatchdogPoll.V, p.Watchdog.V.Detect, p.Watchdog.V.Restore, p.MTU.V = 1000*ms, 5000*ms, 60000*ms, 9216
 		}, ""},
 		{"detection too long", func(_ *qos.Device, p *qos.Port) { p.Watchdog.V.Detect = 5001 * ms }, "watchdog"},
+		{"errdisable", func(_ *qos.Device, p *qos.Port) { p.Watchdog.V.Action = qos.ActionErrDisable }, "watchdog"},
 		{"detection too short", func(_ *qos.Device, p *qos.Port) { p.Watchdog.V.Detect = 99 * ms }, "watchdog"},
 		{"restoration too long", func(_ *qos.Device, p *qos.Port) { p.Watchdog.V.Restore = 60001 * ms }, "watchdog"},
 		{"detection below poll", func(_ *qos.Device, p *qos.Port) { p.Watchdog.V.Detect = 150 * ms }, "watchdog"},

@@ -1,0 +1,23 @@
+package lines
+
+import (
+	"fmt"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+)
+
+// Unwritten names what an intent states of the ports of a switch and this tool does not
+// write on a system: package render/lines takes it out.
+func Unwritten(sw *intent.Switch, system string) []string {
+	var ports []string
+	for _, p := range sw.Ports {
+		if p.FEC.V != "" {
+			ports = append(ports, p.Name)
+		}
+	}
+	if len(ports) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("this tool does not set FEC on %s: that of %s stays as the switch has it", system, natural.Fold(ports))}
+}

@@ -1,0 +1,193 @@
+package lab_test
+
+// keyCase is a key of the intent with two values to try, at a place of the intent.
+type keyCase struct {
+	key    string // as schemaKeys has it
+	at     string
+	values [2]any
+	with   []edit // what else the intent has
+	// refused are reasons for which systems cannot take it, by kind.name, system or
+	// "all"; some says that they take one of the values.
+	refused map[string]string
+	some    bool
+	// finds are checks that rightly speak of the values.
+	finds string
+	// inert keys configure nothing; inertOn are the systems where one does not.
+	inert   bool
+	inertOn []string
+	// once tries it on one system alone: it is about no switch.
+	once bool
+	// reinstalls says that the values are of other switches.
+	reinstalls bool
+}
+
+type edit struct {
+	at string
+	v  any
+}
+
+type (
+	m  = map[string]any
+	m2 = map[string]string
+)
+
+// notOfDevices are keys whose values nothing on a device follows from, and why.
+var notOfDevices = map[string]string{
+	"File.apiVersion": "one word", "File.kind": "one word", "File.name": "a name",
+	"File.classes": "its keys are tried", "File.switches": "its keys are tried", "File.hosts": "its keys are tried",
+	"File.links": "its keys are tried", "File.roles": "its keys are tried", "File.credentials": "the lab has its own",
+	"File.rollout": "its keys are tried", "File.routing": "its keys are tried", "File.islands": "its keys are tried",
+	"File.traffic": "its keys are tried", "File.suppress": "its keys are tried",
+	"Role.classes": "its keys are tried", "Switch.ports": "its keys are tried", "Host.nics": "its keys are tried",
+	"Switch.os": "each kind has its own", "Switch.model": "each kind has its own", "Switch.role": "a name", "Switch.address": "the lab has its own", "Host.address": "the lab has its own",
+	"Link.a": "names", "Link.b": "names",
+	"Credentials.switches": "the lab has its own", "Credentials.hosts": "the lab has its own", "Switch.access": "the lab has its own", "Host.access": "the lab has its own",
+	"Login.password": "the lab has its own", "Login.ssh": "the lab has its own", "Login.tls": "the lab has its own", "Login.username": "the lab has its own",
+	"Access.password": "the lab has its own", "Access.ssh": "the lab has its own", "Access.tls": "the lab has its own", "Access.username": "the lab has its own",
+	"SSH.agent": "the lab has its own", "SSH.jump": "the lab has its own", "SSH.key": "the lab has its own", "SSH.knownHosts": "the lab has its own", "SSH.password": "the lab has its own", "SSH.username": "the lab has its own",
+	"DeviceSSH.address": "the lab has its own", "DeviceSSH.agent": "the lab has its own", "DeviceSSH.jump": "the lab has its own", "DeviceSSH.key": "the lab has its own", "DeviceSSH.knownHosts": "the lab has its own", "DeviceSSH.password": "the lab has its own", "DeviceSSH.username": "the lab has its own",
+	"TLS.ca": "the lab has its own", "TLS.cert": "the lab has its own", "TLS.insecure": "the lab has its own", "TLS.key": "the lab has its own", "TLS.pin": "the lab has its own", "TLS.plaintext": "the lab has its own", "TLS.serverName": "the lab has its own",
+	"Rollout.approval": "package fleet/approval tests it", "Rollout.trustKeys": "package fleet/keys tests it",
+	"Approval.ca": "package fleet/approval tests it", "Approval.command": "package fleet/approval tests it", "Approval.timeout": "package fleet/approval tests it", "Approval.token": "package fleet/approval tests it", "Approval.url": "package fleet/approval tests it",
+	"Suppress.reason": "a text", "Suppress.until": "a day",
+}
+
+const (
+	leafPort = "switches|leaf1|ports|PORT"
+	leafUp   = "switches|leaf1|ports|UPLINK"
+)
+
+var keyCases = []keyCase{
+	{key: "Class.priority", at: "classes|bulk|priority", values: [2]any{1, 2}},
+	{key: "Class.priority", at: "classes|rdma|priority", values: [2]any{3, 4}},
+	{key: "Class.dscp", at: "classes|rdma|dscp", values: [2]any{[]any{26, 27}, []any{"24-26"}}},
+	{key: "Class.dscp", at: "classes|bulk|dscp", values: [2]any{[]any{10, 12}, []any{8}}},
+	{key: "Class.pcp", at: "classes|bulk|pcp", values: [2]any{[]any{1}, []any{1, 2}}, inert: true},
+	{key: "Class.pcp", at: "classes|bulk|pcp", values: [2]any{[]any{1}, []any{1, 2}}, with: []edit{{"trust", "pcp"}}, finds: "CLS-04"},
+	{key: "Class.queue", at: "classes|bulk|queue", values: [2]any{2, 4}, refused: m2{"nxos": "give the class the queue of its priority"}},
+	{key: "Class.lossless", at: "classes|bulk|lossless", values: [2]any{true, false}},
+	{key: "Class.mode", at: "classes|rdma", values: [2]any{m{"priority": 3, "dscp": []any{26}, "mode": "lossy", "bandwidth": "50%"}, m{"priority": 3, "dscp": []any{26}, "mode": "lossless", "bandwidth": "50%"}}},
+	{key: "Class.strict", at: "classes|bulk|strict", values: [2]any{true, false}, with: []edit{{"classes|bulk|bandwidth", drop{}}, {"classes|bulk|maxRate", "10G"}}, refused: m2{"nxos": "strict queues adjacent"}, some: true},
+	{key: "Class.bandwidth", at: "classes|rdma|bandwidth", values: [2]any{"40%", "60%"}, with: []edit{{"classes|bulk|bandwidth", "10%"}}},
+	{key: "Class.maxRate", at: "classes|bulk|maxRate", values: [2]any{"100G", "50G"}},
+	{key: "Class.maxRate", at: "classes|cnp|maxRate", values: [2]any{"10G", "20G"}},
+	{key: "Class.maxRate", at: "classes|rdma|maxRate", values: [2]any{"200G", "300G"}},
+	{key: "Class.ecn", at: "classes|rdma|ecn", values: [2]any{"auto", m{"min": "160KB", "max": "1600KB"}}},
+	{key: "Class.ecn", at: "classes|bulk|ecn", values: [2]any{m{"min": "160KB", "max": "1600KB"}, "off"}},
+	{key: "Class.ecn", at: "classes|rdma|ecn", values: [2]any{m{"min": "160KB", "max": "1600KB"}, "keep"}, inert: true, finds: "ECN-01"},
+	{key: "ECN.min", at: "classes|rdma|ecn|min", values: [2]any{"160KB", "300KB"}},
+	{key: "ECN.max", at: "classes|rdma|ecn|max", values: [2]any{"1600KB", "3MB"}},
+	{key: "ECN.probability", at: "classes|rdma|ecn|probability", values: [2]any{"20%", "100%"}},
+	{key: "ECN.auto", at: "classes|rdma|ecn", values: [2]any{m{"auto": true, "probability": "10%"}, m{"auto": true, "probability": "20%"}}},
+
+	{key: "Override.queue", at: "roles|leaf|classes|bulk|queue", values: [2]any{2, 4}, refused: m2{"nxos": "give the class the queue of its priority"}},
+	{key: "Override.lossless", at: leafPort + "|classes|bulk|lossless", values: [2]any{true, false}, refused: m2{"nxos": "on the whole switch"}, some: true},
+	{key: "Override.mode", at: "roles|leaf|classes|bulk|mode", values: [2]any{"lossy", "lossy"}, inert: true, finds: "ECN-14"},
+	{key: "Override.strict", at: "switches|leaf1|classes|bulk|strict", values: [2]any{true, false}, with: []edit{{"classes|bulk|bandwidth", drop{}}, {"classes|bulk|maxRate", "10G"}}, refused: m2{"nxos": "strict queues adjacent"}, some: true},
+	{key: "Override.bandwidth", at: "roles|leaf|classes|bulk|bandwidth", values: [2]any{"10%", "15%"}},
+	{key: "Override.maxRate", at: leafPort + "|classes|bulk|maxRate", values: [2]any{"100G", "50G"}},
+	{key: "Override.ecn", at: "roles|leaf|classes|rdma|ecn", values: [2]any{"auto", m{"min": "160KB", "max": "1600KB", "probability": "10%"}}},
+
+	{key: "PFC.asymmetric", at: "pfc|asymmetric", values: [2]any{true, false}, refused: m2{"eos": "no asymmetric PFC", "nxos": "no asymmetric PFC"}, some: true},
+	{key: "PFC.linkPause", at: "pfc|linkPause", values: [2]any{"off", "keep"}, inert: true},
+	{key: "PFC.watchdog", at: "pfc|watchdog", values: [2]any{m{}, "off"}, finds: "WD-01 WD-02"},
+	{key: "Watchdog.detect", at: "pfc|watchdog|detect", values: [2]any{"200ms", "600ms"}},
+	{key: "Watchdog.restore", at: "pfc|watchdog|restore", values: [2]any{"600ms", "2s"}},
+	{key: "Watchdog.poll", at: "pfc|watchdog|poll", values: [2]any{"200ms", "400ms"}, refused: m2{"eos": "is polled every", "nxos": "is polled every"}, some: true},
+	{key: "Watchdog.action", at: "pfc|watchdog|action", values: [2]any{"drop", "forward"}, refused: m2{"eos": "not forward", "nxos": "no action forward"}, some: true},
+	{key: "Watchdog.action", at: "pfc|watchdog|action", values: [2]any{"alert", "errdisable"}, refused: m2{"sonic": "errdisable", "nxos": "no action"}, some: true},
+	{key: "MTU.fabric", at: "mtu|fabric", values: [2]any{9216, 9050}, refused: m2{"eos": "above 9214"}, some: true},
+	{key: "MTU.host", at: "mtu|host", values: [2]any{9000, 8000}},
+	{key: "MTU.rdma", at: "mtu|rdma", values: [2]any{2048, 1024}, inert: true},
+	{key: "File.trust", at: "trust", values: [2]any{"pcp", "dscp"}, finds: "CLS-04"},
+	{key: "File.globals", at: "globals", values: [2]any{"own", "keep"}, inert: true},
+	{key: "File.pfc", at: "pfc", values: [2]any{m{"watchdog": m{"detect": "200ms", "restore": "1s", "poll": "100ms"}}, m{"watchdog": m{"detect": "600ms", "restore": "1s", "poll": "100ms"}}}},
+	{key: "File.mtu", at: "mtu", values: [2]any{m{"fabric": 9214}, m{"fabric": 9100}}},
+	{key: "File.buffers", at: "buffers", values: [2]any{m{"fanIn": 2}, m{"fanIn": 4}}, inert: true},
+	{key: "File.keep", at: "keep", values: [2]any{m{"watchdog": true}, m{"watchdog": false}}, inert: true, finds: "WD-01 WD-02"},
+
+	{key: "Buffers.alpha", at: "buffers|alpha", values: [2]any{0, -1}, with: []edit{{"globals", "own"}}, inertOn: []string{"sonic table", "sonic 202311", "eos", "nxos"}, finds: "BUF-09"},
+	{key: "Buffers.minLosslessPacket", at: "buffers|minLosslessPacket", values: [2]any{"1024B", "2048B"}, inert: true},
+	{key: "Buffers.overSubscription", at: "buffers|overSubscription", values: [2]any{2, 4}, inert: true},
+	{key: "Buffers.fanIn", at: "buffers|fanIn", values: [2]any{2, 4}, inert: true},
+	{key: "Buffers.fanOut", at: "buffers|fanOut", values: [2]any{2, 4}, inert: true},
+	{key: "Buffers.pauseResponse", at: "buffers|pauseResponse", values: [2]any{"500ns", "905q"}, inert: true},
+	{key: "Buffers.headroom", at: "buffers|headroom", values: [2]any{"ieee-quanta", "sonic-dyn"}, inert: true},
+
+	{key: "Keep.bandwidth", at: "keep|bandwidth", values: [2]any{true, false}, inert: true, finds: "CLS-09 SCH-07"},
+	{key: "Keep.buffers", at: "keep|buffers", values: [2]any{true, false}, inert: true},
+	{key: "Keep.queues", at: "keep|queues", values: [2]any{true, false}, inert: true},
+	{key: "Keep.watchdog", at: "keep|watchdog", values: [2]any{true, false}, inert: true, finds: "WD-01 WD-02"},
+	{key: "Keep.codePoints", at: "keep|codePoints", values: [2]any{true, false}, with: []edit{{"classes|default|dscp", []any{"0-7"}}, {"classes|rdma|dscp", []any{"8-47"}}, {"classes|bulk|dscp", []any{"49-63"}}}, inert: true},
+
+	{key: "Role.pfc", at: "roles|leaf|pfc", values: [2]any{m{"watchdog": m{"detect": "200ms"}}, m{"watchdog": m{"detect": "600ms"}}}},
+	{key: "Role.trust", at: "roles|leaf|trust", values: [2]any{"pcp", "dscp"}, finds: "CLS-04 CLS-14"},
+	{key: "Role.mtu", at: "roles|leaf|mtu", values: [2]any{m{"fabric": 9214}, m{"fabric": 9100}}},
+	{key: "Role.buffers", at: "roles|leaf|buffers", values: [2]any{m{"fanIn": 2}, m{"fanIn": 4}}, inert: true},
+	{key: "Role.keep", at: "roles|leaf|keep", values: [2]any{m{"bandwidth": true}, m{"bandwidth": false}}, inert: true, finds: "CLS-09 SCH-07"},
+	{key: "Role.globals", at: "roles|leaf|globals", values: [2]any{"own", "keep"}, inert: true},
+
+	{key: "Switch.pfc", at: "switches|leaf1|pfc", values: [2]any{m{"watchdog": m{"detect": "200ms"}}, m{"watchdog": m{"detect": "600ms"}}}, finds: "WD-05"},
+	{key: "Switch.trust", at: "switches|leaf1|trust", values: [2]any{"pcp", "dscp"}, finds: "CLS-04 CLS-14"},
+	{key: "Switch.mtu", at: "switches|leaf1|mtu", values: [2]any{m{"fabric": 9214}, m{"fabric": 9100}}},
+	{key: "Switch.buffers", at: "switches|leaf1|buffers", values: [2]any{m{"fanIn": 2}, m{"fanIn": 4}}, inert: true},
+	{key: "Switch.keep", at: "switches|leaf1|keep", values: [2]any{m{"buffers": true}, m{"buffers": false}}, inert: true},
+	{key: "Switch.globals", at: "switches|leaf1|globals", values: [2]any{"own", "keep"}, inert: true},
+	{key: "Switch.classes", at: "switches|leaf1|classes", values: [2]any{m{"bulk": m{"maxRate": "10G"}}, m{"bulk": m{"maxRate": "20G"}}}},
+	{key: "Switch.bufferModel", at: "switches|leaf1|bufferModel", values: [2]any{"traditional", "dynamic"}, reinstalls: true, finds: "BUF-01"},
+	{key: "Switch.release", at: "switches|leaf1|release", values: [2]any{keep{}, drop{}}, reinstalls: true},
+
+	{key: "Port.speed", at: leafUp + "|speed", values: [2]any{"400G", "100G"}, with: []edit{{"links|2|speed", drop{}}}, refused: m2{"sonic": "does not change the speed of a port"}, some: true, inertOn: []string{"eos", "nxos"}},
+	{key: "Port.cable", at: leafUp + "|cable", values: [2]any{"30m", "100m"}, with: []edit{{"links|2|cable", drop{}}}, inertOn: []string{"eos", "nxos"}},
+	{key: "Port.fec", at: leafUp + "|fec", values: [2]any{"rs", "none"}, refused: m2{"eos": "does not set FEC", "nxos": "does not set FEC"}},
+	{key: "Port.admin", at: leafPort + "|admin", values: [2]any{"up", "down"}},
+	{key: "Port.lag", at: leafUp + "|lag", values: [2]any{"PortChannel1", "PortChannel2"}, refused: m2{"sonic": "does not change port channels", "eos": "does not move ports", "nxos": "does not move ports"}},
+	{key: "Port.breakout", at: "switches|leaf1|ports|SPARE|breakout", values: [2]any{"1x400G", "4x100G"}, inert: true},
+	{key: "Port.pfc", at: leafPort + "|pfc", values: [2]any{m{"asymmetric": true}, m{"asymmetric": false}}, refused: m2{"eos": "no asymmetric PFC", "nxos": "no asymmetric PFC"}, some: true},
+	{key: "Port.trust", at: leafPort + "|trust", values: [2]any{"pcp", "dscp"}, finds: "CLS-04"},
+	{key: "Port.mtu", at: leafPort + "|mtu", values: [2]any{m{"fabric": 9214}, m{"fabric": 9050}}},
+	{key: "Port.buffers", at: leafPort + "|buffers", values: [2]any{m{"fanIn": 2}, m{"fanIn": 4}}, inert: true},
+	{key: "Port.keep", at: leafPort + "|keep", values: [2]any{m{"queues": true}, m{"queues": false}}, inert: true},
+	{key: "Port.classes", at: leafPort + "|classes", values: [2]any{m{"bulk": m{"queue": 2}}, m{"bulk": m{"queue": 4}}}, refused: m2{"eos": "one set of maps for the whole switch", "nxos": "give the class the queue of its priority"}},
+
+	{key: "Link.cable", at: "links|2|cable", values: [2]any{"30m", "100m"}, inertOn: []string{"eos", "nxos"}},
+	{key: "Link.speed", at: "links|2|speed", values: [2]any{"400G", "100G"}, refused: m2{"sonic": "does not change the speed of a port"}, some: true, inertOn: []string{"eos", "nxos"}},
+	{key: "Link.pattern", at: "links|2|pattern", values: [2]any{"pairs", "mesh"}, inert: true},
+
+	{key: "Host.pauseResponse", at: "hosts|gpu1|pauseResponse", values: [2]any{"500ns", "905q"}, inert: true},
+	{key: "NIC.rdma", at: "hosts|gpu1|nics|eth0|rdma", values: [2]any{"mlx5_0", "mlx5_1"}, reinstalls: true, inert: true},
+	{key: "NIC.rings", at: "hosts|gpu1|nics|eth0|rings", values: [2]any{m{"rx": 4096}, m{"tx": 4096}}},
+	{key: "Rings.rx", at: "hosts|gpu1|nics|eth0|rings|rx", values: [2]any{2048, 4096}},
+	{key: "Rings.tx", at: "hosts|gpu1|nics|eth0|rings|tx", values: [2]any{2048, 4096}},
+
+	{key: "Routing.model", at: "routing|model", values: [2]any{"up-down", "shortest"}, once: true, inert: true},
+	{key: "Routing.tiers", at: "routing|tiers", values: [2]any{[]any{"leaf", "spine"}, drop{}}, once: true, inert: true},
+	{key: "Routing.exceptions", at: "routing|exceptions", values: [2]any{[]any{m{"kind": "default-up", "switches": []any{"role:spine"}}}, drop{}}, once: true, inert: true},
+	{key: "Exception.kind", at: "routing|exceptions", values: [2]any{[]any{m{"kind": "up-again", "switches": []any{"role:spine"}}}, []any{m{"kind": "peer", "switches": []any{"role:leaf"}}}}, once: true, inert: true},
+	{key: "Exception.switches", at: "routing|exceptions", values: [2]any{[]any{m{"kind": "default-up", "switches": []any{"spine1"}}}, []any{m{"kind": "default-up", "switches": []any{"leaf1"}}}}, once: true, inert: true, finds: "TOP-02 TOP-03"},
+	{key: "Exception.remap", at: "routing|exceptions", values: [2]any{[]any{m{"kind": "default-up", "switches": []any{"spine1"}, "remap": []any{m{"class": "rdma", "as": "bulk"}}}}, drop{}}, once: true, inert: true},
+	{key: "Remap.class", at: "routing|exceptions", values: [2]any{[]any{m{"kind": "default-up", "switches": []any{"spine1"}, "remap": []any{m{"class": "rdma", "as": "bulk"}}}}, []any{m{"kind": "default-up", "switches": []any{"spine1"}, "remap": []any{m{"class": "cnp", "as": "bulk"}}}}}, once: true, inert: true},
+	{key: "Remap.as", at: "routing|exceptions", values: [2]any{[]any{m{"kind": "default-up", "switches": []any{"spine1"}, "remap": []any{m{"class": "rdma", "as": "bulk"}}}}, []any{m{"kind": "default-up", "switches": []any{"spine1"}, "remap": []any{m{"class": "rdma", "as": "cnp"}}}}}, once: true, inert: true},
+	{key: "Routing.tunnels", at: "routing|tunnels", values: [2]any{[]any{m{"from": "leaf1", "to": "leaf2", "remap": []any{m{"class": "rdma", "as": "bulk"}}}}, drop{}}, once: true, inert: true},
+	{key: "Tunnel.from", at: "routing|tunnels", values: [2]any{[]any{m{"from": "leaf1", "to": "leaf2", "remap": []any{m{"class": "rdma", "as": "bulk"}}}}, []any{m{"from": "leaf2", "to": "leaf1", "remap": []any{m{"class": "rdma", "as": "bulk"}}}}}, once: true, inert: true},
+	{key: "Tunnel.to", at: "routing|tunnels", values: [2]any{[]any{m{"from": "leaf1", "to": "leaf2", "remap": []any{m{"class": "rdma", "as": "bulk"}}}}, drop{}}, once: true, inert: true},
+	{key: "Tunnel.remap", at: "routing|tunnels", values: [2]any{[]any{m{"from": "leaf1", "to": "leaf2", "remap": []any{m{"class": "rdma", "as": "bulk"}}}}, []any{m{"from": "leaf1", "to": "leaf2"}}}, once: true, inert: true, finds: "TOP-05"},
+	{key: "Island.hosts", at: "islands|a|hosts", values: [2]any{[]any{"gpu1"}, []any{"gpu[1-2]"}}, once: true, inert: true},
+	{key: "Island.switches", at: "islands|a", values: [2]any{m{"hosts": []any{"gpu*"}, "switches": []any{"leaf*", "spine1"}}, m{"hosts": []any{"gpu*"}}}, once: true, inert: true},
+	{key: "Island.classes", at: "islands|a", values: [2]any{m{"hosts": []any{"gpu*"}, "classes": []any{"rdma"}}, m{"hosts": []any{"gpu*"}}}, once: true, inert: true},
+	{key: "Traffic.dscp", at: "traffic|a|dscp", values: [2]any{[]any{26}, []any{10}}, once: true, inert: true, finds: "CLS-11"},
+	{key: "Traffic.lossless", at: "traffic|a", values: [2]any{m{"dscp": []any{10}, "lossless": false}, m{"dscp": []any{26}, "lossless": true}}, once: true, inert: true},
+	{key: "Traffic.kind", at: "traffic|a", values: [2]any{m{"dscp": []any{26}, "kind": "gpu"}, m{"dscp": []any{26}, "kind": "storage"}}, once: true, inert: true},
+	{key: "Suppress.check", at: "suppress", values: [2]any{[]any{m{"check": "WD-01", "reason": "a test"}}, []any{m{"check": "WD-02", "reason": "a test"}}}, with: []edit{{"pfc|watchdog", "off"}}, once: true, inert: true, finds: "WD-01 WD-02"},
+	{key: "Suppress.on", at: "suppress", values: [2]any{[]any{m{"check": "WD-01", "on": "leaf*", "reason": "a test"}}, []any{m{"check": "WD-02", "on": "role:leaf", "reason": "a test"}}}, with: []edit{{"pfc|watchdog", "off"}}, once: true, inert: true, finds: "WD-01 WD-02"},
+	{key: "Rollout.portGroup", at: "rollout|portGroup", values: [2]any{1, 1024}, once: true, inert: true},
+	{key: "Rollout.canary", at: "rollout|canary", values: [2]any{[]any{"leaf1"}, []any{"role:spine"}}, once: true, inert: true},
+	{key: "Rollout.groups", at: "rollout|groups", values: [2]any{[]any{"leaf[1-2]"}, []any{"role:leaf"}}, once: true, inert: true},
+	{key: "Rollout.maxUnavailable", at: "rollout|maxUnavailable", values: [2]any{"1", "100%"}, once: true, inert: true},
+	{key: "Rollout.deviceTimeout", at: "rollout|deviceTimeout", values: [2]any{"10m", "1h"}, once: true, inert: true},
+	{key: "Rollout.windows", at: "rollout|windows", values: [2]any{[]any{m{"from": "00:00", "to": "24:00"}}, drop{}}, once: true, inert: true},
+	{key: "Window.from", at: "rollout|windows", values: [2]any{[]any{m{"from": "00:00", "to": "24:00"}}, drop{}}, once: true, inert: true},
+	{key: "Window.to", at: "rollout|windows", values: [2]any{[]any{m{"from": "00:00", "to": "24:00"}}, drop{}}, once: true, inert: true},
+	{key: "Window.days", at: "rollout|windows", values: [2]any{[]any{m{"days": []any{"mon", "tue", "wed", "thu", "fri", "sat", "sun"}, "from": "00:00", "to": "24:00"}}, drop{}}, once: true, inert: true},
+	{key: "Window.timezone", at: "rollout|windows", values: [2]any{[]any{m{"from": "00:00", "to": "24:00", "timezone": "Europe/Berlin"}}, []any{m{"from": "00:00", "to": "24:00", "timezone": "UTC"}}}, once: true, inert: true},
+}
