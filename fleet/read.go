@@ -98,7 +98,7 @@ func (r *Reader) readSwitch(ctx context.Context, sw *intent.Switch) Reading {
 		if err != nil {
 			return err
 		}
-		state := &validate.State{Unknown: h.unknown, Account: h.account}
+		state := &validate.State{Unknown: h.unknown, Account: h.account, LeftDown: r.History.left(sw.Name).Down}
 		switch {
 		case h.seen != nil:
 			state.Ports = h.seen.Ports

@@ -38,10 +38,10 @@ var portChecks = []Check{
 	},
 	{
 		ID: "PRT-04", Title: "speed or FEC of a port are not as intended",
-		Rules: always(Warning), Scope: ScopeLink, Reads: ReadsRunning,
+		Rules: always(Warning), Scope: ScopeLink, Reads: ReadsRunning | ReadsApplied,
 		Why:    "headroom and thresholds follow from the speed",
 		Fix:    "apply the intent, or correct the speed in it",
-		device: eachPort(speedOfPorts),
+		device: eachPort(speedOfPorts), state: inOperation,
 	},
 	{
 		ID: "PRT-05", Title: "a port of the intent is down",
@@ -230,6 +230,9 @@ func portsDown(r *deviceRun) {
 			if p.AdminUp.V != nil {
 				f.Where, f.Fix = p.AdminUp.From.String(), "apply the intent, which has it up"
 			}
+			if what, fix := r.leftDown(p.Name); what != "" {
+				f.What, f.Fix = what, fix
+			}
 		case oper.Set && oper.V:
 			continue
 		case oper.Set && p.Link == nil:
@@ -244,5 +247,11 @@ func portsDown(r *deviceRun) {
 			f.Fix = "check the port on the switch"
 		}
 		r.found(f, p.Name, qos.KindAdminUp.Attr())
+	}
+	for _, name := range natural.Keys(r.seen.LeftDown) {
+		s := r.seen.Ports[name]
+		if what, _ := r.leftDown(name); r.d.Switch.Port(name) == nil && s != nil && s.AdminUp.Set && !s.AdminUp.V {
+			r.found(Finding{Severity: Error, What: what + "; the intent does not have it", Fix: "roll the run back, which brings it up"}, name)
+		}
 	}
 }

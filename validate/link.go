@@ -137,6 +137,7 @@ type End struct {
 	// elsewhere is what LLDP shows at the other end of the cable, where that is
 	// not the link's.
 	elsewhere string
+	wire      wire
 	bare      bool // PRT-01 says that it has nothing to compare
 }
 

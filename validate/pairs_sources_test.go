@@ -5,7 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
@@ -29,10 +28,9 @@ func (p pair) source(t *testing.T) Reads {
 	var state [2]State
 	for i := range have {
 		have[i] = decoded(t, saved(d))
-		state[i].Ports = map[string]*drivers.PortState{}
-		for name, q := range have[i].Ports {
+		state[i].Ports = portsUp(d)
+		for _, q := range have[i].Ports {
 			q.AdminUp = qos.Of(true)
-			state[i].Ports[name] = &drivers.PortState{OperUp: qos.Of(true)}
 		}
 	}
 	p.edit(have[1], &state[1])

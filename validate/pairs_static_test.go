@@ -3,6 +3,7 @@ package validate
 import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/render"
 )
 
@@ -184,6 +185,24 @@ var portPairs = []pair{
 	{id: "PRT-05", severity: Warning, base: "spare", config: "leaf1", edit: func(_ *qos.Device, s *State) { s.Ports["Ethernet16"].OperUp = qos.Of(false) }, place: "leaf1 Ethernet16", says: "the intent states none", fix: "cable"},
 	{id: "PRT-05", severity: Info, config: "leaf1", edit: func(_ *qos.Device, s *State) { s.Ports["Ethernet0"].OperUp.Set = false }, place: "leaf1 Ethernet0", says: "does not show whether", fix: "on the switch"},
 	{id: "PRT-05", severity: Info, config: "leaf1", edit: func(_ *qos.Device, s *State) { s.Ports = nil }, place: "leaf1", says: "does not show which of its ports are up", fix: "on the switch"},
+	{id: "PRT-05", severity: Error, config: "leaf1", edit: func(d *qos.Device, s *State) {
+		d.Ports["Ethernet0"].AdminUp.V, s.LeftDown = false, map[string]string{"Ethernet0": "20260101-1"}
+	}, place: "leaf1 Ethernet0", says: "run 20260101-1 took it down for a step and did not bring it up", fix: "apply the intent"},
+	{id: "PRT-05", severity: Error, config: "leaf1", edit: func(_ *qos.Device, s *State) {
+		s.Ports["Ethernet16"], s.LeftDown = &drivers.PortState{AdminUp: qos.Of(false)}, map[string]string{"Ethernet16": "20260101-1"}
+	}, place: "leaf1 Ethernet16", says: "the intent does not have it", fix: "roll the run back"},
+	{id: "PRT-04", severity: Warning, config: "leaf1", edit: func(_ *qos.Device, s *State) { s.Ports["Ethernet240"].Speed = qos.Of(units.Rate(100e9)) }, place: "leaf1 Ethernet240", says: "runs at 100G, the intent says 400G", fix: "transceivers"},
+	{id: "PRT-04", severity: Warning, config: "leaf1", base: "fec", edit: func(_ *qos.Device, s *State) { s.Ports["Ethernet240"].FEC = qos.Of("fc") }, place: "leaf1 Ethernet240", says: "runs with FEC fc, the intent says rs", fix: "transceivers"},
+	{id: "PRT-06", severity: Warning, config: "leaf1", edit: func(_ *qos.Device, s *State) { s.Ports["Ethernet240"].FEC = qos.Of("fc") }, place: "leaf1 Ethernet240", says: "runs with FEC fc, spine1 with rs", fix: "both ends"},
+	{id: "PRT-06", severity: Warning, config: "leaf1", edit: func(_ *qos.Device, s *State) {
+		s.Ports["Ethernet240"].OperUp.V, s.Ports["Ethernet240"].AdminFEC = false, qos.Of("fc")
+	}, place: "leaf1 Ethernet240", says: "the link is down: FEC is configured as fc, on spine1 as rs", fix: "both ends", also: []string{"PRT-05"}},
+	{id: "TOP-10", severity: Info, config: "leaf1", edit: func(_ *qos.Device, s *State) {
+		for _, p := range s.Ports {
+			p.Neighbors = nil
+		}
+	}, place: "leaf1", says: "no neighbour on any port", fix: "LLDP"},
+	{id: "TOP-10", severity: Warning, config: "leaf1", edit: func(_ *qos.Device, s *State) { s.Ports["Ethernet240"].Neighbors = nil }, place: "leaf1 Ethernet240", says: "shows no neighbour, but does on other ports", fix: "cable"},
 	{id: "PRT-04", severity: Warning, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Speed.V = 100e9 }), place: "leaf1 Ethernet240", says: "speed is 100G, the intent says 400G", fix: "speed"},
 }
 

@@ -52,6 +52,7 @@ var bases = map[string]string{
 	"slow":     strings.NewReplacer("detect: 400ms, ", "detect: 900ms, ", ", watchdog: {detect: 400ms}", "").Replace(closBase),
 	"spare":    strings.Replace(closBase, "address: \"192.0.2.11:8080\",", "address: \"192.0.2.11:8080\", ports: {Ethernet16: {classes: {rdma: {lossless: false}}}},", 1),
 	"spare 3":  strings.Replace(closBase, "address: \"192.0.2.11:8080\",", "address: \"192.0.2.11:8080\", ports: {Ethernet16: {speed: 400G, cable: 5m}},", 1),
+	"fec":      strings.Replace(closBase, "address: \"192.0.2.11:8080\",", "address: \"192.0.2.11:8080\", ports: {Ethernet240: {fec: rs}},", 1),
 	"traffic":  closBase + "traffic:\n  nccl: {dscp: [26], kind: gpu}\n  nvme: {dscp: [26], kind: gpu}\n",
 	"accepted": closBase + "suppress:\n  - {check: ECN-06, reason: tested, until: 2026-12-31}\n",
 	// Spectrum-4 computes its headroom by itself.
@@ -187,10 +188,7 @@ func (p pair) found(t *testing.T, trip bool) []Finding {
 	run := NewRun(c.Fabric())
 	for _, sw := range c.Fabric().Switches {
 		d := c.Device(sw)
-		cfg, st := saved(d), State{Ports: map[string]*drivers.PortState{}}
-		for name := range d.Desired.Ports {
-			st.Ports[name] = &drivers.PortState{OperUp: qos.Of(true)}
-		}
+		cfg, st := saved(d), State{Ports: portsUp(d)}
 		if sw.Name == p.config {
 			cfg = replaced(t, cfg, old, new)
 		}
@@ -204,6 +202,19 @@ func (p pair) found(t *testing.T, trip bool) []Finding {
 		run.Add(Switch(d, have, Running, &st))
 	}
 	return run.Findings(today)
+}
+
+// portsUp are the ports of a switch, with all links up and cabled as the intent says.
+func portsUp(d *render.Device) map[string]*drivers.PortState {
+	out := map[string]*drivers.PortState{}
+	for name := range d.Desired.Ports {
+		out[name] = &drivers.PortState{OperUp: qos.Of(true), FEC: qos.Of("rs"), AdminFEC: qos.Of("rs")}
+		if p := d.Switch.Port(name); p.Link != nil {
+			peer, _ := p.Peer()
+			out[name].Neighbors = []qos.Neighbor{{Device: peer.Device, Port: peer.Port}}
+		}
+	}
+	return out
 }
 
 // saved is what a switch that took the configuration saves: with the lossless

@@ -45,6 +45,9 @@ type State struct {
 	// NotSaved is why the switch does not show what a reload would lose; "" where
 	// it does.
 	NotSaved string
+	// LeftDown are ports that a run of this tool took down and did not bring up again,
+	// each with the run.
+	LeftDown map[string]string
 	// Ports are all ports that the switch shows, configured or not; nil where it
 	// shows none.
 	Ports map[string]*drivers.PortState
@@ -132,6 +135,7 @@ func (r *deviceRun) end(p *intent.Port) End {
 	e := endOf(r.cfg, p.Name)
 	e.intended = e == endOf(r.d.Desired, p.Name)
 	e.bare = r.bare[p.Name]
+	e.wire = wireOf(r.seen.Ports[p.Name], r.d.Desired.Ports[p.Name])
 	if q := r.cfg.Ports[p.Name]; q != nil && r.source == Running {
 		e.neighbor = q.Neighbor.V
 	}

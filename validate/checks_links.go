@@ -1,0 +1,134 @@
+package validate
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+)
+
+// linkChecks are about links as they run.
+var linkChecks = []Check{
+	{
+		ID: "PRT-06", Title: "the two ends of a link have different speed or FEC",
+		Rules: always(Warning), Scope: ScopeLink, Reads: ReadsApplied,
+		Why:     "the link does not come up, or loses frames at one end",
+		Fix:     "give both ends the same speed and FEC",
+		Sources: []string{"IEEE 802.3 clauses 73.6.5, 91 and 108"},
+		link:    wireOfEnds,
+	},
+	{
+		ID: "TOP-10", Title: "LLDP shows no neighbour at a link between switches",
+		Rules: []Rule{{Warning, "where other ports of the switch have one"}, {Info, "where no port has one"}}, Scope: ScopeSwitch, Reads: ReadsApplied,
+		Why:   "the port may be cabled to something else, or LLDP is off at the other end; its cabling is not checked",
+		Fix:   "check the cable, and LLDP at the other end",
+		state: silentNeighbors,
+	},
+}
+
+// wire is what a port shows of its link.
+type wire struct {
+	known, up, autoneg bool
+	speed              units.Rate
+	fec, adminFEC      string
+	said               bool // PRT-04 says that the FEC is not the intent's
+}
+
+func wireOf(s *drivers.PortState, want *qos.Port) wire {
+	if s == nil || !s.OperUp.Set {
+		return wire{}
+	}
+	return wire{true, s.OperUp.V, s.Autoneg.V, s.Speed.V, s.FEC.V, s.AdminFEC.V, want != nil && otherFEC(s, want)}
+}
+
+// wireOfEnds compares two ends as they run, and where the link is down as they are
+// configured. Of a value that the intent states PRT-04 says it.
+func wireOfEnds(r *linkRun) {
+	a, b := r.a.wire, r.b.wire
+	if !a.known || !b.known {
+		return
+	}
+	if r.l.Speed.V == 0 && a.up && b.up && a.speed != 0 && b.speed != 0 && a.speed != b.speed {
+		r.found(Warning, r.check.Fix, "the port runs at %v, %v at %v", a.speed, b.speed, qos.KindSpeed.Attr())
+	}
+	if a.said || b.said {
+		return
+	}
+	x, y, what := a.fec, b.fec, "the port runs with FEC %v, %v with %v"
+	if !a.up || !b.up {
+		x, y, what = a.adminFEC, b.adminFEC, "the link is down: FEC is configured as %v, on %v as %v"
+		if a.autoneg || b.autoneg || x == "auto" || y == "auto" {
+			return
+		}
+	}
+	if x != "" && y != "" && x != y {
+		r.found(Warning, r.check.Fix, what, x, y, qos.KindFEC.Attr())
+	}
+}
+
+// silentNeighbors names the ports with a link to another switch at which LLDP sees
+// nobody. A host need not speak LLDP.
+func silentNeighbors(r *deviceRun) {
+	hears := false
+	for _, s := range r.seen.Ports {
+		hears = hears || len(s.Neighbors) > 0
+	}
+	silent := map[string]Finding{}
+	for _, p := range r.d.Switch.Ports {
+		s := r.seen.Ports[p.Name]
+		if p.Link == nil || !p.Uplink() || s == nil || !s.OperUp.V || len(s.Neighbors) > 0 || r.bare[p.Name] {
+			continue
+		}
+		silent[p.Name] = Finding{Severity: Warning, Where: p.Link.Pos.String(), What: "the link is up and LLDP shows no neighbour, but does on other ports"}
+	}
+	if !hears {
+		if len(silent) > 0 {
+			r.found(Finding{Severity: Info, What: "LLDP shows no neighbour on any port", Fix: "turn LLDP on, or compare the cables by hand",
+				Unchecked: "cabling", Because: "LLDP shows no neighbour"}, "")
+		}
+		return
+	}
+	for _, port := range natural.Keys(silent) {
+		r.found(silent[port], port)
+	}
+}
+
+// inOperation compares the speed and FEC that a port with a link runs with the intent.
+// One that is configured otherwise is named already.
+func inOperation(r *deviceRun) {
+	for p := range r.ports() {
+		s, want := r.seen.Ports[p.Name], r.d.Desired.Ports[p.Name]
+		if s == nil || !s.OperUp.V || want == nil {
+			continue
+		}
+		at := qos.KindSpeed.Attr()
+		if _, said := r.differs(p.Name, at); !said && s.Speed.Set && p.Speed.V != 0 && s.Speed.V != p.Speed.V {
+			r.found(Finding{Severity: Warning, What: fmt.Sprintf("the port runs at %s, the intent says %s", s.Speed.V, p.Speed.V),
+				Fix: "check the transceivers and the speed at the other end"}, p.Name, at)
+		}
+		at = qos.KindFEC.Attr()
+		if _, said := r.differs(p.Name, at); !said && otherFEC(s, want) {
+			r.found(Finding{Severity: Warning, What: fmt.Sprintf("the port runs with FEC %s, the intent says %s", s.FEC.V, want.FEC.V),
+				Fix: "check the transceivers and FEC at the other end"}, p.Name, at)
+		}
+	}
+}
+
+// otherFEC reports whether a port runs with another FEC than the intent states.
+func otherFEC(s *drivers.PortState, want *qos.Port) bool {
+	fec := drivers.FECOf(want.FEC.V)
+	return s.FEC.Set && fec.Set && fec.V != "auto" && s.FEC.V != fec.V
+}
+
+// leftDown says that a run of this tool took a port down and did not bring it up.
+func (r *deviceRun) leftDown(port string) (what, fix string) {
+	run := r.seen.LeftDown[port]
+	if run == "" {
+		return "", ""
+	}
+	return fmt.Sprintf("the port is administratively down: run %s took it down for a step and did not bring it up", cmp.Or(printable(run), "an earlier one")),
+		"apply the intent, which brings it up, or roll the run back"
+}
