@@ -65,8 +65,12 @@ func (g schemaGenerator) value(t reflect.Type) map[string]any {
 		return map[string]any{"type": "string"}
 	case reflect.Bool:
 		return map[string]any{"type": "boolean"}
-	case reflect.Int:
+	case reflect.Int, reflect.Uint64:
 		return map[string]any{"type": "integer", "minimum": 0}
+	case reflect.Float64:
+		return map[string]any{"type": "number", "minimum": 0}
+	case reflect.Map:
+		return map[string]any{"type": "object", "additionalProperties": g.value(t.Elem())}
 	case reflect.Slice:
 		return map[string]any{"type": "array", "items": g.value(t.Elem())}
 	}
