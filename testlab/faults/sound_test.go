@@ -17,11 +17,6 @@ import (
 // that is so; the test fails when one has no findings.
 var unsound = map[string]string{
 	"clos-acs-msn2700":                "running: BUF-01 for 1.3 KB of what the vendor's model computes",
-	"clos-arista-7050-qx32":           "running: BUF-11 for what the vendor ships",
-	"clos-arista-7060cx-32s-c32":      "running: BUF-11 for what the vendor ships",
-	"clos-ds3000":                     "running: BUF-11 for what the vendor ships",
-	"clos-force10-s6000":              "running: BUF-11 for what the vendor ships",
-	"clos-mellanox-sn5640-c448o16":    "running: BUF-11 for what the vendor ships",
 	"clos-arista-7050cx3-32s-c32":     "catalog: lanes repeat and nothing is applied; BUF-08 for what the vendor ships",
 	"clos-nxos":                       "checks: OPS-04 for a strict queue above that no class uses",
 	"clos-nxos-older":                 "checks: OPS-04 for a strict queue above that no class uses",
