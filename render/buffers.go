@@ -72,32 +72,44 @@ func (s Sharing) Limit(name string) (l headroom.Limit, ok bool) {
 	return headroom.Limit{}, false
 }
 
-// SharingOf works out the sharing of a class on a port. m may be nil.
-func SharingOf(p *intent.Port, k *intent.Class, m *catalog.Model) Sharing {
+// Sharing works out the sharing of a class on a port.
+func (m Memory) Sharing(p *intent.Port, k *intent.Class) Sharing {
 	s := Sharing{Fan: FanOf(p, k)}
-	pool, err := poolOf(p, m)
+	pool, err := m.Pool(p, k)
 	if err != nil {
 		s.Missing = err.Error()
 		return s
 	}
 	s.Pool = &pool
 	lossless := len(p.Settings.Lossless().List())
-	ports := max(headroom.DataPorts(m), len(p.Switch.Ports))
 	for _, c := range []headroom.Case{
-		headroom.Incast(s.Fan.In.V), headroom.OneToMany(s.Fan.Out.V, lossless), headroom.WorstCase(ports, lossless),
+		headroom.Incast(s.Fan.In.V), headroom.OneToMany(s.Fan.Out.V, lossless), headroom.WorstCase(m.dataPorts(), lossless),
 	} {
 		s.Limits = append(s.Limits, pool.Limit(c))
 	}
 	return s
 }
 
-// poolOf returns the pool of a port's lossless groups, or what is missing.
-func poolOf(p *intent.Port, m *catalog.Model) (headroom.Pool, error) {
-	var exponent *int64
-	if a := p.Settings.Buffers.Alpha.V; a != nil {
-		exponent = new(int64(*a))
+// dataPorts is how many ports of the switch may carry the class, whatever the intent
+// says of them.
+func (m Memory) dataPorts() int {
+	n := len(m.Switch.Ports)
+	if m.Model != nil {
+		n = max(n, headroom.DataPorts(m.Model))
 	}
-	return headroom.PoolOf(m, p.Speed.V, exponent)
+	if m.have != nil {
+		n = max(n, len(m.have.Ports))
+	}
+	return n
+}
+
+// Most is what one queue can hold of a class before every group that can feed it has
+// paused, whatever the intent says of its ports; 0 without a pool.
+func (m Memory) Most(s Sharing) int64 {
+	if s.Pool == nil {
+		return 0
+	}
+	return s.Pool.Limit(headroom.Incast(max(m.dataPorts(), s.Fan.In.V+1) - 1)).Queue
 }
 
 // markingCase is the case in which thresholds that are computed must mark
@@ -121,7 +133,7 @@ type Marking struct {
 	Why string
 }
 
-// ECN returns the marking curve of a class on a port. m may be nil.
+// ECN returns the marking curve of a class on a port, by the intent. m may be nil.
 func ECN(p *intent.Port, k *intent.Class, m *catalog.Model) Marking {
 	e := k.ECN
 	prob := percent(e.Probability.V)
@@ -130,7 +142,7 @@ func ECN(p *intent.Port, k *intent.Class, m *catalog.Model) Marking {
 		return Marking{Curve: qos.ECN{Enabled: true, Min: e.Min.V.N, Max: e.Max.V.N, Unit: qos.Units(e.Min.V.Unit, e.Max.V.Unit), Probability: prob}}
 	case intent.ECNAuto:
 		in := headroom.ECNInput{Speed: p.Speed.V, LosslessMTU: losslessFrame(p)}
-		if pool, err := poolOf(p, m); err != nil {
+		if pool, err := (Memory{&Device{Model: m}, nil}).Pool(p, k); err != nil {
 			in.Missing = err.Error()
 		} else {
 			in.Pool, in.Case = &pool, FanOf(p, k).markingCase(len(p.Settings.Lossless().List()))
@@ -177,37 +189,44 @@ func (h PortHeadroom) XOFF() (n int64, ok bool) {
 	return 0, false
 }
 
-// Headroom works out the headroom of a port, which needs a speed and a cable.
-func (d *Device) Headroom(p *intent.Port) PortHeadroom {
-	in := d.HeadroomInput(p)
+// Headroom works out the headroom of a port by intent and catalogue.
+func (d *Device) Headroom(p *intent.Port) PortHeadroom { return d.Memory(nil).Headroom(p) }
+
+// Headroom works out the headroom of a port, which needs a speed and a cable. What a
+// switch shows of its groups is not in it.
+func (m Memory) Headroom(p *intent.Port) PortHeadroom {
+	in := m.HeadroomInput(p)
 	h := PortHeadroom{Floor: headroom.Floor(in.Speed, in.Cable, in.LosslessMTU)}
+	row, own, ok := m.Row(p)
 	switch {
-	case d.Model == nil:
+	case m.Model == nil && !own:
 		h.Missing = "the model is not in the catalogue"
-	case d.Desired.Platform.DynamicBuffers:
+	case m.dynamic() && m.Model == nil:
+		h.Missing = "the model is not in the catalogue"
+	case m.dynamic():
 		at := in
-		at.Cable = CableRow(d.Model, true, p.Speed.V, p.Cable.V)
-		r, err := headroom.SONiCDyn(pattern(at))
+		at.Cable = CableRow(m.Model, true, p.Speed.V, p.Cable.V)
+		r, err := headroom.SONiCDyn(m.pattern(at))
 		if err != nil {
 			h.Missing = err.Error()
 			break
 		}
 		r.Floor = h.Floor // of the intent's frames, not the template's
 		h.Computed = &r
-	case len(d.Model.Headroom) == 0:
-		h.Missing, h.Unpublished = "no headroom table of "+d.Model.Name+" is published", true
-	default:
-		at := CableRow(d.Model, false, p.Speed.V, p.Cable.V)
-		row, ok := d.Model.HeadroomRow(p.Speed.V, at)
-		if !ok {
-			h.Missing = fmt.Sprintf("%s has no row for %s and %s: the switch makes no lossless priority group", d.Model.Name, p.Speed.V, at)
-			break
+	case !own && len(m.Model.Headroom) == 0:
+		h.Missing, h.Unpublished = "no headroom table of "+m.Model.Name+" is published", true
+	case !ok:
+		who := "the switch"
+		if !own {
+			who = m.Model.Name
 		}
+		h.Missing = fmt.Sprintf("%s has no row for %s and %s: the switch makes no lossless priority group", who, p.Speed.V, CableRow(m.Model, false, p.Speed.V, p.Cable.V))
+	default:
 		h.Row = &row
 	}
 	model := headroom.IEEE
 	if p.Settings.Buffers.Headroom.V == headroom.ModelSONiCDyn {
-		model, in = headroom.SONiCDyn, pattern(in)
+		model, in = headroom.SONiCDyn, m.pattern(in)
 	}
 	r, err := model(in)
 	if err != nil {
@@ -221,8 +240,8 @@ func (d *Device) Headroom(p *intent.Port) PortHeadroom {
 
 // HeadroomInput returns what the headroom of a port depends on, with the
 // response of the device at the other end.
-func (d *Device) HeadroomInput(p *intent.Port) headroom.Input {
-	s := p.Settings
+func (m Memory) HeadroomInput(p *intent.Port) headroom.Input {
+	d, s := m.Device, p.Settings
 	in := headroom.Input{
 		Speed: p.Speed.V, Cable: p.Cable.V, PortMTU: s.MTU.Fabric.V, LosslessMTU: losslessFrame(p),
 		MinPacket: int(s.Buffers.MinLosslessPacket.V), Release: d.Switch.Release.V,
@@ -234,21 +253,10 @@ func (d *Device) HeadroomInput(p *intent.Port) headroom.Input {
 		return in
 	}
 	in.ASIC = d.Model.ASIC()
-	if pool, ok := d.Model.Pool(catalog.IngressPool); ok {
-		in.SharedHeadroom = pool.XOFF > 0
-	}
-	if d.Desired.Platform.DynamicBuffers && s.Buffers.OverSubscription.V > 0 {
-		in.SharedHeadroom = true // a ratio is declared of nothing else
-	}
+	in.SharedHeadroom = m.sharedHeadroom()
 	if port, ok := d.Model.Port(p.Name); ok {
 		in.Lanes = strings.Count(port.Lanes, ",") + 1
 	}
-	return in
-}
-
-// pattern gives an input the traffic that SONiC's template assumes.
-func pattern(in headroom.Input) headroom.Input {
-	in.LosslessMTU, in.SmallPacketPercent = DefaultLosslessMTU, DefaultSmallPackets
 	return in
 }
 

@@ -82,7 +82,7 @@ func TestFanOf(t *testing.T) {
 
 func TestSharing(t *testing.T) {
 	d, p, k := port(t, compiled(t, fill(", buffers: {fanIn: 16, fanOut: 8, alpha: 0}", "", "")), "leaf1", "Ethernet0")
-	s := render.SharingOf(p, k, d.Model)
+	s := d.Memory(nil).Sharing(p, k)
 	const pool = 66394076 - 27200352
 	if s.Pool == nil || s.Pool.Bytes != pool || s.Pool.Alpha.String() != "1" || len(s.Limits) != 3 {
 		t.Fatalf("%+v", s)
@@ -94,7 +94,7 @@ func TestSharing(t *testing.T) {
 			t.Errorf("%s: %+v, want %d", name, l, want)
 		}
 	}
-	if s = render.SharingOf(p, k, nil); s.Pool != nil || s.Missing == "" || len(s.Limits) != 0 {
+	if s = (&render.Device{Switch: d.Switch, Desired: d.Desired}).Memory(nil).Sharing(p, k); s.Pool != nil || s.Missing == "" || len(s.Limits) != 0 {
 		t.Errorf("without a model: %+v", s)
 	}
 }
@@ -164,12 +164,12 @@ func TestHeadroom(t *testing.T) {
 	if h = d.Headroom(p); h.Reference.XOFF >= wide || h.Floor != 20203+2*4192 {
 		t.Errorf("larger packets: %d, %d before; floor %d", h.Reference.XOFF, wide, h.Floor)
 	}
-	u := d.HeadroomUse()
+	u := d.Memory(nil).HeadroomUse()
 	// Three ports of 5 m and two of 40 m with one lossless group each.
 	if want := int64(3*178562 + 2*201930); u.Groups != 5 || u.Sum != want || u.Pool != 27200352 {
 		t.Errorf("%+v, want a sum of %d", u, want)
 	}
-	if _, err := d.Admission(p); err == nil {
+	if _, err := d.Memory(nil).Admission(p); err == nil {
 		t.Error("a switch that looks headroom up has no admission test")
 	}
 	// The model to compare it with can be the one of the switch.
@@ -177,10 +177,10 @@ func TestHeadroom(t *testing.T) {
 	if h = d.Headroom(p); h.Computed == nil || h.Reference.Model != headroom.ModelSONiCDyn || h.Reference.XOFF != h.Computed.XOFF {
 		t.Errorf("%+v", h)
 	}
-	if a, err := d.Admission(p); err != nil || !a.Admitted || a.Total <= h.Computed.Size {
+	if a, err := d.Memory(nil).Admission(p); err != nil || !a.Admitted || a.Total <= h.Computed.Size {
 		t.Errorf("%+v, %v", a, err)
 	}
-	if r, ok := d.HeadroomUse().Ratio(); ok {
+	if r, ok := d.Memory(nil).HeadroomUse().Ratio(); ok {
 		t.Errorf("a pool that the switch sizes has the ratio %g", r)
 	}
 	d, p, _ = port(t, compiled(t, fill(", buffers: {headroom: sonic-dyn}", "", "")), "leaf1", "Ethernet0")

@@ -227,9 +227,9 @@ func headroomPaths(d *Device, p *intent.Port) []HeadroomPath {
 		path := HeadroomPath{Title: "computed by the switch", Result: h.Computed, Note: h.Missing}
 		if h.Computed != nil {
 			path.Note = fmt.Sprintf("with SONiC's template: lossless frames of %d B, %d%% small packets, %s", DefaultLosslessMTU, DefaultSmallPackets,
-				map[bool]string{true: "a shared headroom pool", false: "no shared headroom pool"}[d.HeadroomInput(p).SharedHeadroom])
+				map[bool]string{true: "a shared headroom pool", false: "no shared headroom pool"}[d.Memory(nil).HeadroomInput(p).SharedHeadroom])
 		}
-		if a, err := d.Admission(p); err == nil && len(a.Terms) > 0 {
+		if a, err := d.Memory(nil).Admission(p); err == nil && len(a.Terms) > 0 {
 			path.Admission = &a
 		}
 		out = append(out, path)
@@ -244,7 +244,7 @@ func headroomPaths(d *Device, p *intent.Port) []HeadroomPath {
 }
 
 func usePath(d *Device) *UsePath {
-	u := d.HeadroomUse()
+	u := d.Memory(nil).HeadroomUse()
 	ratio, ok := u.Ratio()
 	if !ok {
 		return nil
@@ -262,7 +262,7 @@ func bufferPaths(d *Device, p *intent.Port) []BufferPath {
 		if !k.Lossless.V {
 			continue
 		}
-		s := SharingOf(p, k, d.Model)
+		s := d.Memory(nil).Sharing(p, k)
 		b := BufferPath{
 			Class: k.Name, FanIn: s.Fan.In.V, FanInFrom: s.Fan.In.From.String(), FanOut: s.Fan.Out.V, FanOutFrom: s.Fan.Out.From.String(),
 			Pool: s.Pool, Missing: s.Missing,

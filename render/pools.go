@@ -10,22 +10,25 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/headroom"
 )
 
-// Admission repeats the switch's own test of a port's lossless groups, all
-// that is known before the switch is asked; it fails where the chip has none.
-func (d *Device) Admission(p *intent.Port) (headroom.Admission, error) {
-	if d.Model == nil || !d.Desired.Platform.DynamicBuffers {
+// Admission repeats the switch's own test of a port's lossless groups, with what is known
+// of them and of its limits; it fails where the chip has none.
+func (m Memory) Admission(p *intent.Port) (headroom.Admission, error) {
+	if m.Model == nil || !m.dynamic() {
 		return headroom.Admission{}, fmt.Errorf("admission of %s: %w", p.Name, headroom.ErrNoModel)
 	}
-	h := d.Headroom(p)
-	if h.Computed == nil {
-		return headroom.Admission{}, fmt.Errorf("admission of %s: %s", p.Name, h.Missing)
+	groups, ok := m.groups(p)
+	if !ok {
+		return headroom.Admission{}, fmt.Errorf("admission of %s: %s", p.Name, m.Headroom(p).Missing)
 	}
-	in := d.HeadroomInput(p)
-	groups := []headroom.Groups{{Count: len(p.Settings.Lossless().List()), Size: h.Computed.Size, XON: h.Computed.XON, XOFF: h.Computed.XOFF}}
-	if out := d.Desired.Ports[p.Name]; out != nil && out.Groups[0].Buffer.Set {
+	in := m.HeadroomInput(p)
+	out, most := m.Desired.Ports[p.Name], int64(0)
+	if m.have != nil {
+		out, most = m.have.Ports[p.Name], m.have.Hardware.MaxHeadroom[p.Name]
+	}
+	if out != nil && out.Groups[0].Buffer.Set && !out.Groups[0].Lossless.V {
 		groups = append(groups, headroom.Groups{Count: 1})
 	}
-	return headroom.Admit(headroom.AdmissionInput{ASIC: d.Model.ASIC(), Lanes: in.Lanes, SharedHeadroom: in.SharedHeadroom, Groups: groups})
+	return headroom.Admit(headroom.AdmissionInput{ASIC: m.Model.ASIC(), Lanes: in.Lanes, SharedHeadroom: in.SharedHeadroom, Groups: groups, MaxTotal: most})
 }
 
 // HeadroomUse is the headroom of all lossless groups of a switch whose headroom is
@@ -40,22 +43,22 @@ type HeadroomUse struct {
 func (u HeadroomUse) Ratio() (r float64, ok bool) { return headroom.OverSubscription(u.Sum, u.Pool) }
 
 // HeadroomUse adds the headroom of all ports up. Under the dynamic buffer model
-// the switch sizes the pool by itself, and Pool is 0.
-func (d *Device) HeadroomUse() HeadroomUse {
+// the switch sizes the pool by itself, and Pool is 0 where the switch does not show it.
+func (m Memory) HeadroomUse() HeadroomUse {
 	var u HeadroomUse
-	if d.Model != nil && !d.Desired.Platform.DynamicBuffers {
-		if pool, ok := d.Model.Pool(catalog.IngressPool); ok {
+	switch {
+	case m.have != nil && len(m.have.Pools) > 0:
+		u.Pool = m.have.Pools[catalog.IngressPool].XOFF
+	case m.Model != nil && !m.dynamic():
+		if pool, ok := m.Model.Pool(catalog.IngressPool); ok {
 			u.Pool = pool.XOFF
 		}
 	}
-	for _, p := range d.Switch.Ports {
-		n := len(p.Settings.Lossless().List())
-		if n == 0 {
-			continue
-		}
-		if xoff, ok := d.Headroom(p).XOFF(); ok {
-			u.Groups += n
-			u.Sum += int64(n) * xoff
+	for _, p := range m.Switch.Ports {
+		groups, _ := m.groups(p)
+		for _, g := range groups {
+			u.Groups += g.Count
+			u.Sum += int64(g.Count) * g.XOFF
 		}
 	}
 	return u
@@ -80,7 +83,7 @@ func (d *Device) PoolSizes() (headroom.Pools, error) {
 		}
 	}
 	for _, p := range d.Switch.Ports {
-		at := d.HeadroomInput(p)
+		at := d.Memory(nil).HeadroomInput(p)
 		out := d.Desired.Ports[p.Name]
 		b := headroom.PortBuffers{Count: 1, Lanes: at.Lanes, Up: p.AdminUp.V == nil || *p.AdminUp.V, Queues: d.queueReserves(out)}
 		if n := len(p.Settings.Lossless().List()); n > 0 {

@@ -411,8 +411,13 @@ func (r *aloneRun) groups(name string, q *qos.Port, pfc qos.PrioritySet) {
 	for _, p := range pfc.List() {
 		n := queueOf(m, p)
 		pool, b := r.c.Running.Pools[catalog.IngressPool].Size, q.Queues[n].Buffer
-		if profile := r.c.Running.Profiles[b.V]; pool != 0 && b.Set && profile.Static && profile.Threshold < pool {
-			r.found("BUF-08", Error, name, qos.KindQueueBuffer.At(n), "profile %s on queue %d of lossless priority %d is limited to %d B, the ingress pool has %d B", printable(b.V), n, p, profile.Threshold, pool)
+		model, _ := catalog.ModelOf(r.c.Running.Platform.OS, r.c.Running.Platform.Model)
+		if limit, sure, short := egressShort(r.c.Running, model, b.V, pool); b.Set && short {
+			severity := Warning
+			if sure {
+				severity = Error
+			}
+			r.found("BUF-08", severity, name, qos.KindQueueBuffer.At(n), "profile %s on queue %d of lossless priority %d is limited to %d B, the ingress pool has %d B", printable(b.V), n, p, limit, pool)
 		}
 	}
 }

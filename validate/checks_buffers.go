@@ -2,13 +2,12 @@ package validate
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/units"
-	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 	"github.com/roce-fabric/roce-fabric/render/headroom"
 )
@@ -37,7 +36,7 @@ var bufferChecks = []Check{
 	},
 	{
 		ID: "BUF-03", Title: "the platform has no headroom row for the speed and cable, or no lossless pool",
-		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsIntent,
+		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
 		Why:     "SONiC logs an error and creates no lossless priority group",
 		Fix:     "use a cable that the platform has a row for, or add the row",
 		Sources: []string{"sonic-swss cfgmgr/buffermgr.cpp"},
@@ -45,7 +44,7 @@ var bufferChecks = []Check{
 	},
 	{
 		ID: "BUF-04", Title: "a port needs more headroom than the switch allows",
-		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsIntent,
+		Rules: []Rule{{Error, "by the switch's own test"}, {Warning, "where a pool is larger than the packet memory"}}, Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
 		Why:     "the switch refuses the profile, or shrinks the pool",
 		Fix:     "use fewer lossless classes, a shorter cable or a lower speed",
 		Sources: []string{"sonic-swss cfgmgr/buffer_check_headroom_mellanox.lua"},
@@ -53,7 +52,7 @@ var bufferChecks = []Check{
 	},
 	{
 		ID: "BUF-05", Title: "lossless groups share more headroom than declared",
-		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent,
+		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
 		Why:   "many ports that pause at the same time overflow the pool",
 		Fix:   "declare the ratio that you accept, use fewer lossless ports or shorter cables",
 		needs: poolsKnown, device: headroomPool,
@@ -75,25 +74,25 @@ var bufferChecks = []Check{
 	},
 	{
 		ID: "BUF-08", Title: "a lossless queue may hold less than its ingress pool accepts",
-		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Rules: []Rule{{Error, "where it is less than the platform ships"}, {Warning, "where it is not known what the platform ships"}}, Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why:    "lossless packets are dropped at egress",
 		Fix:    "give the queue's profile a static threshold as large as the pool",
 		device: observed(eachLossless(egressLimit)),
 	},
 	{
-		ID: "BUF-09", Title: "alpha differs within a role, or from the intent",
-		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsIntent | ReadsRunning,
-		Why:     "one switch pauses long before the others",
+		ID: "BUF-09", Title: "alpha or pool of lossless priority groups is not the role's, the intent's or the platform's",
+		Rules: []Rule{{Error, "where a pause comes before the first mark for it, or a plan changes it"}, {Warning, "else"}}, Scope: ScopeFabric, Reads: ReadsIntent | ReadsRunning,
+		Why:     "the switch pauses long before others, or before it marks",
 		Fix:     "give the role one buffers.alpha",
 		Sources: []string{"RDMA over Commodity Ethernet at Scale, SIGCOMM 2016, section 6.2"},
 		device:  alphas, odd: otherAlpha,
 	},
 	{
 		ID: "BUF-10", Title: "a lossless priority group pauses after a few packets",
-		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent,
+		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
 		Why:   "with as many senders as the intent's fan-in, the port pauses all the time",
 		Fix:   "raise buffers.alpha, or lower the fan-in",
-		needs: poolsKnown, device: intended(eachLossless(thresholdAtFanIn)),
+		needs: poolsKnown, device: eachLossless(pressed),
 	},
 	{
 		ID: "BUF-11", Title: "lossy traffic may use up the buffer pool of lossless priority groups",
@@ -116,14 +115,14 @@ var bufferChecks = []Check{
 	},
 	{
 		ID: "BUF-15", Title: "a lossless priority group is configured but not in force",
-		Rules: always(Warning), Scope: ScopeTime, Reads: ReadsApplied,
+		Rules: []Rule{{Error, "where the difference is visible"}, {Info, "where the switch does not show what is in force"}}, Scope: ScopeTime, Reads: ReadsApplied,
 		Why:   "the switch has no headroom for it, or has not assigned it yet",
 		Fix:   "look for the reason in the switch's log, then write the value again",
 		needs: stateInForce, state: groupsInForce,
 	},
 	{
 		ID: "BUF-16", Title: "the peer of a port stops sending later than the standard allows",
-		Rules: always(Warning), Scope: ScopeLink, Reads: ReadsIntent,
+		Rules: []Rule{{Warning, "where the intent states how late"}, {Info, "where nobody does, and no standard has a time for the speed"}}, Scope: ScopeLink, Reads: ReadsIntent,
 		Why:     "headroom tables and formulas assume the standard",
 		Fix:     "raise xoff for this peer; BUF-01 says by how much",
 		Sources: []string{srcPauseQuanta, "sonic-buildimage pull 11901"},
@@ -139,9 +138,11 @@ var bufferChecks = []Check{
 	},
 }
 
-// losslessPorts returns the ports of an intent that have headroom to judge.
+// losslessPorts returns the ports that have headroom to judge: those that the intent has
+// lossless, with speed and cable. What a saved configuration has as intended was found in
+// the intent.
 func losslessPorts(r *deviceRun) []*intent.Port {
-	if r.source != Intended {
+	if r.source == Saved {
 		return nil
 	}
 	var out []*intent.Port
@@ -153,26 +154,55 @@ func losslessPorts(r *deviceRun) []*intent.Port {
 	return out
 }
 
+// shorterCable finds a cable that the switch takes for shorter than it is. Any other
+// length than the row that the intent leads to has no row: BUF-03.
 func shorterCable(r *deviceRun, p *intent.Port, q *qos.Port) {
 	want := r.d.Desired.Ports[p.Name].Cable
-	if !q.Cable.Set || !want.Set || q.Cable.V >= want.V {
+	if !q.Cable.Set || q.Cable.V == 0 || !want.Set || q.Cable.V >= p.Cable.V {
 		return
 	}
 	fields := []qos.Attr{qos.KindCable.Attr()}
 	for g := range q.Groups {
 		fields = append(fields, qos.KindDerivedFrom.At(g))
 	}
-	r.found(Finding{Severity: Error, What: fmt.Sprintf("the switch assumes a cable of %s, the intent says %s", q.Cable.V, want.V)}, p.Name, fields...)
+	row := ""
+	if want.V != p.Cable.V {
+		row = fmt.Sprintf(", for which the platform has the row of %s", want.V)
+	}
+	r.found(Finding{Severity: Error, What: fmt.Sprintf("the switch assumes a cable of %s, the intent says %s%s", q.Cable.V, p.Cable.V, row)}, p.Name, fields...)
 }
 
 func admission(r *deviceRun) {
 	for _, p := range losslessPorts(r) {
-		a, err := r.d.Admission(p)
+		a, err := r.memory().Admission(p)
 		if err != nil || a.Admitted {
 			continue
 		}
 		what := fmt.Sprintf("its lossless priority groups use %s of the shared headroom pool; one port may use %s", units.Bytes(a.Shared), units.Bytes(a.MaxShared))
+		if a.MaxTotal > 0 && a.Total >= a.MaxTotal {
+			what = fmt.Sprintf("its priority groups reserve %s; the switch shows a limit of %s for the port", units.Bytes(a.Total), units.Bytes(a.MaxTotal))
+		}
 		r.found(Finding{Severity: Error, Where: p.Cable.From.String(), What: what}, p.Name)
+	}
+	largePools(r)
+}
+
+// largePools finds pools that do not fit the packet memory. Templates exceed what public
+// sources say of a chip by a few percent.
+func largePools(r *deviceRun) {
+	memory, whose := r.cfg.Hardware.Memory, "that the switch shows"
+	if memory == 0 && r.d.Model != nil {
+		memory, whose = r.d.Model.ASIC().BufferBytes, "of the chip"
+	}
+	if r.source == Intended || memory == 0 {
+		return
+	}
+	for name, pool := range r.cfg.Pools {
+		usual, _ := r.usualPool(name)
+		if pool.Size > memory+memory/4 && pool.Size > usual.Size {
+			r.found(Finding{Severity: Warning, What: fmt.Sprintf("pool %s has %s, and the packet memory %s is %s", printable(name), about(pool.Size), whose, about(memory)),
+				Fix: "set the pool to the size of the platform's template"}, "")
+		}
 	}
 }
 
@@ -181,18 +211,18 @@ func admission(r *deviceRun) {
 // the operator declares can be exceeded.
 func headroomPool(r *deviceRun) {
 	ratio := r.d.Switch.Settings.Buffers.OverSubscription
-	if r.source != Intended || ratio.V <= 0 {
+	if r.source == Saved || ratio.V <= 0 {
 		return
 	}
-	use := r.d.HeadroomUse()
+	use := r.memory().HeadroomUse()
 	if have, ok := use.Ratio(); ok && have > ratio.V {
 		r.found(Finding{Severity: Warning, Where: ratio.From.String(),
 			What: fmt.Sprintf("the headroom of %d lossless groups is %d B, %.2f times the pool of %d B; declared is %.2f", use.Groups, use.Sum, have, use.Pool, ratio.V)}, "")
 	}
 }
 
-// plausibleRows looks for the rows that ports use in the table that they are
-// from: the catalogue's, or what a switch has in use.
+// plausibleRows looks for the rows that ports use in the table that they are from: that
+// of the switch where it shows it or what it has in use, else the catalogue's.
 func plausibleRows(r *deviceRun) {
 	uses := map[headroom.Row][]*intent.Port{}
 	var rows []headroom.Row
@@ -202,17 +232,21 @@ func plausibleRows(r *deviceRun) {
 		}
 		rows = headroom.Rows(r.d.Model)
 		for _, p := range losslessPorts(r) {
-			if h, ok := r.d.Model.HeadroomRow(p.Speed.V, render.CableRow(r.d.Model, false, p.Speed.V, p.Cable.V)); ok {
+			if h, _, ok := r.memory().Row(p); ok {
 				row := headroom.Row{Speed: h.Speed, Cable: h.Cable, XOFF: h.XOFF}
 				uses[row] = append(uses[row], p)
 			}
 		}
 	} else {
+		for _, h := range r.cfg.Hardware.Rows {
+			rows = append(rows, headroom.Row{Speed: h.Speed, Cable: h.Cable, XOFF: h.XOFF})
+		}
+		shown := len(rows)
 		for p, q := range r.ports() {
 			for g := range q.Groups {
 				if h := q.Groups[g].Headroom; q.Groups[g].DerivedFrom.Set && h.Set && q.Speed.Set && q.Cable.Set {
 					row := headroom.Row{Speed: q.Speed.V, Cable: q.Cable.V, XOFF: h.V.XOFF}
-					if uses[row] == nil {
+					if uses[row] == nil && !slices.Contains(rows[:shown], row) {
 						rows = append(rows, row)
 					}
 					uses[row] = append(uses[row], p)
@@ -222,10 +256,21 @@ func plausibleRows(r *deviceRun) {
 	}
 	for _, f := range headroom.Falls(rows) {
 		for _, p := range uses[f.Row] {
+			if attrs := losslessHeadroom(r, p); len(attrs) > 0 && r.out.explained[qos.Place{Port: p.Name, Field: attrs[0]}] {
+				continue // BUF-01
+			}
 			r.found(Finding{Severity: Warning, Where: p.Cable.From.String(),
-				What: fmt.Sprintf("xoff for %s and %s is %d B, less than the %d B for %s and %s", f.Row.Speed, f.Row.Cable, f.Row.XOFF, f.Above.XOFF, f.Above.Speed, f.Above.Cable)}, p.Name)
+				What: fmt.Sprintf("xoff for %s and %s is %d B, less than the %d B for %s and %s", f.Row.Speed, f.Row.Cable, f.Row.XOFF, f.Above.XOFF, f.Above.Speed, f.Above.Cable)}, p.Name, losslessHeadroom(r, p)...)
 		}
 	}
+}
+
+// losslessHeadroom are the fields of the headroom of a port, as it runs.
+func losslessHeadroom(r *deviceRun, p *intent.Port) (out []qos.Attr) {
+	for _, prio := range r.lossless(p.Settings).List() {
+		out = append(out, qos.KindHeadroom.At(prio))
+	}
+	return out
 }
 
 func boundProfiles(r *deviceRun, p *intent.Port, _ *qos.Port, k *intent.Class) {
@@ -236,77 +281,31 @@ func boundProfiles(r *deviceRun, p *intent.Port, _ *qos.Port, k *intent.Class) {
 	}
 }
 
-// egressLimit compares the static threshold of a lossless queue with the pool
-// that lossless packets come from: what is let in must be let out.
+// egressLimit compares the static threshold of a lossless queue with what the groups that
+// can feed it are let in with before all of them pause: that must be let out.
 func egressLimit(r *deviceRun, p *intent.Port, q *qos.Port, k *intent.Class) {
-	pool := r.cfg.Pools[catalog.IngressPool].Size
+	_, pool, ok := r.memory().PoolOf(p.Name, k.Priority.V)
 	b := q.Queues[k.Queue.V].Buffer
-	profile := r.cfg.Profiles[b.V]
-	if pool != 0 && b.Set && profile.Static && profile.Threshold < pool {
-		r.found(Finding{Severity: Error, What: fmt.Sprintf("profile %s on the queue of lossless class %s is limited to %d B, the ingress pool has %d B", printable(b.V), k.Name, profile.Threshold, pool)}, p.Name)
-	}
-}
-
-// alphas tells the threshold of lossless groups: that of the intent, or what a
-// switch derived. Nothing but SONiC's dynamic buffer model takes one from the
-// intent, so that a switch can have another than the checks of the intent reckon
-// with, and no change that a plan would make.
-func alphas(r *deviceRun) {
-	group := fmt.Sprintf("%s of %s", r.d.Desired.Platform.ASIC, roleOf(r.d.Switch))
-	for p, q := range r.ports() {
-		if r.source == Intended {
-			if n, assumed, ok := r.alphaOf(p); ok && r.lossless(p.Settings) != 0 {
-				r.setting(group, fmt.Sprintf("2^%d", n), assumed, p, func(s *intent.Settings) intent.Origin { return s.Buffers.Alpha.From })
-			}
-			continue
-		}
-		stated := p.Settings.Buffers.Alpha
-		for g := range q.Groups {
-			h := q.Groups[g].Headroom
-			if !q.Groups[g].Lossless.V || !h.Set || h.V.Static {
-				continue
-			}
-			if a := stated.V; a != nil && int64(*a) != h.V.Threshold && !r.d.Desired.Platform.DynamicBuffers {
-				r.found(Finding{Severity: Warning, Where: stated.From.String(),
-					What: fmt.Sprintf("alpha of lossless groups is 2^%d, the intent says 2^%d", h.V.Threshold, *a),
-					Fix:  "set buffers.alpha to the switch's value, or change it on the switch: a plan does not change it"}, p.Name)
-			} else {
-				r.trait(fmt.Sprintf("%s, %s over %s", group, p.Speed.V, p.Cable.V), fmt.Sprintf("2^%d", h.V.Threshold), p.Name, p.Pos.String())
-			}
-		}
-	}
-}
-
-// alphaOf returns the exponent of the alpha that the intent leads to: the stated
-// one, else the platform's own where that is known.
-func (r *deviceRun) alphaOf(p *intent.Port) (n int64, assumed string, ok bool) {
-	if a := p.Settings.Buffers.Alpha.V; a != nil {
-		return int64(*a), "", true
-	}
-	if r.d.Model == nil {
-		return 0, "", false
-	}
-	n, _, ok = headroom.PublishedAlpha(r.d.Model, p.Speed.V)
-	return n, " by default", ok
-}
-
-func otherAlpha(o *oddRun) {
-	o.found(Finding{Severity: Warning, What: fmt.Sprintf("alpha of lossless groups is %s, on %d of %d ports (%s) %s", o.value, o.share, o.of, strings.TrimSpace(o.group), o.usual)})
-}
-
-// fewFrames is how many lossless frames a group should hold before it pauses.
-const fewFrames = 4
-
-func thresholdAtFanIn(r *deviceRun, p *intent.Port, _ *qos.Port, k *intent.Class) {
-	if p.Cable.V == 0 || p.Speed.V == 0 {
+	if !ok || pool.Size == 0 || !b.Set {
 		return
 	}
-	s := r.sharingOf(p, k)
-	l, ok := s.Limit(headroom.CaseIncast)
-	if ok && l.Threshold < int64(fewFrames*(p.Settings.MTU.RDMA.V+intent.RDMAOverhead)) {
-		r.found(Finding{Severity: Warning, Where: s.Fan.In.From.String(),
-			What: fmt.Sprintf("with %d senders a group of class %s pauses at %s, less than %d frames", l.Active, k.Name, units.Bytes(l.Threshold), fewFrames)}, p.Name)
+	admits, s := pool.Size, r.sharingOf(p, k)
+	if l, known := s.Limit(headroom.CaseIncast); known && s.Pool.Fixed == 0 {
+		skid := int64(l.Feeders) * q.Groups[k.Priority.V].Headroom.V.XOFF
+		if pool.XOFF > 0 {
+			skid = min(skid, pool.XOFF)
+		}
+		admits = min(admits, l.Queue+skid)
 	}
+	limit, sure, short := egressShort(r.cfg, r.d.Model, b.V, admits)
+	if !short {
+		return
+	}
+	f := Finding{Severity: Error, What: fmt.Sprintf("profile %s on the queue of lossless class %s is limited to %d B, the ingress pool has %d B", printable(b.V), k.Name, limit, pool.Size)}
+	if !sure {
+		f.Severity = Warning
+	}
+	r.found(f, p.Name)
 }
 
 // lossyAlpha compares dynamic thresholds of lossy and lossless groups of one
@@ -329,22 +328,26 @@ func lossyAlpha(r *deviceRun, p *intent.Port, q *qos.Port) {
 			continue
 		}
 		severity := Warning
-		if r.shipsAlphas(p, b.V, profile, *least) {
+		if r.shippedLossy(b.V, profile.Threshold) && r.platformAlpha(p, *least) {
 			severity = Info
 		}
 		r.found(Finding{Severity: severity, What: fmt.Sprintf("lossy priority group %d (%s) has alpha 2^%d, lossless groups of the pool 2^%d", g, printable(b.V), profile.Threshold, *least)}, p.Name)
 	}
 }
 
-// shipsAlphas reports whether the vendor's own template and table have the thresholds
-// of a lossy profile and of the lossless groups of a port.
-func (r *deviceRun) shipsAlphas(p *intent.Port, name string, profile qos.BufferProfile, lossless int64) bool {
+// shippedLossy reports whether the template of the platform has that alpha for a profile.
+func (r *deviceRun) shippedLossy(profile string, alpha int64) bool {
 	if r.d.Model == nil {
 		return false
 	}
-	own, ok := r.d.Model.Profile(name)
-	alpha, _, published := headroom.PublishedAlpha(r.d.Model, p.Speed.V)
-	return ok && published && own.DynamicTh != nil && *own.DynamicTh == profile.Threshold && alpha == lossless
+	p, ok := r.d.Model.Profile(profile)
+	return ok && p.DynamicTh != nil && *p.DynamicTh >= alpha
+}
+
+// platformAlpha reports whether an alpha of lossless groups is no less than the platform's.
+func (r *deviceRun) platformAlpha(p *intent.Port, alpha int64) bool {
+	usual, _, ok := r.memory().PlatformAlpha(p)
+	return ok && alpha >= usual
 }
 
 // bufferOfGroup reports whether a mismatch is of the buffer that a priority group
@@ -357,9 +360,6 @@ func groupsInForce(r *deviceRun) {
 			continue
 		}
 		if f, ok := r.notInForce(m); ok {
-			if f.Severity == Error {
-				f.Severity = Warning
-			}
 			r.found(f, m.Port)
 		}
 	}

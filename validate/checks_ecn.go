@@ -6,7 +6,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/units"
-	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/render/headroom"
 )
 
@@ -27,18 +26,18 @@ var ecnChecks = []Check{
 	},
 	{
 		ID: "ECN-03", Title: "a lossless priority group pauses before its queue marks",
-		Rules: []Rule{{Error, "where the pause comes before the first mark"}, {Warning, "where it comes before full marking"}}, Scope: ScopeSwitch, Reads: ReadsIntent,
+		Rules: []Rule{{Error, "where the pause comes before the first mark, or the curve is not the intent's"}, {Warning, "where it comes before full marking, or other ports might feed the queue"}}, Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
 		Why:     "pause stops senders before marks can slow them down, and pause spreads",
 		Fix:     "lower the thresholds, or raise alpha; 'ecn: auto' picks thresholds that hold",
 		Sources: []string{"DCQCN, SIGCOMM 2015, section 4"},
-		device:  intended(eachLossless(pauseBeforeMark)),
+		device:  eachLossless(pressed),
 	},
 	{
 		ID: "ECN-04", Title: "the upper ECN threshold is never reached",
-		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent,
+		Rules: driftIsError, Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
 		Why:    "the queue cannot grow that long, so full marking never happens",
 		Fix:    "set max below the most that one queue can hold",
-		device: intended(eachLossless(neverReached)),
+		device: eachLossless(pressed),
 	},
 	{
 		ID: "ECN-05", Title: "ECN thresholds differ within a role",
@@ -49,10 +48,10 @@ var ecnChecks = []Check{
 	},
 	{
 		ID: "ECN-06", Title: "an ECN threshold does not fit the speed",
-		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent,
+		Rules: driftIsError, Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
 		Why:    "thresholds copied from another speed mark too early or too late",
 		Fix:    "scale the thresholds with the speed, or write 'ecn: auto'",
-		device: intended(eachClass(drainTimes)),
+		device: eachClass(pressed),
 	},
 	{
 		ID: "ECN-07", Title: "a curve has the intended thresholds but a different marking probability",
@@ -99,6 +98,10 @@ var ecnChecks = []Check{
 	},
 }
 
+// driftIsError are the rules of a warning about a value that is an error where it differs
+// from the intent, as each such value is.
+var driftIsError = []Rule{{Error, "where the intent says otherwise"}, {Warning, "by the intent"}}
+
 // look looks at the curve of a class; it returns a finding, or none.
 type look func(r *deviceRun, k *intent.Class, e, want qos.ECN) *Finding
 
@@ -115,7 +118,7 @@ func queuesOf(each func(classCheck) func(*deviceRun), look look) func(*deviceRun
 		}
 		field := qos.KindECN.At(k.Queue.V)
 		_, drifted := r.differs(p.Name, field)
-		if r.source != Intended && !drifted && !kept {
+		if r.source == Saved && !drifted && !kept {
 			return // what is as intended was found in the intent
 		}
 		f := look(r, k, e.V, r.d.Desired.Ports[p.Name].Queues[k.Queue.V].ECN.V)
@@ -125,7 +128,7 @@ func queuesOf(each func(classCheck) func(*deviceRun), look look) func(*deviceRun
 		if kept {
 			f.Fix = "set the curve on the switch, or state it in the intent"
 		}
-		if r.source == Intended || kept {
+		if !drifted {
 			f.Where = k.ECN.Mode.From.String()
 		}
 		r.found(*f, p.Name, field)
@@ -222,44 +225,6 @@ func strange(r *deviceRun, k *intent.Class, e, want qos.ECN) bool {
 	return false
 }
 
-// pauseBeforeMark compares stated thresholds with the case of one port that
-// sends into as many queues as the intent declares. Without a declared fan-out
-// nobody says how many those are, and explain shows the cases.
-func pauseBeforeMark(r *deviceRun, p *intent.Port, _ *qos.Port, k *intent.Class) {
-	if p.Speed.V == 0 || p.Settings.Buffers.FanOut.V == 0 {
-		return
-	}
-	e := r.curveOf(p, k)
-	l, ok := r.sharingOf(p, k).Limit(headroom.CaseOneToMany)
-	if !e.Enabled || !ok {
-		return
-	}
-	f := Finding{Where: k.ECN.Mode.From.String()}
-	at := fmt.Sprintf("one port that sends into %d queues pauses when each holds %s (T = %s for %d active groups)", l.FanOut, units.Bytes(l.Queue), units.Bytes(l.Threshold), l.Active)
-	switch l.Judge(e.Min, e.Max) {
-	case headroom.PausesFirst:
-		f.Severity, f.What = Error, fmt.Sprintf("class %s marks from %s; %s", k.Name, units.Bytes(e.Min), at)
-	case headroom.MarksPartly:
-		f.Severity, f.What = Warning, fmt.Sprintf("class %s marks every packet from %s; %s", k.Name, units.Bytes(e.Max), at)
-	default:
-		return
-	}
-	r.found(f, p.Name)
-}
-
-func neverReached(r *deviceRun, p *intent.Port, _ *qos.Port, k *intent.Class) {
-	e := r.curveOf(p, k)
-	if !e.Enabled || p.Speed.V == 0 {
-		return
-	}
-	// The memory that the groups feeding a queue hold together grows with their
-	// number: with all of them, nothing more fits.
-	if l, ok := r.sharingOf(p, k).Limit(headroom.CaseIncast); ok && e.Max > l.Queue {
-		r.found(Finding{Severity: Warning, Where: k.ECN.Mode.From.String(),
-			What: fmt.Sprintf("class %s marks every packet from %s, and %s one queue may hold %s", k.Name, units.Bytes(e.Max), words.Plural(l.Feeders, "group that feeds", "groups that feed"), units.Bytes(l.Queue))}, p.Name)
-	}
-}
-
 // curves tells the curve of each lossless class. Computed ones follow the port,
 // and are compared with stated ones alone.
 func curves(r *deviceRun, p *intent.Port, q *qos.Port, k *intent.Class) {
@@ -282,16 +247,4 @@ func otherCurve(o *oddRun) {
 		fields = append(fields, qos.KindECN.At(n))
 	}
 	o.found(Finding{Severity: Warning, What: fmt.Sprintf("the curve is %s, on %d of %d ports (%s) %s", o.value, o.share, o.of, o.group, o.usual)}, fields...)
-}
-
-func drainTimes(r *deviceRun, p *intent.Port, _ *qos.Port, k *intent.Class) {
-	e := r.curveOf(p, k)
-	if p.Speed.V == 0 || !e.Enabled || k.ECN.Mode.V != intent.ECNFixed {
-		return
-	}
-	c, ok := headroom.CurveOf(e)
-	if d := c.Drains(p.Speed.V); ok && !d.Usual {
-		r.found(Finding{Severity: Warning, Where: k.ECN.Mode.From.String(),
-			What: fmt.Sprintf("class %s marks from %s to %s, a queue of %s to %s at %s; usual is %s to %s for the first and at most %s for the second", k.Name, units.Bytes(e.Min), units.Bytes(e.Max), d.Min, d.Max, p.Speed.V, headroom.MinDrainLow, headroom.MinDrainHigh, headroom.MaxDrainHigh)}, p.Name)
-	}
 }

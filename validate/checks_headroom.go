@@ -10,8 +10,11 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/headroom"
 )
 
+// headroomRowMissing finds lossless ports whose headroom the switch cannot look up. A group
+// that a switch has in spite of that shows that its table is another one than the
+// catalogue's.
 func headroomRowMissing(r *deviceRun) {
-	if m := r.d.Model; m != nil && m.Template != "" && len(losslessPorts(r)) > 0 {
+	if m := r.d.Model; r.source == Intended && m != nil && m.Template != "" && len(losslessPorts(r)) > 0 {
 		if _, ok := m.Pool(catalog.IngressPool); !ok {
 			r.found(Finding{Severity: Error, Where: r.d.Switch.Model.From.String(),
 				What: fmt.Sprintf("the buffer template of %s has no %s, so the switch makes no lossless priority group", m.Name, catalog.IngressPool),
@@ -23,21 +26,77 @@ func headroomRowMissing(r *deviceRun) {
 		r.misses(*l, true)
 		return
 	}
-	if r.d.Desired.Platform.DynamicBuffers {
-		return
-	}
+	m := r.memory()
 	for _, p := range losslessPorts(r) {
-		m := r.d.Model
-		if _, ok := m.HeadroomRow(p.Speed.V, render.CableRow(m, false, p.Speed.V, p.Cable.V)); ok {
+		q := r.cfg.Ports[p.Name]
+		fields := []qos.Attr{qos.KindCable.Attr()}
+		if r.source != Intended {
+			if r.cfg.Platform.DynamicBuffers || r.lossless(p.Settings)&q.PFC.Or(0) == 0 || hasGroups(r, p, q) {
+				continue
+			}
+			for _, prio := range r.lossless(p.Settings).List() {
+				fields = append(fields, groupFields(prio)...)
+			}
+		} else if r.d.Desired.Platform.DynamicBuffers {
 			continue
 		}
-		fix := fmt.Sprintf("%s has no rows for %s; state bufferModel: dynamic where the switch computes headroom, or add a row to its pg_profile_lookup.ini", m.Name, p.Speed.V)
-		if known := m.Cables(p.Speed.V); len(known) > 0 {
-			fix = fmt.Sprintf("%s has rows for %s of %v; the longest cable it can carry lossless is %s", m.Name, p.Speed.V, known, known[len(known)-1])
+		_, own, ok := m.Row(p)
+		switch {
+		case r.source != Intended && (q.Cable.Set && q.Cable.V == 0 || !q.Cable.Set && r.looksUp()):
+			what := "the switch has no cable length for the port"
+			if q.Cable.Set {
+				what = "the switch has a cable length of 0m for the port"
+			}
+			r.found(Finding{Severity: Error, What: what + ", and makes no lossless priority group without one", Fix: applyIntent}, p.Name, fields...)
+			continue
+		case ok || !own && (r.d.Model == nil || len(r.d.Model.Headroom) == 0):
+			continue
 		}
-		r.found(Finding{Severity: Error, Where: p.Cable.From.String(), Fix: fix,
-			What: fmt.Sprintf("no headroom row of %s for %s and %s", m.Name, p.Speed.V, p.Cable.V)}, p.Name)
+		speed, cable, whose, rows := p.Speed.V, p.Cable.V, "the switch", headroom.Cables(r.cfg.Hardware.Rows, p.Speed.V)
+		if r.source != Intended {
+			speed, cable = q.Speed.Or(speed), q.Cable.Or(cable)
+			rows = headroom.Cables(r.cfg.Hardware.Rows, speed)
+		}
+		if !own {
+			whose, rows = r.d.Model.Name, r.d.Model.Cables(speed)
+		}
+		fix := fmt.Sprintf("%s has no rows for %s; state bufferModel: dynamic where the switch computes headroom, or add a row to its pg_profile_lookup.ini", whose, speed)
+		if len(rows) > 0 {
+			fix = fmt.Sprintf("%s has rows for %s of %v; the longest cable it can carry lossless is %s", whose, speed, rows, rows[len(rows)-1])
+		}
+		f := Finding{Severity: Error, Where: p.Cable.From.String(), Fix: fix, What: fmt.Sprintf("no headroom row of %s for %s and %s", whose, speed, cable)}
+		if r.source == Intended {
+			r.found(f, p.Name)
+			continue
+		}
+		if _, drifted := r.differs(p.Name, qos.KindCable.Attr()); drifted {
+			f.Fix = applyIntent
+		}
+		r.found(f, p.Name, fields...)
 	}
+}
+
+// looksUp reports whether the switch looks headroom up by the length of cables: one of its
+// ports has one.
+func (r *deviceRun) looksUp() bool {
+	for _, q := range r.d.Desired.Ports {
+		for g := range q.Groups {
+			if q.Groups[g].DerivedFrom.Set {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// hasGroups reports whether every lossless priority that a port pauses has its group.
+func hasGroups(r *deviceRun, p *intent.Port, q *qos.Port) bool {
+	for _, prio := range (r.lossless(p.Settings) & q.PFC.Or(0)).List() {
+		if g := group(r.cfg.MapsOf(p.Name), prio); g >= 0 && q.Groups[g].Lossless.Set && !q.Groups[g].Lossless.V {
+			return false
+		}
+	}
+	return true
 }
 
 func headroomOfPorts(r *deviceRun) {
@@ -78,7 +137,7 @@ func headroomOfPorts(r *deviceRun) {
 // admits reports whether it is known how much headroom the switch has for a port:
 // else it may compute more than that.
 func (r *deviceRun) admits(p *intent.Port) bool {
-	a, err := r.d.Admission(p)
+	a, err := r.memory().Admission(p)
 	return err == nil && a.MaxShared > 0
 }
 
@@ -102,7 +161,7 @@ func (r *deviceRun) belowModel(p *intent.Port, xoff int64, model *headroom.Resul
 		return fmt.Sprintf("%s: packets of %s take more cells than it has", by, p.Settings.Buffers.MinLosslessPacket.V)
 	}
 	than := "the standard asks"
-	if r.d.HeadroomInput(p).PeerBytes > 0 && model.Model == headroom.ModelIEEE {
+	if r.memory().HeadroomInput(p).PeerBytes > 0 && model.Model == headroom.ModelIEEE {
 		than = "its pauseResponse in the intent"
 	}
 	return fmt.Sprintf("%s: it is enough only if the peer stops sending faster than %s", by, than)
@@ -142,7 +201,7 @@ func headroomInUse(r *deviceRun) {
 			}
 			if want.Reference != nil && h.V.XOFF < want.Reference.XOFF {
 				r.found(Finding{Severity: Warning, Where: p.Cable.From.String(), Fix: "check the response time of the peer, or raise xoff",
-					What: what + ", " + r.belowModel(p, h.V.XOFF, want.Reference)}, p.Name)
+					What: what + ", " + r.belowModel(p, h.V.XOFF, want.Reference)}, p.Name, qos.KindHeadroom.At(g))
 			}
 		}
 	}
@@ -155,6 +214,9 @@ func (r *deviceRun) headroomNotShown(p *intent.Port, notMade []string) {
 	xoff, ok := h.XOFF()
 	switch {
 	case ok && xoff >= h.Floor:
+		if h.Computed != nil && !r.admits(p) {
+			r.tooLong(p, h.Floor)
+		}
 	case ok:
 		r.found(Finding{Severity: Error, Where: p.Cable.From.String(),
 			What: fmt.Sprintf("xoff %d B, which %s has by the catalogue, is below the floor of %d B: the round trip in %s of cable and two frames of %d B", xoff, r.d.Model.Name, h.Floor, p.Cable.V, p.Settings.MTU.RDMA.V+intent.RDMAOverhead)}, p.Name)
@@ -188,16 +250,22 @@ func showsHeadroom(q *qos.Port) bool {
 	return false
 }
 
+// slowPeers finds peers that take longer to stop than the standard allows, and speeds of
+// which neither standard nor intent says how long that is.
 func slowPeers(r *deviceRun) {
 	for _, p := range losslessPorts(r) {
-		in := r.d.HeadroomInput(p)
+		in := r.memory().HeadroomInput(p)
 		standard, ok := headroom.ResponseBytes(p.Speed.V)
-		if ok && in.PeerBytes > standard {
-			peer, _ := p.Peer()
-			who := "the host"
-			if p.Uplink() {
-				who = "the other switch"
-			}
+		peer, linked := p.Peer()
+		who := "the host"
+		if p.Uplink() {
+			who = "the other switch"
+		}
+		switch {
+		case !ok && in.PeerBytes == 0 && linked:
+			r.foundTowards(peer, Finding{Severity: Info, Where: p.Link.Pos.String(), Unchecked: "response of peers to a pause", Fix: "state its buffers.pauseResponse, or pauseResponse of the host, by its data sheet",
+				What: fmt.Sprintf("no standard says how soon a peer obeys a pause at %s, and the intent does not say it of %s", p.Speed.V, who)}, p.Name)
+		case ok && linked && in.PeerBytes > standard:
 			r.foundTowards(peer, Finding{Severity: Warning, Where: p.Link.Pos.String(),
 				What: fmt.Sprintf("%s sends up to %d B after a pause at %s, the standard allows %d B", who, in.PeerBytes, p.Speed.V, standard)}, p.Name)
 		}
@@ -218,7 +286,7 @@ func (r *deviceRun) smallPackets(p *intent.Port) (full, small headroom.Result, o
 	if p.Settings.Buffers.MinLosslessPacket.IsDefault() {
 		return full, small, false
 	}
-	in := r.d.HeadroomInput(p)
+	in := r.memory().HeadroomInput(p)
 	small, err := headroom.IEEE(in)
 	if err != nil {
 		return full, small, false
@@ -232,6 +300,10 @@ func trafficPattern(r *deviceRun) {
 	if !r.d.Desired.Platform.DynamicBuffers {
 		return
 	}
+	small := render.DefaultSmallPackets
+	if m := r.cfg.HeadroomModel; r.source != Intended && m.Set {
+		small = m.V.SmallPacketPercent
+	}
 	for _, p := range losslessPorts(r) {
 		h := r.headroomOf(p)
 		if !r.onlySmallPackets(p, h) {
@@ -240,6 +312,6 @@ func trafficPattern(r *deviceRun) {
 		_, need, _ := r.smallPackets(p)
 		size := p.Settings.Buffers.MinLosslessPacket
 		r.found(Finding{Severity: Warning, Where: size.From.String(),
-			What: fmt.Sprintf("packets of %s need xoff %d B by the %s model, the template's pattern of %d %% small ones gives %d B", size.V, need.XOFF, need.Model, render.DefaultSmallPackets, h.Computed.XOFF)}, p.Name)
+			What: fmt.Sprintf("packets of %s need xoff %d B by the %s model, the template's pattern of %d %% small ones gives %d B", size.V, need.XOFF, need.Model, small, h.Computed.XOFF)}, p.Name)
 	}
 }

@@ -199,7 +199,7 @@ func pausedWithoutGroup(r *deviceRun, p *intent.Port, q *qos.Port) {
 		have := q.Groups[g].Lossless
 		want := r.d.Desired.Ports[p.Name].Groups[g]
 		made := r.source == Saved && want.DerivedFrom.Set && !q.Groups[g].DerivedFrom.Set && !q.Groups[g].Headroom.Set && !q.Groups[g].Buffer.Set
-		if !have.Set && !want.Lossless.Set || have.V || made {
+		if !have.Set && !want.Lossless.Set || have.V || made || r.out.explained[qos.Place{Port: p.Name, Field: qos.KindLossless.At(g)}] {
 			continue
 		}
 		r.found(Finding{Severity: Error, What: fmt.Sprintf("PFC is on for priority %d, and priority group %d is not lossless", prio, g)},

@@ -12,7 +12,10 @@ import (
 type memo struct {
 	headroom map[headroomKey]render.PortHeadroom
 	sharing  map[sharingKey]render.Sharing
+	plain    map[sharingKey]render.Sharing
+	pressure map[pressureKey]pressure
 	curve    map[sharingKey]qos.ECN
+	usual    map[string]qos.Pool
 	lossless map[*intent.Settings]qos.PrioritySet
 	moves    map[movesKey]dscpMoves
 	lines    map[int][]render.Line
@@ -27,6 +30,9 @@ type movesKey struct {
 type headroomKey struct {
 	in       headroom.Input
 	settings *intent.Settings
+	// speed and cable are what the switch looks headroom up with.
+	speed qos.Opt[units.Rate]
+	cable qos.Opt[units.Length]
 }
 
 // sharingKey is what of a port the shared buffer of a class depends on.
@@ -34,7 +40,25 @@ type sharingKey struct {
 	settings *intent.Settings
 	class    *intent.Class
 	speed    units.Rate
+	cabled   bool
 	uplink   bool
+	// group is how the switch has it, and row what it looks headroom up with.
+	group  qos.Group
+	speeds qos.Opt[units.Rate]
+	cable  qos.Opt[units.Length]
+}
+
+// sharingKey returns what the sharing of a class on a port depends on.
+func (r *deviceRun) sharingKey(p *intent.Port, k *intent.Class) sharingKey {
+	key := plainKey(p, k)
+	if q := r.cfg.Ports[p.Name]; q != nil && r.source != Intended {
+		key.group, key.speeds, key.cable = q.Groups[k.Priority.V], q.Speed, q.Cable
+	}
+	return key
+}
+
+func plainKey(p *intent.Port, k *intent.Class) sharingKey {
+	return sharingKey{settings: p.Settings, class: k, speed: p.Speed.V, cabled: p.Cable.V != 0, uplink: p.Uplink()}
 }
 
 func cached[K comparable, V any](m *map[K]V, k K, compute func() V) V {
@@ -49,28 +73,50 @@ func cached[K comparable, V any](m *map[K]V, k K, compute func() V) V {
 	return v
 }
 
-// headroomOf is [render.Device.Headroom].
+// memory is the packet memory that is looked at.
+func (r *deviceRun) memory() render.Memory {
+	if r.source == Intended {
+		return r.d.Memory(nil)
+	}
+	return r.d.Memory(r.cfg)
+}
+
+// headroomOf is [render.Memory.Headroom].
 func (r *deviceRun) headroomOf(p *intent.Port) render.PortHeadroom {
-	return cached(&r.memo.headroom, headroomKey{r.d.HeadroomInput(p), p.Settings}, func() render.PortHeadroom { return r.d.Headroom(p) })
+	m := r.memory()
+	key := headroomKey{in: m.HeadroomInput(p), settings: p.Settings}
+	if q := r.cfg.Ports[p.Name]; q != nil {
+		key.speed, key.cable = q.Speed, q.Cable
+	}
+	return cached(&r.memo.headroom, key, func() render.PortHeadroom { return m.Headroom(p) })
 }
 
-// sharingOf is [render.SharingOf].
+// sharingOf is [render.Memory.Sharing] of what is looked at, plainSharing that of intent
+// and catalogue.
 func (r *deviceRun) sharingOf(p *intent.Port, k *intent.Class) render.Sharing {
-	return cached(&r.memo.sharing, sharingKey{p.Settings, k, p.Speed.V, p.Uplink()}, func() render.Sharing { return render.SharingOf(p, k, r.d.Model) })
+	return cached(&r.memo.sharing, r.sharingKey(p, k), func() render.Sharing { return r.memory().Sharing(p, k) })
 }
 
-// curveOf is the curve that the intent gives a class, in bytes; it is off where the
-// switch counts in a unit whose size is not known.
+func (r *deviceRun) plainSharing(p *intent.Port, k *intent.Class) render.Sharing {
+	return cached(&r.memo.plain, plainKey(p, k), func() render.Sharing { return r.d.Memory(nil).Sharing(p, k) })
+}
+
+// curveOf is the curve of a class, in bytes: that of the queue, or where the switch does
+// not tell that of the intent. It is off where it counts in a unit whose size is not known.
 func (r *deviceRun) curveOf(p *intent.Port, k *intent.Class) qos.ECN {
-	return cached(&r.memo.curve, sharingKey{p.Settings, k, p.Speed.V, p.Uplink()}, func() qos.ECN {
-		e := render.ECN(p, k, r.d.Model).Curve
-		c, ok := headroom.CurveOf(e)
-		if !ok {
-			return qos.ECN{}
-		}
-		e.Min, e.Max, e.Unit = c.Min, c.Max, qos.UnitBytes
-		return e
-	})
+	if q := r.cfg.Ports[p.Name]; q != nil && r.source != Intended && q.Queues[k.Queue.V].ECN.Set {
+		return inBytes(q.Queues[k.Queue.V].ECN.V)
+	}
+	return cached(&r.memo.curve, plainKey(p, k), func() qos.ECN { return inBytes(render.ECN(p, k, r.d.Model).Curve) })
+}
+
+func inBytes(e qos.ECN) qos.ECN {
+	c, ok := headroom.CurveOf(e)
+	if !ok {
+		return qos.ECN{}
+	}
+	e.Min, e.Max, e.Unit = c.Min, c.Max, qos.UnitBytes
+	return e
 }
 
 // lossless is [intent.Settings.Lossless].

@@ -16,13 +16,13 @@ var runningPairs = []pair{
 	{id: "CLS-14", severity: Warning, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Trust.V = qos.TrustPCP }), place: "leaf1 Ethernet240", says: "the port trusts pcp, on spine1 dscp", fix: "apply", also: []string{"CLS-04"}},
 	{id: "ECN-01", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Queues[3].ECN.V = qos.ECN{} }), place: "leaf1 Ethernet0", says: "lossless class rdma has no ECN", fix: "apply"},
 	{id: "ECN-02", severity: Error, config: "leaf1", old: `"green_min_threshold": "150000"`, new: `"green_min_threshold": "1500000"`, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "min = max = 1500KB with a probability of 10 %", fix: "apply", also: []string{"ECN-05"}},
-	{id: "ECN-05", severity: Warning, config: "leaf1", old: `"green_min_threshold": "150000"`, new: `"green_min_threshold": "140000"`, place: "leaf1 Ethernet240,Ethernet248", says: "the curve is 140KB..1500KB 10%", fix: "apply"},
+	{id: "ECN-05", severity: Error, config: "leaf1", old: `"green_min_threshold": "150000"`, new: `"green_min_threshold": "140000"`, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "ecn is 140KB..1500KB 10%", fix: "apply"},
 	{id: "OPS-05", severity: Warning, config: "leaf1", edit: func(d *qos.Device, _ *State) { d.Platform.Release = "202505" }, place: "leaf1", says: "the release is 202505", fix: "one release"},
 	{id: "PFC-01", severity: Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.PFC.V = 0 }), place: "leaf1 Ethernet240", says: "PFC is on for priorities {}, on spine1 for {3}", fix: "apply", also: []string{"PFC-04"}},
 	{id: "PFC-08", severity: Warning, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.PFCAsymmetric.V = true }), place: "leaf1 Ethernet240", says: "asymmetric PFC is on, on spine1 off", fix: "apply"},
 	{id: "WD-01", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Watchdog.V = qos.Watchdog{} }), place: "leaf1 Ethernet0", says: "off on lossless ports towards hosts", fix: "apply"},
 	{id: "WD-02", severity: Warning, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Watchdog.V = qos.Watchdog{} }), place: "leaf1 Ethernet240", says: "off on lossless ports towards switches", fix: "apply"},
-	{id: "WD-05", severity: Warning, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Watchdog.V.Detect *= 2 }), place: "leaf1 Ethernet240", says: "detect 800ms restore 400ms", fix: "apply"},
+	{id: "WD-05", severity: Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Watchdog.V.Detect *= 2 }), place: "leaf1 Ethernet240", says: "detect 800ms restore 400ms, the intent says", fix: "apply"},
 }
 
 // Members of an aggregate are compared as they run. SONiC's rows of the aggregate are the

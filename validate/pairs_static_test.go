@@ -95,7 +95,7 @@ var bufferPairs = []pair{
 		b.Static, b.Threshold = false, 1
 		d.Profiles["ingress_lossy_profile"] = b
 	}, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "lossy priority group 0 (ingress_lossy_profile) has alpha 2^1", fix: "smaller alpha"},
-	{id: "BUF-15", severity: Warning, config: "leaf1", edit: func(_ *qos.Device, s *State) {
+	{id: "BUF-15", severity: Error, config: "leaf1", edit: func(_ *qos.Device, s *State) {
 		s.InForce = []drivers.Mismatch{{Port: "Ethernet0", Field: qos.KindLossless.At(3), Want: "true", Have: "false"}}
 	}, place: "leaf1 Ethernet0", says: "groups[3].lossless is configured as true and in force as false", fix: "log"},
 	{id: "BUF-16", severity: Warning, base: "fan out", old: "pauseResponse: 900q", new: "pauseResponse: 910q", place: "leaf1 Ethernet240,Ethernet248", says: "the other switch sends up to 58240 B after a pause at 400G, the standard allows 57920 B", fix: "raise xoff"},
@@ -119,7 +119,7 @@ var ecnPairs = []pair{
 	{id: "ECN-09", severity: Error, config: "leaf1", old: `"wred_green_enable": "true"`, new: `"wred_green_enable": "false"`, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "has the curve 150KB..1500KB 10% inert", fix: "wred_green_enable"},
 	{id: "ECN-10", severity: Warning, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Queues[3].ECN.V.Weight = 9 }), place: "leaf1 Ethernet0", says: "an average of weight 9", fix: "weight 0"},
 	{id: "ECN-15", severity: Warning, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Queues[3].ECN.V.Unit = qos.UnitSegments }), place: "leaf1 Ethernet0", says: "in segments, while the intent uses bytes", fix: "bytes"},
-	{id: "ECN-06", severity: Warning, base: "pair", old: "max: 1500KB", new: "max: 20MB", place: "leaf1 Ethernet0,Ethernet8", says: "a queue of 3µs to 400µs at 400G", fix: "scale", also: []string{"ECN-04"}},
+	{id: "ECN-06", severity: Warning, base: "pair", old: "min: 150KB", new: "min: 50KB", place: "leaf1 Ethernet0,Ethernet8", says: "a queue of 1µs to 30µs at 400G", fix: "scale"},
 }
 
 var schedulerPairs = []pair{
@@ -153,7 +153,7 @@ var watchdogPairs = []pair{
 
 var topologyPairs = []pair{
 	{id: "ECN-14", severity: Warning, base: "curve", old: "ecn: {min: 150KB, max: 1500KB, probability: 10%}}}", new: "ecn: off}}", place: "leaf3 Ethernet0,Ethernet240,Ethernet248", says: "class rdma has no ECN marking here", fix: "ECN", also: []string{"ECN-01"}},
-	{id: "ECN-14", severity: Warning, base: "marked", config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Queues[2].ECN.V = qos.ECN{} }), place: "leaf1 Ethernet240", says: "class tcp has no ECN marking here, and has it on 14 of 15 ports", fix: "apply"},
+	{id: "ECN-14", severity: Error, base: "marked", config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Queues[2].ECN.V = qos.ECN{} }), place: "leaf1 Ethernet240", says: "queues[2].ecn is off, the intent says", fix: "apply"},
 	{id: "ISL-01", severity: Error, base: "islands", old: "spine2]", new: "spine1]", place: "spine2 Ethernet0,Ethernet8", says: "traffic of island a (rdma) enters", fix: "island"},
 	{id: "ISL-02", severity: Warning, base: "islands", old: "a: leaf3/Ethernet8", new: "a: leaf1/Ethernet8", place: "spine1 Ethernet0", says: "island a and island b share the ports in class rdma", fix: "own"},
 	{id: "TOP-01", severity: Error, base: "dual tor", old: "as: bounce", new: "as: rdma", place: "leaf2 Ethernet240", says: "8 buffers of class rdma wait in a cycle of 4: leaf2 Ethernet240 waits for spine1, which traffic to leaf2 leaves by Ethernet240", fix: "remap", also: []string{"TOP-05", "PFC-07"}},

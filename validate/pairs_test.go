@@ -69,6 +69,8 @@ var bases = map[string]string{
 	"curve":   strings.Replace(closBase, "rdma: {lossless: true}", "rdma: {lossless: true, ecn: {min: 150KB, max: 1500KB, probability: 10%}}", 1),
 	// Of two spines, the second states again what the fabric does.
 	"spine":    strings.Replace(closBase, "192.0.2.22:8080\", model: DellEMC-Z9332f-O32}", "192.0.2.22:8080\", model: DellEMC-Z9332f-O32, classes: {rdma: {ecn: {min: 150KB, max: 1500KB, probability: 10%}}}, pfc: {watchdog: {restore: 400ms}}}", 1),
+	"long":     strings.Replace(closBase, "pattern: mesh, cable: 40m", "pattern: mesh, cable: 120m", 1),
+	"shares":   strings.NewReplacer("DellEMC-Z9332f-O32", "Arista-7050CX3-32S-C32", "Ethernet[0,8]", "Ethernet[0-124:4]", "400G", "100G", "links:", "buffers: {overSubscription: 6}\nlinks:").Replace(base),
 	"dual tor": dualToR,
 	"marked":   strings.NewReplacer("bandwidth: 40%", "bandwidth: 30%", "  default:", "  tcp: {priority: 2, dscp: [18], bandwidth: 10%, ecn: {min: 150KB, max: 1500KB, probability: 10%}}\n  default:").Replace(closBase),
 	// Two classes of hosts, and two that carry them between switches.
@@ -160,7 +162,7 @@ routing:
 `
 
 // pairs are all pairs.
-var pairs = slices.Concat(classPairs, pfcPairs, bufferPairs, ecnPairs, schedulerPairs, mtuPairs, watchdogPairs, topologyPairs, portPairs, operationPairs, runningPairs)
+var pairs = slices.Concat(classPairs, pfcPairs, bufferPairs, memoryPairs, ecnPairs, schedulerPairs, mtuPairs, watchdogPairs, topologyPairs, portPairs, operationPairs, runningPairs)
 
 // today is the day of all tests.
 var today = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -221,7 +223,7 @@ func portsUp(d *render.Device) map[string]*drivers.PortState {
 // groups that it made by itself.
 func saved(d *render.Device) string {
 	doc := sonic.Document(d.Desired, d.Model)
-	doc.Put(sonic.TMetadata, "localhost", sonic.Row{"buffer_model": "traditional"})
+	doc.Put(sonic.TMetadata, "localhost", sonic.Row{"buffer_model": map[bool]string{true: "dynamic", false: "traditional"}[d.Desired.Platform.DynamicBuffers]})
 	for name, p := range d.Desired.Ports {
 		for i, g := range p.Groups {
 			if !g.DerivedFrom.Set {
@@ -273,13 +275,13 @@ func TestPairs(t *testing.T) {
 			hit := false
 			var near []string
 			for _, f := range p.found(t, true) {
-				if f.ID == p.id {
+				if f.About(p.id) {
 					near = append(near, fmt.Sprintf("%s at %s: %s; fix: %s", f.Severity, f.Place(), f.What, f.Fix))
 				}
 				switch {
-				case f.ID == p.id && f.Severity == p.severity && f.Place() == p.place && strings.Contains(f.What, p.says) && strings.Contains(f.Fix, p.fix):
+				case f.About(p.id) && f.Severity == p.severity && f.Place() == p.place && strings.Contains(f.What, p.says) && strings.Contains(f.Fix, p.fix):
 					hit = true
-				case f.ID == p.id || f.Severity == Info || slices.Contains(p.also, f.ID): // the same cause elsewhere
+				case f.About(p.id) || f.Severity == Info || slices.Contains(p.also, f.ID): // the same cause elsewhere
 				default:
 					t.Errorf("found: %s %s at %s: %s; fix: %s; peers %v; intent %s", f.Severity, f.ID, f.Place(), f.What, f.Fix, f.Peers, f.Where)
 				}

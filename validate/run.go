@@ -64,6 +64,8 @@ type Result struct {
 	drift     []qos.Change
 	instead   map[qos.Place]Finding // of the finding that a change of drift is
 	drifted   map[string]bool       // the ports of drift; "" is the switch
+	differing map[qos.Place]qos.Change
+	odd       map[qos.Place]string // the checks that find a change of drift by comparison with others
 	explained map[qos.Place]bool
 	traits    []trait
 }
@@ -127,6 +129,7 @@ func (r *deviceRun) compare() {
 		out.drifted[ch.Port] = true
 		r.drifted[ch.Place()] = ch
 	}
+	out.differing = r.drifted
 	r.bare = barePorts(r.d, r.cfg)
 }
 
@@ -323,6 +326,12 @@ func (s *Result) explain(port string, attrs ...qos.Attr) {
 	}
 }
 
+// differs reports whether one of the attributes of a port is not as the intent says. The
+// result may be nil.
+func (s *Result) differs(port string, attrs []qos.Attr) bool {
+	return s != nil && slices.ContainsFunc(attrs, func(a qos.Attr) bool { _, ok := s.differing[qos.Place{Port: port, Field: a}]; return ok })
+}
+
 // cure is the fix for an attribute that is not in force, where the driver knows it.
 func (r *deviceRun) cure(port string, attr qos.Attr) string {
 	return r.cures[qos.Place{Port: port, Field: attr}]
@@ -499,12 +508,18 @@ func (o *oddRun) found(f Finding, attrs ...qos.Attr) {
 	f.Where = cmp.Or(f.Where, o.where)
 	f.Fix = o.check.Fix
 	res := o.run.results[o.device]
-	if res != nil && !strings.Contains(f.Fix, applyIntent) && slices.ContainsFunc(res.drift, func(ch qos.Change) bool {
-		return slices.Contains(attrs, ch.Field) && slices.Contains(o.ports, ch.Port)
-	}) {
+	if !strings.Contains(f.Fix, applyIntent) && slices.ContainsFunc(o.ports, func(p string) bool { return res.differs(p, attrs) }) {
 		f.Fix = applyIntent
 	}
 	for _, p := range o.ports {
+		// The verdict on a device does not hang on how many others are read: what differs
+		// from the intent is an error, also where most others are as intended.
+		if f.Severity != Error && res.differs(p, attrs) {
+			for _, a := range attrs {
+				cached(&res.odd, qos.Place{Port: p, Field: a}, func() string { return f.ID })
+			}
+			continue
+		}
 		o.run.found.add(f, p)
 		res.explain(p, attrs...)
 		res.explain("", attrs...)
@@ -558,6 +573,9 @@ func (r *Run) drift() {
 			f := Finding{ID: "DRIFT", Severity: Error, Device: name, Where: render.Reason(s.sw, ch.Place()),
 				What: fmt.Sprintf("%s is %s, the intent says %s", ch.Field, ch.Old, ch.New),
 				Fix:  "apply the intent, or change the intent"}
+			if id := s.odd[ch.Place()]; id != "" {
+				f.Covers = []string{id}
+			}
 			if ch.Field.Kind == qos.KindPort {
 				f.What, f.Fix = "the device has no such port", "correct the name in the intent, or break the port out on the device"
 			}

@@ -334,8 +334,8 @@ func TestRunningFaults(t *testing.T) {
 		fix := f.inject(p)
 		fs := p.found()
 		fix()
-		hit := slices.ContainsFunc(fs, func(x validate.Finding) bool { return x.ID == f.id && x.Place() == f.place })
-		others := slices.DeleteFunc(slices.Clone(fs), func(x validate.Finding) bool { return x.ID == f.id || x.Severity != validate.Error })
+		hit := slices.ContainsFunc(fs, func(x validate.Finding) bool { return x.About(f.id) && x.Place() == f.place })
+		others := slices.DeleteFunc(slices.Clone(fs), func(x validate.Finding) bool { return x.About(f.id) || x.Severity != validate.Error })
 		if !hit || len(others) > 0 {
 			t.Errorf("fault %d, %s at %s: found %v; all: %s", i, f.id, f.place, hit, spell(fs))
 		}

@@ -73,18 +73,28 @@ func (m *Model) SharedBytes() (n int64, how string) {
 	if !ok || p.Size == 0 {
 		return 0, "no size of " + IngressPool + " is known"
 	}
-	n, how = p.Size, fmt.Sprintf("%s size %d of the %s template", IngressPool, p.Size, m.Template)
-	if p.XOFF > 0 && m.asic.PoolXOFF != "excluded" {
-		n -= p.XOFF
-		how += fmt.Sprintf(" less its xoff %d", p.XOFF)
-		if m.asic.PoolXOFF == "" {
-			how += " (taken as included)"
-		}
-	}
+	n, less := m.asic.Shared(p.Size, p.XOFF)
+	how = fmt.Sprintf("%s size %d of the %s template%s", IngressPool, p.Size, m.Template, less)
 	if p.Computed {
 		how += "; under the dynamic buffer model the device computes the size"
 	}
-	return max(n, 0), how
+	return n, how
+}
+
+// Shared returns what groups share of an ingress pool, and what of its size that leaves
+// out, in words. Without a known chip xoff is taken off.
+func (a *ASIC) Shared(size, xoff int64) (n int64, less string) {
+	if xoff <= 0 || a != nil && a.PoolXOFF == "excluded" {
+		return max(size, 0), ""
+	}
+	if size <= xoff && (a == nil || a.PoolXOFF == "") {
+		return max(size, 0), fmt.Sprintf(" (its xoff %d cannot be part of it)", xoff)
+	}
+	less = fmt.Sprintf(" less its xoff %d", xoff)
+	if a == nil || a.PoolXOFF == "" {
+		less += " (taken as included)"
+	}
+	return max(size-xoff, 0), less
 }
 
 // Suggest returns the name of the model of a system that is spelled most like

@@ -36,11 +36,13 @@ type AdmissionInput struct {
 	Groups []Groups
 	// SharedHeadroom says that the ingress pool has an xoff.
 	SharedHeadroom bool
+	// MaxTotal is what the switch has for all groups of the port, bytes (STATE_DB
+	// BUFFER_MAX_PARAM_TABLE max_headroom_size); 0 where it is not told, and then only the
+	// part of the shared headroom pool is judged.
+	MaxTotal int64
 }
 
-// Admission is the answer of the test, bytes. The terms sum to Total; the limit of
-// that is the switch's own (STATE_DB BUFFER_MAX_PARAM_TABLE max_headroom_size), so
-// that only the part of the shared headroom pool is judged.
+// Admission is the answer of the test, bytes. The terms sum to Total.
 type Admission struct {
 	Terms []Term `json:"terms"`
 	Total int64  `json:"total"`
@@ -48,7 +50,9 @@ type Admission struct {
 	// MaxShared what one port may; both 0 without that pool.
 	Shared    int64 `json:"shared,omitempty"`
 	MaxShared int64 `json:"max_shared,omitempty"`
-	Admitted  bool  `json:"admitted"`
+	// MaxTotal is the limit of Total that the switch tells; 0 where it does not.
+	MaxTotal int64 `json:"max_total,omitempty"`
+	Admitted bool  `json:"admitted"`
 }
 
 // Admit repeats the test by which SONiC takes or refuses the lossless groups of
@@ -87,11 +91,12 @@ func Admit(in AdmissionInput) (Admission, error) {
 			r.Shared += n * g.shared()
 		}
 	}
-	r.Terms, r.Total, r.Admitted = t, int64(t.sum()), true
+	r.Terms, r.Total, r.MaxTotal = t, int64(t.sum()), in.MaxTotal
+	r.Admitted = in.MaxTotal <= 0 || r.Total < in.MaxTotal
 	if in.SharedHeadroom {
 		if most, ok := maxSharedHeadroom(a, in.Lanes); ok {
 			r.MaxShared = most
-			r.Admitted = r.Shared <= most
+			r.Admitted = r.Admitted && r.Shared <= most
 		}
 	}
 	return r, nil

@@ -22,7 +22,7 @@ func model(t *testing.T, name string) *catalog.Model {
 // auto proposes for a model whose alpha is 1 unless it says otherwise.
 func auto(t *testing.T, name string, in ECNInput, exponent *int64) ECN {
 	t.Helper()
-	p, err := PoolOf(model(t, name), in.Speed, exponent)
+	p, err := PoolOf(model(t, name), in.Speed, Facts{Exponent: exponent})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,25 +86,25 @@ func TestECNAutoGivesWay(t *testing.T) {
 }
 
 func TestPoolOf(t *testing.T) {
-	if _, err := PoolOf(model(t, "NH-4010"), 400*g, nil); !errors.Is(err, errNoPool) || !strings.Contains(err.Error(), "no size of") {
+	if _, err := PoolOf(model(t, "NH-4010"), 400*g, Facts{}); !errors.Is(err, errNoPool) || !strings.Contains(err.Error(), "no size of") {
 		t.Errorf("NH-4010: %v", err)
 	}
-	if _, err := PoolOf(nil, 400*g, nil); !errors.Is(err, errNoPool) {
+	if _, err := PoolOf(nil, 400*g, Facts{}); !errors.Is(err, errNoPool) {
 		t.Errorf("no model: %v", err)
 	}
 	m := model(t, "DellEMC-Z9332f-O32")
-	p, err := PoolOf(m, 400*g, nil)
+	p, err := PoolOf(m, 400*g, Facts{})
 	if err != nil || p.Alpha != (Alpha{1, 4}) || p.Bytes != 66394076-27200352 {
 		t.Errorf("Z9332f: %+v, %v", p, err)
 	}
 	stated := int64(-4)
-	if p, err = PoolOf(m, 400*g, &stated); err != nil || p.Alpha != (Alpha{1, 16}) || !strings.Contains(p.AlphaHow, "as stated") {
+	if p, err = PoolOf(m, 400*g, Facts{Exponent: &stated, ExponentHow: "as stated"}); err != nil || p.Alpha != (Alpha{1, 16}) || !strings.Contains(p.AlphaHow, "as stated") {
 		t.Errorf("stated alpha: %+v, %v", p, err)
 	}
-	if _, err = PoolOf(m, 800*g, nil); !errors.Is(err, errNoPool) {
+	if _, err = PoolOf(m, 800*g, Facts{}); !errors.Is(err, errNoPool) {
 		t.Errorf("a speed without rows: %v", err)
 	}
-	if p, err = PoolOf(model(t, "ACS-SN5600"), 400*g, nil); err != nil || p.Alpha != (Alpha{1, 1}) {
+	if p, err = PoolOf(model(t, "ACS-SN5600"), 400*g, Facts{}); err != nil || p.Alpha != (Alpha{1, 1}) {
 		t.Errorf("dynamic model: %+v, %v", p, err)
 	}
 }
@@ -120,7 +120,7 @@ func TestECNAutoProperties(t *testing.T) {
 		in.Case = rapid.SampledFrom([]Case{OneToMany(fan, lossless), WorstCase(fan, lossless)}).Draw(t, "case")
 		m, _ := catalog.Lookup(rapid.SampledFrom(names).Draw(t, "model"))
 		exponent := rapid.Int64Range(-8, 7).Draw(t, "exponent")
-		if p, err := PoolOf(m, in.Speed, &exponent); err == nil {
+		if p, err := PoolOf(m, in.Speed, Facts{Exponent: &exponent}); err == nil {
 			in.Pool = &p
 		}
 		e, err := ECNAuto(in)

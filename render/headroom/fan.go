@@ -24,29 +24,53 @@ type Pool struct {
 	How      string `json:"how"`
 	Alpha    Alpha  `json:"alpha"`
 	AlphaHow string `json:"alpha_how"`
+	// Fixed is a threshold in bytes in place of Alpha; 0 for none.
+	Fixed int64 `json:"fixed,omitempty"`
 }
 
-// PoolOf returns the pool of a model for ports of that speed. exponent is the
-// dynamic_th that the operator states; nil takes the smallest that the model
-// publishes at the speed, or SONiC's default under its dynamic model. It fails
-// with errNoPool where the catalogue does not tell.
-func PoolOf(m *catalog.Model, speed units.Rate, exponent *int64) (Pool, error) {
-	if m == nil {
+// Facts are what a switch or an intent tells of a pool and its groups: it goes before
+// what is published of the model.
+type Facts struct {
+	// Bytes is what groups share; nil where it is not told.
+	Bytes    *int64
+	BytesHow string
+	// Exponent is the dynamic_th of lossless groups; nil where it is not told.
+	Exponent    *int64
+	ExponentHow string
+	// Fixed is a threshold in bytes, which does not move with the pool; 0 for none.
+	Fixed int64
+}
+
+// PoolOf returns the pool of a model for ports of that speed. Where no exponent is told
+// it takes the smallest that the model publishes at the speed, or SONiC's default under
+// its dynamic model. It fails with errNoPool where neither facts nor catalogue tell.
+func PoolOf(m *catalog.Model, speed units.Rate, f Facts) (Pool, error) {
+	if f.Fixed > 0 {
+		return Pool{Fixed: f.Fixed, AlphaHow: fmt.Sprintf("static_th %d", f.Fixed)}, nil
+	}
+	if m == nil && (f.Bytes == nil || f.Exponent == nil) {
 		return Pool{}, fmt.Errorf("%w: the model is not in the catalogue", errNoPool)
 	}
 	var p Pool
-	if p.Bytes, p.How = m.SharedBytes(); p.Bytes == 0 {
+	if f.Bytes != nil {
+		p.Bytes, p.How = *f.Bytes, f.BytesHow
+	} else if p.Bytes, p.How = m.SharedBytes(); p.Bytes == 0 {
 		return Pool{}, fmt.Errorf("%w: %s", errNoPool, p.How)
 	}
-	n, how, ok := PublishedAlpha(m, speed)
-	if exponent != nil {
-		n, how, ok = *exponent, "as stated", true
+	var n int64
+	var how string
+	var asic *catalog.ASIC
+	ok := true
+	if m != nil {
+		asic = m.ASIC()
 	}
-	if !ok {
+	if f.Exponent != nil {
+		n, how = *f.Exponent, f.ExponentHow
+	} else if n, how, ok = PublishedAlpha(m, speed); !ok {
 		return Pool{}, fmt.Errorf("%w: %s", errNoPool, how)
 	}
 	var err error
-	p.Alpha, err = alphaOf(n, m.ASIC())
+	p.Alpha, err = alphaOf(n, asic)
 	p.AlphaHow = fmt.Sprintf("dynamic_th %d, %s", n, how)
 	return p, err
 }
@@ -77,6 +101,9 @@ func PublishedAlpha(m *catalog.Model, speed units.Rate) (n int64, how string, ok
 // down. Active below 0 counts as 0. Source: Choudhury and Hahne, dynamic queue
 // length thresholds, as SONiC's dynamic_th has them.
 func (p Pool) Threshold(active int) int64 {
+	if p.Fixed > 0 {
+		return p.Fixed
+	}
 	a := p.Alpha
 	return quotient(max(p.Bytes, 0), a.Num, max(a.Den, 1)+a.Num*int64(clampCount(active, 0)))
 }
@@ -137,6 +164,9 @@ type Limit struct {
 // Limit works a case out: K*k/m <= T(A), rounded down. Counts below 1 count as 1.
 func (p Pool) Limit(c Case) Limit {
 	m, k, active := int64(clampCount(c.Feeders, 1)), int64(clampCount(c.FanOut, 1)), int64(clampCount(c.Active, 1))
+	if p.Fixed > 0 {
+		return Limit{Case: c, Threshold: p.Fixed, Queue: quotient(p.Fixed, m, k), Formula: fmt.Sprintf("%d/%d * static_th %d", m, k, p.Fixed)}
+	}
 	// One division of whole numbers, so that nothing is rounded twice.
 	queue := quotient(max(p.Bytes, 0), p.Alpha.Num*m, k*(max(p.Alpha.Den, 1)+p.Alpha.Num*active))
 	return Limit{

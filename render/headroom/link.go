@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 )
@@ -101,6 +102,17 @@ func Rows(m *catalog.Model) []Row {
 	return rows
 }
 
+// Cables returns the lengths of the rows at a speed, ascending.
+func Cables(rows []qos.HeadroomRow, speed units.Rate) (out []units.Length) {
+	for _, r := range rows {
+		if r.Speed == speed {
+			out = append(out, r.Cable)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 // Fall is a row with less than one of a shorter cable at its speed, or of the next
 // lower speed with its cable.
 type Fall struct{ Row, Above Row }
@@ -114,7 +126,7 @@ func Falls(rows []Row) []Fall {
 	var out []Fall
 	slower := map[units.Length]Row{} // the row of the next lower speed
 	for i, r := range sorted {
-		if i > 0 && sorted[i-1].Speed == r.Speed && sorted[i-1].XOFF > r.XOFF {
+		if i > 0 && sorted[i-1].Speed == r.Speed && sorted[i-1].Cable < r.Cable && sorted[i-1].XOFF > r.XOFF {
 			out = append(out, Fall{r, sorted[i-1]})
 		}
 		if s, ok := slower[r.Cable]; ok && s.XOFF > r.XOFF {

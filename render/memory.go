@@ -1,0 +1,220 @@
+package render
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/render/catalog"
+	"github.com/roce-fabric/roce-fabric/render/headroom"
+)
+
+// Memory is the packet memory of a switch as the arithmetic of buffers takes it: what the
+// switch holds and shows, and what intent and catalogue say where it does not tell.
+type Memory struct {
+	*Device
+	have *qos.Device // nil where only the intent is known
+}
+
+// Memory returns the packet memory that the intent leads to, or, with a configuration,
+// that of a switch that holds it. have may be nil.
+func (d *Device) Memory(have *qos.Device) Memory {
+	if have == d.Desired {
+		have = nil
+	}
+	return Memory{d, have}
+}
+
+// asic is the chip of the catalogue; nil where the model is not known.
+func (m Memory) asic() *catalog.ASIC {
+	if m.Model == nil {
+		return nil
+	}
+	return m.Model.ASIC()
+}
+
+// dynamic reports whether the switch computes headroom by itself.
+func (m Memory) dynamic() bool {
+	if m.have != nil && m.have.Platform.OS != "" && len(m.have.Pools) > 0 {
+		return m.have.Platform.DynamicBuffers
+	}
+	return m.Desired.Platform.DynamicBuffers
+}
+
+// PoolOf returns the pool that a priority group of a port takes from, as the switch holds
+// it: that of the profile that is bound to it, or the one for lossless groups. ok is false
+// where it shows none.
+func (m Memory) PoolOf(port string, group int) (name string, p qos.Pool, ok bool) {
+	if m.have == nil {
+		return "", p, false
+	}
+	if q := m.have.Ports[port]; q != nil && q.Groups[group].Buffer.Set {
+		name = m.have.Profiles[q.Groups[group].Buffer.V].Pool
+		if p, ok = m.have.Pools[name]; ok {
+			return name, p, true
+		}
+	}
+	if p, ok = m.have.Pools[catalog.IngressPool]; ok {
+		return catalog.IngressPool, p, true
+	}
+	var ingress []string
+	for _, n := range slices.Sorted(maps.Keys(m.have.Pools)) {
+		if !m.have.Pools[n].Egress {
+			ingress = append(ingress, n)
+		}
+	}
+	if len(ingress) != 1 {
+		return "", p, false
+	}
+	return ingress[0], m.have.Pools[ingress[0]], true
+}
+
+// Row returns the headroom that the switch looks up for a port, from the table that it
+// shows or else from the catalogue; ok is false where there is none. own says that the
+// switch shows its table.
+func (m Memory) Row(p *intent.Port) (row catalog.HeadroomRow, own, ok bool) {
+	speed, cable, configured := p.Speed.V, p.Cable.V, false
+	if m.have != nil {
+		if q := m.have.Ports[p.Name]; q != nil {
+			speed = q.Speed.Or(speed)
+			if q.Cable.Set {
+				cable, configured = q.Cable.V, true
+			}
+		}
+		for _, r := range m.have.Hardware.Rows {
+			if r.Speed == speed && r.Cable == cable {
+				h := r.Headroom
+				return catalog.HeadroomRow{Speed: speed, Cable: cable, Size: h.Size, XON: h.XON, XOFF: h.XOFF, Threshold: h.Threshold, XONOffset: &h.XONOffset}, true, true
+			}
+		}
+		if len(m.have.Hardware.Rows) > 0 {
+			return row, true, false
+		}
+	}
+	if m.Model == nil {
+		return row, false, false
+	}
+	if !configured {
+		cable = CableRow(m.Model, false, speed, cable)
+	}
+	row, ok = m.Model.HeadroomRow(speed, cable)
+	return row, false, ok
+}
+
+// Pool returns the memory that the lossless group of a class shares on a port, or what is
+// missing to tell.
+func (m Memory) Pool(p *intent.Port, k *intent.Class) (headroom.Pool, error) {
+	var f headroom.Facts
+	if a := p.Settings.Buffers.Alpha.V; a != nil {
+		f.Exponent, f.ExponentHow = new(int64(*a)), "as stated"
+	}
+	if m.have != nil {
+		m.shown(&f, p, k.Priority.V)
+	}
+	return headroom.PoolOf(m.Model, p.Speed.V, f)
+}
+
+// shown adds what the switch shows of the pool and of a group.
+func (m Memory) shown(f *headroom.Facts, p *intent.Port, g int) {
+	if name, pool, ok := m.PoolOf(p.Name, g); ok && pool.Size > 0 {
+		n, less := m.asic().Shared(pool.Size, pool.XOFF)
+		f.Bytes, f.BytesHow = &n, fmt.Sprintf("%s size %d of the switch%s", name, pool.Size, less)
+	}
+	q := m.have.Ports[p.Name]
+	if q == nil {
+		return
+	}
+	h := q.Groups[g].Headroom
+	switch row, own, ok := m.Row(p); {
+	case h.Set && h.V.Static:
+		f.Fixed = h.V.Threshold
+	case h.Set:
+		f.Exponent, f.ExponentHow = &h.V.Threshold, "of the group"
+	case own && ok:
+		f.Exponent, f.ExponentHow = &row.Threshold, "of the switch's table"
+	case m.dynamic() && m.have.HeadroomModel.Set:
+		f.Exponent, f.ExponentHow = new(int64(m.have.HeadroomModel.V.Alpha)), "default_dynamic_th of the switch"
+	}
+}
+
+// PlatformAlpha returns the exponent that the platform gives lossless groups of a port
+// where nobody states one: that of the row which the switch looks up, or SONiC's default
+// under its dynamic model. ok is false where it is not known.
+func (m Memory) PlatformAlpha(p *intent.Port) (n int64, how string, ok bool) {
+	if m.dynamic() {
+		if m.Model == nil || !m.Model.ASIC().DynamicBuffers {
+			return 0, "", false
+		}
+		n, _, ok = headroom.PublishedAlpha(m.Model, p.Speed.V)
+		return n, "SONiC's default", ok
+	}
+	row, own, ok := m.Row(p)
+	if !own && m.Model != nil { // thresholds of a static pool are no exponents
+		if pool, known := m.Model.Pool(catalog.IngressPool); !known || pool.Mode != "dynamic" {
+			return 0, "", false
+		}
+	}
+	return row.Threshold, "the platform's table", ok && row.Threshold >= -8 && row.Threshold <= 7
+}
+
+// sharedHeadroom reports whether the headroom of groups is in a pool of its own, for the
+// computation of the switch.
+func (m Memory) sharedHeadroom() bool {
+	if m.have != nil && len(m.have.Pools) > 0 {
+		return m.have.Pools[catalog.IngressPool].XOFF > 0 || m.have.HeadroomModel.V.OverSubscribe > 0
+	}
+	if m.Model == nil {
+		return false
+	}
+	pool, ok := m.Model.Pool(catalog.IngressPool)
+	// A ratio is declared of nothing else.
+	return ok && pool.XOFF > 0 || m.dynamic() && m.Switch.Settings.Buffers.OverSubscription.V > 0
+}
+
+// pattern gives an input the traffic that the switch assumes: that of SONiC's template
+// where it shows none.
+func (m Memory) pattern(in headroom.Input) headroom.Input {
+	in.LosslessMTU, in.SmallPacketPercent = DefaultLosslessMTU, DefaultSmallPackets
+	if m.have != nil && m.have.HeadroomModel.V.LosslessMTU > 0 {
+		in.LosslessMTU, in.SmallPacketPercent = m.have.HeadroomModel.V.LosslessMTU, m.have.HeadroomModel.V.SmallPacketPercent
+	}
+	return in
+}
+
+// groups are the priority groups of a port with headroom, as the switch holds them or will
+// make them; ok is false where that is not known.
+func (m Memory) groups(p *intent.Port) (out []headroom.Groups, ok bool) {
+	var q *qos.Port
+	if m.have != nil {
+		q = m.have.Ports[p.Name]
+	}
+	made := headroom.Groups{Count: len(p.Settings.Lossless().List())}
+	if q != nil {
+		made.Count = 0
+		for g := range q.Groups {
+			h := q.Groups[g].Headroom
+			switch {
+			case !q.Groups[g].Lossless.V:
+			case h.Set:
+				out = append(out, headroom.Groups{Count: 1, Size: h.V.Size, XON: h.V.XON, XOFF: h.V.XOFF})
+			default:
+				made.Count++
+			}
+		}
+	}
+	if made.Count == 0 {
+		return out, true
+	}
+	h := m.Headroom(p)
+	switch {
+	case h.Row != nil:
+		made.Size, made.XON, made.XOFF = h.Row.Size, h.Row.XON, h.Row.XOFF
+	case h.Computed != nil:
+		made.Size, made.XON, made.XOFF = h.Computed.Size, h.Computed.XON, h.Computed.XOFF
+	default:
+		return out, false
+	}
+	return append(out, made), true
+}

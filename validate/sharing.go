@@ -1,0 +1,424 @@
+package validate
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+	"github.com/roce-fabric/roce-fabric/internal/words"
+	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/render/catalog"
+	"github.com/roce-fabric/roce-fabric/render/headroom"
+)
+
+// pressure is what the shared memory means for the lossless group of a class on a port:
+// findings of the checks of alpha, pool and marking, one for each cause. Ports that are
+// alike share it.
+type pressure struct {
+	faults []fault
+	// pool is how much worse a pool of the switch makes it, and name that of the pool.
+	pool fault
+	name string
+}
+
+// fault is a finding of a check, and what it is about.
+type fault struct {
+	id string
+	Finding
+	attrs []qos.Attr
+	// cause is what is said of alpha or pool, without what it leads to on a port, and level
+	// where a group pauses there, in bytes.
+	cause string
+	level int64
+}
+
+// worse reports whether a fault is to be told instead of another one of its cause.
+func (f fault) worse(o fault) bool {
+	return cmp.Or(cmp.Compare(f.Severity.rank(), o.Severity.rank()), cmp.Compare(f.level, o.level)) < 0
+}
+
+// of returns the finding of a check.
+func (p pressure) of(id string) (fault, bool) {
+	i := slices.IndexFunc(p.faults, func(f fault) bool { return f.id == id })
+	if i < 0 {
+		return fault{}, false
+	}
+	return p.faults[i], true
+}
+
+// pressed makes a check of [pressure].
+func pressed(r *deviceRun, p *intent.Port, _ *qos.Port, k *intent.Class) {
+	if f, ok := r.pressureOf(p, k).of(r.check.ID); ok {
+		r.found(f.Finding, p.Name, f.attrs...)
+	}
+}
+
+// pressureKey is what of a port the pressure depends on.
+type pressureKey struct {
+	sharingKey
+	ecn     qos.ECN
+	drifted bool
+}
+
+func (r *deviceRun) pressureOf(p *intent.Port, k *intent.Class) pressure {
+	if p.Speed.V == 0 {
+		return pressure{}
+	}
+	e := r.curveOf(p, k)
+	_, drifted := r.differs(p.Name, qos.KindECN.At(k.Queue.V))
+	return cached(&r.memo.pressure, pressureKey{r.sharingKey(p, k), e, drifted}, func() pressure { return r.press(p, k, e, drifted) })
+}
+
+func (r *deviceRun) press(p *intent.Port, k *intent.Class, e qos.ECN, drifted bool) (out pressure) {
+	if !k.Lossless.V {
+		if r.source != Saved || drifted {
+			out.faults = r.marking(p, k, e, drifted, render.Sharing{})
+		}
+		return out
+	}
+	s, plain := r.sharingOf(p, k), r.plainSharing(p, k)
+	if r.source == Saved && !drifted && sameSharing(s, plain) {
+		return out // what is as intended was found in the intent
+	}
+	all := worst(slices.Concat(r.pausing(p, k, s), r.marking(p, k, e, drifted, s)))
+	alpha, off := r.strangeAlpha(p, k)
+	pool, name := r.smallPool(p, k)
+	alpha.cause, pool.cause = alpha.What, pool.What
+	if !off && name == "" || s.Pool == nil || plain.Pool == nil {
+		if off {
+			all = append(all, alpha)
+		}
+		out.faults, out.name, out.pool = all, name, pool
+		return out
+	}
+	// What the memory of the platform would not lead to is the doing of alpha and pool.
+	usual := slices.Concat(r.pausing(p, k, plain), r.marking(p, k, e, drifted, plain))
+	cause := &alpha
+	if name != "" {
+		cause = &pool
+	}
+	if in, ok := s.Limit(headroom.CaseIncast); ok {
+		was, _ := plain.Limit(headroom.CaseIncast)
+		cause.level = in.Threshold
+		cause.What += fmt.Sprintf(": a group of class %s pauses at %s with %s, not at %s", k.Name, about(in.Threshold), words.Plural(in.Active, "sender", "senders"), about(was.Threshold))
+	}
+	for _, f := range all {
+		switch {
+		case slices.ContainsFunc(usual, func(u fault) bool { return u.id == f.id && u.Severity == f.Severity }):
+			out.faults = append(out.faults, f)
+			continue
+		case f.Severity == Error && cause.Severity != Error:
+			cause.Severity, cause.Covers = Error, nil
+			cause.What += "; " + f.What
+			fallthrough
+		default:
+			cause.cover(f)
+		}
+	}
+	if off {
+		out.faults = append(out.faults, alpha)
+	}
+	out.pool, out.name = pool, name
+	return out
+}
+
+// sameSharing reports whether two pools make groups pause at the same levels.
+func sameSharing(a, b render.Sharing) bool {
+	if a.Pool == nil || b.Pool == nil {
+		return a.Pool == b.Pool
+	}
+	return a.Pool.Bytes == b.Pool.Bytes && a.Pool.Alpha == b.Pool.Alpha && a.Pool.Fixed == b.Pool.Fixed
+}
+
+// marking judges when a class marks, compared with its pauses and with the speed of the
+// port: the worst of ECN-03, -04 and -06, which are about one curve. An error in the curve
+// itself is for ECN-02.
+func (r *deviceRun) marking(p *intent.Port, k *intent.Class, e qos.ECN, drifted bool, s render.Sharing) []fault {
+	if !e.Enabled || e.Min > e.Max || k.ECN.Mode.V == intent.ECNOff && !drifted {
+		return nil
+	}
+	var out []fault
+	add := func(id string, sev Severity, what string, args ...any) {
+		if drifted {
+			sev = Error // as every difference from the intent that traffic depends on
+		}
+		f := fault{id: id, Finding: Finding{Severity: sev, What: fmt.Sprintf("class %s marks ", k.Name) + fmt.Sprintf(what, args...)}, attrs: []qos.Attr{qos.KindECN.At(k.Queue.V)}}
+		if !drifted {
+			f.Where = k.ECN.Mode.From.String()
+		}
+		out = append(out, f)
+	}
+	lo, hi := units.Bytes(e.Min), units.Bytes(e.Max)
+	feeders := func(l headroom.Limit) string {
+		return words.Plural(l.Feeders, "group that feeds", "groups that feed")
+	}
+	in, known := s.Limit(headroom.CaseIncast)
+	// Without a declared fan-out nobody says into how many queues a port sends, and
+	// explain shows the cases.
+	one, declared := s.Limit(headroom.CaseOneToMany)
+	declared = declared && p.Settings.Buffers.FanOut.V > 0
+	at := fmt.Sprintf("one port that sends into %d queues pauses when each holds %s (T = %s for %d active groups)", one.FanOut, units.Bytes(one.Queue), units.Bytes(one.Threshold), one.Active)
+	order := one.Judge(e.Min, e.Max)
+	switch {
+	case declared && order == headroom.PausesFirst:
+		add("ECN-03", Error, "from %s; %s", lo, at)
+	case known && e.Min > in.Queue:
+		// The memory that the groups feeding a queue hold together grows with their number:
+		// what all ports together do not reach, nothing does.
+		sev := Warning
+		if e.Min > r.memory().Most(s) || p.Settings.Buffers.FanIn.V > 0 {
+			sev = Error
+		}
+		add("ECN-03", sev, "from %s, and %s one queue pause before it holds more than %s", lo, feeders(in), about(in.Queue))
+	case declared && order == headroom.MarksPartly:
+		add("ECN-03", Warning, "every packet from %s; %s", hi, at)
+	}
+	if known && e.Max > in.Queue {
+		add("ECN-04", Warning, "every packet from %s, and %s one queue may hold %s", hi, feeders(in), units.Bytes(in.Queue))
+	}
+	c, ok := headroom.CurveOf(e)
+	if d := c.Drains(p.Speed.V); ok && !d.Usual && (drifted || k.ECN.Mode.V == intent.ECNFixed) {
+		add("ECN-06", Warning, "from %s to %s, a queue of %s to %s at %s; usual is %s to %s for the first and at most %s for the second", lo, hi, d.Min, d.Max, p.Speed.V, headroom.MinDrainLow, headroom.MinDrainHigh, headroom.MaxDrainHigh)
+	}
+	return worst(out)
+}
+
+// worst returns the first of the most severe findings of one cause, alone.
+func worst(of []fault) []fault {
+	if len(of) < 2 {
+		return of
+	}
+	first := of[0]
+	for _, f := range of[1:] {
+		if f.Severity.rank() < first.Severity.rank() {
+			first = f
+		}
+	}
+	for _, f := range of {
+		if f.id != first.id {
+			first.cover(f)
+		}
+	}
+	return []fault{first}
+}
+
+// cover notes the ids of another finding of the cause. One that is less severe is not
+// accepted with it.
+func (f *fault) cover(o fault) {
+	if o.Severity == f.Severity {
+		f.Covers = append(f.Covers, append([]string{o.id}, o.Covers...)...)
+	}
+}
+
+// fewFrames is how many lossless frames a group should hold before it pauses.
+const fewFrames = 4
+
+// pausing judges how much a group holds before it pauses.
+func (r *deviceRun) pausing(p *intent.Port, k *intent.Class, s render.Sharing) []fault {
+	l, ok := s.Limit(headroom.CaseIncast)
+	if !ok || p.Cable.V == 0 || l.Threshold >= int64(fewFrames*(p.Settings.MTU.RDMA.V+intent.RDMAOverhead)) {
+		return nil
+	}
+	return []fault{{id: "BUF-10", Finding: Finding{Severity: Warning, Where: s.Fan.In.From.String(),
+		What: fmt.Sprintf("with %s a group of class %s pauses at %s, less than %d frames", words.Plural(l.Active, "sender", "senders"), k.Name, units.Bytes(l.Threshold), fewFrames)}}}
+}
+
+// farBelow is by how many powers of two an alpha is below that of the platform before it
+// is strange: with half of it a group still holds nearly as much.
+const farBelow = 2
+
+// strangeAlpha finds a lossless group whose alpha is not the intent's, or far below that of
+// the platform. Only SONiC's dynamic buffer model takes an alpha from the intent: elsewhere
+// no plan changes it.
+func (r *deviceRun) strangeAlpha(p *intent.Port, k *intent.Class) (f fault, found bool) {
+	n, ok := r.alphaInUse(p, k.Priority.V)
+	if !ok {
+		return f, false
+	}
+	f = fault{id: "BUF-09", attrs: []qos.Attr{qos.KindHeadroom.At(k.Priority.V)}}
+	f.Severity, f.Where = Warning, r.d.Switch.Pos.String()
+	const fix = "to the switch's value, or change it on the switch: a plan does not change it"
+	model := qos.KindHeadroomModel.Attr()
+	if a := p.Settings.Buffers.Alpha; a.V != nil {
+		if int64(*a.V) == n {
+			return f, false
+		}
+		f.Where, f.Fix = a.From.String(), "set buffers.alpha "+fix
+		if _, planned := r.differs("", model); planned {
+			f.Severity, f.Fix, f.attrs = Error, applyIntent, append(f.attrs, model)
+		}
+		f.What = fmt.Sprintf("alpha of lossless groups is 2^%d, the intent says 2^%d", n, *a.V)
+		return f, true
+	}
+	usual, whose, known := r.memory().PlatformAlpha(p)
+	if !known || n > usual-farBelow {
+		return f, false
+	}
+	f.Fix = "state buffers.alpha if it is meant, or change it on the switch: a plan does not change it"
+	f.What = fmt.Sprintf("alpha of lossless groups is 2^%d, %s has 2^%d", n, whose, usual)
+	return f, true
+}
+
+// alphaInUse is the alpha of a lossless group that a switch holds.
+func (r *deviceRun) alphaInUse(p *intent.Port, g int) (n int64, ok bool) {
+	q := r.cfg.Ports[p.Name]
+	if r.source == Intended || q == nil || !q.Groups[g].Lossless.V {
+		return 0, false
+	}
+	h := q.Groups[g].Headroom
+	if !h.Set && r.cfg.Platform.DynamicBuffers && r.cfg.HeadroomModel.Set {
+		return int64(r.cfg.HeadroomModel.V.Alpha), true
+	}
+	return h.V.Threshold, h.Set && !h.V.Static
+}
+
+// smallPool finds a pool of lossless groups with less than half of the platform's own:
+// templates of one model for leaves and for spines differ by less.
+func (r *deviceRun) smallPool(p *intent.Port, k *intent.Class) (f fault, name string) {
+	if r.source == Intended {
+		return f, ""
+	}
+	name, pool, ok := r.memory().PoolOf(p.Name, k.Priority.V)
+	if !ok || pool.Size == 0 {
+		return f, ""
+	}
+	f = fault{id: "BUF-09"}
+	f.Severity, f.Fix = Warning, "load the platform's buffer configuration again, on SONiC with 'config qos reload': a plan does not change pools"
+	usual, how := r.usualPool(name)
+	switch {
+	case usual.Size > 0 && pool.Size < usual.Size/2:
+		f.What = fmt.Sprintf("pool %s has %s, %s %s", printable(name), about(pool.Size), how, about(usual.Size))
+	case usual.XOFF > 0 && pool.XOFF < usual.XOFF/2:
+		f.What = fmt.Sprintf("pool %s has %s for headroom, %s %s", printable(name), about(pool.XOFF), how, about(usual.XOFF))
+	case usual.Size == 0 && r.cfg.Hardware.Memory > 0 && pool.Size < r.cfg.Hardware.Memory/leastPart:
+		f.What = fmt.Sprintf("pool %s has %s of the %s of packet memory that the switch shows", printable(name), about(pool.Size), about(r.cfg.Hardware.Memory))
+	default:
+		return f, ""
+	}
+	return f, name
+}
+
+// leastPart is the part of the packet memory that the pool of lossless groups has at
+// least in the templates of SONiC: a tenth, on Barefoot's chips. Here half of it.
+const leastPart = 20
+
+// usualPool is a pool as the platform has it, in bytes; 0 where it is not known.
+func (r *deviceRun) usualPool(name string) (pool qos.Pool, how string) {
+	return cached(&r.memo.usual, name, func() qos.Pool {
+		if r.d.Model == nil {
+			return qos.Pool{}
+		}
+		p, ok := r.d.Model.Pool(name)
+		if !ok {
+			return qos.Pool{}
+		}
+		if !p.Computed || !r.cfg.Platform.DynamicBuffers {
+			return qos.Pool{Size: p.Size, XOFF: p.XOFF}
+		}
+		// The switch sizes it by what its ports reserve.
+		if sizes, err := r.d.PoolSizes(); err == nil && sizes.Size > 0 {
+			return qos.Pool{Size: min(p.Size, sizes.Size)}
+		}
+		return qos.Pool{}
+	}), "the platform's template has"
+}
+
+// alphas tells the threshold of lossless groups: that of the intent, or what a switch
+// holds. One value is one finding, with the worst of what it leads to.
+func alphas(r *deviceRun) {
+	group := fmt.Sprintf("%s of %s", r.d.Desired.Platform.ASIC, roleOf(r.d.Switch))
+	type found struct {
+		worst fault
+		ports []string
+	}
+	causes := map[string]*found{}
+	note := func(f fault, port string) {
+		c := cached(&causes, f.cause, func() *found { return &found{worst: f} })
+		if f.worse(c.worst) {
+			c.worst = f
+		}
+		c.ports = append(c.ports, port)
+	}
+	for p, q := range r.ports() {
+		if r.source == Intended {
+			if n, assumed, ok := r.alphaOf(p); ok && r.lossless(p.Settings) != 0 {
+				r.setting(group, fmt.Sprintf("2^%d", n), assumed, p, func(s *intent.Settings) intent.Origin { return s.Buffers.Alpha.From })
+			}
+			continue
+		}
+		for _, k := range p.Settings.Classes {
+			if !k.Lossless.V {
+				continue
+			}
+			x := r.pressureOf(p, k)
+			if x.name != "" {
+				note(x.pool, "")
+			}
+			if f, ok := x.of("BUF-09"); ok {
+				note(f, p.Name)
+			} else if n, ok := r.alphaInUse(p, k.Priority.V); ok && q.Groups[k.Priority.V].Headroom.Set {
+				r.trait(fmt.Sprintf("%s, %s over %s", group, p.Speed.V, p.Cable.V), fmt.Sprintf("2^%d", n), p.Name, p.Pos.String())
+			}
+		}
+	}
+	for _, c := range natural.Keys(causes) {
+		f := causes[c].worst
+		r.out.explain("", f.attrs...) // the alpha of the whole switch
+		for _, port := range slices.Compact(causes[c].ports) {
+			r.found(f.Finding, port, f.attrs...)
+		}
+	}
+}
+
+// alphaOf returns the exponent of the alpha that the intent leads to: the stated
+// one, else the platform's own where that is known.
+func (r *deviceRun) alphaOf(p *intent.Port) (n int64, assumed string, ok bool) {
+	if a := p.Settings.Buffers.Alpha.V; a != nil {
+		return int64(*a), "", true
+	}
+	if r.d.Model == nil {
+		return 0, "", false
+	}
+	n, _, ok = headroom.PublishedAlpha(r.d.Model, p.Speed.V)
+	return n, " by default", ok
+}
+
+func otherAlpha(o *oddRun) {
+	o.found(Finding{Severity: Warning, What: fmt.Sprintf("alpha of lossless groups is %s, on %d of %d ports (%s) %s", o.value, o.share, o.of, strings.TrimSpace(o.group), o.usual)})
+}
+
+// egressShort returns by what a static threshold of a lossless queue is too small for
+// what the ingress pool admits, bytes; ok is false for one that is enough, or that the
+// vendor ships. sure says that the vendor's is known.
+func egressShort(cfg *qos.Device, m *catalog.Model, name string, admits int64) (limit int64, sure, short bool) {
+	profile := cfg.Profiles[name]
+	if !profile.Static || admits <= 0 || profile.Threshold >= admits {
+		return 0, false, false
+	}
+	if m == nil {
+		return profile.Threshold, false, true
+	}
+	shipped, ok := m.Profile(name)
+	if ok && shipped.StaticTh != nil && profile.Threshold >= *shipped.StaticTh {
+		return 0, true, false
+	}
+	return profile.Threshold, true, true
+}
+
+// about prints a size with three digits, as people say it.
+func about(n int64) string {
+	switch f := float64(n); {
+	case n >= 1e9:
+		return fmt.Sprintf("%.3g GB", f/1e9)
+	case n >= 1e6:
+		return fmt.Sprintf("%.3g MB", f/1e6)
+	case n >= 1e4:
+		return fmt.Sprintf("%.3g KB", f/1e3)
+	}
+	return fmt.Sprintf("%d B", n)
+}
