@@ -83,6 +83,10 @@ func TestSimulatedSwitch(t *testing.T) {
 		p := want.Port(name)
 		p.AdminUp, p.OperUp, p.MTU = qos.Of(up), qos.Of(up), qos.Of(1500)
 		p.Speed.V, p.Speed.Set = 400e9, true
+		p.AdminFEC = qos.Of("auto")
+		if up {
+			p.FEC = qos.Of("rs") // a link that is down runs with none
+		}
 		p.Counters = drivers.PortCounters{drivers.PFCRx.Of(3): 0, drivers.PFCTx.Of(3): 0}
 		for i := range qos.NumPriorities {
 			for _, m := range []drivers.Metric{drivers.QueuePackets, drivers.QueueBytes, drivers.QueueDrops, drivers.QueueMarked} {
