@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/render/derive"
 	"github.com/roce-fabric/roce-fabric/validate/topology"
 )
@@ -127,6 +128,7 @@ type Sources struct {
 	hosts   []derive.Host
 	cables  []derive.Cable
 	classes map[int]string
+	lossy   qos.PrioritySet
 }
 
 // Live returns the switches that are read themselves.
@@ -274,6 +276,9 @@ func (s *Sources) known(ctx context.Context, o SourceOptions) ([]*intent.Switch,
 	}
 	for _, c := range f.Settings.Classes {
 		s.classes[c.Priority.V] = c.Name
+		if c.Mode.V == intent.ModeLossy {
+			s.lossy |= qos.Priorities(c.Priority.V)
+		}
 	}
 	s.Known = f
 	return switches, nil

@@ -38,6 +38,9 @@ type Input struct {
 	Cables []Cable
 	// ClassNames has names by priority; other classes are named by what they do.
 	ClassNames map[int]string
+	// Lossy are the priorities of classes that are stated as mode: lossy. No switch
+	// tells RDMA without PFC from other lossy traffic.
+	Lossy qos.PrioritySet
 	// AllPorts takes in ports that carry QoS and have no known other end, also
 	// of a switch on which other ports have one.
 	AllPorts bool

@@ -57,12 +57,14 @@ func (d *deriver) classNodes() *node {
 			n.put("pcp", l)
 		}
 		n.when(t.queue != c.priority, "queue", number(t.queue))
+		lossy := !t.lossless && d.in.Lossy.Has(c.priority)
 		n.when(t.lossless, "lossless", bare("true"))
+		n.when(lossy, "mode", bare(intent.ModeLossy))
 		n.when(t.strict, "strict", bare("true"))
 		n.when(!t.strict && shares, "bandwidth", percent(t.share))
 		rate, k := d.base.rate[c.priority], d.base.curve[c.priority]
 		n.when(rate > 0, "maxRate", bare(rate.String()))
-		n.when(k.on || k.keep || t.lossless, "ecn", k.node(false))
+		n.when(k.on || k.keep || t.lossless || lossy, "ecn", k.node(false))
 		n.comment = d.classOrigin(c)
 		out.put(c.name, n)
 	}

@@ -11,6 +11,7 @@ var rememberedTables = []string{"BUFFER_POOL", "BUFFER_PROFILE", "SCHEDULER", "W
 var (
 	schedulerFields = []string{"type", "weight", "meter_type", "cir", "cbs", "pir", "pbs", "NULL"}
 	wredFields      = append(wredFieldNames(), "NULL")
+	pfcwdActions    = []string{"drop", "forward", "alert"}
 	pfcwdFields     = []string{"action", "detection_time", "restoration_time", "pfc_stat_history", "POLL_INTERVAL", "NULL"}
 )
 
@@ -56,6 +57,10 @@ func (s *Switch) orchApply(table, key string, r row) {
 	case "PFC_WD":
 		if f := unknownField(r, pfcwdFields); f != "" {
 			s.logf("ERR orchagent: :- createEntry: Failed to parse PFC Watchdog %s configuration. Unknown attribute %s", key, f)
+			return
+		}
+		if a, stated := r["action"]; stated && !slices.Contains(pfcwdActions, a) {
+			s.logf("ERR orchagent: :- createEntry: Invalid PFC Watchdog action %s", a)
 			return
 		}
 		if key != "GLOBAL" && have["action"] != "" && have["action"] != r["action"] {

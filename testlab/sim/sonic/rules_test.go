@@ -250,6 +250,15 @@ func TestWatchdogRules(t *testing.T) {
 	like(t, apply("add", "/PFC_WD/GLOBAL", map[string]any{"POLL_INTERVAL": "200"}), illegal)
 	s.SetRow("PFC_WD", "GLOBAL", nil)
 	like(t, apply("add", "/PFC_WD/GLOBAL/POLL_INTERVAL", "200"), "OK")
+	// A command that writes the database passes the models; orchagent refuses the row.
+	if a := apply("add", "/PFC_WD/Ethernet8", map[string]any{"action": "errdisable", "detection_time": "400"}); !strings.Contains(a, "Invalid enumeration value \"errdisable\"") {
+		t.Errorf("the updater says %q of errdisable", a)
+	}
+	s.SetRow("PFC_WD", "Ethernet8", row{"action": "errdisable", "detection_time": "400", "restoration_time": "400"})
+	if s.orch["PFC_WD"]["Ethernet8"] != nil {
+		t.Error("orchagent took the action errdisable")
+	}
+	s.SetRow("PFC_WD", "Ethernet8", nil)
 	like(t, apply("add", "/PFC_WD/Ethernet8", port2(port)), "OK")
 	like(t, apply("replace", "/PFC_WD/Ethernet8/action", "alert"), "OK")
 	if a := s.DB("COUNTERS_DB")["COUNTERS"][oid("QUEUE", "Ethernet8:3")]["PFC_WD_ACTION"]; a != "drop" {

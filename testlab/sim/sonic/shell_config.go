@@ -328,7 +328,7 @@ func (c *command) pfcwdStart(flags map[string]string, args []string) int {
 		return def
 	}
 	action := flag("drop", "-a", "--action")
-	if !slices.Contains([]string{"drop", "forward", "alert"}, action) {
+	if !slices.Contains(pfcwdActions, action) {
 		return c.usage("config pfcwd start", "Invalid value for \"-a\" / \"--action\": invalid choice: "+action+". (choose from drop, forward, alert)")
 	}
 	if len(args) < 2 {

@@ -113,7 +113,7 @@ func addScheduling(m map[string]*model, rel int) {
 	m["PORT_QOS_MAP"] = &model{module: "sonic-port-qos-map", keys: []leaf{{refs: []string{"PORT"}, literal: "global"}}, fields: pqm}
 
 	poll := uint64(3000)
-	wd := map[string]leaf{"action": {check: oneOf("drop", "forward", "alert")}, "detection_time": {check: integer(100, 5000)}, "restoration_time": {check: integer(100, 60000)}}
+	wd := map[string]leaf{"action": {check: oneOf(pfcwdActions...)}, "detection_time": {check: integer(100, 5000)}, "restoration_time": {check: integer(100, 60000)}}
 	if rel >= r202511 {
 		poll = 1000
 		wd["pfc_stat_history"] = leaf{check: pattern(`enable|disable`, "pfc_stat_history must be either enable or disable")}
