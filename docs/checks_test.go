@@ -43,7 +43,7 @@ func TestChecks(t *testing.T) {
 var families = []struct{ prefix, title string }{
 	{"CLS", "Classification"}, {"PFC", "PFC"}, {"BUF", "Buffers and headroom"}, {"ECN", "ECN"}, {"SCH", "Scheduling"},
 	{"MTU", "MTU"}, {"WD", "PFC watchdog"}, {"NIC", "NICs"}, {"DCB", "DCBX"}, {"TOP", "Topology and deadlock"},
-	{"ISL", "Islands"}, {"TUN", "Tunnels"}, {"PRT", "Ports"}, {"OPS", "Operations"}, {"gate:", "Counters"}, {"", "The rest"},
+	{"ISL", "Islands"}, {"TUN", "Tunnels"}, {"TRM", "Packet trimming"}, {"LB", "Load balancing"}, {"PRT", "Ports"}, {"OPS", "Operations"}, {"gate:", "Counters"}, {"", "The rest"},
 }
 
 func checks() string {

@@ -81,6 +81,7 @@ func (l left) keys() []string { return append(keysWhere(l.gone), keysWhere(l.oth
 func leftOfSwitch(was, is *intent.Switch) left {
 	out := newLeft()
 	out.settings(was.Settings, is.Settings)
+	out.gone["trimming"], out.gone["loadBalancing"] = was.Trimming != nil, was.LoadBalancing != nil
 	var ports []string
 	for _, p := range was.Ports {
 		now := is.Port(p.Name)

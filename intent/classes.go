@@ -83,6 +83,7 @@ func (r *resolver) baseLayer() {
 	r.assignDSCP(l)
 	r.assignPCP()
 	l.settings = r.finish(l)
+	r.checkForwarding(&r.raw.rawGlobals)
 	r.base, r.out.Settings = l, l.settings
 }
 
@@ -204,6 +205,7 @@ func (r *resolver) roleLayers() {
 	r.roles, r.out.roles = map[string]*layer{}, map[string]*Settings{}
 	for _, e := range r.raw.Roles.Entries {
 		l := r.derive(r.base, &e.V.Classes, &e.V.rawCommon)
+		r.checkForwarding(&e.V.rawGlobals)
 		r.roles[e.Key], r.out.roles[e.Key] = l, l.settings
 	}
 }

@@ -132,19 +132,21 @@ func (r *resolver) switches(e *entry[rawSwitch], names []string) {
 	addresses := r.inStep(v.Address, len(names), "address", true)
 	login := r.login(v.Access, len(names))
 	ports := r.portEntries(e, l)
-	globals := r.raw.Globals
+	globals := r.raw.rawGlobals
 	for _, role := range r.raw.Roles.Entries {
 		if role.Key == v.Role.V {
-			over(&globals, role.V.Globals)
+			globals.over(&role.V.rawGlobals)
 		}
 	}
-	over(&globals, v.Globals)
+	globals.over(&v.rawGlobals)
+	r.checkForwarding(&v.rawGlobals)
+	trimming, balancing := globals.trimming(), globals.loadBalancing()
 	for i, name := range names {
 		if !r.declare(name, e.Pos) {
 			continue
 		}
 		s := &Switch{Name: name, Pos: e.Pos, OS: v.OS.V, Role: v.Role.V, Settings: l.settings,
-			Model: from(v.Model, ""), Release: from(v.Release, ""), Dynamic: is(v.BufferModel, "dynamic"), Globals: word(globals, GlobalsShared), ports: map[string]*Port{}}
+			Model: from(v.Model, ""), Release: from(v.Release, ""), Dynamic: is(v.BufferModel, "dynamic"), Globals: word(globals.Globals, GlobalsShared), Trimming: trimming, LoadBalancing: balancing, ports: map[string]*Port{}}
 		s.Address = r.address(name, at(addresses, i, v.Address), SystemOf(v.OS.V).Port, v.OS.Set)
 		s.Access = r.access(sshOf(s.Address), false, login, i, r.credentials().Switches)
 		r.out.switches[name] = s

@@ -264,19 +264,22 @@ const (
 
 // Switch is one switch.
 type Switch struct {
-	Name     string
-	Pos      Pos
-	OS       string
-	Role     string
-	Address  Value[string] // host:port of the management API; "" where not stated
-	Model    Value[string] // hwsku; "" where not stated
-	Release  Value[string] // OS release; "" where not stated
-	Dynamic  Value[*bool]  // buffer model: nil takes the platform's usual one
-	Globals  Value[Globals]
-	Settings *Settings
-	Access   Access
-	Ports    []*Port // every port that a link or the ports section names, in numeric order
-	ports    map[string]*Port
+	Name    string
+	Pos     Pos
+	OS      string
+	Role    string
+	Address Value[string] // host:port of the management API; "" where not stated
+	Model   Value[string] // hwsku; "" where not stated
+	Release Value[string] // OS release; "" where not stated
+	Dynamic Value[*bool]  // buffer model: nil takes the platform's usual one
+	Globals Value[Globals]
+	// Trimming and LoadBalancing are nil where they are not stated.
+	Trimming      *Trimming
+	LoadBalancing *LoadBalancing
+	Settings      *Settings
+	Access        Access
+	Ports         []*Port // every port that a link or the ports section names, in numeric order
+	ports         map[string]*Port
 	// Counts of ports that are not taken down, for [Switch.Carriers].
 	carriers [qos.NumPriorities]struct{ hosts, uplinks int }
 	leaf     bool

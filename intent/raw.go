@@ -42,6 +42,21 @@ type rawFabric struct {
 // rawGlobals is what a fabric, a role and a switch may state; the nearest wins.
 type rawGlobals struct {
 	Globals opt[string] `key:"globals" enum:"own,shared,keep" doc:"Settings of a switch that all of its ports share. shared: one is changed only where each port that is up and uses it is in the intent; own: the intent decides for the others, too; keep: those that no port of the intent needs stay as they are. Default shared."`
+	// Nearer ones replace outer ones as a whole.
+	Trimming      orWord[rawTrimming] `key:"trimming" words:"off" doc:"Packet trimming: a packet that finds no room is cut to its headers and sent on, instead of dropped. This tool compares it with the classes and does not set it. Default: as the switch has it."`
+	LoadBalancing *rawLoadBalancing   `key:"loadBalancing" doc:"How a switch chooses among equal paths. This tool checks it for consistency and does not set it. Default: as the switch has it."`
+}
+
+type rawTrimming struct {
+	Classes list[opt[string]] `key:"classes" rule:"class" doc:"Lossy classes whose packets are cut."`
+	Size    opt[units.Bytes]  `key:"size" doc:"Length of a cut packet, 64B to 9216B."`
+	DSCP    opt[int]          `key:"dscp" min:"0" max:"63" doc:"DSCP of a cut packet, by which its receiver knows it."`
+}
+
+type rawLoadBalancing struct {
+	Pos       Pos
+	Mode      opt[string] `key:"mode" req:"true" enum:"flow,flowlet,packet" doc:"Unit that stays on one path: a flow, by a hash; a burst of a flow; or nothing, each packet takes the least loaded path (adaptive routing, packet spraying)."`
+	QueuePair opt[bool]   `key:"queuePair" doc:"The hash takes in the queue pair of RDMA. Default false."`
 }
 
 // rawCommon are the settings that a fabric, a role, a device and a port may

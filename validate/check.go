@@ -128,7 +128,7 @@ func (r Reads) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
 // registry holds all checks, sorted by id.
 var registry = assemble(classChecks, pfcChecks, bufferChecks, ecnChecks, schedulerChecks, mtuChecks, nicChecks,
-	watchdogChecks, topologyChecks, tunnelChecks, portChecks, linkChecks, operationChecks, gateChecks)
+	watchdogChecks, topologyChecks, tunnelChecks, forwardingChecks, portChecks, linkChecks, operationChecks, gateChecks)
 
 func assemble(families ...[]Check) []*Check {
 	var all []*Check

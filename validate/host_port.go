@@ -364,11 +364,11 @@ func (p *portCheck) relations() {
 		if len(p.running.Agents) > 0 || h.DCBX.Set && h.DCBX.V == nic.OwnerFirmware {
 			severity, who = Warning, "an agent runs DCBX"
 		}
-		p.add("DCB-01", severity, p.name, w.From[nic.FieldDCBX], "set willing to off, so that the NIC ignores what the switch advertises", "ETS is willing, so the NIC accepts the peer's settings, and %s (layer %s)", who, nic.LayerDriver)
+		p.add("DCB-01", severity, p.name, w.From[nic.FieldDCBX], byHand("turn willing off, so that the NIC ignores what the switch advertises", "dcb ets set dev IF willing off"), "ETS is willing, so the NIC accepts the peer's settings, and %s (layer %s)", who, nic.LayerDriver)
 	}
 	if h.StallPrevention.Set && h.StallPrevention.V == "default" && p.sw != nil && w.PFC.Or(0) != 0 {
 		if d := p.sw.Settings.Watchdog; d.Enabled.V && d.Detect.V < stallDefault {
-			p.add("NIC-07", Warning, p.name, d.Detect.From.String(), "write auto into pfc_stall_prevention of the interface", "PFC stall prevention is default, %s, but the watchdog of the switch port acts after %s (layer %s)", stallDefault, d.Detect.V, nic.LayerDriver)
+			p.add("NIC-07", Warning, p.name, d.Detect.From.String(), byHand("shorten the stall prevention", "echo auto > /sys/class/net/IF/settings/pfc_stall_prevention"), "PFC stall prevention is default, %s, but the watchdog of the switch port acts after %s (layer %s)", stallDefault, d.Detect.V, nic.LayerDriver)
 		}
 	}
 	if h.Missing[nic.FieldTrafficClass] == nic.NotInDriver && w.ToS.Set && !h.VF {
@@ -392,6 +392,12 @@ func mlx5Lossless(speed units.Rate, cable units.Length, mtu int) int64 {
 	return xoff + mlx5MinMTU + mlx5Cell
 }
 
+// byHand is the fix of a setting that this tool does not write. In the command IF stands
+// for the interface, so that the same fault of many NICs is one finding.
+func byHand(fix, command string) string {
+	return fmt.Sprintf("%s: this tool does not set it; on the host, %s", fix, command)
+}
+
 // buffers looks at where lossless frames are received.
 func (p *portCheck) buffers() {
 	h := p.have
@@ -412,14 +418,14 @@ func (p *portCheck) buffers() {
 			}
 		}
 		if len(others) > 0 {
-			p.found("BUF-13", Warning, nic.FieldBuffers, "give lossless priorities their own buffer", "lossless priority %d is received into buffer %d, with %s: %s", prio, at, words.Plural(len(others), "lossy priority", "lossy priorities"), qos.FoldInts(others))
+			p.found("BUF-13", Warning, nic.FieldBuffers, byHand("give lossless priorities their own buffer", fmt.Sprintf("dcb buffer set dev IF prio-buffer %d:BUFFER", prio)), "lossless priority %d is received into buffer %d, with %s: %s", prio, at, words.Plural(len(others), "lossy priority", "lossy priorities"), qos.FoldInts(others))
 			continue
 		}
 		if h.Driver != nic.DriverMLX5 || p.speed == 0 || !h.MTU.Set || !p.want.Cable.Set {
 			continue
 		}
 		if need := mlx5Lossless(p.speed, p.want.Cable.V, h.MTU.V); b.Size[at] < need {
-			p.found("BUF-13", Warning, nic.FieldBuffers, "enlarge the buffer, or let the firmware size it", "buffer %d of lossless priority %d has %d B, at %s over %s it needs %d B", at, prio, b.Size[at], p.speed, p.want.Cable.V, need)
+			p.found("BUF-13", Warning, nic.FieldBuffers, byHand("enlarge the buffer", fmt.Sprintf("dcb buffer set dev IF buffer-size %d:%d", at, need)), "buffer %d of lossless priority %d has %d B, at %s over %s it needs %d B", at, prio, b.Size[at], p.speed, p.want.Cable.V, need)
 		}
 	}
 }

@@ -260,3 +260,14 @@ var operationPairs = []pair{
 		s.Unknown = []drivers.Unknown{{Where: "WRED_PROFILE|X", Why: "what is it"}}
 	}, place: "leaf1", says: "WRED_PROFILE|X: what is it", fix: "by hand"},
 }
+
+var forwardingPairs = []pair{
+	{id: "TRM-01", severity: Warning, base: "trimmed", old: "[bulk], size", new: "[rdma], size", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class rdma is lossless here: PFC pauses its senders", fix: "lossy classes alone"},
+	{id: "TRM-01", severity: Warning, base: "trimmed", old: "dscp: 12}", new: "dscp: 10}", place: "leaf1", says: "DSCP 10, of class bulk, which is cut itself", fix: "another lossy class", also: []string{"TRM-02"}},
+	{id: "TRM-01", severity: Warning, base: "trimmed", old: "dscp: 12}", new: "dscp: 26}", place: "leaf1", says: "DSCP 26, of lossless class rdma", fix: "another lossy class", also: []string{"TRM-02"}},
+	{id: "TRM-01", severity: Warning, base: "trimmed", old: "size: 256B", new: "size: 9000B", place: "leaf1", says: "packets are cut to 9000 B, and the largest RDMA packet has 4192 B", fix: "trimming.size"},
+	{id: "TRM-02", severity: Warning, base: "trimmed", old: "dscp: 12, size", new: "dscp: 13, size", place: "leaf3", says: "leave with DSCP 13, on 4 of 5 switches with 12", fix: "one trimming.dscp"},
+	{id: "LB-01", severity: Warning, base: "spray", old: "queuePair: false", new: "queuePair: true", place: "leaf1", says: "the hash takes in the queue pair, but mode: packet", fix: "remove queuePair"},
+	{id: "LB-01", severity: Warning, base: "trimmed", old: "{mode: flowlet},", new: "{mode: flow},", place: "leaf3", says: "load balancing is by flow, on 2 of 3 switches (sonic of role leaf) by flowlet", fix: "one mode"},
+	{id: "LB-01", severity: Info, base: "trimmed", old: "{mode: flowlet},", new: "{mode: packet},", place: "leaf3", says: "may arrive out of order", fix: "out of order"},
+}

@@ -36,6 +36,10 @@ type pair struct {
 var bases = map[string]string{
 	"pair": base,
 	"clos": closBase,
+	"trimmed": strings.NewReplacer("trust: dscp\n", "trust: dscp\ntrimming: {classes: [bulk], size: 256B, dscp: 12}\nloadBalancing: {mode: flowlet, queuePair: true}\n",
+		"bandwidth: 40%}", "bandwidth: 20%}\n  bulk: {priority: 1, dscp: [10], bandwidth: 20%}",
+		"leaf3: {os: sonic,", "leaf3: {os: sonic, trimming: {classes: [bulk], dscp: 12, size: 256B}, loadBalancing: {mode: flowlet},").Replace(closBase),
+	"spray": strings.Replace(closBase, "trust: dscp\n", "trust: dscp\nloadBalancing: {mode: packet, queuePair: false}\n", 1),
 	// Shares that leave something for the class of notifications.
 	"shares 30": strings.Replace(closBase, "bandwidth: 40%", "bandwidth: 30%", 1),
 	"shares 35": strings.Replace(closBase, "bandwidth: 40%", "bandwidth: 35%", 1),
@@ -162,7 +166,7 @@ routing:
 `
 
 // pairs are all pairs.
-var pairs = slices.Concat(classPairs, pfcPairs, bufferPairs, memoryPairs, ecnPairs, schedulerPairs, mtuPairs, watchdogPairs, topologyPairs, portPairs, operationPairs, runningPairs)
+var pairs = slices.Concat(classPairs, pfcPairs, bufferPairs, memoryPairs, ecnPairs, schedulerPairs, mtuPairs, watchdogPairs, topologyPairs, portPairs, operationPairs, forwardingPairs, runningPairs)
 
 // today is the day of all tests.
 var today = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)

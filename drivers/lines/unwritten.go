@@ -3,12 +3,13 @@ package lines
 import (
 	"fmt"
 
+	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
-// Unwritten names what an intent states of the ports of a switch and this tool does not
-// write on a system: package render/lines takes it out.
+// Unwritten names what an intent states of a switch and this tool does not write on a
+// system. Package render/lines takes out what is of ports.
 func Unwritten(sw *intent.Switch, system string) []string {
 	var ports []string
 	for _, p := range sw.Ports {
@@ -16,8 +17,9 @@ func Unwritten(sw *intent.Switch, system string) []string {
 			ports = append(ports, p.Name)
 		}
 	}
-	if len(ports) == 0 {
-		return nil
+	out := drivers.Unset(sw, system)
+	if len(ports) > 0 {
+		out = append(out, fmt.Sprintf("this tool does not set FEC on %s: that of %s stays as the switch has it", system, natural.Fold(ports)))
 	}
-	return []string{fmt.Sprintf("this tool does not set FEC on %s: that of %s stays as the switch has it", system, natural.Fold(ports))}
+	return out
 }

@@ -108,7 +108,14 @@ func refused(d *render.Device) (values []render.Refusal, adapted []string) {
 		// release refuses; the plan, which reads the release, refuses the rest.
 		rel = native.Newest()
 	}
-	return native.Refusals(d.Desired, rel), nil
+	adapted = drivers.Unset(d.Switch, "SONiC")
+	if t := d.Switch.Trimming; t != nil && !t.Off && !rel.Trimming {
+		adapted = append(adapted, fmt.Sprintf("SONiC %s has no packet trimming: its models have no packet_discard_action", rel.Name))
+	}
+	if b := d.Switch.LoadBalancing; b != nil && b.QueuePair.V {
+		adapted = append(adapted, "SONiC does not hash over queue pairs: SWITCH_HASH has no field for them")
+	}
+	return native.Refusals(d.Desired, rel), adapted
 }
 
 func identify(text []byte) drivers.Identity {

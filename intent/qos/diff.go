@@ -1,8 +1,8 @@
 package qos
 
 import (
-	"maps"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"

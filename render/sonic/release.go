@@ -20,6 +20,8 @@ type Release struct {
 	MaxSpeedMbps int64
 	// TCToDSCPModel: table TC_TO_DSCP_MAP has a model.
 	TCToDSCPModel bool
+	// Trimming: BUFFER_PROFILE.packet_discard_action and SWITCH_TRIMMING have models.
+	Trimming bool
 	// WRED says what the updater lets through for WRED_PROFILE.
 	WRED WREDRule
 	// BufferProfileRows: whole BUFFER_PROFILE rows may be added and removed
@@ -50,10 +52,10 @@ var releases = []Release{
 	{Name: "202311", MaxPollMS: 3000, MaxSpeedMbps: 800000},
 	{Name: "202405", MaxPollMS: 3000, MaxSpeedMbps: 800000},
 	{Name: "202411", MaxPollMS: 3000, MaxSpeedMbps: 800000, TCToDSCPModel: true},
-	{Name: "202505", MaxPollMS: 3000, MaxSpeedMbps: 800000, TCToDSCPModel: true, WRED: WREDGreen},
-	{Name: "202511", MaxPollMS: 1000, MaxSpeedMbps: 1600000, TCToDSCPModel: true, WRED: WREDFree, BufferProfileRows: true, CableRederives: true},
-	{Name: "202605", MaxPollMS: 1000, MaxSpeedMbps: 1600000, TCToDSCPModel: true, WRED: WREDFree, BufferProfileRows: true, CableRederives: true},
-	{Name: "master", MaxPollMS: 1000, MaxSpeedMbps: 1600000, TCToDSCPModel: true, WRED: WREDFree, BufferProfileRows: true, CableRederives: true},
+	{Name: "202505", MaxPollMS: 3000, MaxSpeedMbps: 800000, TCToDSCPModel: true, Trimming: true, WRED: WREDGreen},
+	{Name: "202511", MaxPollMS: 1000, MaxSpeedMbps: 1600000, TCToDSCPModel: true, Trimming: true, WRED: WREDFree, BufferProfileRows: true, CableRederives: true},
+	{Name: "202605", MaxPollMS: 1000, MaxSpeedMbps: 1600000, TCToDSCPModel: true, Trimming: true, WRED: WREDFree, BufferProfileRows: true, CableRederives: true},
+	{Name: "master", MaxPollMS: 1000, MaxSpeedMbps: 1600000, TCToDSCPModel: true, Trimming: true, WRED: WREDFree, BufferProfileRows: true, CableRederives: true},
 }
 
 func init() {

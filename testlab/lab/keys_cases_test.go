@@ -57,6 +57,9 @@ const (
 	leafUp   = "switches|leaf1|ports|UPLINK"
 )
 
+// trim is a sound trimming of the fabric in which keys are tried.
+var trim = m{"classes": []any{"bulk"}, "size": "256B", "dscp": 21}
+
 var keyCases = []keyCase{
 	{key: "Class.priority", at: "classes|bulk|priority", values: [2]any{1, 2}},
 	{key: "Class.priority", at: "classes|rdma|priority", values: [2]any{3, 4}},
@@ -126,6 +129,18 @@ var keyCases = []keyCase{
 	{key: "Role.buffers", at: "roles|leaf|buffers", values: [2]any{m{"fanIn": 2}, m{"fanIn": 4}}, inert: true},
 	{key: "Role.keep", at: "roles|leaf|keep", values: [2]any{m{"bandwidth": true}, m{"bandwidth": false}}, inert: true, finds: "CLS-09 SCH-07"},
 	{key: "Role.globals", at: "roles|leaf|globals", values: [2]any{"own", "keep"}, inert: true},
+
+	{key: "File.trimming", at: "trimming", values: [2]any{trim, "off"}, refused: m2{"all": "does not set packet trimming"}},
+	{key: "Role.trimming", at: "roles|leaf|trimming", values: [2]any{trim, "off"}, refused: m2{"all": "does not set packet trimming"}},
+	{key: "Switch.trimming", at: "switches|leaf1|trimming", values: [2]any{trim, "off"}, refused: m2{"all": "does not set packet trimming"}},
+	{key: "Trimming.classes", at: "trimming|classes", values: [2]any{[]any{"bulk"}, []any{"default"}}, with: []edit{{"trimming", trim}}, refused: m2{"all": "does not set packet trimming"}},
+	{key: "Trimming.size", at: "trimming|size", values: [2]any{"256B", "512B"}, with: []edit{{"trimming", trim}}, refused: m2{"all": "does not set packet trimming", "sonic 202311": "SONiC 202311 has no packet trimming"}},
+	{key: "Trimming.dscp", at: "trimming|dscp", values: [2]any{21, 22}, with: []edit{{"trimming", trim}}, refused: m2{"all": "does not set packet trimming"}},
+	{key: "File.loadBalancing", at: "loadBalancing", values: [2]any{m{"mode": "flow"}, m{"mode": "packet"}}, refused: m2{"all": "does not set load balancing"}},
+	{key: "Role.loadBalancing", at: "roles|leaf|loadBalancing", values: [2]any{m{"mode": "flow"}, m{"mode": "packet"}}, refused: m2{"all": "does not set load balancing"}},
+	{key: "Switch.loadBalancing", at: "switches|leaf1|loadBalancing", values: [2]any{m{"mode": "flow"}, m{"mode": "packet"}}, refused: m2{"all": "does not set load balancing"}},
+	{key: "LoadBalancing.mode", at: "loadBalancing|mode", values: [2]any{"flowlet", "packet"}, refused: m2{"all": "does not set load balancing"}},
+	{key: "LoadBalancing.queuePair", at: "loadBalancing", values: [2]any{m{"mode": "flow", "queuePair": true}, m{"mode": "flowlet", "queuePair": true}}, refused: m2{"all": "does not set load balancing", "sonic": "SONiC does not hash over queue pairs"}},
 
 	{key: "Switch.pfc", at: "switches|leaf1|pfc", values: [2]any{m{"watchdog": m{"detect": "200ms"}}, m{"watchdog": m{"detect": "600ms"}}}, finds: "WD-05"},
 	{key: "Switch.trust", at: "switches|leaf1|trust", values: [2]any{"pcp", "dscp"}, finds: "CLS-04 CLS-14"},

@@ -1,0 +1,95 @@
+package validate
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+)
+
+var forwardingChecks = []Check{
+	{
+		ID: "TRM-01", Title: "packet trimming contradicts the classes",
+		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent,
+		Why:    "packets are not cut, or the cut ones are lost or paused as well",
+		Fix:    "trim lossy classes alone, and give cut packets a DSCP of another lossy class that is served first",
+		device: intended(trimmed),
+	},
+	{
+		ID: "TRM-02", Title: "cut packets leave with a different DSCP than on other switches",
+		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsIntent,
+		Why: "a receiver knows cut packets by one DSCP", Fix: "state one trimming.dscp in the whole fabric",
+		device: intended(trimmedDSCP), odd: otherTrimmedDSCP,
+	},
+	{
+		ID: "LB-01", Title: "load balancing contradicts itself, or reorders RDMA",
+		Rules: []Rule{{Warning, "where keys contradict each other, or switches of one role differ"}, {Info, "where packets of a connection may overtake one another"}},
+		Scope: ScopeFabric, Reads: ReadsIntent,
+		Why:    "a NIC takes packets out of order for loss, unless it is set to accept them",
+		Fix:    "use one mode on all switches of a role; with mode: packet, set the NICs to accept packets out of order",
+		device: intended(balancing), odd: otherBalancing,
+	},
+}
+
+func trimmed(r *deviceRun) {
+	t := r.d.Switch.Trimming
+	if t == nil || t.Off {
+		return
+	}
+	found := func(port, where, format string, args ...any) {
+		r.found(Finding{Severity: Warning, Where: where, What: fmt.Sprintf(format, args...)}, port)
+	}
+	for p := range r.ports() {
+		for _, k := range p.Settings.Classes {
+			if k.Lossless.V && slices.Contains(t.Classes, k.Name) {
+				found(p.Name, t.Pos.String(), "class %s is lossless here: PFC pauses its senders before a packet is cut", k.Name)
+			}
+		}
+	}
+	s := r.d.Switch.Settings
+	at := slices.IndexFunc(s.Classes, func(k *intent.Class) bool { return slices.Contains(k.DSCP.V, t.DSCP.V) })
+	switch {
+	case at < 0: // no class names it
+	case slices.Contains(t.Classes, s.Classes[at].Name):
+		found("", t.DSCP.From.String(), "cut packets have DSCP %d, of class %s, which is cut itself: they queue where there is no room", t.DSCP.V, s.Classes[at].Name)
+	case s.Classes[at].Lossless.V:
+		found("", t.DSCP.From.String(), "cut packets have DSCP %d, of lossless class %s: congestion of lossy classes makes it pause", t.DSCP.V, s.Classes[at].Name)
+	}
+	if largest := s.MTU.RDMA.V + intent.RDMAOverhead; int64(t.Size.V) >= int64(largest) {
+		r.found(Finding{Severity: Warning, Where: t.Size.From.String(), Fix: "lower trimming.size",
+			What: fmt.Sprintf("packets are cut to %d B, and the largest RDMA packet has %d B: none is cut", int64(t.Size.V), largest)}, "")
+	}
+}
+
+func trimmedDSCP(r *deviceRun) {
+	if t := r.d.Switch.Trimming; t != nil && !t.Off {
+		r.trait("trimming", fmt.Sprint(t.DSCP.V), "", t.DSCP.From.String())
+	}
+}
+
+func otherTrimmedDSCP(o *oddRun) {
+	o.found(Finding{Severity: Warning, What: fmt.Sprintf("cut packets leave with DSCP %s, on %d of %d switches with %s", o.value, o.share, o.of, o.usual)})
+}
+
+func balancing(r *deviceRun) {
+	b := r.d.Switch.LoadBalancing
+	if b == nil {
+		return
+	}
+	r.trait(r.d.Switch.OS+" of "+roleOf(r.d.Switch), string(b.Mode.V), "", b.Mode.From.String())
+	if b.Mode.V != intent.BalancePacket {
+		return
+	}
+	if b.QueuePair.V {
+		r.found(Finding{Severity: Warning, Where: b.QueuePair.From.String(), Fix: "remove queuePair, or choose mode: flow or flowlet",
+			What: "the hash takes in the queue pair, but mode: packet balances without a hash"}, "")
+	}
+	if slices.ContainsFunc(r.d.Switch.Settings.Classes, (*intent.Class).RDMA) {
+		r.found(Finding{Severity: Info, Where: b.Mode.From.String(), Fix: "set the NICs to accept packets out of order; this tool does not set it",
+			What: "each packet takes a path of its own: those of one RDMA connection may arrive out of order"}, "")
+	}
+}
+
+func otherBalancing(o *oddRun) {
+	o.found(Finding{Severity: Warning, What: fmt.Sprintf("load balancing is by %s, on %d of %d switches (%s) by %s", o.value, o.share, o.of, o.group, o.usual)})
+}
