@@ -100,7 +100,7 @@ func (t *Text) together(r Report, all []validate.Cause) {
 	t.indented("", style(string(c.Severity)), fmt.Sprintf("%s %s: %d faults with one fix", c.Severity, at, len(all)), 6)
 	for _, c := range all {
 		id := term.CleanLine(c.ID)
-		text := fmt.Sprintf("%s: %s", id, term.CleanLine(c.What))
+		text := fmt.Sprintf("%s%s: %s", id, also(c), term.CleanLine(c.What))
 		if where := shortWheres(c); where != "" {
 			text += "; " + r.whereLabel(c.Wheres()...) + ": " + term.CleanLine(where)
 		}
@@ -147,6 +147,18 @@ func (t *Text) verdict(r Report) {
 	}
 }
 
+// also names the checks that a cause covers: " (also PFC-04)".
+func also(c validate.Cause) string {
+	return alsoOf(c.Covers())
+}
+
+func alsoOf(ids []string) string {
+	if len(ids) == 0 {
+		return ""
+	}
+	return " (also " + term.CleanLine(strings.Join(ids, ", ")) + ")"
+}
+
 func (t *Text) cause(c validate.Cause, whereLabel string) {
 	label, style := string(c.Severity), t.S.Dim
 	switch {
@@ -167,7 +179,7 @@ func (t *Text) cause(c validate.Cause, whereLabel string) {
 		at = " " + devicesOf(c)
 	}
 	id := term.CleanLine(c.ID)
-	t.indented("", style(label)+" "+t.S.Bold(id), fmt.Sprintf("%s %s%s: %s", label, id, at, term.CleanLine(c.What)), 6)
+	t.indented("", style(label)+" "+t.S.Bold(id), fmt.Sprintf("%s %s%s%s: %s", label, id, also(c), at, term.CleanLine(c.What)), 6)
 	if c.Suppressed != nil {
 		t.dim(acceptedBecause(c.Suppressed))
 		return

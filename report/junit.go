@@ -274,7 +274,7 @@ func (j *junitWriter) lines(fs []validate.Finding) string {
 		if at != "" {
 			at = " " + at
 		}
-		fmt.Fprintf(&b, "%s %s%s: %s\n", f.Severity, term.CleanLine(f.ID), at, term.CleanLine(f.What))
+		fmt.Fprintf(&b, "%s %s%s%s: %s\n", f.Severity, term.CleanLine(f.ID), alsoOf(f.Covers), at, term.CleanLine(f.What))
 		if f.Where != "" {
 			fmt.Fprintf(&b, "  %s: %s\n", j.r.whereLabel(f.Where), term.CleanLine(f.Where))
 		}

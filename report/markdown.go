@@ -145,7 +145,7 @@ func (m *markdown) section(name string, causes []validate.Cause, open bool, kind
 // cause is an item of a list.
 func (m *markdown) cause(c validate.Cause) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "- **%s** %s\n", markdownText(c.ID), markdownText(brief(c.What, 4000)))
+	fmt.Fprintf(&b, "- **%s**%s %s\n", markdownText(c.ID), markdownText(also(c)), markdownText(brief(c.What, 4000)))
 	places, more := shortPlaces(c, foldedPlaces)
 	code := make([]string, len(places))
 	for i, p := range places {

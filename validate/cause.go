@@ -81,6 +81,15 @@ func (c Cause) Places() []string {
 // Wheres lists the places in the intent, or the rules, each once.
 func (c Cause) Wheres() []string { return c.each(func(f Finding) string { return f.Where }) }
 
+// Covers lists the checks that the findings cover, each once.
+func (c Cause) Covers() []string {
+	var out []string
+	for _, f := range c.Findings {
+		out = append(out, f.Covers...)
+	}
+	return slices.Compact(natural.Sorted(out))
+}
+
 // each lists what the findings have of something, each once, in natural order.
 func (c Cause) each(of func(Finding) string) []string {
 	var out []string

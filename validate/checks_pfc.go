@@ -107,8 +107,12 @@ var pfcChecks = []Check{
 
 func pfcOfEnds(r *linkRun) {
 	if r.a.PFC != r.b.PFC && !r.a.pfcSaid && !r.b.pfcSaid {
-		if r.covers = ""; r.a.unpaused || r.b.unpaused {
+		r.covers = ""
+		if r.a.unpaused || r.b.unpaused {
 			r.covers = "PFC-04"
+		}
+		if r.a.hole || r.b.hole {
+			r.covers += " PFC-07"
 		}
 		r.found(Error, r.fixOf(qos.KindPFC.Attr()), "PFC is on for priorities %v, on %v for %v", r.a.PFC, r.b.PFC, qos.KindPFC.Attr())
 	}
@@ -128,6 +132,9 @@ func pfcTowardsHost(r *deviceRun, p *intent.Port, q *qos.Port) {
 		var covers []string
 		if idleGroup(r.cfg.MapsOf(p.Name), q) {
 			covers = []string{"PFC-04"}
+		}
+		if r.hole(p, q) != 0 {
+			covers = append(covers, "PFC-07")
 		}
 		r.foundTowards(peer, Finding{Severity: Error, Covers: covers, What: fmt.Sprintf("PFC is on for priorities %s; by the intent, host NICs pause %s", q.PFC.Or(0), r.lossless(p.Settings)), Fix: "apply the intent to the switch"},
 			p.Name, qos.KindPFC.Attr())
@@ -230,8 +237,28 @@ func groupWithoutPause(r *deviceRun, p *intent.Port, q *qos.Port) {
 			r.found(f, p.Name, groupFields(g)...)
 		case pfc:
 			r.unpaused[p.Name] = true
+			if p.Link != nil {
+				f.Covers = []string{"PFC-07"}
+			}
 			r.insteadOfDrift(f, p.Name, qos.KindPFC.Attr())
 		}
+	}
+}
+
+// hole are the priorities of lossless classes that a port on their paths does not pause
+// although the intent says so.
+func (r *deviceRun) hole(p *intent.Port, q *qos.Port) qos.PrioritySet {
+	if _, differs := r.differs(p.Name, qos.KindPFC.Attr()); !differs || p.Link == nil {
+		return 0
+	}
+	return r.lossless(p.Settings) &^ q.PFC.Or(0)
+}
+
+// unpausedHop finds a hole that nothing else names: neither of the ends of its link
+// pauses, or the other end is not known. With a group PFC-04 says so.
+func unpausedHop(r *deviceRun, p *intent.Port, q *qos.Port) {
+	if hole := r.hole(p, q); hole != 0 && !r.unpaused[p.Name] && !r.pfcExplained(p, q) {
+		r.insteadOfDrift(Finding{Severity: Error, What: fmt.Sprintf("PFC is off for priorities %s, which are lossless on the rest of the path", hole)}, p.Name, qos.KindPFC.Attr())
 	}
 }
 

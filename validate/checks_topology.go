@@ -42,10 +42,10 @@ var topologyChecks = []Check{
 	},
 	{
 		ID: "PFC-07", Title: "a port on a lossless path does not pause",
-		Rules: always(Error), Scope: ScopeFabric, Reads: ReadsIntent,
+		Rules: always(Error), Scope: ScopeFabric, Reads: ReadsIntent | ReadsRunning,
 		Why:    "packets that every other hop protects are dropped there",
 		Fix:    "make the class lossless on these ports, or lossy everywhere",
-		fabric: lossyHops,
+		fabric: lossyHops, device: observed(eachPort(unpausedHop)),
 	},
 	{
 		ID: "PFC-13", Title: "a class used only inside tunnels is lossless on ports without a tunnel",

@@ -152,14 +152,14 @@ type collector struct {
 }
 
 type cause struct {
-	id, device, what, where string
-	severity                Severity
+	id, device, what, where, covers string
+	severity                        Severity
 }
 
 // add notes a finding on a port, "" for the whole device. Its peer, if it has one,
 // is the other end of the port's link.
 func (c *collector) add(f Finding, port string) {
-	key := cause{f.ID, f.Device, f.What, f.Where, f.Severity}
+	key := cause{f.ID, f.Device, f.What, f.Where, strings.Join(f.Covers, " "), f.Severity}
 	if c.at == nil {
 		c.at = map[cause]int{}
 	}

@@ -131,6 +131,7 @@ type End struct {
 	intended bool // it is set to what the intent says
 	drifted  bool
 	unpaused bool         // it has a lossless group and PFC is off for it: PFC-04
+	hole     bool         // PFC is off for a lossless priority: PFC-07
 	pfcSaid  bool         // another finding says why PFC is not as intended
 	mtuSaid  bool         // MTU-05 says why the MTU is not
 	neighbor qos.Neighbor // by LLDP; zero where it shows none

@@ -142,6 +142,9 @@ func (r *deviceRun) end(p *intent.Port) End {
 	if q := r.cfg.Ports[p.Name]; q != nil && r.source == Running {
 		e.neighbor = q.Neighbor.V
 	}
+	if q := r.cfg.Ports[p.Name]; q != nil {
+		e.hole = r.hole(p, q) != 0
+	}
 	e.unpaused = r.unpaused[p.Name]
 	e.mtuSaid = r.cure(p.Name, qos.KindMTU.Attr()) != ""
 	if _, differs := r.differs(p.Name, qos.KindPFC.Attr()); differs && r.pfcExplained(p, r.cfg.Ports[p.Name]) {

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -219,6 +220,42 @@ func TestStrayBounces(t *testing.T) {
 		}
 		if strings.Join(got, ", ") != x.want {
 			t.Errorf("%v: %q", x.ends, got)
+		}
+	}
+}
+
+// Both ends of a link that should pause and do not are holes in a lossless path, with
+// groups and without.
+func TestUnpausedHop(t *testing.T) {
+	c := compile(t, closBase)
+	for _, x := range []struct {
+		off, groups bool
+		want        string
+	}{
+		{false, true, ""},
+		{true, true, "PFC-04 [PFC-07] leaf1 Ethernet240, PFC-04 [PFC-07] spine1 Ethernet0"},
+		{true, false, "PFC-07 [] leaf1 Ethernet240, PFC-07 [] spine1 Ethernet0"},
+	} {
+		run := NewRun(c.Fabric())
+		for sw, port := range map[string]string{"leaf1": "Ethernet240", "spine1": "Ethernet0"} {
+			d := c.Device(c.Fabric().Switch(sw))
+			have := c.Device(d.Switch).Desired
+			if x.off {
+				have.Ports[port].PFC.V = 0
+			}
+			if !x.groups {
+				have.Ports[port].Groups[3] = qos.Group{}
+			}
+			run.Add(Switch(d, have, Running, nil))
+		}
+		var got []string
+		for _, f := range run.Findings(today) {
+			if f.About("PFC-04") || f.About("PFC-07") {
+				got = append(got, fmt.Sprint(f.ID, " ", f.Covers, " ", f.Place()))
+			}
+		}
+		if strings.Join(got, ", ") != x.want {
+			t.Errorf("off %v, groups %v: %q", x.off, x.groups, got)
 		}
 	}
 }
