@@ -79,12 +79,14 @@ func writeJUnit(w io.Writer, r Report) error {
 	for _, f := range r.Findings {
 		for _, id := range f.NotMade {
 			checks[id] = validate.Lookup(id)
-			j.open[junitKey{j.suiteOf(f, checks), id}] = f
+			j.open[junitKey{j.suiteOf(f, checks[f.ID]), id}] = f
 		}
 	}
 	for _, f := range r.Findings {
-		k := junitKey{j.suiteOf(f, checks), f.ID}
-		j.findings[k] = append(j.findings[k], f)
+		for _, id := range append([]string{f.ID}, f.Covers...) {
+			k := junitKey{j.suiteOf(f, checks[id]), id}
+			j.findings[k] = append(j.findings[k], f)
+		}
 	}
 	out := junitSuites{Name: toolName + " " + r.Command, Time: noTime}
 	add := func(s junitSuite) {
@@ -136,10 +138,10 @@ func looksAt(c *validate.Check, d *Device) bool {
 // unreadCheck is the check that a device could not be read.
 const unreadCheck = "READ"
 
-// suiteOf names the device in whose suite a finding stands, "" for the
+// suiteOf names the device in whose suite a finding stands under a check, "" for the
 // fabric's.
-func (j *junitWriter) suiteOf(f validate.Finding, checks map[string]*validate.Check) string {
-	if c := checks[f.ID]; c != nil && looksAt(c, nil) {
+func (j *junitWriter) suiteOf(f validate.Finding, c *validate.Check) string {
+	if c != nil && looksAt(c, nil) {
 		return ""
 	}
 	if slices.ContainsFunc(j.r.Devices, func(d Device) bool { return d.Name == f.Device }) {
