@@ -70,7 +70,29 @@ func checks() string {
 		}
 	}
 	b.WriteString("\n")
+	folded(&b)
 	return b.String()
+}
+
+// folded lists the checks of the catalogue that have no finding of their own, always or
+// where another check says the same.
+func folded(b *strings.Builder) {
+	made, all := 0, validate.Checks()
+	var rows []string
+	for _, c := range all {
+		how := "not made: " + c.Absent
+		switch {
+		case c.Made():
+			made++
+			how = "made, and folded where another finding has the same cause"
+		case len(c.FoldedIn) > 0:
+			how = "folded: " + c.Absent
+		}
+		if !c.Made() || len(c.FoldedIn) > 0 {
+			rows = append(rows, fmt.Sprintf("| `%s` | %s | %s |\n", c.ID, cell(how), strings.Join(c.FoldedIn, ", ")))
+		}
+	}
+	fmt.Fprintf(b, "## Folded and not made\n\nOf %d checks %d are made. A finding that covers another check names it: \"also PFC-04\".\n\n| check | state | see |\n|---|---|---|\n%s\n", len(all), made, strings.Join(rows, ""))
 }
 
 // cell keeps a text in its cell.

@@ -19,11 +19,19 @@ func (t *Text) Checks(all []*validate.Check) {
 		}
 		title := c.Title
 		if !c.Made() {
-			title += " (not checked)"
+			title += notMade(c)
 		}
 		line(c.ID, strings.Join(severities, "/"), string(c.Scope), c.Reads.String(), title)
 	}
 	_ = w.Flush() // errors stay in t
+}
+
+// notMade says in a list that a check is not made, and which are made instead.
+func notMade(c *validate.Check) string {
+	if len(c.FoldedIn) > 0 {
+		return " (see " + strings.Join(c.FoldedIn, ", ") + ")"
+	}
+	return " (not checked)"
 }
 
 // errWriter writes through a Text, which keeps the first error.
@@ -50,6 +58,7 @@ func (t *Text) Check(c *validate.Check) {
 	if !c.Made() {
 		row("checked", "no: "+c.Absent)
 	}
+	row("folded in", strings.Join(c.FoldedIn, ", "))
 	for i, s := range c.Sources {
 		name := ""
 		if i == 0 {

@@ -23,6 +23,9 @@ type Check struct {
 	// Covers are checks that have no finding where this one has: its findings list
 	// them.
 	Covers []string `json:"covers,omitempty"`
+	// FoldedIn are the checks whose findings may cover this one: the same cause is
+	// then told once, under their ids.
+	FoldedIn []string `json:"folded_in,omitempty"`
 	// Absent is set for a check of the catalogue that this version does not
 	// make, and says why.
 	Absent string `json:"absent,omitempty"`

@@ -89,7 +89,8 @@ var bufferChecks = []Check{
 	},
 	{
 		ID: "BUF-10", Title: "a lossless priority group pauses after a few packets",
-		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
+		FoldedIn: []string{"BUF-09"},
+		Rules:    always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
 		Why:   "with as many senders as the intent's fan-in, the port pauses all the time",
 		Fix:   "raise buffers.alpha, or lower the fan-in",
 		needs: poolsKnown, device: eachLossless(pressed),
@@ -103,9 +104,10 @@ var bufferChecks = []Check{
 	},
 	{
 		ID: "BUF-12", Title: "members of an aggregate or a breakout have different headroom",
-		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
+		FoldedIn: []string{"PRT-02"},
+		Rules:    always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why: "the weakest one loses packets", Fix: "apply the intent",
-		Absent: "PRT-02 compares members in everything",
+		Absent: "PRT-02 compares members in everything, headroom included",
 	},
 	{
 		ID: "BUF-14", Title: "the ports of one chip slice need more than the slice's memory",

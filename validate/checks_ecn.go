@@ -26,7 +26,8 @@ var ecnChecks = []Check{
 	},
 	{
 		ID: "ECN-03", Title: "a lossless priority group pauses before its queue marks",
-		Rules: []Rule{{Error, "where the pause comes before the first mark, or the curve is not the intent's"}, {Warning, "where it comes before full marking, or other ports might feed the queue"}}, Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
+		FoldedIn: []string{"BUF-09", "BUF-10"},
+		Rules:    []Rule{{Error, "where the pause comes before the first mark, or the curve is not the intent's"}, {Warning, "where it comes before full marking, or other ports might feed the queue"}}, Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
 		Why:     "pause stops senders before marks can slow them down, and pause spreads",
 		Fix:     "lower the thresholds, or raise alpha; 'ecn: auto' picks thresholds that hold",
 		Sources: []string{"DCQCN, SIGCOMM 2015, section 4"},
@@ -34,7 +35,8 @@ var ecnChecks = []Check{
 	},
 	{
 		ID: "ECN-04", Title: "the upper ECN threshold is never reached",
-		Rules: driftIsError, Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
+		FoldedIn: []string{"BUF-09", "BUF-10", "ECN-03"},
+		Rules:    driftIsError, Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
 		Why:    "the queue cannot grow that long, so full marking never happens",
 		Fix:    "set max below the most that one queue can hold",
 		device: eachLossless(pressed),
@@ -48,7 +50,8 @@ var ecnChecks = []Check{
 	},
 	{
 		ID: "ECN-06", Title: "an ECN threshold does not fit the speed",
-		Rules: driftIsError, Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
+		FoldedIn: []string{"ECN-03", "ECN-04"},
+		Rules:    driftIsError, Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
 		Why:    "thresholds copied from another speed mark too early or too late",
 		Fix:    "scale the thresholds with the speed, or write 'ecn: auto'",
 		device: eachClass(pressed),
@@ -93,8 +96,7 @@ var ecnChecks = []Check{
 	{
 		ID: "ECN-16", Title: "counters of ECN marks are off",
 		Rules: always(Info), Scope: ScopeSwitch, Reads: ReadsCounters,
-		Why: "marking cannot be observed", Fix: "enable them",
-		Absent: "needs the state of counter polling",
+		Why: "a window cannot tell whether packets are marked before they are paused", Fix: "turn the counter on",
 	},
 }
 

@@ -3,6 +3,7 @@ package validate
 import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
@@ -215,6 +216,10 @@ func (r *Run) Gate(res *gate.Result) {
 			found.Unchecked, found.Because = "losses in the window", "not enough was counted"
 		}
 		c.add(found, f.Port)
+	}
+	check := Lookup("ECN-16")
+	for _, name := range natural.Keys(res.Unmarked) {
+		c.add(Finding{ID: check.ID, Severity: Info, Device: name, What: "ECN marks are not counted: " + printable(res.Unmarked[name]), Fix: check.Fix, Where: r.placeOf(name)}, "")
 	}
 	r.Note(c.list...)
 	r.counted, r.pauses = res.Ports, res.Sources

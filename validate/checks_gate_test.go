@@ -50,6 +50,9 @@ var gateCases = []gateCase{
 	{id: gate.WindowTooShort, severity: Warning, device: "leaf1", edit: func(c *drivers.Counters) {
 		c.Poll = map[drivers.Metric]time.Duration{drivers.GroupDrops: 3 * time.Minute}
 	}, place: "leaf1", says: "updates its counters only every 3m"},
+	{id: "ECN-16", severity: Info, device: "leaf1", edit: func(c *drivers.Counters) {
+		c.Off = map[drivers.Metric]string{drivers.QueueMarked: "wredqueue is off"}
+	}, place: "leaf1", says: "ECN marks are not counted: wredqueue is off"},
 	{id: gate.NotCounted, severity: Warning, device: "leaf1", edit: func(c *drivers.Counters) { delete(c.Ports, "Ethernet0") }, place: "leaf1 Ethernet0", says: "the port did not show its counters"},
 	{id: gate.PauseSource, severity: Warning, traced: true, device: "gpu1", port: "eth0", metric: drivers.PauseTxTime, index: 3, n: 60e6, place: "gpu1 eth0", says: "lead to gpu1/eth0, which paused leaf1 20 % of the time"},
 	{id: gate.RDMAElsewhere, severity: Warning, device: "gpu1", port: "eth0", metric: drivers.RDMATxBytes, n: 5e9, place: "gpu1 eth0", says: "sent 5GB of RDMA, but only 0B in the priority of rdma"},

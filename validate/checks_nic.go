@@ -34,6 +34,14 @@ var nicChecks = []Check{
 		Fix: "let the host own DCBX",
 	},
 	{
+		ID: "DCB-04", Title: "two switches negotiate PFC with each other",
+		FoldedIn: []string{"PFC-10", "PFC-15"},
+		Rules:    always(Warning), Scope: ScopeLink, Reads: ReadsRunning,
+		Why:    "one end takes over the settings of the other",
+		Fix:    "set PFC to on at both ends",
+		Absent: "PFC-15 names PFC that a saved configuration leaves to negotiation, and PFC-10 one that does not come up",
+	},
+	{
 		ID: "ECN-11", Title: "a NIC has no congestion control on a lossless priority",
 		Rules: []Rule{{Error, "where the priority is not covered"}, {Warning, "where it is not at the next boot"}}, Scope: ScopeHost, Reads: ReadsNIC,
 		Why: "it ignores ECN marks, so PFC is the only congestion control",

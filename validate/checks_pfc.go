@@ -33,7 +33,8 @@ var pfcChecks = []Check{
 	},
 	{
 		ID: "PFC-04", Title: "a lossless priority group has no PFC",
-		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
+		FoldedIn: []string{"PFC-01", "PFC-02"},
+		Rules:    always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why:    "its headroom is wasted, and packets are dropped",
 		Fix:    "switch PFC on for its priority, or make the group lossy",
 		device: observed(eachPort(groupWithoutPause)),

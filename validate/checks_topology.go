@@ -42,7 +42,8 @@ var topologyChecks = []Check{
 	},
 	{
 		ID: "PFC-07", Title: "a port on a lossless path does not pause",
-		Rules: always(Error), Scope: ScopeFabric, Reads: ReadsIntent | ReadsRunning,
+		FoldedIn: []string{"PFC-01", "PFC-02", "PFC-04"},
+		Rules:    always(Error), Scope: ScopeFabric, Reads: ReadsIntent | ReadsRunning,
 		Why:    "packets that every other hop protects are dropped there",
 		Fix:    "make the class lossless on these ports, or lossy everywhere",
 		fabric: lossyHops, device: observed(eachPort(unpausedHop)),
@@ -84,7 +85,7 @@ var topologyChecks = []Check{
 		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why: "flooded packets make down-up turns, which can deadlock", Fix: "set the MAC ageing time at least as long as the ARP timeout",
 		Sources: []string{"RDMA over Commodity Ethernet at Scale, SIGCOMM 2016, section 4.2"},
-		Absent:  "needs the MAC and ARP timers of switches",
+		Absent:  "the MAC and ARP timers of switches are not read",
 	},
 	{
 		ID: "TOP-05", Title: "traffic in a tunnel keeps its lossless class",
@@ -96,7 +97,8 @@ var topologyChecks = []Check{
 	},
 	{
 		ID: "TOP-06", Title: "a lossless link is longer than the platform's headroom",
-		Rules: always(Warning), Scope: ScopeLink, Reads: ReadsIntent,
+		FoldedIn: []string{"BUF-01", "BUF-03", "BUF-04"},
+		Rules:    always(Warning), Scope: ScopeLink, Reads: ReadsIntent,
 		Why: "packets in flight are lost", Fix: "use a deep buffer, or make the link lossy",
 		Absent: "BUF-01, BUF-03 and BUF-04 say so with the arithmetic",
 	},

@@ -299,6 +299,28 @@ func TestPairs(t *testing.T) {
 
 var tokenRE = regexp.MustCompile(`\{[^{}]*\}|[\w.%*+-]+`)
 
+// A finding covers only checks that say they are folded into its check: explain tells
+// where to look. DRIFT covers whatever compares the attribute.
+func TestFolded(t *testing.T) {
+	for _, p := range pairs {
+		for _, f := range p.found(t, true) {
+			for _, id := range f.Covers {
+				c := Lookup(id)
+				if f.ID != "DRIFT" && (c == nil || !slices.Contains(c.FoldedIn, f.ID)) {
+					t.Errorf("%s covers %s, which does not say so", f.ID, id)
+				}
+			}
+		}
+	}
+	for _, c := range Checks() {
+		for _, id := range c.FoldedIn {
+			if in := Lookup(id); in == nil || !in.Made() {
+				t.Errorf("%s says that it is folded into %s, which is not made", c.ID, id)
+			}
+		}
+	}
+}
+
 // tokensApart counts the tokens by which the longer of two texts that differ in
 // one place does so. A flow map without others in it counts as one, and so does
 // a key that comes or goes with its value.

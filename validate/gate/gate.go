@@ -149,6 +149,8 @@ type Result struct {
 	Ports []PortWindow
 	// Sources is where the pauses come from, by class, the one that stops most first.
 	Sources []Source
+	// Unmarked says by device why its ECN marks are not counted, where it can count them.
+	Unmarked map[string]string
 }
 
 // PortWindow is what a port counted in a window.
@@ -231,7 +233,7 @@ func (j *judge) found(id string, means Verdict, device, port, what, fix string) 
 }
 
 func (j *judge) result() *Result {
-	r := &Result{Verdict: Pass, Findings: j.out, Sources: j.traced}
+	r := &Result{Verdict: Pass, Findings: j.out, Sources: j.traced, Unmarked: map[string]string{}}
 	slices.SortFunc(r.Findings, func(a, b Finding) int {
 		return cmp.Or(
 			cmp.Compare(slices.Index(verdicts, a.Means), slices.Index(verdicts, b.Means)),
@@ -241,6 +243,9 @@ func (j *judge) result() *Result {
 		r.Verdict = r.Findings[0].Means
 	}
 	for _, w := range j.windows {
+		if why := w.off[drivers.QueueMarked]; why != "" {
+			r.Unmarked[w.dev.Name] = why
+		}
 		for _, p := range w.ports {
 			r.Ports = append(r.Ports, *p)
 		}
