@@ -165,7 +165,7 @@ func failingLines(r *deviceRun) {
 func insidePorts(r *deviceRun) {
 	for _, name := range natural.Keys(r.cfg.Ports) {
 		if q := r.cfg.Ports[name]; q.Inside && q.Trust.V == qos.TrustNone {
-			r.found(Finding{Severity: Warning, What: "the port is inside of the switch and has no DSCP map: traffic that passes it falls into queue 0"}, printable(name))
+			r.found(Finding{Severity: Warning, What: "the port is internal to the switch and has no DSCP map: traffic through it goes to queue 0"}, printable(name))
 		}
 	}
 }
@@ -263,7 +263,7 @@ func otherClass(o *oddRun) {
 		dscpField, globalDSCP)
 }
 
-func losslessInLossy(r *deviceRun, p *intent.Port, _ *qos.Port) {
+func losslessInLossy(r *deviceRun, p *intent.Port, q *qos.Port) {
 	m := r.moves(p)
 	for _, d := range m.lost {
 		where := "traffic class " + strconv.Itoa(int(m.tc[d]))
@@ -274,7 +274,11 @@ func losslessInLossy(r *deviceRun, p *intent.Port, _ *qos.Port) {
 		if k := classOf(p.Settings, d); k != nil {
 			f.Where, class = k.DSCP.From.String(), k.Name
 		}
-		f.What = fmt.Sprintf("DSCP %d of lossless class %s is in %s, which is lossy", d, class, where)
+		is := "which is lossy"
+		if tc := int(m.tc[d]); tc >= 0 && q.PFC.Or(0).Has(tc) {
+			is = "which the switch pauses, but which is lossy by the intent"
+		}
+		f.What = fmt.Sprintf("DSCP %d of lossless class %s is in %s, %s", d, class, where, is)
 		r.found(f, p.Name, m.fields()...)
 	}
 	if len(m.lost) > 0 && !m.others {
@@ -293,7 +297,7 @@ func foreignInLossless(r *deviceRun, p *intent.Port, _ *qos.Port) {
 		return
 	}
 	if m := r.moves(p); len(m.foreign) > 0 {
-		r.found(Finding{Severity: Warning, What: fmt.Sprintf("DSCP %s is mapped to a lossless class, and the intent does not put it there", qos.FoldInts(m.foreign)), Fix: "apply the intent"},
+		r.found(Finding{Severity: Warning, What: fmt.Sprintf("DSCP %s is mapped to a lossless class, but not by the intent", qos.FoldInts(m.foreign)), Fix: "apply the intent"},
 			p.Name, m.fields()...)
 		if !m.others {
 			r.out.explain("", globalDSCP)
@@ -358,7 +362,7 @@ func globalMap(r *deviceRun) {
 	for _, q := range r.ports() {
 		// Where ports have no map of their own, it is their map that differs.
 		if m := q.Maps.V; q.Maps.Set && m != nil && m != g && m.DSCPToTC != g.DSCPToTC {
-			r.found(Finding{Severity: Warning, What: fmt.Sprintf("the map of the switch is %s, that of its ports %s", ch.Old, ch.New)}, "", globalDSCP)
+			r.found(Finding{Severity: Warning, What: fmt.Sprintf("the DSCP map of the switch is %s, that of its ports is %s", ch.Old, ch.New)}, "", globalDSCP)
 			return
 		}
 	}

@@ -324,6 +324,19 @@ func TestHostWithPCP(t *testing.T) {
 	}
 }
 
+// An end of which nothing is known may trust PCP.
+func TestNotificationsAtAnUnknownEnd(t *testing.T) {
+	for want, trust := range map[Severity]qos.Opt[qos.Trust]{Info: qos.Of(qos.TrustDSCP), Warning: {}} {
+		h := newHostCase(t, hostBase)
+		h.running.Ports["eth0"].CNPPriority.V = 7
+		h.running.Ports["eth0"].Trust = trust
+		fs := slices.DeleteFunc(h.findings(), func(f Finding) bool { return f.ID != "NIC-09" })
+		if len(fs) != 1 || fs[0].Severity != want {
+			t.Errorf("trust %v: findings %v", trust, fs)
+		}
+	}
+}
+
 // A willing port is worse where an agent runs.
 func TestWillingWithAnAgent(t *testing.T) {
 	h := newHostCase(t, hostBase)

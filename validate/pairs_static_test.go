@@ -9,7 +9,12 @@ import (
 
 var classPairs = []pair{
 	{id: "CLS-01", severity: Error, config: "leaf1", old: `"48": "6"`, new: `"48": "0"`, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "DSCP 48 is in traffic class 0, on 12 of 15 ports in traffic class 6", fix: "apply"},
-	{id: "CLS-02", severity: Error, config: "leaf1", old: `"26": "3"`, new: `"26": "0"`, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "DSCP 26 of lossless class rdma is in traffic class 0", fix: "apply"},
+	{id: "CLS-02", severity: Error, config: "leaf1", old: `"26": "3"`, new: `"26": "0"`, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "DSCP 26 of lossless class rdma is in traffic class 0, which is lossy", fix: "apply"},
+	// What the switch pauses is lossless there, whatever the intent says.
+	{id: "CLS-02", severity: Error, config: "leaf1", edit: func(d *qos.Device, s *State) {
+		onMaps(func(m *qos.Maps) { m.DSCPToTC[26] = 4 })(d, s)
+		d.Ports["Ethernet0"].PFC.V |= qos.Priorities(4)
+	}, place: "leaf1 Ethernet0", says: "is in traffic class 4, which the switch pauses, but which is lossy by the intent", fix: "apply", also: []string{"PFC-02", "PFC-03", "WD-03", "CLS-06"}},
 	{id: "CLS-03", severity: Warning, config: "leaf1", old: `"27": "0"`, new: `"27": "3"`, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "DSCP 27 is mapped to a lossless class", fix: "apply"},
 	{id: "CLS-03", severity: Warning, base: "listed", old: "dscp: [26]", new: "dscp: rest", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "lossless class rdma takes every DSCP that no other class names: 26", fix: "list the DSCPs"},
 	{id: "CLS-04", severity: Error, config: "leaf1", edit: func(d *qos.Device, _ *State) { d.Ports["Ethernet0"].Trust.V = qos.TrustPCP }, place: "leaf1 Ethernet0", says: "trusts pcp, the intent says dscp", fix: "apply"},
@@ -27,7 +32,7 @@ var classPairs = []pair{
 	{id: "CLS-12", severity: Error, config: "leaf1", edit: accounted(render.Line{No: 3, Where: "class-map type qos match-all ROCE", Text: "match cos 3", Fate: render.Unknown, Check: "CLS-12", Why: "both must hold"}), place: "leaf1", says: "class-map type qos match-all ROCE: match cos 3: both must hold", fix: "match any"},
 	{id: "CLS-16", severity: Warning, config: "leaf1", edit: func(d *qos.Device, _ *State) {
 		d.Ports["Ethernet-Rec0"] = &qos.Port{Inside: true, Trust: qos.Of(qos.TrustNone)}
-	}, place: "leaf1 Ethernet-Rec0", says: "inside of the switch and has no DSCP map", fix: "attach"},
+	}, place: "leaf1 Ethernet-Rec0", says: "internal to the switch and has no DSCP map", fix: "attach"},
 	{id: "CLS-17", severity: Warning, config: "leaf1", edit: accounted(render.Line{No: 3, Text: "qos map traffic-class 3 to dscp 26", Fate: render.Inert, Check: "CLS-17", Why: "it classifies nothing"}), place: "leaf1", says: "qos map traffic-class 3 to dscp 26: it classifies nothing", fix: "qos map dscp"},
 	{id: "CLS-11", severity: Error, base: "traffic", old: "nvme: {dscp: [26]", new: "nvme: {dscp: [27]", place: "leaf1 Ethernet0", says: "DSCP 27 of traffic nvme is in class default, which is lossy", fix: "lossless class"},
 	{id: "CLS-14", severity: Warning, old: "trust: dscp, mtu", new: "trust: pcp, mtu", place: "leaf3 Ethernet240,Ethernet248", says: "the port trusts pcp, on spine1,spine2 dscp", fix: "both ends", also: []string{"CLS-04"}},
@@ -35,7 +40,7 @@ var classPairs = []pair{
 		m := *d.GlobalMaps.V
 		m.DSCPToTC[26] = 0
 		d.GlobalMaps.V = &m
-	}, place: "leaf1", says: "the map of the switch is 26:0, that of its ports 26:3", fix: "apply"},
+	}, place: "leaf1", says: "the DSCP map of the switch is 26:0, that of its ports is 26:3", fix: "apply"},
 	{id: "CLS-18", severity: Warning, old: "dscp: [26]", new: "dscp: [56]", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "lossless class rdma has DSCP 56", fix: "48 and 56"},
 }
 

@@ -236,3 +236,24 @@ func TestShownFabricsAreSound(t *testing.T) {
 		t.Errorf("rail-512 has %d lines", n)
 	}
 }
+
+// A suppression of a check accepts a finding that covers it, as one of the finding's own
+// does.
+func TestSuppressCovered(t *testing.T) {
+	for id, accepted := range map[string]bool{"PFC-02": true, "PFC-04": true, "PFC-07": true, "PFC-03": false} {
+		c := compile(t, closBase+"suppress:\n  - {check: "+id+", reason: known}\n")
+		d := c.Device(c.Fabric().Switch("leaf1"))
+		have := decoded(t, saved(d))
+		have.Ports["Ethernet0"].PFC.V = 0
+		run := NewRun(c.Fabric())
+		run.Add(Switch(d, have, Running, nil))
+		i := slices.IndexFunc(run.Findings(today), func(f Finding) bool { return f.ID == "PFC-02" })
+		if i < 0 {
+			t.Fatal("no PFC-02")
+		}
+		f := run.Findings(today)[i]
+		if !slices.Equal(f.Covers, []string{"PFC-04", "PFC-07"}) || (f.Suppressed != nil) != accepted {
+			t.Errorf("%s: covers %v, accepted %v", id, f.Covers, f.Suppressed)
+		}
+	}
+}
