@@ -254,7 +254,7 @@ func (m Memory) HeadroomInput(p *intent.Port) headroom.Input {
 	}
 	in.ASIC = d.Model.ASIC()
 	in.SharedHeadroom = m.sharedHeadroom()
-	if port, ok := d.Model.Port(p.Name); ok {
+	if port, ok := d.Model.Port(p.Name); ok && port.Lanes != "" {
 		in.Lanes = strings.Count(port.Lanes, ",") + 1
 	}
 	return in

@@ -40,7 +40,7 @@ func New(f *intent.Fabric, fits Fits) (*Compiler, error) {
 			continue
 		}
 		for _, p := range sw.Ports {
-			if _, known := m.Port(p.Name); known || p.Breakout.V != "" {
+			if m.Has(p.Name) || p.Breakout.V != "" {
 				continue
 			}
 			errs = append(errs, &intent.Error{

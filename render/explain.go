@@ -144,7 +144,11 @@ func Explain(d *Device, p *intent.Port) Explanation {
 		e.Values = append(e.Values, Explained{name, value, from.String(), how})
 	}
 	how := "not in the catalogue: no port, buffer or headroom numbers are known"
-	if d.Model != nil {
+	switch {
+	case d.Model == nil:
+	case !intent.SystemOf(d.Switch.OS).BufferModel:
+		how = d.Model.ASIC().Name + ": its ports are known, no buffer or headroom numbers are"
+	default:
 		how = d.Model.ASIC().Name + ", headroom " + map[bool]string{true: "computed by the switch (dynamic model)", false: "looked up in a table by the switch (traditional model)"}[d.Desired.Platform.DynamicBuffers]
 	}
 	add("model", cmp.Or(d.Switch.Model.V, "none stated"), d.Switch.Model.From, how)
@@ -222,7 +226,7 @@ func headroomPaths(d *Device, p *intent.Port) []HeadroomPath {
 	h := d.Headroom(p)
 	var out []HeadroomPath
 	switch {
-	case d.Model == nil:
+	case d.Model == nil, !intent.SystemOf(d.Switch.OS).BufferModel:
 	case d.Desired.Platform.DynamicBuffers:
 		path := HeadroomPath{Title: "computed by the switch", Result: h.Computed, Note: h.Missing}
 		if h.Computed != nil {

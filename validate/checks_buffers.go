@@ -40,7 +40,7 @@ var bufferChecks = []Check{
 		Why:     "SONiC logs an error and creates no lossless priority group",
 		Fix:     "use a cable that the platform has a row for, or add the row",
 		Sources: []string{"sonic-swss cfgmgr/buffermgr.cpp"},
-		needs:   modelKnown, device: headroomRowMissing,
+		needs:   buffersKnown, device: headroomRowMissing,
 	},
 	{
 		ID: "BUF-04", Title: "a port needs more headroom than the switch allows",
@@ -48,7 +48,7 @@ var bufferChecks = []Check{
 		Why:     "the switch refuses the profile, or shrinks the pool",
 		Fix:     "use fewer lossless classes, a shorter cable or a lower speed",
 		Sources: []string{"sonic-swss cfgmgr/buffer_check_headroom_mellanox.lua"},
-		needs:   modelKnown, device: admission,
+		needs:   buffersKnown, device: admission,
 	},
 	{
 		ID: "BUF-05", Title: "lossless groups share more headroom than declared",
@@ -136,7 +136,7 @@ var bufferChecks = []Check{
 		Why:     "smaller packets fill more cells",
 		Fix:     "set LOSSLESS_TRAFFIC_PATTERN to the real packet sizes",
 		Sources: []string{"sonic-buildimage files/build_templates/buffers_config.j2"},
-		needs:   modelKnown, device: trafficPattern,
+		needs:   buffersKnown, device: trafficPattern,
 	},
 }
 

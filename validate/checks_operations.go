@@ -108,17 +108,13 @@ func modelKnown(r *deviceRun) *lack {
 	}
 	l := &lack{id: "CAT-01", what: "ports, buffers and headroom"}
 	switch {
-	case len(catalog.ModelsOf(d.Switch.OS)) == 0:
-		l.short = "the catalogue has no models of the system"
-		l.why = fmt.Sprintf("the catalogue has no models of %s: ports, buffers and headroom are not checked", d.Switch.OS)
-		l.fix = "check the buffers of lossless ports on the switch itself"
 	case name == "":
 		l.short = "no model is stated"
 		l.why, l.fix = "no model is stated: ports, buffers and headroom are not checked", "state the model, for SONiC the hwsku"
 	default:
 		l.short = "the model is unknown"
 		l.why, l.where = fmt.Sprintf("model %s is not in the catalogue: ports, buffers and headroom are not checked", name), d.Switch.Model.From.String()
-		l.fix = "check the spelling against the hwsku that the switch shows"
+		l.fix = "check the spelling against the model that the switch shows"
 		if near := catalog.Suggest(d.Switch.OS, name); near != "" {
 			l.near, l.fix = true, fmt.Sprintf("did you mean %s?", near)
 		}
@@ -126,9 +122,21 @@ func modelKnown(r *deviceRun) *lack {
 	return l
 }
 
+// buffersKnown says that the catalogue has a model without any buffer data.
+func buffersKnown(r *deviceRun) *lack {
+	if l := modelKnown(r); l != nil || r.source != Intended || r.d.Desired.Platform.DynamicBuffers || len(r.d.Model.Pools)+len(r.d.Model.Headroom) > 0 {
+		return l
+	}
+	return &lack{
+		id: "CAT-01", what: "buffers and headroom", short: "the buffers of the model are not published", where: r.d.Switch.Model.From.String(),
+		why: "the model's ports are known, its buffers are not: buffers and headroom are not checked before the switch is read",
+		fix: "check the buffers of lossless ports on the switch itself",
+	}
+}
+
 // rowsKnown says that the catalogue has a model without its headroom table.
 func rowsKnown(r *deviceRun) *lack {
-	if l := modelKnown(r); l != nil || r.source != Intended || r.d.Desired.Platform.DynamicBuffers || len(r.d.Model.Headroom) > 0 {
+	if l := buffersKnown(r); l != nil || r.source != Intended || r.d.Desired.Platform.DynamicBuffers || len(r.d.Model.Headroom) > 0 {
 		return l
 	}
 	return &lack{
@@ -140,7 +148,7 @@ func rowsKnown(r *deviceRun) *lack {
 
 // poolsKnown says that the catalogue has a model without its buffer pools.
 func poolsKnown(r *deviceRun) *lack {
-	if l := modelKnown(r); l != nil || r.source != Intended || len(r.d.Model.Pools) > 0 {
+	if l := buffersKnown(r); l != nil || r.source != Intended || len(r.d.Model.Pools) > 0 {
 		return l
 	}
 	return &lack{

@@ -51,6 +51,8 @@ type ASIC struct {
 
 // Model is one switch model (SONiC: HWSKU).
 type Model struct {
+	// System is the name of the system that runs on it.
+	System   string `json:"-"`
 	Name     string `json:"name"`     // "DellEMC-Z9332f-O32"
 	Platform string `json:"platform"` // "x86_64-dellemc_z9332f_d1508-r0"
 	Vendor   string `json:"vendor"`   // maker of the box
@@ -97,7 +99,7 @@ type Port struct {
 	Name  string     `json:"name"`
 	Alias string     `json:"alias"`
 	Index int        `json:"index"`
-	Lanes string     `json:"lanes"` // "33,34,35,36"
+	Lanes string     `json:"lanes"` // "33,34,35,36"; "" where no source states them
 	Speed units.Rate `json:"speed"` // bits per second; 0 where the layout states none
 }
 

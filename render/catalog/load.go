@@ -26,12 +26,15 @@ var (
 	packed []byte
 	//go:embed data/asics.json
 	asicList []byte
+	//go:embed data/boxes.json
+	boxList []byte
 )
 
 // maxFile bounds a model file, bytes; the largest has 32 KiB.
 const maxFile = 1 << 20
 
-// systems hold the models of each system by name, a parser each that runs once.
+// systems hold the models of each system by name, a parser each that runs once: those
+// of SONiC from the archive, those of other systems from the list of boxes.
 var systems = sync.OnceValue(func() map[string]map[string]func() (*Model, error) {
 	z, err := zip.NewReader(bytes.NewReader(packed), int64(len(packed)))
 	if err != nil {
@@ -45,6 +48,16 @@ var systems = sync.OnceValue(func() map[string]map[string]func() (*Model, error)
 			out[os] = map[string]func() (*Model, error){}
 		}
 		out[os][strings.TrimSuffix(base, ".json")] = sync.OnceValues(func() (*Model, error) { return loadModel(f) })
+	}
+	all, err := boxes()
+	if err != nil {
+		panic("catalog: embedded boxes.json: " + err.Error())
+	}
+	for _, m := range all {
+		if out[m.System] == nil {
+			out[m.System] = map[string]func() (*Model, error){}
+		}
+		out[m.System][m.Name] = func() (*Model, error) { return m, nil }
 	}
 	return out
 })
@@ -83,9 +96,15 @@ func Models() []string { return ModelsOf(intent.SONiC.Name) }
 func Lookup(name string) (*Model, bool) { return ModelOf(intent.SONiC.Name, name) }
 
 // ModelOf returns the model of a switch by its system and name: the exact one,
-// else the one that differs in upper and lower case only.
+// else the one that differs in upper and lower case only. The end of an order number
+// that tells the airflow (DCS-7060DX5-64S-R) is left out, except of SONiC's names.
 func ModelOf(os, name string) (*Model, bool) {
 	models := systems()[os]
+	if !whole(os) {
+		if n := len(name) - 2; n > 0 && (strings.EqualFold(name[n:], "-F") || strings.EqualFold(name[n:], "-R")) {
+			name = name[:n]
+		}
+	}
 	model := models[name]
 	if model == nil {
 		alike, ok := find(ModelsOf(os), func(n string) bool { return strings.EqualFold(n, name) })
@@ -147,7 +166,7 @@ func parseModel(b []byte) (*Model, error) {
 	if !ok {
 		return nil, fmt.Errorf("asic %q is not in asics.json", m.ASICID)
 	}
-	m.asic = a
+	m.asic, m.System = a, intent.SONiC.Name
 	m.ports = make(map[string]Port, len(f.Ports))
 	for _, s := range f.Ports {
 		p, err := parsePort(s)

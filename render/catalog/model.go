@@ -98,7 +98,9 @@ func (a *ASIC) Shared(size, xoff int64) (n int64, less string) {
 }
 
 // Suggest returns the name of the model of a system that is spelled most like
-// name, for a hint behind an error; "" where none is close.
+// name, for a hint behind an error; "" where none is close. Of a system that it has
+// some models of, that is a name that holds the given one: models of a series differ
+// in one letter or digit.
 func Suggest(os, name string) string {
 	const most = 64 // longer is no model name, and the comparison is quadratic
 	if name == "" || len(name) > most {
@@ -114,7 +116,7 @@ func Suggest(os, name string) string {
 		if len(want) >= 4 && strings.Contains(have, want) {
 			cost = 0
 		}
-		if cost < bestCost {
+		if cost < bestCost && (whole(os) || cost == 0) {
 			best, bestCost = n, cost
 		}
 	}
@@ -132,7 +134,8 @@ const (
 )
 
 // SelfTest returns what the self-test runs of a model, and at which speed: the fastest
-// of two ports that the model's headroom table has, or of any two ports.
+// of two ports that the model's headroom table has, or of any two ports. Systems other
+// than SONiC make lossless groups without such a table.
 func (m *Model) SelfTest() (Tested, units.Rate) {
 	count := map[units.Rate]int{}
 	for _, p := range m.Ports {
@@ -153,6 +156,8 @@ func (m *Model) SelfTest() (Tested, units.Rate) {
 		return TestedForm, 0
 	case best > 0 && pool:
 		return TestedLossless, best
+	case !whole(m.System):
+		return TestedLossless, most
 	case best > 0:
 		return TestedLossy, best
 	}

@@ -299,10 +299,7 @@ func (s *box) breakout(name string) string {
 	if !ok || len(m.Ports) == 0 {
 		return ""
 	}
-	usual := func(name string) bool {
-		_, ok := m.Port(name)
-		return ok
-	}
+	usual := m.Has
 	if usual(name) {
 		return ""
 	}

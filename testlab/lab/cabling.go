@@ -33,3 +33,15 @@ func announced(f *intent.Fabric, e intent.Endpoint) string {
 	}
 	return e.Port
 }
+
+// speedsOf are the speeds that the ports of a switch run at, bits a second: those of the
+// intent.
+func speedsOf(sw *intent.Switch) map[string]int64 {
+	out := map[string]int64{}
+	for _, p := range sw.Ports {
+		if p.Speed.V > 0 {
+			out[p.Name] = int64(p.Speed.V)
+		}
+	}
+	return out
+}

@@ -26,5 +26,6 @@ func startEOS(sw *intent.Switch, s shared, o Options) (Switch, error) {
 	for _, p := range sw.Ports {
 		opts.Interfaces = append(opts.Interfaces, p.Name)
 	}
+	opts.Speeds = speedsOf(sw)
 	return started(eos.New(opts))
 }

@@ -35,6 +35,6 @@ func startNXOS(sw *intent.Switch, s shared, o Options) (Switch, error) {
 	for _, p := range sw.Ports {
 		ports[p.Name] = true
 	}
-	opts.Interfaces = natural.Keys(ports)
+	opts.Interfaces, opts.Speeds = natural.Keys(ports), speedsOf(sw)
 	return started(nxos.New(opts))
 }

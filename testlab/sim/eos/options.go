@@ -58,6 +58,8 @@ type Options struct {
 	Config     string   // startup configuration; empty: the factory's
 	Interfaces []string // Ethernet ports where Config is empty; nil: Ethernet1/1 to Ethernet32/1
 	Routed     bool     // those ports are "no switchport"
+	// Speeds are those of Ethernet ports, bits a second; 400G where none is given.
+	Speeds map[string]int64
 
 	TimeScale float64 // seconds that a commit takes; 0: no time
 

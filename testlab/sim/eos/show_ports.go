@@ -1,6 +1,7 @@
 package eos
 
 import (
+	"cmp"
 	"fmt"
 	"hash/fnv"
 	"strings"
@@ -10,8 +11,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 )
 
-// portSpeed is the speed of every Ethernet port, in bits a second.
-const portSpeed = 400_000_000_000
+// portSpeed is the speed of an Ethernet port, bits a second.
+func (f *front) portSpeed(name string) int64 { return cmp.Or(f.o.Speeds[name], 400_000_000_000) }
 
 // serial is a number of its own for each switch.
 func (f *front) serial() uint32 {
@@ -174,7 +175,7 @@ func (f *front) interfaces(args []string) (answer, bool) {
 	var b strings.Builder
 	m := map[string]any{}
 	for i, p := range ports {
-		model, hardware, speed := "bridged", "ethernet", int64(portSpeed)
+		model, hardware, speed := "bridged", "ethernet", f.portSpeed(p.Name)
 		if p.Routed {
 			model = "routed"
 		}
@@ -228,9 +229,9 @@ func (f *front) interfacesStatus(args []string) (answer, bool) {
 			vlan = map[string]any{"interfaceMode": "routed", "interfaceForwardingModel": "routed"}
 			mode = "routed"
 		}
-		m[p.Name] = map[string]any{"linkStatus": p.status(), "description": p.Description, "bandwidth": portSpeed, "duplex": "duplexFull",
-			"vlanInformation": vlan, "interfaceType": "400GBASE-CR8", "lineProtocolStatus": p.line()}
-		fmt.Fprintf(&b, "%-10s %-20s %-12s %-8s %dG\n", shortPort(p.Name), p.Description, p.status(), mode, portSpeed/1_000_000_000)
+		m[p.Name] = map[string]any{"linkStatus": p.status(), "description": p.Description, "bandwidth": f.portSpeed(p.Name), "duplex": "duplexFull",
+			"vlanInformation": vlan, "interfaceType": fmt.Sprintf("%dGBASE-CR8", f.portSpeed(p.Name)/1_000_000_000), "lineProtocolStatus": p.line()}
+		fmt.Fprintf(&b, "%-10s %-20s %-12s %-8s %dG\n", shortPort(p.Name), p.Description, p.status(), mode, f.portSpeed(p.Name)/1_000_000_000)
 	}
 	return answer{text: b.String(), value: map[string]any{"interfaceStatuses": m}}, ok
 }

@@ -1,6 +1,7 @@
 package nxos
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
@@ -23,10 +24,10 @@ func (f *front) system() map[string]any {
 		switch v.Kind {
 		case "Ethernet":
 			if !strings.Contains(v.Name, ".") {
-				phys = append(phys, dmePort(v))
+				phys = append(phys, f.dmePort(v))
 			}
 		case "port-channel":
-			aggr = append(aggr, dmePort(v))
+			aggr = append(aggr, f.dmePort(v))
 		}
 	}
 	override := "disabled"
@@ -67,7 +68,7 @@ func prune(m map[string]any) map[string]any {
 }
 
 // dmePort is a port with its configuration and its state.
-func dmePort(v portView) map[string]any {
+func (f *front) dmePort(v portView) map[string]any {
 	layer := "Layer2"
 	var flags []string
 	if v.Routed {
@@ -87,7 +88,7 @@ func dmePort(v portView) map[string]any {
 	}
 	state := map[string]any{"operSt": v.link(), "operMtu": v.MTU}
 	if v.Kind == "Ethernet" {
-		state["operSpeed"], state["operFECMode"] = "400G", map[string]string{"rs": "rs-fec", "fc": "fc-fec", "none": "fec-off"}[v.fec]
+		state["operSpeed"], state["operFECMode"] = fmt.Sprintf("%dG", f.portSpeed(v.Name)), map[string]string{"rs": "rs-fec", "fc": "fc-fec", "none": "fec-off"}[v.fec]
 		p["FECMode"] = "auto"
 		p["phys-items"] = state
 	} else {

@@ -64,6 +64,8 @@ type Options struct {
 	Running    []byte
 	Interfaces []string // Ethernet ports where Config is empty; nil: Ethernet1/1 to Ethernet1/32
 	Routed     bool     // those ports are "no switchport"
+	// Speeds are those of Ethernet ports, bits a second; 400G where none is given.
+	Speeds map[string]int64
 
 	TimeScale float64 // seconds that a rollback or a commit takes; 0: no time
 

@@ -1,6 +1,7 @@
 package nxos
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,8 +9,10 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// portSpeed is the speed of every Ethernet port, in Kbit a second.
-const portSpeed = 400_000_000
+// portSpeed is the speed of an Ethernet port, Gb/s.
+func (f *front) portSpeed(name string) int64 {
+	return cmp.Or(f.o.Speeds[name], 400_000_000_000) / 1_000_000_000
+}
 
 var portCommands = []showCommand{
 	{"interface priority-flow-control", (*front).flowControl}, // no PORT
@@ -70,7 +73,7 @@ func (f *front) interfaces(args []string) (answer, bool) {
 		}
 		fmt.Fprintf(&b, "%s is %s%s\nadmin state is %s, Dedicated Interface\n", v.Name, v.link(), reason, v.upDown())
 		if v.Kind == "Ethernet" {
-			row["eth_hw_desc"], row["eth_bw"], row["eth_speed"], row["eth_duplex"] = "100/400/40000 Ethernet", portSpeed, "400 Gb/s", "full"
+			row["eth_hw_desc"], row["eth_bw"], row["eth_speed"], row["eth_duplex"] = "100/400/40000 Ethernet", f.portSpeed(v.Name)*1_000_000, fmt.Sprintf("%d Gb/s", f.portSpeed(v.Name)), "full"
 			row["eth_mode"] = "access"
 			if v.Routed {
 				row["eth_mode"] = "routed"
@@ -94,8 +97,8 @@ func (f *front) interfaces(args []string) (answer, bool) {
 		}
 		fmt.Fprintf(&b, "  MTU %d bytes, BW %v Kbit , DLY 10 usec\n", v.MTU, row["eth_bw"])
 		if v.Kind == "Ethernet" {
-			fmt.Fprintf(&b, "  full-duplex, 400 Gb/s\n  Input flow-control is %s, output flow-control is %s\n  TX\n    %v output packets  %v bytes\n    %v output discard\n",
-				row["eth_in_flowctrl"], row["eth_out_flowctrl"], row["eth_outpkts"], row["eth_outbytes"], row["eth_outdiscard"])
+			fmt.Fprintf(&b, "  full-duplex, %d Gb/s\n  Input flow-control is %s, output flow-control is %s\n  TX\n    %v output packets  %v bytes\n    %v output discard\n",
+				f.portSpeed(v.Name), row["eth_in_flowctrl"], row["eth_out_flowctrl"], row["eth_outpkts"], row["eth_outbytes"], row["eth_outdiscard"])
 		}
 		b.WriteString("\n")
 		rows = append(rows, row)

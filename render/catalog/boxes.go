@@ -1,0 +1,108 @@
+package catalog
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+)
+
+// box is a model of a system without published buffer data: its ports are known, and
+// its chip where a public source names it.
+type box struct {
+	System   string   `json:"os"`
+	Name     string   `json:"name"`
+	Vendor   string   `json:"vendor"`
+	ASIC     string   `json:"asic"`
+	ASICFrom string   `json:"asic_from"`
+	Note     string   `json:"note"`
+	Ports    []string `json:"ports"` // "Ethernet[1-32]/1 400G"
+	Sources  []string `json:"sources"`
+}
+
+// boxes parses the list of boxes.
+func boxes() ([]*Model, error) { return parseBoxes(boxList) }
+
+func parseBoxes(text []byte) ([]*Model, error) {
+	var list []box
+	dec := json.NewDecoder(strings.NewReader(string(text)))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&list); err != nil {
+		return nil, err
+	}
+	var out []*Model
+	for _, b := range list {
+		a, ok := ASICByID(b.ASIC)
+		if !ok {
+			return nil, fmt.Errorf("%s: asic %q is not in asics.json", b.Name, b.ASIC)
+		}
+		m := &Model{System: b.System, Name: b.Name, Vendor: b.Vendor, ASICID: b.ASIC, ASICFrom: b.ASICFrom, Note: b.Note, Sources: b.Sources, asic: a, ports: map[string]Port{}}
+		for _, s := range b.Ports {
+			pattern, rate, _ := strings.Cut(s, " ")
+			speed, err := units.ParseRate(rate)
+			if err != nil {
+				return nil, fmt.Errorf("%s: ports %q: %w", b.Name, s, err)
+			}
+			names, err := intent.Expand(pattern)
+			if err != nil {
+				return nil, fmt.Errorf("%s: ports %q: %w", b.Name, s, err)
+			}
+			for _, n := range names {
+				p := Port{Name: n, Alias: n, Index: len(m.Ports) + 1, Speed: speed}
+				if _, dup := m.ports[n]; dup {
+					return nil, fmt.Errorf("%s: port %s is listed twice", b.Name, n)
+				}
+				m.ports[n] = p
+				m.Ports = append(m.Ports, p)
+			}
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+// whole reports whether the catalogue has all models of a system that have public
+// data: a name that is near to one of them is then more likely a slip.
+func whole(os string) bool { return os == intent.SONiC.Name }
+
+// Splits are at most this many parts of a port.
+const maxParts = 8
+
+// Has reports whether a switch of the model may have a port of that name: one that the
+// model lists, a part that one of them is split into (Ethernet1/3 of Ethernet1/1 on
+// EOS, Ethernet1/1/3 of Ethernet1/1 on NX-OS), or one of a fabric extender, whose
+// numbers begin at 100. A name of another form (Eth1/1) is not the catalogue's to judge.
+func (m *Model) Has(name string) bool {
+	if _, ok := m.ports[name]; ok {
+		return true
+	}
+	if whole(m.System) {
+		return false
+	}
+	if len(m.Ports) == 0 || !strings.HasPrefix(name, "Ethernet") {
+		return true
+	}
+	at := strings.LastIndexByte(name, '/')
+	if at < 0 {
+		return false
+	}
+	first, _, _ := strings.Cut(name, "/")
+	if n, err := strconv.Atoi(strings.TrimLeftFunc(first, unicode.IsLetter)); err == nil && n >= 100 {
+		return true
+	}
+	part, err := strconv.Atoi(name[at+1:])
+	if err != nil || part < 1 || part > maxParts {
+		return false
+	}
+	// Where the first number is a slot, a part has a number of its own behind the port's.
+	of := name[:at] + "/1"
+	if _, slot := m.ports[first+"/2"]; slot {
+		of = name[:at]
+	}
+	_, ok := m.ports[of]
+	return ok && strings.Contains(of, "/")
+}
