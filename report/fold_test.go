@@ -45,3 +45,17 @@ func TestUnsetFleetIsShort(t *testing.T) {
 		t.Errorf("%s", fmt.Sprint(c))
 	}
 }
+
+// A finding that covers another check is found under either id in every form for people.
+func TestCoveredChecksAreNamed(t *testing.T) {
+	for covers, want := range map[string]bool{"": false, "PFC-04": true} {
+		f := loadFabric(t, fabricFile)
+		r := Report{Fabric: f.Name, Command: "validate", Devices: []Device{{Name: "leaf1", Kind: SwitchDevice, Source: FromRunning}},
+			Findings: []validate.Finding{{ID: "PFC-02", Severity: validate.Error, Device: "leaf1", Ports: []string{"Ethernet0"}, What: "PFC is off", Covers: strings.Fields(covers)}}}
+		for _, form := range []Form{FormText, FormMarkdown, FormJUnit} {
+			if got := strings.Contains(strings.ReplaceAll(write(t, form, r), `\`, ""), "also PFC-04"); got != want {
+				t.Errorf("%v, covers %q: named %v", form, covers, got)
+			}
+		}
+	}
+}

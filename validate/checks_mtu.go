@@ -84,7 +84,7 @@ func mtuOfEnds(r *linkRun) {
 func mtuOfRDMA(r *linkRun) {
 	a, b := r.a.MTU, r.b.MTU
 	if need := r.run.senders.need(); a > 0 && b > 0 && min(a, b) < need && !r.mtuSaid() {
-		r.found(Error, r.fixOf(qos.KindMTU.Attr()), fmt.Sprintf("an RDMA packet of %d B has %d B with its headers; it carries %%v B, %%v %%v B", r.run.senders.payload, need), a, b, qos.KindMTU.Attr())
+		r.found(Error, r.fixOf(qos.KindMTU.Attr()), fmt.Sprintf("an RDMA packet of %d B has %d B with its headers; the port carries %%v B, %%v %%v B", r.run.senders.payload, need), a, b, qos.KindMTU.Attr())
 	}
 }
 
@@ -107,7 +107,7 @@ func narrowClass(m drivers.Mismatch) bool { return m.Field.Kind == qos.KindMTU &
 func mtuOfClasses(r *deviceRun) {
 	for _, m := range r.seen.InForce {
 		if narrowClass(m) {
-			r.found(Finding{Severity: Error, What: fmt.Sprintf("%s, and the port is to carry %s", m.Have, m.Want), Fix: m.Fix}, m.Port, qos.KindMTU.Attr())
+			r.found(Finding{Severity: Error, What: fmt.Sprintf("%s, but the port must carry %s", m.Have, m.Want), Fix: m.Fix}, m.Port, qos.KindMTU.Attr())
 		}
 	}
 }

@@ -104,6 +104,6 @@ func notificationsPaused(r *deviceRun) {
 func pausedByIntent(r *deviceRun, p *intent.Port, _ *qos.Port, k *intent.Class) {
 	_, _, known := nic.CNPClass(p.Settings)
 	if strings.EqualFold(k.Name, "cnp") || !known && !k.Rest && slices.Contains(k.DSCP.V, nic.DefaultCNPDSCP) {
-		r.found(Finding{Severity: Warning, Where: k.Lossless.From.String(), What: fmt.Sprintf("class %s has the congestion notifications and is lossless", k.Name)}, p.Name)
+		r.found(Finding{Severity: Warning, Where: k.Lossless.From.String(), What: fmt.Sprintf("class %s carries congestion notifications and is lossless", k.Name)}, p.Name)
 	}
 }

@@ -26,7 +26,7 @@ var classPairs = []pair{
 	{id: "CLS-09", severity: Error, base: "shares 35", old: "strict: true", new: "strict: false", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "has 5 % of the link", fix: "strict"},
 	{id: "CLS-09", severity: Warning, base: "notif", old: "strict: true", new: "strict: false", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "congestion notifications, DSCP 48 by default, are in class notif, which has 5 % of the link", fix: "strict"},
 	{id: "CLS-09", severity: Warning, old: "  cnp: {priority: 6, dscp: [48], strict: true}\n", new: "", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "DSCP 48 by default, are in class default with the rest", fix: "add a class cnp"},
-	{id: "CLS-10", severity: Warning, base: "no cnp", old: "dscp: [48], strict", new: "dscp: [48], lossless", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class notif has the congestion notifications", fix: "their own class", also: []string{"CLS-18", "SCH-02"}},
+	{id: "CLS-10", severity: Warning, base: "no cnp", old: "dscp: [48], strict", new: "dscp: [48], lossless", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class notif carries congestion notifications", fix: "their own class", also: []string{"CLS-18", "SCH-02"}},
 	{id: "CLS-10", severity: Error, config: "leaf1", old: `"48": "6"`, new: `"48": "3"`, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "DSCP 48 of congestion notifications, class cnp, is in traffic class 3, which is lossless", fix: "apply"},
 	{id: "CLS-09", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Queues[6].Scheduler.V = qos.Scheduler{Weight: 5} }), place: "leaf1 Ethernet0", says: "class cnp of congestion notifications has 4 % of the link", fix: "apply"},
 	{id: "CLS-12", severity: Error, config: "leaf1", edit: accounted(render.Line{No: 3, Where: "class-map type qos match-all ROCE", Text: "match cos 3", Fate: render.Unknown, Check: "CLS-12", Why: "both must hold"}), place: "leaf1", says: "class-map type qos match-all ROCE: match cos 3: both must hold", fix: "match any"},
@@ -139,11 +139,11 @@ var schedulerPairs = []pair{
 var mtuPairs = []pair{
 	{id: "MTU-01", severity: Info, old: "fabric: 9100}, classes", new: "fabric: 9000}, classes", place: "leaf3 Ethernet240,Ethernet248", says: "its MTU is 9000 B, that of spine1,spine2 is 9100 B", fix: "one mtu.fabric"},
 	{id: "MTU-01", severity: Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.MTU.V = 8000 }), place: "leaf1 Ethernet240", says: "its MTU is 8000 B, that of spine1 is 9100 B", fix: "apply the intent to leaf1"},
-	{id: "MTU-02", severity: Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.MTU.V = 1500 }), place: "leaf1 Ethernet240", says: "it carries 1500 B, spine1 9100 B", fix: "apply the intent to leaf1"},
-	{id: "MTU-02", severity: Error, base: "small", old: "fabric: 4200", new: "fabric: 4100", place: "leaf1 Ethernet240", says: "an RDMA packet of 4096 B has 4192 B with its headers; it carries 9100 B, spine1 4100 B", fix: "raise"},
+	{id: "MTU-02", severity: Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.MTU.V = 1500 }), place: "leaf1 Ethernet240", says: "the port carries 1500 B, spine1 9100 B", fix: "apply the intent to leaf1"},
+	{id: "MTU-02", severity: Error, base: "small", old: "fabric: 4200", new: "fabric: 4100", place: "leaf1 Ethernet240", says: "an RDMA packet of 4096 B has 4192 B with its headers; the port carries 9100 B, spine1 4100 B", fix: "raise"},
 	{id: "MTU-05", severity: Error, config: "leaf1", edit: func(_ *qos.Device, s *State) {
 		s.InForce = []drivers.Mismatch{{Port: "Ethernet240", Field: qos.KindMTU.Attr(), Want: "9100", Have: "class c-8q-nq3 has room for 1500 bytes", Fix: "mtu 9216"}}
-	}, place: "leaf1 Ethernet240", says: "class c-8q-nq3 has room for 1500 bytes, and the port is to carry 9100", fix: "mtu 9216"},
+	}, place: "leaf1 Ethernet240", says: "class c-8q-nq3 has room for 1500 bytes, but the port must carry 9100", fix: "mtu 9216"},
 	{id: "MTU-03", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.MTU.V = 8000 }), place: "leaf1 Ethernet0", says: "accepts packets of up to 8000 B; by the intent, hosts send up to 9000 B", fix: "switch"},
 }
 
