@@ -160,8 +160,11 @@ func losslessPorts(r *deviceRun) []*intent.Port {
 // length than the row that the intent leads to has no row: BUF-03.
 func shorterCable(r *deviceRun, p *intent.Port, q *qos.Port) {
 	want := r.d.Desired.Ports[p.Name].Cable
-	if !q.Cable.Set || q.Cable.V == 0 || !want.Set || q.Cable.V >= p.Cable.V {
+	if !q.Cable.Set || !want.Set || q.Cable.V >= p.Cable.V {
 		return
+	}
+	if q.Cable.V == 0 && !hasGroups(r, p, q) {
+		return // BUF-03
 	}
 	fields := []qos.Attr{qos.KindCable.Attr()}
 	for g := range q.Groups {

@@ -16,14 +16,11 @@ import (
 // unsound are fabrics of testdata/sound that are found at fault, by their names, and why
 // that is so; the test fails when one has no findings.
 var unsound = map[string]string{
-	"clos-acs-msn2700":                "running: BUF-01 for 1.3 KB of what the vendor's model computes",
-	"clos-arista-7050cx3-32s-c32":     "catalog: lanes repeat and nothing is applied; BUF-08 for what the vendor ships",
-	"clos-nxos":                       "checks: OPS-04 for a strict queue above that no class uses",
-	"clos-nxos-older":                 "checks: OPS-04 for a strict queue above that no class uses",
-	"mixed-systems":                   "checks: OPS-04 for a strict queue above that no class uses",
-	"rail-only-nxos":                  "checks: OPS-04 for a strict queue above that no class uses",
-	"clos-supermicro-sse-t7132s":      "catalog: BUF-08 for what the vendor ships",
-	"clos-dbmvtx9180-64osfp-128x400g": "catalog: BUF-08 for what the vendor ships",
+	"clos-acs-msn2700": "running: BUF-01 for 1.3 KB of what the vendor's model computes",
+	"clos-nxos":        "checks: OPS-04 for a strict queue above that no class uses",
+	"clos-nxos-older":  "checks: OPS-04 for a strict queue above that no class uses",
+	"mixed-systems":    "checks: OPS-04 for a strict queue above that no class uses",
+	"rail-only-nxos":   "checks: OPS-04 for a strict queue above that no class uses",
 }
 
 // sounds is how many sound fabrics are built usually.
