@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
+	"github.com/roce-fabric/roce-fabric/render/sonic"
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
 	"github.com/roce-fabric/roce-fabric/validate"
 )
@@ -127,6 +129,20 @@ links:
 		}
 	case (!lossless || len(m.Headroom) == 0) && !slices.ContainsFunc(found, validate.Finding.Inconclusive):
 		t.Errorf("check does not say that headroom or pools are unknown: %v", found)
+	}
+	if m.SharedLane() != "" {
+		said := slices.IndexFunc(found, func(f validate.Finding) bool { return f.ID == "OPS-04" && strings.HasPrefix(f.What, m.SharedLane()) })
+		rel, _ := sonic.ReleaseOf(releases[m.System])
+		takes := sonic.TakesSharedLanes(m.Platform, rel)
+		switch {
+		case takes && said >= 0:
+			t.Errorf("check warns of what the switch takes: %v", found[said])
+		case !takes && said < 0:
+			t.Errorf("check does not say that %s: %v", m.SharedLane(), found)
+		}
+		if !takes {
+			return
+		}
 	}
 	if lossless {
 		above(t, "check", found)

@@ -104,7 +104,7 @@ func roundTrip(t *testing.T, name string, doc sonic.Config, want *qos.Device) {
 	cfg.Put(sonic.TMetadata, "localhost", sonic.Row{"buffer_model": model})
 	got, unknown := sonic.Decode(cfg)
 	for _, u := range unknown {
-		t.Errorf("%s: not understood: %s", name, u)
+		t.Errorf("%s: not understood: %s: %s", name, u.Where(), u.Why)
 	}
 	for _, c := range qos.Diff(got, want) {
 		// In the traditional model the switch makes these rows by itself.

@@ -115,6 +115,9 @@ func refused(d *render.Device) (values []render.Refusal, adapted []string) {
 	if b := d.Switch.LoadBalancing; b != nil && b.QueuePair.V {
 		adapted = append(adapted, "SONiC does not hash over queue pairs: SWITCH_HASH has no field for them")
 	}
+	if m := d.Model; m != nil && m.SharedLane() != "" && !native.TakesSharedLanes(m.Platform, rel) {
+		adapted = append(adapted, fmt.Sprintf("%s in SONiC's published port layout of %s: a switch that has it refuses every change, until each lane has one port", m.SharedLane(), m.Name))
+	}
 	return native.Refusals(d.Desired, rel), adapted
 }
 

@@ -89,7 +89,12 @@ type Model struct {
 
 	asic  *ASIC
 	ports map[string]Port
+	twice string
 }
+
+// SharedLane says which two ports have one lane in the published layout: "lane 249 is
+// used by Ethernet31 and Ethernet33"; "" where each lane has one port.
+func (m *Model) SharedLane() string { return m.twice }
 
 // ASIC returns the model's chip; never nil for a model of the catalogue.
 func (m *Model) ASIC() *ASIC { return m.asic }

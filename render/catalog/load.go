@@ -168,6 +168,7 @@ func parseModel(b []byte) (*Model, error) {
 	}
 	m.asic, m.System = a, intent.SONiC.Name
 	m.ports = make(map[string]Port, len(f.Ports))
+	of := map[string]string{} // the port of each lane
 	for _, s := range f.Ports {
 		p, err := parsePort(s)
 		if err != nil {
@@ -178,6 +179,12 @@ func parseModel(b []byte) (*Model, error) {
 		}
 		m.ports[p.Name] = p
 		m.Ports = append(m.Ports, p)
+		for lane := range strings.SplitSeq(p.Lanes, ",") {
+			if other := of[lane]; other != "" && m.twice == "" {
+				m.twice = fmt.Sprintf("lane %s is used by %s and %s", lane, other, p.Name)
+			}
+			of[lane] = p.Name
+		}
 	}
 	repository, _, _ := strings.Cut(f.From, "@")
 	_, dir, _ := strings.Cut(f.From, ":")

@@ -24,6 +24,24 @@ const (
 	minRate                = units.Rate(8 * noCommitted)
 )
 
+// sharedLanes are the platforms whose published layouts use a lane twice, and whose config
+// updater lets that pass, with the first release that does; "" is every one
+// (sonic-utilities generic_config_updater/gu_common.py, validate_lanes).
+var sharedLanes = map[string]string{
+	"x86_64-arista_7050cx3_32s": "", "x86_64-dellemc_s5232f_c3538-r0": "", "x86_64-arista_7050cx3_32c": "202505",
+}
+
+// TakesSharedLanes reports whether the config updater takes a lane that two ports of a
+// platform have.
+func TakesSharedLanes(platform string, rel Release) bool {
+	since, ok := sharedLanes[platform]
+	if !ok || since == "" {
+		return ok
+	}
+	first, ok := ReleaseOf(since)
+	return ok && rel.Index >= first.Index
+}
+
 // actions are those of the watchdog (sonic-pfcwd.yang, action).
 var actions = []qos.WatchdogAction{qos.ActionDrop, qos.ActionForward, qos.ActionAlert}
 
