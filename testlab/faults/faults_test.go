@@ -256,7 +256,6 @@ func (x *fabric) state() string {
 
 // tally is the result.
 type tally struct {
-	lines         []string
 	found, faulty int
 	open          []string
 }
