@@ -152,7 +152,7 @@ var keyCases = []keyCase{
 	{key: "Switch.bufferModel", at: "switches|leaf1|bufferModel", values: [2]any{"traditional", "dynamic"}, reinstalls: true, finds: "BUF-01"},
 	{key: "Switch.release", at: "switches|leaf1|release", values: [2]any{keep{}, drop{}}, reinstalls: true},
 
-	{key: "Port.speed", at: leafUp + "|speed", values: [2]any{"400G", "100G"}, with: []edit{{"links|2|speed", drop{}}}, refused: m2{"sonic": "does not change the speed of a port"}, some: true, inertOn: []string{"eos", "nxos"}},
+	{key: "Port.speed", at: leafUp + "|speed", values: [2]any{"400G", "100G"}, with: []edit{{"links|2|speed", drop{}}}, refused: m2{"sonic": "does not change the speed of a port"}, some: true, inertOn: []string{"eos", "nxos"}, finds: "PRT-04"},
 	{key: "Port.cable", at: leafUp + "|cable", values: [2]any{"30m", "100m"}, with: []edit{{"links|2|cable", drop{}}}, inertOn: []string{"eos", "nxos"}},
 	{key: "Port.fec", at: leafUp + "|fec", values: [2]any{"rs", "none"}, refused: m2{"eos": "does not set FEC", "nxos": "does not set FEC"}},
 	{key: "Port.admin", at: leafPort + "|admin", values: [2]any{"up", "down"}},
@@ -166,7 +166,7 @@ var keyCases = []keyCase{
 	{key: "Port.classes", at: leafPort + "|classes", values: [2]any{m{"bulk": m{"queue": 2}}, m{"bulk": m{"queue": 4}}}, refused: m2{"eos": "one set of maps for the whole switch", "nxos": "give the class the queue of its priority"}},
 
 	{key: "Link.cable", at: "links|2|cable", values: [2]any{"30m", "100m"}, inertOn: []string{"eos", "nxos"}},
-	{key: "Link.speed", at: "links|2|speed", values: [2]any{"400G", "100G"}, refused: m2{"sonic": "does not change the speed of a port"}, some: true, inertOn: []string{"eos", "nxos"}},
+	{key: "Link.speed", at: "links|2|speed", values: [2]any{"400G", "100G"}, refused: m2{"sonic": "does not change the speed of a port"}, some: true, inertOn: []string{"eos", "nxos"}, finds: "PRT-04"},
 	{key: "Link.pattern", at: "links|2|pattern", values: [2]any{"pairs", "mesh"}, inert: true},
 
 	{key: "Host.pauseResponse", at: "hosts|gpu1|pauseResponse", values: [2]any{"500ns", "905q"}, inert: true},
