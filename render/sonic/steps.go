@@ -3,6 +3,7 @@ package sonic
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/internal/natural"
@@ -29,9 +30,12 @@ type builder struct {
 	running Config
 	// final are the ports whose admin state the ops change, with the new one.
 	final map[string]string
+	// narrowed are the ports that pause a priority less, which has no group.
+	narrowed map[string]bool
 
 	sshFirst, sshLast []Op
 	first, last       []Op            // gNMI, no port concerned
+	cables            []Op            // lengths that wait until PFC has changed
 	raise             []Op            // ports that are down and come up
 	shut              []string        // ports that go down for good
 	bound             map[string][]Op // port -> rows that take it down
@@ -41,16 +45,46 @@ type builder struct {
 
 // steps puts ops into steps.
 func (s Site) steps(running Config, ops []Op) []Step {
-	b := builder{Site: s, running: running, final: map[string]string{}, bound: map[string][]Op{}, guard: map[string][]Op{}}
+	b := builder{Site: s, running: running, final: map[string]string{}, narrowed: map[string]bool{}, bound: map[string][]Op{}, guard: map[string][]Op{}}
+	made := running.derived()
 	for _, o := range ops {
-		if o.Table == TPort && o.Field == "admin_status" {
+		switch {
+		case o.Table == TPort && o.Field == "admin_status":
 			b.final[o.Key] = o.Value
+		case o.Table == TPortQoS && o.Field == "" && narrows(running, o, made):
+			b.narrowed[o.Key] = true
 		}
 	}
 	for _, o := range ops {
 		b.add(o)
 	}
 	return b.build()
+}
+
+// narrows reports whether a port is to pause a priority less that has no lossless
+// group. buffermgrd would make one as soon as the length of the cable changes, and
+// would leave it when the priority goes (sonic-swss cfgmgr/buffermgr.cpp).
+func narrows(running Config, o Op, made map[string]bool) bool {
+	now := strings.Split(o.Row["pfc_enable"], ",")
+	for _, was := range strings.Split(running.Row(TPortQoS, o.Key)["pfc_enable"], ",") {
+		if was != "" && !slices.Contains(now, was) && !made[o.Key+"|"+was] {
+			return true
+		}
+	}
+	return false
+}
+
+// derived returns the lossless groups that buffermgrd has made, by "port|priority".
+func (c Config) derived() map[string]bool {
+	out := map[string]bool{}
+	for key, row := range c[TGroup] {
+		port, idx, _ := strings.Cut(key, "|")
+		from, to, ok := Indexes(idx)
+		for i := from; ok && i <= to && Derived(row["profile"]); i++ {
+			out[port+"|"+strconv.Itoa(i)] = true
+		}
+	}
+	return out
 }
 
 // flaps reports whether the port is up before and after the ops. One that is
@@ -107,6 +141,8 @@ func (b *builder) add(o Op) {
 			b.flap = append(b.flap, port)
 		}
 		b.bound[port] = append(b.bound[port], o)
+	case o.Table == TCable && b.waits(o):
+		b.cables = append(b.cables, o)
 	case o.Table == TPort && o.Field == "admin_status" && o.Value == "up":
 		b.raise = append(b.raise, o)
 	case o.Table == TPort && o.Field == "admin_status":
@@ -120,6 +156,19 @@ func (b *builder) add(o Op) {
 	default:
 		b.first = append(b.first, o)
 	}
+}
+
+// waits reports whether a change of cables concerns a port that is narrowed.
+func (b *builder) waits(o Op) bool {
+	if b.narrowed[o.Field] {
+		return true
+	}
+	for port := range o.Row {
+		if b.narrowed[port] {
+			return true
+		}
+	}
+	return false
 }
 
 // request is one step in the making.
@@ -163,6 +212,9 @@ func (b *builder) build() []Step {
 	}
 	tail.add("finish %d rows", b.last...)
 	reqs = join(head, reqs, tail)
+	if n := len(b.cables); n > 0 {
+		reqs = append(reqs, &request{ops: b.cables, what: []string{fmt.Sprintf("state %d cable lengths", n)}})
+	}
 
 	var out []Step
 	out = append(out, step("ssh", &request{ops: b.sshFirst, what: []string{fmt.Sprintf("load %d rows that gNMI refuses", len(b.sshFirst))}})...)

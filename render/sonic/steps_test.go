@@ -63,3 +63,26 @@ func TestMovesOfTheWatchdogAreKeptApart(t *testing.T) {
 		t.Errorf("one request would be a move, which the updater refuses: %v", stepOps(steps))
 	}
 }
+
+// A length that changes before the priority goes would leave a lossless group.
+func TestCablesWaitForPFC(t *testing.T) {
+	lossless := Row{"profile": "pg_lossless_100000_40m_profile"}
+	length := Op{Table: TCable, Key: "AZURE", Field: "Ethernet0", Value: "300m"}
+	ops := []Op{length, {Table: TPortQoS, Key: "Ethernet0", Row: Row{"pfc_enable": "3"}}}
+	for name, c := range map[string]struct {
+		groups Table
+		waits  bool
+	}{
+		"no group":      {nil, true},
+		"a lossy group": {Table{"Ethernet0|4": {"profile": "ingress_lossy_profile"}}, true},
+		"of another":    {Table{"Ethernet4|3-4": lossless}, true},
+		"a range":       {Table{"Ethernet0|3-4": lossless}, false},
+	} {
+		running := Config{TPort: {"Ethernet0": {"admin_status": "up"}}, TPortQoS: {"Ethernet0": {"pfc_enable": "3,4"}}, TGroup: c.groups}
+		steps := stepOps(Site{}.steps(running, ops))
+		last := steps[len(steps)-1]
+		if waits := len(steps) > 1 && last[0] == length.String(); waits != c.waits {
+			t.Errorf("%s: %v", name, steps)
+		}
+	}
+}
