@@ -2,40 +2,15 @@ package docs
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
-const (
-	checksPage  = "checks.md"
-	checksBegin = "<!-- checks: go generate ./docs -->\n"
-	checksEnd   = "<!-- end of checks -->\n"
-)
-
 // checks.md holds the registry, in its words.
 func TestChecks(t *testing.T) {
-	b, err := os.ReadFile(checksPage)
-	if err != nil {
-		t.Fatal(err)
-	}
-	head, rest, ok := strings.Cut(string(b), checksBegin)
-	have, tail, ok2 := strings.Cut(rest, checksEnd)
-	if !ok || !ok2 {
-		t.Fatalf("%s has no lines %q and %q", checksPage, checksBegin, checksEnd)
-	}
-	want := checks()
-	if *update {
-		if err := os.WriteFile(checksPage, []byte(head+checksBegin+want+checksEnd+tail), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if have != want {
-		t.Errorf("%s is not what the registry says; go generate ./docs", checksPage)
-	}
+	generated(t, "checks.md", "checks", checks())
 }
 
 // families name the checks by the letters of their ids, in the order of the

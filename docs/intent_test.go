@@ -1,5 +1,6 @@
-// Package docs holds the pages for users. Its test keeps the list of keys in
-// intent.md as the intent's schema has it; no product code imports it.
+// Package docs holds the pages for users. Its tests keep the keys in intent.md, the
+// checks in checks.md and the models in models.md as the program has them; no product
+// code imports it.
 package docs
 
 //go:generate go test . -run "TestIntentKeys|TestChecks|TestModels" -update
@@ -16,37 +17,38 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 )
 
-var update = flag.Bool("update", false, "rewrite the list of keys in intent.md")
-
-const (
-	page  = "intent.md"
-	begin = "<!-- keys: go generate ./docs -->\n"
-	end   = "<!-- end of keys -->\n"
-)
+var update = flag.Bool("update", false, "rewrite the generated parts of pages")
 
 // The keys in intent.md are those of the schema, with its words.
 func TestIntentKeys(t *testing.T) {
-	b, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	head, rest, ok := strings.Cut(string(b), begin)
-	have, tail, ok2 := strings.Cut(rest, end)
-	if !ok || !ok2 {
-		t.Fatalf("%s has no lines %q and %q", page, begin, end)
-	}
 	want, err := keys()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if have == want {
-		return
-	}
-	if !*update {
-		t.Fatalf("the keys of %s are not those of the schema: go test ./docs -update", page)
-	}
-	if err := os.WriteFile(page, []byte(head+begin+want+end+tail), 0o644); err != nil {
+	generated(t, "intent.md", "keys", want)
+}
+
+// generated compares the part of a page that is made by this test with what it is to
+// be, and writes it with -update.
+func generated(t *testing.T, page, part, want string) {
+	t.Helper()
+	b, err := os.ReadFile(page)
+	if err != nil {
 		t.Fatal(err)
+	}
+	begin, end := "<!-- "+part+": go generate ./docs -->\n", "<!-- end of "+part+" -->\n"
+	head, rest, ok := strings.Cut(string(b), begin)
+	have, tail, ok2 := strings.Cut(rest, end)
+	switch {
+	case !ok || !ok2:
+		t.Fatalf("%s has no lines %q and %q", page, begin, end)
+	case have == want:
+	case !*update:
+		t.Errorf("the %s of %s are not those of the program: go generate ./docs", part, page)
+	default:
+		if err := os.WriteFile(page, []byte(head+begin+want+end+tail), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

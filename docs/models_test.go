@@ -3,7 +3,6 @@ package docs
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -12,33 +11,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 )
 
-const (
-	modelsPage  = "models.md"
-	modelsBegin = "<!-- models: go generate ./docs -->\n"
-	modelsEnd   = "<!-- end of models -->\n"
-)
-
 // models.md lists the catalogue.
 func TestModels(t *testing.T) {
-	b, err := os.ReadFile(modelsPage)
-	if err != nil {
-		t.Fatal(err)
-	}
-	head, rest, ok := strings.Cut(string(b), modelsBegin)
-	have, tail, ok2 := strings.Cut(rest, modelsEnd)
-	if !ok || !ok2 {
-		t.Fatalf("%s has no lines %q and %q", modelsPage, modelsBegin, modelsEnd)
-	}
-	want := models()
-	if *update {
-		if err := os.WriteFile(modelsPage, []byte(head+modelsBegin+want+modelsEnd+tail), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if have != want {
-		t.Errorf("%s is not what the catalogue says; go generate ./docs", modelsPage)
-	}
+	generated(t, "models.md", "models", models())
 }
 
 func models() string {

@@ -3,9 +3,8 @@ package fleet
 import (
 	"encoding/json"
 	"fmt"
-	"io"
-	"os"
 
+	"github.com/roce-fabric/roce-fabric/internal/boundedfile"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
@@ -25,12 +24,7 @@ func baseline(file, fabric string) (*gate.Result, error) {
 	wrong := func(format string, a ...any) error {
 		return Wrong("baseline", "make one with --window 2m --report json=FILE", "%s: %w", file, fmt.Errorf(format, a...))
 	}
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, wrong("%w", err)
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxBaseline+1))
+	b, err := boundedfile.Read(file, maxBaseline)
 	if err != nil {
 		return nil, wrong("%w", err)
 	}
@@ -40,8 +34,6 @@ func baseline(file, fabric string) (*gate.Result, error) {
 		Window []gate.SavedPort `json:"window"`
 	}
 	switch err := json.Unmarshal(b, &doc); {
-	case len(b) > maxBaseline:
-		return nil, wrong("larger than %d MiB", maxBaseline>>20)
 	case err != nil:
 		return nil, wrong("not a report in JSON: %w", err)
 	case doc.Format != baselineFormat:

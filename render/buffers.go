@@ -142,7 +142,7 @@ func ECN(p *intent.Port, k *intent.Class, m *catalog.Model) Marking {
 		return Marking{Curve: qos.ECN{Enabled: true, Min: e.Min.V.N, Max: e.Max.V.N, Unit: qos.Units(e.Min.V.Unit, e.Max.V.Unit), Probability: prob}}
 	case intent.ECNAuto:
 		in := headroom.ECNInput{Speed: p.Speed.V, LosslessMTU: losslessFrame(p)}
-		if pool, err := (Memory{&Device{Model: m}, nil}).Pool(p, k); err != nil {
+		if pool, err := headroom.PoolOf(m, p.Speed.V, statedPool(p)); err != nil {
 			in.Missing = err.Error()
 		} else {
 			in.Pool, in.Case = &pool, FanOf(p, k).markingCase(len(p.Settings.Lossless().List()))
@@ -199,9 +199,7 @@ func (m Memory) Headroom(p *intent.Port) PortHeadroom {
 	h := PortHeadroom{Floor: headroom.Floor(in.Speed, in.Cable, in.LosslessMTU)}
 	row, own, ok := m.Row(p)
 	switch {
-	case m.Model == nil && !own:
-		h.Missing = "the model is not in the catalogue"
-	case m.dynamic() && m.Model == nil:
+	case m.Model == nil && (!own || m.dynamic()):
 		h.Missing = "the model is not in the catalogue"
 	case m.dynamic():
 		at := in

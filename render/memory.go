@@ -106,14 +106,19 @@ func (m Memory) Row(p *intent.Port) (row catalog.HeadroomRow, own, ok bool) {
 // Pool returns the memory that the lossless group of a class shares on a port, or what is
 // missing to tell.
 func (m Memory) Pool(p *intent.Port, k *intent.Class) (headroom.Pool, error) {
-	var f headroom.Facts
-	if a := p.Settings.Buffers.Alpha.V; a != nil {
-		f.Exponent, f.ExponentHow = new(int64(*a)), "as stated"
-	}
+	f := statedPool(p)
 	if m.have != nil {
 		m.shown(&f, p, k.Priority.V)
 	}
 	return headroom.PoolOf(m.Model, p.Speed.V, f)
+}
+
+// statedPool is what the intent says of the pool of a port.
+func statedPool(p *intent.Port) (f headroom.Facts) {
+	if a := p.Settings.Buffers.Alpha.V; a != nil {
+		f.Exponent, f.ExponentHow = new(int64(*a)), "as stated"
+	}
+	return f
 }
 
 // shown adds what the switch shows of the pool and of a group.

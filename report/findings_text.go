@@ -3,11 +3,11 @@ package report
 import (
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/validate"
@@ -26,11 +26,10 @@ func writeText(w io.Writer, r Report, o Options) error {
 	t.verdict(r)
 	causes := validate.Causes(r.Findings)
 	section := ""
-	shared := sharers(causes)
-	for _, c := range causes {
-		k := sharerOf(c)
-		if all := shared[k]; len(all) > 0 {
-			if all[0].Index[0] == c.Index[0] {
+	shared := shared(causes)
+	for i, c := range causes {
+		if all, told := shared[i]; told {
+			if len(all) > 0 {
 				t.printf("\n")
 				t.together(r, all)
 			}
@@ -60,28 +59,32 @@ func writeText(w io.Writer, r Report, o Options) error {
 	return t.Err()
 }
 
-// sharer is what causes share that are told together: on many devices they are one
-// fault, such as hosts of which nothing is configured.
-type sharer struct {
-	severity    validate.Severity
-	fix, places string
-}
-
-func sharerOf(c validate.Cause) sharer {
-	return sharer{c.Severity, c.Fix, strings.Join(c.Places(), "; ")}
-}
-
-// sharers are the errors and the warnings that are told together.
-func sharers(causes []validate.Cause) map[sharer][]validate.Cause {
+// shared are the causes that are told together, by their place in the list: all of them
+// at that of the first, and none at those of the others. On many devices, errors or
+// warnings with the same places and fix are one fault, such as hosts of which nothing is
+// configured.
+func shared(causes []validate.Cause) map[int][]validate.Cause {
 	const few = 3 // causes, and devices
-	out := map[sharer][]validate.Cause{}
-	for _, c := range causes {
+	type fault struct {
+		severity    validate.Severity
+		fix, places string
+	}
+	var faults ordered.Groups[fault, int]
+	for i, c := range causes {
 		if c.Suppressed == nil && c.Severity != validate.Info && len(c.Devices()) >= few {
-			k := sharerOf(c)
-			out[k] = append(out[k], c)
+			faults.Add(fault{c.Severity, c.Fix, strings.Join(c.Places(), "; ")}, i)
 		}
 	}
-	maps.DeleteFunc(out, func(_ sharer, all []validate.Cause) bool { return len(all) < few })
+	out := map[int][]validate.Cause{}
+	for _, at := range faults.All() {
+		if len(at) < few {
+			continue
+		}
+		for _, i := range at {
+			out[i] = nil
+			out[at[0]] = append(out[at[0]], causes[i])
+		}
+	}
 	return out
 }
 

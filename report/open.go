@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 )
 
@@ -47,34 +48,29 @@ func (r Report) Open() []Open {
 		kind      DeviceKind
 	}
 	kinds := r.kinds()
-	at := map[key]int{}
-	out := []Open{}
+	var open ordered.Map[key, Open]
 	for _, f := range r.Findings {
 		if !f.Inconclusive() {
 			continue
 		}
-		k := key{f.Unchecked, f.Because, kinds[f.Device]}
-		i, ok := at[k]
-		if !ok {
-			i = len(out)
-			at[k] = i
-			out = append(out, Open{What: f.Unchecked, Why: f.Because, Kind: k.kind})
-		}
+		o := open.At(key{f.Unchecked, f.Because, kinds[f.Device]})
 		if f.Device != "" {
-			out[i].Devices = append(out[i].Devices, f.Device)
+			o.Devices = append(o.Devices, f.Device)
 		}
-		out[i].Checks = append(out[i].Checks, f.NotMade...)
+		o.Checks = append(o.Checks, f.NotMade...)
 	}
 	count := map[DeviceKind]int{}
 	for _, kind := range kinds {
 		count[kind]++
 	}
-	for i := range out {
-		o := &out[i]
+	out := []Open{}
+	for k, o := range open.All() {
+		o.What, o.Why, o.Kind = k.what, k.why, k.kind
 		o.Devices, o.Checks = slices.Compact(natural.Sorted(o.Devices)), slices.Compact(natural.Sorted(o.Checks))
 		if len(o.Devices) > 0 {
 			o.Of = count[o.Kind]
 		}
+		out = append(out, o)
 	}
 	return out
 }

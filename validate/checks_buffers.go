@@ -261,11 +261,12 @@ func plausibleRows(r *deviceRun) {
 	}
 	for _, f := range headroom.Falls(rows) {
 		for _, p := range uses[f.Row] {
-			if attrs := losslessHeadroom(r, p); len(attrs) > 0 && r.out.explained[qos.Place{Port: p.Name, Field: attrs[0]}] {
+			attrs := losslessHeadroom(r, p)
+			if len(attrs) > 0 && r.out.said(p.Name, attrs[0]) {
 				continue // BUF-01
 			}
 			r.found(Finding{Severity: Warning, Where: p.Cable.From.String(),
-				What: fmt.Sprintf("xoff for %s and %s is %d B, less than the %d B for %s and %s", f.Row.Speed, f.Row.Cable, f.Row.XOFF, f.Above.XOFF, f.Above.Speed, f.Above.Cable)}, p.Name, losslessHeadroom(r, p)...)
+				What: fmt.Sprintf("xoff for %s and %s is %d B, less than the %d B for %s and %s", f.Row.Speed, f.Row.Cable, f.Row.XOFF, f.Above.XOFF, f.Above.Speed, f.Above.Cable)}, p.Name, attrs...)
 		}
 	}
 }

@@ -91,12 +91,8 @@ func (r *deviceRun) looksUp() bool {
 
 // hasGroups reports whether every lossless priority that a port pauses has its group.
 func hasGroups(r *deviceRun, p *intent.Port, q *qos.Port) bool {
-	for _, prio := range (r.lossless(p.Settings) & q.PFC.Or(0)).List() {
-		if g := group(r.cfg.MapsOf(p.Name), prio); g >= 0 && q.Groups[g].Lossless.Set && !q.Groups[g].Lossless.V {
-			return false
-		}
-	}
-	return true
+	set := r.lossless(p.Settings) & q.PFC.Or(0)
+	return withGroup(r.cfg.MapsOf(p.Name), q, set) == set
 }
 
 func headroomOfPorts(r *deviceRun) {

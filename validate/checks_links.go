@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
-	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
@@ -76,13 +76,13 @@ func silentNeighbors(r *deviceRun) {
 	for _, s := range r.seen.Ports {
 		hears = hears || len(s.Neighbors) > 0
 	}
-	silent := map[string]Finding{}
+	var silent []*intent.Port
 	for _, p := range r.d.Switch.Ports {
 		s := r.seen.Ports[p.Name]
 		if p.Link == nil || !p.Uplink() || s == nil || !s.OperUp.V || len(s.Neighbors) > 0 || r.bare[p.Name] {
 			continue
 		}
-		silent[p.Name] = Finding{Severity: Warning, Where: p.Link.Pos.String(), What: "the link is up and LLDP shows no neighbour, but does on other ports"}
+		silent = append(silent, p)
 	}
 	if !hears {
 		if len(silent) > 0 {
@@ -91,8 +91,8 @@ func silentNeighbors(r *deviceRun) {
 		}
 		return
 	}
-	for _, port := range natural.Keys(silent) {
-		r.found(silent[port], port)
+	for _, p := range silent {
+		r.found(Finding{Severity: Warning, Where: p.Link.Pos.String(), What: "the link is up and LLDP shows no neighbour, but does on other ports"}, p.Name)
 	}
 }
 

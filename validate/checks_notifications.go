@@ -87,8 +87,11 @@ func shareOf(s *intent.Settings, q *qos.Port, k *intent.Class) int {
 // notificationsPaused finds notifications in a lossless class: by the intent, and by the
 // map that the switch classifies with.
 func notificationsPaused(r *deviceRun) {
-	intended(eachLossless(pausedByIntent))(r)
-	observed(eachPort(func(r *deviceRun, p *intent.Port, _ *qos.Port) {
+	if r.source == Intended {
+		eachLossless(pausedByIntent)(r)
+		return
+	}
+	for p := range r.ports() {
 		m := r.moves(p)
 		for _, d := range m.paused {
 			k, _ := notificationsOf(p.Settings)
@@ -98,7 +101,7 @@ func notificationsPaused(r *deviceRun) {
 		if len(m.paused) > 0 && !m.others {
 			r.out.explain("", globalDSCP)
 		}
-	}))(r)
+	}
 }
 
 func pausedByIntent(r *deviceRun, p *intent.Port, _ *qos.Port, k *intent.Class) {

@@ -127,11 +127,14 @@ func buffersKnown(r *deviceRun) *lack {
 	if l := modelKnown(r); l != nil || r.source != Intended || r.d.Desired.Platform.DynamicBuffers || len(r.d.Model.Pools)+len(r.d.Model.Headroom) > 0 {
 		return l
 	}
-	return &lack{
-		id: "CAT-01", what: "buffers and headroom", short: "the buffers of the model are not published", where: r.d.Switch.Model.From.String(),
-		why: "the model's ports are known, its buffers are not: buffers and headroom are not checked before the switch is read",
-		fix: "check the buffers of lossless ports on the switch itself",
-	}
+	return r.unpublished("buffers and headroom", "the buffers of the model are not published", "buffers",
+		"the model's ports are known, its buffers are not: buffers and headroom are not checked before the switch is read")
+}
+
+// unpublished is what a switch lacks whose model the catalogue has without some data.
+func (r *deviceRun) unpublished(what, short, of, why string) *lack {
+	return &lack{id: "CAT-01", what: what, short: short, where: r.d.Switch.Model.From.String(), why: why,
+		fix: "check the " + of + " of lossless ports on the switch itself"}
 }
 
 // rowsKnown says that the catalogue has a model without its headroom table.
@@ -139,11 +142,8 @@ func rowsKnown(r *deviceRun) *lack {
 	if l := buffersKnown(r); l != nil || r.source != Intended || r.d.Desired.Platform.DynamicBuffers || len(r.d.Model.Headroom) > 0 {
 		return l
 	}
-	return &lack{
-		id: "CAT-01", what: "headroom", short: "the headroom of the model is not published", where: r.d.Switch.Model.From.String(),
-		why: fmt.Sprintf("no headroom table of %s is published: headroom is not checked before the switch is read", r.d.Model.Name),
-		fix: "check the headroom of lossless ports on the switch itself",
-	}
+	return r.unpublished("headroom", "the headroom of the model is not published", "headroom",
+		fmt.Sprintf("no headroom table of %s is published: headroom is not checked before the switch is read", r.d.Model.Name))
 }
 
 // poolsKnown says that the catalogue has a model without its buffer pools.
@@ -151,11 +151,8 @@ func poolsKnown(r *deviceRun) *lack {
 	if l := buffersKnown(r); l != nil || r.source != Intended || len(r.d.Model.Pools) > 0 {
 		return l
 	}
-	return &lack{
-		id: "CAT-01", what: "buffer pools", short: "the buffer pools of the model are not published", where: r.d.Switch.Model.From.String(),
-		why: fmt.Sprintf("no buffer pools of %s are published: they are not checked before the switch is read", r.d.Model.Name),
-		fix: "check the buffers of lossless ports on the switch itself",
-	}
+	return r.unpublished("buffer pools", "the buffer pools of the model are not published", "buffers",
+		fmt.Sprintf("no buffer pools of %s are published: they are not checked before the switch is read", r.d.Model.Name))
 }
 
 // stateInForce is what the checks of values in force need of a switch.

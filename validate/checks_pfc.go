@@ -3,6 +3,7 @@ package validate
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent"
@@ -108,13 +109,7 @@ var pfcChecks = []Check{
 
 func pfcOfEnds(r *linkRun) {
 	if r.a.PFC != r.b.PFC && !r.a.pfcSaid && !r.b.pfcSaid {
-		r.covers = ""
-		if r.a.unpaused || r.b.unpaused {
-			r.covers = "PFC-04"
-		}
-		if r.a.hole || r.b.hole {
-			r.covers += " PFC-07"
-		}
+		r.covers = coveredByPFC(r.a.unpaused || r.b.unpaused, r.a.hole || r.b.hole)
 		r.found(Error, r.fixOf(qos.KindPFC.Attr()), "PFC is on for priorities %v, on %v for %v", r.a.PFC, r.b.PFC, qos.KindPFC.Attr())
 	}
 }
@@ -130,16 +125,22 @@ func pfcTowardsHost(r *deviceRun, p *intent.Port, q *qos.Port) {
 	case r.pfcExplained(p, q):
 		r.out.explain(p.Name, qos.KindPFC.Attr())
 	default:
-		var covers []string
-		if idleGroup(r.cfg.MapsOf(p.Name), q) {
-			covers = []string{"PFC-04"}
-		}
-		if r.hole(p, q) != 0 {
-			covers = append(covers, "PFC-07")
-		}
+		covers := strings.Fields(coveredByPFC(idleGroup(r.cfg.MapsOf(p.Name), q), r.hole(p, q) != 0))
 		r.foundTowards(peer, Finding{Severity: Error, Covers: covers, What: fmt.Sprintf("PFC is on for priorities %s; by the intent, host NICs pause %s", q.PFC.Or(0), r.lossless(p.Settings)), Fix: "apply the intent to the switch"},
 			p.Name, qos.KindPFC.Attr())
 	}
+}
+
+// coveredByPFC are the checks that a difference in PFC covers, with spaces between them.
+func coveredByPFC(idleGroup, hole bool) string {
+	var ids []string
+	if idleGroup {
+		ids = append(ids, "PFC-04")
+	}
+	if hole {
+		ids = append(ids, "PFC-07")
+	}
+	return strings.Join(ids, " ")
 }
 
 // pausedGroup reports whether a port pauses a priority of a group.
@@ -198,6 +199,16 @@ func group(m *qos.Maps, prio int) int {
 	return -1
 }
 
+// withGroup are the priorities of a set that are not known to be in a lossy group.
+func withGroup(m *qos.Maps, q *qos.Port, set qos.PrioritySet) qos.PrioritySet {
+	for _, prio := range set.List() {
+		if g := group(m, prio); g >= 0 && q.Groups[g].Lossless.Set && !q.Groups[g].Lossless.V {
+			set &^= qos.Priorities(prio)
+		}
+	}
+	return set
+}
+
 func pausedWithoutGroup(r *deviceRun, p *intent.Port, q *qos.Port) {
 	for _, prio := range (q.PFC.Or(0) & r.lossless(p.Settings)).List() {
 		g := group(r.cfg.MapsOf(p.Name), prio)
@@ -207,7 +218,7 @@ func pausedWithoutGroup(r *deviceRun, p *intent.Port, q *qos.Port) {
 		have := q.Groups[g].Lossless
 		want := r.d.Desired.Ports[p.Name].Groups[g]
 		made := r.source == Saved && want.DerivedFrom.Set && !q.Groups[g].DerivedFrom.Set && !q.Groups[g].Headroom.Set && !q.Groups[g].Buffer.Set
-		if !have.Set && !want.Lossless.Set || have.V || made || r.out.explained[qos.Place{Port: p.Name, Field: qos.KindLossless.At(g)}] {
+		if !have.Set && !want.Lossless.Set || have.V || made || r.out.said(p.Name, qos.KindLossless.At(g)) {
 			continue
 		}
 		r.found(Finding{Severity: Error, What: fmt.Sprintf("PFC is on for priority %d, and priority group %d is not lossless", prio, g)},
@@ -281,12 +292,7 @@ func losslessClasses(r *deviceRun, p *intent.Port, q *qos.Port) {
 	if set.Len() <= usualClasses {
 		return
 	}
-	m := r.cfg.MapsOf(p.Name)
-	for _, prio := range set.List() {
-		if g := group(m, prio); g >= 0 && q.Groups[g].Lossless.Set && !q.Groups[g].Lossless.V {
-			set &^= qos.Priorities(prio)
-		}
-	}
+	set = withGroup(r.cfg.MapsOf(p.Name), q, set)
 	of := set
 	if hosts := r.d.Fabric.LosslessAtHosts(); hosts != 0 && set.Len() <= 2*usualClasses {
 		of &^= r.lossless(p.Settings) &^ hosts

@@ -160,7 +160,7 @@ func unmanaged(r *deviceRun, p *intent.Port, q *qos.Port) {
 	}
 	for g := range q.Groups {
 		h := q.Groups[g].Headroom
-		if r.out.explained[qos.Place{Port: p.Name, Field: qos.KindHeadroom.At(g)}] {
+		if r.out.said(p.Name, qos.KindHeadroom.At(g)) {
 			return // a check of buffers says what is strange in it
 		}
 		add(qos.KindHeadroom.At(g), want.Groups[g].Headroom.Set, h.Set && q.Groups[g].Lossless.V, h.V)

@@ -157,7 +157,7 @@ func otherMarking(o *oddRun) {
 	var fields []qos.Attr
 	for n := range qos.NumPriorities {
 		at := qos.KindECN.At(n)
-		if res != nil && slices.ContainsFunc(res.drift, func(ch qos.Change) bool { return ch.Field == at && slices.Contains(o.ports, ch.Port) }) {
+		if slices.ContainsFunc(o.ports, func(p string) bool { return res.differs(p, at) }) {
 			fields = append(fields, at)
 		}
 	}

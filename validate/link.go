@@ -92,8 +92,7 @@ func (r *linkRun) found(s Severity, fix, what string, a, b any, attrs ...qos.Att
 func (r *linkRun) fixOf(attr qos.Attr) string {
 	var devices []string
 	for _, e := range []intent.Endpoint{r.l.A, r.l.B} {
-		res := r.run.results[e.Device]
-		if res != nil && slices.ContainsFunc(res.drift, func(ch qos.Change) bool { return ch.Port == e.Port && ch.Field == attr }) {
+		if r.run.results[e.Device].differs(e.Port, attr) {
 			devices = append(devices, e.Device)
 		}
 	}

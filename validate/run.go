@@ -329,9 +329,14 @@ func (s *Result) explain(port string, attrs ...qos.Attr) {
 	}
 }
 
+// said reports whether a finding is about an attribute of a port already.
+func (s *Result) said(port string, attr qos.Attr) bool {
+	return s.explained[qos.Place{Port: port, Field: attr}]
+}
+
 // differs reports whether one of the attributes of a port is not as the intent says. The
 // result may be nil.
-func (s *Result) differs(port string, attrs []qos.Attr) bool {
+func (s *Result) differs(port string, attrs ...qos.Attr) bool {
 	return s != nil && slices.ContainsFunc(attrs, func(a qos.Attr) bool { _, ok := s.differing[qos.Place{Port: port, Field: a}]; return ok })
 }
 
@@ -511,13 +516,13 @@ func (o *oddRun) found(f Finding, attrs ...qos.Attr) {
 	f.Where = cmp.Or(f.Where, o.where)
 	f.Fix = o.check.Fix
 	res := o.run.results[o.device]
-	if !strings.Contains(f.Fix, applyIntent) && slices.ContainsFunc(o.ports, func(p string) bool { return res.differs(p, attrs) }) {
+	if !strings.Contains(f.Fix, applyIntent) && slices.ContainsFunc(o.ports, func(p string) bool { return res.differs(p, attrs...) }) {
 		f.Fix = applyIntent
 	}
 	for _, p := range o.ports {
 		// The verdict on a device does not hang on how many others are read: what differs
 		// from the intent is an error, also where most others are as intended.
-		if f.Severity != Error && res.differs(p, attrs) {
+		if f.Severity != Error && res.differs(p, attrs...) {
 			for _, a := range attrs {
 				cached(&res.odd, qos.Place{Port: p, Field: a}, func() string { return f.ID })
 			}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
-	"github.com/roce-fabric/roce-fabric/internal/ssh"
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
@@ -52,11 +51,7 @@ func size(s string) int64 {
 // inForce reads the pools and profiles that the dynamic model computed, and what the
 // groups of ports have of them.
 func inForce(o *drivers.Observation, pools, profiles, groups native.Table) {
-	cfg := native.Config{native.TPool: pools, native.TProfile: profiles}
-	if pools == nil {
-		delete(cfg, native.TPool)
-	}
-	dev, _ := native.Decode(cfg)
+	dev, _ := native.Decode(native.Config{native.TPool: pools, native.TProfile: profiles})
 	o.Pools, o.Profiles = dev.Pools, dev.Profiles
 	for at, profile := range bindings(groups, ":") {
 		i := strings.LastIndexByte(at, ':')
@@ -90,17 +85,13 @@ func (d *driver) lookupTable(ctx context.Context) ([]qos.HeadroomRow, error) {
 		// The table is one of several things that tell of headroom.
 		return nil, ctx.Err()
 	}
-	return d.rows(out), nil
-}
-
-func (d *driver) rows(out ssh.Result) []qos.HeadroomRow {
 	found, _ := native.ParseLookup(out.Stdout) // what buffermgrd does not understand it does not find
 	rows := make([]qos.HeadroomRow, 0, len(found))
 	for _, r := range found {
 		r.Static = d.staticPool
 		rows = append(rows, r.HeadroomRow)
 	}
-	return rows
+	return rows, nil
 }
 
 // isFolder reports whether a name of CONFIG_DB is one folder.

@@ -40,7 +40,7 @@ func parseBoxes(text []byte) ([]*Model, error) {
 		if !ok {
 			return nil, fmt.Errorf("%s: asic %q is not in asics.json", b.Name, b.ASIC)
 		}
-		m := &Model{System: b.System, Name: b.Name, Vendor: b.Vendor, ASICID: b.ASIC, ASICFrom: b.ASICFrom, Note: b.Note, Sources: b.Sources, asic: a, ports: map[string]Port{}}
+		m := &Model{System: b.System, Name: b.Name, Vendor: b.Vendor, ASICID: b.ASIC, ASICFrom: b.ASICFrom, Note: b.Note, Sources: b.Sources, asic: a}
 		for _, s := range b.Ports {
 			pattern, rate, _ := strings.Cut(s, " ")
 			speed, err := units.ParseRate(rate)
@@ -52,12 +52,9 @@ func parseBoxes(text []byte) ([]*Model, error) {
 				return nil, fmt.Errorf("%s: ports %q: %w", b.Name, s, err)
 			}
 			for _, n := range names {
-				p := Port{Name: n, Alias: n, Index: len(m.Ports) + 1, Speed: speed}
-				if _, dup := m.ports[n]; dup {
-					return nil, fmt.Errorf("%s: port %s is listed twice", b.Name, n)
+				if err := m.add(Port{Name: n, Alias: n, Index: len(m.Ports) + 1, Speed: speed}); err != nil {
+					return nil, fmt.Errorf("%s: %w", b.Name, err)
 				}
-				m.ports[n] = p
-				m.Ports = append(m.Ports, p)
 			}
 		}
 		out = append(out, m)

@@ -167,18 +167,15 @@ func parseModel(b []byte) (*Model, error) {
 		return nil, fmt.Errorf("asic %q is not in asics.json", m.ASICID)
 	}
 	m.asic, m.System = a, intent.SONiC.Name
-	m.ports = make(map[string]Port, len(f.Ports))
 	of := map[string]string{} // the port of each lane
 	for _, s := range f.Ports {
 		p, err := parsePort(s)
 		if err != nil {
 			return nil, fmt.Errorf("port %q: %w", s, err)
 		}
-		if _, dup := m.ports[p.Name]; dup {
-			return nil, fmt.Errorf("port %s is listed twice", p.Name)
+		if err := m.add(p); err != nil {
+			return nil, err
 		}
-		m.ports[p.Name] = p
-		m.Ports = append(m.Ports, p)
 		for lane := range strings.SplitSeq(p.Lanes, ",") {
 			if other := of[lane]; other != "" && m.twice == "" {
 				m.twice = fmt.Sprintf("lane %s is used by %s and %s", lane, other, p.Name)
@@ -212,6 +209,19 @@ func parseModel(b []byte) (*Model, error) {
 		m.Headroom = append(m.Headroom, r)
 	}
 	return m, nil
+}
+
+// add adds a port.
+func (m *Model) add(p Port) error {
+	if _, dup := m.ports[p.Name]; dup {
+		return fmt.Errorf("port %s is listed twice", p.Name)
+	}
+	if m.ports == nil {
+		m.ports = map[string]Port{}
+	}
+	m.ports[p.Name] = p
+	m.Ports = append(m.Ports, p)
+	return nil
 }
 
 // parsePort reads "Ethernet0 etp1 1 33-40 400G": name, alias, index, lanes and

@@ -14,9 +14,9 @@
 // Routes come from a model: valley-free as in a Clos fabric whose spines share
 // an AS number (RFC 7938, 5.2.2), or every shortest path, with the exceptions
 // and tunnels that the intent declares. Each failure of one link and of one
-// switch, and of a link to a host where a leaf follows a default route, is looked at with the routes that follow it, once they have settled:
-// loops that live while routes converge are not seen, nor are those of
-// flooding.
+// switch, and of a link to a host where a leaf follows a default route, is looked at
+// with the routes that follow it, once they have settled: loops that live while routes
+// converge are not seen, nor are those of flooding.
 //
 // [New] computes routes and dependencies, [Analysis.Run] searches,
 // [Analysis.BlastRadius], [Analysis.Paths] and [Analysis.Islands] answer the

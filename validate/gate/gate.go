@@ -180,7 +180,7 @@ func (p *PortWindow) end() intent.Endpoint { return intent.Endpoint{Device: p.De
 // Judge looks at the samples of devices. Their order does not matter; samples of
 // other devices, and of ports that no device lists, are passed over.
 func Judge(devices []Device, samples []Sample, o Options) *Result {
-	j := &judge{o: o, at: map[intent.Endpoint]*PortWindow{}, base: map[intent.Endpoint]*PortWindow{}}
+	j := &judge{o: o, at: map[intent.Endpoint]*PortWindow{}, base: map[intent.Endpoint]*PortWindow{}, apart: map[apart]bool{}}
 	if o.Baseline != nil {
 		for i := range o.Baseline.Ports {
 			if b := &o.Baseline.Ports[i]; b.Span > 0 {
@@ -202,6 +202,7 @@ func Judge(devices []Device, samples []Sample, o Options) *Result {
 			j.at[p.end()] = p
 		}
 	}
+	j.stragglers()
 	for _, w := range j.windows {
 		j.device(w)
 	}
@@ -211,7 +212,6 @@ func Judge(devices []Device, samples []Sample, o Options) *Result {
 	}
 	j.loop()
 	j.elsewhere()
-	j.stragglers()
 	if o.Traffic {
 		j.idle()
 	}
@@ -223,6 +223,7 @@ type judge struct {
 	windows []*window
 	at      map[intent.Endpoint]*PortWindow
 	base    map[intent.Endpoint]*PortWindow // of the baseline
+	apart   map[apart]bool                  // what [judge.stragglers] tells
 	out     []Finding
 	pauses  []longPause
 	traced  []Source

@@ -102,7 +102,7 @@ func (j *judge) nic(p *PortWindow) {
 	usual := j.usual(p)
 	for _, e := range rdmaErrors {
 		n := p.count(e.m, 0)
-		if n == 0 || usual != nil && p.rate(e.m, 0) <= 2*usual.rate(e.m, 0) {
+		if n == 0 || j.apart[apart{p.end(), e.m}] || usual != nil && p.rate(e.m, 0) <= 2*usual.rate(e.m, 0) {
 			continue
 		}
 		j.found(RDMAError, Warn, p.Device, p.Port, fmt.Sprintf("%d %s", n, e.says), "look for loss on the path: drops, cable errors, packets classified as lossy")

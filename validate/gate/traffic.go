@@ -2,10 +2,10 @@ package gate
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/units"
@@ -184,9 +184,15 @@ const (
 	leastRail = 3
 )
 
+// apart is a counter of a NIC that stands out of those of its rail.
+type apart struct {
+	nic intent.Endpoint
+	m   drivers.Metric
+}
+
 // stragglers finds NICs that repeat or miss packets far more than the others of their
-// rail, which are the NICs of other hosts with the same name, and else those at the same
-// switch. The finding takes the place of that on the NIC alone.
+// rail, which are those at the same switch, or of other hosts with the same name. The
+// finding takes the place of that on the NIC alone, which [judge.nic] leaves out.
 func (j *judge) stragglers() {
 	rails := map[string][]*PortWindow{}
 	for _, by := range []func(*PortWindow) string{
@@ -201,16 +207,15 @@ func (j *judge) stragglers() {
 			}
 		}
 	}
-	told := map[string]bool{}
 	for _, rail := range natural.Keys(rails) {
 		for _, m := range rdmaErrors {
-			j.straggler(rail, rails[rail], m.m, m.says, told)
+			j.straggler(rail, rails[rail], m.m, m.says)
 		}
-		j.straggler(rail, rails[rail], drivers.ErrorsRx, "frames came with errors", told)
+		j.straggler(rail, rails[rail], drivers.ErrorsRx, "frames came with errors")
 	}
 }
 
-func (j *judge) straggler(rail string, ports []*PortWindow, m drivers.Metric, says string, told map[string]bool) {
+func (j *judge) straggler(rail string, ports []*PortWindow, m drivers.Metric, says string) {
 	var worst *PortWindow
 	var most, next uint64
 	n := 0
@@ -229,14 +234,11 @@ func (j *judge) straggler(rail string, ports []*PortWindow, m drivers.Metric, sa
 	if n < leastRail || most < fewestOdd || most/odd < next {
 		return
 	}
-	key := worst.end().String() + " " + m.String()
-	if told[key] {
+	key := apart{worst.end(), m}
+	if j.apart[key] {
 		return
 	}
-	told[key] = true
-	j.out = slices.DeleteFunc(j.out, func(f Finding) bool {
-		return f.ID == RDMAError && f.Device == worst.Device && f.Port == worst.Port && strings.HasSuffix(f.What, says)
-	})
+	j.apart[key] = true
 	j.found(Straggler, Warn, worst.Device, worst.Port, fmt.Sprintf("%d %s, against %d at most on each of %d other %s", most, says, next, n-1, rail),
 		"compare this NIC, its cable and its switch port with the others of the rail")
 }

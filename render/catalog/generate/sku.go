@@ -16,6 +16,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
+	"github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
 // sku is the folder of a hwsku.
@@ -410,43 +411,20 @@ func (m *model) readRows(tree string) error {
 		return err
 	}
 	m.table = true
-	at := map[string]int{}
-	for line := range strings.Lines(string(b)) {
-		line, _, _ = strings.Cut(line, "#")
-		f := strings.Fields(line)
-		if len(f) == 0 {
-			continue
+	rows, err := sonic.ParseLookup(b)
+	if err != nil {
+		return fmt.Errorf("%s: %w", table, err)
+	}
+	slices.SortFunc(rows, func(a, b sonic.LookupRow) int {
+		return cmp.Or(cmp.Compare(a.Speed, b.Speed), cmp.Compare(a.Cable, b.Cable))
+	})
+	for _, r := range rows {
+		row := fmt.Sprintf("%s %s %d %d %d %d", r.Speed, r.Cable, r.Size, r.XON, r.XOFF, r.Threshold)
+		if r.HasOffset {
+			row += fmt.Sprintf(" %d", r.XONOffset)
 		}
-		if len(f) != 6 && len(f) != 7 {
-			return fmt.Errorf("%s: row %q", table, strings.TrimSpace(line))
-		}
-		n, err := strconv.ParseInt(f[0], 10, 64)
-		if err != nil {
-			return fmt.Errorf("%s: speed %q", table, f[0])
-		}
-		if _, err := units.ParseLength(f[1]); err != nil {
-			return fmt.Errorf("%s: cable %q", table, f[1])
-		}
-		f[0] = units.Rate(n * 1e6).String()
-		key, row := f[0]+" "+f[1], strings.Join(f, " ")
-		if i, dup := at[key]; dup {
-			if m.rows[i] != row {
-				m.note("the published table has %s twice; the last row counts", key)
-			}
-			m.rows[i] = row
-			continue
-		}
-		at[key] = len(m.rows)
 		m.rows = append(m.rows, row)
 	}
-	slices.SortFunc(m.rows, func(a, b string) int {
-		f, g := strings.Fields(a), strings.Fields(b)
-		rate, _ := units.ParseRate(f[0]) // both were parsed above
-		other, _ := units.ParseRate(g[0])
-		length, _ := units.ParseLength(f[1])
-		longer, _ := units.ParseLength(g[1])
-		return cmp.Or(cmp.Compare(rate, other), cmp.Compare(length, longer))
-	})
 	if len(m.rows) == 0 {
 		m.note("its headroom table is empty")
 	}

@@ -118,7 +118,7 @@ const (
 // Find returns the sources of the pauses, the one that stops most first. The order of
 // the ways does not matter.
 func Find(devices map[string]Device, ways []Way) []Source {
-	s := &search{devices: devices, ways: ways, out: map[string][]int{}, groups: map[group]*verdict{}}
+	s := &search{devices: devices, ways: ways, out: map[string][]int{}}
 	order := make([]int, len(ways))
 	for i := range order {
 		order[i] = i

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
 // search is a walk over the pauses of one priority.
@@ -17,9 +18,9 @@ type search struct {
 	exact   []bool
 	known   []bool
 	paused  []bool
-	order   []int // the paused ways, in natural order
-	groups  map[group]*verdict
-	blind   string // a port whose pauses neither end counts; "" for none
+	order   []int                       // the paused ways, in natural order
+	groups  ordered.Map[group, verdict] // in the order of the ways
+	blind   string                      // a port whose pauses neither end counts; "" for none
 }
 
 // group are the ingress ports of a switch that lead up or down: packets that came down
@@ -126,14 +127,11 @@ func (s *search) judge() {
 		if s.devices[s.ways[i].To.Device].Host {
 			continue
 		}
-		g := s.groupOf(i)
-		if s.groups[g] == nil {
-			s.groups[g] = &verdict{}
-		}
-		s.groups[g].in = append(s.groups[g].in, i)
+		v := s.groups.At(s.groupOf(i))
+		v.in = append(v.in, i)
 	}
-	for g, v := range s.groups {
-		s.explain(g, v)
+	for _, g := range s.groups.Keys() {
+		s.explain(g, s.groups.At(g))
 	}
 }
 
@@ -290,7 +288,7 @@ func (s *search) follow(way int) (e end, through []group) {
 			return end{way: way}, through
 		}
 		g := s.groupOf(way)
-		v := s.groups[g]
+		v := s.groups.At(g)
 		if at, again := seen[g]; again {
 			loop := trail[at:]
 			if exit, ok := s.exit(loop); ok {
@@ -318,7 +316,7 @@ func (s *search) exit(loop []int) (end, bool) {
 		return end{}, false
 	}
 	for _, i := range loop {
-		for _, e := range s.groups[s.groupOf(i)].follow {
+		for _, e := range s.groups.At(s.groupOf(i)).follow {
 			if s.devices[s.ways[e].To.Device].Host {
 				return end{way: e}, true
 			}
@@ -327,7 +325,7 @@ func (s *search) exit(loop []int) (end, bool) {
 	// Else a port is full where packets that came down would have to go up again.
 	for _, i := range loop {
 		if g := s.groupOf(i); g.above {
-			v := s.groups[g]
+			v := s.groups.At(g)
 			if v.local, _, v.why = s.congested(s.egress(g, v.in, false)); len(v.local) > 0 {
 				v.sure, v.why = false, "pauses go around, and the queues still move"
 				return end{way: v.local[0], local: true}, true
@@ -359,7 +357,7 @@ func (s *search) sources() []Source {
 		src.weight += s.size[i]
 		src.Ways = append(src.Ways, i)
 		for _, g := range through {
-			v := s.groups[g]
+			v := s.groups.At(g)
 			if !v.sure && (src.Certain || src.Kind == Pauser) {
 				src.Certain, src.Why = false, v.why
 			}
@@ -367,12 +365,14 @@ func (s *search) sources() []Source {
 				s.candidates(src, v)
 			}
 		}
-		if len(through) == 1 || len(through) > 0 && e.cycle == nil && s.groups[through[len(through)-1]].in[0] == i {
-			src.Feeders = max(src.Feeders, len(s.groups[through[len(through)-1]].in))
+		if n := len(through); n > 0 {
+			if last := s.groups.At(through[n-1]).in; n == 1 || e.cycle == nil && last[0] == i {
+				src.Feeders = max(src.Feeders, len(last))
+			}
 		}
 	}
 	// A second source of the same switch.
-	for _, v := range s.groups {
+	for _, v := range s.groups.All() {
 		if len(v.follow) > 0 && len(v.local) > 0 && v.sure && !v.here {
 			if src := get(end{way: v.local[0], local: true}); src.weight == 0 {
 				src.weight = s.size[v.in[0]]
