@@ -13,8 +13,7 @@ import (
 )
 
 // Analysis is a fabric with its routes and its buffer dependencies while
-// nothing has failed. It is not changed after [New] and may be used by several
-// goroutines.
+// nothing has failed. Several goroutines may use it.
 type Analysis struct {
 	Graph *topology.Graph
 	// Model is [intent.UpDown] or [intent.Shortest].
@@ -24,7 +23,7 @@ type Analysis struct {
 	proven bool
 
 	n       *network
-	routes  []uint16 // by destination, by switch
+	routes  *routes
 	nominal *matrix
 	// component is by node, the numbers as those of tarjan.
 	component []int32
@@ -65,11 +64,10 @@ func build(ctx context.Context, g *topology.Graph, model string) (*Analysis, err
 	if err != nil {
 		return nil, err
 	}
-	a := &Analysis{Graph: g, Model: model, n: n, nominal: newMatrix(n)}
-	s := len(g.Switches)
-	a.routes = make([]uint16, len(n.dests)*s)
+	a := &Analysis{Graph: g, Model: model, n: n, nominal: newMatrix(n), routes: newRoutes(n)}
+	families, swaps := n.families()
 	var mu sync.Mutex
-	err = parallel(ctx, len(n.dests), func() func(int) {
+	err = parallel(ctx, len(families), func() func(int) {
 		w, m := a.worker(), newMatrix(n)
 		return func(i int) {
 			if i < 0 {
@@ -78,30 +76,28 @@ func build(ctx context.Context, g *topology.Graph, model string) (*Analysis, err
 				or(a.nominal.bits, m.bits)
 				return
 			}
-			d, st := n.dests[i], a.routes[i*s:(i+1)*s]
-			n.route(d, nothing, nil, st, w)
-			w.fromHosts(st, nothing)
+			d := families[i].first
+			st := a.routes.compute(d, w)
 			w.turns(m, st, nothing, d, true)
-			for _, x := range w.carriers {
-				st[x] |= reached
+			unrouted := 0
+			for _, x := range n.dests {
+				if st[x]&distance == none {
+					unrouted += families[i].size
+				}
 			}
+			mu.Lock()
+			defer mu.Unlock()
+			a.unrouted += unrouted
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
+	a.nominal.spread(n, swaps)
 	w := a.worker()
 	for i := range n.tunnels {
 		t := &n.tunnels[i]
 		w.tunnel(a.nominal, t, w.before(t.from), w.before(t.to), nothing)
-	}
-	for _, d := range n.dests {
-		st := w.before(d)
-		for _, x := range n.dests {
-			if st[x]&distance == none {
-				a.unrouted++
-			}
-		}
 	}
 	return a, nil
 }

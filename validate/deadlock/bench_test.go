@@ -63,6 +63,27 @@ func search1(b *testing.B, f *intent.Fabric, search, all bool) (*Analysis, *Resu
 	return a, r
 }
 
+// BenchmarkNew analyses fabrics of 1,408 and 4,480 switches and reports the
+// exponent b of time ~ links^b between the two.
+func BenchmarkNew(b *testing.B) {
+	var last float64
+	for _, leaves := range []int{512, 2048} {
+		f := load(b, clos(leaves, ""))
+		b.Run(fmt.Sprintf("%d-switches", len(f.Switches)), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := New(context.Background(), f); err != nil {
+					b.Fatal(err)
+				}
+			}
+			per := float64(b.Elapsed()) / float64(b.N)
+			if last > 0 && leaves > 512 {
+				b.ReportMetric(math.Log(per/last)/math.Log(4), "exponent")
+			}
+			last = per
+		})
+	}
+}
+
 // BenchmarkMemory reports the memory that an analysis of the largest fabric
 // keeps for each link, in addition to the intent.
 func BenchmarkMemory(b *testing.B) {

@@ -18,6 +18,11 @@
 // with the routes that follow it, once they have settled: loops that live while routes
 // converge are not seen, nor are those of flooding.
 //
+// Routes and turns are computed for one destination of those that the symmetry of
+// the fabric makes of each other, which are nearly all of a Clos: the work grows with
+// the links, and not with links times destinations. A search under failures, which
+// exceptions and shortest paths need, computes all routes.
+//
 // [New] computes routes and dependencies, [Analysis.Run] searches,
 // [Analysis.BlastRadius], [Analysis.Paths] and [Analysis.Islands] answer the
 // other questions. Results are values; to make findings of them is the part of

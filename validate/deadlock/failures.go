@@ -25,6 +25,9 @@ type turn struct{ sw, in, out int32 }
 
 // eachFailure evaluates the failures, in parallel.
 func (a *Analysis) eachFailure(ctx context.Context, fs []failure) ([]outcome, error) {
+	if err := a.routes.all(ctx); err != nil {
+		return nil, err
+	}
 	out := make([]outcome, len(fs))
 	err := parallel(ctx, len(fs), func() func(int) {
 		w := a.worker()

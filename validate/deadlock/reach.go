@@ -7,7 +7,7 @@ import (
 // worker is the room that one walk needs; it serves one goroutine.
 type worker struct {
 	n      *network
-	routes []uint16 // of the analysis: the routes without failures
+	routes *routes // of the analysis: those without failures
 
 	// of routes
 	level, next []int32
@@ -33,15 +33,16 @@ type worker struct {
 	search    search
 }
 
-func (a *Analysis) worker() *worker {
-	n := a.n
+func (a *Analysis) worker() *worker { return newWorker(a.n, a.routes) }
+
+func newWorker(n *network, routes *routes) *worker {
 	s := len(n.g.Switches)
 	widest := int32(1)
 	for _, w := range n.shape.width {
 		widest = max(widest, w)
 	}
 	return &worker{
-		n: n, routes: a.routes,
+		n: n, routes: routes,
 		gone: make([]bool, s), st: make([]uint16, s), other: make([]uint16, s),
 		above: make([]uint8, s), below: make([]uint8, s), queued: make([]bool, s),
 		up: make([]uint64, widest), rest: make([]uint64, widest),
@@ -49,11 +50,7 @@ func (a *Analysis) worker() *worker {
 }
 
 // before returns the routes to switch d without a failure.
-func (w *worker) before(d int32) []uint16 {
-	s := len(w.n.g.Switches)
-	i := int(w.n.destOf[d])
-	return w.routes[i*s : (i+1)*s]
-}
+func (w *worker) before(d int32) []uint16 { return w.routes.to(d) }
 
 // start forgets the last walk.
 func (w *worker) start() {

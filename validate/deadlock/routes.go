@@ -1,7 +1,9 @@
 package deadlock
 
 import (
+	"context"
 	"slices"
+	"sync/atomic"
 
 	"github.com/roce-fabric/roce-fabric/validate/topology"
 )
@@ -23,6 +25,48 @@ const (
 
 // maxHops bounds the length of a path; what is farther has no route.
 const maxHops = none - 1
+
+// routes are those to each destination without a failure. A row is computed when
+// it is asked for first, and kept.
+type routes struct {
+	n    *network
+	rows []atomic.Pointer[[]uint16] // by destination; of each, by switch
+}
+
+func newRoutes(n *network) *routes {
+	return &routes{n, make([]atomic.Pointer[[]uint16], len(n.dests))}
+}
+
+func (r *routes) to(d int32) []uint16 {
+	if row := r.rows[r.n.destOf[d]].Load(); row != nil {
+		return *row
+	}
+	return r.compute(d, newWorker(r.n, r))
+}
+
+// compute computes the routes to d, and leaves w with the traffic to it.
+func (r *routes) compute(d int32, w *worker) []uint16 {
+	row := make([]uint16, len(r.n.g.Switches))
+	r.n.route(d, nothing, nil, row, w)
+	w.fromHosts(row, nothing)
+	for _, x := range w.carriers {
+		row[x] |= reached
+	}
+	r.rows[r.n.destOf[d]].Store(&row)
+	return row
+}
+
+// all computes the routes to every destination.
+func (r *routes) all(ctx context.Context) error {
+	return parallel(ctx, len(r.rows), func() func(int) {
+		w := newWorker(r.n, r)
+		return func(i int) {
+			if i >= 0 && r.rows[i].Load() == nil {
+				r.compute(r.n.dests[i], w)
+			}
+		}
+	})
+}
 
 // announces reports whether the switch that arc a reaches announces its route to
 // the switch that a leaves, and good whether that route is as one from below.

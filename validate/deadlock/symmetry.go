@@ -1,0 +1,330 @@
+package deadlock
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+	"github.com/roce-fabric/roce-fabric/validate/topology"
+)
+
+// A swap exchanges pairs of switches, and their arcs, without changing the
+// network: each arc of one becomes an arc of the other, to the same switch or to
+// its partner. Routes to one of a pair are then those to the other with both
+// exchanged, so that the routes of one destination stand for all that swaps lead to.
+type swap []exchange
+
+// exchange turns the rows and columns of switch s into those of t, and those of t
+// into those of s. The places of arcs that are not listed stay as they are. Where
+// s is t, it stays itself, next to switches that are exchanged.
+type exchange struct {
+	s, t   int32
+	places [][2]int32
+}
+
+// family is destinations that swaps make of the first one.
+type family struct {
+	first int32
+	size  int
+}
+
+// symmetry looks for swaps.
+type symmetry struct {
+	n      *network
+	label  []int32   // by switch: what has to be equal of two switches, numbered
+	parent []int32   // by switch: the first one above it; those below one parent go together
+	sorted [][]int32 // by switch: its arcs by the switch they lead to
+	mate   []int32   // by switch, -1 for none
+	moved  []int32
+	budget int // arcs that may be looked at for nothing
+}
+
+// families divides the destinations into families, and returns the swaps that
+// lead from the first of each to the others. One that is not recognised is a family
+// of its own, which costs time and nothing else.
+func (n *network) families() ([]family, []swap) {
+	type member struct {
+		d      int32
+		family int
+	}
+	y := newSymmetry(n)
+	kind := n.kinds()
+	var fams []family
+	var swaps []swap
+	first := map[int32]member{} // by kind
+	alike := map[int32][]int{}  // families to compare with, by label
+	for _, d := range n.dests {
+		like := alike[y.label[d]]
+		with := make([]member, 0, maxFamilies+1)
+		if m, ok := first[kind[d]]; ok {
+			with = append(with, m)
+		}
+		for _, i := range like {
+			with = append(with, member{fams[i].first, i})
+		}
+		known := false
+		for _, m := range with {
+			if s, ok := y.swap(m.d, d); ok {
+				fams[m.family].size++
+				swaps = append(swaps, s)
+				if _, ok := first[kind[d]]; !ok {
+					first[kind[d]] = member{d, m.family}
+				}
+				known = true
+				break
+			}
+		}
+		if known {
+			continue
+		}
+		if _, ok := first[kind[d]]; !ok {
+			first[kind[d]] = member{d, len(fams)}
+		}
+		if len(like) < maxFamilies {
+			alike[y.label[d]] = append(like, len(fams))
+		}
+		fams = append(fams, family{d, 1})
+	}
+	return fams, swaps
+}
+
+// maxFamilies is with how many families a destination is compared.
+const maxFamilies = 4
+
+func newSymmetry(n *network) *symmetry {
+	g := n.g
+	s := len(g.Switches)
+	y := &symmetry{n: n, label: make([]int32, s), parent: make([]int32, s), sorted: make([][]int32, s), mate: make([]int32, s), budget: 4*len(g.Arcs) + 1024}
+	type label struct {
+		tier, up, all int
+		seeds         uint8
+		dest, again   bool
+		remap         *[qos.NumPriorities]uint8
+		tunnel        int32 // the ends of tunnels stay where they are
+	}
+	ends := map[int32]bool{}
+	for _, t := range n.tunnels {
+		ends[t.from], ends[t.to] = true, true
+	}
+	labels := map[label]int32{}
+	for i := range int32(s) {
+		y.mate[i], y.parent[i] = -1, int32(s)
+		l := label{tier: g.Switches[i].Tier, seeds: n.seeds[i], dest: n.destOf[i] >= 0, again: n.upAgain[i], remap: n.remap[i], tunnel: -1}
+		if ends[i] {
+			l.tunnel = i
+		}
+		for k, a := range g.Out(i) {
+			l.all++
+			if a.Dir == topology.Up {
+				l.up++
+				y.parent[i] = min(y.parent[i], a.To)
+			}
+			y.sorted[i] = append(y.sorted[i], g.First(i)+int32(k))
+		}
+		slices.SortFunc(y.sorted[i], func(a, b int32) int { return cmp.Or(cmp.Compare(g.Arcs[a].To, g.Arcs[b].To), cmp.Compare(a, b)) })
+		number, ok := labels[l]
+		if !ok {
+			number = int32(len(labels))
+			labels[l] = number
+		}
+		y.label[i] = number
+	}
+	return y
+}
+
+// swap looks for one that exchanges two switches. It exchanges as well what is
+// next to one of them alone, and what is next to that.
+func (y *symmetry) swap(a, b int32) (swap, bool) {
+	if y.budget <= 0 {
+		return swap{}, false
+	}
+	looked := 0
+	defer func() {
+		for _, s := range y.moved {
+			y.mate[s] = -1
+		}
+		y.moved = y.moved[:0]
+	}()
+	ok := y.pair(a, b)
+	for i := 0; ok && i < len(y.moved); i += 2 {
+		s, t := y.moved[i], y.moved[i+1]
+		looked += len(y.sorted[s]) + len(y.sorted[t])
+		ok = looked < y.budget && y.around(s, t)
+	}
+	var out swap
+	if ok {
+		out, ok = y.exchanges()
+	}
+	if !ok {
+		y.budget -= looked + 1
+	}
+	return out, ok
+}
+
+// pair notes that two switches change places, and reports whether they can.
+func (y *symmetry) pair(a, b int32) bool {
+	if a == b || y.label[a] != y.label[b] || y.mate[a] >= 0 || y.mate[b] >= 0 {
+		return a != b && y.mate[a] == b
+	}
+	y.mate[a], y.mate[b] = b, a
+	y.moved = append(y.moved, a, b)
+	return true
+}
+
+// around pairs what is next to s and not to t with what is next to t and not
+// to s. Of several that may be a partner, the one below the same parent is taken,
+// then the next in order: a wrong guess is found by exchanges.
+func (y *symmetry) around(s, t int32) bool {
+	own, theirs := y.alone(s, t), y.alone(t, s)
+	if len(own) != len(theirs) {
+		return false
+	}
+	for i := range own {
+		if !y.pair(own[i], theirs[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// alone returns the switches without a partner that are next to s and not to t.
+func (y *symmetry) alone(s, t int32) []int32 {
+	arcs := y.n.g.Arcs
+	var out []int32
+	j, other := 0, y.sorted[t]
+	for _, a := range y.sorted[s] {
+		to := arcs[a].To
+		for j < len(other) && arcs[other[j]].To < to {
+			j++
+		}
+		common := j < len(other) && arcs[other[j]].To == to
+		if !common && to != t && y.mate[to] < 0 && (len(out) == 0 || out[len(out)-1] != to) {
+			out = append(out, to)
+		}
+	}
+	slices.SortFunc(out, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(y.label[a], y.label[b]), cmp.Compare(y.parent[a], y.parent[b]), cmp.Compare(a, b))
+	})
+	return out
+}
+
+// exchanges returns what the pairs do to arcs. It fails where an arc of one
+// has none to become.
+func (y *symmetry) exchanges() (swap, bool) {
+	var out swap
+	n := y.n
+	g := n.g
+	var fixed ordered.Groups[int32, [2]int32]
+	for i := 0; i < len(y.moved); i += 2 {
+		e := exchange{s: y.moved[i], t: y.moved[i+1]}
+		last, parallel := int32(-1), 0
+		for _, a := range y.sorted[e.s] {
+			to := g.Arcs[a].To
+			if to != last {
+				last, parallel = to, 0
+			}
+			image := to
+			if y.mate[to] >= 0 {
+				image = y.mate[to]
+			}
+			b := y.arc(e.t, image, parallel)
+			if b < 0 || n.level[g.Arcs[a].Bundle] != n.level[g.Arcs[b].Bundle] {
+				return out, false
+			}
+			parallel++
+			if x := [2]int32{g.Local(a), g.Local(b)}; x[0] != x[1] {
+				e.places = append(e.places, x)
+			}
+			if y.mate[to] < 0 {
+				x, z := g.Local(g.Arcs[a].Back), g.Local(g.Arcs[b].Back)
+				fixed.Add(to, [2]int32{x, z})
+				fixed.Add(to, [2]int32{z, x})
+			}
+		}
+		out = append(out, e)
+	}
+	for s, places := range fixed.All() {
+		out = append(out, exchange{s, s, places})
+	}
+	return out, true
+}
+
+// arc returns the arc from s to another switch, of several the one with that
+// number, or -1.
+func (y *symmetry) arc(s, to int32, number int) int32 {
+	arcs := y.n.g.Arcs
+	i, _ := slices.BinarySearchFunc(y.sorted[s], to, func(a, to int32) int { return cmp.Compare(arcs[a].To, to) })
+	if i += number; i < len(y.sorted[s]) && arcs[y.sorted[s][i]].To == to {
+		return y.sorted[s][i]
+	}
+	return -1
+}
+
+// spread adds to m everything that swaps make of its turns.
+func (m *matrix) spread(n *network, swaps []swap) {
+	widest := int32(0)
+	for _, w := range m.shape.width {
+		widest = max(widest, w)
+	}
+	x := exchanger{m: m, room: make([]uint64, widest), place: make([]int32, 64*widest)}
+	for i := range x.place {
+		x.place[i] = int32(i)
+	}
+	for more := true; more; {
+		more = false
+		for _, s := range swaps {
+			for i := range s {
+				for p := range n.numPlanes {
+					more = x.exchange(int8(p), &s[i], int32(len(n.g.Out(s[i].s)))) || more
+				}
+			}
+		}
+	}
+}
+
+// exchanger makes exchanges in a matrix.
+type exchanger struct {
+	m     *matrix
+	room  []uint64
+	place []int32 // where each place goes; itself between two exchanges
+}
+
+// exchange adds to the rows of each of the two switches what it makes of those
+// of the other, and reports whether that is more than was there. A row has as many
+// places as there are arcs, and one for hosts.
+func (x *exchanger) exchange(plane int8, e *exchange, arcs int32) (more bool) {
+	for _, p := range e.places {
+		x.place[p[0]] = p[1]
+	}
+	for in := range arcs + 1 {
+		a, b := x.m.at(plane, e.s, in), x.m.at(plane, e.t, x.place[in])
+		more = x.add(b, a, e.places, 0, 1) || more
+		if e.s != e.t {
+			more = x.add(a, b, e.places, 1, 0) || more
+		}
+	}
+	for _, p := range e.places {
+		x.place[p[0]] = p[0]
+	}
+	return more
+}
+
+// add adds a row to another, with each place from one end of the pairs at the other.
+func (x *exchanger) add(to, row []uint64, places [][2]int32, from, into int) (more bool) {
+	room := x.room[:len(row)]
+	copy(room, row)
+	for _, p := range places {
+		room[p[from]/64] &^= 1 << (p[from] % 64)
+	}
+	for _, p := range places {
+		if has(row, p[from]) {
+			set(room, p[into])
+		}
+	}
+	for i, w := range room {
+		more = more || w&^to[i] != 0
+		to[i] |= w
+	}
+	return more
+}

@@ -1,0 +1,70 @@
+package deadlock
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The turns that swaps make of those of a few destinations are those of all.
+func TestSwaps(t *testing.T) {
+	texts := map[string]string{
+		"pods": clos(64, ""), "shortest": clos(48, "routing: {model: shortest}\n"),
+		"up again":       clos(48, "routing: {exceptions: [{kind: up-again, switches: [role:leaf], remap: [{class: rdma, as: bounce}]}]}\n"),
+		"one odd switch": clos(48, "routing: {exceptions: [{kind: up-again, switches: [spine3, leaf20]}]}\n"),
+		"two tiers":      twoTier("", "", ""), "tunnels": twoTier("", "", fmt.Sprintf(dualToR, "")), "ring": ring,
+		// A link is missing in the second pod, and one is lossy in the third.
+		"uneven": strings.Replace(strings.Replace(clos(64, ""), "leaf[17-32]/u[1-16]\", b: \"spine[17-32]/d[1-16]", "leaf[17-31]/u[1-16]\", b: \"spine[17-32]/d[1-15]", 1),
+			"spine[1-64]: {os: sonic, role: spine}", "spine[1-64]: {os: sonic, role: spine, ports: {d3: {classes: {rdma: {lossless: false}}}}}", 1),
+	}
+	for seed := range *fabrics {
+		texts[fmt.Sprintf("random %d", seed)] = randomFabric(rand.New(rand.NewPCG(uint64(seed), 9)))
+	}
+	shared := 0
+	for name, text := range texts {
+		a, err := New(context.Background(), load(t, text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, w, want := a.n, a.worker(), newMatrix(a.n)
+		unrouted := 0
+		for _, d := range n.dests {
+			st := newRoutes(n).compute(d, w)
+			w.turns(want, st, nothing, d, true)
+			for _, x := range n.dests {
+				if st[x]&distance == none {
+					unrouted++
+				}
+			}
+		}
+		for i := range n.tunnels {
+			x := &n.tunnels[i]
+			w.tunnel(want, x, w.before(x.from), w.before(x.to), nothing)
+		}
+		if !slices.Equal(want.bits, a.nominal.bits) || unrouted != a.unrouted {
+			t.Errorf("%s: not the turns of each destination, or %d pairs without a route and not %d\n%s", name, a.unrouted, unrouted, text)
+		}
+		if fams, _ := n.families(); len(fams) < len(n.dests) {
+			shared++
+		}
+	}
+	if shared < len(texts)/8 {
+		t.Errorf("only %d of %d fabrics have destinations that are alike: the test shows little", shared, len(texts))
+	}
+}
+
+// The work of an analysis grows with the links: pods that are alike are one family.
+func TestFamilies(t *testing.T) {
+	for _, leaves := range []int{64, 256} {
+		a, err := New(context.Background(), load(t, clos(leaves, "")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fams, swaps := a.n.families(); len(fams) != 1 || len(swaps) != leaves-1 {
+			t.Errorf("%d leaves are %d families, with %d swaps", leaves, len(fams), len(swaps))
+		}
+	}
+}
