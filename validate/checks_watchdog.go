@@ -75,6 +75,13 @@ func watchdogOff(uplink bool, severity Severity, towards string) func(*deviceRun
 
 func watchedPriorities(r *deviceRun, p *intent.Port, q *qos.Port) {
 	w, want := q.Watchdog.V, r.d.Desired.Ports[p.Name].Watchdog.V
+	if _, pfc := r.differs(p.Name, qos.KindPFC.Attr()); pfc && w.Enabled && w.Priorities == q.PFC.V && want.Priorities&^w.Priorities == 0 {
+		// It watches one more priority because the port pauses one more.
+		if w.Priorities = want.Priorities; w == want {
+			r.out.explain(p.Name, qos.KindWatchdog.Attr())
+		}
+		return
+	}
 	if missing := want.Priorities &^ w.Priorities; q.Watchdog.Set && w.Enabled && missing != 0 {
 		fields := []qos.Attr{qos.KindWatchdog.Attr()}
 		if w.Priorities = want.Priorities; w != want {

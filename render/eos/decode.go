@@ -154,6 +154,7 @@ func (q *queueState) model() qos.Queue {
 	}
 	e := q.ecn
 	e.Other = phrases(q.drop[3], q.drop[0], q.drop[1], q.drop[2])
+	e.Drops = !e.Enabled && e.Other != ""
 	return qos.Queue{Scheduler: qos.Of(s), ECN: qos.Of(e)}
 }
 

@@ -21,7 +21,7 @@ var eosFaults = []fault{
 	{"another probability", "leaf1", profile + "uc-tx-queue 3; random-detect ecn minimum-threshold 150000 bytes maximum-threshold 1500000 bytes max-mark-probability 100", "warning ECN-07 @", "ECN-05 the other switches differ", ""},
 	{"marking follows an average", "leaf1", profile + "uc-tx-queue 3; random-detect ecn minimum-threshold 150000 bytes maximum-threshold 1500000 bytes max-mark-probability 10 weight 9", "warning ECN-10 @", "ECN-05 the other switches differ", ""},
 	{"no curve", "leaf1", profile + "uc-tx-queue 3; no random-detect ecn", "error ECN-01 @", "ECN-14 the other hops mark", ""},
-	{"drops beside marks", "leaf1", profile + "uc-tx-queue 3; no random-detect ecn; random-detect drop minimum-threshold 150000 bytes maximum-threshold 1500000 bytes drop-probability 10", "error ECN-08 @", "ECN-01 and marks nothing; ECN-14 the other hops mark", "checks: random-detect drop of a lossless queue is not read"},
+	{"drops beside marks", "leaf1", profile + "uc-tx-queue 3; no random-detect ecn; random-detect drop minimum-threshold 150000 bytes maximum-threshold 1500000 bytes drop-probability 10", "error ECN-08 @", "ECN-01 and marks nothing; ECN-14 the other hops mark", ""},
 
 	// Classification.
 	{"DSCP of RDMA in the default class", "leaf1", "qos map dscp 26 to traffic-class 0", "error CLS-02 @", "CLS-01 the other switches differ", ""},
@@ -36,7 +36,7 @@ var eosFaults = []fault{
 	{"no PFC", "leaf1", profile + "no priority-flow-control on", "error PFC-01 @up; error PFC-02 @down", "PFC-10 it is off; PFC-15 half of it is configured; WD-03 nothing is watched", ""},
 	{"PFC is off on the switch", "leaf1", "priority-flow-control all off", "error PFC-01|PFC-10 @up; error PFC-02|PFC-10 @down", "PFC-10 it is off; PFC-15 half of it is configured; WD-03 nothing is watched", ""},
 	{"one port is not watched", "leaf1", "interface Ethernet1/1; no priority-flow-control pause watchdog", "error WD-01 leaf1 Ethernet1/1", sibling, ""},
-	{"another priority is no-drop as well", "leaf1", profile + "priority-flow-control priority 4 no-drop", "error PFC-01 @up; error PFC-02 @down", "WD-03 nor is it watched; PFC-03 no group has headroom for it", "checks: DRIFT repeats PFC-01, the watchdog follows no-drop"},
+	{"another priority is no-drop as well", "leaf1", profile + "priority-flow-control priority 4 no-drop", "error PFC-01 @up; error PFC-02 @down", "WD-03 nor is it watched; PFC-03 no group has headroom for it", ""},
 	{"RDMA is not no-drop", "leaf1", profile + "priority-flow-control priority 3 drop", "error PFC-01 @up; error PFC-02 @down", "PFC-15 half of it is configured; WD-03 nothing is watched", ""},
 	{"802.3x towards a host", "leaf1", "interface Ethernet1/1; flowcontrol receive on", "error PFC-05 leaf1 Ethernet1/1", sibling, ""},
 
@@ -110,7 +110,7 @@ var nxosFaults = []fault{
 	{"the watchdog waits longer", "leaf1", "priority-flow-control watch-dog shutdown-multiplier 10", "error DRIFT @", "WD-05 a storm lasts longer than others allow", ""},
 
 	// Ports and operations.
-	{"a port has no policies", "leaf1", "interface Ethernet1/29; no service-policy type qos input ROCE-FABRIC-IN; no service-policy type queuing output ROCE-FABRIC-OUT; priority-flow-control mode off; no priority-flow-control watch-dog-interval on", "error PRT-01 leaf1 Ethernet1/29", "PFC-01 it does not pause", "checks: PFC-10 repeats PRT-01"},
+	{"a port has no policies", "leaf1", "interface Ethernet1/29; no service-policy type qos input ROCE-FABRIC-IN; no service-policy type queuing output ROCE-FABRIC-OUT; priority-flow-control mode off; no priority-flow-control watch-dog-interval on", "error PRT-01 leaf1 Ethernet1/29", "PFC-01 it does not pause", ""},
 	{"a port towards a host is shut", "leaf1", "interface Ethernet1/1; shutdown", "error PRT-05 leaf1 Ethernet1/1", "", ""},
 	{"a port has no link", "leaf1", "unplug Ethernet1/1", "error PRT-05 leaf1 Ethernet1/1", "", ""},
 	{"a cable is in another switch", "leaf1", "neighbor Ethernet1/29 spine2 Ethernet1/9", "error TOP-07 leaf1 Ethernet1/29", "", ""},
@@ -151,7 +151,7 @@ var hostFaults = []fault{
 
 	// Between the systems.
 	{"a SONiC leaf pauses other priorities than its EOS spine", "leaf1", "PORT_QOS_MAP|Ethernet240 pfc_enable=4", "error PFC-01 leaf1 Ethernet240", "PFC-03 no group has headroom for it; PFC-04 the group of the other has no PFC; WD-03 nor is it watched; " + sibling, ""},
-	{"an EOS spine pauses other priorities than its leaves", "spine1", profile + "priority-flow-control priority 4 no-drop", "error PFC-01 @", "WD-03 nor is it watched; PFC-03 no group has headroom for it", "checks: DRIFT repeats PFC-01, the watchdog follows no-drop"},
+	{"an EOS spine pauses other priorities than its leaves", "spine1", profile + "priority-flow-control priority 4 no-drop", "error PFC-01 @", "WD-03 nor is it watched; PFC-03 no group has headroom for it", ""},
 	{"an NX-OS leaf has another MTU than its EOS spine", "leaf3", "interface Ethernet1/29; mtu 1500", "error MTU-02 leaf3 Ethernet1/29", "MTU-01 the ends differ; " + sibling, ""},
 	{"an EOS leaf classifies RDMA otherwise than the others", "leaf2", "qos map dscp 26 to traffic-class 0", "error CLS-02 @", "CLS-01 the other switches differ", ""},
 }
