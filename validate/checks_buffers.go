@@ -20,7 +20,7 @@ const (
 var bufferChecks = []Check{
 	{
 		ID: "BUF-01", Title: "headroom is too small for the cable",
-		Rules: []Rule{{Error, "below what is in flight in the cable"}, {Warning, "below the model of the standard"}, {Info, "where the headroom is not known"}},
+		Rules: []Rule{{Error, "below what is in flight in the cable"}, {Warning, "below the model of the standard"}, {Info, "where the platform ships no more, or the headroom is not known"}},
 		Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
 		Why:     "bytes that arrive after the pause was sent are dropped",
 		Fix:     "use a shorter cable, or raise xoff",

@@ -124,8 +124,7 @@ func headroomOfPorts(r *deviceRun) {
 			r.found(Finding{Severity: Error, Where: p.Cable.From.String(), Fix: fix,
 				What: fmt.Sprintf("%s is below the floor of %d B: the round trip in %s of cable and two frames of %d B", what, h.Floor, p.Cable.V, p.Settings.MTU.RDMA.V+intent.RDMAOverhead)}, p.Name)
 		case h.Reference != nil && xoff < h.Reference.XOFF && !r.onlySmallPackets(p, h):
-			r.found(Finding{Severity: Warning, Where: p.Cable.From.String(), Fix: "check the response time of the peer, or " + more,
-				What: what + " is " + r.belowModel(p, xoff, h.Reference)}, p.Name)
+			r.lessThanModel(p, xoff, what+" is ", "check the response time of the peer, or "+more)
 		}
 	}
 }
@@ -148,6 +147,33 @@ func (r *deviceRun) tooLong(p *intent.Port, floor int64) bool {
 			p.Cable.V, p.Speed.V, p.Settings.MTU.RDMA.V+intent.RDMAOverhead, floor, headroom.MostOnChip),
 		Fix: "make the classes of the link lossy, or use a shorter cable; where the switch has external packet memory, set its headroom for the cable and accept BUF-01 on the port"}, p.Name)
 	return true
+}
+
+// lessThanModel finds headroom above the floor and below the model that the intent asks
+// for.
+func (r *deviceRun) lessThanModel(p *intent.Port, xoff int64, what, fix string, attrs ...qos.Attr) {
+	f := Finding{Severity: Warning, Where: p.Cable.From.String(), Fix: fix, What: what + r.belowModel(p, xoff, r.headroomOf(p).Reference)}
+	if r.shippedHeadroom(p, xoff) {
+		f.Severity = Info
+		f.What += "; the platform ships no more for the cable"
+	}
+	r.found(f, p.Name, attrs...)
+}
+
+// shippedHeadroom reports whether headroom is no less than the vendor has for the speed and
+// the cable of a port, where the intent asks for no more than the standard: by the
+// catalogue, or by the switch's own table of a model that the catalogue has no table of.
+func (r *deviceRun) shippedHeadroom(p *intent.Port, xoff int64) bool {
+	b := p.Settings.Buffers
+	if r.memory().HeadroomInput(p).PeerBytes > 0 || !b.MinLosslessPacket.IsDefault() || !b.Headroom.IsDefault() {
+		return false
+	}
+	m := r.d.Memory(nil)
+	if r.d.Model == nil || len(r.d.Model.Headroom) == 0 {
+		m = r.memory()
+	}
+	row, _, ok := m.Row(p)
+	return ok && row.Speed == p.Speed.V && row.Cable >= p.Cable.V && xoff >= row.XOFF
 }
 
 // belowModel says by how much an xoff is below a model, and what that relies on.
@@ -196,8 +222,7 @@ func headroomInUse(r *deviceRun) {
 				continue // what is as intended was found in the intent
 			}
 			if want.Reference != nil && h.V.XOFF < want.Reference.XOFF {
-				r.found(Finding{Severity: Warning, Where: p.Cable.From.String(), Fix: "check the response time of the peer, or raise xoff",
-					What: what + ", " + r.belowModel(p, h.V.XOFF, want.Reference)}, p.Name, qos.KindHeadroom.At(g))
+				r.lessThanModel(p, h.V.XOFF, what+", ", "check the response time of the peer, or raise xoff", qos.KindHeadroom.At(g))
 			}
 		}
 	}

@@ -81,7 +81,9 @@ var pfcPairs = []pair{
 
 var bufferPairs = []pair{
 	{id: "BUF-01", severity: Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Groups[3].Headroom.V.XOFF = 25000 }), place: "leaf1 Ethernet240", says: "priority group 3 has xoff 25000 B, below the floor of 28587 B", fix: "xoff", also: []string{"BUF-06", "PRT-03"}},
-	{id: "BUF-01", severity: Warning, base: "table", old: "cable: 40m", new: "cable: 300m", place: "leaf1 Ethernet0,Ethernet4", says: "below the ieee-quanta model", fix: "raise the row"},
+	{id: "BUF-01", severity: Info, base: "table", old: "cable: 40m", new: "cable: 300m", place: "leaf1 Ethernet0,Ethernet4", says: "the platform ships no more for the cable", fix: "raise the row"},
+	{id: "BUF-01", severity: Info, base: "row", config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Groups[3].Headroom.V.XOFF = 55120 }), place: "leaf1 Ethernet0", says: "the platform ships no more for the cable", fix: "raise xoff", also: []string{"BUF-06", "PRT-03"}},
+	{id: "BUF-01", severity: Warning, base: "row", config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Groups[3].Headroom.V.XOFF = 55119 }), place: "leaf1 Ethernet0", says: "xoff 55119 B, 40404 B below the ieee-quanta model", fix: "raise xoff", also: []string{"BUF-06", "PRT-03"}},
 	{id: "BUF-01", severity: Warning, base: "spc4 slow", old: "pauseResponse: 905q", new: "pauseResponse: 9050q", place: "spine1 Ethernet16", says: "which sonic computes, is 587613 B below the ieee-quanta model", fix: "more xoff", also: []string{"BUF-16"}},
 	{id: "BUF-01", severity: Warning, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Groups[3].Headroom.V.XOFF = 60000 }), place: "leaf1 Ethernet240", says: "priority group 3 has xoff 60000 B, 53535 B below the ieee-quanta model", fix: "raise xoff", also: []string{"BUF-06", "PRT-03"}},
 	{id: "BUF-01", severity: Warning, base: "fan out", old: "{fanOut: 2, pauseResponse: 900q}", new: "{fanOut: 2, pauseResponse: 900q, minLosslessPacket: 65B}", place: "leaf1 Ethernet0", says: "B): packets of 65B take more cells than it has", fix: "raise the row"},

@@ -34,7 +34,7 @@ func (p *planner) Open() {
 		p.Note("an earlier run was cut off before it was confirmed or reverted, and left checkpoint %s; its change may be in force and unsaved. An apply that finds nothing to change confirms it and removes the checkpoint; so does \"no checkpoint %s\" on the switch", n, n)
 	}
 	p.NoteModel()
-	p.Notes = append(p.Notes, native.Warnings(p.Desired, p.snap.m)...)
+	p.Notes = slices.Concat(p.Notes, native.FilledIn(p.Desired, p.snap.m), native.Warnings(p.Desired, p.snap.m))
 }
 
 func (p *planner) Change(allowed *qos.Device) native.Edit {

@@ -50,24 +50,24 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-func TestWarnings(t *testing.T) {
+func TestFilledIn(t *testing.T) {
 	const want = "class cnp asks for strict on queue 6: queue 7 is strict as well (level 1), queue 6 gets level 2"
-	if w := Warnings(roce(), EightQueue); !slices.Equal(w, []string{want}) {
+	if w := FilledIn(roce(), EightQueue); !slices.Equal(w, []string{want}) {
 		t.Errorf("%q", w)
 	}
 	// Below a weighted class strict is refused, and nothing is made of it.
 	weighted := roce()
 	weighted.Classes[2].Priority, weighted.Classes[2].Queue = 2, 2
-	if w := Warnings(weighted, EightQueue); len(w) > 0 {
+	if w := FilledIn(weighted, EightQueue); len(w) > 0 {
 		t.Errorf("%q", w)
 	}
 	four := roce()
 	four.Classes[1].Queue, four.Classes[2].Queue = 1, 3
-	if w := Warnings(four, FourQueue); len(w) > 0 {
+	if w := FilledIn(four, FourQueue); len(w) > 0 {
 		t.Errorf("the top queue: %q", w)
 	}
 	four.Classes[2].Queue = 2
-	if w := Warnings(four, FourQueue); !slices.Equal(w, []string{"class cnp asks for strict on queue 2: queue 3 is strict as well (level 1), queue 2 gets level 2"}) {
+	if w := FilledIn(four, FourQueue); !slices.Equal(w, []string{"class cnp asks for strict on queue 2: queue 3 is strict as well (level 1), queue 2 gets level 2"}) {
 		t.Errorf("%q", w)
 	}
 }

@@ -289,24 +289,7 @@ func Warnings(d *qos.Device, m ClassModel) []string {
 			out = append(out, s)
 		}
 	}
-	used, weighted := map[int]bool{}, -1 // the highest
-	for _, c := range d.Classes {
-		used[c.Queue] = true
-		if !c.Strict {
-			weighted = max(weighted, c.Queue)
-		}
-	}
 	ports := natural.Keys(d.Ports)
-	for _, c := range d.Classes {
-		if !c.Strict || c.Queue < weighted {
-			continue
-		}
-		for q := c.Queue + 1; q <= m.top(); q++ {
-			if !used[q] {
-				add("class %s asks for strict on queue %d: queue %d is strict as well (level %d), queue %d gets level %d", c.Name, c.Queue, q, m.top()-q+1, c.Queue, m.top()-c.Queue+1)
-			}
-		}
-	}
 	for _, name := range ports {
 		if p := d.Ports[name]; p.LinkPause.V && p.PFC.V != 0 {
 			add("%s has both link pause and PFC; a switch wants one of them", name)
@@ -314,6 +297,32 @@ func Warnings(d *qos.Device, m ClassModel) []string {
 	}
 	if n := len(commonOf(d, ports).pauses); n > 3 {
 		add("the switch is to pause %d priorities; not every Nexus has the buffers for more than three", n)
+	}
+	return out
+}
+
+// FilledIn says which queues become strict that no class uses. NX-OS ships the highest one
+// strict itself.
+func FilledIn(d *qos.Device, m ClassModel) (out []string) {
+	if len(d.Ports) == 0 {
+		return nil
+	}
+	used, weighted := map[int]bool{}, -1 // the highest
+	for _, c := range d.Classes {
+		used[c.Queue] = true
+		if !c.Strict {
+			weighted = max(weighted, c.Queue)
+		}
+	}
+	for _, c := range d.Classes {
+		if !c.Strict || c.Queue < weighted {
+			continue
+		}
+		for q := c.Queue + 1; q <= m.top(); q++ {
+			if !used[q] {
+				out = append(out, fmt.Sprintf("class %s asks for strict on queue %d: queue %d is strict as well (level %d), queue %d gets level %d", c.Name, c.Queue, q, m.top()-q+1, c.Queue, m.top()-c.Queue+1))
+			}
+		}
 	}
 	return out
 }
