@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/gate"
+	"github.com/roce-fabric/roce-fabric/validate/gate/origin"
 )
 
 // show opens the page of a report, from a file.
@@ -64,6 +66,7 @@ func TestHTMLInBrowser(t *testing.T) {
 		{"findings open", opensFindings},
 		{"links open", opensLinks},
 		{"heat map", heatMap},
+		{"pauses", pausesInBrowser},
 		{"hostile text", hostileInBrowser},
 		{"contrast", contrast},
 		{"print", prints},
@@ -269,6 +272,62 @@ func heatMap(t *testing.T, b *browser) {
 	b.quiet()
 }
 
+// stoppedBy is a window in which gpu1 stops its leaf, and this one its spine, which is
+// at one link of two; and a port of leaf2 that may be full.
+func stoppedBy(r Report) Report {
+	r.Pauses = []gate.Source{
+		{Class: "rdma", Priority: 3, Kind: origin.SlowReceiver, Device: "gpu1", Port: "eth0", Certain: true, Paused: []string{"leaf1/Ethernet0", "spine1/Ethernet1/1"},
+			What: "pauses of class rdma on 2 links lead to gpu1/eth0, which paused leaf1 38 % of the time and received 12 Gb/s"},
+		{Class: "rdma", Priority: 3, Kind: origin.Congestion, Device: "leaf2", Port: "Ethernet8", Paused: []string{"gpu3/eth0"},
+			What: "pauses of class rdma on 1 link lead to leaf2/Ethernet8; not certain: leaf2 counts no marks"},
+	}
+	return r
+}
+
+func pausesInBrowser(t *testing.T, b *browser) {
+	b.show(reportOf(loadText(t, smallFabric)))
+	b.until("nothing of pauses without a source", `document.getElementById("pauses").hidden && document.getElementById("pauses-legend").hidden && document.querySelectorAll(".source").length === 0`)
+	b.until("no link is marked", painted+" === 0", "#cables", "--pause")
+
+	r := stoppedBy(reportOf(loadText(t, smallFabric), smallFindings()...))
+	b.show(r)
+	var marks []string
+	b.eval(&marks, `return [...document.querySelectorAll("#world .source")].map(e => e.dataset.device + " " + e.querySelector(".ring").textContent + " " + e.classList.contains("unsure") + " " + e.getAttribute("aria-label").split(", ").pop()).sort()`)
+	if !slices.Equal(marks, []string{"gpu1 ◎ false source of pauses: gpu1", "leaf2 ◎? true may be the source of pauses: leaf2"}) {
+		t.Errorf("marked: %q", marks)
+	}
+	b.until("the tree is drawn", painted+" > 200", "#cables", "--pause")
+	for _, want := range []string{"gpu1/eth0, which paused leaf1 38 %", "not certain: leaf2 counts no marks", "Where the pauses come from"} {
+		if got := b.text("#fabric"); !strings.Contains(got, want) {
+			t.Errorf("%q is not in %q", want, got)
+		}
+	}
+	b.keep("report-pauses.png")
+	b.click("#pauses-list li:first-child button")
+	if got := b.faint(); !slices.Equal(got, []string{"gpu2", "gpu3", "gpu4", "leaf2", "spine2"}) {
+		t.Errorf("faint: %q", got)
+	}
+	if got := b.text("#details"); !strings.Contains(got, "slow receiver") || !strings.Contains(got, "2 ports are stopped") || !strings.Contains(got, "Ethernet1/1") || !strings.Contains(got, "look at the host") {
+		t.Errorf("the details say %q", got)
+	}
+	b.keep("report-pauses-one.png")
+	b.press(keyEscape)
+
+	// In print, it is there, too; in a closed group, the group has the mark.
+	b.media(map[string]any{"media": "print"})
+	if got := b.text("#pauses-legend") + b.text("#pauses"); !strings.Contains(got, "◎") || !strings.Contains(got, "double line") || !strings.Contains(got, "12 Gb/s") {
+		t.Errorf("printed: %q", got)
+	}
+	b.until("the tree is printed", painted+" > 200", "#cables", "--pause")
+	b.keep("report-pauses-print.png")
+	b.media(nil)
+	b.click("#close-all")
+	b.until("the group is marked", `document.querySelector('[data-group="gpu[1-4]"] .ring').textContent === "◎" && document.querySelector('[data-group="gpu[1-4]"]').title.endsWith("source of pauses: gpu1")`)
+	b.until("the tree is drawn between groups", painted+" > 200", "#cables", "--pause")
+	b.keep("report-pauses-closed.png")
+	b.quiet()
+}
+
 // The hostile text is shown as it is, and nothing of it is obeyed.
 func hostileInBrowser(t *testing.T, b *browser) {
 	r, counters := hostileReport(t)
@@ -321,7 +380,7 @@ func contrast(t *testing.T, b *browser) {
 				return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 			};
 			const out = {};
-			for (const name of ["text", "soft", "accent", "info", "warning", "error", "suppressed", "passed"]) {
+			for (const name of ["text", "soft", "accent", "info", "warning", "error", "suppressed", "passed", "pause"]) {
 				for (const back of ["panel", "back"]) {
 					const [a, b] = [light("--" + name), light("--" + back)].sort();
 					out[name + " on " + back] = (b + 0.05) / (a + 0.05);

@@ -9,6 +9,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
 // maxCauses and maxText bound the page, whatever a run has found: the worst
@@ -30,6 +31,7 @@ type page struct {
 	Causes   []pageCause          `json:"causes"`
 	LeftOut  int                  `json:"leftOut"` // findings of causes that found no room
 	Counters []pageCounter        `json:"counters"`
+	Pauses   []pagePause          `json:"pauses,omitempty"`
 }
 
 type pageCheck struct {
@@ -85,6 +87,17 @@ type pageCounter struct {
 	Values map[int]any `json:"v"`
 }
 
+// pagePause is a [gate.Source].
+type pagePause struct {
+	Kind    string `json:"k"`
+	Device  int    `json:"d"`
+	Port    int    `json:"p"` // -1 for none
+	Certain bool   `json:"y,omitempty"`
+	What    string `json:"w"`
+	Fix     string `json:"f,omitempty"`
+	Tree    []int  `json:"t,omitempty"` // two a port that is stopped: device, port
+}
+
 // pageOf gathers what the page shows.
 func pageOf(r Report, counters []PortCounters) page {
 	b := pageBuilder{index: map[string]int{}, labels: map[string]int{}}
@@ -92,6 +105,7 @@ func pageOf(r Report, counters []PortCounters) page {
 	b.reached(r.Devices)
 	b.causes(r.Findings)
 	b.counters(counters)
+	b.pauses(r.Pauses)
 	b.intern()
 	b.strangers()
 	return b.out
@@ -216,6 +230,23 @@ func (b *pageBuilder) place(f validate.Finding, where int) [][]int {
 		place = append(place, peers)
 	}
 	return place
+}
+
+// pauses notes where pauses come from, and the ports that they stop.
+func (b *pageBuilder) pauses(sources []gate.Source) {
+	for _, s := range sources[:min(len(sources), maxCauses)] {
+		out := pagePause{Kind: clean(string(s.Kind)), Device: b.device(s.Device, SwitchDevice), Port: -1, Certain: s.Certain, What: clean(s.What), Fix: clean(s.Fix())}
+		if s.Port != "" {
+			out.Port = b.ports[out.Device].indexOf(s.Port)
+		}
+		for _, at := range s.Paused {
+			if device, port, ok := strings.Cut(at, "/"); ok {
+				d := b.device(device, SwitchDevice)
+				out.Tree = append(out.Tree, d, b.ports[d].indexOf(port))
+			}
+		}
+		b.out.Pauses = append(b.out.Pauses, out)
+	}
 }
 
 func (b *pageBuilder) counters(list []PortCounters) {

@@ -114,7 +114,7 @@ function openLink(i) {
   const at = (device, port) => here.some(e => e.device === device && e.port === port);
   openDetails(linkName(l), badge(shown.link[i]), new Set([l.a, l.b]), new Set([i]),
     facts(["speed", l.speed], ["cable", l.cable], ["intent", l.where]),
-    el("p", {}, deviceGo(l.a), " ", deviceGo(l.b)),
+    el("p", {}, deviceGo(l.a), " ", deviceGo(l.b)), ...pausesOf(l),
     findingsOf(p => p.ports.some(port => at(p.device, port)) || p.peers.some(e => at(e.device, e.port))),
     ...(counters.length === 0 ? [] : here.flatMap(e => [el("h3", {className: "part"}, "Counters of " + portName(e.device, e.port)), counterFacts(e.device, e.port)])));
 }

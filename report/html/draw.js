@@ -42,8 +42,9 @@ function put(e, at) {
 function deviceButton(item) {
   const d = devices[item.device];
   item.badge = el("span", {className: "badge", "aria-hidden": "true"});
+  item.ring = el("span", {className: "ring", "aria-hidden": "true"});
   const e = el("button", {type: "button", className: "device" + (d.host ? " host" : ""), on: () => openDevice(d.i)},
-    item.badge, el("span", {className: "name"}, d.name));
+    item.badge, item.ring, el("span", {className: "name"}, d.name));
   e.dataset.device = d.name;
   return e;
 }
@@ -51,9 +52,10 @@ function deviceButton(item) {
 function groupButton(item) {
   const g = item.group, closed = item.kind === "group";
   item.badge = el("span", {className: "badge", "aria-hidden": "true"});
+  item.ring = el("span", {className: "ring", "aria-hidden": "true"});
   item.note = el("span", {className: "note"});
   const e = el("button", {type: "button", className: item.kind, "aria-expanded": closed ? "false" : "true", on: () => toggle(g)},
-    item.badge, el("span", {className: "name"}, (closed ? "▸ " : "▾ ") + g.name), item.note);
+    item.badge, item.ring, el("span", {className: "name"}, (closed ? "▸ " : "▾ ") + g.name), item.note);
   e.dataset.group = g.name;
   return e;
 }
@@ -86,13 +88,14 @@ function describe(d) {
 function update() {
   for (const item of items) {
     const e = item.element;
-    let r, dim, blank;
+    let r, dim, blank, source;
     if (item.kind === "device") {
       const d = devices[item.device];
       r = shown.device[d.i];
       dim = faint(d.i);
       blank = unread(d);
       e.classList.toggle("unread", blank);
+      source = sourceMark([d.i]);
       e.title = describe(d);
     } else {
       const bad = item.group.members.filter(d => shown.device[d] > 0).length;
@@ -100,12 +103,17 @@ function update() {
       dim = item.group.members.every(faint);
       blank = item.group.members.every(d => unread(devices[d]));
       const all = plural(item.group.members.length, "device");
+      source = item.kind === "group" ? sourceMark(item.group.members) : null;
       if (item.kind === "title") {
         const hidden = item.group.members.length - membersShown(item.group).length;
         item.note.textContent = all + (hidden > 0 ? ", " + hidden.toLocaleString("en") + " not drawn" : "");
       } else item.note.textContent = bad > 0 ? bad.toLocaleString("en") + " of " + all + " with findings" : all;
       e.title = item.group.name + ", " + item.note.textContent + ", worst finding: " + (r > 0 ? rankNames[r] : "none");
     }
+    if (source) e.title += ", " + source.text;
+    e.classList.toggle("source", source !== null);
+    e.classList.toggle("unsure", source !== null && !source.certain);
+    item.ring.textContent = source ? source.mark : "";
     e.setAttribute("aria-label", e.title);
     for (const name of rankNames) e.classList.toggle(name, name === rankNames[r]);
     e.classList.toggle("faint", dim);
@@ -115,6 +123,7 @@ function update() {
   for (const b of bundles) {
     b.rank = 0;
     b.faint = true;
+    markBundle(b);
     for (const l of b.links) {
       b.rank = Math.max(b.rank, shown.link[l]);
       if (lit !== null ? chosen.has(l) : shown.matches[links[l].a] || shown.matches[links[l].b]) b.faint = false;
@@ -144,6 +153,7 @@ function drawNow() {
   world.style.transform = `translate(${eye.x}px, ${eye.y}px) scale(${eye.scale})`;
   const c = fitCanvas(cables, width, height);
   c.clearRect(0, 0, width, height);
+  drawPauses(c, bundles.filter(b => b.pause));
   for (const dim of [true, false]) {
     for (let r = 0; r <= 3; r++) {
       drawBundles(c, bundles.filter(b => b.rank === r && b.faint === dim), r, dim);

@@ -37,6 +37,7 @@ readFilter();
 applyFilter();
 build();
 fit();
+showPauses();
 showList();
 showMap();
 watchPointer();

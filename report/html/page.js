@@ -34,7 +34,7 @@ function unread(d) {
 let colours = {};
 function readColours() {
   const style = getComputedStyle(document.documentElement);
-  for (const name of ["ok", "info", "warning", "error", "suppressed", "text", "faint", "accent", "panel"]) {
+  for (const name of ["ok", "info", "warning", "error", "suppressed", "text", "faint", "accent", "panel", "pause"]) {
     colours[name] = style.getPropertyValue("--" + name).trim();
   }
 }

@@ -53,7 +53,7 @@ func (j *judge) sources() {
 				return p.priority == prio && slices.ContainsFunc(o.Ways, func(i int) bool { return ways[i].From == p.stopped })
 			})
 			if len(j.pauses) < before {
-				j.found(PauseSource, Warn, src.Device, src.Port, src.What, src.fix())
+				j.found(PauseSource, Warn, src.Device, src.Port, src.What, src.Fix())
 			}
 		}
 	}
@@ -210,8 +210,8 @@ func gigabits(r float64) string {
 	return fmt.Sprintf("%.0f Mb/s", r/1e6)
 }
 
-// fix says what to do about a source.
-func (s *Source) fix() string {
+// Fix says what to do about a source.
+func (s *Source) Fix() string {
 	switch s.Kind {
 	case origin.Storm:
 		return "stop the host's RDMA traffic or take its port down, then look for a stuck driver, firmware or receiver"

@@ -1,17 +1,24 @@
 package origin_test
 
 import (
+	"flag"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/validate/gate/origin"
+)
+
+var (
+	fabrics   = flag.Int("fabrics", sharedtest.Sized(200, 2000), "how many fabrics with a culprit TestRandomFabrics makes")
+	firstSeed = flag.Uint64("fabrics.seed", uint64(sharedtest.Sized(1, 0)), "seed of the first of them; 0 takes one from the clock, of a range that nobody has seen")
 )
 
 // truth is what was planted.
@@ -462,10 +469,14 @@ func (x *tried) blind(ways []origin.Way) bool {
 // traffic: without it, the pauses are a third at most.
 func TestRandomFabrics(t *testing.T) {
 	t.Parallel()
-	want := sharedtest.Sized(200, 2000)
+	want, first := *fabrics, *firstSeed
+	if first == 0 {
+		first = uint64(time.Now().UnixNano())
+	}
+	t.Logf("seeds from %d on: repeat them with -fabrics=%d -fabrics.seed=%d", first, want, first)
 	table := map[string]map[string]int{}
 	good, wrong, open, blind, drawn := 0, 0, 0, 0, 0
-	for seed := uint64(1); good+wrong+open < want; seed++ {
+	for seed := first; good+wrong+open < want; seed++ {
 		drawn++
 		f, planted := build(seed, true)
 		if planted.kind == "" {

@@ -1,0 +1,144 @@
+// The sources of the pauses of a window, and the links over which pauses lead to
+// them. An arrow points the way of the pauses, from a source to what it stops.
+const pauses = (raw.pauses || []).map((s, i) => ({
+  i,
+  device: s.d,
+  port: s.p, // -1 for none
+  kind: s.k,
+  certain: Boolean(s.y),
+  what: s.w,
+  fix: s.f || "",
+  tree: (s.t || []).reduce((out, v, at) => at % 2 ? out : [...out, {device: v, port: s.t[at + 1]}], []), // the ports that are stopped
+}));
+
+const sourceOf = new Map(); // devices
+for (const s of pauses) sourceOf.set(s.device, [...(sourceOf.get(s.device) || []), s]);
+
+// Of each link, which ends are stopped and which are sources.
+const towardA = 1, towardB = 2, fromA = 4, fromB = 8;
+const pauseOf = new Uint8Array(links.length);
+function endOf(link, device, port, a, b) {
+  return link.a === device && link.aPort === port ? a : b;
+}
+for (const s of pauses) {
+  for (const e of s.tree) {
+    const link = devices[e.device].links.get(e.port);
+    if (link) pauseOf[link.i] |= endOf(link, e.device, e.port, towardA, towardB);
+  }
+  const own = devices[s.device].links.get(s.port);
+  if (own) pauseOf[own.i] |= endOf(own, s.device, s.port, fromA, fromB);
+}
+
+// sourceMark is what a button says of the sources on its devices.
+function sourceMark(members) {
+  const here = members.flatMap(d => sourceOf.get(d) || []);
+  if (here.length === 0) return null;
+  const certain = here.every(s => s.certain);
+  const names = [...new Set(here.map(s => devices[s.device].name))];
+  return {
+    certain, mark: certain ? "◎" : "◎?",
+    text: (certain ? "source of pauses: " : "may be the source of pauses: ") + names.slice(0, 3).join(", ") + (names.length > 3 ? " and " + (names.length - 3) + " more" : ""),
+  };
+}
+
+// markBundle notes which way pauses go between two items, as of [pauseOf].
+function markBundle(b) {
+  b.pause = 0;
+  for (const l of b.links) {
+    const p = pauseOf[l];
+    if (p === 0) continue;
+    const straight = itemOf[links[l].a] === b.a;
+    b.pause |= straight ? p : (p & (towardA | fromA)) << 1 | (p & (towardB | fromB)) >> 1;
+  }
+}
+
+// drawPauses draws a band with arrows along the links of a tree, and a ring at the
+// end of a link that is a source: they are told apart without their colour.
+function drawPauses(c, list) {
+  const x = v => v * eye.scale + eye.x, y = v => v * eye.scale + eye.y;
+  for (const b of list) {
+    const e = ends(b), swapped = items[b.a].y > items[b.b].y;
+    const [up, down] = swapped ? [towardB, towardA] : [towardA, towardB];
+    const [top, bottom] = swapped ? [fromB, fromA] : [fromA, fromB];
+    c.globalAlpha = b.faint ? 0.15 : 1;
+    c.strokeStyle = c.fillStyle = colours.pause;
+    const path = () => {
+      c.beginPath();
+      c.moveTo(x(e.x1), y(e.y1));
+      if (e.sag > 0) c.quadraticCurveTo(x((e.x1 + e.x2) / 2), y(Math.max(e.y1, e.y2) + 2 * e.sag), x(e.x2), y(e.y2));
+      else c.lineTo(x(e.x2), y(e.y2));
+      c.stroke();
+    };
+    if (b.pause & (up | down)) {
+      c.lineWidth = 8;
+      path();
+      c.strokeStyle = colours.panel;
+      c.lineWidth = 4;
+      path();
+    }
+    if (b.pause & up) arrow(c, e, 0.52, -1, x, y);
+    if (b.pause & down) arrow(c, e, 0.48, 1, x, y);
+    // Nearer to the lower end, the title of an open group covers it.
+    for (const [bit, t] of [[top, 0.2], [bottom, 0.64]]) {
+      if (!(b.pause & bit)) continue;
+      const [px, py] = along(e, t);
+      c.fillStyle = colours.panel;
+      c.strokeStyle = colours.pause;
+      c.lineWidth = 2.5;
+      c.beginPath();
+      c.arc(x(px), y(py), 6, 0, 2 * Math.PI);
+      c.fill();
+      c.stroke();
+      c.fillStyle = colours.pause;
+      c.beginPath();
+      c.arc(x(px), y(py), 2.5, 0, 2 * Math.PI);
+      c.fill();
+    }
+  }
+  c.globalAlpha = 1;
+}
+
+function arrow(c, e, t, way, x, y) {
+  const [ax, ay] = along(e, t - 0.01 * way), [bx, by] = along(e, t + 0.01 * way);
+  const turn = Math.atan2(y(by) - y(ay), x(bx) - x(ax));
+  c.save();
+  c.translate(x((ax + bx) / 2), y((ay + by) / 2));
+  c.rotate(turn);
+  c.fillStyle = colours.pause;
+  c.beginPath();
+  c.moveTo(11, 0);
+  c.lineTo(-7, -8);
+  c.lineTo(-7, 8);
+  c.closePath();
+  c.fill();
+  c.restore();
+}
+
+function showPauses() {
+  byId("pauses").hidden = byId("pauses-legend").hidden = pauses.length === 0;
+  byId("pauses-list").replaceChildren(...pauses.slice(0, limit).map(s => el("li", {},
+    el("button", {type: "button", className: "go", on: () => openSource(s.i)}, el("span", {className: "ring", "aria-hidden": "true"}, s.certain ? "◎" : "◎?"), " ", s.what))));
+  if (pauses.length > limit) byId("pauses-list").append(el("li", {className: "note"}, "and " + (pauses.length - limit).toLocaleString("en") + " more"));
+}
+
+// openSource lights the tree of one source.
+function openSource(i) {
+  const s = pauses[i], on = new Set(), near = new Set([s.device]);
+  for (const e of [{device: s.device, port: s.port}, ...s.tree]) {
+    const link = devices[e.device].links.get(e.port);
+    if (!link) continue;
+    on.add(link.i);
+    near.add(link.a).add(link.b);
+  }
+  openDetails(s.port < 0 ? devices[s.device].name : portName(s.device, s.port), el("span", {className: "ring", "aria-hidden": "true"}, s.certain ? "◎" : "◎?"), near, on,
+    el("p", {}, s.what), facts(["kind", s.kind], ["certain", s.certain ? "yes" : "no"], ["fix", s.fix]), el("p", {}, deviceGo(s.device)),
+    el("h3", {className: "part"}, plural(s.tree.length, "port is stopped", "ports are stopped")), limited(s.tree, e => el("span", {}, deviceGo(e.device), " ", portGo(e.device, e.port))));
+}
+
+// pausesOf says in the details of a link which pauses go over it.
+function pausesOf(link) {
+  const at = e => devices[e.device].links.get(e.port) === link;
+  const here = pauses.filter(s => at(s) || s.tree.some(at));
+  if (here.length === 0) return [];
+  return [el("h3", {className: "part"}, "Pauses"), limited(here, s => el("button", {type: "button", className: "go", on: () => openSource(s.i)}, s.what))];
+}
