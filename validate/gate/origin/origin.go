@@ -88,7 +88,9 @@ type Source struct {
 	// Feeders are the ports that pause because of it at the switch next to it.
 	Feeders int
 
-	weight float64
+	// weight is how much stops because of it. Where time is not counted, it is a bound by
+	// frames, and counted is the part that is not.
+	weight, counted float64
 }
 
 // The bounds of the search. They are no limits of a protocol: they tell apart what is
@@ -113,6 +115,8 @@ const (
 	slow = 0.05
 	// other is the part of the largest source that a further one must have.
 	other = 0.1
+	// fewCandidates is how many ports an answer that is not certain names at most.
+	fewCandidates = 4
 )
 
 // Find returns the sources of the pauses, the one that stops most first. The order of

@@ -539,3 +539,14 @@ func TestRandomFabrics(t *testing.T) {
 		t.Errorf("%d of %d named right, %d wrong", good, want, wrong)
 	}
 }
+
+// Of two sources of which only frames are counted, nobody can tell which stops more.
+func TestWhichStopsMore(t *testing.T) {
+	const seed = 1795610558444321376 // the port that is full has fewer frames and the higher bound
+	f, planted := build(seed, true)
+	f.simulate()
+	found := origin.Find(f.counted(seed))
+	if len(found) != 2 || found[0].Certain || !slices.Contains(found[0].Candidates, planted.at) || found[1].At != planted.at || !found[1].Certain {
+		t.Errorf("planted %s at %s, named %+v", planted.kind, planted.at, found)
+	}
+}

@@ -355,6 +355,9 @@ func (s *search) sources() []Source {
 		e, through := s.follow(i)
 		src := get(e)
 		src.weight += s.size[i]
+		if s.exact[i] {
+			src.counted += s.size[i]
+		}
 		src.Ways = append(src.Ways, i)
 		for _, g := range through {
 			v := s.groups.At(g)
@@ -389,10 +392,28 @@ func (s *search) sources() []Source {
 	})
 	for i := range out {
 		if out[i].weight < other*out[0].weight {
-			return out[:i]
+			out = out[:i]
+			break
 		}
 	}
+	rank(out)
 	return out
+}
+
+// rank says where another source may stop more than the first one: pauses of which only
+// frames are counted may have been short.
+func rank(out []Source) {
+	if len(out) < 2 || !out[0].Certain || out[0].Kind == Cycle || out[0].counted >= out[1].weight {
+		return
+	}
+	first := &out[0]
+	first.Certain, first.Why = false, "how long these pauses last is not counted, and others lead elsewhere"
+	first.Candidates = []intent.Endpoint{first.At}
+	for _, src := range out[1:min(len(out), fewCandidates)] {
+		if first.counted < src.weight {
+			first.Candidates = append(first.Candidates, src.At)
+		}
+	}
 }
 
 // source names the end of a walk.
@@ -435,9 +456,8 @@ func (s *search) source(e end) Source {
 
 // candidates adds what else may be the source.
 func (s *search) candidates(src *Source, v *verdict) {
-	const few = 4
 	add := func(e intent.Endpoint) {
-		if len(src.Candidates) < few && !slices.Contains(src.Candidates, e) {
+		if len(src.Candidates) < fewCandidates && !slices.Contains(src.Candidates, e) {
 			src.Candidates = append(src.Candidates, e)
 		}
 	}
