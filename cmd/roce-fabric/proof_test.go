@@ -328,7 +328,7 @@ func TestRunningFaults(t *testing.T) {
 	layers := map[string]bool{}
 	for i, f := range runningFaults {
 		layers[f.layer] = true
-		if testing.Short() && i%8 != 0 {
+		if !sharedtest.Nightly() && i%4 != 0 {
 			continue
 		}
 		fix := f.inject(p)

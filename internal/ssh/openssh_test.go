@@ -61,7 +61,7 @@ func sshd(t *testing.T) (Config, xssh.Signer, ed25519.PrivateKey) {
 	_, port, _ := net.SplitHostPort(addr)
 	conf := filepath.Join(dir, "sshd_config")
 	text := fmt.Sprintf("ListenAddress 127.0.0.1\nPort %s\nHostKey %s\nAuthorizedKeysFile %s\nPidFile none\nUsePAM no\nStrictModes no\n"+
-		"PasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin yes\nAllowTcpForwarding yes\n", port, hostFile, authorized)
+		"PasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin yes\nAllowTcpForwarding yes\nSetEnv HOME=%s\n", port, hostFile, authorized, dir)
 	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

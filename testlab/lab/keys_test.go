@@ -30,7 +30,7 @@ var (
 )
 
 // keyBudget is how long keys are tried without the full size.
-const keyBudget = 20 * time.Second
+const keyBudget = 10 * time.Second
 
 // A kind is one system in the lab, with one kind of NIC behind it.
 type kind struct {
