@@ -79,6 +79,9 @@ func Validate(ctx context.Context, f *Fabric, a *Access, o ValidateOptions) (*Va
 	}
 	v.base = base
 	err = v.readAll(ctx, switches, hosts)
+	if err == nil {
+		err = v.run.Deadlocks(ctx)
+	}
 	if err == nil && o.Window > 0 {
 		err = v.judge(ctx)
 	}

@@ -36,6 +36,7 @@ type Check struct {
 	needs func(*deviceRun) *lack
 
 	fabric func(*fabricRun) // once, over the whole intent
+	runs   bool             // fabric is made of what runs as well
 	device func(*deviceRun) // over each switch, as intended, saved or running
 	state  func(*deviceRun) // over each switch whose running state was read
 	link   func(*linkRun)   // over each link whose ends are both known

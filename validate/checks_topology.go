@@ -58,27 +58,27 @@ var topologyChecks = []Check{
 	},
 	{
 		ID: "TOP-01", Title: "lossless buffers can wait for each other in a cycle",
-		Rules: always(Error), Scope: ScopeFabric, Reads: ReadsIntent,
+		Rules: always(Error), Scope: ScopeFabric, Reads: ReadsIntent | ReadsRunning,
 		Why:     "once they are all full, no packet moves: a PFC deadlock",
 		Fix:     "block traffic that came down from going up again, or change its class where it does",
 		Sources: []string{srcDeadlock, srcTagger},
-		fabric:  cycles,
+		fabric:  cycles, runs: true,
 	},
 	{
 		ID: "TOP-02", Title: "after a single failure, lossless buffers can wait for each other in a cycle",
-		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsIntent,
+		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsIntent | ReadsRunning,
 		Why:     "a PFC deadlock is possible until the failure is repaired",
 		Fix:     "keep routing valley-free under failures, or change the class of traffic that goes up again",
 		Sources: []string{srcDeadlock},
-		fabric:  failureCycles,
+		fabric:  failureCycles, runs: true,
 	},
 	{
 		ID: "TOP-03", Title: "lossless traffic that came down goes up again",
-		Rules: []Rule{{Error, "without a failure"}, {Warning, "under a single failure"}}, Scope: ScopeFabric, Reads: ReadsIntent,
+		Rules: []Rule{{Error, "without a failure"}, {Warning, "under a single failure"}}, Scope: ScopeFabric, Reads: ReadsIntent | ReadsRunning,
 		Why:     "every deadlock in a Clos needs such down-up turns",
 		Fix:     "block it by routing policy, or change the class of traffic that goes up again",
 		Sources: []string{srcTagger, "RFC 7938, section 5.2"},
-		fabric:  upTurns,
+		fabric:  upTurns, runs: true,
 	},
 	{
 		ID: "TOP-04", Title: "a lossless class may be flooded",
@@ -89,11 +89,11 @@ var topologyChecks = []Check{
 	},
 	{
 		ID: "TOP-05", Title: "traffic in a tunnel keeps its lossless class",
-		Rules: always(Error), Scope: ScopeFabric, Reads: ReadsIntent,
+		Rules: always(Error), Scope: ScopeFabric, Reads: ReadsIntent | ReadsRunning,
 		Why:     "two congested hosts can close a cycle, as seen with dual ToRs",
 		Fix:     "remap the class in the tunnel",
 		Sources: []string{"sonic-net/SONiC doc/qos/tunnel_dscp_remapping.md"},
-		fabric:  keptClasses,
+		fabric:  keptClasses, runs: true,
 	},
 	{
 		ID: "TOP-06", Title: "a lossless link is longer than the platform's headroom",
@@ -206,22 +206,51 @@ func strayBounces(r *deviceRun, p *intent.Port, q *qos.Port) {
 
 func keptClasses(r *fabricRun) {
 	for _, k := range r.paths.treated.Kept {
-		r.found(Finding{Severity: Error, Device: k.Switch, Where: k.Pos.String(), What: fmt.Sprintf("class %s keeps its priority in the tunnel to %s", k.Class, k.To)})
+		if !r.run.taken[k.Switch] {
+			continue
+		}
+		fix := r.check.Fix
+		if class := r.fabric.Settings.Class(k.Class); class != nil && !paused(r.fabric, class.Priority.V) {
+			fix = applyIntent
+		}
+		r.found(Finding{Severity: Error, Device: k.Switch, Where: k.Pos.String(), What: fmt.Sprintf("class %s keeps its priority in the tunnel to %s", k.Class, k.To), Fix: fix})
 	}
+}
+
+// paused reports whether the intent has a priority lossless on a port.
+func paused(f *intent.Fabric, priority int) bool {
+	return slices.ContainsFunc(f.Switches, func(s *intent.Switch) bool {
+		return slices.ContainsFunc(s.Ports, func(p *intent.Port) bool { return p.Settings.Lossless().Has(priority) })
+	})
 }
 
 func cycles(r *fabricRun) {
 	for _, c := range r.paths.search.Cycles {
-		h := c.Hops[0]
-		r.found(Finding{Severity: Error, Device: h.Switch, Where: h.Link.String(), What: circle(c), Fix: lossyOnHosts(r.fabric, c)}, h.In)
+		r.cycle(Error, "", c)
 	}
 }
 
 func failureCycles(r *fabricRun) {
 	for _, g := range r.paths.search.Failures {
-		h := g.Cycle.Hops[0]
-		r.found(Finding{Severity: Warning, Device: h.Switch, Where: h.Link.String(), What: "without " + g.What + ": " + circle(g.Cycle), Fix: lossyOnHosts(r.fabric, g.Cycle)}, h.In)
+		r.cycle(Warning, "without "+g.What+": ", g.Cycle)
 	}
+}
+
+// cycle notes a cycle, unless no switch of it was looked at.
+func (r *fabricRun) cycle(s Severity, without string, c deadlock.Cycle) {
+	if !slices.ContainsFunc(c.Hops, func(h deadlock.Hop) bool { return r.run.taken[h.Switch] }) {
+		return
+	}
+	var ports []intent.Endpoint
+	for _, h := range c.Hops {
+		ports = append(ports, intent.Endpoint{Device: h.Switch, Port: h.In}, intent.Endpoint{Device: h.Switch, Port: h.Out})
+	}
+	h := c.Hops[0]
+	fix := r.fixOf(ports...)
+	if fix == r.check.Fix {
+		fix = r.lossyOnHosts(c)
+	}
+	r.found(Finding{Severity: s, Device: h.Switch, Where: h.Link.String(), What: without + circle(c), Fix: fix}, h.In)
 }
 
 // circle tells a cycle hop by hop.
@@ -236,7 +265,8 @@ func circle(c deadlock.Cycle) string {
 // lossyOnHosts is the fix for a cycle of a class that others are remapped to and
 // that hosts send as well: remapping moves nothing out of their way then. It is
 // "" for other cycles.
-func lossyOnHosts(f *intent.Fabric, c deadlock.Cycle) string {
+func (r *fabricRun) lossyOnHosts(c deadlock.Cycle) string {
+	f := r.fabric
 	var to []*intent.Class
 	for _, t := range f.Routing.Tunnels {
 		for _, m := range t.Remap {
@@ -255,7 +285,10 @@ func lossyOnHosts(f *intent.Fabric, c deadlock.Cycle) string {
 		}
 		for _, s := range f.Switches {
 			for _, p := range s.Ports {
-				if p.Link != nil && !p.Uplink() && p.Settings.Lossless().Has(k.Priority.V) {
+				if p.Link != nil && !p.Uplink() && r.paths.graph.Pauses(p).Has(k.Priority.V) {
+					if fix := r.fixOf(intent.Endpoint{Device: s.Name, Port: p.Name}); fix != r.check.Fix {
+						return fix
+					}
 					return fmt.Sprintf("traffic is remapped to class %s, which hosts send too: make it lossy on host ports, such as %s %s", k.Name, s.Name, p.Name)
 				}
 			}
@@ -273,7 +306,7 @@ func upTurns(r *fabricRun) {
 	}
 	var turns ordered.Groups[reason, deadlock.UpTurn]
 	for _, t := range r.paths.search.Turns {
-		if !remapped(r.fabric, t) {
+		if r.run.taken[t.Switch] && !remapped(r.fabric, t) {
 			turns.Add(reason{t.Declared, t.Failure != ""}, t)
 		}
 	}
@@ -293,6 +326,7 @@ func upTurns(r *fabricRun) {
 		}
 		for _, t := range all {
 			f.Device = t.Switch
+			f.Fix = r.fixOf(intent.Endpoint{Device: t.Switch, Port: t.In}, intent.Endpoint{Device: t.Switch, Port: t.Out})
 			r.found(f, t.In)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/pool"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/validate/deadlock"
@@ -63,6 +65,21 @@ type paths struct {
 	islands deadlock.Islands
 }
 
+// fixOf returns the fix for pauses at some ports: to apply the intent where they do not
+// pause what it says.
+func (r *fabricRun) fixOf(ports ...intent.Endpoint) string {
+	var devices []string
+	for _, e := range ports {
+		if r.run.results[e.Device].differs(e.Port, qos.KindPFC.Attr()) && !slices.Contains(devices, e.Device) {
+			devices = append(devices, e.Device)
+		}
+	}
+	if len(devices) == 0 {
+		return r.check.Fix
+	}
+	return applyIntent + " to " + natural.Fold(devices)
+}
+
 // found notes a finding on a switch and its ports, in natural order.
 func (r *fabricRun) found(f Finding, ports ...string) {
 	r.check.mayFind(f.Severity)
@@ -71,20 +88,56 @@ func (r *fabricRun) found(f Finding, ports ...string) {
 }
 
 func (r *Run) whole(ctx context.Context) error {
-	a, err := deadlock.New(ctx, r.fabric)
+	a, p, err := r.search(ctx, topology.New(r.fabric))
 	if err != nil {
 		return err
 	}
-	p := &paths{graph: a.Graph}
-	if p.search, err = a.Run(ctx); err != nil {
-		return err
-	}
-	p.treated = a.Paths()
 	if p.islands, err = a.Islands(ctx); err != nil {
 		return err
 	}
 	for _, c := range registry {
 		if c.fabric != nil {
+			c.fabric(&fabricRun{check: c, fabric: r.fabric, paths: p, run: r})
+		}
+	}
+	return nil
+}
+
+func (r *Run) search(ctx context.Context, g *topology.Graph) (*deadlock.Analysis, *paths, error) {
+	a, err := deadlock.Of(ctx, g)
+	if err != nil {
+		return nil, nil, err
+	}
+	p := &paths{graph: a.Graph}
+	if p.search, err = a.Run(ctx); err != nil {
+		return nil, nil, err
+	}
+	p.treated = a.Paths()
+	return a, p, nil
+}
+
+// Deadlocks makes the checks of the whole fabric that are about pauses, with the
+// priorities that ports pause as they run. Links and routing are those of the intent,
+// as are the ports of switches that were not taken in: of them alone nothing is said.
+func (r *Run) Deadlocks(ctx context.Context) error {
+	if len(r.taken) == 0 || len(r.fabric.Links) == 0 {
+		return nil
+	}
+	var named qos.PrioritySet
+	for _, k := range r.fabric.Settings.Classes {
+		named |= qos.Priorities(k.Priority.V)
+	}
+	_, p, err := r.search(ctx, topology.Running(r.fabric, func(p *intent.Port) qos.PrioritySet {
+		if e := r.ends[intent.Endpoint{Device: p.Switch.Name, Port: p.Name}]; e.pfcRead {
+			return e.PFC & named
+		}
+		return p.Settings.Lossless()
+	}))
+	if err != nil {
+		return err
+	}
+	for _, c := range registry {
+		if c.runs {
 			c.fabric(&fabricRun{check: c, fabric: r.fabric, paths: p, run: r})
 		}
 	}

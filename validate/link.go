@@ -138,6 +138,7 @@ type End struct {
 	// not the link's.
 	elsewhere string
 	wire      wire
+	pfcRead   bool // PFC is what the port has
 	bare      bool // PRT-01 says that it has nothing to compare
 }
 

@@ -1,7 +1,10 @@
 package validate
 
 import (
+	"context"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -22,6 +25,7 @@ var runningPairs = []pair{
 	{id: "PFC-07", severity: Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.PFC.V = 0 }), place: "leaf1 Ethernet240", says: "PFC is on for priorities {}, on spine1 for {3}", fix: "apply", also: []string{"PFC-01"}},
 	{id: "PFC-07", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.PFC.V = 0 }), place: "leaf1 Ethernet0", says: "host NICs pause {3}", fix: "apply", also: []string{"PFC-02"}},
 	{id: "PFC-08", severity: Warning, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.PFCAsymmetric.V = true }), place: "leaf1 Ethernet240", says: "asymmetric PFC is on, on spine1 off", fix: "apply"},
+	{id: "TOP-05", severity: Error, base: "dual tor", config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.PFC.V |= qos.Priorities(0) }), place: "leaf1", says: "class default keeps its priority in the tunnel to leaf2", fix: "apply", also: []string{"PFC-02"}},
 	{id: "WD-01", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Watchdog.V = qos.Watchdog{} }), place: "leaf1 Ethernet0", says: "off on lossless ports towards hosts", fix: "apply"},
 	{id: "WD-02", severity: Warning, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Watchdog.V = qos.Watchdog{} }), place: "leaf1 Ethernet240", says: "off on lossless ports towards switches", fix: "apply"},
 	{id: "WD-05", severity: Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Watchdog.V.Detect *= 2 }), place: "leaf1 Ethernet240", says: "detect 800ms restore 400ms, the intent says", fix: "apply"},
@@ -76,4 +80,85 @@ func idsOf(fs []Finding) (out []string) {
 		}
 	}
 	return out
+}
+
+// The cycles, turns and tunnels of what runs are those of the intent that would have it
+// so, in the same words, and the fix is to apply the intent.
+func TestDeadlocksThatRun(t *testing.T) {
+	lossy := strings.NewReplacer("dscp: [26], lossless: true", "dscp: [26], mode: lossy", "role:superspine", "role:spine").Replace(threeTiers)
+	for name, c := range map[string]struct {
+		intent, paused string // as it is, and as it would be for what runs
+		hosts          bool   // only at the ports of hosts that a tunnel begins at
+		priority       int
+		ids            []string
+	}{
+		"tunnel": {dualToR, strings.Replace(dualToR, "lossless: false", "lossless: true", 1), true, 2, []string{"TOP-01"}},
+		"turn":   {lossy, strings.Replace(lossy, "mode: lossy", "lossless: true", 1), false, 3, []string{"TOP-02", "TOP-03"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			of := func(fs []Finding, fix string) (out []string) {
+				for _, f := range fs {
+					if slices.Contains([]string{"TOP-01", "TOP-02", "TOP-03", "TOP-05"}, f.ID) {
+						out = append(out, fmt.Sprint(f.ID, " ", f.Severity, " ", f.Place(), " ", f.What))
+						if !strings.HasPrefix(f.Fix, fix) {
+							t.Errorf("%s: the fix is %q", f.ID, f.Fix)
+						}
+					}
+				}
+				return out
+			}
+			running := func(pausing bool) []Finding {
+				comp := compile(t, c.intent)
+				run := NewRun(comp.Fabric())
+				for _, sw := range comp.Fabric().Switches {
+					d := comp.Device(sw)
+					have := decoded(t, saved(d))
+					for port, q := range have.Ports {
+						host := strings.HasPrefix(sw.Name, "leaf") && sw.Name != "leaf3" && port == "Ethernet0"
+						if pausing && (!c.hosts || host) {
+							q.PFC = qos.Of(q.PFC.Or(0) | qos.Priorities(c.priority))
+						}
+					}
+					run.Add(Switch(d, have, Running, nil))
+				}
+				if err := run.Deadlocks(context.Background()); err != nil {
+					t.Fatal(err)
+				}
+				return run.Findings(today)
+			}
+			if got := of(running(false), ""); got != nil {
+				t.Errorf("as the intent says: %q", got)
+			}
+			asIntent, err := Intent(context.Background(), compile(t, c.paused), today)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, got := of(asIntent, ""), of(running(true), applyIntent)
+			if !slices.Equal(got, want) {
+				t.Errorf("running:\n%q\nthe intent:\n%q", got, want)
+			}
+			for _, id := range c.ids {
+				if !slices.ContainsFunc(got, func(s string) bool { return strings.HasPrefix(s, id) }) {
+					t.Errorf("%s is not among %q", id, got)
+				}
+			}
+		})
+	}
+}
+
+// Of switches that were not read nothing is said, also where they close a cycle as the
+// intent has it.
+func TestDeadlocksOfWhatWasRead(t *testing.T) {
+	comp := compile(t, strings.Replace(dualToR, "as: bounce", "as: rdma", 1))
+	for name, want := range map[string]bool{"leaf1": true, "leaf3": false} {
+		run := NewRun(comp.Fabric())
+		d := comp.Device(comp.Fabric().Switch(name))
+		run.Add(Switch(d, decoded(t, saved(d)), Running, nil))
+		if err := run.Deadlocks(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if got := slices.Contains(idsOf(run.Findings(today)), "TOP-01"); got != want {
+			t.Errorf("only %s was read: TOP-01 %v", name, got)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"context"
 	"fmt"
 	"regexp"
 	"slices"
@@ -207,6 +208,9 @@ func (p pair) found(t *testing.T, trip bool) []Finding {
 			p.edit(have, &st)
 		}
 		run.Add(Switch(d, have, Running, &st))
+	}
+	if err := run.Deadlocks(context.Background()); err != nil {
+		t.Fatal(err)
 	}
 	return run.Findings(today)
 }

@@ -143,7 +143,7 @@ func (r *deviceRun) end(p *intent.Port) End {
 		e.neighbor = q.Neighbor.V
 	}
 	if q := r.cfg.Ports[p.Name]; q != nil {
-		e.hole = r.hole(p, q) != 0
+		e.hole, e.pfcRead = r.hole(p, q) != 0, q.PFC.Set
 	}
 	e.unpaused = r.unpaused[p.Name]
 	e.mtuSaid = r.cure(p.Name, qos.KindMTU.Attr()) != ""
@@ -397,7 +397,8 @@ type Run struct {
 	ends    map[intent.Endpoint]End
 	names   map[string]*portNames
 	found   collector
-	others  []Finding // of hosts, and of commands
+	taken   map[string]bool // the switches that were taken in
+	others  []Finding       // of hosts, and of commands
 	results map[string]*Result
 	traits  map[traitGroup]map[string]*bearers
 	counted []gate.PortWindow
@@ -420,7 +421,7 @@ type bearers struct {
 
 // NewRun begins to look at a fabric.
 func NewRun(f *intent.Fabric) *Run {
-	return &Run{fabric: f, senders: sendersOf(f), ends: map[intent.Endpoint]End{}, names: map[string]*portNames{}, results: map[string]*Result{}, traits: map[traitGroup]map[string]*bearers{}}
+	return &Run{fabric: f, senders: sendersOf(f), ends: map[intent.Endpoint]End{}, names: map[string]*portNames{}, taken: map[string]bool{}, results: map[string]*Result{}, traits: map[traitGroup]map[string]*bearers{}}
 }
 
 // Clone returns a copy of a result, for another run: [Run.Add] uses one up.
@@ -433,6 +434,7 @@ func (s *Result) Clone() *Result {
 // Add takes in the result of one switch, which is used up.
 func (r *Run) Add(s *Result) {
 	name := s.sw.Name
+	r.taken[name] = true
 	r.others = append(r.others, s.findings.list...)
 	for port, e := range s.ends {
 		e.source, e.drifted = s.source, s.drifted[port]

@@ -33,8 +33,11 @@ type Analysis struct {
 
 // New computes routes and dependencies. It fails where ctx ends, and for a
 // fabric beyond the bounds of the analysis (a million switches).
-func New(ctx context.Context, f *intent.Fabric) (*Analysis, error) {
-	g := topology.New(f)
+func New(ctx context.Context, f *intent.Fabric) (*Analysis, error) { return Of(ctx, topology.New(f)) }
+
+// Of is [New] for a graph, whose ports may pause other priorities than the intent says.
+func Of(ctx context.Context, g *topology.Graph) (*Analysis, error) {
+	f := g.Fabric
 	stated := f.Routing.Model.V
 	a, err := build(ctx, g, cmp.Or(stated, intent.UpDown))
 	if err != nil {

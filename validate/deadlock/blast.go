@@ -110,7 +110,7 @@ func (a *Analysis) attached(x *intent.NIC) (int32, *intent.Port) {
 
 // paused returns the priorities of a layer that a port pauses.
 func (a *Analysis) paused(l int, p *intent.Port) []int {
-	lossless := p.Settings.Lossless()
+	lossless := a.Graph.Pauses(p)
 	return slices.DeleteFunc(slices.Clone(a.n.layers[l].priorities), func(p int) bool { return !lossless.Has(p) })
 }
 

@@ -119,7 +119,7 @@ func compile(g *topology.Graph, model string) (*network, error) {
 	}
 	for i := range g.Switches {
 		for _, h := range g.Switches[i].Hosts {
-			n.lossless |= h.Port.Settings.Lossless()
+			n.lossless |= n.g.Pauses(h.Port)
 		}
 	}
 	n.destinations(targets)
@@ -183,7 +183,7 @@ func (n *network) destinations(targets qos.PrioritySet) {
 		// The class of a remap is kept for it, unless hosts may send it too.
 		own := n.lossless &^ targets
 		for _, h := range s.Hosts {
-			own |= h.Port.Settings.Lossless()
+			own |= n.g.Pauses(h.Port)
 		}
 		n.seeds[i] = uint8(own)
 	}
@@ -236,7 +236,7 @@ func (n *network) layer() {
 		}
 		for i := range n.g.Switches {
 			for _, h := range n.g.Switches[i].Hosts {
-				if l := h.Port.Settings.Lossless(); l.Has(a) != l.Has(b) {
+				if l := n.g.Pauses(h.Port); l.Has(a) != l.Has(b) {
 					return false
 				}
 			}

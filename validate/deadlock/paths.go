@@ -128,7 +128,7 @@ func (a *Analysis) classPaths(k *intent.Class, carried []uint8, out *Paths) {
 			switch back := n.g.Arcs[arc].Back; {
 			case n.carries(carried[arc], p):
 				path = append(path, onPath{x, true}, onPath{y, false})
-			case !n.carries(carried[back], p) && x.Settings.Lossless().Has(p):
+			case !n.carries(carried[back], p) && n.g.Pauses(x).Has(p):
 				idle = append(idle, x)
 			}
 		}
@@ -138,7 +138,7 @@ func (a *Analysis) classPaths(k *intent.Class, carried []uint8, out *Paths) {
 	for _, d := range n.dests {
 		for _, h := range n.g.Switches[d].Hosts {
 			hosts = append(hosts, onPath{h.Port, true})
-			hosted = hosted || h.Port.Settings.Lossless().Has(p)
+			hosted = hosted || n.g.Pauses(h.Port).Has(p)
 		}
 	}
 	switch {

@@ -36,6 +36,8 @@ type Graph struct {
 	// Disputes are switches whose place contradicts their role.
 	Disputes []Dispute
 
+	pauses func(*intent.Port) qos.PrioritySet
+
 	start []int32 // arcs of switch i are Arcs[start[i]:start[i+1]]
 	Arcs  []Arc
 	index map[*intent.Switch]int32
@@ -74,9 +76,14 @@ type Arc struct {
 	Dir    Direction
 }
 
-// New builds the graph of a fabric.
+// New builds the graph of a fabric as the intent has it.
 func New(f *intent.Fabric) *Graph {
-	g := &Graph{Fabric: f, Switches: make([]Switch, len(f.Switches)), index: make(map[*intent.Switch]int32, len(f.Switches))}
+	return Running(f, func(p *intent.Port) qos.PrioritySet { return p.Settings.Lossless() })
+}
+
+// Running builds the graph of a fabric whose ports pause what a function says.
+func Running(f *intent.Fabric, pauses func(*intent.Port) qos.PrioritySet) *Graph {
+	g := &Graph{Fabric: f, pauses: pauses, Switches: make([]Switch, len(f.Switches)), index: make(map[*intent.Switch]int32, len(f.Switches))}
 	for i, s := range f.Switches {
 		g.Switches[i].Switch = s
 		g.index[s] = int32(i)
@@ -97,6 +104,9 @@ func New(f *intent.Fabric) *Graph {
 	g.rank()
 	return g
 }
+
+// Pauses returns the priorities that a port pauses.
+func (g *Graph) Pauses(p *intent.Port) qos.PrioritySet { return g.pauses(p) }
 
 // Index returns the number of a switch of the fabric.
 func (g *Graph) Index(s *intent.Switch) int32 { return g.index[s] }
@@ -142,7 +152,7 @@ func (g *Graph) bundle() {
 			continue
 		}
 		px, py := x.Port(l.A.Port), y.Port(l.B.Port)
-		k := key{g.index[x], g.index[y], [2]qos.PrioritySet{px.Settings.Lossless(), py.Settings.Lossless()}}
+		k := key{g.index[x], g.index[y], [2]qos.PrioritySet{g.Pauses(px), g.Pauses(py)}}
 		if k.a > k.b {
 			k = key{k.b, k.a, [2]qos.PrioritySet{k.at[1], k.at[0]}}
 		}
