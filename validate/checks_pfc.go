@@ -370,7 +370,11 @@ func pfcInOperation(r *deviceRun) {
 func hysteresis(r *deviceRun, p *intent.Port, q *qos.Port) {
 	for g := range q.Groups {
 		h := q.Groups[g].Headroom
-		if q.Groups[g].Lossless.V && h.Set && h.V.XOFF > 0 && h.V.XON == 0 && h.V.XONOffset == 0 {
+		switch {
+		case !q.Groups[g].Lossless.V || !h.Set || h.V.XOFF == 0 || h.V.XONOffset > 0:
+		case h.V.Static && h.V.XON == h.V.Threshold:
+			r.found(Finding{Severity: Warning, What: fmt.Sprintf("priority group %d pauses and resumes at %d B", g, h.V.XON), Fix: "let it resume two frames or more below the level of its pause"}, p.Name, qos.KindHeadroom.At(g))
+		case h.V.XON == 0:
 			r.found(Finding{Severity: Warning, What: fmt.Sprintf("the profile of lossless priority group %d has neither xon nor an xon offset", g)}, p.Name, qos.KindHeadroom.At(g))
 		}
 	}

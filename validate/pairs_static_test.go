@@ -74,6 +74,9 @@ var pfcPairs = []pair{
 		s.InForce = []drivers.Mismatch{{Port: "Ethernet0", Field: qos.KindPFC.Attr(), Want: "{3,4}", Have: "{3}"}}
 	}, place: "leaf1 Ethernet0", says: "pfc is configured as {3,4} and in force as {3}", fix: "log", also: []string{"PFC-02", "PFC-03"}},
 	{id: "PFC-11", severity: Warning, config: "leaf1", old: `"xon_offset": "2540"`, new: `"xon_offset": "0"`, place: "leaf1 Ethernet240,Ethernet248", says: "neither xon nor an xon offset", fix: "two frames"},
+	{id: "PFC-11", severity: Warning, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) {
+		p.Groups[3].Headroom.V = qos.Headroom{Size: 500000, XON: 200000, XOFF: 300000, Threshold: 200000, Static: true}
+	}), place: "leaf1 Ethernet0", says: "priority group 3 pauses and resumes at 200000 B", fix: "two frames", also: []string{"ECN-04"}},
 	{id: "PFC-16", severity: Warning, base: "lossy", old: ", mode: lossy", new: "", place: "gpu1 eth0", says: "the host has the RDMA device mlx5_0, and no class is lossless", fix: "mode: lossy"},
 	{id: "PFC-16", severity: Warning, base: "lossless", old: "lossless: true", new: "lossless: false", place: "", says: "class rdma is not lossless, and no other class is", fix: "mode: lossy", also: []string{"CLS-09"}},
 	{id: "PFC-12", severity: Warning, base: "pair", old: "rdma: {priority: 3,", new: "rdma: {priority: 7,", place: "leaf1 Ethernet0,Ethernet8", says: "class rdma makes priority 7 lossless", fix: "1 to 5"},

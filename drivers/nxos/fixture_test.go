@@ -140,7 +140,7 @@ func (b *box) device() *drivertest.Device {
 	f := b.Faults()
 	d := b.Device(&f.Faults, b.foreign())
 	d.AddUnknown = func() {
-		b.Set("policy-map type queuing THEIR-IN\n  class type queuing c-in-q3\n    pause buffer-size 30000 pause-threshold 20000 resume-threshold 20000\nsystem qos\n  service-policy type queuing input THEIR-IN\n")
+		b.Set("policy-map type queuing THEIR-IN\n  class type queuing c-in-q3\n    queue-limit dynamic 4\nsystem qos\n  service-policy type queuing input THEIR-IN\n")
 	}
 	d.Marked = func() bool { return len(b.Checkpoints()) > 0 }
 	d.ChangeManaged = func() { b.Set("interface Ethernet1/1\n  mtu 4000\n") }

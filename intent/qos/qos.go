@@ -588,6 +588,8 @@ func (s Scheduler) String() string {
 // String prints "150KB..1500KB 10%" or "off".
 func (e ECN) String() string {
 	switch {
+	case e.Drops && e.Max == 0 && e.Other != "":
+		return "drops at random (" + e.Other + ")"
 	case e.Drops:
 		return "drops at random"
 	case !e.Enabled && e.Other == "":

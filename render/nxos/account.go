@@ -442,7 +442,7 @@ func (a *accountant) system(l *Line) {
 	case key == keyQueuingInput && builtIn(name):
 		d = usual("the switch's own policy is in force without the line")
 	case key == keyQueuingInput:
-		d.why = "the model has no place for thresholds of sent pauses"
+		d = buffered
 	}
 	a.add(systemHeader, l, d)
 }
@@ -557,8 +557,6 @@ func (a *accountant) port(where string, l *Line, h head) {
 	switch known := belongs(inInterface, text) && oddity(l.Text) == ""; {
 	case key == keyInherit:
 		d = a.inherits(h, rest)
-	case !known && key == keyQueuingInput:
-		d.why = "the model has no place for thresholds of sent pauses"
 	case !known:
 	case l.Text != text || isDefault(inInterface, l.Text):
 		if d = usual("it is so without the line"); key == keyPFC {
@@ -573,6 +571,8 @@ func (a *accountant) port(where string, l *Line, h head) {
 		d = inert("the port-channel has no member without a line of its own")
 	case len(ports) == 0:
 		d = inert("another line overrides it")
+	case key == keyQueuingInput:
+		d = buffered
 	default:
 		d = a.inForce(l, key, rest, ports)
 	}

@@ -12,6 +12,10 @@ import (
 
 // policy accounts for a policy and its classes.
 func (a *accountant) policy(l *Line, h head) {
+	if h.typ == typeQueuing && !a.attached(h.typ, h.name) && a.inputQueuing(h.name) {
+		a.pauseBuffer(l)
+		return
+	}
 	d := a.policyUse(l, h)
 	a.add("", l, d)
 	for _, c := range l.Sub {
@@ -51,8 +55,6 @@ func (a *accountant) policyUse(l *Line, h head) verdict {
 			return d
 		}
 		return left("it pauses nothing on any port")
-	case h.typ == typeQueuing && !a.attached(h.typ, h.name) && a.inputQueuing(h.name):
-		return verdict{fate: render.Unknown, why: "the model has no place for thresholds of sent pauses"}
 	case !a.attached(h.typ, h.name):
 		return inert("no port has the policy")
 	case h.typ == typeQoS:

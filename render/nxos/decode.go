@@ -84,18 +84,14 @@ func (v *view) strange() {
 		return
 	}
 	for _, l := range v.system.Sub {
-		policy, queuing := cutWords(l.Text, keyQueuingInput)
-		switch {
-		case queuing && !builtIn(policy):
-			v.add(systemHeader, l, "the model has no place for thresholds of sent pauses")
-		case !belongs(inSystem, l.Text) && !isComment(l.Text):
+		if !belongs(inSystem, l.Text) && !isComment(l.Text) {
 			v.open(systemHeader, l, "this tool does not know the line and leaves it")
 		}
 	}
 }
 
 // inherited are the keys that a port without a line takes from its port-channel.
-var inherited = []string{keyMTU, keyPFC, keyWatchdog, keyInput, keyOutput}
+var inherited = []string{keyMTU, keyPFC, keyWatchdog, keyInput, keyOutput, keyQueuingInput}
 
 // aggregate is the port-channel that a port belongs to; "" for none.
 func aggregate(own *Line) string {
@@ -204,6 +200,7 @@ func (v *view) readPort(name string, t timers) *qos.Port {
 	p.Maps = qos.Of(v.input(name).maps)
 	p.Queues = *v.readOutput(v.attached(name, keyOutput))
 	p.PFC = qos.Of(v.paused(name))
+	v.readGroups(name, p)
 	p.MTU = qos.Of(v.mtu(name, p.PFC.V))
 	p.Watchdog = qos.Of(v.watchdog(name, p.PFC.V, t))
 	if rest, l, ok := last(own, keyWatchdog); ok && !p.Watchdog.V.Enabled && strings.HasPrefix(rest, "on") {
@@ -318,8 +315,8 @@ func (v *view) odd(name string, own *Line) {
 			v.open(own.Text, l, "%s says otherwise: %s", lag, theirs.Text)
 		}
 	}
-	for _, key := range []string{keyInput, keyOutput} {
-		policy, typ := v.attached(name, key), attachedType[key]
+	for _, key := range []string{keyInput, keyOutput, keyQueuingInput} {
+		policy, typ := v.attached(name, key), cmp.Or(attachedType[key], typeQueuing)
 		if policy != "" && v.policies[typ][policy] == nil && !builtIn(policy) {
 			section, at := own.Text, v.lineAt(name, key)
 			if _, own, _ := last(raw, key); own == nil && v.lag(lag)[key] == nil {
@@ -355,12 +352,10 @@ func oddity(text string) string {
 		if rest == "on" || rest == "off" {
 			return ""
 		}
-	case keyInput, keyOutput:
+	case keyInput, keyOutput, keyQueuingInput:
 		if first != "" && (more == "" || more == "no-stats") {
 			return ""
 		}
-	case keyQueuingInput:
-		return "the model has no place for thresholds of sent pauses"
 	}
 	return "this tool does not know the line and leaves it"
 }

@@ -29,11 +29,12 @@ type view struct {
 	groups map[string]map[string]int
 
 	// Blocks that were already read, by name.
-	matches map[string]matched
-	lags    map[string]map[string]*Line
-	inputs  map[string]*classifier
-	outputs map[string]*queues
-	network *network // of the attached policy; nil for the default
+	matches      map[string]matched
+	lags         map[string]map[string]*Line
+	inputs       map[string]*classifier
+	outputs      map[string]*queues
+	pauseBuffers map[string]pauseBuffers
+	network      *network // of the attached policy; nil for the default
 
 	unknown []Unknown
 	seen    map[Unknown]bool
@@ -44,7 +45,7 @@ func newView(c *Config, m ClassModel) *view {
 		m: m, global: &Line{}, classMaps: map[string]*Line{}, ports: map[string]*Line{}, raw: map[string]*Line{}, profiles: map[string]*Line{},
 		groups:   map[string]map[string]int{typeNetwork: {}, typeQueuing: {}},
 		policies: map[string]map[string]*Line{typeQoS: {}, typeNetwork: {}, typeQueuing: {}},
-		matches:  map[string]matched{}, lags: map[string]map[string]*Line{}, inputs: map[string]*classifier{}, outputs: map[string]*queues{}, seen: map[Unknown]bool{},
+		matches:  map[string]matched{}, lags: map[string]map[string]*Line{}, inputs: map[string]*classifier{}, outputs: map[string]*queues{}, pauseBuffers: map[string]pauseBuffers{}, seen: map[Unknown]bool{},
 	}
 	for _, l := range c.Lines {
 		h, ok := headOf(l.Text)
