@@ -283,16 +283,21 @@ func (r *fabricRun) lossyOnHosts(c deadlock.Cycle) string {
 		if !around {
 			continue
 		}
+		var ports []intent.Endpoint
 		for _, s := range f.Switches {
 			for _, p := range s.Ports {
 				if p.Link != nil && !p.Uplink() && r.paths.graph.Pauses(p).Has(k.Priority.V) {
-					if fix := r.fixOf(intent.Endpoint{Device: s.Name, Port: p.Name}); fix != r.check.Fix {
-						return fix
-					}
-					return fmt.Sprintf("traffic is remapped to class %s, which hosts send too: make it lossy on host ports, such as %s %s", k.Name, s.Name, p.Name)
+					ports = append(ports, intent.Endpoint{Device: s.Name, Port: p.Name})
 				}
 			}
 		}
+		if len(ports) == 0 {
+			continue
+		}
+		if fix := r.fixOf(ports...); fix != r.check.Fix {
+			return fix
+		}
+		return fmt.Sprintf("traffic is remapped to class %s, which hosts send too: make it lossy on host ports, such as %s %s", k.Name, ports[0].Device, ports[0].Port)
 	}
 	return ""
 }

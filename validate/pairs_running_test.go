@@ -91,9 +91,10 @@ func TestDeadlocksThatRun(t *testing.T) {
 		hosts          bool   // only at the ports of hosts that a tunnel begins at
 		priority       int
 		ids            []string
+		to             string // the switches of the fix
 	}{
-		"tunnel": {dualToR, strings.Replace(dualToR, "lossless: false", "lossless: true", 1), true, 2, []string{"TOP-01"}},
-		"turn":   {lossy, strings.Replace(lossy, "mode: lossy", "lossless: true", 1), false, 3, []string{"TOP-02", "TOP-03"}},
+		"tunnel": {dualToR, strings.Replace(dualToR, "lossless: false", "lossless: true", 1), true, 2, []string{"TOP-01"}, " to leaf1,leaf2"},
+		"turn":   {lossy, strings.Replace(lossy, "mode: lossy", "lossless: true", 1), false, 3, []string{"TOP-02", "TOP-03"}, " to "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			of := func(fs []Finding, fix string) (out []string) {
@@ -133,7 +134,7 @@ func TestDeadlocksThatRun(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, got := of(asIntent, ""), of(running(true), applyIntent)
+			want, got := of(asIntent, ""), of(running(true), applyIntent+c.to)
 			if !slices.Equal(got, want) {
 				t.Errorf("running:\n%q\nthe intent:\n%q", got, want)
 			}
