@@ -2,7 +2,9 @@ package fleet
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/roce-fabric/roce-fabric/internal/boundedfile"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
@@ -10,16 +12,19 @@ import (
 
 // maxBaseline bounds the file of a baseline: the reports of large fabrics have some
 // ten megabytes.
-const maxBaseline = 512 << 20
+const maxBaseline = 128 << 20
 
 // baselineFormat is the version of a report that a baseline is read from.
 const baselineFormat = 1
 
 // baseline reads an earlier window from the JSON report of a validation; nil for no
 // file. A report of another fabric, of another version, or without a window is refused.
-func baseline(file, fabric string) (*gate.Result, error) {
+func baseline(file, fabric string, window time.Duration) (*gate.Result, error) {
 	if file == "" {
 		return nil, nil
+	}
+	if window == 0 {
+		return nil, Wrong("baseline", "add --window 2m", "a baseline is compared with a window, and none is asked for")
 	}
 	wrong := func(format string, a ...any) error {
 		return Wrong("baseline", "make one with --window 2m --report json=FILE", "%s: %w", file, fmt.Errorf(format, a...))
@@ -28,6 +33,15 @@ func baseline(file, fabric string) (*gate.Result, error) {
 	if err != nil {
 		return nil, wrong("%w", err)
 	}
+	r, err := decodeBaseline(b, fabric)
+	if err != nil {
+		return nil, wrong("%w", err)
+	}
+	return r, nil
+}
+
+// decodeBaseline reads the window of a report.
+func decodeBaseline(b []byte, fabric string) (*gate.Result, error) {
 	var doc struct {
 		Format int              `json:"format"`
 		Fabric string           `json:"fabric"`
@@ -35,17 +49,13 @@ func baseline(file, fabric string) (*gate.Result, error) {
 	}
 	switch err := json.Unmarshal(b, &doc); {
 	case err != nil:
-		return nil, wrong("not a report in JSON: %w", err)
+		return nil, fmt.Errorf("not a report in JSON: %w", err)
 	case doc.Format != baselineFormat:
-		return nil, wrong("a report of format %d, not %d", doc.Format, baselineFormat)
+		return nil, fmt.Errorf("a report of format %d, not %d", doc.Format, baselineFormat)
 	case doc.Fabric != fabric:
-		return nil, wrong("a report on fabric %q, not %q", doc.Fabric, fabric)
+		return nil, fmt.Errorf("a report on fabric %q, not %q", doc.Fabric, fabric)
 	case len(doc.Window) == 0:
-		return nil, wrong("a report without a window")
+		return nil, errors.New("a report without a window")
 	}
-	r, err := gate.Restore(doc.Window)
-	if err != nil {
-		return nil, wrong("%w", err)
-	}
-	return r, nil
+	return gate.Restore(doc.Window)
 }

@@ -58,7 +58,7 @@ type validation struct {
 // Validate reads the devices of a fabric, compares what runs with the intent, and
 // both ends of each link with each other. That a device could not be read is a finding.
 func Validate(ctx context.Context, f *Fabric, a *Access, o ValidateOptions) (*Validation, error) {
-	base, err := baseline(o.Baseline, f.Fabric().Name)
+	base, err := baseline(o.Baseline, f.Fabric().Name, o.Window)
 	if err != nil {
 		return nil, err
 	}

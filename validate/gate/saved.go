@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/internal/term"
 )
 
 // SavedPort is what a port counted in a window, as it is kept for a later comparison.
@@ -30,14 +31,20 @@ func Save(ports []PortWindow) (out []SavedPort) {
 // maxSavedSpan bounds the window that a file may tell of.
 const maxSavedSpan = 366 * 24 * time.Hour
 
+// maxSavedPorts bounds the ports that a file may tell of.
+const maxSavedPorts = 1 << 20
+
 // Restore makes a baseline of what [Save] kept. Counters that this version does not know
 // are left out.
 func Restore(saved []SavedPort) (*Result, error) {
 	known := drivers.CounterNames()
 	out := &Result{}
+	if len(saved) > maxSavedPorts {
+		return nil, fmt.Errorf("a window of %d ports, more than %d", len(saved), maxSavedPorts)
+	}
 	for _, s := range saved {
 		if !(s.Seconds >= 0 && s.Seconds <= maxSavedSpan.Seconds()) {
-			return nil, fmt.Errorf("%s %s: a window of %g s", s.Device, s.Port, s.Seconds)
+			return nil, fmt.Errorf("%s %s: a window of %g s", term.CleanLine(s.Device), term.CleanLine(s.Port), s.Seconds)
 		}
 		p := PortWindow{Device: s.Device, Port: s.Port, Span: time.Duration(s.Seconds * float64(time.Second)), Growth: drivers.PortCounters{}}
 		for name, n := range s.Counters {
