@@ -125,10 +125,10 @@ var gateChecks = []Check{
 	},
 	{
 		ID: gate.Errors, Title: "a port receives broken frames",
-		Rules: always(Warning), Scope: ScopeTime, Reads: ReadsCounters,
+		Rules: []Rule{{Error, "where FEC loses code words of a lossless port"}, {Warning, "for other frames with errors, and symbol errors beyond what FEC is specified for"}}, Scope: ScopeTime, Reads: ReadsCounters,
 		Why:     "each is a lost packet, which lossless forwarding does not expect",
 		Fix:     "clean or replace cable and transceivers, and compare FEC at both ends",
-		Sources: []string{"IEEE 802.3, 116.2: the frame loss ratio of links with FEC"},
+		Sources: []string{"IEEE 802.3, 116.2: the frame loss ratio of links with FEC", "IEEE 802.3, 124.1.1: the bit error ratio before FEC"},
 	},
 	{
 		ID: gate.Straggler, Title: "a NIC misses or repeats far more packets than its rail",

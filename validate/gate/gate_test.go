@@ -387,3 +387,44 @@ func TestOfHost(t *testing.T) {
 		t.Errorf("%v", c)
 	}
 }
+
+// Code words that FEC loses are lost packets. Few are allowed for in a long window, and a
+// rollout that takes links down loses some.
+func TestForwardErrorCorrection(t *testing.T) {
+	all := float64(400e9) * span.Seconds() / bitsOfWord
+	for name, tt := range map[string]struct {
+		m       drivers.Metric
+		n       uint64
+		class   bool
+		traffic bool
+		want    string
+	}{
+		"lossless":                     {drivers.FECUncorrected, uint64(lostWords*all) + 1, true, true, "fail gate:errors leaf1 Ethernet8"},
+		"lossless, in a rollout":       {drivers.FECUncorrected, uint64(lostWords*all) + 1, true, false, "warn gate:errors leaf1 Ethernet8"},
+		"no lossless class":            {drivers.FECUncorrected, uint64(lostWords*all) + 1, false, true, "warn gate:errors leaf1 Ethernet8"},
+		"symbols beyond FEC":           {drivers.SymbolErrors, uint64(wrongSymbols*symbolsOfWord*all) + 1, true, true, "warn gate:errors leaf1 Ethernet8"},
+		"symbols as FEC is made for":   {drivers.SymbolErrors, uint64(wrongSymbols * symbolsOfWord * all), true, true, ""},
+		"code words that were mended":  {drivers.FECCorrected, uint64(all), true, true, ""},
+		"no code word that was broken": {drivers.FECUncorrected, 0, true, true, ""},
+	} {
+		devices := fabric()
+		if !tt.class {
+			p := devices[0].Ports["Ethernet8"]
+			p.Classes = nil
+			devices[0].Ports["Ethernet8"] = p
+		}
+		before := read(0)
+		before["leaf1"].Ports["Ethernet8"][tt.m.Of(0)] = 0
+		after := read(span)
+		after["leaf1"].Ports["Ethernet8"][tt.m.Of(0)] = tt.n
+		got := ""
+		for _, f := range show(Judge(devices, samples(before, after), Options{Traffic: tt.traffic}).Findings) {
+			if strings.Contains(f, Errors) {
+				got += f
+			}
+		}
+		if !strings.HasPrefix(got, tt.want) || tt.want == "" && got != "" {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+}

@@ -170,8 +170,41 @@ func (j *judge) errors(p *PortWindow) {
 		}
 	}
 	if n := p.count(drivers.FECUncorrected, 0); n > 0 {
-		j.found(Errors, Warn, p.Device, p.Port, fmt.Sprintf("forward error correction could not mend %s", count(n, "code word")), fix)
+		means, all := Warn, p.codeWords()
+		// A rollout takes links down and up, which costs code words as well.
+		if j.o.Traffic && len(p.port.Classes) > 0 && all > 0 && float64(n) >= lostWords*all {
+			means = Fail
+		}
+		j.found(Errors, means, p.Device, p.Port, fmt.Sprintf("forward error correction could not mend %s", count(n, "code word")), fix)
 	}
+	if n, all := p.count(drivers.SymbolErrors, 0), p.codeWords(); all > 0 && float64(n) > wrongSymbols*symbolsOfWord*all {
+		j.found(Errors, Warn, p.Device, p.Port, fmt.Sprintf("%s came wrong of %.3g, which is more than forward error correction is specified for", count(n, "symbol"), symbolsOfWord*all), fix)
+	}
+}
+
+// A code word of RS(544,514) has so many symbols, and so many bits of data (IEEE 802.3,
+// 91.5.2.7). RS(528,514) has as many of data.
+const (
+	symbolsOfWord = 544
+	bitsOfWord    = 5140
+)
+
+// lostWords is the part of the code words that links may lose, as [errorPart] is of
+// frames. wrongSymbols is the part of the symbols that may come wrong: FEC is specified
+// for a bit error ratio of 2.4e-4 before it (IEEE 802.3, 124.1.1), and a symbol of ten
+// bits has an error where one of them has. No source has a limit for code words that
+// were mended: on PAM4 lanes they are usual.
+const (
+	lostWords    = 1e-10
+	wrongSymbols = 2.4e-3
+)
+
+// codeWords is how many code words a port receives in the window; 0 where it is not known.
+func (p *PortWindow) codeWords() float64 {
+	if p.port.Speed <= 0 || p.Span <= 0 {
+		return 0
+	}
+	return float64(p.port.Speed) * p.Span.Seconds() / bitsOfWord
 }
 
 func oneIn(packets, n uint64) string { return fmt.Sprintf("one in %d", max(1, packets/n)) }
