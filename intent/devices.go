@@ -289,6 +289,7 @@ func (r *resolver) nics(raw *rawMap[rawNIC]) []NIC {
 			n := NIC{Name: name, Pos: e.Pos, RDMA: from(at(devices, i, e.V.RDMA), "")}
 			rings := cmp.Or(e.V.Rings, &rawRings{})
 			n.RXRing, n.TXRing = from(rings.RX, 0), from(rings.TX, 0)
+			n.Buffers, n.Willing, n.StallPrevention = asked(e.V.Buffers), asked(e.V.Willing), asked(e.V.StallPrevention)
 			if d := n.RDMA.V; d != "" {
 				switch o, taken := rdma[d]; {
 				case !rdmaName.MatchString(d):
@@ -303,6 +304,12 @@ func (r *resolver) nics(raw *rawMap[rawNIC]) []NIC {
 	})
 	slices.SortFunc(out, func(a, b NIC) int { return natural.Compare(a.Name, b.Name) })
 	return out
+}
+
+// asked reports whether a setting that is kept by default is to be made.
+func asked(v opt[string]) Value[bool] {
+	s := from(v, "keep")
+	return Value[bool]{V: s.V != "keep", From: s.From}
 }
 
 // sshOf is the host of a management address with the port of SSH.

@@ -369,7 +369,11 @@ type NIC struct {
 	// RXRing and TXRing are the descriptors of each ring, 16..65536; 0 where
 	// the intent leaves them alone.
 	RXRing, TXRing Value[int]
-	Link           *Link
+	// Buffers has lossless priorities received into buffers of their own, Willing
+	// keeps a DCBX peer from overwriting settings, and StallPrevention shortens
+	// how long the NIC pauses its link; false leaves them alone.
+	Buffers, Willing, StallPrevention Value[bool]
+	Link                              *Link
 }
 
 // Link is one cable.

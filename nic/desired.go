@@ -127,7 +127,7 @@ func (b *builder) from(o intent.Origin, fields ...string) {
 func (b *builder) build() {
 	s, p := b.settings, b.port
 	here := intent.Origin{Pos: b.nic.Pos}
-	b.from(here, FieldPort, fieldRDMA, FieldDCBX, FieldMode)
+	b.from(here, FieldPort, fieldRDMA, FieldDCBX, FieldMode, FieldBuffers)
 	p.DCBX = qos.Of(OwnerHost)
 	p.MTU = qos.Of(s.MTU.Host.V)
 	p.ActiveMTU = qos.Of(s.MTU.RDMA.V)
@@ -153,6 +153,7 @@ func (b *builder) build() {
 	b.trust()
 	b.cable()
 	b.rings()
+	b.stated()
 	if ets, ok := shares(s); ok {
 		p.ETS = qos.Of(ets)
 		b.from(intent.Origin{Pos: s.Classes[0].Pos}, FieldETS)
@@ -210,6 +211,27 @@ func (b *builder) rings() {
 		at = n.TXRing.From
 	}
 	b.from(at, FieldRings)
+}
+
+// stated sets what the intent states of the NIC itself.
+func (b *builder) stated() {
+	n, p := b.nic, b.port
+	if n.Willing.V {
+		p.Willing = qos.Of(false)
+		b.from(n.Willing.From, FieldWilling)
+	}
+	if n.StallPrevention.V {
+		p.StallPrevention = qos.Of(StallAuto)
+		b.from(n.StallPrevention.From, FieldStallPrevention)
+	}
+	switch {
+	case !n.Buffers.V || b.settings.Lossless() == 0:
+	case !p.Cable.Set || n.Link.Speed.V <= 0:
+		b.problem(n.Buffers.From, "state the link of the NIC, with its speed and a cable of at most "+maxCable.String(), "buffers: auto sizes them by the link, which is not known: they are left alone")
+	default:
+		p.BufferSpeed = qos.Of(n.Link.Speed.V)
+		b.from(n.Buffers.From, FieldBuffers)
+	}
 }
 
 // rdmaClasses are the classes that RDMA travels in, as the intent says or, where it

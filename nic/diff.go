@@ -127,6 +127,7 @@ func (d *differ) port(name string, have, want *Port) {
 		field(d, FieldCNPPriority, have.CNPPriority, want.CNPPriority, equal, strconv.Itoa, drift)
 	}
 	d.rings()
+	d.stall()
 	field(d, FieldMTU, have.MTU, want.MTU, equal, strconv.Itoa, Change{Kind: KindDrift, Impact: qos.ImpactLoss})
 	if !have.VF {
 		d.nv()
@@ -152,8 +153,9 @@ func (d *differ) dcb() {
 	field(d, FieldLinkPause, have.LinkPause, want.LinkPause, equal, onOff, Change{Kind: KindDrift, Impact: pause})
 	ets := Change{Kind: KindDrift, Impact: dcb, Blocked: etsLimit(have, want)}
 	field(d, FieldETS, have.ETS, want.ETSFor(have), ETS.Holds, ETS.String, ets)
+	field(d, FieldWilling, have.Willing, want.Willing, equal, onOff, Change{Kind: KindDrift, Impact: dcb})
+	d.buffers()
 	field(d, FieldCable, have.Cable, want.Cable, sameLength, units.Length.String, drift)
-	field(d, FieldBuffers, have.Buffers, want.Buffers, equal, Buffers.String, drift)
 	field(d, FieldPFC, have.PFC, want.PFC, equal, maskText, Change{Kind: KindDrift, Impact: qos.ImpactPortFlap, Blocked: pfcLimit(have, want)})
 	d.dscp(dcb)
 	field(d, FieldTrust, have.Trust, want.Trust, equal, func(t qos.Trust) string { return clean(string(t)) }, trust)

@@ -69,7 +69,10 @@ func TestDiffFindsEachValueAndNothingElse(t *testing.T) {
 		"ice trust":      {func(p *Port) { p.Driver = DriverICE; p.NV = nil; p.Trust.V = qos.TrustPCP }, FieldTrust, LayerDriver, KindDrift, qos.ImpactPortFlap, "pcp", "dscp"},
 		"ice dscp":       {func(p *Port) { p.Driver = DriverICE; p.NV = nil; p.DSCP.V[26] = 0 }, FieldDSCP, LayerDriver, KindDrift, qos.ImpactPortFlap, "26:0", "26:3"},
 		"rdma_cm":        {missing(FieldToS, NoCM, func(p *Port) { p.ToS.Set = false }), FieldToS, LayerRDMA, KindDrift, 0, "unset: the module rdma_cm is not loaded", "106 (DSCP 26)"},
-		"buffers":        {func(p *Port) { p.Buffers.V.PriorityToBuffer[3] = 0 }, FieldBuffers, LayerDriver, KindDrift, 0, "priorities in buffers 0-7:0, sizes 1024 2048 0 0 0 0 0 0 B", "priorities in buffers 0-2,4-7:0 3:1, sizes 1024 2048 0 0 0 0 0 0 B"},
+		"willing":        {func(p *Port) { p.Willing.V = true }, FieldWilling, LayerDriver, KindDrift, 0, "on", "off"},
+		"ice willing":    {func(p *Port) { p.Driver, p.NV, p.Willing.V = DriverICE, nil, true }, FieldWilling, LayerDriver, KindDrift, qos.ImpactPortFlap, "on", "off"},
+		"stall":          {func(p *Port) { p.StallPrevention.V = StallDefault }, FieldStallPrevention, LayerDriver, KindDrift, 0, "default", "auto"},
+		"stall not read": {missing(FieldStallPrevention, "needs root", func(p *Port) { p.StallPrevention.Set = false }), FieldStallPrevention, LayerDriver, KindUnknown, 0, "-", "auto"},
 		"no rdma device": {func(p *Port) { p.RDMA = "" }, fieldRDMA, "", KindDrift, 0, "-", "mlx5_0"},
 		"no such port":   {func(p *Port) { p.CardPort = 99 }, FieldNV, LayerFirmware, KindUnknown, 0, "-", "as the intent says"},
 		"cable":          {func(p *Port) { p.Cable.V = 7 }, FieldCable, LayerDriver, KindDrift, 0, "7m", "10m"},
@@ -102,8 +105,8 @@ func TestDiffFindsEachValueAndNothingElse(t *testing.T) {
 		"a VF":              {func(p *Port) { p.VF = true; p.DCBX.Set, p.PFC.Set, p.ECN.Set = false, false, false }, FieldDCB, LayerDriver, KindUnknown, 0, "-", "settings of the physical function"},
 	} {
 		running, want := machine(t)
-		for _, h := range []*Host{running, want} { // the intent says nothing of them, an operator may
-			h.Ports["ens1f0np0"].Buffers = qos.Of(Buffers{PriorityToBuffer: [8]int8{3: 1}, Size: [8]int64{1024, 2048}})
+		for _, h := range []*Host{running, want} { // which the intent may state
+			h.Ports["ens1f0np0"].Willing, h.Ports["ens1f0np0"].StallPrevention = qos.Of(false), qos.Of(StallAuto)
 		}
 		c.edit(running.Ports["ens1f0np0"])
 		cs := Diff(running, want)

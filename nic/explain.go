@@ -112,6 +112,11 @@ func (e *Explanation) driver(p *Port) {
 	show(e, p, FieldLinkPause, "link pause", p.LinkPause, onOff, "it would pause all priorities", "driver, by ethtool")
 	show(e, p, FieldRings, "rings", p.Rings, Rings.String, "at most what the device takes (ethtool -g); a change takes the link down for a moment", "driver, by ethtool")
 	show(e, p, FieldETS, "ETS", p.ETSFor(&Port{Driver: e.kind}), ETS.String, "priority n is in traffic class n", dcbnl+"; mlx5 forgets it whenever it is loaded")
+	show(e, p, FieldWilling, "willing", p.Willing, onOff, "a DCBX peer does not overwrite the settings", dcbnl+" (ETS)")
+	show(e, p, FieldBuffers, "receive buffers", p.BufferSpeed, func(speed units.Rate) string {
+		return fmt.Sprintf("at least %d B for each lossless one", LosslessBuffer(speed, p.Cable.V, p.MTU.V))
+	}, fmt.Sprintf("at %s over %s with packets of %d B; divided by hand until the driver is loaded again", p.BufferSpeed.V, p.Cable.V, p.MTU.V), dcbnl+", mlx5 alone")
+	show(e, p, FieldStallPrevention, "stall prevention", p.StallPrevention, clean, "100ms", "driver, settings/pfc_stall_prevention of NVIDIA's own driver alone")
 	show(e, p, FieldCable, "cable length", p.Cable, units.Length.String, "in whole metres, rounded up", dcbnl+" (PFC delay), mlx5 alone")
 	show(e, p, FieldPFC, "PFC mask", p.PFC, maskText, "a change takes the link down for a moment", dcbnl+"; no firmware setting keeps it")
 	show(e, p, FieldTrust, "trust", p.Trust, func(t qos.Trust) string { return string(t) }, "mlx5 trusts DSCP as long as its APP table lists one", dcbnl+" (APP table)")

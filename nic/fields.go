@@ -27,17 +27,18 @@ const (
 	FieldCNPDSCP      = "cnp_dscp"
 	FieldCNPPriority  = "cnp_priority"
 	FieldMTU          = "mtu"
+	FieldWilling      = "willing"
 	FieldNV           = "nv" // all firmware settings; one is "nv[CNP_DSCP_P1]"
+
+	FieldStallPrevention = "stall_prevention"
 
 	// Running state that no Change speaks of.
 
-	FieldWilling         = "willing"
-	FieldActiveMTU       = "active_mtu"
-	FieldCarrier         = "carrier"
-	FieldStallPrevention = "stall_prevention"
-	FieldDCQCN           = "dcqcn"
-	FieldCounters        = "counters"
-	FieldFirmware        = "firmware"
+	FieldActiveMTU = "active_mtu"
+	FieldCarrier   = "carrier"
+	FieldDCQCN     = "dcqcn"
+	FieldCounters  = "counters"
+	FieldFirmware  = "firmware"
 )
 
 // layers of the fields that are settings.
@@ -45,6 +46,7 @@ var layers = map[string]Layer{
 	FieldDCBX: LayerDriver, FieldLinkPause: LayerDriver, FieldETS: LayerDriver, FieldBuffers: LayerDriver,
 	FieldCable: LayerDriver, FieldPFC: LayerDriver, FieldDSCP: LayerDriver, FieldTrust: LayerDriver,
 	FieldECN: LayerDriver, FieldCNPDSCP: LayerDriver, FieldCNPPriority: LayerDriver, FieldMTU: LayerDriver,
+	FieldWilling: LayerDriver, FieldStallPrevention: LayerDriver,
 	FieldDCB: LayerDriver, FieldRings: LayerDriver, FieldRoCEApp: LayerDriver,
 	FieldMode: LayerRDMA, FieldToS: LayerRDMA, FieldTrafficClass: LayerRDMA,
 	FieldNV: LayerFirmware,

@@ -42,6 +42,12 @@ const (
 	AgentManaged = "lld-managed"
 )
 
+// Values of [Port.StallPrevention].
+const (
+	StallAuto    = "auto"
+	StallDefault = "default"
+)
+
 // NotInDriver is the reason in [Port.Missing] of a setting that the driver does
 // not have at all, as the OFED files under the driver of the kernel. Every other
 // reason says that a setting may be there and could not be read.
@@ -130,7 +136,10 @@ type Port struct {
 	Cable   qos.Opt[units.Length] `json:"cable,omitzero"`
 	ETS     qos.Opt[ETS]          `json:"ets,omitzero"`
 	Buffers qos.Opt[Buffers]      `json:"buffers,omitzero"`
-	// Willing says that a DCBX peer may overwrite the settings; running only.
+	// BufferSpeed is the speed of the link that lossless buffers are sized for,
+	// see [Port.BuffersFor]; desired only.
+	BufferSpeed qos.Opt[units.Rate] `json:"buffer_speed,omitzero"`
+	// Willing says that a DCBX peer may overwrite the settings.
 	Willing qos.Opt[bool] `json:"willing,omitzero"`
 	// LinkPause is 802.3x pause in either direction.
 	LinkPause      qos.Opt[bool]   `json:"link_pause,omitzero"`
@@ -147,7 +156,7 @@ type Port struct {
 	CNPDSCP     qos.Opt[int] `json:"cnp_dscp,omitzero"`
 	CNPPriority qos.Opt[int] `json:"cnp_priority,omitzero"`
 	// StallPrevention is how long the port may pause its link before it gives
-	// up: "default" is 8 s, "auto" 100 ms (OFED sysfs); running only.
+	// up: [StallDefault] is 8 s, [StallAuto] 100 ms (OFED sysfs).
 	StallPrevention qos.Opt[string] `json:"stall_prevention,omitzero"`
 	// DCQCN are the parameters of the congestion control by the names of mlx5's
 	// debugfs ("rp_ai_rate"), or by nicctl's; running only.
@@ -230,6 +239,8 @@ type Buffers struct {
 	PriorityToBuffer [qos.NumPriorities]int8 `json:"priority_to_buffer"`
 	// Size is the size of each buffer in bytes.
 	Size [qos.NumPriorities]int64 `json:"size"`
+	// Total is the size of all in bytes, 0 for not known; running only.
+	Total int64 `json:"total,omitempty"`
 }
 
 // NV is a firmware setting, as [mlxconfig.ParseValue] reads it; "" for not known.

@@ -184,6 +184,18 @@ func (d *differ) rings() {
 	}
 }
 
+// stall compares the stall prevention that the intent states.
+func (d *differ) stall() {
+	c := drift
+	if d.have.Missing[FieldStallPrevention] == NotInDriver && d.want.StallPrevention.Set {
+		c.Field, c.Old, c.New = FieldStallPrevention, qos.Absent, d.want.StallPrevention.V
+		c.Blocked = "NVIDIA's own driver (MLNX_OFED, DOCA) alone has it: install it, or take the key out of the intent"
+		d.add(c)
+		return
+	}
+	field(d, FieldStallPrevention, d.have.StallPrevention, d.want.StallPrevention, equal, clean, c)
+}
+
 // For returns the lengths that a running port's driver makes of wanted ones: mlx5
 // takes the next power of two (en_ethtool.c, mlx5e_ethtool_set_ringparam), ice the
 // next multiple of 32 (ice_ethtool.c, ice_set_ringparam).

@@ -7,7 +7,7 @@ var nicChecks = []Check{
 		ID: "BUF-13", Title: "a NIC's receive buffer does not fit its lossless class",
 		Rules: always(Warning), Scope: ScopeHost, Reads: ReadsNIC,
 		Why: "the NIC pauses too late and drops",
-		Fix: "state the cable length and apply the intent; give lossless priorities their own buffer on the host, which this tool does not: dcb buffer set dev IF",
+		Fix: "state the cable length, write buffers: auto for the NIC into the intent, and apply it",
 	},
 	{
 		ID: "CLS-08", Title: "a NIC marks congestion notifications with a DSCP of another class",
@@ -19,7 +19,7 @@ var nicChecks = []Check{
 		ID: "DCB-01", Title: "a NIC accepts settings from its DCBX peer",
 		Rules: []Rule{{Warning, "where an agent runs DCBX"}, {Info, "else"}}, Scope: ScopeNIC, Reads: ReadsNIC,
 		Why: "its settings change at the next link-up",
-		Fix: "on the host, dcb ets set dev IF willing off: this tool does not set it",
+		Fix: "write willing: off for the NIC into the intent, and apply it",
 	},
 	{
 		ID: "DCB-02", Title: "two LLDP or DCBX agents run on one NIC",
@@ -105,7 +105,7 @@ var nicChecks = []Check{
 		ID: "NIC-07", Title: "a NIC may pause for longer than the switch's PFC watchdog allows",
 		Rules: always(Warning), Scope: ScopeHost, Reads: ReadsNIC,
 		Why: "the switch cuts the port before the NIC gives up",
-		Fix: "on the host, write auto into /sys/class/net/IF/settings/pfc_stall_prevention: this tool does not set it",
+		Fix: "write stallPrevention: auto for the NIC into the intent, and apply it",
 	},
 	{
 		ID: "NIC-08", Title: "NICs of one kind run different firmware or drivers",

@@ -5,14 +5,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/units"
-	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/nic/mlxconfig"
 )
@@ -132,8 +130,18 @@ func (p *portCheck) change(ch nic.Change) {
 		p.differs("PFC-05", Error, ch, applyHost)
 	case nic.FieldETS:
 		p.differs("SCH-04", Warning, ch, blockedOr(ch, applyHost))
-	case nic.FieldCable, nic.FieldBuffers:
+	case nic.FieldCable:
 		p.differs("BUF-13", Warning, ch, applyHost)
+	case nic.FieldBuffers:
+		if ch.Blocked != "" || !p.buffers(applyHost) {
+			p.differs("BUF-13", Warning, ch, blockedOr(ch, applyHost))
+		}
+	case nic.FieldWilling:
+		p.willing(blockedOr(ch, applyHost))
+	case nic.FieldStallPrevention:
+		if ch.Blocked != "" || !p.stall(applyHost) {
+			p.differs("NIC-07", Warning, ch, blockedOr(ch, applyHost))
+		}
 	case nic.FieldECN:
 		p.differs("ECN-11", Error, ch, blockedOr(ch, applyHost))
 	case nic.FieldCNPDSCP:
@@ -337,95 +345,6 @@ func (p *portCheck) unknown(changes []nic.Change) {
 			p.unread(unproven, Error, p.name, what, "use a driver and a kernel with DCB operations (CONFIG_DCB); if the vendor's own tool sets the NIC, check it with that and accept this in the intent", first)
 		default:
 			p.unread(unproven, Error, p.name, what, "read the host as root (--sudo), with the driver and its tools installed", first)
-		}
-	}
-}
-
-// stallDefault is how long a port pauses its link before mlx5 gives up, unless
-// told otherwise (mlnx-tools, pfc_stall_prevention: default is 8 s, auto
-// 100 ms).
-const stallDefault = 8 * time.Second
-
-// relations looks at what is no difference of one value.
-func (p *portCheck) relations() {
-	h, w := p.have, p.want
-	if p.lowRDMA() {
-		fix := "raise the MTU of the interface"
-		if h.MTU.Set {
-			fix = fmt.Sprintf("the interface has an MTU of %d B: RDMA needs %d B in addition to its payload", h.MTU.V, intent.RDMAOverhead)
-		}
-		if h.MTU.Set && w.MTU.Set && h.MTU.V < w.MTU.V {
-			fix = fmt.Sprintf("%s, which raises the MTU of the interface from %d to %d B", applyHost, h.MTU.V, w.MTU.V)
-		}
-		p.add("MTU-04", Warning, p.name, w.From[nic.FieldActiveMTU], fix, "the RDMA MTU is %d B, the intent says %d B (it follows from mtu, layer %s)", h.ActiveMTU.V, w.ActiveMTU.V, nic.LayerDriver)
-	}
-	if h.Willing.Or(false) {
-		severity, who := Info, "no DCBX agent was found"
-		if len(p.running.Agents) > 0 || h.DCBX.Set && h.DCBX.V == nic.OwnerFirmware {
-			severity, who = Warning, "an agent runs DCBX"
-		}
-		p.add("DCB-01", severity, p.name, w.From[nic.FieldDCBX], byHand("turn willing off, so that the NIC ignores what the switch advertises", "dcb ets set dev IF willing off"), "ETS is willing, so the NIC accepts the peer's settings, and %s (layer %s)", who, nic.LayerDriver)
-	}
-	if h.StallPrevention.Set && h.StallPrevention.V == "default" && p.sw != nil && w.PFC.Or(0) != 0 {
-		if d := p.sw.Settings.Watchdog; d.Enabled.V && d.Detect.V < stallDefault {
-			p.add("NIC-07", Warning, p.name, d.Detect.From.String(), byHand("shorten the stall prevention", "echo auto > /sys/class/net/IF/settings/pfc_stall_prevention"), "PFC stall prevention is default, %s, but the watchdog of the switch port acts after %s (layer %s)", stallDefault, d.Detect.V, nic.LayerDriver)
-		}
-	}
-	if h.Missing[nic.FieldTrafficClass] == nic.NotInDriver && w.ToS.Set && !h.VF {
-		p.add("NIC-06", Info, p.name, w.From[nic.FieldTrafficClass], fmt.Sprintf("set NCCL_IB_TC=%d, UCX_IB_TRAFFIC_CLASS=%d or the like in the applications", w.ToS.V, w.ToS.V),
-			"the driver has no traffic class for queue pairs opened without RDMA-CM: ToS %d applies only to RDMA-CM (layer %s)", h.ToS.Or(w.ToS.V), nic.LayerRDMA)
-	}
-	p.buffers()
-}
-
-// mlx5's rule for a lossless buffer (drivers/net/ethernet/mellanox/mlx5/core/
-// en/port_buffer.c).
-const (
-	mlx5MinSpeed = units.Rate(40e9)
-	mlx5MinMTU   = 9216
-	mlx5Cell     = 128
-)
-
-func mlx5Lossless(speed units.Rate, cable units.Length, mtu int) int64 {
-	mbps := max(speed, mlx5MinSpeed).Mbps()
-	xoff := (301+216*int64(cable)/100)*mbps/1000 + 272*int64(mtu)/100
-	return xoff + mlx5MinMTU + mlx5Cell
-}
-
-// byHand is the fix of a setting that this tool does not write. In the command IF stands
-// for the interface, so that the same fault of many NICs is one finding.
-func byHand(fix, command string) string {
-	return fmt.Sprintf("%s: this tool does not set it; on the host, %s", fix, command)
-}
-
-// buffers looks at where lossless frames are received.
-func (p *portCheck) buffers() {
-	h := p.have
-	lossless := h.PFC.Or(0) & p.want.PFC.Or(0)
-	if !h.Buffers.Set || lossless == 0 {
-		return
-	}
-	b := h.Buffers.V
-	for _, prio := range lossless.List() {
-		at := b.PriorityToBuffer[prio]
-		if at < 0 || int(at) >= len(b.Size) {
-			continue
-		}
-		var others []int
-		for o, buffer := range b.PriorityToBuffer {
-			if buffer == at && !lossless.Has(o) {
-				others = append(others, o)
-			}
-		}
-		if len(others) > 0 {
-			p.found("BUF-13", Warning, nic.FieldBuffers, byHand("give lossless priorities their own buffer", fmt.Sprintf("dcb buffer set dev IF prio-buffer %d:BUFFER", prio)), "lossless priority %d is received into buffer %d, with %s: %s", prio, at, words.Plural(len(others), "lossy priority", "lossy priorities"), qos.FoldInts(others))
-			continue
-		}
-		if h.Driver != nic.DriverMLX5 || p.speed == 0 || !h.MTU.Set || !p.want.Cable.Set {
-			continue
-		}
-		if need := mlx5Lossless(p.speed, p.want.Cable.V, h.MTU.V); b.Size[at] < need {
-			p.found("BUF-13", Warning, nic.FieldBuffers, byHand("enlarge the buffer", fmt.Sprintf("dcb buffer set dev IF buffer-size %d:%d", at, need)), "buffer %d of lossless priority %d has %d B, at %s over %s it needs %d B", at, prio, b.Size[at], p.speed, p.want.Cable.V, need)
 		}
 	}
 }

@@ -130,14 +130,14 @@ func hostCases() []brokenHost {
 			p.TrafficClass.Set = false
 			p.Missing[nic.FieldTrafficClass] = nic.NotInDriver
 		}), "ToS 106 applies only to RDMA-CM (layer rdma)", "NCCL_IB_TC=106"},
-		{"NIC-07", Warning, port(func(p *nic.Port) { p.StallPrevention.V = "default" }), "is default, 8s, but the watchdog of the switch port acts after 400ms", "auto"},
+		{"NIC-07", Warning, port(func(p *nic.Port) { p.StallPrevention.V = "default" }), "is default, 8s, but the watchdog of the switch port acts after 400ms", "stallPrevention: auto"},
 		{"NIC-09", Info, port(func(p *nic.Port) { p.CNPPriority.V = 7 }), "cnp_priority is 7, the intent says 6; both ends classify by DSCP", "apply"},
 		{"NIC-09", Info, port(func(p *nic.Port) {
 			upstream(p)
 			p.NV["CNP_802P_PRIO_P1"] = nic.NV{Current: "7", Next: "6"}
 		}), "CNP_802P_PRIO_P1 is 7 in force and 6 at the next boot", "reset"},
 		{"DRIFT", Warning, nv("CNP_802P_PRIO_P1", "7", "6"), "CNP_802P_PRIO_P1 is 7 in force", "reset the card"}, // the driver shows 6 in use
-		{"DCB-01", Info, port(func(p *nic.Port) { p.Willing.V = true }), "willing, so the NIC accepts the peer's settings, and no DCBX agent was found", "willing"},
+		{"DCB-01", Info, port(func(p *nic.Port) { p.Willing.V = true }), "willing, so the NIC accepts the peer's settings, and no DCBX agent was found", "willing: off"},
 		{"DCB-02", Warning, func(h *hostCase) { h.running.Agents = []string{"lldpad"} }, "lldpad is active and writes the same DCB settings", "stop and disable lldpad"},
 		{"DCB-02", Error, func(h *hostCase) {
 			h.running.Agents = []string{"lldpad"}
@@ -149,9 +149,9 @@ func hostCases() []brokenHost {
 		}, "LLDP_NB_RX_MODE_P1 is ALL(2)", "firmware's agents off"},
 		{"DCB-03", Warning, port(func(p *nic.Port) { p.DCBX.V = nic.OwnerFirmware }), "DCBX belongs to the firmware", "host own DCBX"},
 		{"BUF-13", Warning, port(func(p *nic.Port) { p.Cable.V = 7 }), "cable is 7m, the intent says 10m", "apply"},
-		{"BUF-13", Warning, port(func(p *nic.Port) { p.Buffers.V.PriorityToBuffer[3] = 0 }), "lossless priority 3 is received into buffer 0, with 7 lossy priorities: 0-2,4-7 (layer driver)", "own"},
+		{"BUF-13", Warning, port(func(p *nic.Port) { p.Buffers.V.PriorityToBuffer[3] = 0 }), "lossless priority 3 is received into buffer 0, with 7 lossy priorities: 0-2,4-7 (layer driver)", "buffers: auto"},
 		// (301+21)*100 + 272*9000/100 is xoff, and a packet of 9216 B and a cell of 128 B are to fit above it.
-		{"BUF-13", Warning, port(func(p *nic.Port) { p.Buffers.V.Size[1] = 66023 }), "buffer 1 of lossless priority 3 has 66023 B, at 100G over 10m it needs 66024 B", "enlarge"},
+		{"BUF-13", Warning, port(func(p *nic.Port) { p.Buffers.V.Size[1] = 66023 }), "buffer 1 of lossless priority 3 has 66023 B, at 100G over 10m it needs 66024 B", "buffers: auto"},
 		{"ECN-11", Error, port(func(p *nic.Port) { p.ECN.V = 0 }), "ecn is 0x00 {}, the intent says 0x08 {3} (layer driver)", "apply"},
 		{"ECN-11", Error, port(func(p *nic.Port) {
 			upstream(p)
@@ -262,6 +262,32 @@ func TestSoundHostHasNoFindings(t *testing.T) {
 		h.running.Ports["eth0"].StallPrevention.V = "default"
 		if fs := h.findings(); len(fs) > 0 {
 			t.Errorf("stall prevention with watchdog %s: %v", watchdog, fs)
+		}
+	}
+}
+
+// What the intent states of a NIC itself is one finding, which the apply mends.
+func TestStatedSettings(t *testing.T) {
+	for name, tt := range map[string]struct {
+		edit          func(p *nic.Port)
+		id, what, fix string
+	}{
+		"small buffer":     {func(p *nic.Port) { p.Buffers.V.Size[1] = 1000 }, "BUF-13", "has 1000 B, at 100G over 10m it needs 66024 B", applyHost},
+		"buffers of bnxt":  {func(p *nic.Port) { p.Driver, p.NV, p.RoCEApp = nic.DriverBNXT, nil, qos.Of(3) }, "BUF-13", "the intent says auto", "mlx5 alone"},
+		"willing":          {func(p *nic.Port) { p.Willing.V = true }, "DCB-01", "ETS is willing", applyHost},
+		"stall prevention": {func(p *nic.Port) { p.StallPrevention.V = "default" }, "NIC-07", "is default, 8s", applyHost},
+		"no stall prevention": {func(p *nic.Port) {
+			p.StallPrevention.Set = false
+			p.Missing[nic.FieldStallPrevention] = nic.NotInDriver
+		}, "NIC-07", "stall_prevention is -, the intent says auto", "NVIDIA's own driver"},
+	} {
+		h := newHostCase(t, strings.Replace(hostBase, "rdma: mlx5_0", "rdma: mlx5_0, buffers: auto, willing: off, stallPrevention: auto", 1))
+		p := h.running.Ports["eth0"]
+		p.Buffers.V.Total = 262016
+		tt.edit(p)
+		fs := slices.DeleteFunc(h.findings(), func(f Finding) bool { return tt.id == "BUF-13" && f.ID != "BUF-13" && name != "small buffer" })
+		if len(fs) != 1 || fs[0].ID != tt.id || !strings.Contains(fs[0].What, tt.what) || !strings.Contains(fs[0].Fix, tt.fix) {
+			t.Errorf("%s: %+v", name, fs)
 		}
 	}
 }

@@ -148,6 +148,27 @@ func (c *Client) SetETS(ctx context.Context, ifname string, want Scheduling) (ch
 	})
 }
 
+// SetWilling lets a DCBX peer overwrite the settings or not, and keeps the rest of
+// ETS. A change closes and opens the device on ice.
+func (c *Client) SetWilling(ctx context.Context, ifname string, willing bool) (changed bool, err error) {
+	return c.set(ctx, "set willing", ifname, wish{
+		what: "ets",
+		has:  func(s *State) bool { return s.ETS != nil },
+		diff: func(s *State) string {
+			if s.ETS.Willing == willing {
+				return ""
+			}
+			return fmt.Sprintf("willing is %t, not %t", s.ETS.Willing, willing)
+		},
+		cmd: cmdIEEESet,
+		encode: func(s *State) (netlink.Message, error) {
+			w := *s.ETS
+			w.Willing = willing
+			return encodeIEEE(cmdIEEESet, ifname, ieeeETS, bytesOf(w.wire()))
+		},
+	})
+}
+
 // SetBuffer divides the receive buffer. Sizes that differ by less than a cell
 // count as the same, see [Headroom.Size]. ErrInvalid is a buffer above 7.
 func (c *Client) SetBuffer(ctx context.Context, ifname string, want Headroom) (changed bool, err error) {

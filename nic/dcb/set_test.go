@@ -3,6 +3,7 @@ package dcb
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -147,6 +148,19 @@ func TestETS(t *testing.T) {
 		edit(&s)
 		changed, err = c.SetETS(t.Context(), "roce0", s)
 		outcome(t, k, what, changed, err, false, ErrInvalid, 0)
+	}
+}
+
+func TestWilling(t *testing.T) {
+	k, d, c := one(t, "ice")
+	d.ets[0], d.ets[43] = 1, 2
+	want := slices.Clone(d.ets[1:])
+	for i, on := range []bool{false, false, true} {
+		changed, err := c.SetWilling(t.Context(), "roce0", on)
+		outcome(t, k, fmt.Sprint(i, on), changed, err, i != 1, nil, map[bool]int{true: 1}[i != 1])
+		if (d.ets[0] == 1) != on || !slices.Equal(d.ets[1:], want) {
+			t.Errorf("willing %t: %v", on, d.ets)
+		}
 	}
 }
 

@@ -96,7 +96,7 @@ func (s UndoStep) check(managed func(port string) bool) error {
 var membersOf = map[string][]string{
 	nic.FieldDCBX: {"dcbx", "agent"}, nic.FieldLinkPause: {"pause"}, nic.FieldETS: {"ets", "rates"}, nic.FieldBuffers: {"buffers"},
 	nic.FieldPFC: {"pfc", "pause"}, nic.FieldDSCP: {"dscp", "trust"}, nic.FieldECN: {"ecn", "number"}, nic.FieldRings: {"rings"},
-	nic.FieldMode: {"mode"}, nic.FieldNV: {"nv"},
+	nic.FieldWilling: {"willing"}, nic.FieldStallPrevention: {"mode"}, nic.FieldMode: {"mode"}, nic.FieldNV: {"nv"},
 }
 
 // members names the members that are set.

@@ -68,6 +68,7 @@ type DCB interface {
 	Get(ctx context.Context, ifname string) (*dcb.State, error)
 	SetPFC(ctx context.Context, ifname string, enabled qos.PrioritySet, delay uint16) (changed bool, err error)
 	SetETS(ctx context.Context, ifname string, want dcb.Scheduling) (changed bool, err error)
+	SetWilling(ctx context.Context, ifname string, willing bool) (changed bool, err error)
 	SetBuffer(ctx context.Context, ifname string, want dcb.Headroom) (changed bool, err error)
 	OwnDCBX(ctx context.Context, ifname string, host bool) (changed bool, err error)
 	MapDSCP(ctx context.Context, ifname string, want [qos.NumDSCP]int8) (changed bool, err error)

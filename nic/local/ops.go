@@ -31,6 +31,12 @@ var ops = map[string]op{
 	nic.FieldBuffers: {ofDCB(func(s *dcb.State) *dcb.Buffer { return s.Buffer }, func(b *dcb.Buffer) Value {
 		return Value{Buffers: new(buffersOf(b.Headroom))}
 	}), writeBuffers},
+	nic.FieldWilling: {ofDCB(func(s *dcb.State) *dcb.ETS { return s.ETS }, func(e *dcb.ETS) Value {
+		return Value{Willing: &e.Willing}
+	}), func(m *Machine, ctx context.Context, d *device, want, _ Value) error {
+		_, err := m.DCB.SetWilling(ctx, d.name, *want.Willing)
+		return err
+	}},
 	nic.FieldPFC:   {pfcOf(func(p *dcb.PFC) Value { return Value{PFC: &p.Enabled} }), writePFC},
 	nic.FieldRings: ringsOp,
 	nic.FieldRoCEApp: {
@@ -56,6 +62,15 @@ var ops = map[string]op{
 		},
 		write: func(m *Machine, _ context.Context, d *device, want, _ Value) error {
 			return m.setCM(d, cmMode, want.Mode)
+		},
+	},
+	nic.FieldStallPrevention: {
+		read: func(m *Machine, _ context.Context, d *device) (Value, error) {
+			s, err := m.stall(d)
+			return Value{Mode: s}, err
+		},
+		write: func(m *Machine, _ context.Context, d *device, want, _ Value) error {
+			return m.fs().WriteFile(m.stallFile(d), []byte(want.Mode+"\n"))
 		},
 	},
 	nic.FieldToS: numberOp((*Machine).tos, func(m *Machine, d *device, n int) error {
@@ -156,6 +171,9 @@ func (v Value) fits(field string) bool {
 		return v.Number != nil && *v.Number >= most[0] && *v.Number <= most[1]
 	}
 	if r := v.Rings; field == nic.FieldRings && r != nil && (min(r.RX, r.TX) < 0 || max(r.RX, r.TX) > maxRing) {
+		return false
+	}
+	if field == nic.FieldStallPrevention && v.Mode != nic.StallAuto && v.Mode != nic.StallDefault {
 		return false
 	}
 	needs := membersOf[field]

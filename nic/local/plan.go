@@ -45,9 +45,10 @@ type Step struct {
 
 // order is the order of a port's fields: who is in charge first, what takes the
 // link down before what marks traffic, and firmware, which nothing waits for,
-// last. bnxt refuses PFC before ETS (Linux, bnxt_dcb.c).
+// last. bnxt refuses PFC before ETS (Linux, bnxt_dcb.c). mlx5 refuses a cable that the
+// buffers of lossless priorities do not hold (en_dcbnl.c).
 var order = []string{
-	nic.FieldDCBX, nic.FieldRings, nic.FieldLinkPause, nic.FieldETS, nic.FieldCable, nic.FieldBuffers, nic.FieldPFC, nic.FieldDSCP, nic.FieldRoCEApp,
+	nic.FieldDCBX, nic.FieldRings, nic.FieldLinkPause, nic.FieldETS, nic.FieldWilling, nic.FieldBuffers, nic.FieldCable, nic.FieldStallPrevention, nic.FieldPFC, nic.FieldDSCP, nic.FieldRoCEApp,
 	nic.FieldECN, nic.FieldCNPDSCP, nic.FieldCNPPriority, nic.FieldMode, nic.FieldToS, nic.FieldTrafficClass, nic.FieldMTU, nic.FieldNV,
 }
 
@@ -79,7 +80,7 @@ func bounces(driver, field string) bool {
 		return true
 	case nic.FieldLinkPause:
 		return driver == nic.DriverICE || driver == nic.DriverBNXT
-	case nic.FieldETS, nic.FieldDSCP:
+	case nic.FieldETS, nic.FieldWilling, nic.FieldDSCP:
 		return driver == nic.DriverICE
 	}
 	return false
@@ -231,7 +232,13 @@ func wanted(field string, have, want *nic.Port, changes []nic.Change) (v Value, 
 	case nic.FieldCable:
 		return Value{Number: new(int(want.Cable.V))}, want.Cable.Set
 	case nic.FieldBuffers:
-		return Value{Buffers: &want.Buffers.V}, want.Buffers.Set
+		b, why := want.BuffersFor(have)
+		b.Total = 0
+		return Value{Buffers: &b}, want.BufferSpeed.Set && why == ""
+	case nic.FieldWilling:
+		return Value{Willing: &want.Willing.V}, want.Willing.Set
+	case nic.FieldStallPrevention:
+		return Value{Mode: want.StallPrevention.V}, want.StallPrevention.Set
 	case nic.FieldPFC:
 		return Value{PFC: &want.PFC.V}, want.PFC.Set
 	case nic.FieldDSCP:

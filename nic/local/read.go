@@ -151,13 +151,19 @@ func (r reader) link() {
 	if n, err := r.number(r.sysNet(r.name, "carrier_changes")); err == nil {
 		r.p.CarrierChanges = qos.Of(uint64(n))
 	}
-	if s, err := r.text(r.sysNet(r.name, "settings", "pfc_stall_prevention")); err == nil {
-		r.p.StallPrevention = qos.Of(clip(s))
-	} else if gone(err) {
-		r.misses(nic.NotInDriver, nic.FieldStallPrevention)
-	} else {
-		r.misses(r.why(err), nic.FieldStallPrevention)
+	get(r, nic.FieldStallPrevention, &r.p.StallPrevention, func() (string, error) { return r.stall(r.device) })
+}
+
+func (m *Machine) stallFile(d *device) string {
+	return m.sysNet(d.name, "settings", "pfc_stall_prevention")
+}
+
+func (m *Machine) stall(d *device) (string, error) {
+	s, err := m.text(m.stallFile(d))
+	if gone(err) {
+		err = ErrUnsupported
 	}
+	return clip(s), err
 }
 
 func (m *Machine) mtu(d *device) (int, error) {
@@ -239,6 +245,7 @@ func (r reader) dcb() {
 	}
 	if !lacks(s.Buffer != nil, nic.FieldBuffers) {
 		r.p.Buffers = qos.Of(buffersOf(s.Buffer.Headroom))
+		r.p.Buffers.V.Total = int64(s.Buffer.Total)
 	}
 }
 

@@ -33,7 +33,9 @@ type Value struct {
 	// Number is that of mtu, cable (metres), tos, traffic_class (-1 for none),
 	// cnp_dscp, cnp_priority or roce_app (-1 for none).
 	Number *int `json:"number,omitempty"`
-	// Mode is the RDMA-CM default mode.
+	// Willing is whether a DCBX peer may overwrite the settings.
+	Willing *bool `json:"willing,omitempty"`
+	// Mode is the RDMA-CM default mode, or that of the stall prevention.
 	Mode string `json:"mode,omitempty"`
 	// NV are firmware settings of the next boot by name.
 	NV map[string]string `json:"nv,omitempty"`
@@ -86,6 +88,8 @@ func (v Value) same(have Value) bool {
 		return have.ECN != nil && v.ECN.holds(have.ECN.NP, v.ECN.NP) && v.ECN.holds(have.ECN.RP, v.ECN.RP)
 	case v.Number != nil:
 		return have.Number != nil && *have.Number == *v.Number
+	case v.Willing != nil:
+		return have.Willing != nil && *have.Willing == *v.Willing
 	case v.Mode != "":
 		return have.Mode == v.Mode
 	case v.NV != nil:

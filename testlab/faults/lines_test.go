@@ -143,6 +143,7 @@ var hostFaults = []fault{
 	{"a NIC sends notifications with another priority", "gpu1", "cnp eth0 48 7", "info NIC-09 @", "", ""},
 	{"the firmware owns DCBX", "gpu1", "dcbx eth0 firmware", "warning DCB-03 @", "", ""},
 	{"an agent negotiates DCBX", "gpu1", "process lldpad", "warning DCB-02 gpu1", "", ""},
+	{"a NIC pauses for longer than the watchdog waits", "gpu1", "file class/net/eth0/settings/pfc_stall_prevention default", "warning NIC-07 @", "", ""},
 	{"a NIC is willing, and an agent runs", "gpu1", "willing eth0; process lldpad", "warning DCB-01 @; warning DCB-02 gpu1", "", ""},
 	{"a NIC has no carrier", "gpu1", "unplug eth0", "error NIC-11 @", "", ""},
 	{"a NIC has other firmware", "gpu1", "file class/infiniband/mlx5_0/fw_ver 20.30.1000", "warning NIC-08 @", "", ""},

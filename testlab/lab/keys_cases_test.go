@@ -172,6 +172,9 @@ var keyCases = []keyCase{
 	{key: "Host.pauseResponse", at: "hosts|gpu1|pauseResponse", values: [2]any{"500ns", "905q"}, inert: true},
 	{key: "NIC.rdma", at: "hosts|gpu1|nics|eth0|rdma", values: [2]any{"mlx5_0", "mlx5_1"}, reinstalls: true, inert: true},
 	{key: "NIC.rings", at: "hosts|gpu1|nics|eth0|rings", values: [2]any{m{"rx": 4096}, m{"tx": 4096}}},
+	{key: "NIC.buffers", at: "hosts|gpu1|nics|eth0|buffers", values: [2]any{"auto", "keep"}, inert: true, finds: "BUF-13"},
+	{key: "NIC.willing", at: "hosts|gpu1|nics|eth0|willing", values: [2]any{"keep", "off"}, inert: true},
+	{key: "NIC.stallPrevention", at: "hosts|gpu1|nics|eth0|stallPrevention", values: [2]any{"keep", "auto"}, inert: true, finds: "NIC-07"},
 	{key: "Rings.rx", at: "hosts|gpu1|nics|eth0|rings|rx", values: [2]any{2048, 4096}},
 	{key: "Rings.tx", at: "hosts|gpu1|nics|eth0|rings|tx", values: [2]any{2048, 4096}},
 

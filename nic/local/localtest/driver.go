@@ -174,8 +174,14 @@ func (k dcbnl) SetPFC(ctx context.Context, name string, mask qos.PrioritySet, de
 				k.Host.bounce(name)
 			}
 		}
+		old := p.state.PFC.Delay
 		if delay > 0 && delay < 1000 {
 			p.state.PFC.Delay = delay
+		}
+		// mlx5 keeps the mask and takes the length back (en_dcbnl.c).
+		if p.divided && !p.fits(p.state.Buffer.Headroom, k.number(k.sys("class", "net", name, "mtu"))) {
+			p.state.PFC.Delay = old
+			return einval(what)
 		}
 		return nil
 	})
@@ -238,6 +244,17 @@ func (k dcbnl) SetETS(ctx context.Context, name string, want dcb.Scheduling) (bo
 		}
 		p.state.ETS.Scheduling, p.etsSet = want, true
 		if p.Driver == nic.DriverICE {
+			k.Host.bounce(name)
+		}
+		return nil
+	})
+}
+
+// SetWilling implements local.DCB. ice alone keeps it (ice_dcb_nl.c).
+func (k dcbnl) SetWilling(ctx context.Context, name string, willing bool) (bool, error) {
+	return k.set(ctx, name, "set willing", func(p *port) bool { return p.state.ETS.Willing == willing }, func(p *port) error {
+		if p.Driver == nic.DriverICE {
+			p.state.ETS.Willing = willing
 			k.Host.bounce(name)
 		}
 		return nil

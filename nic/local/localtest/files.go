@@ -6,6 +6,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/nic/local"
 )
 
@@ -131,6 +132,8 @@ func (f files) WriteFile(name string, data []byte) error {
 		if n < 0 {
 			content = ""
 		}
+	case base == "pfc_stall_prevention" && v != nic.StallAuto && v != nic.StallDefault:
+		return refuse("write", name, syscall.EINVAL)
 	case base == "mtu":
 		if nerr != nil || n < 68 || n > 9978 {
 			return refuse("write", name, syscall.EINVAL)

@@ -281,6 +281,9 @@ func (h *Host) add(p Port) {
 		h.put(filepath.Join(net, "ecn", "roce_np", "cnp_dscp"), "0\n")
 		h.put(filepath.Join(net, "ecn", "roce_np", "cnp_802p_prio"), "0\n")
 		h.put(filepath.Join(net, "ecn", "roce_rp", "rpg_ai_rate"), "5\n")
+		// The driver's own is "default", which no watchdog of a switch waits for: the
+		// host is one whose operator has set it.
+		h.put(filepath.Join(net, "settings", "pfc_stall_prevention"), nic.StallAuto+"\n")
 	case p.Driver == nic.DriverMLX5 && !p.VF:
 		cc := filepath.Join(h.Roots.DebugFS, "mlx5", p.PCI, "cc_params")
 		for name, v := range map[string]string{"np_cnp_dscp": "0", "np_cnp_prio": "0", "rp_ai_rate": "5"} {

@@ -1,0 +1,122 @@
+package nic
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+)
+
+// mlx5's rule for a lossless buffer (drivers/net/ethernet/mellanox/mlx5/core/
+// en/port_buffer.c).
+const (
+	mlx5MinSpeed = units.Rate(40e9)
+	mlx5MinMTU   = 9216
+	mlx5Cell     = 128
+)
+
+// LosslessBuffer is the least that mlx5 accepts for a lossless buffer, in bytes.
+func LosslessBuffer(speed units.Rate, cable units.Length, mtu int) int64 {
+	mbps := max(speed, mlx5MinSpeed).Mbps()
+	xoff := (301+216*int64(cable)/100)*mbps/1000 + 272*int64(mtu)/100
+	return xoff + mlx5MinMTU + mlx5Cell
+}
+
+// enlarged is the size of a buffer that has to hold need: the driver counts with the
+// largest MTU of the device, which is up to 9978 B, and rounds down to whole cells of at
+// most 512 B.
+func enlarged(need int64) int64 { return (need + 3<<10) &^ (1<<10 - 1) }
+
+// BuffersFor returns the division of a running port's receive buffer that the desired
+// port asks for: as it is where it fits, else with as few changes as can be. Each
+// lossless priority is received into a buffer without lossy ones, which holds what is on
+// its way when a pause is sent. why says why there is none.
+func (p *Port) BuffersFor(running *Port) (b Buffers, why string) {
+	switch {
+	case running.Driver != DriverMLX5:
+		return b, "mlx5 alone lets its receive buffer be divided, and not " + cmp.Or(clean(running.Driver), "this driver")
+	case !running.Buffers.Set:
+		return b, cmp.Or(clean(running.Missing[FieldBuffers]), "not read")
+	}
+	have := running.Buffers.V
+	b = have
+	// Both lengths and both MTUs are in force for a while.
+	need := LosslessBuffer(p.BufferSpeed.V, max(p.Cable.V, running.Cable.V), max(p.MTU.V, running.MTU.V))
+	var lossless, lossy [qos.NumPriorities]bool
+	for prio, at := range b.PriorityToBuffer {
+		if at < 0 || int(at) >= len(b.Size) {
+			return b, fmt.Sprintf("the driver shows priority %d in buffer %d", prio, at)
+		}
+		lossless[at] = lossless[at] || p.PFC.V.Has(prio)
+		lossy[at] = lossy[at] || !p.PFC.V.Has(prio)
+	}
+	own := slices.IndexFunc(lossless[:], func(bool) bool { return false })
+	for at := len(b.Size) - 1; at >= 0; at-- { // the lowest one, one of its own before an unused one
+		if better := own < 0 || lossless[at] || !lossless[own]; !lossy[at] && better {
+			own = at
+		}
+	}
+	for _, prio := range p.PFC.V.List() {
+		if !lossy[b.PriorityToBuffer[prio]] {
+			continue
+		}
+		if own < 0 {
+			return b, "lossy priorities use all buffers: give them fewer with mlnx_qos --prio2buffer"
+		}
+		b.PriorityToBuffer[prio] = int8(own)
+		lossless[own] = true
+	}
+	for at := range b.Size {
+		if lossless[at] && !lossy[at] && b.Size[at] < need {
+			b.Size[at] = enlarged(need)
+		}
+	}
+	if b == have {
+		return b, ""
+	}
+	over := -b.Total
+	for _, size := range b.Size {
+		over += size
+	}
+	// What nothing uses goes first. A lossy buffer keeps room for two packets.
+	for _, pass := range []struct {
+		takes func(at int) bool
+		floor int64
+	}{
+		{func(at int) bool { return !lossy[at] && !lossless[at] }, 0},
+		{func(at int) bool { return lossy[at] }, enlarged(2 * int64(max(p.MTU.V, running.MTU.V)))},
+	} {
+		for at := range b.Size {
+			if take := min(over, b.Size[at]-pass.floor); take > 0 && pass.takes(at) {
+				b.Size[at], over = b.Size[at]-take, over-take
+			}
+		}
+	}
+	if over > 0 {
+		return b, fmt.Sprintf("the receive buffer has %d B and lossless priorities %s need %d B at %s over %s, %d B more than there is", b.Total, p.PFC.V, need, p.BufferSpeed.V, max(p.Cable.V, running.Cable.V), over)
+	}
+	return b, ""
+}
+
+// buffers compares the division of the receive buffer.
+func (d *differ) buffers() {
+	if !d.want.BufferSpeed.Set {
+		return
+	}
+	c := Change{Field: FieldBuffers, Kind: KindDrift, Old: qos.Absent, New: "auto"}
+	if d.have.Buffers.Set {
+		c.Old = d.have.Buffers.V.String()
+	}
+	b, why := d.want.BuffersFor(d.have)
+	switch {
+	case why != "":
+		c.Blocked = why
+	case b == d.have.Buffers.V:
+		return
+	default:
+		c.New = b.String()
+	}
+	d.add(c)
+}
