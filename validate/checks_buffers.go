@@ -132,7 +132,7 @@ var bufferChecks = []Check{
 	},
 	{
 		ID: "BUF-17", Title: "the traffic of the intent needs more headroom than the switch's template assumes",
-		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent,
+		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
 		Why:     "smaller packets fill more cells",
 		Fix:     "set LOSSLESS_TRAFFIC_PATTERN to the real packet sizes",
 		Sources: []string{"sonic-buildimage files/build_templates/buffers_config.j2"},
@@ -160,7 +160,11 @@ func losslessPorts(r *deviceRun) []*intent.Port {
 // length than the row that the intent leads to has no row: BUF-03.
 func shorterCable(r *deviceRun, p *intent.Port, q *qos.Port) {
 	want := r.d.Desired.Ports[p.Name].Cable
-	if !q.Cable.Set || !want.Set || q.Cable.V >= p.Cable.V {
+	if !q.Cable.Set || !want.Set {
+		return
+	}
+	if q.Cable.V >= p.Cable.V {
+		shorterRow(r, p, q)
 		return
 	}
 	if q.Cable.V == 0 && !hasGroups(r, p, q) {
@@ -175,6 +179,16 @@ func shorterCable(r *deviceRun, p *intent.Port, q *qos.Port) {
 		row = fmt.Sprintf(", for which the platform has the row of %s", want.V)
 	}
 	r.found(Finding{Severity: Error, What: fmt.Sprintf("the switch assumes a cable of %s, the intent says %s%s", q.Cable.V, p.Cable.V, row)}, p.Name, fields...)
+}
+
+// shorterRow finds a group with the headroom of a shorter cable, where the length of the
+// port's is right.
+func shorterRow(r *deviceRun, p *intent.Port, q *qos.Port) {
+	for g := range q.Groups {
+		if speed, cable, ok := q.Groups[g].LookedUp(); ok && q.Groups[g].Lossless.V && speed == q.Speed.Or(speed) && cable < p.Cable.V {
+			r.found(Finding{Severity: Error, What: fmt.Sprintf("priority group %d has the headroom of a cable of %s, the intent says %s", g, cable, p.Cable.V)}, p.Name, qos.KindDerivedFrom.At(g))
+		}
+	}
 }
 
 func admission(r *deviceRun) {
@@ -249,8 +263,8 @@ func plausibleRows(r *deviceRun) {
 		shown := len(rows)
 		for p, q := range r.ports() {
 			for g := range q.Groups {
-				if h := q.Groups[g].Headroom; q.Groups[g].DerivedFrom.Set && h.Set && q.Speed.Set && q.Cable.Set {
-					row := headroom.Row{Speed: q.Speed.V, Cable: q.Cable.V, XOFF: h.V.XOFF}
+				if speed, cable, ok := q.Groups[g].LookedUp(); ok && q.Groups[g].Headroom.Set {
+					row := headroom.Row{Speed: speed, Cable: cable, XOFF: q.Groups[g].Headroom.V.XOFF}
 					if uses[row] == nil && !slices.Contains(rows[:shown], row) {
 						rows = append(rows, row)
 					}
@@ -303,11 +317,11 @@ func egressLimit(r *deviceRun, p *intent.Port, q *qos.Port, k *intent.Class) {
 		}
 		admits = min(admits, l.Queue+skid)
 	}
-	limit, sure, short := egressShort(r.cfg, r.d.Model, b.V, admits)
+	what, sure, short := r.egressOf(b.V, admits)
 	if !short {
 		return
 	}
-	f := Finding{Severity: Error, What: fmt.Sprintf("profile %s on the queue of lossless class %s is limited to %d B, the ingress pool has %d B", printable(b.V), k.Name, limit, pool.Size)}
+	f := Finding{Severity: Error, What: fmt.Sprintf("profile %s on the queue of lossless class %s %s, the ingress pool has %d B", printable(b.V), k.Name, what, pool.Size)}
 	if !sure {
 		f.Severity = Warning
 	}

@@ -200,6 +200,11 @@ func headroomInUse(r *deviceRun) {
 		if p.Speed.V == 0 || p.Cable.V == 0 {
 			continue
 		}
+		if q.Speed.Set && q.Speed.V != p.Speed.V {
+			at := *p // PRT-04 names the speed, and the headroom is for that
+			at.Speed.V = q.Speed.V
+			p = &at
+		}
 		if r.source == Running && r.lossless(p.Settings)&q.PFC.Or(0) != 0 && !showsHeadroom(q) {
 			r.headroomNotShown(p, notMade)
 		}
@@ -317,13 +322,28 @@ func (r *deviceRun) smallPackets(p *intent.Port) (full, small headroom.Result, o
 	return full, small, err == nil
 }
 
+// lighterPattern finds ports whose headroom the switch computes for fewer small packets than
+// SONiC's template has.
+func (r *deviceRun) lighterPattern(m qos.HeadroomModel) {
+	for _, p := range losslessPorts(r) {
+		have, want := r.headroomOf(p).Computed, r.d.Headroom(p).Computed
+		if have == nil || want == nil || have.XOFF >= want.XOFF {
+			continue
+		}
+		r.found(Finding{Severity: Warning, Fix: fmt.Sprintf("set small_packet_percentage of LOSSLESS_TRAFFIC_PATTERN to %d, as SONiC's template has it", render.DefaultSmallPackets),
+			What: fmt.Sprintf("the switch computes headroom for %d %% small packets: xoff %d B, not %d B for the template's %d %%", m.SmallPacketPercent, have.XOFF, want.XOFF, render.DefaultSmallPackets)}, p.Name)
+	}
+}
+
 func trafficPattern(r *deviceRun) {
 	if !r.d.Desired.Platform.DynamicBuffers {
 		return
 	}
 	small := render.DefaultSmallPackets
-	if m := r.cfg.HeadroomModel; r.source != Intended && m.Set {
-		small = m.V.SmallPacketPercent
+	if m := r.cfg.HeadroomModel; r.source != Intended && m.V.LosslessMTU > 0 {
+		if small = m.V.SmallPacketPercent; small < render.DefaultSmallPackets {
+			r.lighterPattern(m.V)
+		}
 	}
 	for _, p := range losslessPorts(r) {
 		h := r.headroomOf(p)

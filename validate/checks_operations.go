@@ -191,6 +191,9 @@ func inForce(r *deviceRun) {
 // A value that is not even configured cannot be in force: one cause, one
 // finding, unless the driver knows the fix.
 func (r *deviceRun) notInForce(m drivers.Mismatch) (f Finding, ok bool) {
+	if r.bare[m.Port] {
+		return f, false // PRT-01
+	}
 	ch, drifted := r.differs(m.Port, m.Field)
 	// PFC that is in force in another way than it is configured is a fault of its own.
 	if m.Fix == "" && drifted && !(m.Field.Kind == qos.KindPFC && ch.Old != qos.PrioritySet(0).String() && ch.Old != m.Have) {

@@ -358,7 +358,7 @@ func pfcInOperation(r *deviceRun) {
 		lost[p.Name] = len(r.moves(p).lost) > 0
 	}
 	for _, m := range r.seen.InForce {
-		if !livePFC(m) || m.Field == dscpField && lost[m.Port] || r.bare[m.Port] {
+		if !livePFC(m) || m.Field == dscpField && lost[m.Port] {
 			continue
 		}
 		if f, ok := r.notInForce(m); ok {

@@ -186,10 +186,16 @@ func otherPort(o *oddRun) {
 	o.found(Finding{Severity: Warning, What: fmt.Sprintf("it has %s; %d of %d ports (%s) have %s", only(have, usual), o.share, o.of, o.group, only(usual, have))})
 }
 
-func speedOfPorts(r *deviceRun, p *intent.Port, _ *qos.Port) {
+func speedOfPorts(r *deviceRun, p *intent.Port, q *qos.Port) {
 	for _, field := range []qos.Attr{qos.KindSpeed.Attr(), qos.KindFEC.Attr()} {
 		if ch, ok := r.differs(p.Name, field); ok {
-			r.found(Finding{Severity: Warning, What: fmt.Sprintf("%s is %s, the intent says %s", field, ch.Old, ch.New)}, p.Name, field)
+			fields := []qos.Attr{field}
+			for g := range q.Groups {
+				if speed, _, ok := q.Groups[g].LookedUp(); ok && field.Kind == qos.KindSpeed && speed == q.Speed.V {
+					fields = append(fields, qos.KindDerivedFrom.At(g))
+				}
+			}
+			r.found(Finding{Severity: Warning, What: fmt.Sprintf("%s is %s, the intent says %s", field, ch.Old, ch.New)}, p.Name, fields...)
 		}
 	}
 }

@@ -110,6 +110,7 @@ var bufferPairs = []pair{
 	}, place: "leaf1 Ethernet0", says: "groups[3].lossless is configured as true and in force as false", fix: "log"},
 	{id: "BUF-16", severity: Warning, base: "fan out", old: "pauseResponse: 900q", new: "pauseResponse: 910q", place: "leaf1 Ethernet240,Ethernet248", says: "the other switch sends up to 58240 B after a pause at 400G, the standard allows 57920 B", fix: "raise xoff"},
 	{id: "BUF-17", severity: Warning, base: "spc4", old: "minLosslessPacket: 1024B", new: "minLosslessPacket: 64B", place: "leaf1 Ethernet0", says: "packets of 64B need xoff 215651 B", fix: "LOSSLESS_TRAFFIC_PATTERN"},
+	{id: "BUF-17", severity: Warning, base: "spc4", config: "leaf1", edit: func(d *qos.Device, _ *State) { d.HeadroomModel.V.SmallPacketPercent = 0 }, place: "leaf1 Ethernet0", says: "the switch computes headroom for 0 % small packets", fix: "small_packet_percentage", also: []string{"DRIFT", "BUF-09"}},
 	{id: "BUF-17", severity: Warning, base: "spc4", old: "minLosslessPacket: 1024B", new: "minLosslessPacket: 65B", place: "leaf1 Ethernet0", says: "packets of 65B need xoff 212398 B", fix: "LOSSLESS_TRAFFIC_PATTERN"},
 	{id: "BUF-03", severity: Error, base: "pair", old: "cable: 40m", new: "cable: 20km", place: "leaf1 Ethernet0,Ethernet8", says: "no headroom row of DellEMC-Z9332f-O32 for 400G and 20000m", fix: "longest cable it can carry lossless is"},
 }

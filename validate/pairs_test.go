@@ -70,7 +70,7 @@ var bases = map[string]string{
 	"alpha":   strings.Replace(closBase, "mtu: {fabric: 9100, host", "buffers: {alpha: 0}\nmtu: {fabric: 9100, host", 1),
 	"fan out": strings.Replace(closBase, "mtu: {fabric: 9100, host", "buffers: {fanOut: 2, pauseResponse: 900q}\nmtu: {fabric: 9100, host", 1),
 	"table":   strings.NewReplacer("DellEMC-Z9332f-O32", "DS3000", "400G", "100G", "[0,8]", "[0,4]", "1500KB", "800KB").Replace(base),
-	"row":     strings.NewReplacer("DellEMC-Z9332f-O32", "DS3000", "400G", "100G", "[0,8]", "[0,4]", "cable: 40m", "cable: 300m", "1500KB", "800KB").Replace(base),
+	"row":     strings.NewReplacer("DellEMC-Z9332f-O32", "DS3000", "400G", "100G", "[0,8]", "[0,4]", "cable: 40m", "cable: 300m", "1500KB", "800KB", "links:", "buffers: {alpha: 0}\nlinks:").Replace(base),
 	"shared":  strings.NewReplacer("DellEMC-Z9332f-O32", "Arista-7050CX3-32S-C32", "Ethernet[0,8]", "Ethernet[0-124:4]", "400G", "100G", "links:", "buffers: {overSubscription: 4}\nlinks:").Replace(base),
 	"curve":   strings.Replace(closBase, "rdma: {lossless: true}", "rdma: {lossless: true, ecn: {min: 150KB, max: 1500KB, probability: 10%}}", 1),
 	// Of two spines, the second states again what the fabric does.

@@ -106,6 +106,10 @@ func (r *deviceRun) press(p *intent.Port, k *intent.Class, e qos.ECN, drifted bo
 		was, _ := plain.Limit(headroom.CaseIncast)
 		cause.level = in.Threshold
 		cause.What += fmt.Sprintf(": a group of class %s pauses at %s with %s, not at %s", k.Name, about(in.Threshold), words.Plural(in.Active, "sender", "senders"), about(was.Threshold))
+		if off && in.Threshold > was.Threshold { // later pauses lead to none of the others
+			out.faults, out.name, out.pool = append(all, alpha), name, pool
+			return out
+		}
 	}
 	for _, f := range all {
 		switch {
@@ -228,11 +232,12 @@ func (r *deviceRun) pausing(p *intent.Port, k *intent.Class, s render.Sharing) [
 		What: fmt.Sprintf("with %s a group of class %s pauses at %s, less than %d frames", words.Plural(l.Active, "sender", "senders"), k.Name, units.Bytes(l.Threshold), fewFrames)}}}
 }
 
-// farBelow is by how many powers of two an alpha is below that of the platform before it
-// is strange: with half of it a group still holds nearly as much.
-const farBelow = 2
+// farBelow and farAbove are by how many powers of two an alpha differs from that of the
+// platform before it is strange: with half of it a group holds nearly as much, and to let
+// groups hold more is usual tuning.
+const farBelow, farAbove = 2, 3
 
-// strangeAlpha finds a lossless group whose alpha is not the intent's, or far below that of
+// strangeAlpha finds a lossless group whose alpha is not the intent's, or far from that of
 // the platform. Only SONiC's dynamic buffer model takes an alpha from the intent: elsewhere
 // no plan changes it.
 func (r *deviceRun) strangeAlpha(p *intent.Port, k *intent.Class) (f fault, found bool) {
@@ -256,7 +261,7 @@ func (r *deviceRun) strangeAlpha(p *intent.Port, k *intent.Class) (f fault, foun
 		return f, true
 	}
 	usual, whose, known := r.memory().PlatformAlpha(p)
-	if !known || n > usual-farBelow {
+	if !known || n > usual-farBelow && n < usual+farAbove {
 		return f, false
 	}
 	f.Fix = "state buffers.alpha if it is meant, or change it on the switch: a plan does not change it"
@@ -408,6 +413,29 @@ func egressShort(cfg *qos.Device, m *catalog.Model, name string, admits int64) (
 		return 0, true, false
 	}
 	return profile.Threshold, true, true
+}
+
+// egressOf says how a lossless queue may hold less than its ingress pool admits: by a static
+// threshold, or by an egress pool or an alpha below what the vendor ships.
+func (r *deviceRun) egressOf(name string, admits int64) (what string, sure, short bool) {
+	if limit, sure, short := egressShort(r.cfg, r.d.Model, name, admits); short {
+		return fmt.Sprintf("is limited to %d B", limit), sure, true
+	}
+	profile := r.cfg.Profiles[name]
+	pool := r.cfg.Pools[profile.Pool]
+	if r.d.Model == nil || !pool.Egress || pool.Size <= 0 || admits <= 0 {
+		return "", false, false
+	}
+	if usual, _ := r.usualPool(profile.Pool); pool.Size < min(admits, usual.Size) {
+		return fmt.Sprintf("takes from pool %s, which has %d B", printable(profile.Pool), pool.Size), true, true
+	}
+	shipped, ok := r.d.Model.Profile(name)
+	if !ok || profile.Static || shipped.DynamicTh == nil || profile.Threshold >= *shipped.DynamicTh {
+		return "", false, false
+	}
+	p, err := headroom.PoolOf(r.d.Model, 0, headroom.Facts{Bytes: &pool.Size, Exponent: &profile.Threshold})
+	limit := p.Threshold(1)
+	return fmt.Sprintf("has alpha 2^%d, which limits it to %d B", profile.Threshold, limit), true, err == nil && limit < admits
 }
 
 // about prints a size with three digits, as people say it.

@@ -76,6 +76,11 @@ func (c *comparer) groups(port string, p *qos.Port) {
 			c.out = append(c.out, short)
 			continue
 		}
+		if !c.buffers.made(port, g) {
+			short.Want, short.Have, short.Slow = "computed by the switch", "nothing: the switch has not computed it", true
+			c.out = append(c.out, short)
+			continue
+		}
 		c.profile(other, short, c.buffers.ofGroup(port, g), profile)
 	}
 	c.unseen(port, "priority group", qos.KindGroupBinding, groupNames, "PG_WATERMARK", unseen)
@@ -259,6 +264,12 @@ func bindings(t native.Table, sep string) map[string]string {
 		}
 	}
 	return out
+}
+
+// made reports whether the buffer manager gave a group its profile; true where it need not.
+func (b *buffers) made(port string, g int) bool {
+	at := port + ":" + strconv.Itoa(g)
+	return b.groups[at] != computed || len(b.computedGroups) == 0 || b.computedGroups[at] != ""
 }
 
 // ofQueue and ofGroup return the configured profile; nil where that is not certain.

@@ -488,6 +488,15 @@ func LookupKey(speed units.Rate, cable units.Length) string {
 	return speed.String() + " " + cable.String()
 }
 
+// LookedUp returns the speed and the cable that the headroom of g was looked up with; ok is
+// false where it was not.
+func (g Group) LookedUp() (speed units.Rate, cable units.Length, ok bool) {
+	a, b, _ := strings.Cut(g.DerivedFrom.V, " ")
+	speed, err1 := units.ParseRate(a)
+	cable, err2 := units.ParseLength(b)
+	return speed, cable, err1 == nil && err2 == nil
+}
+
 // Headroom is the buffer of a lossless priority group, in bytes.
 type Headroom struct {
 	Size, XON, XOFF, XONOffset int64

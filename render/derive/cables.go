@@ -57,10 +57,7 @@ func speedAt(p *qos.Port) units.Rate {
 // lookedUp is the speed and the cable that the switch has headroom for.
 func lookedUp(p *qos.Port) (units.Rate, units.Length) {
 	for _, g := range p.Groups {
-		speed, cable, _ := strings.Cut(g.DerivedFrom.V, " ")
-		s, err := units.ParseRate(speed)
-		c, err2 := units.ParseLength(cable)
-		if err == nil && err2 == nil {
+		if s, c, ok := g.LookedUp(); ok {
 			return s, c
 		}
 	}
