@@ -25,10 +25,10 @@ var operationChecks = []Check{
 	},
 	{
 		ID: "CAT-01", Title: "the model is not in the catalogue",
-		Rules: []Rule{{Warning, "for a name near one that it knows"}, {Info, "else"}}, Scope: ScopeSwitch, Reads: ReadsIntent,
+		Rules: []Rule{{Warning, "for a name near one that it knows"}, {Info, "else"}}, Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
 		Why:   "its ports, buffers and headroom cannot be checked",
 		Fix:   "state the model as the switch shows it",
-		needs: modelKnown,
+		needs: platformKnown,
 	},
 	{
 		ID: "DRIFT", Title: "the running configuration differs from the intent",
@@ -97,23 +97,42 @@ var operationChecks = []Check{
 	},
 }
 
-// modelKnown says that nothing is known of a model, so that nobody takes the
-// silence of the buffer checks for consent. It is what those checks need of an
-// intent.
+// platformKnown says that nothing is known of a model, so that nobody takes the silence
+// of the checks for consent. A switch that was read shows what it has itself, and not
+// what its platform is for.
+func platformKnown(r *deviceRun) *lack {
+	if r.source != Running {
+		return modelKnown(r)
+	}
+	what := "buffer pools, alpha"
+	if r.cfg.Hardware.Rows == nil && !r.cfg.Platform.DynamicBuffers {
+		what = "buffer pools, alpha, headroom"
+	}
+	return r.unknownModel(what, "not compared with those of the platform")
+}
+
+// modelKnown is what the checks of buffers need of an intent.
 func modelKnown(r *deviceRun) *lack {
-	d := r.d
-	name := d.Switch.Model.V
-	if r.source != Intended || d.Model != nil {
+	if r.source != Intended {
 		return nil
 	}
-	l := &lack{id: "CAT-01", what: "ports, buffers and headroom"}
+	return r.unknownModel("ports, buffers and headroom", "not checked")
+}
+
+func (r *deviceRun) unknownModel(what, not string) *lack {
+	d := r.d
+	name := d.Switch.Model.V
+	if d.Model != nil {
+		return nil
+	}
+	l := &lack{id: "CAT-01", what: what}
 	switch {
 	case name == "":
 		l.short = "no model is stated"
-		l.why, l.fix = "no model is stated: ports, buffers and headroom are not checked", "state the model, for SONiC the hwsku"
+		l.why, l.fix = fmt.Sprintf("no model is stated: %s are %s", what, not), "state the model, for SONiC the hwsku"
 	default:
 		l.short = "the model is unknown"
-		l.why, l.where = fmt.Sprintf("model %s is not in the catalogue: ports, buffers and headroom are not checked", name), d.Switch.Model.From.String()
+		l.why, l.where = fmt.Sprintf("model %s is not in the catalogue: %s are %s", name, what, not), d.Switch.Model.From.String()
 		l.fix = "check the spelling against the model that the switch shows"
 		if near := catalog.Suggest(d.Switch.OS, name); near != "" {
 			l.near, l.fix = true, fmt.Sprintf("did you mean %s?", near)

@@ -107,6 +107,36 @@ func TestNotMade(t *testing.T) {
 	}
 }
 
+// A switch that was read shows its own buffers. Whether they are those of its platform
+// only the catalogue knows.
+func TestUnknownModelThatRuns(t *testing.T) {
+	for _, c := range []struct {
+		model string
+		rows  []qos.HeadroomRow
+		want  []string
+	}{
+		{"DellEMC-Z9332f-O32", nil, nil},
+		{"Z1", nil, []string{"buffer pools, alpha, headroom"}},
+		{"Z1", []qos.HeadroomRow{{}}, []string{"buffer pools, alpha"}},
+	} {
+		comp := compile(t, strings.ReplaceAll(base, "DellEMC-Z9332f-O32", c.model))
+		d := comp.Device(comp.Fabric().Switch("leaf1"))
+		have := decoded(t, saved(d))
+		have.Hardware.Rows = c.rows
+		run := NewRun(comp.Fabric())
+		run.Add(Switch(d, have, Running, nil))
+		var got []string
+		for _, f := range run.Findings(today) {
+			if f.ID == "CAT-01" {
+				got = append(got, f.Unchecked)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s, %d rows: %q, want %q", c.model, len(c.rows), got, c.want)
+		}
+	}
+}
+
 // A port that trusts PCP as the intent says does not look at DSCPs.
 func TestTrustPCP(t *testing.T) {
 	text := strings.Replace(closBase, "address: \"192.0.2.11:8080\",", "address: \"192.0.2.11:8080\", ports: {Ethernet0: {trust: pcp}},", 1)
