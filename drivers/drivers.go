@@ -279,8 +279,8 @@ type Mismatch struct {
 	// tells how to read what it shows: Want could not be confirmed, and need not
 	// be wrong.
 	Unsure bool
-	// Slow says that devices are known to take minutes over it: shortly after a
-	// change it is no reason to revert that.
+	// Slow says that devices are known to take minutes over it, or that no change of
+	// this tool brings it about: shortly after one it is no reason to revert that.
 	Slow bool
 }
 

@@ -118,6 +118,7 @@ func (c *comparer) port(name string, p *qos.Port) {
 		c.note(name, qos.KindPort.Attr(), "in the ASIC", "not there")
 		return
 	}
+	c.watchdog(name, p)
 	if p.PFC.Set {
 		attr := "SAI_PORT_ATTR_PRIORITY_FLOW_CONTROL"
 		if p.PFCAsymmetric.Or(false) {

@@ -96,7 +96,7 @@ func (c *comparer) unseen(port, what string, kind qos.Kind, table, counters stri
 		what, them = what+"s", "them"
 	}
 	c.out = append(c.out, drivers.Mismatch{Port: port, Field: kind.Span(indexes[0], indexes[len(indexes)-1]), Part: "the setting of " + what + " " + qos.FoldInts(indexes), Want: "configured", Unsure: true,
-		Have: table + " does not name " + them, Fix: "enable FLEX_COUNTER_TABLE|" + counters + ", which makes the names"})
+		Have: table + " does not name " + them, Fix: "enable " + flexTable + "|" + counters + ", which makes the names"})
 }
 
 // share is what a scheduler gives.
@@ -208,19 +208,29 @@ type buffers struct {
 	down           map[string]bool // ports that are not up: their buffers may be taken away
 	groups, queues map[string]string
 	profiles       native.Table
+	unpolled       bool // the watchdog's counters are off
 	// computed are the groups and profiles that the buffer manager computes
 	// (sonic-swss cfgmgr/buffermgrdyn.cpp); nil where it does not.
 	computedGroups   map[string]string
 	computedProfiles native.Table
 }
 
+// watchdog notes a port's watchdog where nothing polls the counters that it goes by. No
+// change of this tool does that, so that it is no reason to revert one.
+func (c *comparer) watchdog(port string, p *qos.Port) {
+	if w := p.Watchdog.V; c.buffers.unpolled && w.Enabled {
+		c.out = append(c.out, drivers.Mismatch{Port: port, Field: qos.KindWatchdog.Attr(), Want: w.String(), Slow: true,
+			Have: flexTable + "|" + watchdogGroup + " is disabled, and no counter is polled", Fix: "sudo pfcwd counter_poll enable"})
+	}
+}
+
 // readBuffers reads CONFIG_DB, and what is computed from it.
 func (d *driver) readBuffers(ctx context.Context) (*buffers, error) {
-	t, err := d.tables(ctx, "CONFIG_DB", native.TGroup, native.TBufferQueue, native.TProfile, native.TPort)
+	t, err := d.tables(ctx, "CONFIG_DB", native.TGroup, native.TBufferQueue, native.TProfile, native.TPort, flexTable)
 	if err != nil {
 		return nil, err
 	}
-	b := &buffers{down: map[string]bool{}, groups: bindings(t[0], "|"), queues: bindings(t[1], "|"), profiles: t[2]}
+	b := &buffers{down: map[string]bool{}, groups: bindings(t[0], "|"), queues: bindings(t[1], "|"), profiles: t[2], unpolled: t[4][watchdogGroup]["FLEX_COUNTER_STATUS"] == "disable"}
 	for port, row := range t[3] {
 		b.down[port] = row["admin_status"] != "up"
 	}

@@ -17,7 +17,7 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
-// flexGroup are counters that are polled together, a row of FLEX_COUNTER_TABLE.
+// flexGroup are counters that are polled together, a row of flexTable.
 type flexGroup struct {
 	name    string
 	enable  string        // the command that has it polled
@@ -43,6 +43,7 @@ var flexGroups = []flexGroup{
 // watchdogGroup is polled as often as PFC_WD|GLOBAL says, at most a second
 // (sonic-utilities pfcwd/main.py). poolGroup has the pools.
 const (
+	flexTable     = "FLEX_COUNTER_TABLE"
 	watchdogGroup = "PFCWD"
 	poolGroup     = "BUFFER_POOL_WATERMARK"
 )
@@ -93,7 +94,7 @@ func (d *driver) Counters(ctx context.Context, ports []string) (*drivers.Counter
 			return nil, err
 		}
 	}
-	flex, err := d.table(ctx, "CONFIG_DB", "FLEX_COUNTER_TABLE")
+	flex, err := d.table(ctx, "CONFIG_DB", flexTable)
 	if err != nil && !errors.Is(err, gnmi.ErrNotFound) {
 		return nil, err
 	}
@@ -172,7 +173,7 @@ func (r *counterReader) off(flex native.Table) {
 		}
 		for _, m := range g.metrics {
 			if !shown[m] {
-				r.out.Off[m] = "FLEX_COUNTER_TABLE|" + g.name + " is not enabled (sudo " + g.enable + ")"
+				r.out.Off[m] = flexTable + "|" + g.name + " is not enabled (sudo " + g.enable + ")"
 			}
 		}
 	}

@@ -81,6 +81,7 @@ var sonicFaults = []fault{
 	{"the class of RDMA in the lossy group", "leaf1", "TC_TO_PRIORITY_GROUP_MAP|AZURE_* 3=0", "error CLS-06|PFC-03 @", "PFC-03 its traffic is in a lossy group; DRIFT the group is not the intent's", ""},
 	{"RDMA leaves with another DSCP", "spine1", "TC_TO_DSCP_MAP|MARK 3=8; PORT_QOS_MAP|Ethernet0 tc_to_dscp_map=MARK", "error CLS-07 spine1 Ethernet0", sibling, ""},
 	{"the switch has a map of its own", "leaf1", "PORT_QOS_MAP|global dscp_to_tc_map=AZURE", "warning CLS-15 @switch", "DRIFT the map of the switch is in the intent", ""},
+	{"the counters of the watchdog are off", "leaf1", "FLEX_COUNTER_TABLE|PFCWD FLEX_COUNTER_STATUS=disable", "error OPS-02 @", "", ""},
 	{"the ASIC has no DSCP map", "leaf1", "ASIC port Ethernet0 SAI_PORT_ATTR_QOS_DSCP_TO_TC_MAP=oid:0x0", "error OPS-02 leaf1 Ethernet0", "", ""},
 	{"the ASIC has another DSCP map", "leaf1", "ASIC dscpmap Ethernet0 SAI_QOS_MAP_ATTR_MAP_TO_VALUE_LIST={\"count\":0,\"list\":null}", "error OPS-02 @", "", ""},
 
