@@ -3,7 +3,6 @@ package nic
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/units"
@@ -52,8 +51,8 @@ func (p *Port) BuffersFor(running *Port) (b Buffers, why string) {
 		lossless[at] = lossless[at] || p.PFC.V.Has(prio)
 		lossy[at] = lossy[at] || !p.PFC.V.Has(prio)
 	}
-	own := slices.IndexFunc(lossless[:], func(bool) bool { return false })
-	for at := len(b.Size) - 1; at >= 0; at-- { // the lowest one, one of its own before an unused one
+	own := -1 // the lowest without lossy ones, a lossless one before an unused one
+	for at := len(b.Size) - 1; at >= 0; at-- {
 		if better := own < 0 || lossless[at] || !lossless[own]; !lossy[at] && better {
 			own = at
 		}

@@ -181,8 +181,8 @@ func shorterCable(r *deviceRun, p *intent.Port, q *qos.Port) {
 	r.found(Finding{Severity: Error, What: fmt.Sprintf("the switch assumes a cable of %s, the intent says %s%s", q.Cable.V, p.Cable.V, row)}, p.Name, fields...)
 }
 
-// shorterRow finds a group with the headroom of a shorter cable, where the length of the
-// port's is right.
+// shorterRow finds a group with the headroom of a shorter cable on a port whose cable
+// length is right.
 func shorterRow(r *deviceRun, p *intent.Port, q *qos.Port) {
 	for g := range q.Groups {
 		if speed, cable, ok := q.Groups[g].LookedUp(); ok && q.Groups[g].Lossless.V && speed == q.Speed.Or(speed) && cable < p.Cable.V {
