@@ -30,12 +30,12 @@ hosts:
     address: 198.51.100.[1-2]
     pauseResponse: 8us
     access: {ssh: {address: "198.51.100.[1-2]:2222"}}
-    nics: {eth0: {rdma: mlx5_0, rings: {rx: 8192, tx: 4096}}}
+    nics: {eth0: {rdma: mlx5_0, rings: {rx: 8192, tx: 4096}, buffers: auto, willing: off, stallPrevention: auto}}
   gpu3:
     address: 198.51.100.3:2200
     pauseResponse: 905q
     access: {ssh: {address: "198.51.100.4:22", knownHosts: ~/others}}
-    nics: {eth0: {rdma: mlx5_0, rings: {rx: 1024, tx: 512}}}
+    nics: {eth0: {rdma: mlx5_0, rings: {rx: 1024, tx: 512}, buffers: auto, willing: off, stallPrevention: auto}}
 links:
   - {a: "leaf1/Ethernet[0,8,16]", b: "gpu[1-3]/eth0", cable: 3m, speed: 400G}
 credentials:

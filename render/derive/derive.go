@@ -84,6 +84,8 @@ type NIC struct {
 	RDMA string // "" for unknown
 	// RXRing and TXRing are the descriptors of each ring; 0 for unknown.
 	RXRing, TXRing int
+	// These are stated: buffers: auto, willing: off, stallPrevention: auto.
+	Buffers, Willing, StallPrevention bool
 }
 
 // Note is a remark about a place of the fabric.

@@ -334,13 +334,14 @@ func (d *deriver) hostNodes() *node {
 func (h *host) node(addresses []string, common login) *node {
 	// Those that say the same, but for the name of their RDMA device.
 	type kind struct {
-		rdma   bool
-		rx, tx int
+		rdma                    bool
+		rx, tx                  int
+		buffers, willing, stall bool
 	}
 	var kinds ordered.Groups[kind, row]
 	for _, name := range natural.Keys(h.nics) {
 		n := h.nics[name]
-		kinds.Add(kind{n.RDMA != "", n.RXRing, n.TXRing}, row{name, []string{n.RDMA}})
+		kinds.Add(kind{n.RDMA != "", n.RXRing, n.TXRing, n.Buffers, n.Willing, n.StallPrevention}, row{name, []string{n.RDMA}})
 	}
 	nics := mapping()
 	for k, rows := range kinds.All() {
@@ -348,6 +349,7 @@ func (h *host) node(addresses []string, common login) *node {
 		for _, f := range foldRows(rows) {
 			n := mapping().put("rdma", text(f.steps[0]))
 			n.putIf("rings", rings)
+			n.when(k.buffers, "buffers", bare("auto")).when(k.willing, "willing", bare("off")).when(k.stall, "stallPrevention", bare("auto"))
 			nics.put(f.name, n)
 		}
 	}

@@ -113,7 +113,7 @@ var keyCases = []keyCase{
 	{key: "Buffers.minLosslessPacket", at: "buffers|minLosslessPacket", values: [2]any{"1024B", "2048B"}, inert: true},
 	{key: "Buffers.overSubscription", at: "buffers|overSubscription", values: [2]any{2, 4}, inert: true},
 	{key: "Buffers.fanIn", at: "buffers|fanIn", values: [2]any{2, 4}, inert: true},
-	{key: "Buffers.fanOut", at: "buffers|fanOut", values: [2]any{2, 4}, inert: true},
+	{key: "Buffers.fanOut", at: "buffers|fanOut", values: [2]any{2, 4}, inert: true, finds: "ECN-03"},
 	{key: "Buffers.pauseResponse", at: "buffers|pauseResponse", values: [2]any{"500ns", "905q"}, inert: true},
 	{key: "Buffers.headroom", at: "buffers|headroom", values: [2]any{"ieee-quanta", "sonic-dyn"}, inert: true},
 
@@ -149,12 +149,12 @@ var keyCases = []keyCase{
 	{key: "Switch.keep", at: "switches|leaf1|keep", values: [2]any{m{"buffers": true}, m{"buffers": false}}, inert: true},
 	{key: "Switch.globals", at: "switches|leaf1|globals", values: [2]any{"own", "keep"}, inert: true},
 	{key: "Switch.classes", at: "switches|leaf1|classes", values: [2]any{m{"bulk": m{"maxRate": "10G"}}, m{"bulk": m{"maxRate": "20G"}}}},
-	{key: "Switch.bufferModel", at: "switches|leaf1|bufferModel", values: [2]any{"traditional", "dynamic"}, reinstalls: true, finds: "BUF-01"},
+	{key: "Switch.bufferModel", at: "switches|leaf1|bufferModel", values: [2]any{"traditional", "dynamic"}, reinstalls: true, finds: "BUF-01 BUF-09"},
 	{key: "Switch.release", at: "switches|leaf1|release", values: [2]any{keep{}, drop{}}, reinstalls: true},
 
 	{key: "Port.speed", at: leafUp + "|speed", values: [2]any{"400G", "100G"}, with: []edit{{"links|2|speed", drop{}}}, refused: m2{"sonic": "does not change the speed of a port"}, some: true, inertOn: []string{"eos", "nxos"}, finds: "PRT-04"},
 	{key: "Port.cable", at: leafUp + "|cable", values: [2]any{"30m", "100m"}, with: []edit{{"links|2|cable", drop{}}}, inertOn: []string{"eos", "nxos"}},
-	{key: "Port.fec", at: leafUp + "|fec", values: [2]any{"rs", "none"}, refused: m2{"eos": "does not set FEC", "nxos": "does not set FEC"}},
+	{key: "Port.fec", at: leafUp + "|fec", values: [2]any{"rs", "none"}, refused: m2{"eos": "does not set FEC", "nxos": "does not set FEC"}, finds: "PRT-06"},
 	{key: "Port.admin", at: leafPort + "|admin", values: [2]any{"up", "down"}},
 	{key: "Port.lag", at: leafUp + "|lag", values: [2]any{"PortChannel1", "PortChannel2"}, refused: m2{"sonic": "does not change port channels", "eos": "does not move ports", "nxos": "does not move ports"}},
 	{key: "Port.breakout", at: "switches|leaf1|ports|SPARE|breakout", values: [2]any{"1x400G", "4x100G"}, inert: true},
