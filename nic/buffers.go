@@ -52,9 +52,11 @@ func (p *Port) BuffersFor(running *Port) (b Buffers, why string) {
 		lossy[at] = lossy[at] || !p.PFC.V.Has(prio)
 	}
 	own := -1 // the lowest without lossy ones, a lossless one before an unused one
-	for at := len(b.Size) - 1; at >= 0; at-- {
-		if better := own < 0 || lossless[at] || !lossless[own]; !lossy[at] && better {
-			own = at
+	for _, used := range []bool{true, false} {
+		for at := range b.Size {
+			if own < 0 && !lossy[at] && lossless[at] == used {
+				own = at
+			}
 		}
 	}
 	for _, prio := range p.PFC.V.List() {

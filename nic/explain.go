@@ -82,7 +82,7 @@ func Explain(f *intent.Fabric, h *intent.Host, name string) (*Explanation, error
 func (e *Explanation) add(p *Port, field, name, value, how, stored string) {
 	l := LayerOf(field)
 	v := Explained{Name: name, Value: value, How: how, From: p.From[origin(field)], Layer: l, Stored: stored, Lifetime: lifetimes[l]}
-	if l == LayerFirmware && e.kind != "" && e.kind != DriverMLX5 {
+	if e.kind != "" && e.kind != DriverMLX5 && (l == LayerFirmware || slices.Contains(mlx5Alone, field)) {
 		return
 	}
 	if o, ok := elsewhere[e.kind][field]; ok {

@@ -24,50 +24,38 @@ const (
 	ccAll  = "for all priorities or none"
 )
 
+// mlx5Alone are settings that no other driver has.
+var mlx5Alone = []string{FieldCable, FieldBuffers, FieldStallPrevention, FieldTrafficClass}
+
 // elsewhere is where other drivers keep what they do not keep where mlx5 does.
 var elsewhere = map[string]map[string]place{
 	DriverBNXT: {
-		FieldDCBX:    {stored: dcbnl, how: "the agents of the firmware are turned off in the card's NVM, with niccli"},
-		FieldETS:     {stored: dcbnl + "; shown as empty until it is set after the driver is loaded", how: "traffic classes are numbered in the order of the priorities in use"},
-		FieldPFC:     {stored: dcbnl + "; shown as empty until it is set after the driver is loaded", how: "a change takes the link down for a moment"},
-		FieldTrust:   {stored: dcbnl + " (APP table)"},
-		FieldCable:   {},
-		FieldBuffers: {},
-
-		FieldStallPrevention: {},
-		FieldTrafficClass:    {},
-		FieldECN:             {stored: "driver, ecn_enable and ecn_marking of " + bnxtCC, how: ccAll},
-		FieldCNPDSCP:         {stored: "driver, cnp_dscp of " + bnxtCC},
-		FieldCNPPriority:     {stored: "driver, cnp_prio of " + bnxtCC},
+		FieldDCBX:        {stored: dcbnl, how: "the agents of the firmware are turned off in the card's NVM, with niccli"},
+		FieldETS:         {stored: dcbnl + "; shown as empty until it is set after the driver is loaded", how: "traffic classes are numbered in the order of the priorities in use"},
+		FieldPFC:         {stored: dcbnl + "; shown as empty until it is set after the driver is loaded", how: "a change takes the link down for a moment"},
+		FieldTrust:       {stored: dcbnl + " (APP table)"},
+		FieldECN:         {stored: "driver, ecn_enable and ecn_marking of " + bnxtCC, how: ccAll},
+		FieldCNPDSCP:     {stored: "driver, cnp_dscp of " + bnxtCC},
+		FieldCNPPriority: {stored: "driver, cnp_prio of " + bnxtCC},
 	},
 	DriverICE: {
-		FieldDCBX:    {stored: dcbnl + ", and the private flag " + AgentICE + ", by ethtool", how: "the firmware changes nothing by itself"},
-		FieldETS:     {stored: dcbnl + "; the first DSCP in the APP table resets it", how: "priority n is in traffic class n"},
-		FieldTrust:   {stored: dcbnl + " (APP table)", how: "ice trusts DSCP as long as its APP table lists one"},
-		FieldCable:   {},
-		FieldBuffers: {},
-
-		FieldStallPrevention: {},
-		FieldTrafficClass:    {},
-		FieldECN:             {},
-		FieldCNPDSCP:         {},
-		FieldCNPPriority:     {},
+		FieldDCBX:        {stored: dcbnl + ", and the private flag " + AgentICE + ", by ethtool", how: "the firmware changes nothing by itself"},
+		FieldETS:         {stored: dcbnl + "; the first DSCP in the APP table resets it", how: "priority n is in traffic class n"},
+		FieldTrust:       {stored: dcbnl + " (APP table)", how: "ice trusts DSCP as long as its APP table lists one"},
+		FieldECN:         {},
+		FieldCNPDSCP:     {},
+		FieldCNPPriority: {},
 	},
 	DriverIonic: {
-		FieldDCBX:    {},
-		FieldWilling: {},
-		FieldCable:   {},
-		FieldBuffers: {},
-
-		FieldStallPrevention: {},
-		FieldTrafficClass:    {},
-		FieldCNPPriority:     {},
-		FieldLinkPause:       {"card, nicctl update port --pause-type pfc", "the type of pause is pfc in its place", inCard},
-		FieldTrust:           {"all AMD cards of the host, nicctl update qos --classification-type", "", inCard},
-		FieldDSCP:            {"card, nicctl update qos dscp-to-priority", "", inCard},
-		FieldETS:             {"card, nicctl update qos scheduling", "by priority; a strict one has a rate limit, of 10 Gb/s where it has none yet", "kept by the card until it loses power"},
-		FieldPFC:             {"card, nicctl update qos pfc", "a change may take the link down for a moment", inCard},
-		FieldECN:             {"card, nicctl update dcqcn", ccAll, inCard},
-		FieldCNPDSCP:         {"card, nicctl update dcqcn --cnp-dscp", "", inCard},
+		FieldDCBX:        {},
+		FieldWilling:     {},
+		FieldCNPPriority: {},
+		FieldLinkPause:   {"card, nicctl update port --pause-type pfc", "the type of pause is pfc in its place", inCard},
+		FieldTrust:       {"all AMD cards of the host, nicctl update qos --classification-type", "", inCard},
+		FieldDSCP:        {"card, nicctl update qos dscp-to-priority", "", inCard},
+		FieldETS:         {"card, nicctl update qos scheduling", "by priority; a strict one has a rate limit, of 10 Gb/s where it has none yet", "kept by the card until it loses power"},
+		FieldPFC:         {"card, nicctl update qos pfc", "a change may take the link down for a moment", inCard},
+		FieldECN:         {"card, nicctl update dcqcn", ccAll, inCard},
+		FieldCNPDSCP:     {"card, nicctl update dcqcn --cnp-dscp", "", inCard},
 	},
 }

@@ -26,9 +26,9 @@ func writeText(w io.Writer, r Report, o Options) error {
 	t.verdict(r)
 	causes := validate.Causes(r.Findings)
 	section := ""
-	shared := shared(causes)
+	blocks := shared(causes)
 	for i, c := range causes {
-		if all, told := shared[i]; told {
+		if all, told := blocks[i]; told {
 			if len(all) > 0 {
 				t.printf("\n")
 				t.together(r, all)
@@ -59,10 +59,9 @@ func writeText(w io.Writer, r Report, o Options) error {
 	return t.Err()
 }
 
-// shared are the causes that are told together, by their place in the list: all of them
-// at that of the first, and none at those of the others. On many devices, errors or
-// warnings with the same places and fix are one fault, such as hosts of which nothing is
-// configured.
+// shared groups the causes that are printed as one block: errors or warnings on many
+// devices with the same places and fix, such as hosts that nobody configured. The index
+// of the first cause has the whole block, those of the others have none.
 func shared(causes []validate.Cause) map[int][]validate.Cause {
 	const few = 3 // causes, and devices
 	type fault struct {

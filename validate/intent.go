@@ -68,12 +68,7 @@ type paths struct {
 // fixOf returns the fix for pauses at some ports: to apply the intent where they do not
 // pause what it says.
 func (r *fabricRun) fixOf(ports ...intent.Endpoint) string {
-	var devices []string
-	for _, e := range ports {
-		if r.run.results[e.Device].differs(e.Port, qos.KindPFC.Attr()) && !slices.Contains(devices, e.Device) {
-			devices = append(devices, e.Device)
-		}
-	}
+	devices := r.run.differing(qos.KindPFC.Attr(), ports...)
 	if len(devices) == 0 {
 		return r.check.Fix
 	}

@@ -90,16 +90,22 @@ func (r *linkRun) found(s Severity, fix, what string, a, b any, attrs ...qos.Att
 // fixOf is the fix of two ends that differ in an attribute: to apply the intent where
 // an end is not as intended, and what the check says where both are.
 func (r *linkRun) fixOf(attr qos.Attr) string {
-	var devices []string
-	for _, e := range []intent.Endpoint{r.l.A, r.l.B} {
-		if r.run.results[e.Device].differs(e.Port, attr) {
-			devices = append(devices, e.Device)
-		}
-	}
+	devices := r.run.differing(attr, r.l.A, r.l.B)
 	if len(devices) == 0 {
 		return r.check.Fix
 	}
 	return applyIntent + " to " + strings.Join(devices, " and ")
+}
+
+// differing returns the devices, in the order of the ends, of which an end has an
+// attribute that is not as intended.
+func (r *Run) differing(attr qos.Attr, ends ...intent.Endpoint) (devices []string) {
+	for _, e := range ends {
+		if r.results[e.Device].differs(e.Port, attr) && !slices.Contains(devices, e.Device) {
+			devices = append(devices, e.Device)
+		}
+	}
+	return devices
 }
 
 // miscabled says where the two may not be the ends of one cable at all.

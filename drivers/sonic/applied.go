@@ -111,6 +111,15 @@ func (c *comparer) note(port string, field qos.Attr, want, have string) {
 	c.out = append(c.out, drivers.Mismatch{Port: port, Field: field, Want: want, Have: have})
 }
 
+// watchdog notes a port's watchdog where nothing polls the counters that it goes by. No
+// change of this tool does that, so that it is no reason to revert one.
+func (c *comparer) watchdog(port string, p *qos.Port) {
+	if w := p.Watchdog.V; c.buffers.unpolled && w.Enabled {
+		c.out = append(c.out, drivers.Mismatch{Port: port, Field: qos.KindWatchdog.Attr(), Want: w.String(), Slow: true,
+			Have: flexTable + "|" + watchdogGroup + " is disabled, and no counter is polled", Fix: "sudo " + pollWatchdog})
+	}
+}
+
 func (c *comparer) port(name string, p *qos.Port) {
 	oid := c.names["COUNTERS_PORT_NAME_MAP"][name]
 	row := c.objects[oPort][oid]

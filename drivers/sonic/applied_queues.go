@@ -215,15 +215,6 @@ type buffers struct {
 	computedProfiles native.Table
 }
 
-// watchdog notes a port's watchdog where nothing polls the counters that it goes by. No
-// change of this tool does that, so that it is no reason to revert one.
-func (c *comparer) watchdog(port string, p *qos.Port) {
-	if w := p.Watchdog.V; c.buffers.unpolled && w.Enabled {
-		c.out = append(c.out, drivers.Mismatch{Port: port, Field: qos.KindWatchdog.Attr(), Want: w.String(), Slow: true,
-			Have: flexTable + "|" + watchdogGroup + " is disabled, and no counter is polled", Fix: "sudo pfcwd counter_poll enable"})
-	}
-}
-
 // readBuffers reads CONFIG_DB, and what is computed from it.
 func (d *driver) readBuffers(ctx context.Context) (*buffers, error) {
 	t, err := d.tables(ctx, "CONFIG_DB", native.TGroup, native.TBufferQueue, native.TProfile, native.TPort, flexTable)

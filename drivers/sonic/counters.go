@@ -37,7 +37,7 @@ var flexGroups = []flexGroup{
 	{"QUEUE_WATERMARK", "counterpoll watermark enable", time.Minute, []drivers.Metric{drivers.QueuePeak}},
 	{"PG_WATERMARK", "counterpoll watermark enable", time.Minute, []drivers.Metric{drivers.GroupPeak, drivers.HeadroomPeak}},
 	{poolGroup, "counterpoll watermark enable", time.Minute, nil},
-	{watchdogGroup, "pfcwd counter_poll enable", time.Second, []drivers.Metric{drivers.StormsDetected, drivers.StormsRestored, drivers.PauseRxTime, drivers.PauseTxTime}},
+	{watchdogGroup, pollWatchdog, time.Second, []drivers.Metric{drivers.StormsDetected, drivers.StormsRestored, drivers.PauseRxTime, drivers.PauseTxTime}},
 }
 
 // watchdogGroup is polled as often as PFC_WD|GLOBAL says, at most a second
@@ -45,6 +45,7 @@ var flexGroups = []flexGroup{
 const (
 	flexTable     = "FLEX_COUNTER_TABLE"
 	watchdogGroup = "PFCWD"
+	pollWatchdog  = "pfcwd counter_poll enable"
 	poolGroup     = "BUFFER_POOL_WATERMARK"
 )
 

@@ -45,14 +45,10 @@ type builder struct {
 
 // steps puts ops into steps.
 func (s Site) steps(running Config, ops []Op) []Step {
-	b := builder{Site: s, running: running, final: map[string]string{}, narrowed: map[string]bool{}, bound: map[string][]Op{}, guard: map[string][]Op{}}
-	made := running.derived()
+	b := builder{Site: s, running: running, final: map[string]string{}, narrowed: narrowed(running, ops), bound: map[string][]Op{}, guard: map[string][]Op{}}
 	for _, o := range ops {
-		switch {
-		case o.Table == TPort && o.Field == "admin_status":
+		if o.Table == TPort && o.Field == "admin_status" {
 			b.final[o.Key] = o.Value
-		case o.Table == TPortQoS && o.Field == "" && narrows(running, o, made):
-			b.narrowed[o.Key] = true
 		}
 	}
 	for _, o := range ops {
@@ -61,28 +57,36 @@ func (s Site) steps(running Config, ops []Op) []Step {
 	return b.build()
 }
 
-// narrows reports whether a port is to pause a priority less that has no lossless
+// narrowed returns the ports that are to pause a priority less that has no lossless
 // group. buffermgrd would make one as soon as the length of the cable changes, and
 // would leave it when the priority goes (sonic-swss cfgmgr/buffermgr.cpp).
-func narrows(running Config, o Op, made map[string]bool) bool {
-	now := strings.Split(o.Row["pfc_enable"], ",")
-	for _, was := range strings.Split(running.Row(TPortQoS, o.Key)["pfc_enable"], ",") {
-		if was != "" && !slices.Contains(now, was) && !made[o.Key+"|"+was] {
-			return true
+func narrowed(running Config, ops []Op) map[string]bool {
+	less := map[string][]string{} // port -> "port|priority"
+	for _, o := range ops {
+		if o.Table != TPortQoS || o.Field != "" {
+			continue
+		}
+		stays := strings.Split(o.Row["pfc_enable"], ",")
+		for _, prio := range strings.Split(running.Row(TPortQoS, o.Key)["pfc_enable"], ",") {
+			if prio != "" && !slices.Contains(stays, prio) {
+				less[o.Key] = append(less[o.Key], o.Key+"|"+prio)
+			}
 		}
 	}
-	return false
-}
-
-// derived returns the lossless groups that buffermgrd has made, by "port|priority".
-func (c Config) derived() map[string]bool {
-	out := map[string]bool{}
-	for key, row := range c[TGroup] {
+	if len(less) == 0 {
+		return nil
+	}
+	made := map[string]bool{}
+	for key, row := range running[TGroup] {
 		port, idx, _ := strings.Cut(key, "|")
 		from, to, ok := Indexes(idx)
 		for i := from; ok && i <= to && Derived(row["profile"]); i++ {
-			out[port+"|"+strconv.Itoa(i)] = true
+			made[port+"|"+strconv.Itoa(i)] = true
 		}
+	}
+	out := map[string]bool{}
+	for port, groups := range less {
+		out[port] = slices.ContainsFunc(groups, func(g string) bool { return !made[g] })
 	}
 	return out
 }

@@ -8,7 +8,7 @@ const pauses = (raw.pauses || []).map((s, i) => ({
   certain: Boolean(s.y),
   what: s.w,
   fix: s.f || "",
-  tree: (s.t || []).reduce((out, v, at) => at % 2 ? out : [...out, {device: v, port: s.t[at + 1]}], []), // the ports that are stopped
+  tree: Array.from({length: (s.t || []).length / 2}, (_, n) => ({device: s.t[2 * n], port: s.t[2 * n + 1]})), // the ports that are stopped
 }));
 
 const sourceOf = new Map(); // devices
@@ -29,6 +29,11 @@ for (const s of pauses) {
   if (own) pauseOf[own.i] |= endOf(own, s.device, s.port, fromA, fromB);
 }
 
+const ringMark = certain => certain ? "◎" : "◎?";
+function ring(certain) {
+  return el("span", {className: "ring", "aria-hidden": "true"}, ringMark(certain));
+}
+
 // sourceMark is what a button says of the sources on its devices.
 function sourceMark(members) {
   const here = members.flatMap(d => sourceOf.get(d) || []);
@@ -36,7 +41,7 @@ function sourceMark(members) {
   const certain = here.every(s => s.certain);
   const names = [...new Set(here.map(s => devices[s.device].name))];
   return {
-    certain, mark: certain ? "◎" : "◎?",
+    certain, mark: ringMark(certain),
     text: (certain ? "source of pauses: " : "may be the source of pauses: ") + names.slice(0, 3).join(", ") + (names.length > 3 ? " and " + (names.length - 3) + " more" : ""),
   };
 }
@@ -117,7 +122,7 @@ function arrow(c, e, t, way, x, y) {
 function showPauses() {
   byId("pauses").hidden = byId("pauses-legend").hidden = pauses.length === 0;
   byId("pauses-list").replaceChildren(...pauses.slice(0, limit).map(s => el("li", {},
-    el("button", {type: "button", className: "go", on: () => openSource(s.i)}, el("span", {className: "ring", "aria-hidden": "true"}, s.certain ? "◎" : "◎?"), " ", s.what))));
+    el("button", {type: "button", className: "go", on: () => openSource(s.i)}, ring(s.certain), " ", s.what))));
   if (pauses.length > limit) byId("pauses-list").append(el("li", {className: "note"}, "and " + (pauses.length - limit).toLocaleString("en") + " more"));
 }
 
@@ -130,7 +135,7 @@ function openSource(i) {
     on.add(link.i);
     near.add(link.a).add(link.b);
   }
-  openDetails(s.port < 0 ? devices[s.device].name : portName(s.device, s.port), el("span", {className: "ring", "aria-hidden": "true"}, s.certain ? "◎" : "◎?"), near, on,
+  openDetails(s.port < 0 ? devices[s.device].name : portName(s.device, s.port), ring(s.certain), near, on,
     el("p", {}, s.what), facts(["kind", s.kind], ["certain", s.certain ? "yes" : "no"], ["fix", s.fix]), el("p", {}, deviceGo(s.device)),
     el("h3", {className: "part"}, plural(s.tree.length, "port is stopped", "ports are stopped")), limited(s.tree, e => el("span", {}, deviceGo(e.device), " ", portGo(e.device, e.port))));
 }

@@ -21,7 +21,7 @@ var eosFaults = []fault{
 	{"another probability", "leaf1", profile + "uc-tx-queue 3; random-detect ecn minimum-threshold 150000 bytes maximum-threshold 1500000 bytes max-mark-probability 100", "warning ECN-07 @", "ECN-05 the other switches differ", ""},
 	{"marking follows an average", "leaf1", profile + "uc-tx-queue 3; random-detect ecn minimum-threshold 150000 bytes maximum-threshold 1500000 bytes max-mark-probability 10 weight 9", "warning ECN-10 @", "ECN-05 the other switches differ", ""},
 	{"no curve", "leaf1", profile + "uc-tx-queue 3; no random-detect ecn", "error ECN-01 @", "ECN-14 the other hops mark", ""},
-	{"drops beside marks", "leaf1", profile + "uc-tx-queue 3; no random-detect ecn; random-detect drop minimum-threshold 150000 bytes maximum-threshold 1500000 bytes drop-probability 10", "error ECN-08 @", "ECN-01 and marks nothing; ECN-14 the other hops mark", ""},
+	{"random drops in place of marks", "leaf1", profile + "uc-tx-queue 3; no random-detect ecn; random-detect drop minimum-threshold 150000 bytes maximum-threshold 1500000 bytes drop-probability 10", "error ECN-08 @", "ECN-01 and marks nothing; ECN-14 the other hops mark", ""},
 
 	// Classification.
 	{"DSCP of RDMA in the default class", "leaf1", "qos map dscp 26 to traffic-class 0", "error CLS-02 @", "CLS-01 the other switches differ", ""},

@@ -64,15 +64,21 @@ func (n *network) orbits(all bool) []orbit {
 	return out
 }
 
+// tunnelEnds are the switches that tunnels begin and end at.
+func (n *network) tunnelEnds() map[int32]bool {
+	out := map[int32]bool{}
+	for i := range n.tunnels {
+		out[n.tunnels[i].from], out[n.tunnels[i].to] = true, true
+	}
+	return out
+}
+
 // kinds numbers the switches so that those that can change places have the
 // same number.
 func (n *network) kinds() []int32 {
 	kind := make([]int32, len(n.g.Switches))
 	byKey := map[string]int32{}
-	special := map[int32]bool{}
-	for i := range n.tunnels {
-		special[n.tunnels[i].from], special[n.tunnels[i].to] = true, true
-	}
+	special := n.tunnelEnds()
 	remaps := map[*[8]uint8]int{nil: 0}
 	for _, m := range n.remap {
 		if _, ok := remaps[m]; !ok {

@@ -2,6 +2,7 @@ package deadlock
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/roce-fabric/roce-fabric/validate/topology"
 )
@@ -28,6 +29,9 @@ func shapeOf(g *topology.Graph) shape {
 	}
 	return s
 }
+
+// widest returns the words of the longest row, at least 1.
+func (s *shape) widest() int32 { return slices.Max(append([]int32{1}, s.width...)) }
 
 func (s *shape) mask(words []uint64, sw int32) []uint64 {
 	return words[s.maskRow[sw] : s.maskRow[sw]+s.width[sw]]

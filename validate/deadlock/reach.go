@@ -37,10 +37,7 @@ func (a *Analysis) worker() *worker { return newWorker(a.n, a.routes) }
 
 func newWorker(n *network, routes *routes) *worker {
 	s := len(n.g.Switches)
-	widest := int32(1)
-	for _, w := range n.shape.width {
-		widest = max(widest, w)
-	}
+	widest := n.shape.widest()
 	return &worker{
 		n: n, routes: routes,
 		gone: make([]bool, s), st: make([]uint16, s), other: make([]uint16, s),

@@ -41,8 +41,8 @@ type symmetry struct {
 }
 
 // families divides the destinations into families, and returns the swaps that
-// lead from the first of each to the others. One that is not recognised is a family
-// of its own, which costs time and nothing else.
+// lead from the first of each to the others. A destination without a match is a family
+// of its own: that costs time, never correctness.
 func (n *network) families() ([]family, []swap) {
 	type member struct {
 		d      int32
@@ -55,36 +55,30 @@ func (n *network) families() ([]family, []swap) {
 	first := map[int32]member{} // by kind
 	alike := map[int32][]int{}  // families to compare with, by label
 	for _, d := range n.dests {
-		like := alike[y.label[d]]
 		with := make([]member, 0, maxFamilies+1)
 		if m, ok := first[kind[d]]; ok {
 			with = append(with, m)
 		}
-		for _, i := range like {
+		for _, i := range alike[y.label[d]] {
 			with = append(with, member{fams[i].first, i})
 		}
-		known := false
+		home := len(fams)
 		for _, m := range with {
 			if s, ok := y.swap(m.d, d); ok {
-				fams[m.family].size++
-				swaps = append(swaps, s)
-				if _, ok := first[kind[d]]; !ok {
-					first[kind[d]] = member{d, m.family}
-				}
-				known = true
+				home, swaps = m.family, append(swaps, s)
 				break
 			}
 		}
-		if known {
-			continue
+		if home == len(fams) {
+			fams = append(fams, family{first: d})
+			if like := alike[y.label[d]]; len(like) < maxFamilies {
+				alike[y.label[d]] = append(like, home)
+			}
 		}
+		fams[home].size++
 		if _, ok := first[kind[d]]; !ok {
-			first[kind[d]] = member{d, len(fams)}
+			first[kind[d]] = member{d, home}
 		}
-		if len(like) < maxFamilies {
-			alike[y.label[d]] = append(like, len(fams))
-		}
-		fams = append(fams, family{d, 1})
 	}
 	return fams, swaps
 }
@@ -103,10 +97,7 @@ func newSymmetry(n *network) *symmetry {
 		remap         *[qos.NumPriorities]uint8
 		tunnel        int32 // the ends of tunnels stay where they are
 	}
-	ends := map[int32]bool{}
-	for _, t := range n.tunnels {
-		ends[t.from], ends[t.to] = true, true
-	}
+	ends := n.tunnelEnds()
 	labels := map[label]int32{}
 	for i := range int32(s) {
 		y.mate[i], y.parent[i] = -1, int32(s)
@@ -263,10 +254,7 @@ func (y *symmetry) arc(s, to int32, number int) int32 {
 
 // spread adds to m everything that swaps make of its turns.
 func (m *matrix) spread(n *network, swaps []swap) {
-	widest := int32(0)
-	for _, w := range m.shape.width {
-		widest = max(widest, w)
-	}
+	widest := m.shape.widest()
 	x := exchanger{m: m, room: make([]uint64, widest), place: make([]int32, 64*widest)}
 	for i := range x.place {
 		x.place[i] = int32(i)

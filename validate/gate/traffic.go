@@ -169,15 +169,16 @@ func (j *judge) errors(p *PortWindow) {
 			j.found(Errors, Warn, p.Device, p.Port, fmt.Sprintf("the port received %s with errors", count(n, "frame")), fix)
 		}
 	}
+	all := p.codeWords()
 	if n := p.count(drivers.FECUncorrected, 0); n > 0 {
-		means, all := Warn, p.codeWords()
+		means := Warn
 		// A rollout takes links down and up, which costs code words as well.
 		if j.o.Traffic && len(p.port.Classes) > 0 && all > 0 && float64(n) >= lostWords*all {
 			means = Fail
 		}
 		j.found(Errors, means, p.Device, p.Port, fmt.Sprintf("forward error correction could not mend %s", count(n, "code word")), fix)
 	}
-	if n, all := p.count(drivers.SymbolErrors, 0), p.codeWords(); all > 0 && float64(n) > wrongSymbols*symbolsOfWord*all {
+	if n := p.count(drivers.SymbolErrors, 0); all > 0 && float64(n) > wrongSymbols*symbolsOfWord*all {
 		j.found(Errors, Warn, p.Device, p.Port, fmt.Sprintf("%s came wrong of %.3g, which is more than forward error correction is specified for", count(n, "symbol"), symbolsOfWord*all), fix)
 	}
 }
