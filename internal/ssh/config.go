@@ -29,9 +29,11 @@ const (
 	DefaultTimeout        = 15 * time.Second
 	DefaultCommandTimeout = 2 * time.Minute
 	defaultMaxOutput      = 64 << 20 // bytes
-	// defaultMaxChannels stays below the ten sessions that OpenSSH grants a
-	// connection (sshd_config MaxSessions).
-	defaultMaxChannels = 8
+	// defaultMaxChannels is below half of the ten sessions that OpenSSH grants a
+	// connection (sshd_config MaxSessions): it may still count a channel that the client
+	// has closed when it is asked for the next one, and it counts a command that outlives
+	// its channel.
+	defaultMaxChannels = 4
 )
 
 // Config says how a device is reached. At least one of Password, KeyFile and
