@@ -315,8 +315,9 @@ func (a *adopter) other(table, as string, want Row, users map[string][]slot, edi
 		taken[n] = true
 	}
 	if taken[as] || a.running.Row(table, as) != nil && !editable(table, a.running.Row(table, as), want) {
-		for n := range a.running[table] {
-			taken[n] = true
+		for n, have := range a.running[table] {
+			// A run that was cut off may have left the very object, not yet bound.
+			taken[n] = taken[n] || edited[n] != "" || differ(table, have, want) || !editable(table, have, want)
 		}
 		var text strings.Builder
 		for _, f := range natural.Keys(want) {

@@ -1,6 +1,7 @@
 package sonic
 
 import (
+	"bytes"
 	"maps"
 	"reflect"
 	"slices"
@@ -311,6 +312,28 @@ func TestABlockedChangeLeavesOthersAlone(t *testing.T) {
 	}
 	if got := after.Row(TScheduler, after.Row(TQueue, "Ethernet0|3")["scheduler"])["weight"]; got != "40" {
 		t.Errorf("the port has weight %s", got)
+	}
+}
+
+// A plan made after a run that wrote an object and did not come to bind it binds that
+// object.
+func TestAPlanGoesOnFromACutRun(t *testing.T) {
+	cfg, d := shared()
+	cfg[TQueue]["Ethernet0|3"]["wred_profile"], cfg[TQueue]["Ethernet8|3"]["wred_profile"] = wredName, wredName
+	cfg.Put(TWRED, wredName, Row{"ecn": "ecn_all", "wred_green_enable": "true", "green_min_threshold": "1000", "green_max_threshold": "2000", "green_drop_probability": "5"})
+	d.Ports["Ethernet0"].Queues[3].ECN = qos.Of(qos.ECN{Enabled: true, Min: 3000, Max: 9000, Probability: 10})
+	run := func(from Config, only ...string) Config {
+		for _, s := range (Site{Release: Newest(), Chip: "spc3", SSH: true, Policy: Policy{PortGroup: 1}}).Plan(from, d).Steps {
+			from = from.After(slices.DeleteFunc(s.Ops, func(o Op) bool { return len(only) > 0 && !slices.Contains(only, o.Table) }))
+		}
+		return from
+	}
+	want := run(cfg)
+	if name := want.Row(TQueue, "Ethernet0|3")["wred_profile"]; name == wredName || want.Row(TWRED, name) == nil {
+		t.Fatalf("the port shares %q", name)
+	}
+	if got := run(run(cfg, TWRED, TScheduler)); !bytes.Equal(got.AppendJSON(nil), want.AppendJSON(nil)) {
+		t.Errorf("after a cut run: %s\nwant %s", got.AppendJSON(nil), want.AppendJSON(nil))
 	}
 }
 
