@@ -37,9 +37,9 @@ type Device struct {
 	// explain adds to the steps what the device does not know: lines of the intent,
 	// notes. nil adds nothing.
 	explain func(drivers.Driver, *drivers.Snapshot, drivers.Desired, *drivers.Steps)
-	// states are what neighbours see of the device before a plan and after it; nil
-	// where that is not known.
-	states func(drivers.Driver, *drivers.Snapshot, drivers.Desired) []order.State
+	// foresee returns what neighbours see of the device before a plan and after it, nil
+	// where that is not known, and notes of what the plan leaves wrong.
+	foresee func(context.Context, drivers.Driver, *drivers.Snapshot, drivers.Desired, *drivers.Steps) ([]order.State, []string)
 	// interim is the device as an interim run is to leave it; nil where that is the same.
 	interim func(*Interim) Device
 }
@@ -78,8 +78,8 @@ func (f *Fabric) host(a *Access, h *intent.Host, desired *nic.Host) Device {
 		Name: h.Name, OS: host.OS, Timeout: hostPlanTimeout, Revert: hostRevertTimeout, Volatile: true,
 		Open:    func(context.Context) (drivers.Driver, error) { return a.host(f.Fabric(), h, desired), nil },
 		Desired: func() drivers.Desired { return desired },
-		states: func(_ drivers.Driver, snap *drivers.Snapshot, _ drivers.Desired) []order.State {
-			return hostStates(host.StateOf(snap).Running, desired)
+		foresee: func(_ context.Context, _ drivers.Driver, snap *drivers.Snapshot, _ drivers.Desired, _ *drivers.Steps) ([]order.State, []string) {
+			return hostStates(host.StateOf(snap).Running, desired), nil
 		},
 		interim: func(i *Interim) Device { return f.host(a, h, i.ofHost(desired)) },
 	}
@@ -102,12 +102,14 @@ func Switches(c *render.Compiler, switches []*intent.Switch, open func(context.C
 			explain: func(drv drivers.Driver, snap *drivers.Snapshot, desired drivers.Desired, steps *drivers.Steps) {
 				explain(sw, drv, snap, desired.(*qos.Device), steps)
 			},
-			states: func(drv drivers.Driver, snap *drivers.Snapshot, desired drivers.Desired) []order.State {
+			foresee: func(ctx context.Context, drv drivers.Driver, snap *drivers.Snapshot, desired drivers.Desired, steps *drivers.Steps) ([]order.State, []string) {
 				running, _, err := drivers.Decode(drv, snap)
 				if err != nil {
-					return nil
+					return nil, nil
 				}
-				return switchStates(running, desired.(*qos.Device), sw)
+				states := switchStates(running, desired.(*qos.Device), sw)
+				completePools(ctx, drv, running)
+				return states, leftWrong(c.Device(sw), running, steps.Changes)
 			},
 		}
 		d.interim = func(i *Interim) Device {

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/host"
@@ -14,6 +16,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/pool"
 	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/validate"
 )
 
 // DevicePlan is the plan for one device.
@@ -119,6 +122,30 @@ func explain(sw *intent.Switch, drv drivers.Driver, snap *drivers.Snapshot, desi
 	}
 }
 
+// completePools adds what the switch shows of its memory where it computes the size of a
+// pool itself. A plan does not depend on it, so that one which shows nothing is no error.
+func completePools(ctx context.Context, drv drivers.Driver, running *qos.Device) {
+	computed := slices.ContainsFunc(slices.Collect(maps.Values(running.Pools)), func(p qos.Pool) bool { return p.Size == 0 })
+	if o, ok := drv.(drivers.Observer); ok && computed {
+		if seen, err := o.Observe(ctx); err == nil {
+			seen.Complete(running)
+		}
+	}
+}
+
+// leftWrong notes what of the packet memory a plan leaves as no switch should have it, in
+// the words of a validation after it.
+func leftWrong(d *render.Device, running *qos.Device, changes []qos.Change) (notes []string) {
+	for _, f := range validate.Left(d, running, changes, time.Now()) {
+		what := f.What
+		if len(f.Ports) > 0 {
+			what = natural.Fold(f.Ports) + ": " + what
+		}
+		notes = append(notes, fmt.Sprintf("left as it is: %s; validate says %s %s; %s", what, f.Severity, f.ID, f.Fix))
+	}
+	return notes
+}
+
 // classOf returns the class of the queue or priority group that an attribute is of, ""
 // for none.
 func classOf(d *qos.Device, a qos.Attr) string {
@@ -212,8 +239,10 @@ func planOn(ctx context.Context, drv drivers.Driver, dev Device, o PlanOptions) 
 	if st := host.StateOf(snap); st.Running != nil {
 		d.Host = &st
 	}
-	if dev.states != nil {
-		d.states = dev.states(drv, snap, desired)
+	if dev.foresee != nil {
+		var notes []string
+		d.states, notes = dev.foresee(ctx, drv, snap, desired, steps)
+		d.Notes = append(d.Notes, notes...)
 	}
 	if o.History != nil {
 		d.Notes = append(d.Notes, past.notes(d, admin, o.History.busy, o.Fabric.Hash)...)

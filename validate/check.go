@@ -37,6 +37,7 @@ type Check struct {
 
 	fabric func(*fabricRun) // once, over the whole intent
 	runs   bool             // fabric is made of what runs as well
+	plans  bool             // device is made of what a plan leaves as well
 	device func(*deviceRun) // over each switch, as intended, saved or running
 	state  func(*deviceRun) // over each switch whose running state was read
 	link   func(*linkRun)   // over each link whose ends are both known

@@ -25,7 +25,7 @@ var bufferChecks = []Check{
 		Why:     "bytes that arrive after the pause was sent are dropped",
 		Fix:     "use a shorter cable, or raise xoff",
 		Sources: []string{srcPauseQuanta, srcHeadroomTables},
-		device:  headroomOfPorts,
+		device:  headroomOfPorts, plans: true,
 	},
 	{
 		ID: "BUF-02", Title: "the switch is configured for a shorter cable than the intent states",
@@ -48,14 +48,14 @@ var bufferChecks = []Check{
 		Why:     "the switch refuses the profile, or shrinks the pool",
 		Fix:     "use fewer lossless classes, a shorter cable or a lower speed",
 		Sources: []string{"sonic-swss cfgmgr/buffer_check_headroom_mellanox.lua"},
-		needs:   buffersKnown, device: admission,
+		needs:   buffersKnown, device: admission, plans: true,
 	},
 	{
 		ID: "BUF-05", Title: "lossless groups share more headroom than declared",
 		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
 		Why:   "many ports that pause at the same time overflow the pool",
 		Fix:   "declare the ratio that you accept, use fewer lossless ports or shorter cables",
-		needs: poolsKnown, device: headroomPool,
+		needs: poolsKnown, device: headroomPool, plans: true,
 	},
 	{
 		ID: "BUF-06", Title: "the platform's headroom table is not plausible for a port",
@@ -77,7 +77,7 @@ var bufferChecks = []Check{
 		Rules: []Rule{{Error, "where it is less than the platform ships"}, {Warning, "where it is not known what the platform ships"}}, Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why:    "lossless packets are dropped at egress",
 		Fix:    "give the queue's profile a static threshold as large as the pool",
-		device: observed(eachLossless(egressLimit)),
+		device: observed(eachLossless(egressLimit)), plans: true,
 	},
 	{
 		ID: "BUF-09", Title: "alpha or pool of lossless priority groups is not the role's, the intent's or the platform's",
@@ -85,7 +85,7 @@ var bufferChecks = []Check{
 		Why:     "the switch pauses long before others, or before it marks",
 		Fix:     "give the role one buffers.alpha",
 		Sources: []string{"RDMA over Commodity Ethernet at Scale, SIGCOMM 2016, section 6.2"},
-		device:  alphas, odd: otherAlpha,
+		device:  alphas, odd: otherAlpha, plans: true,
 	},
 	{
 		ID: "BUF-10", Title: "a lossless priority group pauses after a few packets",
@@ -93,14 +93,14 @@ var bufferChecks = []Check{
 		Rules:    always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
 		Why:   "with as many senders as the intent's fan-in, the port pauses all the time",
 		Fix:   "raise buffers.alpha, or lower the fan-in",
-		needs: poolsKnown, device: eachLossless(pressed),
+		needs: poolsKnown, device: eachLossless(pressed), plans: true,
 	},
 	{
 		ID: "BUF-11", Title: "lossy traffic may use up the buffer pool of lossless priority groups",
 		Rules: []Rule{{Warning, "for values that are not the vendor's"}, {Info, "for those that the vendor ships"}}, Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why:    "the threshold of lossless priority groups shrinks with the free space",
 		Fix:    "give lossy profiles a smaller alpha than lossless ones",
-		device: observed(eachPort(lossyAlpha)),
+		device: observed(eachPort(lossyAlpha)), plans: true,
 	},
 	{
 		ID: "BUF-12", Title: "members of an aggregate or a breakout have different headroom",
@@ -136,7 +136,7 @@ var bufferChecks = []Check{
 		Why:     "smaller packets fill more cells",
 		Fix:     "set LOSSLESS_TRAFFIC_PATTERN to the real packet sizes",
 		Sources: []string{"sonic-buildimage files/build_templates/buffers_config.j2"},
-		needs:   buffersKnown, device: trafficPattern,
+		needs:   buffersKnown, device: trafficPattern, plans: true,
 	},
 }
 

@@ -36,6 +36,15 @@ func poolOf(edit func(*qos.Pool)) func(*qos.Device, *State) {
 	}
 }
 
+// profileOf edits a buffer profile.
+func profileOf(name string, edit func(*qos.BufferProfile)) func(*qos.Device, *State) {
+	return func(d *qos.Device, _ *State) {
+		b := d.Profiles[name]
+		edit(&b)
+		d.Profiles[name] = b
+	}
+}
+
 // memoryPairs are faults of buffers and thresholds that a switch runs. The twin is what
 // it runs without the edit.
 var memoryPairs = []pair{
@@ -79,9 +88,5 @@ var memoryPairs = []pair{
 	{id: "BUF-09", severity: Warning, config: "leaf1", edit: poolOf(func(p *qos.Pool) { p.Size, p.XOFF = p.Size/100, p.XOFF/100 }), place: "leaf1", says: "pool ingress_lossless_pool has 664 KB, the platform's template has 66.4 MB: a group of class rdma pauses at 131 KB with 2 senders, not at 6.53 MB", fix: "config qos reload"},
 	{id: "BUF-09", severity: Warning, config: "leaf1", old: `"xoff": "27200352"`, new: `"xoff": "272003"`, place: "leaf1", says: "pool ingress_lossless_pool has 272 KB for headroom, the platform's template has 27.2 MB", fix: "config qos reload"},
 	{id: "BUF-10", severity: Warning, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Groups[3].Headroom.V.Static, p.Groups[3].Headroom.V.Threshold = true, 9000 }), place: "leaf1 Ethernet0", says: "with 2 senders a group of class rdma pauses at 9KB, less than 4 frames", fix: "alpha"},
-	{id: "BUF-11", severity: Warning, base: "shares", config: "leaf1", edit: func(d *qos.Device, _ *State) {
-		b := d.Profiles["ingress_lossy_profile"]
-		b.Static, b.Threshold = false, 3
-		d.Profiles["ingress_lossy_profile"] = b
-	}, place: "leaf1 Ethernet[0-124:4]", says: "lossy priority group 0 (ingress_lossy_profile) has alpha 2^3", fix: "smaller alpha"},
+	{id: "BUF-11", severity: Warning, base: "shares", config: "leaf1", edit: profileOf("ingress_lossy_profile", func(b *qos.BufferProfile) { b.Static, b.Threshold = false, 3 }), place: "leaf1 Ethernet[0-124:4]", says: "lossy priority group 0 (ingress_lossy_profile) has alpha 2^3", fix: "smaller alpha"},
 }

@@ -74,34 +74,13 @@ type Result struct {
 // from the intent or read; state is nil where the switch itself was not asked.
 // It may be called from several goroutines.
 func Switch(d *render.Device, cfg *qos.Device, source Source, state *State) *Result {
-	out := &Result{sw: d.Switch, source: source, ends: map[string]End{}, explained: map[qos.Place]bool{}}
 	if state == nil {
 		state = &State{}
 	}
-	r := &deviceRun{d: d, cfg: cfg, source: source, seen: *state, out: out, layers: d.Fabric.Layers(d.Switch),
-		cures: map[qos.Place]string{}, unpaused: map[string]bool{}, lacking: map[lack][]string{}}
-	for _, m := range state.InForce {
-		if at := (qos.Place{Port: m.Port, Field: m.Field}); m.Fix != "" && r.cures[at] == "" {
-			r.cures[at] = m.Fix
-		}
-	}
-	if source != Intended {
-		r.compare()
-	}
+	r := newDeviceRun(d, cfg, source, state)
+	out := r.out
 	for _, c := range registry {
-		r.check = c
-		if c.needs != nil {
-			if l := c.needs(r); l != nil {
-				r.misses(*l, c.device != nil || c.state != nil)
-				continue
-			}
-		}
-		if c.device != nil {
-			c.device(r)
-		}
-		if c.state != nil && source == Running {
-			c.state(r)
-		}
+		r.perform(c)
 	}
 	r.lacks()
 	if source == Running {
@@ -113,6 +92,38 @@ func Switch(d *render.Device, cfg *qos.Device, source Source, state *State) *Res
 		}
 	}
 	return out
+}
+
+func newDeviceRun(d *render.Device, cfg *qos.Device, source Source, state *State) *deviceRun {
+	r := &deviceRun{d: d, cfg: cfg, source: source, seen: *state, layers: d.Fabric.Layers(d.Switch),
+		out:   &Result{sw: d.Switch, source: source, ends: map[string]End{}, explained: map[qos.Place]bool{}},
+		cures: map[qos.Place]string{}, unpaused: map[string]bool{}, lacking: map[lack][]string{}}
+	for _, m := range state.InForce {
+		if at := (qos.Place{Port: m.Port, Field: m.Field}); m.Fix != "" && r.cures[at] == "" {
+			r.cures[at] = m.Fix
+		}
+	}
+	if source != Intended {
+		r.compare()
+	}
+	return r
+}
+
+// perform makes a check of the switch, or notes what it lacks for that.
+func (r *deviceRun) perform(c *Check) {
+	r.check = c
+	if c.needs != nil {
+		if l := c.needs(r); l != nil {
+			r.misses(*l, c.device != nil || c.state != nil)
+			return
+		}
+	}
+	if c.device != nil {
+		c.device(r)
+	}
+	if c.state != nil && r.source == Running {
+		c.state(r)
+	}
 }
 
 // compare notes how what is looked at differs from what is intended.

@@ -1,0 +1,67 @@
+package validate
+
+import (
+	"slices"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/render"
+)
+
+// Left makes the checks of packet memory on what a switch runs once a plan has made the
+// changes: what they find above info is left as it is by the plan. Whatever the intent
+// itself leads to, or accepts, and what the plan lists as a change of its own, is not among
+// it.
+func Left(d *render.Device, running *qos.Device, changes []qos.Change, now time.Time) []Finding {
+	left := memoryFindings(d, after(running, d.Desired, changes), Running, now)
+	if len(left) == 0 {
+		return nil
+	}
+	intended := memoryFindings(d, d.Desired, Intended, now)
+	return slices.DeleteFunc(left, func(f Finding) bool {
+		return f.Fix == applyIntent || slices.ContainsFunc(intended, func(i Finding) bool {
+			return i.ID == f.ID && i.Severity.rank() <= f.Severity.rank() && !slices.ContainsFunc(f.Ports, func(p string) bool { return !slices.Contains(i.Ports, p) })
+		})
+	})
+}
+
+// memoryFindings are those above info, without accepted ones, of the checks that a plan
+// makes as well.
+func memoryFindings(d *render.Device, cfg *qos.Device, source Source, now time.Time) []Finding {
+	r := newDeviceRun(d, cfg, source, &State{})
+	for _, c := range registry {
+		if c.plans {
+			r.perform(c)
+		}
+	}
+	return slices.DeleteFunc(Sort(suppress(d.Fabric, r.out.findings.list, now)), func(f Finding) bool {
+		return f.Severity == Info || f.Suppressed != nil || f.ID == "SUPPRESS"
+	})
+}
+
+// after is what a switch runs once the changes that can be made are made. It makes the
+// headroom of a port anew, with the alpha of it, where what that follows from changes.
+func after(running, desired *qos.Device, changes []qos.Change) *qos.Device {
+	var places []qos.Place
+	ports := map[string]bool{}
+	for _, c := range changes {
+		if c.Blocked != "" || c.Open {
+			continue
+		}
+		places = append(places, c.Place())
+		switch c.Field.Kind {
+		case qos.KindCable, qos.KindSpeed, qos.KindMTU, qos.KindDerivedFrom, qos.KindLossless, qos.KindGroupBuffer:
+			ports[c.Port] = true
+		case qos.KindHeadroomModel:
+			for name := range desired.Ports {
+				ports[name] = true
+			}
+		}
+	}
+	for name := range ports {
+		for g := range qos.NumPriorities {
+			places = append(places, qos.Place{Port: name, Field: qos.KindHeadroom.At(g)})
+		}
+	}
+	return running.Keeping(desired, places)
+}
