@@ -23,8 +23,10 @@ var named = map[string]drivers.Metric{
 	"local_ack_timeout_err": drivers.AckTimeouts, "rnr_nak_retry_err": drivers.RNRRetries,
 	"tx_cnp_pkts": drivers.CNPSent, "rx_ecn_marked_pkts": drivers.MarkedReceived, "rx_cnp_pkts": drivers.CNPHandled,
 	"oos_drop_count": drivers.OutOfSequence, "seq_err_naks_rcvd": drivers.SequenceErrors, "to_retransmits": drivers.AckTimeouts,
+	"rnr_naks_rcvd": drivers.RNRRetries, "np_cnp_pkts": drivers.CNPSent,
 	"tx_rdma_cnp_pkts": drivers.CNPSent, "rx_rdma_ecn_pkts": drivers.MarkedReceived, "rx_rdma_cnp_pkts": drivers.CNPHandled,
 	"req_rx_pkt_seq_err": drivers.SequenceErrors, "tx_rdma_ack_timeout": drivers.AckTimeouts, "req_rx_rnr_retry_err": drivers.RNRRetries,
+	"resp_rx_outouf_seq": drivers.OutOfSequence,
 
 	"rx_vport_rdma_unicast_bytes": drivers.RDMARxBytes, "tx_vport_rdma_unicast_bytes": drivers.RDMATxBytes,
 	"rx_vport_rdma_unicast_packets": drivers.RDMARxPackets, "tx_vport_rdma_unicast_packets": drivers.RDMATxPackets,
@@ -36,6 +38,12 @@ var named = map[string]drivers.Metric{
 	"rx_crc_errors_phy": drivers.ErrorsRx, "rx_symbol_err_phy": drivers.ErrorsRx, "rx_fcs_err_frames": drivers.ErrorsRx, "frames_rx_bad_fcs": drivers.ErrorsRx,
 	"rx_packets_phy": drivers.PacketsRx, "rx_ucast_frames": drivers.PacketsRx, "frames_rx_ok": drivers.PacketsRx,
 	"rx_fec_uncorrectable_blocks": drivers.FECUncorrected,
+}
+
+// broadcom are the counters of RoCE by the names of Broadcom's own bnxt_re, which has none
+// of RoCE alone; congestion notifications are among them.
+var broadcom = map[string]drivers.Metric{
+	"rx_bytes": drivers.RDMARxBytes, "tx_bytes": drivers.RDMATxBytes, "rx_pkts": drivers.RDMARxPackets, "tx_pkts": drivers.RDMATxPackets,
 }
 
 // OfHost takes the counters that were read of a host's NICs.
@@ -69,6 +77,14 @@ func OfHost(h *nic.Host, taken time.Time) *drivers.Counters {
 		for key, m := range named {
 			if v, ok := p.Counters.Named[key]; ok {
 				c[m.Of(0)] += v
+			}
+		}
+		// The kernel's driver has the names as well; there RoCE alone is told apart, or
+		// it is not certain that the others are RoCE.
+		_, own := p.Counters.Named["rp_cnp_ignored"]
+		for key, m := range broadcom {
+			if v, ok := p.Counters.Named[key]; ok && own && p.Driver == nic.DriverBNXT {
+				c[m.Of(0)] = v
 			}
 		}
 		out.Ports[name] = c

@@ -11,13 +11,16 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// strayPart is the part of a NIC's RDMA that may be outside of its priorities: the
-// notifications have their own, and headers may be counted in one place only.
+// strayPart is the part of a NIC's RDMA that may be outside of its priorities: headers
+// may be counted in one place only.
 // strayLeast are the packets that it must be.
 const (
 	strayPart  = 0.05
 	strayLeast = 1000
 	strayBytes = 1000 * 1024
+	// longestCNP is a congestion notification over IPv6 with a VLAN tag, as some NICs
+	// count them among their RDMA (RoCEv2 annex A17.9.3: 16 reserved bytes after the BTH).
+	longestCNP = 14 + 4 + 40 + 8 + 12 + 16 + 4 + 4
 )
 
 // elsewhere finds NICs that send RDMA in another priority than the intent says, as a
@@ -32,11 +35,11 @@ func (j *judge) elsewhere() {
 			continue
 		}
 		for _, p := range w.ports {
-			if f, ok := p.stray("sent", drivers.RDMATxBytes, drivers.PriorityTxBytes, drivers.RDMATxPackets, drivers.PriorityTxPackets); ok {
+			if f, ok := p.stray("sent", drivers.RDMATxBytes, drivers.PriorityTxBytes, drivers.RDMATxPackets, drivers.PriorityTxPackets, drivers.CNPSent); ok {
 				f.Fix = "set the traffic class of the application: NCCL_IB_TC, UCX_IB_TRAFFIC_CLASS, or the ToS of its connections"
 				sent = append(sent, f)
 			}
-			if f, ok := p.stray("received", drivers.RDMARxBytes, drivers.PriorityRxBytes, drivers.RDMARxPackets, drivers.PriorityRxPackets); ok {
+			if f, ok := p.stray("received", drivers.RDMARxBytes, drivers.PriorityRxBytes, drivers.RDMARxPackets, drivers.PriorityRxPackets, drivers.CNPHandled, drivers.CNPIgnored); ok {
 				f.Fix = "compare the NIC's DSCP map with that of the fabric, and see how its peers mark RDMA"
 				received = append(received, f)
 			}
@@ -50,13 +53,13 @@ func (j *judge) elsewhere() {
 
 // stray compares the RDMA of a NIC with the traffic of the priorities that RDMA has, in
 // bytes, or in packets where the NIC counts no bytes by priority.
-func (p *PortWindow) stray(verb string, all, by, allPackets, byPackets drivers.Metric) (Finding, bool) {
+func (p *PortWindow) stray(verb string, all, by, allPackets, byPackets drivers.Metric, cnps ...drivers.Metric) (Finding, bool) {
 	if len(p.port.Classes) == 0 {
 		return Finding{}, false
 	}
-	least, size := uint64(strayBytes), func(n uint64) string { return units.Bytes(n).String() }
+	least, each, size := uint64(strayBytes), uint64(longestCNP), func(n uint64) string { return units.Bytes(n).String() }
 	if !p.knows(all, 0) || !p.knows(by, p.port.Classes[0].Priority) {
-		all, by, least, size = allPackets, byPackets, strayLeast, func(n uint64) string { return count(n, "packet") }
+		all, by, least, each, size = allPackets, byPackets, strayLeast, 1, func(n uint64) string { return count(n, "packet") }
 	}
 	rdma, ok := p.grew(all, 0)
 	var in uint64
@@ -73,7 +76,15 @@ func (p *PortWindow) stray(verb string, all, by, allPackets, byPackets drivers.M
 			others = append(others, fmt.Sprintf("priority %d %s", prio, size(n)))
 		}
 	}
-	if !ok || rdma < in || rdma-in < least || float64(rdma-in) < strayPart*float64(rdma) {
+	if !ok || rdma < in {
+		return Finding{}, false
+	}
+	out := rdma - in
+	for _, m := range cnps {
+		n, _ := p.grew(m, 0)
+		out -= min(n, out/each) * each
+	}
+	if out < least || float64(out) < strayPart*float64(rdma) {
 		return Finding{}, false
 	}
 	what := fmt.Sprintf("the NIC %s %s of RDMA, but only %s in the priority of %s", verb, size(rdma), size(in), strings.Join(names, " and "))

@@ -27,6 +27,8 @@ type port struct {
 	// looks at the carrier until the link comes up by up.
 	looks int
 	up    func()
+	// stats are statistics that a test has set.
+	stats map[string]uint64
 }
 
 // newPort returns a port as its driver has it after it is loaded.
@@ -387,19 +389,6 @@ func (e ethtool) SetPause(name string, want local.Pause) error {
 		e.Host.bounce(name)
 	}
 	return nil
-}
-
-// Stats implements local.Ethtool.
-func (e ethtool) Stats(name string) (map[string]uint64, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if _, err := e.port(name); err != nil {
-		return nil, err
-	}
-	return map[string]uint64{
-		"rx_prio3_bytes": 4096, "tx_prio3_pause": 12, "rx_prio3_pause_duration": 900, "rx_prio3_buf_discard": 2,
-		"rx_prio9_pause": 1, "rx_discards_phy": 5, "rx0_packets": 77, "tx_pause_storm_warning_events": 1,
-	}, nil
 }
 
 // Flags implements local.Ethtool.

@@ -308,9 +308,7 @@ func (h *Host) addRDMA(p Port) {
 	dir := h.sys("devices", "pci0000:00", p.PCI, "infiniband", p.RDMA)
 	h.put(filepath.Join(dir, "fw_ver"), "28.40.1000\n")
 	h.put(filepath.Join(dir, "ports", "1", "gid_attrs", "ndevs", "0"), p.Name+"\n")
-	h.put(filepath.Join(dir, "ports", "1", "hw_counters", "np_cnp_sent"), "17\n")
-	h.put(filepath.Join(dir, "ports", "1", "hw_counters", "lifespan"), "10\n")
-	h.put(filepath.Join(dir, "ports", "1", "counters", "port_xmit_wait"), "4\n")
+	h.addCounters(p)
 	if p.OFED {
 		h.put(filepath.Join(dir, "tc", "1", "traffic_class"), "")
 	}
