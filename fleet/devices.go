@@ -15,6 +15,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/nic/agent"
 	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/validate"
 )
 
 // Device is a device of a fabric, a switch or a host.
@@ -40,6 +41,8 @@ type Device struct {
 	// foresee returns what neighbours see of the device before a plan and after it, nil
 	// where that is not known, and notes of what the plan leaves wrong.
 	foresee func(context.Context, drivers.Driver, *drivers.Snapshot, drivers.Desired, *drivers.Steps) ([]order.State, []string)
+	// lacking are findings that say what no check can judge of the device; nil for none.
+	lacking func() []validate.Finding
 	// interim is the device as an interim run is to leave it; nil where that is the same.
 	interim func(*Interim) Device
 }
@@ -112,6 +115,7 @@ func Switches(c *render.Compiler, switches []*intent.Switch, open func(context.C
 				return states, leftWrong(c.Device(sw), running, steps.Changes)
 			},
 		}
+		d.lacking = func() []validate.Finding { return validate.Lacking(c.Device(sw)) }
 		d.interim = func(i *Interim) Device {
 			out := d
 			out.Desired = func() drivers.Desired { return i.ofSwitch(c.Device(sw).Desired) }

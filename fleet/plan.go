@@ -43,6 +43,8 @@ type DevicePlan struct {
 	// states are those that neighbours see, before and after; nil where they are not
 	// known.
 	states []order.State
+	// lacking are findings that say what no check can judge of the device.
+	lacking []validate.Finding
 }
 
 // Group is one change that several ports share.
@@ -238,6 +240,9 @@ func planOn(ctx context.Context, drv drivers.Driver, dev Device, o PlanOptions) 
 	}
 	if st := host.StateOf(snap); st.Running != nil {
 		d.Host = &st
+	}
+	if dev.lacking != nil {
+		d.lacking = dev.lacking()
 	}
 	if dev.foresee != nil {
 		var notes []string

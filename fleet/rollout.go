@@ -2,15 +2,19 @@ package fleet
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/host"
 	"github.com/roce-fabric/roce-fabric/fleet/order"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/words"
+	"github.com/roce-fabric/roce-fabric/validate"
 )
 
 // Wave is devices that are changed side by side.
@@ -48,9 +52,13 @@ func (w Wave) brief() *Wave {
 // Rollout is the waves of a plan, and what is proven of them.
 type Rollout struct {
 	Waves []Wave `json:"waves"`
-	// Links is how many links were looked at, in States mixtures of their ends.
+	// Links is how many links of the intent's were looked at, in States mixtures of
+	// their ends.
 	Links  int `json:"links"`
+	OfAll  int `json:"of_links"`
 	States int `json:"states"`
+	// Inconclusive is what the plan leaves unchecked, and where.
+	Inconclusive []validate.Open `json:"inconclusive,omitempty"`
 	// Unproven says what could not be proven; "" for nothing.
 	Unproven string `json:"unproven,omitempty"`
 	// Interim is set where a later run is needed, which this one prepares.
@@ -66,6 +74,9 @@ func (r *Rollout) Impact() qos.Impact {
 	return qos.ImpactNone
 }
 
+// Open reports whether the plan leaves something unchecked or unproven.
+func (r *Rollout) Open() bool { return r != nil && (len(r.Inconclusive) > 0 || r.Unproven != "") }
+
 // maxWave bounds a wave: the sessions of its devices are open at once.
 const maxWave = 64
 
@@ -76,6 +87,8 @@ type RolloutMaker struct {
 	pool    order.Pool
 	devices []*order.Device
 	plans   map[string]*wavePlan
+	lacking []validate.Finding // of what cannot be checked
+	kinds   map[string]validate.DeviceKind
 	cost    float64 // of the waves, see [order.Proof]
 }
 
@@ -89,13 +102,28 @@ type wavePlan struct {
 
 // NewRollout begins a rollout. history tells how long devices have needed; nil is none.
 func NewRollout(f *intent.Fabric, h *History) *RolloutMaker {
-	return &RolloutMaker{fabric: f, took: h.seconds(f), plans: map[string]*wavePlan{}}
+	return &RolloutMaker{fabric: f, took: h.seconds(f), plans: map[string]*wavePlan{}, kinds: map[string]validate.DeviceKind{}}
 }
 
 // Add adds the plan of a device.
 func (m *RolloutMaker) Add(d *DevicePlan) {
+	m.kinds[d.Name] = validate.HostDevice
+	if m.fabric.Switch(d.Name) != nil {
+		m.kinds[d.Name] = validate.SwitchDevice
+	}
+	m.lacking = append(m.lacking, d.lacking...)
+	unseen := func(what, because string) {
+		m.lacking = append(m.lacking, validate.Finding{ID: Unread, Severity: validate.Info, Device: d.Name, Unchecked: what, Because: because})
+	}
 	if d.Error != nil {
+		unseen("states in between", "no plan could be made")
 		return
+	}
+	if slices.ContainsFunc(d.Unknown, func(u drivers.Unknown) bool { return u.Open }) {
+		unseen("some QoS settings", "this tool does not understand them")
+	}
+	if d.states == nil {
+		unseen("states in between", "its settings could not be read")
 	}
 	dev := &order.Device{Name: d.Name, Host: d.OS == host.OS, Kind: "host", Rank: 100, Seconds: m.secondsOf(d.OS), States: d.states}
 	if sw := m.fabric.Switch(d.Name); sw != nil {
@@ -165,7 +193,11 @@ func (m *RolloutMaker) Rollout() *Rollout {
 	if proof.Unproven == "" && m.swapsTrust() {
 		proof.Unproven = "ports change the field that selects the class; which class packets get until both ends have changed is not known"
 	}
-	return &Rollout{Waves: w.out, Links: proof.Links, States: proof.States, Unproven: proof.Unproven}
+	open := validate.Opened(validate.Accept(m.fabric, m.lacking, time.Now()), m.kinds)
+	if proof.Unclassed > 0 {
+		open = append(open, validate.Open{What: fmt.Sprintf("CLS-02 on %d of %s", proof.Unclassed, words.Count(proof.Links, "link")), Why: "the class of a DSCP is not known there", Checks: []string{"CLS-02"}})
+	}
+	return &Rollout{Waves: w.out, Links: proof.Links, OfAll: len(m.fabric.Links), States: proof.States, Unproven: proof.Unproven, Inconclusive: open}
 }
 
 // swapsTrust reports whether DSCPs select the class on a port before the rollout or after

@@ -120,12 +120,12 @@ func Validated(f *fleet.Fabric, found []validate.Finding, counted []gate.PortWin
 }
 
 // DeviceKind is a kind of device.
-type DeviceKind string
+type DeviceKind = validate.DeviceKind
 
 // The kinds of device.
 const (
-	SwitchDevice DeviceKind = "switch"
-	HostDevice   DeviceKind = "host"
+	SwitchDevice = validate.SwitchDevice
+	HostDevice   = validate.HostDevice
 )
 
 // Source says where what was looked at comes from.
@@ -235,7 +235,7 @@ func (r Report) nowhere(open map[string]bool) bool {
 
 // Verdict says in a sentence what was found where, and what it leaves open.
 func (r Report) Verdict() string {
-	if open := r.unchecked(); open != "" {
+	if open := validate.OpenText(r.Open()); open != "" {
 		return r.verdict() + "; " + open
 	}
 	return r.verdict()

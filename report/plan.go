@@ -262,6 +262,8 @@ type PlanSummary struct {
 	// down.
 	Open, Down int
 	Impact     qos.Impact
+	// Inconclusive says that something could not be checked or proven.
+	Inconclusive bool
 }
 
 // Add counts a device.

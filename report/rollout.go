@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,13 +13,18 @@ import (
 	"github.com/roce-fabric/roce-fabric/fleet/order"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
+	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
+	"github.com/roce-fabric/roce-fabric/validate"
 )
 
 // Rollout writes the waves of a plan, a line each, and what is proven of them. A single
 // device needs none.
 func (t *Text) Rollout(r *fleet.Rollout) {
 	t.fold.flush()
+	if r != nil && len(r.Waves) == 0 && t.Proof && r.Open() {
+		t.printf("%s", t.marked(t.S.Yellow("inconclusive:")+" ", strings.TrimPrefix(leftOpen(r), "; ")))
+	}
 	if r == nil || len(r.Waves) == 0 || len(r.Waves) < 2 && r.Impact() == 0 && r.Interim == nil && !t.Proof {
 		return
 	}
@@ -26,7 +32,13 @@ func (t *Text) Rollout(r *fleet.Rollout) {
 		now, _ := Interim(i)
 		t.printf("%s", t.marked(t.S.Bold(fmt.Sprintf("run %d of %d:", i.Run, i.Runs))+" ", now))
 	}
-	t.printf("%s\n", t.S.Bold(rolloutHead(r)))
+	width := t.Width
+	if width == 0 {
+		width = math.MaxInt
+	}
+	for i, l := range wrap(rolloutHead(r), width, 2) {
+		t.printf("%s%s\n", strings.Repeat("  ", min(i, 1)), t.S.Bold(l))
+	}
 	for i, w := range r.Waves {
 		t.printf("%s", t.marked(fmt.Sprintf("  wave %d: ", i+1), waveLine(w)))
 		for _, s := range worse(w) {
@@ -67,9 +79,24 @@ func rolloutHead(r *fleet.Rollout) string {
 	case r.Links == 0:
 		head += "no link between them was looked at"
 	default:
-		head += fmt.Sprintf("no state in between is worse than before and after (%s looked at)", words.Count(r.Links, "link"))
+		looked := words.Count(r.Links, "link")
+		if r.OfAll > r.Links {
+			looked = fmt.Sprintf("%d of %s", r.Links, words.Count(r.OfAll, "link"))
+		}
+		head += fmt.Sprintf("no state in between is worse than before and after (%s looked at)", looked)
 	}
-	return head
+	return head + leftOpen(r)
+}
+
+// leftOpen says at the end of a headline what was not checked, or not proven.
+func leftOpen(r *fleet.Rollout) (out string) {
+	if text := validate.OpenText(r.Inconclusive); text != "" {
+		out = "; " + text
+	}
+	if r.Unproven != "" {
+		out += "; not all is proven"
+	}
+	return term.CleanLine(out)
 }
 
 // Interim says what a run does that a later one goes on with, and what that does.

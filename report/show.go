@@ -71,7 +71,7 @@ func (c *Console) Plan(plan Shown, view PlanView, head ...Field) (sum PlanSummar
 			hints = append(hints, d.Error.Hint)
 		}
 	}
-	sum.Impact = max(sum.Impact, plan.Rollout.Impact())
+	sum.Impact, sum.Inconclusive = max(sum.Impact, plan.Rollout.Impact()), plan.Rollout.Open()
 	switch {
 	case c.Output == "markdown":
 		return sum, markdown.Write(c.Out, plan.Fabric, plan.Digest, sum, plan.Rollout)

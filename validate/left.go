@@ -34,7 +34,7 @@ func memoryFindings(d *render.Device, cfg *qos.Device, source Source, now time.T
 			r.perform(c)
 		}
 	}
-	return slices.DeleteFunc(Sort(suppress(d.Fabric, r.out.findings.list, now)), func(f Finding) bool {
+	return slices.DeleteFunc(Sort(Accept(d.Fabric, r.out.findings.list, now)), func(f Finding) bool {
 		return f.Severity == Info || f.Suppressed != nil || f.ID == "SUPPRESS"
 	})
 }

@@ -126,6 +126,22 @@ func (r *deviceRun) perform(c *Check) {
 	}
 }
 
+// Lacking says what of a switch no check can judge by its intent, as where its model is
+// unknown.
+func Lacking(d *render.Device) []Finding {
+	r := newDeviceRun(d, d.Desired, Intended, &State{})
+	for _, c := range registry {
+		if r.check = c; c.needs == nil {
+			continue
+		}
+		if l := c.needs(r); l != nil {
+			r.misses(*l, c.device != nil)
+		}
+	}
+	r.lacks()
+	return r.out.findings.list
+}
+
 // compare notes how what is looked at differs from what is intended.
 func (r *deviceRun) compare() {
 	diff := qos.Diff
@@ -508,7 +524,7 @@ func (r *Run) Findings(now time.Time) []Finding {
 	r.links()
 	r.odd()
 	r.drift()
-	return Sort(suppress(r.fabric, append(r.others, r.found.list...), now))
+	return Sort(Accept(r.fabric, append(r.others, r.found.list...), now))
 }
 
 // oddRun is one switch of a group with another value than most of it.

@@ -9,10 +9,10 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 )
 
-// suppress marks the findings that the intent accepts. Where it accepts them on
+// Accept marks the findings that the intent accepts. Where it accepts them on
 // some ports of a finding only, the finding becomes two. A suppression that has
 // ended, or that names no check, is a finding of its own.
-func suppress(f *intent.Fabric, fs []Finding, now time.Time) []Finding {
+func Accept(f *intent.Fabric, fs []Finding, now time.Time) []Finding {
 	for _, s := range f.Suppressions {
 		if s.Over(now) {
 			fs = append(fs, Finding{ID: "SUPPRESS", Severity: Warning, Where: s.Pos.String(), Fix: "remove the cause, or give the suppression a later date",

@@ -37,6 +37,7 @@ func (a *app) planCommand() *cobra.Command {
 	a.cutOffFlag(c)
 	c.Flags().StringVar(&o.save, "save", "", "write the plan to this file")
 	c.Flags().BoolVar(&o.exitCode, "exit-code", false, "end with status 3 where something would change")
+	c.Flags().BoolVar(&a.strict, "strict", false, "end with status 3 where something could not be checked")
 	viewFlags(c, &o.view)
 	a.stateFlags(c, &o.state)
 	c.AddCommand(a.planShowCommand())
@@ -122,7 +123,7 @@ func (a *app) plan(ctx context.Context, o planFlags) (err error) {
 	switch {
 	case sum.Failed > 0:
 		return &statusError{status: exitFailed}
-	case o.exitCode && (sum.Changed > 0 || a.nic.on && sum.Open > 0):
+	case o.exitCode && (sum.Changed > 0 || a.nic.on && sum.Open > 0), a.strict && sum.Inconclusive:
 		return &statusError{status: exitDiffers}
 	}
 	return nil

@@ -128,6 +128,9 @@ type Proof struct {
 	// Links is how many links were looked at, States in how many mixtures of the two
 	// ends and the senders.
 	Links, States int
+	// Unclassed is how many links have an end that never shows which class a code point
+	// has: CLS-02 is not made on them.
+	Unclassed int
 	// Cost is the sum of the entries, each times its seconds; 0 says that no state in
 	// between is worse.
 	Cost float64
