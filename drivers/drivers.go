@@ -15,6 +15,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
@@ -226,7 +227,7 @@ type Facts struct {
 type Caps struct {
 	// Undo says how an apply is reverted, for people.
 	Undo string `json:"undo"`
-	// Writes names the ways in: "gnmi", "ssh".
+	// Writes names the ways in, "gnmi" and "ssh", the one that a plan prefers first.
 	Writes []string `json:"writes"`
 	// AppliedState: the device shows what its daemons made of the
 	// configuration.
@@ -377,4 +378,6 @@ type Target struct {
 	// Release and Model override what the device says, where the intent
 	// states them; "" takes the device's word.
 	Release, Model string
+	// Write is the way in that a plan takes, where a system has several; "" is WriteAuto.
+	Write intent.Write
 }

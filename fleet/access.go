@@ -81,7 +81,7 @@ func (a *Access) Switch(ctx context.Context, sw *intent.Switch) (drivers.Driver,
 
 // target resolves how a switch is reached.
 func (a *Access) target(ctx context.Context, sw *intent.Switch) (drivers.Target, error) {
-	t := drivers.Target{Name: sw.Name, OS: sw.OS, Release: sw.Release.V, Model: sw.Model.V}
+	t := drivers.Target{Name: sw.Name, OS: sw.OS, Release: sw.Release.V, Model: sw.Model.V, Write: sw.Write.V}
 	if a.At != nil {
 		at, err := a.At(sw.Name)
 		if err != nil {

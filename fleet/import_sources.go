@@ -96,7 +96,7 @@ func (s *Source) switchOf() derive.Switch {
 	out := derive.Switch{Name: s.Name, OS: s.OS}
 	if s.sw != nil {
 		out.OS, out.Role, out.Model, out.Release = s.sw.OS, s.sw.Role, s.sw.Model.V, s.sw.Release.V
-		out.Address, out.Access = s.sw.Address.V, s.sw.Access
+		out.Address, out.Access, out.Write = s.sw.Address.V, s.sw.Access, s.sw.Write.V
 	}
 	return out
 }

@@ -146,7 +146,7 @@ func (r *resolver) switches(e *entry[rawSwitch], names []string) {
 			continue
 		}
 		s := &Switch{Name: name, Pos: e.Pos, OS: v.OS.V, Role: v.Role.V, Settings: l.settings,
-			Model: from(v.Model, ""), Release: from(v.Release, ""), Dynamic: is(v.BufferModel, "dynamic"), Globals: word(globals.Globals, GlobalsShared), Trimming: trimming, LoadBalancing: balancing, ports: map[string]*Port{}}
+			Model: from(v.Model, ""), Release: from(v.Release, ""), Dynamic: is(v.BufferModel, "dynamic"), Globals: word(globals.Globals, GlobalsShared), Write: word(globals.Write, WriteAuto), Trimming: trimming, LoadBalancing: balancing, ports: map[string]*Port{}}
 		s.Address = r.address(name, at(addresses, i, v.Address), SystemOf(v.OS.V).Port, v.OS.Set)
 		s.Access = r.access(sshOf(s.Address), false, login, i, r.credentials().Switches)
 		r.out.switches[name] = s

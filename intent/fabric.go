@@ -134,6 +134,16 @@ const (
 	GlobalsKeep   Globals = "keep"   // those that no port of the intent needs stay
 )
 
+// Write is the way in for writes.
+type Write string
+
+// The values of Write.
+const (
+	WriteAuto   Write = "auto"   // as the driver finds best
+	WriteDirect Write = "direct" // into the configuration database, over SSH
+	WriteGNMI   Write = "gnmi"
+)
+
 // LinkPause says what becomes of IEEE 802.3x pause.
 type LinkPause string
 
@@ -273,6 +283,7 @@ type Switch struct {
 	Release Value[string] // OS release; "" where not stated
 	Dynamic Value[*bool]  // buffer model: nil takes the platform's usual one
 	Globals Value[Globals]
+	Write   Value[Write]
 	// Trimming and LoadBalancing are nil where they are not stated.
 	Trimming      *Trimming
 	LoadBalancing *LoadBalancing

@@ -36,6 +36,7 @@ const (
 // over lets what is stated replace what an outer layer states.
 func (g *rawGlobals) over(inner *rawGlobals) {
 	over(&g.Globals, inner.Globals)
+	over(&g.Write, inner.Write)
 	if inner.Trimming.Stated {
 		g.Trimming = inner.Trimming
 	}

@@ -3,7 +3,6 @@ package sonic
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
-	"github.com/roce-fabric/roce-fabric/internal/gnmi"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
@@ -32,7 +30,8 @@ const (
 	oScheduler = "SAI_OBJECT_TYPE_SCHEDULER"
 	oScheGroup = "SAI_OBJECT_TYPE_SCHEDULER_GROUP"
 	nullOID    = "oid:0x0"
-	asicPrefix = "ASIC_STATE:"
+	asicState  = "ASIC_STATE"
+	asicPrefix = asicState + ":"
 )
 
 // Applied compares ASIC_DB, what was sent to the ASIC, with desired. CONFIG_DB proves
@@ -43,22 +42,25 @@ func (d *driver) Applied(ctx context.Context, want drivers.Desired) ([]drivers.M
 		return nil, err
 	}
 	objects, err := d.readASIC(ctx)
-	if errors.Is(err, gnmi.ErrNotFound) {
-		return nil, fmt.Errorf("%w: no ASIC_DB to read", drivers.ErrUnsupported)
-	}
 	if err != nil {
 		return nil, err
+	}
+	if objects == nil {
+		return nil, fmt.Errorf("%w: no ASIC_DB to read", drivers.ErrUnsupported)
 	}
 	// A switch has ports in its ASIC from the first second of orchagent on.
 	if len(objects[oPort]) == 0 {
 		return nil, fmt.Errorf("%w: ASIC_DB has no ports", drivers.ErrNoState)
 	}
+	// The queue and group maps exist only where their counters are on.
+	maps := []string{"COUNTERS_PORT_NAME_MAP", queueNames, groupNames}
+	hashes, err := d.hashes(ctx, "COUNTERS_DB", maps...)
+	if err != nil {
+		return nil, err
+	}
 	names := map[string]native.Row{}
-	for _, t := range []string{"COUNTERS_PORT_NAME_MAP", queueNames, groupNames} {
-		// The queue and group maps exist only where their counters are on.
-		if names[t], err = d.hash(ctx, "COUNTERS_DB", t); err != nil && !errors.Is(err, gnmi.ErrNotFound) {
-			return nil, err
-		}
+	for i, t := range maps {
+		names[t] = hashes[i]
 	}
 	if len(names["COUNTERS_PORT_NAME_MAP"]) == 0 {
 		return nil, fmt.Errorf("%w: COUNTERS_PORT_NAME_MAP, which leads from a port to ASIC_DB, is empty", drivers.ErrNoState)
@@ -75,8 +77,8 @@ func (d *driver) Applied(ctx context.Context, want drivers.Desired) ([]drivers.M
 }
 
 func (d *driver) readASIC(ctx context.Context) (asic, error) {
-	t, err := d.table(ctx, "ASIC_DB", "ASIC_STATE")
-	if err != nil {
+	t, err := d.table(ctx, "ASIC_DB", asicState)
+	if err != nil || t == nil {
 		return nil, err
 	}
 	out := asic{}

@@ -3,14 +3,12 @@ package sonic
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
-	"github.com/roce-fabric/roce-fabric/internal/gnmi"
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
@@ -229,14 +227,11 @@ func (d *driver) readBuffers(ctx context.Context) (*buffers, error) {
 		if profile != computed {
 			continue
 		}
-		groups, err := d.table(ctx, "APPL_DB", "BUFFER_PG_TABLE")
-		if err == nil {
-			b.computedProfiles, err = d.table(ctx, "APPL_DB", "BUFFER_PROFILE_TABLE")
-		}
-		if err != nil && !errors.Is(err, gnmi.ErrNotFound) {
+		appl, err := d.tables(ctx, "APPL_DB", "BUFFER_PG_TABLE", "BUFFER_PROFILE_TABLE")
+		if err != nil {
 			return nil, err
 		}
-		b.computedGroups = bindings(groups, ":")
+		b.computedGroups, b.computedProfiles = bindings(appl[0], ":"), appl[1]
 		break
 	}
 	return b, nil

@@ -40,6 +40,8 @@ func TestConformance(t *testing.T) {
 		"green fields only, dynamic buffers, gnmi alone":         {model: dynamic, release: "202505"},
 		"free rules, traditional buffers, gnmi alone":            {model: known, release: "202511"},
 		"newest rules, traditional buffers, with ssh":            {model: known, release: "master", ssh: true},
+		"ssh alone, traditional buffers":                         {model: unknown, release: "202311", alone: true},
+		"write: direct, dynamic buffers":                         {model: dynamic, release: "202511", direct: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // most of it is waiting

@@ -2,7 +2,6 @@ package sonic
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
-	"github.com/roce-fabric/roce-fabric/internal/gnmi"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
@@ -87,29 +85,23 @@ const poolPeak = "SAI_BUFFER_POOL_STAT_WATERMARK_BYTES"
 // Counters reads COUNTERS_DB, which the switch itself fills at intervals. What
 // it does not poll stands still there: it is left out, and named as off.
 func (d *driver) Counters(ctx context.Context, ports []string) (*drivers.Counters, error) {
-	var names [4]native.Row
-	for i, t := range []string{"COUNTERS_PORT_NAME_MAP", "COUNTERS_QUEUE_NAME_MAP", "COUNTERS_PG_NAME_MAP", "COUNTERS_BUFFER_POOL_NAME_MAP"} {
-		var err error
-		// A map is there only where something of its kind is counted.
-		if names[i], err = d.hash(ctx, "COUNTERS_DB", t); err != nil && !errors.Is(err, gnmi.ErrNotFound) {
-			return nil, err
-		}
-	}
-	flex, err := d.table(ctx, "CONFIG_DB", flexTable)
-	if err != nil && !errors.Is(err, gnmi.ErrNotFound) {
-		return nil, err
-	}
-	guard, err := d.table(ctx, "CONFIG_DB", native.TWatchdog)
-	if err != nil && !errors.Is(err, gnmi.ErrNotFound) {
-		return nil, err
-	}
-	taken := time.Now()
-	rows, err := d.table(ctx, "COUNTERS_DB", "COUNTERS")
-	if errors.Is(err, gnmi.ErrNotFound) {
-		return nil, fmt.Errorf("%w: COUNTERS_DB has no counters: the switch polls none", drivers.ErrUnsupported)
-	}
+	// A map is there only where something of its kind is counted.
+	names, err := d.hashes(ctx, "COUNTERS_DB", "COUNTERS_PORT_NAME_MAP", "COUNTERS_QUEUE_NAME_MAP", "COUNTERS_PG_NAME_MAP", "COUNTERS_BUFFER_POOL_NAME_MAP")
 	if err != nil {
 		return nil, err
+	}
+	polls, err := d.tables(ctx, "CONFIG_DB", flexTable, native.TWatchdog)
+	if err != nil {
+		return nil, err
+	}
+	flex, guard := polls[0], polls[1]
+	taken := time.Now()
+	rows, err := d.table(ctx, "COUNTERS_DB", "COUNTERS")
+	if err != nil {
+		return nil, err
+	}
+	if rows == nil {
+		return nil, fmt.Errorf("%w: COUNTERS_DB has no counters: the switch polls none", drivers.ErrUnsupported)
 	}
 	if ports == nil {
 		ports = natural.Keys(names[0])

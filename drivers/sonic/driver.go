@@ -1,6 +1,6 @@
 // Package sonic drives SONiC switches: it reads and writes CONFIG_DB over
-// gNMI's native paths, sends over SSH what the generic config updater refuses,
-// and reads what the daemons made of it from ASIC_DB.
+// gNMI's native paths or over SSH, sends over SSH what the generic config updater
+// refuses, and reads what the daemons made of it from ASIC_DB.
 //
 // The switch is not taken at its word. A Set that fails may have been carried
 // out, and one that times out may still be going on; the result is what a
@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
@@ -47,8 +48,12 @@ type driver struct {
 	// staticPool says, since a read, that thresholds of lossless groups are bytes.
 	staticPool bool
 	pace       pace
-	// sshDown is why SSH is left out, though it is configured.
-	sshDown error
+	// from is the way in by which the databases are read; nil until the first read.
+	from source
+	// sshDown is why SSH is left out, though it is configured, gnmiDown why gNMI is.
+	sshDown, gnmiDown error
+	// direct has rows written over SSH, past the config updater.
+	direct bool
 	// left is what earlier runs left behind; nil where that is not known. Its
 	// Down follows what this driver does.
 	left *drivers.Leftover
@@ -82,8 +87,11 @@ var (
 
 // Open makes the driver; the switch is dialled by the first call.
 func Open(t drivers.Target) (drivers.Driver, error) {
-	if t.GNMI.Address == "" {
-		return nil, fmt.Errorf("%w: no gNMI address", drivers.ErrUnsupported)
+	switch {
+	case t.Write == intent.WriteDirect && t.SSH == nil:
+		return nil, fmt.Errorf("%w: write: direct needs ssh, which is not configured", drivers.ErrUnsupported)
+	case t.GNMI.Address == "" && t.SSH == nil:
+		return nil, fmt.Errorf("%w: neither a gNMI address nor ssh", drivers.ErrUnsupported)
 	}
 	if t.GNMI.SetTimeout == 0 {
 		t.GNMI.SetTimeout = maxSet
@@ -139,12 +147,18 @@ func (d *driver) Probe(ctx context.Context) (drivers.Facts, error) {
 	if d.facts != nil {
 		return *d.facts, nil
 	}
-	f := drivers.Facts{OS: "sonic", Caps: drivers.Caps{
-		Undo:   "by this tool, row by row (the switch has no commit timer)",
-		Writes: []string{"gnmi"}, AppliedState: true,
-	}}
+	f := drivers.Facts{OS: "sonic", Caps: drivers.Caps{Undo: "by this tool, row by row (the switch has no commit timer)", AppliedState: true}}
+	from, err := d.source(ctx)
+	if err != nil {
+		return f, err
+	}
+	_, overGNMI := from.(viaGNMI)
+	d.direct = !overGNMI
+	if overGNMI {
+		f.Caps.Writes = []string{"gnmi"}
+	}
 	meta, err := d.row(ctx, "CONFIG_DB", native.TMetadata, "localhost")
-	if err != nil && !errors.Is(err, gnmi.ErrNotFound) {
+	if err != nil {
 		return f, err
 	}
 	f.Model = cmp.Or(meta["hwsku"], d.t.Model)
@@ -154,8 +168,10 @@ func (d *driver) Probe(ctx context.Context) (drivers.Facts, error) {
 		switch {
 		case err == nil:
 			f.Caps.Writes = append(f.Caps.Writes, "ssh")
-			f.Caps.Undo += " and a checkpoint"
-		case errors.Is(err, drivers.ErrUnreachable) && ctx.Err() == nil:
+			if !d.direct {
+				f.Caps.Undo += " and a checkpoint"
+			}
+		case overGNMI && errors.Is(err, drivers.ErrUnreachable) && ctx.Err() == nil:
 			d.sshDown = err
 		default:
 			return f, err
@@ -167,7 +183,7 @@ func (d *driver) Probe(ctx context.Context) (drivers.Facts, error) {
 	version := cmp.Or(d.t.Release, f.Version)
 	if version == "" {
 		row, err := d.row(ctx, "CONFIG_DB", "VERSIONS", "DATABASE")
-		if err != nil && !errors.Is(err, gnmi.ErrNotFound) {
+		if err != nil {
 			return f, err
 		}
 		version = row["VERSION"]
@@ -202,63 +218,6 @@ func (d *driver) showVersion(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// get reads one node of a database; the error wraps [gnmi.ErrNotFound] where there is
-// none.
-func get[T any](ctx context.Context, d *driver, parse func(where string, data []byte) (T, error), db string, at ...string) (none T, err error) {
-	c, err := d.client(ctx)
-	if err != nil {
-		return none, err
-	}
-	raw, err := c.GetOne(ctx, origin, append(gnmi.Path{db, "localhost"}, at...))
-	if err != nil {
-		return none, drivers.TransportError(err)
-	}
-	v, err := parse(strings.Join(at, "|"), raw)
-	if err != nil {
-		return none, fmt.Errorf("read %s: %w", db, err)
-	}
-	return v, nil
-}
-
-func (d *driver) row(ctx context.Context, db, table, key string) (native.Row, error) {
-	return get(ctx, d, native.ParseRow, db, table, key)
-}
-
-// hash reads a table that is one hash without keys.
-func (d *driver) hash(ctx context.Context, db, table string) (native.Row, error) {
-	return get(ctx, d, native.ParseRow, db, table)
-}
-
-func (d *driver) table(ctx context.Context, db, name string) (native.Table, error) {
-	return get(ctx, d, native.ParseTable, db, name)
-}
-
-// tables reads tables of one database; one that is not there is nil.
-func (d *driver) tables(ctx context.Context, db string, names ...string) ([]native.Table, error) {
-	c, err := d.client(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var paths []gnmi.Path
-	for _, n := range names {
-		paths = append(paths, gnmi.Path{db, "localhost", n})
-	}
-	raw, err := c.GetPresent(ctx, origin, paths...)
-	if err != nil {
-		return nil, drivers.TransportError(err)
-	}
-	out := make([]native.Table, len(names))
-	for i := range raw {
-		if raw[i] == nil {
-			continue
-		}
-		if out[i], err = native.ParseTable(names[i], raw[i]); err != nil {
-			return nil, fmt.Errorf("read %s: %w", db, err)
-		}
-	}
-	return out, nil
-}
-
 // Read takes a snapshot of the tables that this tool knows.
 func (d *driver) Read(ctx context.Context) (*drivers.Snapshot, error) {
 	cfg, err := d.read(ctx)
@@ -270,7 +229,11 @@ func (d *driver) Read(ctx context.Context) (*drivers.Snapshot, error) {
 }
 
 func (d *driver) read(ctx context.Context) (native.Config, error) {
-	return get(ctx, d, func(_ string, data []byte) (native.Config, error) { return native.Parse(data, native.WantTable) }, configDB[0])
+	from, err := d.source(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return from.config(ctx)
 }
 
 func config(s *drivers.Snapshot) native.Config {
@@ -316,7 +279,7 @@ func (d *driver) Plan(f drivers.Facts, s *drivers.Snapshot, want drivers.Desired
 		rel = native.Strictest()
 	}
 	p := native.Site{
-		Release: rel, Chip: f.ASIC, SSH: slices.Contains(f.Caps.Writes, "ssh"), SSHDown: d.sshDown,
+		Release: rel, Chip: f.ASIC, SSH: slices.Contains(f.Caps.Writes, "ssh"), Direct: d.direct, SSHDown: d.sshDown, GNMIDown: d.gnmiDown,
 		Policy: native.Policy(policy), Left: d.leftDown(),
 	}.Plan(config(s), desired)
 	st := &drivers.Steps{Device: d.t.Name, Base: p.Base, Changes: p.Changes, Notes: p.Notes, Policy: policy, Unknown: leftAlone(p.Unknown)}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/drivertest"
+	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
 	"github.com/roce-fabric/roce-fabric/internal/secret"
@@ -75,12 +76,15 @@ type box struct {
 	desired *qos.Device
 	ports   []string
 	policy  drivers.Policy
+	alone   bool // nothing goes over gNMI
 }
 
 type boxOptions struct {
 	test           drivertest.Options
 	model, release string
 	ssh            bool
+	// alone leaves gNMI out, direct writes over SSH beside it.
+	alone, direct bool
 	// edit changes the configuration that the switch starts with.
 	edit func(map[string]map[string]map[string]string)
 	// intent replaces lines of the text that fabric makes.
@@ -133,7 +137,8 @@ func newBox(t testing.TB, o boxOptions) *box {
 	m = &small
 	so := simsonic.ForModel("sw1", m)
 	so.Release, so.Username, so.Password = o.release, "admin", testPassword
-	so.TLS, so.HostKey, so.NoSSH = id.tls, id.key, !o.ssh
+	o.ssh = o.ssh || o.alone || o.direct
+	so.TLS, so.HostKey, so.NoSSH, so.NoGNMI = id.tls, id.key, !o.ssh, o.alone
 	if o.test.Slow {
 		so.TimeScale = 0.02
 	}
@@ -149,7 +154,7 @@ func newBox(t testing.TB, o boxOptions) *box {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	b := &box{Switch: s, t: t, pace: quick(o.test), model: m, desired: compile(t, fabric(m, o.release, o.intent...))}
+	b := &box{Switch: s, t: t, pace: quick(o.test), model: m, desired: compile(t, fabric(m, o.release, o.intent...)), alone: o.alone || o.direct}
 	for _, p := range m.Ports[:4] {
 		b.ports = append(b.ports, p.Name)
 	}
@@ -161,6 +166,9 @@ func newBox(t testing.TB, o boxOptions) *box {
 	b.target = drivers.Target{Name: "sw1", OS: "sonic", Release: o.release, Model: m.Name, GNMI: gnmi.Config{
 		Address: s.GNMIAddr(), Username: "admin", Password: testPassword, Timeout: o.test.Patience(), TLS: gnmi.TLS{CAFile: ca},
 	}}
+	if o.direct {
+		b.target.Write = intent.WriteDirect
+	}
 	if o.test.Slow {
 		s.Faults().AnswerWithin(60 * time.Millisecond)
 	}
@@ -277,6 +285,10 @@ func (b *box) device() *drivertest.Device {
 		OpenWrongPassword: func() drivers.Driver {
 			t := b.target
 			t.GNMI.Password = secret.Secret("wrong")
+			if t.SSH != nil {
+				way := *t.SSH
+				way.Password, t.SSH = t.GNMI.Password, &way
+			}
 			return b.openAs(t)
 		},
 		State: b.state, Startup: b.startup,
@@ -311,7 +323,12 @@ func (b *box) device() *drivertest.Device {
 			Unreachable: f.RefuseConnections, NoModel: f.NoSonicDB, Clear: f.Clear,
 		},
 	}
+	if b.alone {
+		d.Faults.GiveUp, d.Faults.WrongCertificate = nil, nil // of gNMI
+		d.Requests = b.Loads
+	}
 	if b.target.SSH != nil {
+		d.Faults.NoModel = nil // it is then read over SSH
 		d.Marked = func() bool { return len(b.Files()) > 0 }
 	}
 	return d

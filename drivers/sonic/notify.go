@@ -21,6 +21,9 @@ func (d *driver) Notify(ctx context.Context, ready, changed func()) error {
 	if err != nil {
 		return err
 	}
+	if _, overSSH := d.from.(viaSSH); overSSH {
+		return fmt.Errorf("%w: only gNMI tells of changes", drivers.ErrUnsupported)
+	}
 	var paths []gnmi.Path
 	for _, table := range native.Tables() {
 		if len(cfg[table]) > 0 {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -55,10 +56,29 @@ func (d *driver) Settle(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, maxSet)
 	defer cancel()
+	if d.direct {
+		return d.settleLoads(ctx, maxSet)
+	}
 	for range 2 {
 		if err := d.settle(ctx); err != nil {
 			return fmt.Errorf("the switch did not settle, and may still be working on what it was sent: %w", err)
 		}
+	}
+	return nil
+}
+
+// settleLoads waits until no load of this tool runs any more: it goes on by itself when
+// its session ends.
+func (d *driver) settleLoads(ctx context.Context, limit time.Duration) error {
+	done, err := d.poll(ctx, limit, func() (bool, error) {
+		out, err := d.exec(ctx, "pgrep -f '[/]tmp/roce-fabric-'", nil)
+		return err == nil && out.Status != 0, err
+	})
+	if err == nil && !done {
+		err = errors.New("a load of an earlier run still runs")
+	}
+	if err != nil {
+		return fmt.Errorf("the switch did not settle, and may still be working on what it was sent: %w", err)
 	}
 	return nil
 }

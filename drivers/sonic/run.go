@@ -148,7 +148,7 @@ func (r *runner) overGNMI(ctx context.Context, s native.Step) error {
 		return err
 	}
 	// A switch that is gone before the request is one that nothing was sent to.
-	if _, err := r.d.row(ctx, "CONFIG_DB", native.TMetadata, "localhost"); err != nil && !errors.Is(err, gnmi.ErrNotFound) {
+	if _, err := r.d.row(ctx, "CONFIG_DB", native.TMetadata, "localhost"); err != nil {
 		r.d.hangUp()
 		return err
 	}
@@ -306,14 +306,21 @@ func (p place) in(c native.Config) string {
 }
 
 func footprintOf(cfg native.Config, s native.Step) footprint {
-	want := cfg.After(s.Ops)
-	f := footprint{}
+	f := rows(cfg, s.Ops)
 	// A port that the updater takes down by itself has to be up in the end.
 	for _, port := range slices.Concat(s.Down, s.Up) {
 		p := place{native.TPort, port, "admin_status"}
-		f[p] = change{p.in(cfg), p.in(cfg)}
+		if _, written := f[p]; !written {
+			f[p] = change{p.in(cfg), p.in(cfg)}
+		}
 	}
-	for _, o := range s.Ops {
+	return f
+}
+
+// rows is what ops write.
+func rows(cfg native.Config, ops []native.Op) footprint {
+	want, f := cfg.After(ops), footprint{}
+	for _, o := range ops {
 		p := place{o.Table, o.Key, o.Field}
 		f[p] = change{p.in(cfg), p.in(want)}
 	}
@@ -369,8 +376,5 @@ func (r *runner) waitLinks(ctx context.Context, ports []string) error {
 // waits for it.
 func (d *driver) operUp(ctx context.Context, port string) (bool, error) {
 	row, err := d.row(ctx, "APPL_DB", "PORT_TABLE", port)
-	if errors.Is(err, gnmi.ErrNotFound) {
-		return false, nil
-	}
 	return row["oper_status"] == "up", err
 }

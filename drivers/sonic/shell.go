@@ -1,13 +1,15 @@
 package sonic
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
-	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
@@ -52,6 +54,8 @@ func (d *driver) exec(ctx context.Context, cmd string, stdin []byte) (ssh.Result
 	if err != nil {
 		return ssh.Result{}, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(d.t.SSH.CommandTimeout, ssh.DefaultCommandTimeout))
+	defer cancel()
 	out, err := sh.Run(ctx, cmd, stdin)
 	if err != nil {
 		d.hangUpSSH()
@@ -80,56 +84,82 @@ func firstLines(s string) string {
 	return strings.Join(lines, " / ")
 }
 
-// overSSH carries out ops that the config updater refuses, and finds out what became of
-// them.
+// overSSH loads ops past the config updater, and finds out what became of them. What a
+// lost connection cut off goes on where it stands: a load can be repeated.
 func (r *runner) overSSH(ctx context.Context, s native.Step) error {
-	mark := footprintOf(r.cfg, s)
-	if err := r.sendSSH(ctx, s.Ops); err != nil {
-		// The caller may be gone, and part of it may be in.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.d.pace.settled+r.d.readTimeout())
-		defer cancel()
-		return r.judge(ctx, mark, err, nil)
+	mark, err := footprintOf(r.cfg, s), error(nil)
+	for range 3 {
+		if err = r.sendSSH(ctx, s.Ops); err == nil {
+			return r.confirm(ctx, mark, r.d.pace.settled)
+		}
+		if !errors.Is(err, drivers.ErrUnreachable) || ctx.Err() != nil || r.d.settleLoads(ctx, r.d.pace.linkUp) != nil {
+			break
+		}
+		now, rerr := r.d.read(ctx)
+		if rerr != nil || mark.moved(now) == 0 || mark.left(now) == 0 {
+			break
+		}
+		r.cfg = now
 	}
-	return r.confirm(ctx, mark, r.d.pace.settled)
+	// The caller may be gone, and part of it may be in.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.d.pace.settled+r.d.readTimeout())
+	defer cancel()
+	return r.judge(ctx, mark, err, nil)
 }
 
-// sendSSH writes rows by 'config load', which merges without a check, and
-// removes rows and fields by 'sonic-db-cli'.
+// sendSSH writes rows by 'config load', which checks nothing: it merges the fields of a
+// row, and removes a row that is null (sonic-buildimage src/sonic-config-engine/
+// sonic-cfggen; sonic-swss-common ConfigDBPipeConnector). Each load is one transaction.
+// Rows come first, then fields and rows go, those that refer to others before these.
 func (r *runner) sendSSH(ctx context.Context, ops []native.Op) error {
 	if err := r.d.wakeSSH(ctx); err != nil {
 		return err
 	}
-	var load []native.Op
-	for _, o := range ops {
-		var err error
-		switch {
-		case o.Del && o.Field != "":
-			err = r.d.command(ctx, "sudo sonic-db-cli CONFIG_DB hdel "+quote(o.Table+"|"+o.Key)+" "+quote(o.Field))
-		case o.Del:
-			err = r.d.command(ctx, "sudo sonic-db-cli CONFIG_DB del "+quote(o.Table+"|"+o.Key))
-		default:
-			load = append(load, o)
-			for _, f := range natural.Keys(r.cfg.Row(o.Table, o.Key)) {
-				if _, stays := o.Row[f]; !stays && o.Field == "" && err == nil {
-					err = r.d.command(ctx, "sudo sonic-db-cli CONFIG_DB hdel "+quote(o.Table+"|"+o.Key)+" "+quote(f))
-				}
+	put, gone, fields := native.Loads(r.cfg, ops)
+	if err := r.load(ctx, put, ops, false); err != nil {
+		return err
+	}
+	for some := range slices.Chunk(fields, maxRemovals) {
+		var cmd []string
+		for _, f := range some {
+			words := []string{"sudo sonic-db-cli CONFIG_DB hdel", quote(f.Table + "|" + f.Key)}
+			for _, n := range f.Fields {
+				words = append(words, quote(n))
 			}
+			cmd = append(cmd, strings.Join(words, " "))
 		}
-		if err != nil {
+		if err := r.d.command(ctx, strings.Join(cmd, " && ")); err != nil {
 			return err
 		}
 	}
-	if len(load) == 0 {
+	return r.load(ctx, gone, ops, true)
+}
+
+// maxRemovals bounds the commands of one line.
+const maxRemovals = 64
+
+// load has the switch load a file, which writes rows or removes those of ops. A load that
+// failed may have been carried out.
+func (r *runner) load(ctx context.Context, text []byte, ops []native.Op, removes bool) error {
+	if len(text) == 0 {
 		return nil
 	}
-	file, err := r.d.upload(ctx, native.Config{}.After(load).AppendJSON(nil))
+	file, err := r.d.upload(ctx, text)
 	if err != nil {
 		return err
 	}
 	err = r.d.command(ctx, "sudo config load -y "+quote(file))
 	// A file that stays behind in /tmp harms nothing.
 	_ = r.d.command(ctx, "rm -f "+quote(file))
-	return err
+	if err == nil || errors.Is(err, drivers.ErrUnreachable) {
+		return err
+	}
+	now, rerr := r.d.read(ctx)
+	part := slices.DeleteFunc(slices.Clone(ops), func(o native.Op) bool { return o.Del != removes || removes && o.Field != "" })
+	if rerr != nil || rows(r.cfg, part).left(now) > 0 {
+		return err
+	}
+	return nil
 }
 
 func (d *driver) upload(ctx context.Context, data []byte) (string, error) {

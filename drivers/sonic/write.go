@@ -1,6 +1,7 @@
 package sonic
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +16,7 @@ import (
 // checkpointLead stands before the ID of a run in the name of its checkpoint.
 const checkpointLead = "roce-fabric-"
 
-// Apply carries the steps out. Where SSH is configured it leaves a checkpoint
+// Apply carries the steps out. Where SSH is configured beside gNMI it leaves a checkpoint
 // as a second way to revert, for people; one that cannot be taken because SSH does
 // not answer stops only steps that need SSH.
 func (d *driver) Apply(ctx context.Context, before *drivers.Snapshot, st *drivers.Steps, o drivers.ApplyOptions) (*drivers.Token, error) {
@@ -41,7 +42,9 @@ func (d *driver) Apply(ctx context.Context, before *drivers.Snapshot, st *driver
 				return nil, err
 			}
 			o.Tell(note)
-			u.Checkpoint = checkpointLead + o.ID
+			if u.Run = o.ID; !d.direct {
+				u.Checkpoint = checkpointLead + o.ID
+			}
 		} else if u.SSH || !errors.Is(err, drivers.ErrUnreachable) {
 			return nil, err
 		}
@@ -157,7 +160,7 @@ func (d *driver) Revert(ctx context.Context, t *drivers.Token) error {
 	}
 	// Without SSH the revert is none the worse.
 	if d.t.SSH != nil && d.wakeSSH(ctx) == nil {
-		if _, err := d.hold(ctx, strings.TrimPrefix(u.Checkpoint, checkpointLead), 0); err != nil {
+		if _, err := d.hold(ctx, cmp.Or(u.Run, strings.TrimPrefix(u.Checkpoint, checkpointLead)), 0); err != nil {
 			return err
 		}
 	}
@@ -228,7 +231,7 @@ func (d *driver) carryOut(ctx context.Context, ops []native.Op, policy native.Po
 	if err != nil {
 		return nil, false, err
 	}
-	steps, refused, ssh := native.Site{Release: d.rel, Chip: d.chip, SSH: d.t.SSH != nil, Policy: policy}.Carry(now, ops)
+	steps, refused, ssh := native.Site{Release: d.rel, Chip: d.chip, SSH: d.t.SSH != nil, Direct: d.direct, Policy: policy}.Carry(now, ops)
 	for i, s := range steps {
 		if err := s.Check(nil); err != nil {
 			return nil, false, fmt.Errorf("step %d: %w", i+1, err)

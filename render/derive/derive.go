@@ -53,6 +53,7 @@ type Switch struct {
 	Name, OS, Role, Model, Release string
 	Address                        string // host:port; "" for unknown
 	Access                         intent.Access
+	Write                          intent.Write
 	// Running is what the switch is configured to do, normalised. Speeds of
 	// ports may be what their links run at.
 	Running *qos.Device

@@ -14,8 +14,9 @@ import (
 // Plans and undo records are files. What they hold becomes paths, rows and shell words.
 var (
 	nameWord = regexp.MustCompile(`^[\w.:@+/#~%=-]+$`)
-	// checkpointWord is a name that a checkpoint of this tool can have.
+	// checkpointWord is a name that a checkpoint of this tool can have, runWord one of a run.
 	checkpointWord = regexp.MustCompile(`^(roce-fabric-[\w-]{0,100})?$`)
+	runWord        = regexp.MustCompile(`^[\w-]{0,100}$`)
 )
 
 // isName reports whether a text can name a row, a field or a port. The length
@@ -173,6 +174,9 @@ func (u Undo) Check(managed func(port string) bool) error {
 	}
 	if !checkpointWord.MatchString(u.Checkpoint) {
 		return fmt.Errorf("undo record: unusable name of a checkpoint %q", u.Checkpoint)
+	}
+	if !runWord.MatchString(u.Run) {
+		return fmt.Errorf("undo record: unusable name of a run %q", u.Run)
 	}
 	return nil
 }

@@ -44,6 +44,32 @@ func ParseRow(where string, data []byte) (Row, error) {
 	return readAll(data, func(r *reader) (Row, error) { return r.row(where) })
 }
 
+// ParseDumps reads what sonic-db-dump and redis-dump print, of one call or several in a
+// row: the hashes by Redis key. Keys of another kind are left out.
+func ParseDumps(data []byte) (map[string]Row, error) {
+	r := &reader{data: data, seen: map[string]string{}}
+	out := map[string]Row{}
+	for r.peek() != 0 || r.at < len(data) {
+		if err := r.object("", func(key string) error { return r.dumped(key, out) }); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// dumped reads what a dump says of a key: its time to live, its kind and its value.
+func (r *reader) dumped(key string, out map[string]Row) error {
+	return r.object(key, func(name string) error {
+		if name != "value" || r.peek() != '{' {
+			_, err := r.skip(key)
+			return err
+		}
+		row, err := r.row(key)
+		out[key] = row
+		return err
+	})
+}
+
 // readAll reads what is to be all of a text.
 func readAll[T any](data []byte, read func(*reader) (T, error)) (T, error) {
 	r := &reader{data: data, seen: map[string]string{}}

@@ -17,9 +17,12 @@ type Site struct {
 	Release Release
 	Chip    string // the updater's name of the ASIC, "" where it does not know it
 	SSH     bool
-	// SSHDown is why SSH is left out, though it is configured.
-	SSHDown error
-	Policy  Policy
+	// Direct has every row loaded over SSH, past the config updater: no port goes down for
+	// one. SSH is then true.
+	Direct bool
+	// SSHDown is why SSH is left out, though it is configured, GNMIDown why gNMI is.
+	SSHDown, GNMIDown error
+	Policy            Policy
 	// Left has the run that left a port down; nil where that is not known.
 	Left map[string]string
 }
@@ -77,15 +80,35 @@ func (s Site) Plan(running Config, desired *qos.Device) *Plan {
 		p.judge()
 		p.obsolete()
 		out.Steps = s.steps(running, p.ops)
-		p.notes = append(p.notes, s.sayLastWay(running, out.Steps)...)
+		p.notes = append(append(p.notes, s.sayLastWay(running, out.Steps)...), s.sayWay(out.Steps)...)
 	}
 	out.Changes, out.Notes = p.changes, append(p.notes, s.remarks(running, desired)...)
 	return out
 }
 
+// sayWay notes how rows get in past the config updater, and what that disturbs.
+func (s Site) sayWay(steps []Step) (notes []string) {
+	if !s.Direct || len(steps) == 0 {
+		return nil
+	}
+	note := "rows are loaded into CONFIG_DB over ssh with 'config load'"
+	if !slices.ContainsFunc(steps, Step.Flaps) {
+		note += ", and no port is shut"
+	}
+	if slices.ContainsFunc(steps, func(s Step) bool {
+		return slices.ContainsFunc(s.Ops, func(o Op) bool { return buffers(o.Table) })
+	}) {
+		note += "; the switch may drop packets while it takes up new buffers: what its ASIC does meanwhile is not documented"
+	}
+	return []string{note}
+}
+
 // remarks notes what the plan takes for granted, and where the intent and the
 // switch say different things of the switch itself.
 func (s Site) remarks(running Config, desired *qos.Device) (notes []string) {
+	if s.GNMIDown != nil {
+		notes = append(notes, fmt.Sprintf("gNMI does not serve the databases of this switch, so that everything goes over ssh (%v)", s.GNMIDown))
+	}
 	if s.SSHDown != nil {
 		notes = append(notes, fmt.Sprintf("ssh is configured and does not answer, so the plan does without it (%v)", s.SSHDown))
 	}
@@ -225,7 +248,7 @@ func (p *planner) bounce() {
 	flaps := map[string]bool{}
 	cable := map[string]int{}
 	for i, o := range p.ops {
-		if port := o.PortOf(); port != "" {
+		if port := o.PortOf(); port != "" && (!p.Direct || o.Table == TPortQoS && p.running.Row(TPortQoS, port)["pfc_enable"] != o.Row["pfc_enable"]) {
 			flaps[port] = true
 		}
 		if o.Table == TCable && o.Field != "" {
@@ -448,11 +471,16 @@ var boundBy = map[string][]qos.Kind{
 	"profile_list": {qos.KindIngressProfiles, qos.KindEgressProfiles},
 }
 
+// buffers reports whether the rows of a table bind buffers to a port.
+func buffers(table string) bool {
+	return table == TGroup || table == TBufferQueue || table == TIngressList || table == TEgressList
+}
+
 // judge gives every change its impact.
 func (p *planner) judge() {
 	flaps := map[string]bool{}
 	for _, o := range p.ops {
-		if port := o.PortOf(); port != "" && !o.overSSH && p.running.Up(port) {
+		if port := o.PortOf(); port != "" && !o.overSSH && p.shuts(o) && p.running.Up(port) {
 			flaps[port] = true
 		}
 	}
@@ -467,6 +495,8 @@ func (p *planner) judge() {
 
 func (p *planner) impact(o Op, c qos.Change, flaps map[string]bool) qos.Impact {
 	switch {
+	case p.Direct && !o.Bounce && buffers(o.Table) && p.running.Up(o.PortOf()):
+		return qos.ImpactLoss // what the ASIC does to packets meanwhile is not documented
 	case p.concerns[o.Table+"|"+o.Key]:
 		return qos.ImpactLoss // nothing here knows what those ports carry
 	case flaps[o.PortOf()] && !o.overSSH:

@@ -125,6 +125,9 @@ var historySince = func() int { r, _ := LookupRelease("202511"); return r.Index 
 // second half the port would lose its watchdog.
 func (s Site) verdicts(ops []Op, running Config) []*refusal {
 	out := make([]*refusal, len(ops))
+	if s.Direct {
+		return out
+	}
 	base := running
 	removed := map[string]int{} // watchdog key -> index of its removal
 	for i, o := range ops {

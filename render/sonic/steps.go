@@ -23,6 +23,9 @@ type Step struct {
 // 4 MiB, paths and framing included.
 const maxRequest = 3 << 20
 
+// maxLoad bounds the rows of one load, so that little goes in with a row that should not.
+const maxLoad = 1024
+
 // builder puts ops in the order in which the switch can take them: objects,
 // then bindings in groups of ports, then the watchdog and what is to go.
 type builder struct {
@@ -34,6 +37,7 @@ type builder struct {
 	narrowed map[string]bool
 
 	sshFirst, sshLast []Op
+	freed             []Op            // rows of a range, of which others take an index
 	first, last       []Op            // gNMI, no port concerned
 	cables            []Op            // lengths that wait until PFC has changed
 	raise             []Op            // ports that are down and come up
@@ -51,10 +55,45 @@ func (s Site) steps(running Config, ops []Op) []Step {
 			b.final[o.Key] = o.Value
 		}
 	}
+	if s.Direct {
+		b.freed, ops = freed(ops)
+	}
 	for _, o := range ops {
 		b.add(o)
 	}
 	return b.build()
+}
+
+// freed takes out the removals of rows that share an index with a row that is written:
+// orchagent unbinds the queues or groups of a row that goes, and takes what comes at the
+// same time in the order of the keys (sonic-swss orchagent/qosorch.cpp, orch.cpp).
+func freed(ops []Op) (first, rest []Op) {
+	key := func(o Op, i int) string { return o.Table + "|" + o.PortOf() + "|" + strconv.Itoa(i) }
+	indexes := func(o Op, do func(i int)) {
+		_, index, _ := strings.Cut(o.Key, "|")
+		from, to, ok := Indexes(index)
+		for i := from; ok && i <= to && slices.Contains(ranged, o.Table); i++ {
+			do(i)
+		}
+	}
+	written := map[string]bool{}
+	for _, o := range ops {
+		if !o.Del {
+			indexes(o, func(i int) { written[key(o, i)] = true })
+		}
+	}
+	for _, o := range ops {
+		shared := false
+		if o.Del && o.Field == "" {
+			indexes(o, func(i int) { shared = shared || written[key(o, i)] })
+		}
+		if shared {
+			first = append(first, o)
+		} else {
+			rest = append(rest, o)
+		}
+	}
+	return first, rest
 }
 
 // narrowed returns the ports that are to pause a priority less that has no lossless
@@ -98,6 +137,9 @@ func (b *builder) flaps(port string) bool {
 	return b.running.Up(port) && (!changes || end == "up")
 }
 
+// shuts reports whether the port of an op goes down for it.
+func (s Site) shuts(o Op) bool { return o.Bounce || !s.Direct }
+
 // ways returns the uplinks that are up while ports flap: a shut one is no way out.
 func (b *builder) ways() []string {
 	return slices.DeleteFunc(slices.Clone(b.Policy.Uplinks), func(port string) bool {
@@ -140,7 +182,7 @@ func (b *builder) add(o Op) {
 		b.guard[o.Key] = append(b.guard[o.Key], o)
 	case watchdog:
 		b.last = append(b.last, o)
-	case port != "" && b.flaps(port):
+	case port != "" && b.shuts(o) && b.flaps(port):
 		if b.bound[port] == nil {
 			b.flap = append(b.flap, port)
 		}
@@ -222,8 +264,13 @@ func (b *builder) build() []Step {
 
 	var out []Step
 	out = append(out, step("ssh", &request{ops: b.sshFirst, what: []string{fmt.Sprintf("load %d rows that gNMI refuses", len(b.sshFirst))}})...)
+	via := "gnmi"
+	if b.Direct {
+		via = "ssh"
+		out = step(via, &request{ops: b.freed, what: []string{fmt.Sprintf("free %d rows", len(b.freed))}})
+	}
 	for _, r := range reqs {
-		out = append(out, step("gnmi", r)...)
+		out = append(out, step(via, r)...)
 	}
 	return append(out, step("ssh", &request{ops: b.sshLast, what: []string{fmt.Sprintf("load %d rows that gNMI refuses", len(b.sshLast))}})...)
 }
@@ -332,7 +379,7 @@ func step(via string, r *request) []Step {
 	size := maxRequest
 	for _, o := range r.ops {
 		n := len(o.String()) + 64
-		if size+n > maxRequest {
+		if size+n > maxRequest || via == "ssh" && len(parts[len(parts)-1]) == maxLoad {
 			parts = append(parts, nil)
 			size = 0
 		}

@@ -27,6 +27,8 @@ type Undo struct {
 	Policy     Policy `json:"policy"`
 	Checkpoint string `json:"checkpoint,omitempty"`
 	SSH        bool   `json:"ssh,omitempty"`
+	// Run is the run that made the record.
+	Run string `json:"run,omitempty"`
 }
 
 // Remember returns the undo record of steps on a switch that holds cfg.
@@ -225,5 +227,5 @@ func (s Site) Carry(running Config, ops []Op) (steps []Step, refused []string, s
 		}
 		good = append(good, o)
 	}
-	return s.steps(running, good), refused, ssh
+	return s.steps(running, good), refused, ssh || s.Direct && len(good) > 0
 }

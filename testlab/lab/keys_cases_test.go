@@ -104,6 +104,7 @@ var keyCases = []keyCase{
 	{key: "MTU.rdma", at: "mtu|rdma", values: [2]any{2048, 1024}, inert: true},
 	{key: "File.trust", at: "trust", values: [2]any{"pcp", "dscp"}, finds: "CLS-04"},
 	{key: "File.globals", at: "globals", values: [2]any{"own", "keep"}, inert: true},
+	{key: "File.write", at: "write", values: [2]any{"gnmi", "auto"}, inert: true},
 	{key: "File.pfc", at: "pfc", values: [2]any{m{"watchdog": m{"detect": "200ms", "restore": "1s", "poll": "100ms"}}, m{"watchdog": m{"detect": "600ms", "restore": "1s", "poll": "100ms"}}}},
 	{key: "File.mtu", at: "mtu", values: [2]any{m{"fabric": 9214}, m{"fabric": 9100}}},
 	{key: "File.buffers", at: "buffers", values: [2]any{m{"fanIn": 2}, m{"fanIn": 4}}, inert: true},
@@ -128,6 +129,7 @@ var keyCases = []keyCase{
 	{key: "Role.mtu", at: "roles|leaf|mtu", values: [2]any{m{"fabric": 9214}, m{"fabric": 9100}}},
 	{key: "Role.buffers", at: "roles|leaf|buffers", values: [2]any{m{"fanIn": 2}, m{"fanIn": 4}}, inert: true},
 	{key: "Role.keep", at: "roles|leaf|keep", values: [2]any{m{"bandwidth": true}, m{"bandwidth": false}}, inert: true, finds: "CLS-09 SCH-07"},
+	{key: "Role.write", at: "roles|leaf|write", values: [2]any{"gnmi", "auto"}, inert: true},
 	{key: "Role.globals", at: "roles|leaf|globals", values: [2]any{"own", "keep"}, inert: true},
 
 	{key: "File.trimming", at: "trimming", values: [2]any{trim, "off"}, refused: m2{"all": "does not set packet trimming"}},
@@ -147,6 +149,7 @@ var keyCases = []keyCase{
 	{key: "Switch.mtu", at: "switches|leaf1|mtu", values: [2]any{m{"fabric": 9214}, m{"fabric": 9100}}},
 	{key: "Switch.buffers", at: "switches|leaf1|buffers", values: [2]any{m{"fanIn": 2}, m{"fanIn": 4}}, inert: true},
 	{key: "Switch.keep", at: "switches|leaf1|keep", values: [2]any{m{"buffers": true}, m{"buffers": false}}, inert: true},
+	{key: "Switch.write", at: "switches|leaf1|write", values: [2]any{"direct", "auto"}, inert: true},
 	{key: "Switch.globals", at: "switches|leaf1|globals", values: [2]any{"own", "keep"}, inert: true},
 	{key: "Switch.classes", at: "switches|leaf1|classes", values: [2]any{m{"bulk": m{"maxRate": "10G"}}, m{"bulk": m{"maxRate": "20G"}}}},
 	{key: "Switch.bufferModel", at: "switches|leaf1|bufferModel", values: [2]any{"traditional", "dynamic"}, reinstalls: true, finds: "BUF-01 BUF-09"},

@@ -45,13 +45,15 @@ func (f *Faults) FailAfterApply() { f.change(func() { f.failApplied = true }) }
 // PretendNext answers the next patch as a success and changes nothing.
 func (f *Faults) PretendNext() { f.change(func() { f.pretend = true }) }
 
-// FailAt breaks the next patch after n changes; what was written stays.
+// FailAt breaks the next patch after n changes, or the next command over SSH after n
+// others that write; what was written stays.
 func (f *Faults) FailAt(n int) { f.change(func() { f.failAt = n + 1 }) }
 
-// RestartAt reboots the switch after n changes of the next patch.
+// RestartAt reboots the switch after n changes of the next patch, or n commands over SSH
+// that write.
 func (f *Faults) RestartAt(n int) { f.change(func() { f.restartAt = n + 1 }) }
 
-// Delay holds every gNMI answer back for d, or until the client gives up.
+// Delay holds every answer back for d, or until the client gives up.
 func (f *Faults) Delay(d time.Duration) { f.change(func() { f.delay = d }) }
 
 // AnswerWithin answers each Set that takes longer than d with DEADLINE_EXCEEDED,
@@ -74,10 +76,10 @@ func (f *Faults) NoASIC(on bool) { f.change(func() { f.noASIC = on }) }
 // comes up.
 func (f *Faults) BareASIC(on bool) { f.change(func() { f.bareASIC = on }) }
 
-// TruncateGet cuts JSON values of Get in half.
+// TruncateGet cuts JSON in half, in the values of Get and in what a command prints.
 func (f *Faults) TruncateGet(on bool) { f.change(func() { f.truncate = on }) }
 
-// ReadOnly is a server that runs without native write.
+// ReadOnly is a server that runs without native write, and a database that takes none.
 func (f *Faults) ReadOnly(on bool) { f.change(func() { f.readOnly = on }) }
 
 // NoSonicDB leaves the sonic-db model out of Capabilities.
@@ -158,6 +160,15 @@ func (f *Faults) takeStep(n *int) int {
 	v := *n - 1
 	*n = 0
 	return v
+}
+
+// countStep counts a write down, and returns how many were left, -1 where the fault is off.
+func (f *Faults) countStep(n *int) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	left := *n - 1
+	*n = max(0, left)
+	return left
 }
 
 func (f *Faults) takeTimeout() <-chan struct{} {

@@ -285,11 +285,14 @@ func (c *command) exec() int {
 	case "show":
 		return c.show(args)
 	case "sonic-cfggen":
+		c.s.wait(0.3)
 		return c.cfggen(args)
 	case "sonic-db-cli":
 		return c.dbcli(args)
-	case "redis-dump":
-		return c.redisDump(args)
+	case "redis-dump", "sonic-db-dump":
+		return c.dump(name, args)
+	case "pgrep":
+		return 1 // a load is over when its command has ended
 	case "config":
 		return c.config(args)
 	}

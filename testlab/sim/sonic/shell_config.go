@@ -18,14 +18,53 @@ func (c *command) config(args []string) int {
 		sub, args = args[0], args[1:]
 	}
 	flags, rest := options(args, "-i", "-f", "-t", "-a", "--action", "-r", "--restoration-time")
+	run := func() int { return c.configCommand(sub, flags, rest) }
+	switch sub {
+	case "load", "replace", "rollback", "reload", "qos", "pfcwd", "interface":
+		return c.writing(run)
+	case "apply-patch": // breaks where it has got to
+		return c.cut(run)
+	}
+	return run()
+}
+
+// writing runs a command that changes CONFIG_DB all at once, with what has been made to
+// go wrong in writes.
+func (c *command) writing(run func() int) int {
+	f := c.s.faults
+	return c.cut(func() int {
+		f.hook()
+		switch n := f.countStep(&f.failAt); {
+		case n == 0, f.on(&f.readOnly):
+			c.warn("Traceback (most recent call last):\nredis.exceptions.ConnectionError: Error 111 connecting to unix socket\n")
+			return 1
+		}
+		code := run()
+		if f.countStep(&f.restartAt) == 0 {
+			_ = c.s.Restart() // a startup file that does not load leaves the switch as it is
+			return 255
+		}
+		if code == 0 && f.take(&f.failApplied) {
+			c.warn("Traceback (most recent call last):\nBrokenPipeError: [Errno 32] Broken pipe\n")
+			return 1
+		}
+		return code
+	})
+}
+
+// cut runs a command that changes CONFIG_DB, and loses the connection before or after it
+// where that has been asked for.
+func (c *command) cut(run func() int) int {
 	s := c.s
-	writes := map[string]bool{"load": true, "apply-patch": true, "replace": true, "rollback": true, "reload": true, "qos": true, "pfcwd": true, "interface": true}
-	if writes[sub] && s.faults.take(&s.faults.dropBefore) {
+	s.mu.Lock()
+	s.loads++
+	s.mu.Unlock()
+	if s.faults.take(&s.faults.dropBefore) {
 		s.dropConnections()
 		return 255
 	}
-	code := c.configCommand(sub, flags, rest)
-	if code == 0 && writes[sub] && s.faults.take(&s.faults.dropAfter) {
+	code := run()
+	if code == 0 && s.faults.take(&s.faults.dropAfter) {
 		s.dropConnections()
 		return 255
 	}
@@ -74,6 +113,9 @@ func (c *command) configCommand(sub string, flags map[string]string, rest []stri
 			file = arg(0)
 		}
 		c.say("Running command: /usr/local/bin/sonic-cfggen -d --print-data > %s\n", file)
+		if !s.wait(0.5) {
+			return 1
+		}
 		s.mu.Lock()
 		data := s.cfg.json()
 		if file == startupFile {
@@ -137,7 +179,8 @@ func (c *command) input(file string) ([]byte, bool) {
 	return c.s.readFile(file)
 }
 
-// load merges a file into CONFIG_DB field by field: no check, no link flap.
+// load merges a file into CONFIG_DB field by field: no check, no link flap. A row or
+// table that is null goes.
 func (c *command) load(file string) int {
 	if file == "" {
 		file = startupFile
@@ -154,6 +197,9 @@ func (c *command) load(file string) int {
 		return 1
 	}
 	s := c.s
+	if !s.wait(0.6) {
+		return 1
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := s.tablesOf(d)
@@ -164,6 +210,19 @@ func (c *command) load(file string) int {
 				delete(fields, "NULL")
 			}
 			s.mergeRow("CONFIG_DB", table, key, fields)
+		}
+	}
+	for _, table := range sortedKeys(d) {
+		keys, some := d[table].(map[string]any)
+		if d[table] == nil {
+			for key := range s.cfg[table] {
+				s.writeRow(table, key, nil)
+			}
+		}
+		for _, key := range sortedKeys(keys) {
+			if some && keys[key] == nil && s.cfg[table][key] != nil {
+				s.writeRow(table, key, nil)
+			}
 		}
 	}
 	return 0

@@ -36,9 +36,17 @@ func (c *command) show(args []string) int {
 
 func (c *command) json(v any) int {
 	b, err := json.MarshalIndent(v, "", "    ")
+	return c.data(b, err)
+}
+
+// data prints JSON.
+func (c *command) data(b []byte, err error) int {
 	if err != nil {
 		c.warn("%v\n", err)
 		return 1
+	}
+	if c.s.faults.on(&c.s.faults.truncate) {
+		b = b[:len(b)/2]
 	}
 	c.say("%s\n", b)
 	return 0
@@ -106,16 +114,24 @@ func (c *command) dbcli(args []string) int {
 		c.warn("Invalid database name input : '%s'\n", args[0])
 		return 1
 	}
+	cmd, rest := strings.ToLower(args[1]), args[2:]
+	if args[0] == "CONFIG_DB" && (cmd == "hset" || cmd == "del" || cmd == "hdel") {
+		return c.writing(func() int { return c.redis(args[0], db.sep, cmd, rest) })
+	}
+	return c.redis(args[0], db.sep, cmd, rest)
+}
+
+// redis runs one Redis command.
+func (c *command) redis(name, sep, cmd string, rest []string) int {
 	s := c.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t := s.database(args[0], "")
-	cmd, rest := strings.ToLower(args[1]), args[2:]
+	t := s.database(name, "")
 	argc := map[string]int{"ping": 0, "keys": 1, "hgetall": 1, "hget": 2, "hset": 3, "del": 1, "hdel": 2, "exists": 1}
 	n, known := argc[cmd]
 	switch {
 	case !known:
-		c.warn("(error) ERR unknown command '%s'\n", args[1])
+		c.warn("(error) ERR unknown command '%s'\n", cmd)
 		return 1
 	case len(rest) < n:
 		c.warn("(error) ERR wrong number of arguments for '%s' command\n", cmd)
@@ -126,14 +142,14 @@ func (c *command) dbcli(args []string) int {
 		return 0
 	}
 	if cmd == "keys" {
-		for _, k := range sim.Reorder(s.dice.Answer(), redisKeys(t, db.sep)) {
+		for _, k := range sim.Reorder(s.dice.Answer(), redisKeys(t, sep)) {
 			if glob(rest[0], k) {
 				c.say("%s\n", k)
 			}
 		}
 		return 0
 	}
-	table, key := splitKey(t, db.sep, rest[0])
+	table, key := splitKey(t, sep, rest[0])
 	r := t[table][key]
 	switch cmd {
 	case "hgetall":
@@ -158,7 +174,7 @@ func (c *command) dbcli(args []string) int {
 				added++
 			}
 		}
-		s.mergeRow(args[0], table, key, fields)
+		s.mergeRow(name, table, key, fields)
 		c.say("%d\n", added)
 	case "hdel":
 		gone := 0
@@ -169,7 +185,7 @@ func (c *command) dbcli(args []string) int {
 				gone++
 			}
 		}
-		if gone > 0 && args[0] == "CONFIG_DB" {
+		if gone > 0 && name == "CONFIG_DB" {
 			if len(left) == 0 {
 				left = nil
 			}
@@ -179,12 +195,12 @@ func (c *command) dbcli(args []string) int {
 	case "del":
 		gone := 0
 		for _, k := range rest {
-			table, key := splitKey(t, db.sep, k)
+			table, key := splitKey(t, sep, k)
 			gone += count(t[table][key] != nil)
-			if args[0] == "CONFIG_DB" {
+			if name == "CONFIG_DB" {
 				s.writeRow(table, key, nil)
-			} else if s.overlay[args[0]] != nil {
-				s.overlay[args[0]].del(table, key)
+			} else if s.overlay[name] != nil {
+				s.overlay[name].del(table, key)
 			}
 		}
 		c.say("%d\n", gone)
@@ -199,57 +215,54 @@ func count(b bool) int {
 	return 0
 }
 
-// redisDump prints the hashes of a database that match a pattern.
-func (c *command) redisDump(args []string) int {
-	if !c.root {
+// dump prints the hashes of a database that match a pattern. redis-dump names it by number
+// and needs root for the socket, sonic-db-dump by name, over TCP (sonic-py-swsssdk
+// sonic_db_dump_load.py).
+func (c *command) dump(name string, args []string) int {
+	byName := name == "sonic-db-dump"
+	if !c.root && !byName {
 		c.warn("Traceback (most recent call last):\nredis.exceptions.ConnectionError: Error 13 connecting to unix socket: /var/run/redis/redis.sock. Permission denied.\n")
 		return 1
 	}
-	id, pattern, pretty := -1, "*", false
+	db, pattern, pretty := "", "*", false
 	for i := 0; i < len(args); i++ {
-		switch {
-		case args[i] == "-y" || args[i] == "--pretty":
+		valued := i+1 < len(args)
+		switch a := args[i]; {
+		case a == "-y" || a == "--pretty":
 			pretty = true
-		case (args[i] == "-d" || args[i] == "--db") && i+1 < len(args):
+		case !byName && (a == "-d" || a == "--db") && valued, byName && (a == "-n" || a == "--dbname") && valued:
 			i++
-			n, err := strconv.Atoi(args[i])
-			if err != nil {
-				n = -1
-			}
-			id = n
-		case (args[i] == "-k" || args[i] == "--keys") && i+1 < len(args):
+			db = args[i]
+		case (a == "-k" || a == "--keys") && valued:
 			i++
 			pattern = args[i]
 		default:
-			c.warn("Usage: redis-dump [options]\n\nredis-dump: error: no such option: %s\n", args[i])
+			c.warn("Usage: %[1]s [options]\n\n%[1]s: error: no such option: %[2]s\n", name, a)
 			return 2
 		}
 	}
-	for name, db := range databases {
-		if db.id != id {
+	if _, ok := databases[db]; byName && !ok {
+		c.warn("Traceback (most recent call last):\nRuntimeError: %s is not a valid database name in configuration file\n", db)
+		return 1
+	}
+	out := map[string]any{}
+	for n, d := range databases {
+		if db != n && db != strconv.Itoa(d.id) {
 			continue
 		}
 		c.s.mu.Lock()
-		t := c.s.database(name, "")
-		out := map[string]any{}
-		for _, k := range redisKeys(t, db.sep) {
+		t := c.s.database(n, "")
+		for _, k := range redisKeys(t, d.sep) {
 			if glob(pattern, k) {
-				table, key := splitKey(t, db.sep, k)
-				out[k] = map[string]any{"expireat": 0, "ttl": -0.001, "type": "hash", "value": t[table][key]}
+				table, key := splitKey(t, d.sep, k)
+				out[k] = map[string]any{"expireat": 0, "ttl": -0.001, "type": "hash", "value": copyRow(t[table][key])}
 			}
 		}
-		b, err := json.MarshalIndent(out, "", "  ")
 		c.s.mu.Unlock()
-		if err == nil && !pretty {
-			b, err = json.Marshal(out)
-		}
-		if err != nil {
-			c.warn("%v\n", err)
-			return 1
-		}
-		c.say("%s\n", b)
-		return 0
 	}
-	c.say("{}\n")
-	return 0
+	b, err := json.Marshal(out)
+	if pretty {
+		b, err = json.MarshalIndent(out, "", "  ")
+	}
+	return c.data(b, err)
 }

@@ -73,7 +73,7 @@ type Options struct {
 	Plaintext bool
 	// GNMIAddr and SSHAddr are listening addresses; "" is 127.0.0.1:0.
 	GNMIAddr, SSHAddr string
-	NoSSH             bool
+	NoSSH, NoGNMI     bool
 	// HostKey identifies the SSH server; nil makes an Ed25519 key.
 	HostKey ssh.Signer
 	// TimeScale stretches the measured times of the box: 0 does not wait, 1
@@ -92,6 +92,7 @@ type Switch struct {
 	rel    int
 	faults *Faults
 	tally  sim.Tally
+	loads  int
 	dice   sim.Shuffler
 	user   string
 	pass   string
@@ -219,21 +220,22 @@ func (s *Switch) Start() error {
 		return fmt.Errorf("switch %s: already started", s.o.Name)
 	}
 	refuse := func() bool { return s.faults.on(&s.faults.refuse) }
-	ln, err := sim.Listen(s.o.GNMIAddr, refuse)
-	if err != nil {
-		return fmt.Errorf("switch %s: gnmi: %w", s.o.Name, err)
+	var err error
+	if !s.o.NoGNMI {
+		if s.gnmiLn, err = sim.Listen(s.o.GNMIAddr, refuse); err != nil {
+			return fmt.Errorf("switch %s: gnmi: %w", s.o.Name, err)
+		}
 	}
-	s.gnmiLn = ln
 	if !s.o.NoSSH {
-		ln, err := sim.Listen(s.o.SSHAddr, refuse)
-		if err != nil {
+		if s.sshLn, err = sim.Listen(s.o.SSHAddr, refuse); err != nil {
 			return errors.Join(fmt.Errorf("switch %s: ssh: %w", s.o.Name, err), s.gnmiLn.Close())
 		}
-		s.sshLn = ln
 		s.wg.Go(s.serveSSH)
 	}
 	s.grpcSrv = s.newGRPCServer()
-	s.wg.Go(func() { _ = s.grpcSrv.Serve(s.gnmiLn) }) // returns when the listener closes
+	if !s.o.NoGNMI {
+		s.wg.Go(func() { _ = s.grpcSrv.Serve(s.gnmiLn) }) // returns when the listener closes
+	}
 	s.started = true
 	return nil
 }
@@ -392,6 +394,13 @@ func (s *Switch) Sets() []*gnmi.SetRequest {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]*gnmi.SetRequest(nil), s.sets...)
+}
+
+// Loads counts the commands over SSH that were to change CONFIG_DB.
+func (s *Switch) Loads() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.loads
 }
 
 // Flaps counts, by port, how often it went from up to down and up again.

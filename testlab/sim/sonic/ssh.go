@@ -2,6 +2,7 @@ package sonic
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -72,7 +73,11 @@ func (s *Switch) session(ch ssh.Channel, requests <-chan *ssh.Request) {
 				continue
 			}
 			reply(r, true)
-			s.wg.Go(func() { drain(requests) })
+			ctx, cancel := context.WithCancel(s.ctx)
+			s.wg.Go(func() { drain(requests); cancel() })
+			if s.faults.hold(ctx) != nil {
+				return // the client has given up
+			}
 			out, errOut := io.Writer(ch), io.Writer(ch.Stderr())
 			if pty {
 				errOut = ch

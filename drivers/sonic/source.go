@@ -1,0 +1,258 @@
+package sonic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/gnmi"
+	"github.com/roce-fabric/roce-fabric/internal/ssh"
+	native "github.com/roce-fabric/roce-fabric/render/sonic"
+)
+
+// source reads the databases of the switch. A table or row that is not there is nil and
+// no error.
+type source interface {
+	// config reads the tables of CONFIG_DB that this tool knows.
+	config(ctx context.Context) (native.Config, error)
+	tables(ctx context.Context, db string, names ...string) ([]native.Table, error)
+	// hashes reads tables that are one hash without keys.
+	hashes(ctx context.Context, db string, names ...string) ([]native.Row, error)
+	row(ctx context.Context, db, table, key string) (native.Row, error)
+}
+
+// source returns the way in by which the databases are read: gNMI where the switch
+// serves its databases there, else SSH. It stays the same for the life of the driver.
+func (d *driver) source(ctx context.Context) (source, error) {
+	if d.from != nil {
+		return d.from, nil
+	}
+	if d.t.GNMI.Address != "" && d.t.Write != intent.WriteDirect {
+		_, err := d.client(ctx)
+		switch {
+		case err == nil:
+			d.from = viaGNMI{d}
+			return d.from, nil
+		case d.t.SSH == nil || d.t.Write == intent.WriteGNMI || ctx.Err() != nil || !errors.Is(err, drivers.ErrUnreachable) && !errors.Is(err, drivers.ErrUnsupported):
+			return nil, err
+		}
+		if _, sshErr := d.shell(ctx); sshErr != nil {
+			return nil, errors.Join(err, sshErr)
+		}
+		d.gnmiDown = err
+	}
+	if _, err := d.shell(ctx); err != nil {
+		return nil, err
+	}
+	d.from = viaSSH{d}
+	return d.from, nil
+}
+
+// row reads a row, nil where there is none.
+func (d *driver) row(ctx context.Context, db, table, key string) (native.Row, error) {
+	from, err := d.source(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return from.row(ctx, db, table, key)
+}
+
+func (d *driver) hashes(ctx context.Context, db string, names ...string) ([]native.Row, error) {
+	from, err := d.source(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return from.hashes(ctx, db, names...)
+}
+
+func (d *driver) tables(ctx context.Context, db string, names ...string) ([]native.Table, error) {
+	from, err := d.source(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return from.tables(ctx, db, names...)
+}
+
+func (d *driver) table(ctx context.Context, db, name string) (native.Table, error) {
+	t, err := d.tables(ctx, db, name)
+	if err != nil {
+		return nil, err
+	}
+	return t[0], nil
+}
+
+// viaGNMI reads native paths.
+type viaGNMI struct{ d *driver }
+
+func (g viaGNMI) config(ctx context.Context) (native.Config, error) {
+	c, err := g.d.client(ctx)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := c.GetOne(ctx, origin, configDB)
+	if err != nil {
+		return nil, drivers.TransportError(err)
+	}
+	cfg, err := native.Parse(raw, native.WantTable)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", configDB[0], err)
+	}
+	return cfg, nil
+}
+
+func (g viaGNMI) tables(ctx context.Context, db string, names ...string) ([]native.Table, error) {
+	return nodes(ctx, g.d, native.ParseTable, db, at(names)...)
+}
+
+func (g viaGNMI) hashes(ctx context.Context, db string, names ...string) ([]native.Row, error) {
+	return nodes(ctx, g.d, native.ParseRow, db, at(names)...)
+}
+
+func (g viaGNMI) row(ctx context.Context, db, table, key string) (native.Row, error) {
+	rows, err := nodes(ctx, g.d, native.ParseRow, db, gnmi.Path{table, key})
+	if err != nil {
+		return nil, err
+	}
+	return rows[0], nil
+}
+
+func at(names []string) []gnmi.Path {
+	out := make([]gnmi.Path, len(names))
+	for i, n := range names {
+		out[i] = gnmi.Path{n}
+	}
+	return out
+}
+
+// nodes reads nodes of one database.
+func nodes[T any](ctx context.Context, d *driver, parse func(where string, data []byte) (T, error), db string, at ...gnmi.Path) ([]T, error) {
+	c, err := d.client(ctx)
+	if err != nil {
+		return nil, err
+	}
+	paths := make([]gnmi.Path, len(at))
+	for i, p := range at {
+		paths[i] = append(gnmi.Path{db, "localhost"}, p...)
+	}
+	raw, err := c.GetPresent(ctx, origin, paths...)
+	if err != nil {
+		return nil, drivers.TransportError(err)
+	}
+	out := make([]T, len(at))
+	for i := range raw {
+		if raw[i] == nil {
+			continue
+		}
+		if out[i], err = parse(strings.Join(at[i], "|"), raw[i]); err != nil {
+			return nil, fmt.Errorf("read %s: %w", db, err)
+		}
+	}
+	return out, nil
+}
+
+// viaSSH reads what sonic-cfggen and sonic-db-dump print, each in one round trip.
+type viaSSH struct{ d *driver }
+
+func (s viaSSH) config(ctx context.Context) (native.Config, error) {
+	out, err := s.run(ctx, "sonic-cfggen -d --print-data")
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := native.Parse(out.Stdout, native.WantTable)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", configDB[0], err)
+	}
+	return cfg, nil
+}
+
+// asicKinds is a pattern for the kinds of objects that concern this tool, and few others:
+// a switch may have a hundred thousand routes.
+const asicKinds = "SAI_OBJECT_TYPE_[PQWSIB]*"
+
+// separator stands between a table and a key (sonic-swss-common
+// common/database_config.json).
+func separator(db string) string {
+	if db == "CONFIG_DB" || db == "STATE_DB" {
+		return "|"
+	}
+	return ":"
+}
+
+func (s viaSSH) tables(ctx context.Context, db string, names ...string) ([]native.Table, error) {
+	sep := separator(db)
+	patterns := make([]string, len(names))
+	index := make(map[string]int, len(names))
+	for i, n := range names {
+		patterns[i], index[n] = n+sep+"*", i
+		if n == asicState {
+			patterns[i] = asicPrefix + asicKinds
+		}
+	}
+	rows, err := s.dump(ctx, db, patterns...)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]native.Table, len(names))
+	for at, row := range rows {
+		table, key, _ := strings.Cut(at, sep)
+		i, asked := index[table]
+		if !asked {
+			continue
+		}
+		if out[i] == nil {
+			out[i] = native.Table{}
+		}
+		out[i][key] = row
+	}
+	return out, nil
+}
+
+func (s viaSSH) hashes(ctx context.Context, db string, names ...string) ([]native.Row, error) {
+	rows, err := s.dump(ctx, db, names...)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]native.Row, len(names))
+	for i, n := range names {
+		out[i] = rows[n]
+	}
+	return out, nil
+}
+
+func (s viaSSH) row(ctx context.Context, db, table, key string) (native.Row, error) {
+	at := table + separator(db) + key
+	rows, err := s.hashes(ctx, db, at)
+	if err != nil {
+		return nil, err
+	}
+	return rows[0], nil
+}
+
+// dump reads the hashes whose keys match one of the patterns.
+func (s viaSSH) dump(ctx context.Context, db string, patterns ...string) (map[string]native.Row, error) {
+	var cmd []string
+	for _, p := range patterns {
+		cmd = append(cmd, "sonic-db-dump -n "+db+" -y -k "+quote(p))
+	}
+	out, err := s.run(ctx, strings.Join(cmd, " && "))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", db, err)
+	}
+	rows, err := native.ParseDumps(out.Stdout)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", db, err)
+	}
+	return rows, nil
+}
+
+// run runs a command that only reads.
+func (s viaSSH) run(ctx context.Context, cmd string) (ssh.Result, error) {
+	out, err := s.d.exec(ctx, cmd, nil)
+	if err == nil && out.Status != 0 {
+		err = fmt.Errorf("%q ended with status %d: %s", cmd, out.Status, said(out))
+	}
+	return out, err
+}
