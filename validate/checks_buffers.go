@@ -3,10 +3,12 @@ package validate
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 	"github.com/roce-fabric/roce-fabric/render/headroom"
@@ -44,7 +46,7 @@ var bufferChecks = []Check{
 	},
 	{
 		ID: "BUF-04", Title: "a port needs more headroom than the switch allows",
-		Rules: []Rule{{Error, "by the switch's own test"}, {Warning, "where a pool is larger than the packet memory"}}, Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
+		Rules: []Rule{{Error, "by the switch's own test, or where pools are larger than the packet memory"}, {Warning, "where either the switch or the catalogue does not tell the memory"}}, Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
 		Why:     "the switch refuses the profile, or shrinks the pool",
 		Fix:     "use fewer lossless classes, a shorter cable or a lower speed",
 		Sources: []string{"sonic-swss cfgmgr/buffer_check_headroom_mellanox.lua"},
@@ -207,21 +209,44 @@ func admission(r *deviceRun) {
 }
 
 // largePools finds pools that do not fit the packet memory. Templates exceed what public
-// sources say of a chip by a few percent.
+// sources say of a chip by a few percent. What both the switch and the catalogue say of the
+// memory is certain: either may count a part of it alone.
 func largePools(r *deviceRun) {
-	memory, whose := r.cfg.Hardware.Memory, "that the switch shows"
-	if memory == 0 && r.d.Model != nil {
-		memory, whose = r.d.Model.ASIC().BufferBytes, "of the chip"
+	shown, chip := r.cfg.Hardware.Memory, int64(0)
+	if r.d.Model != nil {
+		chip = r.d.Model.ASIC().BufferBytes
+	}
+	memory, whose := max(shown, chip), "of the chip"
+	if shown >= chip {
+		whose = "that the switch shows"
 	}
 	if r.source == Intended || memory == 0 {
 		return
 	}
-	for name, pool := range r.cfg.Pools {
+	f := Finding{Severity: Warning, Fix: "set the pool to the size of the platform's template"}
+	if shown > 0 && chip > 0 {
+		f.Severity = Error
+	}
+	var ingress []string
+	var sum, usually int64
+	one := false
+	for _, name := range natural.Keys(r.cfg.Pools) {
+		pool := r.cfg.Pools[name]
 		usual, _ := r.usualPool(name)
 		if pool.Size > memory+memory/4 && pool.Size > usual.Size {
-			r.found(Finding{Severity: Warning, What: fmt.Sprintf("pool %s has %s, and the packet memory %s is %s", printable(name), about(pool.Size), whose, about(memory)),
-				Fix: "set the pool to the size of the platform's template"}, "")
+			one = true
+			f.What = fmt.Sprintf("pool %s has %s, and the packet memory %s is %s", printable(name), about(pool.Size), whose, about(memory))
+			r.found(f, "")
 		}
+		if !pool.Egress && pool.Size > 0 { // egress pools count the same memory once more
+			ingress = append(ingress, printable(name))
+			sum = min(sum, 1<<62-pool.Size) + pool.Size
+			usually += usual.Size
+		}
+	}
+	if !one && len(ingress) > 1 && sum > memory+memory/4 && sum > usually {
+		f.What, f.Fix = fmt.Sprintf("pools %s together have %s, and the packet memory %s is %s", strings.Join(ingress, ", "), about(sum), whose, about(memory)), "set the pools to the sizes of the platform's template"
+		r.found(f, "")
 	}
 }
 

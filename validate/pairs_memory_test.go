@@ -36,6 +36,14 @@ func poolOf(edit func(*qos.Pool)) func(*qos.Device, *State) {
 	}
 }
 
+// memoryOf has a switch show its memory as well.
+func memoryOf(edit func(*qos.Device, *State)) func(*qos.Device, *State) {
+	return func(d *qos.Device, s *State) {
+		d.Hardware.Memory = 68e6
+		edit(d, s)
+	}
+}
+
 // profileOf edits a buffer profile.
 func profileOf(name string, edit func(*qos.BufferProfile)) func(*qos.Device, *State) {
 	return func(d *qos.Device, _ *State) {
@@ -69,10 +77,9 @@ var memoryPairs = []pair{
 		d.Ports["Ethernet240"].Groups[3] = qos.Group{Lossless: qos.Of(false)}
 	}, place: "leaf1 Ethernet240", says: "no headroom row of the switch for 400G and 40m", fix: "the longest cable it can carry lossless is 5m"},
 	{id: "BUF-04", severity: Error, base: "spc4", config: "leaf1", edit: func(d *qos.Device, _ *State) { d.Hardware.MaxHeadroom = map[string]int64{"Ethernet0": 100 << 10} }, place: "leaf1 Ethernet0", says: "the switch shows a limit of 100KiB for the port", fix: "fewer lossless classes"},
-	{id: "BUF-04", severity: Warning, config: "leaf1", edit: func(d *qos.Device, _ *State) {
-		d.Hardware.Memory = 68e6
-		poolOf(func(p *qos.Pool) { p.Size *= 10 })(d, nil)
-	}, place: "leaf1", says: "pool ingress_lossless_pool has 664 MB, and the packet memory that the switch shows is 68 MB", fix: "template"},
+	{id: "BUF-04", severity: Warning, config: "leaf1", edit: poolOf(func(p *qos.Pool) { p.Size *= 10 }), place: "leaf1", says: "pool ingress_lossless_pool has 664 MB, and the packet memory of the chip is 67.1 MB", fix: "template"},
+	{id: "BUF-04", severity: Error, config: "leaf1", edit: memoryOf(poolOf(func(p *qos.Pool) { p.Size *= 10 })), place: "leaf1", says: "pool ingress_lossless_pool has 664 MB, and the packet memory that the switch shows is 68 MB", fix: "template"},
+	{id: "BUF-04", severity: Error, config: "leaf1", edit: memoryOf(func(d *qos.Device, _ *State) { d.Pools["mine"] = qos.Pool{Size: 30e6} }), place: "leaf1", says: "pools ingress_lossless_pool, mine together have 96.4 MB, and the packet memory that the switch shows is 68 MB", fix: "template"},
 	{id: "BUF-05", severity: Warning, base: "shares", config: "leaf1", old: `"xoff": "1622016"`, new: `"xoff": "1000000"`, place: "leaf1", says: "the headroom of 32 lossless groups is 9600000 B, 9.60 times the pool of 1000000 B; declared is 6.00", fix: "declare"},
 	{id: "BUF-06", severity: Warning, config: "leaf1", edit: func(d *qos.Device, _ *State) {
 		d.Hardware.Rows = []qos.HeadroomRow{{Speed: 400e9, Cable: 5, Headroom: qos.Headroom{XOFF: 300000}}, {Speed: 400e9, Cable: 10, Headroom: qos.Headroom{XOFF: 310000}}, {Speed: 400e9, Cable: 40, Headroom: qos.Headroom{XOFF: 300000}}}
