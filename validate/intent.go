@@ -115,9 +115,19 @@ func (r *Run) search(ctx context.Context, g *topology.Graph) (*deadlock.Analysis
 // priorities that ports pause as they run. Links and routing are those of the intent,
 // as are the ports of switches that were not taken in: of them alone nothing is said.
 func (r *Run) Deadlocks(ctx context.Context) error {
+	found, err := r.Cycles(ctx)
+	r.Note(found...)
+	return err
+}
+
+// Cycles returns what [Run.Deadlocks] finds, and does not note it.
+func (r *Run) Cycles(ctx context.Context) (found []Finding, err error) {
 	if len(r.taken) == 0 || len(r.fabric.Links) == 0 {
-		return nil
+		return nil, nil
 	}
+	others := r.others
+	r.others = nil
+	defer func() { found, r.others = r.others, others }()
 	var named qos.PrioritySet
 	for _, k := range r.fabric.Settings.Classes {
 		named |= qos.Priorities(k.Priority.V)
@@ -129,14 +139,14 @@ func (r *Run) Deadlocks(ctx context.Context) error {
 		return p.Settings.Lossless()
 	}))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, c := range registry {
 		if c.runs {
 			c.fabric(&fabricRun{check: c, fabric: r.fabric, paths: p, run: r})
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // linked says that an intent without links leaves everything open that is about

@@ -184,7 +184,7 @@ func (w *Watcher) toUpdate() map[string]bool {
 // update says what is other than in the last round now that switches were read
 // before their turn. Others are taken as they were last read; what only a round
 // finds (of hosts, of counters) stands.
-func (w *Watcher) update(names map[string]bool) *Round {
+func (w *Watcher) update(ctx context.Context, names map[string]bool) *Round {
 	now := w.cfg.Clock.Now()
 	run := validate.NewRun(w.cfg.Fabric)
 	looked := map[string]bool{}
@@ -197,6 +197,7 @@ func (w *Watcher) update(names map[string]bool) *Round {
 			looked[d.Name] = true
 		}
 	}
+	run.Note(w.deadlocks(ctx)...)
 	found := run.Findings(now)
 	for _, f := range w.last.Findings {
 		if f.Suppressed != nil && (!looked[f.Device] || counted(f)) {

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -24,6 +25,8 @@ const (
 	// maxSkip and maxBackoff bound for how long a device is left alone.
 	maxSkip    = 15 // rounds
 	maxBackoff = 30 * time.Minute
+	// leastSearch is what a search for deadlocks may take at any interval.
+	leastSearch = 5 * time.Second
 )
 
 // round is a round that is under way.
@@ -205,7 +208,7 @@ func backoff(failures int, interval time.Duration) int {
 	return min(1<<min(failures-1, 10)-1, maxSkip, max(0, int(maxBackoff/interval)-1))
 }
 
-func (w *Watcher) finish(r *round) *Round {
+func (w *Watcher) finish(ctx context.Context, r *round) *Round {
 	now := w.cfg.Clock.Now()
 	w.overdue(r, now)
 	var hosts []*nic.Host
@@ -220,6 +223,7 @@ func (w *Watcher) finish(r *round) *Round {
 		}
 	}
 	r.run.Note(validate.Hosts(hosts, nil)...)
+	r.run.Note(w.deadlocks(ctx)...)
 	w.judge(r)
 	out := &Round{N: r.n, Fabric: w.cfg.Fabric.Name, Start: r.start, End: now, Took: now.Sub(r.start), Read: len(r.read), Devices: len(w.devices), Counted: r.run.Counted(), Pauses: r.run.Pauses()}
 	all := len(r.read) == len(w.devices)
@@ -237,6 +241,27 @@ func (w *Watcher) finish(r *round) *Round {
 		w.history = slices.Clone(w.history[len(w.history)-keptRounds:])
 	}
 	return out
+}
+
+// deadlocks makes the checks of the whole fabric with the priorities that ports paused
+// when they were last read, this round or before. A search that takes more than a tenth
+// of the interval is given up.
+func (w *Watcher) deadlocks(ctx context.Context) []validate.Finding {
+	run := validate.NewRun(w.cfg.Fabric)
+	for i := range w.devices {
+		if d := &w.devices[i]; d.kept != nil && d.kept.Switch != nil {
+			run.Add(d.kept.Switch.Clone())
+		}
+	}
+	bound := max(w.cfg.Interval/10, leastSearch)
+	ctx, cancel := context.WithTimeout(ctx, bound)
+	defer cancel()
+	found, err := run.Cycles(ctx)
+	if err != nil {
+		return []validate.Finding{{ID: "TOP-01", Severity: validate.Info, Unchecked: "deadlocks of what runs", Because: "the search took too long",
+			What: fmt.Sprintf("the search for deadlocks did not end in %s", gate.Spell(bound)), Fix: "take a longer interval, or run validate"}}
+	}
+	return found
 }
 
 // overdue notes the devices whose read has not ended. A device that is late by

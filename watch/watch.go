@@ -193,13 +193,13 @@ func (w *Watcher) Run(ctx context.Context) error {
 			case <-tick:
 			}
 			if names := w.toUpdate(); names != nil {
-				w.hand(w.update(names))
+				w.hand(w.update(ctx, names))
 			}
 		}
 		if ctx.Err() != nil { // the last reads were cut off: nothing was learned
 			return nil
 		}
-		w.hand(w.finish(r))
+		w.hand(w.finish(ctx, r))
 		if start = start.Add(w.cfg.Interval); start.Before(w.cfg.Clock.Now()) {
 			start = w.cfg.Clock.Now()
 		}
