@@ -102,7 +102,8 @@ type comparer struct {
 	// The ports of a switch share a few.
 	members map[mapOf]map[int]int
 	buffers *buffers
-	shares  map[share]bool // that queues have
+	shares  map[share]bool     // that queues have
+	pools   map[[2]string]bool // that were compared, by their name and their object
 	out     []drivers.Mismatch
 }
 

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -44,7 +46,9 @@ func (c *comparer) queues(port string, p *qos.Port) {
 		}
 		if want.Buffer.Set {
 			field := qos.KindQueueBuffer.At(q)
-			c.profile(drivers.Mismatch{Port: port, Field: field}, drivers.Mismatch{Port: port, Field: field}, c.buffers.ofQueue(port, q), queue["SAI_QUEUE_ATTR_BUFFER_PROFILE_ID"])
+			profile, oid := c.buffers.ofQueue(port, q), queue["SAI_QUEUE_ATTR_BUFFER_PROFILE_ID"]
+			c.profile(drivers.Mismatch{Port: port, Field: field}, drivers.Mismatch{Port: port, Field: field}, profile, oid)
+			c.pool(qos.KindEgressProfiles, profile, oid)
 		}
 	}
 	c.unseen(port, "queue", qos.KindQueueBinding, queueNames, "QUEUE", unseen)
@@ -79,7 +83,13 @@ func (c *comparer) groups(port string, p *qos.Port) {
 			c.out = append(c.out, short)
 			continue
 		}
+		if instead, ok := c.buffers.told(port, g); !ok {
+			short.Part, short.Want, short.Have, short.Slow = fmt.Sprintf("groups[%d].profile", g), c.buffers.groups[port+":"+strconv.Itoa(g)], instead+" in APPL_DB", true
+			c.out = append(c.out, short)
+			continue
+		}
 		c.profile(other, short, c.buffers.ofGroup(port, g), profile)
+		c.pool(qos.KindIngressProfiles, c.buffers.ofGroup(port, g), profile)
 	}
 	c.unseen(port, "priority group", qos.KindGroupBinding, groupNames, "PG_WATERMARK", unseen)
 }
@@ -207,32 +217,33 @@ type buffers struct {
 	groups, queues map[string]string
 	profiles       native.Table
 	unpolled       bool // the watchdog's counters are off
-	// computed are the groups and profiles that the buffer manager computes
-	// (sonic-swss cfgmgr/buffermgrdyn.cpp); nil where it does not.
-	computedGroups   map[string]string
-	computedProfiles native.Table
+	pools          native.Table
+	appl           map[string]string // the groups that orchagent is told of
+	// computed are the profiles and pools that the buffer manager computes (sonic-swss
+	// cfgmgr/buffermgrdyn.cpp); nil where it does not.
+	computedProfiles, computedPools native.Table
 }
 
 // readBuffers reads CONFIG_DB, and what is computed from it.
 func (d *driver) readBuffers(ctx context.Context) (*buffers, error) {
-	t, err := d.tables(ctx, "CONFIG_DB", native.TGroup, native.TBufferQueue, native.TProfile, native.TPort, flexTable)
+	t, err := d.tables(ctx, "CONFIG_DB", native.TGroup, native.TBufferQueue, native.TProfile, native.TPort, flexTable, native.TPool)
 	if err != nil {
 		return nil, err
 	}
-	b := &buffers{down: map[string]bool{}, groups: bindings(t[0], "|"), queues: bindings(t[1], "|"), profiles: t[2], unpolled: t[4][watchdogGroup]["FLEX_COUNTER_STATUS"] == "disable"}
+	b := &buffers{down: map[string]bool{}, groups: bindings(t[0], "|"), queues: bindings(t[1], "|"), profiles: t[2], pools: t[5], unpolled: t[4][watchdogGroup]["FLEX_COUNTER_STATUS"] == "disable"}
 	for port, row := range t[3] {
 		b.down[port] = row["admin_status"] != "up"
 	}
-	for _, profile := range b.groups {
-		if profile != computed {
-			continue
-		}
-		appl, err := d.tables(ctx, "APPL_DB", "BUFFER_PG_TABLE", "BUFFER_PROFILE_TABLE")
-		if err != nil {
-			return nil, err
-		}
-		b.computedGroups, b.computedProfiles = bindings(appl[0], ":"), appl[1]
-		break
+	if len(b.groups) == 0 {
+		return b, nil
+	}
+	appl, err := d.tables(ctx, "APPL_DB", applBuffers...)
+	if err != nil {
+		return nil, err
+	}
+	b.appl = bindings(appl[2], ":")
+	if slices.Contains(slices.Collect(maps.Values(b.groups)), computed) {
+		b.computedPools, b.computedProfiles = appl[0], appl[1]
 	}
 	return b, nil
 }
@@ -265,7 +276,7 @@ func bindings(t native.Table, sep string) map[string]string {
 // made reports whether the buffer manager gave a group its profile; true where it need not.
 func (b *buffers) made(port string, g int) bool {
 	at := port + ":" + strconv.Itoa(g)
-	return b.groups[at] != computed || len(b.computedGroups) == 0 || b.computedGroups[at] != ""
+	return b.groups[at] != computed || len(b.appl) == 0 || b.appl[at] != ""
 }
 
 // ofQueue and ofGroup return the configured profile; nil where that is not certain.
@@ -279,7 +290,7 @@ func (b *buffers) ofQueue(port string, q int) native.Row {
 func (b *buffers) ofGroup(port string, g int) native.Row {
 	at := port + ":" + strconv.Itoa(g)
 	if b.groups[at] == computed {
-		return b.computedProfiles[b.computedGroups[at]]
+		return b.computedProfiles[b.appl[at]]
 	}
 	return b.profiles[b.groups[at]]
 }

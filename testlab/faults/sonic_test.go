@@ -59,11 +59,11 @@ var sonicBuffers = []fault{
 	{"the ASIC has no profile for the lossless group of an uplink", "spine2", "ASIC pg Ethernet16:3 SAI_INGRESS_PRIORITY_GROUP_ATTR_BUFFER_PROFILE=oid:0x0", "error BUF-15 spine2 Ethernet16", "", ""},
 	{"the ASIC has another xoff", "leaf1", "ASIC pgprofile Ethernet0:3 SAI_BUFFER_PROFILE_ATTR_XOFF_TH=2000", "error BUF-15|OPS-02|BUF-01 leaf1 Ethernet0", "BUF-01 the headroom in force is below the floor", ""},
 	{"the ASIC has another alpha", "leaf1", "ASIC pgprofile Ethernet0:3 SAI_BUFFER_PROFILE_ATTR_SHARED_DYNAMIC_TH=-7", "error OPS-02|BUF-15 leaf1 Ethernet0", "BUF-09 the alpha in force is not the platform's", ""},
-	{"the ASIC has a smaller pool", "leaf1", "ASIC pool Ethernet0:3 SAI_BUFFER_POOL_ATTR_SIZE=663940", "error OPS-02 leaf1", "ECN-03 the pause comes before the first mark; BUF-10 and early", "platform: pools of the ASIC are not read"},
-	{"the ASIC has no headroom pool", "leaf1", "ASIC pool Ethernet0:3 SAI_BUFFER_POOL_ATTR_XOFF_SIZE=0", "error OPS-02 leaf1", "BUF-05 the headroom is not shared as declared", "platform: pools of the ASIC are not read"},
+	{"the ASIC has a smaller pool", "leaf1", "ASIC pool Ethernet0:3 SAI_BUFFER_POOL_ATTR_SIZE=663940", "error OPS-02 leaf1", "ECN-03 the pause comes before the first mark; BUF-10 and early", ""},
+	{"the ASIC has no headroom pool", "leaf1", "ASIC pool Ethernet0:3 SAI_BUFFER_POOL_ATTR_XOFF_SIZE=0", "error OPS-02 leaf1", "BUF-05 the headroom is not shared as declared", ""},
 	{"the ASIC has no profile for a lossless queue", "leaf1", "ASIC queue Ethernet0:3 SAI_QUEUE_ATTR_BUFFER_PROFILE_ID=oid:0x0", "error OPS-02|BUF-15 leaf1 Ethernet0", "", ""},
 	{"the ASIC has a smaller lossless queue", "leaf1", "ASIC qprofile Ethernet0:3 SAI_BUFFER_PROFILE_ATTR_SHARED_STATIC_TH=100000", "error OPS-02|BUF-08 @", byASIC + "; BUF-08 the limit in force is below the ingress pool", ""},
-	{"the daemons gave a group another profile", "leaf1", "APPL BUFFER_PG_TABLE Ethernet0:3 profile=ingress_lossy_profile", "error BUF-15 leaf1 Ethernet0", "PFC-03 PFC is on and the group in force is lossy", "platform: APPL_DB is not compared"},
+	{"the daemons gave a group another profile", "leaf1", "APPL BUFFER_PG_TABLE Ethernet0:3 profile=ingress_lossy_profile", "error BUF-15 leaf1 Ethernet0", "PFC-03 PFC is on and the group in force is lossy", ""},
 }
 
 // sonicFaults are the other faults of such switches.
@@ -163,6 +163,6 @@ var dynamicFaults = []fault{
 	{"the pool of lossless queues is small", "leaf1", "BUFFER_POOL|egress_lossless_pool size=158229", "error BUF-08 @", "ECN-04 the queue never gets that long; ECN-03 nor does it mark; DRIFT the pool is not as the platform has it; " + sibling, ""},
 	{"a lossless queue with the lossy profile", "spine1", "BUFFER_QUEUE|Ethernet0|3-4 profile=q_lossy_profile", "error BUF-07 spine1 Ethernet0", "BUF-08 which may hold less than the ingress pool; " + sibling, ""},
 	{"the ASIC has no profile for a lossless group", "leaf1", "ASIC pg Ethernet0:3 SAI_INGRESS_PRIORITY_GROUP_ATTR_BUFFER_PROFILE=oid:0x0", "error BUF-15 leaf1 Ethernet0", "", ""},
-	{"the lossless pool in force is a hundredth", "leaf1", "APPL BUFFER_POOL_TABLE ingress_lossless_pool size=663940", "warning BUF-09 @switch", "BUF-10 the group pauses early; BUF-04 the headroom does not fit; BUF-05 nor is it shared as declared; ECN-04 the group cannot hold that much; DRIFT the pool is not as the platform has it; " + sibling, ""},
+	{"the lossless pool in force is a hundredth", "leaf1", "APPL BUFFER_POOL_TABLE ingress_lossless_pool size=663940; ASIC pool Ethernet0:3 SAI_BUFFER_POOL_ATTR_SIZE=663940", "warning BUF-09 @switch", "BUF-10 the group pauses early; BUF-04 the headroom does not fit; BUF-05 nor is it shared as declared; ECN-04 the group cannot hold that much; DRIFT the pool is not as the platform has it; " + sibling, ""},
 	{"pause belongs to another group", "leaf1", "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP|MINE 3=4; PORT_QOS_MAP|Ethernet0 pfc_to_pg_map=MINE", "error CLS-06 leaf1 Ethernet0", "PFC-03 that group is lossy; " + sibling, ""},
 }

@@ -1,0 +1,60 @@
+package sonic
+
+import (
+	"strconv"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	native "github.com/roce-fabric/roce-fabric/render/sonic"
+)
+
+const (
+	oPool        = "SAI_OBJECT_TYPE_BUFFER_POOL"
+	attrPool     = "SAI_BUFFER_PROFILE_ATTR_POOL_ID"
+	attrPoolSize = "SAI_BUFFER_POOL_ATTR_SIZE"
+	attrPoolXOFF = "SAI_BUFFER_POOL_ATTR_XOFF_SIZE"
+)
+
+// pool compares the pool of a buffer profile with the one that the profile is configured
+// to take from, once for all ports. profile is its object.
+func (c *comparer) pool(kind qos.Kind, want native.Row, profile string) {
+	name, oid := want["pool"], c.objects[oProfile][profile][attrPool]
+	pool, have := c.buffers.pool(name), c.objects[oPool][oid]
+	if pool == nil || have == nil || c.pools[[2]string{name, oid}] {
+		return
+	}
+	if c.pools == nil {
+		c.pools = map[[2]string]bool{}
+	}
+	c.pools[[2]string{name, oid}] = true
+	for _, v := range []struct{ name, part, attr string }{{"size", "the size", attrPoolSize}, {"xoff", "the headroom", attrPoolXOFF}} {
+		a, err1 := strconv.ParseInt(pool[v.name], 10, 64)
+		b, err2 := strconv.ParseInt(have[v.attr], 10, 64)
+		if err1 == nil && err2 == nil && !near(a, b) {
+			c.out = append(c.out, drivers.Mismatch{Field: kind.Attr(), Part: v.part + " of pool " + name, Want: pool[v.name] + " B", Have: have[v.attr] + " B", Slow: true})
+		}
+	}
+}
+
+// pool returns a pool as orchagent is told to make it; nil where that is not certain.
+func (b *buffers) pool(name string) native.Row {
+	if b.computedPools != nil {
+		return b.computedPools[name]
+	}
+	return b.pools[name]
+}
+
+// told reports whether orchagent is told of the profile that a group is configured with:
+// the buffer manager copies CONFIG_DB to APPL_DB (sonic-swss cfgmgr/buffermgr.cpp). It
+// returns what it is told instead.
+func (b *buffers) told(port string, g int) (instead string, ok bool) {
+	at := port + ":" + strconv.Itoa(g)
+	want, have := b.groups[at], b.appl[at]
+	switch {
+	case len(b.appl) == 0, want == "", want == computed, want[0] == '[', have == want:
+		return "", true // not shown, not certain, computed, or a reference of an old release
+	case have == "":
+		return "no profile", false
+	}
+	return have, have[0] == '['
+}
