@@ -378,6 +378,8 @@ type Target struct {
 	// Release and Model override what the device says, where the intent
 	// states them; "" takes the device's word.
 	Release, Model string
+	// Images is a folder for what all devices of one image have alike, "" for none.
+	Images string
 	// Write is the way in that a plan takes, where a system has several; "" is WriteAuto.
 	Write intent.Write
 }

@@ -38,6 +38,9 @@ type Access struct {
 	// Sudo is how root is had on a host: "none", "nopassword", "password" or "",
 	// which is none for root and nopassword for others.
 	Sudo string
+	// Images is a folder for what devices of one image have alike and is read once, "" for
+	// none.
+	Images string
 	// Log records what is said to devices; nil is for nothing.
 	Log *trace.Log
 	// Local says that the one host of the call is the machine that the program runs on.
@@ -81,7 +84,7 @@ func (a *Access) Switch(ctx context.Context, sw *intent.Switch) (drivers.Driver,
 
 // target resolves how a switch is reached.
 func (a *Access) target(ctx context.Context, sw *intent.Switch) (drivers.Target, error) {
-	t := drivers.Target{Name: sw.Name, OS: sw.OS, Release: sw.Release.V, Model: sw.Model.V, Write: sw.Write.V}
+	t := drivers.Target{Name: sw.Name, OS: sw.OS, Release: sw.Release.V, Model: sw.Model.V, Write: sw.Write.V, Images: a.Images}
 	if a.At != nil {
 		at, err := a.At(sw.Name)
 		if err != nil {

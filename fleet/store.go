@@ -87,6 +87,9 @@ func (o StoreOptions) keys(ctx context.Context, f *intent.Fabric, dir string) (r
 	return ring, nil
 }
 
+// ImageDir is the [Access.Images] of all fabrics of a user: beside those of [StateDir].
+func ImageDir() (string, error) { return StateDir(".images") }
+
 // StateDir is where journals and locks of a fabric are kept:
 // $XDG_STATE_HOME/roce-fabric/<fabric>, or ~/.local/state/....
 func StateDir(fabric string) (string, error) {

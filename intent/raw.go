@@ -42,7 +42,7 @@ type rawFabric struct {
 // rawGlobals is what a fabric, a role and a switch may state; the nearest wins.
 type rawGlobals struct {
 	Globals opt[string] `key:"globals" enum:"own,shared,keep" doc:"Settings of a switch that all of its ports share. shared: one is changed only where each port that is up and uses it is in the intent; own: the intent decides for the others, too; keep: those that no port of the intent needs stay as they are. Default shared."`
-	Write   opt[string] `key:"write" enum:"auto,direct,gnmi" doc:"Way in for writes to SONiC. direct: into CONFIG_DB over SSH, in seconds, and no port is shut; gnmi: by the config updater, which shuts a port for each new binding; auto: direct where the switch serves no gNMI, else gnmi. direct uses no gNMI at all. Default auto."`
+	Write   opt[string] `key:"write" enum:"auto,direct,gnmi" doc:"Way in for writes to SONiC. direct: into CONFIG_DB over SSH, in seconds, and no port is shut; gnmi: by the config updater, which shuts a port for each new binding; auto: direct where ssh is configured and the YANG models of the image can be read, or where the switch serves no gNMI; else gnmi. direct uses no gNMI at all. Default auto."`
 	// Nearer ones replace outer ones as a whole.
 	Trimming      orWord[rawTrimming] `key:"trimming" words:"off" doc:"Packet trimming: a packet that finds no room is cut to its headers and sent on, instead of dropped. This tool compares it with the classes and does not set it. Default: as the switch has it."`
 	LoadBalancing *rawLoadBalancing   `key:"loadBalancing" doc:"How a switch chooses among equal paths. This tool checks it for consistency and does not set it. Default: as the switch has it."`

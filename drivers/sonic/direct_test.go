@@ -1,13 +1,21 @@
 package sonic
 
 import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
+	native "github.com/roce-fabric/roce-fabric/render/sonic"
+	simsonic "github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
 )
 
 // TestWaysAgree: over gNMI and over SSH alone a switch comes to hold the same, and a
@@ -87,4 +95,100 @@ func TestWithoutGNMI(t *testing.T) {
 	if _, err := Open(b.target); err == nil || !strings.Contains(err.Error(), "needs ssh") {
 		t.Errorf("direct without SSH: %v", err)
 	}
+}
+
+// TestModelsJudge: with the models of its image at hand, a switch is written directly, and
+// what they do not allow is blocked. They are kept, by image.
+func TestModelsJudge(t *testing.T) {
+	for _, release := range simsonic.Releases {
+		t.Run(release, func(t *testing.T) {
+			for _, model := range []string{unknown, dynamic} {
+				b := newBox(t, boxOptions{model: model, release: release, ssh: true, models: sharedtest.YANG(t, release)})
+				b.target.Images = t.TempDir()
+				d := b.open()
+				tok, st := b.apply(d)
+				if notes := strings.Join(st.Notes, "\n"); len(st.Blocked()) > 0 || st.Items[0].Via != "ssh" || !strings.Contains(notes, "because ssh is configured; checked against the YANG models") {
+					t.Errorf("%s: blocked %v, notes %q", model, st.Blocked(), notes)
+				}
+				if err := d.Revert(t.Context(), tok); err != nil {
+					t.Fatal(err)
+				}
+				kept, _ := filepath.Glob(b.target.Images + "/*.tar.gz")
+				if len(kept) != 1 {
+					t.Fatalf("kept %v", kept)
+				}
+				if err := os.WriteFile(kept[0], []byte("broken"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				if _, st := b.plan(b.open()); st.Items[0].Via != "ssh" {
+					t.Error("a broken copy is not read again")
+				}
+			}
+		})
+	}
+}
+
+// What the models of an image do not allow is blocked, and the rest goes in.
+func TestStrictModels(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(sharedtest.YANG(t, "202511"))); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "sonic-pfcwd.yang")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	strict := bytes.Replace(text, []byte("range 100..60000"), []byte("range 100..300"), 1)
+	if bytes.Equal(strict, text) {
+		t.Fatal("the model has another range")
+	}
+	if err := os.WriteFile(file, strict, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b := newBox(t, boxOptions{model: unknown, release: "202511", ssh: true, models: dir})
+	_, st := b.apply(b.open())
+	blocked := st.Blocked()
+	if len(blocked) != len(b.ports) || !strings.HasPrefix(blocked[0].Blocked, "the models of the switch's image do not allow it: PFC_WD|"+b.ports[0]) {
+		t.Errorf("%d blocked: %v", len(blocked), blocked)
+	}
+	if cfg := b.config(); cfg.Row(native.TWatchdog, b.ports[0]) != nil || cfg.Row(native.TPortQoS, b.ports[0])["pfc_enable"] != "3" {
+		t.Errorf("%v", cfg.Row(native.TWatchdog, b.ports[0]))
+	}
+}
+
+// Without models, auto leaves it to the config updater, and direct says what judged it.
+func TestModelsThatCannotBeRead(t *testing.T) {
+	b := newBox(t, boxOptions{model: known, release: "202511", ssh: true})
+	if _, st := b.plan(b.open()); st.Items[0].Via != "gnmi" {
+		t.Errorf("%+v", st.Items[0])
+	}
+	b.target.Write = intent.WriteDirect
+	if _, st := b.plan(b.open()); !strings.Contains(strings.Join(st.Notes, "\n"), "by the rules of this tool alone, because the image's YANG models were not read (/usr/local/yang-models cannot be read: tar: ") {
+		t.Errorf("%q", st.Notes)
+	}
+}
+
+func FuzzUnpack(f *testing.F) {
+	var b bytes.Buffer
+	packed := gzip.NewWriter(&b)
+	w := tar.NewWriter(packed)
+	_ = w.WriteHeader(&tar.Header{Name: "./a.yang", Mode: 0o600, Size: 3})
+	_, _ = w.Write([]byte("abc"))
+	if err := errors.Join(w.Close(), packed.Close()); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b.Bytes())
+	f.Fuzz(func(t *testing.T, archive []byte) {
+		files, err := unpack(archive)
+		total := 0
+		for name, text := range files {
+			if total += len(text); strings.Contains(name, "/") {
+				t.Errorf("name %q", name)
+			}
+		}
+		if total > maxModels || err != nil && files != nil {
+			t.Errorf("%d bytes, %v", total, err)
+		}
+	})
 }

@@ -27,6 +27,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
+	"github.com/roce-fabric/roce-fabric/render/sonic/yang"
 )
 
 // origin is gNMI's name for the native paths.
@@ -52,8 +53,13 @@ type driver struct {
 	from source
 	// sshDown is why SSH is left out, though it is configured, gnmiDown why gNMI is.
 	sshDown, gnmiDown error
-	// direct has rows written over SSH, past the config updater.
-	direct bool
+	// direct has rows written over SSH, past the config updater, why says why; yang are the
+	// models that judge them, nil where they cannot be read, unjudged says why.
+	direct        bool
+	why, unjudged string
+	yang          *yang.Models
+	// image is what 'show version' says of the image.
+	image string
 	// left is what earlier runs left behind; nil where that is not known. Its
 	// Down follows what this driver does.
 	left *drivers.Leftover
@@ -153,7 +159,6 @@ func (d *driver) Probe(ctx context.Context) (drivers.Facts, error) {
 		return f, err
 	}
 	_, overGNMI := from.(viaGNMI)
-	d.direct = !overGNMI
 	if overGNMI {
 		f.Caps.Writes = []string{"gnmi"}
 	}
@@ -168,6 +173,9 @@ func (d *driver) Probe(ctx context.Context) (drivers.Facts, error) {
 		switch {
 		case err == nil:
 			f.Caps.Writes = append(f.Caps.Writes, "ssh")
+			if err := d.choose(ctx, overGNMI); err != nil {
+				return f, err
+			}
 			if !d.direct {
 				f.Caps.Undo += " and a checkpoint"
 			}
@@ -204,11 +212,41 @@ func (d *driver) Probe(ctx context.Context) (drivers.Facts, error) {
 	return f, nil
 }
 
+// choose decides whether rows are written past the config updater: where the intent says
+// so, where there is no other way, and else where the models of the image can judge them.
+func (d *driver) choose(ctx context.Context, overGNMI bool) error {
+	if d.t.Write == intent.WriteGNMI {
+		return nil
+	}
+	var err error
+	if d.yang, err = d.models(ctx); err != nil {
+		if ctx.Err() != nil || errors.Is(err, drivers.ErrUnreachable) && !overGNMI {
+			return err
+		}
+		d.unjudged = err.Error()
+	}
+	switch {
+	case d.t.Write == intent.WriteDirect:
+		d.direct, d.why = true, "write: direct"
+	case !overGNMI:
+		d.direct, d.why = true, "the switch serves no gNMI"
+	case d.yang != nil:
+		d.direct, d.why = true, "ssh is configured"
+	}
+	return nil
+}
+
 // showVersion returns the version that the switch prints, "" for none.
 func (d *driver) showVersion(ctx context.Context) (string, error) {
 	out, err := d.exec(ctx, "show version", nil)
 	if err != nil {
 		return "", err
+	}
+	d.image = ""
+	for line := range strings.Lines(string(out.Stdout)) {
+		if name, _, _ := strings.Cut(line, ":"); slices.Contains(imageLines, strings.TrimSpace(name)) {
+			d.image += line
+		}
 	}
 	for line := range strings.Lines(string(out.Stdout)) {
 		if v, ok := strings.CutPrefix(strings.TrimSpace(line), "SONiC Software Version:"); ok {
@@ -268,6 +306,18 @@ func (d *driver) Digest(s *drivers.Snapshot, want drivers.Desired) string {
 	return native.Digest(config(s), desired)
 }
 
+// imageLines are the lines of 'show version' that tell one image from another.
+var imageLines = []string{"SONiC Software Version", "Build commit", "Build date"}
+
+// sayWay says why rows go past the config updater, and what judged them.
+func (d *driver) sayWay() string {
+	judged := "checked against the YANG models of its image"
+	if d.yang == nil {
+		judged = "checked by the rules of this tool alone, because the image's YANG models were not read (" + d.unjudged + ")"
+	}
+	return "written directly, because " + d.why + "; " + judged
+}
+
 // Plan works out the steps.
 func (d *driver) Plan(f drivers.Facts, s *drivers.Snapshot, want drivers.Desired, policy drivers.Policy) (*drivers.Steps, error) {
 	desired, err := drivers.Want[*qos.Device](want)
@@ -278,11 +328,18 @@ func (d *driver) Plan(f drivers.Facts, s *drivers.Snapshot, want drivers.Desired
 	if !ok {
 		rel = native.Strictest()
 	}
-	p := native.Site{
+	site := native.Site{
 		Release: rel, Chip: f.ASIC, SSH: slices.Contains(f.Caps.Writes, "ssh"), Direct: d.direct, SSHDown: d.sshDown, GNMIDown: d.gnmiDown,
 		Policy: native.Policy(policy), Left: d.leftDown(),
-	}.Plan(config(s), desired)
+	}
+	if d.yang != nil {
+		site.Check = against(d.yang)
+	}
+	p := site.Plan(config(s), desired)
 	st := &drivers.Steps{Device: d.t.Name, Base: p.Base, Changes: p.Changes, Notes: p.Notes, Policy: policy, Unknown: leftAlone(p.Unknown)}
+	if d.direct && len(p.Steps) > 0 {
+		st.Notes = append(st.Notes, d.sayWay())
+	}
 	for _, s := range p.Steps {
 		raw, err := json.Marshal(batch{s.Ops})
 		if err != nil {

@@ -85,6 +85,8 @@ type boxOptions struct {
 	ssh            bool
 	// alone leaves gNMI out, direct writes over SSH beside it.
 	alone, direct bool
+	// models is the folder of YANG models of the image, "" for an image without.
+	models string
 	// edit changes the configuration that the switch starts with.
 	edit func(map[string]map[string]map[string]string)
 	// intent replaces lines of the text that fabric makes.
@@ -139,6 +141,7 @@ func newBox(t testing.TB, o boxOptions) *box {
 	so.Release, so.Username, so.Password = o.release, "admin", testPassword
 	o.ssh = o.ssh || o.alone || o.direct
 	so.TLS, so.HostKey, so.NoSSH, so.NoGNMI = id.tls, id.key, !o.ssh, o.alone
+	so.Models = o.models
 	if o.test.Slow {
 		so.TimeScale = 0.02
 	}

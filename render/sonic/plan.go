@@ -20,11 +20,20 @@ type Site struct {
 	// Direct has every row loaded over SSH, past the config updater: no port goes down for
 	// one. SSH is then true.
 	Direct bool
+	// Check holds a configuration against the models of the switch's image; nil where they
+	// are not known. It is asked where Direct is set: the config updater asks them itself.
+	Check func(Config) []Fault
 	// SSHDown is why SSH is left out, though it is configured, GNMIDown why gNMI is.
 	SSHDown, GNMIDown error
 	Policy            Policy
 	// Left has the run that left a port down; nil where that is not known.
 	Left map[string]string
+}
+
+// Fault is something in a configuration that the models of an image do not allow.
+type Fault struct {
+	Table, Key string // Key "" is the whole table
+	What       string
 }
 
 // Policy bounds what steps may disturb at once.
@@ -384,7 +393,7 @@ func (p *planner) route() {
 		switch {
 		case r == nil:
 			continue
-		case p.SSH:
+		case p.SSH && !p.Direct:
 			o.overSSH = true
 			continue
 		}
@@ -443,7 +452,10 @@ func (p *planner) route() {
 func (p *planner) block(o Op, r refusal) {
 	for _, i := range p.carried(o) {
 		if p.changes[i].Blocked == "" {
-			p.changes[i].Blocked = "gNMI will be refused: " + r.why + "; " + r.instead
+			p.changes[i].Blocked = r.why + "; " + r.instead
+			if !p.Direct {
+				p.changes[i].Blocked = "gNMI will be refused: " + p.changes[i].Blocked
+			}
 		}
 	}
 }
@@ -530,8 +542,8 @@ func (p *planner) obsolete() {
 		}
 	}
 	for i, r := range p.verdicts(dels, p.running) {
-		if r != nil && !p.SSH {
-			p.notes = append(p.notes, fmt.Sprintf("%s|%s is no longer used and stays: the config updater of %s would refuse to remove it", dels[i].Table, dels[i].Key, p.Release))
+		if r != nil && (!p.SSH || p.Direct) {
+			p.notes = append(p.notes, fmt.Sprintf("%s|%s is no longer used and stays: %s", dels[i].Table, dels[i].Key, r.why))
 			continue
 		}
 		dels[i].overSSH = r != nil

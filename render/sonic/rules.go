@@ -126,7 +126,7 @@ var historySince = func() int { r, _ := LookupRelease("202511"); return r.Index 
 func (s Site) verdicts(ops []Op, running Config) []*refusal {
 	out := make([]*refusal, len(ops))
 	if s.Direct {
-		return out
+		return s.faults(ops, running)
 	}
 	base := running
 	removed := map[string]int{} // watchdog key -> index of its removal
@@ -154,6 +154,33 @@ func (s Site) verdicts(ops []Op, running Config) []*refusal {
 		out[i] = r
 		if j, pair := removed[o.Key]; pair && o.Table == TWatchdog {
 			out[j] = r
+		}
+	}
+	return out
+}
+
+// faults returns for each op nil, or what the models of the image have against it that
+// they do not have against what runs.
+func (s Site) faults(ops []Op, running Config) []*refusal {
+	out := make([]*refusal, len(ops))
+	if s.Check == nil || len(ops) == 0 {
+		return out
+	}
+	known := map[Fault]bool{}
+	for _, f := range s.Check(running) {
+		known[f] = true
+	}
+	for _, f := range s.Check(running.After(ops)) {
+		if known[f] {
+			continue
+		}
+		r := &refusal{"the models of the switch's image do not allow it: " + f.What, "state another value in the intent, or write: gnmi, which has the switch judge"}
+		guilty := func(o Op) bool { return o.Table == f.Table && (f.Key == "" || o.Key == f.Key) }
+		any := slices.ContainsFunc(ops, guilty)
+		for i, o := range ops {
+			if out[i] == nil && (guilty(o) || !any) {
+				out[i] = r
+			}
 		}
 	}
 	return out

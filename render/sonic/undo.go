@@ -210,6 +210,7 @@ func (o Op) Derives() bool {
 // Carry puts ops that are not part of a plan into steps. It returns those that no
 // way in takes, and whether SSH is needed.
 func (s Site) Carry(running Config, ops []Op) (steps []Step, refused []string, ssh bool) {
+	s.Check = nil // what ran before is not judged
 	ops = restartWatchdogs(ops, running)
 	var good []Op
 	for i, v := range s.verdicts(ops, running) {

@@ -99,24 +99,42 @@ func Load(dir string) (*Models, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read YANG models: %w", err)
 	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return load(dir, names, func(name string) ([]byte, error) { return readBounded(filepath.Join(dir, name)) })
+}
+
+// LoadFiles is [Load] of files by base name, which come from the given place.
+func LoadFiles(from string, files map[string][]byte) (*Models, error) {
+	return load(from, slices.Collect(maps.Keys(files)), func(name string) ([]byte, error) {
+		if len(files[name]) > maxFileSize {
+			return nil, fmt.Errorf("larger than %d KiB", maxFileSize>>10)
+		}
+		return files[name], nil
+	})
+}
+
+func load(dir string, names []string, read func(name string) ([]byte, error)) (*Models, error) {
 	m := newModels()
 	n, total := 0, 0
-	for _, e := range entries { // sorted by name
-		if filepath.Ext(e.Name()) != ".yang" {
+	for _, name := range slices.Sorted(slices.Values(names)) {
+		if filepath.Ext(name) != ".yang" {
 			continue
 		}
 		if n++; n > maxFiles {
 			return nil, fmt.Errorf("read YANG models: %s holds more than %d files", dir, maxFiles)
 		}
-		b, err := readBounded(filepath.Join(dir, e.Name()))
+		b, err := read(name)
 		if err != nil {
-			m.skip(e.Name(), err.Error())
+			m.skip(name, err.Error())
 			continue
 		}
 		if total += len(b); total > maxTotal {
 			return nil, fmt.Errorf("read YANG models: %s holds more than %d MiB", dir, maxTotal>>20)
 		}
-		m.add(e.Name(), b)
+		m.add(name, b)
 	}
 	m.index()
 	if len(m.tables) == 0 {

@@ -1,9 +1,13 @@
 package sonic
 
 import (
+	"archive/tar"
+	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"path"
 	"slices"
 	"strconv"
@@ -291,6 +295,8 @@ func (c *command) exec() int {
 		return c.dbcli(args)
 	case "redis-dump", "sonic-db-dump":
 		return c.dump(name, args)
+	case "tar":
+		return c.tar(args)
 	case "pgrep":
 		return 1 // a load is over when its command has ended
 	case "config":
@@ -302,6 +308,26 @@ func (c *command) exec() int {
 	}
 	c.warn("-bash: %s: command not found\n", name)
 	return 127
+}
+
+// tar packs the YANG models of the image.
+func (c *command) tar(args []string) int {
+	const dir = "/usr/local/yang-models"
+	switch {
+	case strings.Join(args, " ") != "-czf - -C "+dir+" .":
+		c.warn("tar: the simulator packs %s alone\n", dir)
+		return 2
+	case c.s.o.Models == "":
+		c.warn("tar: %s: Cannot open: No such file or directory\ntar: Error is not recoverable: exiting now\n", dir)
+		return 2
+	}
+	packed := gzip.NewWriter(c.out)
+	w := tar.NewWriter(packed)
+	if err := errors.Join(w.AddFS(os.DirFS(c.s.o.Models)), w.Close(), packed.Close()); err != nil {
+		c.warn("tar: %v\n", err)
+		return 2
+	}
+	return 0
 }
 
 func (c *command) cat(args []string) int {

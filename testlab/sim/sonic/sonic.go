@@ -60,6 +60,10 @@ type Options struct {
 	// does not tell.
 	MaxHeadroom int64
 
+	// Models is the folder of YANG models that /usr/local/yang-models has a copy of; ""
+	// leaves the image without.
+	Models string
+
 	// Username and Password are asked for by both servers. With no Username
 	// the gNMI server asks for nothing and SSH takes the image's defaults.
 	Username, Password string

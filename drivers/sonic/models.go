@@ -1,0 +1,116 @@
+package sonic
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	slash "path"
+	"path/filepath"
+	"sync"
+
+	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
+	native "github.com/roce-fabric/roce-fabric/render/sonic"
+	"github.com/roce-fabric/roce-fabric/render/sonic/yang"
+)
+
+// modelDir holds the YANG models of an image (sonic-buildimage
+// files/build_templates/sonic_debian_extension.j2).
+const modelDir = "/usr/local/yang-models"
+
+// Bounds on an archive of models, which is foreign: those of an image have about 150
+// files and 2 MB.
+const (
+	maxArchive = 8 << 20  // bytes, packed
+	maxModels  = 32 << 20 // bytes, unpacked
+)
+
+// images are the models of the images that this process has met, by the digest of their
+// archive: switches of one image share them.
+var images sync.Map // [sha256.Size]byte -> func() (*yang.Models, error)
+
+// models returns the YANG models of the image, from the switch or as they were kept.
+func (d *driver) models(ctx context.Context) (*yang.Models, error) {
+	file := ""
+	if d.image != "" && d.t.Images != "" {
+		sum := sha256.Sum256([]byte(d.image))
+		file = filepath.Join(d.t.Images, "sonic-"+hex.EncodeToString(sum[:12])+".tar.gz")
+		if kept, err := os.ReadFile(file); err == nil && len(kept) <= maxArchive {
+			if m, err := modelsOf(kept); err == nil {
+				return m, nil
+			}
+		}
+	}
+	out, err := d.exec(ctx, "tar -czf - -C "+modelDir+" .", nil)
+	switch {
+	case err != nil:
+		return nil, err
+	case out.Status != 0:
+		return nil, fmt.Errorf("%s cannot be read: %s", modelDir, said(out))
+	case len(out.Stdout) > maxArchive:
+		return nil, fmt.Errorf("%s is larger than %d MiB", modelDir, maxArchive>>20)
+	}
+	m, err := modelsOf(out.Stdout)
+	if err != nil || file == "" {
+		return m, err
+	}
+	// What is not kept is read again.
+	if os.MkdirAll(d.t.Images, 0o700) == nil {
+		_ = atomicfile.Write(file, out.Stdout, 0o600)
+	}
+	return m, nil
+}
+
+// modelsOf reads an archive of models.
+func modelsOf(archive []byte) (*yang.Models, error) {
+	load, _ := images.LoadOrStore(sha256.Sum256(archive), sync.OnceValues(func() (*yang.Models, error) {
+		files, err := unpack(archive)
+		if err != nil {
+			return nil, fmt.Errorf("read the archive of %s: %w", modelDir, err)
+		}
+		return yang.LoadFiles(modelDir, files)
+	}))
+	return load.(func() (*yang.Models, error))()
+}
+
+// unpack returns the YANG files of an archive.
+func unpack(archive []byte) (map[string][]byte, error) {
+	packed, err := gzip.NewReader(bytes.NewReader(archive))
+	if err != nil {
+		return nil, err
+	}
+	files, room := map[string][]byte{}, int64(maxModels)
+	for r := tar.NewReader(io.LimitReader(packed, maxModels)); ; {
+		h, err := r.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return files, nil
+		case err != nil:
+			return nil, err
+		case h.Typeflag != tar.TypeReg || slash.Ext(h.Name) != ".yang" || slash.Dir(slash.Clean(h.Name)) != ".":
+			continue
+		}
+		text, err := io.ReadAll(io.LimitReader(r, room))
+		if err != nil {
+			return nil, err
+		}
+		files[slash.Base(h.Name)], room = text, room-int64(len(text))
+	}
+}
+
+// against returns a check of configurations by the models of the image, as far as this
+// tool knows them.
+func against(m *yang.Models) func(native.Config) []native.Fault {
+	return func(c native.Config) (out []native.Fault) {
+		for _, v := range m.Check(c.Plain()) {
+			out = append(out, native.Fault{Table: v.Table, Key: v.Key, What: v.String()})
+		}
+		return out
+	}
+}
