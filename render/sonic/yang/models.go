@@ -103,12 +103,12 @@ func Load(dir string) (*Models, error) {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	return load(dir, names, func(name string) ([]byte, error) { return readBounded(filepath.Join(dir, name)) })
+	return loadFiles(dir, names, func(name string) ([]byte, error) { return readBounded(filepath.Join(dir, name)) })
 }
 
 // LoadFiles is [Load] of files by base name, which come from the given place.
 func LoadFiles(from string, files map[string][]byte) (*Models, error) {
-	return load(from, slices.Collect(maps.Keys(files)), func(name string) ([]byte, error) {
+	return loadFiles(from, slices.Collect(maps.Keys(files)), func(name string) ([]byte, error) {
 		if len(files[name]) > maxFileSize {
 			return nil, fmt.Errorf("larger than %d KiB", maxFileSize>>10)
 		}
@@ -116,7 +116,7 @@ func LoadFiles(from string, files map[string][]byte) (*Models, error) {
 	})
 }
 
-func load(dir string, names []string, read func(name string) ([]byte, error)) (*Models, error) {
+func loadFiles(dir string, names []string, read func(name string) ([]byte, error)) (*Models, error) {
 	m := newModels()
 	n, total := 0, 0
 	for _, name := range slices.Sorted(slices.Values(names)) {
