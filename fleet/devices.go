@@ -111,8 +111,7 @@ func Switches(c *render.Compiler, switches []*intent.Switch, open func(context.C
 					return nil, nil
 				}
 				states := switchStates(running, desired.(*qos.Device), sw)
-				completePools(ctx, drv, running)
-				return states, leftWrong(c.Device(sw), running, steps.Changes)
+				return states, leftWrong(ctx, drv, c.Device(sw), running, steps.Changes)
 			},
 		}
 		d.lacking = func() []validate.Finding { return validate.Lacking(c.Device(sw)) }

@@ -124,21 +124,22 @@ func explain(sw *intent.Switch, drv drivers.Driver, snap *drivers.Snapshot, desi
 	}
 }
 
-// completePools adds what the switch shows of its memory where it computes the size of a
-// pool itself. A plan does not depend on it, so that one which shows nothing is no error.
-func completePools(ctx context.Context, drv drivers.Driver, running *qos.Device) {
+// leftWrong notes what of the packet memory a plan leaves as no switch should have it, in
+// the words of a validation after it. What a switch shows of its memory beside its
+// configuration is read where the configuration leaves the size of a pool to the switch,
+// and where there is something to say. A plan does not depend on it, so that a switch
+// which shows nothing is no error.
+func leftWrong(ctx context.Context, drv drivers.Driver, d *render.Device, running *qos.Device, changes []qos.Change) (notes []string) {
+	left := func() []validate.Finding { return validate.Left(d, running, changes, time.Now()) }
+	found := left()
 	computed := slices.ContainsFunc(slices.Collect(maps.Values(running.Pools)), func(p qos.Pool) bool { return p.Size == 0 })
-	if o, ok := drv.(drivers.Observer); ok && computed {
+	if o, ok := drv.(drivers.Observer); ok && (computed || len(found) > 0) {
 		if seen, err := o.Observe(ctx); err == nil {
 			seen.Complete(running)
+			found = left()
 		}
 	}
-}
-
-// leftWrong notes what of the packet memory a plan leaves as no switch should have it, in
-// the words of a validation after it.
-func leftWrong(d *render.Device, running *qos.Device, changes []qos.Change) (notes []string) {
-	for _, f := range validate.Left(d, running, changes, time.Now()) {
+	for _, f := range found {
 		what := f.What
 		if len(f.Ports) > 0 {
 			what = natural.Fold(f.Ports) + ": " + what

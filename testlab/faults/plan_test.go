@@ -15,7 +15,9 @@ import (
 // with what validate finds afterwards.
 func TestPlanSaysWhatItLeaves(t *testing.T) {
 	const mark = "left as it is: "
-	for _, base := range []string{"sonic", "dynamic"} {
+	// least is how many findings the faults of a fabric lead to; elsewhere a plan writes all
+	// that it reads of memory.
+	for base, least := range map[string]int{"sonic": 5, "dynamic": 5, "eos": 0, "nxos": 0} {
 		x := start(t, bases[base], lab.Options{NIC: host.MLX5OFED})
 		left := func(device string) (out []string, changes int) {
 			devices, _ := x.f.Devices(x.at)
@@ -71,7 +73,7 @@ func TestPlanSaysWhatItLeaves(t *testing.T) {
 			}
 			back()
 		}
-		if named < 5 {
+		if named < least {
 			t.Errorf("%s: %d findings are named", base, named)
 		}
 	}
