@@ -192,3 +192,26 @@ func FuzzUnpack(f *testing.F) {
 		}
 	})
 }
+
+// Enterprise SONiC is read and never written.
+func TestEnterpriseIsNotWritten(t *testing.T) {
+	for _, o := range []boxOptions{{ssh: true}, {alone: true}} {
+		o.model, o.release, o.version = known, "202511", "SONiC-OS-4.2.1-Enterprise_Advanced"
+		b := newBox(t, o)
+		was := string(b.state())
+		_, st := b.plan(b.open())
+		if len(st.Items) > 0 || len(st.Changes) == 0 || len(st.Blocked()) != len(st.Changes) || !strings.Contains(st.Blocked()[0].Blocked, "Enterprise SONiC") {
+			t.Errorf("%+v", st)
+		}
+		if string(b.state()) != was {
+			t.Error("something was written")
+		}
+	}
+}
+
+func TestASwitchOfSeveralASICs(t *testing.T) {
+	b := newBox(t, boxOptions{model: known, release: "202511", ssh: true, asics: 3})
+	if _, err := b.open().Probe(t.Context()); !errors.Is(err, drivers.ErrUnsupported) || !strings.Contains(err.Error(), "3 ASICs") {
+		t.Error(err)
+	}
+}

@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -248,13 +249,24 @@ func (d *driver) showVersion(ctx context.Context) (string, error) {
 			d.image += line
 		}
 	}
+	said := map[string]string{}
 	for line := range strings.Lines(string(out.Stdout)) {
-		if v, ok := strings.CutPrefix(strings.TrimSpace(line), "SONiC Software Version:"); ok {
-			return strings.TrimSpace(v), nil
+		if name, value, ok := strings.Cut(line, ":"); ok {
+			said[strings.TrimSpace(name)] = strings.TrimSpace(value)
 		}
 	}
-	return "", nil
+	if n, err := strconv.Atoi(said["ASIC Count"]); err == nil && n > 1 {
+		return "", fmt.Errorf("%w: the switch has %d ASICs, each with a CONFIG_DB of its own; this tool handles switches of one", drivers.ErrUnsupported, n)
+	}
+	return said["SONiC Software Version"], nil
 }
+
+// isEnterprise reports whether a version is of Broadcom's SONiC, which Dell, Edgecore and
+// others sell: "SONiC-OS-4.2.1-Enterprise_Base".
+func isEnterprise(version string) bool { return strings.Contains(version, "Enterprise") }
+
+// readOnly is why nothing is written to Enterprise SONiC.
+const readOnly = "this is Enterprise SONiC, which this tool reads and checks and does not write: its buffers belong to 'roce enable', which reboots the switch; change it there (see docs/sonic.md)"
 
 // Read takes a snapshot of the tables that this tool knows.
 func (d *driver) Read(ctx context.Context) (*drivers.Snapshot, error) {
@@ -337,6 +349,12 @@ func (d *driver) Plan(f drivers.Facts, s *drivers.Snapshot, want drivers.Desired
 	}
 	p := site.Plan(config(s), desired)
 	st := &drivers.Steps{Device: d.t.Name, Base: p.Base, Changes: p.Changes, Notes: p.Notes, Policy: policy, Unknown: leftAlone(p.Unknown)}
+	if isEnterprise(f.Version) {
+		for i := range st.Changes {
+			st.Changes[i].Blocked = cmp.Or(st.Changes[i].Blocked, readOnly)
+		}
+		return st, nil
+	}
 	if d.direct && len(p.Steps) > 0 {
 		st.Notes = append(st.Notes, d.sayWay())
 	}

@@ -87,6 +87,9 @@ type boxOptions struct {
 	alone, direct bool
 	// models is the folder of YANG models of the image, "" for an image without.
 	models string
+	// version is what the image says, asics how many there are.
+	version string
+	asics   int
 	// edit changes the configuration that the switch starts with.
 	edit func(map[string]map[string]map[string]string)
 	// intent replaces lines of the text that fabric makes.
@@ -141,7 +144,7 @@ func newBox(t testing.TB, o boxOptions) *box {
 	so.Release, so.Username, so.Password = o.release, "admin", testPassword
 	o.ssh = o.ssh || o.alone || o.direct
 	so.TLS, so.HostKey, so.NoSSH, so.NoGNMI = id.tls, id.key, !o.ssh, o.alone
-	so.Models = o.models
+	so.Models, so.Version, so.ASICs = o.models, o.version, o.asics
 	if o.test.Slow {
 		so.TimeScale = 0.02
 	}

@@ -1,6 +1,7 @@
 package sonic
 
 import (
+	"cmp"
 	"encoding/json"
 	"path"
 	"strconv"
@@ -21,9 +22,9 @@ func (c *command) show(args []string) int {
 		case s.o.ASIC == "" && s.o.HWSKU == "":
 			vendor = "vs"
 		}
-		c.say("\nSONiC Software Version: SONiC.%s.1-00000000\nSONiC OS Version: 12\nDistribution: Debian 12.9\nKernel: 6.1.0-29-2-amd64\n"+
-			"Build commit: 00000000\nBuild date: Thu Jan  1 00:00:00 UTC 1970\nBuilt by: sim@sim\n\nPlatform: %s\nHwSKU: %s\nASIC: %s\nASIC Count: 1\nSerial Number: N/A\nModel Number: N/A\nHardware Revision: N/A\n",
-			s.o.Release, s.o.Platform, s.o.HWSKU, vendor)
+		c.say("\nSONiC Software Version: %s\nSONiC OS Version: 12\nDistribution: Debian 12.9\nKernel: 6.1.0-29-2-amd64\n"+
+			"Build commit: 00000000\nBuild date: Thu Jan  1 00:00:00 UTC 1970\nBuilt by: sim@sim\n\nPlatform: %s\nHwSKU: %s\nASIC: %s\nASIC Count: %d\nSerial Number: N/A\nModel Number: N/A\nHardware Revision: N/A\n",
+			cmp.Or(s.o.Version, "SONiC."+s.o.Release+".1-00000000"), s.o.Platform, s.o.HWSKU, vendor, max(1, s.o.ASICs))
 		return 0
 	case "runningconfiguration all":
 		d := c.s.docNow()

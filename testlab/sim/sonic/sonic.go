@@ -60,6 +60,10 @@ type Options struct {
 	// does not tell.
 	MaxHeadroom int64
 
+	// Version is what 'show version' says, ASICs how many there are; "" is a community
+	// image of Release, 0 one.
+	Version string
+	ASICs   int
 	// Models is the folder of YANG models that /usr/local/yang-models has a copy of; ""
 	// leaves the image without.
 	Models string
