@@ -109,8 +109,12 @@ func refused(d *render.Device) (values []render.Refusal, adapted []string) {
 		rel = native.Newest()
 	}
 	adapted = drivers.Unset(d.Switch, "SONiC")
-	if t := d.Switch.Trimming; t != nil && !t.Off && !rel.Trimming {
-		adapted = append(adapted, fmt.Sprintf("SONiC %s has no packet trimming: its models have no packet_discard_action", rel.Name))
+	if t := d.Switch.Trimming; t != nil && !t.Off {
+		why := "orchagent does not remove SWITCH_TRIMMING once it is set: a revert could not undo it"
+		if !rel.Trimming {
+			why = fmt.Sprintf("SONiC %s has no packet trimming: its models have no packet_discard_action", rel.Name)
+		}
+		adapted = append(adapted, why)
 	}
 	if b := d.Switch.LoadBalancing; b != nil && b.QueuePair.V {
 		adapted = append(adapted, "SONiC does not hash over queue pairs: SWITCH_HASH has no field for them")

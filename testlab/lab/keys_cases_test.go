@@ -136,7 +136,7 @@ var keyCases = []keyCase{
 	{key: "Role.trimming", at: "roles|leaf|trimming", values: [2]any{trim, "off"}, refused: m2{"all": "does not set packet trimming"}},
 	{key: "Switch.trimming", at: "switches|leaf1|trimming", values: [2]any{trim, "off"}, refused: m2{"all": "does not set packet trimming"}},
 	{key: "Trimming.classes", at: "trimming|classes", values: [2]any{[]any{"bulk"}, []any{"default"}}, with: []edit{{"trimming", trim}}, refused: m2{"all": "does not set packet trimming"}},
-	{key: "Trimming.size", at: "trimming|size", values: [2]any{"256B", "512B"}, with: []edit{{"trimming", trim}}, refused: m2{"all": "does not set packet trimming", "sonic 202311": "SONiC 202311 has no packet trimming"}},
+	{key: "Trimming.size", at: "trimming|size", values: [2]any{"256B", "512B"}, with: []edit{{"trimming", trim}}, refused: m2{"all": "does not set packet trimming", "sonic": "orchagent does not remove SWITCH_TRIMMING", "sonic 202311": "SONiC 202311 has no packet trimming"}},
 	{key: "Trimming.dscp", at: "trimming|dscp", values: [2]any{21, 22}, with: []edit{{"trimming", trim}}, refused: m2{"all": "does not set packet trimming"}},
 	{key: "File.loadBalancing", at: "loadBalancing", values: [2]any{m{"mode": "flow"}, m{"mode": "packet"}}, refused: m2{"all": "does not set load balancing"}},
 	{key: "Role.loadBalancing", at: "roles|leaf|loadBalancing", values: [2]any{m{"mode": "flow"}, m{"mode": "packet"}}, refused: m2{"all": "does not set load balancing"}},
