@@ -65,11 +65,11 @@ func (d *driver) Applied(ctx context.Context, want drivers.Desired) ([]drivers.M
 	if len(names["COUNTERS_PORT_NAME_MAP"]) == 0 {
 		return nil, fmt.Errorf("%w: COUNTERS_PORT_NAME_MAP, which leads from a port to ASIC_DB, is empty", drivers.ErrNoState)
 	}
-	buffers, err := d.readBuffers(ctx)
+	configured, err := d.readConfigured(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c := comparer{objects: objects, names: names, members: map[mapOf]map[int]int{}, buffers: buffers, shares: sharesOf(objects)}
+	c := comparer{objects: objects, names: names, members: map[mapOf]map[int]int{}, configured: configured, shares: sharesOf(objects)}
 	for _, name := range natural.Keys(desired.Ports) {
 		c.port(name, desired.Ports[name])
 	}
@@ -101,10 +101,10 @@ type comparer struct {
 	// members are those of the maps that were read; nil for one that cannot be.
 	// The ports of a switch share a few.
 	members map[mapOf]map[int]int
-	buffers *buffers
-	shares  map[share]bool     // that queues have
-	pools   map[[2]string]bool // that were compared, by their name and their object
-	out     []drivers.Mismatch
+	*configured
+	shares map[share]bool     // that queues have
+	pools  map[[2]string]bool // that were compared, by their name and their object
+	out    []drivers.Mismatch
 }
 
 // mapOf is a map, and what it leads from and to.
@@ -117,7 +117,7 @@ func (c *comparer) note(port string, field qos.Attr, want, have string) {
 // watchdog notes a port's watchdog where nothing polls the counters that it goes by. No
 // change of this tool does that, so that it is no reason to revert one.
 func (c *comparer) watchdog(port string, p *qos.Port) {
-	if w := p.Watchdog.V; c.buffers.unpolled && w.Enabled {
+	if w := p.Watchdog.V; c.unpolled && w.Enabled {
 		c.out = append(c.out, drivers.Mismatch{Port: port, Field: qos.KindWatchdog.Attr(), Want: w.String(), Slow: true,
 			Have: flexTable + "|" + watchdogGroup + " is disabled, and no counter is polled", Fix: "sudo " + pollWatchdog})
 	}

@@ -211,12 +211,18 @@ func (c *comparer) profile(other, short drivers.Mismatch, want native.Row, oid s
 	}
 }
 
+// configured is what the switch is configured with and the comparison goes by, in
+// addition to what is desired.
+type configured struct {
+	buffers  *buffers
+	unpolled bool // the watchdog's counters are off
+}
+
 // buffers are what the buffers of ports are configured as.
 type buffers struct {
 	down           map[string]bool // ports that are not up: their buffers may be taken away
 	groups, queues map[string]string
 	profiles       native.Table
-	unpolled       bool // the watchdog's counters are off
 	pools          native.Table
 	appl           map[string]string // the groups that orchagent is told of
 	// computed are the profiles and pools that the buffer manager computes (sonic-swss
@@ -224,18 +230,19 @@ type buffers struct {
 	computedProfiles, computedPools native.Table
 }
 
-// readBuffers reads CONFIG_DB, and what is computed from it.
-func (d *driver) readBuffers(ctx context.Context) (*buffers, error) {
+// readConfigured reads CONFIG_DB, in one request, and what is computed from it.
+func (d *driver) readConfigured(ctx context.Context) (*configured, error) {
 	t, err := d.tables(ctx, "CONFIG_DB", native.TGroup, native.TBufferQueue, native.TProfile, native.TPort, flexTable, native.TPool)
 	if err != nil {
 		return nil, err
 	}
-	b := &buffers{down: map[string]bool{}, groups: bindings(t[0], "|"), queues: bindings(t[1], "|"), profiles: t[2], pools: t[5], unpolled: t[4][watchdogGroup]["FLEX_COUNTER_STATUS"] == "disable"}
+	b := &buffers{down: map[string]bool{}, groups: bindings(t[0], "|"), queues: bindings(t[1], "|"), profiles: t[2], pools: t[5]}
+	c := &configured{buffers: b, unpolled: t[4][watchdogGroup]["FLEX_COUNTER_STATUS"] == "disable"}
 	for port, row := range t[3] {
 		b.down[port] = row["admin_status"] != "up"
 	}
 	if len(b.groups) == 0 {
-		return b, nil
+		return c, nil
 	}
 	appl, err := d.tables(ctx, "APPL_DB", applBuffers...)
 	if err != nil {
@@ -245,7 +252,7 @@ func (d *driver) readBuffers(ctx context.Context) (*buffers, error) {
 	if slices.Contains(slices.Collect(maps.Values(b.groups)), computed) {
 		b.computedPools, b.computedProfiles = appl[0], appl[1]
 	}
-	return b, nil
+	return c, nil
 }
 
 // computed is the profile of a group whose headroom is computed.
