@@ -4,8 +4,9 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
-	"regexp"
 	"unicode/utf16"
+
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 )
 
 // Plain is the configuration in what somebody saved or copied: without what editors
@@ -48,7 +49,7 @@ func unmarked(text []byte) []byte {
 }
 
 // escape is a sequence that moves the cursor of a terminal or colours its text.
-var escape = regexp.MustCompile("\x1b(?:\\[[0-9;?]*[ -/]*[@-~]|\\][^\x07\n]*\x07|[()][A-Z0-9]|[=>78A-Z])")
+var escape = lazyre.New("\x1b(?:\\[[0-9;?]*[ -/]*[@-~]|\\][^\x07\n]*\x07|[()][A-Z0-9]|[=>78A-Z])")
 
 // typed is what is left to see on a terminal: backspaces and carriage returns write
 // over what stands there.
@@ -93,13 +94,13 @@ func typed(text []byte) []byte {
 }
 
 // pager is what a pager leaves in front of a line.
-var pager = regexp.MustCompile(`(?m)^ ?(?:--|<--- )More(?:--| --->)(?:\(\d+%\))? ?`)
+var pager = lazyre.New(`(?m)^ ?(?:--|<--- )More(?:--| --->)(?:\(\d+%\))? ?`)
 
 // A prompt is one word that ends with its sign, and what was typed behind it; wanted
 // are the commands that show a configuration.
 var (
-	prompt = regexp.MustCompile(`^[A-Za-z0-9][\w.@:~/()\[\],-]{0,127}[#>$](?:[ \t]*([A-Za-z].*))?[ \t]*$`)
-	wanted = regexp.MustCompile(`^(?:sudo )?(?:sh\w*\s+(?:run|start|conf)|cat |more |less |sonic-cfggen |jq |configure|copy run)`)
+	prompt = lazyre.New(`^[A-Za-z0-9][\w.@:~/()\[\],-]{0,127}[#>$](?:[ \t]*([A-Za-z].*))?[ \t]*$`)
+	wanted = lazyre.New(`^(?:sudo )?(?:sh\w*\s+(?:run|start|conf)|cat |more |less |sonic-cfggen |jq |configure|copy run)`)
 )
 
 // unprompted takes away prompts and the output of commands that show something else.
@@ -160,7 +161,7 @@ func blank(text []byte) {
 }
 
 // object is where a text in JSON begins.
-var object = regexp.MustCompile(`(?m)^[ \t]*\{\s*(?:"|\})`)
+var object = lazyre.New(`(?m)^[ \t]*\{\s*(?:"|\})`)
 
 // value takes away what stands around an object in JSON.
 func value(text []byte) []byte {

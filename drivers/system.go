@@ -2,12 +2,12 @@ package drivers
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/render"
 )
 
@@ -88,7 +88,7 @@ func (all Systems) Open(t Target) (Driver, error) {
 }
 
 // hostname is how systems that are configured by lines say it.
-var hostname = regexp.MustCompile(`(?m)^hostname (\S{1,255})`)
+var hostname = lazyre.New(`(?m)^hostname (\S{1,255})`)
 
 // Hostname returns what the lines of a configuration say it is; "" for nothing.
 func Hostname(text []byte) string {

@@ -5,13 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/render/derive"
 	"github.com/roce-fabric/roce-fabric/validate/topology"
 )
@@ -81,7 +81,7 @@ func ParseLive(arg string) (Source, error) {
 	return Source{Name: m[1], OS: m[2], Address: m[3]}, knownSystem("device "+arg, m[2])
 }
 
-var liveForm = regexp.MustCompile(`^([^=]+)=([a-z0-9-]+)://([^/]+)/?$`)
+var liveForm = lazyre.New(`^([^=]+)=([a-z0-9-]+)://([^/]+)/?$`)
 
 // knownSystem refuses a system that there is not.
 func knownSystem(option, name string) error {

@@ -2,17 +2,17 @@ package report
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strconv"
 
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
 // placeForm is how a finding names a place in the intent, or, without a column, in a
 // configuration; words may follow.
-var placeForm = regexp.MustCompile(`^(.+?):([0-9]{1,9})(?::([0-9]{1,9}))?(?:$|[ ,;])`)
+var placeForm = lazyre.New(`^(.+?):([0-9]{1,9})(?::([0-9]{1,9}))?(?:$|[ ,;])`)
 
 // parsePlace reads "fabric.yaml:5:3"; ok is false for the text of a rule.
 func parsePlace(where string) (pos intent.Pos, ok bool) {

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/render"
@@ -30,7 +30,7 @@ type textLine struct {
 }
 
 // attaches names the policy or profile that a line attaches.
-var attaches = regexp.MustCompile(`^service-(?:policy|profile) (?:type \S+ )?(?:(?:input|output) )?(\S+)`)
+var attaches = lazyre.New(`^service-(?:policy|profile) (?:type \S+ )?(?:(?:input|output) )?(\S+)`)
 
 func readText(text []byte) *configText {
 	t := &configText{blocks: map[string][]textLine{}, used: map[string]int{}}
@@ -83,18 +83,18 @@ func (t *configText) ofPort(port string) []textLine {
 // says are the words of lines that set an attribute, and tables the tables of rows that
 // do.
 var (
-	says = map[qos.Kind]*regexp.Regexp{
-		qos.KindPFC: regexp.MustCompile(`^priority-flow-control (mode |priority )?(on|\d)`), qos.KindMTU: regexp.MustCompile(`^(l2 )?mtu `),
-		qos.KindECN: regexp.MustCompile(`^random-detect`), qos.KindLinkPause: regexp.MustCompile(`^flowcontrol `),
-		qos.KindWatchdog: regexp.MustCompile(`watch-?dog`), qos.KindScheduler: regexp.MustCompile(`^(bandwidth|priority|shape)`),
-		qos.KindTrust: regexp.MustCompile(`^qos trust`),
+	says = map[qos.Kind]*lazyre.Regexp{
+		qos.KindPFC: lazyre.New(`^priority-flow-control (mode |priority )?(on|\d)`), qos.KindMTU: lazyre.New(`^(l2 )?mtu `),
+		qos.KindECN: lazyre.New(`^random-detect`), qos.KindLinkPause: lazyre.New(`^flowcontrol `),
+		qos.KindWatchdog: lazyre.New(`watch-?dog`), qos.KindScheduler: lazyre.New(`^(bandwidth|priority|shape)`),
+		qos.KindTrust: lazyre.New(`^qos trust`),
 	}
 	tables = map[qos.Kind]string{
 		qos.KindPFC: "PORT_QOS_MAP", qos.KindMap: "PORT_QOS_MAP", qos.KindTrust: "PORT_QOS_MAP", qos.KindMTU: "PORT", qos.KindLinkPause: "PORT",
 		qos.KindECN: "QUEUE", qos.KindScheduler: "QUEUE", qos.KindQueueBuffer: "BUFFER_QUEUE", qos.KindGroupBuffer: "BUFFER_PG", qos.KindHeadroom: "BUFFER_PG",
 		qos.KindLossless: "BUFFER_PG", qos.KindWatchdog: "PFC_WD",
 	}
-	queueWord = regexp.MustCompile(`(?:queue |q)(\d|-default)$`)
+	queueWord = lazyre.New(`(?:queue |q)(\d|-default)$`)
 )
 
 // where is the place of a line, or of what sets an attribute on a port: the line that
@@ -185,15 +185,15 @@ func (t *configText) word(port string, attr qos.Attr) int {
 }
 
 var (
-	dropsAtRandom = regexp.MustCompile(`\bdrop`)
-	watchdogLine  = regexp.MustCompile(`(?i)watch-?dog|pfc_?wd`)
-	halfOf        = regexp.MustCompile(`does nothing|guards none|is off|no row`)
-	policyHeader  = regexp.MustCompile(`^(?:policy-map(?: type (qos|quality-of-service|queuing|network-qos))?|(qos profile)) ([^\s]+)$`)
-	pfcOn         = regexp.MustCompile(`^priority-flow-control (?:mode )?on\b`)
-	noDrop        = regexp.MustCompile(`^priority-flow-control priority (\d) no-drop`)
-	pauses        = regexp.MustCompile(`^pause\b`)
-	forRoCE       = regexp.MustCompile(`^(pause\b|random-detect|priority-flow-control)`)
-	marking       = regexp.MustCompile(`^qos map traffic-class (\d) to dscp (\d{1,2})$`)
+	dropsAtRandom = lazyre.New(`\bdrop`)
+	watchdogLine  = lazyre.New(`(?i)watch-?dog|pfc_?wd`)
+	halfOf        = lazyre.New(`does nothing|guards none|is off|no row`)
+	policyHeader  = lazyre.New(`^(?:policy-map(?: type (qos|quality-of-service|queuing|network-qos))?|(qos profile)) ([^\s]+)$`)
+	pfcOn         = lazyre.New(`^priority-flow-control (?:mode )?on\b`)
+	noDrop        = lazyre.New(`^priority-flow-control priority (\d) no-drop`)
+	pauses        = lazyre.New(`^pause\b`)
+	forRoCE       = lazyre.New(`^(pause\b|random-detect|priority-flow-control)`)
+	marking       = lazyre.New(`^qos map traffic-class (\d) to dscp (\d{1,2})$`)
 )
 
 // lines judges what only the text tells: what is attached nowhere, and one half of what

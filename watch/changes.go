@@ -1,12 +1,12 @@
 package watch
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/validate"
 )
@@ -107,7 +107,7 @@ func atomOf(f validate.Finding) atom {
 }
 
 // quantity is a number, with what precedes it where that makes it a name.
-var quantity = regexp.MustCompile(`((queue|priority|group) )?[0-9]+`)
+var quantity = lazyre.New(`((queue|priority|group) )?[0-9]+`)
 
 // numberless makes one number of all that are quantities; "once" is one.
 func numberless(s string) string {

@@ -3,7 +3,6 @@ package eos
 import (
 	"context"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers/eos/showjson"
 	"github.com/roce-fabric/roce-fabric/drivers/lines"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	native "github.com/roce-fabric/roce-fabric/render/eos"
 )
@@ -107,9 +107,9 @@ func routedPorts(cfg *native.Config) map[string]bool {
 // (democratic-csi issue 241 has the output of a switch). Its table has no
 // documented form and is left alone.
 var (
-	globalPFC     = regexp.MustCompile(`(?m)^Global PFC\s*:\s*(Enabled|Disabled)\s*$`)
-	shownTimeout  = regexp.MustCompile(`(?m)^The PFC watchdog timeout is ([0-9.]{1,12}) second`)
-	shownRecovery = regexp.MustCompile(`(?m)^The PFC watchdog recovery-time is ([0-9.]{1,12}) second`)
+	globalPFC     = lazyre.New(`(?m)^Global PFC\s*:\s*(Enabled|Disabled)\s*$`)
+	shownTimeout  = lazyre.New(`(?m)^The PFC watchdog timeout is ([0-9.]{1,12}) second`)
+	shownRecovery = lazyre.New(`(?m)^The PFC watchdog recovery-time is ([0-9.]{1,12}) second`)
 )
 
 // pfcMismatches holds the output of "show priority-flow-control" against the
@@ -128,7 +128,7 @@ func pfcMismatches(text string, cfg *native.Config, desired *qos.Device) []drive
 		out = append(out, drivers.Mismatch{Field: qos.KindPFC.Attr(), Want: "enabled on the switch", Have: "Global PFC : Disabled"})
 	}
 	for _, c := range []struct {
-		re   *regexp.Regexp
+		re   *lazyre.Regexp
 		line string
 	}{
 		{shownTimeout, "priority-flow-control pause watchdog default timeout "},

@@ -1,12 +1,11 @@
 package eos
 
 import (
-	"regexp"
-
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/lines"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/render"
 	native "github.com/roce-fabric/roce-fabric/render/eos"
 )
@@ -58,7 +57,7 @@ func account(text []byte) ([]render.Line, error) {
 }
 
 // secondLine is the second line of "show running-config".
-var secondLine = regexp.MustCompile(`(?m)^! device: (\S+) \(([^,)\s]{1,64}), EOS-([^)\s]{1,64})`)
+var secondLine = lazyre.New(`(?m)^! device: (\S+) \(([^,)\s]{1,64}), EOS-([^)\s]{1,64})`)
 
 func identify(text []byte) drivers.Identity {
 	id := drivers.Identity{Hostname: drivers.Hostname(text)}

@@ -15,7 +15,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -25,6 +24,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers/nxos/show"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/render"
 	native "github.com/roce-fabric/roce-fabric/render/nxos"
@@ -133,7 +133,7 @@ func (d *Driver) undo() string {
 	return fmt.Sprintf("by the switch itself: it reverts a dual-stage commit after %s unless it is confirmed; after that, and if dual-stage does not accept QoS lines, %s", drivers.Spell(d.Pace.Timer), tool)
 }
 
-var releaseNumber = regexp.MustCompile(`^(\d{1,3})\.(\d{1,3})`)
+var releaseNumber = lazyre.New(`^(\d{1,3})\.(\d{1,3})`)
 
 // dualStage reports whether a release has "configure dual-stage", which came
 // with 10.2. One that is not understood is given a try.
@@ -263,7 +263,7 @@ func (d *Driver) missing(ctx context.Context, cfg *native.Config) (string, error
 
 func isPort(name string) bool { return strings.HasPrefix(name, "Ethernet") }
 
-var checkpointLine = regexp.MustCompile(`(?m)^\d{1,4}\) (\S{1,80}):\s*$`)
+var checkpointLine = lazyre.New(`(?m)^\d{1,4}\) (\S{1,80}):\s*$`)
 
 // checkpoints reads the names of the user's checkpoints; shown is false where
 // the switch refuses the command (CiscoTestAutomation/genieparser nxos

@@ -1,12 +1,11 @@
 package nxos
 
 import (
-	"regexp"
-
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/lines"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/render"
 	native "github.com/roce-fabric/roce-fabric/render/nxos"
 )
@@ -59,7 +58,7 @@ func account(text []byte) ([]render.Line, error) {
 }
 
 // version is the first line of a configuration behind the comments.
-var version = regexp.MustCompile(`(?m)^version ([0-9]+\.[0-9]+\([^)\s]{1,16}\)\S{0,16})`)
+var version = lazyre.New(`(?m)^version ([0-9]+\.[0-9]+\([^)\s]{1,16}\)\S{0,16})`)
 
 func identify(text []byte) drivers.Identity {
 	id := drivers.Identity{Hostname: drivers.Hostname(text)}

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/lines"
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
 )
 
@@ -41,7 +41,7 @@ func unknown(err error) bool {
 	return ok && unknownWords.MatchString(line.Words)
 }
 
-var unknownWords = regexp.MustCompile(`(?i)^% ?(invalid (command|input)|unknown command)`)
+var unknownWords = lazyre.New(`(?i)^% ?(invalid (command|input)|unknown command)`)
 
 // stage commits lines in dual-stage mode, or ends a timer without any. The
 // switch verifies the whole before anything is in force.
@@ -117,10 +117,10 @@ func awaited(err error) bool {
 
 // awaitedWords are what such a refusal is expected to contain. Its wording is in no
 // public document that we know.
-var awaitedWords = regexp.MustCompile(`(?i)\bconfirm`)
+var awaitedWords = lazyre.New(`(?i)\bconfirm`)
 
 // noChanges is how a switch may say that there is nothing to commit.
-var noChanges = regexp.MustCompile(`(?i)\b(no|nothing)\b.{0,40}\bcommit`)
+var noChanges = lazyre.New(`(?i)\b(no|nothing)\b.{0,40}\bcommit`)
 
 // stopTimer ends the timer of a dual-stage commit, where one runs, so that the
 // change stays: a commit of nothing confirms. Nothing shows whether one runs.

@@ -13,12 +13,12 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
 
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/internal/secret"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 )
@@ -152,12 +152,12 @@ func (h *hidden) add(value string) {
 var (
 	// A line of a configuration: what follows a word for a secret, and words for
 	// how it is encoded.
-	inLine = regexp.MustCompile(`(?i)\b((?:password|passwd|secret|passkey|passphrase|community|key|key-string|authentication-key|message-digest-key\s+\d+|auth|priv|md5|localizedkey)` +
+	inLine = lazyre.New(`(?i)\b((?:password|passwd|secret|passkey|passphrase|community|key|key-string|authentication-key|message-digest-key\s+\d+|auth|priv|md5|localizedkey)` +
 		`(?:\s+(?:\d{1,2}a?|sha-?\d*|md5|aes(?:-?\d+)?|des|clear|cleartext|encrypted|plaintext|localizedkey))*)[ \t]+("[^"]*"|[^\s"]+)`)
 	// A field of an object in JSON.
-	inJSON = regexp.MustCompile(`(?i)("[^"]*(?:passw(?:or)?d|passkey|secret|passphrase|community|psk|auth[-_]?key|priv[-_]?key|key[-_]string)[^"]*"\s*:\s*)("(?:\\.|[^"\\])*"|[-\d.]+)`)
+	inJSON = lazyre.New(`(?i)("[^"]*(?:passw(?:or)?d|passkey|secret|passphrase|community|psk|auth[-_]?key|priv[-_]?key|key[-_]string)[^"]*"\s*:\s*)("(?:\\.|[^"\\])*"|[-\d.]+)`)
 	// Tables of SONiC whose keys are secrets.
-	inTable = regexp.MustCompile(`("SNMP_(?:COMMUNITY|USER)"\s*:\s*)\{(?:[^{}]|\{[^{}]*\})*\}`)
+	inTable = lazyre.New(`("SNMP_(?:COMMUNITY|USER)"\s*:\s*)\{(?:[^{}]|\{[^{}]*\})*\}`)
 )
 
 // clean takes secrets out of a text, and what a terminal would act upon.

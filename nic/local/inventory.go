@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
@@ -27,13 +27,13 @@ type device struct {
 }
 
 var (
-	pciNumber  = regexp.MustCompile(`^0x[0-9a-f]{4}$`)
-	pciAddress = regexp.MustCompile(`^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
+	pciNumber  = lazyre.New(`^0x[0-9a-f]{4}$`)
+	pciAddress = lazyre.New(`^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
 	// subfunction is a device on the auxiliary bus ("mlx5_core.sf.4").
-	subfunction = regexp.MustCompile(`\.sf\.[0-9]+$`)
+	subfunction = lazyre.New(`\.sf\.[0-9]+$`)
 	// representor is the physical port name of a port that stands for a
 	// function in switchdev mode ("pf0vf3", "c1pf0sf88"), not for a wire.
-	representor = regexp.MustCompile(`^(c[0-9]+)?pf[0-9]+`)
+	representor = lazyre.New(`^(c[0-9]+)?pf[0-9]+`)
 )
 
 // device looks at one network device.

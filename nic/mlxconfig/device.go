@@ -6,17 +6,17 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
 var (
-	pciAddress = regexp.MustCompile(`^(?:([0-9a-f]{4,8}):)?([0-9a-f]{2}:[0-9a-f]{2}\.[0-7])$`)
-	mstDevice  = regexp.MustCompile(`^/dev/mst/[A-Za-z0-9_][A-Za-z0-9_.:-]{0,63}$`)
-	fwctl      = regexp.MustCompile(`^/dev/fwctl/fwctl[0-9]{1,5}$`)
+	pciAddress = lazyre.New(`^(?:([0-9a-f]{4,8}):)?([0-9a-f]{2}:[0-9a-f]{2}\.[0-7])$`)
+	mstDevice  = lazyre.New(`^/dev/mst/[A-Za-z0-9_][A-Za-z0-9_.:-]{0,63}$`)
+	fwctl      = lazyre.New(`^/dev/fwctl/fwctl[0-9]{1,5}$`)
 )
 
 // Device returns the name of a card in the form that this package compares: a

@@ -4,15 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/nic/runner"
 )
 
 // settable is what may stand behind the "=" of an argument.
-var settable = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,127}$`)
+var settable = lazyre.New(`^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,127}$`)
 
 // refused are settings for which the tool asks a question that -y would answer unread.
 var refused = map[string]string{

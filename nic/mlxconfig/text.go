@@ -1,10 +1,10 @@
 package mlxconfig
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 )
 
@@ -17,14 +17,14 @@ const (
 )
 
 var (
-	deviceLine = regexp.MustCompile(`^Device #[0-9]+:\s*$`)
-	headLine   = regexp.MustCompile(`^(Device type|Device|PCI device):\s*(.*)$`)
+	deviceLine = lazyre.New(`^Device #[0-9]+:\s*$`)
+	headLine   = lazyre.New(`^(Device type|Device|PCI device):\s*(.*)$`)
 	// A row begins with two marks that may be blank, "*" and "RO", and at
 	// least five blanks; prose begins further left.
-	rowLine   = regexp.MustCompile(`^\*? *(RO)? {5,}([A-Z].*)$`)
-	paramName = regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,127}$`)
+	rowLine   = lazyre.New(`^\*? *(RO)? {5,}([A-Z].*)$`)
+	paramName = lazyre.New(`^[A-Z][A-Z0-9_]{0,127}$`)
 	// A value as wide as its column leaves no blank before the next one.
-	glued = regexp.MustCompile(`\)([^\s)])`)
+	glued = lazyre.New(`\)([^\s)])`)
 )
 
 // columns are those that a table of settings can have.

@@ -24,10 +24,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/nic/runner"
 )
@@ -65,7 +65,7 @@ func New(r runner.Runner) *Tool { return &Tool{r} }
 var noCard = []string{"no amd nics", "invalid card handle", "failed to get nic", "permission denied", "must be root", "run as root"}
 
 // errorLine is how the tool marks an error: "ERROR - Invalid UUID".
-var errorLine = regexp.MustCompile(`^\s*(ERROR\b|[Ee]rror:\s)`)
+var errorLine = lazyre.New(`^\s*(ERROR\b|[Ee]rror:\s)`)
 
 // Bounds of what is kept of the tool's words.
 const (

@@ -2,12 +2,12 @@ package nicctl
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 )
 
 // Bounds of what is believed of one host.
@@ -19,11 +19,11 @@ const (
 )
 
 var (
-	cardLine = regexp.MustCompile(`^NIC\s*:\s*([0-9A-Za-z-]{1,64})\s*\(([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])\)$`)
-	portLine = regexp.MustCompile(`^Port\s*:\s*([0-9A-Za-z][0-9A-Za-z-]{0,63})(?:\s*\(\S{1,64}\))?$`)
-	macText  = regexp.MustCompile(`^([0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}$`)
-	typeText = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,15}$`)
-	rdmaText = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$`)
+	cardLine = lazyre.New(`^NIC\s*:\s*([0-9A-Za-z-]{1,64})\s*\(([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])\)$`)
+	portLine = lazyre.New(`^Port\s*:\s*([0-9A-Za-z][0-9A-Za-z-]{0,63})(?:\s*\(\S{1,64}\))?$`)
+	macText  = lazyre.New(`^([0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}$`)
+	typeText = lazyre.New(`^[A-Za-z][A-Za-z0-9-]{0,15}$`)
+	rdmaText = lazyre.New(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$`)
 )
 
 // scanner is at a line of an answer, with the card and the port that it is of.

@@ -2,17 +2,17 @@ package nicctl
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 )
 
 var (
-	bitmapLine = regexp.MustCompile(`^DSCP bitmap\s*:\s*0x([0-9a-fA-F]{1,16})\s*==>\s*priority\s*:\s*([0-7])$`)
-	listLine   = regexp.MustCompile(`^DSCP\s*:\s*([0-9, -]{1,400}?)\s*==>\s*priority\s*:\s*([0-7])$`)
-	shareLine  = regexp.MustCompile(`^([0-7])\s+(\S{1,16})\s+(\S{1,16})\s+(\S{1,16})$`)
+	bitmapLine = lazyre.New(`^DSCP bitmap\s*:\s*0x([0-9a-fA-F]{1,16})\s*==>\s*priority\s*:\s*([0-7])$`)
+	listLine   = lazyre.New(`^DSCP\s*:\s*([0-9, -]{1,400}?)\s*==>\s*priority\s*:\s*([0-7])$`)
+	shareLine  = lazyre.New(`^([0-7])\s+(\S{1,16})\s+(\S{1,16})\s+(\S{1,16})$`)
 )
 
 // tableHeads are the words of the two lines above the schedule.

@@ -3,15 +3,15 @@ package nicctl
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 )
 
-var portID = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z-]{0,63}$`)
+var portID = lazyre.New(`^[0-9A-Za-z][0-9A-Za-z-]{0,63}$`)
 
 func onOff(on bool) string {
 	if on {

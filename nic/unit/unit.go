@@ -24,9 +24,9 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"regexp"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/nic"
@@ -94,8 +94,8 @@ type File struct {
 var (
 	// deviceName leaves out what udev takes for a pattern and systemd for an
 	// escape.
-	deviceName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,62}$`)
-	binaryPath = regexp.MustCompile(`^(/[A-Za-z0-9_.+-]+)+$`)
+	deviceName = lazyre.New(`^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,62}$`)
+	binaryPath = lazyre.New(`^(/[A-Za-z0-9_.+-]+)+$`)
 )
 
 // Files renders the files of the unit. The same settings always give the same

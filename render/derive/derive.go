@@ -17,12 +17,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/render"
@@ -251,8 +251,8 @@ func newDeriver(in Input) (*deriver, error) {
 
 // The texts that an intent takes for a port, and for a model or a release.
 var (
-	portText  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_./:@-]{0,62}$`)
-	modelText = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 ._+/()-]{0,126}$`)
+	portText  = lazyre.New(`^[A-Za-z0-9][A-Za-z0-9_./:@-]{0,62}$`)
+	modelText = lazyre.New(`^[A-Za-z0-9][A-Za-z0-9 ._+/()-]{0,126}$`)
 )
 
 // box takes a switch in, without what an intent has no words for.

@@ -2,13 +2,13 @@ package derive
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
@@ -178,7 +178,7 @@ func (f *finder) endOf(e End) *intent.Endpoint {
 // interfaceName is how containerlab calls the interfaces of a node: eth1 is the
 // first front port whatever its own name, eth1_1 a port of a module or split
 // (containerlab.dev/manual/kinds/sonic-vs, ceos).
-var interfaceName = regexp.MustCompile(`^eth([1-9][0-9]{0,3})((_[0-9]{1,3}){0,2})$`)
+var interfaceName = lazyre.New(`^eth([1-9][0-9]{0,3})((_[0-9]{1,3}){0,2})$`)
 
 // numbered returns the port that containerlab's name for an interface means;
 // guessed says that it is one by its number alone.

@@ -1,22 +1,22 @@
 package derive
 
 import (
-	"regexp"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 )
 
 var (
-	hostName  = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9_])?$`)
-	nicName   = regexp.MustCompile(`^[A-Za-z0-9_.:@-]{1,15}$`) // IFNAMSIZ is 16 with the end of the string
-	macText   = regexp.MustCompile(`^(?i)([0-9a-f]{2}[:-]){5}[0-9a-f]{2}$|^([0-9a-f]{4}\.){2}[0-9a-f]{4}$`)
-	hexDigits = regexp.MustCompile(`^(?i)[0-9a-f.-]{12,}$`) // a MAC address in one
-	numbers   = regexp.MustCompile(`[0-9]+`)
+	hostName  = lazyre.New(`^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9_])?$`)
+	nicName   = lazyre.New(`^[A-Za-z0-9_.:@-]{1,15}$`) // IFNAMSIZ is 16 with the end of the string
+	macText   = lazyre.New(`^(?i)([0-9a-f]{2}[:-]){5}[0-9a-f]{2}$|^([0-9a-f]{4}\.){2}[0-9a-f]{4}$`)
+	hexDigits = lazyre.New(`^(?i)[0-9a-f.-]{12,}$`) // a MAC address in one
+	numbers   = lazyre.New(`[0-9]+`)
 	// switchPort are the forms of port names that switches have and hosts do
 	// not: Ethernet1/1, Eth1/1, Et1, swp1, xe-0/0/1.
-	switchPort = regexp.MustCompile(`^(?i)(ethernet|eth|et|[a-z]*gige?|[a-z]*gigabitethernet)[0-9]+(/[0-9]+)+$|^Ethernet[0-9]+$|^(?i)(etp|swp)[0-9]+[a-z0-9]*$|^[a-z]{2}-[0-9]+/[0-9]+/[0-9]+`)
+	switchPort = lazyre.New(`^(?i)(ethernet|eth|et|[a-z]*gige?|[a-z]*gigabitethernet)[0-9]+(/[0-9]+)+$|^Ethernet[0-9]+$|^(?i)(etp|swp)[0-9]+[a-z0-9]*$|^[a-z]{2}-[0-9]+/[0-9]+/[0-9]+`)
 )
 
 // short is a name without its domain.

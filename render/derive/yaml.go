@@ -1,9 +1,10 @@
 package derive
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 )
 
 // node is a piece of the document: a scalar, a map or a list.
@@ -78,11 +79,11 @@ func text(s string) *node {
 
 // plain matches text that YAML takes for nothing else, inside of braces as well.
 var (
-	plain   = regexp.MustCompile(`^[A-Za-z/][A-Za-z0-9_./+()-]*(:[A-Za-z0-9_./+()-]+)*$`)
-	special = regexp.MustCompile(`(?i)^(y|n|yes|no|on|off|true|false|null)$`)
-	dotted  = regexp.MustCompile(`^[0-9]+(\.[0-9A-Za-z()_-]+){2,}$|^[0-9]{4,8}$|^[0-9]+\.[0-9]+\([0-9]+\)[A-Z]*$`)
-	keyText = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_./@-]*$`)
-	keyLong = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_./@-]*(\[[0-9,:-]+\][A-Za-z0-9_./@-]*)*$`)
+	plain   = lazyre.New(`^[A-Za-z/][A-Za-z0-9_./+()-]*(:[A-Za-z0-9_./+()-]+)*$`)
+	special = lazyre.New(`(?i)^(y|n|yes|no|on|off|true|false|null)$`)
+	dotted  = lazyre.New(`^[0-9]+(\.[0-9A-Za-z()_-]+){2,}$|^[0-9]{4,8}$|^[0-9]+\.[0-9]+\([0-9]+\)[A-Z]*$`)
+	keyText = lazyre.New(`^[A-Za-z][A-Za-z0-9_./@-]*$`)
+	keyLong = lazyre.New(`^[A-Za-z][A-Za-z0-9_./@-]*(\[[0-9,:-]+\][A-Za-z0-9_./@-]*)*$`)
 )
 
 func quoted(s string) string {

@@ -3,13 +3,13 @@ package nxos
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/render"
 )
@@ -49,7 +49,7 @@ func Refusals(d *qos.Device) []render.Refusal {
 }
 
 // portName is slot, port and, where it is broken out, lane.
-var portName = regexp.MustCompile(`^Ethernet[1-9]\d{0,3}(/[1-9]\d{0,3}){1,2}$`)
+var portName = lazyre.New(`^Ethernet[1-9]\d{0,3}(/[1-9]\d{0,3}){1,2}$`)
 
 type refuser struct {
 	all  common

@@ -2,12 +2,12 @@ package nxos
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
@@ -81,7 +81,7 @@ func (v *view) readNetwork() *network {
 // templates are built-in policies with lossless classes: all but the one with eight
 // classes for Ethernet (Nexus 7000 NX-OS QoS Configuration Guide, network-qos
 // templates). The switch prints them without their classes.
-var templates = regexp.MustCompile(`^default-nq-[4-7]e(-\w+)?-policy$`)
+var templates = lazyre.New(`^default-nq-[4-7]e(-\w+)?-policy$`)
 
 // builtIn reports whether a policy is the switch's own: default-nq-policy.
 func builtIn(name string) bool { return strings.HasPrefix(name, "default-") }

@@ -3,12 +3,12 @@ package sonic
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/render"
 )
@@ -18,7 +18,7 @@ import (
 const TChannel = "PORTCHANNEL"
 
 // unread are tables about QoS that the decoder has no use for.
-var unread = regexp.MustCompile(`^(BUFFER_\w+|QUEUE\w*|SCHEDULER\w*|WRED_\w+|PFC_\w+|\w+_TO_\w+_MAP|SWITCH_TRIMMING)$`)
+var unread = lazyre.New(`^(BUFFER_\w+|QUEUE\w*|SCHEDULER\w*|WRED_\w+|PFC_\w+|\w+_TO_\w+_MAP|SWITCH_TRIMMING)$`)
 
 // InAccount reports whether [Account] speaks of the table, or reads it.
 func InAccount(table string) bool {

@@ -4,19 +4,19 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
 // Plans and undo records are files. What they hold becomes paths, rows and shell words.
 var (
-	nameWord = regexp.MustCompile(`^[\w.:@+/#~%=-]+$`)
+	nameWord = lazyre.New(`^[\w.:@+/#~%=-]+$`)
 	// checkpointWord is a name that a checkpoint of this tool can have, runWord one of a run.
-	checkpointWord = regexp.MustCompile(`^(roce-fabric-[\w-]{0,100})?$`)
-	runWord        = regexp.MustCompile(`^[\w-]{0,100}$`)
+	checkpointWord = lazyre.New(`^(roce-fabric-[\w-]{0,100})?$`)
+	runWord        = lazyre.New(`^[\w-]{0,100}$`)
 )
 
 // isName reports whether a text can name a row, a field or a port. The length

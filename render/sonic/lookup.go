@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
@@ -28,8 +28,8 @@ type LookupRow struct {
 }
 
 var (
-	lookupSpeed = regexp.MustCompile(`^[1-9][0-9]{0,7}$`)
-	lookupCable = regexp.MustCompile(`^(0|[1-9][0-9]{0,6})m$`)
+	lookupSpeed = lazyre.New(`^[1-9][0-9]{0,7}$`)
+	lookupCable = lazyre.New(`^(0|[1-9][0-9]{0,6})m$`)
 )
 
 // ParseLookup reads a pg_profile_lookup.ini as buffermgrd does: words between white

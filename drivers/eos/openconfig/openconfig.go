@@ -11,7 +11,6 @@ package openconfig
 import (
 	"context"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 
@@ -21,6 +20,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers/lines/tree"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
@@ -142,7 +142,7 @@ func (d *decoder) link(name string, e tree.Object) {
 	}
 }
 
-var speedName = regexp.MustCompile(`^SPEED_([0-9]{1,6})(GB|MB)$`)
+var speedName = lazyre.New(`^SPEED_([0-9]{1,6})(GB|MB)$`)
 
 // speed reads the rate out of the name of a speed: SPEED_400GB.
 func speed(name string) qos.Opt[units.Rate] {
@@ -210,7 +210,7 @@ func (d *decoder) count(port string) {
 
 // queueName matches a name that says which unicast queue it stands for: the
 // bare number, or EOS's keyword for the queue with the number.
-var queueName = regexp.MustCompile(`(?i)^(?:(?:uc-)?tx-queue[ -]?|uc)?([0-7])$`)
+var queueName = lazyre.New(`(?i)^(?:(?:uc-)?tx-queue[ -]?|uc)?([0-7])$`)
 
 // queueNumber returns the unicast queue, 0..7, of a name. In OpenConfig a
 // queue has a name of the operator's choice ("AF4"), and the device may say

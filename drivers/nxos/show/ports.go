@@ -2,13 +2,13 @@ package show
 
 import (
 	"cmp"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/lines/tree"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
@@ -91,7 +91,7 @@ func ParsePFC(b []byte) (map[string]PFC, error) {
 
 // pfcLine is a line of the table (open-telemetry/opentelemetry-collector-contrib,
 // ciscoos receiver). Some releases print letters in the brackets.
-var pfcLine = regexp.MustCompile(`(?m)^(\S{1,40})[ \t]+(Auto|On|Off)[ \t]+(On|Off)[ \t]*(?:\(([^)\n]{0,20})\))?[ \t]+\d+[ \t]+\d+\s*$`)
+var pfcLine = lazyre.New(`(?m)^(\S{1,40})[ \t]+(Auto|On|Off)[ \t]+(On|Off)[ \t]*(?:\(([^)\n]{0,20})\))?[ \t]+\d+[ \t]+\d+\s*$`)
 
 // ParsePFCText reads the text of "show interface priority-flow-control" by port.
 func ParsePFCText(text string) map[string]PFC {

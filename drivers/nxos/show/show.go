@@ -10,10 +10,10 @@
 package show
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/drivers/lines/tree"
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 )
 
 // row is one object of the output.
@@ -52,7 +52,7 @@ func each(b []byte, table, key string, f func(port string, r row)) error {
 	return err
 }
 
-var portName = regexp.MustCompile(`^(Ethernet|Eth|port-channel|Po)(\d{1,4}(?:/\d{1,4}){0,2})$`)
+var portName = lazyre.New(`^(Ethernet|Eth|port-channel|Po)(\d{1,4}(?:/\d{1,4}){0,2})$`)
 
 var longNames = map[string]string{
 	"Ethernet": "Ethernet", "Eth": "Ethernet", "port-channel": "port-channel", "Po": "port-channel",

@@ -1,10 +1,11 @@
 package cli
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 )
 
 // Param reads a parameter at word i of a line: how many words it takes and
@@ -14,9 +15,9 @@ type Param func(w Words, i int) (used int, canon string, ok bool)
 // params are the types that every grammar knows, besides ranges of whole
 // numbers ("0-7") and choices of keywords ("kbps|percent").
 var params = map[string]Param{
-	"word": One(regexp.MustCompile(`^[^\s|]+$`).MatchString),
-	"name": One(regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:/@+-]{0,99}$`).MatchString),
-	"ipv4": One(regexp.MustCompile(`^\d{1,3}(\.\d{1,3}){3}(/\d{1,2})?$`).MatchString),
+	"word": One(lazyre.New(`^[^\s|]+$`).MatchString),
+	"name": One(lazyre.New(`^[A-Za-z0-9_][A-Za-z0-9_.:/@+-]{0,99}$`).MatchString),
+	"ipv4": One(lazyre.New(`^\d{1,3}(\.\d{1,3}){3}(/\d{1,2})?$`).MatchString),
 	"text": func(w Words, i int) (int, string, bool) {
 		return len(w.Word) - i, strings.TrimRight(w.Line[w.At[i]:], " \t"), true
 	},

@@ -1,11 +1,11 @@
 package eos
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
@@ -15,7 +15,7 @@ var params = map[string]cli.Param{
 	"dscpNames":  codePoints,
 	"eights":     list(7),
 	"interfaces": interfacesParam,
-	"fraction":   cli.One(regexp.MustCompile(`^(1/64|1/32|1/16|1/8|1/4|1/2|1|2|4|8)$`).MatchString),
+	"fraction":   cli.One(lazyre.New(`^(1/64|1/32|1/16|1/8|1/4|1/2|1|2|4|8)$`).MatchString),
 	// Watchdog times, in seconds.
 	"timeout": decimal(10, 60000, 2),
 	"polling": decimal(5, 30000, 3),
@@ -68,8 +68,8 @@ func codePoints(w cli.Words, i int) (int, string, bool) {
 }
 
 var (
-	csName = regexp.MustCompile(`^cs[0-7]$`)
-	afName = regexp.MustCompile(`^af[1-4][1-3]$`)
+	csName = lazyre.New(`^cs[0-7]$`)
+	afName = lazyre.New(`^af[1-4][1-3]$`)
 )
 
 // splitList is the numbers of a canonical list.
@@ -118,8 +118,8 @@ var interfaceTypes = []struct{ name, mode string }{
 }
 
 var (
-	interfaceHead = regexp.MustCompile(`^([A-Za-z-]+)(\d.*)$`)
-	interfacePart = regexp.MustCompile(`^(\d{1,4}(?:/\d{1,3}){0,2}(?:\.\d{1,4})?)(?:-(\d{1,4}(?:/\d{1,3}){0,2}))?$`)
+	interfaceHead = lazyre.New(`^([A-Za-z-]+)(\d.*)$`)
+	interfacePart = lazyre.New(`^(\d{1,4}(?:/\d{1,3}){0,2}(?:\.\d{1,4})?)(?:-(\d{1,4}(?:/\d{1,3}){0,2}))?$`)
 )
 
 func interfacesParam(w cli.Words, i int) (int, string, bool) {

@@ -3,12 +3,12 @@ package eos
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/rogpeppe/go-internal/diff"
 
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
@@ -55,7 +55,7 @@ type session struct {
 	heredoc *heredoc // a banner that is being entered
 }
 
-var sessionName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,99}$`)
+var sessionName = lazyre.New(`^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,99}$`)
 
 // openSession enters the pending configuration session of that name, or opens
 // it with a copy of the running configuration. The error is the box's words.

@@ -2,12 +2,12 @@ package nxos
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
@@ -33,7 +33,7 @@ const (
 	patchEmpty     = "Rollback Patch is Empty"
 )
 
-var checkpointName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}$`)
+var checkpointName = lazyre.New(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}$`)
 
 // addCheckpoint keeps the running configuration under a name, or under one of the
 // box's own choice where it is empty. The result is what the box prints.

@@ -1,11 +1,11 @@
 package nxos
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
@@ -125,7 +125,7 @@ var params = map[string]cli.Param{
 
 // objectNames are those of class-maps and policy-maps: 1 to 40 characters
 // (batfish/batfish, CiscoNxos_policy_map.g4).
-var objectNames = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,39}$`)
+var objectNames = lazyre.New(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,39}$`)
 
 func objectName(w cli.Words, i int) (int, string, bool) {
 	name := w.Word[i]
@@ -176,11 +176,11 @@ var interfaceTypes = []struct{ name, mode, short string }{
 }
 
 var (
-	interfaceHead = regexp.MustCompile(`^([A-Za-z-]*?)(\d.*)$`)
-	interfacePart = regexp.MustCompile(`^(\d{1,4}(?:/\d{1,3}){0,2}(?:\.\d{1,4})?)(?:-(\d{1,4}(?:/\d{1,3}){0,2}))?$`)
-	ethernetID    = regexp.MustCompile(`^\d{1,3}(/\d{1,3}){1,2}(\.\d{1,4})?$`)
-	plainID       = regexp.MustCompile(`^\d{1,4}$`)
-	subID         = regexp.MustCompile(`^\d{1,4}(\.\d{1,4})?$`)
+	interfaceHead = lazyre.New(`^([A-Za-z-]*?)(\d.*)$`)
+	interfacePart = lazyre.New(`^(\d{1,4}(?:/\d{1,3}){0,2}(?:\.\d{1,4})?)(?:-(\d{1,4}(?:/\d{1,3}){0,2}))?$`)
+	ethernetID    = lazyre.New(`^\d{1,3}(/\d{1,3}){1,2}(\.\d{1,4})?$`)
+	plainID       = lazyre.New(`^\d{1,4}$`)
+	subID         = lazyre.New(`^\d{1,4}(\.\d{1,4})?$`)
 )
 
 func interfacesParam(w cli.Words, i int) (int, string, bool) {

@@ -2,9 +2,9 @@ package nxos
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
@@ -64,8 +64,8 @@ func (c *configurer) pass(lines []string) (refused []string) {
 // Models of the 4-queue class model: the Nexus 3000, and the Nexus 9000 before Cloud
 // Scale. Later releases of some have eight queues as well.
 var (
-	fourQueueBox = regexp.MustCompile(`(?i)^(N3K-|N9K-C9\d+(PX|TX|PQ)(-E)?$)`)
-	eightNames   = regexp.MustCompile(`c-8q-nq|c-out-8q-q`)
+	fourQueueBox = lazyre.New(`(?i)^(N3K-|N9K-C9\d+(PX|TX|PQ)(-E)?$)`)
+	eightNames   = lazyre.New(`c-8q-nq|c-out-8q-q`)
 )
 
 // fourQueues reports whether a switch of a model that runs a configuration has four

@@ -1,0 +1,51 @@
+package arch
+
+import (
+	"go/ast"
+	"go/constant"
+	"go/token"
+	"go/types"
+	"regexp"
+	"testing"
+)
+
+// TestRegexps compiles every expression of package lazyre, which the program compiles
+// when it first uses one.
+func TestRegexps(t *testing.T) {
+	tr, err := parseTree(moduleRoot(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for i, src := range tr.files {
+		ast.Inspect(tr.asts[i], func(node ast.Node) bool {
+			call, ok := node.(*ast.CallExpr)
+			if !ok || len(call.Args) != 1 || !isLazy(call) {
+				return true
+			}
+			n++
+			at := tr.fset.Position(call.Pos())
+			v, err := types.Eval(tr.fset, nil, token.NoPos, types.ExprString(call.Args[0]))
+			if err != nil || v.Value == nil || v.Value.Kind() != constant.String {
+				t.Errorf("%s:%d: the expression is not one literal", src.path, at.Line)
+				return true
+			}
+			if _, err := regexp.Compile(constant.StringVal(v.Value)); err != nil {
+				t.Errorf("%s:%d: %v", src.path, at.Line, err)
+			}
+			return true
+		})
+	}
+	if n < 50 {
+		t.Errorf("%d expressions were found", n)
+	}
+}
+
+func isLazy(call *ast.CallExpr) bool {
+	f, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || f.Sel.Name != "New" {
+		return false
+	}
+	pkg, ok := f.X.(*ast.Ident)
+	return ok && pkg.Name == "lazyre"
+}

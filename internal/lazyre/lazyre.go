@@ -1,0 +1,33 @@
+// Package lazyre has regular expressions for package variables: each is compiled when it
+// is first used, so that a command does not pay for those of other commands. One that does
+// not compile panics then; a test of internal/arch compiles all of them.
+package lazyre
+
+import (
+	"regexp"
+	"sync"
+)
+
+// Regexp is a regular expression. It is safe for concurrent use.
+type Regexp struct{ re func() *regexp.Regexp }
+
+// New returns the expression of a text.
+func New(text string) *Regexp {
+	return &Regexp{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })}
+}
+
+// The methods are those of [regexp.Regexp].
+
+func (r *Regexp) MatchString(s string) bool            { return r.re().MatchString(s) }
+func (r *Regexp) Match(b []byte) bool                  { return r.re().Match(b) }
+func (r *Regexp) FindStringSubmatch(s string) []string { return r.re().FindStringSubmatch(s) }
+func (r *Regexp) FindSubmatch(b []byte) [][]byte       { return r.re().FindSubmatch(b) }
+func (r *Regexp) FindIndex(b []byte) []int             { return r.re().FindIndex(b) }
+func (r *Regexp) FindAllStringSubmatch(s string, n int) [][]string {
+	return r.re().FindAllStringSubmatch(s, n)
+}
+func (r *Regexp) ReplaceAllString(s, to string) string { return r.re().ReplaceAllString(s, to) }
+func (r *Regexp) ReplaceAll(b, to []byte) []byte       { return r.re().ReplaceAll(b, to) }
+func (r *Regexp) ReplaceAllStringFunc(s string, f func(string) string) string {
+	return r.re().ReplaceAllStringFunc(s, f)
+}
