@@ -361,9 +361,16 @@ func pfcInOperation(r *deviceRun) {
 		if !livePFC(m) || m.Field == dscpField && lost[m.Port] {
 			continue
 		}
-		if f, ok := r.notInForce(m); ok {
-			r.found(f, m.Port)
+		f, ok := r.notInForce(m)
+		if !ok {
+			continue
 		}
+		var also []qos.Attr
+		if m.Field == qos.KindPFC.Attr() {
+			// Of a priority that does not pause, NX-OS shows no queue either.
+			also = append(also, qos.KindMap.Table(qos.PFCToQueue))
+		}
+		r.found(f, m.Port, also...)
 	}
 }
 

@@ -316,7 +316,7 @@ func (v *view) odd(name string, own *Line) {
 		}
 	}
 	for _, key := range []string{keyInput, keyOutput, keyQueuingInput} {
-		policy, typ := v.attached(name, key), cmp.Or(attachedType[key], typeQueuing)
+		policy, typ := v.attached(name, key), attachedType[key]
 		if policy != "" && v.policies[typ][policy] == nil && !builtIn(policy) {
 			section, at := own.Text, v.lineAt(name, key)
 			if _, own, _ := last(raw, key); own == nil && v.lag(lag)[key] == nil {

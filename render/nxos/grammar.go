@@ -31,7 +31,7 @@ const (
 )
 
 // attachedType is the type of the policies that a line of a key attaches.
-var attachedType = map[string]string{keyInput: typeQoS, keyOutput: typeQueuing}
+var attachedType = map[string]string{keyInput: typeQoS, keyOutput: typeQueuing, keyQueuingInput: typeQueuing}
 
 // head is the header of a block.
 type head struct {
