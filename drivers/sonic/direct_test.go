@@ -107,7 +107,7 @@ func TestModelsJudge(t *testing.T) {
 				b.target.Images = t.TempDir()
 				d := b.open()
 				tok, st := b.apply(d)
-				if notes := strings.Join(st.Notes, "\n"); len(st.Blocked()) > 0 || st.Items[0].Via != "ssh" || !strings.Contains(notes, "because ssh is configured; checked against the YANG models") {
+				if notes := strings.Join(st.Notes, "\n"); len(st.Blocked()) > 0 || st.Items[0].Via != "ssh" || !strings.Contains(notes, "because ssh is configured, after a check against the YANG models") {
 					t.Errorf("%s: blocked %v, notes %q", model, st.Blocked(), notes)
 				}
 				if err := d.Revert(t.Context(), tok); err != nil {
@@ -164,7 +164,7 @@ func TestModelsThatCannotBeRead(t *testing.T) {
 		t.Errorf("%+v", st.Items[0])
 	}
 	b.target.Write = intent.WriteDirect
-	if _, st := b.plan(b.open()); !strings.Contains(strings.Join(st.Notes, "\n"), "by the rules of this tool alone, because the image's YANG models were not read (/usr/local/yang-models cannot be read: tar: ") {
+	if _, st := b.plan(b.open()); !strings.Contains(strings.Join(st.Notes, "\n"), "only this tool's own rules judged them, as the YANG models of the image were not read (/usr/local/yang-models cannot be read: tar: ") {
 		t.Errorf("%q", st.Notes)
 	}
 }

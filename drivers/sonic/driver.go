@@ -323,11 +323,10 @@ var imageLines = []string{"SONiC Software Version", "Build commit", "Build date"
 
 // sayWay says why rows go past the config updater, and what judged them.
 func (d *driver) sayWay() string {
-	judged := "checked against the YANG models of its image"
-	if d.yang == nil {
-		judged = "checked by the rules of this tool alone, because the image's YANG models were not read (" + d.unjudged + ")"
+	if d.yang != nil {
+		return "because " + d.why + ", after a check against the YANG models of the image"
 	}
-	return "written directly, because " + d.why + "; " + judged
+	return "because " + d.why + "; only this tool's own rules judged them, as the YANG models of the image were not read (" + d.unjudged + ")"
 }
 
 // Plan works out the steps.
@@ -341,7 +340,7 @@ func (d *driver) Plan(f drivers.Facts, s *drivers.Snapshot, want drivers.Desired
 		rel = native.Strictest()
 	}
 	site := native.Site{
-		Release: rel, Chip: f.ASIC, SSH: slices.Contains(f.Caps.Writes, "ssh"), Direct: d.direct, SSHDown: d.sshDown, GNMIDown: d.gnmiDown,
+		Release: rel, Chip: f.ASIC, SSH: slices.Contains(f.Caps.Writes, "ssh"), Direct: d.direct, Why: d.sayWay(), SSHDown: d.sshDown, GNMIDown: d.gnmiDown,
 		Policy: native.Policy(policy), Left: d.leftDown(),
 	}
 	if d.yang != nil {
@@ -354,9 +353,6 @@ func (d *driver) Plan(f drivers.Facts, s *drivers.Snapshot, want drivers.Desired
 			st.Changes[i].Blocked = cmp.Or(st.Changes[i].Blocked, readOnly)
 		}
 		return st, nil
-	}
-	if d.direct && len(p.Steps) > 0 {
-		st.Notes = append(st.Notes, d.sayWay())
 	}
 	for _, s := range p.Steps {
 		raw, err := json.Marshal(batch{s.Ops})

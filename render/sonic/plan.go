@@ -18,8 +18,9 @@ type Site struct {
 	Chip    string // the updater's name of the ASIC, "" where it does not know it
 	SSH     bool
 	// Direct has every row loaded over SSH, past the config updater: no port goes down for
-	// one. SSH is then true.
+	// one. SSH is then true. Why says why, and what has judged the rows.
 	Direct bool
+	Why    string
 	// Check holds a configuration against the models of the switch's image; nil where they
 	// are not known. It is asked where Direct is set: the config updater asks them itself.
 	Check func(Config) []Fault
@@ -100,9 +101,9 @@ func (s Site) sayWay(steps []Step) (notes []string) {
 	if !s.Direct || len(steps) == 0 {
 		return nil
 	}
-	note := "rows are loaded into CONFIG_DB over ssh with 'config load'"
+	note := "rows go into CONFIG_DB over ssh with 'config load', " + s.Why
 	if !slices.ContainsFunc(steps, Step.Flaps) {
-		note += ", and no port is shut"
+		note += "; no port is shut"
 	}
 	if slices.ContainsFunc(steps, func(s Step) bool {
 		return slices.ContainsFunc(s.Ops, func(o Op) bool { return buffers(o.Table) })
