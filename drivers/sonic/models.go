@@ -13,7 +13,6 @@ import (
 	"os"
 	slash "path"
 	"path/filepath"
-	"sync"
 
 	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
@@ -30,10 +29,6 @@ const (
 	maxArchive = 8 << 20  // bytes, packed
 	maxModels  = 32 << 20 // bytes, unpacked
 )
-
-// images are the models of the images that this process has met, by the digest of their
-// archive: switches of one image share them.
-var images sync.Map // [sha256.Size]byte -> func() (*yang.Models, error)
 
 // models returns the YANG models of the image, from the switch or as they were kept.
 func (d *driver) models(ctx context.Context) (*yang.Models, error) {
@@ -67,16 +62,15 @@ func (d *driver) models(ctx context.Context) (*yang.Models, error) {
 	return m, nil
 }
 
-// modelsOf reads an archive of models.
+// modelsOf reads an archive of models, which switches of one image share.
 func modelsOf(archive []byte) (*yang.Models, error) {
-	load, _ := images.LoadOrStore(sha256.Sum256(archive), sync.OnceValues(func() (*yang.Models, error) {
+	return yang.Once(sha256.Sum256(archive), func() (*yang.Models, error) {
 		files, err := unpack(archive)
 		if err != nil {
 			return nil, fmt.Errorf("read the archive of %s: %w", modelDir, err)
 		}
 		return yang.LoadFiles(modelDir, files)
-	}))
-	return load.(func() (*yang.Models, error))()
+	})
 }
 
 // unpack returns the YANG files of an archive.

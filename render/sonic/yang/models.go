@@ -19,6 +19,7 @@ package yang
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -114,6 +115,16 @@ func LoadFiles(from string, files map[string][]byte) (*Models, error) {
 		}
 		return files[name], nil
 	})
+}
+
+// once are the models that this process has read, by the digest of their text.
+var once sync.Map // [sha256.Size]byte -> func() (*Models, error)
+
+// Once returns the models of a text that has the given digest. They are loaded by the
+// first call.
+func Once(digest [sha256.Size]byte, load func() (*Models, error)) (*Models, error) {
+	f, _ := once.LoadOrStore(digest, sync.OnceValues(load))
+	return f.(func() (*Models, error))()
 }
 
 func loadFiles(dir string, names []string, read func(name string) ([]byte, error)) (*Models, error) {
