@@ -5,12 +5,14 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 )
 
 var (
-	hostLabel = newSyntax(`^[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?$`)
-	nicName   = newSyntax(`^[A-Za-z0-9_][A-Za-z0-9_.:@-]{0,14}$`) // IFNAMSIZ is 16 with the end of the string
-	rdmaName  = newSyntax(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}$`)   // IB_DEVICE_NAME_MAX is 64
+	hostLabel = lazyre.New(`^[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?$`)
+	nicName   = lazyre.New(`^[A-Za-z0-9_][A-Za-z0-9_.:@-]{0,14}$`) // IFNAMSIZ is 16 with the end of the string
+	rdmaName  = lazyre.New(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}$`)   // IB_DEVICE_NAME_MAX is 64
 )
 
 func isDeviceName(s string) bool { return textRules["name"].re.MatchString(s) }

@@ -3,14 +3,13 @@ package intent
 import (
 	"fmt"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/internal/yaml"
 )
@@ -18,26 +17,10 @@ import (
 // codePoint is one DSCP or a span of them.
 type codePoint struct{ lo, hi int }
 
-// syntax is a regular expression that is compiled when it is first used: a
-// start of the program does not pay for all of them.
-type syntax struct {
-	text  string
-	regex func() *regexp.Regexp
-}
-
-func newSyntax(text string) *syntax {
-	return &syntax{text, sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })}
-}
-
-func (s *syntax) MatchString(v string) bool { return s.regex().MatchString(v) }
-
-// String returns the expression.
-func (s *syntax) String() string { return s.text }
-
 // textRule is the syntax of a text.
 type textRule struct {
-	re   *syntax // in the common subset of Go and ECMA-262
-	want string  // "a name of ..."
+	re   *lazyre.Regexp // in the common subset of Go and ECMA-262
+	want string         // "a name of ..."
 	hint string
 }
 
@@ -51,58 +34,57 @@ const (
 // textRules give the syntax of texts by the name that a rule tag uses. What
 // holds ranges is checked again when they are worked out.
 var textRules = map[string]textRule{
-	"name":      {re: newSyntax(`^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9_])?$`), want: nameWant},
-	"class":     {re: newSyntax(`^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$`), want: "a class name of at most 32 letters, digits, dashes and underscores"},
-	"devices":   {re: newSyntax(`^([A-Za-z0-9_.-]|` + rangeText + `)+$`), want: nameWant, hint: "a range holds numbers: leaf[1-32]"},
-	"ports":     {re: newSyntax(`^([A-Za-z0-9_./:@-]|` + rangeText + `)+$`), want: "a port name", hint: "a range holds numbers: Ethernet[0-124:4]"},
-	"endpoint":  {re: newSyntax(`^([A-Za-z0-9_.-]|` + rangeText + `)+/([A-Za-z0-9_./:@-]|` + rangeText + `)+$`), want: "device/port", hint: "write leaf1/Ethernet0; a range holds numbers: leaf[1-32]/Ethernet[0-124:4]"},
-	"port":      {re: newSyntax(`^[A-Za-z0-9][A-Za-z0-9_./:@-]{0,62}$`), want: "a port name"},
-	"model":     {re: newSyntax(`^[A-Za-z0-9][A-Za-z0-9 ._+/()-]{0,126}$`), want: "a model or release of letters, digits and . _ + / ( ) -"},
-	"address":   {re: newSyntax(`^[A-Za-z0-9_.:%,[\]-]+$`), want: "host:port", hint: "write 192.0.2.11:8080, switch.example.net:8080 or [2001:db8::1]:8080"},
-	"breakout":  {re: newSyntax(`^[1-9]x[1-9][0-9]*G(\[[0-9G,]+\])?$`), want: "a breakout mode such as 4x100G"},
-	"username":  {re: newSyntax(`^[!-~]{1,256}$`), want: "a user name without spaces"},
-	"reference": {re: newSyntax(`^(env:[A-Za-z_][A-Za-z0-9_]*|file:.*[^ ]|keyring:[^/ ]+/[^/ ]+)$`), want: "a reference to a secret", hint: secretHint},
-	"path":      {re: newSyntax(`^[^\x00-\x1f]+$`), want: "the path of a file"},
-	"selection": {re: newSyntax(`^([A-Za-z0-9_.*?:!^-]|\[[A-Za-z0-9:,!^-]+\])+$`), want: "a name, range, glob, role:ROLE or os:OS", hint: "write leaf1, leaf[1-32], leaf* or role:leaf"},
-	"pin":       {re: newSyntax(`^sha256:[0-9a-fA-F]{64}$`), want: "sha256: and 64 hex digits"},
-	"check":     {re: newSyntax(`^([A-Z]{2,8}(-[0-9]{2})?|gate:[a-z-]{1,32})$`), want: "the id of a check", hint: "'roce-fabric check --list' shows them"},
-	"scope":     {re: newSyntax(`^[A-Za-z0-9_.*?,:[\]-]+(/[A-Za-z0-9_./:@*?,[\]-]+)?$`), want: "device or device/port", hint: "with ranges or globs: leaf*, leaf[1-2]/Ethernet0"},
-	"date":      {re: newSyntax(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`), want: "a day such as 2026-12-31"},
-	"share":     {re: newSyntax(`^([1-9][0-9]{0,4}|([1-9][0-9]?|100)%)$`), want: "a number of devices or a percentage", hint: "write 4 or 25%"},
-	"clock":     {re: newSyntax(`^([01][0-9]|2[0-3]):[0-5][0-9]$`), want: "a time such as 22:00", hint: clockHint},
-	"clockEnd":  {re: newSyntax(`^(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$`), want: "a time such as 04:00", hint: clockHint},
-	"timezone":  {re: newSyntax(`^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$`), want: "a time zone such as Europe/Berlin"},
-	"argument":  {re: newSyntax(`^[^\x00-\x1f]*$`), want: "one line of text"},
-	"url":       {re: newSyntax(`^https://[A-Za-z0-9.:[\]-]+([/?][!-~]*)?$`), want: "an address such as https://change.example.net/roce", hint: "it is https, without a user; the token has a key of its own"},
-	"jump":      {re: newSyntax(`^[A-Za-z0-9_.-]+@([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\]):[0-9]+$`), want: "user@host:port"},
+	"name":      {re: lazyre.New(`^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9_])?$`), want: nameWant},
+	"class":     {re: lazyre.New(`^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$`), want: "a class name of at most 32 letters, digits, dashes and underscores"},
+	"devices":   {re: lazyre.New(`^([A-Za-z0-9_.-]|` + rangeText + `)+$`), want: nameWant, hint: "a range holds numbers: leaf[1-32]"},
+	"ports":     {re: lazyre.New(`^([A-Za-z0-9_./:@-]|` + rangeText + `)+$`), want: "a port name", hint: "a range holds numbers: Ethernet[0-124:4]"},
+	"endpoint":  {re: lazyre.New(`^([A-Za-z0-9_.-]|` + rangeText + `)+/([A-Za-z0-9_./:@-]|` + rangeText + `)+$`), want: "device/port", hint: "write leaf1/Ethernet0; a range holds numbers: leaf[1-32]/Ethernet[0-124:4]"},
+	"port":      {re: lazyre.New(`^[A-Za-z0-9][A-Za-z0-9_./:@-]{0,62}$`), want: "a port name"},
+	"model":     {re: lazyre.New(`^[A-Za-z0-9][A-Za-z0-9 ._+/()-]{0,126}$`), want: "a model or release of letters, digits and . _ + / ( ) -"},
+	"address":   {re: lazyre.New(`^[A-Za-z0-9_.:%,[\]-]+$`), want: "host:port", hint: "write 192.0.2.11:8080, switch.example.net:8080 or [2001:db8::1]:8080"},
+	"breakout":  {re: lazyre.New(`^[1-9]x[1-9][0-9]*G(\[[0-9G,]+\])?$`), want: "a breakout mode such as 4x100G"},
+	"username":  {re: lazyre.New(`^[!-~]{1,256}$`), want: "a user name without spaces"},
+	"reference": {re: lazyre.New(`^(env:[A-Za-z_][A-Za-z0-9_]*|file:.*[^ ]|keyring:[^/ ]+/[^/ ]+)$`), want: "a reference to a secret", hint: secretHint},
+	"path":      {re: lazyre.New(`^[^\x00-\x1f]+$`), want: "the path of a file"},
+	"selection": {re: lazyre.New(`^([A-Za-z0-9_.*?:!^-]|\[[A-Za-z0-9:,!^-]+\])+$`), want: "a name, range, glob, role:ROLE or os:OS", hint: "write leaf1, leaf[1-32], leaf* or role:leaf"},
+	"pin":       {re: lazyre.New(`^sha256:[0-9a-fA-F]{64}$`), want: "sha256: and 64 hex digits"},
+	"check":     {re: lazyre.New(`^([A-Z]{2,8}(-[0-9]{2})?|gate:[a-z-]{1,32})$`), want: "the id of a check", hint: "'roce-fabric check --list' shows them"},
+	"scope":     {re: lazyre.New(`^[A-Za-z0-9_.*?,:[\]-]+(/[A-Za-z0-9_./:@*?,[\]-]+)?$`), want: "device or device/port", hint: "with ranges or globs: leaf*, leaf[1-2]/Ethernet0"},
+	"date":      {re: lazyre.New(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`), want: "a day such as 2026-12-31"},
+	"share":     {re: lazyre.New(`^([1-9][0-9]{0,4}|([1-9][0-9]?|100)%)$`), want: "a number of devices or a percentage", hint: "write 4 or 25%"},
+	"clock":     {re: lazyre.New(`^([01][0-9]|2[0-3]):[0-5][0-9]$`), want: "a time such as 22:00", hint: clockHint},
+	"clockEnd":  {re: lazyre.New(`^(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$`), want: "a time such as 04:00", hint: clockHint},
+	"timezone":  {re: lazyre.New(`^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$`), want: "a time zone such as Europe/Berlin"},
+	"argument":  {re: lazyre.New(`^[^\x00-\x1f]*$`), want: "one line of text"},
+	"url":       {re: lazyre.New(`^https://[A-Za-z0-9.:[\]-]+([/?][!-~]*)?$`), want: "an address such as https://change.example.net/roce", hint: "it is https, without a user; the token has a key of its own"},
+	"jump":      {re: lazyre.New(`^[A-Za-z0-9_.-]+@([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\]):[0-9]+$`), want: "user@host:port"},
 }
 
 const decimal = `([0-9]+(\.[0-9]*)?|\.[0-9]+)`
 
 var (
-	spanRule = newSyntax(`^[0-9]{1,2}-[0-9]{1,2}$`)
-	intRule  = newSyntax(`^(0|-?[1-9][0-9]{0,17})$`)
+	spanRule = lazyre.New(`^[0-9]{1,2}-[0-9]{1,2}$`)
+	intRule  = lazyre.New(`^(0|-?[1-9][0-9]{0,17})$`)
 )
 
 // quantity is how a value with a unit is written.
 type quantity struct {
-	re   *syntax
+	re   *lazyre.Regexp
 	read func(n *yaml.Node, target any, f *field) *scalarError
 }
 
 // quantities are listed by the type that a scalar is read into.
 var quantities = map[reflect.Type]quantity{
-	reflect.TypeFor[*qos.Threshold](): quantityOf(qos.ParseThreshold, `^(`+decimal+` ?(KiB|MiB|GiB|KB|kB|MB|GB|B)|[0-9]+( segments| cells| packets|%|ms|us))$`, "write bytes such as 150KB, or 320 segments, 40 cells, 100 packets, 20%, 50us"),
-	reflect.TypeFor[*units.Bytes]():   quantityOf(units.ParseBytes, `^`+decimal+` ?(KiB|MiB|GiB|KB|kB|MB|GB|B)$`, "write bytes such as 150KB, 1.5MiB or 4096B"),
-	reflect.TypeFor[*units.Rate]():    quantityOf(units.ParseRate, `^`+decimal+` ?(G|M|T)$`, "write a rate such as 400G or 25G"),
-	reflect.TypeFor[*units.Length]():  quantityOf(units.ParseLength, `^`+decimal+` ?(km|m)$`, "write a length such as 5m, 0.5m or 2km"),
-	reflect.TypeFor[*units.Percent](): quantityOf(units.ParsePercent, `^`+decimal+` ?%$`, "write a percentage such as 60%"),
-	reflect.TypeFor[*time.Duration](): quantityOf(time.ParseDuration, `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`, "write a time such as 400ms or 2s"),
-	reflect.TypeFor[*Response]():      quantityOf(parseResponse, `^([1-9][0-9]{0,4}q|([0-9]+(\.[0-9]+)?(ns|us|µs|ms))+)$`, "write a time such as 2us or quanta of 512 bit times such as 905q"),
+	reflect.TypeFor[*qos.Threshold](): quantityOf(qos.ParseThreshold, lazyre.New(`^(`+decimal+` ?(KiB|MiB|GiB|KB|kB|MB|GB|B)|[0-9]+( segments| cells| packets|%|ms|us))$`), "write bytes such as 150KB, or 320 segments, 40 cells, 100 packets, 20%, 50us"),
+	reflect.TypeFor[*units.Bytes]():   quantityOf(units.ParseBytes, lazyre.New(`^`+decimal+` ?(KiB|MiB|GiB|KB|kB|MB|GB|B)$`), "write bytes such as 150KB, 1.5MiB or 4096B"),
+	reflect.TypeFor[*units.Rate]():    quantityOf(units.ParseRate, lazyre.New(`^`+decimal+` ?(G|M|T)$`), "write a rate such as 400G or 25G"),
+	reflect.TypeFor[*units.Length]():  quantityOf(units.ParseLength, lazyre.New(`^`+decimal+` ?(km|m)$`), "write a length such as 5m, 0.5m or 2km"),
+	reflect.TypeFor[*units.Percent](): quantityOf(units.ParsePercent, lazyre.New(`^`+decimal+` ?%$`), "write a percentage such as 60%"),
+	reflect.TypeFor[*time.Duration](): quantityOf(time.ParseDuration, lazyre.New(`^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`), "write a time such as 400ms or 2s"),
+	reflect.TypeFor[*Response]():      quantityOf(parseResponse, lazyre.New(`^([1-9][0-9]{0,4}q|([0-9]+(\.[0-9]+)?(ns|us|µs|ms))+)$`), "write a time such as 2us or quanta of 512 bit times such as 905q"),
 }
 
-func quantityOf[T any](parse func(string) (T, error), form, hint string) quantity {
-	re := newSyntax(form)
+func quantityOf[T any](parse func(string) (T, error), re *lazyre.Regexp, hint string) quantity {
 	return quantity{re, func(n *yaml.Node, target any, f *field) *scalarError {
 		return parseUnit(n, target.(*T), f, textRule{re: re, hint: hint}, parse)
 	}}

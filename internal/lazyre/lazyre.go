@@ -9,14 +9,20 @@ import (
 )
 
 // Regexp is a regular expression. It is safe for concurrent use.
-type Regexp struct{ re func() *regexp.Regexp }
+type Regexp struct {
+	text string
+	re   func() *regexp.Regexp
+}
 
 // New returns the expression of a text.
 func New(text string) *Regexp {
-	return &Regexp{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })}
+	return &Regexp{text, sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })}
 }
 
-// The methods are those of [regexp.Regexp].
+// String returns the text of the expression.
+func (r *Regexp) String() string { return r.text }
+
+// The other methods are those of [regexp.Regexp].
 
 func (r *Regexp) MatchString(s string) bool            { return r.re().MatchString(s) }
 func (r *Regexp) Match(b []byte) bool                  { return r.re().Match(b) }
