@@ -542,7 +542,7 @@ func (p *planner) obsolete() {
 			}
 		}
 	}
-	for i, r := range p.verdicts(dels, p.running) {
+	for i, r := range p.verdicts(dels, left) {
 		if r != nil && (!p.SSH || p.Direct) {
 			p.notes = append(p.notes, fmt.Sprintf("%s|%s is no longer used and stays: %s", dels[i].Table, dels[i].Key, r.why))
 			continue
