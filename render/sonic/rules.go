@@ -124,10 +124,10 @@ var historySince = func() int { r, _ := LookupRelease("202511"); return r.Index 
 // row that is removed to be added again is judged as a pair: without the
 // second half the port would lose its watchdog.
 func (s Site) verdicts(ops []Op, running Config) []*refusal {
-	out := make([]*refusal, len(ops))
 	if s.Direct {
 		return s.faults(ops, running)
 	}
+	out := make([]*refusal, len(ops))
 	base := running
 	removed := map[string]int{} // watchdog key -> index of its removal
 	for i, o := range ops {
@@ -159,8 +159,8 @@ func (s Site) verdicts(ops []Op, running Config) []*refusal {
 	return out
 }
 
-// faults returns for each op nil, or what the models of the image have against it that
-// they do not have against what runs.
+// faults returns for each op nil, or the first that the models of the image have against
+// it and not against what runs. A fault elsewhere is held against all ops.
 func (s Site) faults(ops []Op, running Config) []*refusal {
 	out := make([]*refusal, len(ops))
 	if s.Check == nil || len(ops) == 0 {
@@ -170,15 +170,29 @@ func (s Site) faults(ops []Op, running Config) []*refusal {
 	for _, f := range s.Check(running) {
 		known[f] = true
 	}
+	type place struct{ table, key string } // key "" is the table
+	at := map[place][]int{}                // indexes of ops
+	var all []int
+	for i, o := range ops {
+		at[place{o.Table, o.Key}] = append(at[place{o.Table, o.Key}], i)
+		at[place{o.Table, ""}] = append(at[place{o.Table, ""}], i)
+		all = append(all, i)
+	}
+	elsewhere := false
 	for _, f := range s.Check(running.After(ops)) {
 		if known[f] {
 			continue
 		}
+		guilty := at[place{f.Table, f.Key}]
+		if len(guilty) == 0 {
+			if elsewhere {
+				continue // they have one already
+			}
+			guilty, elsewhere = all, true
+		}
 		r := &refusal{"the models of the switch's image do not allow it: " + f.What, "state another value in the intent, or write: gnmi, which has the switch judge"}
-		guilty := func(o Op) bool { return o.Table == f.Table && (f.Key == "" || o.Key == f.Key) }
-		any := slices.ContainsFunc(ops, guilty)
-		for i, o := range ops {
-			if out[i] == nil && (guilty(o) || !any) {
+		for _, i := range guilty {
+			if out[i] == nil {
 				out[i] = r
 			}
 		}
