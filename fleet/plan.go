@@ -124,11 +124,10 @@ func explain(sw *intent.Switch, drv drivers.Driver, snap *drivers.Snapshot, desi
 	}
 }
 
-// leftWrong notes what of the packet memory a plan leaves as no switch should have it, in
-// the words of a validation after it. What a switch shows of its memory beside its
-// configuration is read where the configuration leaves the size of a pool to the switch,
-// and where there is something to say. A plan does not depend on it, so that a switch
-// which shows nothing is no error.
+// leftWrong notes the faults of packet memory that a plan leaves, as validate would report
+// them after it. The switch is asked for its memory only where its configuration leaves the
+// size of a pool open, or where there is a fault. A switch that does not answer is no error: the
+// plan itself does not depend on it.
 func leftWrong(ctx context.Context, drv drivers.Driver, d *render.Device, running *qos.Device, changes []qos.Change) (notes []string) {
 	left := func() []validate.Finding { return validate.Left(d, running, changes, time.Now()) }
 	found := left()

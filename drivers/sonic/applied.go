@@ -53,13 +53,13 @@ func (d *driver) Applied(ctx context.Context, want drivers.Desired) ([]drivers.M
 		return nil, fmt.Errorf("%w: ASIC_DB has no ports", drivers.ErrNoState)
 	}
 	// The queue and group maps exist only where their counters are on.
-	maps := []string{"COUNTERS_PORT_NAME_MAP", queueNames, groupNames}
-	hashes, err := d.hashes(ctx, "COUNTERS_DB", maps...)
+	tables := []string{"COUNTERS_PORT_NAME_MAP", queueNames, groupNames}
+	hashes, err := d.hashes(ctx, "COUNTERS_DB", tables...)
 	if err != nil {
 		return nil, err
 	}
 	names := map[string]native.Row{}
-	for i, t := range maps {
+	for i, t := range tables {
 		names[t] = hashes[i]
 	}
 	if len(names["COUNTERS_PORT_NAME_MAP"]) == 0 {
@@ -69,7 +69,7 @@ func (d *driver) Applied(ctx context.Context, want drivers.Desired) ([]drivers.M
 	if err != nil {
 		return nil, err
 	}
-	c := comparer{objects: objects, names: names, members: map[mapOf]map[int]int{}, configured: configured, shares: sharesOf(objects)}
+	c := comparer{objects: objects, names: names, members: map[mapOf]map[int]int{}, configured: configured, shares: sharesOf(objects), pools: map[[2]string]bool{}}
 	for _, name := range natural.Keys(desired.Ports) {
 		c.port(name, desired.Ports[name])
 	}

@@ -23,9 +23,6 @@ func (c *comparer) pool(kind qos.Kind, want native.Row, profile string) {
 	if pool == nil || have == nil || c.pools[[2]string{name, oid}] {
 		return
 	}
-	if c.pools == nil {
-		c.pools = map[[2]string]bool{}
-	}
 	c.pools[[2]string{name, oid}] = true
 	for _, v := range []struct{ name, part, attr string }{{"size", "the size", attrPoolSize}, {"xoff", "the headroom", attrPoolXOFF}} {
 		a, err1 := strconv.ParseInt(pool[v.name], 10, 64)
@@ -36,7 +33,7 @@ func (c *comparer) pool(kind qos.Kind, want native.Row, profile string) {
 	}
 }
 
-// pool returns a pool as orchagent is told to make it; nil where that is not certain.
+// pool returns a pool as orchagent gets it; nil where that is not certain.
 func (b *buffers) pool(name string) native.Row {
 	if b.computedPools != nil {
 		return b.computedPools[name]
@@ -44,9 +41,9 @@ func (b *buffers) pool(name string) native.Row {
 	return b.pools[name]
 }
 
-// told reports whether orchagent is told of the profile that a group is configured with:
-// the buffer manager copies CONFIG_DB to APPL_DB (sonic-swss cfgmgr/buffermgr.cpp). It
-// returns what it is told instead.
+// told reports whether APPL_DB, which orchagent reads, has the profile that a group is
+// configured with: the buffer manager copies it from CONFIG_DB (sonic-swss
+// cfgmgr/buffermgr.cpp). If not, it returns what APPL_DB has instead.
 func (b *buffers) told(port string, g int) (instead string, ok bool) {
 	at := port + ":" + strconv.Itoa(g)
 	want, have := b.groups[at], b.appl[at]

@@ -224,7 +224,7 @@ type buffers struct {
 	groups, queues map[string]string
 	profiles       native.Table
 	pools          native.Table
-	appl           map[string]string // the groups that orchagent is told of
+	appl           map[string]string // the profiles of groups in APPL_DB, which orchagent reads
 	// computed are the profiles and pools that the buffer manager computes (sonic-swss
 	// cfgmgr/buffermgrdyn.cpp); nil where it does not.
 	computedProfiles, computedPools native.Table

@@ -54,11 +54,11 @@ type driver struct {
 	from source
 	// sshDown is why SSH is left out, though it is configured, gnmiDown why gNMI is.
 	sshDown, gnmiDown error
-	// direct has rows written over SSH, past the config updater, why says why; yang are the
-	// models that judge them, nil where they cannot be read, unjudged says why.
-	direct        bool
-	why, unjudged string
-	yang          *yang.Models
+	// direct has rows written over SSH, past the config updater; yang are the models that
+	// judge them, nil where they cannot be read, which unjudged gives the reason for.
+	direct   bool
+	yang     *yang.Models
+	unjudged string
 	// image is what 'show version' says of the image.
 	image string
 	// left is what earlier runs left behind; nil where that is not known. Its
@@ -155,17 +155,12 @@ func (d *driver) Probe(ctx context.Context) (drivers.Facts, error) {
 		return *d.facts, nil
 	}
 	f := drivers.Facts{OS: "sonic", Caps: drivers.Caps{Undo: "by this tool, row by row (the switch has no commit timer)", AppliedState: true}}
-	from, err := d.source(ctx)
-	if err != nil {
-		return f, err
-	}
-	_, overGNMI := from.(viaGNMI)
-	if overGNMI {
-		f.Caps.Writes = []string{"gnmi"}
-	}
 	meta, err := d.row(ctx, "CONFIG_DB", native.TMetadata, "localhost")
 	if err != nil {
 		return f, err
+	}
+	if !d.overSSH() {
+		f.Caps.Writes = []string{"gnmi"}
 	}
 	f.Model = cmp.Or(meta["hwsku"], d.t.Model)
 	d.sshDown = nil
@@ -174,13 +169,13 @@ func (d *driver) Probe(ctx context.Context) (drivers.Facts, error) {
 		switch {
 		case err == nil:
 			f.Caps.Writes = append(f.Caps.Writes, "ssh")
-			if err := d.choose(ctx, overGNMI); err != nil {
+			if err := d.choose(ctx); err != nil {
 				return f, err
 			}
 			if !d.direct {
 				f.Caps.Undo += " and a checkpoint"
 			}
-		case overGNMI && errors.Is(err, drivers.ErrUnreachable) && ctx.Err() == nil:
+		case !d.overSSH() && errors.Is(err, drivers.ErrUnreachable) && ctx.Err() == nil:
 			d.sshDown = err
 		default:
 			return f, err
@@ -215,27 +210,24 @@ func (d *driver) Probe(ctx context.Context) (drivers.Facts, error) {
 
 // choose decides whether rows are written past the config updater: where the intent says
 // so, where there is no other way, and else where the models of the image can judge them.
-func (d *driver) choose(ctx context.Context, overGNMI bool) error {
+func (d *driver) choose(ctx context.Context) (err error) {
 	if d.t.Write == intent.WriteGNMI {
 		return nil
 	}
-	var err error
 	if d.yang, err = d.models(ctx); err != nil {
-		if ctx.Err() != nil || errors.Is(err, drivers.ErrUnreachable) && !overGNMI {
+		if ctx.Err() != nil || errors.Is(err, drivers.ErrUnreachable) && d.overSSH() {
 			return err
 		}
 		d.unjudged = err.Error()
 	}
-	switch {
-	case d.t.Write == intent.WriteDirect:
-		d.direct, d.why = true, "write: direct"
-	case !overGNMI:
-		d.direct, d.why = true, "the switch serves no gNMI"
-	case d.yang != nil:
-		d.direct, d.why = true, "ssh is configured"
-	}
+	d.direct = d.t.Write == intent.WriteDirect || d.overSSH() || d.yang != nil
 	return nil
 }
+
+// imageLines are the lines of 'show version' that tell one image from another.
+var imageLines = []string{versionLine, "Build commit", "Build date"}
+
+const versionLine = "SONiC Software Version"
 
 // showVersion returns the version that the switch prints, "" for none.
 func (d *driver) showVersion(ctx context.Context) (string, error) {
@@ -243,22 +235,20 @@ func (d *driver) showVersion(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	shown := map[string]string{}
 	d.image = ""
 	for line := range strings.Lines(string(out.Stdout)) {
-		if name, _, _ := strings.Cut(line, ":"); slices.Contains(imageLines, strings.TrimSpace(name)) {
+		name, value, _ := strings.Cut(line, ":")
+		name = strings.TrimSpace(name)
+		shown[name] = strings.TrimSpace(value)
+		if slices.Contains(imageLines, name) {
 			d.image += line
 		}
 	}
-	said := map[string]string{}
-	for line := range strings.Lines(string(out.Stdout)) {
-		if name, value, ok := strings.Cut(line, ":"); ok {
-			said[strings.TrimSpace(name)] = strings.TrimSpace(value)
-		}
+	if n, err := strconv.Atoi(shown["ASIC Count"]); err == nil && n > 1 {
+		return "", fmt.Errorf("%w: the switch has %d ASICs, each with a CONFIG_DB of its own; this tool handles only switches with one ASIC", drivers.ErrUnsupported, n)
 	}
-	if n, err := strconv.Atoi(said["ASIC Count"]); err == nil && n > 1 {
-		return "", fmt.Errorf("%w: the switch has %d ASICs, each with a CONFIG_DB of its own; this tool handles switches of one", drivers.ErrUnsupported, n)
-	}
-	return said["SONiC Software Version"], nil
+	return shown[versionLine], nil
 }
 
 // isEnterprise reports whether a version is of Broadcom's SONiC, which Dell, Edgecore and
@@ -318,15 +308,19 @@ func (d *driver) Digest(s *drivers.Snapshot, want drivers.Desired) string {
 	return native.Digest(config(s), desired)
 }
 
-// imageLines are the lines of 'show version' that tell one image from another.
-var imageLines = []string{"SONiC Software Version", "Build commit", "Build date"}
-
 // sayWay says why rows go past the config updater, and what judged them.
 func (d *driver) sayWay() string {
-	if d.yang != nil {
-		return "because " + d.why + ", after a check against the YANG models of the image"
+	why := "because ssh is configured"
+	switch {
+	case d.t.Write == intent.WriteDirect:
+		why = "because write: direct"
+	case d.overSSH():
+		why = "because the switch serves no gNMI"
 	}
-	return "because " + d.why + "; only this tool's own rules judged them, as the YANG models of the image were not read (" + d.unjudged + ")"
+	if d.yang != nil {
+		return why + ", after a check against the YANG models of the image"
+	}
+	return why + "; only this tool's own rules judged them, as the YANG models of the image were not read (" + d.unjudged + ")"
 }
 
 // Plan works out the steps.

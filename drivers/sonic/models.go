@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 
 	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
+	"github.com/roce-fabric/roce-fabric/internal/boundedfile"
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
 	"github.com/roce-fabric/roce-fabric/render/sonic/yang"
 )
@@ -36,7 +37,7 @@ func (d *driver) models(ctx context.Context) (*yang.Models, error) {
 	if d.image != "" && d.t.Images != "" {
 		sum := sha256.Sum256([]byte(d.image))
 		file = filepath.Join(d.t.Images, "sonic-"+hex.EncodeToString(sum[:12])+".tar.gz")
-		if kept, err := os.ReadFile(file); err == nil && len(kept) <= maxArchive {
+		if kept, err := boundedfile.Read(file, maxArchive); err == nil {
 			if m, err := modelsOf(kept); err == nil {
 				return m, nil
 			}
@@ -79,6 +80,7 @@ func unpack(archive []byte) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	// A sparse file is larger than the part of the archive that it takes.
 	files, room := map[string][]byte{}, int64(maxModels)
 	for r := tar.NewReader(io.LimitReader(packed, maxModels)); ; {
 		h, err := r.Next()

@@ -21,7 +21,7 @@ func (d *driver) Notify(ctx context.Context, ready, changed func()) error {
 	if err != nil {
 		return err
 	}
-	if _, overSSH := d.from.(viaSSH); overSSH {
+	if d.overSSH() {
 		return fmt.Errorf("%w: only gNMI tells of changes", drivers.ErrUnsupported)
 	}
 	var paths []gnmi.Path

@@ -41,11 +41,17 @@ func (d *driver) command(ctx context.Context, cmd string) error {
 }
 
 func (d *driver) commandInput(ctx context.Context, cmd string, stdin []byte) error {
+	_, err := d.output(ctx, cmd, stdin)
+	return err
+}
+
+// output runs one command on the switch and returns what it prints.
+func (d *driver) output(ctx context.Context, cmd string, stdin []byte) ([]byte, error) {
 	out, err := d.exec(ctx, cmd, stdin)
 	if err == nil && out.Status != 0 {
 		err = fmt.Errorf("%q ended with status %d: %s", cmd, out.Status, said(out))
 	}
-	return err
+	return out.Stdout, err
 }
 
 // exec runs one command on the switch; that it fails is no error.
@@ -116,7 +122,7 @@ func (r *runner) sendSSH(ctx context.Context, ops []native.Op) error {
 		return err
 	}
 	put, gone, fields := native.Loads(r.cfg, ops)
-	if err := r.load(ctx, put, ops, false); err != nil {
+	if err := r.load(ctx, put); err != nil {
 		return err
 	}
 	for some := range slices.Chunk(fields, maxRemovals) {
@@ -132,19 +138,18 @@ func (r *runner) sendSSH(ctx context.Context, ops []native.Op) error {
 			return err
 		}
 	}
-	return r.load(ctx, gone, ops, true)
+	return r.load(ctx, gone)
 }
 
 // maxRemovals bounds the commands of one line.
 const maxRemovals = 64
 
-// load has the switch load a file, which writes rows or removes those of ops. A load that
-// failed may have been carried out.
-func (r *runner) load(ctx context.Context, text []byte, ops []native.Op, removes bool) error {
-	if len(text) == 0 {
+// load has the switch load a file. A load that failed may have been carried out.
+func (r *runner) load(ctx context.Context, l native.Load) error {
+	if l.File == nil {
 		return nil
 	}
-	file, err := r.d.upload(ctx, text)
+	file, err := r.d.upload(ctx, l.File)
 	if err != nil {
 		return err
 	}
@@ -154,9 +159,7 @@ func (r *runner) load(ctx context.Context, text []byte, ops []native.Op, removes
 	if err == nil || errors.Is(err, drivers.ErrUnreachable) {
 		return err
 	}
-	now, rerr := r.d.read(ctx)
-	part := slices.DeleteFunc(slices.Clone(ops), func(o native.Op) bool { return o.Del != removes || removes && o.Field != "" })
-	if rerr != nil || rows(r.cfg, part).left(now) > 0 {
+	if now, rerr := r.d.read(ctx); rerr != nil || rows(r.cfg, l.Ops).left(now) > 0 {
 		return err
 	}
 	return nil

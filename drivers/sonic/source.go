@@ -9,7 +9,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
-	"github.com/roce-fabric/roce-fabric/internal/ssh"
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
@@ -31,24 +30,26 @@ func (d *driver) source(ctx context.Context) (source, error) {
 		return d.from, nil
 	}
 	if d.t.GNMI.Address != "" && d.t.Write != intent.WriteDirect {
-		_, err := d.client(ctx)
-		switch {
-		case err == nil:
+		if _, d.gnmiDown = d.client(ctx); d.gnmiDown == nil {
 			d.from = viaGNMI{d}
 			return d.from, nil
-		case d.t.SSH == nil || d.t.Write == intent.WriteGNMI || ctx.Err() != nil || !errors.Is(err, drivers.ErrUnreachable) && !errors.Is(err, drivers.ErrUnsupported):
-			return nil, err
 		}
-		if _, sshErr := d.shell(ctx); sshErr != nil {
-			return nil, errors.Join(err, sshErr)
+		absent := errors.Is(d.gnmiDown, drivers.ErrUnreachable) || errors.Is(d.gnmiDown, drivers.ErrUnsupported)
+		if d.t.SSH == nil || d.t.Write == intent.WriteGNMI || ctx.Err() != nil || !absent {
+			return nil, d.gnmiDown
 		}
-		d.gnmiDown = err
 	}
 	if _, err := d.shell(ctx); err != nil {
-		return nil, err
+		return nil, errors.Join(d.gnmiDown, err)
 	}
 	d.from = viaSSH{d}
 	return d.from, nil
+}
+
+// overSSH reports whether the databases are read over SSH.
+func (d *driver) overSSH() bool {
+	_, ok := d.from.(viaSSH)
+	return ok
 }
 
 // row reads a row, nil where there is none.
@@ -96,6 +97,11 @@ func (g viaGNMI) config(ctx context.Context) (native.Config, error) {
 	if err != nil {
 		return nil, drivers.TransportError(err)
 	}
+	return parse(raw)
+}
+
+// parse reads the tables of CONFIG_DB that this tool knows.
+func parse(raw []byte) (native.Config, error) {
 	cfg, err := native.Parse(raw, native.WantTable)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", configDB[0], err)
@@ -157,15 +163,11 @@ func nodes[T any](ctx context.Context, d *driver, parse func(where string, data 
 type viaSSH struct{ d *driver }
 
 func (s viaSSH) config(ctx context.Context) (native.Config, error) {
-	out, err := s.run(ctx, "sonic-cfggen -d --print-data")
+	out, err := s.d.output(ctx, "sonic-cfggen -d --print-data", nil)
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := native.Parse(out.Stdout, native.WantTable)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", configDB[0], err)
-	}
-	return cfg, nil
+	return parse(out)
 }
 
 // asicKinds is a pattern for the kinds of objects that concern this tool, and few others:
@@ -237,22 +239,13 @@ func (s viaSSH) dump(ctx context.Context, db string, patterns ...string) (map[st
 	for _, p := range patterns {
 		cmd = append(cmd, "sonic-db-dump -n "+db+" -y -k "+quote(p))
 	}
-	out, err := s.run(ctx, strings.Join(cmd, " && "))
+	out, err := s.d.output(ctx, strings.Join(cmd, " && "), nil)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", db, err)
 	}
-	rows, err := native.ParseDumps(out.Stdout)
+	rows, err := native.ParseDumps(out)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", db, err)
 	}
 	return rows, nil
-}
-
-// run runs a command that only reads.
-func (s viaSSH) run(ctx context.Context, cmd string) (ssh.Result, error) {
-	out, err := s.d.exec(ctx, cmd, nil)
-	if err == nil && out.Status != 0 {
-		err = fmt.Errorf("%q ended with status %d: %s", cmd, out.Status, said(out))
-	}
-	return out, err
 }

@@ -1,10 +1,16 @@
 package sonic
 
 import (
-	"slices"
+	"encoding/json"
 
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
+
+// Load is a file for 'config load', and the ops that it carries out.
+type Load struct {
+	File []byte // nil where there are none
+	Ops  []Op
+}
 
 // Removed are fields that go from a row.
 type Removed struct {
@@ -12,57 +18,44 @@ type Removed struct {
 	Fields     []string
 }
 
-// Loads turns ops into what 'config load' merges into a switch that holds cfg: a file of
-// rows, the fields to remove after it, and a file of rows to remove after that. A file is
-// nil where it would be empty. What is removed is not referred to any more by then.
-func Loads(cfg Config, ops []Op) (put, gone []byte, fields []Removed) {
-	rows, nulls := Config{}, map[string][]string{}
+// Loads turns ops into what 'config load' merges into a switch that holds cfg: rows, the
+// fields to remove after them, and rows to remove after that. What is removed is not
+// referred to any more by then.
+func Loads(cfg Config, ops []Op) (put, gone Load, fields []Removed) {
+	rows, nulls := Config{}, map[string]map[string]any{}
 	for _, o := range ops {
 		switch {
 		case o.Del && o.Field != "":
 			fields = append(fields, Removed{o.Table, o.Key, []string{o.Field}})
 		case o.Del:
-			nulls[o.Table] = append(nulls[o.Table], o.Key)
-		default:
-			o.apply(rows)
-		}
-		if o.Del || o.Field != "" {
-			continue
-		}
-		var old []string
-		for _, f := range natural.Keys(cfg.Row(o.Table, o.Key)) {
-			if _, stays := o.Row[f]; !stays {
-				old = append(old, f)
+			gone.Ops = append(gone.Ops, o)
+			if nulls[o.Table] == nil {
+				nulls[o.Table] = map[string]any{}
 			}
-		}
-		if len(old) > 0 {
-			fields = append(fields, Removed{o.Table, o.Key, old})
+			nulls[o.Table][o.Key] = nil
+		default:
+			put.Ops = append(put.Ops, o)
+			o.apply(rows)
+			if old := o.leaves(cfg.Row(o.Table, o.Key)); len(old) > 0 {
+				fields = append(fields, Removed{o.Table, o.Key, old})
+			}
 		}
 	}
 	if len(rows) > 0 {
-		put = rows.AppendJSON(nil)
+		put.File = rows.AppendJSON(nil)
 	}
 	if len(nulls) > 0 {
-		gone = appendNulls(nil, nulls)
+		gone.File, _ = json.Marshal(nulls) // names and null: it cannot fail
 	}
 	return put, gone, fields
 }
 
-// appendNulls appends a file that removes rows.
-func appendNulls(b []byte, rows map[string][]string) []byte {
-	b = append(b, '{')
-	for i, table := range natural.Keys(rows) {
-		if i > 0 {
-			b = append(b, ',')
+// leaves returns the fields of a row that an op which writes it whole does not have.
+func (o Op) leaves(have Row) (fields []string) {
+	for _, f := range natural.Keys(have) {
+		if _, stays := o.Row[f]; o.Field == "" && !stays {
+			fields = append(fields, f)
 		}
-		b = append(append(append(b, "\n    "...), JSONString(table)...), ": {"...)
-		for j, key := range natural.Sorted(slices.Clone(rows[table])) {
-			if j > 0 {
-				b = append(b, ',')
-			}
-			b = append(append(append(b, "\n        "...), JSONString(key)...), ": null"...)
-		}
-		b = append(b, "\n    }"...)
 	}
-	return append(b, "\n}\n"...)
+	return fields
 }

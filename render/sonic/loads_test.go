@@ -104,7 +104,7 @@ func TestLoadsKeepReferencesWhole(t *testing.T) {
 			}
 			put, gone, fields := Loads(cfg, s.Ops)
 			want := cfg.After(s.Ops)
-			cfg = load(t, cfg, put)
+			cfg = load(t, cfg, put.File)
 			new(cfg, "after the rows of "+s.What)
 			for _, f := range fields {
 				cfg = cfg.Clone()
@@ -113,7 +113,7 @@ func TestLoadsKeepReferencesWhole(t *testing.T) {
 				}
 				new(cfg, "without fields of "+f.Table+"|"+f.Key)
 			}
-			cfg = load(t, cfg, gone)
+			cfg = load(t, cfg, gone.File)
 			new(cfg, "after "+s.What)
 			if !bytes.Equal(cfg.AppendJSON(nil), want.AppendJSON(nil)) {
 				t.Fatalf("%s: loads make %s\nof %s", s.What, cfg.AppendJSON(nil), want.AppendJSON(nil))

@@ -68,26 +68,31 @@ func (s Site) steps(running Config, ops []Op) []Step {
 // orchagent unbinds the queues or groups of a row that goes, and takes what comes at the
 // same time in the order of the keys (sonic-swss orchagent/qosorch.cpp, orch.cpp).
 func freed(ops []Op) (first, rest []Op) {
-	key := func(o Op, i int) string { return o.Table + "|" + o.PortOf() + "|" + strconv.Itoa(i) }
-	indexes := func(o Op, do func(i int)) {
-		_, index, _ := strings.Cut(o.Key, "|")
-		from, to, ok := Indexes(index)
-		for i := from; ok && i <= to && slices.Contains(ranged, o.Table); i++ {
-			do(i)
-		}
+	type spot struct {
+		table, port string
+		index       int
 	}
-	written := map[string]bool{}
+	spots := func(o Op) (out []spot) {
+		if !slices.Contains(ranged, o.Table) {
+			return nil
+		}
+		port, index, _ := strings.Cut(o.Key, "|")
+		from, to, ok := Indexes(index)
+		for i := from; ok && i <= to; i++ {
+			out = append(out, spot{o.Table, port, i})
+		}
+		return out
+	}
+	written := map[spot]bool{}
 	for _, o := range ops {
 		if !o.Del {
-			indexes(o, func(i int) { written[key(o, i)] = true })
+			for _, s := range spots(o) {
+				written[s] = true
+			}
 		}
 	}
 	for _, o := range ops {
-		shared := false
-		if o.Del && o.Field == "" {
-			indexes(o, func(i int) { shared = shared || written[key(o, i)] })
-		}
-		if shared {
+		if o.Del && slices.ContainsFunc(spots(o), func(s spot) bool { return written[s] }) {
 			first = append(first, o)
 		} else {
 			rest = append(rest, o)
@@ -262,13 +267,12 @@ func (b *builder) build() []Step {
 		reqs = append(reqs, &request{ops: b.cables, what: []string{fmt.Sprintf("state %d cable lengths", n)}})
 	}
 
-	var out []Step
-	out = append(out, step("ssh", &request{ops: b.sshFirst, what: []string{fmt.Sprintf("load %d rows that gNMI refuses", len(b.sshFirst))}})...)
 	via := "gnmi"
 	if b.Direct {
 		via = "ssh"
-		out = step(via, &request{ops: b.freed, what: []string{fmt.Sprintf("free %d rows", len(b.freed))}})
+		reqs = slices.Insert(reqs, 0, &request{ops: b.freed, what: []string{fmt.Sprintf("free %d rows", len(b.freed))}})
 	}
+	out := step("ssh", &request{ops: b.sshFirst, what: []string{fmt.Sprintf("load %d rows that gNMI refuses", len(b.sshFirst))}})
 	for _, r := range reqs {
 		out = append(out, step(via, r)...)
 	}

@@ -34,8 +34,7 @@ func (c *command) writing(run func() int) int {
 	f := c.s.faults
 	return c.cut(func() int {
 		f.hook()
-		switch n := f.countStep(&f.failAt); {
-		case n == 0, f.on(&f.readOnly):
+		if f.countStep(&f.failAt) == 0 || f.on(&f.readOnly) {
 			c.warn("Traceback (most recent call last):\nredis.exceptions.ConnectionError: Error 111 connecting to unix socket\n")
 			return 1
 		}
@@ -213,14 +212,14 @@ func (c *command) load(file string) int {
 		}
 	}
 	for _, table := range sortedKeys(d) {
-		keys, some := d[table].(map[string]any)
+		keys, _ := d[table].(map[string]any)
 		if d[table] == nil {
 			for key := range s.cfg[table] {
 				s.writeRow(table, key, nil)
 			}
 		}
 		for _, key := range sortedKeys(keys) {
-			if some && keys[key] == nil && s.cfg[table][key] != nil {
+			if keys[key] == nil && s.cfg[table][key] != nil {
 				s.writeRow(table, key, nil)
 			}
 		}
