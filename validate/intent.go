@@ -55,6 +55,7 @@ type fabricRun struct {
 	fabric *intent.Fabric
 	paths  *paths
 	run    *Run
+	note   func(...Finding) // takes what is found
 }
 
 // paths is what the routes of the fabric lead to.
@@ -79,7 +80,7 @@ func (r *fabricRun) fixOf(ports ...intent.Endpoint) string {
 func (r *fabricRun) found(f Finding, ports ...string) {
 	r.check.mayFind(f.Severity)
 	f.ID, f.Ports, f.Fix = r.check.ID, ports, cmp.Or(f.Fix, r.check.Fix)
-	r.run.Note(f)
+	r.note(f)
 }
 
 func (r *Run) whole(ctx context.Context) error {
@@ -92,7 +93,7 @@ func (r *Run) whole(ctx context.Context) error {
 	}
 	for _, c := range registry {
 		if c.fabric != nil {
-			c.fabric(&fabricRun{check: c, fabric: r.fabric, paths: p, run: r})
+			c.fabric(&fabricRun{check: c, fabric: r.fabric, paths: p, run: r, note: r.Note})
 		}
 	}
 	return nil
@@ -125,9 +126,6 @@ func (r *Run) Cycles(ctx context.Context) (found []Finding, err error) {
 	if len(r.taken) == 0 || len(r.fabric.Links) == 0 {
 		return nil, nil
 	}
-	others := r.others
-	r.others = nil
-	defer func() { found, r.others = r.others, others }()
 	var named qos.PrioritySet
 	for _, k := range r.fabric.Settings.Classes {
 		named |= qos.Priorities(k.Priority.V)
@@ -143,10 +141,10 @@ func (r *Run) Cycles(ctx context.Context) (found []Finding, err error) {
 	}
 	for _, c := range registry {
 		if c.runs {
-			c.fabric(&fabricRun{check: c, fabric: r.fabric, paths: p, run: r})
+			c.fabric(&fabricRun{check: c, fabric: r.fabric, paths: p, run: r, note: func(fs ...Finding) { found = append(found, fs...) }})
 		}
 	}
-	return nil, nil
+	return found, nil
 }
 
 // linked says that an intent without links leaves everything open that is about
