@@ -20,12 +20,6 @@ var assets embed.FS
 // scripts are the parts of the script, in order. They share one scope.
 var scripts = []string{"data.js", "page.js", "filter.js", "layout.js", "pauses.js", "draw.js", "keys.js", "list.js", "details.js", "heat.js", "main.js"}
 
-var (
-	htmlPage   = template.Must(template.ParseFS(assets, "html/page.html"))
-	htmlStyle  = asset("style.css")
-	htmlScript = script()
-)
-
 func asset(name string) string {
 	b, err := assets.ReadFile("html/" + name)
 	if err != nil {
@@ -67,13 +61,19 @@ func writeHTML(w io.Writer, r Report, counters ...PortCounters) error {
 	if !r.Time.IsZero() {
 		when = r.Time.Format(time.RFC3339)
 	}
-	return htmlPage.Execute(w, struct {
+	// Not variables of the package: every other command would pay for them at its start.
+	html, err := template.ParseFS(assets, "html/page.html")
+	if err != nil {
+		return err
+	}
+	style, script := asset("style.css"), script()
+	return html.Execute(w, struct {
 		Report
 		When, ScriptHash, StyleHash string
 		Style                       template.CSS
 		Script                      template.JS
 		Data                        page
-	}{r, when, hash(htmlScript), hash(htmlStyle), template.CSS(htmlStyle), template.JS(htmlScript),
+	}{r, when, hash(script), hash(style), template.CSS(style), template.JS(script),
 		pageOf(r, counters)})
 }
 

@@ -2,10 +2,11 @@ package lines
 
 import (
 	"fmt"
-	"regexp"
+	"strings"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	native "github.com/roce-fabric/roce-fabric/render/lines"
 )
 
@@ -36,16 +37,21 @@ func (b Record) Alone(now *native.Config) bool {
 	return drivers.Fingerprint(b.Undo.Apply(now).String()) == b.Before
 }
 
-// mark is a name that this tool can give to what it keeps on a switch.
-var mark = regexp.MustCompile(`^` + drivers.Mark + `[\w-]{0,80}$`)
+var afterMark = lazyre.New(`^[\w-]{0,80}$`)
+
+// marked reports whether a name is one that this tool gives to what it keeps on a switch.
+func marked(name string) bool {
+	rest, ok := strings.CutPrefix(name, drivers.Mark)
+	return ok && afterMark.MatchString(rest)
+}
 
 // check returns an error, with the place, unless an undo record is one that
 // Apply makes: a journal is a file, and its lines are typed.
 func (m *Machine) check(b Record, managed func(port string) bool) error {
-	if b.Session != "" && !mark.MatchString(b.Session) {
+	if b.Session != "" && !marked(b.Session) {
 		return fmt.Errorf("undo record: unusable name of a session %q", b.Session)
 	}
-	if (b.Checkpoint != "" || m.Checkpoints) && !mark.MatchString(b.Checkpoint) {
+	if (b.Checkpoint != "" || m.Checkpoints) && !marked(b.Checkpoint) {
 		return fmt.Errorf("undo record: unusable name of a checkpoint %q", b.Checkpoint)
 	}
 	if b.Variant < 0 || b.Variant > max(0, m.Variants-1) {
