@@ -8,6 +8,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
+	"github.com/roce-fabric/roce-fabric/internal/words"
 )
 
 // Step is one request: ops that go out together.
@@ -226,13 +227,26 @@ func (b *builder) waits(o Op) bool {
 type request struct {
 	ops      []Op
 	down, up []string
-	what     []string
+	what     []doing
 }
 
-func (r *request) add(what string, ops ...Op) {
+// doing is a part of what a request does: "write 3 objects", or the verb alone.
+type doing struct {
+	verb, noun string
+	n          int
+}
+
+func (d doing) String() string {
+	if d.noun == "" {
+		return d.verb
+	}
+	return d.verb + " " + words.Count(d.n, d.noun)
+}
+
+func (r *request) add(verb, noun string, ops ...Op) {
 	if len(ops) > 0 {
 		r.ops = append(r.ops, ops...)
-		r.what = append(r.what, fmt.Sprintf(what, len(ops)))
+		r.what = append(r.what, doing{verb, noun, len(ops)})
 	}
 }
 
@@ -241,16 +255,16 @@ func (b *builder) build() []Step {
 	reqs, grouped := b.flapping()
 	// Rows come after those that they refer to, in case the request is split.
 	slices.SortStableFunc(b.first, func(x, y Op) int { return refers(x) - refers(y) })
-	head.add("write %d objects", b.first...)
+	head.add("write", "object", b.first...)
 	for _, p := range natural.Keys(b.guard) {
 		if grouped[p] {
 			continue
 		}
 		for _, o := range b.guard[p] {
 			if o.Del {
-				head.add("stop %d watchdog", o)
+				head.add("stop", "watchdog", o)
 			} else {
-				tail.add("start %d watchdog", o)
+				tail.add("start", "watchdog", o)
 			}
 		}
 	}
@@ -259,24 +273,29 @@ func (b *builder) build() []Step {
 			head.up = append(head.up, o.Key)
 		}
 		head.ops = append(head.ops, b.raise...)
-		head.what = append(head.what, "bring up "+natural.Fold(head.up))
+		head.what = append(head.what, doing{verb: "bring up " + natural.Fold(head.up)})
 	}
-	tail.add("finish %d rows", b.last...)
+	tail.add("finish with", "row", b.last...)
 	reqs = join(head, reqs, tail)
-	if n := len(b.cables); n > 0 {
-		reqs = append(reqs, &request{ops: b.cables, what: []string{fmt.Sprintf("state %d cable lengths", n)}})
-	}
+	reqs = append(reqs, one("set", "cable length", b.cables))
 
 	via := "gnmi"
 	if b.Direct {
 		via = "ssh"
-		reqs = slices.Insert(reqs, 0, &request{ops: b.freed, what: []string{fmt.Sprintf("free %d rows", len(b.freed))}})
+		reqs = slices.Insert(reqs, 0, one("unbind", "row", b.freed))
 	}
-	out := step("ssh", &request{ops: b.sshFirst, what: []string{fmt.Sprintf("load %d rows that gNMI refuses", len(b.sshFirst))}})
+	out := step("ssh", one("load past gNMI", "row", b.sshFirst))
 	for _, r := range reqs {
 		out = append(out, step(via, r)...)
 	}
-	return append(out, step("ssh", &request{ops: b.sshLast, what: []string{fmt.Sprintf("load %d rows that gNMI refuses", len(b.sshLast))}})...)
+	return append(out, step("ssh", one("load past gNMI", "row", b.sshLast))...)
+}
+
+// one is a request that does one thing.
+func one(verb, noun string, ops []Op) *request {
+	r := &request{}
+	r.add(verb, noun, ops...)
+	return r
 }
 
 // flapping returns the requests that take ports down, bind their rows and bring them
@@ -296,16 +315,16 @@ func (b *builder) flapping() (reqs []*request, grouped map[string]bool) {
 	for _, g := range schedule(ports, b.Policy.PortGroup, b.ways()) {
 		list := natural.Fold(g.ports)
 		if g.direct {
-			r := &request{down: g.ports, up: g.ports, what: []string{"rebind " + list + ", each port down for its row"}}
+			r := &request{down: g.ports, up: g.ports, what: []doing{{verb: "rebind " + list + ", each port down for its row"}}}
 			for _, p := range g.ports {
 				r.ops = append(r.ops, b.bound[p]...)
 			}
 			reqs = append(reqs, r)
 			continue
 		}
-		down := &request{down: g.ports, what: []string{"take down " + list}}
+		down := &request{down: g.ports, what: []doing{{verb: "take down " + list}}}
 		rows := &request{}
-		up := &request{up: g.ports, what: []string{"bring up " + list}}
+		up := &request{up: g.ports, what: []doing{{verb: "bring up " + list}}}
 		for _, p := range g.ports {
 			grouped[p] = true
 			down.ops = append(down.ops, admin(p, "down"))
@@ -319,7 +338,7 @@ func (b *builder) flapping() (reqs []*request, grouped map[string]bool) {
 				}
 			}
 		}
-		rows.what = []string{fmt.Sprintf("bind %d rows of %s", len(rows.ops), list)}
+		rows.what = []doing{{verb: "bind " + words.Count(len(rows.ops), "row") + " of " + list}}
 		reqs = append(reqs, down, rows, up)
 	}
 	return reqs, grouped
@@ -408,17 +427,15 @@ func step(via string, r *request) []Step {
 }
 
 // whats joins what a request does, each thing once.
-func whats(ws []string) string {
-	var count ordered.Map[string, int]
-	for _, w := range ws {
-		*count.At(w)++
+func whats(ds []doing) string {
+	var sum ordered.Map[doing, int]
+	for _, d := range ds {
+		*sum.At(doing{verb: d.verb, noun: d.noun}) += d.n
 	}
 	var parts []string
-	for w, n := range count.All() {
-		if n > 1 {
-			w += fmt.Sprintf(" (x%d)", n)
-		}
-		parts = append(parts, w)
+	for d, n := range sum.All() {
+		d.n = n
+		parts = append(parts, d.String())
 	}
 	return strings.Join(parts, "; ")
 }
