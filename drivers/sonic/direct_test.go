@@ -157,6 +157,30 @@ func TestStrictModels(t *testing.T) {
 	}
 }
 
+// A row that names a lossless group beside its own is removed, and the group keeps its
+// headroom, though no port goes down and nothing has buffermgrd look at it.
+func TestAGroupOfTwoRows(t *testing.T) {
+	for _, model := range []string{known, unknown} {
+		b := newBox(t, boxOptions{model: model, release: "202511", direct: true})
+		b.apply(b.open())
+		port := b.ports[2]
+		want := string(b.state())
+		b.SetRow(native.TGroup, port+"|3-4", b.config().Row(native.TGroup, port+"|3"))
+		was := string(b.state())
+		d := b.open()
+		tok, st := b.apply(d)
+		if string(b.state()) != want || len(b.Flaps()) > 0 {
+			t.Errorf("%s: down were %v, %+v\n%s", model, b.Flaps(), st.Items, b.state())
+		}
+		if bad, err := d.Applied(t.Context(), b.desired); err != nil || len(bad) > 0 {
+			t.Errorf("%s: in force: %v %v", model, bad, err)
+		}
+		if err := b.open().Revert(t.Context(), tok); err != nil || string(b.state()) != was {
+			t.Errorf("%s: the revert leaves another configuration: %v", model, err)
+		}
+	}
+}
+
 // Without models, auto leaves it to the config updater, and direct says what judged it.
 func TestModelsThatCannotBeRead(t *testing.T) {
 	b := newBox(t, boxOptions{model: known, release: "202511", ssh: true})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -258,8 +259,8 @@ func (p *planner) bounce() {
 	flaps := map[string]bool{}
 	cable := map[string]int{}
 	for i, o := range p.ops {
-		if port := o.PortOf(); port != "" && (!p.Direct || o.Table == TPortQoS && p.running.Row(TPortQoS, port)["pfc_enable"] != o.Row["pfc_enable"]) {
-			flaps[port] = true
+		if p.renews(o) {
+			flaps[o.PortOf()] = true
 		}
 		if o.Table == TCable && o.Field != "" {
 			cable[o.Field] = i
@@ -280,6 +281,65 @@ func (p *planner) bounce() {
 		}
 		flaps[c.Port] = true
 	}
+}
+
+// renews reports whether buffermgrd looks at the port of an op anew, because its PFC
+// changes or because the config updater takes it down for the op.
+func (p *planner) renews(o Op) bool {
+	port := o.PortOf()
+	return port != "" && (!p.Direct || o.Table == TPortQoS && p.running.Row(TPortQoS, port)["pfc_enable"] != o.Row["pfc_enable"])
+}
+
+// regroup writes groups back that a removal takes along, on ports that buffermgrd does
+// not look at anew: orchagent unbinds the groups of a row that goes, also where another
+// row names them (sonic-swss orchagent/bufferorch.cpp).
+func (p *planner) regroup() {
+	anew, lost := map[string]bool{}, map[string]string{} // port -> profile
+	for _, o := range p.ops {
+		switch profile := p.running.Row(TGroup, o.Key)["profile"]; {
+		case p.renews(o):
+			anew[o.PortOf()] = true
+		case o.Table == TCable && p.Release.CableRederives:
+			anew[o.Field] = true
+			for port := range o.Row {
+				anew[port] = true
+			}
+		case o.Table == TGroup && o.Del && Derived(profile):
+			lost[o.PortOf()] = profile
+		}
+	}
+	for _, port := range natural.Keys(lost) {
+		if anew[port] {
+			continue
+		}
+		for _, indexes := range pausing(p.after.Row(TPortQoS, port)["pfc_enable"]) {
+			p.ops = append(p.ops, Op{Table: TGroup, Key: port + "|" + indexes, Row: Row{"profile": lost[port]}})
+		}
+	}
+}
+
+// pausing returns the indexes of the groups that buffermgrd makes of pfc_enable, one row
+// for neighbours: "2,3,6" gives 2-3 and 6 (sonic-swss cfgmgr/buffermgr.cpp).
+func pausing(enable string) (rows []string) {
+	var on [8]bool
+	for _, prio := range strings.Split(enable, ",") {
+		if n, err := strconv.Atoi(prio); err == nil && n >= 0 && n < len(on) {
+			on[n] = true
+		}
+	}
+	for i := 0; i < len(on); i++ {
+		from := i
+		for i < len(on) && on[i] {
+			i++
+		}
+		switch last := i - 1; {
+		case last == from:
+			rows = append(rows, strconv.Itoa(from))
+		case last > from:
+			rows = append(rows, fmt.Sprintf("%d-%d", from, last))
+		}
+	}
+	return rows
 }
 
 // together names the ops that go all or none: a key that covers several
@@ -305,6 +365,9 @@ func (p *planner) choose(all []Op, keep map[string]bool) {
 			p.ops = append(p.ops, o)
 		}
 	}
+	if p.Direct {
+		p.regroup()
+	}
 }
 
 // remaining returns what still differs after the ops, but for what the switch
@@ -324,7 +387,7 @@ func (p *planner) remaining() []qos.Change {
 			}
 		case o.Table == TPort && o.Field == "admin_status":
 			derives[o.Key] = o.Value == "up" || derives[o.Key]
-		case o.PortOf() != "":
+		case p.renews(o):
 			derives[o.PortOf()] = true
 		}
 	}
