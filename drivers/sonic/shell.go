@@ -116,7 +116,8 @@ func (r *runner) overSSH(ctx context.Context, s native.Step) error {
 // sendSSH writes rows by 'config load', which checks nothing: it merges the fields of a
 // row, and removes a row that is null (sonic-buildimage src/sonic-config-engine/
 // sonic-cfggen; sonic-swss-common ConfigDBPipeConnector). Each load is one transaction.
-// Rows come first, then fields and rows go, those that refer to others before these.
+// Rows come first, then fields and rows go, those that refer to others before these. No
+// row goes before it is seen that nothing refers to it.
 func (r *runner) sendSSH(ctx context.Context, ops []native.Op) error {
 	if err := r.d.wakeSSH(ctx); err != nil {
 		return err
@@ -136,6 +137,16 @@ func (r *runner) sendSSH(ctx context.Context, ops []native.Op) error {
 		}
 		if err := r.d.command(ctx, strings.Join(cmd, " && ")); err != nil {
 			return err
+		}
+	}
+	if gone.File != nil && len(gone.Ops) < len(ops) {
+		now, err := r.d.read(ctx)
+		if err != nil {
+			return err
+		}
+		kept := slices.DeleteFunc(slices.Clone(ops), func(o native.Op) bool { return o.Del && o.Field == "" || o.Derives() })
+		if left := rows(r.cfg, kept).left(now); left > 0 {
+			return fmt.Errorf("the switch reported success, and %d of %d rows are not as they were written; nothing was removed", left, len(kept))
 		}
 	}
 	return r.load(ctx, gone)

@@ -42,7 +42,8 @@ func (f *Faults) DropAfterWrite() { f.change(func() { f.dropAfter = true }) }
 // is an error and nothing is saved (sonic-gnmi issue 238).
 func (f *Faults) FailAfterApply() { f.change(func() { f.failApplied = true }) }
 
-// PretendNext answers the next patch as a success and changes nothing.
+// PretendNext answers the next patch, or the next command over SSH that writes, as a
+// success and changes nothing.
 func (f *Faults) PretendNext() { f.change(func() { f.pretend = true }) }
 
 // FailAt breaks the next patch after n changes, or the next command over SSH after n

@@ -38,6 +38,9 @@ func (c *command) writing(run func() int) int {
 			c.warn("Traceback (most recent call last):\nredis.exceptions.ConnectionError: Error 111 connecting to unix socket\n")
 			return 1
 		}
+		if f.take(&f.pretend) {
+			return 0
+		}
 		code := run()
 		if f.countStep(&f.restartAt) == 0 {
 			_ = c.s.Restart() // a startup file that does not load leaves the switch as it is
