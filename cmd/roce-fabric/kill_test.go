@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -32,7 +33,8 @@ classes:
   rdma: {priority: 3, dscp: [26], lossless: true, bandwidth: 60%, ecn: {min: 150KB, max: 1500KB, probability: 10%}}
   cnp: {priority: 6, dscp: [48], strict: true}
   default: {priority: 0, dscp: rest, bandwidth: 40%}
-WATCHDOGmtu: {fabric: 9100, host: 9000, rdma: 4096}
+WATCHDOGwrite: WRITE
+mtu: {fabric: 9100, host: 9000, rdma: 4096}
 rollout: {portGroup: 2}
 switches:
   leaf1: {os: sonic, role: leaf, address: "192.0.2.11:8080", model: ACS-MSN4700, release: RELEASE}
@@ -264,6 +266,7 @@ func unsavedTables(s *sonic.Switch) []string {
 // killScenario is a kind of run that is killed.
 type killScenario struct {
 	name    string
+	write   string
 	ssh     bool
 	release string
 	// before runs to its end, failing is the Set that fails in what is killed.
@@ -278,9 +281,16 @@ var applyNow = []string{"apply", "--yes", "--allow", "traffic-loss", "--gate", "
 var killScenarios = []killScenario{
 	{name: "apply", release: "202511", killed: applyNow},
 	{name: "apply-ssh", release: "202405", ssh: true, killed: applyNow},
+	{name: "direct", write: "direct", release: "202511", ssh: true, killed: applyNow},
+	{name: "direct-twice", write: "direct", release: "202405", ssh: true, killed: applyNow, twice: true},
+	{name: "direct-rollback", write: "direct", release: "202511", ssh: true, before: applyNow, killed: []string{"rollback", "--yes", "--allow", "traffic-loss", "--gate", "off"}},
 	{name: "apply-twice", release: "202511", killed: applyNow, twice: true},
 	{name: "revert", release: "202511", failing: 6, killed: applyNow},
 	{name: "rollback", release: "202511", before: applyNow, killed: []string{"rollback", "--yes", "--allow", "traffic-loss", "--gate", "off"}},
+}
+
+func (s killScenario) fabric(watchdog string) string {
+	return strings.NewReplacer("WATCHDOG", watchdog, "RELEASE", s.release, "WRITE", cmp.Or(s.write, "gnmi")).Replace(killFabric)
 }
 
 // A run that is killed wherever it stands, while the switch goes on with what it
@@ -321,7 +331,7 @@ func (s killScenario) kill(t *testing.T, at int) int {
 	if s.ssh {
 		watchdog = "pfc: {watchdog: {detect: 400ms, restore: 400ms, action: drop}}\n"
 	}
-	k := newKillLab(t, strings.NewReplacer("WATCHDOG", watchdog, "RELEASE", s.release).Replace(killFabric), s.ssh)
+	k := newKillLab(t, s.fabric(watchdog), s.ssh)
 	if down := k.down(); len(down) > 0 {
 		t.Fatalf("down at the start: %v", down)
 	}
@@ -390,7 +400,7 @@ func TestARunAtWorkIsNotCutOff(t *testing.T) {
 
 func runAtWork(t *testing.T, args ...string) {
 	s := killScenarios[0]
-	k := newKillLab(t, strings.NewReplacer("WATCHDOG", "pfc: {watchdog: off}\n", "RELEASE", s.release).Replace(killFabric), false)
+	k := newKillLab(t, s.fabric("pfc: {watchdog: off}\n"), false)
 	k.args = append(k.args, args...)
 	reached, release := make(chan struct{}), make(chan struct{})
 	letGo := sync.OnceFunc(func() { close(release) })

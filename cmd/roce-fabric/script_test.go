@@ -66,7 +66,7 @@ func TestScript(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exitcode": exitCode, "interrupt": interrupt, "hangup": hangup, "nohup": nohup, "deaf": deaf, "cutoff": cutOff,
-			"expand": expand, "replace": replace, "bigfile": bigFile, "cut": cut, "mode": mode, "one": one, "sums": sums, "json": jsonIs, "forge": forge, "forgejournal": forgeJournal,
+			"expand": expand, "replace": replace, "addline": addLine, "bigfile": bigFile, "cut": cut, "mode": mode, "one": one, "sums": sums, "json": jsonIs, "forge": forge, "forgejournal": forgeJournal,
 			"labup": labUp, "labdump": labDump, "labmark": labMark, "labsame": labSame, "labset": labSet, "labdel": labDel, "labasic": labASIC,
 			"labconf": labConf, "labshows": labShows, "labexpire": labExpire, "killed": killed,
 			"sshd": sshd, "labfault": labFault, "labrestart": labRestart, "labis": labIs,
@@ -347,6 +347,11 @@ func replace(ts *testscript.TestScript, _ bool, a []string) {
 		ts.Fatalf("%s does not contain %q", a[0], a[1])
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(a[3]), []byte(strings.ReplaceAll(s, a[1], a[2])), 0o600))
+}
+
+// addline FILE LINE adds a line at the end of a file.
+func addLine(ts *testscript.TestScript, _ bool, a []string) {
+	ts.Check(os.WriteFile(ts.MkAbs(a[0]), []byte(ts.ReadFile(a[0])+a[1]+"\n"), 0o600))
 }
 
 // bigfile FILE makes a file of 100 MB that takes no space.

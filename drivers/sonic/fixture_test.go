@@ -129,6 +129,21 @@ func compile(t testing.TB, text string) *qos.Device {
 	return drivertest.Compile(t, text, render.Fits{"sonic": native.Fit})
 }
 
+// filesOf are the files of a folder, of "" none.
+func filesOf(t testing.TB, dir string) map[string][]byte {
+	files := map[string][]byte{}
+	names, err := filepath.Glob(filepath.Join(dir, "*.yang"))
+	for _, name := range names {
+		if files[filepath.Base(name)], err = os.ReadFile(name); err != nil {
+			break
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
 func newBox(t testing.TB, o boxOptions) *box {
 	t.Helper()
 	m, ok := catalog.Lookup(o.model)
@@ -144,7 +159,7 @@ func newBox(t testing.TB, o boxOptions) *box {
 	so.Release, so.Username, so.Password = o.release, "admin", testPassword
 	o.ssh = o.ssh || o.alone || o.direct
 	so.TLS, so.HostKey, so.NoSSH, so.NoGNMI = id.tls, id.key, !o.ssh, o.alone
-	so.Models, so.Version, so.ASICs = o.models, o.version, o.asics
+	so.Models, so.Version, so.ASICs = filesOf(t, o.models), o.version, o.asics
 	if o.test.Slow {
 		so.TimeScale = 0.02
 	}

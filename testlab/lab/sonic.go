@@ -31,6 +31,7 @@ func startSONiC(sw *intent.Switch, s shared, o Options) (Switch, error) {
 		opts.Dynamic = *sw.Dynamic.V
 	}
 	opts.Release = cmp.Or(sw.Release.V, defaultSONiCRelease)
+	opts.Models = sonic.Models(opts.Release)
 	opts.Username, opts.Password = "admin", s.password
 	opts.TLS, opts.HostKey, opts.TimeScale = s.tls, s.hostKey, o.TimeScale
 	opts.Shuffle = seedOf(o.Shuffle, sw.Name)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"path"
 	"slices"
 	"strconv"
@@ -317,13 +316,18 @@ func (c *command) tar(args []string) int {
 	case strings.Join(args, " ") != "-czf - -C "+dir+" .":
 		c.warn("tar: the simulator packs %s alone\n", dir)
 		return 2
-	case c.s.o.Models == "":
+	case len(c.s.o.Models) == 0:
 		c.warn("tar: %s: Cannot open: No such file or directory\ntar: Error is not recoverable: exiting now\n", dir)
 		return 2
 	}
 	packed := gzip.NewWriter(c.out)
 	w := tar.NewWriter(packed)
-	if err := errors.Join(w.AddFS(os.DirFS(c.s.o.Models)), w.Close(), packed.Close()); err != nil {
+	for _, name := range sortedKeys(c.s.o.Models) {
+		text := c.s.o.Models[name]
+		_ = w.WriteHeader(&tar.Header{Name: "./" + name, Mode: 0o644, Size: int64(len(text))})
+		_, _ = w.Write(text)
+	}
+	if err := errors.Join(w.Close(), packed.Close()); err != nil {
 		c.warn("tar: %v\n", err)
 		return 2
 	}

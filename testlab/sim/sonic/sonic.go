@@ -64,9 +64,9 @@ type Options struct {
 	// image of Release, 0 one.
 	Version string
 	ASICs   int
-	// Models is the folder of YANG models that /usr/local/yang-models has a copy of; ""
-	// leaves the image without.
-	Models string
+	// Models are the files of /usr/local/yang-models; nil leaves the image without. See
+	// the function [Models].
+	Models map[string][]byte
 
 	// Username and Password are asked for by both servers. With no Username
 	// the gNMI server asks for nothing and SSH takes the image's defaults.

@@ -24,8 +24,14 @@ func (e *yangError) Error() string {
 	return e.first + "\n" + e.cause
 }
 
-// check returns "" for a good value and else what libyang says of it.
-type check func(v string) string
+// check is a type of the models.
+type check struct {
+	// fault returns "" for a good value and else what libyang says of it.
+	fault func(v string) string
+	// yang is the type as a model states it: its name, or a union, and what restricts it.
+	yang string
+	subs []string
+}
 
 // leaf is a field of an entry.
 type leaf struct {
@@ -54,6 +60,8 @@ type model struct {
 	// entries names the only entries a table may have, with fields of their own.
 	entries map[string]map[string]leaf
 	must    func(c *yangCheck, key string, e map[string]any) string
+	// musts is what must judges, as a model states it of an entry.
+	musts []string
 	// loose tables have a model that is not checked in depth here.
 	loose bool
 }
@@ -257,8 +265,8 @@ func (c *yangCheck) scalar(where string, l leaf, v string) *yangError {
 	if l.literal != "" && v == l.literal {
 		return nil
 	}
-	if l.check != nil {
-		if msg := l.check(v); msg != "" {
+	if l.check.fault != nil {
+		if msg := l.check.fault(v); msg != "" {
 			return loading(where, "%s", msg)
 		}
 	}
@@ -326,7 +334,7 @@ func number(e map[string]any, field string) (uint64, bool) {
 
 func pattern(re string, msg ...string) check {
 	r := regexp.MustCompile(`^(?:` + re + `)$`)
-	return func(v string) string {
+	return check{func(v string) string {
 		switch {
 		case r.MatchString(v):
 			return ""
@@ -334,11 +342,11 @@ func pattern(re string, msg ...string) check {
 			return msg[0]
 		}
 		return fmt.Sprintf("Unsatisfied pattern - \"%s\" does not conform to \"%s\".", v, re)
-	}
+	}, "string", []string{fmt.Sprintf("pattern '%s';", re)}}
 }
 
 func length(lo, hi int, msg ...string) check {
-	return func(v string) string {
+	return check{func(v string) string {
 		switch n := len([]rune(v)); {
 		case n >= lo && n <= hi:
 			return ""
@@ -347,20 +355,24 @@ func length(lo, hi int, msg ...string) check {
 		default:
 			return fmt.Sprintf("Unsatisfied length - string \"%s\" length is not allowed.", v)
 		}
-	}
+	}, "string", []string{fmt.Sprintf("length %d..%d;", lo, hi)}}
 }
 
 func oneOf(vals ...string) check {
-	return func(v string) string {
+	c := check{func(v string) string {
 		if slices.Contains(vals, v) {
 			return ""
 		}
 		return fmt.Sprintf("Invalid enumeration value \"%s\".", v)
+	}, "enumeration", nil}
+	for _, v := range vals {
+		c.subs = append(c.subs, fmt.Sprintf("enum %s;", v))
 	}
+	return c
 }
 
 func integer(lo int64, hi uint64, msg ...string) check {
-	return func(v string) string {
+	c := check{func(v string) string {
 		t := strings.TrimSpace(v)
 		if neg, ok := strings.CutPrefix(t, "-"); ok {
 			n, err := strconv.ParseUint(neg, 10, 63)
@@ -383,30 +395,51 @@ func integer(lo int64, hi uint64, msg ...string) check {
 			return msg[0]
 		}
 		return fmt.Sprintf("Unsatisfied range - value \"%s\" is out of the allowed range.", v)
+	}, "uint64", []string{fmt.Sprintf("range %d..%d;", lo, hi)}}
+	if lo < 0 {
+		c.yang = "int64"
 	}
+	return c
 }
 
-func anyText(string) string { return "" }
+var anyText = check{func(string) string { return "" }, "string", nil}
 
+// allOf is a type with the restrictions of several.
 func allOf(checks ...check) check {
-	return func(v string) string {
+	c := check{func(v string) string {
 		for _, c := range checks {
-			if msg := c(v); msg != "" {
+			if msg := c.fault(v); msg != "" {
 				return msg
 			}
 		}
 		return ""
+	}, checks[0].yang, nil}
+	for _, one := range checks {
+		c.subs = append(c.subs, one.subs...)
 	}
+	return c
 }
 
 func either(checks ...check) check {
-	return func(v string) string {
+	c := check{func(v string) string {
 		msg := ""
 		for _, c := range checks {
-			if msg = c(v); msg == "" {
+			if msg = c.fault(v); msg == "" {
 				return ""
 			}
 		}
 		return msg
+	}, "union", nil}
+	for _, one := range checks {
+		c.subs = append(c.subs, one.statement())
 	}
+	return c
+}
+
+// statement is a type as a model states it.
+func (c check) statement() string {
+	if len(c.subs) == 0 {
+		return "type " + c.yang + ";"
+	}
+	return "type " + c.yang + " { " + strings.Join(c.subs, " ") + " }"
 }

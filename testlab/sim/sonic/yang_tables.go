@@ -85,17 +85,20 @@ func addMaps(m map[string]*model, rel int) {
 
 func addScheduling(m map[string]*model, rel int) {
 	m["SCHEDULER"] = &model{module: "sonic-scheduler", keys: []leaf{{check: anyText}}, must: mustScheduler,
+		musts: []string{"not(pir) or cir > 0", "not(pir) or pir >= cir", "not(cbs) or cir > 0", "not(pbs) or pir > 0", "not(pbs) or not(cbs) or pbs >= cbs"},
 		fields: map[string]leaf{"type": {check: oneOf("DWRR", "WRR", "STRICT")}, "weight": {check: integer(1, 100)},
 			"priority": {check: integer(0, 9)}, "meter_type": {check: oneOf("packets", "bytes")},
 			"cir": {check: uint64T}, "pir": {check: uint64T}, "cbs": {check: uint32T}, "pbs": {check: uint32T}}}
 
 	wred := map[string]leaf{"ecn": {check: oneOf("ecn_none", "ecn_green", "ecn_yellow", "ecn_red", "ecn_green_yellow", "ecn_green_red", "ecn_yellow_red", "ecn_all")}}
+	var musts []string
 	for _, c := range colours {
+		musts = append(musts, fmt.Sprintf("not(%[1]s_max_threshold) or %[1]s_min_threshold <= %[1]s_max_threshold", c))
 		wred["wred_"+c+"_enable"] = leaf{check: boolean}
 		wred[c+"_min_threshold"], wred[c+"_max_threshold"] = leaf{check: uint64T}, leaf{check: uint64T}
 		wred[c+"_drop_probability"] = leaf{check: integer(0, 100)}
 	}
-	m["WRED_PROFILE"] = &model{module: "sonic-wred-profile", keys: []leaf{{check: nameType("wred profile")}}, fields: wred, must: mustWRED}
+	m["WRED_PROFILE"] = &model{module: "sonic-wred-profile", keys: []leaf{{check: nameType("wred profile")}}, fields: wred, must: mustWRED, musts: musts}
 
 	m["QUEUE"] = &model{module: "sonic-queue", keys: []leaf{{refs: []string{"PORT"}, literal: "CPU"}, {check: anyText}},
 		fields: map[string]leaf{"scheduler": {refs: []string{"SCHEDULER"}}, "wred_profile": {refs: []string{"WRED_PROFILE"}}}}
@@ -119,7 +122,12 @@ func addScheduling(m map[string]*model, rel int) {
 		wd["pfc_stat_history"] = leaf{check: pattern(`enable|disable`, "pfc_stat_history must be either enable or disable")}
 	}
 	wd["POLL_INTERVAL"] = leaf{check: integer(100, poll)}
-	m["PFC_WD"] = &model{module: "sonic-pfcwd", keys: []leaf{{refs: []string{"PORT"}, literal: "GLOBAL"}}, fields: wd, must: mustPFCWD}
+	m["PFC_WD"] = &model{module: "sonic-pfcwd", keys: []leaf{{refs: []string{"PORT"}, literal: "GLOBAL"}}, fields: wd, must: mustPFCWD,
+		musts: []string{
+			"name != 'GLOBAL' or not(action or detection_time or restoration_time or pfc_stat_history)", "name = 'GLOBAL' or not(POLL_INTERVAL)",
+			"name = 'GLOBAL' or not(detection_time) or not(../PFC_WD_LIST[name='GLOBAL']) or detection_time >= ../PFC_WD_LIST[name='GLOBAL']/POLL_INTERVAL",
+			"name = 'GLOBAL' or not(restoration_time) or not(../PFC_WD_LIST[name='GLOBAL']) or restoration_time >= ../PFC_WD_LIST[name='GLOBAL']/POLL_INTERVAL",
+		}}
 }
 
 var colours = []string{"green", "yellow", "red"}
@@ -198,6 +206,7 @@ func addBuffers(m map[string]*model, rel int) {
 		pool["percentage"] = leaf{check: uint8T}
 	}
 	m["BUFFER_POOL"] = &model{module: "sonic-buffer-pool", keys: []leaf{{check: anyText}}, fields: pool,
+		musts: []string{"not(percentage) or not(size)", "not(percentage) or /sonic-simulated/DEVICE_METADATA/localhost/buffer_model = 'dynamic'"},
 		must: func(c *yangCheck, _ string, e map[string]any) string {
 			_, pct := e["percentage"]
 			_, size := e["size"]
