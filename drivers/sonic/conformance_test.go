@@ -52,25 +52,33 @@ func TestConformance(t *testing.T) {
 
 var matrix = flag.Bool("matrix", sharedtest.Nightly(), "run the whole suite on every release, model and way in (8 minutes)")
 
-// TestEveryRelease repeats what an operator sees first on every release, by both
-// ways in, each with another buffer model; with -matrix, the whole suite on all.
+// TestEveryRelease repeats what an operator sees first on every release, by every way in,
+// each with another buffer model; with -matrix, the whole suite on all.
 func TestEveryRelease(t *testing.T) {
 	only := []string{"two plans of one state are the same bytes", "plan is empty after apply and a restart", "foreign objects survive apply and revert", "each port flaps at most once"}
 	if *matrix {
 		only = nil
 	}
+	models := []string{known, unknown, dynamic}
+	ways := []struct {
+		name string
+		boxOptions
+	}{
+		{"gnmi", boxOptions{}}, {"gnmi+ssh", boxOptions{ssh: true}}, {"ssh", boxOptions{alone: true}}, {"direct", boxOptions{direct: true}},
+	}
 	for r, release := range simsonic.Releases {
-		for m, model := range []string{known, unknown, dynamic} {
-			for w, ssh := range []bool{false, true} {
-				if !*matrix && (r+w)%3 != m {
+		for m, model := range models {
+			for w, way := range ways {
+				if !*matrix && (r+w)%len(models) != m {
 					continue
 				}
-				name := release + "/" + model + "/gnmi"
-				if ssh {
-					name += "+ssh"
-				}
-				t.Run(name, func(t *testing.T) {
-					conform(t, boxOptions{model: model, release: release, ssh: ssh}, only...)
+				o := way.boxOptions
+				o.model, o.release = model, release
+				t.Run(release+"/"+model+"/"+way.name, func(t *testing.T) {
+					if *matrix {
+						t.Parallel() // most of it is waiting
+					}
+					conform(t, o, only...)
 				})
 			}
 		}
