@@ -195,6 +195,13 @@ type Leftover struct {
 	Record func(down, up []string) error
 }
 
+// Narrator is a Driver whose Settle and Revert may take minutes.
+type Narrator interface {
+	// Narrate has say called with what either of them begins to do, such as "bring up
+	// Ethernet0".
+	Narrate(say func(what string))
+}
+
 // Heir is a Driver that finds what other runs left on the device.
 type Heir interface {
 	// Inherit tells the IDs of runs that have ended, however they did. Without

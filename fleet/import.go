@@ -69,7 +69,7 @@ func Import(ctx context.Context, s *Sources, a *Access, o ImportOptions) (*Impor
 	}
 	out := &Imported{}
 	in := derive.Input{Name: s.name, Hosts: s.hosts, Cables: s.cables, ClassNames: s.classes, Lossy: s.lossy, AllPorts: o.AllPorts, Fits: Systems.Fits()}
-	if err := s.read(ctx, &Reader{Access: a, History: o.History}, o, func(r imported) {
+	if err := s.read(ctx, &Reader{Access: a, History: o.History, Progress: o.Progress}, o, func(r imported) {
 		if r.err != nil {
 			out.Failed = append(out.Failed, r.err)
 			return

@@ -211,7 +211,7 @@ func planOn(ctx context.Context, drv drivers.Driver, dev Device, o PlanOptions) 
 	past.tell(drv, admin, nil)
 	if past.CutOff != nil {
 		// The device bounds that itself.
-		if err := settle(ctx, drv); err != nil {
+		if err := o.Progress.settle(ctx, Planning, drv, dev.Name, past); err != nil {
 			return nil, NewError(dev.Name, OpSettle, err)
 		}
 	}

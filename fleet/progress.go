@@ -2,6 +2,9 @@ package fleet
 
 import (
 	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 )
@@ -88,4 +91,44 @@ func (p Progress) report(e Event) {
 func (p Progress) phase(ph Phase, devices int) (end func()) {
 	p.report(Event{Kind: PhaseBegins, Phase: ph, Devices: devices})
 	return func() { p.report(Event{Kind: PhaseEnds, Phase: ph}) }
+}
+
+// sayEvery is how often work that goes on for long is said again: silence is taken for a
+// hang.
+const sayEvery = time.Minute
+
+// long says what is done on a device, each part of it that its driver tells, and every
+// minute what still goes on, until the returned function is called.
+func (p Progress) long(ph Phase, drv drivers.Driver, device, what string) (end func()) {
+	if p == nil {
+		return func() {}
+	}
+	say := func(text string) { p.report(Event{Kind: DeviceSays, Phase: ph, Device: device, Text: text}) }
+	parts, done, ended := make(chan string, 1), make(chan struct{}), make(chan struct{})
+	if n, ok := drv.(drivers.Narrator); ok {
+		n.Narrate(func(part string) {
+			select {
+			case parts <- part:
+			case <-done:
+			}
+		})
+	}
+	say(what)
+	go func() {
+		defer close(ended)
+		begun, tick := time.Now(), time.NewTicker(sayEvery)
+		defer tick.Stop()
+		for now := what; ; {
+			select {
+			case part := <-parts:
+				now = what + ": " + part
+				say(now)
+			case <-tick.C:
+				say(fmt.Sprintf("%s, still, after %s", now, drivers.Spell(time.Since(begun).Round(time.Minute))))
+			case <-done:
+				return
+			}
+		}
+	}()
+	return sync.OnceFunc(func() { close(done); <-ended })
 }

@@ -78,6 +78,8 @@ type Reader struct {
 	History *History
 	// Counters has the counters read as well.
 	Counters bool
+	// Progress is told of a switch that is waited for; nil is silence.
+	Progress Progress
 }
 
 // Read reads a device of the intent, a host with what the switch ends of its links
@@ -140,8 +142,8 @@ func (r *Reader) on(ctx context.Context, sw *intent.Switch, read func(context.Co
 	}
 	// A session that does not close cleanly changes nothing about what was read.
 	defer func() { _ = drv.Close() }()
-	if r.History.left(sw.Name).CutOff != nil {
-		if err := settle(ctx, drv); err != nil {
+	if left := r.History.left(sw.Name); left.CutOff != nil {
+		if err := r.Progress.settle(ctx, Validating, drv, sw.Name, left); err != nil {
 			return err
 		}
 	}

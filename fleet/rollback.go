@@ -268,6 +268,7 @@ func (r *run) rollback(ctx context.Context, p *Past, d PastDevice) (State, error
 	// Once begun it goes to its end, so that Ctrl-C leaves a known state.
 	rctx, cancel := r.devices[d.Name].revertTime(ctx)
 	defer cancel()
+	defer r.Progress.long(Writing, drv, d.Name, "rolling back")()
 	switch err := drv.Revert(rctx, token); {
 	case errors.Is(err, drivers.ErrBusy) && !errors.Is(err, drivers.ErrPartial):
 		return Failed, err

@@ -262,7 +262,7 @@ func (e *effort) finish(ctx context.Context, p *pending, out *Outcome, bad error
 		}
 		err = NewError("", OpConfirm, err)
 	}
-	out.State, err = p.revert(ctx, err)
+	out.State, err = p.revert(ctx, e.Progress, err)
 	out.Left, out.Error = nil, NewError(out.Device, OpApply, err)
 	if bad == nil {
 		e.end(fmt.Errorf("%w at %s: %w", errStopped, out.Device, err))
@@ -281,9 +281,10 @@ type pending struct {
 
 // revert undoes what was written. It must not end with the run: Ctrl-C has to leave the
 // device in one of two known states.
-func (p *pending) revert(ctx context.Context, why error) (State, error) {
+func (p *pending) revert(ctx context.Context, progress Progress, why error) (State, error) {
 	ctx, cancel := p.revertTime(ctx)
 	defer cancel()
+	defer progress.long(Writing, p.drv, p.Name, "reverting")()
 	if err := p.drv.Revert(ctx, p.token); err != nil {
 		return Partial, fmt.Errorf("%w; and the revert also failed: %w", why, err)
 	}
@@ -323,7 +324,7 @@ func (r *run) readAsPlanned(ctx context.Context, drv drivers.Driver, t task) (f 
 	}
 	left.tell(drv, t.desired, r.journal.ports(t.Name))
 	if left.CutOff != nil {
-		if err := settle(ctx, drv); err != nil {
+		if err := r.Progress.settle(ctx, Writing, drv, t.Name, left); err != nil {
 			return f, nil, true, NewError("", OpSettle, err)
 		}
 	}
@@ -380,7 +381,7 @@ func (r *run) device(ctx context.Context, t task, left *[]string) (made *pending
 	}
 	// The journal of a run that was cut off may be on another machine.
 	if _, ok := drv.(drivers.Settler); ok && !cutOff {
-		if err := settle(ctx, drv); err != nil {
+		if err := drv.(drivers.Settler).Settle(ctx); err != nil {
 			return nil, Failed, 0, NewError("", OpSettle, err)
 		}
 		if snap, err = readPlanned(ctx, drv, t); err != nil {
@@ -433,7 +434,7 @@ func (r *run) write(ctx context.Context, drv drivers.Driver, facts drivers.Facts
 	if token == nil {
 		return nil, unwritten(err), steps, err
 	}
-	state, err := (&pending{task: t, drv: drv, token: token}).revert(ctx, err)
+	state, err := (&pending{task: t, drv: drv, token: token}).revert(ctx, r.Progress, err)
 	return nil, state, steps, err
 }
 
@@ -484,13 +485,15 @@ func (l leftover) tell(drv drivers.Driver, desired drivers.Desired, record func(
 	r.Resume(out)
 }
 
-// settle waits until the device has done what it was sent, where it goes on
-// without the sender.
-func settle(ctx context.Context, drv drivers.Driver) error {
-	if s, ok := drv.(drivers.Settler); ok {
-		return s.Settle(ctx)
+// settle waits until a device has done what a run that was cut off sent it, where it goes
+// on without the sender.
+func (p Progress) settle(ctx context.Context, ph Phase, drv drivers.Driver, device string, l leftover) error {
+	s, ok := drv.(drivers.Settler)
+	if !ok {
+		return nil
 	}
-	return nil
+	defer p.long(ph, drv, device, fmt.Sprintf("waiting until it has done what run %s, which was cut off, sent it", l.CutOff.ID))()
+	return s.Settle(ctx)
 }
 
 // unfit says that a device is not as intended for reasons that are no work for a

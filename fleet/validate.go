@@ -63,7 +63,7 @@ func Validate(ctx context.Context, f *Fabric, a *Access, o ValidateOptions) (*Va
 		return nil, err
 	}
 	out := &Validation{Open: map[string][]string{}}
-	v := &validation{Reader: Reader{Fabric: f, Access: a, History: o.History, Counters: o.Window > 0}, o: o, run: validate.NewRun(f.Fabric()), out: out}
+	v := &validation{Reader: Reader{Fabric: f, Access: a, History: o.History, Counters: o.Window > 0, Progress: o.Progress}, o: o, run: validate.NewRun(f.Fabric()), out: out}
 	var switches, hosts []string
 	for _, sw := range f.Switches {
 		switches = append(switches, sw.Name)

@@ -75,7 +75,7 @@ func (a *app) importFabric(ctx context.Context, o importOptions) (err error) {
 		}
 		a.warnUnverified(live)
 	}
-	opts := fleet.ImportOptions{AllPorts: o.allPorts, ReadOptions: fleet.ReadOptions{Workers: a.parallel, Progress: a.Progress(nil)}}
+	opts := fleet.ImportOptions{AllPorts: o.allPorts, ReadOptions: fleet.ReadOptions{Workers: a.parallel, Progress: a.Progress(a.Steps())}}
 	if s.Known != nil {
 		past, end := a.historyOf(ctx, s.Known, fleet.StoreOptions{})
 		defer func() { err = errors.Join(err, end()) }()

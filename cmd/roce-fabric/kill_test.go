@@ -362,6 +362,9 @@ func (s killScenario) kill(t *testing.T, at int) int {
 	if kills > 0 && working > 0 {
 		t.Errorf("plan has ended, and the switch is still at work")
 	}
+	if len(before) > 0 && !strings.Contains(out, "leaf1: waiting until it has done what run ") {
+		t.Errorf("plan does not say what it waits for\n%s", out)
+	}
 	for _, p := range k.down() {
 		if status != exitDiffers || !strings.Contains(out, "left down by run") || !mentions(out, p) {
 			t.Errorf("%s is down, and plan does not say so (status %d)\n%s", p, status, out)

@@ -132,7 +132,7 @@ func (a *app) plan(ctx context.Context, o planFlags) (err error) {
 // prepare plans the devices, and warns of runs that could not be considered.
 func (a *app) prepare(ctx context.Context, devices []fleet.Device, f *intent.Fabric, s *fleet.Store) (*fleet.PlanFile, error) {
 	past := a.history(s)
-	plan, err := fleet.Prepare(ctx, devices, fleet.PlanOptions{Fabric: f, History: past, Workers: a.parallel, Tool: version, Progress: a.Progress(nil)})
+	plan, err := fleet.Prepare(ctx, devices, fleet.PlanOptions{Fabric: f, History: past, Workers: a.parallel, Tool: version, Progress: a.Progress(a.Steps())})
 	if bad := past.Unread(); len(bad) > 0 {
 		a.Warn("%s cannot be read, so what was left on devices is not known: %v", words.Count(len(bad), "journal"), bad[0])
 	}

@@ -52,10 +52,12 @@ func (a *app) validate(ctx context.Context, o validateOptions) (err error) {
 		return err
 	}
 	reached := a.reachable(f.Hosts, at)
+	steps := a.Steps()
 	progress := a.Progress(func(e fleet.Event) {
 		if e.Kind == fleet.PhaseBegins && e.Phase == fleet.Waiting {
 			a.Talk("window: the counters of %s are read again in %s", words.Count(e.Devices, "device"), drivers.Spell(o.Window))
 		}
+		steps(e)
 	})
 	past, end := a.historyOf(ctx, f.Fabric(), o.state)
 	defer func() { err = errors.Join(err, end()) }()

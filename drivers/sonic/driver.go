@@ -76,6 +76,8 @@ type driver struct {
 	alive  time.Time
 	// ended are runs whose marks hold nobody up.
 	ended []string
+	// say tells what a revert does; nil tells nobody.
+	say func(what string)
 }
 
 var (
@@ -85,6 +87,7 @@ var (
 	_ drivers.Resumer  = (*driver)(nil)
 	_ drivers.Bounded  = (*driver)(nil)
 	_ drivers.Heir     = (*driver)(nil)
+	_ drivers.Narrator = (*driver)(nil)
 	_ drivers.Checker  = (*driver)(nil)
 	_ drivers.Meter    = (*driver)(nil)
 	_ drivers.Saver    = (*driver)(nil)

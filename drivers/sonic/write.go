@@ -140,6 +140,9 @@ func (d *driver) save(ctx context.Context, cfg native.Config) error {
 	return drivers.TransportError(err)
 }
 
+// Narrate has say called with each step of a revert.
+func (d *driver) Narrate(say func(what string)) { d.say = say }
+
 // Bound says what Revert may disturb at once.
 func (d *driver) Bound(p drivers.Policy) { d.bound = &p }
 
@@ -238,5 +241,8 @@ func (d *driver) carryOut(ctx context.Context, ops []native.Op, policy native.Po
 		}
 	}
 	r := runner{d: d, cfg: now, reverts: true}
+	if d.say != nil {
+		r.progress = func(i int) { d.say(steps[i].What) }
+	}
 	return refused, ssh, r.run(ctx, steps)
 }
