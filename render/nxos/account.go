@@ -181,7 +181,7 @@ func (a *accountant) decide(policy *Line, ports []string) {
 	quiet.seen, quiet.unknown = map[Unknown]bool{}, nil
 	for _, l := range classes(policy) {
 		_, name, _ := classOf(l.Text)
-		group := quiet.readGroup(policy, l)
+		group, _ := quiet.readActions(policy, l)
 		a.decision(l).hidden = true
 		if name == "class-default" {
 			rest, restLine = group, l

@@ -95,8 +95,15 @@ func (a *accountant) classQoS(policy, c *Line, name string) {
 	group, _, _ := last(c, keyGroup)
 	for _, l := range c.Sub {
 		rest, isGroup := cutWords(l.Text, keyGroup)
+		_, rewrites := cutWords(l.Text, keySetDSCP)
 		switch {
 		case isComment(l.Text):
+		case rewrites && a.unknown[l.No] == "":
+			e := d
+			if d.fate == render.Represented || d.fate == render.Default {
+				e = shapes(a.users[keyInput][name], qos.KindMap.Table(qos.TCToDSCP))
+			}
+			a.add(where, l, e)
 		case isGroup && rest != group:
 			a.add(where, l, inert("a later line of the class overrides it"))
 		case isGroup:

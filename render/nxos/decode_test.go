@@ -301,11 +301,36 @@ func TestDecodeReportsWhatItCannotPlace(t *testing.T) {
 		"interface Ethernet1/25: service-policy type queuing output LOST",
 		"policy-map type network-qos QOS_NETWORK: class type network-qos c-out-8q-q3",
 		"policy-map type qos QOS_CLASSIFICATION: class GONE",
-		"policy-map type qos QOS_CLASSIFICATION: set dscp 8",
 		"policy-map type queuing QOS_EGRESS_PORT: queue-limit dynamic 9",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestRewrite reads what the classes of an input policy do to DSCPs.
+func TestRewrite(t *testing.T) {
+	for name, tt := range map[string]struct {
+		old, new string
+		rdma     int8
+		unknown  int
+	}{
+		"none":           {"", "", qos.Unmapped, 0},
+		"another":        {"    set qos-group 3\n", "    set qos-group 3\n    set dscp 8\n", 8, 0},
+		"by name":        {"    set qos-group 3\n", "    set dscp cs1\n    set qos-group 3\n", 8, 0},
+		"the same":       {"    set qos-group 3\n", "    set qos-group 3\n    set dscp 26\n", 26, 0},
+		"of part of it":  {"  class class-default\n    set qos-group 0\n", "  class class-default\n    set qos-group 3\n    set dscp 8\n", qos.Unmapped, 1},
+		"no code point":  {"    set qos-group 3\n", "    set qos-group 3\n    set dscp tunnel\n", qos.Unmapped, 1},
+		"of other group": {"    set qos-group 7\n", "    set qos-group 7\n    set dscp 8\n", qos.Unmapped, 0},
+	} {
+		text := strings.Replace(worked, tt.old, tt.new, 1)
+		if text == worked && tt.old != "" {
+			t.Fatalf("%s: the configuration has no %q", name, tt.old)
+		}
+		d, unknown := Decode(parse(t, text), EightQueue)
+		if got := d.Ports["Ethernet1/1"].Maps.V.TCToDSCP[3]; got != tt.rdma || len(unknown) != tt.unknown {
+			t.Errorf("%s: %d, want %d; %v", name, got, tt.rdma, unknown)
+		}
 	}
 }
 

@@ -172,6 +172,7 @@ const (
 	keyDSCP         = "match dscp"
 	keyCoS          = "match cos"
 	keyGroup        = "set qos-group"
+	keySetDSCP      = "set dscp"
 	keyPause        = "pause pfc-cos"
 	keyBandwidth    = "bandwidth"
 	keyPriority     = "priority"

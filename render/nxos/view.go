@@ -264,6 +264,12 @@ func (v *view) readInput(name string) *classifier {
 	}
 	k := &classifier{}
 	v.inputs[name] = k
+	var leaves [qos.NumDSCP]int8
+	for i := range leaves {
+		leaves[i] = qos.Unmapped
+	}
+	var rewriting []*Line
+	policy := v.policies[typeQoS][name]
 	defer func() {
 		m := qos.UnmappedMaps()
 		copy(m.DSCPToTC[:], k.dscp())
@@ -274,35 +280,85 @@ func (v *view) readInput(name string) *classifier {
 		for n, g := range v.network.pauses() {
 			m.PFCToQueue[n] = int8(g)
 		}
+		several := false
+		for i := range m.TCToDSCP {
+			to, one := rewritten(k.dscp(), leaves[:], int8(i))
+			m.TCToDSCP[i], several = to, several || !one
+		}
+		for _, l := range rewriting {
+			if several {
+				v.add(policy.Text, l, "packets of one qos-group leave with several DSCPs, for which the model has no place")
+			}
+		}
 		k.maps = m
 	}()
-	policy := v.policies[typeQoS][name]
 	if policy == nil {
 		return k
 	}
 	k.fill(0, qos.Unmapped)
-	rest := int8(0)
+	rest, restDSCP := int8(0), int8(qos.Unmapped)
 	for _, l := range classes(policy) {
 		_, class, _ := classOf(l.Text)
-		group := v.readGroup(policy, l)
+		group, dscp := v.readActions(policy, l)
+		if _, at, ok := last(l, keySetDSCP); ok && dscp >= 0 {
+			rewriting = append(rewriting, at)
+		}
 		if class == "class-default" {
-			rest = group
+			rest, restDSCP = group, dscp
 			continue
 		}
 		m := v.match(policy, l, class)
 		for i := range k.table {
 			if k.table[i] == qos.Unmapped && m[i] {
 				k.table[i] = group
+				if dscp >= 0 && i < len(leaves) {
+					leaves[i] = dscp
+				}
 			}
+		}
+	}
+	for i, g := range k.dscp() {
+		if g == qos.Unmapped && restDSCP >= 0 {
+			leaves[i] = restDSCP
 		}
 	}
 	k.fill(qos.Unmapped, rest)
 	return k
 }
 
-// readGroup returns the qos-group that a class sets; 0 where it sets none.
-func (v *view) readGroup(policy, class *Line) (group int8) {
+// rewritten is the DSCP that all packets of a group leave with, by what each code point
+// leaves with; Unmapped where they keep theirs. one is false where they leave with several.
+func rewritten(groups, leaves []int8, group int8) (to int8, one bool) {
+	to, one = qos.Unmapped, true
+	set := false
+	for d, g := range groups {
+		if g != group {
+			continue
+		}
+		leaf := int8(d)
+		if leaves[d] >= 0 {
+			leaf, set = leaves[d], true
+		}
+		one = one && (to == qos.Unmapped || to == leaf)
+		to = leaf
+	}
+	if !set || !one {
+		return qos.Unmapped, one || !set
+	}
+	return to, true
+}
+
+// readActions returns the qos-group that a class sets, 0 where it sets none, and the DSCP
+// that it gives its packets, Unmapped where they keep theirs.
+func (v *view) readActions(policy, class *Line) (group, dscp int8) {
+	dscp = qos.Unmapped
 	for _, l := range class.Sub {
+		if to, ok := cutWords(l.Text, keySetDSCP); ok {
+			if n, known := numbers(to, qos.NumDSCP-1); known && len(n) == 1 {
+				dscp = int8(n[0])
+				continue
+			}
+		}
 		rest, ok := cutWords(l.Text, keyGroup)
 		n, isGroup := lines.Number(rest, v.m.top())
 		switch {
@@ -314,7 +370,7 @@ func (v *view) readGroup(policy, class *Line) (group int8) {
 			v.add(policy.Text, l, "the model has no place for this action of %s; it stays as it is", class.Text)
 		}
 	}
-	return group
+	return group, dscp
 }
 
 // matched is what a class-map catches, by the places of a table.

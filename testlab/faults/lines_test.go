@@ -83,7 +83,8 @@ var nxosFaults = []fault{
 	{"other traffic in the lossless class", "leaf1", "class-map type qos match-any ROCE-FABRIC-RDMA; match dscp 27", "warning CLS-03 @", "CLS-01 the other switches differ", ""},
 	{"DSCP of notifications in the default class", "leaf1", "class-map type qos match-any ROCE-FABRIC-CNP; no match dscp 48; match dscp 49", "error CLS-01 @", "CLS-09 they are not served first", ""},
 	{"RDMA in another group", "leaf1", "policy-map type qos ROCE-FABRIC-IN; class ROCE-FABRIC-RDMA; set qos-group 2", "error CLS-02 @", "CLS-01 the other switches differ; SCH-07 the queue has no share; MTU-05 its class has the default MTU", ""},
-	{"RDMA leaves with another DSCP", "leaf1", "policy-map type qos ROCE-FABRIC-IN; class ROCE-FABRIC-RDMA; set dscp 8", "error CLS-07 @", "", "checks: set dscp of an input policy is not read"},
+	{"RDMA leaves with another DSCP", "leaf1", "policy-map type qos ROCE-FABRIC-IN; class ROCE-FABRIC-RDMA; set dscp 8", "error CLS-07 @", "", ""},
+	{"notifications leave with another DSCP", "spine1", "policy-map type qos ROCE-FABRIC-IN; class ROCE-FABRIC-CNP; set dscp 8", "error CLS-07 @", "", ""},
 	{"one port does not classify", "leaf1", "interface Ethernet1/29; no service-policy type qos input ROCE-FABRIC-IN", "error CLS-04|CLS-02 leaf1 Ethernet1/29", "CLS-04 it trusts nothing; CLS-02 RDMA is lossy there; CLS-14 the other end trusts DSCP; CLS-01 the other ports differ; " + sibling, ""},
 
 	// PFC.
