@@ -142,10 +142,12 @@ type Port struct {
 	// Willing says that a DCBX peer may overwrite the settings.
 	Willing qos.Opt[bool] `json:"willing,omitzero"`
 	// LinkPause is 802.3x pause in either direction.
-	LinkPause      qos.Opt[bool]   `json:"link_pause,omitzero"`
-	MTU            qos.Opt[int]    `json:"mtu,omitzero"`     // bytes of the largest IP packet
-	Carrier        qos.Opt[bool]   `json:"carrier,omitzero"` // running only
-	CarrierChanges qos.Opt[uint64] `json:"carrier_changes,omitzero"`
+	LinkPause qos.Opt[bool] `json:"link_pause,omitzero"`
+	MTU       qos.Opt[int]  `json:"mtu,omitzero"`     // bytes of the largest IP packet
+	Carrier   qos.Opt[bool] `json:"carrier,omitzero"` // running only
+	// Speed is what the link runs at; running only, not set where the kernel does not tell.
+	Speed          qos.Opt[units.Rate] `json:"speed,omitzero"`
+	CarrierChanges qos.Opt[uint64]     `json:"carrier_changes,omitzero"`
 	// ECN are the priorities with congestion control on at both the
 	// notification point and the reaction point: OFED sysfs has them one by
 	// one, bnxt_re and ionic have all or none.

@@ -230,9 +230,12 @@ func strange(r *deviceRun, k *intent.Class, e, want qos.ECN) bool {
 // curves tells the curve of each lossless class. Computed ones follow the port,
 // and are compared with stated ones alone.
 func curves(r *deviceRun, p *intent.Port, q *qos.Port, k *intent.Class) {
-	e := q.Queues[k.Queue.V].ECN
-	if k.ECN.Mode.V == intent.ECNOff || !e.Set || !e.V.Enabled || strange(r, k, e.V, r.d.Desired.Ports[p.Name].Queues[k.Queue.V].ECN.V) {
+	e, want := q.Queues[k.Queue.V].ECN, r.d.Desired.Ports[p.Name].Queues[k.Queue.V].ECN.V
+	if k.ECN.Mode.V == intent.ECNOff || !e.Set || !e.V.Enabled || strange(r, k, e.V, want) {
 		return
+	}
+	if e.V.Same(want) {
+		e.V = want // in other units
 	}
 	assumed := ""
 	if k.ECN.Mode.V == intent.ECNAuto {

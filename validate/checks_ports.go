@@ -38,7 +38,7 @@ var portChecks = []Check{
 	},
 	{
 		ID: "PRT-04", Title: "speed or FEC of a port are not as intended",
-		Rules: always(Warning), Scope: ScopeLink, Reads: ReadsRunning | ReadsApplied,
+		Rules: always(Warning), Scope: ScopeLink, Reads: ReadsRunning | ReadsApplied | ReadsNIC,
 		Why:    "headroom and thresholds follow from the speed",
 		Fix:    "apply the intent, or correct the speed in it",
 		device: eachPort(speedOfPorts), state: inOperation,

@@ -147,6 +147,7 @@ func (v *hostCheck) port(name string, byPort map[string][]nic.Change) {
 		}
 	}
 	pv.carrier()
+	pv.runs()
 	if pv.bare() && v.otherRails(name) {
 		changes = pv.rail(changes)
 	} else {

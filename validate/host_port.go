@@ -44,7 +44,11 @@ func (p *portCheck) foundTowards(id string, s Severity, field, fix, format strin
 
 // differs reports a change as it is.
 func (p *portCheck) differs(id string, s Severity, ch nic.Change, fix string) {
-	p.add(id, s, p.name, ch.Reason, fix, "%s is %s, the intent says %s (layer %s)", ch.Field, ch.Old, ch.New, ch.Layer)
+	layer := ""
+	if ch.Layer != "" {
+		layer = fmt.Sprintf(" (layer %s)", ch.Layer)
+	}
+	p.add(id, s, p.name, ch.Reason, fix, "%s is %s, the intent says %s%s", ch.Field, ch.Old, ch.New, layer)
 }
 
 // carrier names a rail without a link. A link of the intent is one that is in
@@ -63,6 +67,13 @@ func (p *portCheck) carrier() {
 		return
 	}
 	p.c.add(f, p.name)
+}
+
+// runs compares the speed of a link with the intent's: headroom follows from it.
+func (p *portCheck) runs() {
+	if have := p.have.Speed; have.Set && p.speed > 0 && have.V != p.speed && p.have.Carrier.V {
+		p.add("PRT-04", Warning, p.name, p.want.From[nic.FieldPort], "mend the link, or correct its speed in the intent", "the link runs at %s, the intent says %s", have.V, p.speed)
+	}
 }
 
 // bare reports whether a port has nothing of the intent.

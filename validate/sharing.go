@@ -143,8 +143,8 @@ func sameSharing(a, b render.Sharing) bool {
 // port: the worst of ECN-03, -04 and -06, which are about one curve. An error in the curve
 // itself is for ECN-02.
 func (r *deviceRun) marking(p *intent.Port, k *intent.Class, e qos.ECN, drifted bool, s render.Sharing) []fault {
-	if !e.Enabled || e.Min > e.Max || k.ECN.Mode.V == intent.ECNOff && !drifted {
-		return nil
+	if !e.Enabled || e.Min > e.Max || k.ECN.Mode.V == intent.ECNOff && !drifted || e.Other != "" && e.Max == 0 {
+		return nil // the last is a curve of the switch's own, whose thresholds it does not show
 	}
 	var out []fault
 	add := func(id string, sev Severity, what string, args ...any) {

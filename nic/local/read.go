@@ -151,6 +151,10 @@ func (r reader) link() {
 	if n, err := r.number(r.sysNet(r.name, "carrier_changes")); err == nil {
 		r.p.CarrierChanges = qos.Of(uint64(n))
 	}
+	// In Mb/s; -1 or EINVAL where it is not known (Linux, net/core/net-sysfs.c).
+	if n, err := r.number(r.sysNet(r.name, "speed")); err == nil && n > 0 && n < 1<<40 {
+		r.p.Speed = qos.Of(units.Rate(n) * 1e6)
+	}
 	get(r, nic.FieldStallPrevention, &r.p.StallPrevention, func() (string, error) { return r.stall(r.device) })
 }
 

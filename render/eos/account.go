@@ -114,7 +114,7 @@ func (a *accountant) block(l *Line) {
 	case strings.HasPrefix(text, "class-map "), strings.HasPrefix(text, "policy-map "):
 		fate, why := a.policies.fate(text)
 		a.all(l, "", func(*Line) (render.Fate, string) { return fate, why })
-	case strings.HasPrefix(text, "platform ") && (strings.Contains(text, " mmu ") || strings.Contains(text, " qos ")), strings.HasPrefix(text, "hardware buffer "), strings.HasPrefix(text, "hardware qos "):
+	case buffers(text):
 		a.all(l, "", func(*Line) (render.Fate, string) { return render.Unknown, whyBuffers })
 	case concerns(text):
 		a.line(a.r.global, "", l)
@@ -128,6 +128,18 @@ func (a *accountant) block(l *Line) {
 			return "", ""
 		})
 	}
+}
+
+// buffers reports whether a line of the top level is about what the switch has of memory.
+func buffers(text string) bool {
+	return strings.HasPrefix(text, "platform ") && (strings.Contains(text, " mmu ") || strings.Contains(text, " qos ")) ||
+		strings.HasPrefix(text, "hardware buffer ") || strings.HasPrefix(text, "hardware qos ")
+}
+
+// defines reports whether a line begins a profile of buffers, which does nothing before
+// another line applies it.
+func defines(text string) bool {
+	return strings.Contains(text, " queue profile ") && !strings.HasSuffix(text, " apply")
 }
 
 const whyBuffers = "buffers and the queues inside of the switch are not read; they are tuned on the switch"

@@ -59,7 +59,7 @@ const (
 
 // leavesOpen are the reasons of lines that may change the class, the pause or the queue
 // of packets.
-var leavesOpen = []string{whyUnknown, whyKind, whyDoubt, whyPolicy, whyNegotiate}
+var leavesOpen = []string{whyUnknown, whyKind, whyDoubt, whyPolicy, whyNegotiate, whyShape, whyBuffers}
 
 func read(c *Config) *reading {
 	r := &reading{
@@ -113,6 +113,9 @@ func (r *reading) lines(s *section, queue string, ls []*Line) {
 		if queue == "" && at != inGlobal && headerOf(l.Text) == headQueue {
 			r.lines(s, l.Text, l.Sub)
 			continue
+		}
+		if at == inGlobal && buffers(l.Text) && !defines(l.Text) {
+			r.report(s, l, whyBuffers)
 		}
 		h, ok := match(l.Text, at)
 		if !ok {
