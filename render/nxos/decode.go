@@ -43,6 +43,7 @@ func (v *view) device() *qos.Device {
 		}
 	}
 	v.strange()
+	v.idlePauses(natural.Keys(d.Ports))
 	qos.Normalize(d)
 	return d
 }
@@ -86,6 +87,24 @@ func (v *view) strange() {
 	for _, l := range v.system.Sub {
 		if !belongs(inSystem, l.Text) && !isComment(l.Text) {
 			v.open(systemHeader, l, "this tool does not know the line and leaves it")
+		}
+	}
+}
+
+// idlePauses reports the classes that pause a priority while no port that pauses has
+// anything in their group: they do nothing as far as Cisco's guides say, and what the switch
+// tells its neighbours of them is not known.
+func (v *view) idlePauses(ports []string) {
+	ports = slices.DeleteFunc(ports, func(name string) bool { return !v.pfcOn(name) })
+	if len(ports) == 0 {
+		return
+	}
+	for p, g := range v.network.pauses() {
+		if slices.ContainsFunc(ports, func(name string) bool { return v.input(name).into(g) }) {
+			continue
+		}
+		if _, at, ok := last(v.network.class[g].line, keyPause); ok {
+			v.open(v.network.class[g].line.Text, at, "no port has anything in group %d: whether the switch pauses priority %d all the same is not documented", g, p)
 		}
 	}
 }

@@ -90,6 +90,10 @@ func (v *view) readQueue(policy, class *Line) qos.Queue {
 			ecn = qos.ECN{Enabled: strings.HasSuffix(t, " ecn"), Other: t}
 			continue
 		}
+		if _, ok := cutWords(t, "queue-limit"); ok {
+			v.open(policy.Text, l, "whether a queue that drops nothing obeys the limit is not documented")
+			continue
+		}
 		if !isComment(t) {
 			v.add(policy.Text, l, "the model has no place for this line of %s", class.Text)
 		}
