@@ -337,13 +337,36 @@ func (v *view) odd(name string, own *Line) {
 	for _, key := range []string{keyInput, keyOutput, keyQueuingInput} {
 		policy, typ := v.attached(name, key), attachedType[key]
 		if policy != "" && v.policies[typ][policy] == nil && !builtIn(policy) {
-			section, at := own.Text, v.lineAt(name, key)
-			if _, own, _ := last(raw, key); own == nil && v.lag(lag)[key] == nil {
-				section = systemHeader
-			}
-			v.add(section, at, "there is no %s policy %s; the default is assumed", typ, policy)
+			at := v.lineAt(name, key)
+			v.add(v.blockOf(name, at), at, "there is no %s policy %s; the default is assumed", typ, policy)
 		}
 	}
+}
+
+// blockOf is the header of the block that a line in force on a port stands in: the
+// port's own, or that of its port-profile, its port-channel, or system qos.
+func (v *view) blockOf(port string, at *Line) string {
+	own := v.ports[port]
+	if v.system != nil && slices.Contains(v.system.Sub, at) {
+		return systemHeader
+	}
+	blocks := []*Line{v.raw[port]}
+	if lag := aggregate(own); lag != "" {
+		blocks = append(blocks, v.raw[lag])
+	}
+	for _, b := range blocks {
+		for range 5 { // the block and four levels of profiles
+			if b == nil {
+				break
+			}
+			if slices.Contains(b.Sub, at) {
+				return b.Text
+			}
+			name, _, _ := last(b, keyInherit)
+			b = v.profiles[name]
+		}
+	}
+	return own.Text
 }
 
 // oddity says why a line of an interface has no meaning in the model, or "".

@@ -308,6 +308,24 @@ func TestDecodeReportsWhatItCannotPlace(t *testing.T) {
 	}
 }
 
+// A note on a missing policy names the block that its line stands in.
+func TestMissingPolicyIsNotedWhereItsLineStands(t *testing.T) {
+	const line = "service-policy type queuing output LOST"
+	system := strings.Replace(worked, "service-policy type queuing output QOS_EGRESS_PORT", line, 1)
+	for name, tt := range map[string]struct{ text, section string }{
+		"port":             {worked + "  " + line + "\n", "interface Ethernet1/25"},
+		"system":           {system, systemHeader},
+		"negated at port":  {system + "  no service-policy type queuing output QOS_EGRESS_PORT\n", systemHeader},
+		"port-channel":     {worked + "  channel-group 5 mode active\n\ninterface port-channel5\n  " + line + "\n", "interface port-channel5"},
+		"profile of ports": {worked + "  inherit port-profile P\n\nport-profile type ethernet P\n  " + line + "\n  state enabled\n", "port-profile type ethernet P"},
+	} {
+		_, unknown := Decode(parse(t, tt.text), EightQueue)
+		if len(unknown) != 1 || unknown[0].Section != tt.section || unknown[0].Text != line {
+			t.Errorf("%s: %+v, want it in %s", name, unknown, tt.section)
+		}
+	}
+}
+
 // TestRewrite reads what the classes of an input policy do to DSCPs.
 func TestRewrite(t *testing.T) {
 	for name, tt := range map[string]struct {
