@@ -28,7 +28,7 @@ func TestWhatOthersUseStaysAsItIs(t *testing.T) {
 		inPlace  bool // the map of the template
 		global   bool // the global row follows the intent
 	}{
-		"as it comes": {say: []string{"DSCP_TO_TC_MAP|AZURE stays as it is and another object is bound, because of " + four, "WRED_PROFILE|AZURE_LOSSLESS stays"}, global: true},
+		"as it comes": {say: []string{"DSCP_TO_TC_MAP|AZURE, TC_TO_PRIORITY_GROUP_MAP|AZURE", "WRED_PROFILE|AZURE_LOSSLESS stay as they are and other objects are bound, because of " + four}, global: true},
 		"shut": {edit: func(cfg tables) {
 			for _, port := range outside {
 				alter(cfg, native.TPort, port, map[string]string{"admin_status": "down"})
@@ -36,7 +36,7 @@ func TestWhatOthersUseStaysAsItIs(t *testing.T) {
 		}, not: []string{"stays as it is"}, inPlace: true, global: true},
 		"a port with the map of the switch": {edit: func(cfg tables) { delete(cfg[native.TPortQoS], "Ethernet56") },
 			say: []string{"PORT_QOS_MAP|global stays as it is, because of 1 port that the intent does not name: Ethernet56"}},
-		"globals own": {owns: true, say: []string{"the change of DSCP_TO_TC_MAP|AZURE also concerns " + four}, not: []string{"stays as it is"}, inPlace: true, global: true},
+		"globals own": {owns: true, say: []string{"the change of DSCP_TO_TC_MAP|AZURE, ", " also concerns " + four}, not: []string{"as it is", "as they are"}, inPlace: true, global: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBox(t, boxOptions{model: "ACS-MSN4700", release: "202511", ssh: true, edit: func(cfg tables) {

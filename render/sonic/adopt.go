@@ -9,6 +9,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 )
 
@@ -29,8 +30,8 @@ type adopter struct {
 	desired         *qos.Device
 	differs         map[qos.Place]bool
 	queues          map[string]*[qos.NumPriorities]Row
-	notes           []string
-	concerns        map[string]bool // maps "TABLE|name" that change for ports outside of the intent, too
+	shared          ordered.Groups[string, string] // what other ports use as well, by these ports
+	concerns        map[string]bool                // maps "TABLE|name" that change for ports outside of the intent, too
 }
 
 // adopt rewrites the target of a device that differs from the running one by changes,
@@ -49,7 +50,23 @@ func adopt(running, target Config, desired *qos.Device, changes []qos.Change) (n
 	for _, table := range slices.Concat(whole, []string{TScheduler, TWRED}) {
 		a.table(table, byTable[table])
 	}
-	return a.notes, a.concerns
+	return a.notes(), a.concerns
+}
+
+// notes tells of the objects that other ports use as well.
+func (a *adopter) notes() (notes []string) {
+	for who, objects := range a.shared.All() {
+		list := strings.Join(objects, ", ")
+		switch {
+		case a.desired.OwnsGlobals:
+			notes = append(notes, fmt.Sprintf("the change of %s also concerns %s", list, who))
+		case len(objects) == 1:
+			notes = append(notes, fmt.Sprintf("%s stays as it is and another object is bound, because of %s; with globals: own in the intent it is changed in place", list, who))
+		default:
+			notes = append(notes, fmt.Sprintf("%s stay as they are and other objects are bound, because of %s; with globals: own in the intent they are changed in place", list, who))
+		}
+	}
+	return notes
 }
 
 // slots are those of all ports, in a fixed order.
@@ -247,13 +264,11 @@ func (a *adopter) mayEdit(table, name string, users []slot, want Row, made Table
 		return true
 	}
 	who := words.Count(len(others), "port") + " that the intent does not name: " + natural.Fold(others)
+	a.shared.Add(who, table+"|"+name)
 	if a.desired.OwnsGlobals {
-		a.notes = append(a.notes, fmt.Sprintf("the change of %s|%s also concerns %s", table, name, who))
 		a.concerns[table+"|"+name] = slices.Contains(whole, table)
-		return true
 	}
-	a.notes = append(a.notes, fmt.Sprintf("%s|%s stays as it is and another object is bound, because of %s; with globals: own in the intent it is changed in place", table, name, who))
-	return false
+	return a.desired.OwnsGlobals
 }
 
 // shapes reports whether a port names the scheduler for itself.
