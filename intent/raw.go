@@ -274,9 +274,10 @@ type rawWindow struct {
 }
 
 type rawSuppress struct {
-	Pos    Pos
-	Check  opt[string] `key:"check" req:"true" rule:"check" doc:"Id of the check, such as ECN-06; roce-fabric check --list shows them."`
-	On     opt[string] `key:"on" rule:"scope" doc:"Device or device/port, with ranges or globs, or the switches of a role or system: leaf*, leaf[1-2]/Ethernet0, role:leaf. Default: everywhere."`
-	Reason opt[string] `key:"reason" req:"true" doc:"Why the finding is accepted."`
-	Until  opt[string] `key:"until" rule:"date" loose:"true" doc:"Last day on which it is accepted: 2026-12-31. Default: without end."`
+	Pos       Pos
+	Check     opt[string] `key:"check" req:"true" rule:"check" doc:"Id of the check, such as ECN-06; roce-fabric check --list shows them."`
+	On        opt[string] `key:"on" rule:"scope" doc:"Device or device/port, with ranges or globs, or the switches of a role or system: leaf*, leaf[1-2]/Ethernet0, role:leaf. Default: everywhere."`
+	Unchecked opt[bool]   `key:"unchecked" doc:"true accepts that the check cannot be made, which --strict counts, and no fault that it finds."`
+	Reason    opt[string] `key:"reason" req:"true" doc:"Why the finding is accepted."`
+	Until     opt[string] `key:"until" rule:"date" loose:"true" doc:"Last day on which it is accepted: 2026-12-31. Default: without end."`
 }

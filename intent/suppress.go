@@ -15,8 +15,10 @@ type Suppression struct {
 	// On is what it holds for, as it is written: "leaf1", "leaf*", "role:leaf",
 	// "leaf[1-2]/Ethernet[0-8:8]"; "" for everything. A * in the name of a port
 	// stands for slashes as well: "leaf*/Ethernet*" covers Ethernet1/1.
-	On     string
-	Reason string
+	On string
+	// Unchecked says that it accepts only that the check could not be made.
+	Unchecked bool
+	Reason    string
 	// Until is the last day that it holds; zero for no end.
 	Until time.Time
 
@@ -43,7 +45,7 @@ func (s *Suppression) Over(now time.Time) bool {
 func (r *resolver) suppressions() {
 	for i := range r.raw.Suppress.Items {
 		raw := &r.raw.Suppress.Items[i]
-		s := &Suppression{Pos: raw.Pos, Check: raw.Check.V, On: raw.On.V, Reason: strings.TrimSpace(raw.Reason.V)}
+		s := &Suppression{Pos: raw.Pos, Check: raw.Check.V, On: raw.On.V, Unchecked: raw.Unchecked.V, Reason: strings.TrimSpace(raw.Reason.V)}
 		if raw.Reason.Set && s.Reason == "" {
 			r.problems.addf(raw.Reason.Pos, "say why the finding is accepted", "reason is empty")
 		}

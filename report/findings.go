@@ -174,6 +174,21 @@ func (r Report) Status() Status {
 	return Passing
 }
 
+// Accepting is the advice how to accept what could not be judged; "" where that was all.
+func (r Report) Accepting() string {
+	var rules []string
+	for _, f := range r.Findings {
+		if f.Inconclusive() {
+			rules = append(rules, fmt.Sprintf("{check: %s, unchecked: true, reason: ...}", f.ID))
+		}
+	}
+	if r.Status() != Inconclusive || len(rules) == 0 {
+		return ""
+	}
+	slices.Sort(rules)
+	return "an intent that says 'suppress: [" + strings.Join(slices.Compact(rules), ", ") + "]' accepts what cannot be checked, and no fault"
+}
+
 // Passed reports whether no finding is an error, every device was read, and
 // nothing was left open.
 func (r Report) Passed() bool { return r.Status() == Passing }

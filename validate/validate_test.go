@@ -241,7 +241,7 @@ func TestShownFabricsAreSound(t *testing.T) {
 // A suppression of a check accepts a finding that covers it, as one of the finding's own
 // does.
 func TestSuppressCovered(t *testing.T) {
-	for id, accepted := range map[string]bool{"PFC-02": true, "PFC-04": true, "PFC-07": true, "PFC-03": false} {
+	for id, accepted := range map[string]bool{"PFC-02": true, "PFC-04": true, "PFC-07": true, "PFC-03": false, "PFC-02, unchecked: false": true, "PFC-02, unchecked: true": false} {
 		c := compile(t, closBase+"suppress:\n  - {check: "+id+", reason: known}\n")
 		d := c.Device(c.Fabric().Switch("leaf1"))
 		have := decoded(t, saved(d))

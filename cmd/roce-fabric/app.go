@@ -66,6 +66,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	case errors.As(err, &se):
 		status = se.status
 		if se.err == nil {
+			a.Hint(se.hint)
 			return status
 		}
 	case errors.As(err, &wrong):

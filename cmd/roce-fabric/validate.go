@@ -115,7 +115,7 @@ func (a *app) report(r report.Report) error {
 	case len(r.Failed()) > 0:
 		return &statusError{status: exitFailed}
 	case validate.Worst(r.Findings), a.strict && r.Status() == report.Inconclusive:
-		return &statusError{status: exitDiffers}
+		return &statusError{status: exitDiffers, hint: r.Accepting()}
 	}
 	return nil
 }

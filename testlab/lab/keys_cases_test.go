@@ -201,6 +201,7 @@ var keyCases = []keyCase{
 	{key: "Traffic.kind", at: "traffic|a", values: [2]any{m{"dscp": []any{26}, "kind": "gpu"}, m{"dscp": []any{26}, "kind": "storage"}}, once: true, inert: true},
 	{key: "Suppress.check", at: "suppress", values: [2]any{[]any{m{"check": "WD-01", "reason": "a test"}}, []any{m{"check": "WD-02", "reason": "a test"}}}, with: []edit{{"pfc|watchdog", "off"}}, once: true, inert: true, finds: "WD-01 WD-02"},
 	{key: "Suppress.on", at: "suppress", values: [2]any{[]any{m{"check": "WD-01", "on": "leaf*", "reason": "a test"}}, []any{m{"check": "WD-02", "on": "role:leaf", "reason": "a test"}}}, with: []edit{{"pfc|watchdog", "off"}}, once: true, inert: true, finds: "WD-01 WD-02"},
+	{key: "Suppress.unchecked", at: "suppress", values: [2]any{[]any{m{"check": "WD-01", "unchecked": false, "reason": "a test"}}, []any{m{"check": "WD-01", "unchecked": true, "reason": "a test"}}}, with: []edit{{"pfc|watchdog", "off"}}, once: true, inert: true, finds: "WD-01 WD-02"},
 	{key: "Rollout.portGroup", at: "rollout|portGroup", values: [2]any{1, 1024}, once: true, inert: true},
 	{key: "Rollout.canary", at: "rollout|canary", values: [2]any{[]any{"leaf1"}, []any{"role:spine"}}, once: true, inert: true},
 	{key: "Rollout.groups", at: "rollout|groups", values: [2]any{[]any{"leaf[1-2]"}, []any{"role:leaf"}}, once: true, inert: true},
