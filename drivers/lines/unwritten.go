@@ -17,7 +17,7 @@ func Unwritten(sw *intent.Switch, system string) []string {
 			ports = append(ports, p.Name)
 		}
 	}
-	out := drivers.Unset(sw, system)
+	out := drivers.Unset(sw, system, drivers.Why{})
 	if len(ports) > 0 {
 		out = append(out, fmt.Sprintf("this tool does not set FEC on %s: that of %s stays as the switch has it", system, natural.Fold(ports)))
 	}

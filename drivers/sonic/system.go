@@ -108,17 +108,18 @@ func refused(d *render.Device) (values []render.Refusal, adapted []string) {
 		// release refuses; the plan, which reads the release, refuses the rest.
 		rel = native.Newest()
 	}
-	adapted = drivers.Unset(d.Switch, "SONiC")
-	if t := d.Switch.Trimming; t != nil && !t.Off {
-		why := "orchagent does not remove SWITCH_TRIMMING once it is set: a revert could not undo it"
-		if !rel.Trimming {
-			why = fmt.Sprintf("SONiC %s has no packet trimming: its models have no packet_discard_action", rel.Name)
-		}
-		adapted = append(adapted, why)
+	var why drivers.Why
+	switch t := d.Switch.Trimming; {
+	case t == nil || t.Off:
+	case rel.Trimming:
+		why.Trimming = "orchagent does not remove SWITCH_TRIMMING once it is set, so that no revert could undo it"
+	default:
+		why.Trimming = fmt.Sprintf("SONiC %s has no packet trimming: its models have no packet_discard_action", rel.Name)
 	}
 	if b := d.Switch.LoadBalancing; b != nil && b.QueuePair.V {
-		adapted = append(adapted, "SONiC does not hash over queue pairs: SWITCH_HASH has no field for them")
+		why.LoadBalancing = "SONiC does not hash over queue pairs: SWITCH_HASH has no field for them"
 	}
+	adapted = drivers.Unset(d.Switch, "SONiC", why)
 	if m := d.Model; m != nil && m.SharedLane() != "" && !native.TakesSharedLanes(m.Platform, rel) {
 		adapted = append(adapted, fmt.Sprintf("%s in SONiC's published port layout of %s: a switch that has it refuses every change, until each lane has one port", m.SharedLane(), m.Name))
 	}
