@@ -389,4 +389,6 @@ type Target struct {
 	Images string
 	// Write is the way in that a plan takes, where a system has several; "" is WriteAuto.
 	Write intent.Write
+	// Reads says that nothing is planned or written: what only a plan needs is left out.
+	Reads bool
 }

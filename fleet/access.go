@@ -71,10 +71,16 @@ const rpcTimeout = 20 * time.Second
 
 // Switch makes the driver of a switch.
 func (a *Access) Switch(ctx context.Context, sw *intent.Switch) (drivers.Driver, error) {
+	return a.open(ctx, sw, false)
+}
+
+// open makes the driver of a switch, to which nothing is written where it only reads.
+func (a *Access) open(ctx context.Context, sw *intent.Switch, reads bool) (drivers.Driver, error) {
 	t, err := a.target(ctx, sw)
 	if err != nil {
 		return nil, err
 	}
+	t.Reads = reads
 	t.GNMI.Log = a.Log.For(sw.Name, t.GNMI.Password)
 	if t.SSH != nil {
 		t.SSH.Log = a.Log.For(sw.Name, t.SSH.Password)

@@ -136,7 +136,7 @@ func (r *Reader) readSwitch(ctx context.Context, sw *intent.Switch) Reading {
 // on opens a switch, waits until it has done what a run that was cut off sent it,
 // and has it read in time.
 func (r *Reader) on(ctx context.Context, sw *intent.Switch, read func(context.Context, drivers.Driver) error) error {
-	drv, err := r.Access.Switch(ctx, sw)
+	drv, err := r.Access.open(ctx, sw, true)
 	if err != nil {
 		return err
 	}
@@ -302,7 +302,7 @@ func countNICs(ctx context.Context, d *host.Driver, h *nic.Host) (*gate.Sample, 
 // Notify keeps a subscription to a switch that can say that it changed, until ctx
 // ends or it breaks; see [drivers.Notifier].
 func (r *Reader) Notify(ctx context.Context, device string, ready, changed func()) error {
-	drv, err := r.Access.Switch(ctx, r.Fabric.Fabric().Switch(device))
+	drv, err := r.Access.open(ctx, r.Fabric.Fabric().Switch(device), true)
 	if err != nil {
 		return err
 	}

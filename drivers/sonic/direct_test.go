@@ -114,6 +114,14 @@ func TestModelsJudge(t *testing.T) {
 					t.Fatal(err)
 				}
 				kept, _ := filepath.Glob(b.target.Images + "/*.tar.gz")
+				reads := b.target
+				reads.Reads, reads.Images = true, t.TempDir()
+				if _, err := b.openAs(reads).Probe(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if unasked, _ := filepath.Glob(reads.Images + "/*"); len(unasked) > 0 {
+					t.Error("who reads has no use for the models")
+				}
 				if len(kept) != 1 {
 					t.Fatalf("kept %v", kept)
 				}

@@ -217,13 +217,17 @@ func (d *driver) choose(ctx context.Context) (err error) {
 	if d.t.Write == intent.WriteGNMI {
 		return nil
 	}
+	d.direct = d.t.Write == intent.WriteDirect || d.overSSH()
+	if d.t.Reads {
+		return nil
+	}
 	if d.yang, err = d.models(ctx); err != nil {
 		if ctx.Err() != nil || errors.Is(err, drivers.ErrUnreachable) && d.overSSH() {
 			return err
 		}
 		d.unjudged = err.Error()
 	}
-	d.direct = d.t.Write == intent.WriteDirect || d.overSSH() || d.yang != nil
+	d.direct = d.direct || d.yang != nil
 	return nil
 }
 

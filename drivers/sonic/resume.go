@@ -56,8 +56,11 @@ func (d *driver) Settle(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, maxSet)
 	defer cancel()
-	if d.direct {
-		return d.settleLoads(ctx, maxSet)
+	if d.t.SSH != nil && d.sshDown == nil {
+		switch err := d.settleLoads(ctx, maxSet); {
+		case d.direct, err != nil && !errors.Is(err, drivers.ErrUnreachable):
+			return err
+		}
 	}
 	for range 2 {
 		if err := d.settle(ctx); err != nil {
