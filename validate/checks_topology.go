@@ -8,6 +8,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/validate/deadlock"
@@ -83,9 +84,9 @@ var topologyChecks = []Check{
 	{
 		ID: "TOP-04", Title: "a lossless class may be flooded",
 		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsRunning,
-		Why: "flooded packets make down-up turns, which can deadlock", Fix: "set the MAC ageing time at least as long as the ARP timeout",
+		Why: "flooded packets make down-up turns, which can deadlock", Fix: "set the MAC ageing time of the switch at least as long as the ARP timeout of the VLAN",
 		Sources: []string{"RDMA over Commodity Ethernet at Scale, SIGCOMM 2016, section 4.2"},
-		Absent:  "the MAC and ARP timers of switches are not read",
+		device:  observed(floods),
 	},
 	{
 		ID: "TOP-05", Title: "traffic in a tunnel keeps its lossless class",
@@ -364,5 +365,23 @@ func disputedRoles(r *fabricRun) {
 	for _, d := range r.paths.graph.Disputes {
 		sw := r.paths.graph.Switches[d.Switch].Switch
 		r.found(Finding{Severity: Warning, Device: sw.Name, Where: sw.Pos.String(), What: fmt.Sprintf("role %s means tier %d, but the switch is %s from hosts", d.Role, d.Declared, words.Count(d.Found, "hop"))})
+	}
+}
+
+// floods names the VLANs with lossless ports in which packets to a host that is gone are
+// flooded. A switch that asks its neighbours again before their MAC addresses age out, as
+// SONiC does (sonic-buildimage dockers/docker-orchagent/arp_update), shows no such VLAN.
+func floods(r *deviceRun) {
+	for _, name := range natural.Keys(r.cfg.Bridged) {
+		b := r.cfg.Bridged[name]
+		if b.MACAging == 0 || b.ARPTimeout <= b.MACAging {
+			continue
+		}
+		for _, p := range r.d.Switch.Ports {
+			if r.lossless(p.Settings) != 0 && slices.Contains(b.Ports, p.Name) {
+				r.found(Finding{Severity: Warning, What: fmt.Sprintf("packets to a host that is gone are flooded in %s: its MAC address ages out after %.0f s, its ARP entry after %.0f s",
+					printable(name), b.MACAging.Seconds(), b.ARPTimeout.Seconds())}, p.Name)
+			}
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/render"
+	"time"
 )
 
 var classPairs = []pair{
@@ -265,6 +266,9 @@ var operationPairs = []pair{
 		s.InForce = []drivers.Mismatch{{Port: "Ethernet0", Field: qos.KindECN.At(3), Want: "150KB", Have: "off"}}
 	}, place: "leaf1 Ethernet0", says: "configured as 150KB and in force as off", fix: "log"},
 	{id: "OPS-05", severity: Warning, old: "leaf3: {os: sonic, role: leaf, release: 202511", new: "leaf3: {os: sonic, role: leaf, release: 202505", place: "leaf3", says: "the release is 202505, that of 2 of 3 switches (sonic of role leaf) is 202511", fix: "one release"},
+	{id: "TOP-04", severity: Warning, config: "leaf1", edit: func(d *qos.Device, _ *State) {
+		d.Bridged = map[string]qos.Bridged{"Vlan10": {Ports: []string{"Ethernet0"}, MACAging: 5 * time.Minute, ARPTimeout: 4 * time.Hour}}
+	}, place: "leaf1 Ethernet0", says: "ages out after 300 s, its ARP entry after 14400 s", fix: "ageing time"},
 	{id: "SUPPRESS", severity: Warning, base: "accepted", old: "until: 2026-12-31", new: "until: 2026-11-20", place: "", says: "the suppression of ECN-06 ended on 2026-11-20", fix: "later date"},
 	{id: "SUPPRESS", severity: Warning, base: "accepted", old: "check: ECN-06", new: "check: ECN-66", place: "", says: "names check ECN-66", fix: "--list"},
 	{id: "UNKNOWN", severity: Info, config: "leaf1", edit: func(_ *qos.Device, s *State) {
