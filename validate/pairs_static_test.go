@@ -1,11 +1,12 @@
 package validate
 
 import (
+	"time"
+
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/render"
-	"time"
 )
 
 var classPairs = []pair{
