@@ -39,6 +39,7 @@ type builder struct {
 
 	sshFirst, sshLast []Op
 	freed             []Op            // rows of a range, of which others take an index
+	early             []Op            // lengths that buffermgrd does not look at before PFC changes
 	first, last       []Op            // gNMI, no port concerned
 	cables            []Op            // lengths that wait until PFC has changed
 	raise             []Op            // ports that are down and come up
@@ -50,7 +51,7 @@ type builder struct {
 
 // steps puts ops into steps.
 func (s Site) steps(running Config, ops []Op) []Step {
-	b := builder{Site: s, running: running, final: map[string]string{}, narrowed: narrowed(running, ops), bound: map[string][]Op{}, guard: map[string][]Op{}}
+	b := builder{Site: s, running: running, final: map[string]string{}, bound: map[string][]Op{}, guard: map[string][]Op{}}
 	for _, o := range ops {
 		if o.Table == TPort && o.Field == "admin_status" {
 			b.final[o.Key] = o.Value
@@ -59,6 +60,7 @@ func (s Site) steps(running Config, ops []Op) []Step {
 	if s.Direct {
 		b.freed, ops = freed(ops)
 	}
+	b.narrowed = narrowed(running.After(b.freed), ops)
 	for _, o := range ops {
 		b.add(o)
 	}
@@ -86,9 +88,18 @@ func freed(ops []Op) (first, rest []Op) {
 	}
 	written := map[spot]bool{}
 	for _, o := range ops {
-		if !o.Del {
-			for _, s := range spots(o) {
-				written[s] = true
+		if o.Del {
+			continue
+		}
+		for _, s := range spots(o) {
+			written[s] = true
+		}
+		if o.Table == TPortQoS {
+			// buffermgrd writes them as soon as it sees the row.
+			for _, indexes := range pausing(o.Row["pfc_enable"]) {
+				for _, s := range spots(Op{Table: TGroup, Key: o.Key + "|" + indexes}) {
+					written[s] = true
+				}
 			}
 		}
 	}
@@ -193,6 +204,8 @@ func (b *builder) add(o Op) {
 			b.flap = append(b.flap, port)
 		}
 		b.bound[port] = append(b.bound[port], o)
+	case o.Table == TCable && b.Direct && !b.Release.CableRederives:
+		b.early = append(b.early, o)
 	case o.Table == TCable && b.waits(o):
 		b.cables = append(b.cables, o)
 	case o.Table == TPort && o.Field == "admin_status" && o.Value == "up":
@@ -282,7 +295,9 @@ func (b *builder) build() []Step {
 	via := "gnmi"
 	if b.Direct {
 		via = "ssh"
-		reqs = slices.Insert(reqs, 0, one("unbind", "row", b.freed))
+		first := one("unbind", "row", b.freed)
+		first.add("set", "cable length", b.early...)
+		reqs = slices.Insert(reqs, 0, first)
 	}
 	out := step("ssh", one("load past gNMI", "row", b.sshFirst))
 	for _, r := range reqs {
