@@ -320,6 +320,8 @@ type Steps struct {
 	Left []string `json:"left,omitempty"`
 	// Unfit says why the device is not as intended after the steps; "" where it is.
 	Unfit string `json:"unfit,omitempty"`
+	// Takes is how long the items take as a rule; 0 is not known.
+	Takes time.Duration `json:"-"`
 }
 
 // Blocked returns the changes that cannot be made, and without which the rest cannot be

@@ -40,6 +40,9 @@ type PastDevice struct {
 	// it.
 	State State `json:"state"`
 
+	kind    string
+	gate    GateMode
+	cause   string // why it is not as it was to be
 	base    string // digest of the state that the run started from
 	touched bool   // something may have been written: there is an undo record
 	began   time.Time
@@ -150,7 +153,7 @@ func (p *Past) take(rec entry, line int, at int64) {
 	d := &p.Devices[i]
 	switch rec.Event {
 	case "start":
-		d.base, d.began, d.start = rec.Base, rec.Time, at
+		d.base, d.kind, d.began, d.start = rec.Base, rec.Kind, rec.Time, at
 	case "undo":
 		d.touched, d.line, d.at = rec.Undo != nil, line, at
 	case "down":
@@ -158,7 +161,7 @@ func (p *Past) take(rec entry, line int, at int64) {
 	case "up":
 		d.down, d.raised = without(d.down, rec.Ports), append(d.raised, rec.Ports...)
 	default:
-		d.State = State(rec.Event)
+		d.State, d.gate, d.cause = State(rec.Event), rec.Gate, rec.Error
 		if !d.began.IsZero() {
 			d.took = rec.Time.Sub(d.began)
 		}

@@ -22,6 +22,10 @@ type entry struct {
 	Steps  int       `json:"steps,omitempty"`
 	// Changes are what a "start" sets about, and Ports there those that go down for it.
 	Changes []Group `json:"changes,omitempty"`
+	// Kind is that of the device of a "start", see [DevicePlan.kind], and Gate the one that
+	// an applied device has passed.
+	Kind string   `json:"kind,omitempty"`
+	Gate GateMode `json:"gate,omitempty"`
 	// Wave is what a "wave" begins, with a few of its faults in between.
 	Wave   *Wave          `json:"wave,omitempty"`
 	Undo   *drivers.Token `json:"undo,omitempty"`
@@ -177,7 +181,7 @@ func (j *journal) Write(r entry) error {
 
 // record writes what became of a device.
 func (j *journal) record(out Outcome) error {
-	r := entry{Device: out.Device, Event: string(out.State)}
+	r := entry{Device: out.Device, Event: string(out.State), Gate: out.Gate}
 	if out.Error != nil {
 		r.Error = out.Error.Text
 	}

@@ -31,6 +31,8 @@ type DevicePlan struct {
 	Notes   []string          `json:"notes,omitempty"`
 	Unknown []drivers.Unknown `json:"unknown,omitempty"`
 	Policy  drivers.Policy    `json:"policy"`
+	// Seconds is how long the steps take as a rule; 0 is not known.
+	Seconds float64 `json:"seconds,omitempty"`
 	// Left and Unfit are those of [drivers.Steps].
 	Left  []string `json:"left,omitempty"`
 	Unfit string   `json:"unfit,omitempty"`
@@ -45,6 +47,15 @@ type DevicePlan struct {
 	states []order.State
 	// lacking are findings that say what no check can judge of the device.
 	lacking []validate.Finding
+}
+
+// kind is what switches have in common that take the same changes in the same way: model,
+// system, release and way in. It is "" for a host.
+func (d *DevicePlan) kind() string {
+	if d.OS == host.OS || len(d.Steps) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s, %s %s, over %s", d.Facts.Model, d.OS, cmp.Or(d.Facts.Release, d.Facts.Version), d.Steps[0].Via)
 }
 
 // Group is one change that several ports share.
@@ -236,7 +247,7 @@ func planOn(ctx context.Context, drv drivers.Driver, dev Device, o PlanOptions) 
 	d := &DevicePlan{
 		Name: dev.Name, OS: dev.OS, Facts: facts, Base: steps.Base, Changes: group(steps.Changes),
 		Steps: append([]drivers.Step{}, steps.Items...), Notes: steps.Notes, Unknown: steps.Unknown, Policy: steps.Policy,
-		Left: steps.Left, Unfit: steps.Unfit,
+		Left: steps.Left, Unfit: steps.Unfit, Seconds: steps.Takes.Seconds(),
 	}
 	if st := host.StateOf(snap); st.Running != nil {
 		d.Host = &st

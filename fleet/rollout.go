@@ -61,8 +61,25 @@ type Rollout struct {
 	Inconclusive []validate.Open `json:"inconclusive,omitempty"`
 	// Unproven says what could not be proven; "" for nothing.
 	Unproven string `json:"unproven,omitempty"`
+	// Seen is what earlier runs show of the kinds of switches that change.
+	Seen []Seen `json:"seen,omitempty"`
 	// Interim is set where a later run is needed, which this one prepares.
 	Interim *Interim `json:"interim,omitempty"`
+}
+
+// Seen is what the newest run showed that changed switches of a kind.
+type Seen struct {
+	Kind    string    `json:"kind"` // "ACS-MSN4700, sonic 202511, over ssh"
+	Run     string    `json:"run"`
+	Begun   time.Time `json:"begun"`
+	Applied []string  `json:"applied,omitempty"`
+	// Seconds is how long the middle one of these took.
+	Seconds float64 `json:"seconds,omitempty"`
+	// Gate is the one that all of these passed; "" for none.
+	Gate GateMode `json:"gate,omitempty"`
+	// Failed are those that are not as they were to be, and Error why, of the first.
+	Failed []string `json:"failed,omitempty"`
+	Error  string   `json:"error,omitempty"`
 }
 
 // Impact is the least that must be allowed: traffic may be lost where a state in
@@ -83,12 +100,14 @@ const maxWave = 64
 // RolloutMaker gathers the plans of devices and puts them into waves.
 type RolloutMaker struct {
 	fabric  *intent.Fabric
-	took    map[string]float64 // by system, seconds
+	history *History
+	took    map[string]float64 // by kind or system, seconds
 	pool    order.Pool
 	devices []*order.Device
 	plans   map[string]*wavePlan
 	lacking []validate.Finding // of what cannot be checked
 	kinds   map[string]validate.DeviceKind
+	seen    []Seen
 	cost    float64 // of the waves, see [order.Proof]
 }
 
@@ -102,7 +121,7 @@ type wavePlan struct {
 
 // NewRollout begins a rollout. history tells how long devices have needed; nil is none.
 func NewRollout(f *intent.Fabric, h *History) *RolloutMaker {
-	return &RolloutMaker{fabric: f, took: h.seconds(f), plans: map[string]*wavePlan{}, kinds: map[string]validate.DeviceKind{}}
+	return &RolloutMaker{fabric: f, history: h, took: h.seconds(f), plans: map[string]*wavePlan{}, kinds: map[string]validate.DeviceKind{}}
 }
 
 // Add adds the plan of a device.
@@ -125,7 +144,7 @@ func (m *RolloutMaker) Add(d *DevicePlan) {
 	if d.states == nil {
 		unseen("states in between", "its settings could not be read")
 	}
-	dev := &order.Device{Name: d.Name, Host: d.OS == host.OS, Kind: "host", Rank: 100, Seconds: m.secondsOf(d.OS), States: d.states}
+	dev := &order.Device{Name: d.Name, Host: d.OS == host.OS, Kind: "host", Rank: 100, Seconds: m.secondsOf(d), States: d.states}
 	if sw := m.fabric.Switch(d.Name); sw != nil {
 		dev.Kind, dev.Rank = sw.Role, rank(sw)
 	}
@@ -138,6 +157,11 @@ func (m *RolloutMaker) Add(d *DevicePlan) {
 	if len(d.Steps) == 0 {
 		dev.States = dev.States[:1]
 	} else {
+		if kind := d.kind(); !slices.ContainsFunc(m.seen, func(s Seen) bool { return s.Kind == kind }) {
+			if s := m.history.seen(kind); s != nil {
+				m.seen = append(m.seen, *s)
+			}
+		}
 		p := &wavePlan{down: d.Down(), impact: d.Impact(), thresholds: thresholds(d)}
 		for _, g := range d.Changes {
 			if g.Class != "" && !g.Open {
@@ -197,7 +221,7 @@ func (m *RolloutMaker) Rollout() *Rollout {
 	if proof.Unclassed > 0 {
 		open = append(open, validate.Open{What: fmt.Sprintf("CLS-02 on %d of %s", proof.Unclassed, words.Count(proof.Links, "link")), Why: "the class of a DSCP is not known there", Checks: []string{"CLS-02"}})
 	}
-	return &Rollout{Waves: w.out, Links: proof.Links, OfAll: len(m.fabric.Links), States: proof.States, Unproven: proof.Unproven, Inconclusive: open}
+	return &Rollout{Waves: w.out, Links: proof.Links, OfAll: len(m.fabric.Links), States: proof.States, Unproven: proof.Unproven, Inconclusive: open, Seen: m.seen}
 }
 
 // swapsTrust reports whether DSCPs select the class on a port before the rollout or after
@@ -268,12 +292,52 @@ var usually = map[string]float64{host.OS: 30}
 
 const usuallySwitch = 60
 
-func (m *RolloutMaker) secondsOf(system string) float64 {
-	return cmp.Or(m.took[system], usually[system], usuallySwitch)
+func (m *RolloutMaker) secondsOf(d *DevicePlan) float64 {
+	return cmp.Or(m.took[d.kind()], d.Seconds, m.took[d.OS], usually[d.OS], usuallySwitch)
 }
 
-// seconds returns how long the devices of each system have needed, the middle one of
-// the last runs.
+// seen tells of the newest run that changed switches of a kind; nil where none did.
+func (h *History) seen(kind string) *Seen {
+	if h == nil || kind == "" {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for n := range maxRuns / 10 {
+		p := h.run(n)
+		if p == nil {
+			return nil
+		}
+		out := Seen{Kind: kind, Run: p.ID, Begun: p.Begun}
+		var took []time.Duration
+		for _, d := range p.Devices {
+			switch {
+			case d.kind != kind || !d.touched:
+			case d.State == Applied:
+				if len(took) == 0 || out.Gate == d.gate {
+					out.Gate = d.gate
+				} else {
+					out.Gate = ""
+				}
+				out.Applied, took = append(out.Applied, d.Name), append(took, d.took)
+			default:
+				out.Failed, out.Error = append(out.Failed, d.Name), cmp.Or(out.Error, d.cause, "cut off")
+			}
+		}
+		if len(out.Applied)+len(out.Failed) == 0 {
+			continue
+		}
+		if len(took) > 0 {
+			slices.Sort(took)
+			out.Seconds = took[len(took)/2].Seconds()
+		}
+		return &out
+	}
+	return nil
+}
+
+// seconds returns how long the devices of each kind and of each system have needed, the
+// middle one of the last runs.
 func (h *History) seconds(f *intent.Fabric) map[string]float64 {
 	out := map[string]float64{}
 	if h == nil {
@@ -294,6 +358,9 @@ func (h *History) seconds(f *intent.Fabric) map[string]float64 {
 			}
 			if d.State == Applied && d.touched && d.took > 0 {
 				seen[system] = append(seen[system], d.took)
+				if d.kind != "" {
+					seen[d.kind] = append(seen[d.kind], d.took)
+				}
 			}
 		}
 	}

@@ -39,6 +39,8 @@ type Outcome struct {
 	State  State         `json:"state"`
 	Steps  int           `json:"steps"` // native steps carried out
 	Took   time.Duration `json:"took_ns"`
+	// Gate is the one that the device passed before it was confirmed; "" for none.
+	Gate GateMode `json:"gate,omitempty"`
 	// Error is why the device is not as it was to be.
 	*Error
 	// Left says, a line each, what of the device is not as intended and was no
@@ -255,6 +257,9 @@ func (e *effort) finish(ctx context.Context, p *pending, out *Outcome, bad error
 	if err == nil {
 		if err = p.drv.Confirm(ctx, p.token); err == nil {
 			out.State = Applied
+			if e.gate != nil {
+				out.Gate = e.gate.opts.Mode
+			}
 			if p.unfit != "" {
 				out.State, out.Error = Partial, NewError(out.Device, OpApply, unfit(p.unfit))
 			}
@@ -401,7 +406,7 @@ func (r *run) write(ctx context.Context, drv drivers.Driver, facts drivers.Facts
 	if t.explain != nil {
 		t.explain(drv, snap, t.desired, todo)
 	}
-	start := entry{Device: p.Name, Event: "start", Steps: len(p.Steps), Base: p.Base, Changes: group(todo.Changes), Ports: (&DevicePlan{Steps: todo.Items}).Down()}
+	start := entry{Device: p.Name, Event: "start", Kind: p.kind(), Steps: len(p.Steps), Base: p.Base, Changes: group(todo.Changes), Ports: (&DevicePlan{Steps: todo.Items}).Down()}
 	if err := r.journal.Write(start); err != nil {
 		return nil, Failed, 0, err
 	}

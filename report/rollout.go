@@ -25,6 +25,9 @@ func (t *Text) Rollout(r *fleet.Rollout) {
 	if r != nil && len(r.Waves) == 0 && t.Proof && r.Open() {
 		t.printf("%s", t.marked(t.S.Yellow("inconclusive:")+" ", strings.TrimPrefix(leftOpen(r), "; ")))
 	}
+	if r != nil {
+		defer t.seen(r.Seen)
+	}
 	if r == nil || len(r.Waves) == 0 || len(r.Waves) < 2 && r.Impact() == 0 && r.Interim == nil && !t.Proof {
 		return
 	}
@@ -55,6 +58,24 @@ func (t *Text) Rollout(r *fleet.Rollout) {
 	}
 	if r.Unproven != "" {
 		t.printf("%s", t.marked("  "+t.S.Yellow("note:")+" ", r.Unproven))
+	}
+}
+
+// seen tells what earlier runs showed of the kinds of switches that change.
+func (t *Text) seen(all []fleet.Seen) {
+	for _, s := range all {
+		what := fmt.Sprintf("run %s changed %s (%s)", s.Run, natural.Fold(slices.Concat(s.Applied, s.Failed)), s.Kind)
+		switch {
+		case len(s.Applied) == 0:
+			what += " and failed: " + s.Error
+		case len(s.Failed) > 0:
+			what += fmt.Sprintf(" in about %s, and failed at %s: %s", about(s.Seconds), natural.Fold(s.Failed), s.Error)
+		case s.Gate != "":
+			what += fmt.Sprintf(" in about %s, and passed the gate (%s)", about(s.Seconds), s.Gate)
+		default:
+			what += fmt.Sprintf(" in about %s, and was not looked at by a gate", about(s.Seconds))
+		}
+		t.printf("%s", t.marked("  "+t.S.Dim("before:")+" ", term.CleanLine(what)))
 	}
 }
 
