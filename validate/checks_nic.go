@@ -17,7 +17,7 @@ var nicChecks = []Check{
 	},
 	{
 		ID: "DCB-01", Title: "a NIC accepts settings from its DCBX peer",
-		Rules: []Rule{{Warning, "where an agent runs DCBX"}, {Info, "else"}}, Scope: ScopeNIC, Reads: ReadsNIC,
+		Rules: []Rule{{Warning, "where the firmware owns DCBX of the port, or lldpad is active on the host"}, {Info, "else"}}, Scope: ScopeNIC, Reads: ReadsNIC,
 		Why: "its settings change at the next link-up",
 		Fix: "write willing: off for the NIC into the intent, and apply it",
 	},
@@ -51,7 +51,7 @@ var nicChecks = []Check{
 		ID: "ECN-12", Title: "congestion control differs between NICs",
 		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsNIC,
 		Why: "NICs that slow down less take bandwidth from the others",
-		Fix: "give all NICs the same parameters",
+		Fix: "set the parameter to one value on all NICs: the intent has no key for it",
 	},
 	{
 		ID: "ECN-13", Title: "RDMA may be sent as not ECN-capable",
@@ -84,7 +84,7 @@ var nicChecks = []Check{
 		Fix: "set the ToS of RDMA connections",
 	},
 	{
-		ID: "NIC-04", Title: "a rail of a host is missing or not configured",
+		ID: "NIC-04", Title: "a rail of a host is missing, or has none of the settings that other rails have",
 		Rules: []Rule{{Error, "for a port of the intent"}, {Info, "for a port that the intent does not list"}}, Scope: ScopeHost, Reads: ReadsNIC,
 		Why: "one slow rail stalls the whole collective",
 		Fix: "apply the intent to all ports",

@@ -52,7 +52,7 @@ func (v *hostCheck) agents() {
 	if len(v.running.Agents) == 0 || len(v.desired.Ports) == 0 {
 		return
 	}
-	agents := printable(strings.Join(natural.Sorted(v.running.Agents), ", "))
+	agents := agentsOf(v.running)
 	fix := "stop and disable " + agents + "; lldpd may run instead: it does not change DCB settings"
 	two := false
 	for _, name := range natural.Keys(v.desired.Ports) {
@@ -65,6 +65,8 @@ func (v *hostCheck) agents() {
 		v.add("DCB-02", Warning, "", v.host.Pos.String(), fix, "%s is active and writes the same DCB settings as this tool (layer %s)", agents, nic.LayerDriver)
 	}
 }
+
+func agentsOf(h *nic.Host) string { return printable(strings.Join(natural.Sorted(h.Agents), ", ")) }
 
 // firmwareAgent says by what a port shows that its firmware runs LLDP or DCBX;
 // "" where it does not show that.
@@ -151,7 +153,7 @@ func (v *hostCheck) port(name string, byPort map[string][]nic.Change) {
 	if pv.bare() && v.otherRails(name) {
 		changes = pv.rail(changes)
 	} else {
-		pv.pfc()
+		pv.pfc(changes)
 	}
 	var unknown []nic.Change
 	for _, ch := range changes {

@@ -1,12 +1,16 @@
 package validate
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/nic"
 )
@@ -34,20 +38,28 @@ func Hosts(running []*nic.Host, managed func(host, port string) bool) []Finding 
 	var c collector
 	for _, kind := range natural.Keys(kinds) {
 		ms := kinds[kind]
-		outliers(&c, ms, "NIC-08", "firmware", func(p *nic.Port) (string, bool) { return p.Firmware, p.Firmware != "" },
-			"run the same firmware on these NICs", nic.LayerFirmware)
-		outliers(&c, ms, "NIC-08", "the driver version", func(p *nic.Port) (string, bool) { return p.DriverVersion, p.DriverVersion != "" },
-			"run the same kernel or driver package on these hosts", nic.LayerDriver)
+		outliers(&c, ms, common{"NIC-08", "firmware", nic.LayerFirmware,
+			func(p *nic.Port) (string, bool) { return p.Firmware, p.Firmware != "" },
+			func(string) string { return "run the same firmware on these NICs" }})
+		outliers(&c, ms, common{"NIC-08", "the driver version", nic.LayerDriver,
+			func(p *nic.Port) (string, bool) { return p.DriverVersion, p.DriverVersion != "" },
+			func(string) string { return "run the same kernel or driver package on these hosts" }})
 		for _, param := range dcqcn(ms) {
-			outliers(&c, ms, "ECN-12", "DCQCN parameter "+printable(param), func(p *nic.Port) (string, bool) {
-				v, ok := p.DCQCN[param]
-				return strconv.FormatUint(v, 10), ok
-			}, "give all NICs the same value", nic.LayerDriver)
+			outliers(&c, ms, common{"ECN-12", "DCQCN parameter " + printable(param), nic.LayerDriver,
+				func(p *nic.Port) (string, bool) {
+					v, ok := p.DCQCN[param]
+					return strconv.FormatUint(v, 10), ok
+				},
+				func(usual string) string {
+					return fmt.Sprintf("set %s to %s: the intent has no key for it", printable(param), cmp.Or(usual, "one value on all of them"))
+				}})
 		}
 	}
-	outliers(&c, all, "MTU-04", "the RDMA MTU", func(p *nic.Port) (string, bool) {
-		return strconv.Itoa(p.ActiveMTU.V) + " B", p.ActiveMTU.Set
-	}, "give all NICs the same MTU", nic.LayerDriver)
+	outliers(&c, all, common{"MTU-04", "the RDMA MTU", nic.LayerDriver,
+		func(p *nic.Port) (string, bool) { return strconv.Itoa(p.ActiveMTU.V) + " B", p.ActiveMTU.Set },
+		func(string) string {
+			return "give all of them the MTU of mtu.host and mtu.rdma in the intent: apply it to these hosts"
+		}})
 	return c.list
 }
 
@@ -66,29 +78,73 @@ func dcqcn(ms []member) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
+// common is what NICs should have in common.
+type common struct {
+	id, name string
+	layer    nic.Layer
+	value    func(*nic.Port) (string, bool)
+	fix      func(usual string) string // usual is "" where no value is
+}
+
 // outliers reports the members whose value is not that of most, one finding for
-// each host and value. Of two values that are as frequent the larger is the
-// rule, so that older firmware is what stands out.
-func outliers(c *collector, ms []member, id, what string, value func(*nic.Port) (string, bool), fix string, layer nic.Layer) {
-	count := map[string]int{}
+// each host and value. Where no value is that of most, one finding names all.
+func outliers(c *collector, ms []member, tr common) {
+	var groups ordered.Groups[string, member]
 	for _, m := range ms {
-		if v, ok := value(m.p); ok {
-			count[v]++
+		if v, ok := tr.value(m.p); ok {
+			groups.Add(v, m)
 		}
 	}
-	if len(count) < 2 {
+	usual, most, values, tie := "", 0, []string{}, false
+	for v, group := range groups.All() {
+		values = append(values, v)
+		switch n := len(group); {
+		case n > most:
+			usual, most, tie = v, n, false
+		case n == most:
+			tie = true
+		}
+	}
+	if len(values) < 2 {
 		return
 	}
-	usual := ""
-	for _, v := range natural.Keys(count) {
-		if count[v] >= count[usual] {
-			usual = v
-		}
+	slices.SortFunc(values, natural.Compare)
+	if tie {
+		split(c, values, maps.Collect(groups.All()), tr)
+		return
 	}
 	for _, m := range ms {
-		if v, ok := value(m.p); ok && v != usual {
-			c.add(Finding{ID: id, Severity: Warning, Device: m.host, Fix: fix,
-				What: fmt.Sprintf("%s is %s, that of %s is %s (layer %s)", what, printable(v), words.Count(count[usual], "other NIC"), printable(usual), layer)}, m.port)
+		if v, ok := tr.value(m.p); ok && v != usual {
+			c.add(Finding{ID: tr.id, Severity: Warning, Device: m.host, Fix: tr.fix(printable(usual)),
+				What: fmt.Sprintf("%s is %s, %d other NICs have %s (layer %s)", tr.name, printable(v), most, printable(usual), tr.layer)}, m.port)
 		}
 	}
+}
+
+// splitShown is how many values split names.
+const splitShown = 4
+
+// split reports members of which as many have one value as have another. The place is
+// the host where it is one.
+func split(c *collector, values []string, groups map[string][]member, tr common) {
+	var parts []string
+	f := Finding{ID: tr.id, Severity: Warning, Device: groups[values[0]][0].host, Fix: tr.fix("")}
+	for _, group := range groups {
+		if slices.ContainsFunc(group, func(m member) bool { return m.host != f.Device }) {
+			f.Device = ""
+		}
+	}
+	for i, v := range values {
+		if i == splitShown {
+			parts = append(parts, words.Count(len(values)-i, "more value"))
+			break
+		}
+		var names []string
+		for _, m := range groups[v] {
+			names = append(names, m.host+"/"+m.port)
+		}
+		parts = append(parts, fmt.Sprintf("%s on %s (%s)", printable(v), words.Count(len(names), "NIC"), term.Clip(natural.Fold(natural.Sorted(names)), 80)))
+	}
+	f.What = fmt.Sprintf("%s differs: %s (layer %s)", tr.name, strings.Join(parts, ", "), tr.layer)
+	c.add(f, "")
 }

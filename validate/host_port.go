@@ -43,12 +43,12 @@ func (p *portCheck) foundTowards(id string, s Severity, field, fix, format strin
 }
 
 // differs reports a change as it is.
-func (p *portCheck) differs(id string, s Severity, ch nic.Change, fix string) {
+func (p *portCheck) differs(id string, s Severity, ch nic.Change) {
 	layer := ""
 	if ch.Layer != "" {
 		layer = fmt.Sprintf(" (layer %s)", ch.Layer)
 	}
-	p.add(id, s, p.name, ch.Reason, fix, "%s is %s, the intent says %s%s", ch.Field, ch.Old, ch.New, layer)
+	p.add(id, s, p.name, ch.Reason, blockedOr(ch, applyHost), "%s is %s, the intent says %s%s", ch.Field, ch.Old, ch.New, layer)
 }
 
 // carrier names a rail without a link. A link of the intent is one that is in
@@ -84,36 +84,54 @@ func (p *portCheck) bare() bool {
 		w.ToS.Set && h.ToS.Set && h.ToS.V>>2 == 0 && w.ToS.V>>2 != 0
 }
 
-// rail reports a port that is not configured, while others of the host are, as
-// one finding, and returns the changes that it does not cover.
+// rail reports a port that has nothing of the intent, while others of the host
+// have, as one finding, and returns the changes that it does not cover.
 func (p *portCheck) rail(changes []nic.Change) (rest []nic.Change) {
 	var said []string
+	var blocked ordered.Groups[string, string]
 	for _, ch := range changes {
 		if ch.Kind == nic.KindDrift && (ch.Layer == nic.LayerDriver || ch.Layer == nic.LayerRDMA) && ch.Field != nic.FieldMTU {
 			said = append(said, fmt.Sprintf("%s is %s", ch.Field, ch.Old))
+			if ch.Blocked != "" {
+				blocked.Add(ch.Blocked, ch.Field)
+			}
 			continue
 		}
 		rest = append(rest, ch)
 	}
-	p.add("NIC-04", Error, p.name, p.want.From[nic.FieldPort], applyHost, "the port is not configured, unlike others of the host: %s (layers %s and %s)", strings.Join(said, "; "), nic.LayerDriver, nic.LayerRDMA)
+	var first []string
+	for why, fields := range blocked.All() {
+		first = append(first, strings.Join(fields, ", ")+": "+why)
+	}
+	fix := applyHost
+	if len(first) > 0 { // the host is refused as a whole
+		fix = strings.Join(first, "; ") + "; then " + applyHost
+	}
+	p.add("NIC-04", Error, p.name, p.want.From[nic.FieldPort], fix, "settings of the intent that other NICs of the host have are missing: %s (layers %s and %s)", strings.Join(said, "; "), nic.LayerDriver, nic.LayerRDMA)
 	return rest
 }
 
 // pfc compares the priorities with the switch's, where that was read, and else
-// against the intent.
-func (p *portCheck) pfc() {
+// against the intent. changes are those of the port.
+func (p *portCheck) pfc(changes []nic.Change) {
 	if !p.have.PFC.Set || !p.want.PFC.Set {
 		return
 	}
 	have, want := p.have.PFC.V, p.want.PFC.V
+	fix := func(fix string) string {
+		if i := slices.IndexFunc(changes, func(ch nic.Change) bool { return ch.Field == nic.FieldPFC }); i >= 0 {
+			return blockedOr(changes[i], fix)
+		}
+		return fix
+	}
 	switch {
 	case have == want: // where the switch differs, its own check says so
 	case p.far.Known && have != p.far.PFC:
-		p.foundTowards("PFC-02", Error, nic.FieldPFC, applyHost, "the NIC pauses %s, the switch port pauses %s", have, p.far.PFC)
+		p.foundTowards("PFC-02", Error, nic.FieldPFC, fix(applyHost), "the NIC pauses %s, the switch port pauses %s", have, p.far.PFC)
 	case p.far.Known:
-		p.foundTowards("DRIFT", Error, nic.FieldPFC, "apply the intent to both ends", "the NIC and the switch port pause %s, the intent says %s", have, want)
+		p.foundTowards("DRIFT", Error, nic.FieldPFC, fix("apply the intent to both ends"), "the NIC and the switch port pause %s, the intent says %s", have, want)
 	default:
-		p.found("PFC-02", Error, nic.FieldPFC, applyHost, "the NIC pauses %s, the intent says %s for both ends", have, want)
+		p.found("PFC-02", Error, nic.FieldPFC, fix(applyHost), "the NIC pauses %s, the intent says %s for both ends", have, want)
 	}
 }
 
@@ -126,35 +144,35 @@ func (p *portCheck) change(ch nic.Change) {
 	switch ch.Field {
 	case nic.FieldPFC: // looked at from both ends
 	case nic.FieldTrust:
-		p.differs("NIC-01", Error, ch, applyHost)
+		p.differs("NIC-01", Error, ch)
 	case nic.FieldDSCP:
 		p.dscp(ch)
 	case nic.FieldToS:
 		p.tos(ch)
 	case nic.FieldTrafficClass:
 		if p.have.TrafficClass.V < 0 {
-			p.found("NIC-06", Warning, nic.FieldTrafficClass, applyHost, "traffic_class is unset: queue pairs opened without RDMA-CM use priority 0 unless the application marks them")
+			p.found("NIC-06", Warning, nic.FieldTrafficClass, blockedOr(ch, applyHost), "traffic_class is unset: queue pairs opened without RDMA-CM use priority 0 unless the application marks them")
 			return
 		}
-		p.differs("NIC-03", Error, ch, applyHost)
+		p.differs("NIC-03", Error, ch)
 	case nic.FieldLinkPause:
-		p.differs("PFC-05", Error, ch, applyHost)
+		p.differs("PFC-05", Error, ch)
 	case nic.FieldETS:
-		p.differs("SCH-04", Warning, ch, blockedOr(ch, applyHost))
+		p.differs("SCH-04", Warning, ch)
 	case nic.FieldCable:
-		p.differs("BUF-13", Warning, ch, applyHost)
+		p.differs("BUF-13", Warning, ch)
 	case nic.FieldBuffers:
 		if ch.Blocked != "" || !p.buffers(applyHost) {
-			p.differs("BUF-13", Warning, ch, blockedOr(ch, applyHost))
+			p.differs("BUF-13", Warning, ch)
 		}
 	case nic.FieldWilling:
 		p.willing(blockedOr(ch, applyHost))
 	case nic.FieldStallPrevention:
 		if ch.Blocked != "" || !p.stall(applyHost) {
-			p.differs("NIC-07", Warning, ch, blockedOr(ch, applyHost))
+			p.differs("NIC-07", Warning, ch)
 		}
 	case nic.FieldECN:
-		p.differs("ECN-11", Error, ch, blockedOr(ch, applyHost))
+		p.differs("ECN-11", Error, ch)
 	case nic.FieldCNPDSCP:
 		p.cnpDSCP(ch)
 	case nic.FieldCNPPriority:
@@ -164,13 +182,13 @@ func (p *portCheck) change(ch nic.Change) {
 			p.add("DCB-03", Warning, p.name, ch.Reason, blockedOr(ch, "let the host own DCBX: "+applyHost), "DCBX belongs to the %s: PFC follows what it negotiates (layer %s)", ch.Old, ch.Layer)
 		}
 	case nic.FieldRoCEApp:
-		p.differs("NIC-02", Warning, ch, applyHost)
+		p.differs("NIC-02", Warning, ch)
 	case nic.FieldRings:
-		p.differs("DRIFT", Warning, ch, blockedOr(ch, applyHost))
+		p.differs("DRIFT", Warning, ch)
 	case nic.FieldMTU:
 		p.mtu(ch)
 	default:
-		p.differs("DRIFT", Error, ch, blockedOr(ch, applyHost))
+		p.differs("DRIFT", Error, ch)
 	}
 }
 
@@ -179,7 +197,7 @@ func blockedOr(ch nic.Change, fix string) string {
 		return ch.Blocked
 	}
 	if ch.How != "" {
-		fix += ", which is " + ch.How
+		fix += " (" + ch.How + ")"
 	}
 	return fix
 }
@@ -190,7 +208,7 @@ func blockedOr(ch nic.Change, fix string) string {
 func (p *portCheck) tos(ch nic.Change) {
 	have, want := p.have.ToS, p.want.ToS.V
 	if !have.Set || have.V>>2 != want>>2 {
-		p.differs("NIC-03", Error, ch, applyHost)
+		p.differs("NIC-03", Error, ch)
 		return
 	}
 	bits := "Not-ECT"
@@ -213,17 +231,17 @@ func (p *portCheck) dscp(ch nic.Change) {
 			severity = Error
 		}
 	}
-	p.differs("NIC-02", severity, ch, applyHost)
+	p.differs("NIC-02", severity, ch)
 }
 
 // cnpDSCP is an error where the DSCP in use is not of the class of congestion
 // notifications.
 func (p *portCheck) cnpDSCP(ch nic.Change) {
 	if have := p.have.CNPDSCP.V; have >= 0 && p.isCNP(uint64(have)) {
-		p.differs("DRIFT", Warning, ch, applyHost)
+		p.differs("DRIFT", Warning, ch)
 		return
 	}
-	p.differs("CLS-08", Error, ch, blockedOr(ch, applyHost))
+	p.differs("CLS-08", Error, ch)
 }
 
 // isCNP reports whether a DSCP is of the class of congestion notifications.
@@ -319,7 +337,7 @@ func (p *portCheck) mtu(ch nic.Change) {
 		p.foundTowards("MTU-03", Error, nic.FieldMTU, fix, "the NIC sends packets of up to %d B, the switch port %s %d B", have, says, limit)
 	case p.lowRDMA(): // MTU-04 says so
 	default:
-		p.differs("DRIFT", Warning, ch, applyHost)
+		p.differs("DRIFT", Warning, ch)
 	}
 }
 

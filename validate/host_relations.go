@@ -25,7 +25,7 @@ func (p *portCheck) relations() {
 			fix = fmt.Sprintf("the interface has an MTU of %d B: RDMA needs %d B in addition to its payload", h.MTU.V, intent.RDMAOverhead)
 		}
 		if h.MTU.Set && w.MTU.Set && h.MTU.V < w.MTU.V {
-			fix = fmt.Sprintf("%s, which raises the MTU of the interface from %d to %d B", applyHost, h.MTU.V, w.MTU.V)
+			fix = fmt.Sprintf("%s: the MTU of the interface rises from %d to %d B", applyHost, h.MTU.V, w.MTU.V)
 		}
 		p.add("MTU-04", Warning, p.name, w.From[nic.FieldActiveMTU], fix, "the RDMA MTU is %d B, the intent says %d B (it follows from mtu, layer %s)", h.ActiveMTU.V, w.ActiveMTU.V, nic.LayerDriver)
 	}
@@ -55,8 +55,11 @@ func (p *portCheck) willing(fix string) {
 		return
 	}
 	severity, who := Info, "no DCBX agent was found"
-	if len(p.running.Agents) > 0 || h.DCBX.Set && h.DCBX.V == nic.OwnerFirmware {
-		severity, who = Warning, "an agent runs DCBX"
+	switch {
+	case h.DCBX.Set && h.DCBX.V == nic.OwnerFirmware:
+		severity, who = Warning, "the firmware owns DCBX of this port"
+	case len(p.running.Agents) > 0: // which ports it serves is not shown
+		severity, who = Warning, agentsOf(p.running)+" is active on the host"
 	}
 	p.add("DCB-01", severity, p.name, cmp.Or(p.want.From[nic.FieldWilling], p.want.From[nic.FieldDCBX]), fix, "ETS is willing, so the NIC accepts the peer's settings, and %s (layer %s)", who, nic.LayerDriver)
 }

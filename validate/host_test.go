@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -117,7 +118,7 @@ func hostCases() []brokenHost {
 		{"NIC-04", Error, func(h *hostCase) { delete(h.running.Ports, "eth1") }, "no such interface", "look for the card"},
 		{"NIC-04", Error, port(func(p *nic.Port) {
 			p.PFC.V, p.Trust.V, p.ToS.V, p.ETS.V.TSA[3], p.TrafficClass.V = 0, qos.TrustPCP, 0, nic.TSAVendor, -1
-		}), "not configured, unlike others of the host: ets is", "apply"},
+		}), "settings of the intent that other NICs of the host have are missing: ets is", "apply"},
 		{"NIC-04", Info, func(h *hostCase) {
 			h.running.Ports["eth2"] = &nic.Port{Name: "eth2", RDMA: "mlx5_2", Carrier: qos.Of(true)}
 		}, "mlx5_2 has a link but is not in the intent", "nics"},
@@ -170,7 +171,7 @@ func hostCases() []brokenHost {
 		}), "CNP_DSCP_P1 is 4 in force and 48 at the next boot", "reset the card"},
 		{"MTU-03", Error, port(func(p *nic.Port) { p.MTU.V = 9200 }), "up to 9200 B, the switch port runs 9100 B", "apply"},
 		{"MTU-03", Error, func(h *hostCase) { h.running.Ports["eth0"].MTU.V = 9200; h.ends = nil }, "the switch port by the intent has 9100 B", "apply"},
-		{"MTU-04", Warning, port(func(p *nic.Port) { p.MTU.V, p.ActiveMTU.V = 1500, 1024 }), "the RDMA MTU is 1024 B, the intent says 4096 B", "apply the intent to the host, which raises the MTU of the interface from 1500"},
+		{"MTU-04", Warning, port(func(p *nic.Port) { p.MTU.V, p.ActiveMTU.V = 1500, 1024 }), "the RDMA MTU is 1024 B, the intent says 4096 B", "apply the intent to the host: the MTU of the interface rises from 1500 to 9000 B"},
 		{"PFC-02", Error, port(func(p *nic.Port) { p.PFC.V = 0 }), "the NIC pauses {}, the switch port pauses {3} (layer driver)", "host"},
 		{"PFC-02", Error, func(h *hostCase) { h.running.Ports["eth0"].PFC.V = qos.Priorities(3, 4); h.ends = nil }, "the NIC pauses {3,4}, the intent says {3} for both ends", "host"},
 		{"PFC-02", Error, port(func(p *nic.Port) { p.PFC.V, p.Buffers.V.PriorityToBuffer[3] = 0, 0 }), "the NIC pauses {}", "host"}, // it needs no buffer of its own then
@@ -370,8 +371,59 @@ func TestWillingWithAnAgent(t *testing.T) {
 	h := newHostCase(t, hostBase)
 	h.running.Agents = []string{"lldpad"}
 	h.running.Ports["eth0"].Willing.V = true
-	if fs := h.findings(); len(fs) != 2 || !slices.ContainsFunc(fs, func(f Finding) bool { return f.ID == "DCB-01" && f.Severity == Warning }) {
+	says := func(text string) func(Finding) bool {
+		return func(f Finding) bool {
+			return f.ID == "DCB-01" && f.Severity == Warning && strings.Contains(f.What, text)
+		}
+	}
+	if fs := h.findings(); len(fs) != 2 || !slices.ContainsFunc(fs, says("lldpad is active on the host")) {
 		t.Errorf("findings %v", fs)
+	}
+	h.running.Agents, h.running.Ports["eth0"].DCBX.V = nil, nic.OwnerFirmware
+	if fs := h.findings(); len(fs) != 2 || !slices.ContainsFunc(fs, says("the firmware owns DCBX of this port")) {
+		t.Errorf("findings %v", fs)
+	}
+}
+
+// A fix does not recommend what apply refuses: of two NICs that differ from the intent in
+// the same way, one is of a driver that does not take the setting.
+func TestFixOfABlockedChange(t *testing.T) {
+	classes := func(p *nic.Port, n int) { p.ETS.V.Classes = n }
+	for name, tt := range map[string]struct {
+		id      string
+		edit    func(p *nic.Port)
+		blocked func(p *nic.Port)
+		why     string
+	}{
+		"trust":   {"NIC-01", func(p *nic.Port) { p.Trust.V = qos.TrustPCP }, func(p *nic.Port) { p.Driver = nic.DriverICE; classes(p, 3) }, "DSCP 26 has priority 3 and the card has traffic classes 0 to 2"},
+		"dscp":    {"NIC-02", func(p *nic.Port) { p.DSCP.V[26] = 0 }, func(p *nic.Port) { p.Driver = nic.DriverICE; classes(p, 3) }, "DSCP 26 has priority 3"},
+		"pfc":     {"PFC-02", func(p *nic.Port) { p.PFC.V = 0 }, func(p *nic.Port) { p.Driver, p.PFCClasses = nic.DriverBNXT, qos.Of(0) }, "no lossless traffic class"},
+		"dcbx":    {"DCB-03", func(p *nic.Port) { p.DCBX.V = nic.OwnerFirmware }, func(p *nic.Port) { p.Driver, p.Agent = nic.DriverBNXT, nic.AgentManaged }, "turn its LLDP and DCBX agents off"},
+		"both":    {"DRIFT", func(p *nic.Port) { p.PFC.V = qos.Priorities(4) }, func(p *nic.Port) { p.Driver, p.PFCClasses = nic.DriverBNXT, qos.Of(0) }, "no lossless traffic class"},
+		"buffers": {"BUF-13", func(p *nic.Port) { p.Buffers.V.Size[1] = 1000 }, func(p *nic.Port) { p.Buffers.V.Total = 2000 }, "B more than there is"},
+		"rail": {"NIC-04", func(p *nic.Port) { p.PFC.V, p.Trust.V, p.ToS.V = 0, qos.TrustPCP, 0 },
+			func(p *nic.Port) { p.Driver, p.PFCClasses = nic.DriverBNXT, qos.Of(0) }, "pfc: the card has no lossless traffic class: turn RDMA on in its NVM with niccli, and reboot; then " + applyHost},
+	} {
+		for _, blocked := range []bool{false, true} {
+			h := newHostCase(t, strings.Replace(hostBase, "rdma: mlx5_0", "rdma: mlx5_0, buffers: auto", 1))
+			p := h.running.Ports["eth0"]
+			p.Buffers.V.Total = 262016
+			tt.edit(p)
+			if blocked {
+				tt.blocked(p)
+			}
+			if name == "both" {
+				h.ends["leaf1/Ethernet0"] = End{PFC: qos.Priorities(4), MTU: 9100, Known: true}
+			}
+			fs := h.findings()
+			i := slices.IndexFunc(fs, func(f Finding) bool { return f.ID == tt.id && slices.Equal(f.Ports, []string{"eth0"}) })
+			switch {
+			case i < 0:
+				t.Errorf("%s: %v", name, fs)
+			case blocked != strings.Contains(fs[i].Fix, tt.why), !blocked && !strings.Contains(fs[i].Fix, "apply the intent to"):
+				t.Errorf("%s, blocked %v: fix %q", name, blocked, fs[i].Fix)
+			}
+		}
 	}
 }
 
@@ -410,10 +462,10 @@ func TestHosts(t *testing.T) {
 		ports int
 	}{
 		"alike":            {func(*nic.Port) {}, "", "", 0},
-		"firmware":         {func(p *nic.Port) { p.Firmware = "28.39.900" }, "NIC-08", "firmware is 28.39.900, that of 4 other NICs is 28.39.1002 (layer firmware)", 2},
+		"firmware":         {func(p *nic.Port) { p.Firmware = "28.39.900" }, "NIC-08", "firmware is 28.39.900, 4 other NICs have 28.39.1002 (layer firmware)", 2},
 		"driver":           {func(p *nic.Port) { p.DriverVersion = "23.7" }, "NIC-08", "the driver version is 23.7", 2},
-		"dcqcn":            {func(p *nic.Port) { p.DCQCN["rp_ai_rate"] = 10 }, "ECN-12", "DCQCN parameter rp_ai_rate is 10, that of 4 other NICs is 5", 2},
-		"mtu":              {func(p *nic.Port) { p.ActiveMTU.V = 1024 }, "MTU-04", "the RDMA MTU is 1024 B, that of 4 other NICs is 4096 B", 2},
+		"dcqcn":            {func(p *nic.Port) { p.DCQCN["rp_ai_rate"] = 10 }, "ECN-12", "DCQCN parameter rp_ai_rate is 10, 4 other NICs have 5", 2},
+		"mtu":              {func(p *nic.Port) { p.ActiveMTU.V = 1024 }, "MTU-04", "the RDMA MTU is 1024 B, 4 other NICs have 4096 B", 2},
 		"another card":     {func(p *nic.Port) { p.Device, p.Firmware = "101d", "22.1" }, "", "", 0},
 		"not read":         {func(p *nic.Port) { p.Firmware, p.DCQCN, p.ActiveMTU.Set = "", nil, false }, "", "", 0},
 		"a virtual one":    {func(p *nic.Port) { p.VF, p.Firmware = true, "1" }, "", "", 0},
@@ -431,11 +483,36 @@ func TestHosts(t *testing.T) {
 			t.Errorf("%s: %+v", name, fs)
 		}
 	}
-	// Of two that differ, the older one stands out.
-	h2 := newHostCase(t, hostBase).running
-	h2.Ports["eth0"].Firmware = "28.39.900"
-	if fs := Hosts([]*nic.Host{h2}, nil); len(fs) != 1 || !slices.Equal(fs[0].Ports, []string{"eth0"}) {
-		t.Errorf("one of two: %v", fs)
+	// Where half of them differ, neither half is the rule.
+	for want, edit := range map[string]func(hs []*nic.Host){
+		"NIC-08 gpu1: firmware differs: 28.39.900 on 1 NIC (gpu1/eth0), 28.39.1002 on 1 NIC (gpu1/eth1) (layer firmware)": func(hs []*nic.Host) {
+			hs[0].Ports["eth0"].Firmware = "28.39.900"
+			hs[1].Ports, hs[2].Ports = nil, nil
+		},
+		"ECN-12 DCQCN parameter rp_ai_rate differs: 5 on 2 NICs (gpu1/eth0,gpu1/eth1), 10 on 2 NICs (gpu2/eth0,gpu2/eth1) (layer driver)": func(hs []*nic.Host) {
+			for _, p := range hs[1].Ports {
+				p.DCQCN["rp_ai_rate"] = 10
+			}
+			hs[2].Ports = nil
+		},
+		"NIC-08 firmware differs: 1 on 1 NIC (gpu1/eth0), 2 on 1 NIC (gpu1/eth1), 3 on 1 NIC (gpu2/eth0), 4 on 1 NIC (gpu2/eth1), 2 more values (layer firmware)": func(hs []*nic.Host) {
+			for i, h := range hs {
+				h.Ports["eth0"].Firmware, h.Ports["eth1"].Firmware = fmt.Sprint(2*i+1), fmt.Sprint(2*i+2)
+			}
+		},
+	} {
+		if fs := hosts(edit); len(fs) != 1 || fs[0].ID+" "+fs[0].Told() != want || fs[0].Severity != Warning {
+			t.Errorf("a tie: %+v", fs)
+		}
+	}
+	// The fix names the value.
+	for fix, edit := range map[string]func(*nic.Port){
+		"set rp_ai_rate to 5: the intent has no key for it":                                        func(p *nic.Port) { p.DCQCN["rp_ai_rate"] = 10 },
+		"give all of them the MTU of mtu.host and mtu.rdma in the intent: apply it to these hosts": func(p *nic.Port) { p.ActiveMTU.V = 1024 },
+	} {
+		if fs := hosts(func(hs []*nic.Host) { edit(hs[1].Ports["eth0"]) }); len(fs) != 1 || fs[0].Fix != fix {
+			t.Errorf("a fix: %+v", fs)
+		}
 	}
 	// A port that the intent does not manage is not of the job.
 	h := newHostCase(t, hostBase).running
