@@ -540,6 +540,16 @@ func TestRandomFabrics(t *testing.T) {
 	}
 }
 
+// A port that is full is not passed over for another of which only frames are counted.
+func TestAFullPortBesideAPausedOne(t *testing.T) {
+	const seed = 1795641673866153828
+	f, planted := build(seed, true)
+	f.simulate()
+	if found := origin.Find(f.counted(seed)); len(found) == 0 || found[0].At != planted.at || found[0].Certain {
+		t.Errorf("planted %s at %s, named %+v", planted.kind, planted.at, found)
+	}
+}
+
 // Of two sources of which only frames are counted, nobody can tell which stops more.
 func TestWhichStopsMore(t *testing.T) {
 	const seed = 1795610558444321376 // the port that is full has fewer frames and the higher bound

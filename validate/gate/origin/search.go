@@ -199,8 +199,9 @@ func (s *search) covered(follow []int, in int) (part float64, told bool) {
 	return part / s.size[in], true
 }
 
-// rival returns an egress way that is not paused and shows as much congestion as the
-// paused ones; -1 for none.
+// rival returns an egress way that shows as much congestion as the first of the paused
+// ones: one that is not paused, or one that is full where only frames tell how long the
+// first was; -1 for none.
 func (s *search) rival(follow, rest []int) int {
 	var marks uint64
 	told := true
@@ -211,6 +212,11 @@ func (s *search) rival(follow, rest []int) int {
 		w := s.ways[e]
 		marked := told && w.Marked.Set
 		if marked && w.Marked.V > marks && w.Marked.V > 0 || !marked && w.Used.V >= full {
+			return e
+		}
+	}
+	for _, e := range follow[1:] {
+		if !s.exact[follow[0]] && s.ways[e].Used.V >= full && s.ways[follow[0]].Used.V < full {
 			return e
 		}
 	}
