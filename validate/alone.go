@@ -177,7 +177,7 @@ func (r *aloneRun) port(name string, q *qos.Port) {
 	if need := fullPayload + intent.RDMAOverhead; q.MTU.Set && q.MTU.V < need {
 		r.found("MTU-02", Warning, name, qos.KindMTU.Attr(), "the MTU is %d B; an RDMA packet of %d B has %d B with its headers, and smaller ones cost throughput", q.MTU.V, fullPayload, need)
 	}
-	m := r.c.Running.MapsOf(name)
+	m := r.c.Running.ClassifiedBy(name)
 	if m != nil && q.Trust.V != qos.TrustPCP {
 		r.classification(name, m, pfc)
 	}
@@ -375,7 +375,7 @@ func groupOr(m *qos.Maps, prio int) int {
 
 // withGroup are the priorities whose groups are not bound to a lossy profile.
 func (r *aloneRun) withGroup(name string, q *qos.Port, pfc qos.PrioritySet) qos.PrioritySet {
-	m := r.c.Running.MapsOf(name)
+	m := r.c.Running.ClassifiedBy(name)
 	for _, p := range pfc.List() {
 		if g := q.Groups[groupOr(m, p)]; g.Buffer.Set && g.Lossless.Set && !g.Lossless.V {
 			pfc &^= qos.Priorities(p)
@@ -386,7 +386,7 @@ func (r *aloneRun) withGroup(name string, q *qos.Port, pfc qos.PrioritySet) qos.
 
 // groups judges the priority groups that a configuration binds to a profile.
 func (r *aloneRun) groups(name string, q *qos.Port, pfc qos.PrioritySet) {
-	m := r.c.Running.MapsOf(name)
+	m := r.c.Running.ClassifiedBy(name)
 	of := [qos.NumPriorities]bool{}
 	has := r.withGroup(name, q, pfc)
 	for _, p := range pfc.List() {

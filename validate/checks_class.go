@@ -187,7 +187,7 @@ func trustOf(p *intent.Port, q *qos.Port) qos.Trust { return q.Trust.Or(p.Settin
 // lossless class. Other DSCPs that moved are of a class that names them, for
 // CLS-01, or of none.
 func (r *deviceRun) moves(p *intent.Port) dscpMoves {
-	have, want := r.cfg.MapsOf(p.Name), r.d.Desired.MapsOf(p.Name)
+	have, want := r.cfg.ClassifiedBy(p.Name), r.d.Desired.MapsOf(p.Name)
 	if have == nil || want == nil || have == want {
 		return dscpMoves{}
 	}
@@ -237,7 +237,7 @@ func (m dscpMoves) fields() []qos.Attr {
 
 // classOfDSCP says for each DSCP that a class names which class it is in.
 func classOfDSCP(r *deviceRun, p *intent.Port, q *qos.Port) {
-	m := r.cfg.MapsOf(p.Name)
+	m := r.cfg.ClassifiedBy(p.Name)
 	if m == nil || trustOf(p, q) != qos.TrustDSCP {
 		return // the port does not look at DSCPs: CLS-04 and CLS-14
 	}
@@ -320,7 +320,7 @@ func trustOfPorts(r *deviceRun, p *intent.Port, q *qos.Port) {
 // against the one that its pause takes. first and second are the two.
 func mapsAgree(what string, first, second qos.Table) func(*deviceRun) {
 	return observed(eachPort(func(r *deviceRun, p *intent.Port, q *qos.Port) {
-		m := r.cfg.MapsOf(p.Name)
+		m := r.cfg.ClassifiedBy(p.Name)
 		if m == nil {
 			return
 		}
@@ -335,7 +335,7 @@ func mapsAgree(what string, first, second qos.Table) func(*deviceRun) {
 }
 
 func rewrites(r *deviceRun, p *intent.Port, _ *qos.Port, k *intent.Class) {
-	m := r.cfg.MapsOf(p.Name)
+	m := r.cfg.ClassifiedBy(p.Name)
 	if m == nil || k.Rest {
 		return
 	}

@@ -92,7 +92,7 @@ func (r *deviceRun) looksUp() bool {
 // hasGroups reports whether every lossless priority that a port pauses has its group.
 func hasGroups(r *deviceRun, p *intent.Port, q *qos.Port) bool {
 	set := r.lossless(p.Settings) & q.PFC.Or(0)
-	return withGroup(r.cfg.MapsOf(p.Name), q, set) == set
+	return withGroup(r.cfg.ClassifiedBy(p.Name), q, set) == set
 }
 
 func headroomOfPorts(r *deviceRun) {

@@ -125,7 +125,7 @@ func pfcTowardsHost(r *deviceRun, p *intent.Port, q *qos.Port) {
 	case r.pfcExplained(p, q):
 		r.out.explain(p.Name, qos.KindPFC.Attr())
 	default:
-		covers := strings.Fields(coveredByPFC(idleGroup(r.cfg.MapsOf(p.Name), q), r.hole(p, q) != 0))
+		covers := strings.Fields(coveredByPFC(idleGroup(r.cfg.ClassifiedBy(p.Name), q), r.hole(p, q) != 0))
 		r.foundTowards(peer, Finding{Severity: Error, Covers: covers, What: fmt.Sprintf("PFC is on for priorities %s; by the intent, host NICs pause %s", q.PFC.Or(0), r.lossless(p.Settings)), Fix: "apply the intent to the switch"},
 			p.Name, qos.KindPFC.Attr())
 	}
@@ -211,7 +211,7 @@ func withGroup(m *qos.Maps, q *qos.Port, set qos.PrioritySet) qos.PrioritySet {
 
 func pausedWithoutGroup(r *deviceRun, p *intent.Port, q *qos.Port) {
 	for _, prio := range (q.PFC.Or(0) & r.lossless(p.Settings)).List() {
-		g := group(r.cfg.MapsOf(p.Name), prio)
+		g := group(r.cfg.ClassifiedBy(p.Name), prio)
 		if g < 0 {
 			continue
 		}
@@ -235,7 +235,7 @@ func groupFields(g int) []qos.Attr {
 // group is as intended it is PFC that is not: PFC-01 and PFC-02 compare it with the other
 // end, and cover this check.
 func groupWithoutPause(r *deviceRun, p *intent.Port, q *qos.Port) {
-	m := r.cfg.MapsOf(p.Name)
+	m := r.cfg.ClassifiedBy(p.Name)
 	for g := range q.Groups {
 		_, drifted := r.differs(p.Name, qos.KindLossless.At(g))
 		_, pfc := r.differs(p.Name, qos.KindPFC.Attr())
@@ -292,7 +292,7 @@ func losslessClasses(r *deviceRun, p *intent.Port, q *qos.Port) {
 	if set.Len() <= usualClasses {
 		return
 	}
-	set = withGroup(r.cfg.MapsOf(p.Name), q, set)
+	set = withGroup(r.cfg.ClassifiedBy(p.Name), q, set)
 	of := set
 	if hosts := r.d.Fabric.LosslessAtHosts(); hosts != 0 && set.Len() <= 2*usualClasses {
 		of &^= r.lossless(p.Settings) &^ hosts

@@ -310,6 +310,15 @@ func (d *Device) MapsOf(port string) *Maps {
 	return d.GlobalMaps.V
 }
 
+// ClassifiedBy returns the maps that count on a port in the end: MapsOf, or what a policy
+// makes of them.
+func (d *Device) ClassifiedBy(port string) *Maps {
+	if p := d.Ports[port]; p != nil && p.ByPolicy.Set {
+		return p.ByPolicy.V
+	}
+	return d.MapsOf(port)
+}
+
 // Port is one port.
 type Port struct {
 	AdminUp  Opt[bool]
@@ -324,8 +333,11 @@ type Port struct {
 	// way through.
 	Inside bool
 
-	Trust         Opt[Trust]
-	Maps          Opt[*Maps]
+	Trust Opt[Trust]
+	Maps  Opt[*Maps]
+	// ByPolicy are the maps that an input policy makes of Maps, or of those of the device.
+	// It is compared by checks, never planned.
+	ByPolicy      Opt[*Maps]
 	PFC           Opt[PrioritySet]
 	PFCAsymmetric Opt[bool]
 	LinkPause     Opt[bool] // 802.3x pause in either direction

@@ -21,7 +21,7 @@ func Account(c *Config) []render.Line {
 		a.unknown[u] = why
 	}
 	a.groups()
-	a.policies = a.readPolicies(c)
+	a.policies = a.readPolicies()
 	for _, l := range c.Lines {
 		a.block(l)
 	}
@@ -205,13 +205,15 @@ func (a *accountant) line(s *section, queue string, l *Line) {
 		a.say(l, where, render.Inert, "no port is a member of the port channel", "")
 		return
 	}
+	if p, is := strings.CutPrefix(canonical(l.Text), keyPolicy+" "); is {
+		fate, why := a.policies.fate(policyHead + p)
+		a.say(l, where, fate, why, "")
+		return
+	}
 	if why, ok := a.unknown[Unknown{Line: l.No, Section: s.name, Text: l.Text}]; ok {
 		fate := render.Unknown
 		if p, is := strings.CutPrefix(canonical(l.Text), keyProfile+" "); is && isEthernet(s.port()) && a.r.profile(p) == nil {
 			fate = render.Inert
-		}
-		if p, is := strings.CutPrefix(canonical(l.Text), keyPolicy+" "); is {
-			fate, why = a.policies.fate(policyHead + p)
 		}
 		a.say(l, where, fate, why, "")
 		return

@@ -49,14 +49,20 @@ func (r *reading) decode() *qos.Device {
 			}
 			d.Tunnels[s.port()] = s.tunnel()
 		}
-		if s.at != inInterface || !isEthernet(s.port()) {
+		if s.at != inInterface {
+			continue
+		}
+		if !isEthernet(s.port()) {
+			r.classify(s, nil, &g)
 			continue
 		}
 		if name := s.carries(); name != "" && r.profile(name) == nil {
 			r.report(s, s.get("", keyProfile).line, "there is no such profile, so the line does nothing")
 		}
 		r.doubt(s)
-		d.Ports[s.port()] = g.port(r.effective(s))
+		p := g.port(r.effective(s))
+		r.classify(s, p, &g)
+		d.Ports[s.port()] = p
 	}
 	qos.Normalize(d)
 	return d

@@ -82,7 +82,8 @@ const (
 )
 
 const (
-	whyPolicy    = "the policy's classes are not read, and they override the trust of the port"
+	whyPolicy    = "part of what the policy does is not read, and it overrides the trust of the port"
+	whyNoPolicy  = "there is no such policy"
 	whyUntrusted = "the value for untrusted or unmarked frames is not compared"
 	whyRewrite   = "what is written into leaving frames is not compared"
 	whyMulticast = "multicast queues are not compared"

@@ -1,23 +1,13 @@
 package eos
 
 import (
-	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/lines"
-)
-
-// The headers of classification by policy (EOS User Manual, QoS; aristanetworks/avd,
-// eos_cli_config_gen class-maps and policy-maps). Other types do not classify what
-// passes through the switch.
-const (
-	policyHead = "policy-map type quality-of-service "
-	classHead  = "class-map type qos "
 )
 
 // policies is what each class map and policy map comes to, by the header.
@@ -51,24 +41,14 @@ var otherPolicies = []string{"copp", "control-plane", "pbr", "pdp", "inspect"}
 
 // readPolicies works out where policies are carried, and whether they say anything that
 // the maps do not.
-func (a *accountant) readPolicies(c *Config) *policies {
-	blocks := map[string][]*Line{}
-	for _, l := range c.Lines {
-		if t := canonical(l.Text); strings.HasPrefix(t, policyHead) || strings.HasPrefix(t, classHead) {
-			blocks[t] = append(blocks[t], l.Sub...)
-		}
-	}
+func (a *accountant) readPolicies() *policies {
 	carriers := map[string][]string{}
 	for _, s := range a.r.order {
 		if s.at != inInterface {
 			continue
 		}
-		line := s.value("", keyPolicy)
-		if profile := a.r.profile(s.carries()); line == "" && profile != nil {
-			line = profile.value("", keyPolicy)
-		}
-		if line != "" {
-			name := strings.TrimPrefix(line, keyPolicy+" ")
+		if _, h := a.r.policyOf(s); h != nil {
+			name := strings.TrimPrefix(h.text, keyPolicy+" ")
 			carriers[name] = append(carriers[name], s.port())
 		}
 	}
@@ -84,7 +64,7 @@ func (a *accountant) readPolicies(c *Config) *policies {
 			}{fate, why}
 		}
 	}
-	for head, body := range blocks {
+	for head, body := range a.r.blocks {
 		name, is := strings.CutPrefix(head, policyHead)
 		if !is {
 			continue
@@ -95,15 +75,14 @@ func (a *accountant) readPolicies(c *Config) *policies {
 		}
 		fate := render.Default
 		why := "the DSCP map says the same"
-		says, same := a.classified(body, blocks)
-		if !same || !a.byDSCP(carriers[name]) {
+		if k := a.r.policy(name, &a.globals); !k.whole || k.several || *k.maps != *a.globals.maps() || !a.byDSCP(carriers[name]) {
 			fate = render.Unknown
-			why = "it classifies on " + natural.Fold(carriers[name]) + " in place of the maps of the switch, and is not compared: " + says
+			why = "it classifies on " + natural.Fold(carriers[name]) + " in place of the maps of the switch, and no intent says so: " + k.says
 		}
 		put(head, fate, why)
 		for _, class := range body {
 			if of, ok := strings.CutPrefix(canonical(class.Text), "class "); ok {
-				for h := range blocks {
+				for h := range a.r.blocks {
 					if strings.HasPrefix(h, classHead) && strings.HasSuffix(h, " "+of) {
 						put(h, fate, why)
 					}
@@ -120,64 +99,6 @@ func (a *accountant) byDSCP(ports []string) bool {
 		p := a.whole.Ports[name]
 		return p == nil || p.Trust.V != qos.TrustDSCP
 	})
-}
-
-// classified says what a policy makes of code points, and whether the DSCP map of the
-// switch does the same.
-func (a *accountant) classified(body []*Line, blocks map[string][]*Line) (says string, same bool) {
-	var parts []string
-	same = true
-	for _, class := range body {
-		name, ok := strings.CutPrefix(canonical(class.Text), "class ")
-		if !ok {
-			same = same && class.Text[0] == '!'
-			continue
-		}
-		tc, plain := -1, true
-		for _, set := range class.Sub {
-			n, ok := strings.CutPrefix(canonical(set.Text), "set traffic-class ")
-			if v, err := strconv.Atoi(n); ok && err == nil {
-				tc = v
-			} else {
-				plain = plain && set.Text[0] == '!'
-			}
-		}
-		if tc < 0 && plain {
-			continue
-		}
-		ids, all := matched(blocks[classHead+"match-any "+name])
-		for _, d := range ids {
-			plain = plain && int(a.globals.dscp[d]) == tc
-		}
-		same = same && plain && all
-		switch {
-		case tc < 0:
-			parts = append(parts, "class "+name)
-		case all && len(ids) > 0:
-			parts = append(parts, fmt.Sprintf("DSCP %s to traffic class %d", qos.FoldInts(ids), tc))
-		default:
-			parts = append(parts, fmt.Sprintf("class %s to traffic class %d", name, tc))
-		}
-	}
-	return strings.Join(parts, ", "), same
-}
-
-// matched returns the code points that a class map matches, and whether those are all
-// that it matches.
-func matched(body []*Line) (ids []int, all bool) {
-	all = len(body) > 0
-	for _, l := range body {
-		list, ok := strings.CutPrefix(strings.Replace(canonical(l.Text), "match ip dscp", "match dscp", 1), "match dscp ")
-		if !ok {
-			all = all && l.Text[0] == '!'
-			continue
-		}
-		some, ok := lines.Numbers(list, dscpOf)
-		all = all && ok
-		ids = append(ids, some...)
-	}
-	slices.Sort(ids)
-	return slices.Compact(ids), all
 }
 
 // dscpOf reads a code point by number or by name: "26", "af31", "cs3", "ef".

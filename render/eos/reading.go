@@ -49,6 +49,9 @@ type reading struct {
 	without *Line
 	// ports is what defaults and the top level say of ports.
 	ports portDefaults
+	// blocks are those of policies and of their classes, policies what was read of them.
+	blocks   map[string][]*Line
+	policies map[string]*policy
 }
 
 const (
@@ -66,6 +69,7 @@ func read(c *Config) *reading {
 		global:   &section{at: inGlobal, index: map[spot]int{}},
 		defaults: &section{name: sectionDefaults, at: inDefaults, index: map[spot]int{}},
 		sections: map[string]*section{}, fragment: !c.Complete(),
+		blocks: policyBlocks(c), policies: map[string]*policy{},
 	}
 	var top []*Line
 	for _, l := range c.Lines {
@@ -198,7 +202,7 @@ func (r *reading) usual(s *section, h *held) string {
 // judge reports what has no place in the model.
 func (r *reading) judge(s *section, h *held) {
 	switch {
-	case h.why != "":
+	case h.why != "" && h.key != keyPolicy: // for which see [reading.classify]
 		r.report(s, h.line, h.why)
 	case h.set != nil && strings.HasPrefix(h.queue, multicastQueue):
 		r.report(s, h.line, whyMulticast)

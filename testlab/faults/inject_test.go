@@ -21,6 +21,7 @@ import (
 //
 //	unplug PORT                      takes the cable out
 //	neighbor PORT DEVICE REMOTE      what LLDP shows; "-" for nothing
+//	fec PORT CODE                    what the port runs with, on EOS and NX-OS
 //	count PORT QUEUE COUNTER N       what the port has counted
 //	refuse                           the device answers nobody
 //	unsaved                          what was written is not saved
@@ -97,6 +98,8 @@ func (x *fabric) common(device string, f []string) bool {
 			SetNeighbor(port, device, remote string)
 		}
 		sw.(lldp).SetNeighbor(f[1], dev, f[3])
+	case f[0] == "fec" && len(f) == 3 && worldOf(sw) != nil:
+		worldOf(sw).SetFEC(f[1], f[2])
 	case f[0] == "count" && len(f) == 5:
 		q, n := number(f[2]), number(f[4])
 		tallyOf(sw).Set(f[1], q, f[3], uint64(n))

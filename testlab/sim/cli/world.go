@@ -113,15 +113,15 @@ func (w *World) Unplugged(port string) bool {
 	return w.unplugged[port]
 }
 
-// Remember returns what brings neighbours and cables back to where they are now.
+// Remember returns what brings neighbours, cables and FEC back to where they are now.
 func (w *World) Remember() (back func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	neighbors, unplugged := maps.Clone(w.neighbors), maps.Clone(w.unplugged)
+	neighbors, unplugged, fec := maps.Clone(w.neighbors), maps.Clone(w.unplugged), maps.Clone(w.fec)
 	return func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.neighbors, w.unplugged = maps.Clone(neighbors), maps.Clone(unplugged)
+		w.neighbors, w.unplugged, w.fec = maps.Clone(neighbors), maps.Clone(unplugged), maps.Clone(fec)
 	}
 }
 
