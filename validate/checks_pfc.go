@@ -78,7 +78,7 @@ var pfcChecks = []Check{
 		needs: stateInForce, state: pfcInOperation,
 	},
 	{
-		ID: "PFC-11", Title: "a lossless priority group resumes at the level where it paused",
+		ID: "PFC-11", Title: "a lossless priority group resumes at the level where it paused, or above it",
 		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why:     "the port flaps between pause and resume",
 		Fix:     "give the profile an xon offset of two frames or more",
@@ -379,6 +379,8 @@ func hysteresis(r *deviceRun, p *intent.Port, q *qos.Port) {
 		h := q.Groups[g].Headroom
 		switch {
 		case !q.Groups[g].Lossless.V || !h.Set || h.V.XOFF == 0 || h.V.XONOffset > 0:
+		case h.V.Static && h.V.XON > h.V.Threshold:
+			r.found(Finding{Severity: Warning, What: fmt.Sprintf("priority group %d pauses at %d B and resumes at %d B, which is more", g, h.V.Threshold, h.V.XON), Fix: "let it resume two frames or more below the level of its pause"}, p.Name, qos.KindHeadroom.At(g))
 		case h.V.Static && h.V.XON == h.V.Threshold:
 			r.found(Finding{Severity: Warning, What: fmt.Sprintf("priority group %d pauses and resumes at %d B", g, h.V.XON), Fix: "let it resume two frames or more below the level of its pause"}, p.Name, qos.KindHeadroom.At(g))
 		case h.V.XON == 0:

@@ -79,6 +79,9 @@ var pfcPairs = []pair{
 	{id: "PFC-11", severity: Warning, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) {
 		p.Groups[3].Headroom.V = qos.Headroom{Size: 500000, XON: 200000, XOFF: 300000, Threshold: 200000, Static: true}
 	}), place: "leaf1 Ethernet0", says: "priority group 3 pauses and resumes at 200000 B", fix: "two frames", also: []string{"ECN-04"}},
+	{id: "PFC-11", severity: Warning, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) {
+		p.Groups[3].Headroom.V = qos.Headroom{Size: 500000, XON: 250000, XOFF: 300000, Threshold: 200000, Static: true}
+	}), place: "leaf1 Ethernet0", says: "priority group 3 pauses at 200000 B and resumes at 250000 B, which is more", fix: "two frames", also: []string{"ECN-04"}},
 	{id: "PFC-16", severity: Warning, base: "lossy", old: ", mode: lossy", new: "", place: "gpu1 eth0", says: "the host has the RDMA device mlx5_0, and no class is lossless", fix: "mode: lossy"},
 	{id: "PFC-16", severity: Warning, base: "lossless", old: "lossless: true", new: "lossless: false", place: "", says: "class rdma is not lossless, and no other class is", fix: "mode: lossy", also: []string{"CLS-09"}},
 	{id: "PFC-12", severity: Warning, base: "pair", old: "rdma: {priority: 3,", new: "rdma: {priority: 7,", place: "leaf1 Ethernet0,Ethernet8", says: "class rdma makes priority 7 lossless", fix: "1 to 5"},

@@ -187,7 +187,7 @@ func TestConditions(t *testing.T) {
 			{"the mode", "interface Ethernet1/2\n  priority-flow-control mode auto\n", "interface Ethernet1/2\n  priority-flow-control mode on\n", 1,
 				"Ethernet1/2|pfc|priority 3 paused|the PFC mode is auto|interface Ethernet1/2 / priority-flow-control mode on"},
 			{"the policy in force", "system qos\n  no service-policy type network-qos ROCE-FABRIC-NQ\n", "system qos\n  service-policy type network-qos ROCE-FABRIC-NQ\n", allPorts,
-				"is not attached under system qos; attached is none|system qos / service-policy type network-qos ROCE-FABRIC-NQ"},
+				"is not attached under system qos; the switch's own policy is in force|system qos / service-policy type network-qos ROCE-FABRIC-NQ"},
 			{"the pause", "policy-map type network-qos ROCE-FABRIC-NQ\n  class type network-qos c-8q-nq3\n    no pause pfc-cos 3\n",
 				"policy-map type network-qos ROCE-FABRIC-NQ\n  class type network-qos c-8q-nq3\n    pause pfc-cos 3\n", allPorts, "does not pause priority 3|policy-map type network-qos ROCE-FABRIC-NQ / class type network-qos c-8q-nq3 / pause pfc-cos 3"},
 			{"the classification", "interface Ethernet1/3\n  no service-policy type qos input ROCE-FABRIC-IN\n", "interface Ethernet1/3\n  service-policy type qos input ROCE-FABRIC-IN\n", 1,

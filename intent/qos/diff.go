@@ -524,7 +524,15 @@ func (d *Device) AndPaused(running *Device) *Device {
 			continue
 		}
 		own := *p
-		own.PFC.V |= have.PFC.V
+		more := have.PFC.V &^ p.PFC.V
+		own.PFC.V |= more
+		if own.Maps.V != nil && have.Maps.V != nil {
+			m := *own.Maps.V
+			for _, n := range more.List() { // of the queue that they pause
+				m.PFCToQueue[n] = have.Maps.V.PFCToQueue[n]
+			}
+			own.Maps.V = &m
+		}
 		out.Ports[name] = &own
 	}
 	return &out

@@ -307,6 +307,28 @@ func TestWeightsInProportion(t *testing.T) {
 	}
 }
 
+// A priority that only the switch pauses is judged in the queue that it pauses there.
+func TestAndPaused(t *testing.T) {
+	want, running := full(), full()
+	maps := *running.GlobalMaps.V
+	maps.PFCToQueue[4] = 3
+	for _, p := range running.Ports {
+		p.PFC, p.Maps = Of(Priorities(4)), Of(&maps)
+	}
+	for _, p := range want.Ports {
+		own := *want.GlobalMaps.V
+		p.PFC, p.Maps = Of(Priorities(3)), Of(&own)
+	}
+	for name, p := range want.AndPaused(running).Ports {
+		if p.PFC.V != Priorities(3, 4) || p.Maps.V.PFCToQueue[4] != 3 {
+			t.Errorf("%s: %s, queues %v", name, p.PFC.V, p.Maps.V.PFCToQueue)
+		}
+		if want.Ports[name].Maps.V.PFCToQueue[4] == 3 {
+			t.Errorf("%s: what is wanted has changed", name)
+		}
+	}
+}
+
 // An entry of a map that no packet and no pause meets does nothing.
 func TestEntriesThatNothingMeets(t *testing.T) {
 	have, want := full(), full()

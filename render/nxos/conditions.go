@@ -6,6 +6,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
 // Condition is something that live PFC needs and that a priority of a port lacks.
@@ -108,11 +109,11 @@ func (k *conditioner) pauses(g int) {
 		if other.class[g] == nil || !other.class[g].pause.Has(k.priority) {
 			continue
 		}
-		attached := "none"
+		attached := "the switch's own policy is in force"
 		if n != nil {
-			attached = n.name
+			attached = "attached is " + n.name
 		}
-		k.add(systemHeader+" / "+keyNetwork+" "+name, "network-qos policy %s, which pauses priority %d, is not attached under system qos; attached is %s", name, k.priority, attached)
+		k.add(systemHeader+" / "+keyNetwork+" "+name, "network-qos policy %s, which pauses priority %d, is not attached under system qos; %s", name, k.priority, attached)
 		return
 	}
 	name := "ROCE"
@@ -164,14 +165,19 @@ func (k *conditioner) classified(p *qos.Port, g int) {
 		for _, c := range classes(k.v.policies[typeQoS][in]) {
 			rest, _, _ := last(c, keyGroup)
 			_, class, _ := classOf(c.Text)
-			if cm := k.v.classMaps[class]; cm != nil && rest == fmt.Sprint(g) {
+			cm := k.v.classMaps[class]
+			if cm == nil || k.matches(cm, match) && rest == fmt.Sprint(g) {
+				continue // it matches that and something else at once: match-all
+			}
+			if rest == fmt.Sprint(g) {
 				return cm.Text + " / " + match
 			}
-			if cm := k.v.classMaps[class]; cm != nil && k.matches(cm, match) {
+			if k.matches(cm, match) {
 				return "policy-map type qos " + in + " / " + c.Text + " / " + fmt.Sprintf("%s %d", keyGroup, g)
 			}
 		}
-		return fmt.Sprintf("class-map type qos match-any ROCE / %s / policy-map type qos %s / class ROCE / %s %d / interface %s / %s %s", match, in, keyGroup, g, k.port, keyInput, in)
+		class := lines.FreeName("ROCE", maxName, func(n string) bool { return k.v.classMaps[n] != nil })
+		return fmt.Sprintf("class-map type qos match-any %s / %s / policy-map type qos %s / class %s / %s %d / interface %s / %s %s", class, match, in, class, keyGroup, g, k.port, keyInput, in)
 	}
 	check := func(what, key string, want, table []int8) (asked bool) {
 		var elsewhere []int

@@ -17,7 +17,7 @@ func TestConditions(t *testing.T) {
 	for name, c := range map[string]struct{ from, to, broken string }{
 		"no pause":        {"    pause pfc-cos 3\n", "", "does not pause priority 3"},
 		"wrong priority":  {"    pause pfc-cos 3\n", "    pause pfc-cos 4\n", "does not pause priority 3"},
-		"not attached":    {"  service-policy type network-qos QOS_NETWORK\n", "", "QOS_NETWORK, which pauses priority 3, is not attached under system qos; attached is none"},
+		"not attached":    {"  service-policy type network-qos QOS_NETWORK\n", "", "QOS_NETWORK, which pauses priority 3, is not attached under system qos; the switch's own policy is in force"},
 		"other attached":  {"network-qos QOS_NETWORK\ncopp", "network-qos default-8q-nq-policy\ncopp", "not attached"},
 		"mode auto":       {"  priority-flow-control mode on\n", "", "the PFC mode is auto"},
 		"mode off":        {"mode on\n", "mode off\n", "the PFC mode is off"},
@@ -50,6 +50,15 @@ func TestConditions(t *testing.T) {
 		if cs := Conditions(parse(t, b.text()), want, EightQueue); len(cs) > 0 {
 			t.Errorf("%s: mended with %q, and still %+v", name, fix, cs)
 		}
+	}
+}
+
+// A class whose matches must all hold is not mended by a match that it has.
+func TestConditionOfAMatchAll(t *testing.T) {
+	text := strings.Replace(worked, "match-any ROCE\n  match dscp 26\n", "match-all ROCE\n  match dscp 26\n  match cos 3\n", 1)
+	want := "class-map type qos match-any ROCE-2 / match dscp 26 / policy-map type qos QOS_CLASSIFICATION / class ROCE-2 / set qos-group 3 / "
+	if cs := Conditions(parse(t, text), roce(), EightQueue); len(cs) != 1 || !strings.HasPrefix(cs[0].Fix, want) {
+		t.Errorf("%+v", cs)
 	}
 }
 

@@ -57,7 +57,7 @@ func pauseBufferOf(text string) (h qos.Headroom, ok bool) {
 	size, one := lines.Number(w[2], maxPauseBuffer)
 	pause, two := lines.Number(w[4], maxPauseBuffer)
 	resume, three := lines.Number(w[6], maxPauseBuffer)
-	if !one || !two || !three || pause >= size || resume > pause {
+	if !one || !two || !three || pause >= size {
 		return h, false
 	}
 	return qos.Headroom{Size: int64(size), XON: int64(resume), XOFF: int64(size - pause), Threshold: int64(pause), Static: true}, true

@@ -39,6 +39,8 @@ interface Ethernet1/2
 `
 	ofPort := "  service-policy type queuing input BUFFERS\n"
 	h := qos.Headroom{Size: 101920, XON: 34320, XOFF: 55120, Threshold: 46800, Static: true}
+	above := h
+	above.XON = 46801
 	for name, c := range map[string]struct {
 		old, new string
 		want     qos.Headroom
@@ -50,7 +52,7 @@ interface Ethernet1/2
 		"a class of the user":       {"c-in-q3", "Q3", h},
 		"a class nobody made":       {"c-in-q3", "Q5", qos.Headroom{}},
 		"no room after the pause":   {"pause-threshold 46800", "pause-threshold 101920", qos.Headroom{}},
-		"resume above the pause":    {"resume-threshold 34320", "resume-threshold 46801", qos.Headroom{}},
+		"resume above the pause":    {"resume-threshold 34320", "resume-threshold 46801", above},
 		"a buffer without a number": {"buffer-size 101920", "buffer-size x", qos.Headroom{}},
 	} {
 		cfg, err := Parse([]byte(strings.Replace(base, c.old, c.new, 1)))

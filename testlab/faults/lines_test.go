@@ -80,6 +80,9 @@ var nxosFaults = []fault{
 	{"a pause buffer below the floor", "leaf1", "policy-map type queuing IN; class type queuing c-in-q3; pause buffer-size 27456 pause-threshold 12480 resume-threshold 10000; exit; exit; system qos; service-policy type queuing input IN", "error BUF-01 @up", "BUF-01 the buffer is below the model of the short cable as well; BUF-10 and pauses after three frames; " + sibling, ""},
 	{"a pause buffer below the floor everywhere", "switches", "policy-map type queuing IN; class type queuing c-in-q3; pause buffer-size 27456 pause-threshold 12480 resume-threshold 10000; exit; exit; system qos; service-policy type queuing input IN", "error BUF-01 @up", "BUF-01 the buffer is below the model of the short cable as well; BUF-10 and pauses after three frames", ""},
 	{"a pause buffer without hysteresis", "leaf1", "policy-map type queuing IN; class type queuing c-in-q3; pause buffer-size 400000 pause-threshold 200000 resume-threshold 200000; exit; exit; system qos; service-policy type queuing input IN", "warning PFC-11 @", "ECN-04 the group pauses before the queue is that long; " + sibling, ""},
+	{"a pause buffer that resumes above its pause", "leaf1", "policy-map type queuing IN; class type queuing c-in-q3; pause buffer-size 400000 pause-threshold 100000 resume-threshold 200000; exit; exit; system qos; service-policy type queuing input IN", "warning PFC-11 @", "ECN-03 the group pauses before the first mark; ECN-04 and before the queue is that long; " + sibling, ""},
+	{"thresholds in megabytes", "leaf1", "policy-map type queuing ROCE-FABRIC-OUT; class type queuing c-out-8q-q3; random-detect minimum-threshold 150 mbytes maximum-threshold 1500 mbytes drop-probability 10 weight 0 ecn", "error ECN-06 @", "", ""},
+	{"a port has a queuing policy that drops", "leaf1", "policy-map type queuing PORT-OUT; class type queuing c-out-8q-q3; bandwidth remaining percent 60; random-detect minimum-threshold 150000 bytes maximum-threshold 1500000 bytes drop-probability 10 weight 0; exit; class type queuing c-out-8q-q-default; bandwidth remaining percent 40; exit; class type queuing c-out-8q-q7; priority level 1; exit; class type queuing c-out-8q-q6; priority level 2; exit; exit; interface Ethernet1/29; no service-policy type queuing output ROCE-FABRIC-OUT; service-policy type queuing output PORT-OUT", "error ECN-08 leaf1 Ethernet1/29", "", ""},
 	{"a lossless queue of 100 KB", "leaf1", "policy-map type queuing ROCE-FABRIC-OUT; class type queuing c-out-8q-q3; queue-limit 100000 bytes", "info UNKNOWN leaf1", "", ""},
 	{"thresholds of 20 and 40 MB on one leaf", "leaf1", "policy-map type queuing ROCE-FABRIC-OUT; class type queuing c-out-8q-q3; random-detect minimum-threshold 20000000 bytes maximum-threshold 40000000 bytes drop-probability 10 weight 0 ecn", "error ECN-03|ECN-06|DRIFT @", "ECN-04 the queue never gets that long; ECN-05 the other switches differ; ECN-06 nor does it fit the speed", ""},
 	{"thresholds of 20 and 40 MB everywhere", "switches", "policy-map type queuing ROCE-FABRIC-OUT; class type queuing c-out-8q-q3; random-detect minimum-threshold 20000000 bytes maximum-threshold 40000000 bytes drop-probability 10 weight 0 ecn", "error ECN-03|ECN-06|DRIFT @", "ECN-04 the queue never gets that long; ECN-05 it is not the intent's; ECN-06 nor does it fit the speed", ""},
@@ -107,6 +110,8 @@ var nxosFaults = []fault{
 	{"RDMA in another group", "leaf1", "policy-map type qos ROCE-FABRIC-IN; class ROCE-FABRIC-RDMA; set qos-group 2", "error CLS-02 @", "CLS-01 the other switches differ; SCH-07 the queue has no share; MTU-05 its class has the default MTU", ""},
 	{"RDMA leaves with another DSCP", "leaf1", "policy-map type qos ROCE-FABRIC-IN; class ROCE-FABRIC-RDMA; set dscp 8", "error CLS-07 @", "", ""},
 	{"notifications leave with another DSCP", "spine1", "policy-map type qos ROCE-FABRIC-IN; class ROCE-FABRIC-CNP; set dscp 8", "error CLS-07 @", "", ""},
+	{"RDMA is matched by DSCP and PCP at once", "leaf1", "class-map type qos match-all BOTH; match dscp 26; match cos 3; exit; policy-map type qos ROCE-FABRIC-IN; no class ROCE-FABRIC-RDMA; class BOTH; set qos-group 3", "error CLS-12 leaf1", "CLS-02 a packet without a tag is in the default class", ""},
+	{"a port has a policy without notifications", "leaf1", "policy-map type qos COPY; class ROCE-FABRIC-RDMA; set qos-group 3; exit; exit; interface Ethernet1/1; no service-policy type qos input ROCE-FABRIC-IN; service-policy type qos input COPY", "error CLS-01 leaf1 Ethernet1/1", "", ""},
 	{"one port does not classify", "leaf1", "interface Ethernet1/29; no service-policy type qos input ROCE-FABRIC-IN", "error CLS-04|CLS-02 leaf1 Ethernet1/29", "CLS-04 it trusts nothing; CLS-02 RDMA is lossy there; CLS-14 the other end trusts DSCP; CLS-01 the other ports differ; " + sibling, ""},
 
 	// PFC.
@@ -114,6 +119,9 @@ var nxosFaults = []fault{
 	{"no PFC between two switches", "leaf1", "interface Ethernet1/29; priority-flow-control mode off", "error PFC-01|PFC-10 leaf1 Ethernet1/29", "PFC-10 it is off; PFC-15 half of it is configured; WD-03 nothing is watched; " + sibling, ""},
 	{"no PFC towards a host", "leaf1", "interface Ethernet1/1; priority-flow-control mode off", "error PFC-02|PFC-10 leaf1 Ethernet1/1", "PFC-10 it is off; PFC-15 half of it is configured; WD-03 nothing is watched; " + sibling, ""},
 	{"no class pauses", "leaf1", "policy-map type network-qos ROCE-FABRIC-NQ; class type network-qos c-8q-nq3; no pause pfc-cos 3", "error PFC-10|PFC-01|PFC-02 @", "PFC-15 half of it is configured; PFC-10 it is off; WD-03 nothing is watched", ""},
+	{"the class of RDMA pauses another priority", "leaf1", "policy-map type network-qos ROCE-FABRIC-NQ; class type network-qos c-8q-nq3; no pause pfc-cos 3; pause pfc-cos 4", "error PFC-10 @", "PFC-01 the other end pauses 3; PFC-02 as does the host; CLS-05 the pause stops another queue; WD-03 priority 3 is not watched", ""},
+	{"the switch's own network-qos policy", "leaf1", "system qos; service-policy type network-qos default-8q-nq-policy", "error PFC-10 @", "", ""},
+	{"PFC is off on the switch", "leaf1", "priority-flow-control override-interface mode off", "error PFC-10 @", "", ""},
 	{"another class pauses as well", "leaf1", "policy-map type network-qos ROCE-FABRIC-NQ; class type network-qos c-8q-nq4; pause pfc-cos 4", "info UNKNOWN leaf1", "", ""},
 	{"802.3x towards a host", "leaf1", "interface Ethernet1/1; flowcontrol receive on", "error PFC-05 leaf1 Ethernet1/1", sibling, ""},
 
@@ -130,6 +138,8 @@ var nxosFaults = []fault{
 	// Watchdog.
 	{"no watchdog towards a host", "leaf1", "interface Ethernet1/1; no priority-flow-control watch-dog-interval on", "error WD-01 leaf1 Ethernet1/1", "WD-06 half of it is configured; " + sibling, ""},
 	{"no watchdog on the switch", "leaf1", "no priority-flow-control watch-dog-interval on", "error WD-01 @down; warning WD-02 @up", "WD-06 half of it is configured", ""},
+	{"a stopped queue is not restored", "leaf1", "priority-flow-control auto-restore multiplier 0", "error DRIFT @", "", ""},
+	{"the watchdog of a port waits longer", "leaf1", "interface Ethernet1/1; priority-flow-control watch-dog-interval on interface-multiplier 10", "error DRIFT leaf1 Ethernet1/1", "WD-05 a storm lasts longer than others allow", ""},
 	{"the watchdog waits longer", "leaf1", "priority-flow-control watch-dog shutdown-multiplier 10", "error DRIFT @", "WD-05 a storm lasts longer than others allow", ""},
 
 	// Ports and operations.
