@@ -113,10 +113,10 @@ var classChecks = []Check{
 		device: globalMap,
 	},
 	{
-		ID: "CLS-16", Title: "a port inside of the switch lacks classification",
+		ID: "CLS-16", Title: "a port inside of the switch, a subinterface or a VLAN lacks the classification of its ports",
 		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsRunning,
-		Why: "its traffic falls into queue 0", Fix: "attach the DSCP map of the other ports to it",
-		Sources: []string{"sonic-buildimage issue 20652"},
+		Why: "its traffic falls into queue 0, or into a lossy class", Fix: "let it classify as the ports do",
+		Sources: []string{"sonic-buildimage issue 20652", "Arista TOI, QoS trust on subinterfaces", "Cisco Nexus 9000 NX-OS QoS Configuration Guide, attaching a QoS policy action"},
 		device:  observed(insidePorts),
 	},
 	{
@@ -165,7 +165,40 @@ func failingLines(r *deviceRun) {
 func insidePorts(r *deviceRun) {
 	for _, name := range natural.Keys(r.cfg.Ports) {
 		if q := r.cfg.Ports[name]; q.Inside && q.Trust.V == qos.TrustNone {
-			r.found(Finding{Severity: Warning, What: "the port is internal to the switch and has no DSCP map: traffic through it goes to queue 0"}, printable(name))
+			r.found(Finding{Severity: Warning, What: "the port is internal to the switch and has no DSCP map: traffic through it goes to queue 0", Fix: "attach the DSCP map of the other ports to it"}, printable(name))
+		}
+	}
+	for _, name := range natural.Keys(r.cfg.Overlays) {
+		o := r.cfg.Overlays[name]
+		for _, p := range r.losslessOf(o.Ports) {
+			r.overlay(printable(name), o, p)
+		}
+	}
+}
+
+// overlay finds traffic of lossless classes that is classified in another way because it
+// comes in by a subinterface or in a VLAN.
+func (r *deviceRun) overlay(name string, o qos.Overlay, p *intent.Port) {
+	if want := p.Settings.Trust.V; o.Trust.Set && want == qos.TrustDSCP && o.Trust.V != want {
+		how := "classifies by " + string(o.Trust.V)
+		if o.Trust.V == qos.TrustNone {
+			how = "trusts nothing that packets carry"
+		}
+		r.found(Finding{Severity: Warning, What: fmt.Sprintf("%s %s %s, its port by %s", o.Kind, name, how, want), Fix: "remove its line of trust, or trust dscp there"}, p.Name)
+	}
+	if !o.Maps.Set || o.Maps.V == nil {
+		return
+	}
+	for _, k := range p.Settings.Classes {
+		var lost []int
+		for _, d := range k.DSCP.V {
+			if tc := int(o.Maps.V.DSCPToTC[d]); k.Lossless.V && tc != k.Priority.V {
+				lost = append(lost, d)
+			}
+		}
+		if len(lost) > 0 {
+			r.found(Finding{Severity: Warning, What: fmt.Sprintf("the policy of %s puts DSCP %s of lossless class %s into traffic class %d", name, qos.FoldInts(lost), k.Name, o.Maps.V.DSCPToTC[lost[0]]),
+				Fix: "classify in the VLAN as on the ports, or remove its policy"}, p.Name)
 		}
 	}
 }

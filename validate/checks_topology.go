@@ -8,7 +8,6 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
-	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/validate/deadlock"
@@ -83,7 +82,7 @@ var topologyChecks = []Check{
 	},
 	{
 		ID: "TOP-04", Title: "a lossless class may be flooded",
-		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Rules: []Rule{{Warning, "where MAC entries go first"}, {Info, "where it is not known when they go"}}, Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why: "flooded packets make down-up turns, which can deadlock", Fix: "set the MAC ageing time of the switch at least as long as the ARP timeout of the VLAN",
 		Sources: []string{"RDMA over Commodity Ethernet at Scale, SIGCOMM 2016, section 4.2"},
 		device:  observed(floods),
@@ -370,18 +369,38 @@ func disputedRoles(r *fabricRun) {
 
 // floods names the VLANs with lossless ports in which packets to a host that is gone are
 // flooded. A switch that asks its neighbours again before their MAC addresses age out, as
-// SONiC does (sonic-buildimage dockers/docker-orchagent/arp_update), shows no such VLAN.
+// SONiC does (sonic-buildimage files/scripts/arp_update), shows no such VLAN.
 func floods(r *deviceRun) {
-	for _, name := range natural.Keys(r.cfg.Bridged) {
-		b := r.cfg.Bridged[name]
-		if b.MACAging == 0 || b.ARPTimeout <= b.MACAging {
+	for i := range r.cfg.Bridges {
+		b := &r.cfg.Bridges[i]
+		if !(b.MACAge.Set && b.ARPAge.Set) && len(r.losslessOf(b.Ports)) > 0 {
+			r.found(Finding{Severity: Info, What: fmt.Sprintf("it is not known when MAC and ARP entries of %s age out: whether packets to a host that is gone are flooded is not checked", printable(b.VLANs)),
+				Fix: "compare both timers on the switch", Unchecked: "flooding in VLANs", Because: "it is not known when addresses age out"}, "")
+		}
+		if !b.Floods() {
 			continue
 		}
-		for _, p := range r.d.Switch.Ports {
-			if r.lossless(p.Settings) != 0 && slices.Contains(b.Ports, p.Name) {
-				r.found(Finding{Severity: Warning, What: fmt.Sprintf("packets to a host that is gone are flooded in %s: its MAC address ages out after %.0f s, its ARP entry after %.0f s",
-					printable(name), b.MACAging.Seconds(), b.ARPTimeout.Seconds())}, p.Name)
-			}
+		arp := "never"
+		if b.ARPAge.V > 0 {
+			arp = fmt.Sprintf("after %.0f s", b.ARPAge.V.Seconds())
+		}
+		for _, p := range r.losslessOf(b.Ports) {
+			r.found(Finding{Severity: Warning, What: fmt.Sprintf("packets to a host that is gone are flooded in %s: its MAC address ages out after %.0f s, its ARP entry %s",
+				printable(b.VLANs), b.MACAge.V.Seconds(), arp)}, p.Name)
 		}
 	}
+}
+
+// losslessOf returns those of some ports that the intent has lossless.
+func (r *deviceRun) losslessOf(names []string) (out []*intent.Port) {
+	named := make(map[string]bool, len(names))
+	for _, n := range names {
+		named[n] = true
+	}
+	for _, p := range r.d.Switch.Ports {
+		if named[p.Name] && r.lossless(p.Settings) != 0 {
+			out = append(out, p)
+		}
+	}
+	return out
 }

@@ -35,6 +35,14 @@ var classPairs = []pair{
 	{id: "CLS-16", severity: Warning, config: "leaf1", edit: func(d *qos.Device, _ *State) {
 		d.Ports["Ethernet-Rec0"] = &qos.Port{Inside: true, Trust: qos.Of(qos.TrustNone)}
 	}, place: "leaf1 Ethernet-Rec0", says: "internal to the switch and has no DSCP map", fix: "attach"},
+	{id: "CLS-16", severity: Warning, config: "leaf1", edit: func(d *qos.Device, _ *State) {
+		d.Overlays = map[string]qos.Overlay{"Ethernet0.100": {Kind: "subinterface", Ports: []string{"Ethernet0"}, Trust: qos.Of(qos.TrustPCP)}}
+	}, place: "leaf1 Ethernet0", says: "subinterface Ethernet0.100 classifies by pcp, its port by dscp", fix: "trust dscp"},
+	{id: "CLS-16", severity: Warning, config: "leaf1", edit: func(d *qos.Device, _ *State) {
+		m := *d.Ports["Ethernet0"].Maps.V
+		m.DSCPToTC[26] = 0
+		d.Overlays = map[string]qos.Overlay{"vlan 10": {Kind: "VLAN", Ports: []string{"Ethernet0"}, Maps: qos.Of(&m)}}
+	}, place: "leaf1 Ethernet0", says: "the policy of vlan 10 puts DSCP 26 of lossless class rdma into traffic class 0", fix: "as on the ports"},
 	{id: "CLS-17", severity: Warning, config: "leaf1", edit: accounted(render.Line{No: 3, Text: "qos map traffic-class 3 to dscp 26", Fate: render.Inert, Check: "CLS-17", Why: "it classifies nothing"}), place: "leaf1", says: "qos map traffic-class 3 to dscp 26: it classifies nothing", fix: "qos map dscp"},
 	{id: "CLS-11", severity: Error, base: "traffic", old: "nvme: {dscp: [26]", new: "nvme: {dscp: [27]", place: "leaf1 Ethernet0", says: "DSCP 27 of traffic nvme is in class default, which is lossy", fix: "lossless class"},
 	{id: "CLS-14", severity: Warning, old: "trust: dscp, mtu", new: "trust: pcp, mtu", place: "leaf3 Ethernet240,Ethernet248", says: "the port trusts pcp, on spine1,spine2 dscp", fix: "both ends", also: []string{"CLS-04"}},
@@ -271,8 +279,11 @@ var operationPairs = []pair{
 	}, place: "leaf1 Ethernet0", says: "configured as 150KB and in force as off", fix: "log"},
 	{id: "OPS-05", severity: Warning, old: "leaf3: {os: sonic, role: leaf, release: 202511", new: "leaf3: {os: sonic, role: leaf, release: 202505", place: "leaf3", says: "the release is 202505, that of 2 of 3 switches (sonic of role leaf) is 202511", fix: "one release"},
 	{id: "TOP-04", severity: Warning, config: "leaf1", edit: func(d *qos.Device, _ *State) {
-		d.Bridged = map[string]qos.Bridged{"Vlan10": {Ports: []string{"Ethernet0"}, MACAging: 5 * time.Minute, ARPTimeout: 4 * time.Hour}}
-	}, place: "leaf1 Ethernet0", says: "ages out after 300 s, its ARP entry after 14400 s", fix: "ageing time"},
+		d.Bridges = []qos.Bridge{{VLANs: "Vlan10", Ports: []string{"Ethernet0"}, MACAge: qos.Of(5 * time.Minute), ARPAge: qos.Of(4 * time.Hour)}}
+	}, place: "leaf1 Ethernet0", says: "flooded in Vlan10: its MAC address ages out after 300 s, its ARP entry after 14400 s", fix: "ageing time"},
+	{id: "TOP-04", severity: Info, config: "leaf1", edit: func(d *qos.Device, _ *State) {
+		d.Bridges = []qos.Bridge{{VLANs: "Vlan10", Ports: []string{"Ethernet0"}, MACAge: qos.Of(5 * time.Minute)}}
+	}, place: "leaf1", says: "it is not known when MAC and ARP entries of Vlan10 age out", fix: "both timers"},
 	{id: "SUPPRESS", severity: Warning, base: "accepted", old: "until: 2026-12-31", new: "until: 2026-11-20", place: "", says: "the suppression of ECN-06 ended on 2026-11-20", fix: "later date"},
 	{id: "SUPPRESS", severity: Warning, base: "accepted", old: "check: ECN-06", new: "check: ECN-66", place: "", says: "names check ECN-66", fix: "--list"},
 	{id: "UNKNOWN", severity: Info, config: "leaf1", edit: func(_ *qos.Device, s *State) {

@@ -133,18 +133,11 @@ type Device struct {
 	// Tunnels that traffic is put in and taken out of, by native name. They are compared by
 	// checks, never planned.
 	Tunnels map[string]Tunnel
-	// Bridged are the VLANs that the switch both bridges and routes, by native name. They
-	// are looked at by checks, never planned.
-	Bridged map[string]Bridged
-}
-
-// Bridged is a VLAN whose hosts the switch resolves the addresses of. A packet to a host
-// whose MAC address has aged out, and whose IP address is still resolved, is flooded.
-type Bridged struct {
-	Ports []string
-	// MACAging is how long a silent MAC address is kept; 0 keeps it for ever. ARPTimeout is
-	// how long a resolved IP address is.
-	MACAging, ARPTimeout time.Duration
+	// Bridges are the VLANs that a running device switches and routes, Overlays what
+	// classifies besides its ports, by native name. They are looked at by checks, never
+	// planned.
+	Bridges  []Bridge
+	Overlays map[string]Overlay
 }
 
 // Manages reports whether the Device lists a port; nil, which states nothing,

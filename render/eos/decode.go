@@ -32,7 +32,6 @@ const (
 func Decode(c *Config) (*qos.Device, []Unknown) {
 	r := read(c)
 	d := r.decode()
-	d.Bridged = r.bridged(c.Lines)
 	return d, tidy(r.unknown)
 }
 
@@ -64,6 +63,7 @@ func (r *reading) decode() *qos.Device {
 		r.classify(s, p, &g)
 		d.Ports[s.port()] = p
 	}
+	d.Bridges, d.Overlays = r.bridges(d), r.overlays(d)
 	qos.Normalize(d)
 	return d
 }

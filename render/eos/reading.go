@@ -40,6 +40,7 @@ type section struct {
 type reading struct {
 	global   *section
 	defaults *section
+	top      []*Line // lines that are in no section
 	sections map[string]*section
 	order    []*section
 	unknown  []Unknown
@@ -57,6 +58,7 @@ type reading struct {
 const (
 	whyUnknown = "this tool does not know the line and leaves it"
 	whyKind    = "only Ethernet ports are read, and whether the members of a port channel take the line is not documented"
+	whyOverlay = "an intent has no place for it; CLS-16 compares it with the port"
 	whyDoubt   = "whether the line overrides that of the profile is not documented; the profile is taken to count"
 )
 
@@ -83,6 +85,7 @@ func read(c *Config) *reading {
 		}
 		r.section(canonical(l.Text)).nodes = append(r.section(canonical(l.Text)).nodes, l)
 	}
+	r.top = top
 	r.lines(r.global, "", top)
 	r.ports = r.globals().ports
 	for _, s := range r.order {
@@ -206,6 +209,8 @@ func (r *reading) judge(s *section, h *held) {
 		r.report(s, h.line, h.why)
 	case h.set != nil && strings.HasPrefix(h.queue, multicastQueue):
 		r.report(s, h.line, whyMulticast)
+	case s.isOverlay(h):
+		r.report(s, h.line, whyOverlay)
 	case s.at == inInterface && roce(h.text) && !isEthernet(s.port()):
 		r.report(s, h.line, whyKind)
 	case strings.Contains(h.text, " drop-precedence ") && h.list:

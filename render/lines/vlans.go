@@ -1,6 +1,12 @@
 package lines
 
 import (
+	"cmp"
+	"maps"
+	"math"
+	"math/bits"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -8,111 +14,229 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
+// maxVLAN is the highest number of a VLAN.
 const maxVLAN = 4094
 
-// VLANs are the words of a system for how long addresses of hosts are kept.
-type VLANs struct {
-	// Bridged says that a port without a line is in a VLAN.
-	Bridged bool
-	// ARP is the key of the timeout, in seconds, of a VLAN interface and of all of them.
-	ARP string
-	// MACAging and ARPTimeout are those of a switch without a line.
-	MACAging, ARPTimeout time.Duration
+// VLANs is a set of VLANs by number.
+type VLANs [(maxVLAN + 1 + 63) / 64]uint64
+
+// Add adds a VLAN, unless there can be none of that number.
+func (s *VLANs) Add(n int) {
+	if n > 0 && n <= maxVLAN {
+		s[n/64] |= 1 << (n % 64)
+	}
 }
 
-const keyMACAging = "mac address-table aging-time"
+// Remove takes a VLAN away.
+func (s *VLANs) Remove(n int) {
+	if s.Has(n) {
+		s[n/64] &^= 1 << (n % 64)
+	}
+}
 
-// Read returns the VLANs that a configuration both bridges and routes, by the names of
-// their interfaces. interfaces are the lines of each interface by its name, top those of the
-// top level. port returns the interface that says which VLANs a port is in, "" for one that
-// is no port.
-func (v VLANs) Read(top []*Line, interfaces map[string][]*Line, port func(name string) string) map[string]qos.Bridged {
-	var out map[string]qos.Bridged
-	aging, timeout := seconds(top, keyMACAging, v.MACAging), seconds(top, v.ARP, v.ARPTimeout)
-	for _, name := range natural.Keys(interfaces) {
-		n, isVLAN := strings.CutPrefix(name, "Vlan")
-		id, isNumber := Number(strings.TrimSpace(n), maxVLAN)
-		if !isVLAN || !isNumber || !routes(interfaces[name]) {
-			continue
+// Has reports whether a VLAN is in the set.
+func (s *VLANs) Has(n int) bool { return n > 0 && n <= maxVLAN && s[n/64]>>(n%64)&1 == 1 }
+
+// Meets reports whether two sets have a VLAN in common.
+func (s *VLANs) Meets(other *VLANs) bool {
+	for i := range s {
+		if s[i]&other[i] != 0 {
+			return true
 		}
-		b := qos.Bridged{MACAging: aging, ARPTimeout: seconds(interfaces[name], v.ARP, timeout)}
-		for _, p := range natural.Keys(interfaces) {
-			if from := port(p); from != "" && v.holds(interfaces[from], id) {
-				b.Ports = append(b.Ports, p)
+	}
+	return false
+}
+
+// All yields the VLANs in ascending order, until do returns false.
+func (s *VLANs) All(do func(int) bool) {
+	for i, w := range s {
+		for ; w != 0; w &= w - 1 {
+			if !do(i*64 + bits.TrailingZeros64(w)) {
+				return
 			}
 		}
-		if len(b.Ports) == 0 {
+	}
+}
+
+// ReadVLANs reads "10,20-22", "all" and "none".
+func ReadVLANs(text string) (s VLANs, ok bool) {
+	switch text {
+	case "all":
+		return allVLANs(), true
+	case "none":
+		return s, true
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		first, end, isRange := strings.Cut(strings.TrimSpace(part), "-")
+		from, ok := Number(first, maxVLAN)
+		to := from
+		if isRange && ok {
+			to, ok = Number(end, maxVLAN)
+		}
+		if !ok {
+			return VLANs{}, false
+		}
+		for n := from; n <= to; n++ {
+			s.Add(n)
+		}
+	}
+	return s, true
+}
+
+func allVLANs() (s VLANs) {
+	for n := 1; n <= maxVLAN; n++ {
+		s.Add(n)
+	}
+	return s
+}
+
+// Switchport is what the lines of an interface say of its VLANs.
+type Switchport struct {
+	// Routed says that the interface is in none.
+	Routed bool
+	// Groups are the trunk groups of EOS that it is in.
+	Groups map[string]bool
+	trunk  bool
+	access int
+	pruned *VLANs // those allowed; nil for all
+}
+
+// Read takes in a line, with single spaces between words.
+func (p *Switchport) Read(text string) {
+	rest, ok := strings.CutPrefix(text, "switchport")
+	switch {
+	case text == "no switchport":
+		p.Routed = true
+	case text == "switchport":
+		p.Routed = false
+	case ok && strings.HasPrefix(rest, " mode "):
+		p.trunk = strings.HasPrefix(rest, " mode trunk")
+	case ok && strings.HasPrefix(rest, " access vlan "):
+		p.access, _ = Number(strings.TrimPrefix(rest, " access vlan "), maxVLAN)
+	case ok && strings.HasPrefix(rest, " trunk group "):
+		if p.Groups == nil {
+			p.Groups = map[string]bool{}
+		}
+		p.Groups[strings.TrimPrefix(rest, " trunk group ")] = true
+	case ok && strings.HasPrefix(rest, " trunk allowed vlan "):
+		p.allow(strings.TrimPrefix(rest, " trunk allowed vlan "))
+	}
+}
+
+// allow takes in a list of a trunk: a new one, or what it adds to the list so far, takes
+// from it, or leaves out of all.
+func (p *Switchport) allow(list string) {
+	how, rest, _ := strings.Cut(list, " ")
+	if how != "add" && how != "remove" && how != "except" {
+		how, rest = "", list
+	}
+	named, ok := ReadVLANs(rest)
+	if !ok {
+		return
+	}
+	have := allVLANs()
+	if p.pruned != nil && how != "except" {
+		have = *p.pruned
+	}
+	for i := range have {
+		switch how {
+		case "":
+			have[i] = named[i]
+		case "add":
+			have[i] |= named[i]
+		default:
+			have[i] &^= named[i]
+		}
+	}
+	p.pruned = &have
+}
+
+// Trunk reports whether it carries several VLANs, with tags.
+func (p *Switchport) Trunk() bool { return !p.Routed && p.trunk }
+
+// VLANs are those that it is in.
+func (p *Switchport) VLANs() (s VLANs) {
+	switch {
+	case p.Routed:
+	case !p.trunk:
+		s.Add(cmp.Or(p.access, 1))
+	case p.pruned != nil:
+		s = *p.pruned
+	default:
+		s = allVLANs()
+	}
+	return s
+}
+
+// Member is a port with the VLANs that it is in, and the aggregate that it belongs to.
+type Member struct {
+	Port, LAG string
+	VLANs     VLANs
+}
+
+// Timers are after how long a switch forgets the MAC and the ARP entry of a silent host;
+// 0 is never, and not set is not told.
+type Timers struct {
+	MAC, ARP qos.Opt[time.Duration]
+}
+
+// Bridges puts the VLANs that a switch routes together by their timers, each with the
+// members. A VLAN of one port, or of one aggregate, floods to nobody and is left out.
+func Bridges(routed map[int]Timers, members []Member) []qos.Bridge {
+	if len(routed) == 0 {
+		return nil
+	}
+	slices.SortFunc(members, func(a, b Member) int { return natural.Compare(a.Port, b.Port) })
+	ways := map[int]map[string]bool{}
+	for _, m := range members {
+		m.VLANs.All(func(n int) bool {
+			if _, ok := routed[n]; ok && len(ways[n]) < 2 {
+				if ways[n] == nil {
+					ways[n] = map[string]bool{}
+				}
+				ways[n][cmp.Or(m.LAG, m.Port)] = true
+			}
+			return true
+		})
+	}
+	sets := map[Timers]*VLANs{}
+	var order []Timers
+	for _, n := range slices.Sorted(maps.Keys(routed)) {
+		t := routed[n]
+		if len(ways[n]) < 2 {
 			continue
 		}
-		if out == nil {
-			out = map[string]qos.Bridged{}
+		if sets[t] == nil {
+			sets[t] = &VLANs{}
+			order = append(order, t)
 		}
-		out[name] = b
+		sets[t].Add(n)
+	}
+	var out []qos.Bridge
+	for _, t := range order {
+		b := qos.Bridge{MACAge: t.MAC, ARPAge: t.ARP}
+		var names []string
+		sets[t].All(func(n int) bool {
+			names = append(names, "Vlan"+strconv.Itoa(n))
+			return true
+		})
+		b.VLANs = natural.Fold(names)
+		for _, m := range members {
+			if m.VLANs.Meets(sets[t]) {
+				b.Ports = append(b.Ports, m.Port)
+			}
+		}
+		out = append(out, b)
 	}
 	return out
 }
 
-func routes(ls []*Line) bool {
-	for _, l := range ls {
-		if strings.HasPrefix(l.Text, "ip address ") || strings.HasPrefix(l.Text, "ipv6 address ") {
-			return true
-		}
-	}
-	return false
-}
+// MACAge is the key of how long a switch keeps the MAC address of a silent host.
+const MACAge = "mac address-table aging-time "
 
-// seconds returns what the last line of a key says.
-func seconds(ls []*Line, key string, usual time.Duration) time.Duration {
-	for _, l := range ls {
-		if rest, ok := strings.CutPrefix(l.Text, key+" "); ok {
-			if n, ok := Number(strings.TrimPrefix(rest, "default "), 1<<24); ok {
-				usual = time.Duration(n) * time.Second
-			}
-		}
-	}
-	return usual
-}
-
-// holds reports whether the lines of an interface put it into a VLAN; false where they say
-// it in a way that is not known.
-func (v VLANs) holds(ls []*Line, id int) bool {
-	bridged, routed, trunk, access, allowed := v.Bridged, false, false, 1, "all"
-	for _, l := range ls {
-		switch rest, ok := strings.CutPrefix(l.Text, "switchport "); {
-		case l.Text == "no switchport", l.Text == "switchport":
-			routed, bridged = l.Text == "no switchport", true
-		case !ok:
-		case rest == "mode trunk":
-			bridged, trunk = true, true
-		case rest == "mode access":
-			bridged = true
-		case strings.HasPrefix(rest, "access vlan "):
-			bridged = true
-			access, _ = Number(strings.TrimPrefix(rest, "access vlan "), maxVLAN)
-		case strings.HasPrefix(rest, "trunk allowed vlan add "):
-			allowed += "," + strings.TrimPrefix(rest, "trunk allowed vlan add ")
-		case strings.HasPrefix(rest, "trunk allowed vlan "):
-			allowed = strings.TrimPrefix(rest, "trunk allowed vlan ")
-		}
-	}
-	switch {
-	case routed, !bridged:
-		return false
-	case !trunk:
-		return access == id
-	case allowed == "all":
-		return true
-	}
-	for part := range strings.SplitSeq(allowed, ",") {
-		lo, hi, ranged := strings.Cut(part, "-")
-		from, ok := Number(lo, maxVLAN)
-		to, also := from, true
-		if ranged {
-			to, also = Number(hi, maxVLAN)
-		}
-		if ok && also && from <= id && id <= to {
-			return true
-		}
-	}
-	return false
+// Seconds reads what follows a key, where the line has it.
+func Seconds(text, key string) (time.Duration, bool) {
+	rest, ok := strings.CutPrefix(text, key)
+	n, isNumber := Number(rest, math.MaxInt32)
+	return time.Duration(n) * time.Second, ok && isNumber
 }

@@ -42,7 +42,7 @@ func (v *view) device() *qos.Device {
 			v.open(v.ports[name].Text, v.ports[name], "not a range of interfaces that this tool knows")
 		}
 	}
-	d.Bridged = v.bridged()
+	d.Bridges, d.Overlays = v.bridges(), v.overlays()
 	v.strange()
 	v.idlePauses(natural.Keys(d.Ports))
 	qos.Normalize(d)
