@@ -336,7 +336,7 @@ var cases = []testCase{
 	}},
 	{name: "each port flaps at most once", needs: func(d *Device) bool { return d.Flaps != nil }, run: func(b *bench) {
 		p := b.fresh()
-		b.mustApply(p)
+		tok := b.mustApply(p)
 		listed := map[string]bool{}
 		for _, s := range p.steps.Items {
 			for _, port := range s.Down {
@@ -349,6 +349,13 @@ var cases = []testCase{
 			}
 			if n > 0 && !listed[port] {
 				b.Errorf("%s went down, and no step says so", port)
+			}
+		}
+		before := b.Flaps()
+		b.revert(p, tok)
+		for port, n := range b.Flaps() {
+			if n > before[port]+1 {
+				b.Errorf("the revert took %s down %d times", port, n-before[port])
 			}
 		}
 	}},

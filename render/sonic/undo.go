@@ -153,6 +153,25 @@ func (u Undo) Written(cfg Config) []Op {
 		}
 		out = append(out, o)
 	}
+	return append(out, u.made(cfg, out)...)
+}
+
+// made returns the removal of groups that buffermgrd made since, on ports whose PFC the
+// ops restore: they go while the ports are down for that, and buffermgrd makes what was
+// there before.
+func (u Undo) made(cfg Config, ops []Op) (out []Op) {
+	ports := map[string]bool{}
+	for _, o := range ops {
+		if o.Table == TPortQoS && o.Row["pfc_enable"] != cfg.Row(TPortQoS, o.Key)["pfc_enable"] {
+			ports[o.Key] = true
+		}
+	}
+	for _, key := range natural.Keys(cfg[TGroup]) {
+		port, _, _ := strings.Cut(key, "|")
+		if _, was := u.Groups[key]; ports[port] && !was && Derived(cfg.Row(TGroup, key)["profile"]) {
+			out = append(out, Op{Table: TGroup, Key: key, Del: true})
+		}
+	}
 	return out
 }
 
