@@ -221,7 +221,8 @@ func asicKey(sw *sonic.Switch, kind, of string) (string, error) {
 // hostDoes changes a host: what its driver holds, and the files of its kernel.
 //
 //	pfc NIC 3,4 | trust NIC pcp | dscp NIC 26=0 | ets NIC 3=20,0=80 | strict NIC 0
-//	buffer NIC 3=0 | cable NIC 100 | dcbx NIC firmware | pause NIC | tos RDMA 0
+//	buffer NIC 3=0 | cable NIC 100 | dcbx NIC firmware | willing NIC | pause NIC
+//	tos RDMA 0 | mode RDMA IB/RoCE v1
 //	file PATH-BELOW-/sys VALUE | process NAME | unplug NIC | cnp NIC DSCP PRIORITY
 //	norma NIC | refuse | noroot
 func hostDoes(h *host.Host, f []string) error {
@@ -285,6 +286,8 @@ func hostDoes(h *host.Host, f []string) error {
 		k.SetPause(f[1], local.Pause{RX: true, TX: true})
 	case "tos":
 		k.SetCM(f[1], "default_roce_tos", f[2])
+	case "mode":
+		k.SetCM(f[1], "default_roce_mode", strings.Join(f[2:], " "))
 	case "file":
 		k.Put(f[1], strings.Join(f[2:], " ")+"\n")
 	case "process":

@@ -184,10 +184,19 @@ var hostFaults = []fault{
 	{"a NIC has other firmware", "gpu1", "file class/infiniband/mlx5_0/fw_ver 20.30.1000", "warning NIC-08 @", "", ""},
 	{"a host does not answer", "gpu1", "refuse", "error READ gpu1", "", ""},
 	{"a NIC shows no DCB", "gpu1", "nodcb", "warning NIC-10 @", "", ""},
+	{"notifications have the DSCP of RDMA", "gpu1", "cnp eth0 26 6", "error CLS-08 @", "", ""},
+	{"congestion control is on for another priority", "gpu1", "file class/net/eth0/ecn/roce_np/enable/3 0; file class/net/eth0/ecn/roce_rp/enable/3 0; file class/net/eth0/ecn/roce_np/enable/4 1; file class/net/eth0/ecn/roce_rp/enable/4 1", "error ECN-11 @", "", ""},
+	{"queue pairs have another traffic class", "gpu1", "file class/infiniband/mlx5_0/tc/1/traffic_class Global tclass=98", "error NIC-03 @", "", ""},
+	{"notifications are in the priority of RDMA", "gpu1", "dscp eth0 48=3", "error NIC-02 @", "", ""},
+	{"RDMA-CM uses RoCE v1", "gpu1", "mode mlx5_0 IB/RoCE v1", "error DRIFT @", "", ""},
+	{"a tag of notifications is wrong, and the NIC classifies by PCP", "gpu1", "cnp eth0 48 7; trust eth0 pcp", "error NIC-09 @; error NIC-01 @", "", ""},
+	{"the firmware owns DCBX of a willing NIC", "gpu1", "willing eth0; dcbx eth0 firmware", "warning DCB-01 @; warning DCB-03 @", "", ""},
+	{"a NIC has nothing of the intent", "gpu1", "pfc eth0 -; trust eth0 pcp; tos mlx5_0 0", "error PFC-02 @; error NIC-01 @; error NIC-03 @", "", ""},
 
 	// Between the systems.
 	{"a SONiC leaf pauses other priorities than its EOS spine", "leaf1", "PORT_QOS_MAP|Ethernet240 pfc_enable=4", "error PFC-01 leaf1 Ethernet240", "PFC-03 no group has headroom for it; PFC-04 the group of the other has no PFC; WD-03 nor is it watched; " + sibling, ""},
 	{"an EOS spine pauses other priorities than its leaves", "spine1", profile + "priority-flow-control priority 4 no-drop", "error PFC-01 @", "WD-03 nor is it watched; PFC-03 no group has headroom for it", ""},
 	{"an NX-OS leaf has another MTU than its EOS spine", "leaf3", "interface Ethernet1/29; mtu 1500", "error MTU-02 leaf3 Ethernet1/29", "MTU-01 the ends differ; " + sibling, ""},
+	{"a SONiC leaf has no FEC towards its EOS spine", "leaf1", "PORT|Ethernet240 fec=none", "warning PRT-06 leaf1 Ethernet240", "", ""},
 	{"an EOS leaf classifies RDMA otherwise than the others", "leaf2", "qos map dscp 26 to traffic-class 0", "error CLS-02 @", "CLS-01 the other switches differ", ""},
 }
