@@ -3,11 +3,18 @@ package lab
 import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
 // lldp is a switch whose LLDP neighbours can be set.
 type lldp interface {
 	SetNeighbor(port, device, remotePort string)
+}
+
+// wired is a switch whose links follow how both ends are set.
+type wired interface {
+	Connect(port string, peer func() cli.Wire)
+	Wire(port string) cli.Wire
 }
 
 // cable lets the switches see each other, and the hosts, over LLDP.
@@ -16,6 +23,10 @@ func (l *Lab) cable(f *intent.Fabric) {
 		for _, e := range [][2]intent.Endpoint{{link.A, link.B}, {link.B, link.A}} {
 			if box, ok := l.Switches[e[0].Device].(lldp); ok {
 				box.SetNeighbor(e[0].Port, e[1].Device, announced(f, e[1]))
+			}
+			near, is := l.Switches[e[0].Device].(wired)
+			if far, both := l.Switches[e[1].Device].(wired); is && both {
+				near.Connect(e[0].Port, func() cli.Wire { return far.Wire(e[1].Port) })
 			}
 		}
 	}

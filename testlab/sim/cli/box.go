@@ -178,6 +178,9 @@ func (b *Box[T]) SetNeighbor(port, device, remotePort string) {
 // Unplug takes the cable out of a port, by its full name, or puts it in again.
 func (b *Box[T]) Unplug(port string, out bool) { b.World.Unplug(port, out) }
 
+// Connect says how the port at the other end of a link is set.
+func (b *Box[T]) Connect(port string, peer func() Wire) { b.World.Connect(port, peer) }
+
 // SetFEC says which forward error correction a port runs with: "rs", "fc" or "none".
 func (b *Box[T]) SetFEC(port, fec string) { b.World.SetFEC(port, fec) }
 

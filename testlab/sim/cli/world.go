@@ -38,6 +38,7 @@ type World struct {
 	unplugged map[string]bool
 	fec       map[string]string
 	pauses    map[pausing]Pause
+	peers     map[string]func() Wire
 	files     map[string]string
 }
 
@@ -46,7 +47,7 @@ type Neighbor struct{ Device, Port string }
 
 // newWorld is an empty one.
 func newWorld() *World {
-	return &World{neighbors: map[string]Neighbor{}, unplugged: map[string]bool{}, fec: map[string]string{}, pauses: map[pausing]Pause{}, files: map[string]string{}}
+	return &World{neighbors: map[string]Neighbor{}, unplugged: map[string]bool{}, fec: map[string]string{}, pauses: map[pausing]Pause{}, peers: map[string]func() Wire{}, files: map[string]string{}}
 }
 
 // Pause is the buffer of a group that pauses its senders, in bytes: all of it, the fill at
@@ -99,11 +100,11 @@ func (w *World) SetFEC(port, fec string) {
 	w.fec[port] = fec
 }
 
-// FEC is what a port runs with.
-func (w *World) FEC(port string) string {
+// FEC is what a port runs with that is set so.
+func (w *World) FEC(port string, own Wire) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return cmp.Or(w.fec[port], "rs")
+	return cmp.Or(w.fec[port], own.FEC, "rs")
 }
 
 // Unplugged reports whether a port has no cable.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
@@ -64,6 +65,7 @@ func (c *config) portOf(b *block) portState {
 	p.Kind = strings.TrimRight(p.Name, "0123456789/.")
 	p.Routed = b.Mode == modeLogical || c.lineFor(b, "switchport") == "no switchport"
 	p.Shutdown = c.lineFor(b, "shutdown") == "shutdown"
+	p.Wire = c.wireOf(b)
 	p.L3MTUConfigured = b.Get("mtu") != ""
 	p.MTU = defaultL2MTU
 	if p.Routed {
@@ -73,6 +75,30 @@ func (c *config) portOf(b *block) portState {
 		p.L2MTU, _ = strconv.Atoi(l2)
 	}
 	return p
+}
+
+var forcedSpeed = lazyre.New(`\b([0-9]{1,4})g`)
+
+// wireOf is how a port is set for its link: "speed forced 200gfull", "speed 200g-4".
+func (c *config) wireOf(b *block) cli.Wire {
+	w := cli.Wire{FEC: map[string]string{"error-correction encoding reed-solomon": "rs", "error-correction encoding fire-code": "fc", "no error-correction encoding": "none"}[b.Get("error-correction encoding")]}
+	if m := forcedSpeed.FindStringSubmatch(b.Get("speed")); m != nil {
+		n, _ := strconv.ParseInt(m[1], 10, 64) // four digits
+		w.Speed = n * 1_000_000_000
+	}
+	off := c.root.Get("lldp run") == "no lldp run"
+	w.Mute, w.Deaf = off || b.Get("lldp transmit") == "no lldp transmit", off || b.Get("lldp receive") == "no lldp receive"
+	return w
+}
+
+// Wire is how a port is set for its link.
+func (e *EOS) Wire(port string) cli.Wire {
+	e.Mu.Lock()
+	defer e.Mu.Unlock()
+	if b := e.running.root.Subs["interface "+port]; b != nil {
+		return e.running.wireOf(b)
+	}
+	return cli.Wire{}
 }
 
 // A qosMap is one kind of `qos map`: its name is the pattern of its lines.

@@ -150,7 +150,10 @@ func (g grammar) ports() {
 		g.Neg(wired, "l2 "+what+" [<n=68-65535>]", cli.ClearKey[*exec]("l2 "+what))
 	}
 	g.line(eth, 90, 1, "speed <rest=text>")
-	g.line(eth, 91, 2, "error-correction encoding <rest=text>")
+	const fec = "error-correction encoding"
+	g.Set(eth, fec+" <e=reed-solomon|fire-code>", keep(fec, 91))
+	g.Neg(eth, fec, refuseIt(fec, 91))
+	g.Neg(eth, fec+" <e=reed-solomon|fire-code>", cli.ClearKey[*exec](fec))
 	g.line(all, 95, 2, "encapsulation <rest=text>")
 	g.Set(wired, "switchport", keep("switchport", 104))
 	g.Neg(wired, "switchport", refuseIt("switchport", 104))

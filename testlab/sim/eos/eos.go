@@ -255,6 +255,7 @@ type portState struct {
 	Address           string // as configured, "" without
 	Routed, Shutdown  bool
 	NoLink            bool // enabled, and nothing at the other end
+	Wire              cli.Wire
 }
 
 // portStates lists the interfaces of the running configuration in natural

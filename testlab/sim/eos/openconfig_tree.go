@@ -129,7 +129,7 @@ func (f *front) ocNeighbors(ports []portState) *member {
 			continue
 		}
 		neighbors := container{}
-		if n, ok := f.world.Neighbor(p.Name); ok && p.line() == "up" {
+		if n, ok := f.world.Hears(p.Name, p.Wire); ok && p.line() == "up" {
 			l := listOf(ocLLDP, "id")
 			l.add(container{"state": {module: ocLLDP, box: container{"id": leaf(ocLLDP, "1"), "system-name": leaf(ocLLDP, n.Device),
 				"port-id": leaf(ocLLDP, n.Port), "port-id-type": leaf(ocLLDP, "INTERFACE_NAME")}}}, "1")

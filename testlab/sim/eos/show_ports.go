@@ -11,8 +11,11 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 )
 
-// portSpeed is the speed of an Ethernet port, bits a second.
-func (f *front) portSpeed(name string) int64 { return cmp.Or(f.o.Speeds[name], 400_000_000_000) }
+// nominal is the speed of the transceiver of a port, bits a second.
+func (f *front) nominal(name string) int64 { return cmp.Or(f.o.Speeds[name], 400_000_000_000) }
+
+// speed is that of an Ethernet port.
+func (f *front) speed(p portState) int64 { return cmp.Or(p.Wire.Speed, f.nominal(p.Name)) }
 
 // serial is a number of its own for each switch.
 func (f *front) serial() uint32 {
@@ -88,7 +91,7 @@ var portCommands = []showCommand{
 func (f *front) portStates() []portState {
 	ports := f.e.portStates()
 	for i := range ports {
-		ports[i].NoLink = !ports[i].Shutdown && f.world.Unplugged(ports[i].Name)
+		ports[i].NoLink = !ports[i].Shutdown && !f.world.Link(ports[i].Name, ports[i].Wire, f.nominal(ports[i].Name))
 	}
 	return ports
 }
@@ -175,7 +178,7 @@ func (f *front) interfaces(args []string) (answer, bool) {
 	var b strings.Builder
 	m := map[string]any{}
 	for i, p := range ports {
-		model, hardware, speed := "bridged", "ethernet", f.portSpeed(p.Name)
+		model, hardware, speed := "bridged", "ethernet", f.speed(p)
 		if p.Routed {
 			model = "routed"
 		}
@@ -209,7 +212,7 @@ func (f *front) errorCorrection(args []string) (answer, bool) {
 	ports, ok := f.ethernet(args)
 	m := map[string]any{}
 	for _, p := range ports {
-		word := map[string]string{"rs": "reedSolomon", "fc": "fireCode", "none": "disabled"}[f.world.FEC(p.Name)]
+		word := map[string]string{"rs": "reedSolomon", "fc": "fireCode", "none": "disabled"}[f.world.FEC(p.Name, p.Wire)]
 		m[p.Name] = map[string]any{"errCorrEncodingStatus": word}
 	}
 	return answer{value: map[string]any{"interfaceErrCorrStatuses": m}}, ok
@@ -229,9 +232,9 @@ func (f *front) interfacesStatus(args []string) (answer, bool) {
 			vlan = map[string]any{"interfaceMode": "routed", "interfaceForwardingModel": "routed"}
 			mode = "routed"
 		}
-		m[p.Name] = map[string]any{"linkStatus": p.status(), "description": p.Description, "bandwidth": f.portSpeed(p.Name), "duplex": "duplexFull",
-			"vlanInformation": vlan, "interfaceType": fmt.Sprintf("%dGBASE-CR8", f.portSpeed(p.Name)/1_000_000_000), "lineProtocolStatus": p.line()}
-		fmt.Fprintf(&b, "%-10s %-20s %-12s %-8s %dG\n", shortPort(p.Name), p.Description, p.status(), mode, f.portSpeed(p.Name)/1_000_000_000)
+		m[p.Name] = map[string]any{"linkStatus": p.status(), "description": p.Description, "bandwidth": f.speed(p), "duplex": "duplexFull",
+			"vlanInformation": vlan, "interfaceType": fmt.Sprintf("%dGBASE-CR8", f.speed(p)/1_000_000_000), "lineProtocolStatus": p.line()}
+		fmt.Fprintf(&b, "%-10s %-20s %-12s %-8s %dG\n", shortPort(p.Name), p.Description, p.status(), mode, f.speed(p)/1_000_000_000)
 	}
 	return answer{text: b.String(), value: map[string]any{"interfaceStatuses": m}}, ok
 }
@@ -245,7 +248,7 @@ func (f *front) lldpNeighbors([]string) (answer, bool) {
 	var b strings.Builder
 	list := []any{}
 	for _, p := range ports {
-		if n, ok := f.world.Neighbor(p.Name); ok && p.line() == "up" {
+		if n, ok := f.world.Hears(p.Name, p.Wire); ok && p.line() == "up" {
 			list = append(list, map[string]any{"port": p.Name, "neighborDevice": n.Device, "neighborPort": n.Port, "ttl": 120})
 			fmt.Fprintf(&b, "%-13s %-24s %-20s %d\n", shortPort(p.Name), n.Device, n.Port, 120)
 		}
@@ -263,13 +266,13 @@ func (f *front) lldpDetail([]string) (answer, bool) {
 	m := map[string]any{}
 	for _, p := range ports {
 		infos := []any{}
-		if n, ok := f.world.Neighbor(p.Name); ok && p.line() == "up" {
+		if n, ok := f.world.Hears(p.Name, p.Wire); ok && p.line() == "up" {
 			infos = append(infos, map[string]any{"systemName": n.Device, "chassisIdType": "macAddress", "chassisId": "021c.0000.0001",
 				"neighborInterfaceInfo": map[string]any{"interfaceIdType": "interfaceName", "interfaceId": `"` + n.Port + `"`, "interfaceId_v2": n.Port, "interfaceDescription": ""}})
 		}
 		m[p.Name] = map[string]any{"lldpNeighborInfo": infos}
 		fmt.Fprintf(&b, "Interface %s detected %d LLDP neighbors:\n\n", p.Name, len(infos))
-		if n, ok := f.world.Neighbor(p.Name); ok && p.line() == "up" {
+		if n, ok := f.world.Hears(p.Name, p.Wire); ok && p.line() == "up" {
 			fmt.Fprintf(&b, "  - Port ID type: Interface name(5)\n    Port ID     : \"%s\"\n  - System Name: \"%s\"\n\n", n.Port, n.Device)
 		}
 	}

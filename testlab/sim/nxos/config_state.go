@@ -14,6 +14,7 @@ type portState struct {
 	Address                 string // as configured, "" without
 	MTU                     int    // bytes
 	Routed, Shutdown        bool
+	Wire                    cli.Wire
 
 	PFC                          string // "auto", "on" or "off"
 	SendTLV                      bool
@@ -45,6 +46,7 @@ func (n *NXOS) portState(b *cli.Block) portState {
 	p.MTU = numberOf(b.Get("mtu"), "mtu ", defaultMTU)
 	p.Routed = routed(n.running, b)
 	p.Shutdown = b.Get("shutdown") == "shutdown"
+	p.Wire = n.wireOf(b)
 	if f := strings.Fields(b.Get(pfc + "mode")); len(f) > 2 {
 		p.PFC, p.SendTLV = f[2], len(f) > 3
 	}
@@ -56,6 +58,24 @@ func (n *NXOS) portState(b *cli.Block) portState {
 	}
 	p.QoSIn, p.QueuingIn, p.QueuingOut = attachedName(b, attachments[0]), attachedName(b, attachments[1]), attachedName(b, attachments[2])
 	return p
+}
+
+// wireOf is how a port is set for its link. Speeds are in Mb/s.
+func (n *NXOS) wireOf(b *cli.Block) cli.Wire {
+	fec := map[string]string{"off": "none", "fc-fec": "fc", "rs-fec": "rs", "rs-ieee": "rs", "rs-cons16": "rs", "kp-fec": "rs"}
+	off := n.running.Get("feature lldp") == ""
+	return cli.Wire{Speed: int64(numberOf(b.Get("speed"), "speed ", "0")) * 1_000_000, FEC: fec[strings.TrimPrefix(b.Get("fec"), "fec ")],
+		Mute: off || b.Get("lldp transmit") == "no lldp transmit", Deaf: off || b.Get("lldp receive") == "no lldp receive"}
+}
+
+// Wire is how a port is set for its link.
+func (n *NXOS) Wire(port string) cli.Wire {
+	n.Mu.Lock()
+	defer n.Mu.Unlock()
+	if b := n.running.Subs["interface "+port]; b != nil {
+		return n.wireOf(inForce(n.running, b))
+	}
+	return cli.Wire{}
 }
 
 // numberOf reads what follows the words of a line, def where there is none.

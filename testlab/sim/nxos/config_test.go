@@ -171,7 +171,7 @@ func TestStates(t *testing.T) {
 	n := newBox(t, Options{Config: "priority-flow-control watch-dog-interval on\npriority-flow-control watch-dog shutdown-multiplier 3\n" + readFile(t, "double.cfg") + "  priority-flow-control mode on send-tlv\n  priority-flow-control watch-dog-interval on interface-multiplier 7 disable-action\n  description to leaf\n  shutdown\n"})
 	p := n.portStates()[0]
 	p.Lines = nil
-	want := portState{Name: "Ethernet1/1", Kind: "Ethernet", Description: "to leaf", MTU: 9216, Shutdown: true, PFC: "on", SendTLV: true, Watchdog: true, DisableAction: true, WatchdogMultiplier: 7, QoSIn: "QOS_CLASSIFICATION"}
+	want := portState{Name: "Ethernet1/1", Kind: "Ethernet", Description: "to leaf", MTU: 9216, Shutdown: true, Wire: cli.Wire{Mute: true, Deaf: true}, PFC: "on", SendTLV: true, Watchdog: true, DisableAction: true, WatchdogMultiplier: 7, QoSIn: "QOS_CLASSIFICATION"}
 	if d := cmp.Diff(want, p); d != "" {
 		t.Errorf("port (-want +got):\n%s", d)
 	}

@@ -1,6 +1,7 @@
 package nxos
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -67,6 +68,9 @@ func prune(m map[string]any) map[string]any {
 	return m
 }
 
+// fecMode are the words of FECMode.
+var fecMode = map[string]string{"rs": "rs-fec", "fc": "fc-fec", "none": "fec-off"}
+
 // dmePort is a port with its configuration and its state.
 func (f *front) dmePort(v portView) map[string]any {
 	layer := "Layer2"
@@ -88,8 +92,8 @@ func (f *front) dmePort(v portView) map[string]any {
 	}
 	state := map[string]any{"operSt": v.link(), "operMtu": v.MTU}
 	if v.Kind == "Ethernet" {
-		state["operSpeed"], state["operFECMode"] = fmt.Sprintf("%dG", f.portSpeed(v.Name)), map[string]string{"rs": "rs-fec", "fc": "fc-fec", "none": "fec-off"}[v.fec]
-		p["FECMode"] = "auto"
+		state["operSpeed"], state["operFECMode"] = fmt.Sprintf("%dG", f.speed(v.portState)), fecMode[v.fec]
+		p["FECMode"] = cmp.Or(fecMode[v.Wire.FEC], "auto")
 		p["phys-items"] = state
 	} else {
 		p["aggrif-items"] = state

@@ -41,7 +41,7 @@ func (g grammar) ports() {
 	g.line(wired, rankSpanning, 3, "spanning-tree port type <rest=text>")
 	g.line(wired, rankSpanning+1, 2, "spanning-tree <what=bpduguard|bpdufilter|guard|cost|port-priority|link-type> <rest=text>")
 	g.line([]string{modeEthernet}, 240, 1, "speed <s=auto|10000|25000|40000|50000|100000|200000|400000|800000>", "duplex <d=full|auto>", "fec <f=auto|off|fc-fec|rs-fec|rs-ieee|rs-cons16|kp-fec>", "beacon")
-	g.line([]string{modeEthernet}, 241, 0, "no negotiate auto")
+	g.flag([]string{modeEthernet}, 241, "negotiate auto")
 	g.line(wired, 245, 1, "load-interval <rest=text>", "storm-control <rest=text>", "lacp <rest=text>", "vpc <rest=text>")
 	g.Set(all, "mtu <n=576-9216>", setMTU)
 	g.Neg(all, "mtu [<n=576-9216>]", cli.ClearKey[*exec]("mtu"))

@@ -140,7 +140,7 @@ func (f *front) neighbors() []neighbor {
 	}
 	var out []neighbor
 	for _, p := range f.n.portStates() {
-		if n, ok := f.world.Neighbor(p.Name); ok && !p.Shutdown && !f.world.Unplugged(p.Name) {
+		if n, ok := f.world.Hears(p.Name, p.Wire); ok && !p.Shutdown && f.linked(p) {
 			out = append(out, neighbor{p.Name, n.Device, n.Port})
 		}
 	}

@@ -9,10 +9,16 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// portSpeed is the speed of an Ethernet port, Gb/s.
-func (f *front) portSpeed(name string) int64 {
-	return cmp.Or(f.o.Speeds[name], 400_000_000_000) / 1_000_000_000
+// nominal is the speed of the transceiver of a port, bits a second.
+func (f *front) nominal(name string) int64 { return cmp.Or(f.o.Speeds[name], 400_000_000_000) }
+
+// speed is that of an Ethernet port, Gb/s.
+func (f *front) speed(p portState) int64 {
+	return cmp.Or(p.Wire.Speed, f.nominal(p.Name)) / 1_000_000_000
 }
+
+// linked reports whether a port has a link, if it is enabled.
+func (f *front) linked(p portState) bool { return f.world.Link(p.Name, p.Wire, f.nominal(p.Name)) }
 
 var portCommands = []showCommand{
 	{"interface priority-flow-control", (*front).flowControl}, // no PORT
@@ -73,7 +79,7 @@ func (f *front) interfaces(args []string) (answer, bool) {
 		}
 		fmt.Fprintf(&b, "%s is %s%s\nadmin state is %s, Dedicated Interface\n", v.Name, v.link(), reason, v.upDown())
 		if v.Kind == "Ethernet" {
-			row["eth_hw_desc"], row["eth_bw"], row["eth_speed"], row["eth_duplex"] = "100/400/40000 Ethernet", f.portSpeed(v.Name)*1_000_000, fmt.Sprintf("%d Gb/s", f.portSpeed(v.Name)), "full"
+			row["eth_hw_desc"], row["eth_bw"], row["eth_speed"], row["eth_duplex"] = "100/400/40000 Ethernet", f.speed(v.portState)*1_000_000, fmt.Sprintf("%d Gb/s", f.speed(v.portState)), "full"
 			row["eth_mode"] = "access"
 			if v.Routed {
 				row["eth_mode"] = "routed"
@@ -98,7 +104,7 @@ func (f *front) interfaces(args []string) (answer, bool) {
 		fmt.Fprintf(&b, "  MTU %d bytes, BW %v Kbit , DLY 10 usec\n", v.MTU, row["eth_bw"])
 		if v.Kind == "Ethernet" {
 			fmt.Fprintf(&b, "  full-duplex, %d Gb/s\n  Input flow-control is %s, output flow-control is %s\n  TX\n    %v output packets  %v bytes\n    %v output discard\n",
-				f.portSpeed(v.Name), row["eth_in_flowctrl"], row["eth_out_flowctrl"], row["eth_outpkts"], row["eth_outbytes"], row["eth_outdiscard"])
+				f.speed(v.portState), row["eth_in_flowctrl"], row["eth_out_flowctrl"], row["eth_outpkts"], row["eth_outbytes"], row["eth_outdiscard"])
 		}
 		b.WriteString("\n")
 		rows = append(rows, row)

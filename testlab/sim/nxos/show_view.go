@@ -43,7 +43,7 @@ func (f *front) views() ([]portView, qosState) {
 	}
 	var out []portView
 	for _, p := range states {
-		v := portView{portState: p, noLink: !p.Shutdown && f.world.Unplugged(p.Name), fec: f.world.FEC(p.Name)}
+		v := portView{portState: p, noLink: !p.Shutdown && !f.linked(p), fec: f.world.FEC(p.Name, p.Wire)}
 		if c, ok := channels[channelOf(p)]; ok {
 			v.inherit(c)
 		}
