@@ -189,6 +189,32 @@ func (r *deviceRun) belowModel(p *intent.Port, xoff int64, model *headroom.Resul
 	return fmt.Sprintf("%s: it is enough only if the peer stops sending faster than %s", by, than)
 }
 
+// largestCell is more than a cell of packet memory has on any switch whose size is public
+// (sonic-buildimage: 96 to 384 B), in bytes.
+const largestCell = 512
+
+// limited finds a lossless port whose switch states that a group has less headroom than the
+// floor of the cable. The line may be about a port or about a group, which no public source
+// says, and neither has more.
+func (r *deviceRun) limited(p *intent.Port, q *qos.Port) {
+	if r.lossless(p.Settings)&q.PFC.Or(0) == 0 {
+		return
+	}
+	frame := p.Settings.MTU.RDMA.V + intent.RDMAOverhead
+	floor := headroom.Floor(p.Speed.V, p.Cable.V, frame)
+	for _, l := range r.cfg.HeadroomLimits {
+		most, of := l.N, ""
+		if l.Cells {
+			most, of = l.N*largestCell, fmt.Sprintf(", if its cells have %d B", largestCell)
+		}
+		if most < floor {
+			r.found(Finding{Severity: Warning, Fix: "raise the headroom, or remove the line",
+				What: fmt.Sprintf("%q leaves a lossless group at most %d B of headroom%s, below the floor of %d B: the round trip in %s of cable and two frames of %d B", printable(l.What), most, of, floor, p.Cable.V, frame)},
+				p.Name)
+		}
+	}
+}
+
 // headroomInUse compares what a switch made for itself with the cable: its
 // table may be another one than the catalogue's.
 func headroomInUse(r *deviceRun) {
@@ -208,6 +234,7 @@ func headroomInUse(r *deviceRun) {
 		if r.source == Running && r.lossless(p.Settings)&q.PFC.Or(0) != 0 && !showsHeadroom(q) {
 			r.headroomNotShown(p, notMade)
 		}
+		r.limited(p, q)
 		for g := range q.Groups {
 			h := q.Groups[g].Headroom
 			if !q.Groups[g].Lossless.V || !h.Set {

@@ -127,6 +127,9 @@ type Device struct {
 	// planned.
 	Pools    map[string]Pool
 	Profiles map[string]BufferProfile
+	// HeadroomLimits are what a running device states of the headroom that a lossless group
+	// can have. They are compared by checks, never planned.
+	HeadroomLimits []HeadroomLimit
 	// Hardware is what a running device shows of its own limits. It is read, never
 	// compared.
 	Hardware Hardware
@@ -521,6 +524,14 @@ type Headroom struct {
 	// Static, a number of bytes.
 	Threshold int64
 	Static    bool
+}
+
+// HeadroomLimit says that a lossless group has no more headroom than so much: a number of
+// bytes, or of cells of the device's own packet memory.
+type HeadroomLimit struct {
+	What  string // the native line
+	N     int64
+	Cells bool
 }
 
 // HeadroomModel holds the parameters of a headroom calculation on the box.

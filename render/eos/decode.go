@@ -32,6 +32,7 @@ const (
 func Decode(c *Config) (*qos.Device, []Unknown) {
 	r := read(c)
 	d := r.decode()
+	d.HeadroomLimits = headroomLimits(c)
 	return d, tidy(r.unknown)
 }
 

@@ -48,5 +48,7 @@ var eosField = []fault{
 	{"an uplink has other FEC", "leaf1", "fec Ethernet33/1 none", "warning PRT-04|PRT-06 leaf1 Ethernet33/1", "", ""},
 	{"two uplinks have changed places", "leaf1", "neighbor Ethernet33/1 spine2 Ethernet1/1; neighbor Ethernet34/1 spine1 Ethernet1/1", "error TOP-07 leaf1 Ethernet33/1,Ethernet34/1", "", ""},
 	{"LLDP is off at one uplink", "leaf1", "neighbor Ethernet33/1 - -", "warning TOP-10 leaf1 Ethernet33/1", "", ""},
-	{"the headroom pool is for one port", "leaf1", "platform trident mmu headroom-pool limit cells 100", "warning BUF-05|BUF-08|BUF-01 @switch", "", "it is info"},
+	{"a headroom pool of 20 cells", "leaf1", "platform trident mmu headroom-pool limit cells 20", "warning BUF-01 @; info UNKNOWN leaf1", "", ""},
+	{"headroom of 8 KB for all cables", "leaf1", "platform trident mmu queue profile P; ingress headroom 8000; exit; platform trident mmu queue profile P apply", "warning BUF-01 @", "", ""},
+	{"the headroom pool is for one port", "leaf1", "platform trident mmu headroom-pool limit cells 100", "info UNKNOWN leaf1", "", ""},
 }

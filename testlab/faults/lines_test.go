@@ -7,8 +7,8 @@ const profile = "qos profile ROCE-FABRIC; "
 // Service; arista/avd, platform trident mmu).
 var eosFaults = []fault{
 	// Buffers and thresholds.
-	{"headroom of ten cells", "leaf1", "platform trident mmu queue profile P; ingress headroom cells 10; exit; platform trident mmu queue profile P apply", "info UNKNOWN leaf1", "", ""},
-	{"headroom of ten cells everywhere", "switches", "platform trident mmu queue profile P; ingress headroom cells 10; exit; platform trident mmu queue profile P apply", "info UNKNOWN @switch", "", ""},
+	{"headroom of ten cells", "leaf1", "platform trident mmu queue profile P; ingress headroom cells 10; exit; platform trident mmu queue profile P apply", "warning BUF-01 @", "", ""},
+	{"headroom of ten cells everywhere", "switches", "platform trident mmu queue profile P; ingress headroom cells 10; exit; platform trident mmu queue profile P apply", "warning BUF-01 @", "", ""},
 	{"alpha of 1/64", "leaf1", "platform trident mmu queue profile P; ingress threshold 1/64; exit; platform trident mmu queue profile P apply", "info UNKNOWN leaf1", "", ""},
 	{"alpha of 1/64 for the lossless group", "leaf1", "platform trident mmu queue profile P; ingress priority-group 3 threshold 1/64; exit; platform trident mmu queue profile P apply", "info UNKNOWN leaf1", "", ""},
 	{"lossless queues may hold little", "leaf1", "platform trident mmu queue profile P; egress unicast queue 3 threshold 1/64; exit; platform trident mmu queue profile P apply", "info UNKNOWN leaf1", "", ""},

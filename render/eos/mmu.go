@@ -1,0 +1,66 @@
+package eos
+
+import (
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/render/lines"
+)
+
+// The lines about the packet memory of Strata switches that bound the headroom of lossless
+// groups (aristanetworks/avd, eos_cli_config_gen platform schema: a number without a unit
+// is bytes).
+const (
+	mmuProfile  = "platform trident mmu queue profile "
+	mmuApply    = " apply"
+	mmuPool     = "platform trident mmu headroom-pool limit "
+	mmuHeadroom = "ingress headroom "
+)
+
+// headroomLimits reads what the profile that is applied, and the pool, leave to a group. A
+// profile that is not applied does nothing.
+func headroomLimits(c *Config) (out []qos.HeadroomLimit) {
+	applied, profiles, pool := "", map[string]qos.HeadroomLimit{}, qos.HeadroomLimit{}
+	for _, l := range c.Lines {
+		text := canonical(l.Text)
+		if n, ok := strings.CutPrefix(text, mmuPool); ok {
+			pool, _ = limitOf(text, n)
+		}
+		name, ok := strings.CutPrefix(text, mmuProfile)
+		if !ok {
+			continue
+		}
+		if name, ok := strings.CutSuffix(name, mmuApply); ok {
+			applied = name
+			continue
+		}
+		for _, s := range l.Sub {
+			if n, ok := strings.CutPrefix(canonical(s.Text), mmuHeadroom); ok {
+				if limit, ok := limitOf("profile "+name+", "+canonical(s.Text), n); ok {
+					profiles[name] = limit
+				}
+			}
+		}
+	}
+	if limit, ok := profiles[applied]; ok {
+		out = append(out, limit)
+	}
+	if pool.What != "" {
+		out = append(out, pool)
+	}
+	return out
+}
+
+const mostCells = 1 << 30 // far above what any packet memory has
+
+func limitOf(what, size string) (qos.HeadroomLimit, bool) {
+	unit, n, two := strings.Cut(size, " ")
+	if !two {
+		unit, n = "bytes", size
+	}
+	v, ok := lines.Number(n, mostCells)
+	if !ok || unit != "bytes" && unit != "cells" {
+		return qos.HeadroomLimit{}, false
+	}
+	return qos.HeadroomLimit{What: what, N: int64(v), Cells: unit == "cells"}, true
+}
