@@ -312,7 +312,7 @@ func (h *History) seen(kind string) *Seen {
 		var took []time.Duration
 		for _, d := range p.Devices {
 			switch {
-			case d.kind != kind || !d.touched:
+			case d.kind != kind, !d.touched, d.State == "": // at work, or cut off, which is said elsewhere
 			case d.State == Applied:
 				if len(took) == 0 || out.Gate == d.gate {
 					out.Gate = d.gate
@@ -321,7 +321,7 @@ func (h *History) seen(kind string) *Seen {
 				}
 				out.Applied, took = append(out.Applied, d.Name), append(took, d.took)
 			default:
-				out.Failed, out.Error = append(out.Failed, d.Name), cmp.Or(out.Error, d.cause, "cut off")
+				out.Failed, out.Error = append(out.Failed, d.Name), cmp.Or(out.Error, d.cause)
 			}
 		}
 		if len(out.Applied)+len(out.Failed) == 0 {

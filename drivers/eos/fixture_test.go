@@ -119,7 +119,7 @@ func (b *box) device() *drivertest.Device {
 	f := b.Faults()
 	d := b.Device(&f.Faults, foreign)
 	d.AddUnknown = func() {
-		b.Set("class-map type qos match-any C\n   match dscp 26\npolicy-map type quality-of-service P\n   class C\n      set traffic-class 3\ninterface " + ports[1] + "\n   service-policy type qos input P\n")
+		b.Set("class-map type qos match-any C\n   match ip access-group RDMA\npolicy-map type quality-of-service P\n   class C\n      set traffic-class 3\ninterface " + ports[1] + "\n   service-policy type qos input P\n")
 	}
 	d.ChangeManaged = func() { b.Set("interface " + ports[0] + "\n   mtu 4000\n") }
 	d.Faults.DropBefore, d.Faults.DropAfter, d.Faults.RestartInside, d.Faults.Clear = f.DropBeforeCommit, f.DropAfterCommit, f.RestartAtCommit, f.Clear
