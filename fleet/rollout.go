@@ -108,7 +108,8 @@ type RolloutMaker struct {
 	lacking []validate.Finding // of what cannot be checked
 	kinds   map[string]validate.DeviceKind
 	seen    []Seen
-	cost    float64 // of the waves, see [order.Proof]
+	asked   map[string]bool // kinds that the history was asked about: to read it takes long
+	cost    float64         // of the waves, see [order.Proof]
 }
 
 // wavePlan is what of the plan of a device is said of its wave.
@@ -121,7 +122,7 @@ type wavePlan struct {
 
 // NewRollout begins a rollout. history tells how long devices have needed; nil is none.
 func NewRollout(f *intent.Fabric, h *History) *RolloutMaker {
-	return &RolloutMaker{fabric: f, history: h, took: h.seconds(f), plans: map[string]*wavePlan{}, kinds: map[string]validate.DeviceKind{}}
+	return &RolloutMaker{fabric: f, history: h, took: h.seconds(f), asked: map[string]bool{}, plans: map[string]*wavePlan{}, kinds: map[string]validate.DeviceKind{}}
 }
 
 // Add adds the plan of a device.
@@ -157,7 +158,8 @@ func (m *RolloutMaker) Add(d *DevicePlan) {
 	if len(d.Steps) == 0 {
 		dev.States = dev.States[:1]
 	} else {
-		if kind := d.kind(); !slices.ContainsFunc(m.seen, func(s Seen) bool { return s.Kind == kind }) {
+		if kind := d.kind(); !m.asked[kind] {
+			m.asked[kind] = true
 			if s := m.history.seen(kind); s != nil {
 				m.seen = append(m.seen, *s)
 			}

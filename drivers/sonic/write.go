@@ -16,9 +16,9 @@ import (
 // checkpointLead stands before the ID of a run in the name of its checkpoint.
 const checkpointLead = "roce-fabric-"
 
-// Apply carries the steps out. Where it writes over gNMI and SSH is configured, it leaves a checkpoint
-// as a second way to revert, for people; one that cannot be taken because SSH does
-// not answer stops only steps that need SSH.
+// Apply carries the steps out. Where it writes over gNMI and SSH is configured, it leaves
+// a checkpoint as a second way to revert, for people; one that cannot be taken because SSH
+// does not answer stops only steps that need SSH.
 func (d *driver) Apply(ctx context.Context, before *drivers.Snapshot, st *drivers.Steps, o drivers.ApplyOptions) (*drivers.Token, error) {
 	if len(st.Items) == 0 {
 		return nil, nil

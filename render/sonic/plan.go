@@ -286,8 +286,12 @@ func (p *planner) bounce() {
 // renews reports whether buffermgrd looks at the port of an op anew, because its PFC
 // changes or because the config updater takes it down for the op.
 func (p *planner) renews(o Op) bool {
-	port := o.PortOf()
-	return port != "" && (!p.Direct || o.Table == TPortQoS && p.running.Row(TPortQoS, port)["pfc_enable"] != o.Row["pfc_enable"])
+	return o.PortOf() != "" && (!p.Direct || o.changesPFC(p.running))
+}
+
+// changesPFC reports whether an op changes which priorities of a port pause.
+func (o Op) changesPFC(running Config) bool {
+	return o.Table == TPortQoS && o.PortOf() != "" && running.Row(TPortQoS, o.Key)["pfc_enable"] != o.Row["pfc_enable"]
 }
 
 // regroup writes groups back that a removal takes along, on ports that buffermgrd does

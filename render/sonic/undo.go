@@ -129,8 +129,19 @@ func (u Undo) Restored(left map[string]string) Undo {
 	return u
 }
 
-// Written returns what restores the rows and fields that were written.
+// Written returns what restores the rows and fields that were written. Groups that
+// buffermgrd made since go while the ports are down for their PFC, and it makes what was
+// there before.
 func (u Undo) Written(cfg Config) []Op {
+	out := u.written(cfg)
+	ports := map[string]bool{}
+	for _, o := range out {
+		ports[o.PortOf()] = ports[o.PortOf()] || o.changesPFC(cfg)
+	}
+	return append(out, u.made(cfg, func(port string) bool { return ports[port] })...)
+}
+
+func (u Undo) written(cfg Config) []Op {
 	var out []Op
 	for _, tn := range slices.Sorted(maps.Keys(u.Rows)) {
 		for _, key := range natural.Keys(u.Rows[tn]) {
@@ -153,22 +164,14 @@ func (u Undo) Written(cfg Config) []Op {
 		}
 		out = append(out, o)
 	}
-	return append(out, u.made(cfg, out)...)
+	return out
 }
 
-// made returns the removal of groups that buffermgrd made since, on ports whose PFC the
-// ops restore: they go while the ports are down for that, and buffermgrd makes what was
-// there before.
-func (u Undo) made(cfg Config, ops []Op) (out []Op) {
-	ports := map[string]bool{}
-	for _, o := range ops {
-		if o.Table == TPortQoS && o.Row["pfc_enable"] != cfg.Row(TPortQoS, o.Key)["pfc_enable"] {
-			ports[o.Key] = true
-		}
-	}
+// made returns the removal of groups of some ports that buffermgrd made since.
+func (u Undo) made(cfg Config, of func(port string) bool) (out []Op) {
 	for _, key := range natural.Keys(cfg[TGroup]) {
 		port, _, _ := strings.Cut(key, "|")
-		if _, was := u.Groups[key]; ports[port] && !was && Derived(cfg.Row(TGroup, key)["profile"]) {
+		if _, was := u.Groups[key]; !was && of(port) && Derived(cfg.Row(TGroup, key)["profile"]) {
 			out = append(out, Op{Table: TGroup, Key: key, Del: true})
 		}
 	}
@@ -197,13 +200,8 @@ func (u Undo) Derived(cfg Config) []Op {
 	for _, key := range natural.Keys(u.Groups) {
 		out = append(out, restore(cfg, TGroup, key, u.Groups[key])...)
 	}
-	for _, key := range natural.Keys(cfg[TGroup]) {
-		port, _, _ := strings.Cut(key, "|")
-		if _, was := u.Groups[key]; !was && slices.Contains(u.Ports, port) && Derived(cfg.Row(TGroup, key)["profile"]) {
-			out = append(out, Op{Table: TGroup, Key: key, Del: true})
-		}
-	}
-	return append(out, u.Written(cfg)...)
+	out = append(out, u.made(cfg, func(port string) bool { return slices.Contains(u.Ports, port) })...)
+	return append(out, u.written(cfg)...)
 }
 
 // Leftover returns the removal of derived profiles that are new and not used.
