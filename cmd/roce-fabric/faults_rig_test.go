@@ -127,6 +127,9 @@ func (b sonicBox) state() string {
 			delete(r, "NULL")
 		}
 	}
+	for _, lost := range b.Unbound() {
+		c["nothing is bound to "+lost] = nil
+	}
 	return asJSON(c)
 }
 func (b sonicBox) unsaved() bool  { return len(unsavedTables(b.Switch)) > 0 }

@@ -380,6 +380,9 @@ func (s killScenario) kill(t *testing.T, at int) int {
 	if down := k.down(); len(down) > 0 {
 		t.Errorf("down in the end: %v (%v after the kill)", down, before)
 	}
+	if lost := k.Unbound(); len(lost) > 0 {
+		t.Errorf("in the end nothing is bound to %v", lost)
+	}
 	if tables := unsavedTables(k.Switch); len(tables) > 0 {
 		t.Errorf("not saved: %v", tables)
 	}

@@ -174,7 +174,12 @@ func newBox(t testing.TB, o boxOptions) *box {
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = s.Close() })
+	t.Cleanup(func() {
+		if lost := s.Unbound(); len(lost) > 0 {
+			t.Errorf("nothing is bound to %v any more", lost)
+		}
+		_ = s.Close()
+	})
 	b := &box{Switch: s, t: t, pace: quick(o.test), model: m, desired: compile(t, fabric(m, o.release, o.intent...)), alone: o.alone || o.direct}
 	for _, p := range m.Ports[:4] {
 		b.ports = append(b.ports, p.Name)

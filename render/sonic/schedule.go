@@ -12,7 +12,8 @@ type flapper struct {
 
 // group is a set of ports that are down at the same time. A direct group is
 // one request: the updater itself takes each port down for its one row. Any
-// other takes three: ports down, rows in bulk, ports up.
+// other takes three: ports down, rows in bulk, ports up; and one more where rows
+// go of which buffermgrd may take some itself as the ports go down.
 type group struct {
 	ports  []string
 	direct bool

@@ -34,35 +34,47 @@ type builder struct {
 	running Config
 	// final are the ports whose admin state the ops change, with the new one.
 	final map[string]string
-	// narrowed are the ports that pause a priority less, which has no group.
-	narrowed map[string]bool
+	// waiting are the ports of which a cable's new length comes after PFC has changed.
+	waiting map[string]bool
 
 	sshFirst, sshLast []Op
-	freed             []Op            // rows of a range, of which others take an index
 	early             []Op            // lengths that buffermgrd does not look at before PFC changes
+	shut              []Op            // ports that are up and go down for good
+	freed             []Op            // rows of which others take an index, on ports that do not flap
 	first, last       []Op            // gNMI, no port concerned
-	cables            []Op            // lengths that wait until PFC has changed
+	cables            []Op            // lengths that wait until PFC has changed on every port
 	raise             []Op            // ports that are down and come up
-	shut              []string        // ports that go down for good
+	unbound           map[string][]Op // port -> rows of which others take an index, on ports that flap
 	bound             map[string][]Op // port -> rows that take it down
 	guard             map[string][]Op // port -> watchdog rows
+	length            map[string][]Op // port -> its cable's length, which waits until PFC has changed
 	flap              []string        // ports of bound, in order
 }
 
 // steps puts ops into steps.
 func (s Site) steps(running Config, ops []Op) []Step {
-	b := builder{Site: s, running: running, final: map[string]string{}, bound: map[string][]Op{}, guard: map[string][]Op{}}
+	b := builder{Site: s, running: running, final: map[string]string{}, unbound: map[string][]Op{}, bound: map[string][]Op{}, guard: map[string][]Op{}, length: map[string][]Op{}}
 	for _, o := range ops {
 		if o.Table == TPort && o.Field == "admin_status" {
 			b.final[o.Key] = o.Value
 		}
 	}
-	if s.Direct {
-		b.freed, ops = freed(ops)
+	gone, ops := freed(ops)
+	b.waiting = b.waits(ops)
+	for _, o := range gone {
+		if port := o.PortOf(); !b.Direct && b.flaps(port) {
+			b.unbound[port] = append(b.unbound[port], o)
+		} else {
+			b.freed = append(b.freed, o)
+		}
 	}
-	b.narrowed = narrowed(running.After(b.freed), ops)
 	for _, o := range ops {
 		b.add(o)
+	}
+	for port := range b.unbound {
+		if b.bound[port] == nil {
+			b.flap = append(b.flap, port)
+		}
 	}
 	return b.build()
 }
@@ -104,7 +116,7 @@ func freed(ops []Op) (first, rest []Op) {
 		}
 	}
 	for _, o := range ops {
-		if o.Del && slices.ContainsFunc(spots(o), func(s spot) bool { return written[s] }) {
+		if o.Del && !o.overSSH && slices.ContainsFunc(spots(o), func(s spot) bool { return written[s] }) {
 			first = append(first, o)
 		} else {
 			rest = append(rest, o)
@@ -113,34 +125,39 @@ func freed(ops []Op) (first, rest []Op) {
 	return first, rest
 }
 
-// narrowed returns the ports that are to pause a priority less that has no lossless
-// group. buffermgrd would make one as soon as the length of the cable changes, and
-// would leave it when the priority goes (sonic-swss cfgmgr/buffermgr.cpp).
-func narrowed(running Config, ops []Op) map[string]bool {
+// waits returns the ports of which a cable's new length comes after PFC has changed:
+// buffermgrd makes the groups of what pauses as soon as it sees a new length, and leaves
+// them when the priority goes (sonic-swss cfgmgr/buffermgr.cpp). Older releases do that
+// only where there are no groups yet.
+func (b *builder) waits(ops []Op) map[string]bool {
+	out := map[string]bool{}
 	less := map[string][]string{} // port -> "port|priority"
 	for _, o := range ops {
-		if o.Table != TPortQoS || o.Field != "" {
+		if !o.changesPFC(b.running) {
+			continue
+		}
+		if b.Release.CableRederives {
+			out[o.Key] = true
 			continue
 		}
 		stays := strings.Split(o.Row["pfc_enable"], ",")
-		for _, prio := range strings.Split(running.Row(TPortQoS, o.Key)["pfc_enable"], ",") {
+		for _, prio := range strings.Split(b.running.Row(TPortQoS, o.Key)["pfc_enable"], ",") {
 			if prio != "" && !slices.Contains(stays, prio) {
 				less[o.Key] = append(less[o.Key], o.Key+"|"+prio)
 			}
 		}
 	}
 	if len(less) == 0 {
-		return nil
+		return out
 	}
 	made := map[string]bool{}
-	for key, row := range running[TGroup] {
+	for key, row := range b.running[TGroup] {
 		port, idx, _ := strings.Cut(key, "|")
 		from, to, ok := Indexes(idx)
 		for i := from; ok && i <= to && Derived(row["profile"]); i++ {
 			made[port+"|"+strconv.Itoa(i)] = true
 		}
 	}
-	out := map[string]bool{}
 	for port, groups := range less {
 		out[port] = slices.ContainsFunc(groups, func(g string) bool { return !made[g] })
 	}
@@ -206,34 +223,20 @@ func (b *builder) add(o Op) {
 		b.bound[port] = append(b.bound[port], o)
 	case o.Table == TCable && b.Direct && !b.Release.CableRederives:
 		b.early = append(b.early, o)
-	case o.Table == TCable && b.waits(o):
+	case o.Table == TCable && b.waiting[o.Field]:
+		b.length[o.Field] = append(b.length[o.Field], o)
+	case o.Table == TCable && slices.ContainsFunc(natural.Keys(o.Row), func(port string) bool { return b.waiting[port] }):
 		b.cables = append(b.cables, o)
 	case o.Table == TPort && o.Field == "admin_status" && o.Value == "up":
 		b.raise = append(b.raise, o)
-	case o.Table == TPort && o.Field == "admin_status":
-		if b.running.Up(o.Key) {
-			b.shut = append(b.shut, o.Key)
-		}
-		b.first = append(b.first, o)
+	case o.Table == TPort && o.Field == "admin_status" && b.running.Up(o.Key):
+		b.shut = append(b.shut, o)
 	case o.Del && o.Field == "" && referenced(o.Table):
 		// Something may refer to it until the last group is through.
 		b.last = append(b.last, o)
 	default:
 		b.first = append(b.first, o)
 	}
-}
-
-// waits reports whether a change of cables concerns a port that is narrowed.
-func (b *builder) waits(o Op) bool {
-	if b.narrowed[o.Field] {
-		return true
-	}
-	for port := range o.Row {
-		if b.narrowed[port] {
-			return true
-		}
-	}
-	return false
 }
 
 // request is one step in the making.
@@ -264,8 +267,16 @@ func (r *request) add(verb, noun string, ops ...Op) {
 }
 
 func (b *builder) build() []Step {
-	head, tail := &request{down: b.shut}, &request{}
+	head, tail, shut := &request{}, &request{}, &request{}
 	reqs, grouped := b.flapping()
+	if !b.Direct && slices.ContainsFunc(b.freed, func(o Op) bool { return b.running.Up(o.PortOf()) }) {
+		// The updater would take these ports down for the rows, and up again.
+		shut = one("take down", "port", b.shut)
+		shut.down = portsOf(b.shut)
+	} else {
+		b.first = slices.Concat(b.shut, b.first)
+		head.down = portsOf(b.shut)
+	}
 	// Rows come after those that they refer to, in case the request is split.
 	slices.SortStableFunc(b.first, func(x, y Op) int { return refers(x) - refers(y) })
 	head.add("write", "object", b.first...)
@@ -290,20 +301,32 @@ func (b *builder) build() []Step {
 	}
 	tail.add("finish with", "row", b.last...)
 	reqs = join(head, reqs, tail)
+	for _, p := range natural.Keys(b.length) {
+		if !grouped[p] {
+			b.cables = append(b.cables, b.length[p]...)
+		}
+	}
 	reqs = append(reqs, one("set", "cable length", b.cables))
 
 	via := "gnmi"
 	if b.Direct {
 		via = "ssh"
-		first := one("unbind", "row", b.freed)
-		first.add("set", "cable length", b.early...)
-		reqs = slices.Insert(reqs, 0, first)
 	}
+	free := one("unbind", "row", b.freed)
+	free.add("set", "cable length", b.early...)
+	reqs = slices.Insert(reqs, 0, shut, free)
 	out := step("ssh", one("load past gNMI", "row", b.sshFirst))
 	for _, r := range reqs {
 		out = append(out, step(via, r)...)
 	}
 	return append(out, step("ssh", one("load past gNMI", "row", b.sshLast))...)
+}
+
+func portsOf(ops []Op) (ports []string) {
+	for _, o := range ops {
+		ports = append(ports, o.Key)
+	}
+	return ports
 }
 
 // one is a request that does one thing.
@@ -320,7 +343,7 @@ func (b *builder) flapping() (reqs []*request, grouped map[string]bool) {
 	var ports []flapper
 	slices.SortFunc(b.flap, natural.Compare)
 	for _, name := range b.flap {
-		n := len(b.bound[name])
+		n := len(b.bound[name]) + len(b.unbound[name])
 		if slices.ContainsFunc(b.bound[name], func(o Op) bool { return o.Bounce }) {
 			n++ // the updater would not flap the port for that one
 		}
@@ -338,13 +361,20 @@ func (b *builder) flapping() (reqs []*request, grouped map[string]bool) {
 			continue
 		}
 		down := &request{down: g.ports, what: []doing{{verb: "take down " + list}}}
-		rows := &request{}
+		free, rows := &request{}, &request{}
 		up := &request{up: g.ports, what: []doing{{verb: "bring up " + list}}}
 		for _, p := range g.ports {
 			grouped[p] = true
 			down.ops = append(down.ops, admin(p, "down"))
+			for _, o := range b.unbound[p] {
+				if b.vanishes(o) {
+					free.ops = append(free.ops, o)
+				} else {
+					down.ops = append(down.ops, o)
+				}
+			}
 			rows.ops = append(rows.ops, b.bound[p]...)
-			up.ops = append(up.ops, admin(p, "up"))
+			up.ops = append(append(up.ops, b.length[p]...), admin(p, "up"))
 			for _, o := range b.guard[p] {
 				if o.Del {
 					down.ops = append(down.ops, o)
@@ -353,10 +383,20 @@ func (b *builder) flapping() (reqs []*request, grouped map[string]bool) {
 				}
 			}
 		}
+		if len(free.ops) > 0 {
+			free.what = []doing{{verb: "unbind " + words.Count(len(free.ops), "row") + " of " + list}}
+		}
 		rows.what = []doing{{verb: "bind " + words.Count(len(rows.ops), "row") + " of " + list}}
-		reqs = append(reqs, down, rows, up)
+		reqs = append(reqs, down, free, rows, up)
 	}
 	return reqs, grouped
+}
+
+// vanishes reports whether buffermgrd may take a row away by itself as its port goes down,
+// as it does on NVIDIA and Barefoot chips (sonic-swss cfgmgr/buffermgr.cpp): the updater
+// fails to remove what is not there any more.
+func (b *builder) vanishes(o Op) bool {
+	return o.Table == TGroup && Derived(b.running.Row(o.Table, o.Key)["profile"]) && (b.Chip == "" || strings.HasPrefix(b.Chip, "spc"))
 }
 
 func refers(o Op) (n int) {

@@ -102,7 +102,9 @@ func (s *Switch) queueRows() map[string]row {
 	for _, k := range naturalKeys(s.cfg["QUEUE"]) {
 		port, r, _ := strings.Cut(k, "|")
 		for _, i := range expand(r) {
-			out[fmt.Sprintf("%s:%d", port, i)] = s.cfg["QUEUE"][k]
+			if !s.loose[spot{"QUEUE", port, i}] {
+				out[fmt.Sprintf("%s:%d", port, i)] = s.cfg["QUEUE"][k]
+			}
 		}
 	}
 	return out
@@ -141,7 +143,9 @@ func (s *Switch) bindings(table string, profiles map[string]row) map[string]stri
 			continue
 		}
 		for _, n := range expand(k[i+1:]) {
-			out[fmt.Sprintf("%s:%d", k[:i], n)] = prof
+			if !s.loose[spot{strings.TrimSuffix(table, "_TABLE"), k[:i], n}] {
+				out[fmt.Sprintf("%s:%d", k[:i], n)] = prof
+			}
 		}
 	}
 	return out

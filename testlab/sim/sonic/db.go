@@ -199,6 +199,7 @@ func (s *Switch) writeRow(table, key string, r row) {
 	if r == nil && old == nil {
 		return
 	}
+	s.bind(table, key, old, r)
 	if r != nil && len(r) == 0 {
 		r = row{"NULL": "NULL"}
 	}

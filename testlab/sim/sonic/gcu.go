@@ -175,10 +175,16 @@ func (s *Switch) writeMoves(moves []move) *gcuError {
 		}
 		s.faults.event(Changing)
 		s.mu.Lock()
+		var err *gcuError
 		for _, w := range m {
-			s.writeMove(w)
+			if err = s.writeMove(w); err != nil {
+				break
+			}
 		}
 		s.mu.Unlock()
+		if err != nil {
+			return err
+		}
 		if !s.wait(1) {
 			return scopeError("the switch is going down")
 		}
@@ -193,17 +199,24 @@ func (s *Switch) writeMoves(moves []move) *gcuError {
 	return nil
 }
 
-func (s *Switch) writeMove(w rowWrite) {
+func (s *Switch) writeMove(w rowWrite) *gcuError {
+	have := s.cfg[w.table][w.key]
 	if state, ok := w.r[adminOnly]; ok {
-		r := copyRow(s.cfg[w.table][w.key])
+		r := copyRow(have)
 		if len(r) == 0 {
-			return
+			return nil
 		}
 		r["admin_status"] = state
 		s.writeRow(w.table, w.key, r)
-		return
+		return nil
+	}
+	if w.r == nil && have == nil {
+		// A daemon removed it meanwhile (generic_config_updater/change_applier.py
+		// applies each change to what it then reads, with python-jsonpatch).
+		return scopeError("can't remove a non-existent object '" + w.key + "'")
 	}
 	s.writeRow(w.table, w.key, w.r)
+	return nil
 }
 
 // wait spends seconds of the box's time; false when the switch closes.

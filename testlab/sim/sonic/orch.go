@@ -3,6 +3,7 @@ package sonic
 import (
 	"maps"
 	"slices"
+	"strings"
 )
 
 // rememberedTables are those whose applied state can differ from CONFIG_DB.
@@ -89,6 +90,35 @@ func (s *Switch) orchApply(table, key string, r row) {
 	}
 	s.orch[table][key] = keep
 }
+
+// bind is orchagent seeing a row that names queues or groups. All of a row that goes are
+// unbound, also those that another row names, until a row that names them is written
+// again (sonic-swss orchagent/bufferorch.cpp, qosorch.cpp). In the dynamic model
+// buffermgrd hands the rows of a port on again as it comes up.
+func (s *Switch) bind(table, key string, old, r row) {
+	if table == "PORT" && s.dynamic() && old["admin_status"] != "up" && r["admin_status"] == "up" {
+		maps.DeleteFunc(s.loose, func(at spot, _ bool) bool { return at.port == key && at.table != "QUEUE" })
+	}
+	if !slices.Contains(rangedTables, table) {
+		return
+	}
+	port, indexes, _ := strings.Cut(key, "|")
+	for _, i := range expand(indexes) {
+		if at := (spot{table, port, i}); r == nil {
+			s.loose[at] = true
+		} else {
+			delete(s.loose, at)
+		}
+	}
+}
+
+// spot is a queue or group, as a table names it.
+type spot struct {
+	table, port string
+	index       int
+}
+
+var rangedTables = []string{"QUEUE", "BUFFER_QUEUE", "BUFFER_PG"}
 
 func (s *Switch) queueUses(field, name string) bool {
 	for _, r := range s.cfg["QUEUE"] {

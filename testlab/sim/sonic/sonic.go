@@ -118,6 +118,7 @@ type Switch struct {
 	orch      map[string]map[string]row // what orchagent accepted
 	overlay   map[string]tables         // direct writes to databases other than CONFIG_DB
 	pendingPG map[string]bool           // ports that buffermgrd retries
+	loose     map[spot]bool             // queues and groups that a row took along as it went
 	bouncing  map[string]bool           // ports that were up and are down
 	flaps     map[string]int            // completed down/up cycles
 	files     map[string][]byte         // what users wrote
@@ -208,6 +209,7 @@ func (s *Switch) start() (tables, error) {
 // The caller holds mu or is the only user.
 func (s *Switch) boot(t tables) {
 	s.cfg, s.orch, s.overlay = t, map[string]map[string]row{}, nil
+	s.loose = map[spot]bool{}
 	s.pendingPG, s.bouncing, s.flaps = map[string]bool{}, map[string]bool{}, map[string]int{}
 	for _, table := range rememberedTables {
 		for _, key := range sortedKeys(t[table]) {
@@ -422,6 +424,24 @@ func (s *Switch) Flaps() map[string]int {
 	return m
 }
 
+// Unbound are the queues and groups that a row names and that nothing is bound to, because
+// another row took them along as it went: "BUFFER_PG|Ethernet0|3".
+func (s *Switch) Unbound() (out []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, table := range rangedTables {
+		for _, key := range naturalKeys(s.cfg[table]) {
+			port, indexes, _ := strings.Cut(key, "|")
+			for _, i := range expand(indexes) {
+				if s.loose[spot{table, port, i}] {
+					out = append(out, fmt.Sprintf("%s|%s|%d", table, port, i))
+				}
+			}
+		}
+	}
+	return out
+}
+
 // Syslog returns the latest daemon messages, oldest first.
 func (s *Switch) Syslog() []string {
 	s.mu.Lock()
@@ -471,12 +491,12 @@ func (s *Switch) Keep() (back func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	cfg, saved, raw, overlay := s.cfg.clone(), s.saved.clone(), s.rawSaved, cloned(s.overlay)
-	orch, pending := tables(s.orch).clone(), maps.Clone(s.pendingPG)
+	orch, pending, loose := tables(s.orch).clone(), maps.Clone(s.pendingPG), maps.Clone(s.loose)
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.cfg, s.saved, s.rawSaved, s.overlay = cfg.clone(), saved.clone(), raw, cloned(overlay)
-		s.orch, s.pendingPG = orch.clone(), maps.Clone(pending)
+		s.orch, s.pendingPG, s.loose = orch.clone(), maps.Clone(pending), maps.Clone(loose)
 	}
 }
 
