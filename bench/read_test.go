@@ -47,7 +47,7 @@ func BenchmarkRead(b *testing.B) {
 	c := load(b, save(b, ranges(model32, readSwitches, 32)))
 	for _, state := range []string{"as-intended", "factory"} {
 		b.Run(state, func(b *testing.B) {
-			l := startLab(b, c, state == "as-intended")
+			l := startLab(b, c, state == "as-intended", false)
 			var r race
 			changed := 0
 			var bytes int
@@ -79,8 +79,8 @@ type farm struct {
 }
 
 // startLab starts the fabric's switches as the factory leaves them, or as the
-// intent wants them.
-func startLab(b *testing.B, c *render.Compiler, asIntended bool) *farm {
+// intent wants them. They serve gNMI alone, or SSH alone.
+func startLab(b *testing.B, c *render.Compiler, asIntended, overSSH bool) *farm {
 	b.Helper()
 	conf, ca, err := sim.NewTLS()
 	if err != nil {
@@ -93,7 +93,7 @@ func startLab(b *testing.B, c *render.Compiler, asIntended bool) *farm {
 	for _, sw := range c.Fabric().Switches {
 		d := c.Device(sw)
 		o := simsonic.ForModel(sw.Name, d.Model)
-		o.Release, o.Username, o.Password, o.TLS, o.NoSSH = sw.Release.V, user, pass, conf, true
+		o.Release, o.Username, o.Password, o.TLS, o.NoGNMI, o.NoSSH = sw.Release.V, user, pass, conf, overSSH, !overSSH
 		o.Config = simsonic.FactoryConfig(d.Model, simsonic.WithHostname(sw.Name))
 		if asIntended {
 			intended(o.Config, d)

@@ -21,6 +21,8 @@ import (
 	client "github.com/roce-fabric/roce-fabric/internal/gnmi"
 	"github.com/roce-fabric/roce-fabric/internal/pool"
 	"github.com/roce-fabric/roce-fabric/internal/secret"
+	"github.com/roce-fabric/roce-fabric/internal/ssh"
+	"github.com/roce-fabric/roce-fabric/internal/trace"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 	"github.com/roce-fabric/roce-fabric/render/sonic"
@@ -50,7 +52,7 @@ func BenchmarkValidate(b *testing.B) {
 	c := load(b, path)
 	for _, state := range []string{"as-intended", "factory"} {
 		b.Run(state, func(b *testing.B) {
-			l := startLab(b, c, state == "as-intended")
+			l := startLab(b, c, state == "as-intended", false)
 			file := l.file(b)
 			status := map[string]int{"as-intended": 0, "factory": 3}[state]
 			check := func(workers, only string) used {
@@ -145,14 +147,16 @@ func (l *farm) file(b *testing.B) string {
 	b.Helper()
 	dir := b.TempDir()
 	f := lab.File{Kind: lab.Kind, Fabric: "bench", Username: user, Password: pass, CA: l.caFile, KnownHosts: filepath.Join(dir, "known_hosts"), Devices: map[string]lab.Address{}}
-	for name, addr := range l.addr {
-		f.Devices[name] = lab.Address{OS: "sonic", GNMI: addr}
+	var hosts strings.Builder
+	for name, box := range l.boxes {
+		f.Devices[name] = lab.Address{OS: "sonic", GNMI: box.GNMIAddr(), SSH: box.SSHAddr()}
+		hosts.WriteString(box.HostKeyLine() + "\n")
 	}
 	text, err := json.Marshal(f)
 	if err != nil {
 		b.Fatal(err)
 	}
-	for path, text := range map[string][]byte{lab.Path(dir): text, f.KnownHosts: nil} {
+	for path, text := range map[string][]byte{lab.Path(dir): text, f.KnownHosts: []byte(hosts.String())} {
 		if err := os.WriteFile(path, text, 0o600); err != nil {
 			b.Fatal(err)
 		}
@@ -160,15 +164,16 @@ func (l *farm) file(b *testing.B) string {
 	return lab.Path(dir)
 }
 
-// The environment that makes this program the floor of BenchmarkValidate.
+// The environment that makes this program one that only reads.
 const (
 	readAlone  = "ROCE_FABRIC_BENCH_LAB"
 	readIntent = "ROCE_FABRIC_BENCH_INTENT"
+	readBare   = "ROCE_FABRIC_BENCH_BARE" // by a bare SSH client: [bareAlone] or [bareDecoded]
 )
 
 func TestMain(m *testing.M) {
 	if file := os.Getenv(readAlone); file != "" {
-		if err := readOnly(file, os.Getenv(readIntent)); err != nil {
+		if err := readOnly(file, os.Getenv(readIntent), os.Getenv(readBare)); err != nil {
 			fmt.Fprintln(os.Stderr, "error:", err)
 			os.Exit(1)
 		}
@@ -177,8 +182,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// readOnly makes of each switch the calls that validate makes.
-func readOnly(labFile, path string) error {
+// readOnly makes of each switch the calls that validate makes, or has a bare SSH client
+// run the commands that these run.
+func readOnly(labFile, path, bare string) error {
 	l, err := lab.Read(labFile)
 	if err != nil {
 		return err
@@ -191,43 +197,68 @@ func readOnly(labFile, path string) error {
 	if err != nil {
 		return err
 	}
+	hosts, err := ssh.LoadKnownHosts(l.KnownHosts)
+	if err != nil {
+		return err
+	}
 	workers := 0
 	if _, err := fmt.Sscan(validateWorkers, &workers); err != nil {
 		return err
 	}
 	return pool.Ordered(context.Background(), workers, c.Fabric().Switches, func(ctx context.Context, sw *intent.Switch) error {
-		return callAll(ctx, l, c.Device(sw))
+		if bare != "" {
+			_, err := runBare(l, sw, bare == bareDecoded)
+			return err
+		}
+		_, err := callAll(ctx, l, hosts, c.Device(sw), nil)
+		return err
 	}, func(err error) error { return err })
 }
 
-func callAll(ctx context.Context, l *lab.File, d *render.Device) error {
-	sw := d.Switch
+// called is what the calls return.
+type called struct {
+	cfg     sonic.Config
+	running *qos.Device
+	seen    *drivers.Observation
+	wrong   []drivers.Mismatch
+	unsaved []string
+}
+
+func callAll(ctx context.Context, l *lab.File, hosts *ssh.KnownHosts, d *render.Device, log *trace.Log) (out called, err error) {
+	sw, at := d.Switch, l.Devices[d.Switch.Name]
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
-	drv, err := driver.Open(drivers.Target{
-		Name: sw.Name, OS: sw.OS, Release: sw.Release.V, Model: sw.Model.V,
-		GNMI: client.Config{Address: l.Devices[sw.Name].GNMI, Username: l.Username, Password: secret.Secret(l.Password), TLS: client.TLS{CAFile: l.CA}},
-	})
+	t := drivers.Target{
+		Name: sw.Name, OS: sw.OS, Release: sw.Release.V, Model: sw.Model.V, Reads: true,
+		GNMI: client.Config{Address: at.GNMI, Username: l.Username, Password: secret.Secret(l.Password), TLS: client.TLS{CAFile: l.CA}},
+	}
+	if at.SSH != "" {
+		t.SSH = &ssh.Config{Address: at.SSH, User: l.Username, Password: secret.Secret(l.Password), Hosts: hosts, Log: log}
+	}
+	drv, err := driver.Open(t)
 	if err != nil {
-		return err
+		return out, err
 	}
 	defer drv.Close()
 	if _, err := drv.Probe(ctx); err != nil {
-		return err
+		return out, err
 	}
-	if _, err := drv.Read(ctx); err != nil {
-		return err
+	snap, err := drv.Read(ctx)
+	if err != nil {
+		return out, err
 	}
-	if _, err := drv.(drivers.Observer).Observe(ctx); err != nil {
-		return err
+	out.cfg, _ = snap.Native.(sonic.Config)
+	out.running, _ = drv.(drivers.Decoder).Decode(snap)
+	if out.seen, err = drv.(drivers.Observer).Observe(ctx); err != nil {
+		return out, err
 	}
-	if _, err := drv.Applied(ctx, d.Desired); err != nil {
-		return err
+	if out.wrong, err = drv.Applied(ctx, d.Desired); err != nil {
+		return out, err
 	}
-	if _, err := drv.(drivers.Saver).Unsaved(ctx); err != nil && !errors.Is(err, drivers.ErrUnsupported) {
-		return err
+	if out.unsaved, err = drv.(drivers.Saver).Unsaved(ctx); errors.Is(err, drivers.ErrUnsupported) {
+		err = nil
 	}
-	return nil
+	return out, err
 }
 
 // BenchmarkValidateKept says what validate keeps of switches that it has read,

@@ -202,22 +202,46 @@ func (c *comparer) mapping(port string, table qos.Table, oid, from, to string, m
 func mapMembers(text, from, to string) map[int]int {
 	var list struct {
 		List []struct {
-			Key   map[string]any `json:"key"`
-			Value map[string]any `json:"value"`
+			Key   mapValue `json:"key"`
+			Value mapValue `json:"value"`
 		} `json:"list"`
 	}
 	if json.Unmarshal([]byte(text), &list) != nil {
 		return nil
 	}
-	have := map[int]int{}
+	have := make(map[int]int, len(list.List))
 	for _, e := range list.List {
-		k, ok1 := e.Key[from].(float64)
-		v, ok2 := e.Value[to].(float64)
-		if ok1 && ok2 {
-			have[int(k)] = int(v)
+		k, v := e.Key.of(from), e.Value.of(to)
+		if k != nil && v != nil {
+			have[*k] = *v
 		}
 	}
 	return have
+}
+
+// mapValue is one side of an entry of a map, in the parts that this tool compares.
+type mapValue struct {
+	DSCP  *int `json:"dscp"`
+	TC    *int `json:"tc"`
+	Queue *int `json:"qidx"`
+	Group *int `json:"pg"`
+	Prio  *int `json:"prio"`
+}
+
+func (v *mapValue) of(part string) *int {
+	switch part {
+	case "dscp":
+		return v.DSCP
+	case "tc":
+		return v.TC
+	case "qidx":
+		return v.Queue
+	case "pg":
+		return v.Group
+	case "prio":
+		return v.Prio
+	}
+	return nil
 }
 
 func mapEntries(vals []int8) map[int]int {

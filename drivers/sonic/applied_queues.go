@@ -230,15 +230,23 @@ type buffers struct {
 	computedProfiles, computedPools native.Table
 }
 
-// readConfigured reads CONFIG_DB, in one request, and what is computed from it.
+// readConfigured reads CONFIG_DB, in one request and only where it was not kept, and what
+// is computed from it.
 func (d *driver) readConfigured(ctx context.Context) (*configured, error) {
-	t, err := d.tables(ctx, "CONFIG_DB", native.TGroup, native.TBufferQueue, native.TProfile, native.TPort, flexTable, native.TPool)
+	names := []string{flexTable, native.TGroup, native.TBufferQueue, native.TProfile, native.TPort, native.TPool}
+	if d.kept != nil {
+		names = names[:1]
+	}
+	t, err := d.tables(ctx, "CONFIG_DB", names...)
 	if err != nil {
 		return nil, err
 	}
-	b := &buffers{down: map[string]bool{}, groups: bindings(t[0], "|"), queues: bindings(t[1], "|"), profiles: t[2], pools: t[5]}
-	c := &configured{buffers: b, unpolled: t[4][watchdogGroup]["FLEX_COUNTER_STATUS"] == "disable"}
-	for port, row := range t[3] {
+	if k := d.kept; k != nil {
+		t = append(t, k[native.TGroup], k[native.TBufferQueue], k[native.TProfile], k[native.TPort], k[native.TPool])
+	}
+	b := &buffers{down: map[string]bool{}, groups: bindings(t[1], "|"), queues: bindings(t[2], "|"), profiles: t[3], pools: t[5]}
+	c := &configured{buffers: b, unpolled: t[0][watchdogGroup]["FLEX_COUNTER_STATUS"] == "disable"}
+	for port, row := range t[4] {
 		b.down[port] = row["admin_status"] != "up"
 	}
 	if len(b.groups) == 0 {

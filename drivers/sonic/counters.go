@@ -230,6 +230,9 @@ func (d *driver) Unsaved(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	if d.kept != nil {
+		return unsaved(d.kept, saved), nil
+	}
 	running, err := d.read(ctx)
 	if err != nil {
 		return nil, err

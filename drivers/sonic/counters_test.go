@@ -3,11 +3,14 @@ package sonic
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/internal/trace"
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 )
 
@@ -157,5 +160,33 @@ func TestUnsavedRows(t *testing.T) {
 	without := newBox(t, boxOptions{model: known, release: "202511"})
 	if _, err := without.open().Unsaved(t.Context()); !errors.Is(err, drivers.ErrUnsupported) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// A driver that only reads asks for the configuration once, and all that it shows is of that
+// moment; one that plans reads it anew.
+func TestTheConfigurationIsReadOnce(t *testing.T) {
+	b := newBox(t, boxOptions{model: known, release: "202511", alone: true})
+	for reads, want := range map[bool]int{true: 1, false: 3} {
+		var log strings.Builder
+		target, at := b.target, *b.target.SSH
+		at.Log = trace.New(slog.NewTextHandler(&log, nil))
+		target.SSH, target.Reads = &at, reads
+		d := b.openAs(target)
+		if _, err := d.Read(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		row := fmt.Sprint("reads-", reads)
+		b.SetRow("SCHEDULER", row, map[string]string{"type": "STRICT"})
+		if _, err := d.Applied(t.Context(), b.desired); err != nil {
+			t.Error(err)
+		}
+		unsaved, err := d.Unsaved(t.Context())
+		if err != nil || slices.Contains(unsaved, "SCHEDULER|"+row) == reads {
+			t.Errorf("only reads %v: not saved: %q, %v", reads, unsaved, err)
+		}
+		if n := strings.Count(log.String(), "sonic-cfggen") + strings.Count(log.String(), "&& sonic-db-dump -n CONFIG_DB"); n != want {
+			t.Errorf("only reads %v: the configuration was read %d times, not %d\n%s", reads, n, want, &log)
+		}
 	}
 }

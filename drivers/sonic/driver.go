@@ -50,6 +50,9 @@ type driver struct {
 	// staticPool says, since a read, that thresholds of lossless groups are bytes.
 	staticPool bool
 	pace       pace
+	// kept is the configuration that a driver which only reads has read: what it shows of
+	// the switch is then of one moment, and costs one read of it. nil else.
+	kept native.Config
 	// from is the way in by which the databases are read; nil until the first read.
 	from source
 	// sshDown is why SSH is left out, though it is configured, gnmiDown why gNMI is.
@@ -272,6 +275,9 @@ func (d *driver) Read(ctx context.Context) (*drivers.Snapshot, error) {
 		return nil, err
 	}
 	d.staticPool = cfg.Row(native.TPool, catalog.IngressPool)["mode"] == "static"
+	if d.t.Reads {
+		d.kept = cfg
+	}
 	return &drivers.Snapshot{Native: cfg}, nil
 }
 

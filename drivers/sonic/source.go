@@ -205,7 +205,7 @@ func (s viaSSH) tables(ctx context.Context, db string, names ...string) ([]nativ
 			continue
 		}
 		if out[i] == nil {
-			out[i] = native.Table{}
+			out[i] = make(native.Table, len(rows)/len(names))
 		}
 		out[i][key] = row
 	}

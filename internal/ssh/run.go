@@ -66,9 +66,12 @@ func (c *Client) Run(ctx context.Context, cmd string, stdin []byte) (Result, err
 		}
 		return nil
 	})
-	r := out.result()
+	var r Result
 	if err == nil {
-		r.Status = status
+		// The command has ended, and nothing writes to these any more.
+		r = Result{Stdout: out.stdout.Bytes(), Stderr: out.stderr.Bytes(), Status: status}
+	} else {
+		r = out.result()
 	}
 	call.End(func() string {
 		return filled(fmt.Sprintf("exit status %d", r.Status), string(r.Stdout), string(r.Stderr))

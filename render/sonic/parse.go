@@ -47,8 +47,9 @@ func ParseRow(where string, data []byte) (Row, error) {
 // ParseDumps reads what sonic-db-dump and redis-dump print, of one call or several in a
 // row: the hashes by Redis key. Keys of another kind are left out.
 func ParseDumps(data []byte) (map[string]Row, error) {
+	const each = 400 // bytes, about what a hash takes
 	r := &reader{data: data, seen: map[string]string{}}
-	out := map[string]Row{}
+	out := make(map[string]Row, len(data)/each)
 	for r.peek() != 0 || r.at < len(data) {
 		if err := r.object("", func(key string) error { return r.dumped(key, out) }); err != nil {
 			return nil, err
@@ -244,6 +245,9 @@ func (r *reader) text(where string) (string, error) {
 		return s, nil
 	}
 	quoted = quoted[1 : len(quoted)-1]
+	if where == "" {
+		return string(quoted), nil // a name of the whole text occurs once
+	}
 	if s, ok := r.seen[string(quoted)]; ok {
 		return s, nil
 	}
