@@ -374,8 +374,13 @@ func (s killScenario) kill(t *testing.T, at int) int {
 	if s.before != nil && at%2 == 0 {
 		last = s.killed
 	}
-	if status, out := k.run(last...); status != exitOK && !(last[0] == "rollback" && strings.Contains(out, "no run to roll back")) {
+	status, out = k.run(last...)
+	idle := last[0] == "rollback" && strings.Contains(out, "no run to roll back")
+	if status != exitOK && !idle {
 		t.Fatalf("%v: status %d\n%s", last, status, out)
+	}
+	if files := k.Files(); len(files) > 0 && !idle {
+		t.Errorf("left on the switch: %q", files)
 	}
 	if down := k.down(); len(down) > 0 {
 		t.Errorf("down in the end: %v (%v after the kill)", down, before)

@@ -98,7 +98,11 @@ func (d *driver) Keep(ctx context.Context) (bool, error) {
 		return false, fmt.Errorf("%w: %s was left down by an earlier run", drivers.ErrStale, natural.Fold(ports))
 	}
 	cutOff := d.left != nil && d.left.Run != ""
-	return d.keep(ctx, cfg, cutOff)
+	kept, err := d.keep(ctx, cfg, cutOff)
+	if err == nil && cutOff {
+		d.tidy(ctx, d.left.Run)
+	}
+	return kept, err
 }
 
 // keep saves cfg, which runs, where the startup file differs from it, or where

@@ -3,7 +3,6 @@ package sonic
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -48,10 +47,18 @@ func (d *driver) commandInput(ctx context.Context, cmd string, stdin []byte) err
 // output runs one command on the switch and returns what it prints.
 func (d *driver) output(ctx context.Context, cmd string, stdin []byte) ([]byte, error) {
 	out, err := d.exec(ctx, cmd, stdin)
-	if err == nil && out.Status != 0 {
-		err = fmt.Errorf("%q ended with status %d: %s", cmd, out.Status, said(out))
+	if err == nil {
+		err = failure(cmd, out)
 	}
 	return out.Stdout, err
+}
+
+// failure is the error of a command that failed.
+func failure(cmd string, out ssh.Result) error {
+	if out.Status == 0 {
+		return nil
+	}
+	return fmt.Errorf("%q ended with status %d: %s", cmd, out.Status, said(out))
 }
 
 // exec runs one command on the switch; that it fails is no error.
@@ -164,9 +171,8 @@ func (r *runner) load(ctx context.Context, l native.Load) error {
 	if err != nil {
 		return err
 	}
-	err = r.d.command(ctx, "sudo config load -y "+quote(file))
-	// A file that stays behind in /tmp harms nothing.
-	_ = r.d.command(ctx, "rm -f "+quote(file))
+	// The shell removes the file, also where nobody waits for it any more.
+	err = r.d.command(ctx, "trap "+quote("rm -f "+file)+" EXIT; sudo config load -y "+quote(file))
 	if err == nil || errors.Is(err, drivers.ErrUnreachable) {
 		return err
 	}
@@ -174,12 +180,4 @@ func (r *runner) load(ctx context.Context, l native.Load) error {
 		return err
 	}
 	return nil
-}
-
-func (d *driver) upload(ctx context.Context, data []byte) (string, error) {
-	file := "/tmp/roce-fabric-" + rand.Text() + ".json"
-	if err := d.commandInput(ctx, "cat > "+quote(file), data); err != nil {
-		return "", err
-	}
-	return file, nil
 }

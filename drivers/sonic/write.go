@@ -13,9 +13,6 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
-// checkpointLead stands before the ID of a run in the name of its checkpoint.
-const checkpointLead = "roce-fabric-"
-
 // Apply carries the steps out. Where it writes over gNMI and SSH is configured, it leaves
 // a checkpoint as a second way to revert, for people; one that cannot be taken because SSH
 // does not answer stops only steps that need SSH.
@@ -43,7 +40,7 @@ func (d *driver) Apply(ctx context.Context, before *drivers.Snapshot, st *driver
 			}
 			o.Tell(note)
 			if u.Run = o.ID; !d.direct {
-				u.Checkpoint = checkpointLead + o.ID
+				u.Checkpoint = leftoverLead + o.ID
 			}
 		} else if u.SSH || !errors.Is(err, drivers.ErrUnreachable) {
 			return nil, err
@@ -84,8 +81,8 @@ func (d *driver) Apply(ctx context.Context, before *drivers.Snapshot, st *driver
 	return token, err
 }
 
-// Confirm saves what went in over SSH (a Set saves by itself) and removes the
-// checkpoint. It may be called again.
+// Confirm saves what went in over SSH (a Set saves by itself), and removes the checkpoint
+// and what earlier runs left. It may be called again.
 func (d *driver) Confirm(ctx context.Context, t *drivers.Token) error {
 	u, err := d.undo(t, nil)
 	if err != nil {
@@ -111,6 +108,7 @@ func (d *driver) finish(ctx context.Context, u native.Undo, save bool) error {
 		// A file that stays behind, or that is gone already, harms nothing.
 		_ = d.command(ctx, "sudo config delete-checkpoint "+quote(u.Checkpoint))
 	}
+	d.sweep(ctx)
 	return nil
 }
 
@@ -163,7 +161,7 @@ func (d *driver) Revert(ctx context.Context, t *drivers.Token) error {
 	}
 	// Without SSH the revert is none the worse.
 	if d.t.SSH != nil && d.wakeSSH(ctx) == nil {
-		if _, err := d.hold(ctx, cmp.Or(u.Run, strings.TrimPrefix(u.Checkpoint, checkpointLead)), 0); err != nil {
+		if _, err := d.hold(ctx, cmp.Or(u.Run, strings.TrimPrefix(u.Checkpoint, leftoverLead)), 0); err != nil {
 			return err
 		}
 	}

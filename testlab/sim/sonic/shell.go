@@ -14,7 +14,7 @@ import (
 )
 
 // shell is the little of bash that a management tool uses: simple commands,
-// quotes, ; && ||, output redirection, $? and sudo.
+// quotes, ; && ||, output redirection, $?, trap ... EXIT and sudo.
 type shell struct {
 	s              *Switch
 	stdin          io.Reader
@@ -22,6 +22,9 @@ type shell struct {
 	status         int
 	login          bool
 	exited         bool
+	// onExit runs when the shell ends by itself; killed is one that does not.
+	onExit string
+	killed bool
 }
 
 // token is a word or an operator.
@@ -60,6 +63,12 @@ func (sh *shell) run(line string) int {
 			}
 			op = ""
 		}
+	}
+	if last := sh.onExit; last != "" && !sh.login && !sh.killed {
+		status := sh.status
+		sh.onExit, sh.exited = "", false
+		sh.run(last)
+		sh.status = status
 	}
 	return sh.status
 }
@@ -202,7 +211,7 @@ func (sh *shell) simple(toks []token) int {
 	}
 	_, _ = sh.stderr.Write(errs.b)
 	if toFile && file != "/dev/null" {
-		if denied(file) && !c.root {
+		if denied(file) || sh.s.ofRoot(file) {
 			fmt.Fprintf(sh.stderr, "-bash: %s: Permission denied\n", file)
 			return 1
 		}
@@ -211,7 +220,7 @@ func (sh *shell) simple(toks []token) int {
 			old, _ := sh.s.readFile(file)
 			data = append(append([]byte(nil), old...), data...)
 		}
-		if !sh.s.writeFile(file, data) {
+		if !sh.s.writeFile(file, data, false) {
 			fmt.Fprintf(sh.stderr, "-bash: %s: No space left on device\n", file)
 			return 1
 		}
@@ -260,6 +269,9 @@ func (c *command) exec() int {
 		return 0
 	}
 	name, args := c.args[0], c.args[1:]
+	if slices.Contains(c.s.o.Lacks, name) {
+		return c.notFound(name)
+	}
 	switch name {
 	case "echo":
 		c.say("%s\n", strings.Join(args, " "))
@@ -268,6 +280,13 @@ func (c *command) exec() int {
 		return 0
 	case "false":
 		return 1
+	case "trap":
+		if len(args) != 2 || args[1] != "EXIT" {
+			c.warn("-bash: trap: the simulator knows trap COMMAND EXIT\n")
+			return 1
+		}
+		c.onExit = args[0]
+		return 0
 	case "exit", "logout":
 		c.exited = true
 		return c.status
@@ -283,6 +302,8 @@ func (c *command) exec() int {
 		return c.head(args)
 	case "rm":
 		return c.rm(args)
+	case "find":
+		return c.find(args)
 	case "ln", "mv", "readlink", "stat", "touch", "date":
 		return c.links(name, args)
 	case "show":
@@ -301,6 +322,10 @@ func (c *command) exec() int {
 	case "config":
 		return c.config(args)
 	}
+	return c.notFound(name)
+}
+
+func (c *command) notFound(name string) int {
 	if c.root {
 		c.warn("sudo: %s: command not found\n", name)
 		return 1
@@ -389,9 +414,41 @@ func (c *command) rm(args []string) int {
 			code = 1
 			continue
 		}
+		// /tmp is sticky.
+		if c.s.ofRoot(f) && !c.root {
+			c.warn("rm: cannot remove '%s': Operation not permitted\n", f)
+			code = 1
+			continue
+		}
 		if !c.s.removeFile(f) && !force {
 			c.warn("rm: cannot remove '%s': No such file or directory\n", f)
 			code = 1
+		}
+	}
+	return code
+}
+
+// find is "find FOLDER... -maxdepth 1 -type f -name PATTERN".
+func (c *command) find(args []string) int {
+	n := slices.Index(args, "-maxdepth")
+	if n < 1 || len(args) != n+6 || strings.Join(args[n:n+5], " ") != "-maxdepth 1 -type f -name" {
+		c.warn("find: the simulator knows find FOLDER... -maxdepth 1 -type f -name PATTERN\n")
+		return 1
+	}
+	code := 0
+	for _, dir := range args[:n] {
+		c.s.mu.Lock()
+		there := slices.Contains(folders, clean(dir)) || clean(dir)+"/" == checkpointDir && c.s.checks != nil
+		files := c.s.written()
+		c.s.mu.Unlock()
+		if !there {
+			c.warn("find: '%s': No such file or directory\n", dir)
+			code = 1
+		}
+		for _, f := range files {
+			if path.Dir(f) == clean(dir) && glob(args[n+5], path.Base(f)) {
+				c.say("%s\n", f)
+			}
 		}
 	}
 	return code
@@ -424,7 +481,7 @@ func (s *Switch) readFile(f string) ([]byte, bool) {
 		}
 	}
 	if b, ok := s.files[f]; ok {
-		return b, true
+		return b.data, true
 	}
 	if f == s.lookupFile() && len(s.o.Headroom) > 0 {
 		return s.lookupText(), true
@@ -432,7 +489,13 @@ func (s *Switch) readFile(f string) ([]byte, bool) {
 	return nil, false
 }
 
-func (s *Switch) writeFile(f string, data []byte) bool {
+// file is a regular file, of root or of the user.
+type file struct {
+	data []byte
+	root bool
+}
+
+func (s *Switch) writeFile(f string, data []byte, root bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f = clean(f)
@@ -441,17 +504,24 @@ func (s *Switch) writeFile(f string, data []byte) bool {
 		return true
 	}
 	if s.files == nil {
-		s.files = map[string][]byte{}
+		s.files = map[string]file{}
 	}
-	if _, have := s.files[f]; !have && len(s.files) >= maxFiles {
+	old, have := s.files[f]
+	if !have && len(s.files) >= maxFiles {
 		return false
 	}
-	s.files[f] = append([]byte{}, data...)
+	s.files[f] = file{append([]byte{}, data...), root && !have || old.root}
 	return true
 }
 
+func (s *Switch) ofRoot(f string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.files[clean(f)].root
+}
+
 // WriteFile writes a file as root on the switch does: over one of the image too.
-func (s *Switch) WriteFile(path string, data []byte) { s.writeFile(path, data) }
+func (s *Switch) WriteFile(path string, data []byte) { s.writeFile(path, data, true) }
 
 func (s *Switch) removeFile(f string) bool {
 	s.mu.Lock()
@@ -464,11 +534,22 @@ func (s *Switch) removeFile(f string) bool {
 	return ok || link
 }
 
-// Files lists what users wrote to the switch's file system, by path.
+// Files lists what users wrote to the switch's file system, by path: files, links and
+// checkpoints.
 func (s *Switch) Files() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := slices.AppendSeq(slices.Collect(maps.Keys(s.files)), maps.Keys(s.links))
+	out := slices.AppendSeq(s.written(), maps.Keys(s.links))
+	slices.Sort(out)
+	return out
+}
+
+// written lists what users wrote but for links. The caller holds mu.
+func (s *Switch) written() []string {
+	out := slices.Collect(maps.Keys(s.files))
+	for name := range s.checks {
+		out = append(out, checkpointDir+name+checkpointExt)
+	}
 	slices.Sort(out)
 	return out
 }

@@ -44,7 +44,7 @@ func (c *command) writing(run func() int) int {
 		code := run()
 		if f.countStep(&f.restartAt) == 0 {
 			_ = c.s.Restart() // a startup file that does not load leaves the switch as it is
-			return 255
+			return c.gone()
 		}
 		if code == 0 && f.take(&f.failApplied) {
 			c.warn("Traceback (most recent call last):\nBrokenPipeError: [Errno 32] Broken pipe\n")
@@ -63,7 +63,7 @@ func (c *command) cut(run func() int) int {
 	s.mu.Unlock()
 	if s.faults.take(&s.faults.dropBefore) {
 		s.dropConnections()
-		return 255
+		return c.gone()
 	}
 	code := run()
 	if code == 0 && s.faults.take(&s.faults.dropAfter) {
@@ -71,6 +71,12 @@ func (c *command) cut(run func() int) int {
 		return 255
 	}
 	return code
+}
+
+// gone ends the shell as one that the switch never started, or that went down with it.
+func (c *command) gone() int {
+	c.killed, c.exited = true, true
+	return 255
 }
 
 // options sorts flags from arguments; those named take a value.
@@ -124,7 +130,7 @@ func (c *command) configCommand(sub string, flags map[string]string, rest []stri
 			s.save()
 		}
 		s.mu.Unlock()
-		if file != startupFile && !s.writeFile(file, data) {
+		if file != startupFile && !s.writeFile(file, data, true) {
 			return 1
 		}
 		return 0

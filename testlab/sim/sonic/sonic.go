@@ -64,6 +64,8 @@ type Options struct {
 	// image of Release, 0 one.
 	Version string
 	ASICs   int
+	// Lacks names programs that the image does not have, such as sonic-db-dump.
+	Lacks []string
 	// Models are the files of /usr/local/yang-models; nil leaves the image without. See
 	// the function [Models].
 	Models map[string][]byte
@@ -121,7 +123,7 @@ type Switch struct {
 	loose     map[spot]bool             // queues and groups that a row took along as it went
 	bouncing  map[string]bool           // ports that were up and are down
 	flaps     map[string]int            // completed down/up cycles
-	files     map[string][]byte         // what users wrote
+	files     map[string]file           // what users wrote
 	links     map[string]link           // symbolic ones, which lead nowhere
 	checks    map[string]tables         // config checkpoints
 	snapshot  map[string]any            // checkpoint of a Set in progress; nil otherwise
