@@ -55,6 +55,8 @@ type driver struct {
 	kept native.Config
 	// from is the way in by which the databases are read; nil until the first read.
 	from source
+	// byNumber says that the image has no sonic-db-dump.
+	byNumber bool
 	// sshDown is why SSH is left out, though it is configured, gnmiDown why gNMI is.
 	sshDown, gnmiDown error
 	// direct has rows written over SSH, past the config updater; yang are the models that

@@ -90,6 +90,8 @@ type boxOptions struct {
 	// version is what the image says, asics how many there are.
 	version string
 	asics   int
+	// lacks are programs that the image does not have.
+	lacks []string
 	// edit changes the configuration that the switch starts with.
 	edit func(map[string]map[string]map[string]string)
 	// intent replaces lines of the text that fabric makes.
@@ -159,7 +161,7 @@ func newBox(t testing.TB, o boxOptions) *box {
 	so.Release, so.Username, so.Password = o.release, "admin", testPassword
 	o.ssh = o.ssh || o.alone || o.direct
 	so.TLS, so.HostKey, so.NoSSH, so.NoGNMI = id.tls, id.key, !o.ssh, o.alone
-	so.Models, so.Version, so.ASICs = filesOf(t, o.models), o.version, o.asics
+	so.Models, so.Version, so.ASICs, so.Lacks = filesOf(t, o.models), o.version, o.asics, o.lacks
 	if o.test.Slow {
 		so.TimeScale = 0.02
 	}

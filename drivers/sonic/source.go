@@ -159,7 +159,8 @@ func nodes[T any](ctx context.Context, d *driver, parse func(where string, data 
 	return out, nil
 }
 
-// viaSSH reads what sonic-cfggen and sonic-db-dump print, each in one round trip.
+// viaSSH reads what sonic-cfggen and sonic-db-dump, or redis-dump, print, each in one
+// round trip.
 type viaSSH struct{ d *driver }
 
 func (s viaSSH) config(ctx context.Context) (native.Config, error) {
@@ -233,19 +234,45 @@ func (s viaSSH) row(ctx context.Context, db, table, key string) (native.Row, err
 	return rows[0], nil
 }
 
-// dump reads the hashes whose keys match one of the patterns.
+// numbers are those of the databases (sonic-swss-common common/database_config.json).
+var numbers = map[string]int{"APPL_DB": 0, "ASIC_DB": 1, "COUNTERS_DB": 2, "CONFIG_DB": 4, "STATE_DB": 6}
+
+// notFound is the status of a shell that does not find the program.
+const notFound = 127
+
+// dump reads the hashes whose keys match one of the patterns. Community images have
+// sonic-db-dump since 2020 (sonic-py-swsssdk PR 62), which prints what redis-dump does; on
+// an image without, the first read of a driver finds that out.
 func (s viaSSH) dump(ctx context.Context, db string, patterns ...string) (map[string]native.Row, error) {
-	var cmd []string
-	for _, p := range patterns {
-		cmd = append(cmd, "sonic-db-dump -n "+db+" -y -k "+quote(p))
+	cmd := s.d.dumps(db, patterns)
+	out, err := s.d.exec(ctx, cmd, nil)
+	if err == nil && out.Status == notFound && !s.d.byNumber {
+		s.d.byNumber = true
+		cmd = s.d.dumps(db, patterns)
+		out, err = s.d.exec(ctx, cmd, nil)
 	}
-	out, err := s.d.output(ctx, strings.Join(cmd, " && "), nil)
+	if err == nil {
+		err = failure(cmd, out)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", db, err)
 	}
-	rows, err := native.ParseDumps(out)
+	rows, err := native.ParseDumps(out.Stdout)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", db, err)
 	}
 	return rows, nil
+}
+
+// dumps is the command that prints the hashes of a database.
+func (d *driver) dumps(db string, patterns []string) string {
+	program := "sonic-db-dump -n " + db
+	if d.byNumber {
+		program = fmt.Sprintf("sudo redis-dump -d %d", numbers[db])
+	}
+	var cmd []string
+	for _, p := range patterns {
+		cmd = append(cmd, program+" -y -k "+quote(p))
+	}
+	return strings.Join(cmd, " && ")
 }
