@@ -22,20 +22,33 @@ type Analysis struct {
 	// searched.
 	proven bool
 
-	n       *network
-	routes  *routes
+	n        *network
+	routes   *routes
+	families []family
+	swaps    []swap
+	unrouted int    // pairs of destinations without a path
+	carries  []bool // by arc: some traffic comes over it; only of a fabric that is proven
+
+	// What follow computes; a fabric that is proven needs it for a blast radius alone.
+	mu      sync.Mutex
 	nominal *matrix
 	// component is by node, the numbers as those of tarjan.
 	component []int32
 	cyclic    [][]node // components with a cycle
-	unrouted  int      // pairs of destinations without a path
 }
 
-// New computes routes and dependencies. It fails where ctx ends, and for a
-// fabric beyond the bounds of the analysis (a million switches).
-func New(ctx context.Context, f *intent.Fabric) (*Analysis, error) { return Of(ctx, topology.New(f)) }
+// New computes routes and all dependencies. It fails where ctx ends, and for a fabric
+// beyond the bounds of the analysis (a million switches).
+func New(ctx context.Context, f *intent.Fabric) (*Analysis, error) {
+	a, err := Of(ctx, topology.New(f))
+	if err != nil {
+		return nil, err
+	}
+	return a, a.follow(ctx)
+}
 
 // Of is [New] for a graph, whose ports may pause other priorities than the intent says.
+// Where a proof makes the search needless, dependencies are left for those who ask.
 func Of(ctx context.Context, g *topology.Graph) (*Analysis, error) {
 	f := g.Fabric
 	stated := f.Routing.Model.V
@@ -52,41 +65,49 @@ func Of(ctx context.Context, g *topology.Graph) (*Analysis, error) {
 			a = b
 		}
 	}
-	a.dependencies()
-	// Traffic goes up, then down: with T tiers, number what a switch of tier t
-	// receives from below t, and what it receives from above 2T-t. Every packet goes
-	// from lower to higher numbers, so no buffers can wait for each other in a cycle,
-	// whatever fails.
-	a.proven = a.Model == intent.UpDown && len(f.Routing.Exceptions) == 0 && len(f.Routing.Tunnels) == 0
-	return a, nil
+	if a.proven {
+		return a, nil
+	}
+	return a, a.follow(ctx)
 }
 
-// build computes the routes of one model and the turns that traffic takes.
+// build computes the routes of one model to a destination of each family.
 func build(ctx context.Context, g *topology.Graph, model string) (*Analysis, error) {
 	n, err := compile(g, model)
 	if err != nil {
 		return nil, err
 	}
-	a := &Analysis{Graph: g, Model: model, n: n, nominal: newMatrix(n), routes: newRoutes(n)}
-	families, swaps := n.families()
+	a := &Analysis{Graph: g, Model: model, n: n, routes: newRoutes(n)}
+	// Traffic goes up, then down: with T tiers, number what a switch of tier t
+	// receives from below t, and what it receives from above 2T-t. Every packet goes
+	// from lower to higher numbers, so no buffers can wait for each other in a cycle,
+	// whatever fails.
+	a.proven = model == intent.UpDown && len(g.Fabric.Routing.Exceptions) == 0 && len(g.Fabric.Routing.Tunnels) == 0
+	if a.proven {
+		a.carries = make([]bool, len(g.Arcs))
+	}
+	a.families, a.swaps = n.families()
 	var mu sync.Mutex
-	err = parallel(ctx, len(families), func() func(int) {
-		w, m := a.worker(), newMatrix(n)
+	err = parallel(ctx, len(a.families), func() func(int) {
+		w, carries := a.worker(), make([]bool, len(a.carries))
 		return func(i int) {
 			if i < 0 {
 				mu.Lock()
 				defer mu.Unlock()
-				or(a.nominal.bits, m.bits)
+				for arc, c := range carries {
+					a.carries[arc] = a.carries[arc] || c
+				}
 				return
 			}
-			d := families[i].first
-			st := a.routes.compute(d, w)
-			w.turns(m, st, nothing, d, true)
+			st := a.routes.compute(a.families[i].first, w)
 			unrouted := 0
 			for _, x := range n.dests {
 				if st[x]&distance == none {
-					unrouted += families[i].size
+					unrouted += a.families[i].size
 				}
+			}
+			if a.proven {
+				w.carry(carries, st)
 			}
 			mu.Lock()
 			defer mu.Unlock()
@@ -96,13 +117,49 @@ func build(ctx context.Context, g *topology.Graph, model string) (*Analysis, err
 	if err != nil {
 		return nil, err
 	}
-	a.nominal.spread(n, swaps)
+	if a.proven {
+		n.spread(a.carries, a.swaps)
+	}
+	return a, nil
+}
+
+// follow computes the turns that traffic takes, and what waits for what.
+func (a *Analysis) follow(ctx context.Context) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.nominal != nil {
+		return nil
+	}
+	n := a.n
+	nominal := newMatrix(n)
+	var mu sync.Mutex
+	err := parallel(ctx, len(a.families), func() func(int) {
+		w, m := a.worker(), newMatrix(n)
+		return func(i int) {
+			if i < 0 {
+				mu.Lock()
+				defer mu.Unlock()
+				or(nominal.bits, m.bits)
+				return
+			}
+			d := a.families[i].first
+			st := w.before(d)
+			w.fromHosts(st, nothing)
+			w.turns(m, st, nothing, d, true)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	nominal.spread(n, a.swaps)
 	w := a.worker()
 	for i := range n.tunnels {
 		t := &n.tunnels[i]
-		w.tunnel(a.nominal, t, w.before(t.from), w.before(t.to), nothing)
+		w.tunnel(nominal, t, w.before(t.from), w.before(t.to), nothing)
 	}
-	return a, nil
+	a.nominal = nominal
+	a.dependencies()
+	return nil
 }
 
 // dependencies finds the components of the dependencies without failures.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/validate/topology"
 )
 
 // sizes are numbers of leaves; the last has 20,480 links between switches.
@@ -52,7 +53,7 @@ func BenchmarkClos(b *testing.B) {
 
 func search1(b *testing.B, f *intent.Fabric, search, all bool) (*Analysis, *Result) {
 	b.Helper()
-	a, err := New(context.Background(), f)
+	a, err := Of(context.Background(), topology.New(f))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -71,7 +72,7 @@ func BenchmarkNew(b *testing.B) {
 		f := load(b, clos(leaves, ""))
 		b.Run(fmt.Sprintf("%d-switches", len(f.Switches)), func(b *testing.B) {
 			for b.Loop() {
-				if _, err := New(context.Background(), f); err != nil {
+				if _, err := Of(context.Background(), topology.New(f)); err != nil {
 					b.Fatal(err)
 				}
 			}

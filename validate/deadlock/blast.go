@@ -2,6 +2,7 @@ package deadlock
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -77,6 +78,9 @@ func (a *Analysis) BlastRadius(host, nic string) (*Radius, error) {
 	s, port := a.attached(x)
 	if port == nil {
 		return nil, fmt.Errorf("NIC %s/%s has no link to a switch", host, nic)
+	}
+	if err := a.follow(context.Background()); err != nil {
+		return nil, err
 	}
 	r := &Radius{Host: host, NIC: nic}
 	b := &blast{a: a, r: r, origin: x, dist: map[node]int{}, nics: map[pausedKey]bool{}, island: map[*intent.Host]string{}}

@@ -21,9 +21,11 @@
 // Routes and turns are computed for one destination of those that the symmetry of
 // the fabric makes of each other, which are nearly all of a Clos: the work grows with
 // the links, and not with links times destinations. A search under failures, which
-// exceptions and shortest paths need, computes all routes.
+// exceptions and shortest paths need, computes all routes. Where traffic only goes up and
+// then down, a proof takes the place of the search, and turns are not computed.
 //
-// [New] computes routes and dependencies, [Analysis.Run] searches,
+// [New] computes routes and dependencies, [Of] only what a search needs, [Analysis.Run]
+// searches,
 // [Analysis.BlastRadius], [Analysis.Paths] and [Analysis.Islands] answer the
 // other questions. Results are values; to make findings of them is the part of
 // package validate.

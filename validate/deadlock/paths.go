@@ -89,6 +89,12 @@ func (a *Analysis) Paths() Paths {
 func (a *Analysis) carried() []uint8 {
 	n := a.n
 	out := make([]uint8, len(n.g.Arcs))
+	if a.proven {
+		for arc, c := range a.carries {
+			out[arc] = bit(c)
+		}
+		return out
+	}
 	for s := range n.g.Switches {
 		for i, arc := range n.g.Out(int32(s)) {
 			for t := range n.planes {

@@ -132,6 +132,17 @@ func (w *worker) ways(st []uint16, f failure, s int32) (up, rest []uint64) {
 	return up, rest
 }
 
+// carry marks the arcs that the packets of the last spread come over.
+func (w *worker) carry(arcs []bool, st []uint16) {
+	for _, s := range w.carriers {
+		for i, a := range w.n.g.Out(s) {
+			if w.n.uses(st, s, &a) {
+				arcs[w.n.g.First(s)+int32(i)] = true
+			}
+		}
+	}
+}
+
 // turns adds to m the turns that the packets of the last spread take. With
 // hosts, its packets began at hosts; d is where they are delivered.
 func (w *worker) turns(m *matrix, st []uint16, f failure, d int32, hosts bool) {

@@ -105,6 +105,12 @@ func (a *Analysis) Run(ctx context.Context) (*Result, error) { return a.run(ctx,
 func (a *Analysis) run(ctx context.Context, failures, all bool) (*Result, error) {
 	n := a.n
 	r := &Result{}
+	if a.proven && !failures {
+		return r, nil
+	}
+	if err := a.follow(ctx); err != nil {
+		return nil, err
+	}
 	w := a.worker()
 	w.prepare(a)
 	for _, nodes := range a.cyclic {

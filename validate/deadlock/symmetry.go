@@ -271,6 +271,43 @@ func (m *matrix) spread(n *network, swaps []swap) {
 	}
 }
 
+// spread marks every arc that swaps make of a marked one.
+func (n *network) spread(arcs []bool, swaps []swap) {
+	more := false
+	same := func(a, b int32) {
+		if arcs[a] != arcs[b] {
+			arcs[a], arcs[b], more = true, true, true
+		}
+	}
+	place := make([]int32, 64*n.shape.widest())
+	for i := range place {
+		place[i] = int32(i)
+	}
+	for more = true; more; {
+		more = false
+		for _, s := range swaps {
+			for _, e := range s {
+				first, other := n.g.First(e.s), n.g.First(e.t)
+				if e.s == e.t {
+					for _, p := range e.places {
+						same(first+p[0], first+p[1])
+					}
+					continue
+				}
+				for _, p := range e.places {
+					place[p[0]] = p[1]
+				}
+				for i := range n.g.Out(e.s) {
+					same(first+int32(i), other+place[i])
+				}
+				for _, p := range e.places {
+					place[p[0]] = p[0]
+				}
+			}
+		}
+	}
+}
+
 // exchanger makes exchanges in a matrix.
 type exchanger struct {
 	m     *matrix
