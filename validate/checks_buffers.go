@@ -373,7 +373,7 @@ func lossyAlpha(r *deviceRun, p *intent.Port, q *qos.Port) {
 			continue
 		}
 		severity := Warning
-		if r.shippedLossy(b.V, profile.Threshold) && r.platformAlpha(p, *least) {
+		if r.cfg.Platform.RoCEMode || r.shippedLossy(b.V, profile.Threshold) && r.platformAlpha(p, *least) {
 			severity = Info
 		}
 		r.found(Finding{Severity: severity, What: fmt.Sprintf("lossy priority group %d (%s) has alpha 2^%d, lossless groups of the pool 2^%d", g, printable(b.V), profile.Threshold, *least)}, p.Name)

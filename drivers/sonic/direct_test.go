@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -270,6 +271,45 @@ func TestEnterpriseIsNotWritten(t *testing.T) {
 		}
 		if string(b.state()) != was {
 			t.Error("something was written")
+		}
+	}
+}
+
+// Its gNMI server has no native paths; the error says what it is, and what reads it.
+func TestEnterpriseOverGNMIAlone(t *testing.T) {
+	b := newBox(t, boxOptions{model: known, release: "202511", version: "SONiC-OS-4.2.1-Enterprise_Advanced"})
+	_, err := b.open().Probe(t.Context())
+	if !errors.Is(err, drivers.ErrUnsupported) || !strings.Contains(err.Error(), "Enterprise SONiC, which is read over ssh (docs/sonic.md") {
+		t.Error(err)
+	}
+}
+
+// What 'roce enable' of Enterprise SONiC sets up is as intended: lossy traffic has priority
+// group 7, and no map is of the whole switch.
+func TestEnterpriseAsIntended(t *testing.T) {
+	b := newBox(t, boxOptions{model: known, release: "202511", alone: true})
+	b.apply(b.open())
+	lossy := b.Config()["BUFFER_PG"][b.ports[0]+"|0"]
+	for _, name := range b.ports {
+		b.DelRow("BUFFER_PG", name+"|0")
+		b.SetRow("BUFFER_PG", name+"|7", lossy)
+	}
+	groups := map[string]string{}
+	for tc := range 8 {
+		groups[strconv.Itoa(tc)] = map[bool]string{true: "3", false: "7"}[tc == 3]
+	}
+	b.SetRow("TC_TO_PRIORITY_GROUP_MAP", b.Config()["PORT_QOS_MAP"][b.ports[0]]["tc_to_pg_map"], groups)
+	b.DelRow("PORT_QOS_MAP", "global")
+	for _, on := range []bool{true, false} {
+		b.SetRow("SWITCH", "switch", map[string]string{"roce_enable": strconv.FormatBool(on)})
+		d := b.open()
+		snap, st := b.plan(d)
+		if (len(st.Changes) == 0) != on {
+			t.Errorf("RoCE mode %v: %+v", on, st.Changes)
+		}
+		running, unknown := d.Decode(snap)
+		if bad, err := d.Applied(t.Context(), b.desired.AsRun(running)); on && (err != nil || len(bad)+len(unknown) > 0) {
+			t.Errorf("%v %v %v", bad, unknown, err)
 		}
 	}
 }

@@ -131,6 +131,9 @@ func (d *driver) client(ctx context.Context) (*gnmi.Client, error) {
 			has = append(has, m.Name)
 		}
 		err := fmt.Errorf("%w: the gNMI server at %s has no model %s, it has %s", drivers.ErrUnsupported, d.t.GNMI.Address, origin, strings.Join(has, ", "))
+		if c.Capabilities().HasModel("openconfig-qos") {
+			err = fmt.Errorf("%w; it looks like Enterprise SONiC, which is read over ssh (docs/sonic.md, Enterprise SONiC, says what works)", err)
+		}
 		return nil, errors.Join(err, c.Close())
 	}
 	d.cli = c
@@ -268,7 +271,7 @@ func (d *driver) showVersion(ctx context.Context) (string, error) {
 func isEnterprise(version string) bool { return strings.Contains(version, "Enterprise") }
 
 // readOnly is why nothing is written to Enterprise SONiC.
-const readOnly = "this is Enterprise SONiC, which this tool reads and checks and does not write: its buffers belong to 'roce enable', which reboots the switch; change it there (see docs/sonic.md)"
+const readOnly = "this is Enterprise SONiC, which this tool reads and checks and does not write: its buffers belong to 'roce enable', which reboots the switch; change it there (docs/sonic.md, Enterprise SONiC, says what works)"
 
 // Read takes a snapshot of the tables that this tool knows.
 func (d *driver) Read(ctx context.Context) (*drivers.Snapshot, error) {

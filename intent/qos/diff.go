@@ -103,6 +103,9 @@ const Absent = "-"
 // before or after it, stops pausing one, takes the marking from its queue, or
 // lowers the MTU of a port.
 func Diff(running, desired *Device) []Change {
+	if running.Platform.RoCEMode {
+		desired = desired.inRoCEMode()
+	}
 	d := differ{running: running, desired: desired, compared: map[comparison][]tableDiff{}}
 	d.walk(walk.device)
 	device := d.out
@@ -135,6 +138,50 @@ func Diff(running, desired *Device) []Change {
 		out = append(out, d.out[s.from:s.to]...)
 	}
 	return out
+}
+
+// inRoCEMode returns d in the form of a device in [Platform.RoCEMode], where lossy traffic
+// has another priority group, which is as good. d is not changed.
+func (d *Device) inRoCEMode() *Device {
+	type of struct {
+		maps     *Maps
+		lossless PrioritySet // groups
+	}
+	shared := map[of]*Maps{}
+	out := *d
+	out.GlobalMaps = Opt[*Maps]{}
+	out.Ports = make(map[string]*Port, len(d.Ports))
+	for name, want := range d.Ports {
+		out.Ports[name] = want
+		if want.Groups[RoCEModeLossy].Lossless.V {
+			continue
+		}
+		p, lossless := *want, PrioritySet(0)
+		for g := range p.Groups {
+			if p.Groups[g].Lossless.V {
+				lossless |= Priorities(g)
+				continue
+			}
+			if b := p.Groups[g].Buffer; b.Set {
+				p.Groups[g].Buffer, p.Groups[RoCEModeLossy].Buffer = Opt[string]{}, b
+			}
+		}
+		if m := p.Maps.V; m != nil {
+			key := of{m, lossless}
+			if shared[key] == nil {
+				own := *m
+				for tc, g := range own.TCToGroup {
+					if g >= 0 && g < NumPriorities && !lossless.Has(int(g)) {
+						own.TCToGroup[tc] = RoCEModeLossy
+					}
+				}
+				shared[key] = &own
+			}
+			p.Maps.V = shared[key]
+		}
+		out.Ports[name] = &p
+	}
+	return &out
 }
 
 // DiffSaved is [Diff] for a configuration in a file. A file need not hold what a

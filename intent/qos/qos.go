@@ -162,7 +162,14 @@ type Platform struct {
 	// DynamicBuffers says that the device computes its own headroom (SONiC's
 	// dynamic buffer model).
 	DynamicBuffers bool
+	// RoCEMode says that one command has set the device up for RoCE as a whole: lossy
+	// traffic shares the priority group [RoCEModeLossy], no map is of the whole device, and
+	// the profiles that come with it cannot be changed.
+	RoCEMode bool
 }
+
+// RoCEModeLossy is the priority group of lossy traffic in a [Platform.RoCEMode].
+const RoCEModeLossy = NumPriorities - 1
 
 // Class is a traffic class of the intent.
 type Class struct {

@@ -38,7 +38,7 @@ func Account(cfg Config) []render.Line {
 	for _, t := range sorted(cfg, nil) {
 		say, known := accounts[t.key]
 		switch {
-		case !known && !unread.MatchString(t.key), t.key == TMetadata, t.key == TMember:
+		case !known && !unread.MatchString(t.key), t.key == TMetadata, t.key == TSwitch, t.key == TMember:
 			continue
 		case !known:
 			say = func(*accountant, string, string, string) render.Line {
@@ -258,7 +258,7 @@ var accounts = func() map[string]func(a *accountant, key, field, value string) r
 		TIngressList: profileList(qos.KindIngressProfiles), TEgressList: profileList(qos.KindEgressProfiles),
 		TCable: (*accountant).cable, TWatchdog: (*accountant).watchdog,
 		TDefaultBuffer: headroomInput("default_dynamic_th", "over_subscribe_ratio"), TPattern: headroomInput("mtu", "small_packet_percentage"),
-		TMetadata: nil, TMember: nil, TTunnel: tunnelField, TVXLAN: tunnelField,
+		TMetadata: nil, TMember: nil, TSwitch: nil, TTunnel: tunnelField, TVXLAN: tunnelField,
 	}
 	for t, m := range mapTables {
 		out[m.table] = func(a *accountant, name, from, to string) render.Line {

@@ -105,7 +105,7 @@ func (o Op) checkPlace(managed func(port string) bool) (err error) {
 	case TProfile:
 		// Only profiles that the switch has derived are ever removed.
 		err = field(o.Del && o.Field == "" && Derived(o.Key) && isName(o.Key))
-	case TMetadata, TMember, TPool, TTunnel, TVXLAN:
+	case TMetadata, TSwitch, TMember, TPool, TTunnel, TVXLAN:
 		err = errors.New("this tool only reads that table")
 	default:
 		if err = whole(); !slices.Contains(Tables(), o.Table) {

@@ -39,7 +39,7 @@ func (u Unknown) Where() string {
 func Tables() []string {
 	return append(slices.Clone(whole),
 		TScheduler, TWRED, TPool, TProfile, TCable, TDefaultBuffer, TPattern, TPort,
-		TIngressList, TEgressList, TBufferQueue, TGroup, TPortQoS, TQueue, TWatchdog, TMetadata, TMember, TTunnel, TVXLAN)
+		TIngressList, TEgressList, TBufferQueue, TGroup, TPortQoS, TQueue, TWatchdog, TMetadata, TSwitch, TMember, TTunnel, TVXLAN)
 }
 
 // WantTable reports whether Decode reads the table.
@@ -97,6 +97,14 @@ func (d *decoder) metadata() {
 	d.dev.Platform.OS = "sonic"
 	d.dev.Platform.Model = row["hwsku"]
 	d.dev.Platform.DynamicBuffers = row["buffer_model"] == "dynamic"
+	d.dev.Platform.RoCEMode = roceMode(d.cfg)
+}
+
+// roceMode reports whether 'roce enable' or 'buffer init lossless' of Enterprise SONiC is in
+// force, each of which says so (Broadcom's HLD "RoCEv2 support", 2.2.8).
+func roceMode(c Config) bool {
+	row := c.Row(TSwitch, "switch")
+	return row["roce_enable"] == "true" || row["buffer_mode_lossless"] == "true"
 }
 
 // number reads a decimal of at most 63 bits.
@@ -226,6 +234,11 @@ func (d *decoder) portQoS() {
 		}
 		p.PFC.V = d.priorities(TPortQoS, key, "pfc_enable", row)
 		p.Watchdog.V.Priorities = d.priorities(TPortQoS, key, "pfcwd_sw_enable", row)
+		if _, own := row["pfcwd_sw_enable"]; !own && d.dev.Platform.RoCEMode {
+			// Whether Enterprise SONiC has the field is not documented; without it the watchdog
+			// guards what the port pauses, as in releases before 202111.
+			p.Watchdog.V.Priorities = p.PFC.V
+		}
 	}
 }
 

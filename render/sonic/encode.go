@@ -59,6 +59,7 @@ const (
 	TWatchdog      = "PFC_WD"
 	TPort          = "PORT"
 	TMetadata      = "DEVICE_METADATA"
+	TSwitch        = "SWITCH"
 	TMember        = "PORTCHANNEL_MEMBER"
 	TTunnel        = "TUNNEL"
 	TVXLAN         = "VXLAN_TUNNEL"

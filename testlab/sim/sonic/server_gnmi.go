@@ -3,6 +3,7 @@ package sonic
 import (
 	"context"
 	"crypto/subtle"
+	"strings"
 	"time"
 
 	"github.com/openconfig/gnmi/proto/gnmi"
@@ -62,7 +63,7 @@ func (g *gnmiServer) enter(ctx context.Context) error {
 	return g.auth(ctx)
 }
 
-// Capabilities lists the models of a community image.
+// Capabilities lists the models of a community image, or of Enterprise SONiC.
 func (g *gnmiServer) Capabilities(ctx context.Context, _ *gnmi.CapabilityRequest) (*gnmi.CapabilityResponse, error) {
 	if err := g.enter(ctx); err != nil {
 		return nil, err
@@ -74,7 +75,10 @@ func (g *gnmiServer) Capabilities(ctx context.Context, _ *gnmi.CapabilityRequest
 		{Name: "openconfig-system", Organization: "OpenConfig working group", Version: "1.0.2"},
 		{Name: "ietf-yang-library", Organization: "IETF NETCONF (Network Configuration) Working Group", Version: "2016-06-21"},
 	}
-	if !g.s.faults.on(&g.s.faults.noSonicDB) {
+	switch {
+	case strings.Contains(g.s.o.Version, "Enterprise"):
+		models = append(models, &gnmi.ModelData{Name: "openconfig-qos", Organization: "OpenConfig working group", Version: "0.2.1"})
+	case !g.s.faults.on(&g.s.faults.noSonicDB):
 		models = append(models, &gnmi.ModelData{Name: origin, Organization: "SONiC", Version: "0.1.0"})
 	}
 	r := &gnmi.CapabilityResponse{
