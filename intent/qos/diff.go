@@ -104,7 +104,7 @@ const Absent = "-"
 // lowers the MTU of a port.
 func Diff(running, desired *Device) []Change {
 	if running.Platform.RoCEMode {
-		desired = desired.inRoCEMode()
+		desired = desired.inRoCEMode(running)
 	}
 	d := differ{running: running, desired: desired, compared: map[comparison][]tableDiff{}}
 	d.walk(walk.device)
@@ -141,11 +141,12 @@ func Diff(running, desired *Device) []Change {
 }
 
 // inRoCEMode returns d in the form of a device in [Platform.RoCEMode], where lossy traffic
-// has another priority group, which is as good. d is not changed.
-func (d *Device) inRoCEMode() *Device {
+// has another priority group, which is as good: the one that it has on running where that is
+// not lossless there. d is not changed.
+func (d *Device) inRoCEMode(running *Device) *Device {
 	type of struct {
-		maps     *Maps
-		lossless PrioritySet // groups
+		want, have     *Maps
+		lossless, runs PrioritySet // groups
 	}
 	shared := map[of]*Maps{}
 	out := *d
@@ -153,35 +154,47 @@ func (d *Device) inRoCEMode() *Device {
 	out.Ports = make(map[string]*Port, len(d.Ports))
 	for name, want := range d.Ports {
 		out.Ports[name] = want
-		if want.Groups[RoCEModeLossy].Lossless.V {
+		have := running.Ports[name]
+		if have == nil || want.Groups[RoCEModeLossy].Lossless.V {
 			continue
 		}
-		p, lossless := *want, PrioritySet(0)
-		for g := range p.Groups {
-			if p.Groups[g].Lossless.V {
-				lossless |= Priorities(g)
-				continue
-			}
-			if b := p.Groups[g].Buffer; b.Set {
-				p.Groups[g].Buffer, p.Groups[RoCEModeLossy].Buffer = Opt[string]{}, b
-			}
+		p := *want
+		key := of{p.Maps.V, running.MapsOf(name), want.losslessGroups(), have.losslessGroups()}
+		if b := p.Groups[0].Buffer; b.Set && !have.Groups[0].Buffer.Set {
+			p.Groups[0].Buffer, p.Groups[RoCEModeLossy].Buffer = Opt[string]{}, b
 		}
-		if m := p.Maps.V; m != nil {
-			key := of{m, lossless}
-			if shared[key] == nil {
-				own := *m
-				for tc, g := range own.TCToGroup {
-					if g >= 0 && g < NumPriorities && !lossless.Has(int(g)) {
-						own.TCToGroup[tc] = RoCEModeLossy
-					}
+		if key.want != nil && shared[key] == nil {
+			own := *key.want
+			for tc, g := range own.TCToGroup {
+				if g < 0 || g >= NumPriorities || key.lossless.Has(int(g)) {
+					continue
 				}
-				shared[key] = &own
+				own.TCToGroup[tc] = RoCEModeLossy
+				if key.have == nil {
+					continue
+				}
+				if h := key.have.TCToGroup[tc]; h >= 0 && h < NumPriorities && !key.runs.Has(int(h)) {
+					own.TCToGroup[tc] = h
+				}
 			}
+			shared[key] = &own
+		}
+		if key.want != nil {
 			p.Maps.V = shared[key]
 		}
 		out.Ports[name] = &p
 	}
 	return &out
+}
+
+// losslessGroups are the priority groups of the port that are lossless.
+func (p *Port) losslessGroups() (s PrioritySet) {
+	for g := range p.Groups {
+		if p.Groups[g].Lossless.V {
+			s |= Priorities(g)
+		}
+	}
+	return s
 }
 
 // DiffSaved is [Diff] for a configuration in a file. A file need not hold what a

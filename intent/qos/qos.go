@@ -163,12 +163,12 @@ type Platform struct {
 	// dynamic buffer model).
 	DynamicBuffers bool
 	// RoCEMode says that one command has set the device up for RoCE as a whole: lossy
-	// traffic shares the priority group [RoCEModeLossy], no map is of the whole device, and
+	// traffic has a priority group of the device's choice, as a rule [RoCEModeLossy], no map is of the whole device, and
 	// the profiles that come with it cannot be changed.
 	RoCEMode bool
 }
 
-// RoCEModeLossy is the priority group of lossy traffic in a [Platform.RoCEMode].
+// RoCEModeLossy is the usual priority group of lossy traffic in a [Platform.RoCEMode].
 const RoCEModeLossy = NumPriorities - 1
 
 // Class is a traffic class of the intent.
