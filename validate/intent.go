@@ -3,14 +3,12 @@ package validate
 import (
 	"cmp"
 	"context"
-	"runtime"
 	"slices"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
-	"github.com/roce-fabric/roce-fabric/internal/pool"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/validate/deadlock"
 	"github.com/roce-fabric/roce-fabric/validate/topology"
@@ -22,10 +20,7 @@ import (
 func Intent(ctx context.Context, c *render.Compiler, now time.Time, more ...Finding) ([]Finding, error) {
 	run := NewRun(c.Fabric())
 	run.Note(more...)
-	err := pool.Ordered(ctx, runtime.GOMAXPROCS(0), c.Fabric().Switches, func(_ context.Context, sw *intent.Switch) *Result {
-		d := c.Device(sw)
-		return Switch(d, d.Desired, Intended, nil)
-	}, func(r *Result) error {
+	err := intendedOf(ctx, c, func(r *Result) error {
 		run.Add(r)
 		return ctx.Err()
 	})

@@ -1,0 +1,144 @@
+package validate
+
+import (
+	"context"
+	"runtime"
+	"slices"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/pool"
+	"github.com/roce-fabric/roce-fabric/render"
+)
+
+// likeness is what the checks of an intended switch depend on, but for its ports.
+type likeness struct {
+	pos            intent.Pos
+	os, role       string
+	model, release intent.Value[string]
+	dynamic        intent.Value[*bool]
+	globals        intent.Value[intent.Globals]
+	trimming       *intent.Trimming
+	balancing      *intent.LoadBalancing
+	settings       *intent.Settings
+	ports          int
+}
+
+// maxKinds is how many switches of one likeness, with different ports, a switch is
+// compared with.
+const maxKinds = 8
+
+// alike returns, by switch, the first one whose checks of the intent find the same.
+func alike(f *intent.Fabric) map[*intent.Switch]*intent.Switch {
+	if len(f.Routing.Tunnels) > 0 || len(f.Traffic) > 0 {
+		return nil // they name switches
+	}
+	kinds := map[likeness][]*intent.Switch{}
+	out := make(map[*intent.Switch]*intent.Switch, len(f.Switches))
+	for _, s := range f.Switches {
+		k := likeness{s.Pos, s.OS, s.Role, s.Model, s.Release, s.Dynamic, s.Globals, s.Trimming, s.LoadBalancing, s.Settings, len(s.Ports)}
+		i := slices.IndexFunc(kinds[k], func(o *intent.Switch) bool {
+			return slices.EqualFunc(s.Ports, o.Ports, func(a, b *intent.Port) bool { return samePort(f, a, b) })
+		})
+		switch {
+		case i >= 0:
+			out[s] = kinds[k][i]
+		case len(kinds[k]) < maxKinds:
+			kinds[k] = append(kinds[k], s)
+		}
+	}
+	return out
+}
+
+// samePort reports whether two ports are the same but for the places of their links in
+// the intent, and for who is at the other ends.
+func samePort(f *intent.Fabric, a, b *intent.Port) bool {
+	if a.Name != b.Name || a.Settings != b.Settings || !sameValue(a.Speed, b.Speed) || !sameValue(a.Cable, b.Cable) ||
+		!sameValue(a.FEC, b.FEC) || !sameValue(a.AdminUp, b.AdminUp) || !sameValue(a.LAG, b.LAG) || !sameValue(a.Breakout, b.Breakout) {
+		return false
+	}
+	x, linked := a.Peer()
+	y, other := b.Peer()
+	if !linked || !other {
+		return linked == other
+	}
+	if a.Uplink() {
+		p, q := end(f, x), end(f, y)
+		return b.Uplink() && p != nil && q != nil && p.Settings == q.Settings
+	}
+	h, g := f.Host(x.Device), f.Host(y.Device)
+	return !b.Uplink() && h != nil && g != nil && h.PauseResponse == g.PauseResponse && rdma(f, x) == rdma(f, y)
+}
+
+func sameValue[T comparable](a, b intent.Value[T]) bool {
+	return a.V == b.V && a.IsDefault() == b.IsDefault()
+}
+
+// intendedOf checks what is compiled for each switch, and hands on the results in order.
+// Switches that are alike are checked once.
+func intendedOf(ctx context.Context, c *render.Compiler, take func(*Result) error) error {
+	check := func(_ context.Context, sw *intent.Switch) *Result {
+		d := c.Device(sw)
+		return Switch(d, d.Desired, Intended, nil)
+	}
+	first := alike(c.Fabric())
+	var shared []*intent.Switch
+	results := map[*intent.Switch]*Result{}
+	for _, s := range c.Fabric().Switches {
+		if o := first[s]; o != nil && results[o] == nil {
+			results[o] = &Result{}
+			shared = append(shared, o)
+		}
+	}
+	clear(results)
+	err := pool.Ordered(ctx, runtime.GOMAXPROCS(0), shared, check, func(r *Result) error {
+		if r.general() {
+			results[r.sw] = r
+			first[r.sw] = r.sw
+		}
+		return ctx.Err()
+	})
+	if err != nil {
+		return err
+	}
+	return pool.Ordered(ctx, runtime.GOMAXPROCS(0), c.Fabric().Switches, func(ctx context.Context, sw *intent.Switch) *Result {
+		if r := results[first[sw]]; r != nil {
+			return r.of(sw)
+		}
+		return check(ctx, sw)
+	}, take)
+}
+
+// general reports whether a result is that of each switch that is alike: nothing in it
+// names a neighbour, or the place of a port or a link in the intent.
+func (s *Result) general() bool {
+	if len(s.findings.list) == 0 && len(s.traits) == 0 {
+		return true
+	}
+	places := map[string]bool{}
+	var last intent.Pos
+	for _, p := range s.sw.Ports {
+		at := []intent.Pos{p.Pos, p.Speed.From.Pos, p.Cable.From.Pos, p.FEC.From.Pos, p.AdminUp.From.Pos, p.LAG.From.Pos, p.Breakout.From.Pos}
+		if p.Link != nil {
+			at = append(at, p.Link.Pos)
+		}
+		for _, pos := range at {
+			if pos != last && pos != (intent.Pos{}) {
+				places[pos.String()], last = true, pos
+			}
+		}
+	}
+	return !slices.ContainsFunc(s.findings.list, func(f Finding) bool { return len(f.Peers) > 0 || places[f.Where] }) &&
+		!slices.ContainsFunc(s.traits, func(t trait) bool { return places[t.where] })
+}
+
+// of returns the result for another switch that is alike.
+func (s *Result) of(sw *intent.Switch) *Result {
+	c := s.Clone()
+	c.sw = sw
+	c.findings.list = slices.Clone(s.findings.list)
+	for i := range c.findings.list {
+		f := &c.findings.list[i]
+		f.Device, f.Ports, f.Covers, f.NotMade = sw.Name, slices.Clone(f.Ports), slices.Clone(f.Covers), slices.Clone(f.NotMade)
+	}
+	return c
+}
