@@ -25,8 +25,7 @@
 // then down, a proof takes the place of the search, and turns are not computed.
 //
 // [New] computes routes and dependencies, [Of] only what a search needs, [Analysis.Run]
-// searches,
-// [Analysis.BlastRadius], [Analysis.Paths] and [Analysis.Islands] answer the
-// other questions. Results are values; to make findings of them is the part of
-// package validate.
+// searches, [Analysis.BlastRadius], [Analysis.Paths] and [Analysis.Islands] answer the
+// other questions. Results are values; to make findings of them is the part of package
+// validate.
 package deadlock
