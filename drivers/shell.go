@@ -59,12 +59,21 @@ func (s *Shell) use(ctx context.Context, op func(context.Context, *ssh.Network) 
 }
 
 // Show runs a command that prints something and changes nothing.
-func (s *Shell) Show(ctx context.Context, cmd string) (out string, err error) {
+func (s *Shell) Show(ctx context.Context, cmd string) (string, error) {
+	out, err := s.ShowAll(ctx, cmd)
+	if err != nil {
+		return "", err
+	}
+	return out[0].Out, out[0].Err
+}
+
+// ShowAll runs several such commands in one round trip.
+func (s *Shell) ShowAll(ctx context.Context, cmds ...string) (out []ssh.Shown, err error) {
 	// A connection that was idle may have ended long ago.
 	for range 2 {
 		var reused bool
 		reused, err = s.use(ctx, func(ctx context.Context, n *ssh.Network) (err error) {
-			out, err = n.Show(ctx, cmd)
+			out, err = n.ShowAll(ctx, cmds)
 			return err
 		})
 		if !reused || !errors.Is(err, ssh.ErrLost) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	xssh "golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/knownhosts"
 	"pgregory.net/rapid"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
@@ -20,6 +21,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/secret"
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
 	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/testlab/proxy"
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
@@ -399,5 +401,57 @@ func Reverts[D drivers.Driver](rt *rapid.T, b *LineBox[D], same func(was, is str
 	}
 	if diff := same(was, b.State()); diff != "" {
 		fail("not as before: %s", diff)
+	}
+}
+
+// Far puts the switch a round-trip time away.
+func (b *LineBox[D]) Far(roundTrip time.Duration) *proxy.Proxy {
+	b.T.Helper()
+	p, err := proxy.Far(b.sim.SSHAddr(), roundTrip)
+	if err != nil {
+		b.T.Fatal(err)
+	}
+	b.T.Cleanup(func() { _ = p.Close() })
+	_, key, _ := strings.Cut(b.sim.HostKeyLine(), " ")
+	b.Target.SSH.Address = p.Addr()
+	b.Target.SSH.KnownHosts = b.File("known_hosts", []byte(knownhosts.Normalize(p.Addr())+" "+key+"\n"))
+	return p
+}
+
+// ApplyFar applies many lines to a switch that is far away, once the driver has logged
+// in, within so many round trips.
+func ApplyFar[D drivers.Driver](b *LineBox[D], lines, trips int) {
+	b.T.Helper()
+	far := b.Far(20 * time.Millisecond)
+	d := b.Open()
+	snap, st := b.Plan(d)
+	before := far.Trips()
+	if _, err := d.Apply(b.T.Context(), snap, st, drivers.ApplyOptions{ID: "test"}); err != nil {
+		b.T.Fatal(err)
+	}
+	if n, took := len(st.Items[0].Lines), far.Trips()-before; n < lines || took > trips {
+		b.T.Errorf("%d lines take %d round trips; want at least %d lines, at most %d", n, took, lines, trips)
+	}
+	b.Settled(d)
+}
+
+// BenchmarkFar measures how long such an apply takes.
+func BenchmarkFar[D drivers.Driver](b *testing.B, box func() *LineBox[D]) {
+	for _, roundTrip := range []time.Duration{20 * time.Millisecond, 200 * time.Millisecond} {
+		b.Run(roundTrip.String(), func(b *testing.B) {
+			for b.Loop() {
+				b.StopTimer()
+				box := box()
+				box.T = b
+				box.Far(roundTrip)
+				d := box.Open()
+				snap, st := box.Plan(d)
+				b.StartTimer()
+				if _, err := d.Apply(b.Context(), snap, st, drivers.ApplyOptions{ID: "test"}); err != nil {
+					b.Fatal(err)
+				}
+				b.ReportMetric(float64(len(st.Items[0].Lines)), "lines")
+			}
+		})
 	}
 }

@@ -8,15 +8,16 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/lines"
+	"github.com/roce-fabric/roce-fabric/internal/ssh"
 	native "github.com/roce-fabric/roce-fabric/render/eos"
 )
 
 // Cut reports a configuration without the line that EOS ends it with.
-func (d *Driver) Cut(_ context.Context, cfg *native.Config) (string, error) {
+func (d *Driver) Cut(cfg *native.Config, _ []ssh.Shown) string {
 	if cfg.Complete() {
-		return "", nil
+		return ""
 	}
-	return "it has no end", nil
+	return "it has no end"
 }
 
 // Variant is 0: all boxes speak alike.

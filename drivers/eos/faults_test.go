@@ -193,6 +193,9 @@ func TestTerminals(t *testing.T) {
 	}{
 		"prompts in banners": {o: simeos.Options{Banner: "leaf9#\nsw1>\n", MOTD: "sw1#\nsw1>\n  Password:\nleaf9(config)# do not\n--More--\n", Unprivileged: true}},
 		"two echoes":         {fault: func(f *simeos.Faults) { f.DoubleEcho(true) }},
+		"echoes too early":   {fault: func(f *simeos.Faults) { f.EchoAhead(true) }},
+		"input that is lost": {fault: func(f *simeos.Faults) { f.FlushInput(true) }},
+		"log messages":       {fault: func(f *simeos.Faults) { f.Logs(true) }},
 		"a slow echo":        {fault: func(f *simeos.Faults) { f.SlowEcho(true) }},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -35,4 +35,7 @@ var platform = &ssh.Platform{
 	Password: "Password:",
 	Pager:    "--More--",
 	OnOpen:   []string{"terminal width 32767", "terminal length 0"},
+	// A line that the mode does not know is taken in the mode above
+	// (openconfig/featureprofiles, CLI of origin cli without any "exit").
+	Openers: []string{"interface", "tx-queue", "uc-tx-queue", "mc-tx-queue"},
 }

@@ -16,7 +16,7 @@ import (
 
 func (b *box) openSession(n *ssh.Network, name string) {
 	b.T.Helper()
-	if _, err := n.Configure(b.T.Context(), levelSession, "configure session "+name, []string{"vlan 99"}); err != nil {
+	if _, err := n.Configure(b.T.Context(), &ssh.Batch{Level: levelSession, Enter: "configure session " + name, Lines: []ssh.Line{{Text: "vlan 99"}}}); err != nil {
 		b.T.Fatal(err)
 	}
 }

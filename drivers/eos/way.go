@@ -10,6 +10,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/lines"
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
+	"github.com/roce-fabric/roce-fabric/internal/ssh"
 )
 
 // way is a way into the switch. For its errors see [drivers.TransportError].
@@ -23,6 +24,7 @@ type way interface {
 	timed() bool
 
 	Show(ctx context.Context, cmd string) (string, error)
+	ShowAll(ctx context.Context, cmds ...string) ([]ssh.Shown, error)
 	showJSON(ctx context.Context, cmd string) ([]byte, error)
 	// state reads the state of the ports, at least what the commands show.
 	state(ctx context.Context, commands []show) (*drivers.Observation, error)

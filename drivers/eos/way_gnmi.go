@@ -13,6 +13,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers/eos/openconfig"
 	"github.com/roce-fabric/roce-fabric/drivers/lines"
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
+	"github.com/roce-fabric/roce-fabric/internal/ssh"
 )
 
 // gnmiWay is the way over gNMI: show commands and configuration lines of CLI
@@ -60,6 +61,18 @@ func (w *gnmiWay) get(ctx context.Context, cmd string, json bool) ([]byte, error
 func (w *gnmiWay) Show(ctx context.Context, cmd string) (string, error) {
 	out, err := w.get(ctx, cmd, false)
 	return string(out), err
+}
+
+func (w *gnmiWay) ShowAll(ctx context.Context, cmds ...string) ([]ssh.Shown, error) {
+	out := make([]ssh.Shown, len(cmds))
+	for i, cmd := range cmds {
+		text, err := w.Show(ctx, cmd)
+		if err != nil && !refused(err) {
+			return nil, err
+		}
+		out[i] = ssh.Shown{Out: text, Err: err}
+	}
+	return out, nil
 }
 
 func (w *gnmiWay) showJSON(ctx context.Context, cmd string) ([]byte, error) {

@@ -11,6 +11,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers/eos/showjson"
 	"github.com/roce-fabric/roce-fabric/drivers/lines"
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
+	native "github.com/roce-fabric/roce-fabric/render/eos"
 )
 
 // shellWay is the way over SSH.
@@ -29,8 +30,13 @@ func (w *shellWay) showJSON(ctx context.Context, cmd string) ([]byte, error) {
 }
 
 func (w *shellWay) write(ctx context.Context, name string, typed []string, timer time.Duration, ready func(context.Context) error) (lines.Fate, error) {
+	// The next command leaves all modes by itself.
+	for len(typed) > 0 && typed[len(typed)-1] == "exit" {
+		typed = typed[:len(typed)-1]
+	}
 	err := w.Use(ctx, func(ctx context.Context, n *ssh.Network) error {
-		_, err := n.Configure(ctx, levelSession, "configure session "+name, typed)
+		_, err := n.Configure(ctx, &ssh.Batch{Level: levelSession, Enter: "configure session " + name, Lines: lines.Typed(native.Lines, typed),
+			Drop: func(ctx context.Context) error { _, err := n.Do(ctx, abortOf(name)); return err }})
 		return err
 	})
 	if err != nil {
@@ -63,17 +69,27 @@ func (w *shellWay) write(ctx context.Context, name string, typed []string, timer
 }
 
 func (w *shellWay) discard(ctx context.Context, name string) error {
-	return w.Do(ctx, "configure session "+name+" abort")
+	return w.Do(ctx, abortOf(name))
 }
+
+func abortOf(session string) string { return "configure session " + session + " abort" }
 
 // state reads the state with show commands. A command that a release does not have
 // leaves its values unset.
 func (w *shellWay) state(ctx context.Context, commands []show) (*drivers.Observation, error) {
 	o := &drivers.Observation{Taken: time.Now(), Ports: map[string]*drivers.PortState{}}
-	for _, c := range commands {
-		raw, err := w.showJSON(ctx, c.cmd)
+	cmds := make([]string, len(commands))
+	for i, c := range commands {
+		cmds[i] = c.cmd + " | json"
+	}
+	answers, err := w.ShowAll(ctx, cmds...)
+	if err != nil {
+		return nil, err
+	}
+	for i, c := range commands {
+		err := answers[i].Err
 		if err == nil {
-			err = c.into(raw, o)
+			err = c.into([]byte(answers[i].Out), o)
 		}
 		if err != nil && !refused(err) && !errors.Is(err, showjson.ErrRefused) {
 			return nil, fmt.Errorf("%s: %w", c.cmd, err)

@@ -16,11 +16,11 @@ import (
 // Switch is what a driver does in the way of its system. Its errors are those
 // of the transport, or have a sentinel of package drivers.
 type Switch interface {
-	// Show returns the answer to a command that changes nothing.
-	Show(ctx context.Context, cmd string) (string, error)
+	// ShowAll returns the answers to commands that change nothing.
+	ShowAll(ctx context.Context, cmds ...string) ([]ssh.Shown, error)
 	// Cut says how a configuration that was just read shows that its end is missing; ""
-	// where it is complete.
-	Cut(ctx context.Context, cfg *native.Config) (string, error)
+	// where it is complete. after are the answers to [Machine.After].
+	Cut(cfg *native.Config, after []ssh.Shown) string
 	// HangUp gives the connection up; the next call makes a new one.
 	HangUp()
 	// Variant is the kind of the box, see [Machine.Means].
@@ -76,6 +76,15 @@ type Work struct {
 	Barred bool
 }
 
+// Typed is the lines of a batch as a shell sends them.
+func Typed(g *native.Grammar, commands []string) []ssh.Line {
+	out := make([]ssh.Line, len(commands))
+	for i, depth := range g.Depths(commands) {
+		out[i] = ssh.Line{Text: commands[i], Depth: depth}
+	}
+	return out
+}
+
 // Pace holds the times of a switch, so that tests need not wait them out.
 type Pace struct {
 	// Poll is the pause between two reads while the switch works.
@@ -101,18 +110,19 @@ func (m *Machine) Config(ctx context.Context, cmd string) (*native.Config, error
 	// A text of which a line looked like the prompt, at the end of a packet,
 	// comes whole the second time.
 	for range 2 {
-		text, err := m.Switch.Show(ctx, cmd)
+		answers, err := m.Switch.ShowAll(ctx, append([]string{cmd}, m.After...)...)
+		if err == nil {
+			err = answers[0].Err
+		}
 		if err != nil {
 			return nil, drivers.TransportError(err)
 		}
+		text := answers[0].Out
 		cfg, err := m.Parse([]byte(text + "\n"))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", cmd, err)
 		}
-		why, err := m.Switch.Cut(ctx, cfg)
-		if err != nil {
-			return nil, drivers.TransportError(err)
-		}
+		why := m.Switch.Cut(cfg, answers[1:])
 		if why == "" {
 			return cfg, nil
 		}

@@ -54,6 +54,9 @@ type Machine struct {
 	// Vias are the ways in that a step can name.
 	Vias  []string
 	Parse func(text []byte) (*native.Config, error)
+	// After are commands that are run after one that prints a configuration, for
+	// [Switch.Cut].
+	After []string
 	// Means says what a configuration means on a box of a variant.
 	Means func(c *native.Config, variant int) (*qos.Device, []native.Unknown)
 	// Accounts says what becomes of each line of a configuration.

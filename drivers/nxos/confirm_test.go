@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/internal/ssh"
 	simnxos "github.com/roce-fabric/roce-fabric/testlab/sim/nxos"
 )
 
@@ -185,7 +186,7 @@ func TestRevertLeavesTheTimerOfOthers(t *testing.T) {
 			saved := b.Saved()
 
 			n := b.colleague()
-			if _, err := n.Configure(t.Context(), levelStage, dualStageCommand, []string{"interface Ethernet1/7", "description trial"}); err != nil {
+			if _, err := n.Configure(t.Context(), &ssh.Batch{Level: levelStage, Enter: dualStageCommand, Lines: []ssh.Line{{Text: "interface Ethernet1/7"}, {Text: "description trial", Depth: 1}}}); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := n.Type(t.Context(), "commit confirmed 40"); err != nil {

@@ -294,6 +294,9 @@ func TestTerminals(t *testing.T) {
 	}{
 		"prompts in banners": {o: simnxos.Options{Banner: "leaf9#\nsw1>\n", MOTD: "sw1#\nsw1>\n  Password:\nleaf9(config)# do not\n--More--\n"}},
 		"two echoes":         {fault: func(f *simnxos.Faults) { f.DoubleEcho(true) }},
+		"echoes too early":   {fault: func(f *simnxos.Faults) { f.EchoAhead(true) }},
+		"input that is lost": {fault: func(f *simnxos.Faults) { f.FlushInput(true) }},
+		"log messages":       {fault: func(f *simnxos.Faults) { f.Logs(true) }},
 		"two returns":        {fault: func(f *simnxos.Faults) { f.DoubleReturn(true) }},
 	} {
 		for _, plain := range []bool{false, true} {

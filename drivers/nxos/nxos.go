@@ -26,6 +26,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
 	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ssh"
 	"github.com/roce-fabric/roce-fabric/render"
 	native "github.com/roce-fabric/roce-fabric/render/nxos"
 )
@@ -73,6 +74,7 @@ func Open(t drivers.Target) (drivers.Driver, error) {
 func newDriver(t drivers.Target) *Driver {
 	d := &Driver{t: t, dial: 10 * time.Second, Machine: lines.Machine{
 		Name: t.Name, System: "NX-OS", Shares: "comes with the policies of the switch", Grammar: native.Lines, Vias: []string{"ssh"}, Pace: realPace, Checkpoints: true, Variants: 2, Parse: native.Parse,
+		After:   []string{pfcCommand},
 		Refused: drivers.RefusedLine,
 		Means: func(c *native.Config, m int) (*qos.Device, []native.Unknown) {
 			return native.Decode(c, native.ClassModel(m))
@@ -217,35 +219,22 @@ func (d *Driver) classModel(ctx context.Context, cfg *native.Config) (m native.C
 }
 
 // Cut says what a configuration lacks at its end. NX-OS does not mark the end. A text
-// is complete if it has its parts and last ports, and nothing comes after the prompt.
-func (d *Driver) Cut(ctx context.Context, cfg *native.Config) (string, error) {
-	// An empty line is answered by the prompt alone, or by what was left.
-	rest, err := d.Show(ctx, "")
-	if err != nil {
-		return "", err
+// is complete if it has its parts and last ports.
+func (d *Driver) Cut(cfg *native.Config, after []ssh.Shown) string {
+	if !cfg.Complete() {
+		return "its end is missing"
 	}
-	missing, err := d.missing(ctx, cfg)
-	switch {
-	case err != nil:
-		return "", err
-	case strings.TrimSpace(rest) != "" || !cfg.Complete():
-		return "its end is missing", nil
-	case missing != "":
-		return fmt.Sprintf("the switch has %s, and its text ends before it", missing), nil
+	if ports := after[0]; ports.Err == nil {
+		if port := missingPort(cfg, ports.Out); port != "" {
+			return fmt.Sprintf("the switch has %s, and its text ends before it", port)
+		}
 	}
-	return "", nil
+	return ""
 }
 
-// missing returns the first port of the switch that comes after all ports of the text;
-// "" for none. A port that is missing in between is no sign of a cut.
-func (d *Driver) missing(ctx context.Context, cfg *native.Config) (string, error) {
-	text, err := d.Show(ctx, pfcCommand)
-	if drivers.RefusedLine(err) {
-		return "", nil
-	}
-	if err != nil {
-		return "", drivers.TransportError(err)
-	}
+// missingPort returns the first port of the switch that comes after all ports of the
+// text; "" for none. A port that is missing in between is no sign of a cut.
+func missingPort(cfg *native.Config, ports string) string {
 	last := ""
 	for _, l := range cfg.Lines {
 		if name, ok := strings.CutPrefix(l.Text, "interface "); ok && isPort(name) && natural.Compare(name, last) > 0 {
@@ -253,12 +242,12 @@ func (d *Driver) missing(ctx context.Context, cfg *native.Config) (string, error
 		}
 	}
 	// The comparison needs all of one kind: "Ethernet1/9", not "Ethernet1/9/1".
-	for _, name := range natural.Keys(show.ParsePFCText(text)) {
+	for _, name := range natural.Keys(show.ParsePFCText(ports)) {
 		if isPort(name) && strings.Count(name, "/") == strings.Count(last, "/") && natural.Compare(name, last) > 0 {
-			return name, nil
+			return name
 		}
 	}
-	return "", nil
+	return ""
 }
 
 func isPort(name string) bool { return strings.HasPrefix(name, "Ethernet") }

@@ -45,4 +45,6 @@ var platform = &ssh.Platform{
 	// Without dont-ask a rollback may stop at a question (napalm-automation/napalm
 	// nxos.py).
 	OnOpen: []string{"terminal width 511", "terminal length 0", "terminal dont-ask"},
+	// Configurations are printed, and pasted, without any "exit".
+	Openers: []string{"interface", "class", "class-map", "policy-map"},
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers/lines"
 	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
+	native "github.com/roce-fabric/roce-fabric/render/nxos"
 )
 
 // dualStageCommand enters the dual-stage mode, since 10.2.
@@ -51,7 +52,8 @@ func (d *Driver) stage(ctx context.Context, typed []string, timer time.Duration)
 		commit += " confirmed " + strconv.Itoa(int(timer.Round(time.Second).Seconds()))
 	}
 	err = d.Use(ctx, func(ctx context.Context, n *ssh.Network) error {
-		_, err := n.Configure(ctx, levelStage, dualStageCommand, typed)
+		_, err := n.Configure(ctx, &ssh.Batch{Level: levelStage, Enter: dualStageCommand, Lines: lines.Typed(native.Lines, typed),
+			Drop: func(ctx context.Context) error { _, err := n.Type(ctx, "abort"); return err }})
 		var line *ssh.LineError
 		switch {
 		case errors.As(err, &line) && line.Number == 0:
@@ -87,7 +89,7 @@ func abort(ctx context.Context, n *ssh.Network, why error) error {
 func (d *Driver) types(ctx context.Context, typed []string) (f lines.Fate, err error) {
 	err = d.Use(ctx, func(ctx context.Context, n *ssh.Network) error {
 		f = lines.Unanswered
-		_, err := n.Configure(ctx, levelConfig, "configure terminal", typed)
+		_, err := n.Configure(ctx, &ssh.Batch{Level: levelConfig, Enter: "configure terminal", Lines: lines.Typed(native.Lines, typed)})
 		if err == nil {
 			_, err = n.Type(ctx, "end")
 		}

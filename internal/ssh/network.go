@@ -1,6 +1,7 @@
 package ssh
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/internal/secret"
 )
 
@@ -52,6 +54,10 @@ type Platform struct {
 	// OnOpen is typed at Home before anything else. Refusals are tolerated:
 	// what they leave undone shows later.
 	OnOpen []string
+	// Openers are the first words of lines that open a mode and are taken in the
+	// modes below theirs as well, which they leave: "interface". An "exit" before
+	// one is left out where many lines are sent at once.
+	Openers []string
 
 	once     sync.Once
 	patterns *patterns
@@ -84,6 +90,7 @@ type Network struct {
 
 	at   string // the level that the last prompt was of, "" at a question
 	last string // the last prompt at Home
+	slow bool   // lines are sent one by one
 }
 
 type level struct {
@@ -204,11 +211,9 @@ func (n *Network) answer(ctx context.Context, password secret.Secret) (string, e
 	var out []byte
 	err := n.s.do(ctx, func(ctx context.Context) (err error) {
 		ch := n.s.driver.Channel
-		if err = ch.Write([]byte(password.Reveal()), true); err == nil {
-			err = ch.WriteReturn()
-		}
-		if err == nil {
-			out, err = ch.ReadUntilAnyPrompt(ctx, n.stops(n.question))
+		if err = ch.WriteAndReturn([]byte(password.Reveal()), true); err == nil {
+			stops := n.stops(n.question)
+			out, err = n.s.until(ctx, nil, func(out []byte) bool { return stopped(out, stops) })
 		}
 		return err
 	})
@@ -226,67 +231,41 @@ func (n *Network) asks(out string) bool {
 // Show runs a command that prints something at Home. The command is refused
 // where the first line of the output says so; the rest may hold any text.
 func (n *Network) Show(ctx context.Context, cmd string) (string, error) {
-	return n.run(ctx, cmd, true)
+	if err := n.home(ctx); err != nil {
+		return "", err
+	}
+	out, err := n.send(ctx, cmd)
+	if err != nil {
+		return "", err
+	}
+	return n.judged(cmd, out, true)
 }
 
 // Do runs a command that does something at Home. It is refused where any line
 // of the output says so.
 func (n *Network) Do(ctx context.Context, cmd string) (string, error) {
-	return n.run(ctx, cmd, false)
+	if err := n.home(ctx); err != nil {
+		return "", err
+	}
+	return n.Type(ctx, cmd)
 }
 
 // Type sends a line where the shell is, which it may leave. It is refused where
 // any line of the output says so.
 func (n *Network) Type(ctx context.Context, line string) (string, error) {
-	return n.say(ctx, line, false)
-}
-
-func (n *Network) run(ctx context.Context, cmd string, first bool) (string, error) {
-	if err := n.home(ctx); err != nil {
-		return "", err
-	}
-	return n.say(ctx, cmd, first)
-}
-
-func (n *Network) say(ctx context.Context, cmd string, first bool) (string, error) {
-	out, err := n.send(ctx, cmd)
+	out, err := n.send(ctx, line)
 	if err != nil {
 		return "", err
 	}
-	if words := n.refusal(out, first); words != "" {
-		return "", n.fail(errRefused, &LineError{Number: 1, Line: cmd, Words: words})
-	}
-	return out, nil
+	return n.judged(line, out, false)
 }
 
-// Configure enters a level with the given command and sends lines there, one
-// after the other, up to the first one that is refused: that one is the
-// [*LineError] in the error, with Number 0 where it is the command that enters.
-// It returns what the device says about the others. The shell stays at the
-// level until the next Show or Do.
-func (n *Network) Configure(ctx context.Context, name, enter string, lines []string) (notes []string, err error) {
-	if err := n.home(ctx); err != nil {
-		return nil, err
+// judged is the answer to a line, or the refusal of it; see [Network.refusal].
+func (n *Network) judged(line, out string, first bool) (string, error) {
+	if words := n.refusal(out, first); words != "" {
+		return "", n.fail(errRefused, &LineError{Number: 1, Line: line, Words: words})
 	}
-	for i, line := range append([]string{enter}, lines...) {
-		out, err := n.send(ctx, line)
-		if err != nil {
-			return notes, err
-		}
-		if words := n.refusal(out, false); words != "" {
-			return notes, n.fail(errRefused, &LineError{Number: i, Line: line, Words: words})
-		}
-		if n.at != name {
-			// Whatever comes next would be typed in the wrong place.
-			return notes, n.end(n.fail(errRefused, &LineError{Number: i, Line: line, Words: "the prompt is not that of " + name}))
-		}
-		for l := range strings.Lines(out) {
-			if l = clip(l); l != "" && len(notes) < maxNotes {
-				notes = append(notes, l)
-			}
-		}
-	}
-	return notes, nil
+	return out, nil
 }
 
 // home leaves the modes that the shell is in.
@@ -327,63 +306,82 @@ func (n *Network) send(ctx context.Context, line string, more ...*regexp.Regexp)
 	return n.ends(string(out), line)
 }
 
+// exchange sends a line and reads what follows its echo.
 func (n *Network) exchange(ctx context.Context, line string, stops []*regexp.Regexp) ([]byte, error) {
-	ch := n.s.driver.Channel
-	if line != "" {
-		if err := ch.Write([]byte(line), false); err != nil {
-			return nil, err
-		}
-		// The echo also puts an end to whatever is left of earlier output.
-		if _, err := ch.ReadUntilExplicit(ctx, []byte(line)); err != nil {
-			return nil, err
-		}
-	}
-	if err := ch.WriteReturn(); err != nil {
+	if err := n.s.driver.Channel.WriteAndReturn([]byte(line), false); err != nil {
 		return nil, err
 	}
-	out, err := ch.ReadUntilAnyPrompt(ctx, stops)
+	// The echo also puts an end to whatever is left of earlier output.
+	from := -1
+	answer := func(out []byte) []byte { return out[min(max(from, 0), len(out)):] }
+	out, err := n.s.until(ctx, nil, func(out []byte) bool {
+		if from < 0 {
+			from = echoed(out, line)
+		}
+		return from >= 0 && stopped(out[from:], stops)
+	})
 	// A long text may come in pieces of which one ends in what looks like a
 	// prompt. Where it is not the known one, more is waited for.
-	for err == nil && len(out) > piece && strings.TrimRight(lastLine(string(out)), " ") != n.last {
+	for err == nil && len(answer(out)) > piece && string(bytes.TrimRight(lastLine(out[:len(out)-len(messages(out))]), " ")) != n.last {
+		wait, cancel := context.WithTimeout(ctx, patience)
 		var rest []byte
-		if !n.pending(ctx) {
-			break
+		rest, err = n.s.read(wait)
+		cancel()
+		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+			return answer(out), nil
 		}
-		rest, err = ch.ReadUntilAnyPrompt(ctx, stops)
 		out = append(out, rest...)
+		if err == nil && !stopped(answer(out), stops) {
+			out, err = n.s.until(ctx, out, func(out []byte) bool { return stopped(answer(out), stops) })
+		}
 	}
-	return out, err
+	return answer(out), err
+}
+
+// longest bounds a prompt with its line, or a question.
+const longest = 1 << 10
+
+// stopped reports whether an output ends in one of the patterns.
+func stopped(out []byte, stops []*regexp.Regexp) bool {
+	last := lastLine(out[:len(out)-len(messages(out))])
+	return len(last) <= longest && slices.ContainsFunc(stops, func(re *regexp.Regexp) bool { return re.Match(last) })
+}
+
+// echoed returns where the first echo of a line ends in an output; -1 for none.
+// A line editor that wraps leaves blanks where it goes to the next row.
+func echoed(out []byte, line string) int {
+	for i := range len(out) - len(line) + 1 {
+		if end := echoAt(out[i:], line); end >= 0 {
+			return i + end
+		}
+	}
+	return -1
+}
+
+// echoAt returns where the echo ends that an output begins with; -1 for none.
+func echoAt(out []byte, line string) int {
+	at := 0
+	for i := 0; i < len(line); at++ {
+		switch {
+		case at == len(out):
+			return -1
+		case out[at] == line[i]:
+			i++
+		case i == 0 || out[at] != ' ':
+			return -1
+		}
+	}
+	return at
 }
 
 // A text of up to piece bytes comes whole; patience is the time in which the
-// next piece of a longer one comes.
+// next piece of a longer one comes, and grace that in which a device that shows its
+// prompt reads what was sent.
 const (
 	piece    = 1 << 10
 	patience = time.Second
+	grace    = 5 * time.Second
 )
-
-// pending waits for more output and reports whether it came.
-func (n *Network) pending(ctx context.Context) bool {
-	ch := n.s.driver.Channel
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	tick := time.NewTicker(ch.ReadDelay)
-	defer tick.Stop()
-	for {
-		b, err := ch.Read()
-		if len(b) > 0 {
-			ch.Q.Requeue(b)
-		}
-		if len(b) > 0 || err != nil {
-			return len(b) > 0
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return false
-		}
-	}
-}
 
 // stops are what an output may end in.
 func (n *Network) stops(more ...*regexp.Regexp) []*regexp.Regexp {
@@ -392,35 +390,89 @@ func (n *Network) stops(more ...*regexp.Regexp) []*regexp.Regexp {
 
 // ends takes the prompt, and a second echo of the line, off an output.
 func (n *Network) ends(out, line string) (string, error) {
-	last := strings.TrimRight(lastLine(out), " ")
-	n.at = ""
-	for _, l := range n.p.Levels {
-		if n.levels[l.Name].prompt.MatchString(last) && !slices.ContainsFunc(l.Not, func(t string) bool { return strings.Contains(last, t) }) {
-			n.at = l.Name
-			if l.Name == n.p.Home {
-				n.last = last
-			}
-			break
-		}
-	}
-	if n.at == "" {
+	out = out[:len(out)-len(messages(out))]
+	last := lastLine(out)
+	if n.at = n.level(last); n.at == "" {
 		if n.pager != nil && n.pager.MatchString(last) {
 			return "", n.end(n.fail(errPager, fmt.Errorf("%q stops at %s", line, n.p.Pager)))
 		}
 		return out, nil
 	}
-	out = strings.Trim(out[:len(out)-len(lastLine(out))], "\n")
-	// A device that is slow may echo a line twice (ktbyers/netmiko arista.py).
-	if first, rest, _ := strings.Cut(out, "\n"); line != "" && strings.HasSuffix(strings.TrimSpace(first), line) {
-		head := strings.TrimSuffix(strings.TrimSpace(first), line)
-		if head == "" || n.prompt.MatchString(head) {
-			out = rest
-		}
+	if n.at == n.p.Home {
+		n.last = strings.TrimRight(last, " ")
 	}
-	return out, nil
+	return n.plain(out[:len(out)-len(last)], line), nil
 }
 
-func lastLine(s string) string { return s[strings.LastIndexByte(s, '\n')+1:] }
+// level returns the level of a prompt; "" for what is none.
+func (n *Network) level(prompt string) string {
+	prompt = strings.TrimRight(prompt, " ")
+	for _, l := range n.p.Levels {
+		if n.levels[l.Name].prompt.MatchString(prompt) && !slices.ContainsFunc(l.Not, func(t string) bool { return strings.Contains(prompt, t) }) {
+			return l.Name
+		}
+	}
+	return ""
+}
+
+// plain takes log messages off an answer, and a second echo: a device that is slow
+// may echo a line twice (ktbyers/netmiko arista.py).
+func (n *Network) plain(out, line string) string {
+	out = strings.Trim(unlogged(out), "\n")
+	first, rest, _ := strings.Cut(out, "\n")
+	if head, ok := strings.CutSuffix(strings.TrimSpace(first), line); ok && line != "" && (head == "" || n.prompt.MatchString(head)) {
+		return rest
+	}
+	return out
+}
+
+// messages are the log messages behind the prompt at the end of an output, with
+// the end of its line: not every device shows the prompt again.
+func messages[T ~string | ~[]byte](out T) T {
+	end := len(out)
+	for end > 0 && out[end-1] == '\n' {
+		line := lastLine(out[:end-1])
+		if len(line) > longest || !message.MatchString(string(line)) {
+			break
+		}
+		end -= len(line) + 1
+	}
+	if 0 < end && end < len(out) {
+		end--
+	}
+	return out[end:]
+}
+
+// message is how EOS and NX-OS log: time, host, and "%ETHPORT-5-IF_UP: ".
+var message = lazyre.New(`^(?:\d{4}|[A-Z][a-z]{2} ).*%[A-Z][A-Z0-9_]*-[0-7]-[A-Z0-9_]+: `)
+
+// unlogged takes the log messages out of an answer.
+func unlogged(out string) string {
+	logged := func(l string) bool { return len(l) <= longest && strings.Contains(l, "%") && message.MatchString(l) }
+	for l := range strings.Lines(out) {
+		if !logged(l) {
+			continue
+		}
+		var b strings.Builder
+		for l := range strings.Lines(out) {
+			if !logged(l) {
+				b.WriteString(l)
+			}
+		}
+		return b.String()
+	}
+	return out
+}
+
+// lastLine is the last line of an output; of one that is too long to be a prompt,
+// the end.
+func lastLine[T ~string | ~[]byte](s T) T {
+	from := len(s)
+	for from > 0 && s[from-1] != '\n' && len(s)-from <= longest {
+		from--
+	}
+	return s[from:]
+}
 
 func (n *Network) fail(kind, cause error) error { return newError("shell", n.s.c.addr, kind, cause) }
 

@@ -24,7 +24,7 @@ var testPlatform = &Platform{
 		{Name: "session", Prompt: `[\w.-]{1,63}\(conf-s-[\w+/-]*\)#`, Below: "admin", Leave: "end"},
 	},
 	Home: "admin", Failed: []string{"% "}, Marker: "^", Password: "Password:", Pager: "--More--",
-	OnOpen: []string{"terminal width 32767", "terminal length 0"},
+	OnOpen: []string{"terminal width 32767", "terminal length 0"}, Openers: []string{"interface"},
 }
 
 // router is a command line with privileges and modes.
@@ -35,6 +35,8 @@ type router struct {
 	unpriv     bool
 	doubleEcho bool
 	answers    map[string]string // by line, in any mode
+	refused    map[string]bool   // lines that are not carried out
+	noise      map[string]string // printed once in front of an answer
 	pager      string            // a line whose output has two pages
 	hang       chan string       // told of a line "hang", which has no answer
 
@@ -77,7 +79,13 @@ func (r *router) serve(ch xssh.Channel) {
 		if r.doubleEcho && line != "" {
 			fmt.Fprint(ch, prompt, line, "\r\n")
 		}
+		if text := r.noise[line]; text != "" {
+			delete(r.noise, line)
+			fmt.Fprint(ch, strings.ReplaceAll(text, "\n", "\r\n"))
+		}
 		switch {
+		case r.refused[line]:
+			fmt.Fprint(ch, "% Invalid input\r\n")
 		case line == r.pager && line != "":
 			fmt.Fprint(ch, "one\r\n--More-- ")
 			_, _ = io.Copy(io.Discard, ch)
@@ -108,6 +116,12 @@ func (r *router) serve(ch xssh.Channel) {
 			prompt = "leaf1(conf-s-x)#"
 		case strings.HasPrefix(line, "interface ") && strings.Contains(prompt, "(conf"):
 			prompt = strings.TrimSuffix(strings.TrimSuffix(prompt, ")#"), "-if-Et1/1+") + "-if-Et1/1+)#"
+		case line == "exit":
+			if at := strings.Index(prompt, "-if-"); at > 0 {
+				prompt = prompt[:at] + ")#"
+			} else {
+				prompt = "leaf1#"
+			}
 		case line == "end":
 			prompt = "leaf1#"
 		case r.answers[line] != "":
@@ -205,7 +219,7 @@ func TestNetworkConfigure(t *testing.T) {
 		"save":             "! warning\n% Error: disk full\n",
 	}}
 	n := r.mustOpen(t)
-	notes, err := n.Configure(t.Context(), "session", "configure session x", []string{"interface Ethernet1/1", "poll 9", "description 50% off", "exit"})
+	notes, err := n.Configure(t.Context(), &Batch{Level: "session", Enter: "configure session x", Lines: flat("interface Ethernet1/1", "poll 9", "description 50% off", "exit")})
 	if err != nil || !slices.Equal(notes, []string{"! the interval was changed"}) {
 		t.Errorf("%q %v", notes, err)
 	}
@@ -213,7 +227,7 @@ func TestNetworkConfigure(t *testing.T) {
 		t.Errorf("typed %q", seen)
 	}
 	// The shell goes on after a refusal, and leaves the modes by itself.
-	_, err = n.Configure(t.Context(), "session", "configure session x", []string{"interface Ethernet1/1", "speed 9", "never sent"})
+	_, err = n.Configure(t.Context(), &Batch{Level: "session", Enter: "configure session x", Lines: flat("interface Ethernet1/1", "speed 9", "never sent")})
 	var le *LineError
 	if !errors.Is(err, errRefused) || !errors.As(err, &le) || le.Number != 2 || le.Line != "speed 9" || le.Words != "% Invalid input (at token 1: '9')" {
 		t.Errorf("error %v", err)
@@ -230,7 +244,7 @@ func TestNetworkConfigure(t *testing.T) {
 	if _, err := n.Do(t.Context(), "save"); !errors.As(err, &le) || le.Words != "% Error: disk full" {
 		t.Errorf("error %v", err)
 	}
-	_, err = n.Configure(t.Context(), "session", "configure session y", []string{"shutdown"})
+	_, err = n.Configure(t.Context(), &Batch{Level: "session", Enter: "configure session y", Lines: flat("shutdown")})
 	if !errors.As(err, &le) || le.Number != 0 {
 		t.Errorf("a session that does not open: %v", err)
 	}
@@ -259,7 +273,7 @@ func TestNetworkMarker(t *testing.T) {
 	if out, err := n.Show(t.Context(), "show banner"); err != nil || !strings.HasPrefix(out, "first\n") {
 		t.Errorf("%q %v", out, err)
 	}
-	_, err := n.Configure(t.Context(), "session", "configure session x", []string{"interface Ethernet1/1", "speed 9"})
+	_, err := n.Configure(t.Context(), &Batch{Level: "session", Enter: "configure session x", Lines: flat("interface Ethernet1/1", "speed 9")})
 	var le *LineError
 	if !errors.As(err, &le) || le.Words != "% Invalid number at '^' marker." {
 		t.Errorf("error %v", err)
@@ -318,14 +332,22 @@ func TestNetworkEnds(t *testing.T) {
 		n := r.mustOpen(t)
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
-		if _, err := n.Configure(ctx, "session", "configure session x", []string{"hang"}); !errors.Is(err, ErrTimeout) {
+		if _, err := n.Configure(ctx, &Batch{Level: "session", Enter: "configure session x", Lines: flat("hang")}); !errors.Is(err, ErrTimeout) {
 			t.Errorf("error %v", err)
 		}
 	})
 	t.Run("with two lines in one", func(t *testing.T) {
 		n := r.mustOpen(t)
-		if _, err := n.Configure(t.Context(), "session", "configure session x", []string{"a\nb"}); !errors.Is(err, errConfig) {
+		if _, err := n.Configure(t.Context(), &Batch{Level: "session", Enter: "configure session x", Lines: flat("a\nb")}); !errors.Is(err, errConfig) {
 			t.Errorf("error %v", err)
 		}
 	})
+}
+
+// flat are lines of one mode.
+func flat(texts ...string) (out []Line) {
+	for _, t := range texts {
+		out = append(out, Line{Text: t})
+	}
+	return out
 }

@@ -23,7 +23,21 @@ type shell struct {
 	c      *Client
 	driver *generic.Driver
 	pty    *pty
+	more   bell
 	dead   error
+}
+
+// bell rings for each piece that scrapligo has read. Its own functions look for
+// one every ReadDelay; see [shell.read].
+type bell chan struct{}
+
+// Write implements io.Writer, as options.WithChannelLog wants it.
+func (b bell) Write(p []byte) (int, error) {
+	select {
+	case b <- struct{}{}:
+	default:
+	}
+	return len(p), nil
 }
 
 // shell opens a shell and waits for its first prompt, which is what matches at the
@@ -31,11 +45,13 @@ type shell struct {
 func (c *Client) shell(ctx context.Context, prompt *regexp.Regexp) (*shell, error) {
 	ctx, cancel := c.deadline(ctx)
 	defer cancel()
-	s := &shell{c: c, pty: c.pty(ctx)}
+	s := &shell{c: c, pty: c.pty(ctx), more: make(bell, 1)}
 	d, err := generic.NewDriver(c.addr,
 		options.WithCustomTransport(s.pty),
 		options.WithPromptPattern(prompt),
 		options.WithTimeoutOps(noTimeout),
+		// The transport waits for data by itself.
+		options.WithReadDelay(0), options.WithChannelLog(s.more),
 		options.WithTermWidth(termWidth), options.WithTermHeight(termHeight))
 	if err != nil {
 		return nil, newError("shell", c.addr, errConfig, err)
@@ -44,11 +60,41 @@ func (c *Client) shell(ctx context.Context, prompt *regexp.Regexp) (*shell, erro
 	if err := d.Open(); err != nil {
 		return nil, s.failed(ctx, err)
 	}
-	if _, err := d.Channel.ReadUntilPrompt(ctx); err != nil {
+	if _, err := s.until(ctx, nil, func(out []byte) bool { return stopped(out, []*regexp.Regexp{prompt}) }); err != nil {
 		err = s.failed(ctx, err)
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
+}
+
+// read waits for what the device prints next.
+func (s *shell) read(ctx context.Context) ([]byte, error) {
+	for {
+		b, err := s.driver.Channel.Read()
+		if len(b) > 0 || err != nil {
+			return b, err
+		}
+		select {
+		case <-s.more:
+		case <-s.pty.life.Done():
+			return nil, util.ErrConnectionError
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// until adds to out what the device prints, until that is enough.
+func (s *shell) until(ctx context.Context, out []byte, enough func(out []byte) bool) ([]byte, error) {
+	for {
+		b, err := s.read(ctx)
+		if err != nil {
+			return out, err
+		}
+		if out = append(out, b...); enough(out) {
+			return out, nil
+		}
+	}
 }
 
 func (s *shell) oneLine(line string) error {

@@ -136,8 +136,27 @@ func (g *Grammar) append(b []byte, ls []*Line, depth int) []byte {
 // 0: "qos profile ROCE-FABRIC, uc-tx-queue 3"; "" for the top level, and for a
 // line that opens a section.
 func (g *Grammar) PlaceOf(commands []string, i int) string {
+	place := ""
+	g.walk(commands, func(at int, open []string) {
+		if at == i {
+			place = strings.Join(open, ", ")
+		}
+	})
+	return place
+}
+
+// Depths says in how many blocks each of some [Edit.Commands] is typed.
+func (g *Grammar) Depths(commands []string) []int {
+	out := make([]int, len(commands))
+	g.walk(commands, func(i int, open []string) { out[i] = len(open) })
+	return out
+}
+
+// walk tells of each command in which blocks it is typed.
+func (g *Grammar) walk(commands []string, told func(i int, open []string)) {
 	var open []string
-	for _, l := range commands[:max(0, min(i, len(commands)))] {
+	for i, l := range commands {
+		told(i, open)
 		section := ""
 		if len(open) > 0 {
 			section = open[0]
@@ -148,7 +167,6 @@ func (g *Grammar) PlaceOf(commands []string, i int) string {
 			open = open[:len(open)-1]
 		}
 	}
-	return strings.Join(open, ", ")
 }
 
 func (g *Grammar) lasting(at Place) bool  { return slices.Contains(g.Lasting, at) }

@@ -1,12 +1,13 @@
 // Package proxy stands between a client and a device on loopback and lets a test see
 // each piece of what they say, hold it, let a part of it pass, and cut the connection
-// at any byte.
+// at any byte; or it puts them far apart.
 package proxy
 
 import (
 	"fmt"
 	"net"
 	"sync"
+	"time"
 )
 
 // Chunk is what came from one side at once.
@@ -22,20 +23,26 @@ type Hook func(Chunk) (pass int, cut bool)
 
 // Proxy is a TCP proxy. Open makes one.
 type Proxy struct {
-	ln   net.Listener
-	hook Hook
-	wg   sync.WaitGroup
-	mu   sync.Mutex
-	on   map[net.Conn]bool // of clients; nil once it is closed
+	ln    net.Listener
+	hook  Hook
+	delay time.Duration
+	wg    sync.WaitGroup
+	mu    sync.Mutex
+	on    map[net.Conn]bool // of clients; nil once it is closed
+	// The round trip that the last piece which came to either side belongs to.
+	device, client int
+	trips          int
 }
 
 // Open starts a proxy to a host:port. hook is not nil.
-func Open(to string, hook Hook) (*Proxy, error) {
+func Open(to string, hook Hook) (*Proxy, error) { return open(to, hook, 0) }
+
+func open(to string, hook Hook, delay time.Duration) (*Proxy, error) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("proxy of %s: %w", to, err)
 	}
-	p := &Proxy{ln: ln, hook: hook, on: map[net.Conn]bool{}}
+	p := &Proxy{ln: ln, hook: hook, delay: delay, on: map[net.Conn]bool{}}
 	p.wg.Go(func() {
 		for {
 			c, err := ln.Accept()
@@ -46,6 +53,20 @@ func Open(to string, hook Hook) (*Proxy, error) {
 		}
 	})
 	return p, nil
+}
+
+// Far starts a proxy over which every byte is on its way for half of a round-trip
+// time, however many are on their way at once.
+func Far(to string, roundTrip time.Duration) (*Proxy, error) {
+	return open(to, nil, roundTrip/2)
+}
+
+// Trips is how many round trips there were up to now: how often a client has sent
+// something that it could not have sent before the answer to what it had sent.
+func (p *Proxy) Trips() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.trips
 }
 
 // Addr is where clients reach the device.
@@ -95,6 +116,10 @@ func (p *Proxy) pass(from, to net.Conn, up bool) {
 		client = from
 	}
 	defer func() { _, _ = to.Close(), from.Close() }()
+	if p.hook == nil {
+		p.far(from, to, up)
+		return
+	}
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buf)
@@ -109,5 +134,49 @@ func (p *Proxy) pass(from, to net.Conn, up bool) {
 			_ = client.(*net.TCPConn).SetLinger(0) // its close is a reset
 			return
 		}
+	}
+}
+
+// far copies one direction, each piece when its time has come.
+func (p *Proxy) far(from, to net.Conn, up bool) {
+	type piece struct {
+		data []byte
+		due  time.Time
+		trip int
+	}
+	way, done := make(chan piece, 1<<10), make(chan struct{})
+	p.wg.Go(func() {
+		defer close(done)
+		// After an error the rest is read, and goes nowhere.
+		var err error
+		for c := range way {
+			time.Sleep(time.Until(c.due))
+			p.mu.Lock()
+			if up {
+				p.device = max(p.device, c.trip)
+			} else {
+				p.client = max(p.client, c.trip)
+			}
+			p.mu.Unlock()
+			if err == nil {
+				_, err = to.Write(c.data)
+			}
+		}
+	})
+	defer func() { close(way); <-done }()
+	for {
+		buf := make([]byte, 32<<10)
+		n, err := from.Read(buf)
+		if err != nil {
+			return
+		}
+		c := piece{data: buf[:n], due: time.Now().Add(p.delay)}
+		p.mu.Lock()
+		if c.trip = p.device; up {
+			c.trip = p.client + 1
+			p.trips = max(p.trips, c.trip)
+		}
+		p.mu.Unlock()
+		way <- c
 	}
 }

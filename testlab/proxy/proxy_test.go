@@ -6,6 +6,7 @@ import (
 	"net"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 	"github.com/roce-fabric/roce-fabric/testlab/proxy"
@@ -80,5 +81,43 @@ func TestProxy(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+func TestFar(t *testing.T) {
+	const roundTrip = 20 * time.Millisecond
+	p, err := proxy.Far(echo(t), roundTrip)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := net.Dial("tcp", p.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	read := make([]byte, 1)
+	for range 3 {
+		// Two at once are on their way together.
+		for range 2 {
+			if _, err := c.Write([]byte("x")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 2 {
+			if _, err := io.ReadFull(c, read); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	// The second of two may be a piece of its own.
+	if n := p.Trips(); n < 3 || n > 5 {
+		t.Errorf("%d round trips, not 3", n)
+	}
+	if took := time.Since(began); took < 3*roundTrip {
+		t.Errorf("3 round trips take %s", took)
+	}
+	_ = c.Close()
+	if err := p.Close(); err != nil {
+		t.Error(err)
 	}
 }

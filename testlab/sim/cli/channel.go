@@ -1,11 +1,11 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"net"
 	"strings"
+	"sync"
 
 	"golang.org/x/crypto/ssh"
 
@@ -77,7 +77,9 @@ func (c *Channel) Exit(status int) {
 func (f *Front) channel(ch ssh.Channel, requests <-chan *ssh.Request) {
 	defer ch.Close()
 	ch = f.c.Shuffler.Channel(ch)
-	c := &Channel{ch: ch, Term: &Terminal{ch: ch, in: bufio.NewReader(ch)}}
+	c := &Channel{ch: ch, Term: &Terminal{ch: ch, faults: f.c.Faults}}
+	c.Term.in.change.L = &c.Term.in.mu
+	c.Term.start = sync.OnceFunc(func() { f.wg.Go(c.Term.pump) })
 	for r := range requests {
 		switch r.Type {
 		case "pty-req":

@@ -17,6 +17,7 @@ type Faults struct {
 
 	reject, failAfter, pretend, pretendSave                         bool
 	refuse, truncate, readOnly, noModel, badCert, stuck, doubleEcho bool
+	echoAhead, flushInput, logs                                     bool
 
 	refuseLines []*regexp.Regexp
 	beforeWrite func()
@@ -108,6 +109,17 @@ func (f *Faults) StuckPager(on bool) { f.Set(&f.stuck, on) }
 // box does (ktbyers/netmiko arista.py, cisco_nxos.py).
 func (f *Faults) DoubleEcho(on bool) { f.Set(&f.doubleEcho, on) }
 
+// EchoAhead echoes what is typed while a command runs a first time as it comes, in
+// the midst of the output, as the line discipline of a terminal does.
+func (f *Faults) EchoAhead(on bool) { f.Set(&f.echoAhead, on) }
+
+// FlushInput drops what was typed before a prompt (TCSAFLUSH).
+func (f *Faults) FlushInput(on bool) { f.Set(&f.flushInput, on) }
+
+// Logs prints log messages between prompts and lines, and between lines and their
+// answers. The prompt is not printed again.
+func (f *Faults) Logs(on bool) { f.Set(&f.logs, on) }
+
 // BeforeWrite runs fn before each write changes anything: another writer gets
 // in between. Nil ends it.
 func (f *Faults) BeforeWrite(fn func()) {
@@ -122,6 +134,7 @@ func (f *Faults) Clear() {
 	defer f.mu.Unlock()
 	f.reject, f.failAfter, f.pretend, f.pretendSave = false, false, false, false
 	f.refuse, f.truncate, f.readOnly, f.noModel, f.badCert, f.stuck, f.doubleEcho = false, false, false, false, false, false, false
+	f.echoAhead, f.flushInput, f.logs = false, false, false
 	f.refuseLines, f.beforeWrite, f.giveUp, f.delay = nil, nil, nil, 0
 	close(f.cleared)
 	f.cleared = make(chan struct{})

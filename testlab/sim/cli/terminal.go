@@ -1,10 +1,10 @@
 package cli
 
 import (
-	"bufio"
 	"bytes"
 	"io"
 	"strings"
+	"sync"
 
 	"golang.org/x/crypto/ssh"
 )
@@ -20,10 +20,108 @@ type Terminal struct {
 	// End, where set, is the end of a printed line, else it is CR LF.
 	End func() string
 
-	ch  ssh.Channel
-	in  *bufio.Reader // of ch
-	out []byte        // echo that is still to be written
-	cr  bool          // the last line ended in CR; an LF belongs to it
+	ch     ssh.Channel
+	faults *Faults
+	start  func() // starts pump, once
+	in     input
+	out    []byte // echo that is still to be written
+	cr     bool   // the last line ended in CR; an LF belongs to it
+	lines  int    // that were read
+	write  sync.Mutex
+}
+
+// InputBuffer is how many bytes a terminal keeps that nobody has read yet
+// (N_TTY_BUF_SIZE of Linux).
+const InputBuffer = 4096
+
+// input is what was typed and not read yet. What comes when there is no room for it
+// is lost, as in canonical mode; without a terminal, a client has to wait.
+type input struct {
+	mu      sync.Mutex
+	change  sync.Cond
+	typed   []byte
+	reading bool
+	err     error
+}
+
+// pump takes over what a client types until it is gone.
+func (t *Terminal) pump() {
+	in := &t.in
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := t.ch.Read(buf)
+		in.mu.Lock()
+		ahead := t.PTY && !in.reading && t.faults.On(&t.faults.echoAhead)
+		b := buf[:n]
+		for len(b) > 0 {
+			room := InputBuffer - len(in.typed)
+			if room == 0 && t.PTY {
+				break
+			}
+			if room == 0 {
+				in.change.Wait()
+				continue
+			}
+			k := min(room, len(b))
+			in.typed = append(in.typed, b[:k]...)
+			b = b[k:]
+			in.change.Broadcast()
+		}
+		if err != nil {
+			in.err = err
+		}
+		in.change.Broadcast()
+		in.mu.Unlock()
+		if ahead {
+			t.put([]byte(strings.ReplaceAll(string(buf[:n]), "\n", t.end())))
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// ReadByte reads a byte of input.
+func (in *input) ReadByte() (byte, error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for len(in.typed) == 0 {
+		if in.err != nil {
+			return 0, in.err
+		}
+		in.change.Wait()
+	}
+	c := in.typed[0]
+	in.typed = in.typed[1:]
+	in.change.Broadcast()
+	return c, nil
+}
+
+// Buffered is how much was typed and not read yet.
+func (in *input) Buffered() int {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return len(in.typed)
+}
+
+// read says whether a line is being read, and drops what was typed before where
+// drop says so.
+func (in *input) read(reading, drop bool) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.reading = reading
+	if drop {
+		in.typed = nil
+	}
+	in.change.Broadcast()
+}
+
+// put writes to the client.
+func (t *Terminal) put(b []byte) error {
+	t.write.Lock()
+	defer t.write.Unlock()
+	_, err := t.ch.Write(b)
+	return err
 }
 
 func (t *Terminal) end() string {
@@ -39,7 +137,7 @@ func (t *Terminal) Print(text string) {
 	if t.PTY {
 		text = strings.ReplaceAll(text, "\n", t.end())
 	}
-	_, _ = io.WriteString(t.ch, text)
+	_ = t.put([]byte(text))
 }
 
 // key reads one byte without an echo.
@@ -60,15 +158,35 @@ func (t *Terminal) flush() error {
 	if len(t.out) == 0 {
 		return nil
 	}
-	_, err := t.ch.Write(t.out)
+	err := t.put(t.out)
 	t.out = t.out[:0]
 	return err
+}
+
+// logMessage is what a box logs to its terminals.
+const logMessage = "2026 Nov 25 11:22:33 sw1 %ETHPORT-5-IF_UP: Interface Ethernet9 is up\n"
+
+// Prompt prints a prompt, for a line to be read.
+func (t *Terminal) Prompt(text string) {
+	if !t.PTY {
+		return
+	}
+	t.start()
+	t.in.read(true, t.faults.On(&t.faults.flushInput))
+	t.Print(text)
+	if t.lines++; t.lines%2 == 0 && t.faults.On(&t.faults.logs) {
+		t.Print("\n" + logMessage)
+	}
 }
 
 // Line reads up to CR, LF or CR LF. It echoes in a terminal of the given
 // width where column is the place of the cursor; a hidden line is not echoed.
 // The error is io.EOF for Ctrl-D on an empty line.
 func (t *Terminal) Line(column, width int, hidden bool) (string, error) {
+	t.start()
+	t.in.read(true, false)
+	defer t.in.read(false, false)
+	logs := t.PTY && !hidden && t.faults.On(&t.faults.logs)
 	var b bytes.Buffer
 	show := func(text string) error {
 		if !t.PTY || hidden {
@@ -90,7 +208,12 @@ func (t *Terminal) Line(column, width int, hidden bool) (string, error) {
 			if t.PTY {
 				t.out = append(t.out, t.end()...)
 			}
-			return b.String(), t.flush()
+			t.in.read(false, false) // before the client sees that the line was taken
+			err := t.flush()
+			if logs && t.lines%2 == 1 {
+				t.Print(logMessage)
+			}
+			return b.String(), err
 		case c == 0x04 && b.Len() == 0:
 			return "", io.EOF
 		case c == 0x03: // Ctrl-C drops the line
@@ -145,6 +268,7 @@ func (t *Terminal) Page(text string, length int) {
 			return
 		}
 		t.Print(More)
+		t.in.read(true, false)
 		for next = 0; next == 0; {
 			c, err := t.key()
 			if err != nil {
@@ -159,6 +283,7 @@ func (t *Terminal) Page(text string, length int) {
 				next = -1
 			}
 		}
+		t.in.read(false, false)
 		t.Print("\r" + strings.Repeat(" ", len(More)) + "\r")
 		if next < 0 {
 			return

@@ -14,6 +14,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/internal/secret"
 	client "github.com/roce-fabric/roce-fabric/internal/ssh"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli/clitest"
 )
 
@@ -272,6 +273,48 @@ func TestEchoFaults(t *testing.T) {
 	e.Faults().Clear()
 	e.Faults().DoubleEcho(true)
 	k.Talk([3]string{"show version | include Architecture", "show version | include Architecture\nArchitecture: x86_64\n", "leaf1#"})
+}
+
+// TestTypeAhead types while a command runs.
+func TestTypeAhead(t *testing.T) {
+	const next = "show version | include Hardware"
+	ahead := func(typed string, flush bool) *clitest.Console {
+		e := start(t, Options{})
+		k := pendingShell(t, e)
+		release := make(chan struct{})
+		e.Faults().EchoAhead(true)
+		e.Faults().FlushInput(flush)
+		e.Faults().BeforeWrite(func() { <-release })
+		k.Send("commit\n")
+		k.Until("commit\r\n$")
+		k.Send(typed)
+		k.Until(regexp.QuoteMeta(strings.ReplaceAll(typed, "\n", "\r\n")) + "$")
+		close(release)
+		return k
+	}
+	ahead(next+"\n", false).Until("^leaf1#" + regexp.QuoteMeta(next) + "\r\nHardware MAC address: .*\r\nleaf1#$")
+	// What is flushed, or does not fit into the buffer of the terminal, is lost.
+	k := ahead(next+"\n", true)
+	k.Until("^leaf1#$")
+	k.Talk([3]string{"show version | include Architecture", "Architecture: x86_64\n", "leaf1#"})
+	k = ahead(strings.Repeat("!", 2*cli.InputBuffer), false)
+	out := k.Until(`leaf1#[! \r]+$`)
+	k.Send("\n")
+	if n := strings.Count(out+k.Until("\r\nleaf1#$"), "!"); n != cli.InputBuffer {
+		t.Errorf("%d bytes are kept", n)
+	}
+}
+
+func TestLogs(t *testing.T) {
+	e := start(t, Options{})
+	k := shellOf(t, e)
+	e.Faults().Logs(true)
+	const show, log = "show version | include Architecture", `2026 Nov 25 11:22:33 sw1 %ETHPORT-5-IF_UP: Interface Ethernet9 is up\r\n`
+	k.Do("")
+	k.Send(show + "\n")
+	k.Until("^" + regexp.QuoteMeta(show) + "\r\n" + log + "Architecture: x86_64\r\nleaf1#\r\n" + log + "$")
+	k.Send(show + "\n")
+	k.Until("^" + regexp.QuoteMeta(show) + "\r\nArchitecture: x86_64\r\nleaf1#$")
 }
 
 // The product's own SSH client, with the commands of its shells and one-shots.

@@ -68,7 +68,7 @@ func (sh *shell) interact() bool {
 		p := ""
 		if sh.t.PTY {
 			p = sh.prompt()
-			sh.t.Print(p)
+			sh.t.Prompt(p)
 		}
 		line, err := sh.t.Line(len(p), sh.width, false)
 		if err != nil {

@@ -78,7 +78,7 @@ func (sh *shell) interact() bool {
 		}
 		if sh.t.PTY {
 			p = sh.prompt()
-			sh.t.Print(p)
+			sh.t.Prompt(p)
 		}
 		line, err := sh.t.Line(len(p), sh.width, false)
 		if err != nil {

@@ -1,0 +1,25 @@
+package nxos
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/roce-fabric/roce-fabric/drivers/drivertest"
+	simnxos "github.com/roce-fabric/roce-fabric/testlab/sim/nxos"
+)
+
+// manyPorts is a switch of which all n ports are in the intent.
+func manyPorts(n int) boxOptions {
+	o := boxOptions{Options: simnxos.Options{Routed: true}}
+	for i := range n {
+		o.Interfaces = append(o.Interfaces, fmt.Sprintf("Ethernet1/%d", i+1))
+	}
+	o.intent = []string{"links:\n", fmt.Sprintf("links:\n  - {a: \"sw1/Ethernet1/[9-%d]\", b: \"sw2/Ethernet1/[9-%[1]d]\", cable: 40m, speed: 400G}\n", n)}
+	return o
+}
+
+func TestFarSwitch(t *testing.T) { drivertest.ApplyFar(newBox(t, manyPorts(48)).LineBox, 300, 15) }
+
+func BenchmarkFarSwitch(b *testing.B) {
+	drivertest.BenchmarkFar(b, func() *drivertest.LineBox[*Driver] { return newBox(b, manyPorts(48)).LineBox })
+}
