@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
@@ -73,6 +74,37 @@ func TestPortsLeftDownComeUpFirst(t *testing.T) {
 	}
 	if (*log)[0] != fmt.Sprintf("down [] up [%s]", left) {
 		t.Errorf("record %q", *log)
+	}
+}
+
+// A load goes on when the session of its run is cut off, and the next command waits for it.
+func TestALoadOutlivesItsSession(t *testing.T) {
+	b := newBox(t, boxOptions{model: known, release: "202511", direct: true})
+	ctx, cut := context.WithCancel(t.Context())
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	b.Faults().BeforeSet(sync.OnceFunc(func() { close(begun); <-goOn }))
+	d := b.open()
+	snap, st := b.plan(d)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := d.Apply(ctx, snap, st, drivers.ApplyOptions{ID: "run1"})
+		ended <- err
+	}()
+	<-begun
+	cut()
+	if err := <-ended; err == nil {
+		t.Error("an apply that was cut off says that it is through")
+	}
+	next := b.open()
+	if _, err := next.Probe(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := next.settleLoads(t.Context(), 3*b.pace.poll); err == nil {
+		t.Error("a load is at work, and the switch is said to have settled")
+	}
+	close(goOn)
+	if err := next.Settle(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -318,7 +318,7 @@ func (c *command) exec() int {
 	case "tar":
 		return c.tar(args)
 	case "pgrep":
-		return 1 // a load is over when its command has ended
+		return c.pgrep(args)
 	case "config":
 		return c.config(args)
 	}

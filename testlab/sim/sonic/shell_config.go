@@ -2,6 +2,7 @@ package sonic
 
 import (
 	"io"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +22,9 @@ func (c *command) config(args []string) int {
 	run := func() int { return c.configCommand(sub, flags, rest) }
 	switch sub {
 	case "load", "replace", "rollback", "reload", "qos", "pfcwd", "interface":
+		line := "config " + sub + " " + strings.Join(args, " ")
+		c.s.process(line, 1)
+		defer c.s.process(line, -1)
 		return c.writing(run)
 	case "apply-patch": // breaks where it has got to
 		return c.cut(run)
@@ -71,6 +75,31 @@ func (c *command) cut(run func() int) int {
 		return 255
 	}
 	return code
+}
+
+// process begins (1) or ends (-1) a program with this command line.
+func (s *Switch) process(line string, n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.processes[line] += n
+}
+
+// pgrep looks for a pattern (-f) in the command lines of what runs.
+func (c *command) pgrep(args []string) int {
+	flags, _ := options(args, "-f")
+	pattern, err := regexp.Compile(flags["-f"])
+	if err != nil {
+		return 2
+	}
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	for line, n := range c.s.processes {
+		if n > 0 && pattern.MatchString(line) {
+			c.say("4711\n")
+			return 0
+		}
+	}
+	return 1
 }
 
 // gone ends the shell as one that the switch never started, or that went down with it.

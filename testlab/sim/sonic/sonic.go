@@ -126,6 +126,7 @@ type Switch struct {
 	files     map[string]file           // what users wrote
 	links     map[string]link           // symbolic ones, which lead nowhere
 	checks    map[string]tables         // config checkpoints
+	processes map[string]int            // command lines of what runs
 	snapshot  map[string]any            // checkpoint of a Set in progress; nil otherwise
 	sets      []*gnmi.SetRequest
 	subs      map[*subscription]bool
@@ -170,7 +171,7 @@ func New(o Options) (*Switch, error) {
 		o.SSHAddr = "127.0.0.1:0"
 	}
 	s := &Switch{o: o, rel: rel, user: o.Username, pass: o.Password, hostKey: o.HostKey,
-		gcuLock: make(chan struct{}, 1), intern: map[string]row{}}
+		gcuLock: make(chan struct{}, 1), intern: map[string]row{}, processes: map[string]int{}}
 	s.faults = &Faults{s: s}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	if s.user == "" {
