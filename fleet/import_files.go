@@ -232,11 +232,7 @@ func contents(text []byte) string {
 		if len(names) == 0 {
 			return "no tables"
 		}
-		s := "the tables " + strings.Join(names[:min(len(names), most)], ", ")
-		if len(names) > most {
-			s += fmt.Sprintf(" and %d more", len(names)-most)
-		}
-		return s
+		return "the tables " + words.Some(names, most)
 	}
 	n, count := 0, map[string]int{}
 	for l := range bytes.Lines(text) {

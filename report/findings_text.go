@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/internal/natural"
@@ -120,11 +119,7 @@ func (t *Text) pauses(r Report) {
 			t.printf("\n%s\n", t.S.Bold("where the pauses come from:"))
 		}
 		t.indented("  ", "", term.CleanLine(s.What), 2)
-		stopped := s.Paused
-		if len(stopped) > maxPlaces {
-			stopped = append(slices.Clone(stopped[:maxPlaces]), fmt.Sprintf("and %d more", len(s.Paused)-maxPlaces))
-		}
-		t.indented("    ", "", "stopped: "+term.CleanLine(strings.Join(stopped, ", ")), 2)
+		t.indented("    ", "", "stopped: "+term.CleanLine(words.Some(s.Paused, maxPlaces)), 2)
 	}
 }
 
@@ -269,9 +264,5 @@ func shortPlace(p string) string {
 
 // shortWheres lists the places in the intent of a cause.
 func shortWheres(c validate.Cause) string {
-	all := c.Wheres()
-	if len(all) > maxWheres+1 {
-		return fmt.Sprintf("%s and %d more", strings.Join(all[:maxWheres], ", "), len(all)-maxWheres)
-	}
-	return strings.Join(all, ", ")
+	return words.Some(c.Wheres(), maxWheres)
 }

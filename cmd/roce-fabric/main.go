@@ -9,6 +9,8 @@ import (
 	"syscall"
 	_ "time/tzdata" // maintenance windows name time zones, and a small machine knows none
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
+
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/report"
 )
@@ -25,6 +27,7 @@ func main() { os.Exit(realMain()) }
 const patience = 3
 
 func realMain() int {
+	limitMemory()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	signals := make(chan os.Signal, 2*patience)
@@ -45,6 +48,13 @@ func realMain() int {
 	var screen term.Screen
 	a := &app{Console: report.Console{In: os.Stdin, Out: screen.Above(os.Stdout), Err: screen.Above(os.Stderr), Getenv: os.Getenv}}
 	return a.run(ctx, os.Args[1:])
+}
+
+// limitMemory has garbage collected harder before the memory of the container or the
+// machine is used up, unless GOMEMLIMIT says when. Where neither tells how much it has,
+// there is no limit, as without this.
+func limitMemory() {
+	_, _ = memlimit.SetGoMemLimitWithOpts(memlimit.WithRatio(0.9), memlimit.WithProvider(memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem)))
 }
 
 // outliveOutput lets the program go on where nobody reads its standard output or

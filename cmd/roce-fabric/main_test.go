@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"math"
+	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +19,19 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 	"github.com/roce-fabric/roce-fabric/report"
 )
+
+// A process that nears the memory of the machine collects garbage harder.
+func TestMemoryIsLimited(t *testing.T) {
+	if _, own := os.LookupEnv("GOMEMLIMIT"); own {
+		t.Skip("GOMEMLIMIT sets the limit")
+	}
+	before := debug.SetMemoryLimit(math.MaxInt64)
+	defer debug.SetMemoryLimit(before)
+	limitMemory()
+	if limit := debug.SetMemoryLimit(-1); limit == math.MaxInt64 {
+		t.Error("there is no limit")
+	}
+}
 
 // runHere runs a command line in this process.
 func runHere(t *testing.T, args ...string) (status int, stdout, stderr string) {

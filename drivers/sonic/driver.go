@@ -25,6 +25,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
+	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
@@ -130,7 +131,7 @@ func (d *driver) client(ctx context.Context) (*gnmi.Client, error) {
 		for _, m := range c.Capabilities().Models {
 			has = append(has, m.Name)
 		}
-		err := fmt.Errorf("%w: the gNMI server at %s has no model %s, it has %s", drivers.ErrUnsupported, d.t.GNMI.Address, origin, strings.Join(has, ", "))
+		err := fmt.Errorf("%w: the gNMI server at %s has no model %s, it has %s", drivers.ErrUnsupported, d.t.GNMI.Address, origin, words.Some(has, 20))
 		if c.Capabilities().HasModel("openconfig-qos") {
 			err = fmt.Errorf("%w; it looks like Enterprise SONiC, which is read over ssh (docs/sonic.md, Enterprise SONiC, says what works)", err)
 		}

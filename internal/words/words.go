@@ -26,6 +26,14 @@ func Are(n int, noun string) string {
 	return Count(n, noun) + " are"
 }
 
+// Some lists names: where they are many, the first ones and how many more there are.
+func Some(names []string, most int) string {
+	if len(names) <= most+1 {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
+
 // Distance is the number of insertions, deletions, replacements and swaps of
 // neighbours that turn a into b; anything above limit is limit+1.
 func Distance(a, b string, limit int) int {

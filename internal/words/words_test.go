@@ -6,6 +6,7 @@ func TestCounts(t *testing.T) {
 	for got, want := range map[string]string{
 		Count(0, "port"): "0 ports", Count(1, "port"): "1 port", Plural(2, "switch", "switches"): "2 switches",
 		Are(1, "device"): "1 device is", Are(2, "device"): "2 devices are",
+		Some(nil, 2): "", Some([]string{"a", "b", "c"}, 2): "a, b, c", Some([]string{"a", "b", "c", "d"}, 2): "a, b and 2 more",
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -9,6 +9,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/units"
+	"github.com/roce-fabric/roce-fabric/internal/words"
 )
 
 // strayPart is the part of a NIC's RDMA that may be outside of its priorities: headers
@@ -140,7 +141,7 @@ func (j *judge) idle() {
 		case !s.sent:
 			j.found(NoTraffic, Inconclusive, "", "", fmt.Sprintf("lossless class %s carried no packets during the window", name), again)
 		case len(s.quiet) > 0:
-			j.found(NoTraffic, Pass, "", "", fmt.Sprintf("lossless class %s carried no packets of %d of %d NICs, of which the window proves nothing: %s", name, len(s.quiet), s.nics, some(natural.Sorted(s.quiet))), again)
+			j.found(NoTraffic, Pass, "", "", fmt.Sprintf("lossless class %s carried no packets of %d of %d NICs, of which the window proves nothing: %s", name, len(s.quiet), s.nics, words.Some(natural.Sorted(s.quiet), 5)), again)
 		}
 	}
 }
@@ -148,15 +149,6 @@ func (j *judge) idle() {
 // busy reports whether a NIC sent packets of a priority.
 func (p *PortWindow) busy(priority int) bool {
 	return p != nil && (p.count(drivers.PriorityTxPackets, priority) > 0 || p.count(drivers.PriorityTxBytes, priority) > 0)
-}
-
-// some names a few of many.
-func some(names []string) string {
-	const few = 5
-	if len(names) <= few+1 {
-		return strings.Join(names, ", ")
-	}
-	return strings.Join(names[:few], ", ") + fmt.Sprintf(" and %d more", len(names)-few)
 }
 
 // The part of the packets that may come with errors, and the errors that are too many
