@@ -210,20 +210,26 @@ func (r *resolver) portEntries(e *entry[rawSwitch], l *layer) []portEntry {
 
 func (r *resolver) addPorts(s *Switch, entries []portEntry) bool {
 	for _, pe := range entries {
+		v := &pe.e.V
+		line := &PortLine{Speed: from(v.Speed, 0), Cable: from(v.Cable, 0), FEC: from(v.FEC, ""), AdminUp: is(v.Admin, "up"),
+			LAG: from(v.LAG, ""), Breakout: from(v.Breakout, "")}
 		for _, name := range pe.names {
 			p := r.port(s, name, pe.e.Pos)
 			if p == nil {
 				return false
 			}
-			v := &pe.e.V
-			p.Settings = pe.layer.settings
-			p.Speed, p.Cable = from(v.Speed, 0), from(v.Cable, 0)
-			p.FEC, p.LAG, p.Breakout = from(v.FEC, ""), from(v.LAG, ""), from(v.Breakout, "")
-			p.AdminUp = is(v.Admin, "up")
+			p.PortLine, p.Settings = line, pe.layer.settings
 		}
 	}
 	return true
 }
+
+// unstated is what no line says of a port.
+var unstated = func() *PortLine {
+	l := &PortLine{}
+	l.Speed.From, l.Cable.From, l.FEC.From, l.AdminUp.From, l.LAG.From, l.Breakout.From = byDefault, byDefault, byDefault, byDefault, byDefault, byDefault
+	return l
+}()
 
 // port returns the port of that name and makes it where there is none; nil
 // where the fabric has too many.
@@ -235,8 +241,7 @@ func (r *resolver) port(s *Switch, name string, pos Pos) *Port {
 		r.problems.addf(pos, "", "more than %d ports and NICs", r.limits.ports)
 		return nil
 	}
-	p := &Port{Name: name, Pos: pos, Switch: s, Settings: s.Settings}
-	p.Speed.From, p.Cable.From, p.FEC.From, p.AdminUp.From, p.LAG.From, p.Breakout.From = byDefault, byDefault, byDefault, byDefault, byDefault, byDefault
+	p := &Port{Name: name, Pos: pos, Switch: s, PortLine: unstated, Settings: s.Settings}
 	s.ports[name] = p
 	s.Ports = append(s.Ports, p)
 	return p
@@ -256,7 +261,7 @@ func (r *resolver) hosts(e *entry[rawHost], names []string) {
 		if !r.declare(name, e.Pos) {
 			continue
 		}
-		h := &Host{Name: name, Pos: e.Pos, PauseResponse: from(v.PauseResponse, Response{}), nics: make(map[string]*NIC, len(nics))}
+		h := &Host{Name: name, Pos: e.Pos, PauseResponse: from(v.PauseResponse, Response{})}
 		h.Address = r.address(name, at(addresses, i, v.Address), "22", true)
 		h.Access = r.access(h.Address, true, login, i, r.credentials().Hosts)
 		r.out.hosts[name] = h
@@ -265,17 +270,18 @@ func (r *resolver) hosts(e *entry[rawHost], names []string) {
 			r.problems.addf(e.Pos, "", "more than %d ports and NICs", r.limits.ports)
 			return
 		}
-		for _, n := range nics {
-			n.Host = h // of a copy: each host has its own
-			h.nics[n.Name] = &n
-			h.NICs = append(h.NICs, &n)
+		own := make([]NIC, len(nics))
+		h.NICs = make([]*NIC, len(nics))
+		for k := range nics {
+			own[k] = NIC{Host: h, NICLine: &nics[k]}
+			h.NICs[k] = &own[k]
 		}
 	}
 }
 
 // nics works the NICs of one hosts entry out, sorted by name.
-func (r *resolver) nics(raw *rawMap[rawNIC]) []NIC {
-	var out []NIC
+func (r *resolver) nics(raw *rawMap[rawNIC]) []NICLine {
+	var out []NICLine
 	first := map[string]Pos{}
 	rdma := map[string]owner{}
 	eachEntry(r, raw, nicName.MatchString, "an interface name of at most 15 characters", func(e *entry[rawNIC], names []string) {
@@ -286,7 +292,7 @@ func (r *resolver) nics(raw *rawMap[rawNIC]) []NIC {
 				continue
 			}
 			first[name] = e.Pos
-			n := NIC{Name: name, Pos: e.Pos, RDMA: from(at(devices, i, e.V.RDMA), "")}
+			n := NICLine{Name: name, Pos: e.Pos, RDMA: from(at(devices, i, e.V.RDMA), "")}
 			rings := cmp.Or(e.V.Rings, &rawRings{})
 			n.RXRing, n.TXRing = from(rings.RX, 0), from(rings.TX, 0)
 			n.Buffers, n.Willing, n.StallPrevention = asked(e.V.Buffers), asked(e.V.Willing), asked(e.V.StallPrevention)
@@ -302,7 +308,7 @@ func (r *resolver) nics(raw *rawMap[rawNIC]) []NIC {
 			out = append(out, n)
 		}
 	})
-	slices.SortFunc(out, func(a, b NIC) int { return natural.Compare(a.Name, b.Name) })
+	slices.SortFunc(out, func(a, b NICLine) int { return natural.Compare(a.Name, b.Name) })
 	return out
 }
 

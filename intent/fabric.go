@@ -2,9 +2,11 @@ package intent
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
@@ -327,17 +329,23 @@ func (s *Switch) Port(name string) *Port { return s.ports[name] }
 
 // Port is a managed port of a switch.
 type Port struct {
-	Name     string
-	Pos      Pos
-	Switch   *Switch
-	Link     *Link // nil for a port that only the ports section names
+	Name   string
+	Pos    Pos
+	Switch *Switch
+	Link   *Link // nil for a port that only the ports section names
+	*PortLine
+	Settings *Settings
+}
+
+// PortLine is what a line of the intent states of its ports, which share it: it is not
+// to be changed.
+type PortLine struct {
 	Speed    Value[units.Rate]
 	Cable    Value[units.Length]
 	FEC      Value[string] // "" leaves it alone
 	AdminUp  Value[*bool]  // nil leaves it alone
 	LAG      Value[string]
 	Breakout Value[string]
-	Settings *Settings
 }
 
 // Peer returns the other end of the port's link; ok is false where there is
@@ -365,17 +373,28 @@ type Host struct {
 	// Response where the standard's time is taken.
 	PauseResponse Value[Response]
 	Access        Access
-	nics          map[string]*NIC
 }
 
 // NIC returns the interface of that name, or nil.
-func (h *Host) NIC(name string) *NIC { return h.nics[name] }
+func (h *Host) NIC(name string) *NIC {
+	if i, found := slices.BinarySearchFunc(h.NICs, name, func(n *NIC, name string) int { return natural.Compare(n.Name, name) }); found {
+		return h.NICs[i]
+	}
+	return nil
+}
 
 // NIC is one interface of a host.
 type NIC struct {
+	Host *Host
+	Link *Link
+	*NICLine
+}
+
+// NICLine is what a line of the intent states of the NICs of that name, one of each host,
+// which share it: it is not to be changed.
+type NICLine struct {
 	Name string
 	Pos  Pos
-	Host *Host
 	RDMA Value[string] // RDMA device, "mlx5_0"
 	// RXRing and TXRing are the descriptors of each ring, 16..65536; 0 where
 	// the intent leaves them alone.
@@ -384,17 +403,22 @@ type NIC struct {
 	// keeps a DCBX peer from overwriting settings, and StallPrevention shortens
 	// how long the NIC pauses its link; false leaves them alone.
 	Buffers, Willing, StallPrevention Value[bool]
-	Link                              *Link
 }
 
 // Link is one cable.
 type Link struct {
-	Pos   Pos
-	A, B  Endpoint
-	Cable Value[units.Length]
-	Speed Value[units.Rate]
+	A, B Endpoint
+	*LinkLine
 
 	switches bool // both ends are switches
+}
+
+// LinkLine is what a line of the intent states of its links, which share it: it is not to
+// be changed.
+type LinkLine struct {
+	Pos   Pos
+	Cable Value[units.Length]
+	Speed Value[units.Rate]
 }
 
 // Endpoint is one end of a link.

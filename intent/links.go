@@ -67,7 +67,7 @@ func (r *resolver) allLinks() {
 		if !okA || !okB {
 			continue
 		}
-		j := &joiner{resolver: r, raw: raw, a: a, b: b}
+		j := &joiner{resolver: r, raw: raw, a: a, b: b, lines: map[LinkLine]*LinkLine{}}
 		switch raw.Pattern.V {
 		case "mesh":
 			j.mesh()
@@ -107,6 +107,9 @@ type joiner struct {
 	*resolver
 	raw    *rawLink
 	a, b   *end
+	draft  LinkLine // of the link in the making
+	lines  map[LinkLine]*LinkLine
+	last   *LinkLine
 	faults []*linkFault
 }
 
@@ -202,14 +205,16 @@ func (j *joiner) link(a, b Endpoint) {
 	if len(j.out.Links) > j.limits.links {
 		return
 	}
-	l := &Link{Pos: j.raw.Pos, A: a, B: b, Cable: from(j.raw.Cable, 0), Speed: from(j.raw.Speed, 0)}
 	if a.Device == b.Device {
 		j.fault(j.raw.Pos, a.Device, "", "a link joins %s with itself")
 		return
 	}
+	j.draft = LinkLine{Pos: j.raw.Pos, Cable: from(j.raw.Cable, 0), Speed: from(j.raw.Speed, 0)}
+	l := &Link{A: a, B: b, LinkLine: &j.draft}
 	l.switches = j.out.Switch(a.Device) != nil && j.out.Switch(b.Device) != nil
 	okA := j.claim(a, j.a.text.Pos, l)
 	okB := j.claim(b, j.b.text.Pos, l)
+	l.LinkLine = j.shared()
 	if !okA || !okB {
 		return
 	}
@@ -220,6 +225,20 @@ func (j *joiner) link(a, b Endpoint) {
 		j.problems.addf(l.Pos, "headroom and thresholds follow from it: speed: 400G", "the link has no speed")
 	}
 	j.out.Links = append(j.out.Links, l)
+}
+
+// shared returns the line that is like the draft: that of the entry, or one of those
+// whose ports state what the entry does not.
+func (j *joiner) shared() *LinkLine {
+	if j.last != nil && *j.last == j.draft {
+		return j.last
+	}
+	if j.last = j.lines[j.draft]; j.last == nil {
+		line := j.draft
+		j.last = &line
+		j.lines[line] = j.last
+	}
+	return j.last
 }
 
 func (j *joiner) claim(e Endpoint, pos Pos, l *Link) bool {
@@ -237,8 +256,8 @@ func (j *joiner) claim(e Endpoint, pos Pos, l *Link) bool {
 			return false
 		}
 		p.Link = l
-		agree(j, &l.Speed, &p.Speed, e, "speed")
-		agree(j, &l.Cable, &p.Cable, e, "cable")
+		agree(j, &l.Speed, p.Speed, e, "speed")
+		agree(j, &l.Cable, p.Cable, e, "cable")
 		return true
 	}
 	h := j.out.hosts[e.Device]
@@ -248,7 +267,7 @@ func (j *joiner) claim(e Endpoint, pos Pos, l *Link) bool {
 		}
 		return false
 	}
-	n := h.nics[e.Port]
+	n := h.NIC(e.Port)
 	if n == nil {
 		if !j.incomplete {
 			known := each(h.NICs, func(n *NIC) string { return n.Name })
@@ -282,11 +301,11 @@ func (j *joiner) nearDevice(name string) string {
 }
 
 // agree makes one value of what a link and the ports section state.
-func agree[T comparable](j *joiner, link, port *Value[T], e Endpoint, what string) {
+func agree[T comparable](j *joiner, link *Value[T], port Value[T], e Endpoint, what string) {
 	switch {
 	case port.IsDefault():
 	case link.IsDefault():
-		*link = *port
+		*link = port
 	case link.V != port.V:
 		j.fault(link.From.Pos, e.String(), "state it in one place", what+" of %s is %v here and %v at %s", link.V, port.V, port.From.Pos)
 	}
@@ -294,11 +313,24 @@ func agree[T comparable](j *joiner, link, port *Value[T], e Endpoint, what strin
 
 // finishPorts gives the ports what their links state.
 func (r *resolver) finishPorts() {
+	type pair struct {
+		port *PortLine
+		link *LinkLine
+	}
+	joined := map[pair]*PortLine{}
 	for _, s := range r.out.Switches {
 		slices.SortFunc(s.Ports, func(a, b *Port) int { return natural.Compare(a.Name, b.Name) })
 		for _, p := range s.Ports {
 			if p.Link != nil {
-				p.Speed, p.Cable = p.Link.Speed, p.Link.Cable
+				at := pair{p.PortLine, p.Link.LinkLine}
+				line := joined[at]
+				if line == nil {
+					own := *p.PortLine
+					own.Speed, own.Cable = p.Link.Speed, p.Link.Cable
+					line = &own
+					joined[at] = line
+				}
+				p.PortLine = line
 				if !p.Uplink() {
 					r.out.atHosts |= p.Settings.Lossless()
 				}

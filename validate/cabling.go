@@ -107,23 +107,24 @@ func (n *portNames) another(port, given string) Severity {
 // cabling holds what LLDP shows of the links against the intent. It comes before
 // the checks of two ends, which say where they are not the ends of one cable.
 func (r *Run) cabling() {
+	r.miscabled = map[intent.Endpoint]string{}
+	if len(r.neighbors) == 0 {
+		return
+	}
 	fix := Lookup("TOP-07").Fix
 	for _, sw := range r.fabric.Switches {
 		for _, p := range sw.Ports {
 			at := intent.Endpoint{Device: sw.Name, Port: p.Name}
-			e, ok := r.ends[at]
-			if !ok {
+			seen, severity := r.elsewhere(p, r.neighbors[at])
+			if seen == "" {
 				continue
 			}
-			var severity Severity
-			e.elsewhere, severity = r.elsewhere(p, e.neighbor)
-			r.ends[at] = e
-			if e.elsewhere == "" || e.bare {
+			if r.miscabled[at] = seen; r.ends[at].bare {
 				continue
 			}
 			peer, _ := p.Peer()
 			r.found.add(Finding{ID: "TOP-07", Severity: severity, Device: sw.Name, Where: p.Link.Pos.String(), Fix: fix,
-				What: fmt.Sprintf("LLDP shows %s, the intent says %s", e.elsewhere, peer)}, p.Name)
+				What: fmt.Sprintf("LLDP shows %s, the intent says %s", seen, peer)}, p.Name)
 		}
 	}
 }

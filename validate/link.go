@@ -16,7 +16,7 @@ type linkRun struct {
 	check *Check
 	run   *Run
 	l     *intent.Link
-	a, b  End
+	a, b  *End
 	// covers are the checks that the next finding covers, with spaces between them.
 	covers string
 	// out folds findings on the links of a switch whose values are the same.
@@ -35,18 +35,21 @@ type linkCause struct {
 type linkEnds struct{ here, there intent.Endpoint }
 
 func (r *Run) links() {
-	for _, c := range registry {
-		if c.link == nil {
+	checks := slices.DeleteFunc(slices.Clone(registry), func(c *Check) bool { return c.link == nil })
+	found := make([]ordered.Groups[linkCause, linkEnds], len(checks))
+	one := &linkRun{}
+	for _, l := range r.fabric.Links {
+		a, b := r.ends[l.A], r.ends[l.B]
+		if a == nil || b == nil || !a.Known || !b.Known || a.bare || b.bare || a.judged() && b.judged() {
 			continue
 		}
-		var out ordered.Groups[linkCause, linkEnds]
-		for _, l := range r.fabric.Links {
-			a, b := r.ends[l.A], r.ends[l.B]
-			if a.Known && b.Known && !a.bare && !b.bare && !(a.judged() && b.judged()) {
-				c.link(&linkRun{check: c, run: r, l: l, a: a, b: b, out: &out})
-			}
+		for i, c := range checks {
+			*one = linkRun{check: c, run: r, l: l, a: a, b: b, out: &found[i]}
+			c.link(one)
 		}
-		for k, ends := range out.All() {
+	}
+	for i, c := range checks {
+		for k, ends := range found[i].All() {
 			var others []string
 			for _, e := range ends {
 				others = append(others, e.there.Device)
@@ -110,12 +113,9 @@ func (r *Run) differing(attr qos.Attr, ends ...intent.Endpoint) (devices []strin
 
 // miscabled says where the two may not be the ends of one cable at all.
 func (r *linkRun) miscabled() string {
-	for _, e := range []struct {
-		at   intent.Endpoint
-		seen string
-	}{{r.l.A, r.a.elsewhere}, {r.l.B, r.b.elsewhere}} {
-		if e.seen != "" {
-			return fmt.Sprintf("; LLDP shows %s cabled to %s, so these may not be the two ends", e.at, e.seen)
+	for _, at := range []intent.Endpoint{r.l.A, r.l.B} {
+		if seen := r.run.miscabled[at]; seen != "" {
+			return fmt.Sprintf("; LLDP shows %s cabled to %s, so these may not be the two ends", at, seen)
 		}
 	}
 	return ""
@@ -135,17 +135,13 @@ type End struct {
 	assumed  bool // nobody looked at it
 	intended bool // it is set to what the intent says
 	drifted  bool
-	unpaused bool         // it has a lossless group and PFC is off for it: PFC-04
-	hole     bool         // PFC is off for a lossless priority: PFC-07
-	pfcSaid  bool         // another finding says why PFC is not as intended
-	mtuSaid  bool         // MTU-05 says why the MTU is not
-	neighbor qos.Neighbor // by LLDP; zero where it shows none
-	// elsewhere is what LLDP shows at the other end of the cable, where that is
-	// not the link's.
-	elsewhere string
-	wire      wire
-	pfcRead   bool // PFC is what the port has
-	bare      bool // PRT-01 says that it has nothing to compare
+	unpaused bool // it has a lossless group and PFC is off for it: PFC-04
+	hole     bool // PFC is off for a lossless priority: PFC-07
+	pfcSaid  bool // another finding says why PFC is not as intended
+	mtuSaid  bool // MTU-05 says why the MTU is not
+	wire     wire
+	pfcRead  bool // PFC is what the port has
+	bare     bool // PRT-01 says that it has nothing to compare
 }
 
 // judged reports whether the checks of the intent see the end as it is; the

@@ -59,8 +59,9 @@ type Result struct {
 	sw        *intent.Switch
 	source    Source
 	findings  collector
-	ends      map[string]End // of ports with a link
-	names     *portNames     // of a switch that was read
+	ends      map[string]End          // of ports with a link
+	neighbors map[string]qos.Neighbor // by LLDP, of those ports
+	names     *portNames              // of a switch that was read
 	drift     []qos.Change
 	instead   map[qos.Place]Finding // of the finding that a change of drift is
 	drifted   map[string]bool       // the ports of drift; "" is the switch
@@ -89,6 +90,9 @@ func Switch(d *render.Device, cfg *qos.Device, source Source, state *State) *Res
 	for _, p := range d.Switch.Ports {
 		if p.Link != nil {
 			out.ends[p.Name] = r.end(p)
+			if q := cfg.Ports[p.Name]; q != nil && source == Running && q.Neighbor.V != (qos.Neighbor{}) {
+				out.neighbors[p.Name] = q.Neighbor.V
+			}
 		}
 	}
 	return out
@@ -96,7 +100,7 @@ func Switch(d *render.Device, cfg *qos.Device, source Source, state *State) *Res
 
 func newDeviceRun(d *render.Device, cfg *qos.Device, source Source, state *State) *deviceRun {
 	r := &deviceRun{d: d, cfg: cfg, source: source, seen: *state, layers: d.Fabric.Layers(d.Switch),
-		out:   &Result{sw: d.Switch, source: source, ends: map[string]End{}, explained: map[qos.Place]bool{}},
+		out:   &Result{sw: d.Switch, source: source, ends: map[string]End{}, neighbors: map[string]qos.Neighbor{}, explained: map[qos.Place]bool{}},
 		cures: map[qos.Place]string{}, unpaused: map[string]bool{}, lacking: map[lack][]string{}}
 	for _, m := range state.InForce {
 		if at := (qos.Place{Port: m.Port, Field: m.Field}); m.Fix != "" && r.cures[at] == "" {
@@ -166,9 +170,6 @@ func (r *deviceRun) end(p *intent.Port) End {
 	e.intended = e == endOf(r.d.Desired, p.Name)
 	e.bare = r.bare[p.Name]
 	e.wire = wireOf(r.seen.Ports[p.Name], r.d.Desired.Ports[p.Name])
-	if q := r.cfg.Ports[p.Name]; q != nil && r.source == Running {
-		e.neighbor = q.Neighbor.V
-	}
 	if q := r.cfg.Ports[p.Name]; q != nil {
 		e.hole, e.pfcRead = r.hole(p, q) != 0, q.PFC.Set
 	}
@@ -421,15 +422,19 @@ type trait struct {
 type Run struct {
 	fabric  *intent.Fabric
 	senders senders
-	ends    map[intent.Endpoint]End
-	names   map[string]*portNames
-	found   collector
-	taken   map[string]bool // the switches that were taken in
-	others  []Finding       // of hosts, and of commands
-	results map[string]*Result
-	traits  map[traitGroup]map[string]*bearers
-	counted []gate.PortWindow
-	pauses  []gate.Source
+	ends    map[intent.Endpoint]*End
+	shared  map[End]*End // most ends of a fabric are one of a few
+	// neighbors are what LLDP shows, miscabled those that are not the link's.
+	neighbors map[intent.Endpoint]qos.Neighbor
+	miscabled map[intent.Endpoint]string
+	names     map[string]*portNames
+	found     collector
+	taken     map[string]bool // the switches that were taken in
+	others    []Finding       // of hosts, and of commands
+	results   map[string]*Result
+	traits    map[traitGroup]map[string]*bearers
+	counted   []gate.PortWindow
+	pauses    []gate.Source
 }
 
 type traitGroup struct {
@@ -448,7 +453,7 @@ type bearers struct {
 
 // NewRun begins to look at a fabric.
 func NewRun(f *intent.Fabric) *Run {
-	return &Run{fabric: f, senders: sendersOf(f), ends: map[intent.Endpoint]End{}, names: map[string]*portNames{}, taken: map[string]bool{}, results: map[string]*Result{}, traits: map[traitGroup]map[string]*bearers{}}
+	return &Run{fabric: f, senders: sendersOf(f), ends: map[intent.Endpoint]*End{}, shared: map[End]*End{}, neighbors: map[intent.Endpoint]qos.Neighbor{}, names: map[string]*portNames{}, taken: map[string]bool{}, results: map[string]*Result{}, traits: map[traitGroup]map[string]*bearers{}}
 }
 
 // Clone returns a copy of a result, for another run: [Run.Add] uses one up.
@@ -465,7 +470,10 @@ func (r *Run) Add(s *Result) {
 	r.others = append(r.others, s.findings.list...)
 	for port, e := range s.ends {
 		e.source, e.drifted = s.source, s.drifted[port]
-		r.ends[intent.Endpoint{Device: name, Port: port}] = e
+		r.take(intent.Endpoint{Device: name, Port: port}, e)
+	}
+	for port, n := range s.neighbors {
+		r.neighbors[intent.Endpoint{Device: name, Port: port}] = n
 	}
 	if s.names != nil {
 		r.names[name] = s.names
@@ -488,7 +496,7 @@ func (r *Run) Add(s *Result) {
 		}
 		b.devices[name] = append(b.devices[name], t.port)
 	}
-	s.findings, s.ends, s.traits, s.drifted = collector{}, nil, nil, nil
+	s.findings, s.ends, s.neighbors, s.traits, s.drifted = collector{}, nil, nil, nil, nil
 	if len(s.drift) > 0 {
 		r.results[name] = s
 	}
@@ -502,9 +510,19 @@ func (r *Run) Assume(d *render.Device) {
 		if _, read := r.ends[at]; p.Link != nil && !read {
 			e := endOf(d.Desired, p.Name)
 			e.assumed = true
-			r.ends[at] = e
+			r.take(at, e)
 		}
 	}
+}
+
+// take keeps an end of a link.
+func (r *Run) take(at intent.Endpoint, e End) {
+	one := r.shared[e]
+	if one == nil {
+		one = &e
+		r.shared[e] = one
+	}
+	r.ends[at] = one
 }
 
 // Note takes in findings that are made elsewhere: of a host, or that a device
@@ -513,7 +531,12 @@ func (r *Run) Note(fs ...Finding) { r.others = append(r.others, fs...) }
 
 // End returns what an end of a link runs; it is not Known where its switch was
 // not taken in.
-func (r *Run) End(e intent.Endpoint) End { return r.ends[e] }
+func (r *Run) End(e intent.Endpoint) End {
+	if end := r.ends[e]; end != nil {
+		return *end
+	}
+	return End{}
+}
 
 // Findings compares what was taken in and returns everything that is wrong,
 // sorted, with what the intent accepts on the day of now marked as such.
