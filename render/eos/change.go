@@ -102,8 +102,8 @@ func (p *planner) plan() Edit {
 	base := p.maps(running)
 	diffs := qos.Diff(running, p.d)
 	base = append(base, p.globals(running, diffs)...)
-	base = append(base, p.ports(running)...)
 	g := read(base.Apply(p.have)).globals()
+	base = append(base, p.ports(running)...)
 	e := base
 	for round := range maxRounds {
 		if !p.touch(e, p.all || round == maxRounds-1) {
@@ -512,6 +512,12 @@ func (p *planner) tidy(e Edit) Edit {
 	if len(e) == 0 {
 		return nil
 	}
+	own := func(s *section) bool {
+		return s.at == inProfile && isOwn(strings.TrimPrefix(s.name, sectionProfile)) && !s.foreign
+	}
+	if !slices.ContainsFunc(p.r.order, own) {
+		return e
+	}
 	after := read(e.Apply(p.have))
 	carried := map[string]bool{}
 	for _, s := range after.order {
@@ -522,8 +528,7 @@ func (p *planner) tidy(e Edit) Edit {
 	gone := map[string]bool{}
 	var removed Edit
 	for _, s := range p.r.order {
-		name := strings.TrimPrefix(s.name, sectionProfile)
-		if s.at == inProfile && isOwn(name) && !carried[name] && !s.foreign {
+		if own(s) && !carried[strings.TrimPrefix(s.name, sectionProfile)] {
 			gone[s.name] = true
 			removed = append(removed, lines.Setting{Section: s.name})
 		}

@@ -209,7 +209,7 @@ func plan(have *Config, want *qos.Device, m ClassModel, n need) Edit {
 		n.network = true
 		return plan(have, want, m, n)
 	}
-	if len(p.edit) > 0 {
+	if len(p.edit) > 0 && slices.ContainsFunc(have.Lines, func(l *Line) bool { h, ok := headOf(l.Text); return ok && strings.HasPrefix(h.name, prefix) }) {
 		for _, h := range unused(p.edit.Apply(have)) {
 			if p.tree.Has(h.text(), "") {
 				p.edit = append(p.edit, lines.Setting{Section: h.text()})
