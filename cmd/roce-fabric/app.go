@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -87,7 +88,8 @@ func (a *app) run(ctx context.Context, args []string) int {
 
 // fileFlag adds -f.
 func (a *app) fileFlag(c *cobra.Command) {
-	c.Flags().StringVarP(&a.file, "file", "f", "fabric.yaml", "the intent: a file, a folder, or - for standard input")
+	usual := cmp.Or(a.Getenv("ROCE_FABRIC_FILE"), "fabric.yaml")
+	c.Flags().StringVarP(&a.file, "file", "f", usual, "the intent: a file, a folder, or - for standard input (or ROCE_FABRIC_FILE)")
 	_ = c.MarkFlagFilename("file", "yaml", "yml")
 }
 
@@ -129,16 +131,16 @@ func before(c *cobra.Command, check func(cmd *cobra.Command) error) {
 
 // outputFlag adds --output with the forms that the command has.
 func (a *app) outputFlag(c *cobra.Command, forms ...string) {
-	short := "o"
-	if c.Flags().ShorthandLookup(short) != nil {
-		short = "" // the file that an intent or a rendering is written to
-	}
-	c.Flags().StringVarP(&a.Output, "output", short, forms[0], "form of the result: "+strings.Join(forms, "|"))
+	c.Flags().StringVarP(&a.Output, "output", "o", forms[0], "form of the result: "+strings.Join(forms, "|"))
 	choices(c, "output", forms...)
 	before(c, func(cmd *cobra.Command) error {
 		if bad := a.Output; !slices.Contains(forms, bad) {
 			a.Output = forms[0]
-			return usageHint(fmt.Sprintf("see %s --help", cmd.CommandPath()), "--output %s: %s writes %s", bad, cmd.CommandPath(), strings.Join(forms, " or "))
+			hint := fmt.Sprintf("see %s --help", cmd.CommandPath())
+			if cmd.Flags().Lookup("out") != nil {
+				hint = "--out names what to write to"
+			}
+			return usageHint(hint, "--output %s: %s writes %s", bad, cmd.CommandPath(), strings.Join(forms, " or "))
 		}
 		return nil
 	})

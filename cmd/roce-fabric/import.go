@@ -40,7 +40,7 @@ func (a *app) importCommand() *cobra.Command {
 	f.StringVar(&o.password, "password", "", "reference to their password: env:NAME, file:PATH or keyring:SERVICE/USER, never the password")
 	f.BoolVar(&o.ssh, "ssh", false, "reach the switches of --device over SSH as well, which NX-OS needs")
 	f.StringVar(&o.name, "name", "", "name of the fabric (default: that of -f or of the lab, else imported)")
-	f.StringVarP(&o.out, "out", "o", "", "file to write the intent to (default: standard output)")
+	f.StringVar(&o.out, "out", "", "file to write the intent to (default: standard output)")
 	f.BoolVar(&o.force, "force", false, "replace the file of --out")
 	f.BoolVar(&o.allPorts, "all-ports", false, "also import ports that carry QoS and have no known neighbour, on switches where others have one")
 	f.BoolVar(&o.coverage, "coverage", false, "print what became of each line about QoS, PFC, ECN, buffers and MTU in place of the intent, which --out still writes")

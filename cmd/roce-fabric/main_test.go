@@ -33,6 +33,13 @@ func TestMemoryIsLimited(t *testing.T) {
 	}
 }
 
+// In a test of its own: testscript takes flags before a command for those of go test.
+func TestVersionFlag(t *testing.T) {
+	if status, out, errOut := runHere(t, "--version"); status != exitOK || out != "roce-fabric devel\n" || errOut != "" {
+		t.Errorf("status %d: %q, %q", status, out, errOut)
+	}
+}
+
 // runHere runs a command line in this process.
 func runHere(t *testing.T, args ...string) (status int, stdout, stderr string) {
 	t.Helper()

@@ -21,7 +21,7 @@ func (a *app) renderCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.render(cmd.Context(), dir, models) },
 	}
 	a.intentFlags(c, onlySwitches)
-	c.Flags().StringVarP(&dir, "out", "o", "", "folder to write to; each device gets a folder in it")
+	c.Flags().StringVar(&dir, "out", "", "folder to write to; each device gets a folder in it")
 	c.Flags().StringVar(&models, "yang", "", "folder of .yang files to check the result against first")
 	_ = c.MarkFlagDirname("out")
 	_ = c.MarkFlagDirname("yang")

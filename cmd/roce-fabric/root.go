@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/roce-fabric/roce-fabric/internal/words"
 )
 
 func (a *app) root() *cobra.Command {
@@ -22,6 +24,7 @@ func (a *app) root() *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.SetHelpTemplate(root.HelpTemplate() + "\n" + helpText("exit-status"))
 	root.SetFlagErrorFunc(flagError)
+	root.Flags().Bool("version", false, "print the version, as the version command does in more words")
 	pf := root.PersistentFlags()
 	a.Color = "auto"
 	pf.Var(&a.Color, "color", "colour the output")
@@ -40,6 +43,14 @@ func (a *app) root() *cobra.Command {
 	root.SetHelpCommandGroupID("more")
 	root.SetCompletionCommandGroupID("more")
 	groupOnly(root)
+	help := root.RunE
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if asked, _ := cmd.Flags().GetBool("version"); asked {
+			_, err := fmt.Fprintln(a.Out, "roce-fabric", version)
+			return err
+		}
+		return help(cmd, args)
+	}
 	addHelp(root)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -126,10 +137,35 @@ func flagError(cmd *cobra.Command, err error) error {
 	}
 	hint := fmt.Sprintf("see %s --help", cmd.CommandPath())
 	var unknown *pflag.NotExistError
-	if errors.As(err, &unknown) && unknown.GetSpecifiedName() == "output" {
-		return usageHint(hint, "%s has no --output: its result has one form", cmd.CommandPath())
+	if errors.As(err, &unknown) {
+		switch name := unknown.GetSpecifiedName(); {
+		case (name == "o" || name == "output") && cmd.Flags().Lookup("out") != nil:
+			return usageHint("--out names what to write to", "%s has no --output: its result has one form", cmd.CommandPath())
+		case name == "output":
+			return usageHint(hint, "%s has no --output: its result has one form", cmd.CommandPath())
+		default:
+			if near := nearFlag(cmd, name); near != "" {
+				hint = "did you mean --" + near + "?"
+			}
+		}
 	}
 	return usageHint(hint, "%w", err)
+}
+
+// nearFlag returns the flag whose name is most like a wrong one, or begins with it;
+// "" where none is.
+func nearFlag(cmd *cobra.Command, name string) (near string) {
+	best := 3
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		d := words.Distance(name, f.Name, 2)
+		if len(name) > 1 && strings.HasPrefix(f.Name, name) {
+			d = min(d, 1)
+		}
+		if len(name) > 2 && d < best {
+			near, best = f.Name, d
+		}
+	})
+	return near
 }
 
 // wrapArgs makes wrong arguments a usage error on every command.
