@@ -27,6 +27,8 @@ type resolver struct {
 	ports      int  // ports and NICs so far
 	expanded   int  // names that ranges stood for so far
 	out        *Fabric
+	portSlab   []Port
+	linkSlab   []Link
 }
 
 type owner struct {

@@ -224,6 +224,16 @@ func (r *resolver) addPorts(s *Switch, entries []portEntry) bool {
 	return true
 }
 
+// next takes one of many that are allocated at once.
+func next[T any](slab *[]T) *T {
+	if len(*slab) == 0 {
+		*slab = make([]T, 256)
+	}
+	one := &(*slab)[0]
+	*slab = (*slab)[1:]
+	return one
+}
+
 // unstated is what no line says of a port.
 var unstated = func() *PortLine {
 	l := &PortLine{}
@@ -241,7 +251,8 @@ func (r *resolver) port(s *Switch, name string, pos Pos) *Port {
 		r.problems.addf(pos, "", "more than %d ports and NICs", r.limits.ports)
 		return nil
 	}
-	p := &Port{Name: name, Pos: pos, Switch: s, PortLine: unstated, Settings: s.Settings}
+	p := next(&r.portSlab)
+	*p = Port{Name: name, Pos: pos, Switch: s, PortLine: unstated, Settings: s.Settings}
 	s.ports[name] = p
 	s.Ports = append(s.Ports, p)
 	return p

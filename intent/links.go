@@ -45,6 +45,8 @@ type end struct {
 	text    opt[string]
 	devices []string
 	ports   []string
+	// odd are those of ports that are no names of ports, as those of NICs may be.
+	odd map[string]bool
 }
 
 // endpoint i of the side, ports varying fastest.
@@ -67,6 +69,8 @@ func (r *resolver) allLinks() {
 		if !okA || !okB {
 			continue
 		}
+		r.expect(a)
+		r.expect(b)
 		j := &joiner{resolver: r, raw: raw, a: a, b: b, lines: map[LinkLine]*LinkLine{}}
 		switch raw.Pattern.V {
 		case "mesh":
@@ -94,11 +98,29 @@ func (r *resolver) end(o opt[string]) (*end, bool) {
 	if e.ports, ok = r.ranges(port, o.Pos); !ok {
 		return nil, false
 	}
+	for _, p := range e.ports {
+		if !isPortName(p) {
+			if e.odd == nil {
+				e.odd = map[string]bool{}
+			}
+			e.odd[p] = true
+		}
+	}
 	if n := e.len(); n > r.limits.links {
 		r.problems.addf(o.Pos, "", "%s stands for %d ends, more than %d", brief(o.V), n, r.limits.links)
 		return nil, false
 	}
 	return e, r.spend(e.len(), o.Pos)
+}
+
+// expect makes room for the ports of a side.
+func (r *resolver) expect(e *end) {
+	for _, name := range e.devices {
+		if s := r.out.switches[name]; s != nil && len(s.ports) == 0 {
+			s.ports = make(map[string]*Port, len(e.ports))
+			s.Ports = make([]*Port, 0, len(e.ports))
+		}
+	}
 }
 
 // joiner makes the links of one entry. Faults that many of its links share
@@ -210,10 +232,11 @@ func (j *joiner) link(a, b Endpoint) {
 		return
 	}
 	j.draft = LinkLine{Pos: j.raw.Pos, Cable: from(j.raw.Cable, 0), Speed: from(j.raw.Speed, 0)}
-	l := &Link{A: a, B: b, LinkLine: &j.draft}
+	l := next(&j.linkSlab)
+	*l = Link{A: a, B: b, LinkLine: &j.draft}
 	l.switches = j.out.Switch(a.Device) != nil && j.out.Switch(b.Device) != nil
-	okA := j.claim(a, j.a.text.Pos, l)
-	okB := j.claim(b, j.b.text.Pos, l)
+	okA := j.claim(a, j.a, l)
+	okB := j.claim(b, j.b, l)
 	l.LinkLine = j.shared()
 	if !okA || !okB {
 		return
@@ -241,9 +264,10 @@ func (j *joiner) shared() *LinkLine {
 	return j.last
 }
 
-func (j *joiner) claim(e Endpoint, pos Pos, l *Link) bool {
+func (j *joiner) claim(e Endpoint, side *end, l *Link) bool {
+	pos := side.text.Pos
 	if s := j.out.switches[e.Device]; s != nil {
-		if !isPortName(e.Port) {
+		if side.odd[e.Port] {
 			j.fault(pos, e.Port, "", "%s is not a port name")
 			return false
 		}
