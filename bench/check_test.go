@@ -36,7 +36,7 @@ func BenchmarkCheck(b *testing.B) {
 	found, seen := 0, 0
 	for b.Loop() {
 		r.run("check", func() {
-			fs, err := validate.Intent(b.Context(), c, time.Now())
+			fs, err := validate.Intent(b.Context(), c, time.Now(), nil)
 			if err != nil {
 				b.Fatal(err)
 			}

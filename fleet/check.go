@@ -38,12 +38,11 @@ func Check(ctx context.Context, f *Fabric, o CheckOptions) ([]validate.Finding, 
 	if err != nil {
 		return nil, err
 	}
-	for _, sw := range f.Switches {
-		d := f.Device(sw)
+	rendered := func(d *render.Device) []validate.Finding {
 		values, adapted := SystemOf(d).Refused(d)
-		found = slices.Concat(found, validate.Refused(sw, values), validate.Adapted(sw, adapted), o.Models.Check(d))
+		return slices.Concat(validate.Refused(d.Switch, values), validate.Adapted(d.Switch, adapted), o.Models.Check(d))
 	}
-	if found, err = validate.Intent(ctx, f.Compiler, time.Now(), found...); err != nil {
+	if found, err = validate.Intent(ctx, f.Compiler, time.Now(), rendered, found...); err != nil {
 		return nil, err
 	}
 	saved, err := checkConfigs(f, o.Configs)

@@ -75,10 +75,14 @@ func sameValue[T comparable](a, b intent.Value[T]) bool {
 
 // intendedOf checks what is compiled for each switch, and hands on the results in order.
 // Switches that are alike are checked once.
-func intendedOf(ctx context.Context, c *render.Compiler, take func(*Result) error) error {
+func intendedOf(ctx context.Context, c *render.Compiler, rendered func(*render.Device) []Finding, take func(*Result) error) error {
 	check := func(_ context.Context, sw *intent.Switch) *Result {
 		d := c.Device(sw)
-		return Switch(d, d.Desired, Intended, nil)
+		r := Switch(d, d.Desired, Intended, nil)
+		if rendered != nil {
+			r.findings.list = append(r.findings.list, rendered(d)...)
+		}
+		return r
 	}
 	first := alike(c.Fabric())
 	var shared []*intent.Switch

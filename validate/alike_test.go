@@ -43,7 +43,7 @@ func TestAlikeSwitchesAreCheckedOnce(t *testing.T) {
 	for seed := range 120 {
 		text := randomClos(rand.New(rand.NewPCG(uint64(seed), 3)))
 		c := compile(t, text)
-		got, err := Intent(t.Context(), c, today)
+		got, err := Intent(t.Context(), c, today, nil)
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}

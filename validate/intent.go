@@ -15,12 +15,13 @@ import (
 )
 
 // Intent makes all checks that need no device: of each switch, each link and
-// the whole fabric. more are findings that are made elsewhere, of what is
-// rendered. It returns all of them sorted, and ctx's error where that ended it.
-func Intent(ctx context.Context, c *render.Compiler, now time.Time, more ...Finding) ([]Finding, error) {
+// the whole fabric. rendered makes those of what is rendered for a switch, for several
+// at the same time; nil makes none. more are findings that are made elsewhere. It
+// returns all of them sorted, and ctx's error where that ended it.
+func Intent(ctx context.Context, c *render.Compiler, now time.Time, rendered func(*render.Device) []Finding, more ...Finding) ([]Finding, error) {
 	run := NewRun(c.Fabric())
 	run.Note(more...)
-	err := intendedOf(ctx, c, func(r *Result) error {
+	err := intendedOf(ctx, c, rendered, func(r *Result) error {
 		run.Add(r)
 		return ctx.Err()
 	})

@@ -136,7 +136,7 @@ func TestKnownGoodDesigns(t *testing.T) {
 		if err != nil {
 			rt.Fatalf("%v\n%s", err, d)
 		}
-		fs, err := Intent(t.Context(), c, today)
+		fs, err := Intent(t.Context(), c, today, nil)
 		if err != nil {
 			rt.Fatal(err)
 		}

@@ -130,7 +130,7 @@ func TestDeadlocksThatRun(t *testing.T) {
 			if got := of(running(false), ""); got != nil {
 				t.Errorf("as the intent says: %q", got)
 			}
-			asIntent, err := Intent(context.Background(), compile(t, c.paused), today)
+			asIntent, err := Intent(context.Background(), compile(t, c.paused), today, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

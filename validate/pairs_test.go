@@ -188,7 +188,7 @@ func (p pair) found(t *testing.T, trip bool) []Finding {
 	}
 	if p.config == "" {
 		c := compile(t, replaced(t, text, old, new))
-		fs, err := Intent(t.Context(), c, today)
+		fs, err := Intent(t.Context(), c, today, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

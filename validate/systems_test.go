@@ -106,7 +106,7 @@ func TestFaultsOnAllSystems(t *testing.T) {
 			fs := applied(t, c.text, system, nil, c.change)
 			if c.change == nil {
 				var err error
-				if fs, err = Intent(t.Context(), compileAll(t, onSystem(c.text, system)), today); err != nil {
+				if fs, err = Intent(t.Context(), compileAll(t, onSystem(c.text, system)), today, nil); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -48,7 +48,7 @@ func compile(t *testing.T, text string) *render.Compiler {
 // static makes the checks of an intent, which need no device.
 func static(t *testing.T, text string) []Finding {
 	t.Helper()
-	fs, err := Intent(t.Context(), compile(t, text), today)
+	fs, err := Intent(t.Context(), compile(t, text), today, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
