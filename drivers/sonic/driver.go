@@ -46,6 +46,7 @@ type driver struct {
 	facts *drivers.Facts
 	rel   native.Release
 	chip  string
+	maker string // of the ASIC
 	// meta is DEVICE_METADATA, of Probe.
 	meta native.Row
 	// staticPool says, since a read, that thresholds of lossless groups are bytes.
@@ -211,6 +212,9 @@ func (d *driver) Probe(ctx context.Context) (drivers.Facts, error) {
 	}
 	f.Release = rel.Name
 	if m, ok := catalog.Lookup(f.Model); ok {
+		if asic := m.ASIC(); asic != nil {
+			d.maker = asic.Vendor
+		}
 		// An updater older than the model's entry does not know it.
 		if since, known := native.LookupRelease(m.GCUSince); !known || rel.Index >= since.Index {
 			f.ASIC = m.GCU
@@ -363,7 +367,7 @@ func (d *driver) Plan(f drivers.Facts, s *drivers.Snapshot, want drivers.Desired
 		rel = native.Strictest()
 	}
 	site := native.Site{
-		Release: rel, Chip: f.ASIC, SSH: slices.Contains(f.Caps.Writes, "ssh"), Direct: d.direct, Why: d.sayWay(), SSHDown: d.sshDown, GNMIDown: d.gnmiDown,
+		Release: rel, Chip: f.ASIC, Maker: d.maker, SSH: slices.Contains(f.Caps.Writes, "ssh"), Direct: d.direct, Why: d.sayWay(), SSHDown: d.sshDown, GNMIDown: d.gnmiDown,
 		Policy: native.Policy(policy), Left: d.leftDown(),
 	}
 	if d.yang != nil {

@@ -232,7 +232,7 @@ func (d *driver) carryOut(ctx context.Context, ops []native.Op, policy native.Po
 	if err != nil {
 		return nil, false, err
 	}
-	steps, refused, ssh := native.Site{Release: d.rel, Chip: d.chip, SSH: d.t.SSH != nil, Direct: d.direct, Policy: policy}.Carry(now, ops)
+	steps, refused, ssh := native.Site{Release: d.rel, Chip: d.chip, Maker: d.maker, SSH: d.t.SSH != nil, Direct: d.direct, Policy: policy}.Carry(now, ops)
 	for i, s := range steps {
 		if err := s.Check(nil); err != nil {
 			return nil, false, fmt.Errorf("step %d: %w", i+1, err)

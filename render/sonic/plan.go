@@ -17,6 +17,7 @@ import (
 type Site struct {
 	Release Release
 	Chip    string // the updater's name of the ASIC, "" where it does not know it
+	Maker   string // of the ASIC, as in the catalogue; "" where it is not known
 	SSH     bool
 	// Direct has every row loaded over SSH, past the config updater: no port goes down for
 	// one. SSH is then true. Why says why, and what has judged the rows.

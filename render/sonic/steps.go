@@ -396,7 +396,7 @@ func (b *builder) flapping() (reqs []*request, grouped map[string]bool) {
 // as it does on NVIDIA and Barefoot chips (sonic-swss cfgmgr/buffermgr.cpp): the updater
 // fails to remove what is not there any more.
 func (b *builder) vanishes(o Op) bool {
-	return o.Table == TGroup && Derived(b.running.Row(o.Table, o.Key)["profile"]) && (b.Chip == "" || strings.HasPrefix(b.Chip, "spc"))
+	return o.Table == TGroup && Derived(b.running.Row(o.Table, o.Key)["profile"]) && slices.Contains([]string{"", "nvidia", "barefoot"}, b.Maker)
 }
 
 func refers(o Op) (n int) {

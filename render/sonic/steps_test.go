@@ -2,6 +2,7 @@ package sonic
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -50,6 +51,52 @@ func TestStepsOrder(t *testing.T) {
 	}
 	if d := cmp.Diff([]string{"Ethernet8", "Ethernet0"}, steps[0].Down); d != "" {
 		t.Error(d)
+	}
+}
+
+// A row that shares an index with one that comes goes in a request before it: with the
+// port that goes down, or after that where the switch may remove it by itself. A new
+// length of the cable comes when PFC has changed.
+func TestRowsGoBeforeThoseThatTakeTheirPlace(t *testing.T) {
+	running := Config{
+		TPort:    {"Ethernet0": {"admin_status": "up"}, "Ethernet4": {"admin_status": "up"}, "Ethernet8": {"admin_status": "down"}},
+		TPortQoS: {"Ethernet0": {"pfc_enable": "3,4"}},
+		TGroup:   {"Ethernet0|3-4": {"profile": "pg_lossless_100000_5m_profile"}},
+		TQueue:   {"Ethernet4|3-4": {"scheduler": "a"}, "Ethernet8|3-4": {"scheduler": "a"}},
+	}
+	queue := Row{"scheduler": "b"}
+	ops := []Op{
+		{Table: TPortQoS, Key: "Ethernet0", Row: Row{"pfc_enable": "3"}}, {Table: TGroup, Key: "Ethernet0|3-4", Del: true},
+		{Table: TCable, Key: cableName, Field: "Ethernet0", Value: "3m"},
+		{Table: TQueue, Key: "Ethernet4|3", Row: queue}, {Table: TQueue, Key: "Ethernet4|3-4", Del: true},
+		{Table: TPort, Key: "Ethernet4", Field: "admin_status", Value: "down"},
+		{Table: TQueue, Key: "Ethernet8|3", Row: queue}, {Table: TQueue, Key: "Ethernet8|3-4", Del: true},
+	}
+	first := [][]string{
+		{"PORT|Ethernet4 admin_status = down"},
+		{"delete QUEUE|Ethernet4|3-4", "delete QUEUE|Ethernet8|3-4"},
+		{`QUEUE|Ethernet4|3 = {"scheduler":"b"}`, `QUEUE|Ethernet8|3 = {"scheduler":"b"}`, "PORT|Ethernet0 admin_status = down"},
+	}
+	last := [][]string{
+		{`PORT_QOS_MAP|Ethernet0 = {"pfc_enable":"3"}`},
+		{"CABLE_LENGTH|AZURE Ethernet0 = 3m", "PORT|Ethernet0 admin_status = up"},
+	}
+	gone := "delete BUFFER_PG|Ethernet0|3-4"
+	rel, _ := LookupRelease("202511")
+	for _, maker := range []string{"broadcom", "nvidia", ""} {
+		want := slices.Concat(first, last)
+		if maker == "broadcom" {
+			want[2] = append(slices.Clone(want[2]), gone)
+		} else {
+			want = slices.Concat(first, [][]string{{gone}}, last)
+		}
+		steps := Site{Release: rel, Maker: maker, Policy: Policy{PortGroup: 1}}.steps(running, ops)
+		if d := cmp.Diff(want, stepOps(steps)); d != "" {
+			t.Errorf("%q: %s", maker, d)
+		}
+		if d := cmp.Diff([]string{"Ethernet4"}, steps[0].Down); d != "" {
+			t.Errorf("%q: %s", maker, d)
+		}
 	}
 }
 
