@@ -13,10 +13,10 @@ BENCHTIME ?= 1s
 FUZZTIME ?= 30s
 
 .DEFAULT_GOAL := help
-.PHONY: help build test nightly race fmt vet lint tidy generate golden fuzz bench demo ci
+.PHONY: help build test nightly race fmt vet lint tidy generate golden fuzz bench bench-report demo ci
 
 help: ## this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r t d; do printf '  %-10s %s\n' "$$t" "$$d"; done
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r t d; do printf '  %-13s %s\n' "$$t" "$$d"; done
 
 build: ## the program, as bin/roce-fabric
 	$(GO) build -trimpath -o bin/roce-fabric ./cmd/roce-fabric
@@ -55,6 +55,11 @@ fuzz: ## every fuzz target, FUZZTIME=30s each
 
 bench: ## benchmarks, BENCH=regexp BENCHTIME=1s
 	@BENCH='$(BENCH)' BENCHTIME=$(BENCHTIME) $(CI_RUN) bench
+
+bench-report: ## benchmarks three times, and the table of bench/README.md from them
+	@mkdir -p bin
+	@BENCHCOUNT=3 BENCHTIME=$(BENCHTIME) $(CI_RUN) bench >bin/bench.txt || { cat bin/bench.txt; exit 1; }
+	@$(GO) -C tools run ./benchreport $(CURDIR)/bin/bench.txt
 
 demo: ## the lab demo of the README
 	@$(CI_RUN) demo
