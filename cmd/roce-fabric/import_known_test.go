@@ -96,7 +96,7 @@ func TestImportTakesOverOrNames(t *testing.T) {
 		{*known.Fabric(), "", "Name Files Hash Switches Hosts Links Settings", map[string]string{"Suppressions": "suppress"}},
 		{known.Fabric().Settings.Buffers, "buffers.", "Alpha", nil},
 		{known.Fabric().Settings.MTU, "mtu.", "Fabric", map[string]string{"RDMA": "rdma"}},
-		{*known.Fabric().Switch("leaf1").Port("Ethernet0"), "", "Name Pos Switch Link Speed Cable LAG Breakout Settings", map[string]string{"FEC": "fec", "AdminUp": "admin"}},
+		{*known.Fabric().Switch("leaf1").Port("Ethernet0").PortLine, "", "Speed Cable LAG Breakout", map[string]string{"FEC": "fec", "AdminUp": "admin"}},
 	} {
 		v := reflect.ValueOf(c.of)
 		for i := range v.NumField() {
