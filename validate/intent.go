@@ -127,7 +127,7 @@ func (r *Run) Cycles(ctx context.Context) (found []Finding, err error) {
 		named |= qos.Priorities(k.Priority.V)
 	}
 	_, p, err := r.search(ctx, topology.Running(r.fabric, func(p *intent.Port) qos.PrioritySet {
-		if e := r.ends[intent.Endpoint{Device: p.Switch.Name, Port: p.Name}]; e != nil && e.pfcRead {
+		if e := r.End(intent.Endpoint{Device: p.Switch.Name, Port: p.Name}); e.pfcRead {
 			return e.PFC & named
 		}
 		return p.Settings.Lossless()

@@ -519,7 +519,8 @@ func (r *Run) Assume(d *render.Device) {
 func (r *Run) take(at intent.Endpoint, e End) {
 	one := r.shared[e]
 	if one == nil {
-		one = &e
+		own := e // e itself would be allocated for every port
+		one = &own
 		r.shared[e] = one
 	}
 	r.ends[at] = one

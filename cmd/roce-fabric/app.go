@@ -136,14 +136,18 @@ func (a *app) outputFlag(c *cobra.Command, forms ...string) {
 	before(c, func(cmd *cobra.Command) error {
 		if bad := a.Output; !slices.Contains(forms, bad) {
 			a.Output = forms[0]
-			hint := fmt.Sprintf("see %s --help", cmd.CommandPath())
-			if cmd.Flags().Lookup("out") != nil {
-				hint = "--out names what to write to"
-			}
-			return usageHint(hint, "--output %s: %s writes %s", bad, cmd.CommandPath(), strings.Join(forms, " or "))
+			return usageHint(formHint(cmd), "--output %s: %s writes %s", bad, cmd.CommandPath(), strings.Join(forms, " or "))
 		}
 		return nil
 	})
+}
+
+// formHint is for who names a form that a command does not have: it may be meant as a path.
+func formHint(cmd *cobra.Command) string {
+	if cmd.Flags().Lookup("out") != nil {
+		return "--out names what to write to"
+	}
+	return fmt.Sprintf("see %s --help", cmd.CommandPath())
 }
 
 // deviceFlags adds the flags of commands that talk to devices.

@@ -33,7 +33,7 @@ func TestMemoryIsLimited(t *testing.T) {
 	}
 }
 
-// In a test of its own: testscript takes flags before a command for those of go test.
+// Not a script: testscript parses a flag that comes first as one of go test.
 func TestVersionFlag(t *testing.T) {
 	if status, out, errOut := runHere(t, "--version"); status != exitOK || out != "roce-fabric devel\n" || errOut != "" {
 		t.Errorf("status %d: %q, %q", status, out, errOut)

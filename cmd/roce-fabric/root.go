@@ -138,15 +138,12 @@ func flagError(cmd *cobra.Command, err error) error {
 	hint := fmt.Sprintf("see %s --help", cmd.CommandPath())
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
-		switch name := unknown.GetSpecifiedName(); {
-		case (name == "o" || name == "output") && cmd.Flags().Lookup("out") != nil:
-			return usageHint("--out names what to write to", "%s has no --output: its result has one form", cmd.CommandPath())
-		case name == "output":
-			return usageHint(hint, "%s has no --output: its result has one form", cmd.CommandPath())
-		default:
-			if near := nearFlag(cmd, name); near != "" {
-				hint = "did you mean --" + near + "?"
-			}
+		name := unknown.GetSpecifiedName()
+		if name == "output" || name == "o" && cmd.Flags().Lookup("out") != nil {
+			return usageHint(formHint(cmd), "%s has no --output: its result has one form", cmd.CommandPath())
+		}
+		if near := nearFlag(cmd, name); near != "" {
+			hint = "did you mean --" + near + "?"
 		}
 	}
 	return usageHint(hint, "%w", err)

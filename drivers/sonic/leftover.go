@@ -32,7 +32,7 @@ func (d *driver) upload(ctx context.Context, data []byte) (string, error) {
 
 // sweep removes the uploads and checkpoints of runs that were cut off. Only the run whose
 // mark the switch carries knows that no other one is at work, and removes anything. A file
-// of another account stays: /tmp is sticky. What stays behind harms nothing.
+// of another account stays: /tmp is sticky. A file that is left does no harm.
 func (d *driver) sweep(ctx context.Context) {
 	if d.marked == "" {
 		return

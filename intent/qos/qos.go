@@ -163,8 +163,8 @@ type Platform struct {
 	// dynamic buffer model).
 	DynamicBuffers bool
 	// RoCEMode says that one command has set the device up for RoCE as a whole: lossy
-	// traffic has a priority group of the device's choice, as a rule [RoCEModeLossy], no map is of the whole device, and
-	// the profiles that come with it cannot be changed.
+	// traffic has a priority group of the device's choice, as a rule [RoCEModeLossy], no
+	// map is of the whole device, and the profiles that come with it cannot be changed.
 	RoCEMode bool
 }
 

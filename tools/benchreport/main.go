@@ -54,7 +54,7 @@ func run(readme, goalFile string, files []string) error {
 		}
 	}
 	if len(all.rows) == 0 {
-		return errors.New("no benchmark with a unit of its own in " + strings.Join(files, ", "))
+		return errors.New("no benchmark reports a custom unit in " + strings.Join(files, ", "))
 	}
 	table, err := all.table(goals, medians(string(old)))
 	if err != nil {

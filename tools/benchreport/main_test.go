@@ -66,7 +66,7 @@ func TestReport(t *testing.T) {
 		}
 	}
 	if strings.Contains(text, "old text") || strings.Contains(text, "Plain") || strings.Contains(text, "ns/op") {
-		t.Error("what is replaced, or has no unit of its own, is there")
+		t.Error("old text, or a benchmark without a custom unit, is there")
 	}
 	t.Log(text)
 	for goals, want := range map[string]string{"Gone x-walk <= 3": "no such value", "Check x-walk": "line 1"} {
