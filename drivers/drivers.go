@@ -34,6 +34,8 @@ var (
 	ErrIdentity = errors.New("the device's identity could not be verified")
 	// ErrUnsupported: the device lacks what the driver needs.
 	ErrUnsupported = errors.New("unsupported")
+	// ErrTooLarge: an answer of the device has more bytes than one may have.
+	ErrTooLarge = errors.New("the answer is too large")
 	// ErrNoState: the device can show what is in force, but has nothing to show now.
 	ErrNoState = errors.New("no state to read")
 	// ErrStale: the device is not in the state that the steps were made for. Nothing

@@ -25,10 +25,11 @@ func TransportError(err error) error {
 	for _, m := range []struct{ is, out error }{
 		{gnmi.ErrAuth, ErrAuth}, {gnmi.ErrTLS, ErrIdentity},
 		{ssh.ErrAuth, ErrAuth}, {ssh.ErrHostKeyChanged, ErrIdentity}, {ssh.ErrHostKeyUnknown, ErrIdentity},
+		{gnmi.ErrTooLarge, ErrTooLarge}, {ssh.ErrTooLarge, ErrTooLarge},
 		{gnmi.ErrUnreachable, ErrUnreachable}, {gnmi.ErrTimeout, ErrUnreachable},
 		{ssh.ErrUnreachable, ErrUnreachable}, {ssh.ErrTimeout, ErrUnreachable}, {ssh.ErrLost, ErrUnreachable},
 	} {
-		if errors.Is(err, m.is) {
+		if errors.Is(err, m.is) && !errors.Is(err, m.out) {
 			return fmt.Errorf("%w: %w", m.out, err)
 		}
 	}

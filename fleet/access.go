@@ -41,6 +41,9 @@ type Access struct {
 	// Images is a folder for what devices of one image have alike and is read once, "" for
 	// none.
 	Images string
+	// Workers is how many devices are worked on at a time at most, which bounds the answers
+	// of each; 0 is one.
+	Workers int
 	// Log records what is said to devices; nil is for nothing.
 	Log *trace.Log
 	// Local says that the one host of the call is the machine that the program runs on.
@@ -81,9 +84,11 @@ func (a *Access) open(ctx context.Context, sw *intent.Switch, reads bool) (drive
 		return nil, err
 	}
 	t.Reads = reads
+	t.GNMI.MaxMessage = maxAnswer(a.Workers)
 	t.GNMI.Log = a.Log.For(sw.Name, t.GNMI.Password)
 	if t.SSH != nil {
 		t.SSH.Log = a.Log.For(sw.Name, t.SSH.Password)
+		t.SSH.MaxOutput = int64(t.GNMI.MaxMessage)
 	}
 	return Systems.Open(t)
 }

@@ -39,6 +39,7 @@ const (
 	KindAuth        Kind = "not-authorised"
 	KindIdentity    Kind = "identity"
 	KindUnsupported Kind = "unsupported"
+	KindTooLarge    Kind = "too-large" // an answer of the device
 	KindNoState     Kind = "no-state"
 	KindStale       Kind = "stale" // the device or the intent changed since the plan was made
 	KindRejected    Kind = "rejected"
@@ -69,7 +70,7 @@ var kinds = []struct {
 }{
 	{drivers.ErrStale, KindStale}, {drivers.ErrAuth, KindAuth}, {drivers.ErrIdentity, KindIdentity},
 	{drivers.ErrUnreachable, KindUnreachable}, {drivers.ErrRejected, KindRejected}, {drivers.ErrUnsaved, KindUnsaved},
-	{drivers.ErrUnsupported, KindUnsupported}, {drivers.ErrNoState, KindNoState}, {context.Canceled, KindInterrupted},
+	{drivers.ErrUnsupported, KindUnsupported}, {drivers.ErrTooLarge, KindTooLarge}, {drivers.ErrNoState, KindNoState}, {context.Canceled, KindInterrupted},
 	{drivers.ErrPartial, KindPartial}, {errLocked, KindLocked}, {errNothing, KindNothing},
 	{keys.ErrUnsigned, KindUntrusted}, {keys.ErrBad, KindUntrusted}, {keys.ErrUnknown, KindUntrusted},
 }
@@ -78,6 +79,7 @@ var kinds = []struct {
 var hints = map[Kind]string{
 	KindStale:        "plan again, and look at what changed",
 	KindPlan:         "plan again: the plan was edited, or made under other conditions",
+	KindTooLarge:     "fewer devices at a time, by --parallel, leave more memory for the answers of each, up to 64 MiB",
 	KindUntrusted:    "where another user or machine made it, name the file of its public key with --trust-key or in rollout.trustKeys of the intent",
 	KindInconclusive: "turn the counters on; --gate quick looks at links, neighbours and losses alone",
 	KindWindow:       "wait until it opens, or write at once with --outside-window",
@@ -134,6 +136,9 @@ func NewError(device string, op Op, err error) *Error {
 		}
 	}
 	e.Hint = hint.Of(err)
+	if e.Kind == KindTooLarge {
+		e.Hint = cmp.Or(e.Hint, hints[e.Kind])
+	}
 	return e
 }
 

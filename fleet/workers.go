@@ -1,6 +1,9 @@
 package fleet
 
-import "syscall"
+import (
+	"runtime/debug"
+	"syscall"
+)
 
 // Files that a process needs: for itself, and at most for one device, over gNMI, over
 // SSH and to a jump host.
@@ -19,4 +22,21 @@ func MaxWorkers() (workers int, files uint64) {
 	}
 	free := min(l.Cur, 1<<20) - min(l.Cur, ownFiles)
 	return int(max(1, free/deviceFiles)), l.Cur
+}
+
+// The bounds of one answer of a device, in bytes, and how much memory it takes while it
+// is made out: 48 MB of JSON took 281 MB. The whole CONFIG_DB of a large switch passes
+// 4 MB.
+const (
+	leastAnswer = 8 << 20
+	mostAnswer  = 64 << 20
+	madeOut     = 6
+)
+
+// maxAnswer is how many bytes one answer of a device may have, where so many are worked on
+// at a time, so that the answers to all of them take at most half of the memory limit
+// ([debug.SetMemoryLimit]).
+func maxAnswer(workers int) int {
+	share := debug.SetMemoryLimit(-1) / (2 * madeOut * int64(max(1, workers)))
+	return int(min(max(share, leastAnswer), mostAnswer))
 }

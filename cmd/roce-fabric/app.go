@@ -252,7 +252,7 @@ func (a *app) reachable(hosts []*intent.Host, at *fleet.Access) []*intent.Host {
 
 // access says how devices are reached: where the intent says, or in the lab of --lab.
 func (a *app) access() (*fleet.Access, error) {
-	out := &fleet.Access{Sudo: a.sudo, Log: a.log}
+	out := &fleet.Access{Sudo: a.sudo, Log: a.log, Workers: a.parallel}
 	if a.lab == "" {
 		out.Images, _ = fleet.ImageDir() // without a home, nothing is kept
 		return out, nil

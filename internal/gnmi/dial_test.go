@@ -34,7 +34,7 @@ func dial(t testing.TB, cfg Config) *Client {
 	return c
 }
 
-var kinds = []error{ErrUnreachable, ErrTLS, ErrAuth, ErrTimeout, ErrNotFound, errTooLarge, ErrConfig, ErrAnswer}
+var kinds = []error{ErrUnreachable, ErrTLS, ErrAuth, ErrTimeout, ErrNotFound, ErrTooLarge, ErrConfig, ErrAnswer}
 
 // want fails unless err is of this kind and no other, names the address, and
 // shows no password.

@@ -21,8 +21,8 @@ var (
 	ErrTimeout     = errors.New("no answer in time")
 	// ErrNotFound says that the device has nothing under a path.
 	ErrNotFound = errors.New("not found")
-	// errTooLarge says that a message passes the limit of either side.
-	errTooLarge = errors.New("message too large")
+	// ErrTooLarge says that a message passes the limit of either side.
+	ErrTooLarge = errors.New("message too large")
 	// errPlaintextPassword says that a password was about to be sent in clear.
 	errPlaintextPassword = errors.New("password without TLS")
 	// ErrConfig says that the Config cannot work; nothing was sent.
@@ -93,8 +93,7 @@ func (c *Client) rpcError(ctx context.Context, op string, err error) *RPCError {
 		}
 	case codes.ResourceExhausted:
 		if strings.Contains(msg, "larger than max") {
-			e.kind = errTooLarge
-			e.hint = "split the request"
+			e.kind = ErrTooLarge
 		}
 	case codes.DeadlineExceeded:
 		e.kind, e.cause = ErrTimeout, context.DeadlineExceeded

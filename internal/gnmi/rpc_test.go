@@ -309,7 +309,7 @@ func TestSizes(t *testing.T) {
 		t.Errorf("an answer of 5 MiB: %d bytes, %v", len(v), err)
 	}
 	err := c.Set(t.Context(), SetRequest{Origin: origin, Updates: []Update{{Path: Path{"a"}, JSON: []byte(big)}}})
-	if e := want(t, err, errTooLarge, d.addr); e.Code != codes.ResourceExhausted {
+	if e := want(t, err, ErrTooLarge, d.addr); e.Code != codes.ResourceExhausted {
 		t.Errorf("code %v", e.Code)
 	}
 	// A request that Size says fits does fit.
@@ -324,7 +324,7 @@ func TestSizes(t *testing.T) {
 	cfg := d.config()
 	cfg.MaxMessage = 1 << 20
 	_, err = dial(t, cfg).GetOne(t.Context(), origin, Path{"a"})
-	want(t, err, errTooLarge, d.addr)
+	want(t, err, ErrTooLarge, d.addr)
 }
 
 func TestIdleClosedConnection(t *testing.T) {

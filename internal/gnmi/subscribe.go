@@ -20,7 +20,7 @@ import (
 // changed for each message of a change after it. Both are called on the
 // goroutine of OnChange and must not block. The changed values are not handed on:
 // read them. A message beyond [Config.MaxMessage] ends the subscription with
-// [errTooLarge].
+// [ErrTooLarge].
 //
 // A device that is gone silently is noticed by the keepalive of TCP. gRPC's
 // own is not used: a server that allows none hangs up on it

@@ -96,8 +96,8 @@ func TestOnChangeFails(t *testing.T) {
 		"absent table":      {sends(nil, status.Error(codes.NotFound, "Failed to find CONFIG_DB PORT <nil> []")), ErrNotFound, codes.NotFound, 0},
 		"login":             {sends(nil, status.Error(codes.PermissionDenied, "no")), ErrAuth, codes.PermissionDenied, 0},
 		"ended":             {func(s gpb.GNMI_SubscribeServer) error { return s.Send(synced) }, ErrUnreachable, codes.OK, 1},
-		"too large":         {sends(nil, nil, synced, update(`"`+string(bytes.Repeat([]byte("x"), 1<<17))+`"`)), errTooLarge, codes.ResourceExhausted, 1},
-		"too large at once": {sends(nil, nil, update(`"`+string(bytes.Repeat([]byte("x"), 1<<17))+`"`)), errTooLarge, codes.ResourceExhausted, 0},
+		"too large":         {sends(nil, nil, synced, update(`"`+string(bytes.Repeat([]byte("x"), 1<<17))+`"`)), ErrTooLarge, codes.ResourceExhausted, 1},
+		"too large at once": {sends(nil, nil, update(`"`+string(bytes.Repeat([]byte("x"), 1<<17))+`"`)), ErrTooLarge, codes.ResourceExhausted, 0},
 	} {
 		d.subscribe = tt.serve
 		ready, changed := 0, 0

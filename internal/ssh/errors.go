@@ -23,8 +23,8 @@ var (
 	// ErrLost says that the connection or the channel ended before the work
 	// on it did. Whether a command was carried out is not known.
 	ErrLost = errors.New("connection lost")
-	// errTooLarge says that a command printed more than it may.
-	errTooLarge = errors.New("output too large")
+	// ErrTooLarge says that a command printed more than it may.
+	ErrTooLarge = errors.New("output too large")
 	// errRefused says that the device does not grant a channel or a command.
 	errRefused = errors.New("device refuses")
 )

@@ -146,7 +146,7 @@ func TestOpenSSH(t *testing.T) {
 		small := cfg
 		small.MaxOutput = 1 << 20
 		r, err := dial(t, small).Run(t.Context(), "yes", nil)
-		if want(t, err, errTooLarge, cfg.Address); len(r.Stdout) != 1<<20 {
+		if want(t, err, ErrTooLarge, cfg.Address); len(r.Stdout) != 1<<20 {
 			t.Errorf("kept %d bytes", len(r.Stdout))
 		}
 	})

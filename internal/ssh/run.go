@@ -24,7 +24,7 @@ type Result struct {
 // Run runs a command in a channel of its own, with stdin as its input, and
 // waits for its end. A status other than 0 is no error. Together Stdout and
 // Stderr hold at most [Config.MaxOutput] bytes: a command that prints more is
-// ended, and the error wraps errTooLarge. When ctx ends, the channel is closed;
+// ended, and the error wraps ErrTooLarge. When ctx ends, the channel is closed;
 // whether the command ends with it is the device's choice. With an error, the
 // Result holds what arrived until then.
 func (c *Client) Run(ctx context.Context, cmd string, stdin []byte) (Result, error) {
@@ -55,7 +55,7 @@ func (c *Client) Run(ctx context.Context, cmd string, stdin []byte) (Result, err
 		}
 		err := s.Wait()
 		if out.overflowed() {
-			return newError("run", c.addr, errTooLarge, fmt.Errorf("more than %d bytes", c.maxOutput))
+			return newError("run", c.addr, ErrTooLarge, fmt.Errorf("more than %d bytes", c.maxOutput))
 		}
 		var exit *xssh.ExitError
 		switch {
@@ -112,7 +112,7 @@ func (s stream) Write(p []byte) (int, error) {
 			s.o.over = true
 			s.o.full()
 		}
-		return int(n), errTooLarge
+		return int(n), ErrTooLarge
 	}
 	return len(p), nil
 }

@@ -169,7 +169,7 @@ func TestOutputIsBounded(t *testing.T) {
 	c := dial(t, cfg)
 	for _, cmd := range []string{"stdout", "stderr"} {
 		r, err := c.Run(t.Context(), cmd, nil)
-		want(t, err, errTooLarge, d.addr)
+		want(t, err, ErrTooLarge, d.addr)
 		if n := len(r.Stdout) + len(r.Stderr); n != 100<<10 {
 			t.Errorf("%s: kept %d bytes", cmd, n)
 		}
@@ -533,7 +533,7 @@ func TestShell(t *testing.T) {
 	})
 	t.Run("flood", func(t *testing.T) {
 		_, err := open(t).send(t.Context(), "flood")
-		want(t, err, errTooLarge, d.addr)
+		want(t, err, ErrTooLarge, d.addr)
 	})
 	t.Run("device ends", func(t *testing.T) {
 		_, err := open(t).send(t.Context(), "exit")

@@ -296,7 +296,7 @@ func dial(t testing.TB, cfg Config) *Client {
 	return c
 }
 
-var kinds = []error{ErrUnreachable, ErrHostKeyUnknown, ErrHostKeyChanged, ErrAuth, ErrTimeout, errConfig, ErrLost, errTooLarge, errRefused}
+var kinds = []error{ErrUnreachable, ErrHostKeyUnknown, ErrHostKeyChanged, ErrAuth, ErrTimeout, errConfig, ErrLost, ErrTooLarge, errRefused}
 
 // want fails unless err is of this kind and no other, names the address, and
 // shows no password.

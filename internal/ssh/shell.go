@@ -151,7 +151,7 @@ func (s *shell) failed(ctx context.Context, err error) error {
 	case errors.As(err, &e):
 		return e
 	case s.pty.over.Load():
-		return newError("shell", s.c.addr, errTooLarge, fmt.Errorf("more than %d bytes", s.c.maxOutput))
+		return newError("shell", s.c.addr, ErrTooLarge, fmt.Errorf("more than %d bytes", s.c.maxOutput))
 	case ctx.Err() != nil:
 		return contextError("shell", s.c.addr, ctx)
 	}
