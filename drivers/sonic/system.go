@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/render"
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
@@ -99,7 +99,7 @@ func document(text []byte) ([]byte, error) {
 
 // namespace is the name of a part of what 'show runningconfiguration all' prints on a
 // switch of several ASICs (sonic-utilities:show/main.py).
-var namespace = regexp.MustCompile(`^(localhost|asic[0-9]{1,3})$`)
+var namespace = lazyre.New(`^(localhost|asic[0-9]{1,3})$`)
 
 func refused(d *render.Device) (values []render.Refusal, adapted []string) {
 	rel, ok := native.ReleaseOf(d.Switch.Release.V)

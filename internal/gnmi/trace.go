@@ -6,13 +6,13 @@ import (
 	"errors"
 	"io"
 	"path"
-	"regexp"
 	"strings"
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/internal/trace"
 )
 
@@ -42,7 +42,7 @@ func text(message any) string {
 }
 
 // encoded is a field that protojson writes in base64: the configuration itself.
-var encoded = regexp.MustCompile(`("(?:jsonIetfVal|jsonVal|bytesVal|value|protoBytes)":\s*)"([A-Za-z0-9+/]+=*)"`)
+var encoded = lazyre.New(`("(?:jsonIetfVal|jsonVal|bytesVal|value|protoBytes)":\s*)"([A-Za-z0-9+/]+=*)"`)
 
 // recorded records each call.
 func recorded(log *trace.Log) grpc.UnaryClientInterceptor {

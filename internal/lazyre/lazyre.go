@@ -37,3 +37,6 @@ func (r *Regexp) ReplaceAll(b, to []byte) []byte       { return r.re().ReplaceAl
 func (r *Regexp) ReplaceAllStringFunc(s string, f func(string) string) string {
 	return r.re().ReplaceAllStringFunc(s, f)
 }
+func (r *Regexp) ReplaceAllFunc(b []byte, f func([]byte) []byte) []byte {
+	return r.re().ReplaceAllFunc(b, f)
+}

@@ -7,12 +7,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"strings"
 	"syscall"
 
 	"github.com/zalando/go-keyring"
+
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 )
 
 // maxFileBytes is the largest secret file that is read.
@@ -48,7 +49,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // Hint returns the advice, which may be empty.
 func (e *Error) Hint() string { return e.Advice }
 
-var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var envName = lazyre.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // reference is a parsed reference: scheme and what follows the colon.
 type reference struct{ scheme, rest string }

@@ -15,12 +15,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	yamlv3 "gopkg.in/yaml.v3"
+
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 )
 
 // The bounds of a document.
@@ -316,7 +317,7 @@ func Quote(key string) string {
 	return strconv.Quote(key)
 }
 
-var lineNumber = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?(.*)$`)
+var lineNumber = lazyre.New(`^(?:yaml: )?(?:line (\d+): )?(.*)$`)
 
 // syntaxError places the library's error. The library counts the lines of
 // its grammar errors from 0, and names the place where the surrounding block

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // rule is a compiled statement.
@@ -26,27 +27,31 @@ type key struct {
 	in     place
 }
 
-var (
-	rules  = map[string][]*rule{} // by first word, without "no" and "default"
-	keys   = map[string]*key{}    // by template and place
-	unsets = map[string][]*key{}  // by first word of the unset form, likewise
-	// keysByWord has the keys by their first word, which is never a capture.
-	keysByWord = map[string][]*key{}
-)
+// index finds the statements and keys of the grammar.
+type index struct {
+	rules  map[string][]*rule // by first word, without "no" and "default"
+	keys   map[string]*key    // by template and place
+	unsets map[string][]*key  // by first word of the unset form, likewise
+	// words has the keys by their first word, which is never a capture.
+	words map[string][]*key
+}
 
-func init() {
+// indexed is the index of the grammar, which commands without an EOS switch never need.
+var indexed = sync.OnceValue(func() *index {
+	x := &index{map[string][]*rule{}, map[string]*key{}, map[string][]*key{}, map[string][]*key{}}
 	for i := range grammar {
 		st := &grammar[i]
 		r := &rule{statement: st, rank: i, tokens: compile(st.line)}
 		r.list = slices.ContainsFunc(r.tokens, func(t token) bool { return t.kind == tokList })
 		if st.key != "" {
-			r.about = keyOf(r)
+			r.about = x.keyOf(r)
 		}
 		for _, w := range firstWords(r.tokens) {
-			rules[w] = append(rules[w], r)
+			x.rules[w] = append(x.rules[w], r)
 		}
 	}
-}
+	return x
+})
 
 // firstWords are the words that tokens may begin with, after "no".
 func firstWords(ts []token) []string {
@@ -59,14 +64,14 @@ func firstWords(ts []token) []string {
 // negates reports whether a line that begins with a word takes something away.
 func negates(word string) bool { return word == "no" || word == "default" }
 
-func keyOf(r *rule) *key {
+func (x *index) keyOf(r *rule) *key {
 	id := r.key + "\x00" + strconv.Itoa(int(r.in))
-	if k := keys[id]; k != nil {
+	if k := x.keys[id]; k != nil {
 		return k
 	}
 	k := &key{tokens: strings.Fields(r.key), unset: cmp.Or(r.unset, "no "+r.key), usual: r.usual, rank: r.rank, in: r.in}
-	keys[id] = k
-	keysByWord[k.tokens[0]] = append(keysByWord[k.tokens[0]], k)
+	x.keys[id] = k
+	x.words[k.tokens[0]] = append(x.words[k.tokens[0]], k)
 	if verb, rest, _ := strings.Cut(k.unset, " "); negates(verb) && rest != "$line" {
 		k.form = compile(rest)
 		for i, t := range k.form {
@@ -75,7 +80,7 @@ func keyOf(r *rule) *key {
 			}
 		}
 		w := k.form[0].words[0]
-		unsets[w] = append(unsets[w], k)
+		x.unsets[w] = append(x.unsets[w], k)
 	}
 	return k
 }
@@ -95,7 +100,7 @@ func match(text string, at place) (hit, bool) {
 	if negated {
 		first, _, _ = strings.Cut(strings.TrimLeft(rest, " "), " ")
 	}
-	candidates := rules[first]
+	candidates := indexed().rules[first]
 	if candidates == nil {
 		return hit{}, false
 	}
@@ -115,7 +120,7 @@ func match(text string, at place) (hit, bool) {
 	if h, ok := among(words, false); ok || !negated {
 		return h, ok
 	}
-	for _, k := range unsets[first] {
+	for _, k := range indexed().unsets[first] {
 		if k.in&at == 0 {
 			continue
 		}
@@ -179,7 +184,7 @@ func (h hit) entry(id string) string {
 // unsetOf returns what is typed to unset a key; held is the line that it has.
 func unsetOf(at place, keyText, held string) string {
 	words := strings.Fields(keyText)
-	for _, k := range keysByWord[words[0]] {
+	for _, k := range indexed().words[words[0]] {
 		if k.in&at == 0 || len(k.tokens) != len(words) {
 			continue
 		}

@@ -17,11 +17,11 @@ import (
 	"fmt"
 	"iter"
 	"maps"
-	"regexp"
 	"slices"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/lines/tree"
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 )
 
@@ -48,7 +48,7 @@ func decode(b []byte) (tree.Object, error) {
 }
 
 // queueKey matches a key that stands for one unicast queue or one priority.
-var queueKey = regexp.MustCompile(`^(?:UC|TC)?([0-7])$`)
+var queueKey = lazyre.New(`^(?:UC|TC)?([0-7])$`)
 
 // short has EOS's abbreviations of interface types.
 var short = map[string]string{

@@ -3,7 +3,6 @@ package dme
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers/nxos/show"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
@@ -130,7 +130,7 @@ func (d *decoder) sees(e tree.Object) {
 
 // className matches the system-defined classes of egress queues and of
 // network-qos, in the model of eight queues and in that of four.
-var className = regexp.MustCompile(`^c-(?:8q-nq|nq|out-8q-q|out-q)(?:([1-7])|-default)$`)
+var className = lazyre.New(`^c-(?:8q-nq|nq|out-8q-q|out-q)(?:([1-7])|-default)$`)
 
 // groupOf returns the qos-group of a system-defined class, 0 to 7.
 func groupOf(class string) (int, bool) {

@@ -3,10 +3,11 @@ package yang
 import (
 	"errors"
 	"net/netip"
-	"regexp"
 	"strings"
 
 	goyang "github.com/openconfig/goyang/pkg/yang"
+
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 )
 
 // The switch's YANG library carries ietf-inet-types and ietf-yang-types
@@ -97,7 +98,7 @@ func ipPrefix(s string, version int) (string, error) {
 
 var familyNames = map[int]string{0: "an IP", 4: "an IPv4", 6: "an IPv6"}
 
-var macText = regexp.MustCompile(`^([0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}$`)
+var macText = lazyre.New(`^([0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}$`)
 
 func macAddress(s string) (string, error) {
 	if !macText.MatchString(s) {
