@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -94,6 +95,7 @@ func (a *app) labDemo(ctx context.Context, name string) (err error) {
 type labUpOptions struct {
 	dir     string
 	scale   float64
+	latency time.Duration
 	nic     string
 	configs []string
 }
@@ -116,6 +118,7 @@ func (a *app) labUpCommand() *cobra.Command {
 	c.Flags().StringVar(&o.nic, "nic", string(host.MLX5), "what the NICs of the hosts are: "+strings.Join(host.Kinds(), "|"))
 	choices(c, "nic", host.Kinds()...)
 	c.Flags().Float64Var(&o.scale, "time-scale", 0, "how slow the devices are: 0 does not wait, 1 takes the times of the real ones")
+	c.Flags().DurationVar(&o.latency, "latency", 0, "how far away the devices are, as a round-trip time of at most 10s")
 	_ = c.MarkFlagDirname("dir")
 	return c
 }
@@ -124,6 +127,9 @@ func (a *app) labUp(ctx context.Context, o labUpOptions) (err error) {
 	if o.scale < 0 || o.scale > 10 {
 		return usage("--time-scale %v: use 0 to 10", o.scale)
 	}
+	if o.latency < 0 || o.latency > 10*time.Second {
+		return usage("--latency %v: use 0 to 10s", o.latency)
+	}
 	if !slices.Contains(host.Kinds(), o.nic) {
 		return usage("--nic %s: use %s", o.nic, strings.Join(host.Kinds(), ", "))
 	}
@@ -131,7 +137,7 @@ func (a *app) labUp(ctx context.Context, o labUpOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	l, err := lab.Start(f, o.dir, lab.Options{TimeScale: o.scale, NIC: host.Kind(o.nic), Running: running})
+	l, err := lab.Start(f, o.dir, lab.Options{TimeScale: o.scale, Latency: o.latency, NIC: host.Kind(o.nic), Running: running})
 	if err != nil {
 		return err
 	}

@@ -22,13 +22,16 @@ import (
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/knownhosts"
 
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/testlab/proxy"
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/eos"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/host"
@@ -82,8 +85,6 @@ func (f *File) At(device string) (fleet.Address, error) {
 type Switch interface {
 	GNMIAddr() string
 	SSHAddr() string
-	// HostKeyLine is its line for a known_hosts file.
-	HostKeyLine() string
 	// Shuffle has it answer as another one of its kind, see [sim.Shuffler].
 	Shuffle(seed uint64)
 	// MostSessions are the largest numbers of connections to each of its two
@@ -100,6 +101,7 @@ type Lab struct {
 	names    []string
 	hosts    []string
 	dir      string
+	far      []*proxy.Proxy
 	own      bool // the folder is the lab's own and goes with it
 	listed   bool // its lab file is written
 }
@@ -109,6 +111,8 @@ type Options struct {
 	// TimeScale stretches the times that the real devices take: 0 waits for
 	// nothing, 1 is real time.
 	TimeScale float64
+	// Latency is the round-trip time between the devices and who talks to them.
+	Latency time.Duration
 	// NIC is what the NICs of all hosts are; "" is host.MLX5.
 	NIC host.Kind
 	// Running are configurations that switches start with, by name, in the form that
@@ -200,6 +204,11 @@ func (l *Lab) start(f *intent.Fabric, o Options) error {
 	}
 	l.Password = s.password
 	var known strings.Builder
+	overSSH := func(at string) (string, error) {
+		at, err := l.away(at, o.Latency)
+		known.WriteString(knownhosts.Line([]string{knownhosts.Normalize(at)}, s.hostKey.PublicKey()) + "\n")
+		return at, err
+	}
 	for _, sw := range f.Switches {
 		start, ok := simulators[sw.OS]
 		if !ok {
@@ -211,8 +220,14 @@ func (l *Lab) start(f *intent.Fabric, o Options) error {
 		}
 		l.Switches[sw.Name] = box
 		l.names = append(l.names, sw.Name)
-		l.Devices[sw.Name] = Address{OS: sw.OS, GNMI: box.GNMIAddr(), SSH: box.SSHAddr()}
-		known.WriteString(box.HostKeyLine() + "\n")
+		at := Address{OS: sw.OS}
+		if at.GNMI, err = l.away(box.GNMIAddr(), o.Latency); err != nil {
+			return err
+		}
+		if at.SSH, err = overSSH(box.SSHAddr()); err != nil {
+			return err
+		}
+		l.Devices[sw.Name] = at
 	}
 	l.cable(f)
 	for _, h := range f.Hosts {
@@ -222,11 +237,27 @@ func (l *Lab) start(f *intent.Fabric, o Options) error {
 		}
 		l.Servers[h.Name] = box
 		l.hosts = append(l.hosts, h.Name)
-		l.Hosts[h.Name] = Address{SSH: box.SSHAddr()}
-		known.WriteString(box.HostKeyLine() + "\n")
+		at, err := overSSH(box.SSHAddr())
+		if err != nil {
+			return err
+		}
+		l.Hosts[h.Name] = Address{SSH: at}
 	}
 	return errors.Join(atomicfile.Write(l.CA, ca, 0o600), atomicfile.Write(l.KnownHosts, []byte(known.String()), 0o600),
 		atomicfile.Write(l.Program, standIn(), 0o700), l.write())
+}
+
+// away is where a server answers that is as far away as that.
+func (l *Lab) away(at string, roundTrip time.Duration) (string, error) {
+	if roundTrip == 0 || at == "" {
+		return at, nil
+	}
+	p, err := proxy.Far(at, roundTrip)
+	if err != nil {
+		return "", err
+	}
+	l.far = append(l.far, p)
+	return p.Addr(), nil
 }
 
 // Configured reads the configurations that switches of f start with, as --config names
@@ -336,6 +367,9 @@ func (l *Lab) Shuffle(seed uint64) {
 // Close stops all devices. It leaves no lab file behind: without it nobody looks for
 // devices that are gone.
 func (l *Lab) Close() (err error) {
+	for _, p := range l.far {
+		err = errors.Join(err, p.Close())
+	}
 	for _, s := range l.Switches {
 		err = errors.Join(err, s.Close())
 	}

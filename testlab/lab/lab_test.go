@@ -4,15 +4,19 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/gnmi"
 	"github.com/roce-fabric/roce-fabric/internal/secret"
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
 	"github.com/roce-fabric/roce-fabric/nic/remote"
+	"github.com/roce-fabric/roce-fabric/testlab/proxy"
 )
 
 const fabric = `apiVersion: roce-fabric/v1
@@ -99,6 +103,39 @@ func readHost(t *testing.T, f *File, name string) {
 	}
 	if p := got.Ports["ens2f0np0"]; got.Name != name || len(got.Ports) != 2 || p == nil || p.RDMA != "mlx5_1" || !p.PFC.Set || p.NV == nil {
 		t.Errorf("%+v", got)
+	}
+}
+
+// The devices of a lab that is far away are reached over the latency, with their host
+// keys and certificates.
+func TestLatency(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	dir := t.TempDir()
+	l, err := Start(load(t, "eos", "DCS-7060DX5-64S"), dir, Options{Latency: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := Read(Path(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	readHost(t, f, "gpu2")
+	target := gnmi.Config{Address: f.Devices["leaf1"].GNMI, Username: f.Username, Password: secret.Secret(f.Password), TLS: gnmi.TLS{CAFile: f.CA}}
+	c, err := gnmi.Dial(t.Context(), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	for name, at := range map[string]string{"leaf1": f.Devices["leaf1"].GNMI, "gpu2": f.Hosts["gpu2"].SSH} {
+		i := slices.IndexFunc(l.far, func(p *proxy.Proxy) bool { return p.Addr() == at })
+		if i < 0 || l.far[i].Trips() < 2 {
+			t.Errorf("%s at %s is not far away", name, at)
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
 	}
 }
 
