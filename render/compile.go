@@ -356,8 +356,12 @@ func (r *Refusals) Add(port string, attr qos.Attr, format string, a ...any) {
 	*r = append(*r, Refusal{qos.Place{Port: port, Field: attr}, fmt.Sprintf(format, a...)})
 }
 
-// Accepted returns a copy of d without what is refused. The maps are shared.
+// Accepted returns d without what is refused: a copy, with the same maps, where
+// anything is.
 func Accepted(d *qos.Device, refused []Refusal) *qos.Device {
+	if len(refused) == 0 {
+		return d
+	}
 	var places []qos.Place
 	for _, r := range refused {
 		places = append(places, r.Place)

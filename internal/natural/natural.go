@@ -13,19 +13,24 @@ import (
 
 // Compare orders a and b, runs of digits by their number.
 func Compare(a, b string) int {
-	i, j := 0, 0
+	i := 0
+	for i < len(a) && i < len(b) && a[i] == b[i] {
+		i++
+	}
+	for i > 0 && digit(a[i-1]) { // of a number that is not the same in both
+		i--
+	}
+	j := i
 	for i < len(a) && j < len(b) {
 		if digit(a[i]) && digit(b[j]) {
-			si, sj := i, j
-			for i < len(a) && digit(a[i]) {
-				i++
+			var na, nb string
+			na, i = number(a, i)
+			nb, j = number(b, j)
+			if len(na) != len(nb) {
+				return cmp.Compare(len(na), len(nb))
 			}
-			for j < len(b) && digit(b[j]) {
-				j++
-			}
-			na, nb := strings.TrimLeft(a[si:i], "0"), strings.TrimLeft(b[sj:j], "0")
-			if c := cmp.Or(cmp.Compare(len(na), len(nb)), cmp.Compare(na, nb)); c != 0 {
-				return c
+			if na != nb {
+				return strings.Compare(na, nb)
 			}
 			continue
 		}
@@ -36,6 +41,18 @@ func Compare(a, b string) int {
 	}
 	// Equal but for leading zeros: any fixed order will do.
 	return cmp.Or(cmp.Compare(len(a)-i, len(b)-j), cmp.Compare(a, b))
+}
+
+// number returns the digits from i on, without leading zeros, and where they end.
+func number(s string, i int) (string, int) {
+	for i < len(s) && s[i] == '0' {
+		i++
+	}
+	from := i
+	for i < len(s) && digit(s[i]) {
+		i++
+	}
+	return s[from:i], i
 }
 
 func digit(c byte) bool { return c >= '0' && c <= '9' }

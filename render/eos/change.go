@@ -86,8 +86,6 @@ type planner struct {
 	r    *reading
 	d    *qos.Device
 	kw   Keyword
-	// all says that every port gets lines, also where nothing differs.
-	all  bool
 	kept Shared
 	// touched are the ports whose profile is ours to choose.
 	touched map[string]bool
@@ -100,13 +98,15 @@ func newPlanner(have *Config, d *qos.Device, kw Keyword) *planner {
 func (p *planner) plan() Edit {
 	running := p.r.decode()
 	base := p.maps(running)
-	diffs := qos.Diff(running, p.d)
-	base = append(base, p.globals(running, diffs)...)
+	watchdogs := slices.ContainsFunc(qos.Diff(running, p.d), func(c qos.Change) bool {
+		return (c.Field.Kind == qos.KindWatchdog || c.Field.Kind == qos.KindPort) && p.d.Ports[c.Port].Watchdog.V.Enabled
+	})
+	base = append(base, p.globals(running, watchdogs)...)
 	g := read(base.Apply(p.have)).globals()
 	base = append(base, p.ports(running)...)
 	e := base
 	for round := range maxRounds {
-		if !p.touch(e, p.all || round == maxRounds-1) {
+		if !p.touch(e, round == maxRounds-1) {
 			break
 		}
 		e = append(slices.Clip(base), p.profiles(&g)...)
@@ -165,53 +165,57 @@ func (p *planner) touch(e Edit, all bool) bool {
 	return more
 }
 
-// maps writes the entries that differ; one that returns to its default is
-// written as well, so that nothing depends on how an entry is unset.
-func (p *planner) maps(running *qos.Device) Edit {
-	var e Edit
+// table is a map of the switch, running and desired, and how EOS writes an entry.
+type table struct {
+	part       Shared
+	have, want []int8
+	head, key  string // "qos map traffic-class ", " to tx-queue" where the key goes on so
+	to         string // " to tx-queue "
+}
+
+func (p *planner) tables(running *qos.Device) []table {
 	if !p.d.GlobalMaps.Set {
 		return nil
 	}
 	have, want := running.GlobalMaps.V, p.d.GlobalMaps.V
-	entries := func(have, want []int8, prefix, key, line string) {
-		for i, w := range want {
-			if w < 0 || have[i] == w {
+	queue := " to " + string(p.kw)
+	return slices.DeleteFunc([]table{
+		{SharedCoS, have.PCPToTC[:], want.PCPToTC[:], keyMapCOS, "", " to traffic-class "},
+		{SharedDSCP, have.DSCPToTC[:], want.DSCPToTC[:], keyMapDSCP, "", " to traffic-class "},
+		{SharedQueues, have.TCToQueue[:], want.TCToQueue[:], keyMapTC, queue, queue + " "},
+	}, func(t table) bool { return p.kept&t.part != 0 })
+}
+
+// moves reports whether an entry is to get another value.
+func (t *table) moves(i int) bool { return t.want[i] >= 0 && t.have[i] != t.want[i] }
+
+// maps writes the entries that differ; one that returns to its default is
+// written as well, so that nothing depends on how an entry is unset.
+func (p *planner) maps(running *qos.Device) Edit {
+	var e Edit
+	other := " to " + string(otherKeyword(p.kw))
+	for _, t := range p.tables(running) {
+		for i, w := range t.want {
+			if !t.moves(i) {
 				continue
 			}
-			id := prefix + itoa(i)
-			e = append(e, lines.Setting{Key: id + key, Line: id + line + " " + itoa(int(w))})
+			id := t.head + itoa(i)
+			// Where both keywords map a class, which one counts is not known.
+			if t.key != "" && p.r.global.get("", id+other) != nil {
+				e = append(e, lines.Setting{Key: id + other})
+			}
+			e = append(e, lines.Setting{Key: id + t.key, Line: id + t.to + itoa(int(w))})
 		}
 	}
-	if p.kept&SharedCoS == 0 {
-		entries(have.PCPToTC[:], want.PCPToTC[:], keyMapCOS, "", " to traffic-class")
-	}
-	if p.kept&SharedDSCP == 0 {
-		entries(have.DSCPToTC[:], want.DSCPToTC[:], keyMapDSCP, "", " to traffic-class")
-	}
-	if p.kept&SharedQueues != 0 {
-		return e
-	}
-	to := " to " + string(p.kw)
-	other := " to " + string(otherKeyword(p.kw))
-	for i, w := range want.TCToQueue {
-		// Where both keywords map a class, which one counts is not known.
-		if id := keyMapTC + itoa(i); w >= 0 && have.TCToQueue[i] != w && p.r.global.get("", id+other) != nil {
-			e = append(e, lines.Setting{Key: id + other})
-		}
-	}
-	entries(have.TCToQueue[:], want.TCToQueue[:], keyMapTC, to, to)
 	return e
 }
 
-// globals writes the switch's watchdog, where a port's differs from desired,
-// and lifts what turns PFC off everywhere.
-func (p *planner) globals(running *qos.Device, diffs []qos.Change) Edit {
+// globals writes the switch's watchdog, where that of a port differs from
+// desired, and lifts what turns PFC off everywhere.
+func (p *planner) globals(running *qos.Device, differs bool) Edit {
 	var e Edit
 	g := p.r.globals()
 	w, watched := commonWatchdog(p.d)
-	differs := slices.ContainsFunc(diffs, func(c qos.Change) bool {
-		return (c.Field.Kind == qos.KindWatchdog || c.Field.Kind == qos.KindPort) && p.d.Ports[c.Port].Watchdog.V.Enabled
-	})
 	lossless, lenient, shuts := false, false, false
 	for _, port := range p.d.Ports {
 		lossless = lossless || port.PFC.V != 0
@@ -224,14 +228,20 @@ func (p *planner) globals(running *qos.Device, diffs []qos.Change) Edit {
 	if p.kept&SharedWatchdog != 0 {
 		return e
 	}
-	if watched && differs {
-		put := func(key string, have, want time.Duration) {
-			if have != want {
-				e = append(e, lines.Setting{Key: key, Line: key + " " + secondsText(want)})
-			}
+	put := func(key string, have, want time.Duration) {
+		if have != want {
+			e = append(e, lines.Setting{Key: key, Line: key + " " + secondsText(want)})
 		}
+	}
+	differs = differs && watched
+	if differs {
 		put(keyTimeout, g.timeout, w.Detect)
 		put(keyRecovery, g.recovery, w.Restore)
+	}
+	if p.d.WatchdogPoll.Set {
+		put(keyPoll, running.WatchdogPoll.V, p.d.WatchdogPoll.V)
+	}
+	if differs {
 		switch {
 		case shuts && g.action != qos.ActionErrDisable:
 			e = append(e, lines.Setting{Key: keyAction}) // no port has a line for it
@@ -241,9 +251,6 @@ func (p *planner) globals(running *qos.Device, diffs []qos.Change) Edit {
 		if g.override && lenient {
 			e = append(e, lines.Setting{Key: keyOverride})
 		}
-	}
-	if poll := p.d.WatchdogPoll; poll.Set && poll != running.WatchdogPoll {
-		e = append(e, lines.Setting{Key: keyPoll, Line: keyPoll + " " + secondsText(poll.V)})
 	}
 	return e
 }
@@ -267,21 +274,16 @@ func (p *planner) ports(running *qos.Device) Edit {
 				routed = p.r.effective(s).routed
 			}
 			switch {
-			case !p.all && (have.MTU == m || have.LAG.V != ""):
+			case have.MTU == m || have.LAG.V != "":
 				// A member has the MTU of its port channel.
-			case p.all || routed:
+			case routed:
 				put(keyMTU, keyMTU+" "+itoa(m.V))
 			default:
 				put(keyL2MTU, keyL2MTU+" "+itoa(m.V))
 			}
 		}
-		if up := want.AdminUp; up.Set && (up != have.AdminUp || p.all) {
-			// Without a line a port is what "interface defaults" says.
-			line := keyShutdown
-			if up.V {
-				line = "no " + keyShutdown
-			}
-			put(keyShutdown, line)
+		if up := want.AdminUp; up.Set && up != have.AdminUp {
+			put(keyShutdown, adminLine(up.V))
 		}
 		if pause := want.LinkPause; pause.Set && pause != have.LinkPause {
 			put(keySend, lineIf(pause.V, keySend+" on"))

@@ -93,10 +93,16 @@ func drawHave(t *rapid.T, want *qos.Device, kw Keyword) *Config {
 	case 1: // this tool configured what is wanted, then things changed
 		other = want
 	}
-	p := newPlanner(have, writable(other), kw)
-	p.all = rapid.Bool().Draw(t, "everything")
-	have = p.plan().Apply(have)
+	have = Change(have, other, kw).Apply(have)
 	var e Edit
+	if rapid.Bool().Draw(t, "everything") { // also what holds without a line
+		for _, n := range natural.Keys(other.Ports) {
+			header, port := sectionInterface+n, other.Ports[n]
+			e = append(e, lines.Setting{Section: header, Key: keyMTU, Line: keyMTU + " " + itoa(port.MTU.V)},
+				lines.Setting{Section: header, Key: keyShutdown, Line: adminLine(port.AdminUp.V)})
+		}
+		have, e = e.Apply(have), nil
+	}
 	ports := append(natural.Keys(want.Ports), "Ethernet99/1")
 	for range rapid.IntRange(0, 12).Draw(t, "lines") {
 		s := rapid.SampledFrom(handLines).Draw(t, "line")

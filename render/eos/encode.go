@@ -19,13 +19,126 @@ const profileName = "ROCE-FABRIC"
 // Encode returns the desired text as a whole, in the order in which EOS prints
 // it: profiles, interfaces that carry them, and the top level. Code points at
 // their default have no line. Values that [Refusals] names are left out.
+// Interfaces that are alike have their lines in common.
 //
 // Whether a port is routed is not known here: the MTU is written as that of a
 // routed port.
 func Encode(d *qos.Device, kw Keyword) *Config {
-	p := newPlanner(Lines.New(), writable(d), kw)
-	p.all = true
-	return p.plan().Apply(Lines.New())
+	c := Lines.New()
+	p := newPlanner(c, writable(d), kw)
+	running := p.r.decode()
+	c.Lines = sub(p.globals(running, true))
+	g := read(c).globals()
+	profiles, interfaces := p.sections(&g)
+	c.Lines = slices.Concat(profiles, interfaces, p.mapLines(running), c.Lines)
+	return c
+}
+
+// sections are the profiles and the interfaces of a switch that has none yet.
+func (p *planner) sections(g *globals) (profiles, interfaces []*Line) {
+	type alike struct {
+		shapedBy
+		mtu       qos.Opt[int]
+		up, pause qos.Opt[bool]
+	}
+	known := map[alike][]*Line{} // what stands in an interface
+	names := map[string]string{} // of profiles, by what they say
+	var last alike
+	var own []*Line
+	ports := natural.Keys(p.d.Ports)
+	headers := make([]Line, len(ports))
+	for i, n := range ports {
+		port := p.d.Ports[n]
+		by := alike{shapedBy{port.Trust, port.Queues, port.PFC, port.Watchdog, ""}, port.MTU, port.AdminUp, port.LinkPause}
+		if i == 0 || by != last { // most are like the one before
+			var ok bool
+			if own, ok = known[by]; !ok {
+				s := shapeOf(port, g, p.kw, p.d.WatchdogPoll.Or(g.poll), nil)
+				if names[s.text] == "" && len(s.settings) > 0 {
+					name := profileName
+					if n := len(profiles); n > 0 {
+						name += "-" + itoa(n+1)
+					}
+					names[s.text] = name
+					profiles = append(profiles, &Line{Text: sectionProfile + name, Sub: sub(s.settings)})
+				}
+				own = interfaceLines(port, names[s.text])
+				known[by] = own
+			}
+			last = by
+		}
+		headers[i] = Line{Text: sectionInterface + n, Sub: own}
+		interfaces = append(interfaces, &headers[i])
+	}
+	return profiles, interfaces
+}
+
+// mapLines write the entries that differ, one line for those with one value.
+func (p *planner) mapLines(running *qos.Device) (out []*Line) {
+	for _, t := range p.tables(running) {
+		for tc := range qos.NumPriorities {
+			var ids []int
+			for i, w := range t.want {
+				if int(w) == tc && t.moves(i) {
+					ids = append(ids, i)
+				}
+			}
+			if len(ids) > 0 {
+				out = append(out, &Line{Text: t.head + listText(ids) + t.to + itoa(tc)})
+			}
+		}
+	}
+	return out
+}
+
+// sub returns the lines of settings of one section, which are in the order in
+// which EOS prints them.
+func sub(e Edit) []*Line {
+	var out []*Line
+	for _, s := range e {
+		l := &Line{Text: s.Line}
+		switch {
+		case s.Line == "":
+		case s.Block == "":
+			out = append(out, l)
+		default:
+			if len(out) == 0 || out[len(out)-1].Text != s.Block {
+				out = append(out, &Line{Text: s.Block})
+			}
+			queue := out[len(out)-1]
+			queue.Sub = append(queue.Sub, l)
+		}
+	}
+	return out
+}
+
+// interfaceLines are the lines of an interface with a profile, or with none, in
+// the order in which EOS prints them.
+func interfaceLines(p *qos.Port, profile string) (out []*Line) {
+	put := func(line string) { out = append(out, &Line{Text: line}) }
+	if p.AdminUp.Set {
+		put(adminLine(p.AdminUp.V))
+	}
+	if p.MTU.Set {
+		put(keyMTU + " " + itoa(p.MTU.V))
+	}
+	if p.LinkPause.V {
+		put(keySend + " on")
+		put(keyReceive + " on")
+	}
+	if profile != "" {
+		put(keyProfile + " " + profile)
+	}
+	return out
+}
+
+// adminLine is the line of an admin state: without one a port is what "interface
+// defaults" says.
+func adminLine(up bool) string {
+	if up {
+		return "no " + keyShutdown
+	}
+	return keyShutdown
 }
 
 // shape is what the profile of a port says; "" for lines that must not be there.
@@ -70,7 +183,9 @@ func shapeOf(p *qos.Port, g *globals, kw Keyword, poll time.Duration, kept Edit)
 func shapeText(e Edit) string {
 	var b strings.Builder
 	for _, s := range e {
-		b.WriteString(s.Block + "\x00" + s.Key + "\x00" + s.Line + "\n")
+		for _, part := range []string{s.Block, "\x00", s.Key, "\x00", s.Line, "\n"} {
+			b.WriteString(part)
+		}
 	}
 	return b.String()
 }

@@ -111,6 +111,21 @@ func noDiff(t tester, what string, running, desired *qos.Device) {
 	}
 }
 
+// inOrder fails where lines do not stand in the order in which EOS prints them.
+func inOrder(t tester, at place, section string, ls []*Line) {
+	t.Helper()
+	before, text := -1, ""
+	for _, l := range ls {
+		rank, ok := rankOf(at, l.Text)
+		if !ok || rank < before || rank == before && !follows(l.Text, text) {
+			t.Fatalf("%q stands behind %q", l.Text, text)
+		}
+		before, text = rank, l.Text
+		_, in, _ := opens(section, l.Text)
+		inOrder(t, in, l.Text, l.Sub)
+	}
+}
+
 // A switch gives back the configuration that it was sent, whatever the combination, and
 // nothing besides.
 func TestDecodeIsTheInverseOfEncode(t *testing.T) {
@@ -121,6 +136,7 @@ func TestDecodeIsTheInverseOfEncode(t *testing.T) {
 		}
 		kw := drawKeyword(t)
 		text := Encode(want, kw)
+		inOrder(t, inGlobal, "", text.Lines)
 		if k, ok := KeywordOf(text); ok && k != kw {
 			t.Fatalf("%s in\n%s", k, text)
 		}

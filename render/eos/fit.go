@@ -8,7 +8,6 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
-	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/lines"
@@ -46,21 +45,17 @@ func halfOf(w qos.Watchdog) time.Duration {
 // them. Ports that share a map share a pointer, so that few are compared.
 func fitMaps(d *qos.Device) {
 	fitted := map[*qos.Maps]qos.Maps{}
-	var uses ordered.Map[qos.Maps, int]
-	names := natural.Keys(d.Ports)
-	for _, n := range names {
+	most, some := mostUsed(d.Ports, func(n string) (f qos.Maps, ok bool) {
 		m := d.MapsOf(n)
 		if m == nil {
-			continue
+			return f, false
 		}
-		f, ok := fitted[m]
-		if !ok {
+		if f, ok = fitted[m]; !ok {
 			f = fitOne(m)
 			fitted[m] = f
 		}
-		*uses.At(f)++
-	}
-	most, some := mostUsed(&uses)
+		return f, true
+	})
 	if !some {
 		if d.GlobalMaps.Set && d.GlobalMaps.V != nil {
 			f := fitOne(d.GlobalMaps.V)
@@ -69,7 +64,7 @@ func fitMaps(d *qos.Device) {
 		return
 	}
 	whole, fits, own := most, map[qos.Maps]bool{most: true}, map[qos.Maps]*qos.Maps{}
-	for _, n := range names {
+	for _, n := range natural.Keys(d.Ports) {
 		m := d.MapsOf(n)
 		if m == nil {
 			continue
@@ -128,25 +123,40 @@ func fitOne(m *qos.Maps) qos.Maps {
 
 // commonWatchdog is the watchdog of most ports; false where none has one.
 func commonWatchdog(d *qos.Device) (qos.Watchdog, bool) {
-	var uses ordered.Map[qos.Watchdog, int]
-	for _, n := range natural.Keys(d.Ports) {
-		if w := d.Ports[n].Watchdog; w.Set && w.V.Enabled {
-			w.V.Priorities = 0
-			*uses.At(w.V)++
-		}
-	}
-	return mostUsed(&uses)
+	return mostUsed(d.Ports, func(n string) (qos.Watchdog, bool) {
+		w := d.Ports[n].Watchdog
+		w.V.Priorities = 0
+		return w.V, w.Set && w.V.Enabled
+	})
 }
 
-// mostUsed returns what has the most uses, of equals the first; ok is false for none.
-func mostUsed[K comparable](uses *ordered.Map[K, int]) (most K, ok bool) {
-	best := 0
-	for k, n := range uses.All() {
-		if n > best {
-			most, best = k, n
+// mostUsed returns what most ports have, of equals that of the first port; false
+// where none has any.
+func mostUsed[K comparable](ports map[string]*qos.Port, of func(port string) (K, bool)) (most K, ok bool) {
+	type use struct {
+		n     int
+		first string
+	}
+	uses := map[K]use{}
+	for name := range ports {
+		k, ok := of(name)
+		if !ok {
+			continue
+		}
+		u := uses[k]
+		if u.n == 0 || natural.Compare(name, u.first) < 0 {
+			u.first = name
+		}
+		u.n++
+		uses[k] = u
+	}
+	var best use
+	for k, u := range uses {
+		if u.n > best.n || u.n == best.n && natural.Compare(u.first, best.first) < 0 {
+			most, best = k, u
 		}
 	}
-	return most, best > 0
+	return most, best.n > 0
 }
 
 // The ranges of the watchdog (aristanetworks/avd,
@@ -183,13 +193,14 @@ func Refusals(d *qos.Device) []render.Refusal {
 			out.Add("", qos.KindWatchdogPoll.Attr(), "EOS takes a polling interval of at most half the watchdog's times, here %s, not %s", halfOf(w), poll.V)
 		}
 	}
-	for _, name := range natural.Keys(d.Ports) {
+	for name, p := range d.Ports {
 		if !isEthernet(name) {
 			out.Add(name, qos.KindPort.Attr(), "EOS has no port of that name; ports are called Ethernet1 or Ethernet1/1")
 			continue
 		}
-		checkPort(d.Ports[name], func(attr qos.Attr, format string, a ...any) { out.Add(name, attr, format, a...) })
+		checkPort(p, func(attr qos.Attr, format string, a ...any) { out.Add(name, attr, format, a...) })
 	}
+	slices.SortStableFunc(out, func(a, b render.Refusal) int { return natural.Compare(a.Port, b.Port) })
 	return out
 }
 
@@ -245,14 +256,15 @@ func checkPort(p *qos.Port, no func(attr qos.Attr, format string, a ...any)) {
 			no(qos.KindWatchdog.Attr(), "%s", why)
 		}
 	}
-	for i, q := range p.Queues {
+	for i := range p.Queues {
+		q := &p.Queues[i]
 		if q.Scheduler.Set {
-			if why := refusedScheduler(q.Scheduler.V); why != "" {
+			if why := refusedScheduler(&q.Scheduler.V); why != "" {
 				no(qos.KindScheduler.At(i), "%s", why)
 			}
 		}
 		if q.ECN.Set {
-			if why := refusedECN(q.ECN.V); why != "" {
+			if why := refusedECN(&q.ECN.V); why != "" {
 				no(qos.KindECN.At(i), "%s", why)
 			}
 		}
@@ -274,7 +286,7 @@ func refusedWatchdog(w qos.Watchdog, pfc qos.Opt[qos.PrioritySet]) string {
 	return ""
 }
 
-func refusedScheduler(s qos.Scheduler) string {
+func refusedScheduler(s *qos.Scheduler) string {
 	rate := func(r units.Rate) bool { return r != 0 && (r < 1000 || r%1000 != 0 || r/1000 > maxKbps) }
 	switch {
 	case s.Other != "":
@@ -287,8 +299,8 @@ func refusedScheduler(s qos.Scheduler) string {
 	return ""
 }
 
-func refusedECN(e qos.ECN) string {
-	if e == (qos.ECN{}) {
+func refusedECN(e *qos.ECN) string {
+	if *e == (qos.ECN{}) {
 		return ""
 	}
 	lower, upper := e.Unit.Split()
