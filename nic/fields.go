@@ -6,6 +6,9 @@ import "strings"
 const (
 	FieldAgents = "agents" // of the host
 	FieldUnit   = "unit"   // of the host
+	FieldUppers = "uppers" // of the host: its bonds, VLANs and bridges
+
+	FieldEgress = "egress_qos_map" // of a VLAN
 
 	FieldPort         = "port" // the interface as a whole
 	fieldRDMA         = "rdma" // the name of the RDMA device
@@ -48,7 +51,8 @@ var layers = map[string]Layer{
 	FieldECN: LayerDriver, FieldCNPDSCP: LayerDriver, FieldCNPPriority: LayerDriver, FieldMTU: LayerDriver,
 	FieldWilling: LayerDriver, FieldStallPrevention: LayerDriver,
 	FieldDCB: LayerDriver, FieldRings: LayerDriver, FieldRoCEApp: LayerDriver,
-	FieldMode: LayerRDMA, FieldToS: LayerRDMA, FieldTrafficClass: LayerRDMA,
+	FieldEgress: LayerDriver,
+	FieldMode:   LayerRDMA, FieldToS: LayerRDMA, FieldTrafficClass: LayerRDMA,
 	FieldNV: LayerFirmware,
 }
 

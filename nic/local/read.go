@@ -46,6 +46,7 @@ func (m *Machine) Read(ctx context.Context, names []string) (*nic.Host, error) {
 			h.Ports[name] = p
 		}
 	}
+	m.readUppers(ctx, h)
 	m.readFirmware(ctx, h)
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("read the host: %w", err)
