@@ -7,6 +7,8 @@ const (
 	FieldAgents = "agents" // of the host
 	FieldUnit   = "unit"   // of the host
 	FieldUppers = "uppers" // of the host: its bonds, VLANs and bridges
+	// FieldWriters are the other writers, of the host; no Change speaks of them.
+	FieldWriters = "writers"
 
 	FieldEgress = "egress_qos_map" // of a VLAN
 

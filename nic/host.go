@@ -71,7 +71,9 @@ type Host struct {
 	Agents []string `json:"agents,omitempty"`
 	// Unit is the unit that applies the settings at boot.
 	Unit UnitState `json:"unit,omitzero"`
-	// Missing says why "unit", "agents" or "uppers" could not be read.
+	// Writers are what else writes settings of the ports; running only.
+	Writers []Writer `json:"writers,omitempty"`
+	// Missing says why "unit", "agents", "uppers" or "writers" could not be read.
 	Missing map[string]string `json:"missing,omitempty"`
 }
 

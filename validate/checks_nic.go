@@ -132,6 +132,12 @@ var nicChecks = []Check{
 		Fix: "bring the interface up; check the cable, the transceivers and the switch port",
 	},
 	{
+		ID: "NIC-12", Title: "another program or profile writes settings of a NIC",
+		Rules: []Rule{{Warning, "where it writes another value than the intent"}, {Info, "where it writes the same value, one that is not known before it runs, or does not run now"}}, Scope: ScopeHost, Reads: ReadsNIC,
+		Why: "the settings change back when it runs",
+		Fix: "leave the setting out there, or write the value of the intent there",
+	},
+	{
 		ID: "SCH-04", Title: "a NIC divides its link between classes differently than the switch",
 		Rules: always(Warning), Scope: ScopeNIC, Reads: ReadsNIC,
 		Why: "a class gets less bandwidth than the intent says",

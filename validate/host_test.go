@@ -110,6 +110,16 @@ func hostCases() []brokenHost {
 			p.Missing[f] = nic.NotInDriver
 		}
 	}
+	writes := func(who, place, field string, value func(*nic.Port)) func(*hostCase) {
+		return func(h *hostCase) {
+			w := nic.Writer{Who: who, Place: place, Ports: []string{"eth0"}, Field: field}
+			if value != nil {
+				w.Sets = &nic.Port{}
+				value(w.Sets)
+			}
+			h.running.Writers = append(h.running.Writers, w)
+		}
+	}
 	return []brokenHost{
 		{"NIC-01", Error, port(func(p *nic.Port) { p.Trust.V = qos.TrustPCP }), "trust is pcp, the intent says dscp (layer driver)", "apply"},
 		{"NIC-01", Error, port(func(p *nic.Port) { // as mlx5 shows it
@@ -158,6 +168,36 @@ func hostCases() []brokenHost {
 			h.running.Agents = []string{"lldpad"}
 			h.running.Ports["eth0"].NV["LLDP_NB_RX_MODE_P1"] = nic.NV{Current: "ALL(2)", Next: "ALL(2)"}
 		}, "LLDP_NB_RX_MODE_P1 is ALL(2)", "firmware's agents off"},
+		{"NIC-12", Warning, writes("NetworkManager", "/etc/NetworkManager/system-connections/ens1.nmconnection:9", nic.FieldMTU, func(p *nic.Port) { p.MTU = qos.Of(1500) }),
+			"NetworkManager (/etc/NetworkManager/system-connections/ens1.nmconnection:9) sets mtu to 1500, the intent says 9000 (layer driver)", "or write 9000 there"},
+		{"NIC-12", Info, writes("netplan", "/etc/netplan/50-cloud-init.yaml:7", nic.FieldMTU, func(p *nic.Port) { p.MTU = qos.Of(9000) }),
+			"netplan (/etc/netplan/50-cloud-init.yaml:7) sets mtu as well, to the value of the intent", "one writer"},
+		{"NIC-12", Warning, writes("mlnx_qos", "/etc/cron.d/roce:3", nic.FieldPFC, func(p *nic.Port) { p.PFC = qos.Of(qos.Priorities(4)) }),
+			"mlnx_qos (/etc/cron.d/roce:3) sets pfc to 0x10 {4}, the intent says 0x08 {3}", "remove the setting from /etc/cron.d/roce:3"},
+		{"NIC-12", Warning, writes("mlnx_qos", "process 812", nic.FieldDSCP, func(p *nic.Port) {
+			m := [qos.NumDSCP]int8{}
+			for i := range m {
+				m[i] = qos.Unmanaged
+			}
+			m[26] = 0
+			p.DSCP = qos.Of(m)
+		}), "mlnx_qos (process 812) sets dscp to 26:0, the intent says 26:3", "or write 26:3 there"},
+		{"NIC-12", Warning, writes("mlnx_qos", "/etc/rc.local:2", nic.FieldETS, func(p *nic.Port) {
+			e := nic.ETS{TSA: [8]nic.TSA{6: nic.TSAETS}, Bandwidth: [8]int{-1, -1, -1, -1, -1, -1, -1, -1}, PriorityToTC: [8]int8{-1, -1, -1, -1, -1, -1, -1, -1}}
+			p.ETS = qos.Of(e)
+		}), "mlnx_qos (/etc/rc.local:2) sets ets to {0} ets 40%", "remove"},
+		{"NIC-12", Info, writes("ethtool", "/opt/up.sh:4, run by /etc/rc.local:2", nic.FieldLinkPause, nil),
+			"ethtool (/opt/up.sh:4, run by /etc/rc.local:2) sets link_pause as well, to a value that is not known before it runs", "one writer"},
+		{"NIC-12", Info, func(h *hostCase) {
+			writes("systemd-networkd", "/etc/systemd/network/10-ens1.network:6", nic.FieldMTU, func(p *nic.Port) { p.MTU = qos.Of(1500) })(h)
+			h.running.Writers[0].Idle = "systemd-networkd does not run"
+		}, "sets mtu to 1500, the intent says 9000; systemd-networkd does not run", "or write 9000 there"},
+		{"NIC-12", Info, func(h *hostCase) {
+			h.running.Writers = []nic.Writer{{Who: "dmsd of NVIDIA's DOCA management service", Place: "process 44"}}
+		}, "dmsd of NVIDIA's DOCA management service (process 44) writes settings of NICs, which are not known here", "stop it"},
+		{"READ", Info, func(h *hostCase) {
+			h.running.Missing = map[string]string{nic.FieldWriters: "needs root"}
+		}, "could not be read: writers: needs root", "as root"},
 		{"DCB-03", Warning, port(func(p *nic.Port) { p.DCBX.V = nic.OwnerFirmware }), "DCBX belongs to the firmware", "host own DCBX"},
 		{"BUF-13", Warning, port(func(p *nic.Port) { p.Cable.V = 7 }), "cable is 7m, the intent says 10m", "apply"},
 		{"BUF-13", Warning, port(func(p *nic.Port) { p.Buffers.V.PriorityToBuffer[3] = 0 }), "lossless priority 3 is received into buffer 0, with 7 lossy priorities: 0-2,4-7 (layer driver)", "buffers: auto"},
@@ -258,6 +298,12 @@ func TestSoundHostHasNoFindings(t *testing.T) {
 		"ECT(1) where the card may not set it": func(h *hostCase) {
 			p := h.running.Ports["eth0"]
 			p.Driver, p.NV, p.ToS.V = nic.DriverICE, nil, 105
+		},
+		"a writer of what the intent leaves alone": func(h *hostCase) {
+			h.running.Writers = []nic.Writer{{Who: "ethtool", Place: "/etc/rc.local:2", Field: nic.FieldRings, Sets: &nic.Port{Rings: qos.Of(nic.Rings{RX: 512})}}}
+		},
+		"a writer of another port": func(h *hostCase) {
+			h.running.Writers = []nic.Writer{{Who: "ip", Place: "/etc/rc.local:2", Ports: []string{"eth9"}, Field: nic.FieldMTU, Sets: &nic.Port{MTU: qos.Of(1500)}}}
 		},
 		"ends that were not read": func(h *hostCase) { h.ends = nil },
 		"a large enough buffer":   func(h *hostCase) { h.running.Ports["eth0"].Buffers.V.Size[1] = 66024 },

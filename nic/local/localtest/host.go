@@ -203,8 +203,11 @@ func (h *Host) SetName(name, kernel string) {
 	h.put(h.proc("sys", "kernel", "osrelease"), kernel+"\n")
 }
 
-// Process adds a process.
-func (h *Host) Process(id int, comm string) { h.put(h.proc(strconv.Itoa(id), "comm"), comm+"\n") }
+// Process adds a process, with the arguments that it was started with.
+func (h *Host) Process(id int, comm string, args ...string) {
+	h.put(h.proc(strconv.Itoa(id), "comm"), comm+"\n")
+	h.put(h.proc(strconv.Itoa(id), "cmdline"), strings.Join(args, "\x00")+"\x00")
+}
 
 // Routes replaces the routes by lines of /proc/net/route.
 func (h *Host) Routes(lines ...string) {
