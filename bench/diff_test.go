@@ -3,13 +3,17 @@ package bench
 import (
 	"testing"
 
+	"github.com/openconfig/gnmi/proto/gnmi"
+	"github.com/openconfig/ygot/ygot"
+
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
 // BenchmarkDiff compares 1,000 switches of 64 ports with what they should be,
 // once with nothing to change and once with five values wrong on every port.
-// The floor walks the same two structs and counts the fields that differ.
+// The floor walks the same two structs and counts the fields that differ. The
+// peer, with as few switches as it has time for, is ygot's Diff.
 func BenchmarkDiff(b *testing.B) {
 	c := load(b, save(b, ranges(model64, switches, ports)))
 	var desired, running []*qos.Device
@@ -39,13 +43,29 @@ func BenchmarkDiff(b *testing.B) {
 					}
 				}
 			}
+			// The trees hold what the structs hold by now.
+			var have, want []*ygotSwitch
+			for i := range ygotSwitches {
+				have, want = append(have, treeOf(running[i])), append(want, treeOf(desired[i]))
+			}
+			diff := func(n int) (found int) {
+				for i := range n {
+					found += len(qos.Diff(running[i], desired[i]))
+				}
+				return found
+			}
 			var r race
 			var found, walked int
+			notes := make([]*gnmi.Notification, ygotSwitches)
 			for b.Loop() {
-				r.run("diff", func() {
-					found = 0
-					for i := range desired {
-						found += len(qos.Diff(running[i], desired[i]))
+				r.run("diff", func() { found = diff(switches) })
+				r.run("few", func() { diff(ygotSwitches) })
+				r.run("ygot", func() {
+					for i := range notes {
+						var err error
+						if notes[i], err = ygot.Diff(have[i], want[i]); err != nil {
+							b.Fatal(err)
+						}
 					}
 				})
 				r.run("walk", func() {
@@ -58,10 +78,17 @@ func BenchmarkDiff(b *testing.B) {
 			if want := state.changes * switches * ports; found != want || walked != want {
 				b.Fatalf("Diff found %d changes and the walk %d, not %d", found, walked, want)
 			}
+			for i, n := range notes {
+				if got, want := changes(n), state.changes*ports; got != want {
+					b.Fatalf("ygot.Diff found %d changes on switch %d, not %d", got, i, want)
+				}
+			}
 			report(b, map[string]float64{
 				"x-walk":         r.ratio("diff", "walk"),
+				"x-ygot.Diff":    r.ratio("few", "ygot"),
 				"ns/switch":      float64(r.median("diff")) / switches,
 				"walk-ns/switch": float64(r.median("walk")) / switches,
+				"ygot-ns/switch": float64(r.median("ygot")) / ygotSwitches,
 			})
 		})
 	}

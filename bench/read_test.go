@@ -5,14 +5,17 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/openconfig/gnmi/proto/gnmi"
+	"github.com/openconfig/gnmic/pkg/api"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/metadata"
@@ -37,9 +40,9 @@ const (
 )
 
 // BenchmarkRead plans 500 simulated switches over gNMI, 64 at a time: dial,
-// capabilities, probe, read, decode, compare, plan. The floor is a gRPC client
-// that asks the same switches for the same and throws the answers away. The
-// switches are in this process, so their work is in both.
+// capabilities, probe, read, decode, compare, plan. The floors are a gRPC client
+// and gnmic's, which ask the same switches for the same and throw the answers
+// away. The switches are in this process, so their work is in all.
 //
 // Switches that are as the intent says have nothing to plan; factory ones need
 // everything changed.
@@ -50,16 +53,21 @@ func BenchmarkRead(b *testing.B) {
 			l := startLab(b, c, state == "as-intended", false)
 			var r race
 			changed := 0
-			var bytes int
+			var bytes, gnmic int
 			for b.Loop() {
 				r.run("plan", func() { changed = l.plan(b, c) })
-				r.run("bare", func() { bytes = l.bare(b, c.Fabric().Switches, false) })
-				r.run("parsed", func() { l.bare(b, c.Fabric().Switches, true) })
+				r.run("bare", func() { bytes = l.bare(b, c.Fabric().Switches, bareGRPC, false) })
+				r.run("parsed", func() { l.bare(b, c.Fabric().Switches, bareGRPC, true) })
+				r.run("gnmic", func() { gnmic = l.bare(b, c.Fabric().Switches, gnmicTarget, false) })
 			}
 			if want := map[string]int{"as-intended": 0, "factory": readSwitches}[state]; changed != want {
 				b.Fatalf("%d switches have changes, not %d", changed, want)
 			}
+			if gnmic != bytes {
+				b.Fatalf("gnmic reads %d bytes, and the bare client %d", gnmic, bytes)
+			}
 			report(b, map[string]float64{
+				"x-gnmic":               r.ratio("plan", "gnmic"),
 				"x-bare-grpc":           r.ratio("plan", "bare"),
 				"x-bare-grpc+unmarshal": r.ratio("plan", "parsed"),
 				"ms/switch":             r.median("plan").Seconds() * 1000 / readSwitches,
@@ -166,18 +174,68 @@ func (l *farm) plan(b *testing.B, c *render.Compiler) (changed int) {
 	return changed
 }
 
+// gnmiClient is a connection that some client made.
+type gnmiClient struct {
+	capabilities func(context.Context) error
+	get          func(context.Context, *gnmi.GetRequest) (*gnmi.GetResponse, error)
+	close        func() error
+}
+
+// bareGRPC connects by what the gRPC module has alone.
+func bareGRPC(_ context.Context, addr string, conf *tls.Config) (*gnmiClient, error) {
+	conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(credentials.NewTLS(conf)))
+	if err != nil {
+		return nil, err
+	}
+	cli := gnmi.NewGNMIClient(conn)
+	login := func(ctx context.Context) context.Context {
+		return metadata.AppendToOutgoingContext(ctx, "username", user, "password", pass)
+	}
+	return &gnmiClient{
+		func(ctx context.Context) error {
+			_, err := cli.Capabilities(login(ctx), &gnmi.CapabilityRequest{})
+			return err
+		},
+		func(ctx context.Context, req *gnmi.GetRequest) (*gnmi.GetResponse, error) {
+			return cli.Get(login(ctx), req)
+		},
+		conn.Close,
+	}, nil
+}
+
+// gnmicTarget connects as gnmic does.
+func gnmicTarget(ctx context.Context, addr string, conf *tls.Config) (*gnmiClient, error) {
+	t, err := api.NewTarget(api.Address(addr), api.Timeout(time.Minute), api.TLSConfig(conf), api.Username(user), api.Password(pass))
+	if err != nil {
+		return nil, err
+	}
+	if err := t.CreateGNMIClient(ctx); err != nil {
+		return nil, err
+	}
+	return &gnmiClient{
+		func(ctx context.Context) error {
+			_, err := t.Capabilities(ctx)
+			return err
+		},
+		t.Get, t.Close,
+	}, nil
+}
+
 // bare asks what the driver asks and returns the size of the answers.
-func (l *farm) bare(b *testing.B, switches []*intent.Switch, parse bool) (bytes int) {
+func (l *farm) bare(b *testing.B, switches []*intent.Switch, dial func(context.Context, string, *tls.Config) (*gnmiClient, error), parse bool) (bytes int) {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(l.caPEM)
-	creds := credentials.NewTLS(&tls.Config{RootCAs: roots})
 	type answer struct {
 		bytes int
 		err   error
 	}
 	err := pool.Ordered(b.Context(), readWorkers, switches, func(ctx context.Context, sw *intent.Switch) answer {
-		n, err := ask(ctx, l.addr[sw.Name], creds, parse)
-		return answer{n, err}
+		cli, err := dial(ctx, l.addr[sw.Name], &tls.Config{RootCAs: roots})
+		if err != nil {
+			return answer{err: err}
+		}
+		n, err := ask(ctx, cli, parse)
+		return answer{n, errors.Join(err, cli.close())}
 	}, func(a answer) error {
 		bytes += a.bytes
 		return a.err
@@ -188,15 +246,8 @@ func (l *farm) bare(b *testing.B, switches []*intent.Switch, parse bool) (bytes 
 	return bytes
 }
 
-func ask(ctx context.Context, addr string, creds credentials.TransportCredentials, parse bool) (n int, err error) {
-	conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(creds))
-	if err != nil {
-		return 0, err
-	}
-	defer conn.Close()
-	ctx = metadata.AppendToOutgoingContext(ctx, "username", user, "password", pass)
-	cli := gnmi.NewGNMIClient(conn)
-	if _, err := cli.Capabilities(ctx, &gnmi.CapabilityRequest{}); err != nil {
+func ask(ctx context.Context, cli *gnmiClient, parse bool) (n int, err error) {
+	if err := cli.capabilities(ctx); err != nil {
 		return 0, err
 	}
 	for _, path := range [][]string{
@@ -207,7 +258,7 @@ func ask(ctx context.Context, addr string, creds credentials.TransportCredential
 		for _, e := range path {
 			p.Elem = append(p.Elem, &gnmi.PathElem{Name: e})
 		}
-		resp, err := cli.Get(ctx, &gnmi.GetRequest{Prefix: &gnmi.Path{Origin: "sonic-db"}, Path: []*gnmi.Path{p}, Encoding: gnmi.Encoding_JSON_IETF})
+		resp, err := cli.get(ctx, &gnmi.GetRequest{Prefix: &gnmi.Path{Origin: "sonic-db"}, Path: []*gnmi.Path{p}, Encoding: gnmi.Encoding_JSON_IETF})
 		if err != nil {
 			return n, err
 		}
@@ -216,7 +267,7 @@ func ask(ctx context.Context, addr string, creds credentials.TransportCredential
 		if parse {
 			var v map[string]any
 			if err := json.Unmarshal(val, &v); err != nil {
-				return n, fmt.Errorf("answer of %s: %w", addr, err)
+				return n, fmt.Errorf("%s: %w", path, err)
 			}
 		}
 	}

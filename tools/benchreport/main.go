@@ -246,9 +246,11 @@ func (r *results) machine() string {
 		time.Now().UTC().Format(time.DateOnly), most, bytes.TrimSpace(rev), runtime.NumCPU(), r.cpu, runtime.GOOS, runtime.GOARCH, runtime.Version())
 }
 
-// number prints three digits.
+// number prints three digits, of a small one two.
 func number(v float64) string {
 	switch {
+	case v > 0 && v < 0.1:
+		return strconv.FormatFloat(v, 'g', 2, 64)
 	case v >= 100:
 		return strconv.FormatFloat(v, 'f', 0, 64)
 	case v >= 10:

@@ -16,6 +16,7 @@ ok  	example.org/other	0.1s
 BenchmarkCheck-2   	1	 9 ns/op	20.0 x-walk	1.5 x-compile+walk
 BenchmarkCheck-2   	1	 9 ns/op	25.0 x-walk	1.5 x-compile+walk
 BenchmarkJSON/large-2	1	 9 ns/op	3.0 x-encoding/json
+BenchmarkSmall-2	1	 9 ns/op	0.000612 x-peer
 BenchmarkPlain-2	1	 9 ns/op	 8 B/op
 `
 
@@ -33,6 +34,7 @@ old text
 | ` + "`Check` | `x-walk`" + ` | 20 | 20 to 20 | | |
 | ` + "`Check` | `x-compile+walk`" + ` | 1.4 | 20 to 20 | | |
 | ` + "`JSON/large` | `x-encoding/json`" + ` | 4.0 | 4 to 4 | | |
+| ` + "`Small` | `x-peer`" + ` | 0.00060 | 0 to 0 | | |
 `
 
 func TestReport(t *testing.T) {
@@ -58,6 +60,7 @@ func TestReport(t *testing.T) {
 		"| `Check` | `x-walk` | 25.0 | 20.0 to 30.0 | at most 24.0 | 20.0 |\n",
 		"| `Check` | `x-compile+walk` | 1.50 | 1.50 to 1.50 |  | 1.40 |\n",
 		"| `JSON/large` | `x-encoding/json` | 3.00 | 3.00 to 3.00 | at least 2.00 | 4.00 |\n",
+		"| `Small` | `x-peer` | 0.00061 | 0.00061 to 0.00061 |  | 0.0006 |\n",
 		"Missed goals: `Check` x-walk is 25.0.\n",
 		"by more than a fifth: `Check` x-walk, from 20.0 to 25.0; `JSON/large` x-encoding/json, from 4.00 to 3.00.\n",
 	} {
