@@ -40,8 +40,10 @@ func Diff(running, desired *Host) []Change {
 		d.add(Change{Field: FieldAgents, Kind: KindConflict, Old: clean(a), New: qos.Absent,
 			Blocked: "stop and disable " + clean(a) + ": it writes the same settings"})
 	}
-	if why, bad := running.Missing[FieldAgents]; bad {
-		d.add(Change{Field: FieldAgents, Kind: KindUnknown, Old: qos.Absent, New: qos.Absent, Blocked: clean(why)})
+	for _, field := range []string{FieldAgents, FieldUppers} {
+		if why, bad := running.Missing[field]; bad {
+			d.add(Change{Field: field, Kind: KindUnknown, Old: qos.Absent, New: qos.Absent, Blocked: clean(why)})
+		}
 	}
 	for _, name := range natural.Keys(desired.Ports) {
 		d.port(name, running.Ports[name], desired.Ports[name])

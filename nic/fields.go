@@ -6,6 +6,11 @@ import "strings"
 const (
 	FieldAgents = "agents" // of the host
 	FieldUnit   = "unit"   // of the host
+	FieldUppers = "uppers" // of the host: its bonds, VLANs and bridges
+	// FieldWriters are the other writers, of the host; no Change speaks of them.
+	FieldWriters = "writers"
+
+	FieldEgress = "egress_qos_map" // of a VLAN
 
 	FieldPort         = "port" // the interface as a whole
 	fieldRDMA         = "rdma" // the name of the RDMA device
@@ -48,7 +53,8 @@ var layers = map[string]Layer{
 	FieldECN: LayerDriver, FieldCNPDSCP: LayerDriver, FieldCNPPriority: LayerDriver, FieldMTU: LayerDriver,
 	FieldWilling: LayerDriver, FieldStallPrevention: LayerDriver,
 	FieldDCB: LayerDriver, FieldRings: LayerDriver, FieldRoCEApp: LayerDriver,
-	FieldMode: LayerRDMA, FieldToS: LayerRDMA, FieldTrafficClass: LayerRDMA,
+	FieldEgress: LayerDriver,
+	FieldMode:   LayerRDMA, FieldToS: LayerRDMA, FieldTrafficClass: LayerRDMA,
 	FieldNV: LayerFirmware,
 }
 

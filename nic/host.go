@@ -64,12 +64,16 @@ type Host struct {
 	// Ports by the name of the network interface. A port that a desired Host
 	// does not list is left alone.
 	Ports map[string]*Port `json:"ports"`
+	// Uppers are the bonds, VLANs and bridges over the ports, by name.
+	Uppers map[string]*Upper `json:"uppers,omitempty"`
 	// Agents are the daemons that are active and write DCB settings by
 	// themselves: "lldpad". lldpd does not and is not one.
 	Agents []string `json:"agents,omitempty"`
 	// Unit is the unit that applies the settings at boot.
 	Unit UnitState `json:"unit,omitzero"`
-	// Missing says why "unit" or "agents" could not be read.
+	// Writers are what else writes settings of the ports; running only.
+	Writers []Writer `json:"writers,omitempty"`
+	// Missing says why "unit", "agents", "uppers" or "writers" could not be read.
 	Missing map[string]string `json:"missing,omitempty"`
 }
 

@@ -292,3 +292,21 @@ func TestDesiredOfLossyRDMA(t *testing.T) {
 		t.Errorf("problems %v, port %+v", problems, p)
 	}
 }
+
+func TestRDMAMTU(t *testing.T) {
+	for mtu, want := range map[int]int{0: 0, 351: 0, 352: 256, 1500: 1024, 4191: 2048, 4192: 4096, 9000: 4096} {
+		if got := RDMAMTU(mtu); got != want {
+			t.Errorf("MTU %d: %d, want %d", mtu, got, want)
+		}
+	}
+}
+
+// The kernel's table, ip_tos2prio, has 16 entries, by the four bits of TOS (RFC 1349).
+func TestSocketPriority(t *testing.T) {
+	table := [16]int{0, 0, 0, 0, 2, 2, 2, 2, 6, 6, 6, 6, 4, 4, 4, 4}
+	for tos := range 256 {
+		if got, want := SocketPriority(tos), table[tos&0x1e>>1]; got != want {
+			t.Errorf("ToS %d: %d, want %d", tos, got, want)
+		}
+	}
+}

@@ -61,9 +61,9 @@ var nicChecks = []Check{
 	},
 	{
 		ID: "MTU-04", Title: "the RDMA MTU is below the intent, or differs between NICs",
-		Rules: always(Warning), Scope: ScopeHost, Reads: ReadsNIC,
+		Rules: []Rule{{Warning, "for a NIC, and for a bond or bridge over it"}, {Info, "for a VLAN over it alone"}}, Scope: ScopeHost, Reads: ReadsNIC,
 		Why: "more packets for the same data; some libraries hang on a mismatch",
-		Fix: "raise the MTU of the interface",
+		Fix: "raise the MTU of the interface, or that of the bond, VLAN or bridge over it",
 	},
 	{
 		ID: "NIC-01", Title: "a NIC classifies by a different field than the fabric",
@@ -72,7 +72,7 @@ var nicChecks = []Check{
 		Fix: "set trust to dscp",
 	},
 	{
-		ID: "NIC-02", Title: "a NIC maps a DSCP to a different priority than the fabric",
+		ID: "NIC-02", Title: "a NIC maps a DSCP to a different priority than the fabric, or a VLAN RDMA to a different PCP",
 		Rules: []Rule{{Error, "where it moves RDMA or notifications"}, {Warning, "else"}}, Scope: ScopeHost, Reads: ReadsNIC,
 		Why: "it pauses and is paused on the wrong priority",
 		Fix: "apply the intent to the host",
@@ -130,6 +130,12 @@ var nicChecks = []Check{
 		Rules: []Rule{{Error, "for a NIC that a link of the intent uses"}, {Warning, "for another NIC of the intent"}, {Info, "where it is not shown"}}, Scope: ScopeHost, Reads: ReadsNIC,
 		Why: "one missing rail stalls the whole collective, or halves its bandwidth",
 		Fix: "bring the interface up; check the cable, the transceivers and the switch port",
+	},
+	{
+		ID: "NIC-12", Title: "another program or profile writes settings of a NIC",
+		Rules: []Rule{{Warning, "where it writes another value than the intent"}, {Info, "where it writes the same value, one that is not known before it runs, or does not run now"}}, Scope: ScopeHost, Reads: ReadsNIC,
+		Why: "the settings change back when it runs",
+		Fix: "leave the setting out there, or write the value of the intent there",
 	},
 	{
 		ID: "SCH-04", Title: "a NIC divides its link between classes differently than the switch",

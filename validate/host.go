@@ -24,6 +24,7 @@ func Host(f *intent.Fabric, h *intent.Host, running, desired *nic.Host, ends fun
 		byPort[ch.Port] = append(byPort[ch.Port], ch)
 	}
 	v.agents()
+	v.writers()
 	v.unit(byPort[""])
 	for _, name := range natural.Keys(desired.Ports) {
 		v.port(name, byPort)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/nic"
@@ -19,16 +18,8 @@ const stallDefault = 8 * time.Second
 // relations looks at what is no difference of one value.
 func (p *portCheck) relations() {
 	h, w := p.have, p.want
-	if p.lowRDMA() {
-		fix := "raise the MTU of the interface"
-		if h.MTU.Set {
-			fix = fmt.Sprintf("the interface has an MTU of %d B: RDMA needs %d B in addition to its payload", h.MTU.V, intent.RDMAOverhead)
-		}
-		if h.MTU.Set && w.MTU.Set && h.MTU.V < w.MTU.V {
-			fix = fmt.Sprintf("%s: the MTU of the interface rises from %d to %d B", applyHost, h.MTU.V, w.MTU.V)
-		}
-		p.add("MTU-04", Warning, p.name, w.From[nic.FieldActiveMTU], fix, "the RDMA MTU is %d B, the intent says %d B (it follows from mtu, layer %s)", h.ActiveMTU.V, w.ActiveMTU.V, nic.LayerDriver)
-	}
+	p.rdmaMTU()
+	p.tags()
 	if !w.Willing.Set {
 		p.willing(write("willing: off"))
 	}

@@ -63,6 +63,14 @@ func newHostCase(t *testing.T, text string) *hostCase {
 	return &hostCase{f, have, want, map[string]End{"leaf1/Ethernet0": end, "leaf1/Ethernet8": end}}
 }
 
+// over puts a device over NICs.
+func (h *hostCase) over(u nic.Upper) {
+	if h.running.Uppers == nil {
+		h.running.Uppers = map[string]*nic.Upper{}
+	}
+	h.running.Uppers[u.Name] = &u
+}
+
 func (h *hostCase) findings() []Finding {
 	return Host(h.fabric, h.fabric.Host("gpu1"), h.running, h.desired, func(e intent.Endpoint) End { return h.ends[e.String()] })
 }
@@ -100,6 +108,16 @@ func hostCases() []brokenHost {
 		p.ECN.Set, p.CNPDSCP.Set, p.CNPPriority.Set = false, false, false
 		for _, f := range []string{nic.FieldECN, nic.FieldCNPDSCP, nic.FieldCNPPriority} {
 			p.Missing[f] = nic.NotInDriver
+		}
+	}
+	writes := func(who, place, field string, value func(*nic.Port)) func(*hostCase) {
+		return func(h *hostCase) {
+			w := nic.Writer{Who: who, Place: place, Ports: []string{"eth0"}, Field: field}
+			if value != nil {
+				w.Sets = &nic.Port{}
+				value(w.Sets)
+			}
+			h.running.Writers = append(h.running.Writers, w)
 		}
 	}
 	return []brokenHost{
@@ -150,6 +168,36 @@ func hostCases() []brokenHost {
 			h.running.Agents = []string{"lldpad"}
 			h.running.Ports["eth0"].NV["LLDP_NB_RX_MODE_P1"] = nic.NV{Current: "ALL(2)", Next: "ALL(2)"}
 		}, "LLDP_NB_RX_MODE_P1 is ALL(2)", "firmware's agents off"},
+		{"NIC-12", Warning, writes("NetworkManager", "/etc/NetworkManager/system-connections/ens1.nmconnection:9", nic.FieldMTU, func(p *nic.Port) { p.MTU = qos.Of(1500) }),
+			"NetworkManager (/etc/NetworkManager/system-connections/ens1.nmconnection:9) sets mtu to 1500, the intent says 9000 (layer driver)", "or write 9000 there"},
+		{"NIC-12", Info, writes("netplan", "/etc/netplan/50-cloud-init.yaml:7", nic.FieldMTU, func(p *nic.Port) { p.MTU = qos.Of(9000) }),
+			"netplan (/etc/netplan/50-cloud-init.yaml:7) sets mtu as well, to the value of the intent", "one writer"},
+		{"NIC-12", Warning, writes("mlnx_qos", "/etc/cron.d/roce:3", nic.FieldPFC, func(p *nic.Port) { p.PFC = qos.Of(qos.Priorities(4)) }),
+			"mlnx_qos (/etc/cron.d/roce:3) sets pfc to 0x10 {4}, the intent says 0x08 {3}", "remove the setting from /etc/cron.d/roce:3"},
+		{"NIC-12", Warning, writes("mlnx_qos", "process 812", nic.FieldDSCP, func(p *nic.Port) {
+			m := [qos.NumDSCP]int8{}
+			for i := range m {
+				m[i] = qos.Unmanaged
+			}
+			m[26] = 0
+			p.DSCP = qos.Of(m)
+		}), "mlnx_qos (process 812) sets dscp to 26:0, the intent says 26:3", "or write 26:3 there"},
+		{"NIC-12", Warning, writes("mlnx_qos", "/etc/rc.local:2", nic.FieldETS, func(p *nic.Port) {
+			e := nic.ETS{TSA: [8]nic.TSA{6: nic.TSAETS}, Bandwidth: [8]int{-1, -1, -1, -1, -1, -1, -1, -1}, PriorityToTC: [8]int8{-1, -1, -1, -1, -1, -1, -1, -1}}
+			p.ETS = qos.Of(e)
+		}), "mlnx_qos (/etc/rc.local:2) sets ets to {0} ets 40%", "remove"},
+		{"NIC-12", Info, writes("ethtool", "/opt/up.sh:4, run by /etc/rc.local:2", nic.FieldLinkPause, nil),
+			"ethtool (/opt/up.sh:4, run by /etc/rc.local:2) sets link_pause as well, to a value that is not known before it runs", "one writer"},
+		{"NIC-12", Info, func(h *hostCase) {
+			writes("systemd-networkd", "/etc/systemd/network/10-ens1.network:6", nic.FieldMTU, func(p *nic.Port) { p.MTU = qos.Of(1500) })(h)
+			h.running.Writers[0].Idle = "systemd-networkd does not run"
+		}, "sets mtu to 1500, the intent says 9000; systemd-networkd does not run", "or write 9000 there"},
+		{"NIC-12", Info, func(h *hostCase) {
+			h.running.Writers = []nic.Writer{{Who: "dmsd of NVIDIA's DOCA management service", Place: "process 44"}}
+		}, "dmsd of NVIDIA's DOCA management service (process 44) writes settings of NICs, which are not known here", "stop it"},
+		{"READ", Info, func(h *hostCase) {
+			h.running.Missing = map[string]string{nic.FieldWriters: "needs root"}
+		}, "could not be read: writers: needs root", "as root"},
 		{"DCB-03", Warning, port(func(p *nic.Port) { p.DCBX.V = nic.OwnerFirmware }), "DCBX belongs to the firmware", "host own DCBX"},
 		{"BUF-13", Warning, port(func(p *nic.Port) { p.Cable.V = 7 }), "cable is 7m, the intent says 10m", "apply"},
 		{"BUF-13", Warning, port(func(p *nic.Port) { p.Buffers.V.PriorityToBuffer[3] = 0 }), "lossless priority 3 is received into buffer 0, with 7 lossy priorities: 0-2,4-7 (layer driver)", "buffers: auto"},
@@ -172,6 +220,25 @@ func hostCases() []brokenHost {
 		{"MTU-03", Error, port(func(p *nic.Port) { p.MTU.V = 9200 }), "up to 9200 B, the switch port runs 9100 B", "apply"},
 		{"MTU-03", Error, func(h *hostCase) { h.running.Ports["eth0"].MTU.V = 9200; h.ends = nil }, "the switch port by the intent has 9100 B", "apply"},
 		{"MTU-04", Warning, port(func(p *nic.Port) { p.MTU.V, p.ActiveMTU.V = 1500, 1024 }), "the RDMA MTU is 1024 B, the intent says 4096 B", "apply the intent to the host: the MTU of the interface rises from 1500 to 9000 B"},
+		// RoCE LAG: the RDMA device goes by the bond.
+		{"MTU-04", Warning, func(h *hostCase) {
+			h.over(nic.Upper{Name: "bond0", Kind: nic.UpperBond, On: []string{"eth0", "eth1"}, MTU: qos.Of(1500)})
+			h.running.Ports["eth0"].ActiveMTU.V, h.running.Ports["eth1"].ActiveMTU.V = 1024, 1024
+		}, "the RDMA MTU is 1024 B, the intent says 4096 B (bond bond0 over it has an MTU of 1500 B, layer driver)", "raise the MTU of bond0 from 1500 to 9000 B"},
+		{"MTU-04", Warning, func(h *hostCase) {
+			h.over(nic.Upper{Name: "bond0", Kind: nic.UpperBond, On: []string{"eth0"}, MTU: qos.Of(1500)})
+			h.running.Ports["eth0"].MTU.V, h.running.Ports["eth0"].ActiveMTU.V = 1500, 1024
+		}, "over it has an MTU of 1500 B", "apply the intent to the host: the MTU of the interface rises from 1500 to 9000 B; then raise the MTU of bond0"},
+		{"MTU-04", Warning, func(h *hostCase) { // 4096 B of payload and 96 B of headers
+			h.over(nic.Upper{Name: "br0", Kind: nic.UpperBridge, On: []string{"eth0"}, MTU: qos.Of(4191)})
+		}, "over it RDMA has an MTU of at most 2048 B, the intent says 4096 B (bridge br0 over it has an MTU of 4191 B", "raise the MTU of br0 from 4191 to 9000 B"},
+		{"MTU-04", Info, func(h *hostCase) {
+			h.over(nic.Upper{Name: "bond0", Kind: nic.UpperBond, On: []string{"eth0", "eth1"}, MTU: qos.Of(9000)})
+			h.over(nic.Upper{Name: "bond0.100", Kind: nic.UpperVLAN, On: []string{"bond0"}, MTU: qos.Of(1500)})
+		}, "at most 1024 B, the intent says 4096 B (vlan bond0.100 over it has an MTU of 1500 B", "raise the MTU of bond0.100"},
+		{"READ", Info, func(h *hostCase) {
+			h.running.Missing = map[string]string{nic.FieldUppers: "more than 256 devices are over the NICs"}
+		}, "could not be read: uppers: more than 256", ""},
 		{"PFC-02", Error, port(func(p *nic.Port) { p.PFC.V = 0 }), "the NIC pauses {}, the switch port pauses {3} (layer driver)", "host"},
 		{"PFC-02", Error, func(h *hostCase) { h.running.Ports["eth0"].PFC.V = qos.Priorities(3, 4); h.ends = nil }, "the NIC pauses {3,4}, the intent says {3} for both ends", "host"},
 		{"PFC-02", Error, port(func(p *nic.Port) { p.PFC.V, p.Buffers.V.PriorityToBuffer[3] = 0, 0 }), "the NIC pauses {}", "host"}, // it needs no buffer of its own then
@@ -232,6 +299,12 @@ func TestSoundHostHasNoFindings(t *testing.T) {
 			p := h.running.Ports["eth0"]
 			p.Driver, p.NV, p.ToS.V = nic.DriverICE, nil, 105
 		},
+		"a writer of what the intent leaves alone": func(h *hostCase) {
+			h.running.Writers = []nic.Writer{{Who: "ethtool", Place: "/etc/rc.local:2", Field: nic.FieldRings, Sets: &nic.Port{Rings: qos.Of(nic.Rings{RX: 512})}}}
+		},
+		"a writer of another port": func(h *hostCase) {
+			h.running.Writers = []nic.Writer{{Who: "ip", Place: "/etc/rc.local:2", Ports: []string{"eth9"}, Field: nic.FieldMTU, Sets: &nic.Port{MTU: qos.Of(1500)}}}
+		},
 		"ends that were not read": func(h *hostCase) { h.ends = nil },
 		"a large enough buffer":   func(h *hostCase) { h.running.Ports["eth0"].Buffers.V.Size[1] = 66024 },
 		"buffers of another driver": func(h *hostCase) {
@@ -252,6 +325,14 @@ func TestSoundHostHasNoFindings(t *testing.T) {
 		"a VF that the intent does not list": func(h *hostCase) {
 			h.running.Ports["eth2"] = &nic.Port{RDMA: "mlx5_2", VF: true, Carrier: qos.Of(true)}
 		},
+		"a bond, a VLAN and a bridge that carry all": func(h *hostCase) {
+			h.over(nic.Upper{Name: "bond0", Kind: nic.UpperBond, On: []string{"eth0", "eth1"}, MTU: qos.Of(9000)})
+			h.over(nic.Upper{Name: "bond0.100", Kind: nic.UpperVLAN, On: []string{"bond0"}, MTU: qos.Of(4192), Egress: qos.Of(nic.PCPs{})})
+			h.over(nic.Upper{Name: "br0", Kind: nic.UpperBridge, On: []string{"bond0.100"}}) // its MTU is not known
+		},
+		"a bond over other devices": func(h *hostCase) {
+			h.over(nic.Upper{Name: "bond0", Kind: nic.UpperBond, On: []string{"eth2"}, MTU: qos.Of(1500)})
+		},
 		"willing that is not known": func(h *hostCase) { h.running.Ports["eth0"].Willing.Set = false },
 	} {
 		h := newHostCase(t, hostBase)
@@ -265,6 +346,39 @@ func TestSoundHostHasNoFindings(t *testing.T) {
 		h.running.Ports["eth0"].StallPrevention.V = "default"
 		if fs := h.findings(); len(fs) > 0 {
 			t.Errorf("stall prevention with watchdog %s: %v", watchdog, fs)
+		}
+	}
+}
+
+// A VLAN that sends RDMA with another PCP is found where that decides its class: RDMA-CM
+// takes the PCP of priority 2, which the kernel has for a ToS of 106.
+func TestTagOfAVLAN(t *testing.T) {
+	right, byClass := nic.PCPs{2: 3, 3: 3, 6: 6}, nic.PCPs{3: 3, 6: 6}
+	for name, tt := range map[string]struct {
+		trust qos.Trust // of the switch port
+		pcp   string    // of the class
+		m     nic.PCPs
+		found string
+	}{
+		"right":                        {qos.TrustPCP, "", right, ""},
+		"no map":                       {qos.TrustPCP, "", nic.PCPs{}, "VLAN bond0.100 over it sends RDMA-CM with PCP 0, the intent says 3: the kernel has priority 2 for ToS 106 (layer driver)"},
+		"the priority of the class":    {qos.TrustPCP, "", byClass, "with PCP 0, the intent says 3"},
+		"another PCP":                  {qos.TrustPCP, "pcp: [5], ", right, "with PCP 3, the intent says 5"},
+		"both ends classify by a DSCP": {qos.TrustDSCP, "", nic.PCPs{}, ""},
+	} {
+		h := newHostCase(t, strings.Replace(hostBase, "lossless: true", tt.pcp+"lossless: true", 1))
+		h.over(nic.Upper{Name: "bond0", Kind: nic.UpperBond, On: []string{"eth0"}, MTU: qos.Of(9000)})
+		h.over(nic.Upper{Name: "bond0.100", Kind: nic.UpperVLAN, On: []string{"bond0"}, MTU: qos.Of(9000), Egress: qos.Of(tt.m)})
+		for at, end := range h.ends {
+			end.Trust = tt.trust
+			h.ends[at] = end
+		}
+		fs := h.findings()
+		switch {
+		case tt.found == "" && len(fs) > 0:
+			t.Errorf("%s: %+v", name, fs)
+		case tt.found != "" && (len(fs) != 1 || fs[0].ID != "NIC-02" || fs[0].Severity != Error || !strings.Contains(fs[0].What, tt.found) || !strings.Contains(fs[0].Fix, "egress-qos-map 2:")):
+			t.Errorf("%s: %+v", name, fs)
 		}
 	}
 }
@@ -533,6 +647,8 @@ func TestHostPrintsSafely(t *testing.T) {
 	p.PFC.Set, p.Missing[nic.FieldPFC] = false, evil
 	q := h.running.Ports["eth1"]
 	q.Driver, q.NV, q.ToS.V, q.Firmware, q.DCQCN[evil] = evil, nil, 104, evil, 1
+	h.over(nic.Upper{Name: evil, Kind: nic.UpperBond, On: []string{"eth0"}, MTU: qos.Of(1500)})
+	h.over(nic.Upper{Name: "loop", On: []string{"loop", evil}})
 	other := newHostCase(t, hostBase).running
 	other.Ports["eth0"].Driver, other.Ports["eth0"].DCQCN[evil] = evil, 2
 	fs := append(h.findings(), Hosts([]*nic.Host{h.running, other}, nil)...)

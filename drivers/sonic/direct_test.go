@@ -68,6 +68,23 @@ func TestWaysAgree(t *testing.T) {
 	}
 }
 
+// A switch that restarts after it was read back, and before the save, is not confirmed.
+func TestRestartBeforeTheSave(t *testing.T) {
+	b := newBox(t, boxOptions{model: known, release: "202511", direct: true})
+	was := string(b.state())
+	d := b.open()
+	tok, _ := b.apply(d)
+	if err := b.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Confirm(t.Context(), tok); err == nil || !strings.Contains(err.Error(), "lost what was written") {
+		t.Errorf("confirmed: %v", err)
+	}
+	if err := d.Revert(t.Context(), tok); err != nil || string(b.state()) != was || string(b.startup()) != was {
+		t.Errorf("reverted to something else: %v", err)
+	}
+}
+
 // A switch whose gNMI server is off, or serves no databases, is read over SSH, and the
 // plan says why; with write: gnmi, and where SSH is not configured, that is an error.
 func TestWithoutGNMI(t *testing.T) {

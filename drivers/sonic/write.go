@@ -91,6 +91,16 @@ func (d *driver) Confirm(ctx context.Context, t *drivers.Token) error {
 	if err := d.finish(ctx, u, u.SSH); err != nil {
 		return err
 	}
+	if u.SSH {
+		// A switch that restarted before the save has saved what it held before the run.
+		now, err := d.read(ctx)
+		if err != nil {
+			return fmt.Errorf("read back what was saved: %w", err)
+		}
+		if u.Undone(now) {
+			return errors.New("the switch lost what was written before it was saved: it restarted, or another user loaded its configuration")
+		}
+	}
 	d.release(ctx)
 	return nil
 }

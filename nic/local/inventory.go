@@ -85,11 +85,14 @@ func (m *Machine) master(name string) string {
 
 // lower returns the devices that a device stands on, in natural order: a
 // VLAN's parent, the members of a bond or bridge.
-func (m *Machine) lower(name string) []string {
+func (m *Machine) lower(name string) []string { return m.linked(name, "lower_") }
+
+// linked returns the devices that a device has links with a prefix to.
+func (m *Machine) linked(name, prefix string) []string {
 	var out []string
 	entries, _ := m.list(m.sysNet(name))
 	for _, e := range entries {
-		if l, ok := strings.CutPrefix(e, "lower_"); ok && validName(l, maxIfname) {
+		if l, ok := strings.CutPrefix(e, prefix); ok && validName(l, maxIfname) {
 			out = append(out, l)
 		}
 	}

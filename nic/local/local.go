@@ -2,7 +2,7 @@
 // settings of its NICs into a [nic.Host], works out the steps to another one,
 // carries them out and reverts them.
 //
-// Every setting is read and written where the kernel keeps it: by dcbnl, by
+// Every setting is read and written where the kernel keeps it: by dcbnl and rtnetlink, by
 // ethtool's ioctl, in sysfs, configfs and debugfs. Programs are run only for
 // what has no such interface: firmware settings, AMD's cards, the RDMA device's
 // MTU, and the loading of a module. A [Machine] stands on roots that can be any folder,
@@ -111,6 +111,7 @@ type Machine struct {
 	FS      FS
 	DCB     DCB
 	Ethtool Ethtool
+	VLANs   VLANs
 	// Tools runs programs: mlxconfig, nicctl, ibv_devinfo, modprobe.
 	Tools runner.Runner
 	// NoFirmware leaves the firmware unread: that takes root, and up to 20 s a card.
@@ -135,7 +136,7 @@ const (
 // of the thread. It needs no privilege. A kernel without DCB or ethtool is no
 // error; close the Machine after use.
 func Open() (*Machine, error) {
-	m := &Machine{Tools: runner.Local{}}
+	m := &Machine{Tools: runner.Local{}, VLANs: rtnetlink{}}
 	client, err := dcb.Dial()
 	if err != nil {
 		return nil, err

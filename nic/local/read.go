@@ -32,11 +32,11 @@ func (m *Machine) Read(ctx context.Context, names []string) (*nic.Host, error) {
 	h.Name, _ = m.text(m.proc("sys", "kernel", "hostname"))
 	h.Kernel, _ = m.text(m.proc("sys", "kernel", "osrelease"))
 	h.Name, h.Kernel = clip(h.Name), clip(h.Kernel)
-	agents, err := m.agents()
-	if err != nil {
-		h.Missing[nic.FieldAgents] = m.why(err)
+	all, perr := m.processes()
+	if perr != nil {
+		h.Missing[nic.FieldAgents] = m.why(perr)
 	}
-	h.Agents = agents
+	h.Agents = agentsOf(all)
 	var amd cards
 	for _, name := range names {
 		if err := ctx.Err(); err != nil {
@@ -46,29 +46,16 @@ func (m *Machine) Read(ctx context.Context, names []string) (*nic.Host, error) {
 			h.Ports[name] = p
 		}
 	}
+	m.readUppers(ctx, h)
+	var err error
+	if h.Writers, err = m.writers(h.Ports, all); err != nil {
+		h.Missing[nic.FieldWriters] = m.why(err)
+	}
 	m.readFirmware(ctx, h)
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("read the host: %w", err)
 	}
 	return h, nil
-}
-
-// agents returns the daemons that write DCB settings by themselves.
-func (m *Machine) agents() ([]string, error) {
-	ids, err := m.fs().ReadDir(m.proc())
-	if err != nil {
-		return nil, err
-	}
-	for _, id := range ids {
-		if _, ok := decimal(id); !ok {
-			continue
-		}
-		// A process may end between the two reads.
-		if comm, err := m.text(m.proc(id, "comm")); err == nil && comm == "lldpad" {
-			return []string{"lldpad"}, nil
-		}
-	}
-	return nil, nil
 }
 
 // reader reads one port.

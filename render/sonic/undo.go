@@ -141,6 +141,11 @@ func (u Undo) Written(cfg Config) []Op {
 	return append(out, u.made(cfg, func(port string) bool { return ports[port] })...)
 }
 
+// Undone reports whether nothing of what was written stands.
+func (u Undo) Undone(cfg Config) bool {
+	return len(u.Rows)+len(u.Fields) > 0 && len(u.written(cfg)) == 0
+}
+
 func (u Undo) written(cfg Config) []Op {
 	var out []Op
 	for _, tn := range slices.Sorted(maps.Keys(u.Rows)) {

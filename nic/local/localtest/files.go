@@ -135,9 +135,13 @@ func (f files) WriteFile(name string, data []byte) error {
 	case base == "pfc_stall_prevention" && v != nic.StallAuto && v != nic.StallDefault:
 		return refuse("write", name, syscall.EINVAL)
 	case base == "mtu":
-		if nerr != nil || n < 68 || n > 9978 {
+		if nerr != nil {
 			return refuse("write", name, syscall.EINVAL)
 		}
+		if err := f.setMTU(filepath.Base(filepath.Dir(name)), n); err != nil {
+			return refuse("write", name, err)
+		}
+		return nil
 	case base == "cnp_dscp", base == "np_cnp_dscp":
 		if nerr != nil || n < 0 || n > 63 {
 			return refuse("write", name, syscall.EINVAL)

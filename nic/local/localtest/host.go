@@ -76,6 +76,7 @@ type Host struct {
 	tree   tree
 	faults Faults
 	ports  map[string]*port
+	stack  map[string]*stacked          // bonds, VLANs, bridges
 	cm     map[string]map[string]string // RDMA device -> file -> value
 	stale  map[string]bool              // folders in configfs of a device that was made anew
 	cc     map[string]map[string]int    // RDMA device -> congestion control of bnxt_re
@@ -105,7 +106,7 @@ func newHost(dir string, t tree) *Host {
 			Sys: filepath.Join(dir, "sys"), ConfigFS: filepath.Join(dir, "config"), DebugFS: filepath.Join(dir, "debug"),
 			Proc: filepath.Join(dir, "proc"), Run: filepath.Join(dir, "run"), Etc: filepath.Join(dir, "etc"),
 		},
-		Programs: map[string]runnertest.Program{}, ports: map[string]*port{}, cm: map[string]map[string]string{},
+		Programs: map[string]runnertest.Program{}, ports: map[string]*port{}, stack: map[string]*stacked{}, cm: map[string]map[string]string{},
 		stale: map[string]bool{}, onRead: map[string]func(){},
 		cc: map[string]map[string]int{}, ccWaits: map[string]int{},
 	}
@@ -159,7 +160,7 @@ func (h *Host) MachineOf() *local.Machine { return h.machine(true) }
 func (h *Host) machine(user bool) *local.Machine {
 	v := view{h, user}
 	return &local.Machine{
-		Roots: h.Roots, FS: files{v}, DCB: dcbnl{v}, Ethtool: ethtool{v},
+		Roots: h.Roots, FS: files{v}, DCB: dcbnl{v}, Ethtool: ethtool{v}, VLANs: vlans{v},
 		Tools: &runnertest.Fake{Programs: h.Programs}, Settle: time.Millisecond, CarrierWait: 2 * time.Second,
 	}
 }
@@ -202,8 +203,11 @@ func (h *Host) SetName(name, kernel string) {
 	h.put(h.proc("sys", "kernel", "osrelease"), kernel+"\n")
 }
 
-// Process adds a process.
-func (h *Host) Process(id int, comm string) { h.put(h.proc(strconv.Itoa(id), "comm"), comm+"\n") }
+// Process adds a process, with the arguments that it was started with.
+func (h *Host) Process(id int, comm string, args ...string) {
+	h.put(h.proc(strconv.Itoa(id), "comm"), comm+"\n")
+	h.put(h.proc(strconv.Itoa(id), "cmdline"), strings.Join(args, "\x00")+"\x00")
+}
 
 // Routes replaces the routes by lines of /proc/net/route.
 func (h *Host) Routes(lines ...string) {
@@ -290,17 +294,6 @@ func (h *Host) add(p Port) {
 			h.put(filepath.Join(cc, name), v+"\n")
 		}
 	}
-}
-
-func (h *Host) bond(bond, member string) {
-	dir := h.sys("devices", "virtual", "net", bond)
-	if !h.has(dir) {
-		h.put(filepath.Join(dir, "carrier"), "1\n")
-		h.link("../../devices/virtual/net/"+bond, h.sys("class", "net", bond))
-	}
-	h.link("../"+member, filepath.Join(dir, "lower_"+member))
-	h.link("../"+bond, h.sys("class", "net", member, "master"))
-	h.put(h.sys("class", "net", member, "bonding_slave", "mii_status"), "up\n")
 }
 
 // addRDMA makes the RDMA device of a port; its defaults are the kernel's.
@@ -413,12 +406,12 @@ func (h *Host) devinfo(_ context.Context, args []string) (runner.Result, error) 
 	if i < 0 || i+1 == len(args) || h.cm[args[i+1]] == nil {
 		return runner.Result{Stderr: []byte("No IB devices found\n"), Code: 255}, nil
 	}
-	for name, p := range h.ports {
+	for _, p := range h.ports {
 		if p.RDMA != args[i+1] {
 			continue
 		}
 		active := "1024 (3)"
-		if h.number(h.sys("class", "net", name, "mtu")) >= 4200 {
+		if h.roceMTU(p) >= 4200 {
 			active = "4096 (5)"
 		}
 		return runner.Result{Stdout: []byte("hca_id:\t" + p.RDMA + "\n\t\tport:\t1\n\t\t\tmax_mtu:\t\t4096 (5)\n\t\t\tactive_mtu:\t\t" + active + "\n")}, nil

@@ -12,6 +12,7 @@ func (h *Host) Keep() (back func()) {
 	for name, p := range h.ports {
 		ports[name] = p.copy()
 	}
+	stack := copies(h.stack)
 	cm, cc, stale := nested(h.cm), nested(h.cc), maps.Clone(h.stale)
 	return func() {
 		h.mu.Lock()
@@ -21,6 +22,7 @@ func (h *Host) Keep() (back func()) {
 		for name, p := range ports {
 			h.ports[name] = p.copy()
 		}
+		h.stack = copies(stack)
 		h.cm, h.cc, h.stale = nested(cm), nested(cc), maps.Clone(stale)
 	}
 }
@@ -38,6 +40,14 @@ func (p *port) copy() *port {
 	c := *p
 	c.state = *p.clone()
 	return &c
+}
+
+func copies(m map[string]*stacked) map[string]*stacked {
+	out := make(map[string]*stacked, len(m))
+	for name, s := range m {
+		out[name] = s.copy()
+	}
+	return out
 }
 
 func nested[V any](m map[string]map[string]V) map[string]map[string]V {

@@ -1,0 +1,94 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/nic"
+)
+
+// maxUppers bounds the devices over the ports of a host that are read.
+const maxUppers = 256
+
+// readUppers reads the bonds, VLANs and bridges over the ports of a host.
+func (m *Machine) readUppers(ctx context.Context, h *nic.Host) {
+	for todo := natural.Keys(h.Ports); len(todo) > 0 && ctx.Err() == nil; todo = todo[1:] {
+		for _, name := range m.linked(todo[0], "upper_") {
+			if h.Uppers[name] != nil {
+				continue
+			}
+			u := m.upper(ctx, name)
+			switch {
+			case u == nil:
+				continue
+			case len(h.Uppers) == maxUppers:
+				h.Missing[nic.FieldUppers] = fmt.Sprintf("more than %d devices are over the NICs", maxUppers)
+				return
+			case h.Uppers == nil:
+				h.Uppers = map[string]*nic.Upper{}
+			}
+			h.Uppers[name] = u
+			todo = append(todo, name)
+		}
+	}
+}
+
+// upper reads one device; nil where it is gone, or no bond, VLAN or bridge.
+func (m *Machine) upper(ctx context.Context, name string) *nic.Upper {
+	u := &nic.Upper{Name: name, Kind: m.upperKind(name), On: m.lower(name), Missing: map[string]string{}}
+	note := func(field string, err error) bool {
+		if err != nil {
+			u.Missing[field] = m.why(err)
+		}
+		return err == nil
+	}
+	switch u.Kind {
+	case nic.UpperBond:
+		// "802.3ad 4" (Linux, drivers/net/bonding/bond_sysfs.c)
+		if mode, err := m.text(m.sysNet(name, "bonding", "mode")); err == nil {
+			mode, _, _ = strings.Cut(mode, " ")
+			u.Mode = clip(mode)
+		}
+	case nic.UpperVLAN:
+		if v, err := m.vlan(ctx, name); note(nic.FieldEgress, err) {
+			u.VLAN, u.Egress, u.Ingress = qos.Of(v.ID), qos.Of(v.Egress), qos.Of(v.Ingress)
+		}
+	case nic.UpperBridge:
+	default:
+		return nil
+	}
+	mtu, err := m.number(m.sysNet(name, "mtu"))
+	if note(nic.FieldMTU, err) {
+		u.MTU = qos.Of(int(mtu))
+	}
+	if !m.has(m.sysNet(name)) {
+		return nil
+	}
+	return u
+}
+
+// upperKind is what a device is by the type that its driver gives it, "" for none of
+// those that count: RDMA has no addresses of a tunnel or a switch in software.
+func (m *Machine) upperKind(name string) nic.UpperKind {
+	b, _ := m.fs().ReadFile(m.sysNet(name, "uevent"))
+	for line := range strings.Lines(string(b)) {
+		v, ok := strings.CutPrefix(strings.TrimSpace(line), "DEVTYPE=")
+		kind := nic.UpperKind(v)
+		if ok && slices.Contains([]nic.UpperKind{nic.UpperBond, nic.UpperVLAN, nic.UpperBridge}, kind) {
+			return kind
+		}
+	}
+	return ""
+}
+
+func (m *Machine) vlan(ctx context.Context, name string) (VLAN, error) {
+	if m.VLANs == nil {
+		return VLAN{}, errors.New("no netlink")
+	}
+	return m.VLANs.VLAN(ctx, name)
+}

@@ -1,0 +1,166 @@
+package local
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"github.com/mdlayher/netlink"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/nic"
+)
+
+// VLAN is what the kernel tells of a VLAN device, see [nic.Upper].
+type VLAN struct {
+	ID              int
+	Egress, Ingress nic.PCPs
+}
+
+// VLANs is rtnetlink as the package uses it, for names that the machine has.
+type VLANs interface {
+	VLAN(ctx context.Context, ifname string) (VLAN, error)
+}
+
+// rtnetlink opens a socket for each call: there are few. /proc/net/vlan has the same,
+// and is root's alone (Linux, net/8021q/vlanproc.c).
+type rtnetlink struct{}
+
+// Of include/uapi/linux/rtnetlink.h and if_link.h.
+const (
+	rtmNewLink = 16
+	rtmGetLink = 18
+
+	iflaIfname   = 3
+	iflaLinkinfo = 18
+	iflaExtMask  = 29
+
+	iflaInfoKind = 1
+	iflaInfoData = 2
+
+	iflaVLANID      = 1
+	iflaVLANEgress  = 3
+	iflaVLANIngress = 4
+
+	skipStats = 8  // RTEXT_FILTER_SKIP_STATS
+	ifinfomsg = 16 // bytes
+)
+
+// netlinkWait bounds the wait for an answer, which the kernel has at once.
+const netlinkWait = 10 * time.Second
+
+// VLAN implements VLANs.
+func (rtnetlink) VLAN(ctx context.Context, ifname string) (VLAN, error) {
+	ae := netlink.NewAttributeEncoder()
+	ae.String(iflaIfname, ifname)
+	ae.Uint32(iflaExtMask, skipStats)
+	replies, err := exchange(ctx, rtmGetLink, netlink.Request, ae)
+	if err != nil {
+		return VLAN{}, fmt.Errorf("read VLAN %s: %w", ifname, err)
+	}
+	if len(replies) != 1 || replies[0].Header.Type != rtmNewLink {
+		return VLAN{}, fmt.Errorf("read VLAN %s: %d messages", ifname, len(replies))
+	}
+	v, err := parseVLAN(replies[0].Data)
+	if err != nil {
+		return VLAN{}, fmt.Errorf("read VLAN %s: %w", ifname, err)
+	}
+	return v, nil
+}
+
+// exchange sends a message about a link, with its attributes.
+func exchange(ctx context.Context, typ netlink.HeaderType, flags netlink.HeaderFlags, ae *netlink.AttributeEncoder) ([]netlink.Message, error) {
+	attrs, err := ae.Encode()
+	if err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	conn, err := netlink.Dial(0, nil) // NETLINK_ROUTE
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close() // nothing is lost with it
+	deadline := time.Now().Add(netlinkWait)
+	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {
+		deadline = d
+	}
+	if err := conn.SetDeadline(deadline); err != nil {
+		return nil, err
+	}
+	return conn.Execute(netlink.Message{Header: netlink.Header{Type: typ, Flags: flags}, Data: append(make([]byte, ifinfomsg), attrs...)})
+}
+
+// parseVLAN reads a RTM_NEWLINK of a VLAN. A priority that is not in a map has 0 there
+// (net/8021q/vlan_netlink.c, vlan_fill_info).
+func parseVLAN(b []byte) (VLAN, error) {
+	var v VLAN
+	if len(b) < ifinfomsg {
+		return v, fmt.Errorf("a message of %d bytes", len(b))
+	}
+	ad, err := netlink.NewAttributeDecoder(b[ifinfomsg:])
+	if err != nil {
+		return v, err
+	}
+	kind, whole := "", false
+	for ad.Next() {
+		if ad.Type() != iflaLinkinfo {
+			continue
+		}
+		ad.Nested(func(info *netlink.AttributeDecoder) error {
+			for info.Next() {
+				switch info.Type() {
+				case iflaInfoKind:
+					kind = info.String()
+				case iflaInfoData:
+					if kind == string(nic.UpperVLAN) {
+						info.Nested(func(data *netlink.AttributeDecoder) error {
+							whole = true
+							return v.parse(data)
+						})
+					}
+				}
+			}
+			return nil
+		})
+	}
+	if err := ad.Err(); err != nil {
+		return v, err
+	}
+	if !whole {
+		return v, fmt.Errorf("no VLAN but %q", clip(kind))
+	}
+	return v, nil
+}
+
+func (v *VLAN) parse(data *netlink.AttributeDecoder) error {
+	for data.Next() {
+		switch data.Type() {
+		case iflaVLANID:
+			v.ID = int(data.Uint16())
+		case iflaVLANEgress:
+			data.Nested(func(ad *netlink.AttributeDecoder) error { return parsePCPs(ad, &v.Egress) })
+		case iflaVLANIngress:
+			data.Nested(func(ad *netlink.AttributeDecoder) error { return parsePCPs(ad, &v.Ingress) })
+		}
+	}
+	return nil
+}
+
+// parsePCPs reads pairs of numbers (ifla_vlan_qos_mapping). The kernel has priorities
+// above 7 as well, which no PCP stands for.
+func parsePCPs(ad *netlink.AttributeDecoder, m *nic.PCPs) error {
+	for ad.Next() {
+		b := ad.Bytes()
+		if len(b) != 8 {
+			return fmt.Errorf("a pair of %d bytes", len(b))
+		}
+		from, to := binary.NativeEndian.Uint32(b), binary.NativeEndian.Uint32(b[4:])
+		if from < qos.NumPriorities && to < qos.NumPriorities {
+			m[from] = int8(to)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,303 @@
+package local
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/nic/writers"
+)
+
+// The bounds of the files that are looked at for other writers.
+const (
+	maxWriterFiles = 1000
+	maxWriterFile  = 256 << 10 // bytes
+)
+
+// daemons are programs that write settings of NICs by themselves, by the name that the
+// kernel cuts to 15 bytes (TASK_COMM_LEN), with what they are. lldpad is [nic.Host]'s
+// Agents.
+var daemons = map[string]string{
+	"nic-configurati": "nic-configuration-daemon of NVIDIA's NIC configuration operator",
+	"dmsd":            "dmsd of NVIDIA's DOCA management service",
+	"sriov-network-c": "sriov-network-config-daemon of the SR-IOV network operator",
+}
+
+// The daemons that write what is in their profiles.
+const (
+	commNM       = "NetworkManager"
+	commNetworkd = "systemd-network" // cut from systemd-networkd
+)
+
+// process is a process of the machine.
+type process struct{ id, comm string }
+
+func (m *Machine) processes() ([]process, error) {
+	ids, err := m.fs().ReadDir(m.proc())
+	if err != nil {
+		return nil, err
+	}
+	var out []process
+	for _, id := range ids {
+		if _, ok := decimal(id); !ok {
+			continue
+		}
+		// A process may end between the two reads.
+		if comm, err := m.text(m.proc(id, "comm")); err == nil {
+			out = append(out, process{id, comm})
+		}
+	}
+	return out, nil
+}
+
+// agentsOf returns the daemons that write DCB settings by themselves.
+func agentsOf(all []process) []string {
+	if slices.ContainsFunc(all, func(p process) bool { return p.comm == "lldpad" }) {
+		return []string{"lldpad"}
+	}
+	return nil
+}
+
+// shells are programs whose arguments are scripts.
+var shells = []string{"sh", "bash", "dash", "ash", "ksh", "zsh", "busybox"}
+
+// search looks for other writers.
+type search struct {
+	*Machine
+	*writers.Finder
+	files int
+	// denied and full say that something was not looked at.
+	denied, full bool
+}
+
+// writers returns what else writes the settings of ports, by the processes and the files
+// of the machine. The error says what was not looked at.
+func (m *Machine) writers(ports map[string]*nic.Port, all []process) ([]nic.Writer, error) {
+	s := &search{Machine: m, Finder: &writers.Finder{}}
+	for _, name := range natural.Keys(ports) {
+		p := ports[name]
+		mac, _ := m.text(m.sysNet(name, "address"))
+		s.NICs = append(s.NICs, writers.NIC{Name: name, RDMA: p.RDMA, Bond: m.master(name), PCI: p.PCI, MAC: mac, Driver: p.Driver})
+	}
+	if len(s.NICs) == 0 {
+		return nil, nil
+	}
+	s.Follow = func(name string) ([]byte, bool) {
+		b, ok := s.read(inside(s.Etc, name))
+		return b, ok
+	}
+	runs := func(comm string) bool {
+		return slices.ContainsFunc(all, func(p process) bool { return p.comm == comm })
+	}
+	for _, p := range all {
+		if who := daemons[p.comm]; who != "" {
+			s.Found = append(s.Found, nic.Writer{Who: who, Place: "process " + p.id})
+		}
+	}
+	s.profiles(runs)
+	s.commands()
+	s.loops(all)
+	switch {
+	case s.full || s.More:
+		return s.Found, fmt.Errorf("more files or writers than are looked at (%d files)", maxWriterFiles)
+	case s.denied:
+		return s.Found, fs.ErrPermission
+	}
+	return s.Found, nil
+}
+
+// inside is where a path of the machine is whose etc is somewhere.
+func inside(etc, name string) string {
+	if etc == "" {
+		return name
+	}
+	return filepath.Join(filepath.Dir(etc), filepath.FromSlash(name))
+}
+
+// shown is the name of a file as its machine has it.
+func (s *search) shown(name string) string {
+	for _, r := range [][2]string{{s.Etc, "/etc"}, {s.Run, "/run"}} {
+		if rest, ok := strings.CutPrefix(name, r[0]+"/"); ok && r[0] != "" {
+			return r[1] + "/" + filepath.ToSlash(rest)
+		}
+	}
+	if s.Etc != "" {
+		if rest, ok := strings.CutPrefix(name, filepath.Dir(s.Etc)); ok {
+			return filepath.ToSlash(rest)
+		}
+	}
+	return name
+}
+
+func (s *search) etc(elem ...string) string { return under(s.Etc, "/etc", elem...) }
+func (s *search) run(elem ...string) string { return under(s.Run, "/run", elem...) }
+
+// missed notes why something is not looked at.
+func (s *search) missed(err error) { s.denied = s.denied || denied(err) }
+
+// read reads a file that is a regular one, and not too large.
+func (s *search) read(name string) ([]byte, bool) {
+	if s.files++; s.files > maxWriterFiles {
+		s.full = true
+		return nil, false
+	}
+	st, err := os.Stat(name)
+	if err != nil || !st.Mode().IsRegular() || st.Size() > maxWriterFile {
+		s.missed(err)
+		return nil, false
+	}
+	// Its owner may have put a pipe in its place since.
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		s.missed(err)
+		return nil, false
+	}
+	defer f.Close()
+	if st, err = f.Stat(); err != nil || !st.Mode().IsRegular() {
+		return nil, false
+	}
+	b, err := io.ReadAll(io.LimitReader(f, maxWriterFile))
+	if err != nil {
+		s.missed(err)
+		return nil, false
+	}
+	return b, true
+}
+
+// list returns the files of a folder that a pattern takes, sorted, none where there is no
+// such folder.
+func (s *search) list(dir, pattern string) (out []string) {
+	names, err := OS{}.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		s.missed(err)
+	}
+	for _, n := range names {
+		if ok, err := path.Match(pattern, n); ok && err == nil {
+			out = append(out, filepath.Join(dir, n))
+		}
+	}
+	return out
+}
+
+// each calls f for the files of folders that a pattern takes.
+func (s *search) each(pattern string, f func(name string, text []byte), dirs ...string) {
+	for _, dir := range dirs {
+		for _, name := range s.list(dir, pattern) {
+			if b, ok := s.read(name); ok {
+				f(s.shown(name), b)
+			}
+		}
+	}
+}
+
+// profiles looks at what describes interfaces.
+func (s *search) profiles(runs func(comm string) bool) {
+	idle := func(comm, name string) string {
+		if runs(comm) {
+			return ""
+		}
+		return name + " does not run"
+	}
+	var plans, links []writers.File
+	keep := func(into *[]writers.File) func(string, []byte) {
+		return func(name string, text []byte) { *into = append(*into, writers.File{Path: name, Text: text}) }
+	}
+	s.each("*.yaml", keep(&plans), s.etc("netplan"), s.run("netplan"))
+	netplan := s.Netplan(plans)
+	s.each("*", func(name string, text []byte) {
+		s.NetworkManager(writers.File{Path: name, Text: text}, idle(commNM, commNM))
+	}, s.etc("NetworkManager", "system-connections"), s.run("NetworkManager", "system-connections"))
+	for _, ext := range []string{"*.network", "*.link"} {
+		s.each(ext, keep(&links), s.etc("systemd", "network"), s.run("systemd", "network"))
+	}
+	s.Networkd(links, idle(commNetworkd, "systemd-networkd"))
+	s.Without(netplan)
+	s.each("*", s.Interfaces, s.etc("network", "interfaces.d"))
+	s.each("interfaces", s.Interfaces, s.etc("network"))
+	s.each("ifcfg-*", s.IfCfg, s.etc("sysconfig", "network-scripts"))
+}
+
+// commands looks at what is run: by systemd, cron and udev, and when an interface comes up.
+func (s *search) commands() {
+	s.units()
+	s.each("*.rules", s.Udev, s.etc("udev", "rules.d"), s.run("udev", "rules.d"))
+	s.each("crontab", s.Cron, s.etc())
+	spool := inside(s.Etc, "/var/spool/cron")
+	s.each("*", s.Cron, s.etc("cron.d"), spool, filepath.Join(spool, "crontabs"))
+	script := func(name string, text []byte) { s.Script(name, text, "") }
+	s.each("rc.local", script, s.etc(), s.etc("rc.d"))
+	for _, d := range []string{"hourly", "daily", "weekly", "monthly"} {
+		s.each("*", script, s.etc("cron."+d))
+	}
+	nm, dispatcher := s.etc("NetworkManager", "dispatcher.d"), s.etc("networkd-dispatcher")
+	s.each("*", script, nm, filepath.Join(nm, "pre-up.d"), s.etc("network", "if-up.d"), s.etc("network", "if-pre-up.d"))
+	for _, dir := range s.list(dispatcher, "*.d") {
+		s.each("*", script, dir)
+	}
+}
+
+// units looks at the services of the operator. One that nothing wants is started by hand.
+func (s *search) units() {
+	dirs := []string{s.etc("systemd", "system"), s.run("systemd", "system")}
+	wanted := map[string]bool{}
+	for _, dir := range dirs {
+		for _, kind := range []string{"*.wants", "*.requires"} {
+			for _, d := range s.list(dir, kind) {
+				for _, name := range s.list(d, "*") {
+					wanted[template(path.Base(name))] = true
+				}
+			}
+		}
+	}
+	for i, dir := range dirs {
+		service := func(name string, text []byte) {
+			base := path.Base(name)
+			if strings.HasSuffix(path.Dir(name), ".service.d") {
+				base = strings.TrimSuffix(path.Base(path.Dir(name)), ".d")
+			}
+			idle := ""
+			if timer := strings.TrimSuffix(base, ".service") + ".timer"; i == 0 && !wanted[template(base)] && !wanted[template(timer)] {
+				idle = "the unit is not enabled"
+			}
+			s.Unit(name, text, idle)
+		}
+		s.each("*.service", service, dir)
+		for _, d := range s.list(dir, "*.service.d") {
+			s.each("*.conf", service, d)
+		}
+	}
+}
+
+// template is the name of a unit without its instance: "roce@.service".
+func template(unit string) string {
+	name, rest, ok := strings.Cut(unit, "@")
+	if !ok {
+		return unit
+	}
+	return name + "@" + path.Ext(rest)
+}
+
+// loops looks at the scripts that run now.
+func (s *search) loops(all []process) {
+	for _, p := range all {
+		if !slices.Contains(shells, p.comm) {
+			continue
+		}
+		b, err := s.fs().ReadFile(s.proc(p.id, "cmdline"))
+		if err != nil {
+			continue
+		}
+		if args := strings.Split(strings.TrimRight(string(b), "\x00"), "\x00"); len(args) > 1 {
+			s.Process("process "+p.id, args)
+		}
+	}
+}

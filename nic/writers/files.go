@@ -1,0 +1,229 @@
+package writers
+
+import (
+	"path"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/nic"
+)
+
+// Cron finds what a cron table sets. The fields of the time, and the user, are words
+// before the command.
+func (f *Finder) Cron(file string, text []byte) {
+	s := &script{Finder: f, at: at{file: file}, vars: map[string][]string{}}
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		if n++; n > maxLines {
+			return
+		}
+		s.at.line = n
+		s.line(strings.TrimSpace(line))
+		// "*/5 * * * * root /opt/roce.sh"
+		if !strings.HasPrefix(strings.TrimSpace(line), "#") {
+			for _, w := range strings.Fields(line[:min(len(line), maxLine)]) {
+				if strings.HasPrefix(w, "/") {
+					s.follow(w)
+					break
+				}
+			}
+		}
+	}
+}
+
+// Unit finds what the commands of a systemd unit set.
+func (f *Finder) Unit(file string, text []byte, idle string) {
+	s := &script{Finder: f, at: at{file: file, idle: idle}, vars: map[string][]string{}}
+	for _, e := range ini(text) {
+		if e.section != "Service" || !strings.HasPrefix(e.key, "Exec") || e.key == "ExecStop" || e.key == "ExecStopPost" {
+			continue
+		}
+		s.at.line = e.line
+		s.line(strings.TrimLeft(e.value, "-@:+!|"))
+	}
+}
+
+// entry is a line of an ini file.
+type entry struct {
+	section, key, value string
+	line                int
+}
+
+// ini reads "[Section]" and "key=value", lines that end with a backslash with the next.
+func ini(text []byte) (out []entry) {
+	section, n, first, whole := "", 0, 0, ""
+	for line := range strings.Lines(string(text)) {
+		if n++; n > maxLines {
+			break
+		}
+		line = strings.TrimSpace(line[:min(len(line), maxLine)])
+		if whole == "" {
+			if first = n; line == "" || line[0] == '#' || line[0] == ';' {
+				continue
+			}
+		}
+		if part, more := strings.CutSuffix(line, "\\"); more && len(whole) < maxLine {
+			whole += part + " "
+			continue
+		}
+		line, whole = whole+line, ""
+		if name, ok := strings.CutPrefix(line, "["); ok && strings.HasSuffix(name, "]") {
+			section = strings.TrimSuffix(name, "]")
+			continue
+		}
+		if k, v, ok := strings.Cut(line, "="); ok {
+			out = append(out, entry{section, strings.TrimSpace(k), strings.TrimSpace(v), first})
+		}
+	}
+	return out
+}
+
+// Udev finds what udev rules set: "ATTR{mtu}=" and the commands of "RUN+=". A rule is for
+// the devices that its "KERNEL==" or "NAME==" takes.
+func (f *Finder) Udev(file string, text []byte) {
+	n, first, whole := 0, 0, ""
+	for line := range strings.Lines(string(text)) {
+		if n++; n > maxLines {
+			return
+		}
+		line = strings.TrimSpace(line[:min(len(line), maxLine)])
+		if whole == "" {
+			if first = n; line == "" || line[0] == '#' {
+				continue
+			}
+		}
+		if part, more := strings.CutSuffix(line, "\\"); more && len(whole) < maxLine {
+			whole += part
+			continue
+		}
+		f.rule(at{who: "udev", file: file, line: first}, whole+line)
+		whole = ""
+	}
+}
+
+// rule is one rule: KEY{attribute}OP"value", with commas between.
+func (f *Finder) rule(a at, line string) {
+	type assign struct{ key, op, value string }
+	var l []assign
+	for rest := line; ; {
+		before, after, ok := strings.Cut(rest, "\"")
+		value, next, closed := strings.Cut(after, "\"")
+		if !ok || !closed {
+			break
+		}
+		key := strings.TrimLeft(before, ", \t")
+		name := strings.TrimRight(key, "=!+:- \t")
+		l = append(l, assign{name, strings.TrimSpace(key[len(name):]), value})
+		rest = next
+	}
+	any := false
+	for _, m := range l {
+		if m.op != "==" {
+			continue
+		}
+		switch m.key {
+		case "SUBSYSTEM":
+			if !matches(strings.Split(m.value, "|"), "net") && !matches(strings.Split(m.value, "|"), "infiniband") {
+				return
+			}
+		case "KERNEL", "NAME", "ENV{INTERFACE}", "DRIVERS", "ATTR{address}":
+			patterns := strings.Split(m.value, "|")
+			ports := f.those(func(n NIC) bool {
+				switch m.key {
+				case "DRIVERS":
+					return matches(patterns, n.Driver)
+				case "ATTR{address}":
+					return matches(patterns, n.MAC)
+				}
+				return matches(patterns, n.Name, n.RDMA)
+			})
+			if any {
+				ports = both(a.match, ports)
+			}
+			if a.match, any = ports, true; len(ports) == 0 {
+				return
+			}
+		}
+	}
+	for _, m := range l {
+		switch {
+		case m.op == "=" && m.key == "ATTR{mtu}":
+			f.number(a, a.match, nic.FieldMTU, m.value)
+		case (m.op == "+=" || m.op == "=") && (m.key == "RUN" || m.key == "RUN{program}"):
+			s := &script{Finder: f, at: a, vars: map[string][]string{}}
+			s.line(m.value)
+		}
+	}
+}
+
+// both are the names that two lists have.
+func both(a, b []string) (out []string) {
+	for _, x := range a {
+		for _, y := range b {
+			if x == y {
+				out = append(out, x)
+			}
+		}
+	}
+	return out
+}
+
+// Interfaces finds what ifupdown sets (interfaces(5)): "mtu" of a stanza, and its
+// commands.
+func (f *Finder) Interfaces(file string, text []byte) {
+	s := &script{Finder: f, at: at{who: "ifupdown", file: file}, vars: map[string][]string{}}
+	n, ours := 0, false
+	for line := range strings.Lines(string(text)) {
+		if n++; n > maxLines {
+			return
+		}
+		s.at.line = n
+		key, value, _ := strings.Cut(strings.TrimSpace(line[:min(len(line), maxLine)]), " ")
+		value = strings.TrimSpace(value)
+		switch key {
+		case "iface":
+			name, _, _ := strings.Cut(value, " ")
+			s.at.match = f.named(name)
+			s.vars["IFACE"] = []string{name}
+			ours = len(s.at.match) > 0
+		case "mtu":
+			if ours {
+				f.number(s.at, s.at.match, nic.FieldMTU, value)
+			}
+		case "up", "pre-up", "post-up":
+			s.line(value)
+		}
+	}
+}
+
+// IfCfg finds what a file of network-scripts sets: the shell assignments DEVICE, MTU and
+// ETHTOOL_OPTS.
+func (f *Finder) IfCfg(file string, text []byte) {
+	s := &script{Finder: f, at: at{who: "network-scripts", file: file}, vars: map[string][]string{}}
+	dev := strings.TrimPrefix(path.Base(file), "ifcfg-")
+	for pass := range 2 {
+		n := 0
+		for line := range strings.Lines(string(text)) {
+			if n++; n > maxLines {
+				break
+			}
+			k, v, ok := strings.Cut(strings.TrimSpace(line[:min(len(line), maxLine)]), "=")
+			if !ok {
+				continue
+			}
+			v = strings.Trim(v, `"'`)
+			s.at.line = n
+			switch {
+			case pass == 0 && k == "DEVICE":
+				dev = v
+			case pass == 1 && k == "MTU":
+				if ports := f.named(dev); len(ports) > 0 {
+					f.number(s.at, ports, nic.FieldMTU, v)
+				}
+			case pass == 1 && k == "ETHTOOL_OPTS" && strings.HasPrefix(v, "-"):
+				for _, part := range strings.Split(v, ";") {
+					ethtool(s.as("ethtool"), strings.Fields(strings.ReplaceAll(part, "${DEVICE}", dev)))
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,62 @@
+package validate
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/nic"
+)
+
+// writers finds what else writes the settings of the NICs of the intent. A daemon that
+// writes DCB settings is DCB-02.
+func (v *hostCheck) writers() {
+	if why := v.running.Missing[nic.FieldWriters]; why != "" && len(v.desired.Ports) > 0 {
+		v.unread("READ", Info, "", nic.FieldWriters, "read the host as root", nic.Change{Blocked: printable(why)})
+	}
+	for _, w := range v.running.Writers {
+		for _, name := range natural.Keys(v.desired.Ports) {
+			want := v.desired.Ports[name]
+			rival, ch := w.Against(name, v.running.Ports[name], want)
+			if rival == nic.NoRival {
+				continue
+			}
+			severity := Info
+			if rival == nic.OtherRival && w.Idle == "" {
+				severity = Warning
+			}
+			where := cmp.Or(want.From[w.Field], v.host.Pos.String())
+			if w.Field == "" {
+				// It is one program for all ports.
+				v.add("NIC-12", severity, "", where, "stop it, or have it leave the NICs of the intent alone", "%s writes settings of NICs, which are not known here", w)
+				break
+			}
+			v.add("NIC-12", severity, name, where, rivalFix(w, rival, ch), "%s %s (layer %s)", w, rivalSays(w, rival, ch), nic.LayerOf(w.Field))
+		}
+	}
+}
+
+// rivalSays says what another writer does.
+func rivalSays(w nic.Writer, rival nic.Rival, ch nic.Change) string {
+	says := ""
+	switch rival {
+	case nic.OtherRival:
+		says = fmt.Sprintf("sets %s to %s, the intent says %s", w.Field, ch.Old, ch.New)
+	case nic.SameRival:
+		says = fmt.Sprintf("sets %s as well, to the value of the intent", w.Field)
+	case nic.UnsureRival:
+		says = fmt.Sprintf("sets %s as well, to a value that is not known before it runs", w.Field)
+	}
+	if w.Idle != "" {
+		says += "; " + printable(w.Idle)
+	}
+	return says
+}
+
+func rivalFix(w nic.Writer, rival nic.Rival, ch nic.Change) string {
+	at := printable(w.Place)
+	if rival == nic.OtherRival {
+		return fmt.Sprintf("remove the setting from %s, or write %s there", at, ch.New)
+	}
+	return "remove the setting from " + at + ", so that it has one writer"
+}
