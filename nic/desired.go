@@ -127,7 +127,7 @@ func (b *builder) from(o intent.Origin, fields ...string) {
 func (b *builder) build() {
 	s, p := b.settings, b.port
 	here := intent.Origin{Pos: b.nic.Pos}
-	b.from(here, FieldPort, fieldRDMA, FieldDCBX, FieldMode, FieldBuffers)
+	b.from(here, FieldPort, FieldRDMA, FieldDCBX, FieldMode, FieldBuffers)
 	p.DCBX = qos.Of(OwnerHost)
 	p.MTU = qos.Of(s.MTU.Host.V)
 	p.ActiveMTU = qos.Of(s.MTU.RDMA.V)

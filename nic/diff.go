@@ -110,7 +110,7 @@ func (d *differ) port(name string, have, want *Port) {
 		return
 	}
 	if want.RDMA != "" && have.RDMA != want.RDMA {
-		d.add(Change{Field: fieldRDMA, Kind: KindDrift, Old: cmp.Or(clean(have.RDMA), qos.Absent), New: want.RDMA, Blocked: "correct the name of the RDMA device in the intent"})
+		d.add(Change{Field: FieldRDMA, Kind: KindDrift, Old: cmp.Or(clean(have.RDMA), qos.Absent), New: want.RDMA, Blocked: "correct the name of the RDMA device in the intent"})
 	}
 	if have.VF {
 		why := cmp.Or(clean(have.Missing[FieldDCB]), "a VF or a restricted function has no DCB settings")

@@ -73,7 +73,7 @@ func TestDiffFindsEachValueAndNothingElse(t *testing.T) {
 		"ice willing":    {func(p *Port) { p.Driver, p.NV, p.Willing.V = DriverICE, nil, true }, FieldWilling, LayerDriver, KindDrift, qos.ImpactPortFlap, "on", "off"},
 		"stall":          {func(p *Port) { p.StallPrevention.V = StallDefault }, FieldStallPrevention, LayerDriver, KindDrift, 0, "default", "auto"},
 		"stall not read": {missing(FieldStallPrevention, "needs root", func(p *Port) { p.StallPrevention.Set = false }), FieldStallPrevention, LayerDriver, KindUnknown, 0, "-", "auto"},
-		"no rdma device": {func(p *Port) { p.RDMA = "" }, fieldRDMA, "", KindDrift, 0, "-", "mlx5_0"},
+		"no rdma device": {func(p *Port) { p.RDMA = "" }, FieldRDMA, "", KindDrift, 0, "-", "mlx5_0"},
 		"no such port":   {func(p *Port) { p.CardPort = 99 }, FieldNV, LayerFirmware, KindUnknown, 0, "-", "as the intent says"},
 		"cable":          {func(p *Port) { p.Cable.V = 7 }, FieldCable, LayerDriver, KindDrift, 0, "7m", "10m"},
 		"pfc":            {func(p *Port) { p.PFC.V = 0 }, FieldPFC, LayerDriver, KindDrift, qos.ImpactPortFlap, "0x00 {}", "0x08 {3}"},
@@ -88,7 +88,7 @@ func TestDiffFindsEachValueAndNothingElse(t *testing.T) {
 		"cnp dscp":       {func(p *Port) { p.CNPDSCP.V = 4 }, FieldCNPDSCP, LayerDriver, KindDrift, 0, "4", "48"},
 		"cnp priority":   {func(p *Port) { p.CNPPriority.V = 7 }, FieldCNPPriority, LayerDriver, KindDrift, 0, "7", "6"},
 		"mtu":            {func(p *Port) { p.MTU.V = 1500 }, FieldMTU, LayerDriver, KindDrift, qos.ImpactLoss, "1500", "9000"},
-		"rdma device":    {func(p *Port) { p.RDMA = "mlx5_7" }, fieldRDMA, "", KindDrift, 0, "mlx5_7", "mlx5_0"},
+		"rdma device":    {func(p *Port) { p.RDMA = "mlx5_7" }, FieldRDMA, "", KindDrift, 0, "mlx5_7", "mlx5_0"},
 
 		"not programmed":          {nv("CNP_DSCP_P1", NV{"48", "4", "4", false}), "nv[CNP_DSCP_P1]", LayerFirmware, KindNotProgrammed, 0, "4", "48"},
 		"reset pending":           {nv("CNP_DSCP_P1", NV{"48", "4", "48", false}), "nv[CNP_DSCP_P1]", LayerFirmware, KindResetPending, 0, "4", "48"},
@@ -118,13 +118,13 @@ func TestDiffFindsEachValueAndNothingElse(t *testing.T) {
 		if got.Port != "ens1f0np0" || got.Field != c.field || got.Layer != c.layer || got.Kind != c.kind || got.Impact != c.impact || got.Old != c.old || got.New != c.new {
 			t.Errorf("%s: %+v", name, got)
 		}
-		if (c.kind == KindUnknown) == (got.Blocked == "") && c.field != fieldRDMA {
+		if (c.kind == KindUnknown) == (got.Blocked == "") && c.field != FieldRDMA {
 			t.Errorf("%s: blocked %q", name, got.Blocked)
 		}
 		if firmware := c.kind == KindNotProgrammed || c.kind == KindResetPending; firmware != (got.After != "") {
 			t.Errorf("%s: afterwards %q", name, got.After)
 		}
-		if writable := c.kind == KindDrift && c.field != fieldRDMA || c.kind == KindConflict || c.kind == KindNotProgrammed; got.Writable() != writable {
+		if writable := c.kind == KindDrift && c.field != FieldRDMA || c.kind == KindConflict || c.kind == KindNotProgrammed; got.Writable() != writable {
 			t.Errorf("%s: writable %v", name, got.Writable())
 		}
 		if !strings.Contains(got.Reason, "fabric.yaml:") && got.Reason != "default" {

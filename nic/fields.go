@@ -13,7 +13,7 @@ const (
 	FieldEgress = "egress_qos_map" // of a VLAN
 
 	FieldPort         = "port" // the interface as a whole
-	fieldRDMA         = "rdma" // the name of the RDMA device
+	FieldRDMA         = "rdma" // the name of the RDMA device
 	FieldDCB          = "dcb"  // all DCB settings at once: a function that has none
 	FieldDCBX         = "dcbx"
 	FieldLinkPause    = "link_pause"
@@ -43,6 +43,10 @@ const (
 	FieldCarrier   = "carrier"
 	FieldDCQCN     = "dcqcn"
 	FieldCounters  = "counters"
+	FieldTransport = "transport"
+	FieldRDMAState = "rdma_state"
+	FieldGIDs      = "gids"
+	FieldPCIe      = "pcie"
 	FieldFirmware  = "firmware"
 )
 

@@ -69,6 +69,9 @@ type Host struct {
 	// Agents are the daemons that are active and write DCB settings by
 	// themselves: "lldpad". lldpd does not and is not one.
 	Agents []string `json:"agents,omitempty"`
+	// Away are the RDMA devices without an interface in this network namespace: a
+	// container may have it; running only.
+	Away []string `json:"away,omitempty"`
 	// Unit is the unit that applies the settings at boot.
 	Unit UnitState `json:"unit,omitzero"`
 	// Writers are what else writes settings of the ports; running only.
@@ -156,6 +159,10 @@ type Port struct {
 	// notification point and the reaction point: OFED sysfs has them one by
 	// one, bnxt_re and ionic have all or none.
 	ECN qos.Opt[qos.PrioritySet] `json:"ecn,omitzero"`
+	// NotificationPoint and ReactionPoint are the priorities of each; running only, not
+	// set where a driver shows both as one.
+	NotificationPoint qos.Opt[qos.PrioritySet] `json:"notification_point,omitzero"`
+	ReactionPoint     qos.Opt[qos.PrioritySet] `json:"reaction_point,omitzero"`
 	// CNPDSCP (0..63) and CNPPriority (0..7) mark the congestion
 	// notifications that the port sends (OFED sysfs, debugfs of mlx5 and
 	// bnxt_re, configfs of Broadcom's own bnxt_re, nicctl).
@@ -181,6 +188,15 @@ type Port struct {
 	Mode qos.Opt[string] `json:"mode,omitzero"`
 	// ActiveMTU is the largest RDMA payload in bytes: it follows from MTU, never set.
 	ActiveMTU qos.Opt[int] `json:"active_mtu,omitzero"`
+
+	// What RDMA needs beside the settings; running only.
+
+	Transport qos.Opt[Transport] `json:"transport,omitzero"`
+	// RDMAState is that of the port of the RDMA device, in the kernel's words, such as
+	// [RDMAActive] and "DOWN".
+	RDMAState qos.Opt[string] `json:"rdma_state,omitzero"`
+	GIDs      qos.Opt[GIDs]   `json:"gids,omitzero"`
+	PCIe      qos.Opt[PCIe]   `json:"pcie,omitzero"`
 
 	// The firmware's.
 

@@ -84,10 +84,10 @@ var nicChecks = []Check{
 		Fix: "set the ToS of RDMA connections",
 	},
 	{
-		ID: "NIC-04", Title: "a rail of a host is missing, or has none of the settings that other rails have",
+		ID: "NIC-04", Title: "a rail of a host is missing",
 		Rules: []Rule{{Error, "for a port of the intent"}, {Info, "for a port that the intent does not list"}}, Scope: ScopeHost, Reads: ReadsNIC,
-		Why: "one slow rail stalls the whole collective",
-		Fix: "apply the intent to all ports",
+		Why: "one missing rail stalls the whole collective",
+		Fix: "correct the name of the NIC in the intent, or look for the card",
 	},
 	{
 		ID: "NIC-05", Title: "no boot unit restores the settings of a host",
@@ -136,6 +136,24 @@ var nicChecks = []Check{
 		Rules: []Rule{{Warning, "where it writes another value than the intent"}, {Info, "where it writes the same value, one that is not known before it runs, or does not run now"}}, Scope: ScopeHost, Reads: ReadsNIC,
 		Why: "the settings change back when it runs",
 		Fix: "leave the setting out there, or write the value of the intent there",
+	},
+	{
+		ID: "NIC-13", Title: "a NIC does not carry RoCE",
+		Rules: []Rule{{Error, "for an RDMA device that the intent names, and for one of another transport"}, {Warning, "where the intent names none"}}, Scope: ScopeHost, Reads: ReadsNIC,
+		Why: "no RDMA connection of the fabric can be made over it, whatever its settings",
+		Fix: "load the RDMA driver of the card, in its RoCE mode",
+	},
+	{
+		ID: "NIC-14", Title: "a NIC has no address that RoCE v2 can use",
+		Rules: []Rule{{Error, "where there is none"}, {Warning, "where all are link-local"}}, Scope: ScopeHost, Reads: ReadsNIC,
+		Why: "connections fail, or do not leave the subnet",
+		Fix: "give the interface an IP address",
+	},
+	{
+		ID: "NIC-15", Title: "the slot of a card is slower than its link, or than the card",
+		Rules: []Rule{{Warning, "where it is slower than the link"}, {Info, "where it is slower than the card alone"}}, Scope: ScopeHost, Reads: ReadsNIC,
+		Why: "the NIC cannot take frames as fast as they come: it pauses the switch, and the pauses spread",
+		Fix: "move the card to a slot with more lanes",
 	},
 	{
 		ID: "SCH-04", Title: "a NIC divides its link between classes differently than the switch",

@@ -135,7 +135,8 @@ func (v *hostCheck) unread(id string, s Severity, port, fields, fix string, ch n
 func (v *hostCheck) port(name string, byPort map[string][]nic.Change) {
 	have, want, changes := v.running.Ports[name], v.desired.Ports[name], byPort[name]
 	if have == nil {
-		v.add("NIC-04", Error, name, want.From[nic.FieldPort], "correct its name in the intent, or look for the card", "the host has no such interface")
+		what, fix := v.lost(want)
+		v.add("NIC-04", Error, name, want.From[nic.FieldPort], fix, "%s", what)
 		return
 	}
 	pv := portCheck{hostCheck: v, name: name, have: have, want: want}
@@ -151,11 +152,7 @@ func (v *hostCheck) port(name string, byPort map[string][]nic.Change) {
 	}
 	pv.carrier()
 	pv.runs()
-	if pv.bare() && v.otherRails(name) {
-		changes = pv.rail(changes)
-	} else {
-		pv.pfc(changes)
-	}
+	pv.pfc(changes)
 	var unknown []nic.Change
 	for _, ch := range changes {
 		if ch.Kind == nic.KindUnknown {
@@ -166,15 +163,5 @@ func (v *hostCheck) port(name string, byPort map[string][]nic.Change) {
 	}
 	pv.unknown(unknown)
 	pv.relations()
-}
-
-// otherRails reports whether another port of the host is configured.
-func (v *hostCheck) otherRails(name string) bool {
-	for other, want := range v.desired.Ports {
-		have := v.running.Ports[other]
-		if other != name && have != nil && want.PFC.Or(0) != 0 && have.PFC == want.PFC && have.Trust == want.Trust {
-			return true
-		}
-	}
-	return false
+	pv.ready()
 }

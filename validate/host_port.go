@@ -76,41 +76,6 @@ func (p *portCheck) runs() {
 	}
 }
 
-// bare reports whether a port has nothing of the intent.
-func (p *portCheck) bare() bool {
-	h, w := p.have, p.want
-	return w.PFC.Or(0) != 0 && h.PFC.Set && h.PFC.V == 0 &&
-		h.Trust.Set && w.Trust.Set && h.Trust.V != w.Trust.V &&
-		w.ToS.Set && h.ToS.Set && h.ToS.V>>2 == 0 && w.ToS.V>>2 != 0
-}
-
-// rail reports a port that has nothing of the intent, while others of the host
-// have, as one finding, and returns the changes that it does not cover.
-func (p *portCheck) rail(changes []nic.Change) (rest []nic.Change) {
-	var said []string
-	var blocked ordered.Groups[string, string]
-	for _, ch := range changes {
-		if ch.Kind == nic.KindDrift && (ch.Layer == nic.LayerDriver || ch.Layer == nic.LayerRDMA) && ch.Field != nic.FieldMTU {
-			said = append(said, fmt.Sprintf("%s is %s", ch.Field, ch.Old))
-			if ch.Blocked != "" {
-				blocked.Add(ch.Blocked, ch.Field)
-			}
-			continue
-		}
-		rest = append(rest, ch)
-	}
-	var first []string
-	for why, fields := range blocked.All() {
-		first = append(first, strings.Join(fields, ", ")+": "+why)
-	}
-	fix := applyHost
-	if len(first) > 0 { // the host is refused as a whole
-		fix = strings.Join(first, "; ") + "; then " + applyHost
-	}
-	p.add("NIC-04", Error, p.name, p.want.From[nic.FieldPort], fix, "settings of the intent that other NICs of the host have are missing: %s (layers %s and %s)", strings.Join(said, "; "), nic.LayerDriver, nic.LayerRDMA)
-	return rest
-}
-
 // pfc compares the priorities with the switch's, where that was read, and else
 // against the intent. changes are those of the port.
 func (p *portCheck) pfc(changes []nic.Change) {
@@ -143,6 +108,10 @@ func (p *portCheck) change(ch nic.Change) {
 	}
 	switch ch.Field {
 	case nic.FieldPFC: // looked at from both ends
+	case nic.FieldRDMA:
+		if p.have.RDMA != "" { // else NIC-13 says so
+			p.differs("DRIFT", Error, ch)
+		}
 	case nic.FieldTrust:
 		p.differs("NIC-01", Error, ch)
 	case nic.FieldDSCP:
@@ -172,7 +141,7 @@ func (p *portCheck) change(ch nic.Change) {
 			p.differs("NIC-07", Warning, ch)
 		}
 	case nic.FieldECN:
-		p.differs("ECN-11", Error, ch)
+		p.congestion(ch)
 	case nic.FieldCNPDSCP:
 		p.cnpDSCP(ch)
 	case nic.FieldCNPPriority:
@@ -232,6 +201,16 @@ func (p *portCheck) dscp(ch nic.Change) {
 		}
 	}
 	p.differs("NIC-02", severity, ch)
+}
+
+// congestion tells the two halves of congestion control apart, where the NIC does: the
+// notification point answers marked packets, the reaction point slows down.
+func (p *portCheck) congestion(ch nic.Change) {
+	if np, rp := p.have.NotificationPoint, p.have.ReactionPoint; np.Set && rp.Set && np.V != rp.V {
+		p.add("ECN-11", Error, p.name, ch.Reason, blockedOr(ch, applyHost), "the notification point is on for %s and the reaction point for %s, the intent says %s for both (layer %s)", np.V, rp.V, p.want.ECN.V, ch.Layer)
+		return
+	}
+	p.differs("ECN-11", Error, ch)
 }
 
 // cnpDSCP is an error where the DSCP in use is not of the class of congestion

@@ -51,6 +51,8 @@ func newHostCase(t *testing.T, text string) *hostCase {
 		p.Carrier, p.Willing, p.StallPrevention = qos.Of(true), qos.Of(false), qos.Of("auto")
 		p.Buffers = qos.Of(nic.Buffers{PriorityToBuffer: [8]int8{3: 1}, Size: [8]int64{130944, 131072}})
 		p.DCQCN = map[string]uint64{"rp_ai_rate": 5, "rp_hai_rate": 50}
+		p.Transport, p.RDMAState = qos.Of(nic.TransportRoCE), qos.Of(nic.RDMAActive)
+		p.GIDs, p.PCIe = qos.Of(nic.GIDs{V2: []string{"fe80::1", "10.0.0.1"}, V1: 2}), qos.Of(nic.PCIe{Transfers: 16000, MaxTransfers: 16000, Lanes: 16, MaxLanes: 16})
 		p.NV = map[string]nic.NV{}
 		for _, s := range []string{"ROCE_CC_PRIO_MASK_P1 255", "CNP_DSCP_P1 48", "CNP_802P_PRIO_P1 6", "LLDP_NB_DCBX_P1 0", "LLDP_NB_RX_MODE_P1 OFF(0)", "LLDP_NB_TX_MODE_P1 OFF(0)"} {
 			name, v, _ := strings.Cut(s, " ")
@@ -134,12 +136,32 @@ func hostCases() []brokenHost {
 		{"NIC-03", Error, port(func(p *nic.Port) { p.ToS.V = 0 }), "tos is 0 (DSCP 0), the intent says 106 (DSCP 26) (layer rdma)", "apply"},
 		{"NIC-03", Error, port(func(p *nic.Port) { p.TrafficClass.V = 96 }), "traffic_class is 96 (DSCP 24)", "apply"},
 		{"NIC-04", Error, func(h *hostCase) { delete(h.running.Ports, "eth1") }, "no such interface", "look for the card"},
-		{"NIC-04", Error, port(func(p *nic.Port) {
-			p.PFC.V, p.Trust.V, p.ToS.V, p.ETS.V.TSA[3], p.TrafficClass.V = 0, qos.TrustPCP, 0, nic.TSAVendor, -1
-		}), "settings of the intent that other NICs of the host have are missing: ets is", "apply"},
 		{"NIC-04", Info, func(h *hostCase) {
 			h.running.Ports["eth2"] = &nic.Port{Name: "eth2", RDMA: "mlx5_2", Carrier: qos.Of(true)}
 		}, "mlx5_2 has a link but is not in the intent", "nics"},
+		{"NIC-04", Error, func(h *hostCase) {
+			p := h.running.Ports["eth1"]
+			delete(h.running.Ports, "eth1")
+			p.Name, p.Carrier.V = "eth9", false
+			h.running.Ports["eth9"] = p
+		}, "its RDMA device mlx5_1 is that of eth9", "correct its name"},
+		{"NIC-04", Error, func(h *hostCase) {
+			delete(h.running.Ports, "eth1")
+			h.running.Away = []string{"mlx5_1", "mlx5_7"}
+		}, "no such interface; mlx5_1 has no interface in this network namespace", "container"},
+		{"NIC-13", Error, port(func(p *nic.Port) { p.RDMA = "" }), "the NIC has no RDMA device", "module mlx5_ib"},
+		{"NIC-13", Warning, func(h *hostCase) {
+			h.desired.Ports["eth0"].RDMA, h.running.Ports["eth0"].RDMA, h.running.Ports["eth0"].Driver = "", "", "qede"
+		}, "the NIC has no RDMA device", "the module that makes the RDMA device"},
+		{"NIC-13", Error, port(func(p *nic.Port) { p.Transport.V, p.Driver = nic.TransportIWARP, nic.DriverICE }), "speaks iWARP", "enable_roce"},
+		{"NIC-13", Error, port(func(p *nic.Port) { p.Transport.V = nic.TransportInfiniBand }), "set to InfiniBand", "LINK_TYPE"},
+		{"NIC-13", Error, port(func(p *nic.Port) { p.Transport.V = nic.TransportOther }), "speaks another transport", "RoCE v2"},
+		{"NIC-13", Error, port(func(p *nic.Port) { p.RDMAState.V = "DOWN" }), "the RDMA port is DOWN although", "rdma link"},
+		{"NIC-14", Error, port(func(p *nic.Port) { p.GIDs.V = nic.GIDs{} }), "no address for RoCE v2", "IP address"},
+		{"NIC-14", Error, port(func(p *nic.Port) { p.GIDs.V.V2 = nil }), "for RoCE v1 alone", "RoCE v2 on"},
+		{"NIC-14", Warning, port(func(p *nic.Port) { p.GIDs.V.V2 = p.GIDs.V.V2[:1] }), "link-local addresses alone", "IP address"},
+		{"NIC-15", Warning, port(func(p *nic.Port) { p.PCIe.V.Transfers, p.PCIe.V.Lanes = 8000, 8 }), "the slot gives the card 8 GT/s on 8 lanes, 63 Gb/s, and the link runs at 100G", "slot"},
+		{"NIC-15", Info, port(func(p *nic.Port) { p.PCIe.V.Transfers = 8000 }), "8 GT/s on 16 lanes, 126 Gb/s; the card can do 16 GT/s on 16", "slot"},
 		{"NIC-11", Error, port(func(p *nic.Port) { p.Carrier.V = false }), "the NIC has no carrier", "cable"},
 		{"NIC-11", Info, port(func(p *nic.Port) { p.Carrier.Set = false }), "does not show whether", "on the host"},
 		{"PRT-04", Warning, port(func(p *nic.Port) { p.Speed = qos.Of(units.Rate(50e9)) }), "the link runs at 50G, the intent says", "mend the link"},
@@ -203,6 +225,9 @@ func hostCases() []brokenHost {
 		{"BUF-13", Warning, port(func(p *nic.Port) { p.Buffers.V.PriorityToBuffer[3] = 0 }), "lossless priority 3 is received into buffer 0, with 7 lossy priorities: 0-2,4-7 (layer driver)", "buffers: auto"},
 		// (301+21)*100 + 272*9000/100 is xoff, and a packet of 9216 B and a cell of 128 B are to fit above it.
 		{"BUF-13", Warning, port(func(p *nic.Port) { p.Buffers.V.Size[1] = 66023 }), "buffer 1 of lossless priority 3 has 66023 B, at 100G over 10m it needs 66024 B", "buffers: auto"},
+		{"ECN-11", Error, port(func(p *nic.Port) {
+			p.ECN.V, p.NotificationPoint, p.ReactionPoint = 0, qos.Of(qos.Priorities(3)), qos.Of(qos.PrioritySet(0))
+		}), "the notification point is on for {3} and the reaction point for {}, the intent says {3} for both", "apply"},
 		{"ECN-11", Error, port(func(p *nic.Port) { p.ECN.V = 0 }), "ecn is 0x00 {}, the intent says 0x08 {3} (layer driver)", "apply"},
 		{"ECN-11", Error, port(func(p *nic.Port) {
 			upstream(p)
@@ -418,8 +443,8 @@ func TestBufferOfASlowPort(t *testing.T) {
 	}
 }
 
-// A rail that is not configured hides nothing else.
-func TestBareRailKeepsOtherFindings(t *testing.T) {
+// Of a rail that has nothing of the intent each setting is named.
+func TestBareRail(t *testing.T) {
 	h := newHostCase(t, hostBase)
 	p := h.running.Ports["eth0"]
 	p.PFC.V, p.Trust.V, p.ToS.V, p.MTU.V = 0, qos.TrustPCP, 0, 9200
@@ -428,7 +453,7 @@ func TestBareRailKeepsOtherFindings(t *testing.T) {
 	for _, f := range h.findings() {
 		got = append(got, f.ID)
 	}
-	if !slices.Equal(got, []string{"NIC-04", "MTU-03", "DRIFT"}) {
+	if !slices.Equal(got, []string{"PFC-02", "NIC-01", "NIC-03", "MTU-03", "DRIFT"}) {
 		t.Errorf("findings %q", got)
 	}
 }
@@ -515,8 +540,6 @@ func TestFixOfABlockedChange(t *testing.T) {
 		"dcbx":    {"DCB-03", func(p *nic.Port) { p.DCBX.V = nic.OwnerFirmware }, func(p *nic.Port) { p.Driver, p.Agent = nic.DriverBNXT, nic.AgentManaged }, "turn its LLDP and DCBX agents off"},
 		"both":    {"DRIFT", func(p *nic.Port) { p.PFC.V = qos.Priorities(4) }, func(p *nic.Port) { p.Driver, p.PFCClasses = nic.DriverBNXT, qos.Of(0) }, "no lossless traffic class"},
 		"buffers": {"BUF-13", func(p *nic.Port) { p.Buffers.V.Size[1] = 1000 }, func(p *nic.Port) { p.Buffers.V.Total = 2000 }, "B more than there is"},
-		"rail": {"NIC-04", func(p *nic.Port) { p.PFC.V, p.Trust.V, p.ToS.V = 0, qos.TrustPCP, 0 },
-			func(p *nic.Port) { p.Driver, p.PFCClasses = nic.DriverBNXT, qos.Of(0) }, "pfc: the card has no lossless traffic class: turn RDMA on in its NVM with niccli, and reboot; then " + applyHost},
 	} {
 		for _, blocked := range []bool{false, true} {
 			h := newHostCase(t, strings.Replace(hostBase, "rdma: mlx5_0", "rdma: mlx5_0, buffers: auto", 1))

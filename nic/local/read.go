@@ -37,6 +37,7 @@ func (m *Machine) Read(ctx context.Context, names []string) (*nic.Host, error) {
 		h.Missing[nic.FieldAgents] = m.why(perr)
 	}
 	h.Agents = agentsOf(all)
+	h.Away = m.away()
 	var amd cards
 	for _, name := range names {
 		if err := ctx.Err(); err != nil {
@@ -89,6 +90,7 @@ func (m *Machine) readPort(ctx context.Context, name string, amd *cards) *nic.Po
 	}
 	r.rdmaDefaults()
 	r.activeMTU()
+	r.ready()
 	if !m.has(m.sysNet(name)) {
 		return nil
 	}

@@ -95,6 +95,9 @@ func (m *Machine) priorities(dir string) (qos.PrioritySet, error) {
 func (r reader) congestion() {
 	get(r, nic.FieldECN, &r.p.ECN, func() (qos.PrioritySet, error) {
 		np, rp, err := r.ecn(r.device)
+		if err == nil && r.driver != nic.DriverBNXT {
+			r.p.NotificationPoint, r.p.ReactionPoint = qos.Of(np), qos.Of(rp)
+		}
 		return np & rp, err
 	})
 	get(r, nic.FieldCNPDSCP, &r.p.CNPDSCP, func() (int, error) { return r.cnp(r.device, nic.FieldCNPDSCP) })

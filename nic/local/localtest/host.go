@@ -258,6 +258,14 @@ func (h *Host) add(p Port) {
 	h.put(filepath.Join(dev, "vendor"), vendor+"\n")
 	h.put(filepath.Join(dev, "device"), "0x1021\n")
 	h.link("../../../bus/pci/drivers/"+p.Driver, filepath.Join(dev, "driver"))
+	speed, width := "32.0 GT/s PCIe", "16" // as Linux 6.12 shows it
+	if p.VF {
+		speed, width = "Unknown", "0"
+	}
+	for _, of := range []string{"current", "max"} {
+		h.put(filepath.Join(dev, of+"_link_speed"), speed+"\n")
+		h.put(filepath.Join(dev, of+"_link_width"), width+"\n")
+	}
 	if p.VF {
 		h.link("../0000:00:00.0", filepath.Join(dev, "physfn"))
 	}
@@ -300,7 +308,20 @@ func (h *Host) add(p Port) {
 func (h *Host) addRDMA(p Port) {
 	dir := h.sys("devices", "pci0000:00", p.PCI, "infiniband", p.RDMA)
 	h.put(filepath.Join(dir, "fw_ver"), "28.40.1000\n")
+	h.put(filepath.Join(dir, "node_type"), "1: CA\n")
+	h.put(filepath.Join(dir, "ports", "1", "link_layer"), "Ethernet\n")
+	h.put(filepath.Join(dir, "ports", "1", "state"), "4: ACTIVE\n")
 	h.put(filepath.Join(dir, "ports", "1", "gid_attrs", "ndevs", "0"), p.Name+"\n")
+	for i, g := range []struct{ gid, kind string }{
+		{"fe80:0000:0000:0000:0a94:efff:fe00:0001", "IB/RoCE v1"}, {"fe80:0000:0000:0000:0a94:efff:fe00:0001", nic.ModeRoCEv2},
+		{"0000:0000:0000:0000:0000:ffff:0a00:0001", "IB/RoCE v1"}, {"0000:0000:0000:0000:0000:ffff:0a00:0001", nic.ModeRoCEv2},
+		{"0000:0000:0000:0000:0000:0000:0000:0000", ""},
+	} {
+		h.put(filepath.Join(dir, "ports", "1", "gids", strconv.Itoa(i)), g.gid+"\n")
+		if g.kind != "" { // of an empty slot the kernel shows no type
+			h.put(filepath.Join(dir, "ports", "1", "gid_attrs", "types", strconv.Itoa(i)), g.kind+"\n")
+		}
+	}
 	h.addCounters(p)
 	if p.OFED {
 		h.put(filepath.Join(dir, "tc", "1", "traffic_class"), "")
@@ -417,4 +438,12 @@ func (h *Host) devinfo(_ context.Context, args []string) (runner.Result, error) 
 		return runner.Result{Stdout: []byte("hca_id:\t" + p.RDMA + "\n\t\tport:\t1\n\t\t\tmax_mtu:\t\t4096 (5)\n\t\t\tactive_mtu:\t\t" + active + "\n")}, nil
 	}
 	return runner.Result{Code: 1}, nil
+}
+
+// MoveAway moves an interface into another network namespace.
+func (h *Host) MoveAway(name string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	must(h.tree.Remove(h.sys("class", "net", name)))
+	h.tree.removeAll(h.sys("devices", "pci0000:00", h.ports[name].PCI, "net"))
 }

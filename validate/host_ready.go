@@ -1,0 +1,102 @@
+package validate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/nic"
+)
+
+// rdmaModules are the modules that make the RDMA devices of the drivers' cards.
+var rdmaModules = map[string]string{nic.DriverMLX5: "mlx5_ib", nic.DriverBNXT: "bnxt_re", nic.DriverICE: "irdma", nic.DriverIonic: "ionic_rdma"}
+
+// ready finds what keeps RDMA from running, or from running as fast as the link, however
+// well the port is set.
+func (p *portCheck) ready() {
+	h, at := p.have, p.want.From[nic.FieldPort]
+	if h.RDMA == "" && (p.want.ToS.Set || p.want.RDMA != "") {
+		severity := Warning
+		if p.want.RDMA != "" {
+			severity = Error
+		}
+		fix := "load the module that makes the RDMA device of the card"
+		if m := rdmaModules[h.Driver]; m != "" {
+			fix = fmt.Sprintf("load the module %s, and look into the kernel's log for why it made none", m)
+		}
+		p.add("NIC-13", severity, p.name, at, fix, "the NIC has no RDMA device")
+	}
+	if h.RDMA == "" || !p.want.ToS.Set {
+		return
+	}
+	p.transport(at)
+	if g := h.GIDs; g.Set && h.Carrier.V && h.Transport.V == nic.TransportRoCE {
+		switch {
+		case g.V.Routed():
+		case len(g.V.V2) > 0:
+			p.add("NIC-14", Warning, p.name, at, "give the interface an IP address", "RoCE v2 has link-local addresses alone: RDMA does not leave the subnet")
+		case g.V.V1 > 0:
+			p.add("NIC-14", Error, p.name, at, "turn RoCE v2 on in the firmware or the driver of the card", "the NIC has addresses for RoCE v1 alone")
+		default:
+			p.add("NIC-14", Error, p.name, at, "bring the interface up and give it an IP address; on an NVIDIA card look at 'devlink dev param show', enable_roce", "the NIC has no address for RoCE v2: no connection can be made")
+		}
+	}
+	p.slot(at)
+}
+
+func (p *portCheck) transport(at string) {
+	switch t := p.have.Transport; {
+	case !t.Set:
+	case t.V == nic.TransportRoCE:
+		if s := p.have.RDMAState; s.Set && s.V != nic.RDMAActive && p.have.Carrier.V {
+			p.add("NIC-13", Error, p.name, at, "bring the interface up: 'rdma link' and the kernel's log say more", "the RDMA port is %s although the NIC has a carrier", printable(s.V))
+		}
+	case t.V == nic.TransportIWARP && p.have.Driver == nic.DriverICE:
+		p.add("NIC-13", Error, p.name, at, fmt.Sprintf("turn enable_iwarp off and enable_roce on with 'devlink dev param set pci/%s', or with Intel's own irdma set roce_ena=1", printable(p.have.PCI)), "the RDMA device speaks iWARP")
+	case t.V == nic.TransportInfiniBand:
+		p.add("NIC-13", Error, p.name, at, "set LINK_TYPE of the port to ETH with mlxconfig, and reset the card", "the port of the card is set to InfiniBand")
+	default:
+		p.add("NIC-13", Error, p.name, at, "use a card with RoCE v2, or its mode for it", "the RDMA device speaks %s", t.V)
+	}
+}
+
+// lost says more of an interface that the host does not have.
+func (v *hostCheck) lost(want *nic.Port) (what, fix string) {
+	what, fix = "the host has no such interface", "correct its name in the intent, or look for the card"
+	if want.RDMA != "" {
+		for _, name := range natural.Keys(v.running.Ports) {
+			if p := v.running.Ports[name]; p != nil && p.RDMA == want.RDMA && p.RDMAPort <= 1 && v.desired.Ports[name] == nil {
+				return fmt.Sprintf("%s: its RDMA device %s is that of %s", what, want.RDMA, printable(name)), "correct its name in the intent, or on the host"
+			}
+		}
+	}
+	away := v.running.Away
+	if want.RDMA != "" {
+		away = slices.DeleteFunc(slices.Clone(away), func(name string) bool { return name != want.RDMA })
+	}
+	if len(away) > 0 {
+		what += fmt.Sprintf("; %s %s no interface in this network namespace", printable(strings.Join(away, ", ")), map[bool]string{true: "has", false: "have"}[len(away) == 1])
+		fix = "if a container has it, take it out of the intent, or validate from there; else correct its name in the intent"
+	}
+	return what, fix
+}
+
+// slot compares the link to the slot with that to the switch, and with what the card can.
+func (p *portCheck) slot(at string) {
+	pcie, speed := p.have.PCIe.V, p.speed
+	if p.have.Speed.Set && p.have.Carrier.V {
+		speed = p.have.Speed.V
+	}
+	if !p.have.PCIe.Set || p.have.VF {
+		return
+	}
+	is := fmt.Sprintf("the slot gives the card %g GT/s on %d lanes, %.0f Gb/s", float64(pcie.Transfers)/1000, pcie.Lanes, pcie.Rate().Gbps())
+	fix := "move the card to a slot with more lanes, or seat it anew; look at the slot's settings in the BIOS"
+	switch {
+	case speed > 0 && pcie.Rate() < speed:
+		p.add("NIC-15", Warning, p.name, at, fix, "%s, and the link runs at %s", is, speed)
+	case pcie.Lanes < pcie.MaxLanes || pcie.Transfers < pcie.MaxTransfers:
+		p.add("NIC-15", Info, p.name, at, fix, "%s; the card can do %g GT/s on %d", is, float64(pcie.MaxTransfers)/1000, pcie.MaxLanes)
+	}
+}
