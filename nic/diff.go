@@ -96,12 +96,19 @@ func (d *differ) unit(running *Host, want UnitState) {
 		d.add(Change{Field: FieldUnit, Kind: KindUnknown, Old: qos.Absent, New: "installed", Blocked: clean(why)})
 	case !have.Present:
 		d.add(Change{Field: FieldUnit, Kind: KindNotPersistent, Old: qos.Absent, New: "installed"})
+	case have.Masked != "":
+		d.add(Change{Field: FieldUnit, Kind: KindNotPersistent, Old: "masked by " + clean(have.Masked), New: "installed", Blocked: "remove " + clean(have.Masked) + ", and install the unit again"})
 	case have.Stale != "":
 		d.add(Change{Field: FieldUnit, Kind: KindNotPersistent, Old: clean(have.Stale), New: "installed"})
 	case want.Digest != "" && have.Digest != want.Digest:
 		d.add(Change{Field: FieldUnit, Kind: KindNotPersistent, Old: "with other settings", New: "installed"})
+	case have.Failed != "":
+		d.add(Change{Field: FieldUnit, Kind: KindNotPersistent, Old: "failed: " + clean(have.Failed), New: "ran without an error", Blocked: "'journalctl -u " + unitPattern + "' shows why"})
 	}
 }
+
+// unitPattern is what systemctl and journalctl take for all services of the boot unit.
+const unitPattern = "roce-fabric-nic@*"
 
 func (d *differ) port(name string, have, want *Port) {
 	d.name, d.have, d.want = name, have, want

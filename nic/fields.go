@@ -82,5 +82,10 @@ func NVName(field string) (name string, ok bool) {
 	return strings.CutSuffix(name, "]")
 }
 
+// OfDCB reports whether a field is one that a DCBX agent writes (IEEE 802.1Qaz).
+func OfDCB(field string) bool {
+	return field == FieldPFC || field == FieldETS || field == FieldDSCP || field == FieldTrust || field == FieldRoCEApp
+}
+
 // OfCM reports whether a field is a default of RDMA-CM, which needs its module.
 func OfCM(field string) bool { return field == FieldMode || field == FieldToS }

@@ -98,6 +98,10 @@ type UnitState struct {
 	// Stale says what is wrong with a unit that is there and not whole: a file
 	// that was edited or is missing, a program that is gone; running only.
 	Stale string `json:"stale,omitempty"`
+	// Masked names what keeps systemd or udev from starting the unit, Failed its services
+	// whose last run failed; running only.
+	Masked string `json:"masked,omitempty"`
+	Failed string `json:"failed,omitempty"`
 }
 
 // Port is a network interface with its RDMA device.

@@ -168,6 +168,12 @@ func hostCases() []brokenHost {
 		{"NIC-05", Warning, func(h *hostCase) { h.running.Unit = nic.UnitState{} }, "no boot unit is installed: the settings of the layers driver and rdma are lost", "install"},
 		{"NIC-05", Warning, func(h *hostCase) { h.running.Unit.Digest = "old" }, "applies settings that differ", "again"},
 		{"NIC-05", Warning, func(h *hostCase) { h.running.Unit.Digest, h.running.Unit.Stale = "", "the service was edited" }, "the boot unit is incomplete: the service was edited: the settings", "again"},
+		{"NIC-05", Warning, func(h *hostCase) {
+			h.running.Unit.Masked = "/etc/systemd/system/roce-fabric-nic@eth0.service"
+		}, "the boot unit does not start for each device: masked by /etc/systemd/system/roce-fabric-nic@eth0.service: the settings", "remove /etc/systemd/system/roce-fabric-nic@eth0.service"},
+		{"NIC-05", Warning, func(h *hostCase) {
+			h.running.Unit.Failed = "roce-fabric-nic@eth0.service"
+		}, "the last run of the boot unit failed: roce-fabric-nic@eth0.service: the settings", "'journalctl -u roce-fabric-nic@*' shows why"},
 		{"NIC-06", Warning, port(func(p *nic.Port) { p.TrafficClass.V = -1 }), "traffic_class is unset", "apply"},
 		{"NIC-06", Info, port(func(p *nic.Port) {
 			p.TrafficClass.Set = false

@@ -222,6 +222,8 @@ func hostFault(ts *testscript.TestScript, f *host.Faults, a []string) {
 		f.NoDCB(true)
 	case "vanish":
 		f.VanishRDMA(a[1])
+	case "rival":
+		f.Rival(a[1])
 	case "dropafter":
 		f.DropAfter(agent.Verb(a[1]))
 	default:
@@ -248,8 +250,17 @@ func labPFC(ts *testscript.TestScript, _ bool, a []string) {
 	hostOf(ts, a[0]).SetPFC(a[1], qos.Priorities(list...))
 }
 
-// labreboot HOST starts a host again.
-func labReboot(ts *testscript.TestScript, _ bool, a []string) { ts.Check(hostOf(ts, a[0]).Reboot()) }
+// labreboot HOST starts a host again; with ! its boot unit must fail.
+func labReboot(ts *testscript.TestScript, neg bool, a []string) {
+	err := hostOf(ts, a[0]).Reboot()
+	if neg && err != nil {
+		return
+	}
+	ts.Check(err)
+	if neg {
+		ts.Fatalf("the boot unit of %s has not failed", a[0])
+	}
+}
 
 // json FILE [PATH [VALUE]] checks that a file (or stdout, stderr) is one JSON
 // document, that it has something at a path, and what: json stdout

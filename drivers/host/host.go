@@ -58,6 +58,13 @@ type Driver struct {
 	conn Conn
 	// noCM says why the defaults of RDMA-CM could not be set; "" for they could.
 	noCM string
+	// gone are the settings that this run wrote and that did not stay, lost the steps
+	// that set them.
+	gone []nic.Change
+	lost []local.Step
+	// writers and agents are what else writes the host's settings, as it was last read.
+	writers []nic.Writer
+	agents  []string
 	// unmark takes the mark of this run from the host; nil where there is none.
 	unmark func()
 	ended  []string
@@ -180,6 +187,7 @@ func (d *Driver) Running(ctx context.Context) (*nic.Host, error) {
 		return nil, d.wrap(err)
 	}
 	h.Name = d.Name
+	d.writers, d.agents = h.Writers, h.Agents
 	return h, nil
 }
 
@@ -191,15 +199,21 @@ func (d *Driver) Read(ctx context.Context) (*drivers.Snapshot, error) {
 	}
 	s := State{Running: running, Changes: nic.Diff(running, d.Desired)}
 	for i := range s.Changes {
-		if c := &s.Changes[i]; d.noCM != "" && nic.OfCM(c.Field) {
+		c := &s.Changes[i]
+		if d.noCM != "" && nic.OfCM(c.Field) {
 			c.Blocked = cmp.Or(c.Blocked, d.noCM)
+		}
+		if d.loses(c.Port, c.Field) {
+			c.Blocked = cmp.Or(c.Blocked, "it did not stay as this run set it")
 		}
 	}
 	if slices.ContainsFunc(s.Changes, nic.Change.Writable) {
 		if s.Steps, err = d.conn.Plan(ctx, running, d.Desired, d.Options); err != nil {
 			return nil, d.wrap(err)
 		}
-		s.Steps = slices.DeleteFunc(s.Steps, func(s local.Step) bool { return d.noCM != "" && nic.OfCM(s.Field) })
+		s.Steps = slices.DeleteFunc(s.Steps, func(s local.Step) bool {
+			return d.noCM != "" && nic.OfCM(s.Field) || d.loses(s.Port, s.Field)
+		})
 	}
 	return &drivers.Snapshot{Native: s}, nil
 }
@@ -239,7 +253,12 @@ func (d *Driver) Plan(_ drivers.Facts, snap *drivers.Snapshot, want drivers.Desi
 	if len(s.Steps) > 0 {
 		open = slices.DeleteFunc(slices.Clone(open), nic.Change.Writable)
 	}
+	// What did not stay is said once, whatever it holds at the moment.
+	open = slices.DeleteFunc(slices.Clone(open), func(c nic.Change) bool {
+		return slices.ContainsFunc(d.gone, func(g nic.Change) bool { return g.Port == c.Port && g.Field == c.Field })
+	})
 	out.Left, out.Unfit = Left(open, d.Accepted)
+	out.Unfit = unfit(out.Unfit, d.notStaying())
 	for _, c := range s.Changes {
 		out.Changes = append(out.Changes, common(c, s.Steps))
 	}
@@ -369,9 +388,9 @@ func (d *Driver) apply(ctx context.Context, m agent.Machine, steps []local.Step,
 		if e, ok := errors.AsType[*agent.Error](err); ok {
 			d.noCM = e.Text
 		}
-		return token, nil
+		return token, d.watch(ctx, m, steps)
 	case err == nil:
-		return token, nil
+		return token, d.watch(ctx, m, steps)
 	case len(done.Steps) == 0 && (d.ownWord(err) || errors.Is(err, agent.ErrStart)):
 		return nil, d.wrap(err)
 	}

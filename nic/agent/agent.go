@@ -77,6 +77,8 @@ type Machine interface {
 	// is there before the first is carried out.
 	Before(ctx context.Context, steps []local.Step) (local.Undo, error)
 	Apply(ctx context.Context, steps []local.Step, progress func(i, n int, s local.Step)) (local.Undo, error)
+	// Watch looks for a while whether the settings of steps stay as desired.
+	Watch(ctx context.Context, desired *nic.Host, steps []local.Step) ([]nic.Change, error)
 	Revert(ctx context.Context, u local.Undo) error
 	// Hold marks the machine for a run. The mark outlasts ctx: it stays until it is
 	// ended, the connection is lost, or four hours are over.
@@ -99,7 +101,9 @@ func (h here) Read(ctx context.Context, names []string) (*nic.Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.Unit, err = unit.Read(h.Roots)
+	if out.Unit, err = unit.Read(h.Roots); err == nil && out.Unit.Digest != "" {
+		out.Unit.Failed, err = unit.Failed(ctx, h.Roots, h.tools())
+	}
 	if err != nil {
 		if out.Missing == nil {
 			out.Missing = map[string]string{}

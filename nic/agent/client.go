@@ -165,6 +165,15 @@ func (c *Client) Apply(ctx context.Context, steps []local.Step, report func(i, n
 	return u, err
 }
 
+// Watch implements Machine.
+func (c *Client) Watch(ctx context.Context, desired *nic.Host, steps []local.Step) ([]nic.Change, error) {
+	r, err := c.call(ctx, Request{Verb: VerbWatch, Desired: desired, Steps: steps}, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	return r.Changes, nil
+}
+
 // Revert implements Machine.
 func (c *Client) Revert(ctx context.Context, u local.Undo) error {
 	_, err := c.call(ctx, Request{Verb: VerbRevert, Undo: &u}, nil, nil)

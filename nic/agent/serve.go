@@ -79,7 +79,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, m Machine) error {
 // timeouts are the deadlines of the verbs.
 var timeouts = map[Verb]time.Duration{
 	VerbRead: ReadTimeout, VerbCounters: PlanTimeout, VerbPlan: PlanTimeout,
-	VerbBefore: ReadTimeout, VerbApply: applyTimeout, VerbRevert: applyTimeout, VerbHold: holdTimeout,
+	VerbBefore: ReadTimeout, VerbWatch: PlanTimeout, VerbApply: applyTimeout, VerbRevert: applyTimeout, VerbHold: holdTimeout,
 	VerbInstallUnit: unitTimeout, VerbRemoveUnit: unitTimeout,
 }
 
@@ -116,6 +116,8 @@ func (q *Request) carryOut(ctx context.Context, m Machine, tell func(progress)) 
 	case VerbApply:
 		r.Undo = &local.Undo{}
 		*r.Undo, err = m.Apply(ctx, q.Steps, func(i, n int, _ local.Step) { tell(progress{Step: i, Steps: n}) })
+	case VerbWatch:
+		r.Changes, err = m.Watch(ctx, q.Desired, q.Steps)
 	case VerbRevert:
 		err = m.Revert(ctx, *q.Undo)
 	case VerbHold:

@@ -16,6 +16,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/agent"
 	"github.com/roce-fabric/roce-fabric/nic/local"
 	"github.com/roce-fabric/roce-fabric/nic/local/localtest"
+	"github.com/roce-fabric/roce-fabric/nic/runner"
 	"github.com/roce-fabric/roce-fabric/nic/runner/runnertest"
 	"github.com/roce-fabric/roce-fabric/nic/unit"
 )
@@ -28,7 +29,81 @@ func withSystemd(t *testing.T, h *localtest.Host) {
 			t.Fatal(err)
 		}
 	}
-	h.Programs["systemctl"], h.Programs["udevadm"] = runnertest.Prints("", "", 0), runnertest.Prints("", "", 0)
+	h.Programs["systemctl"], h.Programs["udevadm"] = systemctl(""), runnertest.Prints("", "", 0)
+}
+
+// systemctl says of one service that its last run failed.
+func systemctl(failed string) runnertest.Program {
+	return func(_ context.Context, args []string) (runner.Result, error) {
+		var out runner.Result
+		if args[0] != "is-failed" {
+			return out, nil
+		}
+		out.Code = 1
+		for _, a := range args[1:] {
+			if a == failed {
+				out.Code = 0
+				out.Stdout = append(out.Stdout, "failed\n"...)
+				continue
+			}
+			out.Stdout = append(out.Stdout, "inactive\n"...)
+		}
+		return out, nil
+	}
+}
+
+// A service that failed, or is masked, is seen with the unit; systemd that cannot be asked
+// leaves the unit unknown.
+func TestUnitThatDoesNotRun(t *testing.T) {
+	h := newHost(t)
+	withSystemd(t, h)
+	m := clientOf(agent.Local(h.Machine()))
+	ctx := t.Context()
+	if _, err := m.InstallUnit(ctx, desired(), ""); err != nil {
+		t.Fatal(err)
+	}
+	read := func() *nic.Host {
+		t.Helper()
+		r, err := m.Read(ctx, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	service := "roce-fabric-nic@" + ens + ".service"
+	h.Programs["systemctl"] = systemctl(service)
+	if got := read().Unit; got.Failed != service || got.Masked != "" || got.Digest == "" {
+		t.Errorf("failed: %+v", got)
+	}
+	h.Programs["systemctl"] = runnertest.Prints("", "Failed to connect to bus", 1)
+	if why := read().Missing[nic.FieldUnit]; !strings.Contains(why, "systemctl is-failed: exit status 1: Failed to connect to bus") {
+		t.Errorf("systemd that does not answer: %q", why)
+	}
+	delete(h.Programs, "systemctl")
+	if r := read(); r.Unit.Failed != "" || len(r.Missing) > 0 {
+		t.Errorf("without systemctl: %+v, missing %q", r.Unit, r.Missing)
+	}
+	for _, dir := range []string{h.Roots.Etc + "/systemd/system/", h.Roots.Run + "/systemd/system/"} {
+		if err := os.Symlink("/dev/null", dir+service); err != nil {
+			t.Fatal(err)
+		}
+		if got := read().Unit; got.Masked != dir+service {
+			t.Errorf("masked: %+v", got)
+		}
+		if err := os.Remove(dir + service); err != nil {
+			t.Fatal(err)
+		}
+	}
+	template := h.Roots.Etc + "/systemd/system/roce-fabric-nic@.service"
+	if err := os.Remove(template); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/dev/null", template); err != nil {
+		t.Fatal(err)
+	}
+	if got := read().Unit; got.Masked != template || !got.Present || got.Stale != "" {
+		t.Errorf("masked: %+v", got)
+	}
 }
 
 // The unit is read with the host, installed and removed, on the machine itself

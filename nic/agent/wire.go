@@ -27,6 +27,7 @@ const (
 	VerbPlan     Verb = "plan"
 	VerbBefore   Verb = "before"
 	VerbApply    Verb = "apply"
+	VerbWatch    Verb = "watch"
 	VerbRevert   Verb = "revert"
 	VerbHold     Verb = "hold"
 
@@ -49,9 +50,9 @@ type Request struct {
 	Names      []string       `json:"names,omitzero"`       // read; null is all with an RDMA device
 	NoFirmware bool           `json:"no_firmware,omitzero"` // read
 	Running    *nic.Host      `json:"running,omitzero"`     // plan; counters: whose ports
-	Desired    *nic.Host      `json:"desired,omitzero"`     // plan, install-unit
+	Desired    *nic.Host      `json:"desired,omitzero"`     // plan, watch, install-unit
 	Options    *local.Options `json:"options,omitzero"`     // plan
-	Steps      []local.Step   `json:"steps,omitzero"`       // before, apply
+	Steps      []local.Step   `json:"steps,omitzero"`       // before, apply, watch
 	Undo       *local.Undo    `json:"undo,omitzero"`        // revert
 	Program    string         `json:"program,omitzero"`     // install-unit
 	Mark       *mark.Mark     `json:"mark,omitzero"`        // hold
@@ -83,11 +84,13 @@ type progress struct {
 type Response struct {
 	Host  *nic.Host    `json:"host,omitzero"`  // read, counters
 	Steps []local.Step `json:"steps,omitzero"` // plan
-	Undo  *local.Undo  `json:"undo,omitzero"`  // before; apply, with an error too
-	Files []string     `json:"files,omitzero"` // install-unit, remove-unit, with an error too
-	Mark  *mark.Mark   `json:"mark,omitzero"`  // hold: of another run
-	Note  string       `json:"note,omitzero"`  // hold: why there is no mark
-	Error *Failure     `json:"error,omitzero"`
+	// Changes are what did not stay.
+	Changes []nic.Change `json:"changes,omitzero"` // watch
+	Undo    *local.Undo  `json:"undo,omitzero"`    // before; apply, with an error too
+	Files   []string     `json:"files,omitzero"`   // install-unit, remove-unit, with an error too
+	Mark    *mark.Mark   `json:"mark,omitzero"`    // hold: of another run
+	Note    string       `json:"note,omitzero"`    // hold: why there is no mark
+	Error   *Failure     `json:"error,omitzero"`
 }
 
 // errTooLong is a line above the bound.
@@ -161,7 +164,7 @@ func (q *Request) check() error {
 		verbs   []Verb
 	}{
 		{"running", q.Running == nil, []Verb{VerbCounters, VerbPlan}},
-		{"desired", q.Desired == nil, []Verb{VerbPlan, VerbInstallUnit}},
+		{"desired", q.Desired == nil, []Verb{VerbPlan, VerbWatch, VerbInstallUnit}},
 		{"undo", q.Undo == nil, []Verb{VerbRevert}},
 		{"mark", q.Mark == nil, []Verb{VerbHold}},
 	} {

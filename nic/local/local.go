@@ -120,6 +120,8 @@ type Machine struct {
 	// may take it down, CarrierWait how long it may stay down. 0 is
 	// defaultSettle and defaultCarrierWait.
 	Settle, CarrierWait time.Duration
+	// Stay is how long Watch looks at settings; 0 is defaultStay.
+	Stay time.Duration
 
 	// cmTurn is held while a folder in configfs is made, used and taken away.
 	cmTurn sync.Mutex

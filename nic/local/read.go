@@ -74,27 +74,37 @@ func (m *Machine) readPort(ctx context.Context, name string, amd *cards) *nic.Po
 	if err != nil {
 		return nil
 	}
-	r := reader{m, d, ctx, &nic.Port{
-		Name: name, RDMA: d.rdma, RDMAPort: d.port, PCI: d.pci, Driver: d.driver, Vendor: d.vendor, Device: d.model,
-		VF: d.virtual, Missing: map[string]string{},
-	}}
+	r := m.readerOf(ctx, d)
 	r.identity()
-	r.link()
-	get(r, nic.FieldRings, &r.p.Rings, func() (nic.Rings, error) { return r.ringsOf(name) })
+	r.settings()
 	if d.driver == nic.DriverIonic {
 		r.ionic(amd)
-	} else {
-		r.dcb()
-		r.pause()
-		r.congestion()
 	}
-	r.rdmaDefaults()
 	r.activeMTU()
 	r.ready()
 	if !m.has(m.sysNet(name)) {
 		return nil
 	}
 	return r.p
+}
+
+func (m *Machine) readerOf(ctx context.Context, d *device) reader {
+	return reader{m, d, ctx, &nic.Port{
+		Name: d.name, RDMA: d.rdma, RDMAPort: d.port, PCI: d.pci, Driver: d.driver, Vendor: d.vendor, Device: d.model,
+		VF: d.virtual, Missing: map[string]string{},
+	}}
+}
+
+// settings reads what the kernel shows by itself.
+func (r reader) settings() {
+	r.link()
+	get(r, nic.FieldRings, &r.p.Rings, func() (nic.Rings, error) { return r.ringsOf(r.name) })
+	if r.driver != nic.DriverIonic {
+		r.dcb()
+		r.pause()
+		r.congestion()
+	}
+	r.rdmaDefaults()
 }
 
 // misses notes why fields cannot be read.

@@ -52,7 +52,7 @@ func readFile(name string) ([]byte, error) {
 
 // Read says what is installed. It is Present where any file of the unit is, and
 // has a Digest where all of them are as they were written and the program is
-// where they expect it, for root alone to replace: everything else is Stale. The
+// where they expect it, for root alone to replace: everything else is Stale, or Masked. The
 // error is one of reading.
 func Read(r local.Roots) (state nic.UnitState, err error) {
 	have := map[string][]byte{}
@@ -71,6 +71,9 @@ func Read(r local.Roots) (state nic.UnitState, err error) {
 	}
 	stale := func(why string) (nic.UnitState, error) {
 		return nic.UnitState{Present: true, Stale: term.CleanLine(why)}, nil
+	}
+	if l := masked(r, nil); l != "" {
+		return nic.UnitState{Present: true, Masked: l}, nil
 	}
 	for _, p := range paths {
 		if have[p] == nil {
@@ -96,7 +99,7 @@ func Read(r local.Roots) (state nic.UnitState, err error) {
 	case err != nil:
 		return stale(err.Error())
 	}
-	return nic.UnitState{Present: true, Digest: f.Digest}, nil
+	return nic.UnitState{Present: true, Digest: f.Digest, Masked: masked(r, f.Host)}, nil
 }
 
 // Install puts the unit and its program in place, and returns the paths that it

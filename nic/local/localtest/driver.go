@@ -27,6 +27,9 @@ type port struct {
 	// looks at the carrier until the link comes up by up.
 	looks int
 	up    func()
+	// rival is another program that acts on the rivalIn-th look at the port; 0 is not.
+	rival               func(*dcb.State)
+	rivalAfter, rivalIn int
 	// stats are statistics that a test has set.
 	stats map[string]uint64
 }
@@ -82,6 +85,15 @@ func (h *Host) Corrupt(name string, f func(*dcb.State)) {
 	f(&h.ports[name].state)
 }
 
+// Rival starts another program that writes what a port's driver holds: on the n-th look
+// at the port after each write to its driver, from 1. A nil f ends it.
+func (h *Host) Rival(name string, n int, f func(*dcb.State)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	p := h.ports[name]
+	p.rival, p.rivalAfter, p.rivalIn = f, n, 0
+}
+
 // SetPause changes the link pause of a port behind everyone's back.
 func (h *Host) SetPause(name string, p local.Pause) {
 	h.mu.Lock()
@@ -126,6 +138,11 @@ func (k dcbnl) Get(ctx context.Context, name string) (*dcb.State, error) {
 	if err != nil {
 		return nil, err
 	}
+	if p.rivalIn > 0 {
+		if p.rivalIn--; p.rivalIn == 0 && p.rival != nil {
+			p.rival(&p.state)
+		}
+	}
 	return p.clone(), nil
 }
 
@@ -145,6 +162,7 @@ func (k dcbnl) set(ctx context.Context, name, what string, same func(*port) bool
 		return false, fmt.Errorf("%s %s: %w", what, name, dcb.ErrPermission)
 	}
 	k.Host.wrote("%s %s", what, name)
+	p.rivalIn = p.rivalAfter
 	if k.faults.Ignore {
 		return true, nil
 	}

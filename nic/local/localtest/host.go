@@ -161,7 +161,7 @@ func (h *Host) machine(user bool) *local.Machine {
 	v := view{h, user}
 	return &local.Machine{
 		Roots: h.Roots, FS: files{v}, DCB: dcbnl{v}, Ethtool: ethtool{v}, VLANs: vlans{v},
-		Tools: &runnertest.Fake{Programs: h.Programs}, Settle: time.Millisecond, CarrierWait: 2 * time.Second,
+		Tools: &runnertest.Fake{Programs: h.Programs}, Settle: time.Millisecond, CarrierWait: 2 * time.Second, Stay: time.Millisecond,
 	}
 }
 

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/internal/mark"
@@ -13,6 +16,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/agent"
 	"github.com/roce-fabric/roce-fabric/nic/local"
 	"github.com/roce-fabric/roce-fabric/nic/mlxconfig/mlxconfigtest"
+	"github.com/roce-fabric/roce-fabric/nic/runner"
 	"github.com/roce-fabric/roce-fabric/nic/unit"
 )
 
@@ -49,7 +53,48 @@ func (h *Host) boot(resets func(*mlxconfigtest.Card) bool) error {
 	h.faults.sync()
 	ctx, cancel := context.WithTimeout(h.Context(), unitTimeout)
 	defer cancel()
-	return h.startUnit(ctx)
+	err := h.startUnit(ctx)
+	h.mu.Lock()
+	h.failed = err != nil
+	h.mu.Unlock()
+	return err
+}
+
+// starts reports whether systemd starts the boot unit for a device: a link to /dev/null in
+// place of the template, or of the instance, masks it (systemctl(1)).
+func (h *Host) starts(device string) bool {
+	r := h.kernel().Roots
+	for _, dir := range []string{r.Etc, r.Run} {
+		for _, instance := range []string{"", device} {
+			to, err := os.Readlink(filepath.Join(dir, "systemd", "system", "roce-fabric-nic@"+instance+".service"))
+			if err == nil && to == os.DevNull {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// systemctl knows the services of the boot unit. "is-failed" prints the state of each unit,
+// and ends with status 0 where one has failed (systemctl(1)).
+func (h *Host) systemctl(_ context.Context, args []string) (runner.Result, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(args) == 0 {
+		return runner.Result{}, nil
+	}
+	switch args[0] {
+	case "reset-failed", "stop":
+		h.failed = false
+	case "is-failed":
+		out, state := runner.Result{Code: 1}, "inactive\n"
+		if h.failed {
+			out.Code, state = 0, "failed\n"
+		}
+		out.Stdout = []byte(strings.Repeat(state, len(args)-1))
+		return out, nil
+	}
+	return runner.Result{}, nil
 }
 
 // startUnit does what systemd has the boot unit do for each of its devices.
@@ -67,11 +112,17 @@ func (h *Host) startUnit(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%s: the boot unit: %w", h.o.Name, err)
 	}
-	running, err := m.Read(ctx, natural.Keys(s.Host.Ports))
+	want := &nic.Host{Name: s.Host.Name, Ports: map[string]*nic.Port{}}
+	for name, p := range s.Host.Ports {
+		if h.starts(name) || p.RDMA != "" && h.starts(p.RDMA) {
+			want.Ports[name] = p
+		}
+	}
+	running, err := m.Read(ctx, natural.Keys(want.Ports))
 	if err != nil {
 		return fmt.Errorf("%s: the boot unit: %w", h.o.Name, err)
 	}
-	if _, err := m.Apply(ctx, m.Plan(running, s.Host, local.Options{CutOff: true}), nil); err != nil {
+	if _, err := m.Apply(ctx, m.Plan(running, want, local.Options{CutOff: true}), nil); err != nil {
 		return fmt.Errorf("%s: the boot unit: %w", h.o.Name, err)
 	}
 	return nil

@@ -125,6 +125,12 @@ func (f *Faults) CardsWarn(on bool) {
 	})
 }
 
+// Rival has another program clear the PFC of a NIC: on the third look at it after each
+// write, so that the driver of the NIC and the step that wrote are both content.
+func (f *Faults) Rival(name string) {
+	f.host.kernel().Rival(name, 3, func(s *dcb.State) { s.PFC.Enabled = 0 })
+}
+
 // Clear ends the faults, and the delays that are running.
 func (f *Faults) Clear() {
 	f.shared.Clear()
@@ -132,6 +138,9 @@ func (f *Faults) Clear() {
 		f.machine, f.card, f.noSudo, f.noTools = localtest.Faults{}, mlxconfigtest.Faults{}, false, false
 		f.dropBefore, f.dropAfter = "", ""
 	})
+	for _, n := range f.host.o.NICs {
+		f.host.kernel().Rival(n.Name, 0, nil)
+	}
 }
 
 // RenewRDMA makes the RDMA device of a NIC anew, as a reload of its driver does.

@@ -100,9 +100,11 @@ type Host struct {
 	faults  *Faults
 	dice    sim.Shuffler
 
-	mu    sync.Mutex
-	fake  *localtest.Host // nil before it is first asked
-	cards map[string]*mlxconfigtest.Card
+	mu   sync.Mutex
+	fake *localtest.Host // nil before it is first asked
+	// failed: the boot unit failed when it was last started.
+	failed bool
+	cards  map[string]*mlxconfigtest.Card
 }
 
 // New prepares a host. It fails where the options make no sense or a key cannot

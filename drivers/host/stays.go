@@ -1,0 +1,84 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+	"github.com/roce-fabric/roce-fabric/internal/words"
+	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/nic/agent"
+	"github.com/roce-fabric/roce-fabric/nic/local"
+)
+
+// watch looks whether what a run wrote stays. What does not is nothing that a further
+// write or a revert would mend: it is left, and the host is not as intended.
+func (d *Driver) watch(ctx context.Context, m agent.Machine, steps []local.Step) error {
+	if d.noCM != "" {
+		steps = slices.DeleteFunc(slices.Clone(steps), func(s local.Step) bool { return nic.OfCM(s.Field) })
+	}
+	gone, err := m.Watch(ctx, d.Desired, steps)
+	if err != nil {
+		return kindError{d.wrap(err), drivers.ErrPartial}
+	}
+	for _, c := range gone {
+		for _, s := range steps {
+			if s.Sets(c.Port, c.Field) {
+				d.lost = append(d.lost, s)
+			}
+		}
+	}
+	d.gone = gone
+	return nil
+}
+
+// loses reports whether a field of a port is of a step that did not last.
+func (d *Driver) loses(port, field string) bool {
+	return slices.ContainsFunc(d.lost, func(s local.Step) bool { return s.Sets(port, field) })
+}
+
+// notStaying says, a line each, what did not stay, and who may have written it.
+func (d *Driver) notStaying() (lines []string) {
+	var ports ordered.Groups[nic.Change, string]
+	for _, c := range d.gone {
+		ports.Add(nic.Change{Field: c.Field, Old: c.Old, New: c.New, Blocked: d.suspects(c.Port, c.Field)}, c.Port)
+	}
+	for c, at := range ports.All() {
+		lines = append(lines, fmt.Sprintf("%s was set to %s, and something else has set it to %s since: %s", place(c.Field, at), c.New, c.Old, c.Blocked))
+	}
+	return lines
+}
+
+// maxSuspects is how many other writers an error names.
+const maxSuspects = 3
+
+// suspects are the writers that may have written a field, those first that are known to
+// write the port.
+func (d *Driver) suspects(port, field string) string {
+	var named []string
+	for _, known := range []bool{true, false} {
+		for _, w := range d.writers {
+			if w.Idle == "" && w.Writes(port, field) && known == (w.Ports != nil && w.Field != "") {
+				named = append(named, w.String())
+			}
+		}
+	}
+	if nic.OfDCB(field) {
+		named = append(named, d.agents...)
+	}
+	if len(named) == 0 {
+		return "no other writer was found in its files and processes"
+	}
+	return "suspected: " + words.Some(named, maxSuspects)
+}
+
+// unfit joins why a host is not as intended.
+func unfit(why string, lines []string) string {
+	if why != "" {
+		lines = append([]string{why}, lines...)
+	}
+	return strings.Join(lines, "; ")
+}

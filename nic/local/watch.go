@@ -1,0 +1,92 @@
+package local
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/nic"
+)
+
+// How the settings of a run are watched: for how long unless a Machine says, and how often
+// they are looked at, at least twice.
+const (
+	defaultStay = 5 * time.Second
+	stayEvery   = 250 * time.Millisecond
+	minLooks    = 2
+)
+
+// Watch reads the settings of steps that were carried out again for a while, and returns
+// those that are no longer as desired, each as it was first found: something else writes
+// them. Firmware settings and AMD's cards, which take seconds to read, are not watched.
+func (m *Machine) Watch(ctx context.Context, desired *nic.Host, steps []Step) ([]nic.Change, error) {
+	written := map[string]map[string]bool{}
+	for _, s := range steps {
+		if s.Blocked != "" || s.Field == nic.FieldNV || isAMD(s.Driver, s.Field) || desired.Ports[s.Port] == nil {
+			continue
+		}
+		if written[s.Port] == nil {
+			written[s.Port] = map[string]bool{}
+		}
+		for _, f := range s.fields() {
+			written[s.Port][f] = true
+		}
+	}
+	if len(written) == 0 {
+		return nil, nil
+	}
+	limit := cmp.Or(m.Stay, defaultStay)
+	tick := time.NewTicker(min(stayEvery, limit))
+	defer tick.Stop()
+	var out []nic.Change
+	for start, looks := time.Now(), 1; ; looks++ {
+		for _, c := range m.astray(ctx, desired, written) {
+			if !slices.ContainsFunc(out, func(o nic.Change) bool { return o.Port == c.Port && o.Field == c.Field }) {
+				out = append(out, c)
+			}
+		}
+		if looks >= minLooks && time.Since(start) >= limit {
+			return out, ctx.Err()
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return out, fmt.Errorf("watch whether the settings stay: %w", ctx.Err())
+		}
+	}
+}
+
+// fields are those that a step sets.
+func (s Step) fields() []string {
+	out := []string{s.Field}
+	for _, c := range s.Changes {
+		out = append(out, c.Field)
+	}
+	return out
+}
+
+// Sets reports whether a step sets a field of a port.
+func (s Step) Sets(port, field string) bool {
+	return s.Port == port && slices.Contains(s.fields(), field)
+}
+
+// astray are the written fields of ports that are not as desired now. A port that cannot be
+// read is left to the next read of the host.
+func (m *Machine) astray(ctx context.Context, desired *nic.Host, written map[string]map[string]bool) []nic.Change {
+	now, want := &nic.Host{Ports: map[string]*nic.Port{}}, &nic.Host{Ports: map[string]*nic.Port{}}
+	for _, name := range natural.Keys(written) {
+		d, err := m.device(name)
+		if err != nil {
+			continue
+		}
+		r := m.readerOf(ctx, d)
+		r.settings()
+		now.Ports[name], want.Ports[name] = r.p, desired.Ports[name]
+	}
+	return slices.DeleteFunc(nic.Diff(now, want), func(c nic.Change) bool {
+		return c.Kind == nic.KindUnknown || !written[c.Port][c.Field]
+	})
+}

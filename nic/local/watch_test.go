@@ -1,0 +1,51 @@
+package local_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/nic/dcb"
+	"github.com/roce-fabric/roce-fabric/nic/local"
+)
+
+// A setting that another program changes back is found with what it became, once, and no
+// other; the end of the context ends the watch.
+func TestWatch(t *testing.T) {
+	want := &nic.Host{Name: "gpu1", Ports: map[string]*nic.Port{ens0: {Name: ens0, PFC: qos.Of(qos.Priorities(3)), MTU: qos.Of(9000), ToS: qos.Of(106)}}}
+	for rival, found := range map[string][]string{"": nil, "pfc": {"0x10 {4} 0x08 {3}"}} {
+		h := newHost(t, mlx5(true))
+		m := h.Machine()
+		steps := m.Plan(read(t, m, ens0), want, local.Options{CutOff: true})
+		if rival != "" {
+			h.Rival(ens0, 2, func(s *dcb.State) { s.PFC.Enabled = qos.Priorities(4) })
+		}
+		if _, err := m.Apply(t.Context(), steps, nil); err != nil {
+			t.Fatal(err)
+		}
+		// What is not of the steps is none of its business.
+		only := want.Ports[ens0]
+		only.Trust = qos.Of(qos.TrustDSCP)
+		got, err := m.Watch(t.Context(), want, steps)
+		var said []string
+		for _, c := range got {
+			said = append(said, c.Old+" "+c.New)
+		}
+		if err != nil || !slices.Equal(said, found) {
+			t.Errorf("%q: %q, %v", rival, said, err)
+		}
+		only.Trust = qos.Opt[qos.Trust]{}
+	}
+	h := newHost(t, mlx5(true))
+	m := h.Machine()
+	m.Stay = 1 << 40
+	steps := m.Plan(read(t, m, ens0), want, local.Options{CutOff: true})
+	ctx, cancel := context.WithCancel(t.Context())
+	h.OnRead("/"+ens0+"/mtu", cancel)
+	if _, err := m.Watch(ctx, want, steps); !errors.Is(err, context.Canceled) {
+		t.Errorf("a watch that is cancelled: %v", err)
+	}
+}
