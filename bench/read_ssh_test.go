@@ -124,7 +124,7 @@ func sameOn(ctx context.Context, l *lab.File, hosts *ssh.KnownHosts, d *render.D
 	if err != nil {
 		return err
 	}
-	typed, log := &commands{}, (*trace.Log)(nil)
+	typed, log := &commands{of: "ssh run"}, (*trace.Log)(nil)
 	if logged {
 		log = trace.New(typed)
 	}
@@ -153,15 +153,18 @@ func sameOn(ctx context.Context, l *lab.File, hosts *ssh.KnownHosts, d *render.D
 	return nil
 }
 
-// commands is a log that keeps the commands alone.
-type commands struct{ lines []string }
+// commands is a log that keeps what is asked with one kind of call.
+type commands struct {
+	of    string // "ssh run"
+	lines []string
+}
 
 func (c *commands) Enabled(context.Context, slog.Level) bool { return true }
 func (c *commands) WithAttrs([]slog.Attr) slog.Handler       { return c }
 func (c *commands) WithGroup(string) slog.Handler            { return c }
 func (c *commands) Handle(_ context.Context, r slog.Record) error {
 	r.Attrs(func(a slog.Attr) bool {
-		if r.Message == "ssh run" && a.Key == "request" {
+		if r.Message == c.of && a.Key == "request" {
 			c.lines = append(c.lines, a.Value.String())
 		}
 		return true

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -27,6 +28,7 @@ import (
 	client "github.com/roce-fabric/roce-fabric/internal/gnmi"
 	"github.com/roce-fabric/roce-fabric/internal/pool"
 	"github.com/roce-fabric/roce-fabric/internal/secret"
+	"github.com/roce-fabric/roce-fabric/internal/trace"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/sonic"
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
@@ -51,11 +53,12 @@ func BenchmarkRead(b *testing.B) {
 	for _, state := range []string{"as-intended", "factory"} {
 		b.Run(state, func(b *testing.B) {
 			l := startLab(b, c, state == "as-intended", false)
+			l.sameCalls(b, c)
 			var r race
 			changed := 0
 			var bytes, gnmic int
 			for b.Loop() {
-				r.run("plan", func() { changed = l.plan(b, c) })
+				r.run("plan", func() { changed = l.plan(b, c, c.Fabric().Switches, nil) })
 				r.run("bare", func() { bytes = l.bare(b, c.Fabric().Switches, bareGRPC, false) })
 				r.run("parsed", func() { l.bare(b, c.Fabric().Switches, bareGRPC, true) })
 				r.run("gnmic", func() { gnmic = l.bare(b, c.Fabric().Switches, gnmicTarget, false) })
@@ -151,15 +154,15 @@ func intended(cfg map[string]map[string]map[string]string, d *render.Device) {
 	}
 }
 
-// plan runs the tool and returns how many switches it would change.
-func (l *farm) plan(b *testing.B, c *render.Compiler) (changed int) {
+// plan runs the tool on switches and returns how many it would change. log may be nil.
+func (l *farm) plan(b *testing.B, c *render.Compiler, switches []*intent.Switch, log *trace.Log) (changed int) {
 	open := func(_ context.Context, sw *intent.Switch) (drivers.Driver, error) {
 		return driver.Open(drivers.Target{
 			Name: sw.Name, OS: sw.OS, Release: sw.Release.V, Model: sw.Model.V,
-			GNMI: client.Config{Address: l.addr[sw.Name], Username: user, Password: secret.Secret(pass), TLS: client.TLS{CAFile: l.caFile}},
+			GNMI: client.Config{Address: l.addr[sw.Name], Username: user, Password: secret.Secret(pass), TLS: client.TLS{CAFile: l.caFile}, Log: log},
 		})
 	}
-	err := fleet.Plan(b.Context(), fleet.Switches(c, c.Fabric().Switches, open), fleet.PlanOptions{Workers: readWorkers}, func(d *fleet.DevicePlan) error {
+	err := fleet.Plan(b.Context(), fleet.Switches(c, switches, open), fleet.PlanOptions{Workers: readWorkers}, func(d *fleet.DevicePlan) error {
 		if len(d.Changes) > 0 {
 			changed++
 		}
@@ -172,6 +175,31 @@ func (l *farm) plan(b *testing.B, c *render.Compiler) (changed int) {
 		b.Fatal(err)
 	}
 	return changed
+}
+
+// gets are the paths that the tool reads, by call: which switch it is, its configuration,
+// and the memory that its configuration leaves to it.
+var gets = [][][]string{
+	{{"CONFIG_DB", "localhost", sonic.TMetadata, "localhost"}},
+	{{"CONFIG_DB", "localhost"}},
+	{{"APPL_DB", "localhost", "BUFFER_POOL_TABLE"}, {"APPL_DB", "localhost", "BUFFER_PROFILE_TABLE"}, {"APPL_DB", "localhost", "BUFFER_PG_TABLE"}},
+	{{"STATE_DB", "localhost", "BUFFER_MAX_PARAM_TABLE"}, {"STATE_DB", "localhost", "ASIC_TABLE"}},
+}
+
+// sameCalls fails where the tool makes other calls to a switch than the floors.
+func (l *farm) sameCalls(b *testing.B, c *render.Compiler) {
+	b.Helper()
+	calls := &commands{of: "gnmi get"}
+	l.plan(b, c, c.Fabric().Switches[:1], trace.New(calls))
+	same := len(calls.lines) == len(gets)
+	for i := 0; same && i < len(gets); i++ {
+		for _, path := range gets[i] {
+			same = same && strings.Contains(calls.lines[i], strconv.Quote(path[len(path)-1]))
+		}
+	}
+	if !same {
+		b.Fatalf("the tool reads %d times:\n%s\nand the floors read %v", len(calls.lines), strings.Join(calls.lines, "\n"), gets)
+	}
 }
 
 // gnmiClient is a connection that some client made.
@@ -250,24 +278,30 @@ func ask(ctx context.Context, cli *gnmiClient, parse bool) (n int, err error) {
 	if err := cli.capabilities(ctx); err != nil {
 		return 0, err
 	}
-	for _, path := range [][]string{
-		{"CONFIG_DB", "localhost", sonic.TMetadata, "localhost"},
-		{"CONFIG_DB", "localhost"},
-	} {
-		p := &gnmi.Path{}
-		for _, e := range path {
-			p.Elem = append(p.Elem, &gnmi.PathElem{Name: e})
+	for _, paths := range gets {
+		req := &gnmi.GetRequest{Prefix: &gnmi.Path{Origin: "sonic-db"}, Encoding: gnmi.Encoding_JSON_IETF}
+		for _, path := range paths {
+			p := &gnmi.Path{}
+			for _, e := range path {
+				p.Elem = append(p.Elem, &gnmi.PathElem{Name: e})
+			}
+			req.Path = append(req.Path, p)
 		}
-		resp, err := cli.get(ctx, &gnmi.GetRequest{Prefix: &gnmi.Path{Origin: "sonic-db"}, Path: []*gnmi.Path{p}, Encoding: gnmi.Encoding_JSON_IETF})
+		resp, err := cli.get(ctx, req)
 		if err != nil {
 			return n, err
 		}
-		val := resp.GetNotification()[0].GetUpdate()[0].GetVal().GetJsonIetfVal()
-		n += len(val)
-		if parse {
-			var v map[string]any
-			if err := json.Unmarshal(val, &v); err != nil {
-				return n, fmt.Errorf("%s: %w", path, err)
+		for _, note := range resp.GetNotification() {
+			for _, u := range note.GetUpdate() {
+				val := u.GetVal().GetJsonIetfVal()
+				n += len(val)
+				if !parse {
+					continue
+				}
+				var v map[string]any
+				if err := json.Unmarshal(val, &v); err != nil {
+					return n, fmt.Errorf("%s: %w", u.GetPath(), err)
+				}
 			}
 		}
 	}

@@ -16,6 +16,13 @@ type Observer interface {
 	Observe(ctx context.Context) (*Observation, error)
 }
 
+// MemoryObserver is an Observer that can read the packet memory alone, with less.
+type MemoryObserver interface {
+	// ObserveMemory reads of what Observe does the limits of the device, the buffers in
+	// force and the headroom of groups.
+	ObserveMemory(ctx context.Context) (*Observation, error)
+}
+
 // Observation is what a device shows of its ports at one moment. A value that
 // is not set is one the device does not show: it never stands for zero.
 type Observation struct {

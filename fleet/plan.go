@@ -141,15 +141,23 @@ func explain(sw *intent.Switch, drv drivers.Driver, snap *drivers.Snapshot, desi
 // plan itself does not depend on it.
 func leftWrong(ctx context.Context, drv drivers.Driver, d *render.Device, running *qos.Device, changes []qos.Change) (notes []string) {
 	left := func() []validate.Finding { return validate.Left(d, running, changes, time.Now()) }
-	found := left()
 	computed := slices.ContainsFunc(slices.Collect(maps.Values(running.Pools)), func(p qos.Pool) bool { return p.Size == 0 })
-	if o, ok := drv.(drivers.Observer); ok && (computed || len(found) > 0) {
-		if seen, err := o.Observe(ctx); err == nil {
+	if !computed && len(left()) == 0 {
+		return nil
+	}
+	var observe func(context.Context) (*drivers.Observation, error)
+	switch o := drv.(type) {
+	case drivers.MemoryObserver:
+		observe = o.ObserveMemory
+	case drivers.Observer:
+		observe = o.Observe
+	}
+	if observe != nil {
+		if seen, err := observe(ctx); err == nil {
 			seen.Complete(running)
-			found = left()
 		}
 	}
-	for _, f := range found {
+	for _, f := range left() {
 		what := f.What
 		if len(f.Ports) > 0 {
 			what = natural.Fold(f.Ports) + ": " + what

@@ -195,7 +195,19 @@ func (d *Device) Headroom(p *intent.Port) PortHeadroom { return d.Memory(nil).He
 // Headroom works out the headroom of a port, which needs a speed and a cable. What a
 // switch shows of its groups is not in it.
 func (m Memory) Headroom(p *intent.Port) PortHeadroom {
-	in := m.HeadroomInput(p)
+	key := headroomKey{in: m.HeadroomInput(p), settings: p.Settings}
+	if m.have != nil && m.have.Ports[p.Name] != nil {
+		key.speed, key.cable = m.have.Ports[p.Name].Speed, m.have.Ports[p.Name].Cable
+	}
+	h, ok := m.known[key]
+	if !ok {
+		h = m.headroom(p, key.in)
+		m.known[key] = h
+	}
+	return h
+}
+
+func (m Memory) headroom(p *intent.Port, in headroom.Input) PortHeadroom {
 	h := PortHeadroom{Floor: headroom.Floor(in.Speed, in.Cable, in.LosslessMTU)}
 	row, own, ok := m.Row(p)
 	switch {

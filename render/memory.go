@@ -7,6 +7,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 	"github.com/roce-fabric/roce-fabric/render/headroom"
 )
@@ -16,15 +17,27 @@ import (
 type Memory struct {
 	*Device
 	have *qos.Device // nil where only the intent is known
+	// known is the headroom of ports so far: most are alike.
+	known map[headroomKey]PortHeadroom
+}
+
+// headroomKey is what the headroom of a port depends on. speed and cable are those that
+// the switch looks it up with.
+type headroomKey struct {
+	in       headroom.Input
+	settings *intent.Settings
+	speed    qos.Opt[units.Rate]
+	cable    qos.Opt[units.Length]
 }
 
 // Memory returns the packet memory that the intent leads to, or, with a configuration,
-// that of a switch that holds it. have may be nil.
+// that of a switch that holds it. have may be nil, and is not changed while the Memory is
+// in use, by one goroutine.
 func (d *Device) Memory(have *qos.Device) Memory {
 	if have == d.Desired {
 		have = nil
 	}
-	return Memory{d, have}
+	return Memory{d, have, map[headroomKey]PortHeadroom{}}
 }
 
 // asic is the chip of the catalogue; nil where the model is not known.

@@ -82,12 +82,13 @@ func (d *Device) PoolSizes() (headroom.Pools, error) {
 			in.SharedHeadroom = pool.XOFF
 		}
 	}
+	memory := d.Memory(nil)
 	for _, p := range d.Switch.Ports {
-		at := d.Memory(nil).HeadroomInput(p)
+		at := memory.HeadroomInput(p)
 		out := d.Desired.Ports[p.Name]
 		b := headroom.PortBuffers{Count: 1, Lanes: at.Lanes, Up: p.AdminUp.V == nil || *p.AdminUp.V, Queues: d.queueReserves(out)}
 		if n := len(p.Settings.Lossless().List()); n > 0 {
-			h := d.Headroom(p)
+			h := memory.Headroom(p)
 			if h.Computed == nil {
 				return headroom.Pools{}, fmt.Errorf("pools of %s: %s: %s", d.Switch.Name, p.Name, h.Missing)
 			}

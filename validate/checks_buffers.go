@@ -195,7 +195,7 @@ func shorterRow(r *deviceRun, p *intent.Port, q *qos.Port) {
 
 func admission(r *deviceRun) {
 	for _, p := range losslessPorts(r) {
-		a, err := r.memory().Admission(p)
+		a, err := r.memory.Admission(p)
 		if err != nil || a.Admitted {
 			continue
 		}
@@ -258,7 +258,7 @@ func headroomPool(r *deviceRun) {
 	if r.source == Saved || ratio.V <= 0 {
 		return
 	}
-	use := r.memory().HeadroomUse()
+	use := r.memory.HeadroomUse()
 	if have, ok := use.Ratio(); ok && have > ratio.V {
 		r.found(Finding{Severity: Warning, Where: ratio.From.String(),
 			What: fmt.Sprintf("the headroom of %d lossless groups is %d B, %.2f times the pool of %d B; declared is %.2f", use.Groups, use.Sum, have, use.Pool, ratio.V)}, "")
@@ -276,7 +276,7 @@ func plausibleRows(r *deviceRun) {
 		}
 		rows = headroom.Rows(r.d.Model)
 		for _, p := range losslessPorts(r) {
-			if h, _, ok := r.memory().Row(p); ok {
+			if h, _, ok := r.memory.Row(p); ok {
 				row := headroom.Row{Speed: h.Speed, Cable: h.Cable, XOFF: h.XOFF}
 				uses[row] = append(uses[row], p)
 			}
@@ -329,7 +329,7 @@ func boundProfiles(r *deviceRun, p *intent.Port, _ *qos.Port, k *intent.Class) {
 // egressLimit compares the static threshold of a lossless queue with what the groups that
 // can feed it are let in with before all of them pause: that must be let out.
 func egressLimit(r *deviceRun, p *intent.Port, q *qos.Port, k *intent.Class) {
-	_, pool, ok := r.memory().PoolOf(p.Name, k.Priority.V)
+	_, pool, ok := r.memory.PoolOf(p.Name, k.Priority.V)
 	b := q.Queues[k.Queue.V].Buffer
 	if !ok || pool.Size == 0 || !b.Set {
 		return
@@ -391,7 +391,7 @@ func (r *deviceRun) shippedLossy(profile string, alpha int64) bool {
 
 // platformAlpha reports whether an alpha of lossless groups is no less than the platform's.
 func (r *deviceRun) platformAlpha(p *intent.Port, alpha int64) bool {
-	usual, _, ok := r.memory().PlatformAlpha(p)
+	usual, _, ok := r.memory.PlatformAlpha(p)
 	return ok && alpha >= usual
 }
 

@@ -26,7 +26,7 @@ func headroomRowMissing(r *deviceRun) {
 		r.misses(*l, true)
 		return
 	}
-	m := r.memory()
+	m := r.memory
 	for _, p := range losslessPorts(r) {
 		q := r.cfg.Ports[p.Name]
 		fields := []qos.Attr{qos.KindCable.Attr()}
@@ -101,7 +101,7 @@ func headroomOfPorts(r *deviceRun) {
 		return
 	}
 	for _, p := range losslessPorts(r) {
-		h := r.headroomOf(p)
+		h := r.memory.Headroom(p)
 		xoff, ok := h.XOFF()
 		if r.d.Model == nil || h.Unpublished || r.d.Desired.Platform.DynamicBuffers && !r.admits(p) {
 			r.tooLong(p, h.Floor)
@@ -132,7 +132,7 @@ func headroomOfPorts(r *deviceRun) {
 // admits reports whether it is known how much headroom the switch has for a port:
 // else it may compute more than that.
 func (r *deviceRun) admits(p *intent.Port) bool {
-	a, err := r.memory().Admission(p)
+	a, err := r.memory.Admission(p)
 	return err == nil && a.MaxShared > 0
 }
 
@@ -152,7 +152,7 @@ func (r *deviceRun) tooLong(p *intent.Port, floor int64) bool {
 // lessThanModel finds headroom above the floor and below the model that the intent asks
 // for.
 func (r *deviceRun) lessThanModel(p *intent.Port, xoff int64, what, fix string, attrs ...qos.Attr) {
-	f := Finding{Severity: Warning, Where: p.Cable.From.String(), Fix: fix, What: what + r.belowModel(p, xoff, r.headroomOf(p).Reference)}
+	f := Finding{Severity: Warning, Where: p.Cable.From.String(), Fix: fix, What: what + r.belowModel(p, xoff, r.memory.Headroom(p).Reference)}
 	if r.shippedHeadroom(p, xoff) {
 		f.Severity = Info
 		f.What += "; the platform ships no more for the cable"
@@ -165,12 +165,12 @@ func (r *deviceRun) lessThanModel(p *intent.Port, xoff int64, what, fix string, 
 // catalogue, or by the switch's own table of a model that the catalogue has no table of.
 func (r *deviceRun) shippedHeadroom(p *intent.Port, xoff int64) bool {
 	b := p.Settings.Buffers
-	if r.memory().HeadroomInput(p).PeerBytes > 0 || !b.MinLosslessPacket.IsDefault() || !b.Headroom.IsDefault() {
+	if r.memory.HeadroomInput(p).PeerBytes > 0 || !b.MinLosslessPacket.IsDefault() || !b.Headroom.IsDefault() {
 		return false
 	}
 	m := r.d.Memory(nil)
 	if r.d.Model == nil || len(r.d.Model.Headroom) == 0 {
-		m = r.memory()
+		m = r.memory
 	}
 	row, _, ok := m.Row(p)
 	return ok && row.Speed == p.Speed.V && row.Cable >= p.Cable.V && xoff >= row.XOFF
@@ -183,7 +183,7 @@ func (r *deviceRun) belowModel(p *intent.Port, xoff int64, model *headroom.Resul
 		return fmt.Sprintf("%s: packets of %s take more cells than it has", by, p.Settings.Buffers.MinLosslessPacket.V)
 	}
 	than := "the standard asks"
-	if r.memory().HeadroomInput(p).PeerBytes > 0 && model.Model == headroom.ModelIEEE {
+	if r.memory.HeadroomInput(p).PeerBytes > 0 && model.Model == headroom.ModelIEEE {
 		than = "its pauseResponse in the intent"
 	}
 	return fmt.Sprintf("%s: it is enough only if the peer stops sending faster than %s", by, than)
@@ -248,7 +248,7 @@ func headroomInUse(r *deviceRun) {
 					p.Name, qos.KindHeadroom.At(g))
 				continue
 			}
-			want := r.headroomOf(p)
+			want := r.memory.Headroom(p)
 			intended, ok := want.XOFF()
 			if r.source == Saved && ok && intended == h.V.XOFF {
 				continue // what is as intended was found in the intent
@@ -263,7 +263,7 @@ func headroomInUse(r *deviceRun) {
 // headroomNotShown judges by the catalogue what a switch does not show, and says
 // that it is open where the catalogue does not know it either.
 func (r *deviceRun) headroomNotShown(p *intent.Port, notMade []string) {
-	h := r.headroomOf(p)
+	h := r.memory.Headroom(p)
 	xoff, ok := h.XOFF()
 	switch {
 	case ok && xoff >= h.Floor:
@@ -287,7 +287,7 @@ func (r *deviceRun) anyHeadroom() bool {
 		if p.Speed.V == 0 || p.Cable.V == 0 {
 			continue
 		}
-		if _, ok := r.headroomOf(p).XOFF(); ok || showsHeadroom(q) {
+		if _, ok := r.memory.Headroom(p).XOFF(); ok || showsHeadroom(q) {
 			return true
 		}
 	}
@@ -307,7 +307,7 @@ func showsHeadroom(q *qos.Port) bool {
 // which neither standard nor intent says how long that is.
 func slowPeers(r *deviceRun) {
 	for _, p := range losslessPorts(r) {
-		in := r.memory().HeadroomInput(p)
+		in := r.memory.HeadroomInput(p)
 		standard, ok := headroom.ResponseBytes(p.Speed.V)
 		peer, linked := p.Peer()
 		who := "the host"
@@ -339,7 +339,7 @@ func (r *deviceRun) smallPackets(p *intent.Port) (full, small headroom.Result, o
 	if p.Settings.Buffers.MinLosslessPacket.IsDefault() {
 		return full, small, false
 	}
-	in := r.memory().HeadroomInput(p)
+	in := r.memory.HeadroomInput(p)
 	small, err := headroom.IEEE(in)
 	if err != nil {
 		return full, small, false
@@ -353,7 +353,7 @@ func (r *deviceRun) smallPackets(p *intent.Port) (full, small headroom.Result, o
 // SONiC's template has.
 func (r *deviceRun) lighterPattern(m qos.HeadroomModel) {
 	for _, p := range losslessPorts(r) {
-		have, want := r.headroomOf(p).Computed, r.d.Headroom(p).Computed
+		have, want := r.memory.Headroom(p).Computed, r.d.Headroom(p).Computed
 		if have == nil || want == nil || have.XOFF >= want.XOFF {
 			continue
 		}
@@ -373,7 +373,7 @@ func trafficPattern(r *deviceRun) {
 		}
 	}
 	for _, p := range losslessPorts(r) {
-		h := r.headroomOf(p)
+		h := r.memory.Headroom(p)
 		if !r.onlySmallPackets(p, h) {
 			continue
 		}

@@ -10,7 +10,6 @@ import (
 
 // memo keeps the arithmetic of the ports of one switch: most of them are alike.
 type memo struct {
-	headroom map[headroomKey]render.PortHeadroom
 	sharing  map[sharingKey]render.Sharing
 	plain    map[sharingKey]render.Sharing
 	pressure map[pressureKey]pressure
@@ -25,14 +24,6 @@ type memo struct {
 type movesKey struct {
 	have, want *qos.Maps
 	settings   *intent.Settings
-}
-
-type headroomKey struct {
-	in       headroom.Input
-	settings *intent.Settings
-	// speed and cable are what the switch looks headroom up with.
-	speed qos.Opt[units.Rate]
-	cable qos.Opt[units.Length]
 }
 
 // sharingKey is what of a port the shared buffer of a class depends on.
@@ -73,28 +64,10 @@ func cached[K comparable, V any](m *map[K]V, k K, compute func() V) V {
 	return v
 }
 
-// memory is the packet memory that is looked at.
-func (r *deviceRun) memory() render.Memory {
-	if r.source == Intended {
-		return r.d.Memory(nil)
-	}
-	return r.d.Memory(r.cfg)
-}
-
-// headroomOf is [render.Memory.Headroom].
-func (r *deviceRun) headroomOf(p *intent.Port) render.PortHeadroom {
-	m := r.memory()
-	key := headroomKey{in: m.HeadroomInput(p), settings: p.Settings}
-	if q := r.cfg.Ports[p.Name]; q != nil {
-		key.speed, key.cable = q.Speed, q.Cable
-	}
-	return cached(&r.memo.headroom, key, func() render.PortHeadroom { return m.Headroom(p) })
-}
-
 // sharingOf is [render.Memory.Sharing] of what is looked at, plainSharing that of intent
 // and catalogue.
 func (r *deviceRun) sharingOf(p *intent.Port, k *intent.Class) render.Sharing {
-	return cached(&r.memo.sharing, r.sharingKey(p, k), func() render.Sharing { return r.memory().Sharing(p, k) })
+	return cached(&r.memo.sharing, r.sharingKey(p, k), func() render.Sharing { return r.memory.Sharing(p, k) })
 }
 
 func (r *deviceRun) plainSharing(p *intent.Port, k *intent.Class) render.Sharing {

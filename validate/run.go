@@ -107,7 +107,9 @@ func newDeviceRun(d *render.Device, cfg *qos.Device, source Source, state *State
 			r.cures[at] = m.Fix
 		}
 	}
+	r.memory = d.Memory(nil)
 	if source != Intended {
+		r.memory = d.Memory(cfg)
 		r.compare()
 	}
 	return r
@@ -187,6 +189,7 @@ type deviceRun struct {
 	check   *Check
 	d       *render.Device // what is intended, and the catalogue's model
 	cfg     *qos.Device    // what is looked at
+	memory  render.Memory  // of cfg
 	source  Source
 	seen    State
 	layers  []*intent.Settings // of the intent, outermost first

@@ -175,7 +175,7 @@ func (r *deviceRun) marking(p *intent.Port, k *intent.Class, e qos.ECN, drifted 
 		// The memory that the groups feeding a queue hold together grows with their number:
 		// what all ports together do not reach, nothing does.
 		sev := Warning
-		if e.Min > r.memory().Most(s) || p.Settings.Buffers.FanIn.V > 0 {
+		if e.Min > r.memory.Most(s) || p.Settings.Buffers.FanIn.V > 0 {
 			sev = Error
 		}
 		add("ECN-03", sev, "from %s, and %s one queue pause before it holds more than %s", lo, feeders(in), about(in.Queue))
@@ -260,7 +260,7 @@ func (r *deviceRun) strangeAlpha(p *intent.Port, k *intent.Class) (f fault, foun
 		f.What = fmt.Sprintf("alpha of lossless groups is 2^%d, the intent says 2^%d", n, *a.V)
 		return f, true
 	}
-	usual, whose, known := r.memory().PlatformAlpha(p)
+	usual, whose, known := r.memory.PlatformAlpha(p)
 	if !known || n > usual-farBelow && n < usual+farAbove {
 		return f, false
 	}
@@ -288,7 +288,7 @@ func (r *deviceRun) smallPool(p *intent.Port, k *intent.Class) (f fault, name st
 	if r.source == Intended {
 		return f, ""
 	}
-	name, pool, ok := r.memory().PoolOf(p.Name, k.Priority.V)
+	name, pool, ok := r.memory.PoolOf(p.Name, k.Priority.V)
 	if !ok || pool.Size == 0 {
 		return f, ""
 	}

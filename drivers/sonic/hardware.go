@@ -53,13 +53,15 @@ func size(s string) int64 {
 func inForce(o *drivers.Observation, pools, profiles, groups native.Table) {
 	dev, _ := native.Decode(native.Config{native.TPool: pools, native.TProfile: profiles})
 	o.Pools, o.Profiles = dev.Pools, dev.Profiles
+	links := o.Ports // nil where they are not read
 	for at, profile := range bindings(groups, ":") {
 		i := strings.LastIndexByte(at, ':')
 		g, err := strconv.Atoi(at[i+1:])
-		p, h := o.Ports[at[:i]], o.Profiles[profile].Headroom
-		if p == nil || err != nil || g >= qos.NumPriorities || h.XOFF <= 0 {
+		h := o.Profiles[profile].Headroom
+		if links != nil && links[at[:i]] == nil || err != nil || g >= qos.NumPriorities || h.XOFF <= 0 {
 			continue
 		}
+		p := o.Port(at[:i])
 		if p.Groups == nil {
 			p.Groups = map[int]qos.Headroom{}
 		}

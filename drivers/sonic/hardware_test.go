@@ -24,6 +24,23 @@ func (b *box) shown(d *driver) (*qos.Device, *drivers.Observation) {
 	}
 	running, _ := d.Decode(snap)
 	o.Complete(running)
+
+	// The memory alone is the same, and comes without the links.
+	memory, err := d.ObserveMemory(b.t.Context())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	alone, _ := d.Decode(snap)
+	memory.Complete(alone)
+	for name, p := range running.Ports {
+		if s := memory.Ports[name]; s != nil && (s.AdminUp.Set || s.Speed.Set) {
+			b.t.Errorf("the link of %s is read: %+v", name, s)
+		}
+		alone.Ports[name].Neighbor = p.Neighbor
+	}
+	if diff := cmp.Diff(running, alone); diff != "" {
+		b.t.Error(diff)
+	}
 	return running, o
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/units"
+	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
 // Observe reads the links and the LLDP neighbours. Counters are not set.
@@ -20,27 +21,61 @@ import (
 // FEC that a port runs with, "N/A" where the ASIC does not tell, and both are old where
 // the port is down (sonic-utilities scripts/intfutil).
 func (d *driver) Observe(ctx context.Context) (*drivers.Observation, error) {
-	const mostMbps = 1 << 30 // far above any link rate
+	return d.observe(ctx, true)
+}
+
+// ObserveMemory reads the limits of the chip and the buffers in force.
+func (d *driver) ObserveMemory(ctx context.Context) (*drivers.Observation, error) {
+	return d.observe(ctx, false)
+}
+
+// observe reads the packet memory, with or without the links.
+func (d *driver) observe(ctx context.Context, links bool) (*drivers.Observation, error) {
 	if _, err := d.Probe(ctx); err != nil {
 		return nil, err
 	}
-	names := []string{"PORT_TABLE", "LLDP_ENTRY_TABLE"}
+	inAppl, inState := []string(nil), []string{"BUFFER_MAX_PARAM_TABLE", "ASIC_TABLE"}
 	if d.computes() {
-		names = append(names, applBuffers...)
+		inAppl = append(inAppl, applBuffers...)
 	}
-	appl, err := d.tables(ctx, "APPL_DB", names...)
+	if links {
+		inAppl, inState = append(inAppl, "PORT_TABLE", "LLDP_ENTRY_TABLE"), append(inState, "PORT_TABLE")
+	}
+	var appl []native.Table
+	var err error
+	if len(inAppl) > 0 {
+		if appl, err = d.tables(ctx, "APPL_DB", inAppl...); err != nil {
+			return nil, err
+		}
+	}
+	state, err := d.tables(ctx, "STATE_DB", inState...)
 	if err != nil {
 		return nil, err
 	}
-	state, err := d.tables(ctx, "STATE_DB", "PORT_TABLE", "BUFFER_MAX_PARAM_TABLE", "ASIC_TABLE")
-	if err != nil {
+	o := &drivers.Observation{Taken: time.Now()}
+	limits(&o.Hardware, state[0], state[1])
+	if links {
+		ports, seen := appl[len(appl)-2], appl[len(appl)-1]
+		if ports == nil {
+			return nil, fmt.Errorf("%w: APPL_DB has no PORT_TABLE", drivers.ErrNoState)
+		}
+		showLinks(o, ports, seen, state[2])
+	}
+	if d.computes() {
+		inForce(o, appl[0], appl[1], appl[2])
+		return o, nil
+	}
+	if o.Hardware.Rows, err = d.lookupTable(ctx); err != nil {
 		return nil, err
 	}
-	ports, seen, runs := appl[0], appl[1], state[0]
-	if ports == nil {
-		return nil, fmt.Errorf("%w: APPL_DB has no PORT_TABLE", drivers.ErrNoState)
-	}
-	o := &drivers.Observation{Taken: time.Now(), Ports: make(map[string]*drivers.PortState, len(ports))}
+	return o, nil
+}
+
+// showLinks adds the ports and the neighbours that are seen; runs is what the ports run
+// with.
+func showLinks(o *drivers.Observation, ports, seen, runs native.Table) {
+	const mostMbps = 1 << 30 // far above any link rate
+	o.Ports = make(map[string]*drivers.PortState, len(ports))
 	for name, row := range ports {
 		// PortConfigDone has a count, PortInitDone a lane 0 (sonic-swss
 		// portsyncd/portsyncd.cpp).
@@ -82,13 +117,4 @@ func (d *driver) Observe(ctx context.Context) (*drivers.Observation, error) {
 			p.Neighbors = []qos.Neighbor{n}
 		}
 	}
-	limits(&o.Hardware, state[1], state[2])
-	if d.computes() {
-		inForce(o, appl[2], appl[3], appl[4])
-		return o, nil
-	}
-	if o.Hardware.Rows, err = d.lookupTable(ctx); err != nil {
-		return nil, err
-	}
-	return o, nil
 }
