@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
@@ -41,22 +42,32 @@ func (m *Machine) Watch(ctx context.Context, desired *nic.Host, steps []Step) ([
 	limit := cmp.Or(m.Stay, defaultStay)
 	tick := time.NewTicker(min(stayEvery, limit))
 	defer tick.Stop()
-	var out []nic.Change
+	var found ordered.Groups[[2]string, nic.Change]
 	for start, looks := time.Now(), 1; ; looks++ {
-		for _, c := range m.astray(ctx, desired, written) {
-			if !slices.ContainsFunc(out, func(o nic.Change) bool { return o.Port == c.Port && o.Field == c.Field }) {
-				out = append(out, c)
-			}
+		now := m.astray(ctx, desired, written)
+		for _, c := range now {
+			found.Add([2]string{c.Port, c.Field}, c)
 		}
 		if looks >= minLooks && time.Since(start) >= limit {
-			return out, ctx.Err()
+			return lasting(&found, now), ctx.Err()
 		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return out, fmt.Errorf("watch whether the settings stay: %w", ctx.Err())
+			return nil, fmt.Errorf("watch whether the settings stay: %w", ctx.Err())
 		}
 	}
+}
+
+// lasting are the settings that were found astray more than once, or at the last look: a
+// driver may show something else for a moment.
+func lasting(found *ordered.Groups[[2]string, nic.Change], last []nic.Change) (out []nic.Change) {
+	for at, l := range found.All() {
+		if len(l) > 1 || slices.ContainsFunc(last, func(c nic.Change) bool { return c.Port == at[0] && c.Field == at[1] }) {
+			out = append(out, l[0])
+		}
+	}
+	return out
 }
 
 // fields are those that a step sets.

@@ -50,6 +50,9 @@ func (f *Finder) NetworkManager(file File, idle string) {
 	if len(ports) == 0 || kind == "vlan" {
 		return
 	}
+	if name == "" && mac == "" && len(match) == 0 {
+		a.idle = cmp.Or(a.idle, "the profile names no interface, and another one may be in use")
+	}
 	for _, e := range l {
 		a.line = e.line
 		switch {

@@ -154,6 +154,8 @@ func TestFiles(t *testing.T) {
 			"[connection]\ntype=ethernet\ninterface-name=ens1\n[ethernet]\nmtu=0\n", nil},
 		"NetworkManager, another interface": {func(f *Finder, b []byte) { f.NetworkManager(File{"/nm", b}, "") },
 			"[connection]\ntype=ethernet\n[match]\ninterface-name=ens*;!ens1;\n[ethernet]\nmtu=1500\n", []string{"NetworkManager /nm:6 ens2 mtu=1500"}},
+		"NetworkManager, any interface": {func(f *Finder, b []byte) { f.NetworkManager(File{"/nm", b}, "") },
+			"[connection]\ntype=ethernet\n[ethernet]\nmtu=1500\n", []string{"NetworkManager /nm:4 ens1+ens2 mtu=1500 (the profile names no interface, and another one may be in use)"}},
 		"a hostile profile": {func(f *Finder, b []byte) { f.NetworkManager(File{"/nm", b}, ""); f.Netplan([]File{{"/np", b}}) },
 			"[[[\n=\n[ethernet\nmtu=\x00\n&a [*a, *a]\n" + strings.Repeat("[", 1000), nil},
 	} {
