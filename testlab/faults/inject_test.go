@@ -3,7 +3,9 @@ package faults
 import (
 	"fmt"
 	"maps"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +14,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/nic/dcb"
 	"github.com/roce-fabric/roce-fabric/nic/local"
+	"github.com/roce-fabric/roce-fabric/nic/local/localtest"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/host"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
 )
@@ -223,7 +226,7 @@ func asicKey(sw *sonic.Switch, kind, of string) (string, error) {
 //	pfc NIC 3,4 | trust NIC pcp | dscp NIC 26=0 | ets NIC 3=20,0=80 | strict NIC 0
 //	buffer NIC 3=0 | cable NIC 100 | dcbx NIC firmware | willing NIC | pause NIC
 //	tos RDMA 0 | mode RDMA IB/RoCE v1
-//	file PATH-BELOW-/sys VALUE | process NAME | unplug NIC | cnp NIC DSCP PRIORITY
+//	file PATH-BELOW-/sys VALUE | process NAME | cron LINE | netplan YAML | unplug NIC | cnp NIC DSCP PRIORITY
 //	norma NIC | refuse | noroot
 func hostDoes(h *host.Host, f []string) error {
 	k := h.Kernel()
@@ -292,6 +295,8 @@ func hostDoes(h *host.Host, f []string) error {
 		k.Put(f[1], strings.Join(f[2:], " ")+"\n")
 	case "process":
 		k.Process(4711, f[1])
+	case "cron", "netplan":
+		return writes(k, f[0], strings.Join(f[1:], " "))
 	case "unplug":
 		k.Unplug(f[1], true)
 	case "cnp":
@@ -308,4 +313,25 @@ func hostDoes(h *host.Host, f []string) error {
 		return fmt.Errorf("unknown")
 	}
 	return nil
+}
+
+// writerFiles are the files below /etc that another writer of a host has.
+var writerFiles = map[string]string{"cron": "cron.d/roce", "netplan": "netplan/50-cloud-init.yaml"}
+
+// writes gives a host the file of another writer.
+func writes(k *localtest.Host, kind, text string) error {
+	name := filepath.Join(k.Roots.Etc, writerFiles[kind])
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(name, []byte(text+"\n"), 0o600)
+}
+
+// noWriters removes them.
+func noWriters(k *localtest.Host) {
+	for _, name := range writerFiles {
+		if err := os.RemoveAll(filepath.Join(k.Roots.Etc, name)); err != nil {
+			panic(err)
+		}
+	}
 }

@@ -145,7 +145,7 @@ func (x *fabric) keep() (back func()) {
 		})
 	}
 	for _, name := range natural.Keys(x.l.Servers) {
-		all = append(all, x.l.Servers[name].Kernel().Keep(), x.l.Servers[name].Faults().Clear)
+		all = append(all, x.l.Servers[name].Kernel().Keep(), x.l.Servers[name].Faults().Clear, func() { noWriters(x.l.Servers[name].Kernel()) })
 	}
 	return func() {
 		for _, f := range all {

@@ -138,8 +138,13 @@ func (f *Faults) Clear() {
 		f.machine, f.card, f.noSudo, f.noTools = localtest.Faults{}, mlxconfigtest.Faults{}, false, false
 		f.dropBefore, f.dropAfter = "", ""
 	})
+	f.host.mu.Lock()
+	k := f.host.fake
+	f.host.mu.Unlock()
 	for _, n := range f.host.o.NICs {
-		f.host.kernel().Rival(n.Name, 0, nil)
+		if k != nil {
+			k.Rival(n.Name, 0, nil)
+		}
 	}
 }
 
