@@ -260,7 +260,7 @@ func (s *Sources) known(ctx context.Context, o SourceOptions) ([]*intent.Switch,
 	}
 	s.name = cmp.Or(s.name, f.Name)
 	for _, h := range f.Hosts {
-		host := derive.Host{Name: h.Name, Address: h.Address.V, Access: h.Access, PauseResponse: h.PauseResponse.V}
+		host := derive.Host{Name: h.Name, Address: h.Address.V, Access: h.Access, PauseResponse: h.PauseResponse.V, Bonds: h.Bonds, VLANs: h.VLANs}
 		for _, n := range h.NICs {
 			host.NICs = append(host.NICs, derive.NIC{Name: n.Name, RDMA: n.RDMA.V, RXRing: n.RXRing.V, TXRing: n.TXRing.V,
 				Buffers: n.Buffers.V, Willing: n.Willing.V, StallPrevention: n.StallPrevention.V})

@@ -188,6 +188,22 @@ var badCases = []struct {
 	{"NIC name", good + "hosts: {a: {nics: {a-very-long-name0: {}, n/0: {}}}}\n", `7:20: "a-very-long-name0" is not an interface name of at most 15 characters` + "\n" +
 		`7:43: "n/0" is not an interface name of at most 15 characters`, false},
 	{"NIC twice", good + "hosts: {a: {nics: {\"n[0-1]\": {}, n1: {}}}}\n", `7:34: NIC "n1" is already declared at 7:20`, false},
+	{"bonds", good + "hosts:\n  a:\n    nics: {n0: {}, n1: {}}\n    bonds:\n      b0: {members: [n0, n9]}\n      b1: {members: [n0]}\n      b2: {members: []}\n      n1: {members: [n1]}\n", `11:26: bond "b0" has the member "n9", which is not in nics of the host` + "\n" +
+		`12:22: NIC "n0" of bond "b1" is a member of bond "b0" at 11:22` + "\n" +
+		`13:21: bond "b2" has no members` + "\n" +
+		`14:7: bond "n1" is already declared at 9:20`, false},
+	{"bond values", good + "hosts: {a: {nics: {n0: {}}, bonds: {b0: {}, b1: {members: n0, mtu: 9000}}}}\n", `7:41: "b0" has no members` + "\n" +
+		`7:59: members must be a list, not "n0"` + "\n" +
+		`7:63: unknown key "mtu"`, true},
+	{"members in step", good + "hosts: {a: {nics: {\"n[0-3]\": {}}, bonds: {\"b[0-1]\": {members: [n0, \"n[1-3]\"]}}}}\n", `7:64: a member is one value for 2 names` + "\n" +
+		`7:68: a member stands for 3 values, its key for 2 names`, false},
+	{"VLANs", good + "hosts:\n  a:\n    nics: {n0: {}}\n    bonds: {b0: {members: [n0]}}\n    vlans:\n      v1: {on: b1, id: 100}\n      v2: {on: b0, id: 100}\n      v3: {on: b0, id: 100}\n      b0: {on: n0, id: 5}\n", `12:16: VLAN "v1" is on "b1", which is neither in nics nor in bonds of the host` + "\n" +
+		`14:24: VLAN 100 on b0 of "v3" is that of "v2" at 13:24` + "\n" +
+		`15:7: VLAN "b0" is already declared at 10:13`, false},
+	{"VLAN values", good + "hosts: {a: {nics: {n0: {}}, vlans: {v0: {on: n0, id: 0}, v1: {on: n0, id: 4095}, v2: {}}}}\n", `7:54: id must be 1 to 4094, not 0` + "\n" +
+		`7:75: id must be 1 to 4094, not 4095` + "\n" +
+		`7:86: "v2" has no id` + "\n" +
+		`7:86: "v2" has no on`, true},
 	{"port twice", good + "switches: {a: {os: sonic, ports: {\"Ethernet[0-8:4]\": {}, Ethernet4: {}}}}\n", `7:58: port "Ethernet4" is already declared at 7:35`, false},
 	{"port values", good + "switches: {a: {os: sonic, ports: {Ethernet0: {speed: 410G, cable: 0m, fec: xx, admin: true, breakout: 4x, lag: \"a b\"}}}}\n", `7:54: speed: 410G is not a link rate` + "\n" +
 		`7:67: cable: 0m would leave no headroom` + "\n" +

@@ -3,6 +3,7 @@ package intent
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net"
 	"slices"
 
@@ -267,17 +268,19 @@ func (r *resolver) hosts(e *entry[rawHost], names []string) {
 	v := &e.V
 	addresses := r.inStep(v.Address, len(names), "address", true)
 	login := r.login(v.Access, len(names))
-	nics := r.nics(&v.NICs)
+	nics, first := r.nics(&v.NICs)
+	bonds := r.bonds(v, first)
+	vlans := r.vlans(v, first)
 	for i, name := range names {
 		if !r.declare(name, e.Pos) {
 			continue
 		}
-		h := &Host{Name: name, Pos: e.Pos, PauseResponse: from(v.PauseResponse, Response{})}
+		h := &Host{Name: name, Pos: e.Pos, PauseResponse: from(v.PauseResponse, Response{}), Bonds: bonds, VLANs: vlans}
 		h.Address = r.address(name, at(addresses, i, v.Address), "22", true)
 		h.Access = r.access(h.Address, true, login, i, r.credentials().Hosts)
 		r.out.hosts[name] = h
 		r.out.Hosts = append(r.out.Hosts, h)
-		if r.ports += len(nics); r.ports > r.limits.ports {
+		if r.ports += len(nics) + len(bonds) + len(vlans); r.ports > r.limits.ports {
 			r.problems.addf(e.Pos, "", "more than %d ports and NICs", r.limits.ports)
 			return
 		}
@@ -290,19 +293,17 @@ func (r *resolver) hosts(e *entry[rawHost], names []string) {
 	}
 }
 
-// nics works the NICs of one hosts entry out, sorted by name.
-func (r *resolver) nics(raw *rawMap[rawNIC]) []NICLine {
-	var out []NICLine
-	first := map[string]Pos{}
+// nics works the NICs of one hosts entry out, sorted by name; first is where each was
+// declared.
+func (r *resolver) nics(raw *rawMap[rawNIC]) (out []NICLine, first map[string]Pos) {
+	first = map[string]Pos{}
 	rdma := map[string]owner{}
-	eachEntry(r, raw, nicName.MatchString, "an interface name of at most 15 characters", func(e *entry[rawNIC], names []string) {
+	eachEntry(r, raw, nicName.MatchString, ifnameWant, func(e *entry[rawNIC], names []string) {
 		devices := r.inStep(e.V.RDMA, len(names), "rdma", true)
 		for i, name := range names {
-			if pos, taken := first[name]; taken {
-				r.problems.addf(e.Pos, "", "NIC %q is already declared at %s", name, pos)
+			if !r.interfaceOf(first, name, "NIC", e.Pos) {
 				continue
 			}
-			first[name] = e.Pos
 			n := NICLine{Name: name, Pos: e.Pos, RDMA: from(at(devices, i, e.V.RDMA), "")}
 			rings := cmp.Or(e.V.Rings, &rawRings{})
 			n.RXRing, n.TXRing = from(rings.RX, 0), from(rings.TX, 0)
@@ -320,7 +321,108 @@ func (r *resolver) nics(raw *rawMap[rawNIC]) []NICLine {
 		}
 	})
 	slices.SortFunc(out, func(a, b NICLine) int { return natural.Compare(a.Name, b.Name) })
+	return out, first
+}
+
+const ifnameWant = "an interface name of at most 15 characters"
+
+// bonds works the bonds of one hosts entry out, sorted by name. first is where each of its
+// interfaces was declared, to which they come.
+func (r *resolver) bonds(v *rawHost, first map[string]Pos) (out []Bond) {
+	if len(v.Bonds.Entries) == 0 {
+		return nil
+	}
+	nics, known := maps.Clone(first), natural.Keys(first)
+	members := map[string]owner{}
+	eachEntry(r, &v.Bonds, nicName.MatchString, ifnameWant, func(e *entry[rawBond], names []string) {
+		l := &e.V.Members
+		if l.Stated && !l.Bad && len(l.Items) == 0 {
+			r.problems.addf(l.Pos, "", "bond %q has no members", e.Key)
+		}
+		steps := make([][]string, len(l.Items))
+		for k, item := range l.Items {
+			switch {
+			case !item.Set:
+			case len(names) == 1:
+				steps[k], _ = r.ranges(item.V, item.Pos)
+			default:
+				steps[k] = r.inStep(item, len(names), "a member", true)
+			}
+		}
+		for i, name := range names {
+			if !r.interfaceOf(first, name, "bond", e.Pos) {
+				continue
+			}
+			b := Bond{Name: name, Pos: e.Pos, Members: Value[[]string]{From: Origin{Pos: l.Pos}}}
+			for k, item := range l.Items {
+				of := steps[k]
+				if len(names) > 1 && of != nil {
+					of = of[i : i+1]
+				}
+				for _, m := range of {
+					_, is := nics[m]
+					switch o, taken := members[m]; {
+					case !is && v.NICs.Bad: // already reported
+					case !is:
+						r.problems.addf(item.Pos, didYouMean(m, known), "bond %q has the member %q, which is not in nics of the host", name, m)
+					case taken:
+						r.problems.addf(item.Pos, "", "NIC %q of bond %q is a member of bond %q at %s", m, name, o.name, o.pos)
+					default:
+						members[m] = owner{name, item.Pos}
+						b.Members.V = append(b.Members.V, m)
+					}
+				}
+			}
+			b.Members.V = natural.Sorted(b.Members.V)
+			out = append(out, b)
+		}
+	})
+	slices.SortFunc(out, func(a, b Bond) int { return natural.Compare(a.Name, b.Name) })
 	return out
+}
+
+// vlans is like bonds.
+func (r *resolver) vlans(v *rawHost, first map[string]Pos) (out []VLAN) {
+	if len(v.VLANs.Entries) == 0 {
+		return nil
+	}
+	below, known := maps.Clone(first), natural.Keys(first)
+	type tag struct {
+		on string
+		id int
+	}
+	tags := map[tag]owner{}
+	eachEntry(r, &v.VLANs, nicName.MatchString, ifnameWant, func(e *entry[rawVLAN], names []string) {
+		on := r.inStep(e.V.On, len(names), "on", true)
+		for i, name := range names {
+			if !r.interfaceOf(first, name, "VLAN", e.Pos) || on == nil || !e.V.ID.Set {
+				continue
+			}
+			t := tag{on[i], e.V.ID.V}
+			_, is := below[t.on]
+			switch o, taken := tags[t]; {
+			case !is && (v.NICs.Bad || v.Bonds.Bad): // already reported
+			case !is:
+				r.problems.addf(e.V.On.Pos, didYouMean(t.on, known), "VLAN %q is on %q, which is neither in nics nor in bonds of the host", name, t.on)
+			case taken:
+				r.problems.addf(e.V.ID.Pos, "", "VLAN %d on %s of %q is that of %q at %s", t.id, t.on, name, o.name, o.pos)
+			}
+			tags[t] = owner{name, e.V.ID.Pos}
+			out = append(out, VLAN{Name: name, Pos: e.Pos, On: from(at(on, i, e.V.On), ""), ID: from(e.V.ID, 0)})
+		}
+	})
+	slices.SortFunc(out, func(a, b VLAN) int { return natural.Compare(a.Name, b.Name) })
+	return out
+}
+
+// interfaceOf declares an interface of a host; it is false for a name that is taken.
+func (r *resolver) interfaceOf(first map[string]Pos, name, what string, pos Pos) bool {
+	if at, taken := first[name]; taken {
+		r.problems.addf(pos, "", "%s %q is already declared at %s", what, name, at)
+		return false
+	}
+	first[name] = pos
+	return true
 }
 
 // asked reports whether a setting that is kept by default is to be made.

@@ -369,6 +369,8 @@ type Host struct {
 	Pos     Pos
 	Address Value[string] // host:port of SSH, port 22 unless stated; "" where not stated
 	NICs    []*NIC        // sorted by name
+	Bonds   []Bond        // likewise
+	VLANs   []VLAN        // likewise
 	// PauseResponse is how long its NICs take to obey a pause; the zero
 	// Response where the standard's time is taken.
 	PauseResponse Value[Response]
@@ -403,6 +405,21 @@ type NICLine struct {
 	// keeps a DCBX peer from overwriting settings, and StallPrevention shortens
 	// how long the NIC pauses its link; false leaves them alone.
 	Buffers, Willing, StallPrevention Value[bool]
+}
+
+// Bond is a bond over NICs of a host.
+type Bond struct {
+	Name    string
+	Pos     Pos
+	Members Value[[]string] // sorted
+}
+
+// VLAN is a VLAN over a NIC or a bond of a host.
+type VLAN struct {
+	Name string
+	Pos  Pos
+	On   Value[string]
+	ID   Value[int] // 1..4094
 }
 
 // Link is one cable.

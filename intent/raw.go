@@ -169,10 +169,12 @@ type rawPort struct {
 }
 
 type rawHost struct {
-	Address       opt[string]    `key:"address" rule:"address" doc:"host or host:port of SSH; a range runs in step with the name's. Default port 22."`
-	NICs          rawMap[rawNIC] `key:"nics" keys:"ports" doc:"Interfaces by name. A name may hold ranges."`
-	PauseResponse opt[Response]  `key:"pauseResponse" doc:"How long the NICs take to obey a pause, in time or in quanta of 512 bit times. Default: what IEEE 802.3 allows at the speed."`
-	Access        *rawAccess     `key:"access" doc:"How this host is reached, where it differs from credentials."`
+	Address       opt[string]     `key:"address" rule:"address" doc:"host or host:port of SSH; a range runs in step with the name's. Default port 22."`
+	NICs          rawMap[rawNIC]  `key:"nics" keys:"ports" doc:"Interfaces by name. A name may hold ranges."`
+	Bonds         rawMap[rawBond] `key:"bonds" keys:"ports" doc:"Bonds over nics, by name; each has the MTU mtu.host. The host must have them: this tool makes none. A name may hold ranges."`
+	VLANs         rawMap[rawVLAN] `key:"vlans" keys:"ports" doc:"VLANs over nics and bonds, by name; each has the MTU mtu.host, and sends the priority of each class with the PCP of the class. The host must have them: this tool makes none. A name may hold ranges."`
+	PauseResponse opt[Response]   `key:"pauseResponse" doc:"How long the NICs take to obey a pause, in time or in quanta of 512 bit times. Default: what IEEE 802.3 allows at the speed."`
+	Access        *rawAccess      `key:"access" doc:"How this host is reached, where it differs from credentials."`
 }
 
 type rawNIC struct {
@@ -182,6 +184,15 @@ type rawNIC struct {
 	Buffers         opt[string] `key:"buffers" enum:"auto,keep" doc:"Receive buffer of the NIC. auto: lossless priorities have buffers of their own, large enough for the speed, the cable and the MTU; mlx5 alone. Default keep."`
 	Willing         opt[string] `key:"willing" enum:"off,keep" doc:"off: a DCBX peer does not overwrite the settings of the NIC. Default keep."`
 	StallPrevention opt[string] `key:"stallPrevention" enum:"auto,keep" doc:"How long the NIC pauses its link before it gives up. auto is 100ms where NVIDIA's own driver has 8s by default; no other driver has it. Default keep."`
+}
+
+type rawBond struct {
+	Members list[opt[string]] `key:"members" req:"true" rule:"ports" doc:"Its NICs, of nics. A range runs in step with that of the name; without one there, it stands for several NICs."`
+}
+
+type rawVLAN struct {
+	On opt[string] `key:"on" req:"true" rule:"ports" doc:"NIC or bond below it; a range runs in step with the name's."`
+	ID opt[int]    `key:"id" req:"true" min:"1" max:"4094" doc:"VLAN ID."`
 }
 
 type rawRings struct {

@@ -1,6 +1,10 @@
 package intent
 
-import "testing"
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
 
 // What is not stated of a NIC is left alone.
 func TestStatedSettings(t *testing.T) {
@@ -23,6 +27,29 @@ func TestRings(t *testing.T) {
 			if n.RXRing.V != want[0] || n.TXRing.V != want[1] || n.RXRing.IsDefault() != (want[0] == 0) {
 				t.Errorf("%s %s: rx %v tx %v", h.Name, name, n.RXRing, n.TXRing)
 			}
+		}
+	}
+}
+
+// A range of members runs in step with that of the name, and else stands for several NICs.
+func TestBondsAndVLANs(t *testing.T) {
+	f := load(t, good+`hosts:
+  "h[1-2]":
+    nics: {"n[0-5]": {}}
+    bonds: {b1: {members: ["n[4-5]"]}, "b[2-3]": {members: ["n[2-3]", "n[0-1]"]}}
+    vlans: {"b[1-3].100": {on: "b[1-3]", id: 100}, v7: {on: n0, id: 7}}
+`)
+	for _, h := range f.Hosts {
+		var got []string
+		for _, b := range h.Bonds {
+			got = append(got, fmt.Sprint(b.Name, b.Members.V, b.Members.From))
+		}
+		for _, v := range h.VLANs {
+			got = append(got, fmt.Sprint(v.Name, " ", v.On.V, " ", v.ID.V))
+		}
+		want := "b1[n4 n5] 10:27 b2[n0 n2] 10:60 b3[n1 n3] 10:60 b1.100 b1 100 b2.100 b2 100 b3.100 b3 100 v7 n0 7"
+		if s := strings.ReplaceAll(strings.Join(got, " "), f.Files[0]+":", ""); s != want {
+			t.Errorf("%s: %s", h.Name, s)
 		}
 	}
 }

@@ -72,8 +72,9 @@ func Peer(n *intent.NIC) (e intent.Endpoint, ok bool) {
 	return n.Link.A, true
 }
 
-// Desired works out what the NICs of a host should hold: each that has an RDMA
-// device or a link. Problems are what it had to leave open.
+// Desired works out what the NICs of a host should hold, each that has an RDMA
+// device or a link, and the bonds and VLANs over those. Problems are what it had to leave
+// open.
 func Desired(f *intent.Fabric, h *intent.Host) (*Host, []Problem) {
 	out := &Host{Name: h.Name, Ports: map[string]*Port{}}
 	var problems []Problem
@@ -86,6 +87,7 @@ func Desired(f *intent.Fabric, h *intent.Host) (*Host, []Problem) {
 		out.Ports[n.Name] = b.port
 		problems = append(problems, b.problems...)
 	}
+	problems = append(problems, out.uppers(f, h)...)
 	out.Unit = UnitState{Present: len(out.Ports) > 0, Digest: Digest(out)}
 	return out, problems
 }
@@ -97,6 +99,13 @@ func Digest(desired *Host) string {
 	for name, p := range desired.Ports {
 		bare.Ports[name] = new(*p)
 		bare.Ports[name].From = nil
+	}
+	for name, u := range desired.Uppers {
+		if bare.Uppers == nil {
+			bare.Uppers = map[string]*Upper{}
+		}
+		bare.Uppers[name] = new(*u)
+		bare.Uppers[name].From = nil
 	}
 	b, err := json.Marshal(bare)
 	if err != nil {

@@ -33,7 +33,7 @@ const (
 // does not have is none, but for the settings that every driver with DCB has.
 func Diff(running, desired *Host) []Change {
 	var d differ
-	if len(desired.Ports) == 0 {
+	if len(desired.Ports)+len(desired.Uppers) == 0 {
 		return nil
 	}
 	for _, a := range slices.Compact(slices.Sorted(slices.Values(running.Agents))) {
@@ -48,6 +48,9 @@ func Diff(running, desired *Host) []Change {
 	for _, name := range natural.Keys(desired.Ports) {
 		d.port(name, running.Ports[name], desired.Ports[name])
 	}
+	for _, name := range natural.Keys(desired.Uppers) {
+		d.upper(name, running.Uppers[name], desired.Uppers[name])
+	}
 	d.unit(running, desired.Unit)
 	return d.out
 }
@@ -59,13 +62,13 @@ type differ struct {
 	out        []Change
 	name       string
 	have, want *Port
+	// from and missing are those of the port or device at hand.
+	from, missing map[string]string
 }
 
 func (d *differ) add(c Change) {
 	c.Port, c.Layer = d.name, LayerOf(c.Field)
-	if d.want != nil {
-		c.Reason = cmp.Or(d.want.From[origin(c.Field)], d.want.From[FieldPort])
-	}
+	c.Reason = cmp.Or(d.from[origin(c.Field)], d.from[FieldPort])
 	d.out = append(d.out, c)
 }
 
@@ -88,7 +91,7 @@ func (d *differ) unit(running *Host, want UnitState) {
 	if !want.Present {
 		return
 	}
-	d.name, d.want = "", nil
+	d.name, d.from = "", nil
 	why, bad := running.Missing[FieldUnit]
 	have := running.Unit
 	switch {
@@ -111,8 +114,10 @@ func (d *differ) unit(running *Host, want UnitState) {
 const unitPattern = "roce-fabric-nic@*"
 
 func (d *differ) port(name string, have, want *Port) {
-	d.name, d.have, d.want = name, have, want
-	if have == nil {
+	d.name, d.have, d.want, d.from = name, have, want, want.From
+	if have != nil {
+		d.missing = have.Missing
+	} else {
 		d.add(Change{Field: FieldPort, Kind: KindDrift, Old: qos.Absent, New: "present", Blocked: "the host has no interface of that name: correct it in the intent, or look for the card"})
 		return
 	}
@@ -141,6 +146,43 @@ func (d *differ) port(name string, have, want *Port) {
 	if !have.VF {
 		d.nv()
 	}
+}
+
+// upper compares a bond or VLAN. What it stands on is not changed.
+func (d *differ) upper(name string, have, want *Upper) {
+	d.name, d.from = name, want.From
+	blocked := func(field, old, new string) {
+		d.add(Change{Field: field, Kind: KindDrift, Old: clean(old), New: new, Blocked: "this tool makes no bonds and VLANs: change the network configuration of the host, or correct the intent"})
+	}
+	if have == nil || have.Kind != want.Kind {
+		old := qos.Absent
+		if have != nil {
+			old = "a " + string(have.Kind)
+		}
+		blocked(FieldPort, old, "a "+string(want.Kind))
+		return
+	}
+	d.missing = have.Missing
+	if !slices.Equal(have.On, want.On) {
+		blocked(FieldOn, cmp.Or(strings.Join(have.On, ", "), qos.Absent), strings.Join(want.On, ", "))
+	}
+	if want.VLAN.Set && have.VLAN.Set && have.VLAN != want.VLAN {
+		blocked(FieldVLAN, strconv.Itoa(have.VLAN.V), strconv.Itoa(want.VLAN.V))
+	}
+	field(d, FieldEgress, have.Egress, want.Egress, PCPs.Holds, func(m PCPs) string { return m.textOf(want.Egress.V) }, drift)
+	field(d, FieldMTU, have.MTU, want.MTU, equal, strconv.Itoa, Change{Kind: KindDrift, Impact: qos.ImpactLoss})
+}
+
+// Holds reports whether a map is as a wanted one, where that is managed.
+func (m PCPs) Holds(want PCPs) bool {
+	return slices.EqualFunc(m[:], want[:], func(have, want int8) bool { return want == qos.Unmanaged || have == want })
+}
+
+// textOf prints the entries that a wanted map manages: "0:0 2:3 3:3".
+func (m PCPs) textOf(want PCPs) string {
+	var all [qos.NumDSCP]int8
+	copy(all[:], m[:])
+	return dscpText(all, func(i int) bool { return i < len(want) && want[i] != qos.Unmanaged })
 }
 
 var drift = Change{Kind: KindDrift}
@@ -200,7 +242,7 @@ func Essential(field string) bool { return essential[field] || field == FieldDCB
 
 // unknown adds that a field could not be read.
 func (d *differ) unknown(name, want string) {
-	why := clean(d.have.Missing[name])
+	why := clean(d.missing[name])
 	switch {
 	case why == NotInDriver && !essential[name] && name != FieldRings: // which the intent itself states
 		return

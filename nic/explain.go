@@ -73,6 +73,7 @@ func Explain(f *intent.Fabric, h *intent.Host, name string) (*Explanation, error
 	}
 	e.Problems = slices.DeleteFunc(problems, func(p Problem) bool { return p.Port != name })
 	e.driver(p)
+	e.uppers(desired.Above(name))
 	e.rdma(p)
 	e.firmware(p)
 	e.classes(settingsOf(f, n), p)
@@ -132,6 +133,19 @@ func (e *Explanation) driver(p *Port) {
 		e.add(p, FieldMTU, "MTU", fmt.Sprintf("%d B", p.MTU.V), how, "network interface")
 	}
 	show(e, p, FieldECN, "congestion control", p.ECN, maskText, "reaction and notification point; further priorities are left on", "driver, ecn/roce_rp and ecn/roce_np of NVIDIA's own driver; with the kernel's only the firmware setting")
+}
+
+// uppers are the devices over the NIC that the intent lists.
+func (e *Explanation) uppers(over []*Upper) {
+	for _, u := range over {
+		add := func(field, name, value, how, stored string) {
+			e.Values = append(e.Values, Explained{Name: name + " of " + u.Name, Value: value, How: how, From: u.From[field], Layer: LayerDriver, Stored: stored, Lifetime: lifetimes[LayerDriver]})
+		}
+		add(FieldMTU, "MTU", fmt.Sprintf("%d B", u.MTU.V), fmt.Sprintf("RDMA by its addresses has payloads of at most %d B", RDMAMTU(u.MTU.V)), "network interface")
+		if u.Egress.Set {
+			add(FieldEgress, "priority to PCP", u.Egress.V.textOf(u.Egress.V), "of the kernel's priorities; RDMA-CM has that of its ToS", "VLAN, egress-qos-map")
+		}
+	}
 }
 
 func (e *Explanation) rdma(p *Port) {

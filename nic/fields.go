@@ -10,7 +10,11 @@ const (
 	// FieldWriters are the other writers, of the host; no Change speaks of them.
 	FieldWriters = "writers"
 
-	FieldEgress = "egress_qos_map" // of a VLAN
+	// Of a bond or VLAN, with FieldPort and FieldMTU.
+
+	FieldOn     = "on" // the devices below it
+	FieldVLAN   = "vlan_id"
+	FieldEgress = "egress_qos_map"
 
 	FieldPort         = "port" // the interface as a whole
 	FieldRDMA         = "rdma" // the name of the RDMA device

@@ -80,8 +80,8 @@ type Host struct {
 	Missing map[string]string `json:"missing,omitempty"`
 }
 
-// Manages reports whether the Host lists a port.
-func (h *Host) Manages(port string) bool { return h.Ports[port] != nil }
+// Manages reports whether the Host lists a port, or a device over ports.
+func (h *Host) Manages(port string) bool { return h.Ports[port] != nil || h.Uppers[port] != nil }
 
 // Raises reports whether a port that was taken down is brought up again: no step
 // leaves the port of a host down.

@@ -2,6 +2,7 @@ package nic
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -307,6 +308,121 @@ func TestSocketPriority(t *testing.T) {
 	for tos := range 256 {
 		if got, want := SocketPriority(tos), table[tos&0x1e>>1]; got != want {
 			t.Errorf("ToS %d: %d, want %d", tos, got, want)
+		}
+	}
+}
+
+// stacked is a bond of both NICs with a VLAN, and a VLAN over a NIC that is not ours.
+func stacked(t *testing.T, edits ...string) string {
+	t.Helper()
+	return edit(t, append([]string{"nics:", "bonds: {bond0: {members: [ens1f0np0, ens2f0np0]}}, vlans: {bond0.100: {on: bond0, id: 100}, eno1.7: {on: eno1, id: 7}}, nics:"}, edits...)...)
+}
+
+func TestDesiredUppers(t *testing.T) {
+	const no = qos.Unmanaged
+	h, problems := desired(t, stacked(t))
+	bond, vlan := h.Uppers["bond0"], h.Uppers["bond0.100"]
+	if len(problems) > 0 || len(h.Uppers) != 2 || bond.Kind != UpperBond || !slices.Equal(bond.On, []string{"ens1f0np0", "ens2f0np0"}) || bond.MTU.V != 9000 || bond.Egress.Set {
+		t.Fatalf("%v, %+v", problems, h.Uppers)
+	}
+	// ToS 106 has priority 2 in the kernel, and RDMA is in class 3.
+	if vlan.MTU.V != 9000 || vlan.VLAN != qos.Of(100) || vlan.Egress != qos.Of(PCPs{0, no, 3, 3, no, no, 6, no}) {
+		t.Errorf("%+v", vlan)
+	}
+	if !h.Manages("bond0") || h.Manages("eno1.7") {
+		t.Error("managed devices")
+	}
+	plain, _ := desired(t, base)
+	if h.Unit.Digest == plain.Unit.Digest {
+		t.Error("the digest leaves bonds out")
+	}
+	for name := range h.Uppers {
+		h.Uppers[name].From = nil
+	}
+	if Digest(h) != h.Unit.Digest {
+		t.Error("the digest has lines of the intent")
+	}
+	// A bond and its members have one MTU: the least that the other ends take.
+	h, _ = desired(t, stacked(t, "leaf1: {os: sonic,", "leaf1: {os: sonic, mtu: {host: 4500},"))
+	if h.Uppers["bond0"].MTU.V != 4500 || h.Uppers["bond0.100"].MTU.V != 4500 || h.Ports["ens2f0np0"].MTU.V != 4500 {
+		t.Errorf("%+v %+v", h.Uppers["bond0"], h.Ports["ens2f0np0"].MTU)
+	}
+}
+
+// RDMA takes no PCP from a class that has the priority of its ToS: with DSCP 24 that is 0.
+func TestTagsOfAnotherPriority(t *testing.T) {
+	for trust, want := range map[string]int{"dscp": 0, "pcp": 1} {
+		h, problems := desired(t, stacked(t, "dscp: [26]", "dscp: [24]", "classes:", "trust: "+trust+"\nclasses:"))
+		if e := h.Uppers["bond0.100"].Egress.V; e[0] != 0 || e[3] != 3 {
+			t.Errorf("%s: %v", trust, e)
+		}
+		problems = slices.DeleteFunc(problems, func(p Problem) bool { return p.Port != "bond0.100" })
+		if len(problems) != want || want == 1 && !strings.Contains(problems[0].What, "is sent with PCP 0: the kernel has priority 0 for ToS 98") {
+			t.Errorf("%s: %+v", trust, problems)
+		}
+	}
+}
+
+func TestDiffOfUppers(t *testing.T) {
+	want, _ := desired(t, stacked(t))
+	running := func() *Host {
+		h := &Host{Ports: want.Ports, Unit: want.Unit, Uppers: map[string]*Upper{}}
+		for name, u := range want.Uppers {
+			c := *u
+			c.From, c.Missing = nil, map[string]string{}
+			h.Uppers[name] = &c
+		}
+		h.Uppers["bond0.100"].Egress.V = PCPs{2: 3, 3: 3, 6: 6} // others have 0
+		return h
+	}
+	for name, tt := range map[string]struct {
+		edit func(bond, vlan *Upper)
+		want string // path, kind, old, new, blocked
+	}{
+		"same":         {func(_, _ *Upper) {}, ""},
+		"MTU":          {func(b, _ *Upper) { b.MTU.V = 1500 }, "ports[bond0].mtu drift 1500 9000 false"},
+		"MTU unknown":  {func(b, _ *Upper) { b.MTU.Set, b.Missing[FieldMTU] = false, "why" }, "ports[bond0].mtu unknown - 9000 true"},
+		"map":          {func(_, v *Upper) { v.Egress.V[2] = 0 }, "ports[bond0.100].egress_qos_map drift 0,2:0 3:3 6:6 0:0 2-3:3 6:6 false"},
+		"left alone":   {func(_, v *Upper) { v.Egress.V[5] = 7 }, ""},
+		"id":           {func(_, v *Upper) { v.VLAN.V = 5 }, "ports[bond0.100].vlan_id drift 5 100 true"},
+		"members":      {func(b, _ *Upper) { b.On = b.On[:1] }, "ports[bond0].on drift ens1f0np0 ens1f0np0, ens2f0np0 true"},
+		"another kind": {func(b, _ *Upper) { b.Kind = UpperBridge }, "ports[bond0].port drift a bridge a bond true"},
+	} {
+		h := running()
+		tt.edit(h.Uppers["bond0"], h.Uppers["bond0.100"])
+		var got []string
+		for _, c := range Diff(h, want) {
+			if strings.Contains(c.Path(), "bond0") {
+				got = append(got, fmt.Sprint(c.Path(), " ", c.Kind, " ", c.Old, " ", c.New, " ", c.Blocked != ""))
+				if !strings.Contains(c.Reason, "fabric.yaml:") && c.Field != FieldMTU {
+					t.Errorf("%s: the reason is %q", name, c.Reason)
+				}
+			}
+		}
+		if s := strings.Join(got, "; "); s != tt.want {
+			t.Errorf("%s: %q", name, s)
+		}
+	}
+	h := running()
+	delete(h.Uppers, "bond0")
+	if cs := Diff(h, want); len(cs) == 0 || cs[len(cs)-1].Path() != "ports[bond0].port" || cs[len(cs)-1].Old != qos.Absent || cs[len(cs)-1].Writable() {
+		t.Errorf("a bond that is not there: %+v", cs)
+	}
+}
+
+func TestExplainUppers(t *testing.T) {
+	f := load(t, stacked(t))
+	e, err := Explain(f, f.Host("gpu1"), "ens2f0np0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(e.Lines(), "\n")
+	for _, want := range []string{
+		"  MTU of bond0: 9000 B (RDMA by its addresses has payloads of at most 4096 B)",
+		"  priority to PCP of bond0.100: 0:0 2-3:3 6:6 (of the kernel's priorities; RDMA-CM has that of its ToS)",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
 }

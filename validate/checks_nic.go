@@ -61,7 +61,7 @@ var nicChecks = []Check{
 	},
 	{
 		ID: "MTU-04", Title: "the RDMA MTU is below the intent, or differs between NICs",
-		Rules: []Rule{{Warning, "for a NIC, and for a bond or bridge over it"}, {Info, "for a VLAN over it alone"}}, Scope: ScopeHost, Reads: ReadsNIC,
+		Rules: []Rule{{Warning, "for a NIC, a bond, a bridge, or a VLAN of the intent"}, {Info, "for a VLAN over it that the intent does not list"}}, Scope: ScopeHost, Reads: ReadsNIC,
 		Why: "more packets for the same data; some libraries hang on a mismatch",
 		Fix: "raise the MTU of the interface, or that of the bond, VLAN or bridge over it",
 	},
@@ -73,7 +73,7 @@ var nicChecks = []Check{
 	},
 	{
 		ID: "NIC-02", Title: "a NIC maps a DSCP to a different priority than the fabric, or a VLAN RDMA to a different PCP",
-		Rules: []Rule{{Error, "where it moves RDMA or notifications"}, {Warning, "else"}}, Scope: ScopeHost, Reads: ReadsNIC,
+		Rules: []Rule{{Error, "where it moves RDMA or notifications"}, {Warning, "else"}, {Info, "for a VLAN where both ends trust DSCP"}}, Scope: ScopeHost, Reads: ReadsNIC,
 		Why: "it pauses and is paused on the wrong priority",
 		Fix: "apply the intent to the host",
 	},

@@ -29,6 +29,9 @@ func Host(f *intent.Fabric, h *intent.Host, running, desired *nic.Host, ends fun
 	for _, name := range natural.Keys(desired.Ports) {
 		v.port(name, byPort)
 	}
+	for _, name := range natural.Keys(desired.Uppers) {
+		v.upper(name, byPort[name])
+	}
 	v.strangers()
 	return c.list
 }
@@ -143,17 +146,7 @@ func (v *hostCheck) port(name string, byPort map[string][]nic.Change) {
 		v.add("NIC-04", Error, name, want.From[nic.FieldPort], fix, "%s", what)
 		return
 	}
-	pv := portCheck{hostCheck: v, name: name, have: have, want: want}
-	if n := v.host.NIC(name); n != nil {
-		if sw := nic.SwitchPort(v.fabric, n); sw != nil {
-			pv.end, _ = nic.Peer(n)
-			pv.sw = sw
-			pv.far = v.ends(pv.end)
-		}
-		if n.Link != nil {
-			pv.speed = n.Link.Speed.V
-		}
-	}
+	pv := v.check(name)
 	pv.carrier()
 	pv.runs()
 	pv.pfc(changes)
@@ -168,4 +161,20 @@ func (v *hostCheck) port(name string, byPort map[string][]nic.Change) {
 	pv.unknown(unknown)
 	pv.relations()
 	pv.ready()
+}
+
+// check is what a port of the intent is looked at with.
+func (v *hostCheck) check(name string) *portCheck {
+	pv := &portCheck{hostCheck: v, name: name, have: v.running.Ports[name], want: v.desired.Ports[name]}
+	if n := v.host.NIC(name); n != nil {
+		if sw := nic.SwitchPort(v.fabric, n); sw != nil {
+			pv.end, _ = nic.Peer(n)
+			pv.sw = sw
+			pv.far = v.ends(pv.end)
+		}
+		if n.Link != nil {
+			pv.speed = n.Link.Speed.V
+		}
+	}
+	return pv
 }

@@ -61,6 +61,17 @@ func newHostCase(t *testing.T, text string) *hostCase {
 		p.Missing = map[string]string{}
 		have.Ports[name] = &p
 	}
+	for name, w := range want.Uppers {
+		u := *w
+		u.From = nil
+		for i, pcp := range u.Egress.V {
+			u.Egress.V[i] = max(0, pcp)
+		}
+		if have.Uppers == nil {
+			have.Uppers = map[string]*nic.Upper{}
+		}
+		have.Uppers[name] = &u
+	}
 	end := End{PFC: qos.Priorities(3), MTU: 9100, Known: true}
 	return &hostCase{f, have, want, map[string]End{"leaf1/Ethernet0": end, "leaf1/Ethernet8": end}}
 }
@@ -255,18 +266,18 @@ func hostCases() []brokenHost {
 		{"MTU-04", Warning, func(h *hostCase) {
 			h.over(nic.Upper{Name: "bond0", Kind: nic.UpperBond, On: []string{"eth0", "eth1"}, MTU: qos.Of(1500)})
 			h.running.Ports["eth0"].ActiveMTU.V, h.running.Ports["eth1"].ActiveMTU.V = 1024, 1024
-		}, "the RDMA MTU is 1024 B, the intent says 4096 B (bond bond0 over it has an MTU of 1500 B, layer driver)", "raise the MTU of bond0 from 1500 to 9000 B"},
+		}, "the RDMA MTU is 1024 B, the intent says 4096 B (bond bond0 over it has an MTU of 1500 B, layer driver)", "write bonds: {bond0: {members: [eth0, eth1]}} for the host into the intent, and apply it: its MTU rises from 1500 to 9000 B"},
 		{"MTU-04", Warning, func(h *hostCase) {
 			h.over(nic.Upper{Name: "bond0", Kind: nic.UpperBond, On: []string{"eth0"}, MTU: qos.Of(1500)})
 			h.running.Ports["eth0"].MTU.V, h.running.Ports["eth0"].ActiveMTU.V = 1500, 1024
-		}, "over it has an MTU of 1500 B", "apply the intent to the host: the MTU of the interface rises from 1500 to 9000 B; then raise the MTU of bond0"},
+		}, "over it has an MTU of 1500 B", "apply the intent to the host: the MTU of the interface rises from 1500 to 9000 B; then write bonds: {bond0: {members: [eth0]}}"},
 		{"MTU-04", Warning, func(h *hostCase) { // 4096 B of payload and 96 B of headers
 			h.over(nic.Upper{Name: "br0", Kind: nic.UpperBridge, On: []string{"eth0"}, MTU: qos.Of(4191)})
-		}, "over it RDMA has an MTU of at most 2048 B, the intent says 4096 B (bridge br0 over it has an MTU of 4191 B", "raise the MTU of br0 from 4191 to 9000 B"},
+		}, "over it RDMA has an MTU of at most 2048 B, the intent says 4096 B (bridge br0 over it has an MTU of 4191 B", "raise the MTU of br0 from 4191 to 9000 B, there and in the network"},
 		{"MTU-04", Info, func(h *hostCase) {
 			h.over(nic.Upper{Name: "bond0", Kind: nic.UpperBond, On: []string{"eth0", "eth1"}, MTU: qos.Of(9000)})
-			h.over(nic.Upper{Name: "bond0.100", Kind: nic.UpperVLAN, On: []string{"bond0"}, MTU: qos.Of(1500)})
-		}, "at most 1024 B, the intent says 4096 B (vlan bond0.100 over it has an MTU of 1500 B", "raise the MTU of bond0.100"},
+			h.over(nic.Upper{Name: "bond0.100", Kind: nic.UpperVLAN, On: []string{"bond0"}, MTU: qos.Of(1500), VLAN: qos.Of(100)})
+		}, "at most 1024 B, the intent says 4096 B (VLAN bond0.100 over it has an MTU of 1500 B", "write vlans: {bond0.100: {on: bond0, id: 100}} for the host"},
 		{"READ", Info, func(h *hostCase) {
 			h.running.Missing = map[string]string{nic.FieldUppers: "more than 256 devices are over the NICs"}
 		}, "could not be read: uppers: more than 256", ""},
@@ -399,7 +410,7 @@ func TestTagOfAVLAN(t *testing.T) {
 	} {
 		h := newHostCase(t, strings.Replace(hostBase, "lossless: true", tt.pcp+"lossless: true", 1))
 		h.over(nic.Upper{Name: "bond0", Kind: nic.UpperBond, On: []string{"eth0"}, MTU: qos.Of(9000)})
-		h.over(nic.Upper{Name: "bond0.100", Kind: nic.UpperVLAN, On: []string{"bond0"}, MTU: qos.Of(9000), Egress: qos.Of(tt.m)})
+		h.over(nic.Upper{Name: "bond0.100", Kind: nic.UpperVLAN, On: []string{"bond0"}, MTU: qos.Of(9000), VLAN: qos.Of(100), Egress: qos.Of(tt.m)})
 		for at, end := range h.ends {
 			end.Trust = tt.trust
 			h.ends[at] = end
@@ -408,9 +419,69 @@ func TestTagOfAVLAN(t *testing.T) {
 		switch {
 		case tt.found == "" && len(fs) > 0:
 			t.Errorf("%s: %+v", name, fs)
-		case tt.found != "" && (len(fs) != 1 || fs[0].ID != "NIC-02" || fs[0].Severity != Error || !strings.Contains(fs[0].What, tt.found) || !strings.Contains(fs[0].Fix, "egress-qos-map 2:")):
+		case tt.found != "" && (len(fs) != 1 || fs[0].ID != "NIC-02" || fs[0].Severity != Error || !strings.Contains(fs[0].What, tt.found) || !strings.Contains(fs[0].Fix, "write vlans: {bond0.100: {on: bond0, id: 100}} for the host into the intent, and apply it")):
 			t.Errorf("%s: %+v", name, fs)
 		}
+	}
+}
+
+// Each thing that is wrong with a bond or VLAN of the intent is one finding.
+func TestUppersOfTheIntent(t *testing.T) {
+	const stack = "bonds: {bond0: {members: [eth0, eth1]}}, vlans: {bond0.100: {on: bond0, id: 100}}, "
+	text := strings.Replace(hostBase, "nics: {", stack+"nics: {", 1)
+	if fs := newHostCase(t, text).findings(); len(fs) > 0 {
+		t.Fatalf("the sound host has findings: %v", fs)
+	}
+	rdma := func(h *hostCase, mtu int) {
+		for _, p := range h.running.Ports {
+			p.ActiveMTU.V = mtu
+		}
+	}
+	pcp := func(h *hostCase) {
+		for at, end := range h.ends {
+			end.Trust = qos.TrustPCP
+			h.ends[at] = end
+		}
+	}
+	for name, tt := range map[string]struct {
+		edit      func(h *hostCase, bond, vlan *nic.Upper)
+		id        string
+		severity  Severity
+		says, fix string
+	}{
+		"the bond is low": {func(h *hostCase, b, _ *nic.Upper) { b.MTU.V = 1500; rdma(h, 1024) }, "MTU-04", Warning,
+			"the RDMA MTU is 1024 B, the intent says 4096 B (bond bond0 over it has an MTU of 1500 B", "apply the intent to the host: the MTU of bond0 rises from 1500 to 9000 B"},
+		"the VLAN is low": {func(_ *hostCase, _, v *nic.Upper) { v.MTU.V = 1500 }, "MTU-04", Warning,
+			"VLAN bond0.100 over it has an MTU of 1500 B", "the MTU of bond0.100 rises from 1500"},
+		"a bond that is low enough": {func(_ *hostCase, b, _ *nic.Upper) { b.MTU.V = 8000 }, "DRIFT", Warning, "mtu is 8000, the intent says 9000 (layer driver)", applyHost},
+		"a map without effect": {func(h *hostCase, _, v *nic.Upper) {
+			v.Egress.V[2] = 0
+			for at, end := range h.ends {
+				end.Trust = qos.TrustDSCP
+				h.ends[at] = end
+			}
+		}, "NIC-02", Info, "egress_qos_map is 0,2:0 3:3 6:6, the intent says 0:0 2-3:3 6:6; both ends classify by DSCP, so that it has no effect (layer driver)", applyHost},
+		"a map": {func(h *hostCase, _, v *nic.Upper) { v.Egress.V[2] = 0; pcp(h) }, "NIC-02", Error, "egress_qos_map is 0,2:0", applyHost},
+		"no VLAN": {func(h *hostCase, _, _ *nic.Upper) { delete(h.running.Uppers, "bond0.100") }, "NIC-04", Error,
+			"the host has no VLAN of that name over the NICs of the intent", "network configuration"},
+		"another member": {func(_ *hostCase, b, _ *nic.Upper) { b.On = append(slices.Clone(b.On), "eth2") }, "DRIFT", Error, "on is eth0, eth1, eth2, the intent says eth0, eth1", "network configuration"},
+		"another id":     {func(_ *hostCase, _, v *nic.Upper) { v.VLAN.V = 101 }, "DRIFT", Error, "vlan_id is 101, the intent says 100", "network configuration"},
+		"an MTU that is not known": {func(_ *hostCase, b, _ *nic.Upper) {
+			b.MTU.Set, b.Missing = false, map[string]string{nic.FieldMTU: "why"}
+		}, "NIC-10", Error, "could not be read: mtu: why", "as root"},
+		"a map that is not known": {func(_ *hostCase, _, v *nic.Upper) { v.Egress.Set = false }, "READ", Info, "could not be read: egress_qos_map: not read", ""},
+	} {
+		h := newHostCase(t, text)
+		tt.edit(h, h.running.Uppers["bond0"], h.running.Uppers["bond0.100"])
+		if fs := h.findings(); len(fs) != 1 || fs[0].ID != tt.id || fs[0].Severity != tt.severity || !strings.Contains(fs[0].What, tt.says) || !strings.Contains(fs[0].Fix, tt.fix) {
+			t.Errorf("%s: %+v", name, fs)
+		}
+	}
+	// As the intent says, and still another class: the map cannot mend that.
+	h := newHostCase(t, strings.Replace(text, "dscp: [26]", "dscp: [24]", 1))
+	pcp(h)
+	if fs := h.findings(); len(fs) != 1 || fs[0].ID != "NIC-02" || !strings.Contains(fs[0].What, "with PCP 0, the intent says 3: the kernel has priority 0 for ToS 98") || !strings.Contains(fs[0].Fix, "such as 26") {
+		t.Errorf("%+v", fs)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
@@ -17,40 +18,72 @@ func (p *portCheck) rdmaMTU() {
 	if !w.ActiveMTU.Set {
 		return
 	}
-	var says, fixes []string
+	var says, rise, fixes []string
 	payload, severity := w.ActiveMTU.V, Info
+	if p.lowRDMA() && h.MTU.Set && w.MTU.Set && h.MTU.V < w.MTU.V {
+		rise = append(rise, fmt.Sprintf("the MTU of the interface rises from %d to %d B", h.MTU.V, w.MTU.V))
+	}
 	for _, u := range p.running.Above(p.name) {
 		most := nic.RDMAMTU(u.MTU.V)
 		if !u.MTU.Set || most >= w.ActiveMTU.V {
 			continue
 		}
-		// A VLAN may be there for what is no RDMA.
-		if u.Kind != nic.UpperVLAN {
+		want := p.desired.Uppers[u.Name]
+		// A VLAN that the intent does not list may be there for what is no RDMA.
+		if u.Kind != nic.UpperVLAN || want != nil {
 			severity = Warning
 		}
 		payload = min(payload, most)
-		says = append(says, fmt.Sprintf("%s %s over it has an MTU of %d B", u.Kind, printable(u.Name), u.MTU.V))
-		fixes = append(fixes, fmt.Sprintf("raise the MTU of %s from %d to %d B, there and in the network configuration of the host", printable(u.Name), u.MTU.V, w.MTU.V))
+		says = append(says, fmt.Sprintf("%s %s over it has an MTU of %d B", kindOf(u), printable(u.Name), u.MTU.V))
+		if want != nil {
+			rise = append(rise, fmt.Sprintf("the MTU of %s rises from %d to %d B", u.Name, u.MTU.V, want.MTU.V))
+		} else {
+			fixes = append(fixes, writeUpper(u, fmt.Sprintf("its MTU rises from %d to %d B", u.MTU.V, w.MTU.V), fmt.Sprintf("raise the MTU of %s from %d to %d B", printable(u.Name), u.MTU.V, w.MTU.V)))
+		}
 	}
 	what := fmt.Sprintf("over it RDMA has an MTU of at most %d B", payload)
 	if p.lowRDMA() {
 		severity, what = Warning, fmt.Sprintf("the RDMA MTU is %d B", h.ActiveMTU.V)
-		switch {
-		case h.MTU.Set && w.MTU.Set && h.MTU.V < w.MTU.V:
-			fixes = slices.Insert(fixes, 0, fmt.Sprintf("%s: the MTU of the interface rises from %d to %d B", applyHost, h.MTU.V, w.MTU.V))
-		case len(fixes) > 0:
-		case h.MTU.Set:
-			fixes = []string{fmt.Sprintf("the interface has an MTU of %d B: RDMA needs %d B in addition to its payload", h.MTU.V, intent.RDMAOverhead)}
-		default:
-			fixes = []string{"raise the MTU of the interface"}
-		}
 	} else if len(says) == 0 {
 		return
+	}
+	if len(rise) > 0 {
+		fixes = slices.Insert(fixes, 0, applyHost+": "+strings.Join(rise, ", "))
+	}
+	switch {
+	case len(fixes) > 0:
+	case h.MTU.Set:
+		fixes = []string{fmt.Sprintf("the interface has an MTU of %d B: RDMA needs %d B in addition to its payload", h.MTU.V, intent.RDMAOverhead)}
+	default:
+		fixes = []string{"raise the MTU of the interface"}
 	}
 	if len(says) == 0 {
 		says = []string{"it follows from mtu"}
 	}
 	p.add("MTU-04", severity, p.name, w.From[nic.FieldActiveMTU], strings.Join(fixes, "; then "), "%s, the intent says %d B (%s, layer %s)", what, w.ActiveMTU.V, strings.Join(says, ", "), nic.LayerDriver)
+}
+
+// kindOf is what people call a device.
+func kindOf(u *nic.Upper) string {
+	if u.Kind == nic.UpperVLAN {
+		return "VLAN"
+	}
+	return printable(string(u.Kind))
+}
+
+// writeUpper is the fix of a device that the intent does not list: then says what an apply
+// does once it does, byHand what is to be done where it cannot.
+func writeUpper(u *nic.Upper, then, byHand string) string {
+	entry, on := "", printable(strings.Join(u.On, ", "))
+	switch {
+	case u.Kind == nic.UpperBond:
+		entry = fmt.Sprintf("bonds: {%s: {members: [%s]}}", printable(u.Name), on)
+	case u.Kind == nic.UpperVLAN && u.VLAN.Set:
+		entry = fmt.Sprintf("vlans: {%s: {on: %s, id: %d}}", printable(u.Name), on, u.VLAN.V)
+	default:
+		return byHand + ", there and in the network configuration of the host"
+	}
+	return fmt.Sprintf("write %s for the host into the intent, and apply it: %s", entry, then)
 }
 
 // tags finds VLANs that send RDMA with another PCP than the intent, where that decides
@@ -60,21 +93,62 @@ func (p *portCheck) tags() {
 	if severity, _ := p.tagCounts(); n == nil || severity != Error {
 		return
 	}
-	pcp, ok := nic.RDMATag(p.fabric, n)
+	pcps := nic.RDMATag(p.fabric, n)
 	tos := p.want.ToS
 	if !tos.Set { // the intent has no DSCP, and leaves the ToS alone
 		tos = p.have.ToS
 	}
-	if !ok || !tos.Set {
+	if len(pcps) == 0 || !tos.Set {
 		return
 	}
 	from := nic.SocketPriority(tos.V)
 	for _, u := range p.running.Above(p.name) {
-		if !u.Egress.Set || int(u.Egress.V[from]) == pcp {
+		want := p.desired.Uppers[u.Name]
+		switch {
+		case !u.Egress.Set, slices.Contains(pcps, int(u.Egress.V[from])):
 			continue
+		case want != nil && want.Egress.Set && !u.Egress.V.Holds(want.Egress.V):
+			continue // the difference says so
 		}
-		name := printable(u.Name)
-		p.found("NIC-02", Error, nic.FieldEgress, fmt.Sprintf("ip link set dev %s type vlan egress-qos-map %d:%d, there and in the network configuration of the host", name, from, pcp),
-			"VLAN %s over it sends RDMA-CM with PCP %d, the intent says %d: the kernel has priority %d for ToS %d", name, u.Egress.V[from], pcp, from, tos.V)
+		fix := nic.RDMAPriority
+		if want == nil {
+			fix = writeUpper(u, "its egress-qos-map gives RDMA the PCP of its class", fmt.Sprintf("ip link set dev %s type vlan egress-qos-map %d:%d", printable(u.Name), from, pcps[0]))
+		}
+		p.found("NIC-02", Error, nic.FieldEgress, fix, "VLAN %s over it sends RDMA-CM with PCP %d, the intent says %s: the kernel has priority %d for ToS %d",
+			printable(u.Name), u.Egress.V[from], qos.FoldInts(pcps), from, tos.V)
+	}
+}
+
+// upper looks at a bond or VLAN of the intent.
+func (v *hostCheck) upper(name string, changes []nic.Change) {
+	have, want := v.running.Uppers[name], v.desired.Uppers[name]
+	severity, why := Info, ""
+	var says bool // MTU-04 says it of a NIC below
+	for port := range v.desired.Ports {
+		if p := v.check(port); p.have != nil && slices.Contains(v.running.Above(port), have) {
+			if s, w := p.tagCounts(); s.rank() <= severity.rank() {
+				severity, why = s, w
+			}
+			says = says || have.MTU.Set && p.want.ActiveMTU.Set && nic.RDMAMTU(have.MTU.V) < p.want.ActiveMTU.V
+		}
+	}
+	for _, ch := range changes {
+		what := fmt.Sprintf("%s is %s, the intent says %s", ch.Field, ch.Old, ch.New)
+		layer := fmt.Sprintf(" (layer %s)", ch.Layer)
+		switch {
+		case ch.Kind == nic.KindUnknown && ch.Field == nic.FieldMTU:
+			v.unread(unproven, Error, name, ch.Field, "read the host as root (--sudo)", ch)
+		case ch.Kind == nic.KindUnknown:
+			v.unread("READ", Info, name, ch.Field, "", ch)
+		case ch.Field == nic.FieldPort:
+			v.add("NIC-04", Error, name, ch.Reason, ch.Blocked, "the host has no %s of that name over the NICs of the intent", kindOf(want))
+		case ch.Field == nic.FieldEgress:
+			v.add("NIC-02", severity, name, ch.Reason, blockedOr(ch, applyHost), "%s%s%s", what, why, layer)
+		case ch.Field == nic.FieldMTU && says:
+		case ch.Field == nic.FieldMTU:
+			v.add("DRIFT", Warning, name, ch.Reason, blockedOr(ch, applyHost), "%s%s", what, layer)
+		default:
+			v.add("DRIFT", Error, name, ch.Reason, blockedOr(ch, applyHost), "%s", what)
+		}
 	}
 }

@@ -31,11 +31,15 @@ hosts:
     pauseResponse: 8us
     access: {ssh: {address: "198.51.100.[1-2]:2222"}}
     nics: {eth0: {rdma: mlx5_0, rings: {rx: 8192, tx: 4096}, buffers: auto, willing: off, stallPrevention: auto}}
+    bonds: {bond0: {members: [eth0]}}
+    vlans: {bond0.100: {on: bond0, id: 100}}
   gpu3:
     address: 198.51.100.3:2200
     pauseResponse: 905q
     access: {ssh: {address: "198.51.100.4:22", knownHosts: ~/others}}
     nics: {eth0: {rdma: mlx5_0, rings: {rx: 1024, tx: 512}, buffers: auto, willing: off, stallPrevention: auto}}
+    bonds: {bond0: {members: [eth0]}}
+    vlans: {bond0.100: {on: bond0, id: 100}}
 links:
   - {a: "leaf1/Ethernet[0,8,16]", b: "gpu[1-3]/eth0", cable: 3m, speed: 400G}
 credentials:

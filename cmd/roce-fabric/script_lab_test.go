@@ -250,6 +250,13 @@ func labPFC(ts *testscript.TestScript, _ bool, a []string) {
 	hostOf(ts, a[0]).SetPFC(a[1], qos.Priorities(list...))
 }
 
+// labmtu HOST DEVICE MTU sets the MTU of a device, as another writer does.
+func labMTU(ts *testscript.TestScript, _ bool, a []string) {
+	mtu, err := strconv.Atoi(a[2])
+	ts.Check(err)
+	hostOf(ts, a[0]).Kernel().SetMTU(a[1], mtu)
+}
+
 // labreboot HOST starts a host again; with ! its boot unit must fail.
 func labReboot(ts *testscript.TestScript, neg bool, a []string) {
 	err := hostOf(ts, a[0]).Reboot()

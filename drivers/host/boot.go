@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/nic/local"
 	"github.com/roce-fabric/roce-fabric/nic/unit"
@@ -21,16 +22,13 @@ func Boot(ctx context.Context, m *local.Machine, device string, say func(format 
 	if err != nil {
 		return err
 	}
-	names := unit.PortsOf(s.Host, device)
-	if len(names) == 0 {
+	desired := unit.PartOf(s.Host, device)
+	if desired == nil {
 		return fmt.Errorf("the host file has no device %s", device)
 	}
 	// A module that cannot be loaded does not hold up the rest, so it is tried first.
 	noCM := m.LoadCM(ctx)
-	desired := &nic.Host{Name: s.Host.Name, Ports: map[string]*nic.Port{}}
-	for _, name := range names {
-		desired.Ports[name] = s.Host.Ports[name]
-	}
+	names := natural.Keys(desired.Ports)
 	running, err := m.Read(ctx, names)
 	if err != nil {
 		return err

@@ -43,26 +43,32 @@ func (l *last) Write(b []byte) (int, error) {
 	return l.Builder.Write(b)
 }
 
+// install puts the host file of a unit on a host.
+func install(t *testing.T, h *localtest.Host, want *nic.Host) {
+	t.Helper()
+	files, err := unit.Files(unit.Settings{Binary: "/usr/local/sbin/roce-fabric-nic", Host: want})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if f.Path == "roce-fabric/host.json" {
+			name := filepath.Join(h.Roots.Etc, f.Path)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, f.Content, 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
 // The boot unit sets what it can, and fails for what a port wants and cannot have,
 // not for what it prints after that.
 func TestBootWithoutCM(t *testing.T) {
 	boot := func(t *testing.T, h *localtest.Host, want *nic.Host, then func(cancel func())) (string, error) {
-		files, err := unit.Files(unit.Settings{Binary: "/usr/local/sbin/roce-fabric-nic", Host: want})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range files {
-			if f.Path == "roce-fabric/host.json" {
-				name := filepath.Join(h.Roots.Etc, f.Path)
-				if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, f.Content, 0o600)); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
+		install(t, h, want)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		l := &last{then: func() { then(cancel) }}
-		err = host.Boot(ctx, h.Machine(), cmPort, func(format string, a ...any) { fmt.Fprintf(l, format+"\n", a...) })
+		err := host.Boot(ctx, h.Machine(), cmPort, func(format string, a ...any) { fmt.Fprintf(l, format+"\n", a...) })
 		if h.State(cmPort).PFC.Enabled != qos.Priorities(3) {
 			t.Error("PFC is not set")
 		}
@@ -97,4 +103,33 @@ func TestBootWithoutCM(t *testing.T) {
 			t.Errorf("%v\n%s", err, said)
 		}
 	})
+}
+
+// A bond or VLAN that appears gets its settings, whatever was set of those below it so far.
+func TestBootOfUppers(t *testing.T) {
+	for device, want := range map[string]string{"bond0": "9000 9000 1500 0", "bond0.100": "9000 9000 9000 3", cmPort: "9000 1500 1500 0"} {
+		h, desired := withoutCM(t)
+		h.AddBond("bond0", cmPort)
+		h.AddVLAN("bond0.100", "bond0", 100)
+		desired.Ports[cmPort] = &nic.Port{Name: cmPort, MTU: qos.Of(9000), PFC: qos.Of(qos.Priorities(3))}
+		desired.Uppers = map[string]*nic.Upper{
+			"bond0":     {Name: "bond0", Kind: nic.UpperBond, On: []string{cmPort}, MTU: qos.Of(9000)},
+			"bond0.100": {Name: "bond0.100", Kind: nic.UpperVLAN, On: []string{"bond0"}, MTU: qos.Of(9000), Egress: qos.Of(nic.PCPs{2: 3})},
+		}
+		install(t, h, desired)
+		if err := host.Boot(t.Context(), h.Machine(), device, t.Logf); err != nil {
+			t.Errorf("%s: %v", device, err)
+		}
+		running, err := h.Machine().Read(t.Context(), []string{cmPort})
+		if err != nil {
+			t.Fatal(err)
+		}
+		vlan := running.Uppers["bond0.100"]
+		if got := fmt.Sprint(h.MTU(cmPort), h.MTU("bond0"), h.MTU("bond0.100"), vlan.Egress.V[2]); got != want {
+			t.Errorf("%s: %s", device, got)
+		}
+		if pfc := h.State(cmPort).PFC.Enabled != 0; pfc != (device == cmPort) {
+			t.Errorf("%s: PFC is set: %v", device, pfc)
+		}
+	}
 }

@@ -273,6 +273,7 @@ func TestServeRefuses(t *testing.T) {
 		{"unknown member", `{"version":1,"verb":"read","names":null,"shell":"id"}`, "request", "shell"},
 		{"two values", `{"version":1,"verb":"read"} {}`, "request", "unusable request"},
 		{"plan without hosts", `{"version":1,"verb":"plan","running":{"name":"a","ports":{}}}`, "request", "plan without desired"},
+		{"null device", `{"version":1,"verb":"counters","running":{"name":"a","ports":{},"uppers":{"bond0":null}}}`, "request", `device "bond0" is null`},
 		{"null port", `{"version":1,"verb":"counters","running":{"name":"a","ports":{"x":null}}}`, "request", `port "x" is null`},
 		{"timeout", `{"version":1,"verb":"read","timeout_ms":-1}`, "request", "timeout_ms"},
 		{"revert of nothing", `{"version":1,"verb":"revert"}`, "request", "revert without undo"},

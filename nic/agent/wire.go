@@ -183,7 +183,8 @@ func (q *Request) check() error {
 	return nil
 }
 
-// whole refuses a host whose ports are null: nothing beyond here looks for that.
+// whole refuses a host with ports, or devices over them, that are null: nothing beyond here
+// looks for that.
 func whole(h *nic.Host) error {
 	if h == nil {
 		return nil
@@ -191,6 +192,11 @@ func whole(h *nic.Host) error {
 	for _, name := range slices.Sorted(maps.Keys(h.Ports)) {
 		if h.Ports[name] == nil {
 			return fmt.Errorf("port %q is null", clip(name))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(h.Uppers)) {
+		if h.Uppers[name] == nil {
+			return fmt.Errorf("device %q is null", clip(name))
 		}
 	}
 	return nil

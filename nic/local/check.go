@@ -75,6 +75,11 @@ func (s UndoStep) check(managed func(port string) bool) error {
 			return fmt.Errorf("this tool never writes the firmware setting %q", clip(name))
 		}
 	}
+	for _, name := range natural.Keys(s.Old.Along) {
+		if mtu := s.Old.Along[name]; !validName(name, maxIfname) || mtu < ranges[nic.FieldMTU][0] || mtu > ranges[nic.FieldMTU][1] {
+			return fmt.Errorf("an MTU of %d of %q, which no device has", mtu, clip(name))
+		}
+	}
 	texts := []string{s.Driver, s.Old.Mode, string(s.Old.Trust)}
 	if s.Old.Pause != nil {
 		texts = append(texts, s.Old.Pause.Type)
@@ -96,6 +101,7 @@ func (s UndoStep) check(managed func(port string) bool) error {
 var membersOf = map[string][]string{
 	nic.FieldDCBX: {"dcbx", "agent"}, nic.FieldLinkPause: {"pause"}, nic.FieldETS: {"ets", "rates"}, nic.FieldBuffers: {"buffers"},
 	nic.FieldPFC: {"pfc", "pause"}, nic.FieldDSCP: {"dscp", "trust"}, nic.FieldECN: {"ecn", "number"}, nic.FieldRings: {"rings"},
+	nic.FieldMTU: {"number", "along"}, nic.FieldEgress: {"pcps"},
 	nic.FieldWilling: {"willing"}, nic.FieldStallPrevention: {"mode"}, nic.FieldMode: {"mode"}, nic.FieldNV: {"nv"},
 }
 

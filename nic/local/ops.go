@@ -79,9 +79,8 @@ var ops = map[string]op{
 	nic.FieldTrafficClass: numberOp((*Machine).trafficClass, func(m *Machine, d *device, n int) error {
 		return m.setNumber(m.trafficClassFile(d), n)
 	}),
-	nic.FieldMTU: numberOp((*Machine).mtu, func(m *Machine, d *device, n int) error {
-		return m.setNumber(m.sysNet(d.name, "mtu"), n)
-	}),
+	nic.FieldMTU:    {read: readMTU, write: writeMTU},
+	nic.FieldEgress: {read: readEgress, write: writeEgress},
 }
 
 // numberOp is the op of a field that is a number.
@@ -178,6 +177,52 @@ func (v Value) fits(field string) bool {
 	}
 	needs := membersOf[field]
 	return len(needs) > 0 && slices.Contains(v.members(), needs[0])
+}
+
+// readMTU reads also what the kernel changes along with an MTU.
+func readMTU(m *Machine, _ context.Context, d *device) (Value, error) {
+	n, err := m.mtu(d)
+	v := Value{Number: &n}
+	for _, name := range m.along(d.name) {
+		if n, err := m.number(m.sysNet(name, "mtu")); err == nil {
+			if v.Along == nil {
+				v.Along = map[string]int{}
+			}
+			v.Along[name] = int(n)
+		}
+	}
+	return v, err
+}
+
+// writeMTU restores in the end what the kernel has changed along with the MTU.
+func writeMTU(m *Machine, _ context.Context, d *device, want, _ Value) error {
+	if err := m.setNumber(m.sysNet(d.name, "mtu"), *want.Number); err != nil {
+		return err
+	}
+	for _, name := range m.along(d.name) {
+		mtu, ok := want.Along[name]
+		if have, err := m.number(m.sysNet(name, "mtu")); !ok || err == nil && int(have) == mtu {
+			continue
+		}
+		if err := m.setNumber(m.sysNet(name, "mtu"), mtu); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func readEgress(m *Machine, ctx context.Context, d *device) (Value, error) {
+	v, err := m.vlan(ctx, d.name)
+	return Value{PCPs: &v.Egress}, err
+}
+
+func writeEgress(m *Machine, ctx context.Context, d *device, want, _ Value) error {
+	for _, pcp := range want.PCPs {
+		if pcp != qos.Unmanaged && (pcp < 0 || pcp >= qos.NumPriorities) {
+			return fmt.Errorf("PCP %d: %w", pcp, dcb.ErrInvalid)
+		}
+	}
+	return m.VLANs.SetEgress(ctx, d.name, *want.PCPs)
 }
 
 func readDCBX(m *Machine, ctx context.Context, d *device) (Value, error) {

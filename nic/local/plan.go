@@ -49,7 +49,7 @@ type Step struct {
 // buffers of lossless priorities do not hold (en_dcbnl.c).
 var order = []string{
 	nic.FieldDCBX, nic.FieldRings, nic.FieldLinkPause, nic.FieldETS, nic.FieldWilling, nic.FieldBuffers, nic.FieldCable, nic.FieldStallPrevention, nic.FieldPFC, nic.FieldDSCP, nic.FieldRoCEApp,
-	nic.FieldECN, nic.FieldCNPDSCP, nic.FieldCNPPriority, nic.FieldMode, nic.FieldToS, nic.FieldTrafficClass, nic.FieldMTU, nic.FieldNV,
+	nic.FieldECN, nic.FieldCNPDSCP, nic.FieldCNPPriority, nic.FieldMode, nic.FieldToS, nic.FieldTrafficClass, nic.FieldEgress, nic.FieldMTU, nic.FieldNV,
 }
 
 // orderOf is order for a driver. The first DSCP entry resets ETS on ice, and so does
@@ -99,6 +99,8 @@ func has(steps []Step, port, field string) bool {
 // differs and is no work for the machine (a conflict with a daemon, a reset
 // that is pending, what could not be read) is for [nic.Diff] to say and has no
 // step. A step that the options do not allow is there and Blocked.
+//
+// Where a bond or VLAN is desired, the MTUs come last, in the order that the kernel takes.
 func (m *Machine) Plan(running, desired *nic.Host, o Options) []Step {
 	byPort := map[string][]nic.Change{}
 	for _, c := range nic.Diff(running, desired) {
@@ -114,6 +116,9 @@ func (m *Machine) Plan(running, desired *nic.Host, o Options) []Step {
 	var out []Step
 	for _, name := range natural.Keys(byPort) {
 		have, want := running.Ports[name], desired.Ports[name]
+		if u := desired.Uppers[name]; u != nil {
+			out = append(out, upperSteps(u, byPort[name])...)
+		}
 		if have == nil || want == nil {
 			continue
 		}
@@ -142,7 +147,64 @@ func (m *Machine) Plan(running, desired *nic.Host, o Options) []Step {
 			out = append(out, s)
 		}
 	}
+	return mtuOrder(out, desired)
+}
+
+// upperSteps are the steps of a bond or VLAN.
+func upperSteps(u *nic.Upper, changes []nic.Change) (out []Step) {
+	for _, c := range changes {
+		s := Step{Port: u.Name, Field: c.Field, Layer: c.Layer, Changes: []nic.Change{c}, What: what(u.Name, c.Field, []nic.Change{c}), Impact: c.Impact}
+		switch c.Field {
+		case nic.FieldMTU:
+			s.Want.Number = &u.MTU.V
+		case nic.FieldEgress:
+			s.Want.PCPs = &u.Egress.V
+		default:
+			continue
+		}
+		out = append(out, s)
+	}
 	return out
+}
+
+// mtuOrder puts the MTUs last where there are devices over ports: first what is lowered,
+// from above, then what is raised, from below. A VLAN has at most the MTU of its device,
+// and a bond sets that of its members.
+func mtuOrder(steps []Step, desired *nic.Host) []Step {
+	if len(desired.Uppers) == 0 {
+		return steps
+	}
+	var others, lowered, raised []Step
+	for _, s := range steps {
+		switch {
+		case s.Field != nic.FieldMTU:
+			others = append(others, s)
+		case lowers(s.Changes[0]):
+			lowered = append(lowered, s)
+		default:
+			raised = append(raised, s)
+		}
+	}
+	height := func(s Step) int {
+		u := desired.Uppers[s.Port]
+		switch {
+		case u == nil:
+			return 0
+		case u.Kind == nic.UpperVLAN:
+			return 2
+		}
+		return 1
+	}
+	slices.SortStableFunc(lowered, func(a, b Step) int { return height(b) - height(a) })
+	slices.SortStableFunc(raised, func(a, b Step) int { return height(a) - height(b) })
+	return slices.Concat(others, lowered, raised)
+}
+
+// lowers reports whether a change of an MTU lowers it.
+func lowers(c nic.Change) bool {
+	from, _ := decimal(c.Old)
+	to, _ := decimal(c.New)
+	return to < from
 }
 
 // weigh says what a step disturbs, and whether it may.

@@ -86,6 +86,24 @@ func (m *Machine) upperKind(name string) nic.UpperKind {
 	return ""
 }
 
+// along returns the devices whose MTU the kernel changes with that of a device: the members
+// of a bond are set, and VLANs over it follow downwards (Linux, bond_main.c,
+// bond_change_mtu; net/8021q/vlan.c, vlan_device_event). Those below come first.
+func (m *Machine) along(name string) []string {
+	var out []string
+	if m.upperKind(name) == nic.UpperBond {
+		out = m.lower(name)
+	}
+	for todo := []string{name}; len(todo) > 0; todo = todo[1:] {
+		for _, u := range m.linked(todo[0], "upper_") {
+			if len(out) < maxUppers && !slices.Contains(out, u) && m.upperKind(u) == nic.UpperVLAN {
+				out, todo = append(out, u), append(todo, u)
+			}
+		}
+	}
+	return out
+}
+
 func (m *Machine) vlan(ctx context.Context, name string) (VLAN, error) {
 	if m.VLANs == nil {
 		return VLAN{}, errors.New("no netlink")

@@ -33,6 +33,10 @@ type Value struct {
 	// Number is that of mtu, cable (metres), tos, traffic_class (-1 for none),
 	// cnp_dscp, cnp_priority or roce_app (-1 for none).
 	Number *int `json:"number,omitempty"`
+	// Along are the MTUs of the devices that the kernel changes along with an mtu.
+	Along map[string]int `json:"along,omitempty"`
+	// PCPs are the map of a VLAN.
+	PCPs *nic.PCPs `json:"pcps,omitempty"`
 	// Willing is whether a DCBX peer may overwrite the settings.
 	Willing *bool `json:"willing,omitempty"`
 	// Mode is the RDMA-CM default mode, or that of the stall prevention.
@@ -87,7 +91,9 @@ func (v Value) same(have Value) bool {
 	case v.ECN != nil:
 		return have.ECN != nil && v.ECN.holds(have.ECN.NP, v.ECN.NP) && v.ECN.holds(have.ECN.RP, v.ECN.RP)
 	case v.Number != nil:
-		return have.Number != nil && *have.Number == *v.Number
+		return have.Number != nil && *have.Number == *v.Number && v.sameAlong(have)
+	case v.PCPs != nil:
+		return have.PCPs != nil && have.PCPs.Holds(*v.PCPs)
 	case v.Willing != nil:
 		return have.Willing != nil && *have.Willing == *v.Willing
 	case v.Mode != "":
@@ -99,3 +105,13 @@ func (v Value) same(have Value) bool {
 }
 
 func (v Value) agentOn() bool { return v.Agent != nil && *v.Agent }
+
+// sameAlong compares what a value has of devices that are still there.
+func (v Value) sameAlong(have Value) bool {
+	for name, mtu := range v.Along {
+		if n, ok := have.Along[name]; ok && n != mtu {
+			return false
+		}
+	}
+	return true
+}

@@ -21,6 +21,8 @@ type VLAN struct {
 // VLANs is rtnetlink as the package uses it, for names that the machine has.
 type VLANs interface {
 	VLAN(ctx context.Context, ifname string) (VLAN, error)
+	// SetEgress sets the entries of a map that are not [qos.Unmanaged].
+	SetEgress(ctx context.Context, ifname string, m nic.PCPs) error
 }
 
 // rtnetlink opens a socket for each call: there are few. /proc/net/vlan has the same,
@@ -42,6 +44,8 @@ const (
 	iflaVLANID      = 1
 	iflaVLANEgress  = 3
 	iflaVLANIngress = 4
+
+	iflaVLANMapping = 1
 
 	skipStats = 8  // RTEXT_FILTER_SKIP_STATS
 	ifinfomsg = 16 // bytes
@@ -67,6 +71,38 @@ func (rtnetlink) VLAN(ctx context.Context, ifname string) (VLAN, error) {
 		return VLAN{}, fmt.Errorf("read VLAN %s: %w", ifname, err)
 	}
 	return v, nil
+}
+
+// SetEgress implements VLANs.
+func (rtnetlink) SetEgress(ctx context.Context, ifname string, m nic.PCPs) error {
+	if _, err := exchange(ctx, rtmNewLink, netlink.Request|netlink.Acknowledge, egressAttrs(ifname, m)); err != nil {
+		return fmt.Errorf("set VLAN %s: %w", ifname, err)
+	}
+	return nil
+}
+
+// egressAttrs changes entries of the map of a VLAN; the others stay
+// (net/8021q/vlan_netlink.c, vlan_changelink).
+func egressAttrs(ifname string, m nic.PCPs) *netlink.AttributeEncoder {
+	ae := netlink.NewAttributeEncoder()
+	ae.String(iflaIfname, ifname)
+	ae.Nested(iflaLinkinfo, func(info *netlink.AttributeEncoder) error {
+		info.String(iflaInfoKind, string(nic.UpperVLAN))
+		info.Nested(iflaInfoData, func(data *netlink.AttributeEncoder) error {
+			data.Nested(iflaVLANEgress, func(pairs *netlink.AttributeEncoder) error {
+				for from, to := range m {
+					if to != qos.Unmanaged {
+						b := binary.NativeEndian.AppendUint32(nil, uint32(from))
+						pairs.Bytes(iflaVLANMapping, binary.NativeEndian.AppendUint32(b, uint32(to)))
+					}
+				}
+				return nil
+			})
+			return nil
+		})
+		return nil
+	})
+	return ae
 }
 
 // exchange sends a message about a link, with its attributes.

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/mdlayher/netlink"
 
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
@@ -75,6 +77,20 @@ func TestParseVLAN(t *testing.T) {
 	}
 }
 
+// A request to change a map has the entries that are managed, as the kernel shows them.
+func TestEgressAttrs(t *testing.T) {
+	b, err := egressAttrs("bond0.100", nic.PCPs{0, qos.Unmanaged, 3, 3, qos.Unmanaged, qos.Unmanaged, 6, qos.Unmanaged}).Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, err := parseVLAN(append(make([]byte, ifinfomsg), b...)); err != nil || v.Egress != (nic.PCPs{2: 3, 3: 3, 6: 6}) {
+		t.Errorf("%+v, %v", v, err)
+	}
+	if n := bytes.Count(b, []byte{12, 0, iflaVLANMapping, 0}); binary.NativeEndian.Uint16([]byte{1, 0}) == 1 && n != 4 {
+		t.Errorf("%d entries: % x", n, b)
+	}
+}
+
 // The kernel of this machine answers a request as it is sent.
 func TestVLANOfThisMachine(t *testing.T) {
 	if runtime.GOOS != "linux" {
@@ -90,6 +106,9 @@ func TestVLANOfThisMachine(t *testing.T) {
 	cancel()
 	if _, err := (rtnetlink{}).VLAN(ctx, "lo"); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
+	}
+	if err := (rtnetlink{}).SetEgress(t.Context(), "roce-no-such", nic.PCPs{3: 3}); !errors.Is(err, syscall.ENODEV) && !errors.Is(err, syscall.EPERM) {
+		t.Errorf("set on no device: %v", err)
 	}
 }
 

@@ -26,7 +26,7 @@ const (
 func (m *Machine) Watch(ctx context.Context, desired *nic.Host, steps []Step) ([]nic.Change, error) {
 	written := map[string]map[string]bool{}
 	for _, s := range steps {
-		if s.Blocked != "" || s.Field == nic.FieldNV || isAMD(s.Driver, s.Field) || desired.Ports[s.Port] == nil {
+		if s.Blocked != "" || s.Field == nic.FieldNV || isAMD(s.Driver, s.Field) || !desired.Manages(s.Port) {
 			continue
 		}
 		if written[s.Port] == nil {
@@ -87,8 +87,15 @@ func (s Step) Sets(port, field string) bool {
 // astray are the written fields of ports that are not as desired now. A port that cannot be
 // read is left to the next read of the host.
 func (m *Machine) astray(ctx context.Context, desired *nic.Host, written map[string]map[string]bool) []nic.Change {
-	now, want := &nic.Host{Ports: map[string]*nic.Port{}}, &nic.Host{Ports: map[string]*nic.Port{}}
+	now := &nic.Host{Ports: map[string]*nic.Port{}, Uppers: map[string]*nic.Upper{}}
+	want := &nic.Host{Ports: map[string]*nic.Port{}, Uppers: map[string]*nic.Upper{}}
 	for _, name := range natural.Keys(written) {
+		if u := desired.Uppers[name]; u != nil {
+			if have := m.upper(ctx, name); have != nil {
+				now.Uppers[name], want.Uppers[name] = have, u
+			}
+			continue
+		}
 		d, err := m.device(name)
 		if err != nil {
 			continue

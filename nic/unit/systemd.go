@@ -31,6 +31,9 @@ func services(h *nic.Host) []string {
 			devices[p.RDMA] = true
 		}
 	}
+	for name := range h.Uppers {
+		devices[name] = true
+	}
 	var out []string
 	for _, d := range natural.Keys(devices) {
 		out = append(out, "roce-fabric-nic@"+d+".service")

@@ -24,6 +24,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/internal/lazyre"
@@ -167,6 +168,11 @@ func rules(h *nic.Host) ([]byte, error) {
 			rdma[p.RDMA] = true
 		}
 	}
+	for _, name := range natural.Keys(h.Uppers) {
+		if err := line("net", name); err != nil {
+			return nil, err
+		}
+	}
 	for _, name := range natural.Keys(rdma) {
 		if err := line("infiniband", name); err != nil {
 			return nil, err
@@ -176,18 +182,33 @@ func rules(h *nic.Host) ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
-// PortsOf returns the ports of a host that a device is, in natural order: the
-// network device of that name, or those of the RDMA device of that name; none
-// for a device that is not the host's.
-func PortsOf(h *nic.Host, device string) []string {
-	if h.Ports[device] != nil {
-		return []string{device}
-	}
-	var out []string
-	for _, name := range natural.Keys(h.Ports) {
-		if p := h.Ports[name]; p != nil && p.RDMA != "" && p.RDMA == device {
-			out = append(out, name)
+// PartOf returns the part of a host that is set when a device appears: the port of that
+// name, the ports of the RDMA device of that name, or the bond or VLAN of that name with
+// the MTUs of what is below it, which bounds its own. It is nil for a device that is not
+// the host's.
+func PartOf(h *nic.Host, device string) *nic.Host {
+	out := &nic.Host{Name: h.Name, Ports: map[string]*nic.Port{}}
+	if u := h.Uppers[device]; u != nil {
+		out.Uppers = map[string]*nic.Upper{device: u}
+		for _, below := range u.On {
+			if b := h.Uppers[below]; b != nil && below != device {
+				out.Uppers[below] = b
+			}
+			for name, p := range h.Ports {
+				if p != nil && (name == below || slices.Contains(h.Above(name), h.Uppers[below])) {
+					out.Ports[name] = &nic.Port{Name: name, MTU: p.MTU, From: p.From}
+				}
+			}
 		}
+		return out
+	}
+	for name, p := range h.Ports {
+		if name == device || p != nil && p.RDMA != "" && p.RDMA == device && h.Ports[device] == nil {
+			out.Ports[name] = p
+		}
+	}
+	if len(out.Ports) == 0 {
+		return nil
 	}
 	return out
 }
@@ -215,6 +236,11 @@ func parse(b []byte) (*hostFile, error) {
 	for name, p := range f.Host.Ports {
 		if p == nil {
 			return nil, fmt.Errorf("%w: port %q is empty", ErrDamaged, term.CleanLine(name))
+		}
+	}
+	for name, u := range f.Host.Uppers {
+		if u == nil {
+			return nil, fmt.Errorf("%w: device %q is empty", ErrDamaged, term.CleanLine(name))
 		}
 	}
 	if f.Digest != nic.Digest(f.Host) {

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/nic/local"
 	"github.com/roce-fabric/roce-fabric/nic/mlxconfig"
@@ -278,13 +279,39 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-func TestPortsOf(t *testing.T) {
-	for device, want := range map[string][]string{
-		"eth2": {"eth2"}, "mlx5_bond_0": {"ens1f0np0", "ens1f1np1"}, "": nil, "eth9": nil,
+func TestPartOf(t *testing.T) {
+	h := host()
+	h.Ports["eth2"].MTU, h.Ports["eth2"].PFC = qos.Of(9000), qos.Of(qos.Priorities(3))
+	h.Uppers = map[string]*nic.Upper{
+		"bond0":     {Name: "bond0", Kind: nic.UpperBond, On: []string{"ens1f0np0", "ens1f1np1"}},
+		"bond0.100": {Name: "bond0.100", Kind: nic.UpperVLAN, On: []string{"bond0"}},
+		"eth2.7":    {Name: "eth2.7", Kind: nic.UpperVLAN, On: []string{"eth2"}},
+	}
+	for device, want := range map[string]string{
+		"eth2": "eth2", "mlx5_bond_0": "ens1f0np0 ens1f1np1", "": "", "eth9": "",
+		"bond0": "ens1f0np0 ens1f1np1 bond0", "bond0.100": "ens1f0np0 ens1f1np1 bond0 bond0.100", "eth2.7": "eth2 eth2.7",
 	} {
-		if got := unit.PortsOf(host(), device); !slices.Equal(got, want) {
-			t.Errorf("%q: %q", device, got)
+		var got []string
+		if part := unit.PartOf(h, device); part != nil {
+			got = append(natural.Keys(part.Ports), natural.Keys(part.Uppers)...)
 		}
+		if s := strings.Join(got, " "); s != want {
+			t.Errorf("%q: %q", device, s)
+		}
+	}
+	// Of what is below, the MTU alone: the rest is set when that appears.
+	if p := unit.PartOf(h, "eth2.7").Ports["eth2"]; p.MTU != qos.Of(9000) || p.PFC.Set {
+		t.Errorf("%+v", p)
+	}
+	if p := unit.PartOf(h, "eth2").Ports["eth2"]; !p.PFC.Set {
+		t.Errorf("%+v", p)
+	}
+	files, err := unit.Files(unit.Settings{Host: h})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rules := string(files[2].Content); !strings.Contains(rules, `KERNEL=="bond0.100", TAG+="systemd", ENV{SYSTEMD_WANTS}+="roce-fabric-nic@bond0.100.service"`) {
+		t.Errorf("rules:\n%s", rules)
 	}
 }
 

@@ -77,6 +77,8 @@ type Host struct {
 	// PauseResponse is how long its NICs take to obey a pause; zero for unknown.
 	PauseResponse intent.Response
 	NICs          []NIC
+	Bonds         []intent.Bond
+	VLANs         []intent.VLAN
 }
 
 // NIC is an interface of a host.

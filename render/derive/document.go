@@ -357,6 +357,19 @@ func (h *host) node(addresses []string, common login) *node {
 	n := mapping().put("address", text(addresses[0]))
 	n.when(!h.PauseResponse.IsZero(), "pauseResponse", bare(h.PauseResponse.String()))
 	n.put("nics", nics)
+	bonds, vlans := mapping(), mapping()
+	for _, b := range h.Bonds {
+		l := &node{list: true}
+		for _, m := range b.Members.V {
+			l.items = append(l.items, text(m))
+		}
+		bonds.put(b.Name, mapping().put("members", l))
+	}
+	for _, v := range h.VLANs {
+		vlans.put(v.Name, mapping().put("on", text(v.On.V)).put("id", number(v.ID.V)))
+	}
+	n.putIf("bonds", bonds)
+	n.putIf("vlans", vlans)
 	access := hostLoginOf(h.Access).node(common)
 	if addresses[1] != "" {
 		access.sub("ssh").put("address", text(addresses[1]))

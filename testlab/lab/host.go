@@ -20,6 +20,12 @@ func startHost(h *intent.Host, s shared, dir string, o Options) (*host.Host, err
 	for _, n := range h.NICs {
 		opts.NICs = append(opts.NICs, host.NIC{Name: n.Name, RDMA: n.RDMA.V, Kind: o.NIC})
 	}
+	for _, b := range h.Bonds {
+		opts.Bonds = append(opts.Bonds, host.Bond{Name: b.Name, Members: b.Members.V})
+	}
+	for _, v := range h.VLANs {
+		opts.VLANs = append(opts.VLANs, host.VLAN{Name: v.Name, On: v.On.V, ID: v.ID.V})
+	}
 	box, err := host.New(opts)
 	if err != nil {
 		return nil, err

@@ -178,6 +178,12 @@ var keyCases = []keyCase{
 	{key: "NIC.buffers", at: "hosts|gpu1|nics|eth0|buffers", values: [2]any{"auto", "keep"}, inert: true, finds: "BUF-13"},
 	{key: "NIC.willing", at: "hosts|gpu1|nics|eth0|willing", values: [2]any{"keep", "off"}, inert: true},
 	{key: "NIC.stallPrevention", at: "hosts|gpu1|nics|eth0|stallPrevention", values: [2]any{"keep", "auto"}, inert: true, finds: "NIC-07"},
+	// The bonds and VLANs of a host are there before an apply.
+	{key: "Host.bonds", at: "hosts|gpu1|bonds", values: [2]any{m{"b0": m{"members": []any{"eth0"}}}, m{"b1": m{"members": []any{"eth0"}}}}, reinstalls: true},
+	{key: "Bond.members", at: "hosts|gpu1|bonds|b0|members", values: [2]any{[]any{"eth0"}, []any{"eth0", "eth1"}}, reinstalls: true, with: []edit{{"hosts|gpu1|nics|eth1", m{}}}},
+	{key: "Host.vlans", at: "hosts|gpu1|vlans", values: [2]any{m{"v5": m{"on": "eth0", "id": 5}}, m{"v6": m{"on": "eth0", "id": 5}}}, reinstalls: true},
+	{key: "VLAN.on", at: "hosts|gpu1|vlans|v5|on", values: [2]any{"eth0", "b0"}, reinstalls: true, with: []edit{{"hosts|gpu1|bonds", m{"b0": m{"members": []any{"eth0"}}}}, {"hosts|gpu1|vlans|v5", m{"id": 5}}}},
+	{key: "VLAN.id", at: "hosts|gpu1|vlans|v5|id", values: [2]any{5, 6}, reinstalls: true, with: []edit{{"hosts|gpu1|vlans|v5", m{"on": "eth0"}}}},
 	{key: "Rings.rx", at: "hosts|gpu1|nics|eth0|rings|rx", values: [2]any{2048, 4096}},
 	{key: "Rings.tx", at: "hosts|gpu1|nics|eth0|rings|tx", values: [2]any{2048, 4096}},
 

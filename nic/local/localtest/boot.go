@@ -23,12 +23,14 @@ func (h *Host) Reboot() {
 	if loaded {
 		h.tree.mkdirs(cm)
 	}
-	ports := h.ports
+	ports, stack := h.ports, h.stack
+	h.stack = map[string]*stacked{}
 	h.ports, h.cm, h.stale = map[string]*port{}, map[string]map[string]string{}, map[string]bool{}
 	h.cc, h.ccWaits = map[string]map[string]int{}, map[string]int{}
 	for _, name := range natural.Keys(ports) {
 		h.add(ports[name].Port)
 	}
+	h.restack(stack)
 }
 
 // SetCNP is how the firmware of mlx5 marks congestion notifications from now on,

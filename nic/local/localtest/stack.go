@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"syscall"
 
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/nic/local"
 )
@@ -39,6 +41,10 @@ func (h *Host) AddBond(name string, members ...string) {
 func (h *Host) AddBridge(name string, ports ...string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.bridge(name, ports)
+}
+
+func (h *Host) bridge(name string, ports []string) {
 	for _, p := range ports {
 		h.put(filepath.Join(h.over(nic.UpperBridge, name, p), "bridge", "bridge_id"), "8000.000000000000\n")
 		h.link("../"+name, h.sys("class", "net", p, "master"))
@@ -50,9 +56,41 @@ func (h *Host) AddBridge(name string, ports ...string) {
 func (h *Host) AddVLAN(name, on string, id int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.addVLAN(name, on, id)
+}
+
+func (h *Host) addVLAN(name, on string, id int) {
 	dir := h.over(nic.UpperVLAN, name, on)
 	h.stack[name].vlan.ID = id
 	h.put(filepath.Join(dir, "mtu"), fmt.Sprintln(h.mtuOf(on)))
+}
+
+// restack makes the devices over ports again, as the network configuration of a machine
+// does that states neither MTUs nor maps.
+func (h *Host) restack(old map[string]*stacked) {
+	for made := true; made; {
+		made = false
+		for _, name := range natural.Keys(old) {
+			s := old[name]
+			if slices.ContainsFunc(s.on, func(below string) bool { return !h.has(h.sys("class", "net", below)) }) {
+				continue
+			}
+			made = true
+			delete(old, name)
+			switch s.kind {
+			case nic.UpperVLAN:
+				h.addVLAN(name, s.on[0], s.vlan.ID)
+			case nic.UpperBridge:
+				h.bridge(name, s.on)
+			case nic.UpperBond:
+				for _, m := range s.on {
+					if h.ports[m] == nil || h.ports[m].Bond != name { // else it came with the port
+						h.bond(name, m)
+					}
+				}
+			}
+		}
+	}
 }
 
 // SetEgress changes the map of a VLAN behind everyone's back.
@@ -174,6 +212,28 @@ func (h *Host) roceMTU(p *port) int {
 type vlans struct{ view }
 
 var _ local.VLANs = vlans{}
+
+// SetEgress implements local.VLANs.
+func (v vlans) SetEgress(ctx context.Context, name string, m nic.PCPs) error {
+	if _, err := v.VLAN(ctx, name); err != nil {
+		return err
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.notRoot() {
+		return fmt.Errorf("set VLAN %s: %w", name, syscall.EPERM)
+	}
+	v.Host.wrote("set egress %s", name)
+	if v.faults.Ignore {
+		return nil
+	}
+	for from, to := range m {
+		if to != qos.Unmanaged {
+			v.stack[name].vlan.Egress[from] = to
+		}
+	}
+	return nil
+}
 
 // VLAN implements local.VLANs.
 func (v vlans) VLAN(ctx context.Context, name string) (local.VLAN, error) {

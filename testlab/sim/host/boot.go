@@ -112,13 +112,18 @@ func (h *Host) startUnit(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%s: the boot unit: %w", h.o.Name, err)
 	}
-	want := &nic.Host{Name: s.Host.Name, Ports: map[string]*nic.Port{}}
+	want := &nic.Host{Name: s.Host.Name, Ports: map[string]*nic.Port{}, Uppers: map[string]*nic.Upper{}}
+	for name, u := range s.Host.Uppers {
+		if h.starts(name) {
+			want.Uppers[name] = u
+		}
+	}
 	for name, p := range s.Host.Ports {
 		if h.starts(name) || p.RDMA != "" && h.starts(p.RDMA) {
 			want.Ports[name] = p
 		}
 	}
-	running, err := m.Read(ctx, natural.Keys(want.Ports))
+	running, err := m.Read(ctx, natural.Keys(s.Host.Ports))
 	if err != nil {
 		return fmt.Errorf("%s: the boot unit: %w", h.o.Name, err)
 	}

@@ -48,6 +48,18 @@ type NIC struct {
 	Kind Kind
 }
 
+// Bond is a bond over NICs, VLAN a VLAN over one device.
+type (
+	Bond struct {
+		Name    string
+		Members []string
+	}
+	VLAN struct {
+		Name, On string
+		ID       int
+	}
+)
+
 // Sudo is what sudoers(5) has for the login.
 type Sudo string
 
@@ -62,6 +74,9 @@ const (
 type Options struct {
 	Name string
 	NICs []NIC
+	// Bonds come up before VLANs, with an MTU of 1500 and without maps.
+	Bonds []Bond
+	VLANs []VLAN
 	// Dir is a folder of the host's own for what it keeps on disk; it need not
 	// be there and is not made before the agent is first asked.
 	Dir string

@@ -70,6 +70,12 @@ func (h *Host) build() {
 			cards = append(cards, h.cards[n.Name])
 		}
 	}
+	for _, b := range h.o.Bonds {
+		k.AddBond(b.Name, b.Members...)
+	}
+	for _, v := range h.o.VLANs {
+		k.AddVLAN(v.Name, v.On, v.ID)
+	}
 	// The machine is managed over a port of its own.
 	k.Add(localtest.Port{Name: management, PCI: "0000:01:00.0", Driver: "igb"})
 	k.Routes(management + "\t00000000\t0100000A\t0003\t0\t0\t100\t00000000\t0\t0\t0")

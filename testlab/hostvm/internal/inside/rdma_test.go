@@ -3,10 +3,15 @@ package inside
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/nic/local"
 )
 
 const cma = "/sys/kernel/config/rdma_cm"
@@ -82,4 +87,74 @@ func TestVLAN(t *testing.T) {
 		t.Errorf("the map: %s", out)
 	}
 	refused(t, "Operation not supported", "dcb", "pfc", "show", "dev", "roce0.100")
+}
+
+// Bonds and VLANs are read as ip shows them, and set and restored with what the kernel
+// changes along: with bond0 at 1500 over members at 9000, as a host is found.
+func TestBondWithVLAN(t *testing.T) {
+	begin(t, "ndev=2")
+	must(t, "ip", "link", "add", "bond0", "type", "bond", "mode", "active-backup")
+	t.Cleanup(func() { _, _ = tool(t, "ip", "link", "delete", "bond0") })
+	for _, name := range []string{"roce0", "roce1"} {
+		must(t, "ip", "link", "set", name, "down")
+		must(t, "ip", "link", "set", name, "master", "bond0")
+		must(t, "ip", "link", "set", name, "mtu", "9000")
+	}
+	must(t, "ip", "link", "add", "link", "bond0", "name", "bond0.100", "type", "vlan", "id", "100", "ingress-qos-map", "6:6")
+	m, err := local.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	m.NoFirmware = true
+	look := func() *nic.Host {
+		t.Helper()
+		h, err := m.Read(t.Context(), []string{"roce0", "roce1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	mtus := func() (out string) {
+		for _, name := range []string{"roce0", "roce1", "bond0", "bond0.100"} {
+			out += read(t, "/sys/class/net/"+name+"/mtu") + " "
+		}
+		return out
+	}
+	h := look()
+	bond, vlan := h.Uppers["bond0"], h.Uppers["bond0.100"]
+	if len(h.Uppers) != 2 || bond == nil || vlan == nil {
+		t.Fatalf("%+v", h.Uppers)
+	}
+	equal(t, "the bond", fmt.Sprintf("%v %v %v %v", bond.Kind, bond.On, bond.Mode, bond.MTU.V), "bond [roce0 roce1] active-backup 1500")
+	equal(t, "the VLAN", fmt.Sprintf("%v %v %v %v %v %v", vlan.Kind, vlan.On, vlan.VLAN.V, vlan.Egress.V, vlan.Ingress.V, vlan.MTU.V), "vlan [bond0] 100 [0 0 0 0 0 0 0 0] [0 0 0 0 0 0 6 0] 1500")
+	equal(t, "the MTUs", mtus(), "9000 9000 1500 1500 ")
+
+	want := &nic.Host{Ports: map[string]*nic.Port{}, Uppers: map[string]*nic.Upper{
+		"bond0":     {Name: "bond0", Kind: nic.UpperBond, On: bond.On, MTU: qos.Of(8000)},
+		"bond0.100": {Name: "bond0.100", Kind: nic.UpperVLAN, On: vlan.On, VLAN: vlan.VLAN, MTU: qos.Of(8000), Egress: qos.Of(nic.PCPs{0, qos.Unmanaged, 3, 3, qos.Unmanaged, qos.Unmanaged, 6, qos.Unmanaged})},
+	}}
+	for name := range h.Ports {
+		want.Ports[name] = &nic.Port{Name: name, MTU: qos.Of(8000)}
+	}
+	u, err := m.Apply(t.Context(), m.Plan(h, want, local.Options{}), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "the MTUs after an apply", mtus(), "8000 8000 8000 8000 ")
+	if out := must(t, "ip", "-d", "-j", "link", "show", "bond0.100"); !strings.Contains(out, `"egress_qos":[{"from":2,"to":3},{"from":3,"to":3},{"from":6,"to":6}]`) {
+		t.Errorf("the map: %s", out)
+	}
+	if left := nic.Diff(look(), want); len(left) > 0 {
+		t.Errorf("left: %+v", left)
+	}
+	if err := m.Revert(t.Context(), u); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "the MTUs after a revert", mtus(), "9000 9000 1500 1500 ")
+	if out := must(t, "ip", "-d", "-j", "link", "show", "bond0.100"); strings.Contains(out, "egress_qos") {
+		t.Errorf("the map after a revert: %s", out)
+	}
+	// A VLAN has at most the MTU of its device.
+	refused(t, "Numerical result out of range", "ip", "link", "set", "bond0.100", "mtu", "9000")
 }
