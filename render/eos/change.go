@@ -101,17 +101,17 @@ func (p *planner) plan() Edit {
 	watchdogs := slices.ContainsFunc(qos.Diff(running, p.d), func(c qos.Change) bool {
 		return (c.Field.Kind == qos.KindWatchdog || c.Field.Kind == qos.KindPort) && p.d.Ports[c.Port].Watchdog.V.Enabled
 	})
-	base = append(base, p.globals(running, watchdogs)...)
-	g := read(base.Apply(p.have)).globals()
-	base = append(base, p.ports(running)...)
-	e := base
+	base = append(append(base, p.globals(running, watchdogs)...), p.ports(running)...)
+	e, after := base, read(base.Apply(p.have))
+	g := after.globals()
 	for round := range maxRounds {
-		if !p.touch(e, round == maxRounds-1) {
+		if !p.touch(after, round == maxRounds-1) {
 			break
 		}
 		e = append(slices.Clip(base), p.profiles(&g)...)
+		after = read(e.Apply(p.have))
 	}
-	return p.tidy(e)
+	return p.tidy(e, after)
 }
 
 // keeps are the lines about marking that a port has by its profile, of queues
@@ -143,9 +143,9 @@ func (p *planner) keeps(name string, port *qos.Port) Edit {
 	return slices.DeleteFunc(e, func(s lines.Setting) bool { return !curve[s.Block] })
 }
 
-// touch adds the ports that an edit leaves different from desired in what a
+// touch adds the ports that are different from desired after an edit in what a
 // profile says, or all of them, and reports whether there was one more.
-func (p *planner) touch(e Edit, all bool) bool {
+func (p *planner) touch(after *reading, all bool) bool {
 	more := false
 	add := func(name string) {
 		more = more || !p.touched[name]
@@ -157,7 +157,7 @@ func (p *planner) touch(e Edit, all bool) bool {
 		}
 		return more
 	}
-	for _, c := range qos.Diff(read(e.Apply(p.have)).decode(), p.d) {
+	for _, c := range qos.Diff(after.decode(), p.d) {
 		if c.Port != "" && c.Field.Kind != qos.KindLAG && c.Field.Kind != qos.KindMTU {
 			add(c.Port)
 		}
@@ -510,7 +510,7 @@ func (p *planner) attach(port, name string, s shape) Edit {
 }
 
 // tidy removes the profiles of ours that nothing carries after an edit.
-func (p *planner) tidy(e Edit) Edit {
+func (p *planner) tidy(e Edit, after *reading) Edit {
 	if len(e) == 0 {
 		return nil
 	}
@@ -520,7 +520,6 @@ func (p *planner) tidy(e Edit) Edit {
 	if !slices.ContainsFunc(p.r.order, own) {
 		return e
 	}
-	after := read(e.Apply(p.have))
 	carried := map[string]bool{}
 	for _, s := range after.order {
 		if s.at == inInterface {

@@ -105,7 +105,7 @@ func match(text string, at place) (hit, bool) {
 		return hit{}, false
 	}
 	words := strings.Fields(text)
-	text = strings.Join(words, " ")
+	text = canonical(text)
 	among := func(words []string, unset bool) (hit, bool) {
 		for _, r := range candidates {
 			if r.in&at == 0 {

@@ -50,6 +50,8 @@ type reading struct {
 	without *Line
 	// ports is what defaults and the top level say of ports.
 	ports portDefaults
+	// state is what the lines of the interface set that is looked at.
+	state state
 	// blocks are those of policies and of their classes, policies what was read of them.
 	blocks   map[string][]*Line
 	policies map[string]*policy
@@ -96,7 +98,15 @@ func read(c *Config) *reading {
 	return r
 }
 
-func canonical(text string) string { return strings.Join(strings.Fields(text), " ") }
+// canonical returns a line with single blanks, which most have.
+func canonical(text string) string {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c > '~' || c == ' ' && (i == 0 || i == len(text)-1 || text[i-1] == ' ') {
+			return strings.Join(strings.Fields(text), " ")
+		}
+	}
+	return text
+}
 
 func (r *reading) section(name string) *section {
 	s := r.sections[name]
@@ -344,12 +354,13 @@ func (h *held) apply(s *state) {
 
 // effective is what an interface does: defaults, then profile, then own lines.
 func (r *reading) effective(s *section) portState {
-	st := state{port: portState{routed: r.ports.routed}}
+	st := &r.state
+	*st = state{port: portState{routed: r.ports.routed}}
 	if named := s.get("", keyProfile); named != nil && named.line != r.without {
-		r.profile(s.carries()).apply(&st, r.without)
+		r.profile(s.carries()).apply(st, r.without)
 	}
-	s.apply(&st, r.without)
-	p := &st.port
+	s.apply(st, r.without)
+	p := st.port
 	if r.fragment && p.mtu > 0 && !s.switched() {
 		// Generated text does not say which ports are routed; one that is given
 		// the MTU of a routed port is taken for one.
@@ -361,7 +372,7 @@ func (r *reading) effective(s *section) portState {
 		b := r.effective(bundle)
 		p.routed, p.mtu, p.l2mtu = b.routed, b.mtu, b.l2mtu
 	}
-	return *p
+	return p
 }
 
 // switched reports whether a line says that an interface is a switched one.
