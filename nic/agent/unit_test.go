@@ -59,7 +59,9 @@ func TestUnitThatDoesNotRun(t *testing.T) {
 	withSystemd(t, h)
 	m := clientOf(agent.Local(h.Machine()))
 	ctx := t.Context()
-	if _, err := m.InstallUnit(ctx, desired(), ""); err != nil {
+	want := desired()
+	want.Uppers = map[string]*nic.Upper{"bond0": {Name: "bond0", Kind: nic.UpperBond, On: []string{ens}}}
+	if _, err := m.InstallUnit(ctx, want, ""); err != nil {
 		t.Fatal(err)
 	}
 	read := func() *nic.Host {
@@ -84,14 +86,16 @@ func TestUnitThatDoesNotRun(t *testing.T) {
 		t.Errorf("without systemctl: %+v, missing %q", r.Unit, r.Missing)
 	}
 	for _, dir := range []string{h.Roots.Etc + "/systemd/system/", h.Roots.Run + "/systemd/system/"} {
-		if err := os.Symlink("/dev/null", dir+service); err != nil {
-			t.Fatal(err)
-		}
-		if got := read().Unit; got.Masked != dir+service {
-			t.Errorf("masked: %+v", got)
-		}
-		if err := os.Remove(dir + service); err != nil {
-			t.Fatal(err)
+		for _, service := range []string{service, "roce-fabric-nic@bond0.service"} {
+			if err := os.Symlink("/dev/null", dir+service); err != nil {
+				t.Fatal(err)
+			}
+			if got := read().Unit; got.Masked != dir+service {
+				t.Errorf("masked: %+v", got)
+			}
+			if err := os.Remove(dir + service); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	template := h.Roots.Etc + "/systemd/system/roce-fabric-nic@.service"
