@@ -227,7 +227,7 @@ func asicKey(sw *sonic.Switch, kind, of string) (string, error) {
 //	buffer NIC 3=0 | cable NIC 100 | dcbx NIC firmware | willing NIC | pause NIC
 //	tos RDMA 0 | mode RDMA IB/RoCE v1
 //	file PATH-BELOW-/sys VALUE | process NAME | cron LINE | netplan YAML | unplug NIC | cnp NIC DSCP PRIORITY
-//	norma NIC | refuse | noroot
+//	nordma NIC | away NIC | refuse | noroot | nodcb
 func hostDoes(h *host.Host, f []string) error {
 	k := h.Kernel()
 	corrupt := func(edit func(*dcb.State)) { k.Corrupt(f[1], edit) }
@@ -303,6 +303,8 @@ func hostDoes(h *host.Host, f []string) error {
 		k.SetCNP(f[1], number(f[2]), number(f[3]))
 	case "nordma":
 		k.DropRDMA(f[1])
+	case "away":
+		k.MoveAway(f[1])
 	case "refuse":
 		h.Faults().RefuseConnections(true)
 	case "noroot":

@@ -162,6 +162,13 @@ var nxosFaults = []fault{
 	{"a change was not saved", "leaf1", "interface Ethernet1/1; description new; unsaved", "warning OPS-01 leaf1", "", ""},
 }
 
+// gid and noGID are of the table of GIDs of a host's NIC.
+const gid = "file class/infiniband/mlx5_0/ports/1/gid_attrs/"
+
+func noGID(slot string) string {
+	return "file class/infiniband/mlx5_0/ports/1/gids/" + slot + " 0000:0000:0000:0000:0000:0000:0000:0000; "
+}
+
 // hostFaults are those of the hosts of a mixed fabric, as their drivers and files show
 // them, and those between switches of different systems.
 var hostFaults = []fault{
@@ -207,6 +214,18 @@ var hostFaults = []fault{
 	{"a tag of notifications is wrong, and the NIC classifies by PCP", "gpu1", "cnp eth0 48 7; trust eth0 pcp", "error NIC-09 @; error NIC-01 @", "", ""},
 	{"the firmware owns DCBX of a willing NIC", "gpu1", "willing eth0; dcbx eth0 firmware", "warning DCB-01 @; warning DCB-03 @", "", ""},
 	{"a NIC has nothing of the intent", "gpu1", "pfc eth0 -; trust eth0 pcp; tos mlx5_0 0", "error PFC-02 @; error NIC-01 @; error NIC-03 @", "", ""},
+
+	// What RDMA needs beside the settings.
+	{"a NIC speaks iWARP", "gpu1", "file class/infiniband/mlx5_0/node_type 4: RNIC", "error NIC-13 @", "", ""},
+	{"a NIC is set to InfiniBand", "gpu1", "file class/infiniband/mlx5_0/ports/1/link_layer InfiniBand", "error NIC-13 @", "", ""},
+	{"an RDMA port is down", "gpu1", "file class/infiniband/mlx5_0/ports/1/state 1: DOWN", "error NIC-13 @", "", ""},
+	{"the RDMA driver is not loaded", "gpu1", "nordma eth0", "error NIC-13 @", "NIC-10 what belongs to it cannot be read", ""},
+	{"RoCE v2 is off", "gpu1", gid + "types/1 IB/RoCE v1; " + gid + "types/3 IB/RoCE v1", "error NIC-14 @", "", ""},
+	{"a NIC has no addresses", "gpu1", noGID("1") + noGID("3") + noGID("0") + noGID("2"), "error NIC-14 @", "", ""},
+	{"a NIC has no IP address", "gpu1", noGID("2") + noGID("3"), "warning NIC-14 @", "", ""},
+	{"a card is in a slot of four lanes", "gpu1", "file class/net/eth0/device/current_link_width 4", "warning NIC-15 @", "", ""},
+	{"a card is in a slot of an older generation", "gpu1", "file class/net/eth0/device/current_link_speed 8.0 GT/s PCIe", "warning NIC-15 @", "", ""},
+	{"a container has the interface", "gpu1", "away eth0", "error NIC-04 @", "", ""},
 
 	// Between the systems.
 	{"a SONiC leaf pauses other priorities than its EOS spine", "leaf1", "PORT_QOS_MAP|Ethernet240 pfc_enable=4", "error PFC-01 leaf1 Ethernet240", "PFC-03 no group has headroom for it; PFC-04 the group of the other has no PFC; WD-03 nor is it watched; " + sibling, ""},
