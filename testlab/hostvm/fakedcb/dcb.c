@@ -290,13 +290,11 @@ static int enlist(struct fake *f, struct dcb_app *app)
 static int setapp_mlx5(struct fake *f, struct dcb_app *app)
 {
 	struct dcb_app old = *app;
-	int err;
 
 	if (test_bit(app->protocol, f->listed)) {
 		old.priority = f->dscp2prio[app->protocol];
-		err = dcb_ieee_delapp(f->dev, &old);
-		if (err)
-			return err;
+		/* Without the entry, as after a move to another namespace, mlx5 goes on. */
+		dcb_ieee_delapp(f->dev, &old);
 		clear_bit(app->protocol, f->listed);
 	}
 	return enlist(f, app);
