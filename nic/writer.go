@@ -22,6 +22,9 @@ type Writer struct {
 	// a map of DSCPs [qos.Unmanaged] is an entry that it leaves, and in an ETS "" and
 	// -1 are what it leaves.
 	Sets *Port `json:"sets,omitempty"`
+	// Egress is what it sets of the map of a VLAN over the ports, [FieldEgress]: a PCP for
+	// each priority of the kernel, -1 where it leaves that.
+	Egress *PCPs `json:"egress,omitempty"`
 	// Idle says why it does not write at the moment; "" where it does, or may.
 	Idle string `json:"idle,omitempty"`
 }

@@ -392,6 +392,35 @@ func TestSoundHostHasNoFindings(t *testing.T) {
 	}
 }
 
+// What gives a VLAN another PCP when it runs is found, where the PCP decides the class.
+func TestWriterOfATag(t *testing.T) {
+	for _, tt := range []struct {
+		trust    qos.Trust
+		to       int8
+		severity Severity
+		says     string // "" for nothing
+	}{
+		{qos.TrustPCP, 0, Warning, "NetworkManager (/nm:8) sets egress_qos_map to 2:0, the intent says 2:3 (layer driver)"},
+		{qos.TrustPCP, 3, Info, "sets egress_qos_map as well, to the value of the intent"},
+		{qos.TrustPCP, -1, "", ""},
+		{qos.TrustDSCP, 0, "", ""},
+	} {
+		h := newHostCase(t, hostBase)
+		for at, e := range h.ends {
+			e.Trust = tt.trust
+			h.ends[at] = e
+		}
+		h.running.Writers = []nic.Writer{{Who: "NetworkManager", Place: "/nm:8", Ports: []string{"eth0"}, Field: nic.FieldEgress, Egress: &nic.PCPs{2: tt.to}}}
+		fs := slices.DeleteFunc(h.findings(), func(f Finding) bool { return f.ID != "NIC-12" })
+		switch {
+		case tt.says == "" && len(fs) > 0:
+			t.Errorf("%+v: %v", tt, fs)
+		case tt.says != "" && (len(fs) != 1 || fs[0].Severity != tt.severity || !strings.Contains(fs[0].What, tt.says)):
+			t.Errorf("%+v: %v", tt, fs)
+		}
+	}
+}
+
 // A VLAN that sends RDMA with another PCP is found where that decides its class: RDMA-CM
 // takes the PCP of priority 2, which the kernel has for a ToS of 106.
 func TestTagOfAVLAN(t *testing.T) {

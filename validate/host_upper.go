@@ -102,6 +102,7 @@ func (p *portCheck) tags() {
 		return
 	}
 	from := nic.SocketPriority(tos.V)
+	p.tagWriters(from, pcp)
 	for _, u := range p.running.Above(p.name) {
 		want := p.desired.Uppers[u.Name]
 		switch {
@@ -150,5 +151,21 @@ func (v *hostCheck) upper(name string, changes []nic.Change) {
 		default:
 			v.add("DRIFT", Error, name, ch.Reason, blockedOr(ch, applyHost), "%s", what)
 		}
+	}
+}
+
+// tagWriters finds what gives VLANs another PCP for a priority of the kernel than they
+// should have, when it runs.
+func (p *portCheck) tagWriters(from, pcp int) {
+	for _, w := range p.running.Writers {
+		if w.Egress == nil || !w.Writes(p.name, nic.FieldEgress) || w.Egress[from] < 0 {
+			continue
+		}
+		set := func(to int) string { return fmt.Sprintf("%d:%d", from, to) }
+		rival, ch := nic.SameRival, nic.Change{Old: set(int(w.Egress[from])), New: set(pcp)}
+		if ch.Old != ch.New {
+			rival = nic.OtherRival
+		}
+		p.rival(w, p.name, p.host.Pos.String(), rival, ch)
 	}
 }

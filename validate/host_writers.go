@@ -21,19 +21,24 @@ func (v *hostCheck) writers() {
 			if rival == nic.NoRival {
 				continue
 			}
-			severity := Info
-			if rival == nic.OtherRival && w.Idle == "" {
-				severity = Warning
-			}
 			where := cmp.Or(want.From[w.Field], v.host.Pos.String())
 			if w.Field == "" {
 				// It is one program for all ports.
-				v.add("NIC-12", severity, "", where, "stop it, or have it leave the NICs of the intent alone", "%s writes settings of NICs, which are not known here", w)
+				v.add("NIC-12", Info, "", where, "stop it, or have it leave the NICs of the intent alone", "%s writes settings of NICs, which are not known here", w)
 				break
 			}
-			v.add("NIC-12", severity, name, where, rivalFix(w, rival, ch), "%s %s (layer %s)", w, rivalSays(w, rival, ch), nic.LayerOf(w.Field))
+			v.rival(w, name, where, rival, ch)
 		}
 	}
+}
+
+// rival reports what another writer does to a port.
+func (v *hostCheck) rival(w nic.Writer, port, where string, rival nic.Rival, ch nic.Change) {
+	severity := Info
+	if rival == nic.OtherRival && w.Idle == "" {
+		severity = Warning
+	}
+	v.add("NIC-12", severity, port, where, rivalFix(w, rival, ch), "%s %s (layer %s)", w, rivalSays(w, rival, ch), cmp.Or(nic.LayerOf(w.Field), nic.LayerDriver))
 }
 
 // rivalSays says what another writer does.

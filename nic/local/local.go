@@ -63,6 +63,11 @@ type Roots struct {
 	Etc      string // /etc
 }
 
+// Inside is where a path of the machine is: below the folder that Etc is in.
+func (r Roots) Inside(path string) string {
+	return filepath.Join(filepath.Dir(cmp.Or(r.Etc, "/etc")), filepath.FromSlash(path))
+}
+
 // DCB is dcbnl as the package uses it; *dcb.Client is one.
 type DCB interface {
 	Get(ctx context.Context, ifname string) (*dcb.State, error)

@@ -49,7 +49,7 @@ func (m *Machine) Read(ctx context.Context, names []string) (*nic.Host, error) {
 	}
 	m.readUppers(ctx, h)
 	var err error
-	if h.Writers, err = m.writers(h.Ports, all); err != nil {
+	if h.Writers, err = m.writers(h, all); err != nil {
 		h.Missing[nic.FieldWriters] = m.why(err)
 	}
 	m.readFirmware(ctx, h)

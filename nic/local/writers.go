@@ -67,9 +67,6 @@ func agentsOf(all []process) []string {
 	return nil
 }
 
-// shells are programs whose arguments are scripts.
-var shells = []string{"sh", "bash", "dash", "ash", "ksh", "zsh", "busybox"}
-
 // search looks for other writers.
 type search struct {
 	*Machine
@@ -79,21 +76,26 @@ type search struct {
 	denied, full bool
 }
 
-// writers returns what else writes the settings of ports, by the processes and the files
+// writers returns what else writes the settings of a host's ports, by the processes and the files
 // of the machine. The error says what was not looked at.
-func (m *Machine) writers(ports map[string]*nic.Port, all []process) ([]nic.Writer, error) {
+func (m *Machine) writers(h *nic.Host, all []process) ([]nic.Writer, error) {
 	s := &search{Machine: m, Finder: &writers.Finder{}}
-	for _, name := range natural.Keys(ports) {
-		p := ports[name]
+	for _, name := range natural.Keys(h.Ports) {
+		p := h.Ports[name]
 		mac, _ := m.text(m.sysNet(name, "address"))
-		s.NICs = append(s.NICs, writers.NIC{Name: name, RDMA: p.RDMA, Bond: m.master(name), PCI: p.PCI, MAC: mac, Driver: p.Driver})
+		n := writers.NIC{Name: name, RDMA: p.RDMA, Bond: m.master(name), PCI: p.PCI, MAC: mac, Driver: p.Driver}
+		for _, u := range h.Above(name) {
+			if u.Kind == nic.UpperVLAN {
+				n.VLANs = append(n.VLANs, u.Name)
+			}
+		}
+		s.NICs = append(s.NICs, n)
 	}
 	if len(s.NICs) == 0 {
 		return nil, nil
 	}
 	s.Follow = func(name string) ([]byte, bool) {
-		b, ok := s.read(inside(s.Etc, name))
-		return b, ok
+		return s.read(s.Inside(name))
 	}
 	runs := func(comm string) bool {
 		return slices.ContainsFunc(all, func(p process) bool { return p.comm == comm })
@@ -113,14 +115,6 @@ func (m *Machine) writers(ports map[string]*nic.Port, all []process) ([]nic.Writ
 		return s.Found, fs.ErrPermission
 	}
 	return s.Found, nil
-}
-
-// inside is where a path of the machine is whose etc is somewhere.
-func inside(etc, name string) string {
-	if etc == "" {
-		return name
-	}
-	return filepath.Join(filepath.Dir(etc), filepath.FromSlash(name))
 }
 
 // shown is the name of a file as its machine has it.
@@ -216,7 +210,7 @@ func (s *search) profiles(runs func(comm string) bool) {
 	s.each("*", func(name string, text []byte) {
 		s.NetworkManager(writers.File{Path: name, Text: text}, idle(commNM, commNM))
 	}, s.etc("NetworkManager", "system-connections"), s.run("NetworkManager", "system-connections"))
-	for _, ext := range []string{"*.network", "*.link"} {
+	for _, ext := range []string{"*.network", "*.link", "*.netdev"} {
 		s.each(ext, keep(&links), s.etc("systemd", "network"), s.run("systemd", "network"))
 	}
 	s.Networkd(links, idle(commNetworkd, "systemd-networkd"))
@@ -231,7 +225,7 @@ func (s *search) commands() {
 	s.units()
 	s.each("*.rules", s.Udev, s.etc("udev", "rules.d"), s.run("udev", "rules.d"))
 	s.each("crontab", s.Cron, s.etc())
-	spool := inside(s.Etc, "/var/spool/cron")
+	spool := s.Inside("/var/spool/cron")
 	s.each("*", s.Cron, s.etc("cron.d"), spool, filepath.Join(spool, "crontabs"))
 	script := func(name string, text []byte) { s.Script(name, text, "") }
 	s.each("rc.local", script, s.etc(), s.etc("rc.d"))
@@ -289,7 +283,7 @@ func template(unit string) string {
 // loops looks at the scripts that run now.
 func (s *search) loops(all []process) {
 	for _, p := range all {
-		if !slices.Contains(shells, p.comm) {
+		if !writers.IsShell(p.comm) {
 			continue
 		}
 		b, err := s.fs().ReadFile(s.proc(p.id, "cmdline"))

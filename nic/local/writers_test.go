@@ -89,6 +89,21 @@ func TestReadFindsWriters(t *testing.T) {
 	}
 }
 
+// What is set of a VLAN, or of a bond with its MTU, is set of the ports below it.
+func TestReadFindsWritersOfUppers(t *testing.T) {
+	h := newHost(t, mlx5(true))
+	h.AddBond("bond0", ens0)
+	h.AddVLAN("bond0.100", "bond0", 100)
+	place(t, h, "/etc/rc.local", "ip link set bond0.100 type vlan egress-qos-map 2:5\nip link set bond0 mtu 1500\nip link set bond0.100 mtu 1500\n")
+	var said []string
+	for _, w := range read(t, h.Machine(), ens0).Writers {
+		said = append(said, fmt.Sprintln(w, w.Ports, w.Field))
+	}
+	if want := []string{"ip (/etc/rc.local:1) [" + ens0 + "] egress_qos_map\n", "ip (/etc/rc.local:2) [" + ens0 + "] mtu\n"}; !slices.Equal(said, want) {
+		t.Errorf("%q", said)
+	}
+}
+
 // More files than are looked at are said.
 func TestWritersAreBounded(t *testing.T) {
 	h := newHost(t, mlx5(true))

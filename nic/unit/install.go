@@ -125,7 +125,7 @@ func Install(ctx context.Context, r local.Roots, run runner.Runner, s Settings) 
 			return nil, fmt.Errorf("install the boot unit: %w", err)
 		}
 		if fresh {
-			written = append(written, inside(r, DefaultBinary))
+			written = append(written, r.Inside(DefaultBinary))
 		}
 	} else if err := usable(r, s.Binary); err != nil {
 		return nil, fmt.Errorf("install the boot unit: %w", err)
@@ -197,7 +197,7 @@ func Remove(ctx context.Context, r local.Roots, run runner.Runner) (removed []st
 		tell("systemctl", "stop", instances)
 		tell("systemctl", "reset-failed", instances)
 	}
-	for _, name := range []string{etc(r, servicePath), etc(r, hostPath), inside(r, DefaultBinary)} {
+	for _, name := range []string{etc(r, servicePath), etc(r, hostPath), r.Inside(DefaultBinary)} {
 		if err := remove(name); err != nil {
 			return removed, errors.Join(append(errs, err)...)
 		}

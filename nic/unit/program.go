@@ -24,14 +24,9 @@ const self = "/proc/self/exe"
 // root is the folder that Etc is the etc of.
 func root(r local.Roots) string { return filepath.Dir(cmp.Or(r.Etc, "/etc")) }
 
-// inside is where a path of the machine is.
-func inside(r local.Roots, path string) string {
-	return filepath.Join(root(r), filepath.FromSlash(path))
-}
-
 // putProgram copies the running program to [DefaultBinary] where it is not there yet.
 func putProgram(r local.Roots) (written bool, err error) {
-	name := inside(r, DefaultBinary)
+	name := r.Inside(DefaultBinary)
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return false, err
 	}
@@ -82,7 +77,7 @@ func sum(name string) ([]byte, error) {
 // usable reports why a program cannot be what root runs at boot: it is none, or
 // others may put something else in its place.
 func usable(r local.Roots, path string) error {
-	st, err := os.Stat(inside(r, path))
+	st, err := os.Stat(r.Inside(path))
 	if errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("%w: %w", ErrProgram, err)
 	}
@@ -96,12 +91,12 @@ func usable(r local.Roots, path string) error {
 // belongs to another user or may be written by everybody. Below a root of its
 // own, which is nobody's boot, the user of this process is as good.
 func onlyRoot(r local.Roots, path string) error {
-	real, err := filepath.EvalSymlinks(inside(r, path))
+	real, err := filepath.EvalSymlinks(r.Inside(path))
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrProgram, err)
 	}
 	top := root(r)
-	for _, p := range []string{inside(r, path), real} {
+	for _, p := range []string{r.Inside(path), real} {
 		for {
 			st, err := os.Stat(p)
 			if err != nil {

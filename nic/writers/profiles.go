@@ -47,7 +47,15 @@ func (f *Finder) NetworkManager(file File, idle string) {
 		return (name == "" || slices.Contains(names, name)) && (mac == "" || strings.EqualFold(mac, n.MAC)) &&
 			(len(match) == 0 || matches(match, names...)) && (name != "" || kind == "ethernet" || kind == "802-3-ethernet")
 	})
-	if len(ports) == 0 || kind == "vlan" {
+	if kind == "vlan" {
+		for _, e := range l {
+			if a.line = e.line; e.section == "vlan" && e.key == "egress-priority-map" {
+				f.egress(a, name, strings.Split(e.value, ","), ":")
+			}
+		}
+		return
+	}
+	if len(ports) == 0 {
 		return
 	}
 	if name == "" && mac == "" && len(match) == 0 {
@@ -101,6 +109,10 @@ func (f *Finder) Networkd(files []File, idle string) {
 			a.who, a.idle = "udev", ""
 		}
 		l := ini(file.Text)
+		if ext == ".netdev" {
+			f.netdev(a, l)
+			continue
+		}
 		ports := f.linked(l, ext, done)
 		if len(ports) == 0 {
 			continue
@@ -118,6 +130,21 @@ func (f *Finder) Networkd(files []File, idle string) {
 			case e.key == "RxFlowControl" || e.key == "TxFlowControl":
 				f.pauseBool(a, ports, e.value)
 			}
+		}
+	}
+}
+
+// netdev is a device that systemd-networkd makes (systemd.netdev(5)).
+func (f *Finder) netdev(a at, l []entry) {
+	name := ""
+	for _, e := range l {
+		if e.section == "NetDev" && e.key == "Name" {
+			name = e.value
+		}
+	}
+	for _, e := range l {
+		if a.line = e.line; e.section == "VLAN" && e.key == "EgressQOSMaps" {
+			f.egress(a, name, strings.Fields(e.value), "-")
 		}
 	}
 }

@@ -438,10 +438,21 @@ func (f *Finder) rings(a at, ports []string, rx string, hasRX bool, tx string, h
 	f.add(a, ports, nic.FieldRings, func(p *nic.Port) { p.Rings = qos.Of(r) })
 }
 
-// ipLink is "ip link set dev ens1 mtu 9000" and its short forms; "ip link add" makes a
-// device of its own.
+// ipLink is "ip link set dev ens1 mtu 9000" and its short forms, and the egress map that
+// "ip link set" and "ip link add" give a VLAN.
 func ipLink(s *script, args []string) {
 	args = slices.DeleteFunc(slices.Clone(args), func(a string) bool { return strings.HasPrefix(a, "-") })
+	if i := slices.Index(args, "egress-qos-map"); i > 2 {
+		vlan := args[2]
+		for _, before := range []string{"dev", "name"} {
+			if name, ok := after(args, before); ok {
+				vlan = name
+			}
+		}
+		if names := s.values(vlan); len(names) == 1 {
+			s.egress(s.at, names[0], args[i+1:], ":")
+		}
+	}
 	if len(args) < 4 || !strings.HasPrefix("link", args[0]) || !strings.HasPrefix("set", args[1]) {
 		return
 	}

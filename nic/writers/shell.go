@@ -144,6 +144,9 @@ func (s *script) line(line string) {
 // shells are programs that run a text or a script.
 var shells = []string{"sh", "bash", "dash", "ash", "ksh", "zsh"}
 
+// IsShell reports whether a program runs scripts.
+func IsShell(name string) bool { return slices.Contains(shells, name) }
+
 func (s *script) command(c command) {
 	words := c.words
 	if !c.pipe {
@@ -179,7 +182,7 @@ func (s *script) command(c command) {
 				s.file(file, s.echoed)
 			}
 			return
-		case slices.Contains(shells, base):
+		case IsShell(base):
 			s.shell(words[i+1:])
 			return
 		case i == 0 && strings.HasPrefix(w, "/"):

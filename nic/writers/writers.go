@@ -24,8 +24,10 @@ type NIC struct {
 	Name string
 	RDMA string // "" for none
 	Bond string // that it is a member of, "" for none
-	PCI  string
-	MAC  string
+	// VLANs are those over it, or over its bond.
+	VLANs []string
+	PCI   string
+	MAC   string
 	// Driver is the kernel module.
 	Driver string
 }
@@ -76,17 +78,23 @@ func (a at) place() string {
 // add notes that a field of ports is set. value sets the member of the field; nil is a
 // value that is not known.
 func (f *Finder) add(a at, ports []string, field string, value func(*nic.Port)) {
-	if len(f.Found) >= most {
-		f.More = true
-		return
-	}
-	w := nic.Writer{Who: clip(a.who), Place: a.place(), Ports: ports, Field: field, Idle: a.idle}
+	w := nic.Writer{Ports: ports, Field: field}
 	if value != nil {
 		w.Sets = &nic.Port{}
 		value(w.Sets)
 	}
+	f.note(a, w)
+}
+
+// note keeps a writer, once for each place and field.
+func (f *Finder) note(a at, w nic.Writer) {
+	if len(f.Found) >= most {
+		f.More = true
+		return
+	}
+	w.Who, w.Place, w.Idle = clip(a.who), a.place(), a.idle
 	same := func(o nic.Writer) bool {
-		return o.Place == w.Place && o.Field == field && slices.Equal(o.Ports, ports)
+		return o.Place == w.Place && o.Field == w.Field && slices.Equal(o.Ports, w.Ports)
 	}
 	if !slices.ContainsFunc(f.Found, same) {
 		f.Found = append(f.Found, w)
@@ -117,6 +125,26 @@ func (f *Finder) number(a at, ports []string, field, text string) {
 			p.Cable = qos.Of(units.Length(n))
 		}
 	})
+}
+
+// egress adds what is set of the egress map of VLANs: "3:3".
+func (f *Finder) egress(a at, vlan string, entries []string, sep string) {
+	ports := f.those(func(n NIC) bool { return slices.Contains(n.VLANs, vlan) })
+	m := nic.PCPs{-1, -1, -1, -1, -1, -1, -1, -1}
+	known := false
+	for _, e := range entries {
+		from, to, _ := strings.Cut(e, sep)
+		prio, err := strconv.Atoi(from)
+		pcp, perr := strconv.Atoi(to)
+		if err != nil || perr != nil || prio < 0 || prio > 7 || pcp < 0 || pcp > 7 {
+			break // what follows is not of the map
+		}
+		m[prio], known = int8(pcp), true
+	}
+	if len(ports) == 0 || !known {
+		return
+	}
+	f.note(a, nic.Writer{Ports: ports, Field: nic.FieldEgress, Egress: &m})
 }
 
 // named returns the ports of a literal name of a device: of the port, of its RDMA

@@ -15,7 +15,7 @@ import (
 func finder() *Finder {
 	return &Finder{NICs: []NIC{
 		{Name: "ens1", RDMA: "mlx5_0", PCI: "0000:3b:00.0", MAC: "b8:ce:f6:00:00:01", Driver: nic.DriverMLX5, Bond: "bond0"},
-		{Name: "ens2", RDMA: "mlx5_1", PCI: "0000:5e:00.0", MAC: "b8:ce:f6:00:00:02", Driver: nic.DriverMLX5},
+		{Name: "ens2", VLANs: []string{"rail.100"}, RDMA: "mlx5_1", PCI: "0000:5e:00.0", MAC: "b8:ce:f6:00:00:02", Driver: nic.DriverMLX5},
 	}}
 }
 
@@ -23,6 +23,9 @@ func finder() *Finder {
 func said(f *Finder) (out []string) {
 	for _, w := range f.Found {
 		value := "?"
+		if w.Egress != nil {
+			value = fmt.Sprint(*w.Egress)
+		}
 		if p := w.Sets; p != nil {
 			var set map[string]struct{ V json.RawMessage }
 			b, err := json.Marshal(p)
@@ -64,42 +67,45 @@ func said(f *Finder) (out []string) {
 
 func TestCommands(t *testing.T) {
 	for line, want := range map[string][]string{
-		"mlnx_qos -i ens1 --pfc 0,0,0,1,0,0,0,0":                        {"mlnx_qos f:1 ens1 pfc={3}"},
-		"sudo /usr/bin/mlnx_qos -i ens1 -f 0,0,0,0,0,0,0,0 > /dev/null": {"mlnx_qos f:1 ens1 pfc={}"},
-		"mlnx_qos -i ens1 --pfc=$MASK":                                  {"mlnx_qos f:1 ens1 pfc=?"},
-		"mlnx_qos -i ens1":                                              nil, // it shows
-		"mlnx_qos -i eno9 --pfc 0,0,0,1,0,0,0,0":                        nil, // none of these
-		"mlnx_qos -i ens1 --trust=pcp --dscp2prio set,26,0":             {"mlnx_qos f:1 ens1 trust=\"pcp\"", "mlnx_qos f:1 ens1 dscp=26:0"},
-		"mlnx_qos -i ens1 -d fw --cable_len=7":                          {"mlnx_qos f:1 ens1 cable=7", "mlnx_qos f:1 ens1 dcbx=\"firmware\""},
-		"mlnx_qos -i ens1 --buffer_size 1,2,3,4,5,6,7,8":                {"mlnx_qos f:1 ens1 buffers=?"},
-		"mlnx_qos -i ens1 -s ets,ets -t 50,50":                          {"mlnx_qos f:1 ens1 ets=?"},
-		"while true; do mlnx_qos -i $IF --trust dscp; sleep 1; done":    {"mlnx_qos f:1 any trust=\"dscp\""},
-		"for i in ens1 ens2; do\n mlnx_qos -i $i --trust dscp; done":    {"mlnx_qos f:2 ens1+ens2 trust=\"dscp\""},
-		"IF=ens2\nip link set \"$IF\" mtu 1500":                         {"ip f:2 ens2 mtu=1500"},
-		"cma_roce_tos -d mlx5_1 -t 106":                                 {"cma_roce_tos f:1 ens2 tos=106"},
-		"cma_roce_tos -d mlx5_1":                                        nil,
-		"cma_roce_mode -d mlx5_0 -p 1 -m 1":                             {"cma_roce_mode f:1 ens1 mode=\"IB/RoCE v1\""},
-		"dcb pfc set dev ens1 prio-pfc all:off 4:on":                    {"dcb f:1 ens1 pfc={4}"},
-		"dcb pfc set dev ens1 prio-pfc 4:on delay 20":                   {"dcb f:1 ens1 cable=20", "dcb f:1 ens1 pfc=?"},
-		"dcb pfc show dev ens1":                                         nil,
-		"dcb app add dev ens1 dscp-prio 26:3 48:6":                      {"dcb f:1 ens1 dscp=26:3 48:6"},
-		"dcb app flush dev ens1":                                        {"dcb f:1 ens1 dscp=?"},
-		"dcb dcbx set dev ens1 lld-managed":                             {"dcb f:1 ens1 dcbx=\"firmware\""},
-		"lldptool -T -i ens1 -V PFC willing=no enabled=3,4":             {"lldptool f:1 ens1 pfc={3,4}"},
-		"lldptool -t -i ens1 -V PFC -c":                                 nil,
-		"ethtool -A ens1 rx off tx off":                                 {"ethtool f:1 ens1 link_pause=false"},
-		"ethtool --pause ens1 rx on":                                    {"ethtool f:1 ens1 link_pause=true"},
-		"ethtool -G ens1 rx 512":                                        {"ethtool f:1 ens1 rings={\"rx\":512}"},
-		"ethtool -S ens1":                                               nil,
-		"ethtool --set-priv-flags ens1 fw-lldp-agent on":                {"ethtool f:1 ens1 dcbx=\"firmware\""},
-		"ip l s dev ens1 up mtu 1500":                                   {"ip f:1 ens1 mtu=1500"},
-		"ip link set bond0 mtu 1500":                                    {"ip f:1 ens1 mtu=1500"}, // its members follow
-		"ip link add link ens1 name v100 type vlan id 100":              nil,
-		"ip link show dev ens1":                                         nil,
-		"/sbin/ifconfig ens1 mtu 1500 up":                               {"ifconfig f:1 ens1 mtu=1500"},
-		"echo 96 > /sys/class/infiniband/mlx5_0/tc/1/traffic_class":     {"echo f:1 ens1 traffic_class=96"},
-		"echo 0 | sudo tee /sys/class/net/ens1/ecn/roce_np/enable/3":    {"echo f:1 ens1 ecn=?"},
-		"echo 4 >/sys/class/net/ens1/ecn/roce_np/cnp_dscp":              {"echo f:1 ens1 cnp_dscp=4"},
+		"mlnx_qos -i ens1 --pfc 0,0,0,1,0,0,0,0":                                      {"mlnx_qos f:1 ens1 pfc={3}"},
+		"sudo /usr/bin/mlnx_qos -i ens1 -f 0,0,0,0,0,0,0,0 > /dev/null":               {"mlnx_qos f:1 ens1 pfc={}"},
+		"mlnx_qos -i ens1 --pfc=$MASK":                                                {"mlnx_qos f:1 ens1 pfc=?"},
+		"mlnx_qos -i ens1":                                                            nil, // it shows
+		"mlnx_qos -i eno9 --pfc 0,0,0,1,0,0,0,0":                                      nil, // none of these
+		"mlnx_qos -i ens1 --trust=pcp --dscp2prio set,26,0":                           {"mlnx_qos f:1 ens1 trust=\"pcp\"", "mlnx_qos f:1 ens1 dscp=26:0"},
+		"mlnx_qos -i ens1 -d fw --cable_len=7":                                        {"mlnx_qos f:1 ens1 cable=7", "mlnx_qos f:1 ens1 dcbx=\"firmware\""},
+		"mlnx_qos -i ens1 --buffer_size 1,2,3,4,5,6,7,8":                              {"mlnx_qos f:1 ens1 buffers=?"},
+		"mlnx_qos -i ens1 -s ets,ets -t 50,50":                                        {"mlnx_qos f:1 ens1 ets=?"},
+		"while true; do mlnx_qos -i $IF --trust dscp; sleep 1; done":                  {"mlnx_qos f:1 any trust=\"dscp\""},
+		"for i in ens1 ens2; do\n mlnx_qos -i $i --trust dscp; done":                  {"mlnx_qos f:2 ens1+ens2 trust=\"dscp\""},
+		"IF=ens2\nip link set \"$IF\" mtu 1500":                                       {"ip f:2 ens2 mtu=1500"},
+		"cma_roce_tos -d mlx5_1 -t 106":                                               {"cma_roce_tos f:1 ens2 tos=106"},
+		"cma_roce_tos -d mlx5_1":                                                      nil,
+		"cma_roce_mode -d mlx5_0 -p 1 -m 1":                                           {"cma_roce_mode f:1 ens1 mode=\"IB/RoCE v1\""},
+		"dcb pfc set dev ens1 prio-pfc all:off 4:on":                                  {"dcb f:1 ens1 pfc={4}"},
+		"dcb pfc set dev ens1 prio-pfc 4:on delay 20":                                 {"dcb f:1 ens1 cable=20", "dcb f:1 ens1 pfc=?"},
+		"dcb pfc show dev ens1":                                                       nil,
+		"dcb app add dev ens1 dscp-prio 26:3 48:6":                                    {"dcb f:1 ens1 dscp=26:3 48:6"},
+		"dcb app flush dev ens1":                                                      {"dcb f:1 ens1 dscp=?"},
+		"dcb dcbx set dev ens1 lld-managed":                                           {"dcb f:1 ens1 dcbx=\"firmware\""},
+		"lldptool -T -i ens1 -V PFC willing=no enabled=3,4":                           {"lldptool f:1 ens1 pfc={3,4}"},
+		"lldptool -t -i ens1 -V PFC -c":                                               nil,
+		"ethtool -A ens1 rx off tx off":                                               {"ethtool f:1 ens1 link_pause=false"},
+		"ethtool --pause ens1 rx on":                                                  {"ethtool f:1 ens1 link_pause=true"},
+		"ethtool -G ens1 rx 512":                                                      {"ethtool f:1 ens1 rings={\"rx\":512}"},
+		"ethtool -S ens1":                                                             nil,
+		"ethtool --set-priv-flags ens1 fw-lldp-agent on":                              {"ethtool f:1 ens1 dcbx=\"firmware\""},
+		"ip l s dev ens1 up mtu 1500":                                                 {"ip f:1 ens1 mtu=1500"},
+		"ip link set bond0 mtu 1500":                                                  {"ip f:1 ens1 mtu=1500"}, // its members follow
+		"ip link add link ens1 name v100 type vlan id 100":                            nil,
+		"ip link add link ens2 name rail.100 type vlan id 100 egress-qos-map 3:3 2:5": {"ip f:1 ens2 egress_qos_map=[-1 -1 5 3 -1 -1 -1 -1]"},
+		"ip link set rail.100 type vlan egress-qos-map 2:3 ingress-qos-map 3:3":       {"ip f:1 ens2 egress_qos_map=[-1 -1 3 -1 -1 -1 -1 -1]"},
+		"ip link set other.100 type vlan egress-qos-map 2:3":                          nil,
+		"ip link show dev ens1":                                                       nil,
+		"/sbin/ifconfig ens1 mtu 1500 up":                                             {"ifconfig f:1 ens1 mtu=1500"},
+		"echo 96 > /sys/class/infiniband/mlx5_0/tc/1/traffic_class":                   {"echo f:1 ens1 traffic_class=96"},
+		"echo 0 | sudo tee /sys/class/net/ens1/ecn/roce_np/enable/3":                  {"echo f:1 ens1 ecn=?"},
+		"echo 4 >/sys/class/net/ens1/ecn/roce_np/cnp_dscp":                            {"echo f:1 ens1 cnp_dscp=4"},
 		"echo 96 > /sys/kernel/config/rdma_cm/mlx5_0/ports/1/default_roce_tos": {
 			"echo f:1 ens1 tos=96"},
 		"echo \"RoCE v2\" > /sys/kernel/config/rdma_cm/mlx5_0/ports/1/default_roce_mode": {
@@ -156,6 +162,10 @@ func TestFiles(t *testing.T) {
 			"[connection]\ntype=ethernet\n[match]\ninterface-name=ens*;!ens1;\n[ethernet]\nmtu=1500\n", []string{"NetworkManager /nm:6 ens2 mtu=1500"}},
 		"NetworkManager, any interface": {func(f *Finder, b []byte) { f.NetworkManager(File{"/nm", b}, "") },
 			"[connection]\ntype=ethernet\n[ethernet]\nmtu=1500\n", []string{"NetworkManager /nm:4 ens1+ens2 mtu=1500 (the profile names no interface, and another one may be in use)"}},
+		"NetworkManager, a VLAN": {func(f *Finder, b []byte) { f.NetworkManager(File{"/nm", b}, "") },
+			"[connection]\ntype=vlan\ninterface-name=rail.100\n[vlan]\nparent=ens2\negress-priority-map=2:3,3:3\n[ethernet]\nmtu=1500\n", []string{"NetworkManager /nm:6 ens2 egress_qos_map=[-1 -1 3 3 -1 -1 -1 -1]"}},
+		"networkd, a VLAN": {func(f *Finder, b []byte) { f.Networkd([]File{{"/x.netdev", b}}, "") },
+			"[NetDev]\nName=rail.100\nKind=vlan\n[VLAN]\nId=100\nEgressQOSMaps=2-3 9-1\n", []string{"systemd-networkd /x.netdev:6 ens2 egress_qos_map=[-1 -1 3 -1 -1 -1 -1 -1]"}},
 		"a hostile profile": {func(f *Finder, b []byte) { f.NetworkManager(File{"/nm", b}, ""); f.Netplan([]File{{"/np", b}}) },
 			"[[[\n=\n[ethernet\nmtu=\x00\n&a [*a, *a]\n" + strings.Repeat("[", 1000), nil},
 	} {
