@@ -90,17 +90,18 @@ func TestVLAN(t *testing.T) {
 }
 
 // Bonds and VLANs are read as ip shows them, and set and restored with what the kernel
-// changes along: with bond0 at 1500 over members at 9000, as a host is found.
+// changes along: with a bond at 1500 over members at 9000, as a host is found. The module makes
+// bond0 by itself.
 func TestBondWithVLAN(t *testing.T) {
 	begin(t, "ndev=2")
-	must(t, "ip", "link", "add", "bond0", "type", "bond", "mode", "active-backup")
-	t.Cleanup(func() { _, _ = tool(t, "ip", "link", "delete", "bond0") })
+	must(t, "ip", "link", "add", "bond7", "type", "bond", "mode", "active-backup")
+	t.Cleanup(func() { _, _ = tool(t, "ip", "link", "delete", "bond7") })
 	for _, name := range []string{"roce0", "roce1"} {
 		must(t, "ip", "link", "set", name, "down")
-		must(t, "ip", "link", "set", name, "master", "bond0")
+		must(t, "ip", "link", "set", name, "master", "bond7")
 		must(t, "ip", "link", "set", name, "mtu", "9000")
 	}
-	must(t, "ip", "link", "add", "link", "bond0", "name", "bond0.100", "type", "vlan", "id", "100", "ingress-qos-map", "6:6")
+	must(t, "ip", "link", "add", "link", "bond7", "name", "bond7.100", "type", "vlan", "id", "100", "ingress-qos-map", "6:6")
 	m, err := local.Open()
 	if err != nil {
 		t.Fatal(err)
@@ -116,23 +117,23 @@ func TestBondWithVLAN(t *testing.T) {
 		return h
 	}
 	mtus := func() (out string) {
-		for _, name := range []string{"roce0", "roce1", "bond0", "bond0.100"} {
+		for _, name := range []string{"roce0", "roce1", "bond7", "bond7.100"} {
 			out += read(t, "/sys/class/net/"+name+"/mtu") + " "
 		}
 		return out
 	}
 	h := look()
-	bond, vlan := h.Uppers["bond0"], h.Uppers["bond0.100"]
+	bond, vlan := h.Uppers["bond7"], h.Uppers["bond7.100"]
 	if len(h.Uppers) != 2 || bond == nil || vlan == nil {
 		t.Fatalf("%+v", h.Uppers)
 	}
 	equal(t, "the bond", fmt.Sprintf("%v %v %v %v", bond.Kind, bond.On, bond.Mode, bond.MTU.V), "bond [roce0 roce1] active-backup 1500")
-	equal(t, "the VLAN", fmt.Sprintf("%v %v %v %v %v %v", vlan.Kind, vlan.On, vlan.VLAN.V, vlan.Egress.V, vlan.Ingress.V, vlan.MTU.V), "vlan [bond0] 100 [0 0 0 0 0 0 0 0] [0 0 0 0 0 0 6 0] 1500")
+	equal(t, "the VLAN", fmt.Sprintf("%v %v %v %v %v %v", vlan.Kind, vlan.On, vlan.VLAN.V, vlan.Egress.V, vlan.Ingress.V, vlan.MTU.V), "vlan [bond7] 100 [0 0 0 0 0 0 0 0] [0 0 0 0 0 0 6 0] 1500")
 	equal(t, "the MTUs", mtus(), "9000 9000 1500 1500 ")
 
 	want := &nic.Host{Ports: map[string]*nic.Port{}, Uppers: map[string]*nic.Upper{
-		"bond0":     {Name: "bond0", Kind: nic.UpperBond, On: bond.On, MTU: qos.Of(8000)},
-		"bond0.100": {Name: "bond0.100", Kind: nic.UpperVLAN, On: vlan.On, VLAN: vlan.VLAN, MTU: qos.Of(8000), Egress: qos.Of(nic.PCPs{0, qos.Unmanaged, 3, 3, qos.Unmanaged, qos.Unmanaged, 6, qos.Unmanaged})},
+		"bond7":     {Name: "bond7", Kind: nic.UpperBond, On: bond.On, MTU: qos.Of(8000)},
+		"bond7.100": {Name: "bond7.100", Kind: nic.UpperVLAN, On: vlan.On, VLAN: vlan.VLAN, MTU: qos.Of(8000), Egress: qos.Of(nic.PCPs{0, qos.Unmanaged, 3, 3, qos.Unmanaged, qos.Unmanaged, 6, qos.Unmanaged})},
 	}}
 	for name := range h.Ports {
 		want.Ports[name] = &nic.Port{Name: name, MTU: qos.Of(8000)}
@@ -142,7 +143,7 @@ func TestBondWithVLAN(t *testing.T) {
 		t.Fatal(err)
 	}
 	equal(t, "the MTUs after an apply", mtus(), "8000 8000 8000 8000 ")
-	if out := must(t, "ip", "-d", "-j", "link", "show", "bond0.100"); !strings.Contains(out, `"egress_qos":[{"from":2,"to":3},{"from":3,"to":3},{"from":6,"to":6}]`) {
+	if out := must(t, "ip", "-d", "-j", "link", "show", "bond7.100"); !strings.Contains(out, `"egress_qos":[{"from":2,"to":3},{"from":3,"to":3},{"from":6,"to":6}]`) {
 		t.Errorf("the map: %s", out)
 	}
 	if left := nic.Diff(look(), want); len(left) > 0 {
@@ -152,9 +153,9 @@ func TestBondWithVLAN(t *testing.T) {
 		t.Fatal(err)
 	}
 	equal(t, "the MTUs after a revert", mtus(), "9000 9000 1500 1500 ")
-	if out := must(t, "ip", "-d", "-j", "link", "show", "bond0.100"); strings.Contains(out, "egress_qos") {
+	if out := must(t, "ip", "-d", "-j", "link", "show", "bond7.100"); strings.Contains(out, "egress_qos") {
 		t.Errorf("the map after a revert: %s", out)
 	}
 	// A VLAN has at most the MTU of its device.
-	refused(t, "Numerical result out of range", "ip", "link", "set", "bond0.100", "mtu", "9000")
+	refused(t, "Numerical result out of range", "ip", "link", "set", "bond7.100", "mtu", "9000")
 }
