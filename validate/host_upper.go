@@ -102,7 +102,7 @@ func (p *portCheck) tags() {
 		return
 	}
 	from := nic.SocketPriority(tos.V)
-	p.tagWriters(from, pcp)
+	p.tagWriters(from, pcps)
 	for _, u := range p.running.Above(p.name) {
 		want := p.desired.Uppers[u.Name]
 		switch {
@@ -156,15 +156,16 @@ func (v *hostCheck) upper(name string, changes []nic.Change) {
 
 // tagWriters finds what gives VLANs another PCP for a priority of the kernel than they
 // should have, when it runs.
-func (p *portCheck) tagWriters(from, pcp int) {
+func (p *portCheck) tagWriters(from int, pcps []int) {
 	for _, w := range p.running.Writers {
 		if w.Egress == nil || !w.Writes(p.name, nic.FieldEgress) || w.Egress[from] < 0 {
 			continue
 		}
+		pcp, rival := int(w.Egress[from]), nic.SameRival
 		set := func(to int) string { return fmt.Sprintf("%d:%d", from, to) }
-		rival, ch := nic.SameRival, nic.Change{Old: set(int(w.Egress[from])), New: set(pcp)}
-		if ch.Old != ch.New {
-			rival = nic.OtherRival
+		ch := nic.Change{Old: set(pcp), New: set(pcp)}
+		if !slices.Contains(pcps, pcp) {
+			rival, ch.New = nic.OtherRival, set(pcps[0])
 		}
 		p.rival(w, p.name, p.host.Pos.String(), rival, ch)
 	}
