@@ -50,8 +50,6 @@ func TestWindow(t *testing.T) {
 	for _, name := range []string{"leaf1", "leaf2"} {
 		tally(name).Flow("Ethernet8", 3, sim.TxPkts, 1000) // traffic, whichever of them is not seen
 	}
-	// The counters of EOS and NX-OS are renewed less often than this takes.
-	short := []string{"gate:window-too-short pod2-leaf1", "gate:window-too-short pod2-leaf2", "gate:window-too-short spine1", "gate:window-too-short spine2"}
 	for name, tt := range map[string]struct {
 		then   func()
 		undo   func()
@@ -82,23 +80,28 @@ func TestWindow(t *testing.T) {
 			if tt.undo != nil {
 				tt.undo()
 			}
-			if status != tt.status {
-				t.Errorf("status %d, want %d\n%s%s", status, tt.status, out.String(), said)
-			}
 			var r struct{ Findings []validate.Finding }
 			readJSON(t, file, &r)
-			got := map[string]bool{}
+			// The counters of EOS and NX-OS are renewed less often than this takes on a
+			// machine that is not busy.
+			short, got := false, map[string]bool{}
 			for _, f := range r.Findings {
-				if f.Severity != validate.Info && f.ID != "NIC-05" {
+				switch {
+				case f.ID == "gate:window-too-short":
+					short = true
+				case f.Severity != validate.Info && f.ID != "NIC-05":
 					got[f.ID+" "+f.Place()] = true
 				}
 			}
-			want := map[string]bool{}
-			for _, w := range append(slices.Clone(short), tt.want...) {
-				want[w] = true
-			}
-			if d := cmp.Diff(slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(got))); d != "" {
+			if d := cmp.Diff(slices.Sorted(slices.Values(tt.want)), slices.Sorted(maps.Keys(got))); d != "" {
 				t.Error(d)
+			}
+			want := tt.status
+			if len(tt.want) == 0 && !short {
+				want = exitOK
+			}
+			if status != want {
+				t.Errorf("status %d, want %d\n%s%s", status, want, out.String(), said)
 			}
 		})
 	}
