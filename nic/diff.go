@@ -148,7 +148,7 @@ func (d *differ) port(name string, have, want *Port) {
 	}
 }
 
-// upper compares a bond or VLAN. What it stands on is not changed.
+// upper compares a bond or VLAN. The devices below it are never changed.
 func (d *differ) upper(name string, have, want *Upper) {
 	d.name, d.from = name, want.From
 	blocked := func(field, old, new string) {

@@ -193,7 +193,7 @@ type Port struct {
 	// ActiveMTU is the largest RDMA payload in bytes: it follows from MTU, never set.
 	ActiveMTU qos.Opt[int] `json:"active_mtu,omitzero"`
 
-	// What RDMA needs beside the settings; running only.
+	// Other requirements of RDMA, which are no settings; running only.
 
 	Transport qos.Opt[Transport] `json:"transport,omitzero"`
 	// RDMAState is that of the port of the RDMA device, in the kernel's words, such as

@@ -16,18 +16,11 @@ var rdmaModules = map[string]string{nic.DriverMLX5: "mlx5_ib", nic.DriverBNXT: "
 // well the port is set.
 func (p *portCheck) ready() {
 	h, at := p.have, p.want.From[nic.FieldPort]
-	if h.RDMA == "" && (p.want.ToS.Set || p.want.RDMA != "") {
-		severity := Warning
-		if p.want.RDMA != "" {
-			severity = Error
-		}
-		fix := "load the module that makes the RDMA device of the card"
-		if m := rdmaModules[h.Driver]; m != "" {
-			fix = fmt.Sprintf("load the module %s, and look into the kernel's log for why it made none", m)
-		}
-		p.add("NIC-13", severity, p.name, at, fix, "the NIC has no RDMA device")
-	}
-	if h.RDMA == "" || !p.want.ToS.Set {
+	switch {
+	case h.RDMA == "":
+		p.noRDMA(at)
+		return
+	case !p.want.ToS.Set:
 		return
 	}
 	p.transport(at)
@@ -43,6 +36,22 @@ func (p *portCheck) ready() {
 		}
 	}
 	p.slot(at)
+}
+
+// noRDMA is said where the intent has a use for the RDMA device.
+func (p *portCheck) noRDMA(at string) {
+	severity := Warning
+	switch {
+	case p.want.RDMA != "":
+		severity = Error
+	case !p.want.ToS.Set:
+		return
+	}
+	fix := "load the module that makes the RDMA device of the card"
+	if m := rdmaModules[p.have.Driver]; m != "" {
+		fix = fmt.Sprintf("load the module %s, and look into the kernel's log for why it made none", m)
+	}
+	p.add("NIC-13", severity, p.name, at, fix, "the NIC has no RDMA device")
 }
 
 func (p *portCheck) transport(at string) {
@@ -76,7 +85,11 @@ func (v *hostCheck) lost(want *nic.Port) (what, fix string) {
 		away = slices.DeleteFunc(slices.Clone(away), func(name string) bool { return name != want.RDMA })
 	}
 	if len(away) > 0 {
-		what += fmt.Sprintf("; %s %s no interface in this network namespace", printable(strings.Join(away, ", ")), map[bool]string{true: "has", false: "have"}[len(away) == 1])
+		have := "has"
+		if len(away) > 1 {
+			have = "have"
+		}
+		what += fmt.Sprintf("; %s %s no interface in this network namespace", printable(strings.Join(away, ", ")), have)
 		fix = "if a container has it, take it out of the intent, or validate from there; else correct its name in the intent"
 	}
 	return what, fix

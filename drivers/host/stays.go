@@ -14,8 +14,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/local"
 )
 
-// watch looks whether what a run wrote stays. What does not is nothing that a further
-// write or a revert would mend: it is left, and the host is not as intended.
+// watch checks that the values a run wrote stay in place. Where something else changes one
+// back, neither another write nor a revert helps: it is left, and the host is not as
+// intended.
 func (d *Driver) watch(ctx context.Context, m agent.Machine, steps []local.Step) error {
 	if d.noCM != "" {
 		steps = slices.DeleteFunc(slices.Clone(steps), func(s local.Step) bool { return nic.OfCM(s.Field) })

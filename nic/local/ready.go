@@ -16,7 +16,7 @@ import (
 // maxGIDs bounds a table of GIDs: cards have 16 to some hundreds.
 const maxGIDs = 4096
 
-// ready reads what RDMA needs of a port beside its settings.
+// ready reads the state of a port that RDMA requires in addition to its settings.
 func (r reader) ready() {
 	if r.rdma != "" {
 		get(r, nic.FieldTransport, &r.p.Transport, func() (nic.Transport, error) { return r.transport(r.device) })

@@ -10,7 +10,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// What RDMA needs beside the settings is read as kernels and drivers show it.
+// The state that RDMA requires is read in the forms that kernels and drivers show.
 func TestReady(t *testing.T) {
 	const dev, slot = "devices/pci0000:00/" + pci0 + "/infiniband/mlx5_0/", "devices/pci0000:00/" + pci0 + "/"
 	sound := nic.Port{

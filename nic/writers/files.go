@@ -1,6 +1,7 @@
 package writers
 
 import (
+	"iter"
 	"path"
 	"strings"
 
@@ -50,22 +51,8 @@ type entry struct {
 
 // ini reads "[Section]" and "key=value", lines that end with a backslash with the next.
 func ini(text []byte) (out []entry) {
-	section, n, first, whole := "", 0, 0, ""
-	for line := range strings.Lines(string(text)) {
-		if n++; n > maxLines {
-			break
-		}
-		line = strings.TrimSpace(line[:min(len(line), maxLine)])
-		if whole == "" {
-			if first = n; line == "" || line[0] == '#' || line[0] == ';' {
-				continue
-			}
-		}
-		if part, more := strings.CutSuffix(line, "\\"); more && len(whole) < maxLine {
-			whole += part + " "
-			continue
-		}
-		line, whole = whole+line, ""
+	section := ""
+	for first, line := range joined(text, "#;", " ") {
 		if name, ok := strings.CutPrefix(line, "["); ok && strings.HasSuffix(name, "]") {
 			section = strings.TrimSuffix(name, "]")
 			continue
@@ -77,26 +64,38 @@ func ini(text []byte) (out []entry) {
 	return out
 }
 
+// joined yields the lines of a file but for empty ones and comments, each with the number
+// of its first line. A line that ends with a backslash goes on in the next.
+func joined(text []byte, comments, glue string) iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		n, first, whole := 0, 0, ""
+		for line := range strings.Lines(string(text)) {
+			if n++; n > maxLines {
+				return
+			}
+			line = strings.TrimSpace(line[:min(len(line), maxLine)])
+			if whole == "" {
+				if first = n; line == "" || strings.IndexByte(comments, line[0]) >= 0 {
+					continue
+				}
+			}
+			if part, more := strings.CutSuffix(line, "\\"); more && len(whole) < maxLine {
+				whole += part + glue
+				continue
+			}
+			line, whole = whole+line, ""
+			if !yield(first, line) {
+				return
+			}
+		}
+	}
+}
+
 // Udev finds what udev rules set: "ATTR{mtu}=" and the commands of "RUN+=". A rule is for
 // the devices that its "KERNEL==" or "NAME==" takes.
 func (f *Finder) Udev(file string, text []byte) {
-	n, first, whole := 0, 0, ""
-	for line := range strings.Lines(string(text)) {
-		if n++; n > maxLines {
-			return
-		}
-		line = strings.TrimSpace(line[:min(len(line), maxLine)])
-		if whole == "" {
-			if first = n; line == "" || line[0] == '#' {
-				continue
-			}
-		}
-		if part, more := strings.CutSuffix(line, "\\"); more && len(whole) < maxLine {
-			whole += part
-			continue
-		}
-		f.rule(at{who: "udev", file: file, line: first}, whole+line)
-		whole = ""
+	for first, line := range joined(text, "#", "") {
+		f.rule(at{who: "udev", file: file, line: first}, line)
 	}
 }
 

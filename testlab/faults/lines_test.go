@@ -215,7 +215,7 @@ var hostFaults = []fault{
 	{"the firmware owns DCBX of a willing NIC", "gpu1", "willing eth0; dcbx eth0 firmware", "warning DCB-01 @; warning DCB-03 @", "", ""},
 	{"a NIC has nothing of the intent", "gpu1", "pfc eth0 -; trust eth0 pcp; tos mlx5_0 0", "error PFC-02 @; error NIC-01 @; error NIC-03 @", "", ""},
 
-	// What RDMA needs beside the settings.
+	// RDMA cannot run, whatever the settings.
 	{"a NIC speaks iWARP", "gpu1", "file class/infiniband/mlx5_0/node_type 4: RNIC", "error NIC-13 @", "", ""},
 	{"a NIC is set to InfiniBand", "gpu1", "file class/infiniband/mlx5_0/ports/1/link_layer InfiniBand", "error NIC-13 @", "", ""},
 	{"an RDMA port is down", "gpu1", "file class/infiniband/mlx5_0/ports/1/state 1: DOWN", "error NIC-13 @", "", ""},

@@ -19,7 +19,7 @@ type kernelFault struct {
 	want string
 	// also are ids that the fault causes as well. Nothing else above info may be new.
 	also string
-	// undo takes it back as far as an apply does not.
+	// undo restores what an apply does not.
 	undo string
 }
 
