@@ -2,10 +2,12 @@ package remote
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"debug/elf"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"os"
 	"sync"
 
@@ -15,12 +17,18 @@ import (
 // maxBinary bounds the program, in bytes.
 const maxBinary = 256 << 20
 
+// maxLoader bounds the name of a loader, in bytes: PATH_MAX.
+const maxLoader = 4096
+
 // binary is a program for Linux.
 type binary struct {
 	path   string
 	data   []byte
 	digest string // SHA-256, hexadecimal
 	target target
+	// loader is what the kernel starts in its place, "" for a static program. A host
+	// may not have it, or only an older C library than the program was linked with.
+	loader string
 }
 
 // target is what a program runs on.
@@ -50,11 +58,16 @@ func (t target) String() string {
 }
 
 // load reads a program, "" for the running one.
-func load(path string) (*binary, error) {
-	if path == "" {
-		return own()
+func load(o Options) (*binary, error) {
+	read := own
+	if o.Binary != "" {
+		read = func() (*binary, error) { return loadFile(o.Binary) }
 	}
-	return loadFile(path)
+	b, err := read()
+	if err == nil && b.loader != "" && !o.Dynamic {
+		return nil, fmt.Errorf("%w: %s is not linked statically, it needs %s: it was built with cgo or as a PIE", ErrBinary, b.path, clip(b.loader))
+	}
+	return b, err
 }
 
 // own is the running program, in memory once for all hosts: it has tens of megabytes.
@@ -81,8 +94,18 @@ func loadFile(path string) (*binary, error) {
 	if e.Type != elf.ET_EXEC && e.Type != elf.ET_DYN {
 		return nil, fmt.Errorf("%w: %s is of type %s", ErrBinary, path, e.Type)
 	}
+	loader := ""
+	for _, p := range e.Progs {
+		if p.Type == elf.PT_INTERP {
+			name, err := io.ReadAll(io.LimitReader(p.Open(), maxLoader))
+			if err != nil {
+				return nil, fmt.Errorf("%w: %s: %w", ErrBinary, path, err)
+			}
+			loader = cmp.Or(string(bytes.TrimRight(name, "\x00")), "a loader without a name")
+		}
+	}
 	sum := sha256.Sum256(data)
-	return &binary{path, data, hex.EncodeToString(sum[:]), target{e.Machine, e.Class, e.Data}}, nil
+	return &binary{path, data, hex.EncodeToString(sum[:]), target{e.Machine, e.Class, e.Data}, loader}, nil
 }
 
 // runsOn refuses a host that cannot run the program.

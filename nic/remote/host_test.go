@@ -1,7 +1,10 @@
 package remote_test
 
 import (
+	"bytes"
 	"context"
+	"debug/elf"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -24,6 +27,7 @@ import (
 
 func open(t *testing.T, l *lab, o remote.Options) *remote.Host {
 	t.Helper()
+	o.Dynamic = true // the test itself may be
 	h, err := remote.Open(t.Context(), l.config, o)
 	if err != nil {
 		t.Fatal(err)
@@ -150,7 +154,7 @@ func TestProgramDoesNotArrive(t *testing.T) {
 				t.Fatal(err)
 			}
 			l.put(t, tool, "#!/bin/sh\n"+c.script+"\n")
-			_, err := remote.Open(t.Context(), l.config, remote.Options{})
+			_, err := remote.Open(t.Context(), l.config, remote.Options{Dynamic: true})
 			if !errors.Is(err, remote.ErrCopy) || !strings.Contains(err.Error(), c.text) || !strings.HasPrefix(err.Error(), l.config.Address) {
 				t.Errorf("%v", err)
 			}
@@ -180,7 +184,7 @@ func TestHostCannotRunIt(t *testing.T) {
 				t.Fatal(err)
 			}
 			l.put(t, uname, "#!/bin/sh\n"+c.uname+"\n")
-			_, err := remote.Open(t.Context(), l.config, remote.Options{})
+			_, err := remote.Open(t.Context(), l.config, remote.Options{Dynamic: true})
 			var h interface{ Hint() string }
 			if err == nil || c.kind != nil && !errors.Is(err, c.kind) || !strings.Contains(err.Error(), c.text) || strings.ContainsAny(err.Error(), "\n\x1b") || !errors.As(err, &h) || h.Hint() == "" {
 				t.Errorf("%v", err)
@@ -196,12 +200,12 @@ func TestChangedHostKey(t *testing.T) {
 	l := newLab(t)
 	other := newKey(t, filepath.Join(t.TempDir(), "other"))
 	l.put(t, l.config.KnownHosts, knownhosts.Line([]string{l.config.Address}, other)+"\n")
-	_, err := remote.Open(t.Context(), l.config, remote.Options{})
+	_, err := remote.Open(t.Context(), l.config, remote.Options{Dynamic: true})
 	if !errors.Is(err, ssh.ErrHostKeyChanged) || len(l.cached(t)) > 0 {
 		t.Errorf("%v", err)
 	}
 	l.put(t, l.config.KnownHosts, "")
-	if _, err = remote.Open(t.Context(), l.config, remote.Options{}); !errors.Is(err, ssh.ErrHostKeyUnknown) {
+	if _, err = remote.Open(t.Context(), l.config, remote.Options{Dynamic: true}); !errors.Is(err, ssh.ErrHostKeyUnknown) {
 		t.Errorf("%v", err)
 	}
 }
@@ -227,6 +231,54 @@ func TestOptions(t *testing.T) {
 		_, err := remote.Open(t.Context(), ssh.Config{Address: "127.0.0.1:1"}, c.o)
 		if !errors.Is(err, c.kind) || strings.Contains(err.Error(), password) {
 			t.Errorf("%+v: %v", c.o, err)
+		}
+	}
+}
+
+// program is a file that the kernel starts by a loader, "" for a static one.
+func program(t *testing.T, loader string) string {
+	t.Helper()
+	h := elf.Header64{Type: uint16(elf.ET_DYN), Machine: uint16(elf.EM_X86_64), Version: uint32(elf.EV_CURRENT), Phoff: 64, Ehsize: 64, Phentsize: 56, Phnum: 1, Shentsize: 64}
+	copy(h.Ident[:], elf.ELFMAG)
+	h.Ident[elf.EI_CLASS], h.Ident[elf.EI_DATA], h.Ident[elf.EI_VERSION] = byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), byte(elf.EV_CURRENT)
+	p := elf.Prog64{Type: uint32(elf.PT_LOAD), Off: 120, Filesz: uint64(len(loader))}
+	if loader != "" {
+		p.Type = uint32(elf.PT_INTERP)
+	}
+	var b bytes.Buffer
+	for _, v := range []any{h, p, []byte(loader)} {
+		if err := binary.Write(&b, binary.LittleEndian, v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	name := filepath.Join(t.TempDir(), "program")
+	if err := os.WriteFile(name, b.Bytes(), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// A program that its own machine alone can be trusted to run, as go build makes with cgo,
+// is refused before anything is sent, and the error says what it needs.
+func TestDynamicProgram(t *testing.T) {
+	cfg := ssh.Config{Address: "127.0.0.1:1"} // where nothing listens
+	for _, c := range []struct {
+		o    remote.Options
+		says string // "" where it comes to a connection
+	}{
+		{remote.Options{Binary: program(t, "/lib64/ld-linux-x86-64.so.2\x00")}, "is not linked statically, it needs /lib64/ld-linux-x86-64.so.2"},
+		{remote.Options{Binary: program(t, "\x1b[2J")}, "is not linked statically, it needs "},
+		{remote.Options{Binary: program(t, "\x00")}, "a loader without a name"},
+		{remote.Options{Binary: program(t, "/lib/ld.so\x00"), Dynamic: true}, ""},
+		{remote.Options{Binary: program(t, "")}, ""},
+	} {
+		_, err := remote.Open(t.Context(), cfg, c.o)
+		if got := errors.Is(err, remote.ErrBinary); err == nil || got != (c.says != "") || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "\x1b") {
+			t.Errorf("%+v: %v", c.o, err)
+		}
+		var h interface{ Hint() string }
+		if c.says != "" && (!errors.As(err, &h) || !strings.Contains(h.Hint(), "CGO_ENABLED=0")) {
+			t.Errorf("%v: the hint is %v", err, h)
 		}
 	}
 }

@@ -32,7 +32,7 @@ import (
 // The errors of the package, wrapped; test with errors.Is. Those of internal/ssh
 // and nic/agent come through.
 var (
-	// ErrBinary: the program to copy cannot be read or is none for Linux.
+	// ErrBinary: the program to copy cannot be read, is none for Linux or not static.
 	ErrBinary = errors.New("not a program for a Linux host")
 	// ErrArch: the host cannot run the program: another processor or system.
 	ErrArch = errors.New("the host needs another program")
@@ -58,7 +58,9 @@ const (
 type Options struct {
 	// Binary is a static program for the host's processor; "" is the running one.
 	Binary string
-	Sudo   Sudo
+	// Dynamic allows a program that needs a loader and libraries of its host.
+	Dynamic bool
+	Sudo    Sudo
 	// Password is sudo's, for SudoPassword alone. It is sent when sudo asks, once,
 	// and on standard input.
 	Password secret.Secret
@@ -89,9 +91,9 @@ func Open(ctx context.Context, cfg ssh.Config, o Options) (*Host, error) {
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("%s: %w", cfg.Address, err)
 	}
-	b, err := load(o.Binary)
+	b, err := load(o)
 	if err != nil {
-		return nil, hint.With(fmt.Errorf("%s: %w", cfg.Address, err), "name a statically linked program for Linux")
+		return nil, hint.With(fmt.Errorf("%s: %w", cfg.Address, err), "a copy of this program runs on the host: build it for Linux without cgo, with CGO_ENABLED=0 go build")
 	}
 	if cfg.MaxOutput == 0 {
 		cfg.MaxOutput = maxOutput

@@ -280,7 +280,7 @@ func TestProgramIsCopied(t *testing.T) {
 	}
 	digest := hex.EncodeToString(sum.Sum(nil))
 	b := start(t, nil)
-	h, err := remote.Open(t.Context(), b.config, remote.Options{Sudo: remote.SudoNoPassword})
+	h, err := remote.Open(t.Context(), b.config, remote.Options{Dynamic: true, Sudo: remote.SudoNoPassword})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -294,7 +294,7 @@ func TestProgramIsCopied(t *testing.T) {
 	if err := b.Damage(name, strings.Repeat("0", 64)); err != nil {
 		t.Fatal(err)
 	}
-	again, err := remote.Open(t.Context(), b.config, remote.Options{Sudo: remote.SudoNoPassword})
+	again, err := remote.Open(t.Context(), b.config, remote.Options{Dynamic: true, Sudo: remote.SudoNoPassword})
 	if err != nil {
 		t.Fatal(err)
 	}
