@@ -322,8 +322,22 @@ type Steps struct {
 	Left []string `json:"left,omitempty"`
 	// Unfit says why the device is not as intended after the steps; "" where it is.
 	Unfit string `json:"unfit,omitempty"`
+	// Resets are what of the device waits for a reset.
+	Resets []Reset `json:"resets,omitempty"`
 	// Takes is how long the items take as a rule; 0 is not known.
 	Takes time.Duration `json:"-"`
+}
+
+// Reset is a part of a device, such as a card, whose stored settings are in force only
+// after a reset.
+type Reset struct {
+	Part  string   `json:"part"` // a PCI address: "0000:3b:00"
+	Ports []string `json:"ports"`
+	// Settings are those of the intent: "CNP_DSCP_P1 4 -> 48".
+	Settings []string `json:"settings"`
+	// Others come into force with them, and are not of the intent.
+	Others []string `json:"others,omitempty"`
+	How    string   `json:"how"` // which reset does it
 }
 
 // Blocked returns the changes that cannot be made, and without which the rest cannot be

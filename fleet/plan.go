@@ -33,9 +33,10 @@ type DevicePlan struct {
 	Policy  drivers.Policy    `json:"policy"`
 	// Seconds is how long the steps take as a rule; 0 is not known.
 	Seconds float64 `json:"seconds,omitempty"`
-	// Left and Unfit are those of [drivers.Steps].
-	Left  []string `json:"left,omitempty"`
-	Unfit string   `json:"unfit,omitempty"`
+	// Left, Unfit and Resets are those of [drivers.Steps].
+	Left   []string        `json:"left,omitempty"`
+	Unfit  string          `json:"unfit,omitempty"`
+	Resets []drivers.Reset `json:"resets,omitempty"`
 	// Error is why the device could not be planned; the rest is then empty.
 	*Error
 	// Host is what the plan of a host was made from, in the terms of package nic; nil for
@@ -255,7 +256,7 @@ func planOn(ctx context.Context, drv drivers.Driver, dev Device, o PlanOptions) 
 	d := &DevicePlan{
 		Name: dev.Name, OS: dev.OS, Facts: facts, Base: steps.Base, Changes: group(steps.Changes),
 		Steps: append([]drivers.Step{}, steps.Items...), Notes: steps.Notes, Unknown: steps.Unknown, Policy: steps.Policy,
-		Left: steps.Left, Unfit: steps.Unfit, Seconds: steps.Takes.Seconds(),
+		Left: steps.Left, Unfit: steps.Unfit, Resets: steps.Resets, Seconds: steps.Takes.Seconds(),
 	}
 	if st := host.StateOf(snap); st.Running != nil {
 		d.Host = &st

@@ -47,6 +47,8 @@ type Outcome struct {
 	// work for the run: another user's, not to be read, refused by the device,
 	// or what of it could not be confirmed.
 	Left []string `json:"left,omitempty"`
+	// Resets are what of the device waits for a reset.
+	Resets []drivers.Reset `json:"resets,omitempty"`
 }
 
 // task is a device and what is to be done on it.
@@ -268,7 +270,7 @@ func (e *effort) finish(ctx context.Context, p *pending, out *Outcome, bad error
 		err = NewError("", OpConfirm, err)
 	}
 	out.State, err = p.revert(ctx, e.Progress, err)
-	out.Left, out.Error = nil, NewError(out.Device, OpApply, err)
+	out.Left, out.Resets, out.Error = nil, nil, NewError(out.Device, OpApply, err)
 	if bad == nil {
 		e.end(fmt.Errorf("%w at %s: %w", errStopped, out.Device, err))
 	}
@@ -305,7 +307,7 @@ func (r *run) apply(ctx context.Context, out *Outcome, judged Outcome, find func
 	}
 	t, err := find()
 	if out.State = Failed; err == nil {
-		p, out.State, out.Steps, err = r.device(ctx, t, &out.Left)
+		p, out.State, out.Steps, err = r.device(ctx, t, out)
 	}
 	if out.Error = NewError(out.Device, OpApply, err); err == nil || out.State == Unsaved || out.Error.Kind == KindUnfit {
 		return p, nil
@@ -351,8 +353,8 @@ func (r *run) inherit(drv drivers.Driver) error {
 }
 
 // device works on one device until it is pending: it holds what was written, and that is
-// in force. left is what stays open on it.
-func (r *run) device(ctx context.Context, t task, left *[]string) (made *pending, _ State, steps int, err error) {
+// in force. out takes what stays open on it.
+func (r *run) device(ctx context.Context, t task, out *Outcome) (made *pending, _ State, steps int, err error) {
 	p := t.plan
 	drv, err := t.Open(ctx)
 	if err != nil {
@@ -366,7 +368,7 @@ func (r *run) device(ctx context.Context, t task, left *[]string) (made *pending
 	k, keeps := drv.(drivers.Keeper)
 	// To confirm or save would be a change to a switch of which nothing is managed.
 	if len(p.Steps) == 0 && (!keeps || t.desired.Empty()) {
-		*left = p.Left
+		out.Left, out.Resets = p.Left, p.Resets
 		if p.Unfit != "" {
 			return nil, Blocked, 0, unfit(p.Unfit)
 		}
@@ -393,11 +395,11 @@ func (r *run) device(ctx context.Context, t task, left *[]string) (made *pending
 			return nil, unwritten(err), 0, err
 		}
 	}
-	return r.write(ctx, drv, facts, snap, todo, t, left)
+	return r.write(ctx, drv, facts, snap, todo, t, out)
 }
 
 // write writes to a device that is in the state that was planned for, and reads it back.
-func (r *run) write(ctx context.Context, drv drivers.Driver, facts drivers.Facts, snap *drivers.Snapshot, todo *drivers.Steps, t task, left *[]string) (_ *pending, _ State, steps int, err error) {
+func (r *run) write(ctx context.Context, drv drivers.Driver, facts drivers.Facts, snap *drivers.Snapshot, todo *drivers.Steps, t task, out *Outcome) (_ *pending, _ State, steps int, err error) {
 	p := t.plan
 	// A device that shows nothing of what is in force before the change proves
 	// nothing by showing nothing after it; one that did has lost its daemons.
@@ -428,9 +430,9 @@ func (r *run) write(ctx context.Context, drv drivers.Driver, facts drivers.Facts
 		var now *drivers.Steps
 		var unseen error
 		if now, unseen, err = r.verify(ctx, drv, facts, t, blind); err == nil {
-			*left = now.Left
+			out.Left, out.Resets = now.Left, now.Resets
 			if unseen != nil {
-				*left = append(*left, fmt.Sprintf("could not confirm that it is in force: %s", oneLine(unseen)))
+				out.Left = append(out.Left, fmt.Sprintf("could not confirm that it is in force: %s", oneLine(unseen)))
 			}
 			return &pending{t, drv, token, now.Unfit, facts, blind}, Partial, steps, nil
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/nic/mlxconfig"
@@ -12,6 +13,13 @@ import (
 // ErrCardPort says that it is not known which physical port of its card an
 // interface is, and so which firmware settings are its own.
 var ErrCardPort = errors.New("the physical port of the card is not known")
+
+// Card is a card by the PCI address of one of its functions: "0000:3b:00" of
+// "0000:3b:00.1".
+func Card(pci string) string {
+	card, _, _ := strings.Cut(pci, ".")
+	return card
+}
 
 // Config returns the firmware settings of a running port in the form that
 // [mlxconfig.Plan] takes; nil where they were not read.

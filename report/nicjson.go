@@ -1,6 +1,7 @@
 package report
 
 import (
+	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/nic/local"
@@ -11,12 +12,14 @@ type HostPlan struct {
 	Host    string       `json:"host"`
 	Changes []nic.Change `json:"changes"`
 	Steps   []local.Step `json:"steps"`
-	Error   string       `json:"error,omitempty"`
+	// Resets are the cards that wait for a reset.
+	Resets []drivers.Reset `json:"resets"`
+	Error  string          `json:"error,omitempty"`
 }
 
 // HostPlanOf puts the plan of a host into the terms of package nic.
 func HostPlanOf(d *fleet.DevicePlan) HostPlan {
-	out := HostPlan{Host: d.Name, Changes: []nic.Change{}, Steps: []local.Step{}}
+	out := HostPlan{Host: d.Name, Changes: []nic.Change{}, Steps: []local.Step{}, Resets: list(d.Resets)}
 	if h := d.Host; h != nil {
 		out.Changes, out.Steps = append(out.Changes, h.Changes...), append(out.Steps, h.Steps...)
 	}

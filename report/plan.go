@@ -66,6 +66,7 @@ func (t *Text) Plan(d *fleet.DevicePlan) {
 		t.printf("%s  %s", t.S.Bold(spaced(natural.Fold(names))), t.plan(d))
 	}
 	t.fold.add(d, t.plan)
+	t.resets.add(d.Name, d.Resets)
 	if n, _ := count(d); d.Error == nil && n > 0 {
 		t.undo.Add(d.Facts.Caps.Undo, d.Name)
 	}
@@ -323,5 +324,6 @@ func (t *Text) Summary(s PlanSummary) {
 		}
 		t.printf("%s\n", t.S.Dim("undo"+of+": "+term.CleanLine(how)))
 	}
+	t.printf("%s", t.resets.table())
 	t.printf("%s\n", s.verdict(t.impact, t.S.Green, t.S.Red))
 }

@@ -65,9 +65,10 @@ type Text struct {
 	// Width is that of the terminal, in columns; 0 breaks no line.
 	Width int
 
-	err  error
-	fold planFold
-	undo ordered.Groups[string, string] // how the devices that change are reverted
+	err    error
+	fold   planFold
+	undo   ordered.Groups[string, string] // how the devices that change are reverted
+	resets resets
 }
 
 // Err returns the first error of writing.
@@ -94,6 +95,7 @@ func (t *Text) Outcomes(outs []fleet.Outcome) {
 	var counts ordered.Map[fleet.State, int]
 	for _, o := range outs {
 		*counts.At(o.State)++
+		t.resets.add(o.Device, o.Resets)
 		state := strings.ReplaceAll(string(o.State), "-", " ")
 		switch o.State {
 		case fleet.Applied, fleet.Unchanged, fleet.Restored:
@@ -119,5 +121,5 @@ func (t *Text) Outcomes(outs []fleet.Outcome) {
 	for s, n := range counts.All() {
 		parts = append(parts, fmt.Sprintf("%d %s", n, strings.ReplaceAll(string(s), "-", " ")))
 	}
-	t.printf("%s\n", strings.Join(parts, ", "))
+	t.printf("%s%s\n", t.resets.table(), strings.Join(parts, ", "))
 }

@@ -259,6 +259,7 @@ func (d *Driver) Plan(_ drivers.Facts, snap *drivers.Snapshot, want drivers.Desi
 	})
 	out.Left, out.Unfit = Left(open, d.Accepted)
 	out.Unfit = unfit(out.Unfit, d.notStaying())
+	out.Resets = Resets(s.Running, s.Changes)
 	for _, c := range s.Changes {
 		out.Changes = append(out.Changes, common(c, s.Steps))
 	}

@@ -33,8 +33,7 @@ func (m *Machine) readFirmware(ctx context.Context, h *nic.Host) {
 		case m.Tools == nil:
 			p.Missing[nic.FieldNV] = "no program can be run"
 		default:
-			slot, _, _ := strings.Cut(p.PCI, ".")
-			cards[slot] = append(cards[slot], p)
+			cards[nic.Card(p.PCI)] = append(cards[nic.Card(p.PCI)], p)
 		}
 	}
 	if len(cards) == 0 {
@@ -49,9 +48,9 @@ func (m *Machine) readFirmware(ctx context.Context, h *nic.Host) {
 	}
 	var g errgroup.Group
 	g.SetLimit(maxQueries)
-	for _, slot := range natural.Keys(cards) {
+	for _, card := range natural.Keys(cards) {
 		g.Go(func() error {
-			m.readCard(ctx, tool, cards[slot])
+			m.readCard(ctx, tool, cards[card])
 			return nil
 		})
 	}

@@ -1,0 +1,59 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+	"github.com/roce-fabric/roce-fabric/internal/term"
+	"github.com/roce-fabric/roce-fabric/internal/words"
+)
+
+// resets gathers what waits for a reset. Devices whose rows are alike share them.
+type resets struct {
+	rows ordered.Groups[string, string]
+}
+
+// add takes in the parts of a device; those that differ in their ports alone are one row.
+func (r *resets) add(device string, parts []drivers.Reset) {
+	var alike ordered.Groups[string, string]
+	for _, p := range parts {
+		settings := slices.Clone(p.Settings)
+		if n := len(p.Others); n > 0 {
+			settings = append(settings, fmt.Sprintf("not of the intent: %s", strings.Join(p.Others, ", ")))
+		}
+		for _, port := range p.Ports {
+			alike.Add(term.CleanLine(strings.Join(settings, ", "))+"\t"+term.CleanLine(p.How), port)
+		}
+	}
+	var rows []string
+	for what, ports := range alike.All() {
+		rows = append(rows, term.CleanLine(spaced(natural.Fold(ports)))+"\t"+what)
+	}
+	if len(rows) > 0 {
+		r.rows.Add(strings.Join(rows, "\n"), device)
+	}
+}
+
+// table writes a headline and a row for each; "" for none.
+func (r *resets) table() string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "  HOST\tNICS\tSETTINGS\tRESET")
+	devices := 0
+	for rows, names := range r.rows.All() {
+		devices += len(names)
+		for row := range strings.SplitSeq(rows, "\n") {
+			fmt.Fprintf(w, "  %s\t%s\n", spaced(natural.Fold(names)), row)
+		}
+	}
+	if devices == 0 {
+		return ""
+	}
+	_ = w.Flush() // into a string
+	return fmt.Sprintf("%s for a reset:\n%s", words.Plural(devices, "host waits", "hosts wait"), b.String())
+}
