@@ -16,9 +16,9 @@ import (
 const vmRename = "[Match]\nOriginalName=roce1\n\n[Link]\nName=ens1f0np0\n"
 
 // TestBootUnit installs the boot unit over SSH on a machine with systemd, starts
-// that machine again, and has its driver loaded and its RDMA device added again:
-// each time what was set is there by itself. Then the unit is removed, and
-// nothing of it is left.
+// that machine again, and has a VLAN made, a NIC renamed, its driver loaded and its RDMA
+// device added again: each time what was set is there by itself. Then the unit is removed,
+// and nothing of it is left.
 func TestBootUnit(t *testing.T) {
 	if !sharedtest.Nightly() {
 		t.Skip("skipped: it starts a machine with systemd twice, which takes a minute and a half of processor time; .ci/run boot and make nightly run it")
@@ -31,7 +31,7 @@ func TestBootUnit(t *testing.T) {
 	}
 	tree := map[string]hostvm.File{
 		"/etc/systemd/network/10-roce1.link": {Mode: 0o644, Data: []byte(vmRename)},
-		"/fabric.yaml":                       {Mode: 0o644, Data: []byte(strings.ReplaceAll(vmIntent, "SECOND", "ens1f0np0"))},
+		"/fabric.yaml":                       {Mode: 0o644, Data: []byte(strings.NewReplacer("SECOND: {}}", "ens1f0np0: {}}, vlans: {rail100: {on: ens1f0np0, id: 100}}", "SECOND", "ens1f0np0").Replace(vmIntent))},
 	}
 	keys := t.TempDir()
 	for _, name := range []string{"host", "id"} {
@@ -55,6 +55,8 @@ await test -e /sys/class/net/ens1f0np0
 ip link set roce0 up
 ip link set ens1f0np0 up
 rdma link add rxe0 type rxe netdev roce0
+ip link add link ens1f0np0 name rail100 type vlan id 100
+ip link set rail100 up
 
 ssh nic apply --yes --allow traffic-loss
 ssh nic unit install --yes
@@ -67,7 +69,7 @@ systemctl cat roce-fabric-nic@roce0.service | grep ExecStart
 		Systemd: true, Tree: tree, Programs: []string{sshd},
 		Keep: []string{"/etc/roce-fabric", "/etc/systemd", "/etc/udev"},
 	}, "/root/.cache/roce-fabric/DIGEST") // as an earlier copy: to cipher it takes a minute
-	said(t, first, "unit  - -> installed  none  not-persistent", "vm  applied, 11 requests",
+	said(t, first, "unit  - -> installed  none  not-persistent", "vm  applied, 13 requests",
 		"vm: wrote /etc/udev/rules.d/99-roce-fabric-nic.rules", "vm: wrote /usr/local/sbin/roce-fabric-nic", "vm: the unit is up to date",
 		"/usr/local/sbin/roce-fabric-nic 755 0 0", "ExecStart=/usr/local/sbin/roce-fabric-nic nic boot")
 	if _, after, _ := strings.Cut(string(first.Output), "the unit is up to date"); strings.Contains(after, "NIC-05") {
@@ -94,8 +96,22 @@ ip link set roce0 up
 ip link set ens1f0np0 up
 rdma link add rxe0 type rxe netdev roce0
 await grep -qx 106 /sys/kernel/config/rdma_cm/rxe0/ports/1/default_roce_tos
+vlan() { ip -d link show rail100 | tr '\n' ' ' | grep -q 'mtu 9000.*egress-qos-map { .*:3 '; }
+ip link add link ens1f0np0 name rail100 type vlan id 100
+ip link set rail100 up
+await vlan
 await idle
 rf nic validate
+echo restored with the VLAN
+
+ip link set ens1f0np0 down
+ip link set ens1f0np0 name away
+dcb pfc set dev away prio-pfc all:off
+set_ away && exit 1
+ip link set away name ens1f0np0
+await set_ ens1f0np0
+await idle
+echo restored with the name
 rdma link delete rxe0
 await test ! -e /sys/class/infiniband/rxe0
 rdma link add rxe0 type rxe netdev roce0
@@ -108,6 +124,8 @@ test ! -e /sys/class/net/roce0
 modprobe fakedcb
 await set_ roce0
 await set_ ens1f0np0
+ip link add link ens1f0np0 name rail100 type vlan id 100
+await vlan
 await idle
 echo restored with the driver
 systemctl list-units --all --failed --no-legend --no-pager
@@ -126,7 +144,7 @@ test -z "$(systemctl list-units --all --no-legend 'roce-fabric*')"
 test -z "$(pidof roce-fabric-nic)"
 echo nothing left
 `, hostvm.Options{Systemd: true, Tree: tree}, "/usr/local/sbin/roce-fabric-nic")
-	said(t, second, "restored at boot", "left: rdma of roce0: - -> rxe0, drift: ", "restored with the RDMA device", "restored with the driver",
+	said(t, second, "restored at boot", "left: rdma of roce0: - -> rxe0, drift: ", "restored with the RDMA device", "restored with the VLAN", "restored with the name", "restored with the driver",
 		"removed /usr/local/sbin/roce-fabric-nic", "removed /etc/roce-fabric/host.json", "there is no unit", "nothing left")
 	_, after, _ := strings.Cut(string(second.Output), "there is no unit\n")
 	if left, _, _ := strings.Cut(after, "nothing left"); left != "" {
