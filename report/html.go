@@ -1,14 +1,20 @@
 package report
 
 import (
+	"bufio"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
-	"html/template"
+	"encoding/json"
+	"fmt"
+	"html"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/internal/words"
+	"github.com/roce-fabric/roce-fabric/validate"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
@@ -53,28 +59,65 @@ func portCounters(counted []gate.PortWindow) []PortCounters {
 
 // writeHTML writes a page that stands alone: it holds its style, its script and
 // all data, and is forbidden to load anything else. Text from devices and files
-// is data only: the policy names the one script and the one style that may run
-// by their hashes. Without counters, the heat map is of findings.
+// is data only: it is escaped, and the policy names the one script and the one
+// style that may run by their hashes. Without counters, the heat map is of findings.
+//
+// The page is no html/template: with one, the linker keeps every method of every type.
 func writeHTML(w io.Writer, r Report, counters ...PortCounters) error {
-	r.Fabric, r.Command, r.Version = clean(r.Fabric), clean(r.Command), clean(r.Version)
-	when := ""
-	if !r.Time.IsZero() {
-		when = r.Time.Format(time.RFC3339)
-	}
-	// Not variables of the package: every other command would pay for them at its start.
-	html, err := template.ParseFS(assets, "html/page.html")
-	if err != nil {
-		return err
-	}
 	style, script := asset("style.css"), script()
-	return html.Execute(w, struct {
-		Report
-		When, ScriptHash, StyleHash string
-		Style                       template.CSS
-		Script                      template.JS
-		Data                        page
-	}{r, when, hash(script), hash(style), template.CSS(style), template.JS(script),
-		pageOf(r, counters)})
+	slots := map[string]string{
+		"Fabric": text(r.Fabric), "Command": text(r.Command), "Version": text(r.Version),
+		"Status": text(string(r.Status())), "Verdict": text(r.Verdict()), "Mark": mark(r),
+		"Counts": counts(r.Counts()), "Checks": strconv.Itoa(len(r.Checks())), "When": "",
+		"ScriptHash": hash(script), "StyleHash": hash(style), "Style": style, "Script": script,
+	}
+	if !r.Time.IsZero() {
+		when := r.Time.Format(time.RFC3339)
+		slots["When"] = `, <time datetime="` + when + `">` + when + "</time>"
+	}
+	out := bufio.NewWriter(w)
+	for part := range strings.SplitSeq(asset("page.html"), "{{") {
+		slot, rest, ok := strings.Cut(part, "}}")
+		switch {
+		case !ok:
+			rest = part // before the first slot
+		case slot == "Data":
+			// Its "<", ">" and "&" are escaped, so that no text ends the element.
+			if err := json.NewEncoder(out).Encode(pageOf(r, counters)); err != nil {
+				return err
+			}
+		default:
+			out.WriteString(slots[slot]) //nolint:errcheck // Flush returns it
+		}
+		out.WriteString(rest) //nolint:errcheck // Flush returns it
+	}
+	return out.Flush()
+}
+
+// text is a text from outside as HTML, in a line without control characters.
+func text(s string) string { return html.EscapeString(clean(s)) }
+
+func mark(r Report) string {
+	switch {
+	case r.Passed():
+		return "✓"
+	case r.Status() == Inconclusive:
+		return "?"
+	}
+	return "✕"
+}
+
+func counts(c validate.Counts) string {
+	var b strings.Builder
+	for _, of := range []struct {
+		class string
+		n     int
+		many  string
+	}{{"error", c.Error, "errors"}, {"warning", c.Warning, "warnings"}, {"info", c.Info, "info"}, {"suppressed", c.Suppressed, "suppressed"}} {
+		n, noun, _ := strings.Cut(words.Plural(of.n, of.class, of.many), " ")
+		fmt.Fprintf(&b, `<li class="%s"><b>%s</b> %s</li>`+"\n", of.class, n, noun)
+	}
+	return `<ul class="counts" aria-label="Findings">` + "\n" + b.String() + "</ul>"
 }
 
 // hash is what a content security policy calls an inline script or style by.

@@ -22,7 +22,12 @@ func (a *app) root() *cobra.Command {
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
 	root.CompletionOptions.HiddenDefaultCmd = false
-	root.SetHelpTemplate(root.HelpTemplate() + "\n" + helpText("exit-status"))
+	// Not a template: with text/template the linker keeps every method of every type.
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		help(cmd, args)
+		fmt.Fprint(cmd.OutOrStdout(), "\n", helpText("exit-status"))
+	})
 	root.SetFlagErrorFunc(flagError)
 	root.Flags().Bool("version", false, "print the version, as the version command does in more words")
 	pf := root.PersistentFlags()
@@ -43,13 +48,13 @@ func (a *app) root() *cobra.Command {
 	root.SetHelpCommandGroupID("more")
 	root.SetCompletionCommandGroupID("more")
 	groupOnly(root)
-	help := root.RunE
+	showHelp := root.RunE
 	root.RunE = func(cmd *cobra.Command, args []string) error {
 		if asked, _ := cmd.Flags().GetBool("version"); asked {
 			_, err := fmt.Fprintln(a.Out, "roce-fabric", version)
 			return err
 		}
-		return help(cmd, args)
+		return showHelp(cmd, args)
 	}
 	addHelp(root)
 	root.InitDefaultHelpCmd()

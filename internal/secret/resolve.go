@@ -11,8 +11,6 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/zalando/go-keyring"
-
 	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 )
 
@@ -110,7 +108,7 @@ func Resolve(ctx context.Context, ref string) (Secret, error) {
 		if err != nil {
 			return "", err
 		}
-		return trimFile(r.rest, b)
+		return trimmed(b, "secret file "+r.rest)
 	default:
 		return fromKeyring(ctx, r)
 	}
@@ -142,10 +140,11 @@ func fromEnv(name string) (Secret, error) {
 	return Secret(v), nil
 }
 
-func trimFile(path string, b []byte) (Secret, error) {
+// trimmed is a secret without the line end that a file or a program puts behind it.
+func trimmed(b []byte, what string) (Secret, error) {
 	v := strings.TrimSuffix(strings.TrimSuffix(string(b), "\n"), "\r")
 	if v == "" {
-		return "", &Error{Fact: "secret file " + path + " is empty", Err: errMissing}
+		return "", &Error{Fact: what + " is empty", Err: errMissing}
 	}
 	return Secret(v), nil
 }
@@ -203,41 +202,4 @@ func ExpandHome(path string) (string, error) {
 		return "", &Error{Fact: "cannot expand " + path + ": " + err.Error(), Err: err}
 	}
 	return filepath.Join(home, path[2:]), nil
-}
-
-// keyringGet is a variable for tests of a keyring that never answers.
-var keyringGet = keyring.Get
-
-// fromKeyring asks the OS keyring. The library takes no context, so the call
-// runs in a goroutine of its own, which stays if the call never returns.
-func fromKeyring(ctx context.Context, r reference) (Secret, error) {
-	service, user := r.user()
-	type answer struct {
-		value string
-		err   error
-	}
-	ch := make(chan answer, 1)
-	go func() {
-		v, err := keyringGet(service, user)
-		ch <- answer{v, err}
-	}()
-	var a answer
-	select {
-	case a = <-ch:
-	case <-ctx.Done():
-		return "", &Error{Fact: "keyring did not answer: " + ctx.Err().Error(), Err: errors.Join(errKeyring, ctx.Err())}
-	}
-	switch {
-	case errors.Is(a.err, keyring.ErrNotFound):
-		return "", &Error{Fact: fmt.Sprintf("keyring has no secret of service %q for user %q", service, user), Err: errMissing}
-	case a.err != nil:
-		return "", &Error{
-			Fact:   "keyring is not available: " + a.err.Error(),
-			Advice: "a keyring needs a desktop session; on a server use env:NAME or file:PATH",
-			Err:    errors.Join(errKeyring, a.err),
-		}
-	case a.value == "":
-		return "", &Error{Fact: fmt.Sprintf("keyring secret of service %q for user %q is empty", service, user), Err: errMissing}
-	}
-	return Secret(a.value), nil
 }

@@ -2,7 +2,6 @@ package secret
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,7 +12,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/zalando/go-keyring"
 	"gopkg.in/yaml.v3"
 )
 
@@ -78,10 +76,6 @@ func write(t *testing.T, name, content string, mode os.FileMode) string {
 }
 
 func TestResolve(t *testing.T) {
-	keyring.MockInit()
-	if err := keyring.Set("https://vault/x", "admin", "from-ring"); err != nil {
-		t.Fatal(err)
-	}
 	t.Setenv("SECRET_SET", plain)
 	t.Setenv("SECRET_EMPTY", "")
 	home := t.TempDir()
@@ -120,8 +114,6 @@ func TestResolve(t *testing.T) {
 		{"directory", "file:" + home, "", errReference},
 		{"fifo does not hang", "file:" + fifo, "", errReference},
 		{"home", "file:~/pw", "at-home", nil},
-		{"keyring", "keyring:https://vault/x/admin", "from-ring", nil},
-		{"keyring absent", "keyring:svc/nobody", "", errMissing},
 		{"keyring no user", "keyring:svc/", "", errReference},
 		{"plain", plain, "", errReference},
 		{"plain with colon", plain + ":" + plain, "", errReference},
@@ -142,32 +134,6 @@ func TestResolve(t *testing.T) {
 				t.Errorf("parse: %v", bad)
 			}
 		})
-	}
-}
-
-func TestHeadlessKeyring(t *testing.T) {
-	cause := errors.New("exec: dbus-launch: not found")
-	keyring.MockInitWithError(cause)
-	_, err := Resolve(t.Context(), "keyring:svc/user")
-	if !errors.Is(err, errKeyring) || !errors.Is(err, cause) || errors.Is(err, errMissing) {
-		t.Fatalf("error %v", err)
-	}
-	var h interface{ Hint() string }
-	if !errors.As(err, &h) || !strings.Contains(h.Hint(), "env:NAME") {
-		t.Errorf("no hint in %v", err)
-	}
-}
-
-func TestKeyringEndsWithContext(t *testing.T) {
-	locked := make(chan struct{})
-	defer close(locked)
-	defer func(f func(string, string) (string, error)) { keyringGet = f }(keyringGet)
-	asked := make(chan struct{})
-	keyringGet = func(string, string) (string, error) { close(asked); <-locked; return "x", nil }
-	ctx, cancel := context.WithCancel(t.Context())
-	go func() { <-asked; cancel() }()
-	if _, err := Resolve(ctx, "keyring:svc/user"); !errors.Is(err, context.Canceled) || !errors.Is(err, errKeyring) {
-		t.Fatalf("error %v", err)
 	}
 }
 
