@@ -172,14 +172,19 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	if file := os.Getenv(readAlone); file != "" {
-		if err := readOnly(file, os.Getenv(readIntent), os.Getenv(readBare)); err != nil {
-			fmt.Fprintln(os.Stderr, "error:", err)
-			os.Exit(1)
-		}
-		return
+	var err error
+	switch switches, hosts := os.Getenv(readAlone), os.Getenv(readHostsAlone); {
+	case switches != "":
+		err = readOnly(switches, os.Getenv(readIntent), os.Getenv(readBare))
+	case hosts != "":
+		err = readHosts(hosts, os.Getenv(readIntent))
+	default:
+		os.Exit(m.Run())
 	}
-	os.Exit(m.Run())
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
+	}
 }
 
 // readOnly makes of each switch the calls that validate makes, or has a bare SSH client

@@ -158,7 +158,7 @@ func (e *effort) wave(ctx context.Context, w Wave) ([]Outcome, error) {
 		out, p := e.start(ctx, device)
 		if p != nil && was == nil {
 			e.finish(ctx, p, &out, nil)
-			p = nil
+			p, out.Gate = nil, "" // it did not look at this wave
 		}
 		if p == nil {
 			e.close(out)

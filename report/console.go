@@ -14,6 +14,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/hint"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 )
 
@@ -197,11 +199,19 @@ func endDevice(p *term.Progress, e fleet.Event) {
 	}
 }
 
+// mostTold is how many devices a run may work on for each of its requests to be told.
+const mostTold = 8
+
 // Steps writes each step to standard error, as JSON each event from the first write
-// on: devices may be worked on side by side.
+// on: devices may be worked on side by side. Of a run over many devices it writes no steps,
+// and what the gate or a device says when it is said first; all devices that said it as well
+// come on one line in the end.
 func (c *Console) Steps() fleet.Progress {
 	st := c.styler(c.Err)
 	var mu sync.Mutex
+	var many bool
+	said := map[string]bool{}
+	var also ordered.Groups[string, string]
 	return func(e fleet.Event) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -211,14 +221,26 @@ func (c *Console) Steps() fleet.Progress {
 			}
 			return
 		}
-		switch e.Kind {
-		case fleet.WaveBegins:
+		again := many && said[e.Text]
+		switch {
+		case e.Kind == fleet.PhaseBegins && e.Phase == fleet.Writing:
+			many = e.Devices > mostTold
+		case e.Kind == fleet.PhaseEnds:
+			for text, names := range also.All() {
+				fmt.Fprintf(c.Err, "%s: %s\n", natural.Fold(names), text)
+			}
+			also = ordered.Groups[string, string]{}
+		case e.Kind == fleet.WaveBegins:
 			fmt.Fprintln(c.Err, st.Bold(fmt.Sprintf("wave %d of %d: %s", e.I+1, e.N, e.Text)))
-		case fleet.GateSays:
+		case e.Kind == fleet.GateSays && !again:
+			said[e.Text] = true
 			fmt.Fprintf(c.Err, "gate: %s\n", term.CleanLine(e.Text))
-		case fleet.DeviceSays:
+		case e.Kind == fleet.DeviceSays && again:
+			also.Add(term.CleanLine(e.Text), e.Device)
+		case e.Kind == fleet.DeviceSays:
+			said[e.Text] = true
 			fmt.Fprintf(c.Err, "%s: %s\n", e.Device, term.CleanLine(e.Text))
-		case fleet.StepBegins:
+		case e.Kind == fleet.StepBegins && !many:
 			fmt.Fprintf(c.Err, "%s %s\n", st.Dim(fmt.Sprintf("%s %d/%d", e.Device, e.I+1, e.N)), term.CleanLine(e.Step.What))
 		}
 	}

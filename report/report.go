@@ -21,6 +21,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
@@ -90,36 +91,48 @@ func (t *Text) impact(i qos.Impact) string {
 	return t.S.Dim(i.String())
 }
 
-// Outcomes writes what became of each device.
+// Outcomes writes what became of each device. Devices that ended alike share a line.
 func (t *Text) Outcomes(outs []fleet.Outcome) {
 	var counts ordered.Map[fleet.State, int]
+	var alike ordered.Groups[string, string]
 	for _, o := range outs {
 		*counts.At(o.State)++
 		t.resets.add(o.Device, o.Resets)
-		state := strings.ReplaceAll(string(o.State), "-", " ")
-		switch o.State {
-		case fleet.Applied, fleet.Unchanged, fleet.Restored:
-			state = t.S.Green(state)
-		case fleet.Skipped:
-			state = t.S.Dim(state)
-		default:
-			state = t.S.Red(state)
-		}
-		t.printf("%s  %s", t.S.Bold(o.Device), state)
-		if o.Steps > 0 {
-			t.printf(", %s", words.Count(o.Steps, "request"))
-		}
-		if o.Error != nil {
-			t.printf(": %s", term.CleanLine(o.Error.Text))
-		}
-		t.printf("\n")
-		for _, l := range o.Left {
-			t.printf("  %s %s\n", t.S.Yellow("left:"), term.CleanLine(l))
-		}
+		alike.Add(t.outcome(o), o.Device)
+	}
+	for text, names := range alike.All() {
+		t.printf("%s  %s", t.S.Bold(spaced(natural.Fold(names))), text)
 	}
 	var parts []string
 	for s, n := range counts.All() {
 		parts = append(parts, fmt.Sprintf("%d %s", n, strings.ReplaceAll(string(s), "-", " ")))
 	}
 	t.printf("%s%s\n", t.resets.table(), strings.Join(parts, ", "))
+}
+
+// outcome is what stands behind the name of a device that was worked on.
+func (t *Text) outcome(o fleet.Outcome) string {
+	text := strings.ReplaceAll(string(o.State), "-", " ")
+	switch o.State {
+	case fleet.Applied, fleet.Unchanged, fleet.Restored:
+		text = t.S.Green(text)
+	case fleet.Skipped:
+		text = t.S.Dim(text)
+	default:
+		text = t.S.Red(text)
+	}
+	if o.Steps > 0 {
+		text += ", " + words.Count(o.Steps, "request")
+	}
+	if o.Gate != "" {
+		text += ", gate passed"
+	}
+	if o.Error != nil {
+		text += ": " + term.CleanLine(o.Error.Text)
+	}
+	text += "\n"
+	for _, l := range o.Left {
+		text += fmt.Sprintf("  %s %s\n", t.S.Yellow("left:"), term.CleanLine(l))
+	}
+	return text
 }

@@ -42,7 +42,13 @@ func (t *Text) Rollout(r *fleet.Rollout) {
 	for i, l := range wrap(rolloutHead(r), width, 2) {
 		t.printf("%s%s\n", strings.Repeat("  ", min(i, 1)), t.S.Bold(l))
 	}
-	for i, w := range r.Waves {
+	for i, n := 0, 0; i < len(r.Waves); i += n {
+		w := r.Waves[i]
+		if n = likeFirst(r.Waves[i:]); n >= mostAlike && !t.Proof {
+			t.printf("%s", t.marked(fmt.Sprintf("  waves %d-%d: ", i+1, i+n), wavesLine(r.Waves[i:i+n])))
+			continue
+		}
+		n = 1
 		t.printf("%s", t.marked(fmt.Sprintf("  wave %d: ", i+1), waveLine(w)))
 		for _, s := range worse(w) {
 			t.printf("%s", t.marked("     "+t.S.Red("between:")+" ", s))
@@ -150,9 +156,39 @@ func about(seconds float64) string {
 	return fmt.Sprintf("%.1f h", seconds/3600)
 }
 
+// mostAlike is how many waves in a row may look alike before they share a line.
+const mostAlike = 4
+
+// likeFirst counts the first waves that differ in the names of their devices alone. A wave that
+// is worse in between, or cuts links, stands for itself.
+func likeFirst(waves []fleet.Wave) int {
+	first := waves[0]
+	n := slices.IndexFunc(waves, func(w fleet.Wave) bool {
+		return len(w.Worse) > 0 || len(w.Cut) > 0 || len(w.Devices) != len(first.Devices) || waveText("", w) != waveText("", first)
+	})
+	switch n {
+	case -1:
+		return len(waves)
+	case 0:
+		return 1
+	}
+	return n
+}
+
+// wavesLine is the headline of waves that are alike.
+func wavesLine(waves []fleet.Wave) string {
+	var names []string
+	for _, w := range waves {
+		names = append(names, w.Devices...)
+	}
+	return waveText(fmt.Sprintf("%s; in each %s", spaced(natural.Fold(names)), words.Count(len(waves[0].Devices), "device")), waves[0])
+}
+
 // waveLine is the headline of a wave.
-func waveLine(w fleet.Wave) string {
-	parts := []string{spaced(natural.Fold(w.Devices))}
+func waveLine(w fleet.Wave) string { return waveText(spaced(natural.Fold(w.Devices)), w) }
+
+func waveText(devices string, w fleet.Wave) string {
+	parts := []string{devices}
 	if w.Canary {
 		parts[0] += " (canary)"
 	}
