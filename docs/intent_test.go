@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -183,7 +184,8 @@ func describe(s *schema) (string, []string, error) {
 		return "name: " + p, r, err
 	case "integer", "number":
 		if s.Minimum != nil && s.Maximum != nil {
-			return fmt.Sprintf("%v to %v", *s.Minimum, *s.Maximum), nil, nil
+			plain := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+			return plain(*s.Minimum) + " to " + plain(*s.Maximum), nil, nil
 		}
 		return "number", nil, nil
 	case "boolean":

@@ -181,6 +181,14 @@ var badCases = []struct {
 	{"ranges of different length", good + "switches: {\"a[1-4]\": {os: sonic, address: \"192.0.2.[1-3]\"}}\n", `7:43: address stands for 3 values, its key for 4 names`, false},
 	{"one RDMA device for a range", good + "hosts: {a: {nics: {\"n[0-1]\": {rdma: mlx5_0}}}}\n", `7:37: rdma is one value for 2 names`, false},
 	{"RDMA device twice", good + "hosts: {a: {nics: {n0: {rdma: mlx5_0}, n1: {rdma: mlx5_0}}}}\n", `7:51: RDMA device "mlx5_0" of NIC "n1" is that of NIC "n0" at 7:31`, false},
+	{"cards", good + "hosts: {a: {nics: {n0: {dcqcn: {rp_ai_rat: 5, rp_gd: -1, init_cr: 5000000000, rtt: x}, maxReadRequest: 1000}, n1: {dcqcn: 5, relaxedOrdering: off, dcbx: os}}}}\n", `7:33: unknown key "rp_ai_rat"` + "\n" +
+		`7:54: rp_gd must be 0 to 4294967295, not -1` + "\n" +
+		`7:67: init_cr must be 0 to 4294967295, not 5000000000` + "\n" +
+		`7:84: rtt must be a whole number, not "x"` + "\n" +
+		`7:104: maxReadRequest must be 128, 256, 512, 1024, 2048 or 4096, not 1000` + "\n" +
+		`7:123: dcqcn must be a map, not a whole number` + "\n" +
+		`7:143: relaxedOrdering must be on or keep, not "off"` + "\n" +
+		`7:154: dcbx must be host or keep, not "os"`, true},
 	{"ring sizes", good + "hosts: {a: {nics: {n0: {rings: {rx: 8, tx: 70000, mini: 1}}, n1: {rings: 8192}}}}\n", `7:37: rx must be 16 to 65536, not 8` + "\n" +
 		`7:44: tx must be 16 to 65536, not 70000` + "\n" +
 		`7:51: unknown key "mini"` + "\n" +

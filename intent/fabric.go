@@ -405,6 +405,7 @@ type NICLine struct {
 	// keeps a DCBX peer from overwriting settings, and StallPrevention shortens
 	// how long the NIC pauses its link; false leaves them alone.
 	Buffers, Willing, StallPrevention Value[bool]
+	CardLine
 }
 
 // Bond is a bond over NICs of a host.

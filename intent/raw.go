@@ -184,6 +184,7 @@ type rawNIC struct {
 	Buffers         opt[string] `key:"buffers" enum:"auto,keep" doc:"Receive buffer of the NIC. auto: lossless priorities have buffers of their own, large enough for the speed, the cable and the MTU; mlx5 alone. Default keep."`
 	Willing         opt[string] `key:"willing" enum:"off,keep" doc:"off: a DCBX peer does not overwrite the settings of the NIC. Default keep."`
 	StallPrevention opt[string] `key:"stallPrevention" enum:"auto,keep" doc:"How long the NIC pauses its link before it gives up. auto is 100ms where NVIDIA's own driver has 8s by default; no other driver has it. Default keep."`
+	rawCard
 }
 
 type rawBond struct {

@@ -211,7 +211,7 @@ func parseInt(n *yaml.Node, t *int, f *field) *scalarError {
 	case f.enum != nil && !slices.Contains(f.enum, n.Value):
 		return &scalarError{fmt.Sprintf("must be %s, not %d", listed(f.enum, "or"), v), ""}
 	case f.limited && (float64(v) < f.min || float64(v) > f.max):
-		return &scalarError{fmt.Sprintf("must be %g to %g, not %d", f.min, f.max, v), ""}
+		return &scalarError{fmt.Sprintf("must be %.0f to %.0f, not %d", f.min, f.max, v), ""}
 	}
 	*t = v
 	return nil

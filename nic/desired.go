@@ -163,6 +163,7 @@ func (b *builder) build() {
 	b.cable()
 	b.rings()
 	b.stated()
+	b.card()
 	if ets, ok := shares(s); ok {
 		p.ETS = qos.Of(ets)
 		b.from(intent.Origin{Pos: s.Classes[0].Pos}, FieldETS)
@@ -289,7 +290,7 @@ func (b *builder) congestion(rdma []*intent.Class) {
 	if len(rdma) == 0 {
 		return
 	}
-	want := mlxconfig.Settings{CCPriorities: ecn, FirmwareLLDPOff: true}
+	want := mlxconfig.Settings{CCPriorities: ecn, FirmwareLLDPOff: !b.nic.KeepDCBX.V}
 	b.from(intent.Origin{Pos: rdma[0].Pos}, FieldNV)
 	if ecn != 0 {
 		p.ECN = qos.Of(ecn)

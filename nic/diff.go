@@ -13,6 +13,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/units"
+	"github.com/roce-fabric/roce-fabric/nic/mlxconfig"
 )
 
 // The drivers that the model tells apart, as sysfs names them.
@@ -76,9 +77,14 @@ func (d *differ) add(c Change) {
 // setting holds what the driver holds.
 func origin(field string) string {
 	name, ok := NVName(field)
+	_, dcqcn := DCQCNName(field)
 	switch {
+	case dcqcn:
+		return FieldDCQCN
 	case !ok:
 		return field
+	case name == mlxconfig.RelaxedOrdering || name == mlxconfig.AdvancedPCI:
+		return FieldRelaxedOrdering
 	case strings.HasPrefix(name, "CNP_DSCP"):
 		return FieldCNPDSCP
 	case strings.HasPrefix(name, "CNP_"):
@@ -139,9 +145,12 @@ func (d *differ) port(name string, have, want *Port) {
 		field(d, FieldECN, have.ECN, want.ECN, includes, maskText, Change{Kind: KindDrift, Blocked: ecnLimit(have, want)})
 		field(d, FieldCNPDSCP, have.CNPDSCP, want.CNPDSCP, equal, strconv.Itoa, drift)
 		field(d, FieldCNPPriority, have.CNPPriority, want.CNPPriority, equal, strconv.Itoa, drift)
+		d.dcqcn()
 	}
 	d.rings()
 	d.stall()
+	d.maxRead()
+	d.relaxed()
 	field(d, FieldMTU, have.MTU, want.MTU, equal, strconv.Itoa, Change{Kind: KindDrift, Impact: qos.ImpactLoss})
 	if !have.VF {
 		d.nv()

@@ -278,7 +278,7 @@ func TestHostAsJSON(t *testing.T) {
 }
 
 func TestLayers(t *testing.T) {
-	for field, want := range map[string]Layer{FieldPFC: LayerDriver, FieldToS: LayerRDMA, nvField("CNP_DSCP_P1"): LayerFirmware, FieldUnit: "", "nv[": "", "": ""} {
+	for field, want := range map[string]Layer{FieldPFC: LayerDriver, FieldToS: LayerRDMA, nvField("CNP_DSCP_P1"): LayerFirmware, "dcqcn[rp_gd]": LayerDriver, FieldUnit: "", "nv[": "", "": ""} {
 		if got := LayerOf(field); got != want {
 			t.Errorf("%q is in layer %q", field, got)
 		}

@@ -3,6 +3,7 @@ package nic
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -118,6 +119,7 @@ func (e *Explanation) driver(p *Port) {
 		return fmt.Sprintf("at least %d B for each lossless one", LosslessBuffer(speed, p.Cable.V, p.MTU.V))
 	}, fmt.Sprintf("at %s over %s with packets of %d B; divided by hand until the driver is loaded again", p.BufferSpeed.V, p.Cable.V, p.MTU.V), dcbnl+", mlx5 alone")
 	show(e, p, FieldStallPrevention, "stall prevention", p.StallPrevention, clean, "100ms", "driver, settings/pfc_stall_prevention of NVIDIA's own driver alone")
+	show(e, p, FieldMaxReadRequest, "max read request", p.MaxReadRequest, func(n int) string { return fmt.Sprintf("%d B", n) }, "on PCIe", "configuration space of the card, by setpci")
 	show(e, p, FieldCable, "cable length", p.Cable, units.Length.String, "in whole metres, rounded up", dcbnl+" (PFC delay), mlx5 alone")
 	show(e, p, FieldPFC, "PFC mask", p.PFC, maskText, "a change takes the link down for a moment", dcbnl+"; no firmware setting keeps it")
 	show(e, p, FieldTrust, "trust", p.Trust, func(t qos.Trust) string { return string(t) }, "mlx5 trusts DSCP as long as its APP table lists one", dcbnl+" (APP table)")
@@ -170,6 +172,12 @@ func (e *Explanation) firmware(p *Port) {
 	}
 	show(e, p, FieldCNPPriority, "CNP priority", p.CNPPriority, strconv.Itoa, "", "driver, ecn/roce_np/cnp_802p_prio or mlx5's debugfs")
 	show(e, p, nvField("CNP_802P_PRIO_Pn"), "CNP priority", p.CNPPriority, strconv.Itoa, "", "firmware, CNP_802P_PRIO_Pn")
+	for _, name := range slices.Sorted(maps.Keys(p.DCQCN)) {
+		if DCQCNLimit(cmp.Or(e.kind, DriverMLX5), name) == "" {
+			e.add(p, FieldDCQCN, "DCQCN "+name, strconv.FormatUint(p.DCQCN[name], 10), "", "driver, ecn/roce_rp and ecn/roce_np of NVIDIA's own driver or mlx5's debugfs")
+		}
+	}
+	show(e, p, FieldRelaxedOrdering, "relaxed ordering", p.RelaxedOrdering, onOff, "writes on PCIe may overtake each other", "firmware, PCI_WR_ORDERING, which ADVANCED_PCI_SETTINGS opens")
 	if p.Wanted.Set {
 		e.add(p, FieldNV, "congestion control", maskText(p.Wanted.V.CCPriorities), "at least; 255 is all priorities and the cards' default", "firmware, ROCE_CC_PRIO_MASK_Pn")
 		if p.Wanted.V.FirmwareLLDPOff {

@@ -40,12 +40,14 @@ const (
 	FieldNV           = "nv" // all firmware settings; one is "nv[CNP_DSCP_P1]"
 
 	FieldStallPrevention = "stall_prevention"
+	FieldMaxReadRequest  = "max_read_request"
+	FieldRelaxedOrdering = "relaxed_ordering"
+	FieldDCQCN           = "dcqcn" // all parameters at once; one is "dcqcn[rp_ai_rate]"
 
 	// Running state that no Change speaks of.
 
 	FieldActiveMTU = "active_mtu"
 	FieldCarrier   = "carrier"
-	FieldDCQCN     = "dcqcn"
 	FieldCounters  = "counters"
 	FieldTransport = "transport"
 	FieldRDMAState = "rdma_state"
@@ -59,17 +61,19 @@ var layers = map[string]Layer{
 	FieldDCBX: LayerDriver, FieldLinkPause: LayerDriver, FieldETS: LayerDriver, FieldBuffers: LayerDriver,
 	FieldCable: LayerDriver, FieldPFC: LayerDriver, FieldDSCP: LayerDriver, FieldTrust: LayerDriver,
 	FieldECN: LayerDriver, FieldCNPDSCP: LayerDriver, FieldCNPPriority: LayerDriver, FieldMTU: LayerDriver,
-	FieldWilling: LayerDriver, FieldStallPrevention: LayerDriver,
+	FieldWilling: LayerDriver, FieldStallPrevention: LayerDriver, FieldMaxReadRequest: LayerDriver, FieldDCQCN: LayerDriver,
 	FieldDCB: LayerDriver, FieldRings: LayerDriver, FieldRoCEApp: LayerDriver,
 	FieldEgress: LayerDriver,
 	FieldMode:   LayerRDMA, FieldToS: LayerRDMA, FieldTrafficClass: LayerRDMA,
-	FieldNV: LayerFirmware,
+	FieldNV: LayerFirmware, FieldRelaxedOrdering: LayerFirmware,
 }
 
 // LayerOf returns the layer of a field, "" for one that is no setting of a port.
 func LayerOf(field string) Layer {
-	if _, ok := NVName(field); ok {
-		return LayerFirmware
+	for _, whole := range []string{FieldNV, FieldDCQCN} {
+		if _, ok := partOf(field, whole); ok {
+			return layers[whole]
+		}
 	}
 	return layers[field]
 }
@@ -78,8 +82,13 @@ func LayerOf(field string) Layer {
 func nvField(name string) string { return FieldNV + "[" + name + "]" }
 
 // NVName returns the firmware setting that a field is of.
-func NVName(field string) (name string, ok bool) {
-	name, ok = strings.CutPrefix(field, FieldNV+"[")
+func NVName(field string) (name string, ok bool) { return partOf(field, FieldNV) }
+
+// DCQCNName returns the parameter of congestion control that a field is of.
+func DCQCNName(field string) (name string, ok bool) { return partOf(field, FieldDCQCN) }
+
+func partOf(field, whole string) (name string, ok bool) {
+	name, ok = strings.CutPrefix(field, whole+"[")
 	if !ok {
 		return "", false
 	}

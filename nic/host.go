@@ -175,9 +175,13 @@ type Port struct {
 	// StallPrevention is how long the port may pause its link before it gives
 	// up: [StallDefault] is 8 s, [StallAuto] 100 ms (OFED sysfs).
 	StallPrevention qos.Opt[string] `json:"stall_prevention,omitzero"`
-	// DCQCN are the parameters of the congestion control by the names of mlx5's
-	// debugfs ("rp_ai_rate"), or by nicctl's; running only.
+	// DCQCN are the parameters of the congestion control by the names of the driver's
+	// debugfs ("rp_ai_rate"), or by nicctl's; in a desired Port those that are stated.
 	DCQCN map[string]uint64 `json:"dcqcn,omitempty"`
+	// MaxReadRequest is the largest read request on PCIe in bytes.
+	MaxReadRequest qos.Opt[int] `json:"max_read_request,omitzero"`
+	// RelaxedOrdering lets writes of the card on PCIe overtake each other; desired only.
+	RelaxedOrdering qos.Opt[bool] `json:"relaxed_ordering,omitzero"`
 
 	// The RDMA stack's.
 

@@ -3,6 +3,7 @@ package nic
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 
@@ -42,8 +43,11 @@ func (p *Port) Config() *mlxconfig.Config {
 // ErrCardPort is an NVIDIA card that does not say which port it is.
 func (p *Port) WantedNV(running *Port) (map[string]string, error) {
 	cfg := running.Config()
-	if !p.Wanted.Set || cfg == nil || running.Driver != DriverMLX5 {
+	if !p.wantsNV() || cfg == nil || running.Driver != DriverMLX5 {
 		return nil, nil
+	}
+	if !p.Wanted.Set {
+		return p.relaxedNV(cfg), nil
 	}
 	if running.CardPort == 0 {
 		return nil, ErrCardPort
@@ -72,7 +76,25 @@ func (p *Port) WantedNV(running *Port) (map[string]string, error) {
 	case next:
 		want[mask] = have.Next.String()
 	}
+	maps.Copy(want, p.relaxedNV(cfg))
 	return want, nil
+}
+
+// wantsNV reports whether a desired port wants anything of the firmware.
+func (p *Port) wantsNV() bool { return p.Wanted.Set || p.RelaxedOrdering.Or(false) }
+
+// relaxedNV are the settings that relaxed ordering takes. A card lists the one for it only
+// after the other is in force.
+func (p *Port) relaxedNV(cfg *mlxconfig.Config) map[string]string {
+	if !p.RelaxedOrdering.Or(false) {
+		return nil
+	}
+	_, listed := cfg.Params[mlxconfig.RelaxedOrdering]
+	_, opens := cfg.Params[mlxconfig.AdvancedPCI]
+	if !listed && opens {
+		return map[string]string{mlxconfig.AdvancedPCI: "1"}
+	}
+	return map[string]string{mlxconfig.RelaxedOrdering: "1"}
 }
 
 func covers(v mlxconfig.Value, s qos.PrioritySet) bool {
@@ -81,7 +103,7 @@ func covers(v mlxconfig.Value, s qos.PrioritySet) bool {
 
 func (d *differ) nv() {
 	have, want := d.have, d.want
-	if !want.Wanted.Set || have.Driver != DriverMLX5 {
+	if !want.wantsNV() || have.Driver != DriverMLX5 {
 		return
 	}
 	if have.NV == nil {
@@ -95,6 +117,9 @@ func (d *differ) nv() {
 	}
 	for _, ch := range mlxconfig.Plan(have.Config(), wanted) {
 		c := Change{Field: nvField(ch.Name), Kind: KindUnknown, Old: clean(ch.Next.String()), New: ch.Want.String(), After: clean(ch.Reset), Blocked: clean(ch.Why)}
+		if ch.Name == mlxconfig.AdvancedPCI {
+			c.After = strings.TrimPrefix(c.After+"; then apply again: the card lists "+mlxconfig.RelaxedOrdering+" only after that", "; ")
+		}
 		switch ch.Kind {
 		case mlxconfig.Program, mlxconfig.ReadOnly:
 			c.Kind = KindNotProgrammed

@@ -34,6 +34,7 @@ var elsewhere = map[string]map[string]place{
 		FieldETS:         {stored: dcbnl + "; shown as empty until it is set after the driver is loaded", how: "traffic classes are numbered in the order of the priorities in use"},
 		FieldPFC:         {stored: dcbnl + "; shown as empty until it is set after the driver is loaded", how: "a change takes the link down for a moment"},
 		FieldTrust:       {stored: dcbnl + " (APP table)"},
+		FieldDCQCN:       {stored: "driver, " + bnxtCC},
 		FieldECN:         {stored: "driver, ecn_enable and ecn_marking of " + bnxtCC, how: ccAll},
 		FieldCNPDSCP:     {stored: "driver, cnp_dscp of " + bnxtCC},
 		FieldCNPPriority: {stored: "driver, cnp_prio of " + bnxtCC},
@@ -45,6 +46,7 @@ var elsewhere = map[string]map[string]place{
 		FieldECN:         {},
 		FieldCNPDSCP:     {},
 		FieldCNPPriority: {},
+		FieldDCQCN:       {},
 	},
 	DriverIonic: {
 		FieldDCBX:        {},

@@ -51,7 +51,7 @@ var nicChecks = []Check{
 		ID: "ECN-12", Title: "congestion control differs between NICs",
 		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsNIC,
 		Why: "NICs that slow down less take bandwidth from the others",
-		Fix: "set the parameter to one value on all NICs: the intent has no key for it",
+		Fix: "write dcqcn with one value for all NICs into the intent, and apply it",
 	},
 	{
 		ID: "ECN-13", Title: "RDMA may be sent as not ECN-capable",

@@ -50,9 +50,7 @@ func Hosts(running []*nic.Host, managed func(host, port string) bool) []Finding 
 					v, ok := p.DCQCN[param]
 					return strconv.FormatUint(v, 10), ok
 				},
-				func(usual string) string {
-					return fmt.Sprintf("set %s to %s: the intent has no key for it", printable(param), cmp.Or(usual, "one value on all of them"))
-				}})
+				func(usual string) string { return sameParameter(ms[0].p.Driver, printable(param), usual) }})
 		}
 	}
 	outliers(&c, all, common{"MTU-04", "the RDMA MTU", nic.LayerDriver,
@@ -61,6 +59,15 @@ func Hosts(running []*nic.Host, managed func(host, port string) bool) []Finding 
 			return "give all of them the MTU of mtu.host and mtu.rdma in the intent: apply it to these hosts"
 		}})
 	return c.list
+}
+
+// sameParameter is the fix for a parameter of congestion control of a driver's cards.
+func sameParameter(driver, param, usual string) string {
+	usual = cmp.Or(usual, "one value")
+	if why := nic.DCQCNLimit(driver, param); why != "" {
+		return fmt.Sprintf("set %s to %s on all of them: %s", param, usual, why)
+	}
+	return fmt.Sprintf("write dcqcn: {%s: %s} for these NICs into the intent, and apply it to their hosts", param, usual)
 }
 
 type member struct {

@@ -106,6 +106,10 @@ func (p *portCheck) change(ch nic.Change) {
 		p.firmware(name, ch)
 		return
 	}
+	if _, ok := nic.DCQCNName(ch.Field); ok {
+		p.differs("DRIFT", Warning, ch)
+		return
+	}
 	switch ch.Field {
 	case nic.FieldPFC: // looked at from both ends
 	case nic.FieldRDMA:
@@ -152,7 +156,7 @@ func (p *portCheck) change(ch nic.Change) {
 		}
 	case nic.FieldRoCEApp:
 		p.differs("NIC-02", Warning, ch)
-	case nic.FieldRings:
+	case nic.FieldRings, nic.FieldMaxReadRequest, nic.FieldRelaxedOrdering:
 		p.differs("DRIFT", Warning, ch)
 	case nic.FieldMTU:
 		p.mtu(ch)

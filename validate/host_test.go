@@ -750,7 +750,7 @@ func TestHosts(t *testing.T) {
 	}
 	// The fix names the value.
 	for fix, edit := range map[string]func(*nic.Port){
-		"set rp_ai_rate to 5: the intent has no key for it":                                        func(p *nic.Port) { p.DCQCN["rp_ai_rate"] = 10 },
+		"write dcqcn: {rp_ai_rate: 5} for these NICs into the intent, and apply it to their hosts": func(p *nic.Port) { p.DCQCN["rp_ai_rate"] = 10 },
 		"give all of them the MTU of mtu.host and mtu.rdma in the intent: apply it to these hosts": func(p *nic.Port) { p.ActiveMTU.V = 1024 },
 	} {
 		if fs := hosts(func(hs []*nic.Host) { edit(hs[1].Ports["eth0"]) }); len(fs) != 1 || fs[0].Fix != fix {

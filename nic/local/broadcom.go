@@ -94,9 +94,14 @@ func (c ccDir) get(n ccName) (int, error) {
 	return int(v), nil
 }
 
-// put writes a number. In configfs the marks of notifications wait for apply.
+// put writes a number. In configfs it waits for apply, with older drivers, which take it
+// for hexadecimal in any case.
 func (c ccDir) put(n ccName, v int) error {
-	if err := c.m.fs().WriteFile(c.file(n), []byte(strconv.Itoa(v))); err != nil {
+	form := "%d"
+	if c.config {
+		form = "%#x"
+	}
+	if err := c.m.fs().WriteFile(c.file(n), fmt.Appendf(nil, form, v)); err != nil {
 		if errors.Is(err, syscall.EINVAL) && (n == ccCNPDSCP || n == ccCNPPrio) {
 			// bnxt_re of Broadcom refuses them then (configfs.c, cnp_prio_store).
 			return hint.With(fmt.Errorf("%s: %w", n.config, err), "firmware with a service profile for congestion notifications keeps their marks itself")

@@ -75,6 +75,9 @@ func (s UndoStep) check(managed func(port string) bool) error {
 			return fmt.Errorf("this tool never writes the firmware setting %q", clip(name))
 		}
 	}
+	if err := parameters(s.Old.DCQCN); err != nil {
+		return err
+	}
 	for _, name := range natural.Keys(s.Old.Along) {
 		if mtu := s.Old.Along[name]; !validName(name, maxIfname) || mtu < ranges[nic.FieldMTU][0] || mtu > ranges[nic.FieldMTU][1] {
 			return fmt.Errorf("an MTU of %d of %q, which no device has", mtu, clip(name))
@@ -101,7 +104,8 @@ func (s UndoStep) check(managed func(port string) bool) error {
 var membersOf = map[string][]string{
 	nic.FieldDCBX: {"dcbx", "agent"}, nic.FieldLinkPause: {"pause"}, nic.FieldETS: {"ets", "rates"}, nic.FieldBuffers: {"buffers"},
 	nic.FieldPFC: {"pfc", "pause"}, nic.FieldDSCP: {"dscp", "trust"}, nic.FieldECN: {"ecn", "number"}, nic.FieldRings: {"rings"},
-	nic.FieldMTU: {"number", "along"}, nic.FieldEgress: {"pcps"},
+	nic.FieldDCQCN: {"dcqcn"},
+	nic.FieldMTU:   {"number", "along"}, nic.FieldEgress: {"pcps"},
 	nic.FieldWilling: {"willing"}, nic.FieldStallPrevention: {"mode"}, nic.FieldMode: {"mode"}, nic.FieldNV: {"nv"},
 }
 

@@ -154,7 +154,7 @@ func TestReadReports(t *testing.T) {
 		Firmware: "28.40.1000", Card: "ConnectX7", CardPort: 1,
 		DCBX: qos.Of(nic.OwnerHost), Trust: qos.Of(qos.TrustPCP), PFC: qos.Of(qos.PrioritySet(0)), Willing: qos.Of(false),
 		LinkPause: qos.Of(true), MTU: qos.Of(1500), Carrier: qos.Of(true), CarrierChanges: qos.Of(uint64(2)),
-		ECN: qos.Of(qos.PrioritySet(0)), NotificationPoint: qos.Of(qos.PrioritySet(0)), ReactionPoint: qos.Of(qos.PrioritySet(0)), CNPDSCP: qos.Of(0), CNPPriority: qos.Of(0), StallPrevention: qos.Of("auto"),
+		ECN: qos.Of(qos.PrioritySet(0)), NotificationPoint: qos.Of(qos.PrioritySet(0)), ReactionPoint: qos.Of(qos.PrioritySet(0)), CNPDSCP: qos.Of(0), CNPPriority: qos.Of(0), StallPrevention: qos.Of("auto"), MaxReadRequest: qos.Of(512),
 		DCQCN: map[string]uint64{"rp_ai_rate": 5},
 		ToS:   qos.Of(0), TrafficClass: qos.Of(-1), Mode: qos.Of("IB/RoCE v1"), ActiveMTU: qos.Of(1024),
 		Rings: qos.Of(nic.Rings{RX: 1024, TX: 1024, MaxRX: 8192, MaxTX: 8192}), PFCClasses: qos.Of(8),

@@ -79,8 +79,10 @@ var ops = map[string]op{
 	nic.FieldTrafficClass: numberOp((*Machine).trafficClass, func(m *Machine, d *device, n int) error {
 		return m.setNumber(m.trafficClassFile(d), n)
 	}),
-	nic.FieldMTU:    {read: readMTU, write: writeMTU},
-	nic.FieldEgress: {read: readEgress, write: writeEgress},
+	nic.FieldDCQCN:          {read: readDCQCN, write: writeDCQCN},
+	nic.FieldMaxReadRequest: {read: readMaxRead, write: setMaxRead},
+	nic.FieldMTU:            {read: readMTU, write: writeMTU},
+	nic.FieldEgress:         {read: readEgress, write: writeEgress},
 }
 
 // numberOp is the op of a field that is a number.
@@ -161,6 +163,7 @@ var ranges = map[string][2]int{
 	nic.FieldRoCEApp: {-1, qos.NumPriorities - 1}, nic.FieldCable: {1, 999}, nic.FieldMTU: {68, 1 << 16},
 	nic.FieldCNPDSCP: {0, qos.NumDSCP - 1}, nic.FieldCNPPriority: {0, qos.NumPriorities - 1},
 	nic.FieldToS: {0, 255}, nic.FieldTrafficClass: {-1, 255},
+	nic.FieldMaxReadRequest: {readRequests[0], readRequests[len(readRequests)-1]},
 }
 
 // fits reports whether a value has what its field needs: steps come from
@@ -173,6 +176,9 @@ func (v Value) fits(field string) bool {
 		return false
 	}
 	if field == nic.FieldStallPrevention && v.Mode != nic.StallAuto && v.Mode != nic.StallDefault {
+		return false
+	}
+	if parameters(v.DCQCN) != nil {
 		return false
 	}
 	needs := membersOf[field]

@@ -48,8 +48,8 @@ type Step struct {
 // last. bnxt refuses PFC before ETS (Linux, bnxt_dcb.c). mlx5 refuses a cable that the
 // buffers of lossless priorities do not hold (en_dcbnl.c).
 var order = []string{
-	nic.FieldDCBX, nic.FieldRings, nic.FieldLinkPause, nic.FieldETS, nic.FieldWilling, nic.FieldBuffers, nic.FieldCable, nic.FieldStallPrevention, nic.FieldPFC, nic.FieldDSCP, nic.FieldRoCEApp,
-	nic.FieldECN, nic.FieldCNPDSCP, nic.FieldCNPPriority, nic.FieldMode, nic.FieldToS, nic.FieldTrafficClass, nic.FieldEgress, nic.FieldMTU, nic.FieldNV,
+	nic.FieldDCBX, nic.FieldRings, nic.FieldLinkPause, nic.FieldETS, nic.FieldWilling, nic.FieldBuffers, nic.FieldCable, nic.FieldStallPrevention, nic.FieldMaxReadRequest, nic.FieldPFC, nic.FieldDSCP, nic.FieldRoCEApp,
+	nic.FieldECN, nic.FieldCNPDSCP, nic.FieldCNPPriority, nic.FieldDCQCN, nic.FieldMode, nic.FieldToS, nic.FieldTrafficClass, nic.FieldEgress, nic.FieldMTU, nic.FieldNV,
 }
 
 // orderOf is order for a driver. The first DSCP entry resets ETS on ice, and so does
@@ -230,8 +230,8 @@ func (m *Machine) weigh(s *Step, path management, o Options) {
 
 // stepField is the field of the step that makes a change.
 func stepField(driver, field string) string {
-	if _, nv := nic.NVName(field); nv {
-		return nic.FieldNV
+	if whole, _, part := strings.Cut(field, "["); part {
+		return whole
 	}
 	if field == nic.FieldTrust {
 		return nic.FieldDSCP
@@ -266,6 +266,7 @@ func wanted(field string, have, want *nic.Port, changes []nic.Change) (v Value, 
 	numbers := map[string]qos.Opt[int]{
 		nic.FieldRoCEApp: want.RoCEApp, nic.FieldCNPDSCP: want.CNPDSCP, nic.FieldCNPPriority: want.CNPPriority,
 		nic.FieldToS: want.ToS, nic.FieldTrafficClass: want.TrafficClass, nic.FieldMTU: want.MTU,
+		nic.FieldMaxReadRequest: want.MaxReadRequest,
 	}
 	if o, ok := numbers[field]; ok {
 		return Value{Number: &o.V}, o.Set
@@ -307,6 +308,14 @@ func wanted(field string, have, want *nic.Port, changes []nic.Change) (v Value, 
 		return wantedDSCP(want)
 	case nic.FieldECN:
 		return Value{ECN: &ECN{NP: want.ECN.V, RP: want.ECN.V}}, want.ECN.Set
+	case nic.FieldDCQCN:
+		v.DCQCN = map[string]uint64{}
+		for _, c := range changes {
+			if name, ok := nic.DCQCNName(c.Field); ok {
+				v.DCQCN[name] = want.DCQCN[name]
+			}
+		}
+		return v, true
 	case nic.FieldMode:
 		return Value{Mode: want.Mode.V}, want.Mode.Set
 	case nic.FieldNV:

@@ -155,6 +155,7 @@ func (r reader) link() {
 		r.p.Speed = qos.Of(units.Rate(n) * 1e6)
 	}
 	get(r, nic.FieldStallPrevention, &r.p.StallPrevention, func() (string, error) { return r.stall(r.device) })
+	get(r, nic.FieldMaxReadRequest, &r.p.MaxReadRequest, func() (int, error) { return r.maxRead(r.device) })
 }
 
 func (m *Machine) stallFile(d *device) string {

@@ -93,6 +93,7 @@ func (m *Machine) priorities(dir string) (qos.PrioritySet, error) {
 }
 
 func (r reader) congestion() {
+	var dcqcn qos.Opt[map[string]uint64]
 	get(r, nic.FieldECN, &r.p.ECN, func() (qos.PrioritySet, error) {
 		np, rp, err := r.ecn(r.device)
 		if err == nil && r.driver != nic.DriverBNXT {
@@ -102,43 +103,8 @@ func (r reader) congestion() {
 	})
 	get(r, nic.FieldCNPDSCP, &r.p.CNPDSCP, func() (int, error) { return r.cnp(r.device, nic.FieldCNPDSCP) })
 	get(r, nic.FieldCNPPriority, &r.p.CNPPriority, func() (int, error) { return r.cnp(r.device, nic.FieldCNPPriority) })
-	r.dcqcn()
-}
-
-// dcqcnNames are the parameters in mlx5's debugfs, with the OFED driver's names.
-var dcqcnNames = map[string]string{
-	"rp_clamp_tgt_rate": "roce_rp/clamp_tgt_rate", "rp_clamp_tgt_rate_ati": "roce_rp/clamp_tgt_rate_after_time_inc",
-	"rp_time_reset": "roce_rp/rpg_time_reset", "rp_byte_reset": "roce_rp/rpg_byte_reset", "rp_threshold": "roce_rp/rpg_threshold",
-	"rp_ai_rate": "roce_rp/rpg_ai_rate", "rp_max_rate": "roce_rp/rpg_max_rate", "rp_hai_rate": "roce_rp/rpg_hai_rate",
-	"rp_min_dec_fac": "roce_rp/rpg_min_dec_fac", "rp_min_rate": "roce_rp/rpg_min_rate", "rp_gd": "roce_rp/rpg_gd",
-	"rp_rate_to_set_on_first_cnp": "roce_rp/rate_to_set_on_first_cnp", "rp_dce_tcp_g": "roce_rp/dce_tcp_g",
-	"rp_dce_tcp_rtt": "roce_rp/dce_tcp_rtt", "rp_rate_reduce_monitor_period": "roce_rp/rate_reduce_monitor_period",
-	"rp_initial_alpha_value": "roce_rp/initial_alpha_value", "np_min_time_between_cnps": "roce_np/min_time_between_cnps",
-}
-
-func (r reader) dcqcn() {
-	if r.driver != nic.DriverMLX5 {
-		r.misses(nic.NotInDriver, nic.FieldDCQCN)
-		return
-	}
-	out := map[string]uint64{}
-	why := nic.NotInDriver
-	for name, ofed := range dcqcnNames {
-		n, err := r.number(r.sysNet(r.name, "ecn", ofed))
-		if gone(err) && r.pci != "" {
-			n, err = r.number(r.debugfs("mlx5", r.pci, "cc_params", name))
-		}
-		if err == nil {
-			out[name] = uint64(n)
-		} else if !gone(err) {
-			why = r.why(err)
-		}
-	}
-	if len(out) == 0 {
-		r.misses(why, nic.FieldDCQCN)
-		return
-	}
-	r.p.DCQCN = out
+	get(r, nic.FieldDCQCN, &dcqcn, func() (map[string]uint64, error) { return r.dcqcn(r.device) })
+	r.p.DCQCN = dcqcn.V
 }
 
 // errNoRDMA: the port has no RDMA device, whose setting it would be.

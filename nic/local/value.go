@@ -30,7 +30,9 @@ type Value struct {
 	// ECN are the priorities with congestion control; with nicctl, Number is in
 	// addition the DSCP of congestion notifications.
 	ECN *ECN `json:"ecn,omitempty"`
-	// Number is that of mtu, cable (metres), tos, traffic_class (-1 for none),
+	// DCQCN are parameters of congestion control by name.
+	DCQCN map[string]uint64 `json:"dcqcn,omitempty"`
+	// Number is that of mtu, max_read_request, cable (metres), tos, traffic_class (-1 for none),
 	// cnp_dscp, cnp_priority or roce_app (-1 for none).
 	Number *int `json:"number,omitempty"`
 	// Along are the MTUs of the devices that the kernel changes along with an mtu.
@@ -90,6 +92,13 @@ func (v Value) same(have Value) bool {
 		return have.Pause != nil && have.Pause.RX == v.Pause.RX && have.Pause.TX == v.Pause.TX
 	case v.ECN != nil:
 		return have.ECN != nil && v.ECN.holds(have.ECN.NP, v.ECN.NP) && v.ECN.holds(have.ECN.RP, v.ECN.RP)
+	case v.DCQCN != nil:
+		for name, n := range v.DCQCN {
+			if have, ok := have.DCQCN[name]; !ok || have != n {
+				return false
+			}
+		}
+		return true
 	case v.Number != nil:
 		return have.Number != nil && *have.Number == *v.Number && v.sameAlong(have)
 	case v.PCPs != nil:

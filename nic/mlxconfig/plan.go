@@ -88,7 +88,7 @@ func comparableTo(a, b Value) bool {
 }
 
 // hidden are settings that a card lists once ADVANCED_PCI_SETTINGS is in force.
-var hidden = map[string]bool{"MAX_ACC_OUT_READ": true, "PCI_WR_ORDERING": true}
+var hidden = map[string]bool{"MAX_ACC_OUT_READ": true, RelaxedOrdering: true}
 
 // missing says why a setting is not in a config.
 func missing(cfg *Config, name string) (Kind, string) {

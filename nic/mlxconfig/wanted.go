@@ -25,6 +25,13 @@ type Settings struct {
 	FirmwareLLDPOff bool `json:"firmware_lldp_off"`
 }
 
+// Settings of the whole card: whether writes on PCIe may overtake each other, and whether
+// the card lists that setting (mlxconfig_host.db).
+const (
+	RelaxedOrdering = "PCI_WR_ORDERING"
+	AdvancedPCI     = "ADVANCED_PCI_SETTINGS"
+)
+
 // The values of CNP_DSCP_MODE.
 const (
 	deviceDefault = "DEVICE_DEFAULT(0)"
@@ -76,8 +83,12 @@ var written = []string{
 	"ROCE_CC_PRIO_MASK", "CNP_DSCP", "CNP_802P_PRIO", "LLDP_NB_DCBX", "LLDP_NB_RX_MODE", "LLDP_NB_TX_MODE", "CNP_RES_PRIO_MODE", "CNP_DSCP_MODE",
 }
 
-// Writes reports whether a parameter is one that [Wanted] names for a port.
+// Writes reports whether a parameter is one that [Wanted] names for a port, or
+// [RelaxedOrdering] or [AdvancedPCI].
 func Writes(name string) bool {
+	if name == RelaxedOrdering || name == AdvancedPCI {
+		return true
+	}
 	i := strings.LastIndex(name, "_P")
 	if i < 0 || !slices.Contains(written, name[:i]) {
 		return false

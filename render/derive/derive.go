@@ -89,6 +89,8 @@ type NIC struct {
 	RXRing, TXRing int
 	// These are stated: buffers: auto, willing: off, stallPrevention: auto.
 	Buffers, Willing, StallPrevention bool
+	// Card is what else is stated of it.
+	Card intent.CardLine
 }
 
 // Note is a remark about a place of the fabric.

@@ -338,11 +338,12 @@ func (h *host) node(addresses []string, common login) *node {
 		rdma                    bool
 		rx, tx                  int
 		buffers, willing, stall bool
+		card                    string
 	}
 	var kinds ordered.Groups[kind, row]
 	for _, name := range natural.Keys(h.nics) {
 		n := h.nics[name]
-		kinds.Add(kind{n.RDMA != "", n.RXRing, n.TXRing, n.Buffers, n.Willing, n.StallPrevention}, row{name, []string{n.RDMA}})
+		kinds.Add(kind{n.RDMA != "", n.RXRing, n.TXRing, n.Buffers, n.Willing, n.StallPrevention, cardOf(n.Card).flow()}, row{name, []string{n.RDMA}})
 	}
 	nics := mapping()
 	for k, rows := range kinds.All() {
@@ -351,6 +352,7 @@ func (h *host) node(addresses []string, common login) *node {
 			n := mapping().put("rdma", text(f.steps[0]))
 			n.putIf("rings", rings)
 			n.when(k.buffers, "buffers", bare("auto")).when(k.willing, "willing", bare("off")).when(k.stall, "stallPrevention", bare("auto"))
+			n.pairs = append(n.pairs, cardOf(h.nics[rows[0].name].Card).pairs...)
 			nics.put(f.name, n)
 		}
 	}

@@ -178,6 +178,10 @@ var keyCases = []keyCase{
 	{key: "NIC.buffers", at: "hosts|gpu1|nics|eth0|buffers", values: [2]any{"auto", "keep"}, inert: true, finds: "BUF-13"},
 	{key: "NIC.willing", at: "hosts|gpu1|nics|eth0|willing", values: [2]any{"keep", "off"}, inert: true},
 	{key: "NIC.stallPrevention", at: "hosts|gpu1|nics|eth0|stallPrevention", values: [2]any{"keep", "auto"}, inert: true, finds: "NIC-07"},
+	{key: "NIC.dcqcn", at: "hosts|gpu1|nics|eth0|dcqcn", values: [2]any{m{"rp_ai_rate": 7}, m{"rp_ai_rate": 9}}, inertOn: []string{"sonic dynamic", "sonic 202311"}, finds: "ECN-12 DRIFT"},
+	{key: "NIC.dcbx", at: "hosts|gpu1|nics|eth0|dcbx", values: [2]any{"host", "keep"}, inert: true},
+	{key: "NIC.maxReadRequest", at: "hosts|gpu1|nics|eth0|maxReadRequest", values: [2]any{4096, 1024}},
+	{key: "NIC.relaxedOrdering", at: "hosts|gpu1|nics|eth0|relaxedOrdering", values: [2]any{"keep", "on"}, inert: true, finds: "DRIFT"},
 	// The bonds and VLANs of a host are there before an apply.
 	{key: "Host.bonds", at: "hosts|gpu1|bonds", values: [2]any{m{"b0": m{"members": []any{"eth0"}}}, m{"b1": m{"members": []any{"eth0"}}}}, reinstalls: true},
 	{key: "Bond.members", at: "hosts|gpu1|bonds|b0|members", values: [2]any{[]any{"eth0"}, []any{"eth0", "eth1"}}, reinstalls: true, with: []edit{{"hosts|gpu1|nics|eth1", m{}}}},

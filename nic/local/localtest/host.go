@@ -120,6 +120,7 @@ func newHost(dir string, t tree) *Host {
 	h.Routes()
 	t.mkdirs(filepath.Join(h.Roots.ConfigFS, "rdma_cm"))
 	h.Programs["ibv_devinfo"] = h.devinfo
+	h.Programs["setpci"] = h.setpci
 	return h
 }
 
@@ -266,6 +267,7 @@ func (h *Host) add(p Port) {
 		h.put(filepath.Join(dev, of+"_link_speed"), speed+"\n")
 		h.put(filepath.Join(dev, of+"_link_width"), width+"\n")
 	}
+	h.put(filepath.Join(dev, "config"), configSpace())
 	if p.VF {
 		h.link("../0000:00:00.0", filepath.Join(dev, "physfn"))
 	}
@@ -298,11 +300,22 @@ func (h *Host) add(p Port) {
 		h.put(filepath.Join(net, "settings", "pfc_stall_prevention"), nic.StallAuto+"\n")
 	case p.Driver == nic.DriverMLX5 && !p.VF:
 		cc := filepath.Join(h.Roots.DebugFS, "mlx5", p.PCI, "cc_params")
-		for name, v := range map[string]string{"np_cnp_dscp": "0", "np_cnp_prio": "0", "rp_ai_rate": "5"} {
-			h.put(filepath.Join(cc, name), v+"\n")
+		for _, name := range ccParams {
+			h.put(filepath.Join(cc, name), fmt.Sprintln(ccStart[name]))
 		}
 	}
 }
+
+// ccParams are the parameters of congestion control of mlx5 (drivers/infiniband/hw/mlx5/
+// cong.c). ccStart are those that are not 0.
+var (
+	ccParams = []string{
+		"rp_clamp_tgt_rate", "rp_clamp_tgt_rate_ati", "rp_time_reset", "rp_byte_reset", "rp_threshold", "rp_ai_rate", "rp_max_rate",
+		"rp_hai_rate", "rp_min_dec_fac", "rp_min_rate", "rp_rate_to_set_on_first_cnp", "rp_dce_tcp_g", "rp_dce_tcp_rtt",
+		"rp_rate_reduce_monitor_period", "rp_initial_alpha_value", "rp_gd", "np_min_time_between_cnps", "np_cnp_dscp", "np_cnp_prio_mode", "np_cnp_prio",
+	}
+	ccStart = map[string]int{"rp_ai_rate": 5, "rp_time_reset": 300, "rp_byte_reset": 32767, "rp_threshold": 1, "rp_hai_rate": 50, "rp_min_dec_fac": 50, "rp_min_rate": 1, "rp_dce_tcp_g": 1019, "rp_dce_tcp_rtt": 1, "rp_rate_reduce_monitor_period": 4, "rp_initial_alpha_value": 1023, "rp_gd": 11}
+)
 
 // addRDMA makes the RDMA device of a port; its defaults are the kernel's.
 func (h *Host) addRDMA(p Port) {

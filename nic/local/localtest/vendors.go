@@ -142,17 +142,27 @@ func (h *Host) SetRings(name string, r nic.Rings) {
 }
 
 // ccNames are the files of congestion control in configfs and in debugfs.
-var ccNames = map[string]string{"ecn_enable": "enable_cc", "ecn_marking": "tos_ecn", "cnp_dscp": "alt_vlan_dscp", "cnp_prio": "alt_vlan_pcp"}
+var ccNames = map[string]string{
+	"ecn_enable": "enable_cc", "ecn_marking": "tos_ecn", "cnp_dscp": "alt_vlan_dscp", "cnp_prio": "alt_vlan_pcp",
+	"g": "run_avg_weight_g", "nph_per_state": "num_phase_per_state", "init_cr": "init_cr", "init_tr": "init_tr", "rtt": "rtt",
+	"cc_mode": "cc_mode", "tcp_cp": "tcp_cp", "inact_th": "inactivity_cp",
+}
+
+// ccDefaults are those that are not 0.
+var ccDefaults = map[string]int{"g": 8, "nph_per_state": 1, "init_cr": 200, "init_tr": 100, "rtt": 40, "cc_mode": 1, "inact_th": 10000}
 
 // addCC gives a port of bnxt_en the congestion control of its bnxt_re.
 func (h *Host) addCC(p Port) {
 	switch p.CC {
 	case CCConfigFS:
 		h.tree.mkdirs(filepath.Join(h.Roots.ConfigFS, "bnxt_re"))
-		h.cc[p.RDMA] = map[string]int{"ecn_enable": 0, "ecn_marking": 0, "cnp_dscp": 0, "cnp_prio": 0}
+		h.cc[p.RDMA] = map[string]int{}
+		for name := range ccNames {
+			h.cc[p.RDMA][name] = ccDefaults[name]
+		}
 	case CCDebugFS:
-		for _, name := range ccNames {
-			h.put(filepath.Join(h.Roots.DebugFS, "bnxt_re", p.PCI, "cc_config", name), "0\n")
+		for own, name := range ccNames {
+			h.put(filepath.Join(h.Roots.DebugFS, "bnxt_re", p.PCI, "cc_config", name), fmt.Sprintln(ccDefaults[own]))
 		}
 	}
 }
@@ -199,7 +209,11 @@ func (f files) ccWrite(name, v string) (mine bool, err error) {
 	if !strings.Contains(name, "/cc_config/") {
 		return false, nil
 	}
-	if nerr == nil && n < 64 {
+	most := uint64(1<<16 - 1)
+	if base := filepath.Base(name); strings.HasPrefix(base, "alt_") || strings.HasPrefix(base, "tos_") {
+		most = 63
+	}
+	if nerr == nil && n <= most {
 		f.Host.put(name, fmt.Sprintln(n))
 	}
 	return true, nil

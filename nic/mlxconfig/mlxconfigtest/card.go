@@ -32,6 +32,8 @@ type Param struct {
 	ReadOnly               bool
 	// Hidden settings are known to the tool and not to the card.
 	Hidden bool
+	// Advanced ones are hidden until ADVANCED_PCI_SETTINGS is in force.
+	Advanced bool
 	// Unreadable is which values the tool fails to read: "default",
 	// "current", "next".
 	Unreadable []string
@@ -95,7 +97,8 @@ func New(tool, device string) *Card {
 	add(Param{Name: "ADVANCED_PCI_SETTINGS", Group: "nv_global_pci_conf", Names: boolean})
 	add(Param{Name: "ESWITCH_HAIRPIN_DESCRIPTORS", Group: "nv_eswitch_hairpin_conf", Array: 8})
 	add(Param{Name: "FW_VERSION_STAMP", Group: "nv_stamp", Bits: 32, Default: 7, ReadOnly: true})
-	add(Param{Name: "MAX_ACC_OUT_READ", Group: "nv_global_pci_conf", Bits: 8, Hidden: true})
+	add(Param{Name: "MAX_ACC_OUT_READ", Group: "nv_global_pci_conf", Bits: 8, Hidden: true, Advanced: true})
+	add(Param{Name: "PCI_WR_ORDERING", Group: "nv_pci_conf", Names: []string{"per_mkey", "force_relax"}, Hidden: true, Advanced: true})
 	add(Param{Name: "SRIOV_EN", Group: "nv_global_pci_conf", Names: boolean, Default: 1})
 	for _, port := range []string{"_P1", "_P2"} {
 		add(Param{Name: "ROCE_CC_PRIO_MASK" + port, Group: "nv_roce_cc" + port, Bits: 8, Default: 255})
@@ -143,6 +146,11 @@ func (c *Card) Reset() {
 	defer c.mu.Unlock()
 	for _, p := range c.Params {
 		p.Current = p.Next
+	}
+	for _, p := range c.Params {
+		if p.Advanced {
+			p.Hidden = c.find("ADVANCED_PCI_SETTINGS").Current == 0
+		}
 	}
 }
 

@@ -1,0 +1,86 @@
+package nic
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/nic/mlxconfig"
+)
+
+// What the intent states of a card is desired, with its place; dcbx: keep leaves the owner
+// and the agents of the firmware alone.
+func TestDesiredCard(t *testing.T) {
+	h, problems := desired(t, edit(t, "mlx5_1}", "mlx5_1, dcbx: keep, maxReadRequest: 4096, relaxedOrdering: on, dcqcn: {rp_ai_rate: 7, np_min_time_between_cnps: 0}}"))
+	if len(problems) > 0 {
+		t.Errorf("%+v", problems)
+	}
+	plain, p := h.Ports["ens1f0np0"], h.Ports["ens2f0np0"]
+	if plain.DCBX != qos.Of(OwnerHost) || !plain.Wanted.V.FirmwareLLDPOff || plain.DCQCN != nil || plain.MaxReadRequest.Set || plain.RelaxedOrdering.Set {
+		t.Errorf("%+v", plain)
+	}
+	if p.DCBX.Set || p.Wanted.V.FirmwareLLDPOff || p.MaxReadRequest != qos.Of(4096) || p.RelaxedOrdering != qos.Of(true) || len(p.DCQCN) != 2 || p.DCQCN["rp_ai_rate"] != 7 {
+		t.Errorf("%+v", p)
+	}
+	for _, field := range []string{FieldDCBX, FieldMaxReadRequest, FieldRelaxedOrdering, FieldDCQCN} {
+		if !strings.Contains(p.From[field], "fabric.yaml:11:") || p.From[field] == p.From[FieldPort] {
+			t.Errorf("%s is from %q", field, p.From[field])
+		}
+	}
+}
+
+// A parameter that was not read is unknown, and one that differs is a change with the
+// place of dcqcn.
+func TestDiffOfParameters(t *testing.T) {
+	running, want := machine(t)
+	p, w := running.Ports["ens1f0np0"], want.Ports["ens1f0np0"]
+	w.DCQCN = map[string]uint64{"rp_ai_rate": 7, "rp_gd": 11}
+	w.From[FieldDCQCN] = "fabric.yaml:1:2"
+	p.DCQCN = map[string]uint64{"rp_ai_rate": 5, "rp_gd": 11}
+	one := func(why string) Change {
+		t.Helper()
+		cs := Diff(running, want)
+		if len(cs) == 0 || cs[0].Field != "dcqcn[rp_ai_rate]" || cs[0].Layer != LayerDriver || cs[0].Reason != "fabric.yaml:1:2" {
+			t.Fatalf("%s: %+v", why, cs)
+		}
+		return cs[0]
+	}
+	if c := one("differs"); c.Kind != KindDrift || c.Old != "5" || c.New != "7" || !c.Writable() {
+		t.Errorf("%+v", c)
+	}
+	p.DCQCN, p.Missing[FieldDCQCN] = nil, "needs root"
+	if c := one("not read"); c.Kind != KindUnknown || c.Blocked != "needs root" {
+		t.Errorf("%+v", c)
+	}
+	p.Missing[FieldDCQCN] = NotInDriver
+	if c := one("not there"); c.Kind != KindDrift || c.Writable() {
+		t.Errorf("%+v", c)
+	}
+}
+
+// A card that lists relaxed ordering is not asked to open it, and one that lists neither
+// says so.
+func TestDiffOfRelaxedOrdering(t *testing.T) {
+	off := NV{"per_mkey(0)", "per_mkey(0)", "per_mkey(0)", false}
+	for name, tt := range map[string]struct {
+		nv    map[string]NV
+		field string
+		kind  Kind
+	}{
+		"listed":     {map[string]NV{mlxconfig.RelaxedOrdering: off, mlxconfig.AdvancedPCI: off}, "nv[PCI_WR_ORDERING]", KindNotProgrammed},
+		"not listed": {map[string]NV{mlxconfig.AdvancedPCI: off}, "nv[ADVANCED_PCI_SETTINGS]", KindNotProgrammed},
+		"no such":    {map[string]NV{}, "nv[PCI_WR_ORDERING]", KindUnknown},
+	} {
+		running, want := machine(t)
+		p, w := running.Ports["ens1f0np0"], want.Ports["ens1f0np0"]
+		w.RelaxedOrdering = qos.Of(true)
+		w.From[FieldRelaxedOrdering] = "fabric.yaml:1:2"
+		for n, v := range tt.nv {
+			p.NV[n] = v
+		}
+		cs := Diff(running, want)
+		if len(cs) == 0 || cs[0].Field != tt.field || cs[0].Kind != tt.kind || cs[0].Reason != "fabric.yaml:1:2" || cs[0].Layer != LayerFirmware {
+			t.Errorf("%s: %+v", name, cs)
+		}
+	}
+}

@@ -1,0 +1,18 @@
+package derive
+
+import (
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+)
+
+// cardOf is what is stated of a card.
+func cardOf(c intent.CardLine) *node {
+	params := mapping()
+	for _, name := range natural.Keys(c.DCQCN.V) {
+		params.put(name, number(c.DCQCN.V[name]))
+	}
+	n := mapping()
+	n.putIf("dcqcn", params)
+	n.when(c.KeepDCBX.V, "dcbx", bare("keep")).when(c.MaxReadRequest.V != 0, "maxReadRequest", number(c.MaxReadRequest.V))
+	return n.when(c.RelaxedOrdering.V, "relaxedOrdering", bare("on"))
+}
