@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/term"
@@ -64,6 +65,9 @@ func Hosts(running []*nic.Host, managed func(host, port string) bool) []Finding 
 // sameParameter is the fix for a parameter of congestion control of a driver's cards.
 func sameParameter(driver, param, usual string) string {
 	usual = cmp.Or(usual, "one value")
+	if !slices.Contains(intent.DCQCNNames(), param) && driver != nic.DriverIonic {
+		return fmt.Sprintf("set %s to %s on all of them: this tool does not", param, usual)
+	}
 	if why := nic.DCQCNLimit(driver, param); why != "" {
 		return fmt.Sprintf("set %s to %s on all of them: %s", param, usual, why)
 	}

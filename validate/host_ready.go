@@ -30,9 +30,9 @@ func (p *portCheck) ready() {
 		case len(g.V.V2) > 0:
 			p.add("NIC-14", Warning, p.name, at, "give the interface an IP address", "RoCE v2 has link-local addresses alone: RDMA does not leave the subnet")
 		case g.V.V1 > 0:
-			p.add("NIC-14", Error, p.name, at, "turn RoCE v2 on in the firmware or the driver of the card", "the NIC has addresses for RoCE v1 alone")
+			p.add("NIC-14", Error, p.name, at, "turn RoCE v2 on in the firmware or the driver of the card: this tool does not", "the NIC has addresses for RoCE v1 alone")
 		default:
-			p.add("NIC-14", Error, p.name, at, "bring the interface up and give it an IP address; on an NVIDIA card look at 'devlink dev param show', enable_roce", "the NIC has no address for RoCE v2: no connection can be made")
+			p.add("NIC-14", Error, p.name, at, "bring the interface up and give it an IP address; on an NVIDIA card look at 'devlink dev param show', enable_roce: this tool does not set it", "the NIC has no address for RoCE v2: no connection can be made")
 		}
 	}
 	p.slot(at)
@@ -62,9 +62,9 @@ func (p *portCheck) transport(at string) {
 			p.add("NIC-13", Error, p.name, at, "bring the interface up: 'rdma link' and the kernel's log say more", "the RDMA port is %s although the NIC has a carrier", printable(s.V))
 		}
 	case t.V == nic.TransportIWARP && p.have.Driver == nic.DriverICE:
-		p.add("NIC-13", Error, p.name, at, fmt.Sprintf("turn enable_iwarp off and enable_roce on with 'devlink dev param set pci/%s', or with Intel's own irdma set roce_ena=1", printable(p.have.PCI)), "the RDMA device speaks iWARP")
+		p.add("NIC-13", Error, p.name, at, fmt.Sprintf("turn enable_iwarp off and enable_roce on with 'devlink dev param set pci/%s', or with Intel's own irdma set roce_ena=1: this tool does not", printable(p.have.PCI)), "the RDMA device speaks iWARP")
 	case t.V == nic.TransportInfiniBand:
-		p.add("NIC-13", Error, p.name, at, "set LINK_TYPE of the port to ETH with mlxconfig, and reset the card", "the port of the card is set to InfiniBand")
+		p.add("NIC-13", Error, p.name, at, "set LINK_TYPE of the port to ETH with mlxconfig, and reset the card: this tool does not", "the port of the card is set to InfiniBand")
 	default:
 		p.add("NIC-13", Error, p.name, at, "use a card with RoCE v2, or its mode for it", "the RDMA device speaks %s", t.V)
 	}

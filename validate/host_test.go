@@ -277,7 +277,17 @@ func hostCases() []brokenHost {
 		{"MTU-04", Info, func(h *hostCase) {
 			h.over(nic.Upper{Name: "bond0", Kind: nic.UpperBond, On: []string{"eth0", "eth1"}, MTU: qos.Of(9000)})
 			h.over(nic.Upper{Name: "bond0.100", Kind: nic.UpperVLAN, On: []string{"bond0"}, MTU: qos.Of(1500), VLAN: qos.Of(100)})
-		}, "at most 1024 B, the intent says 4096 B (VLAN bond0.100 over it has an MTU of 1500 B", "write vlans: {bond0.100: {on: bond0, id: 100}} for the host"},
+		}, "at most 1024 B, the intent says 4096 B (VLAN bond0.100 over it has an MTU of 1500 B", "write bonds: {bond0: {members: [eth0, eth1]}}, vlans: {bond0.100: {on: bond0, id: 100}} for the host into the intent, and apply it: its MTU rises from 1500 to 9000 B"},
+		{"MTU-04", Info, func(h *hostCase) {
+			h.over(nic.Upper{Name: "eth0.100", Kind: nic.UpperVLAN, On: []string{"eth0"}, MTU: qos.Of(1500), VLAN: qos.Of(100)})
+		}, "VLAN eth0.100 over it", "write vlans: {eth0.100: {on: eth0, id: 100}} for the host"},
+		{"MTU-04", Warning, func(h *hostCase) { // of which a member is not in the intent
+			h.over(nic.Upper{Name: "bond0", Kind: nic.UpperBond, On: []string{"eth0", "eth2"}, MTU: qos.Of(1500)})
+		}, "bond bond0 over it", "list eth2 in nics of the host in the intent, write bonds: {bond0: {members: [eth0, eth2]}} there, and apply it"},
+		{"MTU-04", Info, func(h *hostCase) { // which this tool cannot change
+			h.over(nic.Upper{Name: "br0", Kind: nic.UpperBridge, On: []string{"eth0"}, MTU: qos.Of(9000)})
+			h.over(nic.Upper{Name: "br0.5", Kind: nic.UpperVLAN, On: []string{"br0"}, MTU: qos.Of(1500), VLAN: qos.Of(5)})
+		}, "VLAN br0.5 over it", "raise the MTU of br0.5 from 1500 to 9000 B, there and in the network configuration of the host: this tool sets bonds and VLANs alone"},
 		{"READ", Info, func(h *hostCase) {
 			h.running.Missing = map[string]string{nic.FieldUppers: "more than 256 devices are over the NICs"}
 		}, "could not be read: uppers: more than 256", ""},
@@ -448,7 +458,7 @@ func TestTagOfAVLAN(t *testing.T) {
 		switch {
 		case tt.found == "" && len(fs) > 0:
 			t.Errorf("%s: %+v", name, fs)
-		case tt.found != "" && (len(fs) != 1 || fs[0].ID != "NIC-02" || fs[0].Severity != Error || !strings.Contains(fs[0].What, tt.found) || !strings.Contains(fs[0].Fix, "write vlans: {bond0.100: {on: bond0, id: 100}} for the host into the intent, and apply it")):
+		case tt.found != "" && (len(fs) != 1 || fs[0].ID != "NIC-02" || fs[0].Severity != Error || !strings.Contains(fs[0].What, tt.found) || !strings.Contains(fs[0].Fix, "write bonds: {bond0: {members: [eth0]}}, vlans: {bond0.100: {on: bond0, id: 100}} for the host into the intent, and apply it")):
 			t.Errorf("%s: %+v", name, fs)
 		}
 	}

@@ -38,7 +38,7 @@ func (p *portCheck) rdmaMTU() {
 		if want != nil {
 			rise = append(rise, fmt.Sprintf("the MTU of %s rises from %d to %d B", u.Name, u.MTU.V, want.MTU.V))
 		} else {
-			fixes = append(fixes, writeUpper(u, fmt.Sprintf("its MTU rises from %d to %d B", u.MTU.V, w.MTU.V), fmt.Sprintf("raise the MTU of %s from %d to %d B", printable(u.Name), u.MTU.V, w.MTU.V)))
+			fixes = append(fixes, p.writeUpper(u, fmt.Sprintf("its MTU rises from %d to %d B", u.MTU.V, w.MTU.V), fmt.Sprintf("raise the MTU of %s from %d to %d B", printable(u.Name), u.MTU.V, w.MTU.V)))
 		}
 	}
 	what := fmt.Sprintf("over it RDMA has an MTU of at most %d B", payload)
@@ -73,15 +73,26 @@ func kindOf(u *nic.Upper) string {
 
 // writeUpper is the fix of a device that the intent does not list: then says what an apply
 // does once it does, byHand what is to be done where it cannot.
-func writeUpper(u *nic.Upper, then, byHand string) string {
-	entry, on := "", printable(strings.Join(u.On, ", "))
+func (v *hostCheck) writeUpper(u *nic.Upper, then, byHand string) string {
+	bond, entry := u, ""
+	if u.Kind == nic.UpperVLAN && u.VLAN.Set && len(u.On) == 1 {
+		entry = fmt.Sprintf("vlans: {%s: {on: %s, id: %d}}", printable(u.Name), printable(u.On[0]), u.VLAN.V)
+		bond = nil
+		if v.host.NIC(u.On[0]) == nil && v.desired.Uppers[u.On[0]] == nil {
+			bond = v.running.Uppers[u.On[0]]
+		}
+	}
+	unlisted := func(name string) bool { return v.host.NIC(name) == nil }
 	switch {
-	case u.Kind == nic.UpperBond:
-		entry = fmt.Sprintf("bonds: {%s: {members: [%s]}}", printable(u.Name), on)
-	case u.Kind == nic.UpperVLAN && u.VLAN.Set:
-		entry = fmt.Sprintf("vlans: {%s: {on: %s, id: %d}}", printable(u.Name), on, u.VLAN.V)
+	case bond == nil && entry != "" && (v.host.NIC(u.On[0]) != nil || v.desired.Uppers[u.On[0]] != nil):
+	case bond == nil || bond.Kind != nic.UpperBond:
+		return byHand + ", there and in the network configuration of the host: this tool sets bonds and VLANs alone"
 	default:
-		return byHand + ", there and in the network configuration of the host"
+		members := fmt.Sprintf("bonds: {%s: {members: [%s]}}", printable(bond.Name), printable(strings.Join(bond.On, ", ")))
+		entry = strings.TrimSuffix(members+", "+entry, ", ")
+		if more := slices.DeleteFunc(slices.Clone(bond.On), func(name string) bool { return !unlisted(name) }); len(more) > 0 {
+			return fmt.Sprintf("list %s in nics of the host in the intent, write %s there, and apply it: %s", printable(strings.Join(more, ", ")), entry, then)
+		}
 	}
 	return fmt.Sprintf("write %s for the host into the intent, and apply it: %s", entry, then)
 }
@@ -113,7 +124,7 @@ func (p *portCheck) tags() {
 		}
 		fix := nic.RDMAPriority
 		if want == nil {
-			fix = writeUpper(u, "its egress-qos-map gives RDMA the PCP of its class", fmt.Sprintf("ip link set dev %s type vlan egress-qos-map %d:%d", printable(u.Name), from, pcps[0]))
+			fix = p.writeUpper(u, "its egress-qos-map gives RDMA the PCP of its class", fmt.Sprintf("ip link set dev %s type vlan egress-qos-map %d:%d", printable(u.Name), from, pcps[0]))
 		}
 		p.found("NIC-02", Error, nic.FieldEgress, fix, "VLAN %s over it sends RDMA-CM with PCP %d, the intent says %s: the kernel has priority %d for ToS %d",
 			printable(u.Name), u.Egress.V[from], qos.FoldInts(pcps), from, tos.V)
