@@ -78,6 +78,8 @@ type Reader struct {
 	History *History
 	// Counters has the counters read as well.
 	Counters bool
+	// Once has those of a switch read without it, for what one reading shows.
+	Once bool
 	// Progress is told of a switch that is waited for; nil is silence.
 	Progress Progress
 }
@@ -127,10 +129,28 @@ func (r *Reader) readSwitch(ctx context.Context, sw *intent.Switch) Reading {
 				return err
 			}
 		}
+		if r.Once && !r.Counters {
+			out.Findings = countOnce(ctx, drv, d, h.running)
+		}
 		out.Switch = validate.Switch(d, h.running, validate.Running, state)
 		return nil
 	}))
 	return out
+}
+
+// countOnce is what one reading of the counters of a switch shows. That it cannot be made
+// leaves the configuration judged.
+func countOnce(ctx context.Context, drv drivers.Driver, d *render.Device, running *qos.Device) []validate.Finding {
+	g := validate.GateSwitch(d, running)
+	s, err := countPorts(ctx, drv, &g)
+	switch {
+	case err != nil:
+		return []validate.Finding{{ID: Unread, Severity: validate.Info, Device: g.Name, Where: d.Switch.Pos.String(), What: err.Error(),
+			Unchecked: "pauses on lossy priorities", Because: "the counters could not be read", NotMade: []string{gate.PauseBefore}}}
+	case s == nil:
+		return nil
+	}
+	return validate.Counted(d.Switch, g, *s)
 }
 
 // on opens a switch, waits until it has done what a run that was cut off sent it,

@@ -63,7 +63,7 @@ func Validate(ctx context.Context, f *Fabric, a *Access, o ValidateOptions) (*Va
 		return nil, err
 	}
 	out := &Validation{Open: map[string][]string{}}
-	v := &validation{Reader: Reader{Fabric: f, Access: a, History: o.History, Counters: o.Window > 0, Progress: o.Progress}, o: o, run: validate.NewRun(f.Fabric()), out: out}
+	v := &validation{Reader: Reader{Fabric: f, Access: a, History: o.History, Counters: o.Window > 0, Once: true, Progress: o.Progress}, o: o, run: validate.NewRun(f.Fabric()), out: out}
 	var switches, hosts []string
 	for _, sw := range f.Switches {
 		switches = append(switches, sw.Name)
@@ -98,6 +98,7 @@ func (v *validation) readAll(ctx context.Context, switches, hosts []string) erro
 	defer v.o.Progress.phase(Validating, len(switches)+len(hosts))()
 	read := func(ctx context.Context, name string) Reading { return v.Read(ctx, name, v.run.End) }
 	err := v.each(ctx, Validating, switches, read, func(r Reading) {
+		v.run.Note(r.Findings...)
 		v.run.Add(r.Switch)
 		v.begin(r)
 	})

@@ -207,15 +207,29 @@ func GateHost(f *intent.Fabric, h *intent.Host) gate.Device {
 // gateSeverity is how a finding of the gate counts.
 var gateSeverity = map[gate.Verdict]Severity{gate.Fail: Error, gate.Inconclusive: Warning, gate.Warn: Warning, gate.Pass: Info}
 
+// Counted returns what one reading of the counters of a switch of the intent shows.
+func Counted(sw *intent.Switch, d gate.Device, s gate.Sample) []Finding {
+	var c collector
+	for _, f := range gate.Before(d, s) {
+		c.add(found(f, sw.Pos.String()), f.Port)
+	}
+	return c.list
+}
+
+// found is what the gate found, of a device at a place of the intent.
+func found(f gate.Finding, where string) Finding {
+	return Finding{ID: f.ID, Severity: gateSeverity[f.Means], Device: f.Device, What: f.What, Fix: f.Fix, Where: where}
+}
+
 // Gate takes in what the gate found.
 func (r *Run) Gate(res *gate.Result) {
 	var c collector
 	for _, f := range res.Findings {
-		found := Finding{ID: f.ID, Severity: gateSeverity[f.Means], Device: f.Device, What: f.What, Fix: f.Fix, Where: r.placeOf(f.Device)}
+		one := found(f, r.placeOf(f.Device))
 		if f.Means == gate.Inconclusive {
-			found.Unchecked, found.Because = "losses in the window", "not enough was counted"
+			one.Unchecked, one.Because = "losses in the window", "not enough was counted"
 		}
-		c.add(found, f.Port)
+		c.add(one, f.Port)
 	}
 	check := Lookup("ECN-16")
 	for _, name := range natural.Keys(res.Unmarked) {

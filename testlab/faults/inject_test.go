@@ -25,7 +25,8 @@ import (
 //	unplug PORT                      takes the cable out
 //	neighbor PORT DEVICE REMOTE      what LLDP shows; "-" for nothing
 //	fec PORT CODE                    what the port runs with, on EOS and NX-OS
-//	count PORT QUEUE COUNTER N       what the port has counted
+//	count PORT QUEUE COUNTER N       what the port has counted, for a window
+//	counted PORT QUEUE COUNTER N     the same, for a validation without one
 //	refuse                           the device answers nobody
 //	unsaved                          what was written is not saved
 //
@@ -103,7 +104,7 @@ func (x *fabric) common(device string, f []string) bool {
 		sw.(lldp).SetNeighbor(f[1], dev, f[3])
 	case f[0] == "fec" && len(f) == 3 && worldOf(sw) != nil:
 		worldOf(sw).SetFEC(f[1], f[2])
-	case f[0] == "count" && len(f) == 5:
+	case (f[0] == "count" || f[0] == "counted") && len(f) == 5:
 		q, n := number(f[2]), number(f[4])
 		tallyOf(sw).Set(f[1], q, f[3], uint64(n))
 	case f[0] == "refuse":

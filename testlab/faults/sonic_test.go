@@ -93,6 +93,7 @@ var sonicFaults = []fault{
 	{"asymmetric PFC on one end", "leaf1", "PORT|Ethernet240 pfc_asym=on", "warning PFC-08 leaf1 Ethernet240", "PFC-10 the ASIC pauses more; " + sibling, ""},
 	{"the ASIC pauses nothing", "leaf1", "ASIC port Ethernet0 SAI_PORT_ATTR_PRIORITY_FLOW_CONTROL=0", "error PFC-10 leaf1 Ethernet0", "", ""},
 	{"the ASIC pauses more", "spine1", "ASIC port Ethernet8 SAI_PORT_ATTR_PRIORITY_FLOW_CONTROL=24", "error PFC-10 spine1 Ethernet8", "", ""},
+	{"pause was sent on a lossy priority, without a window", "leaf1", "counted Ethernet0 4 pfc-tx 1000", "warning PFC-14 leaf1 Ethernet0", "", ""},
 	{"pause was sent on a lossy priority", "leaf1", "count Ethernet0 4 pfc-tx 1000", "warning PFC-14 leaf1 Ethernet0", "gate:no-traffic nothing is sent in the window; gate:window-too-short which is short", ""},
 
 	// ECN.

@@ -195,7 +195,7 @@ func (j *judge) wrongPriority(p *PortWindow, host bool) {
 		if n := p.count(drivers.PFCTx, i); n > 0 && !obeyed && !peer.saw(drivers.PFCRx, i) {
 			j.found(WrongPriority, Fail, p.Device, p.Port, fmt.Sprintf("the port sent %s that pause priority %d, which the intent calls lossy", count(n, "frame"), i), "check the port's map from priority to priority group")
 		} else if before := p.first[drivers.PFCTx.Of(i)]; n == 0 && before > 0 && !host {
-			j.found(PauseBefore, Warn, p.Device, p.Port, fmt.Sprintf("the port has sent pause on priority %d, which the intent calls lossy; none during this window", i), "clear the counters if this was before a change")
+			j.out = append(j.out, pausedBefore(p.Device, p.Port, i, "; none during this window"))
 		}
 	}
 }
