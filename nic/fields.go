@@ -53,6 +53,7 @@ const (
 	FieldRDMAState = "rdma_state"
 	FieldGIDs      = "gids"
 	FieldPCIe      = "pcie"
+	FieldPairs     = "queue_pairs"
 	FieldFirmware  = "firmware"
 )
 

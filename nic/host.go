@@ -205,6 +205,8 @@ type Port struct {
 	RDMAState qos.Opt[string] `json:"rdma_state,omitzero"`
 	GIDs      qos.Opt[GIDs]   `json:"gids,omitzero"`
 	PCIe      qos.Opt[PCIe]   `json:"pcie,omitzero"`
+	// Pairs are how programs mark what they send.
+	Pairs qos.Opt[[]PairUse] `json:"queue_pairs,omitzero"`
 
 	// The firmware's.
 

@@ -156,6 +156,12 @@ var nicChecks = []Check{
 		Fix: "move the card to a slot with more lanes",
 	},
 	{
+		ID: "NIC-16", Title: "a program sends RDMA in another class than the intent says",
+		Rules: always(Warning), Scope: ScopeHost, Reads: ReadsNIC,
+		Why: "it is best effort for the fabric, and dropped under load, whatever the defaults of the host are",
+		Fix: "set the traffic class of the application",
+	},
+	{
 		ID: "SCH-04", Title: "a NIC divides its link between classes differently than the switch",
 		Rules: always(Warning), Scope: ScopeNIC, Reads: ReadsNIC,
 		Why: "a class gets less bandwidth than the intent says",

@@ -36,6 +36,7 @@ func (p *portCheck) ready() {
 		}
 	}
 	p.slot(at)
+	p.pairs(at)
 }
 
 // noRDMA is said where the intent has a use for the RDMA device.

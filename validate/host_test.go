@@ -173,6 +173,9 @@ func hostCases() []brokenHost {
 		{"NIC-14", Warning, port(func(p *nic.Port) { p.GIDs.V.V2 = p.GIDs.V.V2[:1] }), "link-local addresses alone", "IP address"},
 		{"NIC-15", Warning, port(func(p *nic.Port) { p.PCIe.V.Transfers, p.PCIe.V.Lanes = 8000, 8 }), "the slot gives the card 8 GT/s on 8 lanes, 63 Gb/s, and the link runs at 100G", "slot"},
 		{"NIC-15", Info, port(func(p *nic.Port) { p.PCIe.V.Transfers = 8000 }), "8 GT/s on 16 lanes, 126 Gb/s; the card can do 16 GT/s on 16", "slot"},
+		{"NIC-16", Warning, port(func(p *nic.Port) {
+			p.Pairs = qos.Of([]nic.PairUse{{Program: "fio", DSCP: 26, Read: 2, Of: 2}, {Program: "python3", DSCP: 0, Read: 1, Of: 64}})
+		}), "python3 sends RDMA with DSCP 0, priority 0: 1 of its 64 queue pairs that were looked at; the intent says 26", "NCCL_IB_TC=106, UCX_IB_TRAFFIC_CLASS=106 or the like in python3"},
 		{"NIC-11", Error, port(func(p *nic.Port) { p.Carrier.V = false }), "the NIC has no carrier", "cable"},
 		{"NIC-11", Info, port(func(p *nic.Port) { p.Carrier.Set = false }), "does not show whether", "on the host"},
 		{"PRT-04", Warning, port(func(p *nic.Port) { p.Speed = qos.Of(units.Rate(50e9)) }), "the link runs at 50G, the intent says", "mend the link"},

@@ -21,6 +21,7 @@ func (r reader) ready() {
 	if r.rdma != "" {
 		get(r, nic.FieldTransport, &r.p.Transport, func() (nic.Transport, error) { return r.transport(r.device) })
 		get(r, nic.FieldRDMAState, &r.p.RDMAState, func() (string, error) { return r.rdmaState(r.device) })
+		get(r, nic.FieldPairs, &r.p.Pairs, func() ([]nic.PairUse, error) { return r.pairs(r.ctx, r.device) })
 		get(r, nic.FieldGIDs, &r.p.GIDs, func() (nic.GIDs, error) { return r.gids(r.device) })
 	}
 	get(r, nic.FieldPCIe, &r.p.PCIe, func() (nic.PCIe, error) { return r.pcie(r.name) })

@@ -26,7 +26,7 @@ func (h *Host) Reboot() {
 	ports, stack := h.ports, h.stack
 	h.stack = map[string]*stacked{}
 	h.ports, h.cm, h.stale = map[string]*port{}, map[string]map[string]string{}, map[string]bool{}
-	h.cc, h.ccWaits = map[string]map[string]int{}, map[string]int{}
+	h.cc, h.ccWaits, h.pairs = map[string]map[string]int{}, map[string]int{}, nil
 	for _, name := range natural.Keys(ports) {
 		h.add(ports[name].Port)
 	}

@@ -84,6 +84,7 @@ type Host struct {
 	ccWaits map[string]int
 	writes  []string
 	onRead  map[string]func()
+	pairs   []Pair
 }
 
 // New makes a host without ports in a folder.
@@ -121,6 +122,7 @@ func newHost(dir string, t tree) *Host {
 	t.mkdirs(filepath.Join(h.Roots.ConfigFS, "rdma_cm"))
 	h.Programs["ibv_devinfo"] = h.devinfo
 	h.Programs["setpci"] = h.setpci
+	h.Programs["rdma"] = h.rdmaTool
 	return h
 }
 

@@ -13,7 +13,7 @@ func (h *Host) Keep() (back func()) {
 		ports[name] = p.copy()
 	}
 	stack := copies(h.stack)
-	cm, cc, stale := nested(h.cm), nested(h.cc), maps.Clone(h.stale)
+	cm, cc, stale, pairs := nested(h.cm), nested(h.cc), maps.Clone(h.stale), h.pairs
 	return func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
@@ -23,7 +23,7 @@ func (h *Host) Keep() (back func()) {
 			h.ports[name] = p.copy()
 		}
 		h.stack = copies(stack)
-		h.cm, h.cc, h.stale = nested(cm), nested(cc), maps.Clone(stale)
+		h.cm, h.cc, h.stale, h.pairs = nested(cm), nested(cc), maps.Clone(stale), pairs
 	}
 }
 

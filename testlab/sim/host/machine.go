@@ -172,8 +172,8 @@ func (t tools) Run(ctx context.Context, name string, args ...string) (runner.Res
 		if !t.root {
 			return runner.Result{Stdout: []byte("-E- Failed to open the device\n"), Code: 3}, nil
 		}
-	case "modprobe", "systemctl", "udevadm", "setpci":
-		if !t.root && !slices.Contains(args, "is-failed") { // which anybody may ask
+	case "modprobe", "systemctl", "udevadm", "setpci", "rdma":
+		if !t.root && !slices.Contains(args, "is-failed") && (name != "rdma" || slices.Contains(args, "-r")) { // which anybody may ask
 			return runner.Result{Stderr: []byte(name + ": Operation not permitted\n"), Code: 1}, nil
 		}
 	}

@@ -1,0 +1,99 @@
+package localtest
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	"github.com/roce-fabric/roce-fabric/nic/runner"
+)
+
+// Pair is a queue pair on a port.
+type Pair struct {
+	RDMA    string // the device
+	Local   int
+	Remote  int    // 0 for one that is not connected
+	Type    string // "RC", "UD"
+	State   string // "RTS", "INIT"
+	Program string
+	DSCP    int
+}
+
+// SetPairs replaces the queue pairs of all ports.
+func (h *Host) SetPairs(pairs ...Pair) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.pairs = pairs
+}
+
+// rdmaTool is iproute2's rdma, as far as it shows queue pairs.
+func (h *Host) rdmaTool(_ context.Context, args []string) (runner.Result, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	raw := slices.Contains(args, "-r")
+	fails := func(why string) (runner.Result, error) {
+		return runner.Result{Stderr: []byte(why + "\n"), Code: 1}, nil
+	}
+	at := slices.Index(args, "link")
+	if at < 0 || at+1 >= len(args) || !slices.Contains(args, "-j") {
+		return fails("Wrong device name")
+	}
+	number := 0
+	if i := slices.Index(args, "lqpn"); i > 0 && i+1 < len(args) {
+		number, _ = strconv.Atoi(args[i+1])
+	}
+	if raw && h.faults.NotRoot {
+		return fails("error: Operation not permitted")
+	}
+	list := []map[string]any{}
+	for _, p := range h.pairs {
+		if p.RDMA+"/1" != args[at+1] || number != 0 && number != p.Local {
+			continue
+		}
+		line := map[string]any{"ifindex": 0, "ifname": p.RDMA, "port": 1}
+		if raw {
+			line["data"] = numbers(p.context())
+		} else {
+			line["lqpn"], line["type"], line["state"], line["sq-psn"], line["pid"], line["comm"] = p.Local, p.Type, p.State, 7, 4242, p.Program
+			if p.Remote > 0 {
+				line["rqpn"], line["rq-psn"], line["path-mig-state"] = p.Remote, 9, "MIGRATED"
+			}
+		}
+		list = append(list, line)
+	}
+	if raw && number != 0 && len(list) == 0 {
+		return fails("error: No such file or directory")
+	}
+	b, err := json.Marshal(list)
+	must(err)
+	return runner.Result{Stdout: append(b, '\n')}, nil
+}
+
+// numbers are bytes as rdma prints them.
+func numbers(b []byte) []int {
+	out := make([]int, len(b))
+	for i, v := range b {
+		out[i] = int(v)
+	}
+	return out
+}
+
+// context is what the firmware of mlx5 dumps of a queue pair: a segment that says of which,
+// its context (include/linux/mlx5/mlx5_ifc.h, qpc_bits), and one that ends the dump.
+func (p Pair) context() []byte {
+	states := map[string]byte{"INIT": 1, "RTR": 2, "RTS": 3, "SQD": 5, "ERR": 6}
+	kinds := map[string]byte{"RC": 0, "UC": 1, "UD": 2}
+	head := make([]byte, 16)
+	binary.BigEndian.PutUint32(head[8:], uint32(p.Local))
+	c := make([]byte, 256)
+	c[0], c[1], c[2] = states[p.State]<<4, kinds[p.Type], 0x18
+	c[8] = 5<<5 | 30
+	binary.BigEndian.PutUint32(c[20:], uint32(p.Remote)&0xffffff)
+	path := c[24:]
+	path[7], path[11] = 0, 64 // hops
+	path[33] = 2<<6 | byte(p.DSCP)
+	binary.BigEndian.PutUint16(path[34:], 0xc000)
+	return append(append(head, c...), 0, 2, 0, 0)
+}

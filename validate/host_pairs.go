@@ -1,0 +1,33 @@
+package validate
+
+import (
+	"fmt"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/words"
+)
+
+// pairs finds programs whose queue pairs send RDMA in another class than the intent says:
+// a library that sets its own traffic class, or none where the driver has no default.
+func (p *portCheck) pairs(at string) {
+	w := p.want
+	rdma := w.PFC.Or(0) | w.ECN.Or(0)
+	if !w.ToS.Set || !w.DSCP.Set || rdma == 0 {
+		return
+	}
+	for _, use := range p.have.Pairs.V {
+		prio := int8(qos.Unmapped)
+		if use.DSCP >= 0 && use.DSCP < qos.NumDSCP {
+			prio = w.DSCP.V[use.DSCP]
+		}
+		if prio >= 0 && rdma.Has(int(prio)) {
+			continue
+		}
+		in := "of no class"
+		if prio >= 0 {
+			in = fmt.Sprintf("priority %d", prio)
+		}
+		p.add("NIC-16", Warning, p.name, at, fmt.Sprintf("set NCCL_IB_TC=%d, UCX_IB_TRAFFIC_CLASS=%d or the like in %s", w.ToS.V, w.ToS.V, printable(use.Program)),
+			"%s sends RDMA with DSCP %d, %s: %d of its %s that were looked at; the intent says %d", printable(use.Program), use.DSCP, in, use.Read, words.Count(use.Of, "queue pair"), w.ToS.V>>2)
+	}
+}
