@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/words"
 )
 
 // Writer is a line of a file, or a process, that writes a setting of a host's NICs
@@ -35,6 +36,29 @@ func (w Writer) String() string { return clean(w.Who) + " (" + clean(w.Place) + 
 // Writes reports whether a Writer writes, or may write, a field of a port.
 func (w Writer) Writes(port, field string) bool {
 	return (w.Ports == nil || slices.Contains(w.Ports, port)) && (w.Field == "" || w.Field == field)
+}
+
+// maxSuspects is how many other writers a text names.
+const maxSuspects = 3
+
+// Suspects says which of the other writers of a running host may have written a field of a
+// port, those first that are known to write the port.
+func (h *Host) Suspects(port, field string) string {
+	var named []string
+	for _, known := range []bool{true, false} {
+		for _, w := range h.Writers {
+			if w.Idle == "" && w.Writes(port, field) && known == (w.Ports != nil && w.Field != "") {
+				named = append(named, w.String())
+			}
+		}
+	}
+	if OfDCB(field) {
+		named = append(named, h.Agents...)
+	}
+	if len(named) == 0 {
+		return "no other writer was found in its files and processes"
+	}
+	return "suspected: " + words.Some(named, maxSuspects)
 }
 
 // member is a setting of a Port that a Writer may set.

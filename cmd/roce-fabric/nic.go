@@ -23,7 +23,7 @@ type nicFlags struct {
 func (a *app) nicCommand() *cobra.Command {
 	c := &cobra.Command{Use: "nic"}
 	groupOnly(c)
-	c.AddCommand(a.nicPlanCommand(), a.nicApplyCommand(), a.rollbackCommand(a.nicFlags), a.nicValidateCommand(), a.nicUnitCommand(), a.nicBootCommand(), a.nicAgentCommand())
+	c.AddCommand(a.nicPlanCommand(), a.nicApplyCommand(), a.rollbackCommand(a.nicFlags), a.nicValidateCommand(), a.nicUnitCommand(), a.nicAgentCommand(), a.nicBootCommand(), a.nicServeCommand())
 	return c
 }
 
@@ -109,10 +109,10 @@ func (a *app) nicBootCommand() *cobra.Command {
 	}
 }
 
-// nicAgentCommand is what runs on a host that is reached over SSH.
-func (a *app) nicAgentCommand() *cobra.Command {
+// nicServeCommand is what runs on a host that is reached over SSH.
+func (a *app) nicServeCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:    "agent",
+		Use:    "serve",
 		Hidden: true,
 		Args:   cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

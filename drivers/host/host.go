@@ -62,9 +62,8 @@ type Driver struct {
 	// that set them.
 	gone []nic.Change
 	lost []local.Step
-	// writers and agents are what else writes the host's settings, as it was last read.
-	writers []nic.Writer
-	agents  []string
+	// seen is the host as it was last read.
+	seen *nic.Host
 	// unmark takes the mark of this run from the host; nil where there is none.
 	unmark func()
 	ended  []string
@@ -187,7 +186,7 @@ func (d *Driver) Running(ctx context.Context) (*nic.Host, error) {
 		return nil, d.wrap(err)
 	}
 	h.Name = d.Name
-	d.writers, d.agents = h.Writers, h.Agents
+	d.seen = h
 	return h, nil
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
-	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/nic/agent"
 	"github.com/roce-fabric/roce-fabric/nic/local"
@@ -45,35 +44,12 @@ func (d *Driver) loses(port, field string) bool {
 func (d *Driver) notStaying() (lines []string) {
 	var ports ordered.Groups[nic.Change, string]
 	for _, c := range d.gone {
-		ports.Add(nic.Change{Field: c.Field, Old: c.Old, New: c.New, Blocked: d.suspects(c.Port, c.Field)}, c.Port)
+		ports.Add(nic.Change{Field: c.Field, Old: c.Old, New: c.New, Blocked: d.seen.Suspects(c.Port, c.Field)}, c.Port)
 	}
 	for c, at := range ports.All() {
 		lines = append(lines, fmt.Sprintf("%s was set to %s, and something else has set it to %s since: %s", place(c.Field, at), c.New, c.Old, c.Blocked))
 	}
 	return lines
-}
-
-// maxSuspects is how many other writers an error names.
-const maxSuspects = 3
-
-// suspects are the writers that may have written a field, those first that are known to
-// write the port.
-func (d *Driver) suspects(port, field string) string {
-	var named []string
-	for _, known := range []bool{true, false} {
-		for _, w := range d.writers {
-			if w.Idle == "" && w.Writes(port, field) && known == (w.Ports != nil && w.Field != "") {
-				named = append(named, w.String())
-			}
-		}
-	}
-	if nic.OfDCB(field) {
-		named = append(named, d.agents...)
-	}
-	if len(named) == 0 {
-		return "no other writer was found in its files and processes"
-	}
-	return "suspected: " + words.Some(named, maxSuspects)
 }
 
 // unfit joins why a host is not as intended.

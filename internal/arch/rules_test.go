@@ -67,7 +67,7 @@ var owners = map[string][]string{
 	"github.com/openconfig/gnmic": {"internal/gnmi"},
 	"github.com/scrapli":          {"internal/ssh", "drivers/eos", "drivers/nxos"},
 	"github.com/spf13/cobra":      {"cmd"},
-	"github.com/prometheus":       {"watch/metrics"},
+	"github.com/prometheus":       {"watch/metrics", "watch/keep"},
 	"go.etcd.io/etcd":             {"fleet/store"},
 	"go.uber.org/zap":             {"fleet/store"},
 	// They read reports back in tests.

@@ -15,6 +15,13 @@ import (
 // Name is that of the mark in /run, which does not outlive a reboot.
 const Name = "roce-fabric.run"
 
+// Last is the name, next to Name, of the mark of the last run on a host that ended in an
+// orderly way.
+const Last = "roce-fabric.last"
+
+// Agent is the run of the agent of a host, which holds a mark for as long as it writes.
+const Agent = "agent"
+
 // Max is how long a mark is at most, in bytes.
 const Max = 2048
 

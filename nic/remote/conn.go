@@ -49,7 +49,7 @@ func (h *Host) dial(ctx context.Context) (agent.Conn, error) {
 		c.stderr.password = h.options.Password
 		prefix, args = `sudo -S -p "$2" -- `, append(args, string(c.stderr.mark))
 	}
-	s, err := h.conn.Stream(ctx, script(`exec `+prefix+`"`+folder+`/$1" nic agent`, args...), c.stderr)
+	s, err := h.conn.Stream(ctx, script(`exec `+prefix+`"`+folder+`/$1" nic serve`, args...), c.stderr)
 	if err != nil {
 		return nil, err
 	}

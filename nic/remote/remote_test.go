@@ -38,7 +38,7 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	if len(os.Args) == 3 && os.Args[1] == "nic" && os.Args[2] == "agent" {
+	if len(os.Args) == 3 && os.Args[1] == "nic" && os.Args[2] == "serve" {
 		os.Exit(beAgent())
 	}
 	goleak.VerifyTestMain(m)

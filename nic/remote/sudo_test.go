@@ -74,7 +74,7 @@ func TestSudo(t *testing.T) {
 			if strings.Contains(string(b), "horse") || strings.Count(string(b), "asked\n") != c.asked {
 				t.Errorf("sudo was called so: %s", b)
 			}
-			if c.rule != "" && !strings.Contains(string(b), l.program(t)+" nic agent\n") {
+			if c.rule != "" && !strings.Contains(string(b), l.program(t)+" nic serve\n") {
 				t.Errorf("sudo was called so: %s", b)
 			}
 			if c.text == "" {

@@ -27,6 +27,9 @@ const controlTimeout = 2 * time.Minute
 // instances are the services of all devices, as systemctl takes a pattern.
 const instances = "roce-fabric-nic@*.service"
 
+// HostFile is where the settings are that the installed unit applies.
+func HostFile(r local.Roots) string { return etc(r, hostPath) }
+
 // Load reads the settings that the installed unit applies. fs.ErrNotExist is a
 // machine without, ErrDamaged one whose host file is not as it was written.
 func Load(r local.Roots) (Settings, error) {

@@ -115,7 +115,7 @@ func Run(ctx context.Context, out *report.Console, f *fleet.Fabric, at *fleet.Ac
 	var listener net.Listener
 	addr := ""
 	if o.Listen != "" {
-		if listener, err = o.bind(ctx); err != nil {
+		if listener, err = serve.Listen(ctx, o.Listen); err != nil {
 			return err
 		}
 		addr = listener.Addr().String()
@@ -125,7 +125,7 @@ func Run(ctx context.Context, out *report.Console, f *fleet.Fabric, at *fleet.Ac
 	var sending, serving sync.WaitGroup
 	var served error
 	if listener != nil {
-		d.announce(listener)
+		serve.Announce(out, listener, o.Listen)
 		h := serve.Handler(serve.Source{Watcher: watcher, Metrics: shown.Handler(), Report: func(to io.Writer, r *watch.Round, form string) error {
 			v := report.Validated(f, r.Findings, r.Counted, r.Pauses)
 			v.Version, v.Time = o.Version, r.End
@@ -226,26 +226,6 @@ func (o *Options) hook(ctx context.Context, done func(error)) (*webhook.Sender, 
 		return nil, fleet.Wrong("", "", "--webhook: %w", err)
 	}
 	return s, nil
-}
-
-// bind opens the address of the server.
-func (o *Options) bind(ctx context.Context) (net.Listener, error) {
-	if _, _, err := net.SplitHostPort(o.Listen); err != nil {
-		return nil, fleet.Wrong("", "take --listen 127.0.0.1:9600", "--listen: %w", err)
-	}
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.Listen)
-	if err != nil {
-		return nil, fmt.Errorf("--listen: %w", err)
-	}
-	return l, nil
-}
-
-// announce says where the server is, and who may read it.
-func (d *daemon) announce(l net.Listener) {
-	if at, ok := l.Addr().(*net.TCPAddr); ok && !at.IP.IsLoopback() {
-		d.out.Warn("--listen %s: metrics and reports are served without a password to everybody who reaches it", d.Listen)
-	}
-	d.out.Talk("serving http://%s/", l.Addr())
 }
 
 // round tells everybody of a round that is over, or of an update of it.

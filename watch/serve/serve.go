@@ -10,6 +10,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -18,6 +19,8 @@ import (
 
 	"golang.org/x/net/netutil"
 
+	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/report"
 	"github.com/roce-fabric/roce-fabric/watch"
 )
 
@@ -56,35 +59,47 @@ const index = `roce-fabric watch
 // Handler returns the handler of all addresses.
 func Handler(s Source) http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { text(w, http.StatusOK, index) })
+	mux.Handle("GET /{$}", Index(index))
 	mux.Handle("GET /metrics", s.Metrics)
-	probe := func(ok func() bool, fault string) http.HandlerFunc {
-		return func(w http.ResponseWriter, _ *http.Request) {
-			if !ok() {
-				text(w, http.StatusServiceUnavailable, fault)
-				return
-			}
-			text(w, http.StatusOK, "ok\n")
-		}
-	}
-	mux.Handle("GET /healthz", probe(s.Watcher.Alive, "the loop does not turn\n"))
-	mux.Handle("GET /readyz", probe(func() bool { return s.Watcher.Last() != nil }, "the first round is not over\n"))
+	mux.Handle("GET /healthz", Probe(s.Watcher.Alive, "the loop does not turn\n"))
+	mux.Handle("GET /readyz", Probe(func() bool { return s.Watcher.Last() != nil }, "the first round is not over\n"))
 	for form, kind := range map[string]string{"html": "text/html; charset=utf-8", "json": "application/json"} {
 		mux.Handle("GET /report."+form, &reports{source: &s, form: form, kind: kind})
 	}
-	mux.HandleFunc("GET /history.json", func(w http.ResponseWriter, _ *http.Request) {
-		b, err := json.Marshal(s.Watcher.History())
+	mux.Handle("GET /history.json", JSON(func() any { return s.Watcher.History() }))
+	return Bounded(mux)
+}
+
+// Index answers with a text.
+func Index(s string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { text(w, http.StatusOK, s) })
+}
+
+// Probe answers 200, or 503 with the fault.
+func Probe(ok func() bool, fault string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if !ok() {
+			text(w, http.StatusServiceUnavailable, fault)
+			return
+		}
+		text(w, http.StatusOK, "ok\n")
+	})
+}
+
+// JSON answers with a document.
+func JSON(of func() any) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		b, err := json.Marshal(of())
 		if err != nil {
 			text(w, http.StatusInternalServerError, err.Error()+"\n")
 			return
 		}
 		answer(w, http.StatusOK, "application/json", append(b, '\n'))
 	})
-	return bounded(mux)
 }
 
-// bounded refuses what is asked above maxRequests.
-func bounded(h http.Handler) http.Handler {
+// Bounded refuses what is asked above maxRequests.
+func Bounded(h http.Handler) http.Handler {
 	slots := make(chan struct{}, maxRequests)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
@@ -145,6 +160,26 @@ func (p *reports) write(r *watch.Round) ([]byte, error) {
 		p.of, p.text = r, b.Bytes()
 	}
 	return p.text, nil
+}
+
+// Listen opens the address of --listen.
+func Listen(ctx context.Context, addr string) (net.Listener, error) {
+	if _, _, err := net.SplitHostPort(addr); err != nil {
+		return nil, fleet.Wrong("", "take --listen 127.0.0.1:9600", "--listen: %w", err)
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("--listen: %w", err)
+	}
+	return l, nil
+}
+
+// Announce says where the server is, and who may read it.
+func Announce(out *report.Console, l net.Listener, addr string) {
+	if at, ok := l.Addr().(*net.TCPAddr); ok && !at.IP.IsLoopback() {
+		out.Warn("--listen %s: metrics and reports are served without a password to everybody who reaches it", addr)
+	}
+	out.Talk("serving http://%s/", l.Addr())
 }
 
 // Run serves until ctx ends, and then lets what is under way end for a few

@@ -115,7 +115,7 @@ func TestHealth(t *testing.T) {
 // Requests above the bound are refused, not queued.
 func TestRequestsAreBounded(t *testing.T) {
 	in, out := make(chan struct{}), make(chan struct{})
-	h := bounded(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { in <- struct{}{}; <-out }))
+	h := Bounded(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { in <- struct{}{}; <-out }))
 	var wg sync.WaitGroup
 	for range maxRequests {
 		wg.Go(func() { get(h, "GET", "/") })

@@ -70,10 +70,10 @@ func (sh *shell) program(args []string, s streams) int {
 	return sh.agent(args[1:], s)
 }
 
-// agent is the program that was copied here: it answers as `nic agent` does, by
+// agent is the program that was copied here: it answers as `nic serve` does, by
 // this process.
 func (sh *shell) agent(args []string, s streams) int {
-	if strings.Join(args, " ") != "nic agent" {
+	if strings.Join(args, " ") != "nic serve" {
 		fmt.Fprintf(s.err, "error: unknown command %q\n", strings.Join(args, " "))
 		return 2
 	}

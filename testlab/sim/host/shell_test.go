@@ -39,7 +39,7 @@ func TestShell(t *testing.T) {
 		{`mkdir -p /srv/x`, "", "", "", 0},
 		{`rm -f "$HOME/nothing"; rm -f "$HOME"; echo $?`, "", "1\n", "cannot remove", 0},
 		{`nope`, "", "", "nope: not found", 127},
-		{`cat >"$HOME/p"; "$HOME/p" nic agent; chmod 700 "$HOME/p"; "$HOME/p" nic agent`, "text", "", "Exec format error", 126},
+		{`cat >"$HOME/p"; "$HOME/p" nic serve; chmod 700 "$HOME/p"; "$HOME/p" nic agent`, "text", "", "Exec format error", 126},
 		{`id -u; sudo -n -- id -u`, "", "1000\n0\n", "", 0},
 		{`sudo -n -- nope`, "", "", "sudo: nope: command not found", 1},
 		{`cat </etc/passwd | head`, "", "", "Syntax error", 2},

@@ -1,0 +1,135 @@
+package keep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/nic/local"
+	"github.com/roce-fabric/roce-fabric/report"
+	"github.com/roce-fabric/roce-fabric/watch"
+	"github.com/roce-fabric/roce-fabric/watch/serve"
+)
+
+// The bounds of the interval, as a watch has them.
+const (
+	minInterval = 10 * time.Second
+	maxInterval = 24 * time.Hour
+)
+
+// Options say how a Keeper runs as a program.
+type Options struct {
+	Version string // of the program
+	Listen  string // the address to serve at; "" is none
+	// Reload asks for the wanted state to be read again; nil never does.
+	Reload <-chan struct{}
+}
+
+// Check refuses options that cannot work.
+func (c *Config) Check() error {
+	switch {
+	case c.Interval < minInterval || c.Interval > maxInterval:
+		return fleet.Wrong("", "take --interval 1m", "--interval %s: use %s to %s", c.Interval, drivers.Spell(minInterval), drivers.Spell(maxInterval))
+	case c.Rounds < 0:
+		return fleet.Wrong("", "", "--rounds %d: use 1 or more, or 0 to go on", c.Rounds)
+	}
+	return nil
+}
+
+// Run keeps a host until ctx ends, prints what happens, wakes up when the kernel says that
+// a device changed, and serves metrics and health.
+func Run(ctx context.Context, out *report.Console, cfg Config, o Options) (err error) {
+	if err := cfg.Check(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var printed error
+	cfg.Emit = func(e Event) {
+		if printed = show(out, e); printed != nil {
+			cancel() // nobody reads what is printed
+		}
+	}
+	cfg.Started = func() {
+		out.Talk("keeping this host as %s says, policy %s, looking every %s; Ctrl-C ends it", cfg.Source, cfg.Policy, drivers.Spell(cfg.Interval))
+	}
+	var listener net.Listener
+	if o.Listen != "" {
+		if listener, err = serve.Listen(ctx, o.Listen); err != nil {
+			return err
+		}
+	}
+	k := New(cfg)
+	var work sync.WaitGroup
+	var served error
+	if listener != nil {
+		serve.Announce(out, listener, o.Listen)
+		work.Go(func() {
+			if err := serve.Run(ctx, listener, k.Handler(o.Version)); err != nil {
+				served = fmt.Errorf("serve %s: %w", listener.Addr(), err)
+				cancel()
+			}
+		})
+	}
+	work.Go(func() { k.listen(ctx, out) })
+	work.Go(func() {
+		for {
+			select {
+			case <-o.Reload:
+				k.Reload()
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	err = k.Run(ctx)
+	cancel()
+	work.Wait()
+	return errors.Join(err, served, printed)
+}
+
+// listen wakes the Keeper for what the kernel says, as long as it says anything.
+func (k *Keeper) listen(ctx context.Context, out *report.Console) {
+	for warned := false; ; {
+		err := local.Notify(ctx, k.Wake)
+		if ctx.Err() != nil {
+			return
+		}
+		if !warned {
+			out.Warn("changes are seen within --interval and not at once: %s", err)
+			warned = true
+		}
+		// On a clock of its own: the Keeper alone waits on the other one.
+		again, free := watch.System.Timer(k.cfg.Interval)
+		select {
+		case <-again:
+		case <-ctx.Done():
+			free()
+			return
+		}
+	}
+}
+
+// show prints an event: a line, or a JSON document.
+func show(out *report.Console, e Event) error {
+	if out.Output == "json" {
+		return out.Line(e)
+	}
+	st := out.Styler()
+	line := e.String()
+	switch e.Type {
+	case Repaired, Cleared, Loaded:
+		line = st.Green(line)
+	case Differs, ChangedBack, Left:
+		line = st.Yellow(line)
+	case NotRepaired, Failed:
+		line = st.Red(line)
+	}
+	_, err := fmt.Fprintln(out.Out, st.Dim(e.Time.Format(time.RFC3339)), line)
+	return err
+}

@@ -1,0 +1,356 @@
+package keep
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/internal/mark"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/words"
+	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/nic/agent"
+	"github.com/roce-fabric/roce-fabric/nic/local"
+)
+
+// repairTimeout bounds all steps of one repair; each has a deadline of its own.
+const repairTimeout = time.Hour
+
+// open is a difference.
+type open struct {
+	change nic.Change
+	since  time.Time
+	// run is whose work it is left as; "" for nobody's.
+	run string
+	// reason is why it is not repaired.
+	reason Reason
+}
+
+// look reads the host, says what is new, and repairs.
+func (k *Keeper) look(ctx context.Context, cause string) {
+	start := k.cfg.Clock.Now()
+	k.again = time.Time{}
+	fresh := cause == causeStart // there is no look before that wanted the same
+	if cause == causeReload || k.cfg.Source.Stamp() != k.stamp && !fresh {
+		fresh = k.reload(ctx)
+	}
+	running, changes, err := k.read(ctx)
+	if ctx.Err() != nil {
+		return
+	}
+	if err == nil {
+		k.take(running, changes, fresh)
+		if len(changes) == 0 {
+			k.note("")
+		}
+		if k.cfg.Policy == Repair && !k.yield() && len(changes) > 0 {
+			k.repair(ctx, running)
+		}
+	}
+	k.ended(start, cause, err)
+}
+
+// reload takes a new wanted state, and keeps the old one where there is none.
+func (k *Keeper) reload(ctx context.Context) (taken bool) {
+	err := k.load(ctx)
+	if ctx.Err() != nil {
+		return false
+	}
+	if err == nil {
+		k.emit(Event{Type: Loaded, Text: "the wanted state is that of " + k.cfg.Source.String()})
+		return true
+	}
+	k.stamp = k.cfg.Source.Stamp() // it is tried again once it has changed
+	k.mu.Lock()
+	k.state.LoadError = err.Error()
+	k.mu.Unlock()
+	k.emit(Event{Type: Failed, Text: "the wanted state stays as it was: " + err.Error()})
+	return false
+}
+
+// read reads the host, and returns how it differs from what is wanted.
+func (k *Keeper) read(ctx context.Context) (*nic.Host, []nic.Change, error) {
+	ctx, cancel := context.WithTimeout(ctx, agent.ReadTimeout)
+	defer cancel()
+	running, err := k.cfg.Machine.Read(ctx, natural.Keys(k.wanted.Host.Ports))
+	if err != nil {
+		return nil, nil, err
+	}
+	changes := slices.DeleteFunc(nic.Diff(running, k.wanted.Host), func(c nic.Change) bool { return c.Layer == nic.LayerFirmware })
+	return running, changes, nil
+}
+
+// take compares what differs with what did. Of what is fresh nobody is suspected.
+func (k *Keeper) take(running *nic.Host, changes []nic.Change, fresh bool) {
+	now := k.cfg.Clock.Now()
+	var events []Event
+	still := map[setting]bool{}
+	for _, c := range changes {
+		s := settingOf(c)
+		still[s] = true
+		was := k.known[s]
+		switch {
+		case was != nil && was.change.Old == c.Old && was.change.New == c.New && was.change.Kind == c.Kind:
+			was.change = c
+			continue
+		case was != nil:
+			k.known[s] = &open{change: c, since: was.since, run: was.run}
+		default:
+			k.known[s] = &open{change: c, since: now}
+		}
+		e := Event{Type: Differs, Field: c.Field, Ports: []string{c.Port}, Old: c.Old, New: c.New, Kind: c.Kind, Blocked: c.Blocked}
+		at, written := k.written[s]
+		switch {
+		case c.Kind != nic.KindDrift:
+		case written && now.Sub(at.last) < stays:
+			e.Type, e.Suspects = ChangedBack, running.Suspects(c.Port, c.Field)
+			k.counted(func(n *counts) { n.changedBack[s]++ })
+		case !fresh:
+			e.Suspects = running.Suspects(c.Port, c.Field)
+		}
+		events = append(events, e)
+	}
+	for _, s := range slices.SortedFunc(maps.Keys(k.known), setting.compare) {
+		if !still[s] {
+			events = append(events, Event{Type: Cleared, Field: s.field, Ports: []string{s.port}, Old: k.known[s].change.Old})
+			delete(k.known, s)
+		}
+	}
+	k.emit(events...)
+}
+
+// yield leaves what differs to a run of another that ended here since the wanted state was
+// written: it may have applied a newer one.
+func (k *Keeper) yield() (left bool) {
+	last, when := k.cfg.Machine.LastRun()
+	if last == nil || last.Run == mark.Agent {
+		return false
+	}
+	run := fmt.Sprint(last, when.UnixNano())
+	if run == k.seen {
+		return false
+	}
+	k.seen = run
+	return when.After(k.wanted.Written) && k.leave(last)
+}
+
+// leave leaves what differs to a run.
+func (k *Keeper) leave(run *mark.Mark) bool {
+	for _, o := range k.known {
+		o.run = run.String()
+	}
+	if len(k.known) > 0 {
+		k.emit(Event{Type: Left, Text: fmt.Sprintf("%s left as it is: %s worked here after the wanted state was written; write it anew, with 'nic unit install' for example, to have it repaired",
+			words.Are(len(k.known), "difference"), run)})
+	}
+	return len(k.known) > 0
+}
+
+// repair writes what may be written of what differs.
+func (k *Keeper) repair(ctx context.Context, running *nic.Host) {
+	ctx, cancel := context.WithTimeout(ctx, repairTimeout)
+	defer cancel()
+	todo := k.allowed(k.cfg.Machine.Plan(running, k.wanted.Host, local.Options{CutOff: k.cfg.CutOff}))
+	if len(todo) == 0 {
+		return
+	}
+	held, err := k.cfg.Machine.Hold(ctx, mark.New(mark.Agent))
+	if err != nil {
+		return // ctx has ended
+	}
+	if held.Other != nil {
+		k.busy(todo, held.Other.String())
+		return
+	}
+	if held.End != nil {
+		defer held.End()
+	}
+	// A run may have ended between the look and the mark, or have died.
+	if k.yield() || held.Gone != nil && held.Gone.Run != mark.Agent && k.leave(held.Gone) {
+		return
+	}
+	k.note(held.Note)
+	now := k.cfg.Clock.Now()
+	for _, s := range todo {
+		for _, c := range s.Changes {
+			at := settingOf(c)
+			k.written[at] = k.written[at].again(now)
+		}
+	}
+	_, err = k.cfg.Machine.Apply(ctx, todo, func(int, int, local.Step) { k.turns(true) })
+	if context.Cause(ctx) != nil && err != nil {
+		k.emit(Event{Type: Failed, Text: "a repair was stopped: " + err.Error()})
+		return
+	}
+	after, changes, rerr := k.read(ctx)
+	if ctx.Err() != nil && err == nil {
+		k.repaired(todo, nil, nil, nil) // each step has read its own back
+		return
+	}
+	if rerr != nil {
+		k.emit(Event{Type: Failed, Text: "a repair was not read back: " + errors.Join(err, rerr).Error()})
+		return
+	}
+	k.repaired(todo, after, changes, err)
+	k.take(after, changes, false)
+	k.soon(now.Add(spacing)) // does it stay?
+}
+
+// allowed are the steps that may be carried out now. The others are given the reason.
+func (k *Keeper) allowed(steps []local.Step) (todo []local.Step) {
+	now := k.cfg.Clock.Now()
+	planned := map[setting]bool{}
+	for _, s := range steps {
+		why := Reason("")
+		switch {
+		case s.Blocked != "":
+			why = WhyBlocked
+		case s.Impact > k.cfg.Allow:
+			why = WhyImpact
+		}
+		for _, c := range s.Changes {
+			planned[settingOf(c)] = true
+			o := k.known[settingOf(c)]
+			next := k.written[settingOf(c)].next()
+			switch {
+			case o == nil:
+			case o.run != "":
+				why = cmp.Or(why, WhyRun)
+			case next.After(now):
+				why = cmp.Or(why, WhyRate)
+				k.soon(next)
+			}
+		}
+		for _, c := range s.Changes {
+			if o := k.known[settingOf(c)]; o != nil {
+				o.reason, o.change.Blocked, o.change.Impact = why, cmp.Or(o.change.Blocked, s.Blocked), max(o.change.Impact, s.Impact)
+			}
+		}
+		// One without a change comes after another one of its port.
+		if why == "" && (len(s.Changes) > 0 || slices.ContainsFunc(todo, func(t local.Step) bool { return t.Port == s.Port })) {
+			todo = append(todo, s)
+		}
+	}
+	for s, o := range k.known {
+		if !planned[s] {
+			o.reason = WhyBlocked
+		}
+	}
+	return todo
+}
+
+// soon has the host looked at no later than at a time.
+func (k *Keeper) soon(at time.Time) {
+	if k.again.IsZero() || at.Before(k.again) {
+		k.again = at
+	}
+}
+
+// busy puts a repair off for a run of another.
+func (k *Keeper) busy(todo []local.Step, run string) {
+	for _, s := range todo {
+		for _, c := range s.Changes {
+			if o := k.known[settingOf(c)]; o != nil {
+				o.reason = WhyBusy
+			}
+		}
+	}
+	k.counted(func(n *counts) { n.busy++ })
+	k.note("the repair waits for " + run)
+	k.soon(k.cfg.Clock.Now().Add(busyWait))
+}
+
+// note says something once, until something else is said of the same.
+func (k *Keeper) note(text string) {
+	k.mu.Lock()
+	same := text == k.state.Note
+	k.state.Note = text
+	k.mu.Unlock()
+	if text != "" && !same {
+		k.emit(Event{Type: Left, Text: text})
+	}
+}
+
+// repaired says which of the settings of steps are as wanted now. Each step has read its
+// own back: without an error, what is not has been written by something else since.
+func (k *Keeper) repaired(todo []local.Step, after *nic.Host, changes []nic.Change, err error) {
+	var events []Event
+	for _, s := range todo {
+		for _, c := range s.Changes {
+			at, result := settingOf(c), done
+			e := Event{Type: Repaired, Field: c.Field, Ports: []string{c.Port}, Old: c.Old, New: c.New}
+			left := slices.IndexFunc(changes, func(l nic.Change) bool { return settingOf(l) == at })
+			switch o := k.known[at]; {
+			case left < 0:
+				delete(k.known, at)
+			case err == nil:
+				e.Type, e.Old, e.Suspects = ChangedBack, changes[left].Old, after.Suspects(c.Port, c.Field)
+				k.counted(func(n *counts) { n.changedBack[at]++ })
+				if o != nil {
+					o.change, o.reason = changes[left], WhyRate
+				}
+			default:
+				result, e.Type, e.Blocked = failed, NotRepaired, err.Error()
+				if o != nil {
+					o.reason = WhyError
+				}
+			}
+			k.counted(func(n *counts) { n.repairs[repairOf{at, result}]++ })
+			events = append(events, e)
+		}
+	}
+	k.emit(events...)
+}
+
+// ended notes that a look is over.
+func (k *Keeper) ended(start time.Time, cause string, err error) {
+	now := k.cfg.Clock.Now()
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	k.mu.Lock()
+	again := k.state.Error == text
+	k.count.looks[cause]++
+	k.state.Took, k.state.Error = now.Sub(start), text
+	if err != nil {
+		k.count.lookFailures++
+	} else {
+		k.state.Looked = now
+		k.state.Differences = k.differences()
+		for _, d := range k.state.Differences {
+			k.count.differed[setting{d.Port, d.Field}] = true
+		}
+	}
+	k.mu.Unlock()
+	if !again && err != nil {
+		k.emit(Event{Type: Failed, Text: "the host cannot be read: " + text})
+	}
+}
+
+// differences are what is known, in order.
+func (k *Keeper) differences() []Difference {
+	out := make([]Difference, 0, len(k.known))
+	for _, o := range k.known {
+		reason := o.reason
+		switch {
+		case k.cfg.Policy == Report:
+			reason = WhyPolicy
+		case o.run != "":
+			reason = WhyRun
+		}
+		out = append(out, Difference{Change: o.change, Since: o.since.UTC(), Reason: reason, Run: o.run})
+	}
+	slices.SortFunc(out, func(a, b Difference) int { return settingOf(a.Change).compare(settingOf(b.Change)) })
+	return out
+}
+
+func (k *Keeper) counted(f func(*counts)) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	f(&k.count)
+}

@@ -1,0 +1,27 @@
+package keep
+
+import (
+	"net/http"
+
+	"github.com/roce-fabric/roce-fabric/watch/serve"
+)
+
+// index names what there is.
+const index = `roce-fabric nic agent
+
+/metrics     Prometheus metrics
+/healthz     200 while the loop turns
+/readyz      200 while the host can be read
+/state.json  what is wanted, and what differs
+`
+
+// Handler serves metrics, health and the state, as package serve does for a watch.
+func (k *Keeper) Handler(version string) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /{$}", serve.Index(index))
+	mux.Handle("GET /metrics", k.metrics(version))
+	mux.Handle("GET /healthz", serve.Probe(k.Alive, "the loop does not turn\n"))
+	mux.Handle("GET /readyz", serve.Probe(k.Ready, "the host was not read\n"))
+	mux.Handle("GET /state.json", serve.JSON(func() any { return k.State() }))
+	return serve.Bounded(mux)
+}
