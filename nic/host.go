@@ -72,6 +72,8 @@ type Host struct {
 	// Away are the RDMA devices without an interface in this network namespace: a
 	// container may have it; running only.
 	Away []string `json:"away,omitempty"`
+	// GPUs are the accelerators; running only.
+	GPUs []GPU `json:"gpus,omitempty"`
 	// Unit is the unit that applies the settings at boot.
 	Unit UnitState `json:"unit,omitzero"`
 	// Writers are what else writes settings of the ports; running only.
@@ -205,6 +207,8 @@ type Port struct {
 	RDMAState qos.Opt[string] `json:"rdma_state,omitzero"`
 	GIDs      qos.Opt[GIDs]   `json:"gids,omitzero"`
 	PCIe      qos.Opt[PCIe]   `json:"pcie,omitzero"`
+	// Seat is where the card is on PCIe, not set where it is on none.
+	Seat qos.Opt[Seat] `json:"seat,omitzero"`
 	// Pairs are how programs mark what they send.
 	Pairs qos.Opt[[]PairUse] `json:"queue_pairs,omitzero"`
 

@@ -162,6 +162,12 @@ var nicChecks = []Check{
 		Fix: "set the traffic class of the application",
 	},
 	{
+		ID: "NIC-17", Title: "a NIC shares its PCIe root complex with no GPU of its host",
+		Rules: []Rule{{Warning, "where all GPUs are on other NUMA nodes"}, {Info, "else"}}, Scope: ScopeHost, Reads: ReadsNIC,
+		Why: "RDMA to the memory of GPUs is slower, and the NIC pauses the switch meanwhile",
+		Fix: "move the card to a slot next to a GPU",
+	},
+	{
 		ID: "SCH-04", Title: "a NIC divides its link between classes differently than the switch",
 		Rules: always(Warning), Scope: ScopeNIC, Reads: ReadsNIC,
 		Why: "a class gets less bandwidth than the intent says",

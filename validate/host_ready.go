@@ -37,6 +37,7 @@ func (p *portCheck) ready() {
 	}
 	p.slot(at)
 	p.pairs(at)
+	p.gpus(at)
 }
 
 // noRDMA is said where the intent has a use for the RDMA device.

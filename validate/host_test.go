@@ -133,6 +133,13 @@ func hostCases() []brokenHost {
 			h.running.Writers = append(h.running.Writers, w)
 		}
 	}
+	gpus := func(others ...nic.GPU) func(*hostCase) { // and one that eth1 is next to
+		return func(h *hostCase) {
+			h.running.GPUs = others
+			h.running.Ports["eth0"].Seat = qos.Of(nic.Seat{Root: "pci0000:37", Node: qos.Of(0)})
+			h.running.Ports["eth1"].Seat = qos.Of(others[0].Seat)
+		}
+	}
 	return []brokenHost{
 		{"NIC-01", Error, port(func(p *nic.Port) { p.Trust.V = qos.TrustPCP }), "trust is pcp, the intent says dscp (layer driver)", "apply"},
 		{"NIC-01", Error, port(func(p *nic.Port) { // as mlx5 shows it
@@ -173,6 +180,12 @@ func hostCases() []brokenHost {
 		{"NIC-14", Warning, port(func(p *nic.Port) { p.GIDs.V.V2 = p.GIDs.V.V2[:1] }), "link-local addresses alone", "IP address"},
 		{"NIC-15", Warning, port(func(p *nic.Port) { p.PCIe.V.Transfers, p.PCIe.V.Lanes = 8000, 8 }), "the slot gives the card 8 GT/s on 8 lanes, 63 Gb/s, and the link runs at 100G", "slot"},
 		{"NIC-15", Info, port(func(p *nic.Port) { p.PCIe.V.Transfers = 8000 }), "8 GT/s on 16 lanes, 126 Gb/s; the card can do 16 GT/s on 16", "slot"},
+		{"NIC-17", Warning, gpus(nic.GPU{PCI: "0000:9b:00.0", Seat: nic.Seat{Root: "pci0000:97", Node: qos.Of(1)}}),
+			"no GPU of the host is on the PCIe root complex of the NIC, pci0000:37: they are on other NUMA nodes", "next to a GPU"},
+		{"NIC-17", Info, gpus(nic.GPU{PCI: "0000:17:00.0", Seat: nic.Seat{Root: "pci0000:15", Node: qos.Of(0)}}), ": they are on its NUMA node", "next to a GPU"},
+		{"NIC-17", Info, gpus(nic.GPU{PCI: "0000:9b:00.0", Seat: nic.Seat{Root: "pci0000:97", Node: qos.Of(1)}}, nic.GPU{PCI: "0000:17:00.0", Seat: nic.Seat{Root: "pci0000:15", Node: qos.Of(0)}}),
+			": some are on its NUMA node", "next to a GPU"},
+		{"NIC-17", Info, gpus(nic.GPU{PCI: "0000:9b:00.0", Seat: nic.Seat{Root: "pci0000:97"}}), "does not show their NUMA nodes", "next to a GPU"},
 		{"NIC-16", Warning, port(func(p *nic.Port) {
 			p.Pairs = qos.Of([]nic.PairUse{{Program: "fio", DSCP: 26, Read: 2, Of: 2}, {Program: "python3", DSCP: 0, Read: 1, Of: 64}})
 		}), "python3 sends RDMA with DSCP 0, priority 0: 1 of its 64 queue pairs that were looked at; the intent says 26", "NCCL_IB_TC=106, UCX_IB_TRAFFIC_CLASS=106 or the like in python3"},
@@ -387,6 +400,13 @@ func TestSoundHostHasNoFindings(t *testing.T) {
 		},
 		"a bond over other devices": func(h *hostCase) {
 			h.over(nic.Upper{Name: "bond0", Kind: nic.UpperBond, On: []string{"eth2"}, MTU: qos.Of(1500)})
+		},
+		"a GPU on another root complex than one of two": func(h *hostCase) {
+			h.running.GPUs = []nic.GPU{{PCI: "0000:9b:00.0", Seat: nic.Seat{Root: "pci0000:97"}}, {PCI: "0000:3a:00.0", Seat: nic.Seat{Root: "pci0000:37"}}}
+			h.running.Ports["eth0"].Seat, h.running.Ports["eth1"].Seat = qos.Of(nic.Seat{Root: "pci0000:37"}), qos.Of(nic.Seat{Root: "pci0000:97"})
+		},
+		"a NIC on no PCIe": func(h *hostCase) {
+			h.running.GPUs = []nic.GPU{{PCI: "0000:9b:00.0", Seat: nic.Seat{Root: "pci0000:97"}}}
 		},
 		"willing that is not known": func(h *hostCase) { h.running.Ports["eth0"].Willing.Set = false },
 	} {

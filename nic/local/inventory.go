@@ -29,6 +29,7 @@ type device struct {
 var (
 	pciNumber  = lazyre.New(`^0x[0-9a-f]{4}$`)
 	pciAddress = lazyre.New(`^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
+	pciRoot    = lazyre.New(`^pci[0-9a-f]{4,8}:[0-9a-f]{2}$`)
 	// subfunction is a device on the auxiliary bus ("mlx5_core.sf.4").
 	subfunction = lazyre.New(`\.sf\.[0-9]+$`)
 	// representor is the physical port name of a port that stands for a

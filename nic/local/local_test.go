@@ -172,7 +172,7 @@ func TestReadReports(t *testing.T) {
 	}
 	flat := *p
 	flat.Transport, flat.RDMAState, flat.GIDs, flat.PCIe = qos.Opt[nic.Transport]{}, qos.Opt[string]{}, qos.Opt[nic.GIDs]{}, qos.Opt[nic.PCIe]{} // see TestReady
-	flat.Pairs = qos.Opt[[]nic.PairUse]{}
+	flat.Pairs, flat.Seat = qos.Opt[[]nic.PairUse]{}, qos.Opt[nic.Seat]{}
 	flat.NV, flat.ETS, flat.Buffers, flat.DSCP = nil, qos.Opt[nic.ETS]{}, qos.Opt[nic.Buffers]{}, qos.Opt[[64]int8]{}
 	if diff := cmp.Diff(want, flat); diff != "" {
 		t.Errorf("port (-want +got):\n%s", diff)

@@ -37,7 +37,7 @@ func (m *Machine) Read(ctx context.Context, names []string) (*nic.Host, error) {
 		h.Missing[nic.FieldAgents] = m.why(perr)
 	}
 	h.Agents = agentsOf(all)
-	h.Away = m.away()
+	h.Away, h.GPUs = m.away(), m.gpus()
 	var amd cards
 	for _, name := range names {
 		if err := ctx.Err(); err != nil {

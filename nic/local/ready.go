@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/nic"
@@ -23,6 +24,9 @@ func (r reader) ready() {
 		get(r, nic.FieldRDMAState, &r.p.RDMAState, func() (string, error) { return r.rdmaState(r.device) })
 		get(r, nic.FieldPairs, &r.p.Pairs, func() ([]nic.PairUse, error) { return r.pairs(r.ctx, r.device) })
 		get(r, nic.FieldGIDs, &r.p.GIDs, func() (nic.GIDs, error) { return r.gids(r.device) })
+	}
+	if seat, ok := r.seat(r.sysNet(r.name), r.sysNet(r.name, "device")); ok && r.pci != "" {
+		r.p.Seat = qos.Of(seat)
 	}
 	get(r, nic.FieldPCIe, &r.p.PCIe, func() (nic.PCIe, error) { return r.pcie(r.name) })
 }

@@ -228,7 +228,7 @@ func asicKey(sw *sonic.Switch, kind, of string) (string, error) {
 //	buffer NIC 3=0 | cable NIC 100 | dcbx NIC firmware | willing NIC | pause NIC
 //	tos RDMA 0 | mode RDMA IB/RoCE v1
 //	file PATH-BELOW-/sys VALUE | process NAME | cron LINE | netplan YAML | unplug NIC | cnp NIC DSCP PRIORITY
-//	pair RDMA PROGRAM DSCP | nordma NIC | away NIC | refuse | noroot | nodcb
+//	gpu PCI ROOT NODE | pair RDMA PROGRAM DSCP | nordma NIC | away NIC | refuse | noroot | nodcb
 func hostDoes(h *host.Host, f []string) error {
 	k := h.Kernel()
 	corrupt := func(edit func(*dcb.State)) { k.Corrupt(f[1], edit) }
@@ -302,6 +302,8 @@ func hostDoes(h *host.Host, f []string) error {
 		k.Unplug(f[1], true)
 	case "cnp":
 		k.SetCNP(f[1], number(f[2]), number(f[3]))
+	case "gpu":
+		k.AddGPU(f[1], f[2], number(f[3]))
 	case "pair":
 		k.SetPairs(localtest.Pair{RDMA: f[1], Local: 77, Remote: 78, Type: "RC", State: "RTS", Program: f[2], DSCP: number(f[3])})
 	case "nordma":

@@ -270,6 +270,7 @@ func (h *Host) add(p Port) {
 		h.put(filepath.Join(dev, of+"_link_width"), width+"\n")
 	}
 	h.put(filepath.Join(dev, "config"), configSpace())
+	h.put(filepath.Join(dev, "numa_node"), "0\n")
 	if p.VF {
 		h.link("../0000:00:00.0", filepath.Join(dev, "physfn"))
 	}

@@ -3,6 +3,7 @@ package localtest
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 
 	"github.com/roce-fabric/roce-fabric/nic/runner"
 )
@@ -54,4 +55,16 @@ func (h *Host) setpci(_ context.Context, args []string) (runner.Result, error) {
 	b[controlAt], b[controlAt+1] = byte(word), byte(word>>8)
 	h.put(file, string(b))
 	return runner.Result{}, nil
+}
+
+// AddGPU puts an accelerator on the host: its PCI address, the root complex that it is on,
+// such as pci0000:97, and its NUMA node, -1 where that is not known.
+func (h *Host) AddGPU(pci, root string, node int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	dir := h.sys("devices", root, "0000:00:01.0", pci)
+	h.put(filepath.Join(dir, "class"), "0x030200\n")
+	h.put(filepath.Join(dir, "vendor"), "0x10de\n")
+	h.put(filepath.Join(dir, "numa_node"), fmt.Sprintln(node))
+	h.link("../../../devices/"+root+"/0000:00:01.0/"+pci, h.sys("bus", "pci", "devices", pci))
 }
