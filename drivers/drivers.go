@@ -338,6 +338,31 @@ type Reset struct {
 	// Others come into force with them, and are not of the intent.
 	Others []string `json:"others,omitempty"`
 	How    string   `json:"how"` // which reset does it
+
+	// What a [Resetter] adds.
+
+	// Also are the ports of the part in addition to Ports, which go down with them.
+	Also   []string   `json:"also,omitempty"`
+	Does   string     `json:"does,omitempty"` // the command that resets it
+	Impact qos.Impact `json:"impact,omitempty"`
+	// Blocked says why this tool does not reset it; "" where it can.
+	Blocked string `json:"blocked,omitempty"`
+}
+
+// Resetter is a Driver that resets parts of its device.
+type Resetter interface {
+	// Ways says how the parts that wait are reset. It changes nothing.
+	Ways(ctx context.Context, waiting []Reset) ([]Reset, error)
+	// Reset resets a part as Ways said, and waits until the device is back with the ports
+	// and links that it had, and with what restores its settings at boot. An error that
+	// wraps ErrPartial says that the device may have been reset.
+	Reset(ctx context.Context, part Reset, o ResetOptions) error
+}
+
+// ResetOptions tune a reset.
+type ResetOptions struct {
+	ID     string        // of the run
+	Within time.Duration // bounds the wait for the device
 }
 
 // Blocked returns the changes that cannot be made, and without which the rest cannot be

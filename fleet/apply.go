@@ -102,7 +102,9 @@ func (r *Result) Stopped() bool {
 }
 
 // done reports whether the run changed the device as it was to.
-func (o Outcome) done() bool { return o.State == Applied || o.State == Restored }
+func (o Outcome) done() bool {
+	return o.State == Applied || o.State == Restored || o.State == WasReset
+}
 
 // Apply carries out a plan: one that [Prepare] made of these devices, or one that
 // was saved, which must be one that this tool makes of their intent. The plan is
@@ -221,14 +223,9 @@ func newRun(devices []Device, o RunOptions) *run {
 
 // begin takes the lock and opens the journal of a run, or of the rollback of one.
 func (r *run) begin(of string, devices []string) (err error) {
-	// The time to the millisecond, so that names sort as the runs came, and enough
-	// chance that two never share one.
-	var b [2]byte
-	if _, err := rand.Read(b[:]); err != nil {
-		return fmt.Errorf("name the run: %w", err)
+	if r.id, err = newID(); err != nil {
+		return err
 	}
-	now := time.Now().UTC()
-	r.id = fmt.Sprintf("%s%03d-%s", now.Format("20060102-150405"), now.Nanosecond()/1e6, hex.EncodeToString(b[:]))
 	r.journal, err = begin(r.Store, r.id, entry{Fabric: r.Fabric.Name, Intent: r.Fabric.Hash, Path: intentPath(r.Fabric), Of: of, Devices: devices})
 	if err != nil {
 		return err
@@ -237,6 +234,17 @@ func (r *run) begin(of string, devices []string) (err error) {
 		return errors.Join(err, r.journal.Close())
 	}
 	return nil
+}
+
+// newID names a run by the time to the millisecond, so that names sort as the runs came,
+// and enough chance that two never share one.
+func newID() (string, error) {
+	var b [2]byte
+	if _, err := rand.Read(b[:]); err != nil {
+		return "", fmt.Errorf("name the run: %w", err)
+	}
+	now := time.Now().UTC()
+	return fmt.Sprintf("%s%03d-%s", now.Format("20060102-150405"), now.Nanosecond()/1e6, hex.EncodeToString(b[:])), nil
 }
 
 // intentPath is where an intent is on this machine, "" where it came from elsewhere.

@@ -15,6 +15,9 @@ type Approval struct {
 	Timeout time.Duration
 }
 
+// Hook is what is called for a host: a command or a webhook.
+type Hook Approval
+
 const (
 	defaultApproval = 10 * time.Minute
 	maxApproval     = 24 * time.Hour
@@ -24,22 +27,34 @@ func (r *resolver) approval(raw *rawApproval) *Approval {
 	if raw == nil {
 		return nil
 	}
+	return r.callout("approval", raw)
+}
+
+// hook is like approval.
+func (r *resolver) hook(key string, raw *rawHook) *Hook {
+	if raw == nil {
+		return nil
+	}
+	return (*Hook)(r.callout(key, (*rawApproval)(raw)))
+}
+
+func (r *resolver) callout(key string, raw *rawApproval) *Approval {
 	a := &Approval{Pos: raw.Pos, Command: each(raw.Command.Items, opt[string].value), URL: raw.URL.V,
 		Token: raw.Token.V, CA: raw.CA.V, Timeout: from(raw.Timeout, defaultApproval).V}
 	if a.Timeout < time.Second || a.Timeout > maxApproval {
 		r.problems.addf(raw.Timeout.Pos, "", "timeout must be 1s to 24h, not %s", a.Timeout)
 	}
-	r.checkApproval(raw, a)
+	r.checkCallout(key, raw, a)
 	return a
 }
 
-// checkApproval refuses what cannot be asked.
-func (r *resolver) checkApproval(raw *rawApproval, a *Approval) {
+// checkCallout refuses what cannot be called.
+func (r *resolver) checkCallout(key string, raw *rawApproval, a *Approval) {
 	switch only := firstSet(raw.Token, raw.CA); {
 	case raw.Command.Stated == raw.URL.Stated:
-		r.problems.addf(raw.Pos, "", "approval needs either a command or a url")
+		r.problems.addf(raw.Pos, "", "%s needs either a command or a url", key)
 	case raw.Command.Stated && !raw.Command.Bad && (len(a.Command) == 0 || a.Command[0] == ""):
-		r.problems.addf(raw.Command.Pos, "write the program and its arguments: [./approve.sh, pod1]", "the command is empty")
+		r.problems.addf(raw.Command.Pos, "write the program and its arguments: [./"+key+".sh, pod1]", "the command is empty")
 	case raw.Command.Stated && only.Set:
 		r.problems.addf(only.Pos, "", "a command takes no token and no ca, which are for a url")
 	}

@@ -141,6 +141,8 @@ var badCases = []struct {
 		`8:83: timeout: "90" has no unit`, true},
 	{"approval of nobody", good + "rollout: {approval: {timeout: 0s}}\n", `7:21: approval needs either a command or a url` + "\n" +
 		`7:31: timeout must be 1s to 24h, not 0s`, false},
+	{"drain", good + "rollout:\n  reset: {drain: {command: [], token: env:X}, undrain: {url: \"https://x\", timeout: 90}, back: 25h}\n", `8:28: the command is empty` + "\n" +
+		`8:84: timeout: "90" has no unit` + "\n" + `8:95: back must be 1s to 24h, not 25h0m0s`, false},
 	{"approval of two", good + "rollout: {approval: {command: [x], url: \"https://x\"}}\n", `7:21: approval needs either a command or a url`, false},
 	{"approval by a command", good + "rollout: {approval: {command: [], token: env:X}}\n", `7:31: the command is empty`, false},
 	{"approval by a command with a token", good + "rollout: {approval: {command: [x], token: env:X}}\n", `7:43: a command takes no token and no ca, which are for a url`, false},

@@ -264,14 +264,31 @@ type rawRollout struct {
 	DeviceTimeout  opt[time.Duration] `key:"deviceTimeout" doc:"How long the work on one device may take; after it the device is reverted and the run stops. Default: the deadlines of the requests."`
 	TrustKeys      list[opt[string]]  `key:"trustKeys" rule:"path" doc:"Files of public keys, PEM. Saved plans and journals that are signed with them are believed, besides one's own."`
 	Windows        list[rawWindow]    `key:"windows" doc:"Maintenance windows. Outside of all of them apply and rollback write nothing without --outside-window. Default: always."`
-	Approval       *rawApproval       `key:"approval" doc:"Who must say yes before apply and rollback write. Default: nobody else."`
+	Approval       *rawApproval       `key:"approval" doc:"Who must say yes before apply, rollback and nic reset write. Default: nobody else."`
+	Reset          *rawReset          `key:"reset" doc:"How nic reset resets hosts."`
+}
+
+type rawReset struct {
+	Drain   *rawHook           `key:"drain" doc:"Takes a host out of service before its cards are reset. Default: nothing."`
+	Undrain *rawHook           `key:"undrain" doc:"Puts a host into service again once it is back and as the intent says. Default: nothing."`
+	Back    opt[time.Duration] `key:"back" doc:"How long a host may take to come back after each reset, 1s to 24h. Default 20m."`
+}
+
+// rawHook has the fields of rawApproval.
+type rawHook struct {
+	Pos     Pos
+	Command list[opt[string]]  `key:"command" rule:"argument" loose:"true" secret:"true" doc:"Program with its arguments. It finds the host in ROCE_FABRIC_DEVICE, and more as JSON on standard input. An exit status other than 0 stops the command."`
+	URL     opt[string]        `key:"url" rule:"url" secret:"true" doc:"Address, https://..., to which a request is posted with the host as device in JSON. A status other than 2xx stops the command."`
+	Token   opt[string]        `key:"token" rule:"reference" secret:"true" doc:"Reference to the bearer token for url: env:NAME, file:PATH, keyring:SERVICE/USER."`
+	CA      opt[string]        `key:"ca" rule:"path" doc:"File of PEM certificates to trust for url. Default: the system's."`
+	Timeout opt[time.Duration] `key:"timeout" doc:"How long it may take, 1s to 24h. Default 10m."`
 }
 
 // rawApproval hides its url and command in messages: they may hold a secret.
 type rawApproval struct {
 	Pos     Pos
-	Command list[opt[string]]  `key:"command" rule:"argument" loose:"true" secret:"true" doc:"Program with its arguments, which apply and rollback run: exit status 0 is yes, and otherwise the first line of its standard error is the reason."`
-	URL     opt[string]        `key:"url" rule:"url" secret:"true" doc:"Address, https://..., to which apply and rollback post a request: status 200 with {\"approved\": true} is yes, and otherwise reason is the reason."`
+	Command list[opt[string]]  `key:"command" rule:"argument" loose:"true" secret:"true" doc:"Program with its arguments, which apply, rollback and nic reset run: exit status 0 is yes, and otherwise the first line of its standard error is the reason."`
+	URL     opt[string]        `key:"url" rule:"url" secret:"true" doc:"Address, https://..., to which apply, rollback and nic reset post a request: status 200 with {\"approved\": true} is yes, and otherwise reason is the reason."`
 	Token   opt[string]        `key:"token" rule:"reference" secret:"true" doc:"Reference to the bearer token for url: env:NAME, file:PATH, keyring:SERVICE/USER."`
 	CA      opt[string]        `key:"ca" rule:"path" doc:"File of PEM certificates to trust for url. Default: the system's."`
 	Timeout opt[time.Duration] `key:"timeout" doc:"How long to wait for the answer, 1s to 24h; none is no. Default 10m."`

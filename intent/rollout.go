@@ -29,7 +29,23 @@ type Rollout struct {
 	Windows Windows
 	// Approval says who approves of a run; nil for nobody.
 	Approval *Approval
+	Reset    ResetPolicy
 }
+
+// ResetPolicy is how hosts are reset.
+type ResetPolicy struct {
+	// Drain is called before a host is reset, Undrain once it is back; nil for nothing.
+	Drain, Undrain *Hook
+	// Back bounds the wait for a host.
+	Back Value[time.Duration]
+}
+
+// The bounds of [ResetPolicy.Back].
+const (
+	MinBack     = time.Second
+	MaxBack     = 24 * time.Hour
+	defaultBack = 20 * time.Minute
+)
 
 // Share is a number of devices, or a part of them.
 type Share struct {
@@ -64,6 +80,7 @@ func (r *resolver) rollout() {
 	}
 	r.windows(&raw.Windows)
 	out.Approval = r.approval(raw.Approval)
+	r.reset(cmp.Or(raw.Reset, &rawReset{}))
 	out.TrustKeys = each(raw.TrustKeys.Items, opt[string].value)
 	for _, o := range raw.Canary.Items {
 		out.Canary = append(out.Canary, r.named(o)...)
@@ -72,6 +89,14 @@ func (r *resolver) rollout() {
 		if g := r.named(o); len(g) > 0 {
 			out.Groups = append(out.Groups, g)
 		}
+	}
+}
+
+func (r *resolver) reset(raw *rawReset) {
+	out := &r.out.Rollout.Reset
+	out.Drain, out.Undrain, out.Back = r.hook("drain", raw.Drain), r.hook("undrain", raw.Undrain), from(raw.Back, defaultBack)
+	if d := out.Back.V; d < MinBack || d > MaxBack {
+		r.problems.addf(raw.Back.Pos, "", "back must be 1s to 24h, not %s", d)
 	}
 }
 

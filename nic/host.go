@@ -61,6 +61,8 @@ const NoCM = "the module rdma_cm is not loaded"
 type Host struct {
 	Name   string `json:"name"`
 	Kernel string `json:"kernel,omitempty"` // release; running only
+	// Boot identifies the boot of the machine: another one has started again; running only.
+	Boot string `json:"boot,omitempty"`
 	// Ports by the name of the network interface. A port that a desired Host
 	// does not list is left alone.
 	Ports map[string]*Port `json:"ports"`

@@ -114,7 +114,7 @@ func (t *Text) Outcomes(outs []fleet.Outcome) {
 func (t *Text) outcome(o fleet.Outcome) string {
 	text := strings.ReplaceAll(string(o.State), "-", " ")
 	switch o.State {
-	case fleet.Applied, fleet.Unchanged, fleet.Restored:
+	case fleet.Applied, fleet.Unchanged, fleet.Restored, fleet.WasReset:
 		text = t.S.Green(text)
 	case fleet.Skipped:
 		text = t.S.Dim(text)

@@ -1,12 +1,15 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/term"
@@ -26,8 +29,15 @@ func (r *resets) add(device string, parts []drivers.Reset) {
 		if n := len(p.Others); n > 0 {
 			settings = append(settings, fmt.Sprintf("not of the intent: %s", strings.Join(p.Others, ", ")))
 		}
+		how := cmp.Or(p.Does, p.How)
+		if len(p.Also) > 0 {
+			how += "; takes " + natural.Fold(p.Also) + " down as well"
+		}
+		if p.Blocked != "" {
+			how = "blocked: " + p.Blocked
+		}
 		for _, port := range p.Ports {
-			alike.Add(term.CleanLine(strings.Join(settings, ", "))+"\t"+term.CleanLine(p.How), port)
+			alike.Add(term.CleanLine(strings.Join(settings, ", "))+"\t"+term.CleanLine(how), port)
 		}
 	}
 	var rows []string
@@ -56,4 +66,25 @@ func (r *resets) table() string {
 	}
 	_ = w.Flush() // into a string
 	return fmt.Sprintf("%s for a reset:\n%s", words.Plural(devices, "host waits", "hosts wait"), b.String())
+}
+
+// Resets writes what waits for a reset, and how it is reset.
+func (c *Console) Resets(w io.Writer, plans []fleet.ResetPlan) {
+	var r resets
+	t := Text{W: w, S: c.styler(w)}
+	for _, p := range plans {
+		switch {
+		case p.Error != nil:
+			t.printf("%s  %s %s\n", t.S.Bold(p.Device), t.S.Red("failed:"), term.CleanLine(p.Error.Text))
+			continue
+		case p.Blocked != "":
+			t.printf("%s  %s %s\n", t.S.Bold(p.Device), t.S.Red("blocked:"), term.CleanLine(p.Blocked))
+		}
+		r.add(p.Device, p.Resets)
+	}
+	text := r.table()
+	if text == "" {
+		text = "no host waits for a reset\n"
+	}
+	t.printf("%s", text)
 }

@@ -261,7 +261,7 @@ func (p *portCheck) firmware(name string, ch nic.Change) {
 	state, fix := "not programmed", "program it: "+applyHost
 	inForce := p.have.Config().Params[name].Current
 	if ch.Kind == nic.KindResetPending {
-		state, fix = "reset pending", "reset the card"
+		state, fix = "reset pending", "reset the card ('roce-fabric nic reset')"
 	}
 	if ch.After != "" {
 		fix += "; " + ch.After

@@ -51,7 +51,16 @@ func (f *gateFlag) Set(s string) error {
 // runFlags adds the flags of a command that changes devices. usual is its gate unless
 // the command line or the environment says otherwise.
 func (a *app) runFlags(c *cobra.Command, o *runFlags, usual fleet.GateMode) {
+	a.writeFlags(c, o)
+	o.gate.GateMode = cmp.Or(fleet.GateMode(a.Getenv("ROCE_FABRIC_GATE")), usual)
+	c.Flags().Var(&o.gate, "gate", "how each wave is proven before the next: off|quick|full (or ROCE_FABRIC_GATE)")
+	choices(c, "gate", gateModes...)
+}
+
+// writeFlags adds those of a run without a gate.
+func (a *app) writeFlags(c *cobra.Command, o *runFlags) {
 	f := c.Flags()
+	o.gate.GateMode = fleet.GateOff
 	a.stateFlags(c, &o.state)
 	f.StringVar(&o.audit, "audit-log", a.Getenv("ROCE_FABRIC_AUDIT_LOG"), "append who did what and when to this file, in JSON lines (or ROCE_FABRIC_AUDIT_LOG; default audit.jsonl in a folder of --state)")
 	_ = c.MarkFlagFilename("audit-log", "jsonl")
@@ -59,9 +68,6 @@ func (a *app) runFlags(c *cobra.Command, o *runFlags, usual fleet.GateMode) {
 	o.allow.Impact = qos.ImpactCounters
 	f.Var(&o.allow, "allow", "the largest impact: none|counters|port-flap|traffic-loss|reload")
 	choices(c, "allow", "none", "counters", "port-flap", "traffic-loss", "reload")
-	o.gate.GateMode = cmp.Or(fleet.GateMode(a.Getenv("ROCE_FABRIC_GATE")), usual)
-	f.Var(&o.gate, "gate", "how each wave is proven before the next: off|quick|full (or ROCE_FABRIC_GATE)")
-	choices(c, "gate", gateModes...)
 	outsideFlag(c, &o.outside)
 }
 

@@ -216,6 +216,10 @@ func hostFault(ts *testscript.TestScript, f *host.Faults, a []string) {
 		f.NoRoot(true)
 	case "notools":
 		f.NoTools(true)
+	case "staysdown":
+		f.StaysDown(true)
+	case "resetfails":
+		f.ResetFails(true)
 	case "firmwaredcbx":
 		f.FirmwareDCBX(true)
 	case "nodcb":
@@ -255,6 +259,17 @@ func labMTU(ts *testscript.TestScript, _ bool, a []string) {
 	mtu, err := strconv.Atoi(a[2])
 	ts.Check(err)
 	hostOf(ts, a[0]).Kernel().SetMTU(a[1], mtu)
+}
+
+// labresets HOST TYPE LEVEL... sets what mlxfwreset supports on the cards of a host.
+func labResets(ts *testscript.TestScript, _ bool, a []string) {
+	var list []int
+	for _, s := range a[1:] {
+		n, err := strconv.Atoi(s)
+		ts.Check(err)
+		list = append(list, n)
+	}
+	hostOf(ts, a[0]).SetResetLevels(list[0], list[1:]...)
 }
 
 // labreboot HOST starts a host again; with ! its boot unit must fail.

@@ -1,13 +1,21 @@
 package host
 
 import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/nic/agent"
+	"github.com/roce-fabric/roce-fabric/nic/local"
 	"github.com/roce-fabric/roce-fabric/nic/mlxconfig"
 )
 
@@ -52,4 +60,166 @@ func stored(nv map[string]nic.NV, listed []string) (out []string) {
 		}
 	}
 	return out
+}
+
+var _ drivers.Resetter = (*Driver)(nil)
+
+// Ways implements [drivers.Resetter].
+func (d *Driver) Ways(ctx context.Context, waiting []drivers.Reset) ([]drivers.Reset, error) {
+	m, err := d.Machine(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var ports []string
+	for _, w := range waiting {
+		ports = append(ports, w.Ports[0])
+	}
+	cards, err := m.Resets(ctx, ports, d.Options)
+	if err != nil {
+		return nil, d.wrap(err)
+	}
+	out := slices.Clone(waiting)
+	for i := range out {
+		w := &out[i]
+		card, err := cardOf(cards, w.Part)
+		if err != nil {
+			return nil, err
+		}
+		w.Also = slices.DeleteFunc(slices.Clone(card.Ports), func(port string) bool { return slices.Contains(w.Ports, port) })
+		w.Does, w.Blocked, w.Impact = card.Does, card.Blocked, qos.ImpactLoss
+		if card.Way.Reboots() {
+			w.Impact = qos.ImpactReload
+			if d.Connect == nil {
+				w.Blocked = cmp.Or(w.Blocked, "the machine that the program runs on has to be started again: run it on another one")
+			}
+		}
+		if d.seen != nil && d.seen.Unit.Present && d.seen.Unit.Digest != d.Desired.Unit.Digest {
+			w.Blocked = cmp.Or(w.Blocked, "the boot unit would set other settings than the intent's after it: 'roce-fabric nic unit install' first")
+		}
+	}
+	return out, nil
+}
+
+func cardOf(cards []local.CardReset, part string) (local.CardReset, error) {
+	i := slices.IndexFunc(cards, func(c local.CardReset) bool { return c.Card == part })
+	if i < 0 {
+		return local.CardReset{}, fmt.Errorf("card %s: %w: the host does not say how it is reset", part, drivers.ErrRejected)
+	}
+	return cards[i], nil
+}
+
+// Reset implements [drivers.Resetter].
+func (d *Driver) Reset(ctx context.Context, part drivers.Reset, o drivers.ResetOptions) error {
+	m, err := d.Machine(ctx)
+	if err != nil {
+		return err
+	}
+	cards, err := m.Resets(ctx, part.Ports[:1], d.Options)
+	if err != nil {
+		return d.wrap(err)
+	}
+	card, err := cardOf(cards, part.Part)
+	if err == nil && (card.Does != part.Does || card.Blocked != part.Blocked) {
+		err = fmt.Errorf("card %s: %w: it would be reset by %q now", part.Part, drivers.ErrStale, card.Does)
+	}
+	if err != nil {
+		return err
+	}
+	names := slices.Compact(natural.Sorted(append(natural.Keys(d.Desired.Ports), card.Ports...)))
+	before, err := m.Read(ctx, names)
+	if err != nil {
+		return d.wrap(err)
+	}
+	// The mark would go with the connection, and only says now that no other run is at work.
+	if _, err := d.hold(ctx, m, o.ID); err != nil {
+		return err
+	}
+	d.release()
+	if err := m.Reset(ctx, card, d.Options); err != nil && (d.ownWord(err) || errors.Is(err, agent.ErrStart)) {
+		return kindError{d.wrap(err), drivers.ErrPartial}
+	}
+	// An error of the connection says nothing: it may have gone with the card.
+	if err := d.back(ctx, before, card.Way.Reboots(), o.Within); err != nil {
+		return kindError{err, drivers.ErrPartial}
+	}
+	return nil
+}
+
+// The waits for a host that is to come back.
+const (
+	firstLook = 250 * time.Millisecond // between two looks, doubled each time
+	lastLook  = 10 * time.Second
+	// oneLook bounds a look: a card takes 20 s to read, and one that has just come back
+	// may not answer at all.
+	oneLook = 3 * time.Minute
+	// unitTime is how long the boot unit of a host that is back may take.
+	unitTime = time.Minute
+)
+
+// errUnset says that a host is back, and its boot unit has not set everything.
+var errUnset = errors.New("its boot unit has not set it yet")
+
+// back waits until a host is back, and its boot unit, where it has one, has had its time.
+func (d *Driver) back(ctx context.Context, before *nic.Host, reboots bool, within time.Duration) error {
+	deadline := time.NewTimer(within)
+	defer deadline.Stop()
+	var unset time.Time
+	for wait := firstLook; ; wait = min(2*wait, lastLook) {
+		why := d.returned(ctx, before, reboots)
+		late := errors.Is(why, errUnset)
+		if late && unset.IsZero() {
+			unset = time.Now()
+		}
+		if why == nil || late && time.Since(unset) > unitTime {
+			return nil
+		}
+		select {
+		case <-time.After(wait):
+			continue
+		case <-ctx.Done():
+			return fmt.Errorf("%w: it is not known whether the host came back: %w", ctx.Err(), why)
+		case <-deadline.C:
+		}
+		if late {
+			return nil
+		}
+		return fmt.Errorf("the host did not come back within %s: %w", drivers.Spell(within), why)
+	}
+}
+
+// returned says what a host still lacks of what it had; nil for nothing.
+func (d *Driver) returned(ctx context.Context, before *nic.Host, reboots bool) error {
+	ctx, cancel := context.WithTimeout(ctx, oneLook)
+	defer cancel()
+	_ = d.Close() // a connection over the card is dead, and may not know it
+	m, err := d.Machine(ctx)
+	if err != nil {
+		return err
+	}
+	now, err := m.Read(ctx, natural.Keys(before.Ports))
+	if err != nil {
+		return d.wrap(err)
+	}
+	if reboots && before.Boot != "" && now.Boot == before.Boot {
+		return errors.New("it has not started again")
+	}
+	for _, name := range natural.Keys(before.Ports) {
+		was, is := before.Ports[name], now.Ports[name]
+		switch {
+		case is == nil:
+			return fmt.Errorf("it has no %s", name)
+		case is.RDMA != was.RDMA:
+			return fmt.Errorf("the RDMA device of %s is %s, not %s", name, cmp.Or(is.RDMA, "missing"), was.RDMA)
+		case was.Carrier.V && !is.Carrier.V:
+			return fmt.Errorf("%s has no carrier", name)
+		}
+	}
+	if u := now.Unit; u.Present && u.Stale == "" && u.Masked == "" && u.Failed == "" {
+		for _, c := range nic.Diff(now, d.Desired) {
+			if c.Writable() {
+				return fmt.Errorf("%s is %s, not %s: %w", c.Path(), c.Old, c.New, errUnset)
+			}
+		}
+	}
+	return nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/callout"
 )
 
 var asked = fleet.ApprovalRequest{
@@ -94,7 +95,7 @@ func TestWebhook(t *testing.T) {
 		{"not JSON", 200, `approved`, "its answer is not understood"},
 		{"another type", 200, `{"approved":"true"}`, "its answer is not understood"},
 		{"two documents", 200, `{"approved":true}{"approved":false}`, "its answer is not understood"},
-		{"too long", 200, `{"approved":true}` + strings.Repeat(" ", maxAnswer), "its answer is too long"},
+		{"too long", 200, `{"approved":true}` + strings.Repeat(" ", callout.MaxAnswer), "its answer is too long"},
 	} {
 		var got, auth, method string
 		s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

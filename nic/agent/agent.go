@@ -44,6 +44,7 @@ const (
 	PlanTimeout  = time.Minute
 	applyTimeout = time.Hour
 	unitTimeout  = 10 * time.Minute
+	resetTimeout = 20 * time.Minute // a BlueField alone takes up to ten
 	// holdTimeout is for an apply, the gate of its wave, and a revert.
 	holdTimeout = 4 * time.Hour
 	maxTimeout  = 24 * time.Hour
@@ -83,6 +84,10 @@ type Machine interface {
 	// Hold marks the machine for a run. The mark outlasts ctx: it stays until it is
 	// ended, the connection is lost, or four hours are over.
 	Hold(ctx context.Context, k mark.Mark) (local.Held, error)
+	// Resets returns how the cards of ports are reset; it changes nothing.
+	Resets(ctx context.Context, ports []string, o local.Options) ([]local.CardReset, error)
+	// Reset resets a card as Resets said. The connection may be lost with it.
+	Reset(ctx context.Context, r local.CardReset, o local.Options) error
 	// InstallUnit has the machine apply a desired host at boot, by the program
 	// at a path of it, or "" for a copy of the one that serves it. It returns
 	// the files that it wrote, also with an error.

@@ -107,14 +107,33 @@ func (c *Client) Counters(ctx context.Context, h *nic.Host) error {
 
 // Plan implements Machine.
 func (c *Client) Plan(ctx context.Context, running, desired *nic.Host, o local.Options) ([]local.Step, error) {
-	if !o.Peer.IsValid() {
-		o.Peer = c.Peer
-	}
-	r, err := c.call(ctx, Request{Verb: VerbPlan, Running: running, Desired: desired, Options: &o}, nil, nil)
+	r, err := c.call(ctx, Request{Verb: VerbPlan, Running: running, Desired: desired, Options: c.options(o)}, nil, nil)
 	if err != nil {
 		return nil, err
 	}
 	return r.Steps, nil
+}
+
+func (c *Client) options(o local.Options) *local.Options {
+	if !o.Peer.IsValid() {
+		o.Peer = c.Peer
+	}
+	return &o
+}
+
+// Resets implements Machine.
+func (c *Client) Resets(ctx context.Context, ports []string, o local.Options) ([]local.CardReset, error) {
+	r, err := c.call(ctx, Request{Verb: VerbResets, Names: ports, Options: c.options(o)}, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	return r.Resets, nil
+}
+
+// Reset implements Machine.
+func (c *Client) Reset(ctx context.Context, reset local.CardReset, o local.Options) error {
+	_, err := c.call(ctx, Request{Verb: VerbReset, Reset: &reset, Options: c.options(o)}, nil, nil)
+	return err
 }
 
 // Before implements Machine.

@@ -80,6 +80,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, m Machine) error {
 var timeouts = map[Verb]time.Duration{
 	VerbRead: ReadTimeout, VerbCounters: PlanTimeout, VerbPlan: PlanTimeout,
 	VerbBefore: ReadTimeout, VerbWatch: PlanTimeout, VerbApply: applyTimeout, VerbRevert: applyTimeout, VerbHold: holdTimeout,
+	VerbResets: ReadTimeout, VerbReset: resetTimeout,
 	VerbInstallUnit: unitTimeout, VerbRemoveUnit: unitTimeout,
 }
 
@@ -105,11 +106,7 @@ func (q *Request) carryOut(ctx context.Context, m Machine, tell func(progress)) 
 	case VerbCounters:
 		r.Host, err = q.Running, m.Counters(ctx, q.Running)
 	case VerbPlan:
-		var o local.Options
-		if q.Options != nil {
-			o = *q.Options
-		}
-		r.Steps, err = m.Plan(ctx, q.Running, q.Desired, o)
+		r.Steps, err = m.Plan(ctx, q.Running, q.Desired, q.options())
 	case VerbBefore:
 		r.Undo = &local.Undo{}
 		*r.Undo, err = m.Before(ctx, q.Steps)
@@ -129,6 +126,10 @@ func (q *Request) carryOut(ctx context.Context, m Machine, tell func(progress)) 
 		tell(progress{Steps: 1, Note: h.Note})
 		<-ctx.Done()
 		h.End()
+	case VerbResets:
+		r.Resets, err = m.Resets(ctx, q.Names, q.options())
+	case VerbReset:
+		err = m.Reset(ctx, *q.Reset, q.options())
 	case VerbInstallUnit:
 		r.Files, err = m.InstallUnit(ctx, q.Desired, q.Program)
 	case VerbRemoveUnit:
@@ -138,6 +139,13 @@ func (q *Request) carryOut(ctx context.Context, m Machine, tell func(progress)) 
 		r.Error = failureOf(err)
 	}
 	return r
+}
+
+func (q *Request) options() local.Options {
+	if q.Options == nil {
+		return local.Options{}
+	}
+	return *q.Options
 }
 
 // respond sends the last line, or the reason if that cannot be encoded or is too long.

@@ -30,6 +30,8 @@ const (
 	VerbWatch    Verb = "watch"
 	VerbRevert   Verb = "revert"
 	VerbHold     Verb = "hold"
+	VerbResets   Verb = "resets"
+	VerbReset    Verb = "reset"
 
 	VerbInstallUnit Verb = "install-unit"
 	VerbRemoveUnit  Verb = "remove-unit"
@@ -37,7 +39,7 @@ const (
 
 // writes reports whether a verb may leave the machine changed.
 func (v Verb) writes() bool {
-	return slices.Contains([]Verb{VerbApply, VerbRevert, VerbHold, VerbInstallUnit, VerbRemoveUnit}, v)
+	return slices.Contains([]Verb{VerbApply, VerbRevert, VerbHold, VerbReset, VerbInstallUnit, VerbRemoveUnit}, v)
 }
 
 // Request is the one line that an agent takes.
@@ -47,15 +49,17 @@ type Request struct {
 	// TimeoutMS bounds the work, in milliseconds; 0 is the verb's deadline.
 	TimeoutMS int64 `json:"timeout_ms,omitempty"`
 
-	Names      []string       `json:"names,omitzero"`       // read; null is all with an RDMA device
+	Names      []string       `json:"names,omitzero"`       // read: null is all with an RDMA device; resets
 	NoFirmware bool           `json:"no_firmware,omitzero"` // read
 	Running    *nic.Host      `json:"running,omitzero"`     // plan; counters: whose ports
 	Desired    *nic.Host      `json:"desired,omitzero"`     // plan, watch, install-unit
-	Options    *local.Options `json:"options,omitzero"`     // plan
+	Options    *local.Options `json:"options,omitzero"`     // plan, resets, reset
 	Steps      []local.Step   `json:"steps,omitzero"`       // before, apply, watch
 	Undo       *local.Undo    `json:"undo,omitzero"`        // revert
 	Program    string         `json:"program,omitzero"`     // install-unit
 	Mark       *mark.Mark     `json:"mark,omitzero"`        // hold
+
+	Reset *local.CardReset `json:"reset,omitzero"` // reset
 }
 
 // hello is the first line of an agent.
@@ -90,7 +94,9 @@ type Response struct {
 	Files   []string     `json:"files,omitzero"`   // install-unit, remove-unit, with an error too
 	Mark    *mark.Mark   `json:"mark,omitzero"`    // hold: of another run
 	Note    string       `json:"note,omitzero"`    // hold: why there is no mark
-	Error   *Failure     `json:"error,omitzero"`
+
+	Resets []local.CardReset `json:"resets,omitzero"` // resets
+	Error  *Failure          `json:"error,omitzero"`
 }
 
 // errTooLong is a line above the bound.
@@ -167,6 +173,7 @@ func (q *Request) check() error {
 		{"desired", q.Desired == nil, []Verb{VerbPlan, VerbWatch, VerbInstallUnit}},
 		{"undo", q.Undo == nil, []Verb{VerbRevert}},
 		{"mark", q.Mark == nil, []Verb{VerbHold}},
+		{"reset", q.Reset == nil, []Verb{VerbReset}},
 	} {
 		if part.missing && slices.Contains(part.verbs, q.Verb) {
 			return fmt.Errorf("%w: %s without %s", ErrRequest, q.Verb, part.name)

@@ -31,7 +31,8 @@ func (m *Machine) Read(ctx context.Context, names []string) (*nic.Host, error) {
 	h := &nic.Host{Ports: map[string]*nic.Port{}, Missing: map[string]string{}}
 	h.Name, _ = m.text(m.proc("sys", "kernel", "hostname"))
 	h.Kernel, _ = m.text(m.proc("sys", "kernel", "osrelease"))
-	h.Name, h.Kernel = clip(h.Name), clip(h.Kernel)
+	h.Boot, _ = m.text(m.proc("sys", "kernel", "random", "boot_id"))
+	h.Name, h.Kernel, h.Boot = clip(h.Name), clip(h.Kernel), clip(h.Boot)
 	all, perr := m.processes()
 	if perr != nil {
 		h.Missing[nic.FieldAgents] = m.why(perr)

@@ -48,6 +48,8 @@ var notOfDevices = map[string]string{
 	"DeviceSSH.address": "the lab has its own", "DeviceSSH.agent": "the lab has its own", "DeviceSSH.jump": "the lab has its own", "DeviceSSH.key": "the lab has its own", "DeviceSSH.knownHosts": "the lab has its own", "DeviceSSH.password": "the lab has its own", "DeviceSSH.username": "the lab has its own",
 	"TLS.ca": "the lab has its own", "TLS.cert": "the lab has its own", "TLS.insecure": "the lab has its own", "TLS.key": "the lab has its own", "TLS.pin": "the lab has its own", "TLS.plaintext": "the lab has its own", "TLS.serverName": "the lab has its own",
 	"Rollout.approval": "package fleet/approval tests it", "Rollout.trustKeys": "package fleet/keys tests it",
+	"Rollout.reset": "script nic_reset tries it", "Reset.drain": "package fleet/hook tests it", "Reset.undrain": "package fleet/hook tests it", "Reset.back": "script nic_reset tries it",
+	"Hook.ca": "package fleet/hook tests it", "Hook.command": "package fleet/hook tests it", "Hook.timeout": "package fleet/hook tests it", "Hook.token": "package fleet/hook tests it", "Hook.url": "package fleet/hook tests it",
 	"Approval.ca": "package fleet/approval tests it", "Approval.command": "package fleet/approval tests it", "Approval.timeout": "package fleet/approval tests it", "Approval.token": "package fleet/approval tests it", "Approval.url": "package fleet/approval tests it",
 	"Suppress.reason": "a text", "Suppress.until": "a day",
 }

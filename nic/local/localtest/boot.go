@@ -1,10 +1,13 @@
 package localtest
 
 import (
+	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/nic"
 )
 
 // Reboot starts the machine again: drivers and the RDMA stack come up with their
@@ -23,6 +26,7 @@ func (h *Host) Reboot() {
 	if loaded {
 		h.tree.mkdirs(cm)
 	}
+	h.newBoot()
 	ports, stack := h.ports, h.stack
 	h.stack = map[string]*stacked{}
 	h.ports, h.cm, h.stale = map[string]*port{}, map[string]map[string]string{}, map[string]bool{}
@@ -31,6 +35,68 @@ func (h *Host) Reboot() {
 		h.add(ports[name].Port)
 	}
 	h.restack(stack)
+}
+
+// newBoot has the kernel show another boot than before.
+func (h *Host) newBoot() {
+	h.boots++
+	h.put(h.proc("sys", "kernel", "random", "boot_id"), fmt.Sprintf("5b1d0c3e-6f0a-4c5e-9a51-%012d\n", h.boots))
+}
+
+// Reload starts the driver of a port again, as a reset of its card does: the port and its
+// RDMA device come up with their defaults, and the network configuration of the machine,
+// which states neither MTUs nor maps, puts it below the devices that stood on it.
+func (h *Host) Reload(name string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	p := h.ports[name].Port
+	gone, left := h.without(name)
+	h.add(p)
+	for _, over := range left {
+		switch {
+		case h.stack[over].kind == nic.UpperBridge:
+			h.bridge(over, []string{name})
+		case p.Bond != over:
+			h.bond(over, name)
+		}
+	}
+	h.restack(gone)
+}
+
+// without takes a port off the host. gone are the VLANs over it, which go with it
+// (net/8021q/vlan.c, vlan_device_event), and what stands on those; left are the bonds and
+// bridges that it leaves.
+func (h *Host) without(name string) (gone map[string]*stacked, left []string) {
+	p := h.ports[name].Port
+	gone = map[string]*stacked{}
+	var leave func(name string)
+	leave = func(below string) {
+		for _, over := range natural.Keys(h.stack) {
+			s := h.stack[over]
+			switch {
+			case s == nil || !slices.Contains(s.on, below):
+			case s.kind == nic.UpperVLAN:
+				gone[over] = s.copy()
+				leave(over)
+				must(h.tree.Remove(h.sys("class", "net", over)))
+				h.tree.removeAll(h.sys("devices", "virtual", "net", over))
+				delete(h.stack, over)
+			default:
+				left = append(left, over)
+				s.on = slices.DeleteFunc(s.on, func(on string) bool { return on == below })
+				must(h.tree.Remove(h.sys("class", "net", over, "lower_"+below)))
+			}
+		}
+	}
+	leave(name)
+	if p.RDMA != "" {
+		h.dropRDMA(name)
+	}
+	must(h.tree.Remove(h.sys("class", "net", name)))
+	h.tree.removeAll(h.sys("devices", "pci0000:00", p.PCI))
+	h.tree.removeAll(filepath.Join(h.Roots.DebugFS, "mlx5", p.PCI))
+	delete(h.ports, name)
+	return gone, left
 }
 
 // SetCNP is how the firmware of mlx5 marks congestion notifications from now on,

@@ -83,6 +83,7 @@ type Host struct {
 	// ccWaits are the settings that wait for apply.
 	ccWaits map[string]int
 	writes  []string
+	boots   int
 	onRead  map[string]func()
 	pairs   []Pair
 }
@@ -118,6 +119,7 @@ func newHost(dir string, t tree) *Host {
 	h.put(h.proc("sys", "kernel", "hostname"), "gpu1\n")
 	h.put(h.proc("sys", "kernel", "osrelease"), "6.12.117\n")
 	h.put(h.proc("1", "comm"), "systemd\n")
+	h.newBoot()
 	h.Routes()
 	t.mkdirs(filepath.Join(h.Roots.ConfigFS, "rdma_cm"))
 	h.Programs["ibv_devinfo"] = h.devinfo
@@ -376,12 +378,7 @@ func (h *Host) RenewRDMA(name string) {
 func (h *Host) Remove(name string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.ports[name].RDMA != "" {
-		h.dropRDMA(name)
-	}
-	must(h.tree.Remove(h.sys("class", "net", name)))
-	h.tree.removeAll(h.sys("devices", "pci0000:00", h.ports[name].PCI))
-	delete(h.ports, name)
+	h.without(name)
 }
 
 // Flaps returns how often a link went up or down.

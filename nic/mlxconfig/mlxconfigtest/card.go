@@ -68,6 +68,8 @@ type Faults struct {
 	CloseAfterSet bool
 	// BadJSON is what -j writes in place of JSON.
 	BadJSON string
+	// FailReset: mlxfwreset fails, and the card runs on as it was.
+	FailReset bool
 }
 
 // Card is the simulated card. Its fields are set before it is used; methods may
@@ -76,11 +78,19 @@ type Card struct {
 	Tool, Device, Type, Board string
 	Version                   Version
 	Params                    []*Param
+	// Levels are those that mlxfwreset supports, ResetType the type that it takes by
+	// default; New has 3 and 4, and 0.
+	Levels    []int
+	ResetType int
+	// OnReset is called with the level after the card was reset, or is about to be with
+	// the reboot that the tool has begun; nil is nothing.
+	OnReset func(level int)
 
 	mu     sync.Mutex
 	faults Faults
 	calls  []string
 	before func(call string)
+	armed  bool // the next reboot resets the card
 }
 
 var _ runner.Runner = (*Card)(nil)
@@ -88,7 +98,7 @@ var _ runner.Runner = (*Card)(nil)
 // New returns a ConnectX-7 with two ports, as it leaves the factory, but with
 // the LLDP agent of its firmware on.
 func New(tool, device string) *Card {
-	c := &Card{Tool: tool, Device: device, Type: "ConnectX7", Board: "MCX755106AS-HEA_Ax", Version: V431}
+	c := &Card{Tool: tool, Device: device, Type: "ConnectX7", Board: "MCX755106AS-HEA_Ax", Version: V431, Levels: []int{3, 4}}
 	boolean := []string{"False", "True"}
 	add := func(p Param) {
 		p.Current, p.Next = p.Default, p.Default
@@ -144,14 +154,7 @@ func (c *Card) Change(name string, f func(*Param)) {
 func (c *Card) Reset() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, p := range c.Params {
-		p.Current = p.Next
-	}
-	for _, p := range c.Params {
-		if p.Advanced {
-			p.Hidden = c.find("ADVANCED_PCI_SETTINGS").Current == 0
-		}
-	}
+	c.load()
 }
 
 // Calls returns the command lines so far that had the card do something.
@@ -175,7 +178,7 @@ func (c *Card) Run(ctx context.Context, name string, args ...string) (runner.Res
 	if err := ctx.Err(); err != nil {
 		return runner.Result{}, fmt.Errorf("%s: %w", name, err)
 	}
-	if name != c.Tool {
+	if name != c.Tool && name != c.resetter() {
 		return runner.Result{}, fmt.Errorf("%s: %w", name, runner.ErrNotFound)
 	}
 	call := strings.Join(append([]string{name}, args...), " ")
@@ -186,11 +189,22 @@ func (c *Card) Run(ctx context.Context, name string, args ...string) (runner.Res
 		before(call)
 	}
 	c.mu.Lock()
-	defer c.mu.Unlock()
+	var after func()
+	defer func() {
+		c.mu.Unlock()
+		if after != nil {
+			after()
+		}
+	}()
 	if len(args) == 1 && args[0] == "-v" {
 		return runner.Result{Stdout: []byte(name + ", mstflint " + []string{"4.21.0", "4.31.0", "4.36.0"}[c.Version] + ", Git SHA Hash: N/A\n")}, nil
 	}
 	c.calls = append(c.calls, call)
+	if name == c.resetter() {
+		var res runner.Result
+		res, after = c.resetTool(args)
+		return res, nil
+	}
 	return c.configTool(args), nil
 }
 

@@ -45,9 +45,7 @@ func (h *Host) boot(resets func(*mlxconfigtest.Card) bool) error {
 	cards := maps.Clone(h.cards)
 	h.mu.Unlock()
 	for _, c := range cards {
-		if resets(c) {
-			c.Reset()
-		}
+		c.Rebooted(resets(c))
 	}
 	h.firmware(cards)
 	h.faults.sync()
@@ -84,6 +82,8 @@ func (h *Host) systemctl(_ context.Context, args []string) (runner.Result, error
 		return runner.Result{}, nil
 	}
 	switch args[0] {
+	case "reboot":
+		h.restart()
 	case "reset-failed", "stop":
 		h.failed = false
 	case "is-failed":
@@ -95,6 +95,43 @@ func (h *Host) systemctl(_ context.Context, args []string) (runner.Result, error
 		return out, nil
 	}
 	return runner.Result{}, nil
+}
+
+// restart starts the machine again a moment later, as whoever asked for it finds it. The
+// boot unit may fail: the machine survives that, and says so.
+func (h *Host) restart() {
+	h.Go(func() {
+		if h.faults.on(&h.faults.staysDown) {
+			h.faults.shared.RefuseConnections(true)
+			return
+		}
+		_ = h.Reboot()
+	})
+}
+
+// cardReset is what a reset of a card by mlxfwreset does to the machine: its driver starts
+// again, and systemd starts the boot unit for the devices that come anew.
+func (h *Host) cardReset(name string, level int) {
+	if level == 4 {
+		h.restart()
+		return
+	}
+	if h.faults.on(&h.faults.staysDown) {
+		h.kernel().Remove(name)
+		return
+	}
+	h.kernel().Reload(name)
+	h.mu.Lock()
+	cards := maps.Clone(h.cards)
+	h.mu.Unlock()
+	h.firmware(cards)
+	h.faults.sync()
+	ctx, cancel := context.WithTimeout(h.Context(), unitTimeout)
+	defer cancel()
+	err := h.startUnit(ctx)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.failed = h.failed || err != nil
 }
 
 // startUnit does what systemd has the boot unit do for each of its devices.

@@ -25,6 +25,7 @@ type Faults struct {
 	machine               localtest.Faults
 	card                  mlxconfigtest.Faults
 	noSudo, noTools       bool
+	staysDown             bool
 	dropBefore, dropAfter agent.Verb
 }
 
@@ -115,6 +116,13 @@ func (f *Faults) NoTools(on bool) { f.set(func() { f.noTools = on }) }
 // ClosedCards has the firmware tools fail to open the cards.
 func (f *Faults) ClosedCards(on bool) { f.set(func() { f.card.Closed = on }) }
 
+// StaysDown has the host not come back from the next reboot, or a port from the next reset
+// of its card.
+func (f *Faults) StaysDown(on bool) { f.set(func() { f.staysDown = on }) }
+
+// ResetFails has mlxfwreset fail.
+func (f *Faults) ResetFails(on bool) { f.set(func() { f.card.FailReset = on }) }
+
 // CardsWarn has the firmware tools print a warning among the values.
 func (f *Faults) CardsWarn(on bool) {
 	f.set(func() {
@@ -136,6 +144,7 @@ func (f *Faults) Clear() {
 	f.shared.Clear()
 	f.set(func() {
 		f.machine, f.card, f.noSudo, f.noTools = localtest.Faults{}, mlxconfigtest.Faults{}, false, false
+		f.staysDown = false
 		f.dropBefore, f.dropAfter = "", ""
 	})
 	f.host.mu.Lock()

@@ -67,6 +67,7 @@ func (h *Host) build() {
 		}
 		if kind.driver == nic.DriverMLX5 && h.o.Tools != NoTools {
 			h.cards[n.Name] = h.newCard(pci)
+			h.cards[n.Name].OnReset = func(level int) { h.cardReset(n.Name, level) }
 			cards = append(cards, h.cards[n.Name])
 		}
 	}
@@ -100,6 +101,14 @@ func (h *Host) newCard(pci string) *mlxconfigtest.Card {
 		}
 	}
 	return c
+}
+
+// SetResetLevels has mlxfwreset support these levels on each card, with a type by default.
+func (h *Host) SetResetLevels(typ int, levels ...int) {
+	h.kernel()
+	for _, c := range h.cards {
+		c.SetResets(typ, levels...)
+	}
 }
 
 // firmware has the drivers of cards show what the firmware runs.

@@ -1,0 +1,143 @@
+// Package hook takes hosts out of service and puts them into it again, as an intent or the
+// command line says: by a command, or a webhook.
+package hook
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/callout"
+	"github.com/roce-fabric/roce-fabric/internal/term"
+)
+
+// format is the version of the document that hooks get. Within one, fields are only added.
+const format = 1
+
+// defaultTimeout is how long a hook of the command line may take.
+const defaultTimeout = 10 * time.Minute
+
+type document struct {
+	Format int `json:"format"`
+	fleet.HookRequest
+}
+
+// hook is a command, which succeeds with exit status 0, or a webhook, which does with 2xx.
+type hook struct{ callout.To }
+
+// Of returns the hook of an intent; nil where it has none. agent is the User-Agent of
+// requests.
+func Of(h *intent.Hook, agent string) fleet.Hook {
+	if h == nil {
+		return nil
+	}
+	return &hook{callout.To{Command: h.Command, URL: h.URL, Token: h.Token, CA: h.CA, Agent: agent, Timeout: h.Timeout}}
+}
+
+// Typed returns the hook that someone has typed: an address, or a command for sh.
+func Typed(text, agent string) (fleet.Hook, error) {
+	switch {
+	case strings.HasPrefix(text, "https://"):
+		return &hook{callout.To{URL: text, Agent: agent, Timeout: defaultTimeout}}, nil
+	case strings.HasPrefix(text, "http://"):
+		return nil, errors.New("an address has to be https://")
+	case strings.TrimSpace(text) == "":
+		return nil, errors.New("neither a command nor an address")
+	}
+	return &hook{callout.To{Command: []string{"sh", "-c", text}, Agent: agent, Timeout: defaultTimeout}}, nil
+}
+
+// Call implements [fleet.Hook].
+func (h *hook) Call(ctx context.Context, r fleet.HookRequest, say func(line string)) error {
+	doc, err := json.Marshal(document{format, r})
+	if err != nil {
+		return err
+	}
+	said := &lines{say: say}
+	defer said.end()
+	if len(h.Command) > 0 {
+		err = h.Run(ctx, doc, environment(r), said, said)
+	} else {
+		err = h.post(ctx, doc, said)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %s: %w", r.Event, h, err)
+	}
+	return nil
+}
+
+func (h *hook) post(ctx context.Context, doc []byte, said *lines) error {
+	status, answer, err := h.Post(ctx, doc)
+	if err != nil {
+		return err
+	}
+	_, _ = said.Write(answer) // it never fails
+	if status < 200 || status > 299 {
+		return fmt.Errorf("it answers %d %s", status, http.StatusText(status))
+	}
+	return nil
+}
+
+// environment is what a command learns without reading JSON.
+func environment(r fleet.HookRequest) (env []string) {
+	for _, v := range [][2]string{{"EVENT", r.Event}, {"FABRIC", r.Fabric}, {"DEVICE", r.Device}, {"USER", r.User}, {"HOST", r.Host}} {
+		env = append(env, fmt.Sprintf("ROCE_FABRIC_%s=%s", v[0], v[1]))
+	}
+	return env
+}
+
+// The bounds of what a hook is shown to print.
+const (
+	maxLine  = 400
+	maxLines = 200
+)
+
+// lines says each line that is written to it, up to a bound.
+type lines struct {
+	say func(line string)
+
+	mu   sync.Mutex
+	part []byte
+	n    int
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, b := range p {
+		switch {
+		case b == '\n':
+			l.flush()
+		case len(l.part) < 4*maxLine:
+			l.part = append(l.part, b)
+		}
+	}
+	return len(p), nil
+}
+
+func (l *lines) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.flush()
+}
+
+func (l *lines) flush() {
+	text := term.Clip(string(l.part), maxLine)
+	l.part = l.part[:0]
+	if text == "" {
+		return
+	}
+	switch l.n++; {
+	case l.n <= maxLines:
+		l.say(text)
+	case l.n == maxLines+1:
+		l.say("more output is not shown")
+	}
+}

@@ -1,0 +1,395 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/fleet/store"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/pool"
+	"github.com/roce-fabric/roce-fabric/internal/words"
+)
+
+// WasReset is the state of a device that was reset, and is back as intended.
+const WasReset State = "reset"
+
+// Hook takes a device out of service or puts it into it again. Package hook has those of
+// an intent.
+type Hook interface {
+	// Call returns when the device is out of service, or in it. say is called with each
+	// line that the hook prints.
+	Call(ctx context.Context, r HookRequest, say func(line string)) error
+	String() string
+}
+
+// HookRequest is what a hook is told.
+type HookRequest struct {
+	Event  string   `json:"event"` // "drain", "undrain"
+	Fabric string   `json:"fabric"`
+	Device string   `json:"device"`
+	Resets []string `json:"resets"` // the commands that reset it
+	Impact string   `json:"impact"`
+	User   string   `json:"user"`
+	Host   string   `json:"host"` // that the program runs on
+}
+
+// ResetPlan says what of a device waits for a reset, and how it is reset.
+type ResetPlan struct {
+	Device string          `json:"device"`
+	Resets []drivers.Reset `json:"resets"`
+	// Blocked says why the device is not reset; "" where it can be.
+	Blocked string `json:"blocked,omitempty"`
+	// Error is why that is not known.
+	*Error
+}
+
+// Waits reports whether there is something to reset.
+func (p *ResetPlan) Waits() bool { return p.Error == nil && len(p.Resets) > 0 }
+
+// Impact is the largest impact of the resets.
+func (p *ResetPlan) Impact() qos.Impact {
+	most := qos.ImpactNone
+	for _, r := range p.Resets {
+		most = max(most, r.Impact)
+	}
+	return most
+}
+
+// PlanResets reads devices and returns, in their order, what of each waits for a reset.
+func PlanResets(ctx context.Context, devices []Device, o PlanOptions) ([]ResetPlan, error) {
+	defer o.Progress.phase(Planning, len(devices))()
+	var out []ResetPlan
+	err := pool.Ordered(ctx, o.Workers, devices, func(ctx context.Context, dev Device) ResetPlan {
+		o.Progress.report(Event{Kind: DeviceBegins, Phase: Planning, Device: dev.Name})
+		p, err := planReset(ctx, dev)
+		p.Device, p.Error = dev.Name, NewError(dev.Name, OpRead, err)
+		return p
+	}, func(p ResetPlan) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		o.Progress.report(Event{Kind: DeviceEnds, Phase: Planning, Device: p.Device, Error: p.Error})
+		out = append(out, p)
+		return nil
+	})
+	return out, err
+}
+
+func planReset(ctx context.Context, dev Device) (p ResetPlan, err error) {
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(dev.Timeout, readTimeout))
+	defer cancel()
+	drv, err := dev.Open(ctx)
+	if err != nil {
+		return p, NewError("", OpConnect, err)
+	}
+	defer func() { _ = drv.Close() }() // a session that does not close cleanly changes nothing about the state
+	p, _, err = planResetOn(ctx, drv, dev)
+	return p, err
+}
+
+// planResetOn also returns the plan of what can be written to the device.
+func planResetOn(ctx context.Context, drv drivers.Driver, dev Device) (p ResetPlan, steps *drivers.Steps, err error) {
+	p.Resets = []drivers.Reset{} // an empty list, not null, in JSON
+	facts, err := drv.Probe(ctx)
+	if err != nil {
+		return p, nil, err
+	}
+	snap, err := drv.Read(ctx)
+	if err != nil {
+		return p, nil, err
+	}
+	if steps, err = drv.Plan(facts, snap, dev.Desired(), dev.Policy); err != nil || len(steps.Resets) == 0 {
+		return p, steps, err
+	}
+	resetter, ok := drv.(drivers.Resetter)
+	if !ok {
+		p.Resets, p.Blocked = steps.Resets, "this tool does not reset such a device"
+		return p, steps, nil
+	}
+	if p.Resets, err = resetter.Ways(ctx, steps.Resets); err != nil {
+		return p, nil, err
+	}
+	// What is set by hand would be lost, and what differs before the reset cannot be told
+	// from what the reset changed.
+	if open := slices.DeleteFunc(slices.Clone(steps.Changes), func(c qos.Change) bool { return c.Open }); len(open) > 0 {
+		p.Blocked = fmt.Sprintf("%s differs from the intent: apply it first", open[0].Path())
+	}
+	for _, r := range p.Resets {
+		p.Blocked = cmp.Or(p.Blocked, r.Blocked)
+	}
+	return p, steps, nil
+}
+
+// ResetOptions tune a run of resets.
+type ResetOptions struct {
+	RunOptions
+	// Allow is the largest impact that the operator allows.
+	Allow qos.Impact
+	// Confirm is asked before the approver; an error ends the run. nil is a yes.
+	Confirm func() error
+	// Drain is called before a device is reset, Undrain once it is back; nil is nothing.
+	Drain, Undrain Hook
+	// Back bounds the wait for a device after each reset.
+	Back time.Duration
+}
+
+// Reset resets the devices of plans that wait, one after the other: each is drained, reset
+// part by part, waited for, read back, brought as it was, and undrained. The run stops at
+// the first device where one of these fails; that device stays drained. A device that is
+// blocked, or could not be read, is left out.
+//
+// An error that is an [*Error] with the operation OpJudge says why nothing was reset. When
+// ctx ends, the device at work is worked on to its end, and no further one is begun: a
+// reset cannot be taken back.
+func Reset(ctx context.Context, devices []Device, plans []ResetPlan, o ResetOptions) (_ *Result, err error) {
+	r := newRun(devices, o.RunOptions)
+	r.allow = o.Allow
+	res, todo := &Result{}, 0
+	for _, p := range plans {
+		out := Outcome{Device: p.Device, State: Unchanged, Resets: p.Resets}
+		switch {
+		case p.Error != nil:
+			out.State, out.Error = Failed, p.Error
+		case !p.Waits():
+		case p.Blocked != "":
+			out.State, out.Error = Blocked, errorAs(p.Device, OpJudge, KindBlocked, errors.New(p.Blocked))
+		case p.Impact() > o.Allow:
+			out.State, out.Error = Refused, tooMuch(p.Device, p.Impact(), o.Allow)
+			res.Needs = max(res.Needs, p.Impact())
+		default:
+			out.State = Skipped
+			todo++
+		}
+		res.Outcomes = append(res.Outcomes, out)
+	}
+	if res.Needs > 0 {
+		return res, errorAs("", OpJudge, KindImpact, fmt.Errorf("a reset disturbs more than is allowed: %s, allowed is %s; nothing was reset", res.Needs, o.Allow))
+	}
+	if todo == 0 {
+		return res, nil
+	}
+	if err := r.inWindow(); err != nil {
+		return nil, err
+	}
+	if err := r.ask(ctx, o.Confirm, func(r *run) (ApprovalRequest, error) { return resetRequest(r, plans) }); err != nil {
+		return nil, err
+	}
+	if r.id, err = newID(); err != nil {
+		return nil, err
+	}
+	r.plan, err = resetDigest(plans)
+	if err != nil {
+		return nil, err
+	}
+	me := store.Self(r.id, intentPath(r.Fabric))
+	lock, err := r.Store.Lock(context.WithoutCancel(ctx), me)
+	if err != nil {
+		return nil, NewError("", OpJudge, err)
+	}
+	defer func() { err = errors.Join(err, lock.Release()) }()
+	if err := r.beginAudit(me, ""); err != nil {
+		return nil, err
+	}
+	defer r.Progress.phase(Writing, todo)()
+	ctx, cancel := lock.Guard(ctx)
+	defer cancel()
+	for i := range res.Outcomes {
+		out := &res.Outcomes[i]
+		if out.State != Skipped {
+			continue
+		}
+		if err := cmp.Or(ctx.Err(), r.stillInWindow()); err != nil {
+			out.Error = NewError(out.Device, OpJudge, err)
+			break
+		}
+		r.Progress.report(Event{Kind: DeviceBegins, Phase: Writing, Device: out.Device})
+		begun := time.Now()
+		resetErr := r.resetDevice(context.WithoutCancel(ctx), &plans[i], o, out)
+		out.Took, out.Error = time.Since(begun), NewError(out.Device, OpApply, resetErr)
+		r.Progress.report(Event{Kind: DeviceEnds, Phase: Writing, Device: out.Device, Error: out.Error, State: out.State})
+		if err := r.audit.device(*out); err != nil {
+			return res, err
+		}
+		if resetErr != nil {
+			break
+		}
+	}
+	return res, r.audit.write(AuditRecord{Event: "end"})
+}
+
+// resetDevice drains a device, resets it, and undrains it. Its deadlines are those of the
+// hooks, of the wait, and of the reads.
+func (r *run) resetDevice(ctx context.Context, p *ResetPlan, o ResetOptions, out *Outcome) error {
+	dev := r.devices[p.Device]
+	out.State = Failed
+	drv, err := dev.Open(ctx)
+	if err != nil {
+		return NewError("", OpConnect, err)
+	}
+	defer func() { _ = drv.Close() }() // a session that does not close cleanly changes nothing about the state
+	now, _, err := r.readReset(ctx, drv, dev)
+	switch {
+	case err != nil:
+		return NewError("", OpRead, err)
+	case !sameResets(p, &now):
+		out.State = Refused
+		return drivers.ErrStale
+	}
+	if err := r.call(ctx, "drain", o.Drain, p); err != nil {
+		return fmt.Errorf("%w; nothing was reset, and undrain was not called", err)
+	}
+	steps := 0
+	left, err := r.resetParts(ctx, drv, dev, p, o.Back, &steps)
+	out.Steps, out.Resets = steps, left
+	if err == nil {
+		if out.State = Partial; o.Undrain != nil {
+			err = r.call(ctx, "undrain", o.Undrain, p)
+		}
+		if err == nil {
+			out.State = WasReset
+		}
+		return err
+	}
+	if steps > 0 {
+		out.State = Partial
+	}
+	if o.Drain != nil {
+		err = fmt.Errorf("%w; it stays drained", err)
+	}
+	return err
+}
+
+// readReset reads a device within the deadline of a plan.
+func (r *run) readReset(ctx context.Context, drv drivers.Driver, dev Device) (ResetPlan, *drivers.Steps, error) {
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(dev.Timeout, readTimeout))
+	defer cancel()
+	return planResetOn(ctx, drv, dev)
+}
+
+// sameResets reports whether a device waits for what was planned.
+func sameResets(a, b *ResetPlan) bool {
+	key := func(p *ResetPlan) string {
+		text, err := json.Marshal([]any{p.Resets, p.Blocked})
+		if err != nil {
+			panic(err) // texts and lists alone
+		}
+		return string(text)
+	}
+	return key(a) == key(b)
+}
+
+// resetParts resets the parts of a device one after the other, and has its settings in
+// force again. steps counts the resets that were begun; left is what still waits.
+func (r *run) resetParts(ctx context.Context, drv drivers.Driver, dev Device, p *ResetPlan, back time.Duration, steps *int) (left []drivers.Reset, err error) {
+	left = p.Resets
+	for range p.Resets { // a reboot loads several parts at once
+		if len(left) == 0 {
+			break
+		}
+		part := left[0]
+		step := drivers.Step{Via: "agent", What: part.Does}
+		r.step(dev.Name, step, *steps, *steps+len(left))
+		*steps++
+		end := r.Progress.long(Writing, drv, dev.Name, "waiting for it to come back")
+		err := drv.(drivers.Resetter).Reset(ctx, part, drivers.ResetOptions{ID: r.id, Within: back})
+		if end(); err != nil {
+			return left, err
+		}
+		now, plan, err := r.readReset(ctx, drv, dev)
+		if err != nil {
+			return left, fmt.Errorf("it is back, and cannot be read: %w", err)
+		}
+		left = now.Resets
+		if slices.ContainsFunc(left, func(l drivers.Reset) bool { return l.Part == part.Part }) {
+			return left, fmt.Errorf("%s was reset, and its settings are still not in force: %s", part.Part, part.How)
+		}
+		if err := r.restore(ctx, drv, dev, plan); err != nil {
+			return left, err
+		}
+	}
+	if len(left) > 0 {
+		return left, fmt.Errorf("%s still waits for a reset", left[0].Part)
+	}
+	return nil, nil
+}
+
+// restore sets what the reset has lost and nothing on the device has set again.
+func (r *run) restore(ctx context.Context, drv drivers.Driver, dev Device, plan *drivers.Steps) error {
+	if n := len(plan.Items); n > 0 {
+		r.say(dev.Name, fmt.Sprintf("setting again what the reset has lost, %s", words.Count(n, "request")))
+		snap, err := drv.Read(ctx)
+		if err == nil {
+			_, err = drv.Apply(ctx, snap, plan, drivers.ApplyOptions{ID: r.id})
+		}
+		if err == nil {
+			err = drv.Confirm(ctx, nil)
+		}
+		if err != nil {
+			return fmt.Errorf("it is back, and its settings could not be set again: %w", err)
+		}
+		if _, plan, err = r.readReset(ctx, drv, dev); err != nil {
+			return fmt.Errorf("it is back, and cannot be read: %w", err)
+		}
+	}
+	if open := slices.DeleteFunc(slices.Clone(plan.Changes), func(c qos.Change) bool { return c.Open }); len(open) > 0 {
+		return fmt.Errorf("it is back, and not as before: %s is %s, not %s", open[0].Path(), open[0].Old, open[0].New)
+	}
+	if plan.Unfit != "" {
+		return fmt.Errorf("it is back, and %s", plan.Unfit)
+	}
+	return nil
+}
+
+// call calls a hook for a device; nil is nothing to call.
+func (r *run) call(ctx context.Context, event string, h Hook, p *ResetPlan) error {
+	if h == nil {
+		return nil
+	}
+	me := store.Self("", "")
+	q := HookRequest{Event: event, Fabric: r.Fabric.Name, Device: p.Device, Impact: p.Impact().String(), User: me.User, Host: me.Host}
+	for _, part := range p.Resets {
+		q.Resets = append(q.Resets, part.Does)
+	}
+	r.say(p.Device, event+": "+h.String())
+	return h.Call(ctx, q, func(line string) { r.say(p.Device, event+": "+line) })
+}
+
+func (r *run) say(device, text string) {
+	r.Progress.report(Event{Kind: DeviceSays, Phase: Writing, Device: device, Text: text})
+}
+
+// resetRequest asks for the devices that are reset.
+func resetRequest(r *run, plans []ResetPlan) (ApprovalRequest, error) {
+	digest, err := resetDigest(plans)
+	q, most := r.approvalRequest("", digest), qos.ImpactNone
+	for _, p := range plans {
+		if p.Waits() && p.Blocked == "" {
+			q.add(ApprovalChange{p.Device, p.Impact().String()})
+			most = max(most, p.Impact())
+		}
+	}
+	q.Impact = most.String()
+	return q, err
+}
+
+// resetDigest identifies what is reset, and how.
+func resetDigest(plans []ResetPlan) (string, error) {
+	sum := sha256.New()
+	for _, p := range plans {
+		if !p.Waits() {
+			continue
+		}
+		if err := json.NewEncoder(sum).Encode([]any{p.Device, p.Resets, p.Blocked}); err != nil {
+			return "", err
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}

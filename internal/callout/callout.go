@@ -1,0 +1,138 @@
+// Package callout calls what an operator named: a program, or a server by https. Every
+// call has an end, no redirect is followed, and no error repeats more of an address than
+// its host, because the rest may be a secret.
+package callout
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/internal/secret"
+)
+
+// MaxAnswer bounds what is read of an answer, in bytes.
+const MaxAnswer = 64 << 10
+
+// grace is how long a command that is asked to end may take for it, and its outputs may
+// stay open in a process that it started.
+const grace = 2 * time.Second
+
+// To is what is called: a Command with its arguments, or else an address.
+type To struct {
+	Command []string
+	URL     string
+	Token   string // reference to the bearer token; "" is none
+	CA      string // PEM file; "" uses the system's
+	Agent   string // the User-Agent of requests
+	Timeout time.Duration
+}
+
+// String is the command, or the host of the address.
+func (t *To) String() string {
+	if len(t.Command) > 0 {
+		return t.Command[0]
+	}
+	if u, err := url.Parse(t.URL); err == nil {
+		return u.Host
+	}
+	return "the webhook"
+}
+
+// Run runs the command with a document as its input and more variables in its environment.
+// A status other than 0 is an [*exec.ExitError]; every other error says that it did not come
+// to its end.
+func (t *To) Run(ctx context.Context, document []byte, env []string, stdout, stderr io.Writer) error {
+	ctx, cancel := context.WithTimeout(ctx, t.Timeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, t.Command[0], t.Command[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = bytes.NewReader(append(document, '\n')), stdout, stderr, grace
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it may have something to withdraw
+	cmd.Env = append(os.Environ(), env...)
+	err := cmd.Run()
+	if err != nil && ctx.Err() != nil {
+		return t.late(ctx, err)
+	}
+	return err
+}
+
+// Post posts a document to the address, and returns the answer up to one byte more than
+// MaxAnswer.
+func (t *To) Post(ctx context.Context, document []byte) (status int, answer []byte, err error) {
+	ctx, cancel := context.WithTimeout(ctx, t.Timeout)
+	defer cancel()
+	client, err := t.client()
+	if err != nil {
+		return 0, nil, err
+	}
+	defer client.CloseIdleConnections()
+	req, err := t.request(ctx, document)
+	if err != nil {
+		return 0, nil, err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		if u := (*url.Error)(nil); errors.As(err, &u) { // its text repeats the address
+			err = u.Err
+		}
+		return 0, nil, t.late(ctx, err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if answer, err = io.ReadAll(io.LimitReader(resp.Body, MaxAnswer+1)); err != nil {
+		return 0, nil, t.late(ctx, fmt.Errorf("read its answer: %w", err))
+	}
+	return resp.StatusCode, answer, nil
+}
+
+// client trusts the authorities that are named, or those of the system.
+func (t *To) client() (*http.Client, error) {
+	tr := http.DefaultTransport.(*http.Transport).Clone()
+	tr.MaxResponseHeaderBytes = MaxAnswer
+	tr.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+	if t.CA != "" {
+		b, err := os.ReadFile(t.CA)
+		if err != nil {
+			return nil, err
+		}
+		tr.TLSClientConfig.RootCAs = x509.NewCertPool()
+		if !tr.TLSClientConfig.RootCAs.AppendCertsFromPEM(b) {
+			return nil, fmt.Errorf("%s holds no certificate", t.CA)
+		}
+	}
+	return &http.Client{Transport: tr, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, nil
+}
+
+func (t *To) request(ctx context.Context, document []byte) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.URL, bytes.NewReader(document))
+	if err != nil {
+		return nil, errors.New("the request cannot be made")
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", t.Agent)
+	if t.Token != "" {
+		token, err := secret.Resolve(ctx, t.Token)
+		if err != nil {
+			return nil, fmt.Errorf("token: %w", err)
+		}
+		req.Header.Set("Authorization", "Bearer "+token.Reveal())
+	}
+	return req, nil
+}
+
+// late is the error where there was no answer in time.
+func (t *To) late(ctx context.Context, err error) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return fmt.Errorf("no answer within %s", t.Timeout)
+	}
+	return err
+}

@@ -1,0 +1,138 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/nic/mlxconfig"
+)
+
+// CardReset is how one card is reset.
+type CardReset struct {
+	Card   string `json:"card"`   // "0000:3b:00"
+	Device string `json:"device"` // the function that tools are told: "0000:3b:00.0"
+	// Ports are the interfaces of the card, each of which goes down.
+	Ports []string      `json:"ports"`
+	Way   mlxconfig.Way `json:"way"`
+	Does  string        `json:"does"` // the command, for people
+	// Blocked says why this tool does not reset the card; "" where it can.
+	Blocked string `json:"blocked,omitempty"`
+}
+
+// Resets returns how the cards of ports are reset, in natural order.
+func (m *Machine) Resets(ctx context.Context, ports []string, o Options) ([]CardReset, error) {
+	functions := map[string]string{} // by card, the first one named
+	for _, name := range natural.Sorted(ports) {
+		d, err := m.device(name)
+		if err != nil {
+			return nil, err
+		}
+		if d.driver != nic.DriverMLX5 || d.pci == "" || d.virtual {
+			return nil, fmt.Errorf("%s: %w: no card that mlxfwreset resets", name, ErrUnsupported)
+		}
+		if card := nic.Card(d.pci); functions[card] == "" {
+			functions[card] = d.pci
+		}
+	}
+	var out []CardReset
+	for _, card := range natural.Keys(functions) {
+		r, err := m.cardReset(ctx, card, functions[card], o)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+func (m *Machine) cardReset(ctx context.Context, card, pci string, o Options) (CardReset, error) {
+	r := CardReset{Card: card, Device: pci}
+	names, err := m.list(m.sysNet())
+	if err != nil {
+		return r, m.explained(err, "list the network devices")
+	}
+	for _, name := range natural.Sorted(names) {
+		if d, err := m.device(name); err == nil && nic.Card(d.pci) == card {
+			r.Ports = append(r.Ports, name)
+		}
+	}
+	if m.Tools == nil {
+		return r, mlxconfig.ErrNoTool
+	}
+	tool, err := mlxconfig.Find(ctx, m.Tools)
+	if err != nil {
+		return r, err
+	}
+	cfg, err := m.queryCard(ctx, tool, pci)
+	if err != nil {
+		return r, err
+	}
+	if r.Way, err = tool.Way(ctx, pci, cfg, m.lockedDown()); err != nil {
+		if ctx.Err() != nil {
+			return r, err
+		}
+		r.Blocked = clip(err.Error())
+		return r, nil
+	}
+	r.Does = tool.Command(pci, r.Way)
+	if !r.Way.Reboots() && !o.CutOff {
+		r.Blocked = m.management(o.Peer).cutByAll(r.Ports)
+	}
+	return r, nil
+}
+
+// cutByAll says why taking ports down together is refused; "" where another path stays.
+func (g management) cutByAll(ports []string) string {
+	switch {
+	case g.err != nil:
+		return g.cutBy("")
+	case len(g.live) == 0 || slices.ContainsFunc(g.live, func(live string) bool { return !slices.Contains(ports, live) }):
+		return ""
+	}
+	return "it carries the machine's only path " + g.what + " (by " + strings.Join(g.live, ", ") + ")"
+}
+
+// Reset resets a card, or starts the machine again where the card needs that. A reset that
+// [Machine.Resets] would not return now is refused. The machine of a reboot is up when
+// Reset returns, and goes down then.
+func (m *Machine) Reset(ctx context.Context, want CardReset, o Options) error {
+	if len(want.Ports) == 0 {
+		return fmt.Errorf("no port of a card: %w", ErrUnsupported)
+	}
+	now, err := m.Resets(ctx, want.Ports[:1], o)
+	if err != nil {
+		return err
+	}
+	r := now[0]
+	switch {
+	case r.Card != want.Card || r.Way != want.Way || !slices.Equal(r.Ports, want.Ports):
+		return fmt.Errorf("%s: %w: it is reset by %q now", want.Card, mlxconfig.ErrStale, r.Does)
+	case r.Blocked != "":
+		return fmt.Errorf("%s: %w: %s", r.Card, ErrUnsupported, r.Blocked)
+	}
+	if r.Way.Level == 0 {
+		return m.reboot(ctx)
+	}
+	tool, err := mlxconfig.Find(ctx, m.Tools)
+	if err != nil {
+		return err
+	}
+	return tool.Reset(ctx, r.Device, r.Way)
+}
+
+// reboot has systemd start the machine again. It returns once that is enqueued
+// (systemctl(1)).
+func (m *Machine) reboot(ctx context.Context) error {
+	res, err := m.Tools.Run(ctx, "systemctl", "reboot")
+	if err != nil {
+		return fmt.Errorf("systemctl reboot: %w", err)
+	}
+	if res.Code != 0 {
+		return fmt.Errorf("systemctl reboot: exit status %d: %s", res.Code, clip(strings.Join(res.LastWords(), "; ")))
+	}
+	return nil
+}
