@@ -156,6 +156,9 @@ func (g *gated) look(ctx context.Context, devices []string) (map[string]seen, er
 		return g.read(ctx, name)
 	}, func(s seen) error {
 		if s.first.Err == nil {
+			if g.base == nil && g.opts.Mode == GateFull { // the baseline
+				lean(s.first.Gate, s.first.Sample)
+			}
 			out[s.first.Device] = s
 		} else {
 			bad = cmp.Or(bad, error(s.first.Err))
@@ -195,7 +198,8 @@ func (g *gated) read(ctx context.Context, name string) seen {
 				out.up[n.Name] = ""
 			}
 		}
-		out.first.Gate, out.first.nics, out.first.Host = validate.GateHost(f, h), countedBy(running), running
+		out.first.Gate, out.first.nics = validate.GateHost(f, h), countedBy(running)
+		out.first.Host = out.first.nics // which says that it is a host
 		out.first.Sample, err = countNICs(ctx, drv, out.first.nics)
 		return err
 	}))
@@ -231,9 +235,6 @@ func (g *gated) baseline(ctx context.Context, waves []Wave) error {
 	was, err := g.look(ctx, around)
 	if err := cmp.Or(ctx.Err(), g.need(was, err)); err != nil {
 		return err
-	}
-	for _, s := range was {
-		lean(s.first.Gate, s.first.Sample)
 	}
 	if err := sleep(ctx, g.scaled(gateBaseline)); err != nil {
 		return err

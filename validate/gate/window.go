@@ -120,7 +120,13 @@ func Lean(d *Device, s *Sample) {
 			delete(s.Ports, name)
 			continue
 		}
-		maps.DeleteFunc(counters, func(id drivers.CounterID, _ uint64) bool { return !decides(&p, id) && !rated[id.Metric] })
+		kept := map[drivers.CounterID]uint64{} // a map does not shrink
+		for id, n := range counters {
+			if decides(&p, id) || rated[id.Metric] {
+				kept[id] = n
+			}
+		}
+		s.Ports[name] = kept
 	}
 	s.Pools = nil
 }
