@@ -150,12 +150,17 @@ func formHint(cmd *cobra.Command) string {
 	return fmt.Sprintf("see %s --help", cmd.CommandPath())
 }
 
+// labFlag adds --lab.
+func (a *app) labFlag(c *cobra.Command, what string) {
+	c.Flags().StringVar(&a.lab, "lab", a.Getenv("ROCE_FABRIC_LAB"), what)
+	_ = c.MarkFlagFilename("lab", "json")
+}
+
 // deviceFlags adds the flags of commands that talk to devices.
 func (a *app) deviceFlags(c *cobra.Command) {
 	f := c.Flags()
 	f.IntVar(&a.parallel, "parallel", defaultParallel(), "devices to work on at the same time, 1 to 1024")
-	f.StringVar(&a.lab, "lab", a.Getenv("ROCE_FABRIC_LAB"), "file of a running lab, to talk to its devices instead (or ROCE_FABRIC_LAB)")
-	_ = c.MarkFlagFilename("lab", "json")
+	a.labFlag(c, "file of a running lab, to talk to its devices instead (or ROCE_FABRIC_LAB)")
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "print each operation on a device, with its time, to standard error")
 	f.BoolVar(&a.debug, "debug", false, "print each request to a device and its answer, without secrets, to standard error")
 	f.StringVar(&a.debugFile, "debug-file", "", "write what --debug prints to this file")

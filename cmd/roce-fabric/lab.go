@@ -25,7 +25,7 @@ import (
 func (a *app) labCommand() *cobra.Command {
 	c := &cobra.Command{Use: "lab"}
 	groupOnly(c)
-	c.AddCommand(a.labDemoCommand(), a.labUpCommand())
+	c.AddCommand(a.labDemoCommand(), a.labUpCommand(), a.labFaultCommand())
 	return c
 }
 

@@ -26,7 +26,7 @@ type fault struct {
 	name string
 	// at are the devices that it is put into, separated by commas; "switches" is all.
 	at string
-	do string // see [fabric.inject]
+	do string // see [lab.Lab.Inject]
 	// want are findings that must be there, separated by ";", as "error BUF-01 @". Of
 	// several ids, separated by "|", the references do not say which. A place is a device
 	// and its ports, separated by commas, or, for each device of at, "@" for its lossless
@@ -61,7 +61,7 @@ func TestFaults(t *testing.T) {
 		t.Run(base, func(t *testing.T) {
 			x := start(t, bases[base], lab.Options{NIC: host.MLX5OFED})
 			x.apply(t)
-			back, sound := x.keep(), x.state()
+			back, sound := x.keep(t), x.state()
 			if fs := counts(x.validate(t, fleet.ValidateOptions{})); len(fs) > 0 {
 				t.Fatalf("the fabric without a fault has findings:\n%s", strings.Join(fs, "\n"))
 			}
@@ -99,7 +99,7 @@ func (x *fabric) judge(t *testing.T, f fault) (wrong []string) {
 		devices = x.l.Names()
 	}
 	for _, d := range devices {
-		if err := x.inject(strings.TrimSpace(d), f.do); err != nil {
+		if err := x.l.Inject(strings.TrimSpace(d), f.do); err != nil {
 			t.Fatalf("%s: %v", d, err)
 		}
 	}

@@ -3,6 +3,7 @@ package faults
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,8 +12,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
-	"github.com/roce-fabric/roce-fabric/testlab/sim"
-	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/eos"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/nxos"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
@@ -135,53 +134,18 @@ func said(f validate.Finding) string {
 }
 
 // keep notes what all devices of the lab hold; back brings it back.
-func (x *fabric) keep() (back func()) {
-	var all []func()
-	for _, name := range natural.Keys(x.l.Switches) {
-		sw := x.l.Switches[name]
-		all = append(all, sw.(interface{ Keep() func() }).Keep(), func() {
-			tallyOf(sw).Reset()
-			refuse(sw, false)
-		})
-	}
-	for _, name := range natural.Keys(x.l.Servers) {
-		all = append(all, x.l.Servers[name].Kernel().Keep(), x.l.Servers[name].Faults().Clear, func() { noWriters(x.l.Servers[name].Kernel()) })
+func (x *fabric) keep(t testing.TB) (back func()) {
+	var all []func() error
+	for _, name := range slices.Concat(x.l.Names(), x.l.HostNames()) {
+		all = append(all, x.l.Keep(name))
 	}
 	return func() {
 		for _, f := range all {
-			f()
+			if err := f(); err != nil {
+				t.Error(err)
+			}
 		}
 	}
-}
-
-// refuse has a switch answer nobody, or all again.
-func refuse(s lab.Switch, on bool) {
-	switch s := s.(type) {
-	case *eos.EOS:
-		s.Faults().RefuseConnections(on)
-	case *nxos.NXOS:
-		s.Faults().RefuseConnections(on)
-	case *sonic.Switch:
-		s.Faults().RefuseConnections(on)
-	}
-}
-
-func worldOf(s lab.Switch) *cli.World {
-	switch s := s.(type) {
-	case *eos.EOS:
-		return s.World
-	case *nxos.NXOS:
-		return s.World
-	}
-	return nil
-}
-
-// tallyOf is what a switch counts.
-func tallyOf(s lab.Switch) *sim.Tally {
-	if s, ok := s.(*sonic.Switch); ok {
-		return s.Counters()
-	}
-	return &worldOf(s).Tally
 }
 
 // running is what a switch shows of its configuration, for a person who writes faults.

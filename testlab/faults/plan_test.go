@@ -46,13 +46,13 @@ func TestPlanSaysWhatItLeaves(t *testing.T) {
 		if out, n := left("leaf1"); out != nil || n > 0 {
 			t.Errorf("%s, as intended: %d changes, and %q", base, n, out)
 		}
-		back := x.keep()
+		back := x.keep(t)
 		named := 0
 		for _, f := range tables[base] {
 			if f.at != "leaf1" || !strings.HasPrefix(f.do, "BUFFER_") && !strings.HasPrefix(f.do, "DEFAULT_LOSSLESS") || f.open != "" {
 				continue
 			}
-			if err := x.inject(f.at, f.do); err != nil {
+			if err := x.l.Inject(f.at, f.do); err != nil {
 				t.Fatal(err)
 			}
 			notes, changes := left(f.at)

@@ -64,7 +64,7 @@ func TestShuffled(t *testing.T) {
 		t.Run(base, func(t *testing.T) {
 			x := start(t, bases[base], lab.Options{})
 			x.apply(t)
-			if err := x.inject("leaf1", fault); err != nil {
+			if err := x.l.Inject("leaf1", fault); err != nil {
 				t.Fatal(err)
 			}
 			var first []string

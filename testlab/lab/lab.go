@@ -54,6 +54,9 @@ type File struct {
 	Program string `json:"program"`
 	// TimeScale is that of [Options].
 	TimeScale float64 `json:"time_scale"`
+	// Control is the path of the socket where faults are asked for, see [File.Do]; "" for
+	// none.
+	Control string `json:"control,omitempty"`
 }
 
 // Kind marks a lab file.
@@ -104,6 +107,8 @@ type Lab struct {
 	far      []*proxy.Proxy
 	own      bool // the folder is the lab's own and goes with it
 	listed   bool // its lab file is written
+	fabric   *intent.Fabric
+	control  *control
 }
 
 // Options tune a lab.
@@ -172,7 +177,7 @@ func Start(f *intent.Fabric, dir string, o Options) (l *Lab, err error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return nil, err
 	}
-	l = &Lab{Switches: map[string]Switch{}, Servers: map[string]*host.Host{}, dir: dir, own: own, File: File{
+	l = &Lab{Switches: map[string]Switch{}, Servers: map[string]*host.Host{}, dir: dir, own: own, fabric: f, File: File{
 		Kind: Kind, Fabric: f.Name, Username: "admin", TimeScale: o.TimeScale,
 		CA: dir + "/ca.pem", KnownHosts: dir + "/known_hosts", Program: dir + "/program",
 		Devices: map[string]Address{}, Hosts: map[string]Address{},
@@ -242,6 +247,9 @@ func (l *Lab) start(f *intent.Fabric, o Options) error {
 			return err
 		}
 		l.Hosts[h.Name] = Address{SSH: at}
+	}
+	if l.control, err = l.listen(); err != nil {
+		return fmt.Errorf("control socket: %w", err)
 	}
 	return errors.Join(atomicfile.Write(l.CA, ca, 0o600), atomicfile.Write(l.KnownHosts, []byte(known.String()), 0o600),
 		atomicfile.Write(l.Program, standIn(), 0o700), l.write())
@@ -367,6 +375,7 @@ func (l *Lab) Shuffle(seed uint64) {
 // Close stops all devices. It leaves no lab file behind: without it nobody looks for
 // devices that are gone.
 func (l *Lab) Close() (err error) {
+	err = l.control.Close()
 	for _, p := range l.far {
 		err = errors.Join(err, p.Close())
 	}

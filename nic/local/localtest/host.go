@@ -202,6 +202,15 @@ func (h *Host) OnRead(suffix string, f func()) {
 // Put writes a file of the tree, by its path below the root of sysfs.
 func (h *Host) Put(sysPath, content string) { h.put(h.sys(sysPath), content) }
 
+// PutIn is Put into a folder that is there.
+func (h *Host) PutIn(sysPath, content string) error {
+	if _, err := h.tree.ReadDir(filepath.Dir(h.sys(sysPath))); err != nil {
+		return err
+	}
+	h.Put(sysPath, content)
+	return nil
+}
+
 // SetName is what the machine calls itself, and its kernel's release.
 func (h *Host) SetName(name, kernel string) {
 	h.put(h.proc("sys", "kernel", "hostname"), name+"\n")

@@ -38,7 +38,7 @@ func (h *Host) SetCM(device, file, value string) {
 // copy copies a port with what its driver holds.
 func (p *port) copy() *port {
 	c := *p
-	c.state = *p.clone()
+	c.state, c.stats = *p.clone(), maps.Clone(p.stats)
 	return &c
 }
 

@@ -1,6 +1,8 @@
-package faults
+package lab
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -15,11 +17,15 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/dcb"
 	"github.com/roce-fabric/roce-fabric/nic/local"
 	"github.com/roce-fabric/roce-fabric/nic/local/localtest"
+	"github.com/roce-fabric/roce-fabric/testlab/sim"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/eos"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/host"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/nxos"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
 )
 
-// inject puts a fault into a device behind the tool's back, and saves it there, so that
+// Inject puts a fault into a device behind everybody's back, and saves it there, so that
 // nothing but the fault is to be found. what are statements, separated by ";":
 //
 //	unplug PORT                      takes the cable out
@@ -39,7 +45,7 @@ import (
 //	                                 pgprofile, pool, epool, dscpmap of one
 //
 // and on EOS and NX-OS lines as typed; for hosts see [hostDoes].
-func (x *fabric) inject(device, what string) error {
+func (l *Lab) Inject(device, what string) error {
 	save := true
 	var lines []string
 	for s := range strings.SplitSeq(what, ";") {
@@ -48,7 +54,11 @@ func (x *fabric) inject(device, what string) error {
 		if len(f) == 0 {
 			continue
 		}
-		h, onHost := x.l.Servers[device]
+		h, onHost := l.Servers[device]
+		known, err := l.common(device, f)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s, err)
+		}
 		switch {
 		case onHost:
 			if err := hostDoes(h, f); err != nil {
@@ -58,10 +68,10 @@ func (x *fabric) inject(device, what string) error {
 		case f[0] == "unsaved":
 			save = false
 			continue
-		case x.common(device, f):
+		case known:
 			continue
 		}
-		sw, ok := x.l.Switches[device].(*sonic.Switch)
+		sw, ok := l.Switches[device].(*sonic.Switch)
 		if !ok {
 			lines = append(lines, s)
 			continue
@@ -70,7 +80,7 @@ func (x *fabric) inject(device, what string) error {
 			return fmt.Errorf("%s: %w", s, err)
 		}
 	}
-	sw := x.l.Switches[device]
+	sw := l.Switches[device]
 	if len(lines) > 0 {
 		if err := sw.(interface{ Configure(string) error }).Configure(strings.Join(lines, "\n")); err != nil {
 			return err
@@ -82,9 +92,12 @@ func (x *fabric) inject(device, what string) error {
 	return nil
 }
 
-// common is what any switch can suffer.
-func (x *fabric) common(device string, f []string) bool {
-	sw := x.l.Switches[device]
+// common is what any switch can suffer. known is whether the statement is of that kind.
+func (l *Lab) common(device string, f []string) (known bool, err error) {
+	sw := l.Switches[device]
+	if sw == nil {
+		return false, nil
+	}
 	switch {
 	case f[0] == "unplug" && len(f) == 2:
 		type plug interface{ Unplug(string, bool) }
@@ -105,34 +118,37 @@ func (x *fabric) common(device string, f []string) bool {
 	case f[0] == "fec" && len(f) == 3 && worldOf(sw) != nil:
 		worldOf(sw).SetFEC(f[1], f[2])
 	case (f[0] == "count" || f[0] == "counted") && len(f) == 5:
-		q, n := number(f[2]), number(f[4])
-		tallyOf(sw).Set(f[1], q, f[3], uint64(n))
+		q, qerr := strconv.Atoi(f[2])
+		n, nerr := strconv.ParseUint(f[4], 10, 64)
+		if err := errors.Join(qerr, nerr); err != nil {
+			return true, err
+		}
+		tallyOf(sw).Set(f[1], q, f[3], n)
 	case f[0] == "refuse":
 		refuse(sw, true)
 	default:
-		return false
+		return false, nil
 	}
-	return true
-}
-
-func number(s string) int {
-	n, err := strconv.Atoi(s)
-	if err != nil {
-		panic(err) // a slip in a table
-	}
-	return n
+	return true, nil
 }
 
 // rows writes rows of a SONiC switch's databases.
 func rows(sw *sonic.Switch, f []string) error {
 	switch f[0] {
 	case "APPL", "STATE", "COUNTERS":
-		sw.SetDBRow(f[0]+"_DB", f[1], f[2], fields(f[3:]))
-		return nil
+		row, err := fields(f[3:])
+		if err == nil {
+			sw.SetDBRow(f[0]+"_DB", f[1], f[2], row)
+		}
+		return err
 	case "ASIC":
 		key, err := asicKey(sw, f[1], f[2])
+		if err != nil {
+			return err
+		}
+		row, err := fields(f[3:])
 		if err == nil {
-			sw.SetDBRow("ASIC_DB", "ASIC_STATE", key, fields(f[3:]))
+			sw.SetDBRow("ASIC_DB", "ASIC_STATE", key, row)
 		}
 		return err
 	}
@@ -167,23 +183,27 @@ func rows(sw *sonic.Switch, f []string) error {
 				delete(row, name)
 				continue
 			}
-			maps.Copy(row, fields([]string{s}))
+			more, err := fields([]string{s})
+			if err != nil {
+				return err
+			}
+			maps.Copy(row, more)
 		}
 		sw.SetRow(table, k, row)
 	}
 	return nil
 }
 
-func fields(l []string) map[string]string {
+func fields(l []string) (map[string]string, error) {
 	out := map[string]string{}
 	for _, s := range l {
 		k, v, ok := strings.Cut(s, "=")
 		if !ok {
-			panic("no field: " + s) // a slip in a table
+			return nil, fmt.Errorf("%q is no FIELD=VALUE", s)
 		}
 		out[k] = v
 	}
-	return out
+	return out, nil
 }
 
 // asicKey finds an object in ASIC_DB, as a person does: by the name maps of COUNTERS_DB,
@@ -228,9 +248,18 @@ func asicKey(sw *sonic.Switch, kind, of string) (string, error) {
 //	buffer NIC 3=0 | cable NIC 100 | dcbx NIC firmware | willing NIC | pause NIC
 //	tos RDMA 0 | mode RDMA IB/RoCE v1
 //	file PATH-BELOW-/sys VALUE | process NAME | cron LINE | netplan YAML | unplug NIC | cnp NIC DSCP PRIORITY
-//	gpu PCI ROOT NODE | pair RDMA PROGRAM DSCP | nordma NIC | away NIC | refuse | noroot | nodcb
-func hostDoes(h *host.Host, f []string) error {
+//	gpu PCI ROOT NODE | pair RDMA PROGRAM DSCP | nordma NIC | away NIC | refuse | noroot | nodcb | ignore | rival NIC
+//	stat NIC COUNTER N (what ethtool -S shows) | hw RDMA COUNTER N (hw_counters)
+func hostDoes(h *host.Host, f []string) (err error) {
+	if n, ok := hostWords[f[0]]; !ok || len(f) < n {
+		return fmt.Errorf("unknown")
+	}
 	k := h.Kernel()
+	number := func(s string) int {
+		n, bad := strconv.Atoi(s)
+		err = cmp.Or(err, bad)
+		return n
+	}
 	corrupt := func(edit func(*dcb.State)) { k.Corrupt(f[1], edit) }
 	pairs := func(set func(a, b int)) {
 		for _, p := range strings.Split(f[2], ",") {
@@ -293,7 +322,7 @@ func hostDoes(h *host.Host, f []string) error {
 	case "mode":
 		k.SetCM(f[1], "default_roce_mode", strings.Join(f[2:], " "))
 	case "file":
-		k.Put(f[1], strings.Join(f[2:], " ")+"\n")
+		return k.PutIn(f[1], strings.Join(f[2:], " ")+"\n")
 	case "process":
 		k.Process(4711, f[1])
 	case "cron", "netplan":
@@ -316,10 +345,23 @@ func hostDoes(h *host.Host, f []string) error {
 		h.Faults().NoRoot(true)
 	case "nodcb":
 		h.Faults().NoDCB(true)
-	default:
-		return fmt.Errorf("unknown")
+	case "ignore":
+		h.Faults().Ignore(true)
+	case "rival":
+		h.Faults().Rival(f[1])
+	case "stat":
+		k.SetStat(f[1], f[2], uint64(number(f[3])))
+	case "hw":
+		return k.PutIn("class/infiniband/"+f[1]+"/ports/1/hw_counters/"+f[2], fmt.Sprintln(number(f[3])))
 	}
-	return nil
+	return err
+}
+
+// hostWords are how many words each statement about a host has at least.
+var hostWords = map[string]int{
+	"pfc": 3, "trust": 3, "dscp": 3, "ets": 3, "strict": 3, "buffer": 3, "cable": 3, "dcbx": 3, "willing": 2, "pause": 2,
+	"tos": 3, "mode": 3, "file": 3, "process": 2, "cron": 2, "netplan": 2, "unplug": 2, "cnp": 4, "nordma": 2, "away": 2,
+	"refuse": 1, "noroot": 1, "nodcb": 1, "ignore": 1, "rival": 2, "gpu": 4, "pair": 4, "stat": 4, "hw": 4,
 }
 
 // writerFiles are the files below /etc that another writer of a host has.
@@ -335,10 +377,60 @@ func writes(k *localtest.Host, kind, text string) error {
 }
 
 // noWriters removes them.
-func noWriters(k *localtest.Host) {
+func noWriters(k *localtest.Host) (err error) {
 	for _, name := range writerFiles {
-		if err := os.RemoveAll(filepath.Join(k.Roots.Etc, name)); err != nil {
-			panic(err)
+		err = errors.Join(err, os.RemoveAll(filepath.Join(k.Roots.Etc, name)))
+	}
+	return err
+}
+
+// Keep notes what a device holds. back brings it back, and ends the faults; it may be called
+// again.
+func (l *Lab) Keep(device string) (back func() error) {
+	if h := l.Servers[device]; h != nil {
+		kernel := h.Kernel().Keep()
+		return func() error {
+			kernel()
+			h.Faults().Clear()
+			return noWriters(h.Kernel())
 		}
 	}
+	sw := l.Switches[device]
+	config := sw.(interface{ Keep() func() }).Keep()
+	return func() error {
+		config()
+		tallyOf(sw).Reset()
+		refuse(sw, false)
+		return nil
+	}
+}
+
+// refuse has a switch answer nobody, or all again.
+func refuse(s Switch, on bool) {
+	switch s := s.(type) {
+	case *eos.EOS:
+		s.Faults().RefuseConnections(on)
+	case *nxos.NXOS:
+		s.Faults().RefuseConnections(on)
+	case *sonic.Switch:
+		s.Faults().RefuseConnections(on)
+	}
+}
+
+func worldOf(s Switch) *cli.World {
+	switch s := s.(type) {
+	case *eos.EOS:
+		return s.World
+	case *nxos.NXOS:
+		return s.World
+	}
+	return nil
+}
+
+// tallyOf is what a switch counts.
+func tallyOf(s Switch) *sim.Tally {
+	if s, ok := s.(*sonic.Switch); ok {
+		return s.Counters()
+	}
+	return &worldOf(s).Tally
 }

@@ -1,0 +1,224 @@
+package lab
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+)
+
+// onHost is the system of hosts in the catalogue of faults.
+const onHost = "linux"
+
+// Fault is one that [Lab.Do] puts into a device by its name.
+type Fault struct {
+	Name, What string
+	// Finds are the checks that find it, or one of which does where validate has no reason to
+	// run another.
+	Finds []string
+	// Value is what {value} is unless the caller says so; "" where the fault has none.
+	Value string
+	// between: the first port is one towards another switch, where a check looks at both ends.
+	between bool
+	// on are statements of [Lab.Inject] for each system that can have the fault, with {port};
+	// {rdma}, its RDMA device; {name}, {class}, which is the name in capitals, {priority},
+	// {queue} and {dscp} of the first lossless class of the intent; {other}, a priority that no
+	// class has; and {value}.
+	on map[string]string
+}
+
+// faults are in the order of their names.
+var faults = []Fault{
+	{Name: "away", What: "the interface is in another network namespace", Finds: []string{"NIC-04"}, on: map[string]string{onHost: "away {port}"}},
+	{Name: "classify", What: "RDMA's DSCP is in the class of other traffic", Finds: []string{"CLS-02", "NIC-02"}, on: map[string]string{
+		intent.SONiC.Name: "DSCP_TO_TC_MAP|* {dscp}=0", intent.EOS.Name: "qos map dscp {dscp} to traffic-class 0",
+		intent.NXOS.Name: "policy-map type qos ROCE-FABRIC-IN; class ROCE-FABRIC-{class}; set qos-group {other}", onHost: "dscp {port} {dscp}=0",
+	}},
+	{Name: "cnp", What: "congestion notifications have another DSCP", Finds: []string{"CLS-08"}, Value: "8", on: map[string]string{onHost: "cnp {port} {value} 6"}},
+	{Name: "count", What: "a port counted 'QUEUE COUNTER N'", Finds: []string{"PFC-14"}, Value: "1 pfc-tx 1000", on: map[string]string{
+		intent.SONiC.Name: "count {port} {value}", intent.EOS.Name: "count {port} {value}", intent.NXOS.Name: "count {port} {value}",
+	}},
+	{Name: "count-nic", What: "ethtool -S counted 'COUNTER N'", Value: "rx_discards_phy 1000", on: map[string]string{onHost: "stat {port} {value}"}},
+	{Name: "count-rdma", What: "hw_counters counted 'COUNTER N'", Value: "np_cnp_sent 1000", on: map[string]string{onHost: "hw {rdma} {value}"}},
+	{Name: "cron", What: "a cron table pauses another priority", Finds: []string{"NIC-12"}, on: map[string]string{onHost: "cron * * * * * root mlnx_qos -i {port} --pfc 0,0,0,0,1,0,0,0"}},
+	{Name: "dcbx", What: "the firmware of the card owns DCBX", Finds: []string{"DCB-03"}, on: map[string]string{onHost: "dcbx {port} firmware"}},
+	{Name: "ecn-late", What: "marking begins at 20 MB", Finds: []string{"ECN-03", "ECN-06"}, on: map[string]string{
+		intent.SONiC.Name: "WRED_PROFILE|* green_min_threshold=20000000 green_max_threshold=40000000",
+		intent.EOS.Name:   "interface {port}; uc-tx-queue {queue}; random-detect ecn minimum-threshold 20000000 bytes maximum-threshold 40000000 bytes max-mark-probability 10",
+		intent.NXOS.Name:  "policy-map type queuing ROCE-FABRIC-OUT; class type queuing c-out-8q-q{queue}; random-detect minimum-threshold 20000000 bytes maximum-threshold 40000000 bytes drop-probability 10 weight 0 ecn",
+	}},
+	{Name: "ecn-off", What: "the lossless queue marks nothing", Finds: []string{"ECN-01"}, on: map[string]string{
+		intent.SONiC.Name: "QUEUE|{port}|{queue} -wred_profile", intent.EOS.Name: "qos profile ROCE-FABRIC; uc-tx-queue {queue}; no random-detect ecn",
+		intent.NXOS.Name: "policy-map type queuing ROCE-FABRIC-OUT; class type queuing c-out-8q-q{queue}; no random-detect",
+	}},
+	{Name: "fec", between: true, What: "the port has no FEC", Finds: []string{"PRT-04", "PRT-05", "PRT-06"}, on: map[string]string{
+		intent.SONiC.Name: "PORT|{port} fec=none", intent.EOS.Name: "interface {port}; no error-correction encoding", intent.NXOS.Name: "interface {port}; fec off",
+	}},
+	{Name: "gid", What: "RoCE v2 is off: no GID is of its type", Finds: []string{"NIC-14"}, on: map[string]string{
+		onHost: "file class/infiniband/{rdma}/ports/1/gid_attrs/types/1 IB/RoCE v1; file class/infiniband/{rdma}/ports/1/gid_attrs/types/3 IB/RoCE v1",
+	}},
+	{Name: "ignore", What: "writes are answered with success and change nothing", on: map[string]string{onHost: "ignore"}},
+	{Name: "iwarp", What: "the card speaks iWARP", Finds: []string{"NIC-13"}, on: map[string]string{onHost: "file class/infiniband/{rdma}/node_type 4: RNIC"}},
+	{Name: "lldp", between: true, What: "the neighbour does not show", Finds: []string{"TOP-10"}, on: map[string]string{
+		intent.SONiC.Name: "neighbor {port} - -", intent.EOS.Name: "interface {port}; no lldp receive", intent.NXOS.Name: "interface {port}; no lldp receive",
+	}},
+	{Name: "lldpad", What: "an agent negotiates DCBX", Finds: []string{"DCB-02"}, on: map[string]string{onHost: "process lldpad"}},
+	{Name: "miscabled", between: true, What: "the cable is in another device", Finds: []string{"TOP-07"}, Value: "elsewhere eth9", on: map[string]string{
+		intent.SONiC.Name: "neighbor {port} {value}", intent.EOS.Name: "neighbor {port} {value}", intent.NXOS.Name: "neighbor {port} {value}",
+	}},
+	{Name: "mtu", What: "the MTU is another", Finds: []string{"MTU-02", "MTU-03", "MTU-04"}, Value: "1500", on: map[string]string{
+		intent.SONiC.Name: "PORT|{port} mtu={value}", intent.EOS.Name: "interface {port}; mtu {value}", intent.NXOS.Name: "interface {port}; mtu {value}",
+		onHost: "file class/net/{port}/mtu {value}",
+	}},
+	{Name: "no-dcb", What: "the driver shows no DCB", Finds: []string{"NIC-10"}, on: map[string]string{onHost: "nodcb"}},
+	{Name: "no-rdma", What: "the port has no RDMA device", Finds: []string{"NIC-13"}, on: map[string]string{onHost: "nordma {port}"}},
+	{Name: "no-root", What: "the login may not become root", Finds: []string{"READ"}, on: map[string]string{onHost: "noroot"}},
+	{Name: "pause", What: "802.3x is on", Finds: []string{"PFC-05"}, on: map[string]string{
+		intent.EOS.Name: "interface {port}; flowcontrol receive on", intent.NXOS.Name: "interface {port}; flowcontrol receive on", onHost: "pause {port}",
+	}},
+	{Name: "pair", What: "a program's queue pair has another DSCP", Finds: []string{"NIC-16"}, Value: "0", on: map[string]string{onHost: "pair {rdma} python3 {value}"}},
+	{Name: "pcie", What: "the card is in a slot of four lanes", Finds: []string{"NIC-15"}, on: map[string]string{onHost: "file class/net/{port}/device/current_link_width 4"}},
+	{Name: "pfc-off", What: "no priority is paused", Finds: []string{"PFC-01", "PFC-02", "PFC-10"}, on: map[string]string{
+		intent.SONiC.Name: "PORT_QOS_MAP|{port} -pfc_enable", intent.EOS.Name: "priority-flow-control all off", intent.NXOS.Name: "interface {port}; priority-flow-control mode off",
+		onHost: "pfc {port} -",
+	}},
+	{Name: "pfc-other", What: "another priority is paused as well", Finds: []string{"PFC-01", "PFC-02"}, on: map[string]string{
+		intent.SONiC.Name: "PORT_QOS_MAP|{port} pfc_enable={priority},{other}", intent.EOS.Name: "interface {port}; priority-flow-control priority {other} no-drop",
+		onHost: "pfc {port} {priority},{other}",
+	}},
+	{Name: "rdma-down", What: "the RDMA port is down", Finds: []string{"NIC-13"}, on: map[string]string{onHost: "file class/infiniband/{rdma}/ports/1/state 1: DOWN"}},
+	{Name: "refuse", What: "the device answers nobody", Finds: []string{"READ"}, on: map[string]string{
+		intent.SONiC.Name: "refuse", intent.EOS.Name: "refuse", intent.NXOS.Name: "refuse", onHost: "refuse",
+	}},
+	{Name: "rival", What: "another program clears PFC after each write of an apply", on: map[string]string{onHost: "rival {port}"}},
+	{Name: "roce-v1", What: "RDMA-CM uses RoCE v1", Finds: []string{"DRIFT"}, on: map[string]string{onHost: "mode {rdma} IB/RoCE v1"}},
+	{Name: "share", What: "RDMA gets a small share of the link", Finds: []string{"SCH-03", "SCH-04"}, on: map[string]string{
+		intent.SONiC.Name: "SCHEDULER|roce.{name} weight=10", intent.EOS.Name: "interface {port}; uc-tx-queue {queue}; bandwidth percent 5",
+		intent.NXOS.Name: "policy-map type queuing ROCE-FABRIC-OUT; class type queuing c-out-8q-q{queue}; bandwidth remaining percent 10", onHost: "ets {port} {priority}=10,0=90",
+	}},
+	{Name: "shut", What: "the port is shut", Finds: []string{"PRT-05"}, on: map[string]string{
+		intent.SONiC.Name: "PORT|{port} admin_status=down", intent.EOS.Name: "interface {port}; shutdown", intent.NXOS.Name: "interface {port}; shutdown",
+	}},
+	{Name: "speed", What: "the link runs at another speed in Mbit/s", Finds: []string{"PRT-04"}, Value: "25000", on: map[string]string{onHost: "file class/net/{port}/speed {value}"}},
+	{Name: "tos", What: "RDMA-CM sends with another ToS", Finds: []string{"NIC-03"}, Value: "0", on: map[string]string{onHost: "tos {rdma} {value}"}},
+	{Name: "trust", What: "the port does not classify by DSCP", Finds: []string{"CLS-02", "CLS-04", "NIC-01"}, on: map[string]string{
+		intent.SONiC.Name: "PORT_QOS_MAP|{port} -dscp_to_tc_map", intent.EOS.Name: "interface {port}; no qos trust",
+		intent.NXOS.Name: "interface {port}; no service-policy type qos input ROCE-FABRIC-IN", onHost: "trust {port} pcp",
+	}},
+	{Name: "unplug", What: "the cable is out", Finds: []string{"NIC-11", "PRT-05"}, on: map[string]string{
+		intent.SONiC.Name: "unplug {port}", intent.EOS.Name: "unplug {port}", intent.NXOS.Name: "unplug {port}", onHost: "unplug {port}",
+	}},
+	{Name: "unsaved", What: "a change was not saved", Finds: []string{"OPS-01"}, on: map[string]string{
+		intent.SONiC.Name: "PORT|{port} description=new; unsaved", intent.EOS.Name: "interface {port}; description new; unsaved", intent.NXOS.Name: "interface {port}; description new; unsaved",
+	}},
+	{Name: "watchdog", What: "no PFC watchdog", Finds: []string{"WD-01", "WD-02"}, on: map[string]string{
+		intent.SONiC.Name: "-PFC_WD|{port}", intent.EOS.Name: "interface {port}; no priority-flow-control pause watchdog",
+		intent.NXOS.Name: "interface {port}; no priority-flow-control watch-dog-interval on",
+	}},
+}
+
+// Faults are all that have a name.
+func Faults() []Fault { return faults }
+
+// On says which systems can have the fault.
+func (f Fault) On() []string { return natural.Keys(f.on) }
+
+// OfHosts is whether a host can have the fault.
+func (f Fault) OfHosts() bool { return f.on[onHost] != "" }
+
+// OfSwitches is whether a switch can have it.
+func (f Fault) OfSwitches() bool { return !f.OfHosts() || len(f.on) > 1 }
+
+// place is what a fault is put into, and with what.
+type place struct{ fault, device, port, value string }
+
+// placeholder is a word that [Lab.resolve] fills in.
+var placeholder = regexp.MustCompile(`\{[a-z]+\}`)
+
+// resolve fills in what a request leaves out, and returns the statements of its fault.
+func (l *Lab) resolve(r Request) (p place, do string, err error) {
+	i := slices.IndexFunc(faults, func(f Fault) bool { return f.Name == r.Fault })
+	if i < 0 {
+		return p, "", fmt.Errorf("there is no fault %q", r.Fault)
+	}
+	f := faults[i]
+	ports, system := map[string]string{}, onHost // the RDMA device of each port
+	var names []string
+	uplinks := 0
+	switch h, sw := l.fabric.Host(r.Device), l.fabric.Switch(r.Device); {
+	case h != nil:
+		for _, n := range h.NICs {
+			ports[n.Name], names = n.RDMA.V, append(names, n.Name)
+		}
+	case sw != nil:
+		system = sw.OS
+		for _, port := range sw.Ports {
+			if port.Link == nil {
+				continue
+			}
+			ports[port.Name] = ""
+			if f.between && port.Uplink() {
+				names = slices.Insert(names, uplinks, port.Name)
+				uplinks++
+			} else {
+				names = append(names, port.Name)
+			}
+		}
+	default:
+		return p, "", fmt.Errorf("the lab of %s has no device %q", l.Fabric, r.Device)
+	}
+	do, ok := f.on[system]
+	if !ok {
+		return p, "", fmt.Errorf("%s is %s, and fault %s is of %s", r.Device, system, f.Name, strings.Join(f.On(), ", "))
+	}
+	p = place{f.Name, r.Device, r.Port, r.Value}
+	ofPort := strings.Contains(do, "{port}") || strings.Contains(do, "{rdma}")
+	switch _, known := ports[r.Port]; {
+	case r.Port != "" && !ofPort:
+		return p, "", fmt.Errorf("on %s, fault %s is of the whole device and takes no port", r.Device, f.Name)
+	case r.Port != "" && !known:
+		return p, "", fmt.Errorf("%s has no port %q with a link in the intent; it has %s", r.Device, r.Port, natural.Fold(names))
+	case ofPort && r.Port == "" && len(names) == 0:
+		return p, "", fmt.Errorf("the intent has no port of %s with a link", r.Device)
+	case ofPort:
+		p.port = cmp.Or(r.Port, names[0])
+	}
+	switch {
+	case strings.ContainsAny(r.Value, ";{}\n"):
+		return p, "", fmt.Errorf("value %q has one of ; { } or a line end", r.Value)
+	case r.Value != "" && !strings.Contains(do, "{value}"):
+		return p, "", fmt.Errorf("on %s, fault %s takes no value", r.Device, f.Name)
+	case strings.Contains(do, "{rdma}") && ports[p.port] == "":
+		return p, "", fmt.Errorf("%s %s has no RDMA device in the intent", r.Device, p.port)
+	case strings.Contains(do, "{value}"):
+		p.value = cmp.Or(r.Value, f.Value)
+	}
+	with := map[string]string{"{port}": p.port, "{rdma}": ports[p.port], "{value}": p.value, "{other}": fmt.Sprint(l.unused())}
+	for _, c := range l.fabric.Settings.Classes {
+		if c.Lossless.V && with["{class}"] == "" && len(c.DSCP.V) > 0 {
+			with["{name}"], with["{class}"], with["{priority}"], with["{queue}"] = c.Name, strings.ToUpper(c.Name), fmt.Sprint(c.Priority.V), fmt.Sprint(c.Queue.V)
+			with["{dscp}"] = fmt.Sprint(c.DSCP.V[0])
+		}
+	}
+	do = placeholder.ReplaceAllStringFunc(do, func(word string) string {
+		if with[word] == "" {
+			err = cmp.Or(err, fmt.Errorf("fault %s is of a lossless class, and the intent has none", f.Name))
+		}
+		return with[word]
+	})
+	return p, do, err
+}
+
+// unused is a priority that no class of the intent has, the lowest but 0.
+func (l *Lab) unused() int {
+	for p := 1; p < 8; p++ {
+		if !slices.ContainsFunc(l.fabric.Settings.Classes, func(c *intent.Class) bool { return c.Priority.V == p }) {
+			return p
+		}
+	}
+	return 7
+}
