@@ -23,7 +23,7 @@ type nicFlags struct {
 func (a *app) nicCommand() *cobra.Command {
 	c := &cobra.Command{Use: "nic"}
 	groupOnly(c)
-	c.AddCommand(a.nicPlanCommand(), a.nicApplyCommand(), a.rollbackCommand(a.nicFlags), a.nicValidateCommand(), a.nicResetCommand(), a.nicUnitCommand(), a.nicAgentCommand(), a.nicBootCommand(), a.nicServeCommand())
+	c.AddCommand(a.nicPlanCommand(), a.nicApplyCommand(), a.rollbackCommand(a.nicFlags), a.nicValidateCommand(), a.nicResetCommand(), a.nicUnitCommand(), a.nicAgentCommand(), a.nicFragmentsCommand(), a.nicBootCommand(), a.nicServeCommand())
 	return c
 }
 
