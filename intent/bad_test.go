@@ -207,6 +207,13 @@ var badCases = []struct {
 		`7:63: unknown key "mtu"`, true},
 	{"members in step", good + "hosts: {a: {nics: {\"n[0-3]\": {}}, bonds: {\"b[0-1]\": {members: [n0, \"n[1-3]\"]}}}}\n", `7:64: a member is one value for 2 names` + "\n" +
 		`7:68: a member stands for 3 values, its key for 2 names`, false},
+	{"selectors", good + "hosts:\n  a:\n    nics:\n      n0: {select: {}}\n      n1: {select: {vendor: mellanox}}\n      n2: {select: {pci: \"3b\"}}\n      n3: {select: {vendor: intel, rail: 0}}\n", `10:20: select states nothing to choose a NIC by` + "\n" +
+		`11:29: vendor must be nvidia, broadcom, intel, amd or the number of a PCI vendor, not "mellanox"` + "\n" +
+		`12:26: pci must be a PCI address such as 0000:3b:00.0, not "3b"` + "\n" +
+		`13:42: rail must be a number from 1, or a range of them, not "0"`, false},
+	{"selectors of two", good + "hosts:\n  a:\n    nics:\n      n0: {select: {serial: x}}\n      n1: {select: {serial: x}}\n      \"n[2-3]\": {select: {vendor: amd, rail: 2}}\n      \"n[4-5]\": {select: {rail: \"[0-1]\"}}\n", `11:20: NIC "n1" is chosen by serial x, and so is NIC "n0" at 10:20` + "\n" +
+		`12:46: rail is one value for 2 names` + "\n" +
+		`13:33: rail must be 1 to 999, not 0`, false},
 	{"VLANs", good + "hosts:\n  a:\n    nics: {n0: {}}\n    bonds: {b0: {members: [n0]}}\n    vlans:\n      v1: {on: b1, id: 100}\n      v2: {on: b0, id: 100}\n      v3: {on: b0, id: 100}\n      b0: {on: n0, id: 5}\n", `12:16: VLAN "v1" is on "b1", which is neither in nics nor in bonds of the host` + "\n" +
 		`14:24: VLAN 100 on b0 of "v3" is that of "v2" at 13:24` + "\n" +
 		`15:7: VLAN "b0" is already declared at 10:13`, false},

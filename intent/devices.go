@@ -297,14 +297,19 @@ func (r *resolver) hosts(e *entry[rawHost], names []string) {
 // declared.
 func (r *resolver) nics(raw *rawMap[rawNIC]) (out []NICLine, first map[string]Pos) {
 	first = map[string]Pos{}
-	rdma := map[string]owner{}
+	rdma, chosen := map[string]owner{}, map[Selector]owner{}
 	eachEntry(r, raw, nicName.MatchString, ifnameWant, func(e *entry[rawNIC], names []string) {
 		devices := r.inStep(e.V.RDMA, len(names), "rdma", true)
+		selectors := r.selectors(e.V.Select, names)
 		for i, name := range names {
 			if !r.interfaceOf(first, name, "NIC", e.Pos) {
 				continue
 			}
 			n := NICLine{Name: name, Pos: e.Pos, RDMA: from(at(devices, i, e.V.RDMA), "")}
+			n.Select.From = byDefault
+			if selectors != nil {
+				n.Select = r.selected(chosen, selectors[i], name, e.V.Select.Pos)
+			}
 			rings := cmp.Or(e.V.Rings, &rawRings{})
 			n.RXRing, n.TXRing = from(rings.RX, 0), from(rings.TX, 0)
 			n.Buffers, n.Willing, n.StallPrevention = asked(e.V.Buffers), asked(e.V.Willing), asked(e.V.StallPrevention)

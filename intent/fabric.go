@@ -397,7 +397,10 @@ type NIC struct {
 type NICLine struct {
 	Name string
 	Pos  Pos
-	RDMA Value[string] // RDMA device, "mlx5_0"
+	// Select chooses the NIC on its host; the zero Selector where Name is that of its
+	// interface.
+	Select Value[Selector]
+	RDMA   Value[string] // RDMA device, "mlx5_0"
 	// RXRing and TXRing are the descriptors of each ring, 16..65536; 0 where
 	// the intent leaves them alone.
 	RXRing, TXRing Value[int]

@@ -170,7 +170,7 @@ type rawPort struct {
 
 type rawHost struct {
 	Address       opt[string]     `key:"address" rule:"address" doc:"host or host:port of SSH; a range runs in step with the name's. Default port 22."`
-	NICs          rawMap[rawNIC]  `key:"nics" keys:"ports" doc:"Interfaces by name. A name may hold ranges."`
+	NICs          rawMap[rawNIC]  `key:"nics" keys:"ports" doc:"NICs by the name of their interface, or with select by a name of your choice. A name may hold ranges."`
 	Bonds         rawMap[rawBond] `key:"bonds" keys:"ports" doc:"Bonds over nics, by name; each has the MTU mtu.host. The host must have them: this tool makes none. A name may hold ranges."`
 	VLANs         rawMap[rawVLAN] `key:"vlans" keys:"ports" doc:"VLANs over nics and bonds, by name; each has the MTU mtu.host, and sends the priority of each class with the PCP of the class. The host must have them: this tool makes none. A name may hold ranges."`
 	PauseResponse opt[Response]   `key:"pauseResponse" doc:"How long the NICs take to obey a pause, in time or in quanta of 512 bit times. Default: what IEEE 802.3 allows at the speed."`
@@ -178,8 +178,9 @@ type rawHost struct {
 }
 
 type rawNIC struct {
-	RDMA  opt[string] `key:"rdma" rule:"ports" doc:"RDMA device, such as mlx5_0; a range runs in step with the name's."`
-	Rings *rawRings   `key:"rings" doc:"Descriptor rings. Default: left alone."`
+	Select *rawSelector `key:"select" doc:"What chooses the NIC on the host, when it is read. Its name here is then one of the intent alone, which links, bonds and reports use. Default: its name is that of the interface."`
+	RDMA   opt[string]  `key:"rdma" rule:"ports" doc:"RDMA device, such as mlx5_0; a range runs in step with the name's."`
+	Rings  *rawRings    `key:"rings" doc:"Descriptor rings. Default: left alone."`
 
 	Buffers         opt[string] `key:"buffers" enum:"auto,keep" doc:"Receive buffer of the NIC. auto: lossless priorities have buffers of their own, large enough for the speed, the cable and the MTU; mlx5 alone. Default keep."`
 	Willing         opt[string] `key:"willing" enum:"off,keep" doc:"off: a DCBX peer does not overwrite the settings of the NIC. Default keep."`

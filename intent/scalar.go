@@ -57,6 +57,9 @@ var textRules = map[string]textRule{
 	"timezone":  {re: lazyre.New(`^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$`), want: "a time zone such as Europe/Berlin"},
 	"argument":  {re: lazyre.New(`^[^\x00-\x1f]*$`), want: "one line of text"},
 	"url":       {re: lazyre.New(`^https://[A-Za-z0-9.:[\]-]+([/?][!-~]*)?$`), want: "an address such as https://change.example.net/roce", hint: "it is https, without a user; the token has a key of its own"},
+	"pciVendor": {re: lazyre.New(`^(nvidia|broadcom|intel|amd|(0x)?[0-9a-fA-F]{4})$`), want: "nvidia, broadcom, intel, amd or the number of a PCI vendor"},
+	"pci":       {re: lazyre.New(`^([0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]$`), want: "a PCI address such as 0000:3b:00.0"},
+	"rail":      {re: lazyre.New(`^([1-9][0-9]{0,2}|` + rangeText + `)$`), want: "a number from 1, or a range of them", hint: "write 3, or \"[1-8]\" for a range of names"},
 	"jump":      {re: lazyre.New(`^[A-Za-z0-9_.-]+@([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\]):[0-9]+$`), want: "user@host:port"},
 }
 

@@ -73,17 +73,22 @@ func Peer(n *intent.NIC) (e intent.Endpoint, ok bool) {
 }
 
 // Desired works out what the NICs of a host should hold, each that has an RDMA
-// device or a link, and the bonds and VLANs over those. Problems are what it had to leave
+// device, a link or a selector, and the bonds and VLANs over those. Problems are what it had to leave
 // open.
 func Desired(f *intent.Fabric, h *intent.Host) (*Host, []Problem) {
 	out := &Host{Name: h.Name, Ports: map[string]*Port{}}
 	var problems []Problem
 	for _, n := range h.NICs {
-		if n.RDMA.V == "" && n.Link == nil {
+		selects := n.Select.V != (intent.Selector{})
+		if n.RDMA.V == "" && n.Link == nil && !selects {
 			continue
 		}
 		b := builder{nic: n, settings: settingsOf(f, n), port: &Port{Name: n.Name, RDMA: n.RDMA.V, From: map[string]string{}}}
 		b.build()
+		if selects {
+			b.port.Select = qos.Of(n.Select.V)
+			b.from(n.Select.From, FieldPort)
+		}
 		out.Ports[n.Name] = b.port
 		problems = append(problems, b.problems...)
 	}

@@ -47,10 +47,13 @@ func Diff(running, desired *Host) []Change {
 		}
 	}
 	for _, name := range natural.Keys(desired.Ports) {
-		d.port(name, running.Ports[name], desired.Ports[name])
+		d.port(name, running.Ports[name], desired.Ports[name], running.Unchosen[name])
 	}
 	for _, name := range natural.Keys(desired.Uppers) {
-		d.upper(name, running.Uppers[name], desired.Uppers[name])
+		// Devices are found from the NICs below them: where all are missing, that is said.
+		if running.Uppers[name] != nil || desired.standsOn(name, running.Ports) {
+			d.upper(name, running.Uppers[name], desired.Uppers[name])
+		}
 	}
 	d.unit(running, desired.Unit)
 	return d.out
@@ -119,12 +122,16 @@ func (d *differ) unit(running *Host, want UnitState) {
 // unitPattern is what systemctl and journalctl take for all services of the boot unit.
 const unitPattern = "roce-fabric-nic@*"
 
-func (d *differ) port(name string, have, want *Port) {
+func (d *differ) port(name string, have, want *Port, unchosen string) {
 	d.name, d.have, d.want, d.from = name, have, want, want.From
 	if have != nil {
 		d.missing = have.Missing
 	} else {
-		d.add(Change{Field: FieldPort, Kind: KindDrift, Old: qos.Absent, New: "present", Blocked: "the host has no interface of that name: correct it in the intent, or look for the card"})
+		why := "the host has no interface of that name: correct it in the intent, or look for the card"
+		if want.Select.Set {
+			why = cmp.Or(clean(unchosen), "its selector ("+want.Select.V.String()+") was not looked at")
+		}
+		d.add(Change{Field: FieldPort, Kind: KindDrift, Old: qos.Absent, New: "present", Blocked: why})
 		return
 	}
 	if want.RDMA != "" && have.RDMA != want.RDMA {

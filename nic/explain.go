@@ -18,6 +18,7 @@ type Explanation struct {
 	Host     string      `json:"host"`
 	Port     string      `json:"port"`
 	RDMA     string      `json:"rdma,omitempty"`
+	Select   string      `json:"select,omitempty"` // what chooses the interface on the host
 	Peer     string      `json:"peer,omitempty"`
 	Values   []Explained `json:"values"`
 	Classes  []ClassPath `json:"classes"`
@@ -68,7 +69,7 @@ func Explain(f *intent.Fabric, h *intent.Host, name string) (*Explanation, error
 	if p == nil {
 		return nil, fmt.Errorf("NIC %s of %s has neither an RDMA device nor a link", name, h.Name)
 	}
-	e := &Explanation{Host: h.Name, Port: name, RDMA: p.RDMA, kind: driverOf(p.RDMA)}
+	e := &Explanation{Host: h.Name, Port: name, RDMA: p.RDMA, Select: p.Select.V.String(), kind: driverOf(p.RDMA)}
 	if peer, ok := Peer(n); ok {
 		e.Peer = peer.String()
 	}
@@ -211,6 +212,9 @@ func (e *Explanation) Lines() []string {
 	head := e.Host + " " + e.Port
 	if e.RDMA != "" {
 		head += " (" + e.RDMA + ")"
+	}
+	if e.Select != "" {
+		head += ", chosen by " + e.Select
 	}
 	if e.Peer != "" {
 		head += " to " + e.Peer

@@ -1,6 +1,7 @@
 package nic
 
 import (
+	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/nic/mlxconfig"
@@ -80,6 +81,8 @@ type Host struct {
 	Unit UnitState `json:"unit,omitzero"`
 	// Writers are what else writes settings of the ports; running only.
 	Writers []Writer `json:"writers,omitempty"`
+	// Unchosen says of NICs with a selector why it chooses none; running only.
+	Unchosen map[string]string `json:"unchosen,omitempty"`
 	// Missing says why "unit", "agents", "uppers" or "writers" could not be read.
 	Missing map[string]string `json:"missing,omitempty"`
 }
@@ -90,6 +93,20 @@ func (h *Host) Manages(port string) bool { return h.Ports[port] != nil || h.Uppe
 // Raises reports whether a port that was taken down is brought up again: no step
 // leaves the port of a host down.
 func (h *Host) Raises(string) bool { return false }
+
+// Selectors are those of the ports of a desired Host, by name.
+func (h *Host) Selectors() map[string]intent.Selector {
+	var out map[string]intent.Selector
+	for name, p := range h.Ports {
+		if p.Select.Set {
+			if out == nil {
+				out = map[string]intent.Selector{}
+			}
+			out[name] = p.Select.V
+		}
+	}
+	return out
+}
 
 // Empty reports whether the Host lists no port.
 func (h *Host) Empty() bool { return len(h.Ports) == 0 }
@@ -110,14 +127,18 @@ type UnitState struct {
 
 // Port is a network interface with its RDMA device.
 type Port struct {
-	Name     string `json:"name"`
-	RDMA     string `json:"rdma,omitempty"`      // RDMA device: "mlx5_0"
-	RDMAPort int    `json:"rdma_port,omitempty"` // port of the RDMA device, from 1
-	PCI      string `json:"pci,omitempty"`       // "0000:3b:00.0"
-	Driver   string `json:"driver,omitempty"`    // kernel module: "mlx5_core"
-	Vendor   string `json:"vendor,omitempty"`    // PCI vendor: "15b3"
-	Device   string `json:"device,omitempty"`    // PCI device: "1021"
-	Firmware string `json:"firmware,omitempty"`  // version
+	// Name is that of the interface; in a desired Port with a selector that of the intent,
+	// by which it is listed in a Host either way.
+	Name string `json:"name"`
+	// Select chooses the interface on the host; desired only.
+	Select   qos.Opt[intent.Selector] `json:"select,omitzero"`
+	RDMA     string                   `json:"rdma,omitempty"`      // RDMA device: "mlx5_0"
+	RDMAPort int                      `json:"rdma_port,omitempty"` // port of the RDMA device, from 1
+	PCI      string                   `json:"pci,omitempty"`       // "0000:3b:00.0"
+	Driver   string                   `json:"driver,omitempty"`    // kernel module: "mlx5_core"
+	Vendor   string                   `json:"vendor,omitempty"`    // PCI vendor: "15b3"
+	Device   string                   `json:"device,omitempty"`    // PCI device: "1021"
+	Firmware string                   `json:"firmware,omitempty"`  // version
 	// DriverVersion is what the driver says of itself; that of a driver of the
 	// kernel is the kernel's release.
 	DriverVersion string `json:"driver_version,omitempty"`

@@ -62,6 +62,16 @@ func (h *Host) Above(port string) []*Upper {
 	return out
 }
 
+// standsOn reports whether any of some ports is below a device.
+func (h *Host) standsOn(device string, ports map[string]*Port) bool {
+	for name := range ports {
+		if slices.Contains(h.Above(name), h.Uppers[device]) {
+			return true
+		}
+	}
+	return false
+}
+
 // RDMAMTU is the largest RDMA payload of a device with an MTU, both in bytes, as the
 // kernel works it out; 0 where none fits (Linux include/rdma/ib_addr.h, iboe_get_mtu).
 func RDMAMTU(mtu int) int {

@@ -162,7 +162,7 @@ func (w Writer) Against(name string, have, want *Port) (Rival, Change) {
 	p := *have
 	m.put(&p, w.Sets, want)
 	var d differ
-	d.port(name, &p, want)
+	d.port(name, &p, want, "")
 	i := slices.IndexFunc(d.out, func(c Change) bool { return c.Field == w.Field && c.Kind != KindUnknown })
 	if i < 0 {
 		return SameRival, Change{}

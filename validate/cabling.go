@@ -190,7 +190,8 @@ func otherNIC(h *intent.Host, nic, given string) Severity {
 			return Error
 		}
 	}
-	if derive.NamesInterface(given) {
+	// The interface that a selector chooses is known on the host alone.
+	if n := h.NIC(nic); derive.NamesInterface(given) && (n == nil || n.Select.IsDefault()) {
 		return Warning
 	}
 	return ""

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -74,6 +75,10 @@ func (p *portCheck) transport(at string) {
 
 // lost says more of an interface that the host does not have.
 func (v *hostCheck) lost(want *nic.Port) (what, fix string) {
+	if want.Select.Set {
+		why := cmp.Or(v.running.Unchosen[want.Name], want.Select.V.String())
+		return printable(why), "correct select in the intent, or look for the card"
+	}
 	what, fix = "the host has no such interface", "correct its name in the intent, or look for the card"
 	if want.RDMA != "" {
 		for _, name := range natural.Keys(v.running.Ports) {

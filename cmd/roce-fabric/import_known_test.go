@@ -30,14 +30,25 @@ hosts:
     address: 198.51.100.[1-2]
     pauseResponse: 8us
     access: {ssh: {address: "198.51.100.[1-2]:2222"}}
-    nics: {eth0: {rdma: mlx5_0, rings: {rx: 8192, tx: 4096}, buffers: auto, willing: off, stallPrevention: auto, dcqcn: {rp_ai_rate: 7, rp_gd: 11}, dcbx: keep, maxReadRequest: 4096, relaxedOrdering: on}}
+    nics:
+      eth[0-1]:
+        select: {vendor: nvidia, model: ConnectX-7, part: P, serial: S, pci: "0000:01:00.0", port: 1, rail: "[1-2]"}
+        rdma: mlx5_[0-1]
+        rings: {rx: 8192, tx: 4096}
+        buffers: auto
+        willing: off
+        stallPrevention: auto
+        dcqcn: {rp_ai_rate: 7, rp_gd: 11}
+        dcbx: keep
+        maxReadRequest: 4096
+        relaxedOrdering: on
     bonds: {bond0: {members: [eth0]}}
     vlans: {bond0.100: {on: bond0, id: 100}}
   gpu3:
     address: 198.51.100.3:2200
     pauseResponse: 905q
     access: {ssh: {address: "198.51.100.4:22", knownHosts: ~/others}}
-    nics: {eth0: {rdma: mlx5_0, rings: {rx: 1024, tx: 512}, buffers: auto, willing: off, stallPrevention: auto, dcqcn: {init_cr: 100}, dcbx: keep, maxReadRequest: 512, relaxedOrdering: on}}
+    nics: {eth0: {select: {serial: "1"}, rdma: mlx5_0, rings: {rx: 1024, tx: 512}, buffers: auto, willing: off, stallPrevention: auto, dcqcn: {init_cr: 100}, dcbx: keep, maxReadRequest: 512, relaxedOrdering: on}}
     bonds: {bond0: {members: [eth0]}}
     vlans: {bond0.100: {on: bond0, id: 100}}
 links:

@@ -272,6 +272,11 @@ func labResets(ts *testscript.TestScript, _ bool, a []string) {
 	hostOf(ts, a[0]).SetResetLevels(list[0], list[1:]...)
 }
 
+// labremove HOST INTERFACE takes a NIC out of a host.
+func labRemove(ts *testscript.TestScript, _ bool, a []string) {
+	hostOf(ts, a[0]).Kernel().Remove(a[1])
+}
+
 // labreboot HOST starts a host again; with ! its boot unit must fail.
 func labReboot(ts *testscript.TestScript, neg bool, a []string) {
 	err := hostOf(ts, a[0]).Reboot()

@@ -70,7 +70,7 @@ func TestScript(t *testing.T) {
 			"labup": labUp, "labdump": labDump, "labmark": labMark, "labsame": labSame, "labset": labSet, "labdel": labDel, "labasic": labASIC,
 			"labconf": labConf, "labshows": labShows, "labexpire": labExpire, "killed": killed,
 			"sshd": sshd, "labfault": labFault, "labrestart": labRestart, "labis": labIs,
-			"labpfc": labPFC, "labmtu": labMTU, "labreboot": labReboot, "labresets": labResets, "labcount": labCount, "labpoll": labPoll, "labunplug": labUnplug, "meanwhile": meanwhile,
+			"labpfc": labPFC, "labmtu": labMTU, "labremove": labRemove, "labreboot": labReboot, "labresets": labResets, "labcount": labCount, "labpoll": labPoll, "labunplug": labUnplug, "meanwhile": meanwhile,
 			"cirun": ciRun, "cioutput": ciOutput, "windows": windows,
 		},
 	})

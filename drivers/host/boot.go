@@ -22,8 +22,22 @@ func Boot(ctx context.Context, m *local.Machine, device string, say func(format 
 	if err != nil {
 		return err
 	}
-	desired := unit.PartOf(s.Host, device)
-	if desired == nil {
+	selectors := s.Host.Selectors()
+	m.Select(selectors)
+	name, chosen := m.Chosen(device)
+	if !chosen {
+		name = device
+	}
+	desired := unit.PartOf(s.Host, name)
+	if chosen && selectors[name].Rail > 0 {
+		rails(desired, s.Host)
+	}
+	switch {
+	case desired == nil && selectors != nil:
+		// The rules start the unit for more devices than selectors choose.
+		say("%s is no device of the host file", device)
+		return nil
+	case desired == nil:
 		return fmt.Errorf("the host file has no device %s", device)
 	}
 	// A module that cannot be loaded does not hold up the rest, so it is tried first.
@@ -56,4 +70,20 @@ func Boot(ctx context.Context, m *local.Machine, device string, say func(format 
 		say("left: %s", l)
 	}
 	return failed
+}
+
+// rails adds all rails of a host, and what is over them: they can be counted when the last
+// of them has appeared, whichever that is, and the others have appeared in vain.
+func rails(desired, h *nic.Host) {
+	for name, p := range h.Ports {
+		if p.Select.V.Rail > 0 {
+			desired.Ports[name] = p
+			for _, u := range h.Above(name) {
+				if desired.Uppers == nil {
+					desired.Uppers = map[string]*nic.Upper{}
+				}
+				desired.Uppers[u.Name] = u
+			}
+		}
+	}
 }

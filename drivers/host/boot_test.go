@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/roce-fabric/roce-fabric/drivers/host"
+	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/nic/local/localtest"
@@ -131,5 +133,48 @@ func TestBootOfUppers(t *testing.T) {
 		if pfc := h.State(cmPort).PFC.Enabled != 0; pfc != (device == cmPort) {
 			t.Errorf("%s: PFC is set: %v", device, pfc)
 		}
+	}
+}
+
+// NICs of selectors are set by the name of their interface or RDMA device, and rails when
+// the last of them appears. The unit is started for others, too, and leaves them alone.
+func TestBootOfSelectors(t *testing.T) {
+	h, desired := withoutCM(t)
+	port := func(name string, s intent.Selector) {
+		desired.Ports[name] = &nic.Port{Name: name, Select: qos.Of(s), MTU: qos.Of(9000)}
+	}
+	delete(desired.Ports, cmPort)
+	port("rail1", intent.Selector{Model: "1021", Rail: 1})
+	port("rail2", intent.Selector{Model: "1021", Rail: 2})
+	port("store", intent.Selector{Model: "ConnectX-6"})
+	desired.Uppers = map[string]*nic.Upper{"bond0": {Name: "bond0", Kind: nic.UpperBond, On: []string{"rail1", "rail2"}, MTU: qos.Of(9000)}}
+	install(t, h, desired)
+	var there []string
+	appears := func(p localtest.Port, device, want string) {
+		t.Helper()
+		if p.Name != "" {
+			h.Add(p)
+			there = append(there, p.Name)
+		}
+		if err := host.Boot(t.Context(), h.Machine(), device, t.Logf); err != nil {
+			t.Errorf("%s: %v", device, err)
+		}
+		var got []string
+		for _, name := range []string{cmPort, "eth5", "eth6", "eth7"} {
+			if name == cmPort || slices.Contains(there, name) {
+				got = append(got, fmt.Sprint(h.MTU(name)))
+			}
+		}
+		if s := strings.Join(got, " "); s != want {
+			t.Errorf("after %s: %s, want %s", device, s, want)
+		}
+	}
+	appears(localtest.Port{}, cmPort, "1500")
+	appears(localtest.Port{Name: "eth5", RDMA: "mlx5_5", PCI: "0000:05:00.0", Driver: nic.DriverMLX5, Model: "101b"}, "eth5", "1500 9000")
+	appears(localtest.Port{Name: "eth7", PCI: "0000:07:00.0", Driver: "igb"}, "eth7", "1500 9000 1500")
+	h.AddBond("bond0", cmPort)
+	appears(localtest.Port{Name: "eth6", RDMA: "mlx5_6", PCI: "0000:06:00.0", Driver: nic.DriverMLX5, Bond: "bond0"}, "mlx5_6", "9000 9000 9000 1500")
+	if h.MTU("bond0") != 9000 {
+		t.Errorf("bond0 has an MTU of %d", h.MTU("bond0"))
 	}
 }

@@ -110,17 +110,22 @@ func (d *Driver) Machine(ctx context.Context) (agent.Machine, error) {
 	if d.conn != nil {
 		return d.conn, nil
 	}
-	if d.Connect == nil {
-		m, err := local.Open()
-		if err != nil {
-			return nil, d.wrap(err)
+	connect := d.Connect
+	if connect == nil {
+		connect = func(context.Context) (Conn, error) {
+			m, err := local.Open()
+			if err != nil {
+				return nil, err
+			}
+			return here{agent.Local(m), m}, nil
 		}
-		d.conn = here{agent.Local(m), m}
-		return d.conn, nil
 	}
-	conn, err := d.Connect(ctx)
+	conn, err := connect(ctx)
 	if err != nil {
 		return nil, d.wrap(err)
+	}
+	if d.Desired != nil {
+		conn.Select(d.Desired.Selectors())
 	}
 	d.conn = conn
 	return conn, nil

@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/mark"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/nic/local"
@@ -69,6 +70,9 @@ var (
 // Machine is a host whose NICs are worked on. Its methods are those of [local.Machine]
 // and nic/unit.
 type Machine interface {
+	// Select has names of NICs stand for the interfaces that selectors choose on the
+	// machine, in all further calls.
+	Select(selectors map[string]intent.Selector)
 	// Read reads the boot unit as well.
 	Read(ctx context.Context, names []string) (*nic.Host, error)
 	Counters(ctx context.Context, h *nic.Host) error
@@ -106,8 +110,8 @@ func (h here) Read(ctx context.Context, names []string) (*nic.Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	if out.Unit, err = unit.Read(h.Roots); err == nil && out.Unit.Digest != "" {
-		out.Unit.Failed, err = unit.Failed(ctx, h.Roots, h.tools())
+	if out.Unit, err = unit.Read(h.Roots, h.Interface); err == nil && out.Unit.Digest != "" {
+		out.Unit.Failed, err = unit.Failed(ctx, h.Roots, h.tools(), h.Interface)
 	}
 	if err != nil {
 		if out.Missing == nil {

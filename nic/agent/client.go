@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/mark"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/nic/local"
@@ -58,9 +59,14 @@ type Client struct {
 	NoFirmware bool
 	// Start and Grace replace defaultStart and what defaultGrace says.
 	Start, Grace time.Duration
+
+	selectors map[string]intent.Selector
 }
 
 var _ Machine = (*Client)(nil)
+
+// Select implements Machine.
+func (c *Client) Select(selectors map[string]intent.Selector) { c.selectors = selectors }
 
 // Read implements Machine.
 func (c *Client) Read(ctx context.Context, names []string) (*nic.Host, error) {
@@ -281,7 +287,8 @@ func (c *Client) call(ctx context.Context, q Request, tell func(progress) error,
 	ctx, cancel := bounded(ctx, timeouts[q.Verb])
 	defer cancel()
 	deadline, _ := ctx.Deadline()
-	q.Version, q.TimeoutMS = version, min(max(1, time.Until(deadline).Milliseconds()), maxTimeout.Milliseconds())
+	q.Version, q.Select = version, c.selectors
+	q.TimeoutMS = min(max(1, time.Until(deadline).Milliseconds()), maxTimeout.Milliseconds())
 	line, err := json.Marshal(q)
 	if err == nil && len(line) >= MaxRequest {
 		err = fmt.Errorf("it has %d bytes, more than %d", len(line), MaxRequest)

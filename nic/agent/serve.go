@@ -91,6 +91,9 @@ func (q *Request) carryOut(ctx context.Context, m Machine, tell func(progress)) 
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	if q.Select != nil {
+		m.Select(q.Select)
+	}
 	var err error
 	switch q.Verb {
 	case VerbRead:

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/mark"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/nic"
@@ -60,6 +61,8 @@ type Request struct {
 	Mark       *mark.Mark     `json:"mark,omitzero"`        // hold
 
 	Reset *local.CardReset `json:"reset,omitzero"` // reset
+	// Select are the selectors of NICs by name, for all verbs.
+	Select map[string]intent.Selector `json:"select,omitempty"`
 }
 
 // hello is the first line of an agent.

@@ -65,6 +65,7 @@ type UndoStep struct {
 // changed until then; with anything in it the error is ErrPartial as well.
 func (m *Machine) Apply(ctx context.Context, steps []Step, progress func(i, n int, s Step)) (Undo, error) {
 	var u Undo
+	m.choose()
 	todo := slices.DeleteFunc(slices.Clone(steps), func(s Step) bool { return s.Blocked != "" })
 	// The module is loaded before a step takes a link down.
 	var noCM error
@@ -230,6 +231,7 @@ func (m *Machine) Revert(ctx context.Context, u Undo) error {
 	if err := u.Check(nil); err != nil {
 		return fmt.Errorf("%w: %w", ErrUnsupported, err)
 	}
+	m.choose()
 	var ports []string
 	var errs []error
 	for _, s := range slices.Backward(u.Steps) {

@@ -16,6 +16,7 @@ import (
 // is nothing to read. The error is the end of ctx.
 func (m *Machine) Before(ctx context.Context, steps []Step) (Undo, error) {
 	var u Undo
+	m.choose()
 	for _, s := range steps {
 		if err := ctx.Err(); err != nil {
 			return Undo{}, fmt.Errorf("read what is there: %w", err)

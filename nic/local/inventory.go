@@ -37,8 +37,17 @@ var (
 	representor = lazyre.New(`^(c[0-9]+)?pf[0-9]+`)
 )
 
-// device looks at one network device.
+// device looks at the network device that a name stands for.
 func (m *Machine) device(name string) (*device, error) {
+	ifname, err := m.ifname(name)
+	if err != nil {
+		return nil, err
+	}
+	return m.lookAt(ifname)
+}
+
+// lookAt looks at one network device.
+func (m *Machine) lookAt(name string) (*device, error) {
 	if !validName(name, maxIfname) || !m.has(m.sysNet(name)) {
 		return nil, fmt.Errorf("%q: %w", clip(name), ErrNoPort)
 	}
@@ -186,7 +195,7 @@ func (m *Machine) rdmaPorts(ctx context.Context) ([]string, error) {
 	for n := range found {
 		if bond := m.master(n); bond != "" {
 			for _, other := range m.lower(bond) {
-				if d, err := m.device(other); err == nil && d.rdma != "" {
+				if d, err := m.lookAt(other); err == nil && d.rdma != "" {
 					found[other] = true
 				}
 			}

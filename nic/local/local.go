@@ -128,6 +128,8 @@ type Machine struct {
 	// Stay is how long Watch looks at settings; 0 is defaultStay.
 	Stay time.Duration
 
+	// choice is which interfaces stand for the names of NICs.
+	choice choice
 	// cmTurn is held while a folder in configfs is made, used and taken away.
 	cmTurn sync.Mutex
 	close  []func() error

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -136,14 +137,14 @@ func (m *Machine) Plan(running, desired *nic.Host, o Options) []Step {
 				}
 				shared[key] = true
 			}
-			s := Step{Port: name, Field: field, Layer: nic.LayerOf(field), Driver: have.Driver, Changes: changes, Want: value, What: what(name, field, changes)}
+			s := Step{Port: name, Field: field, Layer: nic.LayerOf(field), Driver: have.Driver, Changes: changes, Want: value, What: what(shown(name, have), field, changes)}
 			if len(changes) == 0 {
-				s.What = "set ets of " + name + " again where the map of DSCPs has reset it"
+				s.What = "set ets of " + shown(name, have) + " again where the map of DSCPs has reset it"
 			}
 			for _, c := range changes {
 				s.Impact = max(s.Impact, c.Impact)
 			}
-			m.weigh(&s, path, o)
+			m.weigh(&s, cmp.Or(have.Name, name), path, o)
 			out = append(out, s)
 		}
 	}
@@ -207,23 +208,31 @@ func lowers(c nic.Change) bool {
 	return to < from
 }
 
-// weigh says what a step disturbs, and whether it may.
-func (m *Machine) weigh(s *Step, path management, o Options) {
+// shown names a port for people, with its interface where that has another name.
+func shown(name string, p *nic.Port) string {
+	if p.Name == name || p.Name == "" {
+		return name
+	}
+	return name + " (" + p.Name + ")"
+}
+
+// weigh says what a step of an interface disturbs, and whether it may.
+func (m *Machine) weigh(s *Step, ifname string, path management, o Options) {
 	if bounces(s.Driver, s.Field) {
 		s.Impact = max(s.Impact, qos.ImpactPortFlap)
 	}
 	if s.Impact < qos.ImpactPortFlap || !bounces(s.Driver, s.Field) {
 		return
 	}
-	if s.Bond = m.master(s.Port); s.Bond != "" {
-		s.Others = slices.DeleteFunc(m.lower(s.Bond), func(n string) bool { return n == s.Port })
+	if s.Bond = m.master(ifname); s.Bond != "" {
+		s.Others = slices.DeleteFunc(m.lower(s.Bond), func(n string) bool { return n == ifname })
 		s.What += " (a member of " + s.Bond
 		if len(s.Others) > 0 {
 			s.What += " with " + strings.Join(s.Others, ", ")
 		}
 		s.What += ")"
 	}
-	if cut := path.cutBy(s.Port); cut != "" && !o.CutOff {
+	if cut := path.cutBy(ifname); cut != "" && !o.CutOff {
 		s.Blocked = "it takes the link down for a moment, and " + cut
 	}
 }

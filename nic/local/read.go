@@ -15,13 +15,14 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/dcb"
 )
 
-// Read reads the named ports, nil for all that have an RDMA device. A port that
+// Read reads the named ports, see [Machine.Select], nil for all that have an RDMA device. A port that
 // this machine does not have is not in the result. Settings of a port that
 // cannot be read are in its Missing, also if its RDMA device vanishes
 // meanwhile. The error is the end of ctx, or that the devices cannot be listed.
 //
 // The boot unit is not this package's: Unit is left as it is not known.
 func (m *Machine) Read(ctx context.Context, names []string) (*nic.Host, error) {
+	m.choose()
 	if names == nil {
 		var err error
 		if names, err = m.rdmaPorts(ctx); err != nil {
@@ -48,6 +49,7 @@ func (m *Machine) Read(ctx context.Context, names []string) (*nic.Host, error) {
 			h.Ports[name] = p
 		}
 	}
+	h.Unchosen = m.choice.unchosen(names)
 	m.readUppers(ctx, h)
 	var err error
 	if h.Writers, err = m.writers(h, all); err != nil {
@@ -83,7 +85,7 @@ func (m *Machine) readPort(ctx context.Context, name string, amd *cards) *nic.Po
 	}
 	r.activeMTU()
 	r.ready()
-	if !m.has(m.sysNet(name)) {
+	if !m.has(m.sysNet(d.name)) {
 		return nil
 	}
 	return r.p

@@ -17,7 +17,11 @@ const maxUppers = 256
 
 // readUppers reads the bonds, VLANs and bridges over the ports of a host.
 func (m *Machine) readUppers(ctx context.Context, h *nic.Host) {
-	for todo := natural.Keys(h.Ports); len(todo) > 0 && ctx.Err() == nil; todo = todo[1:] {
+	var ports []string
+	for _, name := range natural.Keys(h.Ports) {
+		ports = append(ports, h.Ports[name].Name)
+	}
+	for todo := ports; len(todo) > 0 && ctx.Err() == nil; todo = todo[1:] {
 		for _, name := range m.linked(todo[0], "upper_") {
 			if h.Uppers[name] != nil {
 				continue
@@ -40,7 +44,7 @@ func (m *Machine) readUppers(ctx context.Context, h *nic.Host) {
 
 // upper reads one device; nil where it is gone, or no bond, VLAN or bridge.
 func (m *Machine) upper(ctx context.Context, name string) *nic.Upper {
-	u := &nic.Upper{Name: name, Kind: m.upperKind(name), On: m.lower(name), Missing: map[string]string{}}
+	u := &nic.Upper{Name: name, Kind: m.upperKind(name), On: m.choice.named(m.lower(name)), Missing: map[string]string{}}
 	note := func(field string, err error) bool {
 		if err != nil {
 			u.Missing[field] = m.why(err)

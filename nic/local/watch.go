@@ -39,6 +39,7 @@ func (m *Machine) Watch(ctx context.Context, desired *nic.Host, steps []Step) ([
 	if len(written) == 0 {
 		return nil, nil
 	}
+	m.choose()
 	limit := cmp.Or(m.Stay, defaultStay)
 	tick := time.NewTicker(min(stayEvery, limit))
 	defer tick.Stop()

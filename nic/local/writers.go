@@ -82,8 +82,8 @@ func (m *Machine) writers(h *nic.Host, all []process) ([]nic.Writer, error) {
 	s := &search{Machine: m, Finder: &writers.Finder{}}
 	for _, name := range natural.Keys(h.Ports) {
 		p := h.Ports[name]
-		mac, _ := m.text(m.sysNet(name, "address"))
-		n := writers.NIC{Name: name, RDMA: p.RDMA, Bond: m.master(name), PCI: p.PCI, MAC: mac, Driver: p.Driver}
+		mac, _ := m.text(m.sysNet(p.Name, "address"))
+		n := writers.NIC{Name: p.Name, RDMA: p.RDMA, Bond: m.master(p.Name), PCI: p.PCI, MAC: mac, Driver: p.Driver}
 		for _, u := range h.Above(name) {
 			if u.Kind == nic.UpperVLAN {
 				n.VLANs = append(n.VLANs, u.Name)
@@ -108,6 +108,9 @@ func (m *Machine) writers(h *nic.Host, all []process) ([]nic.Writer, error) {
 	s.profiles(runs)
 	s.commands()
 	s.loops(all)
+	for i := range s.Found {
+		s.Found[i].Ports = m.choice.named(s.Found[i].Ports)
+	}
 	switch {
 	case s.full || s.More:
 		return s.Found, fmt.Errorf("more files or writers than are looked at (%d files)", maxWriterFiles)

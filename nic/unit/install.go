@@ -57,7 +57,7 @@ func readFile(name string) ([]byte, error) {
 // has a Digest where all of them are as they were written and the program is
 // where they expect it, for root alone to replace: everything else is Stale, or Masked. The
 // error is one of reading.
-func Read(r local.Roots) (state nic.UnitState, err error) {
+func Read(r local.Roots, of Interface) (state nic.UnitState, err error) {
 	have := map[string][]byte{}
 	for _, p := range paths {
 		b, err := readFile(etc(r, p))
@@ -75,7 +75,7 @@ func Read(r local.Roots) (state nic.UnitState, err error) {
 	stale := func(why string) (nic.UnitState, error) {
 		return nic.UnitState{Present: true, Stale: term.CleanLine(why)}, nil
 	}
-	if l := masked(r, nil); l != "" {
+	if l := masked(r, nil, of); l != "" {
 		return nic.UnitState{Present: true, Masked: l}, nil
 	}
 	for _, p := range paths {
@@ -102,7 +102,7 @@ func Read(r local.Roots) (state nic.UnitState, err error) {
 	case err != nil:
 		return stale(err.Error())
 	}
-	return nic.UnitState{Present: true, Digest: f.Digest, Masked: masked(r, f.Host)}, nil
+	return nic.UnitState{Present: true, Digest: f.Digest, Masked: masked(r, f.Host, of)}, nil
 }
 
 // Install puts the unit and its program in place, and returns the paths that it

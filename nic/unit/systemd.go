@@ -22,11 +22,19 @@ import (
 // askTimeout bounds a question to systemctl.
 const askTimeout = 10 * time.Second
 
+// Interface returns the interface of a NIC with a selector; "" for none.
+type Interface func(name string) string
+
 // services are the instances of the unit for the devices of a host.
-func services(h *nic.Host) []string {
+func services(h *nic.Host, of Interface) []string {
 	devices := map[string]bool{}
 	for name, p := range h.Ports {
-		devices[name] = true
+		if p.Select.Set && of != nil {
+			name = of(name)
+		}
+		if name != "" {
+			devices[name] = true
+		}
 		if p.RDMA != "" {
 			devices[p.RDMA] = true
 		}
@@ -43,7 +51,7 @@ func services(h *nic.Host) []string {
 
 // masked returns the files that keep systemd or udev from starting the unit for a device
 // of a host: a link to /dev/null in place of a file (systemctl(1), udev(7)).
-func masked(r local.Roots, h *nic.Host) string {
+func masked(r local.Roots, h *nic.Host, of Interface) string {
 	var out []string
 	null := func(name string) {
 		if to, err := os.Readlink(name); err == nil && to == os.DevNull {
@@ -53,7 +61,7 @@ func masked(r local.Roots, h *nic.Host) string {
 	null(etc(r, servicePath))
 	null(etc(r, rulesPath))
 	if h != nil {
-		for _, s := range services(h) {
+		for _, s := range services(h, of) {
 			for _, dir := range []string{etc(r, "systemd/system"), filepath.Join(cmp.Or(r.Run, "/run"), "systemd", "system")} {
 				null(filepath.Join(dir, s))
 			}
@@ -67,7 +75,7 @@ const maxNamed = 3
 
 // Failed returns the services of the installed unit whose last run failed, folded, as
 // systemd says. A machine without systemd, or without the unit, has none.
-func Failed(ctx context.Context, r local.Roots, run runner.Runner) (string, error) {
+func Failed(ctx context.Context, r local.Roots, run runner.Runner, of Interface) (string, error) {
 	if booted(r) != nil {
 		return "", nil
 	}
@@ -78,7 +86,10 @@ func Failed(ctx context.Context, r local.Roots, run runner.Runner) (string, erro
 	if err != nil {
 		return "", err
 	}
-	names := services(s.Host)
+	names := services(s.Host, of)
+	if len(names) == 0 {
+		return "", nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	// It prints the state of each, and its exit status says whether one has failed.

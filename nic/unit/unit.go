@@ -27,6 +27,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/term"
@@ -161,6 +162,10 @@ func rules(h *nic.Host) ([]byte, error) {
 	}
 	rdma := map[string]bool{}
 	for _, name := range natural.Keys(h.Ports) {
+		if p := h.Ports[name]; p != nil && p.Select.Set {
+			selecting(&b, p.Select.V)
+			continue
+		}
 		if err := line("net", name); err != nil {
 			return nil, err
 		}
@@ -180,6 +185,24 @@ func rules(h *nic.Host) ([]byte, error) {
 	}
 	b.WriteString("LABEL=\"roce_fabric_nic_end\"\n")
 	return []byte(b.String()), nil
+}
+
+// selecting starts the service for the devices that a selector may choose, by the name that
+// udev gives them: which of them it chooses is found out then.
+func selecting(b *strings.Builder, s intent.Selector) {
+	match := ""
+	if s.PCI != "" {
+		match += fmt.Sprintf(", KERNELS==%q", s.PCI)
+	}
+	if v := nic.VendorNumber(s.Vendor); v != "" {
+		match += fmt.Sprintf(", ATTRS{vendor}==%q", "0x"+v)
+	}
+	for _, subsystem := range []string{"net", "infiniband"} {
+		rule := fmt.Sprintf("SUBSYSTEM==%q, SUBSYSTEMS==\"pci\"%s, TAG+=\"systemd\", ENV{SYSTEMD_WANTS}+=\"roce-fabric-nic@$name.service\"\n", subsystem, match)
+		if !strings.Contains(b.String(), rule) {
+			b.WriteString(rule)
+		}
+	}
 }
 
 // PartOf returns the part of a host that is set when a device appears: the port of that

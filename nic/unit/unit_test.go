@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/nic"
@@ -100,7 +101,7 @@ func TestGolden(t *testing.T) {
 
 func TestInstallReadRemove(t *testing.T) {
 	r, s, run := machine(t)
-	if state, err := unit.Read(r); err != nil || state != (nic.UnitState{}) {
+	if state, err := unit.Read(r, nil); err != nil || state != (nic.UnitState{}) {
 		t.Errorf("before: %+v %v", state, err)
 	}
 	if _, err := unit.Load(r); !errors.Is(err, fs.ErrNotExist) {
@@ -113,7 +114,7 @@ func TestInstallReadRemove(t *testing.T) {
 	if diff := cmp.Diff([]string{"udevadm control --reload", "systemctl daemon-reload"}, run.Calls()); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
-	state, err := unit.Read(r)
+	state, err := unit.Read(r, nil)
 	if err != nil || state != s.Host.Unit {
 		t.Errorf("installed: %+v %v", state, err)
 	}
@@ -142,7 +143,7 @@ func TestInstallReadRemove(t *testing.T) {
 	if written, err := unit.Install(t.Context(), r, run, unit.Settings{Binary: s.Binary, Host: next}); err != nil || len(written) != 1 {
 		t.Errorf("renewed %q, %v", written, err)
 	}
-	if state, _ := unit.Read(r); state != next.Unit {
+	if state, _ := unit.Read(r, nil); state != next.Unit {
 		t.Errorf("renewed: %+v", state)
 	}
 
@@ -216,7 +217,7 @@ func TestStale(t *testing.T) {
 				t.Fatal(err)
 			}
 			tt.damage(t, r, s.Binary)
-			state, err := unit.Read(r)
+			state, err := unit.Read(r, nil)
 			if err != nil || !state.Present || state.Digest != "" || !strings.Contains(state.Stale, tt.why) {
 				t.Errorf("%+v %v", state, err)
 			}
@@ -226,7 +227,7 @@ func TestStale(t *testing.T) {
 			if _, err := unit.Install(t.Context(), r, run, s); err != nil {
 				t.Fatal(err)
 			}
-			if state, err := unit.Read(r); err != nil || state != s.Host.Unit {
+			if state, err := unit.Read(r, nil); err != nil || state != s.Host.Unit {
 				t.Errorf("renewed: %+v %v", state, err)
 			}
 		})
@@ -343,7 +344,7 @@ func TestProgram(t *testing.T) {
 		if err != nil || st.Mode() != 0o755 || !bytes.Equal(got, want) {
 			t.Errorf("%s: mode %v, %d bytes, %v", when, st.Mode(), len(got), err)
 		}
-		if state, err := unit.Read(r); err != nil || state != s.Host.Unit {
+		if state, err := unit.Read(r, nil); err != nil || state != s.Host.Unit {
 			t.Errorf("%s: %+v %v", when, state, err)
 		}
 	}
@@ -361,7 +362,7 @@ func TestProgram(t *testing.T) {
 			t.Fatal(err)
 		}
 		if what != "another version" {
-			if state, err := unit.Read(r); err != nil || state.Digest != "" || state.Stale == "" {
+			if state, err := unit.Read(r, nil); err != nil || state.Digest != "" || state.Stale == "" {
 				t.Errorf("%s: %+v %v", what, state, err)
 			}
 		}
@@ -428,5 +429,25 @@ func TestProgramOfOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 		refused("another user's file")
+	}
+}
+
+// Where selectors choose, udev starts the unit for all devices that they may choose.
+func TestRulesOfSelectors(t *testing.T) {
+	h := host()
+	h.Ports = map[string]*nic.Port{
+		"rail1": {Name: "rail1", Select: qos.Of(intent.Selector{Vendor: "nvidia", Rail: 1})},
+		"rail2": {Name: "rail2", Select: qos.Of(intent.Selector{Vendor: "nvidia", Rail: 2})},
+		"store": {Name: "store", Select: qos.Of(intent.Selector{PCI: "0000:3b:00.0"})},
+	}
+	files, err := unit.Files(unit.Settings{Host: h})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const of = `, TAG+="systemd", ENV{SYSTEMD_WANTS}+="roce-fabric-nic@$name.service"` + "\n"
+	want := `SUBSYSTEM=="net", SUBSYSTEMS=="pci", ATTRS{vendor}=="0x15b3"` + of + `SUBSYSTEM=="infiniband", SUBSYSTEMS=="pci", ATTRS{vendor}=="0x15b3"` + of +
+		`SUBSYSTEM=="net", SUBSYSTEMS=="pci", KERNELS=="0000:3b:00.0"` + of + `SUBSYSTEM=="infiniband", SUBSYSTEMS=="pci", KERNELS=="0000:3b:00.0"` + of
+	if rules := string(files[2].Content); !strings.Contains(rules, want) || strings.Contains(rules, `KERNEL=="rail1"`) {
+		t.Errorf("rules:\n%s", rules)
 	}
 }

@@ -83,8 +83,9 @@ type Host struct {
 
 // NIC is an interface of a host.
 type NIC struct {
-	Name string
-	RDMA string // "" for unknown
+	Name   string
+	Select intent.Selector // zero for none
+	RDMA   string          // "" for unknown
 	// RXRing and TXRing are the descriptors of each ring; 0 for unknown.
 	RXRing, TXRing int
 	// These are stated: buffers: auto, willing: off, stallPrevention: auto.

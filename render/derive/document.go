@@ -332,9 +332,16 @@ func (d *deriver) hostNodes() *node {
 	}, func(h *host, addresses []string) *node { return h.node(addresses, common) })
 }
 
+// selector is the form of a selector; rail is its rail, which may be a range.
+func selector(s intent.Selector, rail string) *node {
+	return mapping().put("vendor", text(s.Vendor)).put("model", text(s.Model)).put("part", text(s.Part)).put("serial", text(s.Serial)).put("pci", text(s.PCI)).
+		when(s.Port != 0, "port", number(s.Port)).when(s.Rail != 0, "rail", text(rail))
+}
+
 func (h *host) node(addresses []string, common login) *node {
-	// Those that say the same, but for the name of their RDMA device.
+	// Those that say the same, but for the name of their RDMA device and their rail.
 	type kind struct {
+		of                      intent.Selector
 		rdma                    bool
 		rx, tx                  int
 		buffers, willing, stall bool
@@ -343,13 +350,17 @@ func (h *host) node(addresses []string, common login) *node {
 	var kinds ordered.Groups[kind, row]
 	for _, name := range natural.Keys(h.nics) {
 		n := h.nics[name]
-		kinds.Add(kind{n.RDMA != "", n.RXRing, n.TXRing, n.Buffers, n.Willing, n.StallPrevention, cardOf(n.Card).flow()}, row{name, []string{n.RDMA}})
+		of := n.Select
+		of.Rail = min(of.Rail, 1)
+		kinds.Add(kind{of, n.RDMA != "", n.RXRing, n.TXRing, n.Buffers, n.Willing, n.StallPrevention, cardOf(n.Card).flow()}, row{name, []string{n.RDMA, strconv.Itoa(n.Select.Rail)}})
 	}
 	nics := mapping()
 	for k, rows := range kinds.All() {
 		rings := mapping().when(k.rx != 0, "rx", number(k.rx)).when(k.tx != 0, "tx", number(k.tx))
 		for _, f := range foldRows(rows) {
-			n := mapping().put("rdma", text(f.steps[0]))
+			n := mapping()
+			n.putIf("select", selector(k.of, f.steps[1]))
+			n.put("rdma", text(f.steps[0]))
 			n.putIf("rings", rings)
 			n.when(k.buffers, "buffers", bare("auto")).when(k.willing, "willing", bare("off")).when(k.stall, "stallPrevention", bare("auto"))
 			n.pairs = append(n.pairs, cardOf(h.nics[rows[0].name].Card).pairs...)

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"debug/elf"
 	"encoding/binary"
 	"path/filepath"
@@ -17,14 +18,17 @@ func startHost(h *intent.Host, s shared, dir string, o Options) (*host.Host, err
 		HostKey: s.hostKey, Tools: mlxconfigtest.V431, TimeScale: o.TimeScale,
 		Shuffle: seedOf(o.Shuffle, h.Name),
 	}
-	for _, n := range h.NICs {
-		opts.NICs = append(opts.NICs, host.NIC{Name: n.Name, RDMA: n.RDMA.V, Kind: o.NIC})
-	}
+	nics, names := cardsOf(h, o.NIC)
+	opts.NICs = nics
 	for _, b := range h.Bonds {
-		opts.Bonds = append(opts.Bonds, host.Bond{Name: b.Name, Members: b.Members.V})
+		members := make([]string, len(b.Members.V))
+		for i, m := range b.Members.V {
+			members[i] = cmp.Or(names[m], m)
+		}
+		opts.Bonds = append(opts.Bonds, host.Bond{Name: b.Name, Members: members})
 	}
 	for _, v := range h.VLANs {
-		opts.VLANs = append(opts.VLANs, host.VLAN{Name: v.Name, On: v.On.V, ID: v.ID.V})
+		opts.VLANs = append(opts.VLANs, host.VLAN{Name: v.Name, On: cmp.Or(names[v.On.V], v.On.V), ID: v.ID.V})
 	}
 	box, err := host.New(opts)
 	if err != nil {

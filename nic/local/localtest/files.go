@@ -65,6 +65,9 @@ func (f files) ReadFile(name string) ([]byte, error) {
 			}
 		}
 	}
+	if filepath.Base(name) == "vpd" && f.notRoot() { // mode 0600 (drivers/pci/vpd.c)
+		return nil, refuse("open", name, syscall.EACCES)
+	}
 	if rdma, file, ok := f.cmFile(name); ok {
 		if !f.has(name) {
 			return nil, refuse("open", name, syscall.ENOENT)

@@ -8,6 +8,7 @@
 package localtest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -42,6 +43,9 @@ type Port struct {
 	// OFED has the files that NVIDIA's own driver adds.
 	OFED bool
 	Bond string
+	// Model is the PCI number of the device, "" for 1021; Part and Serial are in the vital
+	// product data of the card, which it has where one of them is stated.
+	Model, Part, Serial string
 }
 
 // Faults are what goes wrong. The zero value is a machine in order.
@@ -270,7 +274,10 @@ func (h *Host) add(p Port) {
 	dev := h.sys("devices", "pci0000:00", p.PCI)
 	vendor := map[string]string{nic.DriverMLX5: "0x15b3", nic.DriverBNXT: "0x14e4", nic.DriverICE: "0x8086", nic.DriverIonic: "0x1dd8"}[p.Driver]
 	h.put(filepath.Join(dev, "vendor"), vendor+"\n")
-	h.put(filepath.Join(dev, "device"), "0x1021\n")
+	h.put(filepath.Join(dev, "device"), "0x"+cmp.Or(p.Model, "1021")+"\n")
+	if p.Part != "" || p.Serial != "" {
+		h.put(filepath.Join(dev, "vpd"), vpd(p.Part, p.Serial))
+	}
 	h.link("../../../bus/pci/drivers/"+p.Driver, filepath.Join(dev, "driver"))
 	speed, width := "32.0 GT/s PCIe", "16" // as Linux 6.12 shows it
 	if p.VF {

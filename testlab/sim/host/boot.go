@@ -138,7 +138,7 @@ func (h *Host) cardReset(name string, level int) {
 func (h *Host) startUnit(ctx context.Context) error {
 	m := h.local(true)
 	m.NoFirmware = true
-	state, err := unit.Read(m.Roots)
+	state, err := unit.Read(m.Roots, m.Interface)
 	if err != nil || !state.Present {
 		return err
 	}
@@ -149,15 +149,20 @@ func (h *Host) startUnit(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%s: the boot unit: %w", h.o.Name, err)
 	}
+	m.Select(s.Host.Selectors())
 	want := &nic.Host{Name: s.Host.Name, Ports: map[string]*nic.Port{}, Uppers: map[string]*nic.Upper{}}
 	for name, u := range s.Host.Uppers {
 		if h.starts(name) {
 			want.Uppers[name] = u
 		}
 	}
-	for name, p := range s.Host.Ports {
+	for key, p := range s.Host.Ports {
+		name := key
+		if p.Select.Set {
+			name = m.Interface(name)
+		}
 		if h.starts(name) || p.RDMA != "" && h.starts(p.RDMA) {
-			want.Ports[name] = p
+			want.Ports[key] = p
 		}
 	}
 	running, err := m.Read(ctx, natural.Keys(s.Host.Ports))

@@ -46,6 +46,9 @@ type NIC struct {
 	Name string // "ens1f0np0"
 	RDMA string // "mlx5_0"; "" for no RDMA device
 	Kind Kind
+	// PCI is its address; "" is a bus of its own, in the order of the NICs. Model is the PCI
+	// number of the device, Part and Serial those of its card; "" is nothing in particular.
+	PCI, Model, Part, Serial string
 }
 
 // Bond is a bond over NICs, VLAN a VLAN over one device.

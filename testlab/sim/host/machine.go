@@ -60,8 +60,8 @@ func (h *Host) build() {
 	management := "eth0"
 	for i, n := range h.o.NICs {
 		kind := kinds[n.Kind]
-		pci := fmt.Sprintf("0000:%02x:00.0", firstBus+i)
-		k.Add(localtest.Port{Name: n.Name, RDMA: n.RDMA, PCI: pci, Driver: kind.driver, OFED: kind.ofed})
+		pci := cmp.Or(n.PCI, fmt.Sprintf("0000:%02x:00.0", firstBus+i))
+		k.Add(localtest.Port{Name: n.Name, RDMA: n.RDMA, PCI: pci, Driver: kind.driver, OFED: kind.ofed, Model: n.Model, Part: n.Part, Serial: n.Serial})
 		if n.Name == management {
 			management = "mgmt0"
 		}

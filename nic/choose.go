@@ -1,0 +1,184 @@
+package nic
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/words"
+)
+
+// Candidate is a network interface of a host as a selector looks at it.
+type Candidate struct {
+	Name string // of the interface
+	PCI  string // "0000:3b:00.0"
+	// DevPort is its number on its PCI function, from 0.
+	DevPort int
+	// Vendor and Model are PCI numbers: "15b3", "1021".
+	Vendor, Model string
+	// Part and Serial are those of the card; Hidden says why they cannot be read.
+	Part, Serial, Hidden string
+}
+
+// vendors are the PCI numbers of the vendors with a name in a selector.
+var vendors = map[string]string{"nvidia": "15b3", "broadcom": "14e4", "intel": "8086", "amd": "1dd8"}
+
+// VendorNumber is the PCI number of a vendor as a selector has it, in lower case.
+func VendorNumber(vendor string) string {
+	if n := vendors[vendor]; n != "" {
+		return n
+	}
+	return strings.TrimPrefix(strings.ToLower(vendor), "0x")
+}
+
+// models are the names of NVIDIA's cards by the number of the PCI device (Linux,
+// drivers/net/ethernet/mellanox/mlx5/core/main.c, mlx5_core_pci_table).
+var models = map[string]string{
+	"1013": "ConnectX-4", "1015": "ConnectX-4 Lx", "1017": "ConnectX-5", "1019": "ConnectX-5 Ex", "101b": "ConnectX-6", "101d": "ConnectX-6 Dx",
+	"101f": "ConnectX-6 Lx", "1021": "ConnectX-7", "1023": "ConnectX-8", "1025": "ConnectX-9",
+	"a2d2": "BlueField", "a2d6": "BlueField-2", "a2dc": "BlueField-3", "a2df": "BlueField-4",
+}
+
+// plain leaves of a name what counts: "connectx7" of "ConnectX-7".
+func plain(s string) string {
+	return strings.ToLower(strings.NewReplacer("-", "", " ", "", "_", "").Replace(s))
+}
+
+// matches reports whether a card has what a selector states, but for rail; port is which of
+// its card's it is, from 1.
+func (c Candidate) matches(s intent.Selector, port int) bool {
+	switch {
+	case s.Vendor != "" && c.Vendor != VendorNumber(s.Vendor),
+		s.Model != "" && !c.isModel(s.Model),
+		s.PCI != "" && c.PCI != s.PCI,
+		s.Port != 0 && port != s.Port,
+		s.Part != "" && c.Hidden == "" && !strings.EqualFold(c.Part, s.Part),
+		s.Serial != "" && c.Hidden == "" && !strings.EqualFold(c.Serial, s.Serial):
+		return false
+	}
+	return true
+}
+
+// ModelNumber is the PCI number of a model as a selector has it, in lower case.
+func ModelNumber(model string) string {
+	for number, name := range models {
+		if plain(name) == plain(model) {
+			return number
+		}
+	}
+	return strings.TrimPrefix(strings.ToLower(model), "0x")
+}
+
+// isModel reports whether a card is of a model, by its number or its name.
+func (c Candidate) isModel(model string) bool {
+	number := ModelNumber(model)
+	named := plain(models[number]) == plain(model) // which NVIDIA's alone have
+	return c.Model == number && (!named || c.Vendor == vendors["nvidia"])
+}
+
+// inSlots sorts cards by their PCI address, and returns which of its card's each is.
+func inSlots(cards []Candidate) (sorted []Candidate, ports []int) {
+	slot := func(c Candidate) string {
+		at, _, _ := strings.Cut(c.PCI, ".")
+		return at
+	}
+	sorted = slices.SortedFunc(slices.Values(cards), func(a, b Candidate) int {
+		// The domain may have more digits than four.
+		return cmp.Or(cmp.Compare(len(a.PCI), len(b.PCI)), strings.Compare(a.PCI, b.PCI), cmp.Compare(a.DevPort, b.DevPort), natural.Compare(a.Name, b.Name))
+	})
+	for i, c := range sorted {
+		port := 1
+		if i > 0 && slot(sorted[i-1]) == slot(c) {
+			port = ports[i-1] + 1
+		}
+		ports = append(ports, port)
+	}
+	return sorted, ports
+}
+
+// Choose returns the interface that each selector chooses among the cards of a host, by the
+// name of its NIC; why says of the others why they choose none.
+func Choose(cards []Candidate, selectors map[string]intent.Selector) (chosen, why map[string]string) {
+	chosen, why = map[string]string{}, map[string]string{}
+	sorted, ports := inSlots(cards)
+	// rails are the highest of those that choose among the same NICs.
+	rails := map[intent.Selector]int{}
+	for _, s := range selectors {
+		among := s
+		among.Rail = 0
+		rails[among] = max(rails[among], s.Rail)
+	}
+	taken := map[string][]string{}
+	for _, name := range natural.Keys(selectors) {
+		s := selectors[name]
+		among := s
+		among.Rail = 0
+		var of []Candidate
+		for i, c := range sorted {
+			if c.matches(s, ports[i]) {
+				of = append(of, c)
+			}
+		}
+		at, reason := pick(of, s, rails[among], len(cards))
+		if reason != "" {
+			why[name] = reason
+			continue
+		}
+		taken[at] = append(taken[at], name)
+		chosen[name] = at
+	}
+	for at, names := range taken {
+		for _, name := range names {
+			if len(names) > 1 {
+				delete(chosen, name)
+				why[name] = fmt.Sprintf("%s is chosen for each of %s", at, natural.Fold(names))
+			}
+		}
+	}
+	for name, at := range chosen {
+		if at != name && slices.ContainsFunc(cards, func(c Candidate) bool { return c.Name == name }) {
+			delete(chosen, name)
+			why[name] = fmt.Sprintf("its selector chooses %s, and the host has another interface of the name %s: give the NIC another name in the intent", at, name)
+		}
+	}
+	return chosen, why
+}
+
+// maxShown is how many interfaces a reason names.
+const maxShown = 4
+
+// pick takes one of the cards that a selector matches; rails is how many there have to be
+// where it numbers them, all how many the host has.
+func pick(of []Candidate, s intent.Selector, rails, all int) (name, why string) {
+	if s.Part != "" || s.Serial != "" {
+		for _, c := range of {
+			if c.Hidden != "" {
+				return "", fmt.Sprintf("the part and serial number of %s cannot be read: %s", c.Name, c.Hidden)
+			}
+		}
+	}
+	var names []string
+	for _, c := range of {
+		names = append(names, c.Name)
+	}
+	shown := words.Some(names, maxShown)
+	switch {
+	case len(of) == 0:
+		return "", fmt.Sprintf("its selector (%s) matches none of %s of the host", s, words.Count(all, "NIC"))
+	case s.Rail == 0 && len(of) == 1:
+		return names[0], ""
+	case s.Rail == 0:
+		return "", fmt.Sprintf("its selector (%s) matches %s: state pci, serial, port or rail as well", s, shown)
+	case len(of) != rails:
+		s.Rail = 0
+		of := s.String()
+		if of != "" {
+			of = " (" + of + ")"
+		}
+		return "", fmt.Sprintf("the intent counts %s%s, and the host has %s for them (%s): which rail each is, is not certain", words.Count(rails, "rail"), of, words.Count(len(names), "NIC"), shown)
+	}
+	return names[s.Rail-1], ""
+}

@@ -1,0 +1,46 @@
+package lab
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/host"
+)
+
+// cardsOf are the NICs of a host: each that is chosen by a selector has what that states and
+// an interface of another name, by the name of the NIC in names. Rails are in the order of
+// PCI addresses.
+func cardsOf(h *intent.Host, kind host.Kind) (nics []host.NIC, names map[string]string) {
+	names = map[string]string{}
+	byRail := slices.SortedStableFunc(slices.Values(h.NICs), func(a, b *intent.NIC) int {
+		return cmp.Compare(a.Select.V.Rail, b.Select.V.Rail)
+	})
+	kinds := map[string]host.Kind{"broadcom": host.BNXT, "intel": host.ICE}
+	slots := map[intent.Selector]int{}
+	for i, n := range byRail {
+		s := n.Select.V
+		if s == (intent.Selector{}) {
+			nics = append(nics, host.NIC{Name: n.Name, RDMA: n.RDMA.V, Kind: kind})
+			continue
+		}
+		// Ports that differ in their number alone are of one card.
+		card := s
+		card.Port = 0
+		slot, known := slots[card]
+		if s.Port == 0 || !known {
+			slot = i
+			slots[card] = i
+		}
+		port := max(s.Port, 1) - 1
+		c := host.NIC{
+			Name: fmt.Sprintf("ens%df%dnp%d", slot, port, port), RDMA: cmp.Or(n.RDMA.V, fmt.Sprintf("roce%d", i)), Kind: cmp.Or(kinds[s.Vendor], kind),
+			PCI: cmp.Or(s.PCI, fmt.Sprintf("0001:%02x:00.%d", 0x10+slot, port)), Model: nic.ModelNumber(s.Model), Part: s.Part, Serial: s.Serial,
+		}
+		names[n.Name] = c.Name
+		nics = append(nics, c)
+	}
+	return nics, names
+}
