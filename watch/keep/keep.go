@@ -109,6 +109,7 @@ type Keeper struct {
 	wanted  Wanted
 	beat    time.Time
 	running bool
+	working bool
 	state   State
 	count   counts
 }
@@ -154,12 +155,15 @@ func poke(c chan struct{}) {
 	}
 }
 
-// Alive reports whether the loop turns. One look takes a quarter of an hour at most: a
-// card of AMD takes minutes to read, and a repair says that it goes on at each step.
+// longest is how long a look may take that goes on: a card of AMD takes minutes to read,
+// and a repair says at each step that it goes on.
+const longest = 15 * time.Minute
+
+// Alive reports whether the loop runs, and no look is stuck.
 func (k *Keeper) Alive() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.running && k.cfg.Clock.Now().Sub(k.beat) <= max(2*k.cfg.Interval+time.Minute, 15*time.Minute)
+	return k.running && (!k.working || k.cfg.Clock.Now().Sub(k.beat) <= longest)
 }
 
 // Ready reports whether the last look at the host succeeded.
@@ -178,10 +182,10 @@ func (k *Keeper) Run(ctx context.Context) error {
 	if k.cfg.Started != nil {
 		k.cfg.Started()
 	}
-	defer k.turns(false)
+	defer k.turns(false, false)
 	cause := causeStart
 	for n := 1; ; n++ {
-		k.turns(true)
+		k.turns(true, true)
 		k.look(ctx, cause)
 		if ctx.Err() != nil || n == k.cfg.Rounds {
 			return nil
@@ -192,11 +196,11 @@ func (k *Keeper) Run(ctx context.Context) error {
 	}
 }
 
-// turns notes that the loop goes on, or has ended.
-func (k *Keeper) turns(running bool) {
+// turns notes whether the loop runs, and is at work.
+func (k *Keeper) turns(running, working bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.running, k.beat = running, k.cfg.Clock.Now()
+	k.running, k.working, k.beat = running, working, k.cfg.Clock.Now()
 }
 
 // wait returns why the next look is taken; "" for the end of ctx.
@@ -212,7 +216,7 @@ func (k *Keeper) wait(ctx context.Context) string {
 		sooner(k.again, causePeriod)
 	}
 	for {
-		k.turns(true)
+		k.turns(true, false)
 		due, free := k.cfg.Clock.Timer(next.Sub(k.cfg.Clock.Now()))
 		select {
 		case <-ctx.Done():

@@ -68,6 +68,13 @@ func (c *clock) Timer(d time.Duration) (<-chan time.Time, func()) {
 	}
 }
 
+// jump lets time pass and nothing happen.
+func (c *clock) jump(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
 // after does something that turns the loop, and waits until the loop waits again.
 func (c *clock) after(do func()) {
 	c.mu.Lock()
@@ -276,6 +283,15 @@ func TestReport(t *testing.T) {
 	r.want(t, "differs: mtu of ens1f0np0,ens2f0np0 is 1500, wanted 9000: no other writer was found in its files and processes", "cleared: pfc of ens1f0np0 is as wanted")
 	if w := r.Writes(); len(w) > 0 {
 		t.Errorf("written: %v", w)
+	}
+	stuck := false
+	r.OnRead("sys/kernel/hostname", func() {
+		r.clock.jump(longest + time.Second)
+		stuck = !r.Alive()
+	})
+	r.clock.pass(time.Minute)
+	if !stuck || !r.Alive() {
+		t.Errorf("stuck: %v; alive later: %v", stuck, r.Alive())
 	}
 	end()
 	if r.Alive() || r.Ready() {
@@ -525,7 +541,7 @@ func TestWantedState(t *testing.T) {
 	delete(h.Ports, ens1)
 	h.Ports[ens0].MTU = qos.Of(4200)
 	r.source.set(h, time.Now(), nil)
-	r.clock.after(r.Reload)
+	r.clock.after(r.Keeper.Reload)
 	r.want(t, "loaded: the wanted state is that of the test", "differs: mtu of ens1f0np0 is 9000, wanted 4200",
 		"repaired: mtu of ens1f0np0 was 9000 and is set to 4200")
 	if s := r.Keeper.State(); s.LoadError != "" {

@@ -181,7 +181,7 @@ func (k *Keeper) repair(ctx context.Context, running *nic.Host) {
 			k.written[at] = k.written[at].again(now)
 		}
 	}
-	_, err = k.cfg.Machine.Apply(ctx, todo, func(int, int, local.Step) { k.turns(true) })
+	_, err = k.cfg.Machine.Apply(ctx, todo, func(int, int, local.Step) { k.turns(true, true) })
 	if context.Cause(ctx) != nil && err != nil {
 		k.emit(Event{Type: Failed, Text: "a repair was stopped: " + err.Error()})
 		return
