@@ -54,6 +54,8 @@ const (
 	FieldGIDs      = "gids"
 	FieldPCIe      = "pcie"
 	FieldPairs     = "queue_pairs"
+	FieldFEC       = "fec"
+	FieldReceived  = "received"
 	FieldFirmware  = "firmware"
 )
 

@@ -230,6 +230,10 @@ type Port struct {
 	RDMAState qos.Opt[string] `json:"rdma_state,omitzero"`
 	GIDs      qos.Opt[GIDs]   `json:"gids,omitzero"`
 	PCIe      qos.Opt[PCIe]   `json:"pcie,omitzero"`
+	// FEC is the forward error correction that the link runs with: "rs", "fc" or "none".
+	FEC qos.Opt[string] `json:"fec,omitzero"`
+	// Received are the frames that came with errors since the driver was loaded.
+	Received qos.Opt[Received] `json:"received,omitzero"`
 	// Seat is where the card is on PCIe, not set where it is on none.
 	Seat qos.Opt[Seat] `json:"seat,omitzero"`
 	// Pairs are how programs mark what they send.

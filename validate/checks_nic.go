@@ -168,6 +168,12 @@ var nicChecks = []Check{
 		Fix: "move the card to a slot next to a GPU",
 	},
 	{
+		ID: "NIC-18", Title: "a NIC has received broken frames",
+		Rules: always(Info), Scope: ScopeHost, Reads: ReadsNIC,
+		Why: "each is a lost packet; a link that comes up has some as well",
+		Fix: "see with --window whether it goes on; if so, clean or replace cable and transceivers",
+	},
+	{
 		ID: "SCH-04", Title: "a NIC divides its link between classes differently than the switch",
 		Rules: always(Warning), Scope: ScopeNIC, Reads: ReadsNIC,
 		Why: "a class gets less bandwidth than the intent says",

@@ -149,6 +149,7 @@ func (v *hostCheck) port(name string, byPort map[string][]nic.Change) {
 	pv := v.check(name)
 	pv.carrier()
 	pv.runs()
+	pv.fec()
 	pv.pfc(changes)
 	var unknown []nic.Change
 	for _, ch := range changes {

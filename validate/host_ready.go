@@ -39,6 +39,7 @@ func (p *portCheck) ready() {
 	p.slot(at)
 	p.pairs(at)
 	p.gpus(at)
+	p.received(at)
 }
 
 // noRDMA is said where the intent has a use for the RDMA device.

@@ -180,6 +180,21 @@ func hostCases() []brokenHost {
 		{"NIC-14", Warning, port(func(p *nic.Port) { p.GIDs.V.V2 = p.GIDs.V.V2[:1] }), "link-local addresses alone", "IP address"},
 		{"NIC-15", Warning, port(func(p *nic.Port) { p.PCIe.V.Transfers, p.PCIe.V.Lanes = 8000, 8 }), "the slot gives the card 8 GT/s on 8 lanes, 63 Gb/s, and the link runs at 100G", "slot"},
 		{"NIC-15", Info, port(func(p *nic.Port) { p.PCIe.V.Transfers = 8000 }), "8 GT/s on 16 lanes, 126 Gb/s; the card can do 16 GT/s on 16", "slot"},
+		{"NIC-18", Info, port(func(p *nic.Port) { p.Received = qos.Of(nic.Received{Errors: 50, Frames: 1000000}) }),
+			"since its driver was loaded, the NIC has received 50 frames with errors among 1000000 packets, one in 20000", "--window"},
+		{"NIC-18", Info, port(func(p *nic.Port) { p.Received = qos.Of(nic.Received{Errors: 20, LostWords: 3}) }),
+			"20 frames with errors, and 3 code words that forward error correction could not mend", "transceivers"},
+		{"PRT-06", Warning, func(h *hostCase) {
+			e := h.ends["leaf1/Ethernet0"]
+			e.wire = wire{known: true, up: true, fec: "rs"}
+			h.ends["leaf1/Ethernet0"], h.running.Ports["eth0"].FEC = e, qos.Of("none")
+		}, "the NIC runs with FEC none, the switch port with rs", "this tool does not set that of NICs"},
+		{"PRT-04", Warning, func(h *hostCase) {
+			port := *h.fabric.Switch("leaf1").Port("Ethernet0").PortLine
+			port.FEC.V = "rs"
+			h.fabric.Switch("leaf1").Port("Ethernet0").PortLine = &port
+			h.running.Ports["eth0"].FEC = qos.Of("fc")
+		}, "the link runs with FEC fc, the intent says rs", "ethtool --set-fec"},
 		{"NIC-17", Warning, gpus(nic.GPU{PCI: "0000:9b:00.0", Seat: nic.Seat{Root: "pci0000:97", Node: qos.Of(1)}}),
 			"no GPU of the host is on the PCIe root complex of the NIC, pci0000:37: they are on other NUMA nodes", "next to a GPU"},
 		{"NIC-17", Info, gpus(nic.GPU{PCI: "0000:17:00.0", Seat: nic.Seat{Root: "pci0000:15", Node: qos.Of(0)}}), ": they are on its NUMA node", "next to a GPU"},
@@ -404,6 +419,15 @@ func TestSoundHostHasNoFindings(t *testing.T) {
 		"a GPU on another root complex than one of two": func(h *hostCase) {
 			h.running.GPUs = []nic.GPU{{PCI: "0000:9b:00.0", Seat: nic.Seat{Root: "pci0000:97"}}, {PCI: "0000:3a:00.0", Seat: nic.Seat{Root: "pci0000:37"}}}
 			h.running.Ports["eth0"].Seat, h.running.Ports["eth1"].Seat = qos.Of(nic.Seat{Root: "pci0000:37"}), qos.Of(nic.Seat{Root: "pci0000:97"})
+		},
+		"few broken frames among many": func(h *hostCase) {
+			h.running.Ports["eth0"].Received = qos.Of(nic.Received{Errors: 50, Frames: 1 << 40})
+			h.running.Ports["eth1"].Received = qos.Of(nic.Received{Errors: 9})
+		},
+		"the FEC of the other end": func(h *hostCase) {
+			e := h.ends["leaf1/Ethernet0"]
+			e.wire = wire{known: true, up: true, fec: "rs"}
+			h.ends["leaf1/Ethernet0"], h.running.Ports["eth0"].FEC = e, qos.Of("rs")
 		},
 		"a NIC on no PCIe": func(h *hostCase) {
 			h.running.GPUs = []nic.GPU{{PCI: "0000:9b:00.0", Seat: nic.Seat{Root: "pci0000:97"}}}

@@ -158,7 +158,7 @@ func TestReadReports(t *testing.T) {
 		DCQCN: map[string]uint64{"rp_ai_rate": 5},
 		ToS:   qos.Of(0), TrafficClass: qos.Of(-1), Mode: qos.Of("IB/RoCE v1"), ActiveMTU: qos.Of(1024),
 		Rings: qos.Of(nic.Rings{RX: 1024, TX: 1024, MaxRX: 8192, MaxTX: 8192}), PFCClasses: qos.Of(8),
-		Missing: map[string]string{},
+		Missing: map[string]string{nic.FieldReceived: nic.NotInDriver, nic.FieldFEC: nic.NotInDriver},
 	}
 	want.Cable.V, want.Cable.Set = 7, true
 	if nv := p.NV["CNP_DSCP_P1"]; nv != (nic.NV{Default: "48", Current: "48", Next: "48"}) {

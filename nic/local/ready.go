@@ -28,6 +28,8 @@ func (r reader) ready() {
 	if seat, ok := r.seat(r.sysNet(r.name), r.sysNet(r.name, "device")); ok && r.pci != "" {
 		r.p.Seat = qos.Of(seat)
 	}
+	get(r, nic.FieldFEC, &r.p.FEC, func() (string, error) { return r.fec(r.ctx, r.name) })
+	get(r, nic.FieldReceived, &r.p.Received, func() (nic.Received, error) { return r.received(r.name) })
 	get(r, nic.FieldPCIe, &r.p.PCIe, func() (nic.PCIe, error) { return r.pcie(r.name) })
 }
 

@@ -203,6 +203,8 @@ var hostFaults = []fault{
 	{"an operator's daemon runs", "gpu1", "process nic-configurati", "info NIC-12 gpu1", "", ""},
 	{"a library ignores the traffic class of the NIC", "gpu1", "pair mlx5_0 python3 0", "warning NIC-16 @", "", ""},
 	{"the GPUs of a NIC are at the other CPU", "gpu1", "gpu 0000:9b:00.0 pci0000:97 1; gpu 0000:ab:00.0 pci0000:a7 1", "warning NIC-17 @", "", ""},
+	{"a NIC has received broken frames", "gpu1", "stat eth0 rx_crc_errors_phy 900; stat eth0 rx_packets_phy 1000000", "info NIC-18 @", "", ""},
+	{"a link runs with FEC at one end", "gpu1,gpu2,gpu3", "nicfec eth0 Off", "warning PRT-06 @", "", ""},
 	{"a NIC has no carrier", "gpu1", "unplug eth0", "error NIC-11 @", "", ""},
 	{"a link has come up at half its speed", "gpu1", "file class/net/eth0/speed 200000", "warning PRT-04 @", "", ""},
 	{"a NIC has other firmware", "gpu1", "file class/infiniband/mlx5_0/fw_ver 20.30.1000", "warning NIC-08 @", "", ""},

@@ -248,7 +248,7 @@ func asicKey(sw *sonic.Switch, kind, of string) (string, error) {
 //	buffer NIC 3=0 | cable NIC 100 | dcbx NIC firmware | willing NIC | pause NIC
 //	tos RDMA 0 | mode RDMA IB/RoCE v1
 //	file PATH-BELOW-/sys VALUE | process NAME | cron LINE | netplan YAML | unplug NIC | cnp NIC DSCP PRIORITY
-//	gpu PCI ROOT NODE | pair RDMA PROGRAM DSCP | nordma NIC | away NIC | refuse | noroot | nodcb | ignore | rival NIC
+//	nicfec NIC ENCODING | gpu PCI ROOT NODE | pair RDMA PROGRAM DSCP | nordma NIC | away NIC | refuse | noroot | nodcb | ignore | rival NIC
 //	stat NIC COUNTER N (what ethtool -S shows) | hw RDMA COUNTER N (hw_counters)
 func hostDoes(h *host.Host, f []string) (err error) {
 	if n, ok := hostWords[f[0]]; !ok || len(f) < n {
@@ -331,6 +331,8 @@ func hostDoes(h *host.Host, f []string) (err error) {
 		k.Unplug(f[1], true)
 	case "cnp":
 		k.SetCNP(f[1], number(f[2]), number(f[3]))
+	case "nicfec":
+		k.SetFEC(f[1], f[2])
 	case "gpu":
 		k.AddGPU(f[1], f[2], number(f[3]))
 	case "pair":
@@ -361,7 +363,7 @@ func hostDoes(h *host.Host, f []string) (err error) {
 var hostWords = map[string]int{
 	"pfc": 3, "trust": 3, "dscp": 3, "ets": 3, "strict": 3, "buffer": 3, "cable": 3, "dcbx": 3, "willing": 2, "pause": 2,
 	"tos": 3, "mode": 3, "file": 3, "process": 2, "cron": 2, "netplan": 2, "unplug": 2, "cnp": 4, "nordma": 2, "away": 2,
-	"refuse": 1, "noroot": 1, "nodcb": 1, "ignore": 1, "rival": 2, "gpu": 4, "pair": 4, "stat": 4, "hw": 4,
+	"refuse": 1, "noroot": 1, "nodcb": 1, "ignore": 1, "rival": 2, "nicfec": 3, "gpu": 4, "pair": 4, "stat": 4, "hw": 4,
 }
 
 // writerFiles are the files below /etc that another writer of a host has.

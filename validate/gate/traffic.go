@@ -160,17 +160,25 @@ const (
 	errorMost = 10
 )
 
+// Broken says how many frames came with errors among packets, 0 where those are not
+// counted; "" where it is fewer than a link may have.
+func Broken(n, packets uint64) string {
+	switch {
+	case n == 0:
+	case packets > 0 && float64(n) >= errorPart*float64(packets):
+		return fmt.Sprintf("%s with errors among %d packets, %s", count(n, "frame"), packets, oneIn(packets, n))
+	case n >= errorMost && packets == 0:
+		return count(n, "frame") + " with errors"
+	}
+	return ""
+}
+
 // errors finds ports that receive broken frames: each is a lost packet.
 func (j *judge) errors(p *PortWindow) {
 	const fix = "clean or replace cable and transceivers, and compare FEC at both ends"
-	if n := p.count(drivers.ErrorsRx, 0); n > 0 {
-		packets, counted := p.grew(drivers.PacketsRx, 0)
-		switch {
-		case counted && packets > 0 && float64(n) >= errorPart*float64(packets):
-			j.found(Errors, Warn, p.Device, p.Port, fmt.Sprintf("the port received %s with errors among %d packets, %s", count(n, "frame"), packets, oneIn(packets, n)), fix)
-		case n >= errorMost && (!counted || packets == 0):
-			j.found(Errors, Warn, p.Device, p.Port, fmt.Sprintf("the port received %s with errors", count(n, "frame")), fix)
-		}
+	packets, _ := p.grew(drivers.PacketsRx, 0)
+	if says := Broken(p.count(drivers.ErrorsRx, 0), packets); says != "" {
+		j.found(Errors, Warn, p.Device, p.Port, "the port received "+says, fix)
 	}
 	all := p.codeWords()
 	if n := p.count(drivers.FECUncorrected, 0); n > 0 {

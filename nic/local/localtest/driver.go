@@ -30,6 +30,7 @@ type port struct {
 	// rival is another program that acts on the rivalIn-th look at the port; 0 is not.
 	rival               func(*dcb.State)
 	rivalAfter, rivalIn int
+	fec                 string // that is in use, as ethtool calls it; "" for a link that shows none
 	// stats are statistics that a test has set.
 	stats map[string]uint64
 }

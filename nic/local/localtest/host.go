@@ -129,6 +129,7 @@ func newHost(dir string, t tree) *Host {
 	h.Programs["ibv_devinfo"] = h.devinfo
 	h.Programs["setpci"] = h.setpci
 	h.Programs["rdma"] = h.rdmaTool
+	h.Programs["ethtool"] = h.ethtoolFEC
 	return h
 }
 

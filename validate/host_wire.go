@@ -1,0 +1,46 @@
+package validate
+
+import (
+	"fmt"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/internal/words"
+	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/validate/gate"
+)
+
+// fec compares the forward error correction of a NIC with that of the intent, where that
+// states one for the link, and else with what the switch port runs.
+func (p *portCheck) fec() {
+	const fix = "set FEC to the same on both ends, with 'ethtool --set-fec' on the host: this tool does not set that of NICs"
+	have := p.have.FEC
+	if !have.Set || !p.have.Carrier.V || p.sw == nil {
+		return
+	}
+	if want := drivers.FECOf(p.sw.FEC.V); want.Set && want.V != "auto" {
+		if have.V != want.V {
+			p.add("PRT-04", Warning, p.name, p.sw.FEC.From.String(), fix, "the link runs with FEC %s, the intent says %s", printable(have.V), want.V)
+		}
+		return
+	}
+	if w := p.far.wire; w.known && w.up && w.fec != "" && w.fec != have.V {
+		p.c.add(Finding{ID: "PRT-06", Severity: Warning, Device: p.host.Name, Where: p.want.From[nic.FieldPort], Fix: fix, Peers: []string{p.end.String()},
+			What: fmt.Sprintf("the NIC runs with FEC %s, the switch port with %s", printable(have.V), w.fec)}, p.name)
+	}
+}
+
+// received finds broken frames, whenever they came: a window tells whether they still do.
+func (p *portCheck) received(at string) {
+	r := p.have.Received.V
+	says := gate.Broken(r.Errors, r.Frames)
+	if r.LostWords > 0 {
+		if says != "" {
+			says += ", and "
+		}
+		says += words.Count(int(min(r.LostWords, 1<<31)), "code word") + " that forward error correction could not mend"
+	}
+	if says != "" {
+		p.add("NIC-18", Info, p.name, at, "see with --window whether it goes on; if so, clean or replace cable and transceivers, and compare FEC at both ends",
+			"since its driver was loaded, the NIC has received %s", says)
+	}
+}
