@@ -143,6 +143,8 @@ var badCases = []struct {
 		`7:31: timeout must be 1s to 24h, not 0s`, false},
 	{"drain", good + "rollout:\n  reset: {drain: {command: [], token: env:X}, undrain: {url: \"https://x\", timeout: 90}, back: 25h}\n", `8:28: the command is empty` + "\n" +
 		`8:84: timeout: "90" has no unit` + "\n" + `8:95: back must be 1s to 24h, not 25h0m0s`, false},
+	{"baseline", good + "baseline: {ConectX-7: {firmware: {min: 1}}, nvidia: {}, Thor2: {driver: {min: 1, exact: 2}}}\n", `7:12: "ConectX-7" is no card that this tool knows` + "\n" +
+		`7:45: baseline "nvidia" states neither firmware nor driver` + "\n" + `7:73: driver needs either min or exact`, false},
 	{"approval of two", good + "rollout: {approval: {command: [x], url: \"https://x\"}}\n", `7:21: approval needs either a command or a url`, false},
 	{"approval by a command", good + "rollout: {approval: {command: [], token: env:X}}\n", `7:31: the command is empty`, false},
 	{"approval by a command with a token", good + "rollout: {approval: {command: [x], token: env:X}}\n", `7:43: a command takes no token and no ca, which are for a url`, false},

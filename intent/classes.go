@@ -57,6 +57,7 @@ func (r *resolver) fabric() *Fabric {
 	r.finishPorts()
 	r.routing()
 	r.traffic()
+	r.baselines()
 	r.suppressions()
 	r.rollout()
 	return r.out

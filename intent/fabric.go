@@ -25,11 +25,12 @@ type Fabric struct {
 	Hosts    []*Host   // likewise
 	Links    []*Link   // in the order of the files
 	// Settings are the fabric-wide ones, before any override.
-	Settings *Settings
-	Rollout  Rollout
-	Routing  Routing
-	Islands  []*Island  // in the order of the files
-	Traffic  []*Traffic // likewise
+	Settings  *Settings
+	Rollout   Rollout
+	Routing   Routing
+	Islands   []*Island   // in the order of the files
+	Traffic   []*Traffic  // likewise
+	Baselines []*Baseline // in the order of the files
 	// Suppressions are in the order of the files.
 	Suppressions []*Suppression
 

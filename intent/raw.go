@@ -21,20 +21,21 @@ import (
 //	secret the value is never printed
 //	loose  a text that may look like a number
 type rawFabric struct {
-	APIVersion opt[string]        `key:"apiVersion" req:"true" enum:"roce-fabric/v1" doc:"Version of this form. Every file states it."`
-	Kind       opt[string]        `key:"kind" req:"true" enum:"Fabric" doc:"Kind of document. Every file states it."`
-	Name       opt[string]        `key:"name" rule:"name" doc:"Name of the fabric."`
-	Classes    rawMap[rawClass]   `key:"classes" keys:"class" doc:"Traffic classes by name."`
-	Roles      rawMap[rawRole]    `key:"roles" keys:"name" doc:"Settings that the switches of a role share."`
-	Switches   rawMap[rawSwitch]  `key:"switches" keys:"devices" doc:"Switches by name. A name may hold ranges: leaf[1-32]."`
-	Hosts      rawMap[rawHost]    `key:"hosts" keys:"devices" doc:"Servers by name. A name may hold ranges: gpu[1-64]."`
-	Links      list[rawLink]      `key:"links" doc:"Cables, one or many an entry."`
-	Logins     *rawCredentials    `key:"credentials" doc:"How devices are reached, by default."`
-	Rollout    *rawRollout        `key:"rollout" doc:"Policy of an apply."`
-	Routing    *rawRouting        `key:"routing" doc:"Paths that traffic takes, for the search for PFC deadlocks."`
-	Traffic    rawMap[rawTraffic] `key:"traffic" keys:"name" doc:"What hosts send, by name: DSCPs that NICs, libraries and storage use. It configures nothing; the classes are compared with it."`
-	Islands    rawMap[rawIsland]  `key:"islands" keys:"name" doc:"Groups of hosts whose lossless traffic shares no port with that of others."`
-	Suppress   list[rawSuppress]  `key:"suppress" doc:"Findings that are accepted. Reports still show them, with the reason."`
+	APIVersion opt[string]         `key:"apiVersion" req:"true" enum:"roce-fabric/v1" doc:"Version of this form. Every file states it."`
+	Kind       opt[string]         `key:"kind" req:"true" enum:"Fabric" doc:"Kind of document. Every file states it."`
+	Name       opt[string]         `key:"name" rule:"name" doc:"Name of the fabric."`
+	Classes    rawMap[rawClass]    `key:"classes" keys:"class" doc:"Traffic classes by name."`
+	Roles      rawMap[rawRole]     `key:"roles" keys:"name" doc:"Settings that the switches of a role share."`
+	Switches   rawMap[rawSwitch]   `key:"switches" keys:"devices" doc:"Switches by name. A name may hold ranges: leaf[1-32]."`
+	Hosts      rawMap[rawHost]     `key:"hosts" keys:"devices" doc:"Servers by name. A name may hold ranges: gpu[1-64]."`
+	Links      list[rawLink]       `key:"links" doc:"Cables, one or many an entry."`
+	Logins     *rawCredentials     `key:"credentials" doc:"How devices are reached, by default."`
+	Rollout    *rawRollout         `key:"rollout" doc:"Policy of an apply."`
+	Routing    *rawRouting         `key:"routing" doc:"Paths that traffic takes, for the search for PFC deadlocks."`
+	Traffic    rawMap[rawTraffic]  `key:"traffic" keys:"name" doc:"What hosts send, by name: DSCPs that NICs, libraries and storage use. It configures nothing; the classes are compared with it."`
+	Baseline   rawMap[rawBaseline] `key:"baseline" keys:"card" doc:"Versions that NICs are to run, by card: ConnectX-7, Thor2, a vendor (nvidia, broadcom, intel, amd), or PCI numbers (\"15b3:1021\"). The closest one counts. NIC-19 compares them; nothing is installed."`
+	Islands    rawMap[rawIsland]   `key:"islands" keys:"name" doc:"Groups of hosts whose lossless traffic shares no port with that of others."`
+	Suppress   list[rawSuppress]   `key:"suppress" doc:"Findings that are accepted. Reports still show them, with the reason."`
 	rawGlobals
 	rawCommon
 }
@@ -195,6 +196,17 @@ type rawBond struct {
 type rawVLAN struct {
 	On opt[string] `key:"on" req:"true" rule:"ports" doc:"NIC or bond below it; a range runs in step with the name's."`
 	ID opt[int]    `key:"id" req:"true" min:"1" max:"4094" doc:"VLAN ID."`
+}
+
+type rawBaseline struct {
+	Firmware *rawVersions `key:"firmware" doc:"Version of the firmware, as the RDMA device shows it (fw_ver)."`
+	Driver   *rawVersions `key:"driver" doc:"Version of the driver: its own, or the release of the kernel for a driver that is the kernel's."`
+}
+
+type rawVersions struct {
+	Pos   Pos
+	Min   opt[string] `key:"min" rule:"model" loose:"true" doc:"This version or a newer one: 28.43.2026."`
+	Exact opt[string] `key:"exact" rule:"model" loose:"true" doc:"This version and no other."`
 }
 
 type rawRings struct {

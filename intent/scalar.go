@@ -36,6 +36,7 @@ const (
 var textRules = map[string]textRule{
 	"name":      {re: lazyre.New(`^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9_])?$`), want: nameWant},
 	"class":     {re: lazyre.New(`^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$`), want: "a class name of at most 32 letters, digits, dashes and underscores"},
+	"card":      {re: lazyre.New(`^[A-Za-z0-9][A-Za-z0-9 :-]{0,31}$`), want: "a card, a vendor or PCI numbers", hint: "write ConnectX-7, nvidia or \"15b3:1021\""},
 	"devices":   {re: lazyre.New(`^([A-Za-z0-9_.-]|` + rangeText + `)+$`), want: nameWant, hint: "a range holds numbers: leaf[1-32]"},
 	"ports":     {re: lazyre.New(`^([A-Za-z0-9_./:@-]|` + rangeText + `)+$`), want: "a port name", hint: "a range holds numbers: Ethernet[0-124:4]"},
 	"endpoint":  {re: lazyre.New(`^([A-Za-z0-9_.-]|` + rangeText + `)+/([A-Za-z0-9_./:@-]|` + rangeText + `)+$`), want: "device/port", hint: "write leaf1/Ethernet0; a range holds numbers: leaf[1-32]/Ethernet[0-124:4]"},

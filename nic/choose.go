@@ -24,7 +24,7 @@ type Candidate struct {
 }
 
 // vendors are the PCI numbers of the vendors with a name in a selector.
-var vendors = map[string]string{"nvidia": "15b3", "broadcom": "14e4", "intel": "8086", "amd": "1dd8"}
+var vendors = intent.CardVendors()
 
 // VendorNumber is the PCI number of a vendor as a selector has it, in lower case.
 func VendorNumber(vendor string) string {
@@ -34,13 +34,8 @@ func VendorNumber(vendor string) string {
 	return strings.TrimPrefix(strings.ToLower(vendor), "0x")
 }
 
-// models are the names of NVIDIA's cards by the number of the PCI device (Linux,
-// drivers/net/ethernet/mellanox/mlx5/core/main.c, mlx5_core_pci_table).
-var models = map[string]string{
-	"1013": "ConnectX-4", "1015": "ConnectX-4 Lx", "1017": "ConnectX-5", "1019": "ConnectX-5 Ex", "101b": "ConnectX-6", "101d": "ConnectX-6 Dx",
-	"101f": "ConnectX-6 Lx", "1021": "ConnectX-7", "1023": "ConnectX-8", "1025": "ConnectX-9",
-	"a2d2": "BlueField", "a2d6": "BlueField-2", "a2dc": "BlueField-3", "a2df": "BlueField-4",
-}
+// models are the names of NVIDIA's cards by the number of the PCI device.
+var models = intent.CardModels(vendors["nvidia"])
 
 // plain leaves of a name what counts: "connectx7" of "ConnectX-7".
 func plain(s string) string {

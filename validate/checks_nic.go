@@ -174,6 +174,12 @@ var nicChecks = []Check{
 		Fix: "see with --window whether it goes on; if so, clean or replace cable and transceivers",
 	},
 	{
+		ID: "NIC-19", Title: "a NIC runs other firmware or another driver than the baseline of the intent",
+		Rules: []Rule{{Warning, "where the version is another one"}, {Info, "where the host does not show it"}}, Scope: ScopeHost, Reads: ReadsNIC,
+		Why: "faults that the baseline has fixed come back, and settings may mean something else",
+		Fix: "install the version of the baseline",
+	},
+	{
 		ID: "SCH-04", Title: "a NIC divides its link between classes differently than the switch",
 		Rules: always(Warning), Scope: ScopeNIC, Reads: ReadsNIC,
 		Why: "a class gets less bandwidth than the intent says",

@@ -162,6 +162,7 @@ func (v *hostCheck) port(name string, byPort map[string][]nic.Change) {
 	pv.unknown(unknown)
 	pv.relations()
 	pv.ready()
+	pv.versions()
 }
 
 // check is what a port of the intent is looked at with.

@@ -19,6 +19,9 @@ classes:
   rdma: {priority: 3, dscp: [26], lossless: true, bandwidth: 60%, ecn: auto}
   cnp: {priority: 6, dscp: [48, 56], strict: true}
   default: {priority: 0, dscp: rest, bandwidth: 40%}
+baseline:
+  nvidia: {driver: {min: 24.10}, firmware: {exact: 1}}
+  ConnectX-7: {firmware: {min: 28.39.1002}}
 switches:
   leaf1: {os: sonic, address: "192.0.2.1:8080"}
 hosts:
@@ -201,6 +204,16 @@ func hostCases() []brokenHost {
 		{"NIC-17", Info, gpus(nic.GPU{PCI: "0000:9b:00.0", Seat: nic.Seat{Root: "pci0000:97", Node: qos.Of(1)}}, nic.GPU{PCI: "0000:17:00.0", Seat: nic.Seat{Root: "pci0000:15", Node: qos.Of(0)}}),
 			": some are on its NUMA node", "next to a GPU"},
 		{"NIC-17", Info, gpus(nic.GPU{PCI: "0000:9b:00.0", Seat: nic.Seat{Root: "pci0000:97"}}), "does not show their NUMA nodes", "next to a GPU"},
+		{"NIC-19", Warning, port(func(p *nic.Port) { p.Firmware = "28.9.3000" }), "the firmware is 28.9.3000, the baseline is 28.39.1002 or newer (layer firmware)", "install firmware 28.39.1002 or newer"},
+		{"NIC-19", Warning, port(func(p *nic.Port) { p.DriverVersion = "6.12.0" }), "the driver is 6.12.0, the baseline is 24.10 or newer (layer driver)", "install driver 24.10"},
+		{"NIC-19", Warning, func(h *hostCase) {
+			h.fabric.Baselines[1].Firmware = &intent.Versions{Exact: "28.39.1001"}
+			h.running.Ports["eth1"].Firmware = "28.39.1001"
+		}, "the firmware is 28.39.1002, the baseline is 28.39.1001 (layer firmware)", "install firmware 28.39.1001:"},
+		{"NIC-19", Warning, func(h *hostCase) { // the entry of the vendor holds for a card of another model
+			h.running.Ports["eth0"].Device = "1023"
+		}, "the firmware is 28.39.1002, the baseline is 1 (layer firmware)", "install firmware 1:"},
+		{"NIC-19", Info, port(func(p *nic.Port) { p.Firmware = "" }), "the host does not show a version of the firmware, the baseline is 28.39.1002 or newer", "load the RDMA driver"},
 		{"NIC-16", Warning, port(func(p *nic.Port) {
 			p.Pairs = qos.Of([]nic.PairUse{{Program: "fio", DSCP: 26, Read: 2, Of: 2}, {Program: "python3", DSCP: 0, Read: 1, Of: 64}})
 		}), "python3 sends RDMA with DSCP 0, priority 0: 1 of its 64 queue pairs that were looked at; the intent says 26", "NCCL_IB_TC=106, UCX_IB_TRAFFIC_CLASS=106 or the like in python3"},
@@ -431,6 +444,12 @@ func TestSoundHostHasNoFindings(t *testing.T) {
 		},
 		"a NIC on no PCIe": func(h *hostCase) {
 			h.running.GPUs = []nic.GPU{{PCI: "0000:9b:00.0", Seat: nic.Seat{Root: "pci0000:97"}}}
+		},
+		"versions that the baseline leaves open": func(h *hostCase) {
+			h.running.Ports["eth0"].Vendor, h.running.Ports["eth0"].Firmware = "14e4", "1.0"
+		},
+		"newer versions than those of the baseline": func(h *hostCase) {
+			h.running.Ports["eth0"].Firmware, h.running.Ports["eth0"].DriverVersion = "28.100.1", "25.01-0.6.0"
 		},
 		"willing that is not known": func(h *hostCase) { h.running.Ports["eth0"].Willing.Set = false },
 	} {

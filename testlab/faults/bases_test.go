@@ -47,6 +47,7 @@ classes:
 pfc: {watchdog: {detect: 400ms, restore: 400ms, action: drop}}
 mtu: {fabric: 9100, host: 9000, rdma: 4096}
 credentials: {switches: {username: env:FABRIC_USER, password: env:FABRIC_PASSWORD, ssh: {}}}
+baseline: {ConnectX-7: {firmware: {min: 28.40.1000}}}
 suppress: [{check: NIC-05, reason: the hosts are set up at each boot by other means}]
 switches:` + switches + `hosts:
   gpu[1-3]: {address: "192.0.2.[101-103]", nics: {eth0: {rdma: mlx5_0}}}

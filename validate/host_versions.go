@@ -1,0 +1,36 @@
+package validate
+
+import (
+	"fmt"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/nic"
+)
+
+// versions compares the firmware and the driver with the baseline of the intent.
+func (p *portCheck) versions() {
+	if p.have.VF { // its PCI numbers name no card
+		return
+	}
+	firmware, driver := p.fabric.Baseline(p.have.Vendor, p.have.Device)
+	p.version("firmware", nic.LayerFirmware, firmware, p.have.Firmware)
+	p.version("driver", nic.LayerDriver, driver, p.have.DriverVersion)
+}
+
+func (p *portCheck) version(what string, layer nic.Layer, want *intent.Versions, have string) {
+	if want == nil {
+		return
+	}
+	wanted, ok := want.Exact, have == want.Exact
+	if want.Exact == "" {
+		wanted, ok = want.Min+" or newer", natural.Compare(have, want.Min) >= 0
+	}
+	switch {
+	case have == "" || want.Min != "" && (have[0] < '0' || have[0] > '9'): // cannot be compared
+		p.c.add(Finding{ID: "NIC-19", Severity: Info, Device: p.host.Name, Where: want.Pos.String(), Unchecked: "the version of the " + what, Because: "the host does not show it",
+			What: fmt.Sprintf("the host does not show a version of the %s, the baseline is %s (layer %s)", what, wanted, layer), Fix: "load the RDMA driver of the card, or look at the card with the vendor's tool"}, p.name)
+	case !ok:
+		p.add("NIC-19", Warning, p.name, want.Pos.String(), fmt.Sprintf("install %s %s: this tool installs none", what, wanted), "the %s is %s, the baseline is %s (layer %s)", what, printable(have), wanted, layer)
+	}
+}
