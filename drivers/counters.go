@@ -20,6 +20,12 @@ type Meter interface {
 	Counters(ctx context.Context, ports []string) (*Counters, error)
 }
 
+// Pauser is a Driver of a device whose Observe shows no counters, and that reads what its
+// ports count of pauses with less than a [Meter] reads.
+type Pauser interface {
+	Pauses(ctx context.Context, ports []string) (*Counters, error)
+}
+
 // Saver is a Driver of a device that keeps what runs apart from what survives a
 // restart.
 type Saver interface {

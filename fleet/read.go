@@ -130,7 +130,7 @@ func (r *Reader) readSwitch(ctx context.Context, sw *intent.Switch) Reading {
 			}
 		}
 		if r.Once && !r.Counters {
-			out.Findings = countOnce(ctx, drv, d, h.running)
+			out.Findings = countOnce(ctx, drv, d, h)
 		}
 		out.Switch = validate.Switch(d, h.running, validate.Running, state)
 		return nil
@@ -140,17 +140,24 @@ func (r *Reader) readSwitch(ctx context.Context, sw *intent.Switch) Reading {
 
 // countOnce is what one reading of the counters of a switch shows. That it cannot be made
 // leaves the configuration judged.
-func countOnce(ctx context.Context, drv drivers.Driver, d *render.Device, running *qos.Device) []validate.Finding {
-	g := validate.GateSwitch(d, running)
-	s, err := countPorts(ctx, drv, &g)
-	switch {
-	case err != nil:
-		return []validate.Finding{{ID: Unread, Severity: validate.Info, Device: g.Name, Where: d.Switch.Pos.String(), What: err.Error(),
-			Unchecked: "pauses on lossy priorities", Because: "the counters could not be read", NotMade: []string{gate.PauseBefore}}}
-	case s == nil:
+func countOnce(ctx context.Context, drv drivers.Driver, d *render.Device, h configuration) []validate.Finding {
+	g := validate.GateSwitch(d, h.running)
+	ports := natural.Keys(g.Ports)
+	var c *drivers.Counters
+	if h.seen != nil {
+		c = drivers.CountersOf(h.seen, ports, 0)
+	}
+	if p, ok := drv.(drivers.Pauser); ok && (c == nil || len(c.Ports) == 0) {
+		var err error
+		if c, err = p.Pauses(ctx, ports); err != nil && !errors.Is(err, drivers.ErrUnsupported) {
+			return []validate.Finding{{ID: Unread, Severity: validate.Info, Device: g.Name, Where: d.Switch.Pos.String(), What: fmt.Sprintf("the counters could not be read: %v", err),
+				Unchecked: "pauses on lossy priorities", Because: "the counters could not be read", NotMade: []string{gate.PauseBefore}}}
+		}
+	}
+	if c == nil {
 		return nil
 	}
-	return validate.Counted(d.Switch, g, *s)
+	return validate.Counted(d.Switch, g, gate.Sample{Device: g.Name, Counters: c})
 }
 
 // on opens a switch, waits until it has done what a run that was cut off sent it,

@@ -190,3 +190,23 @@ func TestTheConfigurationIsReadOnce(t *testing.T) {
 		}
 	}
 }
+
+// The counters of ports alone are those that all counters have, by either way in.
+func TestPauses(t *testing.T) {
+	for _, o := range []boxOptions{{model: dynamic, release: "202511"}, {model: dynamic, release: "202511", ssh: true, alone: true}} {
+		b := newBox(t, o)
+		port := b.ports[0]
+		b.count(port, 4, drivers.PFCTx, 77)
+		b.count(port, 3, drivers.QueuePackets, 5)
+		c, err := b.open().Pauses(t.Context(), []string{port, "Ethernet9999"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, queue := c.Ports[port][drivers.QueuePackets.Of(3)]; len(c.Ports) != 1 || c.Ports[port][drivers.PFCTx.Of(4)] != 77 || queue {
+			t.Errorf("%+v", c.Ports)
+		}
+		if _, err := b.open().Pauses(t.Context(), []string{"Ethernet9999"}); !errors.Is(err, drivers.ErrUnsupported) {
+			t.Errorf("of no port: %v", err)
+		}
+	}
+}

@@ -21,6 +21,8 @@ type source interface {
 	// hashes reads tables that are one hash without keys.
 	hashes(ctx context.Context, db string, names ...string) ([]native.Row, error)
 	row(ctx context.Context, db, table, key string) (native.Row, error)
+	// rows reads those rows of a table that are there, of one or more keys.
+	rows(ctx context.Context, db, table string, keys []string) (native.Table, error)
 }
 
 // source returns the way in by which the databases are read: gNMI where the switch

@@ -3,6 +3,8 @@ package faults
 // eosField are faults of EOS switches as they come about in operation: a block meant for
 // other ports, a value in another unit, a policy of another team, half of a rollback.
 var eosField = []fault{
+	{"pause was sent on a lossy priority, without a window", "leaf1", "counted Ethernet1/1 4 pfc-tx 1000", "warning PFC-14 leaf1 Ethernet1/1", "", ""},
+
 	// Thresholds in other units.
 	{"thresholds written in mbytes", "leaf1", profile + "uc-tx-queue 3; random-detect ecn minimum-threshold 1 mbytes maximum-threshold 2 mbytes max-mark-probability 10", "error ECN-03|ECN-06|DRIFT @", "ECN-05 the other switches differ", ""},
 	{"bytes taken for kbytes", "leaf1", profile + "uc-tx-queue 3; random-detect ecn minimum-threshold 150000 kbytes maximum-threshold 1500000 kbytes max-mark-probability 10", "error ECN-03|ECN-04|ECN-06|DRIFT @", "ECN-05 the other switches differ", ""},

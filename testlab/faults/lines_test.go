@@ -83,6 +83,8 @@ var eosFaults = []fault{
 // nxosFaults are typed at the terminal of NX-OS switches (Cisco Nexus 9000 QoS
 // configuration guide, 10.x).
 var nxosFaults = []fault{
+	{"pause was sent on a lossy priority, without a window", "leaf1", "counted Ethernet1/1 4 pfc-tx 1000", "warning PFC-14 leaf1 Ethernet1/1", "", ""},
+
 	// Buffers and thresholds.
 	{"a pause buffer below the floor", "leaf1", "policy-map type queuing IN; class type queuing c-in-q3; pause buffer-size 27456 pause-threshold 12480 resume-threshold 10000; exit; exit; system qos; service-policy type queuing input IN", "error BUF-01 @up", "BUF-01 the buffer is below the model of the short cable as well; BUF-10 and pauses after three frames; " + sibling, ""},
 	{"a pause buffer below the floor everywhere", "switches", "policy-map type queuing IN; class type queuing c-in-q3; pause buffer-size 27456 pause-threshold 12480 resume-threshold 10000; exit; exit; system qos; service-policy type queuing input IN", "error BUF-01 @up", "BUF-01 the buffer is below the model of the short cable as well; BUF-10 and pauses after three frames", ""},
