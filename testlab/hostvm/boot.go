@@ -58,6 +58,8 @@ type Options struct {
 	// FakeDCB are the parameters of the module fakedcb, "" for those in
 	// fakedcb/main.c: "rules=bnxt ndev=4".
 	FakeDCB string
+	// Cable is the end of a cable to another machine; nil is none.
+	Cable *End
 	// Systemd has the machine start with Debian's systemd and udevd, which runs
 	// the script as a service once the devices that are there are announced to
 	// udev. Units and rules of the machine are read from /etc, so that Files and
@@ -115,7 +117,7 @@ func boot(ctx context.Context, img *Image, o Options, res *Result) error {
 	if err != nil {
 		return err
 	}
-	m, err := start(ctx, img, initrd, size)
+	m, err := start(ctx, img, initrd, size, o.Cable)
 	if err != nil {
 		return err
 	}

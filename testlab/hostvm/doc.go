@@ -14,6 +14,8 @@
 // The first process is a shell script, or, with [Options.Systemd], Debian's systemd
 // with udevd, for what runs at boot and when a device appears.
 //
+// [Cable] joins two machines, by a NIC of virtio_net in each: RDMA of rxe goes over it.
+//
 // A machine that lacks the packages cannot run it, see [Missing]; tests skip
 // there with that line. Do not use it to learn what a device does: no hardware
 // is behind fakedcb, frames that it gets are dropped, and it knows no rule but

@@ -40,7 +40,7 @@ var loaded = []string{
 }
 
 // present are modules that a script may load.
-var present = []string{"bonding", "dummy", "veth"}
+var present = []string{"bonding", "dummy", "veth", "virtio_net"}
 
 // tools are the programs of this machine that are in the machine besides
 // busybox. Its own shell would prefer its own ip and modprobe to any file.

@@ -15,3 +15,8 @@ func dieWithParent(cmd *exec.Cmd) (release func()) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	return runtime.UnlockOSThread
 }
+
+// socketPair makes two stream sockets that are connected.
+func socketPair() ([2]int, error) {
+	return syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+}

@@ -2,7 +2,12 @@
 
 package hostvm
 
-import "os/exec"
+import (
+	"errors"
+	"os/exec"
+)
 
 // dieWithParent has no means here; [Missing] keeps machines from starting.
 func dieWithParent(*exec.Cmd) (release func()) { return func() {} }
+
+func socketPair() ([2]int, error) { return [2]int{}, errors.ErrUnsupported }

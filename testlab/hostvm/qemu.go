@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,7 +35,7 @@ type machine struct {
 }
 
 // start starts the emulator; it is killed when ctx ends.
-func start(ctx context.Context, img *Image, initrd string, initrdSize int64) (*machine, error) {
+func start(ctx context.Context, img *Image, initrd string, initrdSize int64, cable *End) (*machine, error) {
 	program, err := find(emulator)
 	if err != nil {
 		return nil, err
@@ -83,6 +84,10 @@ func start(ctx context.Context, img *Image, initrd string, initrdSize int64) (*m
 		}
 	}
 	cmd.ExtraFiles = theirs
+	if cable != nil {
+		cmd.Args = append(cmd.Args, cable.args(3+len(theirs))...)
+		cmd.ExtraFiles = append(slices.Clone(theirs), cable.socket)
+	}
 	if err := m.run(cmd); err != nil {
 		return nil, errors.Join(err, m.close())
 	}
