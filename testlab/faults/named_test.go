@@ -3,6 +3,7 @@ package faults
 import (
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/roce-fabric/roce-fabric/fleet"
@@ -62,5 +63,37 @@ func TestNamed(t *testing.T) {
 	}
 	if fs := counts(x.validate(t, fleet.ValidateOptions{})); len(fs) > 0 {
 		t.Errorf("after all faults were taken away: %q", fs)
+	}
+}
+
+// TestKinds applies an intent to hosts with cards of each kind: a second plan is empty, and
+// faults of the driver, of AMD's in the card, are found and taken away.
+func TestKinds(t *testing.T) {
+	for _, kind := range host.Kinds() {
+		t.Run(kind, func(t *testing.T) {
+			text, _, _ := strings.Cut(clos("\n  leaf1: {os: sonic, role: leaf, address: \"192.0.2.11:8080\", model: DellEMC-Z9332f-O32, release: 202511}\n", "", "", ""), "links:")
+			x := start(t, text, lab.Options{NIC: host.Kind(kind)})
+			x.f.Switches = nil
+			x.apply(t)
+			if out := x.differs(t); len(out) > 0 {
+				t.Errorf("the second plan has changes: %q", out)
+			}
+			sound := counts(x.validate(t, fleet.ValidateOptions{}))
+			for fault, id := range map[string]string{"pfc-off": "PFC-02", "trust": "NIC-01", "tos": "NIC-03", "pfc-other": "PFC-02"} {
+				if _, err := x.l.Do(t.Context(), lab.Request{Fault: fault, Device: "gpu1"}); err != nil {
+					t.Fatal(err)
+				}
+				found := x.validate(t, fleet.ValidateOptions{})
+				if !slices.ContainsFunc(found, func(f validate.Finding) bool { return f.ID == id && f.Device == "gpu1" && f.Severity == validate.Error }) {
+					t.Errorf("%s: no %s in %q", fault, id, counts(found))
+				}
+				if _, err := x.l.Do(t.Context(), lab.Request{Clear: true}); err != nil {
+					t.Fatal(err)
+				}
+				if now := counts(x.validate(t, fleet.ValidateOptions{})); !slices.Equal(now, sound) {
+					t.Errorf("%s was taken away: %q, before %q", fault, now, sound)
+				}
+			}
+		})
 	}
 }

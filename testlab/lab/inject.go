@@ -17,6 +17,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/dcb"
 	"github.com/roce-fabric/roce-fabric/nic/local"
 	"github.com/roce-fabric/roce-fabric/nic/local/localtest"
+	"github.com/roce-fabric/roce-fabric/nic/nicctl/nicctltest"
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/eos"
@@ -260,7 +261,14 @@ func hostDoes(h *host.Host, f []string) (err error) {
 		err = cmp.Or(err, bad)
 		return n
 	}
-	corrupt := func(edit func(*dcb.State)) { k.Corrupt(f[1], edit) }
+	amd := func(edit func(*nicctltest.Port, *qos.Trust)) bool { return h.EditAMD(f[1], edit) }
+	corrupt := func(edit func(*dcb.State)) {
+		if amd(func(*nicctltest.Port, *qos.Trust) {}) {
+			err = errors.New("AMD's driver has no such setting")
+			return
+		}
+		k.Corrupt(f[1], edit)
+	}
 	pairs := func(set func(a, b int)) {
 		for _, p := range strings.Split(f[2], ",") {
 			a, b, _ := strings.Cut(p, "=")
@@ -275,13 +283,21 @@ func hostDoes(h *host.Host, f []string) (err error) {
 				mask |= qos.Priorities(number(p))
 			}
 		}
-		corrupt(func(s *dcb.State) { s.PFC.Enabled = mask })
+		if !amd(func(p *nicctltest.Port, _ *qos.Trust) { p.PFC = mask }) {
+			corrupt(func(s *dcb.State) { s.PFC.Enabled = mask })
+		}
 	case "trust":
+		if amd(func(_ *nicctltest.Port, trust *qos.Trust) { *trust = qos.TrustPCP }) {
+			break
+		}
 		corrupt(func(s *dcb.State) {
 			s.Apps = slices.DeleteFunc(slices.Clone(s.Apps), func(a dcb.App) bool { return a.Selector == dcb.SelectorDSCP })
 		})
 	case "dscp":
 		pairs(func(d, p int) {
+			if amd(func(port *nicctltest.Port, _ *qos.Trust) { port.DSCP[d&63] = int8(p) }) {
+				return
+			}
 			corrupt(func(s *dcb.State) {
 				s.Apps = slices.DeleteFunc(slices.Clone(s.Apps), func(a dcb.App) bool { return a.Selector == dcb.SelectorDSCP && int(a.Protocol) == d })
 				s.Apps = append(s.Apps, dcb.App{Selector: dcb.SelectorDSCP, Priority: uint8(p), Protocol: uint16(d)})
@@ -305,6 +321,10 @@ func hostDoes(h *host.Host, f []string) (err error) {
 		})
 	case "buffer":
 		corrupt(func(s *dcb.State) {
+			if s.Buffer == nil {
+				err = errors.New("the driver of this NIC shows no receive buffer")
+				return
+			}
 			b := *s.Buffer
 			pairs(func(prio, to int) { b.PriorityBuffer[prio] = uint8(to) })
 			s.Buffer = &b
@@ -330,7 +350,9 @@ func hostDoes(h *host.Host, f []string) (err error) {
 	case "unplug":
 		k.Unplug(f[1], true)
 	case "cnp":
-		k.SetCNP(f[1], number(f[2]), number(f[3]))
+		if !k.SetCNP(f[1], number(f[2]), number(f[3])) {
+			return errors.New("the driver of this NIC does not show how it marks notifications")
+		}
 	case "nicfec":
 		k.SetFEC(f[1], f[2])
 	case "gpu":
@@ -390,9 +412,13 @@ func noWriters(k *localtest.Host) (err error) {
 // again.
 func (l *Lab) Keep(device string) (back func() error) {
 	if h := l.Servers[device]; h != nil {
-		kernel := h.Kernel().Keep()
+		kernel, cards := h.Kernel().Keep(), func() {}
+		if amd := h.AMD(); amd != nil {
+			cards = amd.Keep()
+		}
 		return func() error {
 			kernel()
+			cards()
 			h.Faults().Clear()
 			return noWriters(h.Kernel())
 		}

@@ -100,8 +100,8 @@ func (h *Host) without(name string) (gone map[string]*stacked, left []string) {
 }
 
 // SetCNP is how the firmware of mlx5 marks congestion notifications from now on,
-// wherever its driver shows that.
-func (h *Host) SetCNP(name string, dscp, priority int) {
+// wherever its driver shows that; it reports whether it does.
+func (h *Host) SetCNP(name string, dscp, priority int) (shown bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	ofed := h.sys("class", "net", name, "ecn", "roce_np")
@@ -112,6 +112,8 @@ func (h *Host) SetCNP(name string, dscp, priority int) {
 	} {
 		if h.has(file) {
 			h.put(file, strconv.Itoa(v)+"\n")
+			shown = true
 		}
 	}
+	return shown
 }

@@ -76,7 +76,7 @@ type Host struct {
 func New(devices ...string) *Host {
 	h := &Host{trust: qos.TrustDSCP}
 	for i, name := range devices {
-		mac := fmt.Sprintf("04:90:81:32:5d:%02x", i)
+		mac := MAC(i)
 		h.cards = append(h.cards, &Card{
 			ID: fmt.Sprintf("42424650-4c32-3531-3530-3143430000%02x", i), PCI: fmt.Sprintf("0000:%02x:00.0", 0x06+i*0x10),
 			Devices: []*Device{{Name: name}}, Ports: []*Port{NewPort(i, mac)},
@@ -84,6 +84,9 @@ func New(devices ...string) *Host {
 	}
 	return h
 }
+
+// MAC is the address of the port of card n of [New].
+func MAC(n int) string { return fmt.Sprintf("04:90:81:32:5d:%02x", n) }
 
 // NewPort is a port as it leaves the factory.
 func NewPort(n int, mac string) *Port {
@@ -106,6 +109,35 @@ func (h *Host) Edit(f func(cards []*Card, trust *qos.Trust)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	f(h.cards, &h.trust)
+}
+
+// Keep returns what brings the cards back to where they are now.
+func (h *Host) Keep() (back func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	cards, trust := copies(h.cards), h.trust
+	return func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.cards, h.trust = copies(cards), trust
+	}
+}
+
+func copies(cards []*Card) (out []*Card) {
+	for _, c := range cards {
+		one := *c
+		one.Devices, one.Ports = nil, nil
+		for _, d := range c.Devices {
+			d := *d
+			one.Devices = append(one.Devices, &d)
+		}
+		for _, p := range c.Ports {
+			p := *p
+			one.Ports = append(one.Ports, &p)
+		}
+		out = append(out, &one)
+	}
+	return out
 }
 
 // Writes returns the command lines that changed something so far, and forgets

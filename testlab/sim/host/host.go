@@ -22,6 +22,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/nic/local/localtest"
 	"github.com/roce-fabric/roce-fabric/nic/mlxconfig/mlxconfigtest"
+	"github.com/roce-fabric/roce-fabric/nic/nicctl/nicctltest"
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
@@ -29,17 +30,24 @@ import (
 // Kind is what a NIC is.
 type Kind string
 
-// The kinds, by the driver: NVIDIA ConnectX with the kernel's driver or with
-// NVIDIA's own, Broadcom, Intel E810.
+// The kinds, by the driver: NVIDIA ConnectX with the kernel's driver or with NVIDIA's own;
+// Broadcom with the kernel's driver, which shows no congestion control before 6.13 and has it
+// in debugfs since, or with Broadcom's own, which has it in configfs; Intel E810; AMD Pensando
+// behind nicctl.
 const (
-	MLX5     Kind = "mlx5" // "" as well
-	MLX5OFED Kind = "mlx5-ofed"
-	BNXT     Kind = "bnxt"
-	ICE      Kind = "ice"
+	MLX5         Kind = "mlx5" // "" as well
+	MLX5OFED     Kind = "mlx5-ofed"
+	BNXT         Kind = "bnxt"
+	BNXTDebugFS  Kind = "bnxt-debugfs"
+	BNXTConfigFS Kind = "bnxt-configfs"
+	ICE          Kind = "ice"
+	Ionic        Kind = "ionic"
 )
 
 // Kinds are the names of all of them.
-func Kinds() []string { return []string{string(MLX5), string(MLX5OFED), string(BNXT), string(ICE)} }
+func Kinds() []string {
+	return []string{string(MLX5), string(MLX5OFED), string(BNXT), string(BNXTDebugFS), string(BNXTConfigFS), string(ICE), string(Ionic)}
+}
 
 // NIC is one port, on a card of its own.
 type NIC struct {
@@ -123,6 +131,7 @@ type Host struct {
 	// failed: the boot unit failed when it was last started.
 	failed bool
 	cards  map[string]*mlxconfigtest.Card
+	amd    *nicctltest.Host // AMD's cards; nil for none
 }
 
 // New prepares a host. It fails where the options make no sense or a key cannot

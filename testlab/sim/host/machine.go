@@ -10,11 +10,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/nic/dcb"
 	"github.com/roce-fabric/roce-fabric/nic/local"
 	"github.com/roce-fabric/roce-fabric/nic/local/localtest"
 	"github.com/roce-fabric/roce-fabric/nic/mlxconfig/mlxconfigtest"
+	"github.com/roce-fabric/roce-fabric/nic/nicctl/nicctltest"
 	"github.com/roce-fabric/roce-fabric/nic/runner"
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 )
@@ -23,9 +25,11 @@ import (
 var kinds = map[Kind]struct {
 	driver string
 	ofed   bool
+	cc     string
 }{
-	"": {nic.DriverMLX5, false}, MLX5: {nic.DriverMLX5, false}, MLX5OFED: {nic.DriverMLX5, true},
-	BNXT: {nic.DriverBNXT, false}, ICE: {nic.DriverICE, false},
+	"": {driver: nic.DriverMLX5}, MLX5: {driver: nic.DriverMLX5}, MLX5OFED: {driver: nic.DriverMLX5, ofed: true},
+	BNXT: {driver: nic.DriverBNXT}, BNXTDebugFS: {driver: nic.DriverBNXT, cc: localtest.CCDebugFS}, BNXTConfigFS: {driver: nic.DriverBNXT, cc: localtest.CCConfigFS},
+	ICE: {driver: nic.DriverICE}, Ionic: {driver: nic.DriverIonic},
 }
 
 // The NICs are on PCI buses of their own, from this one.
@@ -38,8 +42,12 @@ const (
 // everybody's back.
 func (h *Host) Kernel() *localtest.Host { return h.kernel() }
 
-// release is that of the kernel.
-const release = "6.12.0"
+// release is that of the kernel, debugFSRelease that of one whose bnxt_re has congestion
+// control in debugfs.
+const (
+	release        = "6.12.0"
+	debugFSRelease = "6.13.0"
+)
 
 // kernel returns the machine below the agent, made when it is first needed: a
 // lab has hundreds of hosts, and most are never asked.
@@ -57,11 +65,20 @@ func (h *Host) build() {
 	k.SetName(h.o.Name, release)
 	h.cards = map[string]*mlxconfigtest.Card{}
 	var cards []*mlxconfigtest.Card
+	var devices []string // of AMD's cards
 	management := "eth0"
 	for i, n := range h.o.NICs {
 		kind := kinds[n.Kind]
 		pci := cmp.Or(n.PCI, fmt.Sprintf("0000:%02x:00.0", firstBus+i))
-		k.Add(localtest.Port{Name: n.Name, RDMA: n.RDMA, PCI: pci, Driver: kind.driver, OFED: kind.ofed, Model: n.Model, Part: n.Part, Serial: n.Serial})
+		port := localtest.Port{Name: n.Name, RDMA: n.RDMA, PCI: pci, Driver: kind.driver, OFED: kind.ofed, CC: kind.cc, Model: n.Model, Part: n.Part, Serial: n.Serial}
+		if n.Kind == BNXTDebugFS {
+			k.SetName(h.o.Name, debugFSRelease)
+		}
+		if n.Kind == Ionic && n.RDMA != "" {
+			port.MAC = nicctltest.MAC(len(devices))
+			devices = append(devices, n.RDMA)
+		}
+		k.Add(port)
 		if n.Name == management {
 			management = "mgmt0"
 		}
@@ -83,11 +100,39 @@ func (h *Host) build() {
 	if len(cards) > 0 {
 		k.SetMLXCards(cards)
 	}
+	if len(devices) > 0 {
+		h.amd = nicctltest.New(devices...)
+		k.SetAMD(h.amd)
+	}
 	k.Programs["udevadm"] = func(context.Context, []string) (runner.Result, error) { return runner.Result{}, nil }
 	k.Programs["systemctl"] = h.systemctl
 	h.fake = k
 	h.firmware(h.cards)
 	h.faults.hand(k, h.cards)
+}
+
+// AMD returns AMD's cards, nil where the host has none.
+func (h *Host) AMD() *nicctltest.Host {
+	h.kernel()
+	return h.amd
+}
+
+// EditAMD changes the port of an AMD card behind everybody's back, and the classification of
+// all such cards; it reports false for another NIC.
+func (h *Host) EditAMD(name string, f func(*nicctltest.Port, *qos.Trust)) bool {
+	at := slices.IndexFunc(h.o.NICs, func(n NIC) bool { return n.Name == name && n.Kind == Ionic })
+	amd := h.AMD()
+	if amd == nil || at < 0 {
+		return false
+	}
+	amd.Edit(func(cards []*nicctltest.Card, trust *qos.Trust) {
+		for _, c := range cards {
+			if c.Devices[0].Name == h.o.NICs[at].RDMA {
+				f(c.Ports[0], trust)
+			}
+		}
+	})
+	return true
 }
 
 // newCard is a card as it leaves the factory.
