@@ -19,6 +19,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	client "github.com/roce-fabric/roce-fabric/internal/gnmi"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/pool"
 	"github.com/roce-fabric/roce-fabric/internal/secret"
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
@@ -260,7 +261,10 @@ func callAll(ctx context.Context, l *lab.File, hosts *ssh.KnownHosts, d *render.
 	if out.wrong, err = drv.Applied(ctx, d.Desired); err != nil {
 		return out, err
 	}
-	if out.unsaved, err = drv.(drivers.Saver).Unsaved(ctx); errors.Is(err, drivers.ErrUnsupported) {
+	if out.unsaved, err = drv.(drivers.Saver).Unsaved(ctx); err != nil && !errors.Is(err, drivers.ErrUnsupported) {
+		return out, err
+	}
+	if _, err = drv.(drivers.Pauser).Pauses(ctx, natural.Keys(d.Desired.Ports)); errors.Is(err, drivers.ErrUnsupported) {
 		err = nil
 	}
 	return out, err

@@ -84,3 +84,18 @@ func TestDiffOfRelaxedOrdering(t *testing.T) {
 		}
 	}
 }
+
+// Explain shows what is stated of a card, and where it is kept.
+func TestExplainCard(t *testing.T) {
+	f := load(t, edit(t, "mlx5_1}", "mlx5_1, maxReadRequest: 4096, relaxedOrdering: on, dcqcn: {rp_ai_rate: 7}}"))
+	e, err := Explain(f, f.Host("gpu1"), "ens2f0np0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(e.Lines(), "\n")
+	for _, want := range []string{"max read request: 4096 B", "DCQCN rp_ai_rate: 7", "relaxed ordering: on", "PCI_WR_ORDERING", "roce_rp"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+}

@@ -178,3 +178,23 @@ func TestBootOfSelectors(t *testing.T) {
 		t.Errorf("bond0 has an MTU of %d", h.MTU("bond0"))
 	}
 }
+
+// What the intent states of a card is set again at boot.
+func TestBootOfCards(t *testing.T) {
+	h, desired := withoutCM(t)
+	desired.Ports[cmPort] = &nic.Port{Name: cmPort, MaxReadRequest: qos.Of(4096), DCQCN: map[string]uint64{"rp_ai_rate": 7}}
+	install(t, h, desired)
+	for range 2 {
+		if err := host.Boot(t.Context(), h.Machine(), cmPort, t.Logf); err != nil {
+			t.Fatal(err)
+		}
+		running, err := h.Machine().Read(t.Context(), []string{cmPort})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p := running.Ports[cmPort]; p.MaxReadRequest != qos.Of(4096) || p.DCQCN["rp_ai_rate"] != 7 {
+			t.Errorf("%+v %v", p.MaxReadRequest, p.DCQCN)
+		}
+		h.Reboot()
+	}
+}
