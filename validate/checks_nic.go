@@ -43,7 +43,7 @@ var nicChecks = []Check{
 	},
 	{
 		ID: "ECN-11", Title: "a NIC has no congestion control on a lossless priority",
-		Rules: []Rule{{Error, "where the priority is not covered"}, {Warning, "where it is not at the next boot"}}, Scope: ScopeHost, Reads: ReadsNIC,
+		Rules: []Rule{{Error, "where the priority is not covered"}, {Warning, "where it is not at the next boot"}, {Info, "where the driver does not show it"}}, Scope: ScopeHost, Reads: ReadsNIC,
 		Why: "it ignores ECN marks, so PFC is the only congestion control",
 		Fix: "enable the notification point and the reaction point for the priority",
 	},

@@ -163,6 +163,7 @@ func (v *hostCheck) port(name string, byPort map[string][]nic.Change) {
 	pv.relations()
 	pv.ready()
 	pv.versions()
+	pv.unseenCongestion()
 }
 
 // check is what a port of the intent is looked at with.

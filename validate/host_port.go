@@ -224,7 +224,7 @@ func (p *portCheck) cnpDSCP(ch nic.Change) {
 		p.differs("DRIFT", Warning, ch)
 		return
 	}
-	p.differs("CLS-08", Error, ch)
+	p.add("CLS-08", Error, p.name, ch.Reason, blockedOr(ch, applyHost), "%s is %s, the intent says %s (layer %s)%s", ch.Field, ch.Old, ch.New, ch.Layer, byOperator(p.have.CNPDSCP.V))
 }
 
 // isCNP reports whether a DSCP is of the class of congestion notifications.
@@ -275,7 +275,7 @@ func (p *portCheck) firmware(name string, ch nic.Change) {
 	} else if inForce.Known() {
 		what += fmt.Sprintf(" and %s in force", printable(inForce.String()))
 	}
-	id, severity := "DRIFT", Warning
+	id, severity, by := "DRIFT", Warning, ""
 	wrongNow := inForce.Numbered && !inForce.Same(mlxconfig.ParseValue(ch.New))
 	base := strings.TrimSuffix(name, fmt.Sprintf("_P%d", p.have.CardPort))
 	switch {
@@ -287,14 +287,14 @@ func (p *portCheck) firmware(name string, ch nic.Change) {
 			severity = Error
 		}
 	case base == "CNP_DSCP" && wrongNow && !p.have.CNPDSCP.Set && !p.isCNP(inForce.Number):
-		id, severity = "CLS-08", Error
+		id, severity, by = "CLS-08", Error, byOperator(int(inForce.Number))
 	case base == "CNP_802P_PRIO" && wrongNow && !p.have.CNPPriority.Set:
 		id = "NIC-09"
 		severity, _ = p.tagCounts()
 	case strings.HasPrefix(base, "LLDP_NB_") && len(p.running.Agents) > 0:
 		return // DCB-02 says so
 	}
-	p.add(id, severity, p.name, ch.Reason, fix, "%s, the intent says %s (layer %s, %s)", what, ch.New, ch.Layer, state)
+	p.add(id, severity, p.name, ch.Reason, fix, "%s, the intent says %s (layer %s, %s)%s", what, ch.New, ch.Layer, state, by)
 }
 
 // mtu tells packets that the switch drops from packets that are only smaller

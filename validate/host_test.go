@@ -91,6 +91,15 @@ func (h *hostCase) findings() []Finding {
 	return Host(h.fabric, h.fabric.Host("gpu1"), h.running, h.desired, func(e intent.Endpoint) End { return h.ends[e.String()] })
 }
 
+// oldBNXT makes a port one of a Thor2 whose driver shows no congestion control.
+func oldBNXT(p *nic.Port) {
+	p.Driver, p.Vendor, p.Device, p.Card, p.NV, p.DCQCN = nic.DriverBNXT, "14e4", "1760", "", nil, nil
+	p.ECN.Set, p.CNPDSCP.Set, p.CNPPriority.Set, p.ETS = false, false, false, p.ETSFor(p)
+	for _, f := range []string{nic.FieldECN, nic.FieldCNPDSCP, nic.FieldCNPPriority} {
+		p.Missing[f] = nic.NotInDriver
+	}
+}
+
 // Each check has one thing broken that trips it and no other check; the host as
 // it should be trips none.
 func TestHost(t *testing.T) {
@@ -298,11 +307,17 @@ func hostCases() []brokenHost {
 		{"ECN-13", Warning, port(func(p *nic.Port) { p.ToS.V, p.Driver, p.NV = 104, nic.DriverBNXT, nil; p.ETS = p.ETSFor(p) }), "ToS 104 has the ECN bits of Not-ECT, and it is not known whether bnxt_en sets them", "set ToS 106"},
 		{"ECN-13", Warning, port(func(p *nic.Port) { p.ToS.V, p.Driver, p.NV = 107, nic.DriverICE, nil }), "ToS 107 has the ECN bits of CE", "set ToS 106"},
 		{"NIC-03", Error, port(func(p *nic.Port) { p.ToS.V, p.Driver, p.NV = 96, nic.DriverBNXT, nil; p.ETS = p.ETSFor(p) }), "tos is 96 (DSCP 24)", "apply"},
-		{"CLS-08", Error, port(func(p *nic.Port) { p.CNPDSCP.V = 4 }), "cnp_dscp is 4, the intent says 48 (layer driver)", "apply"},
+		{"CLS-08", Error, port(func(p *nic.Port) { p.CNPDSCP.V = 4 }), "cnp_dscp is 4, the intent says 48 (layer driver); NVIDIA's nic-configuration-operator writes 4, with roceOptimized", "apply"},
+		{"CLS-08", Error, port(func(p *nic.Port) { p.CNPDSCP.V = 8 }), "cnp_dscp is 8, the intent says 48 (layer driver)", "apply"},
+		{"ECN-11", Info, port(oldBNXT), "bnxt_re does not show whether congestion control is on, and how its notifications are marked; from the factory a Thor2 marks them with DSCP 48 and priority 7, the intent says 48 and 6 (layer driver)", "Linux 6.13 or newer"},
+		{"ECN-11", Info, port(func(p *nic.Port) {
+			oldBNXT(p)
+			p.Device = "1750"
+		}), "how its notifications are marked (layer driver)", "accept this"},
 		{"CLS-08", Error, port(func(p *nic.Port) {
 			upstream(p)
 			p.NV["CNP_DSCP_P1"] = nic.NV{Current: "4", Next: "48"}
-		}), "CNP_DSCP_P1 is 4 in force and 48 at the next boot", "reset the card"},
+		}), "CNP_DSCP_P1 is 4 in force and 48 at the next boot, the intent says 48 (layer firmware, reset pending); NVIDIA's nic-configuration-operator", "reset the card"},
 		{"MTU-03", Error, port(func(p *nic.Port) { p.MTU.V = 9200 }), "up to 9200 B, the switch port runs 9100 B", "apply"},
 		{"MTU-03", Error, func(h *hostCase) { h.running.Ports["eth0"].MTU.V = 9200; h.ends = nil }, "the switch port by the intent has 9100 B", "apply"},
 		{"MTU-04", Warning, port(func(p *nic.Port) { p.MTU.V, p.ActiveMTU.V = 1500, 1024 }), "the RDMA MTU is 1024 B, the intent says 4096 B", "apply the intent to the host: the MTU of the interface rises from 1500 to 9000 B"},
