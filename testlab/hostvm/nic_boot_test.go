@@ -17,8 +17,8 @@ const vmRename = "[Match]\nOriginalName=roce1\n\n[Link]\nName=ens1f0np0\n"
 
 // TestBootUnit installs the boot unit over SSH on a machine with systemd, starts
 // that machine again, and has a VLAN made, a NIC renamed, its driver loaded and its RDMA
-// device added again: each time what was set is there by itself. Then the unit is removed,
-// and nothing of it is left.
+// device added again: each time what was set is there by itself. The agent's service of the
+// examples keeps it so. Then the unit is removed, and nothing of it is left.
 func TestBootUnit(t *testing.T) {
 	if !sharedtest.Nightly() {
 		t.Skip("skipped: it starts a machine with systemd twice, which takes a minute and a half of processor time; .ci/run boot and make nightly run it")
@@ -79,6 +79,12 @@ systemctl cat roce-fabric-nic@roce0.service | grep ExecStart
 	for name, f := range first.Kept {
 		tree[name] = f
 	}
+	agent, err := os.ReadFile("../../examples/monitoring/roce-fabric-agent.service")
+	if err != nil {
+		t.Fatal(err)
+	}
+	repairs := strings.NewReplacer("--policy report", "--policy repair --allow traffic-loss").Replace(string(agent))
+	tree["/etc/systemd/system/roce-fabric-agent.service"] = hostvm.File{Mode: 0o644, Data: []byte(repairs)}
 	second := boot(`
 on='"prio_pfc":\[false,false,false,true,'
 set_() { dcb -j pfc show dev "$1" | grep -q "$on"; }
@@ -131,6 +137,16 @@ echo restored with the driver
 systemctl list-units --all --failed --no-legend --no-pager
 test -z "$(systemctl list-units --failed --no-legend)"
 
+systemctl start roce-fabric-agent
+await dcb pfc set dev ens1f0np0 prio-pfc all:off
+await set_ ens1f0np0
+systemctl reload roce-fabric-agent
+grep CapEff "/proc/$(systemctl show -P MainPID roce-fabric-agent)/status"
+systemctl stop roce-fabric-agent
+systemctl show -p Result -p ExecMainStatus roce-fabric-agent
+rm /etc/systemd/system/roce-fabric-agent*
+echo kept by the agent
+
 rf nic unit remove --yes
 rf nic unit remove --yes
 find / -xdev -name '*roce-fabric*' ! -path /usr/local/bin/roce-fabric
@@ -145,6 +161,7 @@ test -z "$(pidof roce-fabric-nic)"
 echo nothing left
 `, hostvm.Options{Systemd: true, Tree: tree}, "/usr/local/sbin/roce-fabric-nic")
 	said(t, second, "restored at boot", "left: rdma of roce0: - -> rxe0, drift: ", "restored with the RDMA device", "restored with the VLAN", "restored with the name", "restored with the driver",
+		"CapEff:\t0000000000001000", "Result=success\nExecMainStatus=0\nkept by the agent",
 		"removed /usr/local/sbin/roce-fabric-nic", "removed /etc/roce-fabric/host.json", "there is no unit", "nothing left")
 	_, after, _ := strings.Cut(string(second.Output), "there is no unit\n")
 	if left, _, _ := strings.Cut(after, "nothing left"); left != "" {

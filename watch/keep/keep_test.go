@@ -497,6 +497,11 @@ func TestRunBefore(t *testing.T) {
 			if left := len(s.Differences) == 1; left != (c.reason == WhyRun) || left && s.Differences[0].Reason != WhyRun {
 				t.Errorf("%+v", s.Differences)
 			}
+			// Who asks for it has the wanted state in force, whatever the run did.
+			r.clock.after(r.Keeper.Reload)
+			if s := r.Keeper.State(); len(s.Differences) > 0 {
+				t.Errorf("after a reload: %+v", s.Differences)
+			}
 		})
 	}
 }

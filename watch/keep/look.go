@@ -144,7 +144,7 @@ func (k *Keeper) leave(run *mark.Mark) bool {
 		o.run = run.String()
 	}
 	if len(k.known) > 0 {
-		k.emit(Event{Type: Left, Text: fmt.Sprintf("%s left as it is: %s worked here after the wanted state was written; write it anew, with 'nic unit install' for example, to have it repaired",
+		k.emit(Event{Type: Left, Text: fmt.Sprintf("%s left as it is: %s worked here after the wanted state was written; write that anew ('nic unit install'), or send SIGHUP, to have it repaired",
 			words.Are(len(k.known), "difference"), run)})
 	}
 	return len(k.known) > 0
