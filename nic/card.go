@@ -60,6 +60,9 @@ func (d *differ) dcqcn() {
 		have, shown := d.have.DCQCN[name]
 		c := Change{Field: FieldDCQCN + "[" + name + "]", Kind: KindDrift, Old: qos.Absent, New: strconv.FormatUint(want, 10), Blocked: DCQCNLimit(d.have.Driver, name)}
 		why := clean(d.missing[FieldDCQCN])
+		if d.have.VF {
+			c.Blocked = cmp.Or(c.Blocked, "it is the physical function's: state it there")
+		}
 		switch {
 		case c.Blocked != "":
 		case shown && have == want:
@@ -88,5 +91,13 @@ func (d *differ) relaxed() {
 
 // maxRead compares the largest read request on PCIe.
 func (d *differ) maxRead() {
+	if d.want.MaxReadRequest.Set && d.missing[FieldMaxReadRequest] == NotInDriver {
+		why := "the NIC is no card on PCIe that shows it: take it out of the intent"
+		if d.have.VF {
+			why = "it is the physical function's: state it there"
+		}
+		d.add(Change{Field: FieldMaxReadRequest, Kind: KindDrift, Old: qos.Absent, New: strconv.Itoa(d.want.MaxReadRequest.V), Blocked: why})
+		return
+	}
 	field(d, FieldMaxReadRequest, d.have.MaxReadRequest, d.want.MaxReadRequest, equal, strconv.Itoa, Change{Kind: KindDrift, How: "setpci"})
 }

@@ -58,6 +58,29 @@ func TestDiffOfParameters(t *testing.T) {
 	}
 }
 
+// Of a VF, and of what is no card, both say where they belong.
+func TestDiffOfAVirtualFunction(t *testing.T) {
+	for _, vf := range []bool{true, false} {
+		running, want := machine(t)
+		p, w := running.Ports["ens1f0np0"], want.Ports["ens1f0np0"]
+		w.DCQCN, w.MaxReadRequest = map[string]uint64{"rp_ai_rate": 7}, qos.Of(4096)
+		p.VF, p.MaxReadRequest, p.DCQCN = vf, qos.Opt[int]{}, nil
+		p.Missing[FieldMaxReadRequest], p.Missing[FieldDCQCN] = NotInDriver, NotInDriver
+		found := map[string]string{}
+		for _, c := range Diff(running, want) {
+			if c.Writable() {
+				t.Errorf("%+v", c)
+			}
+			found[c.Field] = c.Blocked
+		}
+		for _, field := range []string{"dcqcn[rp_ai_rate]", FieldMaxReadRequest} {
+			if why, ok := found[field]; !ok || strings.Contains(why, "physical function's") != vf {
+				t.Errorf("VF %v: %s: %q", vf, field, why)
+			}
+		}
+	}
+}
+
 // A card that lists relaxed ordering is not asked to open it, and one that lists neither
 // says so.
 func TestDiffOfRelaxedOrdering(t *testing.T) {

@@ -152,8 +152,8 @@ func (d *differ) port(name string, have, want *Port, unchosen string) {
 		field(d, FieldECN, have.ECN, want.ECN, includes, maskText, Change{Kind: KindDrift, Blocked: ecnLimit(have, want)})
 		field(d, FieldCNPDSCP, have.CNPDSCP, want.CNPDSCP, equal, strconv.Itoa, drift)
 		field(d, FieldCNPPriority, have.CNPPriority, want.CNPPriority, equal, strconv.Itoa, drift)
-		d.dcqcn()
 	}
+	d.dcqcn()
 	d.rings()
 	d.stall()
 	d.maxRead()

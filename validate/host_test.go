@@ -867,6 +867,8 @@ func TestHostPrintsSafely(t *testing.T) {
 	p.PFC.Set, p.Missing[nic.FieldPFC] = false, evil
 	q := h.running.Ports["eth1"]
 	q.Driver, q.NV, q.ToS.V, q.Firmware, q.DCQCN[evil] = evil, nil, 104, evil, 1
+	p.Pairs, q.Seat = qos.Of([]nic.PairUse{{Program: evil, Read: 1, Of: 1}}), qos.Of(nic.Seat{Root: evil})
+	h.running.GPUs = []nic.GPU{{PCI: evil, Seat: nic.Seat{Root: "pci0000:97"}}}
 	h.over(nic.Upper{Name: evil, Kind: nic.UpperBond, On: []string{"eth0"}, MTU: qos.Of(1500)})
 	h.over(nic.Upper{Name: "loop", On: []string{"loop", evil}})
 	other := newHostCase(t, hostBase).running
