@@ -314,6 +314,7 @@ func (r *resolver) nics(raw *rawMap[rawNIC]) (out []NICLine, first map[string]Po
 			n.RXRing, n.TXRing = from(rings.RX, 0), from(rings.TX, 0)
 			n.Buffers, n.Willing, n.StallPrevention = asked(e.V.Buffers), asked(e.V.Willing), asked(e.V.StallPrevention)
 			n.CardLine = e.V.rawCard.line()
+			n.VFs = e.V.VFs.line()
 			if d := n.RDMA.V; d != "" {
 				switch o, taken := rdma[d]; {
 				case !rdmaName.MatchString(d):

@@ -410,6 +410,7 @@ type NICLine struct {
 	// how long the NIC pauses its link; false leaves them alone.
 	Buffers, Willing, StallPrevention Value[bool]
 	CardLine
+	VFs VFs
 }
 
 // Bond is a bond over NICs of a host.

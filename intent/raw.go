@@ -187,6 +187,7 @@ type rawNIC struct {
 	Willing         opt[string] `key:"willing" enum:"off,keep" doc:"off: a DCBX peer does not overwrite the settings of the NIC. Default keep."`
 	StallPrevention opt[string] `key:"stallPrevention" enum:"auto,keep" doc:"How long the NIC pauses its link before it gives up. auto is 100ms where NVIDIA's own driver has 8s by default; no other driver has it. Default keep."`
 	rawCard
+	VFs *rawVFs `key:"vfs" doc:"Virtual functions (SR-IOV). Default: left alone."`
 }
 
 type rawBond struct {

@@ -167,6 +167,7 @@ func (b *builder) build() {
 	b.trust()
 	b.cable()
 	b.rings()
+	b.functions(b.nic.VFs)
 	b.stated()
 	b.card()
 	if ets, ok := shares(s); ok {

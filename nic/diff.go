@@ -160,6 +160,7 @@ func (d *differ) port(name string, have, want *Port, unchosen string) {
 	d.relaxed()
 	field(d, FieldMTU, have.MTU, want.MTU, equal, strconv.Itoa, Change{Kind: KindDrift, Impact: qos.ImpactLoss})
 	if !have.VF {
+		d.functions()
 		d.nv()
 	}
 }
@@ -260,7 +261,7 @@ func Essential(field string) bool { return essential[field] || field == FieldDCB
 func (d *differ) unknown(name, want string) {
 	why := clean(d.missing[name])
 	switch {
-	case why == NotInDriver && !essential[name] && name != FieldRings: // which the intent itself states
+	case why == NotInDriver && !essential[name] && name != FieldRings && name != FieldVFTrust: // which the intent itself states
 		return
 	case why == "":
 		why = "not read"

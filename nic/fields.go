@@ -40,6 +40,12 @@ const (
 	FieldNV           = "nv" // all firmware settings; one is "nv[CNP_DSCP_P1]"
 
 	FieldStallPrevention = "stall_prevention"
+
+	// Of virtual functions.
+
+	FieldVFs             = "vfs"
+	FieldVFTrust         = "vf_trust"
+	FieldRepresentors    = "representors"
 	FieldMaxReadRequest  = "max_read_request"
 	FieldRelaxedOrdering = "relaxed_ordering"
 	FieldDCQCN           = "dcqcn" // all parameters at once; one is "dcqcn[rp_ai_rate]"
@@ -66,8 +72,8 @@ var layers = map[string]Layer{
 	FieldECN: LayerDriver, FieldCNPDSCP: LayerDriver, FieldCNPPriority: LayerDriver, FieldMTU: LayerDriver,
 	FieldWilling: LayerDriver, FieldStallPrevention: LayerDriver, FieldMaxReadRequest: LayerDriver, FieldDCQCN: LayerDriver,
 	FieldDCB: LayerDriver, FieldRings: LayerDriver, FieldRoCEApp: LayerDriver,
-	FieldEgress: LayerDriver,
-	FieldMode:   LayerRDMA, FieldToS: LayerRDMA, FieldTrafficClass: LayerRDMA,
+	FieldEgress: LayerDriver, FieldVFs: LayerDriver, FieldVFTrust: LayerDriver, FieldRepresentors: LayerDriver,
+	FieldMode: LayerRDMA, FieldToS: LayerRDMA, FieldTrafficClass: LayerRDMA,
 	FieldNV: LayerFirmware, FieldRelaxedOrdering: LayerFirmware,
 }
 

@@ -146,6 +146,8 @@ type Port struct {
 	// function that a BlueField restricts.
 	VF bool `json:"vf,omitempty"`
 
+	Functions
+
 	// The driver's.
 
 	DCBX qos.Opt[Owner] `json:"dcbx,omitzero"`

@@ -19,6 +19,7 @@ const (
 	stepTimeout     = 30 * time.Second
 	nicctlTimeout   = 3 * time.Minute
 	firmwareTimeout = 15 * time.Minute
+	vfsTimeout      = 3 * time.Minute // the driver is loaded for each VF
 )
 
 func timeoutOf(driver, field string) time.Duration {
@@ -27,6 +28,8 @@ func timeoutOf(driver, field string) time.Duration {
 		return firmwareTimeout
 	case isAMD(driver, field):
 		return nicctlTimeout
+	case field == nic.FieldVFs:
+		return vfsTimeout
 	}
 	return stepTimeout
 }

@@ -104,8 +104,8 @@ func (s UndoStep) check(managed func(port string) bool) error {
 var membersOf = map[string][]string{
 	nic.FieldDCBX: {"dcbx", "agent"}, nic.FieldLinkPause: {"pause"}, nic.FieldETS: {"ets", "rates"}, nic.FieldBuffers: {"buffers"},
 	nic.FieldPFC: {"pfc", "pause"}, nic.FieldDSCP: {"dscp", "trust"}, nic.FieldECN: {"ecn", "number"}, nic.FieldRings: {"rings"},
-	nic.FieldDCQCN: {"dcqcn"},
-	nic.FieldMTU:   {"number", "along"}, nic.FieldEgress: {"pcps"},
+	nic.FieldDCQCN: {"dcqcn"}, nic.FieldVFTrust: {"vf_trust"},
+	nic.FieldMTU: {"number", "along"}, nic.FieldEgress: {"pcps"},
 	nic.FieldWilling: {"willing"}, nic.FieldStallPrevention: {"mode"}, nic.FieldMode: {"mode"}, nic.FieldNV: {"nv"},
 }
 

@@ -117,6 +117,7 @@ type Machine struct {
 	DCB     DCB
 	Ethtool Ethtool
 	VLANs   VLANs
+	VFs     VFs
 	// Tools runs programs: mlxconfig, nicctl, ibv_devinfo, modprobe.
 	Tools runner.Runner
 	// NoFirmware leaves the firmware unread: that takes root, and up to 20 s a card.
@@ -145,7 +146,7 @@ const (
 // of the thread. It needs no privilege. A kernel without DCB or ethtool is no
 // error; close the Machine after use.
 func Open() (*Machine, error) {
-	m := &Machine{Tools: runner.Local{}, VLANs: rtnetlink{}}
+	m := &Machine{Tools: runner.Local{}, VLANs: rtnetlink{}, VFs: rtnetlink{}}
 	client, err := dcb.Dial()
 	if err != nil {
 		return nil, err

@@ -108,6 +108,7 @@ func (r reader) settings() {
 		r.congestion()
 	}
 	r.rdmaDefaults()
+	r.functions()
 }
 
 // misses notes why fields cannot be read.

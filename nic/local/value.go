@@ -43,6 +43,8 @@ type Value struct {
 	Willing *bool `json:"willing,omitempty"`
 	// Mode is the RDMA-CM default mode, or that of the stall prevention.
 	Mode string `json:"mode,omitempty"`
+	// VFTrust is whether VFs are trusted.
+	VFTrust *VFTrust `json:"vf_trust,omitempty"`
 	// NV are firmware settings of the next boot by name.
 	NV map[string]string `json:"nv,omitempty"`
 }
@@ -105,6 +107,8 @@ func (v Value) same(have Value) bool {
 		return have.PCPs != nil && have.PCPs.Holds(*v.PCPs)
 	case v.Willing != nil:
 		return have.Willing != nil && *have.Willing == *v.Willing
+	case v.VFTrust != nil:
+		return have.VFTrust != nil && v.VFTrust.holds(have.VFTrust.Each)
 	case v.Mode != "":
 		return have.Mode == v.Mode
 	case v.NV != nil:

@@ -16,3 +16,9 @@ func cardOf(c intent.CardLine) *node {
 	n.when(c.KeepDCBX.V, "dcbx", bare("keep")).when(c.MaxReadRequest.V != 0, "maxReadRequest", number(c.MaxReadRequest.V))
 	return n.when(c.RelaxedOrdering.V, "relaxedOrdering", bare("on"))
 }
+
+// vfsOf is what is stated of virtual functions.
+func vfsOf(v intent.VFs) *node {
+	n := mapping().when(v.Count.V != 0, "count", number(v.Count.V))
+	return n.when(v.Trust.V != "", "trust", bare(v.Trust.V)).when(v.Representors.V != "", "representors", bare(v.Representors.V))
+}

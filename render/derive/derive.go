@@ -85,7 +85,8 @@ type Host struct {
 type NIC struct {
 	Name   string
 	Select intent.Selector // zero for none
-	RDMA   string          // "" for unknown
+	VFs    intent.VFs
+	RDMA   string // "" for unknown
 	// RXRing and TXRing are the descriptors of each ring; 0 for unknown.
 	RXRing, TXRing int
 	// These are stated: buffers: auto, willing: off, stallPrevention: auto.

@@ -345,14 +345,14 @@ func (h *host) node(addresses []string, common login) *node {
 		rdma                    bool
 		rx, tx                  int
 		buffers, willing, stall bool
-		card                    string
+		card, vfs               string
 	}
 	var kinds ordered.Groups[kind, row]
 	for _, name := range natural.Keys(h.nics) {
 		n := h.nics[name]
 		of := n.Select
 		of.Rail = min(of.Rail, 1)
-		kinds.Add(kind{of, n.RDMA != "", n.RXRing, n.TXRing, n.Buffers, n.Willing, n.StallPrevention, cardOf(n.Card).flow()}, row{name, []string{n.RDMA, strconv.Itoa(n.Select.Rail)}})
+		kinds.Add(kind{of, n.RDMA != "", n.RXRing, n.TXRing, n.Buffers, n.Willing, n.StallPrevention, cardOf(n.Card).flow(), vfsOf(n.VFs).flow()}, row{name, []string{n.RDMA, strconv.Itoa(n.Select.Rail)}})
 	}
 	nics := mapping()
 	for k, rows := range kinds.All() {
@@ -364,6 +364,7 @@ func (h *host) node(addresses []string, common login) *node {
 			n.putIf("rings", rings)
 			n.when(k.buffers, "buffers", bare("auto")).when(k.willing, "willing", bare("off")).when(k.stall, "stallPrevention", bare("auto"))
 			n.pairs = append(n.pairs, cardOf(h.nics[rows[0].name].Card).pairs...)
+			n.putIf("vfs", vfsOf(h.nics[rows[0].name].VFs))
 			nics.put(f.name, n)
 		}
 	}

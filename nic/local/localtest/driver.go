@@ -31,6 +31,8 @@ type port struct {
 	rival               func(*dcb.State)
 	rivalAfter, rivalIn int
 	fec                 string // that is in use, as ethtool calls it; "" for a link that shows none
+	// trusts are of its VFs.
+	trusts []bool
 	// stats are statistics that a test has set.
 	stats map[string]uint64
 }

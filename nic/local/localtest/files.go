@@ -141,6 +141,14 @@ func (f files) WriteFile(name string, data []byte) error {
 		}
 	case base == "pfc_stall_prevention" && v != nic.StallAuto && v != nic.StallDefault:
 		return refuse("write", name, syscall.EINVAL)
+	case base == "sriov_numvfs":
+		if nerr != nil {
+			return refuse("write", name, syscall.EINVAL)
+		}
+		if err := f.setVFs(filepath.Base(filepath.Dir(filepath.Dir(name))), n); err != nil {
+			return refuse("write", name, err)
+		}
+		return nil
 	case base == "mtu":
 		if nerr != nil {
 			return refuse("write", name, syscall.EINVAL)

@@ -46,6 +46,8 @@ type Port struct {
 	// Model is the PCI number of the device, "" for 1021; Part and Serial are in the vital
 	// product data of the card, which it has where one of them is stated.
 	Model, Part, Serial string
+	// MaxVFs is how many virtual functions the firmware offers; 0 is no SR-IOV.
+	MaxVFs int
 }
 
 // Faults are what goes wrong. The zero value is a machine in order.
@@ -170,7 +172,7 @@ func (h *Host) MachineOf() *local.Machine { return h.machine(true) }
 func (h *Host) machine(user bool) *local.Machine {
 	v := view{h, user}
 	return &local.Machine{
-		Roots: h.Roots, FS: files{v}, DCB: dcbnl{v}, Ethtool: ethtool{v}, VLANs: vlans{v},
+		Roots: h.Roots, FS: files{v}, DCB: dcbnl{v}, Ethtool: ethtool{v}, VLANs: vlans{v}, VFs: vfs{v},
 		Tools: &runnertest.Fake{Programs: h.Programs}, Settle: time.Millisecond, CarrierWait: 2 * time.Second, Stay: time.Millisecond,
 	}
 }
@@ -292,6 +294,10 @@ func (h *Host) add(p Port) {
 	h.put(filepath.Join(dev, "numa_node"), "0\n")
 	if p.VF {
 		h.link("../0000:00:00.0", filepath.Join(dev, "physfn"))
+	}
+	if p.MaxVFs > 0 {
+		h.put(filepath.Join(dev, "sriov_totalvfs"), strconv.Itoa(p.MaxVFs)+"\n")
+		h.put(filepath.Join(dev, "sriov_numvfs"), "0\n")
 	}
 	net := filepath.Join(dev, "net", p.Name)
 	h.put(filepath.Join(net, "mtu"), "1500\n")

@@ -32,6 +32,9 @@ var kinds = map[Kind]struct {
 	ICE: {driver: nic.DriverICE}, Ionic: {driver: nic.DriverIonic},
 }
 
+// maxVFs is how many VFs the firmware of each NIC offers.
+const maxVFs = 16
+
 // The NICs are on PCI buses of their own, from this one.
 const (
 	firstBus = 0x18
@@ -70,7 +73,7 @@ func (h *Host) build() {
 	for i, n := range h.o.NICs {
 		kind := kinds[n.Kind]
 		pci := cmp.Or(n.PCI, fmt.Sprintf("0000:%02x:00.0", firstBus+i))
-		port := localtest.Port{Name: n.Name, RDMA: n.RDMA, PCI: pci, Driver: kind.driver, OFED: kind.ofed, CC: kind.cc, Model: n.Model, Part: n.Part, Serial: n.Serial}
+		port := localtest.Port{Name: n.Name, RDMA: n.RDMA, PCI: pci, Driver: kind.driver, OFED: kind.ofed, CC: kind.cc, Model: n.Model, Part: n.Part, Serial: n.Serial, MaxVFs: maxVFs}
 		if n.Kind == BNXTDebugFS {
 			k.SetName(h.o.Name, debugFSRelease)
 		}

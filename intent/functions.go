@@ -1,0 +1,32 @@
+package intent
+
+// rawVFs is what a NIC states of its virtual functions.
+type rawVFs struct {
+	Count        opt[int]    `key:"count" min:"1" max:"1024" doc:"How many VFs the NIC has, at most what its firmware offers. They are made where there are none; another number than there are is never written, since that takes all of them away first. Default: left alone."`
+	Trust        opt[string] `key:"trust" enum:"on,off,keep" doc:"Whether VFs are trusted, as 'ip link set NIC vf N trust' sets it. Default keep."`
+	Representors opt[string] `key:"representors" enum:"on,off,keep" doc:"on: the switch of the card is in switchdev mode, where each VF has a representor on the host; off: in legacy mode. It is compared, and never set: a change of the mode makes the interface of the NIC anew. Default keep."`
+}
+
+// VFs is what a line of the intent states of the virtual functions of NICs.
+type VFs struct {
+	// Count is how many there are; 0 leaves them alone.
+	Count Value[int]
+	// Trust and Representors are "on" or "off"; "" leaves them alone.
+	Trust, Representors Value[string]
+}
+
+func (v *rawVFs) line() VFs {
+	if v == nil {
+		v = &rawVFs{}
+	}
+	return VFs{Count: from(v.Count, 0), Trust: unlessKept(v.Trust), Representors: unlessKept(v.Representors)}
+}
+
+// unlessKept is a word, or "" where it is keep.
+func unlessKept(v opt[string]) Value[string] {
+	out := from(v, "")
+	if out.V == "keep" {
+		out.V = ""
+	}
+	return out
+}

@@ -1,0 +1,88 @@
+package nic
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+)
+
+// Functions are the virtual functions of a port.
+type Functions struct {
+	// VFs is how many there are; not set where the device has no SR-IOV. MaxVFs is how
+	// many it offers; running only.
+	VFs    qos.Opt[int] `json:"vfs,omitzero"`
+	MaxVFs int          `json:"max_vfs,omitempty"`
+	// VFTrust is whether they are trusted: "on", "off", or which of them are.
+	VFTrust qos.Opt[string] `json:"vf_trust,omitzero"`
+	// Representors says that the switch of the card is in switchdev mode.
+	Representors qos.Opt[bool] `json:"representors,omitzero"`
+}
+
+// functions sets what the intent states of virtual functions.
+func (b *builder) functions(v intent.VFs) {
+	p := b.port
+	if v.Count.V > 0 {
+		p.VFs = qos.Of(v.Count.V)
+		b.from(v.Count.From, FieldVFs)
+	}
+	if v.Trust.V != "" {
+		p.VFTrust = qos.Of(v.Trust.V)
+		b.from(v.Trust.From, FieldVFTrust)
+	}
+	if v.Representors.V != "" {
+		p.Representors = qos.Of(v.Representors.V == "on")
+		b.from(v.Representors.From, FieldRepresentors)
+	}
+}
+
+// functions compares the virtual functions.
+func (d *differ) functions() {
+	have, want := d.have, d.want
+	made := false
+	switch {
+	case !want.VFs.Set:
+	case d.missing[FieldVFs] != "":
+		d.unknown(FieldVFs, strconv.Itoa(want.VFs.V))
+	case have.VFs.V != want.VFs.V || !have.VFs.Set:
+		c := Change{Field: FieldVFs, Kind: KindDrift, Old: strconv.Itoa(have.VFs.V), New: strconv.Itoa(want.VFs.V), Blocked: vfLimit(have, want.VFs.V)}
+		// Whether other drivers than mlx5 go on sending meanwhile is not known.
+		if have.Driver != DriverMLX5 {
+			c.Impact = qos.ImpactLoss
+		}
+		made = c.Blocked == ""
+		d.add(c)
+	}
+	switch {
+	case made && want.VFTrust.Set && want.VFTrust.V == "on":
+		d.add(Change{Field: FieldVFTrust, Kind: KindDrift, Old: qos.Absent, New: want.VFTrust.V})
+	case have.VFs.V == 0: // none is there, and those that are made are not trusted
+	default:
+		field(d, FieldVFTrust, have.VFTrust, want.VFTrust, equal, clean, drift)
+	}
+	field(d, FieldRepresentors, have.Representors, want.Representors, equal, onOff, Change{Kind: KindDrift, Blocked: d.eswitch()})
+}
+
+// vfLimit says why virtual functions cannot be made; "" where they can.
+func vfLimit(have *Port, want int) string {
+	switch {
+	case have.VFs.V > 0:
+		return fmt.Sprintf("another number takes all %d VFs away first, also those in use: stop what uses them, write 0 into /sys/class/net/%s/device/sriov_numvfs, and apply again", have.VFs.V, clean(have.Name))
+	case have.Driver == DriverMLX5 && have.MaxVFs < want:
+		return fmt.Sprintf("the firmware offers %d VFs: set SRIOV_EN=1 and NUM_OF_VFS=%d with mlxconfig, and reset the card; in some servers SR-IOV is off in the BIOS", have.MaxVFs, want)
+	case have.MaxVFs < want:
+		return fmt.Sprintf("the device offers %d VFs: turn SR-IOV on in the BIOS, and raise their number in the firmware of the card", have.MaxVFs)
+	}
+	return ""
+}
+
+// eswitch says how the mode of the switch of a card is changed.
+func (d *differ) eswitch() string {
+	mode := "legacy"
+	if d.want.Representors.V {
+		mode = "switchdev"
+	}
+	return fmt.Sprintf("a change of the mode makes the interface anew, and takes its VFs away: with no VF in use, 'devlink dev eswitch set pci/%s mode %s', and apply again", cmp.Or(clean(d.have.PCI), "ADDRESS"), mode)
+}

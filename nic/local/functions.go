@@ -1,0 +1,286 @@
+package local
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/mdlayher/netlink"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/words"
+	"github.com/roce-fabric/roce-fabric/nic"
+)
+
+// VFs is rtnetlink for virtual functions, for names that the machine has.
+type VFs interface {
+	// Trust is that of each VF, in their order.
+	Trust(ctx context.Context, ifname string) ([]bool, error)
+	SetTrust(ctx context.Context, ifname string, vf int, on bool) error
+}
+
+// ErrInUse: something uses what a write would take away.
+var ErrInUse = errors.New("in use")
+
+// VFTrust is whether VFs are trusted: all, or each in its order.
+type VFTrust struct {
+	All  *bool  `json:"all,omitempty"`
+	Each []bool `json:"each,omitempty"`
+}
+
+// holds compares the VFs that are there.
+func (t VFTrust) holds(have []bool) bool {
+	for i, on := range have {
+		if t.All != nil && *t.All != on || t.All == nil && i < len(t.Each) && t.Each[i] != on {
+			return false
+		}
+	}
+	return t.All == nil || len(have) > 0
+}
+
+// functions reads the virtual functions of a physical one.
+func (r reader) functions() {
+	if r.pci == "" || r.virtual {
+		return
+	}
+	n, err := r.vfs(r.device)
+	switch {
+	case gone(err): // no SR-IOV
+	case err != nil:
+		r.misses(r.why(err), nic.FieldVFs, nic.FieldVFTrust)
+	default:
+		r.p.VFs = qos.Of(n)
+		most, _ := r.number(r.sysNet(r.name, "device", "sriov_totalvfs"))
+		r.p.MaxVFs = int(min(most, maxVFs))
+	}
+	if n > 0 {
+		get(r, nic.FieldVFTrust, &r.p.VFTrust, func() (string, error) {
+			each, err := r.trusts(r.ctx, r.device)
+			return trustText(each), err
+		})
+	}
+	// In legacy mode drivers have no such id (Linux, net/core/net-sysfs.c, phys_switch_id).
+	id, err := r.text(r.sysNet(r.name, "phys_switch_id"))
+	if err == nil || gone(err) || errors.Is(err, syscall.EOPNOTSUPP) {
+		r.p.Representors = qos.Of(id != "")
+	}
+}
+
+// maxVFs is the most that PCI has a number for (PCI Express, SR-IOV, TotalVFs).
+const maxVFs = 1<<16 - 1
+
+func (m *Machine) vfs(d *device) (int, error) {
+	n, err := m.number(m.sysNet(d.name, "device", "sriov_numvfs"))
+	return int(min(n, maxVFs)), err
+}
+
+func (m *Machine) trusts(ctx context.Context, d *device) ([]bool, error) {
+	if m.VFs == nil {
+		return nil, errors.New("no netlink")
+	}
+	return m.VFs.Trust(ctx, d.name)
+}
+
+// trustText prints "on", "off" or "on for VF 0-2,5".
+func trustText(each []bool) string {
+	var on []int
+	for i, t := range each {
+		if t {
+			on = append(on, i)
+		}
+	}
+	switch len(on) {
+	case 0:
+		return "off"
+	case len(each):
+		return "on"
+	}
+	return "on for VF " + qos.FoldInts(on)
+}
+
+var vfsOp = op{
+	read: func(m *Machine, _ context.Context, d *device) (Value, error) {
+		n, err := m.vfs(d)
+		return Value{Number: &n}, err
+	},
+	// The kernel takes no other number than 0 while there are VFs (drivers/pci/pci-sysfs.c,
+	// sriov_numvfs_store), and takes them away whoever uses them.
+	write: func(m *Machine, _ context.Context, d *device, want, have Value) error {
+		if *have.Number > 0 {
+			if *want.Number > 0 {
+				return fmt.Errorf("%d VFs are there: %w", *have.Number, ErrInUse)
+			}
+			if used := m.usedVFs(d); len(used) > 0 {
+				return fmt.Errorf("they stay: %w: %s", ErrInUse, words.Some(used, maxShownVFs))
+			}
+		}
+		return m.setNumber(m.sysNet(d.name, "device", "sriov_numvfs"), *want.Number)
+	},
+}
+
+// maxShownVFs is how many VFs an error names.
+const maxShownVFs = 4
+
+// usedVFs are the VFs of a port that something may use: a guest, another network namespace,
+// or an interface that is up.
+func (m *Machine) usedVFs(d *device) (used []string) {
+	dir := m.sysNet(d.name, "device")
+	entries, _ := m.list(dir)
+	for _, e := range natural.Sorted(entries) {
+		number, is := strings.CutPrefix(e, "virtfn")
+		if !is {
+			continue
+		}
+		driver := ""
+		if to, err := m.fs().Readlink(filepath.Join(dir, e, "driver")); err == nil {
+			driver = filepath.Base(to)
+		}
+		names, _ := m.list(filepath.Join(dir, e, "net"))
+		up := func(name string) bool {
+			flags, err := m.text(filepath.Join(dir, e, "net", name, "flags"))
+			n, perr := strconv.ParseUint(strings.TrimPrefix(flags, "0x"), 16, 32)
+			return err != nil || perr != nil || n&1 != 0 // IFF_UP
+		}
+		switch {
+		case driver == "":
+		case !slices.Contains(rdmaDrivers, driver):
+			used = append(used, fmt.Sprintf("VF %s (driver %s)", number, clip(driver)))
+		case len(names) == 0:
+			used = append(used, fmt.Sprintf("VF %s (in another network namespace)", number))
+		case slices.ContainsFunc(names, up):
+			used = append(used, fmt.Sprintf("VF %s (%s is up)", number, clip(names[0])))
+		}
+	}
+	return used
+}
+
+var vfTrustOp = op{
+	read: func(m *Machine, ctx context.Context, d *device) (Value, error) {
+		n, err := m.vfs(d)
+		if err != nil || n == 0 {
+			return Value{VFTrust: &VFTrust{}}, err
+		}
+		each, err := m.trusts(ctx, d)
+		return Value{VFTrust: &VFTrust{Each: each}}, err
+	},
+	write: func(m *Machine, ctx context.Context, d *device, want, have Value) error {
+		for i, is := range have.VFTrust.Each {
+			on := is
+			switch {
+			case want.VFTrust.All != nil:
+				on = *want.VFTrust.All
+			case i < len(want.VFTrust.Each):
+				on = want.VFTrust.Each[i]
+			}
+			if on == is {
+				continue
+			}
+			if err := m.VFs.SetTrust(ctx, d.name, i, on); err != nil {
+				return err
+			}
+		}
+		return nil
+	},
+}
+
+// Of include/uapi/linux/if_link.h and rtnetlink.h.
+const (
+	iflaVFInfoList = 22
+	iflaVFInfo     = 1
+	iflaVFTrust    = 9
+	filterVF       = 1 // RTEXT_FILTER_VF
+)
+
+// Trust implements VFs.
+func (rtnetlink) Trust(ctx context.Context, ifname string) ([]bool, error) {
+	ae := netlink.NewAttributeEncoder()
+	ae.String(iflaIfname, ifname)
+	ae.Uint32(iflaExtMask, filterVF|skipStats)
+	replies, err := exchange(ctx, rtmGetLink, netlink.Request, ae)
+	if err == nil && len(replies) != 1 {
+		err = fmt.Errorf("%d messages", len(replies))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the VFs of %s: %w", ifname, err)
+	}
+	each, err := parseTrust(replies[0].Data)
+	if err != nil {
+		return nil, fmt.Errorf("read the VFs of %s: %w", ifname, err)
+	}
+	return each, nil
+}
+
+// SetTrust implements VFs.
+func (rtnetlink) SetTrust(ctx context.Context, ifname string, vf int, on bool) error {
+	if _, err := exchange(ctx, rtmNewLink, netlink.Request|netlink.Acknowledge, trustAttrs(ifname, vf, on)); err != nil {
+		return fmt.Errorf("set VF %d of %s: %w", vf, ifname, err)
+	}
+	return nil
+}
+
+// trustAttrs is the message of 'ip link set IF vf N trust on' (struct ifla_vf_trust).
+func trustAttrs(ifname string, vf int, on bool) *netlink.AttributeEncoder {
+	setting := uint32(0)
+	if on {
+		setting = 1
+	}
+	ae := netlink.NewAttributeEncoder()
+	ae.String(iflaIfname, ifname)
+	ae.Nested(iflaVFInfoList, func(list *netlink.AttributeEncoder) error {
+		list.Nested(iflaVFInfo, func(info *netlink.AttributeEncoder) error {
+			info.Bytes(iflaVFTrust, binary.NativeEndian.AppendUint32(binary.NativeEndian.AppendUint32(nil, uint32(vf)), setting))
+			return nil
+		})
+		return nil
+	})
+	return ae
+}
+
+// parseTrust reads a RTM_NEWLINK. A driver that does not tell of trust has -1, or nothing.
+func parseTrust(b []byte) ([]bool, error) {
+	if len(b) < ifinfomsg {
+		return nil, fmt.Errorf("a message of %d bytes", len(b))
+	}
+	ad, err := netlink.NewAttributeDecoder(b[ifinfomsg:])
+	if err != nil {
+		return nil, err
+	}
+	var each []bool
+	told := true
+	for ad.Next() {
+		if ad.Type() != iflaVFInfoList {
+			continue
+		}
+		ad.Nested(func(list *netlink.AttributeDecoder) error {
+			for list.Next() {
+				list.Nested(func(info *netlink.AttributeDecoder) error {
+					has := false
+					for info.Next() {
+						if b := info.Bytes(); info.Type() == iflaVFTrust && len(b) == 8 {
+							setting := int32(binary.NativeEndian.Uint32(b[4:]))
+							has = setting >= 0
+							each = append(each, setting > 0)
+						}
+					}
+					told = told && has
+					return nil
+				})
+			}
+			return nil
+		})
+	}
+	if err := ad.Err(); err != nil {
+		return nil, err
+	}
+	if !told || len(each) == 0 {
+		return nil, ErrUnsupported
+	}
+	return each, nil
+}

@@ -1,0 +1,103 @@
+package localtest
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/roce-fabric/roce-fabric/nic/local"
+)
+
+// setVFs is what the kernel does with a number of VFs (drivers/pci/pci-sysfs.c,
+// sriov_numvfs_store): with VFs there it takes no other number than 0.
+func (h *Host) setVFs(ifname string, n int) error {
+	p := h.ports[ifname]
+	have := len(p.trusts)
+	switch {
+	case n < 0 || n > p.MaxVFs:
+		return syscall.ERANGE
+	case n == have:
+		return nil
+	case n > 0 && have > 0:
+		return syscall.EBUSY
+	}
+	dev := h.sys("devices", "pci0000:00", p.PCI)
+	for i := range max(n, have) {
+		vf := strings.TrimSuffix(p.PCI, "0") + strconv.Itoa(2+i)
+		dir := h.sys("devices", "pci0000:00", vf)
+		if n == 0 {
+			must(h.tree.Remove(filepath.Join(dev, fmt.Sprintf("virtfn%d", i))))
+			h.tree.removeAll(dir)
+			continue
+		}
+		h.link("../../../bus/pci/drivers/"+p.Driver, filepath.Join(dir, "driver"))
+		h.put(filepath.Join(dir, "net", fmt.Sprintf("%sv%d", ifname, i), "flags"), "0x1002\n")
+		h.link("../"+vf, filepath.Join(dev, fmt.Sprintf("virtfn%d", i)))
+	}
+	p.trusts = make([]bool, n)
+	h.put(filepath.Join(dev, "sriov_numvfs"), strconv.Itoa(n)+"\n")
+	return nil
+}
+
+// UseVF brings the interface of a VF up, or with a driver binds the VF to that.
+func (h *Host) UseVF(name string, vf int, driver string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	dir := h.sys("devices", "pci0000:00", strings.TrimSuffix(h.ports[name].PCI, "0")+strconv.Itoa(2+vf))
+	if driver == "" {
+		h.put(filepath.Join(dir, "net", fmt.Sprintf("%sv%d", name, vf), "flags"), "0x1003\n")
+		return
+	}
+	must(h.tree.Remove(filepath.Join(dir, "driver")))
+	h.tree.removeAll(filepath.Join(dir, "net"))
+	h.link("../../../bus/pci/drivers/"+driver, filepath.Join(dir, "driver"))
+}
+
+// SetSwitchdev puts the switch of a card into switchdev mode.
+func (h *Host) SetSwitchdev(name string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.put(h.sys("class", "net", name, "phys_switch_id"), "0a94ef0001\n")
+}
+
+// vfs is rtnetlink of a Host for virtual functions.
+type vfs struct{ view }
+
+var _ local.VFs = vfs{}
+
+// Trust implements local.VFs.
+func (v vfs) Trust(ctx context.Context, name string) ([]bool, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	p := v.ports[name]
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case p == nil:
+		return nil, fmt.Errorf("read the VFs of %s: %w", name, syscall.ENODEV)
+	}
+	return append([]bool(nil), p.trusts...), nil
+}
+
+// SetTrust implements local.VFs.
+func (v vfs) SetTrust(ctx context.Context, name string, vf int, on bool) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	p := v.ports[name]
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case p == nil || vf >= len(p.trusts):
+		return fmt.Errorf("set VF %d of %s: %w", vf, name, syscall.EINVAL)
+	case v.notRoot():
+		return fmt.Errorf("set VF %d of %s: %w", vf, name, syscall.EPERM)
+	}
+	v.Host.wrote("set trust of VF %d of %s", vf, name)
+	if !v.faults.Ignore {
+		p.trusts[vf] = on
+	}
+	return nil
+}
