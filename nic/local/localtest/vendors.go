@@ -189,6 +189,8 @@ func (h *Host) showCC(rdma string) {
 func (f files) ccWrite(name, v string) (mine bool, err error) {
 	n, nerr := strconv.ParseUint(v, 0, 31)
 	if rdma, file, ok := f.Host.ccFile(name); ok {
+		// Older drivers take any number for hexadecimal (configfs.c, sscanf with %x).
+		n, nerr = strconv.ParseUint(strings.TrimPrefix(v, "0x"), 16, 31)
 		if nerr != nil {
 			return true, refuse("write", name, syscall.EINVAL)
 		}
