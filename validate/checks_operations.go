@@ -289,7 +289,7 @@ func unsaved(r *deviceRun) {
 	}
 	f := Finding{Severity: Warning, What: "not saved: " + strings.Join(r.seen.Unsaved, ", "), Fix: "save the running configuration"}
 	switch {
-	case len(r.out.drift) > 0:
+	case !r.out.drift.empty():
 		f.Fix = "apply the intent, which saves; do not save what differs from it"
 	case slices.ContainsFunc(r.d.Switch.Ports, r.shut):
 		f.Fix = "bring up the ports that PRT-05 names, then save: a port that is saved as down stays down after a reload"

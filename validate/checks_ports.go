@@ -87,7 +87,7 @@ func barePort(r *deviceRun) {
 			continue
 		}
 		r.found(Finding{Severity: Error, What: "the port has neither PFC nor ECN"}, p.Name, qos.KindPFC.Attr())
-		for _, ch := range r.out.drift {
+		for _, ch := range r.out.drift.changes {
 			if ch.Port == p.Name {
 				r.out.explain(p.Name, ch.Field)
 			}

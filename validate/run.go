@@ -62,11 +62,10 @@ type Result struct {
 	ends      map[string]End          // of ports with a link
 	neighbors map[string]qos.Neighbor // by LLDP, of those ports
 	names     *portNames              // of a switch that was read
-	drift     []qos.Change
+	drift     *drift
 	instead   map[qos.Place]Finding // of the finding that a change of drift is
 	drifted   map[string]bool       // the ports of drift; "" is the switch
-	differing map[qos.Place]qos.Change
-	odd       map[qos.Place]string // the checks that find a change of drift by comparison with others
+	odd       map[qos.Place]string  // the checks that find a change of drift by comparison with others
 	explained map[qos.Place]bool
 	traits    []trait
 }
@@ -100,7 +99,7 @@ func Switch(d *render.Device, cfg *qos.Device, source Source, state *State) *Res
 
 func newDeviceRun(d *render.Device, cfg *qos.Device, source Source, state *State) *deviceRun {
 	r := &deviceRun{d: d, cfg: cfg, source: source, seen: *state, layers: d.Fabric.Layers(d.Switch),
-		out:   &Result{sw: d.Switch, source: source, ends: map[string]End{}, neighbors: map[string]qos.Neighbor{}, explained: map[qos.Place]bool{}},
+		out:   &Result{sw: d.Switch, source: source, drift: &drift{}, ends: map[string]End{}, neighbors: map[string]qos.Neighbor{}, explained: map[qos.Place]bool{}},
 		cures: map[qos.Place]string{}, unpaused: map[string]bool{}, lacking: map[lack][]string{}}
 	for _, m := range state.InForce {
 		if at := (qos.Place{Port: m.Port, Field: m.Field}); m.Fix != "" && r.cures[at] == "" {
@@ -155,14 +154,11 @@ func (r *deviceRun) compare() {
 		diff = qos.DiffSaved
 	}
 	out := r.out
-	out.drift = diff(r.cfg, r.d.Desired)
-	r.drifted = make(map[qos.Place]qos.Change, len(out.drift))
+	out.drift = driftOf(diff(r.cfg, r.d.Desired))
 	out.drifted = map[string]bool{}
-	for _, ch := range out.drift {
+	for _, ch := range out.drift.changes {
 		out.drifted[ch.Port] = true
-		r.drifted[ch.Place()] = ch
 	}
-	out.differing = r.drifted
 	r.bare = barePorts(r.d, r.cfg)
 }
 
@@ -186,16 +182,15 @@ func (r *deviceRun) end(p *intent.Port) End {
 
 // deviceRun is one switch under one check.
 type deviceRun struct {
-	check   *Check
-	d       *render.Device // what is intended, and the catalogue's model
-	cfg     *qos.Device    // what is looked at
-	memory  render.Memory  // of cfg
-	source  Source
-	seen    State
-	layers  []*intent.Settings // of the intent, outermost first
-	cures   map[qos.Place]string
-	drifted map[qos.Place]qos.Change // how cfg differs from what is intended
-	bare    map[string]bool          // ports with nothing of the intent
+	check  *Check
+	d      *render.Device // what is intended, and the catalogue's model
+	cfg    *qos.Device    // what is looked at
+	memory render.Memory  // of cfg
+	source Source
+	seen   State
+	layers []*intent.Settings // of the intent, outermost first
+	cures  map[qos.Place]string
+	bare   map[string]bool // ports with nothing of the intent
 	// unpaused are ports with a lossless group, as intended, and no PFC for it.
 	unpaused map[string]bool
 	lacking  map[lack][]string // the checks that were not made, by what they lack
@@ -368,7 +363,7 @@ func (s *Result) said(port string, attr qos.Attr) bool {
 // differs reports whether one of the attributes of a port is not as the intent says. The
 // result may be nil.
 func (s *Result) differs(port string, attrs ...qos.Attr) bool {
-	return s != nil && slices.ContainsFunc(attrs, func(a qos.Attr) bool { _, ok := s.differing[qos.Place{Port: port, Field: a}]; return ok })
+	return s != nil && slices.ContainsFunc(attrs, func(a qos.Attr) bool { _, ok := s.drift.find(port, a); return ok })
 }
 
 // cure is the fix for an attribute that is not in force, where the driver knows it.
@@ -378,8 +373,7 @@ func (r *deviceRun) cure(port string, attr qos.Attr) string {
 
 // differs reports whether an attribute is not as intended, and how.
 func (r *deviceRun) differs(port string, attr qos.Attr) (qos.Change, bool) {
-	ch, ok := r.drifted[qos.Place{Port: port, Field: attr}]
-	return ch, ok
+	return r.out.drift.find(port, attr)
 }
 
 // trait says that a member of a group, a port or "" for the switch, has a
@@ -435,6 +429,7 @@ type Run struct {
 	taken     map[string]bool // the switches that were taken in
 	others    []Finding       // of hosts, and of commands
 	results   map[string]*Result
+	drifts    drifts
 	traits    map[traitGroup]map[string]*bearers
 	counted   []gate.PortWindow
 	pauses    []gate.Source
@@ -456,7 +451,7 @@ type bearers struct {
 
 // NewRun begins to look at a fabric.
 func NewRun(f *intent.Fabric) *Run {
-	return &Run{fabric: f, senders: sendersOf(f), ends: map[intent.Endpoint]*End{}, shared: map[End]*End{}, neighbors: map[intent.Endpoint]qos.Neighbor{}, names: map[string]*portNames{}, taken: map[string]bool{}, results: map[string]*Result{}, traits: map[traitGroup]map[string]*bearers{}}
+	return &Run{fabric: f, senders: sendersOf(f), ends: map[intent.Endpoint]*End{}, shared: map[End]*End{}, neighbors: map[intent.Endpoint]qos.Neighbor{}, names: map[string]*portNames{}, taken: map[string]bool{}, results: map[string]*Result{}, drifts: drifts{}, traits: map[traitGroup]map[string]*bearers{}}
 }
 
 // Clone returns a copy of a result, for another run: [Run.Add] uses one up.
@@ -500,7 +495,8 @@ func (r *Run) Add(s *Result) {
 		b.devices[name] = append(b.devices[name], t.port)
 	}
 	s.findings, s.ends, s.neighbors, s.traits, s.drifted = collector{}, nil, nil, nil, nil
-	if len(s.drift) > 0 {
+	if !s.drift.empty() {
+		s.drift = r.drifts.share(s.drift)
 		r.results[name] = s
 	}
 }
@@ -626,7 +622,7 @@ func (r *Run) odd() {
 func (r *Run) drift() {
 	for _, name := range natural.Keys(r.results) {
 		s := r.results[name]
-		for _, ch := range s.drift {
+		for _, ch := range s.drift.changes {
 			if s.explained[ch.Place()] {
 				continue
 			}

@@ -1,0 +1,55 @@
+package validate
+
+import (
+	"hash/maphash"
+	"slices"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+)
+
+// drift is how what is looked at differs from what is intended.
+type drift struct {
+	changes []qos.Change
+	at      map[qos.Place]int32 // indices of changes
+}
+
+func driftOf(changes []qos.Change) *drift {
+	d := &drift{slices.Clip(changes), make(map[qos.Place]int32, len(changes))}
+	for i, ch := range changes {
+		d.at[ch.Place()] = int32(i)
+	}
+	return d
+}
+
+func (d *drift) empty() bool { return len(d.changes) == 0 }
+
+// find returns the change of an attribute of a port, "" for the switch.
+func (d *drift) find(port string, attr qos.Attr) (qos.Change, bool) {
+	i, ok := d.at[qos.Place{Port: port, Field: attr}]
+	if !ok {
+		return qos.Change{}, false
+	}
+	return d.changes[i], true
+}
+
+// drifts are those of a run, by hash. Thousands of switches differ alike, as those that
+// nobody has configured yet, and share one.
+type drifts map[uint64]*drift
+
+var driftSeed = maphash.MakeSeed()
+
+func (all drifts) share(d *drift) *drift {
+	var h maphash.Hash
+	h.SetSeed(driftSeed)
+	for _, ch := range d.changes {
+		maphash.WriteComparable(&h, ch)
+	}
+	one, ok := all[h.Sum64()]
+	switch {
+	case !ok:
+		all[h.Sum64()] = d
+	case slices.Equal(one.changes, d.changes):
+		return one
+	}
+	return d
+}
