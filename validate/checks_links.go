@@ -14,7 +14,7 @@ import (
 var linkChecks = []Check{
 	{
 		ID: "PRT-06", Title: "the two ends of a link have different speed or FEC",
-		Rules: always(Warning), Scope: ScopeLink, Reads: ReadsApplied,
+		Rules: always(Warning), Scope: ScopeLink, Reads: ReadsApplied | ReadsNIC,
 		Why:     "the link does not come up, or loses frames at one end",
 		Fix:     "give both ends the same speed and FEC",
 		Sources: []string{"IEEE 802.3 clauses 73.6.5, 91 and 108"},
