@@ -249,14 +249,8 @@ func (k *Keeper) load(ctx context.Context) error {
 		k.mu.Unlock()
 		return err
 	}
-	// Those of the firmware and the boot unit are others' work.
 	h := *w.Host
-	h.Unit, h.Ports = nic.UnitState{}, make(map[string]*nic.Port, len(w.Host.Ports))
-	for name, p := range w.Host.Ports {
-		p = new(*p)
-		p.Wanted.Set = false
-		h.Ports[name] = p
-	}
+	h.Unit = nic.UnitState{} // whether it is installed is another's question
 	digest := nic.Digest(&h)
 	k.stamp = stamp
 	k.mu.Lock()

@@ -302,10 +302,19 @@ func TestReport(t *testing.T) {
 // Events of other devices wake nobody, and many of one device are one look.
 func TestEventsAreGathered(t *testing.T) {
 	r := newRig(t, Config{Interval: time.Hour})
+	if err := r.load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if r.Wake("veth0"); len(r.wakes) > 0 {
+		t.Error("veth0 is none of the host's")
+	}
+	if r.Wake(""); len(r.wakes) != 1 {
+		t.Error("what was lost may have been about any")
+	}
+	<-r.wakes
 	r.start(t)
 	r.clock.pass(10 * time.Minute)
 	before := r.count.looks[causeEvent]
-	r.Wake("veth0") // it does not turn the loop
 	for range 100 {
 		r.clock.after(func() { r.Wake(ens0) })
 		r.clock.pass(10 * time.Millisecond)
@@ -313,6 +322,19 @@ func TestEventsAreGathered(t *testing.T) {
 	r.clock.pass(10 * time.Minute)
 	if n := r.count.looks[causeEvent] - before; n != 1 {
 		t.Errorf("%v looks", n)
+	}
+	// The next look for a change is not at once.
+	r.clock.after(func() { r.Wake(ens0) })
+	r.clock.pass(settle)
+	before = r.count.looks[causeEvent]
+	r.clock.after(func() { r.Wake(ens0) })
+	r.clock.pass(settle)
+	if r.count.looks[causeEvent] != before {
+		t.Error("two looks in a row")
+	}
+	r.clock.pass(spacing)
+	if r.count.looks[causeEvent] != before+1 {
+		t.Error("the change is not looked at")
 	}
 }
 
