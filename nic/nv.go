@@ -9,6 +9,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/nic/mlxconfig"
+	"github.com/roce-fabric/roce-fabric/nic/niccli"
 )
 
 // ErrCardPort says that it is not known which physical port of its card an
@@ -101,8 +102,33 @@ func covers(v mlxconfig.Value, s qos.PrioritySet) bool {
 	return v.Numbered && v.Number&uint64(s) == uint64(s)
 }
 
+// nvm compares the option without which a Broadcom card has no RDMA device, where it can be
+// read.
+func (d *differ) nvm() {
+	v, read := d.have.NV[niccli.SupportRDMA]
+	switch {
+	case !d.want.ToS.Set, !read && d.missing[FieldNV] == "": // nothing is wanted of RDMA, or was looked at
+	case !read:
+		d.unknown(FieldNV, "with RDMA")
+	default:
+		c := Change{Field: nvField(niccli.SupportRDMA), Kind: KindNotProgrammed, Old: clean(v.Next), New: "True", After: "a reboot of the host loads them"}
+		on := mlxconfig.ParseValue(c.New)
+		if mlxconfig.ParseValue(v.Next).Same(on) {
+			c.Kind, c.Old = KindResetPending, clean(v.Current)
+			if v.Current == "" || mlxconfig.ParseValue(v.Current).Same(on) {
+				return
+			}
+		}
+		d.add(c)
+	}
+}
+
 func (d *differ) nv() {
 	have, want := d.have, d.want
+	if have.Driver == DriverBNXT {
+		d.nvm()
+		return
+	}
 	if !want.wantsNV() || have.Driver != DriverMLX5 {
 		return
 	}

@@ -365,6 +365,11 @@ func hostCases() []brokenHost {
 		{"DRIFT", Error, port(func(p *nic.Port) { p.Mode.V = "IB/RoCE v1" }), "mode is IB/RoCE v1, the intent says RoCE v2 (layer rdma)", "apply"},
 		{"DRIFT", Warning, nv("LLDP_NB_TX_MODE_P1", "ALL(2)", "ALL(2)"), "LLDP_NB_TX_MODE_P1 is ALL(2) at the next boot and ALL(2) in force, the intent says 0 (layer firmware, not programmed)", "a warm reboot of the host loads them"},
 		{"DRIFT", Warning, nv("CNP_DSCP_P1", "4", "48"), "CNP_DSCP_P1 is 4 in force and 48 at the next boot", "reset the card"}, // the driver shows 48 in use
+		{"DRIFT", Warning, port(func(p *nic.Port) {
+			oldBNXT(p)
+			p.ECN = qos.Of(qos.Priorities(0, 1, 2, 3, 4, 5, 6, 7)) // a newer one
+			p.NV = map[string]nic.NV{"support_rdma": {Current: "True", Next: "False"}}
+		}), "support_rdma is False at the next boot and True(1) in force, the intent says True (layer firmware, not programmed)", "program it: apply the intent to the host; a reboot"},
 		{"NIC-10", Error, port(func(p *nic.Port) {
 			p.PFC.Set, p.ETS.Set, p.Cable.Set = false, false, false
 			p.Missing[nic.FieldPFC], p.Missing[nic.FieldETS], p.Missing[nic.FieldCable] = "needs root", "needs root", "needs root"

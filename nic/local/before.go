@@ -59,6 +59,9 @@ func (m *Machine) held(ctx context.Context, d *device, s Step) (Value, error) {
 
 // heldNV reads the firmware settings of the next boot that a step is about.
 func (m *Machine) heldNV(ctx context.Context, d *device, want Value) (Value, error) {
+	if d.driver == nic.DriverBNXT {
+		return m.heldNVM(ctx, d, want)
+	}
 	_, cfg, err := m.ownCard(ctx, d)
 	if err != nil {
 		return Value{}, err

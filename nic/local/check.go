@@ -10,7 +10,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/nic"
-	"github.com/roce-fabric/roce-fabric/nic/mlxconfig"
 )
 
 // Check returns an error, with the place, unless the undo record is one that
@@ -71,7 +70,7 @@ func (s UndoStep) check(managed func(port string) bool) error {
 		}
 	}
 	for _, name := range natural.Keys(s.Old.NV) {
-		if !mlxconfig.Writes(name) {
+		if !writesNV(name) {
 			return fmt.Errorf("this tool never writes the firmware setting %q", clip(name))
 		}
 	}

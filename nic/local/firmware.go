@@ -21,9 +21,12 @@ const maxQueries = 4
 // readFirmware reads the settings of NVIDIA's cards into their ports, each card once.
 func (m *Machine) readFirmware(ctx context.Context, h *nic.Host) {
 	cards := map[string][]*nic.Port{} // by PCI address without the function
+	var broadcom []*nic.Port
 	for _, name := range natural.Keys(h.Ports) {
 		p := h.Ports[name]
 		switch {
+		case p.Driver == nic.DriverBNXT && p.PCI != "" && !p.VF && !m.NoFirmware && m.Tools != nil:
+			broadcom = append(broadcom, p)
 		case p.Driver != nic.DriverMLX5:
 			p.Missing[nic.FieldNV] = nic.NotInDriver
 		case p.PCI == "" || p.VF:
@@ -35,6 +38,9 @@ func (m *Machine) readFirmware(ctx context.Context, h *nic.Host) {
 		default:
 			cards[nic.Card(p.PCI)] = append(cards[nic.Card(p.PCI)], p)
 		}
+	}
+	if len(broadcom) > 0 {
+		m.readNVM(ctx, broadcom)
 	}
 	if len(cards) == 0 {
 		return
@@ -123,6 +129,9 @@ func (m *Machine) cardPort(p *nic.Port, ports int) int {
 func (m *Machine) changeNV(ctx context.Context, d *device, want Value) (old Value, changed bool, err error) {
 	if len(want.NV) == 0 {
 		return old, false, fmt.Errorf("no firmware settings: %w", ErrUnsupported)
+	}
+	if d.driver == nic.DriverBNXT {
+		return m.changeNVM(ctx, d, want)
 	}
 	for name := range want.NV {
 		if !mlxconfig.Writes(name) {

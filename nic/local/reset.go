@@ -26,21 +26,23 @@ type CardReset struct {
 // Resets returns how the cards of ports are reset, in natural order.
 func (m *Machine) Resets(ctx context.Context, ports []string, o Options) ([]CardReset, error) {
 	functions := map[string]string{} // by card, the first one named
+	broadcom := map[string]bool{}
 	for _, name := range natural.Sorted(ports) {
 		d, err := m.device(name)
 		if err != nil {
 			return nil, err
 		}
-		if d.driver != nic.DriverMLX5 || d.pci == "" || d.virtual {
-			return nil, fmt.Errorf("%s: %w: no card that mlxfwreset resets", name, ErrUnsupported)
+		if d.driver != nic.DriverMLX5 && d.driver != nic.DriverBNXT || d.pci == "" || d.virtual {
+			return nil, fmt.Errorf("%s: %w: no card that this tool resets", name, ErrUnsupported)
 		}
+		broadcom[nic.Card(d.pci)] = d.driver == nic.DriverBNXT
 		if card := nic.Card(d.pci); functions[card] == "" {
 			functions[card] = d.pci
 		}
 	}
 	var out []CardReset
 	for _, card := range natural.Keys(functions) {
-		r, err := m.cardReset(ctx, card, functions[card], o)
+		r, err := m.cardReset(ctx, card, functions[card], broadcom[card], o)
 		if err != nil {
 			return nil, err
 		}
@@ -49,7 +51,7 @@ func (m *Machine) Resets(ctx context.Context, ports []string, o Options) ([]Card
 	return out, nil
 }
 
-func (m *Machine) cardReset(ctx context.Context, card, pci string, o Options) (CardReset, error) {
+func (m *Machine) cardReset(ctx context.Context, card, pci string, broadcom bool, o Options) (CardReset, error) {
 	r := CardReset{Card: card, Device: pci}
 	names, err := m.list(m.sysNet())
 	if err != nil {
@@ -62,6 +64,10 @@ func (m *Machine) cardReset(ctx context.Context, card, pci string, o Options) (C
 	}
 	if m.Tools == nil {
 		return r, mlxconfig.ErrNoTool
+	}
+	if broadcom { // the options of its NVM are loaded with a reboot
+		r.Does = rebootCommand
+		return r, nil
 	}
 	tool, err := mlxconfig.Find(ctx, m.Tools)
 	if err != nil {
@@ -123,6 +129,9 @@ func (m *Machine) Reset(ctx context.Context, want CardReset, o Options) error {
 	}
 	return tool.Reset(ctx, r.Device, r.Way)
 }
+
+// rebootCommand is a reset by a reboot, for people.
+const rebootCommand = "systemctl reboot"
 
 // reboot has systemd start the machine again. It returns once that is enqueued
 // (systemctl(1)).

@@ -1,0 +1,93 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/nic/mlxconfig"
+	"github.com/roce-fabric/roce-fabric/nic/niccli"
+)
+
+// Values of an option in the NVM of a Broadcom card.
+const (
+	nvmOn  = "True"
+	nvmOff = "False"
+)
+
+func nvmText(on bool) string {
+	if on {
+		return nvmOn
+	}
+	return nvmOff
+}
+
+// writesNV reports whether a firmware setting is one that this tool writes.
+func writesNV(name string) bool { return mlxconfig.Writes(name) || name == niccli.SupportRDMA }
+
+// readNVM reads the option for RDMA of Broadcom's cards, where niccli is installed. What is
+// in force is seen by the RDMA device, which its module makes of every card with the option.
+func (m *Machine) readNVM(ctx context.Context, ports []*nic.Port) {
+	tool, err := niccli.Find(ctx, m.Tools)
+	for _, p := range ports {
+		var on bool
+		why := err
+		if why == nil {
+			on, why = tool.Get(ctx, p.PCI, niccli.SupportRDMA)
+		}
+		switch {
+		case errors.Is(why, niccli.ErrNoTool):
+			p.Missing[nic.FieldNV] = nic.NotInDriver
+			continue
+		case why != nil:
+			p.Missing[nic.FieldNV] = m.why(why)
+			continue
+		}
+		v := nic.NV{Next: nvmText(on)}
+		if p.RDMA != "" || m.has(m.sys("module", "bnxt_re")) {
+			v.Current = nvmText(p.RDMA != "")
+		}
+		p.NV = map[string]nic.NV{niccli.SupportRDMA: v}
+	}
+}
+
+// nvmOf reads the options of a Broadcom card that a step is about.
+func (m *Machine) nvmOf(ctx context.Context, d *device, want Value) (*niccli.Tool, bool, error) {
+	if len(want.NV) != 1 || want.NV[niccli.SupportRDMA] == "" {
+		return nil, false, fmt.Errorf("firmware settings of a Broadcom card: %w", ErrUnsupported)
+	}
+	if m.Tools == nil {
+		return nil, false, niccli.ErrNoTool
+	}
+	tool, err := niccli.Find(ctx, m.Tools)
+	if err != nil {
+		return nil, false, err
+	}
+	on, err := tool.Get(ctx, d.pci, niccli.SupportRDMA)
+	return tool, on, err
+}
+
+// heldNVM is what [Machine.heldNV] is for a Broadcom card.
+func (m *Machine) heldNVM(ctx context.Context, d *device, want Value) (Value, error) {
+	_, on, err := m.nvmOf(ctx, d, want)
+	if err != nil {
+		return Value{}, err
+	}
+	return Value{NV: map[string]string{niccli.SupportRDMA: nvmText(on)}}, nil
+}
+
+// changeNVM is what [Machine.changeNV] is for a Broadcom card.
+func (m *Machine) changeNVM(ctx context.Context, d *device, want Value) (old Value, changed bool, err error) {
+	tool, on, err := m.nvmOf(ctx, d, want)
+	if err != nil {
+		return old, false, err
+	}
+	old.NV = map[string]string{niccli.SupportRDMA: nvmText(on)}
+	wanted := mlxconfig.ParseValue(want.NV[niccli.SupportRDMA])
+	if wanted.Same(mlxconfig.ParseValue(nvmText(on))) {
+		return old, false, nil
+	}
+	err = tool.Set(ctx, d.pci, niccli.SupportRDMA, !on)
+	return old, !errors.Is(err, niccli.ErrIgnored), err
+}
