@@ -1,0 +1,98 @@
+package hostvm_test
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
+	"github.com/roce-fabric/roce-fabric/testlab/hostvm"
+)
+
+// rival is a daemon that sets the MTU of a NIC from a profile of its own.
+type rival struct {
+	// command is the program with its arguments, deb the package that has it.
+	command, deb string
+	// profile is its file, which has the MTU of 1500 for roce0 in the line.
+	profile, text string
+	mode          fs.FileMode
+	line          int
+}
+
+var rivals = map[string]rival{
+	"systemd-networkd": {
+		command: "/lib/systemd/systemd-networkd", deb: "systemd", profile: "/etc/systemd/network/10-roce.network", mode: 0o644, line: 5,
+		text: "[Match]\nName=roce0\n\n[Link]\nMTUBytes=1500\n\n[Network]\nLinkLocalAddressing=no\n",
+	},
+}
+
+// TestRivalsInAKernel has a daemon run in a machine with a real kernel, with a profile that
+// has a small MTU for a NIC of the intent. That MTU is in force after the daemon's start, and
+// again after its restart once an apply has set the intent's; validate names the daemon, its
+// file and line. A daemon that does not run is said not to.
+func TestRivalsInAKernel(t *testing.T) {
+	if !sharedtest.Nightly() {
+		t.Skip("skipped: starts virtual machines; make nightly runs it")
+	}
+	for name, r := range rivals {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r.test(t, name)
+		})
+	}
+}
+
+func (r rival) test(t *testing.T, name string) {
+	text := func(mode fs.FileMode, s string) hostvm.File { return hostvm.File{Mode: mode, Data: []byte(s)} }
+	program, _, _ := strings.Cut(r.command, " ")
+	lack := hostvm.MissingSystemd()
+	tree := map[string]hostvm.File{
+		"/etc/passwd": text(0o644, "root:x:0:0:root:/root:/bin/sh\nsystemd-network:x:199:65534::/:/bin/false\nnobody:x:65534:65534:nobody:/:/bin/false\n"),
+		"/profile":    text(r.mode, r.text),
+	}
+	if _, err := os.Stat(program); err != nil {
+		lack = fmt.Sprintf("the host VM lacks %s (Debian: apt-get install %s)", program, r.deb)
+	}
+	res := bootVM(t, lack)(vmLinks+`
+look() { rf nic validate >/found || test $? = 3; echo "== $1"; grep -A4 NIC-12 /found || :; echo "== end"; }
+mtu() { ( await grep -qx $1 /sys/class/net/roce0/mtu ) || { cat /log; exit 1; }; }
+daemon() { `+strings.TrimPrefix(r.command, program[:strings.LastIndexByte(program, '/')+1])+` >/log 2>&1 & daemon=$!; }
+profile=`+r.profile+`
+rf nic apply --yes --allow traffic-loss
+mkdir -p ${profile%/*}
+cp -p /profile $profile
+look idle
+daemon
+mtu 1500
+look started
+rf nic apply --yes --allow traffic-loss || :
+mtu 9000
+kill $daemon
+wait $daemon || :
+daemon
+mtu 1500
+look again
+rm $profile
+look gone
+`, hostvm.Options{Systemd: true, Tree: tree, Programs: []string{program}})
+	seen := map[string]string{}
+	for part := range strings.SplitSeq(string(res.Output), "== end") {
+		_, rest, _ := strings.Cut(part, "== ")
+		when, found, _ := strings.Cut(rest, "\n")
+		seen[when] = strings.Join(strings.Fields(found), " ")
+	}
+	sets := fmt.Sprintf("NIC-12 vm roce0: %s (%s:%d) sets mtu to 1500, the intent says 9000", name, r.profile, r.line)
+	for when, want := range map[string]string{
+		"idle": "info " + sets + "; " + name + " does not run", "started": "warning " + sets + " (layer driver)", "again": "warning " + sets + " (layer driver)",
+	} {
+		if !strings.Contains(seen[when], want) {
+			t.Errorf("%s: no %q in %q", when, want, seen[when])
+		}
+	}
+	if found, ok := seen["gone"]; !ok || found != "" {
+		t.Errorf("gone: %q", found)
+	}
+	said(t, res)
+}
