@@ -262,7 +262,11 @@ func (s *Sources) known(ctx context.Context, o SourceOptions) ([]*intent.Switch,
 	for _, h := range f.Hosts {
 		host := derive.Host{Name: h.Name, Address: h.Address.V, Access: h.Access, PauseResponse: h.PauseResponse.V, Bonds: h.Bonds, VLANs: h.VLANs}
 		for _, n := range h.NICs {
-			host.NICs = append(host.NICs, derive.NIC{Name: n.Name, Select: n.Select.V, VFs: n.VFs, RDMA: n.RDMA.V, RXRing: n.RXRing.V, TXRing: n.TXRing.V,
+			dpu := ""
+			if n.DPU.V != (intent.Endpoint{}) {
+				dpu = n.DPU.V.String()
+			}
+			host.NICs = append(host.NICs, derive.NIC{Name: n.Name, Select: n.Select.V, VFs: n.VFs, DPU: dpu, RDMA: n.RDMA.V, RXRing: n.RXRing.V, TXRing: n.TXRing.V,
 				Buffers: n.Buffers.V, Willing: n.Willing.V, StallPrevention: n.StallPrevention.V, Card: n.CardLine})
 		}
 		s.hosts = append(s.hosts, host)

@@ -54,6 +54,7 @@ func (r *resolver) fabric() *Fabric {
 	r.allHosts()
 	r.checkRoles()
 	r.allLinks()
+	r.checkDPUs()
 	r.finishPorts()
 	r.routing()
 	r.traffic()

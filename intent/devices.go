@@ -271,6 +271,7 @@ func (r *resolver) hosts(e *entry[rawHost], names []string) {
 	nics, first := r.nics(&v.NICs)
 	bonds := r.bonds(v, first)
 	vlans := r.vlans(v, first)
+	made := make([]*Host, len(names))
 	for i, name := range names {
 		if !r.declare(name, e.Pos) {
 			continue
@@ -287,10 +288,12 @@ func (r *resolver) hosts(e *entry[rawHost], names []string) {
 		own := make([]NIC, len(nics))
 		h.NICs = make([]*NIC, len(nics))
 		for k := range nics {
-			own[k] = NIC{Host: h, NICLine: &nics[k]}
+			own[k] = NIC{Host: h, NICLine: &nics[k], DPU: Value[Endpoint]{From: byDefault}}
 			h.NICs[k] = &own[k]
 		}
+		made[i] = h
 	}
+	r.dpus(made)
 }
 
 // nics works the NICs of one hosts entry out, sorted by name; first is where each was
@@ -301,6 +304,10 @@ func (r *resolver) nics(raw *rawMap[rawNIC]) (out []NICLine, first map[string]Po
 	eachEntry(r, raw, nicName.MatchString, ifnameWant, func(e *entry[rawNIC], names []string) {
 		devices := r.inStep(e.V.RDMA, len(names), "rdma", true)
 		selectors := r.selectors(e.V.Select, names)
+		sides := r.sides(e.V.DPU, names)
+		if e.V.DPU.Set {
+			r.ownsNot(&e.V)
+		}
 		for i, name := range names {
 			if !r.interfaceOf(first, name, "NIC", e.Pos) {
 				continue
@@ -315,6 +322,9 @@ func (r *resolver) nics(raw *rawMap[rawNIC]) (out []NICLine, first map[string]Po
 			n.Buffers, n.Willing, n.StallPrevention = asked(e.V.Buffers), asked(e.V.Willing), asked(e.V.StallPrevention)
 			n.CardLine = e.V.rawCard.line()
 			n.VFs = e.V.VFs.line()
+			if sides != nil {
+				n.side = sides[i]
+			}
 			if d := n.RDMA.V; d != "" {
 				switch o, taken := rdma[d]; {
 				case !rdmaName.MatchString(d):

@@ -390,6 +390,9 @@ func (h *Host) NIC(name string) *NIC {
 type NIC struct {
 	Host *Host
 	Link *Link
+	// DPU is the NIC on the other side of the card that owns the port, see [Fabric.Owner];
+	// zero where this one does.
+	DPU Value[Endpoint]
 	*NICLine
 }
 
@@ -411,6 +414,8 @@ type NICLine struct {
 	Buffers, Willing, StallPrevention Value[bool]
 	CardLine
 	VFs VFs
+
+	side side
 }
 
 // Bond is a bond over NICs of a host.

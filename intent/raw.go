@@ -187,7 +187,8 @@ type rawNIC struct {
 	Willing         opt[string] `key:"willing" enum:"off,keep" doc:"off: a DCBX peer does not overwrite the settings of the NIC. Default keep."`
 	StallPrevention opt[string] `key:"stallPrevention" enum:"auto,keep" doc:"How long the NIC pauses its link before it gives up. auto is 100ms where NVIDIA's own driver has 8s by default; no other driver has it. Default keep."`
 	rawCard
-	VFs *rawVFs `key:"vfs" doc:"Virtual functions (SR-IOV). Default: left alone."`
+	DPU opt[string] `key:"dpu" rule:"endpoint" doc:"Where the NIC is the host's side of a DPU such as BlueField in DPU mode: the device/port on the side of the card's own system, another host of the intent. That side owns the port, its link, and all that belongs to the port; the NIC has MTU, RDMA-CM and what is lost with the host alone. Ranges run in step with those of the host and of the NIC. Default: the NIC owns its port."`
+	VFs *rawVFs     `key:"vfs" doc:"Virtual functions (SR-IOV). Default: left alone."`
 }
 
 type rawBond struct {

@@ -43,6 +43,9 @@ func toSOf(dscp int) int { return dscp<<2 | ectBit }
 // settingsOf returns the settings that hold for a NIC: those of the switch port
 // at the other end of its link, so that both ends agree, or the fabric's.
 func settingsOf(f *intent.Fabric, n *intent.NIC) *intent.Settings {
+	if owner, ok := f.Owner(n); ok {
+		n = owner
+	}
 	if p := SwitchPort(f, n); p != nil {
 		return p.Settings
 	}
@@ -80,11 +83,15 @@ func Desired(f *intent.Fabric, h *intent.Host) (*Host, []Problem) {
 	var problems []Problem
 	for _, n := range h.NICs {
 		selects := n.Select.V != (intent.Selector{})
-		if n.RDMA.V == "" && n.Link == nil && !selects {
+		owner, owned := f.Owner(n)
+		if n.RDMA.V == "" && n.Link == nil && !selects && !owned {
 			continue
 		}
 		b := builder{nic: n, settings: settingsOf(f, n), port: &Port{Name: n.Name, RDMA: n.RDMA.V, From: map[string]string{}}}
 		b.build()
+		if owned {
+			b.give(owner)
+		}
 		if selects {
 			b.port.Select = qos.Of(n.Select.V)
 			b.from(n.Select.From, FieldPort)
@@ -176,6 +183,18 @@ func (b *builder) build() {
 	}
 	b.congestion(rdma)
 	b.tos(rdma)
+}
+
+// give leaves what belongs to a port to the side of the card that owns it. In DPU mode the
+// host's side can set none of it (mlx5/core/en_dcbnl.c, vport_group_manager).
+func (b *builder) give(owner *intent.NIC) {
+	p := b.port
+	p.Owner = intent.Endpoint{Device: owner.Host.Name, Port: owner.Name}.String()
+	b.from(b.nic.DPU.From, FieldDCB)
+	p.DCBX, p.PFC, p.RoCEApp, p.LinkPause = qos.Opt[Owner]{}, qos.Opt[qos.PrioritySet]{}, qos.Opt[int]{}, qos.Opt[bool]{}
+	p.Trust, p.DSCP, p.ETS = qos.Opt[qos.Trust]{}, qos.Opt[[qos.NumDSCP]int8]{}, qos.Opt[ETS]{}
+	p.ECN, p.CNPDSCP, p.CNPPriority, p.Wanted = qos.Opt[qos.PrioritySet]{}, qos.Opt[int]{}, qos.Opt[int]{}, qos.Opt[mlxconfig.Settings]{}
+	b.problems = nil // which are said of the owner
 }
 
 // trust sets how frames are classified. A NIC has no map of PCP.

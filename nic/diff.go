@@ -137,10 +137,15 @@ func (d *differ) port(name string, have, want *Port, unchosen string) {
 	if want.RDMA != "" && have.RDMA != want.RDMA {
 		d.add(Change{Field: FieldRDMA, Kind: KindDrift, Old: cmp.Or(clean(have.RDMA), qos.Absent), New: want.RDMA, Blocked: "correct the name of the RDMA device in the intent"})
 	}
-	if have.VF {
+	switch {
+	case want.Owner != "":
+		if have.PFC.Set { // the function has the port
+			d.add(Change{Field: FieldDCB, Kind: KindDrift, Old: "of this host", New: "of " + want.Owner, Blocked: "the card is in NIC mode, where its host owns the port: give the NIC the link and take dpu out of the intent, or set INTERNAL_CPU_OFFLOAD_ENGINE=ENABLED with mlxconfig and power-cycle the host"})
+		}
+	case have.VF:
 		why := cmp.Or(clean(have.Missing[FieldDCB]), "a VF or a restricted function has no DCB settings")
-		d.add(Change{Field: FieldDCB, Kind: KindUnknown, Old: qos.Absent, New: "settings of the physical function", Blocked: why + ": set the physical function, on a DPU from its own system"})
-	} else {
+		d.add(Change{Field: FieldDCB, Kind: KindUnknown, Old: qos.Absent, New: "settings of the physical function", Blocked: why + ": set the physical function; on a DPU its own system, which dpu of the NIC names"})
+	default:
 		d.dcb()
 	}
 	if have.RDMA != "" || want.RDMA != "" {

@@ -18,6 +18,7 @@ type Explanation struct {
 	Host     string      `json:"host"`
 	Port     string      `json:"port"`
 	RDMA     string      `json:"rdma,omitempty"`
+	Owner    string      `json:"owner,omitempty"`  // side of the card that owns the port
 	Select   string      `json:"select,omitempty"` // what chooses the interface on the host
 	Peer     string      `json:"peer,omitempty"`
 	Values   []Explained `json:"values"`
@@ -69,7 +70,7 @@ func Explain(f *intent.Fabric, h *intent.Host, name string) (*Explanation, error
 	if p == nil {
 		return nil, fmt.Errorf("NIC %s of %s has neither an RDMA device nor a link", name, h.Name)
 	}
-	e := &Explanation{Host: h.Name, Port: name, RDMA: p.RDMA, Select: p.Select.V.String(), kind: driverOf(p.RDMA)}
+	e := &Explanation{Host: h.Name, Port: name, RDMA: p.RDMA, Select: p.Select.V.String(), Owner: p.Owner, kind: driverOf(p.RDMA)}
 	if peer, ok := Peer(n); ok {
 		e.Peer = peer.String()
 	}
@@ -215,6 +216,9 @@ func (e *Explanation) Lines() []string {
 	head := e.Host + " " + e.Port
 	if e.RDMA != "" {
 		head += " (" + e.RDMA + ")"
+	}
+	if e.Owner != "" {
+		head += ", on the port of " + e.Owner
 	}
 	if e.Select != "" {
 		head += ", chosen by " + e.Select

@@ -127,6 +127,9 @@ type UnitState struct {
 
 // Port is a network interface with its RDMA device.
 type Port struct {
+	// Owner is the device/port on the side of the card that owns the port, where that is
+	// another system; desired only.
+	Owner string `json:"owner,omitempty"`
 	// Name is that of the interface; in a desired Port with a selector that of the intent,
 	// by which it is listed in a Host either way.
 	Name string `json:"name"`

@@ -352,7 +352,7 @@ func (h *host) node(addresses []string, common login) *node {
 		n := h.nics[name]
 		of := n.Select
 		of.Rail = min(of.Rail, 1)
-		kinds.Add(kind{of, n.RDMA != "", n.RXRing, n.TXRing, n.Buffers, n.Willing, n.StallPrevention, cardOf(n.Card).flow(), vfsOf(n.VFs).flow()}, row{name, []string{n.RDMA, strconv.Itoa(n.Select.Rail)}})
+		kinds.Add(kind{of, n.RDMA != "", n.RXRing, n.TXRing, n.Buffers, n.Willing, n.StallPrevention, cardOf(n.Card).flow(), vfsOf(n.VFs).flow()}, row{name, []string{n.RDMA, strconv.Itoa(n.Select.Rail), n.DPU}})
 	}
 	nics := mapping()
 	for k, rows := range kinds.All() {
@@ -361,6 +361,7 @@ func (h *host) node(addresses []string, common login) *node {
 			n := mapping()
 			n.putIf("select", selector(k.of, f.steps[1]))
 			n.put("rdma", text(f.steps[0]))
+			n.when(f.steps[2] != "", "dpu", text(f.steps[2]))
 			n.putIf("rings", rings)
 			n.when(k.buffers, "buffers", bare("auto")).when(k.willing, "willing", bare("off")).when(k.stall, "stallPrevention", bare("auto"))
 			n.pairs = append(n.pairs, cardOf(h.nics[rows[0].name].Card).pairs...)

@@ -189,6 +189,7 @@ var keyCases = []keyCase{
 	{key: "Baseline.driver", at: "baseline|nvidia", values: [2]any{m{"driver": m{"min": "99.1"}}, m{"driver": m{"exact": "1"}}}, inert: true, finds: "NIC-19"},
 	{key: "Versions.min", at: "baseline|nvidia|driver|min", values: [2]any{"99.1", "98"}, inert: true, finds: "NIC-19"},
 	{key: "Versions.exact", at: "baseline|nvidia|driver|exact", values: [2]any{"99.1", "98"}, inert: true, finds: "NIC-19"},
+	{key: "NIC.dpu", at: "hosts|gpu1|nics|ens9|dpu", values: [2]any{"gpu1-dpu/p0", "gpu1-dpu/p1"}, reinstalls: true, with: []edit{{"hosts|gpu1-dpu", m{"address": "192.0.2.250", "nics": m{"p0": m{"rdma": "mlx5_8"}, "p1": m{"rdma": "mlx5_9"}}}}, {"hosts|gpu1|nics|ens9", m{"rdma": "mlx5_5"}}}},
 	{key: "NIC.vfs", at: "hosts|gpu1|nics|eth0|vfs", values: [2]any{m{"count": 4}, m{"trust": "keep"}}, reinstalls: true},
 	{key: "VFs.count", at: "hosts|gpu1|nics|eth0|vfs|count", values: [2]any{4, 16}, reinstalls: true},
 	{key: "VFs.trust", at: "hosts|gpu1|nics|eth0|vfs|trust", values: [2]any{"on", "off"}, with: []edit{{"hosts|gpu1|nics|eth0|vfs", m{"count": 4}}}},

@@ -127,7 +127,7 @@ func (k dcbnl) port(ctx context.Context, name string) (*port, error) {
 		return nil, fmt.Errorf("get %s: %w", name, dcb.ErrUnsupported)
 	case p == nil:
 		return nil, fmt.Errorf("get %s: %w", name, dcb.ErrNoDevice)
-	case p.VF, p.Driver == nic.DriverIonic, k.faults.NoDCB:
+	case p.VF, p.Restricted, p.Driver == nic.DriverIonic, k.faults.NoDCB:
 		return nil, fmt.Errorf("get %s: %w", name, dcb.ErrUnsupported)
 	}
 	return p, nil

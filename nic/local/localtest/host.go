@@ -48,6 +48,8 @@ type Port struct {
 	Model, Part, Serial string
 	// MaxVFs is how many virtual functions the firmware offers; 0 is no SR-IOV.
 	MaxVFs int
+	// Restricted is the host's side of a BlueField in DPU mode.
+	Restricted bool
 }
 
 // Faults are what goes wrong. The zero value is a machine in order.
@@ -326,7 +328,7 @@ func (h *Host) add(p Port) {
 		// The driver's own is "default", which no watchdog of a switch waits for: the
 		// host is one whose operator has set it.
 		h.put(filepath.Join(net, "settings", "pfc_stall_prevention"), nic.StallAuto+"\n")
-	case p.Driver == nic.DriverMLX5 && !p.VF:
+	case p.Driver == nic.DriverMLX5 && !p.VF && !p.Restricted:
 		cc := filepath.Join(h.Roots.DebugFS, "mlx5", p.PCI, "cc_params")
 		for _, name := range ccParams {
 			h.put(filepath.Join(cc, name), fmt.Sprintln(ccStart[name]))

@@ -57,6 +57,8 @@ type NIC struct {
 	// PCI is its address; "" is a bus of its own, in the order of the NICs. Model is the PCI
 	// number of the device, Part and Serial those of its card; "" is nothing in particular.
 	PCI, Model, Part, Serial string
+	// Restricted is the host's side of a BlueField in DPU mode.
+	Restricted bool
 }
 
 // Bond is a bond over NICs, VLAN a VLAN over one device.

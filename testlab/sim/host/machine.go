@@ -73,7 +73,7 @@ func (h *Host) build() {
 	for i, n := range h.o.NICs {
 		kind := kinds[n.Kind]
 		pci := cmp.Or(n.PCI, fmt.Sprintf("0000:%02x:00.0", firstBus+i))
-		port := localtest.Port{Name: n.Name, RDMA: n.RDMA, PCI: pci, Driver: kind.driver, OFED: kind.ofed, CC: kind.cc, Model: n.Model, Part: n.Part, Serial: n.Serial, MaxVFs: maxVFs}
+		port := localtest.Port{Name: n.Name, RDMA: n.RDMA, PCI: pci, Driver: kind.driver, OFED: kind.ofed, CC: kind.cc, Model: n.Model, Part: n.Part, Serial: n.Serial, MaxVFs: maxVFs, Restricted: n.Restricted}
 		if n.Kind == BNXTDebugFS {
 			k.SetName(h.o.Name, debugFSRelease)
 		}

@@ -1,0 +1,111 @@
+package intent
+
+import (
+	"slices"
+	"strings"
+)
+
+// Owner returns the NIC that owns the port of another one: the side of the card's own system
+// where the card is a DPU. ok is false where the NIC owns its port itself.
+func (f *Fabric) Owner(n *NIC) (owner *NIC, ok bool) {
+	if n.DPU.V == (Endpoint{}) {
+		return nil, false
+	}
+	if h := f.Host(n.DPU.V.Device); h != nil {
+		owner = h.NIC(n.DPU.V.Port)
+	}
+	return owner, owner != nil
+}
+
+// side is the other side of the NICs of a line: what is written before the slash runs in
+// step with the hosts, and what follows with the NICs.
+type side struct {
+	pos     Pos
+	devices opt[string]
+	port    string
+}
+
+// sides works the other sides of a line out, for each of its names; nil where none is stated.
+func (r *resolver) sides(o opt[string], names []string) []side {
+	if !o.Set {
+		return nil
+	}
+	device, port, _ := strings.Cut(o.V, "/")
+	devices, ports := o, o
+	devices.V, ports.V = device, port
+	of := r.inStep(ports, len(names), "the port of dpu", true)
+	if of == nil {
+		return nil
+	}
+	out := make([]side, len(names))
+	for i := range out {
+		out[i] = side{o.Pos, devices, of[i]}
+	}
+	return out
+}
+
+// dpus gives the NICs of the hosts of an entry their other sides; hosts has nil for one that
+// is not declared.
+func (r *resolver) dpus(hosts []*Host) {
+	i := slices.IndexFunc(hosts, func(h *Host) bool { return h != nil })
+	if i < 0 {
+		return
+	}
+	for k, n := range hosts[i].NICs {
+		if n.side.port == "" {
+			continue
+		}
+		devices := r.inStep(n.side.devices, len(hosts), "the device of dpu", true)
+		for i, h := range hosts {
+			if h != nil && devices != nil {
+				h.NICs[k].DPU = Value[Endpoint]{V: Endpoint{devices[i], n.side.port}, From: Origin{Pos: n.side.pos}}
+			}
+		}
+	}
+}
+
+// checkDPUs checks the two sides of cards, once all hosts and links are known.
+func (r *resolver) checkDPUs() {
+	first := map[Endpoint]owner{}
+	for _, h := range r.out.Hosts {
+		for _, n := range h.NICs {
+			e, pos := n.DPU.V, n.DPU.From.Pos
+			if e == (Endpoint{}) {
+				continue
+			}
+			name := h.Name + "/" + n.Name
+			other, known := r.out.Owner(n)
+			o, taken := first[e]
+			switch {
+			case !known && r.incomplete: // it may be in what is faulty
+			case !known:
+				r.problems.addf(pos, "list the system of the card as a host, with its port in nics", "NIC %q is a side of %s, and the intent has no such NIC of a host", name, e)
+			case other.Host == h:
+				r.problems.addf(pos, "", "NIC %q is a side of a NIC of the same host", name)
+			case other.DPU.V != (Endpoint{}):
+				r.problems.addf(pos, "", "NIC %q is a side of %s, which does not own the port itself", name, e)
+			case n.Link != nil:
+				r.problems.addf(n.Link.Pos, "write "+e.String()+" there", "the link ends at NIC %q, and its port belongs to %s", name, e)
+			case taken:
+				r.problems.addf(pos, "", "NIC %q is a side of %s, and so is NIC %q at %s", name, e, o.name, o.pos)
+			}
+			first[e] = owner{name, pos}
+		}
+	}
+}
+
+// ownsNot reports what a line states that belongs to the side that owns the port.
+func (r *resolver) ownsNot(v *rawNIC) {
+	for _, k := range []struct {
+		key string
+		pos Pos
+		set bool
+	}{
+		{"buffers", v.Buffers.Pos, v.Buffers.Set}, {"willing", v.Willing.Pos, v.Willing.Set}, {"stallPrevention", v.StallPrevention.Pos, v.StallPrevention.Set},
+		{"dcqcn", v.DCQCN.Pos, v.DCQCN.V != nil}, {"dcbx", v.DCBX.Pos, v.DCBX.Set}, {"relaxedOrdering", v.RelaxedOrdering.Pos, v.RelaxedOrdering.Set},
+	} {
+		if k.set {
+			r.problems.addf(k.pos, "state it there", "%s belongs to the side that owns the port, %s", k.key, brief(v.DPU.V))
+		}
+	}
+}
