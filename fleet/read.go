@@ -78,7 +78,7 @@ type Reader struct {
 	History *History
 	// Counters has the counters read as well.
 	Counters bool
-	// Once has those of a switch read without it, for what one reading shows.
+	// Once finds, without Counters, what a single reading of those of a switch shows.
 	Once bool
 	// Progress is told of a switch that is waited for; nil is silence.
 	Progress Progress
