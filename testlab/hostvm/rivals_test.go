@@ -19,12 +19,22 @@ type rival struct {
 	profile, text string
 	mode          fs.FileMode
 	line          int
+	// other are its other programs and files of this machine, needs lines of the script.
+	programs, files []string
+	needs           string
 }
 
 var rivals = map[string]rival{
 	"systemd-networkd": {
 		command: "/lib/systemd/systemd-networkd", deb: "systemd", profile: "/etc/systemd/network/10-roce.network", mode: 0o644, line: 5,
 		text: "[Match]\nName=roce0\n\n[Link]\nMTUBytes=1500\n\n[Network]\nLinkLocalAddressing=no\n",
+	},
+	"NetworkManager": {
+		command: "/usr/sbin/NetworkManager --debug", deb: "network-manager", profile: "/etc/NetworkManager/system-connections/roce.nmconnection", mode: 0o600, line: 8,
+		text:     "[connection]\nid=roce\nuuid=6d5a53b0-4a5f-4b3c-9f5e-111111111111\ntype=ethernet\ninterface-name=roce0\n\n[ethernet]\nmtu=1500\n\n[ipv4]\nmethod=disabled\n\n[ipv6]\nmethod=disabled\n",
+		programs: []string{"dbus-daemon"},
+		files:    []string{"/usr/share/dbus-1/system.conf", "/usr/share/dbus-1/system.d/org.freedesktop.NetworkManager.conf"},
+		needs:    "mkdir -p /run/dbus /var/lib/NetworkManager; ln -s /run /var/run; dbus-daemon --system --fork",
 	},
 }
 
@@ -49,13 +59,20 @@ func (r rival) test(t *testing.T, name string) {
 	program, _, _ := strings.Cut(r.command, " ")
 	lack := hostvm.MissingSystemd()
 	tree := map[string]hostvm.File{
-		"/etc/passwd": text(0o644, "root:x:0:0:root:/root:/bin/sh\nsystemd-network:x:199:65534::/:/bin/false\nnobody:x:65534:65534:nobody:/:/bin/false\n"),
+		"/etc/passwd": text(0o644, "root:x:0:0:root:/root:/bin/sh\nmessagebus:x:198:65534::/:/bin/false\nsystemd-network:x:199:65534::/:/bin/false\nnobody:x:65534:65534:nobody:/:/bin/false\n"),
 		"/profile":    text(r.mode, r.text),
+		"/etc/NetworkManager/NetworkManager.conf": text(0o644, "[main]\nplugins=keyfile\ndhcp=internal\nno-auto-default=*\n"),
 	}
-	if _, err := os.Stat(program); err != nil {
-		lack = fmt.Sprintf("the host VM lacks %s (Debian: apt-get install %s)", program, r.deb)
+	for _, f := range append([]string{program}, r.files...) {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			lack = fmt.Sprintf("the host VM lacks %s (Debian: apt-get install %s dbus-daemon)", f, r.deb)
+		}
+		if f != program {
+			tree[f] = text(0o644, string(b))
+		}
 	}
-	res := bootVM(t, lack)(vmLinks+`
+	res := bootVM(t, lack)(vmLinks+r.needs+`
 look() { rf nic validate >/found || test $? = 3; echo "== $1"; grep -A4 NIC-12 /found || :; echo "== end"; }
 mtu() { ( await grep -qx $1 /sys/class/net/roce0/mtu ) || { cat /log; exit 1; }; }
 daemon() { `+strings.TrimPrefix(r.command, program[:strings.LastIndexByte(program, '/')+1])+` >/log 2>&1 & daemon=$!; }
@@ -76,7 +93,7 @@ mtu 1500
 look again
 rm $profile
 look gone
-`, hostvm.Options{Systemd: true, Tree: tree, Programs: []string{program}})
+`, hostvm.Options{Systemd: true, Tree: tree, Programs: append([]string{program}, r.programs...)})
 	seen := map[string]string{}
 	for part := range strings.SplitSeq(string(res.Output), "== end") {
 		_, rest, _ := strings.Cut(part, "== ")
