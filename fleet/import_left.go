@@ -29,6 +29,7 @@ func notTaken(known, made *intent.Fabric) []derive.Note {
 		"routing":  !r.Model.IsDefault() || !r.Tiers.IsDefault() || len(r.Exceptions) > 0 || len(r.Tunnels) > 0,
 		"traffic":  len(known.Traffic) > 0,
 		"islands":  len(known.Islands) > 0,
+		"baseline": len(known.Baselines) > 0,
 		"suppress": len(known.Suppressions) > 0,
 	})
 	out := whole.notes("the fabric")

@@ -65,6 +65,7 @@ rollout: {portGroup: 8}
 routing: {model: shortest}
 traffic: {storage: {dscp: [10], lossless: false}}
 islands: {a: {hosts: [gpu1]}}
+baseline: {nvidia: {firmware: {min: "28.40"}}}
 suppress: [{check: ECN-06, reason: none}]
 `
 
@@ -118,7 +119,7 @@ func TestImportTakesOverOrNames(t *testing.T) {
 		elsewhere string
 		names     map[string]string // keys that are not called as their field
 	}{
-		{*known.Fabric(), "", "Name Files Hash Switches Hosts Links Settings", map[string]string{"Suppressions": "suppress"}},
+		{*known.Fabric(), "", "Name Files Hash Switches Hosts Links Settings", map[string]string{"Suppressions": "suppress", "Baselines": "baseline"}},
 		{known.Fabric().Settings.Buffers, "buffers.", "Alpha", nil},
 		{known.Fabric().Settings.MTU, "mtu.", "Fabric", map[string]string{"RDMA": "rdma"}},
 		{*known.Fabric().Switch("leaf1").Port("Ethernet0").PortLine, "", "Speed Cable LAG Breakout", map[string]string{"FEC": "fec", "AdminUp": "admin"}},
