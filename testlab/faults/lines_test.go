@@ -194,6 +194,7 @@ var hostFaults = []fault{
 	{"a NIC does not react to notifications", "gpu1", "file class/net/eth0/ecn/roce_rp/enable/3 0", "error ECN-11 @", "", ""},
 	{"a NIC reacts more slowly than the others", "gpu1", "file class/net/eth0/ecn/roce_rp/rpg_ai_rate 50", "warning ECN-12 @", "", ""},
 	{"a NIC marks notifications with another DSCP", "gpu1", "cnp eth0 8 6", "error CLS-08 @", "", ""},
+	{"a firmware setting waits for a reset", "gpu1", "staged eth0 CNP_DSCP_P1 4", "warning DRIFT @", "", ""},
 	{"the operator of NVIDIA marks notifications", "gpu1", "cnp eth0 4 6", "error CLS-08 @", "", ""},
 	{"a NIC sends notifications with another priority", "gpu1", "cnp eth0 48 7", "info NIC-09 @", "", ""},
 	{"the firmware owns DCBX", "gpu1", "dcbx eth0 firmware", "warning DCB-03 @", "", ""},

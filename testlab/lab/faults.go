@@ -104,6 +104,7 @@ var faults = []Fault{
 		intent.SONiC.Name: "PORT|{port} admin_status=down", intent.EOS.Name: "interface {port}; shutdown", intent.NXOS.Name: "interface {port}; shutdown",
 	}},
 	{Name: "speed", What: "the link runs at another speed in Mbit/s", Finds: []string{"PRT-04"}, Value: "25000", on: map[string]string{onHost: "file class/net/{port}/speed {value}"}},
+	{Name: "stays-down", What: "the host does not come back from the next reset", on: map[string]string{onHost: "staysdown"}},
 	{Name: "tos", What: "RDMA-CM sends with another ToS", Finds: []string{"NIC-03"}, Value: "0", on: map[string]string{onHost: "tos {rdma} {value}"}},
 	{Name: "trust", What: "the port does not classify by DSCP", Finds: []string{"CLS-02", "CLS-04", "NIC-01"}, on: map[string]string{
 		intent.SONiC.Name: "PORT_QOS_MAP|{port} -dscp_to_tc_map", intent.EOS.Name: "interface {port}; no qos trust",

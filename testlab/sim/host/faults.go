@@ -148,8 +148,12 @@ func (f *Faults) Clear() {
 		f.dropBefore, f.dropAfter = "", ""
 	})
 	f.host.mu.Lock()
-	k := f.host.fake
+	k, held := f.host.fake, f.host.held
+	f.host.held = nil
 	f.host.mu.Unlock()
+	for _, undo := range held {
+		undo()
+	}
 	for _, n := range f.host.o.NICs {
 		if k != nil {
 			k.Rival(n.Name, 0, nil)

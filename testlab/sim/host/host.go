@@ -133,6 +133,7 @@ type Host struct {
 	// failed: the boot unit failed when it was last started.
 	failed bool
 	cards  map[string]*mlxconfigtest.Card
+	held   []func()         // undo what HoldFirmware has done
 	amd    *nicctltest.Host // AMD's cards; nil for none
 }
 

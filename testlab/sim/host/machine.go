@@ -151,6 +151,23 @@ func (h *Host) newCard(pci string) *mlxconfigtest.Card {
 	return c
 }
 
+// HoldFirmware has the firmware of a NIC's card run with another value of a setting than that
+// of its next boot, until the faults are cleared; false where the NIC has no such card. The
+// driver shows what it did.
+func (h *Host) HoldFirmware(name, setting string, current uint32) bool {
+	h.kernel()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	c := h.cards[name]
+	if c == nil {
+		return false
+	}
+	was := c.Get(setting).Current
+	c.Change(setting, func(p *mlxconfigtest.Param) { p.Current = current })
+	h.held = append(h.held, func() { c.Change(setting, func(p *mlxconfigtest.Param) { p.Current = was }) })
+	return true
+}
+
 // SetResetLevels has mlxfwreset support these levels on each card, with a type by default.
 func (h *Host) SetResetLevels(typ int, levels ...int) {
 	h.kernel()
