@@ -56,7 +56,7 @@ func (m *Machine) Plan(f drivers.Facts, s *drivers.Snapshot, want drivers.Desire
 	d := &Draft{Facts: f, Have: have, Desired: desired, Changes: qos.Diff(have, desired)}
 	out := &drivers.Steps{Device: m.Name, Policy: policy, Base: m.Identify(cfg, desired, variant), Unknown: LeftAlone(unknown)}
 	p := m.Switch.Planner(s, d)
-	if s, ok := p.(Scoper); ok {
+	if s, ok := p.(Scoper); ok && len(d.Changes) > 0 {
 		s.Scope()
 		desired, d.Changes = d.Desired, qos.Diff(have, d.Desired)
 	}
