@@ -16,8 +16,9 @@ const (
 	rtmGetDCB  = 78
 	rtmSetDCB  = 79
 
-	groupLink = 1 << (1 - 1)  // RTNLGRP_LINK
-	groupDCB  = 1 << (23 - 1) // RTNLGRP_DCB
+	// As bits: RTNLGRP_LINK is the first group, RTNLGRP_DCB the 23rd.
+	groupLink = 1
+	groupDCB  = 1 << 22
 
 	dcbAttrIfname = 1
 	dcbmsg        = 4 // bytes
