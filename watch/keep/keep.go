@@ -140,7 +140,11 @@ func (k *Keeper) Wake(ifname string) {
 	k.mu.Lock()
 	h := k.wanted.Host
 	k.mu.Unlock()
-	if ifname == "" || h != nil && h.Manages(ifname) {
+	of := ifname == "" || h != nil && h.Manages(ifname)
+	if !of && h != nil {
+		_, of = k.cfg.Machine.Chosen(ifname)
+	}
+	if of {
 		poke(k.wakes)
 	}
 }
@@ -256,6 +260,7 @@ func (k *Keeper) load(ctx context.Context) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.wanted = Wanted{&h, w.Written}
+	k.cfg.Machine.Select(h.Selectors())
 	if digest != k.state.Digest {
 		clear(k.written)
 	}

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/mark"
 	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
@@ -296,6 +297,25 @@ func TestReport(t *testing.T) {
 	end()
 	if r.Alive() || r.Ready() {
 		t.Error("it is alive after its end")
+	}
+}
+
+// A NIC that is chosen by a selector goes by its name of the wanted state, and wakes the
+// keeper by that of its interface.
+func TestSelected(t *testing.T) {
+	r := newRig(t, Config{Policy: Repair, Allow: qos.ImpactReload})
+	h := wanted()
+	h.Ports["rail1"] = h.Ports[ens0]
+	h.Ports["rail1"].Name, h.Ports["rail1"].Select = "rail1", qos.Of(intent.Selector{PCI: "0000:30:00.0"})
+	delete(h.Ports, ens0)
+	r.source.set(h, time.Now(), nil)
+	r.start(t)
+	r.want(t)
+	r.noPFC(ens0)
+	r.wake(ens0)
+	r.want(t, strings.ReplaceAll("differs: "+isNoPFC+": no other writer was found in its files and processes", ens0, "rail1"), strings.ReplaceAll(setPFC, ens0, "rail1"))
+	if got := r.Host.State(ens0).PFC.Enabled; got != qos.Priorities(3) {
+		t.Errorf("PFC is %s", got)
 	}
 }
 
