@@ -9,6 +9,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/host"
 )
 
 // onHost is the system of hosts in the catalogue of faults.
@@ -148,12 +149,16 @@ func (l *Lab) resolve(r Request) (p place, do string, err error) {
 	}
 	f := faults[i]
 	ports, system := map[string]string{}, onHost // the RDMA device of each port
+	var chosen map[string]string                 // the interfaces of NICs that have a selector
 	var names []string
 	uplinks := 0
 	switch h, sw := l.fabric.Host(r.Device), l.fabric.Switch(r.Device); {
 	case h != nil:
+		var cards []host.NIC
+		cards, chosen = cardsOf(h, "") // names do not hang on the kind
 		for _, n := range h.NICs {
-			ports[n.Name], names = n.RDMA.V, append(names, n.Name)
+			i := slices.IndexFunc(cards, func(c host.NIC) bool { return c.Name == cmp.Or(chosen[n.Name], n.Name) })
+			ports[n.Name], names = cards[i].RDMA, append(names, n.Name)
 		}
 	case sw != nil:
 		system = sw.OS
@@ -198,7 +203,7 @@ func (l *Lab) resolve(r Request) (p place, do string, err error) {
 	case strings.Contains(do, "{value}"):
 		p.value = cmp.Or(r.Value, f.Value)
 	}
-	with := map[string]string{"{port}": p.port, "{rdma}": ports[p.port], "{value}": p.value, "{other}": fmt.Sprint(l.unused())}
+	with := map[string]string{"{port}": cmp.Or(chosen[p.port], p.port), "{rdma}": ports[p.port], "{value}": p.value, "{other}": fmt.Sprint(l.unused())}
 	for _, c := range l.fabric.Settings.Classes {
 		if c.Lossless.V && with["{class}"] == "" && len(c.DSCP.V) > 0 {
 			with["{name}"], with["{class}"], with["{priority}"], with["{queue}"] = c.Name, strings.ToUpper(c.Name), fmt.Sprint(c.Priority.V), fmt.Sprint(c.Queue.V)
