@@ -468,8 +468,8 @@ type runReport struct {
 	text    string
 }
 
-// stateLine is the line of a device.
-var stateLine = regexp.MustCompile(`(?m)^((?:leaf|gpu)\d) +([a-z-]+)`)
+// stateLine is the line of a device, or of both where they ended alike.
+var stateLine = regexp.MustCompile(`(?m)^((?:leaf|gpu)\d(?:, (?:leaf|gpu)\d)?)  +([a-z-]+)`)
 
 // apply runs the program with all that happens to it.
 func (r *rig) apply() runReport {
@@ -493,7 +493,9 @@ func (r *rig) apply() runReport {
 	r.mu.Unlock()
 	rep := runReport{cmd.ProcessState.ExitCode(), map[string]string{}, out.String() + r.stderr.String()}
 	for _, m := range stateLine.FindAllStringSubmatch(out.String(), -1) {
-		rep.devices[m[1]] = m[2]
+		for name := range strings.SplitSeq(m[1], ", ") {
+			rep.devices[name] = m[2]
+		}
 	}
 	return rep
 }
