@@ -15,6 +15,9 @@ var (
 	rdmaName  = lazyre.New(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}$`)   // IB_DEVICE_NAME_MAX is 64
 )
 
+// IsName reports whether s can be the name of a fabric.
+func IsName(s string) bool { return textRules["name"].re.MatchString(s) }
+
 func isDeviceName(s string) bool { return textRules["name"].re.MatchString(s) }
 func isPortName(s string) bool   { return textRules["port"].re.MatchString(s) }
 

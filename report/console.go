@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -142,22 +141,15 @@ func (c *Console) CanAsk() bool {
 // other answer, and when ctx ends.
 func (c *Console) Confirm(ctx context.Context, question string) error {
 	fmt.Fprintf(c.Err, "\n%s Type 'yes' to continue: ", c.styler(c.Err).Bold(question))
-	answer := make(chan string, 1)
-	// A read of a terminal cannot be ended; Ctrl-C ends the process under it.
-	go func() {
-		line, _ := bufio.NewReader(c.In).ReadString('\n') // an end without a line is a no
-		answer <- strings.TrimSpace(line)
-	}()
-	select {
-	case <-ctx.Done():
+	answer, _ := c.answer(ctx) // an end without a line is a no
+	switch {
+	case ctx.Err() != nil:
 		fmt.Fprintln(c.Err)
 		return errors.New("nothing was written")
-	case s := <-answer:
-		if s != "yes" {
-			return errors.New("not confirmed; nothing was written")
-		}
-		return nil
+	case answer != "yes":
+		return errors.New("not confirmed; nothing was written")
 	}
+	return nil
 }
 
 // Progress shows how far the work on devices is, on a terminal and never among JSON,

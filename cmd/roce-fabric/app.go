@@ -198,7 +198,7 @@ func defaultParallel() int { return 16 * min(runtime.NumCPU(), 4) }
 func (a *app) load(ctx context.Context, take fleet.Take) (*fleet.Fabric, error) {
 	f, err := fleet.Load(ctx, a.file, fleet.LoadOptions{Stdin: a.In, Name: a.name, Only: a.only, Take: take})
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, usageHint("name the intent with -f; there is one to start from in examples/quickstart", "%w", err)
+		return nil, usageHint("name the intent with -f, or write one with 'roce-fabric init'", "%w", err)
 	}
 	return f, err
 }

@@ -46,9 +46,9 @@ func (a *app) labDemoCommand() *cobra.Command {
 }
 
 func (a *app) labDemo(ctx context.Context, name string) (err error) {
-	text, err := examples.Intent(name)
+	text, err := exampleOf(name)
 	if err != nil {
-		return usageHint("the examples are "+strings.Join(examples.Names(), ", "), "there is no example %q", name)
+		return err
 	}
 	base := *a
 	base.file, base.name, base.parallel = "-", "fabric.yaml", defaultParallel()

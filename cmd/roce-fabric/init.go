@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/roce-fabric/roce-fabric/examples"
+	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
+	"github.com/roce-fabric/roce-fabric/internal/hint"
+	"github.com/roce-fabric/roce-fabric/internal/words"
+	"github.com/roce-fabric/roce-fabric/render/starter"
+)
+
+func (a *app) initCommand() *cobra.Command {
+	var out, example string
+	o := starter.New()
+	c := &cobra.Command{
+		Use:  "init",
+		Args: cobra.NoArgs,
+		Long: "Examples: " + strings.Join(examples.Names(), ", "),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			chosen := slices.DeleteFunc(slices.Clone(o.Fields()), func(f *starter.Field) bool { return !cmd.Flags().Changed(f.Name) })
+			if cmd.Flags().Changed("example") {
+				if len(chosen) > 0 {
+					return usage("--example and --%s exclude each other: an example is written as it is", chosen[0].Name)
+				}
+				return a.writeNew(out, func() ([]byte, error) { return exampleOf(example) })
+			}
+			return a.writeNew(out, func() ([]byte, error) { return a.starter(cmd.Context(), o, chosen) })
+		},
+	}
+	f := c.Flags()
+	for _, field := range o.Fields() {
+		f.Var(field, field.Name, field.Help)
+		choices(c, field.Name, field.Values()...)
+	}
+	f.StringVar(&example, "example", "", "write this example")
+	choices(c, "example", examples.Names()...)
+	f.StringVar(&out, "out", "fabric.yaml", "file to write, which must not be there yet, or - for standard output")
+	_ = c.MarkFlagFilename("out", "yaml", "yml")
+	return c
+}
+
+// writeNew writes a file that is not there yet, or standard output.
+func (a *app) writeNew(out string, text func() ([]byte, error)) error {
+	if out == "-" {
+		b, err := text()
+		if err == nil {
+			_, err = a.Out.Write(b)
+		}
+		return err
+	}
+	if err := isNew(out); err != nil {
+		return err
+	}
+	b, err := text()
+	if err != nil {
+		return err
+	}
+	// Answers take a while.
+	if err := isNew(out); err != nil {
+		return err
+	}
+	if err := atomicfile.WriteOutput(out, b, 0o644); err != nil {
+		return err
+	}
+	a.Talk("%s is written", out)
+	a.Hint("next: roce-fabric check -f " + words.Shell(out))
+	return nil
+}
+
+func isNew(out string) error {
+	there, err := atomicfile.CheckOutput(out)
+	switch {
+	case err != nil:
+		return usage("--out: %w", err)
+	case there:
+		return usageHint("name another file with --out", "%s is there already, and is left as it is", out)
+	}
+	return nil
+}
+
+// exampleOf returns the intent of an example.
+func exampleOf(name string) ([]byte, error) {
+	text, err := examples.Intent(name)
+	if err != nil {
+		return nil, usageHint("the examples are "+strings.Join(examples.Names(), ", "), "there is no example %q", name)
+	}
+	return text, nil
+}
+
+// starter returns the intent of the options. Where a flag is missing that has no default,
+// a person is asked for all that no flag chose.
+func (a *app) starter(ctx context.Context, o *starter.Options, chosen []*starter.Field) ([]byte, error) {
+	var missing []string
+	for _, f := range o.Fields() {
+		if f.Required && !slices.Contains(chosen, f) {
+			missing = append(missing, "--"+f.Name)
+		}
+	}
+	switch {
+	case len(missing) == 0:
+	case !a.CanAsk():
+		return nil, usageHint("--example writes one that is whole: "+strings.Join(examples.Names(), ", "),
+			"%s must be given: stdin is not a terminal; cannot ask", strings.Join(missing, ", "))
+	default:
+		if err := a.askFor(ctx, o, chosen); err != nil {
+			return nil, err
+		}
+	}
+	for _, f := range chosen {
+		if !f.Asked() {
+			return nil, usage("--%s: a fabric of shape %s has no such thing", f.Name, o.Shape)
+		}
+	}
+	text, err := o.Intent()
+	if err != nil {
+		return nil, usageHint(hint.Of(err), "%w", err)
+	}
+	return text, nil
+}
+
+// askFor asks for each thing that no flag chose, again after an answer that does not do.
+func (a *app) askFor(ctx context.Context, o *starter.Options, chosen []*starter.Field) error {
+	for _, f := range o.Fields() {
+		if slices.Contains(chosen, f) || !f.Asked() {
+			continue
+		}
+		for {
+			answer, err := a.Ask(ctx, f.Question(), f.Usual())
+			if err != nil {
+				return usage("%w; nothing was written", err)
+			}
+			err = f.Answer(answer)
+			if err == nil {
+				break
+			}
+			a.Error(err)
+		}
+	}
+	return nil
+}

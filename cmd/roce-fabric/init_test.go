@@ -1,0 +1,20 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A file that another writes while init asks is left as it is.
+func TestInitIsOvertaken(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "fabric.yaml")
+	err := silentApp().writeNew(out, func() ([]byte, error) { return []byte("mine"), os.WriteFile(out, []byte("theirs"), 0o600) })
+	if err == nil || !strings.Contains(err.Error(), "is there already") {
+		t.Error(err)
+	}
+	if b, err := os.ReadFile(out); err != nil || string(b) != "theirs" {
+		t.Errorf("%s %v", b, err)
+	}
+}

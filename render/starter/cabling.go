@@ -1,0 +1,183 @@
+package starter
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/hint"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+	"github.com/roce-fabric/roce-fabric/internal/words"
+	"github.com/roce-fabric/roce-fabric/render/catalog"
+)
+
+// cabling is which ports carry the links of a fabric.
+type cabling struct {
+	down, up, spine []string // of a leaf to hosts, of a leaf to switches, of a spine
+	downAt, upAt    units.Rate
+}
+
+// cable picks the ports: of a leaf the last ones for switches and the first ones for
+// hosts, of a spine the first ones. Both ends of a link have the same speed without a
+// port being split, as fast as there are ports enough that have headroom for the cable.
+// Links between switches are no slower than those of hosts.
+func (o *Options) cable(down, up int) (cabling, error) {
+	leaf, _ := catalog.ModelOf(o.OS, o.Model)
+	var spine *catalog.Model
+	if o.spines() > 0 {
+		spine, _ = catalog.ModelOf(o.SpineOS, o.SpineModel)
+	}
+	if c, ok := o.pick(leaf, spine, down, up, covers); ok {
+		return c, nil
+	}
+	if _, ok := o.pick(leaf, spine, down, up, func(*catalog.Model, units.Rate, units.Length) bool { return true }); ok {
+		return cabling{}, hint.With(fmt.Errorf("the published headroom of %s has no row for cables of %s to hosts and %s between switches", models(leaf, spine), o.HostCable, o.LeafCable),
+			"use shorter cables (--host-cable, --fabric-cable), fewer links, or another model")
+	}
+	err := fmt.Errorf("a leaf needs %s to hosts and %d to switches; %s has %s", words.Count(down, "port"), up, leaf.Name, panel(leaf))
+	if spine != nil {
+		err = fmt.Errorf("%w; a spine needs %s of the speed of the leaf's; %s has %s", err, words.Count(o.leaves(), "port"), spine.Name, panel(spine))
+	}
+	return cabling{}, err
+}
+
+// pick is cable where ports fit as fits says; spine is nil where there is none.
+func (o *Options) pick(leaf, spine *catalog.Model, down, up int, fits func(*catalog.Model, units.Rate, units.Length) bool) (c cabling, ok bool) {
+	upRates := rates(leaf)
+	if up == 0 {
+		upRates = []units.Rate{0}
+	}
+	for _, c.upAt = range upRates {
+		if up > 0 {
+			if c.up = last(portsOf(leaf, c.upAt, nil), up); c.up == nil || !fits(leaf, c.upAt, o.LeafCable) {
+				continue
+			}
+		}
+		if spine != nil {
+			if c.spine = first(portsOf(spine, c.upAt, nil), o.leaves()); c.spine == nil || !fits(spine, c.upAt, o.LeafCable) {
+				continue
+			}
+		}
+		for _, c.downAt = range rates(leaf) {
+			if up > 0 && c.downAt > c.upAt {
+				continue
+			}
+			if c.down = first(portsOf(leaf, c.downAt, c.up), down); c.down != nil && fits(leaf, c.downAt, o.HostCable) {
+				return c, true
+			}
+		}
+	}
+	return c, false
+}
+
+func models(leaf, spine *catalog.Model) string {
+	if spine == nil || spine == leaf {
+		return leaf.Name
+	}
+	return leaf.Name + " or " + spine.Name
+}
+
+// panel is the ports of a model in words: "48 of 25G and 8 of 100G".
+func panel(m *catalog.Model) string {
+	var out []string
+	for _, r := range rates(m) {
+		out = append(out, fmt.Sprintf("%d of %s", countOf(m, r), r))
+	}
+	return strings.Join(out, " and ")
+}
+
+// fewPorts of a lower speed than others are for management.
+const fewPorts = 3
+
+// rates returns the speeds of a model's ports for traffic, the fastest first.
+func rates(m *catalog.Model) (out []units.Rate) {
+	for _, p := range m.Ports {
+		if intent.IsSpeed(p.Speed) && !slices.Contains(out, p.Speed) {
+			out = append(out, p.Speed)
+		}
+	}
+	slices.SortFunc(out, func(a, b units.Rate) int { return cmp.Compare(b, a) })
+	if len(out) == 0 {
+		return nil
+	}
+	fastest := out[0]
+	return slices.DeleteFunc(out, func(r units.Rate) bool { return r < fastest && countOf(m, r) <= fewPorts })
+}
+
+func countOf(m *catalog.Model, speed units.Rate) (n int) {
+	for _, p := range m.Ports {
+		if p.Speed == speed {
+			n++
+		}
+	}
+	return n
+}
+
+// covers reports whether a model has headroom for a cable, or does not say.
+func covers(m *catalog.Model, speed units.Rate, cable units.Length) bool {
+	_, ok := m.NextCable(speed, cable)
+	return ok || len(m.Headroom) == 0 || m.ASIC().DynamicBuffers
+}
+
+// portsOf returns the ports of a speed whose names differ in one number, in order,
+// without the taken ones: of several such families the largest.
+func portsOf(m *catalog.Model, speed units.Rate, taken []string) (most []string) {
+	families := map[string][]string{}
+	for _, p := range m.Ports {
+		if p.Speed == speed && !slices.Contains(taken, p.Name) {
+			head, _, tail := number(m, p.Name)
+			key := head + " " + tail
+			families[key] = append(families[key], p.Name)
+		}
+	}
+	for _, key := range natural.Keys(families) {
+		if f := families[key]; len(f) > len(most) {
+			most = natural.Sorted(f)
+		}
+	}
+	return most
+}
+
+// number cuts a port's name at the number that counts the ports of the panel: on EOS
+// what follows a slash counts the parts of a port.
+func number(m *catalog.Model, name string) (head, n, tail string) {
+	if m.System == intent.EOS.Name {
+		if at := strings.IndexByte(name, '/'); at >= 0 {
+			name, tail = name[:at], name[at:]
+		}
+	}
+	head = strings.TrimRight(name, "0123456789")
+	return head, name[len(head):], tail
+}
+
+// ports writes ports of one model, whose names differ in one number, as one pattern.
+func ports(m *catalog.Model, names []string) string {
+	var numbers []string
+	head, n, tail := number(m, names[0])
+	if len(names) == 1 {
+		return names[0]
+	}
+	for _, name := range names {
+		_, n, _ = number(m, name)
+		numbers = append(numbers, n)
+	}
+	// A list of numbers is folded as names are.
+	return head + "[" + strings.NewReplacer("[", "", "]", "").Replace(natural.Fold(numbers)) + "]" + tail
+}
+
+func first(ports []string, n int) []string {
+	if len(ports) < n {
+		return nil
+	}
+	return ports[:n:n]
+}
+
+func last(ports []string, n int) []string {
+	if len(ports) < n {
+		return nil
+	}
+	return ports[len(ports)-n:]
+}
