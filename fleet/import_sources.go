@@ -266,7 +266,7 @@ func (s *Sources) known(ctx context.Context, o SourceOptions) ([]*intent.Switch,
 			if n.DPU.V != (intent.Endpoint{}) {
 				dpu = n.DPU.V.String()
 			}
-			host.NICs = append(host.NICs, derive.NIC{Name: n.Name, Select: n.Select.V, VFs: n.VFs, DPU: dpu, RDMA: n.RDMA.V, RXRing: n.RXRing.V, TXRing: n.TXRing.V,
+			host.NICs = append(host.NICs, derive.NIC{Name: n.Name, Select: n.Select.V, VFs: n.VFs, SFs: n.SFs.V, DPU: dpu, RDMA: n.RDMA.V, RXRing: n.RXRing.V, TXRing: n.TXRing.V,
 				Buffers: n.Buffers.V, Willing: n.Willing.V, StallPrevention: n.StallPrevention.V, Card: n.CardLine})
 		}
 		s.hosts = append(s.hosts, host)

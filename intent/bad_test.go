@@ -209,12 +209,13 @@ var badCases = []struct {
 		`7:63: unknown key "mtu"`, true},
 	{"members in step", good + "hosts: {a: {nics: {\"n[0-3]\": {}}, bonds: {\"b[0-1]\": {members: [n0, \"n[1-3]\"]}}}}\n", `7:64: a member is one value for 2 names` + "\n" +
 		`7:68: a member stands for 3 values, its key for 2 names`, false},
-	{"sides of a card", good + "hosts:\n  h: {nics: {n0: {dpu: b/p0}, n1: {dpu: a/p9}, n2: {dpu: h/n3}, n3: {}, n4: {dpu: a/p1}, n5: {dpu: a/p1}, n6: {dpu: h2/n0}}}\n  h2: {nics: {n0: {dpu: a/p0, willing: off}}}\n  a: {nics: {p0: {}, p1: {}}}\n", `8:24: NIC "h/n0" is a side of b/p0, and the intent has no such NIC of a host` + "\n" +
+	{"sides of a card", good + "hosts:\n  h: {nics: {n0: {dpu: b/p0}, n1: {dpu: a/p9}, n2: {dpu: h/n3}, n3: {}, n4: {dpu: a/p1}, n5: {dpu: a/p1}, n6: {dpu: h2/n0}}}\n  h2: {nics: {n0: {dpu: a/p0, willing: off, sfs: {count: 2}}}}\n  a: {nics: {p0: {}, p1: {}}}\n", `8:24: NIC "h/n0" is a side of b/p0, and the intent has no such NIC of a host` + "\n" +
 		`8:41: NIC "h/n1" is a side of a/p9, and the intent has no such NIC of a host` + "\n" +
 		`8:58: NIC "h/n2" is a side of a NIC of the same host` + "\n" +
 		`8:100: NIC "h/n5" is a side of a/p1, and so is NIC "h/n4" at 8:83` + "\n" +
 		`8:117: NIC "h/n6" is a side of h2/n0, which does not own the port itself` + "\n" +
-		`9:40: willing belongs to the side that owns the port, a/p0`, false},
+		`9:40: willing belongs to the side that owns the port, a/p0` + "\n" +
+		`9:58: sfs belongs to the side that owns the port, a/p0`, false},
 	{"link of the other side", good + "switches: {l1: {os: sonic}}\nhosts:\n  h: {nics: {n0: {dpu: a/p0}}}\n  a: {nics: {p0: {}}}\nlinks:\n  - {a: l1/Ethernet0, b: h/n0, cable: 3m, speed: 400G}\n", `12:5: the link ends at NIC "h/n0", and its port belongs to a/p0`, false},
 	{"selectors", good + "hosts:\n  a:\n    nics:\n      n0: {select: {}}\n      n1: {select: {vendor: mellanox}}\n      n2: {select: {pci: \"3b\"}}\n      n3: {select: {vendor: intel, rail: 0}}\n", `10:20: select states nothing to choose a NIC by` + "\n" +
 		`11:29: vendor must be nvidia, broadcom, intel, amd or the number of a PCI vendor, not "mellanox"` + "\n" +

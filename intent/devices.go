@@ -322,6 +322,7 @@ func (r *resolver) nics(raw *rawMap[rawNIC]) (out []NICLine, first map[string]Po
 			n.Buffers, n.Willing, n.StallPrevention = asked(e.V.Buffers), asked(e.V.Willing), asked(e.V.StallPrevention)
 			n.CardLine = e.V.rawCard.line()
 			n.VFs = e.V.VFs.line()
+			n.SFs = from(e.V.SFs.count(), 0)
 			if sides != nil {
 				n.side = sides[i]
 			}

@@ -103,6 +103,7 @@ func (r *resolver) ownsNot(v *rawNIC) {
 	}{
 		{"buffers", v.Buffers.Pos, v.Buffers.Set}, {"willing", v.Willing.Pos, v.Willing.Set}, {"stallPrevention", v.StallPrevention.Pos, v.StallPrevention.Set},
 		{"dcqcn", v.DCQCN.Pos, v.DCQCN.V != nil}, {"dcbx", v.DCBX.Pos, v.DCBX.Set}, {"relaxedOrdering", v.RelaxedOrdering.Pos, v.RelaxedOrdering.Set},
+		{"sfs", v.SFs.count().Pos, v.SFs.count().Set},
 	} {
 		if k.set {
 			r.problems.addf(k.pos, "state it there", "%s belongs to the side that owns the port, %s", k.key, brief(v.DPU.V))

@@ -414,6 +414,8 @@ type NICLine struct {
 	Buffers, Willing, StallPrevention Value[bool]
 	CardLine
 	VFs VFs
+	// SFs is how many scalable functions the NIC has; 0 leaves them alone.
+	SFs Value[int]
 
 	side side
 }

@@ -7,6 +7,18 @@ type rawVFs struct {
 	Representors opt[string] `key:"representors" enum:"on,off,keep" doc:"on: the switch of the card is in switchdev mode, where each VF has a representor on the host; off: in legacy mode. It is compared, and never set: a change of the mode makes the interface of the NIC anew. Default keep."`
 }
 
+// rawSFs is what a NIC states of its scalable functions.
+type rawSFs struct {
+	Count opt[int] `key:"count" min:"1" max:"1024" doc:"How many active SFs the NIC has; NVIDIA's cards alone, in switchdev mode, at most what the firmware offers. They are made where there are none; another number than there are is never written, since that takes SFs away. Default: left alone."`
+}
+
+func (s *rawSFs) count() opt[int] {
+	if s == nil {
+		return opt[int]{}
+	}
+	return s.Count
+}
+
 // VFs is what a line of the intent states of the virtual functions of NICs.
 type VFs struct {
 	// Count is how many there are; 0 leaves them alone.

@@ -11,3 +11,12 @@ func TestVFs(t *testing.T) {
 		}
 	}
 }
+
+func TestSFs(t *testing.T) {
+	f := load(t, good+"hosts:\n  h1:\n    nics: {n0: {sfs: {count: 8}}, n1: {sfs: {}}, n2: {}}\n")
+	for name, want := range map[string]int{"n0": 8, "n1": 0, "n2": 0} {
+		if v := f.Host("h1").NIC(name).SFs; v.V != want || v.IsDefault() == (want > 0) {
+			t.Errorf("%s: %+v", name, v)
+		}
+	}
+}

@@ -189,6 +189,7 @@ type rawNIC struct {
 	rawCard
 	DPU opt[string] `key:"dpu" rule:"endpoint" doc:"Where the NIC is the host's side of a DPU such as BlueField in DPU mode: the device/port on the side of the card's own system, another host of the intent. That side owns the port, its link, and all that belongs to the port; the NIC has MTU, RDMA-CM and what is lost with the host alone. Ranges run in step with those of the host and of the NIC. Default: the NIC owns its port."`
 	VFs *rawVFs     `key:"vfs" doc:"Virtual functions (SR-IOV). Default: left alone."`
+	SFs *rawSFs     `key:"sfs" doc:"Scalable functions. Default: left alone."`
 }
 
 type rawBond struct {

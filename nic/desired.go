@@ -175,6 +175,7 @@ func (b *builder) build() {
 	b.cable()
 	b.rings()
 	b.functions(b.nic.VFs)
+	b.scalable(b.nic.SFs)
 	b.stated()
 	b.card()
 	if ets, ok := shares(s); ok {

@@ -166,6 +166,7 @@ func (d *differ) port(name string, have, want *Port, unchosen string) {
 	field(d, FieldMTU, have.MTU, want.MTU, equal, strconv.Itoa, Change{Kind: KindDrift, Impact: qos.ImpactLoss})
 	if !have.VF {
 		d.functions()
+		d.scalable()
 		d.nv()
 	}
 }
@@ -266,7 +267,7 @@ func Essential(field string) bool { return essential[field] || field == FieldDCB
 func (d *differ) unknown(name, want string) {
 	why := clean(d.missing[name])
 	switch {
-	case why == NotInDriver && !essential[name] && name != FieldRings && name != FieldVFTrust: // which the intent itself states
+	case why == NotInDriver && !essential[name] && name != FieldRings && name != FieldVFTrust && name != FieldSFs: // which the intent itself states
 		return
 	case why == "":
 		why = "not read"

@@ -41,9 +41,10 @@ const (
 
 	FieldStallPrevention = "stall_prevention"
 
-	// Of virtual functions.
+	// Of virtual and scalable functions.
 
 	FieldVFs             = "vfs"
+	FieldSFs             = "sfs"
 	FieldVFTrust         = "vf_trust"
 	FieldRepresentors    = "representors"
 	FieldMaxReadRequest  = "max_read_request"
@@ -72,7 +73,7 @@ var layers = map[string]Layer{
 	FieldECN: LayerDriver, FieldCNPDSCP: LayerDriver, FieldCNPPriority: LayerDriver, FieldMTU: LayerDriver,
 	FieldWilling: LayerDriver, FieldStallPrevention: LayerDriver, FieldMaxReadRequest: LayerDriver, FieldDCQCN: LayerDriver,
 	FieldDCB: LayerDriver, FieldRings: LayerDriver, FieldRoCEApp: LayerDriver,
-	FieldEgress: LayerDriver, FieldVFs: LayerDriver, FieldVFTrust: LayerDriver, FieldRepresentors: LayerDriver,
+	FieldEgress: LayerDriver, FieldVFs: LayerDriver, FieldSFs: LayerDriver, FieldVFTrust: LayerDriver, FieldRepresentors: LayerDriver,
 	FieldMode: LayerRDMA, FieldToS: LayerRDMA, FieldTrafficClass: LayerRDMA,
 	FieldNV: LayerFirmware, FieldRelaxedOrdering: LayerFirmware,
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// Functions are the virtual functions of a port.
+// Functions are the virtual and scalable functions of a port.
 type Functions struct {
 	// VFs is how many there are; not set where the device has no SR-IOV. MaxVFs is how
 	// many it offers; running only.
@@ -19,6 +19,10 @@ type Functions struct {
 	VFTrust qos.Opt[string] `json:"vf_trust,omitzero"`
 	// Representors says that the switch of the card is in switchdev mode.
 	Representors qos.Opt[bool] `json:"representors,omitzero"`
+	// SFs is how many active scalable functions the host has of it; not set where the driver
+	// has none. MaxSFs is how many the card offers, where its driver shows that; running only.
+	SFs    qos.Opt[int] `json:"sfs,omitzero"`
+	MaxSFs qos.Opt[int] `json:"max_sfs,omitzero"`
 }
 
 // functions sets what the intent states of virtual functions.
@@ -84,5 +88,10 @@ func (d *differ) eswitch() string {
 	if d.want.Representors.V {
 		mode = "switchdev"
 	}
-	return fmt.Sprintf("a change of the mode makes the interface anew, and takes its VFs away: with no VF in use, 'devlink dev eswitch set pci/%s mode %s', and apply again", cmp.Or(clean(d.have.PCI), "ADDRESS"), mode)
+	return "a change of the mode makes the interface anew, and takes its VFs away: " + eswitchTo(d.have, mode)
+}
+
+// eswitchTo is how a person changes the mode.
+func eswitchTo(p *Port, mode string) string {
+	return fmt.Sprintf("with no VF in use, 'devlink dev eswitch set pci/%s mode %s', and apply again", cmp.Or(clean(p.PCI), "ADDRESS"), mode)
 }

@@ -43,13 +43,14 @@ hosts:
         maxReadRequest: 4096
         relaxedOrdering: on
         vfs: {count: 4, trust: on, representors: off}
+        sfs: {count: 8}
     bonds: {bond0: {members: [eth0]}}
     vlans: {bond0.100: {on: bond0, id: 100}}
   gpu3:
     address: 198.51.100.3:2200
     pauseResponse: 905q
     access: {ssh: {address: "198.51.100.4:22", knownHosts: ~/others}}
-    nics: {eth0: {select: {serial: "1"}, rdma: mlx5_0, rings: {rx: 1024, tx: 512}, buffers: auto, willing: off, stallPrevention: auto, dcqcn: {init_cr: 100}, dcbx: keep, maxReadRequest: 512, relaxedOrdering: on, vfs: {count: 2, trust: off, representors: on}}}
+    nics: {eth0: {select: {serial: "1"}, rdma: mlx5_0, rings: {rx: 1024, tx: 512}, buffers: auto, willing: off, stallPrevention: auto, dcqcn: {init_cr: 100}, dcbx: keep, maxReadRequest: 512, relaxedOrdering: on, vfs: {count: 2, trust: off, representors: on}, sfs: {count: 16}}}
     bonds: {bond0: {members: [eth0]}}
     vlans: {bond0.100: {on: bond0, id: 100}}
   gpu4: {address: 198.51.100.5, nics: {"eth[0-1]": {rdma: "mlx5_[0-1]", dpu: "gpu2/eth[0-1]"}}}

@@ -16,10 +16,10 @@ import (
 // it once, and its tool has deadlines of its own. A step of nicctl runs it some
 // ten times, each for all cards.
 const (
-	stepTimeout     = 30 * time.Second
-	nicctlTimeout   = 3 * time.Minute
-	firmwareTimeout = 15 * time.Minute
-	vfsTimeout      = 3 * time.Minute // the driver is loaded for each VF
+	stepTimeout      = 30 * time.Second
+	nicctlTimeout    = 3 * time.Minute
+	firmwareTimeout  = 15 * time.Minute
+	functionsTimeout = 3 * time.Minute // the driver is loaded for each VF or SF
 )
 
 func timeoutOf(driver, field string) time.Duration {
@@ -28,8 +28,8 @@ func timeoutOf(driver, field string) time.Duration {
 		return firmwareTimeout
 	case isAMD(driver, field):
 		return nicctlTimeout
-	case field == nic.FieldVFs:
-		return vfsTimeout
+	case field == nic.FieldVFs, field == nic.FieldSFs:
+		return functionsTimeout
 	}
 	return stepTimeout
 }

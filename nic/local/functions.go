@@ -45,7 +45,7 @@ func (t VFTrust) holds(have []bool) bool {
 	return t.All == nil || len(have) > 0
 }
 
-// functions reads the virtual functions of a physical one.
+// functions reads the virtual and scalable functions of a physical one.
 func (r reader) functions() {
 	if r.pci == "" || r.virtual {
 		return
@@ -66,11 +66,20 @@ func (r reader) functions() {
 			return trustText(each), err
 		})
 	}
-	// In legacy mode drivers have no such id (Linux, net/core/net-sysfs.c, phys_switch_id).
-	id, err := r.text(r.sysNet(r.name, "phys_switch_id"))
-	if err == nil || gone(err) || errors.Is(err, syscall.EOPNOTSUPP) {
-		r.p.Representors = qos.Of(id != "")
+	if on, err := r.switchdev(r.device); err == nil {
+		r.p.Representors = qos.Of(on)
 	}
+	r.scalable()
+}
+
+// switchdev reports the mode of the switch of a card: in legacy mode drivers have no such id
+// (Linux, net/core/net-sysfs.c, phys_switch_id).
+func (m *Machine) switchdev(d *device) (bool, error) {
+	id, err := m.text(m.sysNet(d.name, "phys_switch_id"))
+	if gone(err) || errors.Is(err, syscall.EOPNOTSUPP) {
+		return false, nil
+	}
+	return id != "", err
 }
 
 // maxVFs is the most that PCI has a number for (PCI Express, SR-IOV, TotalVFs).
@@ -118,15 +127,15 @@ var vfsOp = op{
 				return fmt.Errorf("%d VFs are there: %w", *have.Number, ErrInUse)
 			}
 			if used := m.usedVFs(d); len(used) > 0 {
-				return fmt.Errorf("they stay: %w: %s", ErrInUse, words.Some(used, maxShownVFs))
+				return fmt.Errorf("they stay: %w: %s", ErrInUse, words.Some(used, maxShownFunctions))
 			}
 		}
 		return m.setNumber(m.sysNet(d.name, "device", "sriov_numvfs"), *want.Number)
 	},
 }
 
-// maxShownVFs is how many VFs an error names.
-const maxShownVFs = 4
+// maxShownFunctions is how many VFs or SFs an error names.
+const maxShownFunctions = 4
 
 // usedVFs are the VFs of a port that something may use: a guest, another network namespace,
 // or an interface that is up.
@@ -138,27 +147,36 @@ func (m *Machine) usedVFs(d *device) (used []string) {
 		if !is {
 			continue
 		}
-		driver := ""
-		if to, err := m.fs().Readlink(filepath.Join(dir, e, "driver")); err == nil {
-			driver = filepath.Base(to)
-		}
-		names, _ := m.list(filepath.Join(dir, e, "net"))
-		up := func(name string) bool {
-			flags, err := m.text(filepath.Join(dir, e, "net", name, "flags"))
-			n, perr := strconv.ParseUint(strings.TrimPrefix(flags, "0x"), 16, 32)
-			return err != nil || perr != nil || n&1 != 0 // IFF_UP
-		}
-		switch {
-		case driver == "":
-		case !slices.Contains(rdmaDrivers, driver):
-			used = append(used, fmt.Sprintf("VF %s (driver %s)", number, clip(driver)))
-		case len(names) == 0:
-			used = append(used, fmt.Sprintf("VF %s (in another network namespace)", number))
-		case slices.ContainsFunc(names, up):
-			used = append(used, fmt.Sprintf("VF %s (%s is up)", number, clip(names[0])))
+		if why := m.use(filepath.Join(dir, e), rdmaDrivers...); why != "" {
+			used = append(used, fmt.Sprintf("VF %s (%s)", number, why))
 		}
 	}
 	return used
+}
+
+// use says what may use a function, by its folder in sysfs; "" is nothing. Drivers are those
+// that leave its interface to this host.
+func (m *Machine) use(dir string, drivers ...string) string {
+	driver := ""
+	if to, err := m.fs().Readlink(filepath.Join(dir, "driver")); err == nil {
+		driver = filepath.Base(to)
+	}
+	names, _ := m.list(filepath.Join(dir, "net"))
+	up := func(name string) bool {
+		flags, err := m.text(filepath.Join(dir, "net", name, "flags"))
+		n, perr := strconv.ParseUint(strings.TrimPrefix(flags, "0x"), 16, 32)
+		return err != nil || perr != nil || n&1 != 0 // IFF_UP
+	}
+	switch {
+	case driver == "":
+	case !slices.Contains(drivers, driver):
+		return "driver " + clip(driver)
+	case len(names) == 0:
+		return "in another network namespace"
+	case slices.ContainsFunc(names, up):
+		return clip(names[0]) + " is up"
+	}
+	return ""
 }
 
 var vfTrustOp = op{

@@ -118,7 +118,7 @@ type Machine struct {
 	Ethtool Ethtool
 	VLANs   VLANs
 	VFs     VFs
-	// Tools runs programs: mlxconfig, nicctl, ibv_devinfo, modprobe.
+	// Tools runs programs: mlxconfig, nicctl, ibv_devinfo, modprobe, devlink.
 	Tools runner.Runner
 	// NoFirmware leaves the firmware unread: that takes root, and up to 20 s a card.
 	NoFirmware bool

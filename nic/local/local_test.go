@@ -150,7 +150,7 @@ func TestReadReports(t *testing.T) {
 	}
 	p := got.Ports[ens0]
 	want := nic.Port{
-		Name: ens0, RDMA: "mlx5_0", RDMAPort: 1, PCI: pci0, Driver: "mlx5_core", DriverVersion: "24.10-1.1.4", Functions: nic.Functions{Representors: qos.Of(false)}, Vendor: "15b3", Device: "1021",
+		Name: ens0, RDMA: "mlx5_0", RDMAPort: 1, PCI: pci0, Driver: "mlx5_core", DriverVersion: "24.10-1.1.4", Functions: nic.Functions{Representors: qos.Of(false), SFs: qos.Of(0)}, Vendor: "15b3", Device: "1021",
 		Firmware: "28.40.1000", Card: "ConnectX7", CardPort: 1,
 		DCBX: qos.Of(nic.OwnerHost), Trust: qos.Of(qos.TrustPCP), PFC: qos.Of(qos.PrioritySet(0)), Willing: qos.Of(false),
 		LinkPause: qos.Of(true), MTU: qos.Of(1500), Carrier: qos.Of(true), CarrierChanges: qos.Of(uint64(2)),

@@ -38,7 +38,7 @@ var ops = map[string]op{
 		return err
 	}},
 	nic.FieldPFC:   {pfcOf(func(p *dcb.PFC) Value { return Value{PFC: &p.Enabled} }), writePFC},
-	nic.FieldRings: ringsOp, nic.FieldVFs: vfsOp, nic.FieldVFTrust: vfTrustOp,
+	nic.FieldRings: ringsOp, nic.FieldVFs: vfsOp, nic.FieldSFs: sfsOp, nic.FieldVFTrust: vfTrustOp,
 	nic.FieldRoCEApp: {
 		ofDCB(whole, func(s *dcb.State) Value { return Value{Number: new(roceAppOf(s))} }),
 		writeRoCEApp,
@@ -162,7 +162,7 @@ func (m *Machine) change(ctx context.Context, d *device, field string, want Valu
 var ranges = map[string][2]int{
 	nic.FieldRoCEApp: {-1, qos.NumPriorities - 1}, nic.FieldCable: {1, 999}, nic.FieldMTU: {68, 1 << 16},
 	nic.FieldCNPDSCP: {0, qos.NumDSCP - 1}, nic.FieldCNPPriority: {0, qos.NumPriorities - 1},
-	nic.FieldVFs: {0, maxVFs},
+	nic.FieldVFs: {0, maxVFs}, nic.FieldSFs: {0, maxSFs},
 	nic.FieldToS: {0, 255}, nic.FieldTrafficClass: {-1, 255},
 	nic.FieldMaxReadRequest: {readRequests[0], readRequests[len(readRequests)-1]},
 }

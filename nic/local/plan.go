@@ -49,7 +49,7 @@ type Step struct {
 // last. bnxt refuses PFC before ETS (Linux, bnxt_dcb.c). mlx5 refuses a cable that the
 // buffers of lossless priorities do not hold (en_dcbnl.c).
 var order = []string{
-	nic.FieldDCBX, nic.FieldRings, nic.FieldLinkPause, nic.FieldETS, nic.FieldWilling, nic.FieldBuffers, nic.FieldCable, nic.FieldStallPrevention, nic.FieldMaxReadRequest, nic.FieldVFs, nic.FieldVFTrust, nic.FieldPFC, nic.FieldDSCP, nic.FieldRoCEApp,
+	nic.FieldDCBX, nic.FieldRings, nic.FieldLinkPause, nic.FieldETS, nic.FieldWilling, nic.FieldBuffers, nic.FieldCable, nic.FieldStallPrevention, nic.FieldMaxReadRequest, nic.FieldVFs, nic.FieldVFTrust, nic.FieldSFs, nic.FieldPFC, nic.FieldDSCP, nic.FieldRoCEApp,
 	nic.FieldECN, nic.FieldCNPDSCP, nic.FieldCNPPriority, nic.FieldDCQCN, nic.FieldMode, nic.FieldToS, nic.FieldTrafficClass, nic.FieldEgress, nic.FieldMTU, nic.FieldNV,
 }
 
@@ -274,7 +274,7 @@ func what(port, field string, changes []nic.Change) string {
 func wanted(field string, have, want *nic.Port, changes []nic.Change) (v Value, ok bool) {
 	numbers := map[string]qos.Opt[int]{
 		nic.FieldRoCEApp: want.RoCEApp, nic.FieldCNPDSCP: want.CNPDSCP, nic.FieldCNPPriority: want.CNPPriority,
-		nic.FieldVFs: want.VFs, nic.FieldToS: want.ToS, nic.FieldTrafficClass: want.TrafficClass, nic.FieldMTU: want.MTU,
+		nic.FieldVFs: want.VFs, nic.FieldSFs: want.SFs, nic.FieldToS: want.ToS, nic.FieldTrafficClass: want.TrafficClass, nic.FieldMTU: want.MTU,
 		nic.FieldMaxReadRequest: want.MaxReadRequest,
 	}
 	if o, ok := numbers[field]; ok {

@@ -17,6 +17,9 @@ func cardOf(c intent.CardLine) *node {
 	return n.when(c.RelaxedOrdering.V, "relaxedOrdering", bare("on"))
 }
 
+// sfsOf is what is stated of scalable functions.
+func sfsOf(count int) *node { return mapping().when(count != 0, "count", number(count)) }
+
 // vfsOf is what is stated of virtual functions.
 func vfsOf(v intent.VFs) *node {
 	n := mapping().when(v.Count.V != 0, "count", number(v.Count.V))

@@ -86,6 +86,7 @@ type NIC struct {
 	Name   string
 	Select intent.Selector // zero for none
 	VFs    intent.VFs
+	SFs    int    // how many; 0 for unknown
 	DPU    string // "device/port"; "" for none
 	RDMA   string // "" for unknown
 	// RXRing and TXRing are the descriptors of each ring; 0 for unknown.

@@ -343,7 +343,7 @@ func (h *host) node(addresses []string, common login) *node {
 	type kind struct {
 		of                      intent.Selector
 		rdma                    bool
-		rx, tx                  int
+		rx, tx, sfs             int
 		buffers, willing, stall bool
 		card, vfs               string
 	}
@@ -352,7 +352,7 @@ func (h *host) node(addresses []string, common login) *node {
 		n := h.nics[name]
 		of := n.Select
 		of.Rail = min(of.Rail, 1)
-		kinds.Add(kind{of, n.RDMA != "", n.RXRing, n.TXRing, n.Buffers, n.Willing, n.StallPrevention, cardOf(n.Card).flow(), vfsOf(n.VFs).flow()}, row{name, []string{n.RDMA, strconv.Itoa(n.Select.Rail), n.DPU}})
+		kinds.Add(kind{of, n.RDMA != "", n.RXRing, n.TXRing, n.SFs, n.Buffers, n.Willing, n.StallPrevention, cardOf(n.Card).flow(), vfsOf(n.VFs).flow()}, row{name, []string{n.RDMA, strconv.Itoa(n.Select.Rail), n.DPU}})
 	}
 	nics := mapping()
 	for k, rows := range kinds.All() {
@@ -366,6 +366,7 @@ func (h *host) node(addresses []string, common login) *node {
 			n.when(k.buffers, "buffers", bare("auto")).when(k.willing, "willing", bare("off")).when(k.stall, "stallPrevention", bare("auto"))
 			n.pairs = append(n.pairs, cardOf(h.nics[rows[0].name].Card).pairs...)
 			n.putIf("vfs", vfsOf(h.nics[rows[0].name].VFs))
+			n.putIf("sfs", sfsOf(k.sfs))
 			nics.put(f.name, n)
 		}
 	}

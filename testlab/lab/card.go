@@ -23,7 +23,7 @@ func cardsOf(h *intent.Host, kind host.Kind) (nics []host.NIC, names map[string]
 	for i, n := range byRail {
 		s := n.Select.V
 		if s == (intent.Selector{}) {
-			nics = append(nics, host.NIC{Name: n.Name, RDMA: n.RDMA.V, Kind: kind, Restricted: !n.DPU.IsDefault()})
+			nics = append(nics, host.NIC{Name: n.Name, RDMA: n.RDMA.V, Kind: kind, Restricted: !n.DPU.IsDefault(), Switchdev: n.VFs.Representors.V == "on"})
 			continue
 		}
 		// Ports that differ in their number alone are of one card.
@@ -37,7 +37,7 @@ func cardsOf(h *intent.Host, kind host.Kind) (nics []host.NIC, names map[string]
 		port := max(s.Port, 1) - 1
 		c := host.NIC{
 			Name: fmt.Sprintf("ens%df%dnp%d", slot, port, port), RDMA: cmp.Or(n.RDMA.V, fmt.Sprintf("roce%d", i)), Kind: cmp.Or(kinds[s.Vendor], kind),
-			PCI: cmp.Or(s.PCI, fmt.Sprintf("0001:%02x:00.%d", 0x10+slot, port)), Model: nic.ModelNumber(s.Model), Part: s.Part, Serial: s.Serial, Restricted: !n.DPU.IsDefault(),
+			PCI: cmp.Or(s.PCI, fmt.Sprintf("0001:%02x:00.%d", 0x10+slot, port)), Model: nic.ModelNumber(s.Model), Part: s.Part, Serial: s.Serial, Restricted: !n.DPU.IsDefault(), Switchdev: n.VFs.Representors.V == "on",
 		}
 		names[n.Name] = c.Name
 		nics = append(nics, c)

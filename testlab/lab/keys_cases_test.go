@@ -194,6 +194,8 @@ var keyCases = []keyCase{
 	{key: "VFs.count", at: "hosts|gpu1|nics|eth0|vfs|count", values: [2]any{4, 16}, reinstalls: true},
 	{key: "VFs.trust", at: "hosts|gpu1|nics|eth0|vfs|trust", values: [2]any{"on", "off"}, with: []edit{{"hosts|gpu1|nics|eth0|vfs", m{"count": 4}}}},
 	{key: "VFs.representors", at: "hosts|gpu1|nics|eth0|vfs|representors", values: [2]any{"off", "keep"}, inert: true},
+	{key: "NIC.sfs", at: "hosts|gpu1|nics|eth0|sfs", values: [2]any{m{"count": 4}, m{"count": 8}}, reinstalls: true, inertOn: []string{"sonic dynamic", "sonic 202311"}, finds: "DRIFT", with: []edit{{"hosts|gpu1|nics|eth0|vfs", m{"representors": "on"}}}},
+	{key: "SFs.count", at: "hosts|gpu1|nics|eth0|sfs|count", values: [2]any{4, 16}, reinstalls: true, inertOn: []string{"sonic dynamic", "sonic 202311"}, finds: "DRIFT", with: []edit{{"hosts|gpu1|nics|eth0|vfs", m{"representors": "on"}}}},
 	{key: "NIC.rings", at: "hosts|gpu1|nics|eth0|rings", values: [2]any{m{"rx": 4096}, m{"tx": 4096}}},
 	{key: "NIC.buffers", at: "hosts|gpu1|nics|eth0|buffers", values: [2]any{"auto", "keep"}, inert: true, finds: "BUF-13"},
 	{key: "NIC.willing", at: "hosts|gpu1|nics|eth0|willing", values: [2]any{"keep", "off"}, inert: true},

@@ -33,6 +33,7 @@ type port struct {
 	fec                 string // that is in use, as ethtool calls it; "" for a link that shows none
 	// trusts are of its VFs.
 	trusts []bool
+	sfs    []*sf
 	// stats are statistics that a test has set.
 	stats map[string]uint64
 }

@@ -60,6 +60,10 @@ func (h *Host) UseVF(name string, vf int, driver string) {
 func (h *Host) SetSwitchdev(name string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.switchdev(name)
+}
+
+func (h *Host) switchdev(name string) {
 	h.put(h.sys("class", "net", name, "phys_switch_id"), "0a94ef0001\n")
 }
 

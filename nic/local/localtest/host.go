@@ -48,6 +48,10 @@ type Port struct {
 	Model, Part, Serial string
 	// MaxVFs is how many virtual functions the firmware offers; 0 is no SR-IOV.
 	MaxVFs int
+	// MaxSFs is how many scalable functions the firmware offers. Switchdev has the card in
+	// switchdev mode after each boot.
+	MaxSFs    int
+	Switchdev bool
 	// Restricted is the host's side of a BlueField in DPU mode.
 	Restricted bool
 }
@@ -92,8 +96,10 @@ type Host struct {
 	ccWaits map[string]int
 	writes  []string
 	boots   int
-	onRead  map[string]func()
-	pairs   []Pair
+	// auxiliary is the last number on the auxiliary bus.
+	auxiliary int
+	onRead    map[string]func()
+	pairs     []Pair
 }
 
 // New makes a host without ports in a folder.
@@ -133,6 +139,7 @@ func newHost(dir string, t tree) *Host {
 	h.Programs["ibv_devinfo"] = h.devinfo
 	h.Programs["setpci"] = h.setpci
 	h.Programs["rdma"] = h.rdmaTool
+	h.Programs["devlink"] = h.devlink
 	h.Programs["ethtool"] = h.ethtoolFEC
 	return h
 }
@@ -309,6 +316,9 @@ func (h *Host) add(p Port) {
 	h.put(filepath.Join(net, "address"), p.MAC+"\n")
 	h.link("../../../"+p.PCI, filepath.Join(net, "device"))
 	h.link("../../devices/pci0000:00/"+p.PCI+"/net/"+p.Name, h.sys("class", "net", p.Name))
+	if p.Switchdev {
+		h.switchdev(p.Name)
+	}
 	if p.Bond != "" {
 		h.bond(p.Bond, p.Name)
 	}

@@ -59,6 +59,9 @@ type NIC struct {
 	PCI, Model, Part, Serial string
 	// Restricted is the host's side of a BlueField in DPU mode.
 	Restricted bool
+	// Switchdev has the card in switchdev mode after each boot, as a rule of the host's
+	// operator does, or the system of a BlueField.
+	Switchdev bool
 }
 
 // Bond is a bond over NICs, VLAN a VLAN over one device.

@@ -32,8 +32,11 @@ var kinds = map[Kind]struct {
 	ICE: {driver: nic.DriverICE}, Ionic: {driver: nic.DriverIonic},
 }
 
-// maxVFs is how many VFs the firmware of each NIC offers.
-const maxVFs = 16
+// maxVFs is how many VFs the firmware of each NIC offers, maxSFs how many SFs that of mlx5.
+const (
+	maxVFs = 16
+	maxSFs = 16
+)
 
 // The NICs are on PCI buses of their own, from this one.
 const (
@@ -73,7 +76,10 @@ func (h *Host) build() {
 	for i, n := range h.o.NICs {
 		kind := kinds[n.Kind]
 		pci := cmp.Or(n.PCI, fmt.Sprintf("0000:%02x:00.0", firstBus+i))
-		port := localtest.Port{Name: n.Name, RDMA: n.RDMA, PCI: pci, Driver: kind.driver, OFED: kind.ofed, CC: kind.cc, Model: n.Model, Part: n.Part, Serial: n.Serial, MaxVFs: maxVFs, Restricted: n.Restricted}
+		port := localtest.Port{Name: n.Name, RDMA: n.RDMA, PCI: pci, Driver: kind.driver, OFED: kind.ofed, CC: kind.cc, Model: n.Model, Part: n.Part, Serial: n.Serial, MaxVFs: maxVFs, Restricted: n.Restricted, Switchdev: n.Switchdev}
+		if kind.driver == nic.DriverMLX5 {
+			port.MaxSFs = maxSFs
+		}
 		if n.Kind == BNXTDebugFS {
 			k.SetName(h.o.Name, debugFSRelease)
 		}
@@ -246,8 +252,8 @@ func (t tools) Run(ctx context.Context, name string, args ...string) (runner.Res
 		if !t.root {
 			return runner.Result{Stdout: []byte("-E- Failed to open the device\n"), Code: 3}, nil
 		}
-	case "modprobe", "systemctl", "udevadm", "setpci", "rdma":
-		if !t.root && !slices.Contains(args, "is-failed") && (name != "rdma" || slices.Contains(args, "-r")) { // which anybody may ask
+	case "modprobe", "systemctl", "udevadm", "setpci", "rdma", "devlink":
+		if !t.root && !slices.Contains(args, "is-failed") && (name != "devlink" || !slices.Contains(args, "show")) && (name != "rdma" || slices.Contains(args, "-r")) { // which anybody may ask
 			return runner.Result{Stderr: []byte(name + ": Operation not permitted\n"), Code: 1}, nil
 		}
 	}

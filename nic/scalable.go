@@ -1,0 +1,44 @@
+package nic
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+)
+
+// scalable sets what the intent states of scalable functions.
+func (b *builder) scalable(count intent.Value[int]) {
+	if count.V > 0 {
+		b.port.SFs = qos.Of(count.V)
+		b.from(count.From, FieldSFs)
+	}
+}
+
+// scalable compares the scalable functions.
+func (d *differ) scalable() {
+	have, want := d.have.SFs, d.want.SFs
+	switch {
+	case !want.Set:
+	case d.missing[FieldSFs] != "":
+		d.unknown(FieldSFs, strconv.Itoa(want.V))
+	case have != want:
+		d.add(Change{Field: FieldSFs, Kind: KindDrift, Old: strconv.Itoa(have.V), New: strconv.Itoa(want.V), Blocked: sfLimit(d.have, want.V)})
+	}
+}
+
+// sfLimit says why scalable functions cannot be made; "" where they can.
+func sfLimit(have *Port, want int) string {
+	switch {
+	case have.Driver != DriverMLX5:
+		return "SFs are made on NVIDIA's cards alone (driver mlx5_core): take sfs out of the intent"
+	case have.SFs.V > 0:
+		return fmt.Sprintf("another number takes SFs away, perhaps those in use: stop what uses them, 'devlink port del' each of flavour pcisf that 'devlink port show' has of pci/%s, and apply again", clean(have.PCI))
+	case !have.Representors.V: // Linux, mlx5/core/sf/devlink.c
+		return "the card makes SFs in switchdev mode alone, and a change of the mode makes the interface anew, and takes its VFs away: " + eswitchTo(have, "switchdev") + "; have the host do that at boot, before its boot unit"
+	case have.MaxSFs.Set && have.MaxSFs.V < want:
+		return fmt.Sprintf("the card offers %d SFs: set PER_PF_NUM_SF=1 and PF_TOTAL_SF=%d with mlxconfig, and reset the card", have.MaxSFs.V, want)
+	}
+	return ""
+}
