@@ -155,13 +155,13 @@ func number(m *catalog.Model, name string) (head, n, tail string) {
 
 // ports writes ports of one model, whose names differ in one number, as one pattern.
 func ports(m *catalog.Model, names []string) string {
-	var numbers []string
-	head, n, tail := number(m, names[0])
 	if len(names) == 1 {
 		return names[0]
 	}
+	head, _, tail := number(m, names[0])
+	var numbers []string
 	for _, name := range names {
-		_, n, _ = number(m, name)
+		_, n, _ := number(m, name)
 		numbers = append(numbers, n)
 	}
 	// A list of numbers is folded as names are.
