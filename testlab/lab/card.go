@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/nic"
@@ -18,7 +19,6 @@ func cardsOf(h *intent.Host, kind host.Kind) (nics []host.NIC, names map[string]
 	byRail := slices.SortedStableFunc(slices.Values(h.NICs), func(a, b *intent.NIC) int {
 		return cmp.Compare(a.Select.V.Rail, b.Select.V.Rail)
 	})
-	kinds := map[string]host.Kind{"broadcom": host.BNXT, "intel": host.ICE}
 	slots := map[intent.Selector]int{}
 	for i, n := range byRail {
 		s := n.Select.V
@@ -36,11 +36,26 @@ func cardsOf(h *intent.Host, kind host.Kind) (nics []host.NIC, names map[string]
 		}
 		port := max(s.Port, 1) - 1
 		c := host.NIC{
-			Name: fmt.Sprintf("ens%df%dnp%d", slot, port, port), RDMA: cmp.Or(n.RDMA.V, fmt.Sprintf("roce%d", i)), Kind: cmp.Or(kinds[s.Vendor], kind),
+			Name: fmt.Sprintf("ens%df%dnp%d", slot, port, port), RDMA: cmp.Or(n.RDMA.V, fmt.Sprintf("roce%d", i)), Kind: kindOf(s, kind),
 			PCI: cmp.Or(s.PCI, fmt.Sprintf("0001:%02x:00.%d", 0x10+slot, port)), Model: nic.ModelNumber(s.Model), Part: s.Part, Serial: s.Serial, Restricted: !n.DPU.IsDefault(), Switchdev: n.VFs.Representors.V == "on",
 		}
 		names[n.Name] = c.Name
 		nics = append(nics, c)
 	}
 	return nics, names
+}
+
+// kindOf is the kind of a card that a selector chooses: that of the lab where this is of the
+// vendor that the selector states.
+func kindOf(s intent.Selector, kind host.Kind) host.Kind {
+	of := map[string]host.Kind{
+		"nvidia": host.MLX5, "15b3": host.MLX5, "broadcom": host.BNXT, "14e4": host.BNXT, "intel": host.ICE, "8086": host.ICE,
+	}[s.Vendor]
+	if nic.ModelNumber(s.Model) != s.Model { // it is a name, as NVIDIA's models alone have
+		of = host.MLX5
+	}
+	if strings.HasPrefix(string(kind), string(of)) {
+		return kind
+	}
+	return of
 }
