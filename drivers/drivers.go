@@ -365,10 +365,15 @@ type ResetOptions struct {
 	Within time.Duration // bounds the wait for the device
 }
 
+// Differences returns the changes that are known to be some: without those that are open.
+func (s *Steps) Differences() []qos.Change {
+	return slices.DeleteFunc(slices.Clone(s.Changes), func(c qos.Change) bool { return c.Open })
+}
+
 // Blocked returns the changes that cannot be made, and without which the rest cannot be
 // made either.
 func (s *Steps) Blocked() []qos.Change {
-	return slices.DeleteFunc(slices.Clone(s.Changes), func(c qos.Change) bool { return c.Blocked == "" || c.Open })
+	return slices.DeleteFunc(s.Differences(), func(c qos.Change) bool { return c.Blocked == "" })
 }
 
 // Impact returns the largest impact of the changes that are not blocked.

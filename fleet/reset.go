@@ -119,7 +119,7 @@ func planResetOn(ctx context.Context, drv drivers.Driver, dev Device) (p ResetPl
 	}
 	// What is set by hand would be lost, and what differs before the reset cannot be told
 	// from what the reset changed.
-	if open := slices.DeleteFunc(slices.Clone(steps.Changes), func(c qos.Change) bool { return c.Open }); len(open) > 0 {
+	if open := steps.Differences(); len(open) > 0 {
 		p.Blocked = fmt.Sprintf("%s differs from the intent: apply it first", open[0].Path())
 	}
 	for _, r := range p.Resets {
@@ -339,7 +339,7 @@ func (r *run) restore(ctx context.Context, drv drivers.Driver, dev Device, plan 
 			return fmt.Errorf("it is back, and cannot be read: %w", err)
 		}
 	}
-	if open := slices.DeleteFunc(slices.Clone(plan.Changes), func(c qos.Change) bool { return c.Open }); len(open) > 0 {
+	if open := plan.Differences(); len(open) > 0 {
 		return fmt.Errorf("it is back, and not as before: %s is %s, not %s", open[0].Path(), open[0].Old, open[0].New)
 	}
 	if plan.Unfit != "" {

@@ -574,7 +574,7 @@ func inForce(ctx context.Context, drv drivers.Driver, f drivers.Facts, t task, b
 	if now, err = drv.Plan(f, snap, t.desired, t.plan.Policy); err != nil {
 		return nil, nil, fmt.Errorf("%w: plan again: %w", drivers.ErrPartial, err)
 	}
-	if left := slices.DeleteFunc(slices.Clone(now.Changes), func(c qos.Change) bool { return c.Open }); len(left) > 0 {
+	if left := now.Differences(); len(left) > 0 {
 		return nil, nil, fmt.Errorf("%w: read back, %d values differ from the intent, first %s: %s, not %s", drivers.ErrPartial, len(left), left[0].Path(), left[0].Old, left[0].New)
 	}
 	if n := len(now.Items); n > 0 {
