@@ -1,5 +1,3 @@
-//go:build unix
-
 package report
 
 import (
@@ -9,27 +7,30 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/roce-fabric/roce-fabric/internal/browsertest"
 	"github.com/roce-fabric/roce-fabric/validate"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 	"github.com/roce-fabric/roce-fabric/validate/gate/origin"
 )
 
+type browser struct{ *browsertest.Browser }
+
 // show opens the page of a report, from a file.
 func (b *browser) show(r Report, counters ...PortCounters) {
-	b.t.Helper()
-	file := filepath.Join(b.t.TempDir(), "report.html")
-	if err := os.WriteFile(file, []byte(pageText(b.t, r, counters...)), 0o600); err != nil {
-		b.t.Fatal(err)
+	b.T.Helper()
+	file := filepath.Join(b.T.TempDir(), "report.html")
+	if err := os.WriteFile(file, []byte(pageText(b.T, r, counters...)), 0o600); err != nil {
+		b.T.Fatal(err)
 	}
-	b.open(file)
+	b.Open(file)
 }
 
 // devicesInSight are the names of the devices whose buttons are inside the
 // drawing and not covered.
 func (b *browser) devicesInSight() []string {
-	b.t.Helper()
+	b.T.Helper()
 	var names []string
-	b.eval(&names, `return [...document.querySelectorAll("#world [data-device]")].filter(e => {
+	b.Eval(&names, `return [...document.querySelectorAll("#world [data-device]")].filter(e => {
 		const r = e.getBoundingClientRect();
 		return e.contains(document.elementFromPoint(r.left + r.width / 2, r.top + r.height / 2));
 	}).map(e => e.dataset.device)`)
@@ -39,24 +40,24 @@ func (b *browser) devicesInSight() []string {
 
 // faint are the names of the devices that are dimmed.
 func (b *browser) faint() []string {
-	b.t.Helper()
+	b.T.Helper()
 	var names []string
-	b.eval(&names, `return [...document.querySelectorAll("#world .faint[data-device]")].map(e => e.dataset.device)`)
+	b.Eval(&names, `return [...document.querySelectorAll("#world .faint[data-device]")].map(e => e.dataset.device)`)
 	slices.Sort(names)
 	return names
 }
 
 // ids are the checks of the list of causes, in order.
 func (b *browser) ids() string {
-	b.t.Helper()
+	b.T.Helper()
 	var ids []string
-	b.eval(&ids, `return [...document.querySelectorAll("#list b")].map(e => e.textContent)`)
+	b.Eval(&ids, `return [...document.querySelectorAll("#list b")].map(e => e.textContent)`)
 	return strings.Join(ids, " ")
 }
 
 // Actions of a user on the page, in a browser and from a file.
 func TestHTMLInBrowser(t *testing.T) {
-	b := startBrowser(t)
+	b := &browser{browsertest.Start(t)}
 	for _, c := range []struct {
 		name string
 		run  func(*testing.T, *browser)
@@ -73,10 +74,10 @@ func TestHTMLInBrowser(t *testing.T) {
 		{"1,000 switches", large},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			whole := b.t
-			b.t = t
-			defer func() { b.t = whole }()
-			b.media(nil)
+			whole := b.T
+			b.T = t
+			defer func() { b.T = whole }()
+			b.Media(nil)
 			c.run(t, b)
 		})
 	}
@@ -106,82 +107,82 @@ func draws(t *testing.T, b *browser) {
 		t.Errorf("in sight: %q", got)
 	}
 	var above bool
-	b.eval(&above, `const y = n => document.querySelector('[data-device="' + n + '"]').getBoundingClientRect().bottom;
+	b.Eval(&above, `const y = n => document.querySelector('[data-device="' + n + '"]').getBoundingClientRect().bottom;
 		return y("spine1") < y("leaf1") && y("leaf1") < y("gpu1")`)
 	if !above {
 		t.Error("the tiers are not above one another")
 	}
-	b.until("a link with an error is drawn", painted+" > 20", "#cables", "--error")
-	b.until("the port with an error is on the map", painted+" > 20", "#cells", "--error")
-	if got := b.text("header"); !strings.Contains(got, "pod1: failed") || !strings.Contains(got, "1 error\n2 warnings\n2 info\n1 suppressed") {
+	b.Until("a link with an error is drawn", painted+" > 20", "#cables", "--error")
+	b.Until("the port with an error is on the map", painted+" > 20", "#cells", "--error")
+	if got := b.Text("header"); !strings.Contains(got, "pod1: failed") || !strings.Contains(got, "1 error\n2 warnings\n2 info\n1 suppressed") {
 		t.Errorf("the header says %q", got)
 	}
 	if got := b.ids(); got != "PFC-01 ECN-01 READ SUPPRESS" {
 		t.Errorf("causes: %s", got)
 	}
-	if got := b.text("#heat-note"); !strings.Contains(got, "No counters were read") {
+	if got := b.Text("#heat-note"); !strings.Contains(got, "No counters were read") {
 		t.Errorf("the map says %q", got)
 	}
 	var labels []string
-	b.eval(&labels, `return [...document.querySelectorAll("button, input, select")].filter(e =>
+	b.Eval(&labels, `return [...document.querySelectorAll("button, input, select")].filter(e =>
 		!(e.getAttribute("aria-label") || e.textContent.trim() || e.labels && e.labels.length)).map(e => e.outerHTML)`)
 	if len(labels) > 0 {
 		t.Errorf("without a name: %q", labels)
 	}
-	b.keep("report-small.png")
-	b.quiet()
+	b.Keep("report-small.png")
+	b.Quiet()
 
 	r := reportOf(loadText(t, smallFabric))
 	r.Devices = slices.DeleteFunc(r.Devices, func(d Device) bool { return d.Name == "gpu4" })
 	b.show(r)
 	var marks []string
-	b.eval(&marks, `return ["gpu4", "leaf2"].map(n => document.querySelector('[data-device="' + n + '"] .badge').textContent)`)
+	b.Eval(&marks, `return ["gpu4", "leaf2"].map(n => document.querySelector('[data-device="' + n + '"] .badge').textContent)`)
 	if !slices.Equal(marks, []string{"–", "✓"}) {
 		t.Errorf("the marks of a host that nobody looked at and of a switch without findings are %q", marks)
 	}
-	b.quiet()
+	b.Quiet()
 }
 
 func filters(t *testing.T, b *browser) {
 	b.show(reportOf(loadText(t, smallFabric), smallFindings()...))
 	list := func(want string) {
 		t.Helper()
-		b.until("the list holds "+want, `[...document.querySelectorAll("#list b")].map(e => e.textContent).join(" ") === arguments[0]`, want)
+		b.Until("the list holds "+want, `[...document.querySelectorAll("#list b")].map(e => e.textContent).join(" ") === arguments[0]`, want)
 	}
 
-	b.click("#show-error")
+	b.Click("#show-error")
 	list("ECN-01 READ SUPPRESS")
-	b.until("no error is drawn", painted+" === 0", "#cables", "--error")
-	b.until("no error is on the map", painted+" === 0", "#cells", "--error")
-	b.click("#show-error")
-	b.click("#show-suppressed")
+	b.Until("no error is drawn", painted+" === 0", "#cables", "--error")
+	b.Until("no error is on the map", painted+" === 0", "#cells", "--error")
+	b.Click("#show-error")
+	b.Click("#show-suppressed")
 	list("PFC-01 ECN-01 READ SUPPRESS WD-01")
 
-	b.eval(nil, `const c = document.getElementById("check"); c.value = "ECN-01"; c.dispatchEvent(new Event("input", {bubbles: true}))`)
+	b.Eval(nil, `const c = document.getElementById("check"); c.value = "ECN-01"; c.dispatchEvent(new Event("input", {bubbles: true}))`)
 	list("ECN-01")
-	b.click("#filters [type=reset]")
+	b.Click("#filters [type=reset]")
 	list("PFC-01 ECN-01 READ SUPPRESS")
 
-	b.eval(nil, `const c = document.getElementById("role"); c.value = "spine"; c.dispatchEvent(new Event("input", {bubbles: true}))`)
+	b.Eval(nil, `const c = document.getElementById("role"); c.value = "spine"; c.dispatchEvent(new Event("input", {bubbles: true}))`)
 	list("PFC-01 ECN-01") // the first by its other end
 	if got := b.faint(); slices.Contains(got, "spine1") || !slices.Contains(got, "leaf1") {
 		t.Errorf("faint: %q", got)
 	}
-	b.click("#filters [type=reset]")
+	b.Click("#filters [type=reset]")
 	list("PFC-01 ECN-01 READ SUPPRESS")
 
-	b.press("/")
-	b.press("l", "e", "a", "f", "2", " ", "e", "t", "h", "e", "r", "n", "e", "t", "8")
-	b.until("only that port is left", `document.getElementById("list").innerText.trim().endsWith("\nleaf2 Ethernet8")`)
+	b.Press("/")
+	b.Press("l", "e", "a", "f", "2", " ", "e", "t", "h", "e", "r", "n", "e", "t", "8")
+	b.Until("only that port is left", `document.getElementById("list").innerText.trim().endsWith("\nleaf2 Ethernet8")`)
 	list("ECN-01")
-	b.press(keyEscape)
-	b.until("Escape leaves the field", `document.activeElement.id !== "text"`)
-	b.eval(nil, `const c = document.getElementById("text"); c.value = "nothing is called so"; c.dispatchEvent(new Event("input", {bubbles: true}))`)
+	b.Press(browsertest.KeyEscape)
+	b.Until("Escape leaves the field", `document.activeElement.id !== "text"`)
+	b.Eval(nil, `const c = document.getElementById("text"); c.value = "nothing is called so"; c.dispatchEvent(new Event("input", {bubbles: true}))`)
 	list("")
-	if got := b.text("#shown"); got != "Nothing passes the filters." {
+	if got := b.Text("#shown"); got != "Nothing passes the filters." {
 		t.Errorf("the list says %q", got)
 	}
-	b.quiet()
+	b.Quiet()
 }
 
 func opensFindings(t *testing.T, b *browser) {
@@ -190,7 +191,7 @@ func opensFindings(t *testing.T, b *browser) {
 
 	details := func(parts ...string) {
 		t.Helper()
-		got := b.text("#details")
+		got := b.Text("#details")
 		for _, p := range parts {
 			if !strings.Contains(got, p) {
 				t.Errorf("the details lack %q: %q", p, got)
@@ -199,77 +200,77 @@ func opensFindings(t *testing.T, b *browser) {
 	}
 	closed := func(focus string) {
 		t.Helper()
-		b.press(keyEscape)
-		b.until("Escape closes the details", `document.getElementById("details").hidden`)
-		b.until("the focus is back", `document.activeElement.matches(arguments[0])`, focus)
+		b.Press(browsertest.KeyEscape)
+		b.Until("Escape closes the details", `document.getElementById("details").hidden`)
+		b.Until("the focus is back", `document.activeElement.matches(arguments[0])`, focus)
 	}
 
-	b.click(`[data-cause="0"]`)
+	b.Click(`[data-cause="0"]`)
 	details("PFC is on for {3}, spine1 has {4}", check.Why, "apply the intent", "fabric.yaml:5:14", "leaf1", "Ethernet240")
 	if got := b.faint(); !slices.Equal(got, []string{"gpu1", "gpu2", "gpu3", "gpu4", "leaf2", "spine2"}) {
 		t.Errorf("faint: %q", got)
 	}
-	b.keep("report-finding.png")
+	b.Keep("report-finding.png")
 	closed(`[data-cause="0"]`)
 	if got := b.faint(); len(got) > 0 {
 		t.Errorf("faint: %q", got)
 	}
-	b.press(keyTab, keyEnter)
+	b.Press(browsertest.KeyTab, browsertest.KeyEnter)
 	details("ECN is off", "leaf2", "Ethernet8", "spine2", "fabric.yaml:6:2, fabric.yaml:9:2")
 	closed(`[data-cause="1"]`)
 
-	b.click(`[data-device="leaf2"]`)
+	b.Click(`[data-device="leaf2"]`)
 	details("leaf2", "DellEMC-Z9332f-O32", "read from the device", "ECN is off", "4 links", "Ethernet240 to spine1 Ethernet2/1")
 	closed(`[data-device="leaf2"]`)
-	b.press(keyUp)
-	b.until("up is a spine", `document.activeElement.dataset.device.startsWith("spine")`)
-	b.press(keyDown, keyLeft, keyLeft)
-	b.until("down and left is leaf1", `document.activeElement.dataset.device === "leaf1"`)
-	b.press(keyTab)
-	b.until("the next is leaf2", `document.activeElement.dataset.device === "leaf2"`)
-	b.press(keyEnter)
+	b.Press(browsertest.KeyUp)
+	b.Until("up is a spine", `document.activeElement.dataset.device.startsWith("spine")`)
+	b.Press(browsertest.KeyDown, browsertest.KeyLeft, browsertest.KeyLeft)
+	b.Until("down and left is leaf1", `document.activeElement.dataset.device === "leaf1"`)
+	b.Press(browsertest.KeyTab)
+	b.Until("the next is leaf2", `document.activeElement.dataset.device === "leaf2"`)
+	b.Press(browsertest.KeyEnter)
 	details("leaf2", "4 links")
 	closed(`[data-device="leaf2"]`)
 
 	// The link of the finding, from its device, by keyboard.
-	b.click(`[data-device="leaf1"]`)
-	b.eval(nil, `[...document.querySelectorAll("#details .go")].find(e => e.textContent.includes("Ethernet240 to spine1")).focus()`)
-	b.press(keyEnter)
+	b.Click(`[data-device="leaf1"]`)
+	b.Eval(nil, `[...document.querySelectorAll("#details .go")].find(e => e.textContent.includes("Ethernet240 to spine1")).focus()`)
+	b.Press(browsertest.KeyEnter)
 	details("leaf1 Ethernet240 to spine1 Ethernet1/1", "400G", "40m", "PFC is on for {3}")
 	closed(`[data-device="leaf1"]`)
-	b.quiet()
+	b.Quiet()
 }
 
 func opensLinks(t *testing.T, b *browser) {
 	b.show(reportOf(loadText(t, smallFabric), smallFindings()...))
 	// A quarter of the way from leaf1 to spine1.
 	var at []int
-	b.eval(&at, `const of = n => document.querySelector('[data-device="' + n + '"]').getBoundingClientRect();
+	b.Eval(&at, `const of = n => document.querySelector('[data-device="' + n + '"]').getBoundingClientRect();
 		const p = of("spine1"), q = of("leaf1"), t = 0.25;
 		return [p.left + p.width / 2 + t * (q.left + q.width / 2 - p.left - p.width / 2), p.bottom + t * (q.top - p.bottom)].map(Math.round)`)
-	b.clickAt(at[0], at[1])
-	b.until("the links open", `!document.getElementById("details").hidden`)
-	if got := b.text("#details"); !strings.Contains(got, "2 links between") || !strings.Contains(got, "leaf1 Ethernet224 to spine1 Ethernet3/1") || !strings.Contains(got, "leaf1 Ethernet240 to spine1 Ethernet1/1") {
+	b.ClickAt(at[0], at[1])
+	b.Until("the links open", `!document.getElementById("details").hidden`)
+	if got := b.Text("#details"); !strings.Contains(got, "2 links between") || !strings.Contains(got, "leaf1 Ethernet224 to spine1 Ethernet3/1") || !strings.Contains(got, "leaf1 Ethernet240 to spine1 Ethernet1/1") {
 		t.Errorf("the details say %q", got)
 	}
-	b.quiet()
+	b.Quiet()
 }
 
 func heatMap(t *testing.T, b *browser) {
 	b.show(reportOf(loadText(t, smallFabric), smallFindings()...),
 		PortCounters{"leaf1", "Ethernet0", map[string]uint64{"pfc rx 3": 41, "drops": 1<<63 + 1}},
 		PortCounters{"leaf2", "Ethernet8", map[string]uint64{"pfc rx 3": 0}})
-	b.eval(nil, `const c = document.getElementById("counter"); c.value = "1"; c.dispatchEvent(new Event("change", {bubbles: true}))`)
-	b.until("the most is said", `document.getElementById("heat-note").textContent.includes("pfc rx 3") && document.getElementById("heat-note").textContent.includes("41, on leaf1")`)
-	b.eval(nil, `const c = document.getElementById("order"); c.value = "worst"; c.dispatchEvent(new Event("change", {bubbles: true})); document.getElementById("map").focus()`)
-	b.until("the first cell is the highest", `document.getElementById("cell").textContent === "leaf1 Ethernet0 (400G) to gpu1 eth0, pfc rx 3: 41, no finding"`)
-	b.press(keyRight)
-	b.until("the next one is not shown", `document.getElementById("cell").textContent.includes("leaf1 Ethernet8 (400G) to gpu2 eth0, pfc rx 3: not shown")`)
-	b.press(keyLeft, keyEnter)
-	if got := b.text("#details"); !strings.Contains(got, "leaf1 Ethernet0 to gpu1 eth0") || !strings.Contains(got, "9,223,372,036,854,775,809") && !strings.Contains(got, "9223372036854775809") {
+	b.Eval(nil, `const c = document.getElementById("counter"); c.value = "1"; c.dispatchEvent(new Event("change", {bubbles: true}))`)
+	b.Until("the most is said", `document.getElementById("heat-note").textContent.includes("pfc rx 3") && document.getElementById("heat-note").textContent.includes("41, on leaf1")`)
+	b.Eval(nil, `const c = document.getElementById("order"); c.value = "worst"; c.dispatchEvent(new Event("change", {bubbles: true})); document.getElementById("map").focus()`)
+	b.Until("the first cell is the highest", `document.getElementById("cell").textContent === "leaf1 Ethernet0 (400G) to gpu1 eth0, pfc rx 3: 41, no finding"`)
+	b.Press(browsertest.KeyRight)
+	b.Until("the next one is not shown", `document.getElementById("cell").textContent.includes("leaf1 Ethernet8 (400G) to gpu2 eth0, pfc rx 3: not shown")`)
+	b.Press(browsertest.KeyLeft, browsertest.KeyEnter)
+	if got := b.Text("#details"); !strings.Contains(got, "leaf1 Ethernet0 to gpu1 eth0") || !strings.Contains(got, "9,223,372,036,854,775,809") && !strings.Contains(got, "9223372036854775809") {
 		t.Errorf("the details say %q", got)
 	}
-	b.quiet()
+	b.Quiet()
 }
 
 // stoppedBy is a window in which gpu1 stops its leaf, and this one its spine, which is
@@ -286,61 +287,61 @@ func stoppedBy(r Report) Report {
 
 func pausesInBrowser(t *testing.T, b *browser) {
 	b.show(reportOf(loadText(t, smallFabric)))
-	b.until("nothing of pauses without a source", `document.getElementById("pauses").hidden && document.getElementById("pauses-legend").hidden && document.querySelectorAll(".source").length === 0`)
-	b.until("no link is marked", painted+" === 0", "#cables", "--pause")
+	b.Until("nothing of pauses without a source", `document.getElementById("pauses").hidden && document.getElementById("pauses-legend").hidden && document.querySelectorAll(".source").length === 0`)
+	b.Until("no link is marked", painted+" === 0", "#cables", "--pause")
 
 	r := stoppedBy(reportOf(loadText(t, smallFabric), smallFindings()...))
 	b.show(r)
 	var marks []string
-	b.eval(&marks, `return [...document.querySelectorAll("#world .source")].map(e => e.dataset.device + " " + e.querySelector(".ring").textContent + " " + e.classList.contains("unsure") + " " + e.getAttribute("aria-label").split(", ").pop()).sort()`)
+	b.Eval(&marks, `return [...document.querySelectorAll("#world .source")].map(e => e.dataset.device + " " + e.querySelector(".ring").textContent + " " + e.classList.contains("unsure") + " " + e.getAttribute("aria-label").split(", ").pop()).sort()`)
 	if !slices.Equal(marks, []string{"gpu1 ◎ false source of pauses: gpu1", "leaf2 ◎? true may be the source of pauses: leaf2"}) {
 		t.Errorf("marked: %q", marks)
 	}
-	b.until("the tree is drawn", painted+" > 200", "#cables", "--pause")
+	b.Until("the tree is drawn", painted+" > 200", "#cables", "--pause")
 	for _, want := range []string{"gpu1/eth0, which paused leaf1 38 %", "not certain: leaf2 counts no marks", "Where the pauses come from"} {
-		if got := b.text("#fabric"); !strings.Contains(got, want) {
+		if got := b.Text("#fabric"); !strings.Contains(got, want) {
 			t.Errorf("%q is not in %q", want, got)
 		}
 	}
-	b.keep("report-pauses.png")
-	b.click("#pauses-list li:first-child button")
+	b.Keep("report-pauses.png")
+	b.Click("#pauses-list li:first-child button")
 	if got := b.faint(); !slices.Equal(got, []string{"gpu2", "gpu3", "gpu4", "leaf2", "spine2"}) {
 		t.Errorf("faint: %q", got)
 	}
-	if got := b.text("#details"); !strings.Contains(got, "slow receiver") || !strings.Contains(got, "2 ports are stopped") || !strings.Contains(got, "Ethernet1/1") || !strings.Contains(got, "look at the host") {
+	if got := b.Text("#details"); !strings.Contains(got, "slow receiver") || !strings.Contains(got, "2 ports are stopped") || !strings.Contains(got, "Ethernet1/1") || !strings.Contains(got, "look at the host") {
 		t.Errorf("the details say %q", got)
 	}
-	b.keep("report-pauses-one.png")
-	b.press(keyEscape)
+	b.Keep("report-pauses-one.png")
+	b.Press(browsertest.KeyEscape)
 
 	// In print, it is there, too; in a closed group, the group has the mark.
-	b.media(map[string]any{"media": "print"})
-	if got := b.text("#pauses-legend") + b.text("#pauses"); !strings.Contains(got, "◎") || !strings.Contains(got, "double line") || !strings.Contains(got, "12 Gb/s") {
+	b.Media(map[string]any{"media": "print"})
+	if got := b.Text("#pauses-legend") + b.Text("#pauses"); !strings.Contains(got, "◎") || !strings.Contains(got, "double line") || !strings.Contains(got, "12 Gb/s") {
 		t.Errorf("printed: %q", got)
 	}
-	b.until("the tree is printed", painted+" > 200", "#cables", "--pause")
-	b.keep("report-pauses-print.png")
-	b.media(nil)
-	b.click("#close-all")
-	b.until("the group is marked", `document.querySelector('[data-group="gpu[1-4]"] .ring').textContent === "◎" && document.querySelector('[data-group="gpu[1-4]"]').title.endsWith("source of pauses: gpu1")`)
-	b.until("the tree is drawn between groups", painted+" > 200", "#cables", "--pause")
-	b.keep("report-pauses-closed.png")
-	b.quiet()
+	b.Until("the tree is printed", painted+" > 200", "#cables", "--pause")
+	b.Keep("report-pauses-print.png")
+	b.Media(nil)
+	b.Click("#close-all")
+	b.Until("the group is marked", `document.querySelector('[data-group="gpu[1-4]"] .ring').textContent === "◎" && document.querySelector('[data-group="gpu[1-4]"]').title.endsWith("source of pauses: gpu1")`)
+	b.Until("the tree is drawn between groups", painted+" > 200", "#cables", "--pause")
+	b.Keep("report-pauses-closed.png")
+	b.Quiet()
 }
 
 // The hostile text is shown as it is, and nothing of it is obeyed.
 func hostileInBrowser(t *testing.T, b *browser) {
 	r, counters := hostileReport(t)
 	b.show(r, counters...)
-	b.until("the list is there", `document.querySelectorAll("#list li").length === 1`)
-	b.click(`[data-cause="0"]`)
-	b.until("the text is text", `[...document.querySelectorAll("#details .what")].some(e => e.textContent === arguments[0])`, clean(hostileMarkup))
+	b.Until("the list is there", `document.querySelectorAll("#list li").length === 1`)
+	b.Click(`[data-cause="0"]`)
+	b.Until("the text is text", `[...document.querySelectorAll("#details .what")].some(e => e.textContent === arguments[0])`, clean(hostileMarkup))
 	var n int
-	b.eval(&n, `return (window.pwned || 0) + document.querySelectorAll("img, iframe, link, base, object, script:not([id]) ~ script").length`)
+	b.Eval(&n, `return (window.pwned || 0) + document.querySelectorAll("img, iframe, link, base, object, script:not([id]) ~ script").length`)
 	if n != 0 {
 		t.Errorf("%d things are there that should not be", n)
 	}
-	b.quiet()
+	b.Quiet()
 
 	// The policy of the page holds: no network, no code from a string, no script
 	// or style but its own.
@@ -352,15 +353,15 @@ func hostileInBrowser(t *testing.T, b *browser) {
 		"style-src-elem":  `document.head.append(Object.assign(document.createElement("style"), {textContent: "body {display: none}"}))`,
 	} {
 		var seen string
-		b.call("POST", "/execute/async", map[string]any{"args": []any{}, "script": `const done = arguments[0];
+		b.Call("POST", "/execute/async", map[string]any{"args": []any{}, "script": `const done = arguments[0];
 			document.addEventListener("securitypolicyviolation", e => done(e.effectiveDirective), {once: true}); ` + attempt}, &seen)
 		if seen != what {
 			t.Errorf("%s: the page forbids %s", what, seen)
 		}
 	}
-	b.complaints() // of the attempts above
+	b.Complaints() // of the attempts above
 	var resources []string
-	b.eval(&resources, `return performance.getEntriesByType("resource").map(e => e.name).filter(n => !n.includes("192.0.2.1"))`)
+	b.Eval(&resources, `return performance.getEntriesByType("resource").map(e => e.name).filter(n => !n.includes("192.0.2.1"))`)
 	if len(resources) > 0 {
 		t.Errorf("the page loads %q", resources)
 	}
@@ -371,9 +372,9 @@ func contrast(t *testing.T, b *browser) {
 	b.show(reportOf(loadText(t, smallFabric), smallFindings()...))
 	backs := map[string]bool{}
 	for _, scheme := range []string{"light", "dark"} {
-		b.media(map[string]any{"features": []any{map[string]any{"name": "prefers-color-scheme", "value": scheme}}})
+		b.Media(map[string]any{"features": []any{map[string]any{"name": "prefers-color-scheme", "value": scheme}}})
 		var ratios map[string]float64
-		b.eval(&ratios, `const style = getComputedStyle(document.documentElement);
+		b.Eval(&ratios, `const style = getComputedStyle(document.documentElement);
 			const light = name => {
 				const hex = style.getPropertyValue(name).trim();
 				const [r, g, b] = [1, 3, 5].map(i => parseInt(hex.slice(i, i + 2), 16) / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
@@ -393,55 +394,55 @@ func contrast(t *testing.T, b *browser) {
 			}
 		}
 		var back string
-		b.eval(&back, `return getComputedStyle(document.body).backgroundColor`)
+		b.Eval(&back, `return getComputedStyle(document.body).backgroundColor`)
 		backs[back] = true
-		b.until("the links are drawn in the scheme's colours", painted+" > 20", "#cables", "--error")
-		b.keep("report-" + scheme + ".png")
+		b.Until("the links are drawn in the scheme's colours", painted+" > 20", "#cables", "--error")
+		b.Keep("report-" + scheme + ".png")
 	}
 	if len(backs) != 2 {
 		t.Error("light and dark are one")
 	}
-	b.quiet()
+	b.Quiet()
 }
 
 func prints(t *testing.T, b *browser) {
 	b.show(reportOf(loadText(t, smallFabric), smallFindings()...))
-	b.media(map[string]any{"media": "print"})
-	if got := b.text("#filters") + b.text(".tools"); got != "" {
+	b.Media(map[string]any{"media": "print"})
+	if got := b.Text("#filters") + b.Text(".tools"); got != "" {
 		t.Errorf("printed: %q", got)
 	}
-	if got := b.text("#list"); !strings.Contains(got, "PFC is on for {3}") {
+	if got := b.Text("#list"); !strings.Contains(got, "PFC is on for {3}") {
 		t.Errorf("the list says %q", got)
 	}
-	b.until("the links are printed", painted+" > 20", "#cables", "--error")
-	b.keep("report-print.png")
-	b.quiet()
+	b.Until("the links are printed", painted+" > 20", "#cables", "--error")
+	b.Keep("report-print.png")
+	b.Quiet()
 }
 
 func large(t *testing.T, b *browser) {
 	r, counters := largeReport(t)
 	b.show(r, counters...)
 	var took float64
-	b.eval(&took, `return performance.getEntriesByType("navigation")[0].loadEventEnd`)
+	b.Eval(&took, `return performance.getEntriesByType("navigation")[0].loadEventEnd`)
 	t.Logf("1,000 switches, 19,840 links: loaded in %.0f ms", took)
-	b.until("all groups are drawn", `document.querySelectorAll("#world .group").length === 61`)
-	b.until("links with errors are drawn", painted+" > 100", "#cables", "--error")
-	b.keep("report-1000.png")
+	b.Until("all groups are drawn", `document.querySelectorAll("#world .group").length === 61`)
+	b.Until("links with errors are drawn", painted+" > 100", "#cables", "--error")
+	b.Keep("report-1000.png")
 
-	b.eval(nil, `document.querySelector('[data-group="p3leaf[1-32]"]').focus({preventScroll: true})`)
-	b.press(keyEnter)
-	b.until("the group opens, and keeps the focus", `document.querySelectorAll("[data-device]").length === 32 && document.activeElement.dataset.group === "p3leaf[1-32]"`)
-	b.press(keyDown, keyEnter)
-	b.until("a device of it opens", `document.getElementById("details-title").textContent.includes("p3leaf")`)
-	b.press(keyEscape)
+	b.Eval(nil, `document.querySelector('[data-group="p3leaf[1-32]"]').focus({preventScroll: true})`)
+	b.Press(browsertest.KeyEnter)
+	b.Until("the group opens, and keeps the focus", `document.querySelectorAll("[data-device]").length === 32 && document.activeElement.dataset.group === "p3leaf[1-32]"`)
+	b.Press(browsertest.KeyDown, browsertest.KeyEnter)
+	b.Until("a device of it opens", `document.getElementById("details-title").textContent.includes("p3leaf")`)
+	b.Press(browsertest.KeyEscape)
 
-	b.press("/")
-	b.press("p", "7", "s", "p", "i", "n", "e", "4")
-	b.until("the filter opens what it finds", `document.querySelector('[data-device="p7spine4"]') && !document.querySelector('[data-device="p7spine5"]')`)
-	b.press(keyEscape)
-	b.click("#filters [type=reset]")
-	b.click("#open-all")
-	b.until("all switches are drawn, and no host", `document.querySelectorAll("[data-device]").length === 1000`)
-	b.keep("report-1000-open.png")
-	b.quiet()
+	b.Press("/")
+	b.Press("p", "7", "s", "p", "i", "n", "e", "4")
+	b.Until("the filter opens what it finds", `document.querySelector('[data-device="p7spine4"]') && !document.querySelector('[data-device="p7spine5"]')`)
+	b.Press(browsertest.KeyEscape)
+	b.Click("#filters [type=reset]")
+	b.Click("#open-all")
+	b.Until("all switches are drawn, and no host", `document.querySelectorAll("[data-device]").length === 1000`)
+	b.Keep("report-1000-open.png")
+	b.Quiet()
 }

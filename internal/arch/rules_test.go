@@ -50,7 +50,7 @@ const hosts = "drivers/host"
 var core = []string{"validate", "fleet", "render/derive", "report", "watch", "cmd"}
 
 // helpers are packages that only tests import.
-var helpers = []string{"drivers/drivertest", "fleet/store/storetest", "internal/arch", "internal/sharedtest", "watch/watchtest"}
+var helpers = []string{"drivers/drivertest", "fleet/store/storetest", "internal/arch", "internal/browsertest", "internal/sharedtest", "watch/watchtest"}
 
 // fakes stand for a machine's kernel, drivers and tools. Besides tests, only the
 // simulated hosts of testlab are built on them.

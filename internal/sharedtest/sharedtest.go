@@ -39,7 +39,7 @@ func Sized(usual, full int) int {
 func Dir(t testing.TB, elem ...string) string {
 	t.Helper()
 	want := filepath.Join(append([]string{"shared"}, elem...)...)
-	root, ok := moduleRoot(t)
+	root, ok := ModuleRoot(t)
 	if !ok {
 		t.Skipf("skipped: needs %s next to the checkout, and there is no go.mod above the test", want)
 	}
@@ -70,9 +70,9 @@ func YANG(t testing.TB, release string) string {
 	return p
 }
 
-// moduleRoot is the folder of go.mod at or above the working folder, which is
+// ModuleRoot is the folder of go.mod at or above the working folder, which is
 // the package's while a test runs.
-func moduleRoot(t testing.TB) (dir string, ok bool) {
+func ModuleRoot(t testing.TB) (dir string, ok bool) {
 	t.Helper()
 	dir, err := os.Getwd()
 	if err != nil {

@@ -1,6 +1,9 @@
-//go:build unix
-
-package report
+// Package browsertest drives a headless Chromium in tests of the pages that this project
+// writes: it opens them, acts on them as a person does, prints them, and has axe-core judge
+// how accessible they are.
+//
+// Only tests import it. Nothing of a page is known here.
+package browsertest
 
 import (
 	"bufio"
@@ -17,7 +20,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -28,19 +30,19 @@ const artifactsEnv = "ROCE_FABRIC_ARTIFACTS"
 // browserTime bounds one request to the browser and one wait for a page.
 const browserTime = time.Minute
 
-// browser is a headless Chromium, driven over the WebDriver protocol
+// Browser is a headless Chromium, driven over the WebDriver protocol
 // (W3C WebDriver, and ChromeDriver's additions for logs and emulation).
-type browser struct {
-	t       *testing.T
+type Browser struct {
+	// T is the test that failures are of. A test that has subtests changes it for each.
+	T       *testing.T
 	base    string // of the session
 	process int    // of the browser
 }
 
 var driverReady = regexp.MustCompile(`started successfully on port (\d+)`)
 
-// startBrowser starts a browser for one test, which is skipped where there is
-// none.
-func startBrowser(t *testing.T) *browser {
+// Start starts a browser for one test, which is skipped where there is none.
+func Start(t *testing.T) *Browser {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("skipped: -short; a browser takes seconds to start")
@@ -51,7 +53,7 @@ func startBrowser(t *testing.T) *browser {
 		t.Skip("skipped: needs chromium and chromedriver (Debian: chromium, chromium-driver)")
 	}
 	home := t.TempDir() // before the cleanup below, so that it is removed after it
-	b := &browser{t: t}
+	b := &Browser{T: t}
 	// The port that it finds for itself may be another's on the second address family.
 	for tries := 3; b.base == ""; tries-- {
 		var stop func()
@@ -67,7 +69,9 @@ func startBrowser(t *testing.T) *browser {
 		if b.process > 0 {
 			if err := b.try(http.MethodDelete, "", nil, nil); err != nil {
 				t.Errorf("the browser does not end: %v", err)
-				_ = syscall.Kill(b.process, syscall.SIGKILL) // it may have ended
+				if p, err := os.FindProcess(b.process); err == nil {
+					_ = p.Kill() // it may have ended
+				}
 			}
 		}
 	})
@@ -119,7 +123,7 @@ func startDriver(driver, home string) (base string, stop func(), err error) {
 	}
 }
 
-func (b *browser) session(binary, profile string) {
+func (b *Browser) session(binary, profile string) {
 	args := []string{"--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking", "--disable-crash-reporter", "--disable-breakpad", "--hide-scrollbars",
 		"--window-size=1500,1100", "--host-resolver-rules=MAP * ~NOTFOUND", "--user-data-dir=" + profile}
 	if os.Geteuid() == 0 {
@@ -133,26 +137,26 @@ func (b *browser) session(binary, profile string) {
 	}
 	driver := b.base
 	b.base = driver + "/session"
-	b.call(http.MethodPost, "", map[string]any{"capabilities": map[string]any{"alwaysMatch": map[string]any{
+	b.Call(http.MethodPost, "", map[string]any{"capabilities": map[string]any{"alwaysMatch": map[string]any{
 		"goog:chromeOptions": map[string]any{"binary": binary, "args": args},
 		"goog:loggingPrefs":  map[string]any{"browser": "ALL"},
 	}}}, &s)
 	b.base += "/" + s.SessionID
 	b.process = s.Capabilities.Process
 	if b.process <= 0 {
-		b.t.Fatal("chromedriver does not say what process the browser is")
+		b.T.Fatal("chromedriver does not say what process the browser is")
 	}
 }
 
-// call makes one request; into receives the value of the answer.
-func (b *browser) call(method, path string, body, into any) {
-	b.t.Helper()
+// Call makes one request; into receives the value of the answer.
+func (b *Browser) Call(method, path string, body, into any) {
+	b.T.Helper()
 	if err := b.try(method, path, body, into); err != nil {
-		b.t.Fatalf("%s %s: %v", method, path, err)
+		b.T.Fatalf("%s %s: %v", method, path, err)
 	}
 }
 
-func (b *browser) try(method, path string, body, into any) error {
+func (b *Browser) try(method, path string, body, into any) error {
 	ctx, cancel := context.WithTimeout(context.Background(), browserTime)
 	defer cancel()
 	var sent io.Reader
@@ -192,90 +196,93 @@ func (b *browser) try(method, path string, body, into any) error {
 	return json.Unmarshal(answer.Value, into)
 }
 
-// open shows a page of a file and waits until it is loaded, and painted: before
-// that, Chromium drops what the mouse and the keyboard do.
-func (b *browser) open(file string) {
-	b.t.Helper()
-	b.call(http.MethodPost, "/url", map[string]any{"url": "file://" + file}, nil)
-	b.until("it is painted", `performance.getEntriesByType("paint").length > 0`)
+// Open shows a page, of a file by its path or of a server by its address, and waits until
+// it is loaded, and painted: before that, Chromium drops what the mouse and the keyboard do.
+func (b *Browser) Open(page string) {
+	b.T.Helper()
+	if filepath.IsAbs(page) {
+		page = "file://" + page
+	}
+	b.Call(http.MethodPost, "/url", map[string]any{"url": page}, nil)
+	b.Until("it is painted", `performance.getEntriesByType("paint").length > 0`)
 }
 
-// eval runs the body of a function of the arguments in the page.
-func (b *browser) eval(into any, body string, args ...any) {
-	b.t.Helper()
+// Eval runs the body of a function of the arguments in the page.
+func (b *Browser) Eval(into any, body string, args ...any) {
+	b.T.Helper()
 	if args == nil {
 		args = []any{}
 	}
-	b.call(http.MethodPost, "/execute/sync", map[string]any{"script": body, "args": args}, into)
+	b.Call(http.MethodPost, "/execute/sync", map[string]any{"script": body, "args": args}, into)
 }
 
-// text returns the text of what a selector finds first, "" where there is none.
-func (b *browser) text(selector string) string {
-	b.t.Helper()
+// Text returns the text of what a selector finds first, "" where there is none.
+func (b *Browser) Text(selector string) string {
+	b.T.Helper()
 	var s string
-	b.eval(&s, `const e = document.querySelector(arguments[0]); return e && e.checkVisibility() ? e.innerText : ""`, selector)
+	b.Eval(&s, `const e = document.querySelector(arguments[0]); return e && e.checkVisibility() ? e.innerText : ""`, selector)
 	return s
 }
 
-// until waits for a condition of the page.
-func (b *browser) until(what, condition string, args ...any) {
-	b.t.Helper()
+// Until waits for a condition of the page.
+func (b *Browser) Until(what, condition string, args ...any) {
+	b.T.Helper()
 	for end := time.Now().Add(browserTime); ; {
 		var ok bool
-		b.eval(&ok, "return Boolean("+condition+")", args...)
+		b.Eval(&ok, "return Boolean("+condition+")", args...)
 		if ok {
 			return
 		}
 		if time.Now().After(end) {
-			b.t.Fatalf("the page does not come to this: %s (%s)", what, condition)
+			b.T.Fatalf("the page does not come to this: %s (%s)", what, condition)
 		}
 		// Two frames, in which the page draws what it was asked for.
-		b.call(http.MethodPost, "/execute/async", map[string]any{"script": "requestAnimationFrame(() => requestAnimationFrame(arguments[0]))", "args": []any{}}, nil)
+		b.Call(http.MethodPost, "/execute/async", map[string]any{"script": "requestAnimationFrame(() => requestAnimationFrame(arguments[0]))", "args": []any{}}, nil)
 	}
 }
 
-func (b *browser) element(selector string) string {
-	b.t.Helper()
+func (b *Browser) element(selector string) string {
+	b.T.Helper()
 	var e map[string]string
-	b.call(http.MethodPost, "/element", map[string]any{"using": "css selector", "value": selector}, &e)
+	b.Call(http.MethodPost, "/element", map[string]any{"using": "css selector", "value": selector}, &e)
 	for _, id := range e {
 		return id
 	}
-	b.t.Fatalf("no element %s", selector)
+	b.T.Fatalf("no element %s", selector)
 	return ""
 }
 
-// click clicks as a person does: it fails where something covers the element.
-func (b *browser) click(selector string) {
-	b.t.Helper()
-	b.call(http.MethodPost, "/element/"+b.element(selector)+"/click", nil, nil)
+// Click clicks as a person does: it fails where something covers the element.
+func (b *Browser) Click(selector string) {
+	b.T.Helper()
+	b.Call(http.MethodPost, "/element/"+b.element(selector)+"/click", nil, nil)
 }
 
 // The keys of the WebDriver protocol.
 const (
-	keyTab    = "\uE004"
-	keyEnter  = "\uE007"
-	keyEscape = "\uE00C"
-	keyLeft   = "\uE012"
-	keyUp     = "\uE013"
-	keyRight  = "\uE014"
-	keyDown   = "\uE015"
+	KeyTab    = "\uE004"
+	KeyEnter  = "\uE007"
+	KeyEscape = "\uE00C"
+	KeyLeft   = "\uE012"
+	KeyUp     = "\uE013"
+	KeyRight  = "\uE014"
+	KeyDown   = "\uE015"
 )
 
-// press presses and releases keys, one after another, wherever the focus is.
-func (b *browser) press(keys ...string) {
-	b.t.Helper()
+// Press presses and releases keys, one after another, wherever the focus is.
+func (b *Browser) Press(keys ...string) {
+	b.T.Helper()
 	var acts []map[string]any
 	for _, k := range keys {
 		acts = append(acts, map[string]any{"type": "keyDown", "value": k}, map[string]any{"type": "keyUp", "value": k})
 	}
-	b.call(http.MethodPost, "/actions", map[string]any{"actions": []any{map[string]any{"type": "key", "id": "keys", "actions": acts}}}, nil)
+	b.Call(http.MethodPost, "/actions", map[string]any{"actions": []any{map[string]any{"type": "key", "id": "keys", "actions": acts}}}, nil)
 }
 
-// clickAt clicks a point of the window.
-func (b *browser) clickAt(x, y int) {
-	b.t.Helper()
-	b.call(http.MethodPost, "/actions", map[string]any{"actions": []any{map[string]any{
+// ClickAt clicks a point of the window.
+func (b *Browser) ClickAt(x, y int) {
+	b.T.Helper()
+	b.Call(http.MethodPost, "/actions", map[string]any{"actions": []any{map[string]any{
 		"type": "pointer", "id": "mouse", "parameters": map[string]any{"pointerType": "mouse"},
 		"actions": []any{
 			map[string]any{"type": "pointerMove", "duration": 0, "x": x, "y": y},
@@ -285,20 +292,20 @@ func (b *browser) clickAt(x, y int) {
 	}}}, nil)
 }
 
-// media makes pages believe in a medium or a preference; nil ends that.
-func (b *browser) media(params map[string]any) {
-	b.t.Helper()
+// Media makes pages believe in a medium or a preference; nil ends that.
+func (b *Browser) Media(params map[string]any) {
+	b.T.Helper()
 	if params == nil {
 		params = map[string]any{"media": "", "features": []any{}}
 	}
-	b.call(http.MethodPost, "/goog/cdp/execute", map[string]any{"cmd": "Emulation.setEmulatedMedia", "params": params}, nil)
+	b.Call(http.MethodPost, "/goog/cdp/execute", map[string]any{"cmd": "Emulation.setEmulatedMedia", "params": params}, nil)
 }
 
-// complaints are what the console has said since the last call.
-func (b *browser) complaints() []string {
-	b.t.Helper()
+// Complaints are what the console has said since the last call.
+func (b *Browser) Complaints() []string {
+	b.T.Helper()
 	var entries []struct{ Level, Message string }
-	b.call(http.MethodPost, "/se/log", map[string]any{"type": "browser"}, &entries)
+	b.Call(http.MethodPost, "/se/log", map[string]any{"type": "browser"}, &entries)
 	var out []string
 	for _, e := range entries {
 		out = append(out, e.Level+": "+e.Message)
@@ -306,34 +313,34 @@ func (b *browser) complaints() []string {
 	return out
 }
 
-// quiet fails the test where the console has said anything: errors, and what
+// Quiet fails the test where the console has said anything: errors, and what
 // the page's policy has forbidden.
-func (b *browser) quiet() {
-	b.t.Helper()
-	if c := b.complaints(); len(c) > 0 {
-		b.t.Errorf("the console says:\n%s", strings.Join(c, "\n"))
+func (b *Browser) Quiet() {
+	b.T.Helper()
+	if c := b.Complaints(); len(c) > 0 {
+		b.T.Errorf("the console says:\n%s", strings.Join(c, "\n"))
 	}
 }
 
-// keep writes a screenshot where artefacts of the build are kept.
-func (b *browser) keep(name string) {
-	b.t.Helper()
+// Keep writes a screenshot where artefacts of the build are kept.
+func (b *Browser) Keep(name string) {
+	b.T.Helper()
 	dir := os.Getenv(artifactsEnv)
 	if dir == "" {
-		dir = b.t.TempDir()
+		dir = b.T.TempDir()
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		b.t.Fatal(err)
+		b.T.Fatal(err)
 	}
 	var encoded string
-	b.call(http.MethodGet, "/screenshot", nil, &encoded)
+	b.Call(http.MethodGet, "/screenshot", nil, &encoded)
 	png, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil {
-		b.t.Fatal(err)
+		b.T.Fatal(err)
 	}
 	file := filepath.Join(dir, name)
 	if err := os.WriteFile(file, png, 0o644); err != nil {
-		b.t.Fatal(err)
+		b.T.Fatal(err)
 	}
-	b.t.Logf("screenshot: %s, %d bytes", file, len(png))
+	b.T.Logf("screenshot: %s, %d bytes", file, len(png))
 }
