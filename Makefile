@@ -13,13 +13,17 @@ BENCHTIME ?= 1s
 FUZZTIME ?= 30s
 
 .DEFAULT_GOAL := help
-.PHONY: help build test nightly race fmt vet lint tidy generate golden fuzz bench bench-report demo ci
+.PHONY: help build test nightly race fmt vet lint tidy generate golden fuzz bench bench-report demo man ci
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r t d; do printf '  %-13s %s\n' "$$t" "$$d"; done
 
 build: ## the program, as bin/roce-fabric
 	CGO_ENABLED=0 $(GO) build -trimpath -tags grpcnotrace -ldflags "-s -w" -o bin/ ./cmd/roce-fabric
+
+man: ## the manual pages, as bin/man/*.1
+	@rm -rf bin/man
+	$(GO) run ./cmd/roce-fabric man --out bin/man
 
 test: ## the tests
 	$(GO) test ./...

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/roce-fabric/roce-fabric/cmd/roce-fabric/internal/man"
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/trace"
@@ -160,6 +161,7 @@ func (a *app) labFlag(c *cobra.Command, what string) {
 func (a *app) deviceFlags(c *cobra.Command) {
 	f := c.Flags()
 	f.IntVar(&a.parallel, "parallel", defaultParallel(), "devices to work on at the same time, 1 to 1024")
+	_ = f.SetAnnotation("parallel", man.Usual, []string{"16 for each processor, at most 64"})
 	a.labFlag(c, "file of a running lab, to talk to its devices instead (or ROCE_FABRIC_LAB)")
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "print each operation on a device, with its time, to standard error")
 	f.BoolVar(&a.debug, "debug", false, "print each request to a device and its answer, without secrets, to standard error")

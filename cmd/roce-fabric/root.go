@@ -40,7 +40,7 @@ func (a *app) root() *cobra.Command {
 	}{
 		{"offline", a.initCommand()}, {"offline", a.checkCommand()}, {"offline", a.explainCommand()}, {"offline", a.renderCommand()},
 		{"devices", a.planCommand()}, {"devices", a.applyCommand()}, {"devices", a.validateCommand()}, {"devices", a.watchCommand()}, {"devices", a.rollbackCommand(a.allFlags)}, {"devices", a.unlockCommand()}, {"devices", a.importCommand()}, {"devices", a.nicCommand()}, {"devices", a.labCommand()},
-		{"more", a.schemaCommand()}, {"more", a.versionCommand()},
+		{"more", a.schemaCommand()}, {"more", a.versionCommand()}, {"more", a.manCommand()},
 	} {
 		c.cmd.GroupID = c.group
 		root.AddCommand(c.cmd)
@@ -66,10 +66,10 @@ func (a *app) root() *cobra.Command {
 			c.Run, c.RunE = nil, helpFor
 		case "completion":
 			groupOnly(c)
-			c.Example = "  roce-fabric completion bash > ~/.local/share/bash-completion/completions/roce-fabric"
-			for _, shell := range c.Commands() {
-				shell.Example = "  roce-fabric completion " + shell.Name() + " --no-descriptions"
+			for _, cobras := range append(c.Commands(), c) {
+				cobras.Long = ""
 			}
+			addHelp(c)
 		}
 	}
 	wrapArgs(root)
