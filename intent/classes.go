@@ -27,6 +27,7 @@ type resolver struct {
 	ports      int  // ports and NICs so far
 	expanded   int  // names that ranges stood for so far
 	out        *Fabric
+	noPorts    portNames // what each switch begins with
 	portSlab   []Port
 	linkSlab   []Link
 }
@@ -37,6 +38,7 @@ type owner struct {
 }
 
 func (r *resolver) fabric() *Fabric {
+	r.noPorts.more = map[*string]*portNames{}
 	r.out = &Fabric{switches: map[string]*Switch{}, hosts: map[string]*Host{}}
 	r.classIndex, r.devices, r.addresses = map[string]int{}, map[string]Pos{}, map[string]owner{}
 	r.out.Name = r.raw.Name.V

@@ -147,7 +147,7 @@ func (r *resolver) switches(e *entry[rawSwitch], names []string) {
 			continue
 		}
 		s := &Switch{Name: name, Pos: e.Pos, OS: v.OS.V, Role: v.Role.V, Settings: l.settings,
-			Model: from(v.Model, ""), Release: from(v.Release, ""), Dynamic: is(v.BufferModel, "dynamic"), Globals: word(globals.Globals, GlobalsShared), Write: word(globals.Write, WriteAuto), Trimming: trimming, LoadBalancing: balancing, ports: map[string]*Port{}}
+			Model: from(v.Model, ""), Release: from(v.Release, ""), Dynamic: is(v.BufferModel, "dynamic"), Globals: word(globals.Globals, GlobalsShared), Write: word(globals.Write, WriteAuto), Trimming: trimming, LoadBalancing: balancing}
 		s.Address = r.address(name, at(addresses, i, v.Address), SystemOf(v.OS.V).Port, v.OS.Set)
 		s.Access = r.access(sshOf(s.Address), false, login, i, r.credentials().Switches)
 		r.out.switches[name] = s
@@ -179,9 +179,10 @@ func (r *resolver) address(name string, o opt[string], defaultPort string, check
 // portEntry is an entry of a ports section, worked out once for all switches
 // of a range.
 type portEntry struct {
-	names []string
-	e     *entry[rawPort]
-	layer *layer
+	names    []string
+	pos      Pos
+	line     *PortLine
+	settings *Settings
 }
 
 func (r *resolver) portEntries(e *entry[rawSwitch], l *layer) []portEntry {
@@ -204,22 +205,25 @@ func (r *resolver) portEntries(e *entry[rawSwitch], l *layer) []portEntry {
 			first[n] = pe.Pos
 			kept = append(kept, n)
 		}
-		out = append(out, portEntry{kept, pe, r.derive(l, &pe.V.Classes, &pe.V.rawCommon)})
+		v := &pe.V
+		line := &PortLine{Speed: from(v.Speed, 0), Cable: from(v.Cable, 0), FEC: from(v.FEC, ""), AdminUp: is(v.Admin, "up"),
+			LAG: from(v.LAG, ""), Breakout: from(v.Breakout, "")}
+		out = append(out, portEntry{kept, pe.Pos, line, r.derive(l, &v.Classes, &v.rawCommon).settings})
 	}
 	return out
 }
 
 func (r *resolver) addPorts(s *Switch, entries []portEntry) bool {
 	for _, pe := range entries {
-		v := &pe.e.V
-		line := &PortLine{Speed: from(v.Speed, 0), Cable: from(v.Cable, 0), FEC: from(v.FEC, ""), AdminUp: is(v.Admin, "up"),
-			LAG: from(v.LAG, ""), Breakout: from(v.Breakout, "")}
-		for _, name := range pe.names {
-			p := r.port(s, name, pe.e.Pos)
-			if p == nil {
+		made := r.newPorts(s, pe.names, pe.pos)
+		for i, name := range pe.names {
+			var p *Port
+			if made != nil {
+				p = made[i]
+			} else if p = r.port(s, name, pe.pos); p == nil {
 				return false
 			}
-			p.PortLine, p.Settings = line, pe.layer.settings
+			p.PortLine, p.Settings = pe.line, pe.settings
 		}
 	}
 	return true
@@ -244,21 +248,6 @@ var unstated = func() *PortLine {
 
 // port returns the port of that name and makes it where there is none; nil
 // where the fabric has too many.
-func (r *resolver) port(s *Switch, name string, pos Pos) *Port {
-	if p := s.ports[name]; p != nil {
-		return p
-	}
-	if r.ports++; r.ports > r.limits.ports {
-		r.problems.addf(pos, "", "more than %d ports and NICs", r.limits.ports)
-		return nil
-	}
-	p := next(&r.portSlab)
-	*p = Port{Name: name, Pos: pos, Switch: s, PortLine: unstated, Settings: s.Settings}
-	s.ports[name] = p
-	s.Ports = append(s.Ports, p)
-	return p
-}
-
 func (r *resolver) allHosts() {
 	eachEntry(r, &r.raw.Hosts, isDeviceName, nameWant, r.hosts)
 	slices.SortFunc(r.out.Hosts, func(a, b *Host) int { return natural.Compare(a.Name, b.Name) })

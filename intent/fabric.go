@@ -292,8 +292,9 @@ type Switch struct {
 	LoadBalancing *LoadBalancing
 	Settings      *Settings
 	Access        Access
-	Ports         []*Port // every port that a link or the ports section names, in numeric order
-	ports         map[string]*Port
+	Ports         []*Port          // every port that a link or the ports section names, in numeric order
+	names         *portNames       // of Ports, where a range shares them
+	ports         map[string]*Port // by name, where not
 	// Counts of ports that are not taken down, for [Switch.Carriers].
 	carriers [qos.NumPriorities]struct{ hosts, uplinks int }
 	leaf     bool
@@ -314,19 +315,18 @@ func (s *Switch) countCarriers() {
 			continue
 		}
 		s.leaf = s.leaf || !p.Uplink()
-		for _, priority := range p.Settings.Lossless().List() {
-			if p.Uplink() {
-				s.carriers[priority].uplinks++
-			} else {
-				s.carriers[priority].hosts++
+		lossless := p.Settings.Lossless()
+		for priority := range s.carriers {
+			switch c := &s.carriers[priority]; {
+			case !lossless.Has(priority):
+			case p.Uplink():
+				c.uplinks++
+			default:
+				c.hosts++
 			}
 		}
 	}
 }
-
-// Port returns the port of that name, or nil where the intent does not manage
-// it.
-func (s *Switch) Port(name string) *Port { return s.ports[name] }
 
 // Port is a managed port of a switch.
 type Port struct {

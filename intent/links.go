@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
@@ -47,11 +46,24 @@ type end struct {
 	ports   []string
 	// odd are those of ports that are no names of ports, as those of NICs may be.
 	odd map[string]bool
+
+	switches []*Switch // of devices, nil for one that is none
+	made     [][]*Port // of devices, what ports names, where they were made at once
 }
 
 // endpoint i of the side, ports varying fastest.
 func (e *end) at(i int) Endpoint {
 	return Endpoint{e.devices[i/len(e.ports)], e.ports[i%len(e.ports)]}
+}
+
+func (e *end) switchAt(i int) *Switch { return e.switches[i/len(e.ports)] }
+
+// portAt returns the port of endpoint i, or nil where it is not known yet.
+func (e *end) portAt(i int) *Port {
+	if made := e.made[i/len(e.ports)]; made != nil {
+		return made[i%len(e.ports)]
+	}
+	return nil
 }
 
 func (e *end) len() int { return len(e.devices) * len(e.ports) }
@@ -72,6 +84,7 @@ func (r *resolver) allLinks() {
 		r.expect(a)
 		r.expect(b)
 		j := &joiner{resolver: r, raw: raw, a: a, b: b, lines: map[LinkLine]*LinkLine{}}
+		r.out.Links = slices.Grow(r.out.Links, min(max(a.len(), b.len()), r.limits.links))
 		switch raw.Pattern.V {
 		case "mesh":
 			j.mesh()
@@ -113,12 +126,13 @@ func (r *resolver) end(o opt[string]) (*end, bool) {
 	return e, r.spend(e.len(), o.Pos)
 }
 
-// expect makes room for the ports of a side.
+// expect finds the switches of a side and makes their ports.
 func (r *resolver) expect(e *end) {
-	for _, name := range e.devices {
-		if s := r.out.switches[name]; s != nil && len(s.ports) == 0 {
-			s.ports = make(map[string]*Port, len(e.ports))
-			s.Ports = make([]*Port, 0, len(e.ports))
+	e.switches, e.made = make([]*Switch, len(e.devices)), make([][]*Port, len(e.devices))
+	for i, name := range e.devices {
+		e.switches[i] = r.out.switches[name]
+		if e.switches[i] != nil && e.odd == nil {
+			e.made[i] = r.newPorts(e.switches[i], e.ports, e.text.Pos)
 		}
 	}
 }
@@ -176,7 +190,7 @@ func (j *joiner) pairs() {
 		return
 	}
 	for i := range j.a.len() {
-		j.link(j.a.at(i), j.b.at(i))
+		j.link(i, i)
 	}
 }
 
@@ -194,7 +208,7 @@ func (j *joiner) mesh() {
 	for x := range na {
 		for y := range nb {
 			for m := range k {
-				j.link(Endpoint{j.a.devices[x], j.a.ports[y*k+m]}, Endpoint{j.b.devices[y], j.b.ports[x*k+m]})
+				j.link(x*pa+y*k+m, y*pb+x*k+m)
 			}
 		}
 	}
@@ -222,11 +236,12 @@ func (j *joiner) rail() {
 	j.mesh()
 }
 
-// link makes one link and claims its ends.
-func (j *joiner) link(a, b Endpoint) {
+// link makes one link, of endpoint ia of a and ib of b, and claims both.
+func (j *joiner) link(ia, ib int) {
 	if len(j.out.Links) > j.limits.links {
 		return
 	}
+	a, b := j.a.at(ia), j.b.at(ib)
 	if a.Device == b.Device {
 		j.fault(j.raw.Pos, a.Device, "", "a link joins %s with itself")
 		return
@@ -234,9 +249,9 @@ func (j *joiner) link(a, b Endpoint) {
 	j.draft = LinkLine{Pos: j.raw.Pos, Cable: from(j.raw.Cable, 0), Speed: from(j.raw.Speed, 0)}
 	l := next(&j.linkSlab)
 	*l = Link{A: a, B: b, LinkLine: &j.draft}
-	l.switches = j.out.Switch(a.Device) != nil && j.out.Switch(b.Device) != nil
-	okA := j.claim(a, j.a, l)
-	okB := j.claim(b, j.b, l)
+	l.switches = j.a.switchAt(ia) != nil && j.b.switchAt(ib) != nil
+	okA := j.claim(j.a, ia, l)
+	okB := j.claim(j.b, ib, l)
 	l.LinkLine = j.shared()
 	if !okA || !okB {
 		return
@@ -264,16 +279,20 @@ func (j *joiner) shared() *LinkLine {
 	return j.last
 }
 
-func (j *joiner) claim(e Endpoint, side *end, l *Link) bool {
-	pos := side.text.Pos
-	if s := j.out.switches[e.Device]; s != nil {
-		if side.odd[e.Port] {
+// claim gives endpoint i of a side to a link.
+func (j *joiner) claim(side *end, i int, l *Link) bool {
+	e, pos := side.at(i), side.text.Pos
+	if s := side.switchAt(i); s != nil {
+		p := side.portAt(i)
+		switch {
+		case p != nil:
+		case side.odd[e.Port]:
 			j.fault(pos, e.Port, "", "%s is not a port name")
 			return false
-		}
-		p := j.port(s, e.Port, pos)
-		if p == nil {
-			return false
+		default:
+			if p = j.port(s, e.Port, pos); p == nil {
+				return false
+			}
 		}
 		if p.Link != nil {
 			j.twice(pos, e, p.Link)
@@ -342,17 +361,20 @@ func (r *resolver) finishPorts() {
 		link *LinkLine
 	}
 	joined := map[pair]*PortLine{}
+	var last pair
+	var line *PortLine
 	for _, s := range r.out.Switches {
-		slices.SortFunc(s.Ports, func(a, b *Port) int { return natural.Compare(a.Name, b.Name) })
+		s.sortPorts()
 		for _, p := range s.Ports {
 			if p.Link != nil {
-				at := pair{p.PortLine, p.Link.LinkLine}
-				line := joined[at]
-				if line == nil {
-					own := *p.PortLine
-					own.Speed, own.Cable = p.Link.Speed, p.Link.Cable
-					line = &own
-					joined[at] = line
+				if at := (pair{p.PortLine, p.Link.LinkLine}); at != last {
+					if line = joined[at]; line == nil {
+						own := *p.PortLine
+						own.Speed, own.Cable = p.Link.Speed, p.Link.Cable
+						line = &own
+						joined[at] = line
+					}
+					last = at
 				}
 				p.PortLine = line
 				if !p.Uplink() {

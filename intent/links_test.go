@@ -1,6 +1,8 @@
 package intent
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -60,6 +62,44 @@ links: [{a: s/Ethernet1/10, b: l/Ethernet4}, {a: l/Ethernet72, b: s/Ethernet1/2,
 	}
 	if l.Port("Ethernet72").Speed.V != 1600e9 || l.Port("Ethernet72").Cable.V != 1000 || l.Port("Ethernet4").FEC.V != "rs" {
 		t.Error("values of a link")
+	}
+}
+
+// The ports of a range are the same, by name and in order, as where each has a line of its
+// own, whichever of them other lines named before.
+func TestPortsOfRanges(t *testing.T) {
+	const switches = "switches: {\"l[1-3]\": {os: sonic%s}, \"s[1-3]\": {os: sonic}}\nlinks:\n"
+	const line = "  - {a: %q, b: %q, cable: 5m, speed: 100G}\n"
+	for _, c := range []struct{ name, ports, links string }{
+		{"one side after the other, the later first in order", "", fmt.Sprintf(line+line, "l[1-3]/e[32-39]", "s[1-3]/e[0-7]", "l[1-3]/e[0-15]", "s[1-3]/e[8-23]")},
+		{"a section names some", `, ports: {"e[4-9]": {fec: rs}}`, fmt.Sprintf(line, "l[1-3]/e[0-15]", "s[1-3]/e[0-15]")},
+		{"a section names all", `, ports: {"e[0-3]": {}, "e[4-19]": {fec: rs}}`, fmt.Sprintf(line, "l[1-3]/e[4-15]", "s[1-3]/e[0-11]")},
+		{"one switch has more than the others", "", fmt.Sprintf(line+line, "l2/e10", "s1/e9", "l[1-3]/e[0-3]", "s[1-3]/e[3,2,1,0]")},
+		{"a mesh", "", strings.Replace(fmt.Sprintf(line, "l[1-3]/e[0-5]", "s[1-3]/e[10-15]"), "{a", "{pattern: mesh, a", 1)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := load(t, good+fmt.Sprintf(switches, c.ports)+c.links)
+			var single strings.Builder
+			for _, l := range f.Links {
+				fmt.Fprintf(&single, line, l.A, l.B)
+			}
+			want := load(t, good+fmt.Sprintf(switches, c.ports)+single.String())
+			for i, s := range f.Switches {
+				w := want.Switches[i]
+				if got, all := each(s.Ports, func(p *Port) string { return p.Name }), each(w.Ports, func(p *Port) string { return p.Name }); !slices.Equal(got, all) {
+					t.Fatalf("%s has %v, and with a line for each link %v", s.Name, got, all)
+				}
+				for k, p := range s.Ports {
+					a, _ := p.Peer()
+					if b, _ := w.Ports[k].Peer(); s.Port(p.Name) != p || p.Switch != s || a != b || p.FEC.V != w.Ports[k].FEC.V || p.Speed.V != w.Ports[k].Speed.V {
+						t.Errorf("%s %s: %+v, and with a line for each link %+v", s.Name, p.Name, p, w.Ports[k])
+					}
+				}
+				if s.Port("e99") != nil {
+					t.Errorf("%s has a port that nothing names", s.Name)
+				}
+			}
+		})
 	}
 }
 
