@@ -13,7 +13,7 @@ BENCHTIME ?= 1s
 FUZZTIME ?= 30s
 
 .DEFAULT_GOAL := help
-.PHONY: help build test nightly race fmt vet lint tidy generate golden fuzz bench bench-report demo man ci
+.PHONY: help build test nightly race fmt vet lint tidy generate golden fuzz bench bench-report demo man site ci
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r t d; do printf '  %-13s %s\n' "$$t" "$$d"; done
@@ -67,6 +67,13 @@ bench-report: ## benchmarks three times, and the table of bench/README.md from t
 
 demo: ## the lab demo of the README
 	@$(CI_RUN) demo
+
+site: docs/site/node_modules/.package-lock.json ## the pages of docs/ as a site with search, bin/site/index.html; needs Node.js 18
+	@npm run build --prefix docs/site
+
+docs/site/node_modules/.package-lock.json: docs/site/package-lock.json docs/site/package.json
+	npm ci --prefix docs/site --prefer-offline --no-audit --no-fund --ignore-scripts
+	@touch $@
 
 ci: ## all that must hold before a change lands
 	@$(CI_RUN)

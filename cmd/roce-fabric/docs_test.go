@@ -144,7 +144,7 @@ func pages(t *testing.T) map[string]string {
 			return err
 		}
 		if d.IsDir() {
-			if name := d.Name(); path != root && (strings.HasPrefix(name, ".") || name == "testdata" || name == "bin") {
+			if name := d.Name(); path != root && (strings.HasPrefix(name, ".") || name == "testdata" || name == "bin" || name == "node_modules") {
 				return filepath.SkipDir
 			}
 			return nil

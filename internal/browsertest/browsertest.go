@@ -125,7 +125,7 @@ func startDriver(driver, home string) (base string, stop func(), err error) {
 
 func (b *Browser) session(binary, profile string) {
 	args := []string{"--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking", "--disable-crash-reporter", "--disable-breakpad", "--hide-scrollbars",
-		"--window-size=1500,1100", "--host-resolver-rules=MAP * ~NOTFOUND", "--user-data-dir=" + profile}
+		"--window-size=1500,1100", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--user-data-dir=" + profile}
 	if os.Geteuid() == 0 {
 		args = append(args, "--no-sandbox")
 	}

@@ -1,0 +1,192 @@
+// Package site tests the site that 'make site' makes of the Markdown of docs: its links,
+// its search, and how accessible it is. It holds no code.
+package site
+
+import (
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"github.com/roce-fabric/roce-fabric/internal/browsertest"
+)
+
+// siteEnv names the folder of the site. The step site of .ci/run makes it and sets this.
+const siteEnv = "ROCE_FABRIC_SITE"
+
+func folder(t *testing.T) string {
+	t.Helper()
+	dir := os.Getenv(siteEnv)
+	if dir == "" {
+		t.Skipf("skipped: needs a site (bash .ci/run site), %s", siteEnv)
+	}
+	return dir
+}
+
+// page is what matters of a page to those that link to it.
+type page struct {
+	ids   []string
+	links []string
+}
+
+// pagesOf reads every page of the site.
+func pagesOf(t *testing.T, dir string) map[string]*page {
+	t.Helper()
+	out := map[string]*page{}
+	err := filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(file) != ".html" {
+			return err
+		}
+		f, err := os.Open(file)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		root, err := html.Parse(f)
+		if err != nil {
+			return err
+		}
+		p := &page{}
+		for n := range root.Descendants() {
+			for _, a := range n.Attr {
+				switch {
+				case a.Key == "id":
+					p.ids = append(p.ids, a.Val)
+				case a.Key == "href", a.Key == "src", a.Key == "action":
+					p.links = append(p.links, a.Val)
+				}
+			}
+		}
+		out[filepath.ToSlash(strings.TrimPrefix(file, dir+string(filepath.Separator)))] = p
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out["index.html"] == nil || len(out) < 20 {
+		t.Fatalf("the site has %d pages, and there are more", len(out))
+	}
+	return out
+}
+
+// Every link leads to a file of the site, and to an anchor that is there. Nothing is
+// loaded from elsewhere, and a link to elsewhere is https.
+func TestLinks(t *testing.T) {
+	dir := folder(t)
+	pages := pagesOf(t, dir)
+	n := 0
+	for name, p := range pages {
+		if twice := duplicates(p.ids); len(twice) > 0 {
+			t.Errorf("%s: the ids %v stand twice", name, twice)
+		}
+		for _, link := range p.links {
+			n++
+			u, err := url.Parse(link)
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+				continue
+			}
+			if u.IsAbs() {
+				if u.Scheme != "https" {
+					t.Errorf("%s: %s is not https", name, link)
+				}
+				continue
+			}
+			target := name
+			if u.Path != "" {
+				target = path.Join(path.Dir(name), u.Path)
+			}
+			if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(target))); err != nil || path.IsAbs(u.Path) {
+				t.Errorf("%s: dead link %s", name, link)
+				continue
+			}
+			if u.Fragment != "" && (pages[target] == nil || !slices.Contains(pages[target].ids, u.Fragment)) {
+				t.Errorf("%s: dead anchor %s", name, link)
+			}
+		}
+	}
+	if n < 500 {
+		t.Errorf("%d links, and there are more", n)
+	}
+}
+
+func duplicates(ids []string) []string {
+	var out []string
+	slices.Sort(ids)
+	for i := 1; i < len(ids); i++ {
+		if ids[i] == ids[i-1] {
+			out = append(out, ids[i])
+		}
+	}
+	return out
+}
+
+// aFile is a page that shows a file.
+const aFile = "files/examples/quickstart/fabric.yaml.html"
+
+// The pages are accessible, and say nothing on the console. They load nothing from
+// elsewhere: the browser resolves no name.
+func TestPages(t *testing.T) {
+	t.Parallel()
+	dir := folder(t)
+	axe := browsertest.Axe(t)
+	server := httptest.NewServer(http.FileServer(http.Dir(dir)))
+	t.Cleanup(server.Close)
+	b := browsertest.Start(t)
+	for name := range pagesOf(t, dir) {
+		if path.Ext(strings.TrimSuffix(name, ".html")) != "" && name != aFile {
+			continue // a page that shows a file is like all others of its kind
+		}
+		b.Open(server.URL + "/" + name)
+		b.Accessible(axe, name)
+	}
+	b.Quiet()
+	b.Media(map[string]any{"features": []any{map[string]any{"name": "prefers-color-scheme", "value": "dark"}}})
+	b.Open(server.URL + "/adopt.html")
+	b.Accessible(axe, "adopt.html, dark")
+	b.Keep("site-dark.png")
+	b.Media(nil)
+}
+
+// The search finds sections, from the disk as well as from a server, by keyboard alone.
+func TestSearch(t *testing.T) {
+	t.Parallel()
+	dir := folder(t)
+	axe := browsertest.Axe(t)
+	server := httptest.NewServer(http.FileServer(http.Dir(dir)))
+	t.Cleanup(server.Close)
+	b := browsertest.Start(t)
+	for _, base := range []string{server.URL, "file://" + dir} {
+		b.Open(base + "/files/examples/quickstart/index.html")
+		b.Press("/")
+		b.Press(strings.Split("pfc-02", "")...)
+		b.Until("the search has results", `document.querySelector("#results").dataset.for === "pfc-02"`)
+		var hrefs []string
+		b.Eval(&hrefs, `return [...document.querySelectorAll("#results a")].map(a => a.href)`)
+		if want := base + "/checks.html#pfc"; !slices.Contains(hrefs, want) {
+			t.Errorf("a search for pfc-02 finds %v, want %s", hrefs, want)
+		}
+		if base == server.URL { // axe-core reads style sheets, which a browser does not allow on the disk
+			b.Accessible(axe, "search results")
+		}
+		b.Keep("site-search.png")
+		b.Press(browsertest.KeyEnter)
+		b.Press(browsertest.KeyEnter)
+		b.Until("the first result is open", `location.href === arguments[0]`, hrefs[0])
+
+		b.Open(base + "/index.html?q=nosuchword")
+		b.Until("the search says that there is nothing", `document.querySelector("#results h1")?.textContent.startsWith("Nothing")`)
+		b.Press("/") // the focus is nowhere
+		b.Press(browsertest.KeyEscape)
+		b.Until("the page is back", `!document.querySelector("article").hidden`)
+	}
+	b.Quiet()
+}
