@@ -307,7 +307,7 @@ func hostCases() []brokenHost {
 		{"ECN-13", Warning, port(func(p *nic.Port) { p.ToS.V, p.Driver, p.NV = 104, nic.DriverBNXT, nil; p.ETS = p.ETSFor(p) }), "ToS 104 has the ECN bits of Not-ECT, and it is not known whether bnxt_en sets them", "set ToS 106"},
 		{"ECN-13", Warning, port(func(p *nic.Port) { p.ToS.V, p.Driver, p.NV = 107, nic.DriverICE, nil }), "ToS 107 has the ECN bits of CE", "set ToS 106"},
 		{"NIC-03", Error, port(func(p *nic.Port) { p.ToS.V, p.Driver, p.NV = 96, nic.DriverBNXT, nil; p.ETS = p.ETSFor(p) }), "tos is 96 (DSCP 24)", "apply"},
-		{"CLS-08", Error, port(func(p *nic.Port) { p.CNPDSCP.V = 4 }), "cnp_dscp is 4, the intent says 48 (layer driver); NVIDIA's nic-configuration-operator writes 4, with roceOptimized", "apply"},
+		{"CLS-08", Error, port(func(p *nic.Port) { p.CNPDSCP.V = 4 }), "cnp_dscp is 4, the intent says 48 (layer driver); NVIDIA's nic-configuration-operator writes 4 with roceOptimized, up to Network Operator 26.7", "apply"},
 		{"CLS-08", Error, port(func(p *nic.Port) { p.CNPDSCP.V = 8 }), "cnp_dscp is 8, the intent says 48 (layer driver)", "apply"},
 		{"ECN-11", Info, port(oldBNXT), "bnxt_re does not show whether congestion control is on, and how its notifications are marked; from the factory a Thor2 marks them with DSCP 48 and priority 7, the intent says 48 and 6 (layer driver)", "Linux 6.13 or newer"},
 		{"ECN-11", Info, port(func(p *nic.Port) {

@@ -8,8 +8,8 @@ import (
 )
 
 // operatorCNPDSCP is what NVIDIA's NIC configuration operator writes as CNP_DSCP where
-// roceOptimized is on (Mellanox/nic-configuration-operator,
-// pkg/configuration/configvalidation.go).
+// roceOptimized is on, up to Network Operator 26.7; from 26.10 on it writes 48 (its
+// documentation, "Configuration Details").
 const operatorCNPDSCP = 4
 
 // byOperator names who may have set a DSCP of congestion notifications; "" for nobody known.
@@ -17,7 +17,7 @@ func byOperator(dscp int) string {
 	if dscp != operatorCNPDSCP {
 		return ""
 	}
-	return "; NVIDIA's nic-configuration-operator writes 4, with roceOptimized"
+	return "; NVIDIA's nic-configuration-operator writes 4 with roceOptimized, up to Network Operator 26.7"
 }
 
 // unseenCongestion says that the driver of a Broadcom card does not show its congestion
