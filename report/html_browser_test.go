@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/browsertest"
 	"github.com/roce-fabric/roce-fabric/validate"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
@@ -66,6 +67,7 @@ func TestHTMLInBrowser(t *testing.T) {
 		{"filters", filters},
 		{"findings open", opensFindings},
 		{"links open", opensLinks},
+		{"one odd spine of many", oddSpine},
 		{"heat map", heatMap},
 		{"pauses", pausesInBrowser},
 		{"hostile text", hostileInBrowser},
@@ -224,7 +226,7 @@ func opensFindings(t *testing.T, b *browser) {
 	closed(`[data-device="leaf2"]`)
 	b.Press(browsertest.KeyUp)
 	b.Until("up is a spine", `document.activeElement.dataset.device.startsWith("spine")`)
-	b.Press(browsertest.KeyDown, browsertest.KeyLeft, browsertest.KeyLeft)
+	b.Press(browsertest.KeyDown, browsertest.KeyRight, browsertest.KeyLeft)
 	b.Until("down and left is leaf1", `document.activeElement.dataset.device === "leaf1"`)
 	b.Press(browsertest.KeyTab)
 	b.Until("the next is leaf2", `document.activeElement.dataset.device === "leaf2"`)
@@ -243,16 +245,103 @@ func opensFindings(t *testing.T, b *browser) {
 
 func opensLinks(t *testing.T, b *browser) {
 	b.show(reportOf(loadText(t, smallFabric), smallFindings()...))
-	// A quarter of the way from leaf1 to spine1.
+	// A quarter of the way from spine1 to leaf1. Each has two lines, side by side.
 	var at []int
 	b.Eval(&at, `const of = n => document.querySelector('[data-device="' + n + '"]').getBoundingClientRect();
 		const p = of("spine1"), q = of("leaf1"), t = 0.25;
-		return [p.left + p.width / 2 + t * (q.left + q.width / 2 - p.left - p.width / 2), p.bottom + t * (q.top - p.bottom)].map(Math.round)`)
+		return [p.left + p.width / 3 + t * (q.left + q.width / 3 - p.left - p.width / 3), p.bottom + t * (q.top - p.bottom)].map(Math.round)`)
 	b.ClickAt(at[0], at[1])
 	b.Until("the links open", `!document.getElementById("details").hidden`)
 	if got := b.Text("#details"); !strings.Contains(got, "2 links between") || !strings.Contains(got, "leaf1 Ethernet224 to spine1 Ethernet3/1") || !strings.Contains(got, "leaf1 Ethernet240 to spine1 Ethernet1/1") {
 		t.Errorf("the details say %q", got)
 	}
+	b.Quiet()
+}
+
+// closFabric has 16 spines and four pods of 8 leaves: 512 links between them.
+const closFabric = fabricHead + `switches:
+  leaf[1-32]:  {os: sonic, role: leaf}
+  spine[1-16]: {os: sonic, role: spine}
+hosts:
+  gpu[1-64]: {nics: {"eth[0-7]": {}}}
+links:
+  - {pattern: rail, a: "leaf[1-8]/Ethernet[0-120:8]", b: "gpu[1-16]/eth[0-7]", cable: 5m, speed: 400G}
+  - {pattern: rail, a: "leaf[9-16]/Ethernet[0-120:8]", b: "gpu[17-32]/eth[0-7]", cable: 5m, speed: 400G}
+  - {pattern: rail, a: "leaf[17-24]/Ethernet[0-120:8]", b: "gpu[33-48]/eth[0-7]", cable: 5m, speed: 400G}
+  - {pattern: rail, a: "leaf[25-32]/Ethernet[0-120:8]", b: "gpu[49-64]/eth[0-7]", cable: 5m, speed: 400G}
+  - {pattern: mesh, a: "leaf[1-32]/Ethernet[128-248:8]", b: "spine[1-16]/Ethernet[0-248:8]", cable: 40m, speed: 400G}
+`
+
+// oddSwitch is a switch whose setting differs from that of all its neighbours.
+func oddSwitch(f *intent.Fabric, name string) validate.Finding {
+	odd := validate.Finding{ID: "PFC-01", Severity: validate.Error, Device: name, What: "PFC is off, the other end has {3}", Fix: "apply the intent"}
+	for _, l := range f.Links {
+		for _, e := range [][2]intent.Endpoint{{l.A, l.B}, {l.B, l.A}} {
+			if e[0].Device == name {
+				odd.Ports, odd.Peers = append(odd.Ports, e[0].Port), append(odd.Peers, e[1].String())
+			}
+		}
+	}
+	return odd
+}
+
+// near counts the pixels of a colour in the cables next to an element, inside and around it.
+const near = `(() => {
+	const shown = document.querySelector("#cables"), at = shown.getBoundingClientRect(), r = document.querySelector(arguments[0]).getBoundingClientRect();
+	const e = document.createElement("i");
+	e.style.color = getComputedStyle(document.documentElement).getPropertyValue(arguments[1]);
+	document.body.append(e);
+	const want = getComputedStyle(e).color.match(/\d+/g).map(Number), scale = shown.width / at.width, grow = arguments[2];
+	e.remove();
+	const copy = document.createElement("canvas");
+	copy.width = shown.width;
+	copy.height = shown.height;
+	const c = copy.getContext("2d", {willReadFrequently: true});
+	c.drawImage(shown, 0, 0);
+	const d = c.getImageData((r.left - at.left - grow) * scale, (r.top - at.top - grow) * scale, (r.width + 2 * grow) * scale, (r.height + 2 * grow) * scale).data;
+	let n = 0;
+	for (let i = 0; i < d.length; i += 4) if (want.every((v, k) => d[i + k] === v)) n++;
+	return n / (d.length / 4);
+})()`
+
+// Links between groups are one line, and a fault is marked at the end that has it: the
+// links of an odd spine are not all red. No line crosses a title.
+func oddSpine(t *testing.T, b *browser) {
+	f := loadText(t, closFabric)
+	b.show(reportOf(f, oddSwitch(f, "spine16")))
+	b.Until("the end at the spines is marked", painted+" > 200", "#cables", "--error")
+	b.Until("and little else is", painted+" < 5000", "#cables", "--error")
+	share := func(selector, colour string, grow int) (part float64) {
+		t.Helper()
+		b.Eval(&part, "return "+near, selector, colour, grow)
+		return part
+	}
+	// Of the whole pods, with what is just outside of them.
+	for _, leaf := range []string{"leaf1", "leaf12", "leaf32"} {
+		if part := share(`[data-device="`+leaf+`"]`, "--error", 24); part > 0 {
+			t.Errorf("%s, which is as it should be, has red around it: %.4f", leaf, part)
+		}
+	}
+	var titles []string
+	b.Eval(&titles, `return [...document.querySelectorAll("#world .title")].map(e => e.dataset.group)`)
+	if len(titles) < 5 {
+		t.Errorf("titles: %q", titles)
+	}
+	for _, name := range titles {
+		if part := share(`#world .title[data-group="`+name+`"]`, "--panel", -3); part < 1 {
+			t.Errorf("the title of %s has lines behind it: only %.3f is clear", name, part)
+		}
+	}
+	if part := share(`[data-device="leaf7"]`, "--panel", 3); part < 0.99 {
+		t.Errorf("a line leads to leaf7 alone: %.3f of what is around it is clear", part)
+	}
+	b.Keep("report-odd-spine.png")
+
+	// The finding's own links are drawn one by one, as long as its details are open.
+	b.Click(`[data-cause="0"]`)
+	b.Until("the other spines are dim", `document.querySelectorAll("#world .faint[data-device]").length === 15`)
+	b.Until("a line leads to leaf7, in the frame of its group", near+" < 0.99", `[data-device="leaf7"]`, "--panel", 3)
+	b.Keep("report-odd-spine-open.png")
 	b.Quiet()
 }
 

@@ -10,17 +10,10 @@ let hovered = null; // a bundle
 // build makes the buttons; update gives them what the filter leaves.
 function build() {
   layout();
-  gather();
-  hovered = null;
   const parts = [];
   for (const l of labels) {
     const e = el("div", {className: "tier"}, l.text);
     put(e, {x: 0, y: l.y, width: gap.label - 12, height: l.height});
-    parts.push(e);
-  }
-  for (const f of frames) {
-    const e = el("div", {className: "frame"});
-    put(e, f);
     parts.push(e);
   }
   for (const item of items) {
@@ -35,7 +28,7 @@ function build() {
 function put(e, at) {
   e.style.left = at.x + "px";
   e.style.top = at.y + "px";
-  e.style[at.kind === "title" ? "maxWidth" : "width"] = at.width + "px"; // a title covers no more than it needs
+  e.style.width = at.width + "px";
   e.style.height = at.height + "px";
 }
 
@@ -54,7 +47,7 @@ function groupButton(item) {
   item.badge = el("span", {className: "badge", "aria-hidden": "true"});
   item.ring = el("span", {className: "ring", "aria-hidden": "true"});
   item.note = el("span", {className: "note"});
-  const e = el("button", {type: "button", className: item.kind, "aria-expanded": closed ? "false" : "true", on: () => toggle(g)},
+  const e = el("button", {type: "button", className: item.kind + (item.row ? " row" : ""), "aria-expanded": closed ? "false" : "true", on: () => toggle(g)},
     item.badge, item.ring, el("span", {className: "name"}, (closed ? "▸ " : "▾ ") + g.name), item.note);
   e.dataset.group = g.name;
   return e;
@@ -120,32 +113,18 @@ function update() {
     item.badge.className = "badge " + rankNames[r];
     item.badge.textContent = markOf(r, blank);
   }
+  gather();
   for (const b of bundles) {
-    b.rank = 0;
-    b.faint = true;
+    judgeBundle(b);
     markBundle(b);
-    for (const l of b.links) {
-      b.rank = Math.max(b.rank, shown.link[l]);
-      if (lit !== null ? chosen.has(l) : shown.matches[links[l].a] || shown.matches[links[l].b]) b.faint = false;
-    }
   }
   draw();
 }
 
-// ends are the points that a bundle joins: the lower side of the upper item and
-// the upper side of the lower one. Two items on one line are joined by an arc.
-function ends(b) {
-  let p = items[b.a], q = items[b.b];
-  if (p.y > q.y) [p, q] = [q, p];
-  const level = p.y + p.height >= q.y;
-  return {
-    x1: p.x + p.width / 2, y1: p.y + p.height, x2: q.x + q.width / 2, y2: level ? q.y + q.height : q.y,
-    sag: level ? 24 + Math.abs(p.x - q.x) / 12 : 0,
-  };
-}
-
 // maxCounts is up to how many bundles the number of links is written at them.
 const maxCounts = 160;
+
+const toX = v => v * eye.scale + eye.x, toY = v => v * eye.scale + eye.y;
 
 function drawNow() {
   const width = drawing.clientWidth, height = drawing.clientHeight;
@@ -154,39 +133,104 @@ function drawNow() {
   const c = fitCanvas(cables, width, height);
   c.clearRect(0, 0, width, height);
   drawPauses(c, bundles.filter(b => b.pause));
-  for (const dim of [true, false]) {
-    for (let r = 0; r <= 3; r++) {
-      drawBundles(c, bundles.filter(b => b.rank === r && b.faint === dim), r, dim);
-    }
-  }
-  if (hovered) drawBundles(c, [hovered], hovered.rank, false, true);
-  if (bundles.length <= maxCounts) drawCounts(c);
+  for (const dim of [true, false]) drawLines(c, bundles.filter(b => b.faint === dim), dim, false);
+  if (hovered) drawLines(c, [hovered], false, true);
+  drawFrames(c);
+  for (const dim of [true, false]) drawInside(c, bundles.filter(b => b.faint === dim), dim);
+  for (const b of bundles) if (b.rank > 0) drawFaults(c, b);
+  if (bundles.length <= maxCounts && eye.scale > 0.45) drawCounts(c);
 }
 const draw = soon(drawNow);
 
-function drawBundles(c, list, r, dim, strong) {
-  if (list.length === 0) return;
-  c.globalAlpha = dim ? 0.12 : r > 0 || strong ? 1 : list.length > 400 ? 0.35 : 0.7;
-  c.strokeStyle = colours[rankNames[r]];
-  c.lineWidth = (r === 3 ? 2.4 : r > 0 ? 1.6 : 0.8) + (strong ? 2 : 0);
-  c.setLineDash(r === 2 ? [7, 4] : r === 1 ? [2, 3] : []);
-  c.beginPath();
-  for (const b of list) {
-    const e = ends(b), x = v => v * eye.scale + eye.x, y = v => v * eye.scale + eye.y;
-    c.moveTo(x(e.x1), y(e.y1));
-    if (e.sag > 0) c.quadraticCurveTo(x((e.x1 + e.x2) / 2), y(Math.max(e.y1, e.y2) + 2 * e.sag), x(e.x2), y(e.y2));
-    else c.lineTo(x(e.x2), y(e.y2));
-  }
-  c.stroke();
-  c.setLineDash([]);
+// trace is the way of a bundle, or of a part of it.
+function trace(c, b, from = 0, to = 1) {
+  const steps = b.sag > 0 ? 16 : 1;
+  c.moveTo(...toPixels(along(b, from)));
+  for (let i = 1; i <= steps; i++) c.lineTo(...toPixels(along(b, from + (to - from) * i / steps)));
+}
+
+function toPixels([x, y]) {
+  return [toX(x), toY(y)];
+}
+
+// widths are those of lines, from so many links on.
+const widths = [[1, 0.8], [2, 1.3], [8, 2], [64, 3]];
+
+function drawLines(c, list, dim, strong) {
+  c.strokeStyle = colours.ok;
+  c.globalAlpha = dim ? 0.15 : strong ? 1 : list.length > 400 ? 0.35 : 0.7;
+  widths.forEach(([least, width], i) => {
+    const below = i + 1 < widths.length ? widths[i + 1][0] : Infinity;
+    c.lineWidth = width + (strong ? 2 : 0);
+    c.beginPath();
+    for (const b of list) if (b.links.length >= least && b.links.length < below) trace(c, b);
+    c.stroke();
+  });
   c.globalAlpha = 1;
 }
 
-// at is a point of a bundle, from 0 to 1.
-function along(e, t) {
-  if (e.sag === 0) return [e.x1 + (e.x2 - e.x1) * t, e.y1 + (e.y2 - e.y1) * t];
-  const mx = (e.x1 + e.x2) / 2, my = Math.max(e.y1, e.y2) + 2 * e.sag, u = 1 - t;
-  return [u * u * e.x1 + 2 * u * t * mx + t * t * e.x2, u * u * e.y1 + 2 * u * t * my + t * t * e.y2];
+function drawFrames(c) {
+  c.fillStyle = colours.panel;
+  c.strokeStyle = colours.faint;
+  c.lineWidth = 1;
+  for (const f of frames) {
+    c.beginPath();
+    c.roundRect(toX(f.x), toY(f.y), f.width * eye.scale, f.height * eye.scale, 6 * eye.scale);
+    c.fill();
+    c.stroke();
+  }
+}
+
+function drawInside(c, list, dim) {
+  c.strokeStyle = colours.ok;
+  c.globalAlpha = dim ? 0.15 : 0.7;
+  c.lineWidth = 0.8;
+  c.beginPath();
+  for (const b of list) for (const [from, to] of inside(b)) trace(c, b, from, to);
+  c.stroke();
+  c.globalAlpha = 1;
+}
+
+// markScale makes marks smaller where the whole drawing is.
+function markScale() {
+  return Math.max(0.5, Math.min(1, eye.scale * 1.4));
+}
+
+// drawFaults marks the ends of a bundle at which a port has a finding: by the colour and
+// the style of the line there, and by the sign of the severity, with the number of links
+// where there are several.
+function drawFaults(c, b) {
+  const upperIsA = b.upper === b.a;
+  const length = Math.hypot(b.x2 - b.x1, b.y2 - b.y1) * eye.scale || 1;
+  c.globalAlpha = b.faint ? 0.2 : 1;
+  for (const upper of [true, false]) {
+    const [r, bad] = upper === upperIsA ? [b.rankA, b.badA] : [b.rankB, b.badB];
+    if (r === 0) continue;
+    const at = px => upper ? px / length : 1 - px / length;
+    // A mark stands so far off its item that this does not cover it.
+    const steep = Math.abs(b.y2 - b.y1) * eye.scale / length || 1;
+    const k = markScale(), off = Math.min(16 * k / steep, length * 0.3), reach = Math.max(off + 10, Math.min(52 * k, length * 0.4)), room = (upper ? b.room1 : b.room2) * eye.scale;
+    c.strokeStyle = c.fillStyle = colours[rankNames[r]];
+    c.lineWidth = Math.max(1.2, Math.min(r === 3 ? 3 : 2, room / 2)); // many side by side stay apart
+    c.setLineDash(r === 2 ? [7, 4] : r === 1 ? [2, 3] : []);
+    c.beginPath();
+    trace(c, b, at(0), at(Math.min(reach, length)));
+    c.stroke();
+    c.setLineDash([]);
+    const text = marks[r] + (bad > 1 ? " " + bad.toLocaleString("en") : "");
+    c.font = "bold " + 10 * k + "px system-ui, sans-serif";
+    const w = Math.max(14 * k, c.measureText(text).width + 7 * k);
+    if (room < w) continue; // the marks would cover one another
+    const [x, y] = toPixels(along(b, at(off)));
+    c.beginPath();
+    c.roundRect(x - w / 2, y - 7 * k, w, 14 * k, (r === 1 ? 7 : 3) * k);
+    c.fill();
+    c.fillStyle = colours.panel;
+    c.textAlign = "center";
+    c.textBaseline = "middle";
+    c.fillText(text, x, y + 0.5);
+  }
+  c.globalAlpha = 1;
 }
 
 function drawCounts(c) {
@@ -194,14 +238,12 @@ function drawCounts(c) {
   c.textAlign = "center";
   c.textBaseline = "middle";
   bundles.forEach((b, i) => {
-    if (b.links.length < 2 || b.faint) return;
-    // Near the end of a closed group the lines are apart; an open one has its
-    // title there.
-    const lower = items[b.a].y > items[b.b].y ? items[b.a] : items[b.b];
-    const spots = lower.kind === "group" ? [0.7, 0.6, 0.8] : [0.35, 0.45, 0.28];
-    const [wx, wy] = along(ends(b), spots[i % 3]);
-    const x = wx * eye.scale + eye.x, y = wy * eye.scale + eye.y;
+    if (b.links.length < 2 || b.faint || b.rankA > 0 && b.rankB > 0 && Math.abs(b.y2 - b.y1) * eye.scale < 80) return;
+    const [upper, lower] = b.upper === b.a ? [b.rankA, b.rankB] : [b.rankB, b.rankA];
+    const spots = upper > lower ? [0.72, 0.66, 0.78] : lower > upper ? [0.28, 0.34, 0.22] : [0.5, 0.6, 0.42]; // away from a mark
+    const [x, y] = toPixels(along(b, spots[i % 3]));
     const text = "×" + b.links.length.toLocaleString("en"), w = c.measureText(text).width + 6;
+    if (!clear(x, y, w)) return;
     c.fillStyle = colours.panel;
     c.fillRect(x - w / 2, y - 7, w, 14);
     c.fillStyle = colours.text;
@@ -209,27 +251,10 @@ function drawCounts(c) {
   });
 }
 
-// bundleAt returns the bundle nearest to a point of the drawing, in its pixels.
-function bundleAt(px, py) {
-  const x = (px - eye.x) / eye.scale, y = (py - eye.y) / eye.scale;
-  let best = null, nearest = 6 / eye.scale;
-  for (const b of bundles) {
-    const e = ends(b), steps = e.sag > 0 ? 8 : 1;
-    let [ax, ay] = along(e, 0);
-    for (let i = 1; i <= steps; i++) {
-      const [bx, by] = along(e, i / steps);
-      const d = distance(x, y, ax, ay, bx, by) - b.rank * 0.01;
-      if (d < nearest) [nearest, best] = [d, b];
-      [ax, ay] = [bx, by];
-    }
-  }
-  return best;
-}
-
-function distance(x, y, ax, ay, bx, by) {
-  const dx = bx - ax, dy = by - ay;
-  const t = Math.max(0, Math.min(1, ((x - ax) * dx + (y - ay) * dy) / (dx * dx + dy * dy || 1)));
-  return Math.hypot(x - ax - t * dx, y - ay - t * dy);
+// clear reports whether a text at a point lies on no frame and no item.
+function clear(x, y, w) {
+  const [left, right, top, bottom] = [x - w / 2, x + w / 2, y - 7, y + 7];
+  return ![...frames, ...items].some(f => toX(f.x) < right && toX(f.x + f.width) > left && toY(f.y) < bottom && toY(f.y + f.height) > top);
 }
 
 // fit shows the whole drawing; its height follows what there is to draw.

@@ -11,6 +11,7 @@ const shown = {
   count: new Uint32Array(devices.length),
   link: new Uint8Array(links.length),
   port: devices.map(d => new Uint8Array(d.ports.length)),
+  far: devices.map(d => new Uint8Array(d.ports.length)), // of findings of the other end of a port's link
 };
 
 function says(text) {
@@ -55,8 +56,8 @@ function placePasses(place) {
   return {...place, ports: place.ports.filter((_, i) => keep[i]), peers: place.peers.filter((_, i) => keep[i])};
 }
 
-function markPort(device, port, r) {
-  shown.port[device][port] = Math.max(shown.port[device][port], r);
+function markPort(of, device, port, r) {
+  of[device][port] = Math.max(of[device][port], r);
   const link = devices[device].links.get(port);
   if (link) shown.link[link.i] = Math.max(shown.link[link.i], r);
 }
@@ -66,7 +67,7 @@ function markPort(device, port, r) {
 function applyFilter() {
   shown.causes = [];
   shown.findings = 0;
-  for (const list of [shown.device, shown.count, shown.link, ...shown.port]) list.fill(0);
+  for (const list of [shown.device, shown.count, shown.link, ...shown.port, ...shown.far]) list.fill(0);
   for (const d of devices) shown.matches[d.i] = deviceSays(d) ? 1 : 0;
   for (const c of causes) {
     if (!causePasses(c)) continue;
@@ -82,8 +83,8 @@ function applyFilter() {
     for (const p of places) {
       shown.device[p.device] = Math.max(shown.device[p.device], r);
       shown.count[p.device]++;
-      for (const port of p.ports) markPort(p.device, port, r);
-      for (const e of p.peers) markPort(e.device, e.port, r);
+      for (const port of p.ports) markPort(shown.port, p.device, port, r);
+      for (const e of p.peers) markPort(shown.far, e.device, e.port, r);
     }
     shown.findings += places.length;
     shown.causes.push({cause: c, places});

@@ -42,7 +42,7 @@ function note(top) {
     return peak === 0 ? counter.name + ": zero on every port that shows it. A dot is a port that does not." :
       counter.name + ": the fuller a square, the more; the scale is logarithmic. The most is " + peak.toLocaleString("en") + ", on " + top.name + ". A dot is a port that does not show it.";
   }
-  return (counters.length === 0 ? "No counters were read: the map shows findings only. " : "") + "✕ error, ! warning, i info; an empty square is a port without a finding.";
+  return (counters.length === 0 ? "No counters were read: the map shows findings only. " : "") + "✕ error, ! warning, i info; an empty square is a port without a finding, and a coloured frame says that the other end of its link has one.";
 }
 
 function drawMapNow() {
@@ -60,7 +60,8 @@ function drawMapNow() {
   c.clip();
   for (let r = first; r <= last; r++) {
     for (let p = from; p <= to && p < rows[r].ports.length; p++) {
-      drawCell(c, cell.left + p * side - left, cell.top + r * side - top, valueOf(rows[r].i, p));
+      const d = rows[r].i;
+      drawCell(c, cell.left + p * side - left, cell.top + r * side - top, valueOf(d, p), counter === null ? shown.far[d][p] : 0);
     }
   }
   if (document.activeElement === map && rows.length > 0) {
@@ -90,7 +91,9 @@ function shorten(name) {
   return name.length > 20 ? name.slice(0, 19) + "…" : name;
 }
 
-function drawCell(c, x, y, v) {
+// drawCell draws the square of a port, with a frame where the other end of its link has a
+// finding that is about both.
+function drawCell(c, x, y, v, far) {
   const side = cell.side - 2;
   c.lineWidth = 1;
   if (v === null) {
@@ -98,7 +101,7 @@ function drawCell(c, x, y, v) {
     c.fillRect(x + side / 2, y + side / 2, 2, 2);
     return;
   }
-  c.strokeStyle = colours.faint;
+  c.strokeStyle = far > 0 ? colours[rankNames[far]] : colours.faint;
   c.strokeRect(x + 1.5, y + 1.5, side - 1, side - 1);
   if (v === 0) return;
   if (counter === null) {
@@ -132,7 +135,8 @@ function readCell(row, column) {
     const v = counted(counter, d.i, column);
     text += ", " + counter.name + ": " + (v === null ? "not shown" : v.toLocaleString("en"));
   }
-  return text + ", " + (worst > 0 ? "worst finding: " + rankNames[worst] : "no finding");
+  const there = shown.far[d.i][column];
+  return text + ", " + (worst > 0 ? "worst finding: " + rankNames[worst] : there > 0 ? "the other end has a finding: " + rankNames[there] : "no finding");
 }
 
 function openCell() {

@@ -53,7 +53,7 @@ function hint(bundle) {
 }
 
 function bundleName(b) {
-  const name = i => items[i].kind === "device" ? devices[items[i].device].name : items[i].group.name;
+  const name = end => end.kind === "device" ? devices[end.device].name : end.group.name;
   if (b.links.length === 1) return linkName(links[b.links[0]]);
   return plural(b.links.length, "link") + " between " + name(b.a) + " and " + name(b.b);
 }

@@ -3,8 +3,8 @@
 // below what joins them.
 const box = {width: 104, height: 26, gapX: 8, gapY: 6};
 const card = {width: 208, height: 44};
-const frame = {padding: 8, title: 24};
-const gap = {tier: 48, pod: 28, line: 16, label: 90};
+const frame = {padding: 8, height: 42, title: {low: 84, high: 200, letter: 8.4, rest: 46, height: 34, top: 22}};
+const gap = {tier: 68, pod: 28, line: 16, label: 90};
 
 // A fabric of so many switches or hosts is shown with all its groups open. An
 // open group shows so many devices, the worst first. A filter that leaves no
@@ -44,8 +44,9 @@ function membersShown(g) {
 }
 
 // items are what can be pointed at: closed groups, titles of open ones, and
-// devices of open ones.
+// devices of open ones. frames surround the open ones.
 let items = [], frames = [], labels = [];
+let frameOf = new Map(); // by the number of a group
 let itemOf = new Int32Array(devices.length); // of a device, -1 where it is not drawn
 let extent = {width: 0, height: 0};
 
@@ -58,6 +59,7 @@ function roomy(list) {
 function layout() {
   items = [];
   frames = [];
+  frameOf = new Map();
   labels = [];
   itemOf.fill(-1);
   const rows = rowsOf(Math.max(1200, roomy(groups)));
@@ -94,6 +96,10 @@ function rowsOf(width) {
     groups: list,
     width: Math.min(width, Math.max(card.width, list.some(isOpen) ? roomy(list) : 0, ...list.map(g => size(g, 1, 1).width))),
   }));
+  // Pods share one row where each has room for two devices side by side: below one another,
+  // the links of the lower ones would lie behind the upper ones.
+  const share = (width + gap.pod) / blocks.length - gap.pod;
+  if (share >= 2 * box.width + box.gapX + 2 * frame.padding) for (const b of blocks) b.width = Math.min(b.width, share);
   const widthOf = list => list.reduce((sum, b) => sum + gap.pod + b.width, -gap.pod);
   const perRow = Math.ceil(blocks.length / Math.max(1, Math.round(widthOf(blocks) / width)));
   const top = Math.max(...pods.flat().map(g => g.tier)); // below all without pods
@@ -150,13 +156,24 @@ function size(g, rows, slots) {
   if (!isOpen(g)) return {group: g, width: card.width, height: card.height};
   const members = membersShown(g);
   if (g.members.length === 1) return {group: g, members, columns: 1, bare: true, width: box.width, height: box.height};
-  const columns = Math.min(members.length, slots, Math.max(2, Math.ceil(members.length / rows)));
+  // The title of devices in one row stands left of them, as links come from above and from
+  // below; of several rows, above them: their links end at the frame.
+  const title = titleWidth(g), across = n => n * (box.width + box.gapX) - box.gapX + 2 * frame.padding;
+  if (rows === 1 && members.length <= slots && title + across(members.length) <= Math.max(1200, across(slots))) {
+    return {group: g, members, columns: members.length, lines: 1, title, width: title + across(members.length), height: frame.height};
+  }
+  const columns = Math.min(members.length, slots, Math.max(2, Math.ceil(members.length / Math.max(2, rows))));
   const lines = Math.ceil(members.length / columns);
   return {
-    group: g, members, columns,
-    width: Math.max(card.width, columns * (box.width + box.gapX) - box.gapX + 2 * frame.padding),
-    height: frame.title + lines * (box.height + box.gapY) - box.gapY + 2 * frame.padding,
+    group: g, members, columns, lines, title: 0,
+    width: Math.max(title, across(columns)),
+    height: frame.title.top + lines * (box.height + box.gapY) - box.gapY + 2 * frame.padding,
   };
+}
+
+function titleWidth(g) {
+  const t = frame.title;
+  return Math.max(t.low, Math.min(t.high, g.name.length * t.letter + t.rest));
 }
 
 function place(s, x, y) {
@@ -165,17 +182,20 @@ function place(s, x, y) {
     for (const d of s.group.members) itemOf[d] = at;
     return;
   }
-  let left = x, top = y;
+  let left = x, top = y, around = null;
   if (!s.bare) {
-    frames.push({x, y, width: s.width, height: s.height});
-    add({kind: "title", group: s.group, x: x + 4, y: y + 3, width: s.width - 8, height: frame.title - 2});
-    const used = s.columns * (box.width + box.gapX) - box.gapX;
-    left += (s.width - used) / 2;
-    top += frame.title + frame.padding;
+    around = {kind: "frame", group: s.group, lines: s.lines, x, y, width: s.width, height: s.height};
+    frames.push(around);
+    frameOf.set(s.group.i, around);
+    const t = frame.title;
+    if (s.title > 0) add({kind: "title", group: s.group, x: x + 4, y: y + (frame.height - t.height) / 2, width: s.title - 4, height: t.height});
+    else add({kind: "title", row: true, group: s.group, x: x + 4, y: y + 3, width: s.width - 8, height: t.top});
+    left += s.title > 0 ? s.title + frame.padding : (s.width - s.columns * (box.width + box.gapX) + box.gapX) / 2;
+    top += s.title > 0 ? frame.padding : t.top + frame.padding;
   }
   s.members.forEach((d, i) => {
     itemOf[d] = add({
-      kind: "device", device: d, width: box.width, height: box.height,
+      kind: "device", device: d, frame: around, width: box.width, height: box.height,
       x: left + (i % s.columns) * (box.width + box.gapX),
       y: top + Math.floor(i / s.columns) * (box.height + box.gapY),
     });
@@ -188,21 +208,3 @@ function add(item) {
   return item.i;
 }
 
-// gather makes one bundle of all links between two items.
-let bundles = [];
-function gather() {
-  const found = new Map();
-  for (const l of links) {
-    let a = itemOf[l.a], b = itemOf[l.b];
-    if (a < 0 || b < 0 || a === b) continue;
-    if (a > b) [a, b] = [b, a];
-    const key = a * items.length + b;
-    let bundle = found.get(key);
-    if (!bundle) {
-      bundle = {a, b, links: [], rank: 0, faint: false};
-      found.set(key, bundle);
-    }
-    bundle.links.push(l.i);
-  }
-  bundles = [...found.values()];
-}

@@ -52,7 +52,7 @@ function markBundle(b) {
   for (const l of b.links) {
     const p = pauseOf[l];
     if (p === 0) continue;
-    const straight = itemOf[links[l].a] === b.a;
+    const straight = atA(b, links[l].a);
     b.pause |= straight ? p : (p & (towardA | fromA)) << 1 | (p & (towardB | fromB)) >> 1;
   }
 }
@@ -60,54 +60,47 @@ function markBundle(b) {
 // drawPauses draws a band with arrows along the links of a tree, and a ring at the
 // end of a link that is a source: they are told apart without their colour.
 function drawPauses(c, list) {
-  const x = v => v * eye.scale + eye.x, y = v => v * eye.scale + eye.y;
   for (const b of list) {
-    const e = ends(b), swapped = items[b.a].y > items[b.b].y;
+    const swapped = b.upper !== b.a;
     const [up, down] = swapped ? [towardB, towardA] : [towardA, towardB];
     const [top, bottom] = swapped ? [fromB, fromA] : [fromA, fromB];
     c.globalAlpha = b.faint ? 0.15 : 1;
     c.strokeStyle = c.fillStyle = colours.pause;
-    const path = () => {
-      c.beginPath();
-      c.moveTo(x(e.x1), y(e.y1));
-      if (e.sag > 0) c.quadraticCurveTo(x((e.x1 + e.x2) / 2), y(Math.max(e.y1, e.y2) + 2 * e.sag), x(e.x2), y(e.y2));
-      else c.lineTo(x(e.x2), y(e.y2));
-      c.stroke();
-    };
     if (b.pause & (up | down)) {
+      c.beginPath();
+      trace(c, b);
       c.lineWidth = 8;
-      path();
+      c.stroke();
       c.strokeStyle = colours.panel;
       c.lineWidth = 4;
-      path();
+      c.stroke();
     }
-    if (b.pause & up) arrow(c, e, 0.52, -1, x, y);
-    if (b.pause & down) arrow(c, e, 0.48, 1, x, y);
-    // Nearer to the lower end, the title of an open group covers it.
-    for (const [bit, t] of [[top, 0.2], [bottom, 0.64]]) {
+    if (b.pause & up) arrow(c, b, 0.52, -1);
+    if (b.pause & down) arrow(c, b, 0.48, 1);
+    for (const [bit, t] of [[top, 0.3], [bottom, 0.7]]) {
       if (!(b.pause & bit)) continue;
-      const [px, py] = along(e, t);
+      const [x, y] = toPixels(along(b, t));
       c.fillStyle = colours.panel;
       c.strokeStyle = colours.pause;
       c.lineWidth = 2.5;
       c.beginPath();
-      c.arc(x(px), y(py), 6, 0, 2 * Math.PI);
+      c.arc(x, y, 6, 0, 2 * Math.PI);
       c.fill();
       c.stroke();
       c.fillStyle = colours.pause;
       c.beginPath();
-      c.arc(x(px), y(py), 2.5, 0, 2 * Math.PI);
+      c.arc(x, y, 2.5, 0, 2 * Math.PI);
       c.fill();
     }
   }
   c.globalAlpha = 1;
 }
 
-function arrow(c, e, t, way, x, y) {
-  const [ax, ay] = along(e, t - 0.01 * way), [bx, by] = along(e, t + 0.01 * way);
-  const turn = Math.atan2(y(by) - y(ay), x(bx) - x(ax));
+function arrow(c, b, t, way) {
+  const [ax, ay] = toPixels(along(b, t - 0.01 * way)), [bx, by] = toPixels(along(b, t + 0.01 * way));
+  const turn = Math.atan2(by - ay, bx - ax);
   c.save();
-  c.translate(x((ax + bx) / 2), y((ay + by) / 2));
+  c.translate((ax + bx) / 2, (ay + by) / 2);
   c.rotate(turn);
   c.fillStyle = colours.pause;
   c.beginPath();
