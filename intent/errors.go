@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/internal/words"
+	"github.com/roce-fabric/roce-fabric/internal/yaml"
 )
 
 // maxErrors is how many faults one Load reports.
@@ -60,6 +61,13 @@ func (p *problems) addf(pos Pos, hint, format string, args ...any) {
 	}
 	p.seen[e] = true
 	p.list = append(p.list, &e)
+}
+
+// ofDocument adds faults of a file that are no matter of what it means.
+func (p *problems) ofDocument(errs []*yaml.Error) {
+	for _, e := range errs {
+		p.addf(Pos{File: e.File, Line: e.Line, Column: e.Column}, e.Hint, "%s", e.Msg)
+	}
 }
 
 // compare orders places as the files were read.

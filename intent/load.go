@@ -68,12 +68,10 @@ func Load(path string, opts Options) (*Fabric, error) {
 	var roots []*yaml.Node
 	names := make([]string, 0, len(files))
 	for i, f := range files {
-		p.order[f.name] = i
-		names = append(names, f.name)
-		root, errs := yaml.Parse(f.name, f.data)
-		for _, e := range errs {
-			p.addf(Pos{File: e.File, Line: e.Line, Column: e.Column}, e.Hint, "%s", e.Msg)
-		}
+		p.order[f.Name] = i
+		names = append(names, f.Name)
+		root, errs := yaml.Parse(f.Name, f.Data)
+		p.ofDocument(errs)
 		if root != nil {
 			roots = append(roots, root)
 		}
@@ -94,19 +92,23 @@ func Load(path string, opts Options) (*Fabric, error) {
 	return f, nil
 }
 
-type file struct {
-	name string
-	data []byte
+// File is a file of an intent.
+type File struct {
+	Name string
+	Data []byte
 }
 
-func readFiles(path string, opts Options) ([]file, error) {
+// Files reads the files that [Load] reads for a path, without a look at what they say.
+func Files(path string, opts Options) ([]File, error) { return readFiles(path, opts) }
+
+func readFiles(path string, opts Options) ([]File, error) {
 	if path == "-" {
 		if opts.Stdin == nil {
 			return nil, errors.New("read the intent: no standard input")
 		}
 		name := cmp.Or(opts.Name, Stdin)
 		data, err := readBounded(name, opts.Stdin)
-		return []file{{name, data}}, err
+		return []File{{name, data}}, err
 	}
 	info, err := os.Stat(path)
 	if err != nil {
@@ -114,13 +116,13 @@ func readFiles(path string, opts Options) ([]file, error) {
 	}
 	if !info.IsDir() {
 		data, err := readFile(path)
-		return []file{{path, data}}, err
+		return []File{{path, data}}, err
 	}
 	entries, err := os.ReadDir(path) // sorted by name
 	if err != nil {
 		return nil, fmt.Errorf("read the intent: %w", err)
 	}
-	var files []file
+	var files []File
 	total := 0
 	for _, e := range entries {
 		name := filepath.Join(path, e.Name())
@@ -140,7 +142,7 @@ func readFiles(path string, opts Options) ([]file, error) {
 		if total += len(data); total > maxTotalBytes {
 			return nil, Errors{{Pos: Pos{File: path}, Msg: fmt.Sprintf("the files are larger than %d MiB together", maxTotalBytes>>20)}}
 		}
-		files = append(files, file{name, data})
+		files = append(files, File{name, data})
 	}
 	if len(files) == 0 {
 		return nil, Errors{{Pos: Pos{File: path}, Msg: "the folder holds no YAML file", Hint: "it is searched for *.yaml and *.yml, without subfolders"}}
@@ -179,13 +181,13 @@ func tooLarge(name string) error {
 // hashOf is the SHA-256 of a single file's content, as sha256sum prints it,
 // and otherwise that of the names, sizes and contents in order. The path of
 // the folder does not matter.
-func hashOf(files []file) string {
+func hashOf(files []File) string {
 	h := sha256.New()
 	for _, f := range files {
 		if len(files) > 1 {
-			fmt.Fprintf(h, "%q %d\n", filepath.Base(f.name), len(f.data))
+			fmt.Fprintf(h, "%q %d\n", filepath.Base(f.Name), len(f.Data))
 		}
-		h.Write(f.data)
+		h.Write(f.Data)
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }

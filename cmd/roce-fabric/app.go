@@ -199,10 +199,15 @@ func defaultParallel() int { return 16 * min(runtime.NumCPU(), 4) }
 // load reads the intent of -f and picks the devices of --only.
 func (a *app) load(ctx context.Context, take fleet.Take) (*fleet.Fabric, error) {
 	f, err := fleet.Load(ctx, a.file, fleet.LoadOptions{Stdin: a.In, Name: a.name, Only: a.only, Take: take})
+	return f, notThere(err)
+}
+
+// notThere adds advice to the error that there is no intent.
+func notThere(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, usageHint("name the intent with -f, or write one with 'roce-fabric init'", "%w", err)
+		return usageHint("name the intent with -f, or write one with 'roce-fabric init'", "%w", err)
 	}
-	return f, err
+	return err
 }
 
 // loadDevices is load for commands that talk to the devices, and says how they are

@@ -226,6 +226,9 @@ func (c *converter) alias(n *yamlv3.Node) *Node {
 	if n.Alias == nil || c.open[n.Alias] {
 		return c.fatal(n, "", "an alias stands inside the value it repeats")
 	}
+	if c.done[n.Alias] == nil { // a key
+		return c.node(n.Alias, maxDepth)
+	}
 	c.total += c.size[n.Alias]
 	c.expanded += c.size[n.Alias]
 	if c.expanded > maxExpansion {

@@ -21,6 +21,14 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// An alias may repeat a key.
+func TestAliasOfAKey(t *testing.T) {
+	n, errs := Parse("f", []byte("&k a: 1\nb: *k\n"))
+	if errs != nil || n.Get("b") == nil || n.Get("b").Value != "a" {
+		t.Errorf("%v, %v", n, errs)
+	}
+}
+
 func dump(b *strings.Builder, n *Node) {
 	switch n.Kind {
 	case Map:

@@ -51,6 +51,9 @@ func load(t *testing.T, text []byte) *fleet.Fabric {
 func passes(t *testing.T, text []byte) *intent.Fabric {
 	t.Helper()
 	f := load(t, text)
+	if laid, err := intent.Format(intent.File{Name: "fabric.yaml", Data: text}); err != nil || !bytes.Equal(laid, text) {
+		t.Errorf("the intent is not as fmt writes it: %v\n%s", err, laid)
+	}
 	found, err := fleet.Check(t.Context(), f, fleet.CheckOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,322 @@
+package yamlfmt
+
+import (
+	"math"
+	"strings"
+)
+
+// value reads the value of one entry from the place behind its key.
+type value struct {
+	*formatter
+	base int    // the indentation of the entry
+	line string // what is written of the line so far
+	pos  int    // the place in the line that is read
+}
+
+// end writes the line.
+func (v *value) end(comment string) {
+	v.out = append(v.out, written{trim(v.line), comment})
+	v.line = ""
+}
+
+// rest is what is left of the line that is read.
+func (v *value) rest() string { return v.in[v.at][v.pos:] }
+
+func (v *value) skip() {
+	for s := v.rest(); v.pos < len(v.in[v.at]) && isBlank(s[0]); s = v.rest() {
+		v.pos++
+	}
+}
+
+// next goes to the next line, if there is one.
+func (v *value) next() bool {
+	if v.at+1 >= len(v.in) {
+		return false
+	}
+	v.at, v.pos = v.at+1, 0
+	return true
+}
+
+// parent is the column that a value has to be indented more than.
+func (v *value) parent() int {
+	if n := len(v.open); n > 0 {
+		return v.open[n-1].col
+	}
+	return -1
+}
+
+func (v *value) read() {
+	v.skip()
+	for s := v.rest(); s != "" && (s[0] == '&' || s[0] == '!'); s = v.rest() {
+		word := s
+		if i := strings.IndexAny(s, " \t"); i > 0 {
+			word = s[:i]
+		}
+		v.line += word + " "
+		v.pos += len(word)
+		v.skip()
+	}
+	switch s := v.rest(); {
+	case s == "" || s[0] == '#':
+		v.hungry = true
+		v.last()
+	case s[0] == '{' || s[0] == '[':
+		v.flow()
+		v.last()
+	case s[0] == '"' || s[0] == '\'':
+		v.quoted()
+		v.last()
+	case s[0] == '|' || s[0] == '>':
+		v.block()
+	case s[0] == '?' && (len(s) == 1 || isBlank(s[1])):
+		v.fail(v.pos, "a key after a question mark")
+	default:
+		v.plain()
+	}
+}
+
+// last ends the entry: nothing but a comment may follow.
+func (v *value) last() {
+	v.skip()
+	s := v.rest()
+	if s != "" && s[0] != '#' {
+		v.fail(v.pos, "text behind a value")
+		return
+	}
+	v.end(trim(s))
+	v.at++
+}
+
+// quoted copies a quoted text, also over several lines.
+func (v *value) quoted() {
+	quote := v.rest()[0]
+	v.line += string(quote)
+	v.pos++
+	for {
+		s := v.rest()
+		if n := endQuote(s, quote); n >= 0 {
+			v.line += s[:n]
+			v.pos += n
+			return
+		}
+		// Blanks at its end may be escaped; the line is written as it is.
+		v.out = append(v.out, written{text: v.line + s})
+		if v.line = ""; !v.next() {
+			v.fail(0, "the quotes do not end")
+			return
+		}
+		if v.skip(); v.rest() != "" {
+			v.line = spaces(v.base + step)
+		}
+	}
+}
+
+// cutComment splits a text before a comment.
+func cutComment(s string) (text, comment string) {
+	for i := 1; i < len(s); i++ {
+		if s[i] == '#' && isBlank(s[i-1]) {
+			return trim(s[:i]), trim(s[i:])
+		}
+	}
+	return trim(s), ""
+}
+
+// plain copies a text without quotes, also over several lines.
+func (v *value) plain() {
+	for {
+		text, comment := cutComment(v.rest())
+		v.line += text
+		v.end(comment)
+		next := v.at + 1
+		for next < len(v.in) && strings.Trim(v.in[next], " \t") == "" {
+			next++
+		}
+		if comment != "" || next >= len(v.in) || indentOf(v.in[next]) <= v.parent() || strings.TrimLeft(v.in[next], " \t")[0] == '#' ||
+			indentOf(v.in[next]) == 0 && marks(v.in[next]) {
+			v.at++
+			return
+		}
+		for ; v.at+1 < next; v.at++ {
+			v.out = append(v.out, written{})
+		}
+		v.at, v.pos = next, 0
+		v.skip()
+		v.line = spaces(v.base + step)
+	}
+}
+
+// block copies a text that keeps its lines: | and >.
+func (v *value) block() {
+	s := v.rest()
+	header, more := s, ""
+	if i := strings.IndexAny(s, " \t"); i > 0 {
+		header, more = s[:i], strings.TrimLeft(s[i:], " \t")
+	}
+	v.line += header
+	v.end(trim(more))
+	v.at++
+	from, to := 0, v.base+step // the indentation of the text, as written and as laid out
+	if i := strings.IndexAny(header, "123456789"); i > 0 {
+		n := int(header[i] - '0')
+		from, to = max(v.parent(), 0)+n, v.base+n
+		if n := len(v.open); n > 0 {
+			to = v.open[n-1].target + int(header[i]-'0')
+		}
+	}
+	if from == 0 {
+		from = v.textIndent()
+	}
+	end := v.at // behind the last line that is not empty
+	for i := v.at; i < len(v.in); i++ {
+		l := v.in[i]
+		if strings.Trim(l, " ") == "" {
+			continue
+		}
+		if indentOf(l) < from || indentOf(l) <= v.parent() {
+			break
+		}
+		end = i + 1
+	}
+	if strings.Contains(header, "+") {
+		for end < len(v.in) && strings.Trim(v.in[end], " ") == "" && end+1 < len(v.in) {
+			end++
+		}
+	}
+	for ; v.at < end; v.at++ {
+		l := v.in[v.at]
+		if len(l) > from {
+			v.out = append(v.out, written{text: spaces(to) + l[from:]})
+		} else {
+			v.out = append(v.out, written{})
+		}
+	}
+}
+
+// textIndent is the indentation of the first line of a text that is not empty.
+func (v *value) textIndent() int {
+	for _, l := range v.in[v.at:] {
+		if strings.Trim(l, " ") == "" {
+			continue
+		}
+		if indentOf(l) > v.parent() {
+			return indentOf(l)
+		}
+		break
+	}
+	return math.MaxInt
+}
+
+// flow lays out what stands in { } or [ ]. It keeps the lines, and indents each by the
+// brackets that are open.
+func (v *value) flow() {
+	depth := 0
+	last := byte(0) // the end of what is written on this line: a mark, or 'x' for a text
+	for first := true; first || depth > 0; first = false {
+		v.skip()
+		s := v.rest()
+		if s == "" || s[0] == '#' {
+			if s != "" || strings.TrimSpace(v.line) != "" {
+				if last == 0 {
+					v.line = spaces(v.base + depth*step)
+				}
+				v.endFlowLine(trim(s), last)
+			}
+			if last = 0; !v.next() {
+				v.fail(0, "the brackets do not end")
+				return
+			}
+			v.flowGap()
+			continue
+		}
+		closes := s[0] == '}' || s[0] == ']'
+		if closes {
+			depth--
+		}
+		switch {
+		case last == 0 && !first:
+			v.line = spaces(v.base + depth*step)
+		case closes && last == ',':
+			if v.line = strings.TrimSuffix(trim(v.line), ","); trim(v.line) == "" {
+				v.line = spaces(v.base + depth*step)
+			}
+		case last == ',' || last == ':' || last == 'x' && s[0] != ',' && s[0] != ':' && !closes:
+			v.line += " "
+		}
+		switch c := s[0]; {
+		case c == '{' || c == '[':
+			depth++
+			v.mark(c, &last)
+		case closes:
+			v.mark(c, &last)
+			last = 'x'
+		case c == ',', c == ':' && (last == 'x' || last == '"') && colon(s, last):
+			v.mark(c, &last)
+		case c == '"' || c == '\'':
+			v.base += depth * step
+			v.quoted()
+			v.base -= depth * step
+			if v.err != nil {
+				return
+			}
+			last = '"'
+		case c == '?' && (len(s) == 1 || isBlank(s[1])):
+			v.fail(v.pos, "a key after a question mark")
+			return
+		default:
+			n := plainInFlow(s)
+			v.line += s[:n]
+			v.pos += n
+			last = 'x'
+		}
+		if last == '"' && !strings.HasPrefix(strings.TrimLeft(v.rest(), " \t"), ":") {
+			last = 'x'
+		}
+	}
+}
+
+func (v *value) mark(c byte, last *byte) {
+	v.line += string(c)
+	v.pos++
+	*last = c
+}
+
+// endFlowLine writes a line inside brackets.
+func (v *value) endFlowLine(comment string, last byte) {
+	if last == 0 { // a comment alone
+		v.out = append(v.out, written{text: v.line + comment})
+		v.line = ""
+		return
+	}
+	v.end(comment)
+}
+
+// flowGap writes one empty line for those that stand here.
+func (v *value) flowGap() {
+	empty := false
+	for strings.Trim(v.in[v.at], " \t") == "" && v.at+1 < len(v.in) {
+		v.at++
+		empty = true
+	}
+	if empty {
+		v.out = append(v.out, written{})
+	}
+}
+
+// colon reports whether a colon inside brackets stands between a key and its value.
+func colon(s string, last byte) bool {
+	return last == '"' || len(s) == 1 || isBlank(s[1]) || strings.IndexByte(",[]{}", s[1]) >= 0
+}
+
+// plainInFlow returns how long the text without quotes is that a text inside brackets
+// begins with.
+func plainInFlow(s string) int {
+	for i := 0; i < len(s); i++ {
+		switch {
+		case strings.IndexByte(",[]{}", s[i]) >= 0,
+			s[i] == ':' && i > 0 && colon(s[i:], 'x'),
+			s[i] == '#' && i > 0 && isBlank(s[i-1]):
+			return len(trim(s[:i]))
+		}
+	}
+	return len(trim(s))
+}

@@ -1,0 +1,341 @@
+// Package yamlfmt lays a YAML document out in one way: two blanks a level, one after a
+// colon, after a comma and before a comment, none inside braces, at most one empty line.
+//
+// It sets blanks and nothing else. Order, quotes, comments and line breaks stay as they
+// are written, so that a diff of two formatted files shows what someone changed. Nothing
+// is lined up in columns, for the same reason: one longer name would change the lines
+// around it.
+package yamlfmt
+
+import (
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/internal/yaml"
+)
+
+// step is the indentation of a level.
+const step = 2
+
+// Format returns the document laid out. An error has a place; what it says of the
+// document is what [yaml.Parse] says. A result that would not read the same as data is
+// an error as well.
+func Format(file string, data []byte) ([]byte, []*yaml.Error) {
+	before, errs := yaml.Parse(file, data)
+	if len(errs) > 0 {
+		return nil, errs
+	}
+	f := &formatter{file: file, in: splitLines(string(data))}
+	f.document()
+	if f.err != nil {
+		return nil, []*yaml.Error{f.err}
+	}
+	out := f.bytes()
+	after, errs := yaml.Parse(file, out)
+	at := before
+	if len(errs) == 0 {
+		at = differ(before, after)
+	}
+	if at == nil && squeeze(string(data)) != squeeze(string(out)) {
+		at = before
+	}
+	if at != nil {
+		return nil, []*yaml.Error{{File: file, Line: at.Line, Column: at.Column, Msg: "this part cannot be laid out without a change of its meaning",
+			Hint: "write it in a plainer way: a key and its value on one line, text in quotes"}}
+	}
+	return out, nil
+}
+
+func splitLines(text string) []string {
+	lines := strings.Split(strings.TrimPrefix(text, "\ufeff"), "\n")
+	for i, l := range lines {
+		lines[i] = strings.TrimSuffix(l, "\r")
+	}
+	return lines
+}
+
+// differ returns the first node of a that does not say what b says; nil for none.
+func differ(a, b *yaml.Node) *yaml.Node {
+	if a.Kind != b.Kind || a.Value != b.Value || len(a.Pairs) != len(b.Pairs) || len(a.Items) != len(b.Items) {
+		return a
+	}
+	for i, p := range a.Pairs {
+		if p.Key.Value != b.Pairs[i].Key.Value {
+			return p.Key
+		}
+		if at := differ(p.Value, b.Pairs[i].Value); at != nil {
+			return at
+		}
+	}
+	for i, n := range a.Items {
+		if at := differ(n, b.Items[i]); at != nil {
+			return at
+		}
+	}
+	return nil
+}
+
+// squeeze is the text without what a format may change: blanks, and commas before a
+// bracket.
+func squeeze(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch r {
+		case ' ', '\t', '\n', '\r', '\ufeff', ',':
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// level is a block map or list that is open.
+type level struct {
+	col, target int // its column as written and as laid out
+	list        bool
+}
+
+// comment is a comment on a line of its own that waits for the line that follows it.
+type comment struct {
+	col   int
+	text  string
+	blank bool // an empty line stands before it
+}
+
+// written is a line of the result.
+type written struct{ text, comment string }
+
+type formatter struct {
+	file string
+	in   []string
+	at   int // the line that is read
+	out  []written
+	open []level
+
+	blank   bool // an empty line came since the last one that was written
+	waiting []comment
+	// hungry says that the last entry has its value on the lines that follow, if any.
+	hungry bool
+	err    *yaml.Error
+}
+
+func (f *formatter) bytes() []byte {
+	var b strings.Builder
+	for _, l := range f.out {
+		b.WriteString(l.text)
+		if l.comment != "" {
+			if l.text != "" {
+				b.WriteByte(' ')
+			}
+			b.WriteString(l.comment)
+		}
+		b.WriteByte('\n')
+	}
+	return []byte(b.String())
+}
+
+func (f *formatter) fail(col int, msg string) {
+	if f.err == nil {
+		f.err = &yaml.Error{File: f.file, Line: min(f.at, len(f.in)-1) + 1, Column: col + 1, Msg: msg}
+	}
+}
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' }
+
+func trim(s string) string { return strings.TrimRight(s, " \t") }
+
+// indentOf is the number of blanks at the begin of a line.
+func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
+
+func spaces(n int) string { return strings.Repeat(" ", n) }
+
+func (f *formatter) document() {
+	for f.at < len(f.in) && f.err == nil {
+		line := f.in[f.at]
+		col := indentOf(line)
+		text := trim(line[col:])
+		switch bare := strings.TrimLeft(text, " \t"); {
+		case bare == "":
+			f.blank = true
+			f.at++
+		case bare[0] == '#':
+			text = bare
+			f.waiting = append(f.waiting, comment{col, text, f.blank})
+			f.blank = false
+			f.at++
+		case col == 0 && (text[0] == '%' || marks(text)):
+			f.settle(0, 0)
+			f.open = nil
+			f.emptyLine()
+			f.out = append(f.out, written{text: text})
+			f.at++
+		default:
+			f.entry(col)
+		}
+	}
+	f.blank = false
+	f.settle(0, 0)
+}
+
+// marks reports whether a line is the begin or the end of a document, and nothing else.
+func marks(text string) bool {
+	rest, ok := strings.CutPrefix(text, "---")
+	if !ok {
+		rest, ok = strings.CutPrefix(text, "...")
+	}
+	rest = strings.TrimLeft(rest, " \t")
+	return ok && (rest == "" || rest[0] == '#')
+}
+
+// emptyLine writes the empty line that was read before this one.
+func (f *formatter) emptyLine() {
+	if f.blank && len(f.out) > 0 {
+		f.out = append(f.out, written{})
+	}
+	f.blank = false
+}
+
+// settle writes the comments that wait for a line at a column. They go with that line,
+// except behind the end of a block: there each stays in the block that it was written in.
+func (f *formatter) settle(col, target int) {
+	late := f.blank
+	for _, c := range f.waiting {
+		at := target
+		if n := len(f.open); n > 0 {
+			switch top := f.open[n-1]; {
+			case f.hungry && col <= top.col && c.col > top.col:
+				at = top.target + step
+			case col < top.col:
+				for _, l := range f.open {
+					if l.col > col && l.col <= c.col {
+						at = l.target
+					}
+				}
+			}
+		}
+		f.blank = c.blank
+		f.emptyLine()
+		f.out = append(f.out, written{text: spaces(at) + c.text})
+	}
+	f.waiting, f.blank = nil, late
+	f.emptyLine()
+}
+
+// close ends the blocks that a line at a column is not in.
+func (f *formatter) close(col int, list bool) {
+	for n := len(f.open); n > 0; n-- {
+		if top := f.open[n-1]; top.col < col || top.col == col && (list || !top.list) {
+			return
+		}
+		f.open = f.open[:n-1]
+	}
+}
+
+// enter makes the block at a column the innermost one and returns its indentation.
+func (f *formatter) enter(col int, list bool) int {
+	f.close(col, list)
+	n := len(f.open)
+	if n > 0 && f.open[n-1].col == col && f.open[n-1].list == list {
+		return f.open[n-1].target
+	}
+	target := 0
+	if n > 0 {
+		target = f.open[n-1].target + step
+	}
+	f.open = append(f.open, level{col, target, list})
+	return target
+}
+
+// entry reads one entry of a block, with its value unless that is a block itself.
+func (f *formatter) entry(col int) {
+	line := f.in[f.at]
+	before, cur := f.open, col
+	f.open = append([]level(nil), before...)
+	first, head := -1, ""
+	begin := func(target int) {
+		if first >= 0 {
+			return
+		}
+		first = target
+		after := f.open
+		f.open = before
+		f.settle(col, target)
+		f.open = after
+	}
+	for dash(line[cur:]) {
+		begin(f.enter(cur, true))
+		head += "- "
+		cur++
+		for cur < len(line) && isBlank(line[cur]) {
+			cur++
+		}
+	}
+	base := 0
+	if key, rest := splitKey(line[cur:]); rest > 0 {
+		base = f.enter(cur, false)
+		begin(base)
+		head += key + ": "
+		cur += rest
+	} else {
+		if first < 0 { // the value of a key of an earlier line
+			for n := len(f.open); n > 0 && f.open[n-1].col >= col; n-- {
+				f.open = f.open[:n-1]
+			}
+		}
+		if n := len(f.open); n > 0 {
+			base = f.open[n-1].target
+			if first < 0 {
+				base += step
+			} else {
+				base = first + len(head)
+			}
+		}
+		begin(base)
+	}
+	f.hungry = false
+	v := &value{formatter: f, base: base, line: spaces(first) + head, pos: cur}
+	v.read()
+}
+
+// dash reports whether an entry of a list begins.
+func dash(s string) bool { return s != "" && s[0] == '-' && (len(s) == 1 || isBlank(s[1])) }
+
+// splitKey returns the key that a text begins with, and where what follows its colon
+// begins; 0 where there is none.
+func splitKey(s string) (key string, rest int) {
+	if s == "" || strings.IndexByte("{[|>#", s[0]) >= 0 {
+		return "", 0
+	}
+	from := 0
+	if s[0] == '"' || s[0] == '\'' {
+		if from = endQuote(s[1:], s[0]); from < 0 {
+			return "", 0
+		}
+		from++
+		if strings.TrimLeft(s[from:], " \t") == "" || strings.TrimLeft(s[from:], " \t")[0] != ':' {
+			return "", 0
+		}
+	}
+	for i := from; i < len(s); i++ {
+		switch {
+		case s[i] == ':' && (i+1 == len(s) || isBlank(s[i+1])):
+			return trim(s[:i]), i + 1
+		case s[i] == '#' && i > 0 && isBlank(s[i-1]):
+			return "", 0
+		}
+	}
+	return "", 0
+}
+
+// endQuote returns where a quoted text ends, behind the quote; -1 where it goes on.
+func endQuote(s string, quote byte) int {
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] == '\\' && quote == '"':
+			i++
+		case s[i] != quote:
+		case quote == '\'' && i+1 < len(s) && s[i+1] == quote:
+			i++
+		default:
+			return i + 1
+		}
+	}
+	return -1
+}
