@@ -65,23 +65,17 @@ func Load(path string, opts Options) (*Fabric, error) {
 		return nil, err
 	}
 	p := &problems{order: map[string]int{}}
-	var roots []*yaml.Node
-	names := make([]string, 0, len(files))
-	for i, f := range files {
-		p.order[f.Name] = i
-		names = append(names, f.Name)
-		root, errs := yaml.Parse(f.Name, f.Data)
-		p.ofDocument(errs)
-		if root != nil {
-			roots = append(roots, root)
-		}
-	}
+	roots := parse(files, p)
 	if len(roots) < len(files) {
 		return nil, p.err() // what a broken file should hold is missing everywhere
 	}
 	raw := decodeAll(roots, p)
 	if raw == nil {
 		return nil, p.err()
+	}
+	names := make([]string, 0, len(files))
+	for _, f := range files {
+		names = append(names, f.Name)
 	}
 	r := &resolver{problems: p, raw: raw, limits: *cmp.Or(opts.limits, &defaultLimits), noClasses: opts.NoClasses, start: Pos{File: names[0], Line: 1, Column: 1}}
 	f := r.fabric()
@@ -90,6 +84,38 @@ func Load(path string, opts Options) (*Fabric, error) {
 	}
 	f.Files, f.Hash = names, hashOf(files)
 	return f, nil
+}
+
+// Document returns the text of an intent as one tree, that of a folder merged. It looks
+// no further than at its form: [Load] says whether it is an intent.
+func Document(path string, opts Options) (*yaml.Node, error) {
+	files, err := readFiles(path, opts)
+	if err != nil {
+		return nil, err
+	}
+	p := &problems{order: map[string]int{}}
+	roots := parse(files, p)
+	if len(roots) < len(files) {
+		return nil, p.err()
+	}
+	merged := mergeAll(roots, &decoder{problems: p})
+	if err := p.err(); err != nil {
+		return nil, err
+	}
+	return merged.Clone(), nil
+}
+
+// parse returns the trees of the files that can be read as YAML.
+func parse(files []File, p *problems) (roots []*yaml.Node) {
+	for i, f := range files {
+		p.order[f.Name] = i
+		root, errs := yaml.Parse(f.Name, f.Data)
+		p.ofDocument(errs)
+		if root != nil {
+			roots = append(roots, root)
+		}
+	}
+	return roots
 }
 
 // File is a file of an intent.
@@ -196,19 +222,29 @@ func hashOf(files []File) string {
 // because what it should hold would be missing everywhere.
 func decodeAll(roots []*yaml.Node, p *problems) *rawFabric {
 	d := &decoder{problems: p}
+	merged := mergeAll(roots, d)
+	if merged == nil {
+		return nil
+	}
 	raw := &rawFabric{}
+	d.pairs(merged, reflect.ValueOf(raw).Elem(), structureOf(reflect.TypeFor[rawFabric]()))
+	return raw
+}
+
+// mergeAll merges the roots; nil where one is no map.
+func mergeAll(roots []*yaml.Node, d *decoder) *yaml.Node {
 	s := structureOf(reflect.TypeFor[rawFabric]())
 	merged := &yaml.Node{Kind: yaml.Map, File: roots[0].File, Line: roots[0].Line, Column: roots[0].Column}
 	ok := true
 	for _, root := range roots {
 		if root.Kind != yaml.Map {
-			p.addf(posOf(root), "", "the file must be a map, not %s", root.Kind)
+			d.problems.addf(posOf(root), "", "the file must be a map, not %s", root.Kind)
 			ok = false
 			continue
 		}
 		for _, f := range s.fields {
 			if f.req && root.Get(f.key) == nil {
-				p.addf(posOf(root), "every file states apiVersion: roce-fabric/v1 and kind: Fabric", "the file has no %s", f.key)
+				d.problems.addf(posOf(root), "every file states apiVersion: roce-fabric/v1 and kind: Fabric", "the file has no %s", f.key)
 			}
 		}
 		if len(roots) == 1 {
@@ -222,8 +258,7 @@ func decodeAll(roots []*yaml.Node, p *problems) *rawFabric {
 	if !ok {
 		return nil
 	}
-	d.pairs(merged, reflect.ValueOf(raw).Elem(), s)
-	return raw
+	return merged
 }
 
 // merge adds one top-level entry of a file to those of the files before.

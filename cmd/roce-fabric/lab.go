@@ -25,7 +25,7 @@ import (
 func (a *app) labCommand() *cobra.Command {
 	c := &cobra.Command{Use: "lab"}
 	groupOnly(c)
-	c.AddCommand(a.labDemoCommand(), a.labUpCommand(), a.labFaultCommand())
+	c.AddCommand(a.labDemoCommand(), a.labUpCommand(), a.labFaultCommand(), a.labContainerlabCommand())
 	return c
 }
 

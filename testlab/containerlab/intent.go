@@ -1,0 +1,238 @@
+package containerlab
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/hint"
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/yaml"
+)
+
+// virtualSpeed is the speed of the virtual switch's ports.
+const virtualSpeed = "40G"
+
+// numbered is a port of SONiC.
+var numbered = lazyre.New(`^Ethernet\d+$`)
+
+// renumber says what the ports of SONiC switches are called in the lab, by switch: their
+// own names where the virtual switch has these, else its ports in order. All switches are
+// renumbered alike where it has ports for that, else those of a model are, so that the
+// ranges of an intent hold.
+func renumber(f *intent.Fabric) (map[string]map[string]string, error) {
+	has := virtualPorts()
+	used := func(in func(*intent.Switch) bool) (ports []string) {
+		for _, sw := range f.Switches {
+			for _, p := range sw.Ports {
+				if in(sw) && numbered.MatchString(p.Name) {
+					ports = append(ports, p.Name)
+				}
+			}
+		}
+		slices.SortFunc(ports, natural.Compare)
+		return slices.Compact(ports)
+	}
+	isSONiC := func(sw *intent.Switch) bool { return sw.OS == intent.SONiC.Name }
+	out := map[string]map[string]string{}
+	all := used(isSONiC)
+	for _, sw := range f.Switches {
+		if !isSONiC(sw) {
+			continue
+		}
+		ports := all
+		if len(ports) > len(has) {
+			ports = used(func(o *intent.Switch) bool { return isSONiC(o) && o.Model.V == sw.Model.V })
+		}
+		if len(ports) > len(has) {
+			return nil, fmt.Errorf("%s: the intent has %d ports of switches like it, and SONiC's virtual switch has %d", sw.Name, len(ports), len(has))
+		}
+		same := !slices.ContainsFunc(ports, func(p string) bool { return !slices.Contains(has, p) })
+		out[sw.Name] = map[string]string{}
+		for i, p := range ports {
+			if out[sw.Name][p] = has[i]; same {
+				out[sw.Name][p] = p
+			}
+		}
+	}
+	return out, nil
+}
+
+// labIntent is the intent of the lab: doc with the addresses, logins, models and ports of
+// its nodes. Hosts have no address: their containers have neither an RDMA device nor an SSH
+// server.
+func (l *Lab) labIntent(doc *yaml.Node) (*yaml.Node, error) {
+	doc = doc.Clone()
+	doc.Set("name", yaml.NewText("clab-"+l.name))
+	for _, p := range pairs(doc.Get("switches")) {
+		if err := l.switches(p.Key.Value, p.Value); err != nil {
+			return nil, err
+		}
+	}
+	for _, p := range pairs(doc.Get("hosts")) {
+		p.Value.Delete("address", "access")
+	}
+	for _, link := range items(doc.Get("links")) {
+		virtual := false
+		for _, end := range []string{"a", "b"} {
+			at := link.Get(end)
+			device, ports, _ := strings.Cut(at.Value, "/")
+			names, err := intent.Expand(device)
+			if err != nil {
+				return nil, err
+			}
+			if l.ports[names[0]] == nil {
+				continue
+			}
+			virtual = true
+			renamed, err := l.renamed(names, ports)
+			if err != nil {
+				return nil, err
+			}
+			link.Set(end, yaml.NewText(device+"/"+renamed))
+		}
+		if virtual {
+			link.Set("speed", yaml.NewText(virtualSpeed))
+		}
+	}
+	if l.renames() {
+		// A finding that was accepted on one port may be of another one here.
+		if list := doc.Get("suppress"); list != nil {
+			list.Items = slices.DeleteFunc(list.Items, func(n *yaml.Node) bool { on := n.Get("on"); return on != nil && strings.Contains(on.Value, "/") })
+		}
+	}
+	// Windows, approvals and resets are of the fabric that runs.
+	if r := doc.Get("rollout"); r != nil {
+		if r.Delete("windows", "approval", "reset", "trustKeys"); len(r.Pairs) == 0 {
+			doc.Delete("rollout")
+		}
+	}
+	doc.Set("credentials", credentials())
+	return doc, nil
+}
+
+func pairs(n *yaml.Node) []yaml.Pair {
+	if n == nil {
+		return nil
+	}
+	return n.Pairs
+}
+
+func items(n *yaml.Node) []*yaml.Node {
+	if n == nil {
+		return nil
+	}
+	return n.Items
+}
+
+// renames reports whether a port has another name in the lab.
+func (l *Lab) renames() bool {
+	for _, ports := range l.ports {
+		for was, is := range ports {
+			if was != is {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// switches changes an entry of switches.
+func (l *Lab) switches(key string, entry *yaml.Node) error {
+	names, err := intent.Expand(key)
+	if err != nil {
+		return err
+	}
+	k := l.images.of(entry.Get("os").Value)
+	sw := l.fabric.Switch(names[0])
+	_, release := l.images.image(k, sw.Release.V)
+	entry.Set("address", yaml.NewText("clab-"+l.name+"-"+key+":"+intent.SystemOf(sw.OS).Port))
+	if entry.Delete("release", "access"); release != "" {
+		entry.Set("release", yaml.NewText(release))
+	}
+	k.intent(entry, l.name)
+	ports := entry.Get("ports")
+	if l.ports[sw.Name] == nil || ports == nil {
+		return nil
+	}
+	renamed := &yaml.Node{Kind: yaml.Map}
+	for _, p := range ports.Pairs {
+		name, err := l.renamed(names, p.Key.Value)
+		if err != nil {
+			return err
+		}
+		p.Value.Delete("fec", "breakout")
+		if p.Value.Get("speed") != nil {
+			p.Value.Set("speed", yaml.NewText(virtualSpeed))
+		}
+		renamed.Set(name, p.Value)
+	}
+	entry.Set("ports", renamed)
+	return nil
+}
+
+// renamed is a pattern of ports of SONiC switches as the lab has it.
+func (l *Lab) renamed(switches []string, pattern string) (string, error) {
+	names, err := intent.Expand(pattern)
+	if err != nil {
+		return "", err
+	}
+	var numbers []int
+	for _, name := range names {
+		is := l.ports[switches[0]][name]
+		for _, sw := range switches[1:] {
+			if l.ports[sw][name] != is {
+				return "", hint.With(fmt.Errorf("%s of %s and of %s have different numbers in the lab", pattern, switches[0], sw), "write an entry for each model of a switch")
+			}
+		}
+		n, err := strconv.Atoi(strings.TrimPrefix(is, "Ethernet"))
+		if err != nil { // such as a port channel
+			if len(names) > 1 {
+				return "", fmt.Errorf("%s holds ports that SONiC's virtual switch does not have", pattern)
+			}
+			return name, nil
+		}
+		numbers = append(numbers, n)
+	}
+	return ethernets(numbers), nil
+}
+
+// ethernets writes ports of SONiC as a pattern, in their order.
+func ethernets(numbers []int) string {
+	if len(numbers) == 1 {
+		return fmt.Sprintf("Ethernet%d", numbers[0])
+	}
+	step := numbers[1] - numbers[0]
+	even := len(numbers) > 2 && step > 0
+	var list []string
+	for i, n := range numbers {
+		even = even && n == numbers[0]+i*step
+		list = append(list, strconv.Itoa(n))
+	}
+	if even {
+		return fmt.Sprintf("Ethernet[%d-%d:%d]", numbers[0], numbers[len(numbers)-1], step)
+	}
+	return "Ethernet[" + strings.Join(list, ",") + "]"
+}
+
+// knownHosts is where the SSH keys of the nodes are expected.
+const knownHosts = "known_hosts"
+
+// credentials are those of containerlab, which it prints: the user and the password are
+// admin.
+func credentials() *yaml.Node {
+	n, errs := yaml.Parse("credentials", []byte("switches: {username: admin, password: env:FABRIC_PASSWORD, ssh: {knownHosts: "+knownHosts+"}}"))
+	if len(errs) > 0 {
+		panic(errs[0])
+	}
+	return n
+}
+
+// read loads the intent of the lab as its reader will.
+func read(text []byte) (*intent.Fabric, error) {
+	return intent.Load("-", intent.Options{Stdin: bytes.NewReader(text), Name: IntentFile})
+}

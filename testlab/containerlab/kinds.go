@@ -1,0 +1,269 @@
+package containerlab
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
+	"github.com/roce-fabric/roce-fabric/internal/yaml"
+	"github.com/roce-fabric/roce-fabric/render/catalog"
+)
+
+// kind is a kind of node: the software of a system in a container, or in a virtual machine
+// in one.
+type kind struct {
+	name   string // that containerlab has for it
+	system string // that the intent has for it; "" of hosts
+	// image is the usual image of a release, "" for any.
+	image func(release string) string
+	// release is that of an image with a tag; "" where the tag does not tell.
+	release func(tag string) string
+	// port is containerlab's name for a port; "" where the kind has no such port.
+	port func(port string) string
+	// ports is for people: the ports that there are.
+	ports string
+	// startup is the file that a node starts with, and how the kind takes it.
+	startup string
+	node    func(startup string) (key string, value *yaml.Node)
+	// intent changes how the switches of an entry of the intent are reached, and what they
+	// are; lab is the name of the lab.
+	intent func(entry *yaml.Node, lab string)
+}
+
+// kinds begin, of each system, with the usual one.
+//
+// Sources: srl-labs/containerlab docs/manual/kinds and nodes, srl-labs/vrnetlab sonic and
+// cisco/n9kv, sonic-net/sonic-buildimage platform/vs/docker-sonic-vs.
+var kinds = []kind{
+	{
+		name: "sonic-vm", system: intent.SONiC.Name, startup: "sonic-vm.sh",
+		image:   func(release string) string { return "vrnetlab/sonic_sonic-vs:" + cmp.Or(release, sonicRelease) },
+		release: match(sonicTag), port: sonicPort, ports: sonicPorts,
+		// exec runs in the container around the machine, which gets in over SSH.
+		node: script,
+		intent: func(entry *yaml.Node, _ string) {
+			asVirtual(entry)
+			entry.Set("access", insecure())
+		},
+	},
+	{
+		name: "sonic-vs", system: intent.SONiC.Name, startup: "sonic-vs.sh",
+		image:   func(release string) string { return "docker-sonic-vs:" + cmp.Or(release, sonicRelease) },
+		release: match(sonicTag), port: sonicPort, ports: sonicPorts,
+		node: script,
+		intent: func(entry *yaml.Node, _ string) {
+			asVirtual(entry)
+			entry.Set("write", yaml.NewText("direct")) // it has no gNMI server
+		},
+	},
+	{
+		name: "arista_ceos", system: intent.EOS.Name, startup: "eos.cfg",
+		image:   func(release string) string { return "ceos:" + cmp.Or(release, "4.34.2F") },
+		release: match(eosTag), port: eosPort, ports: "Ethernet1, Ethernet1/1, Ethernet1/1/1 and so on",
+		node: config,
+		intent: func(entry *yaml.Node, lab string) {
+			entry.Set("access", tls("ca", yaml.NewText("clab-"+lab+"/.tls/ca/ca.pem")))
+		},
+	},
+	{
+		name: "cisco_n9kv", system: intent.NXOS.Name, startup: "nxos.cfg",
+		image: func(release string) string {
+			return "vrnetlab/cisco_n9kv:9300-" + cmp.Or(strings.TrimSuffix(strings.NewReplacer("(", ".", ")", ".").Replace(release), "."), "10.5.2")
+		},
+		release: nxosRelease, port: nxosPort, ports: "Ethernet1/1 to Ethernet1/128",
+		node:   config,
+		intent: func(entry *yaml.Node, _ string) { entry.Set("access", insecure()) },
+	},
+	{
+		name: hosts, image: func(string) string { return "alpine:3.20" }, release: func(string) string { return "" },
+		port: hostPort, ports: "any name of an interface but eth0, without a colon or @",
+	},
+}
+
+// hosts is the kind of hosts, and how --image calls them.
+const hosts = "linux"
+
+// sonicRelease is the release of SONiC where nothing says another one.
+const sonicRelease = "202511"
+
+// config has a node start with a configuration.
+func config(file string) (string, *yaml.Node) { return "startup-config", yaml.NewText(file) }
+
+// inside is where a node finds its script.
+const inside = "/roce-fabric.sh"
+
+// script has a node run a script once it is deployed. It finds the script by a bind, which
+// the caller adds.
+func script(string) (string, *yaml.Node) { return "exec", yaml.NewList("bash " + inside) }
+
+func tls(key string, value *yaml.Node) *yaml.Node {
+	settings, access := &yaml.Node{Kind: yaml.Map}, &yaml.Node{Kind: yaml.Map}
+	settings.Set(key, value)
+	access.Set("tls", settings)
+	return access
+}
+
+// insecure is for a node that makes its own certificate when it starts.
+func insecure() *yaml.Node { return tls("insecure", &yaml.Node{Kind: yaml.Bool, Value: "true"}) }
+
+// virtual is what SONiC's virtual switch calls itself.
+const virtual = "Force10-S6000"
+
+// asVirtual has an entry of the intent speak of the virtual switch.
+func asVirtual(entry *yaml.Node) {
+	entry.Set("model", yaml.NewText(virtual))
+	entry.Delete("bufferModel") // it looks headroom up
+}
+
+// virtualPorts are the ports of the virtual switch; eth1 is the first.
+func virtualPorts() []string {
+	m, _ := catalog.Lookup(virtual)
+	var out []string
+	for _, p := range m.Ports {
+		out = append(out, p.Name)
+	}
+	return out
+}
+
+const sonicPorts = "Ethernet0, Ethernet4 and so on to Ethernet124"
+
+func sonicPort(port string) string {
+	if i := slices.Index(virtualPorts(), port); i >= 0 {
+		return fmt.Sprintf("eth%d", i+1)
+	}
+	return ""
+}
+
+var eosName = lazyre.New(`^Ethernet([1-9][0-9]{0,3}(/[1-9][0-9]{0,2}){0,2})$`)
+
+// eosPort: cEOS takes eth1_1 for Ethernet1/1.
+func eosPort(port string) string {
+	m := eosName.FindStringSubmatch(port)
+	if m == nil {
+		return ""
+	}
+	return "eth" + strings.ReplaceAll(m[1], "/", "_")
+}
+
+// nxosPort: the virtual machine has one module.
+func nxosPort(port string) string {
+	s, ok := strings.CutPrefix(port, "Ethernet1/")
+	if n, err := strconv.Atoi(s); !ok || err != nil || n < 1 || n > 128 || s != strconv.Itoa(n) {
+		return ""
+	}
+	return "eth" + s
+}
+
+var hostName = lazyre.New(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
+
+// hostPort: eth0 is the port to the network of the lab, which containerlab makes.
+func hostPort(port string) string {
+	if port == "eth0" || !hostName.MatchString(port) {
+		return ""
+	}
+	return port
+}
+
+var (
+	sonicTag = lazyre.New(`^20\d{4}`)
+	eosTag   = lazyre.New(`^4\.\d+\.\d+[A-Z.0-9]*$`)
+)
+
+// match returns the part of a tag that an expression matches.
+func match(re *lazyre.Regexp) func(tag string) string {
+	return func(tag string) string {
+		if m := re.FindStringSubmatch(tag); m != nil {
+			return m[0]
+		}
+		return ""
+	}
+}
+
+var nxosTag = lazyre.New(`^(?:9[35]00v?-)?(\d+\.\d+)\.(\d+)(?:\.([A-Z]))?(?:-lite)?$`)
+
+// nxosRelease: an image of 10.5(2) has the tag 9300-10.5.2.
+func nxosRelease(tag string) string {
+	m := nxosTag.FindStringSubmatch(tag)
+	if m == nil {
+		return ""
+	}
+	return m[1] + "(" + m[2] + ")" + m[3]
+}
+
+// Images says which images nodes run, by the name of their kind.
+type Images struct {
+	named map[string]string
+	// chosen is the kind of each system that an image was named for.
+	chosen map[string]string
+}
+
+// ParseImages reads what --image names: SYSTEM=IMAGE, KIND=IMAGE, or linux=IMAGE for hosts.
+func ParseImages(args []string) (*Images, error) {
+	out := &Images{named: map[string]string{}, chosen: map[string]string{}}
+	for _, arg := range args {
+		name, image, ok := strings.Cut(arg, "=")
+		if !ok || image == "" {
+			return nil, fmt.Errorf("%q is not NAME=IMAGE", arg)
+		}
+		k := kindOf(name, image)
+		if k == nil {
+			return nil, fmt.Errorf("there is no system and no kind %q; there are %s", name, strings.Join(Names(), ", "))
+		}
+		if _, twice := out.chosen[k.system]; twice {
+			return nil, fmt.Errorf("%s: the switches of a system, and the hosts, have one image", arg)
+		}
+		out.named[k.name], out.chosen[k.system] = image, k.name
+	}
+	return out, nil
+}
+
+// Names are what --image takes before the equals sign: systems, and kinds.
+func Names() []string {
+	out := intent.Systems()
+	for _, k := range kinds {
+		out = append(out, k.name)
+	}
+	return out
+}
+
+// kindOf returns the kind of a name, or the one of a system that an image is of.
+func kindOf(name, image string) *kind {
+	for i := range kinds {
+		k := &kinds[i]
+		if k.name == name {
+			return k
+		}
+		if k.system == name && name != "" {
+			// docker-sonic-vs is SONiC's own name for the container.
+			if strings.Contains(path.Base(image), "docker-sonic-vs") {
+				return kindOf("sonic-vs", image)
+			}
+			return k
+		}
+	}
+	return nil
+}
+
+// of returns the kind of the switches of a system, "" for hosts, in the lab.
+func (im *Images) of(system string) *kind {
+	i := slices.IndexFunc(kinds, func(k kind) bool { return k.system == system && k.name == cmp.Or(im.chosen[system], k.name) })
+	return &kinds[i]
+}
+
+// image returns the image of a node of a kind, and the release of its software: that of the
+// intent where nothing says another one.
+func (im *Images) image(k *kind, release string) (image, runs string) {
+	image = im.named[k.name]
+	if image == "" {
+		return k.image(release), release
+	}
+	if i := strings.LastIndex(image, ":"); i >= 0 && !strings.Contains(image[i:], "/") {
+		runs = k.release(image[i+1:])
+	}
+	return image, runs
+}

@@ -1,0 +1,238 @@
+// Package containerlab writes the topology of an intent for containerlab: the software of
+// the switches in containers and virtual machines, cabled as the intent says. With it come
+// what the nodes start with, and the intent of the lab, whose addresses, logins, models and
+// ports are those of the nodes.
+//
+// Its tests run the product against such a lab, or against simulators of one.
+package containerlab
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+	"github.com/roce-fabric/roce-fabric/internal/yaml"
+)
+
+//go:embed startup
+var startup embed.FS
+
+// IntentFile is the name of the intent of a lab.
+const IntentFile = "fabric.clab.yaml"
+
+// maxNodes is how many nodes fit into the network that containerlab makes unless told
+// otherwise, 172.20.20.0/24.
+const maxNodes = 250
+
+// Lab is a lab for containerlab.
+type Lab struct {
+	name   string
+	fabric *intent.Fabric // of the input
+	images *Images
+	ports  map[string]map[string]string // see renumber
+	files  map[string][]byte
+}
+
+// New works out the lab of an intent: f, whose text is doc. file is the name of the
+// topology.
+func New(f *intent.Fabric, doc *yaml.Node, images *Images, file string) (*Lab, error) {
+	l := &Lab{name: f.Name, fabric: f, images: images, files: map[string][]byte{}}
+	if file == IntentFile {
+		return nil, fmt.Errorf("%s is the name of the intent of the lab", file)
+	}
+	var err error
+	if l.ports, err = renumber(f); err != nil {
+		return nil, err
+	}
+	top, err := l.topology()
+	if err != nil {
+		return nil, err
+	}
+	changed, err := l.labIntent(doc)
+	if err != nil {
+		return nil, err
+	}
+	text := append([]byte("# The intent of "+f.Name+" for its lab, "+file+". Run roce-fabric in this folder.\n"+l.renumbered()), changed.Bytes()...)
+	if _, err := read(text); err != nil {
+		return nil, fmt.Errorf("the intent of the lab: %w", err)
+	}
+	l.files[IntentFile] = text
+	l.files[file] = append([]byte(usage(file, l.name)), top.Bytes()...)
+	return l, nil
+}
+
+// usage is what the topology says about itself.
+func usage(file, name string) string {
+	return strings.NewReplacer("FILE", file, "NAME", name, "INTENT", IntentFile).Replace(`# The lab of NAME, written by 'roce-fabric lab containerlab'. In this folder:
+#
+#   sudo containerlab deploy -t FILE
+#   containerlab inspect -t FILE      # wait until it calls no node starting
+#   ssh-keyscan $(awk '/clab-NAME-/ {print $2}' /etc/hosts | sort -u) >known_hosts
+#   export FABRIC_PASSWORD=admin
+#   roce-fabric plan -f INTENT
+#   roce-fabric apply -f INTENT --allow traffic-loss
+#   sudo containerlab destroy -t FILE --cleanup
+`)
+}
+
+// renumbered says which ports have other names in the lab.
+func (l *Lab) renumbered() string {
+	var by ordered.Groups[string, string]
+	for _, sw := range natural.Keys(l.ports) {
+		var b strings.Builder
+		for _, was := range natural.Keys(l.ports[sw]) {
+			if is := l.ports[sw][was]; was != is && l.fabric.Switch(sw).Port(was) != nil {
+				fmt.Fprintf(&b, " %s=%s", strings.TrimPrefix(was, "Ethernet"), strings.TrimPrefix(is, "Ethernet"))
+			}
+		}
+		if b.Len() > 0 {
+			by.Add(b.String(), sw)
+		}
+	}
+	var b strings.Builder
+	for names, switches := range by.All() {
+		fmt.Fprintf(&b, "# Ports Ethernet of %s, in the fabric=in the lab:%s\n", natural.Fold(switches), names)
+	}
+	return b.String()
+}
+
+// topology is containerlab's file.
+func (l *Lab) topology() (*yaml.Node, error) {
+	nodes, used := &yaml.Node{Kind: yaml.Map}, &yaml.Node{Kind: yaml.Map}
+	add := func(name, system, release string) {
+		k := l.images.of(system)
+		image, _ := l.images.image(k, release)
+		common := used.Get(k.name)
+		if common == nil {
+			common = l.common(k, image)
+			used.Set(k.name, common)
+		}
+		node := &yaml.Node{Kind: yaml.Map}
+		node.Set("kind", yaml.NewText(k.name))
+		if common.Get("image").Value != image {
+			node.Set("image", yaml.NewText(image))
+		}
+		nodes.Set(name, node)
+	}
+	for _, sw := range l.fabric.Switches {
+		add(sw.Name, sw.OS, sw.Release.V)
+	}
+	for _, h := range l.fabric.Hosts {
+		add(h.Name, "", "")
+	}
+	links := &yaml.Node{Kind: yaml.List}
+	for _, link := range l.fabric.Links {
+		a, err := l.end(link.A)
+		if err != nil {
+			return nil, err
+		}
+		b, err := l.end(link.B)
+		if err != nil {
+			return nil, err
+		}
+		ends := &yaml.Node{Kind: yaml.Map}
+		ends.Set("endpoints", yaml.NewList(a, b))
+		links.Items = append(links.Items, ends)
+	}
+	top, out := &yaml.Node{Kind: yaml.Map}, &yaml.Node{Kind: yaml.Map}
+	top.Set("kinds", used)
+	top.Set("nodes", nodes)
+	if len(links.Items) > 0 {
+		top.Set("links", links)
+	}
+	out.Set("name", yaml.NewText(l.name))
+	if len(nodes.Pairs) > maxNodes {
+		mgmt := &yaml.Node{Kind: yaml.Map}
+		mgmt.Set("network", yaml.NewText(l.name))
+		mgmt.Set("ipv4-subnet", yaml.NewText("172.30.0.0/16"))
+		out.Set("mgmt", mgmt)
+	}
+	out.Set("topology", top)
+	return out, nil
+}
+
+// common is what the nodes of a kind share.
+func (l *Lab) common(k *kind, image string) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.Map}
+	n.Set("image", yaml.NewText(image))
+	if k.startup == "" {
+		return n
+	}
+	text, err := startup.ReadFile("startup/" + k.startup)
+	if err != nil {
+		panic(err) // it is compiled in
+	}
+	l.files[k.startup] = text
+	key, value := k.node(k.startup)
+	if key == "exec" {
+		n.Set("binds", yaml.NewList(k.startup+":"+inside+":ro"))
+	}
+	n.Set(key, value)
+	return n
+}
+
+// end is an end of a link as containerlab calls it.
+func (l *Lab) end(e intent.Endpoint) (string, error) {
+	system := ""
+	if sw := l.fabric.Switch(e.Device); sw != nil {
+		system = sw.OS
+	}
+	k := l.images.of(system)
+	port := e.Port
+	if is := l.ports[e.Device][port]; is != "" {
+		port = is
+	}
+	name := k.port(port)
+	if name == "" {
+		return "", fmt.Errorf("%s cannot be cabled: a node of kind %s has the ports %s", e, k.name, k.ports)
+	}
+	return e.Device + ":" + name, nil
+}
+
+// Files are the names of the files of the lab, sorted.
+func (l *Lab) Files() []string { return slices.Sorted(maps.Keys(l.files)) }
+
+// Size is how many nodes and links the lab has.
+func (l *Lab) Size() (nodes, links int) {
+	return len(l.fabric.Switches) + len(l.fabric.Hosts), len(l.fabric.Links)
+}
+
+// Taken returns the files of the lab that a folder has, with another content.
+func (l *Lab) Taken(dir string) (out []string, err error) {
+	for _, name := range l.Files() {
+		have, err := os.ReadFile(filepath.Join(dir, name))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return nil, err
+		case !bytes.Equal(have, l.files[name]):
+			out = append(out, filepath.Join(dir, name))
+		}
+	}
+	return out, nil
+}
+
+// Write writes the files of the lab into a folder, each as a whole.
+func (l *Lab) Write(dir string) error {
+	for _, name := range l.Files() {
+		perm := fs.FileMode(0o644)
+		if strings.HasSuffix(name, ".sh") {
+			perm = 0o755
+		}
+		if err := atomicfile.WriteOutput(filepath.Join(dir, name), l.files[name], perm); err != nil {
+			return err
+		}
+	}
+	return nil
+}
