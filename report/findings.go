@@ -250,30 +250,31 @@ func (r Report) nowhere(open map[string]bool) bool {
 
 // Verdict says in a sentence what was found where, and what it leaves open.
 func (r Report) Verdict() string {
-	if open := validate.OpenText(r.Open()); open != "" {
-		return r.verdict() + "; " + open
-	}
-	return r.verdict()
+	headline, separator, rest := r.headline()
+	return headline + separator + rest
 }
 
-func (r Report) verdict() string {
+// headline divides the verdict: what was found, and what was looked at and is left open.
+func (r Report) headline() (headline, separator, rest string) {
 	c := r.Counts()
-	clean := c == (validate.Counts{Info: c.Info}) // nothing is open either
-	looked := r.looked()
+	rest = r.looked()
 	subject, runs := r.Fabric, " runs"
 	if r.Command == "nic validate" {
 		subject, runs = "the NICs of "+r.Fabric, " run"
 	}
-	if clean && r.Command != "check" {
+	if c == (validate.Counts{Info: c.Info}) && r.Command != "check" { // nothing is open either
 		if r.Command == "validate" && r.compared() > 0 {
-			looked += ", and both ends of every link between them agree"
+			rest += ", and both ends of every link between them agree"
 		}
 		if c.Info > 0 {
-			looked += fmt.Sprintf("; %d info", c.Info)
+			rest += fmt.Sprintf("; %d info", c.Info)
 		}
-		return fmt.Sprintf("%s%s as the intent says: %s", subject, runs, looked)
+		return subject + runs + " as the intent says", ": ", rest
 	}
-	return fmt.Sprintf("%s: %s; %s", subject, r.tally(), looked)
+	if open := validate.OpenText(r.Open()); open != "" {
+		rest += "; " + open
+	}
+	return subject + ": " + r.tally(), "; ", rest
 }
 
 // tally says how many findings of each kind there are, and what they come to where

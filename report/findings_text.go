@@ -124,17 +124,15 @@ func (t *Text) pauses(r Report) {
 }
 
 func (t *Text) verdict(r Report) {
-	c := r.Counts()
-	status, style := "ok:", t.S.Green
+	style := t.S.Green
 	switch {
 	case r.Status() == Failing:
-		status, style = "failed:", t.S.Red
-	case r.Status() == Inconclusive:
-		status, style = "inconclusive:", t.S.Yellow
-	case c.Warning > 0:
-		status, style = "warning:", t.S.Yellow
+		style = t.S.Red
+	case r.Status() == Inconclusive, r.Counts().Warning > 0:
+		style = t.S.Yellow
 	}
-	t.indented("", style(status), status+" "+term.CleanLine(r.Verdict()), 2)
+	headline, _, _ := r.headline()
+	t.indented("", style(term.CleanLine(headline)), term.CleanLine(r.Verdict()), 2)
 	var failed []string
 	for _, d := range r.Failed() {
 		failed = append(failed, d.Name)

@@ -159,8 +159,8 @@ func TestInconclusiveIsNotPassed(t *testing.T) {
 			t.Errorf("%s does not say %q:\n%.2000s", form, want, got)
 		}
 	}
-	says(FormText, "failed: pod1: 2 warnings, no errors, not enough counters to call it a pass")
-	says(FormMarkdown, "## roce-fabric validate: failed\n\npod1: 2 warnings, no errors, not enough counters to call it a pass")
+	says(FormText, "pod1: 2 warnings, no errors, not enough counters to call it a pass")
+	says(FormMarkdown, "## pod1: 2 warnings, no errors, not enough counters to call it a pass\n\nroce-fabric validate failed; ")
 	says(FormJSON, `"passed": false`)
 	says(FormHTML, `<header class="failed">`)
 	says(FormHTML, "not enough counters to call it a pass")
@@ -369,7 +369,7 @@ func TestInconclusive(t *testing.T) {
 		}
 	}
 	for form, want := range map[Form]string{
-		FormText: "inconclusive: pod1: no errors or warnings, 1 info;", FormMarkdown: "## roce-fabric check: inconclusive", FormJSON: `"status": "inconclusive"`, FormHTML: `<header class="inconclusive">`,
+		FormText: "pod1: no errors or warnings, 1 info;", FormMarkdown: "roce-fabric check is inconclusive; ", FormJSON: `"status": "inconclusive"`, FormHTML: `<header class="inconclusive">`,
 		FormSARIF: `"level": "warning"`, FormJUnit: `<skipped message="not checked: ports, buffers and headroom: leaf1: no model is stated"`,
 	} {
 		if text := write(t, form, r); !strings.Contains(text, want) {

@@ -6,7 +6,6 @@ import (
 	"embed"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"html"
 	"io"
 	"strconv"
@@ -14,7 +13,6 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/internal/words"
-	"github.com/roce-fabric/roce-fabric/validate"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
@@ -65,10 +63,13 @@ func portCounters(counted []gate.PortWindow) []PortCounters {
 // The page is no html/template: with one, the linker keeps every method of every type.
 func writeHTML(w io.Writer, r Report, counters ...PortCounters) error {
 	style, script := asset("style.css"), script()
+	headline, _, rest := r.headline()
+	counts := r.Counts()
 	slots := map[string]string{
-		"Fabric": text(r.Fabric), "Command": text(r.Command), "Version": text(r.Version),
-		"Status": text(string(r.Status())), "Verdict": text(r.Verdict()), "Mark": mark(r),
-		"Counts": counts(r.Counts()), "Checks": strconv.Itoa(len(r.Checks())), "When": "",
+		"Headline": text(headline), "Command": text(r.Command), "Version": text(r.Version),
+		"Status": text(string(r.Status())), "Rest": text(rest), "Mark": mark(r),
+		"Errors": counted(counts.Error, "error", "errors"), "Warnings": counted(counts.Warning, "warning", "warnings"),
+		"Infos": counted(counts.Info, "info", "info"), "Accepted": counted(counts.Suppressed, "accepted", "accepted"), "Checks": strconv.Itoa(len(r.Checks())), "When": "",
 		"ScriptHash": hash(script), "StyleHash": hash(style), "Style": style, "Script": script,
 	}
 	if !r.Time.IsZero() {
@@ -107,17 +108,10 @@ func mark(r Report) string {
 	return "✕"
 }
 
-func counts(c validate.Counts) string {
-	var b strings.Builder
-	for _, of := range []struct {
-		class string
-		n     int
-		many  string
-	}{{"error", c.Error, "errors"}, {"warning", c.Warning, "warnings"}, {"info", c.Info, "info"}, {"suppressed", c.Suppressed, "suppressed"}} {
-		n, noun, _ := strings.Cut(words.Plural(of.n, of.class, of.many), " ")
-		fmt.Fprintf(&b, `<li class="%s"><b>%s</b> %s</li>`+"\n", of.class, n, noun)
-	}
-	return `<ul class="counts" aria-label="Findings">` + "\n" + b.String() + "</ul>"
+// counted is a number in bold, and its noun.
+func counted(n int, one, many string) string {
+	number, noun, _ := strings.Cut(words.Plural(n, one, many), " ")
+	return "<b>" + number + "</b> " + noun
 }
 
 // hash is what a content security policy calls an inline script or style by.

@@ -116,8 +116,11 @@ func draws(t *testing.T, b *browser) {
 	}
 	b.Until("a link with an error is drawn", painted+" > 20", "#cables", "--error")
 	b.Until("the port with an error is on the map", painted+" > 20", "#cells", "--error")
-	if got := b.Text("header"); !strings.Contains(got, "pod1: failed") || !strings.Contains(got, "1 error\n2 warnings\n2 info\n1 suppressed") {
+	if got := b.Text("header"); !strings.Contains(got, "pod1: 1 error, 2 warnings, 2 info, 1 accepted\n") || !strings.Contains(got, "validate failed") {
 		t.Errorf("the header says %q", got)
+	}
+	if got := b.Text("#filters"); !strings.Contains(got, "1 error") || !strings.Contains(got, "2 warnings") || !strings.Contains(got, "2 info") || !strings.Contains(got, "1 accepted") {
+		t.Errorf("the filters say %q", got)
 	}
 	if got := b.ids(); got != "PFC-01 ECN-01 READ SUPPRESS" {
 		t.Errorf("causes: %s", got)

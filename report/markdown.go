@@ -66,12 +66,13 @@ func (m *markdown) put(text string) bool {
 
 func (m *markdown) heading() {
 	r := m.r
-	status := string(r.Status())
 	counts := r.Counts()
+	status := map[Status]string{Passing: "passed", Inconclusive: "is inconclusive", Failing: "failed"}[r.Status()]
 	if r.Passed() && counts.Warning > 0 {
 		status = "passed with warnings"
 	}
-	m.put(fmt.Sprintf("## %s %s: %s\n\n%s.\n", toolName, r.Command, status, markdownText(brief(r.Verdict(), 2000))))
+	headline, _, rest := r.headline()
+	m.put(fmt.Sprintf("## %s\n\n%s %s %s; %s.\n", markdownText(brief(headline, 400)), toolName, r.Command, status, markdownText(brief(rest, 2000))))
 	if len(r.Findings) > 0 {
 		causes := map[string]int{}
 		for _, c := range validate.Causes(r.Findings) {
