@@ -15,6 +15,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/cmd/roce-fabric/internal/man"
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/roster"
 	"github.com/roce-fabric/roce-fabric/internal/trace"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/nic/local"
@@ -99,6 +100,7 @@ func (a *app) fileFlag(c *cobra.Command) {
 func (a *app) intentFlags(c *cobra.Command, devices string) {
 	a.fileFlag(c)
 	c.Flags().StringSliceVar(&a.only, "only", nil, "only these "+devices+"; !NAME leaves out")
+	a.completeOnly(c, map[string]roster.Which{onlySwitches: roster.Switches, onlyHosts: roster.Hosts, onlyDevices: roster.All}[devices])
 }
 
 const (

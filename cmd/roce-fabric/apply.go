@@ -34,7 +34,7 @@ func (a *app) applyCommand() *cobra.Command {
 	a.outputFlag(c, "text", "json")
 	c.Flags().StringVar(&o.saved, "plan", "", "carry out exactly this saved plan")
 	c.Flags().BoolVar(&o.skipUnreachable, "skip-unreachable", false, "leave out devices that cannot be reached; the result names them (status 4)")
-	_ = c.MarkFlagFilename("plan")
+	_ = c.RegisterFlagCompletionFunc("plan", completePlan)
 	c.Flags().BoolVar(&o.resume, "resume", false, "go on with the newest run, which was cut off or stopped")
 	a.runFlags(c, &o.runFlags, fleet.GateFull)
 	a.cutOffFlag(c)

@@ -31,6 +31,8 @@ func (a *app) explainCommand() *cobra.Command {
 			}
 			return a.explain(cmd.Context(), args[0], args[1])
 		},
+
+		ValidArgsFunction: a.names(completeExplained),
 	}
 	a.fileFlag(c)
 	a.outputFlag(c, "text", "json")

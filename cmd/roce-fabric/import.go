@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/intent/roster"
 	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/report"
@@ -46,7 +47,8 @@ func (a *app) importCommand() *cobra.Command {
 	f.BoolVar(&o.coverage, "coverage", false, "print what became of each line about QoS, PFC, ECN, buffers and MTU in place of the intent, which --out still writes")
 	_ = c.MarkFlagFilename("file", "yaml", "yml")
 	_ = c.MarkFlagFilename("out", "yaml", "yml")
-	for _, n := range []string{"device", "username", "password", "name", "only"} {
+	a.completeOnly(c, roster.Switches)
+	for _, n := range []string{"device", "username", "password", "name"} {
 		choices(c, n)
 	}
 	a.deviceFlags(c)

@@ -35,7 +35,9 @@ func (a *app) initCommand() *cobra.Command {
 	f := c.Flags()
 	for _, field := range o.Fields() {
 		f.Var(field, field.Name, field.Help)
-		choices(c, field.Name, field.Values()...)
+		_ = c.RegisterFlagCompletionFunc(field.Name, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return field.Values(), cobra.ShellCompDirectiveNoFileComp
+		})
 	}
 	f.StringVar(&example, "example", "", "write this example")
 	choices(c, "example", examples.Names()...)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/roce-fabric/roce-fabric/intent/roster"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/report"
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
@@ -36,7 +37,15 @@ func (a *app) labFaultCommand() *cobra.Command {
 	a.labFaultFlags(c)
 	a.labDeviceFlag(c, &r)
 	c.Flags().StringVar(&r.Port, "port", "", "the port (default: the first one with a link, or the first NIC)")
+	_ = c.RegisterFlagCompletionFunc("port", a.names(func(names roster.Roster, _ []string, typed string) []roster.Name {
+		// The lab keeps no ports: those of the intent, if it is that of the lab.
+		if f, err := a.labFile(); err != nil || f.Fabric != names.Fabric() {
+			return nil
+		}
+		return names.Ports(r.Device, typed)
+	}))
 	c.Flags().StringVar(&r.Value, "value", "", "the value, of a fault that has one (default: as the list says)")
+	choices(c, "value")
 	c.AddCommand(a.labFaultListCommand(), a.labFaultClearCommand())
 	return c
 }

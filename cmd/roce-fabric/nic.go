@@ -40,6 +40,7 @@ func (a *app) nicFlags(c *cobra.Command) {
 	})
 	c.Flags().BoolVar(&a.nic.local, "local", false, "this machine, and not hosts over SSH")
 	c.Flags().StringVar(&a.nic.host, "host", "", "one host; with --local the name of this machine in the intent (default: its host name)")
+	a.completeHost(c)
 	a.sudoFlag(c)
 }
 

@@ -54,6 +54,7 @@ func (a *app) nicAgentCommand() *cobra.Command {
 	f.StringVarP(&file, "file", "f", "", "the intent, a file or a folder (default: the settings of the boot unit)")
 	_ = c.MarkFlagFilename("file", "yaml", "yml")
 	f.StringVar(&host, "host", "", "the name of this machine in the intent (default: its host name)")
+	a.completeHost(c)
 	f.Var(&policy, "policy", "what becomes of a difference: report|repair")
 	choices(c, "policy", "report", "repair")
 	f.Var(&allow, "allow", "the largest impact of a repair: none|counters|port-flap|traffic-loss")

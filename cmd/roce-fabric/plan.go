@@ -55,6 +55,8 @@ func (a *app) planShowCommand() *cobra.Command {
 		Use:  "show FILE",
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error { return a.planShow(args[0], view) },
+
+		ValidArgsFunction: completePlan,
 	}
 	a.outputFlag(c, report.PlanForms...)
 	viewFlags(c, &view)

@@ -27,6 +27,8 @@ func (a *app) rollbackCommand(flags func(*cobra.Command)) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.rollback(cmd.Context(), append(args, "")[0], o)
 		},
+
+		ValidArgsFunction: a.completeRun(&o.state),
 	}
 	flags(c)
 	a.outputFlag(c, "text", "json")

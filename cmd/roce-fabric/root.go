@@ -33,6 +33,7 @@ func (a *app) root() *cobra.Command {
 	pf := root.PersistentFlags()
 	a.Color = "auto"
 	pf.Var(&a.Color, "color", "colour the output")
+	choices(root, "color", "auto", "always", "never")
 	root.AddGroup(&cobra.Group{ID: "offline", Title: "Without devices:"}, &cobra.Group{ID: "devices", Title: "With devices:"}, &cobra.Group{ID: "more", Title: "More:"})
 	for _, c := range []struct {
 		group string
@@ -70,8 +71,14 @@ func (a *app) root() *cobra.Command {
 				cobras.Long = ""
 			}
 			addHelp(c)
+			for _, shell := range c.Commands() {
+				if shell.Name() == "bash" {
+					a.forBash(shell)
+				}
+			}
 		}
 	}
+	quietly(root)
 	wrapArgs(root)
 	return root
 }

@@ -18,6 +18,8 @@ func (a *app) unlockCommand() *cobra.Command {
 		Use:  "unlock RUN",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.unlock(cmd.Context(), args, state, yes) },
+
+		ValidArgsFunction: a.completeRun(&state),
 	}
 	a.fileFlag(c)
 	yesFlag(c, &yes)

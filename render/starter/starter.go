@@ -51,7 +51,7 @@ func New() *Options {
 		{Name: "os", Help: "system of the leaves: " + strings.Join(intent.Systems(), ", "),
 			Required: true, Usual: fixed(intent.SONiC.Name), value: oneOf{&o.OS, intent.Systems()}},
 		{Name: "model", Help: "model of the leaves, as docs/models.md names it",
-			Required: true, Usual: func() string { return usualModel[o.OS] }, value: text{&o.Model},
+			Required: true, Usual: func() string { return usualModel[o.OS] }, value: text{&o.Model}, values: func() []string { return modelsOf(o.OS) },
 			valid: func() error { return known(o.OS, o.Model) }},
 		{Name: "rails", Help: "NICs of a server, and leaves of a group, in a rail fabric",
 			Usual: func() string { return strconv.Itoa(o.Rails) }, value: count{&o.Rails, 1}, none: func() bool { return o.Shape != Rail }},
@@ -62,7 +62,8 @@ func New() *Options {
 		{Name: "spine-os", Help: "system of the spines (default: that of the leaves)",
 			Usual: func() string { return o.OS }, value: oneOf{&o.SpineOS, intent.Systems()}, none: o.noSpines},
 		{Name: "spine-model", Help: "model of the spines (default: that of the leaves)", Usual: o.usualSpine, value: text{&o.SpineModel},
-			valid: func() error { return known(o.spineOS(), o.SpineModel) }, none: o.noSpines},
+			values: func() []string { return modelsOf(o.spineOS()) },
+			valid:  func() error { return known(o.spineOS(), o.SpineModel) }, none: o.noSpines},
 		{Name: "links", Help: "links between the two switches of a pair",
 			Usual: func() string { return strconv.Itoa(o.Links) }, value: count{&o.Links, 1}, none: func() bool { return o.Shape != Pair }},
 		{Name: "hosts", Help: "servers of the fabric", Usual: func() string { return strconv.Itoa(o.Hosts) }, value: count{&o.Hosts, 1}},
@@ -88,6 +89,22 @@ var usualModel = map[string]string{
 }
 
 func fixed(s string) func() string { return func() string { return s } }
+
+// modelsOf returns the names of the models of a system, of all systems for "", that a
+// fabric can be made of.
+func modelsOf(os string) (names []string) {
+	for _, each := range intent.Systems() {
+		if os != "" && os != each {
+			continue
+		}
+		for _, name := range catalog.ModelsOf(each) {
+			if known(each, name) == nil {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
 
 func (o *Options) noSpines() bool { return o.Shape == Pair || o.Shape == Rail && o.Spines == 0 }
 
@@ -158,8 +175,9 @@ type Field struct {
 		Set(string) error
 		Type() string
 	}
-	valid func() error // of a value that others bear on; nil for none
-	none  func() bool  // the shape has no such thing; nil: each has
+	values func() []string // that there are, by the others; nil: value says
+	valid  func() error    // of a value that others bear on; nil for none
+	none   func() bool     // the shape has no such thing; nil: each has
 }
 
 // Fields returns what there is to choose, in the order in which to ask.
@@ -179,8 +197,12 @@ func (f *Field) Set(s string) error { return f.value.Set(s) }
 // Type names what kind of value it is.
 func (f *Field) Type() string { return f.value.Type() }
 
-// Values returns the values that there are, where they are few; nil where not.
+// Values returns the values that there are, by what was chosen so far; nil where there
+// is no list of them.
 func (f *Field) Values() []string {
+	if f.values != nil {
+		return f.values()
+	}
 	if v, ok := f.value.(oneOf); ok {
 		return v.values
 	}

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"fmt"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/intent/roster"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/validate"
+)
+
+// completion is how long a completion may take: a person holds the key.
+const completion = 5 * time.Second
+
+// What completes a word: no file besides it, and in the order given.
+const (
+	noFile  = cobra.ShellCompDirectiveNoFileComp
+	inOrder = noFile | cobra.ShellCompDirectiveKeepOrder
+)
+
+// names makes a completion out of the names in the intent that the command line, the
+// environment or the default names. Where it cannot be read there are none.
+func (a *app) names(of func(r roster.Roster, args []string, typed string) []roster.Name) cobra.CompletionFunc {
+	return func(c *cobra.Command, args []string, typed string) (out []string, _ cobra.ShellCompDirective) {
+		for _, n := range of(a.roster(c), args, typed) {
+			out = append(out, n.String())
+		}
+		return out, inOrder
+	}
+}
+
+// roster is the names in the intent of a command; none where it cannot be read, or not in
+// time.
+func (a *app) roster(c *cobra.Command) roster.Roster {
+	path := a.file
+	if f := c.Flag("file"); f != nil {
+		path = f.Value.String()
+	}
+	debug.SetGCPercent(800) // the process ends before it has much to collect
+	ctx, cancel := context.WithTimeout(c.Context(), completion)
+	defer cancel()
+	r, _ := roster.Load(ctx, path, a.cacheDir())
+	return r
+}
+
+// cacheDir is where rosters are kept; "" for nowhere.
+func (a *app) cacheDir() string {
+	base := a.Getenv("XDG_CACHE_HOME")
+	if home := a.Getenv("HOME"); base == "" && home != "" {
+		base = filepath.Join(home, ".cache")
+	}
+	if base == "" {
+		return ""
+	}
+	return filepath.Join(base, "roce-fabric", "completion")
+}
+
+// completeOnly completes --only.
+func (a *app) completeOnly(c *cobra.Command, which roster.Which) {
+	_ = c.RegisterFlagCompletionFunc("only", a.names(func(r roster.Roster, _ []string, typed string) []roster.Name {
+		return r.Patterns(which, typed)
+	}))
+}
+
+// completeHost completes --host.
+func (a *app) completeHost(c *cobra.Command) {
+	_ = c.RegisterFlagCompletionFunc("host", a.names(func(r roster.Roster, _ []string, typed string) []roster.Name {
+		return r.Devices(roster.Hosts, typed)
+	}))
+}
+
+// completeExplained completes what explain takes: DEVICE PORT, blast-radius HOST/NIC, or
+// a check.
+func completeExplained(r roster.Roster, args []string, typed string) (out []roster.Name) {
+	switch {
+	case len(args) == 0:
+		out = r.Devices(roster.All, typed)
+		others := []roster.Name{{Text: "blast-radius", About: "what a stuck NIC can stop"}}
+		for _, c := range validate.Checks() {
+			others = append(others, roster.Name{Text: c.ID, About: c.Title})
+		}
+		for _, n := range others {
+			if strings.HasPrefix(strings.ToUpper(n.Text), strings.ToUpper(typed)) {
+				out = append(out, n)
+			}
+		}
+	case len(args) == 1 && args[0] == "blast-radius":
+		host, nic, cut := strings.Cut(typed, "/")
+		for _, h := range r.Devices(roster.Hosts, host) {
+			if cut && h.Text != host {
+				continue
+			}
+			for _, n := range r.Ports(h.Text, nic) {
+				out = append(out, roster.Name{Text: h.Text + "/" + n.Text, About: n.About})
+			}
+		}
+	case len(args) == 1:
+		out = r.Ports(args[0], typed)
+	}
+	return out
+}
+
+// completeRun completes a run by its name, from a folder that keeps runs.
+func (a *app) completeRun(state *fleet.StoreOptions) cobra.CompletionFunc {
+	return func(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, noFile
+		}
+		ctx, cancel := context.WithTimeout(c.Context(), completion)
+		defer cancel()
+		runs, _ := fleet.RunNames(ctx, state.Where, a.roster(c).Fabric())
+		return runs, inOrder
+	}
+}
+
+// completePlan completes the path of a plan file.
+func completePlan(_ *cobra.Command, _ []string, typed string) (out []string, _ cobra.ShellCompDirective) {
+	found := fleet.PlanNames(typed)
+	directive := noFile | cobra.ShellCompDirectiveNoSpace
+	for _, name := range natural.Keys(found) {
+		h := found[name]
+		if h == nil {
+			out = append(out, name)
+			continue
+		}
+		directive = noFile // of folders alone, more is typed
+		out = append(out, fmt.Sprintf("%s\tof %s, %s", name, h.Fabric, h.Created.Local().Format(time.DateTime)))
+	}
+	return out, directive
+}
+
+// quietly ends what cobra completes by itself: files, where there is no argument, and for
+// flags that are a number or a time.
+func quietly(c *cobra.Command) {
+	if takesNone := c.Args != nil && c.Args(c, []string{"x"}) != nil; takesNone && c.ValidArgsFunction == nil && len(c.ValidArgs) == 0 {
+		c.ValidArgsFunction = cobra.NoFileCompletions
+	}
+	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if _, done := c.GetFlagCompletionFunc(f.Name); !done && slices.Contains([]string{"int", "float64", "duration"}, f.Value.Type()) {
+			choices(c, f.Name)
+		}
+	})
+	for _, sub := range c.Commands() {
+		quietly(sub)
+	}
+}
+
+// Bash without the package bash-completion lacks two functions that the script calls.
+//
+//go:embed completion.bash
+var bashAlone string
+
+// forBash makes the script for bash one that works without that package, and that leaves
+// as it is what was typed before: cobra's compares it with completions that are escaped,
+// and finds none with a comma or an exclamation mark.
+func (a *app) forBash(c *cobra.Command) {
+	patch := strings.NewReplacer(
+		`COMPREPLY[0]=$(printf "%q" `, `COMPREPLY[0]=$(__roce-fabric_escape `,
+		`[[ $comp == "$cur"* ]] || continue`, `[[ $comp == "$cur"* || $compline == "$cur"* ]] || continue`)
+	c.RunE = func(cmd *cobra.Command, _ []string) error {
+		bare, err := cmd.Flags().GetBool("no-descriptions")
+		if err != nil {
+			return err
+		}
+		var script bytes.Buffer
+		if err := cmd.Root().GenBashCompletionV2(&script, !bare); err != nil {
+			return err
+		}
+		_, err = fmt.Fprint(a.Out, bashAlone, patch.Replace(script.String()))
+		return err
+	}
+}

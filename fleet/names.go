@@ -1,0 +1,90 @@
+package fleet
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/fleet/store"
+)
+
+// RunNames returns the runs that a folder keeps, newest first: the one that is named, or
+// that of a fabric. It reads no journal, takes no lock, and asks no server.
+func RunNames(ctx context.Context, where, fabric string) ([]string, error) {
+	if where == "" {
+		dir, err := StateDir(fabric)
+		if err != nil {
+			return nil, err
+		}
+		where = dir
+	}
+	if strings.Contains(where, "://") {
+		return nil, nil
+	}
+	ids, err := store.Dir(where).Journals(ctx)
+	if err != nil {
+		return nil, err
+	}
+	slices.Reverse(ids)
+	var names []string
+	for _, id := range ids {
+		names = append(names, id.Run)
+	}
+	return names, nil
+}
+
+// maxEntries bounds the folder in which plan files are looked for.
+const maxEntries = 10_000
+
+// PlanNames returns the plan files whose path begins with what is typed, with their
+// headers, and the folders, whose name ends in a slash and whose header is nil.
+func PlanNames(typed string) map[string]*PlanHeader {
+	dir, base := filepath.Split(typed)
+	d, err := os.Open(filepath.Clean("./" + dir))
+	if filepath.IsAbs(dir) {
+		d, err = os.Open(dir)
+	}
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = d.Close() }() // it was only read
+	entries, _ := d.ReadDir(maxEntries)
+	found := map[string]*PlanHeader{}
+	for _, e := range entries {
+		name := dir + e.Name()
+		if !strings.HasPrefix(e.Name(), base) || base == "" && strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		info, err := os.Stat(name)
+		switch {
+		case err != nil:
+		case info.IsDir():
+			found[name+"/"] = nil
+		case info.Mode().IsRegular():
+			if h := planHeader(name); h != nil {
+				found[name] = h
+			}
+		}
+	}
+	return found
+}
+
+// planHeader reads the header of a plan file, nil for another file.
+func planHeader(path string) *PlanHeader {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	line, err := bufio.NewReader(io.LimitReader(f, 4<<10)).ReadBytes('\n')
+	h := &PlanHeader{}
+	if err != nil || json.Unmarshal(line, h) != nil || h.Kind != planKind {
+		return nil
+	}
+	return h
+}
