@@ -2,6 +2,7 @@ package docs
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -72,3 +73,28 @@ func folded(b *strings.Builder) {
 
 // cell keeps a text in its cell.
 func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
+
+var checkName = regexp.MustCompile(`\b(?:gate:[a-z]+(?:-[a-z]+)*|(?:CLS|PFC|BUF|ECN|SCH|MTU|WD|NIC|DCB|TOP|ISL|TUN|TRM|LB|PRT|OPS)-\d\d)\b`)
+
+// Every check that a page names is one of the catalogue.
+func TestNamesOfChecks(t *testing.T) {
+	known := map[string]bool{}
+	for _, c := range validate.Checks() {
+		known[c.ID] = true
+	}
+	n := 0
+	for page, text := range pages(t) {
+		if page == "CHANGELOG.md" {
+			continue // what was so once
+		}
+		for _, name := range checkName.FindAllString(text, -1) {
+			n++
+			if !known[name] {
+				t.Errorf("%s names the check %s, which there is not", page, name)
+			}
+		}
+	}
+	if n < 300 {
+		t.Errorf("%d names of checks, and there are more", n)
+	}
+}
