@@ -175,6 +175,9 @@ type mutation struct {
 // No line that concerns QoS, PFC, ECN, buffers or the MTU is lost in silence: without
 // it, or with another value, the intent or the account is another.
 func TestNothingIsLostInSilence(t *testing.T) {
+	if testing.Short() {
+		t.Skip("thousands of configurations")
+	}
 	for _, system := range systems {
 		t.Run(system, func(t *testing.T) {
 			t.Parallel()

@@ -63,6 +63,9 @@ func load(t *testing.T, text string) *fleet.Fabric {
 // The order of ten common edits of the examples is written down in testdata, and none has
 // a state in between that is worse but those of which it is known.
 func TestOrderOfEdits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("eighty applies")
+	}
 	for _, e := range []struct {
 		name  string
 		edits []edit

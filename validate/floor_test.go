@@ -16,6 +16,9 @@ import (
 // A lossless cable that no headroom of the switch covers is an error on every
 // system, whatever is known of its buffers.
 func TestCableFloor(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a thousand fabrics")
+	}
 	ports := map[string]string{} // of models
 	kinds := map[string]string{
 		"eos": "os: eos", "nxos": "os: nxos", "eos with a model": "os: eos, model: DCS-7060DX5-64S",

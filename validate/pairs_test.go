@@ -275,6 +275,9 @@ func replaced(t *testing.T, text, old, new string) string {
 // Each check has a fabric that trips it, and a twin that differs in one token
 // and does not.
 func TestPairs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("hundreds of fabrics")
+	}
 	for _, p := range pairs {
 		t.Run(p.id+" "+p.says, func(t *testing.T) {
 			if n := tokensApart(p.old, p.new); n > 1 {
