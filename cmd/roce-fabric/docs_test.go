@@ -170,6 +170,8 @@ func pages(t *testing.T) map[string]string {
 var (
 	fence  = regexp.MustCompile("(?ms)^[ \t]*```[a-z]*\n(.*?)^[ \t]*```")
 	inline = regexp.MustCompile("`((?:sudo )?roce-fabric\\s[^`]+)`")
+	// helpBlock is the help of a command, whose examples are tested by themselves.
+	helpBlock = regexp.MustCompile("(?ms)^```help\n.*?^```")
 	// yamlKey stands before a command in a workflow.
 	yamlKey = regexp.MustCompile(`(?m)^\s*(?:- )?(?:[a-z]+: )?(\S*roce-fabric )`)
 )
@@ -177,13 +179,14 @@ var (
 // inMarkdown finds command lines in the code of a page.
 func inMarkdown(path, text string) []commandLine {
 	var out []commandLine
+	text = helpBlock.ReplaceAllString(text, "")
 	for _, m := range fence.FindAllStringSubmatch(text, -1) {
 		for _, args := range inShell(yamlKey.ReplaceAllString(m[1], "$1")) {
 			out = append(out, commandLine{place: path, args: args})
 		}
 	}
 	for _, m := range inline.FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
-		for _, args := range inShell(strings.ReplaceAll(m[1], "\n", " ")) {
+		for _, args := range inShell(strings.NewReplacer("\n", " ", `\|`, "|").Replace(m[1])) {
 			out = append(out, commandLine{place: path, args: args, prose: true})
 		}
 	}
