@@ -155,7 +155,26 @@ func TestTopologiesPassContainerlabsSchema(t *testing.T) {
 func topologyOf(t *testing.T, l *Lab) *yaml.Node {
 	t.Helper()
 	i := slices.IndexFunc(l.Files(), func(f string) bool { return strings.HasSuffix(f, ".clab.yml") })
-	root, errs := yaml.Parse("clab.yml", l.files[l.Files()[i]])
+	return parsed(t, l.files[l.Files()[i]])
+}
+
+// topologyIn is the topology of the lab whose files are in a folder.
+func topologyIn(t *testing.T, dir string) *yaml.Node {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.clab.yml"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("topologies: %v, %v", files, err)
+	}
+	text, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parsed(t, text).Get("topology")
+}
+
+func parsed(t *testing.T, text []byte) *yaml.Node {
+	t.Helper()
+	root, errs := yaml.Parse("clab.yml", text)
 	if len(errs) > 0 {
 		t.Fatal(errs)
 	}
