@@ -55,6 +55,7 @@ type imported struct {
 	account Account
 	text    []byte // of its files; nil for a switch that was read itself
 	doubt   string
+	differs []derive.Contradiction // from the inventory
 	err     *Error
 }
 
@@ -62,13 +63,15 @@ type imported struct {
 // says what they do. Where a switch cannot be read there is none, and the error says
 // of how many.
 func Import(ctx context.Context, s *Sources, a *Access, o ImportOptions) (*Imported, error) {
-	for _, sw := range s.Live() {
-		if sw.Address.V == "" && a.At == nil {
-			return nil, Wrong("", "state its address, or give its configuration with --config", "%s has no address", sw.Name)
-		}
+	if err := s.reachable(a); err != nil {
+		return nil, err
 	}
 	out := &Imported{}
+	var found []derive.Contradiction
 	in := derive.Input{Name: s.name, Hosts: s.hosts, Cables: s.cables, ClassNames: s.classes, Lossy: s.lossy, AllPorts: o.AllPorts, Fits: Systems.Fits()}
+	if s.inventory != nil {
+		in.Recorded = s.inventory.Recorded
+	}
 	if err := s.read(ctx, &Reader{Access: a, History: o.History, Progress: o.Progress}, o, func(r imported) {
 		if r.err != nil {
 			out.Failed = append(out.Failed, r.err)
@@ -80,6 +83,10 @@ func Import(ctx context.Context, s *Sources, a *Access, o ImportOptions) (*Impor
 		r.account.Device, r.account.System = r.sw.Name, r.sw.OS
 		r.sw.Account, r.sw.File = r.account.Lines, r.account.File
 		in.Switches = append(in.Switches, r.sw)
+		found = append(found, r.differs...)
+		if r.sw.Planned {
+			return
+		}
 		out.Accounts = append(out.Accounts, r.account)
 	}); err != nil {
 		return out, err
@@ -97,6 +104,8 @@ func Import(ctx context.Context, s *Sources, a *Access, o ImportOptions) (*Impor
 	if s.Known != nil {
 		res.LeftOut = append(res.LeftOut, notTaken(s.Known, res.Fabric)...)
 	}
+	res.Contradictions = append(found, res.Contradictions...)
+	s.remark(res)
 	out.Result = res
 	for i := range out.Accounts {
 		a := &out.Accounts[i]
@@ -117,6 +126,9 @@ func (s *Sources) read(ctx context.Context, r *Reader, o ImportOptions, take fun
 		o.Progress.report(Event{Kind: DeviceBegins, Phase: Importing, Device: src.Name})
 		got, err := src.read(ctx, r)
 		got.sw.Name, got.err = src.Name, NewError(src.Name, OpRead, err)
+		if err == nil {
+			got.differs = src.compare(&got.sw)
+		}
 		return got
 	}, func(got imported) error {
 		if err := ctx.Err(); err != nil {
@@ -131,6 +143,10 @@ func (s *Sources) read(ctx context.Context, r *Reader, o ImportOptions, take fun
 // read reads the switch, from its file or from itself.
 func (s *Source) read(ctx context.Context, r *Reader) (imported, error) {
 	out := imported{sw: s.switchOf()}
+	if s.planned {
+		out.sw.Running, out.sw.Planned = s.plan(), true
+		return out, nil
+	}
 	if s.File != "" {
 		err := s.readFile(&out)
 		return out, err

@@ -13,6 +13,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/render/derive"
+	"github.com/roce-fabric/roce-fabric/render/inventory"
 	"github.com/roce-fabric/roce-fabric/validate/topology"
 )
 
@@ -26,7 +27,9 @@ type Source struct {
 	// More are files that add to File, each to those before it: see ReadConfig.
 	More []string
 
-	sw *intent.Switch // what an intent says of it
+	sw       *intent.Switch // what an intent says of it
+	recorded *inventory.Switch
+	planned  bool // it is not read
 }
 
 // ParseSource reads NAME=FILE and NAME:OS=FILE, a saved configuration. An error is an
@@ -112,6 +115,12 @@ type SourceOptions struct {
 	SSH                bool
 	// Topologies are files of links.
 	Topologies []string
+	// Inventory names files and folders of exports of an inventory, and Map a file that
+	// says what their words mean. Offline reads no switch: those without a file are
+	// what the inventory says of them.
+	Inventory []string
+	Map       string
+	Offline   bool
 	// Intent is the path of an intent, in which classes may be missing, with switches,
 	// credentials, hosts or links; "" is none. It is read as Load says.
 	Intent string
@@ -123,18 +132,19 @@ type Sources struct {
 	// Known is the intent that names switches; nil without one.
 	Known *intent.Fabric
 
-	name    string
-	list    []*Source
-	hosts   []derive.Host
-	cables  []derive.Cable
-	classes map[int]string
-	lossy   qos.PrioritySet
+	name      string
+	inventory *inventory.Inventory // nil without one
+	list      []*Source
+	hosts     []derive.Host
+	cables    []derive.Cable
+	classes   map[int]string
+	lossy     qos.PrioritySet
 }
 
 // Live returns the switches that are read themselves.
 func (s *Sources) Live() (out []*intent.Switch) {
 	for _, src := range s.list {
-		if src.File == "" {
+		if src.File == "" && !src.planned {
 			out = append(out, src.sw)
 		}
 	}
@@ -180,6 +190,31 @@ func FindSources(ctx context.Context, o SourceOptions) (*Sources, error) {
 		}
 		switches = append(switches, known...)
 	}
+	told, err := s.readTopologies(o.Topologies)
+	if err != nil {
+		return nil, err
+	}
+	inv, err := readInventory(o.Inventory, o.Map)
+	if err != nil {
+		return nil, err
+	}
+	if inv != nil {
+		listed, err := s.recorded(o, inv)
+		if err != nil {
+			return nil, err
+		}
+		for _, sw := range listed {
+			// A file or an address that is stated comes first.
+			if src := taken[sw.Name]; src != nil && src.File != "" && src.sw == nil {
+				src.sw = sw
+				continue
+			}
+			if !slices.ContainsFunc(switches, func(x *intent.Switch) bool { return x.Name == sw.Name }) {
+				switches = append(switches, sw)
+			}
+		}
+	}
+	s.cables = append(s.cables, told...)
 	for _, sw := range switches {
 		if src := taken[sw.Name]; src != nil && src.File != "" && src.sw == nil {
 			if src.OS != "" && src.OS != sw.OS {
@@ -193,19 +228,32 @@ func FindSources(ctx context.Context, o SourceOptions) (*Sources, error) {
 		}
 	}
 	if len(s.list) == 0 {
-		return nil, Wrong("", "name switches with --device, --config or -f; see roce-fabric import --help", "there is nothing to import")
+		return nil, Wrong("", "name switches with --device, --config, --inventory or -f; see roce-fabric import --help", "there is nothing to import")
 	}
 	s.name = cmp.Or(s.name, "imported")
-	for _, file := range o.Topologies {
+	s.place(o.Offline)
+	return s, nil
+}
+
+// readTopologies takes the links of topology files, and returns those that devices
+// tell by LLDP, which come after what an inventory says.
+func (s *Sources) readTopologies(files []string) (told []derive.Cable, err error) {
+	for _, file := range files {
 		cables, err := readCables(file, topology.MaxBytes)
 		if err != nil {
 			return nil, err
 		}
 		for _, c := range cables {
-			s.cables = append(s.cables, derive.Cable{A: derive.End(c.A), B: derive.End(c.B)})
+			cable := derive.Cable{A: derive.End(c.A), B: derive.End(c.B)}
+			if c.Told {
+				cable.LLDP = c.A.Device
+				told = append(told, cable)
+			} else {
+				s.cables = append(s.cables, cable)
+			}
 		}
 	}
-	return s, nil
+	return told, nil
 }
 
 // remotes are the switches without a file, as an intent names them.
@@ -226,16 +274,7 @@ func (o *SourceOptions) remotes() ([]*intent.Switch, error) {
 	if b.Len() == len(head) {
 		return nil, nil
 	}
-	b.WriteString("credentials:\n  switches:\n    tls: {}\n")
-	if o.Username != "" {
-		fmt.Fprintf(&b, "    username: %s\n", strconv.Quote(o.Username))
-	}
-	if o.Password != "" {
-		fmt.Fprintf(&b, "    password: %s\n", strconv.Quote(o.Password))
-	}
-	if o.SSH {
-		b.WriteString("    ssh: {}\n")
-	}
+	o.credentials(&b)
 	f, err := intent.Load("-", intent.Options{Stdin: strings.NewReader(b.String()), NoClasses: true})
 	if faults := (intent.Errors)(nil); errors.As(err, &faults) && len(faults) > 0 {
 		// Places in a text that nobody wrote help nobody.
@@ -247,6 +286,20 @@ func (o *SourceOptions) remotes() ([]*intent.Switch, error) {
 	return f.Switches, nil
 }
 
+// credentials writes how the switches without a file are logged in to.
+func (o *SourceOptions) credentials(b *strings.Builder) {
+	b.WriteString("credentials:\n  switches:\n    tls: {}\n")
+	if o.Username != "" {
+		fmt.Fprintf(b, "    username: %s\n", strconv.Quote(o.Username))
+	}
+	if o.Password != "" {
+		fmt.Fprintf(b, "    password: %s\n", strconv.Quote(o.Password))
+	}
+	if o.SSH {
+		b.WriteString("    ssh: {}\n")
+	}
+}
+
 // known reads the intent that names switches: those that are picked of it, and what
 // it says of hosts, links and the names of classes.
 func (s *Sources) known(ctx context.Context, o SourceOptions) ([]*intent.Switch, error) {
@@ -255,7 +308,7 @@ func (s *Sources) known(ctx context.Context, o SourceOptions) ([]*intent.Switch,
 		return nil, err
 	}
 	switches, err := f.Select(o.Load.Only)
-	if err != nil {
+	if err != nil && len(o.Inventory) == 0 {
 		return nil, notSelected(err)
 	}
 	s.name = cmp.Or(s.name, f.Name)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/render"
@@ -15,15 +16,19 @@ import (
 // ImportDocument is the JSON form of an import. Format counts up when a reader of an
 // older one would misread it.
 type ImportDocument struct {
-	Format        int                 `json:"format"`
-	Fabric        string              `json:"fabric"`
-	File          string              `json:"file,omitempty"`
-	Intent        string              `json:"intent"`
-	Assumed       []derive.Note       `json:"assumed"`
-	LeftOut       []derive.Note       `json:"left_out"`
-	NotUnderstood []NotUnderstood     `json:"not_understood"`
-	WouldChange   []derive.Difference `json:"would_change"`
-	Accounts      []ImportAccount     `json:"accounts"`
+	Format  int           `json:"format"`
+	Fabric  string        `json:"fabric"`
+	File    string        `json:"file,omitempty"`
+	Intent  string        `json:"intent"`
+	Assumed []derive.Note `json:"assumed"`
+	LeftOut []derive.Note `json:"left_out"`
+	// Contradictions, Unrecorded and Cables are of an inventory.
+	Contradictions []derive.Contradiction `json:"contradictions"`
+	Unrecorded     []derive.Note          `json:"not_in_inventory"`
+	Cables         *derive.Recorded       `json:"cables,omitempty"`
+	NotUnderstood  []NotUnderstood        `json:"not_understood"`
+	WouldChange    []derive.Difference    `json:"would_change"`
+	Accounts       []ImportAccount        `json:"accounts"`
 }
 
 // NotUnderstood is a line of a switch that an import does not understand.
@@ -45,7 +50,11 @@ type ImportAccount struct {
 // for standard output; coverage adds each line of each switch.
 func WriteImport(w io.Writer, r *fleet.Imported, file string, coverage bool) error {
 	doc := ImportDocument{Format: Format, Fabric: r.Fabric.Name, File: file, Intent: string(r.Text), Assumed: list(r.Assumed), LeftOut: list(r.LeftOut),
+		Contradictions: list(r.Contradictions), Unrecorded: list(r.Unrecorded),
 		NotUnderstood: []NotUnderstood{}, WouldChange: list(r.Differs), Accounts: []ImportAccount{}}
+	if r.Cables != (derive.Recorded{}) {
+		doc.Cables = &r.Cables
+	}
 	for _, a := range r.Accounts {
 		for _, l := range a.Lines {
 			if l.Fate == render.Unknown {
@@ -96,10 +105,21 @@ func ImportText(r *fleet.Imported, file string, all bool) (out ImportSaid) {
 	for _, d := range r.Differs {
 		changes += len(d.Changes)
 	}
-	out.Lines = append(out.Lines,
-		parts("adopted", count[render.Represented]+count[render.Default], part{count[render.Represented], "represented"}, part{count[render.Default], "as by default"}),
-		parts("left alone", count[render.Inert]+count[render.Left], part{count[render.Inert], "without effect"}, part{count[render.Left], "outside the intent"}),
-		parts("needs a decision", count[render.Unknown]+count[render.Differs], part{count[render.Unknown], "not understood"}, part{count[render.Differs], "the intent says otherwise"})+inPlan(changes))
+	if len(r.Accounts) > 0 {
+		out.Lines = append(out.Lines,
+			parts("adopted", count[render.Represented]+count[render.Default], part{count[render.Represented], "represented"}, part{count[render.Default], "as by default"}),
+			parts("left alone", count[render.Inert]+count[render.Left], part{count[render.Inert], "without effect"}, part{count[render.Left], "outside the intent"}),
+			parts("needs a decision", count[render.Unknown]+count[render.Differs], part{count[render.Unknown], "not understood"}, part{count[render.Differs], "the intent says otherwise"})+inPlan(changes))
+	}
+	if c := r.Cables; c.Cables > 0 {
+		out.Lines = append(out.Lines, summed("inventory", words.Count(c.Cables, "cable"), part{c.Confirmed, "confirmed by LLDP"}, part{c.Contradicted, "contradicted"},
+			part{c.Unseen, "not seen by LLDP"}, part{c.Unchecked, "not checked"}))
+	}
+	if n := len(r.Fabric.Switches) - len(r.Accounts); n > 0 {
+		out.Lines = append(out.Lines, summed("not read", words.Plural(n, "switch", "switches")))
+	}
+	say("contradiction", contradictions(r.Contradictions))
+	say("not in the inventory", notes(r.Unrecorded))
 	say("not understood", foldLines(r.Accounts, render.Unknown))
 	say("a plan would change", foldChanges(r.Differs))
 	say("assumed", notes(r.Assumed))
@@ -117,12 +137,17 @@ func ImportText(r *fleet.Imported, file string, all bool) (out ImportSaid) {
 	if ports == 0 {
 		out.Warning = "nothing was found to manage: no port of these switches is in the intent"
 	}
-	switch unknown := count[render.Unknown]; {
+	unknown := count[render.Unknown]
+	switch {
+	case len(r.Accounts) == 0:
+		out.Hint = "'roce-fabric check' judges the design, 'roce-fabric plan' what it changes on the switches, which were not read"
 	case changes > 0:
 		out.Hint = "a plan would change settings that an intent cannot express, and exceptions that the new intent has no place for; 'roce-fabric plan' shows the lines"
 	case unknown > 0:
 		out.Lines = append(out.Lines, fmt.Sprintf("a plan of this intent changes nothing, and leaves alone %s that this tool does not understand", words.Count(unknown, "line")))
 		out.Hint = "compare these with what the intent says before the first apply"
+	case len(r.Accounts) < len(r.Fabric.Switches):
+		out.Lines = append(out.Lines, "a plan of this intent is empty for the switches that were read")
 	default:
 		out.Lines = append(out.Lines, "a plan of this intent is empty")
 	}
@@ -144,17 +169,45 @@ type part struct {
 
 // parts is a line of the summary: a count and what it is made of.
 func parts(name string, n int, of ...part) string {
+	return summed(name, words.Count(n, "line"), of...)
+}
+
+// summed is a count with its name, and what it is made of.
+func summed(name, n string, of ...part) string {
 	var made []string
 	for _, p := range of {
 		if p.n > 0 {
 			made = append(made, fmt.Sprintf("%d %s", p.n, p.what))
 		}
 	}
-	s := fmt.Sprintf("%-17s %s", name+":", words.Count(n, "line"))
+	s := fmt.Sprintf("%-17s %s", name+":", n)
 	if len(made) > 0 {
 		s += " (" + strings.Join(made, ", ") + ")"
 	}
 	return s
+}
+
+// contradictions writes equal ones once, with the first of their places.
+func contradictions(of []derive.Contradiction) (out []string) {
+	var alike ordered.Groups[derive.Contradiction, derive.Contradiction]
+	for _, c := range of {
+		k := c
+		k.Where, k.Place = "", ""
+		alike.Add(k, c)
+	}
+	for _, all := range alike.All() {
+		c := all[0]
+		if n := len(all); n > 1 {
+			var wheres []string
+			for _, one := range all {
+				wheres = append(wheres, one.Where)
+			}
+			c.Where = fewNames(wheres, 80)
+			c.Place += fmt.Sprintf(" (and %s)", words.Plural(n-1, "more place", "more places"))
+		}
+		out = append(out, c.String())
+	}
+	return out
 }
 
 func notes(of []derive.Note) (out []string) {

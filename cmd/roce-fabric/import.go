@@ -16,9 +16,9 @@ import (
 )
 
 type importOptions struct {
-	devices, configs, topologies        []string
-	username, password, file, name, out string
-	ssh, force, allPorts, coverage      bool
+	devices, configs, topologies, inventory      []string
+	username, password, file, name, out, mapping string
+	ssh, force, allPorts, coverage, offline      bool
 }
 
 func (a *app) importCommand() *cobra.Command {
@@ -35,8 +35,11 @@ func (a *app) importCommand() *cobra.Command {
 	f.StringArrayVar(&o.devices, "device", nil, "a switch to read: NAME=OS://HOST[:PORT]; may be repeated")
 	f.StringArrayVar(&o.configs, "config", nil, "a saved configuration: NAME=FILE, or NAME:OS=FILE where the text does not show the system; may be repeated, for a switch as well")
 	f.StringArrayVar(&o.topologies, "topology", nil, "links: a containerlab file, or LLDP neighbours as 'lldpctl -f json' in a file named after the device; may be repeated")
+	f.StringArrayVar(&o.inventory, "inventory", nil, "devices and cables: exports of NetBox or Nautobot as JSON, or a containerlab file; a file, or a folder of them; may be repeated")
+	f.StringVar(&o.mapping, "map", "", "a YAML file that says what roles, platforms, models and port names of --inventory mean")
+	f.BoolVar(&o.offline, "offline", false, "read no switch: those without a file of --config are imported as --inventory has them")
 	f.StringVarP(&o.file, "file", "f", "", "an intent that names switches, credentials, hosts or links: a file, a folder, or -")
-	f.StringSliceVar(&a.only, "only", nil, "only these switches of -f: name, glob, role:NAME or os:NAME; !NAME leaves out")
+	f.StringSliceVar(&a.only, "only", nil, "only these switches of -f and --inventory: name, glob, role:NAME or os:NAME; !NAME leaves out")
 	f.StringVar(&o.username, "username", "", "user of the switches of --device: a name, env:NAME, file:PATH or keyring:SERVICE/USER")
 	f.StringVar(&o.password, "password", "", "reference to their password: env:NAME, file:PATH or keyring:SERVICE/USER, never the password")
 	f.BoolVar(&o.ssh, "ssh", false, "reach the switches of --device over SSH as well, which NX-OS needs")
@@ -47,6 +50,7 @@ func (a *app) importCommand() *cobra.Command {
 	f.BoolVar(&o.coverage, "coverage", false, "print what became of each line about QoS, PFC, ECN, buffers and MTU in place of the intent, which --out still writes")
 	_ = c.MarkFlagFilename("file", "yaml", "yml")
 	_ = c.MarkFlagFilename("out", "yaml", "yml")
+	_ = c.MarkFlagFilename("map", "yaml", "yml")
 	a.completeOnly(c, roster.Switches)
 	for _, n := range []string{"device", "username", "password", "name"} {
 		choices(c, n)
@@ -114,7 +118,10 @@ func (a *app) imported(r *fleet.Imported, o importOptions) error {
 	var err error
 	switch {
 	case a.Output == "json":
-		return report.WriteImport(a.Out, r, o.out, o.coverage)
+		if err := report.WriteImport(a.Out, r, o.out, o.coverage); err != nil {
+			return err
+		}
+		return contradicted(r)
 	case o.coverage:
 		err = report.WriteCoverage(a.Out, r)
 	case o.out == "":
@@ -131,13 +138,22 @@ func (a *app) imported(r *fleet.Imported, o importOptions) error {
 		a.Warn("%s", said.Warning)
 	}
 	a.Hint(said.Hint)
-	return nil
+	return contradicted(r)
+}
+
+// contradicted is the exit status of an import of an inventory that is not what was
+// found.
+func contradicted(r *fleet.Imported) error {
+	if len(r.Contradictions) == 0 {
+		return nil
+	}
+	return &statusError{status: exitDiffers}
 }
 
 // importSources works out what the flags name.
 func (a *app) importSources(ctx context.Context, o importOptions) (*fleet.Sources, error) {
-	if len(a.only) > 0 && a.file == "" {
-		return nil, usage("--only picks switches of -f, and there is no -f")
+	if len(a.only) > 0 && a.file == "" && len(o.inventory) == 0 {
+		return nil, usage("--only picks switches of -f and --inventory, and there is neither")
 	}
 	switches, err := fleet.ParseSources(o.configs, o.devices)
 	if err != nil {
@@ -145,9 +161,10 @@ func (a *app) importSources(ctx context.Context, o importOptions) (*fleet.Source
 	}
 	so := fleet.SourceOptions{
 		Name: o.name, Switches: switches, Username: o.username, Password: o.password, SSH: o.ssh, Topologies: o.topologies,
+		Inventory: o.inventory, Map: o.mapping, Offline: o.offline,
 		Intent: a.file, Load: fleet.LoadOptions{Stdin: a.In, Name: a.name, Only: a.only},
 	}
-	if a.lab != "" && a.file == "" && len(o.devices) == 0 && len(o.configs) == 0 {
+	if a.lab != "" && a.file == "" && len(o.devices) == 0 && len(o.configs) == 0 && len(o.inventory) == 0 {
 		f, err := a.labFile()
 		if err != nil {
 			return nil, err

@@ -77,6 +77,7 @@ func (d *deriver) speedOf(l *link) {
 	case y > 0:
 		x = min(x, y)
 	}
+	x = l.unread(x, d)
 	if intent.IsSpeed(x) {
 		l.speed = x
 	}
@@ -169,10 +170,10 @@ func (d *deriver) complete() {
 func (d *deriver) sameLinks(f *intent.Fabric) bool {
 	have := map[link]bool{}
 	for _, l := range f.Links {
-		have[link{l.A, l.B, attrs{cable: l.Cable.V, speed: l.Speed.V}}] = true
+		have[link{a: l.A, b: l.B, attrs: attrs{cable: l.Cable.V, speed: l.Speed.V}}] = true
 	}
 	for _, l := range d.links {
-		if !have[link{l.a, l.b, attrs{cable: l.cable, speed: l.speed}}] {
+		if !have[link{a: l.a, b: l.b, attrs: attrs{cable: l.cable, speed: l.speed}}] {
 			return false
 		}
 	}

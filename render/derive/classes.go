@@ -154,6 +154,10 @@ func (l *byPriority) chooseRest(lossless qos.PrioritySet) {
 // findClasses takes the classes from the tables of most ports. A port with others
 // shows in what a plan would change; one that is joined to nothing is left out.
 func (d *deriver) findClasses() {
+	if d.planned() {
+		d.usualClasses()
+		return
+	}
 	usual := d.usualTables()
 	d.lossless = d.leaveOthers(usual)
 	var found byPriority

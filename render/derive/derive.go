@@ -36,6 +36,9 @@ type Input struct {
 	Hosts []Host
 	// Cables are links known from elsewhere. They come before what LLDP says.
 	Cables []Cable
+	// Recorded has, where an inventory is imported, the place of each of its devices by
+	// name in lower case; nil without one.
+	Recorded map[string]string
 	// ClassNames has names by priority; other classes are named by what they do.
 	ClassNames map[int]string
 	// Lossy are the priorities of classes that are stated as mode: lossy. No switch
@@ -64,6 +67,9 @@ type Switch struct {
 	// Saved says that Running is from a file, which need not hold what the switch makes
 	// by itself: see [qos.DiffSaved].
 	Saved bool
+	// Planned says that the switch was not read: Running has its ports alone, as an
+	// inventory or the catalogue has them.
+	Planned bool
 	// Neighbors are what LLDP sees on each port, in the neighbour's words.
 	Neighbors map[string][]qos.Neighbor
 	// Aliases are other names that the switch's own LLDP gives its ports.
@@ -119,6 +125,12 @@ type Result struct {
 	// LeftOut is what the switches run or are joined to and the intent does
 	// not speak of; a plan leaves it alone.
 	LeftOut []Note
+	// Contradictions are where an inventory and what is found do not agree; Unrecorded
+	// is what is found and the inventory does not have, and Cables says what became of
+	// its cables.
+	Contradictions []Contradiction
+	Unrecorded     []Note
+	Cables         Recorded
 	// Differs is what a plan would change, switches in natural order, and Desired what
 	// the intent says of each switch.
 	Differs []Difference
@@ -172,7 +184,8 @@ func Derive(in Input) (*Result, error) {
 	}
 	d.remarkKept()
 	d.remarkEmpty()
-	out := &Result{Text: text, Fabric: c.Fabric(), Assumed: d.assumed, LeftOut: d.leftOut(), Desired: map[string]*qos.Device{}}
+	out := &Result{Text: text, Fabric: c.Fabric(), Assumed: d.assumed, LeftOut: d.leftOut(), Desired: map[string]*qos.Device{},
+		Contradictions: d.contradictions, Unrecorded: d.unrecorded, Cables: d.cables}
 	for _, s := range d.switches {
 		out.Desired[s.Name] = c.Device(c.Fabric().Switch(s.Name)).Desired
 		if cs := d.differs(s, c); len(cs) > 0 {
@@ -198,6 +211,12 @@ type deriver struct {
 	roleList []string
 	assumed  []Note
 	remarks  []remark // what is left out
+	// These are of an inventory: see Result.
+	contradictions []Contradiction
+	unrecorded     []Note
+	cables         Recorded
+	// usual says that the classes are those of a new fabric.
+	usual bool
 	// keepsCodePoints says that code points without a class stay where they are.
 	keepsCodePoints bool
 	// plainLinks writes one entry a link.

@@ -243,7 +243,7 @@ func (d *deriver) switchNode(s *box, addresses []string, common login) *node {
 	}
 	dynamic := s.Running.Platform.DynamicBuffers
 	model := map[bool]string{true: "dynamic", false: "traditional"}[dynamic]
-	n.when(dynamic != usual && intent.SystemOf(s.OS).BufferModel, "bufferModel", bare(model))
+	n.when(dynamic != usual && !s.Planned && intent.SystemOf(s.OS).BufferModel, "bufferModel", bare(model))
 	n.when(s.Write != "" && s.Write != intent.WriteAuto, "write", bare(string(s.Write)))
 	access := loginOf(s.Access).node(common)
 	if addresses[1] != "" {

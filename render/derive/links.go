@@ -2,6 +2,7 @@ package derive
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +20,13 @@ type Cable struct {
 	A, B   End
 	Length units.Length
 	Speed  units.Rate
+	// Source is where an inventory records the cable; "" for one that is stated.
+	Source string
+	// LLDP is the device that sees the cable; "" for one that is stated or recorded.
+	LLDP string
+	// Stated is the speed that the inventory states of its ports, and Likely the one
+	// that these probably have: they count where no switch tells.
+	Stated, Likely units.Rate
 }
 
 // End is one end of a cable, in the words of whoever knows it.
@@ -46,6 +54,7 @@ func newHost(h Host) *host {
 type link struct {
 	a, b intent.Endpoint
 	attrs
+	recorded
 }
 
 // attrs are what the links of an entry share.
@@ -54,6 +63,8 @@ type attrs struct {
 	speed units.Rate
 	// assumed names the values that nothing tells: "cable", "speed".
 	assumed string
+	// disputed is what is found in place of the link that is recorded.
+	disputed string
 }
 
 // finder works the links out.
@@ -94,7 +105,9 @@ func (d *deriver) findLinks() {
 	d.roleOf()
 	for _, l := range d.links {
 		d.orient(l)
+		d.compareRecord(l)
 	}
+	f.sumUp()
 	slices.SortFunc(d.links, func(x, y *link) int {
 		return cmp.Or(natural.Compare(x.a.Device, y.a.Device), natural.Compare(x.a.Port, y.a.Port))
 	})
@@ -135,6 +148,10 @@ func (f *finder) cable(c Cable) {
 	}{{c.A, a}, {c.B, b}} {
 		if e.at == nil {
 			if s := f.switchOf(e.given.Device); s != nil {
+				if c.Source != "" {
+					f.noPort(s, e.given.Port, c)
+					return
+				}
 				f.leave(s.Name, []string{e.given.Port}, "the topology names the port, and the switch has none of that name")
 				return
 			}
@@ -152,7 +169,13 @@ func (f *finder) cable(c Cable) {
 	if a == nil || b == nil {
 		return
 	}
-	f.join(*a, *b, c.Length, c.Speed, "the topology")
+	l := &link{a: *a, b: *b, attrs: attrs{cable: c.Length, speed: c.Speed}}
+	l.source, l.stated, l.likely = c.Source, c.Stated, c.Likely
+	source := cmp.Or(c.Source, "the topology")
+	if c.LLDP != "" {
+		source = lldp
+	}
+	f.join(l, source)
 }
 
 // endOf returns the end at a switch; nil for a host or a port that is not there.
@@ -228,7 +251,7 @@ func (f *finder) neighbors(s *box, name string) {
 			f.leave(at.Device, []string{at.Port}, "LLDP sees %s %q there, and %s has no port of that name", t.Name, n.Port, t.Name)
 			return
 		}
-		f.join(at, intent.Endpoint{Device: t.Name, Port: q}, 0, 0, "LLDP")
+		f.join(&link{a: at, b: intent.Endpoint{Device: t.Name, Port: q}}, lldp)
 		return
 	}
 	for _, n := range list {
@@ -236,7 +259,7 @@ func (f *finder) neighbors(s *box, name string) {
 			continue
 		}
 		if b := f.hostEnd(n.Device, n.Port, at); b != nil {
-			f.join(at, *b, 0, 0, "LLDP")
+			f.join(&link{a: at, b: *b}, lldp)
 		}
 		return
 	}
@@ -308,23 +331,35 @@ func (f *finder) hostEnd(device, port string, at intent.Endpoint) *intent.Endpoi
 	return &intent.Endpoint{Device: name, Port: nic}
 }
 
+// lldp is the source of links that switches see.
+const lldp = "LLDP"
+
 // join adds a link, unless one of its ends has another.
-func (f *finder) join(a, b intent.Endpoint, length units.Length, speed units.Rate, source string) {
-	if f.byName[a.Device] == nil {
-		a, b = b, a
+func (f *finder) join(l *link, source string) {
+	if f.byName[l.a.Device] == nil {
+		l.a, l.b = l.b, l.a
 	}
+	a, b := l.a, l.b
 	if f.byName[a.Device] == nil || a.Device == b.Device {
 		return
 	}
 	for _, e := range []intent.Endpoint{a, b} {
-		if have := f.ends[e]; have != nil {
-			if have.a != a && have.a != b || have.b != a && have.b != b {
-				f.leave(e.Device, []string{e.Port}, "%s joins %s with %s as well; the link of %s and %s is taken", source, a, b, have.a, have.b)
-			}
-			return
+		have := f.ends[e]
+		switch {
+		case have == nil:
+			continue
+		case (have.a == a || have.a == b) && (have.b == a || have.b == b):
+			have.confirm(l, source)
+		case have.source != "":
+			f.dispute(have, e, source, fmt.Sprintf("a link of %s and %s", a, b))
+		case l.source != "":
+			f.contradict(Contradiction{Where: e.String(), Recorded: fmt.Sprintf("%s and %s", a, b), Place: l.source, Found: fmt.Sprintf("%s and %s", have.a, have.b), Source: "a link that is stated", Intent: fmt.Sprintf("%s and %s", have.a, have.b)})
+		default:
+			f.leave(e.Device, []string{e.Port}, "%s joins %s with %s as well; the link of %s and %s is taken", source, a, b, have.a, have.b)
 		}
+		return
 	}
-	l := &link{a: a, b: b, attrs: attrs{cable: length, speed: speed}}
+	l.told = source == lldp
 	f.ends[a], f.ends[b] = l, l
 	f.links = append(f.links, l)
 }
@@ -355,13 +390,16 @@ func (f *finder) contradicted(s *box, at intent.Endpoint, l *link) {
 			fits = n.Device == ""
 		}
 		if fits {
+			l.seen = true
 			return
 		}
 		if other == "" {
 			other = n.Device + "/" + n.Port
 		}
 	}
-	if other != "" {
+	if other != "" && l.source != "" {
+		f.dispute(l, at, lldp+" of "+s.Name, other)
+	} else if other != "" {
 		f.leave(at.Device, []string{at.Port}, "LLDP sees %q there; the link of %s and %s is taken", other, l.a, l.b)
 	}
 }

@@ -53,6 +53,9 @@ func (d *deriver) linkNodes() *node {
 		if e.assumed != "" {
 			n.comment = "ASSUMED: " + e.assumed + "; no device reports it"
 		}
+		if e.disputed != "" {
+			n.comment = strings.TrimPrefix(n.comment+"; CONTRADICTED: "+e.disputed, "; ")
+		}
 		out.items = append(out.items, n)
 	}
 	return out

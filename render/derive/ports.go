@@ -83,7 +83,7 @@ func (d *deriver) choosePorts() {
 	carry := map[intent.Endpoint]bool{}
 	for _, s := range d.switches {
 		for n := range s.Running.Ports {
-			if carries(s.Running, n) {
+			if s.Planned || carries(s.Running, n) {
 				carry[intent.Endpoint{Device: s.Name, Port: n}] = true
 			}
 		}
@@ -112,10 +112,10 @@ func (d *deriver) choosePorts() {
 			at := intent.Endpoint{Device: s.Name, Port: n}
 			l := ends[at]
 			switch {
-			case l != nil, carry[at] && (d.outside[s.Name][n] || !linked[at] && (!joined[s.Name] || d.in.AllPorts)):
+			case l != nil, carry[at] && !s.Planned && (d.outside[s.Name][n] || !linked[at] && (!joined[s.Name] || d.in.AllPorts)):
 				s.ports[n] = &port{run: s.Running.Ports[n], link: l}
 				s.names = append(s.names, n)
-			case carry[at]:
+			case carry[at] && !s.Planned:
 				out = append(out, n)
 			}
 		}
@@ -144,7 +144,11 @@ func (d *deriver) dropHosts(ends map[intent.Endpoint]*link) {
 // remarkEmpty notes the switches of which nothing is managed.
 func (d *deriver) remarkEmpty() {
 	for _, s := range d.switches {
-		if len(s.names) == 0 {
+		switch {
+		case len(s.names) > 0:
+		case s.Planned:
+			d.leave(s.Name, nil, "no cable joins it with a device of the intent")
+		default:
 			d.leave(s.Name, nil, "the intent manages none of its %s: no QoS was found, and no link to a port that has some", words.Count(len(s.Running.Ports), "port"))
 		}
 	}

@@ -90,6 +90,9 @@ type accept struct {
 // chooses.
 func (d *deriver) wishes() {
 	for _, s := range d.switches {
+		if s.Planned {
+			continue
+		}
 		for _, n := range s.names {
 			p := s.ports[n]
 			p.want = d.accepts(s, n)
@@ -340,6 +343,9 @@ func (d *deriver) keepAll(what int) bool {
 
 // differs is what a plan of c would change on a switch.
 func (d *deriver) differs(s *box, c *render.Compiler) []qos.Change {
+	if s.Planned {
+		return nil
+	}
 	diff := qos.Diff
 	if s.Saved {
 		diff = qos.DiffSaved
@@ -353,6 +359,9 @@ func (d *deriver) choose() {
 	var all []*port
 	byRole := map[string][]*port{}
 	for _, s := range d.switches {
+		if s.Planned {
+			continue
+		}
 		for _, n := range s.names {
 			all = append(all, s.ports[n])
 			byRole[s.role] = append(byRole[s.role], s.ports[n])
@@ -368,6 +377,13 @@ func (d *deriver) choose() {
 		for _, n := range s.names {
 			ports = append(ports, s.ports[n])
 		}
+		if s.Planned { // it says nothing of its own
+			s.wish = d.roles[s.role]
+			for _, p := range ports {
+				p.wish = s.wish
+			}
+			continue
+		}
 		s.wish = d.pick(ports, d.roles[s.role])
 		for _, p := range ports {
 			p.wish = d.pick([]*port{p}, s.wish)
@@ -378,6 +394,9 @@ func (d *deriver) choose() {
 
 // defaults are what an intent means that says nothing.
 func (d *deriver) defaults() wish {
+	if d.usual {
+		return d.usualWish()
+	}
 	w := wish{dog: defaultDog, trust: qos.TrustDSCP, mtu: intent.DefaultMTUFabric}
 	for i := range w.tune {
 		w.tune[i].queue = i

@@ -10,10 +10,10 @@ import (
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/clabfile"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/words"
-	"github.com/roce-fabric/roce-fabric/internal/yaml"
 )
 
 // The bounds of a foreign topology.
@@ -21,7 +21,7 @@ const (
 	// MaxBytes is the size of the largest file that ReadCables takes.
 	MaxBytes = 16 << 20
 	// maxCables is how many cables one file may hold.
-	maxCables = 500_000
+	maxCables = clabfile.MaxLinks
 	maxName   = 255 // bytes of a device or port name
 )
 
@@ -71,72 +71,15 @@ func ReadCables(name string, data []byte) ([]Cable, error) {
 var errMany = fmt.Errorf("more than %d cables", maxCables)
 
 func readClab(name string, data []byte) ([]Cable, error) {
-	root, errs := yaml.Parse(name, data)
-	if len(errs) > 0 {
-		return nil, errs[0]
-	}
-	fault := func(n *yaml.Node, msg string) error {
-		return &yaml.Error{File: n.File, Line: n.Line, Column: n.Column, Msg: msg}
-	}
-	if root.Kind != yaml.Map || root.Get("topology") == nil || root.Get("topology").Kind != yaml.Map {
-		return nil, fault(root, "not a containerlab topology: the file has no map named topology")
-	}
-	links := root.Get("topology").Get("links")
-	if links == nil || links.Kind == yaml.Null {
-		return nil, nil
-	}
-	if links.Kind != yaml.List {
-		return nil, fault(links, "links must be a list, not "+links.Kind.String())
-	}
-	if len(links.Items) > maxCables {
-		return nil, fault(links, errMany.Error())
+	t, err := clabfile.Parse(name, data)
+	if err != nil {
+		return nil, err
 	}
 	var out []Cable
-	for _, l := range links.Items {
-		if l.Kind != yaml.Map {
-			return nil, fault(l, "a link must be a map, not "+l.Kind.String())
-		}
-		ends := l.Get("endpoints")
-		if ends == nil {
-			continue
-		}
-		if ends.Kind != yaml.List || len(ends.Items) != 2 {
-			return nil, fault(ends, "a link needs a list of two endpoints")
-		}
-		c := Cable{Line: l.Line}
-		for i, e := range ends.Items {
-			end, msg := clabEnd(e)
-			if msg != "" {
-				return nil, fault(e, msg)
-			}
-			*[2]*End{&c.A, &c.B}[i] = end
-		}
-		out = append(out, c)
+	for _, l := range t.Links {
+		out = append(out, Cable{A: End{Device: l.A.Node, Port: l.A.Interface}, B: End{Device: l.B.Node, Port: l.B.Interface}, Line: l.Line})
 	}
 	return out, nil
-}
-
-func clabEnd(n *yaml.Node) (End, string) {
-	var e End
-	switch n.Kind {
-	case yaml.Text:
-		var ok bool
-		if e.Device, e.Port, ok = strings.Cut(n.Value, ":"); !ok {
-			return e, "an endpoint must be node:interface"
-		}
-	case yaml.Map:
-		node, port := n.Get("node"), n.Get("interface")
-		if node == nil || port == nil || node.Value == "" || port.Value == "" {
-			return e, "an endpoint needs node and interface"
-		}
-		e.Device, e.Port = node.Value, port.Value
-	default:
-		return e, "an endpoint must be text or a map, not " + n.Kind.String()
-	}
-	if !plausible(e.Device) || !plausible(e.Port) {
-		return e, "an endpoint holds a name that is empty, too long or not printable"
-	}
-	return e, ""
 }
 
 // plausible reports whether a name can be that of a device or port.

@@ -1,0 +1,294 @@
+package fleet
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/boundedfile"
+	"github.com/roce-fabric/roce-fabric/internal/hint"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+	"github.com/roce-fabric/roce-fabric/internal/words"
+	"github.com/roce-fabric/roce-fabric/internal/yaml"
+	"github.com/roce-fabric/roce-fabric/render/catalog"
+	"github.com/roce-fabric/roce-fabric/render/derive"
+	"github.com/roce-fabric/roce-fabric/render/inventory"
+)
+
+// maxMapping bounds the file of --map, and maxFiles the files of an inventory.
+const (
+	maxMapping = 1 << 20
+	maxFiles   = 10_000
+)
+
+// readInventory reads the files of an inventory, and those of its folders; nil where
+// none is named.
+func readInventory(paths []string, mapping string) (*inventory.Inventory, error) {
+	if len(paths) == 0 {
+		if mapping != "" {
+			return nil, Wrong("map", "", "it is of an inventory, and there is no --inventory")
+		}
+		return nil, nil
+	}
+	wrong := func(option string, err error) error {
+		advice := hint.Of(err)
+		if e := (*yaml.Error)(nil); errors.As(err, &e) {
+			advice = e.Hint
+		}
+		return &OptionError{Option: option, Err: err, Advice: advice}
+	}
+	var m *inventory.Mapping
+	if mapping != "" {
+		text, err := boundedfile.Read(mapping, maxMapping)
+		if err == nil {
+			m, err = inventory.ReadMapping(mapping, text)
+		}
+		if err != nil {
+			return nil, wrong("map", err)
+		}
+	}
+	files, err := inventoryFiles(paths)
+	if err != nil {
+		return nil, wrong("inventory", err)
+	}
+	r := inventory.NewReader()
+	for _, f := range files {
+		text, err := boundedfile.Read(f, inventory.MaxFile)
+		if err == nil {
+			err = r.Add(f, text)
+		}
+		if err != nil {
+			return nil, wrong("inventory", err)
+		}
+	}
+	inv, err := r.Finish(m)
+	if err != nil {
+		return nil, wrong("inventory", err)
+	}
+	return inv, nil
+}
+
+// inventoryFiles are the files, and the JSON and YAML files of the folders, in order.
+func inventoryFiles(paths []string) (out []string, err error) {
+	for _, p := range paths {
+		info, err := os.Stat(p)
+		if err != nil {
+			return nil, err
+		}
+		if !info.IsDir() {
+			out = append(out, p)
+			continue
+		}
+		n := len(out)
+		err = filepath.WalkDir(p, func(path string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			if ext := filepath.Ext(path); d.Type().IsRegular() && slices.Contains([]string{".json", ".yml", ".yaml"}, ext) {
+				out = append(out, path)
+			}
+			if len(out) > maxFiles {
+				return fmt.Errorf("%s has more than %d files", p, maxFiles)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		if len(out) == n {
+			return nil, fmt.Errorf("%s holds no .json, .yml or .yaml file", p)
+		}
+	}
+	return out, nil
+}
+
+// recorded adds what an inventory says, and returns its switches that no other source
+// names.
+func (s *Sources) recorded(o SourceOptions, inv *inventory.Inventory) ([]*intent.Switch, error) {
+	s.inventory = inv
+	var b strings.Builder
+	head := "apiVersion: roce-fabric/v1\nkind: Fabric\nname: imported\nswitches:\n"
+	b.WriteString(head)
+	for i := range inv.Switches {
+		sw := &inv.Switches[i]
+		if s.Known != nil && s.Known.Switch(sw.Name) != nil {
+			continue
+		}
+		fmt.Fprintf(&b, "  %s: {os: %s", strconv.Quote(sw.Name), sw.OS)
+		for _, p := range [][2]string{{"role", sw.Role}, {"address", sw.Address}} {
+			if p[1] != "" {
+				fmt.Fprintf(&b, ", %s: %s", p[0], strconv.Quote(p[1]))
+			}
+		}
+		b.WriteString("}\n")
+	}
+	var list []*intent.Switch
+	if b.Len() > len(head) {
+		o.credentials(&b)
+		f, err := intent.Load("-", intent.Options{Stdin: strings.NewReader(b.String()), NoClasses: true})
+		if faults := (intent.Errors)(nil); errors.As(err, &faults) && len(faults) > 0 {
+			return nil, Wrong("inventory", faults[0].Hint, "%s", faults[0].Msg)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if list, err = f.Select(o.Load.Only); err != nil && s.Known == nil {
+			return nil, notSelected(err)
+		}
+	}
+	left := map[string]bool{} // switches that --only leaves out
+	for _, sw := range inv.Switches {
+		left[sw.Name] = s.Known == nil || s.Known.Switch(sw.Name) == nil
+	}
+	for _, sw := range list {
+		left[sw.Name] = false
+	}
+	for _, c := range inv.Cables {
+		if !left[c.A.Device] && !left[c.B.Device] {
+			s.cables = append(s.cables, c)
+		}
+	}
+	known := map[string]bool{}
+	for _, h := range s.hosts {
+		known[h.Name] = true
+	}
+	for _, h := range inv.Hosts {
+		if !known[h.Name] {
+			s.hosts = append(s.hosts, h)
+		}
+	}
+	return list, nil
+}
+
+// place takes what the inventory says of each switch.
+func (s *Sources) place(offline bool) {
+	by := map[string]*inventory.Switch{}
+	if s.inventory != nil {
+		for i := range s.inventory.Switches {
+			sw := &s.inventory.Switches[i]
+			by[strings.ToLower(sw.Name)] = sw
+		}
+	}
+	for _, src := range s.list {
+		src.recorded = by[strings.ToLower(src.Name)]
+		src.planned = offline && src.File == ""
+	}
+}
+
+// plan is what is known of a switch that is not read: its ports.
+func (s *Source) plan() *qos.Device {
+	d := &qos.Device{Name: s.Name, Ports: map[string]*qos.Port{}}
+	if s.recorded != nil {
+		for _, p := range s.recorded.Ports {
+			port := &qos.Port{}
+			if p.Speed > 0 {
+				port.Speed = qos.Of(p.Speed)
+			}
+			if p.LAG != "" {
+				port.LAG = qos.Of(p.LAG)
+			}
+			d.Ports[p.Name] = port
+		}
+		return d
+	}
+	if m, ok := catalog.ModelOf(s.sw.OS, s.sw.Model.V); ok {
+		for _, p := range m.Ports {
+			d.Ports[p.Name] = &qos.Port{Speed: qos.Of(p.Speed)}
+		}
+	}
+	return d
+}
+
+// compare says where a switch is not what the inventory says of it, which counts where
+// the switch does not tell.
+func (s *Source) compare(sw *derive.Switch) (out []derive.Contradiction) {
+	r, hostname := s.recorded, sw.Running.Name
+	if r == nil {
+		return nil
+	}
+	defer func() { sw.Model = cmp.Or(sw.Model, r.Model) }()
+	if s.planned {
+		return nil
+	}
+	source := cmp.Or(s.File, "the switch at "+sw.Address)
+	add := func(recorded, found, intent string) {
+		out = append(out, derive.Contradiction{Where: s.Name, Recorded: recorded, Place: r.Place, Found: found, Source: source, Intent: intent})
+	}
+	if r.OS != sw.OS {
+		add("system "+r.OS, "system "+sw.OS, sw.OS)
+	} else if r.Recorded != "" && sw.Model != "" && r.Model != sw.Model && !inventory.Fits(r.Recorded, sw.Model) {
+		add("model "+r.Recorded, "model "+sw.Model, sw.Model)
+	}
+	if short, _, _ := strings.Cut(hostname, "."); hostname != "" && !strings.EqualFold(hostname, s.Name) && !strings.EqualFold(short, s.Name) {
+		if own, _, _ := strings.Cut(s.Name, "."); !strings.EqualFold(short, own) {
+			add("the name "+r.Name, "hostname "+hostname, r.Name)
+		}
+	}
+	return out
+}
+
+// remark adds the notes of the inventory itself.
+func (s *Sources) remark(res *derive.Result) {
+	if s.inventory == nil {
+		return
+	}
+	assumed, left := slices.Clone(s.inventory.Assumed), slices.Clone(s.inventory.LeftOut)
+	var taken, doubts ordered.Groups[string, string]
+	for _, src := range s.list {
+		r, sw := src.recorded, res.Fabric.Switch(src.Name)
+		if r == nil || sw == nil || sw.Model.V != "" && sw.Model.V != r.Model {
+			continue // the switch says what it is
+		}
+		if r.Taken != "" {
+			taken.Add(r.Taken, src.Name)
+		}
+		if r.Doubt != "" {
+			doubts.Add(r.Doubt, src.Name)
+		}
+	}
+	for what, names := range taken.All() {
+		assumed = append(assumed, derive.Note{Where: natural.Fold(names), What: what})
+	}
+	for what, names := range doubts.All() {
+		left = append(left, derive.Note{Where: natural.Fold(names), What: what})
+	}
+	res.Assumed, res.LeftOut = append(assumed, res.Assumed...), append(left, res.LeftOut...)
+}
+
+// reachable refuses switches that cannot be read because the inventory does not say how.
+func (s *Sources) reachable(a *Access) error {
+	var lost, anonymous []string
+	for _, src := range s.list {
+		switch {
+		case src.File != "" || src.planned || a.At != nil:
+		case src.sw.Address.V == "":
+			lost = append(lost, src.Name)
+		case src.recorded != nil && src.sw.Access.Username.V == "" && (s.Known == nil || s.Known.Switch(src.Name) == nil):
+			anonymous = append(anonymous, src.Name)
+		}
+	}
+	offline := ""
+	if s.inventory != nil {
+		offline = ", or take what the inventory says alone with --offline"
+	}
+	switch {
+	case len(lost) == 1:
+		return Wrong("", "state its address, or give its configuration with --config"+offline, "%s has no address", lost[0])
+	case len(lost) > 1:
+		return Wrong("", "state their addresses, give their configurations with --config, leave them out with --only '!NAME'"+offline, "%s have no address: %s",
+			words.Plural(len(lost), "switch", "switches"), words.Some(lost, 8))
+	case len(anonymous) > 0:
+		return Wrong("", "add --username env:NAME --password env:NAME, give configurations with --config"+offline, "no credentials for %s of the inventory",
+			words.Plural(len(anonymous), "switch", "switches"))
+	}
+	return nil
+}

@@ -1,0 +1,144 @@
+// Package clabfile reads the nodes and links of a containerlab topology
+// (containerlab.dev/manual/topo-def-file): links in the short and the extended form,
+// kinds from the node, its group or the defaults.
+//
+// What containerlab itself does with a node is not read, and nothing is written here.
+package clabfile
+
+import (
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/internal/yaml"
+)
+
+// MaxLinks is how many links one file may hold.
+const MaxLinks = 500_000
+
+const maxName = 255 // bytes of a node or interface name
+
+// Topology is a file.
+type Topology struct {
+	Name  string
+	Nodes []Node // in the order of the file
+	Links []Link // those with two ends
+}
+
+// Node is a node; Kind and Address are "" where none is stated.
+type Node struct {
+	Name, Kind, Address string
+	Line                int
+}
+
+// Link joins two interfaces.
+type Link struct {
+	A, B End
+	Line int
+}
+
+// End is an interface of a node.
+type End struct{ Node, Interface string }
+
+// Parse reads a file. An error is a [yaml.Error].
+func Parse(name string, data []byte) (*Topology, error) {
+	root, errs := yaml.Parse(name, data)
+	if len(errs) > 0 {
+		return nil, errs[0]
+	}
+	if root.Kind != yaml.Map || root.Get("topology") == nil || root.Get("topology").Kind != yaml.Map {
+		return nil, fault(root, "not a containerlab topology: the file has no map named topology")
+	}
+	top := root.Get("topology")
+	t := &Topology{Name: value(root, "name")}
+	if nodes := top.Get("nodes"); nodes != nil && nodes.Kind == yaml.Map {
+		for _, p := range nodes.Pairs {
+			n := Node{Name: p.Key.Value, Line: p.Key.Line}
+			if !plausible(n.Name) {
+				return nil, fault(p.Key, "a node has a name that is empty, too long or not printable")
+			}
+			if p.Value.Kind == yaml.Map {
+				n.Kind, n.Address = value(p.Value, "kind"), value(p.Value, "mgmt-ipv4")
+				if groups := top.Get("groups"); n.Kind == "" && groups != nil {
+					n.Kind = value(groups.Get(value(p.Value, "group")), "kind")
+				}
+			}
+			if n.Kind == "" {
+				n.Kind = value(top.Get("defaults"), "kind")
+			}
+			t.Nodes = append(t.Nodes, n)
+		}
+	}
+	return t, t.links(top.Get("links"))
+}
+
+// value is the text of a key; "" for none.
+func value(n *yaml.Node, key string) string {
+	if n == nil || n.Get(key) == nil {
+		return ""
+	}
+	return n.Get(key).Value
+}
+
+func fault(n *yaml.Node, msg string) error {
+	return &yaml.Error{File: n.File, Line: n.Line, Column: n.Column, Msg: msg}
+}
+
+func (t *Topology) links(links *yaml.Node) error {
+	if links == nil || links.Kind == yaml.Null {
+		return nil
+	}
+	if links.Kind != yaml.List {
+		return fault(links, "links must be a list, not "+links.Kind.String())
+	}
+	if len(links.Items) > MaxLinks {
+		return fault(links, "more than 500000 links")
+	}
+	for _, l := range links.Items {
+		if l.Kind != yaml.Map {
+			return fault(l, "a link must be a map, not "+l.Kind.String())
+		}
+		ends := l.Get("endpoints")
+		if ends == nil { // of one end, such as to the bridge of the host
+			continue
+		}
+		if ends.Kind != yaml.List || len(ends.Items) != 2 {
+			return fault(ends, "a link needs a list of two endpoints")
+		}
+		link := Link{Line: l.Line}
+		for i, e := range ends.Items {
+			end, msg := endOf(e)
+			if msg != "" {
+				return fault(e, msg)
+			}
+			*[2]*End{&link.A, &link.B}[i] = end
+		}
+		t.Links = append(t.Links, link)
+	}
+	return nil
+}
+
+func endOf(n *yaml.Node) (End, string) {
+	var e End
+	switch n.Kind {
+	case yaml.Text:
+		var ok bool
+		if e.Node, e.Interface, ok = strings.Cut(n.Value, ":"); !ok {
+			return e, "an endpoint must be node:interface"
+		}
+	case yaml.Map:
+		e.Node, e.Interface = value(n, "node"), value(n, "interface")
+		if e.Node == "" || e.Interface == "" {
+			return e, "an endpoint needs node and interface"
+		}
+	default:
+		return e, "an endpoint must be text or a map, not " + n.Kind.String()
+	}
+	if !plausible(e.Node) || !plausible(e.Interface) {
+		return e, "an endpoint holds a name that is empty, too long or not printable"
+	}
+	return e, ""
+}
+
+// plausible reports whether a name can be that of a node or an interface.
+func plausible(s string) bool {
+	return s != "" && len(s) <= maxName && strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) < 0
+}

@@ -1,0 +1,218 @@
+package derive
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+)
+
+// Contradiction is a place where an inventory and what is found do not agree.
+type Contradiction struct {
+	Where string `json:"where"` // "leaf1", "leaf1/Ethernet8"
+	// Recorded is what the inventory says, at Place.
+	Recorded string `json:"recorded"`
+	Place    string `json:"place"`
+	// Found is what Source says.
+	Found  string `json:"found"`
+	Source string `json:"source"`
+	// Intent is what the intent has.
+	Intent string `json:"intent"`
+}
+
+// String states it as a fact.
+func (c Contradiction) String() string {
+	return fmt.Sprintf("%s: %s says %s; %s says %s; the intent has %s", c.Where, c.Place, c.Recorded, c.Source, c.Found, c.Intent)
+}
+
+// Recorded counts the cables of an inventory by what is found of them.
+type Recorded struct {
+	Cables       int `json:"cables"`
+	Confirmed    int `json:"confirmed"`    // LLDP sees them
+	Contradicted int `json:"contradicted"` // something else is found there
+	Unseen       int `json:"unseen"`       // LLDP is known, and sees nothing there
+	Unchecked    int `json:"unchecked"`    // nothing is known of LLDP there
+}
+
+// recorded is what an inventory says of a link, and what became of that.
+type recorded struct {
+	source         string // "" for a link that is not from an inventory
+	stated, likely units.Rate
+	seen, wrong    bool
+	told           bool // LLDP alone has it
+}
+
+// confirm notes that another source has the same link.
+func (l *link) confirm(other *link, source string) {
+	if source == lldp {
+		l.seen = true
+	}
+	// What is stated of a link comes first; an inventory adds to it.
+	if l.source == "" && other.source != "" {
+		l.recorded = other.recorded
+		l.cable = cmp.Or(l.cable, other.cable)
+	}
+}
+
+func (d *deriver) contradict(c Contradiction) { d.contradictions = append(d.contradictions, c) }
+
+// dispute notes that a source has something else at an end of a link of the inventory.
+func (d *deriver) dispute(l *link, at intent.Endpoint, source, found string) {
+	l.wrong = true
+	if l.disputed == "" {
+		l.disputed = source + " has " + found
+	}
+	peer := l.b
+	if peer == at {
+		peer = l.a
+	}
+	d.contradict(Contradiction{Where: at.String(), Recorded: peer.String(), Place: l.source, Found: found, Source: source, Intent: peer.String()})
+}
+
+// noPort notes a port that the inventory names and its switch does not have.
+func (f *finder) noPort(s *box, given string, c Cable) {
+	f.cables.Cables++
+	f.cables.Contradicted++
+	source := cmp.Or(s.File, s.Name+" itself")
+	if s.Planned {
+		source = "the catalogue"
+	}
+	found := "no port of that name"
+	if near := nearest(given, s.index().names); near != "" {
+		found += " (near is " + near + "; ports in the file of --map says which is meant)"
+	}
+	f.contradict(Contradiction{Where: s.Name, Recorded: given, Place: c.Source, Found: found, Source: source, Intent: "no link there"})
+}
+
+// nearest is the port whose name has the numbers of a given one, or all but the
+// first; "" for none.
+func nearest(given string, names []string) string {
+	of := func(s string) []string {
+		return strings.FieldsFunc(s, func(r rune) bool { return r < '0' || r > '9' })
+	}
+	want := of(given)
+	for _, n := range names {
+		if have := of(n); len(want) > 0 && (slices.Equal(have, want) || len(want) > 1 && slices.Equal(have, want[1:])) {
+			return n
+		}
+	}
+	return ""
+}
+
+// compareRecord compares what the inventory says of a link with its switches.
+func (d *deriver) compareRecord(l *link) {
+	if l.source == "" {
+		return
+	}
+	for _, e := range []intent.Endpoint{l.a, l.b} {
+		s, p := d.run(e)
+		if p == nil || s.Planned {
+			continue
+		}
+		source := cmp.Or(s.File, "the switch")
+		have := p.Cable.Or(0)
+		if have <= 0 {
+			_, have = lookedUp(p)
+		}
+		if l.cable > 0 && have > 0 && s.cableRow(l.speed, l.cable) != have && l.cable != have {
+			d.contradict(Contradiction{Where: e.String(), Recorded: "a cable of " + l.cable.String(), Place: l.source, Found: "one of " + have.String(), Source: source, Intent: l.cable.String()})
+		}
+		if is := speedAt(p); l.stated > 0 && is > 0 && is != l.stated {
+			d.contradict(Contradiction{Where: e.String(), Recorded: "speed " + l.stated.String(), Place: l.source, Found: is.String(), Source: source, Intent: l.speed.String()})
+		}
+	}
+}
+
+// unread is the speed of a link between ports of which some were not read.
+func (l *link) unread(speed units.Rate, d *deriver) units.Rate {
+	if l.likely == 0 {
+		return speed
+	}
+	for _, e := range []intent.Endpoint{l.a, l.b} {
+		if s, p := d.run(e); p != nil && !s.Planned && speedAt(p) > 0 {
+			return speed
+		}
+	}
+	if speed == 0 || l.stated > 0 {
+		return l.likely
+	}
+	return min(speed, l.likely)
+}
+
+// sumUp counts the cables of the inventory, and notes what it does not have.
+func (f *finder) sumUp() {
+	if f.in.Recorded == nil {
+		return
+	}
+	has := func(device string) string {
+		if at, ok := f.in.Recorded[strings.ToLower(device)]; ok {
+			return at
+		}
+		return f.in.Recorded[strings.ToLower(short(device))]
+	}
+	var strangers ordered.Groups[string, string]
+	for _, l := range f.links {
+		if l.source == "" {
+			if at, there := has(l.a.Device), has(l.b.Device); l.told && at != "" && there != "" {
+				f.contradict(Contradiction{Where: l.a.String(), Recorded: "no cable", Place: "the inventory", Found: l.b.String(), Source: lldp, Intent: l.b.String()})
+				l.disputed = "the inventory has no cable there"
+			} else if l.told && at != "" {
+				strangers.Add(l.a.Device, l.b.Device)
+			}
+			continue
+		}
+		c := &f.cables
+		c.Cables++
+		heard := func(e intent.Endpoint) bool { s := f.byName[e.Device]; return s != nil && s.Neighbors != nil }
+		switch {
+		case l.wrong:
+			c.Contradicted++
+		case l.seen:
+			c.Confirmed++
+		case heard(l.a) || heard(l.b):
+			c.Unseen++
+		default:
+			c.Unchecked++
+		}
+	}
+	for s, devices := range strangers.All() {
+		f.unrecorded = append(f.unrecorded, Note{s, "LLDP sees " + shown(slices.Compact(natural.Sorted(devices))) + ", which the inventory does not have"})
+	}
+}
+
+// planned reports whether no switch was read.
+func (d *deriver) planned() bool {
+	return !slices.ContainsFunc(d.switches, func(s *box) bool { return !s.Planned })
+}
+
+// usualClasses are those of a new fabric, as package starter writes them: what an
+// inventory does not say.
+func (d *deriver) usualClasses() {
+	d.usual = true
+	d.lossless = qos.Priorities(3)
+	d.classes = []class{
+		{name: "default", priority: 0, rest: true},
+		{name: "rdma", priority: 3, dscp: []int{26}},
+		{name: "cnp", priority: 6, dscp: []int{48}},
+	}
+	d.assume("classes", "those that init writes: no switch was read")
+}
+
+// usualWish is what they are treated like.
+func (d *deriver) usualWish() wish {
+	w := wish{dog: defaultDog, trust: qos.TrustDSCP, mtu: intent.DefaultMTUFabric}
+	for i := range w.tune {
+		w.tune[i].queue = i
+	}
+	w.tune[0].share = 40
+	w.tune[3].lossless, w.tune[3].share = true, 60
+	w.tune[6].strict = true
+	w.curve[3] = curve{on: true, auto: true, prob: int(intent.DefaultECNProbability)}
+	return w
+}

@@ -1,0 +1,374 @@
+package inventory
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+	"github.com/roce-fabric/roce-fabric/internal/words"
+	"github.com/roce-fabric/roce-fabric/render/catalog"
+	"github.com/roce-fabric/roce-fabric/render/derive"
+)
+
+var roleText = lazyre.New(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$`)
+
+// builder resolves what the files hold.
+type builder struct {
+	*store
+	mapping    *Mapping
+	out        *Inventory
+	byID       map[string]*device
+	byName     map[string]*device
+	portByID   map[string]*port // kind and id
+	portByName map[portName]*port
+	children   map[string][]*port           // by the id of the port that they are of
+	fronts     map[rearPosition]*port       // by what is behind them
+	cabled     map[*port][]*cable           // those that end there
+	candidates map[modelKey][]string        // of the catalogue
+	used       map[*device]map[string]*port // ports with a cable, by name
+	assumed    ordered.Groups[string, string]
+	left       ordered.Groups[note, string]
+	swapped    map[*port]swap
+	guessed    map[*cable]bool
+	linked     map[*port]bool
+	// cabledDevice are those with a cable for data.
+	cabledDevice map[*device]bool
+}
+
+type portName struct {
+	d    *device
+	name string
+}
+
+type rearPosition struct {
+	rear string
+	n    int
+}
+
+type note struct{ device, what string }
+
+// Finish resolves all that was added. mapping may be nil. An error is an [*Error].
+func (r *Reader) Finish(mapping *Mapping) (*Inventory, error) {
+	if err := r.incomplete(); err != nil {
+		return nil, err
+	}
+	if mapping == nil {
+		mapping = &Mapping{}
+	}
+	b := &builder{store: &r.store, mapping: mapping, out: &Inventory{Recorded: map[string]string{}},
+		byID: map[string]*device{}, byName: map[string]*device{}, portByID: map[string]*port{}, portByName: map[portName]*port{}, children: map[string][]*port{},
+		fronts: map[rearPosition]*port{}, cabled: map[*port][]*cable{}, candidates: map[modelKey][]string{}, used: map[*device]map[string]*port{},
+		swapped: map[*port]swap{}, guessed: map[*cable]bool{}, linked: map[*port]bool{}, cabledDevice: map[*device]bool{}}
+	if len(r.devices) == 0 {
+		return nil, faultf(place{file: "the inventory"}, "export /api/dcim/devices/ as well", "no file holds devices")
+	}
+	if err := b.nameDevices(); err != nil {
+		return nil, err
+	}
+	for _, d := range b.devices {
+		if d.name != "" {
+			b.classify(d)
+		}
+	}
+	b.index()
+	b.links()
+	b.devicesOut()
+	b.notes()
+	return b.out, nil
+}
+
+// assume notes what was taken for granted of a device.
+func (b *builder) assume(device, what string) { b.assumed.Add(what, device) }
+
+// leave notes what of a device, or of one of its ports, is not imported.
+func (b *builder) leave(device, port, what string) { b.left.Add(note{device, what}, port) }
+
+func (b *builder) notes() {
+	for what, devices := range b.assumed.All() {
+		b.out.Assumed = append(b.out.Assumed, derive.Note{Where: shown(devices), What: what})
+	}
+	type key struct{ ports, what string }
+	var devices ordered.Groups[key, string]
+	for n, ports := range b.left.All() {
+		devices.Add(key{shown(ports), n.what}, n.device)
+	}
+	for k, ds := range devices.All() {
+		b.out.LeftOut = append(b.out.LeftOut, derive.Note{Where: strings.TrimSpace(shown(ds) + " " + k.ports), What: k.what})
+	}
+}
+
+// shown folds names; many are cut.
+func shown(names []string) string {
+	names = slices.Compact(natural.Sorted(slices.DeleteFunc(slices.Clone(names), func(s string) bool { return s == "" })))
+	const most = 120
+	s := natural.Fold(names)
+	if len(s) <= most {
+		return s
+	}
+	return some(names)
+}
+
+func some(names []string) string { return words.Some(names, 6) }
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// nameDevices gives each device the name that it has in an intent.
+func (b *builder) nameDevices() error {
+	taken := map[string]*device{}
+	for _, d := range b.devices {
+		if d.id != "" {
+			b.byID[d.id] = d
+		}
+		if d.name == "" {
+			b.leave("the device at "+d.place.String(), "", "it has no name")
+			continue
+		}
+		d.imported = d.name
+		if !intent.IsName(d.name) {
+			d.imported = strings.Trim(strings.Join(strings.FieldsFunc(d.name, func(r rune) bool {
+				return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '.' || r == '-')
+			}), "-"), "-._")
+			d.imported = strings.Trim(d.imported[:min(len(d.imported), 63)], "-._")
+			if !intent.IsName(d.imported) {
+				b.leave("the device at "+d.place.String(), "", "an intent cannot have its name: "+strconv.Quote(cut(d.name)))
+				d.name = ""
+				continue
+			}
+			b.assume(d.imported, "its name in the inventory is "+strconv.Quote(cut(d.name)))
+		}
+		key := strings.ToLower(d.imported)
+		if other := taken[key]; other != nil && (d.id == "" || d.id != other.id) {
+			return faultf(d.place, "filter the export by site, or rename one", "a second device %s; the first is at %s", d.imported, other.place)
+		}
+		taken[key] = d
+		b.byName[strings.ToLower(d.name)] = d
+		b.out.Recorded[key] = d.place.String()
+	}
+	return nil
+}
+
+func cut(s string) string { return s[:min(len(s), 80)] }
+
+// index finds ports by what refers to them.
+func (b *builder) index() {
+	for _, p := range b.ports {
+		p.device = b.deviceOf(p.devID, p.devName)
+		if p.id != "" {
+			b.portByID[p.kind+p.id] = p
+		}
+		if p.device != nil {
+			b.portByName[portName{p.device, p.kind + p.name}] = p
+		}
+		if p.device != nil && p.kind == kindInterface && !p.mgmt && len(p.connected) > 0 {
+			b.cabledDevice[p.device] = true
+		}
+		if p.parent.ID != "" {
+			b.children[p.parent.ID] = append(b.children[p.parent.ID], p)
+		}
+		if p.kind == kindFront && p.rear != "" {
+			b.fronts[rearPosition{p.rear, p.position}] = p
+		}
+	}
+	for _, c := range b.cables {
+		for i, side := range [][]ref{c.a, c.b} {
+			for _, r := range side {
+				p := b.portOf(r)
+				c.ports[i] = append(c.ports[i], p)
+				if p != nil {
+					b.cabledDevice[p.device] = b.cabledDevice[p.device] || p.kind == kindInterface && !p.mgmt
+					b.cabled[p] = append(b.cabled[p], c)
+				}
+			}
+		}
+	}
+}
+
+func (b *builder) deviceOf(id, name string) *device {
+	if d := b.byID[id]; d != nil && id != "" {
+		return d
+	}
+	return b.byName[strings.ToLower(name)]
+}
+
+// portOf is the port that a reference means, made where the files have none: a cable
+// names the device and the port that it ends at. It is nil for what is no port of a
+// network, and for a bare id that no file has.
+func (b *builder) portOf(r ref) *port {
+	kind := r.Kind
+	switch kind {
+	case kindInterface, kindFront, kindRear:
+		if p := b.portByID[kind+r.ID]; p != nil && r.ID != "" && p.device != nil {
+			return p
+		}
+	case "":
+		for _, k := range []string{kindInterface, kindFront, kindRear} {
+			if p := b.portByID[k+r.ID]; p != nil && r.ID != "" && p.device != nil {
+				return p
+			}
+		}
+		kind = kindInterface
+	default:
+		return nil
+	}
+	if r.Device == nil {
+		return nil
+	}
+	d := b.deviceOf(r.Device.ID, r.Device.title())
+	name := cmp.Or(r.Name, r.Display)
+	if d == nil || name == "" {
+		return nil
+	}
+	if p := b.portByName[portName{d, kind + name}]; p != nil {
+		return p
+	}
+	p := &port{kind: kind, id: r.ID, name: name, device: d, place: d.place}
+	b.portByName[portName{d, kind + name}] = p
+	if p.id != "" {
+		b.portByID[kind+p.id] = p
+	}
+	return p
+}
+
+// devicesOut makes the switches and hosts of the intent.
+func (b *builder) devicesOut() {
+	for _, d := range b.devices {
+		switch {
+		case d.name == "":
+		case d.switchOS != "":
+			s := Switch{Name: d.imported, OS: d.switchOS, Role: d.roleName, Model: d.model, Recorded: cmp.Or(d.typ.Model, d.typ.title()), Taken: d.taken, Doubt: d.doubt, Address: b.address(d), Place: d.place.String(), Ports: b.switchPorts(d)}
+			b.out.Switches = append(b.out.Switches, s)
+		case d.host:
+			if len(b.used[d]) > 0 {
+				b.out.Hosts = append(b.out.Hosts, derive.Host{Name: d.imported, Address: b.address(d), Bonds: b.bonds(d)})
+			}
+		case d.why != "" && b.cabledDevice[d]:
+			b.leave(d.imported, "", d.why)
+		}
+	}
+}
+
+// address is where a device is managed, without the length of its prefix. A member of
+// a virtual chassis without one has none: that of the master answers for the master.
+func (b *builder) address(d *device) string {
+	for _, r := range d.addresses {
+		r = b.resolve(r)
+		for _, s := range []string{r.Address, r.Display, r.Name} {
+			host, _, _ := strings.Cut(s, "/")
+			if a, err := netip.ParseAddr(host); err == nil {
+				return a.String()
+			}
+		}
+	}
+	if vc := b.resolve(d.vc); !vc.empty() {
+		b.leave(d.imported, "", "no address: it is a member of virtual chassis "+cmp.Or(vc.title(), vc.ID)+", and each member is read by itself")
+	}
+	return ""
+}
+
+// switchPorts are the ports of the model, and those that cables name.
+func (b *builder) switchPorts(d *device) []Port {
+	var out []Port
+	at := map[string]int{}
+	add := func(name string, speed units.Rate) {
+		at[name] = len(out)
+		out = append(out, Port{Name: name, Speed: speed})
+	}
+	alias := map[string]string{}
+	if m, ok := catalog.ModelOf(d.switchOS, d.model); ok {
+		for _, p := range m.Ports {
+			add(p.Name, p.Speed)
+			if p.Alias != "" {
+				alias[p.Alias] = p.Name
+			}
+		}
+	}
+	for _, name := range natural.Keys(b.used[d]) {
+		p := b.used[d][name]
+		n, known := name, false
+		for _, try := range []string{name, alias[name], alias[frontPanel(name)], systemName(d.switchOS, name)} {
+			if _, ok := at[try]; ok && try != "" {
+				n, known = try, true
+				break
+			}
+		}
+		if !known {
+			if n = systemName(d.switchOS, name); n == "" {
+				continue // derive says that the switch has no such port
+			}
+			add(n, 0)
+		}
+		if s := cmp.Or(p.speed, p.usual); s > 0 {
+			out[at[n]].Speed = s
+		}
+		out[at[n]].LAG = b.lagOf(p)
+	}
+	return out
+}
+
+// lagOf is the name of the port channel or bond of a port; "" for none.
+func (b *builder) lagOf(p *port) string {
+	if p.lag.Name != "" {
+		return p.lag.Name
+	}
+	if l := b.portByID[kindInterface+p.lag.ID]; l != nil && p.lag.ID != "" {
+		return l.name
+	}
+	return ""
+}
+
+// bonds are those of a host whose members all have a cable.
+func (b *builder) bonds(d *device) []intent.Bond {
+	var by ordered.Groups[string, string]
+	for _, name := range natural.Keys(b.used[d]) {
+		if lag := b.lagOf(b.used[d][name]); lag != "" {
+			by.Add(lag, name)
+		}
+	}
+	var out []intent.Bond
+	for lag, members := range by.All() {
+		if !nicText.MatchString(lag) || slices.ContainsFunc(members, func(m string) bool { return !nicText.MatchString(m) }) {
+			continue
+		}
+		out = append(out, intent.Bond{Name: lag, Members: intent.Value[[]string]{V: members}})
+	}
+	return out
+}
+
+var nicText = lazyre.New(`^[A-Za-z0-9_.:@-]{1,15}$`)
+
+var (
+	panelName    = lazyre.New(`^(?i)swp([0-9]+)(?:s([0-7]))?$`)
+	ethernetName = lazyre.New(`^(?i)(?:ethernet|eth|et|e)([0-9]+(?:/[0-9]+){0,2})$`)
+	clabName     = lazyre.New(`^eth([1-9][0-9]{0,3})$`)
+)
+
+// frontPanel is SONiC's usual alias for the port that Linux calls by its place: swp1 is
+// etp1, swp1s1 the second part of it, etp1b (sonic-buildimage device/mellanox,
+// port_config.ini).
+func frontPanel(name string) string {
+	m := panelName.FindStringSubmatch(name)
+	switch {
+	case m == nil:
+		return ""
+	case m[2] == "":
+		return "etp" + m[1]
+	}
+	return "etp" + m[1] + string('a'+m[2][0]-'0')
+}
+
+// systemName is a name as the system spells it: Ethernet1/1 for Et1/1. It is "" for
+// one that is no port of the system.
+func systemName(os, name string) string {
+	m := ethernetName.FindStringSubmatch(name)
+	if m == nil || os == intent.SONiC.Name && strings.Contains(m[1], "/") {
+		return ""
+	}
+	return "Ethernet" + m[1]
+}
