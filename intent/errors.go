@@ -93,19 +93,7 @@ func (p *problems) err() error {
 
 // hintFor suggests the known word that was probably meant, or nothing.
 func hintFor(word string, known []string) string {
-	if len(word) > 64 {
-		return ""
-	}
-	best, least := "", 1+len(word)/3
-	for _, k := range known {
-		if strings.EqualFold(k, word) {
-			best = k
-			break
-		}
-		if d := words.Distance(word, k, least); d < least || d == least && best == "" {
-			best, least = k, d
-		}
-	}
+	best := words.Nearest(word, known)
 	if best == "" {
 		return ""
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 )
 
@@ -15,7 +16,25 @@ type aboutJSON struct {
 	Go            string       `json:"go"`
 	Platform      string       `json:"platform"`
 	SONiCReleases []string     `json:"sonic_releases"`
+	Config        Config       `json:"config"`
 	Models        []aboutModel `json:"models"`
+}
+
+// Config is the user's file of defaults.
+type Config struct {
+	File  string            `json:"file"`  // where it is, or would be; "" where no folder is known
+	Flags map[string]string `json:"flags"` // that have a default in it
+}
+
+// String names the file and its flags.
+func (c Config) String() string {
+	switch {
+	case len(c.Flags) > 0:
+		return c.File + ": " + strings.Join(natural.Keys(c.Flags), ", ")
+	case c.File != "":
+		return "no defaults in " + c.File
+	}
+	return "none"
 }
 
 type aboutModel struct {
@@ -27,9 +46,10 @@ type aboutModel struct {
 	Note   string         `json:"note,omitempty"`
 }
 
-// About writes the version of the program, and what it knows: releases and models.
-func About(w io.Writer, version string, releases []string, asJSON bool) error {
-	a := aboutJSON{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, SONiCReleases: releases}
+// About writes the version of the program, what it knows, releases and models, and the
+// user's defaults.
+func About(w io.Writer, version string, releases []string, config Config, asJSON bool) error {
+	a := aboutJSON{Config: config, Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, SONiCReleases: releases}
 	if !asJSON {
 		var models []string
 		for _, os := range intent.Systems() {
@@ -37,7 +57,7 @@ func About(w io.Writer, version string, releases []string, asJSON bool) error {
 				models = append(models, fmt.Sprintf("%d of %s", n, os))
 			}
 		}
-		_, err := fmt.Fprintf(w, "roce-fabric %s %s %s\nsonic releases: %s\nmodels: %s\n", a.Version, a.Go, a.Platform, strings.Join(releases, " "), strings.Join(models, ", "))
+		_, err := fmt.Fprintf(w, "roce-fabric %s %s %s\nsonic releases: %s\nmodels: %s\nconfig: %s\n", a.Version, a.Go, a.Platform, strings.Join(releases, " "), strings.Join(models, ", "), config)
 		return err
 	}
 	for _, os := range intent.Systems() {

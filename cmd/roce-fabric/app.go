@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/roce-fabric/roce-fabric/cmd/roce-fabric/internal/defaults"
 	"github.com/roce-fabric/roce-fabric/cmd/roce-fabric/internal/man"
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
@@ -45,6 +46,10 @@ type app struct {
 	verbose, debug bool
 	debugFile      string
 	log            *trace.Log
+
+	// defaults are those of the user's file. bare leaves that file alone.
+	defaults *defaults.File
+	bare     bool
 
 	// waited says that the command was to go on until Ctrl-C, which therefore
 	// is its success.

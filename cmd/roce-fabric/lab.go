@@ -52,7 +52,7 @@ func (a *app) labDemo(ctx context.Context, name string) (err error) {
 	}
 	base := *a
 	base.file, base.name, base.parallel = "-", "fabric.yaml", defaultParallel()
-	base.Output, base.Quiet = "text", true
+	base.Output, base.Quiet, base.bare = "text", true, true
 	base.In = bytes.NewReader(text)
 	c, err := base.load(ctx, fleet.TakeSwitches)
 	if err != nil {

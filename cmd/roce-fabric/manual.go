@@ -50,7 +50,7 @@ func (a *app) manCommand() *cobra.Command {
 
 // bare is the program as it is by itself, whatever the environment says.
 func bare() *app {
-	return &app{Console: report.Console{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Getenv: func(string) string { return "" }}}
+	return &app{bare: true, Console: report.Console{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Getenv: func(string) string { return "" }}}
 }
 
 // book is what all pages have in common. As for other things that are built, the time

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -47,7 +48,14 @@ func (a *app) nicFlags(c *cobra.Command) {
 // sudoFlag adds --sudo, which says how the agent becomes root on a host.
 func (a *app) sudoFlag(c *cobra.Command) {
 	c.Flags().StringVar(&a.sudo, "sudo", "", "over SSH: none|nopassword|password (default: none as root, else nopassword)")
-	choices(c, "sudo", "none", "nopassword", "password")
+	ways := []string{"", "none", "nopassword", "password"}
+	choices(c, "sudo", ways[1:]...)
+	before(c, func(*cobra.Command) error {
+		if !slices.Contains(ways, a.sudo) {
+			return usage("--sudo %s: use none, nopassword or password", a.sudo)
+		}
+		return nil
+	})
 }
 
 // cutOffFlag adds --cut-off.

@@ -26,6 +26,9 @@ func (a *app) root() *cobra.Command {
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		help(cmd, args)
+		if own := a.defaults.Of(cmd); len(own) > 0 {
+			fmt.Fprintf(cmd.OutOrStdout(), "\nDefaults from %s:\n  %s\n", a.defaults.Path, strings.Join(own, ", "))
+		}
 		fmt.Fprint(cmd.OutOrStdout(), "\n", helpText("exit-status"))
 	})
 	root.SetFlagErrorFunc(flagError)
@@ -80,6 +83,7 @@ func (a *app) root() *cobra.Command {
 	}
 	quietly(root)
 	wrapArgs(root)
+	a.takeDefaults(root)
 	return root
 }
 

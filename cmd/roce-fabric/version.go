@@ -31,7 +31,10 @@ func (a *app) versionCommand() *cobra.Command {
 		Use:  "version",
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			return report.About(a.Out, version, sonic.Releases(), a.Output == "json")
+			for _, fault := range a.defaults.Faults {
+				a.Warn("%v", fault)
+			}
+			return report.About(a.Out, version, sonic.Releases(), report.Config{File: a.defaults.Path, Flags: a.defaults.Flags()}, a.Output == "json")
 		},
 	}
 	a.outputFlag(c, "text", "json")

@@ -61,6 +61,23 @@ func Distance(a, b string, limit int) int {
 	return min(prev[len(b)], limit+1)
 }
 
+// Nearest returns the known word that was probably meant, "" where none is like it.
+func Nearest(word string, known []string) string {
+	if len(word) > 64 {
+		return ""
+	}
+	best, least := "", 1+len(word)/3
+	for _, k := range known {
+		if strings.EqualFold(k, word) {
+			return k
+		}
+		if d := Distance(word, k, least); d < least || d == least && best == "" {
+			best, least = k, d
+		}
+	}
+	return best
+}
+
 // Shell quotes a word for a shell where it needs that.
 func Shell(s string) string {
 	if strings.ContainsAny(s, " !*?[]'\"$&|;<>(){}\\`~#") {
