@@ -33,6 +33,8 @@ type Report struct {
 	Counted []gate.PortWindow
 	// Pauses is where the pauses of that window come from.
 	Pauses []gate.Source
+	// History are the rounds of a watch of this fabric, oldest first; empty without one.
+	History []Round
 	// Alone says that the devices were judged without an intent.
 	Alone bool
 	// Findings are sorted by [validate.Sort].

@@ -22,7 +22,7 @@ import (
 var assets embed.FS
 
 // scripts are the parts of the script, in order. They share one scope.
-var scripts = []string{"data.js", "page.js", "filter.js", "layout.js", "pauses.js", "bundles.js", "draw.js", "keys.js", "list.js", "details.js", "heat.js", "main.js"}
+var scripts = []string{"data.js", "page.js", "filter.js", "layout.js", "pauses.js", "bundles.js", "draw.js", "keys.js", "list.js", "details.js", "heat.js", "timeline.js", "main.js"}
 
 func asset(name string) string {
 	b, err := assets.ReadFile("html/" + name)

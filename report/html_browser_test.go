@@ -3,6 +3,7 @@ package report
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -70,6 +71,8 @@ func TestHTMLInBrowser(t *testing.T) {
 		{"one odd spine of many", oddSpine},
 		{"heat map", heatMap},
 		{"pauses", pausesInBrowser},
+		{"ECN and PFC by class", heatOfClass},
+		{"time line", timeLine},
 		{"hostile text", hostileInBrowser},
 		{"contrast", contrast},
 		{"print", prints},
@@ -365,6 +368,53 @@ func heatMap(t *testing.T, b *browser) {
 	b.Quiet()
 }
 
+// What a class counted is one square a port: marks at the left, pauses at the right.
+func heatOfClass(t *testing.T, b *browser) {
+	counters := []PortCounters{
+		{"leaf1", "Ethernet0", map[string]uint64{"pfc-rx[3]": 41, "pfc-tx[3]": 2, "pause-rx-us[3]": 1500, "queue-marked[3]": 70000, "queue-marked[0]": 9}},
+		{"leaf2", "Ethernet8", map[string]uint64{"pfc-rx[3]": 0, "queue-marked[3]": 0}},
+		{"gpu1", "eth0", map[string]uint64{"pfc-tx[3]": 41, "marked-received": 65000}},
+	}
+	b.show(reportOf(loadText(t, smallFabric)), counters...)
+	b.Until("the class is shown first", `document.getElementById("counter").value === "class 0" && document.querySelectorAll("#counter optgroup").length === 2`)
+	for _, want := range []string{"Class rdma", "most marks: 70,000 (leaf1)", "most pauses: 43 (leaf1)"} {
+		if got := b.Text("#heat-note"); !strings.Contains(got, want) {
+			t.Errorf("%q is not in %q", want, got)
+		}
+	}
+	b.Until("marks are drawn", painted+" > 20", "#cells", "--accent")
+	b.Until("pauses are drawn", painted+" > 20", "#cells", "--pause")
+	b.Eval(nil, `const c = document.getElementById("order"); c.value = "worst"; c.dispatchEvent(new Event("change", {bubbles: true})); document.getElementById("map").focus()`)
+	b.Until("the first cell is the highest", `document.getElementById("cell").textContent ===
+		"leaf1 Ethernet0 (400G) to gpu1 eth0, rdma: 70,000 packets with an ECN mark, 41 PFC frames received, 2 PFC frames sent, stopped for 1.5 ms, no finding"`)
+	b.Press(browsertest.KeyDown)
+	b.Until("a NIC counts the marks that came", `document.getElementById("cell").textContent.startsWith("gpu1 eth0") && document.getElementById("cell").textContent.includes("65,000 packets with an ECN mark, 41 PFC frames sent")`)
+	b.Keep("report-heat-class.png")
+	b.Quiet()
+}
+
+func timeLine(t *testing.T, b *browser) {
+	r := reportOf(loadText(t, smallFabric), smallFindings()...)
+	b.show(r)
+	b.Until("no time line without a history", `document.getElementById("time").hidden`)
+	r.History = watchedDay()
+	b.show(r)
+	if got := b.Text("#time"); !strings.Contains(got, "248 rounds in 24 hours, with errors for 100 minutes") || !strings.Contains(got, "2 changes, the newest first") {
+		t.Errorf("the time line says %q", got)
+	}
+	var strip []string
+	b.Eval(&strip, `return [...document.querySelectorAll("#strip .period")].map(e => e.classList[1] + e.textContent + Math.round(e.getBoundingClientRect().width / document.getElementById("strip").clientWidth * 100) + " " + e.title.split(": ")[1])`)
+	if want := []string{"passed✓35 ok", "error✕7 errors, 2 errors, 1 warning", "passed✓28 ok", "passed✓10 ok", "unreadable0 unreadable, 1 device not read", "passed✓6 ok"}; !slices.Equal(strip, want) {
+		t.Errorf("the strip is %q", strip)
+	}
+	b.Click("#changes summary")
+	if got := b.Text("#changes-list"); !strings.Contains(got, "PFC-01 is gone: PFC is on for {3}, spine1 has {4} (leaf1 Ethernet240)\n") || !strings.Contains(got, "PFC-01 appeared: ") {
+		t.Errorf("the changes are %q", got)
+	}
+	b.Keep("report-timeline.png")
+	b.Quiet()
+}
+
 // stoppedBy is a window in which gpu1 stops its leaf, and this one its spine, which is
 // at one link of two; and a port of leaf2 that may be full.
 func stoppedBy(r Report) Report {
@@ -383,17 +433,23 @@ func pausesInBrowser(t *testing.T, b *browser) {
 	b.Until("no link is marked", painted+" === 0", "#cables", "--pause")
 
 	r := stoppedBy(reportOf(loadText(t, smallFabric), smallFindings()...))
-	b.show(r)
+	b.show(r, PortCounters{"leaf1", "Ethernet0", map[string]uint64{"pfc-rx[3]": 1234}})
 	var marks []string
 	b.Eval(&marks, `return [...document.querySelectorAll("#world .source")].map(e => e.dataset.device + " " + e.querySelector(".ring").textContent + " " + e.classList.contains("unsure") + " " + e.getAttribute("aria-label").split(", ").pop()).sort()`)
 	if !slices.Equal(marks, []string{"gpu1 ◎ false source of pauses: gpu1", "leaf2 ◎? true may be the source of pauses: leaf2"}) {
 		t.Errorf("marked: %q", marks)
 	}
 	b.Until("the tree is drawn", painted+" > 200", "#cables", "--pause")
-	for _, want := range []string{"gpu1/eth0, which paused leaf1 38 %", "not certain: leaf2 counts no marks", "Where the pauses come from"} {
+	for _, want := range []string{"gpu1/eth0, which paused leaf1 38 %", "not certain: leaf2 counts no marks", "Who pauses whom"} {
 		if got := b.Text("#fabric"); !strings.Contains(got, want) {
 			t.Errorf("%q is not in %q", want, got)
 		}
+	}
+	var tree string
+	b.Eval(&tree, `const walk = ul => [...ul.children].map(li => [...li.childNodes].filter(n => n.nodeName !== "UL").map(n => n.textContent).join("") + "(" + [...li.querySelectorAll(":scope > ul")].map(walk).join() + ")").join(";");
+		return [...document.querySelectorAll("#pauses-list > li > .tree")].map(walk).join(" | ")`)
+	if tree != "leaf1 Ethernet0, 1,234 PFC frames, and stops(spine1 Ethernet1/1())"+" | gpu3 eth0()" {
+		t.Errorf("who pauses whom: %q", tree)
 	}
 	b.Keep("report-pauses.png")
 	b.Click("#pauses-list li:first-child button")
@@ -503,13 +559,60 @@ func prints(t *testing.T, b *browser) {
 	if got := b.Text("#filters") + b.Text(".tools"); got != "" {
 		t.Errorf("printed: %q", got)
 	}
-	if got := b.Text("#list"); !strings.Contains(got, "PFC is on for {3}") {
-		t.Errorf("the list says %q", got)
-	}
 	b.Until("the links are printed", painted+" > 20", "#cables", "--error")
 	b.Keep("report-print.png")
+	b.Media(nil)
+
+	f := loadText(t, closFabric)
+	r := reportOf(f, oddSwitch(f, "spine16"), oddSwitch(f, "leaf3"))
+	r.History = watchedDay()
+	for name, c := range map[string]struct {
+		report Report
+		paper  browsertest.Paper
+		pages  int // at most
+	}{
+		"small":     {reportOf(loadText(t, smallFabric), smallFindings()...), browsertest.A4, 2},
+		"rails":     {r, browsertest.A4, 4},
+		"letter":    {r, browsertest.Letter, 4},
+		"landscape": {r, browsertest.Paper{Width: browsertest.A4.Height, Height: browsertest.A4.Width}, 8},
+	} {
+		b.show(c.report)
+		b.Eval(nil, `addEventListener("beforeprint", () => {
+			const inside = (a, b) => a.left >= b.left - 1 && a.right <= b.right + 1 && a.bottom <= b.bottom + 1;
+			const box = id => document.getElementById(id).getBoundingClientRect(), map = document.getElementById("map");
+			window.printed = {
+				Width: document.documentElement.scrollWidth - Math.max(0, innerWidth - document.body.offsetWidth), Body: document.body.offsetWidth,
+				Items: [...document.querySelectorAll("#world > *")].every(e => inside(e.getBoundingClientRect(), box("drawing"))),
+				Map: map.scrollHeight <= map.clientHeight + 1 && map.scrollWidth <= map.clientWidth + 1,
+				List: document.getElementById("list").innerText,
+			};
+		})`)
+		pdf := b.PDF("report-"+name+".pdf", c.paper)
+		var printed struct {
+			Width, Body int
+			Items, Map  bool
+			List        string
+		}
+		b.Eval(&printed, `return window.printed`)
+		if printed.Width > printed.Body || !printed.Items || !printed.Map {
+			t.Errorf("%s: it does not fit the page: %+v", name, printed)
+		}
+		if !strings.Contains(printed.List, "apply the intent") || !strings.Contains(printed.List, validate.Lookup("PFC-01").Why) {
+			t.Errorf("%s: the printed list has no fix or no reason: %q", name, printed.List)
+		}
+		if n := len(pdfPage.FindAll(pdf, -1)); n < 1 || n > c.pages {
+			t.Errorf("%s: %d pages, at most %d are wanted", name, n, c.pages)
+		}
+		var after bool
+		b.Eval(&after, `return !document.documentElement.classList.contains("printing") && document.querySelectorAll("#list .cause").length > 0`)
+		if !after {
+			t.Errorf("%s: the page stays as it was printed", name)
+		}
+	}
 	b.Quiet()
 }
+
+var pdfPage = regexp.MustCompile(`/Type\s*/Page\b`)
 
 func large(t *testing.T, b *browser) {
 	r, counters := largeReport(t)

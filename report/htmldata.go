@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/validate"
@@ -31,7 +33,9 @@ type page struct {
 	Causes   []pageCause          `json:"causes"`
 	LeftOut  int                  `json:"leftOut"` // findings of causes that found no room
 	Counters []pageCounter        `json:"counters"`
+	Classes  []pageClass          `json:"classes,omitempty"` // whose counters there are
 	Pauses   []pagePause          `json:"pauses,omitempty"`
+	Periods  []pagePeriod         `json:"periods,omitempty"` // of the history of a watch, oldest first
 }
 
 type pageCheck struct {
@@ -87,15 +91,29 @@ type pageCounter struct {
 	Values map[int]any `json:"v"`
 }
 
+// pageClass is a class of the intent in which RDMA travels, and what counts for it.
+type pageClass struct {
+	Name     string `json:"n"`
+	Priority int    `json:"p"`
+	// Counters by name: packets that left with a mark, or came with one to a NIC, PFC
+	// frames that came and that were sent, and the microseconds that they stopped the port.
+	Marked   []string `json:"m"`
+	Received string   `json:"r"`
+	Sent     string   `json:"t"`
+	Stopped  string   `json:"u"`
+}
+
 // pagePause is a [gate.Source].
 type pagePause struct {
-	Kind    string `json:"k"`
-	Device  int    `json:"d"`
-	Port    int    `json:"p"` // -1 for none
-	Certain bool   `json:"y,omitempty"`
-	What    string `json:"w"`
-	Fix     string `json:"f,omitempty"`
-	Tree    []int  `json:"t,omitempty"` // two a port that is stopped: device, port
+	Class    string `json:"c"`
+	Priority int    `json:"r"`
+	Kind     string `json:"k"`
+	Device   int    `json:"d"`
+	Port     int    `json:"p"` // -1 for none
+	Certain  bool   `json:"y,omitempty"`
+	What     string `json:"w"`
+	Fix      string `json:"f,omitempty"`
+	Tree     []int  `json:"t,omitempty"` // two a port that is stopped: device, port
 }
 
 // pageOf gathers what the page shows.
@@ -105,7 +123,9 @@ func pageOf(r Report, counters []PortCounters) page {
 	b.reached(r.Devices)
 	b.causes(r.Findings)
 	b.counters(counters)
+	b.classes(r.Intent)
 	b.pauses(r.Pauses)
+	b.history(r.History)
 	b.intern()
 	b.strangers()
 	return b.out
@@ -235,7 +255,7 @@ func (b *pageBuilder) place(f validate.Finding, where int) [][]int {
 // pauses notes where pauses come from, and the ports that they stop.
 func (b *pageBuilder) pauses(sources []gate.Source) {
 	for _, s := range sources[:min(len(sources), maxCauses)] {
-		out := pagePause{Kind: clean(string(s.Kind)), Device: b.device(s.Device, SwitchDevice), Port: -1, Certain: s.Certain, What: clean(s.What), Fix: clean(s.Fix())}
+		out := pagePause{Class: clean(s.Class), Priority: s.Priority, Kind: clean(string(s.Kind)), Device: b.device(s.Device, SwitchDevice), Port: -1, Certain: s.Certain, What: clean(s.What), Fix: clean(s.Fix())}
 		if s.Port != "" {
 			out.Port = b.ports[out.Device].indexOf(s.Port)
 		}
@@ -276,6 +296,28 @@ func (b *pageBuilder) counters(list []PortCounters) {
 			}
 		}
 		b.out.Counters = append(b.out.Counters, out)
+	}
+}
+
+// classes notes what the counters say of the classes in which RDMA travels.
+func (b *pageBuilder) classes(f *intent.Fabric) {
+	if f == nil {
+		return
+	}
+	shown := map[string]bool{}
+	for _, c := range b.out.Counters {
+		shown[c.Name] = true
+	}
+	for _, c := range f.Settings.Classes {
+		prio := c.Priority.V
+		of := pageClass{
+			Name: clean(c.Name), Priority: prio,
+			Marked:   []string{drivers.QueueMarked.Of(c.Queue.V).String(), drivers.MarkedReceived.String()},
+			Received: drivers.PFCRx.Of(prio).String(), Sent: drivers.PFCTx.Of(prio).String(), Stopped: drivers.PauseRxTime.Of(prio).String(),
+		}
+		if c.RDMA() && (shown[of.Marked[0]] || shown[of.Received] || shown[of.Sent]) {
+			b.out.Classes = append(b.out.Classes, of)
+		}
 	}
 }
 

@@ -3,8 +3,10 @@ package watch
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -93,6 +95,23 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
+// A fabric whose devices all change at once does not fill the history.
+func TestRecordIsBounded(t *testing.T) {
+	r := &Round{N: 2, Verdict: Errors, Previous: OK}
+	for i := range 30 {
+		for device := range 20 {
+			r.Appeared = append(r.Appeared, validate.Finding{ID: "DRIFT", Severity: validate.Severities[i%3], Device: fmt.Sprintf("leaf%c", 'a'+device), What: fmt.Sprintf("value %d", i)})
+		}
+	}
+	got := r.Record()
+	if len(got.Changes) != keptChanges || got.MoreChanges != 30-keptChanges || got.Changes[0].Severity != validate.Error {
+		t.Errorf("%d changes, %d more: %+v", len(got.Changes), got.MoreChanges, got.Changes[0])
+	}
+	if c := got.Changes[0]; len(c.Places) > keptPlaces || len(c.Places)+c.More < 1 {
+		t.Errorf("%d places, %d more", len(c.Places), c.More)
+	}
+}
+
 // A history file holds a line a round, is bounded, and survives a crash in the
 // middle of a line.
 func TestHistoryFile(t *testing.T) {
@@ -146,6 +165,20 @@ func TestHistoryFile(t *testing.T) {
 	}
 	if len(rounds) < 12 || rounds[len(rounds)-1] != 25 {
 		t.Errorf("the rounds are %v", rounds)
+	}
+	read, err := ReadHistory(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var again []int
+	for _, r := range read {
+		again = append(again, r.Round)
+	}
+	if !slices.Equal(again, rounds) {
+		t.Errorf("the rounds are read as %v, they are %v", again, rounds)
+	}
+	if _, err := ReadHistory(filepath.Join(t.TempDir(), "none")); err == nil {
+		t.Error("a file that is not there has a history")
 	}
 	dir := t.TempDir()
 	if err := AppendHistory(dir, r); err == nil {

@@ -1,12 +1,16 @@
 package watch
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
+
+	"github.com/roce-fabric/roce-fabric/internal/boundedfile"
 )
 
 // maxHistoryFile is the largest that a history file gets, in bytes: some weeks of
@@ -22,6 +26,30 @@ func AppendHistory(path string, r Record) error {
 		return fmt.Errorf("history: %w", err)
 	}
 	return nil
+}
+
+// ReadHistory reads the rounds of a file that [AppendHistory] wrote, and those of the file
+// that it replaced, oldest first. A line that is none, such as one that was cut off, is
+// passed over.
+func ReadHistory(path string) ([]Record, error) {
+	var out []Record
+	for _, name := range []string{path + ".1", path} {
+		b, err := boundedfile.Read(name, 2*maxHistoryFile)
+		if errors.Is(err, fs.ErrNotExist) && name != path {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("history: %w", err)
+		}
+		for line := range bytes.Lines(b) {
+			var r Record
+			if json.Unmarshal(line, &r) == nil && r.Format == Format && !r.Time.IsZero() {
+				out = append(out, r)
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Record) int { return a.Time.Compare(b.Time) })
+	return out, nil
 }
 
 func appendHistory(path string, r Record, most int64) (err error) {

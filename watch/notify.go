@@ -213,8 +213,14 @@ func (w *Watcher) update(ctx context.Context, names map[string]bool) *Round {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.last = out
+	if w.updates = append(w.updates, out.Events()...); len(w.updates) > maxUpdates {
+		w.updates = slices.Clone(w.updates[len(w.updates)-maxUpdates:])
+	}
 	return out
 }
+
+// maxUpdates is how many events of updates are kept until a round is over.
+const maxUpdates = 1000
 
 // counted reports whether a finding is of what was counted, which a read before
 // its turn does not look at.

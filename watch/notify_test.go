@@ -108,8 +108,13 @@ func TestChangeIsReadBeforeItsTurn(t *testing.T) {
 	if len(f.times("leaf1")) != 2 || len(f.times("leaf2")) != 4 || len(f.times("gpu1")) != 2 {
 		t.Errorf("after two rounds: leaf1 is read at %v, leaf2 at %v, gpu1 at %v", f.times("leaf1"), f.times("leaf2"), f.times("gpu1"))
 	}
-	if h := w.History(); len(h) != 2 {
-		t.Errorf("the history has %v", h)
+	// What updates showed is a change of the round after them.
+	h := w.History()
+	if len(h) != 2 || len(h[0].Changes) != 0 || len(h[1].Changes) != 2 {
+		t.Fatalf("the history has %+v", h)
+	}
+	if c := h[1].Changes; c[0].Type != watch.Appeared || c[1].Type != watch.Cleared || c[0].ID != "DRIFT" || !slices.Equal(c[0].Places, []string{"leaf2 Ethernet0"}) {
+		t.Errorf("the changes are %+v", c)
 	}
 }
 

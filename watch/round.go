@@ -236,6 +236,7 @@ func (w *Watcher) finish(ctx context.Context, r *round) *Round {
 	if w.last != nil {
 		out.Previous = w.last.Verdict
 	}
+	out.updates, w.updates = w.updates, nil
 	w.last = out
 	if w.history = append(w.history, out.Record()); len(w.history) > keptRounds {
 		w.history = slices.Clone(w.history[len(w.history)-keptRounds:])

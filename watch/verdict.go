@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -68,6 +69,8 @@ type Round struct {
 	// Pauses is where the pauses of those windows come from.
 	Pauses        []gate.Source
 	Devices, Read int // devices, and those of them that were read
+
+	updates []Event // of the updates since the round before
 }
 
 // Changed reports whether the verdict is another than in the round before, or
@@ -103,7 +106,27 @@ type Record struct {
 	Counts  validate.Counts `json:"counts"`
 	Devices int             `json:"devices"`
 	Read    int             `json:"read"`
+	// Changes are what appeared and what is gone since the round before, the worst first.
+	Changes     []Change `json:"changes,omitempty"`
+	MoreChanges int      `json:"more_changes,omitempty"`
 }
+
+// Change is a cause that appeared or is gone, at the places where it did.
+type Change struct {
+	Type     Kind              `json:"type"`
+	Severity validate.Severity `json:"severity"`
+	ID       string            `json:"id"`
+	Places   []string          `json:"places,omitempty"` // devices and ports, folded
+	More     int               `json:"more_places,omitempty"`
+	What     string            `json:"what"`
+}
+
+// The bounds of what is kept of a round: a fabric whose devices all change at once would
+// fill the file in a day.
+const (
+	keptChanges = 20
+	keptPlaces  = 8
+)
 
 // Format is the version of [Record] and [Event] as JSON: within one, fields are
 // only added.
@@ -111,8 +134,19 @@ const Format = 1
 
 // Record returns what is kept of the round.
 func (r *Round) Record() Record {
-	return Record{Format: Format, Round: r.N, Time: stamp(r.End), Seconds: r.End.Sub(r.Start).Seconds(), Fabric: r.Fabric,
+	out := Record{Format: Format, Round: r.N, Time: stamp(r.End), Seconds: r.End.Sub(r.Start).Seconds(), Fabric: r.Fabric,
 		Verdict: r.Verdict, Counts: r.Counts(), Devices: r.Devices, Read: r.Read}
+	events := slices.DeleteFunc(append(slices.Clone(r.updates), r.Events()...), func(e Event) bool { return e.Type == Turned })
+	slices.SortStableFunc(events, func(a, b Event) int {
+		return cmp.Compare(slices.Index(validate.Severities, a.Severity), slices.Index(validate.Severities, b.Severity))
+	})
+	out.MoreChanges = max(0, len(events)-keptChanges)
+	for _, e := range events[:len(events)-out.MoreChanges] {
+		c := Change{Type: e.Type, Severity: e.Severity, ID: e.ID, Places: e.Places, What: e.What, More: max(0, len(e.Places)-keptPlaces)}
+		c.Places = c.Places[:len(c.Places)-c.More]
+		out.Changes = append(out.Changes, c)
+	}
+	return out
 }
 
 func stamp(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }

@@ -103,6 +103,7 @@ type Watcher struct {
 	beat     time.Time // when the loop last turned
 	running  bool
 	history  []Record
+	updates  []Event // of the updates since the last round
 	last     *Round
 	told     told
 

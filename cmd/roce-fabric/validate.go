@@ -14,6 +14,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/report"
 	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/watch"
+	"github.com/roce-fabric/roce-fabric/watch/daemon"
 )
 
 // maxWindow bounds a look at counters: what is to be watched for longer is not
@@ -23,6 +25,7 @@ const maxWindow = 24 * time.Hour
 type validateOptions struct {
 	state fleet.StoreOptions
 	fleet.ValidateOptions
+	past string // the history of a watch
 }
 
 func (a *app) validateCommand() *cobra.Command {
@@ -40,6 +43,8 @@ func (a *app) validateCommand() *cobra.Command {
 	a.allFlags(c)
 	c.Flags().DurationVar(&o.Window, "window", 0, "read the counters at the start and at the end of this time, and judge the difference: 120s")
 	c.Flags().StringVar(&o.Baseline, "baseline", "", "with --window: compare rates with the window in FILE, a JSON report of validate --window")
+	c.Flags().StringVar(&o.past, "history", "", "show the rounds in FILE, the history of a watch, as a time line in html")
+	_ = c.MarkFlagFilename("history", "jsonl")
 	a.stateFlags(c, &o.state)
 	a.reportFlags(c)
 	return c
@@ -47,6 +52,12 @@ func (a *app) validateCommand() *cobra.Command {
 
 // validate looks at the fabric, and at its counters over the window.
 func (a *app) validate(ctx context.Context, o validateOptions) (err error) {
+	var rounds []watch.Record
+	if o.past != "" {
+		if rounds, err = watch.ReadHistory(o.past); err != nil {
+			return &statusError{status: exitUsage, err: fmt.Errorf("--%w", err)}
+		}
+	}
 	f, at, err := a.loadDevices(ctx)
 	if err != nil {
 		return err
@@ -69,6 +80,9 @@ func (a *app) validate(ctx context.Context, o validateOptions) (err error) {
 	a.warnOpen(v.Open)
 	f.Hosts = reached
 	r := report.Validated(f, v.Findings, v.Counted, v.Pauses)
+	if r.History = daemon.TimeLine(r.Fabric, rounds); o.past != "" && len(r.History) == 0 {
+		a.Warn("--history: %s has no round of %s", o.past, r.Fabric)
+	}
 	if a.nic.on {
 		r.Command, r.Links, r.Ports = "nic validate", 0, v.Ports
 	}

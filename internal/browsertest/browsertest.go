@@ -24,7 +24,7 @@ import (
 	"time"
 )
 
-// artifactsEnv names the folder that screenshots are kept in.
+// artifactsEnv names the folder that screenshots and printed pages are kept in.
 const artifactsEnv = "ROCE_FABRIC_ARTIFACTS"
 
 // browserTime bounds one request to the browser and one wait for a page.
@@ -322,9 +322,38 @@ func (b *Browser) Quiet() {
 	}
 }
 
+// Paper is the size of a page, in centimetres.
+type Paper struct{ Width, Height float64 }
+
+// The usual sizes.
+var (
+	A4     = Paper{21, 29.7}
+	Letter = Paper{21.59, 27.94}
+)
+
+// PDF prints the page as a person does, without the backgrounds that a browser leaves out,
+// keeps the file where artefacts of the build are kept, and returns it.
+func (b *Browser) PDF(name string, paper Paper) []byte {
+	b.T.Helper()
+	var encoded string
+	b.Call(http.MethodPost, "/print", map[string]any{"page": map[string]any{"width": paper.Width, "height": paper.Height}, "background": false}, &encoded)
+	return b.save(name, encoded)
+}
+
 // Keep writes a screenshot where artefacts of the build are kept.
 func (b *Browser) Keep(name string) {
 	b.T.Helper()
+	var encoded string
+	b.Call(http.MethodGet, "/screenshot", nil, &encoded)
+	b.save(name, encoded)
+}
+
+func (b *Browser) save(name, encoded string) []byte {
+	b.T.Helper()
+	content, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil {
+		b.T.Fatal(err)
+	}
 	dir := os.Getenv(artifactsEnv)
 	if dir == "" {
 		dir = b.T.TempDir()
@@ -332,15 +361,10 @@ func (b *Browser) Keep(name string) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		b.T.Fatal(err)
 	}
-	var encoded string
-	b.Call(http.MethodGet, "/screenshot", nil, &encoded)
-	png, err := base64.StdEncoding.DecodeString(encoded)
-	if err != nil {
-		b.T.Fatal(err)
-	}
 	file := filepath.Join(dir, name)
-	if err := os.WriteFile(file, png, 0o644); err != nil {
+	if err := os.WriteFile(file, content, 0o644); err != nil {
 		b.T.Fatal(err)
 	}
-	b.T.Logf("screenshot: %s, %d bytes", file, len(png))
+	b.T.Logf("kept: %s, %d bytes", file, len(content))
+	return content
 }

@@ -58,6 +58,46 @@ const checks = new Map(Object.entries(raw.checks));
 
 const counters = (raw.counters || []).map(c => ({name: c.n, values: c.v}));
 
+// classes are those whose counters were read. The first counter that a port shows is that
+// of its marks: a NIC has another one than a switch.
+const byCounter = new Map(counters.map(c => [c.name, c]));
+const classes = (raw.classes || []).map((c, i) => ({
+  i,
+  name: c.n,
+  marks: (device, port) => firstCounted(c.m, device, port),
+  received: (device, port) => firstCounted([c.r], device, port),
+  sent: (device, port) => firstCounted([c.t], device, port),
+  stopped: (device, port) => firstCounted([c.u], device, port),
+}));
+
+function firstCounted(names, device, port) {
+  for (const name of names) {
+    const c = byCounter.get(name), v = c ? counted(c, device, port) : null;
+    if (v !== null) return v;
+  }
+  return null;
+}
+
+// pausesOn are the PFC frames of a class that a port received and sent.
+function pausesOn(c, device, port) {
+  const both = [c.received(device, port), c.sent(device, port)].filter(v => v !== null);
+  return both.length > 0 ? both.reduce((sum, v) => sum + Number(v), 0) : null;
+}
+
+// classSays is what a class counted on a port, in words.
+function classSays(c, device, port) {
+  const parts = [];
+  const add = (v, text) => {
+    if (v !== null) parts.push(v.toLocaleString("en") + " " + text);
+  };
+  add(c.marks(device, port), "packets with an ECN mark");
+  add(c.received(device, port), "PFC frames received");
+  add(c.sent(device, port), "PFC frames sent");
+  const stopped = c.stopped(device, port);
+  if (stopped !== null && Number(stopped) > 0) parts.push("stopped for " + (Number(stopped) / 1000).toLocaleString("en", {maximumSignificantDigits: 3}) + " ms");
+  return parts.length > 0 ? parts.join(", ") : "not shown";
+}
+
 // counted returns what a port has counted: a number, the digits of a large one,
 // or null where the device does not show it.
 function counted(counter, device, port) {

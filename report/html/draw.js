@@ -261,7 +261,7 @@ function clear(x, y, w) {
 function fit() {
   const width = drawing.clientWidth || 1200;
   const wanted = extent.height * Math.min(maxFit, width / extent.width);
-  drawing.style.height = Math.max(220, Math.min(window.innerHeight * 0.72, wanted)) + "px";
+  drawing.style.height = Math.max(220, Math.min(printing ? 1200 : window.innerHeight * 0.72, wanted)) + "px";
   eye.scale = Math.max(minScale, Math.min(maxFit, width / extent.width, drawing.clientHeight / extent.height));
   eye.x = Math.max(0, (width - extent.width * eye.scale) / 2);
   eye.y = 0;

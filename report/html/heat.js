@@ -2,42 +2,79 @@
 // port. Only what is in sight is drawn.
 const map = byId("map"), cells = byId("cells");
 const cell = {side: 15, left: 130, top: 18};
-let rows = [], columns = 0, counter = null, peak = 0;
+const screenSide = 15, leastSide = 4, maxPrinted = 300; // rows that are printed
+let rows = [], columns = 0, peak = 0;
+let counter = null, traffic = null; // the counter, or the class, that is shown: else findings
+let most = {marks: 0, pauses: 0}; // of the class
 let cursor = {row: 0, column: 0};
 
 function valueOf(device, port) {
+  if (traffic !== null) {
+    const marks = traffic.marks(device, port), pauses = pausesOn(traffic, device, port);
+    return marks === null && pauses === null ? null : {marks: Number(marks), pauses};
+  }
   if (counter === null) return shown.port[device][port];
   const v = counted(counter, device, port);
   return v === null ? null : Number(v);
 }
 
+// share is how much of a square a value fills: on a logarithmic scale, as both one pause
+// and a million are to be seen.
+function share(v, top) {
+  return v > 0 ? 0.15 + 0.85 * Math.log1p(v) / Math.log1p(top) : 0;
+}
+
 function showMap() {
-  counter = byId("counter").value === "" ? null : counters[Number(byId("counter").value)];
+  const view = byId("counter").value;
+  traffic = view.startsWith("class ") ? classes[Number(view.slice(6))] : null;
+  counter = view === "" || traffic !== null ? null : counters[Number(view)];
   rows = devices.filter(d => shown.matches[d.i] && d.ports.length > 0);
   columns = rows.reduce((n, d) => Math.max(n, d.ports.length), 0);
   peak = 0;
+  most = {marks: 0, pauses: 0};
   let top = null;
   const highest = new Map();
+  if (traffic !== null) {
+    for (const d of rows) {
+      for (let p = 0; p < d.ports.length; p++) {
+        const v = valueOf(d.i, p);
+        if (v === null) continue;
+        if (v.marks > most.marks) [most.marks, most.marked] = [v.marks, d];
+        if (v.pauses > most.pauses) [most.pauses, most.paused] = [v.pauses, d];
+      }
+    }
+  }
   for (const d of rows) {
-    let most = 0;
-    for (let p = 0; p < d.ports.length; p++) most = Math.max(most, valueOf(d.i, p) || 0);
-    highest.set(d, counter === null ? most * 1e6 + shown.count[d.i] : most);
-    if (most > peak) [peak, top] = [most, d];
+    let high = 0;
+    for (let p = 0; p < d.ports.length; p++) {
+      const v = valueOf(d.i, p);
+      high = Math.max(high, v === null ? 0 : traffic !== null ? share(v.marks, most.marks) + 2 * share(v.pauses, most.pauses) : v);
+    }
+    highest.set(d, counter === null && traffic === null ? high * 1e6 + shown.count[d.i] : high);
+    if (high > peak) [peak, top] = [high, d];
   }
   const tier = d => d.group < 0 ? 0 : groups[d.group].tier;
   const drawn = (a, b) => tier(b) - tier(a) || a.i - b.i;
   rows.sort(byId("order").value === "worst" ? (a, b) => highest.get(b) - highest.get(a) || drawn(a, b) : drawn);
+  const left = printing ? Math.max(0, rows.length - maxPrinted) : 0;
+  if (left > 0) rows = rows.sort((a, b) => highest.get(b) - highest.get(a) || drawn(a, b)).slice(0, maxPrinted);
+  cell.side = printing ? Math.max(leastSide, Math.min(screenSide, Math.floor((map.clientWidth - cell.left - 8) / columns))) : screenSide;
   cursor.row = Math.max(0, Math.min(cursor.row, rows.length - 1));
   const size = byId("map-size");
   size.style.width = cell.left + columns * cell.side + 8 + "px";
   size.style.height = cell.top + rows.length * cell.side + 4 + "px";
-  map.style.height = Math.min(560, cell.top + rows.length * cell.side + 24) + "px";
-  byId("heat-note").textContent = note(top);
+  map.style.height = Math.min(printing ? Infinity : 560, cell.top + rows.length * cell.side + 24) + "px";
+  byId("heat-note").textContent = note(top) + (left > 0 ? " The highest " + plural(maxPrinted, "device") + " are printed, " + left.toLocaleString("en") + " are not." : "");
   drawMap();
 }
 
 function note(top) {
   if (rows.length === 0) return "No port passes the filters.";
+  if (traffic !== null) {
+    const said = (n, what, where) => n === 0 ? "no " + what : "most " + what + ": " + n.toLocaleString("en") + " (" + where.name + ")";
+    return "Class " + traffic.name + ": the left bar is packets with an ECN mark, the right bar PFC frames, on a logarithmic scale; " +
+      said(most.marks, "marks", most.marked) + ", " + said(most.pauses, "pauses", most.paused) + ". Marks without pauses show congestion control at work; pauses without marks show that it comes too late. A dot is a port that shows neither.";
+  }
   if (counter !== null) {
     return peak === 0 ? counter.name + ": zero on every port that shows it. A dot is a port that does not." :
       counter.name + ": the fuller a square, the more; the scale is logarithmic. The most is " + peak.toLocaleString("en") + ", on " + top.name + ". A dot is a port that does not show it.";
@@ -61,7 +98,7 @@ function drawMapNow() {
   for (let r = first; r <= last; r++) {
     for (let p = from; p <= to && p < rows[r].ports.length; p++) {
       const d = rows[r].i;
-      drawCell(c, cell.left + p * side - left, cell.top + r * side - top, valueOf(d, p), counter === null ? shown.far[d][p] : 0);
+      drawCell(c, cell.left + p * side - left, cell.top + r * side - top, valueOf(d, p), counter === null && traffic === null ? shown.far[d][p] : 0);
     }
   }
   if (document.activeElement === map && rows.length > 0) {
@@ -82,7 +119,7 @@ function drawMapNow() {
   c.textAlign = "center";
   for (let p = from; p <= to; p++) {
     const x = cell.left + p * side - left + side / 2;
-    if (p % 4 === 0 && x > cell.left) c.fillText(String(p + 1), x, cell.top / 2);
+    if (p % (cell.side < 12 ? 8 : 4) === 0 && x > cell.left) c.fillText(String(p + 1), x, cell.top / 2);
   }
 }
 const drawMap = soon(drawMapNow);
@@ -104,19 +141,26 @@ function drawCell(c, x, y, v, far) {
   c.strokeStyle = far > 0 ? colours[rankNames[far]] : colours.faint;
   c.strokeRect(x + 1.5, y + 1.5, side - 1, side - 1);
   if (v === 0) return;
+  if (traffic !== null) {
+    [["accent", v.marks, most.marks], ["pause", v.pauses, most.pauses]].forEach(([colour, n, top], i) => {
+      const height = Math.round((side - 1) * share(n, top));
+      c.fillStyle = colours[colour];
+      c.fillRect(x + 1.5 + i * side / 2, y + 1 + side - height, side / 2 - 1, height);
+    });
+    return;
+  }
   if (counter === null) {
     c.fillStyle = colours[rankNames[v]];
     c.fillRect(x + 1, y + 1, side, side);
     c.fillStyle = colours.panel;
-    c.font = "bold 10px system-ui, sans-serif";
+    c.font = "bold " + side * 0.75 + "px system-ui, sans-serif";
     c.textAlign = "center";
     c.fillText(marks[v], x + 1 + side / 2, y + 1.5 + side / 2);
     return;
   }
   // Both the colour and the area grow with the value.
-  const share = 0.15 + 0.85 * Math.log1p(v) / Math.log1p(peak);
-  const length = side * Math.sqrt(share);
-  c.globalAlpha = 0.35 + 0.65 * share;
+  const part = share(v, peak), length = side * Math.sqrt(part);
+  c.globalAlpha = 0.35 + 0.65 * part;
   c.fillStyle = colours.accent;
   c.fillRect(x + 1 + (side - length) / 2, y + 1 + (side - length) / 2, length, length);
   c.globalAlpha = 1;
@@ -131,6 +175,7 @@ function readCell(row, column) {
     const e = farEnd(far, d.i, column);
     text += " to " + portName(e.device, e.port);
   }
+  if (traffic !== null) text += ", " + traffic.name + ": " + classSays(traffic, d.i, column);
   if (counter !== null) {
     const v = counted(counter, d.i, column);
     text += ", " + counter.name + ": " + (v === null ? "not shown" : v.toLocaleString("en"));
@@ -190,6 +235,12 @@ function watchMap() {
   });
 }
 
+// offerCounters fills the choice, of which the first class is shown at first.
 function offerCounters() {
-  counters.forEach((c, i) => byId("counter").append(el("option", {value: String(i)}, c.name)));
+  const group = (label, list) => {
+    if (list.length > 0) byId("counter").append(el("optgroup", {label}, ...list));
+  };
+  group("ECN marks and PFC pauses", classes.map(c => el("option", {value: "class " + c.i}, "class " + c.name)));
+  group("counters", counters.map((c, i) => el("option", {value: String(i)}, c.name)));
+  if (classes.length > 0) byId("counter").value = "class 0";
 }

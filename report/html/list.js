@@ -3,7 +3,7 @@ const listStep = 200;
 let listed = listStep;
 
 // placesText says where a cause is, in a few words.
-function placesText(places) {
+function placesText(places, few = 2) {
   if (places.length === 0) return "the fabric";
   const ports = places.reduce((n, p) => n + p.ports.length, 0);
   if (places.length === 1) {
@@ -11,13 +11,14 @@ function placesText(places) {
     if (names.length > 3) return d.name + ", " + plural(names.length, "port");
     return d.name + (names.length > 0 ? " " + names.join(", ") : "");
   }
-  const some = places.slice(0, 2).map(p => devices[p.device].name).join(", ");
-  const rest = places.length > 2 ? " and " + (places.length - 2).toLocaleString("en") + " more" : "";
+  const some = places.slice(0, few).map(p => devices[p.device].name).join(", ");
+  const rest = places.length > few ? " and " + (places.length - few).toLocaleString("en") + " more" : "";
   return some + rest + (ports > 0 ? ", " + plural(ports, "port") : "");
 }
 
 function showList() {
   const rows = shown.causes.slice(0, listed).map(({cause, places}) => {
+    if (printing) return el("li", {}, causeBox(cause), el("p", {className: "at"}, placesText(places, 8)));
     const b = el("button", {type: "button", className: "cause", on: () => openCause(cause.i)},
       badge(cause.rank, cause.suppressed !== null), el("b", {}, cause.id), " ", el("span", {className: "what"}, cause.what),
       el("span", {className: "at"}, placesText(places)));

@@ -38,6 +38,7 @@ applyFilter();
 build();
 fit();
 showPauses();
+showTimeline();
 showList();
 showMap();
 watchPointer();
@@ -66,10 +67,18 @@ new ResizeObserver(() => {
   drawMap();
 }).observe(drawing);
 for (const query of ["(prefers-color-scheme: dark)", "print"]) matchMedia(query).addEventListener("change", repaint);
-addEventListener("beforeprint", () => {
-  listed = 1000;
+// On paper everything is there: all causes with their fixes, all rows of the heat map, and
+// the changes of the time line.
+function setPrinting(on) {
+  printing = on;
+  document.documentElement.classList.toggle("printing", on);
+  listed = on ? 1000 : listStep;
+  byId("changes").open = on;
   showList();
   fit();
   drawNow();
+  showMap();
   drawMapNow();
-});
+}
+addEventListener("beforeprint", () => setPrinting(true));
+addEventListener("afterprint", () => setPrinting(false));

@@ -55,6 +55,8 @@ function fitCanvas(canvas, width, height) {
   return c;
 }
 
+let printing = false; // on paper nothing scrolls
+
 // soon runs a function before the next frame, once however often it is asked.
 function soon(run) {
   let asked = false;

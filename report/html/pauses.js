@@ -5,6 +5,7 @@ const pauses = (raw.pauses || []).map((s, i) => ({
   device: s.d,
   port: s.p, // -1 for none
   kind: s.k,
+  class: s.c,
   certain: Boolean(s.y),
   what: s.w,
   fix: s.f || "",
@@ -112,10 +113,54 @@ function arrow(c, b, t, way) {
   c.restore();
 }
 
+// branches are the ports of a source's tree by the device that stops them: the pauses of
+// that device come in at the far end of the port's link.
+function branches(s) {
+  const by = new Map(), loose = [];
+  for (const e of s.tree) {
+    const link = devices[e.device].links.get(e.port);
+    if (!link) {
+      loose.push(e);
+      continue;
+    }
+    const from = farEnd(link, e.device, e.port).device;
+    by.set(from, [...(by.get(from) || []), e]);
+  }
+  return {by, loose};
+}
+
+const maxTwigs = 12, maxTrees = 10;
+
+// treeOf is who pauses whom, from the source on: each device with its ports that are
+// stopped, and below it what it stops in turn. seen ends a cycle.
+function treeOf(s, device, by, seen) {
+  if (seen.has(device)) return null;
+  seen.add(device);
+  const stopped = new Map();
+  for (const e of by.get(device) || []) stopped.set(e.device, [...(stopped.get(e.device) || []), e.port]);
+  if (stopped.size === 0) return null;
+  const list = [...stopped].sort(([a], [b]) => (by.has(b) ? 1 : 0) - (by.has(a) ? 1 : 0) || a - b);
+  const out = el("ul", {className: "tree"}, ...list.slice(0, maxTwigs).map(([d, ports]) => twig(s, d, ports, treeOf(s, d, by, seen))));
+  if (list.length > maxTwigs) out.append(el("li", {className: "note"}, "and " + plural(list.length - maxTwigs, "more device")));
+  return out;
+}
+
+function twig(s, device, ports, below) {
+  const some = ports.slice(0, 3).map(p => devices[device].ports[p]).join(", ") + (ports.length > 3 ? " and " + plural(ports.length - 3, "more port") : "");
+  const c = classes.find(x => x.name === s.class);
+  const frames = c ? ports.reduce((sum, p) => sum + Number(c.received(device, p) ?? 0), 0) : 0;
+  return el("li", {}, deviceGo(device), " ", some, el("span", {className: "note"}, (frames > 0 ? ", " + plural(frames, "PFC frame") : "") + (below ? ", and stops" : "")), below);
+}
+
 function showPauses() {
   byId("pauses").hidden = byId("pauses-legend").hidden = pauses.length === 0;
-  byId("pauses-list").replaceChildren(...pauses.slice(0, limit).map(s => el("li", {},
-    el("button", {type: "button", className: "go", on: () => openSource(s.i)}, ring(s.certain), " ", s.what))));
+  byId("pauses-list").replaceChildren(...pauses.slice(0, limit).map(s => {
+    const {by, loose} = branches(s);
+    const tree = s.i < maxTrees ? treeOf(s, s.device, by, new Set()) : null;
+    return el("li", {}, el("button", {type: "button", className: "go", on: () => openSource(s.i)}, ring(s.certain), " ", s.what),
+      tree ? el("div", {className: "note"}, devices[s.device].name + " stops") : null, tree,
+      tree && loose.length > 0 ? el("div", {className: "note"}, "and " + plural(loose.length, "port") + " without a link in the intent") : null);
+  }));
   if (pauses.length > limit) byId("pauses-list").append(el("li", {className: "note"}, "and " + (pauses.length - limit).toLocaleString("en") + " more"));
 }
 
@@ -129,7 +174,7 @@ function openSource(i) {
     near.add(link.a).add(link.b);
   }
   openDetails(s.port < 0 ? devices[s.device].name : portName(s.device, s.port), ring(s.certain), near, on,
-    el("p", {}, s.what), facts(["kind", s.kind], ["certain", s.certain ? "yes" : "no"], ["fix", s.fix]), el("p", {}, deviceGo(s.device)),
+    el("p", {}, s.what), facts(["class", s.class], ["kind", s.kind], ["certain", s.certain ? "yes" : "no"], ["fix", s.fix]), el("p", {}, deviceGo(s.device)),
     el("h3", {className: "part"}, plural(s.tree.length, "port is stopped", "ports are stopped")), limited(s.tree, e => el("span", {}, deviceGo(e.device), " ", portGo(e.device, e.port))));
 }
 

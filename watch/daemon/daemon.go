@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -126,9 +127,11 @@ func Run(ctx context.Context, out *report.Console, f *fleet.Fabric, at *fleet.Ac
 	var served error
 	if listener != nil {
 		serve.Announce(out, listener, o.Listen)
+		past := d.past(f.Fabric().Name)
 		h := serve.Handler(serve.Source{Watcher: watcher, Metrics: shown.Handler(), Report: func(to io.Writer, r *watch.Round, form string) error {
 			v := report.Validated(f, r.Findings, r.Counted, r.Pauses)
 			v.Version, v.Time = o.Version, r.End
+			v.History = slices.Concat(past, TimeLine(r.Fabric, watcher.History()))
 			return report.Write(to, report.Form(form), v, report.Options{})
 		}})
 		serving.Go(func() {

@@ -1,0 +1,112 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/validate"
+)
+
+// Round is a round of a watch, for the time line of the HTML form.
+type Round struct {
+	Time             time.Time // when it was over
+	Verdict          string    // as a watch calls it: "ok", "errors"
+	Errors, Warnings int
+	Devices, Read    int
+	Changes          []Change // since the round before
+}
+
+// Change is a cause that appeared or is gone.
+type Change struct {
+	Gone     bool
+	Severity validate.Severity
+	ID       string
+	Places   []string
+	More     int // places that are not among them
+	What     string
+}
+
+// The bounds of the time line: of its rounds the newest are kept, and of a change a few
+// places are named.
+const (
+	maxRounds       = 10000
+	maxChanges      = 500
+	maxChangePlaces = 6
+)
+
+// pagePeriod are rounds in a row that ended alike.
+type pagePeriod struct {
+	From     int64        `json:"f"` // seconds since 1970
+	To       int64        `json:"t"`
+	Rounds   int          `json:"n"`
+	Verdict  string       `json:"v"` // "" for a time without rounds
+	Errors   int          `json:"e"`
+	Warnings int          `json:"w"`
+	Unread   int          `json:"u"`
+	Changes  []pageChange `json:"c,omitempty"`
+}
+
+type pageChange struct {
+	Time     int64             `json:"t"`
+	Gone     bool              `json:"g,omitempty"`
+	Severity validate.Severity `json:"s"`
+	ID       string            `json:"c"`
+	Places   []string          `json:"p,omitempty"`
+	More     int               `json:"m,omitempty"` // places that are left out
+	What     string            `json:"w"`
+}
+
+// history makes periods of rounds. One lasts until the next begins; where rounds are
+// missing, because nobody watched, there is a period without a verdict.
+func (b *pageBuilder) history(rounds []Round) {
+	rounds = rounds[max(0, len(rounds)-maxRounds):]
+	pause := usualPause(rounds)
+	changes := 0
+	for _, r := range rounds {
+		changes += len(r.Changes)
+	}
+	for i, r := range rounds {
+		p := pagePeriod{From: r.Time.Unix(), To: r.Time.Unix(), Rounds: 1, Verdict: clean(r.Verdict), Errors: r.Errors, Warnings: r.Warnings, Unread: r.Devices - r.Read}
+		for _, c := range r.Changes {
+			if changes--; changes >= maxChanges {
+				continue // of the oldest
+			}
+			out := pageChange{Time: p.From, Gone: c.Gone, Severity: c.Severity, ID: clean(c.ID), What: clean(c.What), More: c.More}
+			named := min(len(c.Places), maxChangePlaces)
+			out.More += len(c.Places) - named
+			for _, at := range c.Places[:named] {
+				out.Places = append(out.Places, clean(at))
+			}
+			p.Changes = append(p.Changes, out)
+		}
+		if n := len(b.out.Periods); n > 0 {
+			last := &b.out.Periods[n-1]
+			if since := r.Time.Sub(rounds[i-1].Time); pause > 0 && since > 3*pause {
+				last.To += int64(pause / time.Second)
+				b.out.Periods = append(b.out.Periods, pagePeriod{From: last.To, To: p.From})
+			} else {
+				last.To = p.From
+				if last.Verdict == p.Verdict && last.Errors == p.Errors && last.Warnings == p.Warnings && last.Unread == p.Unread {
+					last.Rounds++
+					last.Changes = append(last.Changes, p.Changes...)
+					continue
+				}
+			}
+		}
+		b.out.Periods = append(b.out.Periods, p)
+	}
+}
+
+// usualPause is the time from round to round, which most have.
+func usualPause(rounds []Round) time.Duration {
+	var all []time.Duration
+	for i := 1; i < len(rounds); i++ {
+		all = append(all, rounds[i].Time.Sub(rounds[i-1].Time))
+	}
+	if len(all) == 0 {
+		return 0
+	}
+	slices.SortFunc(all, cmp.Compare)
+	return all[len(all)/2]
+}
