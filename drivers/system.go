@@ -38,6 +38,9 @@ type System struct {
 	// Open makes a driver for a target, without I/O: the device is dialled by the first
 	// call that needs it.
 	Open func(Target) (Driver, error)
+	// Saved makes a driver of a switch whose configuration was saved. It dials nothing, and
+	// plans what the switch would be sent.
+	Saved func(text []byte, t Target) (Driver, error)
 }
 
 // Violation is a row that breaks a rule of the system's own models; Where is the line

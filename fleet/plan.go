@@ -48,6 +48,8 @@ type DevicePlan struct {
 	states []order.State
 	// lacking are findings that say what no check can judge of the device.
 	lacking []validate.Finding
+	// native is what the steps change, before and after, where that is asked for.
+	native [2]string
 }
 
 // kind is what switches have in common that take the same changes in the same way: model,
@@ -116,6 +118,10 @@ type PlanOptions struct {
 	Tool string
 	// Progress is called as the work goes on; nil is silence.
 	Progress Progress
+
+	// native asks for the native text of the changes, and for nothing that only an apply
+	// has to know.
+	native bool
 }
 
 // explain gives the changes of a switch their lines of the intent, and notes what
@@ -249,6 +255,9 @@ func planOn(ctx context.Context, drv drivers.Driver, dev Device, o PlanOptions) 
 	steps, err := drv.Plan(facts, snap, desired, dev.Policy)
 	if err != nil {
 		return nil, NewError(dev.Name, OpPlan, fmt.Errorf("plan: %w", err))
+	}
+	if o.native {
+		return diffed(drv, dev, snap, steps)
 	}
 	if dev.explain != nil {
 		dev.explain(drv, snap, desired, steps)

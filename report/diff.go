@@ -2,10 +2,196 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/internal/linediff"
 	"github.com/roce-fabric/roce-fabric/internal/term"
+	"github.com/roce-fabric/roce-fabric/internal/words"
 )
+
+// DiffForms are the forms of a diff.
+var DiffForms = []string{"text", "json"}
+
+// DiffSummary is what a diff comes to.
+type DiffSummary struct{ Devices, Differing, Failed int }
+
+// String says it to a person: "2 of 24 devices differ".
+func (s DiffSummary) String() string {
+	text := fmt.Sprintf("%d of %s %s", s.Differing, words.Count(s.Devices, "device"), map[bool]string{true: "differs", false: "differ"}[s.Differing == 1])
+	if s.Differing == 0 {
+		text = words.Count(s.Devices-s.Failed, "device") + ", no differences"
+	}
+	if s.Failed > 0 {
+		text += fmt.Sprintf(", %d failed", s.Failed)
+	}
+	return text
+}
+
+// DiffLine is a line of the configuration of a device.
+type DiffLine struct {
+	Op string `json:"op"` // "+", "-"
+	// In is what the line stands in, from the outside.
+	In   []string `json:"in,omitempty"`
+	Text string   `json:"text"`
+}
+
+// deviceDiff is the JSON form of a device.
+type deviceDiff struct {
+	Device  string        `json:"device"`
+	OS      string        `json:"os"`
+	Differs bool          `json:"differs"`
+	Lines   []DiffLine    `json:"lines"`
+	Blocked []fleet.Group `json:"blocked,omitempty"`
+	*fleet.Error
+}
+
+// DiffLines are the lines that are removed and added, each with what it stands in.
+func DiffLines(running, intended string) []DiffLine {
+	out := []DiffLine{}
+	// Lines that are alike in different places are different ones.
+	for _, l := range linediff.Lines(placed(running), placed(intended)) {
+		if l.Op == linediff.Same {
+			continue
+		}
+		in := strings.Split(l.Text, "\n")
+		out = append(out, DiffLine{Op: string(l.Op), In: in[: len(in)-1 : len(in)-1], Text: in[len(in)-1]})
+	}
+	return paired(out)
+}
+
+// placed are the lines of a text, each behind those that it stands in.
+func placed(text string) (lines []string) {
+	type outer struct {
+		depth int // of its indentation
+		lines string
+	}
+	var open []outer
+	for line := range strings.Lines(text) {
+		bare := strings.Trim(line, " \n")
+		depth := len(line) - len(strings.TrimLeft(line, " "))
+		for len(open) > 0 && open[len(open)-1].depth >= depth {
+			open = open[:len(open)-1]
+		}
+		if len(open) > 0 {
+			bare = open[len(open)-1].lines + "\n" + bare
+		}
+		open, lines = append(open, outer{depth, bare}), append(lines, bare)
+	}
+	return lines
+}
+
+// paired puts a line next to the one that sets the same. Removed lines keep their order, and
+// so do added ones.
+func paired(lines []DiffLine) []DiffLine {
+	out := make([]DiffLine, 0, len(lines))
+	for len(lines) > 0 {
+		n := opsOf(lines, "-")
+		m := n + opsOf(lines[n:], "+")
+		removed, added := lines[:n], lines[n:m]
+		lines = lines[m:]
+		at := make(map[string]int, len(added)) // of the last line that sets it
+		for i, l := range added {
+			at[l.sets()] = i
+		}
+		done := 0
+		for _, l := range removed {
+			out = append(out, l)
+			if i, ok := at[l.sets()]; ok && i >= done {
+				out, done = append(out, added[done:i+1]...), i+1
+			}
+		}
+		added = added[done:]
+		out = append(out, added...)
+	}
+	return out
+}
+
+// opsOf is how many of the first lines have an op.
+func opsOf(lines []DiffLine, op string) int {
+	if n := slices.IndexFunc(lines, func(l DiffLine) bool { return l.Op != op }); n >= 0 {
+		return n
+	}
+	return len(lines)
+}
+
+// sets is what a line sets: its first word, where it stands.
+func (l DiffLine) sets() string {
+	word, _, _ := strings.Cut(l.Text, " ")
+	return strings.Join(append(l.In, word), "\n")
+}
+
+// Diff writes how devices differ, as each gives them out, in the lines of the devices or
+// as a unified diff.
+func (c *Console) Diff(fabric string, unified bool, each func(emit func(*fleet.DeviceDiff) error) error) (sum DiffSummary, err error) {
+	var doc *JSONList
+	if c.Output == "json" {
+		doc = NewJSONList(c.Out, "devices", Field{Name: "fabric", Value: fabric})
+	}
+	err = each(func(d *fleet.DeviceDiff) error {
+		sum.Devices++
+		switch {
+		case d.Err != nil:
+			sum.Failed++
+		case d.Differs():
+			sum.Differing++
+		}
+		switch {
+		case doc != nil:
+			doc.Add(deviceDiff{d.Device, d.OS, d.Differs(), DiffLines(d.Running, d.Intended), d.Blocked, d.Err})
+			return nil
+		case d.Err != nil:
+			c.Error(d.Err)
+			return nil
+		case unified:
+			err = c.UnifiedDiff(linediff.Unified("running/"+d.Device, "intended/"+d.Device, d.Running, d.Intended))
+		case d.Running != d.Intended:
+			err = c.nativeDiff(d)
+		}
+		if n := len(d.Blocked); n > 0 {
+			c.Talk("%s: %s cannot be made by this tool and %s not shown; 'roce-fabric plan' says why", d.Device, words.Count(n, "change"), map[bool]string{true: "is", false: "are"}[n == 1])
+		}
+		return err
+	})
+	if err == nil && doc != nil {
+		err = doc.Close()
+	}
+	return sum, err
+}
+
+// nativeDiff writes the lines of one device below its name.
+func (c *Console) nativeDiff(d *fleet.DeviceDiff) error {
+	s, lines := c.Styler(), DiffLines(d.Running, d.Intended)
+	added := 0
+	for _, l := range lines {
+		if l.Op == "+" {
+			added++
+		}
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s: %d added, %d removed\n", s.Bold(d.Device), s.Dim("("+d.OS+")"), added, len(lines)-added)
+	var shown []string
+	for _, l := range lines {
+		same := 0
+		for same < len(l.In) && same < len(shown) && l.In[same] == shown[same] {
+			same++
+		}
+		for i, outer := range l.In[same:] {
+			fmt.Fprintf(&b, "  %s%s\n", strings.Repeat("  ", same+i), term.CleanLine(outer))
+		}
+		text := l.Op + " " + strings.Repeat("  ", len(l.In)) + term.CleanLine(l.Text)
+		if l.Op == "+" {
+			text = s.Green(text)
+		} else {
+			text = s.Red(text)
+		}
+		b.WriteString(text + "\n")
+		shown = append(l.In[:len(l.In):len(l.In)], l.Text)
+	}
+	_, err := fmt.Fprintln(c.Out, b.String())
+	return err
+}
 
 // UnifiedDiff writes the lines of a unified diff.
 func (c *Console) UnifiedDiff(lines []string) error {

@@ -20,6 +20,32 @@ var cases = []testCase{
 		}
 		b.settled(p, p.steps)
 	}},
+	{name: "the differences are those that an apply removes", run: func(b *bench) {
+		p := b.fresh()
+		d, ok := p.Driver.(drivers.Differ)
+		if !ok {
+			b.Skip("the device has no text")
+		}
+		differences := func(s *drivers.Snapshot) (before, after string) {
+			before, after, err := d.Differences(s, p.steps)
+			if err != nil {
+				b.Fatal(err)
+			}
+			return before, after
+		}
+		was, is := differences(p.snap)
+		if was == is || is == "" {
+			b.Errorf("no differences, and %d steps: %q", len(p.steps.Items), was)
+		}
+		b.mustApply(p)
+		// A line that equals the default is not printed by every device.
+		was, is = differences(b.plan(b.open()).snap)
+		for l := range strings.Lines(was) {
+			if !strings.Contains("\n"+is, "\n"+l) {
+				b.Errorf("after the apply %q is still to go", l)
+			}
+		}
+	}},
 	{name: "plan is empty after apply and a restart", needs: func(d *Device) bool { return d.Restart != nil }, run: func(b *bench) {
 		p := b.fresh()
 		tok := b.mustApply(p)

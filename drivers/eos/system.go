@@ -32,6 +32,7 @@ var System = drivers.System{
 	},
 	Identify: identify,
 	Open:     Open,
+	Saved:    saved,
 }
 
 func encode(d *render.Device) (string, []byte) {

@@ -36,6 +36,7 @@ var System = drivers.System{
 	},
 	Identify: identify,
 	Open:     Open,
+	Saved:    saved,
 }
 
 func decode(text []byte) (*qos.Device, []drivers.Unknown, error) {

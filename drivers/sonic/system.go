@@ -32,6 +32,7 @@ var System = drivers.System{
 	Identify: identify,
 	YANG:     models,
 	Open:     Open,
+	Saved:    saved,
 }
 
 func decode(text []byte) (*qos.Device, []drivers.Unknown, error) {

@@ -1,0 +1,27 @@
+package eos
+
+import (
+	"cmp"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/internal/ssh"
+	native "github.com/roce-fabric/roce-fabric/render/eos"
+)
+
+// saved makes the driver of a switch whose configuration was saved.
+func saved(text []byte, t drivers.Target) (drivers.Driver, error) {
+	cfg, err := native.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	id := identify(text)
+	f := drivers.Facts{OS: "eos", Release: cmp.Or(t.Release, id.Release), Model: cmp.Or(id.Model, t.Model)}
+	f.ASIC, _ = native.FamilyOf(f.Model)
+	kw, ok := native.KeywordOf(cfg)
+	if !ok {
+		kw, _ = native.KeywordForModel(f.Model)
+	}
+	d := newDriver(t)
+	d.way = &shellWay{drivers.NewShell(ssh.Config{}, platform)} // never dialled
+	return &drivers.Saved{Driver: d, Facts: f, Snapshot: &drivers.Snapshot{Native: &snapshot{cfg: cfg, kw: kw}}}, nil
+}

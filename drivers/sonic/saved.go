@@ -1,0 +1,44 @@
+package sonic
+
+import (
+	"cmp"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/render/catalog"
+	native "github.com/roce-fabric/roce-fabric/render/sonic"
+)
+
+// Differences returns the rows that the steps of a plan change.
+func (d *driver) Differences(s *drivers.Snapshot, st *drivers.Steps) (before, after string, err error) {
+	steps, err := d.steps(st.Items, nil)
+	if err != nil {
+		return "", "", err
+	}
+	var ops []native.Op
+	for _, step := range steps {
+		ops = append(ops, step.Ops...)
+	}
+	cfg := config(s)
+	before, after = native.Compared(cfg, cfg.After(ops))
+	return before, after, nil
+}
+
+// saved makes the driver of a switch whose configuration was saved. Nothing limits the way
+// in: the plan is not for a run.
+func saved(text []byte, t drivers.Target) (drivers.Driver, error) {
+	cfg, err := read(text, native.WantTable)
+	if err != nil {
+		return nil, err
+	}
+	d := &driver{t: t, direct: true, unjudged: "the switch was not asked"}
+	f := drivers.Facts{OS: "sonic", Version: t.Release, Model: cmp.Or(identify(text).Model, t.Model), Caps: drivers.Caps{Writes: []string{"gnmi", "ssh"}}}
+	rel, ok := native.ReleaseOf(cmp.Or(t.Release, cfg.Row("VERSIONS", "DATABASE")["VERSION"]))
+	if !ok {
+		rel = native.Newest()
+	}
+	f.Release = rel.Name
+	if m, ok := catalog.Lookup(f.Model); ok && m.ASIC() != nil {
+		d.maker, f.ASIC = m.ASIC().Vendor, m.GCU
+	}
+	return &drivers.Saved{Driver: d, Facts: f, Snapshot: &drivers.Snapshot{Native: cfg}}, nil
+}

@@ -1,0 +1,155 @@
+package fleet
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/host"
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/boundedfile"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+)
+
+// DeviceDiff is how what a device runs differs from what it should run, in its own words.
+type DeviceDiff struct {
+	Device, OS string
+	// Running and Intended are the parts of the configuration that differ: lines of EOS and
+	// NX-OS, rows of SONiC, attributes of a host. What stands in something else is indented
+	// below it.
+	Running, Intended string
+	// Blocked are differences that this tool cannot remove, and that are not in the text.
+	Blocked []Group
+	// Err says why the device could not be compared; nothing else counts then.
+	Err *Error
+}
+
+// Differs reports whether there is any difference.
+func (d *DeviceDiff) Differs() bool { return d.Running != d.Intended || len(d.Blocked) > 0 }
+
+// Diff compares the devices with the intent and emits each in their order, as [Plan] does.
+func Diff(ctx context.Context, devices []Device, o PlanOptions, emit func(*DeviceDiff) error) error {
+	o.native = true
+	return Plan(ctx, devices, o, func(p *DevicePlan) error {
+		d := &DeviceDiff{Device: p.Name, OS: p.OS, Running: p.native[0], Intended: p.native[1], Err: p.Error}
+		for _, g := range p.Changes {
+			if g.Blocked != "" && !g.Open {
+				d.Blocked = append(d.Blocked, g)
+			}
+		}
+		return emit(d)
+	})
+}
+
+// diffed is a plan for [Diff].
+func diffed(drv drivers.Driver, dev Device, snap *drivers.Snapshot, steps *drivers.Steps) (*DevicePlan, *Error) {
+	changes := steps.Changes
+	if saved, ok := drv.(*drivers.Saved); ok {
+		changes = remaining(saved, dev, snap, changes)
+	}
+	d := &DevicePlan{Name: dev.Name, OS: dev.OS, Changes: group(changes)}
+	if dev.OS == host.OS {
+		d.native = attributes(d.Changes)
+		return d, nil
+	}
+	native, ok := drv.(drivers.Differ)
+	if !ok {
+		return nil, NewError(dev.Name, OpPlan, drivers.ErrUnsupported)
+	}
+	var err error
+	if d.native[0], d.native[1], err = native.Differences(snap, steps); err != nil {
+		return nil, NewError(dev.Name, OpPlan, err)
+	}
+	return d, nil
+}
+
+// remaining leaves out what a switch makes of a configuration by itself, and what therefore
+// need not be in a file.
+func remaining(drv *drivers.Saved, dev Device, snap *drivers.Snapshot, changes []qos.Change) []qos.Change {
+	desired, err := drivers.Want[*qos.Device](dev.Desired())
+	if err != nil {
+		return changes
+	}
+	saved, _, err := drivers.Decode(drv.Driver, snap)
+	if err != nil {
+		return changes
+	}
+	left := map[qos.Place]bool{}
+	for _, c := range qos.DiffSaved(saved, desired) {
+		left[c.Place()] = true
+	}
+	return slices.DeleteFunc(slices.Clone(changes), func(c qos.Change) bool { return c.Blocked != "" && !left[c.Place()] })
+}
+
+// attributes are the changes that can be made as text: a port, and below it a value a line.
+func attributes(changes []Group) (text [2]string) {
+	lines := map[string]*[2]strings.Builder{}
+	for _, g := range changes {
+		if g.Blocked != "" || g.Open {
+			continue
+		}
+		ports := g.Ports
+		if len(ports) == 0 {
+			ports = []string{""}
+		}
+		for _, port := range ports {
+			indent := "  "
+			if port == "" {
+				indent = ""
+			}
+			if lines[port] == nil {
+				lines[port] = &[2]strings.Builder{}
+				if port != "" {
+					lines[port][0].WriteString(port + "\n")
+					lines[port][1].WriteString(port + "\n")
+				}
+			}
+			for i, value := range []string{g.Old, g.New} {
+				lines[port][i].WriteString(indent + g.Field.String() + ": " + value + "\n")
+			}
+		}
+	}
+	for _, port := range natural.Keys(lines) {
+		for i := range text {
+			text[i] += lines[port][i].String()
+		}
+	}
+	return text
+}
+
+// SavedDevices are the switches of the intent whose configurations are in files, as devices
+// that are not there.
+func (f *Fabric) SavedDevices(files []Saved) ([]Device, error) {
+	var switches []*intent.Switch
+	text := map[string][]byte{}
+	for _, s := range files {
+		sw := f.Fabric().Switch(s.Switch)
+		switch {
+		case sw == nil:
+			return nil, Wrong("config "+s.Switch+"="+s.File, "", "the intent has no switch %q", s.Switch)
+		case text[s.Switch] != nil:
+			return nil, Wrong("config", "", "%s is named twice", s.Switch)
+		}
+		data, err := boundedfile.Read(s.File, maxConfig)
+		if err != nil {
+			return nil, &OptionError{Option: "config", Err: err}
+		}
+		switches, text[s.Switch] = append(switches, sw), plain(data)
+	}
+	for _, s := range files {
+		sw := f.Fabric().Switch(s.Switch)
+		if _, err := openSaved(sw, text[s.Switch]); err != nil {
+			return nil, &OptionError{Option: "config " + s.File, Err: err}
+		}
+	}
+	return Switches(f.Compiler, switches, func(_ context.Context, sw *intent.Switch) (drivers.Driver, error) {
+		return openSaved(sw, text[sw.Name])
+	}), nil
+}
+
+func openSaved(sw *intent.Switch, text []byte) (drivers.Driver, error) {
+	s, _ := Systems.Find(sw.OS)
+	return s.Saved(text, drivers.Target{Name: sw.Name, OS: sw.OS, Release: sw.Release.V, Model: sw.Model.V})
+}

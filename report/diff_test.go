@@ -1,0 +1,39 @@
+package report
+
+import (
+	"strings"
+	"testing"
+)
+
+// Each line says what it stands in on its own side, and what a line replaces stands next
+// to it.
+func TestDiffLines(t *testing.T) {
+	running := "interface Ethernet1\n   mtu 1500\n   trust cos\n   tx-queue 3\n      bandwidth 1\nold 1\n   in\n"
+	intended := "interface Ethernet1\n   mtu 9000\n   trust dscp\n   tx-queue 3\n      bandwidth 2\nnew 1\n   in\n"
+	var got []string
+	for _, l := range DiffLines(running, intended) {
+		got = append(got, l.Op+strings.Join(append(l.In, l.Text), "/"))
+	}
+	want := []string{
+		"-interface Ethernet1/mtu 1500", "+interface Ethernet1/mtu 9000", "-interface Ethernet1/trust cos", "+interface Ethernet1/trust dscp",
+		"-interface Ethernet1/tx-queue 3/bandwidth 1", "+interface Ethernet1/tx-queue 3/bandwidth 2", "-old 1", "-old 1/in", "+new 1", "+new 1/in",
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if l := DiffLines(running, running); len(l) != 0 {
+		t.Errorf("a text differs from itself: %v", l)
+	}
+}
+
+func TestDiffSummary(t *testing.T) {
+	for want, s := range map[string]DiffSummary{
+		"24 devices, no differences": {Devices: 24},
+		"1 of 2 devices differs":     {Devices: 2, Differing: 1}, "2 of 3 devices differ, 1 failed": {Devices: 3, Differing: 2, Failed: 1},
+		"1 device, no differences, 1 failed": {Devices: 2, Failed: 1},
+	} {
+		if got := s.String(); got != want {
+			t.Errorf("%+v is %q, want %q", s, got, want)
+		}
+	}
+}
