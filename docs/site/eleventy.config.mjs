@@ -120,7 +120,7 @@ function markdown(md) {
   const code = (text, language) => {
     let html = escape(text.replace(/\n$/, ""));
     if (["sh", "yaml", "toml"].includes(language)) html = html.replace(/(^|\s)(#.*)$/gm, "$1<i>$2</i>");
-    return `<div class="code"><pre tabindex="0"><code>${html}\n</code></pre></div>\n`;
+    return `<div class="code${["sh", "yaml", "json", "go"].includes(language) ? " copied" : ""}"><pre tabindex="0"><code>${html}\n</code></pre></div>\n`;
   };
   md.renderer.rules.fence = (tokens, i) => code(tokens[i].content, tokens[i].info.trim().split(" ")[0]);
   md.renderer.rules.code_block = (tokens, i) => code(tokens[i].content, "");

@@ -146,6 +146,8 @@ func TestPages(t *testing.T) {
 			continue // a page that shows a file is like all others of its kind
 		}
 		b.Open(server.URL + "/" + name)
+		// Rows of a table are alike, and axe-core takes half a minute for thousands of them.
+		b.Eval(nil, `document.querySelectorAll("tbody tr:nth-child(n+6)").forEach(row => row.remove())`)
 		b.Accessible(axe, name)
 	}
 	b.Quiet()

@@ -138,6 +138,7 @@ func (b *Browser) session(binary, profile string) {
 	driver := b.base
 	b.base = driver + "/session"
 	b.Call(http.MethodPost, "", map[string]any{"capabilities": map[string]any{"alwaysMatch": map[string]any{
+		"timeouts":           map[string]any{"script": browserTime.Milliseconds()},
 		"goog:chromeOptions": map[string]any{"binary": binary, "args": args},
 		"goog:loggingPrefs":  map[string]any{"browser": "ALL"},
 	}}}, &s)

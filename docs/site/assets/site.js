@@ -86,7 +86,7 @@
   }
 
   if (navigator.clipboard) {
-    for (const block of document.querySelectorAll(".code")) {
+    for (const block of document.querySelectorAll(".copied")) {
       const button = Object.assign(document.createElement("button"), { type: "button", textContent: "Copy" });
       button.addEventListener("click", async () => {
         await navigator.clipboard.writeText(block.querySelector("code").innerText.trimEnd() + "\n");
