@@ -51,7 +51,7 @@ func newReal(topology string, b bounds) *real {
 	return &real{topology: topology, b: b, sshPort: func(container) string { return "22" }}
 }
 
-// run runs containerlab, or docker, and returns its standard output.
+// run runs containerlab and returns its standard output.
 func run(ctx context.Context, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.WaitDelay = 10 * time.Second
@@ -172,11 +172,17 @@ func (r *real) collect(ctx context.Context, dir string) error {
 		out, err := run(ctx, args...)
 		return errors.Join(err, os.WriteFile(filepath.Join(dir, file), out, 0o644))
 	}
+	// A machine says on standard error how it starts.
+	log := func(name string) error {
+		cmd := exec.CommandContext(ctx, "docker", "logs", "--tail", "5000", name)
+		out, err := cmd.CombinedOutput()
+		return errors.Join(err, os.WriteFile(filepath.Join(dir, name+".log"), out, 0o644))
+	}
 	errs := []error{keep("inspect.json", "containerlab", "inspect", "-t", r.topology, "-f", "json")}
 	containers := false
 	for _, c := range r.nodes {
 		containers = containers || c.Kind == "sonic-vs"
-		errs = append(errs, keep(c.Name+".log", "docker", "logs", "--tail", "5000", c.Name))
+		errs = append(errs, log(c.Name))
 	}
 	if containers {
 		errs = append(errs, keep("syslog.json", "containerlab", "exec", "-t", r.topology, "-f", "json", "--label", "clab-node-kind=sonic-vs", "--cmd", "tail -n 5000 /var/log/syslog"))
@@ -203,7 +209,7 @@ node() {
 }
 if [[ $me == docker ]]; then
 	[[ $1 == logs && $2 == --tail ]] || die "unknown command"
-	echo "the log of $4"
+	echo "the log of $4" >&2
 	exit
 fi
 verb=$1
