@@ -75,6 +75,7 @@ func TestHTMLInBrowser(t *testing.T) {
 		{"time line", timeLine},
 		{"hostile text", hostileInBrowser},
 		{"contrast", contrast},
+		{"axe-core", accessible},
 		{"print", prints},
 		{"1,000 switches", large},
 	} {
@@ -435,7 +436,7 @@ func pausesInBrowser(t *testing.T, b *browser) {
 	r := stoppedBy(reportOf(loadText(t, smallFabric), smallFindings()...))
 	b.show(r, PortCounters{"leaf1", "Ethernet0", map[string]uint64{"pfc-rx[3]": 1234}})
 	var marks []string
-	b.Eval(&marks, `return [...document.querySelectorAll("#world .source")].map(e => e.dataset.device + " " + e.querySelector(".ring").textContent + " " + e.classList.contains("unsure") + " " + e.getAttribute("aria-label").split(", ").pop()).sort()`)
+	b.Eval(&marks, `return [...document.querySelectorAll("#world .source")].map(e => e.dataset.device + " " + e.querySelector(".ring").textContent + " " + e.classList.contains("unsure") + " " + e.querySelector(".said").textContent.split(", ").pop()).sort()`)
 	if !slices.Equal(marks, []string{"gpu1 ◎ false source of pauses: gpu1", "leaf2 ◎? true may be the source of pauses: leaf2"}) {
 		t.Errorf("marked: %q", marks)
 	}
@@ -529,7 +530,7 @@ func contrast(t *testing.T, b *browser) {
 				return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 			};
 			const out = {};
-			for (const name of ["text", "soft", "accent", "info", "warning", "error", "suppressed", "passed", "pause"]) {
+			for (const name of ["text", "soft", "dim", "accent", "info", "warning", "error", "suppressed", "passed", "pause"]) {
 				for (const back of ["panel", "back"]) {
 					const [a, b] = [light("--" + name), light("--" + back)].sort();
 					out[name + " on " + back] = (b + 0.05) / (a + 0.05);
@@ -550,6 +551,43 @@ func contrast(t *testing.T, b *browser) {
 	if len(backs) != 2 {
 		t.Error("light and dark are one")
 	}
+	b.Quiet()
+}
+
+// axe-core finds nothing in any form of the page.
+func accessible(t *testing.T, b *browser) {
+	axe := browsertest.Axe(t)
+	counted := []PortCounters{{"leaf1", "Ethernet0", map[string]uint64{"pfc-rx[3]": 41, "queue-marked[3]": 70000}}}
+	full := stoppedBy(reportOf(loadText(t, smallFabric), smallFindings()...))
+	full.History = watchedDay()
+	clos := loadText(t, closFabric)
+	large := reportOf(clos, oddSwitch(clos, "spine16"))
+	large.History = watchedDay()
+	for _, scheme := range []string{"light", "dark"} {
+		b.Media(map[string]any{"features": []any{map[string]any{"name": "prefers-color-scheme", "value": scheme}}})
+		b.show(full, counted...)
+		b.Click("#changes summary")
+		b.Click("#show-suppressed")
+		b.Accessible(axe, scheme)
+		b.Click(`[data-cause="0"]`)
+		b.Accessible(axe, scheme+", with the details of a cause")
+		b.Press(browsertest.KeyEscape)
+		b.Click(`[data-device="leaf1"]`)
+		b.Accessible(axe, scheme+", with the details of a device")
+		b.Press(browsertest.KeyEscape)
+		b.Click("#pauses-list button")
+		b.Accessible(axe, scheme+", with the details of a source of pauses")
+		b.show(large)
+		b.Accessible(axe, scheme+", of 512 NICs")
+		b.Click("#open-all")
+		b.Accessible(axe, scheme+", of 512 NICs, all groups open")
+	}
+	b.Media(nil)
+	b.show(Report{Command: "check", Fabric: "pod1", Version: "1.2.3"})
+	b.Accessible(axe, "of nothing")
+	b.Media(map[string]any{"media": "print"})
+	b.show(full, counted...)
+	b.Accessible(axe, "in print")
 	b.Quiet()
 }
 

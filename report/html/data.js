@@ -7,7 +7,7 @@ const rank = {__proto__: null, error: 3, warning: 2, info: 1};
 const rankNames = ["ok", "info", "warning", "error"];
 const marks = ["✓", "i", "!", "✕"];
 
-const devices = raw.devices.map((d, i) => ({
+const devices = (raw.devices || []).map((d, i) => ({
   i,
   name: d.n,
   host: Boolean(d.h),

@@ -37,7 +37,7 @@ function deviceButton(item) {
   item.badge = el("span", {className: "badge", "aria-hidden": "true"});
   item.ring = el("span", {className: "ring", "aria-hidden": "true"});
   const e = el("button", {type: "button", className: "device" + (d.host ? " host" : ""), on: () => openDevice(d.i)},
-    item.badge, item.ring, el("span", {className: "name"}, d.name));
+    item.badge, item.ring, el("span", {className: "name"}, d.name), item.said = el("span", {className: "said"}));
   e.dataset.device = d.name;
   return e;
 }
@@ -48,7 +48,7 @@ function groupButton(item) {
   item.ring = el("span", {className: "ring", "aria-hidden": "true"});
   item.note = el("span", {className: "note"});
   const e = el("button", {type: "button", className: item.kind + (item.row ? " row" : ""), "aria-expanded": closed ? "false" : "true", on: () => toggle(g)},
-    item.badge, item.ring, el("span", {className: "name"}, (closed ? "▸ " : "▾ ") + g.name), item.note);
+    item.badge, item.ring, el("span", {className: "name"}, el("span", {"aria-hidden": "true"}, closed ? "▸ " : "▾ "), g.name), " ", item.note, item.said = el("span", {className: "said"}));
   e.dataset.group = g.name;
   return e;
 }
@@ -107,7 +107,7 @@ function update() {
     e.classList.toggle("source", source !== null);
     e.classList.toggle("unsure", source !== null && !source.certain);
     item.ring.textContent = source ? source.mark : "";
-    e.setAttribute("aria-label", e.title);
+    item.said.textContent = e.title.slice(item.kind === "device" ? devices[item.device].name.length : (item.group.name + ", " + item.note.textContent).length);
     for (const name of rankNames) e.classList.toggle(name, name === rankNames[r]);
     e.classList.toggle("faint", dim);
     item.badge.className = "badge " + rankNames[r];
