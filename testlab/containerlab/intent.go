@@ -85,7 +85,7 @@ func (l *Lab) labIntent(doc *yaml.Node) (*yaml.Node, error) {
 			if err != nil {
 				return nil, err
 			}
-			if l.ports[names[0]] == nil {
+			if !slices.ContainsFunc(names, func(sw string) bool { return l.ports[sw] != nil }) {
 				continue
 			}
 			virtual = true
@@ -181,12 +181,18 @@ func (l *Lab) renamed(switches []string, pattern string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	of := func(sw, port string) string {
+		if l.ports[sw] == nil {
+			return port
+		}
+		return l.ports[sw][port]
+	}
 	var numbers []int
 	for _, name := range names {
-		is := l.ports[switches[0]][name]
+		is := of(switches[0], name)
 		for _, sw := range switches[1:] {
-			if l.ports[sw][name] != is {
-				return "", hint.With(fmt.Errorf("%s of %s and of %s have different numbers in the lab", pattern, switches[0], sw), "write an entry for each model of a switch")
+			if of(sw, name) != is {
+				return "", hint.With(fmt.Errorf("%s of %s and of %s have different names in the lab", pattern, switches[0], sw), "write an entry for each model of a switch")
 			}
 		}
 		n, err := strconv.Atoi(strings.TrimPrefix(is, "Ethernet"))

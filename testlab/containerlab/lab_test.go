@@ -403,6 +403,19 @@ func TestManyPorts(t *testing.T) {
 	}
 }
 
+// TestOneEntryOfTwoSystems: the range of a link may be of switches whose ports keep their
+// names, and of some whose ports do not.
+func TestOneEntryOfTwoSystems(t *testing.T) {
+	text := head + "switches:\n  a1: {os: eos}\n  a2: {os: sonic, ports: {MORE: {}}}\nhosts: {'h[1-2]': {nics: {e: {}}}}\n" +
+		"links:\n  - {a: 'a[1-2]/Ethernet4', b: 'h[1-2]/e', speed: 40G, cable: 5m}\n"
+	if _, err := made(t, strings.Replace(text, "MORE", "Ethernet8", 1), "x.clab.yml"); err != nil {
+		t.Error(err)
+	}
+	if _, err := made(t, strings.Replace(text, "MORE", "Ethernet200", 1), "x.clab.yml"); err == nil || !strings.Contains(err.Error(), "Ethernet4 of a1 and of a2 have different names") {
+		t.Errorf("ports of two names: %v", err)
+	}
+}
+
 func TestWhatNoLabCanBe(t *testing.T) {
 	link := func(a, b string) string {
 		return "links:\n  - {a: '" + a + "', b: '" + b + "', speed: 40G, cable: 5m}\n"
