@@ -1,4 +1,4 @@
-// Package docs holds the pages for users. Its tests keep the keys in intent.md, the
+// Package docs holds the pages for users. Its tests keep the keys in intent-keys.md, the
 // checks in checks.md and the models in models.md as the program has them; no product
 // code imports it.
 package docs
@@ -20,13 +20,13 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the generated parts of pages")
 
-// The keys in intent.md are those of the schema, with its words.
+// The keys in intent-keys.md are those of the schema, with its words.
 func TestIntentKeys(t *testing.T) {
 	want, err := keys()
 	if err != nil {
 		t.Fatal(err)
 	}
-	generated(t, "intent.md", "keys", want)
+	generated(t, "intent-keys.md", "keys", want)
 }
 
 // generated compares the part of a page that is made by this test with what it is to
@@ -93,7 +93,7 @@ func keys() (string, error) {
 	var b strings.Builder
 	var queue []string
 	write := func(title string, s *schema) error {
-		fmt.Fprintf(&b, "\n### %s\n\n| key | value | what |\n|---|---|---|\n", title)
+		fmt.Fprintf(&b, "\n## %s\n\n| key | value | what |\n|---|---|---|\n", title)
 		names := make([]string, 0, len(s.Properties))
 		for n := range s.Properties {
 			names = append(names, n)
