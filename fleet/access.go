@@ -196,7 +196,14 @@ func (f *Fabric) OneHost(a *Access, name string) error {
 	}
 	switch {
 	case h == nil:
-		return Wrong("", "", "the intent has no host %q", name)
+		advice, hosts := "", []string(nil)
+		for _, h := range f.Fabric().Hosts {
+			hosts = append(hosts, h.Name)
+		}
+		if near := words.Nearest(name, hosts); near != "" {
+			advice = "did you mean " + near + "?"
+		}
+		return Wrong("", advice, "the intent has no host %q", name)
 	case !slices.Contains(f.Hosts, h):
 		return Wrong("", "", "--host %s is none of the hosts of --only", name)
 	case a.Lacks(h) != "":

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/roce-fabric/roce-fabric/cmd/roce-fabric/internal/defaults"
 	"github.com/roce-fabric/roce-fabric/cmd/roce-fabric/internal/man"
@@ -121,9 +122,26 @@ func (a *app) allFlags(c *cobra.Command) {
 	a.sudoFlag(c)
 }
 
-// choices completes a flag with the values that it takes.
+// choice is the annotation of a flag with the values that it takes.
+const choice = "choice"
+
+// choices completes a flag with the values that it takes. They are suggested for one that
+// it does not take.
 func choices(c *cobra.Command, flag string, values ...string) {
+	for _, set := range []*pflag.FlagSet{c.Flags(), c.PersistentFlags()} {
+		_ = set.SetAnnotation(flag, choice, values) // of the one that has the flag
+	}
 	_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// meant is the hint about a word that is none of those known: the one that is most like
+// it, if one is, and what else there is to say. One of another number is not like it.
+func meant(word string, known []string, all string) string {
+	letters := func(s string) string { return strings.Trim(s, "0123456789") }
+	if near := words.Nearest(word, known); near != "" && letters(near) != letters(word) {
+		return strings.TrimSpace("did you mean " + near + "? " + all)
+	}
+	return all
 }
 
 // before adds a check that runs before a command, ahead of the checks that it has.
@@ -144,7 +162,11 @@ func (a *app) outputFlag(c *cobra.Command, forms ...string) {
 	before(c, func(cmd *cobra.Command) error {
 		if bad := a.Output; !slices.Contains(forms, bad) {
 			a.Output = forms[0]
-			return usageHint(formHint(cmd), "--output %s: %s writes %s", bad, cmd.CommandPath(), strings.Join(forms, " or "))
+			hint := formHint(cmd)
+			if near := words.Nearest(bad, forms); near != "" {
+				hint = "did you mean --output " + near + "?"
+			}
+			return usageHint(hint, "--output %s: %s writes %s", bad, cmd.CommandPath(), strings.Join(forms, " or "))
 		}
 		return nil
 	})

@@ -51,11 +51,12 @@ func (a *app) explain(ctx context.Context, device, port string) error {
 			return a.explainNIC(f, h, port)
 		}
 		names := append(namesOf(f.Switches, func(sw *intent.Switch) string { return sw.Name }), namesOf(f.Hosts, hostName)...)
-		return usageHint("its devices: "+fold(names), "no device %s in %s", device, f.Name)
+		return usageHint(meant(device, names, "its devices: "+fold(names)), "no device %s in %s", device, f.Name)
 	}
 	p := sw.Port(port)
 	if p == nil {
-		return usageHint("its ports there: "+fold(namesOf(sw.Ports, func(p *intent.Port) string { return p.Name })), "the intent does not name %s %s", device, port)
+		names := namesOf(sw.Ports, func(p *intent.Port) string { return p.Name })
+		return usageHint(meant(port, names, "its ports there: "+fold(names)), "the intent does not name %s %s", device, port)
 	}
 	e := render.Explain(c.Device(sw), p)
 	if a.Output == "json" {
@@ -69,7 +70,8 @@ func (a *app) explain(ctx context.Context, device, port string) error {
 func (a *app) explainCheck(id string) error {
 	c := validate.Lookup(id)
 	if c == nil {
-		return usageHint("'roce-fabric check --list' shows them; of a device, name a port as well", "there is no check %s", id)
+		ids := namesOf(validate.Checks(), func(c *validate.Check) string { return c.ID })
+		return usageHint(meant(id, ids, "'roce-fabric check --list' shows them; of a device, name a port as well"), "there is no check %s", id)
 	}
 	if a.Output == "json" {
 		return report.WriteDocument(a.Out, c)
@@ -94,7 +96,7 @@ func (a *app) explainBlast(ctx context.Context, nic string) error {
 	}
 	r, err := an.BlastRadius(host, port)
 	if err != nil {
-		return usage("%w", err)
+		return usageHint(blastHint(c.Fabric(), host, port), "%w", err)
 	}
 	if a.Output == "json" {
 		return report.WriteDocument(a.Out, r)
@@ -108,7 +110,7 @@ func (a *app) explainBlast(ctx context.Context, nic string) error {
 func (a *app) explainNIC(f *intent.Fabric, h *intent.Host, name string) error {
 	e, err := nic.Explain(f, h, name)
 	if err != nil {
-		return usageHint("its NICs: "+fold(namesOf(h.NICs, func(n *intent.NIC) string { return n.Name })), "%w", err)
+		return usageHint(nicHint(h, name), "%w", err)
 	}
 	if a.Output == "json" {
 		return report.WriteDocument(a.Out, e)
@@ -118,6 +120,25 @@ func (a *app) explainNIC(f *intent.Fabric, h *intent.Host, name string) error {
 		fmt.Fprintln(a.Out, l[:len(l)-len(text)]+term.CleanLine(text))
 	}
 	return nil
+}
+
+// nicHint names the NICs of a host.
+func nicHint(h *intent.Host, name string) string {
+	names := namesOf(h.NICs, func(n *intent.NIC) string { return n.Name })
+	return meant(name, names, "its NICs: "+fold(names))
+}
+
+// blastHint names the hosts, or the NICs of the host that there is.
+func blastHint(f *intent.Fabric, host, port string) string {
+	h := f.Host(host)
+	switch {
+	case h != nil && h.NIC(port) != nil:
+		return "" // it is another fault
+	case h != nil:
+		return nicHint(h, port)
+	}
+	names := namesOf(f.Hosts, hostName)
+	return meant(host, names, "its hosts: "+fold(names))
 }
 
 func fold(names []string) string {

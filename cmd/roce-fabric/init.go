@@ -35,6 +35,7 @@ func (a *app) initCommand() *cobra.Command {
 	f := c.Flags()
 	for _, field := range o.Fields() {
 		f.Var(field, field.Name, field.Help)
+		_ = f.SetAnnotation(field.Name, choice, field.Values())
 		_ = c.RegisterFlagCompletionFunc(field.Name, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return field.Values(), cobra.ShellCompDirectiveNoFileComp
 		})
@@ -89,7 +90,7 @@ func isNew(out string) error {
 func exampleOf(name string) ([]byte, error) {
 	text, err := examples.Intent(name)
 	if err != nil {
-		return nil, usageHint("the examples are "+strings.Join(examples.Names(), ", "), "there is no example %q", name)
+		return nil, usageHint(meant(name, examples.Names(), "the examples are "+strings.Join(examples.Names(), ", ")), "there is no example %q", name)
 	}
 	return text, nil
 }

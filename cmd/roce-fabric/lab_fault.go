@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,6 +24,10 @@ func (a *app) labFaultCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return cmd.Help()
+			}
+			names := namesOf(lab.Faults(), func(f lab.Fault) string { return f.Name })
+			if !slices.Contains(names, args[0]) {
+				return usageHint(meant(args[0], names, "'roce-fabric lab fault' lists them"), "there is no fault %q", args[0])
 			}
 			if r.Device == "" {
 				return usageHint("--device names a switch or a host of the lab", "lab fault %s needs a device", args[0])

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -140,7 +141,7 @@ func unknownCommand(parent *cobra.Command, name string) error {
 	hint := fmt.Sprintf("see %s --help", parent.CommandPath())
 	parent.SuggestionsMinimumDistance = 2
 	if near := parent.SuggestionsFor(name); len(near) > 0 {
-		hint = fmt.Sprintf("did you mean %s %s?", parent.CommandPath(), near[0])
+		hint = fmt.Sprintf("did you mean %s %s?", parent.CommandPath(), cmp.Or(words.Nearest(name, near), near[0]))
 	}
 	return usageHint(hint, "unknown command %q", name)
 }
@@ -160,6 +161,12 @@ func flagError(cmd *cobra.Command, err error) error {
 		}
 		if near := nearFlag(cmd, name); near != "" {
 			hint = "did you mean --" + near + "?"
+		}
+	}
+	var wrong *pflag.InvalidValueError
+	if errors.As(err, &wrong) {
+		if near := words.Nearest(wrong.GetValue(), wrong.GetFlag().Annotations[choice]); near != "" {
+			hint = fmt.Sprintf("did you mean --%s %s?", wrong.GetFlag().Name, near)
 		}
 	}
 	return usageHint(hint, "%w", err)
