@@ -13,13 +13,14 @@ BENCHTIME ?= 1s
 FUZZTIME ?= 30s
 
 .DEFAULT_GOAL := help
-.PHONY: help build test nightly race fmt vet lint tidy generate golden fuzz bench bench-report demo man site ci
+.PHONY: help build test nightly race fmt vet lint tidy generate golden fuzz bench bench-report demo man release site ci
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r t d; do printf '  %-13s %s\n' "$$t" "$$d"; done
 
+OUT ?= bin/
 build: ## the program, as bin/roce-fabric
-	CGO_ENABLED=0 $(GO) build -trimpath -tags grpcnotrace -ldflags "-s -w" -o bin/ ./cmd/roce-fabric
+	CGO_ENABLED=0 $(GO) build -trimpath -tags grpcnotrace -ldflags "-s -w" -o $(OUT) ./cmd/roce-fabric
 
 man: ## the manual pages, as bin/man/*.1
 	@rm -rf bin/man
@@ -67,6 +68,9 @@ bench-report: ## benchmarks three times, and the table of bench/README.md from t
 
 demo: ## the lab demo of the README
 	@$(CI_RUN) demo
+
+release: ## the files of a release, from the last commit, as bin/release
+	@$(CI_RUN) release
 
 site: docs/site/node_modules/.package-lock.json ## the pages of docs/ as a site with search, bin/site/index.html; needs Node.js 18
 	@npm run build --prefix docs/site

@@ -6,6 +6,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 	_ "time/tzdata" // maintenance windows name time zones, and a small machine knows none
 
@@ -15,8 +16,16 @@ import (
 	"github.com/roce-fabric/roce-fabric/report"
 )
 
-// version is set by the release build: -ldflags "-X main.version=v1.2.3".
-var version = "devel"
+// version is that of the module, as go build stamps it in a clone and go install knows it:
+// a tag, or a pseudo-version with the commit.
+var version = stamped()
+
+func stamped() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "devel"
+}
 
 func main() { os.Exit(realMain()) }
 

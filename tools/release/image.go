@@ -1,0 +1,169 @@
+package main
+
+import (
+	"bytes"
+	"encoding/pem"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+	"golang.org/x/crypto/x509roots/fallback/bundle"
+)
+
+// user is the number of the user that the program of an image runs as.
+const user = 65532
+
+// layer is the one layer of an image.
+type layer struct {
+	target
+	v1.Layer
+}
+
+// layer packs what an image holds: the program, the root certificates for webhooks and
+// stores with public certificates, and the folders that the user may write to.
+func (r *release) layer(t target, program []byte) error {
+	tree := []file{
+		{name: "etc/group", mode: 0o644, body: []byte("root:x:0:\nroce-fabric:x:65532:\n")},
+		{name: "etc/passwd", mode: 0o644, body: []byte("root:x:0:0:root:/:/sbin/nologin\nroce-fabric:x:65532:65532:roce-fabric:/home/roce-fabric:/sbin/nologin\n")},
+		{name: "etc/ssl/certs/ca-certificates.crt", mode: 0o644, body: roots()},
+		{name: "home/roce-fabric/", mode: 0o700, owner: user},
+		{name: "tmp/", mode: 0o1777},
+		{name: "usr/bin/roce-fabric", mode: 0o755, body: program},
+		{name: "work/", mode: 0o755, owner: user},
+	}
+	for _, f := range r.shared {
+		if strings.HasPrefix(f.name, "share/doc/") {
+			f.name = "usr/" + f.name
+			tree = append(tree, f)
+		}
+	}
+	var b bytes.Buffer
+	if err := writeTar(&b, r.time, tree); err != nil {
+		return err
+	}
+	l, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(b.Bytes())), nil },
+		tarball.WithMediaType(types.OCILayer), tarball.WithCompressedCaching)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.layers = append(r.layers, layer{t, l})
+	return nil
+}
+
+// roots are the root certificates that Mozilla trusts, as the Go project publishes them. A
+// root that is trusted only for certificates issued before some day cannot be expressed in
+// this form, and is left out.
+func roots() []byte {
+	var b bytes.Buffer
+	for root := range bundle.Roots() {
+		if root.Constraint == nil {
+			b.Write(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: root.Certificate}))
+		}
+	}
+	return b.Bytes()
+}
+
+// image writes one OCI image layout as a tar archive: an index with an image for each
+// Linux target.
+func (r *release) image() error {
+	if len(r.layers) == 0 {
+		return nil
+	}
+	slices.SortFunc(r.layers, func(a, b layer) int { return strings.Compare(a.arch, b.arch) })
+	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
+	for _, l := range r.layers {
+		image, err := r.imageOf(l)
+		if err != nil {
+			return err
+		}
+		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: l.os, Architecture: l.arch}}})
+	}
+	dir, err := os.MkdirTemp("", "roce-fabric-image-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	where, err := layout.Write(dir, empty.Index)
+	if err != nil {
+		return err
+	}
+	// The names under which podman, docker and containerd load an image.
+	named := layout.WithAnnotations(map[string]string{
+		"io.containerd.image.name":          "ghcr.io/roce-fabric/roce-fabric:" + r.tag(),
+		"org.opencontainers.image.ref.name": r.tag(),
+	})
+	if err := where.AppendIndex(index, named); err != nil {
+		return err
+	}
+	files, err := readTree(dir)
+	if err != nil {
+		return err
+	}
+	return writeFile(filepath.Join(r.out, "roce-fabric_image.tar"), func(w *bytes.Buffer) error { return writeTar(w, r.time, files) })
+}
+
+// tag is the version as a tag of an image, which has no '+'.
+func (r *release) tag() string {
+	return strings.ReplaceAll(strings.TrimPrefix(r.version, "v"), "+", "-")
+}
+
+func (r *release) imageOf(l layer) (v1.Image, error) {
+	image, err := mutate.Append(empty.Image, mutate.Addendum{Layer: l.Layer, History: v1.History{Created: v1.Time{Time: r.time}, CreatedBy: "tools/release"}})
+	if err != nil {
+		return nil, err
+	}
+	config, err := image.ConfigFile()
+	if err != nil {
+		return nil, err
+	}
+	config = config.DeepCopy()
+	config.OS, config.Architecture, config.Created = l.os, l.arch, v1.Time{Time: r.time}
+	config.Config = v1.Config{
+		User:       "65532:65532",
+		Env:        []string{"PATH=/usr/bin", "HOME=/home/roce-fabric"},
+		WorkingDir: "/work",
+		Entrypoint: []string{"/usr/bin/roce-fabric"},
+		Labels: map[string]string{
+			"org.opencontainers.image.title":    "roce-fabric",
+			"org.opencontainers.image.source":   homepage,
+			"org.opencontainers.image.version":  r.version,
+			"org.opencontainers.image.revision": r.commit,
+			"org.opencontainers.image.created":  r.time.Format("2006-01-02T15:04:05Z"),
+			// The second is that of the root certificates.
+			"org.opencontainers.image.licenses": "Apache-2.0 AND MPL-2.0",
+		},
+	}
+	if image, err = mutate.ConfigFile(image, config); err != nil {
+		return nil, err
+	}
+	return mutate.ConfigMediaType(mutate.MediaType(image, types.OCIManifestSchema1), types.OCIConfigJSON), nil
+}
+
+// readTree reads the files below a folder, in order of their names.
+func readTree(dir string) ([]file, error) {
+	var files []file
+	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		body, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(dir, name)
+		files = append(files, file{name: filepath.ToSlash(rel), mode: 0o644, body: body})
+		return err
+	})
+	return files, err
+}

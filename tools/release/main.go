@@ -1,0 +1,305 @@
+// Command release builds the files of a release from the last commit: the program for each
+// target, archives, deb and rpm packages, an OCI image, bills of materials and checksums.
+// What is not committed is not in them. The same commit, built with the same Go, gives the
+// same bytes on every machine and in every folder.
+//
+//	go -C tools run ./release -out ../bin/release
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"debug/buildinfo"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	cdx "github.com/CycloneDX/cyclonedx-go"
+	"golang.org/x/sync/errgroup"
+)
+
+// target is a platform that a release has a program for.
+type target struct{ os, arch string }
+
+func (t target) String() string { return t.os + "_" + t.arch }
+
+// release is what all files of one release share.
+type release struct {
+	source  string    // a clean clone of the commit
+	out     string    // the folder for the files
+	most    int64     // how large a program for Linux may be, in bytes
+	commit  string    // what is built
+	version string    // of the program, as it was stamped: a tag, or a pseudo-version
+	time    time.Time // of the commit: the time of every file in every archive
+	shared  []file    // what belongs to the program on every platform
+	// licences of modules as they were found, by the URL of the module.
+	licences map[string]*cdx.Evidence
+
+	mu     sync.Mutex
+	layers []layer // of the image, one a Linux target
+}
+
+func main() {
+	out := flag.String("out", "../bin/release", "the `folder` that the files are written to; what it holds is removed")
+	targets := flag.String("targets", "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64", "the platforms, as `OS/ARCH,...`; that of this machine must be one of them")
+	most := flag.Int64("most", 32<<20, "the size in `bytes` that no program for Linux may pass")
+	flag.Parse()
+	if err := run(*out, *targets, *most); err != nil {
+		fmt.Fprintln(os.Stderr, "release:", err)
+		os.Exit(1)
+	}
+}
+
+func run(out, targets string, most int64) error {
+	list, err := parseTargets(targets)
+	if err != nil {
+		return err
+	}
+	if out, err = filepath.Abs(out); err != nil {
+		return err
+	}
+	tmp, err := os.MkdirTemp("", "roce-fabric-release-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	r := &release{source: filepath.Join(tmp, "source"), out: out, most: most}
+	if err := r.checkout(); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(out); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return err
+	}
+	// The first one writes what the others share.
+	if err := r.add(list[0], tmp); err != nil {
+		return fmt.Errorf("%s: %w", list[0], err)
+	}
+	var g errgroup.Group
+	for _, t := range list[1:] {
+		g.Go(func() error {
+			if err := r.add(t, tmp); err != nil {
+				return fmt.Errorf("%s: %w", t, err)
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	if err := r.image(); err != nil {
+		return fmt.Errorf("image: %w", err)
+	}
+	script, err := os.ReadFile(filepath.Join(r.source, "tools/release/install.sh"))
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(out, "install.sh"), script, 0o755); err != nil {
+		return err
+	}
+	return r.sums()
+}
+
+// parseTargets puts the platform of this machine first: its program writes the man pages
+// and completions of all.
+func parseTargets(s string) ([]target, error) {
+	var list []target
+	for _, name := range strings.Split(s, ",") {
+		os, arch, ok := strings.Cut(name, "/")
+		if !ok {
+			return nil, fmt.Errorf("target %q is not OS/ARCH", name)
+		}
+		list = append(list, target{os, arch})
+	}
+	here := slices.Index(list, target{runtime.GOOS, runtime.GOARCH})
+	if here < 0 {
+		return nil, fmt.Errorf("the targets do not have %s/%s, which runs here and writes the man pages", runtime.GOOS, runtime.GOARCH)
+	}
+	first := list[here]
+	return slices.Insert(slices.Delete(list, here, here+1), 0, first), nil
+}
+
+// checkout clones the commit into a folder of its own. Go stamps a program with its version
+// only in a clone, and as modified where a file is not committed.
+func (r *release) checkout() error {
+	top, err := output(".", nil, "git", "rev-parse", "--show-toplevel", "HEAD")
+	if err != nil {
+		return fmt.Errorf("a release is built from a git checkout: %w", err)
+	}
+	dir, commit, _ := strings.Cut(top, "\n")
+	r.commit = commit
+	if _, err := output(dir, nil, "git", "clone", "--quiet", "--no-checkout", dir, r.source); err != nil {
+		return err
+	}
+	if _, err := output(r.source, nil, "git", "checkout", "--quiet", "--detach", commit); err != nil {
+		return err
+	}
+	seconds, err := output(r.source, nil, "git", "show", "-s", "--format=%ct", commit)
+	if err != nil {
+		return err
+	}
+	n, err := strconv.ParseInt(seconds, 10, 64)
+	if err != nil {
+		return err
+	}
+	r.time = time.Unix(n, 0).UTC()
+	return nil
+}
+
+// add builds the program of a target and the files made of it.
+func (r *release) add(t target, tmp string) error {
+	start := time.Now()
+	folder := filepath.Join(tmp, t.String())
+	program := filepath.Join(folder, "roce-fabric")
+	// Nothing of the caller's environment may change what is built.
+	env := []string{"GOFLAGS=-buildvcs=true", "GOOS=" + t.os, "GOARCH=" + t.arch, "GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=", "GOWORK=off"}
+	if _, err := output(r.source, env, "make", "-s", "build", "OUT="+folder+"/"); err != nil {
+		return err
+	}
+	built := time.Since(start)
+	body, err := os.ReadFile(program)
+	if err != nil {
+		return err
+	}
+	// Those for Linux are copied to hosts.
+	if n := int64(len(body)); n > r.most && t.os == "linux" {
+		return fmt.Errorf("the program has %d bytes, more than %d", n, r.most)
+	}
+	info, err := buildinfo.ReadFile(program)
+	if err != nil {
+		return err
+	}
+	if info.Main.Version == "" || info.Main.Version == "(devel)" {
+		return fmt.Errorf("go build stamped no version")
+	}
+	if r.shared == nil {
+		r.version = info.Main.Version
+		if r.shared, err = r.sharedFiles(program); err != nil {
+			return err
+		}
+	}
+	tree := append([]file{{name: "bin/roce-fabric", mode: 0o755, body: body}}, r.shared...)
+	archive := filepath.Join(r.out, "roce-fabric_"+t.String()+".tar.gz")
+	if err := writeFile(archive, func(w *bytes.Buffer) error { return writeTarGz(w, r.time, tree) }); err != nil {
+		return err
+	}
+	if err := r.bill(t, program); err != nil {
+		return err
+	}
+	if t.os == "linux" {
+		if err := r.packages(t, tree, folder); err != nil {
+			return err
+		}
+		if err := r.layer(t, body); err != nil {
+			return err
+		}
+	}
+	fmt.Printf("%-13s %s %d bytes, built in %.1f s, packed in %.1f s\n", t, r.version, len(body), built.Seconds(), (time.Since(start) - built).Seconds())
+	return nil
+}
+
+// bill writes the bill of materials: the modules in the program, with their licences.
+func (r *release) bill(t target, program string) error {
+	bill, err := r.modules(program, r.licences == nil)
+	if err != nil {
+		return err
+	}
+	if r.licences == nil {
+		r.licences = map[string]*cdx.Evidence{}
+		for _, c := range *bill.Components {
+			r.licences[c.PackageURL] = c.Evidence
+		}
+	}
+	for i, c := range *bill.Components {
+		found, ok := r.licences[c.PackageURL]
+		if !ok { // a module of this target alone
+			if bill, err = r.modules(program, true); err != nil {
+				return err
+			}
+			break
+		}
+		(*bill.Components)[i].Evidence = found
+	}
+	// cyclonedx-gomod asks the module proxy for the licence of this module.
+	bill.Metadata.Component.Evidence = nil
+	bill.Metadata.Component.Licenses = &cdx.Licenses{{License: &cdx.License{ID: "Apache-2.0"}}}
+	// Its own checksums: it is another program on every machine.
+	if tools := bill.Metadata.Tools; tools != nil && tools.Tools != nil {
+		for i := range *tools.Tools {
+			(*tools.Tools)[i].Hashes = nil
+		}
+	}
+	return writeFile(filepath.Join(r.out, "roce-fabric_"+t.String()+".cdx.json"), func(w *bytes.Buffer) error {
+		return cdx.NewBOMEncoder(w, cdx.BOMFileFormatJSON).SetPretty(true).Encode(bill)
+	})
+}
+
+// modules lists those of a program. To read the licences takes most of the time.
+func (r *release) modules(program string, licences bool) (*cdx.BOM, error) {
+	tool, err := output(".", []string{"GOFLAGS=-trimpath"}, "go", "tool", "-n", "cyclonedx-gomod") // built, and not run
+	if err != nil {
+		return nil, err
+	}
+	args := []string{"bin", "-json", "-std", "-noserial", "-notimestamp", "-version", r.version}
+	if licences {
+		args = append(args, "-licenses")
+	}
+	// The modules are in the cache, from the build.
+	text, err := output(".", []string{"GOPROXY=off"}, tool, append(args, program)...)
+	if err != nil {
+		return nil, err
+	}
+	var bill cdx.BOM
+	err = cdx.NewBOMDecoder(strings.NewReader(text), cdx.BOMFileFormatJSON).Decode(&bill)
+	return &bill, err
+}
+
+// sums writes the checksums of all files.
+func (r *release) sums() error {
+	entries, err := os.ReadDir(r.out)
+	if err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	for _, e := range entries {
+		body, err := os.ReadFile(filepath.Join(r.out, e.Name()))
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&text, "%x  %s\n", sha256.Sum256(body), e.Name())
+	}
+	return os.WriteFile(filepath.Join(r.out, "SHA256SUMS"), text.Bytes(), 0o644)
+}
+
+// output runs a program in a folder and returns what it prints.
+func output(dir string, env []string, name string, args ...string) (string, error) {
+	c := exec.Command(name, args...)
+	c.Dir = dir
+	c.Env = append(os.Environ(), env...)
+	var stderr bytes.Buffer
+	c.Stderr = &stderr
+	out, err := c.Output()
+	if err != nil {
+		return "", fmt.Errorf("%s %s: %w: %s", name, cmp.Or(slices.Concat(args, []string{""})[0], ""), err, bytes.TrimSpace(stderr.Bytes()))
+	}
+	return strings.TrimSuffix(string(out), "\n"), nil
+}
+
+func writeFile(name string, write func(*bytes.Buffer) error) error {
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		return err
+	}
+	return os.WriteFile(name, b.Bytes(), 0o644)
+}
