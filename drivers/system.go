@@ -9,6 +9,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/render/telemetry"
 )
 
 // System is one operating system of switches: all that the tool asks of it. A
@@ -31,6 +32,8 @@ type System struct {
 	// switch.
 	Clues    []Clue
 	Identify func(text []byte) Identity
+	// Telemetry is what a collector can subscribe to.
+	Telemetry telemetry.Source
 	// YANG reads a folder of the system's own models and returns what holds a
 	// switch against them; nil where it has none. Notes are what of the models
 	// cannot be used.

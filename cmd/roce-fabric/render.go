@@ -10,22 +10,62 @@ import (
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
 	"github.com/roce-fabric/roce-fabric/internal/words"
+	"github.com/roce-fabric/roce-fabric/render/telemetry"
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
 func (a *app) renderCommand() *cobra.Command {
-	var dir, models string
+	var dir, models, reader string
 	c := &cobra.Command{
 		Use:  "render",
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.render(cmd.Context(), dir, models) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch reader {
+			case forSwitches:
+				return a.render(cmd.Context(), dir, models)
+			case forGnmic:
+				return a.renderGnmic(cmd.Context(), dir)
+			}
+			return usageHint("it is "+forSwitches+" or "+forGnmic, "--for: nothing is rendered for %q", reader)
+		},
 	}
 	a.intentFlags(c, onlySwitches)
-	c.Flags().StringVar(&dir, "out", "", "folder to write to; each device gets a folder in it")
+	c.Flags().StringVar(&dir, "out", "", "folder to write to; each device gets a folder in it. With --for gnmic, the file")
+	c.Flags().StringVar(&reader, "for", forSwitches, "who reads the result: switches (native configuration), or gnmic (targets and subscriptions to the counters of the intent's ports)")
+	choices(c, "for", forSwitches, forGnmic)
 	c.Flags().StringVar(&models, "yang", "", "folder of .yang files to check the result against first")
 	_ = c.MarkFlagDirname("out")
 	_ = c.MarkFlagDirname("yang")
 	return c
+}
+
+// What render can write for.
+const (
+	forSwitches = "switches"
+	forGnmic    = "gnmic"
+)
+
+// renderGnmic writes the configuration of a collector, to a file or to standard output.
+func (a *app) renderGnmic(ctx context.Context, file string) error {
+	c, err := a.load(ctx, fleet.TakeSwitches)
+	if err != nil {
+		return err
+	}
+	var devices []telemetry.Device
+	for _, sw := range c.Switches {
+		d := c.Device(sw)
+		devices = append(devices, telemetry.Device{Device: d, Source: fleet.SystemOf(d).Telemetry})
+	}
+	text := telemetry.Gnmic(c.Fabric().Name, devices)
+	if file == "" {
+		_, err := a.Out.Write(text)
+		return err
+	}
+	if err := atomicfile.WriteOutput(file, text, 0o644); err != nil {
+		return err
+	}
+	a.Talk("wrote %s to %s", words.Count(len(devices), "target"), file)
+	return nil
 }
 
 func (a *app) render(ctx context.Context, dir, models string) error {

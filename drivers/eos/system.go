@@ -30,9 +30,10 @@ var System = drivers.System{
 		drivers.Line(2, `priority-flow-control (pause watchdog|all off)`), drivers.Line(2, `\s+random-detect ecn (minimum-threshold|delay|count)`),
 		drivers.Line(2, `policy-map type (quality-of-service|copp|pbr|pdp) `), drivers.Line(1, `class-map type qos match-any `), drivers.Line(1, `   \S`),
 	},
-	Identify: identify,
-	Open:     Open,
-	Saved:    saved,
+	Identify:  identify,
+	Telemetry: subscriptions,
+	Open:      Open,
+	Saved:     saved,
 }
 
 func encode(d *render.Device) (string, []byte) {

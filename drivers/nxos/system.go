@@ -34,9 +34,10 @@ var System = drivers.System{
 		drivers.Line(2, `\s+priority-flow-control mode `), drivers.Line(2, `\s*priority-flow-control watch-dog`), drivers.Line(2, `\s+random-detect (minimum-threshold|threshold) `),
 		drivers.Line(1, `  \S`),
 	},
-	Identify: identify,
-	Open:     Open,
-	Saved:    saved,
+	Identify:  identify,
+	Telemetry: subscriptions,
+	Open:      Open,
+	Saved:     saved,
 }
 
 func decode(text []byte) (*qos.Device, []drivers.Unknown, error) {

@@ -25,14 +25,15 @@ var System = drivers.System{
 	Encode: func(d *render.Device) (string, []byte) {
 		return "config_db.json", native.Document(d.Desired, d.Model).AppendJSON(nil)
 	},
-	Decode:   decode,
-	Account:  account,
-	Refused:  refused,
-	Clues:    []drivers.Clue{drivers.Object(3, native.TMetadata), drivers.Object(2, native.Tables()...), drivers.Object(1, "INTERFACE", "LOOPBACK_INTERFACE", "VLAN", "FEATURE")},
-	Identify: identify,
-	YANG:     models,
-	Open:     Open,
-	Saved:    saved,
+	Decode:    decode,
+	Account:   account,
+	Refused:   refused,
+	Clues:     []drivers.Clue{drivers.Object(3, native.TMetadata), drivers.Object(2, native.Tables()...), drivers.Object(1, "INTERFACE", "LOOPBACK_INTERFACE", "VLAN", "FEATURE")},
+	Identify:  identify,
+	Telemetry: subscriptions,
+	YANG:      models,
+	Open:      Open,
+	Saved:     saved,
 }
 
 func decode(text []byte) (*qos.Device, []drivers.Unknown, error) {

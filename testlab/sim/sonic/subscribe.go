@@ -8,6 +8,8 @@ import (
 	"github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/roce-fabric/roce-fabric/testlab/sim"
 )
 
 // subscription is one that is held. The switch's mu guards it.
@@ -48,8 +50,8 @@ func (s *Switch) tell(table, key string, r row) {
 // Subscribe serves tables of CONFIG_DB by the older addressing, as they change:
 // first each table as it is, then that this is all, then each row that changes.
 // It refuses the requests that sonic-gnmi gnmi_server/client_subscribe.go and
-// sonic_data_client/db_client.go refuse, in the same way; other databases, rows,
-// fields and samples are left out.
+// sonic_data_client/db_client.go refuse, in the same way; other databases but
+// COUNTERS_DB, rows, fields and samples of CONFIG_DB are left out.
 func (g *gnmiServer) Subscribe(stream gnmi.GNMI_SubscribeServer) error {
 	if err := g.enter(stream.Context()); err != nil {
 		return err
@@ -67,6 +69,9 @@ func (g *gnmiServer) Subscribe(stream gnmi.GNMI_SubscribeServer) error {
 	list := first.GetSubscribe()
 	if list == nil {
 		return status.Error(codes.InvalidArgument, "first message must be SubscriptionList")
+	}
+	if list.GetPrefix().GetTarget() == countersDB {
+		return g.s.sample(stream, list)
 	}
 	sub, err := g.s.subscribe(list)
 	if err != nil {
@@ -92,6 +97,43 @@ func (g *gnmiServer) Subscribe(stream gnmi.GNMI_SubscribeServer) error {
 			return status.FromContextError(stream.Context().Err()).Err()
 		}
 	}
+}
+
+// countersDB is the database whose counters are sampled.
+const countersDB = "COUNTERS_DB"
+
+// leastInterval is the shortest between two samples (sonic-gnmi
+// sonic_data_client/db_client.go MinSampleInterval).
+const leastInterval = time.Second
+
+// sample serves paths of COUNTERS_DB at intervals. A path that is not there ends the
+// subscription from 202605 on; before, nothing is sent of it.
+func (s *Switch) sample(stream gnmi.GNMI_SubscribeServer, list *gnmi.SubscriptionList) error {
+	if m := list.GetMode(); m != gnmi.SubscriptionList_STREAM {
+		return status.Errorf(codes.Unimplemented, "the simulator has no subscriptions of %s that are %s", countersDB, m)
+	}
+	if len(list.GetSubscription()) == 0 {
+		return status.Error(codes.NotFound, "Invalid subscription path: No Subscription")
+	}
+	r := &gnmi.GetRequest{Prefix: list.GetPrefix(), Encoding: list.GetEncoding()}
+	for _, one := range list.GetSubscription() {
+		if m := one.GetMode(); m != gnmi.SubscriptionMode_SAMPLE {
+			return status.Errorf(codes.InvalidArgument, "unsupported subscription mode, %s", m)
+		}
+		if d := time.Duration(one.GetSampleInterval()); d < leastInterval {
+			return status.Errorf(codes.InvalidArgument, "invalid interval: %s. It cannot be less than %s", d, leastInterval)
+		}
+		r.Path = append(r.Path, one.GetPath())
+	}
+	return sim.Sampled(stream, list, leastInterval, func() (out []*gnmi.Notification, err error) {
+		resp, err := s.legacyGet(r)
+		for _, n := range resp.GetNotification() {
+			if len(n.GetUpdate()) > 0 {
+				out = append(out, n)
+			}
+		}
+		return out, err
+	})
 }
 
 // subscribe takes a subscription in.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"testing"
+	"time"
 
 	"github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc/codes"
@@ -88,8 +89,14 @@ func TestSubscribe(t *testing.T) {
 	}
 }
 
+// sampled is a subscription to one path of COUNTERS_DB.
+func sampled(each time.Duration, path ...string) *gnmi.SubscriptionList {
+	return &gnmi.SubscriptionList{Prefix: &gnmi.Path{Target: "COUNTERS_DB"}, Encoding: gnmi.Encoding_JSON_IETF,
+		Subscription: []*gnmi.Subscription{{Path: gpath("", path...), Mode: gnmi.SubscriptionMode_SAMPLE, SampleInterval: uint64(each)}}}
+}
+
 func TestSubscribeRefused(t *testing.T) {
-	s := start(t, Options{})
+	s := start(t, Options{Release: "202605"})
 	c := dial(t, s)
 	sample := subscriptionTo(gnmi.SubscriptionList_STREAM, "CONFIG_DB", "PORT")
 	sample.Subscription[0].Mode = gnmi.SubscriptionMode_TARGET_DEFINED
@@ -97,12 +104,16 @@ func TestSubscribeRefused(t *testing.T) {
 		list *gnmi.SubscriptionList
 		code codes.Code
 	}{
-		"no target":      {subscriptionTo(gnmi.SubscriptionList_STREAM, "", "PORT"), codes.Unimplemented},
-		"once":           {subscriptionTo(gnmi.SubscriptionList_ONCE, "CONFIG_DB", "PORT"), codes.Unimplemented},
-		"poll":           {subscriptionTo(gnmi.SubscriptionList_POLL, "CONFIG_DB", "PORT"), codes.Unimplemented},
-		"target defined": {sample, codes.InvalidArgument},
-		"nothing":        {subscriptionTo(gnmi.SubscriptionList_STREAM, "CONFIG_DB"), codes.NotFound},
-		"absent table":   {subscriptionTo(gnmi.SubscriptionList_STREAM, "CONFIG_DB", "PORT", "NO_SUCH_TABLE"), codes.NotFound},
+		"no target":               {subscriptionTo(gnmi.SubscriptionList_STREAM, "", "PORT"), codes.Unimplemented},
+		"once":                    {subscriptionTo(gnmi.SubscriptionList_ONCE, "CONFIG_DB", "PORT"), codes.Unimplemented},
+		"poll":                    {subscriptionTo(gnmi.SubscriptionList_POLL, "CONFIG_DB", "PORT"), codes.Unimplemented},
+		"target defined":          {sample, codes.InvalidArgument},
+		"nothing":                 {subscriptionTo(gnmi.SubscriptionList_STREAM, "CONFIG_DB"), codes.NotFound},
+		"counters once":           {subscriptionTo(gnmi.SubscriptionList_ONCE, "COUNTERS_DB", "COUNTERS"), codes.Unimplemented},
+		"counters as they change": {subscriptionTo(gnmi.SubscriptionList_STREAM, "COUNTERS_DB", "COUNTERS"), codes.InvalidArgument},
+		"samples too often":       {sampled(time.Millisecond, "COUNTERS", "Ethernet0"), codes.InvalidArgument},
+		"an absent port":          {sampled(time.Second, "COUNTERS", "Ethernet999"), codes.NotFound},
+		"absent table":            {subscriptionTo(gnmi.SubscriptionList_STREAM, "CONFIG_DB", "PORT", "NO_SUCH_TABLE"), codes.NotFound},
 	} {
 		if _, err := c.subscribe(tt.list).Recv(); status.Code(err) != tt.code {
 			t.Errorf("%s: %v", name, err)
