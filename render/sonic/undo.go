@@ -27,9 +27,20 @@ type Undo struct {
 	Policy     Policy `json:"policy"`
 	Checkpoint string `json:"checkpoint,omitempty"`
 	SSH        bool   `json:"ssh,omitempty"`
+	// Stands is what tells whether the run still stands.
+	Stands Trace `json:"stands,omitempty"`
 	// Run is the run that made the record.
 	Run string `json:"run,omitempty"`
 }
+
+// Trace is what a run leaves on a switch.
+type Trace string
+
+const (
+	NoTrace      Trace = ""       // all is as it was, but for what the switch did meanwhile
+	TraceRows    Trace = "rows"   // rows or fields of its own
+	TraceDerived Trace = "groups" // groups alone that the switch derives
+)
 
 // Remember returns the undo record of steps on a switch that holds cfg.
 func Remember(cfg Config, steps []Step, policy Policy) Undo {
@@ -94,6 +105,12 @@ func Remember(cfg Config, steps []Step, policy Policy) Undo {
 		}
 	}
 	slices.Sort(u.Profiles)
+	switch {
+	case len(u.written(end)) > 0:
+		u.Stands = TraceRows
+	case len(u.Derived(end)) > 0:
+		u.Stands = TraceDerived
+	}
 	return u
 }
 
@@ -141,9 +158,15 @@ func (u Undo) Written(cfg Config) []Op {
 	return append(out, u.made(cfg, func(port string) bool { return ports[port] })...)
 }
 
-// Undone reports whether nothing of what was written stands.
+// Undone reports whether nothing of what the run left stands.
 func (u Undo) Undone(cfg Config) bool {
-	return len(u.Rows)+len(u.Fields) > 0 && len(u.written(cfg)) == 0
+	switch u.Stands {
+	case TraceRows:
+		return len(u.written(cfg)) == 0
+	case TraceDerived:
+		return len(u.Derived(cfg)) == 0
+	}
+	return false
 }
 
 func (u Undo) written(cfg Config) []Op {
