@@ -35,7 +35,7 @@ func (a *app) initCommand() *cobra.Command {
 	f := c.Flags()
 	for _, field := range o.Fields() {
 		f.Var(field, field.Name, field.Help)
-		_ = f.SetAnnotation(field.Name, choice, field.Values())
+		_ = f.SetAnnotation(field.Name, choice, field.Fixed())
 		_ = c.RegisterFlagCompletionFunc(field.Name, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return field.Values(), cobra.ShellCompDirectiveNoFileComp
 		})

@@ -203,6 +203,12 @@ func (f *Field) Values() []string {
 	if f.values != nil {
 		return f.values()
 	}
+	return f.Fixed()
+}
+
+// Fixed returns the values that there are whatever was chosen; nil where there is no list
+// of them.
+func (f *Field) Fixed() []string {
 	if v, ok := f.value.(oneOf); ok {
 		return v.values
 	}
