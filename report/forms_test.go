@@ -52,6 +52,7 @@ func TestVerdict(t *testing.T) {
 		{ID: "CAT-01", Severity: validate.Info, Device: "leaf1", Unchecked: "ports, buffers and headroom", Because: "the model is unknown"},
 		{ID: "TOP-09", Severity: validate.Info, Unchecked: "links"},
 	}
+	both := []validate.Finding{{ID: "X", Severity: validate.Info, Unchecked: "losses"}, {ID: "X", Severity: validate.Info, Device: "leaf1", Unchecked: "losses"}}
 	left := []validate.Finding{{ID: "CAT-01", Severity: validate.Info, Device: "leaf2", Unchecked: "headroom", Suppressed: &validate.Suppressed{}}}
 	open := []validate.Finding{{ID: gate.WindowTooShort, Severity: validate.Warning, Device: "leaf1"}}
 	known := []validate.Finding{{ID: gate.NotCounted, Severity: validate.Warning, Device: "leaf1", Suppressed: &validate.Suppressed{}}}
@@ -75,6 +76,7 @@ func TestVerdict(t *testing.T) {
 		{"nic validate", virtual, false, "the NICs of pod1: 1 warning, no errors; 2 switches read; 1 of 1 host (gpu1): pfc not checked"},
 		{"check", partly, false, "pod1: no errors or warnings, 3 info; 2 switches, 3 links checked; 2 of 2 switches (leaf1,leaf2): ports, buffers and headroom not checked, the model is unknown; links not checked"},
 		{"check", append(partly, drifted...), false, "pod1: 1 error, 3 info; 2 switches, 3 links checked; 2 of 2 switches (leaf1,leaf2): ports, buffers and headroom not checked, the model is unknown; links not checked"},
+		{"check", both, false, "pod1: no errors or warnings, 2 info; 2 switches, 3 links checked; losses not checked"},
 		{"check", left, true, "pod1: no errors or warnings, 1 accepted; 2 switches, 3 links checked"},
 		{"validate", failing, false, "pod1: 1 error; 1 of 2 switches and 1 host read"},
 		{"validate", open, false, "pod1: 1 warning, no errors, not enough counters to call it a pass; 2 switches and 1 host read"},

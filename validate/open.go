@@ -91,7 +91,13 @@ func Opened(found []Finding, kinds map[string]DeviceKind) []Open {
 const maxOpen = 4
 
 // OpenText is the end of a headline: what was not checked, and where; "" for nothing.
+// What the whole fabric leaves open is not said of its devices again.
 func OpenText(open []Open) string {
+	whole := map[string]bool{}
+	for _, o := range open {
+		whole[o.What] = whole[o.What] || o.Of == 0
+	}
+	open = slices.DeleteFunc(slices.Clone(open), func(o Open) bool { return o.Of > 0 && whole[o.What] })
 	var out []string
 	for _, o := range open {
 		if len(out) == maxOpen {

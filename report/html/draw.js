@@ -197,8 +197,8 @@ function markScale() {
 }
 
 // drawFaults marks the ends of a bundle at which a port has a finding: by the colour and
-// the style of the line there, and by the sign of the severity, with the number of links
-// where there are several.
+// the style of the line there, and an error or a warning by its sign, with the number of
+// links where there are several.
 function drawFaults(c, b) {
   const upperIsA = b.upper === b.a;
   const length = Math.hypot(b.x2 - b.x1, b.y2 - b.y1) * eye.scale || 1;
@@ -220,10 +220,10 @@ function drawFaults(c, b) {
     const text = marks[r] + (bad > 1 ? " " + bad.toLocaleString("en") : "");
     c.font = "bold " + 10 * k + "px system-ui, sans-serif";
     const w = Math.max(14 * k, c.measureText(text).width + 7 * k);
-    if (room < w) continue; // the marks would cover one another
+    if (r === 1 || room < w) continue; // information is no fault; marks would cover one another
     const [x, y] = toPixels(along(b, at(off)));
     c.beginPath();
-    c.roundRect(x - w / 2, y - 7 * k, w, 14 * k, (r === 1 ? 7 : 3) * k);
+    c.roundRect(x - w / 2, y - 7 * k, w, 14 * k, 3 * k);
     c.fill();
     c.fillStyle = colours.panel;
     c.textAlign = "center";

@@ -10,9 +10,9 @@ const verdictLooks = {
   ok: ["passed", "✓"], inconclusive: ["inconclusive", "?"], warnings: ["warning", "!"], unreadable: ["unreadable", "–"], errors: ["error", "✕"],
 };
 
-function clock(seconds, day) {
+function clock(seconds, day, exact) {
   const d = new Date(seconds * 1000), two = n => String(n).padStart(2, "0");
-  const time = two(d.getHours()) + ":" + two(d.getMinutes());
+  const time = two(d.getHours()) + ":" + two(d.getMinutes()) + (exact ? ":" + two(d.getSeconds()) : "");
   return day ? d.getFullYear() + "-" + two(d.getMonth() + 1) + "-" + two(d.getDate()) + " " + time : time;
 }
 
@@ -38,8 +38,8 @@ function showTimeline() {
   if (periods.length === 0) return;
   const from = periods[0].from, to = periods[periods.length - 1].to, whole = Math.max(1, to - from);
   const rounds = periods.reduce((n, p) => n + p.rounds, 0);
-  const bad = periods.filter(p => p.verdict === "errors").reduce((n, p) => n + p.to - p.from, 0);
-  byId("time-note").textContent = plural(rounds, "round") + " in " + lasting(to - from) + (bad > 0 ? ", with errors for " + lasting(bad) : ", none with errors for longer than a round");
+  const wrong = periods.filter(p => p.verdict === "errors");
+  byId("time-note").textContent = plural(rounds, "round") + " in " + lasting(to - from) + (wrong.length > 0 ? ", with errors for " + lasting(wrong.reduce((n, p) => n + p.to - p.from, 0)) : ", without errors");
   byId("strip").setAttribute("aria-label", "Verdicts of the watch. " + periods.slice(-20).map(periodSays).join("; "));
   byId("strip").replaceChildren(...periods.filter(p => p.verdict).map(p => {
     const [look, mark] = verdictLooks[p.verdict] || ["", ""];
@@ -49,7 +49,7 @@ function showTimeline() {
     return e;
   }));
   byId("ticks").replaceChildren(...[0, 0.25, 0.5, 0.75, 1].map(part => {
-    const e = el("span", {}, clock(from + Math.round(part * whole), part === 0 || whole > 86400));
+    const e = el("span", {}, clock(from + Math.round(part * whole), part === 0 || whole > 86400, whole < 1200));
     e.style.left = part * 100 + "%";
     return e;
   }));
