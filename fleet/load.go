@@ -30,6 +30,8 @@ type LoadOptions struct {
 	// ranges, glob, role:NAME or os:NAME; none is all of them.
 	Only []string
 	Take Take
+	// Set are changes to read the intent with: those of [intent.Options].
+	Set []string
 }
 
 // Take says which devices of an intent a call is about.
@@ -46,7 +48,7 @@ const (
 // [intent.Errors]; a path that cannot be read, and an Only that names nothing, is
 // an [*OptionError].
 func Load(ctx context.Context, path string, o LoadOptions) (*Fabric, error) {
-	f, err := readIntent(ctx, path, intent.Options{Stdin: o.Stdin, Name: o.Name})
+	f, err := readIntent(ctx, path, intent.Options{Stdin: o.Stdin, Name: o.Name, Set: o.Set})
 	if err != nil {
 		return nil, err
 	}

@@ -38,6 +38,9 @@ type Options struct {
 	// devices there are and how they are reached and joined. No switch can be
 	// compiled from it.
 	NoClasses bool
+	// Set are changes to read the intent with, as if the files said them: PATH=VALUE, such
+	// as links[0].cable=30m. What they set is from "--set PATH".
+	Set []string
 
 	// limits bounds what ranges and links expand to; nil takes defaultLimits.
 	limits *limits
@@ -69,7 +72,7 @@ func Load(path string, opts Options) (*Fabric, error) {
 	if len(roots) < len(files) {
 		return nil, p.err() // what a broken file should hold is missing everywhere
 	}
-	raw := decodeAll(roots, p)
+	raw := decodeAll(roots, opts.Set, p)
 	if raw == nil {
 		return nil, p.err()
 	}
@@ -220,12 +223,13 @@ func hashOf(files []File) string {
 
 // decodeAll merges the roots and reads the result; nil where one is no map,
 // because what it should hold would be missing everywhere.
-func decodeAll(roots []*yaml.Node, p *problems) *rawFabric {
+func decodeAll(roots []*yaml.Node, sets []string, p *problems) *rawFabric {
 	d := &decoder{problems: p}
 	merged := mergeAll(roots, d)
 	if merged == nil {
 		return nil
 	}
+	merged = setAll(merged, sets, p)
 	raw := &rawFabric{}
 	d.pairs(merged, reflect.ValueOf(raw).Elem(), structureOf(reflect.TypeFor[rawFabric]()))
 	return raw

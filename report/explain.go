@@ -16,8 +16,11 @@ import (
 const explainWidth = 80
 
 // Explain writes the arithmetic of one port.
-func (t *Text) Explain(e render.Explanation) {
-	x := explainer{Text: t}
+func (t *Text) Explain(e render.Explanation) { t.explain(e, nil) }
+
+// explain numbers the sources behind some that have numbers, and returns all.
+func (t *Text) explain(e render.Explanation, sources []string) []string {
+	x := explainer{Text: t, sources: sources}
 	t.printf("%s", t.S.Bold(e.Device+" "+e.Port))
 	if e.Peer != "" {
 		t.printf(" to %s", e.Peer)
@@ -60,6 +63,7 @@ func (t *Text) Explain(e render.Explanation) {
 	for i, s := range x.sources {
 		x.paragraph(fmt.Sprintf("  [%d] ", i+1), 0, s)
 	}
+	return x.sources
 }
 
 // explainer writes one explanation and gathers its sources.

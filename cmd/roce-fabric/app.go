@@ -227,7 +227,12 @@ func defaultParallel() int { return 16 * min(runtime.NumCPU(), 4) }
 
 // load reads the intent of -f and picks the devices of --only.
 func (a *app) load(ctx context.Context, take fleet.Take) (*fleet.Fabric, error) {
-	f, err := fleet.Load(ctx, a.file, fleet.LoadOptions{Stdin: a.In, Name: a.name, Only: a.only, Take: take})
+	return a.loadWith(ctx, take, nil)
+}
+
+// loadWith is load with changes of the intent.
+func (a *app) loadWith(ctx context.Context, take fleet.Take, set []string) (*fleet.Fabric, error) {
+	f, err := fleet.Load(ctx, a.file, fleet.LoadOptions{Stdin: a.In, Name: a.name, Only: a.only, Take: take, Set: set})
 	return f, notThere(err)
 }
 

@@ -1,8 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
-	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -10,7 +11,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
-	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/report"
@@ -19,52 +19,81 @@ import (
 )
 
 func (a *app) explainCommand() *cobra.Command {
+	var set []string
 	c := &cobra.Command{
 		Use:  "explain DEVICE PORT | blast-radius HOST/NIC | CHECK",
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
-			case len(args) == 1:
-				return a.explainCheck(args[0])
-			case args[0] == "blast-radius":
-				return a.explainBlast(cmd.Context(), args[1])
+			case len(args) == 2 && len(set) > 0:
+				return a.explainIf(cmd.Context(), args, set)
+			case len(args) == 2:
+				e, err := a.explained(cmd.Context(), args, nil)
+				if err != nil {
+					return err
+				}
+				return a.Explained(e)
+			case len(set) > 0:
+				return usageHint("name a device and a port", "--set changes the intent, and no intent is read to explain a check")
 			}
-			return a.explain(cmd.Context(), args[0], args[1])
+			return a.explainCheck(args[0])
 		},
 
 		ValidArgsFunction: a.names(completeExplained),
 	}
 	a.fileFlag(c)
 	a.outputFlag(c, "text", "json")
+	c.Flags().StringArrayVar(&set, "set", nil, "PATH=VALUE: explain as if the intent said so, such as links[0].cable=30m; may be repeated")
+	choices(c, "set")
 	return c
 }
 
-func (a *app) explain(ctx context.Context, device, port string) error {
-	c, err := a.load(ctx, fleet.TakeSwitches)
+// explainIf explains with changes of the intent, next to what is explained without them.
+func (a *app) explainIf(ctx context.Context, args, set []string) error {
+	var stdin bytes.Buffer // which is read twice
+	if a.file == "-" {
+		a.In = io.TeeReader(a.In, &stdin)
+	}
+	now, err := a.explained(ctx, args, set)
 	if err != nil {
 		return err
 	}
+	if a.file == "-" {
+		a.In = &stdin
+	}
+	// Without the changes there may be nothing to explain.
+	was, err := a.explained(ctx, args, nil)
+	if err != nil {
+		a.Talk("without --set there is nothing to compare with: %v", err)
+	}
+	return a.ExplainedIf(set, was, now)
+}
+
+// explained is what there is to explain, with changes of the intent.
+func (a *app) explained(ctx context.Context, args, set []string) (report.Explained, error) {
+	c, err := a.loadWith(ctx, fleet.TakeSwitches, set)
+	if err != nil {
+		return nil, err
+	}
+	if args[0] == "blast-radius" {
+		return explainedBlast(ctx, c, args[1])
+	}
+	device, port := args[0], args[1]
 	f := c.Fabric()
 	sw := f.Switch(device)
 	if sw == nil {
 		if h := f.Host(device); h != nil {
-			return a.explainNIC(f, h, port)
+			return explainedNIC(f, h, port)
 		}
 		names := append(namesOf(f.Switches, func(sw *intent.Switch) string { return sw.Name }), namesOf(f.Hosts, hostName)...)
-		return usageHint(meant(device, names, "its devices: "+fold(names)), "no device %s in %s", device, f.Name)
+		return nil, usageHint(meant(device, names, "its devices: "+fold(names)), "no device %s in %s", device, f.Name)
 	}
 	p := sw.Port(port)
 	if p == nil {
 		names := namesOf(sw.Ports, func(p *intent.Port) string { return p.Name })
-		return usageHint(meant(port, names, "its ports there: "+fold(names)), "the intent does not name %s %s", device, port)
+		return nil, usageHint(meant(port, names, "its ports there: "+fold(names)), "the intent does not name %s %s", device, port)
 	}
-	e := render.Explain(c.Device(sw), p)
-	if a.Output == "json" {
-		return report.WriteDocument(a.Out, e)
-	}
-	t := a.Text()
-	t.Explain(e)
-	return t.Err()
+	return report.ExplainedPort{Explanation: render.Explain(c.Device(sw), p)}, nil
 }
 
 func (a *app) explainCheck(id string) error {
@@ -81,45 +110,28 @@ func (a *app) explainCheck(id string) error {
 	return t.Err()
 }
 
-func (a *app) explainBlast(ctx context.Context, nic string) error {
+func explainedBlast(ctx context.Context, c *fleet.Fabric, nic string) (report.Explained, error) {
 	host, port, ok := strings.Cut(nic, "/")
 	if !ok {
-		return usageHint("write gpu1/ens1f0np0", "%q names no NIC of a host", nic)
-	}
-	c, err := a.load(ctx, fleet.TakeSwitches)
-	if err != nil {
-		return err
+		return nil, usageHint("write gpu1/ens1f0np0", "%q names no NIC of a host", nic)
 	}
 	an, err := deadlock.New(ctx, c.Fabric())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r, err := an.BlastRadius(host, port)
 	if err != nil {
-		return usageHint(blastHint(c.Fabric(), host, port), "%w", err)
+		return nil, usageHint(blastHint(c.Fabric(), host, port), "%w", err)
 	}
-	if a.Output == "json" {
-		return report.WriteDocument(a.Out, r)
-	}
-	for _, l := range r.Lines() {
-		fmt.Fprintln(a.Out, l)
-	}
-	return nil
+	return r, nil
 }
 
-func (a *app) explainNIC(f *intent.Fabric, h *intent.Host, name string) error {
+func explainedNIC(f *intent.Fabric, h *intent.Host, name string) (report.Explained, error) {
 	e, err := nic.Explain(f, h, name)
 	if err != nil {
-		return usageHint(nicHint(h, name), "%w", err)
+		return nil, usageHint(nicHint(h, name), "%w", err)
 	}
-	if a.Output == "json" {
-		return report.WriteDocument(a.Out, e)
-	}
-	for _, l := range e.Lines() {
-		text := strings.TrimLeft(l, " ")
-		fmt.Fprintln(a.Out, l[:len(l)-len(text)]+term.CleanLine(text))
-	}
-	return nil
+	return e, nil
 }
 
 // nicHint names the NICs of a host.

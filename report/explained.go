@@ -1,0 +1,102 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/internal/linediff"
+	"github.com/roce-fabric/roce-fabric/internal/term"
+	"github.com/roce-fabric/roce-fabric/render"
+)
+
+// Explained is something that is explained: a document that has lines as well, or an
+// [ExplainedPort].
+type Explained interface{ Lines() []string }
+
+// ExplainedPort is the explanation of a port of a switch.
+type ExplainedPort struct{ render.Explanation }
+
+// Lines is the text of the explanation.
+func (p ExplainedPort) Lines() []string {
+	lines, _ := linesOf(p, term.NewStyler(false), nil)
+	return lines
+}
+
+// linesOf returns the text, and the sources that have numbers in it, behind those that had
+// some before.
+func linesOf(e Explained, s term.Styler, sources []string) (lines, numbered []string) {
+	p, ok := e.(ExplainedPort)
+	if !ok {
+		var out []string
+		for _, l := range e.Lines() {
+			text := strings.TrimLeft(l, " ")
+			out = append(out, l[:len(l)-len(text)]+term.CleanLine(text))
+		}
+		return out, nil
+	}
+	var b bytes.Buffer
+	t := Text{W: &b, S: s}
+	sources = t.explain(p.Explanation, slices.Clone(sources))
+	return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n"), sources
+}
+
+// Explained writes an explanation.
+func (c *Console) Explained(e Explained) error {
+	if c.Output == "json" {
+		return WriteDocument(c.Out, e)
+	}
+	lines, _ := linesOf(e, c.Styler(), nil)
+	return c.lines(lines)
+}
+
+func (c *Console) lines(lines []string) error {
+	_, err := fmt.Fprintln(c.Out, strings.Join(lines, "\n"))
+	return err
+}
+
+// ExplainedIf writes an explanation with changes of the intent, and what it was without
+// them, where it differs. was is nil where there was none.
+func (c *Console) ExplainedIf(set []string, was, now Explained) error {
+	if c.Output == "json" {
+		text, err := json.Marshal(now)
+		if err != nil {
+			return err
+		}
+		more, err := json.Marshal(struct {
+			Set []string  `json:"set"`
+			Was Explained `json:"was"`
+		}{set, was})
+		if err != nil {
+			return err
+		}
+		return WriteDocument(c.Out, json.RawMessage(string(text[:len(text)-1])+","+string(more[1:])))
+	}
+	s := c.Styler()
+	var before, sources []string
+	if was != nil {
+		before, sources = linesOf(was, term.NewStyler(false), nil)
+	}
+	after, _ := linesOf(now, term.NewStyler(false), sources)
+	if was == nil {
+		before = after
+	}
+	out := []string{s.Bold("if the intent said " + term.CleanLine(strings.Join(set, " and ")))}
+	differ := false
+	for _, l := range linediff.Lines(before, after) {
+		text := string(l.Op) + " " + l.Text
+		switch l.Op {
+		case linediff.Added:
+			text, differ = s.Green(text), true
+		case linediff.Removed:
+			text, differ = s.Red(text), true
+		}
+		out = append(out, strings.TrimRight(text, " "))
+	}
+	if was != nil && !differ {
+		c.Talk("nothing of this differs from what the intent says")
+	}
+	return c.lines(out)
+}
