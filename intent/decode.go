@@ -242,7 +242,7 @@ func (m *rawMap[T]) decode(d *decoder, n *yaml.Node, f *field) {
 	m.Entries = make([]*entry[T], 0, len(n.Pairs))
 	for _, p := range n.Pairs {
 		e := &entry[T]{Key: p.Key.Value, Pos: posOf(p.Key)}
-		if !r.re.MatchString(e.Key) {
+		if !r.match(e.Key) {
 			d.problems.addf(e.Pos, r.hint, "%s is not %s", yaml.Quote(e.Key), r.want)
 			m.Bad = true
 			continue

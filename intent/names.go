@@ -16,10 +16,10 @@ var (
 )
 
 // IsName reports whether s can be the name of a fabric.
-func IsName(s string) bool { return textRules["name"].re.MatchString(s) }
+func IsName(s string) bool { return textRules["name"].match(s) }
 
-func isDeviceName(s string) bool { return textRules["name"].re.MatchString(s) }
-func isPortName(s string) bool   { return textRules["port"].re.MatchString(s) }
+func isDeviceName(s string) bool { return textRules["name"].match(s) }
+func isPortName(s string) bool   { return textRules["port"].match(s) }
 
 // parseAddress reads host:port, or a host alone where defaultPort is not
 // empty, and returns it in the form that net.Dial takes. fault is what is
