@@ -99,6 +99,8 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 		a.Talk("next: apply again, run %d of %d: %s", i.Run+1, i.Runs, next)
 	case res != nil && res.Stopped() && !a.nic.on:
 		a.Talk("next: once that is mended 'roce-fabric apply --resume' goes on; 'roce-fabric rollback' undoes what was applied")
+	case err == nil && res.Wrote():
+		a.Next(a.nextCommand("validate", a.only))
 	}
 	return err
 }

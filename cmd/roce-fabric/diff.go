@@ -55,6 +55,9 @@ func (a *app) diff(ctx context.Context, o diffOptions) (err error) {
 		return err
 	}
 	a.Talk("%s: %s", f.Fabric().Name, sum)
+	if sum.Differing > 0 && len(o.configs) == 0 {
+		a.Next(a.nextCommand("plan", a.only))
+	}
 	switch {
 	case sum.Failed > 0:
 		return &statusError{status: exitFailed}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -146,17 +145,16 @@ func (a *app) sayNext(s report.PlanSummary, saved string) {
 	if s.Changed == 0 || s.Failed > 0 || s.BlockedDevices > 0 {
 		return
 	}
-	next := "roce-fabric " + a.command("apply") + " -f " + a.file
+	only := a.only
 	if saved != "" {
-		next += " --plan " + saved
-	} else if len(a.only) > 0 {
-		next += " --only " + words.Shell(strings.Join(a.only, ","))
+		only = nil // it holds the devices that were picked
 	}
-	if a.nic.local {
-		next += " --local"
+	next := a.nextCommand("apply", only)
+	if next == "" {
+		return
 	}
-	if a.nic.host != "" {
-		next += " --host " + a.nic.host
+	if saved != "" {
+		next += " --plan " + words.Shell(saved)
 	}
 	if s.Impact > qos.ImpactCounters {
 		next += " --allow " + s.Impact.String()

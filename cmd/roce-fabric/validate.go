@@ -125,6 +125,7 @@ func (a *app) report(r report.Report) error {
 	if err := a.Report(r, a.files); err != nil {
 		return err
 	}
+	a.sayNextOf(r)
 	switch {
 	case len(r.Failed()) > 0:
 		return &statusError{status: exitFailed}

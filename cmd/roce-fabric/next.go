@@ -1,0 +1,45 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/words"
+	"github.com/roce-fabric/roce-fabric/report"
+	"github.com/roce-fabric/roce-fabric/validate"
+)
+
+// nextCommand is another command for the same intent and devices; "" where the intent came
+// from standard input and is gone.
+func (a *app) nextCommand(verb string, only []string) string {
+	if a.file == "-" {
+		return ""
+	}
+	next := "roce-fabric " + a.command(verb) + " -f " + words.Shell(a.file)
+	if len(only) > 0 {
+		next += " --only " + words.Shell(strings.Join(only, ","))
+	}
+	if a.nic.local {
+		next += " --local"
+	}
+	if a.nic.host != "" {
+		next += " --host " + a.nic.host
+	}
+	return next
+}
+
+// sayNextOf says which command comes after a report: the explanation of what is wrong, and
+// after a check without errors the plan, or what is rendered where no switch has an address.
+func (a *app) sayNextOf(r report.Report) {
+	next := ""
+	if r.Command == "check" && r.Intent != nil && !validate.Worst(r.Findings) {
+		next = a.nextCommand("plan", a.only)
+		if !slices.ContainsFunc(r.Intent.Switches, func(sw *intent.Switch) bool { return sw.Address.V != "" }) && next != "" {
+			next = a.nextCommand("render", a.only) + " --out rendered"
+		}
+	} else if id := r.ToExplain(); id != "" {
+		next = "roce-fabric explain " + id
+	}
+	a.Next(next)
+}
