@@ -71,7 +71,7 @@ function causeBox(cause) {
     el("h3", {}, badge(cause.rank, cause.suppressed !== null), " ", cause.id, check ? ": " + check.title : ""),
     el("p", {className: "what"}, cause.what),
     facts(["why", check ? check.why : ""], ["fix", cause.fix], ["intent", cause.where.slice(0, 3).join(", ") + (cause.where.length > 3 ? " and " + plural(cause.where.length - 3, "more line") : "")],
-      ["suppressed", cause.suppressed ? cause.suppressed[0] + (cause.suppressed[1] ? ", until " + cause.suppressed[1] : "") + " (" + cause.suppressed[2] + ")" : ""]) || "");
+      ["accepted", cause.suppressed ? cause.suppressed[0] + (cause.suppressed[1] ? ", until " + cause.suppressed[1] : "") + " (" + cause.suppressed[2] + ")" : ""]) || "");
 }
 
 function findingsOf(touches) {

@@ -17,7 +17,7 @@ function el(tag, properties, ...children) {
 
 // badge shows a rank by colour, mark and, to a screen reader, by name.
 function badge(r, suppressed, unread) {
-  const name = suppressed ? "suppressed" : rankNames[r], said = r === 0 && unread ? "not read" : name;
+  const name = suppressed ? "suppressed" : rankNames[r], said = suppressed ? "accepted" : r === 0 && unread ? "not read" : name;
   return el("span", {className: "badge " + name, title: said, role: "img", "aria-label": said}, suppressed ? "~" : markOf(r, unread));
 }
 
