@@ -62,6 +62,7 @@ func (r *Reader) Finish(mapping *Mapping) (*Inventory, error) {
 	if mapping == nil {
 		mapping = &Mapping{}
 	}
+	r.addPeers()
 	b := &builder{store: &r.store, mapping: mapping, out: &Inventory{Recorded: map[string]string{}},
 		byID: map[string]*device{}, byName: map[string]*device{}, portByID: map[string]*port{}, portByName: map[portName]*port{}, children: map[string][]*port{},
 		fronts: map[rearPosition]*port{}, cabled: map[*port][]*cable{}, candidates: map[modelKey][]string{}, used: map[*device]map[string]*port{},

@@ -193,9 +193,10 @@ func TestCables(t *testing.T) {
 			nil, nil, "", "ends at the patch panel pp, F1: export /api/dcim/front-ports/ and rear-ports/ as well"},
 		{"the same, where the inventory followed it", []string{iface(10, 1, "Ethernet1/1", `,"connected_endpoints":[{"id":20,"name":"eth0","device":{"id":2,"name":"gpu1"}}],"connected_endpoints_type":"dcim.interface"`), four[2]},
 			[]string{wire(1, term(10), `{"object_type":"dcim.frontport","object_id":1,"object":{"id":1,"name":"F1","device":{"id":4,"name":"pp"}}}`)}, nil, []string{"leaf1/Ethernet1/1 gpu1/eth0"}, "", ""},
-		{"a circle of panels", four, []string{wire(1, term(10), `{"object_type":"dcim.frontport","object_id":1}`), wire(2, `{"object_type":"dcim.rearport","object_id":1}`, `{"object_type":"dcim.frontport","object_id":2}`), wire(3, `{"object_type":"dcim.rearport","object_id":2}`, `{"object_type":"dcim.frontport","object_id":1}`)},
-			[]string{list("front-ports", `{"id":1,"device":{"id":4},"name":"F1","rear_port":{"id":1},"rear_port_position":1}`, `{"id":2,"device":{"id":4},"name":"F2","rear_port":{"id":2},"rear_port_position":1}`), list("rear-ports", `{"id":1,"device":{"id":4},"name":"R1","positions":1}`, `{"id":2,"device":{"id":4},"name":"R2","positions":1}`)},
+		{"a circle of panels", four, []string{wire(1, term(10), `{"object_type":"dcim.frontport","object_id":1}`), wire(2, `{"object_type":"dcim.rearport","object_id":1}`, `{"object_type":"dcim.frontport","object_id":2}`)},
+			[]string{list("front-ports", `{"id":1,"device":{"id":4},"name":"F1","rear_port":{"id":1},"rear_port_position":1}`, `{"id":2,"device":{"id":4},"name":"F2","rear_port":{"id":1},"rear_port_position":2}`), list("rear-ports", `{"id":1,"device":{"id":4},"name":"R1","positions":2}`)},
 			nil, "", "the path goes round in a circle"},
+		{"two cables at one port", four, []string{wire(1, term(10), term(20)), wire(2, term(10), term(30))}, nil, []string{"leaf1/Ethernet1/1 gpu1/eth0"}, "", "leaf1 Ethernet1/1: two cables at one port"},
 		{"a circuit", four, []string{wire(1, term(10), `{"object_type":"circuits.circuittermination","object_id":1,"object":{"id":1,"display":"x"}}`)}, nil, nil, "", "its other end is no interface of a device"},
 		{"an id that no file has", four, []string{wire(1, term(10), term(99))}, nil, nil, "", "its other end is interface 99, which no file has: export /api/dcim/interfaces/ as well"},
 		{"a cable that is taken out", four, []string{strings.Replace(wire(1, term(10), term(20)), "{", `{"status":{"value":"decommissioning"},`, 1)}, nil, nil, "", ""},
@@ -311,6 +312,39 @@ topology:
 	}
 	if want := []string{"leaf1 sonic 172.20.20.11", "spine1 eos ", "spine2 nxos "}; !slices.Equal(got, want) || len(inv.Hosts) != 1 {
 		t.Errorf("%q, %v", got, inv.Hosts)
+	}
+}
+
+// Structured configurations of AVD: both ends name a link, servers have no file.
+func TestAVD(t *testing.T) {
+	leaf := `hostname: leaf1
+metadata: {platform: 7050X3}
+management_interfaces:
+- {name: Management1, ip_address: 192.0.2.11/24}
+ethernet_interfaces:
+- {name: Ethernet49/1, peer: spine1, peer_interface: Ethernet1/1, peer_type: spine}
+- {name: Ethernet49/1.100, peer: spine1, peer_interface: Ethernet1/1.100, peer_type: spine}
+- {name: Ethernet1/1, metadata: {peer: gpu1, peer_interface: eth0, peer_type: server}}
+- {name: Ethernet2/1, peer: fw1, peer_interface: e1, peer_type: firewall}
+- {name: Ethernet3/1}
+`
+	spine := `hostname: spine1
+ethernet_interfaces:
+- {name: Ethernet1/1, peer: leaf1, peer_interface: %s, peer_type: l3leaf}
+`
+	inv := read(t, nil, leaf, fmt.Sprintf(spine, "Ethernet49/1"))
+	if got, want := cables(inv), []string{"leaf1/Ethernet1/1 gpu1/eth0", "leaf1/Ethernet49/1 spine1/Ethernet1/1"}; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	if len(inv.Switches) != 2 || inv.Switches[0].Address != "192.0.2.11" || inv.Switches[0].OS != "eos" || len(inv.Hosts) != 1 || !strings.Contains(notes(inv.LeftOut), `fw1: role "firewall"`) {
+		t.Errorf("%v\n%v\n%s", inv.Switches, inv.Hosts, notes(inv.LeftOut))
+	}
+	inv = read(t, nil, leaf, fmt.Sprintf(spine, "Ethernet50/1"))
+	if got := notes(inv.LeftOut); !strings.Contains(got, "two cables at one port: file0:6 joins it with leaf1 Ethernet49/1, file1:3 with leaf1 Ethernet50/1; the first is taken") {
+		t.Error(got)
+	}
+	if err := NewReader().Add("f", []byte("ethernet_interfaces: []")); err == nil || err.Error() != "f:1: a structured configuration without a hostname" {
+		t.Error(err)
 	}
 }
 

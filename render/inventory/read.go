@@ -8,7 +8,10 @@ import (
 	"io"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/words"
+	"github.com/roce-fabric/roce-fabric/internal/yaml"
 )
 
 // Reader gathers files.
@@ -19,6 +22,8 @@ type Reader struct {
 	// pages counts, for each kind, the pages that say that another follows, and those
 	// that say that one stands before them.
 	pages map[string]*pageCount
+	// peers are devices that structured configurations name.
+	peers ordered.Map[string, device]
 }
 
 type pageCount struct {
@@ -52,8 +57,23 @@ func (r *Reader) Add(name string, data []byte) error {
 	case t[0] == '{' || t[0] == '[':
 		return r.addJSON(name, data)
 	}
+	return r.addYAML(name, data)
+}
+
+// addYAML adds a containerlab topology or a structured configuration of AVD.
+func (r *Reader) addYAML(name string, data []byte) error {
+	if avdFile.Match(data) {
+		root, errs := yaml.Parse(name, data)
+		if len(errs) > 0 {
+			return errs[0]
+		}
+		return r.addAVD(name, root)
+	}
 	return r.addClab(name, data)
 }
+
+// avdFile is what no containerlab topology has.
+var avdFile = lazyre.New(`(?m)^(ethernet_interfaces|management_interfaces|hostname):`)
 
 // stream reads the lists of one file.
 type stream struct {

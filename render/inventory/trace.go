@@ -56,6 +56,13 @@ func (b *builder) pair(c *cable) {
 		return
 	}
 	join := func(p, q *port) {
+		for _, end := range [][2]*port{{p, q}, {q, p}} {
+			if have, ok := b.swapped[end[0]]; ok && have.far != end[1] {
+				b.leave(end[0].device.imported, end[0].name, fmt.Sprintf("two cables at one port: %s joins it with %s %s, %s with %s %s; the first is taken",
+					have.cable.place, have.far.device.name, have.far.name, c.place, end[1].device.name, end[1].name))
+				return
+			}
+		}
 		b.swapped[p], b.swapped[q] = swap{q, c}, swap{p, c}
 	}
 	switch {
