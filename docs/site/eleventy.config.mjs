@@ -15,6 +15,9 @@ const output = process.env.SITE_OUT || "bin/site";
 // The search knows each section of a page by itself.
 const sections = [];
 
+// In these pages a row of a table is a thing of its own: a check, a key, a metric, a flag.
+const references = ["docs/checks.md", "docs/intent-keys.md", "docs/metrics.md", "docs/commands.md"];
+
 // slug is the anchor that GitHub gives a heading.
 const slug = (text) => text.toLowerCase().replace(/[^\p{L}\p{N}\p{M}_\- ]/gu, "").replace(/ /g, "-");
 
@@ -99,6 +102,16 @@ function markdown(md) {
         section = { at: pageOf(env.source) + (t.tag === "h1" ? "" : `#${id}`), page: env.headings[0].text, heading: text, text: "" };
         if (env.searched) sections.push(section);
         i += 2;
+      } else if (t.type === "tr_open" && section && references.includes(env.source) && tokens[i + 2]?.children?.[0]?.type === "code_inline") {
+        const name = tokens[i + 2].children[0].content;
+        const ids = [slug(name), `${section.at.split("#")[1]}-${slug(name)}`];
+        const id = ids.slice(0, env.source === "docs/checks.md" ? 1 : 2).find((s) => !seen.has(s));
+        if (!id) continue; // the same check in another table
+        seen.set(id, 1);
+        t.attrSet("id", id);
+        let text = "";
+        for (let j = i + 3; tokens[j].type !== "tr_close"; j++) text += `${tokens[j].content} `;
+        sections.push({ at: `${pageOf(env.source)}#${id}`, page: section.heading, heading: name, text: text.replace(/`/g, "") });
       } else if (section && (t.type === "inline" || t.type === "fence" || t.type === "code_block")) {
         section.text += (t.children ? t.children.map((c) => (c.type === "softbreak" ? " " : c.content)).join("") : t.content) + " ";
       }
