@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -22,6 +23,8 @@ func (a *app) fmtCommand() *cobra.Command {
 				args = []string{a.file}
 			case cmd.Flags().Changed("file"):
 				return usage("--file and arguments exclude each other: both name files")
+			case len(args) > 1 && slices.Contains(args, "-"):
+				return usage("- stands alone: standard output is the formatted text, or the names of files")
 			}
 			return a.fmt(args, check, diff)
 		},
@@ -56,11 +59,10 @@ func (a *app) fmt(paths []string, check, diff bool) error {
 		}
 		same := bytes.Equal(text, f.Data)
 		differ = differ || !same
-		stdin := len(paths) == 1 && paths[0] == "-"
 		switch {
 		case diff:
 			err = a.UnifiedDiff(linediff.Unified(f.Name, f.Name, string(f.Data), string(text)))
-		case stdin && !check:
+		case paths[0] == "-" && !check:
 			_, err = a.Out.Write(text)
 		case same:
 		default:
