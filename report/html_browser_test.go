@@ -10,6 +10,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/browsertest"
+	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 	"github.com/roce-fabric/roce-fabric/validate"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 	"github.com/roce-fabric/roce-fabric/validate/gate/origin"
@@ -572,15 +573,20 @@ func accessible(t *testing.T, b *browser) {
 		b.Click(`[data-cause="0"]`)
 		b.Accessible(axe, scheme+", with the details of a cause")
 		b.Press(browsertest.KeyEscape)
-		b.Click(`[data-device="leaf1"]`)
-		b.Accessible(axe, scheme+", with the details of a device")
-		b.Press(browsertest.KeyEscape)
-		b.Click("#pauses-list button")
-		b.Accessible(axe, scheme+", with the details of a source of pauses")
+		whole := scheme == "light" || sharedtest.Nightly() // in dark only the colours differ
+		if whole {
+			b.Click(`[data-device="leaf1"]`)
+			b.Accessible(axe, scheme+", with the details of a device")
+			b.Press(browsertest.KeyEscape)
+			b.Click("#pauses-list button")
+			b.Accessible(axe, scheme+", with the details of a source of pauses")
+		}
 		b.show(large)
 		b.Accessible(axe, scheme+", of 512 NICs")
-		b.Click("#open-all")
-		b.Accessible(axe, scheme+", of 512 NICs, all groups open")
+		if whole {
+			b.Click("#open-all")
+			b.Accessible(axe, scheme+", of 512 NICs, all groups open")
+		}
 	}
 	b.Media(nil)
 	b.show(Report{Command: "check", Fabric: "pod1", Version: "1.2.3"})
