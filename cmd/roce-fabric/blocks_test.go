@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 )
 
 // notRun counts, for each page, the blocks of commands that no test runs. Each begins
@@ -88,6 +90,8 @@ trap '[[ ${#others[@]} == 0 ]] || { kill "${others[@]}"; wait; } 2>/dev/null' EX
 roce-fabric() {
 	case "$*" in
 	*--help*) command roce-fabric "$@" ;;
+	"lab demo"*) # seconds of a processor each: all at night; .ci/run runs that of the README
+		[[ $NIGHTLY == false ]] || command roce-fabric "$@" ;;
 	"lab up"*)
 		local line ready=
 		rm -f .ready; mkfifo .ready
@@ -183,7 +187,7 @@ func runBlocks(t *testing.T, page string, blocks []block) {
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return strings.HasPrefix(v, "ROCE_FABRIC_") || strings.HasPrefix(v, "XDG_") || strings.HasPrefix(v, "CI=")
-	}), "HOME="+dir, "REPOSITORY="+repository)
+	}), "HOME="+dir, "REPOSITORY="+repository, fmt.Sprint("NIGHTLY=", sharedtest.Nightly()))
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err = cmd.Run()
