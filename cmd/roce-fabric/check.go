@@ -48,6 +48,7 @@ func (a *app) checkCommand() *cobra.Command {
 	f.StringArrayVar(&o.config, "config", nil, "a saved configuration to judge by itself: FILE, NAME=FILE or NAME:OS=FILE; with an intent SWITCH=FILE, to compare with it; may be repeated")
 	f.StringVar(&o.topology, "topology", "", "links to compare the intent's with: a containerlab file, or the output of 'lldpctl -f json' in a file named after its switch, leaf1.json")
 	f.BoolVar(&o.list, "list", false, "list all checks")
+	a.completeConfig(c)
 	_ = c.MarkFlagDirname("yang")
 	_ = c.MarkFlagFilename("topology", "yml", "yaml", "json")
 	return c

@@ -42,7 +42,13 @@ func (a *app) names(of func(r roster.Roster, args []string, typed string) []rost
 
 // roster is the names in the intent of a command; none where it cannot be read, or not in
 // time.
-func (a *app) roster(c *cobra.Command) roster.Roster {
+func (a *app) roster(c *cobra.Command) (r roster.Roster) {
+	a.ofIntent(c, func(ctx context.Context, path string) { r, _ = roster.Load(ctx, path, a.cacheDir()) })
+	return r
+}
+
+// ofIntent has do read the intent of a command.
+func (a *app) ofIntent(c *cobra.Command, do func(ctx context.Context, path string)) {
 	path := a.file
 	if f := c.Flag("file"); f != nil {
 		path = f.Value.String()
@@ -50,8 +56,26 @@ func (a *app) roster(c *cobra.Command) roster.Roster {
 	debug.SetGCPercent(800) // the process ends before it has much to collect
 	ctx, cancel := context.WithTimeout(c.Context(), completion)
 	defer cancel()
-	r, _ := roster.Load(ctx, path, a.cacheDir())
-	return r
+	do(ctx, path)
+}
+
+// completeSet completes the path of --set.
+func (a *app) completeSet(c *cobra.Command, _ []string, typed string) (paths []string, _ cobra.ShellCompDirective) {
+	a.ofIntent(c, func(ctx context.Context, path string) { paths, _ = roster.Paths(ctx, path, typed) })
+	return paths, inOrder | cobra.ShellCompDirectiveNoSpace
+}
+
+// completeConfig completes SWITCH=FILE: the switch, and then as the shell completes files.
+func (a *app) completeConfig(c *cobra.Command) {
+	_ = c.RegisterFlagCompletionFunc("config", func(c *cobra.Command, _ []string, typed string) (out []string, _ cobra.ShellCompDirective) {
+		for _, n := range a.roster(c).Devices(roster.Switches, typed) {
+			out = append(out, n.Text+"=\t"+n.About)
+		}
+		if len(out) == 0 {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		return out, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveKeepOrder
+	})
 }
 
 // cacheDir is where rosters are kept; "" for nowhere.

@@ -30,6 +30,7 @@ func (a *app) diffCommand() *cobra.Command {
 	f.BoolVar(&o.unified, "unified", false, "write a unified diff, for pagers")
 	f.BoolVar(&o.exitCode, "exit-code", false, "end with status 3 where something differs")
 	f.StringArrayVar(&o.configs, "config", nil, "SWITCH=FILE: compare a saved configuration, and read no device; may be repeated")
+	a.completeConfig(c)
 	a.stateFlags(c, &o.state)
 	return c
 }

@@ -44,7 +44,7 @@ func (a *app) explainCommand() *cobra.Command {
 	a.fileFlag(c)
 	a.outputFlag(c, "text", "json")
 	c.Flags().StringArrayVar(&set, "set", nil, "PATH=VALUE: explain as if the intent said so, such as links[0].cable=30m; may be repeated")
-	choices(c, "set")
+	_ = c.RegisterFlagCompletionFunc("set", a.completeSet)
 	return c
 }
 

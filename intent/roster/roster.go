@@ -48,23 +48,40 @@ type Roster struct{ text string }
 // folder of the cache, "" for none. It reads regular files alone, so that it waits for
 // nobody; the end of ctx ends it as well.
 func Load(ctx context.Context, path, dir string) (Roster, error) {
+	return inTime(ctx, path, func() (Roster, error) { return load(path, dir) })
+}
+
+// Paths returns how a path of a change to the intent may go on, see [intent.Paths]. It
+// waits for nobody either; there is no cache of it.
+func Paths(ctx context.Context, path, typed string) ([]string, error) {
+	return inTime(ctx, path, func() ([]string, error) {
+		doc, err := intent.Document(path, intent.Options{})
+		if err != nil {
+			return nil, err
+		}
+		return intent.Paths(doc, typed), nil
+	})
+}
+
+// inTime reads an intent until ctx ends, if it consists of regular files.
+func inTime[T any](ctx context.Context, path string, read func() (T, error)) (none T, _ error) {
 	if err := regular(path); err != nil {
-		return Roster{}, err
+		return none, err
 	}
-	type loaded struct {
-		r   Roster
+	type result struct {
+		v   T
 		err error
 	}
-	done := make(chan loaded, 1)
+	done := make(chan result, 1)
 	go func() {
-		r, err := load(path, dir)
-		done <- loaded{r, err}
+		v, err := read()
+		done <- result{v, err}
 	}()
 	select {
-	case l := <-done:
-		return l.r, l.err
+	case r := <-done:
+		return r.v, r.err
 	case <-ctx.Done():
-		return Roster{}, context.Cause(ctx)
+		return none, context.Cause(ctx)
 	}
 }
 
