@@ -70,7 +70,7 @@ func Import(ctx context.Context, s *Sources, a *Access, o ImportOptions) (*Impor
 	var found []derive.Contradiction
 	in := derive.Input{Name: s.name, Hosts: s.hosts, Cables: s.cables, ClassNames: s.classes, Lossy: s.lossy, AllPorts: o.AllPorts, Fits: Systems.Fits()}
 	if s.inventory != nil {
-		in.Recorded = s.inventory.Recorded
+		in.Recorded, in.Unclear = s.inventory.Recorded, s.inventory.Unclear
 	}
 	if err := s.read(ctx, &Reader{Access: a, History: o.History, Progress: o.Progress}, o, func(r imported) {
 		if r.err != nil {

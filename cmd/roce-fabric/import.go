@@ -35,7 +35,7 @@ func (a *app) importCommand() *cobra.Command {
 	f.StringArrayVar(&o.devices, "device", nil, "a switch to read: NAME=OS://HOST[:PORT]; may be repeated")
 	f.StringArrayVar(&o.configs, "config", nil, "a saved configuration: NAME=FILE, or NAME:OS=FILE where the text does not show the system; may be repeated, for a switch as well")
 	f.StringArrayVar(&o.topologies, "topology", nil, "links: a containerlab file, or LLDP neighbours as 'lldpctl -f json' in a file named after the device; may be repeated")
-	f.StringArrayVar(&o.inventory, "inventory", nil, "devices and cables: exports of NetBox or Nautobot as JSON, or a containerlab file; a file, or a folder of them; may be repeated")
+	f.StringArrayVar(&o.inventory, "inventory", nil, "devices and cables: exports of NetBox or Nautobot as JSON, structured configurations of arista.avd, or a containerlab file; a file, or a folder of them; may be repeated")
 	f.StringVar(&o.mapping, "map", "", "a YAML file that says what roles, platforms, models and port names of --inventory mean")
 	f.BoolVar(&o.offline, "offline", false, "read no switch: those without a file of --config are imported as --inventory has them")
 	f.StringVarP(&o.file, "file", "f", "", "an intent that names switches, credentials, hosts or links: a file, a folder, or -")

@@ -39,6 +39,10 @@ type Input struct {
 	// Recorded has, where an inventory is imported, the place of each of its devices by
 	// name in lower case; nil without one.
 	Recorded map[string]string
+	// Unclear has the ports ("leaf1/Ethernet1") and pairs of devices ([Pair]) whose cables
+	// the inventory has, and does not say which port is joined with which: what LLDP sees
+	// there contradicts nothing.
+	Unclear map[string]bool
 	// ClassNames has names by priority; other classes are named by what they do.
 	ClassNames map[int]string
 	// Lossy are the priorities of classes that are stated as mode: lossy. No switch

@@ -145,6 +145,9 @@ func (l *link) unread(speed units.Rate, d *deriver) units.Rate {
 	return min(speed, l.likely)
 }
 
+// Pair names two devices, in either order.
+func Pair(a, b string) string { return min(a, b) + " " + max(a, b) }
+
 // sumUp counts the cables of the inventory, and notes what it does not have.
 func (f *finder) sumUp() {
 	if f.in.Recorded == nil {
@@ -159,6 +162,10 @@ func (f *finder) sumUp() {
 	var strangers ordered.Groups[string, string]
 	for _, l := range f.links {
 		if l.source == "" {
+			u := f.in.Unclear
+			if u[Pair(l.a.Device, l.b.Device)] || u[l.a.String()] || u[l.b.String()] {
+				continue // the inventory has a cable there, which it does not tell apart
+			}
 			if at, there := has(l.a.Device), has(l.b.Device); l.told && at != "" && there != "" {
 				f.contradict(Contradiction{Where: l.a.String(), Recorded: "no cable", Place: "the inventory", Found: l.b.String(), Source: lldp, Intent: l.b.String()})
 				l.disputed = "the inventory has no cable there"

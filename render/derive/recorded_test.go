@@ -58,6 +58,10 @@ func TestRecordedCables(t *testing.T) {
 			Input{Switches: []Switch{running("leaf1", e0).sees(e0, "gpu1.example.net", "eth0")}},
 			"leaf1/Ethernet0-gpu1/eth0", "leaf1/Ethernet0: the inventory says no cable; LLDP says gpu1/eth0; the intent has gpu1/eth0", Recorded{}, "",
 		},
+		"LLDP sees a cable that the inventory does not tell apart": {
+			Input{Switches: []Switch{running("leaf1", e0, e8).sees(e0, "gpu1", "eth0").sees(e8, "gpu2", "eth0")}, Unclear: map[string]bool{"gpu1 leaf1": true, "leaf1/Ethernet8": true}},
+			"leaf1/Ethernet0-gpu1/eth0 leaf1/Ethernet8-gpu2/eth0", "", Recorded{}, "",
+		},
 		"LLDP sees devices that are not": {
 			Input{Switches: []Switch{running("leaf1", e0, e8).sees(e0, "gpu8", "eth0").sees(e8, "gpu9", "eth0")}},
 			"leaf1/Ethernet0-gpu8/eth0 leaf1/Ethernet8-gpu9/eth0", "", Recorded{}, "leaf1: LLDP sees gpu[8-9], which the inventory does not have",

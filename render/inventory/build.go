@@ -63,7 +63,7 @@ func (r *Reader) Finish(mapping *Mapping) (*Inventory, error) {
 		mapping = &Mapping{}
 	}
 	r.addPeers()
-	b := &builder{store: &r.store, mapping: mapping, out: &Inventory{Recorded: map[string]string{}},
+	b := &builder{store: &r.store, mapping: mapping, out: &Inventory{Recorded: map[string]string{}, Unclear: map[string]bool{}},
 		byID: map[string]*device{}, byName: map[string]*device{}, portByID: map[string]*port{}, portByName: map[portName]*port{}, children: map[string][]*port{},
 		fronts: map[rearPosition]*port{}, cabled: map[*port][]*cable{}, candidates: map[modelKey][]string{}, used: map[*device]map[string]*port{},
 		swapped: map[*port]swap{}, guessed: map[*cable]bool{}, linked: map[*port]bool{}, cabledDevice: map[*device]bool{}}

@@ -40,6 +40,9 @@ type Inventory struct {
 	// Recorded has the place of each device, also of those that are left out, by its
 	// name in lower case.
 	Recorded map[string]string
+	// Unclear has the ports of switches ("leaf1/Ethernet1") and the pairs of devices
+	// ("leaf1 gpu1", in order) whose cables the inventory has and could not be followed.
+	Unclear map[string]bool
 	// Assumed is what was taken for granted, and LeftOut what is not imported.
 	Assumed, LeftOut []derive.Note
 }

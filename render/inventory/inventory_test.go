@@ -218,6 +218,15 @@ func TestCables(t *testing.T) {
 	}
 }
 
+// A cable that is not followed leaves its devices and its port to what LLDP sees.
+func TestUnclear(t *testing.T) {
+	inv := read(t, nil, lists(list("devices", deviceText(1, "leaf1", "leaf", "eos"), deviceText(2, "gpu1", "server", ""), deviceText(3, "gpu2", "server", "")),
+		list("interfaces", iface(9, 1, "Ethernet1", ""), iface(20, 2, "eth0", ""), iface(30, 3, "eth0", "")), list("cables", wire(1, term(9), term(20, 30)))))
+	if want := map[string]bool{"gpu1 leaf1": true, "gpu2 leaf1": true, "leaf1/Ethernet1": true}; !reflect.DeepEqual(inv.Unclear, want) {
+		t.Errorf("%v", inv.Unclear)
+	}
+}
+
 func TestDevices(t *testing.T) {
 	one := func(fields string) string {
 		return lists(list("devices", `{"id":1,"name":"x",`+fields+`}`, deviceText(2, "leaf9", "leaf", "eos")),

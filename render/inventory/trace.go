@@ -22,7 +22,9 @@ type swap struct {
 // these are not among the files, by what the inventory itself found.
 func (b *builder) links() {
 	for _, c := range b.cables {
-		b.pair(c)
+		if b.pair(c); c.dead != "" {
+			b.unclear(c)
+		}
 	}
 	for _, c := range b.cables {
 		for _, side := range c.ports {
@@ -101,6 +103,17 @@ func (b *builder) pair(c *cable) {
 	}
 }
 
+// unclear notes whom a cable joins that is not followed.
+func (b *builder) unclear(c *cable) {
+	for _, p := range c.ports[0] {
+		for _, q := range c.ports[1] {
+			if p != nil && q != nil {
+				b.out.Unclear[derive.Pair(p.device.imported, q.device.imported)] = true
+			}
+		}
+	}
+}
+
 // ends reports whether a cable has ports at both ends; what it says of one that has
 // none is told where the other is of a switch.
 func (b *builder) ends(c *cable) bool {
@@ -175,6 +188,7 @@ func (b *builder) follow(from *port) {
 	stop := func(why string) {
 		if from.device.switchOS != "" && !from.mgmt {
 			b.leave(from.device.imported, from.name, why)
+			b.out.Unclear[from.device.imported+"/"+from.name] = true
 		}
 	}
 	seen := map[*cable]bool{}
