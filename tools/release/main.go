@@ -8,7 +8,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"debug/buildinfo"
 	"flag"
@@ -291,7 +290,7 @@ func output(dir string, env []string, name string, args ...string) (string, erro
 	c.Stderr = &stderr
 	out, err := c.Output()
 	if err != nil {
-		return "", fmt.Errorf("%s %s: %w: %s", name, cmp.Or(slices.Concat(args, []string{""})[0], ""), err, bytes.TrimSpace(stderr.Bytes()))
+		return "", fmt.Errorf("%s %s: %w: %s", name, args[0], err, bytes.TrimSpace(stderr.Bytes()))
 	}
 	return strings.TrimSuffix(string(out), "\n"), nil
 }
