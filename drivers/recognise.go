@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/internal/term"
 )
 
@@ -138,7 +140,7 @@ func (all Systems) Rate(text []byte) []Rating {
 	for name, clues := range strangers {
 		rate(name, clues)
 	}
-	slices.SortFunc(out, func(a, b Rating) int { return cmp.Or(b.Score-a.Score, strings.Compare(a.System, b.System)) })
+	ordered.Sort(out, func(a, b Rating) int { return cmp.Or(b.Score-a.Score, strings.Compare(a.System, b.System)) })
 	return out
 }
 

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/fleet/keys"
 	"github.com/roce-fabric/roce-fabric/fleet/store"
 	"github.com/roce-fabric/roce-fabric/intent"
@@ -176,7 +178,7 @@ func Apply(ctx context.Context, devices []Device, plan *PlanFile, o ApplyOptions
 			return task{dev, d, dev.Desired(), plan.devices[i].steps, hold[device]}, err
 		})
 	})
-	slices.SortFunc(outs, func(a, b Outcome) int { return cmp.Compare(at[a.Device], at[b.Device]) })
+	ordered.Sort(outs, func(a, b Outcome) int { return cmp.Compare(at[a.Device], at[b.Device]) })
 	return r.ended(outs, err)
 }
 

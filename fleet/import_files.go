@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
@@ -247,7 +246,7 @@ func contents(text []byte) string {
 		count[strings.Join(head[:min(len(head), 2)], " ")]++
 	}
 	kinds := natural.Keys(count)
-	slices.SortStableFunc(kinds, func(a, b string) int { return count[b] - count[a] })
+	ordered.Sort(kinds, func(a, b string) int { return count[b] - count[a] })
 	s := words.Count(n, "line")
 	for i, k := range kinds[:min(len(kinds), most)] {
 		s += map[bool]string{true: ": ", false: ", "}[i == 0] + k

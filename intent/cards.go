@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 )
 
@@ -87,7 +89,7 @@ func (b *Baseline) rank(vendor, device string) int {
 // Baseline returns the versions that a card of these PCI numbers ("15b3", "1021") is to run,
 // each of the entry that names it most closely; nil for those that none states.
 func (f *Fabric) Baseline(vendor, device string) (firmware, driver *Versions) {
-	best := slices.SortedStableFunc(slices.Values(f.Baselines), func(a, b *Baseline) int {
+	best := ordered.Sorted(slices.Values(f.Baselines), func(a, b *Baseline) int {
 		return cmp.Compare(b.rank(vendor, device), a.rank(vendor, device))
 	})
 	for _, b := range best {

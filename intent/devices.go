@@ -7,6 +7,8 @@ import (
 	"net"
 	"slices"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
@@ -120,7 +122,7 @@ func eachEntry[T any](r *resolver, section *rawMap[T], valid func(string) bool, 
 
 func (r *resolver) allSwitches() {
 	eachEntry(r, &r.raw.Switches, isDeviceName, nameWant, r.switches)
-	slices.SortFunc(r.out.Switches, func(a, b *Switch) int { return natural.Compare(a.Name, b.Name) })
+	ordered.Sort(r.out.Switches, func(a, b *Switch) int { return natural.Compare(a.Name, b.Name) })
 }
 
 func (r *resolver) switches(e *entry[rawSwitch], names []string) {
@@ -250,7 +252,7 @@ var unstated = func() *PortLine {
 // where the fabric has too many.
 func (r *resolver) allHosts() {
 	eachEntry(r, &r.raw.Hosts, isDeviceName, nameWant, r.hosts)
-	slices.SortFunc(r.out.Hosts, func(a, b *Host) int { return natural.Compare(a.Name, b.Name) })
+	ordered.Sort(r.out.Hosts, func(a, b *Host) int { return natural.Compare(a.Name, b.Name) })
 }
 
 func (r *resolver) hosts(e *entry[rawHost], names []string) {
@@ -327,7 +329,7 @@ func (r *resolver) nics(raw *rawMap[rawNIC]) (out []NICLine, first map[string]Po
 			out = append(out, n)
 		}
 	})
-	slices.SortFunc(out, func(a, b NICLine) int { return natural.Compare(a.Name, b.Name) })
+	ordered.Sort(out, func(a, b NICLine) int { return natural.Compare(a.Name, b.Name) })
 	return out, first
 }
 
@@ -384,7 +386,7 @@ func (r *resolver) bonds(v *rawHost, first map[string]Pos) (out []Bond) {
 			out = append(out, b)
 		}
 	})
-	slices.SortFunc(out, func(a, b Bond) int { return natural.Compare(a.Name, b.Name) })
+	ordered.Sort(out, func(a, b Bond) int { return natural.Compare(a.Name, b.Name) })
 	return out
 }
 
@@ -418,7 +420,7 @@ func (r *resolver) vlans(v *rawHost, first map[string]Pos) (out []VLAN) {
 			out = append(out, VLAN{Name: name, Pos: e.Pos, On: from(at(on, i, e.V.On), ""), ID: from(e.V.ID, 0)})
 		}
 	})
-	slices.SortFunc(out, func(a, b VLAN) int { return natural.Compare(a.Name, b.Name) })
+	ordered.Sort(out, func(a, b VLAN) int { return natural.Compare(a.Name, b.Name) })
 	return out
 }
 

@@ -3,8 +3,9 @@ package intent
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
+
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/internal/yaml"
@@ -81,7 +82,7 @@ func (p *problems) err() error {
 	if len(p.list) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(p.list, func(a, b *Error) int {
+	ordered.Sort(p.list, func(a, b *Error) int {
 		return cmp.Or(p.compare(a.Pos, b.Pos), cmp.Compare(a.Msg, b.Msg))
 	})
 	if p.more > 0 {

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
@@ -76,7 +78,7 @@ func (s *Switch) Port(name string) *Port {
 // sortPorts puts the ports of a switch into numeric order.
 func (s *Switch) sortPorts() {
 	if s.ports != nil {
-		slices.SortFunc(s.Ports, func(a, b *Port) int { return natural.Compare(a.Name, b.Name) })
+		ordered.Sort(s.Ports, func(a, b *Port) int { return natural.Compare(a.Name, b.Name) })
 		return
 	}
 	if s.names == nil {

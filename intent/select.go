@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
@@ -156,6 +158,6 @@ func near(p string, all []candidate) string {
 			known = append(known, "role:"+c.role)
 		}
 	}
-	slices.SortFunc(known, natural.Compare)
+	ordered.Sort(known, natural.Compare)
 	return didYouMean(p, slices.Compact(known))
 }

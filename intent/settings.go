@@ -1,8 +1,9 @@
 package intent
 
 import (
-	"slices"
 	"time"
+
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/units"
@@ -76,7 +77,7 @@ func (r *resolver) finish(l *layer) *Settings {
 	}
 	r.shareBandwidth(s)
 	r.checkQueues(s)
-	slices.SortStableFunc(s.Classes, func(a, b *Class) int { return a.Priority.V - b.Priority.V })
+	ordered.Sort(s.Classes, func(a, b *Class) int { return a.Priority.V - b.Priority.V })
 	s.Watchdog = r.watchdog(l, s)
 	s.MTU = r.mtu(&l.mtu)
 	s.Buffers = r.buffers(&l.buffers)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/words"
@@ -80,7 +82,7 @@ func inSlots(cards []Candidate) (sorted []Candidate, ports []int) {
 		at, _, _ := strings.Cut(c.PCI, ".")
 		return at
 	}
-	sorted = slices.SortedFunc(slices.Values(cards), func(a, b Candidate) int {
+	sorted = ordered.Sorted(slices.Values(cards), func(a, b Candidate) int {
 		// The domain may have more digits than four.
 		return cmp.Or(cmp.Compare(len(a.PCI), len(b.PCI)), strings.Compare(a.PCI, b.PCI), cmp.Compare(a.DevPort, b.DevPort), natural.Compare(a.Name, b.Name))
 	})

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/units"
@@ -442,7 +444,7 @@ func percents(classes []*intent.Class) []int {
 		parts[i] = part{i, exact - float64(out[i])}
 		left -= out[i]
 	}
-	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(b.rest, a.rest) })
+	ordered.Sort(parts, func(a, b part) int { return cmp.Compare(b.rest, a.rest) })
 	for n := 0; left > 0; n, left = n+1, left-1 {
 		out[parts[n%len(parts)].i]++
 	}

@@ -161,10 +161,10 @@ func sections(all []fleet.Group) (out []section) {
 	}
 	most := func(s section) qos.Impact { return s.changes[0].Impact }
 	for _, gs := range by.All() {
-		slices.SortStableFunc(gs, func(a, b fleet.Group) int { return cmp.Compare(b.Impact, a.Impact) })
+		ordered.Sort(gs, func(a, b fleet.Group) int { return cmp.Compare(b.Impact, a.Impact) })
 		out = append(out, section{gs[0].Ports, gs})
 	}
-	slices.SortStableFunc(out, func(a, b section) int { return cmp.Compare(most(b), most(a)) })
+	ordered.Sort(out, func(a, b section) int { return cmp.Compare(most(b), most(a)) })
 	return out
 }
 

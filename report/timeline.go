@@ -2,8 +2,9 @@ package report
 
 import (
 	"cmp"
-	"slices"
 	"time"
+
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 
 	"github.com/roce-fabric/roce-fabric/validate"
 )
@@ -107,6 +108,6 @@ func usualPause(rounds []Round) time.Duration {
 	if len(all) == 0 {
 		return 0
 	}
-	slices.SortFunc(all, cmp.Compare)
+	ordered.Sort(all, cmp.Compare)
 	return all[len(all)/2]
 }

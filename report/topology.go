@@ -112,7 +112,7 @@ func (b *pageBuilder) groups(top int) {
 		}
 		b.out.Groups = append(b.out.Groups, pageGroup{Name: clean(groupName(names)), Tier: k.tier, Pod: k.pod, Devices: devices})
 	}
-	slices.SortStableFunc(b.out.Groups, func(x, y pageGroup) int {
+	ordered.Sort(b.out.Groups, func(x, y pageGroup) int {
 		return cmp.Or(cmp.Compare(x.Tier, y.Tier), cmp.Compare(x.Devices[0], y.Devices[0]))
 	})
 }

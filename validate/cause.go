@@ -46,7 +46,7 @@ func Causes(fs []Finding) []Cause {
 		}
 		out[i].Findings, out[i].Index = append(out[i].Findings, f), append(out[i].Index, n)
 	}
-	slices.SortStableFunc(out, func(a, b Cause) int {
+	ordered.Sort(out, func(a, b Cause) int {
 		return cmp.Or(
 			cmp.Compare(btoi(a.Suppressed != nil), btoi(b.Suppressed != nil)),
 			cmp.Compare(a.Severity.rank(), b.Severity.rank()),

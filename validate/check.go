@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
@@ -142,7 +144,7 @@ func assemble(families ...[]Check) []*Check {
 			all = append(all, &f[i])
 		}
 	}
-	slices.SortFunc(all, func(a, b *Check) int { return natural.Compare(a.ID, b.ID) })
+	ordered.Sort(all, func(a, b *Check) int { return natural.Compare(a.ID, b.ID) })
 	for i, c := range all {
 		if i > 0 && all[i-1].ID == c.ID {
 			panic(fmt.Sprintf("two checks are called %s", c.ID))

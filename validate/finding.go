@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
@@ -84,7 +86,7 @@ func (f Finding) Counts() bool { return f.Severity == Error && f.Suppressed == n
 // Sort orders findings: worst first and suppressed ones last, then by device,
 // id and port, and drops repetitions.
 func Sort(fs []Finding) []Finding {
-	slices.SortFunc(fs, func(a, b Finding) int {
+	ordered.Sort(fs, func(a, b Finding) int {
 		return cmp.Or(
 			cmp.Compare(btoi(a.Suppressed != nil), btoi(b.Suppressed != nil)),
 			cmp.Compare(a.Severity.rank(), b.Severity.rank()),

@@ -119,7 +119,7 @@ func outliers(c *collector, ms []member, tr common) {
 	if len(values) < 2 {
 		return
 	}
-	slices.SortFunc(values, natural.Compare)
+	ordered.Sort(values, natural.Compare)
 	if tie {
 		split(c, values, maps.Collect(groups.All()), tr)
 		return

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -279,7 +281,7 @@ func (r *deviceRun) misses(l lack, notMade bool) {
 
 // lacks says which checks were not made, and why: one finding for each reason.
 func (r *deviceRun) lacks() {
-	for _, l := range slices.SortedFunc(maps.Keys(r.lacking), func(a, b lack) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.why, b.why)) }) {
+	for _, l := range ordered.Sorted(maps.Keys(r.lacking), func(a, b lack) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.why, b.why)) }) {
 		f := Finding{Severity: Info, What: l.why, Fix: l.fix, Where: l.where, Unchecked: l.what, Because: l.short, NotMade: r.lacking[l]}
 		if l.near {
 			f.Severity = Warning
@@ -591,7 +593,7 @@ func (o *oddRun) found(f Finding, attrs ...qos.Attr) {
 // that of the outer layer of the intent is taken to be usual, then the one that
 // sorts last. Assumed values are not compared with one another.
 func (r *Run) odd() {
-	groups := slices.SortedFunc(maps.Keys(r.traits), func(a, b traitGroup) int {
+	groups := ordered.Sorted(maps.Keys(r.traits), func(a, b traitGroup) int {
 		return cmp.Or(cmp.Compare(a.check.ID, b.check.ID), natural.Compare(a.group, b.group))
 	})
 	for _, g := range groups {

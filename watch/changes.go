@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
@@ -126,7 +128,7 @@ func merge(fs []validate.Finding) []validate.Finding {
 		id, device, what, fix, where string
 		severity                     validate.Severity
 	}
-	slices.SortFunc(fs, func(a, b validate.Finding) int {
+	ordered.Sort(fs, func(a, b validate.Finding) int {
 		return natural.Compare(strings.Join(a.Ports, ""), strings.Join(b.Ports, ""))
 	})
 	at := map[key]int{}

@@ -8,7 +8,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
+
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 
 	"github.com/roce-fabric/roce-fabric/internal/boundedfile"
 )
@@ -48,7 +49,7 @@ func ReadHistory(path string) ([]Record, error) {
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Record) int { return a.Time.Compare(b.Time) })
+	ordered.Sort(out, func(a, b Record) int { return a.Time.Compare(b.Time) })
 	return out, nil
 }
 

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/validate"
@@ -73,7 +75,7 @@ func (w *Watcher) begin(n int, start time.Time) *round {
 		}
 	}
 	// Those that the last round did not come to are first, or they would never be.
-	slices.SortStableFunc(r.queue, func(a, b slot) int { return cmp.Compare(w.devices[b.i].left, w.devices[a.i].left) })
+	ordered.Sort(r.queue, func(a, b slot) int { return cmp.Compare(w.devices[b.i].left, w.devices[a.i].left) })
 	if n > 1 && len(r.queue) > 0 {
 		width := spread * float64(w.cfg.Interval) / float64(len(r.queue))
 		for k := range r.queue {

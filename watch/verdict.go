@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/validate"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
@@ -137,7 +139,7 @@ func (r *Round) Record() Record {
 	out := Record{Format: Format, Round: r.N, Time: stamp(r.End), Seconds: r.End.Sub(r.Start).Seconds(), Fabric: r.Fabric,
 		Verdict: r.Verdict, Counts: r.Counts(), Devices: r.Devices, Read: r.Read}
 	events := slices.DeleteFunc(append(slices.Clone(r.updates), r.Events()...), func(e Event) bool { return e.Type == Turned })
-	slices.SortStableFunc(events, func(a, b Event) int {
+	ordered.Sort(events, func(a, b Event) int {
 		return cmp.Compare(slices.Index(validate.Severities, a.Severity), slices.Index(validate.Severities, b.Severity))
 	})
 	out.MoreChanges = max(0, len(events)-keptChanges)

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
@@ -52,7 +54,7 @@ func Resets(running *nic.Host, changes []nic.Change) []drivers.Reset {
 
 // stored are the settings of a card that the next boot changes, other than those listed.
 func stored(nv map[string]nic.NV, listed []string) (out []string) {
-	for _, name := range slices.SortedFunc(maps.Keys(nv), natural.Compare) {
+	for _, name := range ordered.Sorted(maps.Keys(nv), natural.Compare) {
 		v := nv[name]
 		now, next := mlxconfig.ParseValue(v.Current), mlxconfig.ParseValue(v.Next)
 		if now.Known() && next.Known() && !now.Same(next) && !slices.ContainsFunc(listed, func(l string) bool { return strings.HasPrefix(l, name+" ") }) {

@@ -15,7 +15,8 @@ package order
 import (
 	"cmp"
 	"fmt"
-	"slices"
+
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -235,6 +236,6 @@ func (f *fabric) groups(key func(*Device) string) []*group {
 		g.devices = append(g.devices, d)
 		g.seconds = max(g.seconds, d.Seconds)
 	}
-	slices.SortStableFunc(out, func(a, b *group) int { return cmp.Compare(a.rank, b.rank) })
+	ordered.Sort(out, func(a, b *group) int { return cmp.Compare(a.rank, b.rank) })
 	return out
 }

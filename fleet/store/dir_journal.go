@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
 // oldHosts is a folder that has journals from before hosts and switches shared runs.
@@ -35,7 +37,7 @@ func (d *dir) Journals(ctx context.Context) (ids []ID, _ error) {
 			}
 		}
 	}
-	slices.SortStableFunc(ids, ByNumber)
+	ordered.Sort(ids, ByNumber)
 	return ids, nil
 }
 

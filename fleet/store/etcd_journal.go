@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
@@ -44,7 +46,7 @@ func (e *etcd) Journals(ctx context.Context) (ids []ID, _ error) {
 	for _, kv := range resp.Kvs {
 		ids = append(ids, ParseID(strings.TrimPrefix(string(kv.Key), e.root+"journals/")))
 	}
-	slices.SortStableFunc(ids, ByNumber)
+	ordered.Sort(ids, ByNumber)
 	return ids, nil
 }
 

@@ -132,7 +132,7 @@ func Diff(running, desired *Device) []Change {
 	if len(spans) == 0 {
 		return device
 	}
-	slices.SortFunc(spans, func(a, b span) int { return natural.Compare(a.port, b.port) })
+	ordered.Sort(spans, func(a, b span) int { return natural.Compare(a.port, b.port) })
 	out := slices.Grow(device, len(d.out))
 	for _, s := range spans {
 		out = append(out, d.out[s.from:s.to]...)
@@ -529,7 +529,7 @@ func Others(before, after, desired *Device) []string {
 			out = append(out, name)
 		}
 	}
-	slices.SortFunc(out, natural.Compare)
+	ordered.Sort(out, natural.Compare)
 	return out
 }
 

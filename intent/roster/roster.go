@@ -19,6 +19,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
 	"github.com/roce-fabric/roce-fabric/internal/boundedfile"
@@ -279,7 +281,7 @@ func (r Roster) kinds(which Which) (out []Name) {
 	if hosts > 0 && which&Hosts != 0 {
 		out = append(out, Name{"role:host", words.Count(hosts, "host")})
 	}
-	slices.SortFunc(out, func(a, b Name) int {
+	ordered.Sort(out, func(a, b Name) int {
 		return cmp.Or(-cmp.Compare(a.Text[:2], b.Text[:2]), natural.Compare(a.Text, b.Text)) // roles first
 	})
 	return out
@@ -327,7 +329,7 @@ func prune(dir string) error {
 			files = append(files, info)
 		}
 	}
-	slices.SortFunc(files, func(a, b fs.FileInfo) int { return b.ModTime().Compare(a.ModTime()) })
+	ordered.Sort(files, func(a, b fs.FileInfo) int { return b.ModTime().Compare(a.ModTime()) })
 	total := int64(0)
 	for i, info := range files {
 		if total += info.Size(); i >= maxFiles || total > maxTotal {

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
 // Compare orders a and b, runs of digits by their number.
@@ -60,7 +62,7 @@ func digit(c byte) bool { return c >= '0' && c <= '9' }
 // Sorted returns names in natural order.
 func Sorted(names []string) []string {
 	out := slices.Clone(names)
-	slices.SortFunc(out, Compare)
+	ordered.Sort(out, Compare)
 	return out
 }
 
@@ -70,7 +72,7 @@ func Keys[V any](m map[string]V) []string {
 	for k := range m {
 		out = append(out, k)
 	}
-	slices.SortFunc(out, Compare)
+	ordered.Sort(out, Compare)
 	return out
 }
 
@@ -164,7 +166,7 @@ func foldOver(items []item, d int) []item {
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b item) int { return Compare(a.first, b.first) })
+	ordered.Sort(out, func(a, b item) int { return Compare(a.first, b.first) })
 	return out
 }
 

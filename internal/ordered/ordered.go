@@ -1,5 +1,6 @@
 // Package ordered has a map that keeps the order in which its keys came, for what
-// is gathered by a key and then told in the order of the first of each.
+// is gathered by a key and then told in the order of the first of each, and the sort
+// of what has no order of its own.
 package ordered
 
 import "iter"

@@ -1,7 +1,10 @@
 package ordered
 
 import (
+	"math/rand/v2"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -30,5 +33,39 @@ func TestKeysComeInTheOrderOfTheirFirstUse(t *testing.T) {
 			t.Errorf("%s comes first", k)
 		}
 		break
+	}
+}
+
+func TestSort(t *testing.T) {
+	type pair struct{ key, place int }
+	r := rand.New(rand.NewPCG(1, 2))
+	for n := range 200 {
+		var s []pair
+		for i := range n {
+			s = append(s, pair{r.IntN(1 + n/3), i})
+		}
+		want := slices.Clone(s)
+		slices.SortStableFunc(want, func(a, b pair) int { return a.key - b.key })
+		if Sort(s, func(a, b pair) int { return a.key - b.key }); !slices.Equal(s, want) {
+			t.Fatalf("%v, want %v", s, want)
+		}
+	}
+	if got := Sorted(slices.Values([]string{"b", "a"}), strings.Compare); !slices.Equal(got, []string{"a", "b"}) {
+		t.Error(got)
+	}
+}
+
+func BenchmarkSort(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 2))
+	all := make([]string, 10_000)
+	for i := range all {
+		all[i] = strconv.Itoa(r.Int())
+	}
+	for name, sort := range map[string]func([]string, func(a, b string) int){"ordered": Sort[string], "slices": slices.SortFunc[[]string]} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				sort(slices.Clone(all), strings.Compare)
+			}
+		})
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
@@ -66,7 +68,7 @@ func (s *State) priorities(dscp int) []uint8 {
 func (s *State) sameSettings(o *State) bool {
 	a, b := *s, *o
 	for _, c := range []*State{&a, &b} {
-		c.Apps = slices.SortedFunc(slices.Values(c.Apps), App.compare)
+		c.Apps = ordered.Sorted(slices.Values(c.Apps), App.compare)
 		if c.PFC != nil {
 			c.PFC = new(*c.PFC)
 			c.PFC.Requests, c.PFC.Indications = [qos.NumPriorities]uint64{}, [qos.NumPriorities]uint64{}

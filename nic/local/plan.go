@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/nic"
@@ -196,8 +198,8 @@ func mtuOrder(steps []Step, desired *nic.Host) []Step {
 		}
 		return 1
 	}
-	slices.SortStableFunc(lowered, func(a, b Step) int { return height(b) - height(a) })
-	slices.SortStableFunc(raised, func(a, b Step) int { return height(a) - height(b) })
+	ordered.Sort(lowered, func(a, b Step) int { return height(b) - height(a) })
+	ordered.Sort(raised, func(a, b Step) int { return height(a) - height(b) })
 	return slices.Concat(others, lowered, raised)
 }
 

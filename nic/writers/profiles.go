@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/yaml"
@@ -97,7 +99,7 @@ func truth(s string) bool {
 func (f *Finder) Networkd(files []File, idle string) {
 	seen, done := map[string]bool{}, map[string]bool{}
 	files = slices.Clone(files)
-	slices.SortStableFunc(files, func(a, b File) int { return strings.Compare(path.Base(a.Path), path.Base(b.Path)) })
+	ordered.Sort(files, func(a, b File) int { return strings.Compare(path.Base(a.Path), path.Base(b.Path)) })
 	for _, file := range files {
 		base, ext := path.Base(file.Path), path.Ext(file.Path)
 		if seen[base] {
@@ -205,7 +207,7 @@ func size(s string) string {
 // NetworkManager or systemd-networkd in files of their own.
 func (f *Finder) Netplan(files []File) map[string]bool {
 	files = slices.Clone(files)
-	slices.SortStableFunc(files, func(a, b File) int { return strings.Compare(path.Base(a.Path), path.Base(b.Path)) })
+	ordered.Sort(files, func(a, b File) int { return strings.Compare(path.Base(a.Path), path.Base(b.Path)) })
 	type found struct {
 		at    at
 		ports []string

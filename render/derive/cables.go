@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
@@ -110,7 +112,7 @@ func (d *deriver) cableOf(l *link) {
 	}
 	// A switch that looks headroom up rounds the length up to its table: the
 	// shorter of the two is the cable, if the other follows from it.
-	slices.SortStableFunc(ends, func(x, y end) int { return cmp.Compare(x.have, y.have) })
+	ordered.Sort(ends, func(x, y end) int { return cmp.Compare(x.have, y.have) })
 	l.cable = ends[len(ends)-1].have
 	for _, e := range ends {
 		if !slices.ContainsFunc(ends, func(o end) bool { return o.s.cableRow(l.speed, e.have) != o.have }) {
@@ -162,7 +164,7 @@ func (d *deriver) complete() {
 		what := strings.TrimPrefix(strings.TrimSuffix(k.speed+" and "+k.cable, " and "), " and ")
 		notes = append(notes, Note{shown(at), fmt.Sprintf("%s of %s: no device reports it", what, words.Count(len(at), "link"))})
 	}
-	slices.SortFunc(notes, func(a, b Note) int { return cmp.Or(natural.Compare(a.Where, b.Where), cmp.Compare(a.What, b.What)) })
+	ordered.Sort(notes, func(a, b Note) int { return cmp.Or(natural.Compare(a.Where, b.Where), cmp.Compare(a.What, b.What)) })
 	d.assumed = append(d.assumed, notes...)
 }
 

@@ -293,6 +293,6 @@ func (d *deriver) order() []class {
 		return 1
 	}
 	out := slices.Clone(d.classes)
-	slices.SortFunc(out, func(a, b class) int { return cmp.Or(rank(a)-rank(b), a.priority-b.priority) })
+	ordered.Sort(out, func(a, b class) int { return cmp.Or(rank(a)-rank(b), a.priority-b.priority) })
 	return out
 }

@@ -17,7 +17,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent"
@@ -270,7 +269,7 @@ func newDeriver(in Input) (*deriver, error) {
 		d.byName[s.Name] = b
 		d.switches = append(d.switches, b)
 	}
-	slices.SortFunc(d.switches, func(a, b *box) int { return natural.Compare(a.Name, b.Name) })
+	ordered.Sort(d.switches, func(a, b *box) int { return natural.Compare(a.Name, b.Name) })
 	for _, h := range in.Hosts {
 		if d.byName[h.Name] != nil || d.hosts[h.Name] != nil {
 			return nil, fmt.Errorf("%w: there are two devices %q", ErrInput, h.Name)

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/lazyre"
@@ -108,7 +110,7 @@ func (d *deriver) findLinks() {
 		d.compareRecord(l)
 	}
 	f.sumUp()
-	slices.SortFunc(d.links, func(x, y *link) int {
+	ordered.Sort(d.links, func(x, y *link) int {
 		return cmp.Or(natural.Compare(x.a.Device, y.a.Device), natural.Compare(x.a.Port, y.a.Port))
 	})
 }
@@ -235,7 +237,7 @@ func (f *finder) neighbors(s *box, name string) {
 		return
 	}
 	list := slices.Clone(s.Neighbors[name])
-	slices.SortStableFunc(list, func(a, b qos.Neighbor) int {
+	ordered.Sort(list, func(a, b qos.Neighbor) int {
 		return cmp.Compare(b2i(f.switchOf(a.Device) == nil), b2i(f.switchOf(b.Device) == nil))
 	})
 	for _, n := range list {

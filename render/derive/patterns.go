@@ -92,7 +92,7 @@ func (d *deriver) entries() []entry {
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(x, y entry) int {
+	ordered.Sort(out, func(x, y entry) int {
 		up := func(e entry) int { return b2i(d.byName[e.b.devices[0]] != nil) }
 		return cmp.Or(cmp.Compare(up(x), up(y)), natural.Compare(x.a.devices[0], y.a.devices[0]), natural.Compare(x.a.ports[0], y.a.ports[0]))
 	})
@@ -128,7 +128,7 @@ func tiesOf(links []*link) []tie {
 	for _, t := range between.All() {
 		out = append(out, t)
 	}
-	slices.SortFunc(out, func(x, y tie) int { return cmp.Or(natural.Compare(x.a, y.a), natural.Compare(x.b, y.b)) })
+	ordered.Sort(out, func(x, y tie) int { return cmp.Or(natural.Compare(x.a, y.a), natural.Compare(x.b, y.b)) })
 	return out
 }
 

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/render"
@@ -313,7 +315,7 @@ func (a *accountant) effect(s *section, queue string, l *Line, h hit, where stri
 	} else if out.Attrs[0].Kind == qos.KindLinkPause && slices.ContainsFunc(out.Ports, func(p string) bool { return a.whole.Ports[p].PFC.V != 0 }) {
 		out.Check = "PFC-05"
 	}
-	slices.SortFunc(out.Ports, natural.Compare)
+	ordered.Sort(out.Ports, natural.Compare)
 }
 
 // mostCompared is how many groups of ports are asked for the attributes that a line

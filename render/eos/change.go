@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/render/lines"
@@ -411,7 +413,7 @@ func (p *planner) name(of map[string]shape, stays map[string]bool) map[string]st
 	}
 	names := map[string]string{}
 	for _, name := range natural.Keys(votes) {
-		shapes := slices.SortedFunc(maps.Keys(votes[name]), func(a, b string) int {
+		shapes := ordered.Sorted(maps.Keys(votes[name]), func(a, b string) int {
 			return cmp.Or(votes[name][b]-votes[name][a], strings.Compare(a, b))
 		})
 		for _, text := range shapes {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/units"
@@ -200,7 +202,7 @@ func Refusals(d *qos.Device) []render.Refusal {
 		}
 		checkPort(p, func(attr qos.Attr, format string, a ...any) { out.Add(name, attr, format, a...) })
 	}
-	slices.SortStableFunc(out, func(a, b render.Refusal) int { return natural.Compare(a.Port, b.Port) })
+	ordered.Sort(out, func(a, b render.Refusal) int { return natural.Compare(a.Port, b.Port) })
 	return out
 }
 

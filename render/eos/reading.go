@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
@@ -429,6 +431,6 @@ func same(a, b string, queue string, at place) bool {
 
 // tidy sorts by line; what is said of one entry of a list is said once.
 func tidy(us []Unknown) []Unknown {
-	slices.SortStableFunc(us, func(a, b Unknown) int { return cmp.Compare(a.Line, b.Line) })
+	ordered.Sort(us, func(a, b Unknown) int { return cmp.Compare(a.Line, b.Line) })
 	return slices.Compact(us)
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
@@ -120,7 +122,7 @@ type Fall struct{ Row, Above Row }
 // Falls returns what falls in the rows of a platform, by speed and cable.
 func Falls(rows []Row) []Fall {
 	sorted := slices.Clone(rows)
-	slices.SortStableFunc(sorted, func(a, b Row) int {
+	ordered.Sort(sorted, func(a, b Row) int {
 		return cmp.Or(cmp.Compare(a.Speed, b.Speed), cmp.Compare(a.Cable, b.Cable))
 	})
 	var out []Fall

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/internal/words"
@@ -146,7 +148,7 @@ func (c *cable) name() string { return "the cable at " + c.place.String() }
 
 func inOrder(ports []*port) []*port {
 	out := slices.Clone(ports)
-	slices.SortStableFunc(out, func(p, q *port) int {
+	ordered.Sort(out, func(p, q *port) int {
 		return cmp.Or(natural.Compare(p.device.name, q.device.name), natural.Compare(p.name, q.name))
 	})
 	return out

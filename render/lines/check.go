@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
@@ -94,7 +96,7 @@ func Losses(moves map[Move][]string, before, after func(block string) []string) 
 			out = append(out, Loss{m.From, natural.Sorted(ports), lines})
 		}
 	}
-	slices.SortFunc(out, func(a, b Loss) int {
+	ordered.Sort(out, func(a, b Loss) int {
 		return cmp.Or(natural.Compare(a.Block, b.Block), slices.CompareFunc(a.Ports, b.Ports, natural.Compare))
 	})
 	return out

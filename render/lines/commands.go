@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
@@ -39,7 +41,7 @@ func (e Edit) Commands(have *Config) []string {
 			parts = append(parts, &part{phase: phase(s.Section, "", !t.now.Has(s.Section, "")), section: s.Section})
 		}
 	}
-	slices.SortStableFunc(parts, func(a, b *part) int {
+	ordered.Sort(parts, func(a, b *part) int {
 		if a.phase == b.phase && g.Ordered {
 			return natural.Compare(a.section, b.section)
 		}
@@ -92,7 +94,7 @@ func (t typist) changes(was, is *block, only map[string]bool) []string {
 func (t typist) sorted(b *block, ls []string) []string {
 	if t.Ordered {
 		rank := func(l string) int { r, _ := t.Rank(b.at, l); return r }
-		slices.SortStableFunc(ls, func(x, y string) int { return cmp.Or(rank(x)-rank(y), natural.Compare(x, y)) })
+		ordered.Sort(ls, func(x, y string) int { return cmp.Or(rank(x)-rank(y), natural.Compare(x, y)) })
 	}
 	if t.Join != nil {
 		ls = t.Join(ls)
@@ -158,9 +160,9 @@ func (t typist) blocks(was, is *block) []string {
 	}
 	switch {
 	case t.Ordered:
-		slices.SortStableFunc(order, func(a, b *block) int { return natural.Compare(a.text, b.text) })
+		ordered.Sort(order, func(a, b *block) int { return natural.Compare(a.text, b.text) })
 	case rationed:
-		slices.SortStableFunc(order, func(a, b *block) int { return ration.Order(a.text) - ration.Order(b.text) })
+		ordered.Sort(order, func(a, b *block) int { return ration.Order(a.text) - ration.Order(b.text) })
 	}
 	var later [][]string
 	for _, b := range order {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
+
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
 // Setting is one thing that a line sets, at its place.
@@ -190,7 +192,7 @@ func (e Edit) Apply(have *Config) *Config {
 	a.sweep()
 	// Lines go back in the order of their places, a block before its lines.
 	order := func(at int) int { return cmp.Or(at, math.MaxInt) }
-	slices.SortStableFunc(inserts, func(x, y Setting) int {
+	ordered.Sort(inserts, func(x, y Setting) int {
 		return cmp.Or(cmp.Compare(x.depth(), y.depth()), cmp.Compare(order(x.At), order(y.At)))
 	})
 	for _, s := range inserts {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
@@ -186,7 +188,7 @@ func Bridges(routed map[int]Timers, members []Member) []qos.Bridge {
 	if len(routed) == 0 {
 		return nil
 	}
-	slices.SortFunc(members, func(a, b Member) int { return natural.Compare(a.Port, b.Port) })
+	ordered.Sort(members, func(a, b Member) int { return natural.Compare(a.Port, b.Port) })
 	ways := map[int]map[string]bool{}
 	for _, m := range members {
 		m.VLANs.All(func(n int) bool {

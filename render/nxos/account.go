@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/render"
@@ -26,7 +28,7 @@ func Account(c *Config, m ClassModel) []render.Line {
 	for _, l := range c.Lines {
 		a.block(l)
 	}
-	slices.SortStableFunc(a.out, func(x, y render.Line) int { return cmp.Compare(x.No, y.No) })
+	ordered.Sort(a.out, func(x, y render.Line) int { return cmp.Compare(x.No, y.No) })
 	return a.out
 }
 
@@ -540,7 +542,7 @@ func (a *accountant) profileUse(name string) (ports []string, some bool) {
 			}
 		}
 	}
-	slices.SortFunc(ports, natural.Compare)
+	ordered.Sort(ports, natural.Compare)
 	return ports, some
 }
 

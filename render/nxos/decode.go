@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/render/lines"
@@ -21,7 +23,7 @@ import (
 func Decode(c *Config, m ClassModel) (*qos.Device, []Unknown) {
 	v := newView(c, m)
 	d := v.device()
-	slices.SortStableFunc(v.unknown, func(a, b Unknown) int { return cmp.Compare(a.Line, b.Line) })
+	ordered.Sort(v.unknown, func(a, b Unknown) int { return cmp.Compare(a.Line, b.Line) })
 	return d, v.unknown
 }
 

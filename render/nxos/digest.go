@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
@@ -90,7 +92,7 @@ func (g *digester) policy(typ, name string) {
 	}
 	list := classes(l)
 	if typ != typeQoS {
-		slices.SortStableFunc(list, func(a, b *Line) int { return strings.Compare(a.Text, b.Text) })
+		ordered.Sort(list, func(a, b *Line) int { return strings.Compare(a.Text, b.Text) })
 	}
 	for _, c := range list {
 		g.body(c, classPlace(typ))

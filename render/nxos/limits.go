@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
@@ -270,7 +272,7 @@ func (m ClassModel) Refusals(d *qos.Device) []render.Refusal {
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b render.Refusal) int {
+	ordered.Sort(out, func(a, b render.Refusal) int {
 		return cmp.Or(natural.Compare(a.Port, b.Port), cmp.Compare(a.Field.String(), b.Field.String()))
 	})
 	return out

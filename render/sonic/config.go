@@ -19,10 +19,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
 // Row is one entry of a table: field to value. Every value is text; the field of
@@ -252,7 +253,7 @@ func sorted[M ~map[string]V, V any](m M, buf []entry[V]) []entry[V] {
 	for k, v := range m {
 		buf = append(buf, entry[V]{k, v})
 	}
-	slices.SortFunc(buf, func(a, b entry[V]) int { return strings.Compare(a.key, b.key) })
+	ordered.Sort(buf, func(a, b entry[V]) int { return strings.Compare(a.key, b.key) })
 	return buf
 }
 

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/units"
@@ -66,7 +68,7 @@ func Decode(cfg Config) (*qos.Device, []Unknown) {
 	d.headroomModel()
 	d.tunnels()
 	qos.Normalize(d.dev)
-	slices.SortFunc(d.unknown, func(a, b Unknown) int {
+	ordered.Sort(d.unknown, func(a, b Unknown) int {
 		return cmp.Or(strings.Compare(a.Table, b.Table), natural.Compare(a.Key, b.Key), natural.Compare(a.Field, b.Field), strings.Compare(a.Why, b.Why))
 	})
 	return d.dev, d.unknown

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/units"
@@ -243,7 +245,7 @@ func (e *encoder) bases(prefix string, length int) map[int]string {
 		}
 		return 1
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Or(fits(a)-fits(b), e.rank(a)-e.rank(b)) })
+	ordered.Sort(order, func(a, b int) int { return cmp.Or(fits(a)-fits(b), e.rank(a)-e.rank(b)) })
 	out, taken := map[int]string{}, map[string]bool{}
 	var shared []int
 	for _, c := range order {
@@ -313,7 +315,7 @@ func variant(base, content string, taken map[string]bool) string {
 
 // byUse sorts values by how many use them, most first, then by their text.
 func byUse[T comparable](uses map[T]int, text func(T) string) []T {
-	return slices.SortedFunc(maps.Keys(uses), func(a, b T) int {
+	return ordered.Sorted(maps.Keys(uses), func(a, b T) int {
 		return cmp.Or(uses[b]-uses[a], strings.Compare(text(a), text(b)))
 	})
 }

@@ -1,6 +1,10 @@
 package sonic
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+)
 
 // flapper is a port that must go down for its changes. entries is how many
 // rows change: the updater flaps a port once for each, unless the port is
@@ -104,7 +108,7 @@ func keepApart(ports []flapper, uplinks []string) []flapper {
 	}
 	// One port of many rows and one of a single row never need a second bulk
 	// group, so such a pair is the cheapest.
-	slices.SortStableFunc(ups, func(a, b flapper) int { return min(b.entries, 2) - min(a.entries, 2) })
+	ordered.Sort(ups, func(a, b flapper) int { return min(b.entries, 2) - min(a.entries, 2) })
 	return []flapper{ups[0], ups[len(ups)-1]}
 }
 

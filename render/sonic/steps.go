@@ -278,7 +278,7 @@ func (b *builder) build() []Step {
 		head.down = portsOf(b.shut)
 	}
 	// Rows come after those that they refer to, in case the request is split.
-	slices.SortStableFunc(b.first, func(x, y Op) int { return refers(x) - refers(y) })
+	ordered.Sort(b.first, func(x, y Op) int { return refers(x) - refers(y) })
 	head.add("write", "object", b.first...)
 	for _, p := range natural.Keys(b.guard) {
 		if grouped[p] {
@@ -341,7 +341,7 @@ func one(verb, noun string, ops []Op) *request {
 // watchdogs stop and start with them.
 func (b *builder) flapping() (reqs []*request, grouped map[string]bool) {
 	var ports []flapper
-	slices.SortFunc(b.flap, natural.Compare)
+	ordered.Sort(b.flap, natural.Compare)
 	for _, name := range b.flap {
 		n := len(b.bound[name]) + len(b.unbound[name])
 		if slices.ContainsFunc(b.bound[name], func(o Op) bool { return o.Bounce }) {

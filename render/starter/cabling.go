@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/hint"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
@@ -99,7 +101,7 @@ func rates(m *catalog.Model) (out []units.Rate) {
 			out = append(out, p.Speed)
 		}
 	}
-	slices.SortFunc(out, func(a, b units.Rate) int { return cmp.Compare(b, a) })
+	ordered.Sort(out, func(a, b units.Rate) int { return cmp.Compare(b, a) })
 	if len(out) == 0 {
 		return nil
 	}

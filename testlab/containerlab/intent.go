@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/hint"
 	"github.com/roce-fabric/roce-fabric/internal/lazyre"
@@ -34,7 +36,7 @@ func renumber(f *intent.Fabric) (map[string]map[string]string, error) {
 				}
 			}
 		}
-		slices.SortFunc(ports, natural.Compare)
+		ordered.Sort(ports, natural.Compare)
 		return slices.Compact(ports)
 	}
 	isSONiC := func(sw *intent.Switch) bool { return sw.OS == intent.SONiC.Name }

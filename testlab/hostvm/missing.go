@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
@@ -96,7 +98,7 @@ func findKernel(root string) (kernel, error) {
 	if len(found) == 0 {
 		return kernel{}, fmt.Errorf("a kernel in %s", filepath.Join(root, "boot"))
 	}
-	slices.SortFunc(found, func(a, b string) int { return natural.Compare(b, a) })
+	ordered.Sort(found, func(a, b string) int { return natural.Compare(b, a) })
 	var why []string
 	for _, image := range found {
 		k := kernel{release: strings.TrimPrefix(filepath.Base(image), "vmlinuz-"), image: image}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/host"
@@ -16,7 +18,7 @@ import (
 // PCI addresses.
 func cardsOf(h *intent.Host, kind host.Kind) (nics []host.NIC, names map[string]string) {
 	names = map[string]string{}
-	byRail := slices.SortedStableFunc(slices.Values(h.NICs), func(a, b *intent.NIC) int {
+	byRail := ordered.Sorted(slices.Values(h.NICs), func(a, b *intent.NIC) int {
 		return cmp.Compare(a.Select.V.Rail, b.Select.V.Rail)
 	})
 	slots := map[intent.Selector]int{}

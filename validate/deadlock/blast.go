@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/words"
@@ -200,10 +202,10 @@ func (b *blast) follow() {
 
 func (b *blast) finish() {
 	r, g := b.r, b.a.Graph
-	slices.SortFunc(r.Ports, func(x, y PausedPort) int {
+	ordered.Sort(r.Ports, func(x, y PausedPort) int {
 		return cmp.Or(cmp.Compare(x.Distance, y.Distance), natural.Compare(x.Switch, y.Switch), natural.Compare(x.Port, y.Port), cmp.Compare(x.Class, y.Class))
 	})
-	slices.SortFunc(r.Hosts, func(x, y PausedNIC) int {
+	ordered.Sort(r.Hosts, func(x, y PausedNIC) int {
 		return cmp.Or(cmp.Compare(x.Distance, y.Distance), natural.Compare(x.Host, y.Host), natural.Compare(x.NIC, y.NIC), cmp.Compare(x.Class, y.Class))
 	})
 	r.Tiers = make([]TierCount, g.Tiers)

@@ -120,7 +120,7 @@ func (a *Analysis) run(ctx context.Context, failures, all bool) (*Result, error)
 		c := w.search.shortestCycle(&graph{n: n, m: a.nominal, f: nothing}, nodes)
 		r.Cycles = append(r.Cycles, a.explain(w, nothing, c, len(nodes)))
 	}
-	slices.SortStableFunc(r.Cycles, func(x, y Cycle) int { return cmp.Compare(len(x.Hops), len(y.Hops)) })
+	ordered.Sort(r.Cycles, func(x, y Cycle) int { return cmp.Compare(len(x.Hops), len(y.Hops)) })
 	turns := a.nominalTurns()
 	if failures {
 		orbits := n.orbits(all)

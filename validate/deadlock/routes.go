@@ -2,8 +2,9 @@ package deadlock
 
 import (
 	"context"
-	"slices"
 	"sync/atomic"
+
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 
 	"github.com/roce-fabric/roce-fabric/validate/topology"
 )
@@ -319,7 +320,7 @@ func (w *worker) offers(f failure, before, st []uint16) (newWay bool) {
 			w.near = append(w.near, offer{k, x})
 		}
 	}
-	slices.SortFunc(w.near, func(a, b offer) int { return int(a.length) - int(b.length) })
+	ordered.Sort(w.near, func(a, b offer) int { return int(a.length) - int(b.length) })
 	return newWay
 }
 

@@ -113,7 +113,7 @@ func newSymmetry(n *network) *symmetry {
 			}
 			y.sorted[i] = append(y.sorted[i], g.First(i)+int32(k))
 		}
-		slices.SortFunc(y.sorted[i], func(a, b int32) int { return cmp.Or(cmp.Compare(g.Arcs[a].To, g.Arcs[b].To), cmp.Compare(a, b)) })
+		ordered.Sort(y.sorted[i], func(a, b int32) int { return cmp.Or(cmp.Compare(g.Arcs[a].To, g.Arcs[b].To), cmp.Compare(a, b)) })
 		number, ok := labels[l]
 		if !ok {
 			number = int32(len(labels))
@@ -194,7 +194,7 @@ func (y *symmetry) alone(s, t int32) []int32 {
 			out = append(out, to)
 		}
 	}
-	slices.SortFunc(out, func(a, b int32) int {
+	ordered.Sort(out, func(a, b int32) int {
 		return cmp.Or(cmp.Compare(y.label[a], y.label[b]), cmp.Compare(y.parent[a], y.parent[b]), cmp.Compare(a, b))
 	})
 	return out

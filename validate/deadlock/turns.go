@@ -2,7 +2,8 @@ package deadlock
 
 import (
 	"cmp"
-	"slices"
+
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/validate/topology"
@@ -99,7 +100,7 @@ func (a *Analysis) upTurns(w *worker, found []foundTurn) []UpTurn {
 			}
 		}
 	}
-	slices.SortStableFunc(found, func(x, y foundTurn) int {
+	ordered.Sort(found, func(x, y foundTurn) int {
 		return cmp.Or(cmp.Compare(bit(x.f != nothing), bit(y.f != nothing)), cmp.Compare(x.sw, y.sw))
 	})
 	out := make([]UpTurn, 0, len(found))

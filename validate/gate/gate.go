@@ -18,6 +18,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -193,7 +195,7 @@ func Judge(devices []Device, samples []Sample, o Options) *Result {
 		byDevice[s.Device] = append(byDevice[s.Device], s)
 	}
 	devices = slices.Clone(devices)
-	slices.SortFunc(devices, func(a, b Device) int { return natural.Compare(a.Name, b.Name) })
+	ordered.Sort(devices, func(a, b Device) int { return natural.Compare(a.Name, b.Name) })
 	for i := range devices {
 		j.windows = append(j.windows, windowOf(&devices[i], byDevice[devices[i].Name]))
 	}
@@ -235,7 +237,7 @@ func (j *judge) found(id string, means Verdict, device, port, what, fix string) 
 
 func (j *judge) result() *Result {
 	r := &Result{Verdict: Pass, Findings: j.out, Sources: j.traced, Unmarked: map[string]string{}}
-	slices.SortFunc(r.Findings, func(a, b Finding) int {
+	ordered.Sort(r.Findings, func(a, b Finding) int {
 		return cmp.Or(
 			cmp.Compare(slices.Index(verdicts, a.Means), slices.Index(verdicts, b.Means)),
 			natural.Compare(a.Device, b.Device), cmp.Compare(a.ID, b.ID), natural.Compare(a.Port, b.Port), cmp.Compare(a.What, b.What))

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
@@ -24,7 +26,7 @@ type window struct {
 
 func windowOf(d *Device, samples []Sample) *window {
 	samples = slices.DeleteFunc(slices.Clone(samples), func(s Sample) bool { return s.Counters == nil })
-	slices.SortStableFunc(samples, func(a, b Sample) int { return a.Taken.Compare(b.Taken) })
+	ordered.Sort(samples, func(a, b Sample) int { return a.Taken.Compare(b.Taken) })
 	w := &window{dev: d, n: len(samples), poll: map[drivers.Metric]time.Duration{}, off: map[drivers.Metric]string{}, pools: map[string]uint64{}}
 	if w.n > 0 {
 		w.span = samples[w.n-1].Taken.Sub(samples[0].Taken)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent"
@@ -303,7 +302,7 @@ func (c *comparison) absent() {
 			c.out = append(c.out, Difference{Kind: Absent, A: l.A, B: l.B, Pos: l.Pos, Count: n})
 		}
 	}
-	for _, k := range slices.SortedFunc(maps.Keys(c.counted), func(x, y devicePair) int {
+	for _, k := range ordered.Sorted(maps.Keys(c.counted), func(x, y devicePair) int {
 		return cmp.Or(natural.Compare(x.a, y.a), natural.Compare(x.b, y.b))
 	}) {
 		if n := c.counted[k].cables() - len(*left.At(k)); n > 0 {

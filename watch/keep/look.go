@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/internal/mark"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/words"
@@ -114,7 +116,7 @@ func (k *Keeper) take(running *nic.Host, changes []nic.Change, fresh bool) {
 		}
 		events = append(events, e)
 	}
-	for _, s := range slices.SortedFunc(maps.Keys(k.known), setting.compare) {
+	for _, s := range ordered.Sorted(maps.Keys(k.known), setting.compare) {
 		if !still[s] {
 			events = append(events, Event{Type: Cleared, Field: s.field, Ports: []string{s.port}, Old: k.known[s].change.Old})
 			delete(k.known, s)
@@ -345,7 +347,7 @@ func (k *Keeper) differences() []Difference {
 		}
 		out = append(out, Difference{Change: o.change, Since: o.since.UTC(), Reason: reason, Run: o.run})
 	}
-	slices.SortFunc(out, func(a, b Difference) int { return settingOf(a.Change).compare(settingOf(b.Change)) })
+	ordered.Sort(out, func(a, b Difference) int { return settingOf(a.Change).compare(settingOf(b.Change)) })
 	return out
 }
 

@@ -11,8 +11,9 @@ package openconfig
 import (
 	"context"
 	"maps"
-	"slices"
 	"strconv"
+
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 
 	"google.golang.org/grpc/codes"
 
@@ -196,7 +197,7 @@ func (d *decoder) queue(port, name string, s tree.Object) {
 func (d *decoder) count(port string) {
 	p := d.o.Port(port)
 	var seen qos.PrioritySet
-	for _, name := range slices.SortedFunc(maps.Keys(d.queues[port]), tree.Order) {
+	for _, name := range ordered.Sorted(maps.Keys(d.queues[port]), tree.Order) {
 		n, ok := queueNumber(name, d.numbers)
 		if !ok || seen.Has(n) {
 			continue

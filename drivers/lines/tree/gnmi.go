@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/openconfig/ygot/ygot"
 	"google.golang.org/grpc/codes"
 
@@ -147,7 +149,7 @@ func (n Neighbors) Put(o *drivers.Observation) {
 	for port, seen := range n {
 		p := o.Port(port)
 		p.Neighbors = []qos.Neighbor{}
-		for _, key := range slices.SortedFunc(maps.Keys(seen), Order) {
+		for _, key := range ordered.Sorted(maps.Keys(seen), Order) {
 			a := seen[key]
 			if n := (qos.Neighbor{Device: cmp.Or(a[0], a[1]), Port: cmp.Or(a[2], a[3])}); n != (qos.Neighbor{}) {
 				p.Neighbors = append(p.Neighbors, n)

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/nic/runner"
 )
 
@@ -207,7 +209,7 @@ func (c *Card) set(args []string, yes bool) runner.Result {
 		return runner.Result{Stdout: b.Bytes(), Code: 2}
 	}
 	b.WriteString("y\nApplying... ")
-	slices.SortStableFunc(orders, func(a, b order) int { return cmp.Compare(a.p.Group, b.p.Group) })
+	ordered.Sort(orders, func(a, b order) int { return cmp.Compare(a.p.Group, b.p.Group) })
 	for _, o := range orders {
 		if c.faults.FailGroup == o.p.Group {
 			fmt.Fprintf(&b, "Failed!\n-E- Failed to set %s: ME_REG_ACCESS_RES_NOT_AVLBL\n", o.p.Group)

@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
 // unknown is the ASIC of a model that no published file tells.
@@ -215,7 +217,7 @@ func readUpdater(o options) (*updater, error) {
 		for id := range l.Broadcom {
 			l.order = append(l.order, id)
 		}
-		slices.SortFunc(l.order, func(a, c string) int {
+		ordered.Sort(l.order, func(a, c string) int {
 			return strings.Index(string(conf), `"`+a+`": [`) - strings.Index(string(conf), `"`+c+`": [`)
 		})
 		up.branches = append(up.branches, b)

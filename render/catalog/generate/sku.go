@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
@@ -86,7 +88,7 @@ func find(tree string) ([]sku, error) {
 		}
 		return n
 	}
-	slices.SortStableFunc(out, func(a, b sku) int { return cmp.Or(rank(a)-rank(b), cmp.Compare(a.dir, b.dir)) })
+	ordered.Sort(out, func(a, b sku) int { return cmp.Or(rank(a)-rank(b), cmp.Compare(a.dir, b.dir)) })
 	return out, nil
 }
 
@@ -415,7 +417,7 @@ func (m *model) readRows(tree string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", table, err)
 	}
-	slices.SortFunc(rows, func(a, b sonic.LookupRow) int {
+	ordered.Sort(rows, func(a, b sonic.LookupRow) int {
 		return cmp.Or(cmp.Compare(a.Speed, b.Speed), cmp.Compare(a.Cable, b.Cable))
 	})
 	for _, r := range rows {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
 // Violation is something in the data that the models do not allow.
@@ -61,7 +63,7 @@ func (m *Models) Check(cfg map[string]map[string]map[string]string) []Violation 
 	for _, n := range built {
 		ck.validate(n)
 	}
-	slices.SortFunc(ck.out, func(a, b Violation) int {
+	ordered.Sort(ck.out, func(a, b Violation) int {
 		return cmp.Or(strings.Compare(a.Table, b.Table), strings.Compare(a.Key, b.Key), strings.Compare(a.Field, b.Field),
 			strings.Compare(a.Msg, b.Msg), strings.Compare(a.Where, b.Where))
 	})

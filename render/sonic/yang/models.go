@@ -30,6 +30,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	goyang "github.com/openconfig/goyang/pkg/yang"
 )
 
@@ -264,7 +266,7 @@ func (m *Models) index() {
 	for _, name := range sortedKeys(m.units) {
 		m.indexForeign(m.units[name])
 	}
-	slices.SortStableFunc(m.skipped, func(a, b Skipped) int { return strings.Compare(a.File, b.File) })
+	ordered.Sort(m.skipped, func(a, b Skipped) int { return strings.Compare(a.File, b.File) })
 }
 
 func (m *Models) indexTables(u *unit, st *goyang.Statement, sc *scope, depth int) {
@@ -324,7 +326,7 @@ func (m *Models) Unevaluated(tables ...string) []Rule {
 			rs = append(rs, t.rules...)
 		}
 	}
-	slices.SortStableFunc(rs, func(a, b Rule) int {
+	ordered.Sort(rs, func(a, b Rule) int {
 		return cmp.Or(strings.Compare(a.Table, b.Table), strings.Compare(a.Field, b.Field), strings.Compare(a.Text, b.Text))
 	})
 	return rs

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
 // Block is the inside of one mode of a configuration: what is set there and
@@ -83,7 +85,7 @@ func (b *Block) Open(key, head, mode string, rank int) *Block {
 // MoveBefore gives the block under a key the place before another one; both are
 // there.
 func (b *Block) MoveBefore(key, ref string) {
-	order := slices.SortedFunc(maps.Keys(b.Subs), func(k, l string) int { return cmp.Compare(b.Subs[k].Seq, b.Subs[l].Seq) })
+	order := ordered.Sorted(maps.Keys(b.Subs), func(k, l string) int { return cmp.Compare(b.Subs[k].Seq, b.Subs[l].Seq) })
 	places := make([]int, len(order))
 	for i, k := range order {
 		places[i] = b.Subs[k].Seq

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 )
@@ -101,7 +103,7 @@ func (p *printer) block(b *block, indent string) {
 }
 
 func sortThings(things []thing) {
-	slices.SortFunc(things, func(a, b thing) int {
+	ordered.Sort(things, func(a, b thing) int {
 		if c := cmp.Compare(a.rank, b.rank); c != 0 {
 			return c
 		}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
@@ -145,7 +147,7 @@ func (d *differ) add(from, to *cli.Block, path []string, again map[*cli.Block]bo
 
 // orderOf lists the keys of blocks in the order in which they are printed.
 func orderOf(subs map[string]*cli.Block) []string {
-	return slices.SortedFunc(maps.Keys(subs), func(k, l string) int {
+	return ordered.Sorted(maps.Keys(subs), func(k, l string) int {
 		a, b := subs[k], subs[l]
 		return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Seq, b.Seq), cmp.Compare(k, l))
 	})
@@ -153,7 +155,7 @@ func orderOf(subs map[string]*cli.Block) []string {
 
 // valuesOf lists the keys of the values of a block, likewise.
 func valuesOf(b *cli.Block) []string {
-	return slices.SortedFunc(maps.Keys(b.Vals), func(k, l string) int {
+	return ordered.Sorted(maps.Keys(b.Vals), func(k, l string) int {
 		v, w := b.Vals[k], b.Vals[l]
 		return cmp.Or(cmp.Compare(v.Rank, w.Rank), cmp.Compare(v.Seq, w.Seq), cmp.Compare(k, l))
 	})

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
@@ -192,7 +194,7 @@ func policiesIn(root *cli.Block, mode string) []*cli.Block {
 			out = append(out, b)
 		}
 	}
-	slices.SortFunc(out, func(a, b *cli.Block) int { return a.Seq - b.Seq })
+	ordered.Sort(out, func(a, b *cli.Block) int { return a.Seq - b.Seq })
 	return out
 }
 

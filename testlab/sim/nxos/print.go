@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
@@ -121,7 +123,7 @@ func noOrder(mode string) bool {
 }
 
 func sortThings(things []thing) {
-	slices.SortFunc(things, func(a, b thing) int {
+	ordered.Sort(things, func(a, b thing) int {
 		if c := cmp.Compare(a.rank, b.rank); c != 0 {
 			return c
 		}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
@@ -144,7 +146,7 @@ func (f *front) neighbors() []neighbor {
 			out = append(out, neighbor{p.Name, n.Device, n.Port})
 		}
 	}
-	slices.SortFunc(out, func(a, b neighbor) int { return natural.Compare(a.local, b.local) })
+	ordered.Sort(out, func(a, b neighbor) int { return natural.Compare(a.local, b.local) })
 	return out
 }
 

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
 // row is one Redis hash. Rows are never changed once stored: databases,
@@ -296,7 +298,7 @@ func sortedKeys[V any, M ~map[string]V](m M) []string { return slices.Sorted(map
 
 // naturalKeys sorts Ethernet8 before Ethernet16.
 func naturalKeys[V any, M ~map[string]V](m M) []string {
-	return slices.SortedFunc(maps.Keys(m), naturalCompare)
+	return ordered.Sorted(maps.Keys(m), naturalCompare)
 }
 
 func naturalCompare(a, b string) int {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
 // config is the config command of sonic-utilities.
@@ -240,7 +242,7 @@ func (c *command) load(file string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := s.tablesOf(d)
-	for _, table := range slices.SortedFunc(slices.Values(sortedKeys(t)), func(a, b string) int { return rank(a) - rank(b) }) {
+	for _, table := range ordered.Sorted(slices.Values(sortedKeys(t)), func(a, b string) int { return rank(a) - rank(b) }) {
 		for _, key := range naturalKeys(t[table]) {
 			fields := copyRow(t[table][key])
 			if s.cfg[table][key] != nil {

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
 // rowWrite is one entry written whole; a nil row removes it.
@@ -46,13 +48,13 @@ func sortMoves(old, target map[string]any) ([]move, float64) {
 	for t := range target {
 		names[t] = true
 	}
-	ordered := sortedKeys(names)
-	slices.SortStableFunc(ordered, func(a, b string) int { return rank(a) - rank(b) })
-	for _, t := range ordered {
+	tables := sortedKeys(names)
+	ordered.Sort(tables, func(a, b string) int { return rank(a) - rank(b) })
+	for _, t := range tables {
 		p.table(t, false)
 	}
-	slices.Reverse(ordered)
-	for _, t := range ordered {
+	slices.Reverse(tables)
+	for _, t := range tables {
 		p.table(t, true)
 	}
 	moves := append(p.first, append(p.moves, p.last...)...)

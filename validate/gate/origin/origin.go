@@ -19,7 +19,8 @@ package origin
 
 import (
 	"cmp"
-	"slices"
+
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -127,7 +128,7 @@ func Find(devices map[string]Device, ways []Way) []Source {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortFunc(order, func(a, b int) int {
+	ordered.Sort(order, func(a, b int) int {
 		x, y := ways[a], ways[b]
 		return cmp.Or(natural.Compare(x.From.Device, y.From.Device), natural.Compare(x.From.Port, y.From.Port))
 	})

@@ -143,7 +143,7 @@ func (s *search) explain(g group, v *verdict) {
 				follow = append(follow, e)
 			}
 		}
-		slices.SortStableFunc(follow, func(a, b int) int { return cmp.Compare(s.size[b], s.size[a]) })
+		ordered.Sort(follow, func(a, b int) int { return cmp.Compare(s.size[b], s.size[a]) })
 		return follow
 	}
 	ways := s.egress(g, v.in, false)
@@ -235,7 +235,7 @@ func (s *search) congested(ways []int) (order []int, sure bool, why string) {
 		return !slices.ContainsFunc(order, func(e int) bool { return !told(s.ways[e]) })
 	}
 	by := func(value func(Way) float64) (first, second float64) {
-		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(value(s.ways[b]), value(s.ways[a])) })
+		ordered.Sort(order, func(a, b int) int { return cmp.Compare(value(s.ways[b]), value(s.ways[a])) })
 		if len(order) > 1 {
 			second = value(s.ways[order[1]])
 		}
@@ -393,7 +393,7 @@ func (s *search) sources() []Source {
 	for _, src := range byKey {
 		out = append(out, *src)
 	}
-	slices.SortFunc(out, func(a, b Source) int {
+	ordered.Sort(out, func(a, b Source) int {
 		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(a.At.Device, b.At.Device), cmp.Compare(a.At.Port, b.At.Port), cmp.Compare(a.Kind, b.Kind))
 	})
 	for i := range out {

@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -185,7 +187,7 @@ func (f *File) Apply(root *cobra.Command) {
 		}
 		return err != nil
 	})
-	slices.SortStableFunc(f.Faults, func(a, b *intent.Error) int { return cmp.Compare(a.Pos.Line, b.Pos.Line) })
+	ordered.Sort(f.Faults, func(a, b *intent.Error) int { return cmp.Compare(a.Pos.Line, b.Pos.Line) })
 }
 
 // noKey is the fault of a name that is no flag, or of one that may have no default.
