@@ -219,11 +219,11 @@ func (c *Console) Steps() fleet.Progress {
 			many = e.Devices > mostTold
 		case e.Kind == fleet.PhaseEnds:
 			for text, names := range also.All() {
-				fmt.Fprintf(c.Err, "%s: %s\n", natural.Fold(names), text)
+				fmt.Fprintf(c.Err, "%s: %s\n", spaced(natural.Fold(names)), text)
 			}
 			also = ordered.Groups[string, string]{}
 		case e.Kind == fleet.WaveBegins:
-			fmt.Fprintln(c.Err, st.Bold(fmt.Sprintf("wave %d of %d: %s", e.I+1, e.N, e.Text)))
+			fmt.Fprintln(c.Err, st.Bold(fmt.Sprintf("wave %d of %d: %s", e.I+1, e.N, spaced(e.Text))))
 		case e.Kind == fleet.GateSays && !again:
 			said[e.Text] = true
 			fmt.Fprintf(c.Err, "gate: %s\n", term.CleanLine(e.Text))

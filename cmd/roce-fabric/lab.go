@@ -106,14 +106,19 @@ func (a *app) labUpCommand() *cobra.Command {
 		Use:  "up [INTENT]",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 && len(o.configs) == 0 {
-				return usageHint("see roce-fabric lab up --help", "lab up takes INTENT or --config")
+			switch stated := cmd.Flags().Changed("file"); {
+			case len(args) > 0 && stated:
+				return usage("INTENT and --file exclude each other")
+			case len(args) > 0:
+				a.file = args[0]
+			case len(o.configs) > 0 && !stated:
+				a.file = ""
 			}
-			a.file = strings.Join(args, "")
 			return a.labUp(cmd.Context(), o)
 		},
 	}
-	c.Flags().StringArrayVar(&o.configs, "config", nil, "a switch starts with this configuration: NAME=FILE or NAME:OS=FILE; may be repeated. Without INTENT the lab has these switches")
+	a.fileFlag(c)
+	c.Flags().StringArrayVar(&o.configs, "config", nil, "a switch starts with this configuration: NAME=FILE or NAME:OS=FILE; may be repeated. Without INTENT and --file the lab has these switches")
 	c.Flags().StringVar(&o.dir, "dir", "", "folder for the lab's files; it is made, and kept (default: a temporary one)")
 	c.Flags().StringVar(&o.nic, "nic", string(host.MLX5), "what the NICs of the hosts are: "+strings.Join(host.Kinds(), "|"))
 	choices(c, "nic", host.Kinds()...)
