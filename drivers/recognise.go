@@ -12,7 +12,6 @@ import (
 	"sync"
 
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
-
 	"github.com/roce-fabric/roce-fabric/internal/term"
 )
 

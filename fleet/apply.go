@@ -12,12 +12,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/roce-fabric/roce-fabric/internal/ordered"
-
 	"github.com/roce-fabric/roce-fabric/fleet/keys"
 	"github.com/roce-fabric/roce-fabric/fleet/store"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
 // RunOptions tune a run, an apply or a rollback.

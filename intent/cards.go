@@ -6,9 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/roce-fabric/roce-fabric/internal/ordered"
-
 	"github.com/roce-fabric/roce-fabric/internal/lazyre"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
 // cards are the NICs that a baseline may name, each with the PCI numbers of its physical

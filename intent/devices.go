@@ -7,9 +7,8 @@ import (
 	"net"
 	"slices"
 
-	"github.com/roce-fabric/roce-fabric/internal/ordered"
-
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
 // names works out the ranges of a device or port key. ok is false where the

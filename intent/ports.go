@@ -5,9 +5,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/roce-fabric/roce-fabric/internal/ordered"
-
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
 // portNames are the names of the ports that a line of the intent gives to each switch

@@ -7,9 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/roce-fabric/roce-fabric/internal/ordered"
-
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
 // Select returns the switches that any of the patterns names, in the order of

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
-
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 

@@ -5,9 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/roce-fabric/roce-fabric/internal/ordered"
-
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
 // Check is one check of the catalogue: what it is, and what it does.

@@ -9,9 +9,8 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/roce-fabric/roce-fabric/internal/ordered"
-
 	"github.com/roce-fabric/roce-fabric/internal/boundedfile"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
 // maxHistoryFile is the largest that a history file gets, in bytes: some weeks of

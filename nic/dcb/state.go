@@ -6,9 +6,8 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/roce-fabric/roce-fabric/internal/ordered"
-
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
 // State is what a device's driver reports. A nil part means that the driver

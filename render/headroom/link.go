@@ -6,9 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/roce-fabric/roce-fabric/internal/ordered"
-
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 )

@@ -4,9 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/roce-fabric/roce-fabric/internal/ordered"
-
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
 // Commands returns the lines to type in configuration mode on a device that

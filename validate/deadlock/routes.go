@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
-
 	"github.com/roce-fabric/roce-fabric/validate/topology"
 )
 

@@ -3,9 +3,8 @@ package deadlock
 import (
 	"cmp"
 
-	"github.com/roce-fabric/roce-fabric/internal/ordered"
-
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/validate/topology"
 )
 

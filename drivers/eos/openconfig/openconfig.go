@@ -13,8 +13,6 @@ import (
 	"maps"
 	"strconv"
 
-	"github.com/roce-fabric/roce-fabric/internal/ordered"
-
 	"google.golang.org/grpc/codes"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
@@ -22,6 +20,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
 	"github.com/roce-fabric/roce-fabric/internal/lazyre"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
-
 	"github.com/roce-fabric/roce-fabric/nic/runner"
 )
 

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
-
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 

@@ -7,9 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/roce-fabric/roce-fabric/internal/ordered"
-
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )

@@ -7,9 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/roce-fabric/roce-fabric/internal/ordered"
-
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
 // serial is a number of its own for each switch.
