@@ -182,8 +182,9 @@ func hostile(b *bench) {
 	}
 }
 
-// noRoom fills the place. Records that were written stay, and half a record that had no
-// room does not spoil the next one.
+// noRoom fills the place. Records that were written stay, and one that had no room does
+// not spoil the next, whether nothing, half or all of it is there: etcd checks its quota
+// once more after it has applied a write, and then says that there was no room for it.
 func noRoom(b *bench, room func()) {
 	s := b.store()
 	l := b.lock(s, "run1")
@@ -201,8 +202,9 @@ func noRoom(b *bench, room func()) {
 		b.Fatalf("there is room for %d records: %v", len(want), err)
 	}
 	b.Logf("after %d records: %v", len(want), err)
-	if got, _, errs := b.read(s, j.ID(), 0); errs != nil || !slices.Equal(got, want) {
-		b.Errorf("without room: %d records, %v; want %d", len(got), errs, len(want))
+	got, _, errs := b.read(s, j.ID(), 0)
+	if errs != nil || !slices.Equal(got, want) && !slices.Equal(got, append(slices.Clone(want), big)) {
+		b.Errorf("without room: %d records, %v; want %d, and perhaps the one that was refused", len(got), errs, len(want))
 	}
 	room()
 	b.must(j.Append(b.ctx(), record(1)))
