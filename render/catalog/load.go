@@ -1,13 +1,10 @@
 package catalog
 
 import (
-	"archive/zip"
-	"bytes"
 	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"path"
 	"strconv"
 	"strings"
@@ -20,44 +17,37 @@ import (
 
 //go:generate go run ./generate -data data -pack
 
-// The model files are packed: they are two megabytes of text.
 var (
-	//go:embed data/models.zip
-	packed []byte
 	//go:embed data/asics.json
 	asicList []byte
 	//go:embed data/boxes.json
 	boxList []byte
 )
 
-// maxFile bounds a model file, bytes; the largest has 32 KiB.
-const maxFile = 1 << 20
-
 // systems hold the models of each system by name, a parser each that runs once: those
 // of SONiC from the archive, those of other systems from the list of boxes.
 var systems = sync.OnceValue(func() map[string]map[string]func() (*Model, error) {
-	z, err := zip.NewReader(bytes.NewReader(packed), int64(len(packed)))
-	if err != nil {
-		panic("catalog: embedded models.zip: " + err.Error())
-	}
 	out := map[string]map[string]func() (*Model, error){}
-	for _, f := range z.File {
-		os, base := path.Split(f.Name)
-		os = path.Clean(os)
+	add := func(os, name string, model func() (*Model, error)) {
 		if out[os] == nil {
 			out[os] = map[string]func() (*Model, error){}
 		}
-		out[os][strings.TrimSuffix(base, ".json")] = sync.OnceValues(func() (*Model, error) { return loadModel(f) })
+		out[os][name] = model
 	}
-	all, err := boxes()
+	files, err := unpack(packed)
+	if err != nil {
+		panic("catalog: embedded models.gz: " + err.Error())
+	}
+	for name, text := range files {
+		os, base := path.Split(name)
+		add(path.Clean(os), base, sync.OnceValues(func() (*Model, error) { return loadModel(name, text) }))
+	}
+	list, err := boxes()
 	if err != nil {
 		panic("catalog: embedded boxes.json: " + err.Error())
 	}
-	for _, m := range all {
-		if out[m.System] == nil {
-			out[m.System] = map[string]func() (*Model, error){}
-		}
-		out[m.System][m.Name] = func() (*Model, error) { return m, nil }
+	for _, m := range list {
+		add(m.System, m.Name, func() (*Model, error) { return m, nil })
 	}
 	return out
 })
@@ -135,27 +125,24 @@ type modelFile struct {
 // rowFile holds the headroom rows of SONiC.
 const rowFile = "pg_profile_lookup.ini"
 
-func loadModel(f *zip.File) (*Model, error) {
-	r, err := f.Open()
+// loadModel reads the model that an archive has under a name.
+func loadModel(name string, text func() (string, error)) (*Model, error) {
+	t, err := text()
 	if err != nil {
-		return nil, fmt.Errorf("catalog: %s: %w", f.Name, err)
+		return nil, fmt.Errorf("catalog: %s: %w", name, err)
 	}
-	b, err := io.ReadAll(io.LimitReader(r, maxFile))
+	m, err := parseModel(t)
 	if err != nil {
-		return nil, fmt.Errorf("catalog: %s: %w", f.Name, err)
+		return nil, fmt.Errorf("catalog: %s: %w", name, err)
 	}
-	m, err := parseModel(b)
-	if err != nil {
-		return nil, fmt.Errorf("catalog: %s: %w", f.Name, err)
-	}
-	if m.Name+".json" != path.Base(f.Name) {
-		return nil, fmt.Errorf("catalog: %s: names model %q", f.Name, m.Name)
+	if m.Name != path.Base(name) {
+		return nil, fmt.Errorf("catalog: %s: names model %q", name, m.Name)
 	}
 	return m, nil
 }
 
-func parseModel(b []byte) (*Model, error) {
-	dec := json.NewDecoder(strings.NewReader(string(b)))
+func parseModel(text string) (*Model, error) {
+	dec := json.NewDecoder(strings.NewReader(text))
 	dec.DisallowUnknownFields()
 	var f modelFile
 	if err := dec.Decode(&f); err != nil {

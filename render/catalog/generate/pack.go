@@ -1,17 +1,21 @@
 package main
 
 import (
-	"archive/zip"
 	"bytes"
-	"compress/flate"
-	"io"
+	"compress/gzip"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
-// archive is what the product embeds: the model files, one member each.
-const archive = "models.zip"
+// archive is what the product embeds; unpack of package catalog says what is in it.
+const archive = "models.gz"
+
+// memberSize is how much text of files one member of the archive holds: it unpacks in
+// about a millisecond.
+const memberSize = 128 << 10
 
 // pack packs the model files of all systems, SYSTEM/MODEL.json.
 func pack(data string) error {
@@ -20,28 +24,51 @@ func pack(data string) error {
 		return err
 	}
 	slices.Sort(files)
-	var b bytes.Buffer
-	z := zip.NewWriter(&b)
-	z.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.BestCompression) })
-	for _, f := range files {
-		text, err := os.ReadFile(f)
-		if err != nil {
-			return err
-		}
-		name, err := filepath.Rel(data, f)
-		if err != nil {
-			return err
-		}
-		w, err := z.CreateHeader(&zip.FileHeader{Name: filepath.ToSlash(name), Method: zip.Deflate})
-		if err != nil {
-			return err
-		}
-		if _, err := w.Write(text); err != nil {
-			return err
-		}
-	}
-	if err := z.Close(); err != nil {
+	var index, members, names, text bytes.Buffer
+	flush := func() error {
+		b, err := compress(text.Bytes())
+		fmt.Fprintf(&index, "%d%s\n", len(b), names.String())
+		members.Write(b)
+		names.Reset()
+		text.Reset()
 		return err
 	}
-	return os.WriteFile(filepath.Join(data, archive), b.Bytes(), 0o644)
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(data, strings.TrimSuffix(f, ".json"))
+		if err != nil {
+			return err
+		}
+		if text.Len() > 0 && text.Len()+len(b) > memberSize {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+		fmt.Fprintf(&names, " %s:%d", filepath.ToSlash(name), len(b))
+		text.Write(b)
+	}
+	if err := flush(); err != nil {
+		return err
+	}
+	head, err := compress(index.Bytes())
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(data, archive), append(head, members.Bytes()...), 0o644)
+}
+
+func compress(text []byte) ([]byte, error) {
+	var b bytes.Buffer
+	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := z.Write(text); err != nil {
+		return nil, err
+	}
+	err = z.Close()
+	return b.Bytes(), err
 }
