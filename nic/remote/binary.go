@@ -5,9 +5,10 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"debug/elf"
+	encoding "encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
-	"io"
 	"os"
 	"sync"
 
@@ -87,25 +88,70 @@ func loadFile(path string) (*binary, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrBinary, err)
 	}
-	e, err := elf.NewFile(bytes.NewReader(data))
+	h, order, err := header(data)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrBinary, path, err)
 	}
-	if e.Type != elf.ET_EXEC && e.Type != elf.ET_DYN {
-		return nil, fmt.Errorf("%w: %s is of type %s", ErrBinary, path, e.Type)
+	if t := elf.Type(h.Type); t != elf.ET_EXEC && t != elf.ET_DYN {
+		return nil, fmt.Errorf("%w: %s is of type %s", ErrBinary, path, t)
 	}
-	loader := ""
-	for _, p := range e.Progs {
-		if p.Type == elf.PT_INTERP {
-			name, err := io.ReadAll(io.LimitReader(p.Open(), maxLoader))
-			if err != nil {
-				return nil, fmt.Errorf("%w: %s: %w", ErrBinary, path, err)
-			}
-			loader = cmp.Or(string(bytes.TrimRight(name, "\x00")), "a loader without a name")
-		}
+	loader, err := loaderOf(data, h, order)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrBinary, path, err)
 	}
 	sum := sha256.Sum256(data)
-	return &binary{path, data, hex.EncodeToString(sum[:]), target{e.Machine, e.Class, e.Data}, loader}, nil
+	of := target{elf.Machine(h.Machine), elf.Class(h.Ident[elf.EI_CLASS]), elf.Data(h.Ident[elf.EI_DATA])}
+	return &binary{path, data, hex.EncodeToString(sum[:]), of, loader}, nil
+}
+
+var errCutOff = errors.New("it is cut off")
+
+// header reads the head of a program. elf.NewFile would read all sections, and bring
+// what unpacks them. The fields up to Version are the same in programs of 32 bits.
+func header(data []byte) (h elf.Header64, order encoding.ByteOrder, err error) {
+	if !bytes.HasPrefix(data, []byte(elf.ELFMAG)) {
+		return h, nil, errors.New("it is no program for Linux (ELF)")
+	}
+	order = encoding.LittleEndian
+	if len(data) > elf.EI_DATA && elf.Data(data[elf.EI_DATA]) == elf.ELFDATA2MSB {
+		order = encoding.BigEndian
+	}
+	if _, err := encoding.Decode(data, order, &h); err != nil {
+		return h, nil, errCutOff
+	}
+	return h, order, nil
+}
+
+// loaderOf is what a program of 64 bits names as its loader; of 32 bits none is
+// supported, and runsOn refuses it.
+func loaderOf(data []byte, h elf.Header64, order encoding.ByteOrder) (string, error) {
+	if elf.Class(h.Ident[elf.EI_CLASS]) != elf.ELFCLASS64 {
+		return "", nil
+	}
+	for i := range uint64(h.Phnum) {
+		at, err := part(data, h.Phoff, i*uint64(h.Phentsize), uint64(encoding.Size(elf.Prog64{})))
+		if err != nil {
+			return "", err
+		}
+		var p elf.Prog64
+		if _, err := encoding.Decode(at, order, &p); err != nil {
+			return "", err
+		}
+		if elf.ProgType(p.Type) == elf.PT_INTERP {
+			name, err := part(data, p.Off, 0, min(p.Filesz, maxLoader))
+			return cmp.Or(string(bytes.TrimRight(name, "\x00")), "a loader without a name"), err
+		}
+	}
+	return "", nil
+}
+
+// part is n bytes of a program.
+func part(data []byte, from, more, n uint64) ([]byte, error) {
+	size := uint64(len(data))
+	if from > size || more > size-from || n > size-from-more {
+		return nil, errCutOff
+	}
+	return data[from+more:][:n], nil
 }
 
 // runsOn refuses a host that cannot run the program.
