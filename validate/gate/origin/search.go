@@ -453,7 +453,10 @@ func (s *search) source(e end) Source {
 	case !w.Used.Set && !exact:
 		src.Certain, src.Why = false, fmt.Sprintf("neither the time that %s paused nor its bytes are counted", w.To)
 		src.Candidates = []intent.Endpoint{w.To, w.From}
-	case exact && size < slow && s.blind != "":
+	case !exact && w.Used.V+size >= full:
+		src.Certain, src.Why = false, fmt.Sprintf("how long %s paused is not counted, and its link may be full", w.To)
+		src.Candidates = []intent.Endpoint{w.To, w.From}
+	case size < slow && s.blind != "":
 		src.Certain, src.Why = false, "the pauses of "+s.blind+" are not counted"
 		src.Candidates = []intent.Endpoint{w.To}
 	}
