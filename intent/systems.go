@@ -25,6 +25,8 @@ var (
 	SONiC = System{Name: "sonic", Port: "8080", BufferModel: true, StrictFirst: true}
 	EOS   = System{Name: "eos", Port: "6030"}
 	NXOS  = System{Name: "nxos", Port: "50051", StrictFirst: true}
+	// Cumulus is not among the systems until it has a record.
+	Cumulus = System{Name: "cumulus", Port: "8765"}
 
 	systems = []System{SONiC, EOS, NXOS}
 )

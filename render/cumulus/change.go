@@ -1,0 +1,765 @@
+package cumulus
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/render/lines"
+)
+
+// Prefix is what the names of the profiles that this package makes begin with.
+const Prefix = "roce-fabric"
+
+// Shared are the things that all ports of a switch have in common, as a set.
+type Shared uint8
+
+// The members of Shared: the map of switch priorities to traffic classes, the timers of
+// the watchdog, and the pools.
+const (
+	SharedQueues Shared = 1 << iota
+	SharedWatchdog
+	SharedPools
+)
+
+// SharedParts are the members of Shared, in words.
+var SharedParts = []struct {
+	Part Shared
+	Name string
+}{
+	{SharedQueues, "map of switch priorities to traffic classes"},
+	{SharedWatchdog, "timers of the PFC watchdog"},
+	{SharedPools, "traffic pools"},
+}
+
+// String names the members.
+func (s Shared) String() string {
+	var parts []string
+	for _, p := range SharedParts {
+		if s&p.Part != 0 {
+			parts = append(parts, p.Name)
+		}
+	}
+	return strings.Join(parts, " and the ")
+}
+
+// Change returns what makes have hold desired, which must be fitted; nothing where have
+// means it already, whoever wrote it and whether the RoCE preset is on or off, which it
+// stays. After it, desired and what [Decode] says of the outcome differ in nothing but
+// what [Refusals] names and membership in bonds.
+//
+// A profile that only ports of the change with one need have is edited in place, under the
+// name that it has; other ports get profiles of this package's own ([Prefix]), which state
+// everything that they decide. The profile default-global is edited only where desired
+// owns what is shared. Own profiles that nothing uses any more are removed.
+//
+// Where a port pauses and the switch has no pool for lossless traffic, it gets one.
+func Change(have *Config, desired *qos.Device) Edit { return ChangeWithin(have, desired, 0) }
+
+// ChangeWithin is Change without something that all ports share and others than those of
+// desired depend on. Values of desired that need it do not come about.
+func ChangeWithin(have *Config, desired *qos.Device, kept Shared) Edit {
+	if desired.Empty() {
+		return nil
+	}
+	want := render.Accepted(desired, Refusals(desired, have.Release))
+	n := need{ports: map[string]part{}, kept: kept}
+	running, _ := Decode(have)
+	if !n.add(qos.Diff(running, want)) {
+		return nil
+	}
+	var e Edit
+	// What one port gets may change another one, so repeat until nothing more is needed.
+	for range 5 {
+		e = plan(have, want, n)
+		after, _ := Decode(e.Apply(have))
+		if !n.add(qos.Diff(after, want)) {
+			break
+		}
+	}
+	return e
+}
+
+// Encode returns what a switch with the ports of d and no other configuration is set to,
+// with every value of d in it: it means the same with the preset on and off.
+func Encode(d *qos.Device, rel Release) *Config {
+	have := &Config{Tree: &Node{}, Release: rel, Hostname: d.Name, Ports: natural.Keys(d.Ports)}
+	want := render.Accepted(d, Refusals(d, rel))
+	n := need{ports: map[string]part{}, queues: true, timers: true, pools: true, full: true}
+	for name := range want.Ports {
+		n.ports[name] = partAll
+	}
+	return plan(have, want, n).Apply(have)
+}
+
+// part is what of a port is to be written.
+type part uint16
+
+const (
+	partMapping part = 1 << iota
+	partPFC
+	partECN
+	partScheduler
+	partShaper
+	partWatchdog
+	partMTU
+	partAdmin
+	partPause
+	partAll part = 1<<iota - 1
+)
+
+// need says what is to be written.
+type need struct {
+	ports                 map[string]part
+	queues, timers, pools bool
+	full                  bool // also what holds by default
+	kept                  Shared
+}
+
+// add adds what differences ask for; true where that is more than before.
+func (n *need) add(changes []qos.Change) bool {
+	more := false
+	set := func(p *bool) { more, *p = more || !*p, true }
+	for _, c := range changes {
+		var p part
+		switch c.Field.Kind {
+		case qos.KindWatchdogPoll:
+			set(&n.timers)
+		case qos.KindPort:
+			p = partAll
+		case qos.KindTrust:
+			p = partMapping
+		case qos.KindMap:
+			if t, _ := c.Field.Table(); t == qos.TCToQueue {
+				set(&n.queues)
+			} else {
+				p = partMapping
+			}
+		case qos.KindPFC, qos.KindCable:
+			p = partPFC
+		case qos.KindLossless:
+			set(&n.pools)
+		case qos.KindECN:
+			p = partECN
+		case qos.KindScheduler:
+			p = partScheduler | partShaper
+		case qos.KindWatchdog:
+			p = partWatchdog
+			set(&n.timers)
+		case qos.KindMTU:
+			p = partMTU
+		case qos.KindAdminUp:
+			p = partAdmin
+		case qos.KindLinkPause:
+			p = partPause
+		}
+		if c.Port != "" && n.ports[c.Port]|p != n.ports[c.Port] {
+			n.ports[c.Port] |= p
+			more = true
+		}
+	}
+	return more
+}
+
+type planner struct {
+	v    *view
+	want *qos.Device
+	n    need
+	edit Edit
+}
+
+func plan(have *Config, want *qos.Device, n need) Edit {
+	p := &planner{v: newView(have), want: want, n: n}
+	if n.queues && n.kept&SharedQueues == 0 {
+		p.queues()
+	}
+	if n.pools && n.kept&SharedPools == 0 {
+		p.pools()
+	}
+	for _, f := range []struct {
+		name string
+		of   part
+		fill func(port string, want *qos.Port) *Node
+	}{
+		{famMapping, partMapping, p.fillMapping},
+		{famPFC, partPFC, p.fillPFC},
+		{famECN, partECN, p.fillECN},
+		{famScheduler, partScheduler, p.fillScheduler},
+		{famShaper, partShaper, p.fillShaper},
+	} {
+		p.family(f.name, f.of, f.fill)
+	}
+	if n.timers && n.kept&SharedWatchdog == 0 {
+		p.timers()
+	}
+	for _, name := range natural.Keys(want.Ports) {
+		p.port(name, want.Ports[name], n.ports[name])
+	}
+	p.tidy(have)
+	return p.edit
+}
+
+// set adds a setting where the tree says something else.
+func (p *planner) set(v *Node, path ...string) {
+	if have := p.v.c.Tree.At(path...); have == nil || have.Kind != v.Kind || have.Value != v.Value {
+		p.edit = append(p.edit, Setting{Path: slices.Clone(path), Set: v})
+	}
+}
+
+// unset takes away what is there.
+func (p *planner) unset(path ...string) {
+	if p.v.c.Tree.At(path...) != nil {
+		p.edit = append(p.edit, Setting{Path: slices.Clone(path)})
+	}
+}
+
+// queues writes the map of priorities to traffic classes.
+func (p *planner) queues() {
+	for i, q := range queuesOf(p.want) {
+		if q >= 0 && (p.n.full || p.v.queues[i] != q) {
+			p.set(number(int64(q)), "qos", "egress-queue-mapping", global, "switch-priority", strconv.Itoa(i), "traffic-class")
+		}
+	}
+}
+
+// losslessShare is the part of the memory, in percent, that the pool of lossless traffic
+// gets where the switch has none. An intent does not state it; NVIDIA's guide halves the
+// memory (Cumulus Linux 5.17, Flow Control Buffers).
+const losslessShare = 50
+
+// pools makes a pool for lossless traffic where a port pauses and there is none. Shares
+// that add up to more than all are refused, so that the lossy pool gives way.
+func (p *planner) pools() {
+	paused := false
+	for _, port := range p.want.Ports {
+		paused = paused || port.PFC.V != 0
+	}
+	if !paused || p.v.losslessPool() != "" {
+		return
+	}
+	name := poolLossless
+	if p.v.preset != nil {
+		name = poolRoCELossless // the one to use with the preset
+	}
+	others, lossy := 0, 100
+	for pool, n := range p.v.qos.At("traffic-pool").subs() {
+		percent, ok := digits(n.At("memory-percent").Word())
+		switch {
+		case !ok:
+		case pool == poolLossy:
+			lossy = percent
+		case pool != poolLossless && pool != poolRoCELossless:
+			others += percent
+		}
+	}
+	share := max(1, min(losslessShare, 100-others))
+	if rest := max(0, 100-others-share); lossy > rest {
+		p.set(number(int64(rest)), "qos", "traffic-pool", poolLossy, "memory-percent")
+	}
+	p.set(number(int64(share)), "qos", "traffic-pool", name, "memory-percent")
+}
+
+// timers writes those of the watchdog.
+func (p *planner) timers() {
+	w, some := watchdogOf(p.want)
+	poll, robustness := p.v.timers()
+	interval := p.want.WatchdogPoll.Or(poll)
+	if some && !p.want.WatchdogPoll.Set {
+		interval = w.Restore
+	}
+	if interval != poll || p.n.full && some {
+		p.set(number(interval.Milliseconds()), "qos", "pfc-watchdog", "polling-interval")
+	}
+	if !some || interval <= 0 {
+		return
+	}
+	if n := int(w.Detect / interval); n != robustness || p.n.full {
+		p.set(number(int64(n)), "qos", "pfc-watchdog", "robustness")
+	}
+}
+
+// port writes what only an interface has.
+func (p *planner) port(name string, want *qos.Port, parts part) {
+	own := p.v.ifs.At(name)
+	if want.MTU.Set && parts&partMTU != 0 && p.v.bonds[name] == "" {
+		p.set(number(int64(want.MTU.V)), "interface", name, "link", "mtu")
+	}
+	if want.AdminUp.Set && parts&partAdmin != 0 {
+		to, from := "down", "up"
+		if want.AdminUp.V {
+			to, from = from, to
+		}
+		if state := own.At("link", "state"); state.Word() != to {
+			if state != nil && state.Kind != Branch {
+				p.set(text(to), "interface", name, "link", "state")
+			} else {
+				p.unset("interface", name, "link", "state", from)
+				p.set(&Node{}, "interface", name, "link", "state", to)
+			}
+		}
+	}
+	if want.Watchdog.Set && parts&partWatchdog != 0 {
+		has := own.At("qos", "pfc-watchdog")
+		switch {
+		case want.Watchdog.V.Enabled && !onAt(has, true):
+			p.set(text(p.v.c.Release.enabled(true)), "interface", name, "qos", "pfc-watchdog", "state")
+		case !want.Watchdog.V.Enabled && has != nil:
+			p.unset("interface", name, "qos", "pfc-watchdog")
+		}
+	}
+	if want.LinkPause.Set && !want.LinkPause.V && parts&partPause != 0 && p.v.linkPause(name) {
+		p.unset("interface", p.v.binds(name), "qos", famPause)
+	}
+}
+
+// group is ports that are to have one profile.
+type group struct {
+	ports   []string
+	content *Node
+	needs   bool
+}
+
+// family gives the ports that need it a profile each, and edits the profiles.
+func (p *planner) family(family string, of part, fill func(string, *qos.Port) *Node) {
+	groups := p.group(family, of, fill)
+	taken := map[string]bool{}
+	for name := range p.v.qos.At(family).subs() {
+		taken[name] = true
+	}
+	for name := range p.users(family) {
+		taken[name] = true
+	}
+	used := map[string]bool{}
+	for i := range groups {
+		g := &groups[i]
+		if !g.needs {
+			continue
+		}
+		name, edit := "", false
+		for _, n := range p.v.qos.At(family).Keys() {
+			if isOwn(n) && !used[n] && p.v.qos.At(family, n).Equal(g.content) {
+				name = n
+				break
+			}
+		}
+		if name == "" {
+			if n := p.editable(family, of, groups, i); n != "" && !used[n] {
+				name, edit = n, true
+			}
+		}
+		switch {
+		case edit:
+			p.editProfile(family, name, g, fill)
+		case name == "":
+			name = lines.FreeName(Prefix, math.MaxInt, func(n string) bool { return taken[n] })
+			taken[name] = true
+			p.write(g.content, "qos", family, name)
+		}
+		used[name] = true
+		p.bind(family, of, name, g)
+	}
+}
+
+// group sorts the ports by what their profile is to be.
+func (p *planner) group(family string, of part, fill func(string, *qos.Port) *Node) []group {
+	var groups []group
+	at := map[string]int{}
+	for _, name := range natural.Keys(p.want.Ports) {
+		content := fill(name, p.want.Ports[name])
+		if content == nil {
+			continue
+		}
+		key := string(content.JSON())
+		i, ok := at[key]
+		if !ok {
+			i = len(groups)
+			at[key], groups = i, append(groups, group{content: content})
+		}
+		groups[i].ports = append(groups[i].ports, name)
+		groups[i].needs = groups[i].needs || p.n.ports[name]&of != 0
+	}
+	return groups
+}
+
+// users are the ports on which each profile of a family counts.
+func (p *planner) users(family string) map[string][]string {
+	out := map[string][]string{}
+	for _, port := range p.v.ports {
+		name := p.v.profile(port, family)
+		out[name] = append(out[name], port)
+	}
+	for _, name := range p.v.ifs.Keys() {
+		if n := p.v.ifs.At(name, "qos", family, "profile").Word(); n != "" && !isPort(name) && len(p.v.ifs.At(name, "bond", "member").subs()) == 0 {
+			out[n] = append(out[n], name)
+		}
+	}
+	return out
+}
+
+// editable returns the profile that a group of ports has and that is edited in place: all
+// that have it are of the group, or not of the intent where that owns what is shared.
+func (p *planner) editable(family string, of part, groups []group, i int) string {
+	g := &groups[i]
+	name := ""
+	for _, port := range g.ports {
+		if p.n.ports[port]&of != 0 {
+			name = p.v.profile(port, family)
+			break
+		}
+	}
+	if name == global && !p.want.OwnsGlobals || p.v.qos.At(family, name) == nil && name != global ||
+		family == famShaper && p.v.qos.At(family, name, "mode").Word() == "pps" {
+		return ""
+	}
+	for _, user := range p.users(family)[name] {
+		if !slices.Contains(g.ports, user) && (!p.want.OwnsGlobals || p.want.Ports[user] != nil) {
+			return ""
+		}
+	}
+	return name
+}
+
+// write sets all of a node below a path.
+func (p *planner) write(n *Node, path ...string) {
+	if len(n.Sub) == 0 {
+		p.set(n, path...)
+		return
+	}
+	n.leaves(nil, func(at Path, leaf *Node) { p.set(leaf, slices.Concat(path, at)...) })
+}
+
+// editProfile makes a profile say what a group needs, where that differs from what it
+// means now.
+func (p *planner) editProfile(family, name string, g *group, fill func(string, *qos.Port) *Node) {
+	running := p.v.port(g.ports[0], 0, 0)
+	is := fill(g.ports[0], restrict(running, p.want.Ports[g.ports[0]]))
+	have := p.v.qos.At(family, name)
+	for _, key := range g.content.Keys() {
+		sub := g.content.Sub[key]
+		// A list takes the place of what holds without it, so that all of it is written.
+		if listed := key == "switch-priority" || key == "traffic-class"; listed && have.At(key) == nil && !sub.Equal(is.At(key)) {
+			p.write(sub, "qos", family, name, key)
+			continue
+		}
+		at := func(path Path, leaf *Node) {
+			path = append(Path{key}, path...)
+			if was := is.At(path...); was == nil || was.Kind != leaf.Kind || was.Value != leaf.Value {
+				p.set(leaf, slices.Concat(Path{"qos", family, name}, path)...)
+			}
+		}
+		sub.leaves(nil, at)
+		if len(sub.Sub) == 0 {
+			at(nil, sub)
+		}
+	}
+	// What it says besides is taken away where the content leaves it out on purpose.
+	gone := map[string]bool{}
+	if pauses := g.content.At("switch-priority"); pauses != nil {
+		for _, id := range have.At("switch-priority").Keys() {
+			if pauses.Sub[id] == nil { // also where it pauses in one direction alone
+				gone[(Path{"qos", family, name, "switch-priority", id}).String()] = true
+				p.unset("qos", family, name, "switch-priority", id)
+			}
+		}
+	}
+	is.leaves(nil, func(path Path, _ *Node) {
+		for i := range path {
+			if to := path[:i+1]; g.content.At(to...) == nil {
+				if full := slices.Concat(Path{"qos", family, name}, to); !gone[full.String()] {
+					gone[full.String()] = true
+					p.unset(full...)
+				}
+				return
+			}
+		}
+	})
+}
+
+// restrict returns have with the values alone that want manages.
+func restrict(have, want *qos.Port) *qos.Port {
+	out := *want
+	out.Trust, out.PFC, out.Cable = have.Trust, have.PFC, have.Cable
+	if want.Maps.Set && want.Maps.V != nil {
+		m := *want.Maps.V
+		for t := range qos.NumTables {
+			for i, to := range m.Table(t) {
+				if to != qos.Unmanaged {
+					m.Table(t)[i] = have.Maps.V.Table(t)[i]
+				}
+			}
+		}
+		out.Maps = qos.Of(&m)
+	}
+	for i := range out.Queues {
+		q, h := &out.Queues[i], have.Queues[i]
+		if q.Scheduler.Set {
+			q.Scheduler = h.Scheduler
+		}
+		if q.ECN.Set {
+			q.ECN = h.ECN
+		}
+	}
+	return &out
+}
+
+// bind has the ports of a group that need it use a profile.
+func (p *planner) bind(family string, of part, profile string, g *group) {
+	for _, port := range g.ports {
+		if p.n.ports[port]&of == 0 || p.v.profile(port, family) == profile {
+			continue
+		}
+		on := p.v.binds(port)
+		if on != port && !p.whole(on) {
+			continue // a member that the intent does not have would change as well
+		}
+		if path := (Path{"interface", on, "qos", family, "profile"}); !slices.ContainsFunc(p.edit, func(s Setting) bool { return slices.Equal(s.Path, path) }) {
+			p.set(text(profile), path...)
+		}
+	}
+}
+
+// whole reports whether all members of a bond may change.
+func (p *planner) whole(bond string) bool {
+	for _, m := range p.v.ifs.At(bond, "bond", "member").Keys() {
+		if p.want.Ports[m] == nil && !p.want.OwnsGlobals {
+			return false
+		}
+	}
+	return true
+}
+
+// tidy removes the profiles of this package that nothing uses after the edit.
+func (p *planner) tidy(have *Config) {
+	if len(p.edit) == 0 {
+		return
+	}
+	after := newView(p.edit.Apply(have))
+	for _, family := range []string{famMapping, famPFC, famECN, famScheduler, famShaper} {
+		used := map[string]bool{}
+		for _, name := range after.ifs.Keys() {
+			used[after.ifs.At(name, "qos", family, "profile").Word()] = true
+		}
+		for _, name := range after.qos.At(family).Keys() {
+			if !isOwn(name) || used[name] {
+				continue
+			}
+			at := Path{"qos", family, name}
+			p.edit = slices.DeleteFunc(p.edit, func(s Setting) bool { return len(s.Path) >= len(at) && slices.Equal(s.Path[:len(at)], at) })
+			p.unset(at...)
+		}
+	}
+}
+
+// The contents of profiles. Each states everything that the profile decides: what desired
+// manages of the port as it wants it, and the rest as the port has it. nil is none.
+
+func (p *planner) fillMapping(port string, want *qos.Port) *Node {
+	if !want.Trust.Set && !want.Maps.Set {
+		return nil
+	}
+	m := *p.v.mapping(p.v.profile(port, famMapping))
+	if want.Trust.Set && want.Trust.V != m.trust {
+		m.word = map[qos.Trust]string{qos.TrustDSCP: "l3", qos.TrustPCP: "l2", qos.TrustNone: "port"}[want.Trust.V]
+	} else if p.n.full {
+		m.word = map[qos.Trust]string{qos.TrustDSCP: "l3", qos.TrustPCP: "l2", qos.TrustNone: "port"}[m.trust]
+	}
+	if want.Maps.Set && want.Maps.V != nil {
+		overlay(m.dscp[:], want.Maps.V.DSCPToTC[:])
+		overlay(m.pcp[:], want.Maps.V.PCPToTC[:])
+	}
+	n := &Node{}
+	n.Put(text(m.word), "trust")
+	if m.word == "l3" || m.word == "both" || m.dscp != blocks() {
+		for i, to := range m.dscp {
+			n.Put(number(int64(to)), "dscp", strconv.Itoa(i), "switch-priority")
+		}
+	}
+	if m.word == "l2" || m.word == "both" || m.pcp != identity() {
+		for i, to := range m.pcp {
+			n.Put(number(int64(to)), "pcp", strconv.Itoa(i), "switch-priority")
+		}
+	}
+	if sp := p.v.qos.At(famMapping, m.name, "port-default-sp"); sp != nil {
+		n.Put(sp.Clone(), "port-default-sp")
+	}
+	return n
+}
+
+// overlay puts the entries that are managed over those that are there.
+func overlay(to, from []int8) {
+	for i, v := range from {
+		if v >= 0 {
+			to[i] = v
+		}
+	}
+}
+
+func (p *planner) fillPFC(port string, want *qos.Port) *Node {
+	if !want.PFC.Set {
+		return nil
+	}
+	name := p.v.profile(port, famPFC)
+	n := &Node{}
+	on := want.PFC.V != 0
+	n.Put(text(enable(on)), "tx")
+	n.Put(text(enable(on)), "rx")
+	if !on {
+		return n
+	}
+	for _, i := range want.PFC.V.List() {
+		n.Put(&Node{}, "switch-priority", strconv.Itoa(i))
+	}
+	cable := want.Cable
+	if !cable.Set {
+		cable = p.v.pfc(name).cable
+	}
+	if cable.Set {
+		n.Put(number(int64(cable.V)), "cable-length")
+	}
+	if name != global {
+		for key, leaf := range p.v.qos.At(famPFC, name).subs() {
+			if n.Sub[key] == nil && key != "cable-length" {
+				n.Put(leaf.Clone(), key) // tuned by hand
+			}
+		}
+	}
+	return n
+}
+
+func (p *planner) fillECN(port string, want *qos.Port) *Node {
+	have := p.v.ecn(p.v.profile(port, famECN))
+	n, managed := &Node{}, false
+	for i := range want.Queues {
+		tc := []string{"traffic-class", strconv.Itoa(i)}
+		e, own := want.Queues[i].ECN, want.Queues[i].ECN.Set
+		managed = managed || own
+		if !own {
+			e = have[i]
+		}
+		if !e.Set || !own && e.V == (qos.ECN{}) {
+			continue
+		}
+		put := func(v *Node, key string) { n.Put(v, append(tc[:2:2], key)...) }
+		put(text(enable(e.V.Enabled)), "ecn")
+		put(text(enable(e.V.Drops)), "red")
+		if !e.V.Enabled && !e.V.Drops {
+			continue
+		}
+		put(number(int64(e.V.Probability)), "probability")
+		if e.V.Unit == qos.UnitPercent {
+			put(text("relative"), "mode")
+			put(number(e.V.Min), "min-threshold-percent")
+			put(number(e.V.Max), "max-threshold-percent")
+			continue
+		}
+		if have[i].V.Unit == qos.UnitPercent {
+			put(text("absolute"), "mode")
+		}
+		lower, upper := e.V.Unit.Split()
+		low, _, _ := lower.Bytes(e.V.Min)
+		high, _, _ := upper.Bytes(e.V.Max)
+		put(number(low), "min-threshold")
+		put(number(high), "max-threshold")
+	}
+	if !managed {
+		return nil
+	}
+	return n
+}
+
+// fillScheduler leaves out the share of a queue that no class uses where all would add up
+// to more than the link: then it is served when no other one is.
+func (p *planner) fillScheduler(port string, want *qos.Port) *Node {
+	have := p.v.scheduler(p.v.profile(port, famScheduler))
+	var shares [qos.NumPriorities]share
+	sum, managed := 0, false
+	for i := range want.Queues {
+		if s := want.Queues[i].Scheduler; s.Set {
+			shares[i] = share{strict: s.V.Strict, percent: s.V.Weight}
+			sum += s.V.Weight
+			managed = true
+		}
+	}
+	if !managed {
+		return nil
+	}
+	if sum > 100 {
+		scale(shares[:], sum)
+		sum = 100
+	}
+	others := 0
+	for i := range want.Queues {
+		if !want.Queues[i].Scheduler.Set {
+			others += have[i].percent
+		}
+	}
+	n := &Node{}
+	for i := range want.Queues {
+		s := shares[i]
+		if !want.Queues[i].Scheduler.Set {
+			if s = have[i]; !s.strict && (s.percent == 0 || sum+others > 100) {
+				continue
+			}
+		}
+		tc := []string{"traffic-class", strconv.Itoa(i)}
+		if s.strict {
+			n.Put(text("strict"), append(tc[:2:2], "mode")...)
+			continue
+		}
+		n.Put(text("dwrr"), append(tc[:2:2], "mode")...)
+		n.Put(number(int64(s.percent)), append(tc[:2:2], "bw-percent")...)
+	}
+	return n
+}
+
+// scale makes weights into percentages that add up to 100 at most, each at least 1.
+func scale(shares []share, sum int) {
+	total, most := 0, 0
+	for i := range shares {
+		if shares[i].percent > 0 {
+			shares[i].percent = max(1, shares[i].percent*100/sum)
+			total += shares[i].percent
+		}
+		if shares[i].percent > shares[most].percent {
+			most = i
+		}
+	}
+	if total > 100 { // of the small ones, which have become 1
+		shares[most].percent -= total - 100
+	}
+}
+
+func (p *planner) fillShaper(port string, want *qos.Port) *Node {
+	have := p.v.shaper(p.v.profile(port, famShaper))
+	n := &Node{}
+	any := false
+	for i := range want.Queues {
+		s, h := want.Queues[i].Scheduler, have[i]
+		low, high := h.min, h.max
+		if s.Set {
+			low, high = s.V.MinRate, s.V.MaxRate
+		}
+		any = any || low|high != 0 || s.Set && (h.min|h.max != 0 || h.other != "")
+		if low|high|h.min|h.max == 0 {
+			continue
+		}
+		rate := func(key string, r units.Rate, none int64) {
+			kbps := int64(r / 1000)
+			if kbps == 0 {
+				kbps = none
+			}
+			n.Put(number(kbps), "traffic-class", strconv.Itoa(i), key)
+		}
+		rate("min-rate", low, 0)
+		rate("max-rate", high, noRate)
+	}
+	if !any {
+		return nil
+	}
+	return n
+}

@@ -1,0 +1,573 @@
+package cumulus
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+)
+
+// Unknown is a piece of configuration that the model has no place for. It stays on the
+// switch as it is.
+type Unknown struct {
+	Path string // "qos roce"
+	Why  string
+	Text string // the value; "" where it is a branch
+	// Open says that it may change what the switch does with the traffic of an intent.
+	Open bool
+}
+
+// Where names the place.
+func (u Unknown) Where() string { return u.Path }
+
+// global is the profile of all ports that no other is bound to, and the only one of what
+// the whole switch has one of.
+const global = "default-global"
+
+// The families of profiles: each is a collection below "qos", and bound to a port below
+// "interface PORT qos".
+const (
+	famMapping   = "mapping"
+	famPFC       = "pfc"
+	famECN       = "congestion-control"
+	famScheduler = "egress-scheduler"
+	famShaper    = "egress-shaper"
+	famRemark    = "remark"
+	famPause     = "link-pause"
+)
+
+// Decode turns a configuration into a running model, and returns what it has no place
+// for. The preset is expanded into what it means on the release.
+func Decode(c *Config) (*qos.Device, []Unknown) {
+	v := newView(c)
+	d := v.device()
+	return d, v.left()
+}
+
+// view is a configuration as it is read.
+type view struct {
+	c      *Config
+	qos    *Node
+	ifs    *Node
+	preset *Preset
+	bonds  map[string]string // of a member
+	ports  []string
+
+	maps       map[string]*mapping
+	schedulers map[string]*[qos.NumPriorities]share
+	marking    map[string]*[qos.NumPriorities]qos.Opt[qos.ECN]
+	shapers    map[string]*[qos.NumPriorities]rates
+	pauses     map[string]*pauses
+	queues     [qos.NumPriorities]int8
+	shared     map[mapsKey]*qos.Maps
+	rewrites   bool // any port rewrites the DSCP
+}
+
+// mapsKey is what the maps of a port are made of.
+type mapsKey struct{ mapping, remark string }
+
+func newView(c *Config) *view {
+	v := &view{c: c, qos: c.Tree.At("qos"), ifs: c.Tree.At("interface"), preset: PresetOf(c), bonds: map[string]string{},
+		maps: map[string]*mapping{}, schedulers: map[string]*[qos.NumPriorities]share{}, marking: map[string]*[qos.NumPriorities]qos.Opt[qos.ECN]{},
+		shapers: map[string]*[qos.NumPriorities]rates{}, pauses: map[string]*pauses{}, shared: map[mapsKey]*qos.Maps{}}
+	seen := map[string]bool{}
+	for _, name := range v.ifs.Keys() {
+		if isPort(name) && !v.split(name) {
+			seen[name] = true
+		}
+		for _, member := range v.ifs.At(name, "bond", "member").Keys() {
+			v.bonds[member] = name
+			if isPort(member) {
+				seen[member] = true
+			}
+		}
+	}
+	for _, name := range c.Ports {
+		seen[name] = true
+	}
+	v.ports = natural.Keys(seen)
+	v.queues = v.readQueues()
+	for _, name := range v.qos.At(famRemark).Keys() {
+		switch v.qos.At(famRemark, name, "rewrite").Word() {
+		case "l3", "both":
+			v.rewrites = true
+		}
+	}
+	return v
+}
+
+// split reports whether an interface is a port that is broken out, and has no traffic of
+// its own.
+func (v *view) split(name string) bool {
+	b := v.ifs.At(name, "link", "breakout").Word()
+	return b != "" && b != "1x" && b != "loopback" && b != "disabled"
+}
+
+// binds returns the interface on which the profiles of a port are bound: NVUE takes those
+// of a member on its bond alone.
+func (v *view) binds(port string) string {
+	if bond := v.bonds[port]; bond != "" {
+		return bond
+	}
+	return port
+}
+
+// profile returns the profile of a family that counts on a port.
+func (v *view) profile(port, family string) string {
+	for _, name := range []string{port, v.binds(port)} {
+		if p := v.ifs.At(name, "qos", family, "profile").Word(); p != "" {
+			return p
+		}
+	}
+	return global
+}
+
+func (v *view) device() *qos.Device {
+	d := &qos.Device{Name: v.c.Hostname, Ports: make(map[string]*qos.Port, len(v.ports))}
+	d.Platform = qos.Platform{OS: "cumulus", Release: v.c.Release.String(), Model: v.c.Model}
+	poll, robustness := v.timers()
+	d.WatchdogPoll = qos.Of(poll)
+	for _, name := range v.ports {
+		d.Ports[name] = v.port(name, poll, robustness)
+	}
+	qos.Normalize(d)
+	return d
+}
+
+func (v *view) port(name string, poll time.Duration, robustness int) *qos.Port {
+	own := v.ifs.At(name)
+	p := &qos.Port{LAG: qos.Of(v.bonds[name])}
+	if n, ok := digits(own.At("link", "mtu").Word()); ok {
+		p.MTU = qos.Of(n)
+	} else if n, ok := digits(v.ifs.At(v.bonds[name], "link", "mtu").Word()); ok && v.bonds[name] != "" {
+		p.MTU = qos.Of(n) // a member has that of its bond
+	}
+	switch own.At("link", "state").Word() {
+	case "up":
+		p.AdminUp = qos.Of(true)
+	case "down":
+		p.AdminUp = qos.Of(false)
+	}
+	if r, err := units.ParseRate(own.At("link", "speed").Word()); err == nil {
+		p.Speed = qos.Of(r)
+	}
+	if f := own.At("link", "fec").Word(); f != "" && f != "auto" {
+		p.FEC = qos.Of(fec(f))
+	}
+	m := v.mapping(v.profile(name, famMapping))
+	p.Trust = qos.Of(m.trust)
+	p.Maps = qos.Of(v.mapsOf(name, m))
+	pfc := v.pfc(v.profile(name, famPFC))
+	p.PFC = qos.Of(pfc.both())
+	p.Cable = pfc.cable
+	for _, n := range pfc.priorities.List() {
+		p.Groups[n].Lossless = qos.Of(p.PFC.V.Has(n) && v.losslessPool() != "")
+	}
+	p.LinkPause = qos.Of(v.linkPause(name))
+	if onAt(own.At("qos", "pfc-watchdog"), true) {
+		p.Watchdog = qos.Of(qos.Watchdog{Enabled: true, Priorities: p.PFC.V, Action: qos.ActionDrop, Detect: time.Duration(robustness) * poll, Restore: poll})
+	} else {
+		p.Watchdog = qos.Of(qos.Watchdog{})
+	}
+	ecn, shares, shaped := v.ecn(v.profile(name, famECN)), v.scheduler(v.profile(name, famScheduler)), v.shaper(v.profile(name, famShaper))
+	for i := range p.Queues {
+		q := &p.Queues[i]
+		q.ECN = ecn[i]
+		s := qos.Scheduler{Strict: shares[i].strict, MinRate: shaped[i].min, MaxRate: shaped[i].max, Other: shaped[i].other}
+		if !s.Strict {
+			s.Weight = shares[i].percent
+		}
+		q.Scheduler = qos.Of(s)
+	}
+	return p
+}
+
+// fec is the name of a mode in the model.
+func fec(word string) string {
+	switch word {
+	case "off":
+		return "none"
+	case "baser":
+		return "fc"
+	}
+	return word
+}
+
+// mapping is a profile of trust and maps.
+type mapping struct {
+	name  string
+	trust qos.Trust
+	word  string // of NVUE
+	dscp  [qos.NumDSCP]int8
+	pcp   [qos.NumPriorities]int8
+}
+
+// mapping reads a profile. A code point that it does not list has the priority that NVUE
+// gives it by itself: eight DSCPs to a priority, PCPs as they are.
+func (v *view) mapping(name string) *mapping {
+	if m := v.maps[name]; m != nil {
+		return m
+	}
+	m := &mapping{name: name, word: "l2", dscp: blocks(), pcp: identity()}
+	v.maps[name] = m
+	if v.preset != nil && name == global {
+		m.word, m.dscp = "both", v.preset.dscp
+	}
+	n := v.qos.At(famMapping, name)
+	if w := n.At("trust").Word(); w != "" {
+		m.word = w
+	}
+	switch m.word {
+	case "l3", "both": // of an IP packet the DSCP counts
+		m.trust = qos.TrustDSCP
+	case "port":
+		m.trust = qos.TrustNone
+	default:
+		m.trust = qos.TrustPCP
+	}
+	read := func(key string, to []int8) {
+		for id, sub := range n.At(key).subs() {
+			i, ok := digits(id)
+			p, is := digits(sub.At("switch-priority").Word())
+			if ok && is && i < len(to) && p < qos.NumPriorities {
+				to[i] = int8(p)
+			}
+		}
+	}
+	read("dscp", m.dscp[:])
+	read("pcp", m.pcp[:])
+	return m
+}
+
+func (n *Node) subs() map[string]*Node {
+	if n == nil {
+		return nil
+	}
+	return n.Sub
+}
+
+// readQueues reads the map of priorities to traffic classes, of which the switch has one.
+func (v *view) readQueues() [qos.NumPriorities]int8 {
+	m := identity()
+	if v.preset != nil {
+		m = v.preset.queues
+	}
+	for id, sub := range v.qos.At("egress-queue-mapping", global, "switch-priority").subs() {
+		i, ok := digits(id)
+		q, is := digits(sub.At("traffic-class").Word())
+		if ok && is && i < len(m) && q < qos.NumPriorities {
+			m[i] = int8(q)
+		}
+	}
+	return m
+}
+
+// mapsOf are the maps of a port. Ports with the same profiles share them.
+func (v *view) mapsOf(port string, m *mapping) *qos.Maps {
+	key := mapsKey{m.name, v.profile(port, famRemark)}
+	if out := v.shared[key]; out != nil {
+		return out
+	}
+	out := qos.UnmappedMaps()
+	out.DSCPToTC, out.PCPToTC, out.TCToQueue = m.dscp, m.pcp, v.queues
+	out.PFCToQueue = v.queues // a pause stops the queue of its priority
+	if v.rewrites {
+		for i := range out.TCToDSCP {
+			if n, ok := digits(v.qos.At(famRemark, key.remark, "switch-priority", strconv.Itoa(i), "dscp").Word()); ok && n < qos.NumDSCP {
+				out.TCToDSCP[i] = int8(n)
+			}
+		}
+	}
+	v.shared[key] = out
+	return out
+}
+
+// pauses is a profile of PFC.
+type pauses struct {
+	priorities qos.PrioritySet
+	tx, rx     bool
+	cable      qos.Opt[units.Length]
+}
+
+// both are the priorities that are paused in both directions.
+func (p *pauses) both() qos.PrioritySet {
+	if p.tx && p.rx {
+		return p.priorities
+	}
+	return 0
+}
+
+func (v *view) pfc(name string) *pauses {
+	if p := v.pauses[name]; p != nil {
+		return p
+	}
+	n := v.qos.At(famPFC, name)
+	p := &pauses{tx: onOr(n.At("tx"), true), rx: onOr(n.At("rx"), true)}
+	v.pauses[name] = p
+	cable := n.At("cable-length")
+	if v.preset.lossless() && name == global {
+		p.priorities = v.preset.pfc
+		if cable == nil {
+			cable = v.qos.At("roce", "cable-length")
+		}
+	}
+	if own := n.At("switch-priority"); own != nil {
+		p.priorities = 0
+		for _, id := range append(own.Keys(), own.Value) {
+			if i, ok := digits(id); ok && i < qos.NumPriorities {
+				p.priorities |= qos.Priorities(i)
+			}
+		}
+	}
+	if m, ok := digits(cable.Word()); ok {
+		p.cable = qos.Of(units.Length(m))
+	}
+	return p
+}
+
+// onOr reads a switch; usual is what holds without one.
+func onOr(n *Node, usual bool) bool {
+	if on, ok := isOn(n.Word()); ok {
+		return on
+	}
+	return usual
+}
+
+// losslessPool names the pool that lossless traffic has; "" where PFC has none, so that
+// no pause can save a packet.
+func (v *view) losslessPool() string {
+	for _, name := range []string{poolRoCELossless, poolLossless} {
+		n := v.qos.At("traffic-pool", name, "memory-percent")
+		if percent, ok := digits(n.Word()); ok && percent > 0 {
+			return name
+		} else if n == nil && name == poolRoCELossless && v.preset.lossless() {
+			return name
+		}
+	}
+	if v.qos.At("advance-buffer-config", global, "ingress-lossless-buffer", "service-pool") != nil {
+		return "ingress-lossless-buffer"
+	}
+	return ""
+}
+
+// The pools that NVUE has (Cumulus Linux 5.17, Traffic Pools).
+const (
+	poolLossy        = "default-lossy"
+	poolLossless     = "default-lossless"
+	poolRoCELossless = "roce-lossless"
+)
+
+func (v *view) linkPause(port string) bool {
+	name := v.profile(port, famPause)
+	n := v.qos.At(famPause, name)
+	if n == nil || name == global && n.At("rx") == nil && n.At("tx") == nil {
+		return false
+	}
+	return onOr(n.At("rx"), true) || onOr(n.At("tx"), true)
+}
+
+// The thresholds of marking that hold where a profile states none (Cumulus Linux 5.17,
+// Congestion Control).
+const (
+	usualMin, usualMax = 150_000, 1_500_000
+	usualProbability   = 100
+)
+
+// ecn reads a profile. Of the global one, the classes that it lists replace what holds
+// without it; with the preset they are exceptions from it.
+func (v *view) ecn(name string) *[qos.NumPriorities]qos.Opt[qos.ECN] {
+	if e := v.marking[name]; e != nil {
+		return e
+	}
+	out := new([qos.NumPriorities]qos.Opt[qos.ECN])
+	v.marking[name] = out
+	usual := qos.ECN{Enabled: true, Min: usualMin, Max: usualMax, Probability: usualProbability}
+	own := v.qos.At(famECN, name, "traffic-class")
+	for i := range out {
+		out[i] = qos.Of(qos.ECN{})
+		n := own.At(strconv.Itoa(i))
+		switch {
+		case n != nil:
+			out[i].V = readECN(n, usual)
+		case name != global:
+		case v.preset != nil && (v.preset.Mode == LossyMultiTC || !v.preset.Known):
+			out[i] = qos.Opt[qos.ECN]{} // no document says it
+		case v.preset != nil && v.preset.ecn.Has(i), v.preset == nil && i == 0 && own == nil:
+			out[i].V = usual
+		}
+	}
+	return out
+}
+
+func readECN(n *Node, usual qos.ECN) qos.ECN {
+	e := usual
+	e.Enabled, e.Drops = onOr(n.At("ecn"), true), onOr(n.At("red"), false)
+	if !e.Enabled && !e.Drops {
+		return qos.ECN{}
+	}
+	read := func(key string, to *int64) {
+		if v, err := strconv.ParseInt(n.At(key).Word(), 10, 64); err == nil && v >= 0 {
+			*to = v
+		}
+	}
+	suffix := ""
+	if n.At("mode").Word() == "relative" {
+		e.Unit, e.Min, e.Max, suffix = qos.UnitPercent, 0, 100, "-percent"
+	}
+	read("min-threshold"+suffix, &e.Min)
+	read("max-threshold"+suffix, &e.Max)
+	p := int64(e.Probability)
+	read("probability", &p)
+	e.Probability = int(min(p, 100))
+	return e
+}
+
+// usualShare is what the scheduler gives a queue where nothing is stated.
+func usualShare(queue int) share { return share{percent: 12 + queue%2} }
+
+func (v *view) scheduler(name string) *[qos.NumPriorities]share {
+	if s := v.schedulers[name]; s != nil {
+		return s
+	}
+	out := new([qos.NumPriorities]share)
+	v.schedulers[name] = out
+	own := v.qos.At(famScheduler, name, "traffic-class")
+	for i := range out {
+		n := own.At(strconv.Itoa(i))
+		switch {
+		case n != nil:
+			percent, ok := digits(n.At("bw-percent").Word())
+			out[i] = share{strict: n.At("mode").Word() == "strict"}
+			if ok && !out[i].strict {
+				out[i].percent = min(percent, 100)
+			}
+		case name != global:
+		case v.preset != nil:
+			out[i] = v.preset.shares[i]
+		case own == nil:
+			out[i] = usualShare(i)
+		}
+	}
+	return out
+}
+
+// rates are what a shaper gives a queue.
+type rates struct {
+	min, max units.Rate
+	other    string
+}
+
+// noRate is the rate that shapes nothing.
+const noRate = 2147483647
+
+func (v *view) shaper(name string) *[qos.NumPriorities]rates {
+	if s := v.shapers[name]; s != nil {
+		return s
+	}
+	out := new([qos.NumPriorities]rates)
+	v.shapers[name] = out
+	n := v.qos.At(famShaper, name)
+	packets := n.At("mode").Word() == "pps"
+	for i := range out {
+		tc := n.At("traffic-class", strconv.Itoa(i))
+		read := func(key string) int64 {
+			kbps, err := strconv.ParseInt(tc.At(key).Word(), 10, 64)
+			if err != nil || kbps < 0 || kbps >= noRate {
+				return 0
+			}
+			return kbps
+		}
+		low, high := read("min-rate"), read("max-rate")
+		if packets && low+high > 0 {
+			out[i].other = fmt.Sprintf("shaped to %d-%d packets a second", low, high)
+			continue
+		}
+		out[i] = rates{min: units.Rate(low * 1000), max: units.Rate(high * 1000)}
+	}
+	return out
+}
+
+// The timers of the watchdog that hold where none are stated (Cumulus Linux 5.17, PFC
+// Watchdog).
+const (
+	usualPoll       = 100 * time.Millisecond
+	usualRobustness = 3
+)
+
+func (v *view) timers() (poll time.Duration, robustness int) {
+	poll, robustness = usualPoll, usualRobustness
+	n := v.qos.At("pfc-watchdog")
+	if ms, ok := digits(n.At("polling-interval").Word()); ok && ms > 0 {
+		poll = time.Duration(ms) * time.Millisecond
+	}
+	if r, ok := digits(n.At("robustness").Word()); ok && r > 0 {
+		robustness = r
+	}
+	return poll, robustness
+}
+
+// left is what the model has no place for, in natural order.
+func (v *view) left() []Unknown {
+	var out []Unknown
+	if p := v.preset; p != nil {
+		u := Unknown{Path: "qos roce", Text: p.Mode, Why: "the RoCE preset, read as what NVIDIA documents of it; on each ASIC the switch chooses thresholds and pools of its own"}
+		if !p.Known {
+			u.Why, u.Open = "a mode of the RoCE preset that no public document describes; what it sets is not known", true
+		} else if p.Mode == LossyMultiTC {
+			u.Why, u.Open = u.Why+". NVIDIA's documents do not say which queues of this mode mark", true
+		}
+		out = append(out, u)
+	}
+	v.c.Tree.leaves(nil, func(at Path, leaf *Node) {
+		if why, open := noPlace(at); why != "" {
+			out = append(out, Unknown{Path: at.String(), Why: why, Text: leaf.Word(), Open: open})
+		}
+	})
+	for _, port := range v.ports {
+		if p := v.pfc(v.profile(port, famPFC)); p.priorities != 0 && p.tx != p.rx {
+			out = append(out, Unknown{Path: "interface " + port + " qos pfc", Why: "PFC in one direction alone; no priority counts as lossless", Open: true})
+		}
+	}
+	ordered.Sort(out, func(a, b Unknown) int { return natural.Compare(a.Path, b.Path) })
+	return out
+}
+
+// noPlace says why the model has no place for a value, "" where it has one or where an
+// intent is not about it; open is that of [Unknown].
+func noPlace(at Path) (why string, open bool) {
+	in := func(path ...string) bool { return len(at) >= len(path) && slices.Equal(at[:len(path)], path) }
+	last := at[len(at)-1]
+	switch {
+	case in("qos", "advance-buffer-config"):
+		return "buffers tuned by hand; they stay as they are", true
+	case in("qos", "traffic-pool"):
+		return "shares of the packet memory; they stay as they are", false
+	case in("qos", famPFC) && (last == "xoff-threshold" || last == "xon-threshold" || last == "port-buffer"):
+		return "headroom set by hand, which NVIDIA advises against; it stays as it is", true
+	case in("qos", famPFC) && last == "small-packet-probability", in("interface") && last == "small-packet-probability":
+		return "it makes the headroom that the switch computes smaller", true
+	case in("qos", famRemark) && last == "pcp", in("qos", famRemark) && last == "rewrite":
+		return "rewriting of marks; it stays as it is", false
+	case in("qos", famShaper) && last == "port-max-rate":
+		return "a rate of the port as a whole", true
+	case in("qos", famMapping) && last == "port-default-sp":
+		return "the priority of packets without a mark that counts", false
+	case in("qos", famPause) && (last == "xoff-threshold" || last == "xon-threshold" || last == "port-buffer" || last == "cable-length"):
+		return "of link pause; it stays as it is", false
+	case in("interface") && len(at) > 3 && at[2] == "qos" && (at[3] == "headroom" || at[3] == "shared-headroom-pool"):
+		return "headroom of the port set by hand; it stays as it is", true
+	case in("system", "forwarding", "packet-trim"), in("interface") && len(at) > 2 && at[2] == "packet-trim":
+		return "packet trimming; it stays as it is", false
+	case in("router", "adaptive-routing"), in("interface") && len(at) > 3 && at[2] == "router" && at[3] == "adaptive-routing":
+		return "adaptive routing; it stays as it is", false
+	case in("acl") && strings.Contains(at.String(), " action set "):
+		return "an access list that sets marks; what it matches is not read", true
+	}
+	return "", false
+}

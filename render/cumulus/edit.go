@@ -1,0 +1,369 @@
+package cumulus
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+	"github.com/roce-fabric/roce-fabric/internal/yaml"
+)
+
+// Setting is one thing that an edit sets or unsets.
+type Setting struct {
+	Path Path `json:"path"`
+	// Set is what the path is to hold: a value, an empty branch for the id of a
+	// collection, or a branch that comes back as a whole. nil unsets it.
+	Set *Node `json:"set,omitempty"`
+	// Empty says, of one that unsets, that it counts only where nothing is below the path.
+	Empty bool `json:"empty,omitempty"`
+}
+
+// Edit is a list of settings. No path of it is below another one.
+type Edit []Setting
+
+// MarshalJSON writes a node as NVUE does.
+func (n *Node) MarshalJSON() ([]byte, error) { return bytes.TrimSpace(n.JSON()), nil }
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (n *Node) UnmarshalJSON(b []byte) error {
+	doc, err := readJSON(b)
+	if err != nil {
+		return err
+	}
+	return n.read(doc)
+}
+
+func (n *Node) read(doc *yaml.Node) error {
+	*n = Node{Value: doc.Value}
+	switch doc.Kind {
+	case yaml.Text:
+		n.Kind = Text
+	case yaml.Int:
+		n.Kind = Number
+	case yaml.Bool:
+		n.Kind = Bool
+	case yaml.Map:
+		for _, p := range doc.Pairs {
+			sub := &Node{}
+			if err := sub.read(p.Value); err != nil {
+				return err
+			}
+			n.add(p.Key.Value, sub)
+		}
+	default:
+		return errors.New("a list or nothing where NVUE has a value")
+	}
+	return nil
+}
+
+// Apply returns what a switch holds after an edit. have is not changed. A branch that an
+// unset leaves empty goes with it, unless it is the id of a collection.
+func (e Edit) Apply(have *Config) *Config {
+	out := *have
+	out.sources = nil
+	out.Tree = have.Tree.Clone()
+	for _, s := range e {
+		switch {
+		case s.Set != nil:
+			out.Tree.Put(s.Set.Clone(), s.Path...)
+		case !s.Empty || len(out.Tree.At(s.Path...).subs()) == 0:
+			out.Tree.Remove(s.Path...)
+			out.Tree.prune(s.Path)
+		}
+	}
+	return &out
+}
+
+// prune removes the branches to a path that are empty and no ids.
+func (n *Node) prune(path Path) {
+	for i := len(path) - 1; i > 0; i-- {
+		at := n.At(path[:i]...)
+		if at == nil {
+			continue
+		}
+		if at.Kind != Branch || len(at.Sub) > 0 || isID(path[:i]) {
+			return
+		}
+		n.Remove(path[:i]...)
+	}
+}
+
+// collections are those whose ids stand without anything below them, by their last key.
+var collections = map[string]bool{
+	"interface": true, famMapping: true, famPFC: true, famECN: true, famScheduler: true, famShaper: true, famRemark: true, famPause: true,
+	"dscp": true, "pcp": true, "switch-priority": true, "traffic-class": true, "traffic-pool": true, "member": true, "egress-queue-mapping": true,
+}
+
+// isID reports whether a path leads to an id of a collection: an interface, a profile, a
+// priority.
+func isID(path Path) bool {
+	if len(path) < 2 || !collections[path[len(path)-2]] {
+		return false
+	}
+	// Below a port the families have no ids.
+	return !(path[0] == "interface" && len(path) == 5 && path[2] == "qos")
+}
+
+// Undo returns the settings that bring back what have holds at the places of an edit. It
+// leaves alone what others changed elsewhere since.
+func (e Edit) Undo(have *Config) Edit {
+	var sets, unsets Edit
+	done := map[string]bool{}
+	add := func(to *Edit, s Setting) {
+		if key := s.Path.String(); !done[key] {
+			done[key] = true
+			*to = append(*to, s)
+		}
+	}
+	var empty Edit
+	for _, s := range e {
+		was := have.Tree.At(s.Path...)
+		if was != nil {
+			add(&sets, Setting{Path: s.Path, Set: was.Clone()})
+			continue
+		}
+		if s.Set == nil {
+			continue // there was nothing
+		}
+		// A profile that the edit made goes as a whole, an id if nothing is left below it.
+		at := s.Path
+		for i := 2; i < len(s.Path); i++ {
+			if have.Tree.At(s.Path[:i]...) != nil || !isID(s.Path[:i]) {
+				continue
+			}
+			if i == 3 && s.Path[0] == "qos" && strings.HasPrefix(s.Path[2], Prefix) {
+				at = s.Path[:i]
+				break
+			}
+			add(&empty, Setting{Path: s.Path[:i], Empty: true})
+		}
+		add(&unsets, Setting{Path: at})
+	}
+	// What is below another goes first, so that an id is empty when its turn comes.
+	ordered.Sort(empty, func(a, b Setting) int { return len(b.Path) - len(a.Path) })
+	return slices.Concat(sets, unsets, empty)
+}
+
+// Within returns the settings of an edit that change what a switch holds now: a run that
+// was cut off is resumed, or reverted, with them.
+func (e Edit) Within(now *Config) Edit {
+	var out Edit
+	after := *now
+	after.Tree = now.Tree.Clone()
+	for _, s := range e {
+		have := after.Tree.At(s.Path...)
+		switch {
+		case s.Set != nil && have.Equal(s.Set), s.Set == nil && have == nil, s.Empty && len(have.subs()) > 0:
+			continue
+		case s.Set != nil:
+			after.Tree.Put(s.Set.Clone(), s.Path...)
+		default:
+			after.Tree.Remove(s.Path...)
+			after.Tree.prune(s.Path)
+		}
+		s.Empty = false
+		out = append(out, s)
+	}
+	return out
+}
+
+// Body is the tree that a PATCH of the whole revision sets; nil where the edit sets
+// nothing. What it unsets is in [Edit.Unsets]: one request must not hold both.
+func (e Edit) Body() *Node {
+	var out *Node
+	for _, s := range e {
+		if s.Set == nil {
+			continue
+		}
+		if out == nil {
+			out = &Node{}
+		}
+		out.Put(s.Set.Clone(), s.Path...)
+	}
+	return out
+}
+
+// Unsets are the paths that an edit unsets.
+func (e Edit) Unsets() []Path {
+	var out []Path
+	for _, s := range e {
+		if s.Set == nil {
+			out = append(out, s.Path)
+		}
+	}
+	return out
+}
+
+// Lines are the commands of an edit, for people and for a shell: what is unset first.
+// Ids that get the same are one command, as NVUE takes lists of them.
+func (e Edit) Lines() []string {
+	var out []string
+	for _, p := range e.Unsets() {
+		out = append(out, command("unset", p, nil))
+	}
+	type spot struct{ before, after string }
+	groups := ordered.Groups[spot, string]{}
+	for _, s := range e {
+		if s.Set == nil {
+			continue
+		}
+		at := func(path Path, leaf *Node) {
+			path = slices.Concat(s.Path, path)
+			i := slices.IndexFunc(path, isNumber)
+			if i > 0 && ranged[path[i-1]] && path[0] == "qos" {
+				groups.Add(spot{command("set", path[:i], nil), strings.TrimPrefix(command("", path[i+1:], leaf), "nv ")}, path[i])
+				return
+			}
+			groups.Add(spot{command("set", path, leaf), ""}, "")
+		}
+		s.Set.leaves(nil, at)
+		if len(s.Set.Sub) == 0 {
+			at(nil, s.Set)
+		}
+	}
+	for at, ids := range groups.All() {
+		line := at.before
+		if ids[0] != "" {
+			line += " " + foldNumbers(ids)
+			if at.after != "" {
+				line += at.after
+			}
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+func isNumber(s string) bool { _, ok := digits(s); return ok }
+
+func foldNumbers(ids []string) string {
+	var ns []int
+	for _, id := range natural.Sorted(ids) {
+		n, _ := digits(id) // the caller has looked
+		ns = append(ns, n)
+	}
+	return qos.FoldInts(ns)
+}
+
+// String says a setting to a person.
+func (s Setting) String() string {
+	if s.Set == nil {
+		return "unset " + s.Path.String()
+	}
+	return "set " + s.Path.String() + " " + s.Set.Word()
+}
+
+// Check returns an error unless each setting is at a path that this package writes, of a
+// port that is managed or of none. An edit that was read from a file may hold anything. A
+// nil managed takes every interface.
+func (e Edit) Check(managed func(name string) bool) error {
+	for i, s := range e {
+		switch {
+		case !written(s.Path):
+			return fmt.Errorf("setting %d: this tool never writes it: %s", i+1, s)
+		case s.Path[0] == "interface" && managed != nil && !managed(s.Path[1]):
+			return fmt.Errorf("setting %d: interface %s is not in the intent: %s", i+1, s.Path[1], s)
+		}
+	}
+	return nil
+}
+
+// CheckUndo returns an error unless undo is at the places of the edit.
+func (e Edit) CheckUndo(undo Edit) error {
+	for i, u := range undo {
+		if !slices.ContainsFunc(e, func(s Setting) bool {
+			return len(u.Path) <= len(s.Path) && slices.Equal(u.Path, s.Path[:len(u.Path)]) && (len(u.Path) == len(s.Path) || isID(u.Path))
+		}) {
+			return fmt.Errorf("setting %d of the undo record: the edit does not write it: %s", i+1, u)
+		}
+	}
+	return nil
+}
+
+// written reports whether this package writes at a path, or removes an id that it may
+// have made.
+func written(p Path) bool {
+	at := func(path ...string) bool { return len(p) >= len(path) && slices.Equal(p[:len(path)], path) }
+	for _, key := range p {
+		if key == "" || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > 126 || r == '\'' || r == '"' || r == '\\' }) {
+			return false
+		}
+	}
+	switch {
+	case len(p) < 2:
+		return false
+	case p[0] == "qos":
+		switch p[1] {
+		case famMapping, famPFC, famECN, famScheduler, famShaper:
+			return len(p) >= 3
+		case "egress-queue-mapping":
+			return len(p) >= 3 && p[2] == global
+		case "pfc-watchdog":
+			return len(p) == 3
+		case "traffic-pool":
+			return len(p) >= 3
+		}
+		return false
+	case !at("interface"):
+		return false
+	case len(p) == 2:
+		return true
+	case p[2] == "link":
+		return len(p) == 4 && (p[3] == "mtu" || p[3] == "state")
+	case p[2] == "qos" && len(p) > 3:
+		switch p[3] {
+		case famMapping, famPFC, famECN, famScheduler, famShaper, famPause:
+			return len(p) == 5 && p[4] == "profile" || len(p) == 4 && p[3] == famPause
+		case "pfc-watchdog":
+			return true
+		}
+	}
+	return false
+}
+
+// ImpactOf is what a change at a path disturbs. PFC, link pause and pools reprogram the
+// buffers of the ASIC, which may lose packets for a moment; other QoS does not disturb
+// forwarding (Cumulus Linux 5.17, switchd and QoS). Whether ports flap is not said.
+func ImpactOf(p Path) qos.Impact {
+	has := func(keys ...string) bool {
+		return slices.ContainsFunc(keys, func(k string) bool { return slices.Contains(p, k) })
+	}
+	switch {
+	case len(p) == 0:
+		return qos.ImpactNone
+	case has("pfc-watchdog"):
+		return qos.ImpactNone
+	case has(famPFC, famPause, "traffic-pool", "advance-buffer-config", "roce", "small-packet-probability", "headroom", "shared-headroom-pool"):
+		return qos.ImpactLoss
+	case p[0] == "interface" && p[len(p)-1] == "state":
+		return qos.ImpactPortFlap
+	case p[0] == "interface" && p[len(p)-1] == "mtu": // the headroom follows from it
+		return qos.ImpactLoss
+	}
+	return qos.ImpactNone
+}
+
+// Impact is the largest of the impacts of an edit.
+func (e Edit) Impact() qos.Impact {
+	i := qos.ImpactNone
+	for _, s := range e {
+		i = max(i, ImpactOf(s.Path))
+	}
+	return i
+}
+
+// KindImpact is what a change of an attribute disturbs.
+func KindImpact(k qos.Kind) qos.Impact {
+	switch k {
+	case qos.KindPFC, qos.KindCable, qos.KindLossless, qos.KindLinkPause, qos.KindMTU:
+		return qos.ImpactLoss
+	case qos.KindAdminUp:
+		return qos.ImpactPortFlap
+	}
+	return qos.ImpactNone
+}

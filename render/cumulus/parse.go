@@ -1,0 +1,441 @@
+package cumulus
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
+	"github.com/roce-fabric/roce-fabric/internal/yaml"
+)
+
+// Config is what a switch is configured to be: what it was told, and not what holds
+// without it.
+type Config struct {
+	Tree *Node
+	// Release decides the words that the switch has; the zero Release is not known, and
+	// then the newest.
+	Release Release
+	// Hostname and Model are those that the text tells; "" for none.
+	Hostname, Model string
+	// Ports are all that the switch has, where that is known. A configuration names only
+	// those that it says something of.
+	Ports []string
+
+	// sources are what a text says, in its order.
+	sources []*source
+}
+
+// source is one value of a text: a leaf of JSON or YAML, or a command.
+type source struct {
+	no          int
+	where, text string
+}
+
+// Parse reads a configuration: JSON or YAML as "nv config show" and the REST API give it,
+// or the commands of "nv config show -o commands".
+func Parse(text []byte) (*Config, error) {
+	c := &Config{Tree: &Node{}}
+	p := &parser{c: c}
+	trimmed := bytes.TrimSpace(text)
+	switch {
+	case len(trimmed) == 0:
+		return nil, errors.New("the text is empty")
+	case isCommands(text):
+		if err := p.commands(string(text)); err != nil {
+			return nil, err
+		}
+	default:
+		doc, err := document(text, trimmed)
+		if err != nil {
+			return nil, err
+		}
+		if err := p.document(doc); err != nil {
+			return nil, err
+		}
+	}
+	if p.expanded > maxExpanded {
+		return nil, fmt.Errorf("its ranges stand for more than %d values", maxExpanded)
+	}
+	if name := c.Tree.At("system", "hostname").Word(); name != "" {
+		c.Hostname = name
+	}
+	return c, nil
+}
+
+func document(text, trimmed []byte) (*yaml.Node, error) {
+	if trimmed[0] == '{' || trimmed[0] == '[' {
+		return readJSON(text)
+	}
+	doc, errs := yaml.Parse("configuration", text)
+	if len(errs) > 0 {
+		return nil, errs[0]
+	}
+	return doc, nil
+}
+
+// readJSON reads one value of JSON, with the lines that it stands on.
+func readJSON(text []byte) (*yaml.Node, error) {
+	r := jsonReader{dec: json.NewDecoder(bytes.NewReader(text)), text: text, line: 1}
+	r.dec.UseNumber()
+	n, err := r.value(0)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := r.dec.Token(); err != io.EOF {
+		return nil, errors.New("there is more behind the JSON value")
+	}
+	return n, nil
+}
+
+type jsonReader struct {
+	dec  *json.Decoder
+	text []byte
+	line int
+	at   int64
+}
+
+// maxNesting is how deep JSON may nest; NVUE's tree has no more than some twenty levels.
+const maxNesting = 64
+
+func (r *jsonReader) token() (json.Token, error) {
+	t, err := r.dec.Token()
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	end := r.dec.InputOffset()
+	r.line += bytes.Count(r.text[r.at:end], []byte("\n"))
+	r.at = end
+	return t, err
+}
+
+func (r *jsonReader) value(depth int) (*yaml.Node, error) {
+	t, err := r.token()
+	if err != nil {
+		return nil, fmt.Errorf("line %d: %w", r.line, err)
+	}
+	if depth > maxNesting {
+		return nil, fmt.Errorf("line %d: nested more than %d levels deep", r.line, maxNesting)
+	}
+	n := &yaml.Node{Line: r.line}
+	switch t := t.(type) {
+	case string:
+		n.Kind, n.Value = yaml.Text, t
+	case json.Number:
+		n.Kind, n.Value = yaml.Int, t.String()
+	case bool:
+		n.Kind, n.Value = yaml.Bool, strconv.FormatBool(t)
+	case json.Delim:
+		n.Kind = yaml.List
+		if t == '{' {
+			n.Kind = yaml.Map
+		}
+		for r.dec.More() {
+			var key *yaml.Node
+			if n.Kind == yaml.Map {
+				k, err := r.token()
+				if err != nil {
+					return nil, fmt.Errorf("line %d: %w", r.line, err)
+				}
+				name, _ := k.(string) // the decoder takes no other key
+				key = &yaml.Node{Line: r.line, Kind: yaml.Text, Value: name}
+			}
+			v, err := r.value(depth + 1)
+			if err != nil {
+				return nil, err
+			}
+			if key != nil {
+				n.Pairs = append(n.Pairs, yaml.Pair{Key: key, Value: v})
+			} else {
+				n.Items = append(n.Items, v)
+			}
+		}
+		if _, err := r.token(); err != nil {
+			return nil, fmt.Errorf("line %d: %w", r.line, err)
+		}
+	}
+	return n, nil
+}
+
+type parser struct {
+	c        *Config
+	expanded int
+}
+
+// document reads what "nv config show" prints, a list of a header and of what is set, or
+// the tree itself.
+func (p *parser) document(doc *yaml.Node) error {
+	items := []*yaml.Node{doc}
+	if doc.Kind == yaml.List {
+		items = doc.Items
+	}
+	found := false
+	for _, item := range items {
+		if item.Kind != yaml.Map {
+			continue
+		}
+		set := item.Get("set")
+		if h := item.Get("header"); h != nil {
+			p.header(h)
+			found = true
+		}
+		switch {
+		case set != nil && set.Kind == yaml.Map:
+			p.tree(set, nil, []Path{nil})
+			found = true
+		case set == nil && item.Get("header") == nil && item.Get("unset") == nil && (doc.Kind == yaml.Map || p.isTree(item)):
+			p.tree(item, nil, []Path{nil})
+			found = found || p.isTree(item)
+		}
+	}
+	if !found {
+		return errors.New(`nothing of NVUE's tree in it: give what "nv config show" prints, in YAML, in JSON or as commands`)
+	}
+	return nil
+}
+
+// tops are the branches at the top of NVUE's tree.
+var tops = []string{"acl", "bridge", "evpn", "interface", "maintenance", "mlag", "nve", "platform", "qos", "router", "service", "system", "vrf"}
+
+func (p *parser) isTree(n *yaml.Node) bool {
+	for _, top := range tops {
+		if v := n.Get(top); v != nil && (v.Kind == yaml.Map || v.Kind == yaml.Null) {
+			return true
+		}
+	}
+	return false
+}
+
+// header reads the first part of what "nv config show" prints.
+func (p *parser) header(h *yaml.Node) {
+	if v := h.Get("model"); v != nil {
+		p.c.Model = v.Value
+	}
+	if v := h.Get("version"); v != nil {
+		p.c.Release, _ = ReleaseOf(v.Value)
+	}
+}
+
+// tree reads a map: what it says is put at every one of the paths, which its own ranges
+// and those above it stand for.
+func (p *parser) tree(n *yaml.Node, written Path, at []Path) {
+	for _, pair := range n.Pairs {
+		key, v := pair.Key.Value, pair.Value
+		var to []Path
+		if p.expanded > maxExpanded {
+			return
+		}
+		for _, base := range at {
+			for _, k := range keysFor(base, key) {
+				to = append(to, append(base[:len(base):len(base)], k))
+			}
+		}
+		p.expanded += len(to) - 1
+		here := append(written[:len(written):len(written)], key)
+		if v.Kind == yaml.Map && len(v.Pairs) > 0 {
+			p.tree(v, here, to)
+			continue
+		}
+		leaf := &Node{from: &source{no: pair.Key.Line, where: written.String()}}
+		switch v.Kind {
+		case yaml.Map, yaml.Null:
+			leaf.from.text = key + ": {}"
+		case yaml.List:
+			for _, item := range v.Items {
+				leaf.add(item.Value, &Node{from: leaf.from})
+			}
+			leaf.from.text = key + ": [" + strings.Join(leaf.Keys(), ", ") + "]"
+		case yaml.Int:
+			leaf.Kind, leaf.Value = Number, v.Value
+		case yaml.Bool:
+			leaf.Kind, leaf.Value = Bool, v.Value
+			if v.Value != "true" && v.Value != "false" {
+				leaf.Kind = Text // "on" of YAML 1.1
+			}
+		default:
+			leaf.Kind, leaf.Value = Text, v.Value
+		}
+		if leaf.Kind != Branch {
+			leaf.from.text = key + ": " + v.Value
+		}
+		p.put(leaf, to)
+	}
+}
+
+func (p *parser) put(leaf *Node, to []Path) {
+	p.c.sources = append(p.c.sources, leaf.from)
+	for _, path := range to {
+		if have := p.c.Tree.At(path...); have != nil && leaf.Kind == Branch && len(leaf.Sub) == 0 {
+			continue // it is there already
+		}
+		p.c.Tree.Put(leaf.Clone(), path...)
+	}
+}
+
+// keysFor are the keys that one key of a text stands for, below a path: ranges of
+// interfaces, priorities and code points are expanded.
+func keysFor(base Path, key string) []string {
+	switch {
+	case len(base) == 0:
+	case len(base) == 1 && base[0] == "interface", base[len(base)-1] == "member":
+		return expandPorts(key)
+	case ranged[base[len(base)-1]] && strings.ContainsAny(key, ",-"):
+		if ns := expandNumbers(key); ns != nil {
+			return ns
+		}
+	}
+	return []string{key}
+}
+
+// ranged are the collections of which a key may be a range of numbers.
+var ranged = map[string]bool{"dscp": true, "pcp": true, "switch-priority": true, "traffic-class": true, "multicast-switch-priority": true}
+
+// prompted is a command, behind a prompt of a shell or none.
+var prompted = lazyre.New(`^\s*(?:\S+@\S+[$#] ?)?(?:sudo )?nv (set|unset) +(\S.*)$`)
+
+func isCommands(text []byte) bool {
+	for line := range strings.Lines(string(text)) {
+		if prompted.MatchString(strings.TrimRight(line, "\r\n")) {
+			return true
+		}
+	}
+	return false
+}
+
+// commands reads "nv set" and "nv unset", a line each. Other lines do not configure
+// anything.
+func (p *parser) commands(text string) error {
+	no := 0
+	for line := range strings.Lines(text) {
+		no++
+		m := prompted.FindStringSubmatch(strings.TrimRight(line, "\r\n"))
+		if m == nil {
+			continue
+		}
+		words, err := splitWords(m[2])
+		if err != nil {
+			return fmt.Errorf("line %d: %w", no, err)
+		}
+		if len(words) == 0 {
+			continue
+		}
+		from := &source{no: no, text: strings.TrimSpace(line[strings.Index(line, "nv "):])}
+		if m[1] == "unset" {
+			for _, path := range p.paths(words) {
+				p.c.Tree.Remove(path...)
+			}
+			continue
+		}
+		leaf := &Node{from: from}
+		path := words
+		if last := len(words) - 1; last > 0 && isLeaf(words[:last]) {
+			path = words[:last]
+			leaf.Kind, leaf.Value = Text, words[last]
+			if _, ok := digits(leaf.Value); ok {
+				leaf.Kind = Number
+			}
+		}
+		p.put(leaf, p.paths(path))
+		if p.expanded > maxExpanded {
+			return nil // the caller says so
+		}
+	}
+	return nil
+}
+
+// paths are those that the words of a command stand for.
+func (p *parser) paths(words []string) []Path {
+	at := []Path{nil}
+	for _, w := range words {
+		var to []Path
+		for _, base := range at {
+			for _, k := range keysFor(base, w) {
+				to = append(to, append(base[:len(base):len(base)], k))
+			}
+		}
+		if p.expanded += len(to) - len(at); p.expanded > maxExpanded {
+			return nil
+		}
+		at = to
+	}
+	return at
+}
+
+// splitWords takes a line apart as a shell does: quotes and backslashes hold words
+// together, and # begins a comment.
+func splitWords(line string) ([]string, error) {
+	var out []string
+	var word strings.Builder
+	open, in := byte(0), false
+	flush := func() {
+		if in {
+			out = append(out, word.String())
+			word.Reset()
+			in = false
+		}
+	}
+	for i := 0; i < len(line); i++ {
+		c := line[i]
+		switch {
+		case open != 0 && c == open:
+			open = 0
+		case c == '\\' && open != '\'' && i+1 < len(line):
+			i++
+			word.WriteByte(line[i])
+			in = true
+		case open != 0:
+			word.WriteByte(c)
+		case c == '\'' || c == '"':
+			open, in = c, true
+		case c == ' ' || c == '\t':
+			flush()
+		case c == '#' && !in:
+			return out, nil
+		default:
+			word.WriteByte(c)
+			in = true
+		}
+	}
+	if open != 0 {
+		return nil, errors.New("a quote is not closed")
+	}
+	flush()
+	return out, nil
+}
+
+// isLeaf reports whether a path of words leads to a value, so that the word behind it is
+// no key.
+func isLeaf(path Path) bool {
+	last := path[len(path)-1]
+	before := func(n int) string {
+		if len(path) < n+1 {
+			return ""
+		}
+		return path[len(path)-1-n]
+	}
+	switch last {
+	case "switch-priority": // of a code point: below its collection
+		return before(2) == "dscp" || before(2) == "pcp" || before(1) == "packet-trim"
+	case "traffic-class":
+		return before(2) == "switch-priority" || before(1) == "packet-trim"
+	case "dscp", "pcp":
+		return before(2) == "switch-priority" && before(4) == "remark" || before(1) == "remark" && before(2) == "packet-trim"
+	}
+	return leaves[last]
+}
+
+// leaves are the last keys of paths that have a value.
+var leaves = map[string]bool{
+	"bw-percent": true, "cable-length": true, "ecn": true, "enable": true, "exclusive-headroom-per-pg": true, "extra-threshold": true, "fec": true,
+	"headroom": true, "hostname": true, "infinite": true, "link-utilization-threshold": true, "max-rate": true, "max-threshold": true, "max-threshold-percent": true,
+	"memory-percent": true, "min-rate": true, "min-threshold": true, "min-threshold-percent": true, "mode": true, "mtu": true, "name": true,
+	"oversubscription-ratio": true, "polling-interval": true, "port-buffer": true, "port-default-sp": true, "port-max-rate": true, "port-shared-buffer": true,
+	"probability": true, "profile": true, "red": true, "required-headroom-per-pg": true, "reserved": true, "rewrite": true, "robustness": true, "rx": true,
+	"service-pool": true, "service-port": true, "shared-alpha": true, "shared-bytes": true, "shared-headroom-pool": true, "size": true,
+	"small-packet-probability": true, "speed": true, "state": true, "trust": true, "tx": true, "type": true, "xoff-threshold": true, "xon-threshold": true,
+	"auto-negotiate": true, "description": true,
+}
