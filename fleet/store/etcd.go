@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -10,15 +9,9 @@ import (
 	"net/url"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
-	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
+	api "github.com/roce-fabric/roce-fabric/internal/etcd"
 )
 
 // answer bounds the wait for an answer of etcd.
@@ -31,10 +24,9 @@ var errNoAnswer = fmt.Errorf("no answer within %s", answer)
 // "records/ID/NUMBER.PART.PARTS". All that the holder writes is under the condition
 // that the lock is the one that it took.
 type etcd struct {
-	c      *clientv3.Client
-	at     EtcdConfig
-	root   string
-	reason atomic.Value // a string, why no call came through
+	c    *api.Client
+	at   EtcdConfig
+	root string
 }
 
 // Etcd keeps the lock and the journals of a fabric in etcd. With a user it logs in,
@@ -48,34 +40,18 @@ func Etcd(cfg EtcdConfig, fabric string) (Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	scheme := "https://"
-	if cfg.Plain {
-		scheme = "http://"
-	}
-	var endpoints []string
-	for _, e := range cfg.Endpoints {
-		endpoints = append(endpoints, scheme+e)
-	}
-	e := &etcd{at: cfg, root: strings.TrimSuffix(cfg.Prefix, "/") + "/" + url.PathEscape(fabric) + "/"}
-	e.c, err = clientv3.New(clientv3.Config{
-		Endpoints: endpoints, TLS: names, Username: cfg.User, Password: cfg.Password.Reveal(), DialTimeout: answer,
-		// A member that went away without a word must not hold the lock's renewal up.
-		DialKeepAliveTime: 5 * time.Second, DialKeepAliveTimeout: 3 * time.Second,
-		Logger:      zap.NewNop(), // it would write to standard error
-		DialOptions: []grpc.DialOption{grpc.WithChainUnaryInterceptor(e.remember)},
-	})
+	c, err := api.New(api.Config{Endpoints: cfg.Endpoints, TLS: names, User: cfg.User, Password: cfg.Password.Reveal()})
 	if err != nil {
-		return nil, e.explain(err)
+		return nil, fmt.Errorf("%v: %w", cfg, err)
+	}
+	e := &etcd{c: c, at: cfg, root: strings.TrimSuffix(cfg.Prefix, "/") + "/" + url.PathEscape(fabric) + "/"}
+	if err := e.call(context.Background(), c.Login); err != nil {
+		return nil, errors.Join(err, c.Close())
 	}
 	return e, nil
 }
 
-func (e *etcd) Close() error {
-	if err := e.c.Close(); !errors.Is(err, context.Canceled) { // it was closed before
-		return err
-	}
-	return nil
-}
+func (e *etcd) Close() error { return e.c.Close() }
 
 func (e *etcd) String() string { return e.at.String() + strings.TrimSuffix(e.root, "/") }
 
@@ -85,86 +61,67 @@ func (e *etcd) Place(id ID) string { return e.at.String() + e.root + "journals/"
 func (e *etcd) call(ctx context.Context, do func(context.Context) error) error {
 	bound, cancel := context.WithTimeoutCause(ctx, answer, errNoAnswer)
 	defer cancel()
-	err := do(bound)
-	switch {
-	case err == nil:
-		return nil
-	case bound.Err() != nil:
-		err = context.Cause(bound)
+	if err := do(bound); err != nil {
+		return fmt.Errorf("%v: %w", e.at, err)
 	}
-	return e.explain(err)
+	return nil
 }
 
-// explain says of an error which etcd it is of and, where time was up, what the client
-// was waiting for.
-func (e *etcd) explain(err error) error {
-	if why, _ := e.reason.Load().(string); why != "" && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errNoAnswer)) {
-		return fmt.Errorf("%v: %w: %s", e.at, err, why)
+// get reads a range of keys, of which the ends are below the root.
+func (e *etcd) get(ctx context.Context, r api.Range) (found api.Found, err error) {
+	r.Key = e.root + r.Key
+	if r.End != "" {
+		r.End = e.root + r.End
 	}
-	return fmt.Errorf("%v: %w", e.at, err)
-}
-
-// remember keeps the reason why the last call was not answered: the client hides it.
-func (e *etcd) remember(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-	err := invoke(ctx, method, req, reply, cc, opts...)
-	why := ""
-	if s := status.Convert(err); s.Code() == codes.DeadlineExceeded {
-		why = s.Message()
-	}
-	e.reason.Store(why)
-	return err
-}
-
-func (e *etcd) get(ctx context.Context, key string, opts ...clientv3.OpOption) (resp *clientv3.GetResponse, err error) {
 	err = e.call(ctx, func(ctx context.Context) error {
-		resp, err = e.c.Get(ctx, e.root+key, opts...)
+		found, err = e.c.Get(ctx, r)
 		return err
 	})
-	return resp, err
+	return found, err
 }
 
 // txn does something if the lock is the one that was made in a revision, 0 for none,
 // and no key begins with fresh, "" for any. Else it gets both.
-func (e *etcd) txn(ctx context.Context, rev int64, fresh string, then ...clientv3.Op) (resp *clientv3.TxnResponse, err error) {
+func (e *etcd) txn(ctx context.Context, rev int64, fresh string, then ...api.Op) (done api.Done, err error) {
 	lock := e.root + "lock"
-	cmps := []clientv3.Cmp{clientv3.Compare(clientv3.CreateRevision(lock), "=", rev)}
-	other := []clientv3.Op{clientv3.OpGet(lock)}
+	t := api.Txn{If: []api.Created{{Key: lock, Revision: rev}}, Then: then, Else: []api.Op{api.Range{Key: lock}}}
 	if fresh != "" {
-		cmps = append(cmps, clientv3.Compare(clientv3.CreateRevision(fresh), "=", 0).WithPrefix())
-		other = append(other, clientv3.OpGet(fresh, clientv3.WithPrefix(), clientv3.WithLimit(2)))
+		of := api.Prefix(fresh)
+		t.If = append(t.If, api.Created{Key: of.Key, End: of.End})
+		of.Limit = 2
+		t.Else = append(t.Else, of)
 	}
 	err = e.call(ctx, func(ctx context.Context) error {
-		resp, err = e.c.Txn(ctx).If(cmps...).Then(then...).Else(other...).Commit()
+		done, err = e.c.Commit(ctx, t)
 		return err
 	})
-	return resp, err
+	return done, err
 }
 
 // put is an operation that stores a value as JSON.
-func (e *etcd) put(key string, v any, opts ...clientv3.OpOption) clientv3.Op {
+func (e *etcd) put(key string, v any) api.Put {
 	b, _ := json.Marshal(v) // an owner or a break, which have no value that JSON has not
-	return clientv3.OpPut(e.root+key, string(b), opts...)
+	return api.Put{Key: e.root + key, Value: string(b)}
 }
 
 func (e *etcd) Lock(ctx context.Context, o Owner) (_ Lock, err error) {
 	l, begun := &etcdLock{e: e, owner: o}, time.Now()
 	err = e.call(ctx, func(ctx context.Context) error {
-		lease, err := e.c.Grant(ctx, int64((e.at.TTL+time.Second-1)/time.Second))
-		if err == nil {
-			l.id = lease.ID
-		}
+		l.id, err = e.c.Grant(ctx, int64((e.at.TTL+time.Second-1)/time.Second))
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	ops := []clientv3.Op{e.put("lock", o, clientv3.WithLease(l.id))}
+	lock := e.put("lock", o)
+	lock.Lease = l.id
+	ops := []api.Op{lock}
 	if o.Intent != "" {
 		ops = append(ops, e.put("checkouts/"+url.PathEscape(o.Host)+"/"+url.PathEscape(o.Intent), o))
 	}
-	resp, err := e.txn(ctx, 0, "", ops...)
-	if err == nil && !resp.Succeeded {
-		err = &HeldError{ownerOf((*clientv3.GetResponse)(resp.Responses[0].GetResponseRange()))}
+	done, err := e.txn(ctx, 0, "", ops...)
+	if err == nil && !done.Succeeded {
+		err = &HeldError{ownerOf(done.Found[0])}
 	}
 	if err != nil {
 		// The lock goes with its lease, even if it was taken and the answer was lost. If
@@ -174,43 +131,43 @@ func (e *etcd) Lock(ctx context.Context, o Owner) (_ Lock, err error) {
 		_ = l.revoke(short)
 		return nil, err
 	}
-	l.rev = resp.Header.Revision
+	l.rev = done.Revision
 	l.Lease = Keep(begun, e.at.TTL, l.beat)
 	return l, nil
 }
 
 // ownerOf reads a lock. A value that cannot be read is of an owner all the same.
-func ownerOf(resp *clientv3.GetResponse) (o Owner) {
-	if len(resp.Kvs) > 0 {
-		_ = json.Unmarshal(resp.Kvs[0].Value, &o)
+func ownerOf(f api.Found) (o Owner) {
+	if len(f.KVs) > 0 {
+		_ = json.Unmarshal(f.KVs[0].Value, &o)
 	}
 	return o
 }
 
 func (e *etcd) Holder(ctx context.Context) (*Owner, error) {
-	resp, err := e.get(ctx, "lock")
-	if err != nil || len(resp.Kvs) == 0 {
+	lock, err := e.get(ctx, api.Range{Key: "lock"})
+	if err != nil || len(lock.KVs) == 0 {
 		return nil, err
 	}
-	o := ownerOf(resp)
+	o := ownerOf(lock)
 	return &o, nil
 }
 
 func (e *etcd) Break(ctx context.Context, held, by Owner) error {
-	resp, err := e.get(ctx, "lock")
+	lock, err := e.get(ctx, api.Range{Key: "lock"})
 	if err != nil {
 		return err
 	}
 	var now *Owner
 	var rev int64
-	if len(resp.Kvs) > 0 {
-		o := ownerOf(resp)
-		now, rev = &o, resp.Kvs[0].CreateRevision
+	if len(lock.KVs) > 0 {
+		o := ownerOf(lock)
+		now, rev = &o, lock.KVs[0].CreateRevision
 	}
 	if err := CheckBreak(now, held); err != nil {
 		return err
 	}
-	done, err := e.txn(ctx, rev, "", clientv3.OpDelete(e.root+"lock"), e.put(fmt.Sprintf("breaks/%020d", rev), Break{held, by}))
+	done, err := e.txn(ctx, rev, "", api.Delete{Key: e.root + "lock"}, e.put(fmt.Sprintf("breaks/%020d", rev), Break{held, by}))
 	if err == nil && !done.Succeeded {
 		err = errors.New("the lock has changed hands")
 	}
@@ -227,11 +184,11 @@ func (e *etcd) Checkouts(ctx context.Context) ([]Owner, error) {
 
 // values reads the values under a prefix that can be read.
 func values[T any](ctx context.Context, e *etcd, prefix string) (out []T, _ error) {
-	resp, err := e.get(ctx, prefix, clientv3.WithPrefix())
+	found, err := e.get(ctx, api.Prefix(prefix))
 	if err != nil {
 		return nil, err
 	}
-	for _, kv := range resp.Kvs {
+	for _, kv := range found.KVs {
 		var v T
 		if json.Unmarshal(kv.Value, &v) == nil {
 			out = append(out, v)
@@ -245,21 +202,21 @@ type etcdLock struct {
 	*Lease
 	e       *etcd
 	owner   Owner
-	id      clientv3.LeaseID
+	id      int64 // of its lease
 	rev     int64 // in which the lock was made
 	release sync.Once
 }
 
 func (l *etcdLock) beat(ctx context.Context) error {
-	_, err := l.e.c.KeepAliveOnce(ctx, l.id)
-	if errors.Is(err, rpctypes.ErrLeaseNotFound) {
+	err := l.e.c.KeepAlive(ctx, l.id)
+	if errors.Is(err, api.ErrLeaseNotFound) {
 		return l.gone()
 	}
 	if err != nil {
 		return err
 	}
-	resp, err := l.e.c.Get(ctx, l.e.root+"lock", clientv3.WithKeysOnly())
-	if err == nil && (len(resp.Kvs) == 0 || resp.Kvs[0].CreateRevision != l.rev) {
+	lock, err := l.e.c.Get(ctx, api.Range{Key: l.e.root + "lock", KeysOnly: true})
+	if err == nil && (len(lock.KVs) == 0 || lock.KVs[0].CreateRevision != l.rev) {
 		return l.gone()
 	}
 	return err
@@ -278,19 +235,19 @@ func (l *etcdLock) gone() error {
 // that yet: an earlier try that nobody waits for any more may come late, and must not
 // spoil a record that was written since. It tries again where etcd is not to be reached
 // or changes its leader, for as long as the lock lasts.
-func (l *etcdLock) commit(ctx context.Context, fresh string, op clientv3.Op) error {
+func (l *etcdLock) commit(ctx context.Context, fresh string, op api.Op) error {
 	ctx, cancel := l.Guard(ctx)
 	defer cancel()
 	for {
 		if err := errors.Join(l.Over(), ctx.Err()); err != nil {
 			return err
 		}
-		resp, err := l.e.txn(ctx, l.rev, fresh, op)
+		done, err := l.e.txn(ctx, l.rev, fresh, op)
 		switch {
-		case err == nil && resp.Succeeded:
+		case err == nil && done.Succeeded:
 			return nil
 		case err == nil:
-			return l.refused(resp, fresh, op)
+			return l.refused(done.Found, fresh, op)
 		case ctx.Err() != nil || !passing(err):
 			return err
 		}
@@ -305,30 +262,24 @@ func (l *etcdLock) commit(ctx context.Context, fresh string, op clientv3.Op) err
 var errThere = errors.New("already there")
 
 // refused is why a write was not made; nil where it was, and only its answer was lost.
-func (l *etcdLock) refused(resp *clientv3.TxnResponse, fresh string, op clientv3.Op) error {
-	lock := resp.Responses[0].GetResponseRange().Kvs
+func (l *etcdLock) refused(found []api.Found, fresh string, op api.Op) error {
+	lock := found[0].KVs
 	if len(lock) == 0 || lock[0].CreateRevision != l.rev {
 		return l.gone()
 	}
-	there := resp.Responses[1].GetResponseRange().Kvs
-	if len(there) != 1 || !bytes.Equal(there[0].Key, op.KeyBytes()) || !bytes.Equal(there[0].Value, op.ValueBytes()) {
+	there := found[1].KVs
+	if put, ok := op.(api.Put); !ok || len(there) != 1 || string(there[0].Key) != put.Key || string(there[0].Value) != put.Value {
 		return fmt.Errorf("%v: %s is %w", l.e.at, fresh, errThere)
 	}
 	return nil
 }
 
 // passing reports whether an error of etcd may pass by itself.
-func passing(err error) bool {
-	var e rpctypes.EtcdError
-	if errors.As(err, &e) {
-		return e.Code() == codes.Unavailable
-	}
-	return status.Code(err) == codes.Unavailable || errors.Is(err, errNoAnswer)
-}
+func passing(err error) bool { return api.Unavailable(err) || errors.Is(err, errNoAnswer) }
 
 func (l *etcdLock) revoke(ctx context.Context) error {
 	return l.e.call(ctx, func(ctx context.Context) error {
-		if _, err := l.e.c.Revoke(ctx, l.id); !errors.Is(err, rpctypes.ErrLeaseNotFound) {
+		if err := l.e.c.Revoke(ctx, l.id); !errors.Is(err, api.ErrLeaseNotFound) {
 			return err
 		}
 		return nil

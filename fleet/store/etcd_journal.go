@@ -11,9 +11,8 @@ import (
 	"strings"
 	"sync"
 
+	api "github.com/roce-fabric/roce-fabric/internal/etcd"
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
-
-	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
 // chunk is the part of a record that one key has: etcd refuses requests of more than
@@ -39,11 +38,13 @@ func parsePart(s string) (p part, err error) {
 func records(id ID) string { return "records/" + id.String() + "/" }
 
 func (e *etcd) Journals(ctx context.Context) (ids []ID, _ error) {
-	resp, err := e.get(ctx, "journals/", clientv3.WithPrefix(), clientv3.WithKeysOnly())
+	all := api.Prefix("journals/")
+	all.KeysOnly = true
+	found, err := e.get(ctx, all)
 	if err != nil {
 		return nil, err
 	}
-	for _, kv := range resp.Kvs {
+	for _, kv := range found.KVs {
 		ids = append(ids, ParseID(strings.TrimPrefix(string(kv.Key), e.root+"journals/")))
 	}
 	ordered.Sort(ids, ByNumber)
@@ -71,22 +72,22 @@ func (e *etcd) Records(ctx context.Context, id ID, from int64) iter.Seq2[Record,
 		a := assembly{place: e.Place(id), at: from, yield: yield}
 		prefix := records(id)
 		for key, more := prefix+fmt.Sprintf("%010d", from), true; more; {
-			resp, err := e.get(ctx, key, clientv3.WithRange(clientv3.GetPrefixRangeEnd(e.root+prefix)), clientv3.WithLimit(page))
+			found, err := e.get(ctx, api.Range{Key: key, End: api.EndOf(prefix), Limit: page})
 			if err != nil {
 				yield(Record{At: a.at}, err)
 				return
 			}
-			for _, kv := range resp.Kvs {
+			for _, kv := range found.KVs {
 				key = strings.TrimPrefix(string(kv.Key), e.root)
 				if !a.add(strings.TrimPrefix(key, prefix), kv.Value) {
 					return
 				}
 				key += "\x00"
 			}
-			more = resp.More
+			more = found.More
 		}
 		if a.flush(ErrCutOff) && !a.some {
-			if resp, err := e.get(ctx, "journals/"+id.String(), clientv3.WithCountOnly()); err != nil || resp.Count == 0 {
+			if found, err := e.get(ctx, api.Range{Key: "journals/" + id.String(), CountOnly: true}); err != nil || found.Count == 0 {
 				yield(Record{}, errors.Join(err, fmt.Errorf("%s: %w", a.place, fs.ErrNotExist)))
 			}
 		}
@@ -189,7 +190,7 @@ func (j *etcdJournal) write(ctx context.Context, record []byte) error {
 	place := j.l.e.root + records(j.id)
 	fresh := fmt.Sprintf("%s%010d.", place, j.n)
 	if j.dirty {
-		if err := j.l.commit(ctx, "", clientv3.OpDelete(fresh, clientv3.WithPrefix())); err != nil {
+		if err := j.l.commit(ctx, "", api.Delete{Key: fresh, End: api.EndOf(fresh)}); err != nil {
 			return err
 		}
 	}
@@ -199,7 +200,7 @@ func (j *etcdJournal) write(ctx context.Context, record []byte) error {
 		if i > 0 {
 			fresh = key
 		}
-		if err := j.l.commit(ctx, fresh, clientv3.OpPut(key, string(b))); err != nil {
+		if err := j.l.commit(ctx, fresh, api.Put{Key: key, Value: string(b)}); err != nil {
 			j.dirty = true
 			return err
 		}

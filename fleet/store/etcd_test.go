@@ -361,7 +361,20 @@ func TestEtcdWithTLSAndUsers(t *testing.T) {
 	if err := open("ca="+file("ca.pem")+pair, time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	users(t, s, "ca="+file("ca.pem")+pair)
+	cfg, err := store.ParseEtcd(t.Context(), "etcd://"+s.addr+"?ca="+file("ca.pem")+pair)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := cfg.TLS()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := clientv3.New(clientv3.Config{Endpoints: []string{"https://" + s.addr}, TLS: names, Logger: zap.NewNop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	users(t, c)
 	for query, want := range map[string]string{
 		"ca=" + file("ca.pem") + pair + "&user=ann&password=env:ETCD_PASSWORD": "",
 		"ca=" + file("ca.pem") + pair + "&user=ann&password=env:ETCD_WRONG":    "authentication failed",
@@ -385,22 +398,49 @@ func TestEtcdWithTLSAndUsers(t *testing.T) {
 	}
 }
 
-// users lets ann in and nobody without a password.
-func users(t *testing.T, s *server, query string) {
+// A token that etcd has forgotten is made anew with the password, and a password that was
+// changed is told.
+func TestEtcdWantsANewToken(t *testing.T) {
+	s := start(t, "http")
+	users(t, s.c)
+	t.Setenv("ETCD_PASSWORD", "pa55")
+	st, err := store.Open(t.Context(), "etcd://"+s.addr+"?tls=off&user=ann&password=env:ETCD_PASSWORD", "pod1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	l, err := st.Lock(t.Context(), store.Self("run1", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := l.Create(t.Context(), "run1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := clientv3.New(clientv3.Config{Endpoints: []string{s.addr}, Username: "root", Password: "r00t", Logger: zap.NewNop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	// The same password, which has etcd forget the tokens all the same.
+	if _, err := root.UserChangePassword(t.Context(), "ann", "pa55"); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Append(t.Context(), []byte("1")); err != nil {
+		t.Error(err)
+	}
+	if _, err := root.UserChangePassword(t.Context(), "ann", "new"); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Append(t.Context(), []byte("1")); err == nil || !strings.Contains(err.Error(), "authentication failed") {
+		t.Errorf("with a password that is no longer good: %v", err)
+	}
+	_ = l.Release() // which it cannot: the lease runs out
+}
+
+// users lets ann in and nobody without a password. The client has the rights of root.
+func users(t *testing.T, c *clientv3.Client) {
 	t.Helper()
-	cfg, err := store.ParseEtcd(t.Context(), "etcd://"+s.addr+"?"+query)
-	if err != nil {
-		t.Fatal(err)
-	}
-	names, err := cfg.TLS()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := clientv3.New(clientv3.Config{Endpoints: []string{"https://" + s.addr}, TLS: names, Logger: zap.NewNop()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
 	ctx := t.Context()
 	for _, do := range []func() error{
 		func() error { _, err := c.UserAdd(ctx, "root", "r00t"); return err },

@@ -68,8 +68,9 @@ var owners = map[string][]string{
 	"github.com/scrapli":          {"internal/ssh", "drivers/eos", "drivers/nxos"},
 	"github.com/spf13/cobra":      {"cmd"},
 	"github.com/prometheus":       {"watch/metrics", "watch/keep"},
-	"go.etcd.io/etcd":             {"fleet/store"},
-	"go.uber.org/zap":             {"fleet/store"},
+	// They are the server that tests know etcd by.
+	"go.etcd.io/etcd": {"fleet/store", "internal/etcd"},
+	"go.uber.org/zap": {"fleet/store"},
 	// They read reports back in tests.
 	"github.com/owenrumney/go-sarif":      {"report"},
 	"github.com/jstemmer/go-junit-report": {"report"},
