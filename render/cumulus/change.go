@@ -290,15 +290,14 @@ func (p *planner) port(name string, want *qos.Port, parts part) {
 		p.set(number(int64(want.MTU.V)), "interface", name, "link", "mtu")
 	}
 	if want.AdminUp.Set && parts&partAdmin != 0 {
-		to, from := "down", "up"
+		to := "down"
 		if want.AdminUp.V {
-			to, from = from, to
+			to = "up"
 		}
 		if state := own.At("link", "state"); state.Word() != to {
 			if state != nil && state.Kind != Branch {
 				p.set(text(to), "interface", name, "link", "state")
 			} else {
-				p.unset("interface", name, "link", "state", from)
 				p.set(&Node{}, "interface", name, "link", "state", to)
 			}
 		}

@@ -129,15 +129,23 @@ func (v *view) profile(port, family string) string {
 }
 
 func (v *view) device() *qos.Device {
-	d := &qos.Device{Name: v.c.Hostname, Ports: make(map[string]*qos.Port, len(v.ports))}
+	d := &qos.Device{Name: v.c.Hostname}
 	d.Platform = qos.Platform{OS: "cumulus", Release: v.c.Release.String(), Model: v.c.Model}
-	poll, robustness := v.timers()
+	poll, _ := v.timers()
 	d.WatchdogPoll = qos.Of(poll)
-	for _, name := range v.ports {
+	d.Ports = v.some(v.ports)
+	return d
+}
+
+// some returns ports as they are compared.
+func (v *view) some(names []string) map[string]*qos.Port {
+	d := &qos.Device{Ports: make(map[string]*qos.Port, len(names))}
+	poll, robustness := v.timers()
+	for _, name := range names {
 		d.Ports[name] = v.port(name, poll, robustness)
 	}
 	qos.Normalize(d)
-	return d
+	return d.Ports
 }
 
 func (v *view) port(name string, poll time.Duration, robustness int) *qos.Port {

@@ -70,13 +70,28 @@ func (e Edit) Apply(have *Config) *Config {
 	for _, s := range e {
 		switch {
 		case s.Set != nil:
-			out.Tree.Put(s.Set.Clone(), s.Path...)
+			out.Tree.place(s)
 		case !s.Empty || len(out.Tree.At(s.Path...).subs()) == 0:
 			out.Tree.Remove(s.Path...)
 			out.Tree.prune(s.Path)
 		}
 	}
 	return &out
+}
+
+// place puts what a setting sets. The states of a link exclude each other.
+func (n *Node) place(s Setting) {
+	if either(s.Path) {
+		if at := n.At(s.Path[:4]...); at != nil {
+			at.Sub = nil
+		}
+	}
+	n.Put(s.Set.Clone(), s.Path...)
+}
+
+// either reports whether a path leads to the state of a link, of which there is one.
+func either(path Path) bool {
+	return len(path) == 5 && path[0] == "interface" && path[2] == "link" && path[3] == "state"
 }
 
 // prune removes the branches to a path that are empty and no ids.
@@ -130,6 +145,11 @@ func (e Edit) Undo(have *Config) Edit {
 		if s.Set == nil {
 			continue // there was nothing
 		}
+		if state := have.Tree.At(s.Path[:len(s.Path)-1]...); either(s.Path) && state.Word() != "" {
+			path := append(s.Path[:4:4], state.Word())
+			add(&sets, Setting{Path: path, Set: state.At(state.Word()).Clone()})
+			continue
+		}
 		// A profile that the edit made goes as a whole, an id if nothing is left below it.
 		at := s.Path
 		for i := 2; i < len(s.Path); i++ {
@@ -161,7 +181,7 @@ func (e Edit) Within(now *Config) Edit {
 		case s.Set != nil && have.Equal(s.Set), s.Set == nil && have == nil, s.Empty && len(have.subs()) > 0:
 			continue
 		case s.Set != nil:
-			after.Tree.Put(s.Set.Clone(), s.Path...)
+			after.Tree.place(s)
 		default:
 			after.Tree.Remove(s.Path...)
 			after.Tree.prune(s.Path)
@@ -277,7 +297,7 @@ func (e Edit) Check(managed func(name string) bool) error {
 func (e Edit) CheckUndo(undo Edit) error {
 	for i, u := range undo {
 		if !slices.ContainsFunc(e, func(s Setting) bool {
-			return len(u.Path) <= len(s.Path) && slices.Equal(u.Path, s.Path[:len(u.Path)]) && (len(u.Path) == len(s.Path) || isID(u.Path))
+			return len(u.Path) <= len(s.Path) && slices.Equal(u.Path, s.Path[:len(u.Path)]) && (len(u.Path) == len(s.Path) || isID(u.Path)) || either(u.Path) && either(s.Path) && u.Path[1] == s.Path[1]
 		}) {
 			return fmt.Errorf("setting %d of the undo record: the edit does not write it: %s", i+1, u)
 		}
@@ -314,7 +334,7 @@ func written(p Path) bool {
 	case len(p) == 2:
 		return true
 	case p[2] == "link":
-		return len(p) == 4 && (p[3] == "mtu" || p[3] == "state")
+		return len(p) == 4 && p[3] == "mtu" || len(p) >= 4 && p[3] == "state"
 	case p[2] == "qos" && len(p) > 3:
 		switch p[3] {
 		case famMapping, famPFC, famECN, famScheduler, famShaper, famPause:
@@ -340,7 +360,7 @@ func ImpactOf(p Path) qos.Impact {
 		return qos.ImpactNone
 	case has(famPFC, famPause, "traffic-pool", "advance-buffer-config", "roce", "small-packet-probability", "headroom", "shared-headroom-pool"):
 		return qos.ImpactLoss
-	case p[0] == "interface" && p[len(p)-1] == "state":
+	case either(p) || p[0] == "interface" && p[len(p)-1] == "state":
 		return qos.ImpactPortFlap
 	case p[0] == "interface" && p[len(p)-1] == "mtu": // the headroom follows from it
 		return qos.ImpactLoss

@@ -96,9 +96,11 @@ const (
 	maxCable      = 100_000
 	maxRate       = noRate - 1
 	maxThreshold  = math.MaxUint32
-	maxPoll       = math.MaxInt32 * time.Millisecond
+	minPoll       = 100 * time.Millisecond
+	maxPoll       = 5000 * time.Millisecond
 	maxRobustness = 1000
-	usualMTU      = 9216
+	minMTU        = 552
+	maxMTU        = 9216
 )
 
 // Refusals returns the values of a fitted device that a release does not take, or has no
@@ -106,8 +108,8 @@ const (
 func Refusals(d *qos.Device, rel Release) []render.Refusal {
 	var out render.Refusals
 	common, some := watchdogOf(d)
-	if poll := d.WatchdogPoll; poll.Set && (poll.V < time.Millisecond || poll.V%time.Millisecond != 0 || poll.V > maxPoll) {
-		out.Add("", qos.KindWatchdogPoll.Attr(), "NVUE takes a polling interval in whole milliseconds, not %s", poll.V)
+	if poll := d.WatchdogPoll; poll.Set && (poll.V < minPoll || poll.V%time.Millisecond != 0 || poll.V > maxPoll) {
+		out.Add("", qos.KindWatchdogPoll.Attr(), "NVUE takes a polling interval of %s to %s in whole milliseconds, not %s", minPoll, maxPoll, poll.V)
 	}
 	queues := queuesOf(d)
 	for name, p := range d.Ports {
@@ -129,6 +131,9 @@ func Refusals(d *qos.Device, rel Release) []render.Refusal {
 		if p.LinkPause.Or(false) {
 			no(qos.KindLinkPause.Attr(), "this tool does not turn on link pause")
 		}
+		if m := p.MTU; m.Set && (m.V < minMTU || m.V > maxMTU) {
+			no(qos.KindMTU.Attr(), "NVUE takes an MTU of %d to %d, not %d", minMTU, maxMTU, m.V)
+		}
 		if c := p.Cable; c.Set && (c.V < 1 || c.V > maxCable) {
 			no(qos.KindCable.Attr(), "NVUE takes a cable of 1 to %d metres, not %s", maxCable, c.V)
 		}
@@ -137,10 +142,8 @@ func Refusals(d *qos.Device, rel Release) []render.Refusal {
 				no(qos.KindWatchdog.Attr(), "%s", why)
 			}
 		}
-		total := 0
 		for i := range p.Queues {
 			q := &p.Queues[i]
-			total += q.Scheduler.V.Weight
 			if why := refusedScheduler(&q.Scheduler.V); q.Scheduler.Set && why != "" {
 				no(qos.KindScheduler.At(i), "%s", why)
 			}
@@ -241,21 +244,15 @@ func clashes(m *qos.Maps, queues [qos.NumPriorities]int8) bool {
 
 // Warnings are what a switch may refuse or do otherwise, and no public document decides.
 func Warnings(d *qos.Device) []string {
-	var out, tall []string
+	var out []string
 	var paused qos.PrioritySet
 	percent := false
 	for _, name := range natural.Keys(d.Ports) {
 		p := d.Ports[name]
-		if p.MTU.Or(0) > usualMTU {
-			tall = append(tall, name)
-		}
 		paused |= p.PFC.V
 		for i := range p.Queues {
 			percent = percent || p.Queues[i].ECN.V.Unit == qos.UnitPercent
 		}
-	}
-	if len(tall) > 0 {
-		out = append(out, fmt.Sprintf("the MTU of %s is above %d, the most that NVIDIA's examples have", natural.Fold(tall), usualMTU))
 	}
 	if paused.Len() > 1 {
 		out = append(out, fmt.Sprintf("priorities %s are lossless: NVIDIA's documents of one release say both that a switch takes several and that it takes one", paused.Join(", ")))

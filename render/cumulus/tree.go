@@ -79,7 +79,7 @@ func (n *Node) Put(v *Node, path ...string) {
 	for _, key := range path[:len(path)-1] {
 		next := n.Sub[key]
 		if next == nil || next.Kind != Branch {
-			next = &Node{from: v.from}
+			next = &Node{}
 			n.add(key, next)
 		}
 		n = next

@@ -1,0 +1,351 @@
+package cumulus
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+	"github.com/roce-fabric/roce-fabric/render"
+)
+
+// Account is what becomes of each value of a text, in its order: a leaf of JSON or YAML,
+// or a command. One is represented where the model is another one without it.
+func Account(c *Config) []render.Line {
+	a := &accountant{c: c, v: newView(c), at: map[*source][]Path{}, users: map[string]map[string][]string{}}
+	a.walk(c.Tree, nil)
+	a.whole = a.v.some(a.v.ports)
+	var out []render.Line
+	for _, s := range c.sources {
+		if l := a.line(s); l.Fate != "" {
+			ordered.Sort(l.Ports, natural.Compare)
+			l.Ports = slices.Compact(l.Ports)
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+type accountant struct {
+	c *Config
+	v *view
+	// at are the places that a source says something of in the end.
+	at map[*source][]Path
+	// users are the ports of each profile, by family.
+	users map[string]map[string][]string
+	// whole are the ports with all that is said.
+	whole map[string]*qos.Port
+}
+
+func (a *accountant) walk(n *Node, at Path) {
+	if n.from != nil {
+		a.at[n.from] = append(a.at[n.from], slices.Clone(at))
+	}
+	for _, key := range n.Keys() {
+		a.walk(n.Sub[key], append(at, key))
+	}
+}
+
+// line tells of a source; its fate is empty where it says nothing of what an account is
+// about.
+func (a *accountant) line(s *source) render.Line {
+	l := render.Line{No: s.no, Where: s.where, Text: s.text}
+	if l.Where == "" && l.No == 0 {
+		l.Where = "top"
+	}
+	paths := a.at[s]
+	if len(paths) == 0 {
+		if words := strings.Fields(s.where + " " + strings.TrimPrefix(s.text, "nv set ")); concerns(words) {
+			l.Fate, l.Why = render.Inert, "a later line counts"
+		}
+		return l
+	}
+	if !concerns(paths[0]) {
+		return l
+	}
+	if n := a.c.Tree.At(paths[0]...); n.Kind == Branch && len(n.Sub) > 0 && n.Sub[n.Keys()[0]].from != s {
+		l.Fate, l.Why = render.Inert, "the lines below it say what it holds"
+		return l
+	}
+	if why, open := noPlace(paths[0]); why != "" && !a.makesPool(paths[0]) {
+		l.Fate, l.Why = render.Left, why
+		if open {
+			l.Fate = render.Unknown
+		}
+		return l
+	}
+	a.effect(&l, paths)
+	return l
+}
+
+// concerns reports whether a path is one that an account is about.
+func concerns(p Path) bool {
+	in := func(path ...string) bool { return len(p) >= len(path) && slices.Equal(p[:len(path)], path) }
+	switch {
+	case in("qos"), in("system", "forwarding", "packet-trim"), in("router", "adaptive-routing"):
+		return true
+	case in("acl"):
+		why, _ := noPlace(p)
+		return why != ""
+	case !in("interface") || len(p) < 4:
+		return false
+	}
+	return p[2] == "qos" || p[2] == "packet-trim" || p[2] == "link" && p[3] == "mtu" || p[2] == "router" && p[3] == "adaptive-routing"
+}
+
+// makesPool reports whether a value gives PFC the pool that it has.
+func (a *accountant) makesPool(p Path) bool {
+	return len(p) == 4 && p[1] == "traffic-pool" && p[3] == "memory-percent" && p[2] == a.v.losslessPool()
+}
+
+// families are those whose profiles a port has.
+var families = []string{famMapping, famPFC, famECN, famScheduler, famShaper, famRemark, famPause}
+
+// effect tells of a source by what the switch does without it.
+func (a *accountant) effect(l *render.Line, paths []Path) {
+	first := paths[0]
+	var ports []string
+	if first[0] == "interface" {
+		seen := map[string]bool{}
+		for _, p := range paths {
+			for _, port := range a.portsOf(p[1]) {
+				if !seen[port] {
+					seen[port] = true
+					ports = append(ports, port)
+				}
+			}
+		}
+		if len(ports) == 0 {
+			if first[2] == "link" { // of another interface
+				l.Fate, l.Ports = render.Represented, []string{first[1]}
+				return
+			}
+			l.Fate, l.Why = render.Inert, "no port of the switch has it"
+			return
+		}
+	} else if slices.Contains(families, first[1]) && len(first) > 2 {
+		if a.users[first[1]] == nil {
+			a.users[first[1]] = (&planner{v: a.v}).users(first[1])
+		}
+		if ports = a.users[first[1]][first[2]]; len(ports) == 0 {
+			l.Fate, l.Why = render.Inert, "no port uses the profile"
+			return
+		}
+	} else {
+		ports = a.v.ports
+	}
+	if first[0] == "interface" && first[len(first)-1] == "profile" {
+		if name := a.c.Tree.At(first...).Word(); name != global && a.v.qos.At(first[3], name) == nil {
+			l.Fate, l.Why = render.Unknown, "the configuration has no profile "+name
+			return
+		}
+	}
+	if !a.known(first) {
+		l.Fate, l.Why = render.Unknown, "this tool does not know it; it stays as it is"
+		return
+	}
+	if first[1] == "roce" && first[len(first)-1] != "cable-length" {
+		paths = []Path{{"qos", "roce"}} // its lines are one switch
+	}
+	attrs, keys, on := a.compare(a.without(paths, ports), ports)
+	if len(attrs) == 0 {
+		l.Fate, l.Why = a.idle(first)
+		return
+	}
+	l.Fate, l.Attrs, l.Keys, l.Ports = render.Represented, attrs, keys, on
+}
+
+// portsOf are the ports that an interface is: itself, or the members of a bond.
+func (a *accountant) portsOf(name string) []string {
+	if isPort(name) {
+		if a.v.split(name) {
+			return nil
+		}
+		return []string{name}
+	}
+	var out []string
+	for _, m := range a.v.ifs.At(name, "bond", "member").Keys() {
+		if isPort(m) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// without reads ports of the configuration without some places.
+func (a *accountant) without(paths []Path, ports []string) map[string]*qos.Port {
+	type held struct {
+		parent *Node
+		key    string
+		node   *Node
+	}
+	var gone []held
+	for _, p := range paths {
+		parent, key := a.c.Tree.At(p[:len(p)-1]...), p[len(p)-1]
+		if parent.At(key) == nil {
+			continue // it went with another one
+		}
+		gone = append(gone, held{parent, key, parent.Sub[key]})
+		delete(parent.Sub, key)
+		// What is left empty would still be there by its name alone.
+		for i := len(p) - 1; i > 2 && len(a.c.Tree.At(p[:i]...).Sub) == 0; i-- {
+			up := a.c.Tree.At(p[:i-1]...)
+			gone = append(gone, held{up, p[i-1], up.Sub[p[i-1]]})
+			delete(up.Sub, p[i-1])
+		}
+	}
+	out := newView(a.c).some(ports)
+	for _, h := range slices.Backward(gone) {
+		h.parent.add(h.key, h.node)
+	}
+	return out
+}
+
+// compare returns the attributes that differ without a source, of what code points where
+// that is one table, and the ports where they do; no ports for the whole switch.
+func (a *accountant) compare(without map[string]*qos.Port, ports []string) (attrs []qos.Attr, keys []int, on []string) {
+	seen := map[qos.Attr]bool{}
+	type pair struct{ have, is *qos.Maps }
+	compared := map[pair][]qos.Attr{}
+	for _, name := range ports {
+		have, is := a.whole[name], without[name]
+		if have == nil || is == nil {
+			continue
+		}
+		var found []qos.Attr
+		h, i := *have, *is
+		maps := pair{h.Maps.V, i.Maps.V}
+		h.Maps, i.Maps = qos.Opt[*qos.Maps]{}, qos.Opt[*qos.Maps]{}
+		if h != i {
+			for _, c := range qos.Diff(&qos.Device{Ports: map[string]*qos.Port{"": &i}}, &qos.Device{Ports: map[string]*qos.Port{"": &h}}) {
+				found = append(found, c.Field)
+			}
+		}
+		of, ok := compared[maps]
+		if !ok {
+			for t := range qos.NumTables {
+				var differ []int
+				for k, to := range maps.have.Table(t) {
+					if maps.is.Table(t)[k] != to {
+						differ = append(differ, k)
+					}
+				}
+				if len(differ) > 0 && !a.unread(have.Trust.V, t) {
+					of = append(of, qos.KindMap.Table(t))
+					if keys == nil && t != qos.PFCToQueue {
+						keys = differ
+					}
+				}
+			}
+			compared[maps] = of
+		}
+		found = append(found, of...)
+		if len(found) > 0 {
+			on = append(on, name)
+		}
+		for _, f := range found {
+			if !seen[f] {
+				seen[f] = true
+				attrs = append(attrs, f)
+			}
+		}
+	}
+	if n := slices.IndexFunc(attrs, func(at qos.Attr) bool { return at.Kind != qos.KindMap }); n >= 0 {
+		keys = nil
+	}
+	// A pause stops the queue that its priority has: no value of its own.
+	if len(attrs) > 1 {
+		attrs = slices.DeleteFunc(attrs, func(at qos.Attr) bool { return at == qos.KindMap.Table(qos.PFCToQueue) })
+	}
+	return attrs, keys, on
+}
+
+// unread reports whether a port with some trust does not read a table.
+func (a *accountant) unread(trust qos.Trust, t qos.Table) bool {
+	return t == qos.PCPToTC && trust != qos.TrustPCP || t == qos.DSCPToTC && trust != qos.TrustDSCP
+}
+
+// idle says why a source changes nothing.
+func (a *accountant) idle(p Path) (render.Fate, string) {
+	last := p[len(p)-1]
+	switch {
+	case p[0] == "qos" && p[1] == "pfc-watchdog":
+		return render.Inert, "no port has the watchdog on, or it is as without the line"
+	case p[0] == "qos" && p[1] == famECN && (strings.HasSuffix(last, "-threshold") || strings.HasSuffix(last, "-percent") || last == "probability"):
+		tc := a.c.Tree.At(p[:5]...)
+		relative := tc.At("mode").Word() == "relative"
+		if relative != strings.HasSuffix(last, "-percent") && last != "probability" {
+			return render.Inert, "the thresholds of the queue are in the other unit"
+		}
+		if !onOr(tc.At("ecn"), true) && !onOr(tc.At("red"), false) {
+			return render.Inert, "the queue neither marks nor drops at random"
+		}
+	case p[0] == "qos" && p[1] == famScheduler && last == "bw-percent" && a.c.Tree.At(append(p[:5:5], "mode")...).Word() == "strict":
+		return render.Inert, "a strict queue has no share"
+	case p[0] == "qos" && p[1] == famMapping && (slices.Contains(p, "dscp") || slices.Contains(p, "pcp")):
+		m := a.v.mapping(p[2])
+		if table := p[3]; a.unread(m.trust, map[string]qos.Table{"dscp": qos.DSCPToTC, "pcp": qos.PCPToTC}[table]) {
+			return render.Inert, "the profile trusts another field, " + m.word
+		}
+	case p[0] == "qos" && p[1] == famRemark && !a.v.rewrites:
+		return render.Inert, "no profile rewrites marks"
+	case p[0] == "qos" && p[1] == famPFC && a.v.pfc(p[2]).both() == 0:
+		return render.Inert, "the profile pauses no priority in both directions"
+	case p[0] == "qos" && p[1] == "roce" && a.v.preset == nil:
+		return render.Inert, "the preset is off"
+	case p[0] == "qos" && p[1] == "roce" && last == "cable-length" && !a.v.preset.lossless():
+		return render.Inert, "the mode of the preset pauses nothing"
+	}
+	if a.makesPool(p) {
+		return render.Left, "a share of the packet memory; it stays as it is"
+	}
+	return render.Default, "it is so without the line"
+}
+
+// known reports whether a value is one that this package reads.
+func (a *accountant) known(p Path) bool {
+	last := p[len(p)-1]
+	if p[0] == "interface" {
+		switch {
+		case p[2] == "link":
+			return len(p) == 4
+		case p[3] == "pfc-watchdog":
+			return len(p) == 4 || last == "state" || last == "enable"
+		}
+		return slices.Contains(families, p[3]) && (last == "profile" || len(p) == 4)
+	}
+	id := func(i, most int) bool {
+		n, err := strconv.Atoi(at(p, i))
+		return err == nil && n >= 0 && n <= most
+	}
+	switch p[1] {
+	case "roce":
+		return len(p) == 2 || slices.Contains([]string{"state", "enable", "mode", "cable-length"}, last)
+	case famMapping:
+		return len(p) <= 4 && (len(p) < 4 || last == "trust") || len(p) >= 5 && (p[3] == "dscp" && id(4, 63) || p[3] == "pcp" && id(4, 7)) && (len(p) == 5 || last == "switch-priority")
+	case famPFC:
+		return len(p) == 3 || slices.Contains([]string{"tx", "rx", "cable-length", "switch-priority"}, last) || at(p, 3) == "switch-priority" && id(4, 7)
+	case famECN, famScheduler, famShaper:
+		return len(p) <= 4 && (len(p) < 4 || last == "mode") || at(p, 3) == "traffic-class" && id(4, 7) && (len(p) == 5 || leaves[last])
+	case "egress-queue-mapping":
+		return len(p) >= 3 && p[2] == global && (len(p) < 5 || id(4, 7))
+	case "pfc-watchdog":
+		return len(p) == 3 && (last == "polling-interval" || last == "robustness")
+	case famRemark:
+		return len(p) <= 3 || at(p, 3) == "switch-priority" && id(4, 7)
+	case famPause:
+		return len(p) <= 3 || last == "tx" || last == "rx"
+	case "traffic-pool":
+		return true
+	}
+	return false
+}
+
+func at(p Path, i int) string {
+	if i < len(p) {
+		return p[i]
+	}
+	return ""
+}
