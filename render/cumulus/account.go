@@ -65,6 +65,10 @@ func (a *accountant) line(s *source) render.Line {
 	if !concerns(paths[0]) {
 		return l
 	}
+	if len(paths[0]) < 2 {
+		l.Fate, l.Why = render.Inert, "it holds nothing"
+		return l
+	}
 	if n := a.c.Tree.At(paths[0]...); n.Kind == Branch && len(n.Sub) > 0 && n.Sub[n.Keys()[0]].from != s {
 		l.Fate, l.Why = render.Inert, "the lines below it say what it holds"
 		return l
@@ -196,7 +200,7 @@ func (a *accountant) without(paths []Path, ports []string) map[string]*qos.Port 
 			delete(up.Sub, p[i-1])
 		}
 	}
-	out := newView(a.c).some(ports)
+	out := a.v.without().some(ports)
 	for _, h := range slices.Backward(gone) {
 		h.parent.add(h.key, h.node)
 	}

@@ -435,8 +435,8 @@ func (p *planner) write(n *Node, path ...string) {
 // editProfile makes a profile say what a group needs, where that differs from what it
 // means now.
 func (p *planner) editProfile(family, name string, g *group, fill func(string, *qos.Port) *Node) {
-	running := p.v.port(g.ports[0], 0, 0)
-	is := fill(g.ports[0], restrict(running, p.want.Ports[g.ports[0]]))
+	one := g.ports[slices.IndexFunc(g.ports, func(port string) bool { return p.v.profile(port, family) == name })]
+	is := fill(one, restrict(p.v.port(one, 0, 0), p.want.Ports[one]))
 	have := p.v.qos.At(family, name)
 	for _, key := range g.content.Keys() {
 		sub := g.content.Sub[key]
@@ -687,10 +687,6 @@ func (p *planner) fillScheduler(port string, want *qos.Port) *Node {
 	if !managed {
 		return nil
 	}
-	if sum > 100 {
-		scale(shares[:], sum)
-		sum = 100
-	}
 	others := 0
 	for i := range want.Queues {
 		if !want.Queues[i].Scheduler.Set {
@@ -714,23 +710,6 @@ func (p *planner) fillScheduler(port string, want *qos.Port) *Node {
 		n.Put(number(int64(s.percent)), append(tc[:2:2], "bw-percent")...)
 	}
 	return n
-}
-
-// scale makes weights into percentages that add up to 100 at most, each at least 1.
-func scale(shares []share, sum int) {
-	total, most := 0, 0
-	for i := range shares {
-		if shares[i].percent > 0 {
-			shares[i].percent = max(1, shares[i].percent*100/sum)
-			total += shares[i].percent
-		}
-		if shares[i].percent > shares[most].percent {
-			most = i
-		}
-	}
-	if total > 100 { // of the small ones, which have become 1
-		shares[most].percent -= total - 100
-	}
 }
 
 func (p *planner) fillShaper(port string, want *qos.Port) *Node {

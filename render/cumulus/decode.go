@@ -73,15 +73,14 @@ type view struct {
 type mapsKey struct{ mapping, remark string }
 
 func newView(c *Config) *view {
-	v := &view{c: c, qos: c.Tree.At("qos"), ifs: c.Tree.At("interface"), preset: PresetOf(c), bonds: map[string]string{},
-		maps: map[string]*mapping{}, schedulers: map[string]*[qos.NumPriorities]share{}, marking: map[string]*[qos.NumPriorities]qos.Opt[qos.ECN]{},
-		shapers: map[string]*[qos.NumPriorities]rates{}, pauses: map[string]*pauses{}, shared: map[mapsKey]*qos.Maps{}}
+	v := readingOf(c)
+	v.bonds = map[string]string{}
 	seen := map[string]bool{}
-	for _, name := range v.ifs.Keys() {
+	for name, n := range v.ifs.subs() {
 		if isPort(name) && !v.split(name) {
 			seen[name] = true
 		}
-		for _, member := range v.ifs.At(name, "bond", "member").Keys() {
+		for member := range n.At("bond", "member").subs() {
 			v.bonds[member] = name
 			if isPort(member) {
 				seen[member] = true
@@ -92,9 +91,24 @@ func newView(c *Config) *view {
 		seen[name] = true
 	}
 	v.ports = natural.Keys(seen)
+	return v
+}
+
+// without is v read again, of a tree of which something was removed that makes no port
+// and no bond.
+func (v *view) without() *view {
+	out := readingOf(v.c)
+	out.bonds, out.ports = v.bonds, v.ports
+	return out
+}
+
+func readingOf(c *Config) *view {
+	v := &view{c: c, qos: c.Tree.At("qos"), ifs: c.Tree.At("interface"), preset: PresetOf(c),
+		maps: map[string]*mapping{}, schedulers: map[string]*[qos.NumPriorities]share{}, marking: map[string]*[qos.NumPriorities]qos.Opt[qos.ECN]{},
+		shapers: map[string]*[qos.NumPriorities]rates{}, pauses: map[string]*pauses{}, shared: map[mapsKey]*qos.Maps{}}
 	v.queues = v.readQueues()
-	for _, name := range v.qos.At(famRemark).Keys() {
-		switch v.qos.At(famRemark, name, "rewrite").Word() {
+	for _, n := range v.qos.At(famRemark).subs() {
+		switch n.At("rewrite").Word() {
 		case "l3", "both":
 			v.rewrites = true
 		}

@@ -17,7 +17,7 @@ import (
 // Fit brings a compiled device into the shape that Cumulus Linux has. What it has no
 // place for is unset: buffer profiles, headroom, speed and FEC, maps to priority groups.
 // Code points without a class stay. The length of a cable is in the profile of PFC, and
-// so only where the port pauses. A polling interval that nobody states is the watchdog's
+// so only where the port pauses. Shares of the link add up to 100 percent at most. A polling interval that nobody states is the watchdog's
 // time to restore: the switch restores after one interval without a pause.
 func Fit(d *qos.Device) {
 	d.GlobalMaps, d.HeadroomModel, d.Pools, d.Profiles = qos.Opt[*qos.Maps]{}, qos.Opt[qos.HeadroomModel]{}, nil, nil
@@ -53,6 +53,9 @@ func Fit(d *qos.Device) {
 		}
 	}
 	qos.Normalize(d)
+	for _, p := range d.Ports {
+		scale(&p.Queues)
+	}
 	w, some := watchdogOf(d)
 	switch {
 	case !some && d.PollUsual:
@@ -78,6 +81,42 @@ func fitMaps(m *qos.Maps, trust qos.Trust) *qos.Maps {
 		}
 	}
 	return &out
+}
+
+// scale makes weights that add up to more than 100 into percentages that do not, each at
+// least 1: NVUE refuses more, and percentages that were rounded may come to 101. What
+// rounding down leaves goes to the largest remainders.
+func scale(queues *[qos.NumPriorities]qos.Queue) {
+	sum := 0
+	for i := range queues {
+		sum += queues[i].Scheduler.V.Weight
+	}
+	if sum <= 100 {
+		return
+	}
+	left := 100
+	var rest [qos.NumPriorities]int
+	for i := range queues {
+		if w := &queues[i].Scheduler.V.Weight; *w > 0 {
+			rest[i] = *w * 100 % sum
+			*w = max(1, *w*100/sum)
+			left -= *w
+		}
+	}
+	for ; left > 0; left-- {
+		i := slices.Index(rest[:], slices.Max(rest[:]))
+		queues[i].Scheduler.V.Weight++
+		rest[i] = 0
+	}
+	for ; left < 0; left++ { // of small ones, which have become 1
+		most := 0
+		for i := range queues {
+			if queues[i].Scheduler.V.Weight > queues[most].Scheduler.V.Weight {
+				most = i
+			}
+		}
+		queues[most].Scheduler.V.Weight--
+	}
 }
 
 // watchdogOf is the watchdog of the first port that has one, as the switch has one set of

@@ -8,12 +8,15 @@ import (
 // maxExpanded bounds what the ranges of one text may stand for, all together.
 const maxExpanded = 100_000
 
+// maxRange bounds what one of them may stand for.
+const maxRange = 4096
+
 // expandNumbers returns the numbers of a list such as "0-3,5"; nil where it is none.
 func expandNumbers(s string) []string {
 	var out []string
 	for part := range strings.SplitSeq(s, ",") {
 		from, to, ok := span(part)
-		if !ok || to-from >= maxExpanded {
+		if !ok || to-from >= maxRange {
 			return nil
 		}
 		for n := from; n <= to && len(out) <= maxExpanded; n++ {
@@ -72,12 +75,12 @@ func expandPort(s string) []string {
 		rest = strings.ReplaceAll(rest, "-"+kind, "-")
 		ports, parts, broken := strings.Cut(rest, "s")
 		from, to, ok := span(ports)
-		if !ok || to-from >= maxExpanded {
+		if !ok || to-from >= maxRange {
 			return []string{s}
 		}
 		first, last := 0, 0
 		if broken {
-			if first, last, ok = span(parts); !ok || (to-from+1)*(last-first+1) > maxExpanded {
+			if first, last, ok = span(parts); !ok || (to-from+1)*(last-first+1) > maxRange {
 				return []string{s}
 			}
 		}
