@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 )
 
 // wide is a switch of many ports, each with lines of its own, as "nv config show" prints
@@ -22,18 +21,14 @@ func wide(ports int) string {
 	return b.String()
 }
 
-// The account of a switch of 512 ports takes a moment.
+// Each line of a large switch is in its account.
 func TestAccountOfManyPorts(t *testing.T) {
-	c := parse(t, wide(512))
-	start := time.Now()
-	if n := len(Account(c)); n < 4*512 {
+	if n := len(Account(parse(t, wide(512)))); n != 4*512+2+1+64 {
 		t.Errorf("%d lines", n)
-	}
-	if took := time.Since(start); took > time.Minute {
-		t.Errorf("it took %s", took)
 	}
 }
 
+// An account of a large switch takes some ten times what reading it does.
 func BenchmarkAccount(b *testing.B) {
 	text := []byte(wide(512))
 	b.Run("parse", func(b *testing.B) {

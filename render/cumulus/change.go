@@ -82,6 +82,28 @@ func ChangeWithin(have *Config, desired *qos.Device, kept Shared) Edit {
 			break
 		}
 	}
+	return spare(e, have, want)
+}
+
+// spare takes out of an edit those entries of the map of priorities to traffic classes
+// that nothing depends on any more once the ports classify as they should.
+func spare(e Edit, have *Config, want *qos.Device) Edit {
+	left := func(e Edit) int {
+		after, _ := Decode(e.Apply(have))
+		return len(qos.Diff(after, want))
+	}
+	most := -1
+	for i := len(e) - 1; i >= 0; i-- {
+		if e[i].Path[1] != "egress-queue-mapping" {
+			continue
+		}
+		if most < 0 {
+			most = left(e)
+		}
+		if less := slices.Delete(slices.Clone(e), i, i+1); left(less) <= most {
+			e = less
+		}
+	}
 	return e
 }
 
@@ -171,6 +193,9 @@ type planner struct {
 	want *qos.Device
 	n    need
 	edit Edit
+	// fresh says that a profile is made, so that it says what desired does in the words
+	// of NVUE that are closest to it; else what means the same stays.
+	fresh bool
 }
 
 func plan(have *Config, want *qos.Device, n need) Edit {
@@ -340,8 +365,11 @@ func (p *planner) family(family string, of part, fill func(string, *qos.Port) *N
 			continue
 		}
 		name, edit := "", false
+		p.fresh = true
+		content := fill(g.ports[0], p.want.Ports[g.ports[0]])
+		p.fresh = false
 		for _, n := range p.v.qos.At(family).Keys() {
-			if isOwn(n) && !used[n] && p.v.qos.At(family, n).Equal(g.content) {
+			if isOwn(n) && !used[n] && p.v.qos.At(family, n).Equal(content) {
 				name = n
 				break
 			}
@@ -357,7 +385,7 @@ func (p *planner) family(family string, of part, fill func(string, *qos.Port) *N
 		case name == "":
 			name = lines.FreeName(Prefix, math.MaxInt, func(n string) bool { return taken[n] })
 			taken[name] = true
-			p.write(g.content, "qos", family, name)
+			p.write(content, "qos", family, name)
 		}
 		used[name] = true
 		p.bind(family, of, name, g)
@@ -562,10 +590,8 @@ func (p *planner) fillMapping(port string, want *qos.Port) *Node {
 		return nil
 	}
 	m := *p.v.mapping(p.v.profile(port, famMapping))
-	if want.Trust.Set && want.Trust.V != m.trust {
+	if want.Trust.Set && (want.Trust.V != m.trust || p.fresh) {
 		m.word = map[qos.Trust]string{qos.TrustDSCP: "l3", qos.TrustPCP: "l2", qos.TrustNone: "port"}[want.Trust.V]
-	} else if p.n.full {
-		m.word = map[qos.Trust]string{qos.TrustDSCP: "l3", qos.TrustPCP: "l2", qos.TrustNone: "port"}[m.trust]
 	}
 	if want.Maps.Set && want.Maps.V != nil {
 		overlay(m.dscp[:], want.Maps.V.DSCPToTC[:])

@@ -297,7 +297,14 @@ func (v *view) mapsOf(port string, m *mapping) *qos.Maps {
 		return out
 	}
 	out := qos.UnmappedMaps()
-	out.DSCPToTC, out.PCPToTC, out.TCToQueue = m.dscp, m.pcp, v.queues
+	// A table that the port does not trust maps nothing.
+	if m.trust == qos.TrustDSCP {
+		out.DSCPToTC = m.dscp
+	}
+	if m.word == "both" || m.trust == qos.TrustPCP {
+		out.PCPToTC = m.pcp
+	}
+	out.TCToQueue = v.queues
 	out.PFCToQueue = v.queues // a pause stops the queue of its priority
 	if v.rewrites {
 		for i := range out.TCToDSCP {

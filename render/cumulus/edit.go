@@ -189,7 +189,12 @@ func (e Edit) Within(now *Config) Edit {
 		s.Empty = false
 		out = append(out, s)
 	}
-	return out
+	// What is unset above takes with it what is below.
+	return slices.DeleteFunc(out, func(s Setting) bool {
+		return s.Set == nil && slices.ContainsFunc(out, func(above Setting) bool {
+			return above.Set == nil && len(above.Path) < len(s.Path) && slices.Equal(above.Path, s.Path[:len(above.Path)])
+		})
+	})
 }
 
 // Body is the tree that a PATCH of the whole revision sets; nil where the edit sets
@@ -220,39 +225,44 @@ func (e Edit) Unsets() []Path {
 }
 
 // Lines are the commands of an edit, for people and for a shell: what is unset first.
-// Ids that get the same are one command, as NVUE takes lists of them.
+// Ports and numbers that get the same are one command, as NVUE takes lists of them.
 func (e Edit) Lines() []string {
-	var out []string
-	for _, p := range e.Unsets() {
-		out = append(out, command("unset", p, nil))
-	}
 	type spot struct{ before, after string }
 	groups := ordered.Groups[spot, string]{}
+	add := func(verb string, path Path, leaf *Node) {
+		i := 1
+		if path[0] == "qos" {
+			i = slices.IndexFunc(path, isNumber)
+		}
+		if i < 1 || i >= len(path) || path[0] == "qos" && !ranged[path[i-1]] || path[0] != "qos" && path[0] != "interface" {
+			groups.Add(spot{command(verb, path, leaf), ""}, "")
+			return
+		}
+		groups.Add(spot{command(verb, path[:i], nil), strings.TrimPrefix(command("", path[i+1:], leaf), "nv ")}, path[i])
+	}
+	for _, s := range e {
+		if s.Set == nil {
+			add("unset", s.Path, nil)
+		}
+	}
 	for _, s := range e {
 		if s.Set == nil {
 			continue
 		}
-		at := func(path Path, leaf *Node) {
-			path = slices.Concat(s.Path, path)
-			i := slices.IndexFunc(path, isNumber)
-			if i > 0 && ranged[path[i-1]] && path[0] == "qos" {
-				groups.Add(spot{command("set", path[:i], nil), strings.TrimPrefix(command("", path[i+1:], leaf), "nv ")}, path[i])
-				return
-			}
-			groups.Add(spot{command("set", path, leaf), ""}, "")
-		}
-		s.Set.leaves(nil, at)
+		s.Set.leaves(nil, func(path Path, leaf *Node) { add("set", slices.Concat(s.Path, path), leaf) })
 		if len(s.Set.Sub) == 0 {
-			at(nil, s.Set)
+			add("set", s.Path, s.Set)
 		}
 	}
+	var out []string
 	for at, ids := range groups.All() {
 		line := at.before
-		if ids[0] != "" {
-			line += " " + foldNumbers(ids)
-			if at.after != "" {
-				line += at.after
-			}
+		switch {
+		case ids[0] == "":
+		case isNumber(ids[0]):
+			line += " " + foldNumbers(ids) + at.after
+		default:
+			line += " " + foldPorts(ids) + at.after
 		}
 		out = append(out, line)
 	}
@@ -268,6 +278,30 @@ func foldNumbers(ids []string) string {
 		ns = append(ns, n)
 	}
 	return qos.FoldInts(ns)
+}
+
+// foldPorts is the list that NVUE takes for ports: "swp1-4,swp6s0-1".
+func foldPorts(names []string) string {
+	var by ordered.Groups[string, int] // the numbers behind "swp" and behind "swp6s"
+	for _, name := range natural.Sorted(names) {
+		stem := strings.TrimRight(name, "0123456789")
+		n, ok := digits(name[len(stem):])
+		if !isPort(name) || !ok {
+			stem, n = name, -1
+		}
+		by.Add(stem, n)
+	}
+	var out []string
+	for stem, ns := range by.All() {
+		if ns[0] < 0 {
+			out = append(out, shellWord(stem))
+			continue
+		}
+		for part := range strings.SplitSeq(qos.FoldInts(ns), ",") {
+			out = append(out, stem+part)
+		}
+	}
+	return strings.Join(out, ",")
 }
 
 // String says a setting to a person.
