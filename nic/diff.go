@@ -134,8 +134,14 @@ func (d *differ) port(name string, have, want *Port, unchosen string) {
 		d.add(Change{Field: FieldPort, Kind: KindDrift, Old: qos.Absent, New: "present", Blocked: why})
 		return
 	}
-	if want.RDMA != "" && have.RDMA != want.RDMA {
-		d.add(Change{Field: FieldRDMA, Kind: KindDrift, Old: cmp.Or(clean(have.RDMA), qos.Absent), New: want.RDMA, Blocked: "correct the name of the RDMA device in the intent"})
+	// What needs the RDMA device is compared once the reboot has made it.
+	waits := have.waitsForRDMA()
+	if want.RDMA != "" && have.RDMA != want.RDMA && !waits {
+		left := "correct the name of the RDMA device in the intent"
+		if have.RDMA == "" {
+			left = "the NIC has no RDMA device"
+		}
+		d.add(Change{Field: FieldRDMA, Kind: KindDrift, Old: cmp.Or(clean(have.RDMA), qos.Absent), New: want.RDMA, Blocked: left})
 	}
 	switch {
 	case want.Owner != "":
@@ -148,17 +154,19 @@ func (d *differ) port(name string, have, want *Port, unchosen string) {
 	default:
 		d.dcb()
 	}
-	if have.RDMA != "" || want.RDMA != "" {
+	if (have.RDMA != "" || want.RDMA != "") && !waits {
 		defaults(d, FieldMode, have.Mode, want.Mode, equal, clean)
 		defaults(d, FieldToS, have.ToS, want.ToS, d.sameToS, tosText)
 		field(d, FieldTrafficClass, have.TrafficClass, want.TrafficClass, sameDSCP, tosText, drift)
 	}
-	if !have.VF {
+	if !have.VF && !waits {
 		field(d, FieldECN, have.ECN, want.ECN, includes, maskText, Change{Kind: KindDrift, Blocked: ecnLimit(have, want)})
 		field(d, FieldCNPDSCP, have.CNPDSCP, want.CNPDSCP, equal, strconv.Itoa, drift)
 		field(d, FieldCNPPriority, have.CNPPriority, want.CNPPriority, equal, strconv.Itoa, drift)
 	}
-	d.dcqcn()
+	if !waits {
+		d.dcqcn()
+	}
 	d.rings()
 	d.stall()
 	d.maxRead()

@@ -1,6 +1,7 @@
 package nic
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -102,6 +103,21 @@ func covers(v mlxconfig.Value, s qos.PrioritySet) bool {
 	return v.Numbered && v.Number&uint64(s) == uint64(s)
 }
 
+// RDMAOff reports whether a Broadcom card will have no RDMA device by its NVM.
+func (p *Port) RDMAOff() bool {
+	v, read := p.NV[niccli.SupportRDMA]
+	return read && !isOn(v.Next)
+}
+
+// waitsForRDMA reports whether a Broadcom card will have an RDMA device after the next boot,
+// and has none now.
+func (p *Port) waitsForRDMA() bool {
+	v, read := p.NV[niccli.SupportRDMA]
+	return read && p.RDMA == "" && isOn(v.Next) && !isOn(v.Current)
+}
+
+func isOn(v string) bool { return mlxconfig.ParseValue(v).Same(mlxconfig.ParseValue("True")) }
+
 // nvm compares the option without which a Broadcom card has no RDMA device, where it can be
 // read.
 func (d *differ) nvm() {
@@ -112,10 +128,9 @@ func (d *differ) nvm() {
 		d.unknown(FieldNV, "with RDMA")
 	default:
 		c := Change{Field: nvField(niccli.SupportRDMA), Kind: KindNotProgrammed, Old: clean(v.Next), New: "True", After: "a reboot of the host loads them"}
-		on := mlxconfig.ParseValue(c.New)
-		if mlxconfig.ParseValue(v.Next).Same(on) {
-			c.Kind, c.Old = KindResetPending, clean(v.Current)
-			if v.Current == "" || mlxconfig.ParseValue(v.Current).Same(on) {
+		if isOn(v.Next) {
+			c.Kind, c.Old = KindResetPending, cmp.Or(clean(v.Current), "unknown")
+			if isOn(v.Current) {
 				return
 			}
 		}

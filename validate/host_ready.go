@@ -55,6 +55,9 @@ func (p *portCheck) noRDMA(at string) {
 	if m := rdmaModules[p.have.Driver]; m != "" {
 		fix = fmt.Sprintf("load the module %s, and look into the kernel's log for why it made none", m)
 	}
+	if p.have.RDMAOff() {
+		fix = "RDMA is off in the NVM of the card: apply the intent to the host, which turns it on there, and reboot the host"
+	}
 	p.add("NIC-13", severity, p.name, at, fix, "the NIC has no RDMA device")
 }
 

@@ -161,6 +161,7 @@ func (b hostBox) mark() {
 func (b hostBox) state() string {
 	running, err := b.Kernel().Machine().Read(context.Background(), nil)
 	must(err)
+	running.Boot = "" // which tells one start of the machine from another
 	for _, p := range running.Ports {
 		p.CarrierChanges = qos.Opt[uint64]{}
 	}

@@ -243,6 +243,9 @@ func hostOf(ts *testscript.TestScript, name string) *host.Host {
 	return h
 }
 
+// labinject DEVICE STATEMENT does what 'lab fault' with a statement does.
+func labInject(ts *testscript.TestScript, _ bool, a []string) { ts.Check(labOf(ts).Inject(a[0], a[1])) }
+
 // labpfc HOST PORT PRIORITY... sets the PFC of a NIC, as another writer does.
 func labPFC(ts *testscript.TestScript, _ bool, a []string) {
 	var list []int

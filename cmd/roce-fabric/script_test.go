@@ -69,7 +69,7 @@ func TestScript(t *testing.T) {
 			"expand": expand, "replace": replace, "addline": addLine, "bigfile": bigFile, "cut": cut, "mode": mode, "one": one, "sums": sums, "json": jsonIs, "forge": forge, "forgejournal": forgeJournal,
 			"labup": labUp, "labdump": labDump, "labmark": labMark, "labsame": labSame, "labset": labSet, "labdel": labDel, "labasic": labASIC,
 			"labconf": labConf, "labshows": labShows, "labexpire": labExpire, "killed": killed,
-			"sshd": sshd, "labfault": labFault, "labrestart": labRestart, "labis": labIs,
+			"sshd": sshd, "labfault": labFault, "labinject": labInject, "labrestart": labRestart, "labis": labIs,
 			"labpfc": labPFC, "labmtu": labMTU, "labremove": labRemove, "labreboot": labReboot, "labresets": labResets, "labcount": labCount, "labpoll": labPoll, "labunplug": labUnplug, "meanwhile": meanwhile,
 			"cirun": ciRun, "cioutput": ciOutput, "windows": windows,
 		},

@@ -209,7 +209,7 @@ func (d *Driver) returned(ctx context.Context, before *nic.Host, reboots bool) e
 		switch {
 		case is == nil:
 			return fmt.Errorf("it has no %s", name)
-		case is.RDMA != was.RDMA:
+		case was.RDMA != "" && is.RDMA != was.RDMA:
 			return fmt.Errorf("the RDMA device of %s is %s, not %s", name, cmp.Or(is.RDMA, "missing"), was.RDMA)
 		case was.Carrier.V && !is.Carrier.V:
 			return fmt.Errorf("%s has no carrier", name)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/nic/mlxconfig"
@@ -27,7 +29,9 @@ func nvmText(on bool) string {
 func writesNV(name string) bool { return mlxconfig.Writes(name) || name == niccli.SupportRDMA }
 
 // readNVM reads the option for RDMA of Broadcom's cards, where niccli is installed. What is
-// in force is seen by the RDMA device, which its module makes of every card with the option.
+// in force is seen by the RDMA device, which its module makes of every card with the option,
+// and by the auxiliary device that the driver has for the module since Linux 6.3 (bnxt_ulp.c,
+// bnxt_rdma_aux_device_init). Without any of them it is not known.
 func (m *Machine) readNVM(ctx context.Context, ports []*nic.Port) {
 	tool, err := niccli.Find(ctx, m.Tools)
 	for _, p := range ports {
@@ -45,11 +49,20 @@ func (m *Machine) readNVM(ctx context.Context, ports []*nic.Port) {
 			continue
 		}
 		v := nic.NV{Next: nvmText(on)}
-		if p.RDMA != "" || m.has(m.sys("module", "bnxt_re")) {
-			v.Current = nvmText(p.RDMA != "")
+		switch {
+		case p.RDMA != "" || m.offersRDMA(p.Name):
+			v.Current = nvmOn
+		case m.has(m.sys("module", "bnxt_re")):
+			v.Current = nvmOff
 		}
 		p.NV = map[string]nic.NV{niccli.SupportRDMA: v}
 	}
+}
+
+// offersRDMA reports whether a NIC's driver has an auxiliary device for RDMA.
+func (m *Machine) offersRDMA(ifname string) bool {
+	names, err := m.list(m.sys("class", "net", ifname, "device"))
+	return err == nil && slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, "bnxt_en.rdma.") })
 }
 
 // nvmOf reads the options of a Broadcom card that a step is about.

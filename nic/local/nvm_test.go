@@ -1,8 +1,6 @@
 package local_test
 
 import (
-	"context"
-	"fmt"
 	"slices"
 	"testing"
 
@@ -10,32 +8,16 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/local"
 	"github.com/roce-fabric/roce-fabric/nic/local/localtest"
 	"github.com/roce-fabric/roce-fabric/nic/niccli"
-	"github.com/roce-fabric/roce-fabric/nic/runner"
+	"github.com/roce-fabric/roce-fabric/nic/niccli/nicclitest"
 )
 
 // A Broadcom card without the option for RDMA has it stored, waits for a reboot then, and
 // is as intended once it has an RDMA device. The undo record turns it off again.
 func TestNVMOfBroadcom(t *testing.T) {
-	on := false
 	h := newHost(t, localtest.Port{Name: ens0, PCI: pci0, Driver: nic.DriverBNXT})
 	h.Put("module/bnxt_re/refcnt", "0\n")
-	h.Programs["niccli"] = func(_ context.Context, args []string) (runner.Result, error) {
-		get := []string{"--dev", "1", "nvm", "--getoption", niccli.SupportRDMA, "--scope", "0"}
-		switch {
-		case slices.Equal(args, []string{"--list_devices"}):
-			return runner.Result{Stdout: []byte("1 ) Broadcom BCM57608\n     PCI Address               : " + pci0 + "\n")}, nil
-		case slices.Equal(args, get):
-			text := "False"
-			if on {
-				text = "True"
-			}
-			return runner.Result{Stdout: fmt.Appendf(nil, "support_rdma = %s\n", text)}, nil
-		case len(args) == 9 && args[3] == "--setoption":
-			on = args[8] == "1"
-			return runner.Result{Stdout: []byte("support_rdma is set successfully\n")}, nil
-		}
-		return runner.Result{Code: 1}, nil
-	}
+	cards := nicclitest.New(pci0)
+	h.Programs["niccli"] = cards.Run
 	m := h.Machine()
 	want := &nic.Host{Name: "gpu1", Ports: map[string]*nic.Port{ens0: {Name: ens0, ToS: desired(ens0).Ports[ens0].ToS}}}
 	changes := func() (out []nic.Change) {
@@ -54,7 +36,7 @@ func TestNVMOfBroadcom(t *testing.T) {
 		t.Fatalf("%+v", steps)
 	}
 	undo, err := m.Apply(t.Context(), steps, nil)
-	if err != nil || !on {
+	if err != nil || !cards.On(pci0) {
 		t.Fatal(err)
 	}
 	if err := undo.Check(func(string) bool { return true }); err != nil {
@@ -66,11 +48,11 @@ func TestNVMOfBroadcom(t *testing.T) {
 	if r, err := m.Resets(t.Context(), []string{ens0}, local.Options{}); err != nil || len(r) != 1 || r[0].Does != "systemctl reboot" || !r[0].Way.Reboots() {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if err := m.Revert(t.Context(), undo); err != nil || on {
-		t.Errorf("after the revert it is %v: %v", on, err)
+	if err := m.Revert(t.Context(), undo); err != nil || cards.On(pci0) {
+		t.Errorf("after the revert it is %v: %v", cards.On(pci0), err)
 	}
 	// With the device, and without the tool, there is nothing to do.
-	on = true
+	cards.Set(pci0, true)
 	h.Remove(ens0)
 	h.Add(localtest.Port{Name: ens0, RDMA: "bnxt_re0", PCI: pci0, Driver: nic.DriverBNXT})
 	if c := changes(); len(c) > 0 {

@@ -251,6 +251,7 @@ func asicKey(sw *sonic.Switch, kind, of string) (string, error) {
 //	file PATH-BELOW-/sys VALUE | process NAME | cron LINE | netplan YAML | unplug NIC | cnp NIC DSCP PRIORITY
 //	nicfec NIC ENCODING | gpu PCI ROOT NODE | pair RDMA PROGRAM DSCP | nordma NIC | away NIC | refuse | noroot | nodcb | ignore | rival NIC
 //	staged NIC SETTING N (the firmware runs with N until a reset of the card) | staysdown
+//	nvm NIC off (a Broadcom card without RDMA in its NVM)
 //	stat NIC COUNTER N (what ethtool -S shows) | hw RDMA COUNTER N (hw_counters)
 func hostDoes(h *host.Host, f []string) (err error) {
 	if n, ok := hostWords[f[0]]; !ok || len(f) < n {
@@ -380,6 +381,10 @@ func hostDoes(h *host.Host, f []string) (err error) {
 		if !h.HoldFirmware(f[1], f[2], uint32(number(f[3]))) {
 			return errors.New("the NIC has no card of NVIDIA's")
 		}
+	case "nvm":
+		if !h.SetNVM(f[1], f[2] == "on") {
+			return errors.New("the NIC has no card of Broadcom's")
+		}
 	case "stat":
 		k.SetStat(f[1], f[2], uint64(number(f[3])))
 	case "hw":
@@ -392,7 +397,7 @@ func hostDoes(h *host.Host, f []string) (err error) {
 var hostWords = map[string]int{
 	"pfc": 3, "trust": 3, "dscp": 3, "ets": 3, "strict": 3, "buffer": 3, "cable": 3, "dcbx": 3, "willing": 2, "pause": 2,
 	"tos": 3, "mode": 3, "file": 3, "process": 2, "cron": 2, "netplan": 2, "unplug": 2, "cnp": 4, "nordma": 2, "away": 2,
-	"refuse": 1, "noroot": 1, "nodcb": 1, "ignore": 1, "rival": 2, "staysdown": 1, "staged": 4, "nicfec": 3, "gpu": 4, "pair": 4, "stat": 4, "hw": 4,
+	"refuse": 1, "noroot": 1, "nodcb": 1, "ignore": 1, "rival": 2, "staysdown": 1, "staged": 4, "nvm": 3, "nicfec": 3, "gpu": 4, "pair": 4, "stat": 4, "hw": 4,
 }
 
 // writerFiles are the files below /etc that another writer of a host has.
@@ -422,6 +427,8 @@ func (l *Lab) Keep(device string) (back func() error) {
 		kernel, cards := h.Kernel().Keep(), func() {}
 		if amd := h.AMD(); amd != nil {
 			cards = amd.Keep()
+		} else if nvm := h.NVM(); nvm != nil {
+			cards = nvm.Keep()
 		}
 		return func() error {
 			kernel()

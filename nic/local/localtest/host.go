@@ -376,6 +376,9 @@ func (h *Host) addRDMA(p Port) {
 		}
 	}
 	h.addCounters(p)
+	if p.Driver == nic.DriverBNXT {
+		h.put(filepath.Join(h.rdmaAuxiliary(p), "uevent"), "")
+	}
 	if p.OFED {
 		h.put(filepath.Join(dir, "tc", "1", "traffic_class"), "")
 	}
@@ -400,6 +403,20 @@ func (h *Host) dropRDMA(name string) {
 	if h.has(filepath.Join(h.Roots.ConfigFS, "rdma_cm", p.RDMA)) {
 		h.stale[p.RDMA] = true
 	}
+}
+
+// WithoutRoCE has the driver of a port find a Broadcom card without RDMA.
+func (h *Host) WithoutRoCE(name string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	p := h.ports[name].Port
+	h.dropRDMA(name)
+	h.tree.removeAll(h.rdmaAuxiliary(p))
+}
+
+// rdmaAuxiliary is the device that Broadcom's driver has for the module that makes RDMA devices.
+func (h *Host) rdmaAuxiliary(p Port) string {
+	return h.sys("devices", "pci0000:00", p.PCI, "bnxt_en.rdma.0")
 }
 
 // RenewRDMA makes the RDMA device of a port anew.

@@ -48,6 +48,7 @@ func (h *Host) boot(resets func(*mlxconfigtest.Card) bool) error {
 		c.Rebooted(resets(c))
 	}
 	h.firmware(cards)
+	h.withoutRDMA()
 	h.faults.sync()
 	ctx, cancel := context.WithTimeout(h.Context(), unitTimeout)
 	defer cancel()
@@ -125,6 +126,7 @@ func (h *Host) cardReset(name string, level int) {
 	cards := maps.Clone(h.cards)
 	h.mu.Unlock()
 	h.firmware(cards)
+	h.withoutRDMA()
 	h.faults.sync()
 	ctx, cancel := context.WithTimeout(h.Context(), unitTimeout)
 	defer cancel()

@@ -22,6 +22,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/nic/local/localtest"
 	"github.com/roce-fabric/roce-fabric/nic/mlxconfig/mlxconfigtest"
+	"github.com/roce-fabric/roce-fabric/nic/niccli/nicclitest"
 	"github.com/roce-fabric/roce-fabric/nic/nicctl/nicctltest"
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
@@ -138,6 +139,9 @@ type Host struct {
 	cards  map[string]*mlxconfigtest.Card
 	held   []func()         // undo what HoldFirmware has done
 	amd    *nicctltest.Host // AMD's cards; nil for none
+	// Broadcom's cards behind niccli, nil for none, and the PCI addresses of their NICs.
+	nvm  *nicclitest.Host
+	bnxt map[string]string
 }
 
 // New prepares a host. It fails where the options make no sense or a key cannot

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/local"
 	"github.com/roce-fabric/roce-fabric/nic/local/localtest"
 	"github.com/roce-fabric/roce-fabric/nic/mlxconfig/mlxconfigtest"
+	"github.com/roce-fabric/roce-fabric/nic/niccli/nicclitest"
 	"github.com/roce-fabric/roce-fabric/nic/nicctl/nicctltest"
 	"github.com/roce-fabric/roce-fabric/nic/runner"
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
@@ -69,7 +71,7 @@ func (h *Host) kernel() *localtest.Host {
 func (h *Host) build() {
 	k := localtest.InMemory(h.o.Dir)
 	k.SetName(h.o.Name, release)
-	h.cards = map[string]*mlxconfigtest.Card{}
+	h.cards, h.bnxt = map[string]*mlxconfigtest.Card{}, map[string]string{}
 	var cards []*mlxconfigtest.Card
 	var devices []string // of AMD's cards
 	management := "eth0"
@@ -88,6 +90,9 @@ func (h *Host) build() {
 			devices = append(devices, n.RDMA)
 		}
 		k.Add(port)
+		if kind.driver == nic.DriverBNXT && h.o.Tools != NoTools {
+			h.bnxt[n.Name] = pci
+		}
 		if n.Name == management {
 			management = "mgmt0"
 		}
@@ -112,6 +117,13 @@ func (h *Host) build() {
 	if len(devices) > 0 {
 		h.amd = nicctltest.New(devices...)
 		k.SetAMD(h.amd)
+	}
+	if len(h.bnxt) > 0 {
+		h.nvm = nicclitest.New(slices.Sorted(maps.Values(h.bnxt))...)
+		for _, pci := range h.bnxt {
+			h.nvm.Set(pci, true)
+		}
+		k.Programs["niccli"] = h.nvm.Run
 	}
 	k.Programs["udevadm"] = func(context.Context, []string) (runner.Result, error) { return runner.Result{}, nil }
 	k.Programs["systemctl"] = h.systemctl
@@ -142,6 +154,38 @@ func (h *Host) EditAMD(name string, f func(*nicctltest.Port, *qos.Trust)) bool {
 		}
 	})
 	return true
+}
+
+// SetNVM stores the option for RDMA in the NVM of a Broadcom card behind everybody's back,
+// with the RDMA device as a boot finds it; false where the NIC has no such card.
+func (h *Host) SetNVM(name string, on bool) bool {
+	k := h.kernel()
+	pci, ok := h.bnxt[name]
+	if !ok {
+		return false
+	}
+	if was := h.nvm.On(pci); was && !on {
+		k.WithoutRoCE(name)
+	} else if on && !was {
+		k.RenewRDMA(name)
+	}
+	h.nvm.Set(pci, on)
+	return true
+}
+
+// NVM returns Broadcom's cards behind niccli, nil where the host has none.
+func (h *Host) NVM() *nicclitest.Host {
+	h.kernel()
+	return h.nvm
+}
+
+// withoutRDMA takes the RDMA devices of Broadcom's cards away that have none by their NVM.
+func (h *Host) withoutRDMA() {
+	for name, pci := range h.bnxt {
+		if !h.nvm.On(pci) {
+			h.fake.WithoutRoCE(name)
+		}
+	}
 }
 
 // newCard is a card as it leaves the factory.
@@ -251,6 +295,10 @@ func (t tools) Run(ctx context.Context, name string, args ...string) (runner.Res
 		}
 		if !t.root {
 			return runner.Result{Stdout: []byte("-E- Failed to open the device\n"), Code: 3}, nil
+		}
+	case "niccli":
+		if !t.root {
+			return runner.Result{Stdout: []byte("ERROR: Permission denied\n"), Code: 1}, nil
 		}
 	case "modprobe", "systemctl", "udevadm", "setpci", "rdma", "devlink":
 		if !t.root && !slices.Contains(args, "is-failed") && (name != "devlink" || !slices.Contains(args, "show")) && (name != "rdma" || slices.Contains(args, "-r")) { // which anybody may ask
