@@ -1,0 +1,114 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// DeviceSpec says which device it is. It never changes.
+// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the device of a status never changes"
+type DeviceSpec struct {
+	// The name of the Fabric.
+	Fabric string `json:"fabric"`
+	// The name of the device in the intent.
+	Device string `json:"device"`
+}
+
+// DeviceState is what is known of a device.
+type DeviceState struct {
+	// +optional
+	Verdict Verdict `json:"verdict,omitempty"`
+	// +optional
+	Counts Counts `json:"counts,omitempty"`
+	// The findings, the worst first, at most 50 of them.
+	// +kubebuilder:validation:MaxItems=50
+	// +listType=atomic
+	// +optional
+	Findings []Finding `json:"findings,omitempty"`
+	// How many settings of a switch differ from the intent. Those of a host are findings.
+	// +optional
+	Drift int32 `json:"drift,omitempty"`
+	// When it was last read.
+	// +optional
+	LastSeen *metav1.Time `json:"lastSeen,omitempty"`
+	// Why it could not be read.
+	// +optional
+	Message string `json:"message,omitempty"`
+}
+
+// Finding is one thing that is wrong, at one place.
+type Finding struct {
+	// The check, such as PFC-03.
+	ID string `json:"id"`
+	// +kubebuilder:validation:Enum=error;warning;info
+	Severity string `json:"severity"`
+	// +listType=atomic
+	// +optional
+	Ports []string `json:"ports,omitempty"`
+	What  string   `json:"what"`
+	// +optional
+	Fix string `json:"fix,omitempty"`
+	// Where the intent says otherwise.
+	// +optional
+	Where string `json:"where,omitempty"`
+	// What could not be judged.
+	// +optional
+	Unchecked string `json:"unchecked,omitempty"`
+	// Why it does not count.
+	// +optional
+	Suppressed string `json:"suppressed,omitempty"`
+}
+
+// SwitchStatus is what is known of a switch.
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:path=switchstatuses,shortName=swst,categories=roce
+// +kubebuilder:printcolumn:name="Fabric",type=string,JSONPath=`.spec.fabric`
+// +kubebuilder:printcolumn:name="Device",type=string,JSONPath=`.spec.device`
+// +kubebuilder:printcolumn:name="Verdict",type=string,JSONPath=`.status.verdict`
+// +kubebuilder:printcolumn:name="Errors",type=integer,JSONPath=`.status.counts.errors`
+// +kubebuilder:printcolumn:name="Warnings",type=integer,JSONPath=`.status.counts.warnings`
+// +kubebuilder:printcolumn:name="Drift",type=integer,JSONPath=`.status.drift`
+// +kubebuilder:printcolumn:name="Last Seen",type=date,JSONPath=`.status.lastSeen`
+type SwitchStatus struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec DeviceSpec `json:"spec"`
+	// +optional
+	Status DeviceState `json:"status,omitempty"`
+}
+
+// SwitchStatusList is a list.
+// +kubebuilder:object:root=true
+type SwitchStatusList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []SwitchStatus `json:"items"`
+}
+
+// HostStatus is what is known of a host.
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:path=hoststatuses,shortName=hostst,categories=roce
+// +kubebuilder:printcolumn:name="Fabric",type=string,JSONPath=`.spec.fabric`
+// +kubebuilder:printcolumn:name="Device",type=string,JSONPath=`.spec.device`
+// +kubebuilder:printcolumn:name="Verdict",type=string,JSONPath=`.status.verdict`
+// +kubebuilder:printcolumn:name="Errors",type=integer,JSONPath=`.status.counts.errors`
+// +kubebuilder:printcolumn:name="Warnings",type=integer,JSONPath=`.status.counts.warnings`
+// +kubebuilder:printcolumn:name="Last Seen",type=date,JSONPath=`.status.lastSeen`
+type HostStatus struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec DeviceSpec `json:"spec"`
+	// +optional
+	Status DeviceState `json:"status,omitempty"`
+}
+
+// HostStatusList is a list.
+// +kubebuilder:object:root=true
+type HostStatusList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []HostStatus `json:"items"`
+}

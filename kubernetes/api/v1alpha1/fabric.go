@@ -1,0 +1,246 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// Policy says how far the operator goes by itself.
+// +kubebuilder:validation:Enum=observe;plan;apply
+type Policy string
+
+// The policies.
+const (
+	Observe Policy = "observe" // it validates
+	Plan    Policy = "plan"    // it also plans, and carries out plans that are approved
+	Apply   Policy = "apply"   // it also approves plans itself, up to an impact
+)
+
+// Impact is what a change disturbs, the least first.
+// +kubebuilder:validation:Enum=none;counters;port-flap;traffic-loss;reload
+type Impact string
+
+// FabricSpec is what a fabric should do, and who may change it.
+// +kubebuilder:validation:XValidation:rule="self.policy == 'apply' || !has(self.allow)",message="allow is for policy apply: under policy plan the approval of a plan allows its impact"
+type FabricSpec struct {
+	// The intent: inline, from a ConfigMap or from Git.
+	Intent IntentSource `json:"intent"`
+	// How far the operator goes: observe validates; plan also makes plans, and carries out
+	// those that are approved; apply also carries out plans of its own up to the impact
+	// allowed.
+	// +kubebuilder:default=observe
+	// +optional
+	Policy Policy `json:"policy,omitempty"`
+	// With policy apply, the largest impact of a plan that needs no approval. The default
+	// is counters.
+	// +optional
+	Allow Impact `json:"allow,omitempty"`
+	// The Secret that the references of the intent are of: env:NAME is its key NAME, and
+	// a file is the key that has its name.
+	// +optional
+	CredentialsSecret *LocalReference `json:"credentialsSecret,omitempty"`
+	// The time from one validation to the next.
+	// +kubebuilder:default="5m"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10s') && duration(self) <= duration('24h')",message="interval is from 10s to 24h"
+	// +optional
+	Interval metav1.Duration `json:"interval,omitzero"`
+	// How the waves of an apply are proven. Order, sizes of waves, canaries and windows
+	// are those of the intent's rollout.
+	// +optional
+	Rollout Rollout `json:"rollout,omitzero"`
+	// Suspends all work on the devices. An apply that runs comes to its end.
+	// +optional
+	Suspend bool `json:"suspend,omitempty"`
+}
+
+// IntentSource is where the intent is. One of its fields is set.
+// +kubebuilder:validation:XValidation:rule="(has(self.inline) ? 1 : 0) + (has(self.configMap) ? 1 : 0) + (has(self.git) ? 1 : 0) == 1",message="the intent comes from exactly one of inline, configMap and git"
+type IntentSource struct {
+	// The text of the intent.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=524288
+	// +optional
+	Inline string `json:"inline,omitempty"`
+	// A ConfigMap whose keys that end in .yaml or .yml are the files of the intent.
+	// +optional
+	ConfigMap *LocalReference `json:"configMap,omitempty"`
+	// A Git repository.
+	// +optional
+	Git *GitSource `json:"git,omitempty"`
+}
+
+// GitSource is a path in a Git repository.
+// +kubebuilder:validation:XValidation:rule="has(self.ref) || has(self.revision)",message="git needs a ref or a revision"
+type GitSource struct {
+	// The repository, over HTTPS or SSH.
+	// +kubebuilder:validation:Pattern=`^[a-z+]+://[^@\s]+$`
+	// +kubebuilder:validation:MaxLength=2048
+	URL string `json:"url"`
+	// A branch or a tag, such as main.
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._/-]*$`
+	// +kubebuilder:validation:MaxLength=255
+	// +optional
+	Ref string `json:"ref,omitempty"`
+	// The commit. With a ref as well, the ref must be at it.
+	// +kubebuilder:validation:Pattern=`^[0-9a-f]{40}([0-9a-f]{24})?$`
+	// +optional
+	Revision string `json:"revision,omitempty"`
+	// The file or folder of the intent in the repository.
+	// +kubebuilder:validation:XValidation:rule="!self.startsWith('/') && !self.split('/').exists(p, p == '..' || p == '.git')",message="path stays within the repository"
+	// +kubebuilder:validation:MaxLength=1024
+	Path string `json:"path"`
+}
+
+// LocalReference names an object in the same namespace.
+type LocalReference struct {
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+}
+
+// Rollout says how waves are proven.
+type Rollout struct {
+	// How each wave is proven before the next.
+	// +kubebuilder:validation:Enum=off;quick;full
+	// +kubebuilder:default=full
+	// +optional
+	Gate string `json:"gate,omitempty"`
+}
+
+// The types of conditions of a Fabric.
+const (
+	IntentValid = "IntentValid" // the intent was read, and has no fault
+	Validated   = "Validated"   // devices were compared with it
+	InSync      = "InSync"      // no device differs from it
+	Ready       = "Ready"       // all of these, and no finding of severity error
+)
+
+// Verdict is the outcome of a validation.
+// +kubebuilder:validation:Enum=ok;warnings;errors;inconclusive;unreachable;unknown
+type Verdict string
+
+// The verdicts. Those of a fabric are also those of its devices.
+const (
+	OK           Verdict = "ok"
+	Warnings     Verdict = "warnings"
+	Errors       Verdict = "errors"
+	Inconclusive Verdict = "inconclusive" // nothing is wrong in what could be checked
+	Unreachable  Verdict = "unreachable"  // of a device
+	Unknown      Verdict = "unknown"      // nothing was checked
+)
+
+// Counts are findings by severity.
+type Counts struct {
+	// +kubebuilder:default=0
+	// +optional
+	Errors int32 `json:"errors"`
+	// +kubebuilder:default=0
+	// +optional
+	Warnings int32 `json:"warnings"`
+	// +kubebuilder:default=0
+	// +optional
+	Infos int32 `json:"infos"`
+	// +kubebuilder:default=0
+	// +optional
+	Suppressed int32 `json:"suppressed"`
+	// +kubebuilder:default=0
+	// +optional
+	Inconclusive int32 `json:"inconclusive"`
+}
+
+// FabricStatus is what is known of a fabric.
+type FabricStatus struct {
+	// The generation of the spec that this is about.
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// +optional
+	Verdict Verdict `json:"verdict,omitempty"`
+	// +optional
+	Findings Counts `json:"findings,omitempty"`
+	// How many devices the intent has, and how many of them answered.
+	Devices   int32 `json:"devices,omitempty"`
+	Reachable int32 `json:"reachable,omitempty"`
+	// How many devices differ from the intent.
+	Drifted int32 `json:"drifted,omitempty"`
+	// The intent that was used last.
+	// +optional
+	Intent IntentStatus `json:"intent,omitempty"`
+	// When the last validation ended.
+	// +optional
+	LastValidation *metav1.Time `json:"lastValidation,omitempty"`
+	// The plan that brings the fabric to its intent.
+	// +optional
+	Plan *PlanReference `json:"plan,omitempty"`
+	// The last run that changed devices.
+	// +optional
+	LastRun *RunStatus `json:"lastRun,omitempty"`
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// IntentStatus identifies an intent.
+type IntentStatus struct {
+	// The name of the fabric in the intent.
+	// +optional
+	Fabric string `json:"fabric,omitempty"`
+	// The SHA-256 of its files.
+	// +optional
+	Digest string `json:"digest,omitempty"`
+	// The commit, where it comes from Git.
+	// +optional
+	Revision string `json:"revision,omitempty"`
+}
+
+// PlanReference names a plan.
+type PlanReference struct {
+	// The name of the FabricPlan.
+	Name   string `json:"name"`
+	Digest string `json:"digest"`
+	// +optional
+	Impact Impact `json:"impact,omitempty"`
+	// How many devices it changes.
+	Changes int32 `json:"changes"`
+}
+
+// RunStatus is what became of a run.
+type RunStatus struct {
+	// The plan that it carried out.
+	Plan string `json:"plan"`
+	// +optional
+	Run string `json:"run,omitempty"`
+	// +optional
+	Phase PlanPhase `json:"phase,omitempty"`
+	// +optional
+	Ended *metav1.Time `json:"ended,omitempty"`
+}
+
+// Fabric is a RoCE fabric, with its intent.
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:categories=roce
+// +kubebuilder:printcolumn:name="Policy",type=string,JSONPath=`.spec.policy`
+// +kubebuilder:printcolumn:name="Verdict",type=string,JSONPath=`.status.verdict`
+// +kubebuilder:printcolumn:name="Errors",type=integer,JSONPath=`.status.findings.errors`
+// +kubebuilder:printcolumn:name="Warnings",type=integer,JSONPath=`.status.findings.warnings`
+// +kubebuilder:printcolumn:name="Devices",type=integer,JSONPath=`.status.devices`
+// +kubebuilder:printcolumn:name="Reachable",type=integer,JSONPath=`.status.reachable`,priority=1
+// +kubebuilder:printcolumn:name="Drifted",type=integer,JSONPath=`.status.drifted`
+// +kubebuilder:printcolumn:name="Plan",type=string,JSONPath=`.status.plan.name`
+// +kubebuilder:printcolumn:name="Validated",type=date,JSONPath=`.status.lastValidation`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`,priority=1
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 52",message="the name of a Fabric has at most 52 characters"
+type Fabric struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec FabricSpec `json:"spec"`
+	// +optional
+	Status FabricStatus `json:"status,omitempty"`
+}
+
+// FabricList is a list.
+// +kubebuilder:object:root=true
+type FabricList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []Fabric `json:"items"`
+}

@@ -1,0 +1,137 @@
+// Package rig starts a real control plane for tests: kube-apiserver, which
+// `.ci/run kubernetes` builds from its module, and etcd. Nothing here stands for either.
+//
+// There is no kubelet and no other controller: a Pod never runs, and nothing is
+// collected that belonged to what was deleted.
+package rig
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/roce-fabric/roce-fabric/kubernetes/api/v1alpha1"
+)
+
+// variable names the kube-apiserver to start.
+const variable = "ROCE_FABRIC_APISERVER"
+
+// Rig is a control plane with the CRDs of the operator.
+type Rig struct {
+	*envtest.Environment
+	Config *rest.Config
+	Client client.Client
+	Scheme *runtime.Scheme
+}
+
+var (
+	mu  sync.Mutex
+	one *Rig
+)
+
+// Start returns the control plane of the test program, which the first call starts. The
+// test is skipped where there is no kube-apiserver. [Stop] stops it.
+func Start(t testing.TB) *Rig {
+	t.Helper()
+	mu.Lock()
+	defer mu.Unlock()
+	if one == nil {
+		r, err := start(t)
+		if err != nil {
+			t.Fatal(err)
+		}
+		one = r
+	}
+	return one
+}
+
+func start(t testing.TB) (*Rig, error) {
+	api := os.Getenv(variable)
+	if api == "" {
+		t.Skip(variable + " names no kube-apiserver: .ci/run kubernetes builds one")
+	}
+	etcd, err := exec.LookPath("etcd")
+	if err != nil {
+		return nil, fmt.Errorf("no etcd (Debian package etcd-server): %w", err)
+	}
+	s := Scheme()
+	e := &envtest.Environment{Scheme: s, CRDDirectoryPaths: []string{filepath.Join(root(), "config", "crd")}, ErrorIfCRDPathMissing: true}
+	e.ControlPlane.GetAPIServer().Path = api
+	e.ControlPlane.Etcd = &envtest.Etcd{Path: etcd}
+	e.ControlPlane.Etcd.Configure().Append("unsafe-no-fsync", "true")
+	// The admission of a cluster that has a controller for accounts is not for one that has none.
+	e.ControlPlane.GetAPIServer().Configure().Append("disable-admission-plugins", "ServiceAccount")
+	cfg, err := e.Start()
+	if err != nil {
+		return nil, fmt.Errorf("start the control plane: %w", err)
+	}
+	cfg.QPS = -1 // no limit of the client's own
+	c, err := client.New(cfg, client.Options{Scheme: s})
+	return &Rig{e, cfg, c, s}, err
+}
+
+// Scheme has the kinds that the operator knows.
+func Scheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	if err := scheme.AddToScheme(s); err != nil {
+		panic(err)
+	}
+	if err := v1alpha1.AddToScheme(s); err != nil {
+		panic(err)
+	}
+	return s
+}
+
+// root is the folder of the module.
+func root() string {
+	dir, err := os.Getwd()
+	for err == nil && dir != filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "config", "crd")); err == nil {
+			return dir
+		}
+		dir = filepath.Dir(dir)
+	}
+	return "."
+}
+
+// Stop stops the control plane and returns the exit status of a test program that would
+// end with code.
+func Stop(code int) int {
+	mu.Lock()
+	defer mu.Unlock()
+	if one != nil {
+		if err := one.Stop(); err != nil {
+			fmt.Fprintln(os.Stderr, "stop the control plane:", err)
+			code = max(code, 1)
+		}
+	}
+	return code
+}
+
+// Namespace makes a namespace for a test.
+func (r *Rig) Namespace(t testing.TB) string {
+	t.Helper()
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}
+	if err := r.Client.Create(t.Context(), ns); err != nil {
+		t.Fatal(err)
+	}
+	return ns.Name
+}
+
+// Codecs are for a client that reads answers as they come.
+func Codecs(s *runtime.Scheme) runtime.NegotiatedSerializer {
+	return serializer.NewCodecFactory(s).WithoutConversion()
+}

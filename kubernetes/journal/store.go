@@ -1,0 +1,117 @@
+// Package journal keeps the lock and the journals of a fabric in Kubernetes: the lock in
+// a Lease, the journals in Secrets, compressed, of at most 512 KiB each. It is a
+// [store.Store], and keeps plans in the same way, see [Blobs].
+//
+// Whoever may read Secrets of the namespace may read the journals. They hold the
+// configuration of devices, as plans do, and no password.
+package journal
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/roce-fabric/roce-fabric/fleet/store"
+)
+
+// answer bounds the wait for an answer of the API server.
+const answer = 15 * time.Second
+
+// MaxSecret bounds what a Secret has: the API server refuses more than 1 MiB, and etcd
+// requests of more than 1.5 MiB.
+const MaxSecret = 512 << 10
+
+const (
+	labelPart   = "roce-fabric.io/part" // what a Secret has: "journal", "record" or "plan"
+	labelFabric = "roce-fabric.io/fabric"
+	labelOf     = "roce-fabric.io/of"      // the journal that a Secret belongs to, as a hash
+	noteID      = "roce-fabric.io/journal" // its ID
+	noteFirst   = "roce-fabric.io/first"   // the number of the first record of a Secret
+	noteFabric  = "roce-fabric.io/fabric-name"
+)
+
+// Secrets is a store in a namespace. It needs a client without a cache.
+type Secrets struct {
+	c         client.Client
+	namespace string
+	fabric    string
+	name      string // of the Lease, and the beginning of all names
+	ttl       time.Duration
+	seen      sightings
+}
+
+// Open returns the store of a fabric. ttl is how long a lock outlives a holder that is
+// not heard of; 0 is [store.TTL].
+func Open(c client.Client, namespace, fabric string, ttl time.Duration) (*Secrets, error) {
+	if fabric == "" {
+		return nil, fmt.Errorf("a store needs the name of its fabric")
+	}
+	if ttl == 0 {
+		ttl = store.TTL
+	}
+	return &Secrets{c: c, namespace: namespace, fabric: fabric, name: "roce-fabric-" + short(fabric), ttl: ttl}, nil
+}
+
+// short is a name that Kubernetes takes, for one that may be anything.
+func short(s string) string {
+	h := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(h[:10])
+}
+
+// Close implements [store.Store].
+func (s *Secrets) Close() error { return nil }
+
+func (s *Secrets) String() string {
+	return fmt.Sprintf("the Secrets of fabric %s in namespace %s", s.fabric, s.namespace)
+}
+
+// Place implements [store.Store].
+func (s *Secrets) Place(id store.ID) string {
+	return fmt.Sprintf("journal %v of fabric %s in namespace %s", id, s.fabric, s.namespace)
+}
+
+func (s *Secrets) key(name string) types.NamespacedName {
+	return types.NamespacedName{Namespace: s.namespace, Name: name}
+}
+
+// do makes a call with a bound. An error of one that was ended says so by its context's.
+func do(ctx context.Context, call func(context.Context) error) error {
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	bounded, cancel := context.WithTimeout(ctx, answer)
+	defer cancel()
+	err := call(bounded)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case bounded.Err() != nil:
+		return fmt.Errorf("no answer of the API server within %s", answer)
+	}
+	return err
+}
+
+func (s *Secrets) secret(name, part, of string) *corev1.Secret {
+	out := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: s.namespace, Name: name,
+			Labels:      map[string]string{labelPart: part, labelFabric: short(s.fabric)},
+			Annotations: map[string]string{noteFabric: s.fabric},
+		},
+		Type: "roce-fabric.io/" + corev1.SecretType(part),
+		Data: map[string][]byte{},
+	}
+	if of != "" {
+		out.Labels[labelOf] = of
+	}
+	return out
+}
