@@ -464,7 +464,13 @@ func (p *planner) write(n *Node, path ...string) {
 // means now.
 func (p *planner) editProfile(family, name string, g *group, fill func(string, *qos.Port) *Node) {
 	one := g.ports[slices.IndexFunc(g.ports, func(port string) bool { return p.v.profile(port, family) == name })]
-	is := fill(one, restrict(p.v.port(one, 0, 0), p.want.Ports[one]))
+	running := p.v.port(one, 0, 0)
+	if family == famMapping { // as it is written, and not as it is read
+		m, own := *running.Maps.V, p.v.mapping(name)
+		m.DSCPToTC, m.PCPToTC = own.dscp, own.pcp
+		running.Maps = qos.Of(&m)
+	}
+	is := fill(one, restrict(running, p.want.Ports[one]))
 	have := p.v.qos.At(family, name)
 	for _, key := range g.content.Keys() {
 		sub := g.content.Sub[key]
@@ -657,7 +663,8 @@ func (p *planner) fillPFC(port string, want *qos.Port) *Node {
 }
 
 func (p *planner) fillECN(port string, want *qos.Port) *Node {
-	have := p.v.ecn(p.v.profile(port, famECN))
+	name := p.v.profile(port, famECN)
+	have, stated := p.v.ecn(name), p.v.qos.At(famECN, name, "traffic-class")
 	n, managed := &Node{}, false
 	for i := range want.Queues {
 		tc := []string{"traffic-class", strconv.Itoa(i)}
@@ -682,7 +689,7 @@ func (p *planner) fillECN(port string, want *qos.Port) *Node {
 			put(number(e.V.Max), "max-threshold-percent")
 			continue
 		}
-		if have[i].V.Unit == qos.UnitPercent {
+		if stated.At(strconv.Itoa(i), "mode").Word() == "relative" && !p.fresh {
 			put(text("absolute"), "mode")
 		}
 		lower, upper := e.V.Unit.Split()

@@ -70,7 +70,10 @@ type view struct {
 }
 
 // mapsKey is what the maps of a port are made of.
-type mapsKey struct{ mapping, remark string }
+type mapsKey struct {
+	mapping, remark string
+	paused          qos.PrioritySet
+}
 
 func newView(c *Config) *view {
 	v := readingOf(c)
@@ -184,8 +187,8 @@ func (v *view) port(name string, poll time.Duration, robustness int) *qos.Port {
 	}
 	m := v.mapping(v.profile(name, famMapping))
 	p.Trust = qos.Of(m.trust)
-	p.Maps = qos.Of(v.mapsOf(name, m))
 	pfc := v.pfc(v.profile(name, famPFC))
+	p.Maps = qos.Of(v.mapsOf(name, m, pfc.priorities))
 	p.PFC = qos.Of(pfc.both())
 	p.Cable = pfc.cable
 	for _, n := range pfc.priorities.List() {
@@ -291,8 +294,8 @@ func (v *view) readQueues() [qos.NumPriorities]int8 {
 }
 
 // mapsOf are the maps of a port. Ports with the same profiles share them.
-func (v *view) mapsOf(port string, m *mapping) *qos.Maps {
-	key := mapsKey{m.name, v.profile(port, famRemark)}
+func (v *view) mapsOf(port string, m *mapping, paused qos.PrioritySet) *qos.Maps {
+	key := mapsKey{m.name, v.profile(port, famRemark), paused}
 	if out := v.shared[key]; out != nil {
 		return out
 	}
@@ -313,8 +316,29 @@ func (v *view) mapsOf(port string, m *mapping) *qos.Maps {
 			}
 		}
 	}
+	v.fold(out, paused)
 	v.shared[key] = out
 	return out
+}
+
+// fold puts what the preset treats as priority 0 into it: with the preset, priorities that
+// are neither of RoCE nor of CNPs are in the same queue, so that they are one class.
+func (v *view) fold(m *qos.Maps, paused qos.PrioritySet) {
+	if v.preset == nil || m.TCToQueue[0] != 0 || paused.Has(0) {
+		return
+	}
+	stated := v.qos.At("egress-queue-mapping", global, "switch-priority")
+	for _, t := range []qos.Table{qos.DSCPToTC, qos.PCPToTC} {
+		entries := m.Table(t)
+		if !slices.Contains(entries, 0) {
+			continue
+		}
+		for i, p := range entries {
+			if p > 0 && m.TCToQueue[p] == 0 && !paused.Has(int(p)) && m.TCToDSCP[p] == m.TCToDSCP[0] && stated.At(strconv.Itoa(int(p))) == nil {
+				entries[i] = 0
+			}
+		}
+	}
 }
 
 // pauses is a profile of PFC.
@@ -425,7 +449,7 @@ func (v *view) ecn(name string) *[qos.NumPriorities]qos.Opt[qos.ECN] {
 		case n != nil:
 			out[i].V = readECN(n, usual)
 		case name != global:
-		case v.preset != nil && (v.preset.Mode == LossyMultiTC || !v.preset.Known):
+		case v.preset != nil && !v.preset.Known:
 			out[i] = qos.Opt[qos.ECN]{} // no document says it
 		case v.preset != nil && v.preset.ecn.Has(i), v.preset == nil && i == 0 && own == nil:
 			out[i].V = usual
@@ -549,7 +573,7 @@ func (v *view) left() []Unknown {
 		if !p.Known {
 			u.Why, u.Open = "a mode of the RoCE preset that no public document describes; what it sets is not known", true
 		} else if p.Mode == LossyMultiTC {
-			u.Why, u.Open = u.Why+". NVIDIA's documents do not say which queues of this mode mark", true
+			u.Why, u.Open = u.Why+". Which queues of this mode mark is from an example that shows another mode as well", true
 		}
 		out = append(out, u)
 	}

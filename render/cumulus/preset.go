@@ -48,7 +48,7 @@ func PresetOf(c *Config) *Preset {
 	case Lossless, LosslessSinglePool:
 		p.pfc = qos.Priorities(3)
 	case Lossy:
-	case LossyMultiTC:
+	case LossyMultiTC: // it marks as the example of "nv show qos roce" for it prints
 		p.dscp, p.queues = multiTC(), identity()
 		p.shares = [qos.NumPriorities]share{{percent: 4}, {percent: 8}, {percent: 18}, {percent: 22}, {percent: 22}, {percent: 22}, {percent: 4}, {}}
 	default:
