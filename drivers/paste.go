@@ -100,7 +100,9 @@ var pager = lazyre.New(`(?m)^ ?(?:--|<--- )More(?:--| --->)(?:\(\d+%\))? ?`)
 // are the commands that show a configuration.
 var (
 	prompt = lazyre.New(`^[A-Za-z0-9][\w.@:~/()\[\],-]{0,127}[#>$](?:[ \t]*([A-Za-z].*))?[ \t]*$`)
-	wanted = lazyre.New(`^(?:sudo )?(?:sh\w*\s+(?:run|start|conf)|cat |more |less |sonic-cfggen |jq |configure|copy run)`)
+	wanted = lazyre.New(`^(?:sudo )?(?:sh\w*\s+(?:run|start|conf)|nv config show|cat |more |less |sonic-cfggen |jq |configure|copy run)`)
+	// configures is a command that configures without a mode for that.
+	configures = lazyre.New(`^(?:sudo )?nv (?:un)?set `)
 )
 
 // unprompted takes away prompts and the output of commands that show something else.
@@ -136,8 +138,8 @@ func unprompted(text []byte) []byte {
 		}
 		shows := wanted.MatchString(s.command)
 		leaves := s.command == "" || s.command == "exit" || s.command == "end"
-		if !shows && !(asked && leaves) && bytes.Contains(out[s.from:s.body], []byte("(config")) {
-			// What is typed in a mode that configures is configuration.
+		if !shows && !(asked && leaves) && (bytes.Contains(out[s.from:s.body], []byte("(config")) || configures.MatchString(s.command)) {
+			// What is typed to configure is configuration.
 			continue
 		}
 		if !asked || shows {
@@ -160,14 +162,15 @@ func blank(text []byte) {
 	}
 }
 
-// object is where a text in JSON begins.
-var object = lazyre.New(`(?m)^[ \t]*\{\s*(?:"|\})`)
+// object is where a text in JSON begins: an object, or a list of them.
+var object = lazyre.New(`(?m)^[ \t]*(?:\[\s*)?\{\s*(?:"|\})`)
 
-// value takes away what stands around an object in JSON.
+// value takes away what stands around an object in JSON, or a list of them.
 func value(text []byte) []byte {
-	trimmed := bytes.TrimSpace(text)
-	if bytes.HasPrefix(trimmed, []byte("{")) && bytes.HasSuffix(trimmed, []byte("}")) {
-		return text
+	for _, sign := range []string{"{}", "[]"} {
+		if trimmed := bytes.TrimSpace(text); bytes.HasPrefix(trimmed, []byte(sign[:1])) && bytes.HasSuffix(trimmed, []byte(sign[1:])) {
+			return text
+		}
 	}
 	at := object.FindIndex(text)
 	if at == nil {

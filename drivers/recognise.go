@@ -114,7 +114,7 @@ func (r Rating) String() string {
 // first, with those that this tool does not read.
 func (all Systems) Rate(text []byte) []Rating {
 	text = Head(distinct(text))
-	inJSON := bytes.HasPrefix(bytes.TrimSpace(text), []byte("{"))
+	inJSON := bytes.HasPrefix(bytes.TrimLeft(text, "[ \t\r\n"), []byte("{"))
 	var out []Rating
 	rate := func(name string, clues []Clue) {
 		r := Rating{System: name}
