@@ -1,5 +1,7 @@
 // Package etcd is a client of etcd: what the store of runs needs of its API, version 3,
-// and no more. The official client would add a twentieth to the program.
+// and no more. The official client would add a twentieth to the program, and does not
+// come back from a token that etcd has forgotten (v3.7.3: it asks for a new one with the
+// old one attached, until its time is up).
 //
 // It treats the members of etcd as that client does: calls go to each in turn, wait for
 // one to be there until their time is up, and are repeated where that cannot do anything
