@@ -292,7 +292,7 @@ func (s PlanSummary) verdict(impact func(qos.Impact) string, good, bad func(stri
 	case s.Changed == 0 && s.Failed == 0 && s.Open > 0:
 		return fmt.Sprintf("no changes on %s, %s", words.Count(s.Devices, "device"), differences(s.Open))
 	case s.Changed == 0 && s.Failed == 0:
-		return fmt.Sprintf("%s %s as the intent says, no changes", good("ok:"), words.Are(s.Devices, "device"))
+		return fmt.Sprintf("%s no changes, %s as intended", good("ok:"), words.Are(s.Devices, "device"))
 	}
 	var parts []string
 	if s.Changed > 0 || s.Failed < s.Devices {
