@@ -168,10 +168,12 @@ func (v *view) some(names []string) map[string]*qos.Port {
 func (v *view) port(name string, poll time.Duration, robustness int) *qos.Port {
 	own := v.ifs.At(name)
 	p := &qos.Port{LAG: qos.Of(v.bonds[name])}
-	if n, ok := digits(own.At("link", "mtu").Word()); ok {
-		p.MTU = qos.Of(n)
-	} else if n, ok := digits(v.ifs.At(v.bonds[name], "link", "mtu").Word()); ok && v.bonds[name] != "" {
-		p.MTU = qos.Of(n) // a member has that of its bond
+	p.MTU = qos.Of(usualMTU)
+	for _, on := range []string{v.binds(name), name} { // a member has that of its bond
+		if n, ok := digits(v.ifs.At(on, "link", "mtu").Word()); ok {
+			p.MTU = qos.Of(n)
+			break
+		}
 	}
 	switch own.At("link", "state").Word() {
 	case "up":
@@ -212,6 +214,10 @@ func (v *view) port(name string, poll time.Duration, robustness int) *qos.Port {
 	}
 	return p
 }
+
+// usualMTU is the MTU of a port of which none is stated (Cumulus Linux 5.15, Switch Port
+// Attributes).
+const usualMTU = 9216
 
 // fec is the name of a mode in the model.
 func fec(word string) string {
