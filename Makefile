@@ -20,7 +20,7 @@ help: ## this list
 
 OUT ?= bin/
 build: ## the program, as bin/roce-fabric
-	CGO_ENABLED=0 $(GO) build -trimpath -tags grpcnotrace -ldflags "-s -w" -o $(OUT) ./cmd/roce-fabric
+	CGO_ENABLED=0 $(GO) build -trimpath -tags grpcnotrace,nethttpomithttp2 -ldflags "-s -w" -o $(OUT) ./cmd/roce-fabric
 
 man: ## the manual pages, as bin/man/*.1
 	@rm -rf bin/man

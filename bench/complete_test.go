@@ -15,7 +15,7 @@ import (
 // the start of the same program.
 func BenchmarkComplete(b *testing.B) {
 	tool := filepath.Join(b.TempDir(), "roce-fabric")
-	if out, err := exec.Command("go", "build", "-tags", "grpcnotrace", "-ldflags", "-s -w", "-o", tool, "../cmd/roce-fabric").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-tags", "grpcnotrace,nethttpomithttp2", "-ldflags", "-s -w", "-o", tool, "../cmd/roce-fabric").CombinedOutput(); err != nil {
 		b.Fatalf("go build: %v\n%s", err, out)
 	}
 	for _, c := range []struct{ name, text string }{{"ranges", ranges(model64, 1000, 64)}, {"explicit", explicit(model64, 1000, 64)}} {

@@ -16,7 +16,7 @@ func BenchmarkStart(b *testing.B) {
 		b.Fatal(err)
 	}
 	tool, empty := filepath.Join(dir, "roce-fabric"), filepath.Join(dir, "empty")
-	for _, args := range [][]string{{"-tags", "grpcnotrace", "-ldflags", "-s -w", "-o", tool, "../cmd/roce-fabric"}, {"-o", empty, source}} {
+	for _, args := range [][]string{{"-tags", "grpcnotrace,nethttpomithttp2", "-ldflags", "-s -w", "-o", tool, "../cmd/roce-fabric"}, {"-o", empty, source}} {
 		if out, err := exec.Command("go", append([]string{"build"}, args...)...).CombinedOutput(); err != nil {
 			b.Fatalf("go build: %v\n%s", err, out)
 		}
