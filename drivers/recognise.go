@@ -5,12 +5,11 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 )
@@ -20,12 +19,12 @@ import (
 // of 1 is a habit, 3 is what no other system is known to print.
 type Clue struct {
 	weight int
-	text   func() *regexp.Regexp
+	text   *lazyre.Regexp
 	json   bool // of JSON, else of lines
 }
 
 func newClue(weight int, pattern string, json bool) Clue {
-	return Clue{weight, sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) }), json}
+	return Clue{weight, lazyre.Of(pattern), json}
 }
 
 // Line is a Clue of a text of lines: the pattern of the beginning of one.
@@ -122,7 +121,7 @@ func (all Systems) Rate(text []byte) []Rating {
 			if !m.json && inJSON {
 				continue
 			}
-			if at := m.text().FindIndex(text); at != nil {
+			if at := m.text.FindIndex(text); at != nil {
 				r.Score += m.weight
 				if l := lineAt(text, at); !slices.Contains(r.Lines, l) {
 					r.Lines = append(r.Lines, l)

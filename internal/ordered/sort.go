@@ -10,12 +10,13 @@ import (
 // what has no order of its own: slices.SortFunc is compiled anew for each type, 17 KB of
 // program and 12 of tables for it, and this for one.
 func Sort[T any](s []T, compare func(a, b T) int) {
-	if slices.IsSortedFunc(s, compare) {
+	at := order(len(s), func(i, j int) int { return compare(s[i], s[j]) })
+	if at == nil {
 		return
 	}
 	sorted := make([]T, len(s))
-	for i, at := range order(len(s), func(i, j int) int { return compare(s[i], s[j]) }) {
-		sorted[i] = s[at]
+	for i := range s {
+		sorted[i] = s[at[i]]
 	}
 	copy(s, sorted)
 }
@@ -27,8 +28,15 @@ func Sorted[T any](seq iter.Seq[T], compare func(a, b T) int) []T {
 	return s
 }
 
-// order returns the places of n values in their order.
+// order returns the places of n values in their order, nil where they are in order.
 func order(n int, compare func(i, j int) int) []int {
+	sorted := true
+	for i := 1; i < n && sorted; i++ {
+		sorted = compare(i-1, i) <= 0
+	}
+	if sorted {
+		return nil
+	}
 	at := make([]int, n)
 	for i := range at {
 		at[i] = i
