@@ -358,7 +358,7 @@ func (p *planner) family(family string, of part, fill func(string, *qos.Port) *N
 	for name := range p.users(family) {
 		taken[name] = true
 	}
-	used := map[string]bool{}
+	used, bound := map[string]bool{}, map[string]bool{}
 	for i := range groups {
 		g := &groups[i]
 		if !g.needs {
@@ -388,24 +388,49 @@ func (p *planner) family(family string, of part, fill func(string, *qos.Port) *N
 			p.write(content, "qos", family, name)
 		}
 		used[name] = true
-		p.bind(family, of, name, g)
+		p.bind(family, of, name, g, bound)
 	}
 }
 
-// group sorts the ports by what their profile is to be.
+// shape is all that the content of a profile depends on.
+type shape struct {
+	profile string // that counts on the port now
+	trust   qos.Opt[qos.Trust]
+	maps    qos.Opt[*qos.Maps]
+	pfc     qos.Opt[qos.PrioritySet]
+	cable   qos.Opt[units.Length]
+	queues  [qos.NumPriorities]qos.Queue
+}
+
+// group sorts the ports by what their profile is to be; nothing where none needs one.
 func (p *planner) group(family string, of part, fill func(string, *qos.Port) *Node) []group {
+	needed := false
+	for name := range p.want.Ports {
+		needed = needed || p.n.ports[name]&of != 0
+	}
+	if !needed {
+		return nil
+	}
 	var groups []group
-	at := map[string]int{}
+	at := map[string]int{}   // by content
+	known := map[shape]int{} // most ports are alike
 	for _, name := range natural.Keys(p.want.Ports) {
-		content := fill(name, p.want.Ports[name])
-		if content == nil {
-			continue
-		}
-		key := string(content.JSON())
-		i, ok := at[key]
+		port := p.want.Ports[name]
+		by := shape{p.v.profile(name, family), port.Trust, port.Maps, port.PFC, port.Cable, port.Queues}
+		i, ok := known[by]
 		if !ok {
-			i = len(groups)
-			at[key], groups = i, append(groups, group{content: content})
+			i = -1
+			if content := fill(name, port); content != nil {
+				key := string(content.JSON())
+				if i, ok = at[key]; !ok {
+					i = len(groups)
+					at[key], groups = i, append(groups, group{content: content})
+				}
+			}
+			known[by] = i
+		}
+		if i < 0 {
+			continue
 		}
 		groups[i].ports = append(groups[i].ports, name)
 		groups[i].needs = groups[i].needs || p.n.ports[name]&of != 0
@@ -540,8 +565,9 @@ func restrict(have, want *qos.Port) *qos.Port {
 	return &out
 }
 
-// bind has the ports of a group that need it use a profile.
-func (p *planner) bind(family string, of part, profile string, g *group) {
+// bind has the ports of a group that need it use a profile. bound are the interfaces that
+// another group has bound: members of a bond may want different ones.
+func (p *planner) bind(family string, of part, profile string, g *group, bound map[string]bool) {
 	for _, port := range g.ports {
 		if p.n.ports[port]&of == 0 || p.v.profile(port, family) == profile {
 			continue
@@ -550,8 +576,9 @@ func (p *planner) bind(family string, of part, profile string, g *group) {
 		if on != port && !p.whole(on) {
 			continue // a member that the intent does not have would change as well
 		}
-		if path := (Path{"interface", on, "qos", family, "profile"}); !slices.ContainsFunc(p.edit, func(s Setting) bool { return slices.Equal(s.Path, path) }) {
-			p.set(text(profile), path...)
+		if !bound[on] {
+			bound[on] = true
+			p.set(text(profile), "interface", on, "qos", family, "profile")
 		}
 	}
 }

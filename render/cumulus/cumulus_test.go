@@ -148,3 +148,35 @@ func TestEncodeDoesNotDependOnThePreset(t *testing.T) {
 		}
 	}
 }
+
+// The profiles of a member are bound on its bond. Members that want different ones get
+// those of the first, and no path is set twice; a bond with another member is left alone.
+func TestBonds(t *testing.T) {
+	have := parse(t, "nv set interface bond1 bond member swp1-2\nnv set interface bond2 bond member swp3-4")
+	want := plain("swp1", "swp2", "swp3")
+	want.Ports["swp2"].Cable = qos.Of(units.Length(5))
+	seen := map[string]bool{}
+	e := Change(have, want)
+	for _, s := range e {
+		if seen[s.Path.String()] {
+			t.Errorf("%s is set twice", s.Path)
+		}
+		seen[s.Path.String()] = true
+	}
+	for path, is := range map[string]bool{
+		"interface bond1 qos pfc profile": true, "interface bond1 qos mapping profile": true, "interface bond2 qos pfc profile": false,
+		"interface swp1 qos pfc profile": false, "interface swp1 link mtu": false, "interface swp3 qos pfc-watchdog state": true,
+	} {
+		if seen[path] != is {
+			t.Errorf("%s: set is %t", path, seen[path])
+		}
+	}
+	after, _ := Decode(e.Apply(have))
+	if p := after.Ports["swp2"]; p.PFC.V != qos.Priorities(3) || p.Cable.V != 30 || after.Ports["swp4"].PFC.V != 0 {
+		t.Errorf("swp2 has %v, swp4 %v", p.Cable, after.Ports["swp4"].PFC)
+	}
+	want.OwnsGlobals = true
+	if after, _ := Decode(Change(have, want).Apply(have)); after.Ports["swp4"].PFC.V != qos.Priorities(3) {
+		t.Error("with globals: own, the other member of bond2 is left as it was")
+	}
+}
