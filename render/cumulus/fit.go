@@ -202,7 +202,9 @@ func refusedWatchdog(w, common qos.Watchdog, poll qos.Opt[time.Duration], pfc qo
 		return fmt.Sprintf("the PFC watchdog of Cumulus Linux drops what a stuck queue gets and has no other action, such as %s", w.Action)
 	case w.Restore != interval:
 		return fmt.Sprintf("the PFC watchdog of Cumulus Linux restores after one polling interval, here %s, not after %s", interval, w.Restore)
-	case interval <= 0 || w.Detect < interval || w.Detect%interval != 0 || w.Detect/interval > maxRobustness:
+	case interval < minPoll || interval > maxPoll:
+		return fmt.Sprintf("the PFC watchdog of Cumulus Linux has a polling interval of %s to %s, after which it restores, not of %s", minPoll, maxPoll, interval)
+	case w.Detect < interval || w.Detect%interval != 0 || w.Detect/interval > maxRobustness:
 		return fmt.Sprintf("the PFC watchdog of Cumulus Linux detects after whole polling intervals of %s, not after %s", interval, w.Detect)
 	case w.Detect != common.Detect || w.Restore != common.Restore:
 		return "Cumulus Linux has one set of timers of the PFC watchdog for the whole switch, and another port wants others"

@@ -25,10 +25,16 @@ func TestRefusals(t *testing.T) {
 		"detect":       {func(_ *qos.Device, p *qos.Port) { p.Watchdog.V.Detect = 500 * time.Millisecond }, "5.17", "whole polling intervals"},
 		"other timers": {func(d *qos.Device, p *qos.Port) { p.Watchdog.V.Detect *= 2 }, "5.17", "one set of timers"},
 		"poll":         {func(d *qos.Device, _ *qos.Port) { d.WatchdogPoll = qos.Of(50 * time.Millisecond) }, "5.17", "100ms to 5s"},
-		"averaging":    {func(_ *qos.Device, p *qos.Port) { p.Queues[3].ECN.V.Weight = 4 }, "5.17", "no averaging"},
-		"cells":        {func(_ *qos.Device, p *qos.Port) { p.Queues[3].ECN.V.Unit = qos.UnitCells }, "5.17", "not in cells"},
-		"probability":  {func(_ *qos.Device, p *qos.Port) { p.Queues[3].ECN.V.Probability = 0 }, "5.17", "1% to 100%"},
-		"order":        {func(_ *qos.Device, p *qos.Port) { p.Queues[3].ECN.V.Min = 3_000_000 }, "5.17", "min not above max"},
+		"too short": {func(d *qos.Device, p *qos.Port) {
+			for _, p := range d.Ports {
+				p.Watchdog.V.Restore, p.Watchdog.V.Detect = 50*time.Millisecond, 100*time.Millisecond
+			}
+			Fit(d)
+		}, "5.17", "100ms to 5s, after which it restores, not of 50ms"},
+		"averaging":   {func(_ *qos.Device, p *qos.Port) { p.Queues[3].ECN.V.Weight = 4 }, "5.17", "no averaging"},
+		"cells":       {func(_ *qos.Device, p *qos.Port) { p.Queues[3].ECN.V.Unit = qos.UnitCells }, "5.17", "not in cells"},
+		"probability": {func(_ *qos.Device, p *qos.Port) { p.Queues[3].ECN.V.Probability = 0 }, "5.17", "1% to 100%"},
+		"order":       {func(_ *qos.Device, p *qos.Port) { p.Queues[3].ECN.V.Min = 3_000_000 }, "5.17", "min not above max"},
 		"percent": {func(_ *qos.Device, p *qos.Port) {
 			p.Queues[3].ECN.V = qos.ECN{Enabled: true, Min: 10, Max: 90, Unit: qos.UnitPercent, Probability: 10}
 		}, "5.17", ""},
