@@ -1,0 +1,133 @@
+package gnmi
+
+import (
+	"bytes"
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/roce-fabric/roce-fabric/internal/term"
+)
+
+// HTTP is a client of an API over HTTPS, for devices whose management is not gNMI. It is
+// reached as a [Config] says and as strict as [Dial] is about the server, and its errors
+// are the same. It is safe for concurrent use.
+type HTTP struct {
+	cfg      Config
+	verifier *verifier
+	client   *http.Client
+	pool     *http.Transport
+	base     string
+}
+
+// NewHTTP makes a client, without I/O.
+func NewHTTP(cfg Config) (*HTTP, error) {
+	if err := cfg.check(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	h := &HTTP{cfg: cfg, base: "http://" + cfg.Address, pool: &http.Transport{
+		DialContext: (&net.Dialer{Timeout: cfg.Timeout}).DialContext, MaxConnsPerHost: 4, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute,
+	}}
+	if !cfg.TLS.Plaintext {
+		tc, v, err := newTLS(cfg.TLS)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrConfig, err)
+		}
+		h.base, h.verifier, h.pool.TLSClientConfig = "https://"+cfg.Address, v, tc
+	}
+	// A redirect would send the password elsewhere.
+	h.client = &http.Client{Transport: h.pool, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return h, nil
+}
+
+// Addr is the host:port of the device.
+func (h *HTTP) Addr() string { return h.cfg.Address }
+
+// Close ends the connections.
+func (h *HTTP) Close() error {
+	h.pool.CloseIdleConnections()
+	return nil
+}
+
+// Do sends one request, with JSON as its body where that is not nil, and returns the
+// status and the answer, whatever the status is but for 401. It is bounded by the
+// timeout of the configuration.
+func (h *HTTP) Do(ctx context.Context, method, path string, body []byte) (status int, answer []byte, err error) {
+	call := h.cfg.Log.Begin("https "+strings.ToLower(method), func() string { return strings.TrimSpace(method + " " + path + " " + string(body)) })
+	defer func() { call.End(func() string { return string(answer) }, err) }()
+	ctx, cancel := context.WithTimeout(ctx, h.cfg.Timeout)
+	defer cancel()
+	op := strings.ToLower(method)
+	req, err := http.NewRequestWithContext(ctx, method, h.base+path, bytes.NewReader(body))
+	if err != nil {
+		return 0, nil, &RPCError{Op: op, Addr: h.cfg.Address, Msg: err.Error(), kind: ErrConfig}
+	}
+	req.Header.Set("Accept", "application/json")
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if !h.cfg.TLS.Plaintext {
+		req.SetBasicAuth(h.cfg.Username, h.cfg.Password.Reveal())
+	}
+	resp, err := h.client.Do(req)
+	if err != nil {
+		return 0, nil, h.failure(ctx, op, err)
+	}
+	defer resp.Body.Close()
+	if answer, err = io.ReadAll(io.LimitReader(resp.Body, int64(h.cfg.MaxMessage)+1)); err != nil {
+		return 0, nil, h.failure(ctx, op, err)
+	}
+	if len(answer) > h.cfg.MaxMessage {
+		return 0, nil, &RPCError{Op: op, Addr: h.cfg.Address, Msg: fmt.Sprintf("more than %d bytes", h.cfg.MaxMessage), kind: ErrTooLarge}
+	}
+	h.verifier.worked()
+	if resp.StatusCode == http.StatusUnauthorized {
+		return 0, nil, &RPCError{Code: codes.Unauthenticated, Op: op, Addr: h.cfg.Address, kind: ErrAuth, hint: "check the user name and password"}
+	}
+	return resp.StatusCode, answer, nil
+}
+
+// failure is the error of a request without an answer.
+func (h *HTTP) failure(ctx context.Context, op string, err error) *RPCError {
+	e := &RPCError{Op: op, Addr: h.cfg.Address, kind: ErrUnreachable, cause: err, Msg: term.Clean(reason(err))}
+	seen := h.verifier.last()
+	switch timeout, _ := errors.AsType[net.Error](err); {
+	case seen.err != nil && !seen.used:
+		e.kind, e.cause, e.Msg = ErrTLS, seen.err, term.Clean(seen.err.Error())
+		e.hint = fmt.Sprintf("the server's key is %s: after checking it on the device, set it as the pin", seen.key)
+		switch {
+		case h.verifier.pin != "":
+			e.hint = "if the device got a new key on purpose, check it there and change the pin; otherwise the connection is intercepted"
+		case errors.As(seen.err, new(x509.HostnameError)):
+			e.hint = "set tls.serverName to a name in the certificate; or: " + e.hint
+		}
+	case seen.asked && !seen.used:
+		e.kind, e.Msg = ErrAuth, "the device asked for a client certificate and broke off: "+e.Msg
+		e.hint = "set a client certificate and key that the device trusts"
+	case errors.Is(err, context.Canceled):
+		e.kind, e.cause = nil, ctx.Err()
+	case errors.Is(err, context.DeadlineExceeded) || timeout != nil && timeout.Timeout():
+		e.kind, e.cause, e.Msg = ErrTimeout, context.DeadlineExceeded, ""
+	case strings.Contains(err.Error(), "first record does not look like a TLS handshake") || strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
+		e.kind, e.Msg = ErrTLS, "the device does not speak TLS on this port"
+	}
+	return e
+}
+
+// reason is an error without the address, which the text of an [RPCError] has already.
+func reason(err error) string {
+	for _, in := range []string{": dial tcp ", "\": "} {
+		if _, after, ok := strings.Cut(err.Error(), in); ok {
+			return after
+		}
+	}
+	return err.Error()
+}
