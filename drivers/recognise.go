@@ -55,13 +55,9 @@ var strangers = map[string][]Clue{
 		Line(2, `service timestamps `), Line(2, `license (udi|boot) `), Line(3, `interface (\w*Gigabit\w*|TwentyFiveGigE|FortyGigE|HundredGigE|FourHundredGigE)\d`),
 		Line(3, `mls qos`),
 	},
-	"Cisco IOS XR": {Collected(`cisco-xr`), Line(3, `!! IOS XR `), Line(3, `interface \w+GigE0/\d+/\d+/\d+`), Line(2, `interface MgmtEth`)},
-	"Cumulus Linux": {
-		Collected(`cumulus`),
-		Line(3, `nv set `), Line(3, `net add `), Line(3, `- (header|set):[ \t]*$`), Line(3, `auto (swp\d|lo\b|eth0)`), Line(3, `iface `),
-		Line(2, `\s+nvue-api-version:`),
-	},
-	"FRRouting": {Line(3, `frr version `), Line(3, `frr defaults `), Line(1, `log syslog`)},
+	"Cisco IOS XR":               {Collected(`cisco-xr`), Line(3, `!! IOS XR `), Line(3, `interface \w+GigE0/\d+/\d+/\d+`), Line(2, `interface MgmtEth`)},
+	"Cumulus Linux without NVUE": {Line(3, `net add `), Line(3, `auto (swp\d|lo\b|eth0)`), Line(3, `iface `)},
+	"FRRouting":                  {Line(3, `frr version `), Line(3, `frr defaults `), Line(1, `log syslog`)},
 	"Dell OS10": {
 		Line(3, `! Version 10\.\d`), Line(3, `interface (ethernet|mgmt)\d+/\d+/\d+`), Line(3, `interface breakout `), Line(2, `qos-map traffic-class `),
 		Line(2, `trust (dscp|dot1p)-map `), Line(2, `\s+pfc-cos \d`), Line(2, `\s+flowcontrol receive (on|off)[ \t]*$`),

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/cumulus"
 	"github.com/roce-fabric/roce-fabric/drivers/eos"
 	"github.com/roce-fabric/roce-fabric/drivers/nxos"
 	"github.com/roce-fabric/roce-fabric/drivers/sonic"
@@ -13,6 +14,7 @@ var Systems = drivers.Systems{
 	sonic.System,
 	eos.System,
 	nxos.System,
+	cumulus.System,
 }
 
 // SystemOf returns the system of a switch of the intent, which takes no other.

@@ -40,7 +40,7 @@ var badCases = []struct {
 	{"all at once", good + "mtu: {hosts: 1}\ntrust: both\npfc: {watchdog: {detect: 5}}\nswitches: {a: {os: junos}}\n", `7:7: unknown key "hosts"` + "\n" +
 		`8:8: trust must be dscp or pcp, not "both"` + "\n" +
 		`9:26: detect: "5" has no unit` + "\n" +
-		`10:20: os must be sonic, eos or nxos, not "junos"`, true},
+		`10:20: os must be sonic, eos, nxos or cumulus, not "junos"`, true},
 	{"map expected", good + "switches: 3\n", `7:11: switches must be a map, not a whole number`, true},
 	{"nothing", good + "switches:\n", `7:10: switches must be a map, not nothing`, true},
 	{"list expected", good + "links: {a: x/y}\n", `7:8: links must be a list, not a map`, true},
@@ -159,7 +159,7 @@ var badCases = []struct {
 	{"port override of ECN", good + "switches: {a: {os: sonic, ports: {\"Ethernet[0-4:4]\": {classes: {default: {ecn: {min: 1KB}}}}}}}\n", `7:80: ecn has min but no max`, false},
 	{"role of no switch", good + "roles: {laef: {trust: pcp}}\nswitches: {a: {os: sonic, role: leaf}}\n", `7:9: no switch has the role "laef"`, false},
 	{"no os", good + "switches: {a: {}}\n", `7:15: "a" has no os`, true},
-	{"os", good + "switches: {a: {os: sonc, bufferModel: static}}\n", `7:20: os must be sonic, eos or nxos, not "sonc"` + "\n" +
+	{"os", good + "switches: {a: {os: sonc, bufferModel: static}}\n", `7:20: os must be sonic, eos, nxos or cumulus, not "sonc"` + "\n" +
 		`7:39: bufferModel must be dynamic or traditional, not "static"`, true},
 	{"device name", good + "switches: {\"a b\": {os: sonic}, -a: {os: sonic}, \"a[1-\": {os: sonic}}\n", `7:12: "a b" is not a name of at most 63 letters, digits, dots, dashes and underscores` + "\n" +
 		`7:32: "-a" is not a name of at most 63 letters, digits, dots, dashes and underscores` + "\n" +

@@ -22,13 +22,12 @@ type System struct {
 
 // The systems of switches.
 var (
-	SONiC = System{Name: "sonic", Port: "8080", BufferModel: true, StrictFirst: true}
-	EOS   = System{Name: "eos", Port: "6030"}
-	NXOS  = System{Name: "nxos", Port: "50051", StrictFirst: true}
-	// Cumulus is not among the systems until it has a record.
+	SONiC   = System{Name: "sonic", Port: "8080", BufferModel: true, StrictFirst: true}
+	EOS     = System{Name: "eos", Port: "6030"}
+	NXOS    = System{Name: "nxos", Port: "50051", StrictFirst: true}
 	Cumulus = System{Name: "cumulus", Port: "8765"}
 
-	systems = []System{SONiC, EOS, NXOS}
+	systems = []System{SONiC, EOS, NXOS, Cumulus}
 )
 
 // Systems returns the names of all systems.

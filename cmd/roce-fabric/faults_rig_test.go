@@ -26,6 +26,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
 	"github.com/roce-fabric/roce-fabric/testlab/proxy"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/cumulus"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/eos"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/host"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/nxos"
@@ -149,6 +150,32 @@ func (b sonicBox) arm(f fault, odd bool) {
 	}
 }
 
+type cumulusBox struct{ *cumulus.Switch }
+
+func (b cumulusBox) mark() {
+	must(b.Configure("nv set interface swp3 description theirs\nnv set qos pfc THEIRS switch-priority 5"))
+	b.Save()
+}
+func (b cumulusBox) state() string  { return b.Running() }
+func (b cumulusBox) unsaved() bool  { return b.Running() != b.Startup() }
+func (b cumulusBox) restart() error { return b.Restart() }
+func (b cumulusBox) clear()         { b.Faults().Clear() }
+func (b cumulusBox) expire()        { b.Expire() }
+func (b cumulusBox) arm(f fault, odd bool) {
+	switch {
+	case f == refusal && odd:
+		b.Faults().RejectNext()
+	case f == refusal:
+		b.Faults().RefusePatch(true)
+	case f == falseFailure:
+		b.Faults().FailAfterApply()
+	case odd:
+		b.Faults().PretendSave()
+	default:
+		b.Faults().PretendNext()
+	}
+}
+
 type hostBox struct{ *host.Host }
 
 const theirNIC = "ens9f0np0"
@@ -267,6 +294,8 @@ func boxOfLab(l *lab.Lab, name string) box {
 		return nxosBox{b}
 	case *sonic.Switch:
 		return sonicBox{b}
+	case *cumulus.Switch:
+		return cumulusBox{b}
 	}
 	return hostBox{l.Servers[name]}
 }

@@ -88,6 +88,7 @@ var (
 		{"sonic direct", leaves, false, switches("os: sonic, write: direct, model: ACS-MSN4700, release: 202511", "Ethernet0")},
 		{"nxos 9.3", leaves, false, switches("os: nxos, model: N9K-C93600CD-GX, release: 9.3(9)", "Ethernet1/1")},
 		{"nxos 10", leaves, false, switches("os: nxos, model: N9K-C9332D-GX2B, release: 10.4(3)", "Ethernet1/1")},
+		{"cumulus", leaves, true, switches("os: cumulus, model: SN5600, release: 5.15.0", "swp1")},
 	}
 )
 

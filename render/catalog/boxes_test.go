@@ -37,12 +37,19 @@ func TestBoxes(t *testing.T) {
 	}
 }
 
+func modelsOf(system string) (out []*Model) {
+	for _, name := range ModelsOf(system) {
+		m, _ := ModelOf(system, name)
+		out = append(out, m)
+	}
+	return out
+}
+
 // A box that SONiC runs on too has the ports that SONiC's aliases are, their speeds and
 // the same chip. SONiC's own names (etp65) count its ports from one as well.
 func TestBoxesAreThoseOfSONiC(t *testing.T) {
 	n := 0
-	for _, name := range ModelsOf(intent.EOS.Name) {
-		m, _ := ModelOf(intent.EOS.Name, name)
+	for _, m := range slices.Concat(modelsOf(intent.EOS.Name), modelsOf(intent.Cumulus.Name)) {
 		hwsku, ok := strings.CutPrefix(m.ASICFrom, "the SONiC model ")
 		if !ok {
 			continue
@@ -54,7 +61,9 @@ func TestBoxesAreThoseOfSONiC(t *testing.T) {
 		}
 		for _, p := range same.Ports {
 			alias := p.Alias
-			if number, ok := strings.CutPrefix(alias, "etp"); ok {
+			if number, ok := strings.CutPrefix(alias, "etp"); ok && m.System == intent.Cumulus.Name {
+				alias = "swp" + number
+			} else if ok {
 				alias = "Ethernet" + number
 				if strings.Contains(p.Lanes, ",") {
 					alias += "/1"

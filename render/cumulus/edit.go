@@ -331,7 +331,15 @@ func (e Edit) Check(managed func(name string) bool) error {
 func (e Edit) CheckUndo(undo Edit) error {
 	for i, u := range undo {
 		if !slices.ContainsFunc(e, func(s Setting) bool {
-			return len(u.Path) <= len(s.Path) && slices.Equal(u.Path, s.Path[:len(u.Path)]) && (len(u.Path) == len(s.Path) || isID(u.Path)) || either(u.Path) && either(s.Path) && u.Path[1] == s.Path[1]
+			if either(u.Path) && either(s.Path) && u.Path[1] == s.Path[1] {
+				return true
+			}
+			if len(u.Path) > len(s.Path) || !slices.Equal(u.Path, s.Path[:len(u.Path)]) {
+				return false
+			}
+			// What is above a setting goes where nothing is left of it, or where it is ours.
+			own := len(u.Path) == 3 && u.Path[0] == "qos" && strings.HasPrefix(u.Path[2], Prefix)
+			return len(u.Path) == len(s.Path) || isID(u.Path) && u.Set == nil && (u.Empty || own)
 		}) {
 			return fmt.Errorf("setting %d of the undo record: the edit does not write it: %s", i+1, u)
 		}

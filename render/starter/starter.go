@@ -83,9 +83,10 @@ func New() *Options {
 
 // usualModel is the model that is offered, by system.
 var usualModel = map[string]string{
-	intent.SONiC.Name: "DellEMC-Z9332f-O32",
-	intent.EOS.Name:   "DCS-7060DX5-64S",
-	intent.NXOS.Name:  "N9K-C9332D-GX2B",
+	intent.SONiC.Name:   "DellEMC-Z9332f-O32",
+	intent.EOS.Name:     "DCS-7060DX5-64S",
+	intent.NXOS.Name:    "N9K-C9332D-GX2B",
+	intent.Cumulus.Name: "SN5400",
 }
 
 func fixed(s string) func() string { return func() string { return s } }

@@ -105,9 +105,10 @@ func TestEveryModelPasses(t *testing.T) {
 // systems.
 func TestSizes(t *testing.T) {
 	usual := map[string][]string{
-		"sonic": {"DellEMC-Z9332f-O32", "ACS-MSN4700", "Arista-7060CX-32S-C32", "ACS-SN5600"},
-		"eos":   {"DCS-7060DX5-64S", "DCS-7280DR3-24", "DCS-7280CR3-32D4", "DCS-7050SX3-48YC8"},
-		"nxos":  {"N9K-C9332D-GX2B", "N9K-C9364D-GX2A", "N9K-C93600CD-GX", "N9K-C93180YC-FX3"},
+		"sonic":   {"DellEMC-Z9332f-O32", "ACS-MSN4700", "Arista-7060CX-32S-C32", "ACS-SN5600"},
+		"cumulus": {"SN5400", "MSN4700", "SN5600", "MSN3700C"},
+		"eos":     {"DCS-7060DX5-64S", "DCS-7280DR3-24", "DCS-7280CR3-32D4", "DCS-7050SX3-48YC8"},
+		"nxos":    {"N9K-C9332D-GX2B", "N9K-C9364D-GX2A", "N9K-C93600CD-GX", "N9K-C93180YC-FX3"},
 	}
 	good := 0
 	rapid.Check(t, func(r *rapid.T) {

@@ -224,7 +224,7 @@ func ParseImages(args []string) (*Images, error) {
 
 // Names are what --image takes before the equals sign: systems, and kinds.
 func Names() []string {
-	out := intent.Systems()
+	out := slices.DeleteFunc(intent.Systems(), func(system string) bool { return !runs(system) })
 	for _, k := range kinds {
 		out = append(out, k.name)
 	}
@@ -249,7 +249,12 @@ func kindOf(name, image string) *kind {
 	return nil
 }
 
-// of returns the kind of the switches of a system, "" for hosts, in the lab.
+// runs reports whether there is a kind of node for the switches of a system.
+func runs(system string) bool {
+	return slices.ContainsFunc(kinds, func(k kind) bool { return k.system == system })
+}
+
+// of returns the kind of the switches of a system that [runs], "" for hosts, in the lab.
 func (im *Images) of(system string) *kind {
 	i := slices.IndexFunc(kinds, func(k kind) bool { return k.system == system && k.name == cmp.Or(im.chosen[system], k.name) })
 	return &kinds[i]

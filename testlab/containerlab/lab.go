@@ -126,6 +126,9 @@ func (l *Lab) topology() (*yaml.Node, error) {
 		nodes.Set(name, node)
 	}
 	for _, sw := range l.fabric.Switches {
+		if !runs(sw.OS) {
+			return nil, fmt.Errorf("%s: containerlab has no kind of node with a free image for os %s; roce-fabric lab up simulates it", sw.Name, sw.OS)
+		}
 		add(sw.Name, sw.OS, sw.Release.V)
 	}
 	for _, h := range l.fabric.Hosts {

@@ -20,6 +20,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/nicctl/nicctltest"
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/cumulus"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/eos"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/host"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/nxos"
@@ -456,6 +457,8 @@ func refuse(s Switch, on bool) {
 		s.Faults().RefuseConnections(on)
 	case *sonic.Switch:
 		s.Faults().RefuseConnections(on)
+	case *cumulus.Switch:
+		s.Faults().RefuseConnections(on)
 	}
 }
 
@@ -470,9 +473,4 @@ func worldOf(s Switch) *cli.World {
 }
 
 // tallyOf is what a switch counts.
-func tallyOf(s Switch) *sim.Tally {
-	if s, ok := s.(*sonic.Switch); ok {
-		return s.Counters()
-	}
-	return &worldOf(s).Tally
-}
+func tallyOf(s Switch) *sim.Tally { return s.(interface{ Counters() *sim.Tally }).Counters() }

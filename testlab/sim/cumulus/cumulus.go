@@ -66,6 +66,8 @@ type Options struct {
 	// Whole has an apply put a revision in force as a whole, with what others had applied
 	// since it was made undone; else what the revision changes is merged.
 	Whole bool
+	// Hollow keeps the branches that an unset leaves empty.
+	Hollow bool
 	// MaxLossless is how many lossless priorities an apply takes; 0 is any number.
 	MaxLossless int
 	// Rounded reads thresholds back as the cells of the ASIC have them, in the
@@ -397,6 +399,20 @@ func (s *Switch) Save() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.startup = cloned(s.applied)
+}
+
+// Keep returns what brings the configurations, neighbours and cables of now back, and ends
+// what waits.
+func (s *Switch) Keep() func() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	applied, startup, neighbors, unplugged := cloned(s.applied), cloned(s.startup), maps.Clone(s.neighbors), maps.Clone(s.unplugged)
+	return func() {
+		s.restart()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.applied, s.startup, s.neighbors, s.unplugged, s.edited = cloned(applied), cloned(startup), maps.Clone(neighbors), maps.Clone(unplugged), false
+	}
 }
 
 // EditFiles changes the files of switchd by hand, of which NVUE knows nothing.

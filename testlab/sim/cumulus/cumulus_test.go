@@ -239,6 +239,17 @@ func TestUnsetIsDelete(t *testing.T) {
 		c.do(404, "DELETE", "/interface/swp1/link/mtu?rev="+id, "")
 		c.apply(id, plain)
 		c.want("", "interface", "swp1", "link", "mtu")
+		if _, ok := at(c.s.applied, "interface", "swp1", "link"); ok {
+			t.Error("an empty branch is left")
+		}
+	}
+	c := start(t, Options{Hollow: true})
+	c.apply(c.revision(mtu), plain)
+	id := c.revision("")
+	c.do(204, "DELETE", "/interface/swp1/link/mtu?rev="+id, "")
+	c.apply(id, plain)
+	if _, ok := at(c.s.applied, "interface", "swp1", "link"); !ok {
+		t.Error("no empty branch is left")
 	}
 }
 

@@ -12,13 +12,13 @@ type Faults struct {
 	mu sync.Mutex
 	s  *Switch
 
-	reject, dropBefore, dropAfter, failAfter, pretend, failApply, restart bool
-	refuse, truncate, readOnly, noModel, badCert, noTimer, noMessage      bool
-	asks                                                                  string
-	beforeWrite                                                           func()
-	giveUp                                                                <-chan struct{}
-	delay                                                                 time.Duration
-	cleared                                                               chan struct{}
+	reject, dropBefore, dropAfter, failAfter, pretend, pretendSave, failApply, restart bool
+	refuse, truncate, readOnly, noModel, badCert, noTimer, noMessage, refusePatch      bool
+	asks                                                                               string
+	beforeWrite                                                                        func()
+	giveUp                                                                             <-chan struct{}
+	delay                                                                              time.Duration
+	cleared                                                                            chan struct{}
 }
 
 // RejectNext has the next apply found invalid.
@@ -35,6 +35,12 @@ func (f *Faults) FailAfterApply() { f.set(&f.failAfter, true) }
 
 // PretendNext has the next apply end as applied, and change nothing.
 func (f *Faults) PretendNext() { f.set(&f.pretend, true) }
+
+// PretendSave has the next save, or the next apply, save nothing and say that it did.
+func (f *Faults) PretendSave() { f.set(&f.pretendSave, true) }
+
+// RefusePatch finds a value of each patch of a configuration wrong.
+func (f *Faults) RefusePatch(on bool) { f.set(&f.refusePatch, on) }
 
 // FailApply has the next apply fail while services reload: it asks whether to ignore that.
 func (f *Faults) FailApply() { f.set(&f.failApply, true) }
@@ -100,8 +106,8 @@ func (f *Faults) BeforeWrite(fn func()) {
 func (f *Faults) Clear() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.reject, f.dropBefore, f.dropAfter, f.failAfter, f.pretend, f.failApply, f.restart = false, false, false, false, false, false, false
-	f.refuse, f.truncate, f.readOnly, f.noModel, f.badCert, f.noTimer, f.noMessage = false, false, false, false, false, false, false
+	f.reject, f.dropBefore, f.dropAfter, f.failAfter, f.pretend, f.pretendSave, f.failApply, f.restart = false, false, false, false, false, false, false, false
+	f.refuse, f.truncate, f.readOnly, f.noModel, f.badCert, f.noTimer, f.noMessage, f.refusePatch = false, false, false, false, false, false, false, false
 	f.asks, f.beforeWrite, f.giveUp, f.delay = "", nil, nil, 0
 	close(f.cleared)
 	f.cleared = make(chan struct{})

@@ -192,6 +192,9 @@ func (s *Switch) stage(method, kind string, path []string, rev string, body []by
 		if !remove(r.tree, path) {
 			return refused(http.StatusNotFound, "The requested item does not exist.")
 		}
+		if !s.o.Hollow {
+			prune(r.tree, path)
+		}
 		if s.release >= 510 {
 			return answer{http.StatusNoContent, nil}
 		}
@@ -218,6 +221,9 @@ func (s *Switch) stage(method, kind string, path []string, rev string, body []by
 	}
 	whole := under(patch, path...).(tree)
 	whole, _ = expand(whole).(tree)
+	if s.faults.on(&s.faults.refusePatch) {
+		return refused(http.StatusBadRequest, "refused by the test")
+	}
 	if bad := s.check(whole); bad != "" {
 		return refused(http.StatusBadRequest, bad)
 	}
@@ -293,7 +299,9 @@ func (s *Switch) onRevision(ctx context.Context, method string, path []string, b
 		if req.State != "save" {
 			return refused(http.StatusBadRequest, "'"+req.State+"' is not a valid value")
 		}
-		s.startup = cloned(s.applied)
+		if !s.faults.take(&s.faults.pretendSave) {
+			s.startup = cloned(s.applied)
+		}
 		return answer{http.StatusOK, tree{"state": "save", "transition": tree{"issue": tree{}, "progress": ""}}}
 	}
 	if path[0] == "applied" && method == http.MethodGet {

@@ -125,7 +125,7 @@ func (s *Switch) apply(r *revision, release <-chan struct{}) {
 		return
 	}
 	r.state, r.progress = s.saves(), ""
-	if r.state == "applied_and_saved" {
+	if r.state == "applied_and_saved" && !s.faults.take(&s.faults.pretendSave) {
 		s.startup = cloned(s.applied)
 	}
 }
@@ -276,6 +276,19 @@ func (s *Switch) ignored(r *revision, boot int, was tree) bool {
 	s.inForce(s.applied, was)
 	r.state, r.progress = "apply_fail", "Apply failed, rolled back"
 	return false
+}
+
+// Expire ends the wait of an apply for its confirmation, as its timer does.
+func (s *Switch) Expire() {
+	s.mu.Lock()
+	r := s.busy()
+	if r != nil && r.state == "confirm" {
+		s.reply(r, "confirm_no")
+	}
+	s.mu.Unlock()
+	if r != nil {
+		_ = s.settle(r) // a switch that closes comes to its end as well
+	}
 }
 
 // busy is the revision that is at work, if any. The caller holds mu.

@@ -247,7 +247,8 @@ func (s *Switch) port(p string, t tree, far map[string]cli.Wire) tree {
 }
 
 // headroom is what a switch computes of the cable, the speed and the MTU of a port, in a
-// simple form: the frames that arrive while a pause travels.
+// simple form: what arrives while a pause travels and is obeyed, in packets of 64 bytes, of
+// which each takes a cell of three times that (Small Packet Probability).
 func (s *Switch) headroom(p, group string) int64 {
 	name := text(s.applied, "interface", p, "qos", "pfc", "profile")
 	if name == "" {
@@ -264,7 +265,7 @@ func (s *Switch) headroom(p, group string) int64 {
 		mtu = 9216
 	}
 	flight := 2 * cable * 5e-9 * float64(s.speed(p)) / 8
-	return s.cells(int64(flight + 2*mtu + 20<<10))
+	return s.cells(int64(3 * (flight + 2*mtu + 20<<10)))
 }
 
 // joined reports whether a link with such ends comes up.

@@ -206,7 +206,12 @@ func (s *Switch) typed(t tree, f []string) error {
 		full := expandPath(path)
 		found := false
 		for _, p := range full {
-			found = remove(t, p) || found
+			if remove(t, p) {
+				found = true
+				if !s.o.Hollow {
+					prune(t, p)
+				}
+			}
 		}
 		if !found {
 			return errors.New("the requested item does not exist")

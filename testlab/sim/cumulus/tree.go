@@ -3,6 +3,7 @@ package cumulus
 import (
 	"maps"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -119,6 +120,22 @@ func remove(t tree, path []string) bool {
 	}
 	delete(in, path[len(path)-1])
 	return true
+}
+
+// items are the collections whose members stand without anything below them.
+var items = []string{"interface", "mapping", "pfc", "congestion-control", "egress-scheduler", "egress-shaper", "remark", "link-pause", "traffic-pool",
+	"egress-queue-mapping", "switch-priority", "traffic-class", "dscp", "pcp", "address", "vrf"}
+
+// prune takes away the branches to a path that hold nothing and are no members of a
+// collection.
+func prune(t tree, path []string) {
+	for n := len(path) - 1; n > 0; n-- {
+		m, ok := at(t, path[:n]...)
+		if b, is := m.(tree); !ok || !is || len(b) > 0 || n > 1 && slices.Contains(items, path[n-2]) {
+			return
+		}
+		remove(t, path[:n])
+	}
 }
 
 // diff is what of a differs from b: values of a, and null for what only b has.

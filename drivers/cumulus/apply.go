@@ -1,0 +1,207 @@
+package cumulus
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/lines"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
+	"github.com/roce-fabric/roce-fabric/internal/words"
+	native "github.com/roce-fabric/roce-fabric/render/cumulus"
+)
+
+// record is the native part of an undo record.
+type record struct {
+	// Run names the run in the message of its revision.
+	Run string `json:"run"`
+	// Edit is what was applied, Undo what stood there before.
+	Edit native.Edit `json:"edit"`
+	Undo native.Edit `json:"undo"`
+	// Before identifies the whole configuration before the apply.
+	Before string `json:"before"`
+}
+
+var runForm = lazyre.New(`^rf-[\w-]{0,80}$`)
+
+// check returns an error, with the place, unless an undo record is one that Apply makes.
+func (b record) check(managed func(port string) bool) error {
+	if !runForm.MatchString(b.Run) {
+		return fmt.Errorf("undo record: unusable name of a run %q", b.Run)
+	}
+	if err := b.Edit.Check(managed); err != nil {
+		return fmt.Errorf("undo record: applied settings: %w", err)
+	}
+	err := b.Undo.Check(managed)
+	if err == nil {
+		err = b.Edit.CheckUndo(b.Undo)
+	}
+	if err != nil {
+		return fmt.Errorf("undo record: previous settings: %w", err)
+	}
+	return nil
+}
+
+// CheckUndo returns an error, with the place, for a record that Apply never makes.
+func (d *Driver) CheckUndo(t *drivers.Token, managed func(port string) bool) error {
+	_, err := d.read(t, managed)
+	return err
+}
+
+func (d *Driver) read(t *drivers.Token, managed func(port string) bool) (b record, err error) {
+	if err = t.Read(d.t.Name, &b); err != nil {
+		return b, err
+	}
+	return b, b.check(managed)
+}
+
+// undone reports whether nothing of what was applied is in a configuration.
+func (b record) undone(now *native.Config) bool { return len(b.Undo.Within(now)) == 0 }
+
+// holds reports whether an edit changes nothing of what a configuration means. NVUE need
+// not keep a value that equals the default, and may keep the cells of a threshold.
+func holds(e native.Edit, now *native.Config) bool {
+	if len(e.Within(now)) == 0 {
+		return true
+	}
+	is, _ := native.Decode(now)
+	would, _ := native.Decode(e.Apply(now))
+	would = native.Rounded(is, would)
+	return len(qos.Diff(is, would))+len(qos.Diff(would, is)) == 0
+}
+
+// done reports whether a configuration holds what a record wants, and no longer what it
+// undoes.
+func (b record) done(now *native.Config) bool {
+	return holds(b.Edit, now) && (!b.undone(now) || len(b.Edit.Within(now)) == 0)
+}
+
+// Apply puts a change in force, for the switch to revert unless it is confirmed in time.
+func (d *Driver) Apply(ctx context.Context, before *drivers.Snapshot, st *drivers.Steps, o drivers.ApplyOptions) (*drivers.Token, error) {
+	if len(st.Items) == 0 {
+		return nil, nil
+	}
+	e, err := edit(st.Items, nil)
+	if err != nil {
+		return nil, err
+	}
+	cfg := held(before)
+	if len(e.Within(cfg)) == 0 {
+		return nil, nil
+	}
+	const longest = 80
+	w := &work{record: record{Run: drivers.RunName(o.ID, longest), Edit: e, Undo: e.Undo(cfg), Before: fingerprint(cfg)}, note: o.Tell}
+	if d.pace.Timer > 0 {
+		w.timer = max(d.pace.Timer, o.Hold)
+	}
+	switch id, r, err := d.atWork(ctx); {
+	case err != nil:
+		return nil, err
+	case id != "":
+		return nil, fmt.Errorf("%w: %s", drivers.ErrBusy, whose(id, r))
+	}
+	if err := w.check(nil); err != nil {
+		return nil, fmt.Errorf("nothing was written, as this tool could not undo it: %w", err)
+	}
+	token, err := drivers.NewToken(d.t.Name, w.record)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.Announce(token, 1, st.Items[0]); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return token, fmt.Errorf("stopped before the first write: %w", err)
+	}
+	d.idle = ""
+	nothing, err := d.put(ctx, w)
+	if nothing {
+		d.idle = string(token.Native)
+	}
+	d.applied[string(token.Native)] = w.id
+	return token, err
+}
+
+// put carries work out and finds out what became of it. Its error wraps ErrPartial where
+// the switch holds neither the old nor the new, or where that cannot be known. nothing
+// says that nothing of the work is in force: what differs was made by others.
+func (d *Driver) put(ctx context.Context, w *work) (nothing bool, err error) {
+	f, cause := d.write(ctx, w)
+	// The caller may be gone, but the switch has to be left in a known state.
+	ctx = context.WithoutCancel(ctx)
+	if f == unsent || f == rejected {
+		ctx, cancel := context.WithTimeout(ctx, d.pace.Read)
+		defer cancel()
+		d.abandon(ctx, w.id)
+		err := drivers.TransportError(cause)
+		switch {
+		case errors.Is(err, drivers.ErrStale):
+		case errors.As(err, new(*refusal)):
+			err = fmt.Errorf("%w: nothing was applied: %w", drivers.ErrRejected, err)
+		default:
+			err = fmt.Errorf("nothing was applied: %w", err)
+		}
+		return true, err
+	}
+	return d.judge(ctx, w, f, cause)
+}
+
+// judge finds out what became of an apply that was sent.
+func (d *Driver) judge(ctx context.Context, w *work, f fate, cause error) (nothing bool, err error) {
+	rctx, cancel := context.WithTimeout(ctx, d.pace.Work+d.pace.Read)
+	defer cancel()
+	last, now, why := d.outcome(rctx, w.id, d.pace.Work, f == answered)
+	cfg, rerr := d.config(rctx, "applied")
+	if rerr != nil {
+		return false, fmt.Errorf("%w: the configuration of the switch cannot be read: %w", drivers.ErrPartial, lines.JoinErrors(cmp.Or(why, cause), rerr))
+	}
+	in := w.done(cfg)
+	cause = cmp.Or(why, cause, lines.ErrOthers)
+	switch {
+	case in && now == answered:
+		return false, nil
+	case in && last.State == "inactive":
+		return false, nil // the switch restarted, and had saved it
+	case in || now == unanswered:
+		return false, fmt.Errorf("%w: %w", drivers.ErrPartial, cause)
+	case now == broken:
+		return false, fmt.Errorf("%w: the applied configuration is the one of before, and what the services hold is not known: %w", drivers.ErrPartial, cause)
+	case now == unsent:
+		d.abandon(rctx, w.id)
+		return true, fmt.Errorf("%w: nothing was applied: %w", drivers.ErrUnreachable, cause)
+	case now == rejected && w.undone(cfg):
+		return true, fmt.Errorf("%w: nothing is in force: %w", drivers.ErrRejected, cause)
+	case now == rejected:
+		return true, fmt.Errorf("%w: nothing of it is in force, and someone else has changed the same settings meanwhile: %w", drivers.ErrRejected, cause)
+	case w.undone(cfg):
+		left := w.Edit.Within(cfg)
+		return true, fmt.Errorf("%w: the switch says %s and changed nothing: %q has no effect", drivers.ErrRejected, last.State, left[0])
+	}
+	left := w.Edit.Within(cfg)
+	return false, fmt.Errorf("%w: the switch holds neither the old nor the new: %s of %d left to set: %w", drivers.ErrPartial, words.Count(len(left), "setting"), len(w.Edit), cause)
+}
+
+// Settle waits until no revision is at work; one that waits for an answer is none.
+func (d *Driver) Settle(ctx context.Context) error {
+	for {
+		id, r, err := d.atWork(ctx)
+		if err != nil || id == "" || waits(r) {
+			return err
+		}
+		select {
+		case <-time.After(d.pace.Poll):
+		case <-ctx.Done():
+			return fmt.Errorf("%s: %w", whose(id, r), ctx.Err())
+		}
+	}
+}
+
+// waits reports whether a revision waits for somebody's answer.
+func waits(r revision) bool {
+	return slices.Contains([]string{stateConfirm, stateAsks, stateBroken}, r.State)
+}

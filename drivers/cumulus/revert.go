@@ -1,0 +1,282 @@
+package cumulus
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	native "github.com/roce-fabric/roce-fabric/render/cumulus"
+)
+
+// errNotSaved is what a read of the startup configuration shows after a save.
+var errNotSaved = errors.New("the startup configuration differs")
+
+// ours returns the revision of an apply that is at work or waits for its confirmation: the
+// one of this driver, one with the message of the run, or one that waits on a switch that
+// holds what the run applied. other is one that is none of these.
+func (d *Driver) ours(ctx context.Context, t *drivers.Token, b record) (id string, r revision, other error, err error) {
+	id, r, err = d.atWork(ctx)
+	if err != nil || id == "" {
+		return "", revision{}, nil, err
+	}
+	if id == d.applied[string(t.Native)] || r.Message == b.Run {
+		return id, r, nil, nil
+	}
+	if _, named := runOf(r); !named && r.State == stateConfirm {
+		now, err := d.config(ctx, "applied")
+		if err != nil {
+			return "", revision{}, nil, err
+		}
+		if b.done(now) {
+			return id, r, nil, nil
+		}
+	}
+	return "", revision{}, fmt.Errorf("%w: %s", drivers.ErrBusy, whose(id, r)), nil
+}
+
+// confirm tells a revision that waits whether it stays, and waits until it is at rest.
+func (d *Driver) confirm(ctx context.Context, id, word string) error {
+	if err := d.reply(ctx, id, word); err != nil && !errors.Is(err, drivers.ErrUnreachable) && !errors.Is(err, errFailed) {
+		// It may have come to its end in between.
+		if !errors.As(err, new(*refusal)) {
+			return err
+		}
+	}
+	done, err := drivers.Poll(ctx, d.pace.Poll, d.pace.Work, func() (bool, error) {
+		busy, r, err := d.atWork(ctx)
+		if err == nil && busy == id && r.State == stateConfirm {
+			err = fmt.Errorf("revision %s still waits for its confirmation", id)
+		}
+		return err == nil && busy != id, err
+	})
+	if !done {
+		return drivers.TransportError(cmp.Or(err, fmt.Errorf("revision %s does not come to rest", id)))
+	}
+	return nil
+}
+
+// rest waits until a revision of an apply that is at work waits or has ended.
+func (d *Driver) rest(ctx context.Context, t *drivers.Token, b record) (id string, other error, err error) {
+	var r revision
+	done, err := drivers.Poll(ctx, d.pace.Poll, d.pace.Work, func() (bool, error) {
+		var err error
+		if id, r, other, err = d.ours(ctx, t, b); err != nil {
+			return false, err
+		}
+		switch {
+		case id == "" || r.State == stateConfirm:
+			return true, nil
+		case r.State == stateAsks:
+			return false, d.reply(ctx, id, "ays_no")
+		case r.State == stateBroken:
+			return false, d.reply(ctx, id, "ignore_fail_no")
+		}
+		return false, nil
+	})
+	if !done {
+		return id, other, drivers.TransportError(cmp.Or(err, fmt.Errorf("the switch is at work: %s", whose(id, r))))
+	}
+	return id, other, nil
+}
+
+// Confirm ends the timer and saves. Where the timer has run out before, the error wraps
+// ErrRejected: the switch holds what it held before the apply.
+func (d *Driver) Confirm(ctx context.Context, t *drivers.Token) error {
+	if t == nil {
+		return nil
+	}
+	b, err := d.read(t, nil)
+	if err != nil {
+		return err
+	}
+	id, _, err := d.rest(ctx, t, b)
+	if err != nil {
+		return fmt.Errorf("confirm the apply: %w", err)
+	}
+	if id != "" {
+		if err := d.confirm(ctx, id, "confirm_yes"); err != nil {
+			return fmt.Errorf("confirm the apply: %w", err)
+		}
+	}
+	now, err := d.config(ctx, "applied")
+	switch {
+	case err != nil:
+		return err
+	case holds(b.Edit, now):
+		return d.save(ctx, func(c *native.Config) bool { return holds(b.Edit, c) })
+	case b.undone(now):
+		return fmt.Errorf("%w: it was not confirmed in time, and the switch reverted it", drivers.ErrRejected)
+	}
+	return fmt.Errorf("%w: the configuration was changed since the apply: %q is gone", drivers.ErrPartial, b.Edit.Within(now)[0])
+}
+
+// Revert undoes an apply, unless nothing of it came into force. It may be called again.
+// While the timer runs, the switch reverts, byte for byte; where others changed something
+// since the apply, and after the timer, what was changed is patched back.
+func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
+	if t == nil {
+		return nil
+	}
+	b, err := d.read(t, nil)
+	if err != nil || d.idle == string(t.Native) {
+		return err // the differences are from other users, and stay
+	}
+	id, other, err := d.rest(ctx, t, b)
+	if err != nil {
+		return d.bySwitch(id, err)
+	}
+	now, err := d.config(ctx, "applied")
+	if err != nil {
+		return d.bySwitch(id, err)
+	}
+	if id != "" {
+		word := "confirm_no"
+		if fingerprint(b.Undo.Apply(now)) != b.Before {
+			word = "confirm_yes" // the timer would undo what others did since as well
+		}
+		if err := d.confirm(ctx, id, word); err != nil {
+			return d.bySwitch(id, fmt.Errorf("revert: %w", err))
+		}
+		if now, err = d.config(ctx, "applied"); err != nil {
+			return err
+		}
+	}
+	if !b.undone(now) {
+		if other != nil {
+			return other
+		}
+		if err := d.back(ctx, b, now); err != nil {
+			return err
+		}
+	}
+	return d.save(ctx, func(c *native.Config) bool { return holds(b.Undo, c) })
+}
+
+// bySwitch adds to an error what the switch does by itself, if the error is that it cannot
+// be reached.
+func (d *Driver) bySwitch(id string, err error) error {
+	if id == "" || !errors.Is(err, drivers.ErrUnreachable) {
+		return err
+	}
+	return fmt.Errorf("%w; unless it was confirmed, the switch reverts it by itself within %s of the apply; run plan then", err, drivers.Spell(d.pace.Timer))
+}
+
+// back patches back what stood there before an apply.
+func (d *Driver) back(ctx context.Context, b record, now *native.Config) error {
+	e := b.Undo.Within(now)
+	w := &work{record: record{Run: drivers.RunName("undo-"+b.Run[len(drivers.Mark):], 80), Edit: e, Undo: e.Undo(now), Before: fingerprint(now)}}
+	if _, err := d.put(ctx, w); err != nil {
+		return &hinted{fmt.Errorf("revert: %w", err), "the revision before the apply holds the whole old configuration: nv config revision lists them, and nv config apply REVISION brings it back, with what others changed since undone"}
+	}
+	return nil
+}
+
+// save makes the startup configuration one that is as it is to be. Since 5.9 each apply
+// saves, unless that is switched off. Where it is so already, nothing is written: what
+// others have not saved stays as it is.
+func (d *Driver) save(ctx context.Context, good func(*native.Config) bool) error {
+	if cfg, err := d.config(ctx, "startup"); err == nil && good(cfg) {
+		return nil
+	}
+	err := d.patch(ctx, "applied", apply{State: "save"})
+	limit := d.pace.Settled
+	if err != nil {
+		if limit = d.pace.Work; !errors.Is(err, drivers.ErrUnreachable) && !errors.Is(err, errFailed) {
+			limit = 0
+		}
+	}
+	saved, rerr := drivers.Poll(ctx, d.pace.Poll, limit, func() (bool, error) {
+		cfg, err := d.config(ctx, "startup")
+		return err == nil && good(cfg), err
+	})
+	if saved {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", drivers.ErrUnsaved, cmp.Or(err, rerr, errNotSaved))
+}
+
+// Keep confirms what an earlier run put in force and left unconfirmed: the switch would
+// revert it. One that may be at work is left alone: the error wraps ErrRejected. It saves
+// what of managed ports runs and is not saved, whoever left it so.
+func (d *Driver) Keep(ctx context.Context) (bool, error) {
+	id, r, err := d.atWork(ctx)
+	if err != nil {
+		return false, err
+	}
+	kept := false
+	if id != "" {
+		run, named := runOf(r)
+		began, dated := drivers.RunTime(drivers.Mark + run)
+		switch {
+		case !named:
+			return false, nil // what others have in force for a trial is not for this tool to save
+		case r.State == stateConfirm && slices.Contains(d.ended, run), r.State == stateConfirm && dated && time.Since(began) > 2*d.pace.Timer:
+			if err := d.confirm(ctx, id, "confirm_yes"); err != nil {
+				return false, err
+			}
+			kept = true
+		default:
+			return false, fmt.Errorf("%w: %s", drivers.ErrBusy, whose(id, r))
+		}
+	}
+	now, err := d.config(ctx, "applied")
+	if err != nil {
+		return false, err
+	}
+	running, _ := native.Decode(now)
+	lasts := func(c *native.Config) bool {
+		saved, _ := native.Decode(c)
+		return d.desired == nil || drivers.Lasts(running, saved, d.desired.Manages)
+	}
+	saved, err := d.config(ctx, "startup")
+	switch {
+	case err != nil && refusedWith(err, http.StatusForbidden, http.StatusNotFound):
+		return kept, nil
+	case err != nil:
+		return kept, err
+	case lasts(saved):
+		return kept, nil
+	}
+	return true, d.save(ctx, lasts)
+}
+
+// Unsaved names what is applied and would be another after a restart.
+func (d *Driver) Unsaved(ctx context.Context) ([]string, error) {
+	var cfg [2]*native.Config
+	for i, rev := range []string{"applied", "startup"} {
+		var err error
+		if cfg[i], err = d.config(ctx, rev); refusedWith(err, http.StatusNotFound) {
+			return nil, fmt.Errorf("%w: %w", drivers.ErrUnsupported, err)
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	var out []string
+	a, b := cfg[0].Tree, cfg[1].Tree
+	for _, top := range both(a, b) {
+		for _, name := range both(a.At(top), b.At(top)) {
+			if !a.At(top, name).Equal(b.At(top, name)) {
+				out = append(out, top+" "+name)
+			}
+		}
+	}
+	return out, nil
+}
+
+// both are the keys of two branches, in natural order.
+func both(a, b *native.Node) []string {
+	all := &native.Node{Sub: map[string]*native.Node{}}
+	for _, n := range []*native.Node{a, b} {
+		if n != nil {
+			for k, v := range n.Sub {
+				all.Sub[k] = v
+			}
+		}
+	}
+	return all.Keys()
+}

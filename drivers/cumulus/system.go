@@ -1,0 +1,94 @@
+package cumulus
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/lines"
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
+	"github.com/roce-fabric/roce-fabric/render"
+	native "github.com/roce-fabric/roce-fabric/render/cumulus"
+	"github.com/roce-fabric/roce-fabric/render/telemetry"
+)
+
+// System is NVIDIA Cumulus Linux.
+var System = drivers.System{
+	System: intent.Cumulus,
+	Fit:    native.Fit,
+	Encode: func(d *render.Device) (string, []byte) {
+		return "nvue.yaml", native.Encode(d.Desired, release(d)).Tree.YAML()
+	},
+	Decode: func(text []byte) (*qos.Device, []drivers.Unknown, error) {
+		cfg, err := native.Parse(text)
+		if err != nil {
+			return nil, nil, err
+		}
+		d, unknown := native.Decode(cfg)
+		return d, leftAlone(unknown), nil
+	},
+	Account: func(text []byte) ([]render.Line, error) {
+		cfg, err := native.Parse(text)
+		if err != nil {
+			return nil, err
+		}
+		return native.Account(cfg), nil
+	},
+	Refused: func(d *render.Device) (refused []render.Refusal, adapted []string) {
+		return native.Refusals(d.Desired, release(d)), append(native.Warnings(d.Desired), lines.Unwritten(d.Switch, "Cumulus Linux")...)
+	},
+	Clues: []drivers.Clue{
+		drivers.Collected(`cumulus`),
+		drivers.Line(3, `\s*nvue-api-version: `), drivers.Line(3, `\s*version: Cumulus Linux `), drivers.Line(3, `(\S+[$#] )?nv (set|unset) `),
+		drivers.Line(3, `- (header|set):[ \t]*$`), drivers.Line(1, `\s+swp\d[\ds,-]*:`), drivers.Line(2, `\s+(egress-queue-mapping|traffic-pool|congestion-control|pfc-watchdog):`),
+		drivers.Line(1, `\s+roce:`),
+		drivers.Object(2, `swp\d[\ds,-]*`), drivers.Object(2, "egress-queue-mapping", "traffic-pool", "congestion-control", "pfc-watchdog"), drivers.Object(1, "roce"),
+	},
+	Identify:  identify,
+	Telemetry: subscriptions,
+	Open:      Open,
+	Saved:     saved,
+}
+
+// release is the one that the intent states, else the newest.
+func release(d *render.Device) native.Release {
+	r, _ := native.ReleaseOf(d.Switch.Release.V)
+	if r == (native.Release{}) {
+		return native.Newest()
+	}
+	return r
+}
+
+var releaseForm = lazyre.New(`Cumulus Linux (5\.[0-9]{1,2}(?:\.[0-9]{1,3})?)`)
+
+func identify(text []byte) drivers.Identity {
+	var id drivers.Identity
+	if cfg, err := native.Parse(drivers.Head(text)); err == nil {
+		id.Hostname, id.Model = cfg.Hostname, cfg.Model
+	}
+	if m := releaseForm.FindSubmatch(drivers.Head(text)); m != nil {
+		id.Release = string(m[1])
+	}
+	return id
+}
+
+// saved makes the driver of a switch whose configuration was saved.
+func saved(text []byte, t drivers.Target) (drivers.Driver, error) {
+	cfg, err := native.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	id := identify(text)
+	f := drivers.Facts{OS: intent.Cumulus.Name, Release: cmp.Or(t.Release, id.Release, native.Newest().String()), Model: cmp.Or(id.Model, t.Model)}
+	cfg.Release, _ = native.ReleaseOf(f.Release)
+	return &drivers.Saved{Driver: newDriver(t), Facts: f, Snapshot: &drivers.Snapshot{Native: cfg}}, nil
+}
+
+// subscriptions are those of OpenConfig that Cumulus Linux serves over gNMI.
+var subscriptions = telemetry.Source{Encoding: "json_ietf", Streams: func(d *render.Device) []telemetry.Stream {
+	return []telemetry.Stream{{Name: "interfaces", Paths: telemetry.Each(telemetry.Ports(d), func(p string) string {
+		return fmt.Sprintf("/interfaces/interface[name=%s]/state/counters", p)
+	}), Comments: []string{"gNMI of Cumulus Linux serves Subscribe alone, on a port of its own ('nv set system gnmi-server')"}}}
+}}

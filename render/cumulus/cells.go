@@ -1,0 +1,64 @@
+package cumulus
+
+import (
+	"maps"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+)
+
+// row is the largest unit in which an ASIC holds the thresholds of ECN: 64 cells of 192
+// bytes, with which Spectrum-4 makes 159 744 of 150 000 bytes. The cells of earlier ones
+// have 144 and 96 bytes (Cumulus Linux 5.17, RDMA over Converged Ethernet, on the
+// mismatch of 146.48 KB and 156 KB).
+const row = 64 * 192
+
+// SameThreshold reports whether a threshold that a switch shows may be the one that was
+// written: it is rounded to cells, and where it is printed for people to a hundredth.
+func SameThreshold(written, shown int64) bool {
+	d := written - shown
+	return max(d, -d) <= row+written/100
+}
+
+// rounded reports whether a number of bytes is a whole number of rows of some ASIC.
+func rounded(bytes int64) bool {
+	return bytes > 0 && (bytes%(64*192) == 0 || bytes%(64*144) == 0 || bytes%(64*96) == 0)
+}
+
+// Rounded returns desired with the thresholds that a switch holds in the place of those
+// that it has rounded to its cells. Neither device is changed.
+func Rounded(have, desired *qos.Device) *qos.Device {
+	var out *qos.Device
+	for name, want := range desired.Ports {
+		is := have.Ports[name]
+		if is == nil {
+			continue
+		}
+		for i := range want.Queues {
+			w, h := want.Queues[i].ECN, is.Queues[i].ECN
+			if !w.Set || !h.Set || w == h || w.V.Unit != qos.UnitBytes || h.V.Unit != qos.UnitBytes || w.V.Enabled != h.V.Enabled ||
+				!within(w.V.Min, h.V.Min) || !within(w.V.Max, h.V.Max) {
+				continue
+			}
+			if out == nil {
+				copied := *desired
+				copied.Ports = maps.Clone(desired.Ports)
+				out = &copied
+			}
+			if out.Ports[name] == want {
+				port := *want
+				out.Ports[name] = &port
+			}
+			e := &out.Ports[name].Queues[i].ECN.V
+			e.Min, e.Max = h.V.Min, h.V.Max
+		}
+	}
+	if out == nil {
+		return desired
+	}
+	return out
+}
+
+// within reports whether a switch may have made one threshold of another.
+func within(written, held int64) bool {
+	return written == held || rounded(held) && held >= written && held-written < row
+}
