@@ -53,3 +53,6 @@ func (all drifts) share(d *drift) *drift {
 	}
 	return d
 }
+
+// Drift is how many settings differ from the intent.
+func (r *Result) Drift() int { return len(r.drift.changes) }

@@ -1,0 +1,478 @@
+package operator
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/fleet/approval"
+	"github.com/roce-fabric/roce-fabric/fleet/store"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/kubernetes/api/v1alpha1"
+	"github.com/roce-fabric/roce-fabric/kubernetes/journal"
+)
+
+// retry is when something that waits for others is looked at again.
+const retry = 10 * time.Second
+
+// byPolicy is what a plan is approved by that needs no approval.
+const byPolicy = "policy apply"
+
+// maxOutcomes is that of the schema.
+const maxOutcomes = 100
+
+// ended passes changes of plans that come to their end.
+var ended = predicate.Funcs{
+	CreateFunc:  func(event.CreateEvent) bool { return false },
+	DeleteFunc:  func(event.DeleteEvent) bool { return false },
+	GenericFunc: func(event.GenericEvent) bool { return false },
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		p, ok := e.ObjectNew.(*v1alpha1.FabricPlan)
+		return ok && final(p.Status.Phase) && !final(e.ObjectOld.(*v1alpha1.FabricPlan).Status.Phase)
+	},
+}
+
+// planOf is the plan that an approval names.
+func planOf(_ context.Context, o client.Object) []reconcile.Request {
+	a, ok := o.(*v1alpha1.FabricPlanApproval)
+	if !ok {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: a.Namespace, Name: a.Spec.Plan}}}
+}
+
+// planReconciler carries out plans that are approved.
+type planReconciler struct{ deps }
+
+// Reconcile implements the controller.
+func (r *planReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	p, f := &v1alpha1.FabricPlan{}, &v1alpha1.Fabric{}
+	// Asked directly: a plan that has ended must not be seen as one that goes on.
+	if err := r.direct.Get(ctx, req.NamespacedName, p); err != nil {
+		if client.IgnoreNotFound(err) == nil {
+			err = r.answerAll(ctx, req.Namespace, req.Name, "there is no FabricPlan "+req.Name)
+		}
+		return ctrl.Result{}, err
+	}
+	if err := r.direct.Get(ctx, types.NamespacedName{Namespace: p.Namespace, Name: p.Spec.Fabric}, f); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if !p.DeletionTimestamp.IsZero() || !f.DeletionTimestamp.IsZero() || !metav1.IsControlledBy(p, f) {
+		return ctrl.Result{}, nil // a plan that someone else made is none
+	}
+	switch phase := p.Status.Phase; {
+	case final(phase):
+		why := fmt.Sprintf("the plan is %s: %s", phase, p.Status.Message)
+		return ctrl.Result{}, r.answerAll(ctx, p.Namespace, p.Name, why)
+	case phase == v1alpha1.Pending:
+		return r.start(ctx, f, p)
+	case phase == v1alpha1.Applying:
+		return r.carryOut(ctx, f, p)
+	}
+	return ctrl.Result{}, nil
+}
+
+// approvals are those that name a plan and have no answer yet.
+func (r *planReconciler) approvals(ctx context.Context, namespace, plan string) (out []v1alpha1.FabricPlanApproval, _ error) {
+	var l v1alpha1.FabricPlanApprovalList
+	if err := r.List(ctx, &l, client.InNamespace(namespace)); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(l.Items, func(a v1alpha1.FabricPlanApproval) bool { return a.Spec.Plan != plan || a.Status.Phase != "" }), nil
+}
+
+func (r *planReconciler) answer(ctx context.Context, a *v1alpha1.FabricPlanApproval, phase, message string) error {
+	before := a.DeepCopy()
+	a.Status.Phase, a.Status.Message = phase, brief(message)
+	kind := corev1.EventTypeNormal
+	if phase == "Refused" {
+		kind = corev1.EventTypeWarning
+	}
+	err := r.Status().Patch(ctx, a, client.MergeFrom(before))
+	if err == nil {
+		r.events.Eventf(a, nil, kind, "Approval"+phase, "Approve", "%s", a.Status.Message)
+	}
+	return client.IgnoreNotFound(err)
+}
+
+// answerAll refuses the approvals of a plan that have no answer yet.
+func (r *planReconciler) answerAll(ctx context.Context, namespace, plan, why string) error {
+	all, err := r.approvals(ctx, namespace, plan)
+	for i := range all {
+		err = errors.Join(err, r.answer(ctx, &all[i], "Refused", why))
+	}
+	return err
+}
+
+// start begins to carry out a plan that is approved.
+func (r *planReconciler) start(ctx context.Context, f *v1alpha1.Fabric, p *v1alpha1.FabricPlan) (ctrl.Result, error) {
+	all, err := r.approvals(ctx, p.Namespace, p.Name)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	by := ""
+	for i := range all {
+		a := &all[i]
+		switch {
+		case a.Spec.Digest != p.Spec.Digest:
+			err = errors.Join(err, r.answer(ctx, a, "Refused", fmt.Sprintf("it approves the digest %s, the plan has %s", a.Spec.Digest, p.Spec.Digest)))
+		case by == "":
+			by = a.Name
+		}
+	}
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if by == "" && f.Spec.Policy == v1alpha1.Apply {
+		allow := qos.ImpactCounters
+		if f.Spec.Allow != "" {
+			allow = impactOf(f.Spec.Allow)
+		}
+		if impactOf(p.Spec.Impact) <= allow {
+			by = byPolicy
+		}
+	}
+	if by == "" {
+		return ctrl.Result{}, nil
+	}
+	if f.Spec.Suspend || f.Spec.Policy != v1alpha1.Plan && f.Spec.Policy != v1alpha1.Apply {
+		return ctrl.Result{RequeueAfter: retry}, r.say(ctx, p, "approved; waits until the Fabric is not suspended and its policy is plan or apply")
+	}
+	store, err := r.store(f)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	newest, err := newestRun(ctx, store)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	// Written as it was seen: a plan that was superseded since is not begun.
+	now := metav1.Now()
+	p.Status.Phase, p.Status.ApprovedBy, p.Status.Started, p.Status.After = v1alpha1.Applying, by, &now, int64(newest.Number)
+	p.Status.Message = "approved by " + by
+	if err := r.Status().Update(ctx, p); err != nil {
+		return ctrl.Result{}, err
+	}
+	for i := range all {
+		if all[i].Spec.Digest == p.Spec.Digest {
+			err = errors.Join(err, r.answer(ctx, &all[i], "Accepted", "the plan is being carried out"))
+		}
+	}
+	r.events.Eventf(f, p, corev1.EventTypeNormal, "Applying", "Apply", "%s, approved by %s, digest %s", p.Name, by, p.Spec.Digest)
+	return ctrl.Result{}, err
+}
+
+// say changes the message of a plan.
+func (r *planReconciler) say(ctx context.Context, p *v1alpha1.FabricPlan, message string) error {
+	if p.Status.Message == message {
+		return nil
+	}
+	before := p.DeepCopy()
+	p.Status.Message = message
+	return r.Status().Patch(ctx, p, client.MergeFrom(before))
+}
+
+// newestRun is the last journal of a store; none has the number 0.
+func newestRun(ctx context.Context, s store.Store) (store.ID, error) {
+	ids, err := s.Journals(ctx)
+	if err != nil || len(ids) == 0 {
+		return store.ID{}, err
+	}
+	return ids[len(ids)-1], nil
+}
+
+// wait is an error that says for what a plan waits.
+type wait struct{ what string }
+
+func (w *wait) Error() string { return w.what }
+
+// carryOut carries a plan out, or resumes it where a replica was cut off, and says what
+// became of it. A replica that ends reverts what it is at, and leaves the rest to another.
+func (r *planReconciler) carryOut(ctx context.Context, f *v1alpha1.Fabric, p *v1alpha1.FabricPlan) (ctrl.Result, error) {
+	st, err := r.store(f)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	res, err := r.run(ctx, f, p, st)
+	waits := (*wait)(nil)
+	switch {
+	case ctx.Err() != nil:
+		return ctrl.Result{}, r.interrupted(ctx, p)
+	case errors.As(err, &waits):
+		return ctrl.Result{RequeueAfter: retry}, r.say(ctx, p, "approved by "+p.Status.ApprovedBy+"; waits: "+waits.what)
+	case errors.Is(err, store.ErrLost):
+		return ctrl.Result{}, err // whoever has the lock now goes on
+	case err != nil && res == nil && !errors.As(err, new(*fleet.Error)) && !errors.As(err, new(*intentError)):
+		return ctrl.Result{}, err // nothing is known: another try may learn it
+	}
+	all, runs, e := states(ctx, st, p, res)
+	if e != nil {
+		return ctrl.Result{}, errors.Join(err, e)
+	}
+	before := p.DeepCopy()
+	now := metav1.Now()
+	p.Status.Ended, p.Status.Runs, p.Status.Interrupted = &now, runs, false
+	outcome(p, all, err)
+	if err := r.Status().Patch(ctx, p, client.MergeFrom(before)); err != nil {
+		return ctrl.Result{}, err
+	}
+	kind := corev1.EventTypeNormal
+	if p.Status.Phase != v1alpha1.Applied {
+		kind = corev1.EventTypeWarning
+	}
+	r.events.Eventf(f, p, kind, string(p.Status.Phase), "Apply", "%s: %s", p.Name, brief(p.Status.Message))
+	return ctrl.Result{}, nil
+}
+
+// interrupted notes that this replica ended in the middle of a run, which is to go on.
+func (r *planReconciler) interrupted(ctx context.Context, p *v1alpha1.FabricPlan) error {
+	why := context.Cause(ctx)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), retry)
+	defer cancel()
+	before := p.DeepCopy()
+	p.Status.Interrupted, p.Status.Message = true, "a replica ended; another one resumes"
+	return errors.Join(why, r.Status().Patch(ctx, p, client.MergeFrom(before)))
+}
+
+// run runs, or resumes.
+func (r *planReconciler) run(ctx context.Context, f *v1alpha1.Fabric, p *v1alpha1.FabricPlan, st *journal.Secrets) (_ *fleet.Result, err error) {
+	l, err := r.o.load(ctx, r.direct, f)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, l.Close()) }()
+	in := l.Fabric.Fabric()
+	if in.Hash != p.Spec.Intent {
+		return nil, wrong("the intent has changed since the plan was made")
+	}
+	switch _, busy, err := fleet.AtWork(st); {
+	case err != nil:
+		return nil, err
+	case busy != nil:
+		return nil, &wait{busy.Error()}
+	}
+	if err := fleet.InWindow(in, time.Now()); err != nil {
+		return nil, &wait{err.Error()}
+	}
+	saved, err := openBody(ctx, st, p, l.dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, saved.Close()) }()
+	a := r.o.access()
+	l.Hosts, _ = a.Reachable(l.Hosts)
+	devices, _ := l.Devices(a)
+	opts := fleet.ApplyOptions{
+		RunOptions: fleet.RunOptions{
+			Fabric: in, Store: st, Workers: r.o.Parallel, Writers: r.o.Parallel, Approver: approval.Of(in.Rollout.Approval, "roce-fabric/"+r.o.Version),
+			Gate: &fleet.Gate{Mode: gateOf(f), Fabric: l.Fabric, Access: a},
+		},
+		Allow: impactOf(p.Spec.Impact), SkipUnreachable: true,
+	}
+	newest, err := newestRun(ctx, st)
+	if err != nil {
+		return nil, err
+	}
+	var res *fleet.Result
+	if int64(newest.Number) <= p.Status.After {
+		res, err = fleet.Apply(ctx, devices, saved, opts)
+	} else {
+		res, err = r.resume(ctx, p, l, devices, saved, opts)
+	}
+	if errors.Is(err, store.ErrHeld) {
+		return nil, &wait{err.Error()}
+	}
+	return res, err
+}
+
+func gateOf(f *v1alpha1.Fabric) fleet.GateMode {
+	return cmp.Or(fleet.GateMode(f.Spec.Rollout.Gate), fleet.GateFull)
+}
+
+// openBody reads the plan that a FabricPlan names, which must be the one that was approved.
+func openBody(ctx context.Context, st *journal.Secrets, p *v1alpha1.FabricPlan, dir string) (*fleet.PlanFile, error) {
+	body, err := st.Body(ctx, p.Spec.Body.Name, int(p.Spec.Body.Parts), p.Spec.Body.SHA256)
+	if err != nil {
+		return nil, &intentError{err.Error()}
+	}
+	path := filepath.Join(dir, "plan")
+	if err := os.WriteFile(path, body, 0o600); err != nil {
+		return nil, err
+	}
+	saved, err := fleet.OpenPlan(path)
+	if err != nil {
+		return nil, &intentError{err.Error()}
+	}
+	if saved.Digest != p.Spec.Digest {
+		return nil, errors.Join(wrong("the plan in the Secrets has the digest %s, approved is %s", saved.Digest, p.Spec.Digest), saved.Close())
+	}
+	return saved, nil
+}
+
+// resume goes on with a run that was cut off: on the devices that it did not come to, with
+// just the steps that were approved; and on those that it was cut off at, with what is left
+// to do there, within the impact that was approved.
+func (r *planReconciler) resume(ctx context.Context, p *v1alpha1.FabricPlan, l *loaded, devices []fleet.Device, saved *fleet.PlanFile, opts fleet.ApplyOptions) (res *fleet.Result, err error) {
+	in := l.Fabric.Fabric()
+	past, left, err := fleet.Unfinished(opts.Store, in)
+	if errors.As(err, new(*fleet.Error)) || err == nil && past.Ended && !p.Status.Interrupted {
+		return nil, nil // the run has ended: its journal says how the devices are
+	}
+	if err != nil {
+		return nil, err
+	}
+	devices = slices.DeleteFunc(devices, func(d fleet.Device) bool { return !slices.Contains(left, d.Name) })
+	history, _, err := fleet.OpenHistory(opts.Store)
+	if err != nil {
+		return nil, err
+	}
+	fresh, err := fleet.Prepare(ctx, devices, fleet.PlanOptions{Fabric: in, History: history, Workers: r.o.Parallel, Tool: r.o.Version})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, fresh.Close()) }()
+	approved, err := stepsOf(saved)
+	if err != nil {
+		return nil, err
+	}
+	now, err := stepsOf(fresh)
+	if err != nil {
+		return nil, err
+	}
+	cutOff := map[string]bool{}
+	for _, d := range past.Devices {
+		cutOff[d.Name] = d.State == ""
+	}
+	for _, name := range natural.Keys(now) {
+		if now[name] != "" && now[name] != approved[name] && !cutOff[name] {
+			return nil, wrong("run %s was cut off, and %s is not as it was when the plan was made: its plan is another now", past.ID, name)
+		}
+	}
+	return fleet.Apply(ctx, devices, fresh, opts)
+}
+
+// stepsOf are the state and the steps of each device of a plan; "" for one without steps.
+func stepsOf(p *fleet.PlanFile) (map[string]string, error) {
+	out := map[string]string{}
+	for d, err := range p.Devices() {
+		if err != nil {
+			return nil, err
+		}
+		out[d.Name] = ""
+		if len(d.Steps) == 0 {
+			continue
+		}
+		b, err := json.Marshal(d.Steps)
+		if err != nil {
+			return nil, err
+		}
+		out[d.Name] = d.Base + "\n" + string(b)
+	}
+	return out, nil
+}
+
+// states are those of the devices after the runs of a plan, which are also returned: as
+// their journals have them, and the last one's result.
+func states(ctx context.Context, st *journal.Secrets, p *v1alpha1.FabricPlan, last *fleet.Result) (_ map[string]fleet.Outcome, runs []string, _ error) {
+	ids, err := st.Journals(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, id := range ids {
+		if int64(id.Number) > p.Status.After {
+			runs = append(runs, id.Run)
+		}
+	}
+	out := map[string]fleet.Outcome{}
+	for past, err := range fleet.Runs(st) { // the newest first
+		if past == nil || !slices.Contains(runs, past.ID) {
+			break
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, d := range past.Devices {
+			if _, ok := out[d.Name]; !ok {
+				out[d.Name] = fleet.Outcome{Device: d.Name, State: d.State}
+			}
+		}
+	}
+	if last == nil {
+		return out, runs, nil
+	}
+	for _, o := range last.Outcomes {
+		if _, ok := out[o.Device]; !ok || o.State != fleet.Skipped {
+			out[o.Device] = o
+		}
+	}
+	return out, runs, nil
+}
+
+// outcome says in the status of a plan what became of it.
+func outcome(p *v1alpha1.FabricPlan, all map[string]fleet.Outcome, err error) {
+	s := &p.Status
+	s.States, s.Devices = map[string]int32{}, nil
+	for _, name := range natural.Keys(all) {
+		o := all[name]
+		state := string(o.State)
+		if state == "" {
+			state = "cut-off"
+		}
+		s.States[state]++
+		if o.State == fleet.Applied || o.State == fleet.Unchanged || len(s.Devices) == maxOutcomes {
+			continue
+		}
+		out := v1alpha1.DeviceOutcome{Name: name, State: state}
+		if o.Error != nil {
+			out.Message = brief(o.Error.Text)
+		}
+		s.Devices = append(s.Devices, out)
+	}
+	n := func(states ...fleet.State) (sum int32) {
+		for _, state := range states {
+			sum += s.States[string(state)]
+		}
+		return sum
+	}
+	good := n(fleet.Applied, fleet.Unchanged)
+	bad := int32(len(all)) - good
+	switch {
+	case err == nil && bad == 0:
+		s.Phase, s.Message = v1alpha1.Applied, "all devices are as intended"
+	case n(fleet.Applied, fleet.Partial, fleet.Unsaved)+s.States["cut-off"] > 0:
+		s.Phase, s.Message = v1alpha1.Partial, fmt.Sprintf("%d of %d devices are as intended", good, len(all))
+	case n(fleet.Reverted) > 0:
+		s.Phase, s.Message = v1alpha1.Reverted, "all devices are as they were before"
+	case len(s.Runs) == 0 || n(fleet.Refused) > 0:
+		s.Phase, s.Message = v1alpha1.Refused, "nothing was written"
+	default:
+		s.Phase, s.Message = v1alpha1.Failed, "nothing was written"
+	}
+	for _, o := range s.Devices {
+		if o.Message != "" {
+			s.Message += "; " + o.Name + ": " + o.Message
+			break
+		}
+	}
+	if err != nil {
+		s.Message += "; " + err.Error()
+	}
+	s.Message = brief(s.Message)
+}

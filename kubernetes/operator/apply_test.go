@@ -1,0 +1,246 @@
+package operator_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"github.com/roce-fabric/roce-fabric/kubernetes/api/v1alpha1"
+)
+
+// plan waits for the plan of a fabric that waits for an approval.
+func (b *bench) plan(f *v1alpha1.Fabric) *v1alpha1.FabricPlan {
+	b.Helper()
+	b.until(f, "a plan", func() bool { return f.Status.Plan != nil })
+	p := &v1alpha1.FabricPlan{ObjectMeta: b.meta(f.Status.Plan.Name)}
+	b.until(p, "it is pending", func() bool { return p.Status.Phase == v1alpha1.Pending })
+	return p
+}
+
+func (b *bench) approve(name, plan, digest string) *v1alpha1.FabricPlanApproval {
+	b.Helper()
+	a := &v1alpha1.FabricPlanApproval{ObjectMeta: b.meta(name), Spec: v1alpha1.FabricPlanApprovalSpec{Plan: plan, Digest: digest}}
+	b.create(a)
+	return a
+}
+
+// ends waits for the end of a plan.
+func (b *bench) ends(p *v1alpha1.FabricPlan, phase v1alpha1.PlanPhase) {
+	b.Helper()
+	b.until(p, "it has ended", func() bool { return p.Status.Ended != nil })
+	if p.Status.Phase != phase {
+		text, _ := json.MarshalIndent(p.Status, "", " ")
+		b.Fatalf("%s is %s, want %s\n%s", p.Name, p.Status.Phase, phase, text)
+	}
+}
+
+// A plan waits, is approved by its digest alone, and is carried out exactly; then nothing
+// is left to do.
+func TestApply(t *testing.T) {
+	b := newBench(t)
+	f := b.fabric(b.start(2), v1alpha1.Plan)
+	b.operate(options())
+	p := b.plan(f)
+	if s := p.Spec; s.Fabric != "pod1" || s.Changes != 3 || len(s.Devices) != 3 || s.Devices[0].Count == 0 || len(s.Devices[0].Changes) == 0 || s.Impact == "none" || s.Waves == 0 || !strings.HasPrefix(p.Name, "pod1-"+s.Digest[:12]) {
+		t.Errorf("the plan is %+v", s)
+	}
+	if f.Status.Plan.Digest != p.Spec.Digest || condition(f, "Planned").Status != metav1.ConditionTrue {
+		t.Errorf("%+v", f.Status)
+	}
+	a := b.approve("wrong", p.Name, strings.Repeat("0", 64))
+	b.until(a, "an answer", func() bool { return a.Status.Phase != "" })
+	if a.Status.Phase != "Refused" || !strings.Contains(a.Status.Message, "the plan has "+p.Spec.Digest) {
+		t.Errorf("%+v", a.Status)
+	}
+	none := b.approve("none", "none", p.Spec.Digest)
+	b.until(none, "an answer", func() bool { return none.Status.Message == "there is no FabricPlan none" })
+	if err := b.r.Client.Get(t.Context(), client.ObjectKeyFromObject(p), p); err != nil || p.Status.Phase != v1alpha1.Pending || len(p.Status.Runs) > 0 {
+		t.Fatalf("%+v, %v", p.Status, err)
+	}
+
+	a = b.approve("right", p.Name, p.Spec.Digest)
+	b.ends(p, v1alpha1.Applied)
+	if s := p.Status; s.ApprovedBy != "right" || len(s.Runs) != 1 || s.States["applied"] != 3 || len(s.Devices) > 0 {
+		t.Errorf("%+v", s)
+	}
+	b.until(a, "it is accepted", func() bool { return a.Status.Phase == "Accepted" })
+	b.until(f, "it is in sync", func() bool {
+		return condition(f, v1alpha1.InSync).Status == metav1.ConditionTrue && f.Status.Plan == nil
+	})
+	if r := f.Status.LastRun; r == nil || r.Plan != p.Name || r.Phase != v1alpha1.Applied || r.Run != p.Status.Runs[0] {
+		t.Errorf("the last run is %+v", r)
+	}
+	late := b.approve("late", p.Name, p.Spec.Digest)
+	b.until(late, "an answer", func() bool { return late.Status.Phase == "Refused" })
+	b.noSecret()
+
+	var secrets corev1.SecretList
+	if err := b.r.Client.List(t.Context(), &secrets, client.InNamespace(b.ns)); err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[corev1.SecretType]int{}
+	for _, s := range secrets.Items {
+		kinds[s.Type]++
+		if s.Name != "login" && bytes.Contains([]byte(fmt.Sprint(s.Data)), []byte(b.lab.Password)) {
+			t.Errorf("%s has the password", s.Name)
+		}
+	}
+	if kinds["roce-fabric.io/journal"] == 0 || kinds["roce-fabric.io/plan"] == 0 {
+		t.Errorf("the Secrets are %v", kinds)
+	}
+}
+
+// Whoever approved a plan approved of one digest: where the fabric has moved since, nothing
+// is written. And drift is corrected by nobody but who approves of that.
+func TestMoved(t *testing.T) {
+	b := newBench(t)
+	in := b.start(1)
+	f := b.fabric(in, v1alpha1.Plan)
+	b.operate(options())
+	p := b.plan(f)
+	// Another intent has another plan, and the old one is over.
+	b.change(f, func() { f.Spec.Intent.Inline = strings.Replace(in, "min: 150KB", "min: 200KB", 1) })
+	b.until(p, "it is superseded", func() bool { return p.Status.Phase == v1alpha1.Superseded })
+	a := b.approve("old", p.Name, p.Spec.Digest)
+	b.until(a, "an answer", func() bool { return a.Status.Phase == "Refused" })
+	if !strings.HasPrefix(a.Status.Message, "the plan is Superseded: a newer plan is pod1-") {
+		t.Error(a.Status.Message)
+	}
+	b.until(f, "the next plan", func() bool { return f.Status.Plan != nil && f.Status.Plan.Name != p.Name })
+	p = b.plan(f)
+	b.change(f, func() { f.Spec.Suspend = true })
+	b.until(f, "it is suspended", func() bool { return condition(f, v1alpha1.Ready).Reason == "Suspended" })
+	a = b.approve("early", p.Name, p.Spec.Digest)
+	b.until(p, "it waits", func() bool { return strings.Contains(p.Status.Message, "waits until the Fabric is not suspended") })
+	// Someone changes a switch: what was approved is of another state.
+	if err := b.lab.Inject("leaf1", "PORT_QOS_MAP|Ethernet0 pfc_enable=3,5"); err != nil {
+		t.Fatal(err)
+	}
+	b.change(f, func() { f.Spec.Suspend = false })
+	b.until(p, "it has ended", func() bool { return p.Status.Ended != nil })
+	// Whichever comes first: the next validation, or the approved run that reads the switch again.
+	refused := p.Status.Phase == v1alpha1.Refused && strings.Contains(p.Status.Message, "nothing was written") && strings.Contains(p.Status.Message, "1 device changed since the plan was made")
+	if !refused && p.Status.Phase != v1alpha1.Superseded || p.Status.States["applied"] > 0 {
+		t.Errorf("%+v", p.Status)
+	}
+	b.until(f, "a plan of what is there now", func() bool { return f.Status.Plan != nil && f.Status.Plan.Digest != p.Spec.Digest })
+}
+
+// With policy apply a plan within the impact allowed needs no approval, and any other does.
+func TestPolicyApply(t *testing.T) {
+	b := newBench(t)
+	f := b.fabric(b.start(1), v1alpha1.Apply)
+	b.change(f, func() { f.Spec.Allow = "none" })
+	b.operate(options())
+	p := b.plan(f)
+	b.change(f, func() { f.Spec.Allow = "reload" })
+	b.change(f, func() { f.Spec.Intent.Inline = strings.Replace(f.Spec.Intent.Inline, "min: 150KB", "min: 200KB", 1) })
+	b.until(f, "it was applied", func() bool { return f.Status.LastRun != nil && f.Status.LastRun.Phase == v1alpha1.Applied })
+	if f.Status.LastRun.Plan == p.Name {
+		t.Error("the plan was not allowed when it was made")
+	}
+	q := &v1alpha1.FabricPlan{ObjectMeta: b.meta(f.Status.LastRun.Plan)}
+	b.until(q, "its end", func() bool { return q.Status.ApprovedBy == "policy apply" })
+}
+
+// replicaVariable makes the test program a replica of the operator.
+const replicaVariable = "ROCE_FABRIC_REPLICA"
+
+// connection is what a replica needs.
+type connection struct {
+	Host          string
+	CA, Cert, Key []byte
+	Namespace     string
+}
+
+// replica runs the operator with leader election until it is killed.
+func replica() int {
+	var c connection
+	if err := json.Unmarshal([]byte(os.Getenv(replicaVariable)), &c); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	ctrl.SetLogger(zap.New())
+	cfg := &rest.Config{Host: c.Host, QPS: -1, TLSClientConfig: rest.TLSClientConfig{CAData: c.CA, CertData: c.Cert, KeyData: c.Key}}
+	m, err := newManager(cfg, c.Namespace, options(), true)
+	if err == nil {
+		err = m.Start(ctrl.SetupSignalHandler())
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// startReplica starts a replica as a process of its own.
+func (b *bench) startReplica() *exec.Cmd {
+	b.Helper()
+	c := b.r.Config
+	env, err := json.Marshal(connection{c.Host, c.CAData, c.CertData, c.KeyData, b.ns})
+	if err != nil {
+		b.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), replicaVariable+"="+string(env))
+	log := &bytes.Buffer{}
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		_ = cmd.Process.Kill() // it may be over
+		_ = cmd.Wait()
+		if b.Failed() {
+			b.Logf("%.8000s", log.String())
+		}
+	})
+	return cmd
+}
+
+// The replica at work is killed in the middle of a wave. Another one ends what was approved.
+func TestKilledReplica(t *testing.T) {
+	leaves := 7
+	if os.Getenv("ROCE_FABRIC_NIGHTLY") != "" {
+		leaves = 47
+	}
+	b := newBench(t)
+	f := b.fabric(b.start(leaves), v1alpha1.Plan)
+	first := b.startReplica()
+	p := b.plan(f)
+	b.startReplica() // which waits for the first one's lease
+	b.approve("yes", p.Name, p.Spec.Digest)
+	// The middle of the run: some devices have an undo record, and it goes on.
+	var journal corev1.SecretList
+	b.until(p, "the run is under way", func() bool {
+		err := b.r.Client.List(t.Context(), &journal, client.InNamespace(b.ns), client.MatchingLabels{"roce-fabric.io/part": "journal"})
+		return err == nil && len(journal.Items) > 0 && len(journal.Items[0].Data) > 6
+	})
+	if p.Status.Ended != nil {
+		t.Fatal("the run was over before a replica could be killed")
+	}
+	killed := time.Now()
+	if err := first.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	b.ends(p, v1alpha1.Applied)
+	t.Logf("%d switches: ended %s after the kill, runs %v, states %v", leaves+1, time.Since(killed).Round(time.Millisecond), p.Status.Runs, p.Status.States)
+	if len(p.Status.Runs) != 2 {
+		t.Errorf("the runs are %v", p.Status.Runs)
+	}
+	b.until(f, "it is in sync", func() bool {
+		return condition(f, v1alpha1.InSync).Status == metav1.ConditionTrue && f.Status.Plan == nil
+	})
+}

@@ -1,0 +1,213 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/internal/words"
+	"github.com/roce-fabric/roce-fabric/kubernetes/api/v1alpha1"
+)
+
+// fabricReconciler validates fabrics, and plans for them.
+type fabricReconciler struct{ deps }
+
+// maxMessage bounds the message of a condition.
+const maxMessage = 8 << 10
+
+// interval is the time from one validation to the next.
+func interval(f *v1alpha1.Fabric) time.Duration {
+	if d := f.Spec.Interval.Duration; d > 0 {
+		return d
+	}
+	return 5 * time.Minute
+}
+
+// wait is how long nothing is to be done for a fabric.
+func (r *fabricReconciler) wait(ctx context.Context, f *v1alpha1.Fabric) (time.Duration, error) {
+	last := f.Status.LastValidation
+	if f.Generation != f.Status.ObservedGeneration || last == nil {
+		return 0, nil
+	}
+	plans, err := r.plans(ctx, f)
+	if err != nil {
+		return 0, err
+	}
+	for _, p := range plans {
+		if e := p.Status.Ended; e != nil && !e.Before(last) && p.Status.Phase != v1alpha1.Superseded {
+			return 0, nil
+		}
+	}
+	return max(0, time.Until(last.Add(interval(f)))), nil
+}
+
+// Reconcile implements the controller.
+func (r *fabricReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	f := &v1alpha1.Fabric{}
+	if err := r.Get(ctx, req.NamespacedName, f); err != nil || !f.DeletionTimestamp.IsZero() {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	before := f.DeepCopy()
+	if f.Spec.Suspend {
+		set(f, v1alpha1.Ready, metav1.ConditionFalse, "Suspended", "spec.suspend is set: devices are left alone")
+		f.Status.ObservedGeneration = f.Generation
+		return ctrl.Result{}, r.Status().Patch(ctx, f, client.MergeFrom(before))
+	}
+	if wait, err := r.wait(ctx, f); err != nil || wait > 0 {
+		return ctrl.Result{RequeueAfter: wait}, err
+	}
+	err := r.look(ctx, f)
+	if ctx.Err() != nil {
+		return ctrl.Result{}, context.Cause(ctx)
+	}
+	f.Status.ObservedGeneration = f.Generation
+	ready(f)
+	r.tell(before, f)
+	if err := errors.Join(err, r.Status().Patch(ctx, f, client.MergeFrom(before))); err != nil {
+		return ctrl.Result{}, err
+	}
+	return ctrl.Result{RequeueAfter: interval(f)}, nil
+}
+
+// look validates a fabric and plans for it, and says in its status what that gave. An
+// error is one that a next try may not have.
+func (r *fabricReconciler) look(ctx context.Context, f *v1alpha1.Fabric) (err error) {
+	l, err := r.o.load(ctx, r.direct, f)
+	if fault := (*intentError)(nil); errors.As(err, &fault) {
+		set(f, v1alpha1.IntentValid, metav1.ConditionFalse, "InvalidIntent", fault.text)
+		return nil
+	}
+	if err != nil {
+		set(f, v1alpha1.IntentValid, metav1.ConditionUnknown, "NotRead", err.Error())
+		return err
+	}
+	defer func() { err = errors.Join(err, l.Close()) }()
+	in := l.Fabric.Fabric()
+	f.Status.Intent = v1alpha1.IntentStatus{Fabric: in.Name, Digest: in.Hash, Revision: l.revision}
+	set(f, v1alpha1.IntentValid, metav1.ConditionTrue, "Valid", fmt.Sprintf("%s and %s", words.Plural(len(in.Switches), "switch", "switches"), words.Count(len(in.Hosts), "host")))
+
+	store, err := r.store(f)
+	if err != nil {
+		return err
+	}
+	past, _, err := fleet.OpenHistory(store)
+	if err != nil {
+		return err
+	}
+	a := r.o.access()
+	s, err := r.o.observe(ctx, l.Fabric, a, past)
+	if err != nil {
+		set(f, v1alpha1.Validated, metav1.ConditionFalse, "Failed", err.Error())
+		return err
+	}
+	r.summarise(f, l, s)
+	drifted, err := r.report(ctx, f, l, s)
+	for _, name := range drifted {
+		r.events.Eventf(f, nil, corev1.EventTypeWarning, "Drifted", "Validate", "%s differs from the intent in %s", name, words.Count(s.devices[name].drift, "setting"))
+	}
+	if err != nil {
+		return err
+	}
+	return r.planFor(ctx, f, l, a, store, past)
+}
+
+// summarise says in the status what a validation saw.
+func (r *fabricReconciler) summarise(f *v1alpha1.Fabric, l *loaded, s *seen) {
+	st := &f.Status
+	at := metav1.NewTime(s.at)
+	st.LastValidation, st.Verdict, st.Findings = &at, verdict(s.findings), counts(s.findings)
+	st.Devices, st.Reachable, st.Drifted = int32(len(s.devices)), 0, 0
+	unread := 0
+	for _, d := range s.devices {
+		if d.read.IsZero() {
+			unread++
+			continue
+		}
+		st.Reachable++
+		if d.drift > 0 {
+			st.Drifted++
+		}
+	}
+	switch {
+	case st.Devices > 0 && st.Reachable == 0:
+		st.Verdict = v1alpha1.Unreachable
+		set(f, v1alpha1.Validated, metav1.ConditionFalse, "Unreachable", "no device answered: "+firstError(l, s))
+	case unread > 0:
+		set(f, v1alpha1.Validated, metav1.ConditionTrue, "InPart", fmt.Sprintf("%s could not be read: %s", words.Count(unread, "device"), firstError(l, s)))
+	default:
+		set(f, v1alpha1.Validated, metav1.ConditionTrue, "Validated", words.Count(int(st.Devices), "device")+" compared with the intent")
+	}
+	switch {
+	case st.Drifted > 0:
+		set(f, v1alpha1.InSync, metav1.ConditionFalse, "Drifted", words.Plural(int(st.Drifted), "switch differs", "switches differ")+" from the intent")
+	case st.Reachable < st.Devices:
+		set(f, v1alpha1.InSync, metav1.ConditionUnknown, "NotRead", words.Count(unread, "device")+" could not be read")
+	default:
+		set(f, v1alpha1.InSync, metav1.ConditionTrue, "InSync", "no switch differs from the intent")
+	}
+}
+
+func firstError(l *loaded, s *seen) string {
+	for _, f := range s.findings {
+		if d := s.devices[f.Device]; d != nil && d.err != "" {
+			return f.Device + ": " + l.said(d.err)
+		}
+	}
+	return ""
+}
+
+// ready sums up the other conditions.
+func ready(f *v1alpha1.Fabric) {
+	for _, kind := range []string{v1alpha1.IntentValid, v1alpha1.Validated, v1alpha1.InSync} {
+		if c := meta.FindStatusCondition(f.Status.Conditions, kind); c == nil || c.Status != metav1.ConditionTrue {
+			why := "not looked at yet"
+			if c != nil {
+				why = c.Message
+			}
+			set(f, v1alpha1.Ready, metav1.ConditionFalse, "Not"+kind, why)
+			return
+		}
+	}
+	if n := f.Status.Findings.Errors; n > 0 {
+		set(f, v1alpha1.Ready, metav1.ConditionFalse, "Findings", words.Count(int(n), "finding")+" of severity error")
+		return
+	}
+	set(f, v1alpha1.Ready, metav1.ConditionTrue, "Ready", "the fabric runs as the intent says")
+}
+
+func set(f *v1alpha1.Fabric, kind string, is metav1.ConditionStatus, reason, message string) {
+	if len(message) > maxMessage {
+		message = strings.ToValidUTF8(message[:maxMessage-3], "") + "..."
+	}
+	meta.SetStatusCondition(&f.Status.Conditions, metav1.Condition{Type: kind, Status: is, Reason: reason, Message: message, ObservedGeneration: f.Generation})
+}
+
+// tell sends an event for each change of a condition and of the verdict.
+func (r *fabricReconciler) tell(before, now *v1alpha1.Fabric) {
+	for _, c := range now.Status.Conditions {
+		was := meta.FindStatusCondition(before.Status.Conditions, c.Type)
+		if was != nil && was.Status == c.Status && was.Reason == c.Reason {
+			continue
+		}
+		kind := corev1.EventTypeNormal
+		if c.Status != metav1.ConditionTrue {
+			kind = corev1.EventTypeWarning
+		}
+		r.events.Eventf(now, nil, kind, c.Type+string(c.Status), "Reconcile", "%s: %s", c.Reason, brief(c.Message))
+	}
+	if was, is := before.Status.Verdict, now.Status.Verdict; was != is && is != "" {
+		if was == "" {
+			was = v1alpha1.Unknown
+		}
+		r.events.Eventf(now, nil, corev1.EventTypeNormal, "Verdict", "Validate", "the verdict is %s, was %s", is, was)
+	}
+}

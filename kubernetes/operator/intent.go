@@ -1,0 +1,152 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/kubernetes/api/v1alpha1"
+)
+
+// inlineName stands for the file of an inline intent in places of it.
+const inlineName = "spec.intent.inline"
+
+// loaded is an intent that was read. Close must be called on it.
+type loaded struct {
+	*fleet.Fabric
+	revision string // of Git
+	dir      string // private, with the files of the intent and of the credentials
+}
+
+func (l *loaded) Close() error { return os.RemoveAll(l.dir) }
+
+// said is a text about the intent without the folder of its files.
+func (l *loaded) said(text string) string {
+	if l.dir == "" {
+		return text
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(text, l.dir+"/intent/", ""), l.dir+"/", "")
+}
+
+// intentError is a fault of the intent, or of how it is named: nobody but its author can
+// do anything about it.
+type intentError struct{ text string }
+
+func (e *intentError) Error() string { return e.text }
+
+func wrong(format string, a ...any) error { return &intentError{fmt.Sprintf(format, a...)} }
+
+// load reads the intent of a fabric, and puts its credentials in place.
+func (o *Options) load(ctx context.Context, c client.Reader, f *v1alpha1.Fabric) (_ *loaded, err error) {
+	dir, err := os.MkdirTemp(o.Dir, "fabric-")
+	if err != nil {
+		return nil, err
+	}
+	l := &loaded{dir: dir}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, l.Close())
+		}
+	}()
+	path, revision, err := o.fetch(ctx, c, f, filepath.Join(dir, "intent"))
+	if err != nil {
+		return nil, err
+	}
+	l.revision = revision
+	if path == "" {
+		l.Fabric, err = loadText(ctx, f.Spec.Intent.Inline)
+	} else {
+		l.Fabric, err = fleet.Load(ctx, path, fleet.LoadOptions{Take: fleet.TakeAll})
+	}
+	if err != nil {
+		return nil, l.faults(err)
+	}
+	if err := l.resolve(ctx, c, f); err != nil {
+		return nil, l.faults(err)
+	}
+	return l, nil
+}
+
+// loadText reads an inline intent.
+func loadText(ctx context.Context, text string) (*fleet.Fabric, error) {
+	return fleet.Load(ctx, "-", fleet.LoadOptions{Stdin: strings.NewReader(text), Name: inlineName, Take: fleet.TakeAll})
+}
+
+// faults are the faults of an intent, one a line, without the folder of its files.
+func (l *loaded) faults(err error) error {
+	if many := (intent.Errors)(nil); errors.As(err, &many) {
+		return &intentError{l.said(faultText(many))}
+	}
+	if fault := (*intentError)(nil); errors.As(err, &fault) {
+		return &intentError{l.said(fault.text)}
+	}
+	if option := (*fleet.OptionError)(nil); errors.As(err, &option) {
+		return &intentError{l.said(err.Error())}
+	}
+	return err
+}
+
+// faultText has a fault a line, with its hint.
+func faultText(es intent.Errors) string {
+	var lines []string
+	for _, e := range es {
+		line := e.Error()
+		if e.Hint != "" {
+			line += " (" + e.Hint + ")"
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// fetch puts the files of the intent into a folder and returns the path to load; "" for an
+// inline one.
+func (o *Options) fetch(ctx context.Context, c client.Reader, f *v1alpha1.Fabric, dir string) (path, revision string, _ error) {
+	switch src := f.Spec.Intent; {
+	case src.ConfigMap != nil:
+		return dir, "", writeConfigMap(ctx, c, types.NamespacedName{Namespace: f.Namespace, Name: src.ConfigMap.Name}, dir)
+	case src.Git != nil:
+		return o.clone(ctx, f, dir)
+	}
+	return "", "", nil
+}
+
+func writeConfigMap(ctx context.Context, c client.Reader, key types.NamespacedName, dir string) error {
+	var m corev1.ConfigMap
+	if err := c.Get(ctx, key, &m); err != nil {
+		if apierrors.IsNotFound(err) {
+			return wrong("there is no ConfigMap %s", key.Name)
+		}
+		return fmt.Errorf("read ConfigMap %s: %w", key.Name, err)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	some := false
+	for _, name := range slices.Sorted(maps.Keys(m.Data)) {
+		if ext := filepath.Ext(name); ext != ".yaml" && ext != ".yml" {
+			continue
+		}
+		some = true
+		// A key of a ConfigMap has no slash.
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(m.Data[name]), 0o600); err != nil {
+			return err
+		}
+	}
+	if !some {
+		return wrong("ConfigMap %s has no key that ends in .yaml or .yml", key.Name)
+	}
+	return nil
+}

@@ -1,0 +1,248 @@
+package operator
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/words"
+	"github.com/roce-fabric/roce-fabric/kubernetes/api/v1alpha1"
+	"github.com/roce-fabric/roce-fabric/kubernetes/journal"
+)
+
+// The bounds of a FabricPlan, which are those of its schema.
+const (
+	maxPlanned = 500
+	maxChanges = 20
+)
+
+// planned is the type of the condition that says whether there is a plan.
+const planned = "Planned"
+
+// final reports whether a plan has come to its end.
+func final(p v1alpha1.PlanPhase) bool {
+	return p != "" && p != v1alpha1.Pending && p != v1alpha1.Applying
+}
+
+// plans are those of a fabric.
+func (d *deps) plans(ctx context.Context, f *v1alpha1.Fabric) ([]v1alpha1.FabricPlan, error) {
+	var l v1alpha1.FabricPlanList
+	err := d.List(ctx, &l, client.InNamespace(f.Namespace), client.MatchingLabels{labelFabric: f.Name})
+	return l.Items, err
+}
+
+// planFor keeps the plan that brings a fabric to its intent, as its policy says.
+func (r *fabricReconciler) planFor(ctx context.Context, f *v1alpha1.Fabric, l *loaded, a *fleet.Access, store *journal.Secrets, past *fleet.History) (err error) {
+	all, err := r.plans(ctx, f)
+	if err != nil {
+		return err
+	}
+	f.Status.LastRun = lastRun(all)
+	if slices.ContainsFunc(all, func(p v1alpha1.FabricPlan) bool { return p.Status.Phase == v1alpha1.Applying }) {
+		return nil // what is planned in the middle of a run is of no use
+	}
+	if f.Spec.Policy == v1alpha1.Observe || f.Spec.Policy == "" {
+		f.Status.Plan = nil
+		return r.supersede(ctx, f, all, "", "the policy is observe")
+	}
+	l.Hosts, _ = a.Reachable(l.Hosts)
+	devices, _ := l.Devices(a)
+	in := l.Fabric.Fabric()
+	p, err := fleet.Prepare(ctx, devices, fleet.PlanOptions{Fabric: in, History: past, Workers: r.o.Parallel, Tool: r.o.Version})
+	if err != nil {
+		return fmt.Errorf("plan: %w", err)
+	}
+	defer func() { err = errors.Join(err, p.Close()) }()
+	spec, faults, err := planSpec(f, l, p)
+	switch {
+	case err != nil:
+		return err
+	case len(faults) > 0:
+		set(f, planned, metav1.ConditionFalse, "NotPlanned", faults[0]+more(len(faults)-1))
+		f.Status.Plan = nil
+		return r.supersede(ctx, f, all, "", "a device cannot be planned any more")
+	case spec.Changes == 0:
+		set(f, planned, metav1.ConditionTrue, "NothingToDo", "the fabric is as intended")
+		f.Status.Plan = nil
+		return r.supersede(ctx, f, all, "", "the fabric is as intended")
+	}
+	kept, err := r.keepPlan(ctx, f, spec, p, store, all)
+	if err != nil {
+		return err
+	}
+	f.Status.Plan = &v1alpha1.PlanReference{Name: kept.Name, Digest: kept.Spec.Digest, Impact: kept.Spec.Impact, Changes: kept.Spec.Changes}
+	set(f, planned, metav1.ConditionTrue, "Planned", fmt.Sprintf("%s changes %s, impact %s, digest %s", kept.Name, words.Count(int(kept.Spec.Changes), "device"), kept.Spec.Impact, kept.Spec.Digest))
+	return r.supersede(ctx, f, all, kept.Name, "a newer plan is "+kept.Name)
+}
+
+func more(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d more)", n)
+}
+
+// lastRun is the plan that came to its end last, having begun.
+func lastRun(all []v1alpha1.FabricPlan) (out *v1alpha1.RunStatus) {
+	for _, p := range all {
+		if s := p.Status; s.Started != nil && s.Ended != nil && (out == nil || out.Ended.Before(s.Ended)) {
+			out = &v1alpha1.RunStatus{Plan: p.Name, Phase: s.Phase, Ended: s.Ended}
+			if n := len(s.Runs); n > 0 {
+				out.Run = s.Runs[n-1]
+			}
+		}
+	}
+	return out
+}
+
+// planSpec is what a FabricPlan says of a plan, without where its body is. faults are why it
+// cannot be one: a device that cannot be reached is left out, another one stops it.
+func planSpec(f *v1alpha1.Fabric, l *loaded, p *fleet.PlanFile) (spec v1alpha1.FabricPlanSpec, faults []string, _ error) {
+	spec = v1alpha1.FabricPlanSpec{Fabric: f.Name, Intent: p.Intent, Digest: p.Digest, Waves: int32(len(p.Rollout.Waves))}
+	most := p.Rollout.Impact()
+	for d, err := range p.Devices() {
+		switch {
+		case err != nil:
+			return spec, nil, err
+		case d.Error != nil && d.Kind != fleet.KindUnreachable:
+			faults = append(faults, l.said(d.Name+": "+d.Text))
+			continue
+		case d.Error != nil || len(d.Steps) == 0:
+			continue
+		}
+		spec.Changes++
+		most = max(most, d.Impact())
+		if len(spec.Devices) == maxPlanned {
+			continue
+		}
+		one := v1alpha1.PlannedDevice{Name: d.Name, Impact: v1alpha1.Impact(d.Impact().String()), Count: int32(len(d.Changes)), Steps: int32(len(d.Steps))}
+		for _, g := range d.Changes {
+			if g.Blocked != "" && !g.Open && one.Blocked == "" {
+				one.Blocked = brief(l.said(g.Blocked))
+			}
+			if len(one.Changes) < maxChanges {
+				one.Changes = append(one.Changes, brief(l.said(changeText(g))))
+			}
+		}
+		spec.Devices = append(spec.Devices, one)
+	}
+	spec.Impact = v1alpha1.Impact(most.String())
+	return spec, faults, nil
+}
+
+// changeText is as "Ethernet[0-8:8] pfc: {3} -> {3,4}".
+func changeText(g fleet.Group) string {
+	text := fmt.Sprintf("%s: %s -> %s", g.Title(), g.Old, g.New)
+	if len(g.Ports) > 0 {
+		text = natural.Fold(g.Ports) + " " + text
+	}
+	return text
+}
+
+// keepPlan returns the FabricPlan of a plan: the one that waits for an approval with the
+// same digest, or a new one, with its body in Secrets.
+func (r *fabricReconciler) keepPlan(ctx context.Context, f *v1alpha1.Fabric, spec v1alpha1.FabricPlanSpec, p *fleet.PlanFile, store *journal.Secrets, all []v1alpha1.FabricPlan) (*v1alpha1.FabricPlan, error) {
+	names := map[string]bool{}
+	for i := range all {
+		have := &all[i]
+		names[have.Name] = true
+		if have.Spec.Digest != spec.Digest || have.Spec.Intent != spec.Intent {
+			continue
+		}
+		switch have.Status.Phase {
+		case v1alpha1.Pending:
+			return have, nil
+		case "": // its body may lack a part
+			if err := r.Delete(ctx, have); client.IgnoreNotFound(err) != nil {
+				return nil, err
+			}
+		}
+	}
+	path := filepath.Join(r.o.Dir, fmt.Sprintf("plan-%s-%s", f.UID, spec.Digest[:16]))
+	if r.o.Dir == "" {
+		path = filepath.Join(os.TempDir(), filepath.Base(path))
+	}
+	if err := p.Save(path, nil); err != nil {
+		return nil, err
+	}
+	body, err := os.ReadFile(path)
+	if err := errors.Join(err, os.Remove(path)); err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(body)
+	base := f.Name + "-" + spec.Digest[:12]
+	name := base
+	for n := 2; names[name]; n++ {
+		name = fmt.Sprintf("%s-%d", base, n)
+	}
+	spec.Body = v1alpha1.PlanBody{Name: name, SHA256: hex.EncodeToString(sum[:]), Size: int64(len(body)), Parts: int32(journal.Parts(body))}
+	out := &v1alpha1.FabricPlan{ObjectMeta: metav1.ObjectMeta{Namespace: f.Namespace, Name: name, Labels: map[string]string{labelFabric: f.Name}}, Spec: spec}
+	if err := controllerutil.SetControllerReference(f, out, r.Scheme()); err != nil {
+		return nil, err
+	}
+	if err := r.Create(ctx, out); err != nil {
+		return nil, err
+	}
+	owner := *metav1.NewControllerRef(out, v1alpha1.GroupVersion.WithKind("FabricPlan"))
+	if _, err := store.SaveBody(ctx, name, body, owner); err != nil {
+		return nil, err
+	}
+	before := out.DeepCopy()
+	out.Status.Phase, out.Status.Message = v1alpha1.Pending, "waits for a FabricPlanApproval that names it and its digest"
+	if err := r.Status().Patch(ctx, out, client.MergeFrom(before)); err != nil {
+		return nil, err
+	}
+	r.events.Eventf(f, out, corev1.EventTypeNormal, "Planned", "Plan", "%s changes %s, impact %s, digest %s", name, words.Count(int(spec.Changes), "device"), spec.Impact, spec.Digest)
+	return out, nil
+}
+
+// supersede ends the plans that wait for an approval, but for one, and removes the oldest
+// of those that have ended.
+func (r *fabricReconciler) supersede(ctx context.Context, f *v1alpha1.Fabric, all []v1alpha1.FabricPlan, but, why string) error {
+	var errs []error
+	var over []v1alpha1.FabricPlan
+	for i := range all {
+		p := &all[i]
+		if final(p.Status.Phase) {
+			over = append(over, *p)
+		}
+		if p.Name == but || p.Status.Phase != v1alpha1.Pending {
+			continue
+		}
+		// As it was seen: one that was approved since is at work.
+		p.Status.Phase, p.Status.Message = v1alpha1.Superseded, why
+		now := metav1.Now()
+		p.Status.Ended = &now
+		if err := r.Status().Update(ctx, p); err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
+			errs = append(errs, err)
+		}
+	}
+	slices.SortFunc(over, func(a, b v1alpha1.FabricPlan) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
+	for i := range over[:max(0, len(over)-keptPlans)] {
+		errs = append(errs, client.IgnoreNotFound(r.Delete(ctx, &over[i])))
+	}
+	return errors.Join(errs...)
+}
+
+// keptPlans is how many plans of a fabric stay that have ended.
+const keptPlans = 20
+
+// impactOf reads an impact; one that is not known is none.
+func impactOf(i v1alpha1.Impact) (out qos.Impact) {
+	_ = out.UnmarshalText([]byte(i))
+	return out
+}

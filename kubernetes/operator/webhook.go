@@ -1,0 +1,78 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/internal/words"
+	"github.com/roce-fabric/roce-fabric/kubernetes/api/v1alpha1"
+	"github.com/roce-fabric/roce-fabric/validate"
+)
+
+// WebhookPath is where the admission of Fabrics is served.
+const WebhookPath = "/validate-fabric"
+
+// maxWarnings bounds the warnings of an answer, which kubectl prints.
+const maxWarnings = 10
+
+// validator admits a Fabric whose inline intent has no fault. An intent of a ConfigMap or
+// of Git is read later: its faults are in the condition IntentValid.
+type validator struct{ decoder admission.Decoder }
+
+// NewValidator returns the handler of [WebhookPath].
+func NewValidator(s *runtime.Scheme) admission.Handler {
+	return &validator{admission.NewDecoder(s)}
+}
+
+// Handle implements [admission.Handler].
+func (v *validator) Handle(ctx context.Context, req admission.Request) admission.Response {
+	f := &v1alpha1.Fabric{}
+	if err := v.decoder.Decode(req, f); err != nil {
+		return admission.Errored(http.StatusBadRequest, err)
+	}
+	text := f.Spec.Intent.Inline
+	if text == "" || !f.DeletionTimestamp.IsZero() {
+		return admission.Allowed("")
+	}
+	l := &loaded{}
+	var err error
+	if l.Fabric, err = loadText(ctx, text); err == nil {
+		err = (&references{static: true}).of(l.Fabric.Fabric())
+	}
+	var found []validate.Finding
+	if err == nil {
+		found, err = fleet.Check(ctx, l.Fabric, fleet.CheckOptions{})
+	}
+	if err = l.faults(err); err != nil {
+		if fault := (*intentError)(nil); errors.As(err, &fault) {
+			return admission.Denied("the intent has a fault:\n" + fault.text)
+		}
+		return admission.Errored(http.StatusInternalServerError, err)
+	}
+	return admission.Allowed("").WithWarnings(warnings(found)...)
+}
+
+// warnings are the findings that a reader of the intent has to know.
+func warnings(found []validate.Finding) (out []string) {
+	more := 0
+	for _, f := range found {
+		switch {
+		case f.Suppressed != nil || f.Severity == validate.Info:
+		case len(out) == maxWarnings:
+			more++
+		default:
+			out = append(out, strings.TrimSpace(fmt.Sprintf("%s %s: %s: %s", f.Where, f.Severity, f.ID, f.Told())))
+		}
+	}
+	if more > 0 {
+		out = append(out, words.Count(more, "more finding"))
+	}
+	return out
+}
