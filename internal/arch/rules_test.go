@@ -67,7 +67,7 @@ var owners = map[string][]string{
 	"github.com/openconfig/gnmic": {"internal/gnmi"},
 	"github.com/scrapli":          {"internal/ssh", "drivers/eos", "drivers/nxos"},
 	"github.com/spf13/cobra":      {"cmd"},
-	"github.com/prometheus":       {"watch/expose", "watch/metrics", "watch/keep"},
+	"github.com/prometheus":       {"watch/metrics", "watch/keep"},
 	// They are the server that tests know etcd by.
 	"go.etcd.io/etcd": {"fleet/store", "internal/etcd"},
 	"go.uber.org/zap": {"fleet/store"},

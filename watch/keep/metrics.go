@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-
-	"github.com/roce-fabric/roce-fabric/watch/expose"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
 func desc(name, help string, labels ...string) *prometheus.Desc {
@@ -42,7 +42,9 @@ type exporter struct {
 
 // metrics serves the metrics, with those of the Go runtime and of the process.
 func (k *Keeper) metrics(version string) http.Handler {
-	return expose.Handler(exporter{k, version})
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(exporter{k, version}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return promhttp.HandlerFor(reg, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
 }
 
 // Describe is of [prometheus.Collector].

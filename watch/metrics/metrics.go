@@ -17,10 +17,11 @@ import (
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/roce-fabric/roce-fabric/validate"
 	"github.com/roce-fabric/roce-fabric/watch"
-	"github.com/roce-fabric/roce-fabric/watch/expose"
 )
 
 // maxPortSeries bounds the series of port counters in one answer.
@@ -88,7 +89,11 @@ func (e *Exporter) Webhook(err error) {
 }
 
 // Handler serves the metrics, with those of the Go runtime and of the process.
-func (e *Exporter) Handler() http.Handler { return expose.Handler(e) }
+func (e *Exporter) Handler() http.Handler {
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(e, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return promhttp.HandlerFor(reg, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
+}
 
 // Describe is of [prometheus.Collector].
 func (e *Exporter) Describe(ch chan<- *prometheus.Desc) {
