@@ -45,12 +45,11 @@ func Format(file string, data []byte) ([]byte, []*yaml.Error) {
 	return out, nil
 }
 
+// breaks are the line ends of YAML 1.2, which a carriage return alone is one of.
+var breaks = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+
 func splitLines(text string) []string {
-	lines := strings.Split(strings.TrimPrefix(text, "\ufeff"), "\n")
-	for i, l := range lines {
-		lines[i] = strings.TrimSuffix(l, "\r")
-	}
-	return lines
+	return strings.Split(breaks.Replace(strings.TrimPrefix(text, "\ufeff")), "\n")
 }
 
 // differ returns the first node of a that does not say what b says; nil for none.

@@ -46,6 +46,7 @@ func TestFormat(t *testing.T) {
 		{"texts of several lines", "a: one\n     two\n\n     three # c\nb: \"x\n\n   y\\\n   z\"\nc:\n   d: 'e\n  f'\n", "a: one\n  two\n\n  three # c\nb: \"x\n\n  y\\\n  z\"\nc:\n  d: 'e\n    f'\n"},
 		{"texts that keep lines", "a: |\n     one\n       two\n\n     three\n\n\nb: >-   # c\n  x\nc:\n    - |2\n        y\n    - |+\n      z\n\n\n    - 1\n", "a: |\n  one\n    two\n\n  three\n\nb: >- # c\n  x\nc:\n  - |2\n      y\n  - |+\n      z\n\n\n  - 1\n"},
 		{"the begin of a document", "%YAML 1.1\n---   # x\na:  1\n...\n", "%YAML 1.1\n---   # x\na: 1\n...\n"},
+		{"carriage returns alone", "a:  1 # b\r\rc: 2\r", "a: 1 # b\n\nc: 2\n"},
 		{"line ends of Windows", "\ufeffa:  1\r\nb:\r\n    c: 2\r\n", "a: 1\nb:\n  c: 2\n"},
 		{"blanks inside of texts", "a: b  c\nd: {e: f  g , h: 'i  j'}\n", "a: b  c\nd: {e: f  g, h: 'i  j'}\n"},
 		{"no line end", "a:  1", "a: 1\n"},
