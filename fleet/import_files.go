@@ -33,7 +33,7 @@ func (s *Source) readFile(out *imported) error {
 		return fmt.Errorf("%s: %w", s.File, err)
 	}
 	if len(run.Ports) == 0 {
-		return Wrong("", "give the whole configuration: config_db.json, or the answer to 'show running-config'; --config NAME=FILE again adds a file",
+		return Wrong("", "give the whole configuration: config_db.json, or the answer to 'show running-config' or 'nv config show'; --config NAME=FILE again adds a file",
 			"%s holds no ports that %s has; it holds %s", s.File, c.os, contents(c.text))
 	}
 	id := system.Identify(c.text)
