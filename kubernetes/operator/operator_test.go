@@ -45,6 +45,7 @@ type bench struct {
 	*testing.T
 	r   *rig.Rig
 	ns  string
+	as  *rest.Config // the operator, which has its role and no more
 	lab *lab.Lab
 }
 
@@ -52,10 +53,11 @@ func newBench(t *testing.T) *bench {
 	t.Helper()
 	r := rig.Start(t)
 	ctrl.SetLogger(testr.NewWithOptions(t, testr.Options{Verbosity: -1}))
-	return &bench{T: t, r: r, ns: r.Namespace(t)}
+	ns := r.Namespace(t)
+	return &bench{T: t, r: r, ns: ns, as: r.As(t, "roce-fabric-operator", ns)}
 }
 
-// text is an intent of leaves and a spine. at says where a switch is.
+// text is an intent of leaves and their spines. at says where a switch is.
 func text(leaves int, at func(name string) (gnmi, ssh string)) string {
 	var b strings.Builder
 	device := func(name, role string) {
@@ -76,10 +78,13 @@ switches:
 	for i := range leaves {
 		device(fmt.Sprintf("leaf%d", i+1), "leaf")
 	}
-	device("spine1", "spine")
+	const ports = 32 // of a spine
+	for i := range (leaves + ports - 1) / ports {
+		device(fmt.Sprintf("spine%d", i+1), "spine")
+	}
 	b.WriteString("links:\n")
 	for i := range leaves {
-		fmt.Fprintf(&b, "  - {a: leaf%d/Ethernet0, b: spine1/Ethernet%d, cable: 40m, speed: 400G}\n", i+1, 8*i)
+		fmt.Fprintf(&b, "  - {a: leaf%d/Ethernet0, b: spine%d/Ethernet%d, cable: 40m, speed: 400G}\n", i+1, i/ports+1, i%ports*8)
 	}
 	b.WriteString(`credentials:
   switches: {username: env:FABRIC_USER, password: env:FABRIC_PASSWORD, tls: {ca: ca.pem}}
@@ -168,7 +173,7 @@ func newManager(cfg *rest.Config, ns string, o operator.Options, elect bool) (ct
 // operate runs the operator until the test ends, or stop is called.
 func (b *bench) operate(o operator.Options) (stop func()) {
 	b.Helper()
-	m, err := newManager(b.r.Config, b.ns, o, false)
+	m, err := newManager(b.as, b.ns, o, false)
 	if err != nil {
 		b.Fatal(err)
 	}

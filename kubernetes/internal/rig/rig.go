@@ -6,7 +6,10 @@
 package rig
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,12 +18,14 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/roce-fabric/roce-fabric/kubernetes/api/v1alpha1"
@@ -79,8 +84,14 @@ func start(t testing.TB) (*Rig, error) {
 		return nil, fmt.Errorf("start the control plane: %w", err)
 	}
 	cfg.QPS = -1 // no limit of the client's own
-	c, err := client.New(cfg, client.Options{Scheme: s})
-	return &Rig{e, cfg, c, s}, err
+	r := &Rig{e, cfg, nil, s}
+	if r.Client, err = client.New(cfg, client.Options{Scheme: s}); err == nil {
+		err = addRoles(t.Context(), r.Client)
+	}
+	if err != nil {
+		return nil, errors.Join(err, e.Stop())
+	}
+	return r, nil
 }
 
 // Scheme has the kinds that the operator knows.
@@ -129,6 +140,48 @@ func (r *Rig) Namespace(t testing.TB) string {
 		t.Fatal(err)
 	}
 	return ns.Name
+}
+
+// As returns how a user reaches the API server that has one of the roles of config/rbac in
+// a namespace.
+func (r *Rig) As(t testing.TB, role, namespace string) *rest.Config {
+	t.Helper()
+	name := role + "-of-" + namespace
+	u, err := r.AddUser(envtest.User{Name: name}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = r.Client.Create(t.Context(), &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: role},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: name}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := u.Config()
+	cfg.QPS = -1
+	return cfg
+}
+
+// addRoles makes the roles of config/rbac.
+func addRoles(ctx context.Context, c client.Client) error {
+	f, err := os.Open(filepath.Join(root(), "config", "rbac", "roles.yaml"))
+	if err != nil {
+		return err
+	}
+	defer f.Close() // it is only read
+	for d := yaml.NewYAMLOrJSONDecoder(f, 4096); ; {
+		role := &rbacv1.ClusterRole{}
+		if err := d.Decode(role); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if err := c.Create(ctx, role); err != nil {
+			return err
+		}
+	}
 }
 
 // Codecs are for a client that reads answers as they come.
