@@ -22,6 +22,9 @@ type slot struct {
 	free              bool   // nothing is desired of it, and nothing is sent to it
 }
 
+// object is the table of the objects that a slot names.
+func (s *slot) object() string { return references[s.table+" "+s.field] }
+
 // adopter puts what is desired into the objects that the switch has, under their own
 // names. What behaves as desired stays bound as it is; an object whose users all want
 // one other value is edited in place; only the rest is bound to another object.
@@ -42,10 +45,16 @@ func adopt(running, target Config, desired *qos.Device, changes []qos.Change) (n
 	for _, c := range changes {
 		a.differs[c.Place()] = true
 	}
-	byTable := map[string][]slot{}
-	for _, s := range a.slots() {
-		object := references[s.table+" "+s.field]
-		byTable[object] = append(byTable[object], s)
+	all, n, byTable := a.slots(), map[string]int{}, map[string][]slot{}
+	for i := range all {
+		n[all[i].object()]++
+	}
+	for i := range all {
+		object := all[i].object()
+		if byTable[object] == nil {
+			byTable[object] = make([]slot, 0, n[object])
+		}
+		byTable[object] = append(byTable[object], all[i])
 	}
 	for _, table := range slices.Concat(whole, []string{TScheduler, TWRED}) {
 		a.table(table, byTable[table])
@@ -71,6 +80,7 @@ func (a *adopter) notes() (notes []string) {
 
 // slots are those of all ports, in a fixed order.
 func (a *adopter) slots() (out []slot) {
+	out = make([]slot, 0, len(a.running[TPort])*(len(mapTables)+2*qos.NumPriorities)+1)
 	for _, key := range natural.Keys(a.running[TPort]) {
 		out = a.portSlots(out, key)
 	}

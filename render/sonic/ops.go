@@ -61,19 +61,28 @@ func (o Op) apply(c Config) {
 }
 
 // After returns the configuration that ops make of c. It shares with c what
-// they do not touch, so neither may be changed in place.
+// they do not touch, and with the ops their rows, so that none may be changed in place.
 func (c Config) After(ops []Op) Config {
 	out := maps.Clone(c)
-	own := map[string]bool{} // tables that are copies
+	type place struct{ table, key string }
+	tables, rows := map[string]bool{}, map[place]bool{} // that are copies
 	for _, o := range ops {
-		if !own[o.Table] {
-			own[o.Table] = true
+		if !tables[o.Table] {
+			tables[o.Table] = true
 			if t := out[o.Table]; t != nil {
 				out[o.Table] = maps.Clone(t)
 			}
 		}
-		if row := out.Row(o.Table, o.Key); row != nil && o.Field != "" {
-			out[o.Table][o.Key] = maps.Clone(row)
+		switch at := (place{o.Table, o.Key}); {
+		case o.Field == "" && !o.Del:
+			out.Put(o.Table, o.Key, o.Row)
+			delete(rows, at)
+			continue
+		case o.Field != "" && !rows[at]:
+			rows[at] = true
+			if row := out.Row(o.Table, o.Key); row != nil {
+				out[o.Table][o.Key] = maps.Clone(row)
+			}
 		}
 		o.apply(out)
 	}
