@@ -41,7 +41,7 @@ var System = drivers.System{
 	},
 	Clues: []drivers.Clue{
 		drivers.Collected(`cumulus`),
-		drivers.Line(3, `\s*nvue-api-version: `), drivers.Line(3, `\s*version: Cumulus Linux `), drivers.Line(3, `(\S+[$#] )?nv (set|unset) `),
+		drivers.Line(3, `\s*nvue-api-version: `), drivers.Line(3, `\s*version: Cumulus Linux `), drivers.Line(3, `\s*(\S+[$#] ?)?nv (set|unset) `),
 		drivers.Line(3, `- (header|set):[ \t]*$`), drivers.Line(1, `\s+swp\d[\ds,-]*:`), drivers.Line(2, `\s+(egress-queue-mapping|traffic-pool|congestion-control|pfc-watchdog):`),
 		drivers.Line(1, `\s+roce:`),
 		drivers.Object(2, `swp\d[\ds,-]*`), drivers.Object(2, "egress-queue-mapping", "traffic-pool", "congestion-control", "pfc-watchdog"), drivers.Object(1, "roce"),
