@@ -6,7 +6,8 @@
 // # The preset
 //
 // "nv set qos roce" decides trust, maps, scheduling, PFC, ECN and pools at once. [Decode]
-// expands it into what NVIDIA documents of it, and says so. [Change] neither turns it on
+// expands it into what NVIDIA documents of it, and says so: priorities that it puts into
+// one queue are one class. [Change] neither turns it on
 // nor off and copies none of its numbers: what is wanted is stated by profiles that are
 // bound to the ports, so that it is the same whether the preset is on, off, or turned on
 // by someone else. Only the map of switch priorities to traffic classes, the timers of the
