@@ -242,6 +242,7 @@ func (d *Driver) observe(ctx context.Context, only []string, buffers bool) (*dri
 		var groups byID[struct {
 			Headroom shown  `json:"headroom"`
 			Kind     string `json:"lossy-lossless"`
+			XON      shown  `json:"xon-threshold"`
 		}]
 		if buffers {
 			if _, err := d.get(ctx, query(at("interface", port, "qos", "buffer", "ingress-priority-group"), "rev", "operational"), &groups); err != nil {
@@ -256,12 +257,13 @@ func (d *Driver) observe(ctx context.Context, only []string, buffers bool) (*dri
 			put(p, drivers.StormsDetected.Of(i), v.Count)
 		}
 		for i, g := range groups {
-			if strings.EqualFold(g.Kind, "lossless") && g.Headroom.set && g.Headroom.n > 0 {
+			// The headroom is for what comes after a pause, on top of the fill at which senders
+			// may go on. A group that shows only one of the two is not judged by half.
+			if strings.EqualFold(g.Kind, "lossless") && g.Headroom.n > 0 && g.XON.n > 0 {
 				if p.Groups == nil {
 					p.Groups = map[int]qos.Headroom{}
 				}
-				// The thresholds that are shown with it are of the shared buffer.
-				p.Groups[i] = qos.Headroom{Size: int64(g.Headroom.n), XOFF: int64(g.Headroom.n)}
+				p.Groups[i] = qos.Headroom{Size: int64(g.Headroom.n + g.XON.n), XON: int64(g.XON.n), XOFF: int64(g.Headroom.n)}
 			}
 		}
 		return nil
