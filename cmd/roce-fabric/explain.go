@@ -21,9 +21,13 @@ import (
 func (a *app) explainCommand() *cobra.Command {
 	var set []string
 	c := &cobra.Command{
-		Use:  "explain DEVICE PORT | blast-radius HOST/NIC | CHECK",
+		Use:  "explain DEVICE PORT | DEVICE/PORT | blast-radius HOST/NIC | CHECK",
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			// As an end of a link is written; no check has such a name.
+			if device, port, ok := strings.Cut(args[0], "/"); ok && len(args) == 1 {
+				args = []string{device, port}
+			}
 			switch {
 			case len(args) == 2 && len(set) > 0:
 				return a.explainIf(cmd.Context(), args, set)
