@@ -41,6 +41,8 @@ type source struct {
 func Parse(text []byte) (*Config, error) {
 	c := &Config{Tree: &Node{}}
 	p := &parser{c: c}
+	// NVUE has UTF-8 alone: JSON could not write another text again.
+	text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
 	trimmed := bytes.TrimSpace(text)
 	switch {
 	case len(trimmed) == 0:
