@@ -30,7 +30,7 @@ var (
 )
 
 // The releases that the models run.
-var releases = map[string]string{intent.SONiC.Name: "202511", intent.EOS.Name: "4.34.2F", intent.NXOS.Name: "10.4(3)"}
+var releases = map[string]string{intent.SONiC.Name: "202511", intent.EOS.Name: "4.34.2F", intent.NXOS.Name: "10.4(3)", intent.Cumulus.Name: "5.15"}
 
 // sampleModels is how many models are taken without the full size.
 const sampleModels = 10
@@ -105,8 +105,8 @@ classes:
 pfc: {watchdog: {detect: 400ms, restore: 400ms, action: drop}}
 mtu: {fabric: 9100, host: 9000, rdma: 4096}
 switches:
-  leaf1: {os: %[7]s, role: leaf, address: 192.0.2.1, model: %[2]s, release: %[8]s}
-  spine1: {os: %[7]s, role: spine, address: 192.0.2.2, model: %[2]s, release: %[8]s}
+  leaf1: {os: %[7]s, role: leaf, address: 192.0.2.1, model: %[2]s, release: "%[8]s"}
+  spine1: {os: %[7]s, role: spine, address: 192.0.2.2, model: %[2]s, release: "%[8]s"}
 credentials: {switches: {username: env:FABRIC_USER, password: env:FABRIC_PASSWORD, ssh: {knownHosts: ~/.ssh/known_hosts}}}
 links:
   - {a: leaf1/%[3]s, b: spine1/%[3]s, cable: %[5]s, speed: %[6]s}
