@@ -201,7 +201,7 @@ func (d *Driver) Settle(ctx context.Context) error {
 	}
 }
 
-// waits reports whether a revision waits for somebody's answer.
+// waits reports whether a revision waits for an answer.
 func waits(r revision) bool {
 	return slices.Contains([]string{stateConfirm, stateAsks, stateBroken}, r.State)
 }

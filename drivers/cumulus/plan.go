@@ -89,8 +89,8 @@ func (p *draft) steps(out *drivers.Steps) error {
 // and not in the intent, and takes what the ports of the intent do not need out of what is
 // desired.
 func (p *draft) scope() {
-	less := *p.Desired
 	if p.Desired.Empty() {
+		less := *p.Desired
 		less.WatchdogPoll = qos.Opt[time.Duration]{}
 		p.Desired = &less
 		return
@@ -133,7 +133,7 @@ func (p *draft) block() {
 		if p.kept&part.Part == 0 {
 			continue
 		}
-		why := fmt.Sprintf("it needs a change of the %s of the switch, with which %s, not in the intent, would behave otherwise; list these ports in the intent, or state globals: own", part.Name, few(p.others))
+		why := lines.NeedsShared(part.Name, lines.Few(p.others))
 		for _, c := range p.Changes {
 			if shares(part.Part, c.Field) {
 				drivers.Block(p.Changes, c.Place(), why)
@@ -210,16 +210,6 @@ func about(e native.Edit) (out []string) {
 		out = append(out, words.Count(len(ports), "interface"))
 	}
 	return out
-}
-
-// few folds names, and cuts a list that nobody reads.
-func few(ports []string) string {
-	const most = 4
-	folded := strings.Split(natural.Fold(ports), ",")
-	if len(folded) <= most {
-		return strings.Join(folded, ", ")
-	}
-	return fmt.Sprintf("%s and more (%d ports)", strings.Join(folded[:most], ", "), len(ports))
 }
 
 // step is the native part of a step.

@@ -88,7 +88,7 @@ func (p *planner) Scope() {
 	}
 	p.Desired = &less
 	if spared != 0 {
-		p.Note("the %s of the switch stays: the ports of the intent do not need it, and %s, not in the intent, would behave otherwise; with globals: own the plan changes it", spared, few(p.others))
+		p.Note("the %s of the switch stays: the ports of the intent do not need it, and %s, not in the intent, would behave otherwise; with globals: own the plan changes it", spared, lines.Few(p.others))
 	}
 }
 
@@ -110,7 +110,7 @@ func (p *planner) needs(table qos.Table) bool {
 // blockShared blocks the changes that need what is kept for others.
 func (p *planner) blockShared() {
 	why := func(part string) string {
-		return fmt.Sprintf("it needs a change of the %s of the switch, with which %s, not in the intent, would behave otherwise; list these ports in the intent, or state globals: own", part, few(p.others))
+		return lines.NeedsShared(part, lines.Few(p.others))
 	}
 	for _, part := range native.SharedParts {
 		switch {
@@ -277,13 +277,3 @@ func commitText(edit native.Edit, typed []string) string {
 }
 
 func compact(s []string) []string { return slices.Compact(natural.Sorted(s)) }
-
-// few folds names, and cuts a list that nobody reads.
-func few(ports []string) string {
-	const most = 4
-	folded := strings.Split(natural.Fold(ports), ",")
-	if len(folded) <= most {
-		return strings.Join(folded, ", ")
-	}
-	return fmt.Sprintf("%s and more (%d ports)", strings.Join(folded[:most], ", "), len(ports))
-}

@@ -114,6 +114,22 @@ func (d *Draft) NoteWide(system string, things, ports []string) {
 		system, strings.Join(things, " and one "), words.Count(len(ports), "port"), natural.Fold(ports))
 }
 
+// NeedsShared is why a change is blocked that needs another value of something that all
+// ports of the switch share. others are the ports that the intent does not name.
+func NeedsShared(part, others string) string {
+	return fmt.Sprintf("it needs a change of the %s of the switch, with which %s, not in the intent, would behave otherwise; list these ports in the intent, or state globals: own", part, others)
+}
+
+// Few folds names, and cuts a list that nobody reads.
+func Few(ports []string) string {
+	const most = 4
+	folded := strings.Split(natural.Fold(ports), ",")
+	if len(folded) <= most {
+		return strings.Join(folded, ", ")
+	}
+	return fmt.Sprintf("%s and more (%d ports)", strings.Join(folded[:most], ", "), len(ports))
+}
+
 // NoteLosses notes what ports lose with the blocks that they had.
 func (d *Draft) NoteLosses(losses []native.Loss) {
 	const most = 4

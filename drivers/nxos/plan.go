@@ -82,7 +82,7 @@ func (p *planner) scope() {
 	for _, c := range qos.Diff(less, p.Desired) {
 		if possible[c.Place()] {
 			blocked = true
-			drivers.Block(p.Changes, c.Place(), fmt.Sprintf("it needs a change of the %s of the switch, with which %s, not in the intent, would behave otherwise; list these ports in the intent, or state globals: own", p.kept, natural.Fold(others)))
+			drivers.Block(p.Changes, c.Place(), lines.NeedsShared(p.kept.String(), natural.Fold(others)))
 		}
 	}
 	if !blocked {

@@ -128,20 +128,11 @@ func (c *Client) unavailable(e *RPCError, msg string) {
 			e.kind, e.cause = ErrTimeout, context.DeadlineExceeded
 		}
 	case handshake && seen.err != nil:
-		e.kind, e.cause, e.Msg = ErrTLS, seen.err, term.Clean(seen.err.Error())
-		e.hint = fmt.Sprintf("the server's key is %s: after checking it on the device, set it as the pin", seen.key)
-		switch {
-		case c.verifier.pin != "":
-			e.hint = "if the device got a new key on purpose, check it there and change the pin; otherwise the connection is intercepted"
-		case errors.As(seen.err, new(x509.HostnameError)):
-			e.hint = "set tls.serverName to a name in the certificate; or: " + e.hint
-		}
+		e.distrusted(seen, c.verifier)
 	case (handshake || broken) && seen.asked && !seen.used:
 		// With TLS 1.3 the refusal comes after the handshake, and may be lost
 		// in the end of the connection.
-		e.kind = ErrAuth
-		e.Msg = "the device asked for a client certificate and broke off: " + e.Msg
-		e.hint = "set a client certificate and key that the device trusts"
+		e.withoutCertificate()
 	case has("first record does not look like a TLS handshake"):
 		e.kind, e.Msg = ErrTLS, "the device does not speak TLS on this port"
 	case handshake && (has("connection reset by peer") || has("broken pipe") || has("EOF")):
@@ -152,6 +143,25 @@ func (c *Client) unavailable(e *RPCError, msg string) {
 	case c.verifier == nil && has("reading server preface"):
 		e.hint = "the device may expect TLS on this port"
 	}
+}
+
+// distrusted is the error of a connection to a server whose certificate was refused.
+func (e *RPCError) distrusted(seen handshake, v *verifier) {
+	e.kind, e.cause, e.Msg = ErrTLS, seen.err, term.Clean(seen.err.Error())
+	e.hint = fmt.Sprintf("the server's key is %s: after checking it on the device, set it as the pin", seen.key)
+	switch {
+	case v.pin != "":
+		e.hint = "if the device got a new key on purpose, check it there and change the pin; otherwise the connection is intercepted"
+	case errors.As(seen.err, new(x509.HostnameError)):
+		e.hint = "set tls.serverName to a name in the certificate; or: " + e.hint
+	}
+}
+
+// withoutCertificate is the error of a connection that a server ended which wants to know
+// the client by its certificate.
+func (e *RPCError) withoutCertificate() {
+	e.kind, e.Msg = ErrAuth, "the device asked for a client certificate and broke off: "+e.Msg
+	e.hint = "set a client certificate and key that the device trusts"
 }
 
 // dialCause takes the cause out of gRPC's wrapping, or returns "".

@@ -3,7 +3,6 @@ package gnmi
 import (
 	"bytes"
 	"context"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -61,11 +60,11 @@ func (h *HTTP) Close() error {
 // status and the answer, whatever the status is but for 401. It is bounded by the
 // timeout of the configuration.
 func (h *HTTP) Do(ctx context.Context, method, path string, body []byte) (status int, answer []byte, err error) {
-	call := h.cfg.Log.Begin("https "+strings.ToLower(method), func() string { return strings.TrimSpace(method + " " + path + " " + string(body)) })
+	op := strings.ToLower(method)
+	call := h.cfg.Log.Begin("https "+op, func() string { return strings.TrimSpace(method + " " + path + " " + string(body)) })
 	defer func() { call.End(func() string { return string(answer) }, err) }()
 	ctx, cancel := context.WithTimeout(ctx, h.cfg.Timeout)
 	defer cancel()
-	op := strings.ToLower(method)
 	req, err := http.NewRequestWithContext(ctx, method, h.base+path, bytes.NewReader(body))
 	if err != nil {
 		return 0, nil, &RPCError{Op: op, Addr: h.cfg.Address, Msg: err.Error(), kind: ErrConfig}
@@ -101,17 +100,9 @@ func (h *HTTP) failure(ctx context.Context, op string, err error) *RPCError {
 	seen := h.verifier.last()
 	switch timeout, _ := errors.AsType[net.Error](err); {
 	case seen.err != nil && !seen.used:
-		e.kind, e.cause, e.Msg = ErrTLS, seen.err, term.Clean(seen.err.Error())
-		e.hint = fmt.Sprintf("the server's key is %s: after checking it on the device, set it as the pin", seen.key)
-		switch {
-		case h.verifier.pin != "":
-			e.hint = "if the device got a new key on purpose, check it there and change the pin; otherwise the connection is intercepted"
-		case errors.As(seen.err, new(x509.HostnameError)):
-			e.hint = "set tls.serverName to a name in the certificate; or: " + e.hint
-		}
+		e.distrusted(seen, h.verifier)
 	case seen.asked && !seen.used:
-		e.kind, e.Msg = ErrAuth, "the device asked for a client certificate and broke off: "+e.Msg
-		e.hint = "set a client certificate and key that the device trusts"
+		e.withoutCertificate()
 	case errors.Is(err, context.Canceled):
 		e.kind, e.cause = nil, ctx.Err()
 	case errors.Is(err, context.DeadlineExceeded) || timeout != nil && timeout.Timeout():

@@ -81,7 +81,7 @@ func (e Edit) Apply(have *Config) *Config {
 
 // place puts what a setting sets. The states of a link exclude each other.
 func (n *Node) place(s Setting) {
-	if either(s.Path) {
+	if isLinkState(s.Path) {
 		if at := n.At(s.Path[:4]...); at != nil {
 			at.Sub = nil
 		}
@@ -89,8 +89,8 @@ func (n *Node) place(s Setting) {
 	n.Put(s.Set.Clone(), s.Path...)
 }
 
-// either reports whether a path leads to the state of a link, of which there is one.
-func either(path Path) bool {
+// isLinkState reports whether a path leads to the state of a link, of which there is one.
+func isLinkState(path Path) bool {
 	return len(path) == 5 && path[0] == "interface" && path[2] == "link" && path[3] == "state"
 }
 
@@ -145,7 +145,7 @@ func (e Edit) Undo(have *Config) Edit {
 		if s.Set == nil {
 			continue // there was nothing
 		}
-		if state := have.Tree.At(s.Path[:len(s.Path)-1]...); either(s.Path) && state.Word() != "" {
+		if state := have.Tree.At(s.Path[:len(s.Path)-1]...); isLinkState(s.Path) && state.Word() != "" {
 			path := append(s.Path[:4:4], state.Word())
 			add(&sets, Setting{Path: path, Set: state.At(state.Word()).Clone()})
 			continue
@@ -331,7 +331,7 @@ func (e Edit) Check(managed func(name string) bool) error {
 func (e Edit) CheckUndo(undo Edit) error {
 	for i, u := range undo {
 		if !slices.ContainsFunc(e, func(s Setting) bool {
-			if either(u.Path) && either(s.Path) && u.Path[1] == s.Path[1] {
+			if isLinkState(u.Path) && isLinkState(s.Path) && u.Path[1] == s.Path[1] {
 				return true
 			}
 			if len(u.Path) > len(s.Path) || !slices.Equal(u.Path, s.Path[:len(u.Path)]) {
@@ -402,7 +402,7 @@ func ImpactOf(p Path) qos.Impact {
 		return qos.ImpactNone
 	case has(famPFC, famPause, "traffic-pool", "advance-buffer-config", "roce", "small-packet-probability", "headroom", "shared-headroom-pool"):
 		return qos.ImpactLoss
-	case either(p) || p[0] == "interface" && p[len(p)-1] == "state":
+	case isLinkState(p) || p[0] == "interface" && p[len(p)-1] == "state":
 		return qos.ImpactPortFlap
 	case p[0] == "interface" && p[len(p)-1] == "mtu": // the headroom follows from it
 		return qos.ImpactLoss
