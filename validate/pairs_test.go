@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/sonic"
@@ -178,6 +179,12 @@ var today = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 // found makes all checks of the base, or of the fabric that trips.
 func (p pair) found(t *testing.T, trip bool) []Finding {
 	t.Helper()
+	return p.foundBy(t, trip, func(_ *intent.Fabric, r *Result) *Result { return r })
+}
+
+// foundBy has the results of switches handed to what compares them.
+func (p pair) foundBy(t *testing.T, trip bool, hand func(*intent.Fabric, *Result) *Result) []Finding {
+	t.Helper()
 	old, new := p.old, p.new
 	if !trip {
 		old, new = "", ""
@@ -209,7 +216,7 @@ func (p pair) found(t *testing.T, trip bool) []Finding {
 		if sw.Name == p.config && p.edit != nil && trip {
 			p.edit(have, &st)
 		}
-		run.Add(Switch(d, have, Running, &st))
+		run.Add(hand(c.Fabric(), Switch(d, have, Running, &st)))
 	}
 	if err := run.Deadlocks(context.Background()); err != nil {
 		t.Fatal(err)

@@ -1,0 +1,180 @@
+package validate
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+)
+
+// summaryVersion is that of the form of a summary. Each change of the form has another: two
+// releases that work together do not read each other's.
+const summaryVersion = 1
+
+// summary is a [Result] on its way from the process that read the switch to the one that
+// compares switches. What only the checks of the switch itself ask for is left out.
+type summary struct {
+	Version   int
+	Switch    string
+	Source    Source
+	Findings  []Finding               `json:",omitempty"`
+	Ends      map[string]endSummary   `json:",omitempty"`
+	Neighbors map[string]qos.Neighbor `json:",omitempty"`
+	Names     *nameSummary            `json:",omitempty"`
+	Drift     []driftSummary          `json:",omitempty"`
+	Traits    []traitSummary          `json:",omitempty"`
+}
+
+// driftSummary is a change, and what the checks of the switch said of it.
+type driftSummary struct {
+	Change    qos.Change
+	Explained bool     `json:",omitempty"`
+	Instead   *Finding `json:",omitempty"`
+}
+
+type nameSummary struct {
+	Ports   []string
+	All     bool              `json:",omitempty"`
+	Aliases map[string]string `json:",omitempty"`
+}
+
+type endSummary struct {
+	PFC        qos.PrioritySet `json:",omitempty"`
+	MTU        int             `json:",omitempty"`
+	Trust      qos.Trust       `json:",omitempty"`
+	Asymmetric *bool           `json:",omitempty"`
+	Known      bool            `json:",omitempty"`
+	Intended   bool            `json:",omitempty"`
+	Unpaused   bool            `json:",omitempty"`
+	Hole       bool            `json:",omitempty"`
+	PFCSaid    bool            `json:",omitempty"`
+	MTUSaid    bool            `json:",omitempty"`
+	PFCRead    bool            `json:",omitempty"`
+	Bare       bool            `json:",omitempty"`
+	Wire       *wireSummary    `json:",omitempty"`
+}
+
+type wireSummary struct {
+	Up, Autoneg   bool       `json:",omitempty"`
+	Speed         units.Rate `json:",omitempty"`
+	FEC, AdminFEC string     `json:",omitempty"`
+	Said          bool       `json:",omitempty"`
+}
+
+type traitSummary struct {
+	Check        string
+	Group, Value string
+	Assumed      string `json:",omitempty"`
+	Port         string `json:",omitempty"`
+	Where        string `json:",omitempty"`
+	Layer        int    `json:",omitempty"`
+	Sound        bool   `json:",omitempty"`
+}
+
+// Summary returns a result in a form for [ReadSummary], to be compared with those of other
+// switches by another process. It must not have been given to [Run.Add].
+func (s *Result) Summary() ([]byte, error) {
+	out := summary{Version: summaryVersion, Switch: s.sw.Name, Source: s.source, Findings: s.findings.list, Neighbors: s.neighbors, Ends: map[string]endSummary{}}
+	for port, e := range s.ends {
+		out.Ends[port] = e.summary()
+	}
+	if n := s.names; n != nil {
+		out.Names = &nameSummary{Ports: n.ports, All: n.all, Aliases: map[string]string{}}
+		for port := range n.shown {
+			if a := n.alias(port); a != "" {
+				out.Names.Aliases[port] = a
+			}
+		}
+	}
+	for _, ch := range s.drift.changes {
+		d := driftSummary{Change: ch, Explained: s.explained[ch.Place()]}
+		if f, ok := s.instead[ch.Place()]; ok {
+			d.Instead = &f
+		}
+		out.Drift = append(out.Drift, d)
+	}
+	for _, t := range s.traits {
+		out.Traits = append(out.Traits, traitSummary{t.check.ID, t.group, t.value, t.assumed, t.port, t.where, t.layer, t.sound})
+	}
+	b, err := json.Marshal(out)
+	if err != nil {
+		return nil, fmt.Errorf("summary of %s: %w", s.sw.Name, err)
+	}
+	return b, nil
+}
+
+// ReadSummary reads what [Result.Summary] returned for a switch of the same intent.
+func ReadSummary(f *intent.Fabric, b []byte) (*Result, error) {
+	var in summary
+	if err := json.Unmarshal(b, &in); err != nil {
+		return nil, fmt.Errorf("summary of a switch: %w", err)
+	}
+	if in.Version != summaryVersion {
+		return nil, fmt.Errorf("the summary has the version %d, this release reads %d", in.Version, summaryVersion)
+	}
+	sw := f.Switch(in.Switch)
+	if sw == nil {
+		return nil, fmt.Errorf("the summary is of %q, which is no switch of the intent", in.Switch)
+	}
+	s := &Result{sw: sw, source: in.Source, findings: collector{list: in.Findings}, ends: map[string]End{}, neighbors: in.Neighbors, explained: map[qos.Place]bool{}, instead: map[qos.Place]Finding{}, drifted: map[string]bool{}}
+	for port, e := range in.Ends {
+		s.ends[port] = e.end()
+	}
+	maps.DeleteFunc(s.neighbors, func(port string, _ qos.Neighbor) bool { _, linked := s.ends[port]; return !linked })
+	if n := in.Names; n != nil {
+		s.names = &portNames{sw: sw, ports: n.Ports, all: n.All, shown: map[string]*drivers.PortState{}}
+		for port, a := range n.Aliases {
+			s.names.shown[port] = &drivers.PortState{Alias: a}
+		}
+	}
+	var changes []qos.Change
+	for _, d := range in.Drift {
+		at := d.Change.Place()
+		changes = append(changes, d.Change)
+		s.drifted[at.Port] = true
+		if d.Explained {
+			s.explained[at] = true
+		}
+		if d.Instead != nil {
+			s.instead[at] = *d.Instead
+		}
+	}
+	s.drift = driftOf(changes)
+	for _, t := range in.Traits {
+		c := Lookup(t.Check)
+		if c == nil || c.odd == nil {
+			return nil, fmt.Errorf("the summary of %s names the check %q, which compares no switches", in.Switch, t.Check)
+		}
+		s.traits = append(s.traits, trait{check: c, group: t.Group, value: t.Value, assumed: t.Assumed, port: t.Port, where: t.Where, layer: t.Layer, sound: t.Sound})
+	}
+	return s, nil
+}
+
+// summary leaves out what [Run.Add] sets.
+func (e End) summary() endSummary {
+	out := endSummary{PFC: e.PFC, MTU: e.MTU, Trust: e.Trust, Known: e.Known, Intended: e.intended, Unpaused: e.unpaused, Hole: e.hole,
+		PFCSaid: e.pfcSaid, MTUSaid: e.mtuSaid, PFCRead: e.pfcRead, Bare: e.bare}
+	if e.Asymmetric.Set {
+		out.Asymmetric = &e.Asymmetric.V
+	}
+	if w := e.wire; w.known {
+		out.Wire = &wireSummary{w.up, w.autoneg, w.speed, w.fec, w.adminFEC, w.said}
+	}
+	return out
+}
+
+func (s endSummary) end() End {
+	out := End{PFC: s.PFC, MTU: s.MTU, Trust: s.Trust, Known: s.Known, intended: s.Intended, unpaused: s.Unpaused, hole: s.Hole,
+		pfcSaid: s.PFCSaid, mtuSaid: s.MTUSaid, pfcRead: s.PFCRead, bare: s.Bare}
+	if s.Asymmetric != nil {
+		out.Asymmetric = qos.Of(*s.Asymmetric)
+	}
+	if w := s.Wire; w != nil {
+		out.wire = wire{true, w.Up, w.Autoneg, w.Speed, w.FEC, w.AdminFEC, w.Said}
+	}
+	return out
+}

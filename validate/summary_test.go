@@ -1,0 +1,95 @@
+package validate
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+)
+
+// Whatever can be wrong with switches that run is found in their summaries as well, to the
+// letter.
+func TestSummary(t *testing.T) {
+	n := 0
+	for _, p := range pairs {
+		if p.config == "" {
+			continue
+		}
+		n++
+		var run *Run // of the summaries alone
+		want := p.foundBy(t, true, func(f *intent.Fabric, r *Result) *Result {
+			b, err := r.Summary()
+			if err != nil {
+				t.Fatal(err)
+			}
+			back, err := ReadSummary(f, b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if run == nil {
+				run = NewRun(f)
+			}
+			run.Add(back)
+			return r
+		})
+		if err := run.Deadlocks(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := asJSON(t, run.Findings(today)), asJSON(t, want); got != want {
+			t.Errorf("%s %s: by summaries\n%s\nwant\n%s", p.id, p.place, got, want)
+		}
+	}
+	if n < 50 {
+		t.Errorf("%d cases", n)
+	}
+}
+
+func asJSON(t *testing.T, v any) string {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// Each field is in the summary, or set by [Run.Add].
+func TestSummaryIsWhole(t *testing.T) {
+	e := End{PFC: 1, MTU: 2, Trust: "dscp", Asymmetric: qos.Of(true), Known: true, intended: true, unpaused: true, hole: true, pfcSaid: true, mtuSaid: true, pfcRead: true, bare: true,
+		wire: wire{true, true, true, 4, "rs", "auto", true}}
+	if back := e.summary().end(); back != e {
+		t.Errorf("%+v is read back as %+v", e, back)
+	}
+	v := reflect.ValueOf(e)
+	for i := range v.NumField() {
+		switch name := v.Type().Field(i).Name; name {
+		case "source", "assumed", "drifted":
+		default:
+			if v.Field(i).IsZero() {
+				t.Errorf("End.%s is not in the summary", name)
+			}
+		}
+	}
+	for of, want := range map[reflect.Type]int{reflect.TypeFor[Result](): 12, reflect.TypeFor[trait](): 8, reflect.TypeFor[portNames](): 6} {
+		if n := of.NumField(); n != want {
+			t.Errorf("%v has %d fields: %d are in the summary, or left out on purpose", of, n, want)
+		}
+	}
+}
+
+func TestSummaryOfAnother(t *testing.T) {
+	c := compile(t, closBase)
+	for text, want := range map[string]string{
+		`{"Version":2}`:                  "the summary has the version 2, this release reads 1",
+		`{"Version":1,"Switch":"leaf9"}`: `the summary is of "leaf9", which is no switch of the intent`,
+		`{"Version":1,"Switch":"leaf1","Traits":[{"Check":"ECN-99"}]}`: `names the check "ECN-99"`,
+		`{`: "unexpected end",
+	} {
+		if _, err := ReadSummary(c.Fabric(), []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}
