@@ -46,6 +46,10 @@ type RunOptions struct {
 	Progress Progress
 	// Gate looks at each wave of an apply before it is confirmed; nil is none.
 	Gate *Gate
+	// DeviceLock takes the lock of a device before it is written to, and may wait for it.
+	// The lock is given back when the device is confirmed, reverted or left alone. nil is
+	// none: the lock of the fabric keeps other runs over it away.
+	DeviceLock func(ctx context.Context, device string) (store.Lock, error)
 }
 
 // ApplyOptions tune an apply.

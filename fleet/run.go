@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/fleet/store"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/pool"
@@ -98,7 +100,7 @@ func (r *run) each(ctx context.Context, waves []Wave, do func(ctx context.Contex
 	defer r.Progress.phase(Writing, devices)()
 	ctx, cancel := r.journal.guard(ctx)
 	defer cancel()
-	e := &effort{run: r, gate: r.newGated(impact), do: do}
+	e := &effort{run: r, gate: r.newGated(impact), do: do, locks: map[string]store.Lock{}}
 	e.over, e.end = context.WithCancelCause(context.Background())
 	defer e.end(nil)
 	if err := e.gate.baseline(ctx, waves); err != nil {
@@ -137,6 +139,44 @@ type effort struct {
 	over context.Context
 	end  context.CancelCauseFunc
 	why  *Error
+
+	mu    sync.Mutex
+	locks map[string]store.Lock // of the devices at work
+}
+
+// lock takes the lock of a device, which close gives back.
+func (e *effort) lock(ctx context.Context, device string) error {
+	if e.DeviceLock == nil {
+		return nil
+	}
+	l, err := e.DeviceLock(ctx, device)
+	if err != nil {
+		return fmt.Errorf("lock of the device: %w", err)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.locks[device] = l
+	return nil
+}
+
+// guard ends a context when the lock of a device is lost.
+func (e *effort) guard(ctx context.Context, device string) (context.Context, context.CancelFunc) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if l := e.locks[device]; l != nil {
+		return l.Guard(ctx)
+	}
+	return ctx, func() {}
+}
+
+func (e *effort) unlock(device string) {
+	e.mu.Lock()
+	l := e.locks[device]
+	delete(e.locks, device)
+	e.mu.Unlock()
+	if l != nil {
+		_ = l.Release() // one that cannot be given back runs out
+	}
 }
 
 // wave works on one wave.
@@ -223,6 +263,13 @@ func (e *effort) start(ctx context.Context, device string) (Outcome, *pending) {
 		ctx, cancel = context.WithTimeoutCause(ctx, most, fmt.Errorf("deviceTimeout of the rollout: %w", context.DeadlineExceeded))
 		defer cancel()
 	}
+	if err := e.lock(ctx, device); err != nil {
+		out.State, out.Error = Failed, NewError(device, OpConnect, err)
+		e.end(fmt.Errorf("%w at %s: %w", errStopped, device, err))
+		return out, nil
+	}
+	ctx, stop := e.guard(ctx, device)
+	defer stop()
 	p, err := e.do(ctx, device, &out)
 	if out.Took = time.Since(start); err != nil {
 		e.end(fmt.Errorf("%w at %s: %w", errStopped, device, err))
@@ -240,6 +287,7 @@ func (e *effort) deviceTimeout() time.Duration {
 
 // close records what became of a device.
 func (e *effort) close(out Outcome) {
+	e.unlock(out.Device)
 	if err := errors.Join(e.journal.record(out), e.audit.device(out)); err != nil {
 		e.end(err)
 	}
@@ -249,6 +297,8 @@ func (e *effort) close(out Outcome) {
 // finish confirms a device that is pending, or reverts it for a reason.
 func (e *effort) finish(ctx context.Context, p *pending, out *Outcome, bad error) {
 	defer func() { _ = p.drv.Close() }() // a session that does not close cleanly changes nothing about the state
+	ctx, stop := e.guard(ctx, p.Name)
+	defer stop()
 	err := bad
 	if err == nil && e.gate != nil {
 		// The gate takes minutes, in which a device may restart.

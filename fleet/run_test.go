@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -406,5 +407,82 @@ func TestABrokenLockEndsARun(t *testing.T) {
 	outs, err := run{allow: qos.ImpactReload, journal: j}.work(t.Context(), job("leaf1", b), job("leaf2", rest))
 	if !errors.Is(err, store.ErrLost) || !strings.Contains(err.Error(), "broken by process 7 of bob on host2") || len(outs) != 2 || outs[1].State != Skipped || rest.calls != nil {
 		t.Errorf("%v, %v, %v", outs, rest.calls, err)
+	}
+}
+
+// deviceLocks has the locks of devices, of which one may be lost.
+type deviceLocks struct {
+	mu   sync.Mutex
+	held map[string]context.CancelCauseFunc
+	log  []string
+}
+
+type deviceLock struct {
+	store.Lock
+	all    *deviceLocks
+	device string
+}
+
+func (d *deviceLocks) take(_ context.Context, device string) (store.Lock, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if device == "leaf3" {
+		return nil, store.ErrHeld
+	}
+	d.log = append(d.log, "lock "+device)
+	return &deviceLock{all: d, device: device}, nil
+}
+
+func (l *deviceLock) Guard(ctx context.Context) (context.Context, context.CancelFunc) {
+	l.all.mu.Lock()
+	defer l.all.mu.Unlock()
+	ctx, lose := context.WithCancelCause(ctx)
+	l.all.held[l.device] = lose
+	return ctx, func() { lose(nil) }
+}
+
+func (l *deviceLock) Release() error {
+	l.all.mu.Lock()
+	defer l.all.mu.Unlock()
+	delete(l.all.held, l.device)
+	l.all.log = append(l.all.log, "release "+l.device)
+	return nil
+}
+
+// A device is written to under its own lock, which is held until it is confirmed; without
+// it nothing is written, and one that loses it is reverted.
+func TestDeviceLock(t *testing.T) {
+	j, err := begin(store.Dir(t.TempDir()), "run1", entry{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	locks := &deviceLocks{held: map[string]context.CancelCauseFunc{}}
+	under := run{RunOptions: RunOptions{DeviceLock: locks.take}, allow: qos.ImpactReload, journal: j}
+	boxes := map[string]*box{}
+	var tasks []task
+	for _, name := range []string{"leaf1", "leaf2", "leaf3", "leaf4"} {
+		b := &box{mask: qos.Priorities(3, 4)}
+		b.during = func() {
+			if locks.held[name] == nil {
+				t.Errorf("%s is written to without its lock", name)
+			}
+			if name == "leaf2" {
+				locks.held[name](store.ErrLost)
+			}
+		}
+		boxes[name], tasks = b, append(tasks, job(name, b))
+	}
+	outs, err := under.work(t.Context(), tasks[0])
+	if err != nil || outs[0].State != Applied || strings.Join(locks.log, ", ") != "lock leaf1, release leaf1" || !slices.Contains(boxes["leaf1"].calls, "confirm") {
+		t.Errorf("%+v, %v, %v, %v", outs, err, locks.log, boxes["leaf1"].calls)
+	}
+	outs, err = under.work(t.Context(), tasks[1])
+	if err == nil || outs[0].State != Reverted || len(locks.held) > 0 {
+		t.Errorf("%+v, %v, %v", outs, err, locks.held)
+	}
+	outs, err = under.work(t.Context(), tasks[2:]...)
+	if !errors.Is(err, store.ErrHeld) || outs[0].State != Failed || outs[1].State != Skipped || len(boxes["leaf3"].calls)+len(boxes["leaf4"].calls) > 0 {
+		t.Errorf("%+v, %v, %v", outs, err, boxes["leaf3"].calls)
 	}
 }
