@@ -20,6 +20,10 @@ var bases = map[string]string{
   leaf[1-3]: {os: nxos, role: leaf, address: "192.0.2.[11-13]:50051", model: N9K-C9332D-GX2B, release: 10.4(3)}
   spine[1-2]: {os: nxos, role: spine, address: "192.0.2.[21-22]:50051", model: N9K-C9332D-GX2B, release: 10.4(3)}
 `, "leaf[1-3]/Ethernet1/1", "leaf[1-3]/Ethernet1/[29,30]", "spine[1-2]/Ethernet1/[1,2,3]"),
+	"cumulus": clos(`
+  leaf[1-3]: {os: cumulus, role: leaf, address: "192.0.2.[11-13]:8765", model: SN5400, release: 5.15.0}
+  spine[1-2]: {os: cumulus, role: spine, address: "192.0.2.[21-22]:8765", model: SN5400, release: 5.15.0}
+`, "leaf[1-3]/swp1", "leaf[1-3]/swp[33,34]", "spine[1-2]/swp[1,2,3]"),
 	"mixed": clos(`
   leaf1: {os: sonic, role: leaf, address: "192.0.2.11:8080", model: DellEMC-Z9332f-O32, release: 202511}
   leaf2: {os: eos, role: leaf, address: "192.0.2.12:6030", model: DCS-7060DX5-64S, release: 4.34.2F}

@@ -43,7 +43,7 @@ type fault struct {
 // tables are the faults by the fabric that they are put into, see [bases].
 var tables = map[string][]fault{
 	"sonic": slices.Concat(sonicBuffers, sonicFaults), "dynamic": dynamicFaults,
-	"eos": slices.Concat(eosFaults, eosField), "nxos": nxosFaults, "mixed": hostFaults,
+	"eos": slices.Concat(eosFaults, eosField), "nxos": nxosFaults, "cumulus": cumulusFaults, "mixed": hostFaults,
 }
 
 // every runs all faults, as at night.

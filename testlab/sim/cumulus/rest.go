@@ -111,12 +111,17 @@ func (s *Switch) get(path []string, q url.Values) answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	rev := q.Get("rev")
-	t, ok := s.named(rev, far)
-	if !ok {
-		return refused(http.StatusNotFound, "revision "+rev+" does not exist")
-	}
 	config := rev != "" && rev != "operational"
-	t = cloned(t)
+	var t tree
+	if !config && q.Get("diff") == "" && len(path) > 1 && path[0] == "interface" {
+		t = s.operational(far, path[1])
+	} else {
+		named, ok := s.named(rev, far)
+		if !ok {
+			return refused(http.StatusNotFound, "revision "+rev+" does not exist")
+		}
+		t = cloned(named)
+	}
 	if s.o.Rounded && config {
 		s.round(t)
 	}

@@ -317,7 +317,7 @@ func (s *Switch) named(rev string, far map[string]cli.Wire) (tree, bool) {
 	case "empty":
 		return tree{}, true
 	case "", "operational":
-		return s.operational(far), true
+		return s.operational(far, ""), true
 	}
 	r := s.revisions[rev]
 	if r == nil {

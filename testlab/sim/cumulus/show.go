@@ -129,14 +129,23 @@ func presets(mode string) tree {
 	return out
 }
 
-// operational is what is in force, and what the switch counts. The caller holds mu.
-func (s *Switch) operational(far map[string]cli.Wire) tree {
-	t := cloned(s.defaults(s.applied))
-	mode := preset(s.applied)
+// operational is what is in force, and what the switch counts: of all ports, or of one. The
+// caller holds mu.
+func (s *Switch) operational(far map[string]cli.Wire, only string) tree {
+	applied := s.applied
+	if only != "" {
+		applied = maps.Clone(applied)
+		applied["interface"] = tree{}
+		if p, ok := at(s.applied, "interface", only); ok {
+			applied["interface"] = tree{only: p}
+		}
+	}
+	t := s.defaults(applied)
+	mode := preset(applied)
 	if mode != "" {
 		merge(object(t, "qos"), presets(mode))
 	}
-	merge(t, cloned(s.applied))
+	merge(t, cloned(applied))
 	s.round(t)
 	if mode != "" {
 		merge(t, tree{"qos": tree{"roce": tree{
@@ -146,6 +155,9 @@ func (s *Switch) operational(far map[string]cli.Wire) tree {
 	}
 	ports := object(t, "interface")
 	for p := range s.ports {
+		if only != "" && p != only {
+			continue
+		}
 		have, _ := ports[p].(tree)
 		if have == nil {
 			have = tree{"type": "swp"}
