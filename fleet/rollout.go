@@ -36,7 +36,7 @@ type Wave struct {
 	Seconds float64 `json:"seconds"`
 	// Worse are the faults of a state in between that are there neither before the
 	// rollout nor after it.
-	Worse []order.Entry `json:"worse,omitempty"`
+	Worse []order.Fault `json:"worse,omitempty"`
 	// Proof is what each check saw while the devices of the wave change.
 	Proof []order.Looked `json:"proof,omitempty"`
 }
@@ -44,8 +44,10 @@ type Wave struct {
 // brief is a wave with a few of its faults, and without its proof.
 func (w Wave) brief() *Wave {
 	const most = 8
-	w.Proof = nil
-	w.Worse = w.Worse[:min(len(w.Worse), most)]
+	w.Proof, w.Worse = nil, slices.Clone(w.Worse)
+	for i, f := range w.Worse {
+		w.Worse[i].Ports = f.Ports[:min(len(f.Ports), most)]
+	}
 	return &w
 }
 
@@ -212,8 +214,12 @@ func (m *RolloutMaker) Rollout() *Rollout {
 	}
 	proof := order.Prove(m.devices, m.fabric.Links, stages)
 	m.cost = proof.Cost
+	byName := make(map[string]*order.Device, len(m.devices))
+	for _, d := range m.devices {
+		byName[d.Name] = d
+	}
 	for i := range w.out {
-		m.describe(&w.out[i])
+		m.describe(&w.out[i], byName)
 		w.out[i].Worse, w.out[i].Proof = proof.Worse[i], proof.Looked[i]
 	}
 	if proof.Unproven == "" && m.swapsTrust() {
@@ -257,14 +263,11 @@ func (m *RolloutMaker) neighbours() map[string][]string {
 }
 
 // describe says what happens in a wave.
-func (m *RolloutMaker) describe(w *Wave) {
+func (m *RolloutMaker) describe(w *Wave, devices map[string]*order.Device) {
 	cut := map[string]bool{}
 	var classes, kinds []string
-	for _, d := range m.devices {
-		p := m.plans[d.Name]
-		if p == nil || !slices.Contains(w.Devices, d.Name) {
-			continue
-		}
+	for _, name := range w.Devices {
+		p, d := m.plans[name], devices[name]
 		w.Down += len(p.down)
 		w.Impact, w.Thresholds = max(w.Impact, p.impact), w.Thresholds || p.thresholds
 		w.Seconds = max(w.Seconds, d.Seconds)

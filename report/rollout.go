@@ -12,7 +12,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/fleet/order"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
-	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/validate"
@@ -232,21 +231,18 @@ var asks = map[string]string{
 
 // worse says, a line a fault, what is worse in a wave than before and after.
 func worse(w fleet.Wave) (out []string) {
-	var by ordered.Groups[order.Entry, string]
-	for _, e := range w.Worse {
-		by.Add(order.Entry{Check: e.Check, Class: e.Class}, e.Device+"/"+e.Port)
-	}
-	for e, at := range by.All() {
+	for _, f := range w.Worse {
 		const most = 4
-		places := spaced(natural.Fold(at[:min(len(at), most)]))
-		if len(at) > most {
-			places += fmt.Sprintf(" and %d more", len(at)-most)
+		named := f.Ports[:min(len(f.Ports), most)]
+		places := spaced(natural.Fold(named))
+		if more := f.Count - len(named); more > 0 {
+			places += fmt.Sprintf(" and %d more", more)
 		}
 		what := map[string]string{
 			"PFC-01": "has PFC at one end of the link only", "PFC-02": "has PFC at one end of the link only",
 			"CLS-02": "RDMA traffic enters in a lossy class", "MTU-03": "packets of hosts are too large",
-		}[e.Check]
-		out = append(out, fmt.Sprintf("%s at %s, for about %s (%s)", strings.TrimSpace(e.Class+" "+cmp.Or(what, "a check fails")), places, about(w.Seconds), e.Check))
+		}[f.Check]
+		out = append(out, fmt.Sprintf("%s at %s, for about %s (%s)", strings.TrimSpace(f.Class+" "+cmp.Or(what, "a check fails")), places, about(w.Seconds), f.Check))
 	}
 	return out
 }

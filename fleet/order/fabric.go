@@ -7,6 +7,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
 // fabric is devices and the links between them.
@@ -207,18 +208,15 @@ func lossy(from, to port, sends uint64) bool {
 	return false
 }
 
-// entries spells faults of a link out.
-func (f *fabric) entries(c cable, of faults) (out []Entry) {
-	at := func(check string, e end, class string) {
-		out = append(out, Entry{check, f.list[e.device].Name, e.port, class})
-	}
+// places calls do for each fault of a link, with the end that has it.
+func (f *fabric) places(c cable, of faults, do func(check, class string, e end)) {
 	first := c.a
 	if f.list[c.a.device].Host {
 		first = c.b
 	}
 	for p := range qos.NumPriorities {
 		if of&(1<<p) != 0 {
-			at(f.pfcCheck(c), first, fmt.Sprintf("priority %d", p))
+			do(f.pfcCheck(c), fmt.Sprintf("priority %d", p), first)
 		}
 	}
 	for _, x := range []struct {
@@ -227,10 +225,9 @@ func (f *fabric) entries(c cable, of faults) (out []Entry) {
 		e     end
 	}{{lossyA, "CLS-02", c.a}, {lossyB, "CLS-02", c.b}, {smallA, "MTU-03", c.a}, {smallB, "MTU-03", c.b}} {
 		if of&x.bit != 0 {
-			at(x.check, x.e, "")
+			do(x.check, "", x.e)
 		}
 	}
-	return out
 }
 
 // seen are the faults of a link over all mixtures of spans.
@@ -340,10 +337,16 @@ type sight struct {
 	states       int
 }
 
-// prove walks through stages. Links whose ends are alike and change alike are looked at
-// once.
+// alike are links whose ends are alike and change at the same times.
+type alike struct {
+	chains, schedules [2]int
+	pfc               string // the check of PFC
+}
+
+// prove walks through stages. Links that are alike are looked at once: there are as many
+// links times stages as the square of the fabric.
 func (f *fabric) prove(stages []Stage) Proof {
-	p := Proof{Links: len(f.links), Worse: make([][]Entry, len(stages)), Looked: make([][]Looked, len(stages)), Unproven: f.deadlock()}
+	p := Proof{Links: len(f.links), Worse: make([][]Fault, len(stages)), Looked: make([][]Looked, len(stages)), Unproven: f.deadlock()}
 	t := f.timetable(stages)
 	moments := make([]moment, len(stages))
 	for n := range stages {
@@ -352,49 +355,64 @@ func (f *fabric) prove(stages []Stage) Proof {
 		}
 		p.Looked[n] = make([]Looked, len(checks))
 	}
-	type class struct{ chains, schedules [2]int }
-	sights := map[class][]sight{}
+	var links ordered.Groups[alike, *cable]
+	for i, c := range f.links {
+		links.Add(alike{c.chains, [2]int{t.schedule[c.a.device], t.schedule[c.b.device]}, f.pfcCheck(c)}, &f.links[i])
+	}
 	before, after := f.outer()
-	for _, c := range f.links {
-		k := class{c.chains, [2]int{t.schedule[c.a.device], t.schedule[c.b.device]}}
-		stagesSeen, ok := sights[k]
-		if !ok {
-			allowed := f.ends(c.chains, before, after)
-			for n := range stages {
-				all, states := f.seen(c.chains, t.at(c.a.device, n), t.at(c.b.device, n), moments[n])
-				p.States += states
-				stagesSeen = append(stagesSeen, sight{all & allowed, all &^ allowed, states})
-			}
-			sights[k] = stagesSeen
+	worse := make([]ordered.Map[[2]string, Fault], len(stages))
+	for k, cables := range links.All() {
+		c := *cables[0]
+		allowed, unclassed := f.ends(k.chains, before, after), f.unclassed(c)
+		if unclassed {
+			p.Unclassed += len(cables)
 		}
-		for n, s := range stagesSeen {
-			p.Cost += float64(s.worse.count()) * t.seconds[n]
-			p.Worse[n] = append(p.Worse[n], f.entries(c, s.worse)...)
-			f.look(p.Looked[n], c, s)
-		}
-		if f.unclassed(c) {
-			p.Unclassed++
+		for n := range stages {
+			all, states := f.seen(k.chains, t.at(c.a.device, n), t.at(c.b.device, n), moments[n])
+			s := sight{all & allowed, all &^ allowed, states}
+			p.States += states
+			p.Cost += float64(len(cables)*s.worse.count()) * t.seconds[n]
+			look(p.Looked[n], k, unclassed, len(cables), s)
+			f.blame(&worse[n], cables, s.worse)
 		}
 	}
 	for n, looked := range p.Looked {
 		p.Looked[n] = slices.DeleteFunc(looked, func(l Looked) bool { return l.Links == 0 })
+		for _, w := range worse[n].All() {
+			p.Worse[n] = append(p.Worse[n], w)
+		}
 	}
 	return p
 }
 
-// look adds what is seen of a link to what each check saw.
-func (f *fabric) look(looked []Looked, c cable, s sight) {
-	pfc := f.pfcCheck(c)
+// blame adds the faults that links which are alike have, in the order of the links.
+func (f *fabric) blame(to *ordered.Map[[2]string, Fault], links []*cable, of faults) {
+	for i, c := range links[:min(len(links), mostPorts)] {
+		f.places(*c, of, func(check, class string, e end) {
+			w := to.At([2]string{check, class})
+			if i == 0 {
+				w.Check, w.Class = check, class
+				w.Count += len(links)
+			}
+			if len(w.Ports) < mostPorts {
+				w.Ports = append(w.Ports, f.list[e.device].Name+"/"+e.port)
+			}
+		})
+	}
+}
+
+// look adds what is seen of n links to what each check saw.
+func look(looked []Looked, links alike, unclassed bool, n int, s sight) {
 	for i, x := range checks {
-		if x.faults == oneSided && x.id != pfc || x.id == "CLS-02" && f.unclassed(c) {
+		if x.faults == oneSided && x.id != links.pfc || x.id == "CLS-02" && unclassed {
 			continue
 		}
 		l := &looked[i]
 		l.Check = x.id
-		l.Links++
-		l.States += s.states
-		l.Known += (s.known & x.faults).count()
-		l.Worse += (s.worse & x.faults).count()
+		l.Links += n
+		l.States += n * s.states
+		l.Known += n * (s.known & x.faults).count()
+		l.Worse += n * (s.worse & x.faults).count()
 	}
 }
 

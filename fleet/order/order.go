@@ -3,9 +3,9 @@
 //
 // A device goes through a chain of states, of which only what neighbours must agree on
 // is looked at: the priorities with PFC, the MTU, and the class of each code point. A
-// state of the fabric has an [Entry] for each check that fails in it. Those that fail
-// neither before nor after are what an order costs, each times the seconds that it
-// lasts. Sources: the catalogue of checks for what must agree; for the order of code
+// state of the fabric has a [Fault] for each check that fails in it. Those that fail
+// neither before nor after are what an order costs, at each port times the seconds that
+// they last. Sources: the catalogue of checks for what must agree; for the order of code
 // points and MTUs see docs/rollout.md.
 //
 // Everything here is a function of values: nothing is read, nothing waits. Do not put
@@ -55,13 +55,18 @@ type Device struct {
 
 func (d *Device) changes() bool { return len(d.States) > 1 }
 
-// Entry is one fault of one state of the fabric.
-type Entry struct {
-	Check  string `json:"check"` // id in the catalogue of checks
-	Device string `json:"device"`
-	Port   string `json:"port"`
-	Class  string `json:"class,omitempty"` // of a priority: "priority 3"; "" where it is of the port
+// Fault is a fault of a state of the fabric, at all ports that have it.
+type Fault struct {
+	Check string `json:"check"`           // id in the catalogue of checks
+	Class string `json:"class,omitempty"` // of a priority: "priority 3"; "" where it is of the port
+	// Ports are the first of those that have it, such as leaf1/Ethernet0, Count is how many
+	// have it.
+	Ports []string `json:"ports"`
+	Count int      `json:"count"`
 }
+
+// mostPorts bounds the ports of a fault that are named.
+const mostPorts = 64
 
 // Looked is what one check saw in a stage.
 type Looked struct {
@@ -131,11 +136,11 @@ type Proof struct {
 	// Unclassed is how many links have an end that never shows which class a code point
 	// has: CLS-02 is not made on them.
 	Unclassed int
-	// Cost is the sum of the entries, each times its seconds; 0 says that no state in
-	// between is worse.
+	// Cost is the sum of the faults, at each port times their seconds; 0 says that no
+	// state in between is worse.
 	Cost float64
-	// Worse has, for each stage, the entries that neither end state has.
-	Worse [][]Entry
+	// Worse has, for each stage, the faults that neither end state has.
+	Worse [][]Fault
 	// Looked has, for each stage, what each check saw in it.
 	Looked [][]Looked
 	// Unproven says why a deadlock in between cannot be excluded; "" where it can.
