@@ -128,7 +128,7 @@ func (a *app) resume(r *running) error {
 // warnShared says who else uses a store with another copy of the intent.
 func (a *app) warnShared(ctx context.Context, r *running) {
 	others, err := fleet.OtherCheckouts(ctx, r, r.f)
-	if err != nil {
+	if err != nil && ctx.Err() == nil {
 		a.Warn("%v", err)
 	}
 	for _, o := range others {

@@ -183,7 +183,7 @@ func signalled(ts *testscript.TestScript, neg bool, a []string, d disturbance) {
 	errOut.started()
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
-	limit := time.NewTimer(time.Minute)
+	limit := time.NewTimer(5 * time.Minute) // under the race detector, on a busy machine
 	defer limit.Stop()
 	fail := func(what string) {
 		letGo()
