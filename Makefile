@@ -13,7 +13,7 @@ BENCHTIME ?= 1s
 FUZZTIME ?= 30s
 
 .DEFAULT_GOAL := help
-.PHONY: help build test nightly race fmt vet lint tidy generate golden fuzz bench bench-report demo man release site ci
+.PHONY: help build operator test nightly race fmt vet lint tidy generate golden fuzz bench bench-report demo man release site ci
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r t d; do printf '  %-13s %s\n' "$$t" "$$d"; done
@@ -21,6 +21,9 @@ help: ## this list
 OUT ?= bin/
 build: ## the program, as bin/roce-fabric
 	CGO_ENABLED=0 $(GO) build -trimpath -tags grpcnotrace,nethttpomithttp2 -ldflags "-s -w" -o $(OUT) ./cmd/roce-fabric
+
+operator: ## the operator of Kubernetes, as bin/roce-fabric-operator
+	CGO_ENABLED=0 $(GO) build -C kubernetes -trimpath -tags grpcnotrace -ldflags "-s -w -X main.version=$(VERSION)" -o $(abspath $(OUT))/ ./cmd/roce-fabric-operator
 
 man: ## the manual pages, as bin/man/*.1
 	@rm -rf bin/man

@@ -22,22 +22,26 @@ import (
 // user is the number of the user that the program of an image runs as.
 const user = 65532
 
-// layer is the one layer of an image.
+// operator is the program of Kubernetes; an image is all that a release has of it.
+const operator = "roce-fabric-operator"
+
+// layer is the one layer of the image of a program.
 type layer struct {
+	program string
 	target
 	v1.Layer
 }
 
 // layer packs what an image holds: the program, the root certificates for webhooks and
 // stores with public certificates, and the folders that the user may write to.
-func (r *release) layer(t target, program []byte) error {
+func (r *release) layer(name string, t target, program []byte) error {
 	tree := []file{
 		{name: "etc/group", mode: 0o644, body: []byte("root:x:0:\nroce-fabric:x:65532:\n")},
 		{name: "etc/passwd", mode: 0o644, body: []byte("root:x:0:0:root:/:/sbin/nologin\nroce-fabric:x:65532:65532:roce-fabric:/home/roce-fabric:/sbin/nologin\n")},
 		{name: "etc/ssl/certs/ca-certificates.crt", mode: 0o644, body: roots()},
 		{name: "home/roce-fabric/", mode: 0o700, owner: user},
 		{name: "tmp/", mode: 0o1777},
-		{name: "usr/bin/roce-fabric", mode: 0o755, body: program},
+		{name: "usr/bin/" + name, mode: 0o755, body: program},
 		{name: "work/", mode: 0o755, owner: user},
 	}
 	for _, f := range r.shared {
@@ -57,7 +61,7 @@ func (r *release) layer(t target, program []byte) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.layers = append(r.layers, layer{t, l})
+	r.layers = append(r.layers, layer{name, t, l})
 	return nil
 }
 
@@ -74,15 +78,16 @@ func roots() []byte {
 	return b.Bytes()
 }
 
-// image writes one OCI image layout as a tar archive: an index with an image for each
-// Linux target.
-func (r *release) image() error {
-	if len(r.layers) == 0 {
+// image writes the OCI image layout of a program as a tar archive: an index with an image
+// for each Linux target.
+func (r *release) image(program string) error {
+	layers := slices.DeleteFunc(slices.Clone(r.layers), func(l layer) bool { return l.program != program })
+	if len(layers) == 0 {
 		return nil
 	}
-	slices.SortFunc(r.layers, func(a, b layer) int { return strings.Compare(a.arch, b.arch) })
+	slices.SortFunc(layers, func(a, b layer) int { return strings.Compare(a.arch, b.arch) })
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
-	for _, l := range r.layers {
+	for _, l := range layers {
 		image, err := r.imageOf(l)
 		if err != nil {
 			return err
@@ -100,7 +105,7 @@ func (r *release) image() error {
 	}
 	// The names under which podman, docker and containerd load an image.
 	named := layout.WithAnnotations(map[string]string{
-		"io.containerd.image.name":          "ghcr.io/roce-fabric/roce-fabric:" + r.tag(),
+		"io.containerd.image.name":          "ghcr.io/roce-fabric/" + program + ":" + r.tag(),
 		"org.opencontainers.image.ref.name": r.tag(),
 	})
 	if err := where.AppendIndex(index, named); err != nil {
@@ -110,7 +115,7 @@ func (r *release) image() error {
 	if err != nil {
 		return err
 	}
-	return writeFile(filepath.Join(r.out, "roce-fabric_image.tar"), func(w *bytes.Buffer) error { return writeTar(w, r.time, files) })
+	return writeFile(filepath.Join(r.out, program+"_image.tar"), func(w *bytes.Buffer) error { return writeTar(w, r.time, files) })
 }
 
 // tag is the version as a tag of an image, which has no '+'.
@@ -133,9 +138,9 @@ func (r *release) imageOf(l layer) (v1.Image, error) {
 		User:       "65532:65532",
 		Env:        []string{"PATH=/usr/bin", "HOME=/home/roce-fabric"},
 		WorkingDir: "/work",
-		Entrypoint: []string{"/usr/bin/roce-fabric"},
+		Entrypoint: []string{"/usr/bin/" + l.program},
 		Labels: map[string]string{
-			"org.opencontainers.image.title":    "roce-fabric",
+			"org.opencontainers.image.title":    l.program,
 			"org.opencontainers.image.source":   homepage,
 			"org.opencontainers.image.version":  r.version,
 			"org.opencontainers.image.revision": r.commit,

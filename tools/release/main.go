@@ -1,5 +1,5 @@
 // Command release builds the files of a release from the last commit: the program for each
-// target, archives, deb and rpm packages, an OCI image, bills of materials and checksums.
+// target, archives, deb and rpm packages, OCI images, bills of materials and checksums.
 // What is not committed is not in them. The same commit, built with the same Go, gives the
 // same bytes on every machine and in every folder.
 //
@@ -44,7 +44,7 @@ type release struct {
 	licences map[string]*cdx.Evidence
 
 	mu     sync.Mutex
-	layers []layer // of the image, one a Linux target
+	layers []layer // of the images, one a program and Linux target
 }
 
 func main() {
@@ -97,8 +97,10 @@ func run(out, targets string, most int64) error {
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	if err := r.image(); err != nil {
-		return fmt.Errorf("image: %w", err)
+	for _, program := range []string{"roce-fabric", operator} {
+		if err := r.image(program); err != nil {
+			return fmt.Errorf("image of %s: %w", program, err)
+		}
 	}
 	script, err := os.ReadFile(filepath.Join(r.source, "tools/release/install.sh"))
 	if err != nil {
@@ -193,23 +195,42 @@ func (r *release) add(t target, tmp string) error {
 	if err := writeFile(archive, func(w *bytes.Buffer) error { return writeTarGz(w, r.time, tree) }); err != nil {
 		return err
 	}
-	if err := r.bill(t, program); err != nil {
+	if err := r.bill("roce-fabric", t, program); err != nil {
 		return err
 	}
 	if t.os == "linux" {
 		if err := r.packages(t, tree, folder); err != nil {
 			return err
 		}
-		if err := r.layer(t, body); err != nil {
+		if err := r.layer("roce-fabric", t, body); err != nil {
 			return err
+		}
+		if err := r.operator(t, folder, env); err != nil {
+			return fmt.Errorf("%s: %w", operator, err)
 		}
 	}
 	fmt.Printf("%-13s %s %d bytes, built in %.1f s, packed in %.1f s\n", t, r.version, len(body), built.Seconds(), (time.Since(start) - built).Seconds())
 	return nil
 }
 
+// operator builds the operator for a target, and the layer of its image.
+func (r *release) operator(t target, folder string, env []string) error {
+	if _, err := output(r.source, env, "make", "-s", "operator", "OUT="+folder+"/", "VERSION="+r.version); err != nil {
+		return err
+	}
+	program := filepath.Join(folder, operator)
+	body, err := os.ReadFile(program)
+	if err != nil {
+		return err
+	}
+	if err := r.bill(operator, t, program); err != nil {
+		return err
+	}
+	return r.layer(operator, t, body)
+}
+
 // bill writes the bill of materials: the modules in the program, with their licences.
-func (r *release) bill(t target, program string) error {
+func (r *release) bill(name string, t target, program string) error {
 	bill, err := r.modules(program, r.licences == nil)
 	if err != nil {
 		return err
@@ -220,15 +241,26 @@ func (r *release) bill(t target, program string) error {
 			r.licences[c.PackageURL] = c.Evidence
 		}
 	}
+modules:
 	for i, c := range *bill.Components {
 		found, ok := r.licences[c.PackageURL]
-		if !ok { // a module of this target alone
-			if bill, err = r.modules(program, true); err != nil {
-				return err
-			}
-			break
+		switch {
+		case ok:
+		case c.Name == "../": // this module, which that of the operator has as a folder
+			c.Name, c.Version, c.PackageURL = "github.com/roce-fabric/roce-fabric", r.version, ""
+			c.Licenses = &cdx.Licenses{{License: &cdx.License{ID: "Apache-2.0"}}}
+			(*bill.Components)[i] = c
+		case name == operator:
+			// cyclonedx-gomod looks for licences of modules in groups, and finds none for a
+			// group that has a folder: those that the tool has as well are known.
+		default: // a module of this target alone
+			bill, err = r.modules(program, true)
+			break modules
 		}
 		(*bill.Components)[i].Evidence = found
+	}
+	if err != nil {
+		return err
 	}
 	// cyclonedx-gomod asks the module proxy for the licence of this module.
 	bill.Metadata.Component.Evidence = nil
@@ -239,7 +271,7 @@ func (r *release) bill(t target, program string) error {
 			(*tools.Tools)[i].Hashes = nil
 		}
 	}
-	return writeFile(filepath.Join(r.out, "roce-fabric_"+t.String()+".cdx.json"), func(w *bytes.Buffer) error {
+	return writeFile(filepath.Join(r.out, name+"_"+t.String()+".cdx.json"), func(w *bytes.Buffer) error {
 		return cdx.NewBOMEncoder(w, cdx.BOMFileFormatJSON).SetPretty(true).Encode(bill)
 	})
 }

@@ -14,8 +14,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -251,16 +253,9 @@ func TestBillsOfMaterials(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var bill cdx.BOM
-		if err := cdx.NewBOMDecoder(bytes.NewReader(read(t, filepath.Join(built(t), "roce-fabric_"+of.String()+".cdx.json"))), cdx.BOMFileFormatJSON).Decode(&bill); err != nil {
-			t.Fatal(err)
-		}
+		bill, listed := billOf(t, "roce-fabric", of)
 		if main := bill.Metadata.Component; main == nil || main.Name != info.Main.Path || main.Version != info.Main.Version {
 			t.Errorf("%s: the bill is of %+v", of, main)
-		}
-		listed := map[string]cdx.Component{}
-		for _, c := range *bill.Components {
-			listed[c.Name+" "+c.Version] = c
 		}
 		for _, m := range info.Deps {
 			c, ok := listed[m.Path+" "+m.Version]
@@ -273,7 +268,30 @@ func TestBillsOfMaterials(t *testing.T) {
 		if _, ok := listed["std "+info.GoVersion]; !ok {
 			t.Errorf("%s: the standard library %s is not in the bill", of, info.GoVersion)
 		}
+		if of.os != "linux" {
+			continue
+		}
+		_, listed = billOf(t, operator, of)
+		for _, want := range []string{"sigs.k8s.io/controller-runtime", "k8s.io/client-go", info.Main.Path} {
+			if !slices.ContainsFunc(slices.Collect(maps.Keys(listed)), func(is string) bool { return strings.HasPrefix(is, want+" ") }) {
+				t.Errorf("%s: %s is not in the bill of the operator", of, want)
+			}
+		}
 	}
+}
+
+// billOf reads the bill of a program.
+func billOf(t *testing.T, program string, of target) (*cdx.BOM, map[string]cdx.Component) {
+	t.Helper()
+	bill, listed := &cdx.BOM{}, map[string]cdx.Component{}
+	text := read(t, filepath.Join(built(t), program+"_"+of.String()+".cdx.json"))
+	if err := cdx.NewBOMDecoder(bytes.NewReader(text), cdx.BOMFileFormatJSON).Decode(bill); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range *bill.Components {
+		listed[c.Name+" "+c.Version] = c
+	}
+	return bill, listed
 }
 
 func TestDeb(t *testing.T) {
@@ -347,11 +365,17 @@ func packaged(own ...string) []string {
 	return list
 }
 
-// The image is a valid OCI layout with an image a platform, which runs without root on
+// An image is a valid OCI layout with an image a platform, which runs without root on
 // nothing but itself, and trusts the roots that it has.
 func TestImage(t *testing.T) {
+	for _, program := range []string{"roce-fabric", operator} {
+		t.Run(program, func(t *testing.T) { testImage(t, program) })
+	}
+}
+
+func testImage(t *testing.T, program string) {
 	dir := t.TempDir()
-	for name, f := range untar(t, bytes.NewReader(read(t, one(t, "roce-fabric_image.tar")))) {
+	for name, f := range untar(t, bytes.NewReader(read(t, one(t, program+"_image.tar")))) {
 		if _, err := stage(dir, file{name: name, mode: 0o644, body: f.body}); err != nil {
 			t.Fatal(err)
 		}
@@ -424,6 +448,12 @@ func runImage(t *testing.T, image v1.Image, config *v1.ConfigFile) {
 	}
 	m := newMachine(t, root)
 	entry := config.Config.Entrypoint[0]
+	if path.Base(entry) == operator {
+		if out, err := m.run(config.Config.Env, entry, "--version"); err != nil || out != operator+" "+version(t)+"\n" {
+			t.Errorf("--version: %v: %s", err, out)
+		}
+		return
+	}
 	if out, err := m.run(config.Config.Env, entry, "version"); err != nil || !strings.HasPrefix(out, "roce-fabric "+version(t)) {
 		t.Errorf("version: %v: %s", err, out)
 	}
@@ -467,7 +497,11 @@ func TestReproducible(t *testing.T) {
 			if !bytes.Equal(read(t, name), read(t, other)) {
 				t.Errorf("%s differs", e.Name())
 			}
-		case e.Name() == "roce-fabric_image.tar":
+		case strings.HasPrefix(e.Name(), operator+"_"+here.String()):
+			if !bytes.Equal(read(t, name), read(t, other)) {
+				t.Errorf("%s differs", e.Name())
+			}
+		case strings.HasSuffix(e.Name(), "_image.tar"):
 			// The layer, the configuration and the manifest of this target; the index is of all.
 			all, equal := untar(t, bytes.NewReader(read(t, name))), 0
 			for blob := range untar(t, bytes.NewReader(read(t, other))) {

@@ -21,6 +21,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
@@ -187,4 +189,19 @@ func addRoles(ctx context.Context, c client.Client) error {
 // Codecs are for a client that reads answers as they come.
 func Codecs(s *runtime.Scheme) runtime.NegotiatedSerializer {
 	return serializer.NewCodecFactory(s).WithoutConversion()
+}
+
+// Kubeconfig writes a file that names a user of the API server, for a program.
+func Kubeconfig(t testing.TB, c *rest.Config) string {
+	t.Helper()
+	k := clientcmdapi.NewConfig()
+	k.Clusters["rig"] = &clientcmdapi.Cluster{Server: c.Host, CertificateAuthorityData: c.CAData}
+	k.AuthInfos["user"] = &clientcmdapi.AuthInfo{ClientCertificateData: c.CertData, ClientKeyData: c.KeyData}
+	k.Contexts["rig"] = &clientcmdapi.Context{Cluster: "rig", AuthInfo: "user"}
+	k.CurrentContext = "rig"
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := clientcmd.WriteToFile(*k, path); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }

@@ -1,0 +1,46 @@
+// Command roce-fabric-operator is the operator of RoCE fabrics as a program.
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	_ "time/tzdata" // maintenance windows name time zones, and the image knows none
+
+	ctrl "sigs.k8s.io/controller-runtime"
+)
+
+// version is that of the release, which its build sets.
+var version string
+
+func init() { version = cmp.Or(version, "devel") }
+
+func main() { os.Exit(run(ctrl.SetupSignalHandler(), os.Args[1:])) }
+
+// run runs the program until ctx ends, and returns its exit status: 2 for a command line
+// that is wrong.
+func run(ctx context.Context, args []string) int {
+	err := operate(ctx, args)
+	usage := (*usageError)(nil)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case errors.As(err, &usage):
+		fmt.Fprintln(os.Stderr, "roce-fabric-operator:", err)
+		return 2
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "roce-fabric-operator:", err)
+		return 1
+	}
+	return 0
+}
+
+// usageError is a fault of the command line.
+type usageError struct{ text string }
+
+func (e *usageError) Error() string { return e.text }
+
+func wrong(format string, a ...any) error { return &usageError{fmt.Sprintf(format, a...)} }

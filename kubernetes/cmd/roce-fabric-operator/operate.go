@@ -1,0 +1,192 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/kubernetes/scheme"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client/config"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+
+	"github.com/roce-fabric/roce-fabric/kubernetes/api/v1alpha1"
+	"github.com/roce-fabric/roce-fabric/kubernetes/metrics"
+	"github.com/roce-fabric/roce-fabric/kubernetes/operator"
+)
+
+// ownNamespace is the variable that names the namespace of the Pod.
+const ownNamespace = "POD_NAMESPACE"
+
+// settings are what the command line says.
+type settings struct {
+	own, namespaces, metrics, health, pprof, webhook, certs string
+	lease, grace                                            time.Duration
+	log                                                     zap.Options
+	o                                                       operator.Options
+}
+
+func parse(args []string) (*settings, error) {
+	s := &settings{}
+	f := flag.NewFlagSet("roce-fabric-operator", flag.ContinueOnError)
+	f.StringVar(&s.own, "namespace", os.Getenv(ownNamespace), "the `namespace` of the operator, for the Lease of the replica at work (default: $"+ownNamespace+")")
+	f.StringVar(&s.namespaces, "watch-namespaces", "", "the `namespaces` with Fabrics, separated by commas (default: that of --namespace)")
+	f.StringVar(&s.metrics, "metrics-address", ":8080", "serve Prometheus metrics at this `address`; 0 is off")
+	f.StringVar(&s.health, "health-address", ":8081", "serve /healthz and /readyz at this `address`; 0 is off")
+	f.StringVar(&s.pprof, "pprof-address", "", "serve pprof at this `address`: 127.0.0.1:6060 (default: off)")
+	f.StringVar(&s.webhook, "webhook-address", ":9443", "serve the admission webhook at this `address`")
+	f.StringVar(&s.certs, "webhook-certs", "", "the `folder` with tls.crt and tls.key of the webhook, which is read again when it changes (default: no webhook)")
+	f.DurationVar(&s.lease, "lease", 15*time.Second, "how long the Lease of a replica that died keeps others from work")
+	f.DurationVar(&s.grace, "grace", 2*time.Minute, "how long work may take to come to its end: a device that is being changed is reverted")
+	f.IntVar(&s.o.Parallel, "parallel", 16, "the devices of a fabric that are worked on at a time")
+	f.IntVar(&s.o.Fabrics, "fabrics", 4, "the fabrics that are worked on at a time")
+	f.DurationVar(&s.o.LockTTL, "lock", 30*time.Second, "how long the lock of a fabric outlives a replica that died")
+	f.StringVar(&s.o.GitTransports, "git-transports", "https:ssh", "the `transports` that an intent from Git may come over, separated by colons")
+	f.StringVar(&s.o.Dir, "work-dir", "", "a `folder`, in memory where possible, for intents and credentials that are in use (default: that of the system)")
+	show := f.Bool("version", false, "print the version")
+	config.RegisterFlags(f)
+	s.log.BindFlags(f)
+	if err := f.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return nil, err
+		}
+		return nil, &usageError{err.Error()}
+	}
+	if *show {
+		fmt.Println("roce-fabric-operator", version)
+		return nil, flag.ErrHelp
+	}
+	if f.NArg() > 0 {
+		return nil, wrong("unknown argument %q", f.Arg(0))
+	}
+	return s, s.check()
+}
+
+func (s *settings) check() error {
+	if s.own == "" {
+		return wrong("the namespace of the operator is not known: name it with --namespace, or in $%s", ownNamespace)
+	}
+	if s.namespaces == "" {
+		s.namespaces = s.own
+	}
+	for _, ns := range append([]string{s.own}, strings.Split(s.namespaces, ",")...) {
+		if why := validation.IsDNS1123Label(ns); len(why) > 0 {
+			return wrong("%q is no name of a namespace: %s", ns, why[0])
+		}
+	}
+	for _, d := range []struct {
+		name string
+		is   time.Duration
+	}{{"lease", s.lease}, {"lock", s.o.LockTTL}, {"grace", s.grace}} {
+		if d.is < 3*time.Second || d.is > time.Hour {
+			return wrong("--%s %s: use 3s to 1h", d.name, d.is)
+		}
+	}
+	if s.o.Parallel < 1 || s.o.Fabrics < 1 {
+		return wrong("--parallel and --fabrics are 1 or more")
+	}
+	return nil
+}
+
+// manager makes the operator.
+func (s *settings) manager() (ctrl.Manager, error) {
+	cfg, err := config.GetConfig()
+	if err != nil {
+		return nil, fmt.Errorf("how to reach the API server: %w", err)
+	}
+	cfg.UserAgent = "roce-fabric-operator/" + version
+	known := runtime.NewScheme()
+	if err := errors.Join(scheme.AddToScheme(known), v1alpha1.AddToScheme(known)); err != nil {
+		return nil, err
+	}
+	renew, retry := s.lease*2/3, s.lease/6
+	o := ctrl.Options{
+		Scheme: known, Cache: cache.Options{DefaultNamespaces: map[string]cache.Config{}},
+		Metrics: metricsserver.Options{BindAddress: s.metrics}, HealthProbeBindAddress: s.health, PprofBindAddress: s.pprof,
+		LeaderElection: true, LeaderElectionID: "roce-fabric-operator", LeaderElectionNamespace: s.own,
+		// The program ends right after the manager: nothing goes on without the Lease.
+		LeaderElectionReleaseOnCancel: true,
+		LeaseDuration:                 &s.lease, RenewDeadline: &renew, RetryPeriod: &retry, GracefulShutdownTimeout: &s.grace,
+	}
+	for ns := range strings.SplitSeq(s.namespaces, ",") {
+		o.Cache.DefaultNamespaces[ns] = cache.Config{}
+	}
+	if s.certs != "" {
+		if o.WebhookServer, err = s.server(); err != nil {
+			return nil, err
+		}
+	}
+	m, err := ctrl.NewManager(cfg, o)
+	if err != nil {
+		return nil, err
+	}
+	s.o.Version, s.o.Webhook = version, s.certs != ""
+	if err := operator.Add(m, s.o); err != nil {
+		return nil, err
+	}
+	if err := ctrlmetrics.Registry.Register(metrics.New(m.GetClient(), m.Elected(), version)); err != nil {
+		return nil, err
+	}
+	return m, errors.Join(m.AddHealthzCheck("ping", healthz.Ping), s.addReady(m))
+}
+
+// server is the one of the webhook.
+func (s *settings) server() (webhook.Server, error) {
+	host, text, err := net.SplitHostPort(s.webhook)
+	if err != nil {
+		return nil, wrong("--webhook-address: %s", err)
+	}
+	port, err := strconv.ParseUint(text, 10, 16)
+	if err != nil || port == 0 {
+		return nil, wrong("--webhook-address %s: %q is no port", s.webhook, text)
+	}
+	// The API server needs no HTTP/2, whose resets have cost servers dear.
+	http1 := func(c *tls.Config) { c.NextProtos, c.MinVersion = []string{"http/1.1"}, tls.VersionTLS12 }
+	return webhook.NewServer(webhook.Options{Host: host, Port: int(port), CertDir: s.certs, TLSOpts: []func(*tls.Config){http1}}), nil
+}
+
+// addReady adds what a replica needs before it is asked: objects in memory, and the webhook
+// where it has one. One that waits for the Lease is as ready.
+func (s *settings) addReady(m ctrl.Manager) error {
+	err := m.AddReadyzCheck("cache", func(r *http.Request) error {
+		ctx, cancel := context.WithTimeout(r.Context(), time.Second)
+		defer cancel()
+		if !m.GetCache().WaitForCacheSync(ctx) {
+			return errors.New("the API server was not read yet")
+		}
+		return nil
+	})
+	if s.certs == "" || err != nil {
+		return err
+	}
+	return m.AddReadyzCheck("webhook", m.GetWebhookServer().StartedChecker())
+}
+
+// operate runs the operator until ctx ends.
+func operate(ctx context.Context, args []string) error {
+	s, err := parse(args)
+	if err != nil {
+		return err
+	}
+	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&s.log)))
+	m, err := s.manager()
+	if err != nil {
+		return err
+	}
+	return m.Start(ctx)
+}
