@@ -255,6 +255,7 @@ func (d *Driver) Differences(s *drivers.Snapshot, st *drivers.Steps) (before, af
 		return "", "", err
 	}
 	cfg := held(s)
+	e = e.Within(cfg)
 	part := func(c *native.Config) string {
 		out := &native.Node{}
 		for _, s := range e {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -178,7 +179,7 @@ func (e Edit) Within(now *Config) Edit {
 	for _, s := range e {
 		have := after.Tree.At(s.Path...)
 		switch {
-		case s.Set != nil && have.Equal(s.Set), s.Set == nil && have == nil, s.Empty && len(have.subs()) > 0:
+		case s.Set != nil && s.held(have), s.Set == nil && have == nil, s.Empty && len(have.subs()) > 0:
 			continue
 		case s.Set != nil:
 			after.Tree.place(s)
@@ -195,6 +196,18 @@ func (e Edit) Within(now *Config) Edit {
 			return above.Set == nil && len(above.Path) < len(s.Path) && slices.Equal(above.Path, s.Path[:len(above.Path)])
 		})
 	})
+}
+
+// held reports whether a node is what a setting sets, or what the switch makes of it: it
+// may round the thresholds of ECN.
+func (s Setting) held(have *Node) bool {
+	if have.Equal(s.Set) {
+		return true
+	}
+	last := s.Path[len(s.Path)-1]
+	written, err := strconv.ParseInt(s.Set.Word(), 10, 64)
+	shown, also := strconv.ParseInt(have.Word(), 10, 64)
+	return err == nil && also == nil && (last == "min-threshold" || last == "max-threshold") && within(written, shown)
 }
 
 // Body is the tree that a PATCH of the whole revision sets; nil where the edit sets
