@@ -502,6 +502,15 @@ func (r *Run) Add(s *Result) {
 	}
 }
 
+// End returns what an end of a link of the switch runs, as [Run.End] does. The result may
+// be nil.
+func (s *Result) End(port string) End {
+	if s == nil {
+		return End{}
+	}
+	return s.ends[port]
+}
+
 // Assume holds the ends of links of a switch that is not taken in to be as
 // intended, so that the other ends are compared with them.
 func (r *Run) Assume(d *render.Device) {

@@ -20,7 +20,7 @@ func (s *Secrets) SaveBody(ctx context.Context, name string, body []byte, owner 
 	if len(body) > maxBody {
 		return 0, fmt.Errorf("the plan is larger than %d MiB", maxBody>>20)
 	}
-	parts := slices.Collect(slices.Chunk(pack(body), MaxSecret))
+	parts := slices.Collect(slices.Chunk(Pack(body), MaxSecret))
 	for i, part := range parts {
 		o := s.secret(segment(name, i), "plan", "")
 		o.OwnerReferences = []metav1.OwnerReference{owner}
@@ -35,7 +35,7 @@ func (s *Secrets) SaveBody(ctx context.Context, name string, body []byte, owner 
 }
 
 // Parts returns how many Secrets a plan takes.
-func Parts(body []byte) int { return (len(pack(body)) + MaxSecret - 1) / MaxSecret }
+func Parts(body []byte) int { return (len(Pack(body)) + MaxSecret - 1) / MaxSecret }
 
 // Body returns a plan that was kept, which must have a SHA-256.
 func (s *Secrets) Body(ctx context.Context, name string, parts int, sum string) ([]byte, error) {
@@ -47,7 +47,7 @@ func (s *Secrets) Body(ctx context.Context, name string, parts int, sum string) 
 	if err != nil {
 		return nil, fmt.Errorf("the plan %s is %w", name, err)
 	}
-	body, err := unpack(packed, maxBody)
+	body, err := Unpack(packed, maxBody)
 	if err != nil {
 		return nil, fmt.Errorf("the plan %s: %w", name, err)
 	}

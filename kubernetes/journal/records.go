@@ -55,7 +55,8 @@ func recordKey(n int64) string { return fmt.Sprintf("%012d", n) }
 // base begins the names of the Secrets of a journal.
 func (s *Secrets) base(id store.ID) string { return s.name + "-" + short(id.String()) }
 
-func pack(b []byte) []byte {
+// Pack compresses what is kept in objects.
+func Pack(b []byte) []byte {
 	var out bytes.Buffer
 	w, err := flate.NewWriter(&out, flate.BestSpeed)
 	if err == nil {
@@ -70,7 +71,8 @@ func pack(b []byte) []byte {
 	return out.Bytes()
 }
 
-func unpack(b []byte, most int64) ([]byte, error) {
+// Unpack returns what was packed, of which there must not be more than most.
+func Unpack(b []byte, most int64) ([]byte, error) {
 	out, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(b)), most+1))
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return out, store.ErrCutOff
@@ -214,7 +216,7 @@ func (s *Secrets) read(ctx context.Context, b []byte) ([]byte, error) {
 	}
 	switch b[0] {
 	case inRow:
-		return unpack(b[1:], store.MaxRecord)
+		return Unpack(b[1:], store.MaxRecord)
 	case isApart:
 		var a apart
 		if err := json.Unmarshal(b[1:], &a); err != nil {
@@ -224,7 +226,7 @@ func (s *Secrets) read(ctx context.Context, b []byte) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		return unpack(packed, store.MaxRecord)
+		return Unpack(packed, store.MaxRecord)
 	}
 	return nil, errors.New("not a record")
 }
@@ -324,7 +326,7 @@ func (j *journal) append(ctx context.Context, record []byte) error {
 			return err
 		}
 	}
-	packed := pack(record)
+	packed := Pack(record)
 	value := append([]byte{inRow}, packed...)
 	if len(packed) > large {
 		j.dirty = true

@@ -283,6 +283,9 @@ func (r *planReconciler) run(ctx context.Context, f *v1alpha1.Fabric, p *v1alpha
 		RunOptions: fleet.RunOptions{
 			Fabric: in, Store: st, Workers: r.o.Parallel, Writers: r.o.Parallel, Approver: approval.Of(in.Rollout.Approval, "roce-fabric/"+r.o.Version),
 			Gate: &fleet.Gate{Mode: gateOf(f), Fabric: l.Fabric, Access: a},
+			DeviceLock: func(ctx context.Context, device string) (store.Lock, error) {
+				return r.lockDevice(ctx, f, l, device, p.Name)
+			},
 		},
 		Allow: impactOf(p.Spec.Impact), SkipUnreachable: true,
 	}

@@ -6,7 +6,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
+	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/kubernetes/api/v1alpha1"
 	"github.com/roce-fabric/roce-fabric/validate"
@@ -46,20 +49,16 @@ func brief(text string) string {
 	return text
 }
 
-// deviceState is the status of a device. last is the one before.
-func deviceState(l *loaded, d *device, last v1alpha1.DeviceState) v1alpha1.DeviceState {
-	out := v1alpha1.DeviceState{Verdict: verdict(d.findings), Counts: counts(d.findings), LastSeen: last.LastSeen, Message: brief(l.said(d.err))}
-	if d.read.IsZero() {
-		out.Verdict = v1alpha1.Unreachable
-		out.Drift = last.Drift
-	} else {
-		at := metav1.NewTime(d.read)
-		out.LastSeen, out.Drift = &at, int32(d.drift)
+// judge says in the status of a device what was found on it, alone and by comparison with
+// others.
+func judge(l *loaded, s *v1alpha1.DeviceState, fs []validate.Finding) {
+	s.Verdict, s.Counts, s.Findings = verdict(fs), counts(fs), nil
+	if s.Message != "" {
+		s.Verdict = v1alpha1.Unreachable
 	}
-	for _, f := range d.findings[:min(len(d.findings), maxFindings)] {
-		out.Findings = append(out.Findings, finding(l, f))
+	for _, f := range fs[:min(len(fs), maxFindings)] {
+		s.Findings = append(s.Findings, finding(l, f))
 	}
-	return out
 }
 
 func finding(l *loaded, f validate.Finding) v1alpha1.Finding {
@@ -89,71 +88,88 @@ func newDeviceObject(host bool) deviceObject {
 	return deviceObject{o, &o.Spec, &o.Status}
 }
 
-// report writes what was seen of each device, and removes the objects of devices that the
-// intent has no more. It returns the devices that have begun to differ from the intent.
-func (r *fabricReconciler) report(ctx context.Context, f *v1alpha1.Fabric, l *loaded, s *seen) (drifted []string, _ error) {
-	var errs []error
-	known := map[string]bool{}
-	for _, name := range natural.Keys(s.devices) {
-		d := s.devices[name]
-		known[deviceName(f.Name, name)] = true
-		began, err := r.reportOne(ctx, f, l, name, d)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("status of %s: %w", name, err))
-		} else if began {
-			drifted = append(drifted, name)
-		}
-	}
-	return drifted, errors.Join(append(errs, r.prune(ctx, f, known))...)
-}
-
-func (r *fabricReconciler) reportOne(ctx context.Context, f *v1alpha1.Fabric, l *loaded, name string, d *device) (began bool, _ error) {
-	o := newDeviceObject(d.host)
-	key := client.ObjectKey{Namespace: f.Namespace, Name: deviceName(f.Name, name)}
-	err := r.Get(ctx, key, o.Object)
-	fresh := apierrors.IsNotFound(err)
-	if err != nil && !fresh {
-		return false, err
-	}
-	if fresh {
+// statusOf is the object of a device, which is made where there is none.
+func (d *deps) statusOf(ctx context.Context, f *v1alpha1.Fabric, device string, host bool) (deviceObject, error) {
+	o := newDeviceObject(host)
+	key := client.ObjectKey{Namespace: f.Namespace, Name: deviceName(f.Name, device)}
+	err := d.direct.Get(ctx, key, o.Object)
+	if apierrors.IsNotFound(err) {
 		o.SetNamespace(key.Namespace)
 		o.SetName(key.Name)
 		o.SetLabels(map[string]string{labelFabric: f.Name})
-		*o.spec = v1alpha1.DeviceSpec{Fabric: f.Name, Device: name}
-		if err := controllerutil.SetControllerReference(f, o.Object, r.Scheme()); err != nil {
-			return false, err
+		*o.spec = v1alpha1.DeviceSpec{Fabric: f.Name, Device: device}
+		if err = controllerutil.SetControllerReference(f, o.Object, d.Scheme()); err == nil {
+			err = d.direct.Create(ctx, o.Object)
 		}
-		if err := r.Create(ctx, o.Object); err != nil {
-			return false, err
-		}
-	} else if o.spec.Fabric != f.Name || o.spec.Device != name {
-		return false, fmt.Errorf("%s is the status of %s of Fabric %s", key.Name, o.spec.Device, o.spec.Fabric)
 	}
-	before := o.DeepCopyObject().(client.Object)
-	was := o.status.Drift
-	*o.status = deviceState(l, d, *o.status)
-	return was == 0 && o.status.Drift > 0, r.Status().Patch(ctx, o.Object, client.MergeFrom(before))
+	if err == nil && (o.spec.Fabric != f.Name || o.spec.Device != device) {
+		err = fmt.Errorf("%s is the status of %s of Fabric %s", key.Name, o.spec.Device, o.spec.Fabric)
+	}
+	return o, err
 }
 
-// prune removes the objects of devices that are not known.
-func (r *fabricReconciler) prune(ctx context.Context, f *v1alpha1.Fabric, known map[string]bool) error {
-	var all []client.Object
+// tellStatus writes what a reading gave into the status of a device.
+func (r *reader) tellStatus(ctx context.Context, in *inUse, o deviceObject, begun time.Time, got *fleet.Reading, lacks string) (err error) {
+	before := o.DeepCopyObject().(client.Object)
+	s := o.status
+	at := metav1.NewTime(begun)
+	s.LastTry, s.Replica, s.Intent, s.Message = &at, r.group.Name(), in.Fabric.Fabric().Hash, ""
+	switch {
+	case got.Err != nil:
+		s.Message = brief(in.said(got.Err.Text))
+	case lacks != "":
+		s.Message = "no " + lacks + " is stated"
+	default:
+		s.LastSeen, s.Drift = &at, 0
+		if got.Switch != nil {
+			s.Drift = int32(got.Switch.Drift())
+		}
+	}
+	if s.Summary, err = summaryOf(in.loaded, got); err != nil {
+		return err
+	}
+	return r.direct.Status().Patch(ctx, o.Object, client.MergeFrom(before))
+}
+
+// statuses are the objects of the devices of a fabric, by name.
+func (r *fabricReconciler) statuses(ctx context.Context, f *v1alpha1.Fabric) (map[string]deviceObject, error) {
 	match := []client.ListOption{client.InNamespace(f.Namespace), client.MatchingLabels{labelFabric: f.Name}}
 	var switches v1alpha1.SwitchStatusList
 	var hosts v1alpha1.HostStatusList
 	if err := errors.Join(r.List(ctx, &switches, match...), r.List(ctx, &hosts, match...)); err != nil {
-		return err
+		return nil, err
 	}
+	out := map[string]deviceObject{}
 	for i := range switches.Items {
-		all = append(all, &switches.Items[i])
+		o := &switches.Items[i]
+		out[o.Name] = deviceObject{o, &o.Spec, &o.Status}
 	}
 	for i := range hosts.Items {
-		all = append(all, &hosts.Items[i])
+		o := &hosts.Items[i]
+		out[o.Name] = deviceObject{o, &o.Spec, &o.Status}
 	}
+	return out, nil
+}
+
+// report writes what was found of each device into its status, where that is another, and
+// removes the objects of devices that the intent has no more.
+func (r *fabricReconciler) report(ctx context.Context, f *v1alpha1.Fabric, l *loaded, s *seen) error {
 	var errs []error
-	for _, o := range all {
-		if !known[o.GetName()] && metav1.IsControlledBy(o, f) {
-			errs = append(errs, client.IgnoreNotFound(r.Delete(ctx, o)))
+	for _, o := range s.gone {
+		if metav1.IsControlledBy(o, f) {
+			errs = append(errs, client.IgnoreNotFound(r.Delete(ctx, o.Object)))
+		}
+	}
+	for _, name := range natural.Keys(s.devices) {
+		o := s.devices[name].object
+		before := o.DeepCopyObject().(client.Object)
+		was := *o.status
+		judge(l, o.status, s.devices[name].findings)
+		if was.Verdict == o.status.Verdict && was.Counts == o.status.Counts && reflect.DeepEqual(was.Findings, o.status.Findings) {
+			continue
+		}
+		if err := client.IgnoreNotFound(r.Status().Patch(ctx, o.Object, client.MergeFrom(before))); err != nil {
+			errs = append(errs, fmt.Errorf("status of %s: %w", name, err))
 		}
 	}
 	return errors.Join(errs...)

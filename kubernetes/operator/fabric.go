@@ -5,21 +5,30 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/kubernetes/api/v1alpha1"
 )
 
-// fabricReconciler validates fabrics, and plans for them.
-type fabricReconciler struct{ deps }
+// fabricReconciler compares the devices of fabrics with each other, of which readers say how
+// they are, and plans for them. One replica is elected to do so.
+type fabricReconciler struct {
+	deps
+	pace pace
+	// planned is by which state of its devices each fabric was planned for last.
+	mu      sync.Mutex
+	planned map[types.NamespacedName]string
+}
 
 // maxMessage bounds the message of a condition.
 const maxMessage = 8 << 10
@@ -32,22 +41,28 @@ func interval(f *v1alpha1.Fabric) time.Duration {
 	return 5 * time.Minute
 }
 
+// settle is the least time from one comparison of a fabric's devices to the next: readers
+// come one by one.
+const settle = 2 * time.Second
+
+// pace is when the devices of fabrics may be compared again.
+type pace struct {
+	mu   sync.Mutex
+	next map[types.NamespacedName]time.Time
+}
+
 // wait is how long nothing is to be done for a fabric.
-func (r *fabricReconciler) wait(ctx context.Context, f *v1alpha1.Fabric) (time.Duration, error) {
-	last := f.Status.LastValidation
-	if f.Generation != f.Status.ObservedGeneration || last == nil {
-		return 0, nil
-	}
-	plans, err := r.plans(ctx, f)
-	if err != nil {
-		return 0, err
-	}
-	for _, p := range plans {
-		if e := p.Status.Ended; e != nil && !e.Before(last) && p.Status.Phase != v1alpha1.Superseded {
-			return 0, nil
-		}
-	}
-	return max(0, time.Until(last.Add(interval(f)))), nil
+func (p *pace) wait(key types.NamespacedName) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return max(0, time.Until(p.next[key]))
+}
+
+// ended notes a comparison. One that takes long is made the more rarely.
+func (p *pace) ended(key types.NamespacedName, begun time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.next[key] = time.Now().Add(max(settle, 4*time.Since(begun)))
 }
 
 // Reconcile implements the controller.
@@ -62,10 +77,12 @@ func (r *fabricReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctr
 		f.Status.ObservedGeneration = f.Generation
 		return ctrl.Result{}, r.Status().Patch(ctx, f, client.MergeFrom(before))
 	}
-	if wait, err := r.wait(ctx, f); err != nil || wait > 0 {
-		return ctrl.Result{RequeueAfter: wait}, err
+	if wait := r.pace.wait(req.NamespacedName); wait > 0 {
+		return ctrl.Result{RequeueAfter: wait}, nil
 	}
+	begun := time.Now()
 	err := r.look(ctx, f)
+	r.pace.ended(req.NamespacedName, begun)
 	if ctx.Err() != nil {
 		return ctrl.Result{}, context.Cause(ctx)
 	}
@@ -78,10 +95,10 @@ func (r *fabricReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctr
 	return ctrl.Result{RequeueAfter: interval(f)}, nil
 }
 
-// look validates a fabric and plans for it, and says in its status what that gave. An
-// error is one that a next try may not have.
+// look compares the devices of a fabric and plans for it, and says in its status what that
+// gave. An error is one that a next try may not have.
 func (r *fabricReconciler) look(ctx context.Context, f *v1alpha1.Fabric) (err error) {
-	l, err := r.o.load(ctx, r.direct, f)
+	l, err := r.intents.get(ctx, f)
 	if fault := (*intentError)(nil); errors.As(err, &fault) {
 		set(f, v1alpha1.IntentValid, metav1.ConditionFalse, "InvalidIntent", fault.text)
 		return nil
@@ -90,59 +107,57 @@ func (r *fabricReconciler) look(ctx context.Context, f *v1alpha1.Fabric) (err er
 		set(f, v1alpha1.IntentValid, metav1.ConditionUnknown, "NotRead", err.Error())
 		return err
 	}
-	defer func() { err = errors.Join(err, l.Close()) }()
+	defer func() { err = errors.Join(err, l.release()) }()
 	in := l.Fabric.Fabric()
 	f.Status.Intent = v1alpha1.IntentStatus{Fabric: in.Name, Digest: in.Hash, Revision: l.revision}
 	set(f, v1alpha1.IntentValid, metav1.ConditionTrue, "Valid", fmt.Sprintf("%s and %s", words.Plural(len(in.Switches), "switch", "switches"), words.Count(len(in.Hosts), "host")))
 
-	store, err := r.store(f)
-	if err != nil {
-		return err
-	}
-	past, _, err := fleet.OpenHistory(store)
-	if err != nil {
-		return err
-	}
-	a := r.o.access()
-	s, err := r.o.observe(ctx, l.Fabric, a, past)
+	s, err := r.observe(ctx, f, l)
 	if err != nil {
 		set(f, v1alpha1.Validated, metav1.ConditionFalse, "Failed", err.Error())
 		return err
 	}
-	r.summarise(f, l, s)
-	drifted, err := r.report(ctx, f, l, s)
-	for _, name := range drifted {
-		r.events.Eventf(f, nil, corev1.EventTypeWarning, "Drifted", "Validate", "%s differs from the intent in %s", name, words.Count(s.devices[name].drift, "setting"))
+	if s.waiting > 0 {
+		of := len(s.devices) + s.waiting
+		set(f, v1alpha1.Validated, metav1.ConditionFalse, "Validating", fmt.Sprintf("%d of %s compared with the intent", of-s.waiting, words.Count(of, "device")))
+		return nil
 	}
-	if err != nil {
+	r.summarise(f, s)
+	if err := r.report(ctx, f, l.loaded, s); err != nil {
 		return err
 	}
-	return r.planFor(ctx, f, l, a, store, past)
+	return r.planFor(ctx, f, l, s)
 }
 
 // summarise says in the status what a validation saw.
-func (r *fabricReconciler) summarise(f *v1alpha1.Fabric, l *loaded, s *seen) {
+func (r *fabricReconciler) summarise(f *v1alpha1.Fabric, s *seen) {
 	st := &f.Status
-	at := metav1.NewTime(s.at)
-	st.LastValidation, st.Verdict, st.Findings = &at, verdict(s.findings), counts(s.findings)
+	st.Verdict, st.Findings = verdict(s.findings), counts(s.findings)
+	if !s.since.IsZero() {
+		at := metav1.NewTime(s.since)
+		st.LastValidation = &at
+	}
 	st.Devices, st.Reachable, st.Drifted = int32(len(s.devices)), 0, 0
-	unread := 0
-	for _, d := range s.devices {
-		if d.read.IsZero() {
-			unread++
+	unread, why := 0, ""
+	for _, name := range natural.Keys(s.devices) {
+		d := s.devices[name].object.status
+		if d.Message != "" {
+			if unread++; why == "" {
+				why = name + ": " + d.Message
+			}
 			continue
 		}
 		st.Reachable++
-		if d.drift > 0 {
+		if d.Drift > 0 {
 			st.Drifted++
 		}
 	}
 	switch {
 	case st.Devices > 0 && st.Reachable == 0:
 		st.Verdict = v1alpha1.Unreachable
-		set(f, v1alpha1.Validated, metav1.ConditionFalse, "Unreachable", "no device answered: "+firstError(l, s))
+		set(f, v1alpha1.Validated, metav1.ConditionFalse, "Unreachable", "no device answered: "+why)
 	case unread > 0:
-		set(f, v1alpha1.Validated, metav1.ConditionTrue, "InPart", fmt.Sprintf("%s could not be read: %s", words.Count(unread, "device"), firstError(l, s)))
+		set(f, v1alpha1.Validated, metav1.ConditionTrue, "InPart", fmt.Sprintf("%s could not be read: %s", words.Count(unread, "device"), why))
 	default:
 		set(f, v1alpha1.Validated, metav1.ConditionTrue, "Validated", words.Count(int(st.Devices), "device")+" compared with the intent")
 	}
@@ -154,15 +169,6 @@ func (r *fabricReconciler) summarise(f *v1alpha1.Fabric, l *loaded, s *seen) {
 	default:
 		set(f, v1alpha1.InSync, metav1.ConditionTrue, "InSync", "no switch differs from the intent")
 	}
-}
-
-func firstError(l *loaded, s *seen) string {
-	for _, f := range s.findings {
-		if d := s.devices[f.Device]; d != nil && d.err != "" {
-			return f.Device + ": " + l.said(d.err)
-		}
-	}
-	return ""
 }
 
 // ready sums up the other conditions.

@@ -32,14 +32,6 @@ type loaded struct {
 
 func (l *loaded) Close() error { return os.RemoveAll(l.dir) }
 
-// said is a text about the intent without the folder of its files.
-func (l *loaded) said(text string) string {
-	if l.dir == "" {
-		return text
-	}
-	return strings.ReplaceAll(strings.ReplaceAll(text, l.dir+"/intent/", ""), l.dir+"/", "")
-}
-
 // intentError is a fault of the intent, or of how it is named: nobody but its author can
 // do anything about it.
 type intentError struct{ text string }

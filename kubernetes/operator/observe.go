@@ -1,90 +1,122 @@
 package operator
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"slices"
 	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
 	"github.com/roce-fabric/roce-fabric/fleet"
-	"github.com/roce-fabric/roce-fabric/internal/pool"
 	"github.com/roce-fabric/roce-fabric/kubernetes/api/v1alpha1"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
-// seen is what a validation saw of the devices of a fabric.
+// seen is what the readers saw of the devices of a fabric, compared with each other.
 type seen struct {
-	at       time.Time
+	since    time.Time // when the first of them was read
 	devices  map[string]*device
 	findings []validate.Finding // of the whole fabric, those of devices included
+	gone     []deviceObject     // of devices that the intent has no more
+	waiting  int                // devices that were not compared with the intent yet
+	state    string             // another one where something else was seen
 }
 
 // device is what is known of one.
 type device struct {
-	host     bool
-	read     time.Time // zero where it could not be read
-	err      string
-	drift    int
+	object   deviceObject
 	findings []validate.Finding
 }
 
-// observe reads the devices, compares them with the intent, and both ends of each link
-// with each other. That a device could not be read is a finding.
-func (o *Options) observe(ctx context.Context, f *fleet.Fabric, a *fleet.Access, past *fleet.History) (*seen, error) {
-	out := &seen{devices: map[string]*device{}}
-	run := validate.NewRun(f.Fabric())
-	reader := fleet.Reader{Fabric: f, Access: a, History: past, Once: true}
-	each := func(names []string, take func(fleet.Reading)) error {
-		return pool.Ordered(ctx, o.Parallel, names, func(ctx context.Context, name string) fleet.Reading {
-			return reader.Read(ctx, name, run.End)
-		}, func(r fleet.Reading) error {
-			if err := ctx.Err(); err != nil {
-				return context.Cause(ctx) // it was cut off: nothing was learned of the device
-			}
-			d := out.devices[r.Device]
-			if r.Err != nil {
-				d.err = r.Err.Text
-				run.Note(r.Unread())
-				return nil
-			}
-			d.read = time.Now()
-			run.Note(r.Findings...)
-			take(r)
-			return nil
-		})
+// late is for how long a device may not have been read until that is a finding: the replica
+// that had it may have died, and each has one period after the other.
+func late(f *v1alpha1.Fabric) time.Duration { return 2*interval(f) + time.Minute }
+
+// told passes changes of what a reader saw.
+var told = predicate.Funcs{
+	DeleteFunc:  func(event.DeleteEvent) bool { return false },
+	GenericFunc: func(event.GenericEvent) bool { return false },
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		was, is := stateOf(e.ObjectOld), stateOf(e.ObjectNew)
+		return was.Intent != is.Intent || was.Message != is.Message || !bytes.Equal(was.Summary, is.Summary)
+	},
+}
+
+func stateOf(o client.Object) v1alpha1.DeviceState {
+	switch o := o.(type) {
+	case *v1alpha1.SwitchStatus:
+		return o.Status
+	case *v1alpha1.HostStatus:
+		return o.Status
 	}
-	var switches, hosts []string
-	for _, sw := range f.Switches {
-		switches = append(switches, sw.Name)
-		out.devices[sw.Name] = &device{}
-	}
-	for _, h := range f.Hosts {
-		out.devices[h.Name] = &device{host: true}
-		if lacks := a.Lacks(h); lacks != "" {
-			out.devices[h.Name].err = "the intent states no " + lacks
-			run.Note(validate.Finding{ID: fleet.Unread, Severity: validate.Info, Device: h.Name, Where: h.Pos.String(), Unchecked: "NICs", Because: "no " + lacks + " is stated",
-				What: "the host has no " + lacks + " and was not read", Fix: "state its " + lacks + " in the intent"})
-			continue
-		}
-		hosts = append(hosts, h.Name)
-	}
-	err := each(switches, func(r fleet.Reading) {
-		out.devices[r.Device].drift = r.Switch.Drift()
-		run.Add(r.Switch)
-	})
+	return v1alpha1.DeviceState{}
+}
+
+// observe compares what the readers saw of the devices with each other: both ends of each
+// link, roles, and pauses in circles. Where a device was not compared with the intent yet,
+// nothing else is said.
+func (r *fabricReconciler) observe(ctx context.Context, f *v1alpha1.Fabric, in *inUse) (*seen, error) {
+	all, err := r.statuses(ctx, f)
 	if err != nil {
 		return nil, err
 	}
-	var kept []*nic.Host
-	if err := each(hosts, func(r fleet.Reading) { kept = append(kept, r.Host) }); err != nil {
-		return nil, err
+	fabric, state := in.Fabric.Fabric(), sha256.New()
+	out, run, now := &seen{devices: map[string]*device{}}, validate.NewRun(fabric), time.Now()
+	kept := map[[sha256.Size]byte]known{}
+	var hosts []*nic.Host
+	for name := range deviceNames(in.Fabric) {
+		key := deviceName(f.Name, name)
+		o, ok := all[key]
+		delete(all, key)
+		if !ok || o.status.Intent != fabric.Hash || o.status.LastTry == nil {
+			out.waiting++
+			continue
+		}
+		out.devices[name] = &device{object: o}
+		if at := o.status.LastTry.Time; out.since.IsZero() || at.Before(out.since) {
+			out.since = at
+		}
+		if age := now.Sub(o.status.LastTry.Time); age > late(f) {
+			run.Note(validate.Finding{ID: fleet.Unread, Severity: validate.Error, Device: name, What: fmt.Sprintf("no replica has read the device for %s", age.Round(time.Second)), Fix: "look into the logs of the operator"})
+		}
+		sum := sha256.Sum256(o.status.Summary)
+		_, _ = fmt.Fprintf(state, "%s %x\n", name, sum) // a hash does not fail
+		k, ok := in.known[sum]
+		if !ok {
+			if k, err = readSummary(fabric, o.status.Summary); err != nil {
+				// As while the releases of two replicas differ.
+				k = known{summary: summary{Findings: []validate.Finding{{ID: fleet.Unread, Severity: validate.Info, Device: name, What: "what another replica read cannot be used: " + err.Error(), Unchecked: "the device", Because: "its summary cannot be read"}}}}
+			}
+		}
+		kept[sum] = k
+		run.Note(k.Findings...)
+		if k.result != nil {
+			run.Add(k.result.Clone())
+		}
+		if k.Host != nil {
+			hosts = append(hosts, k.Host)
+		}
 	}
-	run.Note(validate.Hosts(kept, nil)...)
+	in.known = kept
+	for _, o := range all {
+		out.gone = append(out.gone, o)
+	}
+	if out.waiting > 0 {
+		return out, nil
+	}
+	out.state = hex.EncodeToString(state.Sum(nil))
+	run.Note(validate.Hosts(hosts, nil)...)
 	if err := run.Deadlocks(ctx); err != nil {
 		return nil, err
 	}
-	out.at = time.Now()
-	out.findings = run.Findings(out.at)
+	out.findings = run.Findings(now)
 	for _, fd := range out.findings {
 		if d := out.devices[fd.Device]; d != nil {
 			d.findings = append(d.findings, fd)

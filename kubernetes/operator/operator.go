@@ -2,7 +2,10 @@ package operator
 
 import (
 	"cmp"
+	"crypto/rand"
+	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
@@ -19,6 +22,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/kubernetes/api/v1alpha1"
 	"github.com/roce-fabric/roce-fabric/kubernetes/journal"
+	"github.com/roce-fabric/roce-fabric/kubernetes/shard"
 )
 
 // Options tune the operator.
@@ -41,6 +45,11 @@ type Options struct {
 	Access func() *fleet.Access
 	// Webhook serves the admission webhook as well.
 	Webhook bool
+	// Namespace is that of the operator, where the Leases of the replicas are.
+	Namespace string
+	// ReplicaTTL is within which time another replica takes over the devices of one that
+	// died; 0 is 30 s.
+	ReplicaTTL time.Duration
 }
 
 func (o Options) withDefaults() *Options {
@@ -63,31 +72,40 @@ func (o *Options) access() *fleet.Access {
 type deps struct {
 	client.Client
 	// direct asks the API server itself: no Secret is kept in memory.
-	direct client.Client
-	events events.EventRecorder
-	o      *Options
-	stores *stores
+	direct  client.Client
+	events  events.EventRecorder
+	o       *Options
+	stores  *stores
+	intents *intents
 }
 
-// stores are those of the fabrics: each has to see for how long a lock is not renewed.
+// stores are those of the fabrics, and of the locks of devices: each has to see for how long
+// a lock is not renewed.
 type stores struct {
-	mu  sync.Mutex
-	all map[types.NamespacedName]*journal.Secrets
+	direct client.Client
+	ttl    time.Duration
+	mu     sync.Mutex
+	all    map[types.NamespacedName]*journal.Secrets
+}
+
+// open returns the store of a name.
+func (s *stores) open(namespace, name string) (*journal.Secrets, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := types.NamespacedName{Namespace: namespace, Name: name}
+	if one := s.all[key]; one != nil {
+		return one, nil
+	}
+	one, err := journal.Open(s.direct, namespace, name, s.ttl)
+	if err == nil {
+		s.all[key] = one
+	}
+	return one, err
 }
 
 // store is where the runs over a fabric are kept.
 func (d *deps) store(f *v1alpha1.Fabric) (*journal.Secrets, error) {
-	d.stores.mu.Lock()
-	defer d.stores.mu.Unlock()
-	key := client.ObjectKeyFromObject(f)
-	if s := d.stores.all[key]; s != nil {
-		return s, nil
-	}
-	s, err := journal.Open(d.direct, f.Namespace, f.Name, d.o.LockTTL)
-	if err == nil {
-		d.stores.all[key] = s
-	}
-	return s, err
+	return d.stores.open(f.Namespace, f.Name)
 }
 
 // Add adds the controllers, and the webhook, to a manager.
@@ -97,11 +115,22 @@ func Add(m ctrl.Manager, opts Options) error {
 	if err != nil {
 		return fmt.Errorf("client of the API server: %w", err)
 	}
-	d := deps{m.GetClient(), direct, m.GetEventRecorder("roce-fabric"), o, &stores{all: map[types.NamespacedName]*journal.Secrets{}}}
-	fabrics, plans := &fabricReconciler{d}, &planReconciler{d}
+	group, err := replicas(direct, o)
+	if err != nil {
+		return err
+	}
+	d := deps{m.GetClient(), direct, m.GetEventRecorder("roce-fabric"), o, &stores{direct: direct, ttl: o.LockTTL, all: map[types.NamespacedName]*journal.Secrets{}}, nil}
+	d.intents = &intents{d: &d, all: map[types.NamespacedName]*intentSlot{}}
+	if err := errors.Join(m.Add(group), m.Add(&readers{deps: d, fabrics: m.GetCache(), group: group})); err != nil {
+		return fmt.Errorf("readers of devices: %w", err)
+	}
+	fabrics := &fabricReconciler{deps: d, pace: pace{next: map[types.NamespacedName]time.Time{}}, planned: map[types.NamespacedName]string{}}
+	plans := &planReconciler{d}
 	err = ctrl.NewControllerManagedBy(m).Named("fabric").
 		For(&v1alpha1.Fabric{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
 		Owns(&v1alpha1.FabricPlan{}, builder.WithPredicates(ended)).
+		Owns(&v1alpha1.SwitchStatus{}, builder.WithPredicates(told)).
+		Owns(&v1alpha1.HostStatus{}, builder.WithPredicates(told)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: o.Fabrics}).
 		Complete(fabrics)
 	if err != nil {
@@ -119,4 +148,16 @@ func Add(m ctrl.Manager, opts Options) error {
 		m.GetWebhookServer().Register(WebhookPath, &webhook.Admission{Handler: NewValidator(m.GetScheme())})
 	}
 	return nil
+}
+
+// replicas is the group of the replicas of the operator, of which this process is one.
+func replicas(direct client.Client, o *Options) (*shard.Group, error) {
+	if o.Namespace == "" {
+		return nil, errors.New("the namespace of the operator is not known")
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, fmt.Errorf("name of this replica: %w", err)
+	}
+	return shard.New(direct, shard.Options{Namespace: o.Namespace, Name: "roce-fabric-replica", Identity: host + "_" + rand.Text(), TTL: o.ReplicaTTL}), nil
 }

@@ -148,7 +148,7 @@ func (b *bench) fabric(text string, policy v1alpha1.Policy) *v1alpha1.Fabric {
 // options are those of an operator in a test.
 func options() operator.Options {
 	return operator.Options{
-		Version: "test", LockTTL: 5 * time.Second, GitTransports: "file",
+		Version: "test", LockTTL: 5 * time.Second, ReplicaTTL: 9 * time.Second, GitTransports: "file",
 		Access: func() *fleet.Access { return &fleet.Access{Scale: 0.001} },
 	}
 }
@@ -157,6 +157,7 @@ func options() operator.Options {
 func newManager(cfg *rest.Config, ns string, o operator.Options, elect bool) (ctrl.Manager, error) {
 	lease, renew, again := 5*time.Second, 3*time.Second, time.Second
 	skip := true
+	o.Namespace = ns
 	m, err := ctrl.NewManager(cfg, ctrl.Options{
 		Scheme: rig.Scheme(), Metrics: metrics.Options{BindAddress: "0"}, HealthProbeBindAddress: "0",
 		Cache:          cache.Options{DefaultNamespaces: map[string]cache.Config{ns: {}}},

@@ -45,8 +45,10 @@ func (d *deps) plans(ctx context.Context, f *v1alpha1.Fabric) ([]v1alpha1.Fabric
 	return l.Items, err
 }
 
-// planFor keeps the plan that brings a fabric to its intent, as its policy says.
-func (r *fabricReconciler) planFor(ctx context.Context, f *v1alpha1.Fabric, l *loaded, a *fleet.Access, store *journal.Secrets, past *fleet.History) (err error) {
+// planFor keeps the plan that brings a fabric to its intent, as its policy says. To plan
+// reads the devices, so that it is done only where they, or what is wanted of them, are
+// others than when that was done last.
+func (r *fabricReconciler) planFor(ctx context.Context, f *v1alpha1.Fabric, l *inUse, s *seen) (err error) {
 	all, err := r.plans(ctx, f)
 	if err != nil {
 		return err
@@ -59,15 +61,35 @@ func (r *fabricReconciler) planFor(ctx context.Context, f *v1alpha1.Fabric, l *l
 		f.Status.Plan = nil
 		return r.supersede(ctx, f, all, "", "the policy is observe")
 	}
-	l.Hosts, _ = a.Reachable(l.Hosts)
-	devices, _ := l.Devices(a)
+	of := plannedOf(f, l, s)
+	if r.isPlanned(f, of, all) {
+		return nil
+	}
+	defer func() {
+		if err == nil {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.planned[client.ObjectKeyFromObject(f)] = of
+		}
+	}()
+	store, err := r.store(f)
+	if err != nil {
+		return err
+	}
+	past, _, err := fleet.OpenHistory(store)
+	if err != nil {
+		return err
+	}
+	a := r.o.access()
 	in := l.Fabric.Fabric()
+	devices, _ := l.Devices(a)
+	devices = slices.DeleteFunc(devices, func(d fleet.Device) bool { h := in.Host(d.Name); return h != nil && a.Lacks(h) != "" })
 	p, err := fleet.Prepare(ctx, devices, fleet.PlanOptions{Fabric: in, History: past, Workers: r.o.Parallel, Tool: r.o.Version})
 	if err != nil {
 		return fmt.Errorf("plan: %w", err)
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
-	spec, faults, err := planSpec(f, l, p)
+	spec, faults, err := planSpec(f, l.loaded, p)
 	switch {
 	case err != nil:
 		return err
@@ -87,6 +109,25 @@ func (r *fabricReconciler) planFor(ctx context.Context, f *v1alpha1.Fabric, l *l
 	f.Status.Plan = &v1alpha1.PlanReference{Name: kept.Name, Digest: kept.Spec.Digest, Impact: kept.Spec.Impact, Changes: kept.Spec.Changes}
 	set(f, planned, metav1.ConditionTrue, "Planned", fmt.Sprintf("%s changes %s, impact %s, digest %s", kept.Name, words.Count(int(kept.Spec.Changes), "device"), kept.Spec.Impact, kept.Spec.Digest))
 	return r.supersede(ctx, f, all, kept.Name, "a newer plan is "+kept.Name)
+}
+
+// plannedOf identifies what a plan is made of.
+func plannedOf(f *v1alpha1.Fabric, l *inUse, s *seen) string {
+	ended := ""
+	if run := f.Status.LastRun; run != nil {
+		ended = run.Ended.String()
+	}
+	return fmt.Sprint(f.UID, f.Generation, l.Fabric.Fabric().Hash, s.state, ended)
+}
+
+// isPlanned reports whether a fabric was planned for as it is, and the plan waits still.
+func (r *fabricReconciler) isPlanned(f *v1alpha1.Fabric, of string, all []v1alpha1.FabricPlan) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.planned[client.ObjectKeyFromObject(f)] == of && (f.Status.Plan == nil ||
+		slices.ContainsFunc(all, func(p v1alpha1.FabricPlan) bool {
+			return p.Name == f.Status.Plan.Name && p.Status.Phase == v1alpha1.Pending
+		}))
 }
 
 func more(n int) string {

@@ -31,6 +31,20 @@ type DeviceState struct {
 	// Why it could not be read.
 	// +optional
 	Message string `json:"message,omitempty"`
+	// When a replica last tried to read it.
+	// +optional
+	LastTry *metav1.Time `json:"lastTry,omitempty"`
+	// The Lease of the replica that tried.
+	// +optional
+	Replica string `json:"replica,omitempty"`
+	// The digest of the intent that it was compared with.
+	// +optional
+	Intent string `json:"intent,omitempty"`
+	// What the replica that compares devices with each other has to know of it, for the
+	// operator alone.
+	// +kubebuilder:validation:MaxLength=349528
+	// +optional
+	Summary []byte `json:"summary,omitempty"`
 }
 
 // Finding is one thing that is wrong, at one place.

@@ -135,7 +135,7 @@ func (s *settings) manager() (ctrl.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.o.Version, s.o.Webhook = version, s.certs != ""
+	s.o.Version, s.o.Webhook, s.o.Namespace = version, s.certs != "", s.own
 	if err := operator.Add(m, s.o); err != nil {
 		return nil, err
 	}

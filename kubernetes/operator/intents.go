@@ -1,0 +1,144 @@
+package operator
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/kubernetes/api/v1alpha1"
+)
+
+// intents are those by which this replica reads and compares devices. Each is read again
+// after an interval, and when its Fabric says that it is another.
+type intents struct {
+	d   *deps
+	mu  sync.Mutex
+	all map[types.NamespacedName]*intentSlot
+}
+
+// intentSlot has the newest intent of a fabric.
+type intentSlot struct {
+	mu  sync.Mutex
+	now *inUse
+}
+
+// inUse is an intent, with what goes with it. Its folder is there as long as it is used.
+type inUse struct {
+	*loaded
+	of   intentOf
+	at   time.Time
+	past *fleet.History
+	// known are the summaries that the elected replica has read, by their hashes.
+	known map[[sha256.Size]byte]known
+
+	mu   sync.Mutex
+	uses int
+}
+
+// intentOf is what an intent was read for.
+type intentOf struct {
+	uid         types.UID
+	generation  int64
+	annotations string
+	ended       string // of the last run: the history is another since
+}
+
+func (i *inUse) release() error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.uses--; i.uses > 0 {
+		return nil
+	}
+	return i.Close()
+}
+
+func (i *inUse) use() *inUse {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.uses++
+	return i
+}
+
+// get returns the intent of a fabric. The caller must release it.
+func (s *intents) get(ctx context.Context, f *v1alpha1.Fabric) (*inUse, error) {
+	key := client.ObjectKeyFromObject(f)
+	s.mu.Lock()
+	slot := s.all[key]
+	if slot == nil {
+		slot = &intentSlot{}
+		s.all[key] = slot
+	}
+	s.mu.Unlock()
+	slot.mu.Lock()
+	defer slot.mu.Unlock()
+	of := intentOf{f.UID, f.Generation, fmt.Sprint(f.Annotations), ""}
+	if r := f.Status.LastRun; r != nil && r.Ended != nil {
+		of.ended = r.Ended.String()
+	}
+	if slot.now != nil && slot.now.fits(f, of) {
+		return slot.now.use(), nil
+	}
+	next, err := s.load(ctx, f, of)
+	if err != nil {
+		return nil, err
+	}
+	if slot.now != nil {
+		if err := slot.now.release(); err != nil {
+			return nil, err
+		}
+	}
+	slot.now = next
+	return next.use(), nil
+}
+
+// fits reports whether an intent is still that of its fabric.
+func (i *inUse) fits(f *v1alpha1.Fabric, of intentOf) bool {
+	age := time.Since(i.at)
+	if i.of != of || age >= interval(f) {
+		return false
+	}
+	// The elected replica has seen another one.
+	told := f.Status.ObservedGeneration == f.Generation && f.Status.Intent.Digest != ""
+	return !told || f.Status.Intent.Digest == i.Fabric.Fabric().Hash || age < retry
+}
+
+func (s *intents) load(ctx context.Context, f *v1alpha1.Fabric, of intentOf) (*inUse, error) {
+	l, err := s.d.o.load(ctx, s.d.direct, f)
+	if err != nil {
+		return nil, err
+	}
+	out := &inUse{loaded: l, of: of, at: time.Now(), uses: 1}
+	st, err := s.d.store(f)
+	if err == nil {
+		out.past, _, err = fleet.OpenHistory(st)
+	}
+	if err != nil {
+		_ = l.Close() // what it could not read counts
+		return nil, err
+	}
+	return out, nil
+}
+
+// forget drops the intents of fabrics that there are no more.
+func (s *intents) forget(there map[types.NamespacedName]bool) (err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key, slot := range s.all {
+		if there[key] {
+			continue
+		}
+		delete(s.all, key)
+		slot.mu.Lock()
+		if slot.now != nil {
+			err = slot.now.release()
+		}
+		slot.mu.Unlock()
+	}
+	return err
+}
