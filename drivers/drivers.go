@@ -413,6 +413,9 @@ type ApplyOptions struct {
 	// Note is called with what the user should know of the mark that the run makes on
 	// the device; nil is silence.
 	Note func(text string)
+	// AcceptWarnings answers a device that asks before it goes on with yes. Note is called
+	// with what it asks.
+	AcceptWarnings bool
 	// Hold is how long Confirm may be away: a timer of the device is set longer.
 	Hold time.Duration
 }

@@ -61,6 +61,9 @@ type ApplyOptions struct {
 	SkipFailed bool
 	// SkipUnreachable leaves devices out that cannot be reached before the first write.
 	SkipUnreachable bool
+	// AcceptWarnings answers devices that ask before they go on with yes; otherwise such a
+	// device is not changed, and the run stops.
+	AcceptWarnings bool
 	// Confirm is asked once nothing forbids the plan, and before the approver; an error
 	// ends it. nil is a yes. As the answer may take hours, all devices are read again after it.
 	Confirm func() error
@@ -122,7 +125,7 @@ func (o Outcome) done() bool {
 // journal.
 func Apply(ctx context.Context, devices []Device, plan *PlanFile, o ApplyOptions) (_ *Result, err error) {
 	r := newRun(plan.Rollout.Interim.devices(devices), o.RunOptions)
-	r.allow, r.plan = o.Allow, plan.Digest
+	r.allow, r.accepts, r.plan = o.Allow, o.AcceptWarnings, plan.Digest
 	if err := plan.isOf(o.Fabric); err != nil {
 		return nil, err
 	}

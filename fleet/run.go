@@ -67,6 +67,7 @@ type run struct {
 	RunOptions
 	id      string
 	allow   qos.Impact
+	accepts bool // warnings of devices
 	devices map[string]Device
 	journal *journal // nil for a run without a write
 	plan    string   // digest of the plan that it carries out
@@ -463,8 +464,9 @@ func (r *run) write(ctx context.Context, drv drivers.Driver, facts drivers.Facts
 		return nil, Failed, 0, err
 	}
 	token, err := drv.Apply(ctx, snap, todo, drivers.ApplyOptions{
-		ID:   r.id,
-		Hold: t.hold,
+		ID:             r.id,
+		Hold:           t.hold,
+		AcceptWarnings: r.accepts,
 		Note: func(text string) {
 			r.Progress.report(Event{Kind: DeviceSays, Phase: Writing, Device: p.Name, Text: text})
 		},

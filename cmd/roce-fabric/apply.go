@@ -21,6 +21,8 @@ type applyOptions struct {
 	resume bool
 	// skipUnreachable leaves devices out that cannot be reached.
 	skipUnreachable bool
+	// accepts answers switches that ask before they go on with yes.
+	accepts bool
 }
 
 func (a *app) applyCommand() *cobra.Command {
@@ -34,6 +36,7 @@ func (a *app) applyCommand() *cobra.Command {
 	a.outputFlag(c, "text", "json")
 	c.Flags().StringVar(&o.saved, "plan", "", "carry out exactly this saved plan")
 	c.Flags().BoolVar(&o.skipUnreachable, "skip-unreachable", false, "leave out devices that cannot be reached; the result names them (status 4)")
+	c.Flags().BoolVar(&o.accepts, "accept-warnings", false, "say yes to a switch that asks before it goes on; its question is printed (Cumulus Linux)")
 	_ = c.RegisterFlagCompletionFunc("plan", completePlan)
 	c.Flags().BoolVar(&o.resume, "resume", false, "go on with the newest run, which was cut off or stopped")
 	a.runFlags(c, &o.runFlags, fleet.GateFull)
@@ -63,7 +66,7 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 		}
 	}
 	// A host that cannot be planned does not hold up the other hosts.
-	run := fleet.ApplyOptions{RunOptions: r.options, Allow: o.allow.Impact, SkipFailed: a.nic.on, SkipUnreachable: o.skipUnreachable}
+	run := fleet.ApplyOptions{RunOptions: r.options, Allow: o.allow.Impact, SkipFailed: a.nic.on, SkipUnreachable: o.skipUnreachable, AcceptWarnings: o.accepts}
 	run.Progress = a.Progress(a.sayInterrupted(ctx, a.Steps()))
 	if !o.yes && o.saved == "" {
 		run.Gate.Ask = a.askGate

@@ -12,6 +12,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/hint"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/render/starter"
+	"github.com/roce-fabric/roce-fabric/report"
 )
 
 func (a *app) initCommand() *cobra.Command {
@@ -20,7 +21,7 @@ func (a *app) initCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:  "init",
 		Args: cobra.NoArgs,
-		Long: "Examples: " + strings.Join(examples.Names(), ", "),
+		Long: report.Fill("Examples: " + strings.Join(examples.Names(), ", ")),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			chosen := slices.DeleteFunc(slices.Clone(o.Fields()), func(f *starter.Field) bool { return !cmd.Flags().Changed(f.Name) })
 			if cmd.Flags().Changed("example") {

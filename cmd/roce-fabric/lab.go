@@ -32,7 +32,7 @@ func (a *app) labCommand() *cobra.Command {
 func (a *app) labDemoCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:       "demo [EXAMPLE]",
-		Long:      "Examples: " + strings.Join(examples.Names(), ", "),
+		Long:      report.Fill("Examples: " + strings.Join(examples.Names(), ", ")),
 		Args:      cobra.MaximumNArgs(1),
 		ValidArgs: examples.Names(),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -12,6 +12,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/nic/agent"
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/cumulus"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/eos"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/host"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/nxos"
@@ -43,6 +44,8 @@ func held(b lab.Switch) (state any, writes int) {
 		return b.Running(), b.Writes()
 	case *nxos.NXOS:
 		return unstamped(b.Running()), b.Writes()
+	case *cumulus.Switch:
+		return b.Running(), b.Writes()
 	}
 	panic(fmt.Sprintf("a switch of type %T", b))
 }

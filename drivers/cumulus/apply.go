@@ -95,7 +95,7 @@ func (d *Driver) Apply(ctx context.Context, before *drivers.Snapshot, st *driver
 		return nil, nil
 	}
 	const longest = 80
-	w := &work{record: record{Run: drivers.RunName(o.ID, longest), Edit: e, Undo: e.Undo(cfg), Before: fingerprint(cfg)}, note: o.Tell}
+	w := &work{record: record{Run: drivers.RunName(o.ID, longest), Edit: e, Undo: e.Undo(cfg), Before: fingerprint(cfg)}, note: o.Tell, accepts: o.AcceptWarnings}
 	if d.pace.Timer > 0 {
 		w.timer = max(d.pace.Timer, o.Hold)
 	}
@@ -155,7 +155,7 @@ func (d *Driver) put(ctx context.Context, w *work) (nothing bool, err error) {
 func (d *Driver) judge(ctx context.Context, w *work, f fate, cause error) (nothing bool, err error) {
 	rctx, cancel := context.WithTimeout(ctx, d.pace.Work+d.pace.Read)
 	defer cancel()
-	last, now, why := d.outcome(rctx, w.id, d.pace.Work, f == answered)
+	last, now, why := d.outcome(rctx, w, d.pace.Work, f == answered)
 	cfg, rerr := d.config(rctx, "applied")
 	if rerr != nil {
 		return false, fmt.Errorf("%w: the configuration of the switch cannot be read: %w", drivers.ErrPartial, lines.JoinErrors(cmp.Or(why, cause), rerr))

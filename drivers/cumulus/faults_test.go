@@ -12,20 +12,20 @@ import (
 	simcumulus "github.com/roce-fabric/roce-fabric/testlab/sim/cumulus"
 )
 
-// A warning is shown, answered with no, and nothing comes of the apply. Answered once on
-// the switch, it is gone.
-func TestAWarningIsShownAndNotAnsweredWithYes(t *testing.T) {
+// A warning is shown, answered with no, and nothing comes of the apply, unless warnings are
+// accepted.
+func TestAWarningIsShownAndAnsweredAsToldTo(t *testing.T) {
 	t.Parallel()
 	b := newBox(t, boxOptions{shell: true})
 	b.EditFiles()
 	was := b.Running()
 	d := b.open()
 	tok, err := b.try(d, drivers.ApplyOptions{})
-	says(t, err, drivers.ErrRejected, drivers.ErrPartial, "this tool never says yes", "qos_features.conf", "nothing is in force")
+	says(t, err, drivers.ErrRejected, drivers.ErrPartial, "this tool does not say yes", "qos_features.conf", "nothing is in force")
 	if h, ok := errors.AsType[interface {
 		error
 		Hint() string
-	}](err); !ok || !strings.Contains(h.Hint(), "nv config apply 1") {
+	}](err); !ok || !strings.Contains(h.Hint(), "--accept-warnings") {
 		t.Errorf("no hint of how to accept it: %v", err)
 	}
 	if b.Running() != was || b.State() != "ays_fail" {
@@ -34,8 +34,16 @@ func TestAWarningIsShownAndNotAnsweredWithYes(t *testing.T) {
 	if err := d.Revert(t.Context(), tok); err != nil {
 		t.Error(err)
 	}
-	if err := d.shell(t.Context(), "nv config apply 1 -y"); err != nil {
+	note := ""
+	d = b.open()
+	if tok, err = b.try(d, drivers.ApplyOptions{AcceptWarnings: true, Note: func(s string) { note += s }}); err != nil {
 		t.Fatal(err)
+	}
+	if !strings.Contains(note, "qos_features.conf") || !b.Waits() {
+		t.Errorf("waits %v, note %q", b.Waits(), note)
+	}
+	if err := d.Confirm(t.Context(), tok); err != nil {
+		t.Error(err)
 	}
 	b.settled(b.open())
 }

@@ -91,7 +91,9 @@ type work struct {
 	// timer is after how long the switch reverts it; 0 is never.
 	timer time.Duration
 	note  func(string)
-	id    string // of its revision, once that is there
+	// accepts says that warnings of the switch are answered with yes.
+	accepts bool
+	id      string // of its revision, once that is there
 }
 
 // fate is how far a write came, as the answers have it.
@@ -221,8 +223,8 @@ func leaves(v any, path []string, f func(path []string)) {
 	}
 }
 
-// apply is what starts an apply. A warning is never answered in advance, and a failure
-// never ignored.
+// apply is what starts an apply. A warning is never answered before it is told, and a
+// failure never ignored.
 type apply struct {
 	State    string    `json:"state"`
 	Message  string    `json:"message,omitempty"`
@@ -298,8 +300,9 @@ func (d *Driver) abandon(ctx context.Context, id string) {
 }
 
 // outcome follows a revision until it comes to rest, for at most limit. asked are the
-// warnings of a switch that wanted to be told to go on, which it is not.
-func (d *Driver) outcome(ctx context.Context, id string, limit time.Duration, sent bool) (last revision, f fate, err error) {
+// warnings of a switch that wanted to be told to go on, and was not.
+func (d *Driver) outcome(ctx context.Context, w *work, limit time.Duration, sent bool) (last revision, f fate, err error) {
+	id := w.id
 	asked := ""
 	failed := ""
 	began := time.Now()
@@ -327,6 +330,9 @@ func (d *Driver) outcome(ctx context.Context, id string, limit time.Duration, se
 			// An apply that the switch did not take within that time never comes.
 			f = unsent
 			return !sent && time.Since(began) > d.pace.Settled, nil
+		case r.State == stateAsks && w.accepts:
+			w.note("the switch asks before it goes on, and is told to: " + r.says())
+			return false, d.reply(ctx, id, "ays_yes")
 		case r.State == stateAsks && asked == "":
 			asked = r.says()
 			return false, d.reply(ctx, id, "ays_no")
@@ -339,8 +345,8 @@ func (d *Driver) outcome(ctx context.Context, id string, limit time.Duration, se
 	})
 	switch {
 	case asked != "":
-		err = &hinted{fmt.Errorf("the switch asks before it goes on, and this tool never says yes for you: %s", asked),
-			"look at the warning; to accept it, answer it once on the switch, with: nv config apply " + id + "; then run plan again"}
+		err = &hinted{fmt.Errorf("the switch asks before it goes on, and this tool does not say yes for you: %s", asked),
+			"look at the warning; to accept it, plan again and apply with --accept-warnings"}
 	case failed != "":
 		err = fmt.Errorf("the switch failed half way: %s", failed)
 	case f == rejected:

@@ -583,8 +583,10 @@ func (v *view) left() []Unknown {
 		}
 		out = append(out, u)
 	}
+	// Where there is no pool without loss, a plan that needs one changes the shares.
+	shares := v.losslessPool() != ""
 	v.c.Tree.leaves(nil, func(at Path, leaf *Node) {
-		if why, open := noPlace(at); why != "" {
+		if why, open := noPlace(at); why != "" && (shares || at[1] != "traffic-pool") {
 			out = append(out, Unknown{Path: at.String(), Why: why, Text: leaf.Word(), Open: open})
 		}
 	})

@@ -37,6 +37,7 @@ import (
 //	counted PORT QUEUE COUNTER N     the same, for a validation without one
 //	refuse                           the device answers nobody
 //	unsaved                          what was written is not saved
+//	asks                             each apply asks whether to go on, on Cumulus Linux
 //
 // and on SONiC, where * stands for any part of a key,
 //
@@ -128,6 +129,12 @@ func (l *Lab) common(device string, f []string) (known bool, err error) {
 		tallyOf(sw).Set(f[1], q, f[3], n)
 	case f[0] == "refuse":
 		refuse(sw, true)
+	case f[0] == "asks" && len(f) == 1:
+		box, ok := sw.(*cumulus.Switch)
+		if !ok {
+			return true, errors.New("only Cumulus Linux asks")
+		}
+		box.Faults().Asks("The link may flap.")
 	default:
 		return false, nil
 	}
