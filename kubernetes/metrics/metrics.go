@@ -24,7 +24,9 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 
 var (
 	buildInfo    = desc("build_info", "The version of the program; always 1.", "version")
-	working      = desc("working", "Whether this replica is the one at work.")
+	elected      = desc("elected", "Whether this replica is the elected one, which judges fabrics, plans and applies.")
+	member       = desc("member", "Whether this replica has its Lease, and reads its share of the devices.")
+	replicas     = desc("replicas", "Replicas that are alive, as this one sees it.")
 	verdict      = desc("fabric_verdict", "1 for the verdict of the last validation, 0 for the others.", "namespace", "fabric", "verdict")
 	findings     = desc("fabric_findings", "Findings that count, by severity.", "namespace", "fabric", "severity")
 	accepted     = desc("fabric_findings_accepted", "Findings that the intent accepts.", "namespace", "fabric")
@@ -40,22 +42,29 @@ var (
 )
 
 // all are all of them.
-var all = []*prometheus.Desc{buildInfo, working, verdict, findings, accepted, inconclusive, devices, reachable, drifted, validated, condition, lastRun, plans, waiting}
+var all = []*prometheus.Desc{buildInfo, elected, member, replicas, verdict, findings, accepted, inconclusive, devices, reachable, drifted, validated, condition, lastRun, plans, waiting}
 
 var verdicts = []v1alpha1.Verdict{v1alpha1.OK, v1alpha1.Warnings, v1alpha1.Errors, v1alpha1.Inconclusive, v1alpha1.Unreachable, v1alpha1.Unknown}
 
 var phases = []v1alpha1.PlanPhase{v1alpha1.Pending, v1alpha1.Applying, v1alpha1.Applied, v1alpha1.Refused, v1alpha1.Reverted, v1alpha1.Failed, v1alpha1.Partial, v1alpha1.Superseded}
 
+// Group is the group of the replicas.
+type Group interface {
+	Name() string // of the Lease of this one; "" for none
+	Members() []string
+}
+
 type exporter struct {
 	client.Reader
-	elected <-chan struct{}
+	group   Group
+	since   <-chan struct{}
 	version string
 }
 
 // New returns what is collected. Objects are read by r; fabrics and plans are told by the
-// replica alone that is at work, which begins when elected is closed.
-func New(r client.Reader, elected <-chan struct{}, version string) prometheus.Collector {
-	return &exporter{r, elected, version}
+// elected replica alone, which begins when since is closed.
+func New(r client.Reader, since <-chan struct{}, g Group, version string) prometheus.Collector {
+	return &exporter{r, g, since, version}
 }
 
 // Describe implements [prometheus.Collector].
@@ -71,11 +80,13 @@ func (e *exporter) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
 	gauge(buildInfo, 1, e.version)
+	gauge(member, truth(e.group.Name() != ""))
+	gauge(replicas, float64(len(e.group.Members())))
 	select {
-	case <-e.elected:
-		gauge(working, 1)
+	case <-e.since:
+		gauge(elected, 1)
 	default:
-		gauge(working, 0)
+		gauge(elected, 0)
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), readTime)

@@ -50,6 +50,9 @@ type Options struct {
 	// ReplicaTTL is within which time another replica takes over the devices of one that
 	// died; 0 is 30 s.
 	ReplicaTTL time.Duration
+	// Joined is handed the group of the replicas, which begins with the manager; nil is for
+	// nobody.
+	Joined func(*shard.Group)
 }
 
 func (o Options) withDefaults() *Options {
@@ -118,6 +121,9 @@ func Add(m ctrl.Manager, opts Options) error {
 	group, err := replicas(direct, o)
 	if err != nil {
 		return err
+	}
+	if o.Joined != nil {
+		o.Joined(group)
 	}
 	d := deps{m.GetClient(), direct, m.GetEventRecorder("roce-fabric"), o, &stores{direct: direct, ttl: o.LockTTL, all: map[types.NamespacedName]*journal.Secrets{}}, nil}
 	d.intents = &intents{d: &d, all: map[types.NamespacedName]*intentSlot{}}

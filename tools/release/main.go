@@ -1,5 +1,5 @@
 // Command release builds the files of a release from the last commit: the program for each
-// target, archives, deb and rpm packages, OCI images, bills of materials and checksums.
+// target, archives, deb and rpm packages, OCI images, a Helm chart, bills of materials and checksums.
 // What is not committed is not in them. The same commit, built with the same Go, gives the
 // same bytes on every machine and in every folder.
 //
@@ -101,6 +101,9 @@ func run(out, targets string, most int64) error {
 		if err := r.image(program); err != nil {
 			return fmt.Errorf("image of %s: %w", program, err)
 		}
+	}
+	if err := r.chart(); err != nil {
+		return fmt.Errorf("chart: %w", err)
 	}
 	script, err := os.ReadFile(filepath.Join(r.source, "tools/release/install.sh"))
 	if err != nil {

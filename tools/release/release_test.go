@@ -464,6 +464,24 @@ func runImage(t *testing.T, image v1.Image, config *v1.ConfigFile) {
 	}
 }
 
+// The chart has the version of the release, and its CRDs and roles as files.
+func TestChart(t *testing.T) {
+	tag := strings.ReplaceAll(strings.TrimPrefix(version(t), "v"), "+", "-")
+	z, err := gzip.NewReader(bytes.NewReader(read(t, one(t, operator+"-"+tag+".tgz"))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := untar(t, z)
+	for name, want := range map[string]string{
+		"Chart.yaml": "version: " + tag + "\nappVersion: \"" + tag + "\"\n", "files/roles.yaml": "kind: ClusterRole\n",
+		"files/crd/roce-fabric.io_fabrics.yaml": "kind: CustomResourceDefinition\n", "templates/operator.yaml": "kind: Deployment\n",
+	} {
+		if f := files[operator+"/"+name]; f == nil || !strings.Contains(string(f.body), want) {
+			t.Errorf("%s has no %q", name, want)
+		}
+	}
+}
+
 // Two builds in different folders are equal byte for byte. Every run clones the commit
 // into a folder of its own. At night, the second one has an empty build cache.
 func TestReproducible(t *testing.T) {

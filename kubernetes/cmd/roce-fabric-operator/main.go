@@ -10,6 +10,7 @@ import (
 	"os"
 	_ "time/tzdata" // maintenance windows name time zones, and the image knows none
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
@@ -18,7 +19,11 @@ var version string
 
 func init() { version = cmp.Or(version, "devel") }
 
-func main() { os.Exit(run(ctrl.SetupSignalHandler(), os.Args[1:])) }
+func main() {
+	// Garbage is collected harder before the memory of the Pod is used up.
+	_, _ = memlimit.SetGoMemLimitWithOpts(memlimit.WithRatio(0.9), memlimit.WithProvider(memlimit.FromCgroup))
+	os.Exit(run(ctrl.SetupSignalHandler(), os.Args[1:]))
+}
 
 // run runs the program until ctx ends, and returns its exit status: 2 for a command line
 // that is wrong.

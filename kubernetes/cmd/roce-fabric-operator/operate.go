@@ -28,6 +28,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/kubernetes/api/v1alpha1"
 	"github.com/roce-fabric/roce-fabric/kubernetes/metrics"
 	"github.com/roce-fabric/roce-fabric/kubernetes/operator"
+	"github.com/roce-fabric/roce-fabric/kubernetes/shard"
 )
 
 // ownNamespace is the variable that names the namespace of the Pod.
@@ -44,14 +45,15 @@ type settings struct {
 func parse(args []string) (*settings, error) {
 	s := &settings{}
 	f := flag.NewFlagSet("roce-fabric-operator", flag.ContinueOnError)
-	f.StringVar(&s.own, "namespace", os.Getenv(ownNamespace), "the `namespace` of the operator, for the Lease of the replica at work (default: $"+ownNamespace+")")
+	f.StringVar(&s.own, "namespace", os.Getenv(ownNamespace), "the `namespace` of the operator, for the Leases of the replicas (default: $"+ownNamespace+")")
 	f.StringVar(&s.namespaces, "watch-namespaces", "", "the `namespaces` with Fabrics, separated by commas (default: that of --namespace)")
 	f.StringVar(&s.metrics, "metrics-address", ":8080", "serve Prometheus metrics at this `address`; 0 is off")
 	f.StringVar(&s.health, "health-address", ":8081", "serve /healthz and /readyz at this `address`; 0 is off")
 	f.StringVar(&s.pprof, "pprof-address", "", "serve pprof at this `address`: 127.0.0.1:6060 (default: off)")
 	f.StringVar(&s.webhook, "webhook-address", ":9443", "serve the admission webhook at this `address`")
 	f.StringVar(&s.certs, "webhook-certs", "", "the `folder` with tls.crt and tls.key of the webhook, which is read again when it changes (default: no webhook)")
-	f.DurationVar(&s.lease, "lease", 15*time.Second, "how long the Lease of a replica that died keeps others from work")
+	f.DurationVar(&s.lease, "lease", 15*time.Second, "how long the Lease of an elected replica that died keeps another from its work")
+	f.DurationVar(&s.o.ReplicaTTL, "takeover", 30*time.Second, "within which time the devices of a replica that died are read by others")
 	f.DurationVar(&s.grace, "grace", 2*time.Minute, "how long work may take to come to its end: a device that is being changed is reverted")
 	f.IntVar(&s.o.Parallel, "parallel", 16, "the devices of a fabric that are worked on at a time")
 	f.IntVar(&s.o.Fabrics, "fabrics", 4, "the fabrics that are worked on at a time")
@@ -92,7 +94,7 @@ func (s *settings) check() error {
 	for _, d := range []struct {
 		name string
 		is   time.Duration
-	}{{"lease", s.lease}, {"lock", s.o.LockTTL}, {"grace", s.grace}} {
+	}{{"lease", s.lease}, {"lock", s.o.LockTTL}, {"takeover", s.o.ReplicaTTL}, {"grace", s.grace}} {
 		if d.is < 3*time.Second || d.is > time.Hour {
 			return wrong("--%s %s: use 3s to 1h", d.name, d.is)
 		}
@@ -136,10 +138,12 @@ func (s *settings) manager() (ctrl.Manager, error) {
 		return nil, err
 	}
 	s.o.Version, s.o.Webhook, s.o.Namespace = version, s.certs != "", s.own
+	var group metrics.Group
+	s.o.Joined = func(g *shard.Group) { group = g }
 	if err := operator.Add(m, s.o); err != nil {
 		return nil, err
 	}
-	if err := ctrlmetrics.Registry.Register(metrics.New(m.GetClient(), m.Elected(), version)); err != nil {
+	if err := ctrlmetrics.Registry.Register(metrics.New(m.GetClient(), m.Elected(), group, version)); err != nil {
 		return nil, err
 	}
 	return m, errors.Join(m.AddHealthzCheck("ping", healthz.Ping), s.addReady(m))

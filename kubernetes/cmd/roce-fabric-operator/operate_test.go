@@ -92,7 +92,7 @@ func start(t *testing.T, kubeconfig, ns string, args ...string) *replica {
 	p := &replica{health: at[0], metrics: at[1], pprof: at[2], webhook: at[3], done: make(chan error, 1), log: &bytes.Buffer{}}
 	p.Cmd = exec.Command(os.Args[0], append([]string{
 		"--kubeconfig", kubeconfig, "--watch-namespaces", ns, "--health-address", p.health, "--metrics-address", p.metrics,
-		"--pprof-address", p.pprof, "--webhook-address", p.webhook, "--lease", "4s", "--work-dir", t.TempDir()}, args...)...)
+		"--pprof-address", p.pprof, "--webhook-address", p.webhook, "--lease", "4s", "--takeover", "6s", "--work-dir", t.TempDir()}, args...)...)
 	p.Env = []string{asProgram + "=1", ownNamespace + "=" + ns, "PATH=" + os.Getenv("PATH")}
 	p.Stdout, p.Stderr = p.log, p.log
 	if err := p.Start(); err != nil {
@@ -243,7 +243,7 @@ func TestProgram(t *testing.T) {
 	first := start(t, kubeconfig, ns, "--webhook-certs", certs)
 	label := fmt.Sprintf(`{fabric="pod1",namespace=%q`, ns)
 	first.tells(t,
-		`roce_fabric_operator_build_info{version="devel"} 1`, "roce_fabric_operator_working 1", `leader_election_master_status{name="roce-fabric-operator"} 1`,
+		`roce_fabric_operator_build_info{version="devel"} 1`, "roce_fabric_operator_elected 1", "roce_fabric_operator_member 1", "roce_fabric_operator_replicas 1", `leader_election_master_status{name="roce-fabric-operator"} 1`,
 		"roce_fabric_operator_fabric_verdict"+label+`,verdict="errors"} 1`, "roce_fabric_operator_fabric_verdict"+label+`,verdict="ok"} 0`,
 		"roce_fabric_operator_fabric_devices"+label+"} 2", "roce_fabric_operator_fabric_devices_reachable"+label+"} 2", "roce_fabric_operator_fabric_devices_drifted"+label+"} 2",
 		"roce_fabric_operator_fabric_findings"+label+`,severity="error"} `, "roce_fabric_operator_fabric_last_validation_timestamp_seconds"+label,
@@ -260,7 +260,8 @@ func TestProgram(t *testing.T) {
 			return err
 		})
 	}
-	second.tells(t, "roce_fabric_operator_working 0", `leader_election_master_status{name="roce-fabric-operator"} 0`)
+	first.tells(t, "roce_fabric_operator_replicas 2")
+	second.tells(t, "roce_fabric_operator_elected 0", "roce_fabric_operator_member 1", "roce_fabric_operator_replicas 2", `leader_election_master_status{name="roce-fabric-operator"} 0`)
 	if text, err := get("http://" + second.metrics + "/metrics"); err != nil || strings.Contains(text, "roce_fabric_operator_fabric_") {
 		t.Errorf("a replica that waits tells of fabrics: %v", err)
 	}
@@ -275,7 +276,7 @@ func TestProgram(t *testing.T) {
 		}
 		return err
 	})
-	second.tells(t, "roce_fabric_operator_working 1", "roce_fabric_operator_fabric_devices"+label+"} 2")
+	second.tells(t, "roce_fabric_operator_elected 1", "roce_fabric_operator_replicas 1", "roce_fabric_operator_fabric_devices"+label+"} 2")
 	second.end(t)
 	if text := first.log.String() + second.log.String(); strings.Contains(text, "forbidden") || strings.Contains(text, password) {
 		t.Error("the log tells of something forbidden, or of a password")
