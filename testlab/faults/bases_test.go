@@ -28,6 +28,7 @@ var bases = map[string]string{
   leaf1: {os: sonic, role: leaf, address: "192.0.2.11:8080", model: DellEMC-Z9332f-O32, release: 202511}
   leaf2: {os: eos, role: leaf, address: "192.0.2.12:6030", model: DCS-7060DX5-64S, release: 4.34.2F}
   leaf3: {os: nxos, role: leaf, address: "192.0.2.13:50051", model: N9K-C9332D-GX2B, release: 10.4(3)}
+  leaf4: {os: cumulus, role: leaf, address: "192.0.2.14:8765", model: SN5400, release: 5.15.0}
   spine1: {os: eos, role: spine, address: "192.0.2.21:6030", model: DCS-7060DX5-64S, release: 4.34.2F}
 `, "", "", "") + `
   - {a: leaf1/Ethernet0, b: gpu1/eth0, cable: 5m, speed: 400G}
@@ -36,6 +37,7 @@ var bases = map[string]string{
   - {a: leaf1/Ethernet240, b: spine1/Ethernet1/1, cable: 40m, speed: 400G}
   - {a: leaf2/Ethernet33/1, b: spine1/Ethernet2/1, cable: 40m, speed: 400G}
   - {a: leaf3/Ethernet1/29, b: spine1/Ethernet3/1, cable: 40m, speed: 400G}
+  - {a: "leaf4/swp[33,34]", b: "spine1/Ethernet[4,5]/1", cable: 40m, speed: 400G}
 `,
 }
 

@@ -27,7 +27,7 @@ func TestNamed(t *testing.T) {
 	var list []at
 	for _, f := range lab.Faults() {
 		for _, system := range f.On() {
-			list = append(list, at{f, map[string]string{"sonic": "leaf1", "eos": "leaf2", "nxos": "leaf3", "linux": "gpu1"}[system]})
+			list = append(list, at{f, map[string]string{"sonic": "leaf1", "eos": "leaf2", "nxos": "leaf3", "cumulus": "leaf4", "linux": "gpu1"}[system]})
 		}
 	}
 	if !*every && !sharedtest.Nightly() {

@@ -38,23 +38,27 @@ var faults = []Fault{
 	{Name: "classify", What: "RDMA's DSCP is in the class of other traffic", Finds: []string{"CLS-02", "NIC-02"}, on: map[string]string{
 		intent.SONiC.Name: "DSCP_TO_TC_MAP|* {dscp}=0", intent.EOS.Name: "qos map dscp {dscp} to traffic-class 0",
 		intent.NXOS.Name: "policy-map type qos ROCE-FABRIC-IN; class ROCE-FABRIC-{class}; set qos-group {other}", onHost: "dscp {port} {dscp}=0",
+		intent.Cumulus.Name: "nv set qos mapping roce-fabric dscp {dscp} switch-priority 0",
 	}},
 	{Name: "cnp", What: "congestion notifications have another DSCP", Finds: []string{"CLS-08"}, Value: "8", on: map[string]string{onHost: "cnp {port} {value} 6"}},
 	{Name: "count", What: "a port counted 'QUEUE COUNTER N'", Finds: []string{"PFC-14"}, Value: "1 pfc-tx 1000", on: map[string]string{
 		intent.SONiC.Name: "count {port} {value}", intent.EOS.Name: "count {port} {value}", intent.NXOS.Name: "count {port} {value}",
+		intent.Cumulus.Name: "count {port} {value}",
 	}},
 	{Name: "count-nic", What: "ethtool -S counted 'COUNTER N'", Value: "rx_discards_phy 1000", on: map[string]string{onHost: "stat {port} {value}"}},
 	{Name: "count-rdma", What: "hw_counters counted 'COUNTER N'", Value: "np_cnp_sent 1000", on: map[string]string{onHost: "hw {rdma} {value}"}},
 	{Name: "cron", What: "a cron table pauses another priority", Finds: []string{"NIC-12"}, on: map[string]string{onHost: "cron * * * * * root mlnx_qos -i {port} --pfc 0,0,0,0,1,0,0,0"}},
 	{Name: "dcbx", What: "the firmware of the card owns DCBX", Finds: []string{"DCB-03"}, on: map[string]string{onHost: "dcbx {port} firmware"}},
 	{Name: "ecn-late", What: "marking begins at 20 MB", Finds: []string{"ECN-03", "ECN-06"}, on: map[string]string{
-		intent.SONiC.Name: "WRED_PROFILE|* green_min_threshold=20000000 green_max_threshold=40000000",
-		intent.EOS.Name:   "interface {port}; uc-tx-queue {queue}; random-detect ecn minimum-threshold 20000000 bytes maximum-threshold 40000000 bytes max-mark-probability 10",
-		intent.NXOS.Name:  "policy-map type queuing ROCE-FABRIC-OUT; class type queuing c-out-8q-q{queue}; random-detect minimum-threshold 20000000 bytes maximum-threshold 40000000 bytes drop-probability 10 weight 0 ecn",
+		intent.SONiC.Name:   "WRED_PROFILE|* green_min_threshold=20000000 green_max_threshold=40000000",
+		intent.EOS.Name:     "interface {port}; uc-tx-queue {queue}; random-detect ecn minimum-threshold 20000000 bytes maximum-threshold 40000000 bytes max-mark-probability 10",
+		intent.NXOS.Name:    "policy-map type queuing ROCE-FABRIC-OUT; class type queuing c-out-8q-q{queue}; random-detect minimum-threshold 20000000 bytes maximum-threshold 40000000 bytes drop-probability 10 weight 0 ecn",
+		intent.Cumulus.Name: "nv set qos congestion-control roce-fabric traffic-class {queue} min-threshold 20000000; nv set qos congestion-control roce-fabric traffic-class {queue} max-threshold 40000000",
 	}},
 	{Name: "ecn-off", What: "the lossless queue marks nothing", Finds: []string{"ECN-01"}, on: map[string]string{
 		intent.SONiC.Name: "QUEUE|{port}|{queue} -wred_profile", intent.EOS.Name: "qos profile ROCE-FABRIC; uc-tx-queue {queue}; no random-detect ecn",
-		intent.NXOS.Name: "policy-map type queuing ROCE-FABRIC-OUT; class type queuing c-out-8q-q{queue}; no random-detect",
+		intent.NXOS.Name:    "policy-map type queuing ROCE-FABRIC-OUT; class type queuing c-out-8q-q{queue}; no random-detect",
+		intent.Cumulus.Name: "nv set qos congestion-control roce-fabric traffic-class {queue} ecn disable",
 	}},
 	{Name: "fec", between: true, What: "the port has no FEC", Finds: []string{"PRT-04", "PRT-05", "PRT-06"}, on: map[string]string{
 		intent.SONiC.Name: "PORT|{port} fec=none", intent.EOS.Name: "interface {port}; no error-correction encoding", intent.NXOS.Name: "interface {port}; fec off",
@@ -66,14 +70,17 @@ var faults = []Fault{
 	{Name: "iwarp", What: "the card speaks iWARP", Finds: []string{"NIC-13"}, on: map[string]string{onHost: "file class/infiniband/{rdma}/node_type 4: RNIC"}},
 	{Name: "lldp", between: true, What: "the neighbour does not show", Finds: []string{"TOP-10"}, on: map[string]string{
 		intent.SONiC.Name: "neighbor {port} - -", intent.EOS.Name: "interface {port}; no lldp receive", intent.NXOS.Name: "interface {port}; no lldp receive",
+		intent.Cumulus.Name: "neighbor {port} - -",
 	}},
 	{Name: "lldpad", What: "an agent negotiates DCBX", Finds: []string{"DCB-02"}, on: map[string]string{onHost: "process lldpad"}},
 	{Name: "miscabled", between: true, What: "the cable is in another device", Finds: []string{"TOP-07"}, Value: "elsewhere eth9", on: map[string]string{
 		intent.SONiC.Name: "neighbor {port} {value}", intent.EOS.Name: "neighbor {port} {value}", intent.NXOS.Name: "neighbor {port} {value}",
+		intent.Cumulus.Name: "neighbor {port} {value}",
 	}},
 	{Name: "mtu", What: "the MTU is another", Finds: []string{"MTU-02", "MTU-03", "MTU-04"}, Value: "1500", on: map[string]string{
 		intent.SONiC.Name: "PORT|{port} mtu={value}", intent.EOS.Name: "interface {port}; mtu {value}", intent.NXOS.Name: "interface {port}; mtu {value}",
-		onHost: "file class/net/{port}/mtu {value}",
+		onHost:              "file class/net/{port}/mtu {value}",
+		intent.Cumulus.Name: "nv set interface {port} link mtu {value}",
 	}},
 	{Name: "no-dcb", What: "the driver shows no DCB", Finds: []string{"NIC-10"}, on: map[string]string{onHost: "nodcb"}},
 	{Name: "no-rdma", What: "the port has no RDMA device", Finds: []string{"NIC-13"}, on: map[string]string{onHost: "nordma {port}"}},
@@ -85,24 +92,29 @@ var faults = []Fault{
 	{Name: "pcie", What: "the card is in a slot of four lanes", Finds: []string{"NIC-15"}, on: map[string]string{onHost: "file class/net/{port}/device/current_link_width 4"}},
 	{Name: "pfc-off", What: "no priority is paused", Finds: []string{"PFC-01", "PFC-02", "PFC-10"}, on: map[string]string{
 		intent.SONiC.Name: "PORT_QOS_MAP|{port} -pfc_enable", intent.EOS.Name: "priority-flow-control all off", intent.NXOS.Name: "interface {port}; priority-flow-control mode off",
-		onHost: "pfc {port} -",
+		onHost:              "pfc {port} -",
+		intent.Cumulus.Name: "nv unset interface {port} qos pfc profile; nv unset interface {port} qos pfc-watchdog",
 	}},
 	{Name: "pfc-other", What: "another priority is paused as well", Finds: []string{"PFC-01", "PFC-02"}, on: map[string]string{
 		intent.SONiC.Name: "PORT_QOS_MAP|{port} pfc_enable={priority},{other}", intent.EOS.Name: "interface {port}; priority-flow-control priority {other} no-drop",
-		onHost: "pfc {port} {priority},{other}",
+		onHost:              "pfc {port} {priority},{other}",
+		intent.Cumulus.Name: "nv set qos pfc roce-fabric switch-priority {other}",
 	}},
 	{Name: "rdma-down", What: "the RDMA port is down", Finds: []string{"NIC-13"}, on: map[string]string{onHost: "file class/infiniband/{rdma}/ports/1/state 1: DOWN"}},
 	{Name: "refuse", What: "the device answers nobody", Finds: []string{"READ"}, on: map[string]string{
 		intent.SONiC.Name: "refuse", intent.EOS.Name: "refuse", intent.NXOS.Name: "refuse", onHost: "refuse",
+		intent.Cumulus.Name: "refuse",
 	}},
 	{Name: "rival", What: "another program clears PFC after each write of an apply", on: map[string]string{onHost: "rival {port}"}},
 	{Name: "roce-v1", What: "RDMA-CM uses RoCE v1", Finds: []string{"DRIFT"}, on: map[string]string{onHost: "mode {rdma} IB/RoCE v1"}},
 	{Name: "share", What: "RDMA gets a small share of the link", Finds: []string{"SCH-03", "SCH-04"}, on: map[string]string{
 		intent.SONiC.Name: "SCHEDULER|roce.{name} weight=10", intent.EOS.Name: "interface {port}; uc-tx-queue {queue}; bandwidth percent 5",
 		intent.NXOS.Name: "policy-map type queuing ROCE-FABRIC-OUT; class type queuing c-out-8q-q{queue}; bandwidth remaining percent 10", onHost: "ets {port} {priority}=10,0=90",
+		intent.Cumulus.Name: "nv set qos egress-scheduler roce-fabric traffic-class {queue} bw-percent 5",
 	}},
 	{Name: "shut", What: "the port is shut", Finds: []string{"PRT-05"}, on: map[string]string{
 		intent.SONiC.Name: "PORT|{port} admin_status=down", intent.EOS.Name: "interface {port}; shutdown", intent.NXOS.Name: "interface {port}; shutdown",
+		intent.Cumulus.Name: "nv set interface {port} link state down",
 	}},
 	{Name: "speed", What: "the link runs at another speed in Mbit/s", Finds: []string{"PRT-04"}, Value: "25000", on: map[string]string{onHost: "file class/net/{port}/speed {value}"}},
 	{Name: "stays-down", What: "the host does not come back from the next reset", on: map[string]string{onHost: "staysdown"}},
@@ -110,16 +122,20 @@ var faults = []Fault{
 	{Name: "trust", What: "the port does not classify by DSCP", Finds: []string{"CLS-02", "CLS-04", "NIC-01"}, on: map[string]string{
 		intent.SONiC.Name: "PORT_QOS_MAP|{port} -dscp_to_tc_map", intent.EOS.Name: "interface {port}; no qos trust",
 		intent.NXOS.Name: "interface {port}; no service-policy type qos input ROCE-FABRIC-IN", onHost: "trust {port} pcp",
+		intent.Cumulus.Name: "nv unset interface {port} qos mapping profile",
 	}},
 	{Name: "unplug", What: "the cable is out", Finds: []string{"NIC-11", "PRT-05"}, on: map[string]string{
 		intent.SONiC.Name: "unplug {port}", intent.EOS.Name: "unplug {port}", intent.NXOS.Name: "unplug {port}", onHost: "unplug {port}",
+		intent.Cumulus.Name: "unplug {port}",
 	}},
 	{Name: "unsaved", What: "a change was not saved", Finds: []string{"OPS-01"}, on: map[string]string{
 		intent.SONiC.Name: "PORT|{port} description=new; unsaved", intent.EOS.Name: "interface {port}; description new; unsaved", intent.NXOS.Name: "interface {port}; description new; unsaved",
+		intent.Cumulus.Name: "nv set interface {port} description new; unsaved",
 	}},
 	{Name: "watchdog", What: "no PFC watchdog", Finds: []string{"WD-01", "WD-02"}, on: map[string]string{
 		intent.SONiC.Name: "-PFC_WD|{port}", intent.EOS.Name: "interface {port}; no priority-flow-control pause watchdog",
-		intent.NXOS.Name: "interface {port}; no priority-flow-control watch-dog-interval on",
+		intent.NXOS.Name:    "interface {port}; no priority-flow-control watch-dog-interval on",
+		intent.Cumulus.Name: "nv unset interface {port} qos pfc-watchdog",
 	}},
 }
 
