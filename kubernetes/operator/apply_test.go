@@ -213,7 +213,7 @@ func (b *bench) startReplica() *exec.Cmd {
 // The replica at work is killed in the middle of a wave. Another one ends what was approved.
 func TestKilledReplica(t *testing.T) {
 	leaves := 7
-	if os.Getenv("ROCE_FABRIC_NIGHTLY") != "" {
+	if nightly {
 		leaves = 46
 	}
 	b := newBench(t)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/fleet/store"
@@ -35,8 +36,9 @@ func (d *deps) writer(ctx context.Context, f *v1alpha1.Fabric, l *loaded, device
 	return s.Holder(ctx)
 }
 
-// lockDevice takes the lock of a device for a run. One whose holder died is waited for.
-func (d *deps) lockDevice(ctx context.Context, f *v1alpha1.Fabric, l *loaded, device, run string) (store.Lock, error) {
+// lockDevice takes the lock of a device for a run that has the lock of its fabric. Another
+// one is waited for.
+func (d *deps) lockDevice(ctx context.Context, f *v1alpha1.Fabric, l *loaded, device, plan string) (store.Lock, error) {
 	s, err := d.deviceStore(f, l, device)
 	if err != nil {
 		return nil, err
@@ -46,10 +48,17 @@ func (d *deps) lockDevice(ctx context.Context, f *v1alpha1.Fabric, l *loaded, de
 	defer limit.Stop()
 	tick := time.NewTicker(ttl / 6)
 	defer tick.Stop()
+	ours := "Fabric " + f.Name + ", "
+	me := store.Self(ours+"plan "+plan, "")
 	for {
-		lock, err := s.Lock(ctx, store.Self(run, ""))
-		if !errors.Is(err, store.ErrHeld) {
+		lock, err := s.Lock(ctx, me)
+		held := (*store.HeldError)(nil)
+		if !errors.As(err, &held) {
 			return lock, err
+		}
+		// A run of this fabric that was cut off lost the lock of the fabric, too.
+		if strings.HasPrefix(held.Owner.Run, ours) && s.Break(ctx, held.Owner, me) == nil {
+			continue
 		}
 		select {
 		case <-ctx.Done():

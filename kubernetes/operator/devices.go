@@ -109,11 +109,17 @@ func (d *deps) statusOf(ctx context.Context, f *v1alpha1.Fabric, device string, 
 }
 
 // tellStatus writes what a reading gave into the status of a device.
-func (r *reader) tellStatus(ctx context.Context, in *inUse, o deviceObject, begun time.Time, got *fleet.Reading, lacks string) (err error) {
+func (r *reader) tellStatus(ctx context.Context, in *inUse, o deviceObject, begun time.Time, got *fleet.Reading, lacks string) error {
+	packed, err := summaryOf(in.loaded, got)
+	if err != nil {
+		got = &fleet.Reading{Device: got.Device, Where: got.Where, Err: fleet.NewError(got.Device, fleet.OpRead, err)}
+		if packed, err = summaryOf(in.loaded, got); err != nil {
+			return err
+		}
+	}
 	before := o.DeepCopyObject().(client.Object)
-	s := o.status
-	at := metav1.NewTime(begun)
-	s.LastTry, s.Replica, s.Intent, s.Message = &at, r.group.Name(), in.Fabric.Fabric().Hash, ""
+	s, at := o.status, metav1.NewTime(begun)
+	s.LastTry, s.Replica, s.Intent, s.Summary, s.Message = &at, r.group.Name(), in.Fabric.Fabric().Hash, packed, ""
 	switch {
 	case got.Err != nil:
 		s.Message = brief(in.said(got.Err.Text))
@@ -124,9 +130,6 @@ func (r *reader) tellStatus(ctx context.Context, in *inUse, o deviceObject, begu
 		if got.Switch != nil {
 			s.Drift = int32(got.Switch.Drift())
 		}
-	}
-	if s.Summary, err = summaryOf(in.loaded, got); err != nil {
-		return err
 	}
 	return r.direct.Status().Patch(ctx, o.Object, client.MergeFrom(before))
 }

@@ -112,6 +112,11 @@ func (r *fabricReconciler) look(ctx context.Context, f *v1alpha1.Fabric) (err er
 	f.Status.Intent = v1alpha1.IntentStatus{Fabric: in.Name, Digest: in.Hash, Revision: l.revision}
 	set(f, v1alpha1.IntentValid, metav1.ConditionTrue, "Valid", fmt.Sprintf("%s and %s", words.Plural(len(in.Switches), "switch", "switches"), words.Count(len(in.Hosts), "host")))
 
+	plans, err := r.plans(ctx, f)
+	if err != nil {
+		return err
+	}
+	f.Status.LastRun = lastRun(plans)
 	s, err := r.observe(ctx, f, l)
 	if err != nil {
 		set(f, v1alpha1.Validated, metav1.ConditionFalse, "Failed", err.Error())
@@ -126,7 +131,7 @@ func (r *fabricReconciler) look(ctx context.Context, f *v1alpha1.Fabric) (err er
 	if err := r.report(ctx, f, l.loaded, s); err != nil {
 		return err
 	}
-	return r.planFor(ctx, f, l, s)
+	return r.planFor(ctx, f, l, s, plans)
 }
 
 // summarise says in the status what a validation saw.

@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -127,16 +128,19 @@ func (s *intents) load(ctx context.Context, f *v1alpha1.Fabric, of intentOf) (*i
 
 // forget drops the intents of fabrics that there are no more.
 func (s *intents) forget(there map[types.NamespacedName]bool) (err error) {
+	var gone []*intentSlot
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	for key, slot := range s.all {
-		if there[key] {
-			continue
+		if !there[key] {
+			gone = append(gone, slot)
+			delete(s.all, key)
 		}
-		delete(s.all, key)
+	}
+	s.mu.Unlock()
+	for _, slot := range gone {
 		slot.mu.Lock()
 		if slot.now != nil {
-			err = slot.now.release()
+			err = errors.Join(err, slot.now.release())
 		}
 		slot.mu.Unlock()
 	}

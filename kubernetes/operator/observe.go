@@ -25,7 +25,7 @@ type seen struct {
 	devices  map[string]*device
 	findings []validate.Finding // of the whole fabric, those of devices included
 	gone     []deviceObject     // of devices that the intent has no more
-	waiting  int                // devices that were not compared with the intent yet
+	waiting  int                // devices of which nothing is known that counts
 	state    string             // another one where something else was seen
 }
 
@@ -60,8 +60,8 @@ func stateOf(o client.Object) v1alpha1.DeviceState {
 }
 
 // observe compares what the readers saw of the devices with each other: both ends of each
-// link, roles, and pauses in circles. Where a device was not compared with the intent yet,
-// nothing else is said.
+// link, roles, and pauses in circles. Where a device was not read since the intent or a run
+// has changed it, nothing else is said.
 func (r *fabricReconciler) observe(ctx context.Context, f *v1alpha1.Fabric, in *inUse) (*seen, error) {
 	all, err := r.statuses(ctx, f)
 	if err != nil {
@@ -75,7 +75,7 @@ func (r *fabricReconciler) observe(ctx context.Context, f *v1alpha1.Fabric, in *
 		key := deviceName(f.Name, name)
 		o, ok := all[key]
 		delete(all, key)
-		if !ok || o.status.Intent != fabric.Hash || o.status.LastTry == nil {
+		if !ok || o.status.LastTry == nil || !upToDate(f, fabric.Hash, o.status.LastTry.Time, o.status.Intent) {
 			out.waiting++
 			continue
 		}

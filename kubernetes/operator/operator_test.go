@@ -37,8 +37,11 @@ func TestMain(m *testing.M) {
 	os.Exit(rig.Stop(m.Run()))
 }
 
+// nightly says that tests are to have their full size.
+var nightly = os.Getenv("ROCE_FABRIC_NIGHTLY") != ""
+
 // patience bounds waits for what is to come, on a busy machine.
-const patience = 2 * time.Minute
+var patience = map[bool]time.Duration{false: 2 * time.Minute, true: 30 * time.Minute}[nightly]
 
 // bench is a namespace with a lab.
 type bench struct {
@@ -99,7 +102,14 @@ func nowhere(name string) (gnmi, ssh string) { return name + ".example:8080", na
 // returns their intent.
 func (b *bench) start(leaves int) string {
 	b.Helper()
-	f, err := intent.Load("-", intent.Options{Stdin: strings.NewReader(text(leaves, nowhere))})
+	b.startText(text(leaves, nowhere))
+	return text(leaves, func(name string) (gnmi, ssh string) { return b.lab.Devices[name].GNMI, b.lab.Devices[name].SSH })
+}
+
+// startText is start for an intent that does not say where its devices are.
+func (b *bench) startText(in string) string {
+	b.Helper()
+	f, err := intent.Load("-", intent.Options{Stdin: strings.NewReader(in)})
 	if err == nil {
 		b.lab, err = lab.Start(f, b.TempDir(), lab.Options{})
 	}
@@ -120,7 +130,7 @@ func (b *bench) start(leaves int) string {
 		b.Fatal(err)
 	}
 	b.create(&corev1.Secret{ObjectMeta: b.meta("login"), Data: map[string][]byte{"FABRIC_USER": []byte(b.lab.Username), "FABRIC_PASSWORD": []byte(b.lab.Password), "ca.pem": ca, "known_hosts": known}})
-	return text(leaves, func(name string) (gnmi, ssh string) { return b.lab.Devices[name].GNMI, b.lab.Devices[name].SSH })
+	return in
 }
 
 func (b *bench) meta(name string) metav1.ObjectMeta {
@@ -145,10 +155,13 @@ func (b *bench) fabric(text string, policy v1alpha1.Policy) *v1alpha1.Fabric {
 	return f
 }
 
+// replicaTTL is long enough for a busy machine.
+var replicaTTL = map[bool]time.Duration{false: 12 * time.Second, true: 30 * time.Second}[nightly]
+
 // options are those of an operator in a test.
 func options() operator.Options {
 	return operator.Options{
-		Version: "test", LockTTL: 5 * time.Second, ReplicaTTL: 9 * time.Second, GitTransports: "file",
+		Version: "test", LockTTL: 10 * time.Second, ReplicaTTL: replicaTTL, GitTransports: "file",
 		Access: func() *fleet.Access { return &fleet.Access{Scale: 0.001} },
 	}
 }
@@ -156,6 +169,9 @@ func options() operator.Options {
 // manager makes an operator for a namespace.
 func newManager(cfg *rest.Config, ns string, o operator.Options, elect bool) (ctrl.Manager, error) {
 	lease, renew, again := 5*time.Second, 3*time.Second, time.Second
+	if nightly {
+		lease, renew, again = 15*time.Second, 10*time.Second, 2*time.Second
+	}
 	skip := true
 	o.Namespace = ns
 	m, err := ctrl.NewManager(cfg, ctrl.Options{

@@ -48,12 +48,7 @@ func (d *deps) plans(ctx context.Context, f *v1alpha1.Fabric) ([]v1alpha1.Fabric
 // planFor keeps the plan that brings a fabric to its intent, as its policy says. To plan
 // reads the devices, so that it is done only where they, or what is wanted of them, are
 // others than when that was done last.
-func (r *fabricReconciler) planFor(ctx context.Context, f *v1alpha1.Fabric, l *inUse, s *seen) (err error) {
-	all, err := r.plans(ctx, f)
-	if err != nil {
-		return err
-	}
-	f.Status.LastRun = lastRun(all)
+func (r *fabricReconciler) planFor(ctx context.Context, f *v1alpha1.Fabric, l *inUse, s *seen, all []v1alpha1.FabricPlan) (err error) {
 	if slices.ContainsFunc(all, func(p v1alpha1.FabricPlan) bool { return p.Status.Phase == v1alpha1.Applying }) {
 		return nil // what is planned in the middle of a run is of no use
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"iter"
 	"slices"
 	"sync"
 	"time"
@@ -210,7 +211,7 @@ func earlier(a, b time.Time) time.Time {
 }
 
 // deviceNames are the switches and then the hosts of an intent, and whether each is a host.
-func deviceNames(f *fleet.Fabric) func(func(string, bool) bool) {
+func deviceNames(f *fleet.Fabric) iter.Seq2[string, bool] {
 	return func(yield func(string, bool) bool) {
 		for _, sw := range f.Switches {
 			if !yield(sw.Name, false) {
@@ -227,17 +228,24 @@ func deviceNames(f *fleet.Fabric) func(func(string, bool) bool) {
 
 func (r *reader) shardKey(device string) string { return r.key.String() + "/" + device }
 
-// due is when a device is to be read: once in each of its periods, and at once where the
-// intent is another than it was compared with, or a run has ended since.
+// due is when a device is to be read: once in each of its periods, and at once where what
+// was read of it does not count any more.
 func (r *reader) due(f *v1alpha1.Fabric, digest string, v visit) time.Time {
 	at := v.last
-	if run := f.Status.LastRun; v.intent == digest && (run == nil || run.Ended == nil || run.Ended.Time.Before(v.last)) {
+	if upToDate(f, digest, v.last, v.intent) {
 		at = period(r.shardKey(v.device), interval(f), v.last).Add(interval(f))
 	}
 	if v.after.After(at) {
 		return v.after
 	}
 	return at
+}
+
+// upToDate reports whether what was read of a device at a time says how it is: it was compared
+// with the intent that is the fabric's now, and no run has ended since.
+func upToDate(f *v1alpha1.Fabric, digest string, read time.Time, intent string) bool {
+	run := f.Status.LastRun
+	return intent == digest && (run == nil || run.Ended == nil || run.Ended.Time.Before(read))
 }
 
 // period is when the period of a device began that a time is in. Those of all devices are
@@ -289,9 +297,7 @@ func (r *reader) visit(ctx context.Context, f *v1alpha1.Fabric, in *inUse, v vis
 	if held.Err() != nil {
 		return v, nil // it was cut off: nothing was learned of the device
 	}
-	if v.last, v.intent = begun, digest; lacks != "" {
-		got.Err = nil
-	}
+	v.last, v.intent = begun, digest
 	was := o.status.Drift
 	if err := r.tellStatus(held, in, o, begun, &got, lacks); err != nil {
 		return v, err

@@ -12,8 +12,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
-// maxSummary bounds the summary of a device in its status, maxUnpacked what it says. That of
-// a switch of 64 ports takes 2 KiB, and 5 KiB where none of them is as intended.
+// maxSummary bounds the summary of a device in its status, maxUnpacked what it says. Most
+// take a few KiB.
 const (
 	maxSummary  = 256 << 10
 	maxUnpacked = 64 << 20

@@ -144,11 +144,11 @@ func (g *Group) Start(ctx context.Context) error {
 // join takes a Lease that nobody has, or a new one.
 func (g *Group) join(ctx context.Context) (*store.Lease, error) {
 	begun := time.Now()
-	all, err := g.list(ctx)
-	if err != nil {
-		return nil, err
+	own, err := g.take(ctx)
+	for apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
+		begun = time.Now()
+		own, err = g.take(ctx) // another one was faster
 	}
-	own, err := g.take(ctx, all)
 	if err != nil {
 		return nil, fmt.Errorf("take a Lease of the group %s: %w", g.o.Name, err)
 	}
@@ -173,7 +173,11 @@ func (g *Group) forget() {
 	g.own, g.lease, g.working, g.next, g.others = nil, nil, nil, nil, nil
 }
 
-func (g *Group) take(ctx context.Context, all []coordinationv1.Lease) (*coordinationv1.Lease, error) {
+func (g *Group) take(ctx context.Context) (*coordinationv1.Lease, error) {
+	all, err := g.list(ctx)
+	if err != nil {
+		return nil, err
+	}
 	names := map[string]bool{}
 	for i := range all {
 		l := &all[i]
@@ -341,7 +345,7 @@ func (g *Group) leave(lease *store.Lease) error {
 			}
 		}
 	}
-	reason := context.Cause(over)
+	reason := cmp.Or(lease.Over(), over.Err())
 	lease.Stop()
 	g.mu.Lock()
 	own := g.own

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
@@ -76,6 +77,7 @@ func start(t testing.TB) (*Rig, error) {
 	}
 	s := Scheme()
 	e := &envtest.Environment{Scheme: s, CRDDirectoryPaths: []string{filepath.Join(root(), "config", "crd")}, ErrorIfCRDPathMissing: true}
+	e.ControlPlaneStartTimeout = 3 * time.Minute // on a busy machine
 	e.ControlPlane.GetAPIServer().Path = api
 	e.ControlPlane.Etcd = &envtest.Etcd{Path: etcd}
 	e.ControlPlane.Etcd.Configure().Append("unsafe-no-fsync", "true")
