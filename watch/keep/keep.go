@@ -65,8 +65,11 @@ type Config struct {
 	// Started is called once there is a wanted state; nil is for nobody.
 	Started func()
 	// Emit is handed what happens, on the goroutine of [Keeper.Run].
-	Emit  func(Event)
-	Clock watch.Clock // nil is [watch.System]
+	Emit func(Event)
+	// Looked is handed what is known after each look, on the same goroutine, with the host
+	// as it was last read: nil where that failed. nil is for nobody.
+	Looked func(State, *nic.Host)
+	Clock  watch.Clock // nil is [watch.System]
 }
 
 // The times between two looks.
@@ -99,6 +102,8 @@ type Keeper struct {
 	stamp string
 	// again is when to look before the interval is over; zero for not.
 	again time.Time
+	// host is as it was read last in this look; nil where that failed.
+	host *nic.Host
 	// seen is the last run of another on the host that was taken account of.
 	seen  string
 	known map[setting]*open

@@ -39,6 +39,7 @@ func (k *Keeper) look(ctx context.Context, cause string) {
 	if cause == causeReload || k.cfg.Source.Stamp() != k.stamp && !fresh {
 		fresh = k.reload(ctx)
 	}
+	k.host = nil
 	running, changes, err := k.read(ctx)
 	if ctx.Err() != nil {
 		return
@@ -53,6 +54,9 @@ func (k *Keeper) look(ctx context.Context, cause string) {
 		}
 	}
 	k.ended(start, cause, err)
+	if k.cfg.Looked != nil {
+		k.cfg.Looked(k.State(), k.host)
+	}
 }
 
 // reload takes a new wanted state, and keeps the old one where there is none.
@@ -81,6 +85,7 @@ func (k *Keeper) read(ctx context.Context) (*nic.Host, []nic.Change, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	k.host = running
 	changes := slices.DeleteFunc(nic.Diff(running, k.wanted.Host), func(c nic.Change) bool { return c.Layer == nic.LayerFirmware })
 	return running, changes, nil
 }

@@ -1,4 +1,5 @@
-// Command roce-fabric-operator is the operator of RoCE fabrics as a program.
+// Command roce-fabric-operator is the operator of RoCE fabrics as a program. As
+// 'roce-fabric-operator node' it is the agent of the NICs of a Node.
 package main
 
 import (
@@ -28,7 +29,11 @@ func main() {
 // run runs the program until ctx ends, and returns its exit status: 2 for a command line
 // that is wrong.
 func run(ctx context.Context, args []string) int {
-	err := operate(ctx, args)
+	do := operate
+	if len(args) > 0 && args[0] == "node" {
+		do, args = attend, args[1:]
+	}
+	err := do(ctx, args)
 	usage := (*usageError)(nil)
 	switch {
 	case errors.Is(err, flag.ErrHelp):

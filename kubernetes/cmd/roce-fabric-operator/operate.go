@@ -45,6 +45,7 @@ type settings struct {
 func parse(args []string) (*settings, error) {
 	s := &settings{}
 	f := flag.NewFlagSet("roce-fabric-operator", flag.ContinueOnError)
+	f.Usage = usageOf(f, "Validate, plan and change fabrics from Kubernetes. 'roce-fabric-operator node --help'\nis about the agent of a Node.")
 	f.StringVar(&s.own, "namespace", os.Getenv(ownNamespace), "the `namespace` of the operator, for the Leases of the replicas (default: $"+ownNamespace+")")
 	f.StringVar(&s.namespaces, "watch-namespaces", "", "the `namespaces` with Fabrics, separated by commas (default: that of --namespace)")
 	f.StringVar(&s.metrics, "metrics-address", ":8080", "serve Prometheus metrics at this `address`; 0 is off")
@@ -63,20 +64,33 @@ func parse(args []string) (*settings, error) {
 	show := f.Bool("version", false, "print the version")
 	config.RegisterFlags(f)
 	s.log.BindFlags(f)
-	if err := f.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return nil, err
-		}
-		return nil, &usageError{err.Error()}
+	if err := parseFlags(f, args); err != nil {
+		return nil, err
 	}
 	if *show {
 		fmt.Println("roce-fabric-operator", version)
 		return nil, flag.ErrHelp
 	}
-	if f.NArg() > 0 {
-		return nil, wrong("unknown argument %q", f.Arg(0))
-	}
 	return s, s.check()
+}
+
+func usageOf(f *flag.FlagSet, about string) func() {
+	return func() {
+		fmt.Fprintf(f.Output(), "%s\n\nFlags:\n", about)
+		f.PrintDefaults()
+	}
+}
+
+func parseFlags(f *flag.FlagSet, args []string) error {
+	switch err := f.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		return err
+	case err != nil:
+		return &usageError{err.Error()}
+	case f.NArg() > 0:
+		return wrong("unknown argument %q", f.Arg(0))
+	}
+	return nil
 }
 
 func (s *settings) check() error {

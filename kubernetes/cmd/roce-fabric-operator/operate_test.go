@@ -329,6 +329,12 @@ func TestUsage(t *testing.T) {
 		{[]string{"--namespace", "a", "--parallel", "0"}, 2, "1 or more"},
 		{[]string{"--frob"}, 2, "-frob"},
 		{[]string{"--namespace", "a", "--kubeconfig", "/nowhere"}, 1, "how to reach the API server"},
+		{[]string{"node", "--help"}, 0, "RoCEReady"},
+		{[]string{"node"}, 2, "the Node is not known"},
+		{[]string{"node", "--node", "a", "--policy", "fix"}, 2, "--policy fix: use report or repair"},
+		{[]string{"node", "--node", "a", "--allow", "all"}, 2, "allow"},
+		{[]string{"node", "--node", "a", "--host", "b"}, 2, "name that with --file"},
+		{[]string{"node", "--node", "a", "--kubeconfig", "/nowhere"}, 1, "how to reach the API server"},
 	} {
 		cmd := exec.Command(os.Args[0], c.args...)
 		cmd.Env = []string{asProgram + "=1"}

@@ -1,21 +1,11 @@
-// Package manifests_test checks the chart and the manifests for kustomize. The chart is the
-// source: what is in config/operator and in config/components is made of it, by
-//
-//	go test ./internal/manifests -run Generated -update
-//
-// The chart, for its part, has the roles of config/rbac and the CRDs of config/crd.
 package manifests_test
 
 import (
 	"bytes"
-	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"log/slog"
-	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -24,21 +14,18 @@ import (
 
 	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
-	"helm.sh/helm/v4/pkg/chart/common"
-	"helm.sh/helm/v4/pkg/chart/common/util"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
-	"helm.sh/helm/v4/pkg/engine"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	yamlout "sigs.k8s.io/yaml"
 
+	"github.com/roce-fabric/roce-fabric/kubernetes/internal/manifests"
 	"github.com/roce-fabric/roce-fabric/kubernetes/internal/rig"
 )
 
@@ -49,7 +36,11 @@ func TestMain(m *testing.M) {
 	os.Exit(rig.Stop(m.Run()))
 }
 
-const namespace = "roce-fabric" // of the manifests
+// The namespaces of the manifests.
+const (
+	namespace = "roce-fabric"
+	agents    = "roce-fabric-agent"
+)
 
 type values = map[string]any
 
@@ -57,6 +48,7 @@ type values = map[string]any
 var (
 	plain   = values{"crds": values{"install": false}, "rbac": values{"roles": false}}
 	manager = values{"webhook": values{"certificate": "cert-manager"}}
+	agent   = values{"operator": values{"enabled": false}, "agent": values{"enabled": true}}
 	monitor = values{"metrics": values{"serviceMonitor": values{"enabled": true}}}
 )
 
@@ -68,45 +60,19 @@ func with(all ...values) values {
 	return out
 }
 
-// chart renders the chart, as helm does.
-func chart(t *testing.T, ns string, v values) ([]*unstructured.Unstructured, error) {
-	t.Helper()
-	c, err := loader.LoadDir("../../chart")
-	if err != nil {
-		t.Fatal(err)
-	}
-	caps := common.DefaultCapabilities.Copy()
-	caps.KubeVersion = common.KubeVersion{Version: "v1.36.0", Major: "1", Minor: "36"}
-	all, err := util.ToRenderValues(c, v, common.ReleaseOptions{Name: "test", Namespace: ns, IsInstall: true}, caps)
-	if err != nil {
-		return nil, err
-	}
-	files, err := engine.Render(c, all)
-	if err != nil {
-		return nil, err
-	}
-	var out []*unstructured.Unstructured
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if path.Ext(name) == ".yaml" {
-			out = append(out, decode(t, name, files[name])...)
-		}
-	}
-	return out, nil
-}
-
 func rendered(t *testing.T, ns string, v values) []*unstructured.Unstructured {
 	t.Helper()
-	out, err := chart(t, ns, v)
+	out, err := manifests.Chart(ns, v)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return out
 }
 
-// kustomized builds a folder of config, as kustomize does.
+// kustomized builds a folder, of config or elsewhere, as kustomize does.
 func kustomized(t *testing.T, dir string) []*unstructured.Unstructured {
 	t.Helper()
-	m, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), filepath.Join("../../config", dir))
+	m, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), in(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,22 +80,18 @@ func kustomized(t *testing.T, dir string) []*unstructured.Unstructured {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return decode(t, dir, string(text))
+	out, err := manifests.Decode(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
 
-func decode(t *testing.T, name, text string) (out []*unstructured.Unstructured) {
-	t.Helper()
-	for d := yaml.NewYAMLOrJSONDecoder(strings.NewReader(text), 4096); ; {
-		o := &unstructured.Unstructured{}
-		if err := d.Decode(&o.Object); errors.Is(err, io.EOF) {
-			return out
-		} else if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if o.Object != nil {
-			out = append(out, o)
-		}
+func in(dir string) string {
+	if strings.HasPrefix(dir, "..") {
+		return dir
 	}
+	return filepath.Join("../../config", dir)
 }
 
 func key(o *unstructured.Unstructured) string {
@@ -152,6 +114,7 @@ func byKey(t *testing.T, all []*unstructured.Unstructured) map[string]*unstructu
 func TestGenerated(t *testing.T) {
 	base := rendered(t, namespace, plain)
 	golden(t, "operator/operator.yaml", base)
+	golden(t, "agent/agent.yaml", rendered(t, agents, with(plain, agent)))
 	was := byKey(t, base)
 	for dir, option := range map[string]values{"cert-manager": manager, "service-monitor": monitor} {
 		var resources, patches []*unstructured.Unstructured
@@ -202,14 +165,21 @@ func keep(o *unstructured.Unstructured) *unstructured.Unstructured {
 
 // kustomize makes of the manifests what helm makes of the chart.
 func TestSame(t *testing.T) {
-	for dir, option := range map[string]values{"default": {}, "full": with(manager, monitor)} {
-		want, got := byKey(t, rendered(t, namespace, option)), byKey(t, kustomized(t, dir))
-		if ns := got["/v1, Kind=Namespace /"+namespace]; ns == nil {
+	for _, c := range []struct {
+		dir, ns string
+		option  values
+		least   int
+	}{
+		{"default", namespace, nil, 14}, {"full", namespace, with(manager, monitor), 18}, {"agent", agents, with(plain, agent), 6},
+	} {
+		dir := c.dir
+		want, got := byKey(t, rendered(t, c.ns, c.option)), byKey(t, kustomized(t, dir))
+		if ns := got["/v1, Kind=Namespace /"+c.ns]; ns == nil {
 			t.Errorf("%s has no namespace", dir)
 		}
-		delete(got, "/v1, Kind=Namespace /"+namespace)
-		if len(want) < 14 {
-			t.Errorf("the chart has %d objects, and there are more", len(want))
+		delete(got, "/v1, Kind=Namespace /"+c.ns)
+		if len(want) < c.least {
+			t.Errorf("the chart has %d objects for %s, and there are more", len(want), dir)
 		}
 		for k, o := range want {
 			switch {
@@ -237,7 +207,7 @@ func TestValues(t *testing.T) {
 		"/operator/watchNamespaces":  {"operator": values{"watchNamespaces": []any{"A_B"}}},
 		"/image/digest":              {"image": values{"digest": "latest"}},
 	} {
-		if _, err := chart(t, namespace, v); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := manifests.Chart(namespace, v); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want %s", v, err, want)
 		}
 	}
@@ -269,12 +239,15 @@ func apply(t *testing.T, r *rig.Rig, all []*unstructured.Unstructured) {
 	}
 }
 
-// The API server takes what helm and kustomize make, and its strictest rules for Pods hold.
+// The API server takes what helm and kustomize make, and the Pods that it is to have: those of
+// the operator by its strictest rules, and those of the agent with nothing but what it needs.
 func TestApply(t *testing.T) {
 	r := rig.Start(t)
-	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}}}
-	if err := r.Client.Create(t.Context(), ns); err != nil {
-		t.Fatal(err)
+	for name, level := range map[string]string{namespace: "restricted", agents: "privileged"} {
+		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"pod-security.kubernetes.io/enforce": level}}}
+		if err := r.Client.Create(t.Context(), ns); err != nil {
+			t.Fatal(err)
+		}
 	}
 	elsewhere := r.Namespace(t)
 	busy := values{
@@ -286,41 +259,67 @@ func TestApply(t *testing.T) {
 		"webhook":       values{"certificate": "secret", "caBundle": "Cg==", "failurePolicy": "Ignore"},
 		"networkPolicy": values{"egress": []any{"192.0.2.0/24", "2001:db8::/32"}},
 	}
-	for name, all := range map[string][]*unstructured.Unstructured{
-		"chart": rendered(t, namespace, nil), "busy": rendered(t, namespace, busy),
-		"monitored": rendered(t, namespace, with(manager, monitor)),
-		"default":   kustomized(t, "default"), "full": kustomized(t, "full"),
+	repair := with(plain, agent, values{"agent": values{
+		"policy": "repair", "allow": "port-flap", "taint": true, "intentConfigMap": "intent", "hostPID": true, "listen": ":9601", "seLinuxType": "spc_t",
+		"nodeSelector": values{"a": "b"}, "affinity": values{"nodeAffinity": values{}},
+	}})
+	for name, c := range map[string]struct {
+		all  []*unstructured.Unstructured
+		caps []corev1.Capability
+	}{
+		"chart": {rendered(t, namespace, nil), nil}, "busy": {rendered(t, namespace, busy), nil},
+		"monitored": {rendered(t, namespace, with(manager, monitor)), nil},
+		"default":   {kustomized(t, "default"), nil}, "full": {kustomized(t, "full"), nil},
+		"agent": {kustomized(t, "agent"), nil}, "repair": {rendered(t, agents, repair), []corev1.Capability{"NET_ADMIN"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			apply(t, r, all)
-			admitted(t, r, all)
+			apply(t, r, c.all)
+			admitted(t, r, c.all, c.caps)
 		})
 	}
 }
 
-// admitted has the API server admit a Pod of each workload.
-func admitted(t *testing.T, r *rig.Rig, all []*unstructured.Unstructured) {
+// admitted has the API server admit a Pod of the workload, with these capabilities and no more.
+func admitted(t *testing.T, r *rig.Rig, all []*unstructured.Unstructured, caps []corev1.Capability) {
 	t.Helper()
 	some := false
 	for _, o := range all {
-		if o.GetKind() != "Deployment" {
+		var spec corev1.PodSpec
+		switch o.GetKind() {
+		case "Deployment":
+			d := &appsv1.Deployment{}
+			convert(t, o, d)
+			spec = d.Spec.Template.Spec
+		case "DaemonSet":
+			d := &appsv1.DaemonSet{}
+			convert(t, o, d)
+			spec = d.Spec.Template.Spec
+		default:
 			continue
 		}
 		some = true
-		d := &appsv1.Deployment{}
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, d, true); err != nil {
-			t.Fatal(err)
-		}
-		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: d.Name}, Spec: d.Spec.Template.Spec}
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: o.GetNamespace(), Name: o.GetName()}, Spec: spec}
 		if err := r.Client.Create(t.Context(), p, client.DryRunAll); err != nil {
-			t.Errorf("a Pod of %s: %v", d.Name, err)
+			t.Errorf("a Pod of %s: %v", o.GetName(), err)
 		}
 		c := p.Spec.Containers[0].SecurityContext
-		if !*c.ReadOnlyRootFilesystem || len(c.Capabilities.Add) > 0 || p.Spec.HostNetwork {
-			t.Errorf("%s may do more than it has to: %+v", d.Name, c)
+		if !*c.ReadOnlyRootFilesystem || *c.AllowPrivilegeEscalation || c.Privileged != nil || !slices.Equal(c.Capabilities.Drop, []corev1.Capability{"ALL"}) || !slices.Equal(c.Capabilities.Add, caps) || p.Spec.HostIPC {
+			t.Errorf("%s may do more than it has to: %+v", o.GetName(), c)
+		}
+		for _, m := range p.Spec.Containers[0].VolumeMounts {
+			if o.GetKind() == "DaemonSet" && !m.ReadOnly && caps == nil {
+				t.Errorf("an agent that reports may write to %s", m.MountPath)
+			}
 		}
 	}
 	if !some {
-		t.Error("there is no Deployment")
+		t.Error("there is no workload")
+	}
+}
+
+func convert(t *testing.T, o *unstructured.Unstructured, into any) {
+	t.Helper()
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, into, true); err != nil {
+		t.Fatal(err)
 	}
 }

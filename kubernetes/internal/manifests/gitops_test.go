@@ -1,0 +1,101 @@
+package manifests_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"text/template"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/kubernetes/api/v1alpha1"
+	"github.com/roce-fabric/roce-fabric/kubernetes/internal/manifests"
+	"github.com/roce-fabric/roce-fabric/kubernetes/internal/rig"
+)
+
+const gitops = "../../../examples/gitops-kubernetes"
+
+// templated is an object by a template of the example, as kubectl -o go-template-file has it.
+func templated(t *testing.T, name string, o any) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(gitops, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var data any
+	if err := json.Unmarshal(b, &data); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := template.Must(template.New(name).Parse(string(text))).Execute(&out, data); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// The API server takes what the example brings, its intent has no fault, and its templates make
+// of a plan the approval of just that, and a text that says what it does.
+func TestGitOps(t *testing.T) {
+	r := rig.Start(t)
+	if err := r.Client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "fabrics"}}); err != nil {
+		t.Fatal(err)
+	}
+	all := kustomized(t, gitops+"/fabrics")
+	apply(t, r, all)
+	for _, o := range all {
+		if o.GetKind() != "ConfigMap" {
+			continue
+		}
+		text, _, _ := unstructured.NestedString(o.Object, "data", "fabric.yaml")
+		if _, err := fleet.Load(t.Context(), "-", fleet.LoadOptions{Stdin: strings.NewReader(text), Take: fleet.TakeAll}); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, name := range []string{"flux/fabrics.yaml", "argocd/projects.yaml", "argocd/applications.yaml"} {
+		text, err := os.ReadFile(filepath.Join(gitops, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := manifests.Decode(string(text))
+		if err != nil || len(all) == 0 {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, o := range all {
+			if g := o.GroupVersionKind().Group; g == "" || strings.HasSuffix(g, ".k8s.io") {
+				apply(t, r, []*unstructured.Unstructured{o})
+			}
+		}
+	}
+
+	digest := strings.Repeat("ab", 32)
+	plan := &v1alpha1.FabricPlan{ObjectMeta: metav1.ObjectMeta{Namespace: "fabrics", Name: "pod1-abababababab"}, Spec: v1alpha1.FabricPlanSpec{
+		Fabric: "pod1", Digest: digest, Impact: "traffic-loss", Changes: 1, Waves: 1,
+		Devices: []v1alpha1.PlannedDevice{{Name: "leaf1", Impact: "traffic-loss", Count: 1, Changes: []string{"ports[Ethernet8].pfc: {3} -> {3,4}"}}},
+	}}
+	made, err := manifests.Decode(templated(t, "approval.gotmpl", plan))
+	if err != nil || len(made) != 1 {
+		t.Fatalf("%d approvals, %v", len(made), err)
+	}
+	a := &v1alpha1.FabricPlanApproval{}
+	convert(t, made[0], a)
+	if err := r.Client.Create(t.Context(), a, client.DryRunAll); err != nil || a.Namespace != "fabrics" || a.Spec.Plan != plan.Name || a.Spec.Digest != digest {
+		t.Errorf("%+v, %v", a, err)
+	}
+	text := templated(t, "comment.gotmpl", plan)
+	for _, want := range []string{"## pod1: 1 devices change, impact traffic-loss\n", "`" + digest + "`", "### leaf1: 1 changes, impact traffic-loss\n", "\n    ports[Ethernet8].pfc: {3} -> {3,4}\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the text has no %q:\n%s", want, text)
+		}
+	}
+}
