@@ -91,7 +91,7 @@ type farm struct {
 
 // startLab starts the fabric's switches as the factory leaves them, or as the
 // intent wants them. They serve gNMI alone, or SSH alone.
-func startLab(b *testing.B, c *render.Compiler, asIntended, overSSH bool) *farm {
+func startLab(b testing.TB, c *render.Compiler, asIntended, overSSH bool) *farm {
 	b.Helper()
 	conf, ca, err := sim.NewTLS()
 	if err != nil {
@@ -155,7 +155,7 @@ func intended(cfg map[string]map[string]map[string]string, d *render.Device) {
 }
 
 // plan runs the tool on switches and returns how many it would change. log may be nil.
-func (l *farm) plan(b *testing.B, c *render.Compiler, switches []*intent.Switch, log *trace.Log) (changed int) {
+func (l *farm) plan(b testing.TB, c *render.Compiler, switches []*intent.Switch, log *trace.Log) (changed int) {
 	open := func(_ context.Context, sw *intent.Switch) (drivers.Driver, error) {
 		return driver.Open(drivers.Target{
 			Name: sw.Name, OS: sw.OS, Release: sw.Release.V, Model: sw.Model.V,
@@ -187,7 +187,7 @@ var gets = [][][]string{
 }
 
 // sameCalls fails where the tool makes other calls to a switch than the floors.
-func (l *farm) sameCalls(b *testing.B, c *render.Compiler) {
+func (l *farm) sameCalls(b testing.TB, c *render.Compiler) {
 	b.Helper()
 	calls := &commands{of: "gnmi get"}
 	l.plan(b, c, c.Fabric().Switches[:1], trace.New(calls))

@@ -144,7 +144,7 @@ func highWater(pid int) float64 {
 }
 
 // file writes the lab file of a farm.
-func (l *farm) file(b *testing.B) string {
+func (l *farm) file(b testing.TB) string {
 	b.Helper()
 	dir := b.TempDir()
 	f := lab.File{Kind: lab.Kind, Fabric: "bench", Username: user, Password: pass, CA: l.caFile, KnownHosts: filepath.Join(dir, "known_hosts"), Devices: map[string]lab.Address{}}
