@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
@@ -107,7 +108,8 @@ type RolloutMaker struct {
 	pool    order.Pool
 	devices []*order.Device
 	plans   map[string]*wavePlan
-	lacking []validate.Finding // of what cannot be checked
+	lists   map[string][]string // those of plans, see once
+	lacking []validate.Finding  // of what cannot be checked
 	kinds   map[string]validate.DeviceKind
 	seen    []Seen
 	asked   map[string]bool // kinds that the history was asked about: to read it takes long
@@ -124,7 +126,7 @@ type wavePlan struct {
 
 // NewRollout begins a rollout. history tells how long devices have needed; nil is none.
 func NewRollout(f *intent.Fabric, h *History) *RolloutMaker {
-	return &RolloutMaker{fabric: f, history: h, took: h.seconds(f), asked: map[string]bool{}, plans: map[string]*wavePlan{}, kinds: map[string]validate.DeviceKind{}}
+	return &RolloutMaker{fabric: f, history: h, took: h.seconds(f), asked: map[string]bool{}, plans: map[string]*wavePlan{}, lists: map[string][]string{}, kinds: map[string]validate.DeviceKind{}}
 }
 
 // Add adds the plan of a device.
@@ -166,15 +168,27 @@ func (m *RolloutMaker) Add(d *DevicePlan) {
 				m.seen = append(m.seen, *s)
 			}
 		}
-		p := &wavePlan{down: d.Down(), impact: d.Impact(), thresholds: thresholds(d)}
+		var classes []string
 		for _, g := range d.Changes {
 			if g.Class != "" && !g.Open {
-				p.classes = append(p.classes, g.Class)
+				classes = append(classes, g.Class)
 			}
 		}
-		m.plans[d.Name] = p
+		m.plans[d.Name] = &wavePlan{
+			down: m.once(d.Down()), classes: m.once(slices.Compact(slices.Sorted(slices.Values(classes)))), impact: d.Impact(), thresholds: thresholds(d),
+		}
 	}
 	m.devices = append(m.devices, dev)
+}
+
+// once returns the list that stands for all equal ones: most devices of a fabric are alike.
+func (m *RolloutMaker) once(list []string) []string {
+	key := strings.Join(list, "\x00")
+	if one, ok := m.lists[key]; ok {
+		return one
+	}
+	m.lists[key] = list
+	return list
 }
 
 // rank has switches with hosts changed before those without: a fault that the gate

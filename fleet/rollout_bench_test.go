@@ -79,7 +79,6 @@ func applyAll(b *testing.B, f *intent.Fabric, n int) {
 	if err != nil || res.count()[Applied] != n {
 		b.Fatalf("%v, %v", res.count(), err)
 	}
-	b.ReportMetric(float64(len(plan.Rollout.Waves)), "waves")
 	b.ReportMetric(took.Seconds()/floor.Seconds(), "x-slowest")
 	b.ReportMetric(float64(live()-min(live(), before))/float64(n)/1024, "KiB/switch")
 	for p, err := range Runs(s) {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -116,6 +117,9 @@ func (r *results) read(from io.Reader, name string) error {
 		r.cpu = res.GetConfig("cpu")
 		base, parts := res.Name.Parts()
 		title := string(base)
+		if of := path.Base(res.GetConfig("pkg")); of != "bench" && of != "." {
+			title = of + "." + title
+		}
 		for _, p := range parts {
 			if p[0] != '-' { // the number of processors
 				title += string(p)
