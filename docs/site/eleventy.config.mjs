@@ -55,6 +55,7 @@ function outside() {
   const found = new Map();
   const queue = fs.readdirSync(path.join(repository, "docs")).filter((f) => f.endsWith(".md")).map((f) => `docs/${f}`);
   for (const source of queue) {
+    if (!source.endsWith(".md") && !isFolder(source)) continue; // code has brackets that are no links
     const text = found.get(source) ?? fs.readFileSync(path.join(repository, source), "utf8");
     for (const [, href] of text.matchAll(linkPattern)) {
       const target = targetOf(source, href)?.file;
