@@ -46,7 +46,7 @@ var bufferChecks = []Check{
 	},
 	{
 		ID: "BUF-04", Title: "a port needs more headroom than the switch allows",
-		Rules: []Rule{{Error, "by the switch's own test, or where pools are larger than the packet memory"}, {Warning, "where either the switch or the catalogue does not tell the memory"}}, Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
+		Rules: []Rule{{Error, "by the switch's own test, or where pools are larger than the packet memory"}, {Warning, "where either the switch or the catalogue does not tell the memory, or the share of a pool is less than its headroom"}}, Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
 		Why:     "the switch refuses the profile, or shrinks the pool",
 		Fix:     "use fewer lossless classes, a shorter cable or a lower speed",
 		Sources: []string{"sonic-swss cfgmgr/buffer_check_headroom_mellanox.lua"},
@@ -98,11 +98,11 @@ var bufferChecks = []Check{
 		needs: poolsKnown, device: eachLossless(pressed), plans: true,
 	},
 	{
-		ID: "BUF-11", Title: "lossy traffic may use up the buffer pool of lossless priority groups",
-		Rules: []Rule{{Warning, "for values that are not the vendor's"}, {Info, "for those that the vendor ships"}}, Scope: ScopeSwitch, Reads: ReadsRunning,
-		Why:    "the threshold of lossless priority groups shrinks with the free space",
+		ID: "BUF-11", Title: "lossy traffic may use up the buffer pool of lossless priority groups, or has next to none",
+		Rules: []Rule{{Warning, "for values that are not the vendor's"}, {Info, "for those that the vendor ships, or where pools of their own leave less than a fifth to lossy traffic"}}, Scope: ScopeSwitch, Reads: ReadsRunning,
+		Why:    "the threshold of a priority group shrinks with the free space of its pool",
 		Fix:    "give lossy profiles a smaller alpha than lossless ones",
-		device: observed(eachPort(lossyAlpha)), plans: true,
+		device: observed(lossyPools), plans: true,
 	},
 	{
 		ID: "BUF-12", Title: "members of an aggregate or a breakout have different headroom",
@@ -206,6 +206,7 @@ func admission(r *deviceRun) {
 		r.found(Finding{Severity: Error, Where: p.Cable.From.String(), What: what}, p.Name)
 	}
 	largePools(r)
+	largeShares(r)
 }
 
 // largePools finds pools that do not fit the packet memory. Templates exceed what public
@@ -351,6 +352,11 @@ func egressLimit(r *deviceRun, p *intent.Port, q *qos.Port, k *intent.Class) {
 		f.Severity = Warning
 	}
 	r.found(f, p.Name)
+}
+
+func lossyPools(r *deviceRun) {
+	eachPort(lossyAlpha)(r)
+	smallLossyShare(r)
 }
 
 // lossyAlpha compares dynamic thresholds of lossy and lossless groups of one

@@ -36,6 +36,13 @@ func poolOf(edit func(*qos.Pool)) func(*qos.Device, *State) {
 	}
 }
 
+// poolShares has a switch give shares of its memory to two pools, and no sizes.
+func poolShares(lossless, lossy int) func(*qos.Device, *State) {
+	return func(d *qos.Device, _ *State) {
+		d.Shares = map[string]qos.Share{"roce-lossless": {Percent: lossless, Lossless: true}, "default-lossy": {Percent: lossy}}
+	}
+}
+
 // memoryOf has a switch show its memory as well.
 func memoryOf(edit func(*qos.Device, *State)) func(*qos.Device, *State) {
 	return func(d *qos.Device, s *State) {
@@ -99,5 +106,8 @@ var memoryPairs = []pair{
 	{id: "BUF-09", severity: Warning, config: "leaf1", edit: poolOf(func(p *qos.Pool) { p.Size, p.XOFF = p.Size/100, p.XOFF/100 }), place: "leaf1", says: "pool ingress_lossless_pool has 664 KB, the platform's template has 66.4 MB: a group of class rdma pauses at 131 KB with 2 senders, not at 6.53 MB", fix: "config qos reload"},
 	{id: "BUF-09", severity: Warning, config: "leaf1", old: `"xoff": "27200352"`, new: `"xoff": "272003"`, place: "leaf1", says: "pool ingress_lossless_pool has 272 KB for headroom, the platform's template has 27.2 MB", fix: "config qos reload"},
 	{id: "BUF-10", severity: Warning, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Groups[3].Headroom.V.Static, p.Groups[3].Headroom.V.Threshold = true, 9000 }), place: "leaf1 Ethernet0", says: "with 2 senders a group of class rdma pauses at 9KB, less than 4 frames", fix: "alpha"},
+	{id: "BUF-04", severity: Error, config: "leaf1", edit: poolShares(60, 50), place: "leaf1", says: "pools together have 110 % of the packet memory: default-lossy 50 %, roce-lossless 60 %", fix: "100 % at most"},
+	{id: "BUF-04", severity: Warning, base: "shares", config: "leaf1", edit: poolShares(1, 99), place: "leaf1", says: "32 lossless groups need", also: []string{"BUF-11"}, fix: "larger share"},
+	{id: "BUF-11", severity: Info, config: "leaf1", edit: poolShares(90, 10), place: "leaf1", says: "lossless pools have 90 % of the packet memory: 10 % is left to lossy traffic (default, cnp)", fix: "larger share"},
 	{id: "BUF-11", severity: Warning, base: "shares", config: "leaf1", edit: profileOf("ingress_lossy_profile", func(b *qos.BufferProfile) { b.Static, b.Threshold = false, 3 }), place: "leaf1 Ethernet[0-124:4]", says: "lossy priority group 0 (ingress_lossy_profile) has alpha 2^3", fix: "smaller alpha"},
 }

@@ -127,6 +127,9 @@ type Device struct {
 	// planned.
 	Pools    map[string]Pool
 	Profiles map[string]BufferProfile
+	// Shares are the parts of its packet memory that a running device gives to pools, by
+	// native name, where it has no sizes of them. They are compared by checks, never planned.
+	Shares map[string]Share
 	// HeadroomLimits are what a running device states of the headroom that a lossless group
 	// can have. They are compared by checks, never planned.
 	HeadroomLimits []HeadroomLimit
@@ -559,6 +562,13 @@ type Pool struct {
 	// Egress says that queues take from it, and not priority groups. SONiC's type
 	// "both" is neither.
 	Egress bool
+}
+
+// Share is a part of the packet memory.
+type Share struct {
+	Percent int
+	// Lossless says that lossless priority groups take from it.
+	Lossless bool
 }
 
 // Hardware is what a device shows of the memory that it is built of, in bytes. What it

@@ -73,7 +73,7 @@ func (a *accountant) line(s *source) render.Line {
 		l.Fate, l.Why = render.Inert, "the lines below it say what it holds"
 		return l
 	}
-	if why, open := noPlace(paths[0]); why != "" && !a.makesPool(paths[0]) {
+	if why, open := noPlace(paths[0]); why != "" {
 		l.Fate, l.Why = render.Left, why
 		if open {
 			l.Fate = render.Unknown
@@ -97,11 +97,6 @@ func concerns(p Path) bool {
 		return false
 	}
 	return p[2] == "qos" || p[2] == "packet-trim" || p[2] == "link" && p[3] == "mtu" || p[2] == "router" && p[3] == "adaptive-routing"
-}
-
-// makesPool reports whether a value gives PFC the pool that it has.
-func (a *accountant) makesPool(p Path) bool {
-	return len(p) == 4 && p[1] == "traffic-pool" && p[3] == "memory-percent" && p[2] == a.v.losslessPool()
 }
 
 // families are those whose profiles a port has.
@@ -302,7 +297,7 @@ func (a *accountant) idle(p Path) (render.Fate, string) {
 	case p[0] == "qos" && p[1] == "roce" && last == "cable-length" && !a.v.preset.lossless():
 		return render.Inert, "the mode of the preset pauses nothing"
 	}
-	if a.makesPool(p) {
+	if p[0] == "qos" && p[1] == "traffic-pool" {
 		return render.Left, "a share of the packet memory; it stays as it is"
 	}
 	return render.Default, "it is so without the line"

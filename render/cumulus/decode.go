@@ -151,7 +151,22 @@ func (v *view) device() *qos.Device {
 	poll, _ := v.timers()
 	d.WatchdogPoll = qos.Of(poll)
 	d.Ports = v.some(v.ports)
+	d.Shares = v.shares()
 	return d
+}
+
+// shares are the parts of the memory that pools are stated to have.
+func (v *view) shares() map[string]qos.Share {
+	var out map[string]qos.Share
+	for name, n := range v.qos.At("traffic-pool").subs() {
+		if percent, ok := digits(n.At("memory-percent").Word()); ok {
+			if out == nil {
+				out = map[string]qos.Share{}
+			}
+			out[name] = qos.Share{Percent: percent, Lossless: name == poolLossless || name == poolRoCELossless}
+		}
+	}
+	return out
 }
 
 // some returns ports as they are compared.
@@ -583,10 +598,8 @@ func (v *view) left() []Unknown {
 		}
 		out = append(out, u)
 	}
-	// Where there is no pool without loss, a plan that needs one changes the shares.
-	shares := v.losslessPool() != ""
 	v.c.Tree.leaves(nil, func(at Path, leaf *Node) {
-		if why, open := noPlace(at); why != "" && (shares || at[1] != "traffic-pool") {
+		if why, open := noPlace(at); why != "" {
 			out = append(out, Unknown{Path: at.String(), Why: why, Text: leaf.Word(), Open: open})
 		}
 	})
@@ -607,8 +620,8 @@ func noPlace(at Path) (why string, open bool) {
 	switch {
 	case in("qos", "advance-buffer-config"):
 		return "buffers tuned by hand; they stay as they are", true
-	case in("qos", "traffic-pool"):
-		return "shares of the packet memory; they stay as they are", false
+	case in("qos", "traffic-pool") && last != "memory-percent":
+		return "which priorities take from a pool; it stays as it is", false
 	case in("qos", famPFC) && (last == "xoff-threshold" || last == "xon-threshold" || last == "port-buffer"):
 		return "headroom set by hand, which NVIDIA advises against; it stays as it is", true
 	case in("qos", famPFC) && last == "small-packet-probability", in("interface") && last == "small-packet-probability":

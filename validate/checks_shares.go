@@ -1,0 +1,72 @@
+package validate
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+)
+
+// leastLossy is the share of the packet memory, in percent, below which lossy traffic
+// counts as starved: NVIDIA's guide gives it 40 and 50.
+const leastLossy = 20
+
+// shares returns the share of the lossless pools and of all, in percent. One that the
+// switch does not state is not counted.
+func shares(d *qos.Device) (lossless, all int) {
+	for _, s := range d.Shares {
+		all += s.Percent
+		if s.Lossless {
+			lossless += s.Percent
+		}
+	}
+	return lossless, all
+}
+
+// largeShares finds pools that together have more than all of the packet memory, and
+// lossless ones with less than what is in flight needs.
+func largeShares(r *deviceRun) {
+	lossless, all := shares(r.cfg)
+	if all > 100 {
+		var each []string
+		for _, name := range natural.Keys(r.cfg.Shares) {
+			each = append(each, fmt.Sprintf("%s %d %%", printable(name), r.cfg.Shares[name].Percent))
+		}
+		r.found(Finding{Severity: Error, What: fmt.Sprintf("pools together have %d %% of the packet memory: %s", all, strings.Join(each, ", ")), Fix: "give the pools 100 % at most"}, "")
+		return
+	}
+	if lossless == 0 || r.source == Intended || r.d.Model == nil || r.d.Model.ASIC().BufferBytes == 0 {
+		return
+	}
+	groups, need := 0, int64(0)
+	for _, p := range losslessPorts(r) {
+		h := r.memory.Headroom(p).Reference
+		if h == nil {
+			return
+		}
+		n := r.lossless(p.Settings).Len()
+		groups, need = groups+n, need+int64(n)*h.XOFF
+	}
+	if memory := r.d.Model.ASIC().BufferBytes; need > memory/100*int64(lossless) {
+		r.found(Finding{Severity: Warning, Fix: "give the lossless pool a larger share, or use shorter cables",
+			What: fmt.Sprintf("%d lossless groups need %s of headroom by the model of the standard, and their pool has %d %% of %s: %s", groups, about(need), lossless, about(memory), about(memory/100*int64(lossless)))}, "")
+	}
+}
+
+// smallLossyShare finds lossless pools that leave next to nothing to lossy traffic. The
+// share is the operator's choice, and right where no lossy burst matters.
+func smallLossyShare(r *deviceRun) {
+	lossless, _ := shares(r.cfg)
+	var lossy []string
+	for _, c := range r.d.Desired.Classes {
+		if !c.Lossless {
+			lossy = append(lossy, c.Name)
+		}
+	}
+	if lossless <= 100-leastLossy || lossless > 100 || len(lossy) == 0 {
+		return
+	}
+	r.found(Finding{Severity: Info, Fix: "give lossy pools a larger share if bursts of these classes are dropped",
+		What: fmt.Sprintf("lossless pools have %d %% of the packet memory: %d %% is left to lossy traffic (%s)", lossless, 100-lossless, strings.Join(lossy, ", "))}, "")
+}
