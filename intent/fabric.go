@@ -294,7 +294,7 @@ type Switch struct {
 	Access        Access
 	Ports         []*Port          // every port that a link or the ports section names, in numeric order
 	names         *portNames       // of Ports, where a range shares them
-	ports         map[string]*Port // by name, where not
+	index         map[string]int32 // where the port of a name stands in Ports, where not
 	// Counts of ports that are not taken down, for [Switch.Carriers].
 	carriers [qos.NumPriorities]struct{ hosts, uplinks int }
 	leaf     bool

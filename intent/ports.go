@@ -60,24 +60,35 @@ func (n *portNames) sort() {
 	}
 }
 
+// Index returns where the port of that name stands in [Switch.Ports], or -1 where the
+// intent does not manage it.
+func (s *Switch) Index(name string) int {
+	index := s.index
+	if index == nil && s.names != nil {
+		index = s.names.index
+	}
+	if i, ok := index[name]; ok {
+		return int(i)
+	}
+	return -1
+}
+
 // Port returns the port of that name, or nil where the intent does not manage
 // it.
 func (s *Switch) Port(name string) *Port {
-	if s.ports != nil {
-		return s.ports[name]
-	}
-	if s.names != nil {
-		if i, ok := s.names.index[name]; ok {
-			return s.Ports[i]
-		}
+	if i := s.Index(name); i >= 0 {
+		return s.Ports[i]
 	}
 	return nil
 }
 
 // sortPorts puts the ports of a switch into numeric order.
 func (s *Switch) sortPorts() {
-	if s.ports != nil {
+	if s.index != nil {
 		ordered.Sort(s.Ports, func(a, b *Port) int { return natural.Compare(a.Name, b.Name) })
+		for i, p := range s.Ports {
+			s.index[p.Name] = int32(i)
+		}
 		return
 	}
 	if s.names == nil {
@@ -103,15 +114,14 @@ func (r *resolver) port(s *Switch, name string, pos Pos) *Port {
 		r.problems.addf(pos, "", "more than %d ports and NICs", r.limits.ports)
 		return nil
 	}
-	if s.ports == nil { // its names are its own from now on
-		s.ports = make(map[string]*Port, len(s.Ports)+1)
-		for _, p := range s.Ports {
-			s.ports[p.Name] = p
+	if s.index == nil { // its names are its own from now on
+		s.index = make(map[string]int32, len(s.Ports)+1)
+		for i, p := range s.Ports {
+			s.index[p.Name] = int32(i)
 		}
 	}
-	p := r.newPort(s, name, pos)
-	s.ports[name] = p
-	return p
+	s.index[name] = int32(len(s.Ports))
+	return r.newPort(s, name, pos)
 }
 
 func (r *resolver) newPort(s *Switch, name string, pos Pos) *Port {
@@ -125,7 +135,7 @@ func (r *resolver) newPort(s *Switch, name string, pos Pos) *Port {
 // pay or where one is there already: then each is one for [resolver.port]. A list that is
 // shorter than what the switch has does not pay, as names are copied.
 func (r *resolver) newPorts(s *Switch, names []string, pos Pos) []*Port {
-	if s.ports != nil || len(names) < max(2, len(s.Ports)) || r.ports+len(names) > r.limits.ports {
+	if s.index != nil || len(names) < max(2, len(s.Ports)) || r.ports+len(names) > r.limits.ports {
 		return nil
 	}
 	all := cmp.Or(s.names, &r.noPorts).with(names)

@@ -1,7 +1,7 @@
 package report
 
 import (
-	"bytes"
+	"bufio"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -54,15 +54,23 @@ func (c *Console) Report(r Report, files []File) error {
 	o := OptionsHere(r)
 	var failed []error
 	for _, f := range files {
-		var b bytes.Buffer
-		err := Write(&b, f.Form, r, o)
-		if err == nil {
-			err = atomicfile.WriteOutput(f.Path, b.Bytes(), 0o644)
-		}
-		if err != nil {
+		if err := f.write(r, o); err != nil {
 			failed = append(failed, fmt.Errorf("write the %s report: %w", f.Form, err))
 		}
 	}
 	o.S = c.Styler()
 	return errors.Join(append(failed, Write(c.Out, Form(c.Output), r, o))...)
+}
+
+func (f File) write(r Report, o Options) error {
+	out, err := atomicfile.Output(f.Path, 0o644)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	text := bufio.NewWriter(out)
+	if err := errors.Join(Write(text, f.Form, r, o), text.Flush()); err != nil {
+		return err
+	}
+	return out.Commit()
 }

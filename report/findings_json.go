@@ -1,6 +1,8 @@
 package report
 
 import (
+	"bufio"
+	"errors"
 	"io"
 	"time"
 
@@ -52,9 +54,11 @@ type causeItem struct {
 // toolName is the name of this program in reports.
 const toolName = "roce-fabric"
 
+// writeJSON writes a finding at a time: those of ten thousand switches are hundreds of
+// megabytes of text.
 func writeJSON(w io.Writer, r Report) error {
 	d := document{
-		Format: Format, Fabric: r.Fabric, Devices: len(r.Devices), Findings: []validate.Finding{},
+		Format: Format, Fabric: r.Fabric, Devices: len(r.Devices),
 		Command: r.Command, Tool: tool{toolName, r.Version}, Time: r.Time.UTC().Truncate(time.Second),
 		Passed: r.Passed(), Status: r.Status(), Verdict: term.CleanLine(r.Verdict()), Counts: r.Counts(), Open: r.Open(), Links: r.Links, Pauses: r.Pauses, Window: gate.Save(r.Counted), Looked: append([]Device{}, r.Devices...),
 		Checks: []string{}, Causes: []causeItem{},
@@ -69,6 +73,10 @@ func writeJSON(w io.Writer, r Report) error {
 		}
 		d.Causes = append(d.Causes, item)
 	}
-	d.Findings = append(d.Findings, r.Findings...)
-	return WriteJSON(w, d)
+	out := bufio.NewWriter(w)
+	l := NewJSONList(out, "findings", Field{"fabric", d.Fabric}, Field{"devices", d.Devices})
+	for _, f := range r.Findings {
+		l.Add(f)
+	}
+	return errors.Join(l.Close(fieldsAfter("findings", d)...), out.Flush())
 }

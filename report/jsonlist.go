@@ -1,10 +1,10 @@
 package report
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
+	"reflect"
+	"strings"
 )
 
 // JSONList writes a JSON document with a list of devices, each as soon as it
@@ -21,19 +21,36 @@ type Field struct {
 	Value any
 }
 
+// fieldsAfter returns the fields of a struct that stand behind the one of a name.
+func fieldsAfter(name string, v any) (out []Field) {
+	s, behind := reflect.ValueOf(v), false
+	for i := range s.NumField() {
+		key, omit, _ := strings.Cut(s.Type().Field(i).Tag.Get("json"), ",")
+		if behind && !(omit == "omitempty" && s.Field(i).IsZero()) {
+			out = append(out, Field{key, s.Field(i).Interface()})
+		}
+		behind = behind || key == name
+	}
+	return out
+}
+
 // NewJSONList begins the document, whose list is called list; head stands before it.
 func NewJSONList(w io.Writer, list string, head ...Field) *JSONList {
 	l := &JSONList{w: w}
 	l.printf("{\n  \"format\": %d,\n", Format)
 	for _, f := range head {
-		value, err := json.Marshal(f.Value)
-		if err != nil {
-			l.err = err
-		}
-		l.printf("  %q: %s,\n", f.Name, value)
+		l.printf("  %q: %s,\n", f.Name, l.text(f.Value, "  "))
 	}
 	l.printf("  %q: [", list)
 	return l
+}
+
+func (l *JSONList) text(v any, prefix string) []byte {
+	text, err := indented(v, prefix)
+	if l.err == nil {
+		l.err = err
+	}
+	return text
 }
 
 func (l *JSONList) printf(format string, a ...any) {
@@ -44,19 +61,12 @@ func (l *JSONList) printf(format string, a ...any) {
 
 // Add writes one device.
 func (l *JSONList) Add(v any) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("    ", "  ")
-	if err := enc.Encode(v); err != nil && l.err == nil {
-		l.err = err
-	}
 	sep := ",\n    "
 	if l.n == 0 {
 		sep = "\n    "
 	}
 	l.n++
-	l.printf("%s%s", sep, bytes.TrimRight(b.Bytes(), "\n"))
+	l.printf("%s%s", sep, l.text(v, "    "))
 }
 
 // Close ends the document, with tail behind the list, and returns the first error.
@@ -66,11 +76,7 @@ func (l *JSONList) Close(tail ...Field) error {
 	}
 	l.printf("]")
 	for _, f := range tail {
-		value, err := json.MarshalIndent(f.Value, "  ", "  ")
-		if err != nil && l.err == nil {
-			l.err = err
-		}
-		l.printf(",\n  %q: %s", f.Name, value)
+		l.printf(",\n  %q: %s", f.Name, l.text(f.Value, "  "))
 	}
 	l.printf("\n}\n")
 	return l.err

@@ -137,12 +137,12 @@ func (s *Result) general() bool {
 
 // of returns the result for another switch that is alike.
 func (s *Result) of(sw *intent.Switch) *Result {
-	c := s.Clone()
+	c := *s
 	c.sw = sw
 	c.findings.list = slices.Clone(s.findings.list)
 	for i := range c.findings.list {
 		f := &c.findings.list[i]
 		f.Device, f.Ports, f.Covers, f.NotMade = sw.Name, slices.Clone(f.Ports), slices.Clone(f.Covers), slices.Clone(f.NotMade)
 	}
-	return c
+	return &c
 }

@@ -43,45 +43,43 @@ func Cabling(f *intent.Fabric, file string, cables []topology.Cable) []Finding {
 
 // portNames are the ports of a switch by what LLDP may call them.
 type portNames struct {
-	sw    *intent.Switch
-	ports []string
-	all   bool                          // these are all that the switch has
-	shown map[string]*drivers.PortState // with the alias that the switch shows, if any
-	// aliases are alias -> ports: made when first asked for, because most
-	// neighbours give the name itself. Runs may share them.
+	os, model string // of the switch
+	ports     []string
+	all       bool     // these are all that the switch has
+	aliases   []string // of ports, as the switch shows them; "" where it shows none
+	// byAlias is made when first asked for, because most neighbours give the name
+	// itself. Runs may share it.
 	once    sync.Once
-	aliases map[string][]string
+	byAlias map[string][]string
+}
+
+// key is the same for switches with the same names.
+func (n *portNames) key() string {
+	return fmt.Sprintf("%q %q %t %q %q", n.os, n.model, n.all, n.ports, n.aliases)
 }
 
 // called returns the ports of an alias: as the switch shows it, and where it shows
 // none for a port, as the model has it.
 func (n *portNames) called(alias string) []string {
 	n.once.Do(func() {
-		n.aliases = map[string][]string{}
-		has := make(map[string]bool, len(n.ports))
-		for _, p := range n.ports {
-			has[p] = true
-			if a := n.alias(p); a != "" {
-				n.aliases[a] = append(n.aliases[a], p)
+		n.byAlias = map[string][]string{}
+		unnamed := map[string]bool{}
+		for i, p := range n.ports {
+			if a := n.aliases[i]; a != "" {
+				n.byAlias[a] = append(n.byAlias[a], p)
+			} else {
+				unnamed[p] = true
 			}
 		}
-		if m, ok := catalog.ModelOf(n.sw.OS, n.sw.Model.V); ok {
+		if m, ok := catalog.ModelOf(n.os, n.model); ok {
 			for _, p := range m.Ports {
-				if has[p.Name] && n.alias(p.Name) == "" && p.Alias != "" {
-					n.aliases[p.Alias] = append(n.aliases[p.Alias], p.Name)
+				if unnamed[p.Name] && p.Alias != "" {
+					n.byAlias[p.Alias] = append(n.byAlias[p.Alias], p.Name)
 				}
 			}
 		}
 	})
-	return n.aliases[alias]
-}
-
-// alias is the one that the switch shows for a port; "" where it shows none.
-func (n *portNames) alias(port string) string {
-	if s := n.shown[port]; s != nil {
-		return s.Alias
-	}
-	return ""
+	return n.byAlias[alias]
 }
 
 // another says how sure it is that a name that LLDP gives means another port of
@@ -108,18 +106,18 @@ func (n *portNames) another(port, given string) Severity {
 // the checks of two ends, which say where they are not the ends of one cable.
 func (r *Run) cabling() {
 	r.miscabled = map[intent.Endpoint]string{}
-	if len(r.neighbors) == 0 {
-		return
-	}
 	fix := Lookup("TOP-07").Fix
 	for _, sw := range r.fabric.Switches {
-		for _, p := range sw.Ports {
-			at := intent.Endpoint{Device: sw.Name, Port: p.Name}
-			seen, severity := r.elsewhere(p, r.neighbors[at])
+		kept := r.seen[sw.Name]
+		if kept == nil || kept.neighbors == nil {
+			continue
+		}
+		for i, p := range kept.sw.Ports {
+			seen, severity := r.elsewhere(p, kept.neighbors[i])
 			if seen == "" {
 				continue
 			}
-			if r.miscabled[at] = seen; r.ends[at].bare {
+			if r.miscabled[intent.Endpoint{Device: sw.Name, Port: p.Name}] = seen; kept.ends[i].bare {
 				continue
 			}
 			peer, _ := p.Peer()
@@ -161,16 +159,15 @@ func (r *Run) elsewhere(p *intent.Port, n qos.Neighbor) (seen string, s Severity
 // namesOf returns the ports of a switch: what it runs where it was read, and else
 // those that the intent names.
 func (r *Run) namesOf(sw *intent.Switch) *portNames {
-	if n := r.names[sw.Name]; n != nil {
-		return n
+	kept := r.of(sw)
+	if kept.names == nil {
+		all := make(map[string]bool, len(sw.Ports))
+		for _, p := range sw.Ports {
+			all[p.Name] = true
+		}
+		kept.names = r.alike.portNames(namesOf(sw, all, nil))
 	}
-	var ports []string
-	for _, p := range sw.Ports {
-		ports = append(ports, p.Name)
-	}
-	n := &portNames{sw: sw, ports: ports}
-	r.names[sw.Name] = n
-	return n
+	return kept.names
 }
 
 // otherNIC says how sure it is that a name that a host gives is that of another
@@ -206,5 +203,17 @@ func runningNames(sw *intent.Switch, cfg *qos.Device, shown map[string]*drivers.
 	for p := range cfg.Ports {
 		all[p] = true
 	}
-	return &portNames{sw: sw, ports: natural.Keys(all), all: len(shown) > 0, shown: shown}
+	return namesOf(sw, all, shown)
+}
+
+func namesOf(sw *intent.Switch, ports map[string]bool, shown map[string]*drivers.PortState) *portNames {
+	n := &portNames{os: sw.OS, model: sw.Model.V, ports: natural.Keys(ports), all: len(shown) > 0}
+	for _, p := range n.ports {
+		var alias string
+		if s := shown[p]; s != nil {
+			alias = s.Alias
+		}
+		n.aliases = append(n.aliases, alias)
+	}
+	return n
 }

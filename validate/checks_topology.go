@@ -206,7 +206,7 @@ func strayBounces(r *deviceRun, p *intent.Port, q *qos.Port) {
 
 func keptClasses(r *fabricRun) {
 	for _, k := range r.paths.treated.Kept {
-		if !r.run.taken[k.Switch] {
+		if !r.run.taken(k.Switch) {
 			continue
 		}
 		fix := r.check.Fix
@@ -238,7 +238,7 @@ func failureCycles(r *fabricRun) {
 
 // cycle notes a cycle, unless no switch of it was looked at.
 func (r *fabricRun) cycle(s Severity, without string, c deadlock.Cycle) {
-	if !slices.ContainsFunc(c.Hops, func(h deadlock.Hop) bool { return r.run.taken[h.Switch] }) {
+	if !slices.ContainsFunc(c.Hops, func(h deadlock.Hop) bool { return r.run.taken(h.Switch) }) {
 		return
 	}
 	var ports []intent.Endpoint
@@ -311,7 +311,7 @@ func upTurns(r *fabricRun) {
 	}
 	var turns ordered.Groups[reason, deadlock.UpTurn]
 	for _, t := range r.paths.search.Turns {
-		if r.run.taken[t.Switch] && !remapped(r.fabric, t) {
+		if r.run.taken(t.Switch) && !remapped(r.fabric, t) {
 			turns.Add(reason{t.Declared, t.Failure != ""}, t)
 		}
 	}

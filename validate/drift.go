@@ -1,7 +1,6 @@
 package validate
 
 import (
-	"hash/maphash"
 	"slices"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -30,28 +29,6 @@ func (d *drift) find(port string, attr qos.Attr) (qos.Change, bool) {
 		return qos.Change{}, false
 	}
 	return d.changes[i], true
-}
-
-// drifts are those of a run, by hash. Thousands of switches differ alike, as those that
-// nobody has configured yet, and share one.
-type drifts map[uint64]*drift
-
-var driftSeed = maphash.MakeSeed()
-
-func (all drifts) share(d *drift) *drift {
-	var h maphash.Hash
-	h.SetSeed(driftSeed)
-	for _, ch := range d.changes {
-		maphash.WriteComparable(&h, ch)
-	}
-	one, ok := all[h.Sum64()]
-	switch {
-	case !ok:
-		all[h.Sum64()] = d
-	case slices.Equal(one.changes, d.changes):
-		return one
-	}
-	return d
 }
 
 // Drift is how many settings differ from the intent.

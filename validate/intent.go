@@ -119,7 +119,7 @@ func (r *Run) Deadlocks(ctx context.Context) error {
 
 // Cycles returns what [Run.Deadlocks] finds, and does not note it.
 func (r *Run) Cycles(ctx context.Context) (found []Finding, err error) {
-	if len(r.taken) == 0 || len(r.fabric.Links) == 0 {
+	if !slices.ContainsFunc(r.fabric.Switches, func(s *intent.Switch) bool { return r.taken(s.Name) }) || len(r.fabric.Links) == 0 {
 		return nil, nil
 	}
 	var named qos.PrioritySet

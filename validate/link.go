@@ -39,7 +39,7 @@ func (r *Run) links() {
 	found := make([]ordered.Groups[linkCause, linkEnds], len(checks))
 	one := &linkRun{}
 	for _, l := range r.fabric.Links {
-		a, b := r.ends[l.A], r.ends[l.B]
+		a, b := r.end(l.A), r.end(l.B)
 		if a == nil || b == nil || !a.Known || !b.Known || a.bare || b.bare || a.judged() && b.judged() {
 			continue
 		}

@@ -67,7 +67,8 @@ type Result struct {
 	instead   map[qos.Place]Finding // of the finding that a change of drift is
 	drifted   map[string]bool       // the ports of drift; "" is the switch
 	odd       map[qos.Place]string  // the checks that find a change of drift by comparison with others
-	explained map[qos.Place]bool
+	explained map[qos.Place]bool    // findings are about these attributes, which do not differ
+	told      []bool                // and about these changes of drift
 	traits    []trait
 }
 
@@ -156,6 +157,7 @@ func (r *deviceRun) compare() {
 	}
 	out := r.out
 	out.drift = driftOf(diff(r.cfg, r.d.Desired))
+	out.told = make([]bool, len(out.drift.changes))
 	out.drifted = map[string]bool{}
 	for _, ch := range out.drift.changes {
 		out.drifted[ch.Port] = true
@@ -352,13 +354,22 @@ func (s *Result) explain(port string, attrs ...qos.Attr) {
 		return
 	}
 	for _, attr := range attrs {
-		s.explained[qos.Place{Port: port, Field: attr}] = true
+		at := qos.Place{Port: port, Field: attr}
+		if i, differs := s.drift.at[at]; differs {
+			s.told[i] = true
+		} else if s.explained != nil {
+			s.explained[at] = true
+		}
 	}
 }
 
 // said reports whether a finding is about an attribute of a port already.
 func (s *Result) said(port string, attr qos.Attr) bool {
-	return s.explained[qos.Place{Port: port, Field: attr}]
+	at := qos.Place{Port: port, Field: attr}
+	if i, differs := s.drift.at[at]; differs {
+		return s.told[i]
+	}
+	return s.explained[at]
 }
 
 // differs reports whether one of the attributes of a port is not as the intent says. The
@@ -418,22 +429,26 @@ type trait struct {
 // Run takes in the switches and hosts of a fabric and says what is wrong with
 // it. Its methods are called one at a time.
 type Run struct {
-	fabric  *intent.Fabric
-	senders senders
-	ends    map[intent.Endpoint]*End
-	shared  map[End]*End // most ends of a fabric are one of a few
-	// neighbors are what LLDP shows, miscabled those that are not the link's.
-	neighbors map[intent.Endpoint]qos.Neighbor
-	miscabled map[intent.Endpoint]string
-	names     map[string]*portNames
+	fabric    *intent.Fabric
+	senders   senders
+	seen      map[string]*seen
+	miscabled map[intent.Endpoint]string // what LLDP shows where it is not the link's other end
 	found     collector
-	taken     map[string]bool // the switches that were taken in
-	others    []Finding       // of hosts, and of commands
+	others    []Finding // of hosts, and of commands
 	results   map[string]*Result
-	drifts    drifts
 	traits    map[traitGroup]map[string]*bearers
 	counted   []gate.PortWindow
 	pauses    []gate.Source
+	alike     shared
+}
+
+// seen is what is kept of a switch to be compared with others.
+type seen struct {
+	sw        *intent.Switch
+	taken     bool           // it was taken in, and not only assumed
+	ends      []*End         // of its ports; nil where there is no link
+	neighbors []qos.Neighbor // by LLDP, of its ports; nil where it sees none at all
+	names     *portNames     // nil where it was not read
 }
 
 type traitGroup struct {
@@ -452,31 +467,52 @@ type bearers struct {
 
 // NewRun begins to look at a fabric.
 func NewRun(f *intent.Fabric) *Run {
-	return &Run{fabric: f, senders: sendersOf(f), ends: map[intent.Endpoint]*End{}, shared: map[End]*End{}, neighbors: map[intent.Endpoint]qos.Neighbor{}, names: map[string]*portNames{}, taken: map[string]bool{}, results: map[string]*Result{}, drifts: drifts{}, traits: map[traitGroup]map[string]*bearers{}}
+	return &Run{fabric: f, senders: sendersOf(f), seen: map[string]*seen{}, results: map[string]*Result{}, traits: map[traitGroup]map[string]*bearers{}, alike: newShared()}
 }
 
-// Clone returns a copy of a result, for another run: [Run.Add] uses one up.
-func (s *Result) Clone() *Result {
-	c := *s
-	c.explained = maps.Clone(s.explained)
-	return &c
+// of returns what is kept of a switch.
+func (r *Run) of(sw *intent.Switch) *seen {
+	return cached(&r.seen, sw.Name, func() *seen { return &seen{sw: sw, ends: make([]*End, len(sw.Ports))} })
 }
 
-// Add takes in the result of one switch, which is used up.
-func (r *Run) Add(s *Result) {
-	name := s.sw.Name
-	r.taken[name] = true
-	r.others = append(r.others, s.findings.list...)
-	for port, e := range s.ends {
-		e.source, e.drifted = s.source, s.drifted[port]
-		r.take(intent.Endpoint{Device: name, Port: port}, e)
+// taken reports whether a switch was taken in.
+func (r *Run) taken(name string) bool {
+	s := r.seen[name]
+	return s != nil && s.taken
+}
+
+// end returns what is known of an end of a link, or nil.
+func (r *Run) end(e intent.Endpoint) *End {
+	if s := r.seen[e.Device]; s != nil {
+		if i := s.sw.Index(e.Port); i >= 0 {
+			return s.ends[i]
+		}
 	}
-	for port, n := range s.neighbors {
-		r.neighbors[intent.Endpoint{Device: name, Port: port}] = n
+	return nil
+}
+
+// Add takes in the result of one switch.
+func (r *Run) Add(s *Result) {
+	name, kept := s.sw.Name, r.of(s.sw)
+	kept.taken = true
+	r.others = append(r.others, s.findings.list...)
+	r.alike.compact(r.others[len(r.others)-len(s.findings.list):])
+	if s.neighbors != nil {
+		kept.neighbors = make([]qos.Neighbor, len(kept.ends))
+	}
+	for i, p := range kept.sw.Ports {
+		if e, ok := s.ends[p.Name]; ok {
+			e.source, e.drifted = s.source, s.drifted[p.Name]
+			kept.ends[i] = r.alike.end(e)
+		}
+		if n, ok := s.neighbors[p.Name]; ok {
+			kept.neighbors[i] = qos.Neighbor{Device: r.alike.text(n.Device), Port: r.alike.text(n.Port)}
+		}
 	}
 	if s.names != nil {
-		r.names[name] = s.names
+		kept.names = r.alike.portNames(s.names)
 	}
+	bears := map[*bearers][]string{}
 	for _, t := range s.traits {
 		g := cached(&r.traits, traitGroup{t.check, t.group}, func() map[string]*bearers { return map[string]*bearers{} })
 		b := cached(&g, t.value, func() *bearers {
@@ -490,15 +526,16 @@ func (r *Run) Add(s *Result) {
 		if t.sound {
 			b.sound++
 		}
-		if _, ok := b.devices[name]; !ok {
+		if _, ok := bears[b]; !ok {
 			b.where[name] = t.where
 		}
-		b.devices[name] = append(b.devices[name], t.port)
+		bears[b] = append(bears[b], t.port)
 	}
-	s.findings, s.ends, s.neighbors, s.traits, s.drifted = collector{}, nil, nil, nil, nil
+	for b, ports := range bears {
+		b.devices[name] = r.alike.list(ports)
+	}
 	if !s.drift.empty() {
-		s.drift = r.drifts.share(s.drift)
-		r.results[name] = s
+		r.results[name] = &Result{sw: s.sw, drift: r.alike.drift(s.drift), instead: s.instead, told: slices.Clone(s.told)}
 	}
 }
 
@@ -514,25 +551,14 @@ func (s *Result) End(port string) End {
 // Assume holds the ends of links of a switch that is not taken in to be as
 // intended, so that the other ends are compared with them.
 func (r *Run) Assume(d *render.Device) {
-	for _, p := range d.Switch.Ports {
-		at := intent.Endpoint{Device: d.Switch.Name, Port: p.Name}
-		if _, read := r.ends[at]; p.Link != nil && !read {
+	kept := r.of(d.Switch)
+	for i, p := range kept.sw.Ports {
+		if p.Link != nil && kept.ends[i] == nil {
 			e := endOf(d.Desired, p.Name)
 			e.assumed = true
-			r.take(at, e)
+			kept.ends[i] = r.alike.end(e)
 		}
 	}
-}
-
-// take keeps an end of a link.
-func (r *Run) take(at intent.Endpoint, e End) {
-	one := r.shared[e]
-	if one == nil {
-		own := e // e itself would be allocated for every port
-		one = &own
-		r.shared[e] = one
-	}
-	r.ends[at] = one
 }
 
 // Note takes in findings that are made elsewhere: of a host, or that a device
@@ -542,7 +568,7 @@ func (r *Run) Note(fs ...Finding) { r.others = append(r.others, fs...) }
 // End returns what an end of a link runs; it is not Known where its switch was
 // not taken in.
 func (r *Run) End(e intent.Endpoint) End {
-	if end := r.ends[e]; end != nil {
+	if end := r.end(e); end != nil {
 		return *end
 	}
 	return End{}
@@ -557,6 +583,7 @@ func (r *Run) Findings(now time.Time) []Finding {
 	r.links()
 	r.odd()
 	r.drift()
+	r.alike.compact(r.found.list)
 	return Sort(Accept(r.fabric, append(r.others, r.found.list...), now))
 }
 
@@ -632,8 +659,8 @@ func (r *Run) odd() {
 func (r *Run) drift() {
 	for _, name := range natural.Keys(r.results) {
 		s := r.results[name]
-		for _, ch := range s.drift.changes {
-			if s.explained[ch.Place()] {
+		for i, ch := range s.drift.changes {
+			if s.told[i] {
 				continue
 			}
 			if f, ok := s.instead[ch.Place()]; ok {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/units"
@@ -13,7 +12,7 @@ import (
 
 // summaryVersion is that of the form of a summary. Each change of the form has another: two
 // releases that work together do not read each other's.
-const summaryVersion = 1
+const summaryVersion = 2
 
 // summary is a [Result] on its way from the process that read the switch to the one that
 // compares switches. What only the checks of the switch itself ask for is left out.
@@ -37,9 +36,8 @@ type driftSummary struct {
 }
 
 type nameSummary struct {
-	Ports   []string
-	All     bool              `json:",omitempty"`
-	Aliases map[string]string `json:",omitempty"`
+	Ports, Aliases []string
+	All            bool `json:",omitempty"`
 }
 
 type endSummary struct {
@@ -83,15 +81,10 @@ func (s *Result) Summary() ([]byte, error) {
 		out.Ends[port] = e.summary()
 	}
 	if n := s.names; n != nil {
-		out.Names = &nameSummary{Ports: n.ports, All: n.all, Aliases: map[string]string{}}
-		for port := range n.shown {
-			if a := n.alias(port); a != "" {
-				out.Names.Aliases[port] = a
-			}
-		}
+		out.Names = &nameSummary{n.ports, n.aliases, n.all}
 	}
-	for _, ch := range s.drift.changes {
-		d := driftSummary{Change: ch, Explained: s.explained[ch.Place()]}
+	for i, ch := range s.drift.changes {
+		d := driftSummary{Change: ch, Explained: s.told[i]}
 		if f, ok := s.instead[ch.Place()]; ok {
 			d.Instead = &f
 		}
@@ -120,25 +113,23 @@ func ReadSummary(f *intent.Fabric, b []byte) (*Result, error) {
 	if sw == nil {
 		return nil, fmt.Errorf("the summary is of %q, which is no switch of the intent", in.Switch)
 	}
-	s := &Result{sw: sw, source: in.Source, findings: collector{list: in.Findings}, ends: map[string]End{}, neighbors: in.Neighbors, explained: map[qos.Place]bool{}, instead: map[qos.Place]Finding{}, drifted: map[string]bool{}}
+	s := &Result{sw: sw, source: in.Source, findings: collector{list: in.Findings}, ends: map[string]End{}, neighbors: in.Neighbors, instead: map[qos.Place]Finding{}, drifted: map[string]bool{}}
 	for port, e := range in.Ends {
 		s.ends[port] = e.end()
 	}
 	maps.DeleteFunc(s.neighbors, func(port string, _ qos.Neighbor) bool { _, linked := s.ends[port]; return !linked })
 	if n := in.Names; n != nil {
-		s.names = &portNames{sw: sw, ports: n.Ports, all: n.All, shown: map[string]*drivers.PortState{}}
-		for port, a := range n.Aliases {
-			s.names.shown[port] = &drivers.PortState{Alias: a}
+		if len(n.Aliases) != len(n.Ports) {
+			return nil, fmt.Errorf("the summary of %s has %d ports and %d aliases", in.Switch, len(n.Ports), len(n.Aliases))
 		}
+		s.names = &portNames{os: sw.OS, model: sw.Model.V, ports: n.Ports, aliases: n.Aliases, all: n.All}
 	}
 	var changes []qos.Change
 	for _, d := range in.Drift {
 		at := d.Change.Place()
 		changes = append(changes, d.Change)
 		s.drifted[at.Port] = true
-		if d.Explained {
-			s.explained[at] = true
-		}
+		s.told = append(s.told, d.Explained)
 		if d.Instead != nil {
 			s.instead[at] = *d.Instead
 		}

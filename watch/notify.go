@@ -191,7 +191,7 @@ func (w *Watcher) update(ctx context.Context, names map[string]bool) *Round {
 	for k := range w.devices {
 		if d := &w.devices[k]; d.kept != nil && d.err.ID == "" {
 			if d.kept.Switch != nil {
-				run.Add(d.kept.Switch.Clone())
+				run.Add(d.kept.Switch)
 			}
 			run.Note(d.kept.Findings...)
 			looked[d.Name] = true

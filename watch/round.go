@@ -174,7 +174,7 @@ func (w *Watcher) settle(r *round, res result) {
 		r.got[res.i] = got
 	}
 	if got.Switch != nil {
-		r.seen.Add(got.Switch.Clone())
+		r.seen.Add(got.Switch)
 		for _, e := range w.ends[d.Name] {
 			w.seen[e] = r.seen.End(e)
 		}
@@ -216,7 +216,7 @@ func (w *Watcher) finish(ctx context.Context, r *round) *Round {
 	for _, i := range slices.Sorted(maps.Keys(r.got)) {
 		got := r.got[i]
 		if got.Switch != nil {
-			r.run.Add(got.Switch.Clone())
+			r.run.Add(got.Switch)
 		}
 		r.run.Note(got.Findings...)
 		if got.Host != nil {
@@ -252,7 +252,7 @@ func (w *Watcher) deadlocks(ctx context.Context) []validate.Finding {
 	run := validate.NewRun(w.cfg.Fabric)
 	for i := range w.devices {
 		if d := &w.devices[i]; d.kept != nil && d.kept.Switch != nil {
-			run.Add(d.kept.Switch.Clone())
+			run.Add(d.kept.Switch)
 		}
 	}
 	bound := max(w.cfg.Interval/10, leastSearch)

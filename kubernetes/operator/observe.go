@@ -98,7 +98,7 @@ func (r *fabricReconciler) observe(ctx context.Context, f *v1alpha1.Fabric, in *
 		kept[sum] = k
 		run.Note(k.Findings...)
 		if k.result != nil {
-			run.Add(k.result.Clone())
+			run.Add(k.result)
 		}
 		if k.Host != nil {
 			hosts = append(hosts, k.Host)

@@ -1,0 +1,85 @@
+package validate
+
+import (
+	"hash/maphash"
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+)
+
+// shared holds once what thousands of switches have alike: the same ports, the same
+// difference from the intent where nobody has configured them yet, the same settings at
+// an end of a link.
+type shared struct {
+	seed   maphash.Seed
+	ends   map[End]*End
+	texts  map[string]string
+	names  map[string]*portNames
+	lists  map[uint64][]string
+	drifts map[uint64]*drift
+}
+
+func newShared() shared {
+	return shared{maphash.MakeSeed(), map[End]*End{}, map[string]string{}, map[string]*portNames{}, map[uint64][]string{}, map[uint64]*drift{}}
+}
+
+func (s *shared) end(e End) *End {
+	one := s.ends[e]
+	if one == nil {
+		own := e // e itself would be allocated for every port
+		one = &own
+		s.ends[e] = one
+	}
+	return one
+}
+
+// text returns a copy that does not hold the answer of the device that it is from.
+func (s *shared) text(t string) string {
+	one, ok := s.texts[t]
+	if !ok {
+		one = strings.Clone(t)
+		s.texts[one] = one
+	}
+	return one
+}
+
+func (s *shared) portNames(n *portNames) *portNames {
+	return cached(&s.names, n.key(), func() *portNames { return n })
+}
+
+func (s *shared) list(l []string) []string {
+	if len(l) == 0 {
+		return l
+	}
+	return same(s.seed, s.lists, l, func(l []string) []string { return l })
+}
+
+func (s *shared) drift(d *drift) *drift {
+	return same(s.seed, s.drifts, d, func(d *drift) []qos.Change { return d.changes })
+}
+
+// same returns the one of all that has the same parts, or takes it in.
+func same[T any, P comparable](seed maphash.Seed, all map[uint64]T, one T, parts func(T) []P) T {
+	var h maphash.Hash
+	h.SetSeed(seed)
+	for _, p := range parts(one) {
+		maphash.WriteComparable(&h, p)
+	}
+	first, ok := all[h.Sum64()]
+	if !ok {
+		all[h.Sum64()] = one
+		return one
+	}
+	if slices.Equal(parts(first), parts(one)) {
+		return first
+	}
+	return one
+}
+
+// compact makes findings share their lists of ports.
+func (s *shared) compact(fs []Finding) {
+	for i := range fs {
+		fs[i].Ports, fs[i].Peers = s.list(slices.Clip(fs[i].Ports)), s.list(slices.Clip(fs[i].Peers))
+	}
+}
