@@ -41,7 +41,8 @@ var System = drivers.System{
 	},
 	Clues: []drivers.Clue{
 		drivers.Collected(`cumulus`),
-		drivers.Line(3, `\s*nvue-api-version: `), drivers.Line(3, `\s*version: Cumulus Linux `), drivers.Line(3, `\s*(\S+[$#] ?)?nv (set|unset) `),
+		drivers.Line(3, `\s*nvue-api-version: `), drivers.Line(3, `\s*version: Cumulus Linux `), drivers.Line(3, `\s*(\S+[$#] ?|- ["']?|.*\bssh\b.*["'])?(sudo )?(/usr/bin/)?nv (set|unset) `),
+		drivers.Line(3, `\s*(- )?nvidia\.nvue\.[a-z]+:`), drivers.Line(3, `\s*nvue_switch_(interface_)?config:`), drivers.Line(3, `\s*url: .*nvue`), drivers.Line(3, `\s*(- )?(ansible\.builtin\.)?(shell|command|raw|cmd): ["']?(sudo )?nv (set|unset) `),
 		drivers.Line(3, `- (header|set):[ \t]*$`), drivers.Line(1, `\s+swp\d[\ds,-]*:`), drivers.Line(2, `\s+(egress-queue-mapping|traffic-pool|congestion-control|pfc-watchdog):`),
 		drivers.Line(1, `\s+roce:`),
 		drivers.Object(2, `swp\d[\ds,-]*`), drivers.Object(2, "egress-queue-mapping", "traffic-pool", "congestion-control", "pfc-watchdog"), drivers.Object(1, "roce"),

@@ -73,7 +73,7 @@ func (a *accountant) line(s *source) render.Line {
 		l.Fate, l.Why = render.Inert, "the lines below it say what it holds"
 		return l
 	}
-	if why, open := noPlace(paths[0]); why != "" {
+	if why, open := noPlace(paths[0], a.c.Tree.At(paths[0]...)); why != "" {
 		l.Fate, l.Why = render.Left, why
 		if open {
 			l.Fate = render.Unknown
@@ -91,7 +91,7 @@ func concerns(p Path) bool {
 	case in("qos"), in("system", "forwarding", "packet-trim"), in("router", "adaptive-routing"):
 		return true
 	case in("acl"):
-		why, _ := noPlace(p)
+		why, _ := noPlace(p, nil)
 		return why != ""
 	case !in("interface") || len(p) < 4:
 		return false

@@ -599,7 +599,7 @@ func (v *view) left() []Unknown {
 		out = append(out, u)
 	}
 	v.c.Tree.leaves(nil, func(at Path, leaf *Node) {
-		if why, open := noPlace(at); why != "" {
+		if why, open := noPlace(at, leaf); why != "" {
 			out = append(out, Unknown{Path: at.String(), Why: why, Text: leaf.Word(), Open: open})
 		}
 	})
@@ -614,10 +614,12 @@ func (v *view) left() []Unknown {
 
 // noPlace says why the model has no place for a value, "" where it has one or where an
 // intent is not about it; open is that of [Unknown].
-func noPlace(at Path) (why string, open bool) {
+func noPlace(at Path, leaf *Node) (why string, open bool) {
 	in := func(path ...string) bool { return len(at) >= len(path) && slices.Equal(at[:len(path)], path) }
 	last := at[len(at)-1]
 	switch {
+	case at[0] == "qos" && counted[last] && leaf.Kind != Branch && !isCount(leaf.Value):
+		return "not a whole number, which NVUE takes here; what holds without it is read", true
 	case in("qos", "advance-buffer-config"):
 		return "buffers tuned by hand; they stay as they are", true
 	case in("qos", "traffic-pool") && last != "memory-percent":
@@ -644,4 +646,15 @@ func noPlace(at Path) (why string, open bool) {
 		return "an access list that sets marks; what it matches is not read", true
 	}
 	return "", false
+}
+
+// counted are the last keys of paths below "qos" whose value is a whole number.
+var counted = map[string]bool{
+	"bw-percent": true, "cable-length": true, "max-rate": true, "max-threshold": true, "max-threshold-percent": true, "memory-percent": true, "min-rate": true, "min-threshold": true,
+	"min-threshold-percent": true, "polling-interval": true, "probability": true, "robustness": true, "switch-priority": true, "traffic-class": true, "dscp": true, "pcp": true,
+}
+
+func isCount(s string) bool {
+	_, err := strconv.ParseUint(s, 10, 63)
+	return err == nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -47,7 +48,7 @@ func Parse(text []byte) (*Config, error) {
 	switch {
 	case len(trimmed) == 0:
 		return nil, errors.New("the text is empty")
-	case isCommands(text):
+	case !played.Match(text) && isCommands(text):
 		if err := p.commands(string(text)); err != nil {
 			return nil, err
 		}
@@ -56,7 +57,11 @@ func Parse(text []byte) (*Config, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := p.document(doc); err != nil {
+		read := p.document
+		if played.Match(text) {
+			read = p.playbook
+		}
+		if err := read(doc); err != nil {
 			return nil, err
 		}
 	}
@@ -296,8 +301,9 @@ func keysFor(base Path, key string) []string {
 // ranged are the collections of which a key may be a range of numbers.
 var ranged = map[string]bool{"dscp": true, "pcp": true, "switch-priority": true, "traffic-class": true, "multicast-switch-priority": true}
 
-// prompted is a command, behind a prompt of a shell or none.
-var prompted = lazyre.New(`^\s*(?:\S+@\S+[$#] ?)?(?:sudo )?nv (set|unset) +(\S.*)$`)
+// prompted is a command, behind a prompt of a shell, in a list, in the quotes of ssh, or
+// behind nothing.
+var prompted = lazyre.New(`^\s*(?:\S+@\S+[$#] ?|- ["']?|(?:\S+ )*ssh(?: \S+)+ ["'])?(?:sudo )?(?:/usr/bin/)?nv ((?:set|unset) +\S.*)$`)
 
 func isCommands(text []byte) bool {
 	for line := range strings.Lines(string(text)) {
@@ -308,44 +314,66 @@ func isCommands(text []byte) bool {
 	return false
 }
 
-// commands reads "nv set" and "nv unset", a line each. Other lines do not configure
-// anything.
+// commands reads "nv set" and "nv unset". Other lines do not configure anything.
 func (p *parser) commands(text string) error {
 	no := 0
 	for line := range strings.Lines(text) {
 		no++
-		m := prompted.FindStringSubmatch(strings.TrimRight(line, "\r\n"))
-		if m == nil {
-			continue
-		}
-		words, err := splitWords(m[2])
+		cmds, err := nvCommands(strings.TrimRight(line, "\r\n"))
 		if err != nil {
 			return fmt.Errorf("line %d: %w", no, err)
 		}
-		if len(words) == 0 {
-			continue
-		}
-		from := &source{no: no, text: strings.TrimSpace(line[strings.Index(line, "nv "):])}
-		if m[1] == "unset" {
-			for _, path := range p.paths(words) {
-				p.c.Tree.Remove(path...)
+		for _, words := range cmds {
+			from := &source{no: no, text: strings.TrimSpace(line[strings.Index(line, "nv "):])}
+			if len(cmds) > 1 {
+				from.text = "nv " + strings.Join(words, " ")
 			}
-			continue
-		}
-		leaf := &Node{from: from}
-		path := words
-		if last := len(words) - 1; last > 0 && isLeaf(words[:last]) {
-			path = words[:last]
-			leaf.Kind, leaf.Value = Text, words[last]
-			if _, ok := digits(leaf.Value); ok {
-				leaf.Kind = Number
+			if err := p.command(words, from); err != nil {
+				return err
 			}
-		}
-		p.put(leaf, p.paths(path))
-		if p.expanded > maxExpanded {
-			return nil // the caller says so
 		}
 	}
+	return nil
+}
+
+// nvCommands are the commands of a line that set or unset something: the words behind
+// "nv".
+func nvCommands(line string) (out [][]string, err error) {
+	for m := prompted.FindStringSubmatch(line); m != nil; m = prompted.FindStringSubmatch(line) {
+		words, rest, err := shellWords(m[1])
+		if err != nil {
+			return nil, err
+		}
+		if len(words) > 1 {
+			out = append(out, words)
+		}
+		line = strings.TrimLeft(rest, "&|; ")
+	}
+	return out, nil
+}
+
+// command reads one command without "nv".
+func (p *parser) command(words []string, from *source) error {
+	verb, words := words[0], words[1:]
+	if slices.ContainsFunc(words, isTemplate) && (words[0] != "interface" && decides(words) || slices.Contains(words, "qos") || slices.Contains(words, "mtu")) {
+		return unread(fmt.Errorf("line %d: %s: %w", from.no, strings.Join(words, " "), errTemplate))
+	}
+	if verb == "unset" {
+		for _, path := range p.paths(words) {
+			p.c.Tree.Remove(path...)
+		}
+		return nil
+	}
+	leaf := &Node{from: from}
+	path := words
+	if last := len(words) - 1; last > 0 && isLeaf(words[:last]) {
+		path = words[:last]
+		leaf.Kind, leaf.Value = Text, words[last]
+		if _, ok := digits(leaf.Value); ok {
+			leaf.Kind = Number
+		}
+	}
+	p.put(leaf, p.paths(path))
 	return nil
 }
 
@@ -367,10 +395,10 @@ func (p *parser) paths(words []string) []Path {
 	return at
 }
 
-// splitWords takes a line apart as a shell does: quotes and backslashes hold words
-// together, and # begins a comment.
-func splitWords(line string) ([]string, error) {
-	var out []string
+// shellWords takes a command apart as a shell does, and returns what follows it on the
+// line: quotes and backslashes hold words together, # begins a comment, and a quote that
+// ends the line closes one that was opened before the command.
+func shellWords(line string) (out []string, rest string, err error) {
 	var word strings.Builder
 	open, in := byte(0), false
 	flush := func() {
@@ -391,22 +419,32 @@ func splitWords(line string) ([]string, error) {
 			in = true
 		case open != 0:
 			word.WriteByte(c)
+		case (c == '\'' || c == '"') && strings.TrimSpace(line[i+1:]) == "":
 		case c == '\'' || c == '"':
 			open, in = c, true
 		case c == ' ' || c == '\t':
 			flush()
 		case c == '#' && !in:
-			return out, nil
+			return out, "", nil
+		case c == ';' || c == '&' || c == '|':
+			flush()
+			return out, line[i:], nil
+		case c == '>' && (!in || word.String() == "2"):
+			_, rest, _ := strings.Cut(line[i:], " ")
+			if j := strings.IndexAny(rest, ";&|"); j >= 0 {
+				return out, rest[j:], nil
+			}
+			return out, "", nil
 		default:
 			word.WriteByte(c)
 			in = true
 		}
 	}
 	if open != 0 {
-		return nil, errors.New("a quote is not closed")
+		return nil, "", errors.New("a quote is not closed")
 	}
 	flush()
-	return out, nil
+	return out, "", nil
 }
 
 // isLeaf reports whether a path of words leads to a value, so that the word behind it is

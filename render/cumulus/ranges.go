@@ -47,15 +47,20 @@ func digits(s string) (int, bool) {
 	return int(n), err == nil
 }
 
-// expandPorts returns the interfaces of a list such as "swp1-4,swp6s0-3,bond1"; the text
-// itself where it is none.
+// expandPorts returns the interfaces of a list such as "swp1-4,6,swp7s0-3,bond1"; the text
+// itself where it is none. A number alone takes the place of the last one before it.
 func expandPorts(s string) []string {
 	if !strings.ContainsAny(s, ",-") {
 		return []string{s}
 	}
 	var out []string
+	stem := ""
 	for part := range strings.SplitSeq(s, ",") {
+		if part != "" && part[0] >= '0' && part[0] <= '9' {
+			part = stem + part
+		}
 		names := expandPort(part)
+		stem = strings.TrimRight(names[len(names)-1], "0123456789")
 		if len(out)+len(names) > maxExpanded {
 			return []string{s}
 		}

@@ -1,0 +1,274 @@
+package cumulus
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/internal/hint"
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
+	"github.com/roce-fabric/roce-fabric/internal/yaml"
+)
+
+// played is a key of Ansible's playbooks, roles and variables that NVUE's tree has not
+// (collection nvidia.nvue; Kayobe's role nvue-switch).
+var played = lazyre.New(`(?m)^[ \t]*(?:- +)?["']?(?:nvidia\.nvue\.[a-z]+|hosts|tasks|nvue_switch_(?:interface_)?config)["']?:`)
+
+// playbook reads the tasks of a playbook that set something of NVUE. What only Ansible
+// can know, variables and conditions, is an error where it decides about QoS.
+type playbook struct {
+	p     *parser
+	found bool
+	// hosts are those of the play that sets QoS.
+	hosts *string
+}
+
+// task is what holds for a part of a playbook.
+type task struct {
+	hosts string
+	when  bool // only under a condition
+}
+
+func (p *parser) playbook(doc *yaml.Node) error {
+	b := &playbook{p: p}
+	if err := b.walk(doc, task{}); err != nil {
+		return err
+	}
+	if !b.found {
+		return unread(errors.New("no task in the playbook sets anything of NVUE"))
+	}
+	return nil
+}
+
+// unread adds what to give in place of a text that cannot be read.
+func unread(err error) error {
+	return hint.With(err, "give what 'nv config show -o yaml' prints on the switch")
+}
+
+// silent are keys below which nothing is set.
+var silent = map[string]bool{"name": true, "when": true, "register": true, "debug": true, "assert": true, "ansible.builtin.debug": true, "ansible.builtin.assert": true}
+
+func (b *playbook) walk(n *yaml.Node, t task) error {
+	switch n.Kind {
+	case yaml.Text:
+		return b.lines(n, t, func(line string) [][]string {
+			cmds, _ := nvCommands(line)
+			return cmds
+		})
+	case yaml.List:
+		for _, item := range n.Items {
+			if err := b.walk(item, t); err != nil {
+				return err
+			}
+		}
+	case yaml.Map:
+		if h := n.Get("hosts"); h != nil {
+			t.hosts = h.Value
+			for _, item := range h.Items {
+				t.hosts += item.Value + ","
+			}
+		}
+		t.when = t.when || n.Get("when") != nil
+		for _, pair := range n.Pairs {
+			if silent[pair.Key.Value] {
+				continue
+			}
+			if err := b.module(pair.Key.Value, pair.Value, t); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// module reads a task, or any other key.
+func (b *playbook) module(name string, v *yaml.Node, t task) error {
+	args := func(key string) *yaml.Node {
+		if n := v.Get(key); n != nil {
+			return n
+		}
+		return &yaml.Node{}
+	}
+	object, nvue := strings.CutPrefix(name, "nvidia.nvue.")
+	switch {
+	case nvue && object == "command":
+		if err := b.bare(args("commands"), t); err != nil {
+			return err
+		}
+		return b.bare(args("template"), t)
+	case nvue && object == "api":
+		if args("operation").Value != "set" {
+			return nil
+		}
+		return b.tree(args("data"), strings.Fields(strings.ReplaceAll(args("path").Value, "/", " ")), t)
+	case nvue && (object == "qos" || object == "interface"):
+		switch args("state").Value {
+		case "merged":
+			return b.tree(unlisted(args("data")), Path{object}, t)
+		case "deleted":
+			return unread(fmt.Errorf("line %d: a task takes parts of %s away, which depends on what the switch holds", v.Line, object))
+		}
+		return nil
+	case nvue:
+		return nil
+	case name == "uri" || name == "ansible.builtin.uri":
+		if body := args("body"); args("method").Value == "PATCH" && b.p.isTree(body) {
+			return b.tree(body, nil, t)
+		}
+		return nil
+	case name == "nvue_switch_config":
+		return b.bare(v, t)
+	case name == "nvue_switch_interface_config":
+		for _, port := range v.Pairs {
+			if c := port.Value.Get("config"); c != nil {
+				if err := b.bare(c, t, "set", "interface", port.Key.Value); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	return b.walk(v, t)
+}
+
+// bare reads commands that need not begin with "nv", and goes before each.
+func (b *playbook) bare(n *yaml.Node, t task, before ...string) error {
+	for _, item := range append(slices.Clone(n.Items), n) {
+		// A command between two lines of control comes about under a condition of its own.
+		under := t
+		under.when = t.when || strings.Contains(item.Value, "{%")
+		err := b.lines(item, under, func(line string) [][]string {
+			words, _, err := shellWords(strings.TrimPrefix(strings.TrimSpace(line), "nv "))
+			if words = slices.Concat(before, words); err != nil || len(words) < 2 || words[0] != "set" && words[0] != "unset" {
+				return nil
+			}
+			return [][]string{words}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lines reads the commands of a text, a line each.
+func (b *playbook) lines(n *yaml.Node, t task, commands func(line string) [][]string) error {
+	if n.Kind != yaml.Text {
+		return nil
+	}
+	no := n.Line
+	if strings.Contains(n.Value, "\n") {
+		no++ // it begins below its "|"
+	}
+	for line := range strings.Lines(n.Value) {
+		for _, words := range commands(line) {
+			if decides(words[1:]) {
+				if err := b.take(no, t); err != nil {
+					return err
+				}
+			}
+			b.found = true
+			if err := b.p.command(words, &source{no: no, text: "nv " + strings.Join(words, " ")}); err != nil {
+				return err
+			}
+		}
+		no++
+	}
+	return nil
+}
+
+// take notes that a task decides about QoS, at a line.
+func (b *playbook) take(no int, t task) error {
+	switch {
+	case t.when:
+		return unread(fmt.Errorf("line %d: only Ansible knows whether the condition of it holds", no))
+	case b.hosts != nil && *b.hosts != t.hosts:
+		return unread(fmt.Errorf("line %d: plays for different hosts set QoS, %s and %s", no, strings.Trim(*b.hosts, ","), strings.Trim(t.hosts, ",")))
+	}
+	b.hosts = &t.hosts
+	return nil
+}
+
+// tree reads a part of NVUE's tree, below a path.
+func (b *playbook) tree(n *yaml.Node, at Path, t task) error {
+	if n.Kind != yaml.Map && decides(at) {
+		return unread(fmt.Errorf("line %d: %w", n.Line, errTemplate))
+	}
+	if err := b.check(n, at, t); err != nil {
+		return err
+	}
+	b.found = true
+	b.p.tree(n, at, []Path{at})
+	return nil
+}
+
+// check finds what cannot be read in a part of the tree.
+func (b *playbook) check(n *yaml.Node, at Path, t task) error {
+	for _, pair := range n.Pairs {
+		to := append(at[:len(at):len(at)], pair.Key.Value)
+		if !decides(to) {
+			continue
+		}
+		switch v := pair.Value; {
+		case isTemplate(pair.Key.Value) || isTemplate(v.Value):
+			return unread(fmt.Errorf("line %d: %s: %w", pair.Key.Line, to, errTemplate))
+		case v.Kind == yaml.Null && to[0] == "qos":
+			return unread(fmt.Errorf("line %d: %s has no value, which NVUE may take as set or as unset", pair.Key.Line, to))
+		case v.Kind != yaml.Map:
+			if err := b.take(pair.Key.Line, t); err != nil {
+				return err
+			}
+		}
+		if err := b.check(pair.Value, to, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// errTemplate says that a value is not stated.
+var errTemplate = errors.New("a template, which only Ansible or a script can fill in")
+
+// isTemplate reports whether a word is filled in by Ansible, by a shell, or by a reader.
+func isTemplate(s string) bool {
+	if strings.Contains(s, "{{") || strings.Contains(s, "{%") {
+		return true
+	}
+	_, after, ok := strings.Cut(s, "$")
+	return strings.HasPrefix(s, "<") || ok && after != "" && (after[0] == '{' || after[0] == '(' || isAlnum(after[0]))
+}
+
+// decides reports whether what is set at a path, or may be below it, is of QoS or an MTU.
+func decides(p Path) bool {
+	switch {
+	case len(p) == 0 || p[0] == "qos":
+		return true
+	case p[0] != "interface":
+		return false
+	}
+	return len(p) < 3 || p[2] == "qos" || p[2] == "link" && (len(p) == 3 || p[3] == "mtu")
+}
+
+// unlisted is the tree that the arguments of a module stand for: its lists are of members
+// with an id, and its keys have underscores.
+func unlisted(n *yaml.Node) *yaml.Node {
+	out := &yaml.Node{Kind: n.Kind, Line: n.Line, Value: n.Value}
+	for _, pair := range n.Pairs {
+		key := *pair.Key
+		key.Value = strings.ReplaceAll(key.Value, "_", "-")
+		out.Pairs = append(out.Pairs, yaml.Pair{Key: &key, Value: unlisted(pair.Value)})
+	}
+	for _, item := range n.Items {
+		id := item.Get("id")
+		if id == nil {
+			out.Items = append(out.Items, item)
+			continue
+		}
+		out.Kind = yaml.Map
+		member := unlisted(item)
+		member.Delete("id")
+		out.Pairs = append(out.Pairs, yaml.Pair{Key: id, Value: member})
+	}
+	return out
+}
