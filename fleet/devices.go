@@ -12,6 +12,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/fleet/order"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/fence"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/nic/agent"
 	"github.com/roce-fabric/roce-fabric/render"
@@ -47,9 +48,10 @@ type Device struct {
 	interim func(*Interim) Device
 }
 
-// revertTime is the context of a revert, which does not end with the run.
+// revertTime is the context of a revert, which does not end with the run, but when a lock of
+// the run is lost.
 func (d Device) revertTime(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(d.Revert, 15*time.Minute))
+	return fence.Outlive(ctx, cmp.Or(d.Revert, 15*time.Minute))
 }
 
 // The bounds of one host. A card takes its tool 20 seconds to read, and a host may

@@ -338,10 +338,14 @@ type pending struct {
 }
 
 // revert undoes what was written. It must not end with the run: Ctrl-C has to leave the
-// device in one of two known states.
+// device in one of two known states. Whoever has lost the lock writes nothing more: the next
+// run finds the device as one that this run was cut off at.
 func (p *pending) revert(ctx context.Context, progress Progress, why error) (State, error) {
 	ctx, cancel := p.revertTime(ctx)
 	defer cancel()
+	if ctx.Err() != nil {
+		return Partial, fmt.Errorf("%w; and it was not reverted: %w", why, context.Cause(ctx))
+	}
 	defer progress.long(Writing, p.drv, p.Name, "reverting")()
 	if err := p.drv.Revert(ctx, p.token); err != nil {
 		return Partial, fmt.Errorf("%w; and the revert also failed: %w", why, err)

@@ -16,6 +16,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/fleet/store"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/fence"
 )
 
 // box is a device in memory with one value, the PFC mask of a port.
@@ -436,9 +437,10 @@ func (d *deviceLocks) take(_ context.Context, device string) (store.Lock, error)
 func (l *deviceLock) Guard(ctx context.Context) (context.Context, context.CancelFunc) {
 	l.all.mu.Lock()
 	defer l.all.mu.Unlock()
-	ctx, lose := context.WithCancelCause(ctx)
-	l.all.held[l.device] = lose
-	return ctx, func() { lose(nil) }
+	lock, lose := context.WithCancelCause(context.Background())
+	ctx, cancel := fence.With(ctx, lock)
+	l.all.held[l.device] = func(why error) { lose(why); <-ctx.Done() }
+	return ctx, cancel
 }
 
 func (l *deviceLock) Release() error {
@@ -450,7 +452,7 @@ func (l *deviceLock) Release() error {
 }
 
 // A device is written to under its own lock, which is held until it is confirmed; without
-// it nothing is written, and one that loses it is reverted.
+// it nothing is written, and when it is lost nothing more is: not even a revert.
 func TestDeviceLock(t *testing.T) {
 	j, err := begin(store.Dir(t.TempDir()), "run1", entry{})
 	if err != nil {
@@ -478,8 +480,8 @@ func TestDeviceLock(t *testing.T) {
 		t.Errorf("%+v, %v, %v, %v", outs, err, locks.log, boxes["leaf1"].calls)
 	}
 	outs, err = under.work(t.Context(), tasks[1])
-	if err == nil || outs[0].State != Reverted || len(locks.held) > 0 {
-		t.Errorf("%+v, %v, %v", outs, err, locks.held)
+	if err == nil || outs[0].State != Partial || !errors.Is(outs[0].Error, store.ErrLost) || len(locks.held) > 0 || slices.Contains(boxes["leaf2"].calls, "revert") {
+		t.Errorf("%+v, %v, %v, %v", outs, err, locks.held, boxes["leaf2"].calls)
 	}
 	outs, err = under.work(t.Context(), tasks[2:]...)
 	if !errors.Is(err, store.ErrHeld) || outs[0].State != Failed || outs[1].State != Skipped || len(boxes["leaf3"].calls)+len(boxes["leaf4"].calls) > 0 {

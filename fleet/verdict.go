@@ -132,6 +132,8 @@ func refusal(kind Kind, why []string) *Error {
 // reached is left out of what was judged.
 func (r *run) checkAll(ctx context.Context, devices []planned, judged *Result, skip bool) (*Result, error) {
 	res := &Result{Journal: r.journal.Path()}
+	ctx, cancel := r.journal.guard(ctx)
+	defer cancel()
 	end := r.Progress.phase(Checking, len(devices))
 	err := pool.Ordered(ctx, r.Workers, devices, func(ctx context.Context, p planned) Outcome {
 		r.Progress.report(Event{Kind: DeviceBegins, Phase: Checking, Device: p.name})

@@ -11,6 +11,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/lines"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/fence"
 	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	native "github.com/roce-fabric/roce-fabric/render/cumulus"
@@ -133,9 +134,8 @@ func (d *Driver) Apply(ctx context.Context, before *drivers.Snapshot, st *driver
 func (d *Driver) put(ctx context.Context, w *work) (nothing bool, err error) {
 	f, cause := d.write(ctx, w)
 	// The caller may be gone, but the switch has to be left in a known state.
-	ctx = context.WithoutCancel(ctx)
 	if f == unsent || f == rejected {
-		ctx, cancel := context.WithTimeout(ctx, d.pace.Read)
+		ctx, cancel := fence.Outlive(ctx, d.pace.Read)
 		defer cancel()
 		d.abandon(ctx, w.id)
 		err := drivers.TransportError(cause)
@@ -153,7 +153,7 @@ func (d *Driver) put(ctx context.Context, w *work) (nothing bool, err error) {
 
 // judge finds out what became of an apply that was sent.
 func (d *Driver) judge(ctx context.Context, w *work, f fate, cause error) (nothing bool, err error) {
-	rctx, cancel := context.WithTimeout(ctx, d.pace.Work+d.pace.Read)
+	rctx, cancel := fence.Outlive(ctx, d.pace.Work+d.pace.Read)
 	defer cancel()
 	last, now, why := d.outcome(rctx, w, d.pace.Work, f == answered)
 	cfg, rerr := d.config(rctx, "applied")

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/internal/fence"
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
 	native "github.com/roce-fabric/roce-fabric/render/lines"
 )
@@ -162,7 +163,7 @@ func (m *Machine) Apply(ctx context.Context, before *drivers.Snapshot, st *drive
 	nothing, err := m.Put(ctx, w)
 	if nothing {
 		m.idle = string(token.Native)
-		m.Switch.Forget(context.WithoutCancel(ctx), w.Record)
+		m.Switch.Forget(ctx, w.Record)
 	}
 	return token, err
 }
@@ -173,7 +174,6 @@ func (m *Machine) Apply(ctx context.Context, before *drivers.Snapshot, st *drive
 func (m *Machine) Put(ctx context.Context, w *Work) (nothing bool, err error) {
 	f, cause := m.Switch.Write(ctx, w)
 	// The caller may be gone, but the switch has to be left in a known state.
-	ctx = context.WithoutCancel(ctx)
 	if f == Unsent {
 		return true, m.unsent(ctx, w, cause)
 	}
@@ -192,7 +192,7 @@ func (m *Machine) unsent(ctx context.Context, w *Work, cause error) error {
 		}
 		err = fmt.Errorf("%w: nothing was written: %w", drivers.ErrRejected, cause)
 	}
-	ctx, cancel := context.WithTimeout(ctx, m.Pace.Read)
+	ctx, cancel := fence.Outlive(ctx, m.Pace.Read)
 	defer cancel()
 	if aerr := m.Switch.Abort(ctx, w.Record); aerr != nil && !m.Refused(aerr) {
 		err = fmt.Errorf("%w (nothing is in force; the session %s may still be open: %v)", err, w.Session, aerr)
@@ -206,7 +206,7 @@ func (m *Machine) judge(ctx context.Context, w *Work, f Fate, cause error) (noth
 	if f == Unanswered && !w.Piecemeal {
 		limit = m.Pace.Work
 	}
-	rctx, cancel := context.WithTimeout(ctx, limit+m.Pace.Read)
+	rctx, cancel := fence.Outlive(ctx, limit+m.Pace.Read)
 	defer cancel()
 	in := false
 	now, err := m.Watch(rctx, w.Record, limit, func(now *native.Config, done bool) bool {
@@ -237,7 +237,7 @@ func (m *Machine) judge(ctx context.Context, w *Work, f Fate, cause error) (noth
 
 // revertWritten undoes what came before a refused line.
 func (m *Machine) revertWritten(ctx context.Context, b Record, now *native.Config, cause error) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*(m.Pace.Work+m.Pace.Read))
+	ctx, cancel := fence.Outlive(ctx, 2*(m.Pace.Work+m.Pace.Read))
 	defer cancel()
 	if err := m.Switch.Undo(ctx, b, now); err != nil {
 		return fmt.Errorf("%w; it was refused: %w", err, cause)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/lines"
+	"github.com/roce-fabric/roce-fabric/internal/fence"
 	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
 	native "github.com/roce-fabric/roce-fabric/render/nxos"
@@ -151,7 +152,7 @@ func (d *Driver) stopTimer(ctx context.Context, run string) error {
 // Forget removes the checkpoint of a run. One that cannot be removed is reported
 // by the next plan: it is no reason to call what was done a failure.
 func (d *Driver) Forget(ctx context.Context, b lines.Record) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.Pace.Read)
+	ctx, cancel := fence.Outlive(ctx, d.Pace.Read)
 	defer cancel()
 	name := b.Checkpoint
 	if d.started == name {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/internal/fence"
 	"github.com/roce-fabric/roce-fabric/internal/mark"
 )
 
@@ -137,7 +138,7 @@ func (d *driver) release(ctx context.Context) {
 	if d.marked = ""; text == "" {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), markWait)
+	ctx, cancel := fence.Outlive(ctx, markWait)
 	defer cancel()
 	if d.wakeSSH(ctx) != nil {
 		return

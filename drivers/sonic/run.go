@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/internal/fence"
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
@@ -166,7 +167,7 @@ func (r *runner) overGNMI(ctx context.Context, s native.Step) error {
 	}
 	// The caller may be gone; the switch is not, and what it does next has to
 	// be known before anything else is sent.
-	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), patience+r.d.readTimeout())
+	ctx, cancel = fence.Outlive(ctx, patience+r.d.readTimeout())
 	defer cancel()
 	if !open(err) {
 		return r.judge(ctx, mark, err, s.Ops)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/internal/fence"
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
@@ -115,7 +116,7 @@ func (r *runner) overSSH(ctx context.Context, s native.Step) error {
 		r.cfg = now
 	}
 	// The caller may be gone, and part of it may be in.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.d.pace.settled+r.d.readTimeout())
+	ctx, cancel := fence.Outlive(ctx, r.d.pace.settled+r.d.readTimeout())
 	defer cancel()
 	return r.judge(ctx, mark, err, nil)
 }

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
+
+	"github.com/roce-fabric/roce-fabric/internal/fence"
 )
 
 // TTL is how long a lock outlives a holder that is not heard of, unless told otherwise.
@@ -12,9 +15,25 @@ const TTL = 30 * time.Second
 
 // Lease is the life of a lock: it ends when nobody could renew it for too long.
 type Lease struct {
-	ctx  context.Context
-	end  context.CancelCauseFunc
-	over chan struct{} // closed when the last beat has ended
+	ctx   context.Context // a life
+	end   context.CancelCauseFunc
+	until atomic.Pointer[time.Time]
+	over  chan struct{} // closed when the last beat has ended
+}
+
+// life is the context of a lease. It asks the clock whether that has ended: in a process that
+// stood still, timers come late.
+type life struct {
+	context.Context
+	l    *Lease
+	most time.Duration
+}
+
+func (c life) Err() error {
+	if !time.Now().Before(*c.l.until.Load()) {
+		c.l.Lose(fmt.Errorf("%w: not renewed within %s", ErrLost, c.most))
+	}
+	return c.Context.Err()
 }
 
 // Keep calls beat again and again, for a lock that was taken at a time. The lock is lost
@@ -22,12 +41,16 @@ type Lease struct {
 // have taken it.
 func Keep(taken time.Time, ttl time.Duration, beat func(context.Context) error) *Lease {
 	l := &Lease{over: make(chan struct{})}
-	l.ctx, l.end = context.WithCancelCause(context.Background())
 	pause := ttl / 6
 	most := ttl - pause
-	expiry := time.AfterFunc(most-time.Since(taken), func() {
-		l.Lose(fmt.Errorf("%w: not renewed within %s", ErrLost, most))
-	})
+	renewed := func(at time.Time) time.Duration {
+		at = at.Add(most)
+		l.until.Store(&at)
+		return time.Until(at)
+	}
+	ctx, end := context.WithCancelCause(context.Background())
+	l.ctx, l.end = life{ctx, l, most}, end
+	expiry := time.AfterFunc(renewed(taken), func() { _ = l.Over() })
 	go func() {
 		defer close(l.over)
 		defer expiry.Stop()
@@ -39,6 +62,9 @@ func Keep(taken time.Time, ttl time.Duration, beat func(context.Context) error) 
 				return
 			case <-tick.C:
 			}
+			if l.Over() != nil {
+				return // what has ended is not renewed
+			}
 			begun := time.Now()
 			ctx, cancel := context.WithTimeout(l.ctx, pause)
 			err := beat(ctx)
@@ -46,7 +72,7 @@ func Keep(taken time.Time, ttl time.Duration, beat func(context.Context) error) 
 			if errors.Is(err, ErrLost) {
 				l.Lose(err)
 			} else if err == nil {
-				expiry.Reset(most - time.Since(begun))
+				expiry.Reset(renewed(begun))
 			}
 		}
 	}()
@@ -55,16 +81,16 @@ func Keep(taken time.Time, ttl time.Duration, beat func(context.Context) error) 
 
 // Guard is that of [Lock].
 func (l *Lease) Guard(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(l.ctx, func() { cancel(context.Cause(l.ctx)) })
-	return ctx, func() {
-		stop()
-		cancel(context.Canceled)
-	}
+	return fence.With(ctx, l.ctx)
 }
 
 // Over returns the reason why the lock is lost or given back, nil where it is not.
-func (l *Lease) Over() error { return context.Cause(l.ctx) }
+func (l *Lease) Over() error {
+	if l.ctx.Err() == nil {
+		return nil
+	}
+	return context.Cause(l.ctx)
+}
 
 // Lose ends the lease for a reason.
 func (l *Lease) Lose(reason error) { l.end(reason) }

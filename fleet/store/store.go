@@ -49,7 +49,8 @@ type Store interface {
 // Lock is the lock of a fabric while this process has it.
 type Lock interface {
 	// Guard returns a context that ends, with the reason as its cause, when the lock
-	// is lost or given back. The caller must call the function in the end.
+	// is lost or given back, as [fence.With] does. The caller must call the function in
+	// the end.
 	Guard(ctx context.Context) (context.Context, context.CancelFunc)
 	// Create begins the journal of a run, with the next number.
 	Create(ctx context.Context, run string) (Journal, error)

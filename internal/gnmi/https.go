@@ -13,6 +13,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 
+	"github.com/roce-fabric/roce-fabric/internal/fence"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 )
 
@@ -65,6 +66,9 @@ func (h *HTTP) Do(ctx context.Context, method, path string, body []byte) (status
 	defer func() { call.End(func() string { return string(answer) }, err) }()
 	ctx, cancel := context.WithTimeout(ctx, h.cfg.Timeout)
 	defer cancel()
+	if err := fence.Err(ctx); err != nil {
+		return 0, nil, h.failure(ctx, op, err)
+	}
 	req, err := http.NewRequestWithContext(ctx, method, h.base+path, bytes.NewReader(body))
 	if err != nil {
 		return 0, nil, &RPCError{Op: op, Addr: h.cfg.Address, Msg: err.Error(), kind: ErrConfig}

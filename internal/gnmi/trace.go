@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/roce-fabric/roce-fabric/internal/fence"
 	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/internal/trace"
 )
@@ -47,6 +48,9 @@ var encoded = lazyre.New(`("(?:jsonIetfVal|jsonVal|bytesVal|value|protoBytes)":\
 // recorded records each call.
 func recorded(log *trace.Log) grpc.UnaryClientInterceptor {
 	return func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		if err := fence.Err(ctx); err != nil {
+			return err
+		}
 		call := log.Begin(operation(method), func() string { return text(req) })
 		err := invoke(ctx, method, req, reply, cc, opts...)
 		call.End(func() string { return text(reply) }, err)
@@ -54,9 +58,13 @@ func recorded(log *trace.Log) grpc.UnaryClientInterceptor {
 	}
 }
 
-// recordedStream records each message of a subscription.
+// recordedStream records each message of a subscription, which does not begin without the locks
+// of its context.
 func recordedStream(log *trace.Log) grpc.StreamClientInterceptor {
 	return func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+		if err := fence.Err(ctx); err != nil {
+			return nil, err
+		}
 		s, err := open(ctx, desc, cc, method, opts...)
 		if err != nil || log == nil {
 			return s, err

@@ -13,6 +13,7 @@ import (
 
 	xssh "golang.org/x/crypto/ssh"
 
+	"github.com/roce-fabric/roce-fabric/internal/fence"
 	"github.com/roce-fabric/roce-fabric/internal/trace"
 )
 
@@ -230,8 +231,14 @@ func (c *Client) start(f func()) bool {
 	return true
 }
 
-// deadline gives ctx the command timeout if it has none of its own.
+// deadline gives ctx the command timeout if it has none of its own. What it returns has ended
+// where a lock of ctx has.
 func (c *Client) deadline(ctx context.Context) (context.Context, context.CancelFunc) {
+	if err := fence.Err(ctx); err != nil {
+		ctx, cancel := context.WithCancelCause(ctx)
+		cancel(err)
+		return ctx, func() { cancel(nil) }
+	}
 	if _, ok := ctx.Deadline(); ok {
 		return context.WithCancel(ctx)
 	}

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"cmp"
 	"compress/flate"
 	"context"
 	"encoding/json"
@@ -10,6 +11,7 @@ import (
 	"io"
 	"io/fs"
 	"iter"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -145,7 +147,7 @@ func (s *Secrets) row(ctx context.Context, id store.ID, from int64) (names []str
 	if err != nil {
 		return nil, false, err
 	}
-	slices.SortFunc(all, func(a, b part) int { return int(a.first - b.first) })
+	slices.SortFunc(all, func(a, b part) int { return cmp.Compare(a.first, b.first) })
 	for i, p := range all {
 		if i+1 < len(all) && all[i+1].first <= from {
 			continue
@@ -177,11 +179,7 @@ func (s *Secrets) Records(ctx context.Context, id store.ID, from int64) iter.Seq
 				yield(store.Record{At: at}, fmt.Errorf("%s: %w", s.Place(id), err))
 				return
 			}
-			var keys []string
-			for key := range row.Data {
-				keys = append(keys, key)
-			}
-			slices.Sort(keys)
+			keys := slices.Sorted(maps.Keys(row.Data))
 			for k, key := range keys {
 				n, err := strconv.ParseInt(key, 10, 64)
 				if err != nil || n < at {

@@ -213,12 +213,12 @@ func (r *planReconciler) carryOut(ctx context.Context, f *v1alpha1.Fabric, p *v1
 	res, err := r.run(ctx, f, p, st)
 	waits := (*wait)(nil)
 	switch {
+	case errors.Is(err, store.ErrLost):
+		return ctrl.Result{}, err // whoever has the lock now goes on, and says how
 	case ctx.Err() != nil:
 		return ctrl.Result{}, r.interrupted(ctx, p)
 	case errors.As(err, &waits):
 		return ctrl.Result{RequeueAfter: retry}, r.say(ctx, p, "approved by "+p.Status.ApprovedBy+"; waits: "+waits.what)
-	case errors.Is(err, store.ErrLost):
-		return ctrl.Result{}, err // whoever has the lock now goes on
 	case err != nil && res == nil && !errors.As(err, new(*fleet.Error)) && !errors.As(err, new(*intentError)):
 		return ctrl.Result{}, err // nothing is known: another try may learn it
 	}
@@ -230,7 +230,7 @@ func (r *planReconciler) carryOut(ctx context.Context, f *v1alpha1.Fabric, p *v1
 	now := metav1.Now()
 	p.Status.Ended, p.Status.Runs, p.Status.Interrupted = &now, runs, false
 	outcome(p, all, err)
-	if err := r.Status().Patch(ctx, p, client.MergeFrom(before)); err != nil {
+	if err := r.Status().Patch(ctx, p, ifUnchanged(before)); err != nil {
 		return ctrl.Result{}, err
 	}
 	kind := corev1.EventTypeNormal
@@ -241,6 +241,12 @@ func (r *planReconciler) carryOut(ctx context.Context, f *v1alpha1.Fabric, p *v1
 	return ctrl.Result{}, nil
 }
 
+// ifUnchanged is a patch of a plan as it was seen: this replica may have stood still for long,
+// and another one may have gone on.
+func ifUnchanged(before *v1alpha1.FabricPlan) client.Patch {
+	return client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+}
+
 // interrupted notes that this replica ended in the middle of a run, which is to go on.
 func (r *planReconciler) interrupted(ctx context.Context, p *v1alpha1.FabricPlan) error {
 	why := context.Cause(ctx)
@@ -248,7 +254,7 @@ func (r *planReconciler) interrupted(ctx context.Context, p *v1alpha1.FabricPlan
 	defer cancel()
 	before := p.DeepCopy()
 	p.Status.Interrupted, p.Status.Message = true, "a replica ended; another one resumes"
-	return errors.Join(why, r.Status().Patch(ctx, p, client.MergeFrom(before)))
+	return errors.Join(why, r.Status().Patch(ctx, p, ifUnchanged(before)))
 }
 
 // run runs, or resumes.

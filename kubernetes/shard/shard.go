@@ -2,12 +2,12 @@
 // operator. There is a Lease a replica; a key belongs to one of those that are alive, by
 // rendezvous hashing, so that only the keys of a replica that comes or goes change hands.
 //
-// Replicas learn at different times who is alive. That a key has at most one holder all the
-// same is so because each replica publishes by which members it works, in its Lease: it
-// takes up a key only when it has published members that make it its own and then, asking
-// the API server itself, has seen no living replica that claims the key. One that is to give
-// up a key it holds goes on claiming that one until it is released. A replica that could not
-// renew its Lease lets go of all it holds before another one may take it for dead.
+// Replicas learn at different times who is alive. A key has at most one holder all the same:
+// each replica publishes in its Lease by which members it works. It takes up a key only when it
+// has published members that make the key its own and then, asking the API server itself, has
+// seen no living replica that claims the key. One that is to give up a key that it holds claims
+// it until it is released. A replica that cannot renew its Lease, or stood still for longer than
+// that lasts, lets go of all it holds before another one may take it for dead, see [store.Lease].
 package shard
 
 import (
@@ -74,7 +74,7 @@ type Group struct {
 	o       Options
 	valid   time.Duration // of a Lease
 	changed chan struct{}
-	// released has a value when a key was let go of.
+	// released gets a value when a key is let go of.
 	released chan struct{}
 
 	mu      sync.Mutex
@@ -90,7 +90,8 @@ type Group struct {
 // New returns a group, of which this process becomes a member by [Group.Start]. c must have no cache.
 func New(c client.Client, o Options) *Group {
 	o.TTL = cmp.Or(o.TTL, TTL)
-	// Another one sees a last renewal a beat late, and that there is none a beat late.
+	// Others see the last renewal up to a sixth of valid late, and that there is no further one
+	// as much late.
 	valid := o.TTL * 7 / 10
 	return &Group{c: c, o: o, valid: valid, changed: make(chan struct{}, 1), released: make(chan struct{}, 1), held: map[string]bool{}, seen: map[string]*member{}}
 }
@@ -98,7 +99,7 @@ func New(c client.Client, o Options) *Group {
 // NeedLeaderElection implements the runnable of a manager: each replica is a member.
 func (g *Group) NeedLeaderElection() bool { return false }
 
-// Changed has a value when other keys than before may be this member's.
+// Changed gets a value when other keys than before may be this member's.
 func (g *Group) Changed() <-chan struct{} { return g.changed }
 
 // Name is that of the Lease of this member; "" where it has none.
@@ -322,8 +323,8 @@ func (g *Group) free(ctx context.Context, all []coordinationv1.Lease) error {
 	return nil
 }
 
-// leave ends a membership. What is held is let go of first, so that the Lease can be given
-// back, and others need not wait for its end.
+// leave ends a membership: it waits until nothing is held, and gives the Lease back, so that
+// others need not wait for its end.
 func (g *Group) leave(lease *store.Lease) error {
 	g.mu.Lock()
 	g.lease = nil // nothing more is taken up
@@ -368,8 +369,8 @@ func (g *Group) Mine(key string) bool {
 	return g.own != nil && Owner(g.next, key) == g.own.Name
 }
 
-// Hold takes up a key, if this member may now. The context ends when it may no longer; the
-// caller must call release when nothing is done for the key any more.
+// Hold takes up a key, if this member may now. The context ends, as that of [fence.With], when it
+// may no longer; the caller must call release when nothing is done for the key any more.
 func (g *Group) Hold(ctx context.Context, key string) (held context.Context, release func(), ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -406,7 +407,7 @@ func Owner(members []string, key string) (owner string) {
 	return owner
 }
 
-// weight is a number that is another one for each pair, as if it were drawn.
+// weight is a number that each pair has as if it were drawn.
 func weight(member, key string) uint64 {
 	h := fnv.New64a()
 	_, _ = io.WriteString(h, member+"\x00"+key) // a hash does not fail

@@ -1,0 +1,61 @@
+// Package fence ends work whose lock is lost. What has to outlive its context, such as a
+// revert after Ctrl-C, must not outlive the lock that allows it: by then another process may
+// have it, and write.
+package fence
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+type key struct{}
+
+func locks(ctx context.Context) []context.Context {
+	all, _ := ctx.Value(key{}).([]context.Context)
+	return all
+}
+
+// With returns a context that ends with ctx and when a lock ends, with that one's cause. What
+// [Outlive] makes of it ends with the lock as well. The caller must call the function in the end.
+func With(ctx, lock context.Context) (context.Context, context.CancelFunc) {
+	all := append(slices.Clip(locks(ctx)), lock)
+	return bind(context.WithValue(ctx, key{}, all), lock)
+}
+
+// Err is why one of the locks of a context has ended, nil where none has. It says so before the
+// context does, which ends in a goroutine of its own: it is what to ask before a request.
+func Err(ctx context.Context) error {
+	for _, l := range locks(ctx) {
+		if l.Err() != nil {
+			return context.Cause(l)
+		}
+	}
+	return nil
+}
+
+// Outlive returns a context that does not end with ctx, but when one of its locks ends, and
+// after a time. The caller must call the function in the end.
+func Outlive(ctx context.Context, most time.Duration) (context.Context, context.CancelFunc) {
+	out, stop := bind(context.WithoutCancel(ctx), locks(ctx)...)
+	out, cancel := context.WithTimeout(out, most)
+	return out, func() { cancel(); stop() }
+}
+
+// bind ends a context when one of the locks ends.
+func bind(ctx context.Context, locks ...context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	var stops []func() bool
+	for _, l := range locks {
+		if l.Err() != nil { // AfterFunc would say so a little later
+			cancel(context.Cause(l))
+		}
+		stops = append(stops, context.AfterFunc(l, func() { cancel(context.Cause(l)) }))
+	}
+	return ctx, func() {
+		for _, stop := range stops {
+			stop()
+		}
+		cancel(context.Canceled)
+	}
+}
