@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -210,8 +212,19 @@ func (b *bench) startReplica() *exec.Cmd {
 	return cmd
 }
 
-// The replica at work is killed in the middle of a wave. Another one ends what was approved.
-func TestKilledReplica(t *testing.T) {
+// The replica at work is killed in the middle of a wave, or stands still for longer than its
+// locks last and then goes on. Another one ends what was approved; no switch has two writers,
+// and none is written to by one that has lost its lock.
+func TestLostReplica(t *testing.T) {
+	for name, how := range map[string]syscall.Signal{"killed": syscall.SIGKILL, "stopped": syscall.SIGSTOP} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // it is waiting for the most part
+			lostReplica(t, how)
+		})
+	}
+}
+
+func lostReplica(t *testing.T, how syscall.Signal) {
 	leaves := 7
 	if nightly {
 		leaves = 46
@@ -221,26 +234,50 @@ func TestKilledReplica(t *testing.T) {
 	first := b.startReplica()
 	p := b.plan(f)
 	b.startReplica() // which waits for the first one's lease
+	// The middle: half of the switches were written to, and one is sent its change now.
+	var sets atomic.Int32
+	reached, lost := make(chan struct{}), make(chan struct{})
+	for device := range b.lab.Switches {
+		b.of(device).Faults().BeforeSet(func() {
+			if int(sets.Add(1)) == len(b.lab.Switches)/2 {
+				close(reached)
+				<-lost
+			}
+		})
+	}
 	b.approve("yes", p.Name, p.Spec.Digest)
-	// The middle of the run: some devices have an undo record, and it goes on.
-	var journal corev1.SecretList
-	b.until(p, "the run is under way", func() bool {
-		err := b.r.Client.List(t.Context(), &journal, client.InNamespace(b.ns), client.MatchingLabels{"roce-fabric.io/part": "journal"})
-		return err == nil && len(journal.Items) > 0 && len(journal.Items[0].Data) > 6
-	})
-	if p.Status.Ended != nil {
-		t.Fatal("the run was over before a replica could be killed")
+	select {
+	case <-reached:
+	case <-time.After(patience):
+		t.Fatal("half of the switches were not written to")
 	}
-	killed := time.Now()
-	if err := first.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	gone := time.Now()
+	b.signal(first, how)
+	close(lost)
 	b.ends(p, v1alpha1.Applied)
-	t.Logf("%d switches: ended %s after the kill, runs %v, states %v", p.Spec.Changes, time.Since(killed).Round(time.Millisecond), p.Status.Runs, p.Status.States)
+	t.Logf("%d switches: ended %s after a replica was lost, runs %v, states %v", p.Spec.Changes, time.Since(gone).Round(time.Millisecond), p.Status.Runs, p.Status.States)
 	if len(p.Status.Runs) != 2 {
 		t.Errorf("the runs are %v", p.Status.Runs)
+	}
+	back := time.Now()
+	if how == syscall.SIGSTOP {
+		b.signal(first, syscall.SIGCONT)
+		if err := first.Wait(); err == nil {
+			t.Error("the replica that is not the elected one any more has ended as if it were")
+		}
+	}
+	b.oneWriter(gone)
+	for device := range b.lab.Switches {
+		for _, s := range b.writes(device) {
+			if s.Wrote.After(back) {
+				t.Errorf("%s was written to when the plan had ended: %+v", device, s)
+			}
+		}
 	}
 	b.until(f, "it is in sync", func() bool {
 		return condition(f, v1alpha1.InSync).Status == metav1.ConditionTrue && f.Status.Plan == nil
 	})
+	if err := b.r.Client.Get(t.Context(), client.ObjectKeyFromObject(p), p); err != nil || p.Status.Phase != v1alpha1.Applied || p.Status.Interrupted {
+		t.Errorf("%+v, %v", p.Status, err)
+	}
 }

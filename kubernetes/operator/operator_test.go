@@ -156,21 +156,24 @@ func (b *bench) fabric(text string, policy v1alpha1.Policy) *v1alpha1.Fabric {
 }
 
 // replicaTTL is long enough for a busy machine.
-var replicaTTL = map[bool]time.Duration{false: 12 * time.Second, true: 30 * time.Second}[nightly]
+var replicaTTL = map[bool]time.Duration{false: 15 * time.Second, true: 30 * time.Second}[nightly]
+
+// parallel is how many devices a replica works on at a time.
+var parallel = map[bool]int{false: 4, true: 16}[nightly]
 
 // options are those of an operator in a test.
 func options() operator.Options {
 	return operator.Options{
-		Version: "test", LockTTL: 10 * time.Second, ReplicaTTL: replicaTTL, GitTransports: "file",
+		Version: "test", LockTTL: 10 * time.Second, ReplicaTTL: replicaTTL, Parallel: parallel, GitTransports: "file",
 		Access: func() *fleet.Access { return &fleet.Access{Scale: 0.001} },
 	}
 }
 
 // manager makes an operator for a namespace.
 func newManager(cfg *rest.Config, ns string, o operator.Options, elect bool) (ctrl.Manager, error) {
-	lease, renew, again := 5*time.Second, 3*time.Second, time.Second
+	lease, renew, again := 10*time.Second, 8*time.Second, time.Second // on a busy machine
 	if nightly {
-		lease, renew, again = 15*time.Second, 10*time.Second, 2*time.Second
+		lease, renew, again = 30*time.Second, 25*time.Second, 2*time.Second
 	}
 	skip := true
 	o.Namespace = ns
@@ -226,6 +229,7 @@ func (b *bench) until(o client.Object, what string, ok func() bool) {
 		select {
 		case <-tick.C:
 		case <-end.C:
+			o.SetManagedFields(nil)
 			text, _ := json.MarshalIndent(o, "", " ")
 			b.Fatalf("not within %s: %s\n%v\n%s", patience, what, err, text)
 		}

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"math/big"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -102,8 +103,25 @@ type Listener struct {
 	mu     sync.Mutex
 	conns  map[*trackedConn]struct{}
 	most   int // connections at once
+	log    []*Session
 	closed bool
 }
+
+// Session is a connection that a client had.
+type Session struct {
+	From  string    // the client's end
+	Begin time.Time // when it was accepted
+	// Used is when a request was last begun or answered: what the client did on it lies
+	// between these two.
+	Used  time.Time
+	Wrote time.Time // when a request last came that writes; zero for none
+	// End is when the server saw its end, which may be long after the client's; zero while
+	// it lasts.
+	End time.Time
+}
+
+// maxSessions bounds the log of a server: the newest are kept.
+const maxSessions = 64
 
 // Listen opens a port at a host:port; port 0 is a free one. Connections that
 // come while refuse says so are closed at once.
@@ -133,6 +151,40 @@ func (l *Listener) Most() int {
 	return l.most
 }
 
+// Sessions are the newest connections, in the order in which they began.
+func (l *Listener) Sessions() (out []Session) {
+	if l == nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range l.log {
+		out = append(out, *s)
+	}
+	return out
+}
+
+// Used notes that a request of the client with that end of a connection begins, or is
+// answered.
+func (l *Listener) Used(from string) { l.note(from, func(s *Session) { s.Used = time.Now() }) }
+
+// Wrote notes that the request is one that writes.
+func (l *Listener) Wrote(from string) { l.note(from, func(s *Session) { s.Wrote = time.Now() }) }
+
+func (l *Listener) note(from string, what func(*Session)) {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range slices.Backward(l.log) {
+		if s.From == from { // the newest: a port is used again
+			what(s)
+			return
+		}
+	}
+}
+
 // Accept passes over the connections that are refused.
 func (l *Listener) Accept() (net.Conn, error) {
 	for {
@@ -140,11 +192,13 @@ func (l *Listener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		t := &trackedConn{Conn: c, l: l}
+		now := time.Now()
+		t := &trackedConn{Conn: c, l: l, session: &Session{From: c.RemoteAddr().String(), Begin: now, Used: now}}
 		l.mu.Lock()
 		closed := l.closed
 		l.conns[t] = struct{}{}
 		l.most = max(l.most, len(l.conns))
+		l.log = append(l.log[max(0, len(l.log)-maxSessions+1):], t.session)
 		l.mu.Unlock()
 		if closed {
 			return nil, errors.Join(net.ErrClosed, t.Close())
@@ -188,13 +242,17 @@ func (l *Listener) DropAll() {
 
 type trackedConn struct {
 	net.Conn
-	l *Listener
+	l       *Listener
+	session *Session
 }
 
 // Close ends the connection and forgets it.
 func (c *trackedConn) Close() error {
 	c.l.mu.Lock()
 	delete(c.l.conns, c)
+	if c.session.End.IsZero() {
+		c.session.End = time.Now()
+	}
 	c.l.mu.Unlock()
 	return c.Conn.Close()
 }

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 )
 
@@ -28,6 +29,14 @@ func (s *Switch) newGRPCServer() *grpc.Server {
 	opts := []grpc.ServerOption{
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: idle}),
 		grpc.WaitForHandlers(true),
+		grpc.UnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+			defer s.inUse(ctx)()
+			return handler(ctx, req)
+		}),
+		grpc.StreamInterceptor(func(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+			defer s.inUse(stream.Context())()
+			return handler(srv, stream)
+		}),
 	}
 	if s.tlsConf != nil {
 		opts = append(opts, grpc.Creds(credentials.NewTLS(s.tlsConf)))
@@ -35,6 +44,21 @@ func (s *Switch) newGRPCServer() *grpc.Server {
 	srv := grpc.NewServer(opts...)
 	gnmi.RegisterGNMIServer(srv, &gnmiServer{s: s})
 	return srv
+}
+
+// clientOf is the client's end of the connection of a request.
+func clientOf(ctx context.Context) string {
+	if p, ok := peer.FromContext(ctx); ok {
+		return p.Addr.String()
+	}
+	return ""
+}
+
+// inUse notes that a request begins, and that it is answered when what it returns is called.
+func (s *Switch) inUse(ctx context.Context) (answered func()) {
+	from := clientOf(ctx)
+	s.gnmiLn.Used(from)
+	return func() { s.gnmiLn.Used(from) }
 }
 
 // auth checks the account of the metadata.

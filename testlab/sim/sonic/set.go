@@ -22,6 +22,7 @@ func (g *gnmiServer) Set(ctx context.Context, r *gnmi.SetRequest) (*gnmi.SetResp
 	if err := g.enter(ctx); err != nil {
 		return nil, err
 	}
+	s.gnmiLn.Wrote(clientOf(ctx))
 	s.mu.Lock()
 	if len(s.sets) >= maxSets {
 		s.sets = append(s.sets[:0], s.sets[1:]...)

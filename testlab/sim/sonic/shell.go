@@ -17,6 +17,7 @@ import (
 // quotes, ; && ||, output redirection, $?, trap ... EXIT and sudo.
 type shell struct {
 	s              *Switch
+	from           string // the client
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	status         int

@@ -16,6 +16,7 @@ func (c *command) config(args []string) int {
 		c.warn("Root privileges are required for this operation\n")
 		return 1
 	}
+	c.s.sshLn.Wrote(c.from)
 	sub := ""
 	if len(args) > 0 {
 		sub, args = args[0], args[1:]

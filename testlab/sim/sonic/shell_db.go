@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -152,6 +153,9 @@ func (c *command) redis(name, sep, cmd string, rest []string) int {
 	}
 	table, key := splitKey(t, sep, rest[0])
 	r := t[table][key]
+	if slices.Contains([]string{"hset", "hdel", "del"}, cmd) {
+		s.sshLn.Wrote(c.from)
+	}
 	switch cmd {
 	case "hgetall":
 		m := map[string]any{}

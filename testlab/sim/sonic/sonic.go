@@ -282,6 +282,10 @@ func (s *Switch) SSHAddr() string { return s.sshLn.Address() }
 // servers that there were at once.
 func (s *Switch) MostSessions() (gnmi, ssh int) { return s.gnmiLn.Most(), s.sshLn.Most() }
 
+// Sessions are the newest connections to each of the two servers, and which of them changed
+// the configuration, or tried to.
+func (s *Switch) Sessions() (gnmi, ssh []sim.Session) { return s.gnmiLn.Sessions(), s.sshLn.Sessions() }
+
 // CAPEM is the certificate that a client trusts to reach the gNMI server; nil
 // in plaintext.
 func (s *Switch) CAPEM() []byte { return append([]byte(nil), s.caPEM...) }

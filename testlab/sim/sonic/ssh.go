@@ -51,11 +51,12 @@ func (s *Switch) serveSSH() {
 }
 
 func (s *Switch) serveConn(c net.Conn, conf *ssh.ServerConfig) {
-	sim.ServeSSH(c, conf, &s.wg, s.session)
+	from := c.RemoteAddr().String()
+	sim.ServeSSH(c, conf, &s.wg, func(ch ssh.Channel, requests <-chan *ssh.Request) { s.session(from, ch, requests) })
 }
 
-// session serves one channel: an exec command or an interactive shell.
-func (s *Switch) session(ch ssh.Channel, requests <-chan *ssh.Request) {
+// session serves one channel of a client: an exec command or an interactive shell.
+func (s *Switch) session(from string, ch ssh.Channel, requests <-chan *ssh.Request) {
 	defer ch.Close()
 	ch = s.dice.Channel(ch)
 	pty := false
@@ -82,16 +83,18 @@ func (s *Switch) session(ch ssh.Channel, requests <-chan *ssh.Request) {
 			if pty {
 				errOut = ch
 			}
-			sh := &shell{s: s, stdin: io.LimitReader(ch, maxInput), stdout: out, stderr: errOut}
+			sh := &shell{s: s, from: from, stdin: io.LimitReader(ch, maxInput), stdout: out, stderr: errOut}
+			s.sshLn.Used(from)
 			s.faults.event(Command)
 			code := sh.run(p.Command)
+			s.sshLn.Used(from)
 			s.faults.event(Status)
 			exit(ch, code)
 			return
 		case "shell":
 			reply(r, true)
 			s.wg.Go(func() { drain(requests) })
-			exit(ch, s.interactive(ch, pty))
+			exit(ch, s.interactive(from, ch, pty))
 			return
 		default:
 			reply(r, false)
@@ -116,9 +119,9 @@ func exit(ch ssh.Channel, code int) {
 }
 
 // interactive is bash on a terminal: it echoes every byte and prompts.
-func (s *Switch) interactive(ch ssh.Channel, pty bool) int {
+func (s *Switch) interactive(from string, ch ssh.Channel, pty bool) int {
 	t := &terminal{ch: ch, echo: pty}
-	sh := &shell{s: s, stdin: t, stdout: t, stderr: t, login: true}
+	sh := &shell{s: s, from: from, stdin: t, stdout: t, stderr: t, login: true}
 	prompt := func() {
 		if pty {
 			_, _ = io.WriteString(ch, s.user+"@"+s.o.Name+":~$ ")
@@ -130,7 +133,9 @@ func (s *Switch) interactive(ch ssh.Channel, pty bool) int {
 		if err != nil {
 			return sh.status
 		}
+		s.sshLn.Used(from)
 		sh.run(line)
+		s.sshLn.Used(from)
 		if sh.exited {
 			return sh.status
 		}

@@ -1,0 +1,120 @@
+package operator_test
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/kubernetes/api/v1alpha1"
+	"github.com/roce-fabric/roce-fabric/testlab/sim"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
+)
+
+// The switches of a lab keep logs of the connections to their servers. What a client did on
+// one lies between Begin and Used; when a switch sees the end of a connection says nothing,
+// as by then the client may be at the next one.
+
+// of is a switch of the lab.
+func (b *bench) of(device string) *sonic.Switch { return b.lab.Switches[device].(*sonic.Switch) }
+
+// reads are the reads of a switch that nobody writes to: each has one connection to its gNMI
+// server.
+func (b *bench) reads(device string) []sim.Session {
+	gnmi, _ := b.of(device).Sessions()
+	return gnmi
+}
+
+// sets and commands are the connections on which a switch was written to over gNMI, and over
+// SSH: one writer uses both, side by side.
+func (b *bench) sets(device string) []sim.Session {
+	gnmi, _ := b.of(device).Sessions()
+	return slices.DeleteFunc(gnmi, func(s sim.Session) bool { return s.Wrote.IsZero() })
+}
+
+func (b *bench) commands(device string) []sim.Session {
+	_, ssh := b.of(device).Sessions()
+	return slices.DeleteFunc(ssh, func(s sim.Session) bool { return s.Wrote.IsZero() })
+}
+
+func (b *bench) writes(device string) []sim.Session {
+	return slices.Concat(b.sets(device), b.commands(device))
+}
+
+// apart checks that no switch was used on two connections of a kind at one time.
+func (b *bench) apart(kind string, of func(device string) []sim.Session) {
+	b.Helper()
+	n := 0
+	for device := range b.lab.Switches {
+		var last sim.Session
+		for _, s := range of(device) {
+			n++
+			if s.Begin.Before(last.Used) {
+				b.Errorf("%s had two %s at once: %+v and %+v", device, kind, last, s)
+			}
+			if s.Used.After(last.Used) {
+				last = s
+			}
+		}
+	}
+	if n == 0 {
+		b.Errorf("no device had %s", kind)
+	}
+}
+
+// oneWriter checks that no switch had two writers at one time, where one of them was lost at a
+// time, and another one went on.
+func (b *bench) oneWriter(lost time.Time) {
+	b.Helper()
+	b.apart("writers over gNMI", b.sets)
+	b.apart("writers over SSH", b.commands)
+	for device := range b.lab.Switches {
+		all := b.writes(device)
+		for _, before := range all {
+			for _, after := range all {
+				if before.Begin.Before(lost) && after.Begin.After(lost) && before.Used.After(after.Begin) {
+					b.Errorf("%s had two writers at once: %+v and %+v", device, before, after)
+				}
+			}
+		}
+	}
+}
+
+// atOnce is the largest number of devices that were read at one time.
+func (b *bench) atOnce() (most int) {
+	type edge struct {
+		at   time.Time
+		open int
+	}
+	var all []edge
+	for device := range b.lab.Switches {
+		for _, s := range b.reads(device) {
+			all = append(all, edge{s.Begin, 1}, edge{s.Used, -1})
+		}
+	}
+	slices.SortFunc(all, func(a, b edge) int { return a.at.Compare(b.at) })
+	open := 0
+	for _, e := range all {
+		open += e.open
+		most = max(most, open)
+	}
+	return most
+}
+
+// readSince waits until each device was read so many times since a time.
+func (b *bench) readSince(f *v1alpha1.Fabric, since time.Time, times int) {
+	b.Helper()
+	b.until(f, fmt.Sprintf("each device is read %d times", times), func() bool {
+		for device := range b.lab.Switches {
+			n := 0
+			for _, s := range b.reads(device) {
+				if s.Begin.After(since) && !s.End.IsZero() {
+					n++
+				}
+			}
+			if n < times {
+				return false
+			}
+		}
+		return true
+	})
+}
