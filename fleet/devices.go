@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"reflect"
 	"strings"
 	"time"
 
@@ -99,9 +100,13 @@ func isOpen(open map[string][]string, host string, p nic.Problem) {
 // Switches returns the switches as devices. open makes a driver for a switch.
 func Switches(c *render.Compiler, switches []*intent.Switch, open func(context.Context, *intent.Switch) (drivers.Driver, error)) []Device {
 	var out []Device
+	var bounds drivers.Policy // kept once for neighbours in the list that have the same
 	for _, sw := range switches {
+		if p := policy(c.Fabric(), sw); !reflect.DeepEqual(p, bounds) {
+			bounds = p
+		}
 		d := Device{
-			Name: sw.Name, OS: sw.OS, Policy: policy(c.Fabric(), sw),
+			Name: sw.Name, OS: sw.OS, Policy: bounds,
 			Open:    func(ctx context.Context) (drivers.Driver, error) { return open(ctx, sw) },
 			Desired: func() drivers.Desired { return c.Device(sw).Desired },
 			explain: func(drv drivers.Driver, snap *drivers.Snapshot, desired drivers.Desired, steps *drivers.Steps) {
