@@ -1,6 +1,7 @@
 package ssh
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -267,10 +268,10 @@ func (c *Client) session(ctx context.Context, op string, use func(*xssh.Session)
 		defer s.Close()
 		stop := context.AfterFunc(ctx, func() { s.Close() })
 		defer stop()
-		// The device may have granted the channel after the caller left; then
-		// nothing must run on it.
-		if ctx.Err() != nil {
-			done <- ctx.Err()
+		// The device may have granted the channel after the caller left, or lost
+		// its lock; then nothing must run on it.
+		if err := cmp.Or(ctx.Err(), fence.Err(ctx)); err != nil {
+			done <- err
 			return
 		}
 		done <- use(s)

@@ -2,6 +2,8 @@ package ssh
 
 import (
 	"context"
+	"io"
+	"sync/atomic"
 	"testing"
 
 	xssh "golang.org/x/crypto/ssh"
@@ -9,33 +11,57 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/fence"
 )
 
-// lock is one whose end is known before its context ends.
+// lock is one that ends when it has been asked so many times.
 type lock struct {
 	context.Context
-	over bool
+	end  context.CancelFunc
+	left atomic.Int32
 }
 
 func (l *lock) Err() error {
-	if l.over {
+	if l.left.Add(-1) < 0 {
+		l.end()
 		return context.Canceled
 	}
-	return l.Context.Err()
+	return nil
 }
 
-// No command is sent when a lock has ended, even where the context has not yet.
+// When a lock has ended no command begins, and one that has begun gets no input, even where
+// the context has not ended yet.
 func TestNoCommandWithoutTheLock(t *testing.T) {
 	ran := make(chan string, 9)
 	d := newDevice(t, deviceOptions{})
-	d.exec = func(cmd string, _ xssh.Channel) uint32 { ran <- cmd; return 0 }
-	c := dial(t, d.config())
-	l := &lock{Context: t.Context()}
-	ctx, cancel := fence.With(t.Context(), l)
-	defer cancel()
-	if _, err := c.Run(ctx, "show x", nil); err != nil || len(ran) != 1 {
-		t.Errorf("%d commands, %v", len(ran), err)
+	d.exec = func(cmd string, ch xssh.Channel) uint32 {
+		b, _ := io.ReadAll(ch)
+		ran <- cmd + string(b)
+		return 0
 	}
-	l.over = true
-	if _, err := c.Run(ctx, "config save", nil); err == nil || len(ran) != 1 {
-		t.Errorf("%d commands, %v", len(ran), err)
+	c := dial(t, d.config())
+	run := func(asked int32) error {
+		under, end := context.WithCancel(t.Context())
+		l := &lock{Context: under, end: end}
+		l.left.Store(9)
+		ctx, cancel := fence.With(t.Context(), l)
+		defer cancel()
+		l.left.Store(asked)
+		_, err := c.Run(ctx, "config load ", []byte("rows"))
+		return err
+	}
+	if err := run(9); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-ran; got != "config load rows" {
+		t.Errorf("with the lock: %q", got)
+	}
+	for asked := range int32(2) { // before the channel, and before the command
+		if err := run(asked); err == nil || len(ran) > 0 {
+			t.Errorf("asked %d times: %d commands, %v", asked, len(ran), err)
+		}
+	}
+	if err := run(2); err == nil {
+		t.Error("a command without its input has ended well")
+	}
+	if got := <-ran; got != "config load " {
+		t.Errorf("lost before the input: %q", got)
 	}
 }

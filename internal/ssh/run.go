@@ -11,6 +11,8 @@ import (
 	"sync"
 
 	xssh "golang.org/x/crypto/ssh"
+
+	"github.com/roce-fabric/roce-fabric/internal/fence"
 )
 
 // Result is what a command left behind.
@@ -45,7 +47,12 @@ func (c *Client) Run(ctx context.Context, cmd string, stdin []byte) (Result, err
 			if err != nil {
 				return newError("run", c.addr, ErrLost, err)
 			}
-			c.start(func() { _, _ = in.Write(stdin); _ = in.Close() })
+			c.start(func() {
+				if fence.Err(ctx) == nil { // else the session ends, and the command has no input
+					_, _ = in.Write(stdin)
+					_ = in.Close()
+				}
+			})
 		}
 		if err := s.Start(cmd); err != nil {
 			if gone(err) {

@@ -111,8 +111,8 @@ type Listener struct {
 type Session struct {
 	From  string    // the client's end
 	Begin time.Time // when it was accepted
-	// Used is when a request was last begun or answered: what the client did on it lies
-	// between these two.
+	// Used is when a request was last begun, or answered before the connection ended: what
+	// the client did on it lies between these two.
 	Used  time.Time
 	Wrote time.Time // when a request last came that writes; zero for none
 	// End is when the server saw its end, which may be long after the client's; zero while
@@ -166,7 +166,13 @@ func (l *Listener) Sessions() (out []Session) {
 
 // Used notes that a request of the client with that end of a connection begins, or is
 // answered.
-func (l *Listener) Used(from string) { l.note(from, func(s *Session) { s.Used = time.Now() }) }
+func (l *Listener) Used(from string) {
+	l.note(from, func(s *Session) {
+		if s.End.IsZero() {
+			s.Used = time.Now()
+		}
+	})
+}
 
 // Wrote notes that the request is one that writes.
 func (l *Listener) Wrote(from string) { l.note(from, func(s *Session) { s.Wrote = time.Now() }) }
