@@ -26,6 +26,8 @@ type LoadOptions struct {
 	// intent; "" is "<stdin>".
 	Stdin io.Reader
 	Name  string
+	// Below is that of [intent.Options].
+	Below string
 	// Only names the devices that the call is about, of those that Take says: name,
 	// ranges, glob, role:NAME or os:NAME; none is all of them.
 	Only []string
@@ -48,7 +50,7 @@ const (
 // [intent.Errors]; a path that cannot be read, and an Only that names nothing, is
 // an [*OptionError].
 func Load(ctx context.Context, path string, o LoadOptions) (*Fabric, error) {
-	f, err := readIntent(ctx, path, intent.Options{Stdin: o.Stdin, Name: o.Name, Set: o.Set})
+	f, err := readIntent(ctx, path, intent.Options{Stdin: o.Stdin, Name: o.Name, Below: o.Below, Set: o.Set})
 	if err != nil {
 		return nil, err
 	}

@@ -34,6 +34,9 @@ type Options struct {
 	// Name stands for standard input in Fabric.Files and in places; "" is
 	// [Stdin].
 	Name string
+	// Below is a folder, without a slash at its end, that is left out of the names of files
+	// below it, in Fabric.Files and in places; "" is none.
+	Below string
 	// NoClasses accepts an intent without classes, for one that only says which
 	// devices there are and how they are reached and joined. No switch can be
 	// compiled from it.
@@ -131,6 +134,16 @@ type File struct {
 func Files(path string, opts Options) ([]File, error) { return readFiles(path, opts) }
 
 func readFiles(path string, opts Options) ([]File, error) {
+	files, err := readAll(path, opts)
+	if opts.Below != "" {
+		for i := range files {
+			files[i].Name = strings.TrimPrefix(files[i].Name, opts.Below+string(filepath.Separator))
+		}
+	}
+	return files, err
+}
+
+func readAll(path string, opts Options) ([]File, error) {
 	if path == "-" {
 		if opts.Stdin == nil {
 			return nil, errors.New("read the intent: no standard input")

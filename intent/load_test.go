@@ -88,6 +88,10 @@ func TestFolder(t *testing.T) {
 	if f.Switch("b") == nil || f.Switch("a").Access.Username.V != "u" {
 		t.Error("the maps did not merge")
 	}
+	below, err := Load(dir, Options{Below: filepath.Dir(dir)})
+	if err != nil || below.Links[1].Pos.String() != filepath.Base(dir)+"/30-hosts.yaml:5:9" || below.Hash != f.Hash {
+		t.Errorf("below a folder: %v, %v", below.Links, err)
+	}
 
 	other := folder(t, map[string]string{"a.yaml": good, "b.yaml": "apiVersion: roce-fabric/v1\nkind: Fabric\nname: g\nclasses:\n  cnp: {priority: 6, dscp: [48]}\n  rdma: {priority: 4}\n", "c.yaml": "kind: Fabric\nzz: 1\n"})
 	_, err = Load(other, Options{})
