@@ -12,11 +12,12 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/roce-fabric/roce-fabric/fleet/store"
 )
 
-// Annotations of the Lease, which stays when the lock is given back.
+// Annotations of the Lease, which stays when the lock of a fabric is given back.
 const (
 	noteOwner     = "roce-fabric.io/owner"
 	noteBreaks    = "roce-fabric.io/breaks"
@@ -268,6 +269,16 @@ func (l *lock) Release() (err error) {
 		l.mu.Lock()
 		l.lease = now
 		l.mu.Unlock()
+		if l.s.passing {
+			// As it was seen: by now it may be someone else's.
+			err = do(ctx, func(ctx context.Context) error {
+				return l.s.c.Delete(ctx, now, client.Preconditions{UID: &now.UID, ResourceVersion: &now.ResourceVersion})
+			})
+			if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+				err = nil
+			}
+			return
+		}
 		err = l.write(ctx, func(lease *coordinationv1.Lease) {
 			lease.Spec.HolderIdentity = nil
 			delete(lease.Annotations, noteOwner)

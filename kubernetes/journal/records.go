@@ -420,3 +420,49 @@ func (j *journal) Close() error {
 	j.closed = true
 	return nil
 }
+
+// Remove removes journals, and what is left of those that were removed in part.
+func (s *Secrets) Remove(ctx context.Context, ids []store.ID) error {
+	gone := map[string]bool{}
+	for _, id := range ids {
+		gone[id.String()] = true
+	}
+	// Before the heads: a journal that begins meanwhile has its own among these.
+	parts := map[string][]string{} // by journal
+	note := func(o metav1.ObjectMeta) { parts[o.Labels[labelOf]] = append(parts[o.Labels[labelOf]], o.Name) }
+	for _, part := range []string{"journal", "record"} {
+		if err := s.heads(ctx, client.MatchingLabels{labelPart: part}, note); err != nil {
+			return err
+		}
+	}
+	all, err := s.Journals(ctx)
+	if err != nil {
+		return err
+	}
+	for _, id := range all {
+		if gone[id.String()] {
+			// The head goes first: what is no whole journal must not be listed as one.
+			if err := s.remove(ctx, segment(s.base(id), 0)); err != nil {
+				return err
+			}
+			continue
+		}
+		delete(parts, short(id.String()))
+	}
+	for _, names := range parts {
+		for _, name := range names {
+			if err := s.remove(ctx, name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Secrets) remove(ctx context.Context, name string) error {
+	o := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}}
+	if err := do(ctx, func(ctx context.Context) error { return s.c.Delete(ctx, o) }); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("remove the Secret %s: %w", name, err)
+	}
+	return nil
+}

@@ -1,6 +1,6 @@
 // Package journal keeps the lock and the journals of a fabric in Kubernetes: the lock in
 // a Lease, the journals in Secrets, compressed, of at most 512 KiB each. It is a
-// [store.Store], and keeps plans in the same way, see [Blobs].
+// [store.Store], and keeps plans in the same way, see [Secrets.SaveBody].
 //
 // Whoever may read Secrets of the namespace may read the journals. They hold the
 // configuration of devices, as plans do, and no password.
@@ -45,6 +45,7 @@ type Secrets struct {
 	name      string // of the Lease, and the beginning of all names
 	ttl       time.Duration
 	seen      sightings
+	passing   bool // the Lease goes with the lock
 }
 
 // Open returns the store of a fabric. ttl is how long a lock outlives a holder that is
@@ -57,6 +58,16 @@ func Open(c client.Client, namespace, fabric string, ttl time.Duration) (*Secret
 		ttl = store.TTL
 	}
 	return &Secrets{c: c, namespace: namespace, fabric: fabric, name: "roce-fabric-" + short(fabric), ttl: ttl}, nil
+}
+
+// OpenDevice returns the lock of a device, which has no journals: its Lease is there only while
+// a run has it. Other arguments are those of [Open].
+func OpenDevice(c client.Client, namespace, device string, ttl time.Duration) (*Secrets, error) {
+	s, err := Open(c, namespace, device, ttl)
+	if err == nil {
+		s.passing = true
+	}
+	return s, err
 }
 
 // short is a name that Kubernetes takes, for one that may be anything.

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -313,4 +314,152 @@ func TestBody(t *testing.T) {
 	if _, err := s.Body(t.Context(), "plan", 3, sum); err == nil || !strings.Contains(err.Error(), "not whole") {
 		t.Errorf("a plan without a Secret: %v", err)
 	}
+}
+
+// Journals are removed whole, with the records in Secrets of their own, and so is what an
+// interrupted removal left.
+func TestRemove(t *testing.T) {
+	r := rig.Start(t)
+	ns := r.Namespace(t)
+	s, err := journal.Open(r.Client, ns, "pod1", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := journal.Open(r.Client, ns, "pod2", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	noise := make([]byte, 700_000) // which cannot be compressed
+	if _, err := rand.Read(noise); err != nil {
+		t.Fatal(err)
+	}
+	write := func(s *journal.Secrets, run string) store.ID {
+		t.Helper()
+		l, err := s.Lock(t.Context(), store.Self(run, ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		j, err := l.Create(t.Context(), run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{run, hex.EncodeToString(noise)} {
+			if err := j.Append(t.Context(), []byte(`{"text":"`+text+`"}`)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := l.Release(); err != nil {
+			t.Fatal(err)
+		}
+		return j.ID()
+	}
+	var ids []store.ID
+	for _, run := range []string{"run1", "run2", "run3", "run4"} {
+		ids = append(ids, write(s, run))
+	}
+	write(other, "run1")
+	secrets := func(want int) {
+		t.Helper()
+		var all corev1.SecretList
+		if err := r.Client.List(t.Context(), &all, client.InNamespace(ns)); err != nil || len(all.Items) != want {
+			t.Errorf("%d Secrets, want %d, %v", len(all.Items), want, err)
+		}
+	}
+	const each = 3 // a row, and a record in two parts
+	secrets(5 * each)
+	// As one that was interrupted once the head was gone.
+	var heads corev1.SecretList
+	if err := r.Client.List(t.Context(), &heads, client.InNamespace(ns), client.MatchingLabels{"roce-fabric.io/part": "journal"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range heads.Items {
+		if o.Annotations["roce-fabric.io/journal"] == ids[0].String() && o.Annotations["roce-fabric.io/fabric-name"] == "pod1" {
+			if err := r.Client.Delete(t.Context(), &o); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := s.Remove(t.Context(), ids[1:2]); err != nil {
+		t.Fatal(err)
+	}
+	secrets(3 * each)
+	left, err := s.Journals(t.Context())
+	if err != nil || len(left) != 2 || left[0] != ids[2] || left[1] != ids[3] {
+		t.Errorf("%v, %v", left, err)
+	}
+	for _, id := range left {
+		n := 0
+		for _, err := range s.Records(t.Context(), id, 0) {
+			if err != nil {
+				t.Error(err)
+			}
+			n++
+		}
+		if n != 2 {
+			t.Errorf("%v has %d records", id, n)
+		}
+	}
+	if next := write(s, "run5"); next.Number != ids[3].Number+1 {
+		t.Errorf("the next is %v", next)
+	}
+}
+
+// The Lease of a device is there only while a run has it.
+func TestDeviceLease(t *testing.T) {
+	r := rig.Start(t)
+	ns := r.Namespace(t)
+	one, err := journal.OpenDevice(r.Client, ns, "192.0.2.1:8080", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err := journal.OpenDevice(r.Client, ns, "192.0.2.1:8080", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leases := func(want int) {
+		t.Helper()
+		var all coordinationv1.LeaseList
+		if err := r.Client.List(t.Context(), &all, client.InNamespace(ns)); err != nil || len(all.Items) != want {
+			t.Errorf("%d Leases, want %d, %v", len(all.Items), want, err)
+		}
+	}
+	for range 2 {
+		l, err := one.Lock(t.Context(), store.Self("run1", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		leases(1)
+		if _, err := two.Lock(t.Context(), store.Self("run2", "")); !errors.Is(err, store.ErrHeld) {
+			t.Errorf("it has two holders: %v", err)
+		}
+		if err := l.Release(); err != nil {
+			t.Fatal(err)
+		}
+		leases(0)
+	}
+	// One that was taken over is not the earlier holder's to remove.
+	l, err := one.Lock(t.Context(), store.Self("run1", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	held, err := two.Holder(t.Context())
+	if err != nil || held == nil {
+		t.Fatal(held, err)
+	}
+	by := store.Self("run2", "")
+	if err := two.Break(t.Context(), *held, by); err != nil {
+		t.Fatal(err)
+	}
+	next, err := two.Lock(t.Context(), by)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Release(); err != nil {
+		t.Error(err)
+	}
+	leases(1)
+	if err := next.Release(); err != nil {
+		t.Error(err)
+	}
+	leases(0)
 }

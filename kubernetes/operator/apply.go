@@ -12,11 +12,13 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -150,10 +152,10 @@ func (r *planReconciler) start(ctx context.Context, f *v1alpha1.Fabric, p *v1alp
 		}
 	}
 	if by == "" {
-		return ctrl.Result{}, nil
+		return ctrl.Result{}, r.say(ctx, p, unapproved) // again, where an approval was deleted
 	}
-	if f.Spec.Suspend || f.Spec.Policy != v1alpha1.Plan && f.Spec.Policy != v1alpha1.Apply {
-		return ctrl.Result{RequeueAfter: retry}, r.say(ctx, p, "approved; waits until the Fabric is not suspended and its policy is plan or apply")
+	if held(f) {
+		return ctrl.Result{RequeueAfter: retry}, r.say(ctx, p, "approved; "+whyHeld)
 	}
 	store, err := r.store(f)
 	if err != nil {
@@ -178,6 +180,13 @@ func (r *planReconciler) start(ctx context.Context, f *v1alpha1.Fabric, p *v1alp
 	r.events.Eventf(f, p, corev1.EventTypeNormal, "Applying", "Apply", "%s, approved by %s, digest %s", p.Name, by, p.Spec.Digest)
 	return ctrl.Result{}, err
 }
+
+// held reports whether no run may begin.
+func held(f *v1alpha1.Fabric) bool {
+	return f.Spec.Suspend || f.Spec.Policy != v1alpha1.Plan && f.Spec.Policy != v1alpha1.Apply
+}
+
+const whyHeld = "waits until the Fabric is not suspended and its policy is plan or apply"
 
 // say changes the message of a plan.
 func (r *planReconciler) say(ctx context.Context, p *v1alpha1.FabricPlan, message string) error {
@@ -218,7 +227,7 @@ func (r *planReconciler) carryOut(ctx context.Context, f *v1alpha1.Fabric, p *v1
 	case ctx.Err() != nil:
 		return ctrl.Result{}, r.interrupted(ctx, p)
 	case errors.As(err, &waits):
-		return ctrl.Result{RequeueAfter: retry}, r.say(ctx, p, "approved by "+p.Status.ApprovedBy+"; waits: "+waits.what)
+		return ctrl.Result{RequeueAfter: retry}, r.say(ctx, p, "approved by "+p.Status.ApprovedBy+"; "+waits.what)
 	case err != nil && res == nil && !errors.As(err, new(*fleet.Error)) && !errors.As(err, new(*intentError)):
 		return ctrl.Result{}, err // nothing is known: another try may learn it
 	}
@@ -230,7 +239,11 @@ func (r *planReconciler) carryOut(ctx context.Context, f *v1alpha1.Fabric, p *v1
 	now := metav1.Now()
 	p.Status.Ended, p.Status.Runs, p.Status.Interrupted = &now, runs, false
 	outcome(p, all, err)
-	if err := r.Status().Patch(ctx, p, ifUnchanged(before)); err != nil {
+	if err := r.Status().Patch(ctx, p, ifUnchanged(before)); apierrors.IsNotFound(err) {
+		// As with its Fabric. What became of the devices is in the journal, and here.
+		log.FromContext(ctx).Info("the plan was deleted while it was carried out", "phase", p.Status.Phase, "message", p.Status.Message, "states", p.Status.States)
+		return ctrl.Result{}, nil
+	} else if err != nil {
 		return ctrl.Result{}, err
 	}
 	kind := corev1.EventTypeNormal
@@ -268,14 +281,22 @@ func (r *planReconciler) run(ctx context.Context, f *v1alpha1.Fabric, p *v1alpha
 	if in.Hash != p.Spec.Intent {
 		return nil, wrong("the intent has changed since the plan was made")
 	}
+	switch begun, err := begun(ctx, st, p); {
+	case err != nil:
+		return nil, err
+	case !begun:
+		if err := r.stands(ctx, f, p); err != nil {
+			return nil, err
+		}
+	}
 	switch _, busy, err := fleet.AtWork(st); {
 	case err != nil:
 		return nil, err
 	case busy != nil:
-		return nil, &wait{busy.Error()}
+		return nil, &wait{"waits: " + busy.Error()}
 	}
 	if err := fleet.InWindow(in, time.Now()); err != nil {
-		return nil, &wait{err.Error()}
+		return nil, &wait{"waits: " + err.Error()}
 	}
 	saved, err := openBody(ctx, st, p, l.dir)
 	if err != nil {
@@ -295,20 +316,46 @@ func (r *planReconciler) run(ctx context.Context, f *v1alpha1.Fabric, p *v1alpha
 		},
 		Allow: impactOf(p.Spec.Impact), SkipUnreachable: true,
 	}
-	newest, err := newestRun(ctx, st)
+	// Once more: until nobody was at work, another replica may have been.
+	resumes, err := begun(ctx, st, p)
 	if err != nil {
 		return nil, err
 	}
 	var res *fleet.Result
-	if int64(newest.Number) <= p.Status.After {
-		res, err = fleet.Apply(ctx, devices, saved, opts)
-	} else {
+	if resumes {
 		res, err = r.resume(ctx, p, l, devices, saved, opts)
+	} else {
+		res, err = fleet.Apply(ctx, devices, saved, opts)
 	}
 	if errors.Is(err, store.ErrHeld) {
-		return nil, &wait{err.Error()}
+		return nil, &wait{"waits: " + err.Error()}
 	}
 	return res, err
+}
+
+// begun reports whether a run of a plan has begun.
+func begun(ctx context.Context, s store.Store, p *v1alpha1.FabricPlan) (bool, error) {
+	newest, err := newestRun(ctx, s)
+	return int64(newest.Number) > p.Status.After, err
+}
+
+// stands returns an error where a run must not begin, or not yet: its approval was withdrawn
+// since.
+func (r *planReconciler) stands(ctx context.Context, f *v1alpha1.Fabric, p *v1alpha1.FabricPlan) error {
+	by := p.Status.ApprovedBy
+	if by == byPolicy {
+		if f.Spec.Policy == v1alpha1.Plan {
+			return wrong("the policy is not apply any more")
+		}
+	} else if err := r.direct.Get(ctx, types.NamespacedName{Namespace: p.Namespace, Name: by}, &v1alpha1.FabricPlanApproval{}); apierrors.IsNotFound(err) {
+		return wrong("FabricPlanApproval %s was deleted before the run began", by)
+	} else if err != nil {
+		return err
+	}
+	if held(f) {
+		return &wait{whyHeld}
+	}
+	return nil
 }
 
 func gateOf(f *v1alpha1.Fabric) fleet.GateMode {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
@@ -19,7 +20,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
+	"github.com/roce-fabric/roce-fabric/fleet/store"
 	"github.com/roce-fabric/roce-fabric/kubernetes/api/v1alpha1"
+	"github.com/roce-fabric/roce-fabric/kubernetes/journal"
 )
 
 // plan waits for the plan of a fabric that waits for an approval.
@@ -48,11 +51,41 @@ func (b *bench) ends(p *v1alpha1.FabricPlan, phase v1alpha1.PlanPhase) {
 	}
 }
 
+// earlierRuns are so many runs that left nothing on devices.
+func (b *bench) earlierRuns(fabric string, n int) *journal.Secrets {
+	b.Helper()
+	s, err := journal.Open(b.r.Client, b.ns, fabric, time.Minute)
+	if err != nil {
+		b.Fatal(err)
+	}
+	l, err := s.Lock(b.Context(), store.Self("earlier", ""))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for i := range n {
+		j, err := l.Create(b.Context(), fmt.Sprintf("earlier%d", i))
+		for _, record := range []string{`{"event":"begin"}`, `{"event":"end"}`} {
+			if err == nil {
+				err = j.Append(b.Context(), []byte(record))
+			}
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := l.Release(); err != nil {
+		b.Fatal(err)
+	}
+	return s
+}
+
 // A plan waits, is approved by its digest alone, and is carried out exactly; then nothing
 // is left to do.
 func TestApply(t *testing.T) {
 	b := newBench(t)
-	f := b.fabric(b.start(2), v1alpha1.Plan)
+	in := b.start(2)
+	runs := b.earlierRuns("pod1", 22)
+	f := b.fabric(in, v1alpha1.Plan)
 	b.operate(options())
 	p := b.plan(f)
 	if s := p.Spec; s.Fabric != "pod1" || s.Changes != 3 || len(s.Devices) != 3 || s.Devices[0].Count == 0 || len(s.Devices[0].Changes) == 0 || s.Impact == "none" || s.Waves == 0 || !strings.HasPrefix(p.Name, "pod1-"+s.Digest[:12]) {
@@ -83,6 +116,20 @@ func TestApply(t *testing.T) {
 	})
 	if r := f.Status.LastRun; r == nil || r.Plan != p.Name || r.Phase != v1alpha1.Applied || r.Run != p.Status.Runs[0] {
 		t.Errorf("the last run is %+v", r)
+	}
+	// Of the runs, those that can be of use stay; of the locks of devices, none.
+	b.until(f, "old journals are gone", func() bool {
+		ids, err := runs.Journals(t.Context())
+		return err == nil && len(ids) == 20 && ids[len(ids)-1].Run == p.Status.Runs[0]
+	})
+	var leases coordinationv1.LeaseList
+	if err := b.r.Client.List(t.Context(), &leases, client.InNamespace(b.ns)); err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range leases.Items {
+		if at := l.Annotations["roce-fabric.io/fabric-name"]; at != "" && at != "pod1" {
+			t.Errorf("the Lease of %s remains", at)
+		}
 	}
 	late := b.approve("late", p.Name, p.Spec.Digest)
 	b.until(late, "an answer", func() bool { return late.Status.Phase == "Refused" })
@@ -138,6 +185,52 @@ func TestMoved(t *testing.T) {
 		t.Errorf("%+v", p.Status)
 	}
 	b.until(f, "a plan of what is there now", func() bool { return f.Status.Plan != nil && f.Status.Plan.Digest != p.Spec.Digest })
+}
+
+// An approval that is deleted before its run begins allows nothing.
+func TestWithdrawn(t *testing.T) {
+	b := newBench(t)
+	f := b.fabric(b.start(1), v1alpha1.Plan)
+	b.operate(options())
+	p := b.plan(f)
+	suspend := func(is bool) { b.change(f, func() { f.Spec.Suspend = is }) }
+	says := func(want string) {
+		t.Helper()
+		b.until(p, want, func() bool { return strings.Contains(p.Status.Message, want) })
+	}
+	withdraw := func(a *v1alpha1.FabricPlanApproval) {
+		t.Helper()
+		if err := b.r.Client.Delete(t.Context(), a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	suspend(true)
+	a := b.approve("one", p.Name, p.Spec.Digest)
+	says("approved; waits until the Fabric is not suspended")
+	withdraw(a)
+	says("waits for a FabricPlanApproval")
+	suspend(false)
+
+	// Another run has the lock of the fabric.
+	s, err := journal.Open(b.r.Client, b.ns, "pod1", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := s.Lock(t.Context(), store.Self("other", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a = b.approve("two", p.Name, p.Spec.Digest)
+	says("approved by two; waits: another run is changing this fabric: run other")
+	withdraw(a)
+	b.ends(p, v1alpha1.Refused)
+	if want := "nothing was written; FabricPlanApproval two was deleted before the run began"; p.Status.Message != want || p.Status.Runs != nil {
+		t.Errorf("%+v", p.Status)
+	}
+	if err := l.Release(); err != nil {
+		t.Error(err)
+	}
+	b.until(f, "the next plan", func() bool { return f.Status.Plan != nil && f.Status.Plan.Name != p.Name })
 }
 
 // With policy apply a plan within the impact allowed needs no approval, and any other does.

@@ -28,7 +28,7 @@ func (l *loaded) resolve(ctx context.Context, c client.Reader, f *v1alpha1.Fabri
 		var s corev1.Secret
 		if err := c.Get(ctx, types.NamespacedName{Namespace: f.Namespace, Name: ref.Name}, &s); err != nil {
 			if apierrors.IsNotFound(err) {
-				return wrong("there is no Secret %s", ref.Name)
+				return wrong("spec.credentialsSecret: there is no Secret %s", ref.Name)
 			}
 			return fmt.Errorf("read Secret %s: %w", ref.Name, err)
 		}

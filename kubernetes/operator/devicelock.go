@@ -24,7 +24,7 @@ func (d *deps) deviceStore(f *v1alpha1.Fabric, l *loaded, device string) (*journ
 	} else if h := in.Host(device); h != nil {
 		address = h.Address.V
 	}
-	return d.stores.open(f.Namespace, "device "+cmp.Or(address, f.Name+"/"+device))
+	return d.stores.open(f.Namespace, "device "+cmp.Or(address, f.Name+"/"+device), journal.OpenDevice)
 }
 
 // writer is who writes to a device; nil for nobody.

@@ -14,7 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/kubernetes/api/v1alpha1"
@@ -69,6 +71,7 @@ func (p *pace) ended(key types.NamespacedName, begun time.Time) {
 func (r *fabricReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	f := &v1alpha1.Fabric{}
 	if err := r.Get(ctx, req.NamespacedName, f); err != nil || !f.DeletionTimestamp.IsZero() {
+		r.forget(req.NamespacedName)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	before := f.DeepCopy()
@@ -95,6 +98,16 @@ func (r *fabricReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctr
 	return ctrl.Result{RequeueAfter: interval(f)}, nil
 }
 
+// forget drops what is known of a fabric.
+func (r *fabricReconciler) forget(key types.NamespacedName) {
+	r.pace.mu.Lock()
+	delete(r.pace.next, key)
+	r.pace.mu.Unlock()
+	r.mu.Lock()
+	delete(r.planned, key)
+	r.mu.Unlock()
+}
+
 // look compares the devices of a fabric and plans for it, and says in its status what that
 // gave. An error is one that a next try may not have.
 func (r *fabricReconciler) look(ctx context.Context, f *v1alpha1.Fabric) (err error) {
@@ -116,7 +129,13 @@ func (r *fabricReconciler) look(ctx context.Context, f *v1alpha1.Fabric) (err er
 	if err != nil {
 		return err
 	}
+	before := f.Status.LastRun
 	f.Status.LastRun = lastRun(plans)
+	if run := f.Status.LastRun; run != nil && (before == nil || !before.Ended.Equal(run.Ended)) {
+		if err := r.prune(ctx, f); err != nil && ctx.Err() == nil {
+			log.FromContext(ctx).Error(err, "remove old journals", "fabric", f.Name) // the next run tries again
+		}
+	}
 	s, err := r.observe(ctx, f, l)
 	if err != nil {
 		set(f, v1alpha1.Validated, metav1.ConditionFalse, "Failed", err.Error())
@@ -124,14 +143,42 @@ func (r *fabricReconciler) look(ctx context.Context, f *v1alpha1.Fabric) (err er
 	}
 	if s.waiting > 0 {
 		of := len(s.devices) + s.waiting
-		set(f, v1alpha1.Validated, metav1.ConditionFalse, "Validating", fmt.Sprintf("%d of %s compared with the intent", of-s.waiting, words.Count(of, "device")))
+		message := fmt.Sprintf("%d of %s compared with the intent", of-s.waiting, words.Count(of, "device"))
+		if c := meta.FindStatusCondition(f.Status.Conditions, v1alpha1.Validated); c != nil && c.Reason == validating && time.Since(c.LastTransitionTime.Time) > late(f) {
+			message += fmt.Sprintf("; this has taken more than %s: see the logs of the operator", late(f))
+		}
+		set(f, v1alpha1.Validated, metav1.ConditionFalse, validating, message)
 		return nil
 	}
 	r.summarise(f, s)
 	if err := r.report(ctx, f, l.loaded, s); err != nil {
+		set(f, v1alpha1.Validated, metav1.ConditionFalse, "Failed", "cannot write the status of each device: "+err.Error())
 		return err
 	}
-	return r.planFor(ctx, f, l, s, plans)
+	if err := r.planFor(ctx, f, l, s, plans); err != nil {
+		set(f, planned, metav1.ConditionFalse, "Failed", l.said(err.Error()))
+		return err
+	}
+	return nil
+}
+
+// validating is the reason while devices are read for the first time since a change.
+const validating = "Validating"
+
+// keptRuns is how many runs of a fabric can be looked at and rolled back.
+const keptRuns = 20
+
+// prune removes the journals that no run needs any more.
+func (r *fabricReconciler) prune(ctx context.Context, f *v1alpha1.Fabric) error {
+	s, err := r.store(f)
+	if err != nil {
+		return err
+	}
+	old, err := fleet.Disposable(s, keptRuns)
+	if err != nil || old == nil {
+		return err
+	}
+	return s.Remove(ctx, old)
 }
 
 // summarise says in the status what a validation saw.

@@ -60,7 +60,7 @@ func (o *Options) load(ctx context.Context, c client.Reader, f *v1alpha1.Fabric)
 	if path == "" {
 		l.Fabric, err = loadText(ctx, f.Spec.Intent.Inline)
 	} else {
-		l.Fabric, err = fleet.Load(ctx, path, fleet.LoadOptions{Take: fleet.TakeAll})
+		l.Fabric, err = fleet.Load(ctx, path, fleet.LoadOptions{Take: fleet.TakeAll, Below: filepath.Join(dir, "intent")})
 	}
 	if err != nil {
 		return nil, l.faults(err)
@@ -110,7 +110,7 @@ func (o *Options) fetch(ctx context.Context, c client.Reader, f *v1alpha1.Fabric
 	case src.ConfigMap != nil:
 		return dir, "", writeConfigMap(ctx, c, types.NamespacedName{Namespace: f.Namespace, Name: src.ConfigMap.Name}, dir)
 	case src.Git != nil:
-		return o.clone(ctx, f, dir)
+		return o.clone(ctx, c, f, dir)
 	}
 	return "", "", nil
 }
@@ -119,7 +119,7 @@ func writeConfigMap(ctx context.Context, c client.Reader, key types.NamespacedNa
 	var m corev1.ConfigMap
 	if err := c.Get(ctx, key, &m); err != nil {
 		if apierrors.IsNotFound(err) {
-			return wrong("there is no ConfigMap %s", key.Name)
+			return wrong("spec.intent.configMap: there is no ConfigMap %s", key.Name)
 		}
 		return fmt.Errorf("read ConfigMap %s: %w", key.Name, err)
 	}

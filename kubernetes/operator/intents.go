@@ -27,6 +27,11 @@ type intents struct {
 type intentSlot struct {
 	mu  sync.Mutex
 	now *inUse
+	// failed is why it could not be read last: the server of a repository is not asked again
+	// by each device.
+	failed   error
+	failedOf intentOf
+	failedAt time.Time
 }
 
 // inUse is an intent, with what goes with it. Its folder is there as long as it is used.
@@ -85,7 +90,13 @@ func (s *intents) get(ctx context.Context, f *v1alpha1.Fabric) (*inUse, error) {
 	if slot.now != nil && slot.now.fits(f, of) {
 		return slot.now.use(), nil
 	}
+	if slot.failed != nil && slot.failedOf == of && time.Since(slot.failedAt) < min(interval(f), time.Minute) {
+		return nil, slot.failed
+	}
 	next, err := s.load(ctx, f, of)
+	if ctx.Err() == nil {
+		slot.failed, slot.failedOf, slot.failedAt = err, of, time.Now()
+	}
 	if err != nil {
 		return nil, err
 	}

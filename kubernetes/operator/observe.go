@@ -39,6 +39,9 @@ type device struct {
 // that had it may have died, and each has one period after the other.
 func late(f *v1alpha1.Fabric) time.Duration { return 2*interval(f) + time.Minute }
 
+// skew is by how much the clocks of two replicas may differ before that is a finding.
+const skew = time.Minute
+
 // told passes changes of what a reader saw.
 var told = predicate.Funcs{
 	DeleteFunc:  func(event.DeleteEvent) bool { return false },
@@ -86,6 +89,9 @@ func (r *fabricReconciler) observe(ctx context.Context, f *v1alpha1.Fabric, in *
 		if age := now.Sub(o.status.LastTry.Time); age > late(f) {
 			run.Note(validate.Finding{ID: fleet.Unread, Severity: validate.Error, Device: name, What: fmt.Sprintf("no replica has read the device for %s", age.Round(time.Second)), Fix: "look into the logs of the operator"})
 		}
+		if ahead := o.status.LastTry.Time.Sub(now); ahead > skew {
+			run.Note(validate.Finding{ID: fleet.Unread, Severity: validate.Warning, Device: name, What: fmt.Sprintf("by its clock, %s reads the device %s from now", o.status.Replica, ahead.Round(time.Second)), Fix: "synchronise the clocks of the Nodes of the operator"})
+		}
 		sum := sha256.Sum256(o.status.Summary)
 		_, _ = fmt.Fprintf(state, "%s %x\n", name, sum) // a hash does not fail
 		k, ok := in.known[sum]
@@ -113,6 +119,7 @@ func (r *fabricReconciler) observe(ctx context.Context, f *v1alpha1.Fabric, in *
 	}
 	out.state = hex.EncodeToString(state.Sum(nil))
 	run.Note(validate.Hosts(hosts, nil)...)
+	run.Note(r.rivals(ctx, fabric)...)
 	if err := run.Deadlocks(ctx); err != nil {
 		return nil, err
 	}

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -36,9 +38,6 @@ type Options struct {
 	Parallel int
 	// Fabrics is how many fabrics are worked on at a time; 0 is 4.
 	Fabrics int
-	// GitTransports are those that an intent may come over, separated by colons; "" is
-	// https:ssh.
-	GitTransports string
 	// LockTTL is how long the lock of a fabric outlives a replica that died; 0 is 30 s.
 	LockTTL time.Duration
 	// Access says how devices are reached; nil goes where the intent says.
@@ -50,6 +49,9 @@ type Options struct {
 	// ReplicaTTL is within which time another replica takes over the devices of one that
 	// died; 0 is 30 s.
 	ReplicaTTL time.Duration
+	// NICDevices is the namespace of NVIDIA's NIC configuration operator, whose NicDevices are
+	// compared with the intent; "" is none.
+	NICDevices string
 	// Joined is handed the group of the replicas, which begins with the manager; nil is for
 	// nobody.
 	Joined func(*shard.Group)
@@ -57,7 +59,6 @@ type Options struct {
 
 func (o Options) withDefaults() *Options {
 	o.Parallel, o.Fabrics = cmp.Or(o.Parallel, 16), cmp.Or(o.Fabrics, 4)
-	o.GitTransports = cmp.Or(o.GitTransports, "https:ssh")
 	if o.Access == nil {
 		o.Access = func() *fleet.Access { return &fleet.Access{} }
 	}
@@ -82,6 +83,21 @@ type deps struct {
 	intents *intents
 }
 
+// briefly records events whose text the API server takes: it refuses longer ones.
+type briefly struct{ events.EventRecorder }
+
+// maxNote is what the note of an event may have, in bytes.
+const maxNote = 1024
+
+// Eventf implements [events.EventRecorder].
+func (b briefly) Eventf(about, related runtime.Object, kind, reason, action, note string, args ...any) {
+	text := fmt.Sprintf(note, args...)
+	if len(text) > maxNote {
+		text = strings.ToValidUTF8(text[:maxNote-3], "") + "..."
+	}
+	b.EventRecorder.Eventf(about, related, kind, reason, action, "%s", text)
+}
+
 // stores are those of the fabrics, and of the locks of devices: each has to see for how long
 // a lock is not renewed.
 type stores struct {
@@ -91,15 +107,15 @@ type stores struct {
 	all    map[types.NamespacedName]*journal.Secrets
 }
 
-// open returns the store of a name.
-func (s *stores) open(namespace, name string) (*journal.Secrets, error) {
+// open returns the store of a name, which is opened once.
+func (s *stores) open(namespace, name string, open func(c client.Client, namespace, name string, ttl time.Duration) (*journal.Secrets, error)) (*journal.Secrets, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := types.NamespacedName{Namespace: namespace, Name: name}
 	if one := s.all[key]; one != nil {
 		return one, nil
 	}
-	one, err := journal.Open(s.direct, namespace, name, s.ttl)
+	one, err := open(s.direct, namespace, name, s.ttl)
 	if err == nil {
 		s.all[key] = one
 	}
@@ -108,7 +124,7 @@ func (s *stores) open(namespace, name string) (*journal.Secrets, error) {
 
 // store is where the runs over a fabric are kept.
 func (d *deps) store(f *v1alpha1.Fabric) (*journal.Secrets, error) {
-	return d.stores.open(f.Namespace, f.Name)
+	return d.stores.open(f.Namespace, f.Name, journal.Open)
 }
 
 // Add adds the controllers, and the webhook, to a manager.
@@ -125,7 +141,7 @@ func Add(m ctrl.Manager, opts Options) error {
 	if o.Joined != nil {
 		o.Joined(group)
 	}
-	d := deps{m.GetClient(), direct, m.GetEventRecorder("roce-fabric"), o, &stores{direct: direct, ttl: o.LockTTL, all: map[types.NamespacedName]*journal.Secrets{}}, nil}
+	d := deps{m.GetClient(), direct, briefly{m.GetEventRecorder("roce-fabric")}, o, &stores{direct: direct, ttl: o.LockTTL, all: map[types.NamespacedName]*journal.Secrets{}}, nil}
 	d.intents = &intents{d: &d, all: map[types.NamespacedName]*intentSlot{}}
 	if err := errors.Join(m.Add(group), m.Add(&readers{deps: d, fabrics: m.GetCache(), group: group})); err != nil {
 		return fmt.Errorf("readers of devices: %w", err)

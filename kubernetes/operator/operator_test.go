@@ -164,7 +164,7 @@ var parallel = map[bool]int{false: 4, true: 16}[nightly]
 // options are those of an operator in a test.
 func options() operator.Options {
 	return operator.Options{
-		Version: "test", LockTTL: 10 * time.Second, ReplicaTTL: replicaTTL, Parallel: parallel, GitTransports: "file",
+		Version: "test", LockTTL: 10 * time.Second, ReplicaTTL: replicaTTL, Parallel: parallel,
 		Access: func() *fleet.Access { return &fleet.Access{Scale: 0.001} },
 	}
 }
@@ -256,8 +256,9 @@ func (b *bench) events() (out []string) {
 	return out
 }
 
-// noSecret checks that nothing in the namespace but its Secrets has the password.
-func (b *bench) noSecret() {
+// noSecret checks that nothing in the namespace but its Secrets has the password, or another
+// one.
+func (b *bench) noSecret(others ...string) {
 	b.Helper()
 	for _, l := range []client.ObjectList{
 		&v1alpha1.FabricList{}, &v1alpha1.FabricPlanList{}, &v1alpha1.FabricPlanApprovalList{}, &v1alpha1.SwitchStatusList{}, &eventsv1.EventList{}, &corev1.ConfigMapList{},
@@ -269,8 +270,10 @@ func (b *bench) noSecret() {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if strings.Contains(string(text), b.lab.Password) {
-			b.Errorf("%T has the password", l)
+		for _, secret := range append(others, b.lab.Password) {
+			if strings.Contains(string(text), secret) {
+				b.Errorf("%T has a password", l)
+			}
 		}
 	}
 }

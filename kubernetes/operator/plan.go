@@ -33,6 +33,9 @@ const (
 // planned is the type of the condition that says whether there is a plan.
 const planned = "Planned"
 
+// unapproved is the message of a plan that nobody has approved.
+const unapproved = "waits for a FabricPlanApproval that names it and its digest"
+
 // final reports whether a plan has come to its end.
 func final(p v1alpha1.PlanPhase) bool {
 	return p != "" && p != v1alpha1.Pending && p != v1alpha1.Applying
@@ -238,7 +241,7 @@ func (r *fabricReconciler) keepPlan(ctx context.Context, f *v1alpha1.Fabric, spe
 		return nil, err
 	}
 	before := out.DeepCopy()
-	out.Status.Phase, out.Status.Message = v1alpha1.Pending, "waits for a FabricPlanApproval that names it and its digest"
+	out.Status.Phase, out.Status.Message = v1alpha1.Pending, unapproved
 	if err := r.Status().Patch(ctx, out, client.MergeFrom(before)); err != nil {
 		return nil, err
 	}
@@ -256,7 +259,13 @@ func (r *fabricReconciler) supersede(ctx context.Context, f *v1alpha1.Fabric, al
 		if final(p.Status.Phase) {
 			over = append(over, *p)
 		}
-		if p.Name == but || p.Status.Phase != v1alpha1.Pending {
+		if p.Name == but {
+			continue
+		}
+		if p.Status.Phase == "" { // it was cut off while it was made
+			errs = append(errs, client.IgnoreNotFound(r.Delete(ctx, p)))
+		}
+		if p.Status.Phase != v1alpha1.Pending {
 			continue
 		}
 		// As it was seen: one that was approved since is at work.

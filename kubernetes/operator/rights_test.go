@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -38,9 +39,15 @@ func TestRights(t *testing.T) {
 			return c.List(t.Context(), &corev1.SecretList{}, client.InNamespace(b.ns))
 		}, "operator"},
 		"read Secrets of others": {func(c client.Client) error { return c.List(t.Context(), &corev1.SecretList{}) }, ""},
-		"delete Secrets": {func(c client.Client) error {
+		"delete all Secrets": {func(c client.Client) error {
 			return c.DeleteAllOf(t.Context(), &corev1.Secret{}, client.InNamespace(b.ns))
 		}, ""},
+		"delete a Secret": {func(c client.Client) error {
+			return client.IgnoreNotFound(c.Delete(t.Context(), &corev1.Secret{ObjectMeta: b.meta("none")}))
+		}, "operator"},
+		"delete a Lease": {func(c client.Client) error {
+			return client.IgnoreNotFound(c.Delete(t.Context(), &coordinationv1.Lease{ObjectMeta: b.meta("none")}))
+		}, "operator"},
 		"read plans": {func(c client.Client) error {
 			return c.List(t.Context(), &v1alpha1.FabricPlanList{}, client.InNamespace(b.ns))
 		}, "operator approver viewer editor"},

@@ -1,9 +1,6 @@
 package operator_test
 
 import (
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -55,54 +52,4 @@ func TestConfigMap(t *testing.T) {
 	b.change(f, func() { f.Annotations = map[string]string{"changed": "all"} })
 	b.until(f, "all devices", func() bool { return f.Status.Reachable == 2 })
 	b.noSecret()
-}
-
-// An intent comes from a commit of a repository.
-func TestGit(t *testing.T) {
-	b := newBench(t)
-	in := b.start(1)
-	repo := t.TempDir()
-	git := func(arg ...string) string {
-		t.Helper()
-		cmd := exec.Command("git", append([]string{"-C", repo, "-c", "user.name=t", "-c", "user.email=t@example"}, arg...)...)
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("git %v: %v\n%s", arg, err, out)
-		}
-		return strings.TrimSpace(string(out))
-	}
-	commit := func(text string) string {
-		t.Helper()
-		if err := os.MkdirAll(filepath.Join(repo, "pods"), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(repo, "pods", "pod1.yaml"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		git("add", "-A")
-		git("commit", "--quiet", "-m", "x")
-		return git("rev-parse", "HEAD")
-	}
-	git("init", "--quiet", "--initial-branch=main")
-	first := commit(strings.Replace(in, "classes:", "clases:", 1))
-	f := &v1alpha1.Fabric{ObjectMeta: b.meta("pod1"), Spec: v1alpha1.FabricSpec{
-		Intent:            v1alpha1.IntentSource{Git: &v1alpha1.GitSource{URL: "file://" + repo, Ref: "main", Path: "pods/pod1.yaml"}},
-		CredentialsSecret: &v1alpha1.LocalReference{Name: "login"},
-	}}
-	b.create(f)
-	b.operate(options())
-	says := func(want string) {
-		t.Helper()
-		b.until(f, want, func() bool { return strings.Contains(condition(f, v1alpha1.IntentValid).Message, want) })
-	}
-	says(`pods/pod1.yaml:4:1: unknown key "clases"`)
-	second := commit(in)
-	b.change(f, func() { f.Spec.Intent.Git.Revision = first })
-	says("main of file://" + repo + " is at " + second + ", not at the revision " + first)
-	b.change(f, func() { f.Spec.Intent.Git.Revision = second })
-	b.until(f, "all devices", func() bool { return f.Status.Reachable == 2 && f.Status.Intent.Revision == second })
-	b.change(f, func() { f.Spec.Intent.Git.Path = "pods/none.yaml" })
-	says("has no pods/none.yaml at " + second)
-	b.change(f, func() { f.Spec.Intent.Git.URL = "https://127.0.0.1:1/x.git" })
-	says("transport 'https' not allowed")
 }

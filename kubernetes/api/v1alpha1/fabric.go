@@ -68,18 +68,23 @@ type IntentSource struct {
 
 // GitSource is a path in a Git repository.
 // +kubebuilder:validation:XValidation:rule="has(self.ref) || has(self.revision)",message="git needs a ref or a revision"
+// +kubebuilder:validation:XValidation:rule="!self.url.startsWith('ssh://') || has(self.secret)",message="git over ssh needs a secret with ssh-privatekey and known_hosts"
 type GitSource struct {
-	// The repository, over HTTPS or SSH.
-	// +kubebuilder:validation:Pattern=`^[a-z+]+://[^@\s]+$`
+	// The repository: https://host/path or ssh://user@host/path. A login is in the secret.
+	// +kubebuilder:validation:Pattern=`^(https://|ssh://([A-Za-z0-9._-]+@)?)[^@\s]+$`
 	// +kubebuilder:validation:MaxLength=2048
 	URL string `json:"url"`
+	// The Secret with the login. For https: token, or username and password, and ca.crt for
+	// a CA of your own. For ssh: ssh-privatekey and known_hosts.
+	// +optional
+	Secret *LocalReference `json:"secret,omitempty"`
 	// A branch or a tag, such as main.
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._/-]*$`
 	// +kubebuilder:validation:MaxLength=255
 	// +optional
 	Ref string `json:"ref,omitempty"`
 	// The commit. With a ref as well, the ref must be at it.
-	// +kubebuilder:validation:Pattern=`^[0-9a-f]{40}([0-9a-f]{24})?$`
+	// +kubebuilder:validation:Pattern=`^[0-9a-f]{40}$`
 	// +optional
 	Revision string `json:"revision,omitempty"`
 	// The file or folder of the intent in the repository.

@@ -25,6 +25,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
+	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/kubernetes/api/v1alpha1"
 	"github.com/roce-fabric/roce-fabric/kubernetes/metrics"
 	"github.com/roce-fabric/roce-fabric/kubernetes/operator"
@@ -36,10 +37,10 @@ const ownNamespace = "POD_NAMESPACE"
 
 // settings are what the command line says.
 type settings struct {
-	own, namespaces, metrics, health, pprof, webhook, certs string
-	lease, grace                                            time.Duration
-	log                                                     zap.Options
-	o                                                       operator.Options
+	own, namespaces, metrics, health, pprof, webhook, certs, lab string
+	lease, grace                                                 time.Duration
+	log                                                          zap.Options
+	o                                                            operator.Options
 }
 
 func parse(args []string) (*settings, error) {
@@ -59,8 +60,9 @@ func parse(args []string) (*settings, error) {
 	f.IntVar(&s.o.Parallel, "parallel", 16, "the devices of a fabric that are worked on at a time")
 	f.IntVar(&s.o.Fabrics, "fabrics", 4, "the fabrics that are worked on at a time")
 	f.DurationVar(&s.o.LockTTL, "lock", 30*time.Second, "how long the lock of a fabric outlives a replica that died")
-	f.StringVar(&s.o.GitTransports, "git-transports", "https:ssh", "the `transports` that an intent from Git may come over, separated by colons")
+	f.StringVar(&s.o.NICDevices, "nic-devices", "", "the `namespace` of NVIDIA's NIC configuration operator, whose NicDevices are compared with the intent (default: none)")
 	f.StringVar(&s.o.Dir, "work-dir", "", "a `folder`, in memory where possible, for intents and credentials that are in use (default: that of the system)")
+	f.StringVar(&s.lab, "lab", "", "the `file` of a lab (roce-fabric lab up): its devices answer in place of those of the intents, for a trial")
 	show := f.Bool("version", false, "print the version")
 	config.RegisterFlags(f)
 	s.log.BindFlags(f)
@@ -152,6 +154,9 @@ func (s *settings) manager() (ctrl.Manager, error) {
 		return nil, err
 	}
 	s.o.Version, s.o.Webhook, s.o.Namespace = version, s.certs != "", s.own
+	if s.lab != "" {
+		s.o.Access = func() *fleet.Access { return inLab(s.lab) }
+	}
 	var group metrics.Group
 	s.o.Joined = func(g *shard.Group) { group = g }
 	if err := operator.Add(m, s.o); err != nil {

@@ -19,14 +19,18 @@ import (
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/kubernetes/api/v1alpha1"
+	"github.com/roce-fabric/roce-fabric/kubernetes/internal/manifests"
 	"github.com/roce-fabric/roce-fabric/kubernetes/internal/rig"
 	"github.com/roce-fabric/roce-fabric/kubernetes/operator"
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
@@ -44,7 +48,7 @@ func TestMain(m *testing.M) {
 }
 
 // patience bounds waits for what is to come, on a busy machine.
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
 func until(t *testing.T, what string, ok func() error) {
 	t.Helper()
@@ -158,21 +162,20 @@ const intentText = `apiVersion: roce-fabric/v1
 kind: Fabric
 name: pod1
 classes:
-  rdma: {priority: 3, dscp: [26], lossless: true, bandwidth: 60%%, ecn: {min: 150KB, max: 1500KB, probability: 10%%}}
-  default: {priority: 0, dscp: rest, bandwidth: 40%%}
+  rdma: {priority: 3, dscp: [26], lossless: true, bandwidth: 60%, ecn: {min: 150KB, max: 1500KB, probability: 10%}}
+  default: {priority: 0, dscp: rest, bandwidth: 40%}
 switches:
-  leaf1: {os: sonic, role: leaf, address: %q, access: {ssh: {address: %q}}, model: ACS-MSN4700, release: 202511}
-  leaf2: {os: sonic, role: leaf, address: %q, access: {ssh: {address: %q}}, model: ACS-MSN4700, release: 202511}
+  leaf[1-2]: {os: sonic, role: leaf, address: "192.0.2.[1-2]:8080", model: ACS-MSN4700, release: 202511}
 links:
   - {a: leaf1/Ethernet0, b: leaf2/Ethernet0, cable: 40m, speed: 400G}
 credentials:
-  switches: {username: env:FABRIC_USER, password: env:FABRIC_PASSWORD, tls: {ca: ca.pem}}
+  switches: {username: env:FABRIC_USER, password: env:FABRIC_PASSWORD, ssh: {knownHosts: ~/.ssh/known_hosts}}
 `
 
-// switches starts two, and makes a Fabric of them. It also returns their password.
-func switches(t *testing.T, r *rig.Rig, ns string) (_ *v1alpha1.Fabric, password string) {
+// switches starts two as a lab, and makes a Fabric of them.
+func switches(t *testing.T, r *rig.Rig, ns string) (*v1alpha1.Fabric, *lab.Lab) {
 	t.Helper()
-	in, err := intent.Load("-", intent.Options{Stdin: strings.NewReader(fmt.Sprintf(intentText, "leaf1.example:8080", "leaf1.example:22", "leaf2.example:8080", "leaf2.example:22"))})
+	in, err := intent.Load("-", intent.Options{Stdin: strings.NewReader(intentText)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,23 +188,17 @@ func switches(t *testing.T, r *rig.Rig, ns string) (_ *v1alpha1.Fabric, password
 			t.Error(err)
 		}
 	})
-	data := map[string][]byte{"FABRIC_USER": []byte(l.Username), "FABRIC_PASSWORD": []byte(l.Password)}
-	for key, path := range map[string]string{"ca.pem": l.CA, "known_hosts": l.KnownHosts} {
-		if data[key], err = os.ReadFile(path); err != nil {
-			t.Fatal(err)
-		}
-	}
-	one, two := l.Devices["leaf1"], l.Devices["leaf2"]
+	login := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "login"}, StringData: map[string]string{"FABRIC_USER": "lab", "FABRIC_PASSWORD": "lab", "known_hosts": ""}}
 	f := &v1alpha1.Fabric{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "pod1"}, Spec: v1alpha1.FabricSpec{
-		Intent: v1alpha1.IntentSource{Inline: fmt.Sprintf(intentText, one.GNMI, one.SSH, two.GNMI, two.SSH)}, Policy: v1alpha1.Plan,
+		Intent: v1alpha1.IntentSource{Inline: intentText}, Policy: v1alpha1.Plan,
 		CredentialsSecret: &v1alpha1.LocalReference{Name: "login"}, Interval: metav1.Duration{Duration: 10 * time.Second},
 	}}
-	for _, o := range []client.Object{&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "login"}, Data: data}, f} {
+	for _, o := range []client.Object{login, f} {
 		if err := r.Client.Create(t.Context(), o); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return f, l.Password
+	return f, l
 }
 
 // certificate writes one for the webhook into a folder, and returns who trusts it.
@@ -237,10 +234,10 @@ func TestProgram(t *testing.T) {
 	r := rig.Start(t)
 	ns := r.Namespace(t)
 	kubeconfig := rig.Kubeconfig(t, r.As(t, "roce-fabric-operator", ns))
-	f, password := switches(t, r, ns)
+	f, l := switches(t, r, ns)
 	certs := t.TempDir()
 	trust := certificate(t, certs)
-	first := start(t, kubeconfig, ns, "--webhook-certs", certs)
+	first := start(t, kubeconfig, ns, "--lab", l.Path(), "--webhook-certs", certs)
 	label := fmt.Sprintf(`{fabric="pod1",namespace=%q`, ns)
 	first.tells(t,
 		`roce_fabric_operator_build_info{version="devel"} 1`, "roce_fabric_operator_elected 1", "roce_fabric_operator_member 1", "roce_fabric_operator_replicas 1", `leader_election_master_status{name="roce-fabric-operator"} 1`,
@@ -253,7 +250,7 @@ func TestProgram(t *testing.T) {
 	if err := r.Client.Get(t.Context(), client.ObjectKeyFromObject(f), f); err != nil || f.Status.Plan == nil {
 		t.Fatalf("%+v, %v", f.Status, err)
 	}
-	second := start(t, kubeconfig, ns)
+	second := start(t, kubeconfig, ns, "--lab", l.Path())
 	for _, url := range []string{first.health + "/healthz", first.health + "/readyz", second.health + "/healthz", second.health + "/readyz", first.pprof + "/debug/pprof/cmdline"} {
 		until(t, url, func() error {
 			_, err := get("http://" + url)
@@ -278,9 +275,103 @@ func TestProgram(t *testing.T) {
 	})
 	second.tells(t, "roce_fabric_operator_elected 1", "roce_fabric_operator_replicas 1", "roce_fabric_operator_fabric_devices"+label+"} 2")
 	second.end(t)
-	if text := first.log.String() + second.log.String(); strings.Contains(text, "forbidden") || strings.Contains(text, password) {
+	if text := first.log.String() + second.log.String(); strings.Contains(text, "forbidden") || strings.Contains(text, l.Password) {
 		t.Error("the log tells of something forbidden, or of a password")
 	}
+}
+
+// The trial of config/kind, with processes in place of the containers of its Pod: the lab, and
+// the operator that reaches it. A plan waits, and once it is approved the fabric is in sync.
+func TestTrial(t *testing.T) {
+	r := rig.Start(t)
+	ns, dir := r.Namespace(t), t.TempDir()
+	all, err := manifests.Kustomize("../../config/kind")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &v1alpha1.Fabric{}
+	intentFile := filepath.Join(dir, "fabric.yaml")
+	args := map[string][]string{}
+	for _, o := range all {
+		switch o.GetKind() {
+		case "Deployment":
+			d := &appsv1.Deployment{}
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, d); err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range d.Spec.Template.Spec.Containers {
+				for _, a := range c.Args {
+					args[c.Name] = append(args[c.Name], strings.NewReplacer("/intent/fabric.yaml", intentFile, "/lab/lab.json", dir+"/lab.json", "/lab", dir, "=roce-fabric", "="+ns).Replace(a))
+				}
+			}
+			continue
+		case "ConfigMap":
+			text, _, _ := unstructured.NestedString(o.Object, "data", "fabric.yaml")
+			if err := os.WriteFile(intentFile, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		case "Fabric":
+			f.Name, f.Namespace = o.GetName(), ns
+		case "Secret":
+		default:
+			continue
+		}
+		o.SetNamespace(ns)
+		if err := r.Client.Create(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	program := filepath.Join(dir, "roce-fabric")
+	if out, err := exec.Command("go", "build", "-C", "../../..", "-o", program, "./cmd/roce-fabric").CombinedOutput(); err != nil {
+		t.Fatalf("build roce-fabric: %v\n%s", err, out)
+	}
+	lab := exec.Command(program, args["lab"]...)
+	log := &bytes.Buffer{}
+	lab.Stdout, lab.Stderr = log, log
+	if err := lab.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := lab.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Error(err)
+		}
+		if err := lab.Wait(); err != nil || t.Failed() {
+			t.Logf("roce-fabric %q: %v\n%s", args["lab"], err, log)
+		}
+	})
+	// So that it takes none of the ports that the operator is to have.
+	until(t, "the lab is up", func() error {
+		_, err := os.Stat(filepath.Join(dir, "lab.json"))
+		return err
+	})
+	start(t, rig.Kubeconfig(t, r.As(t, "roce-fabric-operator", ns)), ns, args["operator"]...)
+	is := func(kind string) func() error {
+		return func() error {
+			err := r.Client.Get(t.Context(), client.ObjectKeyFromObject(f), f)
+			if c := apimeta.FindStatusCondition(f.Status.Conditions, kind); err == nil && (c == nil || c.Status != metav1.ConditionTrue) {
+				err = fmt.Errorf("%s is %+v", kind, c)
+			}
+			return err
+		}
+	}
+	until(t, "it is validated", is(v1alpha1.Validated))
+	until(t, "a plan", is("Planned"))
+	if s := f.Status; s.Devices != 8 || s.Reachable != 8 || s.Plan == nil {
+		t.Fatalf("%+v", s)
+	}
+	yes := &v1alpha1.FabricPlanApproval{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: f.Status.Plan.Name}, Spec: v1alpha1.FabricPlanApprovalSpec{Plan: f.Status.Plan.Name, Digest: f.Status.Plan.Digest}}
+	if err := r.Client.Create(t.Context(), yes); err != nil {
+		t.Fatal(err)
+	}
+	p := &v1alpha1.FabricPlan{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: yes.Name}}
+	until(t, "it is applied", func() error {
+		err := r.Client.Get(t.Context(), client.ObjectKeyFromObject(p), p)
+		if err == nil && p.Status.Phase != v1alpha1.Applied {
+			err = fmt.Errorf("%+v", p.Status)
+		}
+		return err
+	})
+	until(t, "it is in sync", is(v1alpha1.InSync))
 }
 
 // review asks the webhook as the API server does.

@@ -22,6 +22,8 @@ import (
 	"helm.sh/helm/v4/pkg/engine"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
 
 	"github.com/roce-fabric/roce-fabric/kubernetes/internal/rig"
 )
@@ -53,6 +55,19 @@ func Chart(namespace string, values map[string]any) (out []*unstructured.Unstruc
 		out = append(out, some...)
 	}
 	return out, nil
+}
+
+// Kustomize builds a folder as kustomize does.
+func Kustomize(dir string) ([]*unstructured.Unstructured, error) {
+	m, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
+	if err != nil {
+		return nil, err
+	}
+	text, err := m.AsYaml()
+	if err != nil {
+		return nil, err
+	}
+	return Decode(string(text))
 }
 
 // Decode reads the objects of a text.

@@ -2,6 +2,7 @@ package manifests_test
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
@@ -21,8 +22,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/kustomize/api/krusty"
-	"sigs.k8s.io/kustomize/kyaml/filesys"
 	yamlout "sigs.k8s.io/yaml"
 
 	"github.com/roce-fabric/roce-fabric/kubernetes/internal/manifests"
@@ -72,15 +71,7 @@ func rendered(t *testing.T, ns string, v values) []*unstructured.Unstructured {
 // kustomized builds a folder, of config or elsewhere, as kustomize does.
 func kustomized(t *testing.T, dir string) []*unstructured.Unstructured {
 	t.Helper()
-	m, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), in(dir))
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := m.AsYaml()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := manifests.Decode(string(text))
+	out, err := manifests.Kustomize(in(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,6 +121,15 @@ func TestGenerated(t *testing.T) {
 		if patches != nil {
 			golden(t, "components/"+dir+"/patches.yaml", patches)
 		}
+	}
+}
+
+// The trial has the intent of the quickstart: kustomize takes no file from outside its folder.
+func TestTrial(t *testing.T) {
+	is, err := os.ReadFile("../../config/kind/intent.yaml")
+	want, err2 := os.ReadFile("../../../examples/quickstart/fabric.yaml")
+	if err := errors.Join(err, err2); err != nil || !bytes.Equal(is, want) {
+		t.Errorf("config/kind/intent.yaml is not examples/quickstart/fabric.yaml: %v", err)
 	}
 }
 
@@ -252,7 +252,7 @@ func TestApply(t *testing.T) {
 	elsewhere := r.Namespace(t)
 	busy := values{
 		"operator": values{
-			"watchNamespaces": []any{elsewhere}, "args": []any{"--parallel=32"}, "nodeSelector": values{"a": "b"}, "priorityClassName": "system-cluster-critical",
+			"watchNamespaces": []any{elsewhere}, "nicDevices": elsewhere, "args": []any{"--parallel=32"}, "nodeSelector": values{"a": "b"}, "priorityClassName": "system-cluster-critical",
 			"tolerations": []any{values{"operator": "Exists"}}, "affinity": values{"nodeAffinity": values{}},
 		},
 		"imagePullSecrets": []any{values{"name": "login"}}, "image": values{"digest": "sha256:" + strings.Repeat("0", 64)},
@@ -270,6 +270,7 @@ func TestApply(t *testing.T) {
 		"chart": {rendered(t, namespace, nil), nil}, "busy": {rendered(t, namespace, busy), nil},
 		"monitored": {rendered(t, namespace, with(manager, monitor)), nil},
 		"default":   {kustomized(t, "default"), nil}, "full": {kustomized(t, "full"), nil},
+		"kind":  {kustomized(t, "kind"), nil},
 		"agent": {kustomized(t, "agent"), nil}, "repair": {rendered(t, agents, repair), []corev1.Capability{"NET_ADMIN"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,0 +1,28 @@
+package operator
+
+import (
+	"context"
+	"errors"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/roce-fabric/roce-fabric/kubernetes/api/v1alpha1"
+)
+
+// What tests of the package from outside use of its inside.
+var (
+	CheckPack  = checkPack
+	GitObjects = uint64(gitObjects)
+)
+
+func Clone(ctx context.Context, c client.Reader, f *v1alpha1.Fabric, dir string) (path, revision string, _ error) {
+	return (&Options{}).clone(ctx, c, f, dir)
+}
+
+// IsIntentError reports whether only the author of a Fabric can do anything about an error.
+func IsIntentError(err error) bool { return errors.As(err, new(*intentError)) }
+
+// GitSaid is an error of a repository, with this text, as it is told.
+func GitSaid(text, dir string, keys map[string][]byte) error {
+	return (&gitLogin{dir: dir, keys: keys}).said(wrong("%s", text))
+}
