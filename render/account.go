@@ -14,7 +14,7 @@ type Line struct {
 	Where string `json:"where"`          // the header of its block, or "TABLE|key"; "" for the top level
 	Text  string `json:"text"`           // the line, or "field: value"
 	Fate  Fate   `json:"fate"`
-	Why   string `json:"why,omitempty"` // of all but those that are represented
+	Why   string `json:"why,omitempty"` // of what is represented, only where the line does not say all of it itself
 	// Check is the check of the catalogue that the line fails by itself, whatever an
 	// intent says; "" for none.
 	Check string `json:"check,omitempty"`
@@ -80,6 +80,7 @@ func Settle(account []Line, want *qos.Device, changes []qos.Change) {
 		if l.Fate != Represented {
 			continue
 		}
+		how := l.Why
 		l.Fate, l.Why = Left, "the intent says nothing of it"
 		managed := l.Ports == nil
 		for _, a := range l.Attrs {
@@ -97,8 +98,11 @@ func Settle(account []Line, want *qos.Device, changes []qos.Change) {
 				break
 			}
 		}
-		if !managed {
+		switch {
+		case !managed:
 			l.Why = "no port that it concerns is in the intent"
+		case l.Fate == Represented:
+			l.Why = how
 		}
 	}
 }

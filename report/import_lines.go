@@ -21,8 +21,8 @@ import (
 var fates = []render.Fate{render.Differs, render.Unknown, render.Left, render.Inert, render.Default}
 
 // WriteCoverage writes what became of the lines of each switch: a table of counts,
-// how the system was recognised, and each line that is not represented, with its place
-// and the reason.
+// how the system was recognised, and each line that is not represented, or by more than it
+// says itself, with its place and the reason.
 func WriteCoverage(w io.Writer, r *fleet.Imported) error {
 	var b strings.Builder
 	table := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
@@ -49,7 +49,7 @@ func WriteCoverage(w io.Writer, r *fleet.Imported) error {
 	for why, devices := range seen.All() {
 		fmt.Fprintf(&b, "\n%s: %s\n", fewNames(devices, 80), term.CleanLine(why))
 	}
-	for _, f := range fates {
+	for _, f := range append(slices.Clone(fates), render.Represented) {
 		lines := foldLines(r.Accounts, f)
 		if len(lines) == 0 {
 			continue
@@ -96,7 +96,7 @@ func foldLines(accounts []fleet.Account, fate render.Fate) (out []string) {
 	for _, a := range accounts {
 		var groups ordered.Map[kind, alike]
 		for _, l := range a.Lines {
-			if l.Fate == fate {
+			if l.Fate == fate && (fate != render.Represented || l.Why != "") {
 				groups.At(kindOf(l)).add(l)
 			}
 		}

@@ -147,7 +147,7 @@ func buffersKnown(r *deviceRun) *lack {
 		return l
 	}
 	return r.unpublished("buffers and headroom", "the buffers of the model are not published", "buffers",
-		"the model's ports are known, its buffers are not: buffers and headroom are not checked before the switch is read")
+		"the model's ports are known, its buffers are not: buffers and headroom are checked only as far as the switch shows them")
 }
 
 // unpublished is what a switch lacks whose model the catalogue has without some data.
@@ -162,7 +162,7 @@ func rowsKnown(r *deviceRun) *lack {
 		return l
 	}
 	return r.unpublished("headroom", "the headroom of the model is not published", "headroom",
-		fmt.Sprintf("no headroom table of %s is published: headroom is not checked before the switch is read", r.d.Model.Name))
+		fmt.Sprintf("no headroom table of %s is published: headroom is checked only as far as the switch shows it", r.d.Model.Name))
 }
 
 // poolsKnown says that the catalogue has a model without its buffer pools.
@@ -171,7 +171,7 @@ func poolsKnown(r *deviceRun) *lack {
 		return l
 	}
 	return r.unpublished("buffer pools", "the buffer pools of the model are not published", "buffers",
-		fmt.Sprintf("no buffer pools of %s are published: they are not checked before the switch is read", r.d.Model.Name))
+		fmt.Sprintf("no buffer pools of %s are published: they are checked only as far as the switch shows them", r.d.Model.Name))
 }
 
 // stateInForce is what the checks of values in force need of a switch.

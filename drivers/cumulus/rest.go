@@ -11,6 +11,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
+	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	native "github.com/roce-fabric/roce-fabric/render/cumulus"
 )
@@ -117,8 +118,14 @@ func detail(answer []byte) string {
 		}
 		return term.Clip(term.CleanLine(problem.Detail), 300)
 	}
-	return term.Clip(term.CleanLine(string(answer)), 300)
+	if m := titled.FindSubmatch(answer); m != nil {
+		answer = m[1]
+	}
+	return term.Clip(term.CleanLine(strings.TrimSpace(string(answer))), 300)
 }
+
+// titled is a page of the server in front of NVUE, which answers while NVUE restarts.
+var titled = lazyre.New(`(?is)^\s*<.*?<title>(.*?)</title>`)
 
 // config reads a configuration: "applied" is the one in force, "startup" what a restart
 // brings.
@@ -127,7 +134,7 @@ func (d *Driver) config(ctx context.Context, rev string) (*native.Config, error)
 	if err := d.do(ctx, http.MethodGet, query(base+"/", "rev", rev, "filled", "false", "expand", "true"), nil, &raw); err != nil {
 		return nil, err
 	}
-	cfg, err := native.Parse(raw)
+	cfg, err := tree(raw)
 	if err != nil {
 		return nil, fmt.Errorf("the %s configuration: %w", rev, err)
 	}
@@ -137,6 +144,15 @@ func (d *Driver) config(ctx context.Context, rev string) (*native.Config, error)
 	}
 	cfg.Release, _ = native.ReleaseOf(f.Release)
 	return cfg, nil
+}
+
+// tree reads a configuration. One that was never saved has nothing in it.
+func tree(raw json.RawMessage) (*native.Config, error) {
+	var top map[string]json.RawMessage
+	if json.Unmarshal(raw, &top) == nil && len(top) == 0 {
+		return &native.Config{Tree: &native.Node{}}, nil
+	}
+	return native.Parse(raw)
 }
 
 // ports are the names of those that the switch has.

@@ -26,8 +26,9 @@ var (
 	stateGood = []string{"applied", "applied_and_saved", "saved"}
 	// stateBad are those of an apply that came to an end without effect, or was reverted.
 	stateBad = []string{"invalid", "ays_fail", "confirm_fail", "apply_fail", "apply_error", "verify_error", "ready_error", "inactive", "detached"}
-	// stateIdle are those in which a revision does not keep others from being applied.
-	stateIdle = slices.Concat(stateGood, stateBad, []string{"pending", ""})
+	// stateIdle are those in which a revision does not keep others from being applied; that
+	// of "nv config verify" came with 5.17 (Config Commands).
+	stateIdle = slices.Concat(stateGood, stateBad, []string{"pending", "checked", "verified", "dry_run_complete", ""})
 )
 
 const (

@@ -37,7 +37,11 @@ var System = drivers.System{
 		return native.Account(cfg), nil
 	},
 	Refused: func(d *render.Device) (refused []render.Refusal, adapted []string) {
-		return native.Refusals(d.Desired, release(d)), append(native.Warnings(d.Desired), lines.Unwritten(d.Switch, "Cumulus Linux")...)
+		adapted = append(native.Warnings(d.Desired), lines.Unwritten(d.Switch, "Cumulus Linux")...)
+		if d.Switch.Settings.Buffers.Alpha.V != nil {
+			adapted = append(adapted, "this tool does not set the alpha of buffers on Cumulus Linux: it stays as the switch has it")
+		}
+		return native.Refusals(d.Desired, release(d)), adapted
 	},
 	Clues: []drivers.Clue{
 		drivers.Collected(`cumulus`),

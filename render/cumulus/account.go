@@ -154,6 +154,9 @@ func (a *accountant) effect(l *render.Line, paths []Path) {
 		return
 	}
 	l.Fate, l.Attrs, l.Keys, l.Ports = render.Represented, attrs, keys, on
+	if first[1] == "roce" {
+		l.Why = "of the RoCE preset, expanded as NVIDIA documents it"
+	}
 }
 
 // portsOf are the ports that an interface is: itself, or the members of a bond.

@@ -48,7 +48,7 @@ func Parse(text []byte) (*Config, error) {
 	switch {
 	case len(trimmed) == 0:
 		return nil, errors.New("the text is empty")
-	case !played.Match(text) && isCommands(text):
+	case trimmed[0] != '{' && !shown.Match(text) && !played.Match(text) && isCommands(text):
 		if err := p.commands(string(text)); err != nil {
 			return nil, err
 		}
@@ -58,7 +58,7 @@ func Parse(text []byte) (*Config, error) {
 			return nil, err
 		}
 		read := p.document
-		if played.Match(text) {
+		if trimmed[0] != '{' && played.Match(text) {
 			read = p.playbook
 		}
 		if err := read(doc); err != nil {
@@ -304,6 +304,9 @@ var ranged = map[string]bool{"dscp": true, "pcp": true, "switch-priority": true,
 // prompted is a command, behind a prompt of a shell, in a list, in the quotes of ssh, or
 // behind nothing.
 var prompted = lazyre.New(`^\s*(?:\S+@\S+[$#] ?|- ["']?|(?:\S+ )*ssh(?: \S+)+ ["'])?(?:sudo )?(?:/usr/bin/)?nv ((?:set|unset) +\S.*)$`)
+
+// shown is what "nv config show" prints as YAML begins with: a text in it may have commands.
+var shown = lazyre.New(`(?m)^- (?:header|set):`)
 
 func isCommands(text []byte) bool {
 	for line := range strings.Lines(string(text)) {

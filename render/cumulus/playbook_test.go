@@ -88,6 +88,17 @@ func TestCommandsOfScripts(t *testing.T) {
 			}
 		}
 	}
+	// A banner that speaks of commands does not make any.
+	banner := "log in with ssh and run 'nv set interface swp1 link mtu 9000'"
+	for _, text := range []string{
+		"{\"qos\": {\"roce\": {\"mode\": \"lossy\"}}, \"interface\": {\"swp1\": {\"link\": {\"mtu\": 9000}}},\n \"system\": {\"message\": {\n  \"pre-login\": \"" + banner + "\"}}}",
+		"- set:\n    qos: {roce: {mode: lossy}}\n    interface: {swp1: {link: {mtu: 9000}}}\n    system:\n      message:\n        pre-login: |\n          nv set qos roce\n          " + banner + "\n",
+	} {
+		c := parse(t, text)
+		if c.Tree.Remove("system"); !c.Tree.Equal(want) {
+			t.Errorf("%s", c.Tree.JSON())
+		}
+	}
 	if got := strings.Join(expandPorts("swp1-2,6,8-9,bond1,3,swp7s0-1,3"), " "); got != "swp1 swp2 swp6 swp8 swp9 bond1 bond3 swp7s0 swp7s1 swp7s3" {
 		t.Error(got)
 	}

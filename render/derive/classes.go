@@ -244,7 +244,8 @@ func (d *deriver) leaveOrdinary(found *byPriority) {
 
 // congestionDSCP is the code point of congestion notifications by default
 // (NVIDIA, RoCE congestion control: cnp_dscp 48). It is CS6 as well, which routing
-// protocols use: a class that has more is not named after it.
+// protocols use: a class that has more is not named after it, but where it is the strict
+// one of three as by NVIDIA's preset (Cumulus Linux, RDMA over Converged Ethernet).
 const congestionDSCP = 48
 
 // nameClasses names the classes by what they do.
@@ -267,7 +268,7 @@ func (d *deriver) nameClasses() {
 			name = "rdma"
 		case c.rest || c.priority == 0 && !someRest:
 			name = "default"
-		case slices.Equal(c.dscp, []int{congestionDSCP}) && d.lossless != 0:
+		case d.lossless != 0 && (slices.Equal(c.dscp, []int{congestionDSCP}) || someRest && len(d.classes) == 3 && len(c.dscp) == 8 && slices.Contains(c.dscp, congestionDSCP) && d.strict(c.priority)):
 			name = "cnp"
 		}
 		if taken[name] || name == "class" {
@@ -278,6 +279,22 @@ func (d *deriver) nameClasses() {
 		}
 		c.name, taken[name] = name, true
 	}
+}
+
+// strict reports whether every port serves a priority before all weighted ones.
+func (d *deriver) strict(priority int) bool {
+	for _, s := range d.switches {
+		for _, p := range s.ports {
+			q := priority
+			if m := p.run.Maps.V; m != nil && m.TCToQueue[priority] >= 0 {
+				q = int(m.TCToQueue[priority])
+			}
+			if !p.run.Queues[q].Scheduler.V.Strict {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // order returns the classes as a person lists them: lossless ones, others, the

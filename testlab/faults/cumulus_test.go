@@ -28,6 +28,8 @@ var cumulusFaults = []fault{
 	{"pauses are sent and not obeyed", "leaf1", "nv set qos pfc roce-fabric rx disable", "error PFC-01|PFC-02 leaf1 swp1", "", ""},
 	{"the cable of uplinks is 1 m", "leaf1", "nv set qos pfc roce-fabric-2 cable-length 1", "error BUF-02 @up", "", ""},
 
+	{"next to no memory is left to lossy traffic", "leaf1", "nv set qos traffic-pool default-lossy memory-percent 10; nv set qos traffic-pool default-lossless memory-percent 90", "info BUF-11 leaf1", "", ""},
+
 	// Queues and marks.
 	{"RDMA is not marked", "leaf1", "nv set qos congestion-control roce-fabric traffic-class 3 ecn disable", "error ECN-01 @", "", ""},
 	{"thresholds in kilobytes", "leaf1", "nv set qos congestion-control roce-fabric traffic-class 3 min-threshold 600; nv set qos congestion-control roce-fabric traffic-class 3 max-threshold 6000", "error ECN-03|ECN-06 @", "", ""},
