@@ -52,7 +52,7 @@ func TestDeviceLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.ends(p, v1alpha1.Applied)
-	b.apart("writers over gNMI", b.sets)
+	b.apart("writers", b.sets, b.commands)
 	if held, err := device.Holder(t.Context()); err != nil || held != nil {
 		t.Errorf("the lock of leaf1 is that of %v, %v", held, err)
 	}

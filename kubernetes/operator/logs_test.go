@@ -40,24 +40,26 @@ func (b *bench) writes(device string) []sim.Session {
 	return slices.Concat(b.sets(device), b.commands(device))
 }
 
-// apart checks that no switch was used on two connections of a kind at one time.
-func (b *bench) apart(kind string, of func(device string) []sim.Session) {
+// apart checks that no switch was used on two connections of one of some kinds at one time.
+func (b *bench) apart(who string, kinds ...func(device string) []sim.Session) {
 	b.Helper()
 	n := 0
 	for device := range b.lab.Switches {
-		var last sim.Session
-		for _, s := range of(device) {
-			n++
-			if s.Begin.Before(last.Used) {
-				b.Errorf("%s had two %s at once: %+v and %+v", device, kind, last, s)
-			}
-			if s.Used.After(last.Used) {
-				last = s
+		for _, of := range kinds {
+			var last sim.Session
+			for _, s := range of(device) {
+				n++
+				if s.Begin.Before(last.Used) {
+					b.Errorf("%s had two %s at once: %+v and %+v", device, who, last, s)
+				}
+				if s.Used.After(last.Used) {
+					last = s
+				}
 			}
 		}
 	}
 	if n == 0 {
-		b.Errorf("no device had %s", kind)
+		b.Errorf("no device had %s", who)
 	}
 }
 
@@ -65,8 +67,7 @@ func (b *bench) apart(kind string, of func(device string) []sim.Session) {
 // time, and another one went on.
 func (b *bench) oneWriter(lost time.Time) {
 	b.Helper()
-	b.apart("writers over gNMI", b.sets)
-	b.apart("writers over SSH", b.commands)
+	b.apart("writers", b.sets, b.commands)
 	for device := range b.lab.Switches {
 		all := b.writes(device)
 		for _, before := range all {
