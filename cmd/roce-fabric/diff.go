@@ -28,8 +28,8 @@ func (a *app) diffCommand() *cobra.Command {
 	a.outputFlag(c, report.DiffForms...)
 	f := c.Flags()
 	f.BoolVar(&o.unified, "unified", false, "write a unified diff, for pagers")
-	f.BoolVar(&o.exitCode, "exit-code", false, "end with status 3 where something differs")
-	f.StringArrayVar(&o.configs, "config", nil, "SWITCH=FILE: compare a saved configuration, and read no device; may be repeated")
+	f.BoolVar(&o.exitCode, "exit-code", false, "end with status 3 if anything differs")
+	f.StringArrayVar(&o.configs, "config", nil, "SWITCH=FILE: compare a saved configuration instead of the device; may be repeated")
 	a.completeConfig(c)
 	a.stateFlags(c, &o.state)
 	return c

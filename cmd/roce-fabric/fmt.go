@@ -33,7 +33,7 @@ func (a *app) fmtCommand() *cobra.Command {
 		},
 	}
 	a.fileFlag(c)
-	c.Flags().BoolVar(&check, "check", false, "write nothing, name the files that are not formatted, and end with status 3 where there are some")
+	c.Flags().BoolVar(&check, "check", false, "write nothing, name the files that are not formatted, and end with status 3 if there are any")
 	c.Flags().BoolVar(&diff, "diff", false, "write nothing, and show what would change")
 	return c
 }

@@ -43,7 +43,7 @@ func (a *app) initCommand() *cobra.Command {
 	}
 	f.StringVar(&example, "example", "", "write this example")
 	choices(c, "example", examples.Names()...)
-	f.StringVar(&out, "out", "fabric.yaml", "file to write, which must not be there yet, or - for standard output")
+	f.StringVar(&out, "out", "fabric.yaml", "file to write, which must not exist, or - for standard output")
 	_ = c.MarkFlagFilename("out", "yaml", "yml")
 	return c
 }

@@ -32,9 +32,9 @@ func (a *app) labContainerlabCommand() *cobra.Command {
 		},
 	}
 	a.fileFlag(c)
-	c.Flags().StringVar(&out, "out", "", "file of the topology; the other files come into its folder")
+	c.Flags().StringVar(&out, "out", "", "file of the topology; the other files are written next to it")
 	c.Flags().StringArrayVar(&images, "image", nil, "image of a system's switches or of a kind of node: NAME=IMAGE; may be repeated. NAME is one of "+strings.Join(containerlab.Names(), ", "))
-	c.Flags().BoolVar(&force, "force", false, "replace files that are there")
+	c.Flags().BoolVar(&force, "force", false, "replace existing files")
 	_ = c.MarkFlagFilename("out", "yml", "yaml")
 	choices(c, "image", containerlab.Names()...)
 	return c

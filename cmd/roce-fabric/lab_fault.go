@@ -49,7 +49,7 @@ func (a *app) labFaultCommand() *cobra.Command {
 		}
 		return names.Ports(r.Device, typed)
 	}))
-	c.Flags().StringVar(&r.Value, "value", "", "the value, of a fault that has one (default: as the list says)")
+	c.Flags().StringVar(&r.Value, "value", "", "the value, for a fault that has one (default: see the list)")
 	choices(c, "value")
 	c.AddCommand(a.labFaultListCommand(), a.labFaultClearCommand())
 	return c

@@ -39,7 +39,7 @@ func (a *app) nicFlags(c *cobra.Command) {
 		}
 		return nil
 	})
-	c.Flags().BoolVar(&a.nic.local, "local", false, "this machine, and not hosts over SSH")
+	c.Flags().BoolVar(&a.nic.local, "local", false, "work on this machine, not on hosts over SSH")
 	c.Flags().StringVar(&a.nic.host, "host", "", "one host; with --local the name of this machine in the intent (default: its host name)")
 	a.completeHost(c)
 	a.sudoFlag(c)
@@ -75,7 +75,7 @@ func (a *app) nicPlanCommand() *cobra.Command {
 	}
 	a.nicFlags(c)
 	a.outputFlag(c, "text", "json")
-	c.Flags().BoolVar(&o.exitCode, "exit-code", false, "end with status 3 where something differs")
+	c.Flags().BoolVar(&o.exitCode, "exit-code", false, "end with status 3 if anything differs")
 	viewFlags(c, &o.view)
 	return c
 }

@@ -30,7 +30,7 @@ func (a *app) nicFragmentsCommand() *cobra.Command {
 		},
 	}
 	a.intentFlags(c, onlyHosts)
-	c.Flags().StringVar(&of, "for", "", "what configures the network of the hosts: networkd|netplan|networkmanager")
+	c.Flags().StringVar(&of, "for", "", "the hosts' network configuration: networkd|netplan|networkmanager")
 	choices(c, "for", "networkd", "netplan", "networkmanager")
 	c.Flags().StringVar(&dir, "out", "", "folder to write to; each host gets a folder in it")
 	_ = c.MarkFlagDirname("out")

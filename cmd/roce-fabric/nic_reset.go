@@ -34,9 +34,9 @@ func (a *app) nicResetCommand() *cobra.Command {
 	a.writeFlags(c, &o.runFlags)
 	a.cutOffFlag(c)
 	f := c.Flags()
-	f.BoolVar(&o.plan, "plan", false, "show what would be reset, and how, and do nothing")
+	f.BoolVar(&o.plan, "plan", false, "only show what would be reset, and how")
 	f.StringVar(&o.drain, "drain", "", "command for sh, or https:// address, that takes a host out of service (default: rollout.reset.drain of the intent)")
-	f.StringVar(&o.undrain, "undrain", "", "likewise, that puts it into service again (default: rollout.reset.undrain of the intent)")
+	f.StringVar(&o.undrain, "undrain", "", "likewise, that puts it back into service (default: rollout.reset.undrain of the intent)")
 	f.DurationVar(&o.back, "back", 0, "how long a host may take to come back after each reset (default: rollout.reset.back of the intent, 20m)")
 	before(c, func(cmd *cobra.Command) error {
 		if cmd.Flags().Changed("back") && (o.back < intent.MinBack || o.back > intent.MaxBack) {

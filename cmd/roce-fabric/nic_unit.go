@@ -39,7 +39,7 @@ func (a *app) nicUnitCommand() *cobra.Command {
 	a.nicFlags(install)
 	yesFlag(install, &yes)
 	outsideFlag(install, &outside)
-	install.Flags().StringVar(&binary, "binary", "", "path of roce-fabric on the host, for root alone to replace (default: a copy of this program)")
+	install.Flags().StringVar(&binary, "binary", "", "path of roce-fabric on the host, which only root may replace (default: a copy of this program)")
 	removal := unitWork{"Remove the boot unit", "removed", "there is no unit", func(ctx context.Context, m agent.Machine, _ *nic.Host) ([]string, error) {
 		return m.RemoveUnit(ctx)
 	}}

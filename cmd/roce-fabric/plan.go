@@ -35,8 +35,8 @@ func (a *app) planCommand() *cobra.Command {
 	a.outputFlag(c, report.PlanForms...)
 	a.cutOffFlag(c)
 	c.Flags().StringVar(&o.save, "save", "", "write the plan to this file")
-	c.Flags().BoolVar(&o.exitCode, "exit-code", false, "end with status 3 where something would change")
-	c.Flags().BoolVar(&a.strict, "strict", false, "end with status 3 where something could not be checked")
+	c.Flags().BoolVar(&o.exitCode, "exit-code", false, "end with status 3 if anything would change")
+	c.Flags().BoolVar(&a.strict, "strict", false, "end with status 3 if something could not be checked")
 	viewFlags(c, &o.view)
 	a.stateFlags(c, &o.state)
 	c.AddCommand(a.planShowCommand())
@@ -45,7 +45,7 @@ func (a *app) planCommand() *cobra.Command {
 
 func viewFlags(c *cobra.Command, v *report.PlanView) {
 	c.Flags().BoolVar(&v.Steps, "steps", false, "also show what each device is sent")
-	c.Flags().BoolVar(&v.Proof, "proof", false, "also show, for each wave, what each check saw of the states in between")
+	c.Flags().BoolVar(&v.Proof, "proof", false, "also show, for each wave, what each check found in the states in between")
 }
 
 func (a *app) planShowCommand() *cobra.Command {

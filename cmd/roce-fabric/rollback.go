@@ -32,8 +32,8 @@ func (a *app) rollbackCommand(flags func(*cobra.Command)) *cobra.Command {
 	}
 	flags(c)
 	a.outputFlag(c, "text", "json")
-	c.Flags().BoolVar(&o.list, "list", false, "show the runs, newest first, and do nothing")
-	c.Flags().BoolVar(&o.plan, "plan", false, "show what would be rolled back, and do nothing")
+	c.Flags().BoolVar(&o.list, "list", false, "only show the runs, newest first")
+	c.Flags().BoolVar(&o.plan, "plan", false, "only show what would be rolled back")
 	a.runFlags(c, &o.runFlags, fleet.GateQuick)
 	return c
 }

@@ -62,7 +62,7 @@ func (a *app) writeFlags(c *cobra.Command, o *runFlags) {
 	f := c.Flags()
 	o.gate.GateMode = fleet.GateOff
 	a.stateFlags(c, &o.state)
-	f.StringVar(&o.audit, "audit-log", a.Getenv("ROCE_FABRIC_AUDIT_LOG"), "append who did what and when to this file, in JSON lines (or ROCE_FABRIC_AUDIT_LOG; default audit.jsonl in a folder of --state)")
+	f.StringVar(&o.audit, "audit-log", a.Getenv("ROCE_FABRIC_AUDIT_LOG"), "append who did what and when to this file, as JSON lines (or ROCE_FABRIC_AUDIT_LOG; default audit.jsonl in a folder of --state)")
 	_ = c.MarkFlagFilename("audit-log", "jsonl")
 	yesFlag(c, &o.yes)
 	o.allow.Impact = qos.ImpactCounters
@@ -76,7 +76,7 @@ func yesFlag(c *cobra.Command, yes *bool) {
 }
 
 func outsideFlag(c *cobra.Command, outside *bool) {
-	c.Flags().BoolVar(outside, "outside-window", false, "write outside of the maintenance windows of the intent, too")
+	c.Flags().BoolVar(outside, "outside-window", false, "write even outside the maintenance windows of the intent")
 }
 
 // stateFlags adds --state, and the flags of keys.
@@ -85,7 +85,7 @@ func (a *app) stateFlags(c *cobra.Command, o *fleet.StoreOptions) {
 	f.StringVar(&o.Where, "state", a.Getenv("ROCE_FABRIC_STATE"), "folder for journal and lock, or etcd://HOST:2379 (or ROCE_FABRIC_STATE; default ~/.local/state/roce-fabric/FABRIC)")
 	_ = c.MarkFlagDirname("state")
 	f.StringVar(&o.SignKey, "sign-key", a.Getenv("ROCE_FABRIC_SIGN_KEY"), "reference to the private key that signs plans and journals, PEM: env:NAME, file:PATH (or ROCE_FABRIC_SIGN_KEY; default: one made in the state folder)")
-	f.StringArrayVar(&o.TrustKeys, "trust-key", nil, "file of a public key, PEM: plans and journals signed with it are believed, too; may be repeated")
+	f.StringArrayVar(&o.TrustKeys, "trust-key", nil, "file of a public key, PEM: also trust plans and journals signed with it; may be repeated")
 	_ = c.MarkFlagFilename("trust-key", "pub", "pem")
 }
 

@@ -43,7 +43,7 @@ func (a *app) validateCommand() *cobra.Command {
 	a.allFlags(c)
 	c.Flags().DurationVar(&o.Window, "window", 0, "read the counters at the start and at the end of this time, and judge the difference: 120s")
 	c.Flags().StringVar(&o.Baseline, "baseline", "", "with --window: compare rates with the window in FILE, a JSON report of validate --window")
-	c.Flags().StringVar(&o.past, "history", "", "show the rounds in FILE, the history of a watch, as a time line in html")
+	c.Flags().StringVar(&o.past, "history", "", "show the rounds in FILE, the history of a watch, as a timeline in html")
 	_ = c.MarkFlagFilename("history", "jsonl")
 	a.stateFlags(c, &o.state)
 	a.reportFlags(c)
@@ -99,8 +99,8 @@ func (a *app) validate(ctx context.Context, o validateOptions) (err error) {
 func (a *app) reportFlags(c *cobra.Command) {
 	a.outputFlag(c, report.FormNames()...)
 	c.Long = helpText("reports")
-	c.Flags().BoolVar(&a.strict, "strict", false, "end with status 3 also where something could not be checked")
-	c.Flags().StringArrayVar(&a.reports, "report", nil, "FORM=FILE: write the result to a file as well; may be repeated")
+	c.Flags().BoolVar(&a.strict, "strict", false, "end with status 3 also if something could not be checked")
+	c.Flags().StringArrayVar(&a.reports, "report", nil, "FORM=FILE: also write the result to a file; may be repeated")
 	_ = c.RegisterFlagCompletionFunc("report", func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if strings.Contains(typed, "=") {
 			return nil, cobra.ShellCompDirectiveDefault
