@@ -191,7 +191,7 @@ func (f *Fabric) OneHost(a *Access, name string) error {
 		}
 		short, _, _ := strings.Cut(full, ".")
 		if h = f.Fabric().Host(short); h == nil {
-			return Wrong("", "say which host of the intent this is with --host", "the intent has no host %q, which is what this machine calls itself", short)
+			return Wrong("", "say which host of the intent this is with --host", "the intent has no host %q, this machine's host name", short)
 		}
 	}
 	switch {

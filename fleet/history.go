@@ -89,9 +89,9 @@ func Unfinished(s store.Store, f *intent.Fabric) (*Past, []string, error) {
 		})
 		switch {
 		case p.Of != "":
-			return nil, nil, NewError("", OpJudge, fmt.Errorf("the newest run, %s, rolls back run %s; 'roce-fabric rollback %[2]s' goes on with it", p.ID, p.Of))
+			return nil, nil, NewError("", OpJudge, fmt.Errorf("the newest run, %s, rolls back run %s; 'roce-fabric rollback %[2]s' continues it", p.ID, p.Of))
 		case len(left) == 0:
-			return nil, nil, NewError("", OpJudge, fmt.Errorf("nothing to resume: run %s came to the end of its devices", p.ID))
+			return nil, nil, NewError("", OpJudge, fmt.Errorf("nothing to resume: run %s reached all its devices", p.ID))
 		case p.Intent != f.Hash:
 			return nil, nil, errorAs("", OpJudge, KindStale, fmt.Errorf("run %s was of another version of the intent; nothing was written", p.ID))
 		}

@@ -35,7 +35,7 @@ const (
 func readInventory(paths []string, mapping string) (*inventory.Inventory, error) {
 	if len(paths) == 0 {
 		if mapping != "" {
-			return nil, Wrong("map", "", "it is of an inventory, and there is no --inventory")
+			return nil, Wrong("map", "", "it needs --inventory")
 		}
 		return nil, nil
 	}

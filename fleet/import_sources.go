@@ -89,7 +89,7 @@ var liveForm = lazyre.New(`^([^=]+)=([a-z0-9-]+)://([^/]+)/?$`)
 // knownSystem refuses a system that there is not.
 func knownSystem(option, name string) error {
 	if _, known := Systems.Find(name); !known {
-		return Wrong(option, "", "no system %q; there are %s", name, strings.Join(Systems.Names(), ", "))
+		return Wrong(option, "", "unknown system %q; known are %s", name, strings.Join(Systems.Names(), ", "))
 	}
 	return nil
 }

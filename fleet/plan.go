@@ -310,7 +310,7 @@ func (l leftover) notes(d *DevicePlan, admin drivers.Desired, busy, hash string)
 	case past.Intent != hash:
 		fate = "it applied another intent; what is in force is compared with this one"
 	case d.Base == was.base:
-		fate = "nothing of it is in force"
+		fate = "none of it is in force"
 	case len(d.Changes) == 0:
 		fate = "all of it is in force; apply confirms and saves it"
 	}

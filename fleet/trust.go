@@ -45,7 +45,7 @@ func (r *run) trust(ctx context.Context, plan *PlanFile) error {
 // the intent has, or more impact than is allowed. It asks no device.
 func (r *run) checkPlan(ctx context.Context, plan *PlanFile, p planned, dev Device) (err error) {
 	if p.policy.PortGroup != dev.Policy.PortGroup || !slices.Equal(p.policy.Uplinks, dev.Policy.Uplinks) {
-		return errors.New("the plan takes other ports down at a time than the intent allows")
+		return errors.New("the plan takes down other groups of ports than the intent allows")
 	}
 	d, err := plan.device(p)
 	if err != nil {

@@ -20,7 +20,7 @@ type Trimming struct {
 type LoadBalancing struct {
 	Pos       Pos
 	Mode      Value[BalanceMode]
-	QueuePair Value[bool] // the hash takes in the queue pair of RDMA
+	QueuePair Value[bool] // the hash includes the queue pair of RDMA
 }
 
 // BalanceMode is what stays on one path.

@@ -32,9 +32,9 @@ func (d *differ) scalable() {
 func sfLimit(have *Port, want int) string {
 	switch {
 	case have.Driver != DriverMLX5:
-		return "SFs are made on NVIDIA's cards alone (driver mlx5_core): take sfs out of the intent"
+		return "SFs are supported only on NVIDIA's cards (driver mlx5_core): remove sfs from the intent"
 	case have.SFs.V > 0:
-		return fmt.Sprintf("another number takes SFs away, perhaps those in use: stop what uses them, 'devlink port del' each of flavour pcisf that 'devlink port show' has of pci/%s, and apply again", clean(have.PCI))
+		return fmt.Sprintf("another number would delete SFs, perhaps some in use: stop what uses them, run 'devlink port del' for each port of flavour pcisf that 'devlink port show' lists for pci/%s, and apply again", clean(have.PCI))
 	case !have.Representors.V: // Linux, mlx5/core/sf/devlink.c
 		return "the card makes SFs in switchdev mode alone, and a change of the mode makes the interface anew, and takes its VFs away: " + eswitchTo(have, "switchdev") + "; have the host do that at boot, before its boot unit"
 	case have.MaxSFs.Set && have.MaxSFs.V < want:

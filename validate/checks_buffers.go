@@ -121,7 +121,7 @@ var bufferChecks = []Check{
 		ID: "BUF-15", Title: "a lossless priority group is configured but not in force",
 		Rules: []Rule{{Error, "where the difference is visible"}, {Info, "where the switch does not show what is in force"}}, Scope: ScopeTime, Reads: ReadsApplied,
 		Why:   "the switch has no headroom for it, or has not assigned it yet",
-		Fix:   "look for the reason in the switch's log, then write the value again",
+		Fix:   "find the reason in the switch's log, then write the value again",
 		needs: stateInForce, state: groupsInForce,
 	},
 	{

@@ -113,7 +113,7 @@ var classChecks = []Check{
 		device: globalMap,
 	},
 	{
-		ID: "CLS-16", Title: "a port inside of the switch, a subinterface or a VLAN lacks the classification of its ports",
+		ID: "CLS-16", Title: "an internal port, a subinterface or a VLAN lacks the classification of its ports",
 		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why: "its traffic falls into queue 0, or into a lossy class", Fix: "let it classify as the ports do",
 		Sources: []string{"sonic-buildimage issue 20652", "Arista TOI, QoS trust on subinterfaces", "Cisco Nexus 9000 NX-OS QoS Configuration Guide, attaching a QoS policy action"},
@@ -137,7 +137,7 @@ var classChecks = []Check{
 	{
 		ID: "CLS-19", Title: "no code point reaches a lossless priority",
 		Rules: []Rule{{Error, "where the port is lossless for nothing else"}, {Warning, "where another priority is in use, or a policy is not in the file"}}, Scope: ScopeSwitch, Reads: ReadsRunning,
-		Why: "the traffic that was to be lossless is in a lossy class", Fix: "classify the DSCP of the traffic into the class that is paused",
+		Why: "the traffic that should be lossless is in a lossy class", Fix: "classify the DSCP of the traffic into the class that is paused",
 	},
 }
 

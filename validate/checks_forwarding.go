@@ -11,21 +11,21 @@ var forwardingChecks = []Check{
 	{
 		ID: "TRM-01", Title: "packet trimming contradicts the classes",
 		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent,
-		Why:    "packets are not cut, or the cut ones are lost or paused as well",
-		Fix:    "trim lossy classes alone, and give cut packets a DSCP of another lossy class that is served first",
+		Why:    "packets are not trimmed, or the trimmed ones are lost or paused too",
+		Fix:    "trim only lossy classes, and give trimmed packets a DSCP of another lossy class that is served first",
 		device: intended(trimmed),
 	},
 	{
-		ID: "TRM-02", Title: "cut packets leave with a different DSCP than on other switches",
+		ID: "TRM-02", Title: "trimmed packets leave with a different DSCP than on other switches",
 		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsIntent,
-		Why: "a receiver knows cut packets by one DSCP", Fix: "state one trimming.dscp in the whole fabric",
+		Why: "receivers recognise trimmed packets by one DSCP", Fix: "state one trimming.dscp in the whole fabric",
 		device: intended(trimmedDSCP), odd: otherTrimmedDSCP,
 	},
 	{
 		ID: "LB-01", Title: "load balancing contradicts itself, or reorders RDMA",
 		Rules: []Rule{{Warning, "where keys contradict each other, or switches of one role differ"}, {Info, "where packets of a connection may overtake one another"}},
 		Scope: ScopeFabric, Reads: ReadsIntent,
-		Why:    "a NIC takes packets out of order for loss, unless it is set to accept them",
+		Why:    "a NIC treats out-of-order packets as lost, unless it is set to accept them",
 		Fix:    "use one mode on all switches of a role; with mode: packet, set the NICs to accept packets out of order",
 		device: intended(balancing), odd: otherBalancing,
 	},
@@ -51,13 +51,13 @@ func trimmed(r *deviceRun) {
 	switch {
 	case at < 0: // no class names it
 	case slices.Contains(t.Classes, s.Classes[at].Name):
-		found("", t.DSCP.From.String(), "cut packets have DSCP %d, of class %s, which is cut itself: they queue where there is no room", t.DSCP.V, s.Classes[at].Name)
+		found("", t.DSCP.From.String(), "trimmed packets have DSCP %d, of class %s, which is trimmed itself: they queue where there is no room", t.DSCP.V, s.Classes[at].Name)
 	case s.Classes[at].Lossless.V:
-		found("", t.DSCP.From.String(), "cut packets have DSCP %d, of lossless class %s: congestion of lossy classes makes it pause", t.DSCP.V, s.Classes[at].Name)
+		found("", t.DSCP.From.String(), "trimmed packets have DSCP %d, of lossless class %s: congestion of lossy classes makes it pause", t.DSCP.V, s.Classes[at].Name)
 	}
 	if largest := s.MTU.RDMA.V + intent.RDMAOverhead; int64(t.Size.V) >= int64(largest) {
 		r.found(Finding{Severity: Warning, Where: t.Size.From.String(), Fix: "lower trimming.size",
-			What: fmt.Sprintf("packets are cut to %d B, and the largest RDMA packet has %d B: none is cut", int64(t.Size.V), largest)}, "")
+			What: fmt.Sprintf("packets are trimmed to %d B, and the largest RDMA packet has %d B: none is trimmed", int64(t.Size.V), largest)}, "")
 	}
 }
 
@@ -68,7 +68,7 @@ func trimmedDSCP(r *deviceRun) {
 }
 
 func otherTrimmedDSCP(o *oddRun) {
-	o.found(Finding{Severity: Warning, What: fmt.Sprintf("cut packets leave with DSCP %s, on %d of %d switches with %s", o.value, o.share, o.of, o.usual)})
+	o.found(Finding{Severity: Warning, What: fmt.Sprintf("trimmed packets leave with DSCP %s, on %d of %d switches with %s", o.value, o.share, o.of, o.usual)})
 }
 
 func balancing(r *deviceRun) {
@@ -82,11 +82,11 @@ func balancing(r *deviceRun) {
 	}
 	if b.QueuePair.V {
 		r.found(Finding{Severity: Warning, Where: b.QueuePair.From.String(), Fix: "remove queuePair, or choose mode: flow or flowlet",
-			What: "the hash takes in the queue pair, but mode: packet balances without a hash"}, "")
+			What: "the hash includes the queue pair, but mode: packet balances without a hash"}, "")
 	}
 	if slices.ContainsFunc(r.d.Switch.Settings.Classes, (*intent.Class).RDMA) {
 		r.found(Finding{Severity: Info, Where: b.Mode.From.String(), Fix: "set the NICs to accept packets out of order; this tool does not set it",
-			What: "each packet takes a path of its own: those of one RDMA connection may arrive out of order"}, "")
+			What: "packets of one RDMA connection take different paths and may arrive out of order"}, "")
 	}
 }
 

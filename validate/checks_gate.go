@@ -56,7 +56,7 @@ var gateChecks = []Check{
 	{
 		ID: gate.PauseRatio, Title: "a lossless priority is paused for a large part of the time",
 		Rules: always(Warning), Scope: ScopeTime, Reads: ReadsCounters,
-		Why: "congestion spreads to traffic that goes elsewhere",
+		Why: "congestion spreads to traffic for other destinations",
 		Fix: "follow the pause to the congested port or the slow receiver",
 	},
 	{
@@ -112,7 +112,7 @@ var gateChecks = []Check{
 	{
 		ID: gate.PauseSource, Title: "pauses lead to one NIC, port or cycle",
 		Rules: always(Warning), Scope: ScopeTime, Reads: ReadsCounters,
-		Why:     "all that wait behind it slow down, also traffic that goes elsewhere",
+		Why:     "everything queued behind it slows down, including traffic to other destinations",
 		Fix:     "repair the slow receiver, or spread the traffic of the port that is full",
 		Sources: []string{"RDMA over Commodity Ethernet at Scale, SIGCOMM 2016, section 4.3", "Detecting, Troubleshooting, and Preventing Congestion in Storage Networks, chapter 7"},
 	},

@@ -37,7 +37,7 @@ var nicChecks = []Check{
 		ID: "DCB-04", Title: "two switches negotiate PFC with each other",
 		FoldedIn: []string{"PFC-10", "PFC-15"},
 		Rules:    always(Warning), Scope: ScopeLink, Reads: ReadsRunning,
-		Why:    "one end takes over the settings of the other",
+		Why:    "one end overwrites the settings of the other",
 		Fix:    "set PFC to on at both ends",
 		Absent: "PFC-15 names PFC that a saved configuration leaves to negotiation, and PFC-10 one that does not come up",
 	},
@@ -170,8 +170,8 @@ var nicChecks = []Check{
 	{
 		ID: "NIC-18", Title: "a NIC has received broken frames",
 		Rules: always(Info), Scope: ScopeHost, Reads: ReadsNIC,
-		Why: "each is a lost packet; a link that comes up has some as well",
-		Fix: "see with --window whether it goes on; if so, clean or replace cable and transceivers",
+		Why: "each is a lost packet; some are normal while a link comes up",
+		Fix: "check with --window whether they continue; if so, clean or replace cable and transceivers",
 	},
 	{
 		ID: "NIC-19", Title: "a NIC runs other firmware or another driver than the baseline of the intent",

@@ -40,7 +40,7 @@ var operationChecks = []Check{
 		ID: "OPS-02", Title: "a value is configured but not in force",
 		Rules: []Rule{{Error, "where the difference is visible"}, {Info, "where the switch does not show what is in force"}}, Scope: ScopeSwitch, Reads: ReadsApplied,
 		Why:   "the configuration shows one thing and the ASIC does another",
-		Fix:   "look for the reason in the switch's log, then write the value again",
+		Fix:   "find the reason in the switch's log, then write the value again",
 		needs: stateInForce, state: inForce,
 	},
 	{

@@ -99,10 +99,10 @@ var pfcChecks = []Check{
 		Fix: "switch PFC on at the port, and make the class of the traffic no-drop there: on NX-OS with a network-qos policy in system qos",
 	},
 	{
-		ID: "PFC-16", Title: "RDMA is without PFC, and the intent does not say that it is meant to be",
+		ID: "PFC-16", Title: "RDMA runs without PFC, and the intent does not say mode: lossy",
 		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsIntent,
-		Why:    "RDMA loses packets under load, and NICs without congestion control that expects it become slow",
-		Fix:    "set mode: lossy for the class of RDMA if that is meant, or lossless: true",
+		Why:    "RDMA loses packets under load, and NICs whose congestion control does not expect that become slow",
+		Fix:    "set mode: lossy for the class of RDMA if that is intended, or lossless: true",
 		fabric: lossyUnsaid,
 	},
 }

@@ -20,8 +20,8 @@ var watchdogChecks = []Check{
 	{
 		ID: "WD-02", Title: "the PFC watchdog is off between switches",
 		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
-		Why:    "a deadlock has no breaker",
-		Fix:    "switch pfc.watchdog on, so that a deadlock has a breaker",
+		Why:    "nothing breaks a deadlock",
+		Fix:    "switch pfc.watchdog on, so that a deadlock is broken",
 		device: watchdogOff(true, Warning, "switches"),
 	},
 	{

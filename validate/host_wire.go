@@ -40,7 +40,7 @@ func (p *portCheck) received(at string) {
 		says += words.Count(int(min(r.LostWords, 1<<31)), "code word") + " that forward error correction could not mend"
 	}
 	if says != "" {
-		p.add("NIC-18", Info, p.name, at, "see with --window whether it goes on; if so, clean or replace cable and transceivers, and compare FEC at both ends",
+		p.add("NIC-18", Info, p.name, at, "check with --window whether they continue; if so, clean or replace cable and transceivers, and compare FEC at both ends",
 			"since its driver was loaded, the NIC has received %s", says)
 	}
 }

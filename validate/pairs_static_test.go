@@ -172,7 +172,7 @@ var watchdogPairs = []pair{
 	{id: "WD-05", severity: Warning, old: "{detect: 400ms}", new: "{detect: 600ms}", place: "leaf3 Ethernet240,Ethernet248", says: "detect 600ms restore 400ms, on 4 of 6 ports of role leaf towards switches", fix: "role"},
 	{id: "WD-05", severity: Warning, base: "slow", old: "detect: 900ms", new: "detect: 1100ms", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "a PFC storm lasts 1.1s", fix: "1s"},
 	{id: "WD-05", severity: Warning, base: "spine", old: "{restore: 400ms}", new: "{restore: 500ms}", place: "spine2 Ethernet[0-16:8]", says: "detect 400ms restore 500ms, on 3 of 6 ports of role spine towards switches drop detect 400ms restore 400ms", fix: "role"},
-	{id: "WD-02", severity: Warning, old: "watchdog: {detect: 400ms, restore: 400ms, poll: 200ms, action: drop}", new: "watchdog: off", place: "leaf1 Ethernet240,Ethernet248", says: "off on lossless ports towards switches", fix: "breaker", also: []string{"WD-01"}},
+	{id: "WD-02", severity: Warning, old: "watchdog: {detect: 400ms, restore: 400ms, poll: 200ms, action: drop}", new: "watchdog: off", place: "leaf1 Ethernet240,Ethernet248", says: "off on lossless ports towards switches", fix: "broken", also: []string{"WD-01"}},
 }
 
 var topologyPairs = []pair{
@@ -293,11 +293,11 @@ var operationPairs = []pair{
 
 var forwardingPairs = []pair{
 	{id: "TRM-01", severity: Warning, base: "trimmed", old: "[bulk], size", new: "[rdma], size", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class rdma is lossless here: PFC pauses its senders", fix: "lossy classes alone"},
-	{id: "TRM-01", severity: Warning, base: "trimmed", old: "dscp: 12}", new: "dscp: 10}", place: "leaf1", says: "DSCP 10, of class bulk, which is cut itself", fix: "another lossy class", also: []string{"TRM-02"}},
+	{id: "TRM-01", severity: Warning, base: "trimmed", old: "dscp: 12}", new: "dscp: 10}", place: "leaf1", says: "DSCP 10, of class bulk, which is trimmed itself", fix: "another lossy class", also: []string{"TRM-02"}},
 	{id: "TRM-01", severity: Warning, base: "trimmed", old: "dscp: 12}", new: "dscp: 26}", place: "leaf1", says: "DSCP 26, of lossless class rdma", fix: "another lossy class", also: []string{"TRM-02"}},
-	{id: "TRM-01", severity: Warning, base: "trimmed", old: "size: 256B", new: "size: 9000B", place: "leaf1", says: "packets are cut to 9000 B, and the largest RDMA packet has 4192 B", fix: "trimming.size"},
+	{id: "TRM-01", severity: Warning, base: "trimmed", old: "size: 256B", new: "size: 9000B", place: "leaf1", says: "packets are trimmed to 9000 B, and the largest RDMA packet has 4192 B", fix: "trimming.size"},
 	{id: "TRM-02", severity: Warning, base: "trimmed", old: "dscp: 12, size", new: "dscp: 13, size", place: "leaf3", says: "leave with DSCP 13, on 4 of 5 switches with 12", fix: "one trimming.dscp"},
-	{id: "LB-01", severity: Warning, base: "spray", old: "queuePair: false", new: "queuePair: true", place: "leaf1", says: "the hash takes in the queue pair, but mode: packet", fix: "remove queuePair"},
+	{id: "LB-01", severity: Warning, base: "spray", old: "queuePair: false", new: "queuePair: true", place: "leaf1", says: "the hash includes the queue pair, but mode: packet", fix: "remove queuePair"},
 	{id: "LB-01", severity: Warning, base: "trimmed", old: "{mode: flowlet},", new: "{mode: flow},", place: "leaf3", says: "load balancing is by flow, on 2 of 3 switches (sonic of role leaf) by flowlet", fix: "one mode"},
 	{id: "LB-01", severity: Info, base: "trimmed", old: "{mode: flowlet},", new: "{mode: packet},", place: "leaf3", says: "may arrive out of order", fix: "out of order"},
 }

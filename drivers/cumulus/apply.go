@@ -170,14 +170,14 @@ func (d *Driver) judge(ctx context.Context, w *work, f fate, cause error) (nothi
 	case in || now == unanswered:
 		return false, fmt.Errorf("%w: %w", drivers.ErrPartial, cause)
 	case now == broken:
-		return false, fmt.Errorf("%w: the applied configuration is the one of before, and what the services hold is not known: %w", drivers.ErrPartial, cause)
+		return false, fmt.Errorf("%w: the applied configuration is the previous one, but the state of the services is unknown: %w", drivers.ErrPartial, cause)
 	case now == unsent:
 		d.abandon(rctx, w.id)
 		return true, fmt.Errorf("%w: nothing was applied: %w", drivers.ErrUnreachable, cause)
 	case now == rejected && w.undone(cfg):
 		return true, fmt.Errorf("%w: nothing is in force: %w", drivers.ErrRejected, cause)
 	case now == rejected:
-		return true, fmt.Errorf("%w: nothing of it is in force, and someone else has changed the same settings meanwhile: %w", drivers.ErrRejected, cause)
+		return true, fmt.Errorf("%w: none of it is in force, and someone else has changed the same settings in the meantime: %w", drivers.ErrRejected, cause)
 	case w.undone(cfg):
 		left := w.Edit.Within(cfg)
 		return true, fmt.Errorf("%w: the switch says %s and changed nothing: %q has no effect", drivers.ErrRejected, last.State, left[0])

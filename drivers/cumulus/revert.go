@@ -55,7 +55,7 @@ func (d *Driver) confirm(ctx context.Context, id, word string) error {
 		return err == nil && busy != id, err
 	})
 	if !done {
-		return drivers.TransportError(cmp.Or(err, fmt.Errorf("revision %s does not come to rest", id)))
+		return drivers.TransportError(cmp.Or(err, fmt.Errorf("revision %s did not settle", id)))
 	}
 	return nil
 }
@@ -171,7 +171,7 @@ func (d *Driver) back(ctx context.Context, b record, now *native.Config) error {
 	e := b.Undo.Within(now)
 	w := &work{record: record{Run: drivers.RunName("undo-"+b.Run[len(drivers.Mark):], 80), Edit: e, Undo: e.Undo(now), Before: fingerprint(now)}}
 	if _, err := d.put(ctx, w); err != nil {
-		return &hinted{fmt.Errorf("revert: %w", err), "the revision before the apply holds the whole old configuration: nv config revision lists them, and nv config apply REVISION brings it back, with what others changed since undone"}
+		return &hinted{fmt.Errorf("revert: %w", err), "to restore the whole configuration from before the apply, and undo later changes of others with it: find the revision with nv config revision, then run nv config apply REVISION"}
 	}
 	return nil
 }

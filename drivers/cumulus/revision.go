@@ -332,7 +332,7 @@ func (d *Driver) outcome(ctx context.Context, w *work, limit time.Duration, sent
 			f = unsent
 			return !sent && time.Since(began) > d.pace.Settled, nil
 		case r.State == stateAsks && w.accepts:
-			w.note("the switch asks before it goes on, and is told to: " + r.says())
+			w.note("the switch asks for confirmation, and is answered with yes: " + r.says())
 			return false, d.reply(ctx, id, "ays_yes")
 		case r.State == stateAsks && asked == "":
 			asked = r.says()
@@ -346,7 +346,7 @@ func (d *Driver) outcome(ctx context.Context, w *work, limit time.Duration, sent
 	})
 	switch {
 	case asked != "":
-		err = &hinted{fmt.Errorf("the switch asks before it goes on, and this tool does not say yes for you: %s", asked),
+		err = &hinted{fmt.Errorf("the switch asks for confirmation, which this tool does not give by itself: %s", asked),
 			"look at the warning; to accept it, plan again and apply with --accept-warnings"}
 	case failed != "":
 		err = fmt.Errorf("the switch failed half way: %s", failed)

@@ -196,13 +196,13 @@ func (s *sessions) notes(aborts bool) []string {
 	for _, p := range s.pending {
 		switch {
 		case p.fresh:
-			out = append(out, fmt.Sprintf("%s before its commit (%s): nothing of it is in force; an apply refuses to write meanwhile, except from where that run began", drivers.AtWork(p.age), p))
+			out = append(out, fmt.Sprintf("%s before its commit (%s): none of it is in force; an apply refuses to write meanwhile, except from where that run began", drivers.AtWork(p.age), p))
 		case !p.ours:
 			out = append(out, fmt.Sprintf("%s is open: an apply refuses to write before it is committed or aborted", p))
 		case aborts:
-			out = append(out, fmt.Sprintf("an earlier run was cut off before its commit (%s): nothing of it is in force, and an apply aborts the session", p))
+			out = append(out, fmt.Sprintf("an earlier run was cut off before its commit (%s): none of it is in force, and an apply aborts the session", p))
 		default:
-			out = append(out, fmt.Sprintf("an earlier run was cut off before its commit (%s): nothing of it is in force; abort it on the switch (configure session %s abort)", p, p.name))
+			out = append(out, fmt.Sprintf("an earlier run was cut off before its commit (%s): none of it is in force; abort it on the switch (configure session %s abort)", p, p.name))
 		}
 	}
 	return out

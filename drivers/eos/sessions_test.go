@@ -68,7 +68,7 @@ func TestLeftovers(t *testing.T) {
 			_, st := b.Plan(b.Open())
 			return strings.Join(st.Notes, "\n")
 		}
-		if got := notes(); !strings.Contains(got, "cut off before its commit (configuration session rf-old-1") || !strings.Contains(got, "nothing of it is in force") {
+		if got := notes(); !strings.Contains(got, "cut off before its commit (configuration session rf-old-1") || !strings.Contains(got, "none of it is in force") {
 			t.Errorf("notes %q", got)
 		}
 		tok := b.Apply(b.Open())

@@ -67,7 +67,7 @@ func TestARefusedRunLeavesWhatAnotherWrote(t *testing.T) {
 		says   string
 	}{
 		"a line":     {func(b *box) { b.Faults().RefuseLine(regexp.MustCompile("max-mark-probability")) }, "nothing was written"},
-		"the commit": {func(b *box) { b.Faults().RejectNext() }, "nothing of it is in force, and someone else has changed the same settings meanwhile"},
+		"the commit": {func(b *box) { b.Faults().RejectNext() }, "none of it is in force, and someone else has changed the same settings in the meantime"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})

@@ -47,7 +47,7 @@ func TestARefusedCommitLeavesWhatAnotherRunWrote(t *testing.T) {
 				})
 				mine, err := d.Apply(t.Context(), snap, st, applyOptions)
 				<-written
-				says(t, err, drivers.ErrRejected, drivers.ErrPartial, "nothing of it is in force", "a commit waits for its confirmation")
+				says(t, err, drivers.ErrRejected, drivers.ErrPartial, "none of it is in force", "a commit waits for its confirmation")
 				if err := d.Revert(t.Context(), mine); err != nil {
 					t.Error(err)
 				}

@@ -110,7 +110,7 @@ func (d *Driver) types(ctx context.Context, typed []string) (f lines.Fate, err e
 
 // errAwaited is why a switch takes no commit: it has one timer, which runs, and nothing
 // shows for whom.
-var errAwaited = errors.New("a commit waits for its confirmation, and this run is not known to have made it; roll back again once it is confirmed or its time is over")
+var errAwaited = errors.New("a commit awaits confirmation, and may not be from this run; roll back again once it is confirmed or has timed out")
 
 // awaited reports whether a commit was refused for the timer of another one.
 func awaited(err error) bool {

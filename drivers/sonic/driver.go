@@ -266,7 +266,7 @@ func (d *driver) showVersion(ctx context.Context) (string, error) {
 		}
 	}
 	if n, err := strconv.Atoi(shown["ASIC Count"]); err == nil && n > 1 {
-		return "", fmt.Errorf("%w: the switch has %d ASICs, each with a CONFIG_DB of its own; this tool handles only switches with one ASIC", drivers.ErrUnsupported, n)
+		return "", fmt.Errorf("%w: the switch has %d ASICs, each with its own CONFIG_DB; this tool handles only switches with one ASIC", drivers.ErrUnsupported, n)
 	}
 	return shown[versionLine], nil
 }

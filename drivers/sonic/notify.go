@@ -22,7 +22,7 @@ func (d *driver) Notify(ctx context.Context, ready, changed func()) error {
 		return err
 	}
 	if d.overSSH() {
-		return fmt.Errorf("%w: only gNMI tells of changes", drivers.ErrUnsupported)
+		return fmt.Errorf("%w: only gNMI reports changes", drivers.ErrUnsupported)
 	}
 	var paths []gnmi.Path
 	for _, table := range native.Tables() {

@@ -95,7 +95,7 @@ func document(text []byte) ([]byte, error) {
 	case 1:
 		return spaces[found[0]], nil
 	}
-	return nil, fmt.Errorf("the text holds the configurations of %s (%s), each with ports of its own; give one of them at a time, as 'jq .%s' prints it",
+	return nil, fmt.Errorf("the text holds the configurations of %s (%s), each with its own ports; pass one at a time, as 'jq .%s' prints it",
 		words.Count(len(found), "namespace"), strings.Join(found, ", "), found[0])
 }
 

@@ -113,7 +113,7 @@ func (m *Machine) writers(h *nic.Host, all []process) ([]nic.Writer, error) {
 	}
 	switch {
 	case s.full || s.More:
-		return s.Found, fmt.Errorf("more files or writers than are looked at (%d files)", maxWriterFiles)
+		return s.Found, fmt.Errorf("too many files or writers to search (limit: %d files)", maxWriterFiles)
 	case s.denied:
 		return s.Found, fs.ErrPermission
 	}

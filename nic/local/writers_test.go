@@ -110,7 +110,7 @@ func TestWritersAreBounded(t *testing.T) {
 	for i := range 1100 {
 		place(t, h, fmt.Sprintf("/etc/cron.d/%d", i), "")
 	}
-	if why := read(t, h.Machine(), ens0).Missing[nic.FieldWriters]; !strings.Contains(why, "more files or writers than are looked at") {
+	if why := read(t, h.Machine(), ens0).Missing[nic.FieldWriters]; !strings.Contains(why, "too many files or writers to search") {
 		t.Errorf("missing: %q", why)
 	}
 }
