@@ -292,7 +292,7 @@ var operationPairs = []pair{
 }
 
 var forwardingPairs = []pair{
-	{id: "TRM-01", severity: Warning, base: "trimmed", old: "[bulk], size", new: "[rdma], size", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class rdma is lossless here: PFC pauses its senders", fix: "lossy classes alone"},
+	{id: "TRM-01", severity: Warning, base: "trimmed", old: "[bulk], size", new: "[rdma], size", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class rdma is lossless here: PFC pauses its senders", fix: "only lossy classes"},
 	{id: "TRM-01", severity: Warning, base: "trimmed", old: "dscp: 12}", new: "dscp: 10}", place: "leaf1", says: "DSCP 10, of class bulk, which is trimmed itself", fix: "another lossy class", also: []string{"TRM-02"}},
 	{id: "TRM-01", severity: Warning, base: "trimmed", old: "dscp: 12}", new: "dscp: 26}", place: "leaf1", says: "DSCP 26, of lossless class rdma", fix: "another lossy class", also: []string{"TRM-02"}},
 	{id: "TRM-01", severity: Warning, base: "trimmed", old: "size: 256B", new: "size: 9000B", place: "leaf1", says: "packets are trimmed to 9000 B, and the largest RDMA packet has 4192 B", fix: "trimming.size"},
