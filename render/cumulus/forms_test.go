@@ -11,7 +11,7 @@ import (
 func TestRanges(t *testing.T) {
 	for in, want := range map[string]string{
 		"swp1": "swp1", "swp1-3": "swp1 swp2 swp3", "swp1-2,swp6": "swp1 swp2 swp6", "swp1s0-1": "swp1s0 swp1s1", "swp1-2s0-1": "swp1s0 swp1s1 swp2s0 swp2s1",
-		"swp1-swp2": "swp1 swp2", "bond1-2": "bond1 bond2", "br_default": "br_default", "vlan10,20": "vlan10 20", "peerlink": "peerlink", "swp4-1": "swp4-1", "swp1-999999": "swp1-999999", "a-b": "a-b",
+		"swp1-swp2": "swp1 swp2", "bond1-2": "bond1 bond2", "br_default": "br_default", "vlan10,20": "vlan10 vlan20", "swp2,6": "swp2 swp6", "peerlink": "peerlink", "swp4-1": "swp4-1", "swp1-999999": "swp1-999999", "a-b": "a-b",
 	} {
 		if got := strings.Join(expandPorts(in), " "); got != want {
 			t.Errorf("%s is %q, want %q", in, got, want)
