@@ -2,7 +2,7 @@ package cumulus
 
 import "testing"
 
-// A page of the server in front of NVUE is told by its title.
+// An error page of the web server in front of NVUE is reported by its title.
 func TestDetailOfAnAnswer(t *testing.T) {
 	for answer, want := range map[string]string{
 		`{"title": "Bad Request", "detail": "no such revision"}`:                                    "no such revision",
@@ -25,7 +25,7 @@ func TestAnEmptyConfiguration(t *testing.T) {
 	}
 }
 
-// A dry run of somebody, which stays, keeps nobody from applying; what is unknown does.
+// Somebody's finished dry run does not block an apply; an unknown state does.
 func TestWhoIsAtWork(t *testing.T) {
 	for state, want := range map[string]bool{"dry_run_complete": false, "ays_fail": false, "invalid": false, "pending": false, "confirm": true, "apply": true, "ays": true, "of-tomorrow": true} {
 		if got := (revision{State: state}).busy(); got != want {

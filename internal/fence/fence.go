@@ -1,6 +1,6 @@
-// Package fence ends work whose lock is lost. What has to outlive its context, such as a
-// revert after Ctrl-C, must not outlive the lock that allows it: by then another process may
-// have it, and write.
+// Package fence stops work whose lock is lost. Some work outlives its context, such as a
+// revert after Ctrl-C. It must not outlive its lock: another process may hold that by then,
+// and write. Do not use it for contexts without a lock.
 package fence
 
 import (
@@ -23,8 +23,8 @@ func With(ctx, lock context.Context) (context.Context, context.CancelFunc) {
 	return bind(context.WithValue(ctx, key{}, all), lock)
 }
 
-// Err is why one of the locks of a context has ended, nil where none has. It says so before the
-// context does, which ends in a goroutine of its own: it is what to ask before a request.
+// Err returns why a lock of the context has ended, or nil. Ask it before each request: the
+// context itself is canceled by another goroutine, a little later.
 func Err(ctx context.Context) error {
 	for _, l := range locks(ctx) {
 		if l.Err() != nil {

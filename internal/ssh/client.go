@@ -232,8 +232,8 @@ func (c *Client) start(f func()) bool {
 	return true
 }
 
-// deadline gives ctx the command timeout if it has none of its own. What it returns has ended
-// where a lock of ctx has.
+// deadline gives ctx the command timeout if it has no deadline. If a lock of ctx has ended,
+// the returned context has ended too.
 func (c *Client) deadline(ctx context.Context) (context.Context, context.CancelFunc) {
 	if err := fence.Err(ctx); err != nil {
 		ctx, cancel := context.WithCancelCause(ctx)

@@ -180,7 +180,7 @@ func host(t *testing.T) (*localtest.Host, *local.Machine, *nic.Host) {
 }
 
 // A Node whose rail loses PFC is not RoCEReady, says why, and is tainted, as soon as the agent
-// has looked; and all of it is undone. What others wrote to the Node stays.
+// has looked. All of it is undone in the end, and what others wrote to the Node stays.
 func TestNode(t *testing.T) {
 	r := rig.Start(t)
 	install(t, r)
