@@ -326,6 +326,8 @@ type Steps struct {
 	Resets []Reset `json:"resets,omitempty"`
 	// Takes is how long the items take as a rule; 0 is not known.
 	Takes time.Duration `json:"-"`
+	// Running is what the device holds, which nobody may change; nil for a host.
+	Running *qos.Device `json:"-"`
 }
 
 // Reset is a part of a device, such as a card, whose stored settings are in force only

@@ -39,12 +39,12 @@ type Device struct {
 
 	// explain adds to the steps what the device does not know: lines of the intent,
 	// notes. nil adds nothing.
-	explain func(drivers.Driver, *drivers.Snapshot, drivers.Desired, *drivers.Steps)
+	explain func(drivers.Desired, *drivers.Steps)
 	// foresee returns what neighbours see of the device before a plan and after it, nil
 	// where that is not known, and notes of what the plan leaves wrong.
 	foresee func(context.Context, drivers.Driver, *drivers.Snapshot, drivers.Desired, *drivers.Steps) ([]order.State, []string)
 	// lacking are findings that say what no check can judge of the device; nil for none.
-	lacking func() []validate.Finding
+	lacking func(drivers.Desired) []validate.Finding
 	// interim is the device as an interim run is to leave it; nil where that is the same.
 	interim func(*Interim) Device
 }
@@ -109,19 +109,20 @@ func Switches(c *render.Compiler, switches []*intent.Switch, open func(context.C
 			Name: sw.Name, OS: sw.OS, Policy: bounds,
 			Open:    func(ctx context.Context) (drivers.Driver, error) { return open(ctx, sw) },
 			Desired: func() drivers.Desired { return c.Device(sw).Desired },
-			explain: func(drv drivers.Driver, snap *drivers.Snapshot, desired drivers.Desired, steps *drivers.Steps) {
-				explain(sw, drv, snap, desired.(*qos.Device), steps)
+			explain: func(desired drivers.Desired, steps *drivers.Steps) {
+				explain(sw, desired.(*qos.Device), steps)
 			},
-			foresee: func(ctx context.Context, drv drivers.Driver, snap *drivers.Snapshot, desired drivers.Desired, steps *drivers.Steps) ([]order.State, []string) {
-				running, _, err := drivers.Decode(drv, snap)
-				if err != nil {
+			foresee: func(ctx context.Context, drv drivers.Driver, _ *drivers.Snapshot, desired drivers.Desired, steps *drivers.Steps) ([]order.State, []string) {
+				if steps.Running == nil {
 					return nil, nil
 				}
-				states := switchStates(running, desired.(*qos.Device), sw)
-				return states, leftWrong(ctx, drv, c.Device(sw), running, steps.Changes)
+				states := switchStates(steps.Running, desired.(*qos.Device), sw)
+				return states, leftWrong(ctx, drv, c.Of(sw, desired.(*qos.Device)), steps)
 			},
 		}
-		d.lacking = func() []validate.Finding { return validate.Lacking(c.Device(sw)) }
+		d.lacking = func(desired drivers.Desired) []validate.Finding {
+			return validate.Lacking(c.Of(sw, desired.(*qos.Device)))
+		}
 		d.interim = func(i *Interim) Device {
 			out := d
 			out.Desired = func() drivers.Desired { return i.ofSwitch(c.Device(sw).Desired) }

@@ -126,7 +126,7 @@ type PlanOptions struct {
 
 // explain gives the changes of a switch their lines of the intent, and notes what
 // the intent leaves as it is.
-func explain(sw *intent.Switch, drv drivers.Driver, snap *drivers.Snapshot, desired *qos.Device, steps *drivers.Steps) {
+func explain(sw *intent.Switch, desired *qos.Device, steps *drivers.Steps) {
 	for i := range steps.Changes {
 		if c := &steps.Changes[i]; c.Reason == "" {
 			c.Reason = render.Reason(sw, c.Place())
@@ -136,9 +136,8 @@ func explain(sw *intent.Switch, drv drivers.Driver, snap *drivers.Snapshot, desi
 	if desired.Empty() {
 		steps.Notes = append([]string{noPort}, steps.Notes...)
 	}
-	if d, ok := drv.(drivers.Decoder); ok && slices.ContainsFunc(desired.Classes, keepsLossless) {
-		running, _ := d.Decode(snap)
-		steps.Notes = append(steps.Notes, unmarked(running, desired)...)
+	if steps.Running != nil && slices.ContainsFunc(desired.Classes, keepsLossless) {
+		steps.Notes = append(steps.Notes, unmarked(steps.Running, desired)...)
 	}
 }
 
@@ -146,8 +145,9 @@ func explain(sw *intent.Switch, drv drivers.Driver, snap *drivers.Snapshot, desi
 // them after it. The switch is asked for its memory only where its configuration leaves the
 // size of a pool open, or where there is a fault. A switch that does not answer is no error: the
 // plan itself does not depend on it.
-func leftWrong(ctx context.Context, drv drivers.Driver, d *render.Device, running *qos.Device, changes []qos.Change) (notes []string) {
-	left := func() []validate.Finding { return validate.Left(d, running, changes, time.Now()) }
+func leftWrong(ctx context.Context, drv drivers.Driver, d *render.Device, steps *drivers.Steps) (notes []string) {
+	running := steps.Running
+	left := func() []validate.Finding { return validate.Left(d, running, steps.Changes, time.Now()) }
 	computed := slices.ContainsFunc(slices.Collect(maps.Values(running.Pools)), func(p qos.Pool) bool { return p.Size == 0 })
 	if !computed && len(left()) == 0 {
 		return nil
@@ -161,6 +161,7 @@ func leftWrong(ctx context.Context, drv drivers.Driver, d *render.Device, runnin
 	}
 	if observe != nil {
 		if seen, err := observe(ctx); err == nil {
+			running = running.Copy()
 			seen.Complete(running)
 		}
 	}
@@ -260,7 +261,7 @@ func planOn(ctx context.Context, drv drivers.Driver, dev Device, o PlanOptions) 
 		return diffed(drv, dev, snap, steps)
 	}
 	if dev.explain != nil {
-		dev.explain(drv, snap, desired, steps)
+		dev.explain(desired, steps)
 	}
 	d := &DevicePlan{
 		Name: dev.Name, OS: dev.OS, Facts: facts, Base: steps.Base, Changes: group(steps.Changes),
@@ -271,7 +272,7 @@ func planOn(ctx context.Context, drv drivers.Driver, dev Device, o PlanOptions) 
 		d.Host = &st
 	}
 	if dev.lacking != nil {
-		d.lacking = dev.lacking()
+		d.lacking = dev.lacking(desired)
 	}
 	if dev.foresee != nil {
 		var notes []string

@@ -461,7 +461,7 @@ func (r *run) write(ctx context.Context, drv drivers.Driver, facts drivers.Facts
 	_, before := drv.Applied(ctx, t.desired)
 	blind := errors.Is(before, drivers.ErrNoState)
 	if t.explain != nil {
-		t.explain(drv, snap, t.desired, todo)
+		t.explain(t.desired, todo)
 	}
 	start := entry{Device: p.Name, Event: "start", Kind: p.kind(), Steps: len(p.Steps), Base: p.Base, Changes: group(todo.Changes), Ports: (&DevicePlan{Steps: todo.Items}).Down()}
 	if err := r.journal.Write(start); err != nil {

@@ -74,6 +74,11 @@ type Device struct {
 	Fabric *intent.Fabric
 }
 
+// Of is a compiled switch made of what it should hold.
+func (c *Compiler) Of(sw *intent.Switch, desired *qos.Device) *Device {
+	return &Device{Switch: sw, Model: model(sw), Desired: desired, Fabric: c.fabric}
+}
+
 // Device compiles one switch.
 func (c *Compiler) Device(sw *intent.Switch) *Device {
 	m := model(sw)
@@ -106,7 +111,7 @@ func (c *Compiler) Device(sw *intent.Switch) *Device {
 	if fit := c.fits[sw.OS]; fit != nil {
 		fit(d)
 	}
-	return &Device{Switch: sw, Model: m, Desired: d, Fabric: c.fabric}
+	return c.Of(sw, d)
 }
 
 // The values of SONiC's template for its dynamic headroom calculation

@@ -44,8 +44,25 @@ func memoryFindings(d *render.Device, cfg *qos.Device, source Source, now time.T
 func after(running, desired *qos.Device, changes []qos.Change) *qos.Device {
 	var places []qos.Place
 	ports := map[string]bool{}
+	type bound struct {
+		port string
+		kind qos.Kind
+	}
+	mapped := map[bound]bool{} // whether all changes of the maps are made
 	for _, c := range changes {
-		if c.Blocked != "" || c.Open {
+		if _, ok := c.Field.Table(); ok {
+			at := bound{c.Port, c.Field.Kind}
+			was, seen := mapped[at]
+			mapped[at] = (was || !seen) && c.Blocked == "" && !c.Open
+		}
+	}
+	for at, all := range mapped {
+		if all { // the maps of desired, which its ports share
+			places = append(places, qos.Place{Port: at.port, Field: at.kind.All()})
+		}
+	}
+	for _, c := range changes {
+		if c.Blocked != "" || c.Open || mapped[bound{c.Port, c.Field.Kind}] {
 			continue
 		}
 		places = append(places, c.Place())

@@ -80,6 +80,7 @@ func Switch(d *render.Device, cfg *qos.Device, source Source, state *State) *Res
 		state = &State{}
 	}
 	r := newDeviceRun(d, cfg, source, state)
+	r.compare()
 	out := r.out
 	for _, c := range registry {
 		r.perform(c)
@@ -110,8 +111,7 @@ func newDeviceRun(d *render.Device, cfg *qos.Device, source Source, state *State
 	}
 	r.memory = d.Memory(nil)
 	if source != Intended {
-		r.memory = d.Memory(cfg)
-		r.compare()
+		r.memory, r.bare = d.Memory(cfg), barePorts(d, cfg)
 	}
 	return r
 }
@@ -149,8 +149,12 @@ func Lacking(d *render.Device) []Finding {
 	return r.out.findings.list
 }
 
-// compare notes how what is looked at differs from what is intended.
+// compare notes how what is looked at differs from what is intended, once.
 func (r *deviceRun) compare() {
+	if r.compared || r.source == Intended {
+		return
+	}
+	r.compared = true
 	diff := qos.Diff
 	if r.source == Saved {
 		diff = qos.DiffSaved
@@ -162,7 +166,6 @@ func (r *deviceRun) compare() {
 	for _, ch := range out.drift.changes {
 		out.drifted[ch.Port] = true
 	}
-	r.bare = barePorts(r.d, r.cfg)
 }
 
 // end is the end of a link that a port is, and what findings said of it.
@@ -194,6 +197,8 @@ type deviceRun struct {
 	layers []*intent.Settings // of the intent, outermost first
 	cures  map[qos.Place]string
 	bare   map[string]bool // ports with nothing of the intent
+	// compared says that the drift is known, which not every check asks for.
+	compared bool
 	// unpaused are ports with a lossless group, as intended, and no PFC for it.
 	unpaused map[string]bool
 	lacking  map[lack][]string // the checks that were not made, by what they lack
@@ -308,6 +313,7 @@ func (r *deviceRun) found(f Finding, port string, attrs ...qos.Attr) {
 	if f.Fix == "" {
 		f.Fix = r.fixOf(r.check.Fix, port, attrs...)
 	}
+	r.compare()
 	r.out.explain(port, attrs...)
 	r.out.findings.add(f, port)
 }
@@ -385,6 +391,7 @@ func (r *deviceRun) cure(port string, attr qos.Attr) string {
 
 // differs reports whether an attribute is not as intended, and how.
 func (r *deviceRun) differs(port string, attr qos.Attr) (qos.Change, bool) {
+	r.compare()
 	return r.out.drift.find(port, attr)
 }
 
@@ -413,6 +420,7 @@ func (r *deviceRun) setting(group, value, assumed string, p *intent.Port, from .
 }
 
 func (r *deviceRun) add(t trait) {
+	r.compare()
 	t.check, t.sound = r.check, !r.out.drifted[t.port]
 	r.out.traits = append(r.out.traits, t)
 }

@@ -35,7 +35,7 @@ func (d *Driver) Plan(f drivers.Facts, s *drivers.Snapshot, want drivers.Desired
 	}
 	cfg := held(s)
 	have, unknown := native.Decode(cfg)
-	out := &drivers.Steps{Device: d.t.Name, Policy: policy, Base: native.Digest(cfg, desired), Unknown: leftAlone(unknown)}
+	out := &drivers.Steps{Device: d.t.Name, Policy: policy, Base: native.Digest(cfg, desired), Unknown: leftAlone(unknown), Running: have}
 	p := &draft{cfg: cfg, Draft: lines.Draft{Facts: f, Have: have, Desired: desired, Changes: qos.Diff(have, desired)}}
 	if len(p.Changes) > 0 {
 		p.Desired = native.Rounded(have, desired)

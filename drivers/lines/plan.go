@@ -54,7 +54,7 @@ func (m *Machine) Plan(f drivers.Facts, s *drivers.Snapshot, want drivers.Desire
 	cfg, variant := m.Held(s)
 	have, unknown := m.Means(cfg, variant)
 	d := &Draft{Facts: f, Have: have, Desired: desired, Changes: qos.Diff(have, desired)}
-	out := &drivers.Steps{Device: m.Name, Policy: policy, Base: m.Identify(cfg, desired, variant), Unknown: LeftAlone(unknown)}
+	out := &drivers.Steps{Device: m.Name, Policy: policy, Base: m.Identify(cfg, desired, variant), Unknown: LeftAlone(unknown), Running: have}
 	p := m.Switch.Planner(s, d)
 	if s, ok := p.(Scoper); ok && len(d.Changes) > 0 {
 		s.Scope()

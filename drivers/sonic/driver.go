@@ -370,17 +370,29 @@ func (d *driver) Plan(f drivers.Facts, s *drivers.Snapshot, want drivers.Desired
 		Release: rel, Chip: f.ASIC, Maker: d.maker, SSH: slices.Contains(f.Caps.Writes, "ssh"), Direct: d.direct, Why: d.sayWay(), SSHDown: d.sshDown, GNMIDown: d.gnmiDown,
 		Policy: native.Policy(policy), Left: d.leftDown(),
 	}
-	if d.yang != nil {
-		site.Check = against(d.yang)
+	shared, err := planned.of(ask(site, d.yang, config(s), desired), steps)
+	if err != nil {
+		return nil, err
 	}
-	p := site.Plan(config(s), desired)
-	st := &drivers.Steps{Device: d.t.Name, Base: p.Base, Changes: p.Changes, Notes: p.Notes, Policy: policy, Unknown: leftAlone(p.Unknown)}
+	st := *shared
+	st.Device, st.Policy = d.t.Name, policy
+	st.Changes, st.Items, st.Notes, st.Unknown = slices.Clone(st.Changes), slices.Clone(st.Items), slices.Clip(st.Notes), slices.Clip(st.Unknown)
 	if isEnterprise(f.Version) {
+		st.Items, st.Takes = nil, 0
 		for i := range st.Changes {
 			st.Changes[i].Blocked = cmp.Or(st.Changes[i].Blocked, readOnly)
 		}
-		return st, nil
 	}
+	return &st, nil
+}
+
+// steps works out the steps of a switch.
+func steps(q question) (*drivers.Steps, error) {
+	if q.models != nil {
+		q.site.Check = against(q.models)
+	}
+	p := q.site.Plan(q.running, q.desired)
+	st := &drivers.Steps{Running: p.Running, Base: p.Base, Changes: p.Changes, Notes: p.Notes, Unknown: leftAlone(p.Unknown)}
 	for _, s := range p.Steps {
 		st.Takes += takes(s)
 		raw, err := json.Marshal(batch{s.Ops})

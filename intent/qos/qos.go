@@ -21,7 +21,9 @@ package qos
 
 import (
 	"cmp"
+	"maps"
 	"math/bits"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -152,6 +154,44 @@ func (d *Device) Manages(port string) bool { return d == nil || d.Ports[port] !=
 
 // Raises reports whether the Device lists a port and leaves open whether it is up.
 func (d *Device) Raises(port string) bool { p := d.Ports[port]; return p != nil && !p.AdminUp.Set }
+
+// Copy returns a copy of which name, ports, pools and profiles may be changed.
+func (d *Device) Copy() *Device {
+	out := *d
+	out.Pools, out.Profiles = maps.Clone(d.Pools), maps.Clone(d.Profiles)
+	out.Ports = make(map[string]*Port, len(d.Ports))
+	ports := make([]Port, 0, len(d.Ports))
+	for name, p := range d.Ports {
+		ports = append(ports, *p)
+		out.Ports[name] = &ports[len(ports)-1]
+	}
+	return &out
+}
+
+// Impersonal returns the Device without what tells it from others that are to hold the
+// same: its name and its neighbours, on which no plan depends. d is not changed.
+func (d *Device) Impersonal() *Device {
+	out := d.Copy()
+	out.Name = ""
+	for _, p := range out.Ports {
+		p.Neighbor = Opt[Neighbor]{}
+	}
+	return out
+}
+
+// Equal reports whether two Devices say the same.
+func (d *Device) Equal(other *Device) bool {
+	a, b := *d, *other
+	a.Ports, b.Ports = nil, nil
+	return reflect.DeepEqual(a, b) && maps.EqualFunc(d.Ports, other.Ports, (*Port).equal)
+}
+
+func (p *Port) equal(other *Port) bool {
+	a, b := *p, *other
+	a.Maps.V, b.Maps.V, a.ByPolicy.V, b.ByPolicy.V = nil, nil, nil, nil
+	same := func(a, b *Maps) bool { return a == b || a != nil && b != nil && *a == *b }
+	return a == b && same(p.Maps.V, other.Maps.V) && same(p.ByPolicy.V, other.ByPolicy.V)
+}
 
 // Empty reports whether the Device lists no port.
 func (d *Device) Empty() bool { return len(d.Ports) == 0 }

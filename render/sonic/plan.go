@@ -49,6 +49,7 @@ type Policy struct {
 
 // Plan is what brings a switch to what is desired.
 type Plan struct {
+	Running *qos.Device
 	Base    string // the digest of the state that it starts from
 	Changes []qos.Change
 	Steps   []Step
@@ -74,7 +75,7 @@ type planner struct {
 func (s Site) Plan(running Config, desired *qos.Device) *Plan {
 	have, unknown := Decode(running)
 	desired, ports := withLeft(desired, running, s.Left)
-	out := &Plan{Unknown: unknown}
+	out := &Plan{Running: have, Unknown: unknown}
 	if desired.Empty() { // a switch without a port of the intent is nobody's to change
 		out.Base = Digest(running, desired)
 		return out

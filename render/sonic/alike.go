@@ -1,0 +1,64 @@
+package sonic
+
+import (
+	"hash/maphash"
+	"maps"
+	"slices"
+)
+
+// personal are the fields that tell a switch from another one like it. No plan depends on
+// them.
+var personal = map[string][]string{
+	TMetadata: {"hostname", "mac", "bgp_asn", "bgp_router_id", "chassis_hostname", "rack_mgmt_map"},
+	TPort:     {"description"},
+	TTunnel:   {"src_ip", "dst_ip"},
+	TVXLAN:    {"src_ip"},
+}
+
+// Impersonal returns the configuration without what tells the switch from others like it:
+// [Site.Plan] makes the same of both. It shares the other rows with c.
+func (c Config) Impersonal() Config {
+	out := maps.Clone(c)
+	for tn, fields := range personal {
+		own := func(field string) bool { return slices.Contains(fields, field) }
+		cloned := false
+		for key, row := range c[tn] {
+			if !slices.ContainsFunc(fields, func(f string) bool { _, has := row[f]; return has }) {
+				continue
+			}
+			if !cloned {
+				out[tn], cloned = maps.Clone(c[tn]), true
+			}
+			row = maps.Clone(row)
+			maps.DeleteFunc(row, func(field, _ string) bool { return own(field) })
+			out[tn][key] = row
+		}
+	}
+	return out
+}
+
+var seed = maphash.MakeSeed()
+
+// Sum is the same for equal configurations, in this process.
+func (c Config) Sum() (sum uint64) {
+	type field struct{ name, value string }
+	type row struct {
+		table, key string
+		fields     uint64
+	}
+	for tn, t := range c {
+		for key, r := range t {
+			at := row{table: tn, key: key}
+			for f, v := range r {
+				at.fields += maphash.Comparable(seed, field{f, v})
+			}
+			sum += maphash.Comparable(seed, at)
+		}
+	}
+	return sum
+}
+
+// Equal reports whether two configurations have the same rows.
+func (c Config) Equal(other Config) bool {
+	return maps.EqualFunc(c, other, func(a, b Table) bool { return maps.EqualFunc(a, b, maps.Equal[Row, Row]) })
+}
