@@ -18,12 +18,14 @@ type question struct {
 	running native.Config
 	desired *qos.Device
 	sum     uint64 // of running
+	size    int    // of running, in bytes
 }
 
 // ask puts the question of a switch without what tells it from others like it.
 func ask(site native.Site, models *yang.Models, running native.Config, desired *qos.Device) question {
 	running = running.Impersonal()
-	return question{site, models, running, desired.Impersonal(), running.Sum()}
+	sum, size := running.Sum()
+	return question{site, models, running, desired.Impersonal(), sum, size}
 }
 
 func (q question) equal(other question) bool {
@@ -45,14 +47,20 @@ type answers struct {
 	kept []*answer
 }
 
-// maxAnswers bounds what is kept: a megabyte or two each.
-const maxAnswers = 8
+// Bounds on what is kept, as configurations are foreign. A switch of 64 ports takes 90 kB.
+const (
+	maxAnswers = 8
+	maxKept    = 2 << 20 // bytes of one configuration
+)
 
 var planned answers
 
 // of returns the answer to a question, made by work where none is kept. It is shared, and
 // nobody may change it.
 func (a *answers) of(q question, work func(question) (*drivers.Steps, error)) (*drivers.Steps, error) {
+	if q.size > maxKept {
+		return work(q)
+	}
 	return a.find(q, work).steps()
 }
 

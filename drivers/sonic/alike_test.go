@@ -154,4 +154,8 @@ func TestAnswersAreShared(t *testing.T) {
 	if want := maxAnswers + 3; worked != want {
 		t.Errorf("an old answer is kept")
 	}
+	_, _ = a.of(question{sum: 100, size: maxKept + 1}, work)
+	if slices.ContainsFunc(a.kept, func(k *answer) bool { return k.sum == 100 }) {
+		t.Error("a configuration without end is kept")
+	}
 }

@@ -137,7 +137,14 @@ func (in Input) check() error {
 type terms []Term
 
 func (t *terms) add(name string, bytes float64, source, format string, args ...any) {
-	*t = append(*t, Term{Name: name, Bytes: bytes, Formula: fmt.Sprintf(format, args...), Source: source})
+	if *t == nil {
+		*t = make(terms, 0, 8) // most sums
+	}
+	formula := format
+	if len(args) > 0 {
+		formula = fmt.Sprintf(format, args...)
+	}
+	*t = append(*t, Term{Name: name, Bytes: bytes, Formula: formula, Source: source})
 }
 
 // rest adds what is missing to total, if that is more than float noise.

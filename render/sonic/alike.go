@@ -39,8 +39,9 @@ func (c Config) Impersonal() Config {
 
 var seed = maphash.MakeSeed()
 
-// Sum is the same for equal configurations, in this process.
-func (c Config) Sum() (sum uint64) {
+// Sum returns a number that is the same for equal configurations, in this process, and
+// the length of all fields and values in bytes.
+func (c Config) Sum() (sum uint64, size int) {
 	type field struct{ name, value string }
 	type row struct {
 		table, key string
@@ -51,11 +52,13 @@ func (c Config) Sum() (sum uint64) {
 			at := row{table: tn, key: key}
 			for f, v := range r {
 				at.fields += maphash.Comparable(seed, field{f, v})
+				size += len(f) + len(v)
 			}
 			sum += maphash.Comparable(seed, at)
+			size += len(key)
 		}
 	}
-	return sum
+	return sum, size
 }
 
 // Equal reports whether two configurations have the same rows.

@@ -48,7 +48,7 @@ func ParseRow(where string, data []byte) (Row, error) {
 // row: the hashes by Redis key. Keys of another kind are left out.
 func ParseDumps(data []byte) (map[string]Row, error) {
 	const each = 400 // bytes, about what a hash takes
-	r := &reader{data: data, seen: map[string]string{}}
+	r := newReader(data)
 	out := make(map[string]Row, len(data)/each)
 	for r.peek() != 0 || r.at < len(data) {
 		if err := r.object("", func(key string) error { return r.dumped(key, out) }); err != nil {
@@ -73,7 +73,7 @@ func (r *reader) dumped(key string, out map[string]Row) error {
 
 // readAll reads what is to be all of a text.
 func readAll[T any](data []byte, read func(*reader) (T, error)) (T, error) {
-	r := &reader{data: data, seen: map[string]string{}}
+	r := newReader(data)
 	v, err := read(r)
 	if err == nil {
 		err = r.end()
@@ -89,6 +89,11 @@ type reader struct {
 	at   int
 	// seen holds every text once: names and values repeat from port to port.
 	seen map[string]string
+	rows map[string]Row // by their text
+}
+
+func newReader(data []byte) *reader {
+	return &reader{data: data, seen: map[string]string{}, rows: map[string]Row{}}
 }
 
 func (r *reader) table(tn string) (Table, error) {
@@ -101,14 +106,48 @@ func (r *reader) table(tn string) (Table, error) {
 	return t, err
 }
 
+// row reads a row. Rows whose text is the same are one: ports repeat them, and nobody
+// changes a row that was read.
 func (r *reader) row(where string) (Row, error) {
+	text := r.flat()
+	if row, ok := r.rows[string(text)]; ok && len(text) > 0 {
+		r.at += len(text)
+		return row, nil
+	}
 	row := Row{}
 	err := r.object(where, func(field string) error { return r.value(where, field, row) })
 	// Redis cannot hold an empty hash; this field stands for one.
 	if row["NULL"] == "NULL" {
 		delete(row, "NULL")
 	}
+	if err == nil && len(text) > 0 && len(text) <= maxAlike {
+		r.rows[string(text)] = row
+	}
 	return row, err
+}
+
+// maxAlike is the length of the longest text of a row that others may repeat.
+const maxAlike = 512
+
+// flat returns the text of an object without objects in it, from where the reader stands.
+func (r *reader) flat() []byte {
+	if r.peek() != '{' {
+		return nil
+	}
+	inside := false
+	for i := r.at + 1; i < len(r.data); i++ {
+		switch c := r.data[i]; {
+		case inside && c == '\\':
+			i++
+		case c == '"':
+			inside = !inside
+		case !inside && c == '{':
+			return nil
+		case !inside && c == '}':
+			return r.data[r.at : i+1]
+		}
+	}
+	return nil
 }
 
 func (r *reader) value(where, field string, row Row) error {
