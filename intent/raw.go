@@ -21,19 +21,19 @@ import (
 //	secret the value is never printed
 //	loose  a text that may look like a number
 type rawFabric struct {
-	APIVersion opt[string]         `key:"apiVersion" req:"true" enum:"roce-fabric/v1" doc:"Version of this form. Every file states it."`
+	APIVersion opt[string]         `key:"apiVersion" req:"true" enum:"roce-fabric/v1" doc:"Version of the format. Every file states it."`
 	Kind       opt[string]         `key:"kind" req:"true" enum:"Fabric" doc:"Kind of document. Every file states it."`
 	Name       opt[string]         `key:"name" rule:"name" doc:"Name of the fabric."`
 	Classes    rawMap[rawClass]    `key:"classes" keys:"class" doc:"Traffic classes by name."`
 	Roles      rawMap[rawRole]     `key:"roles" keys:"name" doc:"Settings that the switches of a role share."`
 	Switches   rawMap[rawSwitch]   `key:"switches" keys:"devices" doc:"Switches by name. A name may hold ranges: leaf[1-32]."`
 	Hosts      rawMap[rawHost]     `key:"hosts" keys:"devices" doc:"Servers by name. A name may hold ranges: gpu[1-64]."`
-	Links      list[rawLink]       `key:"links" doc:"Cables, one or many an entry."`
+	Links      list[rawLink]       `key:"links" doc:"Cables; an entry may stand for many."`
 	Logins     *rawCredentials     `key:"credentials" doc:"How devices are reached, by default."`
 	Rollout    *rawRollout         `key:"rollout" doc:"Policy of an apply."`
 	Routing    *rawRouting         `key:"routing" doc:"Paths that traffic takes, for the search for PFC deadlocks."`
 	Traffic    rawMap[rawTraffic]  `key:"traffic" keys:"name" doc:"What hosts send, by name: DSCPs that NICs, libraries and storage use. It configures nothing; the classes are compared with it."`
-	Baseline   rawMap[rawBaseline] `key:"baseline" keys:"card" doc:"Versions that NICs are to run, by card: ConnectX-7, Thor2, a vendor (nvidia, broadcom, intel, amd), or PCI numbers (\"15b3:1021\"). The closest one counts. NIC-19 compares them; nothing is installed."`
+	Baseline   rawMap[rawBaseline] `key:"baseline" keys:"card" doc:"Versions that NICs should run, by card: ConnectX-7, Thor2, a vendor (nvidia, broadcom, intel, amd), or PCI numbers (\"15b3:1021\"). The most specific one counts. NIC-19 compares them; nothing is installed."`
 	Islands    rawMap[rawIsland]   `key:"islands" keys:"name" doc:"Groups of hosts whose lossless traffic shares no port with that of others."`
 	Suppress   list[rawSuppress]   `key:"suppress" doc:"Findings that are accepted. Reports still show them, with the reason."`
 	rawGlobals
@@ -43,9 +43,9 @@ type rawFabric struct {
 // rawGlobals is what a fabric, a role and a switch may state; the nearest wins.
 type rawGlobals struct {
 	Globals opt[string] `key:"globals" enum:"own,shared,keep" doc:"Settings of a switch that all of its ports share. shared: one is changed only where each port that is up and uses it is in the intent; own: the intent decides for the others, too; keep: those that no port of the intent needs stay as they are. Default shared."`
-	Write   opt[string] `key:"write" enum:"auto,direct,gnmi" doc:"Way in for writes to SONiC. direct: into CONFIG_DB over SSH, in seconds, and no port is shut; gnmi: by the config updater, which shuts a port for each new binding; auto: direct where ssh is configured and the YANG models of the image can be read, or where the switch serves no gNMI; else gnmi. direct uses no gNMI at all. Default auto."`
+	Write   opt[string] `key:"write" enum:"auto,direct,gnmi" doc:"How SONiC is written to. direct: into CONFIG_DB over SSH, in seconds, and no port is shut; gnmi: through the config updater, which shuts a port for each new binding; auto: direct where ssh is configured and the YANG models of the image can be read, or where the switch serves no gNMI; else gnmi. direct uses no gNMI at all. Default auto."`
 	// Nearer ones replace outer ones as a whole.
-	Trimming      orWord[rawTrimming] `key:"trimming" words:"off" doc:"Packet trimming: a packet that finds no room is cut to its headers and sent on, instead of dropped. This tool compares it with the classes and does not set it. Default: as the switch has it."`
+	Trimming      orWord[rawTrimming] `key:"trimming" words:"off" doc:"Packet trimming: a packet that finds no buffer is cut to its headers and sent on instead of being dropped. This tool compares it with the classes and does not set it. Default: as the switch has it."`
 	LoadBalancing *rawLoadBalancing   `key:"loadBalancing" doc:"How a switch chooses among equal paths. This tool checks it for consistency and does not set it. Default: as the switch has it."`
 }
 
@@ -57,8 +57,8 @@ type rawTrimming struct {
 
 type rawLoadBalancing struct {
 	Pos       Pos
-	Mode      opt[string] `key:"mode" req:"true" enum:"flow,flowlet,packet" doc:"Unit that stays on one path: a flow, by a hash; a burst of a flow; or nothing, each packet takes the least loaded path (adaptive routing, packet spraying)."`
-	QueuePair opt[bool]   `key:"queuePair" doc:"The hash takes in the queue pair of RDMA. Default false."`
+	Mode      opt[string] `key:"mode" req:"true" enum:"flow,flowlet,packet" doc:"What stays on one path: a flow, by a hash; a burst of a flow (flowlet); or each packet alone, which takes the least loaded path (adaptive routing, packet spraying)."`
+	QueuePair opt[bool]   `key:"queuePair" doc:"The hash includes the RDMA queue pair. Default false."`
 }
 
 // rawCommon are the settings that a fabric, a role, a device and a port may
@@ -68,7 +68,7 @@ type rawCommon struct {
 	Trust   opt[string] `key:"trust" enum:"dscp,pcp" doc:"Field of a packet that selects its class. Default dscp."`
 	MTU     *rawMTU     `key:"mtu" doc:"Sizes of the largest packets, bytes."`
 	Buffers *rawBuffers `key:"buffers" doc:"Parameters of the buffer arithmetic."`
-	Keep    *rawKeep    `key:"keep" doc:"What of a port stays as the switch has it: it is neither compared nor written."`
+	Keep    *rawKeep    `key:"keep" doc:"Settings of ports that stay as the switch has them: they are neither compared nor written."`
 }
 
 type rawKeep struct {
@@ -91,7 +91,7 @@ type rawClass struct {
 type rawTuning struct {
 	Queue     opt[int]           `key:"queue" min:"0" max:"7" doc:"Egress queue. Default: the priority."`
 	Lossless  opt[bool]          `key:"lossless" doc:"PFC is on for the class. Default false."`
-	Mode      opt[string]        `key:"mode" enum:"lossless,lossy" doc:"How RDMA travels in the class: lossless, with PFC, which is lossless: true in other words; or lossy, without it, controlled by ECN alone. Default: RDMA is in the classes that are lossless."`
+	Mode      opt[string]        `key:"mode" enum:"lossless,lossy" doc:"How RDMA travels in the class: lossless, with PFC, the same as lossless: true; or lossy, without PFC, controlled by ECN alone. Default: RDMA is in the classes that are lossless."`
 	Strict    opt[bool]          `key:"strict" doc:"The queue is served before all weighted ones. Default false."`
 	Bandwidth opt[units.Percent] `key:"bandwidth" doc:"Share of the link among weighted classes. Classes without one share what is left."`
 	MaxRate   opt[units.Rate]    `key:"maxRate" doc:"Upper limit of the queue."`
@@ -179,7 +179,7 @@ type rawHost struct {
 }
 
 type rawNIC struct {
-	Select *rawSelector `key:"select" doc:"What chooses the NIC on the host, when it is read. Its name here is then one of the intent alone, which links, bonds and reports use. Default: its name is that of the interface."`
+	Select *rawSelector `key:"select" doc:"Selects the NIC when the host is read. Its name is then known only to the intent: links, bonds and reports use it. Default: its name is that of the interface."`
 	RDMA   opt[string]  `key:"rdma" rule:"ports" doc:"RDMA device, such as mlx5_0; a range runs in step with the name's."`
 	Rings  *rawRings    `key:"rings" doc:"Descriptor rings. Default: left alone."`
 
@@ -193,7 +193,7 @@ type rawNIC struct {
 }
 
 type rawBond struct {
-	Members list[opt[string]] `key:"members" req:"true" rule:"ports" doc:"Its NICs, of nics. A range runs in step with that of the name; without one there, it stands for several NICs."`
+	Members list[opt[string]] `key:"members" req:"true" rule:"ports" doc:"Its NICs, from nics. A range runs in step with that of the name; if the name has none, it stands for several NICs."`
 }
 
 type rawVLAN struct {

@@ -5,7 +5,7 @@ type Received struct {
 	// Errors are frames with errors, of Frames in all; 0 where those are not counted.
 	Errors uint64 `json:"errors"`
 	Frames uint64 `json:"frames"`
-	// LostWords are code words that forward error correction could not mend.
+	// LostWords are code words that forward error correction could not correct.
 	LostWords uint64 `json:"lost_words"`
 }
 

@@ -72,7 +72,7 @@ func (p *portCheck) carrier() {
 // runs compares the speed of a link with the intent's: headroom follows from it.
 func (p *portCheck) runs() {
 	if have := p.have.Speed; have.Set && p.speed > 0 && have.V != p.speed && p.have.Carrier.V {
-		p.add("PRT-04", Warning, p.name, p.want.From[nic.FieldPort], "mend the link, or correct its speed in the intent", "the link runs at %s, the intent says %s", have.V, p.speed)
+		p.add("PRT-04", Warning, p.name, p.want.From[nic.FieldPort], "repair the link, or correct its speed in the intent", "the link runs at %s, the intent says %s", have.V, p.speed)
 	}
 }
 

@@ -195,7 +195,7 @@ func hostCases() []brokenHost {
 		{"NIC-18", Info, port(func(p *nic.Port) { p.Received = qos.Of(nic.Received{Errors: 50, Frames: 1000000}) }),
 			"since its driver was loaded, the NIC has received 50 frames with errors among 1000000 packets, one in 20000", "--window"},
 		{"NIC-18", Info, port(func(p *nic.Port) { p.Received = qos.Of(nic.Received{Errors: 20, LostWords: 3}) }),
-			"20 frames with errors, and 3 code words that forward error correction could not mend", "transceivers"},
+			"20 frames with errors, and 3 code words that forward error correction could not correct", "transceivers"},
 		{"PRT-06", Warning, func(h *hostCase) {
 			e := h.ends["leaf1/Ethernet0"]
 			e.wire = wire{known: true, up: true, fec: "rs"}
@@ -228,7 +228,7 @@ func hostCases() []brokenHost {
 		}), "python3 sends RDMA with DSCP 0, priority 0: 1 of its 64 queue pairs that were looked at; the intent says 26", "NCCL_IB_TC=106, UCX_IB_TRAFFIC_CLASS=106 or the like in python3"},
 		{"NIC-11", Error, port(func(p *nic.Port) { p.Carrier.V = false }), "the NIC has no carrier", "cable"},
 		{"NIC-11", Info, port(func(p *nic.Port) { p.Carrier.Set = false }), "does not show whether", "on the host"},
-		{"PRT-04", Warning, port(func(p *nic.Port) { p.Speed = qos.Of(units.Rate(50e9)) }), "the link runs at 50G, the intent says", "mend the link"},
+		{"PRT-04", Warning, port(func(p *nic.Port) { p.Speed = qos.Of(units.Rate(50e9)) }), "the link runs at 50G, the intent says", "repair the link"},
 		{"NIC-05", Warning, func(h *hostCase) { h.running.Unit = nic.UnitState{} }, "no boot unit is installed: the settings of the layers driver and rdma are lost", "install"},
 		{"NIC-05", Warning, func(h *hostCase) { h.running.Unit.Digest = "old" }, "applies settings that differ", "again"},
 		{"NIC-05", Warning, func(h *hostCase) { h.running.Unit.Digest, h.running.Unit.Stale = "", "the service was edited" }, "the boot unit is incomplete: the service was edited: the settings", "again"},

@@ -37,7 +37,7 @@ func (p *portCheck) received(at string) {
 		if says != "" {
 			says += ", and "
 		}
-		says += words.Count(int(min(r.LostWords, 1<<31)), "code word") + " that forward error correction could not mend"
+		says += words.Count(int(min(r.LostWords, 1<<31)), "code word") + " that forward error correction could not correct"
 	}
 	if says != "" {
 		p.add("NIC-18", Info, p.name, at, "check with --window whether they continue; if so, clean or replace cable and transceivers, and compare FEC at both ends",

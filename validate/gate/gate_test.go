@@ -195,7 +195,7 @@ func TestRules(t *testing.T) {
 		"few broken frames":         {all(add("leaf1", "Ethernet0", drivers.ErrorsRx, 0, 9), add("leaf1", "Ethernet0", drivers.PacketsRx, 0, 1e9)), nil},
 		"broken frames, no packets": {add("gpu1", "eth0", drivers.ErrorsRx, 0, 10), []string{"warn gate:errors gpu1 eth0: the port received 10 frames with errors"}},
 		"few broken, no packets":    {add("gpu1", "eth0", drivers.ErrorsRx, 0, 9), nil},
-		"what FEC could not mend":   {add("leaf1", "Ethernet8", drivers.FECUncorrected, 0, 2), []string{"warn gate:errors leaf1 Ethernet8: forward error correction could not mend 2 code words"}},
+		"what FEC could not mend":   {add("leaf1", "Ethernet8", drivers.FECUncorrected, 0, 2), []string{"warn gate:errors leaf1 Ethernet8: forward error correction could not correct 2 code words"}},
 		"RDMA in another priority": {all(add("gpu1", "eth0", drivers.RDMATxBytes, 0, 100e9), add("gpu1", "eth0", drivers.PriorityTxBytes, 3, 60e9), add("gpu1", "eth0", drivers.PriorityTxBytes, 0, 41e9)),
 			[]string{"warn gate:rdma-elsewhere gpu1 eth0: the NIC sent 100GB of RDMA, but only 60GB in the priority of rdma; priority 0 41GB"}},
 		"RDMA in its priority":                {all(add("gpu1", "eth0", drivers.RDMATxBytes, 0, 100e9), add("gpu1", "eth0", drivers.PriorityTxBytes, 3, 96e9), add("gpu1", "eth0", drivers.PriorityTxBytes, 0, 41e9)), nil},

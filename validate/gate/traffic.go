@@ -187,10 +187,10 @@ func (j *judge) errors(p *PortWindow) {
 		if j.o.Traffic && len(p.port.Classes) > 0 && all > 0 && float64(n) >= lostWords*all {
 			means = Fail
 		}
-		j.found(Errors, means, p.Device, p.Port, fmt.Sprintf("forward error correction could not mend %s", count(n, "code word")), fix)
+		j.found(Errors, means, p.Device, p.Port, fmt.Sprintf("forward error correction could not correct %s", count(n, "code word")), fix)
 	}
 	if n := p.count(drivers.SymbolErrors, 0); all > 0 && float64(n) > wrongSymbols*symbolsOfWord*all {
-		j.found(Errors, Warn, p.Device, p.Port, fmt.Sprintf("%s came wrong of %.3g, which is more than forward error correction is specified for", count(n, "symbol"), symbolsOfWord*all), fix)
+		j.found(Errors, Warn, p.Device, p.Port, fmt.Sprintf("%s of %.3g had errors, which is more than forward error correction is specified for", count(n, "symbol"), symbolsOfWord*all), fix)
 	}
 }
 
