@@ -370,7 +370,7 @@ func (d *driver) Plan(f drivers.Facts, s *drivers.Snapshot, want drivers.Desired
 		Release: rel, Chip: f.ASIC, Maker: d.maker, SSH: slices.Contains(f.Caps.Writes, "ssh"), Direct: d.direct, Why: d.sayWay(), SSHDown: d.sshDown, GNMIDown: d.gnmiDown,
 		Policy: native.Policy(policy), Left: d.leftDown(),
 	}
-	shared, err := planned.of(ask(site, d.yang, config(s), desired), steps)
+	shared, err := plans.steps(inputOf(site, d.yang, config(s), desired), steps)
 	if err != nil {
 		return nil, err
 	}
@@ -387,11 +387,11 @@ func (d *driver) Plan(f drivers.Facts, s *drivers.Snapshot, want drivers.Desired
 }
 
 // steps works out the steps of a switch.
-func steps(q question) (*drivers.Steps, error) {
-	if q.models != nil {
-		q.site.Check = against(q.models)
+func steps(in planInput) (*drivers.Steps, error) {
+	if in.models != nil {
+		in.site.Check = against(in.models)
 	}
-	p := q.site.Plan(q.running, q.desired)
+	p := in.site.Plan(in.running, in.desired)
 	st := &drivers.Steps{Running: p.Running, Base: p.Base, Changes: p.Changes, Notes: p.Notes, Unknown: leftAlone(p.Unknown)}
 	for _, s := range p.Steps {
 		st.Takes += takes(s)

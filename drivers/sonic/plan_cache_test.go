@@ -17,9 +17,9 @@ import (
 	simsonic "github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
 )
 
-// TestAlike changes one thing of a switch: where it only says which one of several it is,
-// the plan is the same, and else it is asked for anew.
-func TestAlike(t *testing.T) {
+// TestPlanInput changes one thing of a switch: where it only says which one of several it
+// is, the plan is the same, and else it is made anew.
+func TestPlanInput(t *testing.T) {
 	m, _ := catalog.Lookup("Force10-S6000")
 	small := *m
 	small.Ports = m.Ports[:4]
@@ -28,7 +28,7 @@ func TestAlike(t *testing.T) {
 	desired := compile(t, fabric(m, "202511"))
 	rel, _ := native.LookupRelease("202511")
 	site := native.Site{Release: rel, Chip: "td2", SSH: true, Policy: native.Policy{PortGroup: 2, Uplinks: []string{"Ethernet4"}}}
-	was := ask(site, nil, running, desired)
+	was := inputOf(site, nil, running, desired)
 	whole := site.Plan(running, desired)
 
 	for name, change := range map[string]func(native.Config, *qos.Device){
@@ -44,8 +44,8 @@ func TestAlike(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c, d := running.Clone(), desired.Copy()
 			change(c, d)
-			if !ask(site, nil, c, d).equal(was) {
-				t.Error("it is another question")
+			if !inputOf(site, nil, c, d).equal(was) {
+				t.Error("it is planned anew")
 			}
 			if p := site.Plan(c, d); !reflect.DeepEqual(p.Changes, whole.Changes) || !reflect.DeepEqual(p.Steps, whole.Steps) || !reflect.DeepEqual(p.Notes, whole.Notes) || p.Base != whole.Base {
 				t.Errorf("another plan\n%+v\n%+v", p, whole)
@@ -91,15 +91,14 @@ func TestAlike(t *testing.T) {
 		case 8:
 			s.Left = map[string]string{"Ethernet0": "run"}
 		}
-		if ask(s, nil, c, d).equal(was) {
-			t.Fatal("it is the same question")
+		if inputOf(s, nil, c, d).equal(was) {
+			t.Fatal("it has the plan of another state")
 		}
 	}))
 }
 
-// TestAnswersAreShared has switches that stand alike ask at once, and change what they
-// get.
-func TestAnswersAreShared(t *testing.T) {
+// TestPlansAreShared plans switches in one state at once, and changes what they get.
+func TestPlansAreShared(t *testing.T) {
 	m, _ := catalog.Lookup("Force10-S6000")
 	small := *m
 	small.Ports = m.Ports[:4]
@@ -135,27 +134,25 @@ func TestAnswersAreShared(t *testing.T) {
 		t.Errorf("what one switch made of its plan is in that of another: %v", st)
 	}
 
-	var a answers
-	worked := 0
-	work := func(question) (*drivers.Steps, error) { worked++; return &drivers.Steps{}, nil }
-	ask := func(n int) {
-		_, _ = a.of(question{desired: &qos.Device{}, sum: uint64(n)}, work)
+	var cache planCache
+	made := 0
+	work := func(planInput) (*drivers.Steps, error) { made++; return &drivers.Steps{}, nil }
+	use := func(n int) { _, _ = cache.steps(planInput{desired: &qos.Device{}, sum: uint64(n)}, work) }
+	for n := range maxPlans + 1 { // 0 goes
+		use(n)
 	}
-	for n := range maxAnswers + 1 { // 0 goes
-		ask(n)
+	use(1) // is used last
+	use(0) // 2 goes
+	use(1)
+	if want := maxPlans + 2; made != want || len(cache.kept) != maxPlans {
+		t.Errorf("%d plans are made, want %d; %d are kept, want %d", made, want, len(cache.kept), maxPlans)
 	}
-	ask(1) // is used last
-	ask(0) // 2 goes
-	ask(1)
-	if want := maxAnswers + 2; worked != want || len(a.kept) != maxAnswers {
-		t.Errorf("worked %d times, want %d; keeps %d answers, want %d", worked, want, len(a.kept), maxAnswers)
+	use(2)
+	if want := maxPlans + 3; made != want {
+		t.Error("an old plan is kept")
 	}
-	ask(2)
-	if want := maxAnswers + 3; worked != want {
-		t.Errorf("an old answer is kept")
-	}
-	_, _ = a.of(question{sum: 100, size: maxKept + 1}, work)
-	if slices.ContainsFunc(a.kept, func(k *answer) bool { return k.sum == 100 }) {
+	_, _ = cache.steps(planInput{sum: 100, size: maxKept + 1}, work)
+	if slices.ContainsFunc(cache.kept, func(k *cachedPlan) bool { return k.sum == 100 }) {
 		t.Error("a configuration without end is kept")
 	}
 }
