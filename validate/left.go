@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -44,25 +45,12 @@ func memoryFindings(d *render.Device, cfg *qos.Device, source Source, now time.T
 func after(running, desired *qos.Device, changes []qos.Change) *qos.Device {
 	var places []qos.Place
 	ports := map[string]bool{}
-	type bound struct {
-		port string
-		kind qos.Kind
-	}
-	mapped := map[bound]bool{} // whether all changes of the maps are made
-	for _, c := range changes {
-		if _, ok := c.Field.Table(); ok {
-			at := bound{c.Port, c.Field.Kind}
-			was, seen := mapped[at]
-			mapped[at] = (was || !seen) && c.Blocked == "" && !c.Open
-		}
-	}
-	for at, all := range mapped {
-		if all { // the maps of desired, which its ports share
-			places = append(places, qos.Place{Port: at.port, Field: at.kind.All()})
-		}
+	will, mapped := mapsAfter(running, desired, changes)
+	for at := range mapped {
+		places = append(places, qos.Place{Port: at.Port, Field: at.Field.Kind.All()})
 	}
 	for _, c := range changes {
-		if c.Blocked != "" || c.Open || mapped[bound{c.Port, c.Field.Kind}] {
+		if c.Blocked != "" || c.Open || mapped[qos.Place{Port: c.Port, Field: c.Field.Kind.Attr()}] {
 			continue
 		}
 		places = append(places, c.Place())
@@ -80,5 +68,36 @@ func after(running, desired *qos.Device, changes []qos.Change) *qos.Device {
 			places = append(places, qos.Place{Port: name, Field: qos.KindHeadroom.At(g)})
 		}
 	}
-	return running.Keeping(desired, places)
+	return running.Keeping(will, places)
+}
+
+// mapsAfter returns desired with the maps that come of running where all of their changes
+// are made, as one for ports that share them, and where that is, by [qos.Kind.Attr].
+func mapsAfter(running, desired *qos.Device, changes []qos.Change) (will *qos.Device, mapped map[qos.Place]bool) {
+	will, mapped = desired.Copy(), map[qos.Place]bool{}
+	for _, c := range changes {
+		if _, ok := c.Field.Table(); ok {
+			at := qos.Place{Port: c.Port, Field: c.Field.Kind.Attr()}
+			made, seen := mapped[at]
+			mapped[at] = (made || !seen) && c.Blocked == "" && !c.Open
+		}
+	}
+	shared := map[[2]*qos.Maps]*qos.Maps{}
+	maps.DeleteFunc(mapped, func(at qos.Place, made bool) bool {
+		want, have := &will.GlobalMaps, running.GlobalMaps.V
+		if at.Port != "" {
+			p := will.Ports[at.Port]
+			if p == nil {
+				return true
+			}
+			want, have = &p.Maps, running.MapsOf(at.Port)
+		}
+		if !made || want.V == nil {
+			return true
+		}
+		key := [2]*qos.Maps{want.V, have}
+		want.V = cached(&shared, key, func() *qos.Maps { return key[0].Over(have) })
+		return false
+	})
+	return will, mapped
 }

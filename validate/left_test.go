@@ -7,6 +7,40 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
+// What a port classifies with after a plan is what the intent states and, of the rest, what
+// the switch has; ports that share it before and after have one.
+func TestMapsAfter(t *testing.T) {
+	maps := func(dscp, queue int8) *qos.Maps {
+		m := qos.UnmappedMaps()
+		m.DSCPToTC[26], m.TCToQueue[3] = dscp, queue
+		return m
+	}
+	has, want, other := maps(0, 5), maps(3, 3), maps(0, 6)
+	want.Unmanage(qos.TCToQueue)
+	port := func(m *qos.Maps) *qos.Port { return &qos.Port{Maps: qos.Of(m)} }
+	running := &qos.Device{Ports: map[string]*qos.Port{"a": port(has), "b": port(has), "blocked": port(has), "stranger": port(other)}}
+	desired := &qos.Device{Ports: map[string]*qos.Port{"a": port(want), "b": port(want), "blocked": port(want)}}
+	changes := append(qos.Diff(running, desired), qos.Change{Port: "stranger", Field: qos.KindMap.Table(qos.TCToQueue)})
+	for i := range changes {
+		if changes[i].Port == "blocked" {
+			changes[i].Blocked = "for a test"
+		}
+	}
+	got := after(running, desired, changes)
+	if a, b := got.Ports["a"].Maps.V, got.Ports["b"].Maps.V; a != b || *a != *maps(3, 5) {
+		t.Errorf("%+v and %+v, want %+v", a, b, maps(3, 5))
+	}
+	if m := got.Ports["blocked"].Maps.V; *m != *has {
+		t.Errorf("blocked: %+v, want %+v", m, has)
+	}
+	if m := got.Ports["stranger"].Maps.V; m.DSCPToTC != other.DSCPToTC {
+		t.Errorf("a port that the intent does not name: %+v", m)
+	}
+	if has.DSCPToTC[26] != 0 || want.TCToQueue[3] != qos.Unmanaged {
+		t.Error("the maps of before are changed")
+	}
+}
+
 // A plan leaves what it does not write. What it changes, what the intent itself leads to
 // and what the intent accepts is not said.
 func TestLeft(t *testing.T) {

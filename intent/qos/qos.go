@@ -273,6 +273,23 @@ func (m *Maps) Unmanage(tables ...Table) {
 	}
 }
 
+// Over returns m with the entries that it does not manage as have has them, which may be
+// nil. Neither is changed.
+func (m *Maps) Over(have *Maps) *Maps {
+	if have == nil {
+		return m
+	}
+	out := *m
+	for t := range NumTables {
+		for i, to := range out.Table(t) {
+			if to == Unmanaged {
+				out.Table(t)[i] = have.Table(t)[i]
+			}
+		}
+	}
+	return &out
+}
+
 // KeepUnmapped makes the code points and priorities unmanaged that no entry maps.
 func (m *Maps) KeepUnmapped() {
 	for _, t := range []Table{DSCPToTC, PCPToTC} {
