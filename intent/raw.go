@@ -57,7 +57,7 @@ type rawTrimming struct {
 
 type rawLoadBalancing struct {
 	Pos       Pos
-	Mode      opt[string] `key:"mode" req:"true" enum:"flow,flowlet,packet" doc:"What stays on one path: a flow, by a hash; a burst of a flow (flowlet); or each packet alone, which takes the least loaded path (adaptive routing, packet spraying)."`
+	Mode      opt[string] `key:"mode" req:"true" enum:"flow,flowlet,packet" doc:"flow: a hash keeps each flow on one path; flowlet: each burst of a flow may take another path; packet: each packet takes the least loaded path (adaptive routing, packet spraying)."`
 	QueuePair opt[bool]   `key:"queuePair" doc:"The hash includes the RDMA queue pair. Default false."`
 }
 

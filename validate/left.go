@@ -1,7 +1,6 @@
 package validate
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -45,12 +44,14 @@ func memoryFindings(d *render.Device, cfg *qos.Device, source Source, now time.T
 func after(running, desired *qos.Device, changes []qos.Change) *qos.Device {
 	var places []qos.Place
 	ports := map[string]bool{}
-	will, mapped := mapsAfter(running, desired, changes)
-	for at := range mapped {
-		places = append(places, qos.Place{Port: at.Port, Field: at.Field.Kind.All()})
+	whole := mapped(desired, changes)
+	for at, made := range whole {
+		if made {
+			places = append(places, qos.Place{Port: at.Port, Field: at.Field.Kind.All()})
+		}
 	}
 	for _, c := range changes {
-		if c.Blocked != "" || c.Open || mapped[qos.Place{Port: c.Port, Field: c.Field.Kind.Attr()}] {
+		if c.Blocked != "" || c.Open || whole[qos.Place{Port: c.Port, Field: c.Field.Kind.Attr()}] {
 			continue
 		}
 		places = append(places, c.Place())
@@ -68,36 +69,25 @@ func after(running, desired *qos.Device, changes []qos.Change) *qos.Device {
 			places = append(places, qos.Place{Port: name, Field: qos.KindHeadroom.At(g)})
 		}
 	}
-	return running.Keeping(will, places)
+	return running.Keeping(desired.Over(running), places)
 }
 
-// mapsAfter returns desired with the maps that come of running where all of their changes
-// are made, as one for ports that share them, and where that is, by [qos.Kind.Attr].
-func mapsAfter(running, desired *qos.Device, changes []qos.Change) (will *qos.Device, mapped map[qos.Place]bool) {
-	will, mapped = desired.Copy(), map[qos.Place]bool{}
+// mapped are the maps, by [qos.Kind.Attr], of which desired states some and all changes are
+// made.
+func mapped(desired *qos.Device, changes []qos.Change) map[qos.Place]bool {
+	out := map[qos.Place]bool{}
 	for _, c := range changes {
-		if _, ok := c.Field.Table(); ok {
-			at := qos.Place{Port: c.Port, Field: c.Field.Kind.Attr()}
-			made, seen := mapped[at]
-			mapped[at] = (made || !seen) && c.Blocked == "" && !c.Open
+		if _, ok := c.Field.Table(); !ok {
+			continue
 		}
+		states := desired.GlobalMaps.V != nil
+		if c.Port != "" {
+			p := desired.Ports[c.Port]
+			states = p != nil && p.Maps.V != nil
+		}
+		at := qos.Place{Port: c.Port, Field: c.Field.Kind.Attr()}
+		was, seen := out[at]
+		out[at] = (was || !seen) && states && c.Blocked == "" && !c.Open
 	}
-	shared := map[[2]*qos.Maps]*qos.Maps{}
-	maps.DeleteFunc(mapped, func(at qos.Place, made bool) bool {
-		want, have := &will.GlobalMaps, running.GlobalMaps.V
-		if at.Port != "" {
-			p := will.Ports[at.Port]
-			if p == nil {
-				return true
-			}
-			want, have = &p.Maps, running.MapsOf(at.Port)
-		}
-		if !made || want.V == nil {
-			return true
-		}
-		key := [2]*qos.Maps{want.V, have}
-		want.V = cached(&shared, key, func() *qos.Maps { return key[0].Over(have) })
-		return false
-	})
-	return will, mapped
+	return out
 }

@@ -273,23 +273,6 @@ func (m *Maps) Unmanage(tables ...Table) {
 	}
 }
 
-// Over returns m with the entries that it does not manage as have has them, which may be
-// nil. Neither is changed.
-func (m *Maps) Over(have *Maps) *Maps {
-	if have == nil {
-		return m
-	}
-	out := *m
-	for t := range NumTables {
-		for i, to := range out.Table(t) {
-			if to == Unmanaged {
-				out.Table(t)[i] = have.Table(t)[i]
-			}
-		}
-	}
-	return &out
-}
-
 // KeepUnmapped makes the code points and priorities unmanaged that no entry maps.
 func (m *Maps) KeepUnmapped() {
 	for _, t := range []Table{DSCPToTC, PCPToTC} {
@@ -305,10 +288,20 @@ func (m *Maps) KeepUnmapped() {
 // Completed returns d with the entries of maps that it does not manage, of a table of
 // which it manages others, as running has them: for a system that writes whole tables. d
 // is not changed.
-func (d *Device) Completed(running *Device) *Device {
+func (d *Device) Completed(running *Device) *Device { return d.filled(running, partial) }
+
+// Over returns d with all entries of maps that it does not manage as running has them. d is
+// not changed.
+func (d *Device) Over(running *Device) *Device {
+	return d.filled(running, func(entries []int8) bool { return slices.Contains(entries, Unmanaged) })
+}
+
+// filled returns d with the entries of maps that it does not manage, of the tables that
+// which takes, as running has them.
+func (d *Device) filled(running *Device, which func(entries []int8) bool) *Device {
 	done := map[[2]*Maps]*Maps{}
 	complete := func(want, have *Maps) *Maps {
-		if want == nil || have == nil || !want.partial() {
+		if want == nil || have == nil || !want.some(which) {
 			return want
 		}
 		key := [2]*Maps{want, have}
@@ -316,7 +309,7 @@ func (d *Device) Completed(running *Device) *Device {
 			m := *want
 			for t := range NumTables {
 				entries := m.Table(t)
-				for i, some := 0, partial(entries); some && i < len(entries); i++ {
+				for i, some := 0, which(entries); some && i < len(entries); i++ {
 					if entries[i] == Unmanaged {
 						entries[i] = have.Table(t)[i]
 					}
@@ -348,9 +341,10 @@ func partial(entries []int8) bool {
 	return slices.ContainsFunc(entries, unmanaged) && slices.ContainsFunc(entries, func(tc int8) bool { return !unmanaged(tc) })
 }
 
-func (m *Maps) partial() bool {
+// some reports whether which takes one of the tables.
+func (m *Maps) some(which func(entries []int8) bool) bool {
 	for t := range NumTables {
-		if partial(m.Table(t)) {
+		if which(m.Table(t)) {
 			return true
 		}
 	}

@@ -3,7 +3,6 @@ package sonic
 import (
 	"hash/maphash"
 	"maps"
-	"slices"
 )
 
 // personal are the fields that tell a switch from another one like it. No plan depends on
@@ -16,21 +15,19 @@ var personal = map[string][]string{
 }
 
 // Impersonal returns the configuration without what tells the switch from others like it:
-// [Site.Plan] makes the same of both. It shares the other rows with c.
+// [Site.Plan] makes the same of both. It shares the rows of other tables with c.
 func (c Config) Impersonal() Config {
 	out := maps.Clone(c)
 	for tn, fields := range personal {
-		own := func(field string) bool { return slices.Contains(fields, field) }
-		cloned := false
+		if c[tn] == nil {
+			continue
+		}
+		out[tn] = make(Table, len(c[tn]))
 		for key, row := range c[tn] {
-			if !slices.ContainsFunc(fields, func(f string) bool { _, has := row[f]; return has }) {
-				continue
-			}
-			if !cloned {
-				out[tn], cloned = maps.Clone(c[tn]), true
-			}
 			row = maps.Clone(row)
-			maps.DeleteFunc(row, func(field, _ string) bool { return own(field) })
+			for _, f := range fields {
+				delete(row, f)
+			}
 			out[tn][key] = row
 		}
 	}

@@ -110,7 +110,7 @@ func (r *reader) table(tn string) (Table, error) {
 // changes a row that was read.
 func (r *reader) row(where string) (Row, error) {
 	text := r.flat()
-	if row, ok := r.rows[string(text)]; ok && len(text) > 0 {
+	if row, ok := r.rows[string(text)]; ok {
 		r.at += len(text)
 		return row, nil
 	}

@@ -49,8 +49,8 @@ type Policy struct {
 
 // Plan is what brings a switch to what is desired.
 type Plan struct {
-	Running *qos.Device
-	Base    string // the digest of the state that it starts from
+	Running *qos.Device // what the switch holds
+	Base    string      // the digest of the state that it starts from
 	Changes []qos.Change
 	Steps   []Step
 	Notes   []string
