@@ -85,6 +85,7 @@ var faults = []Fault{
 	{Name: "no-dcb", What: "the driver shows no DCB", Finds: []string{"NIC-10"}, on: map[string]string{onHost: "nodcb"}},
 	{Name: "no-rdma", What: "the port has no RDMA device", Finds: []string{"NIC-13"}, on: map[string]string{onHost: "nordma {port}"}},
 	{Name: "no-root", What: "the login may not become root", Finds: []string{"READ"}, on: map[string]string{onHost: "noroot"}},
+	{Name: "orchagent", What: "orchagent has died, and nothing that is written comes into force", on: map[string]string{intent.SONiC.Name: "kill orchagent"}},
 	{Name: "pause", What: "802.3x is on", Finds: []string{"PFC-05"}, on: map[string]string{
 		intent.EOS.Name: "interface {port}; flowcontrol receive on", intent.NXOS.Name: "interface {port}; flowcontrol receive on", onHost: "pause {port}",
 	}},

@@ -43,6 +43,7 @@ import (
 //
 //	TABLE|KEY FIELD=VALUE -FIELD     a row of CONFIG_DB
 //	-TABLE|KEY                       without this row
+//	kill DAEMON                      it ends, and stays dead until the configuration is loaded
 //	APPL|STATE|COUNTERS TABLE KEY FIELD=VALUE
 //	ASIC OBJECT OF FIELD=VALUE       port, queue, pg, or the wred, scheduler, qprofile,
 //	                                 pgprofile, pool, epool, dscpmap of one
@@ -77,6 +78,10 @@ func (l *Lab) Inject(device, what string) error {
 		sw, ok := l.Switches[device].(*sonic.Switch)
 		if !ok {
 			lines = append(lines, s)
+			continue
+		}
+		if f[0] == "kill" && len(f) == 2 {
+			sw.Kill(f[1])
 			continue
 		}
 		if err := rows(sw, f); err != nil {

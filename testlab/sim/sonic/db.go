@@ -268,14 +268,18 @@ func (s *Switch) database(name, only string) tables {
 	case "CONFIG_DB":
 		return s.cfg
 	case "APPL_DB":
-		t = s.applDB(only)
+		if t = s.applDB(only); s.dead[Orchagent] {
+			t = s.unread(only)
+		}
 	case "STATE_DB":
 		t = s.stateDB(only)
 	case "ASIC_DB":
 		if s.faults.on(&s.faults.noASIC) {
 			return tables{}
 		}
-		t = s.asicDB(only)
+		if t = s.asicDB(only); s.dead[Orchagent] {
+			t = s.still["ASIC_DB"].table(only)
+		}
 	case "COUNTERS_DB":
 		t = s.countersDB(only)
 	default:

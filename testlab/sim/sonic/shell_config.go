@@ -2,7 +2,6 @@ package sonic
 
 import (
 	"io"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -85,24 +84,6 @@ func (s *Switch) process(line string, n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.processes[line] += n
-}
-
-// pgrep looks for a pattern (-f) in the command lines of what runs.
-func (c *command) pgrep(args []string) int {
-	flags, _ := options(args, "-f")
-	pattern, err := regexp.Compile(flags["-f"])
-	if err != nil {
-		return 2
-	}
-	c.s.mu.Lock()
-	defer c.s.mu.Unlock()
-	for line, n := range c.s.processes {
-		if n > 0 && pattern.MatchString(line) {
-			c.say("4711\n")
-			return 0
-		}
-	}
-	return 1
 }
 
 // gone ends the shell as one that the switch never started, or that went down with it.

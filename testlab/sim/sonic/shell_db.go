@@ -129,6 +129,9 @@ func (c *command) redis(name, sep, cmd string, rest []string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := s.database(name, "")
+	if cmd == "pubsub" {
+		return c.consumers(rest)
+	}
 	argc := map[string]int{"ping": 0, "keys": 1, "hgetall": 1, "hget": 2, "hset": 3, "del": 1, "hdel": 2, "exists": 1}
 	n, known := argc[cmd]
 	switch {
@@ -144,7 +147,13 @@ func (c *command) redis(name, sep, cmd string, rest []string) int {
 		return 0
 	}
 	if cmd == "keys" {
-		for _, k := range sim.Reorder(s.dice.Answer(), redisKeys(t, sep)) {
+		keys := redisKeys(t, sep)
+		for table := range t {
+			if name, waits := strings.CutPrefix(table, "_"); waits {
+				keys = append(keys, name+"_KEY_SET")
+			}
+		}
+		for _, k := range sim.Reorder(s.dice.Answer(), keys) {
 			if glob(rest[0], k) {
 				c.say("%s\n", k)
 			}

@@ -120,6 +120,8 @@ type Switch struct {
 	orch      map[string]map[string]row // what orchagent accepted
 	overlay   map[string]tables         // direct writes to databases other than CONFIG_DB
 	pendingPG map[string]bool           // ports that buffermgrd retries
+	dead      map[string]bool           // daemons that have ended
+	still     map[string]tables         // what databases have stayed as since orchagent ended
 	loose     map[spot]bool             // queues and groups that a row took along as it went
 	bouncing  map[string]bool           // ports that were up and are down
 	flaps     map[string]int            // completed down/up cycles
@@ -212,7 +214,7 @@ func (s *Switch) start() (tables, error) {
 // The caller holds mu or is the only user.
 func (s *Switch) boot(t tables) {
 	s.cfg, s.orch, s.overlay = t, map[string]map[string]row{}, nil
-	s.loose = map[spot]bool{}
+	s.loose, s.dead, s.still = map[spot]bool{}, nil, nil
 	s.pendingPG, s.bouncing, s.flaps = map[string]bool{}, map[string]bool{}, map[string]int{}
 	for _, table := range rememberedTables {
 		for _, key := range sortedKeys(t[table]) {
@@ -499,11 +501,13 @@ func (s *Switch) Keep() (back func()) {
 	defer s.mu.Unlock()
 	cfg, saved, raw, overlay := s.cfg.clone(), s.saved.clone(), s.rawSaved, cloned(s.overlay)
 	orch, pending, loose := tables(s.orch).clone(), maps.Clone(s.pendingPG), maps.Clone(s.loose)
+	dead, still := maps.Clone(s.dead), s.still // which nobody changes
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.cfg, s.saved, s.rawSaved, s.overlay = cfg.clone(), saved.clone(), raw, cloned(overlay)
 		s.orch, s.pendingPG, s.loose = orch.clone(), maps.Clone(pending), maps.Clone(loose)
+		s.dead, s.still = maps.Clone(dead), still
 	}
 }
 
