@@ -20,8 +20,7 @@ func (k *Keeper) Handler(version string) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /{$}", serve.Index(index))
 	mux.Handle("GET /metrics", k.metrics(version))
-	mux.Handle("GET /healthz", serve.Probe(k.Alive, "the loop does not turn\n"))
-	mux.Handle("GET /readyz", serve.Probe(k.Ready, "the host was not read\n"))
+	serve.Probes(mux, k.Alive, "the loop does not turn\n", k.Ready, "the host was not read\n")
 	mux.Handle("GET /state.json", serve.JSON(func() any { return k.State() }))
 	return serve.Bounded(mux)
 }

@@ -17,8 +17,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/net/netutil"
-
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/report"
 	"github.com/roce-fabric/roce-fabric/watch"
@@ -26,9 +24,11 @@ import (
 
 const (
 	// maxRequests is how many requests are answered at the same time, and
-	// maxConnections how many connections are held; others wait to be accepted.
-	maxRequests    = 16
-	maxConnections = 128
+	// maxConnections how many connections are held, of all clients and of one.
+	maxRequests          = 16
+	maxClientRequests    = 8
+	maxConnections       = 128
+	maxClientConnections = 32
 	// headTime bounds the reading of a request, answerTime the whole of it, and
 	// stopTime what is under way when the server stops.
 	headTime   = 5 * time.Second
@@ -36,6 +36,9 @@ const (
 	idleTime   = time.Minute
 	stopTime   = 5 * time.Second
 )
+
+// The paths of health.
+const health, ready = "/healthz", "/readyz"
 
 // Source is what is served.
 type Source struct {
@@ -61,8 +64,7 @@ func Handler(s Source) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /{$}", Index(index))
 	mux.Handle("GET /metrics", s.Metrics)
-	mux.Handle("GET /healthz", Probe(s.Watcher.Alive, "the loop does not turn\n"))
-	mux.Handle("GET /readyz", Probe(func() bool { return s.Watcher.Last() != nil }, "the first round is not over\n"))
+	Probes(mux, s.Watcher.Alive, "the loop does not turn\n", func() bool { return s.Watcher.Last() != nil }, "the first round is not over\n")
 	for form, kind := range map[string]string{"html": "text/html; charset=utf-8", "json": "application/json"} {
 		mux.Handle("GET /report."+form, &reports{source: &s, form: form, kind: kind})
 	}
@@ -75,8 +77,14 @@ func Index(s string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { text(w, http.StatusOK, s) })
 }
 
-// Probe answers 200, or 503 with the fault.
-func Probe(ok func() bool, fault string) http.Handler {
+// Probes adds the paths of health to a handler, each with the fault where it is not well.
+func Probes(mux *http.ServeMux, alive func() bool, stuck string, isReady func() bool, notReady string) {
+	mux.Handle("GET "+health, probe(alive, stuck))
+	mux.Handle("GET "+ready, probe(isReady, notReady))
+}
+
+// probe answers 200, or 503 with the fault.
+func probe(ok func() bool, fault string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if !ok() {
 			text(w, http.StatusServiceUnavailable, fault)
@@ -98,17 +106,33 @@ func JSON(of func() any) http.Handler {
 	})
 }
 
-// Bounded refuses what is asked above maxRequests.
+// Bounded refuses requests above maxRequests, and above maxClientRequests of one client.
+// Those for health are always answered: they take no time.
 func Bounded(h http.Handler) http.Handler {
-	slots := make(chan struct{}, maxRequests)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		select {
-		case slots <- struct{}{}:
-			defer func() { <-slots }()
-			h.ServeHTTP(w, r)
-		default:
-			text(w, http.StatusServiceUnavailable, "too many requests at the same time\n")
+	var mu sync.Mutex
+	all, of := 0, map[string]int{}
+	take := func(client string, n int) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		if n > 0 && (all >= maxRequests || of[client] >= maxClientRequests) {
+			return false
 		}
+		all += n
+		if of[client] += n; of[client] == 0 {
+			delete(of, client)
+		}
+		return true
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != health && r.URL.Path != ready {
+			client := host(r.RemoteAddr)
+			if !take(client, 1) {
+				text(w, http.StatusServiceUnavailable, "too many requests at the same time\n")
+				return
+			}
+			defer take(client, -1)
+		}
+		h.ServeHTTP(w, r)
 	})
 }
 
@@ -185,9 +209,11 @@ func Announce(out *report.Console, l net.Listener, addr string) {
 // Run serves until ctx ends, and then lets what is under way end for a few
 // seconds.
 func Run(ctx context.Context, l net.Listener, h http.Handler) error {
-	srv := &http.Server{Handler: h, ReadHeaderTimeout: headTime, ReadTimeout: headTime, WriteTimeout: answerTime, IdleTimeout: idleTime, MaxHeaderBytes: 16 << 10}
+	held := newConnections()
+	srv := &http.Server{Handler: held.handler(h), ReadHeaderTimeout: headTime, ReadTimeout: headTime, WriteTimeout: answerTime, IdleTimeout: idleTime, MaxHeaderBytes: 16 << 10,
+		ConnContext: held.take, ConnState: held.state}
 	failed := make(chan error, 1)
-	go func() { failed <- srv.Serve(netutil.LimitListener(l, maxConnections)) }()
+	go func() { failed <- srv.Serve(l) }()
 	select {
 	case err := <-failed:
 		return err

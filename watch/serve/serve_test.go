@@ -3,7 +3,6 @@ package serve
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -13,8 +12,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"golang.org/x/net/netutil"
 
 	"github.com/roce-fabric/roce-fabric/examples"
 	"github.com/roce-fabric/roce-fabric/fleet"
@@ -112,67 +109,127 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// Requests above the bound are refused, not queued.
+// Requests above the bounds, of all clients and of one, are refused, not queued; those for
+// health are always answered.
 func TestRequestsAreBounded(t *testing.T) {
 	in, out := make(chan struct{}), make(chan struct{})
-	h := Bounded(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { in <- struct{}{}; <-out }))
-	var wg sync.WaitGroup
-	for range maxRequests {
-		wg.Go(func() { get(h, "GET", "/") })
-		<-in
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /slow", func(http.ResponseWriter, *http.Request) { in <- struct{}{}; <-out })
+	well := func() bool { return true }
+	Probes(mux, well, "", well, "")
+	h := Bounded(mux)
+	ask := func(client int, path string) int {
+		rec, r := httptest.NewRecorder(), httptest.NewRequest("GET", path, nil)
+		r.RemoteAddr = fmt.Sprintf("192.0.2.%d:4711", client)
+		h.ServeHTTP(rec, r)
+		return rec.Code
 	}
-	if rec := get(h, "GET", "/"); rec.Code != 503 {
-		t.Errorf("one more: %d", rec.Code)
+	var wg sync.WaitGroup
+	for n := range maxRequests {
+		wg.Go(func() { ask(n/maxClientRequests, "/slow") })
+		<-in
+		if n+1 == maxClientRequests {
+			if code := ask(0, "/slow"); code != 503 {
+				t.Errorf("one more of a client: %d", code)
+			}
+		}
+	}
+	if code := ask(9, "/slow"); code != 503 {
+		t.Errorf("one more: %d", code)
+	}
+	for _, path := range []string{"/healthz", "/readyz"} {
+		if code := ask(0, path); code != 200 {
+			t.Errorf("%s: %d", path, code)
+		}
 	}
 	close(out)
 	wg.Wait()
 }
 
-// A connection above the bound is served once another is closed.
-func TestConnectionsAreBounded(t *testing.T) {
+// serving runs a server until the test ends.
+func serving(t *testing.T, h http.Handler) (addr string) {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	lim := netutil.LimitListener(l, 1)
-	dial := func() net.Conn {
-		c, err := net.Dial("tcp", l.Addr().String())
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- Run(ctx, l, h) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return l.Addr().String()
+}
+
+// A client that holds hundreds of connections, silent or in the middle of a request, keeps
+// nobody from being answered.
+func TestIdleConnectionsStarveNobody(t *testing.T) {
+	for name, sent := range map[string]string{"silent": "", "unfinished request": "GET /report.html HTTP/1.1\r\nHost: a\r\nX-Slow: "} {
+		mux := http.NewServeMux()
+		well := func() bool { return true }
+		Probes(mux, well, "", well, "")
+		addr := serving(t, Bounded(mux))
+		for range 300 {
+			c, err := net.Dial("tcp", addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			_, _ = io.WriteString(c, sent) // the server may have closed it
+		}
+		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 3 * time.Second}
+		resp, err := client.Get("http://" + addr + "/healthz")
 		if err != nil {
-			t.Fatal(err)
+			t.Errorf("%s: %v", name, err)
+			continue
 		}
-		t.Cleanup(func() { _ = c.Close() })
-		return c
-	}
-	dial()
-	dial()
-	first, err := lim.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	accepted := make(chan error)
-	go func() {
-		c, err := lim.Accept()
-		if err == nil {
-			err = c.Close()
+		if _ = resp.Body.Close(); resp.StatusCode != 200 {
+			t.Errorf("%s: %d", name, resp.StatusCode)
 		}
-		accepted <- err
-	}()
-	select {
-	case <-accepted:
-		t.Error("a second connection is accepted while the first is open")
-	default:
 	}
-	if err := errors.Join(first.Close(), first.Close()); err == nil {
-		t.Error("closed twice without an error")
+}
+
+// endpoint is a connection of a client.
+type endpoint struct {
+	net.Conn
+	client string
+	closed bool
+}
+
+func (e *endpoint) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.ParseIP(e.client), Port: 4711} }
+
+func (e *endpoint) Close() error { e.closed = true; return nil }
+
+// A connection above a bound replaces the one that has been idle for longest, and never
+// one with a request at work.
+func TestConnectionsAreBounded(t *testing.T) {
+	l := newConnections()
+	l.all, l.ofClient = 4, 2
+	var held []*connection
+	open := func(client string) *endpoint {
+		e := &endpoint{client: client}
+		held = append(held, l.take(t.Context(), e).Value(connectionKey{}).(*connection))
+		return e
 	}
-	if err := <-accepted; err != nil {
-		t.Error(err)
+	a1, a2 := open("192.0.2.1"), open("192.0.2.1")
+	l.set(held[0], true)
+	a3 := open("192.0.2.1")
+	if a1.closed || !a2.closed || a3.closed {
+		t.Errorf("third of a client: closed %v %v %v, want the idle one", a1.closed, a2.closed, a3.closed)
 	}
-	if err := lim.Close(); err != nil {
-		t.Error(err)
+	b, c := open("192.0.2.2"), open("192.0.2.3")
+	l.set(held[0], false)
+	d := open("192.0.2.4")
+	if a1.closed || !a3.closed || b.closed || c.closed || d.closed {
+		t.Errorf("fifth of all: closed %v %v %v %v %v, want the one that is idle for longest", a1.closed, a3.closed, b.closed, c.closed, d.closed)
 	}
-	if _, err := lim.Accept(); err == nil {
-		t.Error("a closed listener accepts")
+	l.state(a1, http.StateClosed)
+	if e := open("192.0.2.1"); b.closed || e.closed || len(l.open) != 4 {
+		t.Errorf("after one ended: %d open", len(l.open))
 	}
 }
 
