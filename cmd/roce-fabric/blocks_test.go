@@ -103,7 +103,7 @@ roce-fabric() {
 		done <.ready
 		[[ $ready ]] ;;
 	"watch"*) command roce-fabric "${@//127.0.0.1:9600/127.0.0.1:0}" --rounds 1 ;;
-	"apply"*|"rollback"*|"nic apply"*|"nic rollback"*|"nic reset"*)
+	"apply"*|"rollback"*|"nic apply"*|"nic rollback"*|"nic reset"*|"nic unit"*)
 		if [[ "$*" == *--list* || "$*" == *--plan && "$*" != *apply* ]]; then command roce-fabric "$@"; else command roce-fabric "$@" --yes; fi ;;
 	*) command roce-fabric "$@" ;;
 	esac

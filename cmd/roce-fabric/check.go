@@ -60,7 +60,10 @@ func (a *app) judgesAlone(cmd *cobra.Command, o checkOptions) (bool, error) {
 	if len(o.config) == 0 || cmd.Flags().Changed("file") {
 		return false, nil
 	}
-	if !slices.ContainsFunc(o.config, func(arg string) bool { return !strings.Contains(arg, "=") }) {
+	if !slices.ContainsFunc(o.config, func(arg string) bool {
+		name, _, named := strings.Cut(arg, "=")
+		return !named || strings.Contains(name, ":")
+	}) {
 		if _, err := os.Stat(a.file); !errors.Is(err, fs.ErrNotExist) {
 			return false, nil
 		}

@@ -3,12 +3,15 @@ package lab
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/testlab/sim"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/host"
 )
 
@@ -21,8 +24,9 @@ type Fault struct {
 	// Finds are the checks that find it, or one of which does where validate has no reason to
 	// run another.
 	Finds []string
-	// Value is what {value} is unless the caller says so; "" where the fault has none.
-	Value string
+	// Value is the default of {value}; "" if the fault takes none. takes names its words, each
+	// one of [valueWords].
+	Value, takes string
 	// between: the first port is one towards another switch, where a check looks at both ends.
 	between bool
 	// on are statements of [Lab.Inject] for each system that can have the fault, with {port};
@@ -40,13 +44,13 @@ var faults = []Fault{
 		intent.NXOS.Name: "policy-map type qos ROCE-FABRIC-IN; class ROCE-FABRIC-{class}; set qos-group {other}", onHost: "dscp {port} {dscp}=0",
 		intent.Cumulus.Name: "nv set qos mapping roce-fabric dscp {dscp} switch-priority 0",
 	}},
-	{Name: "cnp", What: "congestion notifications have another DSCP", Finds: []string{"CLS-08"}, Value: "8", on: map[string]string{onHost: "cnp {port} {value} 6"}},
-	{Name: "count", What: "a port counted 'QUEUE COUNTER N'", Finds: []string{"PFC-14"}, Value: "1 pfc-tx 1000", on: map[string]string{
+	{Name: "cnp", What: "congestion notifications have another DSCP", Finds: []string{"CLS-08"}, Value: "8", takes: "DSCP", on: map[string]string{onHost: "cnp {port} {value} 6"}},
+	{Name: "count", What: "a port counted 'QUEUE COUNTER N'", Finds: []string{"PFC-14"}, Value: "1 pfc-tx 1000", takes: "QUEUE COUNTER N", on: map[string]string{
 		intent.SONiC.Name: "count {port} {value}", intent.EOS.Name: "count {port} {value}", intent.NXOS.Name: "count {port} {value}",
 		intent.Cumulus.Name: "count {port} {value}",
 	}},
-	{Name: "count-nic", What: "ethtool -S counted 'COUNTER N'", Value: "rx_discards_phy 1000", on: map[string]string{onHost: "stat {port} {value}"}},
-	{Name: "count-rdma", What: "hw_counters counted 'COUNTER N'", Value: "np_cnp_sent 1000", on: map[string]string{onHost: "hw {rdma} {value}"}},
+	{Name: "count-nic", What: "ethtool -S counted 'COUNTER N'", Value: "rx_discards_phy 1000", takes: "NAME N", on: map[string]string{onHost: "stat {port} {value}"}},
+	{Name: "count-rdma", What: "hw_counters counted 'COUNTER N'", Value: "np_cnp_sent 1000", takes: "NAME N", on: map[string]string{onHost: "hw {rdma} {value}"}},
 	{Name: "cron", What: "a cron table pauses another priority", Finds: []string{"NIC-12"}, on: map[string]string{onHost: "cron * * * * * root mlnx_qos -i {port} --pfc 0,0,0,0,1,0,0,0"}},
 	{Name: "dcbx", What: "the firmware of the card owns DCBX", Finds: []string{"DCB-03"}, on: map[string]string{onHost: "dcbx {port} firmware"}},
 	{Name: "ecn-late", What: "marking begins at 20 MB", Finds: []string{"ECN-03", "ECN-06"}, on: map[string]string{
@@ -73,11 +77,11 @@ var faults = []Fault{
 		intent.Cumulus.Name: "neighbor {port} - -",
 	}},
 	{Name: "lldpad", What: "an agent negotiates DCBX", Finds: []string{"DCB-02"}, on: map[string]string{onHost: "process lldpad"}},
-	{Name: "miscabled", between: true, What: "the cable is in another device", Finds: []string{"TOP-07"}, Value: "elsewhere eth9", on: map[string]string{
+	{Name: "miscabled", between: true, What: "the cable is in another device", Finds: []string{"TOP-07"}, Value: "elsewhere eth9", takes: "NAME NAME", on: map[string]string{
 		intent.SONiC.Name: "neighbor {port} {value}", intent.EOS.Name: "neighbor {port} {value}", intent.NXOS.Name: "neighbor {port} {value}",
 		intent.Cumulus.Name: "neighbor {port} {value}",
 	}},
-	{Name: "mtu", What: "the MTU is another", Finds: []string{"MTU-02", "MTU-03", "MTU-04"}, Value: "1500", on: map[string]string{
+	{Name: "mtu", What: "the MTU is another", Finds: []string{"MTU-02", "MTU-03", "MTU-04"}, Value: "1500", takes: "BYTES", on: map[string]string{
 		intent.SONiC.Name: "PORT|{port} mtu={value}", intent.EOS.Name: "interface {port}; mtu {value}", intent.NXOS.Name: "interface {port}; mtu {value}",
 		onHost:              "file class/net/{port}/mtu {value}",
 		intent.Cumulus.Name: "nv set interface {port} link mtu {value}",
@@ -89,7 +93,7 @@ var faults = []Fault{
 	{Name: "pause", What: "802.3x is on", Finds: []string{"PFC-05"}, on: map[string]string{
 		intent.EOS.Name: "interface {port}; flowcontrol receive on", intent.NXOS.Name: "interface {port}; flowcontrol receive on", onHost: "pause {port}",
 	}},
-	{Name: "pair", What: "a program's queue pair has another DSCP", Finds: []string{"NIC-16"}, Value: "0", on: map[string]string{onHost: "pair {rdma} python3 {value}"}},
+	{Name: "pair", What: "a program's queue pair has another DSCP", Finds: []string{"NIC-16"}, Value: "0", takes: "DSCP", on: map[string]string{onHost: "pair {rdma} python3 {value}"}},
 	{Name: "pcie", What: "the card is in a slot of four lanes", Finds: []string{"NIC-15"}, on: map[string]string{onHost: "file class/net/{port}/device/current_link_width 4"}},
 	{Name: "pfc-off", What: "no priority is paused", Finds: []string{"PFC-01", "PFC-02", "PFC-10"}, on: map[string]string{
 		intent.SONiC.Name: "PORT_QOS_MAP|{port} -pfc_enable", intent.EOS.Name: "priority-flow-control all off", intent.NXOS.Name: "interface {port}; priority-flow-control mode off",
@@ -117,9 +121,9 @@ var faults = []Fault{
 		intent.SONiC.Name: "PORT|{port} admin_status=down", intent.EOS.Name: "interface {port}; shutdown", intent.NXOS.Name: "interface {port}; shutdown",
 		intent.Cumulus.Name: "nv set interface {port} link state down",
 	}},
-	{Name: "speed", What: "the link runs at another speed in Mbit/s", Finds: []string{"PRT-04"}, Value: "25000", on: map[string]string{onHost: "file class/net/{port}/speed {value}"}},
+	{Name: "speed", What: "the link runs at another speed in Mbit/s", Finds: []string{"PRT-04"}, Value: "25000", takes: "MBITS", on: map[string]string{onHost: "file class/net/{port}/speed {value}"}},
 	{Name: "stays-down", What: "the host does not come back from the next reset", on: map[string]string{onHost: "staysdown"}},
-	{Name: "tos", What: "RDMA-CM sends with another ToS", Finds: []string{"NIC-03"}, Value: "0", on: map[string]string{onHost: "tos {rdma} {value}"}},
+	{Name: "tos", What: "RDMA-CM sends with another ToS", Finds: []string{"NIC-03"}, Value: "0", takes: "TOS", on: map[string]string{onHost: "tos {rdma} {value}"}},
 	{Name: "trust", What: "the port does not classify by DSCP", Finds: []string{"CLS-02", "CLS-04", "NIC-01"}, on: map[string]string{
 		intent.SONiC.Name: "PORT_QOS_MAP|{port} -dscp_to_tc_map", intent.EOS.Name: "interface {port}; no qos trust",
 		intent.NXOS.Name: "interface {port}; no service-policy type qos input ROCE-FABRIC-IN", onHost: "trust {port} pcp",
@@ -138,6 +142,51 @@ var faults = []Fault{
 		intent.NXOS.Name:    "interface {port}; no priority-flow-control watch-dog-interval on",
 		intent.Cumulus.Name: "nv unset interface {port} qos pfc-watchdog",
 	}},
+}
+
+// valueWords check a word of a value.
+var valueWords = map[string]func(string) error{
+	"QUEUE":   between(0, sim.NumQueues-1),
+	"COUNTER": func(s string) error { return sim.CheckCounter(0, s) },
+	"N":       between(0, math.MaxInt64),
+	"DSCP":    between(0, 63),
+	"TOS":     between(0, 255),
+	"BYTES":   between(68, 65535),
+	"MBITS":   between(10, 1_600_000),
+	"NAME": func(s string) error {
+		if !deviceOrCounter.MatchString(s) {
+			return fmt.Errorf("%q is not a name of letters, digits and . _ : / -", s)
+		}
+		return nil
+	},
+}
+
+// deviceOrCounter matches names of devices, ports and counters. A name cannot climb out of a
+// folder: no part of it begins with a dot.
+var deviceOrCounter = regexp.MustCompile(`^[A-Za-z0-9][\w.:-]*(/[A-Za-z0-9][\w.:-]*)*$`)
+
+// between returns a check that a word is a whole number from least to most.
+func between(least, most int64) func(string) error {
+	return func(s string) error {
+		if n, err := strconv.ParseInt(s, 10, 64); err != nil || n < least || n > most {
+			return fmt.Errorf("%q is not a number from %d to %d", s, least, most)
+		}
+		return nil
+	}
+}
+
+// check returns an error unless the fault can have the value.
+func (f Fault) check(value string) error {
+	names, words := strings.Fields(f.takes), strings.Fields(value)
+	if len(words) != len(names) {
+		return fmt.Errorf("value %q of fault %s is not of the form '%s'", value, f.Name, f.takes)
+	}
+	for i, w := range words {
+		if err := valueWords[names[i]](w); err != nil {
+			return fmt.Errorf("value %q of fault %s: %s: %w", value, f.Name, names[i], err)
+		}
+	}
+	return nil
 }
 
 // Faults are all that have a name.
@@ -211,14 +260,15 @@ func (l *Lab) resolve(r Request) (p place, do string, err error) {
 		p.port = cmp.Or(r.Port, names[0])
 	}
 	switch {
-	case strings.ContainsAny(r.Value, ";{}\n"):
-		return p, "", fmt.Errorf("value %q has one of ; { } or a line end", r.Value)
 	case r.Value != "" && !strings.Contains(do, "{value}"):
 		return p, "", fmt.Errorf("on %s, fault %s takes no value", r.Device, f.Name)
 	case strings.Contains(do, "{rdma}") && ports[p.port] == "":
 		return p, "", fmt.Errorf("%s %s has no RDMA device in the intent", r.Device, p.port)
 	case strings.Contains(do, "{value}"):
 		p.value = cmp.Or(r.Value, f.Value)
+		if err := f.check(p.value); err != nil {
+			return p, "", err
+		}
 	}
 	with := map[string]string{"{port}": cmp.Or(chosen[p.port], p.port), "{rdma}": ports[p.port], "{value}": p.value, "{other}": fmt.Sprint(l.unused())}
 	for _, c := range l.fabric.Settings.Classes {

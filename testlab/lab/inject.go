@@ -128,7 +128,7 @@ func (l *Lab) common(device string, f []string) (known bool, err error) {
 	case (f[0] == "count" || f[0] == "counted") && len(f) == 5:
 		q, qerr := strconv.Atoi(f[2])
 		n, nerr := strconv.ParseUint(f[4], 10, 64)
-		if err := errors.Join(qerr, nerr); err != nil {
+		if err := cmp.Or(qerr, nerr, sim.CheckCounter(q, f[3])); err != nil {
 			return true, err
 		}
 		tallyOf(sw).Set(f[1], q, f[3], n)
@@ -353,9 +353,9 @@ func hostDoes(h *host.Host, f []string) (err error) {
 	case "pause":
 		k.SetPause(f[1], local.Pause{RX: true, TX: true})
 	case "tos":
-		k.SetCM(f[1], "default_roce_tos", f[2])
+		return k.SetCM(f[1], "default_roce_tos", f[2])
 	case "mode":
-		k.SetCM(f[1], "default_roce_mode", strings.Join(f[2:], " "))
+		return k.SetCM(f[1], "default_roce_mode", strings.Join(f[2:], " "))
 	case "file":
 		return k.PutIn(f[1], strings.Join(f[2:], " ")+"\n")
 	case "process":
@@ -375,9 +375,9 @@ func hostDoes(h *host.Host, f []string) (err error) {
 	case "pair":
 		k.SetPairs(localtest.Pair{RDMA: f[1], Local: 77, Remote: 78, Type: "RC", State: "RTS", Program: f[2], DSCP: number(f[3])})
 	case "nordma":
-		k.DropRDMA(f[1])
+		return k.DropRDMA(f[1])
 	case "away":
-		k.MoveAway(f[1])
+		return k.MoveAway(f[1])
 	case "refuse":
 		h.Faults().RefuseConnections(true)
 	case "noroot":

@@ -304,7 +304,7 @@ func fabricOf(saved []fleet.SavedSwitch) (*intent.Fabric, error) {
 	var b strings.Builder
 	b.WriteString("apiVersion: roce-fabric/v1\nkind: Fabric\nname: lab\nswitches:\n")
 	for _, s := range saved {
-		fmt.Fprintf(&b, "  %q: {os: %q, address: 127.0.0.1", s.Name, s.OS)
+		fmt.Fprintf(&b, "  %q: {os: %q", s.Name, s.OS)
 		if s.Model != "" {
 			fmt.Fprintf(&b, ", model: %q", s.Model)
 		}

@@ -3,6 +3,8 @@ package sim
 import (
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 	"sync"
 )
 
@@ -57,16 +59,28 @@ type tallied struct {
 	name  string
 }
 
-// keyOf checks a name and an index; others are a slip of the caller and panic.
+// CheckCounter returns an error unless a [Tally] has this counter: name must be one of the
+// constants above, and queue 0 to 7.
+func CheckCounter(queue int, name string) error {
+	if queue < 0 || queue >= NumQueues {
+		return fmt.Errorf("queue %d is not between 0 and %d", queue, NumQueues-1)
+	}
+	if !tallyNames[name] {
+		return fmt.Errorf("unknown counter %q: use one of %s", name, strings.Join(slices.Sorted(maps.Keys(tallyNames)), ", "))
+	}
+	return nil
+}
+
+// keyOf panics unless [CheckCounter] accepts the counter: callers name it in code, or have
+// checked it.
 func keyOf(port string, queue int, name string) tallied {
-	if !tallyNames[name] || queue < 0 || queue >= NumQueues {
-		panic(fmt.Sprintf("simulator: no counter %q of queue %d", name, queue))
+	if err := CheckCounter(queue, name); err != nil {
+		panic("simulator: " + err.Error())
 	}
 	return tallied{port, queue, name}
 }
 
-// Set sets a counter. An unknown name or a queue outside 0 to 7 is a slip of
-// the caller and panics.
+// Set sets a counter. It panics if [CheckCounter] returns an error.
 func (t *Tally) Set(port string, queue int, name string, value uint64) {
 	k := keyOf(port, queue, name)
 	t.mu.Lock()

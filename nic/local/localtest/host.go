@@ -388,21 +388,24 @@ func (h *Host) addRDMA(p Port) {
 }
 
 // DropRDMA takes the RDMA device of a port away, as a reload of its driver
-// does. A folder in configfs stays and is stale.
-func (h *Host) DropRDMA(name string) {
+// does. A folder in configfs stays and is stale. It is an error if the port has none.
+func (h *Host) DropRDMA(name string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.dropRDMA(name)
+	return h.dropRDMA(name)
 }
 
-func (h *Host) dropRDMA(name string) {
+func (h *Host) dropRDMA(name string) error {
 	p := h.ports[name].Port
-	must(h.tree.Remove(h.sys("class", "infiniband", p.RDMA)))
+	if err := h.tree.Remove(h.sys("class", "infiniband", p.RDMA)); err != nil {
+		return fmt.Errorf("%s has no RDMA device: %w", name, err)
+	}
 	h.tree.removeAll(h.sys("devices", "pci0000:00", p.PCI, "infiniband"))
 	delete(h.cm, p.RDMA)
 	if h.has(filepath.Join(h.Roots.ConfigFS, "rdma_cm", p.RDMA)) {
 		h.stale[p.RDMA] = true
 	}
+	return nil
 }
 
 // WithoutRoCE has the driver of a port find a Broadcom card without RDMA.
@@ -410,7 +413,7 @@ func (h *Host) WithoutRoCE(name string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	p := h.ports[name].Port
-	h.dropRDMA(name)
+	must(h.dropRDMA(name))
 	h.tree.removeAll(h.rdmaAuxiliary(p))
 }
 
@@ -505,10 +508,14 @@ func (h *Host) devinfo(_ context.Context, args []string) (runner.Result, error) 
 	return runner.Result{Code: 1}, nil
 }
 
-// MoveAway moves an interface into another network namespace.
-func (h *Host) MoveAway(name string) {
+// MoveAway moves an interface into another network namespace. It is an error if the host
+// does not have it any more.
+func (h *Host) MoveAway(name string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	must(h.tree.Remove(h.sys("class", "net", name)))
+	if err := h.tree.Remove(h.sys("class", "net", name)); err != nil {
+		return fmt.Errorf("the host has no interface %s: %w", name, err)
+	}
 	h.tree.removeAll(h.sys("devices", "pci0000:00", h.ports[name].PCI, "net"))
+	return nil
 }

@@ -1,6 +1,9 @@
 package localtest
 
-import "maps"
+import (
+	"fmt"
+	"maps"
+)
 
 // Keep returns what brings the machine back to where it is now: its files, what its
 // drivers hold, and the RDMA stack. It is for a host of [InMemory].
@@ -28,11 +31,15 @@ func (h *Host) Keep() (back func()) {
 }
 
 // SetCM changes a default of RDMA-CM behind everyone's back: "default_roce_tos" or
-// "default_roce_mode" of an RDMA device.
-func (h *Host) SetCM(device, file, value string) {
+// "default_roce_mode" of an RDMA device. It is an error if the host has no such device.
+func (h *Host) SetCM(device, file, value string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.cm[device] == nil {
+		return fmt.Errorf("the host has no RDMA device %s", device)
+	}
 	h.cm[device][file] = value
+	return nil
 }
 
 // copy copies a port with what its driver holds.

@@ -107,7 +107,7 @@ func (f *Faults) Unplug(name string, out bool) { f.host.kernel().Unplug(name, ou
 // at it. [Host.RenewRDMA] makes it anew.
 func (f *Faults) VanishRDMA(name string) {
 	k := f.host.kernel()
-	k.OnRead("/"+name+"/carrier_changes", func() { k.DropRDMA(name) })
+	k.OnRead("/"+name+"/carrier_changes", func() { _ = k.DropRDMA(name) }) // the second time it is gone
 }
 
 // NoTools is a host without the firmware tools.
