@@ -17,6 +17,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/fleet/keys"
 	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
+	"github.com/roce-fabric/roce-fabric/internal/boundedfile"
 )
 
 // planFormat is the version of the file's form.
@@ -99,11 +100,11 @@ func (p *PlanFile) Devices() iter.Seq2[*DevicePlan, error] {
 // OpenPlan checks a plan file as a whole, so that nothing is acted on before its
 // end is known to be there. Close must be called on the file.
 func OpenPlan(path string) (*PlanFile, error) {
-	f, err := os.Open(path)
+	f, err := boundedfile.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	p := &PlanFile{f: f, path: path}
+	p := &PlanFile{f: f.File, path: path}
 	if err := p.scan(f); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}

@@ -2,13 +2,18 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/roce-fabric/roce-fabric/fleet/keys"
 	"github.com/roce-fabric/roce-fabric/fleet/store"
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
+	"github.com/roce-fabric/roce-fabric/internal/ownfile"
 	"github.com/roce-fabric/roce-fabric/internal/secret"
 )
 
@@ -22,8 +27,8 @@ type StoreOptions struct {
 	SignKey string
 	// TrustKeys are files of public keys, PEM, besides those of the intent.
 	TrustKeys []string
-	// ReadOnly is for a call that changes nothing: it goes on without a key that it
-	// cannot read.
+	// ReadOnly is for a call that changes nothing: it goes on without a key that this
+	// user may not read.
 	ReadOnly bool
 }
 
@@ -69,8 +74,8 @@ func (o StoreOptions) keys(ctx context.Context, f *intent.Fabric, dir string) (r
 			return nil, Wrong("sign-key", "", "%w", err)
 		}
 	} else if ring, err = keys.Open(dir); err != nil {
-		if !o.ReadOnly {
-			return nil, fmt.Errorf("key of %s: %w", dir, err)
+		if !o.ReadOnly || !errors.Is(err, fs.ErrPermission) {
+			return nil, err
 		}
 		ring = keys.None()
 	}
@@ -108,14 +113,15 @@ func StateDir(fabric string) (string, error) {
 // before the first write to a device.
 type AuditFile struct {
 	path string
-	f    *os.File
+	own  bool // in the folder of the store, and not named by a user
+	f    io.WriteCloser
 }
 
 // AuditFile returns the audit log at a path; "" is audit.jsonl in the folder of the
 // store, and none where the store is no folder.
 func (s *Store) AuditFile(path string) *AuditFile {
 	if dir, ok := store.Folder(s.Store); path == "" && ok {
-		path = filepath.Join(dir, "audit.jsonl")
+		return &AuditFile{path: filepath.Join(dir, "audit.jsonl"), own: true}
 	}
 	return &AuditFile{path: path}
 }
@@ -124,10 +130,17 @@ func (l *AuditFile) Write(b []byte) (_ int, err error) {
 	if l.path == "" {
 		return len(b), nil
 	}
-	if l.f == nil {
-		if l.f, err = os.OpenFile(l.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600); err != nil {
-			return 0, err
-		}
+	const add, perm = os.O_WRONLY | os.O_CREATE | os.O_APPEND, 0o600
+	switch {
+	case l.f != nil:
+	case l.own:
+		l.f, err = ownfile.Open(l.path, add, perm)
+	default:
+		l.f, err = atomicfile.Stream(l.path, add, perm)
+	}
+	if err != nil {
+		l.f = nil // and not a nil of another type
+		return 0, err
 	}
 	return l.f.Write(b)
 }

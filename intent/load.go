@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/internal/boundedfile"
 	"github.com/roce-fabric/roce-fabric/internal/yaml"
 )
 
@@ -193,7 +194,7 @@ func readAll(path string, opts Options) ([]File, error) {
 }
 
 func readFile(name string) ([]byte, error) {
-	f, err := os.Open(name)
+	f, err := boundedfile.Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("read the intent: %w", err)
 	}

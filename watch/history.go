@@ -11,6 +11,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/internal/boundedfile"
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
+	"github.com/roce-fabric/roce-fabric/internal/ownfile"
 )
 
 // maxHistoryFile is the largest that a history file gets, in bytes: some weeks of
@@ -58,18 +59,12 @@ func appendHistory(path string, r Record, most int64) (err error) {
 		return err
 	}
 	line = append(line, '\n')
-	switch st, err := os.Lstat(path); {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		return err
-	case !st.Mode().IsRegular():
-		return fmt.Errorf("%s is not a regular file", path)
-	case st.Size()+int64(len(line)) > most:
+	if st, err := os.Lstat(path); err == nil && st.Mode().IsRegular() && st.Size()+int64(len(line)) > most {
 		if err := os.Rename(path, path+".1"); err != nil {
 			return err
 		}
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
+	f, err := ownfile.Open(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}

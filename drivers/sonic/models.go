@@ -15,7 +15,7 @@ import (
 	"path/filepath"
 
 	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
-	"github.com/roce-fabric/roce-fabric/internal/boundedfile"
+	"github.com/roce-fabric/roce-fabric/internal/ownfile"
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
 	"github.com/roce-fabric/roce-fabric/render/sonic/yang"
 )
@@ -37,7 +37,7 @@ func (d *driver) models(ctx context.Context) (*yang.Models, error) {
 	if d.image != "" && d.t.Images != "" {
 		sum := sha256.Sum256([]byte(d.image))
 		file = filepath.Join(d.t.Images, "sonic-"+hex.EncodeToString(sum[:12])+".tar.gz")
-		if kept, err := boundedfile.Read(file, maxArchive); err == nil {
+		if kept, err := ownfile.Read(file, maxArchive); err == nil {
 			if m, err := modelsOf(kept); err == nil {
 				return m, nil
 			}

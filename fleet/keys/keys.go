@@ -23,6 +23,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
 	"github.com/roce-fabric/roce-fabric/internal/boundedfile"
+	"github.com/roce-fabric/roce-fabric/internal/secret"
 )
 
 // The files of a key in a folder.
@@ -49,10 +50,11 @@ type Ring struct {
 	trusted map[string]bool    // public keys
 }
 
-// Open reads the key of a folder. Where there is none, [Ring.Ensure] makes one.
+// Open reads the key of a folder, which must be as private as a secret. Where there is
+// none, [Ring.Ensure] makes one.
 func Open(dir string) (*Ring, error) {
 	path := filepath.Join(dir, privateFile)
-	b, err := boundedfile.Read(path, maxFile)
+	b, err := secret.ReadOwn(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &Ring{dir: dir, trusted: map[string]bool{}}, nil
 	}
@@ -87,6 +89,9 @@ func (r *Ring) Ensure() error {
 		return err
 	}
 	if err := os.MkdirAll(r.dir, 0o700); err != nil {
+		return err
+	}
+	if err := secret.CheckFolder(r.dir); err != nil {
 		return err
 	}
 	f, err := os.CreateTemp(r.dir, ".key-")

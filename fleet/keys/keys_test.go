@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 )
 
@@ -121,5 +122,41 @@ func TestOpenSSL(t *testing.T) {
 	open(t, own)
 	if out, err := exec.Command(bin, "pkey", "-in", filepath.Join(own, privateFile), "-noout").CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// A key that others may read or replace, and a name that leads elsewhere, are refused, and
+// no key is made where others could replace it.
+func TestOpenPrivate(t *testing.T) {
+	for name, spoil := range map[string]func(dir, key string) error{
+		"others may read it": func(_, key string) error { return os.Chmod(key, 0o666) },
+		"may replace":        func(dir, _ string) error { return os.Chmod(dir, 0o777) },
+		"symbolic link": func(dir, key string) error {
+			return errors.Join(os.Rename(key, filepath.Join(dir, "other")), os.Symlink("other", key))
+		},
+		"a pipe": func(_, key string) error { return errors.Join(os.Remove(key), syscall.Mkfifo(key, 0o600)) },
+	} {
+		dir := t.TempDir()
+		open(t, dir)
+		if err := spoil(dir, filepath.Join(dir, privateFile)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%v, want %q", err, name)
+		}
+	}
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o770); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Open(dir)
+	if err == nil {
+		err = r.Ensure()
+	}
+	if err == nil || !strings.Contains(err.Error(), "may replace") {
+		t.Errorf("a key in a folder of a group: %v", err)
+	}
+	if es, err := os.ReadDir(dir); err != nil || len(es) > 0 {
+		t.Errorf("it has %v, %v", es, err)
 	}
 }

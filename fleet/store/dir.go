@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
-	"github.com/roce-fabric/roce-fabric/internal/boundedfile"
+	"github.com/roce-fabric/roce-fabric/internal/ownfile"
 )
 
 // dir is a store in a folder, with the files "lock", "breaks", "checkouts" and
@@ -107,7 +107,7 @@ func flock(ctx context.Context, f *os.File, how int) (busy bool, err error) {
 // removes the file.
 func there(f *os.File) bool {
 	a, err := f.Stat()
-	b, err2 := os.Stat(f.Name())
+	b, err2 := os.Lstat(f.Name())
 	return err == nil && err2 == nil && os.SameFile(a, b)
 }
 
@@ -143,7 +143,7 @@ func (d *dir) Lock(ctx context.Context, o Owner) (_ Lock, err error) {
 // holder.
 func (d *dir) open(ctx context.Context) (*os.File, error) {
 	for {
-		f, err := os.OpenFile(d.file("lock"), os.O_CREATE|os.O_RDWR, 0o600)
+		f, err := ownfile.Open(d.file("lock"), os.O_CREATE|os.O_RDWR, 0o600)
 		if err != nil {
 			return nil, err
 		}
@@ -218,7 +218,7 @@ func (d *dir) Holder(ctx context.Context) (_ *Owner, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	f, err := os.Open(d.file("lock"))
+	f, err := ownfile.Open(d.file("lock"), os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -237,7 +237,7 @@ func (d *dir) Break(ctx context.Context, held, by Owner) (err error) {
 	if err := os.MkdirAll(d.path, 0o700); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(d.file("breaks"), os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
+	f, err := ownfile.Open(d.file("breaks"), os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
@@ -280,7 +280,7 @@ func list[T any](ctx context.Context, d *dir, name string) (out []T, _ error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	b, err := boundedfile.Read(d.file(name), maxList)
+	b, err := ownfile.Read(d.file(name), maxList)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -336,7 +336,7 @@ func (l *dirLock) write() error {
 
 // mine reports whether the note under the name is this holder's.
 func (l *dirLock) mine() (bool, error) {
-	b, err := boundedfile.Read(l.d.file("lock"), maxNote)
+	b, err := ownfile.Read(l.d.file("lock"), maxNote)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}

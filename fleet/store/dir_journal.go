@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
+	"github.com/roce-fabric/roce-fabric/internal/ownfile"
 )
 
 // oldHosts is a folder that has journals from before hosts and switches shared runs.
@@ -48,7 +49,7 @@ func (d *dir) Records(ctx context.Context, id ID, from int64) iter.Seq2[Record, 
 			yield(Record{}, err)
 			return
 		}
-		f, err := os.Open(place)
+		f, err := ownfile.Open(place, os.O_RDONLY, 0)
 		if err != nil {
 			yield(Record{}, err)
 			return

@@ -364,3 +364,58 @@ func TestLockOfAnEarlierVersion(t *testing.T) {
 		t.Errorf("no folder: %v, %v", o, err)
 	}
 }
+
+// Files of the folder that are links or pipes are refused at once, and nothing happens to
+// what a link leads to.
+func TestForeignFiles(t *testing.T) {
+	use := map[string]func(s store.Store) error{
+		"lock": func(s store.Store) error {
+			l, err := s.Lock(t.Context(), store.Self("run2", ""))
+			if err == nil {
+				err = l.Release()
+			}
+			_, look := s.Holder(t.Context())
+			if look == nil {
+				t.Error("the holder is read from it")
+			}
+			return err
+		},
+		"breaks": func(s store.Store) error {
+			l, err := s.Lock(t.Context(), store.Self("run2", ""))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Release()
+			o, err := s.Holder(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s.Break(t.Context(), *o, store.Self("", ""))
+		},
+		"checkouts": func(s store.Store) error { _, err := s.Checkouts(t.Context()); return err },
+		"n000000000001.run1.journal": func(s store.Store) (err error) {
+			for _, err = range s.Records(t.Context(), store.ID{Number: 1, Run: "run1"}, 0) {
+				break
+			}
+			return err
+		},
+	}
+	for name, do := range use {
+		for kind, spoil := range map[string]func(path string) error{
+			"symbolic link": func(path string) error { return os.Symlink("precious", path) },
+			"a pipe":        func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		} {
+			dir := t.TempDir()
+			precious := filepath.Join(dir, "precious")
+			if err := errors.Join(os.WriteFile(precious, []byte("kept\n"), 0o600), spoil(filepath.Join(dir, name))); err != nil {
+				t.Fatal(err)
+			}
+			if err := do(store.Dir(dir)); err == nil || !strings.Contains(err.Error(), kind) || !strings.Contains(err.Error(), name) {
+				t.Errorf("%s is %s: %v", name, kind, err)
+			}
+			if b, err := os.ReadFile(precious); err != nil || string(b) != "kept\n" {
+				t.Errorf("%s is %s: the target holds %q, %v", name, kind, b, err)
+			}
+		}
+	}
+}

@@ -116,6 +116,9 @@ func (c *EtcdConfig) set(ctx context.Context, key, v string) (err error) {
 	return err
 }
 
+// maxPEM bounds a file of certificates.
+const maxPEM = 1 << 20
+
 // tls is the configuration of TLS, nil for none.
 func (c EtcdConfig) tls() (*tls.Config, error) {
 	if c.Plain {
@@ -126,7 +129,7 @@ func (c EtcdConfig) tls() (*tls.Config, error) {
 	}
 	out := &tls.Config{MinVersion: tls.VersionTLS12}
 	if c.CA != "" {
-		pem, err := boundedfile.Read(c.CA, 1<<20)
+		pem, err := boundedfile.Read(c.CA, maxPEM)
 		if err != nil {
 			return nil, err
 		}
@@ -136,9 +139,17 @@ func (c EtcdConfig) tls() (*tls.Config, error) {
 		}
 	}
 	if c.Cert != "" || c.Key != "" {
-		pair, err := tls.LoadX509KeyPair(c.Cert, c.Key)
+		cert, err := boundedfile.Read(c.Cert, maxPEM)
 		if err != nil {
 			return nil, fmt.Errorf("load the certificate for etcd: %w", err)
+		}
+		key, err := secret.ReadFile(c.Key)
+		if err != nil {
+			return nil, fmt.Errorf("load the key for etcd: %w", err)
+		}
+		pair, err := tls.X509KeyPair(cert, key)
+		if err != nil {
+			return nil, fmt.Errorf("certificate %s and key %s for etcd: %w", c.Cert, c.Key, err)
 		}
 		out.Certificates = []tls.Certificate{pair}
 	}

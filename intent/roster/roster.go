@@ -21,9 +21,9 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
-	"github.com/roce-fabric/roce-fabric/internal/boundedfile"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
+	"github.com/roce-fabric/roce-fabric/internal/ownfile"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 )
 
@@ -288,7 +288,7 @@ func (r Roster) kinds(which Which) (out []Name) {
 
 // cached returns the roster of a digest, if the cache has it whole.
 func cached(dir, digest string) (Roster, bool) {
-	data, err := boundedfile.Read(file(dir, digest), maxFile)
+	data, err := ownfile.Read(file(dir, digest), maxFile)
 	if err != nil {
 		return Roster{}, false
 	}

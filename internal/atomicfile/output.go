@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -143,18 +144,44 @@ func pass(path string, data []byte) (err error) {
 		_, err = out.Write(data)
 		return errors.Join(err, out.Close())
 	}
-	out, err := openPipe(path)
+	out, err := openPipe(path, os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, out.Close()) }()
+	_, err = pipe{out}.Write(data)
+	return errors.Join(err, out.Close())
+}
+
+// pipe bounds the wait for its reader.
+type pipe struct{ *os.File }
+
+func (p pipe) Write(data []byte) (n int, _ error) {
 	for part := range slices.Chunk(data, 64<<10) {
-		if err := out.SetWriteDeadline(time.Now().Add(pipeWait)); err != nil {
-			return err
+		if err := p.SetWriteDeadline(time.Now().Add(pipeWait)); err != nil {
+			return n, err
 		}
-		if _, err := out.Write(part); err != nil {
-			return err
+		m, err := p.File.Write(part)
+		if n += m; err != nil {
+			return n, err
 		}
 	}
-	return nil
+	return n, nil
+}
+
+// Stream opens a file that a user named, with the flags of [os.OpenFile], to write to it
+// piece by piece. It may be a device or a pipe, which is an error where nobody reads it.
+// It follows links, as [Output] does.
+func Stream(path string, flag int, perm fs.FileMode) (io.WriteCloser, error) {
+	f, err := openPipe(path, flag, perm)
+	if err != nil {
+		return nil, fmt.Errorf("cannot write %s: %w", path, err)
+	}
+	st, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, errors.Join(err, f.Close())
+	case st.Mode()&fs.ModeNamedPipe != 0:
+		return pipe{f}, nil
+	}
+	return f, nil
 }

@@ -2,6 +2,7 @@ package atomicfile
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"net"
 	"os"
@@ -166,4 +167,45 @@ func TestOutputRefuses(t *testing.T) {
 		}
 	}
 	only(t, dir, "loop", "s")
+}
+
+// Stream adds to what a user named, also where a link leads, and to a pipe that is read; it
+// does not wait for the reader of another pipe.
+func TestStream(t *testing.T) {
+	dir := t.TempDir()
+	log, link, fifo := filepath.Join(dir, "log"), filepath.Join(dir, "link"), filepath.Join(dir, "fifo")
+	if err := errors.Join(os.Symlink("log", link), syscall.Mkfifo(fifo, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	const flag = os.O_WRONLY | os.O_CREATE | os.O_APPEND
+	add := func(path string) error {
+		w, err := Stream(path, flag, 0o600)
+		if err != nil {
+			return err
+		}
+		_, err = io.WriteString(w, "line\n")
+		return errors.Join(err, w.Close())
+	}
+	if err := errors.Join(add(log), add(link)); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(log); err != nil || string(b) != "line\nline\n" {
+		t.Errorf("%q, %v", b, err)
+	}
+	got := make(chan string)
+	go func() {
+		b, _ := os.ReadFile(fifo)
+		got <- string(b)
+	}()
+	if err := add(fifo); err != nil {
+		t.Error(err)
+	}
+	if s := <-got; s != "line\n" {
+		t.Errorf("the reader got %q", s)
+	}
+	defer func(d time.Duration) { pipeWait = d }(pipeWait)
+	pipeWait = 0
+	if err := add(fifo); err == nil || !strings.Contains(err.Error(), "no reader") {
+		t.Errorf("a pipe without a reader: %v", err)
+	}
 }

@@ -4,5 +4,7 @@ package atomicfile
 
 import "os"
 
-// openPipe opens a named pipe for its writer.
-func openPipe(path string) (*os.File, error) { return os.OpenFile(path, os.O_WRONLY, 0) }
+// openPipe opens a file that may be a named pipe for its writer.
+func openPipe(path string, flag int, perm os.FileMode) (*os.File, error) {
+	return os.OpenFile(path, flag, perm)
+}

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// openPipe opens a named pipe for its writer, and waits for a reader.
-func openPipe(path string) (*os.File, error) {
+// openPipe opens a file that may be a named pipe for its writer, and waits for its reader.
+func openPipe(path string, flag int, perm os.FileMode) (*os.File, error) {
 	for end := time.Now().Add(pipeWait); ; {
-		f, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+		f, err := os.OpenFile(path, flag|syscall.O_NONBLOCK, perm)
 		if !errors.Is(err, syscall.ENXIO) {
 			return f, err
 		}

@@ -5,15 +5,25 @@
 package boundedfile
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"syscall"
+	"time"
 )
 
+// pipeWait bounds the wait for a writer of a pipe, pipePause is between two looks. Tests
+// shorten it.
+var pipeWait = 10 * time.Second
+
+const pipePause = 20 * time.Millisecond
+
 // Read returns the content of a file of at most limit bytes. A pipe is read as
-// well; a folder or a larger file is an error.
+// well; a folder, a larger file or a pipe to which nobody writes is an error.
 func Read(path string, limit int64) (b []byte, err error) {
-	f, err := os.Open(path)
+	f, err := Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -31,4 +41,42 @@ func Read(path string, limit int64) (b []byte, err error) {
 		return nil, fmt.Errorf("%s has more than %d bytes", path, limit)
 	}
 	return b, nil
+}
+
+// File is a file that was opened for reading.
+type File struct {
+	*os.File
+	silent time.Time // until when a pipe may have no writer; zero once it has had one
+}
+
+// Open opens a file for reading. Unlike [os.Open] it does not wait for the writer of a
+// pipe: reading does, and fails when none comes.
+func Open(path string) (*File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	out := &File{File: f}
+	if st, err := f.Stat(); err == nil && st.Mode()&fs.ModeNamedPipe != 0 {
+		out.silent = time.Now().Add(pipeWait)
+	}
+	return out, nil
+}
+
+// Read implements [io.Reader].
+func (f *File) Read(b []byte) (n int, err error) {
+	for {
+		n, err = f.File.Read(b)
+		if n > 0 {
+			f.silent = time.Time{}
+		}
+		if f.silent.IsZero() || !errors.Is(err, io.EOF) {
+			return n, err
+		}
+		// A pipe without a writer is at its end; there may be one in a moment.
+		if time.Now().After(f.silent) {
+			return 0, fmt.Errorf("%s: nobody writes to this pipe", f.Name())
+		}
+		time.Sleep(pipePause)
+	}
 }

@@ -18,11 +18,15 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/internal/boundedfile"
 	"github.com/roce-fabric/roce-fabric/internal/secret"
 )
 
-// MaxAnswer bounds what is read of an answer, in bytes.
-const MaxAnswer = 64 << 10
+// MaxAnswer bounds what is read of an answer, maxCA a file of certificates, in bytes.
+const (
+	MaxAnswer = 64 << 10
+	maxCA     = 4 << 20
+)
 
 // grace is how long a command that is asked to end may take for it, and its outputs may
 // stay open in a process that it started.
@@ -100,7 +104,7 @@ func (t *To) client() (*http.Client, error) {
 	tr.MaxResponseHeaderBytes = MaxAnswer
 	tr.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
 	if t.CA != "" {
-		b, err := os.ReadFile(t.CA)
+		b, err := boundedfile.Read(t.CA, maxCA)
 		if err != nil {
 			return nil, err
 		}

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/roce-fabric/roce-fabric/internal/boundedfile"
+	"github.com/roce-fabric/roce-fabric/internal/secret"
 )
 
 // maxPEM bounds the certificate files, in bytes. A whole system bundle has
@@ -72,7 +73,7 @@ func newTLS(t TLS) (*tls.Config, *verifier, error) {
 		if err != nil {
 			return nil, nil, fmt.Errorf("cannot read client certificate: %w", err)
 		}
-		key, err := boundedfile.Read(t.KeyFile, maxPEM)
+		key, err := secret.ReadFile(t.KeyFile)
 		if err != nil {
 			return nil, nil, fmt.Errorf("cannot read client key: %w", err)
 		}

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/roce-fabric/roce-fabric/internal/lazyre"
+	"github.com/roce-fabric/roce-fabric/internal/ownfile"
 )
 
 // maxFileBytes is the largest secret file that is read.
@@ -157,8 +158,40 @@ func ReadFile(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Without O_NONBLOCK a named pipe would wait here for a writer.
-	f, err := os.OpenFile(full, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	return readFile(path, func() (*os.File, error) {
+		// Without O_NONBLOCK a named pipe would wait here for a writer.
+		return os.OpenFile(full, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	})
+}
+
+// ReadOwn reads a private file that this program keeps in a folder, as [ReadFile] does. It
+// follows no link, and refuses a folder in which others could put a file of their own in
+// the place of this one.
+func ReadOwn(path string) ([]byte, error) {
+	if err := CheckFolder(filepath.Dir(path)); err != nil {
+		return nil, err
+	}
+	return readFile(path, func() (*os.File, error) { return ownfile.Open(path, os.O_RDONLY, 0) })
+}
+
+// CheckFolder returns an error where others may put files into a folder.
+func CheckFolder(dir string) error {
+	st, err := os.Stat(dir)
+	if err != nil {
+		return &Error{Fact: "cannot stat the folder of a secret file: " + err.Error(), Err: err}
+	}
+	if m := st.Mode(); m.Perm()&0o022 != 0 && runtime.GOOS != "windows" {
+		return &Error{
+			Fact:   fmt.Sprintf("folder %s has mode %04o, others may replace the secret files in it", dir, m.Perm()),
+			Advice: "chmod go-w " + dir,
+			Err:    errPermissions,
+		}
+	}
+	return nil
+}
+
+func readFile(path string, open func() (*os.File, error)) ([]byte, error) {
+	f, err := open()
 	if err != nil {
 		cause := err
 		if errors.Is(err, os.ErrNotExist) {

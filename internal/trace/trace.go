@@ -18,6 +18,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
 	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/internal/secret"
 	"github.com/roce-fabric/roce-fabric/internal/term"
@@ -38,7 +39,7 @@ func New(h slog.Handler) *Log { return &Log{to: slog.New(h), hidden: &hidden{}} 
 func Open(file string, w io.Writer, whole, asJSON bool) (*Log, func() error, error) {
 	end := func() error { return nil }
 	if file != "" {
-		f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+		f, err := atomicfile.Stream(file, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 		if err != nil {
 			return nil, nil, err
 		}
