@@ -420,6 +420,10 @@ type ApplyOptions struct {
 	AcceptWarnings bool
 	// Hold is how long Confirm may be away: a timer of the device is set longer.
 	Hold time.Duration
+	// Continues are the undo records of runs that were cut off in the middle of the
+	// device, the newest first. The undo record of the apply then leads to the state
+	// before the oldest of them.
+	Continues []*Token
 }
 
 // Token remembers how to revert an apply. It is written to the journal, so that another

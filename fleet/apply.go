@@ -71,8 +71,11 @@ type ApplyOptions struct {
 
 // Result is what became of the devices of a run.
 type Result struct {
-	Journal  string // the path of the journal; "" where nothing was begun
-	Outcomes []Outcome
+	Journal string // the path of the journal; "" where nothing was begun
+	// Continues is the run before it that did not come to its end and that this one went
+	// on with: both are rolled back together. "" for none.
+	Continues string
+	Outcomes  []Outcome
 	// Needs is the impact that would have to be allowed, where the run was refused
 	// for that.
 	Needs qos.Impact
@@ -271,5 +274,5 @@ func (r *run) ended(outs []Outcome, err error) (*Result, error) {
 	if errors.Is(err, errStopped) {
 		err = nil // the outcomes say where, and why
 	}
-	return &Result{Journal: r.journal.Path(), Outcomes: outs}, errors.Join(err, r.journal.Write(entry{Event: "end"}), r.audit.write(AuditRecord{Event: "end"}))
+	return &Result{Journal: r.journal.Path(), Continues: r.journal.continues(), Outcomes: outs}, errors.Join(err, r.journal.Write(entry{Event: "end"}), r.audit.write(AuditRecord{Event: "end"}))
 }

@@ -76,12 +76,14 @@ func (u *Undo) request(r *run) (ApprovalRequest, error) {
 	fmt.Fprintln(sum, u.ID)
 	q, most := r.approvalRequest(u.ID, ""), qos.ImpactNone
 	for _, d := range u.Devices {
-		token, err := u.Token(d)
+		tokens, err := d.tokens()
 		if err != nil {
-			return q, NewError(d.Name, OpJournal, err)
-		}
-		if err := json.NewEncoder(sum).Encode(token); err != nil {
 			return q, err
+		}
+		for _, token := range tokens {
+			if err := json.NewEncoder(sum).Encode(token); err != nil {
+				return q, err
+			}
 		}
 		p, err := u.plan(d)
 		if err != nil {

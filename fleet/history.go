@@ -28,6 +28,8 @@ type Past struct {
 	Intent  string       `json:"-"` // hash of the intent that it applied
 	waves   []Wave
 	planned []string // the devices that it was to change
+	// continues is the run before it that it went on with; "" for none.
+	continues string
 
 	store store.Store
 	id    store.ID
@@ -53,6 +55,12 @@ type PastDevice struct {
 	at           int64 // of the undo record
 	line         int
 	start        int64 // of the record of its start
+
+	of *Past
+	// before is the same device in the runs that this one continued, the newest first;
+	// included says of such a run that the undo record of the one after it undoes it too.
+	before   []PastDevice
+	included bool
 }
 
 // Runs reads the journals of a store, newest first. A run comes with an error where
@@ -134,7 +142,7 @@ func (p *Past) take(rec entry, line int, at int64) {
 	switch rec.Event {
 	case "begin":
 		p.Begun, p.Intent, p.Of, p.By = rec.Time, rec.Intent, rec.Of, rec.By
-		p.planned = rec.Devices
+		p.planned, p.continues = rec.Devices, rec.Continues
 		return
 	case "wave":
 		if rec.Wave != nil {
@@ -148,7 +156,7 @@ func (p *Past) take(rec entry, line int, at int64) {
 	i := slices.IndexFunc(p.Devices, func(d PastDevice) bool { return d.Name == rec.Device })
 	if i < 0 {
 		i = len(p.Devices)
-		p.Devices = append(p.Devices, PastDevice{Name: rec.Device})
+		p.Devices = append(p.Devices, PastDevice{Name: rec.Device, of: p})
 	}
 	d := &p.Devices[i]
 	switch rec.Event {

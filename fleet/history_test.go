@@ -52,15 +52,15 @@ func wrote(device string, state State) []entry {
 func TestFindTheRunToTakeBack(t *testing.T) {
 	dir := t.TempDir()
 	newest := func(id string) (string, []string, error) {
-		p, ds, err := find(store.Dir(dir), id, nil)
+		u, err := find(store.Dir(dir), id, nil)
 		if err != nil {
 			return "", nil, err
 		}
 		var names []string
-		for _, d := range ds {
+		for _, d := range u.Devices {
 			names = append(names, d.Name)
 		}
-		return p.ID, names, nil
+		return u.ID, names, nil
 	}
 	expect := func(id, run string, devices ...string) {
 		t.Helper()
@@ -82,10 +82,10 @@ func TestFindTheRunToTakeBack(t *testing.T) {
 		t.Errorf("an older run: %v", err)
 	}
 	// Only what is asked for counts, and is in the way.
-	if p, ds, err := find(store.Dir(dir), "", func(n string) bool { return n == "leaf1" }); err != nil || p.ID != "run1" || len(ds) != 1 || ds[0].Name != "leaf1" {
-		t.Errorf("of leaf1: %v %v", ds, err)
+	if u, err := find(store.Dir(dir), "", func(n string) bool { return n == "leaf1" }); err != nil || u.ID != "run1" || len(u.Devices) != 1 || u.Devices[0].Name != "leaf1" {
+		t.Errorf("of leaf1: %+v %v", u, err)
 	}
-	if p, _, err := find(store.Dir(dir), "run1", func(n string) bool { return n == "leaf1" }); err != nil || p.ID != "run1" {
+	if p, err := find(store.Dir(dir), "run1", func(n string) bool { return n == "leaf1" }); err != nil || p.ID != "run1" {
 		t.Errorf("run1 of leaf1: %v", err)
 	}
 	record(t, dir, "run4", false, entry{Of: "run3"}, entry{Device: "leaf3", Event: string(Restored)})
@@ -277,13 +277,13 @@ func TestBadJournals(t *testing.T) {
 	if err := os.WriteFile(path, append(whole, `{"event":"applied","device":"lea`...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if p, _, err := find(store.Dir(dir), "", nil); err != nil || p.ID != "run1" {
+	if p, err := find(store.Dir(dir), "", nil); err != nil || p.ID != "run1" {
 		t.Errorf("a record that was cut off in the writing: %v", err)
 	}
 	if err := os.WriteFile(path, append(whole, "rubbish\n"...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := find(store.Dir(dir), "", nil); err == nil || !strings.Contains(err.Error(), "is not a journal record: ") || !strings.Contains(err.Error(), path) {
+	if _, err := find(store.Dir(dir), "", nil); err == nil || !strings.Contains(err.Error(), "is not a journal record: ") || !strings.Contains(err.Error(), path) {
 		t.Errorf("rubbish: %v", err)
 	}
 	if cut := cutOff(t, dir); len(cut) > 0 {

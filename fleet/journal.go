@@ -37,6 +37,8 @@ type entry struct {
 	Path   string         `json:"path,omitempty"` // of that intent, absolute
 	Of     string         `json:"of,omitempty"`   // the run that this one rolls back
 	By     string         `json:"by,omitempty"`   // who began it: user@machine
+	// Continues is the run before it that did not come to its end, and that it goes on with.
+	Continues string `json:"continues,omitempty"`
 	// Devices are those that the run that begins is to change or look after.
 	Devices []string `json:"devices,omitempty"`
 }
@@ -47,6 +49,7 @@ type journal struct {
 	store store.Store
 	lock  store.Lock
 	log   store.Journal
+	first entry // the one that began it
 	// past are the other runs with a journal in the same store, read when they
 	// are first asked for: the lock keeps new ones from beginning.
 	past func() ([]string, error)
@@ -68,11 +71,16 @@ func begin(s store.Store, id string, first entry) (*journal, error) {
 	if err != nil {
 		return nil, err
 	}
+	if first.Of == "" && len(first.Devices) > 0 {
+		if first.Continues, err = continued(s, first.Intent, first.Devices); err != nil {
+			return nil, errors.Join(err, lock.Release())
+		}
+	}
 	log, err := lock.Create(ctx, id)
 	if err != nil {
 		return nil, errors.Join(err, lock.Release())
 	}
-	j := &journal{store: s, lock: lock, log: log}
+	j := &journal{store: s, lock: lock, log: log, first: first}
 	j.past = sync.OnceValues(j.readOthers)
 	j.history = sync.OnceValues(func() (*History, error) { return history(s, log.ID()) })
 	first.Event, first.By = "begin", me.User+"@"+me.Host
@@ -120,6 +128,19 @@ func (j *journal) left(device string) (leftover, error) {
 	return h.left(device), nil
 }
 
+// inherits returns the undo records that an apply to a device continues; see
+// [History.inherits]. A nil journal knows of none.
+func (j *journal) inherits(device string) ([]*drivers.Token, error) {
+	if j == nil {
+		return nil, nil
+	}
+	h, err := j.history()
+	if err != nil {
+		return nil, err
+	}
+	return h.inherits(device)
+}
+
 // ports records the ports of a device that are about to go down, and those that
 // are up again.
 func (j *journal) ports(device string) func(down, up []string) error {
@@ -134,6 +155,14 @@ func (j *journal) ports(device string) func(down, up []string) error {
 		}
 		return nil
 	}
+}
+
+// continues returns the run that this one goes on with; "" for none.
+func (j *journal) continues() string {
+	if j == nil {
+		return ""
+	}
+	return j.first.Continues
 }
 
 // Path is where the journal is; "" for a nil journal.

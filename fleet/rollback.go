@@ -16,13 +16,35 @@ import (
 // errNothing says that there is no run to roll back.
 var errNothing = errors.New("no run to roll back")
 
-// Undo is a run that can be rolled back, and its devices on which its writes stand,
-// in the order in which they were worked on.
+// Undo is a run that can be rolled back, and the devices on which its writes stand, or
+// those of the runs that it continued, in the order in which they were worked on.
 type Undo struct {
 	*Past
 	Devices []PastDevice
 
-	of map[string]Device
+	waves []Wave // of all these runs
+	of    map[string]Device
+
+	// next is the next older run of them, and by the one that continues it; half are the
+	// devices that a rollback was cut off in. [find] uses them.
+	next string
+	by   *Past
+	half map[string]bool
+}
+
+// Runs are the IDs of the runs that are rolled back, the newest first.
+func (u *Undo) Runs() []string {
+	var ids []string
+	for _, d := range u.Devices {
+		for _, run := range d.runs() {
+			if !slices.Contains(ids, run.of.ID) {
+				ids = append(ids, run.of.ID)
+			}
+		}
+	}
+	slices.Sort(ids)
+	slices.Reverse(ids)
+	return ids
 }
 
 // Plans yields what a rollback changes, in the order in which it works.
@@ -36,48 +58,81 @@ func (u *Undo) Plans() iter.Seq2[*DevicePlan, error] {
 	}
 }
 
-// plan says what a rollback of a device changes: the reverse of what the journal says
-// that the run changed.
+// plan says what a rollback of a device changes: the reverse of what the journals say
+// that the runs changed.
 func (u *Undo) plan(d PastDevice) (*DevicePlan, error) {
-	start, err := u.record(d.start, d.Name, "start")
-	if err != nil {
-		return nil, NewError(d.Name, OpJournal, err)
-	}
 	out := &DevicePlan{Name: d.Name, OS: u.of[d.Name].OS, Changes: []Group{}}
-	for _, g := range start.Changes {
-		if g.Blocked == "" && !g.Open {
-			out.Changes = append(out.Changes, u.reversed(g))
-		}
-	}
-	// What a host is to be written says more of that than the record of the run.
-	if out.OS == host.OS && out.Impact() < qos.ImpactLoss {
-		token, err := u.Token(d)
+	var changes []qos.Change
+	var down []string
+	for _, run := range d.runs() {
+		start, err := run.of.record(run.start, d.Name, "start")
 		if err != nil {
 			return nil, NewError(d.Name, OpJournal, err)
 		}
-		var rec host.Record
-		if err := token.Read(d.Name, &rec); err != nil {
-			return nil, NewError(d.Name, OpJournal, err)
+		for _, g := range start.Changes {
+			if g.Blocked == "" && !g.Open {
+				changes = withReverse(changes, g, u.ID)
+			}
+		}
+		down = append(down, without(start.Ports, down)...)
+	}
+	if len(d.before) > 0 { // one run may have set a value, and another set it back
+		changes = slices.DeleteFunc(changes, func(c qos.Change) bool { return c.Old == c.New })
+	}
+	out.Changes = group(changes)
+	// What a host is to be written says more of that than the record of the run.
+	if out.OS == host.OS && out.Impact() < qos.ImpactLoss {
+		disturbs, err := disturbsHost(d)
+		if err != nil {
+			return nil, err
 		}
 		for i := range out.Changes {
-			if rec.Undo.Disturbs() {
+			if disturbs {
 				out.Changes[i].Impact = qos.ImpactLoss
 			}
 		}
 	}
-	out.Steps = []drivers.Step{{Via: "undo", What: "back to where it was before run " + u.ID, Down: start.Ports}}
+	out.Steps = []drivers.Step{{Via: "undo", What: "back to where it was before run " + d.first().ID, Down: down}}
 	return out, nil
 }
 
-// reversed is a change back. What costs no packets one way may cost some the other way:
-// a smaller MTU, a priority or a curve that goes.
-func (u *Undo) reversed(g Group) Group {
-	g.Old, g.New, g.Reason = g.New, g.Old, "run "+u.ID
-	switch g.Field.Kind {
-	case qos.KindMTU, qos.KindPFC, qos.KindECN:
-		g.Impact = max(g.Impact, qos.ImpactLoss)
+// disturbsHost reports whether the undo records of a host disturb its traffic.
+func disturbsHost(d PastDevice) (bool, error) {
+	tokens, err := d.tokens()
+	for _, t := range tokens {
+		var rec host.Record
+		if err := t.Read(d.Name, &rec); err != nil {
+			return false, NewError(d.Name, OpJournal, err)
+		}
+		if rec.Undo.Disturbs() {
+			return true, nil
+		}
 	}
-	return g
+	return false, err
+}
+
+// withReverse adds the reverse of a change to those of later runs. What costs no packets
+// one way may cost some the other way: a smaller MTU, a priority or a curve that goes.
+func withReverse(later []qos.Change, g Group, run string) []qos.Change {
+	ports := g.Ports
+	if len(ports) == 0 {
+		ports = []string{g.Port}
+	}
+	for _, port := range ports {
+		c := g.Change
+		c.Port, c.Old, c.New, c.Reason = port, g.New, g.Old, "run "+run
+		switch c.Field.Kind {
+		case qos.KindMTU, qos.KindPFC, qos.KindECN:
+			c.Impact = max(c.Impact, qos.ImpactLoss)
+		}
+		i := slices.IndexFunc(later, func(l qos.Change) bool { return l.Port == c.Port && l.Field == c.Field })
+		if i < 0 {
+			later = append(later, c)
+			continue
+		}
+		later[i].New, later[i].Impact = c.New, max(later[i].Impact, c.Impact)
+	}
+	return later
 }
 
 // Rollout returns the waves of the run in reverse, as far as devices are left of them.
@@ -123,17 +178,17 @@ func Find(ctx context.Context, devices []Device, o FindOptions) (*Undo, error) {
 	if _, busy, err := AtWork(o.Store); busy != nil || err != nil {
 		return nil, errors.Join(busy, err)
 	}
-	past, list, err := find(o.Store, o.Run, o.Among)
+	u, err := find(o.Store, o.Run, o.Among)
 	if err != nil {
 		return nil, NewError("", OpJudge, err)
 	}
-	for _, d := range list {
+	for _, d := range u.Devices {
 		if _, ok := r.devices[d.Name]; !ok {
-			return nil, errorAs(d.Name, OpJudge, KindNoDevice, fmt.Errorf("a device of run %s cannot be reached with this intent; nothing was written", past.ID))
+			return nil, errorAs(d.Name, OpJudge, KindNoDevice, fmt.Errorf("a device of run %s cannot be reached with this intent; nothing was written", d.of.ID))
 		}
 	}
-	for _, d := range list {
-		drv, _, err := r.undo(ctx, past, d)
+	for _, d := range u.Devices {
+		drv, _, err := r.undo(ctx, d)
 		if err == nil {
 			err = drv.Close()
 		}
@@ -141,59 +196,8 @@ func Find(ctx context.Context, devices []Device, o FindOptions) (*Undo, error) {
 			return nil, NewError(d.Name, OpJudge, fmt.Errorf("%w; nothing was written", err))
 		}
 	}
-	return &Undo{past, list, r.devices}, nil
-}
-
-// find returns the run with that id, or the newest one whose writes stand, and
-// its devices on which they do, in the order in which they were worked on. Only
-// devices that want says yes to are looked at; nil is all. A run that another
-// came after on the same device is refused, because what it remembers is older
-// than what is there.
-func find(s store.Store, id string, want func(device string) bool) (*Past, []PastDevice, error) {
-	restored := map[string]map[string]bool{} // by run and device
-	later := map[string]string{}             // device -> a later run that stands
-	for p, err := range Runs(s) {
-		// A damaged journal of another run than the named one tells what it can.
-		if err != nil && (p == nil || id == "" || p.ID == id) {
-			return nil, nil, err
-		}
-		var left []PastDevice
-		for _, d := range p.Devices {
-			switch {
-			case want != nil && !want(d.Name):
-			case p.Of != "" && d.State == Restored:
-				if restored[p.Of] == nil {
-					restored[p.Of] = map[string]bool{}
-				}
-				restored[p.Of][d.Name] = true
-			case p.Of == "" && d.standing() && !restored[p.ID][d.Name]:
-				left = append(left, d)
-			}
-		}
-		switch {
-		case id != "" && p.ID != id:
-			for _, d := range left {
-				later[d.Name] = p.ID
-			}
-			continue
-		case id == "" && len(left) == 0:
-			continue
-		case p.Of != "":
-			return nil, nil, fmt.Errorf("run %s already rolled back run %s; run apply to reapply", p.ID, p.Of)
-		case len(left) == 0:
-			return nil, nil, fmt.Errorf("%w: run %s wrote nothing, or was rolled back", errNothing, p.ID)
-		}
-		for _, d := range left {
-			if by := later[d.Name]; by != "" {
-				return nil, nil, fmt.Errorf("run %s came after it on %s; roll that one back first", by, d.Name)
-			}
-		}
-		return p, left, nil
-	}
-	if id != "" {
-		return nil, nil, fmt.Errorf("%w: %s has no run %s", errNothing, s, id)
-	}
-	return nil, nil, fmt.Errorf("%w in %s", errNothing, s)
+	u.of = r.devices
+	return u, nil
 }
 
 // RollbackOptions tune a rollback.
@@ -234,15 +238,15 @@ func Rollback(ctx context.Context, devices []Device, u *Undo, o RollbackOptions)
 	}
 	defer func() { err = errors.Join(err, r.journal.Close()) }()
 	outs, err := r.each(ctx, append([]Wave{{}}, rollout.Waves...), func(ctx context.Context, device string, out *Outcome) (*pending, error) {
-		state, err := r.rollback(ctx, u.Past, of[device])
+		state, err := r.rollback(ctx, of[device])
 		out.State, out.Error = state, NewError(out.Device, OpRollback, err)
 		return nil, nil
 	})
 	return r.ended(outs, err)
 }
 
-func (r *run) rollback(ctx context.Context, p *Past, d PastDevice) (State, error) {
-	drv, token, err := r.undo(ctx, p, d)
+func (r *run) rollback(ctx context.Context, d PastDevice) (State, error) {
+	drv, tokens, err := r.undo(ctx, d)
 	if err != nil {
 		return Failed, err
 	}
@@ -264,33 +268,37 @@ func (r *run) rollback(ctx context.Context, p *Past, d PastDevice) (State, error
 	if err := r.journal.Write(entry{Device: d.Name, Event: "start"}); err != nil {
 		return Failed, err
 	}
-	r.step(d.Name, drivers.Step{What: "back to where it was before run " + p.ID}, 0, 1)
+	r.step(d.Name, drivers.Step{What: "back to where it was before run " + d.first().ID}, 0, 1)
 	// Once begun it goes to its end, so that Ctrl-C leaves a known state.
 	rctx, cancel := r.devices[d.Name].revertTime(ctx)
 	defer cancel()
 	defer r.Progress.long(Writing, drv, d.Name, "rolling back")()
-	switch err := drv.Revert(rctx, token); {
-	case errors.Is(err, drivers.ErrBusy) && !errors.Is(err, drivers.ErrPartial):
-		return Failed, err
-	case err != nil:
-		return Partial, err
+	for i, token := range tokens {
+		switch err := drv.Revert(rctx, token); {
+		case i == 0 && errors.Is(err, drivers.ErrBusy) && !errors.Is(err, drivers.ErrPartial):
+			return Failed, err
+		case err != nil:
+			return Partial, err
+		}
 	}
 	return Restored, nil
 }
 
-// undo makes the driver of a device, and reads and checks its undo record.
-func (r *run) undo(ctx context.Context, p *Past, d PastDevice) (drivers.Driver, *drivers.Token, error) {
-	token, err := p.Token(d)
+// undo makes the driver of a device, and reads and checks its undo records.
+func (r *run) undo(ctx context.Context, d PastDevice) (drivers.Driver, []*drivers.Token, error) {
+	tokens, err := d.tokens()
 	if err != nil {
-		return nil, nil, NewError("", OpJournal, err)
+		return nil, nil, err
 	}
 	dev := r.devices[d.Name]
 	drv, err := dev.Open(ctx)
 	if err != nil {
 		return nil, nil, NewError("", OpConnect, err)
 	}
-	if err := checkUndo(drv, p, d, token, dev.Desired()); err != nil {
-		return nil, nil, errors.Join(err, drv.Close())
+	for _, token := range tokens {
+		if err := checkUndo(drv, d, token, dev.Desired().Manages); err != nil {
+			return nil, nil, errors.Join(err, drv.Close())
+		}
 	}
-	return drv, token, nil
+	return drv, tokens, nil
 }

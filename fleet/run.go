@@ -463,6 +463,10 @@ func (r *run) write(ctx context.Context, drv drivers.Driver, facts drivers.Facts
 	if t.explain != nil {
 		t.explain(t.desired, todo)
 	}
+	continues, err := r.journal.inherits(p.Name)
+	if err != nil {
+		return nil, Failed, 0, err
+	}
 	start := entry{Device: p.Name, Event: "start", Kind: p.kind(), Steps: len(p.Steps), Base: p.Base, Changes: group(todo.Changes), Ports: (&DevicePlan{Steps: todo.Items}).Down()}
 	if err := r.journal.Write(start); err != nil {
 		return nil, Failed, 0, err
@@ -471,6 +475,7 @@ func (r *run) write(ctx context.Context, drv drivers.Driver, facts drivers.Facts
 		ID:             r.id,
 		Hold:           t.hold,
 		AcceptWarnings: r.accepts,
+		Continues:      continues,
 		Note: func(text string) {
 			r.Progress.report(Event{Kind: DeviceSays, Phase: Writing, Device: p.Name, Text: text})
 		},

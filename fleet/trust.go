@@ -111,15 +111,15 @@ func stepsDigest(steps []drivers.Step) string {
 }
 
 // checkUndo returns an error, with the place in the journal, unless the undo record
-// of a device is one that its driver makes, for ports of what is desired of it. It
+// of a device is one that its driver makes, for ports that are managed. It
 // asks no device.
-func checkUndo(drv drivers.Driver, p *Past, d PastDevice, token *drivers.Token, desired drivers.Desired) error {
+func checkUndo(drv drivers.Driver, d PastDevice, token *drivers.Token, managed func(port string) bool) error {
 	c, ok := drv.(drivers.Checker)
 	if !ok {
 		return nil
 	}
-	if err := c.CheckUndo(token, desired.Manages); err != nil {
-		return errorAs("", OpJudge, KindUndo, fmt.Errorf("%s: %w", p.place(d), err))
+	if err := c.CheckUndo(token, managed); err != nil {
+		return errorAs("", OpJudge, KindUndo, fmt.Errorf("%s: %w", d.of.place(d), err))
 	}
 	return nil
 }

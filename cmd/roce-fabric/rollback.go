@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -64,6 +65,9 @@ func (a *app) rollback(ctx context.Context, id string, o rollbackOptions) (err e
 	}
 	devices := words.Count(len(u.Devices), a.noun())
 	a.sayRun(u.Past, "rolling back "+devices)
+	if runs := u.Runs(); len(runs) > 1 {
+		a.TalkClean("it went on with the run before it, which did not come to its end; these are rolled back together: %s", strings.Join(runs, ", "))
+	}
 	undo := report.Shown{Fabric: r.f.Name, Rollout: u.Rollout(), Devices: u.Plans()}
 	if o.plan {
 		_, err := a.Plan(undo, report.PlanView{Hosts: a.nic.on})

@@ -258,6 +258,9 @@ func (a *app) ended(fabric string, r *fleet.Result, err error, advice string) er
 	if r.Journal != "" {
 		a.Talk("journal: %s", r.Journal)
 	}
+	if r.Continues != "" {
+		a.Talk("run %s did not come to its end, and this one went on with it: 'roce-fabric %s' rolls back both", r.Continues, a.command("rollback"))
+	}
 	switch {
 	case refused != nil && refused.Hint == "" && refused.Kind == fleet.KindImpact:
 		return &statusError{exitFailed, err, fmt.Sprintf("allow it with --allow %s", r.Needs)}

@@ -24,6 +24,9 @@ type record struct {
 	// Edit is what was applied, Undo what stood there before.
 	Edit native.Edit `json:"edit"`
 	Undo native.Edit `json:"undo"`
+	// Earlier is what runs before it applied that were cut off, and whose effects Undo
+	// undoes as well.
+	Earlier native.Edit `json:"earlier,omitempty"`
 	// Before identifies the whole configuration before the apply.
 	Before string `json:"before"`
 }
@@ -38,9 +41,12 @@ func (b record) check(managed func(port string) bool) error {
 	if err := b.Edit.Check(managed); err != nil {
 		return fmt.Errorf("undo record: applied settings: %w", err)
 	}
+	if err := b.Earlier.Check(managed); err != nil {
+		return fmt.Errorf("undo record: settings of earlier runs: %w", err)
+	}
 	err := b.Undo.Check(managed)
 	if err == nil {
-		err = b.Edit.CheckUndo(b.Undo)
+		err = slices.Concat(b.Edit, b.Earlier).CheckUndo(b.Undo)
 	}
 	if err != nil {
 		return fmt.Errorf("undo record: previous settings: %w", err)
@@ -59,6 +65,25 @@ func (d *Driver) read(t *drivers.Token, managed func(port string) bool) (b recor
 		return b, err
 	}
 	return b, b.check(managed)
+}
+
+// continued returns the record of an apply to cfg that undoes runs before it as well,
+// whose records are given, the newest first.
+func (d *Driver) continued(b record, cfg *native.Config, runs []*drivers.Token) (record, error) {
+	if len(runs) == 0 {
+		return b, nil
+	}
+	for _, t := range runs {
+		run, err := d.read(t, nil)
+		if err != nil {
+			return b, err
+		}
+		cfg = run.Undo.Apply(cfg)
+		b.Earlier = slices.Concat(b.Earlier, run.Edit, run.Earlier)
+	}
+	b.Undo = slices.Concat(b.Edit, b.Earlier).Undo(cfg)
+	b.Before = fingerprint(cfg)
+	return b, nil
 }
 
 // undone reports whether nothing of what was applied is in a configuration.
@@ -106,10 +131,14 @@ func (d *Driver) Apply(ctx context.Context, before *drivers.Snapshot, st *driver
 	case id != "":
 		return nil, fmt.Errorf("%w: %s", drivers.ErrBusy, whose(id, r))
 	}
-	if err := w.check(nil); err != nil {
+	kept, err := d.continued(w.record, cfg, o.Continues)
+	if err != nil {
+		return nil, err
+	}
+	if err := kept.check(nil); err != nil {
 		return nil, fmt.Errorf("nothing was written, as this tool could not undo it: %w", err)
 	}
-	token, err := drivers.NewToken(d.t.Name, w.record)
+	token, err := drivers.NewToken(d.t.Name, kept)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +150,7 @@ func (d *Driver) Apply(ctx context.Context, before *drivers.Snapshot, st *driver
 	}
 	d.idle = ""
 	nothing, err := d.put(ctx, w)
-	if nothing {
+	if nothing && len(o.Continues) == 0 {
 		d.idle = string(token.Native)
 	}
 	d.applied[string(token.Native)] = w.id

@@ -360,6 +360,8 @@ var cases = []testCase{
 			b.same("reverted", was)
 		}
 	}},
+	{name: "a run that finishes one that was cut off undoes both", run: cutOffAndFinished},
+	{name: "a run that finishes a revert that was cut off undoes both", needs: func(d *Device) bool { return d.BeforeWrite != nil }, run: revertCutOff},
 	{name: "each port flaps at most once", needs: func(d *Device) bool { return d.Flaps != nil }, run: func(b *bench) {
 		p := b.fresh()
 		tok := b.mustApply(p)

@@ -373,6 +373,13 @@ func (d *Driver) apply(ctx context.Context, m agent.Machine, steps []local.Step,
 	if err := undo.Check(d.Desired.Manages); err != nil {
 		return nil, fmt.Errorf("nothing was written, as this tool could not undo it: %w", err)
 	}
+	for _, t := range o.Continues {
+		var run Record
+		if err := t.Read(d.Name, &run); err != nil {
+			return nil, err
+		}
+		undo = undo.After(run.Undo)
+	}
 	token, err := drivers.NewToken(d.Name, Record{steps, undo, o.ID})
 	if err != nil {
 		return nil, err

@@ -155,14 +155,20 @@ func (m *Machine) Apply(ctx context.Context, before *drivers.Snapshot, st *drive
 	if err := m.Switch.Prepare(ctx, o.ID, &w.Record); err != nil {
 		return nil, err
 	}
-	token, err := m.begin(ctx, w.Record, st.Items, o)
+	kept, err := m.continued(w.Record, cfg, o.Continues)
+	if err != nil {
+		return nil, err
+	}
+	token, err := m.begin(ctx, kept, st.Items, o)
 	if err != nil {
 		return token, err
 	}
 	m.idle = ""
 	nothing, err := m.Put(ctx, w)
 	if nothing {
-		m.idle = string(token.Native)
+		if len(o.Continues) == 0 {
+			m.idle = string(token.Native)
+		}
 		m.Switch.Forget(ctx, w.Record)
 	}
 	return token, err

@@ -2,6 +2,7 @@ package lines
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +21,9 @@ type Record struct {
 	// Edit is what was applied, Undo what stood there before.
 	Edit native.Edit `json:"edit"`
 	Undo native.Edit `json:"undo"`
+	// Earlier is what runs before it wrote that were cut off, and whose effects Undo
+	// undoes as well. Checkpoint and Session are those of this run alone.
+	Earlier native.Edit `json:"earlier,omitempty"`
 	// Before identifies the whole configuration before the apply.
 	Before string `json:"before"`
 	// Variant is the kind of the box, see [Machine.Means].
@@ -60,14 +64,36 @@ func (m *Machine) check(b Record, managed func(port string) bool) error {
 	if err := m.Grammar.Check(b.Edit, managed); err != nil {
 		return fmt.Errorf("undo record: applied lines: %w", err)
 	}
+	if err := m.Grammar.Check(b.Earlier, managed); err != nil {
+		return fmt.Errorf("undo record: lines of earlier runs: %w", err)
+	}
 	err := m.Grammar.Check(b.Undo, managed)
 	if err == nil {
-		err = b.Edit.CheckUndo(b.Undo)
+		err = slices.Concat(b.Edit, b.Earlier).CheckUndo(b.Undo)
 	}
 	if err != nil {
 		return fmt.Errorf("undo record: previous lines: %w", err)
 	}
 	return nil
+}
+
+// continued returns the record of an apply to cfg that undoes runs before it as well,
+// whose records are given, the newest first.
+func (m *Machine) continued(b Record, cfg *native.Config, runs []*drivers.Token) (Record, error) {
+	if len(runs) == 0 {
+		return b, nil
+	}
+	for _, t := range runs {
+		run, err := m.Record(t)
+		if err != nil {
+			return b, err
+		}
+		cfg = run.Undo.Apply(cfg)
+		b.Earlier = slices.Concat(b.Earlier, run.Edit, run.Earlier)
+	}
+	b.Undo = slices.Concat(b.Edit, b.Earlier).Undo(cfg)
+	b.Before = drivers.Fingerprint(cfg.String())
+	return b, nil
 }
 
 // CheckUndo returns an error, with the place, for a record that Apply never makes.

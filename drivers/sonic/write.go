@@ -31,7 +31,15 @@ func (d *driver) Apply(ctx context.Context, before *drivers.Snapshot, st *driver
 			return nil, fmt.Errorf("%w: %s was left down by run %s, and the plan does not bring it up", drivers.ErrStale, p, d.left.Down[p])
 		}
 	}
-	u := native.Remember(cfg.Raised(d.leftDown()), steps, native.Policy(st.Policy))
+	var runs []native.Undo
+	for _, t := range o.Continues {
+		run, err := d.undo(t, nil)
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, run)
+	}
+	u := native.Remember(cfg.Raised(d.leftDown()), steps, native.Policy(st.Policy), runs...)
 	if d.t.SSH != nil {
 		if err := d.wakeSSH(ctx); err == nil {
 			note, err := d.hold(ctx, o.ID, o.Hold)
@@ -75,7 +83,7 @@ func (d *driver) Apply(ctx context.Context, before *drivers.Snapshot, st *driver
 		r.progress = func(i int) { o.Progress(i, len(steps), st.Items[i]) }
 	}
 	err = r.run(ctx, steps)
-	if errors.Is(err, drivers.ErrRejected) && !errors.Is(err, drivers.ErrPartial) && st.Items[0].Via == "gnmi" && len(left) == 0 {
+	if errors.Is(err, drivers.ErrRejected) && !errors.Is(err, drivers.ErrPartial) && st.Items[0].Via == "gnmi" && len(left)+len(runs) == 0 {
 		d.idle = string(token.Native)
 	}
 	return token, err

@@ -3,6 +3,7 @@ package local
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -22,6 +23,32 @@ func (u Undo) Check(managed func(port string) bool) error {
 		}
 	}
 	return nil
+}
+
+// After returns the record that undoes an earlier run as well: what that one found counts.
+func (u Undo) After(earlier Undo) Undo {
+	out := Undo{Steps: slices.Clone(earlier.Steps)}
+	for _, s := range u.Steps {
+		i := slices.IndexFunc(out.Steps, func(o UndoStep) bool { return o.Port == s.Port && o.Field == s.Field })
+		if i < 0 {
+			out.Steps = append(out.Steps, s)
+			continue
+		}
+		// Settings of several names: each run records those that it writes.
+		was := &out.Steps[i].Old
+		was.NV, was.DCQCN, was.Along = over(was.NV, s.Old.NV), over(was.DCQCN, s.Old.DCQCN), over(was.Along, s.Old.Along)
+	}
+	return out
+}
+
+// over adds the entries of b that a does not have.
+func over[V any](a, b map[string]V) map[string]V {
+	if len(b) == 0 {
+		return a
+	}
+	out := maps.Clone(b)
+	maps.Copy(out, a)
+	return out
 }
 
 // Check is like [Undo.Check]: an error, with the place, unless Plan makes such a step.

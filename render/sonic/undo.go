@@ -42,8 +42,9 @@ const (
 	TraceDerived Trace = "groups" // groups alone that the switch derives
 )
 
-// Remember returns the undo record of steps on a switch that holds cfg.
-func Remember(cfg Config, steps []Step, policy Policy) Undo {
+// Remember returns the undo record of steps on a switch that holds cfg. It undoes the runs
+// that the steps continue as well, whose records are given, the newest first.
+func Remember(cfg Config, steps []Step, policy Policy, continues ...Undo) Undo {
 	u := Undo{Rows: map[string]map[string]Row{}, Groups: map[string]Row{}, Policy: policy}
 	fields := map[[3]string]bool{}
 	field := func(table, key, name string) {
@@ -105,6 +106,9 @@ func Remember(cfg Config, steps []Step, policy Policy) Undo {
 		}
 	}
 	slices.Sort(u.Profiles)
+	for _, run := range continues {
+		u = u.after(run)
+	}
 	switch {
 	case len(u.written(end)) > 0:
 		u.Stands = TraceRows
@@ -112,6 +116,67 @@ func Remember(cfg Config, steps []Step, policy Policy) Undo {
 		u.Stands = TraceDerived
 	}
 	return u
+}
+
+// after returns the record that undoes an earlier run as well, which was cut off: what
+// that one found counts.
+func (u Undo) after(run Undo) Undo {
+	out := u
+	out.SSH = u.SSH || run.SSH
+	out.Rows = map[string]map[string]Row{}
+	for _, rows := range []map[string]map[string]Row{u.Rows, run.Rows} {
+		for table := range rows {
+			if out.Rows[table] == nil {
+				out.Rows[table] = map[string]Row{}
+			}
+			maps.Copy(out.Rows[table], rows[table])
+		}
+	}
+	same := func(o Op) func(Op) bool {
+		return func(x Op) bool { return x.Table == o.Table && x.Key == o.Key && x.Field == o.Field }
+	}
+	out.Fields = slices.Clone(run.Fields)
+	for _, o := range run.Fields {
+		if _, whole := run.Rows[o.Table][o.Key]; !whole {
+			delete(out.Rows[o.Table], o.Key)
+		}
+	}
+	for _, o := range u.Fields {
+		if !slices.ContainsFunc(run.Fields, same(o)) {
+			out.Fields = append(out.Fields, o)
+		}
+	}
+	// Groups that the switch derives are those of the earlier run, on the ports that
+	// it recorded.
+	out.Groups = maps.Clone(run.Groups)
+	if out.Groups == nil {
+		out.Groups = map[string]Row{}
+	}
+	for key, row := range u.Groups {
+		if port, _, _ := strings.Cut(key, "|"); !slices.Contains(run.Ports, port) {
+			out.Groups[key] = row
+		}
+	}
+	for key := range out.Groups {
+		delete(out.Rows[TGroup], key)
+	}
+	for key, row := range run.Rows[TGroup] {
+		if _, derived := run.Groups[key]; !derived {
+			out.Rows[TGroup][key] = row
+		}
+	}
+	out.Ports, out.Flapped = both(u.Ports, run.Ports), both(u.Flapped, run.Flapped)
+	out.Profiles = run.Profiles
+	return out
+}
+
+// both returns what is in either list, in natural order.
+func both(a, b []string) []string {
+	all := map[string]bool{}
+	for _, s := range slices.Concat(a, b) {
+		all[s] = true
+	}
+	return natural.Keys(all)
 }
 
 // restore returns the op that makes a row what it was, or none.

@@ -1,0 +1,133 @@
+package fleet
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/roce-fabric/roce-fabric/fleet/store"
+)
+
+// tokensOf lists the undo records of a device as the tests write them: the run's, and the
+// device.
+func tokensOf(t *testing.T, u *Undo) (out []string) {
+	t.Helper()
+	for _, d := range u.Devices {
+		tokens, err := d.tokens()
+		if err != nil {
+			t.Fatal(err)
+		}
+		line := d.Name
+		for _, token := range tokens {
+			line += " " + strings.Trim(string(token.Native), `"`)
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+// of are the records of a run on a device, whose undo record names both.
+func of(run, device string, state State) []entry {
+	rs := wrote(device, state)
+	rs[1].Undo.Native = []byte(fmt.Sprintf("%q", run))
+	return rs
+}
+
+// A rollback takes the runs together of which one finished what the one before it was cut
+// off in, or stopped in.
+func TestARunThatContinuesAnotherIsRolledBackWithIt(t *testing.T) {
+	all := []string{"a", "b", "c"}
+	begun := entry{Intent: "v1", Devices: all}
+	unchanged := func(device string) []entry { return []entry{{Device: device, Event: string(Unchanged)}} }
+	type run struct {
+		cut   bool
+		first entry
+		rs    [][]entry
+	}
+	for name, c := range map[string]struct {
+		runs []run
+		want []string // devices, with the runs whose undo records they take
+		id   string
+	}{
+		"cut off in the second device": {[]run{
+			{true, begun, [][]entry{of("run1", "a", Applied), of("run1", "b", "")}},
+			{false, begun, [][]entry{unchanged("a"), of("run2", "b", Applied), of("run2", "c", Applied)}},
+		}, []string{"a run1", "b run2", "c run2"}, "run2"},
+		"resumed": {[]run{
+			{true, begun, [][]entry{of("run1", "a", Applied), of("run1", "b", "")}},
+			{false, entry{Intent: "v1", Devices: []string{"b", "c"}}, [][]entry{of("run2", "b", Applied), of("run2", "c", Applied)}},
+		}, []string{"a run1", "b run2", "c run2"}, "run2"},
+		"cut off twice": {[]run{
+			{true, begun, [][]entry{of("run1", "a", Applied), of("run1", "b", "")}},
+			{true, begun, [][]entry{unchanged("a"), of("run2", "b", Applied), of("run2", "c", "")}},
+			{false, begun, [][]entry{unchanged("a"), unchanged("b"), of("run3", "c", Applied)}},
+		}, []string{"a run1", "b run2", "c run3"}, "run3"},
+		"another intent goes on": {[]run{
+			{true, begun, [][]entry{of("run1", "a", Applied), of("run1", "b", "")}},
+			{false, entry{Intent: "v2", Devices: all}, [][]entry{of("run2", "a", Applied), of("run2", "b", Applied), of("run2", "c", Applied)}},
+		}, []string{"a run2 run1", "b run2", "c run2"}, "run2"},
+		"stopped, and finished with the same intent": {[]run{
+			{false, begun, [][]entry{of("run1", "a", Applied), of("run1", "b", Reverted), {{Device: "c", Event: string(Skipped)}}}},
+			{false, begun, [][]entry{unchanged("a"), of("run2", "b", Applied), of("run2", "c", Applied)}},
+		}, []string{"a run1", "b run2", "c run2"}, "run2"},
+		"stopped, and another intent": {[]run{
+			{false, begun, [][]entry{of("run1", "a", Applied), of("run1", "b", Reverted), {{Device: "c", Event: string(Skipped)}}}},
+			{false, entry{Intent: "v2", Devices: all}, [][]entry{of("run2", "a", Applied), of("run2", "b", Applied), of("run2", "c", Applied)}},
+		}, []string{"a run2", "b run2", "c run2"}, "run2"},
+		"stopped, and not finished": {[]run{
+			{false, begun, [][]entry{of("run1", "a", Applied), of("run1", "b", Reverted)}},
+			{false, begun, [][]entry{of("run2", "a", Applied), of("run2", "b", Reverted)}},
+		}, []string{"a run2"}, "run2"},
+		"it went through": {[]run{
+			{false, begun, [][]entry{of("run1", "a", Applied), of("run1", "b", Applied), of("run1", "c", Applied)}},
+			{false, begun, [][]entry{of("run2", "a", Applied), unchanged("b"), unchanged("c")}},
+		}, []string{"a run2"}, "run2"},
+		"only a part of it": {[]run{
+			{true, begun, [][]entry{of("run1", "a", Applied), of("run1", "b", "")}},
+			{false, entry{Intent: "v1", Devices: []string{"b"}}, [][]entry{of("run2", "b", Applied)}},
+		}, []string{"b run2"}, "run2"},
+		"a run that wrote nothing is in between": {[]run{
+			{true, begun, [][]entry{of("run1", "a", Applied), of("run1", "b", "")}},
+			{false, begun, [][]entry{{{Device: "a", Event: string(Failed)}}}},
+			{false, begun, [][]entry{unchanged("a"), of("run3", "b", Applied), of("run3", "c", Applied)}},
+		}, []string{"a run1", "b run3", "c run3"}, "run3"},
+		"a rollback was cut off": {[]run{
+			{false, begun, [][]entry{of("run1", "a", Applied), of("run1", "b", Applied), of("run1", "c", Applied)}},
+			{true, entry{Intent: "v1", Of: "run1"}, [][]entry{{{Device: "c", Event: "start"}, {Device: "c", Event: string(Restored)}}, {{Device: "b", Event: "start"}}}},
+			{false, begun, [][]entry{unchanged("a"), of("run3", "b", Applied), of("run3", "c", Applied)}},
+		}, []string{"a run1", "b run3", "c run3"}, "run3"},
+		"the runs before it were rolled back": {[]run{
+			{true, begun, [][]entry{of("run1", "a", Applied), of("run1", "b", "")}},
+			{false, begun, [][]entry{unchanged("a"), of("run2", "b", Applied), of("run2", "c", Applied)}},
+			{false, entry{Intent: "v1", Of: "run2"}, [][]entry{{{Device: "a", Event: string(Restored)}, {Device: "b", Event: string(Restored)}, {Device: "c", Event: string(Restored)}}}},
+		}, nil, ""},
+		"in part": {[]run{
+			{true, begun, [][]entry{of("run1", "a", Applied), of("run1", "b", "")}},
+			{false, begun, [][]entry{unchanged("a"), of("run2", "b", Applied), of("run2", "c", Applied)}},
+			{false, entry{Intent: "v1", Of: "run2"}, [][]entry{{{Device: "a", Event: string(Failed)}, {Device: "b", Event: string(Restored)}, {Device: "c", Event: string(Restored)}}}},
+		}, []string{"a run1"}, "run1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			for i, r := range c.runs {
+				record(t, dir, fmt.Sprintf("run%d", i+1), r.cut, r.first, slices.Concat(r.rs...)...)
+			}
+			u, err := find(store.Dir(dir), "", nil)
+			if c.id == "" {
+				if err == nil {
+					t.Fatalf("run %s is rolled back: %v", u.ID, tokensOf(t, u))
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := tokensOf(t, u)
+			slices.Sort(got)
+			if u.ID != c.id || !slices.Equal(got, c.want) {
+				t.Errorf("run %s: %q, want run %s: %q", u.ID, got, c.id, c.want)
+			}
+		})
+	}
+}
