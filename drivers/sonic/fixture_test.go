@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -92,6 +93,8 @@ type boxOptions struct {
 	asics   int
 	// lacks are programs that the image does not have.
 	lacks []string
+	// dies says that the test ends orchagent.
+	dies bool
 	// edit changes the configuration that the switch starts with.
 	edit func(map[string]map[string]map[string]string)
 	// intent replaces lines of the text that fabric makes.
@@ -180,6 +183,9 @@ func newBox(t testing.TB, o boxOptions) *box {
 		if lost := s.Unbound(); len(lost) > 0 {
 			t.Errorf("nothing is bound to %v any more", lost)
 		}
+		if slices.ContainsFunc(s.Syslog(), func(l string) bool { return strings.Contains(l, "orchagent: terminated") }) && !o.dies {
+			t.Error("orchagent has ended")
+		}
 		_ = s.Close()
 	})
 	b := &box{Switch: s, t: t, pace: quick(o.test), model: m, desired: compile(t, fabric(m, o.release, o.intent...)), alone: o.alone || o.direct}
@@ -239,15 +245,19 @@ func fromSim(cfg map[string]map[string]map[string]string) native.Config {
 	return out
 }
 
-// state leaves out what no way in can undo: the profiles that buffermgrd
-// derives stay where the config updater refuses to remove a BUFFER_PROFILE and
-// there is no SSH. Nothing refers to them then.
+// state leaves out what cannot be undone: the profiles that buffermgrd derives stay where
+// the config updater refuses to remove a BUFFER_PROFILE and there is no SSH, and nothing
+// refers to them then; orchagent ends with the removal of PFC_WD|GLOBAL, which stays with
+// the interval that orchagent has without it.
 func (b *box) state() []byte { return b.canonical(b.config()) }
 
 func (b *box) canonical(cfg native.Config) []byte {
 	rel, _ := native.LookupRelease(b.target.Release)
 	if !rel.BufferProfileRows && b.target.SSH == nil {
 		maps.DeleteFunc(cfg[native.TProfile], func(name string, _ native.Row) bool { return native.Derived(name) })
+	}
+	if maps.Equal(cfg.Row(native.TWatchdog, "GLOBAL"), native.Row{"POLL_INTERVAL": "100"}) {
+		cfg = cfg.After([]native.Op{{Table: native.TWatchdog, Key: "GLOBAL", Del: true}})
 	}
 	return cfg.AppendJSON(nil)
 }

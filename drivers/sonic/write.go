@@ -25,6 +25,9 @@ func (d *driver) Apply(ctx context.Context, before *drivers.Snapshot, st *driver
 		return nil, err
 	}
 	cfg := config(before)
+	if err := d.rel.CheckSteps(cfg, steps); err != nil {
+		return nil, fmt.Errorf("nothing was written: %w", err)
+	}
 	left := cfg.Down(d.leftDown())
 	for _, p := range left {
 		if !slices.ContainsFunc(steps, func(s native.Step) bool { return s.Sets(native.TPort, p, "admin_status") }) {
@@ -255,6 +258,9 @@ func (d *driver) carryOut(ctx context.Context, ops []native.Op, policy native.Po
 		if err := s.Check(nil); err != nil {
 			return nil, false, fmt.Errorf("step %d: %w", i+1, err)
 		}
+	}
+	if err := d.rel.CheckSteps(now, steps); err != nil {
+		return nil, false, err
 	}
 	r := runner{d: d, cfg: now, reverts: true}
 	if d.say != nil {

@@ -298,9 +298,9 @@ func editable(table string, have, want Row) bool {
 		return true
 	}
 	for _, rate := range []string{"cir", "pir"} {
-		// orchagent leaves a rate in force whose field goes from a row
-		// (sonic-swss:orchagent/qosorch.cpp).
-		if _, was := have[rate]; was && (want[rate] == Absent || want[rate] == "") {
+		// orchagent leaves a rate in force whose field goes from a row (Habits), here or
+		// when the edit is undone.
+		if _, was := have[rate]; was == (want[rate] == Absent || want[rate] == "") {
 			return false
 		}
 	}

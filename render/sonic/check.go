@@ -86,6 +86,9 @@ func (o Op) checkPlace(managed func(port string) bool) (err error) {
 				err = errors.Join(err, field(f == "POLL_INTERVAL"))
 			}
 			err = errors.Join(err, field(o.Field == "" || o.Field == "POLL_INTERVAL"))
+			if o.Del {
+				err = errors.Join(err, errors.New("orchagent ends with the removal of this row"))
+			}
 		} else {
 			err = errors.Join(onPort(o.Key), whole())
 		}

@@ -21,6 +21,9 @@ type Op struct {
 	// Bounce says that the op has no effect before its port goes down and up,
 	// which the updater does not do for it.
 	Bounce bool `json:"bounce,omitempty"`
+	// Clears says that the op writes a value that stands for none, before the field or row
+	// goes: the daemons would keep what was there. It comes first.
+	Clears bool `json:"clears,omitempty"`
 	// overSSH says that the config updater refuses it.
 	overSSH bool
 }

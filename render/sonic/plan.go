@@ -129,6 +129,9 @@ func (s Site) remarks(running Config, desired *qos.Device) (notes []string) {
 		notes = append(notes, "the release of this switch is not known; the plan allows only what every release allows (state it in the intent: release: 202511)")
 	}
 	notes = append(notes, s.sayShut(running, desired)...)
+	if desired.WatchdogPoll.Set && running.Row(TWatchdog, "GLOBAL") == nil {
+		notes = append(notes, "PFC_WD|GLOBAL stays after a rollback, with the interval that the switch has without it: up to 202605 orchagent ends with the removal of the row")
+	}
 	have := running.Row(TMetadata, "localhost")
 	if m := desired.Platform.Model; m != "" && have["hwsku"] != "" && !strings.EqualFold(m, have["hwsku"]) {
 		notes = append(notes, fmt.Sprintf("the intent says model %s, the switch says %s", m, have["hwsku"]))
@@ -220,6 +223,7 @@ func managed(running, target Config) Config {
 
 // collect keeps ops that a change needs: a name alone is not worth a flapped port.
 func (p *planner) collect() {
+	p.Release.stated(p.running, p.target)
 	all := delta(p.running, p.target)
 	p.after = p.running.After(all)
 	keep := map[string]bool{}

@@ -27,6 +27,8 @@ type Release struct {
 	// BufferProfileRows: whole BUFFER_PROFILE rows may be added and removed
 	// (once the table exists).
 	BufferProfileRows bool
+	// EmptyMask: the models take an empty pfc_enable.
+	EmptyMask bool
 	// CableRederives: buffermgrd looks headroom up again when only the cable
 	// length changes (sonic-net/sonic-swss pull 4004; some builds of 202505
 	// have it). Before, it does so when the port goes down and up.
@@ -52,10 +54,10 @@ var releases = []Release{
 	{Name: "202311", MaxPollMS: 3000, MaxSpeedMbps: 800000},
 	{Name: "202405", MaxPollMS: 3000, MaxSpeedMbps: 800000},
 	{Name: "202411", MaxPollMS: 3000, MaxSpeedMbps: 800000, TCToDSCPModel: true},
-	{Name: "202505", MaxPollMS: 3000, MaxSpeedMbps: 800000, TCToDSCPModel: true, Trimming: true, WRED: WREDGreen},
-	{Name: "202511", MaxPollMS: 1000, MaxSpeedMbps: 1600000, TCToDSCPModel: true, Trimming: true, WRED: WREDFree, BufferProfileRows: true, CableRederives: true},
-	{Name: "202605", MaxPollMS: 1000, MaxSpeedMbps: 1600000, TCToDSCPModel: true, Trimming: true, WRED: WREDFree, BufferProfileRows: true, CableRederives: true},
-	{Name: "master", MaxPollMS: 1000, MaxSpeedMbps: 1600000, TCToDSCPModel: true, Trimming: true, WRED: WREDFree, BufferProfileRows: true, CableRederives: true},
+	{Name: "202505", MaxPollMS: 3000, MaxSpeedMbps: 800000, TCToDSCPModel: true, Trimming: true, WRED: WREDGreen, EmptyMask: true},
+	{Name: "202511", MaxPollMS: 1000, MaxSpeedMbps: 1600000, TCToDSCPModel: true, Trimming: true, WRED: WREDFree, BufferProfileRows: true, EmptyMask: true, CableRederives: true},
+	{Name: "202605", MaxPollMS: 1000, MaxSpeedMbps: 1600000, TCToDSCPModel: true, Trimming: true, WRED: WREDFree, BufferProfileRows: true, EmptyMask: true, CableRederives: true},
+	{Name: "master", MaxPollMS: 1000, MaxSpeedMbps: 1600000, TCToDSCPModel: true, Trimming: true, WRED: WREDFree, BufferProfileRows: true, EmptyMask: true, CableRederives: true},
 }
 
 func init() {

@@ -27,6 +27,10 @@ func refuse(o Op, running Config, rel Release, chip string) *refusal {
 		return refuseWRED(o, have, rel, chip)
 	case TWatchdog:
 		return refuseWatchdog(o, running, rel, chip)
+	case TPortQoS:
+		if v, ok := o.Row["pfc_enable"]; ok && v == "" && !rel.EmptyMask {
+			return &refusal{fmt.Sprintf("the models of %s take no empty pfc_enable", rel), "use release 202505 or newer, or load it over SSH"}
+		}
 	case TTCToDSCP:
 		if !rel.TCToDSCPModel {
 			return &refusal{fmt.Sprintf("%s has no YANG model for %s, and the config updater refuses tables without one", rel, o.Table), "use release 202411 or newer, or load it over SSH"}

@@ -79,7 +79,8 @@ func (s Site) steps(running Config, ops []Op) []Step {
 	return b.build()
 }
 
-// freed takes out the removals of rows that share an index with a row that is written:
+// freed takes out what comes first: the ops that clear a value which the daemons would
+// keep, and the removals of rows that share an index with a row that is written:
 // orchagent unbinds the queues or groups of a row that goes, and takes what comes at the
 // same time in the order of the keys (sonic-swss orchagent/qosorch.cpp, orch.cpp).
 func freed(ops []Op) (first, rest []Op) {
@@ -116,7 +117,7 @@ func freed(ops []Op) (first, rest []Op) {
 		}
 	}
 	for _, o := range ops {
-		if o.Del && !o.overSSH && slices.ContainsFunc(spots(o), func(s spot) bool { return written[s] }) {
+		if o.Clears && !o.overSSH || o.Del && !o.overSSH && slices.ContainsFunc(spots(o), func(s spot) bool { return written[s] }) {
 			first = append(first, o)
 		} else {
 			rest = append(rest, o)
@@ -312,7 +313,9 @@ func (b *builder) build() []Step {
 	if b.Direct {
 		via = "ssh"
 	}
-	free := one("unbind", "row", b.freed)
+	clears, unbinds := partition(b.freed, func(o Op) bool { return o.Clears })
+	free := one("unbind", "row", unbinds)
+	free.add("clear", "value", clears...)
 	free.add("set", "cable length", b.early...)
 	reqs = slices.Insert(reqs, 0, shut, free)
 	out := step("ssh", one("load past gNMI", "row", b.sshFirst))
@@ -320,6 +323,18 @@ func (b *builder) build() []Step {
 		out = append(out, step(via, r)...)
 	}
 	return append(out, step("ssh", one("load past gNMI", "row", b.sshLast))...)
+}
+
+// partition splits ops into those for which is holds, and the others.
+func partition(ops []Op, is func(Op) bool) (yes, no []Op) {
+	for _, o := range ops {
+		if is(o) {
+			yes = append(yes, o)
+		} else {
+			no = append(no, o)
+		}
+	}
+	return yes, no
 }
 
 func portsOf(ops []Op) (ports []string) {

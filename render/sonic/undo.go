@@ -179,16 +179,52 @@ func both(a, b []string) []string {
 	return natural.Keys(all)
 }
 
-// restore returns the op that makes a row what it was, or none.
-func restore(cfg Config, table, key string, was Row) []Op {
+// restore returns the ops that make a row what it was: one that clears what the daemons
+// would keep, and one that writes or removes the row. A row that has to stay keeps its
+// fields, with the values that stand for none.
+func restore(cfg Config, table, key string, was Row) (ops []Op) {
 	have := cfg.Row(table, key)
-	switch {
-	case (was == nil) == (have == nil) && maps.Equal(have, was):
+	if (was == nil) == (have == nil) && maps.Equal(have, was) {
 		return nil
-	case was == nil:
-		return []Op{{Table: table, Key: key, Del: true}}
 	}
-	return []Op{{Table: table, Key: key, Row: was}}
+	if table == TWatchdog && key != "GLOBAL" && cfg.Row(TPort, key) == nil {
+		return nil // before master orchagent ends with the removal of a row whose port is gone
+	}
+	clear, keeps := cleared(table, key, have, was, bufferModel(cfg))
+	if lasting(table, key) && have != nil {
+		for _, f := range natural.Keys(clear) {
+			if v, stood := was[f]; stood {
+				clear[f] = v
+			}
+			if clear[f] != have[f] {
+				ops = append(ops, Op{Table: table, Key: key, Field: f, Value: clear[f]})
+			}
+		}
+		return ops
+	}
+	if keeps {
+		ops = append(ops, Op{Table: table, Key: key, Row: clear, Clears: true})
+	}
+	if was == nil {
+		return append(ops, Op{Table: table, Key: key, Del: true})
+	}
+	return append(ops, Op{Table: table, Key: key, Row: was})
+}
+
+// restoreField is restore for a field of a row that others write as well.
+func restoreField(cfg Config, o Op) (ops []Op) {
+	have := cfg.Row(o.Table, o.Key)
+	if v, ok := have[o.Field]; have == nil || ok != o.Del && v == o.Value {
+		return nil // a port that is gone since then stays gone, and a removed row needs no fields
+	}
+	clear, keeps := cleared(o.Table, o.Key, Row{o.Field: have[o.Field]}, nil, bufferModel(cfg))
+	if o.Del && keeps {
+		ops = append(ops, Op{Table: o.Table, Key: o.Key, Field: o.Field, Value: clear[o.Field], Clears: true})
+	}
+	if o.Del && lasting(o.Table, o.Key) {
+		return ops
+	}
+	return append(ops, o)
 }
 
 // Restored returns u for a switch on which the given ports are left down: they
@@ -247,15 +283,9 @@ func (u Undo) written(cfg Config) []Op {
 		}
 	}
 	for _, o := range u.Fields {
-		row := cfg.Row(o.Table, o.Key)
-		// A port that is gone since then stays gone, and a removed row needs no fields.
-		if v, ok := row[o.Field]; row == nil || ok != o.Del && v == o.Value {
-			continue
+		if _, whole := u.Rows[o.Table][o.Key]; !whole {
+			out = append(out, restoreField(cfg, o)...)
 		}
-		if _, whole := u.Rows[o.Table][o.Key]; whole {
-			continue
-		}
-		out = append(out, o)
 	}
 	return out
 }
@@ -284,7 +314,11 @@ func (u Undo) uncabled(cfg Config, key string) []Op {
 	if len(own) == len(row) {
 		return restore(cfg, TCable, key, nil)
 	}
-	return own
+	var ops []Op
+	for _, o := range own {
+		ops = append(ops, restoreField(cfg, o)...)
+	}
+	return ops
 }
 
 // Derived returns what the switch did not derive again as it was.
@@ -327,6 +361,8 @@ func (s Site) Carry(running Config, ops []Op) (steps []Step, refused []string, s
 		o := ops[i]
 		switch {
 		case v == nil:
+		case o.Clears && (!s.SSH || o.Table == TPortQoS):
+			continue // with what the models do not take, the updater takes nothing else either
 		case s.SSH:
 			o.overSSH, ssh = true, true
 		case o.Derives():

@@ -19,7 +19,7 @@ var bufferTables = []string{"BUFFER_POOL", "BUFFER_PROFILE", "BUFFER_PG", "BUFFE
 func (s *Switch) applDB(only string) tables {
 	t := tables{}
 	if want(only, "PORT_TABLE") {
-		for p, r := range s.cfg["PORT"] {
+		for p, r := range s.orch["PORT"] {
 			c := copyRow(r)
 			if c["admin_status"] == "" {
 				c["admin_status"] = "down"
@@ -68,7 +68,7 @@ func (s *Switch) applDB(only string) tables {
 func (s *Switch) stateDB(only string) tables {
 	t := tables{}
 	if want(only, "PORT_TABLE") {
-		for p, r := range s.cfg["PORT"] {
+		for p, r := range s.orch["PORT"] {
 			state := r["admin_status"]
 			if state == "" {
 				state = "down"

@@ -64,7 +64,7 @@ func (s *Switch) asicDB(only string) tables {
 	}
 	queueBuf, groupBuf := s.bindings("BUFFER_QUEUE_TABLE", profiles), s.bindings("BUFFER_PG_TABLE", profiles)
 	queues := s.queueRows()
-	for port, p := range s.cfg["PORT"] {
+	for port, p := range s.orch["PORT"] {
 		set("PORT", port, s.saiPort(port, p, profiles))
 		for i := range numQueues {
 			name := fmt.Sprintf("%s:%d", port, i)

@@ -2,6 +2,7 @@ package sonic
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,24 +15,29 @@ import (
 // CONFIG_DB (sonic-swss cfgmgr/buffermgr.cpp); in the dynamic model its
 // results live in APPL_DB and STATE_DB and are computed when read.
 func (s *Switch) buffersReact(table, key string, old, new row) {
-	if s.dynamic() {
-		return
-	}
 	switch table {
 	case "PORT":
-		if new == nil || (old != nil && old["speed"] == new["speed"] && old["admin_status"] == new["admin_status"]) {
-			return
+		if new != nil {
+			s.updatePortBuffers(key)
 		}
-		s.updatePortBuffers(key)
 	case "PORT_QOS_MAP":
-		if key != "global" && new != nil && new["pfc_enable"] != old["pfc_enable"] {
+		// A mask that goes from a row is none that it hears of, and before 202605 neither
+		// is a row that goes.
+		enable, stated := new["pfc_enable"]
+		was, known := s.mgr.pfc[key]
+		switch {
+		case new == nil && s.rel >= r202605:
+			delete(s.mgr.pfc, key)
+		case key != "global" && stated && !(known && was == enable):
+			s.mgr.pfc[key] = enable
 			s.updatePortBuffers(key)
 		}
 	case "CABLE_LENGTH":
 		for _, port := range naturalKeys(new) {
-			if new[port] == old[port] {
+			if new[port] == s.mgr.cable[port] {
 				continue
 			}
+			s.mgr.cable[port] = new[port]
 			// Only from 202505 does a new length alone re-evaluate a port that
 			// has its groups (sonic-swss pull 4004).
 			if s.rel >= r202505 || s.pendingPG[port] {
@@ -64,12 +70,25 @@ func (s *Switch) groupMapASIC() bool {
 }
 
 func (s *Switch) cable(port string) (string, bool) {
-	for _, name := range sortedKeys(s.cfg["CABLE_LENGTH"]) {
-		if c, ok := s.cfg["CABLE_LENGTH"][name][port]; ok {
-			return c, true
+	c, ok := s.mgr.cable[port]
+	return c, ok
+}
+
+// buffermgr is what buffermgrd goes by: the masks and lengths that it was last told, also
+// where their fields have gone since.
+type buffermgr struct{ pfc, cable map[string]string }
+
+// startBuffermgr reads what the configuration holds.
+func (s *Switch) startBuffermgr() {
+	s.mgr = buffermgr{map[string]string{}, map[string]string{}}
+	for port, r := range s.cfg["PORT_QOS_MAP"] {
+		if enable, stated := r["pfc_enable"]; stated && port != "global" {
+			s.mgr.pfc[port] = enable
 		}
 	}
-	return "", false
+	for _, r := range s.cfg["CABLE_LENGTH"] {
+		maps.Copy(s.mgr.cable, r)
+	}
 }
 
 // updatePortBuffers evaluates one port of the traditional model.
@@ -78,7 +97,7 @@ func (s *Switch) updatePortBuffers(port string) {
 		return
 	}
 	p := s.cfg["PORT"][port]
-	ranges := pfcRanges(s.cfg["PORT_QOS_MAP"][port]["pfc_enable"])
+	ranges := pfcRanges(s.mgr.pfc[port])
 	if p["speed"] == "" || p["admin_status"] == "" || len(ranges) == 0 {
 		return
 	}
@@ -94,7 +113,9 @@ func (s *Switch) updatePortBuffers(port string) {
 	name := "pg_lossless_" + p["speed"] + "_" + cable + "_profile"
 	if s.groupMapASIC() && p["admin_status"] != "up" {
 		for _, r := range ranges {
-			s.writeRow("BUFFER_PG", port+"|"+r, nil)
+			if s.cfg["BUFFER_PG"][port+"|"+r]["profile"] == name {
+				s.writeRow("BUFFER_PG", port+"|"+r, nil)
+			}
 		}
 		return
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // rememberedTables are those whose applied state can differ from CONFIG_DB.
-var rememberedTables = []string{"BUFFER_POOL", "BUFFER_PROFILE", "SCHEDULER", "WRED_PROFILE", "PFC_WD"}
+var rememberedTables = []string{"BUFFER_POOL", "BUFFER_PROFILE", "SCHEDULER", "WRED_PROFILE", "PFC_WD", "PORT"}
 
 var (
 	schedulerFields = []string{"type", "weight", "meter_type", "cir", "cbs", "pir", "pbs", "NULL"}
@@ -28,6 +28,9 @@ func wredFieldNames() []string {
 // it accepted (sonic-swss orchagent/qosorch.cpp, bufferorch.cpp,
 // pfcwdorch.cpp). Rows of other tables are applied as they stand.
 func (s *Switch) orchApply(table, key string, r row) {
+	if s.fatal(table, key, r) {
+		s.kill(Orchagent)
+	}
 	if !slices.Contains(rememberedTables, table) {
 		return
 	}
@@ -68,6 +71,9 @@ func (s *Switch) orchApply(table, key string, r row) {
 			keep = copyRow(r) // a registered port keeps its first action
 			keep["action"] = have["action"]
 		}
+	case "PORT":
+		keep = copyRow(have) // portmgrd and orchagent act on the fields that a row has
+		maps.Copy(keep, r)
 	case "BUFFER_POOL":
 		if have != nil {
 			keep = copyRow(r)
@@ -91,6 +97,21 @@ func (s *Switch) orchApply(table, key string, r row) {
 	s.orch[table][key] = keep
 }
 
+// fatal reports whether orchagent ends with the change of a row. It takes the key of a
+// watchdog row that goes for a port, and one that does not exist has no queues (sonic-swss
+// orchagent/pfcwdorch.cpp, mended in pull 4760, which no release branch has). A map without
+// an entry has the field NULL, which is no number (qosorch.cpp; DOT1P_TO_TC_MAP passes).
+func (s *Switch) fatal(table, key string, r row) bool {
+	switch {
+	case table == "PFC_WD" && r == nil:
+		return s.rel < rMaster && s.cfg["PORT"][key] == nil
+	case saiMaps[table] != [3]string{} && table != "DOT1P_TO_TC_MAP":
+		_, placeholder := r["NULL"]
+		return placeholder
+	}
+	return false
+}
+
 // bind is orchagent seeing a row that names queues or groups. All of a row that goes are
 // unbound, also those that another row names, until a row that names them is written
 // again (sonic-swss orchagent/bufferorch.cpp, qosorch.cpp). In the dynamic model
@@ -101,6 +122,9 @@ func (s *Switch) bind(table, key string, old, r row) {
 	}
 	if !slices.Contains(rangedTables, table) {
 		return
+	}
+	if r != nil && table != "QUEUE" && old["profile"] == r["profile"] {
+		return // orchagent skips a row that names the profile that it has of it
 	}
 	port, indexes, _ := strings.Cut(key, "|")
 	for _, i := range expand(indexes) {

@@ -119,17 +119,18 @@ type Switch struct {
 	intern    map[string]row
 	orch      map[string]map[string]row // what orchagent accepted
 	overlay   map[string]tables         // direct writes to databases other than CONFIG_DB
-	pendingPG map[string]bool           // ports that buffermgrd retries
-	dead      map[string]bool           // daemons that have ended
-	still     map[string]tables         // what databases have stayed as since orchagent ended
-	loose     map[spot]bool             // queues and groups that a row took along as it went
-	bouncing  map[string]bool           // ports that were up and are down
-	flaps     map[string]int            // completed down/up cycles
-	files     map[string]file           // what users wrote
-	links     map[string]link           // symbolic ones, which lead nowhere
-	checks    map[string]tables         // config checkpoints
-	processes map[string]int            // command lines of what runs
-	snapshot  map[string]any            // checkpoint of a Set in progress; nil otherwise
+	mgr       buffermgr
+	pendingPG map[string]bool   // ports that buffermgrd retries
+	dead      map[string]bool   // daemons that have ended
+	still     map[string]tables // what databases have stayed as since orchagent ended
+	loose     map[spot]bool     // queues and groups that a row took along as it went
+	bouncing  map[string]bool   // ports that were up and are down
+	flaps     map[string]int    // completed down/up cycles
+	files     map[string]file   // what users wrote
+	links     map[string]link   // symbolic ones, which lead nowhere
+	checks    map[string]tables // config checkpoints
+	processes map[string]int    // command lines of what runs
+	snapshot  map[string]any    // checkpoint of a Set in progress; nil otherwise
 	sets      []*gnmi.SetRequest
 	subs      map[*subscription]bool
 	syslog    []string
@@ -216,6 +217,7 @@ func (s *Switch) boot(t tables) {
 	s.cfg, s.orch, s.overlay = t, map[string]map[string]row{}, nil
 	s.loose, s.dead, s.still = map[spot]bool{}, nil, nil
 	s.pendingPG, s.bouncing, s.flaps = map[string]bool{}, map[string]bool{}, map[string]int{}
+	s.startBuffermgr()
 	for _, table := range rememberedTables {
 		for _, key := range sortedKeys(t[table]) {
 			s.orchApply(table, key, t[table][key])
@@ -502,12 +504,14 @@ func (s *Switch) Keep() (back func()) {
 	cfg, saved, raw, overlay := s.cfg.clone(), s.saved.clone(), s.rawSaved, cloned(s.overlay)
 	orch, pending, loose := tables(s.orch).clone(), maps.Clone(s.pendingPG), maps.Clone(s.loose)
 	dead, still := maps.Clone(s.dead), s.still // which nobody changes
+	mgr := buffermgr{maps.Clone(s.mgr.pfc), maps.Clone(s.mgr.cable)}
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.cfg, s.saved, s.rawSaved, s.overlay = cfg.clone(), saved.clone(), raw, cloned(overlay)
 		s.orch, s.pendingPG, s.loose = orch.clone(), maps.Clone(pending), maps.Clone(loose)
 		s.dead, s.still = maps.Clone(dead), still
+		s.mgr = buffermgr{maps.Clone(mgr.pfc), maps.Clone(mgr.cable)}
 	}
 }
 
