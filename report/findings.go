@@ -289,6 +289,13 @@ func (r Report) tally() string {
 			parts = append(parts, text)
 		}
 	}
+	var urgent []string
+	for _, f := range r.Findings {
+		if says := f.Urgent(); says != "" && f.Counts() {
+			urgent = append(urgent, says+" at "+f.Place())
+		}
+	}
+	add(len(urgent), words.Some(urgent, 3))
 	add(c.Error, words.Count(c.Error, "error"))
 	add(c.Warning, words.Count(c.Warning, "warning"))
 	switch {

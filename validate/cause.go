@@ -7,6 +7,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
+	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
 // Cause is what findings on several devices share: they are the same but for
@@ -48,8 +49,9 @@ func Causes(fs []Finding) []Cause {
 	}
 	ordered.Sort(out, func(a, b Cause) int {
 		return cmp.Or(
-			cmp.Compare(btoi(a.Suppressed != nil), btoi(b.Suppressed != nil)),
+			ordered.First(a.Suppressed == nil, b.Suppressed == nil),
 			cmp.Compare(a.Severity.rank(), b.Severity.rank()),
+			ordered.First(gate.Urgent(a.ID) != "", gate.Urgent(b.ID) != ""),
 			natural.Compare(a.ID, b.ID))
 	})
 	return out

@@ -61,7 +61,7 @@ var gateChecks = []Check{
 	},
 	{
 		ID: gate.ECNBeforePFC, Title: "a switch pauses but does not mark",
-		Rules: always(Warning), Scope: ScopeTime, Reads: ReadsCounters,
+		Rules: []Rule{{Error, "where it marked in the baseline"}, {Warning, "else"}}, Scope: ScopeTime, Reads: ReadsCounters,
 		Why:     "senders do not slow down, so pause is the only congestion control",
 		Fix:     "start ECN marking below the level where the priority group pauses",
 		Sources: []string{"Congestion Control for Large-Scale RDMA Deployments (DCQCN), SIGCOMM 2015, section 4"},
@@ -104,17 +104,37 @@ var gateChecks = []Check{
 		Fix: "turn the counters on, and make sure that the device can be read",
 	},
 	{
-		ID: gate.NoTraffic, Title: "a lossless class carried no traffic during the window",
-		Rules: []Rule{{Warning, "where no port carried any"}, {Info, "where some NICs carried none"}}, Scope: ScopeTime, Reads: ReadsCounters,
-		Why: "without traffic there can be no loss, so nothing is proven",
+		ID: gate.NoTraffic, Title: "a lossless class carried no load during the window",
+		Rules: []Rule{{Warning, "where it had less than 10 % of what hosts received"}, {Info, "where some NICs carried none"}}, Scope: ScopeTime, Reads: ReadsCounters,
+		Why: "without load there is no loss, so nothing is proven",
 		Fix: "repeat the window while RDMA traffic runs",
 	},
 	{
-		ID: gate.PauseSource, Title: "pauses lead to one NIC, port or cycle",
+		ID: gate.PauseSource, Title: "pauses lead to one NIC or port",
 		Rules: always(Warning), Scope: ScopeTime, Reads: ReadsCounters,
 		Why:     "everything queued behind it slows down, including traffic to other destinations",
 		Fix:     "repair the slow receiver, or spread the traffic of the port that is full",
 		Sources: []string{"RDMA over Commodity Ethernet at Scale, SIGCOMM 2016, section 4.3", "Detecting, Troubleshooting, and Preventing Congestion in Storage Networks, chapter 7"},
+	},
+	{
+		ID: gate.Storm, Title: "a NIC storms: it pauses nearly all the time and takes hardly any data",
+		Rules: always(Error), Scope: ScopeTime, Reads: ReadsCounters,
+		Why:     "the pause spreads from switch to switch, until RDMA of many hosts stands still",
+		Fix:     "take the port of the host down, then look for a stuck driver, firmware or receiver",
+		Sources: []string{"RDMA over Commodity Ethernet at Scale, SIGCOMM 2016, section 4.3"},
+	},
+	{
+		ID: gate.Deadlock, Title: "switches pause each other in a cycle, and nothing moves",
+		Rules: always(Error), Scope: ScopeTime, Reads: ReadsCounters,
+		Why:     "a PFC deadlock does not end by itself",
+		Fix:     "drain one of the ports, and keep traffic that came down from going up again",
+		Sources: []string{"Deadlocks in Datacenter Networks, HotNets 2016"},
+	},
+	{
+		ID: gate.EndsDisagree, Title: "the ends of a link contradict each other",
+		Rules: always(Warning), Scope: ScopeTime, Reads: ReadsCounters,
+		Why: "one end counted the PFC frames of the other, which says that it sent or got none: firmware, driver or counters are wrong, and no count of it proves anything",
+		Fix: "check firmware, driver and counters of the end that counted hardly any",
 	},
 	{
 		ID: gate.RDMAElsewhere, Title: "a NIC sends RDMA outside of its priority",
@@ -148,6 +168,11 @@ func GateSwitch(d *render.Device, cfg *qos.Device) gate.Device {
 			continue
 		}
 		g := gate.Port{Speed: p.Speed.V, Asymmetric: want.PFCAsymmetric.Or(false), Watched: want.Watchdog.V.Enabled, Classes: gateClasses(d, p, want)}
+		for _, k := range p.Settings.Classes {
+			if mayCarryRDMA(k) {
+				g.RDMA |= qos.Priorities(k.Queue.V)
+			}
+		}
 		if peer, ok := p.Peer(); ok {
 			g.Peer, g.ToHost = peer, !p.Uplink()
 		}
@@ -195,13 +220,18 @@ func GateHost(f *intent.Fabric, h *intent.Host) gate.Device {
 			switch {
 			case k.Lossless.V:
 				g.Classes = append(g.Classes, gate.Class{Name: k.Name, Priority: k.Priority.V})
-			case k.ECN.Mode.V == intent.ECNFixed || k.ECN.Mode.V == intent.ECNAuto:
-				g.RDMA |= qos.Priorities(k.Priority.V) // a lossy class that marks may be one of RDMA
+			case mayCarryRDMA(k):
+				g.RDMA |= qos.Priorities(k.Priority.V)
 			}
 		}
 		out.Ports[n.Name] = g
 	}
 	return out
+}
+
+// mayCarryRDMA reports whether a lossy class marks, as one of RDMA does.
+func mayCarryRDMA(k *intent.Class) bool {
+	return !k.Lossless.V && (k.ECN.Mode.V == intent.ECNFixed || k.ECN.Mode.V == intent.ECNAuto)
 }
 
 // gateSeverity is how a finding of the gate counts.

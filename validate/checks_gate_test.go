@@ -24,6 +24,8 @@ type gateCase struct {
 	always bool
 	// edit is, instead, something else that changes in the last sample.
 	edit func(*drivers.Counters)
+	// paused are ports that are paused all the time.
+	paused []string
 	// idle says that no port sends a packet of a lossless class.
 	idle bool
 	// traced says that the sources of pauses are looked for.
@@ -55,6 +57,9 @@ var gateCases = []gateCase{
 	}, place: "leaf1", says: "ECN marks are not counted: wredqueue is off"},
 	{id: gate.NotCounted, severity: Warning, device: "leaf1", edit: func(c *drivers.Counters) { delete(c.Ports, "Ethernet0") }, place: "leaf1 Ethernet0", says: "the port did not show its counters"},
 	{id: gate.PauseSource, severity: Warning, traced: true, device: "gpu1", port: "eth0", metric: drivers.PauseTxTime, index: 3, n: 60e6, place: "gpu1 eth0", says: "lead to gpu1/eth0, which paused leaf1 20 % of the time"},
+	{id: gate.Storm, severity: Error, traced: true, device: "gpu1", port: "eth0", metric: drivers.PauseTxTime, index: 3, n: 299e6, place: "gpu1 eth0", says: "lead to gpu1/eth0, which stormed"},
+	{id: gate.Deadlock, severity: Error, traced: true, paused: []string{"leaf1/Ethernet240", "spine1/Ethernet8", "leaf2/Ethernet248", "spine2/Ethernet0"}, place: "leaf1 Ethernet240", says: "go around in a cycle of 4 ports"},
+	{id: gate.EndsDisagree, severity: Warning, device: "gpu1", port: "eth0", metric: drivers.PFCTx, index: 3, n: 2000, place: "gpu1 eth0", says: "leaf1/Ethernet0 received only 0"},
 	{id: gate.RDMAElsewhere, severity: Warning, device: "gpu1", port: "eth0", metric: drivers.RDMATxBytes, n: 5e9, place: "gpu1 eth0", says: "sent 5GB of RDMA, but only 0B in the priority of rdma"},
 	{id: gate.Errors, severity: Warning, device: "leaf1", port: "Ethernet240", metric: drivers.ErrorsRx, n: 20, place: "leaf1 Ethernet240", says: "20 frames with errors"},
 	{id: gate.Straggler, severity: Warning, device: "gpu1", port: "eth0", metric: drivers.OutOfSequence, n: 2000, place: "gpu1 eth0", says: "2000 packets came out of sequence, against 0 at most on each of"},
@@ -84,7 +89,7 @@ func gateFindings(t *testing.T, c *gateCase) []Finding {
 			}
 			if i == 1 && (c == nil || !c.idle) {
 				for port := range d.Ports {
-					s.Ports[port][drivers.QueuePackets.Of(3)] += 7
+					s.Ports[port][drivers.QueuePackets.Of(3)] += 700
 				}
 			}
 			if c != nil && c.device == d.Name {
@@ -95,6 +100,11 @@ func gateFindings(t *testing.T, c *gateCase) []Finding {
 					s.Ports[c.port][c.metric.Of(c.index)] = c.n
 				case c.edit == nil && (i == 1 || c.always):
 					s.Ports[c.port][c.metric.Of(c.index)] += c.n
+				}
+			}
+			for port := range d.Ports {
+				if i == 1 && c != nil && slices.Contains(c.paused, d.Name+"/"+port) {
+					s.Ports[port][drivers.PauseRxTime.Of(3)] += 300e6
 				}
 			}
 			samples = append(samples, s)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
+	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
 // Severity says what a finding means for the fabric.
@@ -82,13 +83,17 @@ func (f Finding) Told() string {
 // Counts reports whether the finding is of severity error and not suppressed.
 func (f Finding) Counts() bool { return f.Severity == Error && f.Suppressed == nil }
 
-// Sort orders findings: worst first and suppressed ones last, then by device,
-// id and port, and drops repetitions.
+// Urgent says in a few words that traffic stands still, where the finding means that.
+func (f Finding) Urgent() string { return gate.Urgent(f.ID) }
+
+// Sort orders findings: worst first and suppressed ones last, those of traffic that stands
+// still before others, then by device, id and port, and drops repetitions.
 func Sort(fs []Finding) []Finding {
 	ordered.Sort(fs, func(a, b Finding) int {
 		return cmp.Or(
-			cmp.Compare(btoi(a.Suppressed != nil), btoi(b.Suppressed != nil)),
+			ordered.First(a.Suppressed == nil, b.Suppressed == nil),
 			cmp.Compare(a.Severity.rank(), b.Severity.rank()),
+			ordered.First(a.Urgent() != "", b.Urgent() != ""),
 			natural.Compare(a.Device, b.Device),
 			cmp.Compare(a.ID, b.ID),
 			natural.Compare(first(a.Ports), first(b.Ports)),
@@ -97,13 +102,6 @@ func Sort(fs []Finding) []Finding {
 	return slices.CompactFunc(fs, func(a, b Finding) bool {
 		return a.ID == b.ID && a.Device == b.Device && a.What == b.What && slices.Equal(a.Ports, b.Ports)
 	})
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 func first(s []string) string {

@@ -44,3 +44,14 @@ func order(n int, compare func(i, j int) int) []int {
 	slices.SortFunc(at, func(i, j int) int { return cmp.Or(compare(i, j), i-j) })
 	return at
 }
+
+// First orders what something is true of before what it is not: it compares two truths.
+func First(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}

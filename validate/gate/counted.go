@@ -162,9 +162,6 @@ func groupDrops(ports []*PortWindow) bool {
 
 // knows reports whether it is known how much a counter grew.
 func (p *PortWindow) knows(m drivers.Metric, index int) bool {
-	if p == nil {
-		return false
-	}
 	_, ok := p.grew(m, index)
 	return ok
 }

@@ -43,6 +43,9 @@ const (
 	NotCounted        = "gate:not-counted"
 	NoTraffic         = "gate:no-traffic"
 	PauseSource       = "gate:pause-source"
+	Storm             = "gate:storm"
+	Deadlock          = "gate:deadlock"
+	EndsDisagree      = "gate:ends-disagree"
 	RDMAElsewhere     = "gate:rdma-elsewhere"
 	Errors            = "gate:errors"
 	Straggler         = "gate:straggler"
@@ -50,6 +53,13 @@ const (
 	// that was sent before the window.
 	PauseBefore = "PFC-14"
 )
+
+// urgent are the findings that mean that traffic stands still now, in a few words.
+var urgent = map[string]string{Storm: "PFC storm", Deadlock: "PFC deadlock", Watchdog: "PFC watchdog acted"}
+
+// Urgent says in a few words what a finding of that id means, if it is one that comes
+// before all others: traffic stands still; "" for any other.
+func Urgent(id string) string { return urgent[id] }
 
 // Verdict is what becomes of a window.
 type Verdict string
@@ -74,6 +84,22 @@ type Finding struct {
 	Port   string // "" for the whole device
 	What   string
 	Fix    string
+	// Counter is the counter of the port that shows it, Count how much that grew, and Span
+	// in what time; zero where no counter of the port tells how much of it there was.
+	Counter drivers.CounterID
+	Count   uint64
+	Span    time.Duration
+}
+
+// Same reports whether two findings are of one thing, whatever was counted.
+func (f Finding) Same(g Finding) bool {
+	return f.ID == g.ID && f.Device == g.Device && f.Port == g.Port && f.Counter == g.Counter
+}
+
+// Worse reports whether more was counted than in an earlier window, in number and by time.
+func (f Finding) Worse(before Finding) bool {
+	rate := func(f Finding) float64 { return float64(f.Count) / max(f.Span, time.Millisecond).Seconds() }
+	return f.Count > before.Count && rate(f) > rate(before)
 }
 
 // Class is a lossless class of a port.
@@ -97,7 +123,8 @@ type Port struct {
 	// ToHost says that a host is at the other end.
 	ToHost bool
 	Peer   intent.Endpoint // the other end; zero where there is none
-	// RDMA are the priorities that RDMA may have, where some are lossy by the intent.
+	// RDMA are the priorities of a NIC, or the queues of a switch port, that RDMA may have
+	// by the intent although they are lossy.
 	RDMA qos.PrioritySet
 }
 
@@ -152,6 +179,9 @@ type Result struct {
 	Sources []Source
 	// Unmarked says by device why its ECN marks are not counted, where it can count them.
 	Unmarked map[string]string
+	// Unloaded are the lossless classes that carried too little for the window to prove
+	// that they lose nothing.
+	Unloaded []string
 }
 
 // PortWindow is what a port counted in a window.
@@ -169,6 +199,7 @@ type PortWindow struct {
 	Back  int `json:"back,omitempty"`
 
 	first drivers.PortCounters
+	begin time.Time // of the first reading
 	// gaps are counters that decide something and were seen at some of the
 	// readings only.
 	gaps []drivers.CounterID
@@ -211,11 +242,10 @@ func Judge(devices []Device, samples []Sample, o Options) *Result {
 	for _, p := range j.pauses {
 		j.out = append(j.out, p.finding)
 	}
+	j.disagree()
 	j.loop()
 	j.elsewhere()
-	if o.Traffic {
-		j.idle()
-	}
+	j.idle()
 	return j.result()
 }
 
@@ -228,17 +258,25 @@ type judge struct {
 	out     []Finding
 	pauses  []longPause
 	traced  []Source
+	// unloaded are the classes of [Result.Unloaded].
+	unloaded []string
 }
 
 func (j *judge) found(id string, means Verdict, device, port, what, fix string) {
 	j.out = append(j.out, Finding{ID: id, Means: means, Device: device, Port: port, What: what, Fix: fix})
 }
 
+// failed adds a failure that a counter of a port shows.
+func (j *judge) failed(id string, p *PortWindow, of drivers.CounterID, what, fix string) {
+	j.out = append(j.out, Finding{ID: id, Means: Fail, Device: p.Device, Port: p.Port, What: what, Fix: fix, Counter: of, Count: p.Growth[of], Span: p.Span})
+}
+
 func (j *judge) result() *Result {
-	r := &Result{Verdict: Pass, Findings: j.out, Sources: j.traced, Unmarked: map[string]string{}}
+	r := &Result{Verdict: Pass, Findings: j.out, Sources: j.traced, Unmarked: map[string]string{}, Unloaded: j.unloaded}
 	ordered.Sort(r.Findings, func(a, b Finding) int {
 		return cmp.Or(
 			cmp.Compare(slices.Index(verdicts, a.Means), slices.Index(verdicts, b.Means)),
+			ordered.First(urgent[a.ID] != "", urgent[b.ID] != ""),
 			natural.Compare(a.Device, b.Device), cmp.Compare(a.ID, b.ID), natural.Compare(a.Port, b.Port), cmp.Compare(a.What, b.What))
 	})
 	if len(r.Findings) > 0 {

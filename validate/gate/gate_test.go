@@ -140,7 +140,7 @@ func TestRules(t *testing.T) {
 		}
 	}
 	// At 400G a frame pauses for 83.9 µs at most.
-	frames := func(part float64) uint64 { return uint64(part * span.Seconds() / 83.9e-6) }
+	frames := frames400
 	micros := func(part float64) uint64 { return uint64(part * span.Seconds() * 1e6) }
 	for name, tt := range map[string]struct {
 		edit edit
@@ -162,7 +162,8 @@ func TestRules(t *testing.T) {
 		"hardware that counts PFC as link pause": {all(add("leaf1", "Ethernet0", drivers.LinkPauseTx, 0, 50), add("leaf1", "Ethernet0", drivers.PFCTx, 3, 50), add("leaf1", "Ethernet0", drivers.QueueMarked, 3, 1)), nil},
 		"wrong priority received":                {add("leaf1", "Ethernet0", drivers.PFCRx, 4, 1), []string{"fail gate:wrong-priority leaf1 Ethernet0: the port received 1 frame that pause priority 4, which the intent calls lossy"}},
 		"wrong priority sent":                    {add("leaf1", "Ethernet8", drivers.PFCTx, 0, 3), []string{"fail gate:wrong-priority leaf1 Ethernet8: the port sent 3 frames that pause priority 0, which the intent calls lossy"}},
-		"both ends see the wrong priority":       {all(add("leaf1", "Ethernet0", drivers.PFCRx, 4, 1), add("gpu1", "eth0", drivers.PFCTx, 4, 1)), []string{"fail gate:wrong-priority leaf1 Ethernet0: the port received 1 frame that pause priority 4, which the intent calls lossy"}},
+		"wrong priority that only its sender counts": {add("gpu1", "eth0", drivers.PFCTx, 4, 500), []string{"fail gate:wrong-priority gpu1 eth0: the port sent 500 frames that pause priority 4, which the intent calls lossy"}},
+		"both ends see the wrong priority":           {all(add("leaf1", "Ethernet0", drivers.PFCRx, 4, 1), add("gpu1", "eth0", drivers.PFCTx, 4, 1)), []string{"fail gate:wrong-priority leaf1 Ethernet0: the port received 1 frame that pause priority 4, which the intent calls lossy"}},
 		"wrong priority long ago": {func(b, a reading) {
 			b.add("leaf1", "Ethernet8", drivers.PFCTx, 4, 9)
 			a.add("leaf1", "Ethernet8", drivers.PFCTx, 4, 9)
@@ -170,7 +171,7 @@ func TestRules(t *testing.T) {
 		"paused a little":      {all(add("leaf1", "Ethernet8", drivers.PFCRx, 3, frames(0.099)), add("gpu1", "eth0", drivers.PauseRxTime, 3, micros(0.0099)), add("gpu1", "eth0", drivers.PauseTxTime, 3, micros(0.0499))), nil},
 		"paused by frames":     {add("leaf1", "Ethernet8", drivers.PFCRx, 3, frames(0.11)), []string{"warn gate:pause-ratio leaf1 Ethernet8: priority 3 was paused up to 11.0 % of the time"}},
 		"paused by time":       {add("gpu1", "eth0", drivers.PauseRxTime, 3, micros(0.02)), []string{"warn gate:pause-ratio gpu1 eth0: priority 3 was paused by the switch 2.0 % of the time"}},
-		"a slow receiver":      {all(add("gpu1", "eth0", drivers.PauseTxTime, 3, micros(0.2)), add("leaf1", "Ethernet0", drivers.PFCRx, 3, frames(0.9))), []string{"warn gate:pause-ratio gpu1 eth0: priority 3 of the switch was paused by this NIC 20.0 % of the time"}},
+		"a slow receiver":      {all(add("gpu1", "eth0", drivers.PauseTxTime, 3, micros(0.2)), add("leaf1", "Ethernet0", drivers.PFCRx, 3, frames(0.9)), add("gpu1", "eth0", drivers.PFCTx, 3, frames(0.9))), []string{"warn gate:pause-ratio gpu1 eth0: priority 3 of the switch was paused by this NIC 20.0 % of the time"}},
 		"pause and no marks":   {all(add("leaf1", "Ethernet8", drivers.PFCTx, 3, 2), add("leaf1", "Ethernet0", drivers.PFCTx, 3, 3)), []string{"warn gate:ecn-before-pfc leaf1: it sent 5 frames for class rdma but marked none of its packets"}},
 		"pause and marks":      {all(add("leaf1", "Ethernet8", drivers.PFCTx, 3, 2), add("leaf1", "Ethernet0", drivers.QueueMarked, 3, 1)), nil},
 		"marks nobody answers": {all(add("leaf1", "Ethernet0", drivers.QueueMarked, 3, 5000)), []string{"fail gate:cnp-loop: the switches marked 5000 packets of lossless classes, but no NIC sent a congestion notification"}},
@@ -211,7 +212,7 @@ func TestRules(t *testing.T) {
 		}, []string{"warn gate:rdma-elsewhere gpu1 eth0: the NIC sent 5000 packets of RDMA, but only 10 packets in the priority of rdma; priority 0 5100 packets"}},
 		"link pause beside more PFC": {all(add("leaf1", "Ethernet8", drivers.PFCRx, 3, 500), add("leaf1", "Ethernet8", drivers.LinkPauseRx, 0, 400)),
 			[]string{"fail gate:link-pause leaf1 Ethernet8: the port received 400 frames that pause the whole link (IEEE 802.3x)"}},
-		"pauses and few marks":       {all(add("leaf1", "Ethernet8", drivers.PFCTx, 3, 5000), add("leaf1", "Ethernet0", drivers.QueueMarked, 3, 4999), add("gpu1", "eth0", drivers.MarkedReceived, 0, 5000), add("gpu1", "eth0", drivers.CNPSent, 0, 50)), []string{"warn gate:ecn-before-pfc leaf1: it sent 5000 frames for class rdma but marked only 4999 packets"}},
+		"pauses and few marks":       {all(add("leaf1", "Ethernet8", drivers.PFCTx, 3, 5000), add("leaf1", "Ethernet0", drivers.QueueMarked, 3, 4999), add("gpu1", "eth0", drivers.MarkedReceived, 0, 5000), add("gpu1", "eth0", drivers.CNPSent, 0, 50)), []string{"warn gate:ecn-before-pfc leaf1: it sent 5000 frames for class rdma, up to 0.3 % of the time, but marked only 4999 packets"}},
 		"pauses and many marks":      {all(add("leaf1", "Ethernet8", drivers.PFCTx, 3, 5000), add("leaf1", "Ethernet0", drivers.QueueMarked, 3, 5000), add("gpu1", "eth0", drivers.MarkedReceived, 0, 5000), add("gpu1", "eth0", drivers.CNPSent, 0, 50)), nil},
 		"rdma errors":                {add("gpu1", "eth0", drivers.OutOfSequence, 0, 3), []string{"warn gate:rdma-error gpu1 eth0: 3 packets came out of sequence"}},
 		"half the headroom":          {func(_, a reading) { a["leaf1"].Ports["Ethernet0"][drivers.HeadroomPeak.Of(3)] = 15000 }, nil},

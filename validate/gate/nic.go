@@ -96,7 +96,7 @@ func OfHost(h *nic.Host, taken time.Time) *drivers.Counters {
 // exact is false for what it was at most, by the frames. ok is false where
 // neither is known.
 func (p *PortWindow) pausedPart(duration, pauses drivers.Metric, priority int) (part float64, exact, ok bool) {
-	if p.Span <= 0 {
+	if p == nil || p.Span <= 0 {
 		return 0, false, false
 	}
 	n, known := p.grew(pauses, priority)
@@ -111,10 +111,6 @@ func (p *PortWindow) pausedPart(duration, pauses drivers.Metric, priority int) (
 }
 
 func (j *judge) nic(p *PortWindow) {
-	j.pausedMore(p, drivers.PauseRxTime, drivers.PFCRx, pausedFabric, "was paused by the switch")
-	if timed(p, drivers.PauseTxTime) {
-		j.pausedMore(p, drivers.PauseTxTime, drivers.PFCTx, pausedHost, "of the switch was paused by this NIC")
-	}
 	usual := j.usual(p)
 	for _, e := range rdmaErrors {
 		n := p.count(e.m, 0)

@@ -52,7 +52,12 @@ func (j *judge) sources() {
 			j.pauses = slices.DeleteFunc(j.pauses, func(p longPause) bool {
 				return p.priority == prio && slices.ContainsFunc(o.Ways, func(i int) bool { return ways[i].From == p.stopped })
 			})
-			if len(j.pauses) < before {
+			switch {
+			case o.Kind == origin.Storm:
+				j.found(Storm, Fail, src.Device, src.Port, src.What, src.Fix())
+			case o.Kind == origin.Cycle && !o.Moves:
+				j.found(Deadlock, Fail, src.Device, src.Port, src.What, src.Fix())
+			case len(j.pauses) < before:
 				j.found(PauseSource, Warn, src.Device, src.Port, src.What, src.Fix())
 			}
 		}
@@ -93,30 +98,29 @@ func (j *judge) ways(prio int) (devices map[string]origin.Device, out []origin.W
 			p.tell(&out[at[p.port.Peer]], c, w.dev.Host, false)
 		}
 	}
+	for i := range out {
+		w := &out[i]
+		s := stopped(j.at, w.From, w.To, prio)
+		if w.Frames = s.frames; s.known && s.exact {
+			w.Paused = qos.Of(s.part)
+		} else if s.known {
+			w.AtMost = qos.Of(s.part)
+		}
+	}
 	return devices, out, class
 }
 
-// tell adds to a way what one of its ends counted: the sender, or the receiver.
+// tell adds to a way what one of its ends counted of its data: the sender, or the receiver.
 func (p *PortWindow) tell(w *origin.Way, c *Class, host, sender bool) {
-	duration, frames, bytes := drivers.PauseTxTime, drivers.PFCTx, drivers.PriorityRxBytes
-	if sender {
-		duration, frames, bytes = drivers.PauseRxTime, drivers.PFCRx, drivers.PriorityTxBytes
+	bytes, packets, index := drivers.QueueBytes, drivers.QueuePackets, c.Queue
+	switch {
+	case host && sender:
+		bytes, packets, index = drivers.PriorityTxBytes, drivers.PriorityTxPackets, c.Priority
+	case host:
+		bytes, packets, index = drivers.PriorityRxBytes, drivers.PriorityRxPackets, c.Priority
 	}
-	index := c.Priority
-	if !host {
-		bytes, index = drivers.QueueBytes, c.Queue
-	}
-	// Both ends count the same pauses; what is more was seen.
-	if n, ok := p.grew(frames, c.Priority); ok {
-		w.Frames = qos.Of(max(n, w.Frames.V))
-	}
-	if part, exact, ok := p.pausedPart(duration, frames, c.Priority); ok && exact {
-		w.Paused = qos.Of(max(part, w.Paused.V))
-	} else if ok {
-		w.AtMost = qos.Of(max(part, w.AtMost.V))
-	}
-	if n, ok := p.grew(bytes, index); ok && (sender || host && !w.Used.Set) && p.port.Speed > 0 && p.Span > 0 {
-		w.Used = qos.Of(min(1, 8*float64(n)/p.Span.Seconds()/float64(p.port.Speed)))
+	if used, ok := p.used(bytes, packets, index); ok && (sender || host && !w.Used.Set) {
+		w.Used = qos.Of(used)
 	}
 	if !sender || host {
 		return
@@ -128,6 +132,30 @@ func (p *PortWindow) tell(w *origin.Way, c *Class, host, sender bool) {
 		w.Peak = qos.Of(n)
 	}
 	w.Storms = p.count(drivers.StormsDetected, c.Queue)
+}
+
+// The most bytes of a packet, and the part of the speed below which so many a packet are as
+// good as a count of bytes.
+const (
+	largestPacket = 9216
+	hardlyUsed    = 0.01
+)
+
+// used returns the part of its speed that a port had of some data; ok is false where that
+// is not known.
+func (p *PortWindow) used(bytes, packets drivers.Metric, index int) (part float64, ok bool) {
+	if p.port.Speed <= 0 || p.Span <= 0 {
+		return 0, false
+	}
+	of := func(n float64) float64 { return min(1, 8*n/p.Span.Seconds()/float64(p.port.Speed)) }
+	n, ok := p.grew(bytes, index)
+	few, known := p.grew(packets, index)
+	if ok && (n > 0 || few == 0) {
+		return of(float64(n)), true
+	}
+	// Hardware that does not count bytes shows a zero that stands still.
+	most := of(largestPacket * float64(few))
+	return most, known && most <= hardlyUsed
 }
 
 // say puts a source into words.

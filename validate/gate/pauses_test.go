@@ -2,8 +2,10 @@ package gate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -67,6 +69,9 @@ func (r reading) moves(device, port string, gbits float64) reading {
 	return r.add(device, port, drivers.QueueBytes, 3, uint64(gbits*1e9/8*span.Seconds()))
 }
 
+// frames400 are the frames that pause a port of 400G for a part of the time.
+func frames400(part float64) uint64 { return uint64(part * span.Seconds() / 83.9e-6) }
+
 // TestPauseSources has what a source is, and next to it what makes it another one.
 func TestPauseSources(t *testing.T) {
 	for name, tt := range map[string]struct {
@@ -78,13 +83,34 @@ func TestPauseSources(t *testing.T) {
 		"a slow receiver": {func(ds []Device, _, a reading) {
 			a.pauses(ds, "leaf1", "gpu3", 0.38).moves("leaf1", "gpu3", 12)
 			a.pauses(ds, "spine1", "leaf1", 0.3).pauses(ds, "leaf2", "up", 0.25).pauses(ds, "gpu5", "eth0", 0.2).pauses(ds, "gpu6", "eth0", 0.2)
-		}, []string{"pauses of class rdma on 5 links lead to gpu3/eth0, which paused leaf1 38 % of the time and received 12 Gb/s"}, []string{"gate:pause-source gpu3 eth0"}},
+		}, []string{"pauses of class rdma on 5 links lead to gpu3/eth0, which paused leaf1 38 % of the time and received 12 Gb/s"}, []string{"warn gate:pause-source gpu3 eth0"}},
 		"a storm": {func(ds []Device, _, a reading) {
 			a.pauses(ds, "leaf1", "gpu3", 0.99).pauses(ds, "spine1", "leaf1", 0.99).moves("leaf1", "gpu3", 0.5)
-		}, []string{"pauses of class rdma on 2 links lead to gpu3/eth0, which stormed: it paused leaf1 99 % of the time and received 0.5 Gb/s"}, []string{"gate:pause-source gpu3 eth0"}},
+		}, []string{"pauses of class rdma on 2 links lead to gpu3/eth0, which stormed: it paused leaf1 99 % of the time and received 0.5 Gb/s"}, []string{"fail gate:storm gpu3 eth0"}},
+		// What the switch received did happen, whatever the NIC says.
+		"a storm that the NIC does not count": {func(ds []Device, _, a reading) {
+			a.add("leaf1", "gpu3", drivers.PFCRx, 3, frames400(0.96)).moves("leaf1", "gpu3", 0.027).pauses(ds, "spine1", "leaf1", 0.9).pauses(ds, "gpu4", "eth0", 0.9)
+		}, []string{fmt.Sprintf("pauses of class rdma on 3 links lead to gpu3/eth0, which stormed: it paused leaf1 with %d PFC frames and received 27 Mb/s", frames400(0.96))},
+			[]string{"fail gate:storm gpu3 eth0", "warn gate:ends-disagree gpu3 eth0"}},
+		"a storm of which only the switch counts the time": {func(ds []Device, b, a reading) {
+			b.add("leaf1", "gpu3", drivers.PauseRxTime, 3, 0)
+			a.add("leaf1", "gpu3", drivers.PFCRx, 3, 62_000).add("leaf1", "gpu3", drivers.PauseRxTime, 3, uint64(0.96*span.Seconds()*1e6)).moves("leaf1", "gpu3", 0.027)
+		}, []string{"pauses of class rdma on 1 link lead to gpu3/eth0, which stormed: it paused leaf1 96 % of the time and received 27 Mb/s"},
+			[]string{"fail gate:storm gpu3 eth0", "warn gate:ends-disagree gpu3 eth0"}},
+		"pauses that the switch does not count": {func(ds []Device, _, a reading) {
+			a.add("gpu3", "eth0", drivers.PFCTx, 3, 900_000).add("gpu3", "eth0", drivers.PauseTxTime, 3, uint64(0.3*span.Seconds()*1e6)).moves("leaf1", "gpu3", 12)
+		}, []string{"pauses of class rdma on 1 link lead to gpu3/eth0, which paused leaf1 30 % of the time and received 12 Gb/s"},
+			[]string{"warn gate:ends-disagree gpu3 eth0", "warn gate:pause-source gpu3 eth0"}},
+		"counts that differ as those of two moments do": {func(ds []Device, _, a reading) {
+			a.add("gpu3", "eth0", drivers.PFCTx, 3, 999).add("leaf1", "gpu4", drivers.PFCRx, 3, 5000).add("gpu4", "eth0", drivers.PFCTx, 3, 51)
+		}, []string{"pauses of class rdma on 1 link lead to gpu4/eth0, which paused leaf1 with 5000 PFC frames and received 0 Mb/s"}, nil},
+		"an idle link is not congested": {func(ds []Device, _, a reading) {
+			a.pauses(ds, "gpu1", "eth0", 0.5).moves("leaf1", "gpu3", 0.027).add("leaf1", "gpu3", drivers.QueueMarked, 3, 900)
+		}, []string{"pauses of class rdma on 1 link lead to leaf1 and cannot be followed any further; not certain: no egress port sent enough to have been full for that long"},
+			[]string{"warn gate:pause-source leaf1"}},
 		"an incast": {func(ds []Device, _, a reading) {
 			a.pauses(ds, "spine1", "leaf1", 0.5).pauses(ds, "gpu1", "eth0", 0.6).pauses(ds, "leaf2", "up", 0.5).moves("leaf1", "gpu3", 392)
-		}, []string{"pauses of class rdma on 3 links lead to leaf1/gpu3, whose queue to gpu3/eth0 is full: 392 Gb/s of 400G"}, []string{"gate:pause-source leaf1 gpu3"}},
+		}, []string{"pauses of class rdma on 3 links lead to leaf1/gpu3, whose queue to gpu3/eth0 is full: 392 Gb/s of 400G"}, []string{"warn gate:pause-source leaf1 gpu3"}},
 		"a full link that nothing pauses": {func(ds []Device, _, a reading) { a.moves("leaf1", "gpu3", 392) }, nil, nil},
 		"pauses too short for a finding": {func(ds []Device, _, a reading) {
 			a.pauses(ds, "leaf1", "gpu3", 0.04).moves("leaf1", "gpu3", 12)
@@ -94,23 +120,24 @@ func TestPauseSources(t *testing.T) {
 		}, []string{
 			"pauses of class rdma on 1 link lead to gpu3/eth0, which paused leaf1 40 % of the time and received 12 Gb/s",
 			"pauses of class rdma on 1 link lead to gpu7/eth0, which paused leaf2 30 % of the time and received 100 Gb/s",
-		}, []string{"gate:pause-source gpu3 eth0", "gate:pause-source gpu7 eth0"}},
+		}, []string{"warn gate:pause-source gpu3 eth0", "warn gate:pause-source gpu7 eth0"}},
 		"a switch without a port that explains it": {func(ds []Device, _, a reading) {
 			a.pauses(ds, "gpu1", "eth0", 0.5)
-		}, []string{"pauses of class rdma on 1 link lead to leaf1/gpu2, whose queue to gpu2/eth0 got more at times than its link carries: 0 Mb/s of 400G on average; not certain: several egress ports may be full, so it may be leaf1/gpu3 or leaf1/gpu4 or leaf1/up"},
-			[]string{"gate:pause-source leaf1 gpu2"}},
+		}, []string{"pauses of class rdma on 1 link lead to leaf1 and cannot be followed any further; not certain: several egress ports may be full, so it may be leaf1/gpu2 or leaf1/gpu3 or leaf1/gpu4 or leaf1/up"},
+			[]string{"warn gate:pause-source leaf1"}},
 		"a switch whose marks tell": {func(ds []Device, _, a reading) {
 			a.pauses(ds, "gpu1", "eth0", 0.5).moves("leaf1", "gpu3", 100).add("leaf1", "gpu3", drivers.QueueMarked, 3, 90000)
-		}, []string{"pauses of class rdma on 1 link lead to leaf1/gpu3, whose queue to gpu3/eth0 got more at times than its link carries: 100 Gb/s of 400G on average"}, []string{"gate:pause-source leaf1 gpu3"}},
+		}, []string{"pauses of class rdma on 1 link lead to leaf1/gpu3, whose queue to gpu3/eth0 got more at times than its link carries: 100 Gb/s of 400G on average"}, []string{"warn gate:pause-source leaf1 gpu3"}},
 		"frames alone": {func(ds []Device, b, a reading) {
 			for d := range a {
 				b.uncount(a, d, drivers.PauseRxTime, drivers.PauseTxTime)
 			}
 			a.add("leaf1", "gpu3", drivers.PFCRx, 3, 900_000).moves("leaf1", "gpu3", 12).add("spine1", "leaf1", drivers.PFCRx, 3, 900_000)
-		}, []string{"pauses of class rdma on 2 links lead to gpu3/eth0, which paused leaf1 with 900000 PFC frames and received 12 Gb/s"}, []string{"gate:pause-source gpu3 eth0"}},
+			a.add("gpu3", "eth0", drivers.PFCTx, 3, 900_000).add("leaf1", "up", drivers.PFCTx, 3, 900_000)
+		}, []string{"pauses of class rdma on 2 links lead to gpu3/eth0, which paused leaf1 with 900000 PFC frames and received 12 Gb/s"}, []string{"warn gate:pause-source gpu3 eth0"}},
 		"a counter of time that stands still": {func(ds []Device, b, a reading) {
 			a.add("leaf1", "gpu3", drivers.PFCRx, 3, 900_000).moves("leaf1", "gpu3", 12).add("gpu3", "eth0", drivers.PFCTx, 3, 900_000)
-		}, []string{"pauses of class rdma on 1 link lead to gpu3/eth0, which paused leaf1 with 900000 PFC frames and received 12 Gb/s"}, []string{"gate:pause-source gpu3 eth0"}},
+		}, []string{"pauses of class rdma on 1 link lead to gpu3/eth0, which paused leaf1 with 900000 PFC frames and received 12 Gb/s"}, []string{"warn gate:pause-source gpu3 eth0"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ds, tiers, before, after := twoLeaves()
@@ -124,8 +151,8 @@ func TestPauseSources(t *testing.T) {
 				}
 			}
 			for _, f := range r.Findings {
-				if f.ID == PauseSource || f.ID == PauseRatio {
-					ids = append(ids, f.ID+" "+f.Device+" "+f.Port)
+				if slices.Contains([]string{PauseSource, PauseRatio, Storm, Deadlock, EndsDisagree}, f.ID) {
+					ids = append(ids, strings.TrimSpace(fmt.Sprint(f.Means, " ", f.ID, " ", f.Device, " ", f.Port)))
 				}
 			}
 			if d := cmp.Diff(tt.want, got); d != "" {
@@ -135,6 +162,40 @@ func TestPauseSources(t *testing.T) {
 				t.Error(d)
 			}
 		})
+	}
+}
+
+// Switches that wait for each other, and send nothing, are a failure; while their queues
+// move, they are a warning.
+func TestDeadlock(t *testing.T) {
+	for moves, want := range map[float64]string{0: "fail gate:deadlock s1 s2", 100: "warn gate:pause-source s1 s2"} {
+		var devices []Device
+		before, after := reading{}, reading{}
+		for i := range 3 {
+			name, next, last := fmt.Sprintf("s%d", i+1), fmt.Sprintf("s%d", (i+1)%3+1), fmt.Sprintf("s%d", (i+2)%3+1)
+			d := Device{Name: name, Ports: map[string]Port{}}
+			for _, peer := range []string{next, last} {
+				d.Ports[peer] = Port{Speed: 400e9, Classes: []Class{rdma}, Peer: intent.Endpoint{Device: peer, Port: name}}
+			}
+			devices = append(devices, d)
+			for at, r := range map[time.Duration]reading{0: before, span: after} {
+				r[name] = &drivers.Counters{Taken: began.Add(at), Ports: map[string]drivers.PortCounters{next: zero(false), last: zero(false)}}
+				r.add(name, next, drivers.QueueBytes, 3, 0).add(name, last, drivers.QueueBytes, 3, 0)
+			}
+		}
+		for i := range 3 {
+			name, next := fmt.Sprintf("s%d", i+1), fmt.Sprintf("s%d", (i+1)%3+1)
+			after.moves(name, next, moves).add(name, next, drivers.PFCRx, 3, frames400(1)).add(next, name, drivers.PFCTx, 3, frames400(1))
+		}
+		var got []string
+		for _, f := range Judge(devices, samples(before, after), Options{Tiers: map[string]int{"s1": 0}}).Findings {
+			if f.ID == PauseSource || f.ID == Deadlock {
+				got = append(got, fmt.Sprint(f.Means, " ", f.ID, " ", f.Device, " ", f.Port))
+			}
+		}
+		if d := cmp.Diff([]string{want}, got); d != "" {
+			t.Errorf("%v Gb/s: %s", moves, d)
+		}
 	}
 }
 
@@ -159,12 +220,12 @@ func TestStragglers(t *testing.T) {
 func TestIdleNICs(t *testing.T) {
 	for n, want := range map[int][]string{
 		0: {"inconclusive gate:no-traffic: lossless class rdma carried no packets during the window"},
-		6: {"pass gate:no-traffic: lossless class rdma carried no packets of 2 of 8 NICs, of which the window proves nothing: gpu7/eth0, gpu8/eth0"},
+		6: {"pass gate:no-traffic: lossless class rdma carried no load of 2 of 8 NICs, of which the window proves nothing: gpu7/eth0, gpu8/eth0"},
 		8: nil,
 	} {
 		ds, _, before, after := twoLeaves()
 		for i := range n {
-			after.add(fmt.Sprintf("leaf%d", i/4+1), fmt.Sprintf("gpu%d", i+1), drivers.QueuePackets, 3, 5)
+			after.add(fmt.Sprintf("leaf%d", i/4+1), fmt.Sprintf("gpu%d", i+1), drivers.QueuePackets, 3, 500)
 		}
 		if d := cmp.Diff(want, show(Judge(ds, samples(before, after), Options{Traffic: true}).Findings)); d != "" {
 			t.Errorf("%d: %s", n, d)
@@ -175,7 +236,7 @@ func TestIdleNICs(t *testing.T) {
 // Marks that the switch could count and does not leave open whether they come first.
 func TestMarksOff(t *testing.T) {
 	for off, want := range map[string][]string{"": nil, "wredqueue is off": {"inconclusive gate:ecn-before-pfc leaf1: it sent 500 frames for class rdma; its marks are not counted: wredqueue is off"}} {
-		before, after := read(0), read(span).add("leaf1", "Ethernet8", drivers.PFCTx, 3, 500).add("leaf1", "Ethernet0", drivers.QueuePackets, 3, 9)
+		before, after := read(0), read(span).add("leaf1", "Ethernet8", drivers.PFCTx, 3, 500).add("leaf1", "Ethernet0", drivers.QueuePackets, 3, 900)
 		before.uncount(after, "leaf1", drivers.QueueMarked)
 		if off != "" {
 			after["leaf1"].Off = map[drivers.Metric]string{drivers.QueueMarked: off}

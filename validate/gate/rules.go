@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/units"
@@ -39,11 +40,11 @@ func (j *judge) device(w *window) {
 		j.linkPause(p)
 		j.wrongPriority(p, w.dev.Host)
 		j.errors(p)
+		j.paused(p, w.dev.Host)
 		if w.dev.Host {
 			j.nic(p)
 			continue
 		}
-		j.paused(p)
 		j.headroom(p)
 	}
 	if !w.dev.Host {
@@ -90,7 +91,7 @@ func Spell(d time.Duration) string {
 func (j *judge) lost(p *PortWindow) {
 	note := func(where string, c *Class, m drivers.Metric, index int, fix string) {
 		if n := p.count(m, index); n > 0 {
-			j.found(LosslessDrop, Fail, p.Device, p.Port, fmt.Sprintf("%s of lossless class %s dropped %s", fmt.Sprintf(where, index), c.Name, count(n, "packet")), fix)
+			j.failed(LosslessDrop, p, m.Of(index), fmt.Sprintf("%s of lossless class %s dropped %s", fmt.Sprintf(where, index), c.Name, count(n, "packet")), fix)
 		}
 	}
 	for i := range p.port.Classes {
@@ -143,10 +144,10 @@ func (j *judge) storms(p *PortWindow) {
 		if d := p.count(drivers.QueueDrops, q); d > 0 {
 			what += ", and " + count(d, "packet") + " of it were dropped"
 		}
-		j.found(Watchdog, Fail, p.Device, p.Port, what, "check the device attached there: it paused for longer than the watchdog allows")
+		j.failed(Watchdog, p, drivers.StormsDetected.Of(q), what, "check the device attached there: it paused for longer than the watchdog allows")
 	}
 	if n := p.count(drivers.StallErrors, 0); n > 0 {
-		j.found(NICStall, Fail, p.Device, p.Port, fmt.Sprintf("the NIC aborted its pause %s, because it had lasted too long", times(n)), "find out why the host does not accept packets")
+		j.failed(NICStall, p, drivers.StallErrors.Of(0), fmt.Sprintf("the NIC aborted its pause %s, because it had lasted too long", times(n)), "find out why the host does not accept packets")
 	} else if n := p.count(drivers.StallWarnings, 0); n > 0 {
 		j.found(NICStall, Warn, p.Device, p.Port, fmt.Sprintf("the NIC nearly aborted its pause %s", times(n)), "find out why the host does not accept packets")
 	}
@@ -172,7 +173,7 @@ func (j *judge) linkPause(p *PortWindow) {
 		// The two are not renewed at one moment.
 		skew := uint64(float64(sum)*0.02) + 2
 		if n > 0 && (n > sum || n+skew < most) {
-			j.found(LinkPause, Fail, p.Device, p.Port, fmt.Sprintf("the port %s %s that pause the whole link (IEEE 802.3x)", way.says, count(n, "frame")), "turn link pause off on both ends")
+			j.failed(LinkPause, p, way.link.Of(0), fmt.Sprintf("the port %s %s that pause the whole link (IEEE 802.3x)", way.says, count(n, "frame")), "turn link pause off on both ends")
 		}
 	}
 }
@@ -188,12 +189,12 @@ func (j *judge) wrongPriority(p *PortWindow, host bool) {
 		if p.port.lossless(i) != nil {
 			continue
 		}
-		if n := p.count(drivers.PFCRx, i); n > 0 && !p.port.Asymmetric && !peer.saw(drivers.PFCTx, i) {
-			j.found(WrongPriority, Fail, p.Device, p.Port, fmt.Sprintf("the port received %s that pause priority %d, which the intent calls lossy", count(n, "frame"), i), "check the other end: it has PFC on for this priority, or maps packets to it")
+		if n := p.count(drivers.PFCRx, i); n > 0 && !p.port.Asymmetric && peer.count(drivers.PFCTx, i) == 0 {
+			j.failed(WrongPriority, p, drivers.PFCRx.Of(i), fmt.Sprintf("the port received %s that pause priority %d, which the intent calls lossy", count(n, "frame"), i), "check the other end: it has PFC on for this priority, or maps packets to it")
 		}
 		obeyed := peer != nil && peer.port.Asymmetric
-		if n := p.count(drivers.PFCTx, i); n > 0 && !obeyed && !peer.saw(drivers.PFCRx, i) {
-			j.found(WrongPriority, Fail, p.Device, p.Port, fmt.Sprintf("the port sent %s that pause priority %d, which the intent calls lossy", count(n, "frame"), i), "check the port's map from priority to priority group")
+		if n := p.count(drivers.PFCTx, i); n > 0 && !obeyed && peer.count(drivers.PFCRx, i) == 0 {
+			j.failed(WrongPriority, p, drivers.PFCTx.Of(i), fmt.Sprintf("the port sent %s that pause priority %d, which the intent calls lossy", count(n, "frame"), i), "check the port's map from priority to priority group")
 		} else if before := p.first[drivers.PFCTx.Of(i)]; n == 0 && before > 0 && !host {
 			j.out = append(j.out, pausedBefore(p.Device, p.Port, i, "; none during this window"))
 		}
@@ -210,85 +211,50 @@ const (
 	boundFactor = 10
 )
 
-// paused finds priorities that were stopped for long.
-func (j *judge) paused(p *PortWindow) {
-	limit := pausedFabric
-	if p.port.ToHost {
-		limit = pausedHost
-		// The NIC knows the time that it paused.
-		if nic := j.at[p.port.Peer]; nic != nil && timed(nic, drivers.PauseTxTime) {
-			return
+// paused finds priorities that were stopped for long, of a port and, where the other end is
+// not among the windows, of that one. Against a baseline, what is usual there is no finding.
+func (j *judge) paused(p *PortWindow, host bool) {
+	for _, c := range p.port.Classes {
+		j.pausedLong(p, c, host, p.end(), p.port.Peer)
+		if j.at[p.port.Peer] == nil {
+			j.pausedLong(p, c, host, p.port.Peer, p.end())
 		}
 	}
-	j.pausedMore(p, drivers.PauseRxTime, drivers.PFCRx, limit, "was paused")
+}
+
+// pausedLong looks at one direction of the link of a port, which is one of from and to.
+func (j *judge) pausedLong(p *PortWindow, c Class, host bool, from, to intent.Endpoint) {
+	s := stopped(j.at, from, to, c.Priority)
+	nic := j.at[p.port.Peer]
+	limit, says := pausedFabric, "was paused"
+	switch byHost := p.port.ToHost || host && from != p.end(); {
+	case !byHost && host:
+		says = "was paused by the switch"
+	case byHost:
+		limit = pausedHost
+		if host {
+			says = "of the switch was paused by this NIC"
+		} else if timed(nic, drivers.PauseTxTime) && disagree(p, nic, c.Priority) == nil {
+			// The NIC knows the time that it paused.
+			p, says = nic, "of the switch was paused by this NIC"
+		}
+	}
+	most, word := limit, ""
+	if !s.exact {
+		most, word = min(limit*boundFactor, 0.99), "up to "
+	}
+	if was := stopped(j.base, from, to, c.Priority); was.known {
+		most = max(most, 2*was.part)
+	}
+	if s.part > most {
+		j.pauses = append(j.pauses, longPause{from, c.Priority, Finding{ID: PauseRatio, Means: Warn, Device: p.Device, Port: p.Port,
+			What: fmt.Sprintf("priority %d %s %s%.1f %% of the time", c.Priority, says, word, 100*s.part),
+			Fix:  "follow the traffic of class " + c.Name + ": the pause leads to the congested port or the slow receiver"}})
+	}
 }
 
 func timed(p *PortWindow, m drivers.Metric) bool {
-	return slices.ContainsFunc(p.port.Classes, func(c Class) bool { _, ok := p.grew(m, c.Priority); return ok })
-}
-
-// pausedMore looks at one direction. Against a baseline, what is usual there is
-// no finding either.
-func (j *judge) pausedMore(p *PortWindow, duration, pauses drivers.Metric, limit float64, says string) {
-	usual := j.usual(p)
-	for _, c := range p.port.Classes {
-		part, exact, ok := p.pausedPart(duration, pauses, c.Priority)
-		if !ok {
-			continue
-		}
-		most, word := limit, ""
-		if !exact {
-			most, word = min(limit*boundFactor, 0.99), "up to "
-		}
-		if usual != nil {
-			if was, _, ok := usual.pausedPart(duration, pauses, c.Priority); ok {
-				most = max(most, 2*was)
-			}
-		}
-		if part > most {
-			stopped := p.end()
-			if duration == drivers.PauseTxTime {
-				stopped = p.port.Peer
-			}
-			j.pauses = append(j.pauses, longPause{stopped, c.Priority, Finding{ID: PauseRatio, Means: Warn, Device: p.Device, Port: p.Port,
-				What: fmt.Sprintf("priority %d %s %s%.1f %% of the time", c.Priority, says, word, 100*part),
-				Fix:  "follow the traffic of class " + c.Name + ": the pause leads to the congested port or the slow receiver"}})
-		}
-	}
-}
-
-// marking finds switches that pause more than they mark: the marks are to come first,
-// and a queue that makes its switch pause holds many packets above its threshold, so
-// that a pause goes with many marks. Frames of any port and marks of any queue count, as
-// the queue that fills is another than the group that pauses.
-func (j *judge) marking(w *window) {
-	for prio := range qos.NumPriorities {
-		var pauses, marks uint64
-		name, counted := "", false
-		for _, p := range w.ports {
-			c := p.port.lossless(prio)
-			if c == nil || !c.Marks {
-				continue
-			}
-			name = c.Name
-			pauses += p.count(drivers.PFCTx, prio)
-			n, ok := p.grew(drivers.QueueMarked, c.Queue)
-			marks += n
-			counted = counted || ok
-		}
-		const fix = "lower the ECN thresholds of the class, and make sure that its packets are ECN-capable"
-		sent := fmt.Sprintf("it sent %s for class %s", count(pauses, "frame"), name)
-		switch off := w.off[drivers.QueueMarked]; {
-		case pauses == 0:
-		case !counted && off != "" && j.o.Traffic:
-			j.found(ECNBeforePFC, Inconclusive, w.dev.Name, "", sent+"; its marks are not counted: "+off, "turn the counter on, and repeat the window")
-		case !counted:
-		case marks == 0:
-			j.found(ECNBeforePFC, Warn, w.dev.Name, "", sent+" but marked none of its packets", fix)
-		case pauses >= fewestHere && marks < pauses:
-			j.found(ECNBeforePFC, Warn, w.dev.Name, "", sent+" but marked only "+count(marks, "packet"), fix)
-		}
-	}
+	return p != nil && slices.ContainsFunc(p.port.Classes, func(c Class) bool { return p.knows(m, c.Priority) })
 }
 
 // headroom finds groups whose headroom was filled.

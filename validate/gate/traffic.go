@@ -9,7 +9,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/units"
-	"github.com/roce-fabric/roce-fabric/internal/words"
 )
 
 // strayPart is the part of a NIC's RDMA that may be outside of its priorities: headers
@@ -93,62 +92,6 @@ func (p *PortWindow) stray(verb string, all, by, allPackets, byPackets drivers.M
 		what += "; " + strings.Join(others, ", ")
 	}
 	return Finding{ID: RDMAElsewhere, Means: Warn, Device: p.Device, Port: p.Port, What: what}, true
-}
-
-// idle finds lossless classes of switches that sent no packet by any port, or
-// whose packets no switch counts, and names NICs that got nothing of a class that
-// others got. Where a class is lossless nowhere, nothing is there to lose.
-func (j *judge) idle() {
-	type seen struct {
-		counted, sent bool
-		nics          int
-		quiet         []string
-	}
-	classes := map[string]*seen{}
-	any := false
-	for _, w := range j.windows {
-		if w.dev.Host {
-			continue
-		}
-		any = true
-		for _, p := range w.ports {
-			for _, c := range p.port.Classes {
-				s := classes[c.Name]
-				if s == nil {
-					s = &seen{}
-					classes[c.Name] = s
-				}
-				n, ok := p.grew(drivers.QueuePackets, c.Queue)
-				s.counted, s.sent = s.counted || ok, s.sent || n > 0
-				if !ok || !p.port.ToHost {
-					continue
-				}
-				s.nics++
-				if n == 0 && !j.at[p.port.Peer].busy(c.Priority) {
-					s.quiet = append(s.quiet, p.port.Peer.String())
-				}
-			}
-		}
-	}
-	if any && len(classes) == 0 {
-		j.found(NoTraffic, Inconclusive, "", "", "no port of the window has a lossless class", "choose switches with lossless ports")
-	}
-	for _, name := range natural.Keys(classes) {
-		const again = "repeat the window while RDMA traffic of the class runs"
-		switch s := classes[name]; {
-		case !s.counted:
-			j.found(NoTraffic, Inconclusive, "", "", fmt.Sprintf("no switch counts the packets of lossless class %s, so it may have carried none", name), "turn the queue counters on, and repeat the window")
-		case !s.sent:
-			j.found(NoTraffic, Inconclusive, "", "", fmt.Sprintf("lossless class %s carried no packets during the window", name), again)
-		case len(s.quiet) > 0:
-			j.found(NoTraffic, Pass, "", "", fmt.Sprintf("lossless class %s carried no packets of %d of %d NICs, of which the window proves nothing: %s", name, len(s.quiet), s.nics, words.Some(natural.Sorted(s.quiet), 5)), again)
-		}
-	}
-}
-
-// busy reports whether a NIC sent packets of a priority.
-func (p *PortWindow) busy(priority int) bool {
-	return p != nil && (p.count(drivers.PriorityTxPackets, priority) > 0 || p.count(drivers.PriorityTxBytes, priority) > 0)
 }
 
 // The part of the packets that may come with errors, and the errors that are too many

@@ -58,7 +58,7 @@ func grow(p *PortWindow, samples []Sample) *PortWindow {
 	for i, s := range samples {
 		now := s.Ports[p.Port]
 		if i == 0 {
-			p.first = now
+			p.first, p.begin = now, s.Taken
 			continue
 		}
 		before := samples[i-1].Ports[p.Port]
@@ -94,12 +94,18 @@ func wentBack(before, now drivers.PortCounters) bool {
 
 // grew returns how much a counter grew; ok is false where that is not known.
 func (p *PortWindow) grew(m drivers.Metric, index int) (n uint64, ok bool) {
+	if p == nil {
+		return 0, false
+	}
 	n, ok = p.Growth[m.Of(index)]
 	return n, ok
 }
 
 // count is grew where what is not known says nothing.
-func (p *PortWindow) count(m drivers.Metric, index int) uint64 { return p.Growth[m.Of(index)] }
+func (p *PortWindow) count(m drivers.Metric, index int) uint64 {
+	n, _ := p.grew(m, index)
+	return n
+}
 
 // rate is how often a second a counter grew.
 func (p *PortWindow) rate(m drivers.Metric, index int) float64 {
@@ -123,13 +129,27 @@ func Lean(d *Device, s *Sample) {
 		}
 		kept := map[drivers.CounterID]uint64{} // a map does not shrink
 		for id, n := range counters {
-			if decides(&p, id) || rated[id.Metric] {
+			if decides(&p, id) || rated[id.Metric] || p.carries(id) {
 				kept[id] = n
 			}
 		}
 		s.Ports[name] = kept
 	}
 	s.Pools = nil
+}
+
+// carries reports whether a counter is of the data of a lossless class, by which sources of
+// pauses are told apart.
+func (p *Port) carries(id drivers.CounterID) bool {
+	return slices.ContainsFunc(p.Classes, func(c Class) bool {
+		switch id.Metric {
+		case drivers.QueueBytes, drivers.QueuePackets:
+			return int(id.Index) == c.Queue
+		case drivers.PriorityRxBytes, drivers.PriorityTxBytes:
+			return int(id.Index) == c.Priority
+		}
+		return false
+	})
 }
 
 // rated are the counters whose rates are compared, or that the loop of congestion

@@ -87,6 +87,8 @@ type Source struct {
 	Ways []int
 	// Feeders are the ports that pause because of it at the switch next to it.
 	Feeders int
+	// Moves says of a cycle that some of its queues still send.
+	Moves bool
 
 	// weight is how much stops because of it. Where time is not counted, it is a bound by
 	// frames, and counted is the part that is not.

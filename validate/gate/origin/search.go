@@ -136,7 +136,7 @@ func (s *search) judge() {
 }
 
 func (s *search) explain(g group, v *verdict) {
-	longest := slices.MaxFunc(v.in, func(a, b int) int { return cmp.Compare(s.size[a], s.size[b]) })
+	longest := s.longest(v.in)
 	find := func(ways []int) (follow []int) {
 		for _, e := range ways {
 			if s.paused[e] && s.ratio(e, longest) >= leads {
@@ -283,6 +283,7 @@ type end struct {
 	local bool
 	cycle []int
 	at    string // the device, where way is -1
+	why   string // the egress way that is full is not known
 }
 
 // follow walks from a paused way to its end. through are the groups on the way.
@@ -307,7 +308,7 @@ func (s *search) follow(way int) (e end, through []group) {
 			if len(v.local) == 0 || v.dark {
 				return end{way: -1, at: g.device}, through
 			}
-			return end{way: v.local[0], local: true}, through
+			return s.local(v), through
 		}
 		seen[g] = len(trail)
 		way = v.follow[0]
@@ -334,11 +335,31 @@ func (s *search) exit(loop []int) (end, bool) {
 			v := s.groups.At(g)
 			if v.local, _, v.why = s.congested(s.egress(g, v.in, false)); len(v.local) > 0 {
 				v.sure, v.why = false, "pauses go around, and the queues still move"
-				return end{way: v.local[0], local: true}, true
+				return s.local(v), true
 			}
 		}
 	}
 	return end{}, false
+}
+
+// local ends at the egress way that the packets of a group wait for. One that sent hardly
+// anything was not full for as long as the group paused.
+func (s *search) local(v *verdict) end {
+	e := s.ways[v.local[0]]
+	longest := s.longest(v.in)
+	least := idle
+	if s.exact[longest] {
+		least = leads * s.size[longest]
+	}
+	if e.Used.Set && e.Used.V < least {
+		return end{way: -1, at: e.From.Device, why: "no egress port sent enough to have been full for that long"}
+	}
+	return end{way: v.local[0], local: true}
+}
+
+// longest returns the way that was paused for longest.
+func (s *search) longest(ways []int) int {
+	return slices.MaxFunc(ways, func(a, b int) int { return cmp.Compare(s.size[a], s.size[b]) })
 }
 
 // sources gathers the ends of all paused ways.
@@ -383,7 +404,7 @@ func (s *search) sources() []Source {
 	// A second source of the same switch.
 	for _, v := range s.groups.All() {
 		if len(v.follow) > 0 && len(v.local) > 0 && v.sure && !v.here {
-			if src := get(end{way: v.local[0], local: true}); src.weight == 0 {
+			if src := get(s.local(&v)); src.weight == 0 {
 				src.weight = s.size[v.in[0]]
 				src.Ways, src.Feeders = slices.Clone(v.in), len(v.in)
 			}
@@ -426,15 +447,18 @@ func rank(out []Source) {
 func (s *search) source(e end) Source {
 	switch {
 	case e.way < 0:
-		return Source{Kind: Pauser, At: intent.Endpoint{Device: e.at}, Way: -1, Why: "no egress port of it is known"}
+		return Source{Kind: Pauser, At: intent.Endpoint{Device: e.at}, Way: -1, Why: cmp.Or(e.why, "no egress port of it is known")}
 	case e.cycle != nil:
 		first := slices.MinFunc(e.cycle, func(a, b int) int {
 			return cmp.Or(cmp.Compare(s.ways[a].From.Device, s.ways[b].From.Device), cmp.Compare(s.ways[a].From.Port, s.ways[b].From.Port))
 		})
 		src := Source{Kind: Cycle, At: s.ways[first].From, Way: first, Certain: true}
 		for _, i := range e.cycle {
-			if s.size[i] < stuck || !s.ways[i].Used.Set || s.ways[i].Used.V > idle {
-				src.Certain, src.Why = false, "the queues of the cycle still move"
+			switch w := s.ways[i]; {
+			case s.size[i] < stuck || w.Used.V > idle:
+				src.Certain, src.Moves, src.Why = false, true, "the queues of the cycle still move"
+			case !w.Used.Set && !src.Moves:
+				src.Certain, src.Why = false, fmt.Sprintf("what %s sent is not counted", w.From)
 			}
 			src.Candidates = append(src.Candidates, s.ways[i].From)
 		}
@@ -446,7 +470,7 @@ func (s *search) source(e end) Source {
 	src := Source{Kind: SlowReceiver, At: w.To, Way: e.way, Certain: true}
 	size, exact := s.size[e.way], s.exact[e.way]
 	switch {
-	case w.Storms > 0, size >= stuck && w.Used.Set && w.Used.V <= idle, exact && size >= 0.99:
+	case w.Storms > 0, size >= stuck && w.Used.Set && w.Used.V <= idle, exact && size >= stuck && !w.Used.Set, exact && size >= 0.99:
 		src.Kind = Storm
 	case w.Used.Set && (w.Used.V >= full || exact && size < slow && w.Used.V+size >= full):
 		src.Kind, src.At = Congestion, w.From

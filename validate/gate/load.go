@@ -1,0 +1,159 @@
+package gate
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+	"github.com/roce-fabric/roce-fabric/internal/words"
+)
+
+// The load that a lossless class must have for a window to prove that it loses nothing.
+const (
+	// LoadPart is its part of what RDMA hosts received, other classes of RDMA left out.
+	LoadPart = 0.1
+	// loadLeast is the least in bytes: a hundred packets are no load.
+	loadLeast = 100 * packetBytes
+	// packetBytes is what a packet counts for where bytes are not counted.
+	packetBytes = 1024
+)
+
+// load is what ports sent of a lossless class, and in lossy queues, in bytes.
+type load struct {
+	counted      bool
+	class, lossy float64
+	packets      uint64 // of the class
+	queues       [qos.NumPriorities]float64
+	nics         int
+	quiet        []string // NICs without load of the class
+}
+
+// proves reports whether the load is enough for a proof.
+func (l *load) proves() bool { return l.class >= loadLeast && loaded(l.class, l.lossy) }
+
+// loaded reports whether a class had its part of the traffic.
+func loaded(class, lossy float64) bool { return class > 0 && class >= LoadPart*(class+lossy) }
+
+// idle finds lossless classes that carried no load, or whose packets no switch counts, and
+// names NICs without load of a class that others had. Where a class is lossless nowhere,
+// nothing is there to lose.
+func (j *judge) idle() {
+	classes := map[string]*load{}
+	any := false
+	hosts := slices.ContainsFunc(j.windows, func(w *window) bool {
+		return slices.ContainsFunc(w.ports, func(p *PortWindow) bool { return !w.dev.Host && p.port.ToHost && len(p.port.Classes) > 0 })
+	})
+	for _, w := range j.windows {
+		if w.dev.Host {
+			continue
+		}
+		any = true
+		for _, p := range w.ports {
+			for _, c := range p.port.Classes {
+				if classes[c.Name] == nil {
+					classes[c.Name] = &load{}
+				}
+				if p.port.ToHost || !hosts {
+					classes[c.Name].add(p, j.at[p.port.Peer], c)
+				}
+			}
+		}
+	}
+	if any && len(classes) == 0 && j.o.Traffic {
+		j.found(NoTraffic, Inconclusive, "", "", "no port of the window has a lossless class", "choose switches with lossless ports")
+	}
+	for _, name := range natural.Keys(classes) {
+		const again = "repeat the window while RDMA traffic of the class runs"
+		l := classes[name]
+		if !l.proves() {
+			j.unloaded = append(j.unloaded, name)
+		}
+		switch {
+		case !j.o.Traffic:
+		case !l.counted:
+			j.found(NoTraffic, Inconclusive, "", "", fmt.Sprintf("no switch counts the packets of lossless class %s, so it may have carried none", name), "turn the queue counters on, and repeat the window")
+		case !l.proves():
+			j.found(NoTraffic, Inconclusive, "", "", fmt.Sprintf("lossless class %s carried %s", name, l.says()), again)
+		case len(l.quiet) > 0:
+			j.found(NoTraffic, Pass, "", "", fmt.Sprintf("lossless class %s carried no load of %d of %d NICs, of which the window proves nothing: %s", name, len(l.quiet), l.nics, words.Some(natural.Sorted(l.quiet), 5)), again)
+		}
+	}
+}
+
+// add takes in a port of a switch, at whose other end nic is.
+func (l *load) add(p, nic *PortWindow, c Class) {
+	class, counted := p.sent(drivers.QueueBytes, drivers.QueuePackets, c.Queue)
+	if !counted {
+		return
+	}
+	var lossy float64
+	for q := range qos.NumPriorities {
+		if !p.port.RDMA.Has(q) && !slices.ContainsFunc(p.port.Classes, func(c Class) bool { return c.Queue == q }) {
+			n, _ := p.sent(drivers.QueueBytes, drivers.QueuePackets, q)
+			l.queues[q] += n
+			lossy += n
+		}
+	}
+	l.counted, l.class, l.lossy, l.packets = true, l.class+class, l.lossy+lossy, l.packets+p.count(drivers.QueuePackets, c.Queue)
+	if p.port.ToHost {
+		l.nics++
+		if !loaded(class, lossy) && !nic.busy(c) {
+			l.quiet = append(l.quiet, p.port.Peer.String())
+		}
+	}
+}
+
+// says tells how little of the class there was, and where the load went.
+func (l *load) says() string {
+	out := "no packets during the window"
+	switch {
+	case l.packets > 0:
+		out = "only " + count(l.packets, "packet") + " during the window"
+	case l.class > 0:
+		out = fmt.Sprintf("only %s during the window", units.Bytes(l.class))
+	}
+	most := 0
+	for q, n := range l.queues {
+		if n > l.queues[most] {
+			most = q
+		}
+	}
+	if l.lossy < loadLeast || loaded(l.class, l.lossy) {
+		return out
+	}
+	part := fmt.Sprintf("%.2g %%", 100*l.class/(l.class+l.lossy))
+	if l.class < 1e-4*l.lossy {
+		part = "less than 0.01 %"
+	}
+	return fmt.Sprintf("%s, %s of what hosts received: the load went through queue %d (%s)", out, part, most, units.Bytes(l.queues[most]))
+}
+
+// sent returns the bytes of a queue or priority. Where bytes are not counted, which may show
+// as a zero that stands still, they are estimated from the packets.
+func (p *PortWindow) sent(bytes, packets drivers.Metric, index int) (n float64, counted bool) {
+	b, bOK := p.grew(bytes, index)
+	k, kOK := p.grew(packets, index)
+	if b == 0 {
+		return packetBytes * float64(k), bOK || kOK
+	}
+	return float64(b), true
+}
+
+// busy reports whether a NIC sent load of a class.
+func (p *PortWindow) busy(c Class) bool {
+	if p == nil {
+		return false
+	}
+	class, _ := p.sent(drivers.PriorityTxBytes, drivers.PriorityTxPackets, c.Priority)
+	var lossy float64
+	for i := range qos.NumPriorities {
+		if !p.port.RDMA.Has(i) && p.port.lossless(i) == nil {
+			n, _ := p.sent(drivers.PriorityTxBytes, drivers.PriorityTxPackets, i)
+			lossy += n
+		}
+	}
+	return loaded(class, lossy)
+}

@@ -1,0 +1,119 @@
+package gate
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+)
+
+// stop is how much a priority of one direction of a link was paused, by what both ends
+// counted.
+type stop struct {
+	// part is the part of the time, a bound by frames unless exact. known is false where
+	// neither end tells it.
+	part         float64
+	exact, known bool
+	frames       qos.Opt[uint64] // at the end that counted more
+}
+
+// stopped returns how much the port from was paused by the port to, either of which may not
+// be among the windows. What a port received did happen: the count of an end that the other
+// one contradicts is left out, and of two times the longer one counts.
+func stopped(windows map[intent.Endpoint]*PortWindow, from, to intent.Endpoint, priority int) (out stop) {
+	receiver, sender := windows[from], windows[to]
+	few := disagree(receiver, sender, priority)
+	ends := []struct {
+		*PortWindow
+		duration, frames drivers.Metric
+	}{{receiver, drivers.PauseRxTime, drivers.PFCRx}, {sender, drivers.PauseTxTime, drivers.PFCTx}}
+	for _, end := range ends {
+		if n, ok := end.grew(end.frames, priority); ok {
+			out.frames = qos.Of(max(n, out.frames.V))
+		}
+	}
+	for _, end := range ends {
+		part, exact, ok := end.pausedPart(end.duration, end.frames, priority)
+		switch {
+		case !ok || end.PortWindow == few || exact && part == 0 && out.frames.V > 0:
+		case !out.known || exact && !out.exact:
+			out.part, out.exact, out.known = part, exact, true
+		case exact == out.exact:
+			out.part = max(part, out.part)
+		}
+	}
+	return out
+}
+
+// The ends of a link are not read at one moment, and a NIC may count the pauses that it
+// begins and not the frames that repeat them: only a count that is as good as none
+// contradicts the other end.
+const (
+	fewestDisagree = 1000
+	// overlap is the part of the longer window that both have in common.
+	overlap = 0.5
+)
+
+// disagree returns the end of a link that counted hardly any of the PFC frames that the
+// other end counted; nil where the ends agree, or cannot be compared.
+func disagree(receiver, sender *PortWindow, priority int) (few *PortWindow) {
+	if !receiver.saw(drivers.PFCRx, priority) || !sender.saw(drivers.PFCTx, priority) || !receiver.sameTime(sender) {
+		return nil
+	}
+	got, sent := receiver.count(drivers.PFCRx, priority), sender.count(drivers.PFCTx, priority)
+	switch {
+	case max(got, sent) < fewestDisagree:
+	case float64(sent) < arrivesBadly*float64(got):
+		return sender
+	case float64(got) < arrivesBadly*float64(sent):
+		return receiver
+	}
+	return nil
+}
+
+// sameTime reports whether two windows are for the most part of the same time.
+func (p *PortWindow) sameTime(q *PortWindow) bool {
+	first, last := p.begin, p.begin.Add(p.Span)
+	if q.begin.After(first) {
+		first = q.begin
+	}
+	if end := q.begin.Add(q.Span); end.Before(last) {
+		last = end
+	}
+	return last.Sub(first) >= time.Duration(overlap*float64(max(p.Span, q.Span)))
+}
+
+// disagree finds links whose ends contradict each other. The end that claims to have sent
+// what the other one did not receive, or not to have sent what it did receive, is named.
+func (j *judge) disagree() {
+	for _, w := range j.windows {
+		for _, p := range w.ports {
+			for prio := range qos.NumPriorities {
+				j.disagreeOn(p, w.dev.Host, prio)
+			}
+		}
+	}
+}
+
+// disagreeOn compares what a port sent of a priority with what the other end received.
+func (j *judge) disagreeOn(p *PortWindow, host bool, prio int) {
+	peer := j.at[p.port.Peer]
+	few := disagree(peer, p, prio)
+	if few == nil {
+		return
+	}
+	got, sent := peer.count(drivers.PFCRx, prio), p.count(drivers.PFCTx, prio)
+	if few == p {
+		fix := "check the software of the switch, and whether its counters are renewed"
+		if host {
+			fix = "check firmware and driver of the NIC, and whether its counters are renewed (ethtool -S)"
+		}
+		j.found(EndsDisagree, Warn, p.Device, p.Port, fmt.Sprintf("the port counted %s sent for priority %d, but %s received %d from it: its firmware, driver or counters are wrong",
+			count(sent, "PFC frame"), prio, peer.end(), got), fix)
+		return
+	}
+	j.found(EndsDisagree, Warn, p.Device, p.Port, fmt.Sprintf("the port counted %s sent for priority %d, but %s received only %d: either the counters of this port are wrong, or the other end ignores PFC",
+		count(sent, "PFC frame"), prio, peer.end(), got), "check PFC at the other end, and the firmware, driver and counters of both")
+}
