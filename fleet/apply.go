@@ -172,7 +172,7 @@ func Apply(ctx context.Context, devices []Device, plan *PlanFile, o ApplyOptions
 		at[p.name] = i
 	}
 	hold := map[string]time.Duration{}
-	if g := r.newGated(qos.ImpactReload); g != nil {
+	if g := r.newGated(plan.Rollout.Waves); g != nil {
 		for _, w := range plan.Rollout.Waves {
 			for _, name := range w.Devices {
 				hold[name] = g.hold(w)

@@ -63,15 +63,15 @@ type gated struct {
 	progress Progress
 	base     *gate.Result
 	// known are failures that the baseline shows.
-	known map[string]bool
+	known []gate.Finding
 }
 
 // newGated returns nil where no wave is to pass a gate.
-func (r *run) newGated(impact qos.Impact) *gated {
-	if r.Gate == nil || r.Gate.Mode == GateOff || impact == qos.ImpactNone {
+func (r *run) newGated(waves []Wave) *gated {
+	if r.Gate == nil || r.Gate.Mode == GateOff || !slices.ContainsFunc(waves, Wave.gated) {
 		return nil
 	}
-	g := &gated{opts: r.Gate, workers: r.Workers, progress: r.Progress, known: map[string]bool{}}
+	g := &gated{opts: r.Gate, workers: r.Workers, progress: r.Progress}
 	g.Reader = Reader{Fabric: r.Gate.Fabric, Access: r.Gate.Access, Counters: true}
 	return g
 }
@@ -101,10 +101,14 @@ func soak(w Wave, mode GateMode) time.Duration {
 	return gateSoak
 }
 
+// gated reports whether a wave has a gate: each that changes a device has. Every managed
+// value does something to traffic, also one whose write disturbs nothing, as ECN.
+func (w Wave) gated() bool { return w.Kind != "" }
+
 // GateTime is how long the gate of a rollout takes where all comes back at once.
 func (r *Rollout) GateTime(mode GateMode) (sum time.Duration) {
 	for _, w := range r.Waves {
-		if mode != GateOff && w.Impact != qos.ImpactNone {
+		if mode != GateOff && w.gated() {
 			sum += gateSettle + soak(w, mode)
 		}
 	}
@@ -239,13 +243,14 @@ func (g *gated) baseline(ctx context.Context, waves []Wave) error {
 	if err := sleep(ctx, g.scaled(gateBaseline)); err != nil {
 		return err
 	}
-	g.base, err = g.window(ctx, was)
-	if err != nil {
+	now, err := g.look(ctx, natural.Keys(was))
+	if err := cmp.Or(ctx.Err(), g.need(now, err)); err != nil {
 		return err
 	}
+	g.base = g.judge(was, now)
 	for _, f := range g.base.Findings {
 		if f.Means == gate.Fail {
-			g.known[key(f)] = true
+			g.known = append(g.known, f)
 			g.say("failed before the change: " + text(f))
 		}
 	}
@@ -267,33 +272,21 @@ func (g *gated) need(was map[string]seen, err error) error {
 	return nil
 }
 
-// window reads the counters again and judges what was counted since.
-func (g *gated) window(ctx context.Context, was map[string]seen) (*gate.Result, error) {
+// judge judges what was counted between two looks.
+func (g *gated) judge(first, last map[string]seen) *gate.Result {
 	var devices []gate.Device
 	var samples []gate.Sample
 	hosts := 0
-	for _, name := range natural.Keys(was) {
-		devices = append(devices, was[name].first.Gate)
-		if s := was[name].first.Sample; s != nil {
-			samples = append(samples, *s)
-		}
-	}
-	err := pool.Ordered(ctx, g.workers, natural.Keys(was), func(ctx context.Context, name string) Reading {
-		return g.recount(ctx, was[name].first)
-	}, func(r Reading) error {
-		if r.Sample != nil {
-			if g.base == nil {
-				lean(was[r.Device].first.Gate, r.Sample)
-			}
-			samples = append(samples, *r.Sample)
-			if r.Host != nil {
-				hosts++
+	for _, name := range natural.Keys(first) {
+		devices = append(devices, first[name].first.Gate)
+		for _, look := range []map[string]seen{first, last} {
+			if s := look[name].first.Sample; s != nil {
+				samples = append(samples, *s)
 			}
 		}
-		return ctx.Err()
-	})
-	if err != nil {
-		return nil, err
+		if last[name].first.Host != nil {
+			hosts++
+		}
 	}
 	for i := range samples {
 		samples[i].Poll = maps.Clone(samples[i].Poll)
@@ -301,12 +294,13 @@ func (g *gated) window(ctx context.Context, was map[string]seen) (*gate.Result, 
 			samples[i].Poll[m] = g.scaled(every)
 		}
 	}
-	return gate.Judge(devices, samples, gate.Options{Baseline: g.base, AllHosts: hosts > 0 && hosts == len(g.Fabric.Fabric().Hosts)}), nil
+	f := g.Fabric.Fabric()
+	return gate.Judge(devices, samples, gate.Options{Baseline: g.base, AllHosts: hosts > 0 && hosts == len(f.Hosts), Tiers: validate.Tiers(f)})
 }
 
 // before reads what a wave must show again after it.
 func (g *gated) before(ctx context.Context, w Wave) (map[string]seen, error) {
-	if g == nil || w.Impact == qos.ImpactNone {
+	if g == nil || !w.gated() {
 		return nil, nil
 	}
 	was, err := g.look(ctx, g.surroundings(w.Devices...))
@@ -317,44 +311,63 @@ func (g *gated) before(ctx context.Context, w Wave) (map[string]seen, error) {
 }
 
 // pass returns an error, which is [KindGate] or [KindInconclusive], unless a wave may
-// be confirmed.
+// be confirmed. The changes of the wave are in force: the window of a device begins when its
+// links and neighbours are back, which is now where none went down.
 func (g *gated) pass(ctx context.Context, w Wave, was map[string]seen) error {
 	if was == nil {
 		return nil
 	}
 	settle, soak := g.scaled(gateSettle), g.scaled(g.soak(w))
-	g.say(fmt.Sprintf("links and neighbours of %s, then counters for %s", words.Count(len(was), "device"), spell(soak)))
+	end := time.Now().Add(settle + soak)
+	g.say(fmt.Sprintf("links, neighbours and counters of %s for %s", words.Count(len(was), "device"), spell(settle+soak)))
 	now, err := g.back(ctx, was, settle)
 	if err != nil {
 		return err
 	}
-	if err := sleep(ctx, soak); err != nil {
+	if err := sleep(ctx, max(soak, time.Until(end))); err != nil {
 		return err
 	}
-	res, err := g.window(ctx, now)
-	if err != nil {
+	// A link may go down again, and neighbours that were gone show until LLDP forgets them.
+	last, err := g.look(ctx, natural.Keys(was))
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err := missing(was, last, err); err != nil {
 		return err
 	}
-	return g.verdict(ctx, res)
+	if err := g.verdict(ctx, g.judge(now, last)); err != nil {
+		return err
+	}
+	unread := slices.DeleteFunc(g.surroundings(w.Devices...), func(name string) bool { _, ok := was[name]; return ok })
+	if len(unread) > 0 {
+		g.say("not read, and so not part of that: " + natural.Fold(unread))
+	}
+	return nil
 }
 
 // back waits until every link of before is up again with its neighbours, for as long as
-// a fabric may take to settle, and returns what is there then.
+// a fabric may take to settle. It returns what each device showed when its own were back.
 func (g *gated) back(ctx context.Context, was map[string]seen, settle time.Duration) (map[string]seen, error) {
 	// The links of a switch come up one after another, and LLDP sends every 30 s.
 	deadline := time.Now().Add(max(settle, time.Second) + g.scaled(time.Minute))
-	for began := time.Now(); ; {
-		now, err := g.look(ctx, natural.Keys(was))
+	out, left := map[string]seen{}, maps.Clone(was)
+	for {
+		now, err := g.look(ctx, natural.Keys(left))
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		missing := missing(was, now, err)
-		settled := time.Since(began) >= settle
+		for name, s := range now {
+			if s.lacks(left[name]) == "" {
+				out[name] = s
+				delete(left, name)
+			}
+		}
+		missing := missing(left, now, err)
 		switch {
-		case missing == "" && settled:
-			return now, nil
-		case missing != "" && time.Now().After(deadline):
-			return nil, errorAs("", OpGate, KindGate, errors.New(missing))
+		case missing == nil:
+			return out, nil
+		case time.Now().After(deadline):
+			return nil, missing
 		}
 		if err := sleep(ctx, min(max(settle/10, 20*time.Millisecond), 5*time.Second)); err != nil {
 			return nil, err
@@ -362,44 +375,72 @@ func (g *gated) back(ctx context.Context, was map[string]seen, settle time.Durat
 	}
 }
 
-// missing says what of before is not there; "" for nothing.
-func missing(was, now map[string]seen, unread error) string {
+// missing says what of before is not there; nil for nothing.
+func missing(was, now map[string]seen, unread error) error {
 	for _, name := range natural.Keys(was) {
 		is, ok := now[name]
+		lacks := is.lacks(was[name])
 		if !ok {
-			return fmt.Sprintf("%s could be read before the change and cannot now: %v", name, unread)
+			lacks = fmt.Sprintf("%s could be read before the change and cannot now: %v", name, unread)
 		}
-		for _, port := range natural.Keys(was[name].up) {
-			near, up := is.up[port]
-			switch wasNear := was[name].up[port]; {
-			case !up:
-				return fmt.Sprintf("the link of %s %s was up before the change and is down", name, port)
-			case wasNear != "" && near != wasNear:
-				return fmt.Sprintf("%s %s had neighbour %s before the change, and has %s", name, port, wasNear, cmp.Or(near, "none"))
-			}
+		if lacks != "" {
+			return errorAs("", OpGate, KindGate, errors.New(lacks))
+		}
+	}
+	return nil
+}
+
+// lacks says what of before a device does not show; "" for nothing.
+func (s seen) lacks(was seen) string {
+	name := was.first.Device
+	for _, port := range natural.Keys(was.up) {
+		near, up := s.up[port]
+		switch wasNear := was.up[port]; {
+		case !up:
+			return fmt.Sprintf("the link of %s %s was up before the change and is down", name, port)
+		case wasNear != "" && near != wasNear:
+			return fmt.Sprintf("%s %s had neighbour %s before the change, and has %s", name, port, wasNear, cmp.Or(near, "none"))
 		}
 	}
 	return ""
 }
 
-// verdict judges a window. A failure that the baseline shows is not the wave's.
+// caused reports whether a failure is the wave's: the baseline does not show it, or shows
+// less of it.
+func (g *gated) caused(f gate.Finding) bool {
+	i := slices.IndexFunc(g.known, f.Same)
+	return i < 0 || f.Worse(g.known[i])
+}
+
+// verdict judges a window. A failure that the baseline shows as well is not the wave's.
 func (g *gated) verdict(ctx context.Context, res *gate.Result) error {
 	var fails, open []gate.Finding
 	for _, f := range res.Findings {
 		switch {
-		case f.Means == gate.Fail && !g.known[key(f)]:
+		case f.Means == gate.Fail && g.caused(f):
 			fails = append(fails, f)
-		case f.Means == gate.Inconclusive && g.opts.Mode == GateFull:
+		case f.Means == gate.Inconclusive:
 			open = append(open, f)
 		case f.Means == gate.Warn:
 			g.say("warning: " + text(f))
 		}
 	}
+	passed := "passed"
+	if len(res.Unloaded) > 0 {
+		passed += ", but without load, under which losses show: hosts got hardly any traffic of " + strings.Join(res.Unloaded, ", ")
+	}
 	switch {
 	case len(fails) > 0:
-		return errorAs("", OpGate, KindGate, fmt.Errorf("%s%s", text(fails[0]), more(len(fails)-1)))
+		why := text(fails[0]) + more(len(fails)-1)
+		if i := slices.IndexFunc(g.known, fails[0].Same); i >= 0 {
+			why += fmt.Sprintf("; in the baseline it was %d in %s", g.known[i].Count, spell(g.known[i].Span))
+		}
+		return errorAs("", OpGate, KindGate, errors.New(why))
+	case len(open) > 0 && g.opts.Mode == GateQuick:
+		g.say(passed + "; not all was counted: " + text(open[0]) + more(len(open)-1))
+		return nil
 	case len(open) == 0:
-		g.say("passed")
+		g.say(passed)
 		return nil
 	}
 	why := text(open[0]) + more(len(open)-1)
@@ -412,9 +453,6 @@ func (g *gated) verdict(ctx context.Context, res *gate.Result) error {
 func (g *gated) say(what string) {
 	g.progress.report(Event{Kind: GateSays, Phase: Writing, Text: what})
 }
-
-// key tells findings apart, whatever they counted.
-func key(f gate.Finding) string { return f.ID + " " + f.Device + " " + f.Port }
 
 func text(f gate.Finding) string {
 	return strings.Join(strings.Fields(f.Device+" "+f.Port+": "+f.What), " ") + " (" + f.ID + ")"
@@ -441,6 +479,9 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// ofLoad are the settings of NICs that show under load alone.
+var ofLoad = []qos.Attr{qos.NIC(nic.FieldECN), qos.NIC(nic.FieldBuffers), qos.NIC(nic.FieldDCQCN)}
+
 // thresholds reports whether a plan changes what shows under load alone: ECN, alpha or
 // headroom.
 func thresholds(d *DevicePlan) bool {
@@ -449,6 +490,6 @@ func thresholds(d *DevicePlan) bool {
 		case qos.KindECN, qos.KindHeadroom, qos.KindHeadroomModel, qos.KindGroupBuffer, qos.KindQueueBuffer:
 			return !g.Open
 		}
-		return false
+		return !g.Open && slices.Contains(ofLoad, g.Field)
 	})
 }

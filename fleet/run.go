@@ -94,14 +94,14 @@ var errStopped = errors.New("run stopped")
 // returns in addition to an outcome no further device is begun; those at work are ended.
 // The error is errStopped or the journal's.
 func (r *run) each(ctx context.Context, waves []Wave, do func(ctx context.Context, device string, out *Outcome) (*pending, error)) (outs []Outcome, err error) {
-	devices, impact := 0, qos.ImpactNone
+	devices := 0
 	for _, w := range waves {
-		devices, impact = devices+len(w.Devices), max(impact, w.Impact)
+		devices += len(w.Devices)
 	}
 	defer r.Progress.phase(Writing, devices)()
 	ctx, cancel := r.journal.guard(ctx)
 	defer cancel()
-	e := &effort{run: r, gate: r.newGated(impact), do: do, locks: map[string]store.Lock{}}
+	e := &effort{run: r, gate: r.newGated(waves), do: do, locks: map[string]store.Lock{}}
 	e.over, e.end = context.WithCancelCause(context.Background())
 	defer e.end(nil)
 	if err := e.gate.baseline(ctx, waves); err != nil {
