@@ -30,8 +30,12 @@ type Client struct {
 	conns []*xssh.Client // the jump host's, if there is one, and the device's
 	last  *wire          // what lies below the connection to the device
 	slots chan struct{}
-	ended chan struct{}  // closed once the connection to the device is over
-	work  sync.WaitGroup // goroutines that end with the connection at the latest
+	ended chan struct{} // closed once the connection to the device is over
+	// silent is set before the connection is ended because the device sent nothing for the
+	// time of silence.
+	silent  atomic.Bool
+	silence time.Duration
+	work    sync.WaitGroup // goroutines that end with the connection at the latest
 
 	mu     sync.Mutex
 	closed bool
@@ -108,29 +112,33 @@ func Dial(ctx context.Context, cfg Config) (_ *Client, err error) {
 // newClient is a Client without its connections.
 func newClient(cfg *Config, base net.Conn) *Client {
 	return &Client{
-		addr: cfg.Address, log: cfg.Log, commandTimeout: cfg.CommandTimeout, maxOutput: cfg.MaxOutput,
+		addr: cfg.Address, log: cfg.Log, commandTimeout: cfg.CommandTimeout, maxOutput: cfg.MaxOutput, silence: cfg.Silence,
 		base: base, slots: make(chan struct{}, cfg.MaxChannels), ended: make(chan struct{}),
 	}
 }
 
-// watch begins to tell of the end of the connection to the device.
+// watch begins to tell of the end of the connection to the device, and ends it if the device
+// falls silent.
 func (c *Client) watch() {
 	c.work.Go(func() {
 		// The commands on it return why it ended.
 		_ = c.device().Wait()
 		close(c.ended)
 	})
+	c.work.Go(c.watchSilence)
 }
 
-// wire is a connection that knows when its peer has ended it.
+// wire is a connection that knows when its peer has ended it, and when it was last heard.
 type wire struct {
 	net.Conn
-	over atomic.Bool
+	over  atomic.Bool
+	heard heard
 }
 
 // Read implements io.Reader.
 func (w *wire) Read(b []byte) (int, error) {
 	n, err := w.Conn.Read(b)
+	w.heard.now()
 	if err != nil {
 		w.over.Store(true)
 	}
@@ -278,7 +286,7 @@ func (c *Client) session(ctx context.Context, op string, use func(*xssh.Session)
 	})
 	if !ok {
 		<-c.slots
-		return newError(op, c.addr, ErrLost, net.ErrClosed)
+		return c.lost(op, net.ErrClosed)
 	}
 	select {
 	case err := <-done:
@@ -329,5 +337,5 @@ func (c *Client) channelError(op string, err error) error {
 	if errors.As(err, &refused) {
 		return newError(op, c.addr, errRefused, err)
 	}
-	return newError(op, c.addr, ErrLost, err)
+	return c.lost(op, err)
 }

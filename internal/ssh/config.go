@@ -60,6 +60,9 @@ type Config struct {
 	// CommandTimeout bounds a Run or a line of a shell whose context has no deadline; 0 is
 	// DefaultCommandTimeout.
 	CommandTimeout time.Duration
+	// Silence is how long the device may send nothing before the connection ends with
+	// ErrTimeout, whatever deadlines its commands have; 0 is DefaultSilence.
+	Silence time.Duration
 	// MaxOutput bounds what one Run or line of a shell may print, in bytes; 0 is
 	// defaultMaxOutput.
 	MaxOutput int64
@@ -101,7 +104,7 @@ func (c *Config) hops() ([]hop, error) {
 
 // check fills in the defaults and refuses what cannot work.
 func (c *Config) check() error {
-	if c.Timeout < 0 || c.CommandTimeout < 0 || c.MaxOutput < 0 || c.MaxChannels < 0 {
+	if c.Timeout < 0 || c.CommandTimeout < 0 || c.Silence < 0 || c.MaxOutput < 0 || c.MaxChannels < 0 {
 		return fmt.Errorf("negative timeout or limit")
 	}
 	if c.Timeout == 0 {
@@ -109,6 +112,9 @@ func (c *Config) check() error {
 	}
 	if c.CommandTimeout == 0 {
 		c.CommandTimeout = DefaultCommandTimeout
+	}
+	if c.Silence == 0 {
+		c.Silence = DefaultSilence
 	}
 	if c.MaxOutput == 0 {
 		c.MaxOutput = defaultMaxOutput

@@ -45,7 +45,7 @@ func (c *Client) Run(ctx context.Context, cmd string, stdin []byte) (Result, err
 			// failure.
 			in, err := s.StdinPipe()
 			if err != nil {
-				return newError("run", c.addr, ErrLost, err)
+				return c.lost("run", err)
 			}
 			c.start(func() {
 				if fence.Err(ctx) == nil { // else the session ends, and the command has no input
@@ -56,7 +56,7 @@ func (c *Client) Run(ctx context.Context, cmd string, stdin []byte) (Result, err
 		}
 		if err := s.Start(cmd); err != nil {
 			if gone(err) {
-				return newError("run", c.addr, ErrLost, err)
+				return c.lost("run", err)
 			}
 			return newError("run", c.addr, errRefused, err)
 		}
@@ -69,7 +69,7 @@ func (c *Client) Run(ctx context.Context, cmd string, stdin []byte) (Result, err
 		case errors.As(err, &exit):
 			status = exit.ExitStatus()
 		case err != nil:
-			return newError("run", c.addr, ErrLost, err)
+			return c.lost("run", err)
 		}
 		return nil
 	})

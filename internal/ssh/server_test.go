@@ -46,6 +46,7 @@ type device struct {
 	refuse  bool // of sessions
 	forward bool // direct-tcpip is granted
 	frozen  bool // nothing is answered after the login
+	ignores bool // requests that are not of a channel
 
 	mu    sync.Mutex
 	conns []net.Conn
@@ -58,6 +59,8 @@ type deviceOptions struct {
 	question  bool // keyboard-interactive in place of password
 	echoed    bool // its question is echoed
 	forward   bool
+	version   string              // that the server says it has; "" is Go's
+	ignores   bool                // requests that are not of a channel are not answered
 	beforeSSH func(net.Conn) bool // false ends the connection
 }
 
@@ -126,7 +129,7 @@ func newDevice(t testing.TB, o deviceOptions) *device {
 		k, _ := ed25519Key(t)
 		o.keys = []xssh.Signer{k}
 	}
-	cfg := &xssh.ServerConfig{}
+	cfg := &xssh.ServerConfig{ServerVersion: o.version}
 	check := func(user, pw string) (*xssh.Permissions, error) {
 		if user != testUser || pw != testPass {
 			return nil, errors.New("wrong")
@@ -163,7 +166,7 @@ func newDevice(t testing.TB, o deviceOptions) *device {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &device{addr: l.Addr().String(), keys: o.keys, forward: o.forward}
+	d := &device{addr: l.Addr().String(), keys: o.keys, forward: o.forward, ignores: o.ignores}
 	d.hosts = hostsFile(t, d.addr, o.keys...)
 	d.wg.Go(func() {
 		for {
@@ -201,7 +204,13 @@ func (d *device) serve(c net.Conn, cfg *xssh.ServerConfig) {
 		return
 	}
 	defer conn.Close()
-	d.wg.Go(func() { xssh.DiscardRequests(reqs) })
+	d.wg.Go(func() {
+		for r := range reqs {
+			if r.WantReply && !d.ignores {
+				_ = r.Reply(false, nil)
+			}
+		}
+	})
 	if d.frozen {
 		_ = conn.Wait()
 	}
@@ -270,7 +279,13 @@ func (d *device) tunnel(nc xssh.NewChannel) {
 		out.Close()
 		return
 	}
-	d.wg.Go(func() { xssh.DiscardRequests(reqs) })
+	d.wg.Go(func() {
+		for r := range reqs {
+			if r.WantReply && !d.ignores {
+				_ = r.Reply(false, nil)
+			}
+		}
+	})
 	d.wg.Go(func() { _, _ = io.Copy(ch, out); ch.Close(); out.Close() })
 	_, _ = io.Copy(out, ch)
 	ch.Close()

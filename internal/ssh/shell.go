@@ -109,7 +109,7 @@ func (s *shell) oneLine(line string) error {
 // nobody waits for.
 func (s *shell) do(ctx context.Context, op func(context.Context) error) error {
 	if s.dead != nil {
-		return newError("shell", s.c.addr, ErrLost, fmt.Errorf("shell is closed after: %w", s.dead))
+		return s.c.lost("shell", fmt.Errorf("shell is closed after: %w", s.dead))
 	}
 	ctx, cancel := s.c.deadline(ctx)
 	defer cancel()
@@ -158,5 +158,5 @@ func (s *shell) failed(ctx context.Context, err error) error {
 	if errors.Is(err, util.ErrConnectionError) {
 		err = nil // a name of scrapligo's own, which says no more than ErrLost
 	}
-	return newError("shell", s.c.addr, ErrLost, err)
+	return s.c.lost("shell", err)
 }

@@ -40,7 +40,7 @@ func (c *Client) Stream(ctx context.Context, cmd string, stderr io.Writer) (_ *S
 	var pw *io.PipeWriter
 	s.out, pw = io.Pipe()
 	// Both a Read and a pump that nobody reads from end with the command.
-	context.AfterFunc(s.life, func() { pw.CloseWithError(newError("run", c.addr, ErrLost, net.ErrClosed)) })
+	context.AfterFunc(s.life, func() { pw.CloseWithError(c.lost("run", net.ErrClosed)) })
 	started, status := make(chan io.WriteCloser, 1), make(chan int, 1)
 	ok := c.start(func() {
 		defer close(s.over)
@@ -56,7 +56,7 @@ func (c *Client) Stream(ctx context.Context, cmd string, stderr io.Writer) (_ *S
 	})
 	if !ok {
 		s.end()
-		return nil, newError("run", c.addr, ErrLost, net.ErrClosed)
+		return nil, c.lost("run", net.ErrClosed)
 	}
 	select {
 	case s.in = <-started:
@@ -78,11 +78,11 @@ func (c *Client) Stream(ctx context.Context, cmd string, stderr io.Writer) (_ *S
 func (c *Client) converse(x *xssh.Session, cmd string, stderr io.Writer, pw *io.PipeWriter, started chan<- io.WriteCloser) (int, error) {
 	in, err := x.StdinPipe()
 	if err != nil {
-		return 0, newError("run", c.addr, ErrLost, err)
+		return 0, c.lost("run", err)
 	}
 	out, err := x.StdoutPipe()
 	if err != nil {
-		return 0, newError("run", c.addr, ErrLost, err)
+		return 0, c.lost("run", err)
 	}
 	x.Stderr = stderr
 	if err := x.Start(cmd); err != nil {
@@ -101,7 +101,7 @@ func (c *Client) converse(x *xssh.Session, cmd string, stderr io.Writer, pw *io.
 	case errors.As(err, &exit):
 		return exit.ExitStatus(), nil
 	case err != nil:
-		return 0, newError("run", c.addr, ErrLost, err)
+		return 0, c.lost("run", err)
 	}
 	return 0, nil
 }
@@ -122,7 +122,7 @@ func (s *Stream) Write(b []byte) (int, error) {
 	s.c.log.Data("ssh write", b)
 	b = slices.Clone(b) // it may be read after the return
 	if err := s.unlessClosed(func() error { _, err := s.in.Write(b); return err }); err != nil {
-		return 0, newError("run", s.c.addr, ErrLost, err)
+		return 0, s.c.lost("run", err)
 	}
 	return len(b), nil
 }
@@ -130,7 +130,7 @@ func (s *Stream) Write(b []byte) (int, error) {
 // CloseWrite ends standard input.
 func (s *Stream) CloseWrite() error {
 	if err := s.unlessClosed(s.in.Close); err != nil && !gone(err) {
-		return newError("run", s.c.addr, ErrLost, err)
+		return s.c.lost("run", err)
 	}
 	return nil
 }

@@ -70,7 +70,7 @@ func (t *pty) Open(a *transport.Args) error {
 	})
 	if !ok {
 		t.end()
-		return newError("shell", t.c.addr, ErrLost, net.ErrClosed)
+		return t.c.lost("shell", net.ErrClosed)
 	}
 	var err error
 	select {
