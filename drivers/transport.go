@@ -36,18 +36,33 @@ func TransportError(err error) error {
 	return err
 }
 
+// silent reports whether a device did not answer at all: neither that it is busy, nor with
+// a connection refused or reset, as one that restarts does.
+func silent(err error) bool { return errors.Is(err, gnmi.ErrTimeout) || errors.Is(err, ssh.ErrTimeout) }
+
 // Poll calls done at once and then at every interval until it says so, for at
-// most limit. It returns whether done said so and, where it did not, its last
-// error, with that of the context where that ended the wait.
+// most limit, and for [ssh.DefaultSilence] at most while the device answers nothing. It
+// returns whether done said so and, where it did not, its last error, with that of the
+// context where that ended the wait.
 func Poll(ctx context.Context, every, limit time.Duration, done func() (bool, error)) (bool, error) {
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()
 	tick := time.NewTicker(every)
 	defer tick.Stop()
+	var unanswered time.Time // since then; zero if the last call was answered
 	for {
+		began := time.Now()
 		ok, err := done()
-		if ok {
+		switch {
+		case ok:
 			return true, nil
+		case !silent(err):
+			unanswered = time.Time{}
+		case unanswered.IsZero():
+			unanswered = began
+		}
+		if !unanswered.IsZero() && time.Since(unanswered) >= ssh.DefaultSilence {
+			return false, err
 		}
 		select {
 		case <-tick.C:

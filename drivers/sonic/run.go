@@ -200,24 +200,22 @@ func open(err error) bool {
 // It changes nothing. Reading is no help here: while a Set runs, a Get shows
 // what was before it.
 func (d *driver) settle(ctx context.Context) error {
-	tick := time.NewTicker(d.pace.poll)
-	defer tick.Stop()
-	for {
+	ok, err := d.poll(ctx, maxSet, func() (bool, error) {
 		c, err := d.client(ctx)
 		if err == nil {
 			err = c.Set(ctx, gnmi.SetRequest{Origin: origin, Deletes: []gnmi.Path{path("ROCE_FABRIC_NONE")}})
 		}
 		if err == nil || !open(err) {
 			// A server that refuses even this has nothing to work on.
-			return nil
+			return true, nil
 		}
 		d.hangUp()
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return fmt.Errorf("%w: %w", ctx.Err(), err)
-		}
+		return false, err
+	})
+	if ok {
+		return nil
 	}
+	return err
 }
 
 // hangUp ends the gNMI session, so that the next call does not wait for its backoff.

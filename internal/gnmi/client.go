@@ -21,6 +21,7 @@ type Client struct {
 	addr       string
 	timeout    time.Duration
 	setTimeout time.Duration
+	silence    time.Duration
 	target     *target.Target
 	verifier   *verifier // nil without TLS
 	caps       Capabilities
@@ -56,7 +57,7 @@ func Dial(ctx context.Context, cfg Config) (*Client, error) {
 	if err := cfg.check(); err != nil {
 		return fail(err)
 	}
-	c := &Client{addr: cfg.Address, timeout: cfg.Timeout, setTimeout: cfg.SetTimeout}
+	c := &Client{addr: cfg.Address, timeout: cfg.Timeout, setTimeout: cfg.SetTimeout, silence: cfg.Silence}
 	opts := []api.TargetOption{api.Address(cfg.Address), api.Timeout(cfg.Timeout)}
 	if cfg.TLS.Plaintext {
 		opts = append(opts, api.Insecure(true))

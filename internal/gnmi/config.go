@@ -56,6 +56,9 @@ type Config struct {
 	// a Set for up to 600 s before it answers (sonic-gnmi
 	// sonic_service_client), and goes on if the client leaves earlier.
 	SetTimeout time.Duration
+	// Silence ends a Set whose device answers nothing else either for that long; 0 is
+	// DefaultSilence.
+	Silence time.Duration
 	// MaxMessage is the largest message in either direction, in bytes; 0 is
 	// defaultMaxMessage.
 	MaxMessage int
@@ -99,7 +102,7 @@ func (c *Config) check() error {
 	if strings.ContainsAny(c.Address, ", /") {
 		return fmt.Errorf("address %q is not host:port", c.Address)
 	}
-	if c.Timeout < 0 || c.SetTimeout < 0 || c.MaxMessage < 0 {
+	if c.Timeout < 0 || c.SetTimeout < 0 || c.Silence < 0 || c.MaxMessage < 0 {
 		return fmt.Errorf("negative timeout or message size")
 	}
 	if c.Timeout == 0 {
@@ -107,6 +110,9 @@ func (c *Config) check() error {
 	}
 	if c.SetTimeout == 0 {
 		c.SetTimeout = c.Timeout
+	}
+	if c.Silence == 0 {
+		c.Silence = DefaultSilence
 	}
 	if c.MaxMessage == 0 {
 		c.MaxMessage = defaultMaxMessage

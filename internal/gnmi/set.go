@@ -91,7 +91,7 @@ func (r SetRequest) check() error {
 }
 
 // Set sends a request and waits for the answer, for [Config.SetTimeout] at
-// most. It is never sent twice. An answer without an error does not say that
+// most, and no longer than the device answers anything at all ([Config.Silence]). It is never sent twice. An answer without an error does not say that
 // the device does what was asked, and an error does not say that it does not:
 // read back.
 func (c *Client) Set(ctx context.Context, r SetRequest) error {
@@ -100,7 +100,12 @@ func (c *Client) Set(ctx context.Context, r SetRequest) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.setTimeout)
 	defer cancel()
+	ctx, stop := c.whileAlive(ctx)
+	defer stop()
 	if _, err := c.target.Set(ctx, r.wire(c.encoding)); err != nil {
+		if errors.Is(context.Cause(ctx), errSilent) {
+			return c.silentError("set")
+		}
 		return c.rpcError(ctx, "set", err)
 	}
 	c.verifier.worked()
