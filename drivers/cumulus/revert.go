@@ -128,7 +128,7 @@ func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 	}
 	id, other, err := d.rest(ctx, t, b)
 	if err != nil {
-		return d.bySwitch(id, err)
+		return d.bySwitch(cmp.Or(id, d.applied[string(t.Native)]), err) // a silent switch does not say which are at work
 	}
 	now, err := d.config(ctx, "applied")
 	if err != nil {
