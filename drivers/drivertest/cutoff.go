@@ -22,6 +22,9 @@ type runs struct {
 // runsOf begins a case.
 func runsOf(b *bench) *runs {
 	b.Helper()
+	ctx, cancel := context.WithTimeout(b.Context(), 20*patience) // for many runs
+	b.Cleanup(cancel)
+	b.ctx = ctx
 	return &runs{b, b.State(), map[string]string{}, b.plan(b.open()).steps}
 }
 

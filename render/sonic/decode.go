@@ -438,6 +438,11 @@ func Derived(profile string) bool { return strings.HasPrefix(profile, derivedPre
 
 const derivedPrefix = "pg_lossless_"
 
+// derivedProfile is the name of the profile that buffermgrd makes for a port.
+func derivedProfile(c Config, port string) string {
+	return derivedPrefix + c.Row(TPort, port)["speed"] + "_" + c.Row(TCable, cableName)[port] + "_profile"
+}
+
 func (d *decoder) groups() {
 	d.portIndexes(TGroup, func(key string, p *qos.Port, i int, row Row) {
 		g := &p.Groups[i]

@@ -300,9 +300,10 @@ func (o Op) changesPFC(running Config) bool {
 	return o.Table == TPortQoS && o.PortOf() != "" && running.Row(TPortQoS, o.Key)["pfc_enable"] != o.Row["pfc_enable"]
 }
 
-// regroup writes groups back that a removal takes along, on ports that buffermgrd does
-// not look at anew: orchagent unbinds the groups of a row that goes, also where another
-// row names them (sonic-swss orchagent/bufferorch.cpp).
+// regroup writes groups back that a removal takes along, or that a run which was cut off
+// has taken away, on ports that buffermgrd does not look at anew: orchagent unbinds the
+// groups of a row that goes, also where another row names them (sonic-swss
+// orchagent/bufferorch.cpp).
 func (p *planner) regroup() {
 	anew, lost := map[string]bool{}, map[string]string{} // port -> profile
 	for _, o := range p.ops {
@@ -316,6 +317,14 @@ func (p *planner) regroup() {
 			}
 		case o.Table == TGroup && o.Del && Derived(profile):
 			lost[o.PortOf()] = profile
+		}
+	}
+	for _, c := range p.changes {
+		if c.Field.Kind == qos.KindDerivedFrom && c.Old == qos.Absent && lost[c.Port] == "" && !p.desired.Platform.DynamicBuffers {
+			// One that the switch has never made cannot be bound.
+			if profile := derivedProfile(p.after, c.Port); p.running.Row(TProfile, profile) != nil {
+				lost[c.Port] = profile
+			}
 		}
 	}
 	for _, port := range natural.Keys(lost) {
