@@ -102,7 +102,11 @@ func (c *Console) PlanTalk(plan Shown) (PlanSummary, error) {
 // Outcomes writes what became of the devices of a run.
 func (c *Console) Outcomes(fabric string, r *fleet.Result) error {
 	if c.Output == "json" {
-		return WriteJSON(c.Out, map[string]any{"format": Format, "fabric": fabric, "journal": r.Journal, "devices": list(r.Outcomes)})
+		doc := map[string]any{"format": Format, "fabric": fabric, "journal": r.Journal, "devices": list(r.Outcomes)}
+		if r.Continues != "" {
+			doc["continues"] = r.Continues
+		}
+		return WriteJSON(c.Out, doc)
 	}
 	t := c.Text()
 	t.Outcomes(r.Outcomes)

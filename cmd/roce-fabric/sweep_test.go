@@ -1,0 +1,564 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
+	"github.com/roce-fabric/roce-fabric/report"
+	"github.com/roce-fabric/roce-fabric/testlab/lab"
+	"github.com/roce-fabric/roce-fabric/testlab/proxy"
+)
+
+var (
+	sweepSeed = flag.Uint64("sweep.seed", 0, "the first story of TestFaultSweep; 0 is by chance")
+	sweepRuns = flag.Int("sweep.stories", sharedtest.Sized(2, 1800), "how many stories TestFaultSweep tells, each with one to five faults")
+	sweepWay  = flag.String("sweep.way", "", "only this way in, such as \"sonic gnmi\"")
+)
+
+// wide has three ports on each switch, in groups of one: a run has many steps.
+func wide(line, port string) string {
+	return "rollout: {portGroup: 1}\nswitches:\n  leaf[1-2]: {role: leaf, address: \"192.0.2.[11-12]:8080\", " + line + "}\n" +
+		"  spine1: {role: spine, address: \"192.0.2.21:8080\", " + line + "}\n" +
+		"links:\n  - {a: \"leaf[1-2]/" + port + "\", b: \"gpu[1-2]/ens1f0np0\", cable: 5m, speed: 400G}\n" +
+		"  - {a: \"leaf1/Ethernet[32,40]\", b: \"spine1/Ethernet[0,8]\", cable: 40m, speed: 400G}\n" +
+		"  - {a: \"leaf2/Ethernet[32,40]\", b: \"spine1/Ethernet[16,24]\", cable: 40m, speed: 400G}\n"
+}
+
+// ways are the nine ways into devices.
+var ways = []kind{
+	{"eos ssh", leaves, false, eosLeaf},
+	{"eos gnmi", leaves, true, eosLeaf},
+	{"nxos 9.3", leaves, false, switches("os: nxos, model: N9K-C93600CD-GX, release: 9.3(9)", "Ethernet1/1")},
+	{"nxos 10", leaves, false, switches("os: nxos, model: N9K-C9332D-GX2B, release: 10.4(3)", "Ethernet1/1")},
+	{"sonic gnmi", leaves, true, wide("os: sonic, model: ACS-MSN4700, release: 202511", "Ethernet0")},
+	{"sonic gnmi and ssh", leaves, false, wide("os: sonic, write: gnmi, model: ACS-MSN4700, release: 202511", "Ethernet0")},
+	{"sonic direct", leaves, false, wide("os: sonic, write: direct, model: ACS-MSN4700, release: 202511", "Ethernet0")},
+	{"cumulus", leaves, true, switches("os: cumulus, model: SN5600, release: 5.15.0", "swp1")},
+	{"host", [2]string{"gpu1", "gpu2"}, false, eosLeaf},
+}
+
+// deed is a command, and the fault that it meets at a piece of its talk with a device; 0
+// is none there.
+type deed struct {
+	command string
+	fault   fault
+	at      [2]int
+}
+
+func (d deed) String() string {
+	if d.at == [2]int{} {
+		return d.command
+	}
+	return fmt.Sprintf("%s (%s at %v)", d.command, d.fault, d.at)
+}
+
+// commands are the command lines of a story. A rollback takes the newest run that stands.
+var commands = map[string][]string{
+	"apply":    {"apply", "--only", "leaf1,leaf2", "--yes", "--allow", "traffic-loss", "--gate", "off"},
+	"resume":   {"apply", "--resume", "--yes", "--allow", "traffic-loss", "--gate", "off"},
+	"rollback": {"rollback", "--yes", "--allow", "traffic-loss", "--gate", "off"},
+}
+
+// sweepFaults are what a story may meet. A story kills without a process: the devices and
+// the state folder see nothing more of the run.
+var sweepFaults = []fault{sigkill, sigkill, sigkill, connectionReset, hang, restart, refusal, falseFailure, falseSuccess}
+
+// story is a sequence of commands and faults.
+type story struct {
+	way      kind
+	deeds    []deed
+	together bool // both devices at once
+	last     string
+}
+
+// tell makes up a story. talk is how many pieces a command has with a device without a
+// fault.
+func tell(rnd *rand.Rand, way kind, talk map[string]int) story {
+	s := story{way: way, together: rnd.IntN(3) == 0, last: []string{"apply", "rollback"}[rnd.IntN(2)]}
+	commandOf := func(first bool) string {
+		if first {
+			return "apply"
+		}
+		return []string{"apply", "resume", "rollback", "rollback"}[rnd.IntN(4)]
+	}
+	if rnd.IntN(3) == 0 { // a whole apply comes first
+		s.deeds = append(s.deeds, deed{command: "apply"})
+	}
+	for n := range 1 + rnd.IntN(3) {
+		d := deed{command: commandOf(n == 0 && len(s.deeds) == 0), fault: sweepFaults[rnd.IntN(len(sweepFaults))]}
+		if n == 0 || rnd.IntN(3) > 0 {
+			i := rnd.IntN(2)
+			d.at[i] = 1 + rnd.IntN(talk[d.command])
+			if s.together && rnd.IntN(2) == 0 {
+				d.at[1-i] = 1 + rnd.IntN(talk[d.command])
+			}
+		}
+		s.deeds = append(s.deeds, d)
+	}
+	return s
+}
+
+// world is the devices of a story and the state folder.
+type world struct {
+	t      *testing.T
+	way    kind
+	dir    string
+	file   string
+	state  string
+	lab    *lab.Lab
+	known  []byte
+	boxes  [2]box
+	before [2]string
+	after  [2]string
+	// tainted are devices of which a report may not know: a host that restarted.
+	tainted [2]bool
+	told    []string
+	fired   int
+	args    []string
+}
+
+func newWorld(t *testing.T, way kind, together bool) *world {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "sweep")
+	must(err)
+	// A run that was killed may still hold files.
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	w := &world{t: t, way: way, dir: dir, file: filepath.Join(dir, "fabric.yaml"), state: filepath.Join(dir, "state")}
+	text := matrixFabric + way.devices
+	if strings.HasPrefix(way.name, "sonic") && !way.gnmi {
+		text = strings.Replace(text, "pfc: {watchdog: off}", "pfc: {watchdog: {detect: 400ms, restore: 400ms, action: drop}}", 1)
+	}
+	w.args = []string{"-f", w.file, "--parallel", "1"}
+	if together {
+		w.args[len(w.args)-1] = "2"
+		// The canary is not among the devices of the story.
+		canary := "canary: [gpu2]"
+		if way.names[0] != leaves[0] {
+			canary = "canary: [leaf1]"
+		}
+		if strings.Contains(text, "rollout: {") {
+			text = strings.Replace(text, "rollout: {", "rollout: {"+canary+", ", 1)
+		} else {
+			text += "rollout: {" + canary + "}\n"
+		}
+	}
+	must(os.WriteFile(w.file, []byte(text), 0o600))
+	f, err := intent.Load(w.file, intent.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.lab, err = lab.Start(f, dir, lab.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := w.lab.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	w.known, err = os.ReadFile(w.lab.KnownHosts)
+	must(err)
+	for i, name := range way.names {
+		w.boxes[i] = boxOfLab(w.lab, name)
+		if b, ok := w.boxes[i].(sonicBox); ok {
+			w.boxes[i] = asicBox{b}
+		}
+		w.boxes[i].mark()
+		w.before[i] = w.boxes[i].state()
+	}
+	return w
+}
+
+// asicBox is a SONiC switch with what its daemons put in force: a rollback restores that,
+// not rows alone.
+type asicBox struct{ sonicBox }
+
+func (b asicBox) state() string {
+	c := b.Config()
+	// Up to 202605 orchagent ends with the removal of the row; the default stays.
+	if c["PFC_WD"]["GLOBAL"]["POLL_INTERVAL"] == "200" {
+		if delete(c["PFC_WD"], "GLOBAL"); len(c["PFC_WD"]) == 0 {
+			delete(c, "PFC_WD")
+		}
+	}
+	for _, rows := range c {
+		for _, r := range rows {
+			delete(r, "NULL")
+		}
+	}
+	for _, lost := range b.Unbound() {
+		c["nothing is bound to "+lost] = nil
+	}
+	force := map[string]map[string]string{}
+	for key, row := range b.DB("ASIC_DB")["ASIC_STATE"] {
+		kind, _, _ := strings.Cut(strings.TrimPrefix(key, "SAI_OBJECT_TYPE_"), ":")
+		if slices.Contains([]string{"PORT", "QUEUE", "INGRESS_PRIORITY_GROUP"}, kind) {
+			force[key] = row
+		}
+	}
+	c["in force"] = force
+	return asJSON(c)
+}
+
+// session is one command, between proxies of its own: what is left of it after a kill
+// reaches nothing any more.
+type session struct {
+	*world
+	deed
+	cancel context.CancelFunc
+
+	mu    sync.Mutex
+	count [2]int
+	fired [2]bool
+	cut   [2]time.Time // the device is not reached before
+	dead  chan struct{}
+	left  string // the state folder that the kill leaves
+	away  []*proxy.Proxy
+}
+
+// open puts the proxies up and writes the lab file of the session.
+func (s *session) open(n int) string {
+	file := s.lab.File
+	known := s.known
+	behind := func(i int, to string) string {
+		if to == "" {
+			return ""
+		}
+		p, err := proxy.Open(to, func(c proxy.Chunk) (int, bool) { return s.chunk(i, c) })
+		must(err)
+		s.away = append(s.away, p)
+		_, old, _ := strings.Cut(to, ":")
+		_, now, _ := strings.Cut(p.Addr(), ":")
+		known = bytes.ReplaceAll(known, []byte("]:"+old+" "), []byte("]:"+now+" "))
+		return p.Addr()
+	}
+	file.Devices, file.Hosts = map[string]lab.Address{}, map[string]lab.Address{}
+	for name, at := range s.lab.Devices {
+		file.Devices[name] = at
+	}
+	for name, at := range s.lab.Hosts {
+		file.Hosts[name] = at
+	}
+	for i, name := range s.way.names {
+		if at, ok := file.Devices[name]; ok {
+			if s.way.gnmi {
+				at.SSH = ""
+			}
+			at.GNMI, at.SSH = behind(i, at.GNMI), behind(i, at.SSH)
+			file.Devices[name] = at
+			continue
+		}
+		at := file.Hosts[name]
+		at.SSH = behind(i, at.SSH)
+		file.Hosts[name] = at
+	}
+	file.KnownHosts = filepath.Join(s.dir, fmt.Sprintf("known%d", n))
+	b, err := json.Marshal(file)
+	path := filepath.Join(s.dir, fmt.Sprintf("lab%d.json", n))
+	must(errors.Join(err, os.WriteFile(file.KnownHosts, known, 0o600), os.WriteFile(path, b, 0o600)))
+	return path
+}
+
+// chunk is the hook of the proxies.
+func (s *session) chunk(i int, c proxy.Chunk) (int, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case <-s.dead:
+		return 0, true
+	default:
+	}
+	if time.Now().Before(s.cut[i]) {
+		return 0, true
+	}
+	s.count[i]++
+	if s.at[i] == 0 || s.fired[i] || s.count[i] < s.at[i] {
+		return len(c.Data), false
+	}
+	s.fired[i] = true
+	whole, odd := len(c.Data), s.at[i]%2 == 1
+	part := []int{0, whole / 2, whole}[s.at[i]%3]
+	switch s.fault {
+	case sigkill:
+		s.left = filepath.Join(s.dir, fmt.Sprintf("state%p", s))
+		must(copyState(s.left, s.state))
+		close(s.dead)
+		return part, true
+	case connectionReset:
+		if odd {
+			s.cut[i] = time.Now().Add(time.Second)
+		}
+		return part, true
+	case hang:
+		s.cancel()
+	case restart:
+		_, s.tainted[i] = s.boxes[i].(hostBox)
+		must(s.boxes[i].restart())
+		return part, true
+	default:
+		s.boxes[i].arm(s.fault, odd)
+	}
+	return whole, false
+}
+
+// copyState copies a state folder as it is at this moment: the lock of the run that is
+// killed is not held on the copy.
+func copyState(to, from string) error {
+	files, err := os.ReadDir(from)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	err = errors.Join(err, os.Mkdir(to, 0o700))
+	for _, f := range files {
+		b, ferr := os.ReadFile(filepath.Join(from, f.Name()))
+		if errors.Is(ferr, os.ErrNotExist) {
+			continue // a file of a moment, renamed since
+		}
+		err = errors.Join(err, ferr, os.WriteFile(filepath.Join(to, f.Name()), b, 0o600))
+	}
+	return err
+}
+
+// do runs a command with its fault. It returns nil where the run was killed.
+func (w *world) do(d deed) (*runReport, *session) {
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &session{world: w, deed: d, cancel: cancel, dead: make(chan struct{})}
+	path := s.open(len(w.told))
+	var out, errOut lockedBuffer
+	a := &app{Console: report.Console{In: strings.NewReader(""), Out: &out, Err: &errOut, Getenv: func(string) string { return "" }}}
+	done := make(chan int, 1)
+	args := slices.Clone(commands[d.command])
+	if i := slices.Index(args, "leaf1,leaf2"); i > 0 {
+		args[i] = strings.Join(w.way.names[:], ",")
+	}
+	go func() {
+		done <- a.run(ctx, slices.Concat(args, w.args, []string{"--lab", path, "--state", w.state, "-o", "json"}))
+	}()
+	end := func() {
+		cancel()
+		for _, p := range s.away {
+			must(p.Close())
+		}
+	}
+	select {
+	case <-s.dead:
+		end()
+		w.state = s.left
+		w.told = append(w.told, fmt.Sprintf("%s: killed", d))
+		w.fired++
+		return nil, s
+	case status := <-done:
+		end()
+		rep := &runReport{status: status, devices: map[string]string{}, text: out.String() + errOut.String()}
+		var doc struct {
+			Devices []struct{ Device, State string }
+		}
+		if err := json.Unmarshal([]byte(out.String()), &doc); err != nil && out.String() != "" {
+			w.t.Errorf("%s: not JSON: %v\n%s", d, err, rep.text)
+		}
+		var states []string
+		for _, o := range doc.Devices {
+			rep.devices[o.Device] = o.State
+			states = append(states, o.Device+" "+o.State)
+		}
+		for i := range s.fired {
+			if s.fired[i] {
+				w.fired++
+			}
+		}
+		w.told = append(w.told, fmt.Sprintf("%s: status %d, %s; in truth %s, %s\n%s", d, status, strings.Join(states, ", "), w.is(0), w.is(1), rep.text))
+		return rep, s
+	}
+}
+
+// is says what a device is like.
+func (w *world) is(i int) string {
+	switch w.boxes[i].state() {
+	case w.before[i]:
+		return "before"
+	case w.after[i]:
+		return "after"
+	}
+	return "neither"
+}
+
+// untouched are the words of an error that say that a device is as the run found it.
+var untouched = []string{"nothing was written", "nothing is in force", "nothing was applied"}
+
+// judge says what of a report is not true. start is what the devices held before the
+// command, and killed says that an earlier run was, so that they may have gone on since.
+func (s *session) judge(rep *runReport, start [2]string, killed bool) (wrong []string) {
+	fail := func(format string, a ...any) { wrong = append(wrong, fmt.Sprintf(format, a...)) }
+	whole := map[string]string{"apply": "after", "resume": "after", "rollback": "before"}[s.command]
+	done, failed, part := false, false, false
+	for i, name := range s.way.names {
+		state, is := rep.devices[name], s.is(i)
+		same := s.boxes[i].state() == start[i] || killed && is != "neither"
+		switch state {
+		case "applied", "unchanged", "restored":
+			done = done || state != "unchanged"
+			want := "after"
+			if state == "restored" {
+				want = "before"
+			}
+			if is != want && !s.tainted[i] {
+				fail("%s is said to be %s, and is %s", name, state, is)
+			}
+			if s.boxes[i].unsaved() && s.way.name != "eos gnmi" && !s.tainted[i] {
+				fail("%s is said to be %s, and is not saved", name, state)
+			}
+		case "unsaved":
+			part, failed = true, true
+			if is != "after" {
+				fail("%s is said to be unsaved, and is %s", name, is)
+			}
+		case "reverted":
+			failed = true
+			if is != "before" && !same && !s.tainted[i] {
+				fail("%s is said to be reverted, and is %s", name, is)
+			}
+		case "partial":
+			part, failed = true, true
+		case "blocked", "refused", "failed", "skipped", "left-out", "":
+			part, failed = part || state == "left-out", failed || state != ""
+			if !same && !s.tainted[i] {
+				fail("%s is said to be %q, and was changed: it is %s", name, state, is)
+			}
+		default:
+			fail("%s: unknown state %q", name, state)
+		}
+	}
+	want := exitOK
+	switch {
+	case part, failed && done:
+		want = exitPartial
+	case failed:
+		want = exitFailed
+	}
+	if interrupted := s.fault == hang && (s.fired[0] || s.fired[1]) && rep.status == exitInterrupted; len(rep.devices) > 0 && rep.status != want && !interrupted {
+		fail("the status is %d, want %d", rep.status, want)
+	}
+	for i, name := range s.way.names {
+		if is := s.is(i); rep.status == exitOK && is != whole && !s.tainted[i] {
+			fail("status 0, and %s is %s", name, is)
+		}
+	}
+	return wrong
+}
+
+// play carries a story out, and returns what of it was wrong.
+func (s story) play(t *testing.T, ref reference) (wrong []string, fired int) {
+	w := newWorld(t, s.way, s.together)
+	w.after = ref.after
+	killed := false
+	one := func(d deed) *runReport {
+		start := [2]string{w.boxes[0].state(), w.boxes[1].state()}
+		rep, in := w.do(d)
+		for _, b := range w.boxes {
+			b.clear()
+		}
+		if rep == nil {
+			killed = true
+			return nil
+		}
+		for _, p := range in.judge(rep, start, killed) {
+			wrong = append(wrong, d.String()+": "+p)
+		}
+		return rep
+	}
+	for _, d := range s.deeds {
+		one(d)
+	}
+	want := map[string][2]string{"apply": w.after, "rollback": w.before}[s.last]
+	for range 3 {
+		rep := one(deed{command: s.last})
+		if rep.status == exitOK || s.last == "rollback" && strings.Contains(rep.text, "no run to roll back") {
+			break
+		}
+		for _, b := range w.boxes {
+			b.expire()
+		}
+	}
+	for i, name := range s.way.names {
+		if w.boxes[i].state() != want[i] && !w.tainted[i] {
+			wrong = append(wrong, fmt.Sprintf("in the end, after %s, %s is %s\n%s", s.last, name, w.is(i), diffOf(want[i], w.boxes[i].state())))
+		}
+		if w.boxes[i].unsaved() && s.way.name != "eos gnmi" {
+			wrong = append(wrong, fmt.Sprintf("in the end, after %s, %s is not saved", s.last, name))
+		}
+	}
+	if len(wrong) > 0 {
+		wrong = append(wrong, strings.Join(w.told, "\n"))
+	}
+	return wrong, w.fired
+}
+
+// meet finds out what devices are like after an apply, and how much they talk.
+func meet(t *testing.T, way kind) (ref reference, talk map[string]int) {
+	t.Helper()
+	w, talk := newWorld(t, way, false), map[string]int{}
+	for _, command := range []string{"apply", "rollback"} {
+		rep, s := w.do(deed{command: command})
+		if rep == nil || rep.status != exitOK {
+			t.Fatalf("%s without a fault: %s", command, strings.Join(w.told, "\n"))
+		}
+		talk[command] = max(s.count[0], s.count[1])
+		if command == "apply" {
+			ref.after = [2]string{w.boxes[0].state(), w.boxes[1].state()}
+		}
+	}
+	talk["resume"] = talk["apply"]
+	return ref, talk
+}
+
+// Sequences of apply, apply --resume and rollback with faults in each of them: every
+// report is true, no device ends in a state between, and what is undone is undone on all
+// devices. A story is told again with -sweep.seed.
+func TestFaultSweep(t *testing.T) {
+	t.Parallel()
+	seed := *sweepSeed
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	var mu sync.Mutex
+	stories, faults, bad := 0, 0, 0
+	known := map[string]func() (reference, map[string]int){}
+	of := slices.DeleteFunc(slices.Clone(ways), func(k kind) bool { return *sweepWay != "" && k.name != *sweepWay })
+	for _, way := range of {
+		known[way.name] = sync.OnceValues(func() (reference, map[string]int) { return meet(t, way) })
+	}
+	t.Run("stories", func(t *testing.T) {
+		for n := range *sweepRuns {
+			seed := seed + uint64(n)
+			rnd := rand.New(rand.NewPCG(seed, 0))
+			way := of[rnd.IntN(len(of))]
+			t.Run(fmt.Sprintf("%d/%s", seed, way.name), func(t *testing.T) {
+				t.Parallel()
+				ref, talk := known[way.name]()
+				s := tell(rnd, way, talk)
+				wrong, fired := s.play(t, ref)
+				mu.Lock()
+				defer mu.Unlock()
+				stories, faults = stories+1, faults+fired
+				if len(wrong) > 0 {
+					bad++
+					t.Errorf("go test ./cmd/roce-fabric -run TestFaultSweep -sweep.seed %d -sweep.stories 1 -sweep.way %q: %v, together %v, then %s\n%s", seed, *sweepWay, s.deeds, s.together, s.last, strings.Join(wrong, "\n"))
+				}
+			})
+		}
+	})
+	t.Logf("seed %d: %d stories with %d faults, %d wrong", seed, stories, faults, bad)
+}
