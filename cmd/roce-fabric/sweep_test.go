@@ -188,8 +188,8 @@ type asicBox struct{ sonicBox }
 
 func (b asicBox) state() string {
 	c := b.Config()
-	// Up to 202605 orchagent ends with the removal of the row; the default stays.
-	if c["PFC_WD"]["GLOBAL"]["POLL_INTERVAL"] == "200" {
+	// Up to 202605 orchagent ends with the removal of the row; its own interval stays.
+	if c["PFC_WD"]["GLOBAL"]["POLL_INTERVAL"] == "100" {
 		if delete(c["PFC_WD"], "GLOBAL"); len(c["PFC_WD"]) == 0 {
 			delete(c, "PFC_WD")
 		}
