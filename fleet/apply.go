@@ -274,5 +274,9 @@ func (r *run) ended(outs []Outcome, err error) (*Result, error) {
 	if errors.Is(err, errStopped) {
 		err = nil // the outcomes say where, and why
 	}
-	return &Result{Journal: r.journal.Path(), Continues: r.journal.continues(), Outcomes: outs}, errors.Join(err, r.journal.Write(entry{Event: "end"}), r.audit.write(AuditRecord{Event: "end"}))
+	last := r.journal.verify()
+	if last == nil {
+		last = r.journal.Write(entry{Event: "end"})
+	}
+	return &Result{Journal: r.journal.Path(), Continues: r.journal.continues(), Outcomes: outs}, errors.Join(err, last, r.audit.write(AuditRecord{Event: "end"}))
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/fleet/store"
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
 // Past is a run as its journal tells it.
@@ -27,7 +28,8 @@ type Past struct {
 	Devices []PastDevice `json:"devices"`
 	Intent  string       `json:"-"` // hash of the intent that it applied
 	waves   []Wave
-	planned []string // the devices that it was to change
+	planned []string  // the devices that it was to change
+	last    time.Time // of its last record
 	// continues is the run before it that it went on with; "" for none.
 	continues string
 
@@ -75,6 +77,9 @@ func Runs(s store.Store) iter.Seq2[*Past, error] {
 		}
 		for _, id := range ids {
 			p, err := readPast(s, id)
+			if errors.Is(err, errForeign) {
+				continue
+			}
 			p.AtWork = p.ID == atWork
 			if !yield(p, err) {
 				return
@@ -88,6 +93,9 @@ func Runs(s store.Store) iter.Seq2[*Past, error] {
 // run was of another version of the intent.
 func Unfinished(s store.Store, f *intent.Fabric) (*Past, []string, error) {
 	for p, err := range Runs(s) {
+		if errors.Is(err, store.ErrCutOff) {
+			continue // it names no device
+		}
 		if err != nil {
 			return nil, nil, err
 		}
@@ -129,16 +137,80 @@ func readPast(s store.Store, id store.ID) (p *Past, bad error) {
 				err = fmt.Errorf("%s: line %d is not a journal record: %w", s.Place(id), line, err)
 			}
 		}
+		if err == nil && line == 1 {
+			if err = belongs(s, id, e); errors.Is(err, errForeign) {
+				return p, err
+			}
+		}
 		if err == nil {
 			p.take(e, line, rec.At)
 		} else if bad == nil && !errors.Is(err, store.ErrCutOff) {
 			bad = err
 		}
 	}
+	if bad == nil && p.Begun.IsZero() {
+		bad = fmt.Errorf("%s has no first record: it was %w, and what its run did is not known", s.Place(id), store.ErrCutOff)
+	}
 	return p, bad
 }
 
+// errForeign says that a journal is of another fabric.
+var errForeign = errors.New("another fabric")
+
+// belongs returns an error unless a first record is that of a journal, and of the fabric
+// of its store.
+func belongs(s store.Store, id store.ID, first entry) error {
+	switch of := s.Fabric(); {
+	case first.Event != "begin":
+		return nil // it has no beginning
+	case of != "" && first.Fabric != of:
+		return fmt.Errorf("%s: run %s is of %w: %s, not %s", s.Place(id), id.Run, errForeign, first.Fabric, of)
+	case first.Journal != "" && first.Journal != id.String():
+		return fmt.Errorf("%s is a copy of the journal %s; remove the copy", s.Place(id), first.Journal)
+	}
+	return nil
+}
+
+// isForeign returns an error that wraps errForeign where a journal is of another fabric,
+// and other errors where that is not known.
+func isForeign(s store.Store, id store.ID) error {
+	if s.Fabric() == "" {
+		return nil
+	}
+	for rec, err := range s.Records(context.Background(), id, 0) {
+		var e entry
+		if err == nil {
+			err = json.Unmarshal(rec.Data, &e)
+		}
+		if err != nil {
+			return err
+		}
+		return belongs(s, id, e)
+	}
+	return nil
+}
+
+// CutOff says how the journal of a run that has not ended breaks off; "" for another run.
+// Its process ended there, or the end of the journal was cut away.
+func (p *Past) CutOff() string {
+	if p.Ended || p.AtWork {
+		return ""
+	}
+	text := "cut off after " + p.last.UTC().Format(time.RFC3339)
+	var unknown []string
+	for _, name := range p.planned {
+		if _, ok := p.device(name); !ok {
+			unknown = append(unknown, name)
+		}
+	}
+	if unknown != nil {
+		text += ", with no record of " + natural.Fold(unknown)
+	}
+	return text
+}
+
 func (p *Past) take(rec entry, line int, at int64) {
+	p.last = rec.Time
 	switch rec.Event {
 	case "begin":
 		p.Begun, p.Intent, p.Of, p.By = rec.Time, rec.Intent, rec.Of, rec.By
@@ -231,6 +303,7 @@ type History struct {
 	store store.Store
 	mu    sync.Mutex
 	ids   []store.ID // not read yet, newest first
+	most  int        // how many to read; 0 for all
 	runs  []*Past    // newest first
 	bad   []error
 }
@@ -264,17 +337,19 @@ func history(s store.Store, own store.ID) (*History, error) {
 		return nil, err
 	}
 	ids = slices.DeleteFunc(ids, func(id store.ID) bool { return id == own })
-	return &History{store: s, ids: ids[:min(len(ids), maxRuns)]}, nil
+	return &History{store: s, ids: ids, most: maxRuns}, nil
 }
 
 // run returns the nth run, the newest first, nil where there are not so many.
 func (h *History) run(n int) *Past {
-	for n >= len(h.runs) && len(h.ids) > 0 {
+	for n >= len(h.runs) && len(h.ids) > 0 && (h.most == 0 || len(h.runs)+len(h.bad) < h.most) {
 		p, err := readPast(h.store, h.ids[0])
 		h.ids = h.ids[1:]
-		if err != nil {
+		switch {
+		case errors.Is(err, errForeign):
+		case err != nil:
 			h.bad = append(h.bad, err)
-		} else {
+		default:
 			h.runs = append(h.runs, p)
 		}
 	}

@@ -330,3 +330,107 @@ func FuzzJournal(f *testing.F) {
 		}
 	})
 }
+
+// storeOf opens a folder as the store of a fabric.
+func storeOf(t *testing.T, dir, fabric string) store.Store {
+	t.Helper()
+	s, err := store.Open(t.Context(), dir, fabric)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Fabrics that share a folder have nothing to do with each other's runs.
+func TestRunsOfAnotherFabric(t *testing.T) {
+	dir := t.TempDir()
+	b := storeOf(t, dir, "b")
+	record(t, dir, "run1", false, entry{Fabric: "b", Devices: []string{"leaf1"}}, wrote("leaf1", Applied)...)
+	record(t, dir, "run2", true, entry{Fabric: "a", Devices: []string{"leaf1", "leaf2"}}, wrote("leaf1", "")...)
+	if u, err := find(b, "", nil); err != nil || u.ID != "run1" || len(u.Devices) != 1 {
+		t.Errorf("the newest run is %+v, %v", u, err)
+	}
+	if _, err := Find(t.Context(), nil, FindOptions{Store: b, Run: "run2"}); !errors.Is(err, errForeign) {
+		t.Errorf("run2: %v", err)
+	}
+	if _, _, err := Unfinished(b, &intent.Fabric{Name: "b"}); err == nil || !strings.Contains(err.Error(), "run1 reached all") {
+		t.Errorf("resume: %v", err)
+	}
+	h, _, err := OpenHistory(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l := h.left("leaf1"); l.CutOff != nil || len(h.Unread()) > 0 {
+		t.Errorf("it left %+v, %v", l, h.Unread())
+	}
+	j, err := begin(b, "run3", entry{Fabric: "b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if runs, err := j.others(); err != nil || !slices.Equal(runs, []string{"run1"}) {
+		t.Errorf("marks are inherited of %v, %v", runs, err)
+	}
+	if err := j.Close(); err != nil {
+		t.Error(err)
+	}
+	if h, _, err := OpenHistory(storeOf(t, dir, "a")); err != nil || h.left("leaf1").CutOff == nil {
+		t.Errorf("fabric a: %v", err)
+	}
+}
+
+// A journal under another number, and one that is empty or lacks its beginning, is not
+// believed.
+func TestMovedAndCutJournals(t *testing.T) {
+	for name, spoil := range map[string]func(at string) error{
+		"is a copy of the journal n000000000001.run1": func(at string) error {
+			b, err := os.ReadFile(at)
+			return errors.Join(err, os.WriteFile(filepath.Join(filepath.Dir(at), "n000000000007.run1.journal"), b, 0o600))
+		},
+		"cut off": func(at string) error { return os.Truncate(at, 0) },
+		"no first record": func(at string) error {
+			b, err := os.ReadFile(at)
+			_, rest, _ := strings.Cut(string(b), "\n")
+			return errors.Join(err, os.WriteFile(at, []byte(rest), 0o600))
+		},
+	} {
+		dir := t.TempDir()
+		record(t, dir, "run1", false, entry{}, wrote("leaf1", Applied)...)
+		if err := spoil(filepath.Join(dir, "n000000000001.run1.journal")); err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range []string{"", "run1"} {
+			if _, err := find(store.Dir(dir), id, nil); err == nil || !strings.Contains(err.Error(), name) {
+				t.Errorf("find %q: %v, want %q", id, err, name)
+			}
+		}
+		h, _, err := OpenHistory(store.Dir(dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.left("leaf1"); len(h.Unread()) != 1 {
+			t.Errorf("%s: unread %v", name, h.Unread())
+		}
+	}
+}
+
+// A journal that someone changes is found at the end of the run at the latest.
+func TestJournalIsReadBack(t *testing.T) {
+	dir := t.TempDir()
+	j, err := begin(store.Dir(dir), "run1", entry{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(j.Write(entry{Device: "leaf1", Event: "start"}), j.verify()); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(j.Path())
+	if err := errors.Join(err, os.WriteFile(j.Path(), []byte(strings.Replace(string(b), "leaf1", "leaf2", 1)), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.verify(); !errors.Is(err, store.ErrChanged) {
+		t.Errorf("changed: %v", err)
+	}
+	if err := j.Close(); err != nil {
+		t.Error(err)
+	}
+}

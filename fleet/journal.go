@@ -1,10 +1,13 @@
 package fleet
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
 	"slices"
 	"sync"
 	"time"
@@ -32,11 +35,13 @@ type entry struct {
 	Ports  []string       `json:"ports,omitempty"` // that are about to go "down", or are "up" again
 	Error  string         `json:"error,omitempty"`
 	Fabric string         `json:"fabric,omitempty"`
-	Intent string         `json:"intent,omitempty"`
-	Base   string         `json:"base,omitempty"` // digest of the state that a "start" found
-	Path   string         `json:"path,omitempty"` // of that intent, absolute
-	Of     string         `json:"of,omitempty"`   // the run that this one rolls back
-	By     string         `json:"by,omitempty"`   // who began it: user@machine
+	// Journal is the ID of the journal that a "begin" begins.
+	Journal string `json:"journal,omitempty"`
+	Intent  string `json:"intent,omitempty"`
+	Base    string `json:"base,omitempty"` // digest of the state that a "start" found
+	Path    string `json:"path,omitempty"` // of that intent, absolute
+	Of      string `json:"of,omitempty"`   // the run that this one rolls back
+	By      string `json:"by,omitempty"`   // who began it: user@machine
 	// Continues is the run before it that did not come to its end, and that it goes on with.
 	Continues string `json:"continues,omitempty"`
 	// Devices are those that the run that begins is to change or look after.
@@ -50,8 +55,13 @@ type journal struct {
 	lock  store.Lock
 	log   store.Journal
 	first entry // the one that began it
-	// past are the other runs with a journal in the same store, read when they
-	// are first asked for: the lock keeps new ones from beginning.
+
+	mu      sync.Mutex
+	written hash.Hash // of all records
+	unsure  bool      // a record may be there or not
+
+	// past are the other runs of the fabric with a journal in the same store, read when
+	// they are first asked for: the lock keeps new ones from beginning.
 	past func() ([]string, error)
 	// history is what they left on devices.
 	history func() (*History, error)
@@ -80,10 +90,10 @@ func begin(s store.Store, id string, first entry) (*journal, error) {
 	if err != nil {
 		return nil, errors.Join(err, lock.Release())
 	}
-	j := &journal{store: s, lock: lock, log: log, first: first}
+	j := &journal{store: s, lock: lock, log: log, first: first, written: sha256.New()}
 	j.past = sync.OnceValues(j.readOthers)
 	j.history = sync.OnceValues(func() (*History, error) { return history(s, log.ID()) })
-	first.Event, first.By = "begin", me.User+"@"+me.Host
+	first.Event, first.By, first.Journal = "begin", me.User+"@"+me.Host, log.ID().String()
 	if err := j.Write(first); err != nil {
 		return nil, errors.Join(err, j.Close())
 	}
@@ -173,8 +183,8 @@ func (j *journal) Path() string {
 	return j.store.Place(j.log.ID())
 }
 
-// others returns the IDs of the other runs that have a journal in the same store.
-// None of them is at work, because this one has the lock.
+// others returns the IDs of the other runs of the fabric that have a journal in the same
+// store. None of them is at work, because this one has the lock.
 func (j *journal) others() ([]string, error) {
 	if j == nil {
 		return nil, nil
@@ -185,7 +195,7 @@ func (j *journal) others() ([]string, error) {
 func (j *journal) readOthers() (runs []string, _ error) {
 	ids, err := newestFirst(j.store)
 	for _, id := range ids {
-		if id != j.log.ID() {
+		if id != j.log.ID() && !errors.Is(isForeign(j.store, id), errForeign) {
 			runs = append(runs, id.Run)
 		}
 	}
@@ -199,11 +209,39 @@ func (j *journal) Write(r entry) error {
 	}
 	r.Time = time.Now().UTC()
 	b, err := json.Marshal(r)
-	if err == nil {
-		err = j.log.Append(context.Background(), b)
-	}
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err := j.log.Append(context.Background(), b); err != nil {
+		j.unsure = true
+		return fmt.Errorf("journal: %w", err)
+	}
+	_, _ = fmt.Fprintf(j.written, "%s\n", b) // a hash takes everything
+	return nil
+}
+
+// verify reads the journal back: it must hold what was written, or a rollback would
+// rely on what someone else wrote. A nil journal holds nothing.
+func (j *journal) verify() error {
+	if j == nil {
+		return nil
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.unsure {
+		return nil // the error of that record has ended the run
+	}
+	held := sha256.New()
+	for rec, err := range j.store.Records(context.Background(), j.log.ID(), 0) {
+		if err != nil {
+			return fmt.Errorf("journal: %w", err)
+		}
+		_, _ = fmt.Fprintf(held, "%s\n", rec.Data)
+	}
+	if !bytes.Equal(held.Sum(nil), j.written.Sum(nil)) {
+		return fmt.Errorf("journal: %s: %w", j.Path(), store.ErrChanged)
 	}
 	return nil
 }

@@ -178,6 +178,9 @@ func Find(ctx context.Context, devices []Device, o FindOptions) (*Undo, error) {
 	if _, busy, err := AtWork(o.Store); busy != nil || err != nil {
 		return nil, errors.Join(busy, err)
 	}
+	if err := notForeign(o.Store, o.Run); err != nil {
+		return nil, NewError("", OpJudge, err)
+	}
 	u, err := find(o.Store, o.Run, o.Among)
 	if err != nil {
 		return nil, NewError("", OpJudge, err)
@@ -198,6 +201,19 @@ func Find(ctx context.Context, devices []Device, o FindOptions) (*Undo, error) {
 	}
 	u.of = r.devices
 	return u, nil
+}
+
+// notForeign returns an error where a run of that id is of another fabric.
+func notForeign(s store.Store, run string) error {
+	ids, err := newestFirst(s)
+	for _, id := range ids {
+		if id.Run == run {
+			if err := isForeign(s, id); errors.Is(err, errForeign) {
+				return err
+			}
+		}
+	}
+	return err
 }
 
 // RollbackOptions tune a rollback.

@@ -33,6 +33,9 @@ func WriteRuns(out io.Writer, runs []*fleet.Past) error {
 		for state, names := range by.All() {
 			states = append(states, state+" "+natural.Fold(names))
 		}
+		if cut := p.CutOff(); cut != "" {
+			states = append(states, cut)
+		}
 		text := strings.Join(states, "; ")
 		if p.Of != "" {
 			text += " (rolled back " + p.Of + ")"

@@ -65,6 +65,9 @@ func (a *app) rollback(ctx context.Context, id string, o rollbackOptions) (err e
 	}
 	devices := words.Count(len(u.Devices), a.noun())
 	a.sayRun(u.Past, "rolling back "+devices)
+	if cut := u.CutOff(); cut != "" {
+		a.Warn("the journal of run %s is %s", u.ID, cut)
+	}
 	if runs := u.Runs(); len(runs) > 1 {
 		a.TalkClean("it went on with the run before it, which did not come to its end; these are rolled back together: %s", strings.Join(runs, ", "))
 	}

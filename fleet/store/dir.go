@@ -27,13 +27,14 @@ import (
 // as long as that goes on touching it. Its age is by the clock of the file system,
 // because those of two machines differ.
 type dir struct {
-	path string
-	boot string // tells this kernel from others
-	ttl  time.Duration
+	path   string
+	fabric string // "" for any
+	boot   string // tells this kernel from others
+	ttl    time.Duration
 }
 
-// Dir keeps the lock and the journals of a fabric in a folder of its own, which need
-// not exist.
+// Dir keeps the lock and the journals of a fabric, whichever it is, in a folder of its
+// own, which need not exist.
 func Dir(path string) Store { return newDir(path) }
 
 // Folder returns the folder of a store that is one.
@@ -72,6 +73,8 @@ const (
 func (d *dir) file(name string) string { return filepath.Join(d.path, name) }
 
 func (d *dir) Close() error { return nil }
+
+func (d *dir) Fabric() string { return d.fabric }
 
 func (d *dir) String() string { return d.path }
 

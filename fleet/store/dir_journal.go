@@ -2,9 +2,12 @@ package store
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
 	"iter"
@@ -120,8 +123,8 @@ func (l *dirLock) Create(ctx context.Context, run string) (_ Journal, err error)
 	if err != nil {
 		return nil, err
 	}
-	j := &dirJournal{l: l, id: Next(ids, run)}
-	if j.f, err = os.OpenFile(l.d.Place(j.id), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err != nil {
+	j := &dirJournal{l: l, id: Next(ids, run), sum: sha256.New()}
+	if j.f, err = ownfile.Open(l.d.Place(j.id), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600); err != nil {
 		return nil, err
 	}
 	folder, err := os.Open(l.d.path)
@@ -141,8 +144,10 @@ type dirJournal struct {
 
 	mu   sync.Mutex
 	f    *os.File
-	size int64 // of the whole records
-	bad  error // the file is in an unknown state
+	size int64       // of the whole records
+	sum  hash.Hash   // of them
+	last fs.FileInfo // of the file after the last of them; nil before the first
+	bad  error       // the file is in an unknown state
 }
 
 func (j *dirJournal) ID() ID { return j.id }
@@ -159,11 +164,15 @@ func (j *dirJournal) Append(ctx context.Context, record []byte) error {
 	if err := j.l.check(ctx); err != nil {
 		return err
 	}
+	if err := j.unchanged(); err != nil {
+		j.bad = err
+		return err
+	}
 	line := slices.Concat(record, []byte("\n"))
 	if _, err := j.f.WriteAt(line, j.size); err != nil {
 		// On a full disk a part of the line may be there, and the next record must not
 		// follow on it.
-		j.bad = j.f.Truncate(j.size)
+		j.bad, j.last = j.f.Truncate(j.size), nil
 		return errors.Join(err, j.bad)
 	}
 	if err := j.f.Sync(); err != nil {
@@ -172,6 +181,38 @@ func (j *dirJournal) Append(ctx context.Context, record []byte) error {
 		return err
 	}
 	j.size += int64(len(line))
+	_, _ = j.sum.Write(line) // a hash takes everything
+	j.last, _ = j.f.Stat()   // without it the next record reads the file
+	return nil
+}
+
+// unchanged returns an error unless the file under the name of the journal holds what was
+// written, and nothing else. It reads the file only where something has touched it.
+func (j *dirJournal) unchanged() error {
+	now, err := os.Lstat(j.f.Name())
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: %w", j.f.Name(), ErrChanged)
+	}
+	if err != nil {
+		return err
+	}
+	open, err := j.f.Stat()
+	if err != nil {
+		return err
+	}
+	if !os.SameFile(now, open) || open.Size() != j.size {
+		return fmt.Errorf("%s: %w", j.f.Name(), ErrChanged)
+	}
+	if j.last != nil && open.ModTime().Equal(j.last.ModTime()) {
+		return nil
+	}
+	held := sha256.New()
+	if _, err := io.Copy(held, io.NewSectionReader(j.f, 0, j.size)); err != nil {
+		return fmt.Errorf("read the journal: %w", err)
+	}
+	if !bytes.Equal(held.Sum(nil), j.sum.Sum(nil)) {
+		return fmt.Errorf("%s: %w", j.f.Name(), ErrChanged)
+	}
 	return nil
 }
 

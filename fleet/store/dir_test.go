@@ -365,6 +365,47 @@ func TestLockOfAnEarlierVersion(t *testing.T) {
 	}
 }
 
+// A journal that is emptied, removed, replaced or edited while its run is at work takes no
+// more records; one that was only touched does.
+func TestJournalChangedDuringTheRun(t *testing.T) {
+	for name, change := range map[string]func(path string) error{
+		"emptied":  func(path string) error { return os.Truncate(path, 0) },
+		"removed":  os.Remove,
+		"extended": func(path string) error { return os.WriteFile(path, []byte("{\"n\":1}\n{}\n"), 0o600) },
+		"edited":   func(path string) error { return os.WriteFile(path, []byte("{\"n\":2}\n"), 0o600) },
+		"replaced": func(path string) error {
+			return errors.Join(os.WriteFile(path+".new", []byte("{\"n\":1}\n"), 0o600), os.Rename(path+".new", path))
+		},
+		"touched": func(path string) error { return os.Chtimes(path, time.Time{}, time.Unix(1, 0)) },
+	} {
+		s := store.Dir(t.TempDir())
+		l, err := s.Lock(t.Context(), store.Self("run1", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		j, err := l.Create(t.Context(), "run1")
+		if err == nil {
+			err = j.Append(t.Context(), []byte(`{"n":1}`))
+		}
+		if err := errors.Join(err, change(s.Place(j.ID()))); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			err := j.Append(t.Context(), []byte("{}"))
+			if name == "touched" {
+				if err != nil {
+					t.Errorf("touched: %v", err)
+				}
+			} else if !errors.Is(err, store.ErrChanged) || !strings.Contains(err.Error(), s.Place(j.ID())) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if err := errors.Join(j.Close(), l.Release()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // Files of the folder that are links or pipes are refused at once, and nothing happens to
 // what a link leads to.
 func TestForeignFiles(t *testing.T) {

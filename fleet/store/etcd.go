@@ -24,9 +24,9 @@ var errNoAnswer = fmt.Errorf("no answer within %s", answer)
 // "records/ID/NUMBER.PART.PARTS". All that the holder writes is under the condition
 // that the lock is the one that it took.
 type etcd struct {
-	c    *api.Client
-	at   EtcdConfig
-	root string
+	c            *api.Client
+	at           EtcdConfig
+	fabric, root string
 }
 
 // Etcd keeps the lock and the journals of a fabric in etcd. With a user it logs in,
@@ -44,7 +44,7 @@ func Etcd(cfg EtcdConfig, fabric string) (Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%v: %w", cfg, err)
 	}
-	e := &etcd{c: c, at: cfg, root: strings.TrimSuffix(cfg.Prefix, "/") + "/" + url.PathEscape(fabric) + "/"}
+	e := &etcd{c: c, at: cfg, fabric: fabric, root: strings.TrimSuffix(cfg.Prefix, "/") + "/" + url.PathEscape(fabric) + "/"}
 	if err := e.call(context.Background(), c.Login); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
@@ -52,6 +52,8 @@ func Etcd(cfg EtcdConfig, fabric string) (Store, error) {
 }
 
 func (e *etcd) Close() error { return e.c.Close() }
+
+func (e *etcd) Fabric() string { return e.fabric }
 
 func (e *etcd) String() string { return e.at.String() + strings.TrimSuffix(e.root, "/") }
 
@@ -81,10 +83,15 @@ func (e *etcd) get(ctx context.Context, r api.Range) (found api.Found, err error
 }
 
 // txn does something if the lock is the one that was made in a revision, 0 for none,
-// and no key begins with fresh, "" for any. Else it gets both.
-func (e *etcd) txn(ctx context.Context, rev int64, fresh string, then ...api.Op) (done api.Done, err error) {
+// no key begins with fresh, "" for any, and the last key is as it was made, the zero value
+// for any. Else it gets all three.
+func (e *etcd) txn(ctx context.Context, rev int64, fresh string, last api.Created, then ...api.Op) (done api.Done, err error) {
 	lock := e.root + "lock"
 	t := api.Txn{If: []api.Created{{Key: lock, Revision: rev}}, Then: then, Else: []api.Op{api.Range{Key: lock}}}
+	if last.Key != "" {
+		t.If = append(t.If, last)
+		t.Else = append(t.Else, api.Range{Key: last.Key, KeysOnly: true})
+	}
 	if fresh != "" {
 		of := api.Prefix(fresh)
 		t.If = append(t.If, api.Created{Key: of.Key, End: of.End})
@@ -119,7 +126,7 @@ func (e *etcd) Lock(ctx context.Context, o Owner) (_ Lock, err error) {
 	if o.Intent != "" {
 		ops = append(ops, e.put("checkouts/"+url.PathEscape(o.Host)+"/"+url.PathEscape(o.Intent), o))
 	}
-	done, err := e.txn(ctx, 0, "", ops...)
+	done, err := e.txn(ctx, 0, "", api.Created{}, ops...)
 	if err == nil && !done.Succeeded {
 		err = &HeldError{ownerOf(done.Found[0])}
 	}
@@ -167,7 +174,7 @@ func (e *etcd) Break(ctx context.Context, held, by Owner) error {
 	if err := CheckBreak(now, held); err != nil {
 		return err
 	}
-	done, err := e.txn(ctx, rev, "", api.Delete{Key: e.root + "lock"}, e.put(fmt.Sprintf("breaks/%020d", rev), Break{held, by}))
+	done, err := e.txn(ctx, rev, "", api.Created{}, api.Delete{Key: e.root + "lock"}, e.put(fmt.Sprintf("breaks/%020d", rev), Break{held, by}))
 	if err == nil && !done.Succeeded {
 		err = errors.New("the lock has changed hands")
 	}
@@ -233,23 +240,25 @@ func (l *etcdLock) gone() error {
 
 // commit writes while the lock is this one's, and with fresh only if no key begins with
 // that yet: an earlier try that nobody waits for any more may come late, and must not
-// spoil a record that was written since. It tries again where etcd is not to be reached
-// or changes its leader, for as long as the lock lasts.
-func (l *etcdLock) commit(ctx context.Context, fresh string, op api.Op) error {
+// spoil a record that was written since. With last it writes only if that key is as it
+// was made. It tries again where etcd is not to be reached or changes its leader, for as
+// long as the lock lasts. It returns the revision of what it wrote, 0 where it does not
+// know it.
+func (l *etcdLock) commit(ctx context.Context, fresh string, last api.Created, op api.Op) (int64, error) {
 	ctx, cancel := l.Guard(ctx)
 	defer cancel()
 	for {
 		if err := errors.Join(l.Over(), ctx.Err()); err != nil {
-			return err
+			return 0, err
 		}
-		done, err := l.e.txn(ctx, l.rev, fresh, op)
+		done, err := l.e.txn(ctx, l.rev, fresh, last, op)
 		switch {
 		case err == nil && done.Succeeded:
-			return nil
+			return done.Revision, nil
 		case err == nil:
-			return l.refused(done.Found, fresh, op)
+			return 0, l.refused(done.Found, fresh, last, op)
 		case ctx.Err() != nil || !passing(err):
-			return err
+			return 0, err
 		}
 		select {
 		case <-ctx.Done():
@@ -262,12 +271,17 @@ func (l *etcdLock) commit(ctx context.Context, fresh string, op api.Op) error {
 var errThere = errors.New("already there")
 
 // refused is why a write was not made; nil where it was, and only its answer was lost.
-func (l *etcdLock) refused(found []api.Found, fresh string, op api.Op) error {
+func (l *etcdLock) refused(found []api.Found, fresh string, last api.Created, op api.Op) error {
 	lock := found[0].KVs
 	if len(lock) == 0 || lock[0].CreateRevision != l.rev {
 		return l.gone()
 	}
-	there := found[1].KVs
+	if last.Key != "" {
+		if kept := found[1].KVs; len(kept) == 0 || kept[0].CreateRevision != last.Revision {
+			return fmt.Errorf("%v: %s: %w", l.e.at, last.Key, ErrChanged)
+		}
+	}
+	there := found[len(found)-1].KVs
 	if put, ok := op.(api.Put); !ok || len(there) != 1 || string(there[0].Key) != put.Key || string(there[0].Value) != put.Value {
 		return fmt.Errorf("%v: %s is %w", l.e.at, fresh, errThere)
 	}

@@ -60,7 +60,10 @@ func (l *etcdLock) Create(ctx context.Context, run string) (Journal, error) {
 		return nil, err
 	}
 	j := &etcdJournal{l: l, id: Next(ids, run)}
-	return j, l.commit(ctx, "", l.e.put("journals/"+j.id.String(), l.owner))
+	head := l.e.put("journals/"+j.id.String(), l.owner)
+	rev, err := l.commit(ctx, "", api.Created{}, head)
+	j.wrote(head.Key, rev)
+	return j, err
 }
 
 func (e *etcd) Records(ctx context.Context, id ID, from int64) iter.Seq2[Record, error] {
@@ -71,8 +74,9 @@ func (e *etcd) Records(ctx context.Context, id ID, from int64) iter.Seq2[Record,
 		}
 		a := assembly{place: e.Place(id), at: from, yield: yield}
 		prefix := records(id)
-		for key, more := prefix+fmt.Sprintf("%010d", from), true; more; {
-			found, err := e.get(ctx, api.Range{Key: key, End: api.EndOf(prefix), Limit: page})
+		limit := int64(1) // many look at the first record alone
+		for key, more := prefix+fmt.Sprintf("%010d", from), true; more; limit = page {
+			found, err := e.get(ctx, api.Range{Key: key, End: api.EndOf(prefix), Limit: limit})
 			if err != nil {
 				yield(Record{At: a.at}, err)
 				return
@@ -158,10 +162,18 @@ type etcdJournal struct {
 	l  *etcdLock
 	id ID
 
-	mu     sync.Mutex
-	n      int64 // of the next record
-	dirty  bool  // parts of a failed try at it may be there
-	closed bool
+	mu    sync.Mutex
+	n     int64       // of the next record
+	last  api.Created // of the keys of the journal; zero where that is not known
+	dirty bool        // parts of a failed try at it may be there
+	bad   error       // closed, or changed by someone else
+}
+
+// wrote notes the last key that was written.
+func (j *etcdJournal) wrote(key string, rev int64) {
+	if j.last = (api.Created{Key: key, Revision: rev}); rev == 0 {
+		j.last = api.Created{}
+	}
 }
 
 func (j *etcdJournal) ID() ID { return j.id }
@@ -172,15 +184,18 @@ func (j *etcdJournal) Append(ctx context.Context, record []byte) error {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.closed {
-		return fmt.Errorf("%s: %w", j.l.e.Place(j.id), os.ErrClosed)
+	if j.bad != nil {
+		return j.bad
 	}
 	err := j.write(ctx, record)
 	if errors.Is(err, errThere) {
 		err = j.write(ctx, record)
 	}
-	if err == nil {
+	switch {
+	case err == nil:
 		j.n++
+	case errors.Is(err, ErrChanged):
+		j.bad = err
 	}
 	return err
 }
@@ -190,7 +205,9 @@ func (j *etcdJournal) write(ctx context.Context, record []byte) error {
 	place := j.l.e.root + records(j.id)
 	fresh := fmt.Sprintf("%s%010d.", place, j.n)
 	if j.dirty {
-		if err := j.l.commit(ctx, "", api.Delete{Key: fresh, End: api.EndOf(fresh)}); err != nil {
+		// The last key may be one of these.
+		j.last = api.Created{}
+		if _, err := j.l.commit(ctx, "", j.last, api.Delete{Key: fresh, End: api.EndOf(fresh)}); err != nil {
 			return err
 		}
 	}
@@ -200,10 +217,12 @@ func (j *etcdJournal) write(ctx context.Context, record []byte) error {
 		if i > 0 {
 			fresh = key
 		}
-		if err := j.l.commit(ctx, fresh, api.Put{Key: key, Value: string(b)}); err != nil {
+		rev, err := j.l.commit(ctx, fresh, j.last, api.Put{Key: key, Value: string(b)})
+		if err != nil {
 			j.dirty = true
 			return err
 		}
+		j.wrote(key, rev)
 	}
 	j.dirty = false
 	return nil
@@ -212,6 +231,6 @@ func (j *etcdJournal) write(ctx context.Context, record []byte) error {
 func (j *etcdJournal) Close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.closed = true
+	j.bad = fmt.Errorf("%s: %w", j.l.e.Place(j.id), os.ErrClosed)
 	return nil
 }

@@ -20,7 +20,9 @@ import (
 // or the URL of etcd that [ParseEtcd] reads.
 func Open(ctx context.Context, where, fabric string) (Store, error) {
 	if !strings.HasPrefix(where, scheme) {
-		return Dir(where), nil
+		d := newDir(where)
+		d.fabric = fabric
+		return d, nil
 	}
 	cfg, err := ParseEtcd(ctx, where)
 	if err != nil {

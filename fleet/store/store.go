@@ -40,6 +40,9 @@ type Store interface {
 	// goes on after a record that cannot be read, whose error names journal and place.
 	// The error of a last record that is not complete is an [ErrCutOff].
 	Records(ctx context.Context, id ID, from int64) iter.Seq2[Record, error]
+	// Fabric is the name of the fabric whose runs are kept here. A journal of another one
+	// is not read; "" reads all.
+	Fabric() string
 	// Place says to people where a journal is, String where the store is.
 	Place(id ID) string
 	String() string
@@ -146,6 +149,9 @@ var ErrLost = errors.New("the lock is lost")
 // ErrCutOff says that the last record of a journal is not complete: its process ended
 // while it wrote.
 var ErrCutOff = errors.New("cut off")
+
+// ErrChanged says that a journal is not as its run wrote it.
+var ErrChanged = errors.New("it does not hold what this run wrote: someone else changed it")
 
 // ErrHeld says that another run has the lock. The error is a [*HeldError].
 var ErrHeld = errors.New("another run is changing this fabric")

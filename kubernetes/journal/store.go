@@ -79,6 +79,20 @@ func short(s string) string {
 // Close implements [store.Store].
 func (s *Secrets) Close() error { return nil }
 
+// Fabric implements [store.Store]: a Fabric object may get an intent of another name, see
+// [Secrets.Of].
+func (s *Secrets) Fabric() string { return "" }
+
+// Of is the store for runs over the fabric that an intent names.
+func (s *Secrets) Of(intent string) store.Store { return named{s, intent} }
+
+type named struct {
+	*Secrets
+	intent string
+}
+
+func (n named) Fabric() string { return n.intent }
+
 func (s *Secrets) String() string {
 	return fmt.Sprintf("the Secrets of fabric %s in namespace %s", s.fabric, s.namespace)
 }

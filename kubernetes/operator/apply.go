@@ -308,7 +308,7 @@ func (r *planReconciler) run(ctx context.Context, f *v1alpha1.Fabric, p *v1alpha
 	devices, _ := l.Devices(a)
 	opts := fleet.ApplyOptions{
 		RunOptions: fleet.RunOptions{
-			Fabric: in, Store: st, Workers: r.o.Parallel, Writers: r.o.Parallel, Approver: approval.Of(in.Rollout.Approval, "roce-fabric/"+r.o.Version),
+			Fabric: in, Store: st.Of(in.Name), Workers: r.o.Parallel, Writers: r.o.Parallel, Approver: approval.Of(in.Rollout.Approval, "roce-fabric/"+r.o.Version),
 			Gate: &fleet.Gate{Mode: gateOf(f), Fabric: l.Fabric, Access: a},
 			DeviceLock: func(ctx context.Context, device string) (store.Lock, error) {
 				return r.lockDevice(ctx, f, l, device, p.Name)
@@ -461,7 +461,7 @@ func states(ctx context.Context, st *journal.Secrets, p *v1alpha1.FabricPlan, la
 		if past == nil || !slices.Contains(runs, past.ID) {
 			break
 		}
-		if err != nil {
+		if err != nil && !errors.Is(err, store.ErrCutOff) { // of a run that wrote nothing
 			return nil, nil, err
 		}
 		for _, d := range past.Devices {

@@ -128,7 +128,7 @@ func (s *intents) load(ctx context.Context, f *v1alpha1.Fabric, of intentOf) (*i
 	out := &inUse{loaded: l, of: of, at: time.Now(), uses: 1}
 	st, err := s.d.store(f)
 	if err == nil {
-		out.past, _, err = fleet.OpenHistory(st)
+		out.past, _, err = fleet.OpenHistory(st.Of(l.Fabric.Fabric().Name))
 	}
 	if err != nil {
 		_ = l.Close() // what it could not read counts

@@ -70,16 +70,16 @@ func (r *fabricReconciler) planFor(ctx context.Context, f *v1alpha1.Fabric, l *i
 			r.planned[client.ObjectKeyFromObject(f)] = of
 		}
 	}()
-	store, err := r.store(f)
+	st, err := r.store(f)
 	if err != nil {
 		return err
 	}
-	past, _, err := fleet.OpenHistory(store)
+	in := l.Fabric.Fabric()
+	past, _, err := fleet.OpenHistory(st.Of(in.Name))
 	if err != nil {
 		return err
 	}
 	a := r.o.access()
-	in := l.Fabric.Fabric()
 	devices, _ := l.Devices(a)
 	devices = slices.DeleteFunc(devices, func(d fleet.Device) bool { h := in.Host(d.Name); return h != nil && a.Lacks(h) != "" })
 	p, err := fleet.Prepare(ctx, devices, fleet.PlanOptions{Fabric: in, History: past, Workers: r.o.Parallel, Tool: r.o.Version})
@@ -100,7 +100,7 @@ func (r *fabricReconciler) planFor(ctx context.Context, f *v1alpha1.Fabric, l *i
 		f.Status.Plan = nil
 		return r.supersede(ctx, f, all, "", "the fabric is as intended")
 	}
-	kept, err := r.keepPlan(ctx, f, spec, p, store, all)
+	kept, err := r.keepPlan(ctx, f, spec, p, st, all)
 	if err != nil {
 		return err
 	}

@@ -117,6 +117,18 @@ func damaged(b *bench) {
 	b.has(s, j.ID(), 2)
 }
 
+// A journal that someone else changes while its run is at work takes no more records.
+func changed(b *bench) {
+	s := b.store()
+	l := b.lock(s, "run1")
+	j := b.journal(l, "run1", 4)
+	b.place.Tear(b.T, j.ID())
+	if err := j.Append(b.ctx(), record(4)); err == nil {
+		b.Error("a record follows on what someone else wrote")
+	}
+	b.must(l.Release())
+}
+
 // Records that are written at once are whole, each at a place of its own.
 func writers(b *bench) {
 	s := b.store()

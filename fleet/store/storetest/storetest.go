@@ -57,6 +57,7 @@ func Run(t *testing.T, open Open, fresh func(t *testing.T) *Place, full func(t *
 		"a damaged journal":                damaged,
 		"writers at once":                  writers,
 		"ten thousand journals":            many,
+		"a journal that someone changes":   changed,
 		"hostile names":                    hostile,
 		"deadlines":                        deadlines,
 		"a place that does not answer":     frozen,
