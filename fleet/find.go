@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -147,10 +148,10 @@ func find(s store.Store, id string, want func(device string) bool) (*Undo, error
 		left := at.standing(p)
 		switch {
 		case out != nil:
-			if !out.add(p, left) {
-				return out, nil
+			if out.add(p, left) {
+				continue
 			}
-			continue
+			return out.some()
 		case id != "" && p.ID != id:
 			for _, d := range left {
 				at.later[d.Name] = p.ID
@@ -160,8 +161,8 @@ func find(s store.Store, id string, want func(device string) bool) (*Undo, error
 			continue
 		case p.Of != "":
 			return nil, fmt.Errorf("run %s already rolled back run %s; run apply to reapply", p.ID, p.Of)
-		case len(left) == 0:
-			return nil, fmt.Errorf("%w: run %s wrote nothing, or was rolled back", errNothing, p.ID)
+		case len(left) == 0 && p.continues == "":
+			return nil, nothingOf(p)
 		}
 		for _, d := range left {
 			if by := at.later[d.Name]; by != "" {
@@ -175,11 +176,23 @@ func find(s store.Store, id string, want func(device string) bool) (*Undo, error
 	}
 	switch {
 	case out != nil:
-		return out, nil
+		return out.some()
 	case id != "":
 		return nil, fmt.Errorf("%w: %s has no run %s", errNothing, s, id)
 	}
 	return nil, fmt.Errorf("%w in %s", errNothing, s)
+}
+
+func nothingOf(p *Past) error {
+	return fmt.Errorf("%w: run %s wrote nothing, or was rolled back", errNothing, p.ID)
+}
+
+// some returns u if it has a device.
+func (u *Undo) some() (*Undo, error) {
+	if len(u.Devices) == 0 {
+		return nil, nothingOf(u.Past)
+	}
+	return u, nil
 }
 
 // add adds an older run to those that are rolled back, if it is the next of them. It
@@ -229,7 +242,10 @@ func (h *History) inherits(device string) ([]*drivers.Token, error) {
 			return nil, nil
 		case p.Of != "" && d.halfDone():
 			u, err := find(h.store, p.Of, func(name string) bool { return name == device })
-			if err != nil {
+			switch {
+			case errors.Is(err, errNothing):
+				return nil, nil
+			case err != nil:
 				return nil, NewError("", OpJournal, err)
 			}
 			return u.Devices[0].tokens()

@@ -131,3 +131,66 @@ func TestARunThatContinuesAnotherIsRolledBackWithIt(t *testing.T) {
 		})
 	}
 }
+
+// What a run continues is what earlier ones left half done on the device, also where a
+// rollback was cut off in the writes of a run that the rolled back one had continued.
+func TestInherits(t *testing.T) {
+	all := []string{"a", "b"}
+	begun := entry{Intent: "v1", Devices: all}
+	start := func(device string) []entry { return []entry{{Device: device, Event: "start"}} }
+	for name, c := range map[string]struct {
+		runs []func(t *testing.T, dir string)
+		want []string
+	}{
+		"nothing": {nil, nil},
+		"cut off": {[]func(*testing.T, string){
+			func(t *testing.T, dir string) { record(t, dir, "run1", true, begun, of("run1", "a", "")...) },
+		}, []string{"run1"}},
+		"cut off, and finished": {[]func(*testing.T, string){
+			func(t *testing.T, dir string) { record(t, dir, "run1", true, begun, of("run1", "a", "")...) },
+			func(t *testing.T, dir string) { record(t, dir, "run2", false, begun, of("run2", "a", Applied)...) },
+		}, nil},
+		"cut off, and then nothing was written": {[]func(*testing.T, string){
+			func(t *testing.T, dir string) { record(t, dir, "run1", true, begun, of("run1", "a", "")...) },
+			func(t *testing.T, dir string) {
+				record(t, dir, "run2", false, begun, entry{Device: "a", Event: string(Failed)})
+			},
+		}, []string{"run1"}},
+		"the rollback of a run that continued another": {[]func(*testing.T, string){
+			func(t *testing.T, dir string) {
+				record(t, dir, "run1", true, begun, slices.Concat(of("run1", "a", Applied), of("run1", "b", ""))...)
+			},
+			func(t *testing.T, dir string) { record(t, dir, "run2", false, begun, of("run2", "b", Applied)...) },
+			func(t *testing.T, dir string) {
+				record(t, dir, "run3", true, entry{Intent: "v1", Of: "run2"}, start("a")...)
+			},
+		}, []string{"run1"}},
+		"the rollback of a run that is gone": {[]func(*testing.T, string){
+			func(t *testing.T, dir string) {
+				record(t, dir, "run1", true, begun, entry{Device: "a", Event: "start"})
+			},
+			func(t *testing.T, dir string) {
+				record(t, dir, "run2", true, entry{Intent: "v1", Of: "run1"}, start("a")...)
+			},
+		}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			for _, r := range c.runs {
+				r(t, dir)
+			}
+			h, _, err := OpenHistory(store.Dir(dir))
+			if err != nil {
+				t.Fatal(err)
+			}
+			tokens, err := h.inherits("a")
+			var got []string
+			for _, token := range tokens {
+				got = append(got, strings.Trim(string(token.Native), `"`))
+			}
+			if err != nil || !slices.Equal(got, c.want) {
+				t.Errorf("%q, %v; want %q", got, err, c.want)
+			}
+		})
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -173,8 +174,11 @@ func newWorld(t *testing.T, way kind, together bool) *world {
 	must(err)
 	for i, name := range way.names {
 		w.boxes[i] = boxOfLab(w.lab, name)
-		if b, ok := w.boxes[i].(sonicBox); ok {
+		switch b := w.boxes[i].(type) {
+		case sonicBox:
 			w.boxes[i] = asicBox{b}
+		case nxosBox:
+			w.boxes[i] = namedBox{b}
 		}
 		w.boxes[i].mark()
 		w.before[i] = w.boxes[i].state()
@@ -213,12 +217,21 @@ func (b asicBox) state() string {
 	return asJSON(c)
 }
 
+// namedBox is an NX-OS switch whose policies may have the second name: where a run was cut
+// off line by line, the next one makes its own beside what it left.
+type namedBox struct{ nxosBox }
+
+var secondName = regexp.MustCompile(`(ROCE-FABRIC-[A-Z]+)-[0-9]+\b`)
+
+func (b namedBox) state() string { return secondName.ReplaceAllString(b.nxosBox.state(), "$1") }
+
 // session is one command, between proxies of its own: what is left of it after a kill
 // reaches nothing any more.
 type session struct {
 	*world
 	deed
 	cancel context.CancelFunc
+	start  [2]string // what the devices held before the command
 
 	mu    sync.Mutex
 	count [2]int
@@ -307,6 +320,7 @@ func (s *session) chunk(i int, c proxy.Chunk) (int, bool) {
 	case restart:
 		_, s.tainted[i] = s.boxes[i].(hostBox)
 		must(s.boxes[i].restart())
+		s.start[i] = s.boxes[i].state() // what was not saved is gone
 		return part, true
 	default:
 		s.boxes[i].arm(s.fault, odd)
@@ -335,7 +349,7 @@ func copyState(to, from string) error {
 // do runs a command with its fault. It returns nil where the run was killed.
 func (w *world) do(d deed) (*runReport, *session) {
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &session{world: w, deed: d, cancel: cancel, dead: make(chan struct{})}
+	s := &session{world: w, deed: d, cancel: cancel, dead: make(chan struct{}), start: [2]string{w.boxes[0].state(), w.boxes[1].state()}}
 	path := s.open(len(w.told))
 	var out, errOut lockedBuffer
 	a := &app{Console: report.Console{In: strings.NewReader(""), Out: &out, Err: &errOut, Getenv: func(string) string { return "" }}}
@@ -395,18 +409,15 @@ func (w *world) is(i int) string {
 	return "neither"
 }
 
-// untouched are the words of an error that say that a device is as the run found it.
-var untouched = []string{"nothing was written", "nothing is in force", "nothing was applied"}
-
-// judge says what of a report is not true. start is what the devices held before the
-// command, and killed says that an earlier run was, so that they may have gone on since.
-func (s *session) judge(rep *runReport, start [2]string, killed bool) (wrong []string) {
+// judge says what of a report is not true. killed says that an earlier run was, so that
+// devices may have gone on since the command began.
+func (s *session) judge(rep *runReport, killed bool) (wrong []string) {
 	fail := func(format string, a ...any) { wrong = append(wrong, fmt.Sprintf(format, a...)) }
 	whole := map[string]string{"apply": "after", "resume": "after", "rollback": "before"}[s.command]
 	done, failed, part := false, false, false
 	for i, name := range s.way.names {
 		state, is := rep.devices[name], s.is(i)
-		same := s.boxes[i].state() == start[i] || killed && is != "neither"
+		same := s.boxes[i].state() == s.start[i] || killed && is != "neither"
 		switch state {
 		case "applied", "unchanged", "restored":
 			done = done || state != "unchanged"
@@ -465,7 +476,6 @@ func (s story) play(t *testing.T, ref reference) (wrong []string, fired int) {
 	w.after = ref.after
 	killed := false
 	one := func(d deed) *runReport {
-		start := [2]string{w.boxes[0].state(), w.boxes[1].state()}
 		rep, in := w.do(d)
 		for _, b := range w.boxes {
 			b.clear()
@@ -474,7 +484,7 @@ func (s story) play(t *testing.T, ref reference) (wrong []string, fired int) {
 			killed = true
 			return nil
 		}
-		for _, p := range in.judge(rep, start, killed) {
+		for _, p := range in.judge(rep, killed) {
 			wrong = append(wrong, d.String()+": "+p)
 		}
 		return rep
