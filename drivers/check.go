@@ -10,6 +10,7 @@ type Checker interface {
 	// never makes, and the least impact of steps on any device, whatever a plan
 	// says of them.
 	CheckSteps(steps []Step, managed func(port string) bool) (qos.Impact, error)
-	// CheckUndo does the same for what Apply hands out as an undo record.
-	CheckUndo(t *Token, managed func(port string) bool) error
+	// CheckUndo does the same for what Apply hands out as an undo record, and returns the
+	// least impact of Revert.
+	CheckUndo(t *Token, managed func(port string) bool) (qos.Impact, error)
 }

@@ -378,9 +378,9 @@ func (s *Steps) Blocked() []qos.Change {
 	return slices.DeleteFunc(s.Differences(), func(c qos.Change) bool { return c.Blocked == "" })
 }
 
-// Impact returns the largest impact of the changes that are not blocked.
+// Impact returns the largest impact of the changes that are not blocked, and of the items.
 func (s *Steps) Impact() qos.Impact {
-	i := qos.ImpactNone
+	i := ImpactOf(s.Items)
 	for _, c := range s.Changes {
 		if c.Blocked == "" && !c.Open {
 			i = max(i, c.Impact)
@@ -389,11 +389,38 @@ func (s *Steps) Impact() qos.Impact {
 	return i
 }
 
+// ImpactOf returns what steps disturb, whatever the values that they change mean: one
+// that takes a port down, or brings it up, is at least a port flap on every system.
+func ImpactOf(steps []Step) qos.Impact {
+	i := qos.ImpactNone
+	for _, s := range steps {
+		i = max(i, s.disturbs())
+	}
+	return i
+}
+
+// disturbs is the impact of the step, with that of the ports that it moves.
+func (s Step) disturbs() qos.Impact {
+	if len(s.Down)+len(s.Up) > 0 {
+		return max(s.Impact, qos.ImpactPortFlap)
+	}
+	return s.Impact
+}
+
+// MarshalJSON writes the impact that counts.
+func (s Step) MarshalJSON() ([]byte, error) {
+	type step Step
+	s.Impact = s.disturbs()
+	return json.Marshal(step(s))
+}
+
 // Step is one native operation.
 type Step struct {
 	Via string `json:"via"` // "gnmi", "ssh"
 	// What describes the step for people: "take down Ethernet0, Ethernet8".
 	What string `json:"what"`
+	// Impact is what the step disturbs by what it does, as far as the driver knows.
+	Impact qos.Impact `json:"impact"`
 	// Down are the ports that the step takes down, Up those it brings back.
 	Down []string `json:"down,omitempty"`
 	Up   []string `json:"up,omitempty"`

@@ -85,12 +85,8 @@ func (u *Undo) request(r *run) (ApprovalRequest, error) {
 				return q, err
 			}
 		}
-		p, err := u.plan(d)
-		if err != nil {
-			return q, err
-		}
-		q.add(ApprovalChange{d.Name, p.Impact().String()})
-		most = max(most, p.Impact())
+		q.add(ApprovalChange{d.Name, u.costs[d.Name].impact.String()})
+		most = max(most, u.costs[d.Name].impact)
 	}
 	q.Impact = most.String()
 	q.Digest = hex.EncodeToString(sum.Sum(nil))

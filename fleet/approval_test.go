@@ -61,7 +61,7 @@ func TestApproval(t *testing.T) {
 	if r, err := Rollback(t.Context(), g.devices, u, RollbackOptions{g.run.RunOptions, qos.ImpactLoss}); err != nil || r.Outcomes[0].State != Restored {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if back := by.asked[3]; back.Of != u.ID || back.Digest != by.asked[2].Digest || back.Digest == "" || back.Devices != 2 || back.Impact != "traffic-loss" {
+	if back := by.asked[3]; back.Of != u.ID || back.Digest != by.asked[2].Digest || back.Digest == "" || back.Devices != 2 || back.Impact != "port-flap" {
 		t.Errorf("%+v", back)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/fleet/store"
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
 // entry is one line of the journal.
@@ -23,8 +24,10 @@ type entry struct {
 	Device string    `json:"device,omitempty"`
 	Event  string    `json:"event"` // "begin", "wave", "start", "undo", "down", "up", a State, "end"
 	Steps  int       `json:"steps,omitempty"`
-	// Changes are what a "start" sets about, and Ports there those that go down for it.
-	Changes []Group `json:"changes,omitempty"`
+	// Changes are what a "start" sets about, Ports there those that go down for it, and
+	// Impact what its steps disturb; nil in journals of older versions.
+	Changes []Group     `json:"changes,omitempty"`
+	Impact  *qos.Impact `json:"impact,omitempty"`
 	// Kind is that of the device of a "start", see [DevicePlan.kind], and Gate the one that
 	// an applied device has passed.
 	Kind string   `json:"kind,omitempty"`

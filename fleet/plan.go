@@ -72,9 +72,9 @@ func (d *DevicePlan) Blocked() bool {
 	return slices.ContainsFunc(d.Changes, func(g Group) bool { return g.Blocked != "" && !g.Open })
 }
 
-// Impact is the largest impact of the changes that will be made.
+// Impact is the largest impact of the changes that will be made, and of the steps.
 func (d *DevicePlan) Impact() qos.Impact {
-	i := qos.ImpactNone
+	i := drivers.ImpactOf(d.Steps)
 	for _, g := range d.Changes {
 		if g.Blocked == "" && !g.Open {
 			i = max(i, g.Impact)
@@ -90,7 +90,7 @@ func group(cs []qos.Change) []Group {
 	at := map[qos.Change]int{}
 	for _, c := range cs {
 		port := c.Port
-		c.Port = ""
+		c.Port, c.Requests = "", 0
 		i, ok := at[c]
 		if !ok {
 			i = len(out)

@@ -8,9 +8,9 @@ import (
 	"slices"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
-	"github.com/roce-fabric/roce-fabric/drivers/host"
 	"github.com/roce-fabric/roce-fabric/fleet/store"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/validate"
 )
 
 // errNothing says that there is no run to roll back.
@@ -24,12 +24,20 @@ type Undo struct {
 
 	waves []Wave // of all these runs
 	of    map[string]Device
+	costs map[string]cost
 
 	// next is the next older run of them, and by the one that continues it; half are the
 	// devices that a rollback was cut off in. [find] uses them.
 	next string
 	by   *Past
 	half map[string]bool
+}
+
+// cost is what the rollback of a device disturbs: least by its undo records alone, impact in
+// all. down is how many ports go down.
+type cost struct {
+	least, impact qos.Impact
+	down          int
 }
 
 // Runs are the IDs of the runs that are rolled back, the newest first.
@@ -59,11 +67,13 @@ func (u *Undo) Plans() iter.Seq2[*DevicePlan, error] {
 }
 
 // plan says what a rollback of a device changes: the reverse of what the journals say
-// that the runs changed.
+// that the runs changed. Its impact is the larger of what the values mean and what is done
+// for them, which is what the runs did: the same ports go down, the same tables change.
 func (u *Undo) plan(d PastDevice) (*DevicePlan, error) {
 	out := &DevicePlan{Name: d.Name, OS: u.of[d.Name].OS, Changes: []Group{}}
 	var changes []qos.Change
 	var down []string
+	impact := u.costs[d.Name].least
 	for _, run := range d.runs() {
 		start, err := run.of.record(run.start, d.Name, "start")
 		if err != nil {
@@ -75,44 +85,42 @@ func (u *Undo) plan(d PastDevice) (*DevicePlan, error) {
 			}
 		}
 		down = append(down, without(start.Ports, down)...)
+		if start.Impact == nil { // a journal that does not tell
+			start.Impact = new(qos.ImpactLoss)
+		}
+		impact = max(impact, *start.Impact)
 	}
 	if len(d.before) > 0 { // one run may have set a value, and another set it back
 		changes = slices.DeleteFunc(changes, func(c qos.Change) bool { return c.Old == c.New })
 	}
 	out.Changes = group(changes)
-	// What a host is to be written says more of that than the record of the run.
-	if out.OS == host.OS && out.Impact() < qos.ImpactLoss {
-		disturbs, err := disturbsHost(d)
-		if err != nil {
-			return nil, err
-		}
-		for i := range out.Changes {
-			if disturbs {
-				out.Changes[i].Impact = qos.ImpactLoss
-			}
-		}
-	}
-	out.Steps = []drivers.Step{{Via: "undo", What: "back to where it was before run " + d.first().ID, Down: down}}
+	out.Steps = []drivers.Step{{Via: "undo", What: "back to where it was before run " + d.first().ID, Impact: impact, Down: down}}
 	return out, nil
 }
 
-// disturbsHost reports whether the undo records of a host disturb its traffic.
-func disturbsHost(d PastDevice) (bool, error) {
-	tokens, err := d.tokens()
-	for _, t := range tokens {
-		var rec host.Record
-		if err := t.Read(d.Name, &rec); err != nil {
-			return false, NewError(d.Name, OpJournal, err)
+// undoable returns the changes of a plan, each with the impact of undoing it: the larger of
+// what the difference means the other way round and what the requests do.
+func undoable(todo *drivers.Steps, desired drivers.Desired) []qos.Change {
+	out := slices.Clone(todo.Changes)
+	want, ok := desired.(*qos.Device)
+	if !ok || todo.Running == nil { // a host, on which a setting disturbs the same both ways
+		for i := range out {
+			out[i].Undo = out[i].Impact
 		}
-		if rec.Undo.Disturbs() {
-			return true, nil
-		}
+		return out
 	}
-	return false, err
+	back := map[qos.Place]qos.Impact{}
+	for _, c := range qos.Diff(validate.After(todo.Running, want, todo.Changes), todo.Running) {
+		back[c.Place()] = c.Impact
+	}
+	for i := range out {
+		c := &out[i]
+		c.Undo = max(back[c.Place()], c.Requests)
+	}
+	return out
 }
 
-// withReverse adds the reverse of a change to those of later runs. What costs no packets
-// one way may cost some the other way: a smaller MTU, a priority or a curve that goes.
+// withReverse adds the reverse of a change to those of later runs.
 func withReverse(later []qos.Change, g Group, run string) []qos.Change {
 	ports := g.Ports
 	if len(ports) == 0 {
@@ -121,10 +129,7 @@ func withReverse(later []qos.Change, g Group, run string) []qos.Change {
 	for _, port := range ports {
 		c := g.Change
 		c.Port, c.Old, c.New, c.Reason = port, g.New, g.Old, "run "+run
-		switch c.Field.Kind {
-		case qos.KindMTU, qos.KindPFC, qos.KindECN:
-			c.Impact = max(c.Impact, qos.ImpactLoss)
-		}
+		c.Impact, c.Undo = g.Undo, qos.ImpactNone
 		i := slices.IndexFunc(later, func(l qos.Change) bool { return l.Port == c.Port && l.Field == c.Field })
 		if i < 0 {
 			later = append(later, c)
@@ -148,18 +153,26 @@ func (u *Undo) Rollout() *Rollout {
 		for _, name := range w.Devices {
 			delete(left, name)
 		}
-		w.Canary = false
 		if len(w.Devices) > 0 {
 			slices.Reverse(w.Devices)
-			out.Waves = append(out.Waves, w)
+			out.Waves = append(out.Waves, u.undone(w))
 		}
 	}
 	for _, d := range slices.Backward(u.Devices) {
 		if left[d.Name] { // of a run that has no waves
-			out.Waves = append(out.Waves, Wave{Devices: []string{d.Name}, Kind: "device", Impact: qos.ImpactLoss})
+			out.Waves = append(out.Waves, u.undone(Wave{Devices: []string{d.Name}, Kind: "device"}))
 		}
 	}
 	return out
+}
+
+// undone is a wave of a run as the rollback of its devices has it.
+func (u *Undo) undone(w Wave) Wave {
+	w.Canary, w.Impact, w.Down = false, qos.ImpactNone, 0
+	for _, name := range w.Devices {
+		w.Impact, w.Down = max(w.Impact, u.costs[name].impact), w.Down+u.costs[name].down
+	}
+	return w
 }
 
 // FindOptions say which run to roll back.
@@ -190,16 +203,22 @@ func Find(ctx context.Context, devices []Device, o FindOptions) (*Undo, error) {
 			return nil, errorAs(d.Name, OpJudge, KindNoDevice, fmt.Errorf("a device of run %s cannot be reached with this intent; nothing was written", d.of.ID))
 		}
 	}
+	u.of, u.costs = r.devices, map[string]cost{}
 	for _, d := range u.Devices {
-		drv, _, err := r.undo(ctx, d)
+		drv, _, least, err := r.undo(ctx, d)
 		if err == nil {
 			err = drv.Close()
 		}
 		if err != nil {
 			return nil, NewError(d.Name, OpJudge, fmt.Errorf("%w; nothing was written", err))
 		}
+		u.costs[d.Name] = cost{least: least}
+		p, err := u.plan(d)
+		if err != nil {
+			return nil, err
+		}
+		u.costs[d.Name] = cost{least, p.Impact(), len(p.Down())}
 	}
-	u.of = r.devices
 	return u, nil
 }
 
@@ -237,11 +256,7 @@ func Rollback(ctx context.Context, devices []Device, u *Undo, o RollbackOptions)
 	of := map[string]PastDevice{}
 	for _, d := range u.Devices {
 		of[d.Name] = d
-		p, err := u.plan(d)
-		if err != nil {
-			return nil, err
-		}
-		needs = max(needs, p.Impact())
+		needs = max(needs, u.costs[d.Name].impact)
 	}
 	if needs > o.Allow {
 		return &Result{Needs: needs}, refusal(KindImpact, []string{fmt.Sprintf("the rollback disturbs more than is allowed: %s, allowed is %s", needs, o.Allow)})
@@ -262,7 +277,7 @@ func Rollback(ctx context.Context, devices []Device, u *Undo, o RollbackOptions)
 }
 
 func (r *run) rollback(ctx context.Context, d PastDevice) (State, error) {
-	drv, tokens, err := r.undo(ctx, d)
+	drv, tokens, _, err := r.undo(ctx, d)
 	if err != nil {
 		return Failed, err
 	}
@@ -300,21 +315,24 @@ func (r *run) rollback(ctx context.Context, d PastDevice) (State, error) {
 	return Restored, nil
 }
 
-// undo makes the driver of a device, and reads and checks its undo records.
-func (r *run) undo(ctx context.Context, d PastDevice) (drivers.Driver, []*drivers.Token, error) {
+// undo makes the driver of a device, and reads and checks its undo records. least is their
+// least impact.
+func (r *run) undo(ctx context.Context, d PastDevice) (_ drivers.Driver, _ []*drivers.Token, least qos.Impact, _ error) {
 	tokens, err := d.tokens()
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, least, err
 	}
 	dev := r.devices[d.Name]
 	drv, err := dev.Open(ctx)
 	if err != nil {
-		return nil, nil, NewError("", OpConnect, err)
+		return nil, nil, least, NewError("", OpConnect, err)
 	}
 	for _, token := range tokens {
-		if err := checkUndo(drv, d, token, dev.Desired().Manages); err != nil {
-			return nil, nil, errors.Join(err, drv.Close())
+		one, err := checkUndo(drv, d, token, dev.Desired().Manages)
+		if err != nil {
+			return nil, nil, least, errors.Join(err, drv.Close())
 		}
+		least = max(least, one)
 	}
-	return drv, tokens, nil
+	return drv, tokens, least, nil
 }

@@ -467,7 +467,10 @@ func (r *run) write(ctx context.Context, drv drivers.Driver, facts drivers.Facts
 	if err != nil {
 		return nil, Failed, 0, err
 	}
-	start := entry{Device: p.Name, Event: "start", Kind: p.kind(), Steps: len(p.Steps), Base: p.Base, Changes: group(todo.Changes), Ports: (&DevicePlan{Steps: todo.Items}).Down()}
+	start := entry{
+		Device: p.Name, Event: "start", Kind: p.kind(), Steps: len(p.Steps), Base: p.Base,
+		Changes: group(undoable(todo, t.desired)), Impact: new(drivers.ImpactOf(todo.Items)), Ports: (&DevicePlan{Steps: todo.Items}).Down(),
+	}
 	if err := r.journal.Write(start); err != nil {
 		return nil, Failed, 0, err
 	}

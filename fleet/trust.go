@@ -110,18 +110,19 @@ func stepsDigest(steps []drivers.Step) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// checkUndo returns an error, with the place in the journal, unless the undo record
-// of a device is one that its driver makes, for ports that are managed. It
-// asks no device.
-func checkUndo(drv drivers.Driver, d PastDevice, token *drivers.Token, managed func(port string) bool) error {
+// checkUndo returns the least impact of an undo record, and an error, with the place in the
+// journal, unless it is one that the driver of its device makes, for ports that are managed.
+// It asks no device.
+func checkUndo(drv drivers.Driver, d PastDevice, token *drivers.Token, managed func(port string) bool) (least qos.Impact, _ error) {
 	c, ok := drv.(drivers.Checker)
 	if !ok {
-		return nil
+		return least, nil
 	}
-	if err := c.CheckUndo(token, managed); err != nil {
-		return errorAs("", OpJudge, KindUndo, fmt.Errorf("%s: %w", d.of.place(d), err))
+	least, err := c.CheckUndo(token, managed)
+	if err != nil {
+		return least, errorAs("", OpJudge, KindUndo, fmt.Errorf("%s: %w", d.of.place(d), err))
 	}
-	return nil
+	return least, nil
 }
 
 // place says where a journal has the undo record of a device: its path and line.

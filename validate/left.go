@@ -13,7 +13,7 @@ import (
 // itself leads to, or accepts, and what the plan lists as a change of its own, is not among
 // it.
 func Left(d *render.Device, running *qos.Device, changes []qos.Change, now time.Time) []Finding {
-	left := memoryFindings(d, after(running, d.Desired, changes), Running, now)
+	left := memoryFindings(d, After(running, d.Desired, changes), Running, now)
 	if len(left) == 0 {
 		return nil
 	}
@@ -39,9 +39,9 @@ func memoryFindings(d *render.Device, cfg *qos.Device, source Source, now time.T
 	})
 }
 
-// after is what a switch runs once the changes that can be made are made. It makes the
+// After is what a switch runs once the changes that can be made are made. It makes the
 // headroom of a port anew, with the alpha of it, where what that follows from changes.
-func after(running, desired *qos.Device, changes []qos.Change) *qos.Device {
+func After(running, desired *qos.Device, changes []qos.Change) *qos.Device {
 	var places []qos.Place
 	ports := map[string]bool{}
 	whole := mapped(desired, changes)

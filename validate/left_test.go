@@ -26,7 +26,7 @@ func TestMapsAfter(t *testing.T) {
 			changes[i].Blocked = "for a test"
 		}
 	}
-	got := after(running, desired, changes)
+	got := After(running, desired, changes)
 	if a, b := got.Ports["a"].Maps.V, got.Ports["b"].Maps.V; a != b || *a != *maps(3, 5) {
 		t.Errorf("%+v and %+v, want %+v", a, b, maps(3, 5))
 	}

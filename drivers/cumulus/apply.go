@@ -55,9 +55,9 @@ func (b record) check(managed func(port string) bool) error {
 }
 
 // CheckUndo returns an error, with the place, for a record that Apply never makes.
-func (d *Driver) CheckUndo(t *drivers.Token, managed func(port string) bool) error {
-	_, err := d.read(t, managed)
-	return err
+func (d *Driver) CheckUndo(t *drivers.Token, managed func(port string) bool) (qos.Impact, error) {
+	b, err := d.read(t, managed)
+	return b.Undo.Impact(), err
 }
 
 func (d *Driver) read(t *drivers.Token, managed func(port string) bool) (b record, err error) {

@@ -67,7 +67,7 @@ func (p *draft) steps(out *drivers.Steps) error {
 	p.Changes = drivers.WithOthers(p.Changes, p.Have, after, "comes with the profile")
 	for i := range p.Changes {
 		if c := &p.Changes[i]; c.Blocked == "" {
-			c.Impact = max(c.Impact, native.KindImpact(c.Field.Kind))
+			c.Takes(native.KindImpact(c.Field.Kind))
 		}
 	}
 	if p.edit = p.edit.Within(p.cfg); len(p.edit) == 0 {
@@ -79,7 +79,7 @@ func (p *draft) steps(out *drivers.Steps) error {
 		return fmt.Errorf("encode the plan: %w", err)
 	}
 	typed := p.edit.Lines()
-	item := drivers.Step{Via: via, What: fmt.Sprintf("apply a revision: %s: %s", words.Count(len(typed), "command"), strings.Join(about(p.edit), ", ")), Lines: typed, Native: raw}
+	item := drivers.Step{Via: via, What: fmt.Sprintf("apply a revision: %s: %s", words.Count(len(typed), "command"), strings.Join(about(p.edit), ", ")), Impact: p.edit.Impact(), Lines: typed, Native: raw}
 	item.Moves(p.Changes)
 	out.Items = []drivers.Step{item}
 	return nil

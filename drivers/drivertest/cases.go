@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
 // cases are all promises. A name says what must hold.
@@ -301,10 +302,10 @@ var cases = []testCase{
 			b.Error("steps for ports outside of the intent are taken")
 		}
 		tok := b.mustApply(p)
-		if err := c.CheckUndo(b.later(tok), managed); err != nil {
+		if _, err := c.CheckUndo(b.later(tok), managed); err != nil {
 			b.Error(err)
 		}
-		if err := c.CheckUndo(tok, none); err == nil {
+		if _, err := c.CheckUndo(tok, none); err == nil {
 			b.Error("an undo record of ports outside of the intent is taken")
 		}
 	}},
@@ -362,6 +363,25 @@ var cases = []testCase{
 	}},
 	{name: "a run that finishes one that was cut off undoes both", run: cutOffAndFinished},
 	{name: "a run that finishes a revert that was cut off undoes both", needs: func(d *Device) bool { return d.BeforeWrite != nil }, run: revertCutOff},
+	{name: "the impact covers what the steps do", run: func(b *bench) {
+		p := b.fresh()
+		impact := p.steps.Impact()
+		tok := b.mustApply(p)
+		if b.Flaps != nil && len(b.Flaps()) > 0 && impact < qos.ImpactPortFlap {
+			b.Errorf("%v went down, and the impact is %s", b.Flaps(), impact)
+		}
+		c, ok := p.Driver.(drivers.Checker)
+		if !ok {
+			return
+		}
+		least, err := c.CheckSteps(p.steps.Items, b.Desired.Manages)
+		if err != nil || least > impact {
+			b.Errorf("its steps are %s at least (%v), and its plan says %s", least, err, impact)
+		}
+		if least, err = c.CheckUndo(tok, b.Desired.Manages); err != nil || least > impact {
+			b.Errorf("its revert is %s at least (%v), and its plan says %s", least, err, impact)
+		}
+	}},
 	{name: "each port flaps at most once", needs: func(d *Device) bool { return d.Flaps != nil }, run: func(b *bench) {
 		p := b.fresh()
 		tok := b.mustApply(p)

@@ -31,14 +31,15 @@ type Forged struct {
 // true one is carried out.
 func (f Forged) Run(t *testing.T) {
 	d, tok := f.Driver, f.Token
-	if err := d.CheckUndo(tok, f.Managed); err != nil {
+	if _, err := d.CheckUndo(tok, f.Managed); err != nil {
 		t.Fatal(err)
 	}
 	was := f.State()
 	refused := func(raw string) {
 		t.Helper()
 		bad := &drivers.Token{Device: tok.Device, Native: []byte(raw)}
-		for _, err := range []error{d.CheckUndo(bad, f.Managed), d.Revert(t.Context(), bad), d.Confirm(t.Context(), bad)} {
+		_, err := d.CheckUndo(bad, f.Managed)
+		for _, err := range []error{err, d.Revert(t.Context(), bad), d.Confirm(t.Context(), bad)} {
 			if err == nil || !strings.HasPrefix(err.Error(), "undo record: ") {
 				t.Errorf("%s: %v", raw, err)
 			}
@@ -64,7 +65,7 @@ func (f Forged) Run(t *testing.T) {
 		refused(string(raw))
 	}
 	none := func(string) bool { return false }
-	if err := d.CheckUndo(tok, none); err == nil || !strings.Contains(err.Error(), "is not in the intent") {
+	if _, err := d.CheckUndo(tok, none); err == nil || !strings.Contains(err.Error(), "is not in the intent") {
 		t.Errorf("ports outside of the intent: %v", err)
 	}
 	if err := d.Revert(t.Context(), tok); err != nil {

@@ -32,7 +32,7 @@ func Trusted(d drivers.Driver, desired drivers.Desired, st *drivers.Steps, tok *
 	if err := again(tok, &back); err != nil {
 		return err
 	}
-	if err := c.CheckUndo(&back, desired.Manages); err != nil {
+	if _, err := c.CheckUndo(&back, desired.Manages); err != nil {
 		return fmt.Errorf("its own undo record: %w", err)
 	}
 	return nil

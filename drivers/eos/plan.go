@@ -197,7 +197,7 @@ func (p *planner) wide() {
 		for i := range p.Changes {
 			c := &p.Changes[i]
 			if table, ok := mapOf[k]; ok && c.Blocked == "" && c.Field == qos.KindGlobalMap.Table(table) && slices.ContainsFunc(outside, up) {
-				c.Impact = max(c.Impact, qos.ImpactLoss)
+				c.Takes(qos.ImpactLoss)
 			}
 		}
 	}

@@ -263,7 +263,7 @@ const oldRecord = `{"steps":[{"port":"ens1f0np0","field":"pfc","layer":"driver",
 func TestOldRecord(t *testing.T) {
 	k, c := machine(t)
 	d, tok := host.New(c), &drivers.Token{Device: "gpu1", Native: json.RawMessage(oldRecord)}
-	if err := d.CheckUndo(tok, c.Desired.Manages); err != nil {
+	if _, err := d.CheckUndo(tok, c.Desired.Manages); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.Revert(t.Context(), tok); err != nil {

@@ -278,8 +278,8 @@ func (d *Driver) Plan(_ drivers.Facts, snap *drivers.Snapshot, want drivers.Desi
 		if err != nil {
 			return nil, err
 		}
-		item := drivers.Step{Via: "agent", What: s.What, Native: native}
-		if s.Least() == qos.ImpactPortFlap {
+		item := drivers.Step{Via: "agent", What: s.What, Impact: max(s.Impact, s.Least()), Native: native}
+		if s.Bounces() {
 			item.Down, item.Up = []string{s.Port}, []string{s.Port}
 		}
 		out.Items = append(out.Items, item)
@@ -510,10 +510,10 @@ func (d *Driver) CheckSteps(items []drivers.Step, managed func(port string) bool
 }
 
 // CheckUndo implements [drivers.Checker].
-func (d *Driver) CheckUndo(t *drivers.Token, managed func(port string) bool) error {
+func (d *Driver) CheckUndo(t *drivers.Token, managed func(port string) bool) (qos.Impact, error) {
 	var rec Record
 	if err := t.Read(d.Name, &rec); err != nil {
-		return err
+		return 0, err
 	}
-	return rec.Undo.Check(managed)
+	return rec.Undo.Least(), rec.Undo.Check(managed)
 }

@@ -71,6 +71,9 @@ type Machine struct {
 	Ended []string
 	// Checkpoints says that an undo record always names a checkpoint.
 	Checkpoints bool
+	// Disturbs is what an edit does to the switch besides the admin states that it sets; nil
+	// is nothing that is known.
+	Disturbs func(native.Edit) qos.Impact
 	// Shares is what ports get in common, for people: "comes with the qos profile".
 	Shares string
 	// Refused reports whether an error is a refusal by the switch itself.
@@ -124,7 +127,7 @@ func (m *Machine) step(via, what string, d *Draft) ([]drivers.Step, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode the plan: %w", err)
 	}
-	s := drivers.Step{Via: via, What: what, Lines: d.Lines, Native: raw}
+	s := drivers.Step{Via: via, What: what, Lines: d.Lines, Impact: m.disturbs(d.Edit), Native: raw}
 	s.Moves(d.Changes)
 	return []drivers.Step{s}, nil
 }
@@ -155,10 +158,19 @@ func (m *Machine) CheckSteps(items []drivers.Step, managed func(port string) boo
 		return qos.ImpactNone, nil
 	}
 	edit, err := m.edit(items, managed)
-	if err == nil && edit.Flaps() {
-		return qos.ImpactPortFlap, nil
+	return m.disturbs(edit), err
+}
+
+// disturbs is what an edit does to the switch, whatever the values that it sets mean.
+func (m *Machine) disturbs(e native.Edit) qos.Impact {
+	i := qos.ImpactNone
+	if e.Flaps() {
+		i = qos.ImpactPortFlap
 	}
-	return qos.ImpactNone, err
+	if m.Disturbs != nil {
+		i = max(i, m.Disturbs(e))
+	}
+	return i
 }
 
 // begin announces the undo record of an apply and its step before the first

@@ -73,7 +73,7 @@ func (m *Machine) Plan(f drivers.Facts, s *drivers.Snapshot, want drivers.Desire
 		d.Changes = drivers.WithOthers(d.Changes, have, after, m.Shares)
 		for i := range d.Changes {
 			if c := &d.Changes[i]; c.Blocked == "" {
-				c.Impact = max(c.Impact, p.Impact(c.Field.Kind))
+				c.Takes(p.Impact(c.Field.Kind))
 			}
 		}
 		if d.Lines = d.Edit.Commands(cfg); len(d.Lines) > 0 {

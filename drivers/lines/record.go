@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	native "github.com/roce-fabric/roce-fabric/render/lines"
 )
@@ -97,9 +98,9 @@ func (m *Machine) continued(b Record, cfg *native.Config, runs []*drivers.Token)
 }
 
 // CheckUndo returns an error, with the place, for a record that Apply never makes.
-func (m *Machine) CheckUndo(t *drivers.Token, managed func(port string) bool) error {
-	_, err := m.record(t, managed)
-	return err
+func (m *Machine) CheckUndo(t *drivers.Token, managed func(port string) bool) (qos.Impact, error) {
+	b, err := m.record(t, managed)
+	return m.disturbs(b.Undo), err
 }
 
 // Record reads an undo record, and takes none that Apply does not make.

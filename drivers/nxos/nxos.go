@@ -75,7 +75,7 @@ func newDriver(t drivers.Target) *Driver {
 	d := &Driver{t: t, dial: 10 * time.Second, Machine: lines.Machine{
 		Name: t.Name, System: "NX-OS", Shares: "comes with the policies of the switch", Grammar: native.Lines, Vias: []string{"ssh"}, Pace: realPace, Checkpoints: true, Variants: 2, Parse: native.Parse,
 		After:   []string{pfcCommand},
-		Refused: drivers.RefusedLine,
+		Refused: drivers.RefusedLine, Disturbs: disturbs,
 		Means: func(c *native.Config, m int) (*qos.Device, []native.Unknown) {
 			return native.Decode(c, native.ClassModel(m))
 		},

@@ -107,6 +107,16 @@ func (p *planner) Impact(kind qos.Kind) qos.Impact {
 	return qos.ImpactCounters
 }
 
+// disturbs is what an edit does: a new network-qos policy has the switch rebuild its buffers,
+// and a queuing policy in force that changes drops packets on all ports of its kind (Nexus
+// 9000 NX-OS QoS Configuration Guide, Configuring Queuing and Scheduling).
+func disturbs(edit native.Edit) qos.Impact {
+	if t := touches(edit); t.network || len(t.queuing) > 0 {
+		return qos.ImpactLoss
+	}
+	return qos.ImpactNone
+}
+
 // mostCheckpoints is how many checkpoints users are reported to have at most; no public
 // source of Cisco says so for every release.
 const mostCheckpoints = 10

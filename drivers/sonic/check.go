@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
@@ -20,10 +21,14 @@ func (d *driver) CheckSteps(items []drivers.Step, managed func(port string) bool
 	return qos.ImpactNone, err
 }
 
-// CheckUndo does the same for an undo record.
-func (d *driver) CheckUndo(t *drivers.Token, managed func(port string) bool) error {
-	_, err := d.undo(t, managed)
-	return err
+// CheckUndo does the same for an undo record. Where the config updater is the only way in,
+// it takes down each port that rows are bound to.
+func (d *driver) CheckUndo(t *drivers.Token, managed func(port string) bool) (qos.Impact, error) {
+	u, err := d.undo(t, managed)
+	if err == nil && u.Binds() && (d.t.SSH == nil || d.t.Write == intent.WriteGNMI) {
+		return qos.ImpactPortFlap, nil
+	}
+	return qos.ImpactNone, err
 }
 
 // undo reads a token, and takes none that Apply does not make; nil is empty.

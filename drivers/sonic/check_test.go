@@ -90,7 +90,7 @@ func refusesUndo(t *testing.T, d *driver, u native.Undo, managed func(string) bo
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.CheckUndo(&drivers.Token{Device: "leaf1", Native: raw}, managed); err == nil || !strings.HasPrefix(err.Error(), "undo record: ") {
+	if _, err := d.CheckUndo(&drivers.Token{Device: "leaf1", Native: raw}, managed); err == nil || !strings.HasPrefix(err.Error(), "undo record: ") {
 		t.Errorf("%s in an undo record: %v", name, err)
 	}
 }

@@ -68,6 +68,11 @@ type driver struct {
 	unjudged string
 	// image is what 'show version' says of the image.
 	image string
+	// headroom is the table that lossless groups get theirs from, and whose it is.
+	headroom struct {
+		rows []qos.HeadroomRow
+		of   string
+	}
 	// left is what earlier runs left behind; nil where that is not known. Its
 	// Down follows what this driver does.
 	left *drivers.Leftover
@@ -211,7 +216,8 @@ func (d *driver) Probe(ctx context.Context) (drivers.Facts, error) {
 		rel = native.Strictest()
 	}
 	f.Release = rel.Name
-	if m, ok := catalog.Lookup(f.Model); ok {
+	m, ok := catalog.Lookup(f.Model)
+	if ok {
 		if asic := m.ASIC(); asic != nil {
 			d.maker = asic.Vendor
 		}
@@ -220,7 +226,11 @@ func (d *driver) Probe(ctx context.Context) (drivers.Facts, error) {
 			f.ASIC = m.GCU
 		}
 	}
-	d.rel, d.chip, d.meta, d.facts = rel, f.ASIC, meta, &f
+	d.rel, d.chip, d.meta = rel, f.ASIC, meta
+	if err := d.findHeadroom(ctx, m); err != nil {
+		return f, err
+	}
+	d.facts = &f
 	return f, nil
 }
 
@@ -368,7 +378,7 @@ func (d *driver) Plan(f drivers.Facts, s *drivers.Snapshot, want drivers.Desired
 	}
 	site := native.Site{
 		Release: rel, Chip: f.ASIC, Maker: d.maker, SSH: slices.Contains(f.Caps.Writes, "ssh"), Direct: d.direct, Why: d.sayWay(), SSHDown: d.sshDown, GNMIDown: d.gnmiDown,
-		Policy: native.Policy(policy), Left: d.leftDown(),
+		Policy: native.Policy(policy), Left: d.leftDown(), Headroom: d.headroom.rows, HeadroomOf: d.headroom.of,
 	}
 	shared, err := plans.steps(inputOf(site, d.yang, config(s), desired), steps)
 	if err != nil {
@@ -399,7 +409,7 @@ func steps(in planInput) (*drivers.Steps, error) {
 		if err != nil {
 			return nil, fmt.Errorf("encode the plan: %w", err)
 		}
-		item := drivers.Step{Via: s.Via, What: s.What, Down: s.Down, Up: s.Up, Native: raw}
+		item := drivers.Step{Via: s.Via, What: s.What, Impact: s.Impact, Down: s.Down, Up: s.Up, Native: raw}
 		for _, op := range s.Ops {
 			item.Lines = append(item.Lines, op.String())
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/render/catalog"
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
@@ -94,6 +95,23 @@ func (d *driver) lookupTable(ctx context.Context) ([]qos.HeadroomRow, error) {
 		rows = append(rows, r.HeadroomRow)
 	}
 	return rows, nil
+}
+
+// findHeadroom finds the table that a plan judges lossless groups by: that of the switch, or
+// else the one that SONiC publishes for its model; m is nil for a model that is not known.
+func (d *driver) findHeadroom(ctx context.Context, m *catalog.Model) (err error) {
+	if d.t.Reads || d.computes() {
+		return nil
+	}
+	d.headroom.of = "the pg_profile_lookup.ini of the switch"
+	if d.headroom.rows, err = d.lookupTable(ctx); err != nil || len(d.headroom.rows) > 0 || m == nil {
+		return err
+	}
+	d.headroom.of = "the table of headroom that SONiC publishes for " + m.Name
+	for _, r := range m.Headroom {
+		d.headroom.rows = append(d.headroom.rows, qos.HeadroomRow{Speed: r.Speed, Cable: r.Cable})
+	}
+	return nil
 }
 
 // isFolder reports whether a name of CONFIG_DB is one folder.

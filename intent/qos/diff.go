@@ -65,6 +65,15 @@ type Change struct {
 	Class string `json:"class,omitempty"`
 	// Note says where a host keeps the value and what puts it in force; "" for a switch.
 	Note string `json:"note,omitempty"`
+	// Requests is the impact of the requests that make the change, whatever its value means:
+	// undoing it takes the same. Undo is that of undoing it, in the records of a run.
+	Requests Impact `json:"-"`
+	Undo     Impact `json:"undo,omitempty"`
+}
+
+// Takes raises the impact of the change to that of a request that makes it.
+func (c *Change) Takes(request Impact) {
+	c.Requests, c.Impact = max(c.Requests, request), max(c.Impact, request)
 }
 
 // Path names the value: "ports[Ethernet8].pfc".

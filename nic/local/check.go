@@ -62,6 +62,9 @@ func (s Step) Check(managed func(port string) bool) error {
 // Least is the least that a step disturbs, whatever it says of that itself.
 func (s Step) Least() qos.Impact { return least(s.Driver, s.Field) }
 
+// Bounces reports whether the step takes the link down for a moment.
+func (s Step) Bounces() bool { return bounces(s.Driver, s.Field) }
+
 func least(driver, field string) qos.Impact {
 	switch {
 	case field == nic.FieldMTU:
@@ -72,10 +75,14 @@ func least(driver, field string) qos.Impact {
 	return qos.ImpactNone
 }
 
-// Disturbs reports whether restoring may take a link down or lose traffic. It goes by
-// the settings: steps that stand in a file may say anything.
-func (u Undo) Disturbs() bool {
-	return slices.ContainsFunc(u.Steps, func(s UndoStep) bool { return least(s.Driver, s.Field) >= qos.ImpactPortFlap })
+// Least is the least that restoring disturbs. It goes by the settings: steps that stand in
+// a file may say anything.
+func (u Undo) Least() qos.Impact {
+	i := qos.ImpactNone
+	for _, s := range u.Steps {
+		i = max(i, least(s.Driver, s.Field))
+	}
+	return i
 }
 
 func (s UndoStep) check(managed func(port string) bool) error {

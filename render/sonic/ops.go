@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
@@ -26,6 +27,8 @@ type Op struct {
 	Clears bool `json:"clears,omitempty"`
 	// overSSH says that the config updater refuses it.
 	overSSH bool
+	// impact is what it disturbs, whatever the values that it writes mean.
+	impact qos.Impact
 }
 
 // String prints "TABLE|key field = value" for plans and errors.

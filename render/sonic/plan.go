@@ -29,6 +29,10 @@ type Site struct {
 	// SSHDown is why SSH is left out, though it is configured, GNMIDown why gNMI is.
 	SSHDown, GNMIDown error
 	Policy            Policy
+	// Headroom is the table that buffermgrd looks the headroom of lossless groups up in, and
+	// HeadroomOf says whose it is, for people; nil where it is not known.
+	Headroom   []qos.HeadroomRow
+	HeadroomOf string
 	// Left has the run that left a port down; nil where that is not known.
 	Left map[string]string
 }
@@ -87,6 +91,7 @@ func (s Site) Plan(running Config, desired *qos.Device) *Plan {
 		p.notes = append(p.notes, sayLeft(p.changes, ports, s.Left)...)
 		p.index()
 		p.blockReadOnly()
+		p.blockUnderived()
 		p.collect()
 		p.route()
 		p.blockLeftover()
@@ -239,7 +244,8 @@ func (p *planner) collect() {
 		p.choose(all, keep)
 		ports := map[string]bool{}
 		for _, c := range p.remaining() {
-			if c.Port != "" {
+			// A flap that some op happens to bring is no way to have groups derived: see bounce.
+			if c.Port != "" && !p.derives(c.Field) {
 				ports[c.Port] = true
 			}
 		}
@@ -260,7 +266,8 @@ func (p *planner) collect() {
 
 // bounce has ports taken down and up whose headroom buffermgrd would otherwise
 // leave as it is: it looks a port up again when PFC, speed or admin state
-// change, and only on newer releases when the cable length does.
+// change, and only on newer releases when the cable length does. Where groups are
+// missing, that is done only if the switch is known to have headroom for the port.
 func (p *planner) bounce() {
 	flaps := map[string]bool{}
 	cable := map[string]int{}
@@ -273,7 +280,10 @@ func (p *planner) bounce() {
 		}
 	}
 	for _, c := range p.changes {
-		if c.Field.Kind != qos.KindDerivedFrom || c.Old == qos.Absent || flaps[c.Port] || !p.running.Up(c.Port) {
+		if !p.lacksHeadroom(c) || c.Blocked != "" || flaps[c.Port] || !p.running.Up(c.Port) {
+			continue
+		}
+		if known, _ := p.headroom(c.Port); !known && (c.Field.Kind != qos.KindDerivedFrom || c.Old == qos.Absent) {
 			continue
 		}
 		i, changes := cable[c.Port]
@@ -392,22 +402,22 @@ func (p *planner) choose(all []Op, keep map[string]bool) {
 // remaining returns what still differs after the ops, but for what the switch
 // derives from them and what is known to be blocked.
 func (p *planner) remaining() []qos.Change {
-	derives := map[string]bool{} // ports whose groups buffermgrd looks at anew
+	anew := map[string]bool{} // ports whose groups buffermgrd looks at
 	for _, o := range p.ops {
 		if p.desired.Platform.DynamicBuffers {
 			continue
 		}
 		switch {
 		case o.Table == TCable && o.Field != "":
-			derives[o.Field] = true
+			anew[o.Field] = true
 		case o.Table == TCable:
 			for port := range o.Row {
-				derives[port] = true
+				anew[port] = true
 			}
 		case o.Table == TPort && o.Field == "admin_status":
-			derives[o.Key] = o.Value == "up" || derives[o.Key]
+			anew[o.Key] = o.Value == "up" || anew[o.Key]
 		case p.renews(o):
-			derives[o.PortOf()] = true
+			anew[o.PortOf()] = true
 		}
 	}
 	blocked := map[qos.Place]bool{}
@@ -418,7 +428,7 @@ func (p *planner) remaining() []qos.Change {
 	}
 	dev, _ := Decode(p.running.After(p.ops))
 	return slices.DeleteFunc(qos.Diff(dev, p.desired), func(c qos.Change) bool {
-		return blocked[c.Place()] || derives[c.Port] && c.Field.Kind.Of() == qos.OfGroup && c.Field.Kind != qos.KindGroupBuffer
+		return blocked[c.Place()] || anew[c.Port] && p.derives(c.Field)
 	})
 }
 
@@ -571,38 +581,47 @@ func buffers(table string) bool {
 	return table == TGroup || table == TBufferQueue || table == TIngressList || table == TEgressList
 }
 
-// judge gives every change its impact.
+// judge gives every op its impact, and every change that of the ops that carry it out.
 func (p *planner) judge() {
-	flaps := map[string]bool{}
-	for _, o := range p.ops {
-		if port := o.PortOf(); port != "" && !o.overSSH && p.shuts(o) && p.running.Up(port) {
-			flaps[port] = true
-		}
-	}
-	for _, o := range p.ops {
-		for _, i := range p.carried(o) {
-			if c := &p.changes[i]; c.Blocked == "" {
-				c.Impact = max(c.Impact, p.impact(o, *c, flaps))
+	for i := range p.ops {
+		o := &p.ops[i]
+		o.impact = p.impact(*o)
+		for _, n := range p.carried(*o) {
+			if c := &p.changes[n]; c.Blocked == "" {
+				c.Takes(o.impact)
 			}
 		}
 	}
 }
 
-func (p *planner) impact(o Op, c qos.Change, flaps map[string]bool) qos.Impact {
-	switch {
-	case p.Direct && !o.Bounce && buffers(o.Table) && p.running.Up(o.PortOf()):
+// impact is what an op disturbs, whatever the values that it writes mean.
+func (p *planner) impact(o Op) qos.Impact {
+	switch port := o.PortOf(); {
+	case p.Direct && !o.Bounce && buffers(o.Table) && p.running.Up(port):
 		return qos.ImpactLoss // what the ASIC does to packets meanwhile is not documented
 	case p.concerns[o.Table+"|"+o.Key]:
 		return qos.ImpactLoss // nothing here knows what those ports carry
-	case flaps[o.PortOf()] && !o.overSSH:
+	case port != "" && !o.overSSH && p.shuts(o) && p.running.Up(port):
 		return qos.ImpactPortFlap
-	case c.Field.Kind == qos.KindCable && p.running.Row(TPortQoS, c.Port)["pfc_enable"] != "":
-		// The buffer of a lossless group in use is built anew.
+	case o.Table == TCable && p.rebuilds(o):
 		return qos.ImpactLoss
-	case c.Field.Kind == qos.KindAdminUp || c.Field.Kind == qos.KindFEC:
+	case o.Table == TPort && (o.Field == "admin_status" || o.Field == "fec"):
 		return qos.ImpactPortFlap
 	}
 	return qos.ImpactNone
+}
+
+// rebuilds reports whether the lengths that an op writes have buffermgrd build the buffer of
+// lossless groups in use anew.
+func (p *planner) rebuilds(o Op) bool {
+	ports := natural.Keys(o.Row)
+	if o.Field != "" {
+		ports = []string{o.Field}
+	}
+	have := p.running.Row(TCable, o.Key)
+	return slices.ContainsFunc(ports, func(port string) bool {
+		return p.running.Row(TPortQoS, port)["pfc_enable"] != "" && p.after.Row(TCable, o.Key)[port] != have[port]
+	})
 }
 
 // obsolete adds the removal of objects of this tool that nothing refers to any

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/words"
@@ -18,6 +19,8 @@ type Step struct {
 	// Down are the ports that the step takes down, Up those that it brings back.
 	Down, Up []string
 	Ops      []Op
+	// Impact is the largest of its ops in a plan.
+	Impact qos.Impact
 }
 
 // maxRequest bounds the JSON of one request. The server's limit is gRPC's
@@ -484,6 +487,9 @@ func step(via string, r *request) []Step {
 		s := Step{Via: via, Ops: ops, What: whats(r.what)}
 		if len(parts) > 1 {
 			s.What += fmt.Sprintf(" (part %d of %d)", i+1, len(parts))
+		}
+		for _, o := range ops {
+			s.Impact = max(s.Impact, o.impact)
 		}
 		if i == 0 {
 			s.Down = r.down

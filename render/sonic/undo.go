@@ -118,6 +118,18 @@ func Remember(cfg Config, steps []Step, policy Policy, continues ...Undo) Undo {
 	return u
 }
 
+// Binds reports whether the record has rows that are bound to ports.
+func (u Undo) Binds() bool {
+	for table, rows := range u.Rows {
+		for key := range rows {
+			if (Op{Table: table, Key: key}).PortOf() != "" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // after returns the record that undoes an earlier run as well, which was cut off: what
 // that one found counts.
 func (u Undo) after(run Undo) Undo {

@@ -1,0 +1,96 @@
+package sonic
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+	"github.com/roce-fabric/roce-fabric/render/catalog"
+)
+
+// derives reports whether buffermgrd derives an attribute, and no row of this tool sets it.
+func (p *planner) derives(field qos.Attr) bool {
+	return !p.desired.Platform.DynamicBuffers && field.Kind.Of() == qos.OfGroup && field.Kind != qos.KindGroupBuffer
+}
+
+// lacksHeadroom reports whether a lossless group has no headroom, or that of another speed or
+// cable length, before a change.
+func (p *planner) lacksHeadroom(c qos.Change) bool {
+	port, kind := p.desired.Ports[c.Port], c.Field.Kind
+	return port != nil && p.derives(c.Field) && (kind == qos.KindLossless || kind == qos.KindDerivedFrom) && port.Groups[c.Field.Index].Lossless.V
+}
+
+// needsHeadroom reports whether a port is to have lossless groups, which buffermgrd derives.
+func (p *planner) needsHeadroom(port string) bool {
+	want := p.desired.Ports[port]
+	return want != nil && !p.desired.Platform.DynamicBuffers && slices.ContainsFunc(want.Groups[:], func(g qos.Group) bool { return g.Lossless.V })
+}
+
+// blockUnderived blocks the lossless groups that the switch cannot make, and the cable
+// lengths that it has no headroom for: whatever is written, and however often the port goes
+// down, nothing would come of it.
+func (p *planner) blockUnderived() {
+	for i := range p.changes {
+		c := &p.changes[i]
+		if c.Blocked == "" && (p.lacksHeadroom(*c) || c.Field.Kind == qos.KindCable && p.needsHeadroom(c.Port)) {
+			_, c.Blocked = p.headroom(c.Port)
+		}
+	}
+}
+
+// headroom reports whether the switch is known to derive headroom for the lossless groups
+// of a port, and why it cannot; neither where that is not known. buffermgrd makes a profile
+// for the speed and cable length of the port, from a row of its table and the pool
+// (sonic-swss cfgmgr/buffermgr.cpp, doSpeedUpdateTask).
+func (p *planner) headroom(port string) (known bool, why string) {
+	speed := p.running.Row(TPort, port)["speed"]
+	cable := p.cableOf(port)
+	switch {
+	case p.running.Row(TMetadata, "localhost")["buffer_model"] == "dynamic":
+		return false, ""
+	case cable == "":
+		return false, "the switch derives the headroom of lossless groups from speed and cable length, and has no length for this port; state cable in the intent"
+	case cable == "0m":
+		return false, "the switch makes no headroom for a cable of 0m; state its length in the intent"
+	case p.running.Row(TProfile, derivedPrefix+speed+"_"+cable+"_profile") != nil:
+		return true, ""
+	case p.running.Row(TPool, catalog.IngressPool) == nil:
+		return false, fmt.Sprintf("the switch has no %s|%s, of which lossless groups get their headroom; restore the platform's buffer template with 'config qos reload', then plan again", TPool, catalog.IngressPool)
+	case len(p.Headroom) == 0:
+		return false, ""
+	}
+	var lengths []units.Length
+	for _, r := range p.Headroom {
+		if strconv.FormatInt(r.Speed.Mbps(), 10) != speed {
+			continue
+		}
+		if r.Cable.String() == cable {
+			return true, ""
+		}
+		lengths = append(lengths, r.Cable)
+	}
+	return false, fmt.Sprintf("%s has no row for %s Mb/s over %s, so that the switch makes no headroom for lossless groups; %s", p.HeadroomOf, speed, cable, otherLength(lengths))
+}
+
+// otherLength says which lengths there are rows for.
+func otherLength(lengths []units.Length) string {
+	if len(lengths) == 0 {
+		return "use another speed, or add a row on the switch"
+	}
+	return fmt.Sprintf("state a cable that it has: %v", lengths)
+}
+
+// cableOf is the length that a port has after the plan.
+func (p *planner) cableOf(port string) string {
+	if length := p.target.Row(TCable, cableName)[port]; length != "" && length != Absent {
+		return length
+	}
+	for _, row := range p.running[TCable] {
+		if length := row[port]; length != "" {
+			return length
+		}
+	}
+	return ""
+}
