@@ -64,6 +64,9 @@ type gated struct {
 	base     *gate.Result
 	// known are failures that the baseline shows.
 	known []gate.Finding
+	// passed says that the last wave passed by itself. One that was inconclusive did not,
+	// whatever the operator said to that.
+	passed bool
 }
 
 // newGated returns nil where no wave is to pass a gate.
@@ -429,6 +432,7 @@ func (g *gated) verdict(ctx context.Context, res *gate.Result) error {
 	if len(res.Unloaded) > 0 {
 		passed += ", but without load, under which losses show: hosts got hardly any traffic of " + strings.Join(res.Unloaded, ", ")
 	}
+	g.passed = len(fails)+len(open) == 0 || len(fails) == 0 && g.opts.Mode == GateQuick
 	switch {
 	case len(fails) > 0:
 		why := text(fails[0]) + more(len(fails)-1)
@@ -479,9 +483,6 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// ofLoad are the settings of NICs that show under load alone.
-var ofLoad = []qos.Attr{qos.NIC(nic.FieldECN), qos.NIC(nic.FieldBuffers), qos.NIC(nic.FieldDCQCN)}
-
 // thresholds reports whether a plan changes what shows under load alone: ECN, alpha or
 // headroom.
 func thresholds(d *DevicePlan) bool {
@@ -490,6 +491,6 @@ func thresholds(d *DevicePlan) bool {
 		case qos.KindECN, qos.KindHeadroom, qos.KindHeadroomModel, qos.KindGroupBuffer, qos.KindQueueBuffer:
 			return !g.Open
 		}
-		return !g.Open && slices.Contains(ofLoad, g.Field)
+		return !g.Open && g.Field.Kind == qos.KindNIC && nic.ShowsUnderLoad(g.Field.String())
 	})
 }

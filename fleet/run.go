@@ -310,7 +310,7 @@ func (e *effort) finish(ctx context.Context, p *pending, out *Outcome, bad error
 	if err == nil {
 		if err = p.drv.Confirm(ctx, p.token); err == nil {
 			out.State = Applied
-			if e.gate != nil {
+			if e.gate != nil && e.gate.passed {
 				out.Gate = e.gate.opts.Mode
 			}
 			if p.unfit != "" {

@@ -97,6 +97,13 @@ func NVName(field string) (name string, ok bool) { return partOf(field, FieldNV)
 // DCQCNName returns the parameter of congestion control that a field is of.
 func DCQCNName(field string) (name string, ok bool) { return partOf(field, FieldDCQCN) }
 
+// ShowsUnderLoad reports whether a field is of congestion control or buffers, which show in
+// the traffic under load alone.
+func ShowsUnderLoad(field string) bool {
+	_, dcqcn := DCQCNName(field)
+	return dcqcn || field == FieldECN || field == FieldBuffers
+}
+
 func partOf(field, whole string) (name string, ok bool) {
 	name, ok = strings.CutPrefix(field, whole+"[")
 	if !ok {

@@ -78,7 +78,7 @@ func (t *Text) seen(all []fleet.Seen) {
 		case s.Gate != "":
 			what += fmt.Sprintf(" in about %s, and passed the gate (%s)", about(s.Seconds), s.Gate)
 		default:
-			what += fmt.Sprintf(" in about %s, and was not looked at by a gate", about(s.Seconds))
+			what += fmt.Sprintf(" in about %s, and passed no gate", about(s.Seconds))
 		}
 		t.printf("%s", t.marked("  "+t.S.Dim("before:")+" ", term.CleanLine(what)))
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
 // atom is one thing that is wrong at one port: what is the same from round to
@@ -91,7 +92,7 @@ func split(f validate.Finding) []validate.Finding {
 	return out
 }
 
-// atomOf names what a finding of one port is about. That a device cannot be read
+// atomOf names what a finding of one port is about. That a device cannot be read, or storms,
 // is one thing, whatever it says each time; and what was counted in a round is
 // the same thing as another number of it in the next.
 func atomOf(f validate.Finding) atom {
@@ -99,7 +100,7 @@ func atomOf(f validate.Finding) atom {
 	if len(f.Ports) > 0 {
 		a.port = f.Ports[0]
 	}
-	if f.ID == fleet.Unread && f.Severity == validate.Error {
+	if f.ID == fleet.Unread && f.Severity == validate.Error || f.ID == gate.Storm || f.ID == gate.Deadlock {
 		a.what = ""
 	} else if c := validate.Lookup(f.ID); c != nil && c.Scope == validate.ScopeTime {
 		a.what = numberless(f.What)

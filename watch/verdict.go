@@ -139,7 +139,8 @@ func (r *Round) Record() Record {
 		Verdict: r.Verdict, Counts: r.Counts(), Devices: r.Devices, Read: r.Read}
 	events := slices.DeleteFunc(append(slices.Clone(r.updates), r.Events()...), func(e Event) bool { return e.Type == Turned })
 	ordered.Sort(events, func(a, b Event) int {
-		return cmp.Compare(slices.Index(validate.Severities, a.Severity), slices.Index(validate.Severities, b.Severity))
+		return cmp.Or(cmp.Compare(slices.Index(validate.Severities, a.Severity), slices.Index(validate.Severities, b.Severity)),
+			ordered.First(gate.Urgent(a.ID) != "", gate.Urgent(b.ID) != ""))
 	})
 	out.MoreChanges = max(0, len(events)-keptChanges)
 	for _, e := range events[:len(events)-out.MoreChanges] {

@@ -123,6 +123,9 @@ var faults = []Fault{
 	}},
 	{Name: "speed", What: "the link runs at another speed in Mbit/s", Finds: []string{"PRT-04"}, Value: "25000", takes: "MBITS", on: map[string]string{onHost: "file class/net/{port}/speed {value}"}},
 	{Name: "stays-down", What: "the host does not come back from the next reset", on: map[string]string{onHost: "staysdown"}},
+	{Name: "storm", What: "the NIC at the port pauses it all the time, and does not count that itself", on: map[string]string{
+		intent.SONiC.Name: stormed, intent.EOS.Name: stormed, intent.NXOS.Name: stormed, intent.Cumulus.Name: stormed,
+	}},
 	{Name: "tos", What: "RDMA-CM sends with another ToS", Finds: []string{"NIC-03"}, Value: "0", takes: "TOS", on: map[string]string{onHost: "tos {rdma} {value}"}},
 	{Name: "trust", What: "the port does not classify by DSCP", Finds: []string{"CLS-02", "CLS-04", "NIC-01"}, on: map[string]string{
 		intent.SONiC.Name: "PORT_QOS_MAP|{port} -dscp_to_tc_map", intent.EOS.Name: "interface {port}; no qos trust",
@@ -188,6 +191,10 @@ func (f Fault) check(value string) error {
 	}
 	return nil
 }
+
+// stormed has a port receive as many PFC frames as hold a pause for minutes at any speed, each
+// time that its counters are read, and send next to nothing.
+const stormed = "grow {port} {priority} pfc-rx 100000000; grow {port} {queue} tx-octets 1000"
 
 // Faults are all that have a name.
 func Faults() []Fault { return faults }

@@ -35,6 +35,7 @@ import (
 //	fec PORT CODE                    what the port runs with, on EOS and NX-OS
 //	count PORT QUEUE COUNTER N       what the port has counted, for a window
 //	counted PORT QUEUE COUNTER N     the same, for a validation without one
+//	grow PORT QUEUE COUNTER N        how much the port counts more each time that it is read
 //	refuse                           the device answers nobody
 //	unsaved                          what was written is not saved
 //	asks                             each apply asks whether to go on, on Cumulus Linux
@@ -125,13 +126,17 @@ func (l *Lab) common(device string, f []string) (known bool, err error) {
 		sw.(lldp).SetNeighbor(f[1], dev, f[3])
 	case f[0] == "fec" && len(f) == 3 && worldOf(sw) != nil:
 		worldOf(sw).SetFEC(f[1], f[2])
-	case (f[0] == "count" || f[0] == "counted") && len(f) == 5:
+	case slices.Contains([]string{"count", "counted", "grow"}, f[0]) && len(f) == 5:
 		q, qerr := strconv.Atoi(f[2])
-		n, nerr := strconv.ParseUint(f[4], 10, 64)
+		n, nerr := strconv.ParseInt(f[4], 10, 64)
 		if err := cmp.Or(qerr, nerr, sim.CheckCounter(q, f[3])); err != nil {
 			return true, err
 		}
-		tallyOf(sw).Set(f[1], q, f[3], n)
+		if f[0] == "grow" {
+			tallyOf(sw).Flow(f[1], q, f[3], n)
+		} else {
+			tallyOf(sw).Set(f[1], q, f[3], uint64(n))
+		}
 	case f[0] == "refuse":
 		refuse(sw, true)
 	case f[0] == "asks" && len(f) == 1:
@@ -454,6 +459,7 @@ func (l *Lab) Keep(device string) (back func() error) {
 	config := sw.(interface{ Keep() func() }).Keep()
 	return func() error {
 		config()
+		tallyOf(sw).Still()
 		tallyOf(sw).Reset()
 		refuse(sw, false)
 		return nil

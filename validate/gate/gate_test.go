@@ -192,8 +192,8 @@ func TestRules(t *testing.T) {
 		"ignored":           {add("gpu1", "eth0", drivers.CNPIgnored, 0, 2), []string{"warn gate:cnp-loop gpu1 eth0: 2 of 2 congestion notifications were ignored"}},
 		"ignored, nearly all": {all(add("gpu1", "eth0", drivers.CNPIgnored, 0, 40000), add("gpu1", "eth0", drivers.CNPHandled, 0, 1)),
 			[]string{"fail gate:cnp-loop gpu1 eth0: the NIC ignored 40000 congestion notifications and handled 1"}},
-		"broken frames":             {all(add("leaf1", "Ethernet0", drivers.ErrorsRx, 0, 20), add("leaf1", "Ethernet0", drivers.PacketsRx, 0, 1e9)), []string{"warn gate:errors leaf1 Ethernet0: the port received 20 frames with errors among 1000000000 packets, one in 50000000"}},
-		"few broken frames":         {all(add("leaf1", "Ethernet0", drivers.ErrorsRx, 0, 9), add("leaf1", "Ethernet0", drivers.PacketsRx, 0, 1e9)), nil},
+		"broken frames":             {all(add("leaf1", "Ethernet0", drivers.ErrorsRx, 0, 20), add("leaf1", "Ethernet0", drivers.PacketsRx, 0, 1e9), add("gpu1", "eth0", drivers.PriorityTxPackets, 0, 1e9)), []string{"warn gate:errors leaf1 Ethernet0: the port received 20 frames with errors among 1000000000 packets, one in 50000000"}},
+		"few broken frames":         {all(add("leaf1", "Ethernet0", drivers.ErrorsRx, 0, 9), add("leaf1", "Ethernet0", drivers.PacketsRx, 0, 1e9), add("gpu1", "eth0", drivers.PriorityTxPackets, 0, 1e9)), nil},
 		"broken frames, no packets": {add("gpu1", "eth0", drivers.ErrorsRx, 0, 10), []string{"warn gate:errors gpu1 eth0: the port received 10 frames with errors"}},
 		"few broken, no packets":    {add("gpu1", "eth0", drivers.ErrorsRx, 0, 9), nil},
 		"what FEC could not mend":   {add("leaf1", "Ethernet8", drivers.FECUncorrected, 0, 2), []string{"warn gate:errors leaf1 Ethernet8: forward error correction could not correct 2 code words"}},
@@ -268,6 +268,13 @@ func TestRules(t *testing.T) {
 			[]string{"inconclusive gate:not-counted leaf1 Ethernet0: storms of the PFC watchdog were not counted at all readings of the window"}},
 		"PFC of a priority at one reading": {func(b, _ reading) { delete(b["leaf1"].Ports["Ethernet8"], drivers.PFCRx.Of(5)) },
 			[]string{"inconclusive gate:not-counted leaf1 Ethernet8: PFC frames were not counted at all readings of the window"}},
+		"counters that stand still": {func(b, a reading) { a.add("gpu1", "eth0", drivers.PriorityRxPackets, 0, 10_000) },
+			[]string{"inconclusive gate:not-counted leaf1 Ethernet0: the port counted 0 packets sent, but gpu1/eth0 received 10000: its counters stand still"}},
+		"counters that move at both ends": {func(b, a reading) {
+			a.add("gpu1", "eth0", drivers.PriorityRxPackets, 0, 10_000).add("leaf1", "Ethernet0", drivers.QueuePackets, 0, 100)
+		}, nil},
+		"a NIC whose counters stand still": {func(b, a reading) { a.add("leaf1", "Ethernet0", drivers.PacketsRx, 0, 10_000) },
+			[]string{"inconclusive gate:not-counted gpu1 eth0: the port counted 0 packets sent, but leaf1/Ethernet0 received 10000: its counters stand still"}},
 		"PFC at one end":     {func(b, a reading) { b.uncountPort(a, "leaf1", "Ethernet0", drivers.PFCRx, drivers.PFCTx) }, nil},
 		"PFC at neither end": {func(b, a reading) { b.uncountPort(a, "leaf1", "Ethernet8", drivers.PFCRx, drivers.PFCTx) }, []string{"inconclusive gate:not-counted leaf1 Ethernet8: no PFC frames are counted, at neither end of the link"}},
 		"only the NIC sees the wrong priority": {func(b, a reading) {

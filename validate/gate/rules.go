@@ -35,6 +35,7 @@ func (j *judge) device(w *window) {
 			j.found(CounterReset, Inconclusive, p.Device, p.Port, what, "look for a restart or a manual clear, and repeat the window")
 		}
 		j.counted(w, p)
+		j.stands(p, w.dev.Host)
 		j.lost(p)
 		j.storms(p)
 		j.linkPause(p)

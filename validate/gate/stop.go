@@ -117,3 +117,37 @@ func (j *judge) disagreeOn(p *PortWindow, host bool, prio int) {
 	j.found(EndsDisagree, Warn, p.Device, p.Port, fmt.Sprintf("the port counted %s sent for priority %d, but %s received only %d: either the counters of this port are wrong, or the other end ignores PFC",
 		count(sent, "PFC frame"), prio, peer.end(), got), "check PFC at the other end, and the firmware, driver and counters of both")
 }
+
+// fewestStill is how many packets the other end of a link must have received before a port
+// that counted hardly any is said to have counters that stand still.
+const fewestStill = 10_000
+
+// stands finds ports whose counters stand still, by what the other end received: their zeros
+// prove nothing.
+func (j *judge) stands(p *PortWindow, host bool) {
+	peer := j.at[p.port.Peer]
+	got, gotOK := peer.grew(drivers.PacketsRx, 0)
+	if n, ok := peer.all(drivers.PriorityRxPackets); ok {
+		got, gotOK = max(n, got), true
+	}
+	sent, sentOK := p.all(drivers.QueuePackets)
+	if host {
+		sent, sentOK = p.all(drivers.PriorityTxPackets)
+	}
+	if gotOK && sentOK && got >= fewestStill && float64(sent) < arrivesBadly*float64(got) && p.sameTime(peer) {
+		j.found(NotCounted, Inconclusive, p.Device, p.Port, fmt.Sprintf("the port counted %s sent, but %s received %d: its counters stand still", count(sent, "packet"), peer.end(), got),
+			"find out why the device does not renew its counters, and repeat the window")
+	}
+}
+
+// all adds up a counter of all queues or priorities, each of which must be known.
+func (p *PortWindow) all(m drivers.Metric) (sum uint64, ok bool) {
+	for i := range qos.NumPriorities {
+		n, ok := p.grew(m, i)
+		if !ok {
+			return 0, false
+		}
+		sum += n
+	}
+	return sum, true
+}

@@ -1,0 +1,92 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/validate/gate"
+)
+
+func drops(n uint64, span time.Duration) gate.Finding {
+	return gate.Finding{ID: gate.LosslessDrop, Means: gate.Fail, Device: "leaf1", Port: "Ethernet0", What: "packets dropped", Counter: drivers.GroupDrops.Of(3), Count: n, Span: span}
+}
+
+// What the baseline shows fails a wave only if there is more of it, in number and by time. An
+// operator who goes on without enough counters does not make it a pass.
+func TestGateVerdict(t *testing.T) {
+	const window = 5 * time.Minute
+	open := gate.Finding{ID: gate.NotCounted, Means: gate.Inconclusive, Device: "leaf1", What: "drops are not counted"}
+	stuck := drops(50_000, window)
+	stuck.Counter = drivers.QueueDrops.Of(3)
+	for name, tt := range map[string]struct {
+		mode   GateMode
+		known  []gate.Finding
+		found  []gate.Finding
+		ask    bool
+		kind   Kind // of the error; "" for none
+		passed bool
+	}{
+		"nothing":                            {GateFull, nil, nil, false, "", true},
+		"new":                                {GateFull, nil, []gate.Finding{drops(1, window)}, false, KindGate, false},
+		"as before":                          {GateFull, []gate.Finding{drops(5, window)}, []gate.Finding{drops(5, window)}, false, "", true},
+		"more than before":                   {GateFull, []gate.Finding{drops(5, window)}, []gate.Finding{drops(50_000, window)}, false, KindGate, false},
+		"more in a longer window":            {GateFull, []gate.Finding{drops(5, window)}, []gate.Finding{drops(15, 3*window)}, false, "", true},
+		"of another counter of the port":     {GateFull, []gate.Finding{drops(5, window)}, []gate.Finding{stuck}, false, KindGate, false},
+		"not counted":                        {GateFull, nil, []gate.Finding{open}, false, KindInconclusive, false},
+		"not counted, and the operator goes": {GateFull, nil, []gate.Finding{open}, true, "", false},
+		"not counted by a quick gate":        {GateQuick, nil, []gate.Finding{open}, false, "", true},
+	} {
+		var said []string
+		g := &gated{opts: &Gate{Mode: tt.mode}, known: tt.known, progress: func(e Event) { said = append(said, e.Text) }}
+		if tt.ask {
+			g.opts.Ask = func(context.Context, string) error { return nil }
+		}
+		err := g.verdict(t.Context(), &gate.Result{Findings: tt.found})
+		var got *Error
+		if errors.As(err, &got); (err == nil) != (tt.kind == "") || err != nil && got.Kind != tt.kind {
+			t.Errorf("%s: %v, want %q", name, err, tt.kind)
+		}
+		if g.passed != tt.passed {
+			t.Errorf("%s: passed %v", name, g.passed)
+		}
+		if tt.mode == GateQuick && !strings.Contains(strings.Join(said, "\n"), "drops are not counted") {
+			t.Errorf("%s: said %q", name, said)
+		}
+	}
+}
+
+// Each wave that changes a device has a gate, whatever writing it disturbs.
+func TestEveryWaveHasAGate(t *testing.T) {
+	r := &run{RunOptions: RunOptions{Gate: &Gate{Mode: GateQuick, Access: &Access{}}}}
+	for _, tt := range []struct {
+		waves []Wave
+		want  bool
+	}{
+		{[]Wave{{Devices: []string{"leaf1"}, Kind: "leaf", Impact: qos.ImpactNone}}, true},
+		{[]Wave{{Devices: []string{"leaf1"}}}, false}, // that nothing is written to
+		{nil, false},
+	} {
+		if got := r.newGated(tt.waves) != nil; got != tt.want {
+			t.Errorf("%+v: %v", tt.waves, got)
+		}
+		if took := (&Rollout{Waves: tt.waves}).GateTime(GateQuick); (took > 0) != tt.want {
+			t.Errorf("%+v: takes %s", tt.waves, took)
+		}
+	}
+}
+
+// Settings of NICs that show under load alone have the long window as well.
+func TestThresholdsOfNICs(t *testing.T) {
+	for field, want := range map[string]bool{nic.FieldECN: true, nic.FieldDCQCN + "[rp_ai_rate]": true, nic.FieldBuffers: true, nic.FieldMTU: false} {
+		d := &DevicePlan{Changes: []Group{{Change: qos.Change{Field: qos.NIC(field)}}}}
+		if got := thresholds(d); got != want {
+			t.Errorf("%s: %v", field, got)
+		}
+	}
+}
