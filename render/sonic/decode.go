@@ -382,9 +382,14 @@ func (d *decoder) scheduler(name string) qos.Scheduler {
 		s.MinRate = 0
 	}
 	var other []string
-	if !s.Strict && kind != "DWRR" {
-		// Round robin over packets shares by packets, not by bytes.
+	switch kind {
+	case "STRICT", "DWRR":
+	case "", "WRR":
+		// Round robin over packets shares by packets, not by bytes; it is also the default
+		// (SAI_SCHEDULER_ATTR_SCHEDULING_TYPE).
 		other = append(other, "WRR")
+	default:
+		other = append(other, "type="+kind) // orchagent refuses the scheduler
 	}
 	if row["meter_type"] == "packets" && (s.MinRate > 0 || s.MaxRate > 0) {
 		other = append(other, "packets")

@@ -1,6 +1,7 @@
 package sonic
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -81,12 +82,28 @@ func Refusals(d *qos.Device, rel Release) []render.Refusal {
 			if s := p.Queues[q].Scheduler; s.Set && s.V.MaxRate > 0 && (s.V.MaxRate < minRate || s.V.MinRate > s.V.MaxRate) {
 				out.Add(name, qos.KindScheduler.At(q), "SONiC takes a maximum rate of at least %d bit/s that is not below the minimum, not %d with %d", int64(minRate), int64(s.V.MaxRate), int64(s.V.MinRate))
 			}
-			if e := p.Queues[q].ECN; e.Set && e.V.Enabled && (e.V.Max > math.MaxInt32 || e.V.Min > e.V.Max) {
-				out.Add(name, qos.KindECN.At(q), "SONiC takes thresholds of at most %d B with min below max, not %d and %d", math.MaxInt32, e.V.Min, e.V.Max)
+			if why := refusedECN(p.Queues[q].ECN); why != "" {
+				out.Add(name, qos.KindECN.At(q), "%s", why)
 			}
 		}
 	}
 	return out
+}
+
+// refusedECN returns why SONiC has no such curve; "" if it has. Its thresholds are bytes
+// (sonic-wred-profile.yang; SAI_WRED_ATTR_GREEN_MIN_THRESHOLD).
+func refusedECN(e qos.Opt[qos.ECN]) string {
+	switch {
+	case !e.Set || !e.V.Enabled:
+		return ""
+	case e.V.Unit != qos.UnitBytes:
+		return fmt.Sprintf("SONiC takes thresholds in bytes, not in %s", e.V.Unit)
+	case e.V.Min < 0 || e.V.Max > math.MaxInt32 || e.V.Min > e.V.Max:
+		return fmt.Sprintf("SONiC takes thresholds of at most %d B with min below max, not %d and %d", math.MaxInt32, e.V.Min, e.V.Max)
+	case e.V.Probability < 0 || e.V.Probability > 100:
+		return fmt.Sprintf("SONiC takes a probability of 0%% to 100%%, not %d%%", e.V.Probability)
+	}
+	return ""
 }
 
 // readOnly are the fields that this tool never writes, and what to do instead.

@@ -91,6 +91,18 @@ func TestRefusalsAgreeWithTheModels(t *testing.T) {
 	}
 }
 
+// SONiC's thresholds are bytes; the models cannot tell, as the unit is not in CONFIG_DB.
+func TestThresholdsInOtherUnits(t *testing.T) {
+	for _, u := range []qos.ThresholdUnit{qos.UnitKBytes, qos.UnitMBytes, qos.UnitCells, qos.UnitPackets, qos.UnitSegments, qos.UnitPercent, qos.UnitMilliseconds, qos.UnitMicroseconds} {
+		p := &qos.Port{}
+		p.Queues[3].ECN = qos.Of(qos.ECN{Enabled: true, Min: 6, Max: 60, Unit: u, Probability: 10})
+		got := Refusals(&qos.Device{Ports: map[string]*qos.Port{"Ethernet0": p}}, releases[len(releases)-1])
+		if len(got) != 1 || got[0].Port != "Ethernet0" || got[0].Field != qos.KindECN.At(3) {
+			t.Errorf("%s: refused %v", u, got)
+		}
+	}
+}
+
 func TestThresholdsThatOrchagentMisreads(t *testing.T) {
 	p := &qos.Port{}
 	p.Queues[3].ECN = qos.Of(qos.ECN{Enabled: true, Min: 1, Max: 1 << 31})

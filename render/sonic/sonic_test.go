@@ -253,12 +253,12 @@ func TestDecodeMeansWhatTheSwitchDoes(t *testing.T) {
 	cfg := Config{
 		TMetadata:  {"localhost": {"buffer_model": "traditional"}},
 		TPort:      {"Ethernet0": {"speed": "100000", "admin_status": "up"}},
-		TScheduler: {"s": {}, "p": {"type": "DWRR", "weight": "5", "meter_type": "packets", "pir": "100", "cir": "100"}},
+		TScheduler: {"s": {}, "u": {"type": "SP", "weight": "5"}, "p": {"type": "DWRR", "weight": "5", "meter_type": "packets", "pir": "100", "cir": "100"}},
 		TWRED: {
 			"inert": {"green_min_threshold": "1", "green_max_threshold": "2", "ecn": "ecn_all"},
 			"mixed": {"green_min_threshold": "1", "green_max_threshold": "2", "wred_green_enable": "true", "ecn": "ecn_all", "yellow_min_threshold": "9", "yellow_max_threshold": "9"},
 		},
-		TQueue:   {"Ethernet0|0-2": {"scheduler": "s"}, "Ethernet0|3": {"wred_profile": "inert"}, "Ethernet0|4": {"wred_profile": "mixed", "scheduler": "p"}},
+		TQueue:   {"Ethernet0|0-2": {"scheduler": "s"}, "Ethernet0|3": {"wred_profile": "inert"}, "Ethernet0|4": {"wred_profile": "mixed", "scheduler": "p"}, "Ethernet0|5": {"scheduler": "u"}},
 		TProfile: {"pg_lossless_100000_5m_profile": {"xoff": "1000", "size": "5", "dynamic_th": "-3"}},
 		TGroup:   {"Ethernet0|3-4": {"profile": "pg_lossless_100000_5m_profile"}},
 		TPortQoS: {"Ethernet0": {"pfc_enable": "4,3"}},
@@ -269,6 +269,7 @@ func TestDecodeMeansWhatTheSwitchDoes(t *testing.T) {
 	for what, c := range map[string]struct{ got, want any }{
 		"unknown":          {len(unknown), 0},
 		"default type":     {p.Queues[2].Scheduler.V.String(), "weight 1 (WRR)"},
+		"unknown type":     {p.Queues[5].Scheduler.V.String(), "weight 5 (type=SP)"},
 		"packet meter":     {p.Queues[4].Scheduler.V.String(), "weight 5 min 0.0008M max 0.0008M (packets)"},
 		"not enabled":      {p.Queues[3].ECN.V.Enabled, false},
 		"inert is not off": {p.Queues[3].ECN.V == qos.ECN{}, false},
