@@ -87,10 +87,15 @@ func continued(s store.Store, hash string, devices []string) (string, error) {
 	return "", nil
 }
 
-// finishes reports whether a run brought all devices to their end that the one which it
-// continues had not, or was cut off itself.
+// finishes reports whether a run belongs with the one that it continues. It does not where
+// both came to their end and neither could write to some device: one that nobody can change
+// must not tie all runs together.
 func (p *Past) finishes(before *Past) bool {
-	return !p.Ended || !slices.ContainsFunc(before.unreached(), func(name string) bool { return slices.Contains(p.unreached(), name) })
+	stuck := func(p *Past, name string) bool {
+		d, _ := p.device(name)
+		return d.unwritten()
+	}
+	return !p.Ended || !before.Ended || !slices.ContainsFunc(before.unreached(), func(name string) bool { return stuck(before, name) && stuck(p, name) })
 }
 
 // search goes through the runs of a store, the newest first, for the one to roll back.

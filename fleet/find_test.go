@@ -75,10 +75,18 @@ func TestARunThatContinuesAnotherIsRolledBackWithIt(t *testing.T) {
 			{false, begun, [][]entry{of("run1", "a", Applied), of("run1", "b", Reverted), {{Device: "c", Event: string(Skipped)}}}},
 			{false, entry{Intent: "v2", Devices: all}, [][]entry{of("run2", "a", Applied), of("run2", "b", Applied), of("run2", "c", Applied)}},
 		}, []string{"a run2", "b run2", "c run2"}, "run2"},
-		"stopped, and not finished": {[]run{
+		"stopped twice": {[]run{
 			{false, begun, [][]entry{of("run1", "a", Applied), of("run1", "b", Reverted)}},
-			{false, begun, [][]entry{of("run2", "a", Applied), of("run2", "b", Reverted)}},
+			{false, begun, [][]entry{unchanged("a"), of("run2", "b", Partial)}},
+		}, []string{"a run1", "b run2"}, "run2"},
+		"a device that no run can write to": {[]run{
+			{false, begun, [][]entry{of("run1", "a", Applied), of("run1", "b", Failed)}},
+			{false, begun, [][]entry{of("run2", "a", Applied), of("run2", "b", Failed)}},
 		}, []string{"a run2"}, "run2"},
+		"cut off, and then nothing could be written": {[]run{
+			{true, begun, [][]entry{of("run1", "a", Applied), of("run1", "b", "")}},
+			{false, entry{Intent: "v1", Devices: []string{"b"}}, [][]entry{of("run2", "b", Failed)}},
+		}, []string{"a run1", "b run1"}, "run1"},
 		"it went through": {[]run{
 			{false, begun, [][]entry{of("run1", "a", Applied), of("run1", "b", Applied), of("run1", "c", Applied)}},
 			{false, begun, [][]entry{of("run2", "a", Applied), unchanged("b"), unchanged("c")}},

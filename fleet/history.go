@@ -277,7 +277,12 @@ func (p *Past) record(at int64, device, event string) (e entry, _ error) {
 
 // standing reports whether what the run wrote on a device may still be there.
 func (d PastDevice) standing() bool {
-	return d.touched && d.State != Reverted && d.State != Restored
+	return d.touched && d.State != Reverted && d.State != Restored && !d.unwritten()
+}
+
+// unwritten reports whether the run ended on the device before it wrote anything.
+func (d PastDevice) unwritten() bool {
+	return d.State == Failed || d.State == Refused || d.State == Blocked
 }
 
 // settled reports whether the device was left as intended or as it was before

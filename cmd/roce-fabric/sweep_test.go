@@ -190,7 +190,29 @@ func newWorld(t *testing.T, way kind, together bool) *world {
 // not rows alone.
 type asicBox struct{ sonicBox }
 
-func (b asicBox) state() string {
+func (b asicBox) state() string { return asJSON(b.all()) }
+
+// meaning has the curves of queues in place of the names of their profiles: where some ports
+// are as before, a plan cannot edit the profile that they share, and makes another.
+func (b asicBox) meaning() string {
+	c := b.all()
+	for _, q := range c["QUEUE"] {
+		if p := q["wred_profile"]; p != "" {
+			q["wred_profile"] = asJSON(c["WRED_PROFILE"][p])
+		}
+	}
+	delete(c, "WRED_PROFILE")
+	asic := b.DB("ASIC_DB")["ASIC_STATE"]
+	for _, q := range c["in force"] {
+		if p := q["SAI_QUEUE_ATTR_WRED_PROFILE_ID"]; p != "" {
+			q["SAI_QUEUE_ATTR_WRED_PROFILE_ID"] = asJSON(asic["SAI_OBJECT_TYPE_WRED:"+p])
+		}
+	}
+	return asJSON(c)
+}
+
+// all is CONFIG_DB and what of ASIC_DB belongs to ports.
+func (b asicBox) all() map[string]map[string]map[string]string {
 	c := b.Config()
 	// Up to 202605 orchagent ends with the removal of the row; its own interval stays.
 	if c["PFC_WD"]["GLOBAL"]["POLL_INTERVAL"] == "100" {
@@ -214,7 +236,7 @@ func (b asicBox) state() string {
 		}
 	}
 	c["in force"] = force
-	return asJSON(c)
+	return c
 }
 
 // namedBox is an NX-OS switch whose policies may have the second name: where a run was cut
@@ -223,7 +245,15 @@ type namedBox struct{ nxosBox }
 
 var secondName = regexp.MustCompile(`(ROCE-FABRIC-[A-Z]+)-[0-9]+\b`)
 
-func (b namedBox) state() string { return secondName.ReplaceAllString(b.nxosBox.state(), "$1") }
+func (b namedBox) meaning() string { return secondName.ReplaceAllString(b.state(), "$1") }
+
+// meaning is what a device is like whatever names a plan gave to its objects.
+func meaning(b box) string {
+	if m, ok := b.(interface{ meaning() string }); ok {
+		return m.meaning()
+	}
+	return b.state()
+}
 
 // session is one command, between proxies of its own: what is left of it after a kill
 // reaches nothing any more.
@@ -400,10 +430,10 @@ func (w *world) do(d deed) (*runReport, *session) {
 
 // is says what a device is like.
 func (w *world) is(i int) string {
-	switch w.boxes[i].state() {
-	case w.before[i]:
+	switch {
+	case w.boxes[i].state() == w.before[i]:
 		return "before"
-	case w.after[i]:
+	case meaning(w.boxes[i]) == w.after[i]:
 		return "after"
 	}
 	return "neither"
@@ -492,7 +522,6 @@ func (s story) play(t *testing.T, ref reference) (wrong []string, fired int) {
 	for _, d := range s.deeds {
 		one(d)
 	}
-	want := map[string][2]string{"apply": w.after, "rollback": w.before}[s.last]
 	for range 3 {
 		rep := one(deed{command: s.last})
 		if rep.status == exitOK || s.last == "rollback" && strings.Contains(rep.text, "no run to roll back") {
@@ -503,8 +532,12 @@ func (s story) play(t *testing.T, ref reference) (wrong []string, fired int) {
 		}
 	}
 	for i, name := range s.way.names {
-		if w.boxes[i].state() != want[i] && !w.tainted[i] {
-			wrong = append(wrong, fmt.Sprintf("in the end, after %s, %s is %s\n%s", s.last, name, w.is(i), diffOf(want[i], w.boxes[i].state())))
+		want, have := w.before[i], w.boxes[i].state()
+		if s.last == "apply" {
+			want, have = w.after[i], meaning(w.boxes[i])
+		}
+		if have != want && !w.tainted[i] {
+			wrong = append(wrong, fmt.Sprintf("in the end, after %s, %s is %s\n%s", s.last, name, w.is(i), diffOf(want, have)))
 		}
 		if w.boxes[i].unsaved() && s.way.name != "eos gnmi" {
 			wrong = append(wrong, fmt.Sprintf("in the end, after %s, %s is not saved", s.last, name))
@@ -527,7 +560,7 @@ func meet(t *testing.T, way kind) (ref reference, talk map[string]int) {
 		}
 		talk[command] = max(s.count[0], s.count[1])
 		if command == "apply" {
-			ref.after = [2]string{w.boxes[0].state(), w.boxes[1].state()}
+			ref.after = [2]string{meaning(w.boxes[0]), meaning(w.boxes[1])}
 		}
 	}
 	talk["resume"] = talk["apply"]
