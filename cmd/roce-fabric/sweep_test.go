@@ -336,7 +336,7 @@ func (s *session) chunk(i int, c proxy.Chunk) (int, bool) {
 	part := []int{0, whole / 2, whole}[s.at[i]%3]
 	switch s.fault {
 	case sigkill:
-		s.left = filepath.Join(s.dir, fmt.Sprintf("state%p", s))
+		s.left = filepath.Join(s.dir, fmt.Sprintf("state%d", len(s.told)+1))
 		must(copyState(s.left, s.state))
 		close(s.dead)
 		return part, true
