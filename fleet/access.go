@@ -46,6 +46,8 @@ type Access struct {
 	Workers int
 	// Log records what is said to devices; nil is for nothing.
 	Log *trace.Log
+	// Policy is what the intent may use; nil is [secret.Usual] for the environment.
+	Policy *secret.Policy
 	// Local says that the one host of the call is the machine that the program runs on.
 	Local bool
 	// CutOff allows a host to take down the port that carries its only management path,
@@ -108,6 +110,9 @@ func (a *Access) target(ctx context.Context, sw *intent.Switch) (drivers.Target,
 		return t, err
 	}
 	to := sw.Access
+	if err := a.permitSwitch(sw); err != nil {
+		return t, err
+	}
 	user, pass, err := a.login(ctx, to.Username.V, to.Password.V)
 	if err != nil {
 		return t, err
@@ -267,6 +272,9 @@ func (a *Access) connect(ctx context.Context, h *intent.Host) (host.Conn, error)
 // hostSSH resolves how a host is reached.
 func (a *Access) hostSSH(ctx context.Context, h *intent.Host, o *remote.Options) (*ssh.Config, error) {
 	if a.At == nil {
+		if err := a.permitHost(h); err != nil {
+			return nil, err
+		}
 		return a.ssh(ctx, h.Access.SSH)
 	}
 	at, err := a.At(h.Name)
@@ -288,12 +296,12 @@ func (a *Access) Forget() {
 // login resolves the references to a user and a password; "" is "".
 func (a *Access) login(ctx context.Context, username, password string) (user string, pass secret.Secret, err error) {
 	if username != "" {
-		if user, err = secret.Username(ctx, username); err != nil {
+		if user, err = a.policy().Username(ctx, username); err != nil {
 			return "", "", err
 		}
 	}
 	if password != "" {
-		pass, err = once(a, &a.secrets, password, func(ref string) (secret.Secret, error) { return secret.Resolve(ctx, ref) })
+		pass, err = once(a, &a.secrets, password, func(ref string) (secret.Secret, error) { return a.policy().Resolve(ctx, ref) })
 	}
 	return user, pass, err
 }

@@ -100,6 +100,9 @@ func (r *resolver) checkTLS(t *rawTLS, u *rawUser) {
 			r.problems.addf(t.Plaintext.Pos, "", "plaintext contradicts the TLS settings at %s", other.Pos)
 		}
 	}
+	if t.Insecure.V && u.Password.Set {
+		r.problems.addf(t.Insecure.Pos, "pin the device's key instead: without a pin, the error of 'plan' shows it", "insecure would send the password stated at %s to whoever answers", u.Password.Pos)
+	}
 	if t.Insecure.V && t.Pin.Set {
 		r.problems.addf(t.Insecure.Pos, "a pin alone accepts exactly one key", "insecure accepts any certificate and contradicts the pin at %s", t.Pin.Pos)
 	}

@@ -15,6 +15,14 @@ type Approval struct {
 	Timeout time.Duration
 }
 
+// Host is the host of URL; "" for a command.
+func (a *Approval) Host() string {
+	if u, err := url.Parse(a.URL); err == nil {
+		return u.Hostname()
+	}
+	return ""
+}
+
 // Hook is what is called for a host: a command or a webhook.
 type Hook Approval
 

@@ -267,6 +267,7 @@ var badCases = []struct {
 	{"password in the jump host", good + "credentials: {switches: {ssh: {jump: \"bob:hunter2@x:22\"}}}\n", `7:38: jump must be user@host:port, not text`, true},
 	{"ssh address for all", good + "credentials: {switches: {ssh: {address: 192.0.2.1}}}\n", `7:32: unknown key "address"`, true},
 	{"plaintext with a password", good + "switches: {a: {os: sonic, access: {tls: {plaintext: true}}}}\ncredentials: {switches: {password: env:P}}\n", `7:53: plaintext would send the password stated at 8:36 unprotected`, false},
+	{"any certificate with a password", good + "switches: {a: {os: sonic, access: {tls: {insecure: true}}}}\ncredentials: {switches: {password: env:P}}\n", `7:52: insecure would send the password stated at 8:36 to whoever answers`, false},
 	{"plaintext with a CA", good + "switches: {a: {os: sonic, access: {tls: {plaintext: true, ca: x.pem}}}}\n", `7:53: plaintext contradicts the TLS settings at 7:63`, false},
 	{"insecure with a pin", good + "switches: {a: {os: sonic, access: {tls: {insecure: true, pin: \"sha256:abababababababababababababababababababababababababababababababab\"}}}}\n", `7:52: insecure accepts any certificate and contradicts the pin at 7:63`, false},
 	{"pin", good + "switches: {a: {os: sonic, access: {tls: {pin: \"sha256:ab\"}}}}\n", `7:47: pin must be sha256: and 64 hex digits, not "sha256:ab"`, true},

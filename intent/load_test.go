@@ -296,7 +296,7 @@ func TestLayers(t *testing.T) {
 func TestAccess(t *testing.T) {
 	f := load(t, good+`switches:
   "l[1-2]": {os: sonic, address: "192.0.2.[1-2]", access: {password: file:/p, tls: {serverName: "l[1-2].example.net"}, ssh: {address: "198.51.100.[1-2]:2222"}}}
-  s: {os: eos, address: 192.0.2.3, access: {tls: {insecure: true}}}
+  s: {os: eos, address: 192.0.2.3, access: {tls: {serverName: s.example.net}}}
 hosts: {h: {address: "192.0.2.9:2200"}}
 credentials:
   switches: {username: env:U, password: env:P, tls: {cert: c.pem, key: k.pem}, ssh: {username: admin, knownHosts: kh}}
@@ -307,7 +307,7 @@ credentials:
 		t.Error(diff)
 	}
 	s := f.Switch("s").Access
-	if s.SSH.Address.V != "192.0.2.3:22" || !s.TLS.Insecure.V || a.TLS.Insecure.V || s.Password.V != "env:P" {
+	if s.SSH.Address.V != "192.0.2.3:22" || s.TLS.ServerName.V != "s.example.net" || a.TLS.Insecure.V || s.Password.V != "env:P" {
 		t.Errorf("%+v", s)
 	}
 	if h := f.Host("h").Access; h.SSH.Address.V != "192.0.2.9:2200" || h.Username.V != "" {

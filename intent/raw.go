@@ -254,7 +254,7 @@ type rawTLS struct {
 	Key        opt[string] `key:"key" rule:"path" secret:"true" doc:"File of the client key, PEM."`
 	Pin        opt[string] `key:"pin" rule:"pin" doc:"SHA-256 of the server's public key: sha256:<64 hex digits>."`
 	ServerName opt[string] `key:"serverName" rule:"devices" doc:"Name to expect in the certificate; a range runs in step with the device's name."`
-	Insecure   opt[bool]   `key:"insecure" doc:"Accept any certificate. Default false."`
+	Insecure   opt[bool]   `key:"insecure" doc:"Accept any certificate; refused together with a password. Default false."`
 	Plaintext  opt[bool]   `key:"plaintext" doc:"No TLS at all; refused together with a password. Default false."`
 }
 

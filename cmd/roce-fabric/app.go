@@ -40,6 +40,8 @@ type app struct {
 	lab      string
 	nic      nicFlags
 
+	permitted policyFlags
+
 	// name stands for standard input in places of the intent; "" is "<stdin>".
 	name string
 	// verbose, debug and debugFile are flags; log is what they ask for, nil for
@@ -192,6 +194,7 @@ func (a *app) deviceFlags(c *cobra.Command) {
 	f.IntVar(&a.parallel, "parallel", defaultParallel(), "devices to work on at the same time, 1 to 1024")
 	_ = f.SetAnnotation("parallel", man.Usual, []string{"16 for each processor, at most 64"})
 	a.labFlag(c, "file of a running lab, to talk to its devices instead (or ROCE_FABRIC_LAB)")
+	a.policyFlags(c)
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "print each operation on a device, with its time, to standard error")
 	f.BoolVar(&a.debug, "debug", false, "print each request to a device and its answer, without secrets, to standard error")
 	f.StringVar(&a.debugFile, "debug-file", "", "write what --debug prints to this file")
@@ -232,6 +235,9 @@ func (a *app) load(ctx context.Context, take fleet.Take) (*fleet.Fabric, error) 
 
 // loadWith is load with changes of the intent.
 func (a *app) loadWith(ctx context.Context, take fleet.Take, set []string) (*fleet.Fabric, error) {
+	if err := a.ownFiles(); err != nil {
+		return nil, err
+	}
 	f, err := fleet.Load(ctx, a.file, fleet.LoadOptions{Stdin: a.In, Name: a.name, Only: a.only, Take: take, Set: set})
 	return f, notThere(err)
 }
@@ -255,13 +261,14 @@ func (a *app) loadDevices(ctx context.Context) (*fleet.Fabric, *fleet.Access, er
 	if err != nil {
 		return nil, nil, err
 	}
-	at := &fleet.Access{Local: true, Peer: local.Peer(a.Getenv)}
-	if !a.nic.local {
-		if at, err = a.access(); err != nil {
-			return nil, nil, err
-		}
+	at, err := a.access()
+	if err != nil {
+		return nil, nil, err
 	}
 	at.CutOff = a.nic.cutOff
+	if err := at.Permit(f.Switches, f.Hosts); err != nil {
+		return nil, nil, err
+	}
 	a.warnUnverified(f.Switches)
 	switch {
 	case a.nic.local || a.nic.host != "":
@@ -296,9 +303,17 @@ func (a *app) reachable(hosts []*intent.Host, at *fleet.Access) []*intent.Host {
 	return out
 }
 
-// access says how devices are reached: where the intent says, or in the lab of --lab.
+// access says how devices are reached: where the intent says, or in the lab of --lab, or
+// that the one host is this machine.
 func (a *app) access() (*fleet.Access, error) {
-	out := &fleet.Access{Sudo: a.sudo, Log: a.log, Workers: a.parallel}
+	p, err := a.policy()
+	if err != nil {
+		return nil, err
+	}
+	if a.nic.local {
+		return &fleet.Access{Policy: p, Local: true, Peer: local.Peer(a.Getenv)}, nil
+	}
+	out := &fleet.Access{Policy: p, Sudo: a.sudo, Log: a.log, Workers: a.parallel}
 	if a.lab == "" {
 		out.Images, _ = fleet.ImageDir() // without a home, nothing is kept
 		return out, nil

@@ -198,6 +198,34 @@ func TestGitHubExampleIsSafe(t *testing.T) {
 	}
 }
 
+// An intent can name what begins with FABRIC_ in a pipeline: no job has another secret of such
+// a name, and where credentials may go is not of the repository's files.
+func TestPipelinesGiveIntentsNothingElse(t *testing.T) {
+	n, text := mustReadCI(t, gitHubFile)
+	if got := nodeText(n, "env", "ROCE_FABRIC_ADDRESSES"); got != "${{ vars.FABRIC_ADDRESSES }}" {
+		t.Errorf("addresses from %q", got)
+	}
+	for _, m := range regexp.MustCompile(`(?m)^ +(FABRIC_\w+): \$\{\{ secrets\.`).FindAllStringSubmatch(text, -1) {
+		if m[1] != "FABRIC_USER" && m[1] != "FABRIC_PASSWORD" {
+			t.Errorf("a secret is in %s", m[1])
+		}
+	}
+	_, lab := mustReadCI(t, gitLabFile)
+	for _, m := range regexp.MustCompile(`TOKEN: \$(\w+)`).FindAllStringSubmatch(lab, -1) {
+		if strings.HasPrefix(m[1], "FABRIC_") {
+			t.Errorf("a token is in %s", m[1])
+		}
+	}
+	for _, name := range []string{"ROCE_FABRIC_SECRETS", "ROCE_FABRIC_PROGRAMS"} {
+		if strings.Contains(text+lab, name) {
+			t.Errorf("the examples widen %s", name)
+		}
+	}
+	if strings.Contains(lab, "ROCE_FABRIC_ADDRESSES:") {
+		t.Error("the GitLab example states addresses, which a merge request could change")
+	}
+}
+
 // The keywords of a GitLab job that the example uses; an unknown one is most
 // likely a typing error (docs.gitlab.com/ci/yaml).
 var gitLabJob = []string{

@@ -70,6 +70,9 @@ func (a *app) importFabric(ctx context.Context, o importOptions) (err error) {
 			return usageHint("--force replaces it", "%s is there already", o.out)
 		}
 	}
+	if err := a.ownFiles(); err != nil {
+		return err
+	}
 	s, err := a.importSources(ctx, o)
 	if err != nil {
 		return err
@@ -77,6 +80,10 @@ func (a *app) importFabric(ctx context.Context, o importOptions) (err error) {
 	at := &fleet.Access{}
 	if live := s.Live(); len(live) > 0 {
 		if at, err = a.access(); err != nil {
+			return err
+		}
+		o.typed(at.Policy)
+		if err := at.Permit(live, nil); err != nil {
 			return err
 		}
 		a.warnUnverified(live)

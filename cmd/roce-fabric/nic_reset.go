@@ -58,10 +58,10 @@ func (a *app) nicReset(ctx context.Context, o resetOptions) (err error) {
 	if o.back > 0 {
 		run.Back = o.back
 	}
-	if run.Drain, err = hookOf("drain", o.drain, r.f.Rollout.Reset.Drain); err != nil {
+	if run.Drain, err = hookOf("drain", o.drain, r.f.Rollout.Reset.Drain, r.at); err != nil {
 		return err
 	}
-	if run.Undrain, err = hookOf("undrain", o.undrain, r.f.Rollout.Reset.Undrain); err != nil {
+	if run.Undrain, err = hookOf("undrain", o.undrain, r.f.Rollout.Reset.Undrain, r.at); err != nil {
 		return err
 	}
 	run.Progress = a.Progress(a.Steps())
@@ -71,6 +71,13 @@ func (a *app) nicReset(ctx context.Context, o resetOptions) (err error) {
 	}
 	if o.plan {
 		return a.showResets(r.f.Name, plans)
+	}
+	for typed, of := range map[*string]*intent.Hook{&o.drain: r.f.Rollout.Reset.Drain, &o.undrain: r.f.Rollout.Reset.Undrain} {
+		if *typed == "" {
+			if err := permitCallouts(r.at, (*intent.Approval)(of)); err != nil {
+				return err
+			}
+		}
 	}
 	waits := 0
 	for _, p := range plans {
@@ -94,10 +101,10 @@ func (a *app) nicReset(ctx context.Context, o resetOptions) (err error) {
 }
 
 // hookOf is the hook that was typed, or else that of the intent; nil for neither.
-func hookOf(flag, typed string, of *intent.Hook) (fleet.Hook, error) {
+func hookOf(flag, typed string, of *intent.Hook, at *fleet.Access) (fleet.Hook, error) {
 	agent := "roce-fabric/" + version
 	if typed == "" {
-		return hook.Of(of, agent), nil
+		return hook.Of(of, at.Policy, agent), nil
 	}
 	h, err := hook.Typed(typed, agent)
 	if err != nil {

@@ -87,7 +87,7 @@ func (a *app) plan(ctx context.Context, o planFlags) (err error) {
 			return err
 		}
 	}
-	c, _, devices, err := a.devices(ctx)
+	c, at, devices, err := a.devices(ctx)
 	if err != nil {
 		return err
 	}
@@ -116,8 +116,12 @@ func (a *app) plan(ctx context.Context, o planFlags) (err error) {
 	}
 	if sum.Changed > 0 {
 		a.sayWindow(f)
-		if by := a.approver(f); by != nil {
+		if by := a.approver(f, at); by != nil {
 			a.TalkClean("approval: apply asks %s", by)
+		}
+		if err := permitCallouts(at, f.Rollout.Approval); err != nil {
+			a.Warn("apply will refuse the approval: %v", err)
+			a.Hint(report.Advice(err))
 		}
 	}
 	a.sayNext(sum, o.save)

@@ -94,6 +94,7 @@ type running struct {
 	*fleet.Store
 	c       *fleet.Fabric
 	f       *intent.Fabric
+	at      *fleet.Access
 	devices []fleet.Device
 	audit   *fleet.AuditFile
 	options fleet.RunOptions
@@ -113,7 +114,10 @@ func (a *app) begin(ctx context.Context, o runFlags, asked bool, look string) (*
 	if err != nil {
 		return nil, err
 	}
-	r := &running{c: c, f: c.Fabric(), devices: devices}
+	r := &running{c: c, f: c.Fabric(), at: at, devices: devices}
+	if err := permitCallouts(at, r.f.Rollout.Approval); err != nil {
+		return nil, err
+	}
 	if err := a.inWindow(r.f, o.outside); err != nil {
 		return nil, err
 	}
@@ -122,7 +126,7 @@ func (a *app) begin(ctx context.Context, o runFlags, asked bool, look string) (*
 	}
 	r.audit = r.AuditFile(o.audit)
 	r.options = fleet.RunOptions{
-		Fabric: r.f, Store: r.Store, Keys: r.Keys, Audit: r.audit, OutsideWindow: o.outside, Approver: a.approver(r.f),
+		Fabric: r.f, Store: r.Store, Keys: r.Keys, Audit: r.audit, OutsideWindow: o.outside, Approver: a.approver(r.f, at),
 		Workers: a.parallel, Writers: a.parallel, Gate: &fleet.Gate{Mode: o.gate.GateMode, Fabric: c, Access: at},
 	}
 	return r, nil
@@ -150,8 +154,8 @@ func (a *app) sayWindow(f *intent.Fabric) {
 }
 
 // approver is the one of the intent; nil for none.
-func (a *app) approver(f *intent.Fabric) fleet.Approver {
-	by := approval.Of(f.Rollout.Approval, "roce-fabric/"+version)
+func (a *app) approver(f *intent.Fabric, at *fleet.Access) fleet.Approver {
+	by := approval.Of(f.Rollout.Approval, at.Policy, "roce-fabric/"+version)
 	if by == nil {
 		return nil
 	}

@@ -150,7 +150,7 @@ func killed(ts *testscript.TestScript, neg bool, a []string) {
 // scriptEnv is what a command of a script has to know.
 func scriptEnv(ts *testscript.TestScript) []string {
 	var env []string
-	for _, v := range []string{"PATH", "HOME", "XDG_STATE_HOME", "ROCE_FABRIC_LAB", "TMPDIR"} {
+	for _, v := range []string{"PATH", "HOME", "XDG_STATE_HOME", "ROCE_FABRIC_LAB", "ROCE_FABRIC_PROGRAMS", "TMPDIR"} {
 		env = append(env, v+"="+ts.Getenv(v))
 	}
 	for _, kv := range os.Environ() {

@@ -71,7 +71,7 @@ func TestScript(t *testing.T) {
 			"labconf": labConf, "labshows": labShows, "labexpire": labExpire, "killed": killed,
 			"sshd": sshd, "labfault": labFault, "labinject": labInject, "labrestart": labRestart, "labis": labIs,
 			"labpfc": labPFC, "labmtu": labMTU, "labremove": labRemove, "labreboot": labReboot, "labresets": labResets, "labcount": labCount, "labpoll": labPoll, "labunplug": labUnplug, "meanwhile": meanwhile,
-			"cirun": ciRun, "cioutput": ciOutput, "windows": windows,
+			"trap": trap, "attacked": attacked, "untrapped": untrapped, "cirun": ciRun, "cioutput": ciOutput, "windows": windows,
 		},
 	})
 }

@@ -231,7 +231,7 @@ func TestObserveWithoutGNMI(t *testing.T) {
 		"wrong password":        {b.GNMIAddr(), func(c *gnmi.Config) { c.Password = "wrong" }, "login refused"},
 		"certificate":           {b.GNMIAddr(), func(c *gnmi.Config) { c.TLS = gnmi.TLS{} }, "TLS failed"},
 		"plaintext":             {b.GNMIAddr(), func(c *gnmi.Config) { c.TLS = gnmi.TLS{Plaintext: true} }, "password without TLS"},
-		"without the model":     {other.GNMIAddr(), func(c *gnmi.Config) { c.TLS = gnmi.TLS{Insecure: true} }, "has no model Cisco-NX-OS-device"},
+		"without the model":     {other.GNMIAddr(), func(c *gnmi.Config) { c.TLS = other.server("").TLS }, "has no model Cisco-NX-OS-device"},
 		"a certificate's pin":   {b.GNMIAddr(), func(c *gnmi.Config) { c.TLS = gnmi.TLS{Pin: "sha256:" + strings.Repeat("0", 64)} }, "TLS failed"},
 		"an address of no sort": {b.GNMIAddr(), func(c *gnmi.Config) { c.Address = "sw1" }, "not host:port"},
 	} {

@@ -6,11 +6,13 @@
 package approval
 
 import (
+	"cmp"
 	"errors"
 
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/callout"
+	"github.com/roce-fabric/roce-fabric/internal/secret"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 )
 
@@ -24,13 +26,13 @@ type document struct {
 	fleet.ApprovalRequest
 }
 
-// Of returns the approver of an intent; nil where it has none. agent is the User-Agent
-// of requests.
-func Of(a *intent.Approval, agent string) fleet.Approver {
+// Of returns the approver of an intent, which may use what a policy says; nil where it has
+// none. agent is the User-Agent of requests.
+func Of(a *intent.Approval, p *secret.Policy, agent string) fleet.Approver {
 	if a == nil {
 		return nil
 	}
-	to := callout.To{Command: a.Command, URL: a.URL, Token: a.Token, CA: a.CA, Agent: agent, Timeout: a.Timeout}
+	to := callout.To{Command: a.Command, URL: a.URL, Token: a.Token, CA: a.CA, Agent: agent, Timeout: a.Timeout, Policy: cmp.Or(p, &secret.Policy{})}
 	if len(a.Command) > 0 {
 		return &command{to}
 	}

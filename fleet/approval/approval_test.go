@@ -3,6 +3,7 @@ package approval
 import (
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -15,7 +16,11 @@ import (
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/callout"
+	"github.com/roce-fabric/roce-fabric/internal/secret"
 )
+
+// trusted lets the intents of tests use what they name.
+var trusted = &secret.Policy{Secrets: []string{"env:*"}, Programs: []string{"sh", "./no-such-program"}, Addresses: []string{"127.0.0.1"}}
 
 var asked = fleet.ApprovalRequest{
 	Fabric: "pod1", Digest: "4d2c", Devices: 2, Impact: "port-flap", User: "ann", Host: "jump1",
@@ -40,22 +45,37 @@ func TestCommand(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			err := Of(&intent.Approval{Command: []string{"sh", "-c", c.script}, Timeout: time.Minute}, "").Approve(t.Context(), asked)
+			err := Of(&intent.Approval{Command: []string{"sh", "-c", c.script}, Timeout: time.Minute}, trusted, "").Approve(t.Context(), asked)
 			wantReason(t, err, c.want)
 		})
 	}
-	err := Of(&intent.Approval{Command: []string{"./no-such-program"}, Timeout: time.Minute}, "").Approve(t.Context(), asked)
+	err := Of(&intent.Approval{Command: []string{"./no-such-program"}, Timeout: time.Minute}, trusted, "").Approve(t.Context(), asked)
 	if err == nil || !strings.Contains(err.Error(), "no-such-program") {
 		t.Errorf("no program: %v", err)
 	}
 	// One that never answers may withdraw the question, or is killed.
 	withdrawn := filepath.Join(t.TempDir(), "withdrawn")
 	for _, script := range []string{"trap 'kill $!; touch " + withdrawn + "' TERM; sleep 1000 & wait", "trap '' TERM; exec sleep 1000"} {
-		err = Of(&intent.Approval{Command: []string{"sh", "-c", script}, Timeout: time.Second}, "").Approve(t.Context(), asked)
+		err = Of(&intent.Approval{Command: []string{"sh", "-c", script}, Timeout: time.Second}, trusted, "").Approve(t.Context(), asked)
 		wantReason(t, err, "no answer within 1s")
 	}
 	if _, err := os.Stat(withdrawn); err != nil {
 		t.Error(err)
+	}
+}
+
+// A command that the operator does not allow is not run, and nothing is approved.
+func TestForbidden(t *testing.T) {
+	t.Parallel()
+	ran := filepath.Join(t.TempDir(), "ran")
+	for _, p := range []*secret.Policy{nil, {Programs: []string{"touch " + ran + "2"}}} {
+		err := Of(&intent.Approval{Command: []string{"touch", ran}, Timeout: time.Minute}, p, "").Approve(t.Context(), asked)
+		if !errors.Is(err, secret.ErrForbidden) {
+			t.Errorf("%v", err)
+		}
+	}
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("the command ran")
 	}
 }
 
@@ -106,7 +126,7 @@ func TestWebhook(t *testing.T) {
 			_, _ = io.WriteString(w, c.body)
 		}))
 		to := &intent.Approval{URL: s.URL + "/hook?key=hunter2", Token: "env:APPROVAL_TOKEN", CA: authority(t, s), Timeout: time.Minute}
-		err := Of(to, "roce-fabric/test").Approve(t.Context(), asked)
+		err := Of(to, trusted, "roce-fabric/test").Approve(t.Context(), asked)
 		if s.Close(); got != whole || auth != "Bearer s3cret" || method != http.MethodPost {
 			t.Errorf("%s: %s %q %s", c.name, method, auth, got)
 		}
@@ -148,7 +168,7 @@ func TestWebhookUnreachable(t *testing.T) {
 		{"no authority", intent.Approval{CA: os.DevNull, Timeout: time.Minute}, "holds no certificate"},
 	} {
 		c.to.URL = s.URL + "/hook?key=hunter2"
-		by := Of(&c.to, "")
+		by := Of(&c.to, trusted, "")
 		err := by.Approve(t.Context(), asked)
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error()+by.String(), "hunter2") {
 			t.Errorf("%s: %v", c.name, err)

@@ -3,6 +3,7 @@
 package hook
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/callout"
+	"github.com/roce-fabric/roce-fabric/internal/secret"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 )
 
@@ -32,13 +34,13 @@ type document struct {
 // hook is a command, which succeeds with exit status 0, or a webhook, which does with 2xx.
 type hook struct{ callout.To }
 
-// Of returns the hook of an intent; nil where it has none. agent is the User-Agent of
-// requests.
-func Of(h *intent.Hook, agent string) fleet.Hook {
+// Of returns the hook of an intent, which may use what a policy says; nil where it has none.
+// agent is the User-Agent of requests.
+func Of(h *intent.Hook, p *secret.Policy, agent string) fleet.Hook {
 	if h == nil {
 		return nil
 	}
-	return &hook{callout.To{Command: h.Command, URL: h.URL, Token: h.Token, CA: h.CA, Agent: agent, Timeout: h.Timeout}}
+	return &hook{callout.To{Command: h.Command, URL: h.URL, Token: h.Token, CA: h.CA, Agent: agent, Timeout: h.Timeout, Policy: cmp.Or(p, &secret.Policy{})}}
 }
 
 // Typed returns the hook that someone has typed: an address, or a command for sh.

@@ -2,6 +2,7 @@ package hook
 
 import (
 	"encoding/pem"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -14,11 +15,45 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/secret"
 )
+
+// trusted lets the intents of tests use what they name.
+var trusted = &secret.Policy{Secrets: []string{"env:*"}, Programs: []string{"sh"}, Addresses: []string{"127.0.0.1"}}
 
 var asked = fleet.HookRequest{Event: "drain", Fabric: "pod1", Device: "gpu1", Resets: []string{"systemctl reboot"}, Impact: "reload", User: "ann", Host: "jump1"}
 
 const whole = `{"format":1,"event":"drain","fabric":"pod1","device":"gpu1","resets":["systemctl reboot"],"impact":"reload","user":"ann","host":"jump1"}`
+
+// A command, an address and a token that the operator does not allow are not used.
+func TestForbidden(t *testing.T) {
+	t.Setenv("HOOK_TOKEN", "s3cret")
+	posted := 0
+	s := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { posted++ }))
+	defer s.Close()
+	ran := filepath.Join(t.TempDir(), "ran")
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	post := &intent.Hook{URL: s.URL, Token: "env:HOOK_TOKEN", CA: ca, Timeout: time.Minute}
+	for name, c := range map[string]struct {
+		h *intent.Hook
+		p *secret.Policy
+	}{
+		"command": {&intent.Hook{Command: []string{"touch", ran}, Timeout: time.Minute}, trusted},
+		"nobody":  {&intent.Hook{Command: []string{"touch", ran}, Timeout: time.Minute}, nil},
+		"address": {post, &secret.Policy{Secrets: trusted.Secrets, Addresses: []string{"192.0.2.0/24"}}},
+		"token":   {post, &secret.Policy{Secrets: []string{"env:FABRIC_*"}, Addresses: trusted.Addresses}},
+	} {
+		if err := Of(c.h, c.p, "").Call(t.Context(), asked, func(string) {}); !errors.Is(err, secret.ErrForbidden) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := os.Stat(ran); err == nil || posted > 0 {
+		t.Errorf("ran: %v, posted %d", err == nil, posted)
+	}
+}
 
 func call(t *testing.T, h fleet.Hook) (said []string, fault string) {
 	t.Helper()
@@ -44,7 +79,7 @@ func TestCommand(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			said, fault := call(t, Of(&intent.Hook{Command: []string{"sh", "-c", c.script}, Timeout: time.Second}, ""))
+			said, fault := call(t, Of(&intent.Hook{Command: []string{"sh", "-c", c.script}, Timeout: time.Second}, trusted, ""))
 			for i := range said {
 				said[i] = strings.ReplaceAll(said[i], "[31m", "")
 			}
@@ -80,7 +115,7 @@ func TestWebhook(t *testing.T) {
 		if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		said, fault := call(t, Of(&intent.Hook{URL: s.URL + "/drain?key=hunter2", Token: "env:HOOK_TOKEN", CA: ca, Timeout: time.Minute}, ""))
+		said, fault := call(t, Of(&intent.Hook{URL: s.URL + "/drain?key=hunter2", Token: "env:HOOK_TOKEN", CA: ca, Timeout: time.Minute}, trusted, ""))
 		s.Close()
 		want = strings.ReplaceAll(want, "HOST", strings.TrimPrefix(s.URL, "https://"))
 		if got != whole || auth != "Bearer s3cret" || fault != want || status != 204 && !slices.Equal(said, []string{"pods: 3", "moved: 3"}) {
@@ -98,7 +133,7 @@ func TestTyped(t *testing.T) {
 			t.Errorf("%q: %v, %v", text, h, err)
 		}
 	}
-	if Of(nil, "") != nil {
+	if Of(nil, nil, "") != nil {
 		t.Error("a hook of nothing")
 	}
 }

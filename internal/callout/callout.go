@@ -40,6 +40,8 @@ type To struct {
 	CA      string // PEM file; "" uses the system's
 	Agent   string // the User-Agent of requests
 	Timeout time.Duration
+	// Policy is what the intent that names this may use; nil where the operator names it.
+	Policy *secret.Policy
 }
 
 // String is the command, or the host of the address.
@@ -57,6 +59,11 @@ func (t *To) String() string {
 // A status other than 0 is an [*exec.ExitError]; every other error says that it did not come
 // to its end.
 func (t *To) Run(ctx context.Context, document []byte, env []string, stdout, stderr io.Writer) error {
+	if t.Policy != nil {
+		if err := t.Policy.Program(t.Command); err != nil {
+			return err
+		}
+	}
 	ctx, cancel := context.WithTimeout(ctx, t.Timeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, t.Command[0], t.Command[1:]...)
@@ -121,10 +128,17 @@ func (t *To) request(ctx context.Context, document []byte) (*http.Request, error
 	if err != nil {
 		return nil, errors.New("the request cannot be made")
 	}
+	resolve := secret.Resolve
+	if t.Policy != nil {
+		if err := t.Policy.Address(req.URL.Hostname()); err != nil {
+			return nil, err
+		}
+		resolve = t.Policy.Resolve
+	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", t.Agent)
 	if t.Token != "" {
-		token, err := secret.Resolve(ctx, t.Token)
+		token, err := resolve(ctx, t.Token)
 		if err != nil {
 			return nil, fmt.Errorf("token: %w", err)
 		}

@@ -67,7 +67,10 @@ func Dial(ctx context.Context, cfg Config) (*Client, error) {
 			return fail(err)
 		}
 		c.verifier = v
-		opts = append(opts, api.TLSConfig(tc), api.Username(cfg.Username), api.Password(cfg.Password.Reveal()))
+		opts = append(opts, api.TLSConfig(tc))
+		if !cfg.TLS.Insecure {
+			opts = append(opts, api.Username(cfg.Username), api.Password(cfg.Password.Reveal()))
+		}
 	}
 	var err error
 	if c.target, err = api.NewTarget(opts...); err != nil {

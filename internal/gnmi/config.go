@@ -78,7 +78,8 @@ type TLS struct {
 	// ServerName is the name that the certificate must have; "" is the host
 	// of the address.
 	ServerName string
-	// Insecure accepts any certificate.
+	// Insecure accepts any certificate. Dial then refuses a password, and no user name is
+	// sent.
 	Insecure bool
 	// Plaintext uses no TLS at all. Dial then refuses a password, and no user
 	// name is sent.
@@ -134,6 +135,8 @@ func (t *TLS) check(password bool) error {
 	switch {
 	case t.Plaintext && password:
 		return fmt.Errorf("%w: refusing to send a password without TLS", errPlaintextPassword)
+	case t.Insecure && password:
+		return fmt.Errorf("%w: pin the key of the server instead of accepting any certificate", errUnverifiedPassword)
 	case t.Plaintext && (t.Pin != "" || t.Insecure || t.CAFile != "" || t.CertFile != "" || t.KeyFile != ""):
 		return fmt.Errorf("plaintext and TLS settings exclude each other")
 	case t.Insecure && t.Pin != "":

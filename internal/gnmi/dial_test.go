@@ -81,6 +81,7 @@ func TestTrust(t *testing.T) {
 	good := newDevice(t, deviceOptions{})
 	noSAN := newDevice(t, deviceOptions{noSAN: true})
 	worst := newDevice(t, deviceOptions{noSAN: true, expired: true})
+	anyone := newDevice(t, deviceOptions{noSAN: true})
 	mtls := newDevice(t, deviceOptions{mtls: true})
 	mtls12 := newDevice(t, deviceOptions{mtls: true, tlsConfig: func(c *tls.Config) { c.MaxVersion = tls.VersionTLS12 }})
 	p256 := newDevice(t, deviceOptions{tlsConfig: func(c *tls.Config) { c.CurvePreferences = []tls.CurveID{tls.CurveP256} }})
@@ -106,7 +107,7 @@ func TestTrust(t *testing.T) {
 		{"wrong pin beats right CA", good, TLS{Pin: wrongPin, CAFile: good.ca}, ErrTLS, "change the pin", wrongPin},
 		{"expired, no SAN, pinned", worst, TLS{Pin: pinOf(worst.cert)}, nil, "", ""},
 		{"expired, no SAN, CA", worst, TLS{CAFile: worst.ca}, ErrTLS, pinOf(worst.cert), ""},
-		{"insecure", worst, TLS{Insecure: true}, nil, "", ""},
+		{"insecure", anyone, TLS{Insecure: true}, ErrAuth, "", ""}, // it wants a login, and gets none
 		{"client certificate missing", mtls, TLS{CAFile: mtls.ca}, ErrAuth, "client certificate", ""},
 		{"client certificate missing, TLS 1.2", mtls12, TLS{CAFile: mtls12.ca}, ErrAuth, "", ""},
 		{"curve", p256, TLS{CAFile: p256.ca, Curves: []tls.CurveID{tls.CurveP256}}, nil, "", ""},
@@ -116,6 +117,9 @@ func TestTrust(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := c.d.config()
 			cfg.TLS = c.tls
+			if c.tls.Insecure { // takes no password
+				cfg.Password = ""
+			}
 			cl, err := Dial(t.Context(), cfg)
 			if c.kind == nil {
 				if err != nil {
@@ -147,6 +151,13 @@ func TestTrust(t *testing.T) {
 			t.Errorf("error %q, hint %q", err, e.Hint())
 		}
 	})
+	anyone.mu.Lock()
+	for _, md := range anyone.logins {
+		if len(md.Get("username"))+len(md.Get("password")) > 0 {
+			t.Errorf("a login for whoever answers: %v", md)
+		}
+	}
+	anyone.mu.Unlock()
 	for _, d := range []*device{good, worst} {
 		d.mu.Lock()
 		for _, md := range d.logins {
@@ -294,6 +305,7 @@ func TestSettingsRefused(t *testing.T) {
 		"port range":        {Address: "leaf1:70000"},
 		"pin length":        {Address: addr, TLS: TLS{Pin: "sha256:abcd"}},
 		"pin scheme":        {Address: addr, TLS: TLS{Pin: strings.Repeat("ab", 32)}},
+		"insecure password": {Address: addr, Password: "p", TLS: TLS{Insecure: true}},
 		"pin and insecure":  {Address: addr, TLS: TLS{Pin: "sha256:" + strings.Repeat("ab", 32), Insecure: true}},
 		"plaintext and pin": {Address: addr, TLS: TLS{Pin: "sha256:" + strings.Repeat("ab", 32), Plaintext: true}},
 		"no CA file":        {Address: addr, TLS: TLS{CAFile: filepath.Join(dir, "absent")}},

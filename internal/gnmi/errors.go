@@ -25,6 +25,8 @@ var (
 	ErrTooLarge = errors.New("message too large")
 	// errPlaintextPassword says that a password was about to be sent in clear.
 	errPlaintextPassword = errors.New("password without TLS")
+	// errUnverifiedPassword says that a password was about to be sent to whoever answers.
+	errUnverifiedPassword = errors.New("password to a server whose certificate is not verified")
 	// ErrConfig says that the Config cannot work; nothing was sent.
 	ErrConfig = errors.New("gNMI settings are wrong")
 	// ErrAnswer says that the device's answer makes no sense.

@@ -77,7 +77,7 @@ func (h *HTTP) Do(ctx context.Context, method, path string, body []byte) (status
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	if !h.cfg.TLS.Plaintext {
+	if !h.cfg.TLS.Plaintext && !h.cfg.TLS.Insecure {
 		req.SetBasicAuth(h.cfg.Username, h.cfg.Password.Reveal())
 	}
 	resp, err := h.client.Do(req)

@@ -82,12 +82,13 @@ func TestHTTPVerifiesTheServer(t *testing.T) {
 			t.Errorf("the hint %q does not have the key", rpc.Hint())
 		}
 	}
-	for _, tls := range []TLS{{Pin: key}, {Insecure: true}} {
-		cfg := cfg
-		cfg.TLS = tls
-		if _, _, err := ask(t, cfg); err != nil {
-			t.Errorf("%+v: %v", tls, err)
-		}
+	pinned := cfg
+	pinned.TLS = TLS{Pin: key}
+	if _, _, err := ask(t, pinned); err != nil || !asked {
+		t.Errorf("pinned: %v, asked %v", err, asked)
+	}
+	if _, err := NewHTTP(Config{Address: cfg.Address, Username: "u", Password: "secret", TLS: TLS{Insecure: true}}); !errors.Is(err, ErrConfig) || !errors.Is(err, errUnverifiedPassword) {
+		t.Errorf("a password to whoever answers: %v", err)
 	}
 	if _, err := NewHTTP(Config{Address: cfg.Address, Password: "secret", TLS: TLS{Plaintext: true}}); !errors.Is(err, ErrConfig) {
 		t.Errorf("a password in clear: %v", err)

@@ -158,10 +158,7 @@ func ReadFile(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return readFile(path, func() (*os.File, error) {
-		// Without O_NONBLOCK a named pipe would wait here for a writer.
-		return os.OpenFile(full, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	})
+	return readFile(path, func() (*os.File, error) { return open(full) })
 }
 
 // ReadOwn reads a private file that this program keeps in a folder, as [ReadFile] does. It
@@ -222,6 +219,26 @@ func readFile(path string, open func() (*os.File, error)) ([]byte, error) {
 		return nil, &Error{Fact: fmt.Sprintf("secret file %s is larger than %d bytes", path, maxFileBytes), Err: errReference}
 	}
 	return b, nil
+}
+
+// open opens a file without waiting for the writer of a named pipe. A path in the working
+// folder, which may be a checkout of what others have written, leads to no file elsewhere.
+func open(name string) (*os.File, error) {
+	const flags = os.O_RDONLY | syscall.O_NONBLOCK
+	here, err := os.Getwd()
+	if err != nil {
+		return os.OpenFile(name, flags, 0)
+	}
+	below, err := filepath.Rel(here, absolute(name))
+	if err != nil || !filepath.IsLocal(below) {
+		return os.OpenFile(name, flags, 0)
+	}
+	root, err := os.OpenRoot(here)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }() // the file stays open
+	return root.OpenFile(below, flags, 0)
 }
 
 // ExpandHome puts the home directory in the place of a leading "~/"; other

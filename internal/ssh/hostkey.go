@@ -33,8 +33,11 @@ func LoadKnownHosts(path string) (*KnownHosts, error) {
 		return nil, err
 	}
 	files := []string{full}
-	if _, err := os.Stat(full); errors.Is(err, os.ErrNotExist) {
+	switch st, err := os.Stat(full); {
+	case errors.Is(err, os.ErrNotExist) || full == os.DevNull:
 		files = nil
+	case err == nil && !st.Mode().IsRegular():
+		return nil, fmt.Errorf("cannot read known hosts: %s is not a regular file", path)
 	}
 	db, err := knownhosts.NewDB(files...)
 	if err != nil {

@@ -303,12 +303,12 @@ func (r *planReconciler) run(ctx context.Context, f *v1alpha1.Fabric, p *v1alpha
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, saved.Close()) }()
-	a := r.o.access()
+	a := r.o.access(l)
 	l.Hosts, _ = a.Reachable(l.Hosts)
 	devices, _ := l.Devices(a)
 	opts := fleet.ApplyOptions{
 		RunOptions: fleet.RunOptions{
-			Fabric: in, Store: st.Of(in.Name), Workers: r.o.Parallel, Writers: r.o.Parallel, Approver: approval.Of(in.Rollout.Approval, "roce-fabric/"+r.o.Version),
+			Fabric: in, Store: st.Of(in.Name), Workers: r.o.Parallel, Writers: r.o.Parallel, Approver: approval.Of(in.Rollout.Approval, l.policy, "roce-fabric/"+r.o.Version),
 			Gate: &fleet.Gate{Mode: gateOf(f), Fabric: l.Fabric, Access: a},
 			DeviceLock: func(ctx context.Context, device string) (store.Lock, error) {
 				return r.lockDevice(ctx, f, l, device, p.Name)

@@ -2,7 +2,9 @@ package operator
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,7 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/secret"
 	"github.com/roce-fabric/roce-fabric/kubernetes/api/v1alpha1"
 )
 
@@ -24,6 +28,7 @@ import (
 // private folder.
 func (l *loaded) resolve(ctx context.Context, c client.Reader, f *v1alpha1.Fabric) error {
 	r := references{dir: filepath.Join(l.dir, "credentials")}
+	l.policy = &secret.Policy{Secrets: []string{"file:" + r.dir + "/*", "key:" + r.dir + "/*"}, Addresses: []string{"*"}}
 	if ref := f.Spec.CredentialsSecret; ref != nil {
 		var s corev1.Secret
 		if err := c.Get(ctx, types.NamespacedName{Namespace: f.Namespace, Name: ref.Name}, &s); err != nil {
@@ -33,6 +38,12 @@ func (l *loaded) resolve(ctx context.Context, c client.Reader, f *v1alpha1.Fabri
 			return fmt.Errorf("read Secret %s: %w", ref.Name, err)
 		}
 		r.secret, r.keys = ref.Name, s.Data
+		if to := s.Annotations[annotationAddresses]; to != "" {
+			l.policy.Addresses = strings.FieldsFunc(to, func(c rune) bool { return c == ',' || c == ' ' })
+		}
+		if err := l.policy.Check(); err != nil {
+			return wrong("Secret %s, annotation %s: %s", ref.Name, annotationAddresses, err)
+		}
 	}
 	if err := os.MkdirAll(r.dir, 0o700); err != nil {
 		return err
@@ -42,7 +53,37 @@ func (l *loaded) resolve(ctx context.Context, c client.Reader, f *v1alpha1.Fabri
 			return err
 		}
 	}
-	return r.of(l.Fabric.Fabric())
+	in := l.Fabric.Fabric()
+	if err := r.of(in); err != nil {
+		return err
+	}
+	return l.permit(r.secret, in)
+}
+
+// permit refuses an intent that has credentials sent elsewhere than their Secret says.
+func (l *loaded) permit(name string, in *intent.Fabric) error {
+	a, all := &fleet.Access{Policy: l.policy}, []error{}
+	all = append(all, a.Permit(in.Switches, in.Hosts))
+	for _, c := range callouts(in) {
+		all = append(all, a.PermitCallout(c))
+	}
+	if err := errors.Join(all...); err != nil {
+		return wrong("%s (Secret %s, annotation %s, says where its keys may be sent)", err, name, annotationAddresses)
+	}
+	return nil
+}
+
+// annotationAddresses is on a Secret: the networks, IP addresses and patterns of host names
+// to which its keys may be sent. Without it the intent says.
+const annotationAddresses = "roce-fabric.io/addresses"
+
+// callouts are what an intent has called, by their keys.
+func callouts(f *intent.Fabric) map[string]*intent.Approval {
+	out := map[string]*intent.Approval{
+		"rollout.approval": f.Rollout.Approval, "rollout.reset.drain": (*intent.Approval)(f.Rollout.Reset.Drain), "rollout.reset.undrain": (*intent.Approval)(f.Rollout.Reset.Undrain),
+	}
+	maps.DeleteFunc(out, func(_ string, a *intent.Approval) bool { return a == nil })
+	return out
 }
 
 // references rewrites those of an intent.
@@ -81,12 +122,7 @@ func (r *references) of(f *intent.Fabric) error {
 			}
 		}
 	}
-	for what, a := range map[string]*intent.Approval{
-		"rollout.approval": f.Rollout.Approval, "rollout.reset.drain": (*intent.Approval)(f.Rollout.Reset.Drain), "rollout.reset.undrain": (*intent.Approval)(f.Rollout.Reset.Undrain),
-	} {
-		if a == nil {
-			continue
-		}
+	for what, a := range callouts(f) {
 		if len(a.Command) > 0 {
 			return wrong("%s: the operator runs no command of an intent: leave %s out, or name a webhook", a.Pos, what)
 		}

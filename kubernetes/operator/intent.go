@@ -17,6 +17,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/secret"
 	"github.com/roce-fabric/roce-fabric/kubernetes/api/v1alpha1"
 )
 
@@ -28,6 +29,7 @@ type loaded struct {
 	*fleet.Fabric
 	revision string // of Git
 	dir      string // private, with the files of the intent and of the credentials
+	policy   *secret.Policy
 }
 
 func (l *loaded) Close() error { return os.RemoveAll(l.dir) }

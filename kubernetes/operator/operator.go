@@ -65,10 +65,10 @@ func (o Options) withDefaults() *Options {
 	return &o
 }
 
-// access says how the devices of a call are reached.
-func (o *Options) access() *fleet.Access {
+// access says how the devices of an intent are reached.
+func (o *Options) access(l *loaded) *fleet.Access {
 	a := o.Access()
-	a.Workers = o.Parallel
+	a.Workers, a.Policy = o.Parallel, l.policy
 	return a
 }
 

@@ -79,7 +79,7 @@ func (r *fabricReconciler) planFor(ctx context.Context, f *v1alpha1.Fabric, l *i
 	if err != nil {
 		return err
 	}
-	a := r.o.access()
+	a := r.o.access(l.loaded)
 	devices, _ := l.Devices(a)
 	devices = slices.DeleteFunc(devices, func(d fleet.Device) bool { h := in.Host(d.Name); return h != nil && a.Lacks(h) != "" })
 	p, err := fleet.Prepare(ctx, devices, fleet.PlanOptions{Fabric: in, History: past, Workers: r.o.Parallel, Tool: r.o.Version})

@@ -313,7 +313,7 @@ func (r *reader) visit(ctx context.Context, f *v1alpha1.Fabric, in *inUse, v vis
 // read reads a device. lacks is what the intent does not state of a host, which is not read
 // for that.
 func (r *reader) read(ctx context.Context, in *inUse, device string, host *intent.Host, ends fleet.Ends) (got fleet.Reading, lacks string) {
-	a := r.o.access()
+	a := r.o.access(in.loaded)
 	if host != nil {
 		if lacks = a.Lacks(host); lacks != "" {
 			return fleet.Reading{Device: device, Where: host.Pos.String(), Findings: []validate.Finding{{ID: fleet.Unread, Severity: validate.Info, Device: device, Where: host.Pos.String(), Unchecked: "NICs", Because: "no " + lacks + " is stated",

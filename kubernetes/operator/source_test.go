@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/roce-fabric/roce-fabric/kubernetes/api/v1alpha1"
 )
@@ -45,6 +46,26 @@ func TestConfigMap(t *testing.T) {
 		b.change(f, func() { f.Annotations = map[string]string{"changed": c.to} })
 		invalid(c.want)
 	}
+	// The Secret says where its keys may be sent.
+	var login corev1.Secret
+	limit := func(to string) {
+		t.Helper()
+		if err := b.r.Client.Get(t.Context(), types.NamespacedName{Namespace: f.Namespace, Name: "login"}, &login); err != nil {
+			t.Fatal(err)
+		}
+		login.Annotations = map[string]string{"roce-fabric.io/addresses": to}
+		if err := b.r.Client.Update(t.Context(), &login); err != nil {
+			t.Fatal(err)
+		}
+	}
+	limit("198.51.100.0/24, *.example.net")
+	m.Data["c.yaml"] = start + "credentials:\n" + credentials
+	if err := b.r.Client.Update(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	b.change(f, func() { f.Annotations = map[string]string{"changed": "limit"} })
+	invalid("is not an address that an intent may have credentials sent to")
+	limit("127.0.0.0/8 192.0.2.0/24")
 	m.Data["c.yaml"] = start + "credentials:\n" + credentials
 	if err := b.r.Client.Update(t.Context(), m); err != nil {
 		t.Fatal(err)

@@ -184,7 +184,7 @@ credentials:
 	}
 	b.WriteString(`    ssh: {knownHosts: ~/.ssh/known_hosts}
   # To set the NICs as well:
-  # hosts: {username: env:HOST_USER, ssh: {agent: true}}
+  # hosts: {username: env:FABRIC_HOST_USER, ssh: {agent: true}}
 `)
 }
 

@@ -37,14 +37,18 @@ type key struct {
 	variable string   // of the environment, which comes before the file
 	values   []string // that the flag takes; nil: it says so itself
 	path     bool     // ~/ is the home folder
+	list     bool     // it takes several values
 }
 
 var keys = []key{
+	{name: "addresses", variable: "ROCE_FABRIC_ADDRESSES", list: true},
 	{name: "audit-log", variable: "ROCE_FABRIC_AUDIT_LOG", path: true},
 	{name: "color", values: []string{"auto", "always", "never"}},
 	{name: "file", variable: "ROCE_FABRIC_FILE", path: true},
 	{name: "output", values: []string{"text", "json"}}, // which all commands with the flag have
 	{name: "parallel"},
+	{name: "programs", variable: "ROCE_FABRIC_PROGRAMS", list: true},
+	{name: "secrets", variable: "ROCE_FABRIC_SECRETS", list: true},
 	{name: "sign-key", variable: "ROCE_FABRIC_SIGN_KEY"},
 	{name: "state", variable: "ROCE_FABRIC_STATE", path: true},
 	{name: "strict"},
@@ -68,6 +72,7 @@ func Names() (out []string) {
 type setting struct {
 	key
 	value string
+	items []string // of a key with several
 	pos   intent.Pos
 	unset bool // the environment says otherwise
 }
@@ -134,6 +139,10 @@ func (f *File) parse(data []byte) {
 			continue
 		}
 		k := keys[i]
+		if k.list && p.Value.Kind != yaml.Map && p.Value.Kind != yaml.Null {
+			f.listed(k, p.Value, pos)
+			continue
+		}
 		switch {
 		case p.Value.Kind == yaml.Map || p.Value.Kind == yaml.List || p.Value.Kind == yaml.Null:
 			f.wrong(pos, "", "%s must be one value, not %s", name, p.Value.Kind)
@@ -145,8 +154,25 @@ func (f *File) parse(data []byte) {
 		if rest, ok := strings.CutPrefix(value, "~/"); ok && k.path {
 			value = filepath.Join(f.getenv("HOME"), rest)
 		}
-		f.settings = append(f.settings, setting{k, value, pos, k.variable != "" && f.getenv(k.variable) != ""})
+		f.settings = append(f.settings, setting{k, value, nil, pos, k.variable != "" && f.getenv(k.variable) != ""})
 	}
+}
+
+// listed takes a key with several values, or one.
+func (f *File) listed(k key, n *yaml.Node, pos intent.Pos) {
+	s := setting{key: k, value: n.Value, items: []string{n.Value}, pos: pos, unset: f.getenv(k.variable) != ""}
+	if n.Kind == yaml.List {
+		s.items = nil
+		for _, item := range n.Items {
+			if item.Kind == yaml.Map || item.Kind == yaml.List || item.Kind == yaml.Null {
+				f.wrong(intent.Pos{File: item.File, Line: item.Line, Column: item.Column}, "", "an entry of %s must be one value, not %s", k.name, item.Kind)
+				return
+			}
+			s.items = append(s.items, item.Value)
+		}
+		s.value = strings.Join(s.items, ",")
+	}
+	f.settings = append(f.settings, s)
 }
 
 // blank reports whether a file has comments alone: it is no document then, and no fault.
@@ -213,6 +239,14 @@ func (s setting) set(flags []*pflag.Flag) error {
 	}
 	for _, flag := range flags {
 		if s.unset || s.name == "file" && flag.DefValue == "" {
+			continue
+		}
+		if list, ok := flag.Value.(pflag.SliceValue); ok && s.list {
+			// A value of the command line replaces it.
+			if err := list.Replace(s.items); err != nil {
+				return err
+			}
+			flag.DefValue = flag.Value.String()
 			continue
 		}
 		if err := flag.Value.Set(s.value); err != nil {
