@@ -385,3 +385,24 @@ func TestQueuesOfAChassisAreNotWritten(t *testing.T) {
 		t.Errorf("%v", st.Changes)
 	}
 }
+
+// A plan is stale once someone shuts a port of the intent, or brings it up: the way in which
+// its rows are written depends on that. Another port is not its business.
+func TestDigestHasTheAdminState(t *testing.T) {
+	with := func(port, status string) Config {
+		c := Config{}
+		for _, name := range portNames {
+			c.Put(TPort, name, Row{"speed": "400000", "admin_status": "up", "mtu": "9100"})
+		}
+		c[TPort][port]["admin_status"] = status
+		return c
+	}
+	desired := &qos.Device{Ports: map[string]*qos.Port{portNames[0]: {PFC: qos.Of(qos.Priorities(3)), MTU: qos.Of(9100)}}}
+	planned := Digest(with(portNames[0], "up"), desired)
+	if Digest(with(portNames[0], "down"), desired) == planned {
+		t.Error("a port that was shut has the digest of one that is up")
+	}
+	if Digest(with(portNames[1], "down"), desired) != planned {
+		t.Error("a port outside of the intent changes the digest")
+	}
+}

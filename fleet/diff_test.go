@@ -1,0 +1,64 @@
+package fleet
+
+import (
+	"testing"
+
+	"github.com/roce-fabric/roce-fabric/fleet/order"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+)
+
+// The text of a host has what a run would change, a port with its values below it, and not
+// what is blocked or left open.
+func TestDiffOfAHost(t *testing.T) {
+	change := func(field, was, want string) qos.Change {
+		return qos.Change{Field: qos.NIC(field), Old: was, New: want}
+	}
+	blocked, open := change("dcbx", "firmware", "host"), change("unit", "-", "installed")
+	blocked.Blocked, open.Open = "why", true
+	text := attributes([]Group{
+		{Ports: []string{"eth1", "eth0"}, Change: change("mtu", "1500", "9000")},
+		{Ports: []string{"eth0"}, Change: change("pfc", "{}", "{3}")},
+		{Ports: []string{"eth0"}, Change: blocked},
+		{Change: open},
+		{Change: change("agents", "lldpad", "-")},
+	})
+	want := [2]string{
+		"agents: lldpad\neth0\n  mtu: 1500\n  pfc: {}\neth1\n  mtu: 1500\n",
+		"agents: -\neth0\n  mtu: 9000\n  pfc: {3}\neth1\n  mtu: 9000\n",
+	}
+	if text != want {
+		t.Errorf("%q, want %q", text, want)
+	}
+}
+
+func TestDeviceDiffers(t *testing.T) {
+	for _, c := range []struct {
+		DeviceDiff
+		want bool
+	}{
+		{DeviceDiff{Running: "a", Intended: "a"}, false},
+		{DeviceDiff{Running: "a", Intended: "b"}, true},
+		{DeviceDiff{Blocked: []Group{{}}}, true},
+	} {
+		if c.Differs() != c.want {
+			t.Errorf("%+v differs: %t", c.DeviceDiff, !c.want)
+		}
+	}
+}
+
+// A state in between that is worse needs traffic-loss to be allowed, whatever the devices
+// disturb; what is left unchecked or unproven keeps a rollout open.
+func TestRolloutImpact(t *testing.T) {
+	var none *Rollout
+	if none.Impact() != qos.ImpactNone || none.Open() {
+		t.Error("no rollout disturbs something")
+	}
+	r := &Rollout{Waves: []Wave{{Impact: qos.ImpactPortFlap}, {}}}
+	if r.Impact() != qos.ImpactNone || r.Open() {
+		t.Errorf("%s, open %t", r.Impact(), r.Open())
+	}
+	r.Waves[1].Worse, r.Unproven = make([]order.Fault, 1), "why"
+	if r.Impact() != qos.ImpactLoss || !r.Open() {
+		t.Errorf("%s, open %t", r.Impact(), r.Open())
+	}
+}
