@@ -140,6 +140,14 @@ var bufferChecks = []Check{
 		Sources: []string{"sonic-buildimage files/build_templates/buffers_config.j2"},
 		needs:   buffersKnown, device: trafficPattern, plans: true,
 	},
+	{
+		ID: "BUF-18", Title: "two rows of a switch bind a buffer to one priority group",
+		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Why:     "orchagent takes the buffer off every group of a row that goes, also where another row names it",
+		Fix:     "while the port is down, remove both rows and write the wider one again",
+		Sources: []string{"sonic-swss orchagent/bufferorch.cpp"},
+		state:   doubledRows,
+	},
 }
 
 // losslessPorts returns the ports that have headroom to judge: those that the intent has
@@ -412,6 +420,21 @@ func groupsInForce(r *deviceRun) {
 		}
 		if f, ok := r.notInForce(m); ok {
 			r.found(f, m.Port)
+		}
+	}
+}
+
+// doubledRows finds rows of the running configuration that share a priority group.
+func doubledRows(r *deviceRun) {
+	if r.seen.Account == nil {
+		return
+	}
+	lines := cached(&r.memo.lines, 0, r.seen.Account)
+	for i := range lines {
+		if l := &lines[i]; l.Check == r.check.ID {
+			_, port, _ := strings.Cut(l.Where, "|")
+			port, _, _ = strings.Cut(port, "|")
+			r.found(Finding{Severity: Warning, What: printable(l.Why)}, printable(port))
 		}
 	}
 }

@@ -54,6 +54,7 @@ func TestFirstApplyIsUndone(t *testing.T) {
 			for start, edit := range starts {
 				t.Run(release+"/"+way+"/"+start, func(t *testing.T) {
 					t.Parallel()
+					o := o
 					o.model, o.release, o.edit = known, release, edit
 					b := newBox(t, o)
 					was, cfg := b.inForce(), string(b.state())

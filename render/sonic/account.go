@@ -62,7 +62,9 @@ type accountant struct {
 	// that name one index the last.
 	won   map[[3]string]*[16]string
 	reach map[*qos.Maps]qos.PrioritySet
-	out   []render.Line
+	// groups are the keys of BUFFER_PG by port, in order.
+	groups map[string][]string
+	out    []render.Line
 }
 
 // use is who refers to an object.
@@ -127,6 +129,31 @@ func (a *accountant) bindings() {
 
 // indexed notes which key each queue or group of a table follows, and the users of
 // the objects that those keys name.
+// doubled says which row before this one names a priority group of it as well; "" for none.
+func (a *accountant) doubled(table, key string) string {
+	if table != TGroup {
+		return ""
+	}
+	if a.groups == nil {
+		a.groups = map[string][]string{}
+		for _, k := range natural.Keys(a.cfg[table]) {
+			port, _, _ := strings.Cut(k, "|")
+			a.groups[port] = append(a.groups[port], k)
+		}
+	}
+	port, own, _ := strings.Cut(key, "|")
+	for _, other := range a.groups[port] {
+		if other == key {
+			break
+		}
+		if overlaps(other, key) {
+			_, index, _ := strings.Cut(other, "|")
+			return fmt.Sprintf("rows %s and %s name one priority group: the removal of either row takes the buffer off it", index, own)
+		}
+	}
+	return ""
+}
+
 func (a *accountant) indexed(table string, fields []string) {
 	keys := slices.Sorted(func(yield func(string) bool) {
 		for key := range a.cfg[table] {
@@ -210,6 +237,9 @@ func (a *accountant) row(table, key string, row Row, say func(a *accountant, key
 			l = unknownLine(why)
 		} else if l = say(a, key, f, row[f]); l.Fate == "" {
 			continue
+		}
+		if why := a.doubled(table, key); why != "" {
+			l.Check, l.Why = "BUF-18", why
 		}
 		l.Where, l.Text = where, strings.TrimSuffix(f, "@")+": "+row[f]
 		a.out = append(a.out, l)

@@ -241,9 +241,20 @@ type cover struct {
 	from, to int
 }
 
+// alone reports whether no other key names an index of the cover, and is holds for all.
+func (c cover) alone(at [][]int, is func(i int) bool) bool {
+	for i := c.from; i <= c.to; i++ {
+		if len(at[i]) > 1 || !is(i) {
+			return false
+		}
+	}
+	return true
+}
+
 // rangedDelta compares index by index: "3-4" and "3" with "4" mean the same.
-// Where an index is wrong, or covered twice, all keys that have to do with it
-// are taken apart, and what they said is written with one key an index.
+// Where an index is wrong, or two keys say different things of it, all keys that have to do
+// with it are taken apart, and what they said is written with one key an index, or with the
+// key that there is where its indexes become the same.
 func rangedDelta(table string, have, want Table) []Op {
 	covers := map[string][]cover{} // port -> its keys, in the order in which Decode lets the later win
 	for _, key := range slices.Sorted(maps.Keys(have)) {
@@ -298,25 +309,37 @@ func portDelta(table, port string, have, want Table, covers []cover, wanted []in
 		if w == nil {
 			same = !unwanted(table, row[i])
 		}
-		if !same || len(at[i]) > 1 {
+		if !same || differently(have, covers, at[i]) {
 			redo(i)
 		}
 	}
+	becomes := func(i int) Row {
+		r := maps.Clone(row[i])
+		if w, managed := want[key(i)]; w != nil {
+			return merge(r, w)
+		} else if managed && unwanted(table, r) {
+			return nil
+		}
+		return r
+	}
 	written := map[string]bool{}
+	for n, c := range covers {
+		// A row whose indexes all become the same is written in place: none is unbound.
+		if r := becomes(c.from); gone[n] && len(r) > 0 && !Derived(r["profile"]) && c.alone(at[:], func(i int) bool { return maps.Equal(becomes(i), r) }) {
+			written[c.key] = true
+			puts = append(puts, Op{Table: table, Key: c.key, Row: r})
+			for i := c.from; i <= c.to; i++ {
+				write[i] = false
+			}
+		}
+	}
 	for i := range indexes {
 		if !write[i] {
 			continue
 		}
-		r := maps.Clone(row[i])
-		switch w, managed := want[key(i)]; {
-		case w != nil:
-			r = merge(r, w)
-		case managed && unwanted(table, r):
-			continue
-		}
 		// buffermgrd makes its rows anew, maybe with another profile, as the port comes
 		// up.
-		if len(r) > 0 && !Derived(r["profile"]) {
+		if r := becomes(i); len(r) > 0 && !Derived(r["profile"]) {
 			written[key(i)] = true
 			puts = append(puts, Op{Table: table, Key: key(i), Row: r})
 		}
@@ -327,6 +350,11 @@ func portDelta(table, port string, have, want Table, covers []cover, wanted []in
 		}
 	}
 	return dels, puts
+}
+
+// differently reports whether the rows of some covers differ.
+func differently(have Table, covers []cover, some []int) bool {
+	return slices.ContainsFunc(some, func(n int) bool { return !maps.Equal(have[covers[n].key], have[covers[some[0]].key]) })
 }
 
 // unwanted reports whether a binding that the target wants gone is there: for

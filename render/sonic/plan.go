@@ -98,6 +98,7 @@ func (s Site) Plan(running Config, desired *qos.Device) *Plan {
 		p.judge()
 		p.obsolete()
 		out.Steps = s.steps(running, p.ops)
+		p.notes = append(p.notes, p.unbound(out.Steps)...)
 		p.notes = append(append(p.notes, s.sayLastWay(running, out.Steps)...), s.sayWay(out.Steps)...)
 	}
 	out.Changes, out.Notes = p.changes, append(p.notes, s.remarks(running, desired)...)
@@ -597,7 +598,7 @@ func (p *planner) judge() {
 // impact is what an op disturbs, whatever the values that it writes mean.
 func (p *planner) impact(o Op) qos.Impact {
 	switch port := o.PortOf(); {
-	case p.Direct && !o.Bounce && buffers(o.Table) && p.running.Up(port):
+	case p.Direct && !o.Bounce && (buffers(o.Table) || o.Del && o.Table == TQueue) && p.running.Up(port):
 		return qos.ImpactLoss // what the ASIC does to packets meanwhile is not documented
 	case p.concerns[o.Table+"|"+o.Key]:
 		return qos.ImpactLoss // nothing here knows what those ports carry

@@ -2,6 +2,7 @@ package sonic
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,6 +41,9 @@ type builder struct {
 	// waiting are the ports of which a cable's new length comes after PFC has changed.
 	waiting map[string]bool
 
+	// rows are those of queues and groups, by table and port.
+	rows map[string]map[string]Table
+
 	sshFirst, sshLast []Op
 	early             []Op            // lengths that buffermgrd does not look at before PFC changes
 	shut              []Op            // ports that are up and go down for good
@@ -62,7 +66,7 @@ func (s Site) steps(running Config, ops []Op) []Step {
 			b.final[o.Key] = o.Value
 		}
 	}
-	gone, ops := freed(ops)
+	gone, ops := freed(slices.Concat(ops, b.rebound(ops), b.replaced(ops)))
 	b.waiting = b.waits(ops)
 	for _, o := range gone {
 		if port := o.PortOf(); !b.Direct && b.flaps(port) {
@@ -82,6 +86,100 @@ func (s Site) steps(running Config, ops []Op) []Step {
 	return b.build()
 }
 
+// covered returns the port of a row of queues or groups and the indexes that it names.
+func covered(key string) (port string, indexes []int) {
+	port, index, _ := strings.Cut(key, "|")
+	from, to, ok := Indexes(index)
+	for i := from; ok && i <= to; i++ {
+		indexes = append(indexes, i)
+	}
+	return port, indexes
+}
+
+func overlaps(a, b string) bool {
+	p, x := covered(a)
+	q, y := covered(b)
+	return p == q && slices.ContainsFunc(x, func(i int) bool { return slices.Contains(y, i) })
+}
+
+// rebound returns the removal and the return of rows that stay, and that name an index
+// which a row that goes takes along: orchagent skips a row that it has already (Habits,
+// Unbinds). buffermgrd makes its own rows again where it looks at the port anew.
+func (b *builder) rebound(ops []Op) (out []Op) {
+	anew, gone := map[string]bool{}, []Op{}
+	written, again := map[string]bool{}, map[string]bool{} // again: rows that an op writes as they are
+	for _, o := range ops {
+		port := o.PortOf()
+		if o.changesPFC(b.running) || port != "" && !b.Direct && b.flaps(port) {
+			anew[port] = true
+		}
+		at := o.Table + "|" + o.Key
+		again[at] = !o.Del && maps.Equal(o.Row, b.running.Row(o.Table, o.Key))
+		written[at] = written[at] || !again[at]
+		if o.Del && slices.Contains(ranged, o.Table) {
+			gone = append(gone, o)
+		}
+	}
+	for n := 0; n < len(gone); n++ { // grows by the rows that go along
+		o := gone[n]
+		for _, key := range natural.Keys(b.ofPort(o.Table, o.PortOf())) {
+			if written[o.Table+"|"+key] || !overlaps(key, o.Key) {
+				continue
+			}
+			written[o.Table+"|"+key] = true
+			row := b.running.Row(o.Table, key)
+			del := Op{Table: o.Table, Key: key, Del: true}
+			gone, out = append(gone, del), append(out, del)
+			if !again[o.Table+"|"+key] && (!Derived(row["profile"]) || !anew[o.PortOf()]) {
+				out = append(out, Op{Table: o.Table, Key: key, Row: row})
+			}
+		}
+	}
+	return out
+}
+
+// ofPort returns the rows of queues or groups of a port.
+func (b *builder) ofPort(table, port string) Table {
+	if b.rows == nil {
+		b.rows = map[string]map[string]Table{}
+	}
+	if b.rows[table] == nil {
+		b.rows[table] = map[string]Table{}
+		for key, row := range b.running[table] {
+			p, _, _ := strings.Cut(key, "|")
+			if b.rows[table][p] == nil {
+				b.rows[table][p] = Table{}
+			}
+			b.rows[table][p][key] = row
+		}
+	}
+	return b.rows[table][port]
+}
+
+// replaced returns the removal of the groups that buffermgrd replaces by others as the PFC
+// of a port changes, and leaves beside them. Only while the port is down is nothing lost.
+func (b *builder) replaced(ops []Op) (out []Op) {
+	written := map[string]bool{}
+	for _, o := range ops {
+		written[o.Table+"|"+o.Key] = true
+	}
+	for _, o := range ops {
+		if b.Direct || o.Del || o.Clears || !o.changesPFC(b.running) || !b.flaps(o.Key) {
+			continue
+		}
+		made := pausing(o.Row["pfc_enable"])
+		rows := b.ofPort(TGroup, o.Key)
+		for _, key := range natural.Keys(rows) {
+			_, index, _ := strings.Cut(key, "|")
+			over := func(indexes string) bool { return overlaps(key, o.Key+"|"+indexes) }
+			if Derived(rows[key]["profile"]) && !written[TGroup+"|"+key] && !slices.Contains(made, index) && slices.ContainsFunc(made, over) {
+				out = append(out, Op{Table: TGroup, Key: key, Del: true})
+			}
+		}
+	}
+	return out
+}
+
 // freed takes out what comes first: the ops that clear a value which the daemons would
 // keep, and the removals of rows that share an index with a row that is written:
 // orchagent unbinds the queues or groups of a row that goes, and takes what comes at the
@@ -95,9 +193,8 @@ func freed(ops []Op) (first, rest []Op) {
 		if !slices.Contains(ranged, o.Table) {
 			return nil
 		}
-		port, index, _ := strings.Cut(o.Key, "|")
-		from, to, ok := Indexes(index)
-		for i := from; ok && i <= to; i++ {
+		port, indexes := covered(o.Key)
+		for _, i := range indexes {
 			out = append(out, spot{o.Table, port, i})
 		}
 		return out

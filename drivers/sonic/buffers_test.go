@@ -1,0 +1,153 @@
+package sonic
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/render"
+	native "github.com/roce-fabric/roce-fabric/render/sonic"
+	simsonic "github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
+)
+
+// secondClass adds a lossless class of priority 4 to the intent of a test.
+var secondClass = []string{"  cnp: {priority: 6", "  storage: {priority: 4, dscp: [34], lossless: true, bandwidth: 20%, ecn: {min: 150KB, max: 1500KB, probability: 10%}}\n  cnp: {priority: 6", "bandwidth: 40%", "bandwidth: 20%"}
+
+// groupBuffer is what ASIC_DB has bound to a priority group.
+func (b *box) groupBuffer(port string, group int) string {
+	oid := b.DB("COUNTERS_DB")["COUNTERS_PG_NAME_MAP"][""][fmt.Sprintf("%s:%d", port, group)]
+	return b.DB("ASIC_DB")["ASIC_STATE"]["SAI_OBJECT_TYPE_INGRESS_PRIORITY_GROUP:"+oid]["SAI_INGRESS_PRIORITY_GROUP_ATTR_BUFFER_PROFILE"]
+}
+
+// watchGroup notes whenever a priority group of a port that is up has no buffer.
+func (b *box) watchGroup(group int) (lost func() []string) {
+	var mu sync.Mutex
+	seen := map[string]bool{}
+	b.Faults().OnEvent(func(e simsonic.Event) {
+		if e == simsonic.Asked || e == simsonic.Queued {
+			return
+		}
+		cfg := b.Config()
+		for _, port := range b.ports {
+			if cfg["PORT"][port]["admin_status"] == "up" && b.groupBuffer(port, group) == "oid:0x0" {
+				mu.Lock()
+				seen[port] = true
+				mu.Unlock()
+			}
+		}
+	})
+	return func() (ports []string) {
+		b.Faults().OnEvent(nil)
+		mu.Lock()
+		defer mu.Unlock()
+		for _, port := range b.ports {
+			if seen[port] {
+				ports = append(ports, port)
+			}
+		}
+		return ports
+	}
+}
+
+// TestRunningClassAndItsBuffer: a second lossless class comes and goes, by an apply and by
+// its revert. While a port is up, the first class keeps its buffer, or the plan says for
+// that class that it loses it.
+func TestRunningClassAndItsBuffer(t *testing.T) {
+	for _, release := range []string{"202405", "202511"} {
+		for way, o := range map[string]boxOptions{"gnmi": {}, "direct": {direct: true}} {
+			for _, model := range []string{known, dynamic} {
+				for _, both := range []bool{false, true} { // what runs first
+					t.Run(fmt.Sprintf("%s/%s/%s/both first %v", release, way, model, both), func(t *testing.T) {
+						t.Parallel()
+						o := o
+						o.model, o.release, o.edit = model, release, withPoll
+						if both {
+							o.intent = secondClass
+						}
+						b := newBox(t, o)
+						d := b.open()
+						tok, _ := b.apply(d)
+						if err := d.Confirm(t.Context(), tok); err != nil {
+							t.Fatal(err)
+						}
+						was := string(b.state())
+						b.bothBound(both)
+						other := secondClass
+						if both {
+							other = nil
+						}
+						b.desired = compile(t, fabric(b.model, release, other...))
+						lost := b.watchGroup(3)
+						tok, st := b.apply(d)
+						said := sufferers(st, b.ports)
+						for _, port := range lost() {
+							if !said[port] {
+								t.Errorf("%s: rdma lost its buffer, and the plan does not say so: %q", port, st.Notes)
+							}
+						}
+						b.bothBound(!both)
+						// Over SSH, without a port going down, the row that buffermgrd leaves stays.
+						if left := way == "direct" && model == known && !both; b.doubled() != left {
+							t.Errorf("two rows name one group: %v, want %v; rows %v", b.doubled(), left, b.groupRows(b.ports[0]))
+						}
+						if _, again := b.plan(d); len(again.Items) > 0 {
+							t.Errorf("still to do: %v", again.Changes)
+						}
+						if err := d.Confirm(t.Context(), tok); err != nil {
+							t.Fatal(err)
+						}
+						b.rollBack(tok)
+						b.bothBound(both)
+						b.compare("configuration", was, string(b.state()))
+					})
+				}
+			}
+		}
+	}
+}
+
+// sufferers are the ports for which a plan says that the class rdma loses its buffer.
+func sufferers(st *drivers.Steps, ports []string) map[string]bool {
+	out := map[string]bool{}
+	for _, n := range st.Notes {
+		if strings.Contains(n, "class rdma (priority group 3) has no buffer on "+natural.Fold(ports)) && st.Impact() >= qos.ImpactLoss {
+			for _, p := range ports {
+				out[p] = true
+			}
+		}
+	}
+	return out
+}
+
+// bothBound checks that the groups that pause have a buffer, and that group 4 has none
+// where it does not.
+func (b *box) bothBound(second bool) {
+	b.t.Helper()
+	for _, port := range b.ports {
+		if got := b.groupBuffer(port, 3); got == "oid:0x0" {
+			b.t.Errorf("%s: group 3 has no buffer; rows %v", port, b.groupRows(port))
+		}
+		if got := b.groupBuffer(port, 4); (got != "oid:0x0") != second {
+			b.t.Errorf("%s: group 4 has %s, want a buffer: %v; rows %v", port, got, second, b.groupRows(port))
+		}
+	}
+}
+
+func (b *box) groupRows(port string) (rows []string) {
+	for key, row := range b.config()[native.TGroup] {
+		if strings.HasPrefix(key, port+"|") {
+			rows = append(rows, key+" "+row["profile"])
+		}
+	}
+	return rows
+}
+
+// doubled reports whether two rows of a port name one group.
+func (b *box) doubled() bool {
+	return slices.ContainsFunc(native.Account(b.config()), func(l render.Line) bool { return l.Check == "BUF-18" })
+}
