@@ -128,6 +128,9 @@ func (o Outcome) done() bool {
 // journal.
 func Apply(ctx context.Context, devices []Device, plan *PlanFile, o ApplyOptions) (_ *Result, err error) {
 	r := newRun(plan.Rollout.Interim.devices(devices), o.RunOptions)
+	if plan.Rollout.Interim != nil {
+		r.plain = newRun(devices, o.RunOptions).devices
+	}
 	r.allow, r.accepts, r.plan = o.Allow, o.AcceptWarnings, plan.Digest
 	if err := plan.isOf(o.Fabric); err != nil {
 		return nil, err
@@ -145,9 +148,7 @@ func Apply(ctx context.Context, devices []Device, plan *PlanFile, o ApplyOptions
 	if err := r.inWindow(); err != nil {
 		return nil, err
 	}
-	todo := slices.DeleteFunc(slices.Clone(plan.devices), func(p planned) bool {
-		return p.err != nil || p.empty && r.devices[p.name].Volatile
-	})
+	todo := slices.DeleteFunc(slices.Clone(plan.devices), r.idle)
 	if len(todo) > 0 {
 		if err := r.ask(ctx, o.Confirm, plan.request); err != nil {
 			return nil, err
@@ -161,8 +162,8 @@ func Apply(ctx context.Context, devices []Device, plan *PlanFile, o ApplyOptions
 		}
 		defer func() { err = errors.Join(err, r.journal.Close()) }()
 		// A plan that was made just now, without a question, needs no second look.
-		if !plan.fresh || o.Confirm != nil || o.Approver != nil {
-			if refused, err := r.checkAll(ctx, todo, judged, o.SkipUnreachable); err != nil {
+		if !plan.fresh() || o.Confirm != nil || o.Approver != nil {
+			if refused, err := r.checkAll(ctx, plan, judged, o); err != nil {
 				return refused, err
 			}
 		}
@@ -184,19 +185,28 @@ func Apply(ctx context.Context, devices []Device, plan *PlanFile, o ApplyOptions
 		return r.apply(ctx, out, judged.Outcomes[i], func() (task, error) {
 			d, err := plan.device(plan.devices[i])
 			dev := r.devices[device]
-			return task{dev, d, dev.Desired(), plan.devices[i].steps, hold[device]}, err
+			return task{Device: dev, plan: d, desired: dev.Desired(), steps: plan.devices[i].steps, hold: hold[device]}, err
 		})
 	})
 	ordered.Sort(outs, func(a, b Outcome) int { return cmp.Compare(at[a.Device], at[b.Device]) })
 	return r.ended(outs, err)
 }
 
+// idle reports whether a run has nothing to do on a device, and nothing to look after.
+func (r *run) idle(p planned) bool { return p.err != nil || p.empty && r.devices[p.name].Volatile }
+
 // waves are the devices of a plan in the order in which they are worked on: first those
 // that nothing is written to, then the waves of the rollout.
 func (p *PlanFile) waves() []Wave {
 	var idle Wave
+	in := map[string]bool{}
+	for _, w := range p.Rollout.Waves {
+		for _, name := range w.Devices {
+			in[name] = true
+		}
+	}
 	for _, d := range p.devices {
-		if d.empty {
+		if !in[d.name] {
 			idle.Devices = append(idle.Devices, d.name)
 		}
 	}

@@ -35,6 +35,10 @@ type ApprovalRequest struct {
 	Changes []ApprovalChange `json:"changes"`
 	User    string           `json:"user"`
 	Host    string           `json:"host"`
+	// Gate is the one that each wave is to pass. OutsideWindow says that the run may write
+	// outside of the maintenance windows of the intent.
+	Gate          GateMode `json:"gate"`
+	OutsideWindow bool     `json:"outside_window,omitempty"`
 	// Wave is set where a run asks again between two waves: the number of the one that
 	// is next, from 2. Changes are then of that wave.
 	Wave  int `json:"wave,omitempty"`
@@ -49,7 +53,7 @@ type ApprovalChange struct {
 
 func (r *run) approvalRequest(of, digest string) ApprovalRequest {
 	me := store.Self("", "")
-	return ApprovalRequest{Fabric: r.Fabric.Name, Digest: digest, Of: of, Changes: []ApprovalChange{}, User: me.User, Host: me.Host}
+	return ApprovalRequest{Fabric: r.Fabric.Name, Digest: digest, Of: of, Changes: []ApprovalChange{}, User: me.User, Host: me.Host, Gate: r.gateMode(), OutsideWindow: r.OutsideWindow}
 }
 
 func (q *ApprovalRequest) add(c ApprovalChange) {

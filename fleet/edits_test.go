@@ -117,10 +117,9 @@ func TestOrderOfEdits(t *testing.T) {
 			}
 			devices, _ := base.Devices(at)
 			old := slices.DeleteFunc(slices.Clone(devices), func(d fleet.Device) bool { return strings.HasSuffix(d.Name, "leaf2") })
-			apply(old, prepare(t, base, old))
-			plan := prepare(t, base, devices)
-			written("add a leaf", false, plan)
-			apply(devices, plan)
+			apply(old, prepare(t, base, old, fleet.GateOff))
+			written("add a leaf", false, prepare(t, base, devices, fleet.GateFull))
+			apply(devices, prepare(t, base, devices, fleet.GateOff))
 			for _, edit := range e.edits {
 				edited := regexp.MustCompile(edit.old).ReplaceAllString(string(text), edit.new)
 				if edited == string(text) {
@@ -128,7 +127,7 @@ func TestOrderOfEdits(t *testing.T) {
 				}
 				f := load(t, edited)
 				devices, _ := f.Devices(at)
-				written(edit.name, edit.worse, prepare(t, f, devices))
+				written(edit.name, edit.worse, prepare(t, f, devices, fleet.GateFull))
 			}
 			golden := filepath.Join("testdata", "edits", e.name+".txt")
 			if *update {
@@ -149,9 +148,9 @@ func TestOrderOfEdits(t *testing.T) {
 	}
 }
 
-func prepare(t *testing.T, f *fleet.Fabric, devices []fleet.Device) *fleet.PlanFile {
+func prepare(t *testing.T, f *fleet.Fabric, devices []fleet.Device, gate fleet.GateMode) *fleet.PlanFile {
 	t.Helper()
-	plan, err := fleet.Prepare(t.Context(), devices, fleet.PlanOptions{Fabric: f.Fabric(), Workers: 8})
+	plan, err := fleet.Prepare(t.Context(), devices, fleet.PlanOptions{Fabric: f.Fabric(), Workers: 8, Gate: gate})
 	if err != nil {
 		t.Fatal(err)
 	}

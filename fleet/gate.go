@@ -79,6 +79,14 @@ func (r *run) newGated(waves []Wave) *gated {
 	return g
 }
 
+// gateMode is the gate of a run.
+func (o RunOptions) gateMode() GateMode {
+	if o.Gate == nil {
+		return GateOff
+	}
+	return o.Gate.Mode
+}
+
 func (g *gated) scaled(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * cmp.Or(g.Access.Scale, 1))
 }
@@ -108,12 +116,18 @@ func soak(w Wave, mode GateMode) time.Duration {
 // value does something to traffic, also one whose write disturbs nothing, as ECN.
 func (w Wave) gated() bool { return w.Kind != "" }
 
+// GateTime is how long the gate of a wave takes where all comes back at once.
+func (w Wave) GateTime(mode GateMode) time.Duration {
+	if mode == GateOff || !w.gated() {
+		return 0
+	}
+	return gateSettle + soak(w, mode)
+}
+
 // GateTime is how long the gate of a rollout takes where all comes back at once.
 func (r *Rollout) GateTime(mode GateMode) (sum time.Duration) {
 	for _, w := range r.Waves {
-		if mode != GateOff && w.gated() {
-			sum += gateSettle + soak(w, mode)
-		}
+		sum += w.GateTime(mode)
 	}
 	if sum > 0 && mode == GateFull {
 		sum += gateBaseline

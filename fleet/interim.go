@@ -29,7 +29,7 @@ type Interim struct {
 
 // interim returns what the next run leaves for a later one, nil where it can do all.
 func (m *RolloutMaker) interim() *Interim {
-	if m.cost == 0 {
+	if m.cost == (order.Cost{}) {
 		return nil
 	}
 	both := &Interim{Keeps: m.stillSent(), Run: 1, Runs: 2}
@@ -40,12 +40,11 @@ func (m *RolloutMaker) interim() *Interim {
 	toBoth, fromBoth := m.leg(nil, both), m.leg(both, nil)
 	toMoved, fromMoved := m.leg(both, moved), m.leg(moved, nil)
 	// The last two runs are one where that is as good.
-	if toMoved.cost+fromMoved.cost < fromBoth.cost {
-		both.Runs = 3
-		fromBoth.cost = toMoved.cost + fromMoved.cost
+	if three := toMoved.cost.Plus(fromMoved.cost); three.Less(fromBoth.cost) {
+		both.Runs, fromBoth.cost = 3, three
 	}
 	switch {
-	case toBoth.cost+fromBoth.cost >= m.cost:
+	case !toBoth.cost.Plus(fromBoth.cost).Less(m.cost):
 		return nil
 	case toBoth.changes:
 		return both
@@ -55,7 +54,7 @@ func (m *RolloutMaker) interim() *Interim {
 
 // leg is a run from one state of the fabric to another.
 type leg struct {
-	cost    float64
+	cost    order.Cost
 	changes bool // code points move
 }
 
@@ -79,7 +78,8 @@ func (m *RolloutMaker) leg(from, to *Interim) (out leg) {
 		out.changes = out.changes || a.Sends != b.Sends || !maps.EqualFunc(a.Ports, b.Ports, func(p, q order.Port) bool { return p.Classes == q.Classes })
 		devices = append(devices, &one)
 	}
-	out.cost = order.Find(devices, m.fabric.Links).Cost
+	found, _ := m.find(devices, m.fabric.Rollout.Together)
+	out.cost = found.Cost
 	return out
 }
 

@@ -160,13 +160,13 @@ links:
 	}()
 	at := &fleet.Access{At: l.At}
 	devices, _ := f.Devices(at)
-	plan := prepare(t, f, devices)
+	plan := prepare(t, f, devices, fleet.GateOff)
 	o := fleet.ApplyOptions{RunOptions: fleet.RunOptions{Fabric: f.Fabric(), Store: store.Dir(t.TempDir()), Writers: 2}, Allow: qos.ImpactLoss}
 	res, err := fleet.Apply(t.Context(), devices, plan, o)
 	if err != nil || res.Failed() {
 		t.Fatalf("apply: %v %v", err, failures(plan, res))
 	}
-	for d, err := range prepare(t, f, devices).Devices() {
+	for d, err := range prepare(t, f, devices, fleet.GateOff).Devices() {
 		if err != nil || d.Error != nil || len(d.Changes) > 0 {
 			t.Errorf("a second plan: %v %v %v", err, d.Error, d.Changes)
 		}

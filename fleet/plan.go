@@ -112,8 +112,11 @@ type PlanOptions struct {
 	// read once it has done what it was sent; ports that one left down are brought
 	// up. nil is no history.
 	History *History
-	// Workers is how many devices are read at a time; 0 is one.
+	// Workers is how many devices are read at a time, and how many a run of the plan is
+	// expected to change at a time; 0 is one.
 	Workers int
+	// Gate is the one that each wave is to pass; "" is off.
+	Gate GateMode
 	// Tool is the version of the program, which a saved plan names.
 	Tool string
 	// Progress is called as the work goes on; nil is silence.
@@ -260,6 +263,15 @@ func planOn(ctx context.Context, drv drivers.Driver, dev Device, o PlanOptions) 
 	if o.native {
 		return diffed(drv, dev, snap, steps)
 	}
+	d := dev.planned(ctx, drv, facts, snap, desired, steps)
+	if o.History != nil {
+		d.Notes = append(d.Notes, past.notes(d, admin, o.History.busy, o.Fabric.Hash)...)
+	}
+	return d, nil
+}
+
+// planned is the plan of a device that was just read, without what its history adds.
+func (dev Device) planned(ctx context.Context, drv drivers.Driver, facts drivers.Facts, snap *drivers.Snapshot, desired drivers.Desired, steps *drivers.Steps) *DevicePlan {
 	if dev.explain != nil {
 		dev.explain(desired, steps)
 	}
@@ -279,10 +291,7 @@ func planOn(ctx context.Context, drv drivers.Driver, dev Device, o PlanOptions) 
 		d.states, notes = dev.foresee(ctx, drv, snap, desired, steps)
 		d.Notes = append(d.Notes, notes...)
 	}
-	if o.History != nil {
-		d.Notes = append(d.Notes, past.notes(d, admin, o.History.busy, o.Fabric.Hash)...)
-	}
-	return d, nil
+	return d
 }
 
 // notes say whether an earlier run was cut off in its work on a device, and what of

@@ -21,7 +21,7 @@ import (
 )
 
 // planFormat is the version of the file's form.
-const planFormat = 2
+const planFormat = 3
 
 // planKind marks the file.
 const planKind = "roce-fabric-plan"
@@ -58,26 +58,38 @@ const maxLine = 64 << 20
 // what the plan is judged by in memory; the steps stay in the file.
 type PlanFile struct {
 	PlanHeader
-	// Digest identifies what is planned, whenever the plan was made: it is that of the
-	// lines of the devices.
+	// Digest identifies what a run of the plan does, whenever the plan was made: on which
+	// fabric, by which intent, with which steps, in which waves, with which gate and windows.
 	Digest string
 	// Rollout is the waves of the devices that change.
 	Rollout *Rollout
 	// SignedBy names the key that the file says it is signed with; "" for none.
 	SignedBy string
 
-	f        *os.File
-	path     string
-	fresh    bool // it was just made, by this process
+	f    *os.File
+	path string
+	// maker made the rollout of a plan that was just made, by this process; nil for one that
+	// was saved.
+	maker    *RolloutMaker
 	sum, sig string
 	devices  []planned
 	size     int64 // of the lines before the trailer
 }
 
+// fresh reports whether the plan was just made, by this process.
+func (p *PlanFile) fresh() bool { return p.maker != nil }
+
+// digest is the [PlanFile.Digest] of a plan; lines is the sum of the lines of its devices.
+func (p *PlanFile) digest(lines []byte) string {
+	sum := sha256.New()
+	_ = json.NewEncoder(sum).Encode([]any{p.Fabric, p.Intent, lines, p.Rollout.course()})
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
 // verify returns an error unless the file is signed with a key of ring. A plan that was
 // just made needs no signature, and nil believes every file.
 func (p *PlanFile) verify(ring *keys.Ring) error {
-	if p.fresh || ring == nil {
+	if p.fresh() || ring == nil {
 		return nil
 	}
 	if err := ring.Verify(signedPlan, []byte(p.sum), p.sig); err != nil {
@@ -132,7 +144,7 @@ func Prepare(ctx context.Context, devices []Device, o PlanOptions) (*PlanFile, e
 }
 
 func prepare(ctx context.Context, devices []Device, o PlanOptions, i *Interim) (*PlanFile, *RolloutMaker, error) {
-	rollout := NewRollout(o.Fabric, o.History)
+	rollout := NewRollout(o)
 	b, err := newPlanFile(PlanHeader{Tool: o.Tool, Fabric: o.Fabric.Name, Intent: o.Fabric.Hash, Created: time.Now().UTC()})
 	if err != nil {
 		return nil, nil, err
@@ -146,6 +158,7 @@ func prepare(ctx context.Context, devices []Device, o PlanOptions, i *Interim) (
 		r := rollout.Rollout()
 		r.Interim = i
 		p, err = b.end(r)
+		b.p.maker = rollout
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, b.p.Close())
@@ -165,7 +178,7 @@ func newPlanFile(h PlanHeader) (*planBuilder, error) {
 		return nil, err
 	}
 	h.Kind, h.Format = planKind, planFormat
-	b := &planBuilder{&PlanFile{PlanHeader: h, f: f, path: "the plan", fresh: true}, sha256.New(), sha256.New()}
+	b := &planBuilder{&PlanFile{PlanHeader: h, f: f, path: "the plan"}, sha256.New(), sha256.New()}
 	_, err = b.line(h)
 	if err := errors.Join(os.Remove(f.Name()), err); err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -201,7 +214,7 @@ func (b *planBuilder) end(r *Rollout) (*PlanFile, error) {
 		return nil, err
 	}
 	b.p.Rollout = r
-	b.p.Digest, b.p.sum = hex.EncodeToString(b.devices.Sum(nil)), hex.EncodeToString(b.sum.Sum(nil))
+	b.p.Digest, b.p.sum = b.p.digest(b.devices.Sum(nil)), hex.EncodeToString(b.sum.Sum(nil))
 	return b.p, nil
 }
 
@@ -278,7 +291,7 @@ func (p *PlanFile) scan(r io.Reader) error {
 			if err := p.checkWaves(); err != nil {
 				return bad(line, "%w", err)
 			}
-			p.Digest, p.sum, p.sig, p.SignedBy = hex.EncodeToString(devices.Sum(nil)), t.SHA256, t.Sig, keys.Fingerprint(t.Sig)
+			p.Digest, p.sum, p.sig, p.SignedBy = p.digest(devices.Sum(nil)), t.SHA256, t.Sig, keys.Fingerprint(t.Sig)
 			return nil
 		} else if bytes.HasPrefix(b, []byte(`{"waves":`)) && p.Rollout == nil {
 			if err := strict(b, &p.Rollout); err != nil {

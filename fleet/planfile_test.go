@@ -97,7 +97,7 @@ func TestADamagedPlanIsRefusedBeforeItsFirstDevice(t *testing.T) {
 		"a line gone": {lines[0] + lines[1] + lines[3] + lines[4], ":4: not a usable plan file: the file was changed"},
 		"no wave":     {lines[0] + lines[1] + lines[2] + strings.Replace(lines[3], `{"devices":["leaf2"]`, `{"devices":[]`, 1) + lines[4], ":5: not a usable plan file: "},
 		"more":        {string(whole) + "{}\n", ":6: not a usable plan file: text after the end"},
-		"new format":  {strings.Replace(string(whole), `"format":2`, `"format":3`, 1), "format 3; this version reads format 2"},
+		"new format":  {strings.Replace(string(whole), `"format":3`, `"format":4`, 1), "format 4; this version reads format 3"},
 		"other file":  {"apiVersion: roce-fabric/v1\n", ":1: not a usable plan file: the first line is no header"},
 		"other field": {strings.Replace(string(whole), `"os":`, `"os2":`, 1), `:2: not a usable plan file: json: unknown field "os2"`},
 		"bad field":   {strings.Replace(string(whole), `"field":"pfc"`, `"field":"pfcs"`, 1), `:2: not a usable plan file: unknown field "pfcs" of a change`},

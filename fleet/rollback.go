@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/fleet/order"
 	"github.com/roce-fabric/roce-fabric/fleet/store"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/validate"
@@ -140,15 +141,16 @@ func withReverse(later []qos.Change, g Group, run string) []qos.Change {
 	return later
 }
 
-// Rollout returns the waves of the run in reverse, as far as devices are left of them.
-// The states in between are those of the run.
-func (u *Undo) Rollout() *Rollout {
+// Rollout returns the waves of the run in reverse, as far as devices are left of them, each
+// with a gate. The states in between are those of the run.
+func (u *Undo) Rollout(mode GateMode) *Rollout {
 	left := map[string]bool{}
 	for _, d := range u.Devices {
 		left[d.Name] = true
 	}
-	out := &Rollout{}
-	for _, w := range slices.Backward(u.waves) {
+	out := &Rollout{Gate: mode}
+	at := make([]int, len(u.waves)) // the new number of each wave from 1; 0 for one that is gone
+	for i, w := range slices.Backward(u.waves) {
 		w.Devices = slices.DeleteFunc(slices.Clone(w.Devices), func(name string) bool { return !left[name] })
 		for _, name := range w.Devices {
 			delete(left, name)
@@ -156,6 +158,7 @@ func (u *Undo) Rollout() *Rollout {
 		if len(w.Devices) > 0 {
 			slices.Reverse(w.Devices)
 			out.Waves = append(out.Waves, u.undone(w))
+			at[i] = len(out.Waves)
 		}
 	}
 	for _, d := range slices.Backward(u.Devices) {
@@ -163,6 +166,7 @@ func (u *Undo) Rollout() *Rollout {
 			out.Waves = append(out.Waves, u.undone(Wave{Devices: []string{d.Name}, Kind: "device"}))
 		}
 	}
+	out.turn(u.waves, at)
 	return out
 }
 
@@ -173,6 +177,36 @@ func (u *Undo) undone(w Wave) Wave {
 		w.Impact, w.Down = max(w.Impact, u.costs[name].impact), w.Down+u.costs[name].down
 	}
 	return w
+}
+
+// turn gives waves that reverse those of a run the faults of that run, each from where it ended
+// to where it began.
+func (r *Rollout) turn(was []Wave, at []int) {
+	for i := range r.Waves {
+		r.Waves[i].Worse, r.Waves[i].Gate = nil, r.Waves[i].GateTime(r.Gate).Seconds()
+	}
+	for i, w := range was {
+		for _, f := range w.Worse {
+			// Journals of older versions have a fault in each wave that has it.
+			kept := slices.DeleteFunc(slices.Clone(at[i:min(max(i+1, f.Until), len(at))]), func(n int) bool { return n == 0 })
+			if len(kept) == 0 {
+				continue
+			}
+			from := slices.Min(kept)
+			f.Until, f.Seconds = slices.Max(kept), r.lasts(from, slices.Max(kept))
+			r.Waves[from-1].Worse = append(r.Waves[from-1].Worse, f)
+		}
+	}
+	r.WorseSeconds = r.Worse(r.Gate).Seconds()
+}
+
+// lasts is how long a state lasts, in seconds, that begins in one wave and ends in another.
+func (r *Rollout) lasts(from, until int) float64 {
+	var stages []order.Stage
+	for _, w := range r.Waves[from-1 : until] {
+		stages = append(stages, order.Stage{Writes: w.Seconds, Gate: w.Gate})
+	}
+	return order.Lasts(stages)
 }
 
 // FindOptions say which run to roll back.
@@ -251,7 +285,7 @@ func Rollback(ctx context.Context, devices []Device, u *Undo, o RollbackOptions)
 	if err := r.inWindow(); err != nil {
 		return nil, err
 	}
-	rollout := u.Rollout()
+	rollout := u.Rollout(r.gateMode())
 	needs := rollout.Impact()
 	of := map[string]PastDevice{}
 	for _, d := range u.Devices {

@@ -1,9 +1,13 @@
 package fleet
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -32,10 +36,12 @@ type Wave struct {
 	Impact  qos.Impact `json:"impact"`
 	// Thresholds says that ECN, headroom or buffers change, which shows under load alone.
 	Thresholds bool `json:"thresholds,omitempty"`
-	// Seconds is how long the slowest device of the wave has needed so far, or takes
-	// as a rule.
+	// Seconds is how long the devices of the wave change, by what they have needed so far
+	// or take as a rule.
 	Seconds float64 `json:"seconds"`
-	// Worse are the faults of a state in between that are there neither before the
+	// Gate is how long the gate of the wave takes where all comes back at once, in seconds.
+	Gate float64 `json:"gate_seconds"`
+	// Worse are the faults that begin with the wave, and that are there neither before the
 	// rollout nor after it.
 	Worse []order.Fault `json:"worse,omitempty"`
 	// Proof is what each check saw while the devices of the wave change.
@@ -55,6 +61,14 @@ func (w Wave) brief() *Wave {
 // Rollout is the waves of a plan, and what is proven of them.
 type Rollout struct {
 	Waves []Wave `json:"waves"`
+	// Gate is the one that each wave is to pass, Windows are when devices may be written to.
+	Gate    GateMode `json:"gate"`
+	Windows []string `json:"windows,omitempty"`
+	// WorseSeconds is how long some state in between is worse than before and after, gates
+	// included.
+	WorseSeconds float64 `json:"worse_seconds"`
+	// Together is set where changing devices side by side would shorten that.
+	Together *Together `json:"together,omitempty"`
 	// Links is how many links of the intent's were looked at, in States mixtures of
 	// their ends.
 	Links  int `json:"links"`
@@ -68,6 +82,12 @@ type Rollout struct {
 	Seen []Seen `json:"seen,omitempty"`
 	// Interim is set where a later run is needed, which this one prepares.
 	Interim *Interim `json:"interim,omitempty"`
+}
+
+// Together is what changing devices side by side would bring that the intent does not ask for.
+type Together struct {
+	Waves int     `json:"waves"`         // how many there would be
+	Saves float64 `json:"saves_seconds"` // of [Rollout.WorseSeconds]
 }
 
 // Seen is what the newest run showed that changed switches of a kind.
@@ -94,16 +114,85 @@ func (r *Rollout) Impact() qos.Impact {
 	return qos.ImpactNone
 }
 
+// course is what of a rollout a run does: all but durations, which the history of the fabric has
+// a part in, and what was looked at to find it.
+func (r *Rollout) course() Rollout {
+	out := Rollout{Gate: r.Gate, Windows: r.Windows, Interim: r.Interim, Unproven: r.Unproven, Waves: slices.Clone(r.Waves)}
+	for i := range out.Waves {
+		w := &out.Waves[i]
+		w.Seconds, w.Proof, w.Worse = 0, nil, slices.Clone(w.Worse)
+		for j := range w.Worse {
+			w.Worse[j].Seconds = 0
+		}
+	}
+	return out
+}
+
+// differs says in what the course of a rollout differs from that of one that was just computed;
+// nil for nothing.
+func (r *Rollout) differs(now *Rollout) error {
+	have, want := r.course(), now.course()
+	if !equalJSON(have.Interim, want.Interim) {
+		return errors.New("its part of a change in several runs is not the one that the devices need now")
+	}
+	for i := range min(len(have.Waves), len(want.Waves)) {
+		switch is, must := have.Waves[i], want.Waves[i]; {
+		case !slices.Equal(is.Devices, must.Devices):
+			return fmt.Errorf("its wave %d changes %s; by the intent it changes %s", i+1, natural.Fold(is.Devices), natural.Fold(must.Devices))
+		case !equalJSON(is, must):
+			return fmt.Errorf("what it says of its wave %d is not so", i+1)
+		}
+	}
+	if len(have.Waves) != len(want.Waves) {
+		return fmt.Errorf("it has %s, and the devices need %d", words.Count(len(have.Waves), "wave"), len(want.Waves))
+	}
+	if !equalJSON(have, want) {
+		return errors.New("what it says is not proven is not so")
+	}
+	return nil
+}
+
+// equalJSON reports whether two values say the same, whatever the spelling of the JSON.
+func equalJSON(a, b any) bool {
+	var said [2]any
+	for i, v := range []any{a, b} {
+		text, err := json.Marshal(v)
+		dec := json.NewDecoder(bytes.NewReader(text))
+		dec.UseNumber()
+		if err != nil || dec.Decode(&said[i]) != nil {
+			return false
+		}
+	}
+	return reflect.DeepEqual(said[0], said[1])
+}
+
+// Worse is how long some state in between is worse than before and after with a gate: from the
+// first write that makes it so to the last that ends it.
+func (r *Rollout) Worse(mode GateMode) (sum time.Duration) {
+	until := 0
+	for n, w := range r.Waves {
+		for _, f := range w.Worse {
+			until = max(until, f.Until)
+		}
+		if until > n {
+			sum += time.Duration(w.Seconds * float64(time.Second))
+		}
+		if until > n+1 {
+			sum += w.GateTime(mode)
+		}
+	}
+	return sum
+}
+
 // Open reports whether the plan leaves something unchecked or unproven.
 func (r *Rollout) Open() bool { return r != nil && (len(r.Inconclusive) > 0 || r.Unproven != "") }
-
-// maxWave bounds a wave: the sessions of its devices are open at once.
-const maxWave = 64
 
 // RolloutMaker gathers the plans of devices and puts them into waves.
 type RolloutMaker struct {
 	fabric  *intent.Fabric
 	history *History
+	gate    GateMode
+	writers int
 	took    map[string]float64 // by kind or system, seconds
 	pool    order.Pool
 	devices []*order.Device
@@ -113,7 +202,8 @@ type RolloutMaker struct {
 	kinds   map[string]validate.DeviceKind
 	seen    []Seen
 	asked   map[string]bool // kinds that the history was asked about: to read it takes long
-	cost    float64         // of the waves, see [order.Proof]
+	cost    order.Cost      // of the waves
+	near    map[string][]string
 }
 
 // wavePlan is what of the plan of a device is said of its wave.
@@ -122,11 +212,15 @@ type wavePlan struct {
 	classes    []string
 	impact     qos.Impact
 	thresholds bool
+	// usual is how long the device takes as a rule, in seconds, and takes how long devices
+	// like it have needed. The order goes by the first.
+	usual, takes float64
 }
 
-// NewRollout begins a rollout. history tells how long devices have needed; nil is none.
-func NewRollout(f *intent.Fabric, h *History) *RolloutMaker {
-	return &RolloutMaker{fabric: f, history: h, took: h.seconds(f), asked: map[string]bool{}, plans: map[string]*wavePlan{}, lists: map[string][]string{}, kinds: map[string]validate.DeviceKind{}}
+// NewRollout begins a rollout. The history says how long devices have needed, and has no
+// influence on the waves.
+func NewRollout(o PlanOptions) *RolloutMaker {
+	return &RolloutMaker{fabric: o.Fabric, history: o.History, gate: cmp.Or(o.Gate, GateOff), writers: max(1, o.Workers), took: o.History.seconds(o.Fabric), asked: map[string]bool{}, plans: map[string]*wavePlan{}, lists: map[string][]string{}, kinds: map[string]validate.DeviceKind{}}
 }
 
 // Add adds the plan of a device.
@@ -149,7 +243,7 @@ func (m *RolloutMaker) Add(d *DevicePlan) {
 	if d.states == nil {
 		unseen("states in between", "its settings could not be read")
 	}
-	dev := &order.Device{Name: d.Name, Host: d.OS == host.OS, Kind: "host", Rank: 100, Seconds: m.secondsOf(d), States: d.states}
+	dev := &order.Device{Name: d.Name, Host: d.OS == host.OS, Kind: "host", Rank: 100, States: d.states}
 	if sw := m.fabric.Switch(d.Name); sw != nil {
 		dev.Kind, dev.Rank = sw.Role, rank(sw)
 	}
@@ -174,11 +268,23 @@ func (m *RolloutMaker) Add(d *DevicePlan) {
 				classes = append(classes, g.Class)
 			}
 		}
+		usual := cmp.Or(d.Seconds, usually[d.OS], usuallySwitch)
 		m.plans[d.Name] = &wavePlan{
 			down: m.once(d.Down()), classes: m.once(slices.Compact(slices.Sorted(slices.Values(classes)))), impact: d.Impact(), thresholds: thresholds(d),
+			usual: usual, takes: cmp.Or(m.took[d.kind()], d.Seconds, m.took[d.OS], usual),
 		}
 	}
 	m.devices = append(m.devices, dev)
+}
+
+// leave takes devices out that are not changed after all.
+func (m *RolloutMaker) leave(names []string) {
+	m.devices = slices.DeleteFunc(m.devices, func(d *order.Device) bool { return slices.Contains(names, d.Name) })
+}
+
+// planOf returns the plan of a device. One that only an interim run changes has none yet.
+func (m *RolloutMaker) planOf(name string) *wavePlan {
+	return cmp.Or(m.plans[name], &wavePlan{impact: qos.ImpactLoss, usual: usuallySwitch})
 }
 
 // once returns the list that stands for all equal ones: most devices of a fabric are alike.
@@ -202,39 +308,37 @@ func rank(sw *intent.Switch) int {
 	return 1
 }
 
+// stage is a wave of devices as orders are compared by it: with the times that devices take as
+// a rule, and the full gate.
+func (m *RolloutMaker) stage(names []string) order.Stage {
+	out := order.Stage{Devices: names}
+	w := Wave{Kind: "wave"}
+	for _, name := range names {
+		p := m.planOf(name)
+		w.Impact, w.Thresholds = max(w.Impact, p.impact), w.Thresholds || p.thresholds
+		out.Writes = max(out.Writes, p.usual)
+	}
+	out.Gate = w.GateTime(GateFull).Seconds()
+	return out
+}
+
+// find finds the waves of devices, and their cost.
+func (m *RolloutMaker) find(devices []*order.Device, together bool) (*order.Order, *waver) {
+	w := m.waver(devices, together)
+	return order.Find(devices, m.fabric.Links, w.cut), w
+}
+
 // Rollout puts what was added into waves.
 func (m *RolloutMaker) Rollout() *Rollout {
-	found := order.Find(m.devices, m.fabric.Links)
-	w := &waver{m: m, kinds: map[string]int{}, canary: map[string]bool{}, near: m.neighbours(), groups: map[string][]int{}}
-	for _, d := range m.devices {
-		if m.plans[d.Name] != nil {
-			w.kinds[d.Kind]++
+	asked := m.fabric.Rollout.Together
+	found, w := m.find(m.devices, asked)
+	m.cost = found.Cost
+	out, proof := m.rollout(found, w)
+	if out.WorseSeconds > 0 && !asked {
+		other, _ := m.rollout(m.find(m.devices, true))
+		if saves := out.WorseSeconds - other.WorseSeconds; saves > 0 {
+			out.Together = &Together{len(other.Waves), saves}
 		}
-	}
-	for _, name := range m.fabric.Rollout.Canary {
-		w.canary[name] = true
-	}
-	for i, g := range m.fabric.Rollout.Groups {
-		for _, name := range g {
-			w.groups[name] = append(w.groups[name], i)
-		}
-	}
-	for n, s := range found.Stages {
-		w.stage(s, len(found.Worse[n]) > 0)
-	}
-	var stages []order.Stage
-	for _, wave := range w.out {
-		stages = append(stages, order.Stage{{Devices: wave.Devices}})
-	}
-	proof := order.Prove(m.devices, m.fabric.Links, stages)
-	m.cost = proof.Cost
-	byName := make(map[string]*order.Device, len(m.devices))
-	for _, d := range m.devices {
-		byName[d.Name] = d
-	}
-	for i := range w.out {
-		m.describe(&w.out[i], byName)
-		w.out[i].Worse, w.out[i].Proof = proof.Worse[i], proof.Looked[i]
 	}
 	if proof.Unproven == "" && m.swapsTrust() {
 		proof.Unproven = "ports change the field that selects the class; which class packets get until both ends have changed is not known"
@@ -243,7 +347,33 @@ func (m *RolloutMaker) Rollout() *Rollout {
 	if proof.Unclassed > 0 {
 		open = append(open, validate.Open{What: fmt.Sprintf("CLS-02 on %d of %s", proof.Unclassed, words.Count(proof.Links, "link")), Why: "the class of a DSCP is not known there", Checks: []string{"CLS-02"}})
 	}
-	return &Rollout{Waves: w.out, Links: proof.Links, OfAll: len(m.fabric.Links), States: proof.States, Unproven: proof.Unproven, Inconclusive: open, Seen: m.seen}
+	out.Links, out.OfAll, out.States = proof.Links, len(m.fabric.Links), proof.States
+	out.Unproven, out.Inconclusive, out.Seen = proof.Unproven, open, m.seen
+	return out
+}
+
+// rollout describes the waves of an order, with the times that the run is expected to take.
+func (m *RolloutMaker) rollout(found *order.Order, w *waver) (*Rollout, order.Proof) {
+	out := &Rollout{Waves: make([]Wave, len(found.Stages)), Gate: m.gate, Windows: windowsOf(m.fabric)}
+	kinds := map[string]string{}
+	for _, d := range m.devices {
+		kinds[d.Name] = d.Kind
+	}
+	stages := slices.Clone(found.Stages)
+	for i := range stages {
+		wave := &out.Waves[i]
+		wave.Devices = stages[i].Devices
+		m.describe(wave, kinds)
+		wave.Gate = wave.GateTime(m.gate).Seconds()
+		stages[i].Writes, stages[i].Gate = wave.Seconds, wave.Gate
+	}
+	w.canaries(out.Waves)
+	proof := order.Prove(m.devices, m.fabric.Links, stages)
+	out.WorseSeconds = proof.Cost.Seconds
+	for i := range out.Waves {
+		out.Waves[i].Worse, out.Waves[i].Proof = proof.Worse[i], proof.Looked[i]
+	}
+	return out, proof
 }
 
 // swapsTrust reports whether DSCPs select the class on a port before the rollout or after
@@ -262,6 +392,9 @@ func (m *RolloutMaker) swapsTrust() bool {
 
 // neighbours are the switches that each device has links to.
 func (m *RolloutMaker) neighbours() map[string][]string {
+	if m.near != nil {
+		return m.near
+	}
 	out := map[string][]string{}
 	for _, l := range m.fabric.Links {
 		for _, e := range [][2]intent.Endpoint{{l.A, l.B}, {l.B, l.A}} {
@@ -273,20 +406,24 @@ func (m *RolloutMaker) neighbours() map[string][]string {
 	for name, l := range out {
 		out[name] = slices.Compact(natural.Sorted(l))
 	}
+	m.near = out
 	return out
 }
 
 // describe says what happens in a wave.
-func (m *RolloutMaker) describe(w *Wave, devices map[string]*order.Device) {
+func (m *RolloutMaker) describe(w *Wave, kindOf map[string]string) {
 	cut := map[string]bool{}
 	var classes, kinds []string
+	busy := make([]float64, min(m.writers, len(w.Devices)))
 	for _, name := range w.Devices {
-		p, d := m.plans[name], devices[name]
+		p := m.plans[name]
 		w.Down += len(p.down)
 		w.Impact, w.Thresholds = max(w.Impact, p.impact), w.Thresholds || p.thresholds
-		w.Seconds = max(w.Seconds, d.Seconds)
-		classes, kinds = append(classes, p.classes...), append(kinds, d.Kind)
-		if sw := m.fabric.Switch(d.Name); sw != nil {
+		first := slices.Index(busy, slices.Min(busy)) // the writer that is free first
+		busy[first] += p.takes
+		w.Seconds = max(w.Seconds, busy[first])
+		classes, kinds = append(classes, p.classes...), append(kinds, kindOf[name])
+		if sw := m.fabric.Switch(name); sw != nil {
 			for _, name := range p.down {
 				if port := sw.Port(name); port != nil && port.Link != nil && !port.Uplink() {
 					peer, _ := port.Peer()
@@ -302,195 +439,5 @@ func (m *RolloutMaker) describe(w *Wave, devices map[string]*order.Device) {
 			w.Kind += "+"
 		}
 		w.Kind += k
-	}
-}
-
-// The seconds that a device takes where no run has shown it: a SONiC switch restarts
-// ports one group after another, the others commit at once. Estimates.
-var usually = map[string]float64{host.OS: 30}
-
-const usuallySwitch = 60
-
-func (m *RolloutMaker) secondsOf(d *DevicePlan) float64 {
-	return cmp.Or(m.took[d.kind()], d.Seconds, m.took[d.OS], usually[d.OS], usuallySwitch)
-}
-
-// seen tells of the newest run that changed switches of a kind; nil where none did.
-func (h *History) seen(kind string) *Seen {
-	if h == nil || kind == "" {
-		return nil
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for n := range maxRuns / 10 {
-		p := h.run(n)
-		if p == nil {
-			return nil
-		}
-		out := Seen{Kind: kind, Run: p.ID, Begun: p.Begun}
-		var took []time.Duration
-		for _, d := range p.Devices {
-			switch {
-			case d.kind != kind, !d.touched, d.State == "": // at work, or cut off, which is said elsewhere
-			case d.State == Applied:
-				if len(took) == 0 || out.Gate == d.gate {
-					out.Gate = d.gate
-				} else {
-					out.Gate = ""
-				}
-				out.Applied, took = append(out.Applied, d.Name), append(took, d.took)
-			default:
-				out.Failed, out.Error = append(out.Failed, d.Name), cmp.Or(out.Error, d.cause)
-			}
-		}
-		if len(out.Applied)+len(out.Failed) == 0 {
-			continue
-		}
-		if len(took) > 0 {
-			slices.Sort(took)
-			out.Seconds = took[len(took)/2].Seconds()
-		}
-		return &out
-	}
-	return nil
-}
-
-// seconds returns how long the devices of each kind and of each system have needed, the
-// middle one of the last runs.
-func (h *History) seconds(f *intent.Fabric) map[string]float64 {
-	out := map[string]float64{}
-	if h == nil {
-		return out
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	seen := map[string][]time.Duration{}
-	for n := range maxRuns / 10 {
-		p := h.run(n)
-		if p == nil {
-			break
-		}
-		for _, d := range p.Devices {
-			system := host.OS
-			if sw := f.Switch(d.Name); sw != nil {
-				system = sw.OS
-			}
-			if d.State == Applied && d.touched && d.took > 0 {
-				seen[system] = append(seen[system], d.took)
-				if d.kind != "" {
-					seen[d.kind] = append(seen[d.kind], d.took)
-				}
-			}
-		}
-	}
-	for system, l := range seen {
-		slices.Sort(l)
-		out[system] = l[len(l)/2].Seconds()
-	}
-	return out
-}
-
-// waver fills waves.
-type waver struct {
-	m      *RolloutMaker
-	kinds  map[string]int // how many devices of a kind change
-	canary map[string]bool
-	near   map[string][]string
-	groups map[string][]int
-	out    []Wave
-}
-
-// stage cuts the devices of a stage into waves. Those that suffer apart stay together
-// where none of them takes ports down.
-func (w *waver) stage(s order.Stage, suffers bool) {
-	var names []string
-	for _, move := range s {
-		names = append(names, move.Devices...)
-	}
-	if suffers && len(names) <= maxWave && !slices.ContainsFunc(names, func(n string) bool { return len(w.m.plans[n].down) > 0 }) {
-		w.out = append(w.out, Wave{Devices: natural.Sorted(names)})
-		return
-	}
-	for _, move := range s {
-		canaries := slices.DeleteFunc(slices.Clone(move.Devices), func(n string) bool { return !w.canary[n] })
-		if len(w.canary) == 0 && len(move.Devices) > 1 {
-			canaries = move.Devices[:1]
-		}
-		w.fill(canaries, true)
-		w.fill(slices.DeleteFunc(slices.Clone(move.Devices), func(n string) bool { return slices.Contains(canaries, n) }), false)
-	}
-}
-
-// fill puts each device into the first new wave that has room for it.
-func (w *waver) fill(names []string, canary bool) {
-	var open []*room
-	for _, name := range names {
-		i := slices.IndexFunc(open, func(r *room) bool { return w.fits(r, name) })
-		if i < 0 {
-			i = len(open)
-			open = append(open, &room{kinds: map[string]int{}, near: map[string]int{}, groups: map[int]bool{}})
-		}
-		w.put(open[i], name)
-	}
-	for _, r := range open {
-		w.out = append(w.out, Wave{Devices: r.names, Canary: canary})
-	}
-}
-
-// room is a wave that is being filled.
-type room struct {
-	names  []string
-	kinds  map[string]int
-	near   map[string]int // how many switches of the wave a device has links to
-	groups map[int]bool
-}
-
-func (w *waver) kind(name string) string {
-	if sw := w.m.fabric.Switch(name); sw != nil {
-		return sw.Role
-	}
-	return "host"
-}
-
-// fits reports whether a device has room in a wave: never two of a group, never all
-// switches that a device has links to, and no more of a role than the intent allows.
-func (w *waver) fits(r *room, name string) bool {
-	k := w.kind(name)
-	most := w.m.fabric.Rollout.MaxUnavailable.V.Of(w.kinds[k])
-	if len(r.names) >= maxWave || r.kinds[k] >= most || slices.ContainsFunc(w.groups[name], func(g int) bool { return r.groups[g] }) {
-		return false
-	}
-	if w.m.fabric.Switch(name) == nil {
-		return true
-	}
-	for _, other := range w.attached(name) {
-		if all := len(w.near[other]); all > 1 && r.near[other]+1 >= all {
-			return false
-		}
-	}
-	return true
-}
-
-// attached are the devices that have links to a switch.
-func (w *waver) attached(name string) []string {
-	var out []string
-	for _, p := range w.m.fabric.Switch(name).Ports {
-		if peer, ok := p.Peer(); ok {
-			out = append(out, peer.Device)
-		}
-	}
-	return slices.Compact(natural.Sorted(out))
-}
-
-func (w *waver) put(r *room, name string) {
-	r.names = append(r.names, name)
-	r.kinds[w.kind(name)]++
-	for _, g := range w.groups[name] {
-		r.groups[g] = true
-	}
-	if w.m.fabric.Switch(name) != nil {
-		for _, other := range w.attached(name) {
-			r.near[other]++
-		}
 	}
 }

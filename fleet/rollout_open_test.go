@@ -11,7 +11,7 @@ import (
 // A rollout says what of its devices no check could judge, with the count.
 func TestRolloutSaysWhatIsOpen(t *testing.T) {
 	f := clos(t, 2, 1, 1, "")
-	m := NewRollout(f, nil)
+	m := NewRollout(PlanOptions{Fabric: f})
 	for _, sw := range f.Switches {
 		d := changes(f, sw.Name, 8, 8)
 		if sw.Name == "leaf1" {

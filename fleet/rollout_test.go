@@ -76,7 +76,7 @@ func TestWaves(t *testing.T) {
 		leaves, spines, hosts := 2+r.IntN(7), 2+r.IntN(5), 1+r.IntN(6)
 		share := []string{"25%", "1", "50%", "100%", "3"}[r.IntN(5)]
 		f := clos(t, leaves, spines, hosts, "rollout: {groups: [\"leaf[1-2]\"], maxUnavailable: "+share+"}\n")
-		m := NewRollout(f, nil)
+		m := NewRollout(PlanOptions{Fabric: f})
 		want := map[string]bool{}
 		kinds := map[string]int{}
 		for _, l := range [][]string{names(f.Switches, func(s *intent.Switch) string { return s.Name }), names(f.Hosts, func(h *intent.Host) string { return h.Name })} {
@@ -157,21 +157,155 @@ func all(in map[string]bool, kind string, n int) bool {
 	return true
 }
 
-// Devices that suffer apart go together, unless that takes ports down; then the waves
-// say so, and traffic loss must be allowed.
-func TestWavesThatSufferApart(t *testing.T) {
-	f := clos(t, 2, 2, 1, "")
-	for _, c := range []struct {
-		down  []string
-		waves int
-	}{{nil, 1}, {[]string{"Ethernet0"}, 5}} {
-		m := NewRollout(f, nil)
-		for _, name := range []string{"leaf1", "leaf2", "spine1", "spine2", "gpu1"} {
-			m.Add(changes(f, name, 8, 16, c.down...))
+// rolledOut are the waves of a change of PFC on all switches and hosts.
+func rolledOut(f *intent.Fabric, h *History, was, will qos.PrioritySet, down ...string) *Rollout {
+	m := NewRollout(PlanOptions{Fabric: f, History: h, Gate: GateFull, Workers: 8})
+	for _, sw := range f.Switches {
+		m.Add(lossy(changes(f, sw.Name, was, will, down...)))
+	}
+	for _, h := range f.Hosts {
+		m.Add(lossy(changes(f, h.Name, was, will)))
+	}
+	return m.Rollout()
+}
+
+// lossy gives a plan a change that loses packets.
+func lossy(d *DevicePlan) *DevicePlan {
+	d.Changes = []Group{{Change: qos.Change{Field: qos.KindPFC.Attr(), Impact: qos.ImpactLoss}}}
+	return d
+}
+
+func devicesOf(r *Rollout) (out [][]string) {
+	for _, w := range r.Waves {
+		out = append(out, w.Devices)
+	}
+	return out
+}
+
+// What the intent states about waves holds, whatever would shorten the states in between, and
+// also where it asks for that.
+func TestStatedSettingsWin(t *testing.T) {
+	for name, c := range map[string]struct{ was, will qos.PrioritySet }{"first apply": {0, 8}, "priority moves": {8, 16}, "class goes": {8, 0}} {
+		for _, together := range []bool{false, true} {
+			rollout := func(settings string) *Rollout {
+				return rolledOut(clos(t, 4, 2, 2, fmt.Sprintf("rollout: {together: %v, %s}\n", together, settings)), nil, c.was, c.will)
+			}
+			if got := devicesOf(rollout("canary: [spine2]")); !slices.Equal(got[0], []string{"spine2"}) {
+				t.Errorf("%s, together %v: the canary is spine2, the waves are %v", name, together, got)
+			}
+			for _, w := range devicesOf(rollout("maxUnavailable: 1")) {
+				kinds := map[string]int{}
+				for _, d := range w {
+					if kinds[strings.TrimRight(d, "0123456789")]++; kinds[strings.TrimRight(d, "0123456789")] > 1 {
+						t.Errorf("%s, together %v: maxUnavailable is 1, a wave has %v", name, together, w)
+					}
+				}
+			}
+			for _, w := range devicesOf(rollout(`groups: ["leaf[1-2]", "leaf[3-4]", "spine[1-2]"]`)) {
+				for _, pair := range [][]string{{"leaf1", "leaf2"}, {"leaf3", "leaf4"}, {"spine1", "spine2"}} {
+					if slices.Contains(w, pair[0]) && slices.Contains(w, pair[1]) {
+						t.Errorf("%s, together %v: %v are a group, a wave has %v", name, together, pair, w)
+					}
+				}
+			}
 		}
-		got := m.Rollout()
-		if len(got.Waves) != c.waves || got.Impact() != qos.ImpactLoss {
-			t.Errorf("%v: %d waves, impact %s: %+v", c.down, len(got.Waves), got.Impact(), got.Waves)
+	}
+}
+
+// A fabric without a lossless class has nothing to lose in between: its first apply has a canary
+// of each kind, and no state in between is worse.
+func TestFirstApplyHasCanaries(t *testing.T) {
+	for name, switches := range map[string]int{"few switches": 4, "many switches": 80} {
+		f := clos(t, switches, 2, 2, "")
+		got := rolledOut(f, nil, 0, 8)
+		if got.Impact() != qos.ImpactNone || got.WorseSeconds != 0 || got.Together != nil {
+			t.Errorf("%s: %v s worse, together %+v", name, got.WorseSeconds, got.Together)
+		}
+		canaries := map[string]bool{}
+		for i, w := range got.Waves {
+			if w.Canary && (len(w.Devices) != 1 || i == 0 != (w.Devices[0] == "leaf1")) {
+				t.Errorf("%s: the canary of wave %d is %v", name, i+1, w.Devices)
+			}
+			if w.Canary {
+				canaries[w.Kind] = true
+			} else if !canaries[w.Kind] {
+				t.Errorf("%s: wave %d, %v, comes before a canary of its kind", name, i+1, w.Devices)
+			}
+		}
+	}
+}
+
+// Where devices that differ for a while suffer, the plan says how much shorter that would be
+// with all of them side by side, and does it where the intent asks for it, unless ports go down.
+func TestTogether(t *testing.T) {
+	apart := rolledOut(clos(t, 2, 2, 1, ""), nil, 8, 16)
+	f := clos(t, 2, 2, 1, "rollout: {together: true}\n")
+	together := rolledOut(f, nil, 8, 16)
+	if len(apart.Waves) != 5 || apart.Impact() != qos.ImpactLoss || apart.Together == nil || apart.Together.Waves != 1 || apart.Together.Saves != apart.WorseSeconds-together.WorseSeconds {
+		t.Errorf("%d waves, impact %s, %v s worse, together: %+v", len(apart.Waves), apart.Impact(), apart.WorseSeconds, apart.Together)
+	}
+	if len(together.Waves) != 1 || together.Impact() != qos.ImpactLoss || together.WorseSeconds != 60 || together.Together != nil {
+		t.Errorf("together: %d waves, impact %s, %v s worse: %+v", len(together.Waves), together.Impact(), together.WorseSeconds, together.Together)
+	}
+	if got := rolledOut(f, nil, 8, 16, "Ethernet0"); len(got.Waves) < 4 {
+		t.Errorf("ports go down in waves %v", devicesOf(got))
+	}
+}
+
+// A state in between lasts from the first write that begins it to the last that ends it, with
+// all gates between; the sum is how long any link is worse.
+func TestDurationsHaveTheGates(t *testing.T) {
+	fabric := clos(t, 2, 1, 1, "rollout: {maxUnavailable: 1}\n")
+	got := rolledOut(fabric, nil, 8, 16)
+	const gate = 60 + 300  // settle and soak
+	at := map[string]int{} // the wave of each device
+	total := -float64(gate)
+	for i, w := range got.Waves {
+		at[w.Devices[0]] = i
+		total += w.Seconds + gate
+	}
+	if got.WorseSeconds != total {
+		t.Errorf("%v s worse in %v, want %v", got.WorseSeconds, devicesOf(got), total)
+	}
+	found := 0
+	for i, w := range got.Waves {
+		for _, fault := range w.Worse {
+			if fault.Class != "priority 3" {
+				t.Errorf("wave %d: %+v", i+1, fault)
+			}
+			last := 0
+			for _, port := range fault.Ports {
+				device, name, _ := strings.Cut(port, "/")
+				e, _ := fabric.Switch(device).Port(name).Peer()
+				found++
+				last = max(last, at[device], at[e.Device])
+			}
+			want := 0.0
+			for n := i; n <= last; n++ {
+				if want += got.Waves[n].Seconds; n < last {
+					want += gate
+				}
+			}
+			if fault.Until != last+1 || fault.Seconds != want {
+				t.Errorf("wave %d: %+v, want until wave %d, %v s", i+1, fault, last+1, want)
+			}
+		}
+	}
+	if found != 4 {
+		t.Errorf("%d of 4 links are worse", found)
+	}
+}
+
+// A wave with more devices than are changed at a time takes longer than its slowest device.
+func TestWaveTakesTurns(t *testing.T) {
+	f := clos(t, 9, 1, 1, "rollout: {maxUnavailable: 8}\n")
+	for workers, want := range map[int]float64{1: 480, 3: 180, 8: 60, 100: 60} {
+		m := NewRollout(PlanOptions{Fabric: f, Workers: workers})
+		for l := range 9 {
+			m.Add(changes(f, fmt.Sprint("leaf", l+1), 8, 8))
+		}
+		if got := m.Rollout().Waves[1]; len(got.Devices) != 8 || got.Seconds != want {
+			t.Errorf("%d at a time: %v take %v s, want %v", workers, got.Devices, got.Seconds, want)
 		}
 	}
 }
@@ -186,7 +320,7 @@ func TestWavesOfMTU(t *testing.T) {
 		{map[string]int{"leaf": 9100, "spine": 9100, "host": 1500}, map[string]int{"leaf": 9216, "spine": 9216, "host": 9200}, "host"},
 		{map[string]int{"leaf": 9216, "spine": 9216, "host": 9200}, map[string]int{"leaf": 1600, "spine": 1600, "host": 1500}, "spine"},
 	} {
-		m := NewRollout(f, nil)
+		m := NewRollout(PlanOptions{Fabric: f})
 		for _, name := range []string{"leaf1", "leaf2", "spine1", "spine2", "gpu1", "gpu2"} {
 			d := changes(f, name, 8, 8)
 			for i, mtu := range []int{c.was[kindOf(f, name)], c.will[kindOf(f, name)]} {

@@ -60,6 +60,8 @@ type task struct {
 	desired drivers.Desired
 	steps   string // digest of the plan's
 	hold    time.Duration
+	// plain is the device without an interim run, nil where there is none.
+	plain *Device
 }
 
 // run is an apply or a rollback.
@@ -69,8 +71,9 @@ type run struct {
 	allow   qos.Impact
 	accepts bool // warnings of devices
 	devices map[string]Device
-	journal *journal // nil for a run without a write
-	plan    string   // digest of the plan that it carries out
+	plain   map[string]Device // without the interim run of the plan; nil where it has none
+	journal *journal          // nil for a run without a write
+	plan    string            // digest of the plan that it carries out
 	audit   *audit
 	// approved names who approved of it; "" for nobody.
 	approved string

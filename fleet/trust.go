@@ -20,6 +20,14 @@ func (r *run) trust(ctx context.Context, plan *PlanFile) error {
 	if !plan.Rollout.Interim.lossless(r.Fabric) {
 		return NewError("", OpJudge, fmt.Errorf("%s keeps code points in a class that is not lossless in the intent; nothing was written", plan.path))
 	}
+	if mode := r.gateMode(); plan.Rollout.Gate != mode {
+		e := errorAs("", OpJudge, KindPlan, fmt.Errorf("%s is for --gate %s, and this run has --gate %s; nothing was written", plan.path, plan.Rollout.Gate, mode))
+		e.Hint = "plan and apply with the same --gate"
+		return e
+	}
+	if !slices.Equal(plan.Rollout.Windows, windowsOf(r.Fabric)) {
+		return errorAs("", OpJudge, KindPlan, fmt.Errorf("%s has other maintenance windows than the intent; nothing was written", plan.path))
+	}
 	seen := map[string]bool{}
 	for i, p := range plan.devices {
 		dev, ok := r.devices[p.name]
@@ -29,7 +37,7 @@ func (r *run) trust(ctx context.Context, plan *PlanFile) error {
 			err = fmt.Errorf("device %s is not in the intent", p.name)
 		case seen[p.name]:
 			err = fmt.Errorf("device %s has two plans", p.name)
-		case !p.empty && !plan.fresh:
+		case !p.empty && !plan.fresh():
 			err = r.checkPlan(ctx, plan, p, dev)
 		}
 		if err != nil {
@@ -92,6 +100,26 @@ func (r *run) planned(drv drivers.Driver, f drivers.Facts, snap *drivers.Snapsho
 		return nil, Refused, errorAs("", OpJudge, KindPlan, errors.New("the steps of the plan are not those that bring the device to the intent"))
 	}
 	return fresh, "", nil
+}
+
+// again makes the plan of a device anew, from what was just read, for a plan that was saved: its
+// waves are computed from that. plain is the plan without the interim run of the saved one, nil
+// where that has none. The saved plan must say what the new one says.
+func (r *run) again(ctx context.Context, drv drivers.Driver, f drivers.Facts, snap *drivers.Snapshot, t task, fresh *drivers.Steps) (made, plain *DevicePlan, err error) {
+	made = t.planned(ctx, drv, f, snap, t.desired, fresh)
+	have, want := *t.plan, *made
+	have.Notes, want.Notes = nil, nil // the history of the fabric has a part in them
+	if !equalJSON(have, want) {
+		return nil, nil, errorAs("", OpJudge, KindPlan, errors.New("the plan does not say what it does to the device"))
+	}
+	if t.plain == nil {
+		return made, nil, nil
+	}
+	plain, fault := one(ctx, *t.plain, PlanOptions{Fabric: r.Fabric})
+	if fault != nil {
+		return nil, nil, fault
+	}
+	return made, plain, nil
 }
 
 // stepsDigest identifies steps by what a device is sent, whatever the spelling of

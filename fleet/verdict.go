@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -127,23 +128,42 @@ func refusal(kind Kind, why []string) *Error {
 	return errorAs("", OpJudge, kind, fmt.Errorf("%s; nothing was written", strings.Join(why, ", ")))
 }
 
+// checked is a device of a plan, and its plan as it was made again; nil where it was not.
+type checked struct {
+	Outcome
+	made, plain *DevicePlan
+}
+
 // checkAll reads the devices and refuses the plan as a whole where one cannot be
-// read or is not in the state that was planned for. With skip one that cannot be
-// reached is left out of what was judged.
-func (r *run) checkAll(ctx context.Context, devices []planned, judged *Result, skip bool) (*Result, error) {
+// read or is not in the state that was planned for, or, of one from a file, where its waves are
+// not those of the intent. With SkipUnreachable one that cannot be reached is left out of what
+// was judged. The waves of the plan are then those that were computed.
+func (r *run) checkAll(ctx context.Context, plan *PlanFile, judged *Result, o ApplyOptions) (*Result, error) {
 	res := &Result{Journal: r.journal.Path()}
 	ctx, cancel := r.journal.guard(ctx)
 	defer cancel()
+	devices := slices.DeleteFunc(slices.Clone(plan.devices), func(p planned) bool {
+		return p.err != nil || plan.fresh() && r.idle(p) // links to it matter for the waves
+	})
+	w, err := r.rewaver(plan)
+	if err != nil {
+		return nil, err
+	}
 	end := r.Progress.phase(Checking, len(devices))
-	err := pool.Ordered(ctx, r.Workers, devices, func(ctx context.Context, p planned) Outcome {
+	err = pool.Ordered(ctx, r.Workers, devices, func(ctx context.Context, p planned) checked {
 		r.Progress.report(Event{Kind: DeviceBegins, Phase: Checking, Device: p.name})
-		dev := r.devices[p.name]
-		return r.check(ctx, task{dev, &DevicePlan{Name: p.name, Base: p.base, Policy: p.policy}, dev.Desired(), p.steps, 0})
-	}, func(out Outcome) error {
-		if skip && out.State == Failed && out.Error.Kind == KindUnreachable && ctx.Err() == nil {
+		t, err := r.taskOf(plan, p)
+		if err != nil {
+			return checked{Outcome: Outcome{Device: p.name, State: Failed, Error: NewError(p.name, OpJudge, err)}}
+		}
+		return r.check(ctx, t, !plan.fresh())
+	}, func(c checked) error {
+		out := c.Outcome
+		if o.SkipUnreachable && out.State == Failed && out.Error.Kind == KindUnreachable && ctx.Err() == nil {
 			out.State = LeftOut
 			judged.Outcomes[slices.IndexFunc(judged.Outcomes, func(o Outcome) bool { return o.Device == out.Device })] = out
 		}
+		w.add(c)
 		r.Progress.report(Event{Kind: DeviceEnds, Phase: Checking, Device: out.Device, Error: out.Error})
 		res.Outcomes = append(res.Outcomes, out)
 		if out.Error == nil || ctx.Err() != nil {
@@ -153,14 +173,20 @@ func (r *run) checkAll(ctx context.Context, devices []planned, judged *Result, s
 	})
 	end()
 	n := res.count()
+	var waves error
 	if err == nil && ctx.Err() == nil && n[Failed]+n[Refused]+n[Blocked] == 0 {
-		return nil, nil
+		if waves = w.settle(plan, judged, o.Allow); waves == nil {
+			return nil, nil
+		}
 	}
 	if err := errors.Join(err, r.journal.Write(entry{Event: "end"})); err != nil {
 		return nil, err
 	}
 	if ctx.Err() != nil {
 		return nil, errors.New("nothing was written")
+	}
+	if waves != nil {
+		return res, waves
 	}
 	var why []string
 	if n[Failed] > 0 {
@@ -186,18 +212,34 @@ func (r *run) checkAll(ctx context.Context, devices []planned, judged *Result, s
 	return res, refused
 }
 
-// check reads a device and compares it with the state that was planned for, without
-// a write: Failed if it cannot be read, Refused if it has changed or if its plan has
-// other steps than those of the digest, otherwise Skipped. The plan of the task
-// needs no steps.
-func (r *run) check(ctx context.Context, t task) Outcome {
-	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
-	defer cancel()
-	state, err := r.checkOn(ctx, t)
-	return Outcome{Device: t.Name, State: state, Error: NewError(t.Name, OpJudge, err)}
+// taskOf is the check of a device of a plan.
+func (r *run) taskOf(plan *PlanFile, p planned) (t task, err error) {
+	dev := r.devices[p.name]
+	t = task{Device: dev, plan: &DevicePlan{Name: p.name, Base: p.base, Policy: p.policy}, desired: dev.Desired(), steps: p.steps}
+	if !plan.fresh() {
+		t.plan, err = plan.device(p)
+		if plain, ok := r.plain[p.name]; ok {
+			t.plain = &plain
+		}
+	}
+	return t, err
 }
 
-func (r *run) checkOn(ctx context.Context, t task) (State, error) {
+// check reads a device and compares it with the state that was planned for, without
+// a write: Failed if it cannot be read, Refused if it has changed or if its plan has
+// other steps than those of the digest, otherwise Skipped. The plan of the task needs no steps,
+// unless it was saved: it must then be the one that is made now.
+func (r *run) check(ctx context.Context, t task, saved bool) (out checked) {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	var err error
+	out.Device = t.Name
+	out.State, err = r.checkOn(ctx, t, saved, &out)
+	out.Error = NewError(t.Name, OpJudge, err)
+	return out
+}
+
+func (r *run) checkOn(ctx context.Context, t task, saved bool, out *checked) (State, error) {
 	drv, err := t.Open(ctx)
 	if err != nil {
 		return Failed, NewError("", OpConnect, err)
@@ -208,8 +250,12 @@ func (r *run) checkOn(ctx context.Context, t task) (State, error) {
 	if err != nil {
 		return unwritten(err), err
 	}
-	if _, state, err := r.planned(drv, facts, snap, t); err != nil {
-		return state, err
+	steps, state, err := r.planned(drv, facts, snap, t)
+	if err != nil || !saved {
+		return cmp.Or(state, Skipped), err
+	}
+	if out.made, out.plain, err = r.again(ctx, drv, facts, snap, t, steps); err != nil {
+		return Refused, err
 	}
 	return Skipped, nil
 }

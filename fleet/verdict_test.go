@@ -63,7 +63,7 @@ func TestCheck(t *testing.T) {
 		}
 		j.steps = cmp.Or(c.steps, j.steps)
 		r := run{allow: cmp.Or(c.most, qos.ImpactPortFlap)}
-		got := r.check(t.Context(), j)
+		got := r.check(t.Context(), j, false)
 		if got.Error != nil && got.Error.Kind != c.kind || (got.Error == nil) != (c.kind == "") {
 			t.Errorf("%s: %+v", name, got.Error)
 		}

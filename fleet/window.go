@@ -28,6 +28,14 @@ func windowError(f *intent.Fabric, now time.Time, format string) error {
 	return errorAs("", OpJudge, KindWindow, fmt.Errorf(format, ws[0].Pos, next))
 }
 
+// windowsOf spells the windows of an intent.
+func windowsOf(f *intent.Fabric) (out []string) {
+	for _, w := range f.Rollout.Windows {
+		out = append(out, w.String())
+	}
+	return out
+}
+
 // WindowNow says in a few words whether the maintenance windows of the intent are
 // open, and until when, or when the next one opens; "" for an intent without windows.
 func WindowNow(f *intent.Fabric, now time.Time) string {

@@ -274,9 +274,10 @@ type rawDeviceSSH struct {
 type rawRollout struct {
 	PortGroup opt[int] `key:"portGroup" min:"1" max:"1024" doc:"How many ports of one switch may be down at once. Default 4."`
 	// An entry of Canary or Groups is a pattern, not a name.
-	Canary         list[opt[string]]  `key:"canary" rule:"selection" doc:"Devices that are changed before all others, with ranges, globs or role:ROLE. Default: the first of each kind that is changed."`
+	Canary         list[opt[string]]  `key:"canary" rule:"selection" doc:"Devices that are changed before all others, with ranges, globs or role:ROLE. Default: the first of each kind that is changed, before the others of its kind."`
 	Groups         list[opt[string]]  `key:"groups" rule:"selection" doc:"Each entry names devices that stand in for one another, such as leaf[1-2]: one of them is changed at a time."`
 	MaxUnavailable opt[string]        `key:"maxUnavailable" rule:"share" loose:"true" doc:"How many devices of a role are changed side by side at most, a number or a percentage. Default 25%."`
+	Together       opt[bool]          `key:"together" doc:"true changes devices side by side where states in between are worse than before and after, which shortens these. What canary, groups and maxUnavailable state still holds; their defaults do not. Devices whose ports go down keep to the defaults. Default false."`
 	DeviceTimeout  opt[time.Duration] `key:"deviceTimeout" doc:"How long the work on one device may take; after it the device is reverted and the run stops. Default: the deadlines of the requests."`
 	TrustKeys      list[opt[string]]  `key:"trustKeys" rule:"path" doc:"Files of public keys, PEM. Saved plans and journals that are signed with them are believed, besides one's own."`
 	Windows        list[rawWindow]    `key:"windows" doc:"Maintenance windows. Outside of all of them apply and rollback write nothing without --outside-window. Default: always."`

@@ -20,6 +20,9 @@ type Rollout struct {
 	Groups [][]string
 	// MaxUnavailable bounds how many devices of one role are changed side by side.
 	MaxUnavailable Value[Share]
+	// Together has devices changed side by side where the states in between are worse than
+	// before and after, as far as the other settings allow that where they are stated.
+	Together bool
 	// DeviceTimeout bounds the work on one device; 0 leaves it to the requests' own
 	// deadlines.
 	DeviceTimeout Value[time.Duration]
@@ -69,6 +72,7 @@ func (r *resolver) rollout() {
 	raw := cmp.Or(r.raw.Rollout, &rawRollout{})
 	out.PortGroup = from(raw.PortGroup, defaultPortGroup)
 	out.DeviceTimeout = from(raw.DeviceTimeout, 0)
+	out.Together = raw.Together.V
 	out.MaxUnavailable = Value[Share]{V: defaultMaxUnavailable, From: byDefault}
 	if v := raw.MaxUnavailable; v.Set {
 		text, part := strings.CutSuffix(v.V, "%")

@@ -1,6 +1,7 @@
 package intent
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,6 +29,21 @@ const maxWindows = 64
 // ahead is how far the next change is searched. A week has every window, unless the
 // clock skips it on its only day.
 const ahead = 15 * 24 * time.Hour
+
+// String spells a window: "Mon, Tue 22:00-04:00 Europe/Berlin".
+func (w Window) String() string {
+	days := "every day"
+	if w.Days != [7]bool{true, true, true, true, true, true, true} {
+		var on []string
+		for day, begins := range w.Days {
+			if begins {
+				on = append(on, time.Weekday(day).String()[:3])
+			}
+		}
+		days = strings.Join(on, ", ")
+	}
+	return fmt.Sprintf("%s %02d:%02d-%02d:%02d %s", days, w.From/60, w.From%60, w.To/60, w.To%60, w.Zone)
+}
 
 // covers reports whether the window is open.
 func (w Window) covers(t time.Time) bool {

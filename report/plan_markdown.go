@@ -49,13 +49,16 @@ func (m *PlanMarkdown) Write(w io.Writer, fabric, digest string, s PlanSummary, 
 		now, _ := Interim(r.Interim)
 		text += fmt.Sprintf("\n**run %d of %d:** %s\n", r.Interim.Run, r.Interim.Runs, markdownText(now))
 	}
-	if r != nil && len(r.Waves) > 1 {
+	if r != nil && (len(r.Waves) > 1 || r.Impact() > 0) {
 		text += "\n" + markdownText(rolloutHead(r)) + "\n\n"
 		for i, wave := range r.Waves[:min(len(r.Waves), maxWaves)] {
-			text += fmt.Sprintf("%d. %s\n", i+1, markdownText(brief(strings.Join(append([]string{waveLine(wave)}, worse(wave)...), "; between: "), 500)))
+			text += fmt.Sprintf("%d. %s\n", i+1, markdownText(brief(strings.Join(append([]string{waveLine(wave)}, worse(i, wave)...), "; between: "), 500)))
 		}
 		if n := len(r.Waves) - maxWaves; n > 0 {
 			text += fmt.Sprintf("\nand %s\n", words.Count(n, "wave"))
+		}
+		if note := together(r); note != "" {
+			text += "\n" + markdownText(note) + "\n"
 		}
 	}
 	text += m.body.b.String()

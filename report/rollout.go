@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/fleet/order"
@@ -49,7 +50,7 @@ func (t *Text) Rollout(r *fleet.Rollout) {
 		}
 		n = 1
 		t.printf("%s", t.marked(fmt.Sprintf("  wave %d: ", i+1), waveLine(w)))
-		for _, s := range worse(w) {
+		for _, s := range worse(i, w) {
 			t.printf("%s", t.marked("     "+t.S.Red("between:")+" ", s))
 		}
 		if t.Proof {
@@ -61,8 +62,10 @@ func (t *Text) Rollout(r *fleet.Rollout) {
 	if t.Proof && r.Unproven == "" && r.Links > 0 {
 		t.printf("%s", t.marked("  "+t.S.Dim("proof:")+" ", "PFC of a priority only comes to links or only goes from them, so no state in between can deadlock where neither end state can"))
 	}
-	if r.Unproven != "" {
-		t.printf("%s", t.marked("  "+t.S.Yellow("note:")+" ", r.Unproven))
+	for _, note := range []string{together(r), r.Unproven} {
+		if note != "" {
+			t.printf("%s", t.marked("  "+t.S.Yellow("note:")+" ", note))
+		}
 	}
 }
 
@@ -84,24 +87,29 @@ func (t *Text) seen(all []fleet.Seen) {
 	}
 }
 
-// rolloutHead says how many waves there are, how long they take, and whether a state in
-// between is worse.
+// rolloutHead says how many waves there are, how long they take, and whether and for how long
+// a state in between is worse.
 func rolloutHead(r *fleet.Rollout) string {
-	seconds, bad := 0.0, 0
+	gate := r.GateTime(r.Gate)
+	took := gate
 	for _, w := range r.Waves {
-		seconds += w.Seconds
-		if len(w.Worse) > 0 {
-			bad++
-		}
+		took += time.Duration(w.Seconds * float64(time.Second))
 	}
-	head := fmt.Sprintf("%s, about %s", words.Count(len(r.Waves), "wave"), about(seconds))
-	if full := r.GateTime(fleet.GateFull); full > 0 {
-		head += fmt.Sprintf(" and %s for the gate (%s with --gate quick)", about(full.Seconds()), about(r.GateTime(fleet.GateQuick).Seconds()))
+	quick := took - gate + r.GateTime(fleet.GateQuick)
+	head := fmt.Sprintf("%s, about %s", words.Count(len(r.Waves), "wave"), about(took.Seconds()))
+	if gate > 0 {
+		head += fmt.Sprintf(", of which %s are the gate", about(gate.Seconds()))
+	}
+	if gate > 0 && r.Gate == fleet.GateFull {
+		head += fmt.Sprintf(" (%s with --gate quick)", about(quick.Seconds()))
 	}
 	head += ": "
 	switch {
-	case bad > 0:
-		head += words.Are(bad, "wave") + " worse in between than before and after"
+	case r.Impact() > 0:
+		head += fmt.Sprintf("some links are worse in between than before and after, for about %s", about(r.Worse(r.Gate).Seconds()))
+		if gate > 0 && r.Gate == fleet.GateFull {
+			head += fmt.Sprintf(" (%s with --gate quick)", about(r.Worse(fleet.GateQuick).Seconds()))
+		}
 	case r.Links == 0:
 		head += "no link between them was looked at"
 	default:
@@ -112,6 +120,14 @@ func rolloutHead(r *fleet.Rollout) string {
 		head += fmt.Sprintf("no state in between is worse than before and after (%s looked at)", looked)
 	}
 	return head + leftOpen(r)
+}
+
+// together says what changing devices side by side would bring; "" for nothing.
+func together(r *fleet.Rollout) string {
+	if r.Together == nil {
+		return ""
+	}
+	return fmt.Sprintf("changed side by side, in %s, links would be worse for about %s less; 'rollout: {together: true}' in the intent asks for that", words.Count(r.Together.Waves, "wave"), about(r.Together.Saves))
 }
 
 // leftOpen says at the end of a headline what was not checked, or not proven.
@@ -208,7 +224,11 @@ func waveText(devices string, w fleet.Wave) string {
 		}
 		parts = append(parts, of+strings.Join(w.Classes, ", "))
 	}
-	return strings.Join(append(parts, "impact "+w.Impact.String(), "about "+about(w.Seconds)), "; ")
+	takes := "about " + about(w.Seconds)
+	if w.Gate > 0 {
+		takes += ", gate " + about(w.Gate)
+	}
+	return strings.Join(append(parts, "impact "+w.Impact.String(), takes), "; ")
 }
 
 // proof says what a check saw in a wave.
@@ -220,6 +240,9 @@ func proof(l order.Looked) string {
 	case l.Known > 0:
 		faults = fmt.Sprintf("no fault only in between, %d before or after as well", l.Known)
 	}
+	if l.Unused > 0 {
+		faults += fmt.Sprintf(", %d of a class that the link does not carry yet", l.Unused)
+	}
 	return fmt.Sprintf("%s %s on %s, in %s: %s", l.Check, asks[l.Check], words.Count(l.Links, "link"), words.Count(l.States, "state"), faults)
 }
 
@@ -229,8 +252,8 @@ var asks = map[string]string{
 	"CLS-02": "(RDMA traffic in a lossless class)", "MTU-03": "(packets of hosts fit)",
 }
 
-// worse says, a line a fault, what is worse in a wave than before and after.
-func worse(w fleet.Wave) (out []string) {
+// worse says, a line a fault, what is worse from a wave on than before and after.
+func worse(n int, w fleet.Wave) (out []string) {
 	for _, f := range w.Worse {
 		const most = 4
 		named := f.Ports[:min(len(f.Ports), most)]
@@ -242,7 +265,11 @@ func worse(w fleet.Wave) (out []string) {
 			"PFC-01": "has PFC at one end of the link only", "PFC-02": "has PFC at one end of the link only",
 			"CLS-02": "RDMA traffic enters in a lossy class", "MTU-03": "packets of hosts are too large",
 		}[f.Check]
-		out = append(out, fmt.Sprintf("%s at %s, for about %s (%s)", strings.TrimSpace(f.Class+" "+cmp.Or(what, "a check fails")), places, about(w.Seconds), f.Check))
+		until := "for"
+		if f.Until > n+1 {
+			until = fmt.Sprintf("until wave %d,", f.Until)
+		}
+		out = append(out, fmt.Sprintf("%s at %s, %s about %s (%s)", strings.TrimSpace(f.Class+" "+cmp.Or(what, "a check fails")), places, until, about(f.Seconds), f.Check))
 	}
 	return out
 }

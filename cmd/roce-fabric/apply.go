@@ -77,7 +77,7 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 		plan, err = fleet.OpenPlan(o.saved)
 	} else {
 		advice = "do what the plan says about them, or leave the devices out with --only; --skip-unreachable leaves out those that cannot be reached"
-		plan, err = a.prepare(ctx, r.devices, r.f, r.Store)
+		plan, err = a.prepare(ctx, r.devices, r.f, r.Store, o.gate.GateMode)
 	}
 	if err != nil {
 		return err

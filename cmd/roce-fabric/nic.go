@@ -76,6 +76,7 @@ func (a *app) nicPlanCommand() *cobra.Command {
 	a.nicFlags(c)
 	a.outputFlag(c, "text", "json")
 	c.Flags().BoolVar(&o.exitCode, "exit-code", false, "end with status 3 if anything differs")
+	a.gateFlag(c, &o.gate, fleet.GateFull)
 	viewFlags(c, &o.view)
 	return c
 }

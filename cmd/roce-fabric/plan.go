@@ -19,6 +19,7 @@ import (
 
 type planFlags struct {
 	state    fleet.StoreOptions
+	gate     gateFlag
 	save     string
 	exitCode bool
 	view     report.PlanView
@@ -34,6 +35,7 @@ func (a *app) planCommand() *cobra.Command {
 	a.allFlags(c)
 	a.outputFlag(c, report.PlanForms...)
 	a.cutOffFlag(c)
+	a.gateFlag(c, &o.gate, fleet.GateFull)
 	c.Flags().StringVar(&o.save, "save", "", "write the plan to this file")
 	c.Flags().BoolVar(&o.exitCode, "exit-code", false, "end with status 3 if anything would change")
 	c.Flags().BoolVar(&a.strict, "strict", false, "end with status 3 if something could not be checked")
@@ -82,6 +84,9 @@ func (a *app) planShow(file string, view report.PlanView) (err error) {
 }
 
 func (a *app) plan(ctx context.Context, o planFlags) (err error) {
+	if err := o.gate.valid(); err != nil {
+		return err
+	}
 	if o.save != "" {
 		if _, err := atomicfile.CheckOutput(o.save); err != nil {
 			return err
@@ -98,7 +103,7 @@ func (a *app) plan(ctx context.Context, o planFlags) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	plan, err := a.prepare(ctx, devices, f, s)
+	plan, err := a.prepare(ctx, devices, f, s, o.gate.GateMode)
 	if err != nil {
 		return err
 	}
@@ -135,9 +140,9 @@ func (a *app) plan(ctx context.Context, o planFlags) (err error) {
 }
 
 // prepare plans the devices, and warns of runs that could not be considered.
-func (a *app) prepare(ctx context.Context, devices []fleet.Device, f *intent.Fabric, s *fleet.Store) (*fleet.PlanFile, error) {
+func (a *app) prepare(ctx context.Context, devices []fleet.Device, f *intent.Fabric, s *fleet.Store, gate fleet.GateMode) (*fleet.PlanFile, error) {
 	past := a.history(s)
-	plan, err := fleet.Prepare(ctx, devices, fleet.PlanOptions{Fabric: f, History: past, Workers: a.parallel, Tool: version, Progress: a.Progress(a.Steps())})
+	plan, err := fleet.Prepare(ctx, devices, fleet.PlanOptions{Fabric: f, History: past, Workers: a.parallel, Gate: gate, Tool: version, Progress: a.Progress(a.Steps())})
 	if bad := past.Unread(); len(bad) > 0 {
 		a.Warn("%s cannot be read, so what was left on devices is not known: %v", words.Count(len(bad), "journal"), bad[0])
 	}

@@ -71,7 +71,7 @@ func (a *app) rollback(ctx context.Context, id string, o rollbackOptions) (err e
 	if runs := u.Runs(); len(runs) > 1 {
 		a.TalkClean("it went on with the run before it, which did not come to its end; these are rolled back together: %s", strings.Join(runs, ", "))
 	}
-	undo := report.Shown{Fabric: r.f.Name, Rollout: u.Rollout(), Devices: u.Plans()}
+	undo := report.Shown{Fabric: r.f.Name, Rollout: u.Rollout(o.gate.GateMode), Devices: u.Plans()}
 	if o.plan {
 		_, err := a.Plan(undo, report.PlanView{Hosts: a.nic.on})
 		return err

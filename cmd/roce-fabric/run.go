@@ -52,9 +52,22 @@ func (f *gateFlag) Set(s string) error {
 // the command line or the environment says otherwise.
 func (a *app) runFlags(c *cobra.Command, o *runFlags, usual fleet.GateMode) {
 	a.writeFlags(c, o)
-	o.gate.GateMode = cmp.Or(fleet.GateMode(a.Getenv("ROCE_FABRIC_GATE")), usual)
-	c.Flags().Var(&o.gate, "gate", "how each wave is proven before the next: off|quick|full (or ROCE_FABRIC_GATE)")
+	a.gateFlag(c, &o.gate, usual)
+}
+
+// gateFlag adds --gate.
+func (a *app) gateFlag(c *cobra.Command, o *gateFlag, usual fleet.GateMode) {
+	o.GateMode = cmp.Or(fleet.GateMode(a.Getenv("ROCE_FABRIC_GATE")), usual)
+	c.Flags().Var(o, "gate", "how each wave is proven before the next: off|quick|full (or ROCE_FABRIC_GATE)")
 	choices(c, "gate", gateModes...)
+}
+
+// valid is an error for a mode of the environment that is none.
+func (f *gateFlag) valid() error {
+	if mode := f.String(); !slices.Contains(gateModes, mode) {
+		return usage("ROCE_FABRIC_GATE must be off, quick or full, not %q", mode)
+	}
+	return nil
 }
 
 // writeFlags adds those of a run without a gate.
@@ -103,8 +116,8 @@ type running struct {
 // begin prepares a run. asked says that no question is left to ask; look is the command
 // that shows what the run would do. Close must be called on what it returns.
 func (a *app) begin(ctx context.Context, o runFlags, asked bool, look string) (*running, error) {
-	if mode := o.gate.String(); !slices.Contains(gateModes, mode) {
-		return nil, usage("ROCE_FABRIC_GATE must be off, quick or full, not %q", mode)
+	if err := o.gate.valid(); err != nil {
+		return nil, err
 	}
 	if err := a.mustAsk(asked, look); err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ type fabric struct {
 	list  []*Device
 	index map[string]int
 	links []cable
-	// chains numbers the states that a port goes through.
+	// chains numbers the states of a port, before and after.
 	chains trie[port]
 	states [][]port // by the number of the chain
 }
@@ -252,6 +252,18 @@ func (m moment) to(seen []port) uint64 {
 	return m.sends &^ (own &^ m.twice)
 }
 
+// unused are the faults that a link cannot suffer from yet: PFC at one end for a priority
+// that had it at no more than one end before, and RDMA traffic in a lossy class where no class
+// was lossless. What crosses such a link may be lost before the change as well.
+func (f *fabric) unused(chains [2]int) faults {
+	carried := faults(f.states[chains[0]][0].PFC & f.states[chains[1]][0].PFC)
+	out := oneSided &^ carried
+	if carried == 0 {
+		out |= lossyA | lossyB
+	}
+	return out
+}
+
 // ends are the faults of a link before and after everything.
 func (f *fabric) ends(chains [2]int, before, after moment) faults {
 	last := func(chain int) span { n := len(f.states[chain]) - 1; return span{n, n} }
@@ -286,61 +298,38 @@ func (f *fabric) deadlock() string {
 	return ""
 }
 
-// timetable says when devices change, and for how long.
-type timetable struct {
-	// schedule is a number for each device, equal for those that change alike.
-	schedule []int
-	moves    map[int][]when // by schedule
-	seconds  []float64      // of each stage
-}
+// timetable has the stage in which each device changes, -1 for one that does not.
+type timetable []int
 
-// when is the stage in which a step of a chain is made.
-type when struct{ step, stage int }
-
-func (f *fabric) timetable(stages []Stage) *timetable {
-	t := &timetable{schedule: make([]int, len(f.list)), moves: map[int][]when{}, seconds: make([]float64, len(stages))}
-	own := map[string][]when{}
-	for n, s := range stages {
-		for _, m := range s {
-			for _, name := range m.Devices {
-				own[name] = append(own[name], when{m.Step, n})
-				t.seconds[n] = max(t.seconds[n], f.list[f.index[name]].Seconds)
-			}
-		}
+func (f *fabric) timetable(stages []Stage) timetable {
+	t := make(timetable, len(f.list))
+	for i := range t {
+		t[i] = -1
 	}
-	var numbers trie[when]
-	for i, d := range f.list {
-		for _, w := range own[d.Name] {
-			t.schedule[i], _ = numbers.add(t.schedule[i], w)
+	for n, s := range stages {
+		for _, name := range s.Devices {
+			t[f.index[name]] = n
 		}
-		t.moves[t.schedule[i]] = own[d.Name]
 	}
 	return t
 }
 
-// at are the states of a device that may be seen in a stage.
-func (t *timetable) at(device, stage int) (s span) {
-	for _, w := range t.moves[t.schedule[device]] {
-		switch {
-		case w.stage < stage:
-			s = span{w.step + 1, w.step + 1}
-		case w.stage == stage:
-			s = span{w.step, w.step + 1}
-		}
-	}
-	return s
+// during are the states of a device in a stage, after those once it has ended.
+func during(changes, stage int) span {
+	return span{after(changes, stage-1).from, after(changes, stage).from}
 }
 
-// sight is what is seen of a link in a stage.
-type sight struct {
-	known, worse faults // those that an end state has as well, and those that none has
-	states       int
+func after(changes, stage int) span {
+	if changes >= 0 && changes <= stage {
+		return span{1, 1}
+	}
+	return span{}
 }
 
 // alike are links whose ends are alike and change at the same times.
 type alike struct {
-	chains, schedules [2]int
-	pfc               string // the check of PFC
+	chains, changes [2]int
+	pfc             string // the check of PFC
 }
 
 // prove walks through stages. Links that are alike are looked at once: there are as many
@@ -348,36 +337,43 @@ type alike struct {
 func (f *fabric) prove(stages []Stage) Proof {
 	p := Proof{Links: len(f.links), Worse: make([][]Fault, len(stages)), Looked: make([][]Looked, len(stages)), Unproven: f.deadlock()}
 	t := f.timetable(stages)
-	moments := make([]moment, len(stages))
+	in, between := make([]moment, len(stages)), make([]moment, len(stages))
 	for n := range stages {
 		for i, d := range f.list {
-			moments[n].add(d, t.at(i, n))
+			in[n].add(d, during(t[i], n))
+			between[n].add(d, after(t[i], n))
 		}
 		p.Looked[n] = make([]Looked, len(checks))
 	}
 	var links ordered.Groups[alike, *cable]
 	for i, c := range f.links {
-		links.Add(alike{c.chains, [2]int{t.schedule[c.a.device], t.schedule[c.b.device]}, f.pfcCheck(c)}, &f.links[i])
+		links.Add(alike{c.chains, [2]int{t[c.a.device], t[c.b.device]}, f.pfcCheck(c)}, &f.links[i])
 	}
-	before, after := f.outer()
+	outerBefore, outerAfter := f.outer()
+	exposed := make([]exposure, len(stages))
 	worse := make([]ordered.Map[[2]string, Fault], len(stages))
 	for k, cables := range links.All() {
-		c := *cables[0]
-		allowed, unclassed := f.ends(k.chains, before, after), f.unclassed(c)
+		known, unclassed := f.ends(k.chains, outerBefore, outerAfter), f.unclassed(*cables[0])
+		allowed := known | f.unused(k.chains)
 		if unclassed {
 			p.Unclassed += len(cables)
 		}
+		run := lasting{}
 		for n := range stages {
-			all, states := f.seen(k.chains, t.at(c.a.device, n), t.at(c.b.device, n), moments[n])
-			s := sight{all & allowed, all &^ allowed, states}
+			all, states := f.seen(k.chains, during(k.changes[0], n), during(k.changes[1], n), in[n])
+			left, _ := f.seen(k.chains, after(k.changes[0], n), after(k.changes[1], n), between[n])
+			s := sight{all & known, all & allowed &^ known, all &^ allowed, states}
 			p.States += states
-			p.Cost += float64(len(cables)*s.worse.count()) * t.seconds[n]
-			look(p.Looked[n], k, unclassed, len(cables), s)
-			f.blame(&worse[n], cables, s.worse)
+			exposed[n].add(len(cables), s.worse, left&^allowed)
+			examined(p.Looked[n], k, unclassed, len(cables), s)
+			for _, e := range run.next(n, s.worse, left&^allowed) {
+				f.blame(&worse[e.from], cables, e.of, n+1, Lasts(stages[e.from:n+1]))
+			}
 		}
 	}
 	for n, looked := range p.Looked {
 		p.Looked[n] = slices.DeleteFunc(looked, func(l Looked) bool { return l.Links == 0 })
+		p.Cost = p.Cost.Plus(exposed[n].cost(stages[n]))
 		for _, w := range worse[n].All() {
 			p.Worse[n] = append(p.Worse[n], w)
 		}
@@ -385,14 +381,71 @@ func (f *fabric) prove(stages []Stage) Proof {
 	return p
 }
 
-// blame adds the faults that links which are alike have, in the order of the links.
-func (f *fabric) blame(to *ordered.Map[[2]string, Fault], links []*cable, of faults) {
+// Lasts is how long a state lasts, in seconds, that begins in the first of some stages and
+// ends in the last: their writes, and the gates between these.
+func Lasts(stages []Stage) (sum float64) {
+	for i, s := range stages {
+		sum += s.Writes
+		if i < len(stages)-1 {
+			sum += s.Gate
+		}
+	}
+	return sum
+}
+
+// sight is what is seen of a link in a stage: faults that an end state has as well, those of
+// what it does not carry yet, and all others.
+type sight struct {
+	known, unused, worse faults
+	states               int
+}
+
+// lasting has the stage in which each fault of a link began, as long as it lasts.
+type lasting [16]struct {
+	from int
+	on   bool
+}
+
+// ended are faults of a link that began in one stage and end in another.
+type ended struct {
+	from int
+	of   faults
+}
+
+// next takes in the faults that are seen in a stage and those that are left after it, and
+// returns those that end in it.
+func (l *lasting) next(stage int, seen, left faults) (out []ended) {
+	for bit := range l {
+		of := faults(1) << bit
+		if seen&of == 0 {
+			continue
+		}
+		if !l[bit].on {
+			l[bit].from, l[bit].on = stage, true
+		}
+		if left&of != 0 {
+			continue
+		}
+		l[bit].on = false
+		if i := slices.IndexFunc(out, func(e ended) bool { return e.from == l[bit].from }); i >= 0 {
+			out[i].of |= of
+		} else {
+			out = append(out, ended{l[bit].from, of})
+		}
+	}
+	return out
+}
+
+// blame adds the faults that links which are alike have until a stage, in the order of the
+// links.
+func (f *fabric) blame(to *ordered.Map[[2]string, Fault], links []*cable, of faults, until int, seconds float64) {
 	for i, c := range links[:min(len(links), mostPorts)] {
 		f.places(*c, of, func(check, class string, e end) {
 			w := to.At([2]string{check, class})
 			if i == 0 {
 				w.Check, w.Class = check, class
 				w.Count += len(links)
+				w.Until, w.Seconds = max(w.Until, until), max(w.Seconds, seconds)
 			}
 			if len(w.Ports) < mostPorts {
 				w.Ports = append(w.Ports, f.list[e.device].Name+"/"+e.port)
@@ -401,8 +454,8 @@ func (f *fabric) blame(to *ordered.Map[[2]string, Fault], links []*cable, of fau
 	}
 }
 
-// look adds what is seen of n links to what each check saw.
-func look(looked []Looked, links alike, unclassed bool, n int, s sight) {
+// examined adds what is seen of n links to what each check saw.
+func examined(looked []Looked, links alike, unclassed bool, n int, s sight) {
 	for i, x := range checks {
 		if x.faults == oneSided && x.id != links.pfc || x.id == "CLS-02" && unclassed {
 			continue
@@ -412,6 +465,7 @@ func look(looked []Looked, links alike, unclassed bool, n int, s sight) {
 		l.Links += n
 		l.States += n * s.states
 		l.Known += n * (s.known & x.faults).count()
+		l.Unused += n * (s.unused & x.faults).count()
 		l.Worse += n * (s.worse & x.faults).count()
 	}
 }

@@ -1,20 +1,23 @@
 // Package order finds the order in which the devices of a fabric change, so that no
 // state in between is worse than the states before and after.
 //
-// A device goes through a chain of states, of which only what neighbours must agree on
-// is looked at: the priorities with PFC, the MTU, and the class of each code point. A
-// state of the fabric has a [Fault] for each check that fails in it. Those that fail
-// neither before nor after are what an order costs, at each port times the seconds that
-// they last. Sources: the catalogue of checks for what must agree; for the order of code
-// points and MTUs see docs/rollout.md.
+// A device has a state before its change and one after it, of which only what neighbours
+// must agree on is looked at: the priorities with PFC, the MTU, and the class of each code
+// point. A state of the fabric has a [Fault] for each check that fails in it. Those that fail
+// neither before nor after are what an order costs, for as long as they last. A link that
+// carries no lossless class yet has nothing to lose: PFC at one end of it, and RDMA traffic
+// in a lossy class, are as it was. Sources: the catalogue of checks for what must agree; for
+// the order of code points and MTUs see docs/rollout.md.
 //
 // Everything here is a function of values: nothing is read, nothing waits. Do not put
-// limits on how many devices change at once here: those are the rollout's.
+// limits on how many devices change at once here: those are the rollout's, see [Cut].
 package order
 
 import (
 	"cmp"
 	"fmt"
+	"math"
+	"slices"
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -39,8 +42,8 @@ type State struct {
 	Sends uint64
 }
 
-// Device is a device and the states that it goes through, at least one. One with a
-// single state does not change.
+// Device is a device with its state, and with the state after its change; one with a single
+// state does not change.
 type Device struct {
 	Name string
 	Host bool
@@ -48,14 +51,17 @@ type Device struct {
 	// kinds go in the order of Rank.
 	Kind string
 	Rank int
-	// Seconds is how long one step of the chain takes.
-	Seconds float64
-	States  []State
+	// First has the device changed before all devices without it, whatever that costs.
+	First bool
+	// Joins says that the device may go side by side with devices of other kinds.
+	Joins  bool
+	States []State // one or two
 }
 
 func (d *Device) changes() bool { return len(d.States) > 1 }
 
-// Fault is a fault of a state of the fabric, at all ports that have it.
+// Fault is a fault of a state of the fabric, at all ports that have it, from the stage in
+// which it begins.
 type Fault struct {
 	Check string `json:"check"`           // id in the catalogue of checks
 	Class string `json:"class,omitempty"` // of a priority: "priority 3"; "" where it is of the port
@@ -63,6 +69,10 @@ type Fault struct {
 	// have it.
 	Ports []string `json:"ports"`
 	Count int      `json:"count"`
+	// Until is the number of the stage, from 1, in which the last of them loses it.
+	Until int `json:"until"`
+	// Seconds is how long the last of them has it.
+	Seconds float64 `json:"seconds"`
 }
 
 // mostPorts bounds the ports of a fault that are named.
@@ -73,9 +83,11 @@ type Looked struct {
 	Check  string `json:"check"` // id in the catalogue of checks
 	Links  int    `json:"links"`
 	States int    `json:"states"` // mixtures of the two ends of those links
-	// Known are the faults that an end state has as well, Worse those that none has.
-	Known int `json:"known"`
-	Worse int `json:"worse"`
+	// Known are the faults that an end state has as well, Unused those of a class that
+	// the link does not carry yet, Worse all others.
+	Known  int `json:"known"`
+	Unused int `json:"unused"`
+	Worse  int `json:"worse"`
 }
 
 // Pool keeps equal states once: most devices of a fabric are alike. The zero value is
@@ -112,15 +124,13 @@ func (p *Pool) State(s State) State {
 	return State{one, s.Sends}
 }
 
-// Move is one step of the chain of each of some devices.
-type Move struct {
-	Devices []string // in natural order
-	// Step is which step of the chain it is, from 0.
-	Step int
+// Stage is devices that change side by side: any mixture of them may be seen.
+type Stage struct {
+	Devices []string
+	// Writes is how long they change, in seconds, and Gate how long the fabric then stays
+	// as it is, before the next stage begins.
+	Writes, Gate float64
 }
-
-// Stage is moves that are made side by side: any mixture of them may be seen.
-type Stage []Move
 
 // Order is what was found.
 type Order struct {
@@ -128,7 +138,33 @@ type Order struct {
 	Proof
 }
 
-// Proof says what is seen between the stages of an order and in them.
+// Cost is what an order costs. Orders are compared by Seconds, and by Weight where these are
+// equal.
+type Cost struct {
+	// Seconds is how long a state in between is worse, from the first write that makes it
+	// worse to the last one that ends it, the gates between these included.
+	Seconds float64
+	// Weight is the sum of the seconds of each fault at each port.
+	Weight float64
+}
+
+// Less compares costs, as exactly as sums of seconds are.
+func (c Cost) Less(d Cost) bool {
+	switch {
+	case differ(c.Seconds, d.Seconds):
+		return c.Seconds < d.Seconds
+	case differ(c.Weight, d.Weight):
+		return c.Weight < d.Weight
+	}
+	return false
+}
+
+func differ(a, b float64) bool { return math.Abs(a-b) > 1e-9*(a+b) }
+
+// Plus adds costs.
+func (c Cost) Plus(d Cost) Cost { return Cost{c.Seconds + d.Seconds, c.Weight + d.Weight} }
+
+// Proof says what is seen in the stages of an order and between them.
 type Proof struct {
 	// Links is how many links were looked at, States in how many mixtures of the two
 	// ends and the senders.
@@ -136,10 +172,10 @@ type Proof struct {
 	// Unclassed is how many links have an end that never shows which class a code point
 	// has: CLS-02 is not made on them.
 	Unclassed int
-	// Cost is the sum of the faults, at each port times their seconds; 0 says that no
-	// state in between is worse.
-	Cost float64
-	// Worse has, for each stage, the faults that neither end state has.
+	// Cost is 0 where no state in between is worse.
+	Cost Cost
+	// Worse has, for each stage, the faults that begin in it and that neither end state
+	// has.
 	Worse [][]Fault
 	// Looked has, for each stage, what each check saw in it.
 	Looked [][]Looked
@@ -147,98 +183,83 @@ type Proof struct {
 	Unproven string
 }
 
-// most bounds the states that the search looks at.
-const most = 512
+// mostGroups bounds the groups that the search orders: it looks at each subset of them.
+const mostGroups = 9
 
-// Find finds the order with the smallest cost among those that move devices of one
-// kind and with equal changes together, and where that costs anything, and they are
-// few, among all; of those with equal costs the one with the most stages, and then by
-// rank.
-func Find(devices []*Device, links []*intent.Link) *Order {
+// Cut says how devices that may follow one another in any order are cut into stages. It
+// depends on nothing but the devices.
+type Cut func(devices []*Device) []Stage
+
+// Find finds the order with the smallest cost among those that move devices of one kind and
+// with equal changes one after another. Where that costs anything, it looks as well at orders
+// of whole kinds, and at those in which all devices that join others are one kind. Of orders
+// with equal costs it takes the first of these, and in it the one by rank.
+func Find(devices []*Device, links []*intent.Link, cut Cut) *Order {
 	f := newFabric(devices, links)
-	coarse := []func(*Device) string{
+	keys := []func(*Device) string{
 		func(d *Device) string { return d.Kind + "\x00" + f.change(d) },
 		func(d *Device) string { return d.Kind },
-		func(d *Device) string { return map[bool]string{true: "hosts", false: "switches"}[d.Host] },
 	}
-	out := &Order{}
-	for _, key := range coarse {
-		if groups := f.groups(key); size(groups) <= most {
-			out = f.find(groups)
+	joined := func(d *Device) string { return map[bool]string{false: d.Kind}[d.Joins] }
+	if slices.ContainsFunc(devices, func(d *Device) bool { return d.Joins }) {
+		keys = append(keys, joined)
+	}
+	// Of more kinds than can be searched, hosts and switches go one after the other.
+	keys = append(keys, func(d *Device) string { return map[bool]string{true: "hosts", false: "switches"}[d.Host] })
+	var best *Order
+	for i, key := range keys {
+		if best != nil && (best.Cost == Cost{} || i == len(keys)-1) {
 			break
 		}
-	}
-	if out.Cost > 0 {
-		if groups := f.groups(func(d *Device) string { return d.Name }); size(groups) <= most {
-			if fine := f.find(groups); fine.Cost < out.Cost {
-				out = fine
-			}
+		groups := f.groups(key)
+		if len(groups) > mostGroups {
+			continue
+		}
+		for _, g := range groups {
+			g.stages = cut(g.devices)
+		}
+		if stages, cost := f.search(groups); best == nil || cost.Less(best.Cost) {
+			best = &Order{stages, Proof{Cost: cost}}
 		}
 	}
-	return out
+	best.Proof = f.prove(best.Stages)
+	return best
 }
 
-func (f *fabric) find(groups []*group) *Order {
-	var stages []Stage
-	for _, moved := range f.search(groups) {
-		var s Stage
-		for _, m := range moved {
-			s = append(s, Move{groups[m.group].names(), m.step})
-		}
-		stages = append(stages, s)
-	}
-	return &Order{stages, f.prove(stages)}
-}
-
-// Prove says what is seen between stages and in them. Each device must go through its
-// chain in them, a step a stage.
+// Prove says what is seen in stages and between them. Each device that changes must be in
+// one of them.
 func Prove(devices []*Device, links []*intent.Link, stages []Stage) Proof {
 	return newFabric(devices, links).prove(stages)
 }
 
-// group is devices that move together.
+// group is devices that move one after another, in stages.
 type group struct {
 	devices []*Device
-	seconds float64
+	stages  []Stage
 	rank    int
-	steps   int // of the chain
-}
-
-func (g *group) names() []string {
-	var out []string
-	for _, d := range g.devices {
-		out = append(out, d.Name)
-	}
-	return natural.Sorted(out)
-}
-
-func size(groups []*group) int {
-	n := 1
-	for _, g := range groups {
-		if n *= g.steps + 1; n > most {
-			return n
-		}
-	}
-	return n
+	first   bool
 }
 
 func (f *fabric) groups(key func(*Device) string) []*group {
-	at := map[string]*group{}
+	type of struct {
+		key   string
+		first bool
+	}
+	at := map[of]*group{}
 	var out []*group
 	for _, d := range f.list {
 		if !d.changes() {
 			continue
 		}
-		// A group has one chain.
-		k := key(d) + string(rune(len(d.States)))
+		k := of{key(d), d.First}
 		g := at[k]
 		if g == nil {
-			g = &group{rank: d.Rank, steps: len(d.States) - 1}
+			g = &group{rank: d.Rank, first: d.First}
 			at[k] = g
 			out = append(out, g)
 		}
 		g.devices = append(g.devices, d)
-		g.seconds = max(g.seconds, d.Seconds)
+		g.rank = min(g.rank, d.Rank)
 	}
 	ordered.Sort(out, func(a, b *group) int { return cmp.Compare(a.rank, b.rank) })
 	return out

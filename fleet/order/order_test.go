@@ -3,13 +3,13 @@ package order
 import (
 	"fmt"
 	"maps"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
 // classes gives code points their priorities, all others 0.
@@ -21,18 +21,15 @@ func classes(of map[int]int8) *[qos.NumDSCP]int8 {
 	return &v
 }
 
-// random makes a fabric of at most four devices and seven steps.
+// random makes a fabric of at most four devices.
 func random(r *rand.Rand) ([]*Device, []*intent.Link) {
 	var pool Pool
 	maps := []*[qos.NumDSCP]int8{nil, classes(map[int]int8{26: 3}), classes(map[int]int8{24: 3}), classes(map[int]int8{24: 3, 26: 3}), classes(map[int]int8{26: 4})}
 	sends := []uint64{1 << 26, 1 << 24, 1<<24 | 1<<26, 0}
 	var devices []*Device
-	left := 7
 	for i := range 2 + r.IntN(3) {
-		d := &Device{Name: fmt.Sprintf("d%d", i), Host: r.IntN(3) == 0, Kind: fmt.Sprint("kind", r.IntN(3)), Rank: r.IntN(3), Seconds: float64(1 + r.IntN(3))}
-		n := 1 + min(r.IntN(4), left)
-		left -= n - 1
-		for range n {
+		d := &Device{Name: fmt.Sprintf("d%d", i), Host: r.IntN(3) == 0, Kind: fmt.Sprint("kind", r.IntN(3)), Rank: r.IntN(3), First: r.IntN(6) == 0}
+		for range 1 + min(r.IntN(5), 1) {
 			s := State{Ports: map[string]Port{}}
 			if d.Host {
 				s.Sends = sends[r.IntN(len(sends))]
@@ -60,7 +57,6 @@ func random(r *rand.Rand) ([]*Device, []*intent.Link) {
 type brute struct {
 	devices []*Device
 	links   []*intent.Link
-	costs   map[string]float64
 }
 
 func (b *brute) at(name string, pos []int) (*Device, State) {
@@ -142,84 +138,131 @@ func (b *brute) allowed() map[fault]bool {
 	return out
 }
 
-// cost is that of moving a set of devices by a step each, out of a state.
-func (b *brute) cost(pos []int, set uint) float64 {
-	key := fmt.Sprint(pos, set)
-	if c, ok := b.costs[key]; ok {
-		return c
-	}
-	worse, seconds := map[fault]bool{}, 0.0
-	for mix := set; ; mix = (mix - 1) & set {
-		p := slices.Clone(pos)
-		for i := range p {
-			p[i] += int(mix >> i & 1)
-		}
-		maps.Copy(worse, b.faults(p))
-		if mix == 0 {
-			break
-		}
-	}
-	for e := range b.allowed() {
-		delete(worse, e)
-	}
-	for i, d := range b.devices {
-		if set>>i&1 == 1 {
-			seconds = max(seconds, d.Seconds)
-		}
-	}
-	b.costs[key] = float64(len(worse)) * seconds
-	return b.costs[key]
-}
-
-// best tries every order.
-func (b *brute) best(pos []int) float64 {
-	var free uint
-	for i, d := range b.devices {
-		if pos[i] < len(d.States)-1 {
-			free |= 1 << i
-		}
-	}
-	if free == 0 {
-		return 0
-	}
-	best := math.Inf(1)
-	for set := free; set != 0; set = (set - 1) & free {
-		next := slices.Clone(pos)
-		for i := range next {
-			next[i] += int(set >> i & 1)
-		}
-		if c := b.cost(pos, set); c < best {
-			best = min(best, c+b.best(next))
-		}
-	}
-	return best
-}
-
-// walk is the cost of an order, which must be one of all devices.
-func (b *brute) walk(t *testing.T, stages []Stage) (sum float64) {
-	pos := make([]int, len(b.devices))
-	for _, s := range stages {
-		var set uint
-		for _, m := range s {
-			for _, name := range m.Devices {
-				i := slices.IndexFunc(b.devices, func(d *Device) bool { return d.Name == name })
-				if set>>i&1 == 1 || pos[i] != m.Step {
-					t.Fatalf("%s moves out of turn in %v", name, stages)
-				}
-				set |= 1 << i
+// unused are faults of links that carry nothing yet which the fault could disturb.
+func (b *brute) unused(f fault) bool {
+	for _, l := range b.links {
+		_, sa := b.at(l.A.Device, make([]int, len(b.devices)))
+		_, sb := b.at(l.B.Device, make([]int, len(b.devices)))
+		both := sa.Ports[l.A.Port].PFC & sb.Ports[l.B.Port].PFC
+		for p := range qos.NumPriorities {
+			if f == (fault{"PFC", l.A.String(), l.B.String(), fmt.Sprint(p)}) {
+				return !both.Has(p)
 			}
 		}
-		sum += b.cost(pos, set)
+		if f == (fault{"CLS", l.A.Device, l.A.Port, ""}) || f == (fault{"CLS", l.B.Device, l.B.Port, ""}) {
+			return both == 0
+		}
+	}
+	return false
+}
+
+// lasted is a fault from the stage in which it began to that in which it ended.
+type lasted struct {
+	fault
+	from, until int
+	seconds     float64
+}
+
+// walk is the cost of an order, which must be one of all devices, and its faults.
+func (b *brute) walk(t *testing.T, stages []Stage) (sum Cost, all []lasted) {
+	pos := make([]int, len(b.devices))
+	allowed := b.allowed()
+	worse := func(pos []int) map[fault]bool {
+		out := b.faults(pos)
+		maps.DeleteFunc(out, func(f fault, _ bool) bool { return allowed[f] || b.unused(f) })
+		return out
+	}
+	open := map[fault]lasted{}
+	for n, s := range stages {
+		var set uint
+		for _, name := range s.Devices {
+			i := slices.IndexFunc(b.devices, func(d *Device) bool { return d.Name == name })
+			if pos[i] != 0 || len(b.devices[i].States) == 1 {
+				t.Fatalf("%s moves out of turn in %v", name, stages)
+			}
+			set |= 1 << i
+		}
+		during := map[fault]bool{}
+		for mix := set; ; mix = (mix - 1) & set {
+			p := slices.Clone(pos)
+			for i := range p {
+				p[i] += int(mix >> i & 1)
+			}
+			maps.Copy(during, worse(p))
+			if mix == 0 {
+				break
+			}
+		}
 		for i := range pos {
 			pos[i] += int(set >> i & 1)
 		}
+		left := worse(pos)
+		for f := range during {
+			l, ok := open[f]
+			if !ok {
+				l = lasted{f, n, 0, 0}
+			}
+			l.seconds += s.Writes
+			if left[f] {
+				l.seconds += s.Gate
+				open[f] = l
+			} else {
+				l.until = n
+				all = append(all, l)
+				delete(open, f)
+			}
+		}
+		sum = sum.Plus(exposure{len(during), len(left)}.cost(s))
 	}
 	for i, d := range b.devices {
 		if pos[i] != len(d.States)-1 {
 			t.Fatalf("%s does not end in %v", d.Name, stages)
 		}
 	}
-	return sum
+	return sum, all
+}
+
+// sequences calls do for each order of kinds in which devices that go first come first.
+func sequences(groups [][]*Device, before [][]*Device, do func([][]*Device)) {
+	if len(groups) == 0 {
+		do(before)
+		return
+	}
+	first := slices.ContainsFunc(groups, func(g []*Device) bool { return g[0].First })
+	for i, g := range groups {
+		if g[0].First || !first {
+			sequences(slices.Delete(slices.Clone(groups), i, i+1), append(before[:len(before):len(before)], g), do)
+		}
+	}
+}
+
+// kinds are the devices that change, by kind and whether they go first.
+func kinds(devices []*Device, kind func(*Device) string) [][]*Device {
+	var out ordered.Groups[string, *Device]
+	for _, d := range devices {
+		if d.changes() {
+			out.Add(fmt.Sprint(kind(d), d.First), d)
+		}
+	}
+	var groups [][]*Device
+	for _, g := range out.All() {
+		groups = append(groups, g)
+	}
+	return groups
+}
+
+// canaries cuts devices into one and all others.
+func canaries(devices []*Device) (out []Stage) {
+	for _, d := range devices {
+		n := float64(d.Name[1] - '0')
+		s := Stage{[]string{d.Name}, 1 + n, 10 * n}
+		if len(out) == 2 {
+			out[1] = Stage{append(out[1].Devices, d.Name), max(out[1].Writes, s.Writes), max(out[1].Gate, s.Gate)}
+		} else {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 func nonzero(counts map[string]int) map[string]int {
@@ -227,38 +270,88 @@ func nonzero(counts map[string]int) map[string]int {
 	return counts
 }
 
-// No order of all is better than the one that is found, and the proof of it says what
-// a look at each state says.
+// No sequence of kinds is better than the order that is found, and the proof of it says what
+// a look at each state says: which faults there are, from when to when, and what they cost.
 func TestFindAgainstAllOrders(t *testing.T) {
 	free, suffers := 0, 0
 	for seed := range uint64(2000) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		devices, links := random(r)
-		got := Find(devices, links)
-		b := &brute{devices, links, map[string]float64{}}
-		cost := b.walk(t, got.Stages)
-		best := b.best(make([]int, len(devices)))
-		if cost > best+1e-9 {
-			t.Errorf("seed %d: %v costs %v, the best order %v", seed, got.Stages, cost, best)
+		if r.IntN(2) == 0 {
+			for _, d := range devices {
+				d.Kind = d.Name
+			}
 		}
-		if math.Abs(cost-got.Cost) > 1e-9 {
+		for _, d := range devices {
+			d.Joins = seed%2 == 0 && r.IntN(3) > 0
+		}
+		got := Find(devices, links, canaries)
+		b := &brute{devices, links}
+		cost, all := b.walk(t, got.Stages)
+		if differ(cost.Seconds, got.Cost.Seconds) || differ(cost.Weight, got.Cost.Weight) {
 			t.Errorf("seed %d: the proof says %v, the states %v", seed, got.Cost, cost)
 		}
+		try := func(sequence [][]*Device) {
+			var stages []Stage
+			for _, g := range sequence {
+				stages = append(stages, canaries(g)...)
+			}
+			if other, _ := b.walk(t, stages); other.Less(cost) {
+				t.Errorf("seed %d: %v costs %v, %v %v", seed, got.Stages, cost, stages, other)
+			}
+		}
+		sequences(kinds(devices, func(d *Device) string { return d.Kind }), nil, try)
+		if slices.ContainsFunc(devices, func(d *Device) bool { return d.Joins }) {
+			sequences(kinds(devices, func(d *Device) string {
+				if d.Joins {
+					return ""
+				}
+				return d.Kind
+			}), nil, try)
+		}
+		others := false
+		for _, s := range got.Stages {
+			for _, name := range s.Devices {
+				first := devices[slices.IndexFunc(devices, func(d *Device) bool { return d.Name == name })].First
+				if others = others || !first; others && first {
+					t.Errorf("seed %d: %s is not first: %v", seed, name, got.Stages)
+				}
+			}
+		}
+		for n, worse := range got.Worse {
+			for _, w := range worse {
+				of := slices.DeleteFunc(slices.Clone(all), func(l lasted) bool {
+					return l.from != n || l.check != w.Check[:3] || l.check == "PFC" && "priority "+l.class != w.Class
+				})
+				if l := of[0]; l.check == "PFC" { // which has two checks
+					continue
+				}
+				until, seconds := 0, 0.0
+				for _, l := range of {
+					until, seconds = max(until, l.until+1), max(seconds, l.seconds)
+				}
+				if w.Count != len(of) || w.Until != until || differ(w.Seconds, seconds) {
+					t.Errorf("seed %d, stage %d: %+v, the states say %v", seed, n, w, of)
+				}
+			}
+		}
+		told := 0
 		for n, looked := range got.Looked {
-			worse, links := 0, map[string]int{}
+			links := map[string]int{}
 			for _, l := range looked {
-				worse += l.Worse
 				links[l.Check[:3]] += l.Links
 			}
-			told := 0
 			for _, w := range got.Worse[n] {
 				told += w.Count
 			}
-			if want := map[string]int{"PFC": got.Links, "CLS": got.Links - got.Unclassed, "MTU": got.Links}; worse != told || got.Links > 0 && !maps.Equal(links, nonzero(want)) {
-				t.Errorf("seed %d: of %d faults in stage %d on %d links %v says otherwise", seed, told, n, got.Links, looked)
+			if want := map[string]int{"PFC": got.Links, "CLS": got.Links - got.Unclassed, "MTU": got.Links}; got.Links > 0 && !maps.Equal(links, nonzero(want)) {
+				t.Errorf("seed %d: stage %d on %d links looks at %v", seed, n, got.Links, looked)
 			}
 		}
-		if cost == 0 {
+		if told != len(all) {
+			t.Errorf("seed %d: %d faults begin, the states show %d", seed, told, len(all))
+		}
+		if cost == (Cost{}) {
 			free++
 		} else {
 			suffers++
@@ -269,29 +362,75 @@ func TestFindAgainstAllOrders(t *testing.T) {
 	}
 }
 
+// A link that carries no lossless class yet has nothing to lose while its ends differ; one
+// that carries another class has.
+func TestUnusedLinks(t *testing.T) {
+	table := classes(map[int]int8{26: 3})
+	for name, c := range map[string]struct {
+		was, will qos.PrioritySet
+		worse     bool
+	}{
+		"first class":  {0, 1 << 3, false},
+		"second class": {1 << 3, 1<<3 | 1<<4, false},
+		"class moves":  {1 << 3, 1 << 4, true},
+		"class goes":   {1 << 3, 0, true},
+	} {
+		var devices []*Device
+		var stages []Stage
+		for _, name := range []string{"a", "b"} {
+			devices = append(devices, &Device{Name: name, States: []State{
+				{Ports: map[string]Port{"p": {PFC: c.was, Classes: table}}}, {Ports: map[string]Port{"p": {PFC: c.will, Classes: table}}}}})
+			stages = append(stages, Stage{[]string{name}, 1, 10})
+		}
+		got := Prove(devices, []*intent.Link{{A: intent.Endpoint{Device: "a", Port: "p"}, B: intent.Endpoint{Device: "b", Port: "p"}}}, stages)
+		want := Cost{}
+		if c.worse {
+			want.Seconds = 1 + 10 + 1
+		}
+		if got.Cost.Seconds != want.Seconds {
+			t.Errorf("%s: %v, want %v s", name, got.Cost, want.Seconds)
+		}
+		unused := 0
+		for _, l := range got.Looked[0] {
+			unused += l.Unused
+		}
+		if (unused == 0) != c.worse && name != "class moves" {
+			t.Errorf("%s: %d faults of what is not used yet", name, unused)
+		}
+	}
+}
+
 // A large fabric that changes switch by switch has as many faults in between as links
 // times stages: they are counted, and few are named.
 func TestManyFaultsAreCounted(t *testing.T) {
-	const pairs, links = 20, 8
+	const pairs, links = 20, 80
 	var devices []*Device
 	var cables []*intent.Link
 	var stages []Stage
 	for i := range 2 * pairs {
-		d := &Device{Name: fmt.Sprint("d", i), Seconds: 1, States: []State{{Ports: map[string]Port{}}, {Ports: map[string]Port{}}}}
+		d := &Device{Name: fmt.Sprint("d", i), States: []State{{Ports: map[string]Port{}}, {Ports: map[string]Port{}}}}
 		for p := range links {
 			name := fmt.Sprint("p", p)
-			d.States[0].Ports[name], d.States[1].Ports[name] = Port{}, Port{PFC: 1 << 3}
+			d.States[0].Ports[name], d.States[1].Ports[name] = Port{PFC: 1 << 3}, Port{}
 			if i >= pairs {
 				cables = append(cables, &intent.Link{A: intent.Endpoint{Device: fmt.Sprint("d", i-pairs), Port: name}, B: intent.Endpoint{Device: d.Name, Port: name}})
 			}
 		}
-		devices, stages = append(devices, d), append(stages, Stage{{Devices: []string{d.Name}}})
+		devices, stages = append(devices, d), append(stages, Stage{[]string{d.Name}, 1, 0})
 	}
 	proof := Prove(devices, cables, stages)
 	for n, got := range proof.Worse {
-		want := links * (min(n, pairs-1, 2*pairs-1-n) + 1)
-		if len(got) != 1 || got[0].Check != "PFC-01" || got[0].Class != "priority 3" || got[0].Count != want || len(got[0].Ports) != min(want, mostPorts) {
-			t.Errorf("stage %d: %+v, want %d ports with a fault, %d of them named", n, got, want, min(want, mostPorts))
+		if n >= pairs {
+			if len(got) > 0 {
+				t.Errorf("stage %d: %+v begins", n, got)
+			}
+			continue
 		}
+		if len(got) != 1 || got[0].Check != "PFC-01" || got[0].Class != "priority 3" || got[0].Count != links || len(got[0].Ports) != min(links, mostPorts) || got[0].Until != n+pairs+1 || got[0].Seconds != pairs+1 {
+			t.Errorf("stage %d: %+v, want %d ports with a fault, %d of them named", n, got, links, min(links, mostPorts))
+		}
+	}
+	if want := (Cost{2 * pairs, links * pairs * (pairs + 1)}); proof.Cost != want {
+		t.Errorf("cost %v, want %v", proof.Cost, want)
 	}
 }

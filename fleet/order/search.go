@@ -1,69 +1,71 @@
 package order
 
-import (
-	"cmp"
-	"math"
-	"math/bits"
-	"slices"
-)
+import "slices"
 
-// step is one step of the chain of a group.
-type step struct{ group, step int }
+// place is the group and the stage of a device; the group is -1 for one that does not change.
+type place struct{ group, stage int }
 
-// class is links whose ends go through equal states in equal groups.
+// class is links whose ends go through equal states in equal places.
 type class struct {
 	chains [2]int
-	groups [2]int // -1 for an end that does not change
+	places [2]place
 }
 
-// price is what a way costs. Of ways with equal costs the one that moves fewer groups
-// side by side is taken, then the one in the order of ranks.
+// price is what a way costs. Of ways with equal costs the one in the order of ranks is taken.
 type price struct {
-	cost           float64
-	merged, turned int
+	Cost
+	turned int
 }
 
 func (p price) less(q price) bool {
-	if math.Abs(p.cost-q.cost) > 1e-9*(p.cost+q.cost) {
-		return p.cost < q.cost
-	}
-	return cmp.Or(cmp.Compare(p.merged, q.merged), cmp.Compare(p.turned, q.turned)) < 0
+	return p.Less(q.Cost) || !q.Less(p.Cost) && p.turned < q.turned
 }
 
-// search finds the cheapest way from all groups in their first states to all in their
-// last ones. A state is one number: the positions of the groups, in mixed radix.
-func (f *fabric) search(groups []*group) [][]step {
-	at := map[string]int{}
-	radix, states := make([]int, len(groups)), 1
-	for i, g := range groups {
-		radix[i] = states
-		states *= g.steps + 1
-		for _, d := range g.devices {
-			at[d.Name] = i
+// search finds the cheapest sequence of groups: the way from the empty set of groups that
+// have moved to the set of all, in which a set is one number.
+func (f *fabric) search(groups []*group) ([]Stage, Cost) {
+	s := newSearcher(f, groups)
+	best, from := make([]price, 1<<len(groups)), make([]int, 1<<len(groups))
+	// Each move makes the number larger, so that a set is final when it is reached.
+	for moved := range best {
+		if moved > 0 && from[moved] == 0 {
+			continue // no sequence comes by
+		}
+		for g := range groups {
+			next := moved | 1<<g
+			if next == moved || !s.allowed(moved, g) {
+				continue
+			}
+			p := best[moved]
+			p.Cost = p.Plus(s.cost(moved, g))
+			for other := range groups {
+				if groups[other].rank < groups[g].rank && next>>other&1 == 0 {
+					p.turned++
+				}
+			}
+			if from[next] == 0 || p.less(best[next]) {
+				best[next], from[next] = p, g+1
+			}
 		}
 	}
-	s := searcher{f: f, groups: groups, radix: radix}
-	s.before, s.after = f.outer()
-	links := map[class]int{}
-	of := func(device int) int {
-		if g, ok := at[f.list[device].Name]; ok {
-			return g
-		}
-		return -1
+	var sequence []int
+	for moved := len(best) - 1; moved > 0; moved &^= 1 << (from[moved] - 1) {
+		sequence = append(sequence, from[moved]-1)
 	}
-	for _, c := range f.links {
-		links[class{c.chains, [2]int{of(c.a.device), of(c.b.device)}}]++
+	var out []Stage
+	for _, g := range slices.Backward(sequence) {
+		out = append(out, groups[g].stages...)
 	}
-	for k, n := range links {
-		s.links = append(s.links, counted{k, n, f.ends(k.chains, s.before, s.after)})
-	}
-	for _, d := range f.list {
-		if d.Host {
-			s.hosts = append(s.hosts, hosts{d, of(f.index[d.Name])})
-		}
-	}
-	s.foldHosts()
-	return s.cheapest(states)
+	return out, best[len(best)-1].Cost
+}
+
+type searcher struct {
+	f      *fabric
+	groups []*group
+	links  []counted
+	// hosts are the senders of each group, others those that do not change.
+	hosts  []senders
+	others moment
 }
 
 type counted struct {
@@ -72,114 +74,163 @@ type counted struct {
 	allowed faults
 }
 
-// hosts are hosts of one group that are alike to others.
-type hosts struct {
-	*Device
-	group int
+// senders are the hosts of a group: before the group moves, after it, and in each of its
+// stages and after that stage.
+type senders struct {
+	was, will       moment
+	during, between []moment
 }
 
-type searcher struct {
-	f             *fabric
-	groups        []*group
-	radix         []int
-	links         []counted
-	hosts         []hosts
-	before, after moment
-}
-
-// foldHosts keeps two of the hosts of a group that send alike: one may be the receiver.
-func (s *searcher) foldHosts() {
-	type key struct{ group, sends int }
-	var alike trie[moment]
-	seen := map[key]int{}
-	s.hosts = slices.DeleteFunc(s.hosts, func(h hosts) bool {
-		k := key{group: h.group}
-		for i := range h.States {
-			var m moment
-			m.add(h.Device, span{i, i})
-			k.sends, _ = alike.add(k.sends, m)
-		}
-		seen[k]++
-		return seen[k] > 2
-	})
-}
-
-func (s *searcher) position(state, group int) int {
-	return state / s.radix[group] % (s.groups[group].steps + 1)
-}
-
-// cost is that of a move of the groups of a set out of a state.
-func (s *searcher) cost(state int, set uint) float64 {
-	at := func(group int) span {
-		if group < 0 {
-			return span{}
-		}
-		p := s.position(state, group)
-		return span{p, p + int(set>>group&1)}
+func newSearcher(f *fabric, groups []*group) *searcher {
+	s := &searcher{f: f, groups: groups, hosts: make([]senders, len(groups))}
+	at := make([]place, len(f.list))
+	for i := range at {
+		at[i].group = -1
 	}
-	var m moment
-	for _, h := range s.hosts {
-		m.add(h.Device, at(h.group))
-	}
-	n := 0
-	for _, l := range s.links {
-		all, _ := s.f.seen(l.chains, at(l.groups[0]), at(l.groups[1]), m)
-		n += l.n * bits.OnesCount16(uint16(all&^l.allowed))
-	}
-	seconds := 0.0
-	for g := range s.groups {
-		if set>>g&1 == 1 {
-			seconds = max(seconds, s.groups[g].seconds)
-		}
-	}
-	return float64(n) * seconds
-}
-
-func (s *searcher) cheapest(states int) [][]step {
-	best := make([]price, states)
-	from := make([]uint, states) // the set that was moved to get there
-	// Each move makes the number larger, so that a state is final when it is reached.
-	for state := range states {
-		var free uint
-		for g := range s.groups {
-			if s.position(state, g) < s.groups[g].steps {
-				free |= 1 << g
-			}
-		}
-		for set := free; set != 0; set = (set - 1) & free {
-			p := best[state]
-			p.cost += s.cost(state, set)
-			p.merged += bits.OnesCount(set) - 1
-			next := state
-			for g := range s.groups {
-				if set>>g&1 == 0 {
-					continue
-				}
-				next += s.radix[g]
-				for other := range s.groups {
-					if s.groups[other].rank < s.groups[g].rank && set>>other&1 == 0 && s.position(state, other) < s.groups[other].steps {
-						p.turned++
-					}
-				}
-			}
-			if from[next] == 0 || p.less(best[next]) {
-				best[next], from[next] = p, set
+	for g, group := range groups {
+		for n, stage := range group.stages {
+			for _, name := range stage.Devices {
+				at[f.index[name]] = place{g, n}
 			}
 		}
 	}
-	var out [][]step
-	for state := states - 1; state > 0; {
-		var moved []step
-		prev := state
-		for g := range s.groups {
-			if from[state]>>g&1 == 1 {
-				prev -= s.radix[g]
-				moved = append(moved, step{g, s.position(state, g) - 1})
-			}
+	for i, d := range f.list {
+		if at[i].group < 0 {
+			s.others.add(d, span{})
 		}
-		out = append(out, moved)
-		state = prev
 	}
-	slices.Reverse(out)
+	for g := range groups {
+		s.hosts[g] = f.senders(groups[g])
+	}
+	before, after := f.outer()
+	links := map[class]int{}
+	for _, c := range f.links {
+		k := class{c.chains, [2]place{at[c.a.device], at[c.b.device]}}
+		if i, ok := links[k]; ok {
+			s.links[i].n++
+			continue
+		}
+		links[k] = len(s.links)
+		s.links = append(s.links, counted{k, 1, f.ends(c.chains, before, after) | f.unused(c.chains)})
+	}
+	return s
+}
+
+// senders gathers the hosts of a group.
+func (f *fabric) senders(g *group) (out senders) {
+	k := len(g.stages)
+	was, will, mixed := make([]moment, k), make([]moment, k), make([]moment, k)
+	for n, stage := range g.stages {
+		for _, name := range stage.Devices {
+			d := f.list[f.index[name]]
+			was[n].add(d, span{})
+			will[n].add(d, span{1, 1})
+			mixed[n].add(d, span{0, 1})
+		}
+	}
+	later := make([]moment, k+1) // those of the stages from n on, unchanged
+	for n := k - 1; n >= 0; n-- {
+		later[n] = later[n+1].and(was[n])
+	}
+	out.was = later[0]
+	for n := range k {
+		out.during = append(out.during, out.will.and(mixed[n]).and(later[n+1]))
+		out.will = out.will.and(will[n])
+		out.between = append(out.between, out.will.and(later[n+1]))
+	}
 	return out
+}
+
+// allowed reports whether a group may be the next.
+func (s *searcher) allowed(moved, next int) bool {
+	for g, group := range s.groups {
+		if group.first && !s.groups[next].first && moved>>g&1 == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// look is what is seen of a link at one time: the states of its ends, and the senders.
+type look struct {
+	a, b span
+	m    moment
+}
+
+// cost is that of the stages of a group, after some groups have moved.
+func (s *searcher) cost(moved, next int) (out Cost) {
+	rest := s.others
+	for g, h := range s.hosts {
+		switch {
+		case g == next:
+		case moved>>g&1 == 1:
+			rest = rest.and(h.will)
+		default:
+			rest = rest.and(h.was)
+		}
+	}
+	stages := s.groups[next].stages
+	during, between := make([]moment, len(stages)), make([]moment, len(stages))
+	for n := range stages {
+		during[n], between[n] = rest.and(s.hosts[next].during[n]), rest.and(s.hosts[next].between[n])
+	}
+	// at are the states of an end in a stage of the group, or once it has ended.
+	at := func(p place, stage int, ended bool) span {
+		switch {
+		case p.group < 0 || p.group != next && moved>>p.group&1 == 0:
+			return span{}
+		case p.group != next || p.stage < stage || p.stage == stage && ended:
+			return span{1, 1}
+		case p.stage == stage:
+			return span{0, 1}
+		}
+		return span{}
+	}
+	exposed := make([]exposure, len(stages))
+	for _, l := range s.links {
+		// Most stages change nothing at a link.
+		var last look
+		all, _ := s.f.seen(l.chains, last.a, last.b, last.m)
+		found := all &^ l.allowed
+		seen := func(now look) faults {
+			if now != last {
+				all, _ := s.f.seen(l.chains, now.a, now.b, now.m)
+				last, found = now, all&^l.allowed
+			}
+			return found
+		}
+		for n := range stages {
+			exposed[n].add(l.n,
+				seen(look{at(l.places[0], n, false), at(l.places[1], n, false), during[n]}),
+				seen(look{at(l.places[0], n, true), at(l.places[1], n, true), between[n]}))
+		}
+	}
+	for n, e := range exposed {
+		out = out.Plus(e.cost(stages[n]))
+	}
+	return out
+}
+
+// exposure counts the faults of links that are seen in a stage, and those that are left
+// when it has ended.
+type exposure struct{ during, after int }
+
+func (e *exposure) add(links int, during, after faults) {
+	e.during += links * during.count()
+	e.after += links * after.count()
+}
+
+func (e exposure) cost(s Stage) (c Cost) {
+	if e.during > 0 {
+		c = Cost{s.Writes, float64(e.during) * s.Writes}
+	}
+	if e.after > 0 {
+		c = c.Plus(Cost{s.Gate, float64(e.after) * s.Gate})
+	}
+	return c
+}
+
+// and joins the senders of two sets of hosts.
+func (m moment) and(n moment) moment {
+	return moment{m.sends | n.sends, m.twice | n.twice | m.sends&n.sends, max(m.mtu, n.mtu)}
 }

@@ -399,7 +399,7 @@ func (r *planReconciler) resume(ctx context.Context, p *v1alpha1.FabricPlan, l *
 	if err != nil {
 		return nil, err
 	}
-	fresh, err := fleet.Prepare(ctx, devices, fleet.PlanOptions{Fabric: in, History: history, Workers: r.o.Parallel, Tool: r.o.Version})
+	fresh, err := fleet.Prepare(ctx, devices, fleet.PlanOptions{Fabric: in, History: history, Workers: r.o.Parallel, Gate: opts.Gate.Mode, Tool: r.o.Version})
 	if err != nil {
 		return nil, err
 	}

@@ -82,7 +82,7 @@ func (r *fabricReconciler) planFor(ctx context.Context, f *v1alpha1.Fabric, l *i
 	a := r.o.access(l.loaded)
 	devices, _ := l.Devices(a)
 	devices = slices.DeleteFunc(devices, func(d fleet.Device) bool { h := in.Host(d.Name); return h != nil && a.Lacks(h) != "" })
-	p, err := fleet.Prepare(ctx, devices, fleet.PlanOptions{Fabric: in, History: past, Workers: r.o.Parallel, Tool: r.o.Version})
+	p, err := fleet.Prepare(ctx, devices, fleet.PlanOptions{Fabric: in, History: past, Workers: r.o.Parallel, Gate: gateOf(f), Tool: r.o.Version})
 	if err != nil {
 		return fmt.Errorf("plan: %w", err)
 	}

@@ -1,0 +1,86 @@
+package fleet
+
+import (
+	"fmt"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+)
+
+// rewaver computes the waves of a plan from its devices as they are now.
+type rewaver struct {
+	path string
+	// waves has the devices with the interim run of the plan, plain without one; both are nil for
+	// a plan that was just made.
+	waves, plain *RolloutMaker
+}
+
+// rewaver makes a rewaver with the devices that could not be planned.
+func (r *run) rewaver(plan *PlanFile) (*rewaver, error) {
+	w := &rewaver{path: plan.path}
+	if plan.fresh() {
+		return w, nil
+	}
+	past, err := r.journal.history()
+	if err != nil {
+		return nil, err
+	}
+	o := PlanOptions{Fabric: r.Fabric, History: past, Workers: r.Writers, Gate: r.gateMode()}
+	w.waves, w.plain = NewRollout(o), NewRollout(o)
+	for _, p := range plan.devices {
+		if p.err != nil {
+			w.add(checked{made: &DevicePlan{Name: p.name, Error: p.err}})
+		}
+	}
+	return w, nil
+}
+
+// add takes in a device as it is now.
+func (w *rewaver) add(c checked) {
+	if w.waves == nil || c.made == nil {
+		return
+	}
+	w.waves.Add(c.made)
+	if c.plain == nil {
+		c.plain = c.made
+	}
+	w.plain.Add(c.plain)
+}
+
+// settle gives a plan the waves that its devices need now. They must be the same as before, but
+// where devices were left out: the others then get waves of their own.
+func (w *rewaver) settle(plan *PlanFile, judged *Result, allow qos.Impact) error {
+	maker := plan.maker
+	if !plan.fresh() {
+		maker = w.waves
+	}
+	var out []string
+	for i, o := range judged.Outcomes {
+		if o.State == LeftOut && plan.devices[i].err == nil {
+			out = append(out, o.Device)
+		}
+	}
+	if plan.fresh() && len(out) == 0 {
+		return nil
+	}
+	maker.leave(out)
+	now := maker.Rollout()
+	now.Interim = plan.Rollout.Interim
+	if !plan.fresh() {
+		w.plain.leave(out)
+		w.plain.Rollout()
+		now.Interim = w.plain.interim()
+		was := *plan.Rollout
+		if len(out) > 0 {
+			was = *now
+			was.Interim = plan.Rollout.Interim
+		}
+		if err := was.differs(now); err != nil {
+			return errorAs("", OpJudge, KindPlan, fmt.Errorf("%s: %w; nothing was written", w.path, err))
+		}
+	}
+	if worse := now.Impact(); worse > allow {
+		return errorAs("", OpJudge, KindImpact, fmt.Errorf("between two waves some links are worse than before and after: %s, allowed is %s; nothing was written", worse, allow))
+	}
+	plan.Rollout = now
+	return nil
+}

@@ -1,0 +1,91 @@
+package fleet
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/drivers/host"
+	"github.com/roce-fabric/roce-fabric/intent"
+)
+
+// The seconds that a device takes where no run has shown it: a SONiC switch restarts
+// ports one group after another, the others commit at once. Estimates.
+var usually = map[string]float64{host.OS: 30}
+
+const usuallySwitch = 60
+
+// seen tells of the newest run that changed switches of a kind; nil where none did.
+func (h *History) seen(kind string) *Seen {
+	if h == nil || kind == "" {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for n := range maxRuns / 10 {
+		p := h.run(n)
+		if p == nil {
+			return nil
+		}
+		out := Seen{Kind: kind, Run: p.ID, Begun: p.Begun}
+		var took []time.Duration
+		for _, d := range p.Devices {
+			switch {
+			case d.kind != kind, !d.touched, d.State == "": // at work, or cut off, which is said elsewhere
+			case d.State == Applied:
+				if len(took) == 0 || out.Gate == d.gate {
+					out.Gate = d.gate
+				} else {
+					out.Gate = ""
+				}
+				out.Applied, took = append(out.Applied, d.Name), append(took, d.took)
+			default:
+				out.Failed, out.Error = append(out.Failed, d.Name), cmp.Or(out.Error, d.cause)
+			}
+		}
+		if len(out.Applied)+len(out.Failed) == 0 {
+			continue
+		}
+		if len(took) > 0 {
+			slices.Sort(took)
+			out.Seconds = took[len(took)/2].Seconds()
+		}
+		return &out
+	}
+	return nil
+}
+
+// seconds returns how long the devices of each kind and of each system have needed, the
+// middle one of the last runs.
+func (h *History) seconds(f *intent.Fabric) map[string]float64 {
+	out := map[string]float64{}
+	if h == nil {
+		return out
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	seen := map[string][]time.Duration{}
+	for n := range maxRuns / 10 {
+		p := h.run(n)
+		if p == nil {
+			break
+		}
+		for _, d := range p.Devices {
+			system := host.OS
+			if sw := f.Switch(d.Name); sw != nil {
+				system = sw.OS
+			}
+			if d.State == Applied && d.touched && d.took > 0 {
+				seen[system] = append(seen[system], d.took)
+				if d.kind != "" {
+					seen[d.kind] = append(seen[d.kind], d.took)
+				}
+			}
+		}
+	}
+	for system, l := range seen {
+		slices.Sort(l)
+		out[system] = l[len(l)/2].Seconds()
+	}
+	return out
+}
