@@ -200,6 +200,18 @@ func (r *Rollout) turn(was []Wave, at []int) {
 	r.WorseSeconds = r.Worse(r.Gate).Seconds()
 }
 
+// followed are the waves of a run and those of the run that continued it, numbered through.
+func followed(older, newer []Wave) []Wave {
+	out := slices.Concat(older, newer)
+	for i := len(older); i < len(out); i++ {
+		out[i].Worse = slices.Clone(out[i].Worse)
+		for j := range out[i].Worse {
+			out[i].Worse[j].Until += len(older)
+		}
+	}
+	return out
+}
+
 // lasts is how long a state lasts, in seconds, that begins in one wave and ends in another.
 func (r *Rollout) lasts(from, until int) float64 {
 	var stages []order.Stage

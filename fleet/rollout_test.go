@@ -341,3 +341,29 @@ func TestWavesOfMTU(t *testing.T) {
 		}
 	}
 }
+
+// A rollback goes through the states in between of its run backwards: each lasts from the wave in
+// which it ended to that in which it began, as far as devices of these are rolled back.
+func TestRollbackTurnsStatesInBetween(t *testing.T) {
+	wave := func(name string, worse ...order.Fault) Wave {
+		return Wave{Devices: []string{name}, Kind: "leaf", Impact: qos.ImpactLoss, Seconds: 10, Worse: worse}
+	}
+	u := &Undo{Past: &Past{}, waves: followed([]Wave{wave("a", order.Fault{Check: "PFC-01", Until: 3}), wave("b")}, []Wave{wave("c", order.Fault{Check: "CLS-02", Until: 2}), wave("d")})}
+	for _, name := range []string{"a", "b", "c"} { // d was reverted
+		u.Devices = append(u.Devices, PastDevice{Name: name})
+	}
+	got := u.Rollout(GateQuick)
+	if d := devicesOf(got); !slices.EqualFunc(d, [][]string{{"c"}, {"b"}, {"a"}}, slices.Equal) {
+		t.Fatalf("waves %v", d)
+	}
+	const gate = 60 + 20
+	want := [][]order.Fault{{{Check: "PFC-01", Until: 3, Seconds: 10 + gate + 10 + gate + 10}, {Check: "CLS-02", Until: 1, Seconds: 10}}, nil, nil}
+	for i, w := range got.Waves {
+		if !slices.EqualFunc(w.Worse, want[i], func(a, b order.Fault) bool { return a.Check == b.Check && a.Until == b.Until && a.Seconds == b.Seconds }) {
+			t.Errorf("wave %d: %+v, want %+v", i+1, w.Worse, want[i])
+		}
+	}
+	if got.WorseSeconds != 10+gate+10+gate+10 {
+		t.Errorf("%v s worse", got.WorseSeconds)
+	}
+}

@@ -230,17 +230,63 @@ func (f *fabric) places(c cable, of faults, do func(check, class string, e end))
 	}
 }
 
-// seen are the faults of a link over all mixtures of spans.
-func (f *fabric) seen(chains [2]int, a, b span, m moment) (out faults, states int) {
-	as, bs := f.states[chains[0]][a.from:a.to+1], f.states[chains[1]][b.from:b.to+1]
+// route is what the states of the two ends of a link are judged by.
+type route struct {
+	chains [2]int
+	// was and will are the priorities that the link carries without loss, before and after.
+	was, will qos.PrioritySet
+	// idle says that the link carries no class of the intent yet.
+	idle bool
+}
+
+func (f *fabric) route(chains [2]int, before moment) route {
+	a, b := f.states[chains[0]], f.states[chains[1]]
+	r := route{chains: chains, was: a[0].PFC & b[0].PFC, will: a[len(a)-1].PFC & b[len(b)-1].PFC}
+	r.idle = before.sends == 0 && lossless(a[0], b[0])&lossless(a[len(a)-1], b[len(b)-1]) == 0
+	return r
+}
+
+// lossless are the code points that a link carries without loss.
+func lossless(a, b port) (out uint64) {
+	if a.Classes == nil || b.Classes == nil {
+		return 0
+	}
+	for d, p := range a.Classes {
+		if p >= 0 && p == b.Classes[d] && (a.PFC & b.PFC).Has(int(p)) {
+			out |= 1 << d
+		}
+	}
+	return out
+}
+
+// unused are the faults of a state that are worse for no traffic. PFC at one end is none where
+// the link carries all priorities that it carried before, or all that it carries after, as where
+// it carried none; nor is RDMA traffic in a lossy class that no link carried without loss.
+func (r route) unused(a, b port) faults {
+	out := oneSided &^ faults(r.was)
+	if now := a.PFC & b.PFC; now&r.was == r.was || now&r.will == r.will {
+		out = oneSided
+	}
+	if r.idle {
+		out |= lossyA | lossyB
+	}
+	return out
+}
+
+// seen are the faults of a link over all mixtures of spans, and those that are worse for no
+// traffic.
+func (f *fabric) seen(r route, a, b span, m moment) (out, unused faults, states int) {
+	as, bs := f.states[r.chains[0]][a.from:a.to+1], f.states[r.chains[1]][b.from:b.to+1]
 	toA, toB := m.to(as), m.to(bs)
 	for _, x := range as {
 		for _, y := range bs {
-			out |= judge(x, y, toA, toB, m)
+			all, none := judge(x, y, toA, toB, m), r.unused(x, y)
+			out |= all &^ none
+			unused |= all & none
 			states++
 		}
 	}
-	return out, states
+	return out, unused &^ out, states
 }
 
 // to are the code points of what enters a device: a host gets nothing from itself.
@@ -252,24 +298,12 @@ func (m moment) to(seen []port) uint64 {
 	return m.sends &^ (own &^ m.twice)
 }
 
-// unused are the faults that a link cannot suffer from yet: PFC at one end for a priority
-// that had it at no more than one end before, and RDMA traffic in a lossy class where no class
-// was lossless. What crosses such a link may be lost before the change as well.
-func (f *fabric) unused(chains [2]int) faults {
-	carried := faults(f.states[chains[0]][0].PFC & f.states[chains[1]][0].PFC)
-	out := oneSided &^ carried
-	if carried == 0 {
-		out |= lossyA | lossyB
-	}
-	return out
-}
-
 // ends are the faults of a link before and after everything.
-func (f *fabric) ends(chains [2]int, before, after moment) faults {
+func (f *fabric) ends(r route, before, after moment) faults {
 	last := func(chain int) span { n := len(f.states[chain]) - 1; return span{n, n} }
-	was, _ := f.seen(chains, span{}, span{}, before)
-	is, _ := f.seen(chains, last(chains[0]), last(chains[1]), after)
-	return was | is
+	was, unused, _ := f.seen(r, span{}, span{}, before)
+	is, none, _ := f.seen(r, last(r.chains[0]), last(r.chains[1]), after)
+	return was | unused | is | none
 }
 
 func (f *fabric) outer() (before, after moment) {
@@ -353,20 +387,20 @@ func (f *fabric) prove(stages []Stage) Proof {
 	exposed := make([]exposure, len(stages))
 	worse := make([]ordered.Map[[2]string, Fault], len(stages))
 	for k, cables := range links.All() {
-		known, unclassed := f.ends(k.chains, outerBefore, outerAfter), f.unclassed(*cables[0])
-		allowed := known | f.unused(k.chains)
+		r := f.route(k.chains, outerBefore)
+		known, unclassed := f.ends(r, outerBefore, outerAfter), f.unclassed(*cables[0])
 		if unclassed {
 			p.Unclassed += len(cables)
 		}
 		run := lasting{}
 		for n := range stages {
-			all, states := f.seen(k.chains, during(k.changes[0], n), during(k.changes[1], n), in[n])
-			left, _ := f.seen(k.chains, after(k.changes[0], n), after(k.changes[1], n), between[n])
-			s := sight{all & known, all & allowed &^ known, all &^ allowed, states}
+			all, unused, states := f.seen(r, during(k.changes[0], n), during(k.changes[1], n), in[n])
+			left, _, _ := f.seen(r, after(k.changes[0], n), after(k.changes[1], n), between[n])
+			s := sight{(all | unused) & known, unused &^ known, all &^ known, states}
 			p.States += states
-			exposed[n].add(len(cables), s.worse, left&^allowed)
+			exposed[n].add(len(cables), s.worse, left&^known)
 			examined(p.Looked[n], k, unclassed, len(cables), s)
-			for _, e := range run.next(n, s.worse, left&^allowed) {
+			for _, e := range run.next(n, s.worse, left&^known) {
 				f.blame(&worse[e.from], cables, e.of, n+1, Lasts(stages[e.from:n+1]))
 			}
 		}

@@ -35,7 +35,7 @@ func random(r *rand.Rand) ([]*Device, []*intent.Link) {
 				s.Sends = sends[r.IntN(len(sends))]
 			}
 			for p := range 4 {
-				s.Ports[fmt.Sprint(p)] = Port{PFC: []qos.PrioritySet{0, 8, 16, 24}[r.IntN(4)], MTU: []int{0, 1500, 9000, 9216}[r.IntN(4)], Classes: maps[r.IntN(len(maps))]}
+				s.Ports[fmt.Sprint(p)] = Port{PFC: []qos.PrioritySet{8, 16, 24, 8, 0}[r.IntN(4+len(d.States))], MTU: []int{0, 1500, 9000, 9216}[r.IntN(4)], Classes: maps[r.IntN(len(maps))]}
 			}
 			d.States = append(d.States, pool.State(s))
 		}
@@ -138,19 +138,39 @@ func (b *brute) allowed() map[fault]bool {
 	return out
 }
 
-// unused are faults of links that carry nothing yet which the fault could disturb.
-func (b *brute) unused(f fault) bool {
+// unused are faults that are worse for no traffic than before, or than after.
+func (b *brute) unused(f fault, pos []int) bool {
+	last := make([]int, len(b.devices))
+	sends := uint64(0)
+	for i, d := range b.devices {
+		last[i] = len(d.States) - 1
+		if d.Host {
+			sends |= d.States[0].Sends
+		}
+	}
 	for _, l := range b.links {
-		_, sa := b.at(l.A.Device, make([]int, len(b.devices)))
-		_, sb := b.at(l.B.Device, make([]int, len(b.devices)))
-		both := sa.Ports[l.A.Port].PFC & sb.Ports[l.B.Port].PFC
+		both := func(pos []int) (p qos.PrioritySet, codes uint64) {
+			_, sa := b.at(l.A.Device, pos)
+			_, sb := b.at(l.B.Device, pos)
+			pa, pb := sa.Ports[l.A.Port], sb.Ports[l.B.Port]
+			p = pa.PFC & pb.PFC
+			for code := range qos.NumDSCP {
+				if pa.Classes != nil && pb.Classes != nil && pa.Classes[code] == pb.Classes[code] && p.Has(int(pa.Classes[code])) {
+					codes |= 1 << code
+				}
+			}
+			return p, codes
+		}
+		before, was := both(make([]int, len(b.devices)))
+		after, will := both(last)
+		now, _ := both(pos)
 		for p := range qos.NumPriorities {
 			if f == (fault{"PFC", l.A.String(), l.B.String(), fmt.Sprint(p)}) {
-				return !both.Has(p)
+				return !before.Has(p) || now&before == before || now&after == after
 			}
 		}
 		if f == (fault{"CLS", l.A.Device, l.A.Port, ""}) || f == (fault{"CLS", l.B.Device, l.B.Port, ""}) {
-			return both == 0
+			return sends == 0 && was&will == 0
 		}
 	}
 	return false
@@ -169,7 +189,7 @@ func (b *brute) walk(t *testing.T, stages []Stage) (sum Cost, all []lasted) {
 	allowed := b.allowed()
 	worse := func(pos []int) map[fault]bool {
 		out := b.faults(pos)
-		maps.DeleteFunc(out, func(f fault, _ bool) bool { return allowed[f] || b.unused(f) })
+		maps.DeleteFunc(out, func(f fault, _ bool) bool { return allowed[f] || b.unused(f, pos) })
 		return out
 	}
 	open := map[fault]lasted{}
@@ -373,7 +393,8 @@ func TestUnusedLinks(t *testing.T) {
 		"first class":  {0, 1 << 3, false},
 		"second class": {1 << 3, 1<<3 | 1<<4, false},
 		"class moves":  {1 << 3, 1 << 4, true},
-		"class goes":   {1 << 3, 0, true},
+		"class goes":   {1 << 3, 0, false},
+		"other class":  {1<<3 | 1<<4, 1 << 3, false},
 	} {
 		var devices []*Device
 		var stages []Stage
@@ -411,7 +432,7 @@ func TestManyFaultsAreCounted(t *testing.T) {
 		d := &Device{Name: fmt.Sprint("d", i), States: []State{{Ports: map[string]Port{}}, {Ports: map[string]Port{}}}}
 		for p := range links {
 			name := fmt.Sprint("p", p)
-			d.States[0].Ports[name], d.States[1].Ports[name] = Port{PFC: 1 << 3}, Port{}
+			d.States[0].Ports[name], d.States[1].Ports[name] = Port{PFC: 1 << 3}, Port{PFC: 1 << 4}
 			if i >= pairs {
 				cables = append(cables, &intent.Link{A: intent.Endpoint{Device: fmt.Sprint("d", i-pairs), Port: name}, B: intent.Endpoint{Device: d.Name, Port: name}})
 			}

@@ -70,8 +70,9 @@ type searcher struct {
 
 type counted struct {
 	class
-	n       int
-	allowed faults
+	route
+	n     int
+	known faults
 }
 
 // senders are the hosts of a group: before the group moves, after it, and in each of its
@@ -111,7 +112,8 @@ func newSearcher(f *fabric, groups []*group) *searcher {
 			continue
 		}
 		links[k] = len(s.links)
-		s.links = append(s.links, counted{k, 1, f.ends(c.chains, before, after) | f.unused(c.chains)})
+		r := f.route(c.chains, before)
+		s.links = append(s.links, counted{k, r, 1, f.ends(r, before, after)})
 	}
 	return s
 }
@@ -190,12 +192,12 @@ func (s *searcher) cost(moved, next int) (out Cost) {
 	for _, l := range s.links {
 		// Most stages change nothing at a link.
 		var last look
-		all, _ := s.f.seen(l.chains, last.a, last.b, last.m)
-		found := all &^ l.allowed
+		all, _, _ := s.f.seen(l.route, last.a, last.b, last.m)
+		found := all &^ l.known
 		seen := func(now look) faults {
 			if now != last {
-				all, _ := s.f.seen(l.chains, now.a, now.b, now.m)
-				last, found = now, all&^l.allowed
+				all, _, _ := s.f.seen(l.route, now.a, now.b, now.m)
+				last, found = now, all&^l.known
 			}
 			return found
 		}
