@@ -53,6 +53,11 @@ var (
 	// ErrBusy is an ErrRejected: another run is at work on the device. Nothing was
 	// written.
 	ErrBusy error = &kind{"another run is at work on the device, and nothing was written", ErrRejected}
+	// ErrNoRoom is an ErrNotReady: the device could not save its configuration.
+	ErrNoRoom error = &kind{"the disk of the device is full", ErrNotReady}
+	// ErrNotReady is an ErrRejected: the device would take what it is sent, and put nothing
+	// of it in force.
+	ErrNotReady error = &kind{"the device does not put in force what it is sent", ErrRejected}
 )
 
 // kind is an error that is also another one.
@@ -158,6 +163,23 @@ type Keeper interface {
 	// unsaved last, and reports whether there was any. It is called where the
 	// device holds what is desired. ErrUnsaved says that it could not be saved.
 	Keep(ctx context.Context) (bool, error)
+}
+
+// Starter is a Driver of a device that keeps a configuration for its next start.
+type Starter interface {
+	// Startup reads that configuration. ErrUnsupported says that the device does not show
+	// it, or that this tool does not save it.
+	Startup(ctx context.Context) (*Snapshot, error)
+	// Undone reports whether nothing of an apply is in a configuration. It does no I/O.
+	Undone(*Snapshot, *Token) (bool, error)
+}
+
+// Readier is a Driver of a device that stores what it is sent, for its daemons to put in
+// force.
+type Readier interface {
+	// Ready returns an error that wraps ErrNotReady if the daemons do not run, or leave
+	// what they were sent. sure says that they are known to run. It changes nothing.
+	Ready(ctx context.Context) (sure bool, err error)
 }
 
 // Settler is a Driver of a device that goes on with what it was sent when the

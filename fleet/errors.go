@@ -43,6 +43,7 @@ const (
 	KindNoState     Kind = "no-state"
 	KindStale       Kind = "stale" // the device or the intent changed since the plan was made
 	KindRejected    Kind = "rejected"
+	KindNotReady    Kind = "not-ready" // the device would not put in force what it is sent
 	KindUnsaved     Kind = "unsaved"
 	KindPartial     Kind = "partial"
 	KindInterrupted Kind = "interrupted"
@@ -69,7 +70,7 @@ var kinds = []struct {
 	kind Kind
 }{
 	{drivers.ErrStale, KindStale}, {drivers.ErrAuth, KindAuth}, {drivers.ErrIdentity, KindIdentity},
-	{drivers.ErrUnreachable, KindUnreachable}, {drivers.ErrRejected, KindRejected}, {drivers.ErrUnsaved, KindUnsaved},
+	{drivers.ErrUnreachable, KindUnreachable}, {drivers.ErrNotReady, KindNotReady}, {drivers.ErrRejected, KindRejected}, {drivers.ErrUnsaved, KindUnsaved},
 	{drivers.ErrUnsupported, KindUnsupported}, {drivers.ErrTooLarge, KindTooLarge}, {drivers.ErrNoState, KindNoState}, {context.Canceled, KindInterrupted},
 	{drivers.ErrPartial, KindPartial}, {errLocked, KindLocked}, {errNothing, KindNothing},
 	{keys.ErrUnsigned, KindUntrusted}, {keys.ErrBad, KindUntrusted}, {keys.ErrUnknown, KindUntrusted},

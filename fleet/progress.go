@@ -97,9 +97,10 @@ func (p Progress) phase(ph Phase, devices int) (end func()) {
 // hang.
 const sayEvery = time.Minute
 
-// long says what is done on a device, each part of it that its driver tells, and every
-// minute what still goes on, until the returned function is called.
-func (p Progress) long(ph Phase, drv drivers.Driver, device, what string) (end func()) {
+// long says what is done on a device, with the reason where there is one, each part of it
+// that its driver tells, and every minute what still goes on, until the returned function is
+// called.
+func (p Progress) long(ph Phase, drv drivers.Driver, device, what, why string) (end func()) {
 	if p == nil {
 		return func() {}
 	}
@@ -113,7 +114,11 @@ func (p Progress) long(ph Phase, drv drivers.Driver, device, what string) (end f
 			}
 		})
 	}
-	say(what)
+	first := what
+	if why != "" {
+		first += ": " + why
+	}
+	say(first)
 	go func() {
 		defer close(ended)
 		begun, tick := time.Now(), time.NewTicker(sayEvery)

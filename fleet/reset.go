@@ -298,7 +298,7 @@ func (r *run) resetParts(ctx context.Context, drv drivers.Driver, dev Device, p 
 		step := drivers.Step{Via: "agent", What: part.Does}
 		r.step(dev.Name, step, *steps, *steps+len(left))
 		*steps++
-		end := r.Progress.long(Writing, drv, dev.Name, "waiting for it to come back")
+		end := r.Progress.long(Writing, drv, dev.Name, "waiting for it to come back", "")
 		err := drv.(drivers.Resetter).Reset(ctx, part, drivers.ResetOptions{ID: r.id, Within: back})
 		if end(); err != nil {
 			return left, err

@@ -315,14 +315,18 @@ func Rollback(ctx context.Context, devices []Device, u *Undo, o RollbackOptions)
 	}
 	defer func() { err = errors.Join(err, r.journal.Close()) }()
 	outs, err := r.each(ctx, append([]Wave{{}}, rollout.Waves...), func(ctx context.Context, device string, out *Outcome) (*pending, error) {
-		state, err := r.rollback(ctx, of[device])
+		state, err := r.rollback(ctx, u, of[device])
 		out.State, out.Error = state, NewError(out.Device, OpRollback, err)
 		return nil, nil
 	})
 	return r.ended(outs, err)
 }
 
-func (r *run) rollback(ctx context.Context, d PastDevice) (State, error) {
+func (r *run) rollback(ctx context.Context, u *Undo, d PastDevice) (State, error) {
+	plan, err := u.plan(d)
+	if err != nil {
+		return Failed, err
+	}
 	drv, tokens, _, err := r.undo(ctx, d)
 	if err != nil {
 		return Failed, err
@@ -331,7 +335,8 @@ func (r *run) rollback(ctx context.Context, d PastDevice) (State, error) {
 	if err := r.inherit(drv); err != nil {
 		return Failed, err
 	}
-	if _, err := drv.Probe(ctx); err != nil {
+	facts, err := drv.Probe(ctx)
+	if err != nil {
 		return Failed, NewError("", OpRead, err)
 	}
 	left, err := r.journal.left(d.Name)
@@ -342,14 +347,19 @@ func (r *run) rollback(ctx context.Context, d PastDevice) (State, error) {
 	if b, ok := drv.(drivers.Bounded); ok {
 		b.Bound(r.devices[d.Name].Policy)
 	}
+	dev := r.devices[d.Name]
+	out := &pending{task: task{Device: dev, plan: plan, desired: dev.Desired()}, drv: drv, facts: facts}
+	if out.blind, err = r.readyToRevert(ctx, out, left); err != nil {
+		return unwritten(err), err
+	}
 	if err := r.journal.Write(entry{Device: d.Name, Event: "start"}); err != nil {
 		return Failed, err
 	}
-	r.step(d.Name, drivers.Step{What: "back to where it was before run " + d.first().ID}, 0, 1)
+	r.step(d.Name, plan.Steps[0], 0, 1)
 	// Once begun it goes to its end, so that Ctrl-C leaves a known state.
-	rctx, cancel := r.devices[d.Name].revertTime(ctx)
+	rctx, cancel := dev.revertTime(ctx)
 	defer cancel()
-	defer r.Progress.long(Writing, drv, d.Name, "rolling back")()
+	defer r.Progress.long(Writing, drv, d.Name, "rolling back", "")()
 	for i, token := range tokens {
 		switch err := drv.Revert(rctx, token); {
 		case i == 0 && errors.Is(err, drivers.ErrBusy) && !errors.Is(err, drivers.ErrPartial):
@@ -358,7 +368,28 @@ func (r *run) rollback(ctx context.Context, d PastDevice) (State, error) {
 			return Partial, err
 		}
 	}
+	// The last one goes back to the state before all of them.
+	out.token = tokens[len(tokens)-1]
+	if err := r.lasts(rctx, out, true); err != nil {
+		return Partial, err
+	}
 	return Restored, nil
+}
+
+// readyToRevert is ready for a device that a rollback is about to write to, once it has
+// done what a run that was cut off sent it.
+func (r *run) readyToRevert(ctx context.Context, p *pending, left leftover) (blind bool, err error) {
+	if left.CutOff != nil {
+		if err := r.Progress.settle(ctx, Writing, p.drv, p.Name, left); err != nil {
+			return false, NewError("", OpSettle, err)
+		}
+	}
+	snap, err := p.drv.Read(ctx)
+	if err != nil {
+		return false, NewError("", OpRead, err)
+	}
+	// Of ports that the run left alone nothing is written.
+	return r.ready(ctx, p.drv, snap, &p.task, func(m drivers.Mismatch, sure bool) bool { return p.concerns(m) && p.waits(m, sure) })
 }
 
 // undo makes the driver of a device, and reads and checks its undo records. least is their

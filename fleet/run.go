@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -25,7 +24,7 @@ const (
 	Unchanged State = "unchanged" // it was as intended before
 	Applied   State = "applied"   // it is as intended now
 	Blocked   State = "blocked"   // the plan holds a change that cannot be made; nothing was written
-	Refused   State = "refused"   // stale, or more impact than allowed; nothing was written
+	Refused   State = "refused"   // stale, not ready, or more impact than allowed; nothing was written
 	Failed    State = "failed"    // an error before anything was written
 	Reverted  State = "reverted"  // an error, and it is as it was before
 	Partial   State = "partial"   // an error, and it is neither as it was nor as intended
@@ -312,6 +311,9 @@ func (e *effort) finish(ctx context.Context, p *pending, out *Outcome, bad error
 	}
 	if err == nil {
 		if err = p.drv.Confirm(ctx, p.token); err == nil {
+			err = e.lasts(ctx, p, false)
+		}
+		if err == nil {
 			out.State = Applied
 			if e.gate != nil && e.gate.passed {
 				out.Gate = e.gate.opts.Mode
@@ -323,7 +325,7 @@ func (e *effort) finish(ctx context.Context, p *pending, out *Outcome, bad error
 		}
 		err = NewError("", OpConfirm, err)
 	}
-	out.State, err = p.revert(ctx, e.Progress, err)
+	out.State, err = e.revert(ctx, p, err)
 	out.Left, out.Resets, out.Error = nil, nil, NewError(out.Device, OpApply, err)
 	if bad == nil {
 		e.end(fmt.Errorf("%w at %s: %w", errStopped, out.Device, err))
@@ -343,15 +345,18 @@ type pending struct {
 // revert undoes what was written. It must not end with the run: Ctrl-C has to leave the
 // device in one of two known states. Whoever has lost the lock writes nothing more: the next
 // run finds the device as one that this run was cut off at.
-func (p *pending) revert(ctx context.Context, progress Progress, why error) (State, error) {
+func (r *run) revert(ctx context.Context, p *pending, why error) (State, error) {
 	ctx, cancel := p.revertTime(ctx)
 	defer cancel()
 	if ctx.Err() != nil {
 		return Partial, fmt.Errorf("%w; and it was not reverted: %w", why, context.Cause(ctx))
 	}
-	defer progress.long(Writing, p.drv, p.Name, "reverting")()
+	defer r.Progress.long(Writing, p.drv, p.Name, "reverting", oneLine(why))()
 	if err := p.drv.Revert(ctx, p.token); err != nil {
 		return Partial, fmt.Errorf("%w; and the revert also failed: %w", why, err)
+	}
+	if err := r.lasts(ctx, p, true); err != nil {
+		return Partial, fmt.Errorf("%w; and it was not reverted: %w", why, err)
 	}
 	return Reverted, why
 }
@@ -461,8 +466,10 @@ func (r *run) write(ctx context.Context, drv drivers.Driver, facts drivers.Facts
 	p := t.plan
 	// A device that shows nothing of what is in force before the change proves
 	// nothing by showing nothing after it; one that did has lost its daemons.
-	_, before := drv.Applied(ctx, t.desired)
-	blind := errors.Is(before, drivers.ErrNoState)
+	blind, err := r.ready(ctx, drv, snap, &t, t.waits)
+	if err != nil {
+		return nil, unwritten(err), 0, NewError("", OpVerify, err)
+	}
 	if t.explain != nil {
 		t.explain(t.desired, todo)
 	}
@@ -508,7 +515,7 @@ func (r *run) write(ctx context.Context, drv drivers.Driver, facts drivers.Facts
 	if token == nil {
 		return nil, unwritten(err), steps, err
 	}
-	state, err := (&pending{task: t, drv: drv, token: token}).revert(ctx, r.Progress, err)
+	state, err := r.revert(ctx, &pending{task: t, drv: drv, token: token, facts: facts, blind: blind}, err)
 	return nil, state, steps, err
 }
 
@@ -533,7 +540,7 @@ func readPlanned(ctx context.Context, drv drivers.Driver, t task) (*drivers.Snap
 
 // unwritten is the state of a device to which nothing was written.
 func unwritten(err error) State {
-	if errors.Is(err, drivers.ErrStale) {
+	if errors.Is(err, drivers.ErrStale) || errors.Is(err, drivers.ErrNotReady) {
 		return Refused
 	}
 	return Failed
@@ -566,7 +573,7 @@ func (p Progress) settle(ctx context.Context, ph Phase, drv drivers.Driver, devi
 	if !ok {
 		return nil
 	}
-	defer p.long(ph, drv, device, fmt.Sprintf("waiting until it has done what run %s, which was cut off, sent it", l.CutOff.ID))()
+	defer p.long(ph, drv, device, fmt.Sprintf("waiting until it has done what run %s, which was cut off, sent it", l.CutOff.ID), "")()
 	return s.Settle(ctx)
 }
 
@@ -593,70 +600,4 @@ func keep(ctx context.Context, k drivers.Keeper) (State, int, error) {
 		return Applied, 0, nil
 	}
 	return Unchanged, 0, nil
-}
-
-// verify reads the device back until a plan for it has nothing left to do and its
-// daemons have taken up what is configured, for at most AppliedTimeout: they work on
-// their own time, and some of what is read back is theirs. It returns that plan.
-// unseen is why the device does not show what they have taken up; nil where it does.
-// blind says that the device had nothing to show before the change either.
-func (r *run) verify(ctx context.Context, drv drivers.Driver, f drivers.Facts, t task, blind bool) (now *drivers.Steps, unseen, err error) {
-	deadline := time.NewTimer(r.AppliedTimeout)
-	defer deadline.Stop()
-	tick := time.NewTicker(500 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		now, unseen, err = inForce(ctx, drv, f, t, blind)
-		if err == nil {
-			return now, unseen, nil
-		}
-		select {
-		case <-tick.C:
-			continue
-		case <-ctx.Done():
-		case <-deadline.C:
-		}
-		return nil, nil, err
-	}
-}
-
-// asRun is desired in the form that a snapshot of the device has.
-func asRun(drv drivers.Driver, snap *drivers.Snapshot, desired drivers.Desired) drivers.Desired {
-	want, ok := desired.(*qos.Device)
-	if !ok {
-		return desired
-	}
-	running, _, err := drivers.Decode(drv, snap)
-	if err != nil {
-		return desired
-	}
-	return want.AsRun(running)
-}
-
-func inForce(ctx context.Context, drv drivers.Driver, f drivers.Facts, t task, blind bool) (now *drivers.Steps, unseen, err error) {
-	snap, err := drv.Read(ctx)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%w: read back: %w", drivers.ErrPartial, err)
-	}
-	if now, err = drv.Plan(f, snap, t.desired, t.plan.Policy); err != nil {
-		return nil, nil, fmt.Errorf("%w: plan again: %w", drivers.ErrPartial, err)
-	}
-	if left := now.Differences(); len(left) > 0 {
-		return nil, nil, fmt.Errorf("%w: read back, %d values differ from the intent, first %s: %s, not %s", drivers.ErrPartial, len(left), left[0].Path(), left[0].Old, left[0].New)
-	}
-	if n := len(now.Items); n > 0 {
-		return nil, nil, fmt.Errorf("%w: read back, %d steps are left, first: %s", drivers.ErrPartial, n, now.Items[0].What)
-	}
-	bad, err := drv.Applied(ctx, asRun(drv, snap, t.desired))
-	switch {
-	case errors.Is(err, drivers.ErrUnsupported), blind && errors.Is(err, drivers.ErrNoState):
-		return now, err, nil
-	case err != nil:
-		return nil, nil, fmt.Errorf("%w: read what is in force: %w", drivers.ErrPartial, err)
-	}
-	if bad = slices.DeleteFunc(bad, func(m drivers.Mismatch) bool { return m.Unsure || m.Slow }); len(bad) > 0 {
-		m := bad[0]
-		return nil, nil, fmt.Errorf("%w: configured and not in force: %s (%d more)", drivers.ErrPartial, strings.TrimSpace(m.Port+" "+m.What())+": "+m.Have+", not "+m.Want, len(bad)-1)
-	}
-	return now, nil, nil
 }

@@ -175,7 +175,7 @@ func labFault(ts *testscript.TestScript, _ bool, a []string) {
 	}
 	f := boxOf(ts, a[0]).Faults()
 	n := 0
-	if len(a) > 2 {
+	if len(a) > 2 && !strings.HasPrefix(a[1], "kill") {
 		var err error
 		n, err = strconv.Atoi(a[2])
 		ts.Check(err)
@@ -207,6 +207,12 @@ func labFault(ts *testscript.TestScript, _ bool, a []string) {
 		f.FailAt(n)
 	case "restartat":
 		f.RestartAt(n)
+	case "kill":
+		boxOf(ts, a[0]).Kill(a[2])
+	case "killat": // the next write
+		f.BeforeSet(func() { boxOf(ts, a[0]).Kill(a[2]) })
+	case "restartswss":
+		boxOf(ts, a[0]).RestartSwss()
 	default:
 		ts.Fatalf("unknown fault %q", a[1])
 	}

@@ -41,6 +41,8 @@ type Driver struct {
 	ended []string
 	// desired is what the digest was last asked for; nil until then.
 	desired *qos.Device
+	// saveFailed is why a save failed; nil while none did.
+	saveFailed error
 	// idle is the undo record of an apply that is known to have had no effect.
 	idle string
 	// applied are the revisions of the applies of this driver, by their undo records.

@@ -14,7 +14,7 @@ import (
 )
 
 // errNotSaved is what a read of the startup configuration shows after a save.
-var errNotSaved = errors.New("the startup configuration differs")
+var errNotSaved = errors.New("the switch reported success and saved nothing")
 
 // ours returns the revision of an apply that is at work or waits for its confirmation: the
 // one of this driver, one with the message of the run, or one that waits on a switch that
@@ -108,7 +108,8 @@ func (d *Driver) Confirm(ctx context.Context, t *drivers.Token) error {
 	case err != nil:
 		return err
 	case holds(b.Edit, now):
-		return d.save(ctx, func(c *native.Config) bool { return holds(b.Edit, c) })
+		lasts := d.lasts(now)
+		return d.save(ctx, func(c *native.Config) bool { return holds(b.Edit, c) && lasts(c) })
 	case b.undone(now):
 		return fmt.Errorf("%w: it was not confirmed in time, and the switch reverted it", drivers.ErrRejected)
 	}
@@ -178,10 +179,14 @@ func (d *Driver) back(ctx context.Context, b record, now *native.Config) error {
 
 // save makes the startup configuration one that is as it is to be. Since 5.9 each apply
 // saves, unless that is switched off. Where it is so already, nothing is written: what
-// others have not saved stays as it is.
+// others have not saved stays as it is. After a save that failed it is not tried again: there
+// may be no room for it.
 func (d *Driver) save(ctx context.Context, good func(*native.Config) bool) error {
 	if cfg, err := d.config(ctx, "startup"); err == nil && good(cfg) {
 		return nil
+	}
+	if d.saveFailed != nil {
+		return fmt.Errorf("%w: not saved again: %w", drivers.ErrUnsaved, d.saveFailed)
 	}
 	err := d.patch(ctx, "applied", apply{State: "save"})
 	limit := d.pace.Settled
@@ -197,7 +202,14 @@ func (d *Driver) save(ctx context.Context, good func(*native.Config) bool) error
 	if saved {
 		return nil
 	}
-	return fmt.Errorf("%w: %w", drivers.ErrUnsaved, cmp.Or(err, rerr, errNotSaved))
+	if now, err := d.config(ctx, "applied"); err == nil && !good(now) {
+		return fmt.Errorf("%w: the switch lost what was applied before it was saved: it restarted, or another user applied something", drivers.ErrPartial)
+	}
+	failed := fmt.Errorf("the startup configuration does not have it: %w", cmp.Or(err, rerr, errNotSaved))
+	if err != nil && !errors.Is(err, drivers.ErrUnreachable) {
+		d.saveFailed = failed
+	}
+	return fmt.Errorf("%w: %w", drivers.ErrUnsaved, failed)
 }
 
 // Keep confirms what an earlier run put in force and left unconfirmed: the switch would
@@ -228,11 +240,7 @@ func (d *Driver) Keep(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	running, _ := native.Decode(now)
-	lasts := func(c *native.Config) bool {
-		saved, _ := native.Decode(c)
-		return d.desired == nil || drivers.Lasts(running, saved, d.desired.Manages)
-	}
+	lasts := d.lasts(now)
 	saved, err := d.config(ctx, "startup")
 	switch {
 	case err != nil && refusedWith(err, http.StatusForbidden, http.StatusNotFound):
@@ -243,6 +251,40 @@ func (d *Driver) Keep(ctx context.Context) (bool, error) {
 		return kept, nil
 	}
 	return true, d.save(ctx, lasts)
+}
+
+// lasts reports whether managed ports would be after a restart as they are now.
+func (d *Driver) lasts(now *native.Config) func(saved *native.Config) bool {
+	running, _ := native.Decode(now)
+	return func(c *native.Config) bool {
+		saved, _ := native.Decode(c)
+		return d.desired == nil || drivers.Lasts(running, saved, d.desired.Manages)
+	}
+}
+
+// Startup reads the configuration that the switch starts with.
+func (d *Driver) Startup(ctx context.Context) (*drivers.Snapshot, error) {
+	cfg, err := d.config(ctx, "startup")
+	if refusedWith(err, http.StatusForbidden, http.StatusNotFound) {
+		return nil, fmt.Errorf("%w: %w", drivers.ErrUnsupported, err)
+	}
+	if err == nil {
+		cfg.Ports, err = d.ports(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &drivers.Snapshot{Native: cfg}, nil
+}
+
+// Undone reports whether nothing of an apply is in a configuration. Of one that had no
+// effect there is nothing: what differs was made by others.
+func (d *Driver) Undone(s *drivers.Snapshot, t *drivers.Token) (bool, error) {
+	if t == nil || d.idle == string(t.Native) {
+		return true, nil
+	}
+	b, err := d.read(t, nil)
+	return err == nil && holds(b.Undo, held(s)), err
 }
 
 // Unsaved names what is applied and would be another after a restart.

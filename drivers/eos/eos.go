@@ -66,6 +66,7 @@ func newDriver(t drivers.Target) *Driver {
 		Accounts: func(c *native.Config, _ int) []render.Line { return native.Account(c) },
 		Identify: func(c *native.Config, desired *qos.Device, _ int) string { return native.Digest(c, desired) },
 		Held:     func(s *drivers.Snapshot) (*native.Config, int) { return nativeOf(s).cfg, 0 },
+		Hold:     func(c *native.Config, _ int) *drivers.Snapshot { return &drivers.Snapshot{Native: &snapshot{cfg: c}} },
 	}}
 	d.Switch = d
 	return d

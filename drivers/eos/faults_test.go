@@ -304,3 +304,21 @@ func TestSpell(t *testing.T) {
 		}
 	}
 }
+
+// A full flash: a save that fails leaves the startup configuration, which the error names,
+// and is not run again; the revert has nothing to save.
+func TestAFullFlash(t *testing.T) {
+	b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
+	d, was := b.Open(), b.Saved()
+	tok := b.Apply(d)
+	b.Faults().FailSave(true)
+	says(t, d.Confirm(t.Context(), tok), drivers.ErrUnsaved, nil, "the startup configuration does not have it", "No space left on device")
+	b.Faults().FailSave(false)
+	says(t, d.Confirm(t.Context(), tok), drivers.ErrUnsaved, nil, "not saved again")
+	if b.Saved() != was {
+		t.Error("the startup configuration was touched")
+	}
+	if err := d.Revert(t.Context(), tok); err != nil || b.Saved() != was {
+		t.Errorf("revert: %v", err)
+	}
+}

@@ -63,6 +63,18 @@ func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 	return nil
 }
 
+// Startup is that of [lines.Machine], but for a switch that saves nothing over gNMI.
+func (d *Driver) Startup(ctx context.Context) (*drivers.Snapshot, error) {
+	if !d.way.timed() {
+		if now, err := d.Config(ctx, lines.Running); err != nil {
+			return nil, err
+		} else if !persists(now) {
+			return nil, fmt.Errorf("%w: %w", drivers.ErrUnsupported, errManual)
+		}
+	}
+	return d.Machine.Startup(ctx)
+}
+
 // Leftovers confirms a commit that an earlier run left to its timer.
 func (d *Driver) Leftovers(ctx context.Context) (*lines.Leftovers, error) {
 	if !d.way.timed() {

@@ -288,11 +288,19 @@ func (m *Machine) Confirm(ctx context.Context, t *drivers.Token) error {
 	if err := m.stands(b, now); err != nil {
 		return err
 	}
-	if err := m.save(ctx, func(c *native.Config) bool { return m.Holds(b.Edit, c, b.Variant) }); err != nil {
+	lasts := m.lasts(now, b.Variant)
+	if err := m.save(ctx, func(c *native.Config) bool { return m.Holds(b.Edit, c, b.Variant) && lasts(c) }); err != nil {
 		return err
 	}
 	m.Switch.Forget(ctx, b)
 	return nil
+}
+
+// lasts reports whether managed ports would be after a restart as they are now.
+func (m *Machine) lasts(now *native.Config, variant int) func(saved *native.Config) bool {
+	return func(saved *native.Config) bool {
+		return m.desired == nil || drivers.Lasts(m.decode(now, variant), m.decode(saved, variant), m.desired.Manages)
+	}
 }
 
 // Revert undoes an apply, unless nothing of it came into force. It may be called again.
@@ -348,9 +356,7 @@ func (m *Machine) Keep(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	lasts := func(saved *native.Config) bool {
-		return drivers.Lasts(m.decode(now, variant), m.decode(saved, variant), m.desired.Manages)
-	}
+	lasts := m.lasts(now, variant)
 	if !left.Confirmed {
 		saved, err := m.Config(ctx, Startup)
 		switch {
@@ -374,18 +380,23 @@ func (m *Machine) Keep(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// save makes the startup configuration one that is as it is to be. Where it is
-// so already, nothing is written: what others have not saved stays as it is.
+// save makes the startup configuration one that is as it is to be. Where it is so already,
+// nothing is written: what others have not saved stays as it is. After a save that failed it
+// is not tried again: there may be no room for it.
 func (m *Machine) save(ctx context.Context, good func(*native.Config) bool) error {
 	if cfg, err := m.Config(ctx, Startup); err == nil && good(cfg) {
 		return nil
 	}
+	if m.saveFailed != nil {
+		return fmt.Errorf("%w: not saved again: %w", drivers.ErrUnsaved, m.saveFailed)
+	}
 	err := m.Switch.Save(ctx)
 	var limit time.Duration
+	lost := false
 	if err == nil {
 		limit = m.Pace.Settled
-	} else if lost := drivers.TransportError(err); errors.Is(lost, drivers.ErrUnreachable) {
-		limit, err = m.Pace.Work, lost // it may still be at it
+	} else if unreachable := drivers.TransportError(err); errors.Is(unreachable, drivers.ErrUnreachable) {
+		limit, err, lost = m.Pace.Work, unreachable, true // it may still be at it
 	}
 	saved, rerr := drivers.Poll(ctx, m.Pace.Poll, limit, func() (bool, error) {
 		cfg, err := m.Config(ctx, Startup)
@@ -398,5 +409,16 @@ func (m *Machine) save(ctx context.Context, good func(*native.Config) bool) erro
 	if saved {
 		return nil
 	}
-	return fmt.Errorf("%w: %w", drivers.ErrUnsaved, cmp.Or(err, rerr, errNotSaved))
+	if now, err := m.Config(ctx, Running); err == nil && !good(now) {
+		return fmt.Errorf("%w: %w", drivers.ErrPartial, errLost)
+	}
+	state := "does not have it"
+	if rerr != nil {
+		state = "cannot be read (" + rerr.Error() + ")"
+	}
+	failed := fmt.Errorf("the startup configuration %s: %w", state, cmp.Or(err, rerr, errNotSaved))
+	if err != nil && !lost {
+		m.saveFailed = failed
+	}
+	return fmt.Errorf("%w: %w", drivers.ErrUnsaved, failed)
 }

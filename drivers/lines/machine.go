@@ -44,6 +44,7 @@ type Driver interface {
 	drivers.Checker
 	drivers.Meter
 	drivers.Saver
+	drivers.Starter
 }
 
 // Machine is the half of a driver that does not depend on the way in.
@@ -65,6 +66,8 @@ type Machine struct {
 	Identify func(c *native.Config, desired *qos.Device, variant int) string
 	// Held is the configuration in a snapshot, and the variant of its box.
 	Held func(s *drivers.Snapshot) (*native.Config, int)
+	// Hold makes a snapshot of a configuration, of a box of a variant.
+	Hold func(c *native.Config, variant int) *drivers.Snapshot
 	// Variants is how many kinds of boxes [Machine.Means] tells apart; 0 for none.
 	Variants int
 	// Ended are the IDs of runs that are known to be at work no more.
@@ -80,6 +83,8 @@ type Machine struct {
 	Refused func(err error) bool
 	Switch  Switch
 	Pace    Pace
+	// saveFailed is why a save failed; nil while none did.
+	saveFailed error
 	// idle is the undo record of an apply that is known to have had no effect.
 	idle string
 	// desired is what the digest was last asked for; nil until then.
@@ -270,7 +275,10 @@ func (m *Machine) verdict(w *Work, now *native.Config, f Fate, cause error) (not
 var ErrOthers = errors.New("someone else may have written at the same time")
 
 // errNotSaved is what a read of the startup configuration shows after a save.
-var errNotSaved = errors.New("the startup configuration differs")
+var errNotSaved = errors.New("the switch reported success and saved nothing")
+
+// errLost is what a read of the running configuration shows after a save.
+var errLost = errors.New("the switch lost what was written before it was saved: it restarted, or another user loaded a configuration")
 
 // JoinErrors says two errors in one line; either may be nil.
 func JoinErrors(a, b error) error {
@@ -278,6 +286,36 @@ func JoinErrors(a, b error) error {
 		return cmp.Or(a, b)
 	}
 	return fmt.Errorf("%w; %w", a, b)
+}
+
+// Startup reads the startup configuration. A user who may not read it may not write it
+// either.
+func (m *Machine) Startup(ctx context.Context) (*drivers.Snapshot, error) {
+	cfg, err := m.Config(ctx, Startup)
+	if m.Refused(err) {
+		return nil, fmt.Errorf("%w: %s: %w", drivers.ErrUnsupported, Startup, err)
+	} else if err != nil {
+		return nil, err
+	}
+	variant, err := m.Switch.Variant(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return m.Hold(cfg, variant), nil
+}
+
+// Undone reports whether nothing of an apply is in a configuration. Of one that had no
+// effect there is nothing: what differs was made by others.
+func (m *Machine) Undone(s *drivers.Snapshot, t *drivers.Token) (bool, error) {
+	if t == nil || m.idle == string(t.Native) {
+		return true, nil
+	}
+	b, err := m.Record(t)
+	if err != nil {
+		return false, err
+	}
+	cfg, _ := m.Held(s)
+	return m.Holds(b.Undo, cfg, b.Variant), nil
 }
 
 // Unsaved compares the running with the startup configuration.

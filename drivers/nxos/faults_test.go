@@ -425,3 +425,20 @@ func TestOpenWithoutSSH(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// A full flash: a save that fails leaves the startup configuration, which the error names,
+// and is not run again; the revert has nothing to save.
+func TestAFullFlash(t *testing.T) {
+	b := newBox(t, boxOptions{})
+	d, was := b.Open(), b.Saved()
+	tok := b.Apply(d)
+	b.Faults().FailSave(true)
+	says(t, d.Confirm(t.Context(), tok), drivers.ErrUnsaved, nil, "the startup configuration does not have it", "")
+	b.Faults().FailSave(false)
+	if b.Saved() != was {
+		t.Error("the startup configuration was touched")
+	}
+	if err := d.Revert(t.Context(), tok); err != nil || b.Saved() != was {
+		t.Errorf("revert: %v", err)
+	}
+}

@@ -84,6 +84,9 @@ func newDriver(t drivers.Target) *Driver {
 			return native.Digest(c, desired, native.ClassModel(m))
 		},
 		Held: func(s *drivers.Snapshot) (*native.Config, int) { return nativeOf(s).cfg, int(nativeOf(s).m) },
+		Hold: func(c *native.Config, variant int) *drivers.Snapshot {
+			return &drivers.Snapshot{Native: &snapshot{cfg: c, m: native.ClassModel(variant)}}
+		},
 	}}
 	d.Switch = d
 	return d

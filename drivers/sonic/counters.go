@@ -2,6 +2,7 @@ package sonic
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -227,7 +228,9 @@ const startupFile = "/etc/sonic/config_db.json"
 // that this tool knows. Rows that the buffer manager derives are ignored.
 func (d *driver) Unsaved(ctx context.Context) ([]string, error) {
 	saved, err := d.saved(ctx)
-	if err != nil {
+	if errors.Is(err, errCut) {
+		return []string{err.Error()}, nil
+	} else if err != nil {
 		return nil, err
 	}
 	if d.kept != nil {
@@ -255,10 +258,13 @@ func (d *driver) saved(ctx context.Context) (native.Config, error) {
 	}
 	saved, err := native.Parse(out.Stdout, native.WantTable)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", startupFile, err)
+		return nil, fmt.Errorf("%s %w after %d bytes: the next boot has no configuration", startupFile, errCut, len(out.Stdout))
 	}
 	return saved, nil
 }
+
+// errCut says that the startup file is no whole configuration.
+var errCut = errors.New("is cut off")
 
 // unsaved names the tables that differ, with their rows where they are few.
 func unsaved(running, saved native.Config) []string {

@@ -66,6 +66,10 @@ type driver struct {
 	direct   bool
 	yang     *yang.Models
 	unjudged string
+	// sure says that the daemons were seen to run.
+	sure bool
+	// saveFailed is why a save of this driver failed; nil while none did.
+	saveFailed error
 	// image is what 'show version' says of the image.
 	image string
 	// headroom is the table that lossless groups get theirs from, and whose it is.
@@ -103,6 +107,8 @@ var (
 	_ drivers.Checker  = (*driver)(nil)
 	_ drivers.Meter    = (*driver)(nil)
 	_ drivers.Saver    = (*driver)(nil)
+	_ drivers.Starter  = (*driver)(nil)
+	_ drivers.Readier  = (*driver)(nil)
 	_ drivers.Observer = (*driver)(nil)
 	_ drivers.Notifier = (*driver)(nil)
 )

@@ -60,7 +60,7 @@ var identity = sync.OnceValue(func() (id struct {
 
 // quick are the times of a driver of a switch that does not let it wait.
 func quick(o drivertest.Options) pace {
-	p := pace{poll: 3 * time.Millisecond, minSet: o.Patience(), settled: 100 * time.Millisecond, linkUp: 2 * time.Second}
+	p := pace{poll: 3 * time.Millisecond, minSet: o.Patience(), settled: 100 * time.Millisecond, linkUp: 2 * time.Second, taken: 300 * time.Millisecond}
 	if o.Silent {
 		p.minSet = 500 * time.Millisecond
 	}

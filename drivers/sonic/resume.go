@@ -114,6 +114,7 @@ func (d *driver) keep(ctx context.Context, cfg native.Config, blind bool) (bool,
 		if !blind {
 			return false, nil
 		}
+	case errors.Is(err, errCut): // a save that another run could not end
 	case err != nil:
 		return false, err
 	case d.lasts(cfg, saved):

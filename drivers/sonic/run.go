@@ -25,9 +25,11 @@ type pace struct {
 	settled time.Duration
 	// linkUp bounds the wait for ports that were taken down.
 	linkUp time.Duration
+	// taken bounds the wait for daemons to take up what they were sent.
+	taken time.Duration
 }
 
-var realPace = pace{poll: 500 * time.Millisecond, minSet: time.Minute, settled: 3 * time.Second, linkUp: 90 * time.Second}
+var realPace = pace{taken: 15 * time.Second, poll: 500 * time.Millisecond, minSet: time.Minute, settled: 3 * time.Second, linkUp: 90 * time.Second}
 
 // maxSet is the longest wait for a Set: the server gives up after 600 s, and
 // the config updater goes on by itself (sonic-gnmi:sonic_service_client).
@@ -59,7 +61,7 @@ type runner struct {
 	wasUp    map[string]bool
 	// unsaved: the last write is in force, and the switch did not save it.
 	unsaved bool
-	// reverts: what cannot be recorded is done all the same.
+	// reverts: what cannot be recorded, or is not put in force, is done all the same.
 	reverts bool
 }
 
@@ -100,13 +102,7 @@ func (r *runner) step(ctx context.Context, i int, s native.Step, last bool) erro
 	if err := r.d.note(s.Down, nil); err != nil && !r.reverts {
 		return err
 	}
-	var err error
-	if s.Via == "ssh" {
-		err = r.overSSH(ctx, s)
-	} else {
-		err = r.overGNMI(ctx, s)
-	}
-	if err != nil {
+	if err := r.send(ctx, s, last); err != nil {
 		return err
 	}
 	// A record that fails leaves the port in it that is up: no harm in that.
@@ -115,6 +111,61 @@ func (r *runner) step(ctx context.Context, i int, s native.Step, last bool) erro
 		r.awaitRaised(ctx, s.Up)
 	}
 	return r.waitLinks(ctx, s.Up)
+}
+
+// send carries the request of a step out. Where others follow, what it wrote has to be
+// taken up first: without daemons all ports would go down for nothing.
+func (r *runner) send(ctx context.Context, s native.Step, last bool) error {
+	send := r.overGNMI
+	if s.Via == "ssh" {
+		send = r.overSSH
+	}
+	if last || r.reverts {
+		return send(ctx, s)
+	}
+	made := false
+	if !r.d.sure {
+		objects, rest := s.Objects(r.cfg)
+		var err error
+		if made, err = r.probe(ctx, send, objects); err != nil {
+			return err
+		}
+		if made {
+			s = rest
+		}
+	}
+	var err error
+	if len(s.Ops) > 0 {
+		err = send(ctx, s)
+	}
+	if err == nil {
+		err = r.d.keepUp(ctx)
+		made = made || err != nil
+	}
+	if err != nil && made && !errors.Is(err, drivers.ErrPartial) {
+		err = fmt.Errorf("%w: %w", drivers.ErrPartial, err)
+	}
+	return err
+}
+
+// probe sends the rows of a step of which orchagent makes objects by itself, and waits for
+// one of them: over gNMI alone nothing else shows, before a port goes down, that it runs.
+// made is false where the step has none, or where ASIC_DB shows nothing.
+func (r *runner) probe(ctx context.Context, send func(context.Context, native.Step) error, s native.Step) (made bool, err error) {
+	if len(s.Ops) == 0 {
+		return false, nil
+	}
+	before, err := r.d.objects(ctx)
+	if err != nil || before == nil {
+		return false, err
+	}
+	if err := send(ctx, s); err != nil {
+		return false, err
+	}
+	if err := r.d.awaitObjects(ctx, before); err != nil {
+		return true, fmt.Errorf("%w: %w", drivers.ErrPartial, err)
+	}
+	return true, nil
 }
 
 // awaitRaised waits for the links of ports that were down before the run, before

@@ -87,8 +87,13 @@ func said(out ssh.Result) string {
 	return firstLines(text)
 }
 
+// firstLines returns the beginning of a text in one line; of a Python traceback, which ends
+// with its cause, the last line.
 func firstLines(s string) string {
 	lines := strings.Split(s, "\n")
+	if strings.Contains(s, "Traceback (most recent call last)") {
+		lines = lines[len(lines)-1:]
+	}
 	if len(lines) > 4 {
 		lines = append(lines[:4], "...")
 	}

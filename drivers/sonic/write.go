@@ -102,18 +102,30 @@ func (d *driver) Confirm(ctx context.Context, t *drivers.Token) error {
 	if err := d.finish(ctx, u, u.SSH); err != nil {
 		return err
 	}
-	if u.SSH {
-		// A switch that restarted before the save has saved what it held before the run.
-		now, err := d.read(ctx)
-		if err != nil {
-			return fmt.Errorf("read back what was saved: %w", err)
-		}
-		if u.Undone(now) {
-			return errors.New("the switch lost what was written before it was saved: it restarted, or another user loaded its configuration")
-		}
-	}
 	d.release(ctx)
 	return nil
+}
+
+// Startup reads the startup file.
+func (d *driver) Startup(ctx context.Context) (*drivers.Snapshot, error) {
+	cfg, err := d.saved(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &drivers.Snapshot{Native: cfg}, nil
+}
+
+// Undone reports whether nothing of an apply is in a configuration. Of one that had no
+// effect there is nothing: what differs was made by others.
+func (d *driver) Undone(s *drivers.Snapshot, t *drivers.Token) (bool, error) {
+	u, err := d.undo(t, nil)
+	if err != nil || t == nil || d.idle == string(t.Native) {
+		return err == nil, err
+	}
+	if d.left != nil {
+		u = u.Restored(d.left.Down)
+	}
+	return u.Stands == native.NoTrace || u.Undone(config(s)), nil
 }
 
 func (d *driver) finish(ctx context.Context, u native.Undo, save bool) error {
@@ -121,7 +133,7 @@ func (d *driver) finish(ctx context.Context, u native.Undo, save bool) error {
 		if err := d.wakeSSH(ctx); err != nil {
 			return fmt.Errorf("save: %w", err)
 		}
-		if err := d.command(ctx, saveCommand); err != nil {
+		if err := d.saveFile(ctx); err != nil {
 			return fmt.Errorf("save: %w", err)
 		}
 	}
@@ -133,13 +145,11 @@ func (d *driver) finish(ctx context.Context, u native.Undo, save bool) error {
 	return nil
 }
 
-const saveCommand = "sudo config save -y"
-
 // save makes the switch write its startup file: over SSH where there is one, else by a
 // Set of what is there already, which changes nothing and is saved like any other.
 func (d *driver) save(ctx context.Context, cfg native.Config) error {
 	if d.t.SSH != nil && d.wakeSSH(ctx) == nil {
-		return d.command(ctx, saveCommand)
+		return d.saveFile(ctx)
 	}
 	model := cfg.Row(native.TMetadata, "localhost")["hwsku"]
 	if model == "" {

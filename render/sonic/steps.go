@@ -613,6 +613,22 @@ func whats(ds []doing) string {
 	return strings.Join(parts, "; ")
 }
 
+// Objects takes from the step the rows that it adds and of which orchagent makes objects,
+// whoever refers to them.
+func (s Step) Objects(cfg Config) (objects, rest Step) {
+	objects, rest = Step{Via: s.Via, What: s.What}, s
+	rest.Ops = nil
+	for _, o := range s.Ops {
+		to := &rest
+		ofMaps := slices.ContainsFunc(mapTables[:], func(m mapTable) bool { return m.table == o.Table })
+		if (ofMaps || o.Table == TScheduler || o.Table == TWRED) && !o.Del && o.Field == "" && cfg.Row(o.Table, o.Key) == nil {
+			to = &objects
+		}
+		to.Ops = append(to.Ops, o)
+	}
+	return objects, rest
+}
+
 // Sets reports whether the step writes a field by itself.
 func (s Step) Sets(table, key, field string) bool {
 	return slices.ContainsFunc(s.Ops, func(o Op) bool { return o.Table == table && o.Key == key && o.Field == field })

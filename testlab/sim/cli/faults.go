@@ -15,7 +15,7 @@ type Faults struct {
 	mu sync.Mutex
 	f  *Front
 
-	reject, failAfter, pretend, pretendSave                         bool
+	reject, failAfter, pretend, pretendSave, failSave               bool
 	refuse, truncate, readOnly, noModel, badCert, stuck, doubleEcho bool
 	echoAhead, flushInput, logs                                     bool
 
@@ -53,6 +53,9 @@ func (f *Faults) PretendNext() { f.Set(&f.pretend, true) }
 
 // PretendSave answers the next save as a success and saves nothing.
 func (f *Faults) PretendSave() { f.Set(&f.pretendSave, true) }
+
+// FailSave has each save fail, as with a full flash: the startup configuration stays.
+func (f *Faults) FailSave(on bool) { f.Set(&f.failSave, on) }
 
 // GiveUp leaves the next write unanswered: a gNMI call gets DeadlineExceeded
 // at once, a shell stays silent until the client hangs up. The work is done
@@ -132,7 +135,7 @@ func (f *Faults) BeforeWrite(fn func()) {
 func (f *Faults) Clear() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.reject, f.failAfter, f.pretend, f.pretendSave = false, false, false, false
+	f.reject, f.failAfter, f.pretend, f.pretendSave, f.failSave = false, false, false, false, false
 	f.refuse, f.truncate, f.readOnly, f.noModel, f.badCert, f.stuck, f.doubleEcho = false, false, false, false, false, false, false
 	f.echoAhead, f.flushInput, f.logs = false, false, false
 	f.refuseLines, f.beforeWrite, f.giveUp, f.delay = nil, nil, nil, 0
@@ -204,6 +207,9 @@ func (f *Faults) TakePretend() bool { return f.Take(&f.pretend) }
 
 // TakePretendSave reads PretendSave and uses it up.
 func (f *Faults) TakePretendSave() bool { return f.Take(&f.pretendSave) }
+
+// SaveFails reads FailSave.
+func (f *Faults) SaveFails() bool { return f.On(&f.failSave) }
 
 // TakeGiveUp reads GiveUp and uses it up; nil where it is off.
 func (f *Faults) TakeGiveUp() <-chan struct{} {

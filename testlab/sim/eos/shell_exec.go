@@ -143,6 +143,9 @@ func (sh *shell) save([]string) string {
 	if sh.f.faults.IsReadOnly() {
 		return notAuthorised("write")
 	}
+	if sh.f.faults.SaveFails() {
+		return "% Error copying system:/running-config to flash:/startup-config (No space left on device)"
+	}
 	if !sh.f.faults.TakePretendSave() {
 		sh.f.e.save()
 	}

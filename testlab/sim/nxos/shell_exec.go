@@ -119,6 +119,9 @@ func (sh *shell) save([]string) string {
 	if sh.f.faults.IsReadOnly() {
 		return denied
 	}
+	if sh.f.faults.SaveFails() {
+		return "[#######                                 ]  17%\nConfiguration update aborted: request was aborted"
+	}
 	if !sh.f.faults.TakePretendSave() {
 		sh.f.n.save()
 	}

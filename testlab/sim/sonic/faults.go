@@ -19,7 +19,7 @@ type Faults struct {
 	delay, answerWithin                time.Duration
 	refuse, truncate, readOnly         bool
 	noSonicDB, noSubscribe, badCert    bool
-	noASIC, bareASIC                   bool
+	noASIC, bareASIC, full             bool
 	beforeSet                          func()
 	onEvent                            func(Event)
 	timeout                            <-chan struct{}
@@ -77,6 +77,10 @@ func (f *Faults) NoASIC(on bool) { f.change(func() { f.noASIC = on }) }
 // comes up.
 func (f *Faults) BareASIC(on bool) { f.change(func() { f.bareASIC = on }) }
 
+// FullDisk leaves no room in /etc/sonic. 'config save', which empties the startup file
+// before it writes, leaves what goes into one block of it; a Set fails by its checkpoint.
+func (f *Faults) FullDisk(on bool) { f.change(func() { f.full = on }) }
+
 // TruncateGet cuts JSON in half, in the values of Get and in what a command prints.
 func (f *Faults) TruncateGet(on bool) { f.change(func() { f.truncate = on }) }
 
@@ -105,7 +109,7 @@ const (
 	Queued   Event = "queued"   // a Set has arrived, and waits for those before it
 	Writing  Event = "writing"  // a Set that changes something is worked on
 	Changing Event = "changing" // the next change of a patch is about to be made
-	Saving   Event = "saving"   // a patch is applied and about to be saved
+	Saving   Event = "saving"   // a patch is applied and about to be saved, or "config save" about to write
 	Answer   Event = "answer"   // a Set is done, and about to be answered and to let the next one in
 	Command  Event = "command"  // a command has arrived over SSH
 	Status   Event = "status"   // a command is done and about to be answered
@@ -135,7 +139,7 @@ func (f *Faults) Clear() {
 	defer f.mu.Unlock()
 	f.dropBefore, f.dropAfter, f.failApplied, f.refuse, f.truncate, f.readOnly, f.noSonicDB, f.noSubscribe, f.badCert =
 		false, false, false, false, false, false, false, false, false
-	f.noASIC, f.bareASIC, f.pretend = false, false, false
+	f.noASIC, f.bareASIC, f.pretend, f.full = false, false, false, false
 	f.failAt, f.restartAt, f.delay, f.answerWithin, f.beforeSet, f.timeout, f.onEvent = 0, 0, 0, 0, nil, nil, nil
 }
 

@@ -225,6 +225,9 @@ func (s *Switch) collect(r *gnmi.SetRequest) ([]patchOp, error) {
 	if !s.wait(1) {
 		return nil, status.Error(codes.Unavailable, "the switch is going down")
 	}
+	if s.faults.on(&s.faults.full) {
+		return nil, unknown("Error: [Errno 28] No space left on device: '/etc/sonic/config.cp.json'")
+	}
 	s.mu.Lock()
 	s.snapshot = s.cfg.doc()
 	doc := s.cfg.doc()

@@ -307,6 +307,8 @@ func (c *command) exec() int {
 		return c.find(args)
 	case "ln", "mv", "readlink", "stat", "touch", "date":
 		return c.links(name, args)
+	case "df":
+		return c.df(args)
 	case "show":
 		return c.show(args)
 	case "sonic-cfggen":

@@ -2,6 +2,7 @@ package sonic
 
 import (
 	"io"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -119,6 +120,33 @@ func has(flags map[string]string, names ...string) bool {
 	return false
 }
 
+// diskBlock is what a write to a full disk leaves of a file that it emptied first.
+const diskBlock = 4096
+
+// noSpace is how a command in Python reports a full disk.
+const noSpace = `Traceback (most recent call last):
+  File "/usr/local/bin/sonic-cfggen", line 487, in <module>
+    main()
+  File "/usr/local/bin/sonic-cfggen", line 443, in main
+    print(json.dumps(data, indent=4, cls=minigraph_encoder))
+OSError: [Errno 28] No space left on device
+`
+
+// df is "df -P -k FOLDER" (POSIX).
+func (c *command) df(args []string) int {
+	if len(args) != 3 || args[0] != "-P" || args[1] != "-k" {
+		c.warn("df: the simulator knows df -P -k FOLDER\n")
+		return 1
+	}
+	const size, used = 14384136, 3546936
+	free := size - used
+	if c.s.faults.on(&c.s.faults.full) && strings.HasPrefix(clean(args[2])+"/", "/etc/sonic/") {
+		free = 0
+	}
+	c.say("Filesystem     1024-blocks    Used Available Capacity Mounted on\nroot-overlay      %d %d %d %7d%% /\n", size, size-free, free, (size-free)*100/size)
+	return 0
+}
+
 func (c *command) configCommand(sub string, flags map[string]string, rest []string) int {
 	s := c.s
 	arg := func(i int) string {
@@ -137,12 +165,22 @@ func (c *command) configCommand(sub string, flags map[string]string, rest []stri
 		if !s.wait(0.5) {
 			return 1
 		}
+		s.faults.event(Saving)
 		s.mu.Lock()
 		data := s.cfg.json()
-		if file == startupFile {
+		full := s.faults.on(&s.faults.full) && path.Dir(clean(file)) == path.Dir(startupFile)
+		switch {
+		case full:
+			data = data[:min(len(data), diskBlock)]
+			s.rawSaved = data
+		case file == startupFile:
 			s.save()
 		}
 		s.mu.Unlock()
+		if full {
+			c.warn("%s", noSpace)
+			return 1
+		}
 		if file != startupFile && !s.writeFile(file, data, true) {
 			return 1
 		}
@@ -311,6 +349,9 @@ func (c *command) checkpoint(sub, name string) int {
 	}
 	switch sub {
 	case "checkpoint":
+		if s.faults.on(&s.faults.full) {
+			return c.failed(cmd, "Failed to create checkpoint due to: ", &gcuError{msg: "[Errno 28] No space left on device"})
+		}
 		if err := validate(s.docNow(), s.rel); err != nil {
 			return c.failed(cmd, "Failed to create checkpoint due to: ", &gcuError{msg: "Running config is not valid. Error: " + err.Error()})
 		}

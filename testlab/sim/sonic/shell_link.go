@@ -111,6 +111,10 @@ func (c *command) links(name string, args []string) int {
 		}
 		c.say("%s\n", l.to)
 	case "stat":
+		if len(args) == 3 && args[1] == "%s" && clean(args[2]) == startupFile {
+			c.say("%d\n", len(s.savedJSON()))
+			return 0
+		}
 		if len(args) != 3 || args[0] != "-c" || args[1] != "%Y" {
 			return wrong()
 		}

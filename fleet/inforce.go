@@ -1,0 +1,255 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+)
+
+// ready returns an error, before the first write to a device, unless the device puts in
+// force what it is sent. blind says that the device shows nothing of what is in force.
+func (r *run) ready(ctx context.Context, drv drivers.Driver, snap *drivers.Snapshot, t *task, stops func(m drivers.Mismatch, sure bool) bool) (blind bool, err error) {
+	sure := true
+	if d, ok := drv.(drivers.Readier); ok {
+		if sure, err = d.Ready(ctx); err != nil {
+			return false, err
+		}
+	}
+	want := t.desired
+	running, _, err := drivers.Decode(drv, snap)
+	if err == nil {
+		want = running
+	} else { // a host: what is read of it is what is in force
+		stops = func(drivers.Mismatch, bool) bool { return false }
+	}
+	err = r.await(ctx, func() error {
+		unseen, err := compare(ctx, drv, want, true, func(m drivers.Mismatch) bool { return stops(m, sure) })
+		blind = errors.Is(unseen, drivers.ErrNoState)
+		return err
+	})
+	if errors.Is(err, errNotInForce) {
+		err = fmt.Errorf("%w: before the first step, %w", drivers.ErrNotReady, err)
+	}
+	return blind, err
+}
+
+// waits reports whether a value that is configured and not in force stops a run before its
+// first step. On a port that the run leaves alone it does, as the run would fail by it in
+// the end. Elsewhere the run may be what mends it: it stops the run only where the daemons
+// are not known to run, and where no binding of a queue or group can be the reason.
+func (t *task) waits(m drivers.Mismatch, sure bool) bool {
+	if touched, _ := t.changes(m); touched {
+		of := m.Field.Kind.Of()
+		return !sure && t.concerns(m) && of != qos.OfQueue && of != qos.OfGroup
+	}
+	want, ok := t.desired.(*qos.Device)
+	return ok && want.Holds(m.Port, m.Field)
+}
+
+// concerns reports whether a run answers for a value: on the ports that it changes, for
+// what it changes there and for what the intent manages.
+func (t *task) concerns(m drivers.Mismatch) bool {
+	touched, changed := t.changes(m)
+	want, ok := t.desired.(*qos.Device)
+	return touched && (changed || ok && want.Holds(m.Port, m.Field))
+}
+
+// changes reports whether the plan changes the port of a value, and the value itself.
+func (t *task) changes(m drivers.Mismatch) (port, value bool) {
+	for _, g := range t.plan.Changes {
+		if g.Blocked == "" && !g.Open && (slices.Contains(g.Ports, m.Port) || m.Port == "" && len(g.Ports) == 0) {
+			port = true
+			value = value || g.Field.Covers(m.Field) || m.Field.Covers(g.Field)
+		}
+	}
+	return port, value
+}
+
+// lasts reads a device once more when it has saved, and returns an error unless what a run
+// wrote, or where undone what there was before, runs, is saved, and is in force. Between the
+// last read and the save the device may have restarted, or someone may have loaded another
+// configuration. Every run ends with it, on every system.
+func (r *run) lasts(ctx context.Context, p *pending, undone bool) error {
+	saved, err := p.saved(ctx)
+	if err != nil {
+		return err
+	}
+	if !undone {
+		if _, _, err := r.verify(ctx, p.drv, p.facts, p.task, p.blind); err != nil {
+			return err
+		}
+		return p.starts(ctx, saved)
+	}
+	snap, err := p.drv.Read(ctx)
+	if err != nil {
+		return fmt.Errorf("%w: read back: %w", drivers.ErrPartial, err)
+	}
+	for name, s := range map[string]*drivers.Snapshot{"running": snap, "saved": saved} {
+		if ok, err := p.undone(s); err != nil {
+			return err
+		} else if !ok {
+			return fmt.Errorf("%w: the %s configuration is not the one from before the run: the device restarted before it saved, or another user loaded a configuration", drivers.ErrPartial, name)
+		}
+	}
+	running, _, err := drivers.Decode(p.drv, snap)
+	if err != nil {
+		return nil // a host: what is read of it is what is in force
+	}
+	return r.await(ctx, func() error {
+		if _, err := compare(ctx, p.drv, running, p.blind, p.concerns); err != nil {
+			return fmt.Errorf("%w: the configuration is the one from before the run, and %w", drivers.ErrPartial, err)
+		}
+		return nil
+	})
+}
+
+// saved reads the saved configuration of a device; nil where it shows none.
+func (p *pending) saved(ctx context.Context) (*drivers.Snapshot, error) {
+	s, ok := p.drv.(drivers.Starter)
+	if !ok {
+		return nil, nil
+	}
+	snap, err := s.Startup(ctx)
+	switch {
+	case errors.Is(err, drivers.ErrUnsupported):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("%w: read back what was saved: %w", drivers.ErrPartial, err)
+	}
+	return snap, nil
+}
+
+// undone reports whether nothing of what was written is in a configuration; nil has nothing.
+func (p *pending) undone(snap *drivers.Snapshot) (bool, error) {
+	s, ok := p.drv.(drivers.Starter)
+	if !ok || snap == nil {
+		return true, nil
+	}
+	return s.Undone(snap, p.token)
+}
+
+// starts returns an error unless the saved configuration has what the intent wants, as far
+// as the running one has it.
+func (p *pending) starts(ctx context.Context, saved *drivers.Snapshot) error {
+	want, ok := p.desired.(*qos.Device)
+	if saved == nil || !ok {
+		return nil
+	}
+	snap, err := p.drv.Read(ctx)
+	if err != nil {
+		return fmt.Errorf("%w: read back: %w", drivers.ErrPartial, err)
+	}
+	var devs [2]*qos.Device
+	for i, s := range []*drivers.Snapshot{snap, saved} {
+		if devs[i], _, err = drivers.Decode(p.drv, s); err != nil {
+			return err
+		}
+	}
+	runs := map[qos.Place]bool{}
+	for _, c := range qos.Diff(devs[0], want) {
+		runs[c.Place()] = true
+	}
+	left := slices.DeleteFunc(qos.DiffSaved(devs[1], want), func(c qos.Change) bool { return runs[c.Place()] })
+	if len(left) > 0 {
+		return fmt.Errorf("%w: %d values of the saved configuration differ from the intent, first %s: %s, not %s", drivers.ErrUnsaved, len(left), left[0].Path(), left[0].Old, left[0].New)
+	}
+	return nil
+}
+
+// verify reads the device back until a plan for it has nothing left to do and its
+// daemons have taken up what is configured, for at most AppliedTimeout: they work on
+// their own time, and some of what is read back is theirs. It returns that plan.
+// unseen is why the device does not show what they have taken up; nil where it does.
+// blind says that the device had nothing to show before the change either.
+func (r *run) verify(ctx context.Context, drv drivers.Driver, f drivers.Facts, t task, blind bool) (now *drivers.Steps, unseen, err error) {
+	err = r.await(ctx, func() (err error) {
+		now, unseen, err = inForce(ctx, drv, f, t, blind)
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return now, unseen, nil
+}
+
+// await calls good until it returns nil, for at most AppliedTimeout.
+func (r *run) await(ctx context.Context, good func() error) error {
+	deadline := time.NewTimer(r.AppliedTimeout)
+	defer deadline.Stop()
+	tick := time.NewTicker(500 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := good()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-tick.C:
+			continue
+		case <-ctx.Done():
+		case <-deadline.C:
+		}
+		return err
+	}
+}
+
+// asRun is desired in the form that a snapshot of the device has.
+func asRun(drv drivers.Driver, snap *drivers.Snapshot, desired drivers.Desired) drivers.Desired {
+	want, ok := desired.(*qos.Device)
+	if !ok {
+		return desired
+	}
+	running, _, err := drivers.Decode(drv, snap)
+	if err != nil {
+		return desired
+	}
+	return want.AsRun(running)
+}
+
+func inForce(ctx context.Context, drv drivers.Driver, f drivers.Facts, t task, blind bool) (now *drivers.Steps, unseen, err error) {
+	snap, err := drv.Read(ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: read back: %w", drivers.ErrPartial, err)
+	}
+	if now, err = drv.Plan(f, snap, t.desired, t.plan.Policy); err != nil {
+		return nil, nil, fmt.Errorf("%w: plan again: %w", drivers.ErrPartial, err)
+	}
+	if left := now.Differences(); len(left) > 0 {
+		return nil, nil, fmt.Errorf("%w: read back, %d values differ from the intent, first %s: %s, not %s", drivers.ErrPartial, len(left), left[0].Path(), left[0].Old, left[0].New)
+	}
+	if n := len(now.Items); n > 0 {
+		return nil, nil, fmt.Errorf("%w: read back, %d steps are left, first: %s", drivers.ErrPartial, n, now.Items[0].What)
+	}
+	if unseen, err = compare(ctx, drv, asRun(drv, snap, t.desired), blind, nil); err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", drivers.ErrPartial, err)
+	}
+	return now, unseen, nil
+}
+
+// errNotInForce says that daemons have not taken up a value.
+var errNotInForce = errors.New("configured and not in force")
+
+// compare compares what a device has in force with want, as far as it counts; nil counts
+// everything. unseen is why the device does not show it: with blind, having nothing to show
+// is no error.
+func compare(ctx context.Context, drv drivers.Driver, want drivers.Desired, blind bool, counts func(drivers.Mismatch) bool) (unseen, err error) {
+	bad, err := drv.Applied(ctx, want)
+	switch {
+	case errors.Is(err, drivers.ErrUnsupported), blind && errors.Is(err, drivers.ErrNoState):
+		return err, nil
+	case err != nil:
+		return nil, fmt.Errorf("read what is in force: %w", err)
+	}
+	bad = slices.DeleteFunc(bad, func(m drivers.Mismatch) bool { return m.Unsure || m.Slow || counts != nil && !counts(m) })
+	if len(bad) > 0 {
+		m := bad[0]
+		return nil, fmt.Errorf("%w: %s (%d more)", errNotInForce, strings.TrimSpace(m.Port+" "+m.What())+": "+m.Have+", not "+m.Want, len(bad)-1)
+	}
+	return nil, nil
+}
