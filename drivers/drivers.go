@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/intent"
@@ -144,6 +145,23 @@ func Model(d Driver) (Decoder, error) {
 		return nil, fmt.Errorf("%w: the device does not have the model of a switch", ErrUnsupported)
 	}
 	return model, nil
+}
+
+// Named is a Driver of a device whose configuration holds the device's name.
+type Named interface {
+	// Hostname is the name in a snapshot, without a domain; "" for none. It does no I/O.
+	Hostname(*Snapshot) string
+}
+
+// Hostname is the name that a device has in a snapshot of its configuration; "" where it is
+// not known.
+func Hostname(d Driver, s *Snapshot) string {
+	n, ok := d.(Named)
+	if !ok {
+		return ""
+	}
+	name, _, _ := strings.Cut(n.Hostname(s), ".")
+	return name
 }
 
 // Decode turns a snapshot of a driver's device into a running model.

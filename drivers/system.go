@@ -96,8 +96,8 @@ func (all Systems) Open(t Target) (Driver, error) {
 // hostname is how systems that are configured by lines say it.
 var hostname = lazyre.New(`(?m)^hostname (\S{1,255})`)
 
-// Hostname returns what the lines of a configuration say it is; "" for nothing.
-func Hostname(text []byte) string {
+// HostnameIn returns what the lines of a configuration say it is; "" for nothing.
+func HostnameIn(text []byte) string {
 	if m := hostname.FindSubmatch(Head(text)); m != nil {
 		return strings.Trim(string(m[1]), `"`)
 	}

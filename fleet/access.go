@@ -48,6 +48,9 @@ type Access struct {
 	Log *trace.Log
 	// Policy is what the intent may use; nil is [secret.Usual] for the environment.
 	Policy *secret.Policy
+	// AcceptIdentity names devices that may be another device by their hostname: they are
+	// written to all the same.
+	AcceptIdentity []string
 	// Local says that the one host of the call is the machine that the program runs on.
 	Local bool
 	// CutOff allows a host to take down the port that carries its only management path,

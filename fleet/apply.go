@@ -162,7 +162,7 @@ func Apply(ctx context.Context, devices []Device, plan *PlanFile, o ApplyOptions
 		}
 		defer func() { err = errors.Join(err, r.journal.Close()) }()
 		// A plan that was made just now, without a question, needs no second look.
-		if !plan.fresh() || o.Confirm != nil || o.Approver != nil {
+		if !plan.fresh() || plan.mistaken || o.Confirm != nil || o.Approver != nil {
 			if refused, err := r.checkAll(ctx, plan, judged, o); err != nil {
 				return refused, err
 			}

@@ -55,6 +55,7 @@ const (
 	KindPlan        Kind = "plan"      // a plan that this tool does not make of the intent
 	KindUndo        Kind = "undo"      // an undo record that is not carried out
 	KindUnfit       Kind = "unfit"     // not as intended, for reasons that are no work for a run
+	KindMistaken    Kind = "mistaken"  // the device is another one of the intent
 	KindUntrusted   Kind = "untrusted" // a plan or journal that is not signed, or not with a known key
 	KindWindow      Kind = "window"    // outside of the maintenance windows
 	KindRefused     Kind = "not-approved"

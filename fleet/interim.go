@@ -179,6 +179,7 @@ func (i *Interim) devices(devices []Device) []Device {
 	for n, d := range out {
 		if d.interim != nil {
 			out[n] = d.interim(i)
+			out[n].isRight = d.isRight
 		}
 	}
 	return out

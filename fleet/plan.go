@@ -48,6 +48,8 @@ type DevicePlan struct {
 	states []order.State
 	// lacking are findings that say what no check can judge of the device.
 	lacking []validate.Finding
+	// mistaken is set where the device is another one of the intent, and may not be written to.
+	mistaken bool
 	// native is what the steps change, before and after, where that is asked for.
 	native [2]string
 }
@@ -282,6 +284,10 @@ func (dev Device) planned(ctx context.Context, drv drivers.Driver, facts drivers
 	}
 	if st := host.StateOf(snap); st.Running != nil {
 		d.Host = &st
+	}
+	if what := dev.another(drv, snap); what != "" {
+		d.mistaken = !dev.isRight
+		d.Notes = append([]string{"warning: " + what + "; apply refuses this without --accept-identity " + dev.Name}, d.Notes...)
 	}
 	if dev.lacking != nil {
 		d.lacking = dev.lacking(desired)

@@ -102,7 +102,7 @@ func (r *Reader) readSwitch(ctx context.Context, sw *intent.Switch) Reading {
 		if err != nil {
 			return err
 		}
-		state := &validate.State{Unknown: h.unknown, Account: h.account, LeftDown: r.History.left(sw.Name).Down}
+		state := &validate.State{Unknown: h.unknown, Account: h.account, Hostname: h.hostname, LeftDown: r.History.left(sw.Name).Down}
 		switch {
 		case h.seen != nil:
 			state.Ports = h.seen.Ports
@@ -183,10 +183,12 @@ func (r *Reader) on(ctx context.Context, sw *intent.Switch, read func(context.Co
 type configuration struct {
 	facts   drivers.Facts
 	running *qos.Device
-	unknown []drivers.Unknown
-	account func() []render.Line
-	seen    *drivers.Observation // of its links; nil where it shows nothing of them,
-	unseen  error                // and why that is
+	// hostname is what the switch calls itself; "" where that is not known.
+	hostname string
+	unknown  []drivers.Unknown
+	account  func() []render.Line
+	seen     *drivers.Observation // of its links; nil where it shows nothing of them,
+	unseen   error                // and why that is
 }
 
 // configured reads what a switch is configured to do, and completes it with what the
@@ -204,6 +206,7 @@ func configured(ctx context.Context, drv drivers.Driver) (c configuration, err e
 		return c, err
 	}
 	c.running, c.unknown = model.Decode(snap)
+	c.hostname = drivers.Hostname(drv, snap)
 	c.account = func() []render.Line { return model.Account(snap) }
 	if o, ok := drv.(drivers.Observer); ok {
 		if c.seen, c.unseen = o.Observe(ctx); c.unseen != nil {

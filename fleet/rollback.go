@@ -339,6 +339,12 @@ func (r *run) rollback(ctx context.Context, u *Undo, d PastDevice) (State, error
 	if err != nil {
 		return Failed, NewError("", OpRead, err)
 	}
+	// A device that cannot be read shows no other name; Revert says what it lacks.
+	if snap, err := drv.Read(ctx); err == nil {
+		if err := r.devices[d.Name].refuseOther(drv, snap); err != nil {
+			return Refused, err
+		}
+	}
 	left, err := r.journal.left(d.Name)
 	if err != nil {
 		return Failed, err

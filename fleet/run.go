@@ -532,6 +532,9 @@ func readPlanned(ctx context.Context, drv drivers.Driver, t task) (*drivers.Snap
 	if err != nil {
 		return nil, NewError("", OpRead, err)
 	}
+	if err := t.refuseOther(drv, snap); err != nil {
+		return nil, err
+	}
 	if drv.Digest(snap, t.desired) != t.plan.Base {
 		return nil, drivers.ErrStale
 	}
@@ -540,7 +543,7 @@ func readPlanned(ctx context.Context, drv drivers.Driver, t task) (*drivers.Snap
 
 // unwritten is the state of a device to which nothing was written.
 func unwritten(err error) State {
-	if errors.Is(err, drivers.ErrStale) || errors.Is(err, drivers.ErrNotReady) {
+	if e := (*Error)(nil); errors.Is(err, drivers.ErrStale) || errors.Is(err, drivers.ErrNotReady) || errors.As(err, &e) && e.Kind == KindMistaken {
 		return Refused
 	}
 	return Failed

@@ -3,6 +3,7 @@ package validate
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent"
@@ -27,6 +28,48 @@ var linkChecks = []Check{
 		Fix:   "check the cable, and LLDP at the other end",
 		state: silentNeighbors,
 	},
+	{
+		ID: "TOP-11", Title: "the device at an address is another device of the intent",
+		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Why:   "it is compared with the intent of the wrong device, and would be changed to it",
+		Fix:   "correct the address in the intent, or the hostname on the device",
+		state: mistakenIdentity,
+	},
+}
+
+// mistakenIdentity reports a switch that calls itself what another device is called.
+func mistakenIdentity(r *deviceRun) {
+	if what := Mistaken(r.d.Fabric, r.d.Switch.Name, r.seen.Hostname); what != "" {
+		r.found(Finding{Severity: Error, What: what}, "")
+	}
+}
+
+// Mistaken says that a device of the intent has the hostname of another one; "" where it has
+// not, or where it is not known. Any other hostname may be right.
+func Mistaken(f *intent.Fabric, device, hostname string) string {
+	if hostname == "" || strings.EqualFold(hostname, device) {
+		return ""
+	}
+	is := func(name string) bool { return strings.EqualFold(name, hostname) }
+	for _, sw := range f.Switches {
+		if is(sw.Name) {
+			return fmt.Sprintf("the device at %s calls itself %s, which the intent has at %s", addressOf(f, device), hostname, cmp.Or(sw.Address.V, "no address"))
+		}
+	}
+	for _, h := range f.Hosts {
+		if is(h.Name) {
+			return fmt.Sprintf("the device at %s calls itself %s, which is a host of the intent", addressOf(f, device), hostname)
+		}
+	}
+	return ""
+}
+
+func addressOf(f *intent.Fabric, device string) string {
+	address := ""
+	if sw := f.Switch(device); sw != nil {
+		address = sw.Address.V
+	}
+	return cmp.Or(address, "the address of "+device)
 }
 
 // wire is what a port shows of its link.

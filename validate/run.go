@@ -46,6 +46,8 @@ type State struct {
 	// NotSaved is why the switch does not show what a reload would lose; "" where
 	// it does.
 	NotSaved string
+	// Hostname is what the switch calls itself, without a domain; "" where that is not known.
+	Hostname string
 	// LeftDown are ports that a run of this tool took down and did not bring up again,
 	// each with the run.
 	LeftDown map[string]string

@@ -41,6 +41,7 @@ type app struct {
 	nic      nicFlags
 
 	permitted policyFlags
+	identity  []string // --accept-identity
 
 	// name stands for standard input in places of the intent; "" is "<stdin>".
 	name string
@@ -313,7 +314,7 @@ func (a *app) access() (*fleet.Access, error) {
 	if a.nic.local {
 		return &fleet.Access{Policy: p, Local: true, Peer: local.Peer(a.Getenv)}, nil
 	}
-	out := &fleet.Access{Policy: p, Sudo: a.sudo, Log: a.log, Workers: a.parallel}
+	out := &fleet.Access{Policy: p, AcceptIdentity: a.identity, Sudo: a.sudo, Log: a.log, Workers: a.parallel}
 	if a.lab == "" {
 		out.Images, _ = fleet.ImageDir() // without a home, nothing is kept
 		return out, nil

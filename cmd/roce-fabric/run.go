@@ -27,6 +27,12 @@ type runFlags struct {
 	outside bool
 }
 
+// identityFlag adds --accept-identity.
+func (a *app) identityFlag(c *cobra.Command) {
+	c.Flags().StringSliceVar(&a.identity, "accept-identity", nil, "write to these devices even if their hostname is that of another device of the intent")
+	choices(c, "accept-identity")
+}
+
 // impactFlag is --allow.
 type impactFlag struct{ qos.Impact }
 
@@ -82,6 +88,7 @@ func (a *app) writeFlags(c *cobra.Command, o *runFlags) {
 	f.Var(&o.allow, "allow", "the largest impact: none|counters|port-flap|traffic-loss|reload")
 	choices(c, "allow", "none", "counters", "port-flap", "traffic-loss", "reload")
 	outsideFlag(c, &o.outside)
+	a.identityFlag(c)
 }
 
 func yesFlag(c *cobra.Command, yes *bool) {

@@ -153,6 +153,12 @@ func held(s *drivers.Snapshot) *native.Config {
 	return &native.Config{Tree: &native.Node{}}
 }
 
+// Hostname implements [drivers.Named].
+func (d *Driver) Hostname(s *drivers.Snapshot) string {
+	c := held(s)
+	return cmp.Or(c.Hostname, c.Tree.At("system", "hostname").Word())
+}
+
 // Decode turns a snapshot into a running model.
 func (d *Driver) Decode(s *drivers.Snapshot) (*qos.Device, []drivers.Unknown) {
 	dev, unknown := native.Decode(held(s))

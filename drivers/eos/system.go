@@ -62,7 +62,7 @@ func account(text []byte) ([]render.Line, error) {
 var secondLine = lazyre.New(`(?m)^! device: (\S+) \(([^,)\s]{1,64}), EOS-([^)\s]{1,64})`)
 
 func identify(text []byte) drivers.Identity {
-	id := drivers.Identity{Hostname: drivers.Hostname(text)}
+	id := drivers.Identity{Hostname: drivers.HostnameIn(text)}
 	if m := secondLine.FindSubmatch(drivers.Head(text)); m != nil {
 		id.Model, id.Release = string(m[2]), string(m[3])
 		if id.Hostname == "" {

@@ -173,6 +173,9 @@ func nativeOf(s *drivers.Snapshot) *snapshot {
 	return &snapshot{cfg: native.Lines.New()}
 }
 
+// Hostname implements [drivers.Named].
+func (d *Driver) Hostname(s *drivers.Snapshot) string { return nativeOf(s).cfg.Hostname() }
+
 // Read takes a snapshot of the running configuration.
 func (d *Driver) Read(ctx context.Context) (*drivers.Snapshot, error) {
 	cfg, err := d.Config(ctx, lines.Running)

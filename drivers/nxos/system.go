@@ -63,7 +63,7 @@ func account(text []byte) ([]render.Line, error) {
 var version = lazyre.New(`(?m)^version ([0-9]+\.[0-9]+\([^)\s]{1,16}\)\S{0,16})`)
 
 func identify(text []byte) drivers.Identity {
-	id := drivers.Identity{Hostname: drivers.Hostname(text)}
+	id := drivers.Identity{Hostname: drivers.HostnameIn(text)}
 	if m := version.FindSubmatch(drivers.Head(text)); m != nil {
 		id.Release = string(m[1])
 	}

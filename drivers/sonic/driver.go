@@ -320,6 +320,11 @@ func config(s *drivers.Snapshot) native.Config {
 	return c
 }
 
+// Hostname implements [drivers.Named].
+func (d *driver) Hostname(s *drivers.Snapshot) string {
+	return config(s).Row(native.TMetadata, "localhost")["hostname"]
+}
+
 // Decode turns a snapshot into a running model.
 func (d *driver) Decode(s *drivers.Snapshot) (*qos.Device, []drivers.Unknown) {
 	dev, unknown := native.Decode(config(s))

@@ -99,6 +99,16 @@ type Config struct {
 // New returns a configuration without lines.
 func (g *Grammar) New() *Config { return &Config{g: g} }
 
+// Hostname is the name of the device; "" for none.
+func (c *Config) Hostname() string {
+	for _, l := range c.Lines {
+		if name, ok := strings.CutPrefix(l.Text, "hostname "); ok {
+			return strings.TrimSpace(name)
+		}
+	}
+	return ""
+}
+
 func (c *Config) clone() *Config { return &Config{Lines: clone(c.Lines), Whole: c.Whole, g: c.g} }
 
 // Complete reports whether c is all of a device's answer, as far as the text tells.

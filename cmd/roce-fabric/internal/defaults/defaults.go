@@ -58,7 +58,7 @@ var keys = []key{
 
 // Careless are flags that a run must be given by itself, because a default would take a
 // safeguard away from all of them.
-var Careless = []string{"allow", "cut-off", "force", "gate", "outside-window", "skip-unreachable", "trust-key", "yes"}
+var Careless = []string{"accept-identity", "allow", "cut-off", "force", "gate", "outside-window", "skip-unreachable", "trust-key", "yes"}
 
 // Names are the flags that may have a default.
 func Names() (out []string) {
