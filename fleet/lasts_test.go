@@ -119,7 +119,7 @@ func (b *bench) keep() map[string]func() {
 
 func (b *bench) apply(t *testing.T) *fleet.Result {
 	t.Helper()
-	res, err := fleet.Apply(t.Context(), b.devices, prepare(t, b.f, b.devices), fleet.ApplyOptions{RunOptions: b.o, Allow: qos.ImpactLoss})
+	res, err := fleet.Apply(t.Context(), b.devices, prepare(t, b.f, b.devices, fleet.GateOff), fleet.ApplyOptions{RunOptions: b.o, Allow: qos.ImpactLoss})
 	if res == nil {
 		t.Fatal(err)
 	}
