@@ -30,7 +30,7 @@ var linkChecks = []Check{
 	},
 	{
 		ID: "TOP-11", Title: "the device at an address is another device of the intent",
-		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsApplied,
 		Why:   "it is compared with the intent of the wrong device, and would be changed to it",
 		Fix:   "correct the address in the intent, or the hostname on the device",
 		state: mistakenIdentity,
