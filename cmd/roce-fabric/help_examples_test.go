@@ -72,7 +72,7 @@ var exampleSetups = map[string]exampleSetup{
 // examplesNotRun are the examples that no test runs, and why.
 var examplesNotRun = map[string]string{
 	"roce-fabric init": "asks its questions on a terminal",
-	"roce-fabric init                           # write a first intent":               "asks its questions on a terminal",
+	"roce-fabric init                    # write a first intent":                      "asks its questions on a terminal",
 	"roce-fabric completion powershell | Out-String | Invoke-Expression":              "needs PowerShell",
 	"source <(roce-fabric completion zsh)":                                            "needs a zsh session",
 	`roce-fabric completion zsh > "${fpath[1]}/_roce-fabric"`:                         "needs a zsh session",

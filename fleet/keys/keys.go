@@ -20,6 +20,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
 	"github.com/roce-fabric/roce-fabric/internal/boundedfile"
@@ -55,7 +56,7 @@ type Ring struct {
 func Open(dir string) (*Ring, error) {
 	path := filepath.Join(dir, privateFile)
 	b, err := secret.ReadOwn(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return &Ring{dir: dir, trusted: map[string]bool{}}, nil
 	}
 	if err != nil {

@@ -123,7 +123,7 @@ var faults = []Fault{
 	}},
 	{Name: "speed", What: "the link runs at another speed in Mbit/s", Finds: []string{"PRT-04"}, Value: "25000", takes: "MBITS", on: map[string]string{onHost: "file class/net/{port}/speed {value}"}},
 	{Name: "stays-down", What: "the host does not come back from the next reset", on: map[string]string{onHost: "staysdown"}},
-	{Name: "storm", What: "the NIC at the port pauses it all the time, and does not count that itself", on: map[string]string{
+	{Name: "storm", What: "the NIC at the port pauses it all the time, uncounted", on: map[string]string{
 		intent.SONiC.Name: stormed, intent.EOS.Name: stormed, intent.NXOS.Name: stormed, intent.Cumulus.Name: stormed,
 	}},
 	{Name: "tos", What: "RDMA-CM sends with another ToS", Finds: []string{"NIC-03"}, Value: "0", takes: "TOS", on: map[string]string{onHost: "tos {rdma} {value}"}},
