@@ -289,7 +289,7 @@ func (m *Machine) Confirm(ctx context.Context, t *drivers.Token) error {
 		return err
 	}
 	lasts := m.lasts(now, b.Variant)
-	if err := m.save(ctx, func(c *native.Config) bool { return m.Holds(b.Edit, c, b.Variant) && lasts(c) }); err != nil {
+	if err := m.save(ctx, func(c *native.Config) bool { return m.Holds(b.Edit, c, b.Variant) && (m.desired == nil || lasts(c)) }); err != nil {
 		return err
 	}
 	m.Switch.Forget(ctx, b)
@@ -299,7 +299,7 @@ func (m *Machine) Confirm(ctx context.Context, t *drivers.Token) error {
 // lasts reports whether managed ports would be after a restart as they are now.
 func (m *Machine) lasts(now *native.Config, variant int) func(saved *native.Config) bool {
 	return func(saved *native.Config) bool {
-		return m.desired == nil || drivers.Lasts(m.decode(now, variant), m.decode(saved, variant), m.desired.Manages)
+		return drivers.Lasts(m.decode(now, variant), m.decode(saved, variant), m.desired.Manages)
 	}
 }
 

@@ -45,11 +45,8 @@ var kinds = []kind{
 		image:   func(release string) string { return "vrnetlab/sonic_sonic-vs:" + cmp.Or(release, sonicRelease) },
 		release: match(sonicTag), port: sonicPort, ports: sonicPorts,
 		// exec runs in the container around the machine, which gets in over SSH.
-		node: script,
-		intent: func(entry *yaml.Node, _ string) {
-			asVirtual(entry)
-			entry.Set("access", insecure())
-		},
+		node:   script,
+		intent: func(entry *yaml.Node, _ string) { asVirtual(entry) },
 	},
 	{
 		name: "sonic-vs", system: intent.SONiC.Name, startup: "sonic-vs.sh",
@@ -77,7 +74,7 @@ var kinds = []kind{
 		},
 		release: nxosRelease, port: nxosPort, ports: "Ethernet1/1 to Ethernet1/128",
 		node:   config,
-		intent: func(entry *yaml.Node, _ string) { entry.Set("access", insecure()) },
+		intent: func(*yaml.Node, string) {},
 	},
 	{
 		name: hosts, image: func(string) string { return "alpine:3.20" }, release: func(string) string { return "" },
@@ -107,9 +104,6 @@ func tls(key string, value *yaml.Node) *yaml.Node {
 	access.Set("tls", settings)
 	return access
 }
-
-// insecure is for a node that makes its own certificate when it starts.
-func insecure() *yaml.Node { return tls("insecure", &yaml.Node{Kind: yaml.Bool, Value: "true"}) }
 
 // virtual is what SONiC's virtual switch calls itself.
 const virtual = "Force10-S6000"
