@@ -37,7 +37,7 @@ type ApprovalRequest struct {
 	Host    string           `json:"host"`
 	// Gate is the one that each wave is to pass. OutsideWindow says that the run may write
 	// outside of the maintenance windows of the intent.
-	Gate          GateMode `json:"gate"`
+	Gate          GateMode `json:"gate,omitempty"`
 	OutsideWindow bool     `json:"outside_window,omitempty"`
 	// Wave is set where a run asks again between two waves: the number of the one that
 	// is next, from 2. Changes are then of that wave.

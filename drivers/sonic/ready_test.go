@@ -34,7 +34,7 @@ func TestReady(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c.o.model, c.o.release = known, "202511"
+			c.o.model, c.o.release, c.o.dies = known, "202511", true
 			b := newBox(t, c.o)
 			if c.spoil != nil {
 				c.spoil(b)
@@ -59,7 +59,7 @@ func backlog(b *box) {
 // step, of maps and profiles, does, before a port goes down.
 func TestNoPortGoesDownForNothing(t *testing.T) {
 	t.Parallel()
-	b := newBox(t, boxOptions{model: known, release: "202511"})
+	b := newBox(t, boxOptions{model: known, release: "202511", dies: true})
 	was := string(b.state())
 	b.Kill(simsonic.Orchagent)
 	d := b.open()

@@ -195,7 +195,7 @@ name: pod
 classes: {rdma: {priority: 3, dscp: rest, lossless: true}}
 switches:
   leaf[1-3]: {os: eos, address: "192.0.2.[1-3]"}
-  leaf4: {os: eos, address: "192.0.2.4:1234", access: {username: other, tls: {insecure: true}, ssh: {address: "192.0.2.4:2222", key: /id}}}
+  leaf4: {os: eos, address: "192.0.2.4:1234", access: {username: other, tls: {serverName: "y.example"}, ssh: {address: "192.0.2.4:2222", key: /id}}}
 hosts:
   gpu[1-4]: {address: "198.51.100.[1-4]", nics: {eth0: {rdma: mlx5_0}}}
 links:

@@ -237,6 +237,7 @@ var keyCases = []keyCase{
 	{key: "Rollout.portGroup", at: "rollout|portGroup", values: [2]any{1, 1024}, once: true, inert: true},
 	{key: "Rollout.canary", at: "rollout|canary", values: [2]any{[]any{"leaf1"}, []any{"role:spine"}}, once: true, inert: true},
 	{key: "Rollout.groups", at: "rollout|groups", values: [2]any{[]any{"leaf[1-2]"}, []any{"role:leaf"}}, once: true, inert: true},
+	{key: "Rollout.together", at: "rollout|together", values: [2]any{true, false}, once: true, inert: true},
 	{key: "Rollout.maxUnavailable", at: "rollout|maxUnavailable", values: [2]any{"1", "100%"}, once: true, inert: true},
 	{key: "Rollout.deviceTimeout", at: "rollout|deviceTimeout", values: [2]any{"10m", "1h"}, once: true, inert: true},
 	{key: "Rollout.windows", at: "rollout|windows", values: [2]any{[]any{m{"from": "00:00", "to": "24:00"}}, drop{}}, once: true, inert: true},
