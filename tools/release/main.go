@@ -289,8 +289,9 @@ func (r *release) modules(program string, licences bool) (*cdx.BOM, error) {
 	if licences {
 		args = append(args, "-licenses")
 	}
-	// The modules are in the cache, from the build.
-	text, err := output(".", []string{"GOPROXY=off"}, tool, append(args, program)...)
+	// The modules are in the cache, from the build, which checked them against go.sum. Outside
+	// of a module, where cyclonedx-gomod asks for them, Go would ask the checksum database.
+	text, err := output(".", []string{"GOPROXY=off", "GOSUMDB=off"}, tool, append(args, program)...)
 	if err != nil {
 		return nil, err
 	}
