@@ -269,7 +269,10 @@ type Facts struct {
 	Release string `json:"release"` // as the driver understands it
 	Model   string `json:"model"`
 	ASIC    string `json:"asic,omitempty"` // as the device's own rules name it; "" for unknown
-	Caps    Caps   `json:"caps"`
+	// Unit tells this device from all others: its serial number or the MAC address of the
+	// system, as the device says them; "" where it says neither.
+	Unit string `json:"unit,omitempty"`
+	Caps Caps   `json:"caps"`
 }
 
 // Caps are capabilities as data.

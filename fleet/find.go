@@ -232,7 +232,7 @@ func (u *Undo) add(p *Past, left []PastDevice) bool {
 
 // inherits returns the undo records of the runs that were cut off in the middle of a
 // device, the newest first: the next apply to it continues them.
-func (h *History) inherits(device string) ([]*drivers.Token, error) {
+func (h *History) inherits(device string, f drivers.Facts) ([]*drivers.Token, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for n := 0; ; n++ {
@@ -243,7 +243,7 @@ func (h *History) inherits(device string) ([]*drivers.Token, error) {
 		d, ok := p.device(device)
 		switch {
 		case !ok:
-		case d.settled():
+		case d.settled(), d.isOther(f) != nil:
 			return nil, nil
 		case p.Of != "" && d.halfDone():
 			u, err := find(h.store, p.Of, func(name string) bool { return name == device })

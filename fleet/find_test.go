@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/fleet/store"
 )
 
@@ -191,7 +192,7 @@ func TestInherits(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			tokens, err := h.inherits("a")
+			tokens, err := h.inherits("a", drivers.Facts{})
 			var got []string
 			for _, token := range tokens {
 				got = append(got, strings.Trim(string(token.Native), `"`))

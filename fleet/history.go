@@ -48,6 +48,7 @@ type PastDevice struct {
 	gate    GateMode
 	cause   string // why it is not as it was to be
 	base    string // digest of the state that the run started from
+	unit    string // what told the device from others, see [drivers.Facts]
 	touched bool   // something may have been written: there is an undo record
 	began   time.Time
 	took    time.Duration // from the first request to the end
@@ -233,7 +234,7 @@ func (p *Past) take(rec entry, line int, at int64) {
 	d := &p.Devices[i]
 	switch rec.Event {
 	case "start":
-		d.base, d.kind, d.began, d.start = rec.Base, rec.Kind, rec.Time, at
+		d.base, d.unit, d.kind, d.began, d.start = rec.Base, rec.Unit, rec.Kind, rec.Time, at
 	case "undo":
 		d.touched, d.line, d.at = rec.Undo != nil, line, at
 	case "down":
@@ -417,6 +418,32 @@ func (h *History) left(device string) leftover {
 		}
 	}
 	return left
+}
+
+// isOther returns an error where the device that answers is not the one that the run
+// worked on: its undo record is for another one.
+func (d PastDevice) isOther(f drivers.Facts) error {
+	return otherUnit("run "+d.of.ID, d.unit, f)
+}
+
+// otherUnit returns an error where a record is for another device than the one that
+// answers. One that does not say which it is is believed.
+func otherUnit(record, unit string, f drivers.Facts) error {
+	if unit == "" || f.Unit == "" || unit == f.Unit {
+		return nil
+	}
+	return errorAs("", OpJudge, KindIdentity, fmt.Errorf("%s is for the device %s, and %s answers at its address", record, unit, f.Unit))
+}
+
+// on returns what is left on the device that answers: nothing where a run that was cut off
+// worked on another one.
+func (l leftover) on(device string, f drivers.Facts) leftover {
+	if l.CutOff != nil {
+		if d, _ := l.CutOff.device(device); d.isOther(f) != nil {
+			return leftover{Down: map[string]string{}}
+		}
+	}
+	return l
 }
 
 // device returns what the run did on a device.

@@ -434,3 +434,37 @@ func TestJournalIsReadBack(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// An undo record is for the device that it was made on, and nothing is left on another
+// one that answers at its address. A device that does not say which one it is is believed.
+func TestRecordsAreOfTheirDevice(t *testing.T) {
+	for _, c := range []struct {
+		then, now string
+		want      State
+	}{{"SN1", "SN1", Restored}, {"SN1", "SN2", Failed}, {"SN1", "", Restored}, {"", "SN2", Restored}} {
+		dir := t.TempDir()
+		rs := wrote("leaf1", "")
+		rs[0].Unit = c.then
+		record(t, dir, "run1", true, entry{}, append(rs, entry{Device: "leaf1", Event: "down", Ports: []string{"E0"}})...)
+		b := &box{mask: qos.Priorities(3), unit: c.now}
+		devices := []Device{{Name: "leaf1", Desired: func() drivers.Desired { return holding(0) }, Open: func(context.Context) (drivers.Driver, error) { return b, nil }}}
+		h, _, err := OpenHistory(store.Dir(dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if left := h.left("leaf1").on("leaf1", drivers.Facts{Unit: c.now}); (left.CutOff == nil) != (c.want == Failed) || (len(left.Down) == 0) != (c.want == Failed) {
+			t.Errorf("%q, now %q: left %+v", c.then, c.now, left)
+		}
+		u, err := Find(t.Context(), devices, FindOptions{Store: store.Dir(dir)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := Rollback(t.Context(), devices, u, RollbackOptions{RunOptions{Fabric: &intent.Fabric{}, Store: store.Dir(t.TempDir())}, qos.ImpactLoss})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o := res.Outcomes[0]; o.State != c.want || c.want == Failed && (o.Error.Kind != KindIdentity || slices.Contains(b.calls, "revert")) {
+			t.Errorf("%q, now %q: %s %v, calls %v", c.then, c.now, o.State, o.Error, b.calls)
+		}
+	}
+}

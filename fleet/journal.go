@@ -42,6 +42,7 @@ type entry struct {
 	Journal string `json:"journal,omitempty"`
 	Intent  string `json:"intent,omitempty"`
 	Base    string `json:"base,omitempty"` // digest of the state that a "start" found
+	Unit    string `json:"unit,omitempty"` // of its device, see [drivers.Facts]
 	Path    string `json:"path,omitempty"` // of that intent, absolute
 	Of      string `json:"of,omitempty"`   // the run that this one rolls back
 	By      string `json:"by,omitempty"`   // who began it: user@machine
@@ -143,7 +144,7 @@ func (j *journal) left(device string) (leftover, error) {
 
 // inherits returns the undo records that an apply to a device continues; see
 // [History.inherits]. A nil journal knows of none.
-func (j *journal) inherits(device string) ([]*drivers.Token, error) {
+func (j *journal) inherits(device string, f drivers.Facts) ([]*drivers.Token, error) {
 	if j == nil {
 		return nil, nil
 	}
@@ -151,7 +152,7 @@ func (j *journal) inherits(device string) ([]*drivers.Token, error) {
 	if err != nil {
 		return nil, err
 	}
-	return h.inherits(device)
+	return h.inherits(device, f)
 }
 
 // ports records the ports of a device that are about to go down, and those that

@@ -253,6 +253,10 @@ func planOn(ctx context.Context, drv drivers.Driver, dev Device, o PlanOptions) 
 	if err != nil {
 		return nil, NewError(dev.Name, OpRead, err)
 	}
+	if now := past.on(dev.Name, facts); now.CutOff != past.CutOff {
+		past = now
+		past.tell(drv, admin, nil)
+	}
 	snap, err := drv.Read(ctx)
 	if err != nil {
 		return nil, NewError(dev.Name, OpRead, err)

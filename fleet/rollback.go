@@ -339,6 +339,11 @@ func (r *run) rollback(ctx context.Context, u *Undo, d PastDevice) (State, error
 	if err != nil {
 		return Failed, NewError("", OpRead, err)
 	}
+	for _, run := range d.runs() {
+		if err := run.isOther(facts); err != nil {
+			return Failed, err
+		}
+	}
 	// A device that cannot be read shows no other name; Revert says what it lacks.
 	if snap, err := drv.Read(ctx); err == nil {
 		if err := r.devices[d.Name].refuseOther(drv, snap); err != nil {
@@ -358,7 +363,7 @@ func (r *run) rollback(ctx context.Context, u *Undo, d PastDevice) (State, error
 	if out.blind, err = r.readyToRevert(ctx, out, left); err != nil {
 		return unwritten(err), err
 	}
-	if err := r.journal.Write(entry{Device: d.Name, Event: "start"}); err != nil {
+	if err := r.journal.Write(entry{Device: d.Name, Event: "start", Unit: facts.Unit}); err != nil {
 		return Failed, err
 	}
 	r.step(d.Name, plan.Steps[0], 0, 1)

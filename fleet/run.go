@@ -392,6 +392,10 @@ func (r *run) readAsPlanned(ctx context.Context, drv drivers.Driver, t task) (f 
 	if err != nil {
 		return f, nil, false, err
 	}
+	if err := otherUnit("the plan", t.plan.Facts.Unit, f); err != nil {
+		return f, nil, false, err
+	}
+	left = left.on(t.Name, f)
 	left.tell(drv, t.desired, r.journal.ports(t.Name))
 	if left.CutOff != nil {
 		if err := r.Progress.settle(ctx, Writing, drv, t.Name, left); err != nil {
@@ -473,12 +477,12 @@ func (r *run) write(ctx context.Context, drv drivers.Driver, facts drivers.Facts
 	if t.explain != nil {
 		t.explain(t.desired, todo)
 	}
-	continues, err := r.journal.inherits(p.Name)
+	continues, err := r.journal.inherits(p.Name, facts)
 	if err != nil {
 		return nil, Failed, 0, err
 	}
 	start := entry{
-		Device: p.Name, Event: "start", Kind: p.kind(), Steps: len(p.Steps), Base: p.Base,
+		Device: p.Name, Event: "start", Kind: p.kind(), Steps: len(p.Steps), Base: p.Base, Unit: facts.Unit,
 		Changes: group(undoable(todo, t.desired)), Impact: new(drivers.ImpactOf(todo.Items)), Ports: (&DevicePlan{Steps: todo.Items}).Down(),
 	}
 	if err := r.journal.Write(start); err != nil {

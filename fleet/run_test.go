@@ -33,9 +33,12 @@ type box struct {
 	calls     []string
 	during    func() // in the middle of Apply
 	ended     []string
+	unit      string
 }
 
-func (b *box) Probe(context.Context) (drivers.Facts, error) { return drivers.Facts{}, nil }
+func (b *box) Probe(context.Context) (drivers.Facts, error) {
+	return drivers.Facts{Unit: b.unit}, nil
+}
 func (b *box) Read(context.Context) (*drivers.Snapshot, error) {
 	if len(b.calls) > 0 && b.late > 0 {
 		b.late--

@@ -98,6 +98,9 @@ type platform struct {
 	Name  string `json:"product-name"`
 	Model string `json:"model"`
 	ASIC  string `json:"asic-model"`
+	// The names of these two are not verified on a switch.
+	Serial string `json:"serial-number"`
+	MAC    string `json:"system-mac"`
 }
 
 // Probe asks what the switch is; a release that the intent states counts more.
@@ -125,7 +128,7 @@ func (d *Driver) Probe(ctx context.Context) (drivers.Facts, error) {
 		return drivers.Facts{}, err
 	}
 	f := drivers.Facts{
-		OS: intent.Cumulus.Name, Version: version, Release: cmp.Or(d.t.Release, version), Model: cmp.Or(p.Name, p.Model, d.t.Model), ASIC: p.ASIC,
+		OS: intent.Cumulus.Name, Version: version, Release: cmp.Or(d.t.Release, version), Model: cmp.Or(p.Name, p.Model, d.t.Model), ASIC: p.ASIC, Unit: cmp.Or(p.Serial, p.MAC),
 		Caps: drivers.Caps{Undo: "the switch reverts an apply that is not confirmed within " + drivers.Spell(d.pace.Timer) + ", else a patch of what was changed",
 			Writes: []string{via}, AppliedState: true},
 	}

@@ -186,7 +186,7 @@ func (d *driver) Probe(ctx context.Context) (drivers.Facts, error) {
 	if !d.overSSH() {
 		f.Caps.Writes = []string{"gnmi"}
 	}
-	f.Model = cmp.Or(meta["hwsku"], d.t.Model)
+	f.Model, f.Unit = cmp.Or(meta["hwsku"], d.t.Model), meta["mac"]
 	d.sshDown = nil
 	if d.t.SSH != nil {
 		f.Version, err = d.showVersion(ctx)

@@ -20,6 +20,8 @@ type Version struct {
 	Model        string // "DCS-7060DX5-64S-R"
 	Release      string // "4.32.1F"
 	Manufacturer string // "Arista"
+	Serial       string
+	MAC          string // of the system
 	// Uptime is also the clock of [Sessions.Expires].
 	Uptime qos.Opt[time.Duration]
 }
@@ -28,7 +30,7 @@ type Version struct {
 // amd/node-scraper, scale_out_arista).
 func ParseVersion(b []byte) (Version, error) {
 	o, err := decode(b)
-	return Version{Model: o.String("modelName"), Release: o.String("version"), Manufacturer: o.String("mfgName"), Uptime: seconds(o, "uptime")}, err
+	return Version{Model: o.String("modelName"), Release: o.String("version"), Manufacturer: o.String("mfgName"), Serial: o.String("serialNumber"), MAC: o.String("systemMacAddress"), Uptime: seconds(o, "uptime")}, err
 }
 
 // seconds returns a time in seconds, with a fraction, above zero and below a century.

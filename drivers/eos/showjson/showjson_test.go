@@ -107,7 +107,7 @@ func TestDecodersTogether(t *testing.T) {
 
 func TestVersion(t *testing.T) {
 	got, err := ParseVersion([]byte(version))
-	want := Version{Model: "DCS-7060DX5-64S-R", Release: "4.32.1F", Manufacturer: "Arista", Uptime: qos.Of(123456750 * time.Millisecond)}
+	want := Version{Model: "DCS-7060DX5-64S-R", Release: "4.32.1F", Manufacturer: "Arista", Serial: "ABC123", Uptime: qos.Of(123456750 * time.Millisecond)}
 	if got != want || err != nil {
 		t.Errorf("%+v, %v", got, err)
 	}

@@ -7,6 +7,7 @@ type Version struct {
 	System  string // "Cisco Nexus Operating System (NX-OS) Software"
 	Release string // "10.4(3)"
 	Model   string // of the chassis: "Nexus9000 C9332D-GX2B Chassis"
+	Serial  string // of the supervisor
 	NXOS    bool
 }
 
@@ -18,7 +19,7 @@ func ParseVersion(b []byte) (Version, error) {
 	if err != nil {
 		return Version{}, err
 	}
-	v := Version{Model: r.Text("chassis_id")}
+	v := Version{Model: r.Text("chassis_id"), Serial: r.Text("proc_board_id")}
 	v.System, _, _ = strings.Cut(r.Text("header_str"), "\n")
 	for _, key := range []string{"nxos_ver_str", "sys_ver_str", "kickstart_ver_str"} {
 		if v.Release = r.Text(key); v.Release != "" {

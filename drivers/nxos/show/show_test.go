@@ -13,9 +13,9 @@ import (
 
 func TestParseVersion(t *testing.T) {
 	for in, want := range map[string]Version{
-		`{"header_str":"Cisco Nexus Operating System (NX-OS) Software\nTAC support: x","nxos_ver_str":"10.4(3)","chassis_id":"Nexus9000 C9332D-GX2B Chassis"}`: {"Cisco Nexus Operating System (NX-OS) Software TAC support: x", "10.4(3)", "Nexus9000 C9332D-GX2B Chassis", true},
-		`{"header_str":"Cisco Nexus Operating System (NX-OS) Software","sys_ver_str":"7.0(3)I2(1)","kickstart_ver_str":"1"}`:                                   {"Cisco Nexus Operating System (NX-OS) Software", "7.0(3)I2(1)", "", true},
-		`{"header_str":"Some other system","kickstart_ver_str":"1.0"}`:                                                                                         {"Some other system", "1.0", "", false},
+		`{"header_str":"Cisco Nexus Operating System (NX-OS) Software\nTAC support: x","nxos_ver_str":"10.4(3)","chassis_id":"Nexus9000 C9332D-GX2B Chassis","proc_board_id":"FDO2"}`: {"Cisco Nexus Operating System (NX-OS) Software TAC support: x", "10.4(3)", "Nexus9000 C9332D-GX2B Chassis", "FDO2", true},
+		`{"header_str":"Cisco Nexus Operating System (NX-OS) Software","sys_ver_str":"7.0(3)I2(1)","kickstart_ver_str":"1"}`:                                                          {"Cisco Nexus Operating System (NX-OS) Software", "7.0(3)I2(1)", "", "", true},
+		`{"header_str":"Some other system","kickstart_ver_str":"1.0"}`:                                                                                                                {"Some other system", "1.0", "", "", false},
 		`{"chassis_id":["x"],"nxos_ver_str":{}}`: {},
 	} {
 		if got, err := ParseVersion([]byte(in)); err != nil || got != want {

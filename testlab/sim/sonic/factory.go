@@ -2,6 +2,7 @@ package sonic
 
 import (
 	"fmt"
+	"hash/fnv"
 	"strconv"
 	"strings"
 
@@ -64,7 +65,7 @@ func FactoryConfig(m *catalog.Model, opts ...FactoryOption) map[string]map[strin
 		o(&f)
 	}
 	c := tables{}
-	meta := row{"hostname": f.hostname, "hwsku": f.hwsku, "platform": f.platform, "mac": "52:54:00:12:34:56", "type": "LeafRouter",
+	meta := row{"hostname": f.hostname, "hwsku": f.hwsku, "platform": f.platform, "mac": f.mac(), "type": "LeafRouter",
 		"buffer_model": "traditional", "default_pfcwd_status": "disable", "synchronous_mode": "enable"}
 	if f.dynamic {
 		meta["buffer_model"] = "dynamic"
@@ -248,4 +249,12 @@ func (s *Switch) qosClear() {
 			s.writeRow(table, key, nil)
 		}
 	}
+}
+
+// mac is the address of the system, one of its own for each switch.
+func (f *factory) mac() string {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(f.hostname)) // a hash takes everything
+	n := h.Sum32()
+	return fmt.Sprintf("52:54:%02x:%02x:%02x:%02x", byte(n>>24), byte(n>>16), byte(n>>8), byte(n))
 }
