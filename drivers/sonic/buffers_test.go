@@ -2,6 +2,7 @@ package sonic
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -150,4 +151,60 @@ func (b *box) groupRows(port string) (rows []string) {
 // doubled reports whether two rows of a port name one group.
 func (b *box) doubled() bool {
 	return slices.ContainsFunc(native.Account(b.config()), func(l render.Line) bool { return l.Check == "BUF-18" })
+}
+
+// TestPortsChangeAsPFCDoes: buffermgrd makes the groups of a port whose row or admin state
+// changes, by the priorities that pause then. A class that goes at the same time, by an
+// apply or by its revert, leaves no buffer behind.
+func TestPortsChangeAsPFCDoes(t *testing.T) {
+	for _, release := range []string{"202311", "202511"} {
+		for way, o := range map[string]boxOptions{"gnmi": {}, "direct": {direct: true}} {
+			for _, down := range []bool{false, true} {
+				for _, both := range []bool{false, true} { // what runs first
+					t.Run(fmt.Sprintf("%s/%s/down first %v/both first %v", release, way, down, both), func(t *testing.T) {
+						t.Parallel()
+						o := o
+						o.model, o.release, o.edit = known, release, withPoll
+						if both {
+							o.intent = secondClass
+						}
+						b := newBox(t, o)
+						d := b.open()
+						tok, _ := b.apply(d)
+						if err := d.Confirm(t.Context(), tok); err != nil {
+							t.Fatal(err)
+						}
+						b.bothBound(both)
+						if down {
+							for _, port := range b.ports {
+								row := maps.Clone(b.Config()["PORT"][port])
+								row["admin_status"] = "down"
+								b.SetRow("PORT", port, row)
+							}
+						}
+						other := secondClass
+						if both {
+							other = nil
+						}
+						b.desired = compile(t, fabric(b.model, release, other...))
+						for _, p := range b.desired.Ports {
+							p.MTU, p.AdminUp = qos.Of(4096), qos.Of(true)
+						}
+						tok, _ = b.apply(d)
+						b.bothBound(!both)
+						if _, again := b.plan(d); len(again.Items) > 0 {
+							t.Errorf("still to do: %v", again.Changes)
+						}
+						if err := d.Confirm(t.Context(), tok); err != nil {
+							t.Fatal(err)
+						}
+						b.rollBack(tok)
+						if !down { // NVIDIA unbinds the groups of a port that is down
+							b.bothBound(both)
+						}
+					})
+				}
+			}
+		}
+	}
 }

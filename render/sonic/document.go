@@ -1,7 +1,6 @@
 package sonic
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -18,8 +17,12 @@ func Document(d *qos.Device, m *catalog.Model) Config {
 	if m == nil || len(d.Ports) == 0 {
 		return cfg
 	}
+	cages := make(map[string]bool, len(m.Ports)) // names of the default layout
 	for i := range m.Ports {
-		place(cfg, m, &m.Ports[i])
+		cages[m.Ports[i].Name] = true
+	}
+	for i := range m.Ports {
+		place(cfg, cages, &m.Ports[i])
 	}
 	for _, p := range m.Pools {
 		row := Row{"type": p.Type, "mode": p.Mode}
@@ -50,9 +53,9 @@ func Document(d *qos.Device, m *catalog.Model) Config {
 // broken out into, their lanes and the index of the cage. A child is named after its first
 // lane: Ethernet0 of eight lanes becomes Ethernet0 and Ethernet4 (sonic-utilities
 // config/main.py, breakout; platform.json).
-func place(cfg Config, m *catalog.Model, p *catalog.Port) {
+func place(cfg Config, cages map[string]bool, p *catalog.Port) {
 	lanes := strings.Split(p.Lanes, ",")
-	children := childrenOf(cfg, m, p, len(lanes))
+	children := childrenOf(cfg, cages, p, len(lanes))
 	for i, c := range children {
 		c.row["index"] = strconv.Itoa(p.Index)
 		c.row["lanes"] = strings.Join(lanes[c.first:c.first+widthOf(children, i, len(lanes))], ",")
@@ -76,7 +79,7 @@ type child struct {
 }
 
 // childrenOf returns the ports of cfg that have lanes of p, by lane.
-func childrenOf(cfg Config, m *catalog.Model, p *catalog.Port, lanes int) (out []child) {
+func childrenOf(cfg Config, cages map[string]bool, p *catalog.Port, lanes int) (out []child) {
 	if row := cfg.Row(TPort, p.Name); row != nil {
 		out = append(out, child{0, row})
 	}
@@ -86,7 +89,7 @@ func childrenOf(cfg Config, m *catalog.Model, p *catalog.Port, lanes int) (out [
 	}
 	for first := 1; first < lanes; first++ {
 		name := portWord + strconv.Itoa(number+first)
-		if slices.ContainsFunc(m.Ports, func(q catalog.Port) bool { return q.Name == name }) {
+		if cages[name] {
 			break // another cage begins
 		}
 		if row := cfg.Row(TPort, name); row != nil {

@@ -268,20 +268,21 @@ func (p *planner) collect() {
 // bounce has ports taken down and up whose headroom buffermgrd would otherwise
 // leave as it is: it looks a port up again when PFC, speed or admin state
 // change, and only on newer releases when the cable length does. Where groups are
-// missing, that is done only if the switch is known to have headroom for the port.
+// missing, that is done only if the switch is known to have headroom for the port, and if
+// no op binds them: see regroup.
 func (p *planner) bounce() {
-	flaps := map[string]bool{}
+	settled := map[string]bool{}
 	cable := map[string]int{}
 	for i, o := range p.ops {
-		if p.renews(o) {
-			flaps[o.PortOf()] = true
+		if p.renews(o) || o.Table == TGroup && o.Row["profile"] == derivedProfile(p.after, o.PortOf()) {
+			settled[o.PortOf()] = true
 		}
 		if o.Table == TCable && o.Field != "" {
 			cable[o.Field] = i
 		}
 	}
 	for _, c := range p.changes {
-		if !p.lacksHeadroom(c) || c.Blocked != "" || flaps[c.Port] || !p.running.Up(c.Port) {
+		if !p.lacksHeadroom(c) || c.Blocked != "" || settled[c.Port] || !p.running.Up(c.Port) {
 			continue
 		}
 		if known, _ := p.headroom(c.Port); !known && (c.Field.Kind != qos.KindDerivedFrom || c.Old == qos.Absent) {
@@ -296,7 +297,7 @@ func (p *planner) bounce() {
 		case stated:
 			p.ops = append(p.ops, Op{Table: TCable, Key: cableName, Field: c.Port, Value: length, Bounce: true})
 		}
-		flaps[c.Port] = true
+		settled[c.Port] = true
 	}
 }
 

@@ -38,8 +38,9 @@ type builder struct {
 	running Config
 	// final are the ports whose admin state the ops change, with the new one.
 	final map[string]string
-	// waiting are the ports of which a cable's new length comes after PFC has changed.
-	waiting map[string]bool
+	// repaused are the ports of which PFC changes, waiting those among them of which a cable's
+	// new length comes after that.
+	repaused, waiting map[string]bool
 
 	// rows are those of queues and groups, by table and port.
 	rows map[string]map[string]Table
@@ -49,21 +50,24 @@ type builder struct {
 	shut              []Op            // ports that are up and go down for good
 	freed             []Op            // rows of which others take an index, on ports that do not flap
 	first, last       []Op            // gNMI, no port concerned
-	cables            []Op            // lengths that wait until PFC has changed on every port
+	looked            []Op            // what waits until PFC has changed on every port: see waits
 	raise             []Op            // ports that are down and come up
 	unbound           map[string][]Op // port -> rows of which others take an index, on ports that flap
 	bound             map[string][]Op // port -> rows that take it down
 	guard             map[string][]Op // port -> watchdog rows
-	length            map[string][]Op // port -> its cable's length, which waits until PFC has changed
+	later             map[string][]Op // port -> what waits until its PFC has changed
 	flap              []string        // ports of bound, in order
 }
 
 // steps puts ops into steps.
 func (s Site) steps(running Config, ops []Op) []Step {
-	b := builder{Site: s, running: running, final: map[string]string{}, unbound: map[string][]Op{}, bound: map[string][]Op{}, guard: map[string][]Op{}, length: map[string][]Op{}}
+	b := builder{Site: s, running: running, final: map[string]string{}, unbound: map[string][]Op{}, bound: map[string][]Op{}, guard: map[string][]Op{}, later: map[string][]Op{}, repaused: map[string]bool{}}
 	for _, o := range ops {
 		if o.Table == TPort && o.Field == "admin_status" {
 			b.final[o.Key] = o.Value
+		}
+		if o.changesPFC(running) {
+			b.repaused[o.Key] = true
 		}
 	}
 	gone, ops := freed(slices.Concat(ops, b.rebound(ops), b.replaced(ops)))
@@ -229,7 +233,8 @@ func freed(ops []Op) (first, rest []Op) {
 // waits returns the ports of which a cable's new length comes after PFC has changed:
 // buffermgrd makes the groups of what pauses as soon as it sees a new length, and leaves
 // them when the priority goes (sonic-swss cfgmgr/buffermgr.cpp). Older releases do that
-// only where there are no groups yet.
+// only where there are no groups yet. Each write to the row of a port has the same effect
+// on every release.
 func (b *builder) waits(ops []Op) map[string]bool {
 	out := map[string]bool{}
 	less := map[string][]string{} // port -> "port|priority"
@@ -325,9 +330,11 @@ func (b *builder) add(o Op) {
 	case o.Table == TCable && b.Direct && !b.Release.CableRederives:
 		b.early = append(b.early, o)
 	case o.Table == TCable && b.waiting[o.Field]:
-		b.length[o.Field] = append(b.length[o.Field], o)
+		b.later[o.Field] = append(b.later[o.Field], o)
 	case o.Table == TCable && slices.ContainsFunc(natural.Keys(o.Row), func(port string) bool { return b.waiting[port] }):
-		b.cables = append(b.cables, o)
+		b.looked = append(b.looked, o)
+	case o.Table == TPort && o.Field != "admin_status" && b.repaused[o.Key]:
+		b.later[o.Key] = append(b.later[o.Key], o)
 	case o.Table == TPort && o.Field == "admin_status" && o.Value == "up":
 		b.raise = append(b.raise, o)
 	case o.Table == TPort && o.Field == "admin_status" && b.running.Up(o.Key):
@@ -394,20 +401,26 @@ func (b *builder) build() []Step {
 		}
 	}
 	if len(b.raise) > 0 {
-		for _, o := range b.raise {
-			head.up = append(head.up, o.Key)
+		raise := head // the updater brings ports up after their rows are written
+		if b.Direct {
+			raise = &request{}
+			reqs = slices.Insert(reqs, 0, raise)
 		}
-		head.ops = append(head.ops, b.raise...)
-		head.what = append(head.what, doing{verb: "bring up " + natural.Fold(head.up)})
+		raise.up = portsOf(b.raise)
+		raise.ops = append(raise.ops, b.raise...)
+		raise.what = append(raise.what, doing{verb: "bring up " + natural.Fold(raise.up)})
 	}
 	tail.add("finish with", "row", b.last...)
 	reqs = join(head, reqs, tail)
-	for _, p := range natural.Keys(b.length) {
+	for _, p := range natural.Keys(b.later) {
 		if !grouped[p] {
-			b.cables = append(b.cables, b.length[p]...)
+			b.looked = append(b.looked, b.later[p]...)
 		}
 	}
-	reqs = append(reqs, one("set", "cable length", b.cables))
+	lengths, fields := partition(b.looked, func(o Op) bool { return o.Table == TCable })
+	looked := one("set", "cable length", lengths)
+	looked.add("set", "port setting", fields...)
+	reqs = append(reqs, looked)
 
 	via := "gnmi"
 	if b.Direct {
@@ -489,7 +502,7 @@ func (b *builder) flapping() (reqs []*request, grouped map[string]bool) {
 				}
 			}
 			rows.ops = append(rows.ops, b.bound[p]...)
-			up.ops = append(append(up.ops, b.length[p]...), admin(p, "up"))
+			up.ops = append(append(up.ops, b.later[p]...), admin(p, "up"))
 			for _, o := range b.guard[p] {
 				if o.Del {
 					down.ops = append(down.ops, o)
@@ -529,8 +542,9 @@ func admin(port, status string) Op {
 func join(head *request, reqs []*request, tail *request) []*request {
 	switch {
 	case len(head.ops) == 0:
-	case len(reqs) == 0 || len(head.up) > 0:
-		// Ports that come up do so before others go down: they may be uplinks.
+	case len(reqs) == 0 || len(head.up) > 0 || len(reqs[0].up) > 0 && len(reqs[0].down) == 0:
+		// Ports that come up do so before others go down, as they may be uplinks, and where
+		// the updater does not see to the order, after the rows that they come up with.
 		reqs = slices.Insert(reqs, 0, head)
 	default:
 		r := reqs[0]

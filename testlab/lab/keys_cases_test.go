@@ -121,7 +121,7 @@ var keyCases = []keyCase{
 	{key: "Buffers.headroom", at: "buffers|headroom", values: [2]any{"ieee-quanta", "sonic-dyn"}, inert: true},
 
 	{key: "Keep.bandwidth", at: "keep|bandwidth", values: [2]any{true, false}, inert: true, finds: "CLS-09 SCH-07"},
-	{key: "Keep.buffers", at: "keep|buffers", values: [2]any{true, false}, inert: true},
+	{key: "Keep.buffers", at: "keep|buffers", values: [2]any{true, false}, inert: true, finds: "BUF-18"},
 	{key: "Keep.queues", at: "keep|queues", values: [2]any{true, false}, inert: true},
 	{key: "Keep.watchdog", at: "keep|watchdog", values: [2]any{true, false}, inert: true, finds: "WD-01 WD-02"},
 	{key: "Keep.codePoints", at: "keep|codePoints", values: [2]any{true, false}, with: []edit{{"classes|default|dscp", []any{"0-7"}}, {"classes|rdma|dscp", []any{"8-47"}}, {"classes|bulk|dscp", []any{"49-63"}}}, inert: true},
@@ -150,7 +150,7 @@ var keyCases = []keyCase{
 	{key: "Switch.trust", at: "switches|leaf1|trust", values: [2]any{"pcp", "dscp"}, finds: "CLS-04 CLS-14"},
 	{key: "Switch.mtu", at: "switches|leaf1|mtu", values: [2]any{m{"fabric": 9214}, m{"fabric": 9100}}},
 	{key: "Switch.buffers", at: "switches|leaf1|buffers", values: [2]any{m{"fanIn": 2}, m{"fanIn": 4}}, inert: true},
-	{key: "Switch.keep", at: "switches|leaf1|keep", values: [2]any{m{"buffers": true}, m{"buffers": false}}, inert: true},
+	{key: "Switch.keep", at: "switches|leaf1|keep", values: [2]any{m{"buffers": true}, m{"buffers": false}}, inert: true, finds: "BUF-18"},
 	{key: "Switch.write", at: "switches|leaf1|write", values: [2]any{"direct", "auto"}, inert: true},
 	{key: "Switch.globals", at: "switches|leaf1|globals", values: [2]any{"own", "keep"}, inert: true},
 	{key: "Switch.classes", at: "switches|leaf1|classes", values: [2]any{m{"bulk": m{"maxRate": "10G"}}, m{"bulk": m{"maxRate": "20G"}}}},

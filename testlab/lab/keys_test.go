@@ -227,10 +227,6 @@ func lookup[T any](k kind, m map[string]T) (v T, ok bool) {
 	return v, false
 }
 
-// knownToFail is a kind of which only the nightly sample tries keys, until its fault is mended:
-// on SONiC 202311 a change of MTU leaves priority group 4 lossless (keys.seed 1795883120417110301).
-const knownToFail = "on sonic 202311"
-
 // Each key of the intent, with two values, is applied on each system: the first from
 // the factory's state, the second over the first. A second plan is empty and validation
 // finds nothing; or the value is refused before anything is written, for a reason
@@ -259,9 +255,6 @@ func TestKeysAreAppliedOrRefused(t *testing.T) {
 	for _, x := range trials {
 		if !sharedtest.Nightly() && *keyOnly == "" && done >= sampleKeys {
 			break
-		}
-		if strings.Contains(x.on(x.kind), knownToFail) && !sharedtest.Nightly() && *keyOnly == "" {
-			continue
 		}
 		done++
 		t.Run(x.on(x.kind), func(t *testing.T) {
