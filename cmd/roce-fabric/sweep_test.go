@@ -30,7 +30,8 @@ var (
 	sweepWay  = flag.String("sweep.way", "", "only this way in, such as \"sonic gnmi\"")
 )
 
-// wide has three ports on each switch, in groups of one: a run has many steps.
+// wide returns switches with three ports, each in a group of its own, so that a run has many
+// steps.
 func wide(line, port string) string {
 	return "rollout: {portGroup: 1}\nswitches:\n  leaf[1-2]: {role: leaf, address: \"192.0.2.[11-12]:8080\", " + line + "}\n" +
 		"  spine1: {role: spine, address: \"192.0.2.21:8080\", " + line + "}\n" +
@@ -39,7 +40,7 @@ func wide(line, port string) string {
 		"  - {a: \"leaf2/Ethernet[32,40]\", b: \"spine1/Ethernet[16,24]\", cable: 40m, speed: 400G}\n"
 }
 
-// ways are the nine ways into devices.
+// ways lists the nine ways in which the tool reaches and writes devices.
 var ways = []kind{
 	{"eos ssh", leaves, false, eosLeaf},
 	{"eos gnmi", leaves, true, eosLeaf},
@@ -52,8 +53,8 @@ var ways = []kind{
 	{"host", [2]string{"gpu1", "gpu2"}, false, eosLeaf},
 }
 
-// deed is a command, and the fault that it meets at a piece of its talk with a device; 0
-// is none there.
+// deed is one command of a story. The fault strikes when the command exchanges the at[i]-th
+// piece of data with device i; where at[i] is 0, nothing happens to that device.
 type deed struct {
 	command string
 	fault   fault
@@ -67,15 +68,17 @@ func (d deed) String() string {
 	return fmt.Sprintf("%s (%s at %v)", d.command, d.fault, d.at)
 }
 
-// commands are the command lines of a story. A rollback takes the newest run that stands.
+// commands holds the command lines of a story. A rollback undoes the newest run whose
+// writes stand.
 var commands = map[string][]string{
 	"apply":    {"apply", "--only", "leaf1,leaf2", "--yes", "--allow", "traffic-loss", "--gate", "off"},
 	"resume":   {"apply", "--resume", "--yes", "--allow", "traffic-loss", "--gate", "off"},
 	"rollback": {"rollback", "--yes", "--allow", "traffic-loss", "--gate", "off"},
 }
 
-// sweepFaults are what a story may meet. A story kills without a process: the devices and
-// the state folder see nothing more of the run.
+// sweepFaults lists the faults of stories, the likelier ones more than once. A kill works
+// without a process of its own: from that moment on, nothing that the run does reaches the
+// devices or the state folder of the story.
 var sweepFaults = []fault{sigkill, sigkill, sigkill, connectionReset, hang, restart, refusal, falseFailure, falseSuccess}
 
 // story is a sequence of commands and faults.
@@ -86,8 +89,8 @@ type story struct {
 	last     string
 }
 
-// tell makes up a story. talk is how many pieces a command has with a device without a
-// fault.
+// tell makes up a story. talk holds how many pieces of data each command exchanges with a
+// device when no fault strikes.
 func tell(rnd *rand.Rand, way kind, talk map[string]int) story {
 	s := story{way: way, together: rnd.IntN(3) == 0, last: []string{"apply", "rollback"}[rnd.IntN(2)]}
 	commandOf := func(first bool) string {
@@ -113,7 +116,7 @@ func tell(rnd *rand.Rand, way kind, talk map[string]int) story {
 	return s
 }
 
-// world is the devices of a story and the state folder.
+// world holds the simulated devices of a story, its intent and its state folder.
 type world struct {
 	t      *testing.T
 	way    kind
@@ -125,7 +128,7 @@ type world struct {
 	boxes  [2]box
 	before [2]string
 	after  [2]string
-	// tainted are devices of which a report may not know: a host that restarted.
+	// tainted marks hosts that restarted during a command: no report can know what that undid.
 	tainted [2]bool
 	told    []string
 	fired   int
@@ -186,14 +189,14 @@ func newWorld(t *testing.T, way kind, together bool) *world {
 	return w
 }
 
-// asicBox is a SONiC switch with what its daemons put in force: a rollback restores that,
-// not rows alone.
+// asicBox compares a SONiC switch by ASIC_DB as well as by CONFIG_DB: a rollback has to
+// restore what the daemons put in force, and not rows alone.
 type asicBox struct{ sonicBox }
 
 func (b asicBox) state() string { return asJSON(b.all()) }
 
-// meaning has the curves of queues in place of the names of their profiles: where some ports
-// are as before, a plan cannot edit the profile that they share, and makes another.
+// meaning replaces the names of WRED profiles by their curves. While some ports still use
+// the old curve, a plan cannot edit the profile that all share, and makes a second one.
 func (b asicBox) meaning() string {
 	c := b.all()
 	for _, q := range c["QUEUE"] {
@@ -211,10 +214,11 @@ func (b asicBox) meaning() string {
 	return asJSON(c)
 }
 
-// all is CONFIG_DB and what of ASIC_DB belongs to ports.
+// all returns CONFIG_DB, with the objects of ASIC_DB that belong to ports as a table.
 func (b asicBox) all() map[string]map[string]map[string]string {
 	c := b.Config()
-	// Up to 202605 orchagent ends with the removal of the row; its own interval stays.
+	// Up to 202605 orchagent crashes when the row is removed. So a rollback keeps the row,
+	// with the interval that orchagent uses without it.
 	if c["PFC_WD"]["GLOBAL"]["POLL_INTERVAL"] == "100" {
 		if delete(c["PFC_WD"], "GLOBAL"); len(c["PFC_WD"]) == 0 {
 			delete(c, "PFC_WD")
@@ -239,15 +243,16 @@ func (b asicBox) all() map[string]map[string]map[string]string {
 	return c
 }
 
-// namedBox is an NX-OS switch whose policies may have the second name: where a run was cut
-// off line by line, the next one makes its own beside what it left.
+// namedBox compares an NX-OS switch without the numbers in the names of policies: after a
+// run that was cut off between two lines, the next run makes policies of its own beside those
+// that are half written.
 type namedBox struct{ nxosBox }
 
 var secondName = regexp.MustCompile(`(ROCE-FABRIC-[A-Z]+)-[0-9]+\b`)
 
 func (b namedBox) meaning() string { return secondName.ReplaceAllString(b.state(), "$1") }
 
-// meaning is what a device is like whatever names a plan gave to its objects.
+// meaning returns the state of a device without the names that a plan chose.
 func meaning(b box) string {
 	if m, ok := b.(interface{ meaning() string }); ok {
 		return m.meaning()
@@ -255,24 +260,24 @@ func meaning(b box) string {
 	return b.state()
 }
 
-// session is one command, between proxies of its own: what is left of it after a kill
-// reaches nothing any more.
+// session runs one command through proxies of its own. A kill closes them, so that the rest
+// of the run reaches no device.
 type session struct {
 	*world
 	deed
 	cancel context.CancelFunc
-	start  [2]string // what the devices held before the command
+	start  [2]string // the states of the devices before the command
 
 	mu    sync.Mutex
 	count [2]int
 	fired [2]bool
-	cut   [2]time.Time // the device is not reached before
+	cut   [2]time.Time // the device does not answer until then
 	dead  chan struct{}
-	left  string // the state folder that the kill leaves
+	left  string // a copy of the state folder at the moment of the kill
 	away  []*proxy.Proxy
 }
 
-// open puts the proxies up and writes the lab file of the session.
+// open starts the proxies and writes the lab file of the session.
 func (s *session) open(n int) string {
 	file := s.lab.File
 	known := s.known
@@ -315,7 +320,7 @@ func (s *session) open(n int) string {
 	return path
 }
 
-// chunk is the hook of the proxies.
+// chunk decides how much of a piece of data a proxy passes on, and lets the fault strike.
 func (s *session) chunk(i int, c proxy.Chunk) (int, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -358,8 +363,7 @@ func (s *session) chunk(i int, c proxy.Chunk) (int, bool) {
 	return whole, false
 }
 
-// copyState copies a state folder as it is at this moment: the lock of the run that is
-// killed is not held on the copy.
+// copyState copies a state folder. The run that is killed holds no lock on the copy.
 func copyState(to, from string) error {
 	files, err := os.ReadDir(from)
 	if errors.Is(err, os.ErrNotExist) {
@@ -369,14 +373,14 @@ func copyState(to, from string) error {
 	for _, f := range files {
 		b, ferr := os.ReadFile(filepath.Join(from, f.Name()))
 		if errors.Is(ferr, os.ErrNotExist) {
-			continue // a file of a moment, renamed since
+			continue // a temporary file, which has been renamed since
 		}
 		err = errors.Join(err, ferr, os.WriteFile(filepath.Join(to, f.Name()), b, 0o600))
 	}
 	return err
 }
 
-// do runs a command with its fault. It returns nil where the run was killed.
+// do runs a command with its fault. It returns no report if the run was killed.
 func (w *world) do(d deed) (*runReport, *session) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &session{world: w, deed: d, cancel: cancel, dead: make(chan struct{}), start: [2]string{w.boxes[0].state(), w.boxes[1].state()}}
@@ -428,7 +432,8 @@ func (w *world) do(d deed) (*runReport, *session) {
 	}
 }
 
-// is says what a device is like.
+// is names the state of a device: "before" the first apply, "after" a complete one, or
+// "neither".
 func (w *world) is(i int) string {
 	switch {
 	case w.boxes[i].state() == w.before[i]:
@@ -439,8 +444,9 @@ func (w *world) is(i int) string {
 	return "neither"
 }
 
-// judge says what of a report is not true. killed says that an earlier run was, so that
-// devices may have gone on since the command began.
+// judge compares a report with the devices, and returns each claim that is not true. killed
+// reports whether an earlier run was killed: a device may then still have carried out what
+// that run had sent, after the command began.
 func (s *session) judge(rep *runReport, killed bool) (wrong []string) {
 	fail := func(format string, a ...any) { wrong = append(wrong, fmt.Sprintf(format, a...)) }
 	whole := map[string]string{"apply": "after", "resume": "after", "rollback": "before"}[s.command]
@@ -500,7 +506,7 @@ func (s *session) judge(rep *runReport, killed bool) (wrong []string) {
 	return wrong
 }
 
-// play carries a story out, and returns what of it was wrong.
+// play carries a story out. It returns what was wrong, and how many faults struck.
 func (s story) play(t *testing.T, ref reference) (wrong []string, fired int) {
 	w := newWorld(t, s.way, s.together)
 	w.after = ref.after
@@ -549,7 +555,8 @@ func (s story) play(t *testing.T, ref reference) (wrong []string, fired int) {
 	return wrong, w.fired
 }
 
-// meet finds out what devices are like after an apply, and how much they talk.
+// meet applies and rolls back without a fault. It returns the states of the devices after
+// the apply, and how many pieces of data each command exchanges with a device.
 func meet(t *testing.T, way kind) (ref reference, talk map[string]int) {
 	t.Helper()
 	w, talk := newWorld(t, way, false), map[string]int{}
@@ -567,9 +574,9 @@ func meet(t *testing.T, way kind) (ref reference, talk map[string]int) {
 	return ref, talk
 }
 
-// Sequences of apply, apply --resume and rollback with faults in each of them: every
-// report is true, no device ends in a state between, and what is undone is undone on all
-// devices. A story is told again with -sweep.seed.
+// TestFaultSweep runs sequences of apply, apply --resume and rollback with faults in each of
+// them. Every report has to be true, and after a last command without a fault every device
+// has to be as before the first apply, or as intended. -sweep.seed repeats a story.
 func TestFaultSweep(t *testing.T) {
 	t.Parallel()
 	seed := *sweepSeed
