@@ -20,6 +20,8 @@ const (
 	KindNotPersistent Kind = "not-persistent"
 	// KindConflict: a daemon or the firmware's DCBX writes the settings too.
 	KindConflict Kind = "conflict"
+	// KindMissing: the host has no such interface, so that it holds no setting either.
+	KindMissing Kind = "missing"
 	// KindUnknown: the value could not be read, so whether it differs is open.
 	KindUnknown Kind = "unknown"
 )

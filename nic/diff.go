@@ -131,7 +131,7 @@ func (d *differ) port(name string, have, want *Port, unchosen string) {
 		if want.Select.Set {
 			why = cmp.Or(clean(unchosen), "its selector ("+want.Select.V.String()+") was not looked at")
 		}
-		d.add(Change{Field: FieldPort, Kind: KindDrift, Old: qos.Absent, New: "present", Blocked: why})
+		d.add(Change{Field: FieldPort, Kind: KindMissing, Old: qos.Absent, New: "present", Blocked: why})
 		return
 	}
 	// What needs the RDMA device is compared once the reboot has made it.
@@ -182,23 +182,23 @@ func (d *differ) port(name string, have, want *Port, unchosen string) {
 // upper compares a bond or VLAN. The devices below it are never changed.
 func (d *differ) upper(name string, have, want *Upper) {
 	d.name, d.from = name, want.From
-	blocked := func(field, old, new string) {
-		d.add(Change{Field: field, Kind: KindDrift, Old: clean(old), New: new, Blocked: "this tool makes no bonds and VLANs: change the network configuration of the host, or correct the intent"})
+	blocked := func(kind Kind, field, old, new string) {
+		d.add(Change{Field: field, Kind: kind, Old: clean(old), New: new, Blocked: "this tool makes no bonds and VLANs: change the network configuration of the host, or correct the intent"})
 	}
 	if have == nil || have.Kind != want.Kind {
-		old := qos.Absent
+		kind, old := KindMissing, qos.Absent
 		if have != nil {
-			old = "a " + string(have.Kind)
+			kind, old = KindDrift, "a "+string(have.Kind)
 		}
-		blocked(FieldPort, old, "a "+string(want.Kind))
+		blocked(kind, FieldPort, old, "a "+string(want.Kind))
 		return
 	}
 	d.missing = have.Missing
 	if !slices.Equal(have.On, want.On) {
-		blocked(FieldOn, cmp.Or(strings.Join(have.On, ", "), qos.Absent), strings.Join(want.On, ", "))
+		blocked(KindDrift, FieldOn, cmp.Or(strings.Join(have.On, ", "), qos.Absent), strings.Join(want.On, ", "))
 	}
 	if want.VLAN.Set && have.VLAN.Set && have.VLAN != want.VLAN {
-		blocked(FieldVLAN, strconv.Itoa(have.VLAN.V), strconv.Itoa(want.VLAN.V))
+		blocked(KindDrift, FieldVLAN, strconv.Itoa(have.VLAN.V), strconv.Itoa(want.VLAN.V))
 	}
 	field(d, FieldEgress, have.Egress, want.Egress, PCPs.Holds, func(m PCPs) string { return m.textOf(want.Egress.V) }, drift)
 	field(d, FieldMTU, have.MTU, want.MTU, equal, strconv.Itoa, Change{Kind: KindDrift, Impact: qos.ImpactLoss})

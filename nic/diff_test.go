@@ -220,7 +220,7 @@ func TestDiffOfTheHost(t *testing.T) {
 		"stale unit":    {func(h *Host) { h.Unit.Digest = "0" }, FieldUnit, KindNotPersistent, "with other settings", "installed"},
 		"broken unit":   {func(h *Host) { h.Unit.Digest, h.Unit.Stale = "", "/etc/x\nis missing" }, FieldUnit, KindNotPersistent, "/etc/x is missing", "installed"},
 		"hidden unit":   {func(h *Host) { h.Unit = UnitState{}; h.Missing = map[string]string{FieldUnit: "needs root"} }, FieldUnit, KindUnknown, "-", "installed"},
-		"no port":       {func(h *Host) { delete(h.Ports, "ens2f0np0") }, FieldPort, KindDrift, "-", "present"},
+		"no port":       {func(h *Host) { delete(h.Ports, "ens2f0np0") }, FieldPort, KindMissing, "-", "present"},
 	} {
 		running, want := machine(t)
 		c.edit(running)

@@ -3,6 +3,7 @@ package nic
 import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/nic/mlxconfig"
 )
@@ -89,6 +90,11 @@ type Host struct {
 
 // Manages reports whether the Host lists a port, or a device over ports.
 func (h *Host) Manages(port string) bool { return h.Ports[port] != nil || h.Uppers[port] != nil }
+
+// Devices are the names of the ports and of the devices over them, in natural order.
+func (h *Host) Devices() []string {
+	return append(natural.Keys(h.Ports), natural.Keys(h.Uppers)...)
+}
 
 // Raises reports whether a port that was taken down is brought up again: no step
 // leaves the port of a host down.

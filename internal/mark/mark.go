@@ -15,9 +15,9 @@ import (
 // Name is that of the mark in /run, which does not outlive a reboot.
 const Name = "roce-fabric.run"
 
-// Last is the name, next to Name, of the mark of the last run on a host that ended in an
-// orderly way.
-const Last = "roce-fabric.last"
+// State is the name, next to Name, of the list of what runs have set on a host since it
+// started.
+const State = "roce-fabric.state"
 
 // Agent is the run of the agent of a host, which holds a mark for as long as it writes.
 const Agent = "agent"

@@ -42,6 +42,7 @@ const (
 const (
 	asWanted   = "AsWanted"
 	differs    = "Differs"
+	missing    = "Missing"
 	noCarrier  = "NoCarrier"
 	notRead    = "NotRead"
 	notChecked = "NotChecked"
@@ -119,7 +120,11 @@ func judge(s keep.State, running *nic.Host) *report {
 		return out
 	}
 	var wrong, open []keep.Difference
+	why := differs
 	for _, d := range s.Differences {
+		if d.Kind == nic.KindMissing {
+			why = missing
+		}
 		switch {
 		case d.Kind != nic.KindUnknown:
 			wrong = append(wrong, d)
@@ -135,7 +140,7 @@ func judge(s keep.State, running *nic.Host) *report {
 	}
 	switch {
 	case len(wrong) > 0:
-		out.status, out.reason, out.message = corev1.ConditionFalse, differs, textOf(wrong)
+		out.status, out.reason, out.message = corev1.ConditionFalse, why, textOf(wrong)
 	case len(dark) > 0:
 		out.status, out.reason = corev1.ConditionFalse, noCarrier
 	case len(open) > 0:
@@ -165,7 +170,7 @@ func textOf(all []keep.Difference) string {
 	}
 	var out []string
 	for key, ports := range same.All() {
-		e := keep.Event{Type: keep.Differs, Field: key.field, Old: key.old, New: key.new, Kind: key.kind, Blocked: key.blocked}
+		e := keep.Event{Type: keep.TypeOf(key.kind), Field: key.field, Old: key.old, New: key.new, Kind: key.kind, Blocked: key.blocked}
 		e.Ports = slices.DeleteFunc(ports, func(p string) bool { return p == "" })
 		out = append(out, e.String())
 	}

@@ -285,6 +285,7 @@ func TestReport(t *testing.T) {
 		{keep.State{Differences: []keep.Difference{pfc(ens0, nic.KindDrift), pfc(ens1, nic.KindDrift)}}, lit, "False Differs pfc of ens1f0np0,ens2f0np0 is 0x00 {}, wanted 0x08 {3}"},
 		{keep.State{Differences: []keep.Difference{pfc(ens0, nic.KindUnknown)}}, lit, "Unknown NotChecked pfc of ens1f0np0 is not known, wanted 0x08 {3}"},
 		{keep.State{}, &nic.Host{Ports: map[string]*nic.Port{ens0: down, ens1: up}}, "False NoCarrier no carrier: ens1f0np0"},
+		{keep.State{Differences: []keep.Difference{{Change: nic.Change{Port: ens1, Field: nic.FieldPort, Kind: nic.KindMissing, Old: "-", New: "present", Blocked: "no interface"}}}}, lit, "False Missing ens2f0np0 is missing: no interface"},
 		{keep.State{Differences: []keep.Difference{pfc(ens1, nic.KindDrift)}}, &nic.Host{Ports: map[string]*nic.Port{ens0: down}}, "False Differs pfc of ens2f0np0 is 0x00 {}, wanted 0x08 {3}; no carrier: ens1f0np0"},
 		{keep.State{Error: "no sysfs"}, nil, "Unknown NotRead the host cannot be read: no sysfs"},
 		{keep.State{From: "x", LoadError: "bad file"}, &nic.Host{Ports: map[string]*nic.Port{ens0: up}}, "True AsWanted 1 port is as wanted, by x; a newer wanted state could not be read: bad file"},

@@ -77,7 +77,7 @@ func (m *Machine) Apply(ctx context.Context, steps []Step, progress func(i, n in
 			noCM = fmt.Errorf("%w: %w", ErrNoCM, err)
 		}
 	}
-	before := map[string]map[string]Value{}
+	before, run := map[string]map[string]Value{}, m.marked()
 	partly := func(err error) error {
 		if len(u.Steps) == 0 {
 			return err
@@ -107,6 +107,7 @@ func (m *Machine) Apply(ctx context.Context, steps []Step, progress func(i, n in
 		if err != nil {
 			return u, partly(err)
 		}
+		m.leave(run, s.Port, s.Field, s.Want)
 	}
 	return u, noCM
 }
@@ -235,6 +236,7 @@ func (m *Machine) Revert(ctx context.Context, u Undo) error {
 		return fmt.Errorf("%w: %w", ErrUnsupported, err)
 	}
 	m.choose()
+	run := m.marked()
 	var ports []string
 	var errs []error
 	for _, s := range slices.Backward(u.Steps) {
@@ -259,7 +261,9 @@ func (m *Machine) Revert(ctx context.Context, u Undo) error {
 			}
 			if _, _, err := m.step(ctx, port, field, u.Steps[i].Old); err != nil {
 				errs = append(errs, fmt.Errorf("restore: %w", err))
+				continue
 			}
+			m.leave(run, port, field, u.Steps[i].Old)
 		}
 	}
 	return errors.Join(errs...)

@@ -18,8 +18,6 @@ type Held struct {
 	Other *mark.Mark
 	// Note says why there is no mark, or whose was taken over; "" for neither.
 	Note string
-	// Gone is the mark that was taken over of a process that is gone; nil for none.
-	Gone *mark.Mark
 	// End takes the mark away; nil where there is none. It may be called again.
 	End func()
 }
@@ -39,8 +37,7 @@ var errTaken = errors.New("taken")
 
 // Hold marks the machine for a run, until End or the end of the process: the mark is a
 // file with a lock of the kernel's, and one that nobody has locked is of a process that
-// is gone. A machine that cannot be marked is no error. After End [Machine.LastRun] says
-// whose it was.
+// is gone. A machine that cannot be marked is no error.
 func (m *Machine) Hold(ctx context.Context, k mark.Mark) (Held, error) {
 	name := under(m.Run, "/run", mark.Name)
 	for start := time.Now(); ; {
@@ -73,36 +70,16 @@ func (m *Machine) Hold(ctx context.Context, k mark.Mark) (Held, error) {
 		}
 		h := Held{End: func() {
 			if f != nil && same(f, name) {
-				_ = os.Rename(name, under(m.Run, "/run", mark.Last)) // one that stays is not locked, and stops nobody
+				_ = os.Remove(name) // one that stays is not locked, and stops nobody
 			}
 			_ = f.Close()
 			f = nil
 		}}
 		if len(old) > 0 {
-			h.Gone = new(mark.Parse(old))
-			h.Note = fmt.Sprintf("took over the mark of %s, whose process is gone", h.Gone)
+			h.Note = fmt.Sprintf("took over the mark of %s, whose process is gone", mark.Parse(old))
 		}
 		return h, nil
 	}
-}
-
-// LastRun returns the mark of the last run that ended here in an orderly way, and when it
-// was made; nil for none since the machine was started.
-func (m *Machine) LastRun() (*mark.Mark, time.Time) {
-	f, err := os.OpenFile(under(m.Run, "/run", mark.Last), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, time.Time{}
-	}
-	defer f.Close()
-	st, err := f.Stat()
-	if err != nil || !st.Mode().IsRegular() {
-		return nil, time.Time{}
-	}
-	text, err := io.ReadAll(io.LimitReader(f, mark.Max+1))
-	if err != nil {
-		return nil, time.Time{}
-	}
-	return new(mark.Parse(text)), st.ModTime()
 }
 
 // lockMark opens the mark with its lock, and returns what is in it; with errTaken too.

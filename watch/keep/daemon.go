@@ -123,11 +123,11 @@ func show(out *report.Console, e Event) error {
 	st := out.Styler()
 	line := e.String()
 	switch e.Type {
-	case Repaired, Cleared, Loaded:
+	case Repaired, Cleared, Created, Loaded:
 		line = st.Green(line)
 	case Differs, ChangedBack, Left:
 		line = st.Yellow(line)
-	case NotRepaired, Failed:
+	case NotRepaired, Missing, Failed:
 		line = st.Red(line)
 	}
 	_, err := fmt.Fprintln(out.Out, st.Dim(e.Time.Format(time.RFC3339)), line)

@@ -22,13 +22,23 @@ type Type string
 const (
 	Differs     Type = "differs"      // from the wanted state
 	ChangedBack Type = "changed-back" // something else wrote it after a repair
+	Missing     Type = "missing"      // a NIC, or a device over NICs
+	Created     Type = "created"      // a NIC, or a device over NICs, since the last look
 	Cleared     Type = "cleared"      // as wanted again, and not by this program
 	Repaired    Type = "repaired"
 	NotRepaired Type = "not-repaired"
-	Left        Type = "left"   // for a run of another on this host
+	Left        Type = "left"   // as a run of another set it on this host
 	Loaded      Type = "loaded" // another wanted state
 	Failed      Type = "failed"
 )
+
+// TypeOf returns the type of an event about a difference.
+func TypeOf(k nic.Kind) Type {
+	if k == nic.KindMissing {
+		return Missing
+	}
+	return Differs
+}
 
 // Event is something that happened, at all ports where it did at one time.
 type Event struct {
@@ -88,9 +98,14 @@ func (e Event) String() string {
 			out = fmt.Sprintf("%s is not known, wanted %s", what, e.New)
 		case e.Kind == nic.KindConflict && e.New == qos.Absent:
 			out = fmt.Sprintf("%s: %s is in the way", what, e.Old)
-		case e.Old == qos.Absent:
-			out = fmt.Sprintf("%s is missing, wanted %s", what, e.New)
 		}
+	case Missing:
+		out = natural.Fold(e.Ports) + " is missing"
+		if len(e.Ports) > 1 {
+			out = natural.Fold(e.Ports) + " are missing"
+		}
+	case Created:
+		out = "the interface of " + natural.Fold(e.Ports) + " was created: its driver has set it to defaults"
 	case ChangedBack:
 		out = fmt.Sprintf("%s was set to %s, and something else has set it to %s since", what, e.New, e.Old)
 	case Cleared:

@@ -6,8 +6,8 @@
 // device of it changed. It says what differs from the wanted state, and under the policy
 // [Repair] writes what may be written: one setting at a decreasing rate, with the mark of
 // the host, so that it and a run over SSH never write at the same time. What such a run
-// changed is left to it until the wanted state is written anew. Firmware settings are
-// neither read nor written.
+// set is left to it, for as long as it stays as the run set it, until the wanted state is
+// written anew. Firmware settings are neither read nor written.
 package keep
 
 import (
@@ -104,8 +104,11 @@ type Keeper struct {
 	again time.Time
 	// host is as it was read last in this look; nil where that failed.
 	host *nic.Host
-	// seen is the last run of another on the host that was taken account of.
-	seen  string
+	// since is when the wanted state was written or last asked for: what runs have set
+	// later is left to them.
+	since time.Time
+	// index is the kernel's number of each interface when it was last there.
+	index map[string]string
 	known map[setting]*open
 	// written are the settings that were repaired, with when, and how often.
 	written map[setting]pace
@@ -137,7 +140,7 @@ func New(cfg Config) *Keeper {
 		cfg.Emit = func(Event) {}
 	}
 	cfg.Machine.NoFirmware = true
-	return &Keeper{cfg: cfg, wakes: make(chan struct{}, 1), reloads: make(chan struct{}, 1), known: map[setting]*open{}, written: map[setting]pace{}, count: newCounts()}
+	return &Keeper{cfg: cfg, wakes: make(chan struct{}, 1), reloads: make(chan struct{}, 1), index: map[string]string{}, known: map[setting]*open{}, written: map[setting]pace{}, count: newCounts()}
 }
 
 // Wake has the host looked at soon, if the device that changed is one of it; "" is any.
@@ -188,6 +191,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 	if err := k.load(ctx); err != nil {
 		return err
 	}
+	k.since = k.wanted.Written
 	if k.cfg.Started != nil {
 		k.cfg.Started()
 	}
@@ -247,8 +251,7 @@ func (k *Keeper) wait(ctx context.Context) string {
 	}
 }
 
-// load reads the wanted state. Where it is another one, repairs begin anew. What a run of
-// another set is no longer left to it.
+// load reads the wanted state. Where it is another one, repairs begin anew.
 func (k *Keeper) load(ctx context.Context) error {
 	stamp := k.cfg.Source.Stamp()
 	w, err := k.cfg.Source.Load(ctx)
@@ -271,8 +274,5 @@ func (k *Keeper) load(ctx context.Context) error {
 	}
 	k.state.Host, k.state.Policy, k.state.From, k.state.Digest = h.Name, k.cfg.Policy, k.cfg.Source.String(), digest
 	k.state.Loaded, k.state.LoadError = k.cfg.Clock.Now(), ""
-	for _, o := range k.known {
-		o.run = ""
-	}
 	return nil
 }

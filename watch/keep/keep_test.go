@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -378,8 +379,10 @@ func TestRepair(t *testing.T) {
 	if s := r.Keeper.State(); len(s.Differences) > 0 || r.Keeper.State().Note != "" {
 		t.Errorf("%+v", s)
 	}
-	if last, _ := r.cfg.Machine.LastRun(); last == nil || last.Run != mark.Agent {
-		t.Errorf("the mark was of %v", last)
+	for _, l := range r.cfg.Machine.Left() {
+		if l.Run.Run != mark.Agent {
+			t.Errorf("the mark was of %v", l.Run)
+		}
 	}
 	r.clock.pass(time.Hour)
 	r.want(t)
@@ -471,83 +474,6 @@ func TestRepairFails(t *testing.T) {
 	r.SetFaults(localtest.Faults{})
 	r.clock.pass(time.Hour)
 	r.want(t, setPFC)
-}
-
-// While a run of another has the host nothing is written, and what it leaves behind is left
-// to it until the wanted state is written anew.
-func TestRunOfAnother(t *testing.T) {
-	r := newRig(t, Config{Policy: Repair, Allow: qos.ImpactLoss})
-	r.start(t)
-	other := r.Machine()
-	held, err := other.Hold(t.Context(), mark.New("r7"))
-	if err != nil || held.End == nil {
-		t.Fatal(held, err)
-	}
-	r.noPFC(ens0)
-	r.wake(ens0)
-	lines := r.happened()
-	if len(lines) != 2 || !strings.HasPrefix(lines[1], "left: the repair waits for run r7 of ") || r.Keeper.State().Differences[0].Reason != WhyBusy {
-		t.Errorf("%v, %+v", lines, r.Keeper.State())
-	}
-	r.clock.pass(2 * time.Minute)
-	r.want(t)
-	held.End()
-	r.clock.pass(busyWait)
-	lines = r.happened()
-	if len(lines) != 1 || !strings.HasPrefix(lines[0], "left: 1 difference is left as it is: run r7 of ") {
-		t.Errorf("%v", lines)
-	}
-	// Of what changes later it is not the work.
-	r.SetCM("mlx5_0", "default_roce_tos", "0")
-	r.clock.pass(time.Hour)
-	if lines = r.happened(); len(lines) != 2 || !strings.HasPrefix(lines[1], "repaired: tos") {
-		t.Errorf("%v", lines)
-	}
-	if s := r.Keeper.State(); len(s.Differences) != 1 || s.Differences[0].Reason != WhyRun || !strings.HasPrefix(s.Differences[0].Run, "run r7 of") {
-		t.Errorf("%+v", s.Differences)
-	}
-	if w := r.Writes(); len(w) != 1 {
-		t.Errorf("written: %v", w)
-	}
-	// The wanted state that the run applied is installed.
-	h := wanted()
-	h.Ports[ens0].PFC = qos.Of(qos.PrioritySet(0))
-	r.source.set(h, time.Now(), nil)
-	r.clock.pass(time.Minute)
-	r.want(t, "loaded: the wanted state is that of the test", "cleared: pfc of ens1f0np0 is as wanted")
-	r.source.set(wanted(), time.Now(), nil)
-	r.clock.pass(time.Minute)
-	r.want(t, "loaded: the wanted state is that of the test", "differs: "+isNoPFC, setPFC)
-}
-
-// A run that the Keeper has not seen, since it was short or came before it, is taken account
-// of as well; one from before the wanted state is not.
-func TestRunBefore(t *testing.T) {
-	for name, c := range map[string]struct {
-		written time.Duration // of the wanted state, from now
-		reason  Reason
-	}{"after the wanted state": {-time.Hour, WhyRun}, "before it": {time.Hour, ""}} {
-		t.Run(name, func(t *testing.T) {
-			r := newRig(t, Config{Policy: Repair, Allow: qos.ImpactLoss})
-			r.source.set(wanted(), time.Now().Add(c.written), nil)
-			held, err := r.Machine().Hold(t.Context(), mark.New("r7"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			r.noPFC(ens0)
-			held.End()
-			r.start(t)
-			s := r.Keeper.State()
-			if left := len(s.Differences) == 1; left != (c.reason == WhyRun) || left && s.Differences[0].Reason != WhyRun {
-				t.Errorf("%+v", s.Differences)
-			}
-			// Who asks for it has the wanted state in force, whatever the run did.
-			r.clock.after(r.Keeper.Reload)
-			if s := r.Keeper.State(); len(s.Differences) > 0 {
-				t.Errorf("after a reload: %+v", s.Differences)
-			}
-		})
-	}
 }
 
 // The agent of a run over SSH waits for the Keeper, which has the mark for as long as it
@@ -662,7 +588,7 @@ func TestLines(t *testing.T) {
 		want string
 	}{
 		{Event{Type: Differs, Field: nic.FieldPFC, Ports: []string{"a0", "a1"}, Old: "-", New: "0x08 {3}", Kind: nic.KindUnknown, Blocked: "needs root"}, "pfc of a0,a1 is not known, wanted 0x08 {3}: needs root"},
-		{Event{Type: Differs, Field: nic.FieldPort, Ports: []string{"a0"}, Old: "-", New: "present", Kind: nic.KindDrift}, "port of a0 is missing, wanted present"},
+		{Event{Type: Missing, Field: nic.FieldPort, Ports: []string{"a0"}, Old: "-", New: "present", Kind: nic.KindMissing}, "a0 is missing"},
 		{Event{Type: Differs, Field: nic.FieldAgents, Old: "lldpad", New: "-", Kind: nic.KindConflict, Blocked: "stop it"}, "agents: lldpad is in the way: stop it"},
 		{Event{Type: Failed, Text: "one\ntwo\x1b[2J"}, "one two"},
 	} {
@@ -687,7 +613,7 @@ func TestEndOfARepair(t *testing.T) {
 	if lines := r.happened(); len(lines) != 2 || !strings.HasPrefix(lines[1], "repaired: tos of ens1f0np0,ens2f0np0 was 0 (DSCP 0)") {
 		t.Errorf("%s", strings.Join(lines, "\n"))
 	}
-	if last, _ := r.cfg.Machine.LastRun(); last == nil {
-		t.Error("the mark is left")
+	if _, err := os.Lstat(filepath.Join(r.Roots.Run, mark.Name)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the mark is left: %v", err)
 	}
 }

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/internal/mark"
@@ -49,7 +49,7 @@ func (k *Keeper) look(ctx context.Context, cause string) {
 		if len(changes) == 0 {
 			k.note("")
 		}
-		if k.cfg.Policy == Repair && !k.yield() && len(changes) > 0 {
+		if k.cfg.Policy == Repair && len(changes) > 0 {
 			k.repair(ctx, running)
 		}
 	}
@@ -66,6 +66,11 @@ func (k *Keeper) reload(ctx context.Context) (taken bool) {
 		return false
 	}
 	if err == nil {
+		// Whatever runs have set until now, the wanted state is to be in force.
+		k.since = k.wanted.Written
+		for _, l := range k.cfg.Machine.Left() {
+			k.since = latest(k.since, l.At)
+		}
 		k.emit(Event{Type: Loaded, Text: "the wanted state is that of " + k.cfg.Source.String()})
 		return true
 	}
@@ -90,10 +95,11 @@ func (k *Keeper) read(ctx context.Context) (*nic.Host, []nic.Change, error) {
 	return running, changes, nil
 }
 
-// take compares what differs with what did. Of what is fresh nobody is suspected.
+// take compares what differs with what did. Of what is fresh nobody is suspected, nor of the
+// settings of an interface that was created since the last look.
 func (k *Keeper) take(running *nic.Host, changes []nic.Change, fresh bool) {
 	now := k.cfg.Clock.Now()
-	var events []Event
+	events, created := k.created()
 	still := map[setting]bool{}
 	for _, c := range changes {
 		s := settingOf(c)
@@ -108,59 +114,122 @@ func (k *Keeper) take(running *nic.Host, changes []nic.Change, fresh bool) {
 		default:
 			k.known[s] = &open{change: c, since: now}
 		}
-		e := Event{Type: Differs, Field: c.Field, Ports: []string{c.Port}, Old: c.Old, New: c.New, Kind: c.Kind, Blocked: c.Blocked}
+		e := Event{Type: TypeOf(c.Kind), Field: c.Field, Ports: []string{c.Port}, Old: c.Old, New: c.New, Kind: c.Kind, Blocked: c.Blocked}
 		at, written := k.written[s]
 		switch {
 		case c.Kind != nic.KindDrift:
 		case written && now.Sub(at.last) < stays:
 			e.Type, e.Suspects = ChangedBack, running.Suspects(c.Port, c.Field)
 			k.counted(func(n *counts) { n.changedBack[s]++ })
-		case !fresh:
+		case !fresh && !created[c.Port]:
 			e.Suspects = running.Suspects(c.Port, c.Field)
 		}
 		events = append(events, e)
 	}
 	for _, s := range ordered.Sorted(maps.Keys(k.known), setting.compare) {
-		if !still[s] {
-			events = append(events, Event{Type: Cleared, Field: s.field, Ports: []string{s.port}, Old: k.known[s].change.Old})
-			delete(k.known, s)
+		if still[s] {
+			continue
+		}
+		old := k.known[s].change
+		delete(k.known, s)
+		// What is not there, or cannot be read, is not as wanted.
+		if old.Kind != nic.KindMissing && readable(running, s) {
+			events = append(events, Event{Type: Cleared, Field: s.field, Ports: []string{s.port}, Old: old.Old})
 		}
 	}
 	k.emit(events...)
 }
 
-// yield leaves what differs to a run of another that ended here since the wanted state was
-// written: it may have applied a newer one.
-func (k *Keeper) yield() (left bool) {
-	last, when := k.cfg.Machine.LastRun()
-	if last == nil || last.Run == mark.Agent {
+// readable reports whether a setting of a host was read.
+func readable(running *nic.Host, s setting) bool {
+	field, _, _ := strings.Cut(s.field, "[")
+	missing := running.Missing
+	if p, u := running.Ports[s.port], running.Uppers[s.port]; p != nil {
+		missing = p.Missing
+	} else if u != nil {
+		missing = u.Missing
+	} else if s.port != "" {
 		return false
 	}
-	run := fmt.Sprint(last, when.UnixNano())
-	if run == k.seen {
-		return false
-	}
-	k.seen = run
-	return when.After(k.wanted.Written) && k.leave(last)
+	_, bad := missing[field]
+	return !bad
 }
 
-// leave leaves what differs to a run.
-func (k *Keeper) leave(run *mark.Mark) bool {
-	for _, o := range k.known {
-		o.run = run.String()
+// created returns the interfaces that were created since the last look: they have the
+// defaults of their driver, and nobody changed a setting of them back.
+func (k *Keeper) created() (events []Event, created map[string]bool) {
+	created = map[string]bool{}
+	for _, port := range k.wanted.Host.Devices() {
+		now := k.cfg.Machine.Index(port)
+		before, known := k.index[port]
+		if now == "" && known { // gone: another one may get its number
+			k.index[port] = ""
+		}
+		if now == "" || known && now == before {
+			continue
+		}
+		if k.index[port] = now; !known && k.known[setting{port, nic.FieldPort}] == nil {
+			continue // the first look
+		}
+		created[port] = true
+		maps.DeleteFunc(k.written, func(s setting, _ pace) bool { return s.port == port })
+		events = append(events, Event{Type: Created, Ports: []string{port}})
 	}
-	if len(k.known) > 0 {
-		k.emit(Event{Type: Left, Text: fmt.Sprintf("%s left as it is: %s worked here after the wanted state was written; write that anew ('nic unit install'), or send SIGHUP, to have it repaired",
-			words.Are(len(k.known), "difference"), run)})
+	return events, created
+}
+
+// leftTo returns the run that set the settings of a step after the wanted state was
+// written, if they still hold what it set: it may have applied a newer intent. nil is for
+// none.
+func (k *Keeper) leftTo(ctx context.Context, s local.Step) *mark.Mark {
+	for _, l := range k.cfg.Machine.Left() {
+		if l.Port == s.Port && l.Field == s.Field && l.Run.Run != mark.Agent && l.At.After(k.since) && k.cfg.Machine.Holds(ctx, l) {
+			return &l.Run
+		}
 	}
-	return len(k.known) > 0
+	return nil
+}
+
+// yield leaves the differences that runs left to them, and returns the other steps.
+func (k *Keeper) yield(ctx context.Context, steps []local.Step) (todo []local.Step) {
+	var left ordered.Map[string, int]
+	for _, s := range steps {
+		run := k.leftTo(ctx, s)
+		for _, c := range s.Changes {
+			o := k.known[settingOf(c)]
+			switch {
+			case o == nil:
+			case run == nil:
+				o.run = ""
+			case o.run != run.String():
+				o.run = run.String()
+				*left.At(o.run)++
+			}
+		}
+		if run == nil {
+			todo = append(todo, s)
+		}
+	}
+	for run, n := range left.All() {
+		k.emit(Event{Type: Left, Text: words.Are(n, "difference") + " not repaired: " + run + " set this after the wanted state was written; to have it repaired, write the wanted state again ('nic unit install') or send SIGHUP"})
+	}
+	return todo
+}
+
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 // repair writes what may be written of what differs.
 func (k *Keeper) repair(ctx context.Context, running *nic.Host) {
 	ctx, cancel := context.WithTimeout(ctx, repairTimeout)
 	defer cancel()
-	todo := k.allowed(k.cfg.Machine.Plan(running, k.wanted.Host, local.Options{CutOff: k.cfg.CutOff}))
+	steps := k.cfg.Machine.Plan(running, k.wanted.Host, local.Options{CutOff: k.cfg.CutOff})
+	k.yield(ctx, steps)
+	todo := k.allowed(steps)
 	if len(todo) == 0 {
 		return
 	}
@@ -176,7 +245,7 @@ func (k *Keeper) repair(ctx context.Context, running *nic.Host) {
 		defer held.End()
 	}
 	// A run may have ended between the look and the mark, or have died.
-	if k.yield() || held.Gone != nil && held.Gone.Run != mark.Agent && k.leave(held.Gone) {
+	if todo = k.yield(ctx, todo); len(todo) == 0 {
 		return
 	}
 	k.note(held.Note)
@@ -291,9 +360,9 @@ func (k *Keeper) repaired(todo []local.Step, after *nic.Host, changes []nic.Chan
 			e := Event{Type: Repaired, Field: c.Field, Ports: []string{c.Port}, Old: c.Old, New: c.New}
 			left := slices.IndexFunc(changes, func(l nic.Change) bool { return settingOf(l) == at })
 			switch o := k.known[at]; {
-			case left < 0:
+			case left < 0 && (err == nil || readable(after, at)):
 				delete(k.known, at)
-			case err == nil:
+			case left >= 0 && err == nil:
 				e.Type, e.Old, e.Suspects = ChangedBack, changes[left].Old, after.Suspects(c.Port, c.Field)
 				k.counted(func(n *counts) { n.changedBack[at]++ })
 				if o != nil {
@@ -344,6 +413,8 @@ func (k *Keeper) differences() []Difference {
 	for _, o := range k.known {
 		reason := o.reason
 		switch {
+		case o.change.Kind == nic.KindMissing:
+			reason = WhyMissing
 		case k.cfg.Policy == Report:
 			reason = WhyPolicy
 		case o.run != "":

@@ -7,6 +7,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/roce-fabric/roce-fabric/nic"
 )
 
 func desc(name, help string, labels ...string) *prometheus.Desc {
@@ -25,6 +27,7 @@ var (
 	loaded       = desc("agent_wanted_timestamp_seconds", "When the wanted state was read.")
 	loadOK       = desc("agent_wanted_ok", "Whether the newest wanted state could be read.")
 	loadFailures = desc("agent_wanted_failures_total", "Reads of the wanted state that failed.")
+	missing      = desc("agent_missing", "1 while the host has no interface for a wanted NIC, bond or VLAN; its settings have no agent_differs then.", "port")
 	differs      = desc("agent_differs", "1 while a setting is not as wanted; 0 once it is again.", "port", "field")
 	differences  = desc("agent_differences", "Settings that are not as wanted, by the reason why they were not repaired.", "reason")
 	repairs      = desc("agent_repairs_total", "Repairs of a setting, by result.", "port", "field", "result")
@@ -32,7 +35,7 @@ var (
 	busy         = desc("agent_busy_total", "Repairs put off because another run was at work.")
 )
 
-var all = []*prometheus.Desc{buildInfo, agentInfo, interval, looks, lookFailures, looked, lookTime, loaded, loadOK, loadFailures, differs, differences, repairs, changedBack, busy}
+var all = []*prometheus.Desc{buildInfo, agentInfo, interval, looks, lookFailures, looked, lookTime, loaded, loadOK, loadFailures, missing, differs, differences, repairs, changedBack, busy}
 
 // exporter shows a Keeper to Prometheus.
 type exporter struct {
@@ -76,8 +79,10 @@ func (e exporter) Collect(ch chan<- prometheus.Metric) {
 	for _, r := range reasons {
 		why[r] = 0
 	}
+	gone := map[string]bool{}
 	for _, d := range s.Differences {
 		now[settingOf(d.Change)] = true
+		gone[d.Port] = gone[d.Port] || d.Kind == nic.KindMissing
 		why[d.Reason]++
 	}
 	for r, n := range why {
@@ -88,6 +93,11 @@ func (e exporter) Collect(ch chan<- prometheus.Metric) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.wanted.Host != nil && !s.Looked.IsZero() {
+		for _, port := range e.wanted.Host.Devices() {
+			gauge(missing, truth(gone[port]), port)
+		}
+	}
 	n := &e.count
 	for cause, v := range n.looks {
 		counter(looks, v, cause)
@@ -96,7 +106,9 @@ func (e exporter) Collect(ch chan<- prometheus.Metric) {
 	counter(loadFailures, n.loadFailures)
 	counter(busy, n.busy)
 	for at := range n.differed {
-		gauge(differs, truth(now[at]), at.port, at.field)
+		if !gone[at.port] {
+			gauge(differs, truth(now[at]), at.port, at.field)
+		}
 	}
 	for of, v := range n.repairs {
 		counter(repairs, v, of.port, of.field, string(of.result))

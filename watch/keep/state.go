@@ -15,13 +15,14 @@ const (
 	WhyPolicy  Reason = "policy"  // it is only reported
 	WhyImpact  Reason = "impact"  // it disturbs more than is allowed
 	WhyRate    Reason = "rate"    // it does not stay as it is set, and is tried again later
-	WhyRun     Reason = "run"     // a run of another left it so
+	WhyRun     Reason = "run"     // a run of another set it
 	WhyBusy    Reason = "busy"    // a run of another is at work
 	WhyBlocked Reason = "blocked" // this program cannot change it
 	WhyError   Reason = "error"   // the last repair failed
+	WhyMissing Reason = "missing" // the host has no such interface
 )
 
-var reasons = []Reason{WhyPolicy, WhyImpact, WhyRate, WhyRun, WhyBusy, WhyBlocked, WhyError}
+var reasons = []Reason{WhyPolicy, WhyImpact, WhyRate, WhyRun, WhyBusy, WhyBlocked, WhyError, WhyMissing}
 
 // Difference is a setting that is not as wanted.
 type Difference struct {

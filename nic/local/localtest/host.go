@@ -96,6 +96,7 @@ type Host struct {
 	ccWaits map[string]int
 	writes  []string
 	boots   int
+	created int // network devices so far
 	// auxiliary is the last number on the auxiliary bus.
 	auxiliary int
 	onRead    map[string]func()
@@ -313,6 +314,7 @@ func (h *Host) add(p Port) {
 	h.put(filepath.Join(net, "carrier"), "1\n")
 	h.put(filepath.Join(net, "carrier_changes"), "2\n")
 	h.put(filepath.Join(net, "dev_port"), "0\n")
+	h.putIndex(net)
 	h.put(filepath.Join(net, "address"), p.MAC+"\n")
 	h.link("../../../"+p.PCI, filepath.Join(net, "device"))
 	h.link("../../devices/pci0000:00/"+p.PCI+"/net/"+p.Name, h.sys("class", "net", p.Name))
@@ -356,6 +358,15 @@ var (
 	}
 	ccStart = map[string]int{"rp_ai_rate": 5, "rp_time_reset": 300, "rp_byte_reset": 32767, "rp_threshold": 1, "rp_hai_rate": 50, "rp_min_dec_fac": 50, "rp_min_rate": 1, "rp_dce_tcp_g": 1019, "rp_dce_tcp_rtt": 1, "rp_rate_reduce_monitor_period": 4, "rp_initial_alpha_value": 1023, "rp_gd": 11}
 )
+
+// putIndex numbers a network device that is created. The kernel gives each another number
+// (net/core/dev.c).
+func (h *Host) putIndex(dir string) (index int) {
+	h.created++
+	index = 1 + h.created // 1 is lo
+	h.put(filepath.Join(dir, "ifindex"), strconv.Itoa(index)+"\n")
+	return index
+}
 
 // addRDMA makes the RDMA device of a port; its defaults are the kernel's.
 func (h *Host) addRDMA(p Port) {
@@ -429,11 +440,13 @@ func (h *Host) RenewRDMA(name string) {
 	h.addRDMA(h.ports[name].Port)
 }
 
-// Remove takes a port off the host.
-func (h *Host) Remove(name string) {
+// Remove takes a port off the host, and returns it for [Host.Add].
+func (h *Host) Remove(name string) Port {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	p := h.ports[name].Port
 	h.without(name)
+	return p
 }
 
 // Flaps returns how often a link went up or down.

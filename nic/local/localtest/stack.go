@@ -132,7 +132,7 @@ func (h *Host) over(kind nic.UpperKind, name, on string) (dir string) {
 		h.stack[name] = &stacked{kind: kind}
 		h.put(filepath.Join(dir, "carrier"), "1\n")
 		h.put(filepath.Join(dir, "mtu"), "1500\n")
-		h.put(filepath.Join(dir, "uevent"), fmt.Sprintf("DEVTYPE=%s\nINTERFACE=%s\nIFINDEX=%d\n", kind, name, 100+len(h.stack)))
+		h.put(filepath.Join(dir, "uevent"), fmt.Sprintf("DEVTYPE=%s\nINTERFACE=%s\nIFINDEX=%d\n", kind, name, h.putIndex(dir)))
 		h.link("../../devices/virtual/net/"+name, h.sys("class", "net", name))
 	}
 	h.stack[name].on = append(h.stack[name].on, on)

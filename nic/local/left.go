@@ -1,0 +1,103 @@
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
+	"github.com/roce-fabric/roce-fabric/internal/mark"
+	"github.com/roce-fabric/roce-fabric/internal/ownfile"
+)
+
+// Left is a setting as a run left it.
+type Left struct {
+	Port  string    `json:"port"`
+	Field string    `json:"field"`
+	Value Value     `json:"value"`
+	Run   mark.Mark `json:"run"`
+	At    time.Time `json:"at"`
+}
+
+func (m *Machine) stateFile() string { return under(m.Run, "/run", mark.State) }
+
+// Left returns the settings that runs with a mark have set on this machine since it
+// started, each as the last of them left it. An unreadable list counts as empty.
+func (m *Machine) Left() []Left {
+	f, err := ownfile.Open(m.stateFile(), os.O_RDONLY, 0)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	var all []Left
+	if json.NewDecoder(io.LimitReader(f, MaxFile)).Decode(&all) != nil {
+		return nil
+	}
+	for i := range all {
+		all[i].Run = all[i].Run.Clean()
+	}
+	return all
+}
+
+// Holds reports whether the machine still has a setting as a run left it.
+func (m *Machine) Holds(ctx context.Context, l Left) bool {
+	d, err := m.device(l.Port)
+	if err != nil {
+		return false
+	}
+	o, ok := opOf(d, l.Field)
+	if !ok {
+		return false
+	}
+	have, err := o.read(m, ctx, d)
+	return err == nil && l.Value.same(have)
+}
+
+// leave records that a setting was set under a mark. Without one, it is no longer the work
+// of any run. A machine that keeps no list is no error, as for [Machine.Hold].
+func (m *Machine) leave(run *mark.Mark, port, field string, v Value) {
+	before := m.Left()
+	all := slices.DeleteFunc(slices.Clone(before), func(l Left) bool { return l.Port == port && l.Field == field })
+	if run != nil {
+		all = append(all, Left{port, field, v, *run, time.Now().UTC()})
+	}
+	if len(all) == 0 && len(before) == 0 {
+		return
+	}
+	if b, err := json.Marshal(all); err == nil {
+		_ = atomicfile.Write(m.stateFile(), b, 0o600)
+	}
+}
+
+// marked returns the mark of the run that works on the machine; nil for none. The process
+// that holds the mark may be another one than this.
+func (m *Machine) marked() *mark.Mark {
+	f, err := ownfile.Open(under(m.Run, "/run", mark.Name), os.O_RDONLY, 0)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	if syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) == nil {
+		return nil // its process is gone
+	}
+	text, err := io.ReadAll(io.LimitReader(f, mark.Max+1))
+	if err != nil {
+		return nil
+	}
+	return new(mark.Parse(text))
+}
+
+// Index returns the kernel's number of a network interface, which another one of the same
+// name does not have; "" where there is none.
+func (m *Machine) Index(name string) string {
+	ifname, err := m.ifname(name)
+	if err != nil {
+		return ""
+	}
+	n, _ := m.text(m.sysNet(ifname, "ifindex"))
+	return n
+}
