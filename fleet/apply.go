@@ -148,16 +148,20 @@ func Apply(ctx context.Context, devices []Device, plan *PlanFile, o ApplyOptions
 	if err := r.inWindow(); err != nil {
 		return nil, err
 	}
-	todo := slices.DeleteFunc(slices.Clone(plan.devices), r.idle)
-	if len(todo) > 0 {
+	var names, idle []string
+	for _, p := range plan.devices {
+		switch {
+		case !r.idle(p):
+			names = append(names, p.name)
+		case p.err == nil:
+			idle = append(idle, p.name)
+		}
+	}
+	if len(names) > 0 {
 		if err := r.ask(ctx, o.Confirm, plan.request); err != nil {
 			return nil, err
 		}
-		var names []string
-		for _, p := range todo {
-			names = append(names, p.name)
-		}
-		if err := r.begin("", names); err != nil {
+		if err := r.begin("", names, idle); err != nil {
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, r.journal.Close()) }()
@@ -242,12 +246,13 @@ func newRun(devices []Device, o RunOptions) *run {
 	return r
 }
 
-// begin takes the lock and opens the journal of a run, or of the rollback of one.
-func (r *run) begin(of string, devices []string) (err error) {
+// begin takes the lock and opens the journal of a run, or of the rollback of one. The run
+// works on devices; on those of idle there is nothing to do.
+func (r *run) begin(of string, devices, idle []string) (err error) {
 	if r.id, err = newID(); err != nil {
 		return err
 	}
-	r.journal, err = begin(r.Store, r.id, entry{Fabric: r.Fabric.Name, Intent: r.Fabric.Hash, Path: intentPath(r.Fabric), Of: of, Devices: devices})
+	r.journal, err = begin(r.Store, r.id, entry{Fabric: r.Fabric.Name, Intent: r.Fabric.Hash, Path: intentPath(r.Fabric), Of: of, Devices: devices, idle: idle})
 	if err != nil {
 		return err
 	}

@@ -59,6 +59,10 @@ func TestARunThatContinuesAnotherIsRolledBackWithIt(t *testing.T) {
 			{true, begun, [][]entry{of("run1", "a", Applied), of("run1", "b", "")}},
 			{false, entry{Intent: "v1", Devices: []string{"b", "c"}}, [][]entry{of("run2", "b", Applied), of("run2", "c", Applied)}},
 		}, []string{"a run1", "b run2", "c run2"}, "run2"},
+		"cut off in a device on which nothing is left to do": {[]run{
+			{true, begun, [][]entry{of("run1", "a", "")}},
+			{false, entry{Intent: "v1", Devices: []string{"b", "c"}, idle: []string{"a"}}, [][]entry{of("run2", "b", Applied), of("run2", "c", Applied)}},
+		}, []string{"a run1", "b run2", "c run2"}, "run2"},
 		"cut off twice": {[]run{
 			{true, begun, [][]entry{of("run1", "a", Applied), of("run1", "b", "")}},
 			{true, begun, [][]entry{unchanged("a"), of("run2", "b", Applied), of("run2", "c", "")}},

@@ -50,6 +50,9 @@ type entry struct {
 	Continues string `json:"continues,omitempty"`
 	// Devices are those that the run that begins is to change or look after.
 	Devices []string `json:"devices,omitempty"`
+	// idle are further devices that a run was asked for, and has nothing to do on. The
+	// journal does not name them.
+	idle []string
 }
 
 // journal is the record of one run, in the store before each act. It holds what a
@@ -86,7 +89,7 @@ func begin(s store.Store, id string, first entry) (*journal, error) {
 		return nil, err
 	}
 	if first.Of == "" && len(first.Devices) > 0 {
-		if first.Continues, err = continued(s, first.Intent, first.Devices); err != nil {
+		if first.Continues, err = continued(s, first.Intent, slices.Concat(first.Devices, first.idle)); err != nil {
 			return nil, errors.Join(err, lock.Release())
 		}
 	}

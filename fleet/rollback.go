@@ -310,7 +310,7 @@ func Rollback(ctx context.Context, devices []Device, u *Undo, o RollbackOptions)
 	if err := r.ask(ctx, nil, u.request); err != nil {
 		return nil, err
 	}
-	if err := r.begin(u.ID, nil); err != nil {
+	if err := r.begin(u.ID, nil, nil); err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, r.journal.Close()) }()
