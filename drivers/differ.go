@@ -10,10 +10,16 @@ type Differ interface {
 	Differences(*Snapshot, *Steps) (before, after string, err error)
 }
 
-// Saved is a driver of a device that is not there: what it would read was saved. Only
+// SwitchDriver is a Driver of a switch.
+type SwitchDriver interface {
+	Driver
+	Decoder
+}
+
+// Saved is a driver of a switch that is not there: what it would read was saved. Only
 // what does no I/O is of use besides Probe and Read.
 type Saved struct {
-	Driver
+	SwitchDriver
 	Facts    Facts
 	Snapshot *Snapshot
 }
@@ -29,7 +35,7 @@ func (s *Saved) Close() error { return nil }
 
 // Differences is that of the driver.
 func (s *Saved) Differences(snap *Snapshot, st *Steps) (before, after string, err error) {
-	d, ok := s.Driver.(Differ)
+	d, ok := s.SwitchDriver.(Differ)
 	if !ok {
 		return "", "", ErrUnsupported
 	}

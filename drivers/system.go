@@ -20,11 +20,6 @@ type System struct {
 	Fit func(*qos.Device)
 	// Encode returns the name and text of the file of what a switch should hold.
 	Encode func(*render.Device) (file string, text []byte)
-	// Decode reads what a switch shows as its configuration, or saved of it.
-	Decode func(text []byte) (*qos.Device, []Unknown, error)
-	// Account is what becomes of each line of a configuration, in its order. An error
-	// is that of Decode.
-	Account func(text []byte) ([]render.Line, error)
 	// Refused returns what of a switch the system does not take, and what it
 	// can only do in another way than the intent says.
 	Refused func(*render.Device) (refused []render.Refusal, adapted []string)
@@ -41,9 +36,9 @@ type System struct {
 	// Open makes a driver for a target, without I/O: the device is dialled by the first
 	// call that needs it.
 	Open func(Target) (Driver, error)
-	// Saved makes a driver of a switch whose configuration was saved. It dials nothing, and
-	// plans what the switch would be sent.
-	Saved func(text []byte, t Target) (Driver, error)
+	// Saved makes a driver of a switch that has started on a configuration which was saved,
+	// or which a switch shows. It dials nothing, and reads and plans what that switch would.
+	Saved func(text []byte, t Target) (*Saved, error)
 }
 
 // Violation is a row that breaks a rule of the system's own models; Where is the line

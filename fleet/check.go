@@ -107,10 +107,11 @@ func checkConfigs(f *Fabric, files []Saved) ([]validate.Finding, error) {
 			return nil, &OptionError{Option: "config", Err: err}
 		}
 		d := f.Device(sw)
-		cfg, unknown, err := SystemOf(d).Decode(plain(text))
+		drv, err := openSaved(sw, plain(text))
 		if err != nil {
 			return nil, &OptionError{Option: "config " + s.File, Err: err}
 		}
+		cfg, unknown := drv.Decode(drv.Snapshot)
 		run.Add(validate.Switch(d, cfg, validate.Saved, &validate.State{Unknown: unknown}))
 		for _, p := range sw.Ports {
 			if peer, linked := p.Peer(); linked {

@@ -63,7 +63,7 @@ func CheckSaved(ctx context.Context, args []string) ([]validate.Finding, []Judge
 				return nil, nil, err
 			}
 		}
-		c, j, err := judged(src)
+		c, j, err := judged(ctx, src)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -80,13 +80,13 @@ func CheckSaved(ctx context.Context, args []string) ([]validate.Finding, []Judge
 }
 
 // judged reads one configuration.
-func judged(src Source) (c validate.Config, j Judged, err error) {
+func judged(ctx context.Context, src Source) (c validate.Config, j Judged, err error) {
 	named := src.Name != ""
 	if !named {
 		src.Name = strings.TrimSuffix(filepath.Base(src.File), filepath.Ext(src.File))
 	}
 	got := imported{sw: src.switchOf()}
-	if err := src.readFile(&got); err != nil {
+	if err := src.readFile(ctx, &got); err != nil {
 		if wrong := (*OptionError)(nil); !errors.As(err, &wrong) {
 			err = &OptionError{Option: "config", Err: err}
 		}

@@ -72,10 +72,7 @@ func remaining(drv *drivers.Saved, dev Device, snap *drivers.Snapshot, changes [
 	if err != nil {
 		return changes
 	}
-	saved, _, err := drivers.Decode(drv.Driver, snap)
-	if err != nil {
-		return changes
-	}
+	saved, _ := drv.Decode(snap)
 	left := map[qos.Place]bool{}
 	for _, c := range qos.DiffSaved(saved, desired) {
 		left[c.Place()] = true
@@ -149,7 +146,7 @@ func (f *Fabric) SavedDevices(files []Saved) ([]Device, error) {
 	}), nil
 }
 
-func openSaved(sw *intent.Switch, text []byte) (drivers.Driver, error) {
+func openSaved(sw *intent.Switch, text []byte) (*drivers.Saved, error) {
 	s, _ := Systems.Find(sw.OS)
 	return s.Saved(text, drivers.Target{Name: sw.Name, OS: sw.OS, Release: sw.Release.V, Model: sw.Model.V})
 }

@@ -5,11 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/pool"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/render"
@@ -30,6 +30,9 @@ type ImportOptions struct {
 // Imported is what an import gave.
 type Imported struct {
 	*derive.Result // nil where a switch could not be read
+	// Differs is what a plan of the intent would change, as the planner of each switch that
+	// was read works it out; switches in natural order, without those that need no change.
+	Differs []Difference
 	// Failed says of each switch that could not be read why.
 	Failed []*Error
 	// Doubts are what was not read, or may be of another system.
@@ -37,6 +40,12 @@ type Imported struct {
 	// Accounts say of each switch, in the order of the sources, what became of the
 	// lines of its configuration that this tool is about.
 	Accounts []Account
+}
+
+// Difference is what a plan of the intent would change on a switch.
+type Difference struct {
+	Device  string       `json:"device"`
+	Changes []qos.Change `json:"changes"`
 }
 
 // Account is what became of the lines of the configuration of a switch.
@@ -54,6 +63,7 @@ type imported struct {
 	sw      derive.Switch
 	account Account
 	text    []byte // of its files; nil for a switch that was read itself
+	plan    func(drivers.Desired, drivers.Policy) (*drivers.Steps, error)
 	doubt   string
 	differs []derive.Contradiction // from the inventory
 	err     *Error
@@ -68,6 +78,7 @@ func Import(ctx context.Context, s *Sources, a *Access, o ImportOptions) (*Impor
 	}
 	out := &Imported{}
 	var found []derive.Contradiction
+	plans := map[string]func(drivers.Desired, drivers.Policy) (*drivers.Steps, error){}
 	in := derive.Input{Name: s.name, Hosts: s.hosts, Cables: s.cables, ClassNames: s.classes, Lossy: s.lossy, AllPorts: o.AllPorts, Fits: Systems.Fits()}
 	if s.inventory != nil {
 		in.Recorded, in.Unclear = s.inventory.Recorded, s.inventory.Unclear
@@ -87,6 +98,7 @@ func Import(ctx context.Context, s *Sources, a *Access, o ImportOptions) (*Impor
 		if r.sw.Planned {
 			return
 		}
+		plans[r.sw.Name] = r.plan
 		out.Accounts = append(out.Accounts, r.account)
 	}); err != nil {
 		return out, err
@@ -107,14 +119,18 @@ func Import(ctx context.Context, s *Sources, a *Access, o ImportOptions) (*Impor
 	res.Contradictions = append(found, res.Contradictions...)
 	s.remark(res)
 	out.Result = res
-	for i := range out.Accounts {
-		a := &out.Accounts[i]
-		at := slices.IndexFunc(res.Differs, func(d derive.Difference) bool { return d.Device == a.Device })
-		var changes []qos.Change
-		if at >= 0 {
-			changes = res.Differs[at].Changes
+	changes := map[string][]qos.Change{}
+	for _, name := range natural.Keys(plans) {
+		steps, err := plans[name](res.Desired[name], policy(res.Fabric, res.Fabric.Switch(name)))
+		if err != nil {
+			return out, fmt.Errorf("%s: plan: %w", name, err)
 		}
-		render.Settle(a.Lines, res.Desired[a.Device], changes)
+		if changes[name] = steps.Differences(); len(changes[name]) > 0 {
+			out.Differs = append(out.Differs, Difference{name, changes[name]})
+		}
+	}
+	for _, a := range out.Accounts {
+		render.Settle(a.Lines, res.Desired[a.Device], changes[a.Device])
 	}
 	return out, nil
 }
@@ -148,7 +164,7 @@ func (s *Source) read(ctx context.Context, r *Reader) (imported, error) {
 		return out, nil
 	}
 	if s.File != "" {
-		err := s.readFile(&out)
+		err := s.readFile(ctx, &out)
 		return out, err
 	}
 	err := r.on(ctx, s.sw, func(ctx context.Context, drv drivers.Driver) error {
@@ -156,7 +172,7 @@ func (s *Source) read(ctx context.Context, r *Reader) (imported, error) {
 		if err != nil {
 			return err
 		}
-		out.sw.Running, out.account.Lines = c.running, c.account()
+		out.sw.Running, out.account.Lines, out.plan = c.running, c.account(), c.plan
 		out.sw.Model = cmp.Or(out.sw.Model, c.facts.Model)
 		// A release that the switch does not print is what the driver makes of that.
 		if strings.Contains(c.facts.Version, c.facts.Release) {

@@ -3,6 +3,7 @@ package fleet
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,8 +18,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/render"
 )
 
-// readFile reads the switch from its saved configuration.
-func (s *Source) readFile(out *imported) error {
+// readFile reads the switch that has started on its saved configuration.
+func (s *Source) readFile(ctx context.Context, out *imported) error {
 	c, err := readConfig(s.OS, s.File, s.More...)
 	if errors.Is(err, drivers.ErrUnclear) {
 		return Wrong("", fmt.Sprintf("state it: --config %s:OS=%s; systems are %s", s.Name, s.File, strings.Join(Systems.Names(), ", ")), "%w", err)
@@ -28,20 +29,23 @@ func (s *Source) readFile(out *imported) error {
 	}
 	out.doubt, out.text = c.doubt, c.text
 	system, _ := Systems.Find(c.os)
-	run, _, err := system.Decode(c.text)
+	drv, err := system.Saved(c.text, drivers.Target{Name: s.Name, OS: c.os, Model: out.sw.Model, Release: out.sw.Release})
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.File, err)
 	}
+	read, err := configured(ctx, drv)
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.File, err)
+	}
+	run := read.running
 	if len(run.Ports) == 0 {
 		return Wrong("", "give the whole configuration: config_db.json, or the answer to 'show running-config' or 'nv config show'; --config NAME=FILE again adds a file",
 			"%s holds no ports that %s has; it holds %s", s.File, c.os, contents(c.text))
 	}
 	id := system.Identify(c.text)
 	run.Name = cmp.Or(run.Name, id.Hostname)
-	out.sw.OS, out.sw.Running, out.sw.Saved, out.account.File, out.account.Recognised = c.os, run, true, s.File, c.why
-	if out.account.Lines, err = system.Account(c.text); err != nil {
-		return fmt.Errorf("%s: %w", s.File, err)
-	}
+	out.sw.OS, out.sw.Running, out.plan = c.os, run, read.plan
+	out.account.File, out.account.Recognised, out.account.Lines = s.File, c.why, read.account()
 	c.place(out.account.Lines)
 	out.sw.Model = cmp.Or(out.sw.Model, id.Model)
 	out.sw.Release = cmp.Or(out.sw.Release, id.Release)

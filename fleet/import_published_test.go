@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
 )
 
 // Each configuration of Cumulus Linux in a form that is published is recognised as one,
@@ -26,9 +28,13 @@ func TestPublishedConfigurationsAreRecognised(t *testing.T) {
 			continue
 		}
 		system, _ := Systems.Find(c.os)
-		run, _, err := system.Decode(c.text)
-		if err != nil || c.os != "cumulus" || len(run.Ports) == 0 {
+		drv, err := system.Saved(c.text, drivers.Target{})
+		if err != nil || c.os != "cumulus" {
 			t.Errorf("%s is %s, %v", f.Name, c.os, err)
+			continue
+		}
+		if run, _ := drv.Decode(drv.Snapshot); len(run.Ports) == 0 {
+			t.Errorf("%s has no ports", f.Name)
 		}
 	}
 }

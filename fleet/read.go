@@ -187,8 +187,10 @@ type configuration struct {
 	hostname string
 	unknown  []drivers.Unknown
 	account  func() []render.Line
-	seen     *drivers.Observation // of its links; nil where it shows nothing of them,
-	unseen   error                // and why that is
+	// plan works out what the switch would be sent. It does no I/O.
+	plan   func(drivers.Desired, drivers.Policy) (*drivers.Steps, error)
+	seen   *drivers.Observation // of its links; nil where it shows nothing of them,
+	unseen error                // and why that is
 }
 
 // configured reads what a switch is configured to do, and completes it with what the
@@ -208,6 +210,9 @@ func configured(ctx context.Context, drv drivers.Driver) (c configuration, err e
 	c.running, c.unknown = model.Decode(snap)
 	c.hostname = drivers.Hostname(drv, snap)
 	c.account = func() []render.Line { return model.Account(snap) }
+	c.plan = func(desired drivers.Desired, p drivers.Policy) (*drivers.Steps, error) {
+		return drv.Plan(c.facts, snap, desired, p)
+	}
 	if o, ok := drv.(drivers.Observer); ok {
 		if c.seen, c.unseen = o.Observe(ctx); c.unseen != nil {
 			c.seen = nil

@@ -27,7 +27,7 @@ type ImportDocument struct {
 	Unrecorded     []derive.Note          `json:"not_in_inventory"`
 	Cables         *derive.Recorded       `json:"cables,omitempty"`
 	NotUnderstood  []NotUnderstood        `json:"not_understood"`
-	WouldChange    []derive.Difference    `json:"would_change"`
+	WouldChange    []fleet.Difference     `json:"would_change"`
 	Accounts       []ImportAccount        `json:"accounts"`
 }
 
@@ -142,7 +142,7 @@ func ImportText(r *fleet.Imported, file string, all bool) (out ImportSaid) {
 	case len(r.Accounts) == 0:
 		out.Hint = "'roce-fabric check' judges the design, 'roce-fabric plan' what it changes on the switches, which were not read"
 	case changes > 0:
-		out.Hint = "a plan would change settings that an intent cannot express, and exceptions that the new intent has no place for; 'roce-fabric plan' shows the lines"
+		out.Hint = "the switches do not run all that this intent says; 'roce-fabric plan' shows the changes with their impact and lines"
 	case unknown > 0:
 		out.Lines = append(out.Lines, fmt.Sprintf("a plan of this intent changes nothing, and leaves alone %s that this tool does not understand", words.Count(unknown, "line")))
 		out.Hint = "compare these with what the intent says before the first apply"

@@ -14,7 +14,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/render"
-	"github.com/roce-fabric/roce-fabric/render/derive"
 )
 
 // fates are those that are listed line by line, what needs a decision first.
@@ -209,9 +208,10 @@ func fewNames(names []string, most int) string {
 	return s[:cut+1] + fmt.Sprintf("... (%d in all)", len(names))
 }
 
-// foldChanges writes equal changes once, with their ports and switches.
-func foldChanges(ds []derive.Difference) (out []string) {
-	type change struct{ field, was, want string }
+// foldChanges writes equal changes once, with their ports and switches, and why a change
+// cannot be made.
+func foldChanges(ds []fleet.Difference) (out []string) {
+	type change struct{ field, was, want, blocked string }
 	type place struct {
 		change
 		ports string
@@ -220,7 +220,7 @@ func foldChanges(ds []derive.Difference) (out []string) {
 	for _, d := range ds {
 		var ports ordered.Groups[change, string]
 		for _, c := range d.Changes {
-			k := change{c.Field.String(), c.Old, c.New}
+			k := change{c.Field.String(), c.Old, c.New, c.Blocked}
 			if ports.Add(k); c.Port != "" {
 				ports.Add(k, c.Port)
 			}
@@ -230,7 +230,11 @@ func foldChanges(ds []derive.Difference) (out []string) {
 		}
 	}
 	for p, names := range devices.All() {
-		out = append(out, fmt.Sprintf("%s %s %s -> %s", strings.TrimSpace(fewNames(names, 160)+" "+p.ports), p.field, p.was, p.want))
+		text := fmt.Sprintf("%s %s %s -> %s", strings.TrimSpace(fewNames(names, 160)+" "+p.ports), p.field, p.was, p.want)
+		if p.blocked != "" {
+			text += "; blocked: " + p.blocked
+		}
+		out = append(out, text)
 	}
 	return out
 }

@@ -82,7 +82,7 @@ func TestImportSaysWhatNeedsADecision(t *testing.T) {
 	}
 	a.Lines = a.Lines[:3]
 	r := importedOf(a)
-	r.Differs = []derive.Difference{{Device: "leaf1"}}
+	r.Differs = []fleet.Difference{{Device: "leaf1"}}
 	r.Differs[0].Changes = append(r.Differs[0].Changes, qos.Change{Port: "Ethernet1", Field: qos.KindMTU.Attr(), Old: "9214", New: "1500"})
 	if text = strings.Join(ImportText(r, "", false).Lines, "\n"); strings.Contains(text, "plan of this intent is empty") || !strings.Contains(text, "needs a decision: 0 lines, 1 change in a plan\na plan would change: leaf1 ") {
 		t.Errorf("said\n%s", text)

@@ -63,10 +63,11 @@ func applied(t *testing.T, text, system string, edit func(config string) string,
 			}
 			config = []byte(changed)
 		}
-		have, _, err := sys.Decode(config)
+		saved, err := sys.Saved(config, drivers.Target{})
 		if err != nil {
 			t.Fatalf("%s: %v", system, err)
 		}
+		have, _ := saved.Decode(saved.Snapshot)
 		have.Platform.Release = d.Desired.Platform.Release
 		st := State{Ports: map[string]*drivers.PortState{}}
 		for name, want := range d.Desired.Ports {

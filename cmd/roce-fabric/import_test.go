@@ -116,8 +116,8 @@ func TestImportOfRail512FromFiles(t *testing.T) {
 	dir := t.TempDir()
 	args := []string{"import", "--name", "rail-512", "--output", "json"}
 	for _, s := range want.Fabric().Switches {
-		// A saved configuration says which switch it is of, which is not the
-		// tool's to write.
+		// A saved configuration says which switch it is of and whether its ports are up, and
+		// has the pools of the platform, which are not the tool's to write.
 		d := want.Device(s)
 		_, native := fleet.SystemOf(d).Encode(d)
 		var doc map[string]any
@@ -125,6 +125,10 @@ func TestImportOfRail512FromFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		doc["DEVICE_METADATA"] = map[string]any{"localhost": map[string]any{"hostname": s.Name, "hwsku": s.Model.V, "buffer_model": "traditional"}}
+		doc["BUFFER_POOL"] = map[string]any{"ingress_lossless_pool": map[string]any{"type": "ingress", "mode": "dynamic", "size": "136000000"}}
+		for _, row := range doc["PORT"].(map[string]any) {
+			row.(map[string]any)["admin_status"] = "up"
+		}
 		if native, err = json.Marshal(doc); err != nil {
 			t.Fatal(err)
 		}

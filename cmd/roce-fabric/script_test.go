@@ -445,16 +445,24 @@ func labUp(ts *testscript.TestScript, _ bool, a []string) {
 	labMark(ts, false, nil)
 }
 
-// labOfConfigs is a lab of the switches NAME=FILE..., which refuse nothing of them.
+// labOfConfigs is a lab of the switches NAME=FILE..., which refuse nothing of them, or with
+// REFUSED=N that many rows or lines.
 func labOfConfigs(ts *testscript.TestScript, args []string) (*intent.Fabric, map[string][]byte) {
 	var configs []string
+	refuses := 0
 	for _, arg := range args {
 		name, file, _ := strings.Cut(arg, "=")
+		if name == "REFUSED" {
+			var err error
+			refuses, err = strconv.Atoi(file)
+			ts.Check(err)
+			continue
+		}
 		configs = append(configs, name+"="+ts.MkAbs(file))
 	}
 	f, running, refused, err := lab.Configured(nil, configs)
 	ts.Check(err)
-	if len(refused) > 0 {
+	if len(refused) != refuses {
 		ts.Fatalf("%s", strings.Join(refused, "\n"))
 	}
 	return f, running

@@ -7,7 +7,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/lines"
 	"github.com/roce-fabric/roce-fabric/intent"
-	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/render"
 	native "github.com/roce-fabric/roce-fabric/render/cumulus"
@@ -20,21 +19,6 @@ var System = drivers.System{
 	Fit:    native.Fit,
 	Encode: func(d *render.Device) (string, []byte) {
 		return "nvue.yaml", native.Encode(d.Desired, release(d)).Tree.YAML()
-	},
-	Decode: func(text []byte) (*qos.Device, []drivers.Unknown, error) {
-		cfg, err := native.Parse(text)
-		if err != nil {
-			return nil, nil, err
-		}
-		d, unknown := native.Decode(cfg)
-		return d, leftAlone(unknown), nil
-	},
-	Account: func(text []byte) ([]render.Line, error) {
-		cfg, err := native.Parse(text)
-		if err != nil {
-			return nil, err
-		}
-		return native.Account(cfg), nil
 	},
 	Refused: func(d *render.Device) (refused []render.Refusal, adapted []string) {
 		adapted = append(native.Warnings(d.Desired), lines.Unwritten(d.Switch, "Cumulus Linux")...)
@@ -80,7 +64,7 @@ func identify(text []byte) drivers.Identity {
 }
 
 // saved makes the driver of a switch whose configuration was saved.
-func saved(text []byte, t drivers.Target) (drivers.Driver, error) {
+func saved(text []byte, t drivers.Target) (*drivers.Saved, error) {
 	cfg, err := native.Parse(text)
 	if err != nil {
 		return nil, err
@@ -88,7 +72,7 @@ func saved(text []byte, t drivers.Target) (drivers.Driver, error) {
 	id := identify(text)
 	f := drivers.Facts{OS: intent.Cumulus.Name, Release: cmp.Or(t.Release, id.Release, native.Newest().String()), Model: cmp.Or(id.Model, t.Model)}
 	cfg.Release, _ = native.ReleaseOf(f.Release)
-	return &drivers.Saved{Driver: newDriver(t), Facts: f, Snapshot: &drivers.Snapshot{Native: cfg}}, nil
+	return &drivers.Saved{SwitchDriver: newDriver(t), Facts: f, Snapshot: &drivers.Snapshot{Native: cfg}}, nil
 }
 
 // subscriptions are those of OpenConfig that Cumulus Linux serves over gNMI.

@@ -9,7 +9,7 @@ import (
 )
 
 // saved makes the driver of a switch whose configuration was saved.
-func saved(text []byte, t drivers.Target) (drivers.Driver, error) {
+func saved(text []byte, t drivers.Target) (*drivers.Saved, error) {
 	cfg, err := native.Parse(text)
 	if err != nil {
 		return nil, err
@@ -23,5 +23,5 @@ func saved(text []byte, t drivers.Target) (drivers.Driver, error) {
 	}
 	d := newDriver(t)
 	d.way = &shellWay{drivers.NewShell(ssh.Config{}, platform)} // never dialled
-	return &drivers.Saved{Driver: d, Facts: f, Snapshot: &drivers.Snapshot{Native: &snapshot{cfg: cfg, kw: kw}}}, nil
+	return &drivers.Saved{SwitchDriver: d, Facts: f, Snapshot: &drivers.Snapshot{Native: &snapshot{cfg: cfg, kw: kw}}}, nil
 }

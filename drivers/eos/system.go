@@ -4,7 +4,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/lines"
 	"github.com/roce-fabric/roce-fabric/intent"
-	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/render"
 	native "github.com/roce-fabric/roce-fabric/render/eos"
@@ -12,11 +11,9 @@ import (
 
 // System is Arista EOS.
 var System = drivers.System{
-	System:  intent.EOS,
-	Fit:     native.Fit,
-	Encode:  encode,
-	Decode:  decode,
-	Account: account,
+	System: intent.EOS,
+	Fit:    native.Fit,
+	Encode: encode,
 	Refused: func(d *render.Device) (refused []render.Refusal, adapted []string) {
 		return native.Refusals(d.Desired), append(native.Warnings(d.Desired), lines.Unwritten(d.Switch, "EOS")...)
 	},
@@ -39,23 +36,6 @@ var System = drivers.System{
 func encode(d *render.Device) (string, []byte) {
 	kw, _ := native.KeywordForModel(d.Switch.Model.V)
 	return "eos.cfg", native.Encode(d.Desired, kw).Append(nil)
-}
-
-func decode(text []byte) (*qos.Device, []drivers.Unknown, error) {
-	cfg, err := native.Parse(text)
-	if err != nil {
-		return nil, nil, err
-	}
-	d, unknown := native.Decode(cfg)
-	return d, lines.LeftAlone(unknown), nil
-}
-
-func account(text []byte) ([]render.Line, error) {
-	cfg, err := native.Parse(text)
-	if err != nil {
-		return nil, err
-	}
-	return native.Account(cfg), nil
 }
 
 // secondLine is the second line of "show running-config".

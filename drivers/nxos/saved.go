@@ -8,7 +8,7 @@ import (
 )
 
 // saved makes the driver of a switch whose configuration was saved.
-func saved(text []byte, t drivers.Target) (drivers.Driver, error) {
+func saved(text []byte, t drivers.Target) (*drivers.Saved, error) {
 	cfg, err := native.Parse(text)
 	if err != nil {
 		return nil, err
@@ -17,5 +17,5 @@ func saved(text []byte, t drivers.Target) (drivers.Driver, error) {
 	m, ok := native.ModelOf(cfg.String())
 	s.m, s.guessed = m, !ok
 	f := drivers.Facts{OS: "nxos", Release: cmp.Or(t.Release, identify(text).Release), Model: t.Model}
-	return &drivers.Saved{Driver: newDriver(t), Facts: f, Snapshot: &drivers.Snapshot{Native: s}}, nil
+	return &drivers.Saved{SwitchDriver: newDriver(t), Facts: f, Snapshot: &drivers.Snapshot{Native: s}}, nil
 }

@@ -4,7 +4,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/lines"
 	"github.com/roce-fabric/roce-fabric/intent"
-	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/render"
 	native "github.com/roce-fabric/roce-fabric/render/nxos"
@@ -19,8 +18,6 @@ var System = drivers.System{
 	Encode: func(d *render.Device) (string, []byte) {
 		return "nxos.cfg", native.Encode(d.Desired, native.EightQueue).Append(nil)
 	},
-	Decode:  decode,
-	Account: account,
 	Refused: func(d *render.Device) (refused []render.Refusal, adapted []string) {
 		return native.Refusals(d.Desired), append(native.Warnings(d.Desired, native.EightQueue), lines.Unwritten(d.Switch, "NX-OS")...)
 	},
@@ -38,25 +35,6 @@ var System = drivers.System{
 	Telemetry: subscriptions,
 	Open:      Open,
 	Saved:     saved,
-}
-
-func decode(text []byte) (*qos.Device, []drivers.Unknown, error) {
-	cfg, err := native.Parse(text)
-	if err != nil {
-		return nil, nil, err
-	}
-	m, _ := native.ModelOf(string(text))
-	d, unknown := native.Decode(cfg, m)
-	return d, lines.LeftAlone(unknown), nil
-}
-
-func account(text []byte) ([]render.Line, error) {
-	cfg, err := native.Parse(text)
-	if err != nil {
-		return nil, err
-	}
-	m, _ := native.ModelOf(string(text))
-	return native.Account(cfg, m), nil
 }
 
 // version is the first line of a configuration behind the comments.

@@ -256,7 +256,7 @@ func (d *driver) saved(ctx context.Context) (native.Config, error) {
 	if out.Status != 0 {
 		return nil, fmt.Errorf("%w: %s cannot be read: %s", drivers.ErrUnsupported, startupFile, firstLines(strings.TrimSpace(string(out.Stderr))))
 	}
-	saved, err := native.Parse(out.Stdout, native.WantTable)
+	saved, err := parse(out.Stdout)
 	if err != nil {
 		return nil, fmt.Errorf("%s %w after %d bytes: the next boot has no configuration", startupFile, errCut, len(out.Stdout))
 	}
@@ -277,6 +277,9 @@ func unsaved(running, saved native.Config) []string {
 	}
 	var out []string
 	for _, t := range natural.Keys(tables) {
+		if !native.WantTable(t) {
+			continue
+		}
 		differ := map[string]bool{}
 		for _, c := range []native.Config{running, saved} {
 			for key := range c[t] {

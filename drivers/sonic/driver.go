@@ -316,6 +316,9 @@ func (d *driver) read(ctx context.Context) (native.Config, error) {
 }
 
 func config(s *drivers.Snapshot) native.Config {
+	if b, ok := s.Native.(*booted); ok {
+		return b.running
+	}
 	c, _ := s.Native.(native.Config)
 	return c
 }
@@ -332,7 +335,12 @@ func (d *driver) Decode(s *drivers.Snapshot) (*qos.Device, []drivers.Unknown) {
 }
 
 // Account is what becomes of each field of the configuration in a snapshot.
-func (d *driver) Account(s *drivers.Snapshot) []render.Line { return native.Account(config(s)) }
+func (d *driver) Account(s *drivers.Snapshot) []render.Line {
+	if b, ok := s.Native.(*booted); ok {
+		return native.Account(b.saved)
+	}
+	return native.Account(config(s))
+}
 
 // leftAlone puts what the decoder could not place into the driver's form.
 func leftAlone(unknown []native.Unknown) []drivers.Unknown {

@@ -107,11 +107,15 @@ func (d *driver) findHeadroom(ctx context.Context, m *catalog.Model) (err error)
 	if d.headroom.rows, err = d.lookupTable(ctx); err != nil || len(d.headroom.rows) > 0 || m == nil {
 		return err
 	}
+	d.publishedHeadroom(m)
+	return nil
+}
+
+func (d *driver) publishedHeadroom(m *catalog.Model) {
 	d.headroom.of = "the table of headroom that SONiC publishes for " + m.Name
 	for _, r := range m.Headroom {
 		d.headroom.rows = append(d.headroom.rows, qos.HeadroomRow{Speed: r.Speed, Cable: r.Cable})
 	}
-	return nil
 }
 
 // isFolder reports whether a name of CONFIG_DB is one folder.

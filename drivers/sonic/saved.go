@@ -23,10 +23,13 @@ func (d *driver) Differences(s *drivers.Snapshot, st *drivers.Steps) (before, af
 	return before, after, nil
 }
 
+// booted is what a switch holds once it has started on a saved configuration.
+type booted struct{ saved, running native.Config }
+
 // saved makes the driver of a switch whose configuration was saved. Nothing limits the way
 // in: the plan is not for a run.
-func saved(text []byte, t drivers.Target) (drivers.Driver, error) {
-	cfg, err := read(text, native.WantTable)
+func saved(text []byte, t drivers.Target) (*drivers.Saved, error) {
+	cfg, err := read(text)
 	if err != nil {
 		return nil, err
 	}
@@ -37,8 +40,12 @@ func saved(text []byte, t drivers.Target) (drivers.Driver, error) {
 		rel = native.Newest()
 	}
 	f.Release = rel.Name
-	if m, ok := catalog.Lookup(f.Model); ok && m.ASIC() != nil {
+	m, ok := catalog.Lookup(f.Model)
+	if ok && m.ASIC() != nil {
 		d.maker, f.ASIC = m.ASIC().Vendor, m.GCU
 	}
-	return &drivers.Saved{Driver: d, Facts: f, Snapshot: &drivers.Snapshot{Native: cfg}}, nil
+	if ok {
+		d.publishedHeadroom(m)
+	}
+	return &drivers.Saved{SwitchDriver: d, Facts: f, Snapshot: &drivers.Snapshot{Native: &booted{cfg, native.Booted(cfg, m)}}}, nil
 }

@@ -3,6 +3,8 @@ package sonic
 import (
 	"strings"
 	"testing"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
 )
 
 // A file is read as people keep it: with the session around it, and of several
@@ -14,12 +16,16 @@ func TestSavedForms(t *testing.T) {
 		"session":       "admin@sw7:~$ show runningconfiguration all\n" + plain + "\nadmin@sw7:~$ exit\n",
 		"one namespace": `{"localhost": {"DEVICE_METADATA": {}}, "asic0": ` + plain + `}`,
 	} {
-		d, _, err := decode([]byte(text))
-		if err != nil || d.Name != "sw7" || d.Ports["Ethernet0"] == nil {
-			t.Errorf("%s: %+v %v", name, d, err)
+		s, err := saved([]byte(text), drivers.Target{})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
 		}
-		if lines, err := account([]byte(text)); err != nil || len(lines) != 1 {
-			t.Errorf("%s: account %v %v", name, lines, err)
+		if d, _ := s.Decode(s.Snapshot); d.Name != "sw7" || d.Ports["Ethernet0"] == nil {
+			t.Errorf("%s: %+v", name, d)
+		}
+		if lines := s.Account(s.Snapshot); len(lines) != 1 {
+			t.Errorf("%s: account %v", name, lines)
 		}
 		if id := identify([]byte(text)); id.Hostname != "sw7" || id.Model != "ACME" {
 			t.Errorf("%s: %+v", name, id)
@@ -30,7 +36,7 @@ func TestSavedForms(t *testing.T) {
 		plain + ` {"PORT": {}}`:                            "text after the end",
 		`{"PORT": {`:                                       "unexpected EOF",
 	} {
-		if _, _, err := decode([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := saved([]byte(text), drivers.Target{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.40q: %v, want %q", text, err, want)
 		}
 	}

@@ -99,12 +99,22 @@ func (g viaGNMI) config(ctx context.Context) (native.Config, error) {
 	if err != nil {
 		return nil, drivers.TransportError(err)
 	}
-	return parse(raw)
+	return shown(raw)
 }
 
-// parse reads the tables of CONFIG_DB that this tool knows.
+// parse reads the tables of CONFIG_DB that this tool knows, as a switch shows them, or as
+// someone saved them.
 func parse(raw []byte) (native.Config, error) {
-	cfg, err := native.Parse(raw, native.WantTable)
+	cfg, err := native.Parse(raw, native.InAccount)
+	if err != nil {
+		return nil, err
+	}
+	return cfg, cfg.PlainKeys()
+}
+
+// shown is [parse] of what a switch shows.
+func shown(raw []byte) (native.Config, error) {
+	cfg, err := parse(raw)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", configDB[0], err)
 	}
@@ -170,7 +180,7 @@ func (s viaSSH) config(ctx context.Context) (native.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parse(out)
+	return shown(out)
 }
 
 // asicKinds is a pattern for the kinds of objects that concern this tool, and few others:

@@ -10,7 +10,6 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent"
-	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/render"
@@ -25,8 +24,6 @@ var System = drivers.System{
 	Encode: func(d *render.Device) (string, []byte) {
 		return "config_db.json", native.Document(d.Desired, d.Model).AppendJSON(nil)
 	},
-	Decode:    decode,
-	Account:   account,
 	Refused:   refused,
 	Clues:     []drivers.Clue{drivers.Object(3, native.TMetadata), drivers.Object(2, native.Tables()...), drivers.Object(1, "INTERFACE", "LOOPBACK_INTERFACE", "VLAN", "FEATURE")},
 	Identify:  identify,
@@ -36,35 +33,18 @@ var System = drivers.System{
 	Saved:     saved,
 }
 
-func decode(text []byte) (*qos.Device, []drivers.Unknown, error) {
-	cfg, err := read(text, native.WantTable)
-	if err != nil {
-		return nil, nil, err
-	}
-	d, unknown := native.Decode(cfg)
-	return d, leftAlone(unknown), nil
-}
-
-func account(text []byte) ([]render.Line, error) {
-	cfg, err := read(text, native.InAccount)
-	if err != nil {
-		return nil, err
-	}
-	return native.Account(cfg), nil
-}
-
 // read reads a configuration as someone saved it.
-func read(text []byte, want func(table string) bool) (native.Config, error) {
+func read(text []byte) (native.Config, error) {
 	text, err := document(text)
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := native.Parse(text, want)
+	cfg, err := parse(text)
 	if err != nil {
 		return nil, err
 	}
 	cfg.PlainNames()
-	return cfg, cfg.PlainKeys()
+	return cfg, nil
 }
 
 // document returns the object of a text: a session around it, with its prompts, is cut

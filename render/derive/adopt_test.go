@@ -298,16 +298,15 @@ func TestAdoptionMovesNothing(t *testing.T) {
 				o := &operator{maker{Rand: rand.New(rand.NewPCG(uint64(seed), 11))}}
 				text := a.write(o)
 				run := a.decode(t, text)
-				r, err := Derive(Input{Name: "x", Fits: fits, Switches: []Switch{{Name: "leaf1", OS: system, Running: run, Saved: true}}})
+				in := Input{Name: "x", Fits: fits, Switches: []Switch{{Name: "leaf1", OS: system, Running: run}}}
+				r, err := Derive(in)
 				if err != nil {
 					t.Fatalf("seed %d: %v\n%s", seed, err, text)
 				}
-				for _, d := range r.Differs {
-					for _, c := range d.Changes {
-						moves := strings.HasSuffix(c.Field.String(), "dscp_to_tc") && c.Old != "0-63:-" // a map where there was none
-						if moves || c.Field.Kind == qos.KindPFC || c.Field.Kind == qos.KindLinkPause || c.Field.Kind == qos.KindECN || c.Field.Kind == qos.KindTrust {
-							t.Fatalf("seed %d: a plan changes %s: %s -> %s, impact %s\n%s\n%s", seed, c.Path(), c.Old, c.New, c.Impact, text, r.Text)
-						}
+				for _, c := range differing(in, r) {
+					moves := strings.HasSuffix(c.Field.String(), "dscp_to_tc") && c.Old != "0-63:-" // a map where there was none
+					if moves || c.Field.Kind == qos.KindPFC || c.Field.Kind == qos.KindLinkPause || c.Field.Kind == qos.KindECN || c.Field.Kind == qos.KindTrust {
+						t.Fatalf("seed %d: a plan changes %s: %s -> %s, impact %s\n%s\n%s", seed, c.Path(), c.Old, c.New, c.Impact, text, r.Text)
 					}
 				}
 				// Another share of every class: ports are given other profiles and

@@ -5,9 +5,8 @@
 //
 // [Derive] never guesses in silence. Its assumptions are in [Result.Assumed]
 // and marked in the text; everything that it leaves out is in [Result.LeftOut].
-// It also compiles the intent that it wrote: [Result.Differs] has the changes
-// that a plan would still make, because no intent can state what the switches
-// run.
+// It also compiles the intent that it wrote: [Result.Desired] is what the intent says of
+// each switch, which need not be all that the switch runs.
 //
 // The package does no I/O. Do not read devices, files or topologies here, and
 // do not teach it a system's native words: it sees the model alone.
@@ -67,9 +66,6 @@ type Switch struct {
 	// left out. They tell where a value comes from.
 	Account []render.Line
 	File    string
-	// Saved says that Running is from a file, which need not hold what the switch makes
-	// by itself: see [qos.DiffSaved].
-	Saved bool
 	// Planned says that the switch was not read: Running has its ports alone, as an
 	// inventory or the catalogue has them.
 	Planned bool
@@ -112,12 +108,6 @@ type Note struct {
 	What  string `json:"what"`
 }
 
-// Difference is what a plan of the derived intent would change on a switch.
-type Difference struct {
-	Device  string       `json:"device"`
-	Changes []qos.Change `json:"changes"`
-}
-
 // Result is a derived intent.
 type Result struct {
 	// Text is the intent; Fabric is Text, loaded.
@@ -134,9 +124,7 @@ type Result struct {
 	Contradictions []Contradiction
 	Unrecorded     []Note
 	Cables         Recorded
-	// Differs is what a plan would change, switches in natural order, and Desired what
-	// the intent says of each switch.
-	Differs []Difference
+	// Desired is what the intent says of each switch.
 	Desired map[string]*qos.Device
 }
 
@@ -191,9 +179,6 @@ func Derive(in Input) (*Result, error) {
 		Contradictions: d.contradictions, Unrecorded: d.unrecorded, Cables: d.cables}
 	for _, s := range d.switches {
 		out.Desired[s.Name] = c.Device(c.Fabric().Switch(s.Name)).Desired
-		if cs := d.differs(s, c); len(cs) > 0 {
-			out.Differs = append(out.Differs, Difference{s.Name, cs})
-		}
 	}
 	return out, nil
 }

@@ -81,13 +81,13 @@ func TestExamplesComeBack(t *testing.T) {
 				t.Fatal(err)
 			}
 			if os.Getenv("SHOW") != "" {
-				t.Logf("\n%s\n%+v\n%+v\n%+v", r.Text, r.Assumed, r.LeftOut, r.Differs)
+				t.Logf("\n%s\n%+v\n%+v\n%+v", r.Text, r.Assumed, r.LeftOut, differing(inputOf(c), r))
 			}
 			if diff := same(c, compiler(t, r.Text)); diff != "" {
 				t.Errorf("the derived intent means something else:\n%s\n%s", diff, r.Text)
 			}
-			if len(r.Differs) > 0 {
-				t.Errorf("a plan would change %+v", r.Differs)
+			if cs := differing(inputOf(c), r); len(cs) > 0 {
+				t.Errorf("a plan would change %+v", cs)
 			}
 		})
 	}
@@ -180,9 +180,10 @@ func TestSpeeds(t *testing.T) {
 	}
 	s := running("leaf1", "Ethernet0").sees("Ethernet0", "gpu1", "eth0")
 	s.Running.Ports["Ethernet0"].Speed.V = 2_500_000_000
-	r := derived(t, Input{Switches: []Switch{s}})
-	if len(r.Assumed) != 1 || !slices.ContainsFunc(r.Differs[0].Changes, func(c qos.Change) bool { return c.Field.Kind == qos.KindSpeed && c.Old == "2500M" }) {
-		t.Errorf("assumed %v, differs %v", r.Assumed, r.Differs)
+	in := Input{Switches: []Switch{s}}
+	r := derived(t, in)
+	if len(r.Assumed) != 1 || !slices.ContainsFunc(differing(in, r), func(c qos.Change) bool { return c.Field.Kind == qos.KindSpeed && c.Old == "2500M" }) {
+		t.Errorf("assumed %v, differs %v", r.Assumed, differing(in, r))
 	}
 }
 

@@ -47,6 +47,16 @@ func derived(t *testing.T, in Input) *Result {
 	return r
 }
 
+// differing lists what the intent says otherwise of the switches than they run it.
+func differing(in Input, r *Result) (out []qos.Change) {
+	for _, s := range in.Switches {
+		if !s.Planned {
+			out = append(out, qos.Diff(s.Running, r.Desired[s.Name])...)
+		}
+	}
+	return out
+}
+
 // linksOf writes the links of an intent, sorted.
 func linksOf(r *Result) string {
 	var out []string
@@ -290,16 +300,15 @@ func TestSettingsThatNoIntentExpresses(t *testing.T) {
 		}, "watchdog", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := derived(t, edit(c.do))
+			in := edit(c.do)
+			r := derived(t, in)
 			var field qos.Attr
 			if err := field.UnmarshalText([]byte(c.field)); err != nil {
 				t.Fatal(err)
 			}
 			changes := false
-			for _, d := range r.Differs {
-				for _, change := range d.Changes {
-					changes = changes || change.Port == "Ethernet8" && change.Field == field
-				}
+			for _, change := range differing(in, r) {
+				changes = changes || change.Port == "Ethernet8" && change.Field == field
 			}
 			if kept := !r.Desired["leaf1"].Holds("Ethernet8", field); kept != c.kept || changes == c.kept {
 				t.Errorf("%s of Ethernet8 is kept: %v, and changes: %v\n%s", c.field, kept, changes, r.Text)
@@ -320,15 +329,14 @@ func TestMarkingInUnitsOfTheSwitch(t *testing.T) {
 		for _, p := range s.Running.Ports {
 			p.Queues[3].ECN = qos.Of(curve)
 		}
-		r := derived(t, Input{Switches: []Switch{s}})
+		in := Input{Switches: []Switch{s}}
+		r := derived(t, in)
 		if !strings.Contains(string(r.Text), "ecn: "+said) {
 			t.Errorf("no %s in\n%s", said, r.Text)
 		}
-		for _, d := range r.Differs {
-			for _, change := range d.Changes {
-				if change.Field == qos.KindECN.At(3) {
-					t.Errorf("a plan would change it: %+v\n%s", change, r.Text)
-				}
+		for _, change := range differing(in, r) {
+			if change.Field == qos.KindECN.At(3) {
+				t.Errorf("a plan would change it: %+v\n%s", change, r.Text)
 			}
 		}
 	}
@@ -356,12 +364,11 @@ func TestMarkingThatNoIntentSays(t *testing.T) {
 						p.Queues[3].ECN.V = c.curve
 					}
 				}
-				r := derived(t, Input{Switches: []Switch{s}})
-				for _, d := range r.Differs {
-					for _, change := range d.Changes {
-						if change.Field == qos.KindECN.At(3) {
-							t.Errorf("a plan would change it: %+v\n%s", change, r.Text)
-						}
+				in := Input{Switches: []Switch{s}}
+				r := derived(t, in)
+				for _, change := range differing(in, r) {
+					if change.Field == qos.KindECN.At(3) {
+						t.Errorf("a plan would change it: %+v\n%s", change, r.Text)
 					}
 				}
 				for n, p := range r.Fabric.Switch("leaf1").Ports {
@@ -434,13 +441,14 @@ func TestPortsThatClassifyOtherwise(t *testing.T) {
 	for i, n := range names {
 		s.sees(n, "gpu1", fmt.Sprintf("eth%d", i))
 	}
-	r = derived(t, Input{Switches: []Switch{s}})
+	in := Input{Switches: []Switch{s}}
+	r = derived(t, in)
 	found := false
-	for _, c := range r.Differs[0].Changes {
+	for _, c := range differing(in, r) {
 		found = found || c.Port == "Ethernet24" && c.Field == qos.KindMap.Table(qos.DSCPToTC) && c.Old == "30:3" && c.New == "30:0" && c.Impact == qos.ImpactLoss
 	}
 	if !found || len(r.Fabric.Switch("leaf1").Ports) != 12 {
-		t.Errorf("%+v\n%s", r.Differs, r.Text)
+		t.Errorf("%+v\n%s", differing(in, r), r.Text)
 	}
 }
 

@@ -197,10 +197,8 @@ func TestRandomIntentsComeBack(t *testing.T) {
 			t.Fatalf("seed %d: %v\n%s", seed, err, text)
 		}
 		diff := same(c, compiler(t, r.Text))
-		for _, d := range r.Differs {
-			for _, change := range d.Changes {
-				diff += fmt.Sprintf("%s %s: %s -> %s\n", d.Device, change.Path(), change.Old, change.New)
-			}
+		for _, change := range differing(in, r) {
+			diff += fmt.Sprintf("%s: %s -> %s\n", change.Path(), change.Old, change.New)
 		}
 		if diff = pollOfNothing.ReplaceAllString(diff, ""); diff != "" {
 			t.Fatalf("seed %d: the derived intent means something else:\n%s%s\n%s", seed, diff, text, r.Text)

@@ -305,10 +305,14 @@ func (d *deriver) foldPolls(trial *render.Compiler) {
 }
 
 // keepRest leaves to the switches what the intent cannot say as they run it, where it
-// need not: what a plan of c would change. It reports whether there is any.
+// need not. c is what it would say otherwise. A lossless group without a buffer is never
+// left so: see [qos.DiffSaved]. It reports whether there is any.
 func (d *deriver) keepRest(c *render.Compiler) (some bool) {
 	for _, s := range d.switches {
-		for _, change := range d.differs(s, c) {
+		if s.Planned {
+			continue
+		}
+		for _, change := range qos.DiffSaved(s.Running, c.Device(c.Fabric().Switch(s.Name)).Desired) {
 			if change.Port == "" && change.Field.Kind != qos.KindGlobalMap || change.Port == "" && intent.SystemOf(s.OS).BufferModel {
 				s.keepsGlobals, some = true, true
 			}
@@ -339,18 +343,6 @@ func (d *deriver) keepAll(what int) bool {
 		}
 	}
 	return some
-}
-
-// differs is what a plan of c would change on a switch.
-func (d *deriver) differs(s *box, c *render.Compiler) []qos.Change {
-	if s.Planned {
-		return nil
-	}
-	diff := qos.Diff
-	if s.Saved {
-		diff = qos.DiffSaved
-	}
-	return diff(s.Running, c.Device(c.Fabric().Switch(s.Name)).Desired)
 }
 
 // choose gives the fabric, the roles, the switches and the ports their values:

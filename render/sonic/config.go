@@ -65,8 +65,8 @@ func (c Config) PlainNames() {
 
 // PlainKeys gives each port its own row where a key names several, "Ethernet0,Ethernet4|3",
 // in place: the first releases wrote such keys, and the switch still takes them
-// (sonic-swss:orchagent/qosorch.cpp, list_item_delimiter). It returns an error where
-// there would be too many rows.
+// (sonic-swss:orchagent/qosorch.cpp, list_item_delimiter). [TShared] keeps the keys. It
+// returns an error where there would be too many rows.
 func (c Config) PlainKeys() error {
 	const most = 1 << 20
 	for _, tn := range []string{TPortQoS, TQueue, TGroup, TBufferQueue, TIngressList, TEgressList} {
@@ -87,11 +87,16 @@ func (c Config) PlainKeys() error {
 				if c.Row(tn, port) == nil {
 					c.Put(tn, port, row)
 				}
+				c.Put(TShared, tn+"|"+port, Row{"row": tn + "|" + key})
 			}
 		}
 	}
 	return nil
 }
+
+// TShared is no table of a switch. For each row that PlainKeys made, "QUEUE|Ethernet0|3", it
+// holds the row of several ports that the switch has instead.
+const TShared = "rows of several ports"
 
 func plainNames(v string) string {
 	if !strings.HasPrefix(v, "[") {

@@ -87,7 +87,12 @@ func (p *planner) cableOf(port string) string {
 	if length := p.target.Row(TCable, cableName)[port]; length != "" && length != Absent {
 		return length
 	}
-	for _, row := range p.running[TCable] {
+	return p.running.cable(port)
+}
+
+// cable is the length that a port has, "" for none.
+func (c Config) cable(port string) string {
+	for _, row := range c[TCable] {
 		if length := row[port]; length != "" {
 			return length
 		}

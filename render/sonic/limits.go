@@ -1,10 +1,12 @@
 package sonic
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -121,6 +123,7 @@ func (p *planner) blockReadOnly() {
 	for _, r := range Refusals(p.desired, p.Release) {
 		blocked[r.Place] = r.Why + "; change the value in the intent"
 	}
+	shared := p.shared()
 	chassis := p.running.Row(TMetadata, "localhost")["switch_type"] == "voq"
 	for _, c := range p.changes {
 		if why, ok := readOnly[c.Field.Kind]; ok {
@@ -130,6 +133,8 @@ func (p *planner) blockReadOnly() {
 		} else if chassis && c.Field.Kind.Of() == qos.OfQueue {
 			// sonic-yang-models:sonic-queue.yang, switch_type voq
 			blocked[c.Place()] = "the queues of a chassis have keys with host and ASIC, which this tool does not write"
+		} else if row := cmp.Or(shared[c.Port], shared[""]); row != "" {
+			blocked[c.Place()] = fmt.Sprintf("%s is one row of several ports, which the YANG models of SONiC do not take; give each port a row of its own on the switch", row)
 		}
 	}
 	if len(blocked) == 0 {
@@ -142,6 +147,23 @@ func (p *planner) blockReadOnly() {
 		c := &p.changes[i]
 		c.Blocked = blocked[c.Place()]
 	}
+}
+
+// shared returns, by port, a row that names the port and others as well. Unless rows go
+// past the config updater, it is one for "" too: the updater refuses every change of a
+// configuration that its models do not take.
+func (p *planner) shared() map[string]string {
+	out := map[string]string{}
+	for _, at := range natural.Keys(p.running[TShared]) {
+		row := p.running.Row(TShared, at)["row"]
+		_, key, _ := strings.Cut(at, "|")
+		port, _, _ := strings.Cut(key, "|")
+		out[port] = row
+		if !p.Direct {
+			out[""] = row
+		}
+	}
+	return out
 }
 
 // Fit takes out of a compiled switch what SONiC has no setting for: CONFIG_DB has

@@ -1,0 +1,80 @@
+package sonic
+
+import (
+	"maps"
+	"strconv"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/render/catalog"
+)
+
+// Booted returns what a switch holds once it has started on a saved configuration: in the
+// traditional buffer model buffermgrd adds the lossless groups that the file lacks, for
+// ports with PFC, a speed and a cable length, if it has a profile for the two or can make
+// one from the pool and a row of its table (sonic-swss cfgmgr/buffermgr.cpp,
+// doSpeedUpdateTask). m has the table that SONiC publishes for the switch; nil if that is
+// not known. A group that has a row keeps it.
+func Booted(saved Config, m *catalog.Model) Config {
+	if bufferModel(saved) == "dynamic" {
+		return saved
+	}
+	out := maps.Clone(saved)
+	out[TProfile], out[TGroup] = maps.Clone(saved[TProfile]), maps.Clone(saved[TGroup])
+	bound := map[string]bool{} // "Ethernet0|3"
+	for key := range saved[TGroup] {
+		port, index, _ := strings.Cut(key, "|")
+		from, to, ok := Indexes(index)
+		for i := from; ok && i <= to; i++ {
+			bound[port+"|"+strconv.Itoa(i)] = true
+		}
+	}
+	upOnly := m != nil && m.ASIC() != nil && m.ASIC().PFCToGroupMap
+	for _, port := range natural.Keys(saved[TPortQoS]) {
+		row := saved.Row(TPort, port)
+		if row["speed"] == "" || row["admin_status"] == "" || upOnly && row["admin_status"] != "up" {
+			continue
+		}
+		for _, g := range strings.Split(saved.Row(TPortQoS, port)["pfc_enable"], ",") {
+			if i, err := strconv.Atoi(g); err != nil || i < 0 || i > 7 || bound[port+"|"+g] {
+				continue
+			}
+			if name := out.derive(row["speed"], saved.cable(port), m); name != "" {
+				out.Put(TGroup, port+"|"+g, Row{"profile": name})
+			}
+		}
+	}
+	return out
+}
+
+// derive returns the name of the profile that buffermgrd gives lossless groups for a speed
+// and a cable length, and makes it where it is missing; "" if the switch cannot.
+func (c Config) derive(speed, cable string, m *catalog.Model) string {
+	name := derivedPrefix + speed + "_" + cable + "_profile"
+	pool := c.Row(TPool, catalog.IngressPool)
+	switch {
+	case cable == "" || cable == "0m":
+		return ""
+	case c.Row(TProfile, name) != nil:
+		return name
+	case pool == nil || m == nil:
+		return ""
+	}
+	threshold := "dynamic_th"
+	if pool["mode"] == "static" {
+		threshold = "static_th"
+	}
+	for _, r := range m.Headroom {
+		if strconv.FormatInt(r.Speed.Mbps(), 10) != speed || r.Cable.String() != cable {
+			continue
+		}
+		text := func(n int64) string { return strconv.FormatInt(n, 10) }
+		row := Row{"pool": catalog.IngressPool, "xon": text(r.XON), "xoff": text(r.XOFF), "size": text(r.Size), threshold: text(r.Threshold)}
+		if r.XONOffset != nil {
+			row["xon_offset"] = text(*r.XONOffset)
+		}
+		c.Put(TProfile, name, row)
+		return name
+	}
+	return ""
+}
