@@ -51,6 +51,9 @@ var (
 	// ErrUnsaved is an ErrPartial: the device runs what is desired, and its
 	// startup configuration does not have it.
 	ErrUnsaved error = &kind{"all is in force, and the switch would lose it in a restart", ErrPartial}
+	// ErrNoSave: the transports of the device cannot save at all. Another try, or a revert,
+	// would not help.
+	ErrNoSave = errors.New("saving needs another transport")
 	// ErrBusy is an ErrRejected: another run is at work on the device. Nothing was
 	// written.
 	ErrBusy error = &kind{"another run is at work on the device, and nothing was written", ErrRejected}

@@ -32,7 +32,7 @@ func (h *History) seen(kind string) *Seen {
 		for _, d := range p.Devices {
 			switch {
 			case d.kind != kind, !d.touched, d.State == "": // at work, or cut off, which is said elsewhere
-			case d.State == Applied:
+			case d.State == Applied, d.State == Unsaved:
 				if len(took) == 0 || out.Gate == d.gate {
 					out.Gate = d.gate
 				} else {

@@ -28,7 +28,7 @@ const (
 	Failed    State = "failed"    // an error before anything was written
 	Reverted  State = "reverted"  // an error, and it is as it was before
 	Partial   State = "partial"   // an error, and it is neither as it was nor as intended
-	Unsaved   State = "unsaved"   // it is as intended, was so before, and cannot be saved
+	Unsaved   State = "unsaved"   // it is as intended, and cannot be saved
 	Skipped   State = "skipped"   // the run stopped before it
 	LeftOut   State = "left-out"  // it could not be reached, and the run was to go on without such devices
 	Restored  State = "restored"  // as it was before an earlier run
@@ -310,11 +310,18 @@ func (e *effort) finish(ctx context.Context, p *pending, out *Outcome, bad error
 		}
 	}
 	if err == nil {
-		if err = p.drv.Confirm(ctx, p.token); err == nil {
+		err = p.drv.Confirm(ctx, p.token)
+		var unsaved *Error
+		if errors.Is(err, drivers.ErrNoSave) { // a revert would not help
+			unsaved, err = NewError(out.Device, OpSave, err), nil
+		}
+		if err == nil {
 			err = e.lasts(ctx, p, false)
 		}
 		if err == nil {
-			out.State = Applied
+			if out.State = Applied; unsaved != nil {
+				out.State, out.Error = Unsaved, unsaved
+			}
 			if e.gate != nil && e.gate.passed {
 				out.Gate = e.gate.opts.Mode
 			}

@@ -232,6 +232,35 @@ func TestApplyConfirmsAnUnconfirmedEarlierRun(t *testing.T) {
 	}
 }
 
+// unsavable is a device whose configuration cannot be saved.
+type unsavable struct {
+	*box
+	err error
+}
+
+func (u *unsavable) Confirm(context.Context, *drivers.Token) error { return u.err }
+
+// A device that cannot be saved at all is as intended, and unsaved, from the first run on;
+// one whose save fails is reverted.
+func TestUnsavableFromTheFirstRun(t *testing.T) {
+	cannot := fmt.Errorf("%w: %w", drivers.ErrUnsaved, drivers.ErrNoSave)
+	for _, c := range []struct {
+		err   error
+		state State
+	}{{cannot, Unsaved}, {drivers.ErrUnsaved, Reverted}} {
+		u := &unsavable{box: &box{mask: qos.Priorities(3, 4)}, err: c.err}
+		j := job("leaf1", u.box)
+		j.Open = func(context.Context) (drivers.Driver, error) { return u, nil }
+		outs, err := run{allow: qos.ImpactLoss, RunOptions: RunOptions{AppliedTimeout: 1}}.work(t.Context(), j, job("leaf2", &box{mask: qos.Priorities(3, 4)}))
+		if outs[0].State != c.state || outs[0].Error == nil || outs[0].Error.Kind != KindUnsaved {
+			t.Errorf("%v: %+v", c.err, outs[0])
+		}
+		if stops := c.state == Reverted; stops != errors.Is(err, errStopped) || stops != (outs[1].State == Skipped) {
+			t.Errorf("%v: the next device is %s; %v", c.err, outs[1].State, err)
+		}
+	}
+}
+
 // Of a switch without a port in the intent nothing is kept: to confirm or to save
 // is a change as well.
 func TestNothingIsKeptWithoutAPort(t *testing.T) {

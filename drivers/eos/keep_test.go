@@ -1,6 +1,7 @@
 package eos
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -37,11 +38,12 @@ func TestKeepSaves(t *testing.T) {
 func TestKeepSaysWhatIsNotSaved(t *testing.T) {
 	b := newBox(t, boxOptions{gnmi: true, Options: simeos.Options{Model: strata}})
 	d := b.Open()
-	if err := d.Confirm(t.Context(), b.Apply(d)); err != nil {
-		t.Fatal(err)
-	}
+	said := d.Confirm(t.Context(), b.Apply(d))
 	kept, err := d.Keep(t.Context())
-	says(t, err, drivers.ErrPartial, nil, "all is in force, and the switch would lose it in a restart", `run "write memory" on the switch`)
+	says(t, err, drivers.ErrNoSave, nil, "all is in force, and the switch would lose it in a restart", `run "write memory" on the switch`)
+	if said == nil || said.Error() != err.Error() || !errors.Is(said, drivers.ErrUnsaved) {
+		t.Errorf("the confirmation says %v, a later run %v", said, err)
+	}
 	if kept || strings.Contains(string(b.Startup()), "ROCE-FABRIC") {
 		t.Error("saved")
 	}

@@ -16,7 +16,7 @@ import (
 const persistence = "operation set persistence"
 
 // errManual is why nothing is saved over gNMI.
-var errManual = errors.New("run \"write memory\" on the switch, which gNMI cannot")
+var errManual = fmt.Errorf("%w: run \"write memory\" on the switch, which gNMI cannot, or add ssh to the switch in the intent", drivers.ErrNoSave)
 
 // Save saves the running configuration. Over gNMI only a switch with "operation
 // set persistence" does that, of itself.
@@ -31,16 +31,6 @@ func (d *Driver) Save(ctx context.Context) error {
 	err := d.Do(ctx, "write memory")
 	if err != nil && !refused(err) {
 		err = d.Do(ctx, "write memory") // saving twice harms nothing
-	}
-	return err
-}
-
-// Confirm is that of [lines.Machine], but for a switch that saves nothing over
-// gNMI: the change is lost in a restart, as the plan says.
-func (d *Driver) Confirm(ctx context.Context, t *drivers.Token) error {
-	err := d.Machine.Confirm(ctx, t)
-	if errors.Is(err, errManual) {
-		return nil
 	}
 	return err
 }

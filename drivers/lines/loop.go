@@ -417,7 +417,7 @@ func (m *Machine) save(ctx context.Context, good func(*native.Config) bool) erro
 		state = "cannot be read (" + rerr.Error() + ")"
 	}
 	failed := fmt.Errorf("the startup configuration %s: %w", state, cmp.Or(err, rerr, errNotSaved))
-	if err != nil && !lost {
+	if err != nil && !lost && !errors.Is(err, drivers.ErrNoSave) {
 		m.saveFailed = failed
 	}
 	return fmt.Errorf("%w: %w", drivers.ErrUnsaved, failed)
