@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"sync"
 	"time"
@@ -76,9 +77,13 @@ func Dial(ctx context.Context, cfg Config) (*Client, error) {
 	if c.target, err = api.NewTarget(opts...); err != nil {
 		return fail(err)
 	}
+	// gnmic sets a dialer of its own, after the options that it is given, unless the target
+	// is reached through a tunnel.
+	c.target.Config.TunnelTargetType = "none"
 	ctx, cancel := context.WithTimeout(ctx, cfg.Timeout)
 	defer cancel()
 	err = c.target.CreateGNMIClient(ctx,
+		grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) { return cfg.Dial.Dial(ctx, "tcp", addr) }),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(cfg.MaxMessage), grpc.MaxCallSendMsgSize(cfg.MaxMessage)),
 		// gRPC still repeats a call only if it never left this machine, or if
 		// the server says that it never looked at it, as on a connection closed

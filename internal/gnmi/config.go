@@ -26,6 +26,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/internal/netx"
 	"github.com/roce-fabric/roce-fabric/internal/secret"
 	"github.com/roce-fabric/roce-fabric/internal/trace"
 )
@@ -64,6 +65,8 @@ type Config struct {
 	MaxMessage int
 	// Log records requests and answers; nil records none.
 	Log *trace.Log
+	// Dial connects to the device; nil is the network of this machine.
+	Dial netx.Dialer
 }
 
 // TLS says how the connection is secured. The zero value verifies the server

@@ -34,7 +34,12 @@ func NewHTTP(cfg Config) (*HTTP, error) {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	h := &HTTP{cfg: cfg, base: "http://" + cfg.Address, pool: &http.Transport{
-		DialContext: (&net.Dialer{Timeout: cfg.Timeout}).DialContext, MaxConnsPerHost: 4, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute,
+		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			ctx, cancel := context.WithTimeout(ctx, cfg.Timeout)
+			defer cancel()
+			return cfg.Dial.Dial(ctx, network, addr)
+		},
+		MaxConnsPerHost: 4, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute,
 	}}
 	if !cfg.TLS.Plaintext {
 		tc, v, err := newTLS(cfg.TLS)

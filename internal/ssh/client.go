@@ -65,7 +65,7 @@ func Dial(ctx context.Context, cfg Config) (_ *Client, err error) {
 	defer l.close()
 
 	first := hops[0].addr
-	base, err := (&net.Dialer{}).DialContext(ctx, "tcp", first)
+	base, err := cfg.Dial.Dial(ctx, "tcp", first)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, contextError("connect", first, ctx)

@@ -20,6 +20,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/internal/netx"
 	"github.com/roce-fabric/roce-fabric/internal/secret"
 	"github.com/roce-fabric/roce-fabric/internal/trace"
 )
@@ -71,6 +72,8 @@ type Config struct {
 	MaxChannels int
 	// Log records commands and what they print; nil records none.
 	Log *trace.Log
+	// Dial connects to the first host; nil is the network of this machine.
+	Dial netx.Dialer
 }
 
 // hop is one host on the way.
