@@ -1,0 +1,484 @@
+// Package memnet is a TCP network in memory, for simulated devices and their clients in one
+// test. It works in the virtual time of testing/synctest, and lets a test delay, drop or cut
+// each piece of data at any byte.
+//
+// A Write never waits: buffers have no limit, and the delay of a piece counts at its
+// receiver. Programs write with mutexes held, and the clock of a bubble stands still while
+// a goroutine waits for a mutex. So do not use this package for a peer that stops reading.
+package memnet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Piece is the data of one Write.
+type Piece struct {
+	To   string // address of the listener
+	Conn int    // number of the connection in its network, from 0
+	Up   bool   // from the client to the listener
+	N    int    // number of the piece in its connection and direction, from 0
+	Data []byte
+}
+
+// Fate is what becomes of a piece. The zero value loses all of it.
+type Fate struct {
+	Pass int           // as many bytes arrive
+	Wait time.Duration // beside the latency; later pieces do not overtake
+	// Cut ends the connection behind these bytes: with a reset for the client, with an end
+	// of data for the listener.
+	Cut bool
+}
+
+// Network connects clients and listeners. New makes one.
+type Network struct {
+	fate func(Piece) Fate
+
+	mu        sync.Mutex
+	rnd       *rand.Rand
+	listeners map[string]*listener
+	port      int
+	conns     int
+}
+
+// New makes a network. Each piece takes 50 to 150 µs, which the seed decides: in virtual time
+// everything would else happen at one instant. fate decides about each piece, one at a time
+// for a direction of a connection; nil lets all pass.
+func New(seed uint64, fate func(Piece) Fate) *Network {
+	return &Network{fate: fate, rnd: rand.New(rand.NewPCG(seed, 0)), listeners: map[string]*listener{}, port: 20000}
+}
+
+func (n *Network) latency() time.Duration {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return 50*time.Microsecond + time.Duration(n.rnd.Int64N(int64(100*time.Microsecond)))
+}
+
+// Listen opens a host:port, which must be an IP address; port 0 is a free one.
+func (n *Network) Listen(address string) (net.Listener, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	number, err := strconv.ParseUint(port, 10, 16)
+	ip := net.ParseIP(host)
+	if err != nil || ip == nil {
+		return nil, &net.AddrError{Err: "not an IP address and a port", Addr: address}
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if number == 0 {
+		n.port++
+		number = uint64(n.port)
+	}
+	l := &listener{network: n, addr: &net.TCPAddr{IP: ip, Port: int(number)}, ended: make(chan struct{}), wake: make(chan struct{}, 1)}
+	if n.listeners[l.addr.String()] != nil {
+		return nil, &net.OpError{Op: "listen", Net: "tcp", Addr: l.addr, Err: os.NewSyscallError("bind", syscall.EADDRINUSE)}
+	}
+	n.listeners[l.addr.String()] = l
+	return l, nil
+}
+
+type listener struct {
+	network *Network
+	addr    *net.TCPAddr
+	once    sync.Once
+	ended   chan struct{}
+	wake    chan struct{} // holds an item while someone has to look at the queue
+
+	mu    sync.Mutex
+	queue []*conn
+}
+
+func (l *listener) Addr() net.Addr { return l.addr }
+
+func (l *listener) Accept() (net.Conn, error) {
+	for {
+		l.mu.Lock()
+		if len(l.queue) > 0 {
+			c := l.queue[0]
+			l.queue = l.queue[1:]
+			l.mu.Unlock()
+			return c, nil
+		}
+		l.mu.Unlock()
+		select {
+		case <-l.wake:
+		case <-l.ended:
+			return nil, &net.OpError{Op: "accept", Net: "tcp", Addr: l.addr, Err: net.ErrClosed}
+		}
+	}
+}
+
+// Close stops listening, and resets the connections that nobody has accepted.
+func (l *listener) Close() error {
+	err := error(&net.OpError{Op: "close", Net: "tcp", Addr: l.addr, Err: net.ErrClosed})
+	l.once.Do(func() {
+		err = nil
+		close(l.ended)
+		l.network.mu.Lock()
+		delete(l.network.listeners, l.addr.String())
+		l.network.mu.Unlock()
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		for _, c := range l.queue {
+			c.out.end(errReset, 0)
+		}
+	})
+	return err
+}
+
+// Client dials on a network. The clients of one process share a Client, so that Kill ends
+// the process.
+type Client struct {
+	network *Network
+
+	mu    sync.Mutex
+	dead  bool
+	conns map[*conn]bool
+}
+
+// Client makes a client.
+func (n *Network) Client() *Client { return &Client{network: n, conns: map[*conn]bool{}} }
+
+// Dial implements netx.Dialer for "tcp". Names are not looked up.
+func (c *Client) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	n := c.network
+	n.mu.Lock()
+	l := n.listeners[address]
+	n.port++
+	local := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: n.port}
+	number := n.conns
+	n.conns++
+	n.mu.Unlock()
+	fail := func(err error) (net.Conn, error) {
+		return nil, &net.OpError{Op: "dial", Net: network, Source: local, Addr: named(address), Err: err}
+	}
+	if network != "tcp" {
+		return fail(net.UnknownNetworkError(network))
+	}
+	trip := time.NewTimer(n.latency())
+	defer trip.Stop()
+	select {
+	case <-trip.C:
+	case <-ctx.Done():
+		return fail(ctx.Err())
+	}
+	if l == nil {
+		return fail(os.NewSyscallError("connect", syscall.ECONNREFUSED))
+	}
+	up, down := newHalf(), newHalf()
+	mine := &conn{client: c, network: n, number: number, to: address, up: true, local: local, remote: l.addr, in: down, out: up}
+	theirs := &conn{network: n, number: number, to: address, local: l.addr, remote: local, in: up, out: down}
+	mine.peer, theirs.peer = theirs, mine
+	c.mu.Lock()
+	dead := c.dead
+	if !dead {
+		c.conns[mine] = true
+	}
+	c.mu.Unlock()
+	if dead {
+		<-ctx.Done() // the process is gone: nothing of it goes on
+		return fail(ctx.Err())
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	select {
+	case <-l.ended:
+		return fail(os.NewSyscallError("connect", syscall.ECONNREFUSED))
+	default:
+	}
+	l.queue = append(l.queue, theirs)
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+	return mine, nil
+}
+
+// Kill ends the process whose client this is, as its peers see it: all its connections end.
+// What is left of the process in the test reaches nobody: its writes are lost, and its reads
+// and dials wait until their time is over or their end is closed.
+func (c *Client) Kill() {
+	c.mu.Lock()
+	c.dead = true
+	conns := c.conns
+	c.conns = map[*conn]bool{}
+	c.mu.Unlock()
+	for m := range conns {
+		m.mu.Lock()
+		m.zombie = true
+		m.mu.Unlock()
+		m.out.end(nil, 0)
+	}
+}
+
+// named is an address that nobody has.
+type named string
+
+func (named) Network() string  { return "tcp" }
+func (a named) String() string { return string(a) }
+
+var errReset = os.NewSyscallError("read", syscall.ECONNRESET)
+
+// half is one direction of a connection.
+type half struct {
+	mu    sync.Mutex
+	queue []part
+	last  time.Time // when the newest part arrives
+	over  bool      // nothing more comes, and err is the reason; nil is the end of data
+	err   error
+	at    time.Time     // when over is seen
+	wake  chan struct{} // closed and made again with each change
+}
+
+type part struct {
+	data []byte
+	due  time.Time
+}
+
+func newHalf() *half { return &half{wake: make(chan struct{})} }
+
+// changed wakes the reader. The mutex is held.
+func (h *half) changed() {
+	close(h.wake)
+	h.wake = make(chan struct{})
+}
+
+// send has data arrive after a delay, and not before what was sent earlier.
+func (h *half) send(data []byte, after time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.over {
+		return
+	}
+	if due := time.Now().Add(after); due.After(h.last) {
+		h.last = due
+	}
+	if len(data) > 0 {
+		h.queue = append(h.queue, part{data, h.last})
+		h.changed()
+	}
+}
+
+// end ends the direction behind what was sent; a nil error is the end of the data.
+func (h *half) end(err error, after time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.over {
+		return
+	}
+	h.over, h.err, h.at = true, err, time.Now().Add(after)
+	if h.last.After(h.at) {
+		h.at = h.last
+	}
+	h.changed()
+}
+
+type conn struct {
+	client        *Client // of the client's end
+	network       *Network
+	number        int
+	to            string
+	up            bool // the client's end
+	local, remote net.Addr
+	in, out       *half
+	peer          *conn
+
+	writing sync.Mutex // one piece at a time has its fate decided
+	sent    int
+
+	mu       sync.Mutex
+	closed   bool
+	zombie   bool // its process was killed
+	deadline [2]time.Time
+}
+
+func (c *conn) LocalAddr() net.Addr  { return c.local }
+func (c *conn) RemoteAddr() net.Addr { return c.remote }
+
+func (c *conn) failure(op string, err error) error {
+	return &net.OpError{Op: op, Net: "tcp", Source: c.local, Addr: c.remote, Err: err}
+}
+
+// state returns the deadline for reading or writing, and the error of an operation that
+// cannot be done any more.
+func (c *conn) state(which int) (deadline time.Time, zombie bool, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	deadline = c.deadline[which]
+	switch {
+	case c.closed:
+		err = net.ErrClosed
+	case !deadline.IsZero() && !time.Now().Before(deadline):
+		err = os.ErrDeadlineExceeded
+	}
+	return deadline, c.zombie, err
+}
+
+// Read returns what has arrived, and waits for the first of it.
+func (c *conn) Read(b []byte) (int, error) {
+	for {
+		c.in.mu.Lock()
+		wake := c.in.wake
+		deadline, zombie, err := c.state(0)
+		if err != nil {
+			c.in.mu.Unlock()
+			return 0, c.failure("read", err)
+		}
+		next := deadline
+		now := time.Now()
+		switch {
+		case zombie:
+		case len(c.in.queue) > 0:
+			p := &c.in.queue[0]
+			if !p.due.After(now) {
+				n := copy(b, p.data)
+				if p.data = p.data[n:]; len(p.data) == 0 {
+					c.in.queue = c.in.queue[1:]
+				}
+				c.in.mu.Unlock()
+				return n, nil
+			}
+			next = sooner(next, p.due)
+		case c.in.over && !c.in.at.After(now):
+			err := c.in.err
+			c.in.mu.Unlock()
+			if err == nil {
+				return 0, io.EOF
+			}
+			return 0, c.failure("read", err)
+		case c.in.over:
+			next = sooner(next, c.in.at)
+		}
+		c.in.mu.Unlock()
+		await(wake, next)
+	}
+}
+
+func sooner(a, b time.Time) time.Time {
+	if a.IsZero() || b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// await waits for a change or for a time; zero is never.
+func await(wake <-chan struct{}, until time.Time) {
+	if until.IsZero() {
+		<-wake
+		return
+	}
+	timer := time.NewTimer(time.Until(until))
+	defer timer.Stop()
+	select {
+	case <-wake:
+	case <-timer.C:
+	}
+}
+
+// Write sends a piece. It never waits.
+func (c *conn) Write(b []byte) (int, error) {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	_, zombie, err := c.state(1)
+	if err != nil {
+		return 0, c.failure("write", err)
+	}
+	if zombie {
+		return len(b), nil
+	}
+	c.peer.mu.Lock()
+	gone := c.peer.closed
+	c.peer.mu.Unlock()
+	if gone {
+		return 0, c.failure("write", os.NewSyscallError("write", syscall.EPIPE))
+	}
+	fate := Fate{Pass: len(b)}
+	if c.network.fate != nil {
+		fate = c.network.fate(Piece{To: c.to, Conn: c.number, Up: c.up, N: c.sent, Data: b})
+		if fate.Pass < 0 || fate.Pass > len(b) {
+			return 0, fmt.Errorf("memnet: a fate lets %d of %d bytes pass", fate.Pass, len(b))
+		}
+	}
+	c.sent++
+	after := c.network.latency() + fate.Wait
+	c.out.send(append([]byte(nil), b[:fate.Pass]...), after)
+	if fate.Cut {
+		c.cut(after)
+	}
+	return len(b), nil
+}
+
+// cut ends the connection: the client sees a reset, the listener the end of the data.
+func (c *conn) cut(after time.Duration) {
+	client, server := c, c.peer
+	if !c.up {
+		client, server = server, client
+	}
+	client.in.end(errReset, after)
+	server.in.end(nil, after)
+}
+
+// Close ends both directions: the peer reads what was sent, and then the end of the data.
+func (c *conn) Close() error {
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return c.failure("close", net.ErrClosed)
+	}
+	c.closed = true
+	zombie := c.zombie
+	c.mu.Unlock()
+	if !zombie {
+		c.out.end(nil, c.network.latency())
+	}
+	if c.client != nil {
+		c.client.mu.Lock()
+		delete(c.client.conns, c)
+		c.client.mu.Unlock()
+	}
+	c.wakeReader()
+	return nil
+}
+
+func (c *conn) wakeReader() {
+	c.in.mu.Lock()
+	defer c.in.mu.Unlock()
+	c.in.changed()
+}
+
+// SetDeadline implements net.Conn.
+func (c *conn) SetDeadline(t time.Time) error {
+	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
+}
+
+// SetReadDeadline implements net.Conn.
+func (c *conn) SetReadDeadline(t time.Time) error {
+	err := c.setDeadline(0, t)
+	c.wakeReader()
+	return err
+}
+
+// SetWriteDeadline implements net.Conn. A Write never waits, so that it only fails where
+// the deadline has passed.
+func (c *conn) SetWriteDeadline(t time.Time) error { return c.setDeadline(1, t) }
+
+func (c *conn) setDeadline(which int, t time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return c.failure("set", net.ErrClosed)
+	}
+	c.deadline[which] = t
+	return nil
+}
