@@ -55,7 +55,7 @@ func newBox(t testing.TB, o boxOptions) *box {
 	t.Helper()
 	id := drivertest.Identity()
 	so := o.Options
-	so.Hostname, so.Username, so.Password, so.TLS, so.HostKey, so.Interfaces = "sw1", "cumulus", drivertest.Password, id.TLS, id.Key, ports
+	so.Hostname, so.Username, so.Password, so.TLS, so.HostKey, so.Listen, so.Interfaces = "sw1", "cumulus", drivertest.Password, id.TLS, id.Key, o.test.Listen, ports
 	so.Version, so.Model = cmp.Or(so.Version, "5.15.0"), cmp.Or(so.Model, "SN5600")
 	pace := quick
 	if o.test.Slow {
@@ -73,9 +73,9 @@ func newBox(t testing.TB, o boxOptions) *box {
 		desired: drivertest.Compile(t, fabric(o.intent...), render.Fits{"cumulus": native.Fit})}
 	b.desired.OwnsGlobals = !o.shared
 	b.target = drivers.Target{Name: "sw1", OS: "cumulus", GNMI: gnmi.Config{Address: s.GNMIAddr(), Username: "cumulus", Password: secret.Secret(drivertest.Password),
-		TLS: gnmi.TLS{CAFile: b.file("ca.pem", s.CAPEM())}, Timeout: o.test.Patience()}}
+		TLS: gnmi.TLS{CAFile: b.file("ca.pem", s.CAPEM())}, Timeout: o.test.Patience(), Dial: o.test.Dial}}
 	if o.shell {
-		b.target.SSH = &ssh.Config{Address: s.SSHAddr(), User: "cumulus", Password: secret.Secret(drivertest.Password), KnownHosts: b.file("known_hosts", []byte(s.HostKeyLine()+"\n"))}
+		b.target.SSH = &ssh.Config{Address: s.SSHAddr(), User: "cumulus", Password: secret.Secret(drivertest.Password), KnownHosts: b.file("known_hosts", []byte(s.HostKeyLine()+"\n")), Dial: o.test.Dial}
 	}
 	if o.setup != "" {
 		b.set(o.setup)

@@ -13,15 +13,20 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"maps"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/netx"
+	"github.com/roce-fabric/roce-fabric/testlab/memnet"
+	"github.com/roce-fabric/roce-fabric/testlab/sim"
 )
 
 // Fixture makes devices.
@@ -45,6 +50,9 @@ type Options struct {
 	// Silent is a device that will not answer, so that its driver is to give up
 	// soon. A driver of another has patience with a busy machine.
 	Silent bool
+	// Listen and Dial are the network of the test; nil is that of this machine.
+	Listen sim.ListenFunc
+	Dial   netx.Dialer
 }
 
 // Patience is how long a driver waits for an answer.
@@ -124,7 +132,10 @@ type Faults struct {
 // fixture's timeouts, far less than a call without one.
 const patience = time.Minute
 
-// Run runs the cases, each on a device of its own.
+var sockets = flag.Bool("sockets", false, "run the cases of drivertest over sockets and in real time")
+
+// Run runs the cases, each on a device of its own, in the virtual time of testing/synctest
+// and over a network in memory.
 func Run(t *testing.T, f Fixture) {
 	known := map[string]bool{}
 	for _, c := range slices.Concat(cases, counterCases) {
@@ -133,17 +144,20 @@ func Run(t *testing.T, f Fixture) {
 			continue
 		}
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel() // most of it is waiting
+			t.Parallel()
 			if why, ok := f.Not[c.name]; ok {
 				t.Skip(why)
 			}
-			d := f.New(t, Options{Slow: c.slow, Silent: c.silent})
-			if c.needs != nil && !c.needs(d) {
-				t.Skipf("%s: this device cannot be made to do that", c.name)
+			o := Options{Slow: c.slow, Silent: c.silent}
+			if *sockets {
+				c.try(t, f.New(t, o))
+				return
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
-			defer cancel()
-			c.run(&bench{T: t, Device: d, ctx: ctx})
+			synctest.Test(t, func(t *testing.T) {
+				network := memnet.New(1, nil)
+				o.Listen, o.Dial = network.Listen, network.Client().Dial
+				c.try(t, f.New(t, o))
+			})
 		})
 	}
 	for _, name := range append(slices.Collect(maps.Keys(f.Not)), f.Only...) {
@@ -158,6 +172,17 @@ type testCase struct {
 	slow, silent bool
 	needs        func(*Device) bool
 	run          func(*bench)
+}
+
+// try runs a case on a device.
+func (c testCase) try(t *testing.T, d *Device) {
+	t.Helper()
+	if c.needs != nil && !c.needs(d) {
+		t.Skipf("%s: this device cannot be made to do that", c.name)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	c.run(&bench{T: t, Device: d, ctx: ctx})
 }
 
 // bench is one case at work.

@@ -18,6 +18,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
+	"github.com/roce-fabric/roce-fabric/internal/netx"
 	"github.com/roce-fabric/roce-fabric/internal/secret"
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
 	"github.com/roce-fabric/roce-fabric/render"
@@ -100,6 +101,7 @@ type LineBox[D drivers.Driver] struct {
 
 	sim  lineSwitch
 	open func(drivers.Target) D
+	dial netx.Dialer
 }
 
 // LineOptions make a [LineBox].
@@ -124,7 +126,7 @@ func NewLineBox[D drivers.Driver](t testing.TB, s lineSwitch, o LineOptions[D]) 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	b := &LineBox[D]{T: t, sim: s, open: func(target drivers.Target) D { return o.Open(t, target) },
+	b := &LineBox[D]{T: t, sim: s, dial: o.Dial, open: func(target drivers.Target) D { return o.Open(t, target) },
 		Desired: Compile(t, o.Intent, render.Fits{o.System: o.Fit}), Policy: drivers.Policy{PortGroup: 2, Uplinks: o.Ports[2:4]}}
 	if o.Setup != "" {
 		b.Set(o.Setup)
@@ -134,7 +136,7 @@ func NewLineBox[D drivers.Driver](t testing.TB, s lineSwitch, o LineOptions[D]) 
 		password = secret.Secret(o.Password)
 	}
 	b.Target = drivers.Target{Name: "sw1", OS: o.System, SSH: &ssh.Config{Address: s.SSHAddr(), User: "admin", Password: password,
-		KnownHosts: b.File("known_hosts", []byte(s.HostKeyLine()+"\n")), Timeout: o.Patience(), CommandTimeout: o.Patience()}}
+		KnownHosts: b.File("known_hosts", []byte(s.HostKeyLine()+"\n")), Timeout: o.Patience(), CommandTimeout: o.Patience(), Dial: o.Dial}}
 	if o.Slow {
 		b.Target.SSH.CommandTimeout = o.Late
 	}
@@ -154,7 +156,7 @@ func (b *LineBox[D]) File(name string, content []byte) string {
 // GNMI is how the gNMI server is reached at an address.
 func (b *LineBox[D]) GNMI(addr string, patience time.Duration) gnmi.Config {
 	b.T.Helper()
-	return gnmi.Config{Address: addr, Username: "admin", Password: secret.Secret(Password), TLS: gnmi.TLS{CAFile: b.File("ca.pem", b.sim.CAPEM())}, Timeout: patience}
+	return gnmi.Config{Address: addr, Username: "admin", Password: secret.Secret(Password), TLS: gnmi.TLS{CAFile: b.File("ca.pem", b.sim.CAPEM())}, Timeout: patience, Dial: b.dial}
 }
 
 // Open makes a driver of the switch.

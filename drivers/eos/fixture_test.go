@@ -54,7 +54,7 @@ func newBox(t testing.TB, o boxOptions) *box {
 	if so.Hostname == "" {
 		so.Hostname = "sw1"
 	}
-	so.TLS, so.HostKey, so.NoSSH, so.NoGNMI = id.TLS, id.Key, o.gnmi, !o.gnmi
+	so.TLS, so.HostKey, so.Listen, so.NoSSH, so.NoGNMI = id.TLS, id.Key, o.test.Listen, o.gnmi, !o.gnmi
 	if so.Config == "" && so.Interfaces == nil {
 		so.Interfaces, so.Routed = ports, true
 	}

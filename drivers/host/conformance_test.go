@@ -67,8 +67,8 @@ func fixture(inside bool) drivertest.Fixture {
 	if !inside {
 		skip["cancel between steps"] = "over a connection the step that is at work goes to its end; inside it is tried"
 	}
-	return drivertest.Fixture{Not: skip, New: func(t *testing.T, _ drivertest.Options) *drivertest.Device {
-		return newHost(t, inside)
+	return drivertest.Fixture{Not: skip, New: func(t *testing.T, o drivertest.Options) *drivertest.Device {
+		return newHost(t, o, inside)
 	}}
 }
 
@@ -82,11 +82,11 @@ type conn struct{ agent.Machine }
 
 func (conn) Close() error { return nil }
 
-func newHost(t *testing.T, inside bool) *drivertest.Device {
+func newHost(t *testing.T, o drivertest.Options, inside bool) *drivertest.Device {
 	t.Helper()
 	h, err := sim.New(sim.Options{
 		Name: "gpu1", NICs: []sim.NIC{{Name: ens, RDMA: "mlx5_0"}, {Name: other, RDMA: "mlx5_1"}}, Dir: filepath.Join(t.TempDir(), "gpu1"),
-		Username: "admin", Password: password, Tools: mlxconfigtest.V431,
+		Username: "admin", Password: password, Tools: mlxconfigtest.V431, Listen: o.Listen,
 		Processor: map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH],
 	})
 	if err != nil {
@@ -110,7 +110,7 @@ func newHost(t *testing.T, inside bool) *drivertest.Device {
 			if inside {
 				return conn{agent.Local(h.Kernel().Machine())}, nil
 			}
-			cfg := ssh.Config{Address: h.SSHAddr(), User: "admin", Password: secret.Secret(pass), KnownHosts: known, Timeout: 20 * time.Second}
+			cfg := ssh.Config{Address: h.SSHAddr(), User: "admin", Password: secret.Secret(pass), KnownHosts: known, Timeout: 20 * time.Second, Dial: o.Dial}
 			r, err := remote.Open(ctx, cfg, remote.Options{Binary: prog, Sudo: remote.SudoNoPassword})
 			if err != nil {
 				return nil, err

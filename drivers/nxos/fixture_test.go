@@ -57,7 +57,7 @@ func newBox(t testing.TB, o boxOptions) *box {
 	if so.Hostname == "" {
 		so.Hostname = "sw1"
 	}
-	so.HostKey, so.NoGNMI = drivertest.Identity().Key, !o.gnmi
+	so.HostKey, so.Listen, so.NoGNMI = drivertest.Identity().Key, o.test.Listen, !o.gnmi
 	if so.Config == "" && so.Interfaces == nil {
 		so.Interfaces, so.Routed = ports, true
 	}

@@ -163,7 +163,7 @@ func newBox(t testing.TB, o boxOptions) *box {
 	so := simsonic.ForModel("sw1", m)
 	so.Release, so.Username, so.Password = o.release, "admin", testPassword
 	o.ssh = o.ssh || o.alone || o.direct
-	so.TLS, so.HostKey, so.NoSSH, so.NoGNMI = id.tls, id.key, !o.ssh, o.alone
+	so.TLS, so.HostKey, so.Listen, so.NoSSH, so.NoGNMI = id.tls, id.key, o.test.Listen, !o.ssh, o.alone
 	so.Models, so.Version, so.ASICs, so.Lacks = filesOf(t, o.models), o.version, o.asics, o.lacks
 	if o.test.Slow {
 		so.TimeScale = 0.02
@@ -198,7 +198,7 @@ func newBox(t testing.TB, o boxOptions) *box {
 		t.Fatal(err)
 	}
 	b.target = drivers.Target{Name: "sw1", OS: "sonic", Release: o.release, Model: m.Name, GNMI: gnmi.Config{
-		Address: s.GNMIAddr(), Username: "admin", Password: testPassword, Timeout: o.test.Patience(), TLS: gnmi.TLS{CAFile: ca},
+		Address: s.GNMIAddr(), Username: "admin", Password: testPassword, Timeout: o.test.Patience(), TLS: gnmi.TLS{CAFile: ca}, Dial: o.test.Dial,
 	}}
 	if o.direct {
 		b.target.Write = intent.WriteDirect
@@ -211,7 +211,7 @@ func newBox(t testing.TB, o boxOptions) *box {
 		if err := os.WriteFile(hosts, []byte(s.HostKeyLine()+"\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		b.target.SSH = &ssh.Config{Address: s.SSHAddr(), User: "admin", Password: testPassword, KnownHosts: hosts, Timeout: o.test.Patience(), CommandTimeout: o.test.Patience()}
+		b.target.SSH = &ssh.Config{Address: s.SSHAddr(), User: "admin", Password: testPassword, KnownHosts: hosts, Timeout: o.test.Patience(), CommandTimeout: o.test.Patience(), Dial: o.test.Dial}
 	}
 	return b
 }

@@ -27,8 +27,8 @@ func NewTLS() (*tls.Config, []byte, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("ca key: %w", err)
 	}
-	now := time.Now()
-	ca := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "sim CA"}, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(10 * 365 * 24 * time.Hour),
+	// They are valid in the virtual time of testing/synctest as well, which begins in 2000.
+	ca := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "sim CA"}, NotBefore: time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), NotAfter: time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature}
 	caDER, err := x509.CreateCertificate(rand.Reader, ca, ca, &caKey.PublicKey, caKey)
 	if err != nil {
@@ -123,10 +123,16 @@ type Session struct {
 // maxSessions bounds the log of a server: the newest are kept.
 const maxSessions = 64
 
-// Listen opens a port at a host:port; port 0 is a free one. Connections that
-// come while refuse says so are closed at once.
-func Listen(address string, refuse func() bool) (*Listener, error) {
-	ln, err := net.Listen("tcp", address)
+// ListenFunc opens a port at a host:port, whose host is an IP address; port 0 is a free one.
+// A nil one uses the network of this machine.
+type ListenFunc func(address string) (net.Listener, error)
+
+// Open opens a port. Connections that come while refuse says so are closed at once.
+func (f ListenFunc) Open(address string, refuse func() bool) (*Listener, error) {
+	if f == nil {
+		f = func(address string) (net.Listener, error) { return net.Listen("tcp", address) }
+	}
+	ln, err := f(address)
 	if err != nil {
 		return nil, err
 	}

@@ -32,8 +32,9 @@ type Config struct {
 
 	TLS     *tls.Config // of the gNMI server; nil: one of its own making
 	HostKey ssh.Signer  // nil: a new one
-	NoSSH   bool        // no SSH server
-	NoGNMI  bool        // no gNMI server
+	Listen  sim.ListenFunc
+	NoSSH   bool // no SSH server
+	NoGNMI  bool // no gNMI server
 
 	Faults   *Faults
 	Shuffler *sim.Shuffler  // nil changes nothing
@@ -115,12 +116,12 @@ func (f *Front) Start() error {
 	refuse := func() bool { return f.c.Faults.On(&f.c.Faults.refuse) }
 	var err error
 	if !f.c.NoSSH {
-		if f.sshLn, err = sim.Listen(loopback, refuse); err != nil {
+		if f.sshLn, err = f.c.Listen.Open(loopback, refuse); err != nil {
 			return fmt.Errorf("switch %s: ssh: %w", f.c.Name, err)
 		}
 	}
 	if !f.c.NoGNMI {
-		if f.gnmiLn, err = sim.Listen(loopback, refuse); err != nil {
+		if f.gnmiLn, err = f.c.Listen.Open(loopback, refuse); err != nil {
 			return errors.Join(fmt.Errorf("switch %s: gnmi: %w", f.c.Name, err), f.sshLn.Close())
 		}
 		f.grpcSrv = grpc.NewServer(grpc.Creds(credentials.NewTLS(f.tlsConf)), grpc.WaitForHandlers(true))

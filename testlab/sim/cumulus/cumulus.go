@@ -43,6 +43,7 @@ type Options struct {
 
 	TLS     *tls.Config // nil: one of its own making
 	HostKey ssh.Signer  // nil: a new one
+	Listen  sim.ListenFunc
 
 	// Interfaces are the ports, Speeds what they run at, bits a second; 400G without.
 	Interfaces []string
@@ -268,10 +269,10 @@ func (s *Switch) keys() (err error) {
 // Start opens the servers.
 func (s *Switch) Start() (err error) {
 	refuse := func() bool { return s.faults.on(&s.faults.refuse) }
-	if s.restLn, err = sim.Listen("127.0.0.1:0", refuse); err != nil {
+	if s.restLn, err = s.o.Listen.Open("127.0.0.1:0", refuse); err != nil {
 		return fmt.Errorf("switch %s: rest: %w", s.o.Hostname, err)
 	}
-	if s.sshLn, err = sim.Listen("127.0.0.1:0", refuse); err != nil {
+	if s.sshLn, err = s.o.Listen.Open("127.0.0.1:0", refuse); err != nil {
 		return errors.Join(fmt.Errorf("switch %s: ssh: %w", s.o.Hostname, err), s.restLn.Close())
 	}
 	s.server = &http.Server{Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: 30 * time.Second, ErrorLog: quiet}

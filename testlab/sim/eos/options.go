@@ -4,6 +4,8 @@ import (
 	"crypto/tls"
 
 	"golang.org/x/crypto/ssh"
+
+	"github.com/roce-fabric/roce-fabric/testlab/sim"
 )
 
 // Options says which switch is simulated. The zero value is a DCS-7060DX5-64S
@@ -20,8 +22,9 @@ type Options struct {
 
 	TLS     *tls.Config // of the gNMI server; nil: one of its own making
 	HostKey ssh.Signer  // nil: a new one
-	NoSSH   bool        // no SSH server
-	NoGNMI  bool        // no gNMI server
+	Listen  sim.ListenFunc
+	NoSSH   bool // no SSH server
+	NoGNMI  bool // no gNMI server
 
 	// QueueKeyword is what the unicast queues are called, "uc-tx-queue" or
 	// "tx-queue"; empty: by the model (Strata has uc-tx-queue, Sand tx-queue).

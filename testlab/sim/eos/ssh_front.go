@@ -24,7 +24,7 @@ func newFront(e *EOS, o Options) (*front, error) {
 	f := &front{e: e, o: o, world: e.World, setLock: make(chan struct{}, 1), faults: &Faults{}}
 	var err error
 	f.Front, err = cli.NewFront(cli.Config{Name: o.Hostname, Username: o.Username, Password: o.Password, Banner: o.Banner,
-		TLS: o.TLS, HostKey: o.HostKey, NoSSH: o.NoSSH, NoGNMI: o.NoGNMI, Faults: &f.faults.Faults, Shuffler: &e.Dice, Shell: f.serveShell,
+		TLS: o.TLS, HostKey: o.HostKey, Listen: o.Listen, NoSSH: o.NoSSH, NoGNMI: o.NoGNMI, Faults: &f.faults.Faults, Shuffler: &e.Dice, Shell: f.serveShell,
 		Register: func(s *grpc.Server) { gnmi.RegisterGNMIServer(s, &gnmiServer{f: f}) }})
 	return f, err
 }

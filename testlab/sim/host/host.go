@@ -102,6 +102,7 @@ type Options struct {
 	Username, Password string
 	Sudo               Sudo
 	HostKey            ssh.Signer // nil: a new one
+	Listen             sim.ListenFunc
 	// Processor is the name that uname has for it; "" is "x86_64".
 	Processor string
 	// Tools is the generation of the firmware tools; -1 for none.
@@ -176,7 +177,7 @@ func New(o Options) (*Host, error) {
 	h.dice.Shuffle(o.Shuffle)
 	h.faults = &Faults{host: h, shared: &cli.Faults{}}
 	var err error
-	h.Front, err = cli.NewFront(cli.Config{Name: o.Name, Username: o.Username, Password: o.Password,
+	h.Front, err = cli.NewFront(cli.Config{Name: o.Name, Username: o.Username, Password: o.Password, Listen: o.Listen,
 		HostKey: o.HostKey, NoGNMI: true, Faults: h.faults.shared, Shuffler: &h.dice, Shell: h.serve})
 	return h, err
 }

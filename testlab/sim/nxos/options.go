@@ -4,6 +4,8 @@ import (
 	"crypto/tls"
 
 	"golang.org/x/crypto/ssh"
+
+	"github.com/roce-fabric/roce-fabric/testlab/sim"
 )
 
 // Options says which switch is simulated. The zero value is an
@@ -18,8 +20,9 @@ type Options struct {
 
 	TLS     *tls.Config // of the gNMI server; nil: one of its own making
 	HostKey ssh.Signer  // nil: a new one
-	NoSSH   bool        // no SSH server
-	NoGNMI  bool        // no gNMI server
+	Listen  sim.ListenFunc
+	NoSSH   bool // no SSH server
+	NoGNMI  bool // no gNMI server
 
 	// FourQueue is the 4-queue class model (c-nq1, c-out-q1) in place of the
 	// 8-queue one (c-8q-nq1, c-out-8q-q1).

@@ -21,7 +21,7 @@ func newFront(n *NXOS, o Options) (*front, error) {
 	f := &front{n: n, o: o, faults: &Faults{}, world: n.World}
 	var err error
 	f.Front, err = cli.NewFront(cli.Config{Name: o.Hostname, Username: o.Username, Password: o.Password, Banner: o.Banner,
-		TLS: o.TLS, HostKey: o.HostKey, NoSSH: o.NoSSH, NoGNMI: o.NoGNMI, Faults: &f.faults.Faults, Shuffler: &n.Dice, Shell: f.serveShell,
+		TLS: o.TLS, HostKey: o.HostKey, Listen: o.Listen, NoSSH: o.NoSSH, NoGNMI: o.NoGNMI, Faults: &f.faults.Faults, Shuffler: &n.Dice, Shell: f.serveShell,
 		Register: func(s *grpc.Server) { gnmi.RegisterGNMIServer(s, &gnmiServer{f: f}) }})
 	return f, err
 }

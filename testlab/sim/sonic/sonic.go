@@ -75,6 +75,8 @@ type Options struct {
 	Username, Password string
 	// AuthorizedKeys log in over SSH without a password.
 	AuthorizedKeys []ssh.PublicKey
+	// Listen opens the ports of the servers.
+	Listen sim.ListenFunc
 	// TLS is the gNMI server's configuration; nil makes a CA and a
 	// certificate of its own. Share one between many switches. It may ask for
 	// client certificates.
@@ -239,12 +241,12 @@ func (s *Switch) Start() error {
 	refuse := func() bool { return s.faults.on(&s.faults.refuse) }
 	var err error
 	if !s.o.NoGNMI {
-		if s.gnmiLn, err = sim.Listen(s.o.GNMIAddr, refuse); err != nil {
+		if s.gnmiLn, err = s.o.Listen.Open(s.o.GNMIAddr, refuse); err != nil {
 			return fmt.Errorf("switch %s: gnmi: %w", s.o.Name, err)
 		}
 	}
 	if !s.o.NoSSH {
-		if s.sshLn, err = sim.Listen(s.o.SSHAddr, refuse); err != nil {
+		if s.sshLn, err = s.o.Listen.Open(s.o.SSHAddr, refuse); err != nil {
 			return errors.Join(fmt.Errorf("switch %s: ssh: %w", s.o.Name, err), s.gnmiLn.Close())
 		}
 		s.wg.Go(s.serveSSH)
