@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/intent"
@@ -150,23 +149,6 @@ func Model(d Driver) (Decoder, error) {
 	return model, nil
 }
 
-// Named is a Driver of a device whose configuration holds the device's name.
-type Named interface {
-	// Hostname is the name in a snapshot, without a domain; "" for none. It does no I/O.
-	Hostname(*Snapshot) string
-}
-
-// Hostname is the name that a device has in a snapshot of its configuration; "" where it is
-// not known.
-func Hostname(d Driver, s *Snapshot) string {
-	n, ok := d.(Named)
-	if !ok {
-		return ""
-	}
-	name, _, _ := strings.Cut(n.Hostname(s), ".")
-	return name
-}
-
 // Decode turns a snapshot of a driver's device into a running model.
 func Decode(d Driver, s *Snapshot) (*qos.Device, []Unknown, error) {
 	model, err := Model(d)
@@ -272,10 +254,8 @@ type Facts struct {
 	Release string `json:"release"` // as the driver understands it
 	Model   string `json:"model"`
 	ASIC    string `json:"asic,omitempty"` // as the device's own rules name it; "" for unknown
-	// Unit tells this device from all others: its serial number or the MAC address of the
-	// system, as the device says them; "" where it says neither.
-	Unit string `json:"unit,omitempty"`
-	Caps Caps   `json:"caps"`
+	Unit    Unit   `json:"unit,omitzero"`
+	Caps    Caps   `json:"caps"`
 }
 
 // Caps are capabilities as data.

@@ -45,9 +45,6 @@ type System struct {
 // of the intent.
 type Violation struct{ What, Where string }
 
-// Identity is what a saved configuration says of its switch; "" where it says nothing.
-type Identity struct{ Hostname, Model, Release string }
-
 // Systems are the systems that the tool works with.
 type Systems []System
 

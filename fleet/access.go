@@ -48,7 +48,7 @@ type Access struct {
 	Log *trace.Log
 	// Policy is what the intent may use; nil is [secret.Usual] for the environment.
 	Policy *secret.Policy
-	// AcceptIdentity names devices that may be another device by their hostname: they are
+	// AcceptIdentity names devices that are not the ones that the intent means by what they show: they are
 	// written to all the same.
 	AcceptIdentity []string
 	// Local says that the one host of the call is the machine that the program runs on.

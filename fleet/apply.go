@@ -141,7 +141,7 @@ func Apply(ctx context.Context, devices []Device, plan *PlanFile, o ApplyOptions
 	if err := r.trust(ctx, plan); err != nil {
 		return nil, err
 	}
-	judged, err := plan.judge(o)
+	judged, err := plan.judge(o, r.devices)
 	if err != nil {
 		return judged, err
 	}
@@ -166,7 +166,7 @@ func Apply(ctx context.Context, devices []Device, plan *PlanFile, o ApplyOptions
 		}
 		defer func() { err = errors.Join(err, r.journal.Close()) }()
 		// A plan that was made just now, without a question, needs no second look.
-		if !plan.fresh() || plan.mistaken || o.Confirm != nil || o.Approver != nil {
+		if !plan.fresh() || o.Confirm != nil || o.Approver != nil {
 			if refused, err := r.checkAll(ctx, plan, judged, o); err != nil {
 				return refused, err
 			}

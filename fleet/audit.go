@@ -15,7 +15,7 @@ import (
 // and with what outcome.
 type AuditRecord struct {
 	Time   time.Time `json:"time"`
-	Event  string    `json:"event"` // "begin", "request", "device", "end"
+	Event  string    `json:"event"` // "begin", "identity", "request", "device", "end"
 	Run    string    `json:"run"`
 	By     string    `json:"by"` // user@machine
 	Fabric string    `json:"fabric,omitempty"`
@@ -35,9 +35,12 @@ type AuditRecord struct {
 	Request string `json:"request,omitempty"`
 	I       int    `json:"i,omitempty"` // the number of the request, from 1, of N
 	N       int    `json:"n,omitempty"`
-	// Outcome is "done" or "failed" of a request, the state of a device.
+	// Outcome is "done" or "failed" of a request, the state of a device, "accepted" of an identity.
 	Outcome string `json:"outcome,omitempty"`
 	Error   string `json:"error,omitempty"`
+	// Unit is that of the device of an "identity", which the operator accepted although it is
+	// not the one that the intent means; Error says why not.
+	Unit drivers.Unit `json:"unit,omitzero"`
 }
 
 // audit writes the audit log of a run. A nil audit writes nothing.
@@ -47,6 +50,8 @@ type audit struct {
 	mu   sync.Mutex
 	w    io.Writer
 	open map[string]AuditRecord // the request at work on each device
+	// accepted are the devices of which it has an "identity".
+	accepted map[string]bool
 }
 
 // begin writes the first record, or says why the log cannot be written.
@@ -54,7 +59,7 @@ func (r *run) beginAudit(me store.Owner, of string) error {
 	if r.Audit == nil {
 		return nil
 	}
-	r.audit = &audit{run: r.id, by: me.User + "@" + me.Host, w: r.Audit, open: map[string]AuditRecord{}}
+	r.audit = &audit{run: r.id, by: me.User + "@" + me.Host, w: r.Audit, open: map[string]AuditRecord{}, accepted: map[string]bool{}}
 	first := AuditRecord{Event: "begin", Fabric: r.Fabric.Name, Intent: r.Fabric.Hash, Plan: r.plan, Of: of, OutsideWindow: r.OutsideWindow, ApprovedBy: r.approved}
 	if of == "" {
 		first.Allow = r.allow.String()
@@ -101,6 +106,21 @@ func (a *audit) done(device, outcome, fault string) error {
 	delete(a.open, device)
 	rec.Outcome, rec.Error = outcome, fault
 	return a.write(rec)
+}
+
+// accept writes once for each device that the operator accepts it, and why it seems to be
+// another one.
+func (a *audit) accept(device, why string, unit drivers.Unit) error {
+	if a == nil {
+		return nil
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.accepted[device] {
+		return nil
+	}
+	a.accepted[device] = true
+	return a.write(AuditRecord{Event: "identity", Device: device, Outcome: "accepted", Error: why, Unit: unit})
 }
 
 // device writes what became of a device.

@@ -3,7 +3,6 @@ package fleet
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -47,10 +46,10 @@ type Device struct {
 	foresee func(context.Context, drivers.Driver, *drivers.Snapshot, drivers.Desired, *drivers.Steps) ([]order.State, []string)
 	// lacking are findings that say what no check can judge of the device; nil for none.
 	lacking func(drivers.Desired) []validate.Finding
-	// mistaken says that what was read is another device of the intent; "" where it is not, or
-	// where that is not known. Then nothing is written to it, unless isRight.
-	mistaken func(drivers.Driver, *drivers.Snapshot) string
-	isRight  bool
+	// fabric is the intent that the device is of; nil believes any device. isRight says that the
+	// operator accepts the device that answers, whatever it shows of itself.
+	fabric  *intent.Fabric
+	isRight bool
 	// interim is the device as an interim run is to leave it; nil where that is the same.
 	interim func(*Interim) Device
 }
@@ -59,27 +58,6 @@ type Device struct {
 // the run is lost.
 func (d Device) revertTime(ctx context.Context) (context.Context, context.CancelFunc) {
 	return fence.Outlive(ctx, cmp.Or(d.Revert, 15*time.Minute))
-}
-
-// another says that what was read is another device of the intent; "" where it is not, or
-// where that is not known.
-func (d Device) another(drv drivers.Driver, snap *drivers.Snapshot) string {
-	if d.mistaken == nil {
-		return ""
-	}
-	return d.mistaken(drv, snap)
-}
-
-// refuseOther is an error where what was read is another device of the intent, unless the
-// operator accepts that.
-func (d Device) refuseOther(drv drivers.Driver, snap *drivers.Snapshot) error {
-	what := d.another(drv, snap)
-	if what == "" || d.isRight {
-		return nil
-	}
-	out := errorAs("", OpJudge, KindMistaken, errors.New(what))
-	out.Hint = "correct the address in the intent; --accept-identity " + d.Name + " goes on if the hostname is wrong"
-	return out
 }
 
 // The bounds of one host. A card takes its tool 20 seconds to read, and a host may
@@ -95,9 +73,6 @@ const (
 // for want of an address.
 func (f *Fabric) Devices(a *Access) (devices []Device, open map[string][]string) {
 	devices, open = Switches(f.Compiler, f.Switches, a.Switch), map[string][]string{}
-	for i := range devices {
-		devices[i].isRight = slices.Contains(a.AcceptIdentity, devices[i].Name)
-	}
 	for _, h := range f.Hosts {
 		desired, problems := nic.Desired(f.Fabric(), h)
 		for _, p := range problems {
@@ -105,13 +80,16 @@ func (f *Fabric) Devices(a *Access) (devices []Device, open map[string][]string)
 		}
 		devices = append(devices, f.host(a, h, desired))
 	}
+	for i := range devices {
+		devices[i].isRight = slices.Contains(a.AcceptIdentity, devices[i].Name)
+	}
 	return devices, open
 }
 
 // host returns a host as a device, and what it should hold.
 func (f *Fabric) host(a *Access, h *intent.Host, desired *nic.Host) Device {
 	return Device{
-		Name: h.Name, OS: host.OS, Timeout: hostPlanTimeout, Revert: hostRevertTimeout, Volatile: true,
+		Name: h.Name, OS: host.OS, Timeout: hostPlanTimeout, Revert: hostRevertTimeout, Volatile: true, fabric: f.Fabric(),
 		Open:    func(context.Context) (drivers.Driver, error) { return a.host(f.Fabric(), h, desired), nil },
 		Desired: func() drivers.Desired { return desired },
 		foresee: func(_ context.Context, _ drivers.Driver, snap *drivers.Snapshot, _ drivers.Desired, _ *drivers.Steps) ([]order.State, []string) {
@@ -136,7 +114,7 @@ func Switches(c *render.Compiler, switches []*intent.Switch, open func(context.C
 			bounds = p
 		}
 		d := Device{
-			Name: sw.Name, OS: sw.OS, Policy: bounds,
+			Name: sw.Name, OS: sw.OS, Policy: bounds, fabric: c.Fabric(),
 			Open:    func(ctx context.Context) (drivers.Driver, error) { return open(ctx, sw) },
 			Desired: func() drivers.Desired { return c.Device(sw).Desired },
 			explain: func(desired drivers.Desired, steps *drivers.Steps) {
@@ -152,9 +130,6 @@ func Switches(c *render.Compiler, switches []*intent.Switch, open func(context.C
 		}
 		d.lacking = func(desired drivers.Desired) []validate.Finding {
 			return validate.Lacking(c.Of(sw, desired.(*qos.Device)))
-		}
-		d.mistaken = func(drv drivers.Driver, snap *drivers.Snapshot) string {
-			return validate.Mistaken(c.Fabric(), sw.Name, drivers.Hostname(drv, snap))
 		}
 		d.interim = func(i *Interim) Device {
 			out := d

@@ -243,7 +243,7 @@ func (h *History) inherits(device string, f drivers.Facts) ([]*drivers.Token, er
 		d, ok := p.device(device)
 		switch {
 		case !ok:
-		case d.settled(), d.isOther(f) != nil:
+		case d.settled(), d.isOther(f.Unit) != nil:
 			return nil, nil
 		case p.Of != "" && d.halfDone():
 			u, err := find(h.store, p.Of, func(name string) bool { return name == device })

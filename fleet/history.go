@@ -46,10 +46,10 @@ type PastDevice struct {
 
 	kind    string
 	gate    GateMode
-	cause   string // why it is not as it was to be
-	base    string // digest of the state that the run started from
-	unit    string // what told the device from others, see [drivers.Facts]
-	touched bool   // something may have been written: there is an undo record
+	cause   string       // why it is not as it was to be
+	base    string       // digest of the state that the run started from
+	unit    drivers.Unit // of the device that it worked on
+	touched bool         // something may have been written: there is an undo record
 	began   time.Time
 	took    time.Duration // from the first request to the end
 	// down are the ports that the run took down for a step and did not bring up
@@ -243,6 +243,9 @@ func (p *Past) take(rec entry, line int, at int64) {
 		d.down, d.raised = without(d.down, rec.Ports), append(d.raised, rec.Ports...)
 	default:
 		d.State, d.gate, d.cause = State(rec.Event), rec.Gate, rec.Error
+		if rec.Unit.Known() {
+			d.unit = rec.Unit
+		}
 		if !d.began.IsZero() {
 			d.took = rec.Time.Sub(d.began)
 		}
@@ -420,26 +423,11 @@ func (h *History) left(device string) leftover {
 	return left
 }
 
-// isOther returns an error where the device that answers is not the one that the run
-// worked on: its undo record is for another one.
-func (d PastDevice) isOther(f drivers.Facts) error {
-	return otherUnit("run "+d.of.ID, d.unit, f)
-}
-
-// otherUnit returns an error where a record is for another device than the one that
-// answers. One that does not say which it is is believed.
-func otherUnit(record, unit string, f drivers.Facts) error {
-	if unit == "" || f.Unit == "" || unit == f.Unit {
-		return nil
-	}
-	return errorAs("", OpJudge, KindIdentity, fmt.Errorf("%s is for the device %s, and %s answers at its address", record, unit, f.Unit))
-}
-
 // on returns what is left on the device that answers: nothing where a run that was cut off
 // worked on another one.
 func (l leftover) on(device string, f drivers.Facts) leftover {
 	if l.CutOff != nil {
-		if d, _ := l.CutOff.device(device); d.isOther(f) != nil {
+		if d, _ := l.CutOff.device(device); d.isOther(f.Unit) != nil {
 			return leftover{Down: map[string]string{}}
 		}
 	}

@@ -441,10 +441,10 @@ func TestRecordsAreOfTheirDevice(t *testing.T) {
 	for _, c := range []struct {
 		then, now string
 		want      State
-	}{{"SN1", "SN1", Restored}, {"SN1", "SN2", Failed}, {"SN1", "", Restored}, {"", "SN2", Restored}} {
+	}{{"SN1", "SN1", Restored}, {"SN1", "SN2", Refused}, {"SN1", "", Restored}, {"", "SN2", Restored}} {
 		dir := t.TempDir()
 		rs := wrote("leaf1", "")
-		rs[0].Unit = c.then
+		rs[0].Unit = drivers.UnitOf(c.then, "")
 		record(t, dir, "run1", true, entry{}, append(rs, entry{Device: "leaf1", Event: "down", Ports: []string{"E0"}})...)
 		b := &box{mask: qos.Priorities(3), unit: c.now}
 		devices := []Device{{Name: "leaf1", Desired: func() drivers.Desired { return holding(0) }, Open: func(context.Context) (drivers.Driver, error) { return b, nil }}}
@@ -452,7 +452,7 @@ func TestRecordsAreOfTheirDevice(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if left := h.left("leaf1").on("leaf1", drivers.Facts{Unit: c.now}); (left.CutOff == nil) != (c.want == Failed) || (len(left.Down) == 0) != (c.want == Failed) {
+		if left := h.left("leaf1").on("leaf1", drivers.Facts{Unit: drivers.UnitOf(c.now, "")}); (left.CutOff == nil) != (c.want == Refused) || (len(left.Down) == 0) != (c.want == Refused) {
 			t.Errorf("%q, now %q: left %+v", c.then, c.now, left)
 		}
 		u, err := Find(t.Context(), devices, FindOptions{Store: store.Dir(dir)})
@@ -463,7 +463,7 @@ func TestRecordsAreOfTheirDevice(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if o := res.Outcomes[0]; o.State != c.want || c.want == Failed && (o.Error.Kind != KindIdentity || slices.Contains(b.calls, "revert")) {
+		if o := res.Outcomes[0]; o.State != c.want || c.want == Refused && (o.Error.Kind != KindMistaken || slices.Contains(b.calls, "revert")) {
 			t.Errorf("%q, now %q: %s %v, calls %v", c.then, c.now, o.State, o.Error, b.calls)
 		}
 	}

@@ -42,10 +42,11 @@ type entry struct {
 	Journal string `json:"journal,omitempty"`
 	Intent  string `json:"intent,omitempty"`
 	Base    string `json:"base,omitempty"` // digest of the state that a "start" found
-	Unit    string `json:"unit,omitempty"` // of its device, see [drivers.Facts]
-	Path    string `json:"path,omitempty"` // of that intent, absolute
-	Of      string `json:"of,omitempty"`   // the run that this one rolls back
-	By      string `json:"by,omitempty"`   // who began it: user@machine
+	// Unit is that of the device of a "start", and of a State of one that nothing was written to.
+	Unit drivers.Unit `json:"unit,omitzero"`
+	Path string       `json:"path,omitempty"` // of that intent, absolute
+	Of   string       `json:"of,omitempty"`   // the run that this one rolls back
+	By   string       `json:"by,omitempty"`   // who began it: user@machine
 	// Continues is the run before it that did not come to its end, and that it goes on with.
 	Continues string `json:"continues,omitempty"`
 	// Devices are those that the run that begins is to change or look after.
@@ -135,24 +136,26 @@ func OtherCheckouts(ctx context.Context, s store.Store, f *intent.Fabric) ([]sto
 
 // left is what earlier runs left on a device. A nil journal knows of nothing.
 func (j *journal) left(device string) (leftover, error) {
-	if j == nil {
-		return leftover{Down: map[string]string{}}, nil
-	}
-	h, err := j.history()
+	h, err := j.pastRuns()
 	if err != nil {
 		return leftover{}, err
 	}
 	return h.left(device), nil
 }
 
-// inherits returns the undo records that an apply to a device continues; see
-// [History.inherits]. A nil journal knows of none.
-func (j *journal) inherits(device string, f drivers.Facts) ([]*drivers.Token, error) {
+// pastRuns is what earlier runs left and recorded. A nil journal knows of none.
+func (j *journal) pastRuns() (*History, error) {
 	if j == nil {
 		return nil, nil
 	}
-	h, err := j.history()
-	if err != nil {
+	return j.history()
+}
+
+// inherits returns the undo records that an apply to a device continues; see
+// [History.inherits]. A nil journal knows of none.
+func (j *journal) inherits(device string, f drivers.Facts) ([]*drivers.Token, error) {
+	h, err := j.pastRuns()
+	if h == nil || err != nil {
 		return nil, err
 	}
 	return h.inherits(device, f)
@@ -255,7 +258,10 @@ func (j *journal) verify() error {
 
 // record writes what became of a device.
 func (j *journal) record(out Outcome) error {
-	r := entry{Device: out.Device, Event: string(out.State), Gate: out.Gate}
+	r := entry{Device: out.Device, Event: string(out.State), Gate: out.Gate, Unit: out.unit}
+	if h, err := j.pastRuns(); err == nil && out.State == Unchanged && !out.unit.Known() {
+		r.Unit, _ = h.unit(out.Device) // it was not read
+	}
 	if out.Error != nil {
 		r.Error = out.Error.Text
 	}

@@ -37,6 +37,8 @@ type DevicePlan struct {
 	Left   []string        `json:"left,omitempty"`
 	Unfit  string          `json:"unfit,omitempty"`
 	Resets []drivers.Reset `json:"resets,omitempty"`
+	// Mistaken says why the device is not the one that the intent means; "" where nothing says so.
+	Mistaken string `json:"mistaken,omitempty"`
 	// Error is why the device could not be planned; the rest is then empty.
 	*Error
 	// Host is what the plan of a host was made from, in the terms of package nic; nil for
@@ -48,8 +50,8 @@ type DevicePlan struct {
 	states []order.State
 	// lacking are findings that say what no check can judge of the device.
 	lacking []validate.Finding
-	// mistaken is set where the device is another one of the intent, and may not be written to.
-	mistaken bool
+	// identity is what the device showed of itself.
+	identity drivers.Identity
 	// native is what the steps change, before and after, where that is asked for.
 	native [2]string
 }
@@ -206,6 +208,7 @@ func (d *DevicePlan) Down() []string {
 // emit ends it, as does the end of ctx.
 func Plan(ctx context.Context, devices []Device, o PlanOptions, emit func(*DevicePlan) error) error {
 	defer o.Progress.phase(Planning, len(devices))()
+	var answered validate.Answered
 	return pool.Ordered(ctx, o.Workers, devices, func(ctx context.Context, dev Device) *DevicePlan {
 		o.Progress.report(Event{Kind: DeviceBegins, Phase: Planning, Device: dev.Name})
 		d, err := one(ctx, dev, o)
@@ -218,6 +221,11 @@ func Plan(ctx context.Context, devices []Device, o PlanOptions, emit func(*Devic
 			return err
 		}
 		o.Progress.report(Event{Kind: DeviceEnds, Phase: Planning, Device: d.Name, Error: d.Error})
+		if o.Fabric != nil {
+			if what := answered.Add(o.Fabric, d.Name, d.identity); what != "" {
+				d.mistake(what)
+			}
+		}
 		return emit(d)
 	})
 }
@@ -269,7 +277,7 @@ func planOn(ctx context.Context, drv drivers.Driver, dev Device, o PlanOptions) 
 	if o.native {
 		return diffed(drv, dev, snap, steps)
 	}
-	d := dev.planned(ctx, drv, facts, snap, desired, steps)
+	d := dev.planned(ctx, o.History, drv, facts, snap, desired, steps)
 	if o.History != nil {
 		d.Notes = append(d.Notes, past.notes(d, admin, o.History.busy, o.Fabric.Hash)...)
 	}
@@ -277,7 +285,7 @@ func planOn(ctx context.Context, drv drivers.Driver, dev Device, o PlanOptions) 
 }
 
 // planned is the plan of a device that was just read, without what its history adds.
-func (dev Device) planned(ctx context.Context, drv drivers.Driver, facts drivers.Facts, snap *drivers.Snapshot, desired drivers.Desired, steps *drivers.Steps) *DevicePlan {
+func (dev Device) planned(ctx context.Context, past *History, drv drivers.Driver, facts drivers.Facts, snap *drivers.Snapshot, desired drivers.Desired, steps *drivers.Steps) *DevicePlan {
 	if dev.explain != nil {
 		dev.explain(desired, steps)
 	}
@@ -289,9 +297,10 @@ func (dev Device) planned(ctx context.Context, drv drivers.Driver, facts drivers
 	if st := host.StateOf(snap); st.Running != nil {
 		d.Host = &st
 	}
-	if what := dev.another(drv, snap); what != "" {
-		d.mistaken = !dev.isRight
-		d.Notes = append([]string{"warning: " + what + "; apply refuses this without --accept-identity " + dev.Name}, d.Notes...)
+	e := past.evidence(dev.Name, drv, facts, snap)
+	d.identity, d.Facts.Unit = e.Identity, e.Unit
+	if what := dev.mistaken(ctx, drv, e); what != "" {
+		d.mistake(what)
 	}
 	if dev.lacking != nil {
 		d.lacking = dev.lacking(desired)
@@ -302,6 +311,14 @@ func (dev Device) planned(ctx context.Context, drv drivers.Driver, facts drivers
 		d.Notes = append(d.Notes, notes...)
 	}
 	return d
+}
+
+// mistake notes that the device is not the one that the intent means.
+func (d *DevicePlan) mistake(what string) {
+	if d.Mistaken == "" {
+		d.Mistaken = what
+		d.Notes = append([]string{"warning: " + what + "; apply refuses this without --accept-identity " + d.Name}, d.Notes...)
+	}
 }
 
 // notes say whether an earlier run was cut off in its work on a device, and what of

@@ -71,7 +71,6 @@ type PlanFile struct {
 	// maker made the rollout of a plan that was just made, by this process; nil for one that
 	// was saved.
 	maker    *RolloutMaker
-	mistaken bool // a device is another one of the intent
 	sum, sig string
 	devices  []planned
 	size     int64 // of the lines before the trailer
@@ -201,7 +200,6 @@ func (b *planBuilder) line(v any) ([]byte, error) {
 }
 
 func (b *planBuilder) add(d *DevicePlan) error {
-	b.p.mistaken = b.p.mistaken || d.mistaken
 	at := b.p.size
 	l, err := b.line(d)
 	if err == nil {

@@ -102,7 +102,8 @@ func (r *Reader) readSwitch(ctx context.Context, sw *intent.Switch) Reading {
 		if err != nil {
 			return err
 		}
-		state := &validate.State{Unknown: h.unknown, Account: h.account, Hostname: h.hostname, LeftDown: r.History.left(sw.Name).Down}
+		state := &validate.State{Unknown: h.unknown, Account: h.account, Identity: h.identity, LeftDown: r.History.left(sw.Name).Down}
+		state.Recorded, state.RecordedBy = r.History.unit(sw.Name)
 		switch {
 		case h.seen != nil:
 			state.Ports = h.seen.Ports
@@ -183,8 +184,8 @@ func (r *Reader) on(ctx context.Context, sw *intent.Switch, read func(context.Co
 type configuration struct {
 	facts   drivers.Facts
 	running *qos.Device
-	// hostname is what the switch calls itself; "" where that is not known.
-	hostname string
+	// identity is what the switch shows of itself.
+	identity drivers.Identity
 	unknown  []drivers.Unknown
 	account  func() []render.Line
 	// plan works out what the switch would be sent. It does no I/O.
@@ -208,7 +209,7 @@ func configured(ctx context.Context, drv drivers.Driver) (c configuration, err e
 		return c, err
 	}
 	c.running, c.unknown = model.Decode(snap)
-	c.hostname = drivers.Hostname(drv, snap)
+	c.identity = drivers.IdentityOf(drv, c.facts, snap)
 	c.account = func() []render.Line { return model.Account(snap) }
 	c.plan = func(desired drivers.Desired, p drivers.Policy) (*drivers.Steps, error) {
 		return drv.Plan(c.facts, snap, desired, p)
@@ -241,7 +242,9 @@ func (r *Reader) readHost(ctx context.Context, h *intent.Host, ends Ends) Readin
 		if err != nil {
 			return err
 		}
-		out.Findings = validate.Host(f, h, running, desired, ends)
+		recorded, run := r.History.unit(h.Name)
+		out.Findings = append(validate.HostIdentity(f, h, validate.Evidence{Identity: host.Identity(running), Recorded: recorded, Run: run}),
+			validate.Host(f, h, running, desired, ends)...)
 		out.Host = sharedTraits(running, desired)
 		if r.Counters {
 			out.Gate, out.nics = validate.GateHost(f, h), countedBy(running)

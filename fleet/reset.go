@@ -109,6 +109,11 @@ func planResetOn(ctx context.Context, drv drivers.Driver, dev Device) (p ResetPl
 	if steps, err = drv.Plan(facts, snap, dev.Desired(), dev.Policy); err != nil || len(steps.Resets) == 0 {
 		return p, steps, err
 	}
+	var none *History // a reset has no journal
+	if what := dev.mistaken(ctx, drv, none.evidence(dev.Name, drv, facts, snap)); what != "" && !dev.isRight {
+		p.Resets, p.Blocked = steps.Resets, what
+		return p, steps, nil
+	}
 	resetter, ok := drv.(drivers.Resetter)
 	if !ok {
 		p.Resets, p.Blocked = steps.Resets, "this tool does not reset such a device"

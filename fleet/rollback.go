@@ -339,16 +339,8 @@ func (r *run) rollback(ctx context.Context, u *Undo, d PastDevice) (State, error
 	if err != nil {
 		return Failed, NewError("", OpRead, err)
 	}
-	for _, run := range d.runs() {
-		if err := run.isOther(facts); err != nil {
-			return Failed, err
-		}
-	}
-	// A device that cannot be read shows no other name; Revert says what it lacks.
-	if snap, err := drv.Read(ctx); err == nil {
-		if err := r.devices[d.Name].refuseOther(drv, snap); err != nil {
-			return Refused, err
-		}
+	if facts.Unit, err = r.identifyPast(ctx, drv, facts, d); err != nil {
+		return unwritten(err), err
 	}
 	left, err := r.journal.left(d.Name)
 	if err != nil {
@@ -385,6 +377,29 @@ func (r *run) rollback(ctx context.Context, u *Undo, d PastDevice) (State, error
 		return Partial, err
 	}
 	return Restored, nil
+}
+
+// identifyPast is [run.identify] for a device whose undo records are carried out: they are of the
+// device that answers, unless the operator accepts another one.
+func (r *run) identifyPast(ctx context.Context, drv drivers.Driver, f drivers.Facts, d PastDevice) (unit drivers.Unit, err error) {
+	dev := r.devices[d.Name]
+	unit = f.Unit
+	// A device that cannot be read shows no more of itself; Revert says what it lacks.
+	if snap, err := drv.Read(ctx); err == nil {
+		if unit, err = r.identify(ctx, drv, f, snap, dev); err != nil {
+			return unit, err
+		}
+	}
+	for _, run := range d.runs() {
+		err := run.isOther(unit)
+		switch {
+		case err != nil && !dev.isRight:
+			return unit, err
+		case err != nil:
+			return unit, r.audit.accept(d.Name, oneLine(err), unit)
+		}
+	}
+	return unit, nil
 }
 
 // readyToRevert is ready for a device that a rollback is about to write to, once it has

@@ -50,6 +50,8 @@ type Outcome struct {
 	Left []string `json:"left,omitempty"`
 	// Resets are what of the device waits for a reset.
 	Resets []drivers.Reset `json:"resets,omitempty"`
+
+	unit drivers.Unit // of a device that was read and is as intended
 }
 
 // task is a device and what is to be done on it.
@@ -399,9 +401,6 @@ func (r *run) readAsPlanned(ctx context.Context, drv drivers.Driver, t task) (f 
 	if err != nil {
 		return f, nil, false, err
 	}
-	if err := otherUnit("the plan", t.plan.Facts.Unit, f); err != nil {
-		return f, nil, false, err
-	}
 	left = left.on(t.Name, f)
 	left.tell(drv, t.desired, r.journal.ports(t.Name))
 	if left.CutOff != nil {
@@ -409,7 +408,7 @@ func (r *run) readAsPlanned(ctx context.Context, drv drivers.Driver, t task) (f 
 			return f, nil, true, NewError("", OpSettle, err)
 		}
 	}
-	snap, err := readPlanned(ctx, drv, t)
+	snap, err := r.readPlanned(ctx, drv, &f, t)
 	return f, snap, left.CutOff != nil, err
 }
 
@@ -453,6 +452,7 @@ func (r *run) device(ctx context.Context, t task, out *Outcome) (made *pending, 
 		return nil, unwritten(err), 0, err
 	}
 	if len(p.Steps) == 0 {
+		out.unit = facts.Unit
 		state, steps, err := keep(ctx, k)
 		return nil, state, steps, err
 	}
@@ -465,7 +465,7 @@ func (r *run) device(ctx context.Context, t task, out *Outcome) (made *pending, 
 		if err := drv.(drivers.Settler).Settle(ctx); err != nil {
 			return nil, Failed, 0, NewError("", OpSettle, err)
 		}
-		if snap, err = readPlanned(ctx, drv, t); err != nil {
+		if snap, err = r.readPlanned(ctx, drv, &facts, t); err != nil {
 			return nil, unwritten(err), 0, err
 		}
 	}
@@ -537,16 +537,21 @@ func (r *run) step(device string, s drivers.Step, i, n int) {
 	r.Progress.report(Event{Kind: StepBegins, Phase: Writing, Device: device, Step: s, I: i, N: n})
 }
 
-// readPlanned reads a device that must be in the state that was planned for.
-func readPlanned(ctx context.Context, drv drivers.Driver, t task) (*drivers.Snapshot, error) {
+// readPlanned reads a device, which must be the one and in the state that was planned for. It
+// sets the unit of the facts to the one to record.
+func (r *run) readPlanned(ctx context.Context, drv drivers.Driver, f *drivers.Facts, t task) (*drivers.Snapshot, error) {
 	snap, err := drv.Read(ctx)
 	if err != nil {
 		return nil, NewError("", OpRead, err)
 	}
-	if err := t.refuseOther(drv, snap); err != nil {
+	unit, err := r.identify(ctx, drv, *f, snap, t.Device)
+	if err != nil {
 		return nil, err
 	}
-	if drv.Digest(snap, t.desired) != t.plan.Base {
+	if what := otherUnit("the plan", t.plan.Facts.Unit, unit); what != "" {
+		return nil, fmt.Errorf("%w: %s", drivers.ErrStale, what)
+	}
+	if f.Unit = unit; drv.Digest(snap, t.desired) != t.plan.Base {
 		return nil, drivers.ErrStale
 	}
 	return snap, nil
@@ -554,7 +559,7 @@ func readPlanned(ctx context.Context, drv drivers.Driver, t task) (*drivers.Snap
 
 // unwritten is the state of a device to which nothing was written.
 func unwritten(err error) State {
-	if e := (*Error)(nil); errors.Is(err, drivers.ErrStale) || errors.Is(err, drivers.ErrNotReady) || errors.As(err, &e) && e.Kind == KindMistaken {
+	if errors.Is(err, drivers.ErrStale) || errors.Is(err, drivers.ErrNotReady) || isMistaken(err) {
 		return Refused
 	}
 	return Failed

@@ -37,7 +37,7 @@ type box struct {
 }
 
 func (b *box) Probe(context.Context) (drivers.Facts, error) {
-	return drivers.Facts{Unit: b.unit}, nil
+	return drivers.Facts{Unit: drivers.UnitOf(b.unit, "")}, nil
 }
 func (b *box) Read(context.Context) (*drivers.Snapshot, error) {
 	if len(b.calls) > 0 && b.late > 0 {
@@ -120,7 +120,7 @@ func (r run) work(ctx context.Context, tasks ...task) ([]Outcome, error) {
 	}
 	return r.each(ctx, []Wave{{Devices: names}}, func(ctx context.Context, device string, out *Outcome) (*pending, error) {
 		i := slices.Index(names, device)
-		return r.apply(ctx, out, tasks[i].plan.planned(0, 0).judge(qos.ImpactReload), func() (task, error) { return tasks[i], nil })
+		return r.apply(ctx, out, tasks[i].plan.planned(0, 0).judge(qos.ImpactReload, false), func() (task, error) { return tasks[i], nil })
 	})
 }
 

@@ -106,9 +106,15 @@ func (r *run) planned(drv drivers.Driver, f drivers.Facts, snap *drivers.Snapsho
 // waves are computed from that. plain is the plan without the interim run of the saved one, nil
 // where that has none. The saved plan must say what the new one says.
 func (r *run) again(ctx context.Context, drv drivers.Driver, f drivers.Facts, snap *drivers.Snapshot, t task, fresh *drivers.Steps) (made, plain *DevicePlan, err error) {
-	made = t.planned(ctx, drv, f, snap, t.desired, fresh)
+	past, err := r.journal.pastRuns()
+	if err != nil {
+		return nil, nil, err
+	}
+	made = t.planned(ctx, past, drv, f, snap, t.desired, fresh)
 	have, want := *t.plan, *made
-	have.Notes, want.Notes = nil, nil // the history of the fabric has a part in them
+	have.Notes, want.Notes = nil, nil // the history of the fabric has a part in them,
+	have.Mistaken, want.Mistaken = "", ""
+	have.Facts.Unit, want.Facts.Unit = drivers.Unit{}, drivers.Unit{} // and in what identify has compared
 	if !equalJSON(have, want) {
 		return nil, nil, errorAs("", OpJudge, KindPlan, errors.New("the plan does not say what it does to the device"))
 	}

@@ -29,6 +29,7 @@ type planned struct {
 	impact      qos.Impact
 	blocked     string // what cannot be made; "" for nothing
 	err         *Error // why there is no plan
+	mistaken    string // see [DevicePlan.Mistaken]
 
 	at   int64
 	size int
@@ -37,20 +38,22 @@ type planned struct {
 func (d *DevicePlan) planned(at int64, size int) planned {
 	return planned{
 		name: d.Name, base: d.Base, steps: stepsDigest(d.Steps), empty: len(d.Steps) == 0, policy: d.Policy,
-		impact: d.Impact(), blocked: whyBlocked(d), err: d.Error, at: at, size: size,
+		impact: d.Impact(), blocked: whyBlocked(d), err: d.Error, mistaken: d.Mistaken, at: at, size: size,
 	}
 }
 
 // judge says from the plan alone why a device cannot be changed as planned: its
-// plan failed, has changes that cannot be made, or more impact than allowed. The
+// plan failed, is of another device than the intent means, has changes that cannot be made, or more impact than allowed. The
 // state of one that can be is Skipped: nothing was done yet.
-func (p planned) judge(allowed qos.Impact) Outcome {
+func (p planned) judge(allowed qos.Impact, isRight bool) Outcome {
 	out := Outcome{Device: p.name, State: Skipped}
 	switch {
 	case p.err != nil && p.err.cause == nil: // from a file
 		out.State, out.Error = Failed, errorAs(p.name, OpPlan, p.err.Kind, fmt.Errorf("no plan: %s", p.err.Text))
 	case p.err != nil:
 		out.State, out.Error = Failed, p.err
+	case p.mistaken != "" && !isRight:
+		out.State, out.Error = Refused, refuseMistaken(p.name, p.mistaken)
 	case p.blocked != "":
 		out.State, out.Error = Blocked, errorAs(p.name, OpJudge, KindBlocked, fmt.Errorf("%s: %s", cannotBeMade, p.blocked))
 	case p.impact > allowed:
@@ -83,14 +86,18 @@ func whyBlocked(p *DevicePlan) string {
 }
 
 // judge judges the plan as a whole: an error says why it is not carried out.
-func (p *PlanFile) judge(o ApplyOptions) (*Result, error) {
-	r := &Result{}
+func (p *PlanFile) judge(o ApplyOptions, devices map[string]Device) (*Result, error) {
+	r, mistaken := &Result{}, 0
 	for _, d := range p.devices {
-		out := d.judge(o.Allow)
+		out := d.judge(o.Allow, devices[d.name].isRight)
 		if out.State == Failed && o.SkipUnreachable && d.err.Kind == KindUnreachable {
 			out.State = LeftOut
 		}
-		if out.State == Refused {
+		switch {
+		case out.State != Refused:
+		case out.Error.Kind == KindMistaken:
+			mistaken++
+		default:
 			r.Needs = max(r.Needs, d.impact)
 		}
 		r.Outcomes = append(r.Outcomes, out)
@@ -109,6 +116,11 @@ func (p *PlanFile) judge(o ApplyOptions) (*Result, error) {
 	if n[Blocked] > 0 {
 		why = append(why, words.Count(n[Blocked], "device")+" with changes that cannot be made")
 		kind = KindBlocked
+	}
+	n[Refused] -= mistaken
+	if mistaken > 0 {
+		why = append(why, words.Plural(mistaken, "device is not the one", "devices are not the ones")+" that the intent means")
+		kind = KindMistaken
 	}
 	if n[Refused] > 0 {
 		why = append(why, fmt.Sprintf("the plan disturbs more than is allowed: %s, allowed is %s", r.Needs, o.Allow))

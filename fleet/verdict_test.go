@@ -28,7 +28,7 @@ func TestJudge(t *testing.T) {
 		"too much":       {DevicePlan{Changes: []Group{change(qos.KindPFC.Attr(), qos.ImpactPortFlap, "")}}, Refused, "leaf1: the plan disturbs more than allowed: port-flap, allowed is counters"},
 	} {
 		c.plan.Name = "leaf1"
-		got := c.plan.planned(0, 0).judge(qos.ImpactCounters)
+		got := c.plan.planned(0, 0).judge(qos.ImpactCounters, false)
 		if got.State != c.state || (got.Error == nil) != (c.err == "") || got.Error != nil && got.Error.Error() != c.err || got.Device != "leaf1" {
 			t.Errorf("%s: %+v, want %s, %q", name, got, c.state, c.err)
 		}

@@ -184,6 +184,10 @@ var badCases = []struct {
 	{"one address for a range", good + "switches: {\"a[1-4]\": {os: sonic, address: 192.0.2.1}}\n", `7:43: address is one value for 4 names`, false},
 	{"ranges of different length", good + "switches: {\"a[1-4]\": {os: sonic, address: \"192.0.2.[1-3]\"}}\n", `7:43: address stands for 3 values, its key for 4 names`, false},
 	{"one RDMA device for a range", good + "hosts: {a: {nics: {\"n[0-1]\": {rdma: mlx5_0}}}}\n", `7:37: rdma is one value for 2 names`, false},
+	{"serial number twice", good + "switches: {a: {os: sonic, identity: {serial: X1}}}\nhosts: {b: {identity: {serial: x1}}}\n", `8:32: serial number x1 of "b" is that of "a" at 7:46`, false},
+	{"MAC address twice", good + "switches: {a: {os: sonic, identity: {mac: \"52:54:00:00:00:0a\"}}, b: {os: sonic, identity: {mac: 5254.0000.000A}}}\n", `7:97: MAC address 52:54:00:00:00:0a of "b" is that of "a" at 7:43`, false},
+	{"not a MAC address", good + "switches: {a: {os: sonic, identity: {mac: 52-54-00}}}\n", `7:43: "52-54-00" is not a MAC address`, false},
+	{"one serial number for two", good + "switches: {\"a[1-2]\": {os: sonic, identity: {serial: X1}}}\n", `7:53: serial is one value for 2 names`, false},
 	{"RDMA device twice", good + "hosts: {a: {nics: {n0: {rdma: mlx5_0}, n1: {rdma: mlx5_0}}}}\n", `7:51: RDMA device "mlx5_0" of NIC "n1" is that of NIC "n0" at 7:31`, false},
 	{"cards", good + "hosts: {a: {nics: {n0: {dcqcn: {rp_ai_rat: 5, rp_gd: -1, init_cr: 5000000000, rtt: x}, maxReadRequest: 1000}, n1: {dcqcn: 5, relaxedOrdering: off, dcbx: os}}}}\n", `7:33: unknown key "rp_ai_rat"` + "\n" +
 		`7:54: rp_gd must be 0 to 4294967295, not -1` + "\n" +

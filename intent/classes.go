@@ -23,9 +23,10 @@ type resolver struct {
 	roles      map[string]*layer
 	devices    map[string]Pos // where each device name was declared
 	addresses  map[string]owner
-	incomplete bool // a device name could not be read: unknown names prove nothing
-	ports      int  // ports and NICs so far
-	expanded   int  // names that ranges stood for so far
+	units      map[string]owner // by serial number and MAC address
+	incomplete bool             // a device name could not be read: unknown names prove nothing
+	ports      int              // ports and NICs so far
+	expanded   int              // names that ranges stood for so far
 	out        *Fabric
 	noPorts    portNames // what each switch begins with
 	portSlab   []Port
@@ -40,7 +41,7 @@ type owner struct {
 func (r *resolver) fabric() *Fabric {
 	r.noPorts.more = map[*string]*portNames{}
 	r.out = &Fabric{switches: map[string]*Switch{}, hosts: map[string]*Host{}}
-	r.classIndex, r.devices, r.addresses = map[string]int{}, map[string]Pos{}, map[string]owner{}
+	r.classIndex, r.devices, r.addresses, r.units = map[string]int{}, map[string]Pos{}, map[string]owner{}, map[string]owner{}
 	r.out.Name = r.raw.Name.V
 	if !r.raw.Name.Stated {
 		r.problems.addf(r.start, "", "the fabric has no name")

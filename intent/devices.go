@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net"
 	"slices"
+	"strings"
 
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
@@ -132,6 +133,7 @@ func (r *resolver) switches(e *entry[rawSwitch], names []string) {
 	}
 	l := r.derive(base, &v.Classes, &v.rawCommon)
 	addresses := r.inStep(v.Address, len(names), "address", true)
+	identities := r.identities(v.Identity, names)
 	login := r.login(v.Access, len(names))
 	ports := r.portEntries(e, l)
 	globals := r.raw.rawGlobals
@@ -150,6 +152,7 @@ func (r *resolver) switches(e *entry[rawSwitch], names []string) {
 		s := &Switch{Name: name, Pos: e.Pos, OS: v.OS.V, Role: v.Role.V, Settings: l.settings,
 			Model: from(v.Model, ""), Release: from(v.Release, ""), Dynamic: is(v.BufferModel, "dynamic"), Globals: word(globals.Globals, GlobalsShared), Write: word(globals.Write, WriteAuto), Trimming: trimming, LoadBalancing: balancing}
 		s.Address = r.address(name, at(addresses, i, v.Address), SystemOf(v.OS.V).Port, v.OS.Set)
+		s.Identity = identities(i)
 		s.Access = r.access(sshOf(s.Address), false, login, i, r.credentials().Switches)
 		r.out.switches[name] = s
 		r.out.Switches = append(r.out.Switches, s)
@@ -175,6 +178,44 @@ func (r *resolver) address(name string, o opt[string], defaultPort string, check
 		r.addresses[addr] = owner{name, o.Pos}
 	}
 	return Value[string]{V: addr, From: Origin{Pos: o.Pos}}
+}
+
+// identities returns what states the identity of the i-th of several devices, nil for none, and
+// checks that no two devices have the same serial number or MAC address.
+func (r *resolver) identities(raw *rawIdentity, names []string) func(i int) *Identity {
+	if raw == nil {
+		return func(int) *Identity { return nil }
+	}
+	n := len(names)
+	serials, macs := r.inStep(raw.Serial, n, "serial", true), r.inStep(raw.MAC, n, "mac", true)
+	models, hostnames := r.inStep(raw.Model, n, "model", false), r.inStep(raw.Hostname, n, "hostname", true)
+	return func(i int) *Identity {
+		out := &Identity{Serial: from(at(serials, i, raw.Serial), ""), MAC: from(at(macs, i, raw.MAC), ""),
+			Model: from(at(models, i, raw.Model), ""), Hostname: from(at(hostnames, i, raw.Hostname), "")}
+		if text := out.MAC.V; text != "" {
+			mac, err := net.ParseMAC(text)
+			if err != nil || len(mac) != 6 {
+				r.problems.addf(raw.MAC.Pos, macHint, "%q is not a MAC address", brief(text))
+			}
+			out.MAC.V = mac.String()
+		}
+		r.ownIdentity("serial number", out.Serial, names[i])
+		r.ownIdentity("MAC address", out.MAC, names[i])
+		return out
+	}
+}
+
+// ownIdentity checks that no other device has what tells a device from others.
+func (r *resolver) ownIdentity(what string, v Value[string], name string) {
+	if v.V == "" {
+		return
+	}
+	key := what + " " + strings.ToLower(v.V)
+	if first, taken := r.units[key]; taken {
+		r.problems.addf(v.From.Pos, "", "%s %s of %q is that of %q at %s", what, v.V, name, first.name, first.pos)
+		return
+	}
+	r.units[key] = owner{name, v.From.Pos}
 }
 
 // portEntry is an entry of a ports section, worked out once for all switches
@@ -257,6 +298,7 @@ func (r *resolver) allHosts() {
 func (r *resolver) hosts(e *entry[rawHost], names []string) {
 	v := &e.V
 	addresses := r.inStep(v.Address, len(names), "address", true)
+	identities := r.identities(v.Identity, names)
 	login := r.login(v.Access, len(names))
 	nics, first := r.nics(&v.NICs)
 	bonds := r.bonds(v, first)
@@ -268,6 +310,7 @@ func (r *resolver) hosts(e *entry[rawHost], names []string) {
 		}
 		h := &Host{Name: name, Pos: e.Pos, PauseResponse: from(v.PauseResponse, Response{}), Bonds: bonds, VLANs: vlans}
 		h.Address = r.address(name, at(addresses, i, v.Address), "22", true)
+		h.Identity = identities(i)
 		h.Access = r.access(h.Address, true, login, i, r.credentials().Hosts)
 		r.out.hosts[name] = h
 		r.out.Hosts = append(r.out.Hosts, h)

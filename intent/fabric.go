@@ -284,9 +284,11 @@ type Switch struct {
 	Address Value[string] // host:port of the management API; "" where not stated
 	Model   Value[string] // hwsku; "" where not stated
 	Release Value[string] // OS release; "" where not stated
-	Dynamic Value[*bool]  // buffer model: nil takes the platform's usual one
-	Globals Value[Globals]
-	Write   Value[Write]
+	// Identity is nil where nothing of it is stated.
+	Identity *Identity
+	Dynamic  Value[*bool] // buffer model: nil takes the platform's usual one
+	Globals  Value[Globals]
+	Write    Value[Write]
 	// Trimming and LoadBalancing are nil where they are not stated.
 	Trimming      *Trimming
 	LoadBalancing *LoadBalancing
@@ -298,6 +300,12 @@ type Switch struct {
 	// Counts of ports that are not taken down, for [Switch.Carriers].
 	carriers [qos.NumPriorities]struct{ hosts, uplinks int }
 	leaf     bool
+}
+
+// Identity is what a device is known by, besides its address; "" where that is not stated.
+type Identity struct {
+	Serial, Model, Hostname Value[string]
+	MAC                     Value[string] // as 52:54:00:12:34:56
 }
 
 // Carriers counts the ports that have a priority lossless and are not taken down:
@@ -369,9 +377,11 @@ type Host struct {
 	Name    string
 	Pos     Pos
 	Address Value[string] // host:port of SSH, port 22 unless stated; "" where not stated
-	NICs    []*NIC        // sorted by name
-	Bonds   []Bond        // likewise
-	VLANs   []VLAN        // likewise
+	// Identity is nil where nothing of it is stated.
+	Identity *Identity
+	NICs     []*NIC // sorted by name
+	Bonds    []Bond // likewise
+	VLANs    []VLAN // likewise
 	// PauseResponse is how long its NICs take to obey a pause; the zero
 	// Response where the standard's time is taken.
 	PauseResponse Value[Response]

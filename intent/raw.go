@@ -150,6 +150,7 @@ type rawSwitch struct {
 	Address     opt[string]         `key:"address" rule:"address" doc:"host:port of the management API; a range runs in step with the name's. Default port {ports}."`
 	Model       opt[string]         `key:"model" rule:"model" loose:"true" doc:"Hardware SKU or model."`
 	Release     opt[string]         `key:"release" rule:"model" loose:"true" doc:"Release of the operating system."`
+	Identity    *rawIdentity        `key:"identity" doc:"What the device is known by. It is compared with what the device shows, and apply writes to no other one. Default: the hostname of another device of the intent is a contradiction."`
 	BufferModel opt[string]         `key:"bufferModel" enum:"dynamic,traditional" doc:"Buffer model of SONiC. Default: the platform's usual one."`
 	Ports       rawMap[rawPort]     `key:"ports" keys:"ports" doc:"Ports by name. A name may hold ranges: Ethernet[0-124:4]."`
 	Access      *rawAccess          `key:"access" doc:"How this device is reached, where it differs from credentials."`
@@ -171,11 +172,19 @@ type rawPort struct {
 
 type rawHost struct {
 	Address       opt[string]     `key:"address" rule:"address" doc:"host or host:port of SSH; a range runs in step with the name's. Default port 22."`
+	Identity      *rawIdentity    `key:"identity" doc:"What the device is known by. It is compared with what the device shows, and apply writes to no other one. Default: the hostname of another device of the intent is a contradiction."`
 	NICs          rawMap[rawNIC]  `key:"nics" keys:"ports" doc:"NICs by the name of their interface, or with select by a name of your choice. A name may hold ranges."`
 	Bonds         rawMap[rawBond] `key:"bonds" keys:"ports" doc:"Bonds over nics, by name; each has the MTU mtu.host. The host must have them: this tool makes none. A name may hold ranges."`
 	VLANs         rawMap[rawVLAN] `key:"vlans" keys:"ports" doc:"VLANs over nics and bonds, by name; each has the MTU mtu.host, and sends the priority of each class with the PCP of the class. The host must have them: this tool makes none. A name may hold ranges."`
 	PauseResponse opt[Response]   `key:"pauseResponse" doc:"How long the NICs take to obey a pause, in time or in quanta of 512 bit times. Default: what IEEE 802.3 allows at the speed."`
 	Access        *rawAccess      `key:"access" doc:"How this host is reached, where it differs from credentials."`
+}
+
+type rawIdentity struct {
+	Serial   opt[string] `key:"serial" rule:"serial" loose:"true" doc:"Serial number, as the device shows it; a range runs in step with the device's name."`
+	MAC      opt[string] `key:"mac" rule:"mac" doc:"MAC address of a switch's system, such as 52:54:00:12:34:56; a range runs in step with the device's name."`
+	Model    opt[string] `key:"model" rule:"model" loose:"true" doc:"Model of a switch, exactly as it shows it."`
+	Hostname opt[string] `key:"hostname" rule:"devices" doc:"Hostname, without its domain; a range runs in step with the device's name."`
 }
 
 type rawNIC struct {

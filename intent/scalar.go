@@ -53,6 +53,7 @@ const (
 	nameWant   = "a name of at most 63 letters, digits, dots, dashes and underscores"
 	rangeText  = `\[[0-9:,-]+\]`
 	clockHint  = "two digits each for hours and minutes, in 24 hours"
+	macHint    = "write 52:54:00:12:34:56"
 	secretHint = "write env:NAME, file:PATH or keyring:SERVICE/USER, never the secret itself"
 )
 
@@ -67,6 +68,8 @@ var textRules = map[string]textRule{
 	"endpoint":  {re: lazyre.New(`^([A-Za-z0-9_.-]|` + rangeText + `)+/([A-Za-z0-9_./:@-]|` + rangeText + `)+$`), want: "device/port", hint: "write leaf1/Ethernet0; a range holds numbers: leaf[1-32]/Ethernet[0-124:4]", plain: plainEndpoint},
 	"port":      {re: lazyre.New(`^[A-Za-z0-9][A-Za-z0-9_./:@-]{0,62}$`), want: "a port name", plain: plainPort},
 	"model":     {re: lazyre.New(`^[A-Za-z0-9][A-Za-z0-9 ._+/()-]{0,126}$`), want: "a model or release of letters, digits and . _ + / ( ) -"},
+	"serial":    {re: lazyre.New(`^([A-Za-z0-9_.:/-]|` + rangeText + `)+$`), want: "a serial number"},
+	"mac":       {re: lazyre.New(`^([0-9A-Fa-f:.-]|` + rangeText + `)+$`), want: "a MAC address", hint: macHint},
 	"address":   {re: lazyre.New(`^[A-Za-z0-9_.:%,[\]-]+$`), want: "host:port", hint: "write 192.0.2.11:8080, switch.example.net:8080 or [2001:db8::1]:8080"},
 	"breakout":  {re: lazyre.New(`^[1-9]x[1-9][0-9]*G(\[[0-9G,]+\])?$`), want: "a breakout mode such as 4x100G"},
 	"username":  {re: lazyre.New(`^[!-~]{1,256}$`), want: "a user name without spaces"},

@@ -63,6 +63,9 @@ const NoCM = "the module rdma_cm is not loaded"
 type Host struct {
 	Name   string `json:"name"`
 	Kernel string `json:"kernel,omitempty"` // release; running only
+	// Hostname and Serial are what the machine says of itself; running only.
+	Hostname string `json:"hostname,omitempty"`
+	Serial   string `json:"serial,omitempty"`
 	// Boot identifies the boot of the machine: another one has started again; running only.
 	Boot string `json:"boot,omitempty"`
 	// Ports by the name of the network interface. A port that a desired Host

@@ -152,6 +152,16 @@ func Explain(d *Device, p *intent.Port) Explanation {
 		how = d.Model.ASIC().Name + ", headroom " + map[bool]string{true: "computed by the switch (dynamic model)", false: "looked up in a table by the switch (traditional model)"}[d.Desired.Platform.DynamicBuffers]
 	}
 	add("model", cmp.Or(d.Switch.Model.V, "none stated"), d.Switch.Model.From, how)
+	if id := d.Switch.Identity; id != nil {
+		for _, v := range []struct {
+			name string
+			intent.Value[string]
+		}{{"serial number", id.Serial}, {"MAC address", id.MAC}, {"identity model", id.Model}, {"hostname", id.Hostname}} {
+			if v.V != "" {
+				add(v.name, v.V, v.From, "apply writes to no other switch at the address")
+			}
+		}
+	}
 	add("speed", p.Speed.V.String(), p.Speed.From, "")
 	cable := CableRow(d.Model, d.Desired.Platform.DynamicBuffers, p.Speed.V, p.Cable.V)
 	how = ""

@@ -3,7 +3,6 @@ package validate
 import (
 	"cmp"
 	"fmt"
-	"strings"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent"
@@ -29,47 +28,19 @@ var linkChecks = []Check{
 		state: silentNeighbors,
 	},
 	{
-		ID: "TOP-11", Title: "the device at an address is another device of the intent",
+		ID: "TOP-11", Title: "the device at an address is not the one that the intent means",
 		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsApplied,
 		Why:   "it is compared with the intent of the wrong device, and would be changed to it",
-		Fix:   "correct the address in the intent, or the hostname on the device",
+		Fix:   "correct the address or the identity in the intent, or the hostname on the device; where the device was replaced, apply with --accept-identity",
 		state: mistakenIdentity,
 	},
 }
 
-// mistakenIdentity reports a switch that calls itself what another device is called.
+// mistakenIdentity reports a switch that is not the one that the intent means.
 func mistakenIdentity(r *deviceRun) {
-	if what := Mistaken(r.d.Fabric, r.d.Switch.Name, r.seen.Hostname); what != "" {
-		r.found(Finding{Severity: Error, What: what}, "")
+	if what, where := Mistaken(r.d.Fabric, r.d.Switch.Name, r.seen.evidence()); what != "" {
+		r.found(Finding{Severity: Error, What: what, Where: where}, "")
 	}
-}
-
-// Mistaken says that a device of the intent has the hostname of another one; "" where it has
-// not, or where it is not known. Any other hostname may be right.
-func Mistaken(f *intent.Fabric, device, hostname string) string {
-	if hostname == "" || strings.EqualFold(hostname, device) {
-		return ""
-	}
-	is := func(name string) bool { return strings.EqualFold(name, hostname) }
-	for _, sw := range f.Switches {
-		if is(sw.Name) {
-			return fmt.Sprintf("the device at %s calls itself %s, which the intent has at %s", addressOf(f, device), hostname, cmp.Or(sw.Address.V, "no address"))
-		}
-	}
-	for _, h := range f.Hosts {
-		if is(h.Name) {
-			return fmt.Sprintf("the device at %s calls itself %s, which is a host of the intent", addressOf(f, device), hostname)
-		}
-	}
-	return ""
-}
-
-func addressOf(f *intent.Fabric, device string) string {
-	address := ""
-	if sw := f.Switch(device); sw != nil {
-		address = sw.Address.V
-	}
-	return cmp.Or(address, "the address of "+device)
 }
 
 // wire is what a port shows of its link.

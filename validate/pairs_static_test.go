@@ -222,7 +222,7 @@ var portPairs = []pair{
 	{id: "PRT-06", severity: Warning, config: "leaf1", edit: func(_ *qos.Device, s *State) {
 		s.Ports["Ethernet240"].OperUp.V, s.Ports["Ethernet240"].AdminFEC = false, qos.Of("fc")
 	}, place: "leaf1 Ethernet240", says: "the link is down: FEC is configured as fc, on spine1 as rs", fix: "both ends", also: []string{"PRT-05"}},
-	{id: "TOP-11", severity: Error, config: "leaf1", edit: func(_ *qos.Device, s *State) { s.Hostname = "Spine1" }, place: "leaf1", says: "calls itself Spine1, which the intent has at", fix: "address"},
+	{id: "TOP-11", severity: Error, config: "leaf1", edit: func(_ *qos.Device, s *State) { s.Identity.Hostname = "Spine1" }, place: "leaf1", says: "calls itself spine1, which the intent has at", fix: "address"},
 	{id: "TOP-10", severity: Info, config: "leaf1", edit: func(_ *qos.Device, s *State) {
 		for _, p := range s.Ports {
 			p.Neighbors = nil

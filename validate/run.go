@@ -46,8 +46,11 @@ type State struct {
 	// NotSaved is why the switch does not show what a reload would lose; "" where
 	// it does.
 	NotSaved string
-	// Hostname is what the switch calls itself, without a domain; "" where that is not known.
-	Hostname string
+	// Identity is what the switch says of itself, and Recorded what the run RecordedBy
+	// recorded of it.
+	Identity   drivers.Identity
+	Recorded   drivers.Unit
+	RecordedBy string
 	// LeftDown are ports that a run of this tool took down and did not bring up again,
 	// each with the run.
 	LeftDown map[string]string
@@ -56,11 +59,17 @@ type State struct {
 	Ports map[string]*drivers.PortState
 }
 
+// evidence tells whether the switch is the one that the intent means.
+func (s *State) evidence() Evidence {
+	return Evidence{Identity: s.Identity, Recorded: s.Recorded, Run: s.RecordedBy, Ports: s.Ports}
+}
+
 // Result is what the checks of one switch found, and what is kept of it for
 // those that compare switches.
 type Result struct {
 	sw        *intent.Switch
 	source    Source
+	identity  drivers.Identity // as the switch shows it
 	findings  collector
 	ends      map[string]End          // of ports with a link
 	neighbors map[string]qos.Neighbor // by LLDP, of those ports
@@ -104,7 +113,7 @@ func Switch(d *render.Device, cfg *qos.Device, source Source, state *State) *Res
 
 func newDeviceRun(d *render.Device, cfg *qos.Device, source Source, state *State) *deviceRun {
 	r := &deviceRun{d: d, cfg: cfg, source: source, seen: *state, layers: d.Fabric.Layers(d.Switch),
-		out:   &Result{sw: d.Switch, source: source, drift: &drift{}, ends: map[string]End{}, neighbors: map[string]qos.Neighbor{}, explained: map[qos.Place]bool{}},
+		out:   &Result{sw: d.Switch, source: source, identity: state.Identity, drift: &drift{}, ends: map[string]End{}, neighbors: map[string]qos.Neighbor{}, explained: map[qos.Place]bool{}},
 		cures: map[qos.Place]string{}, unpaused: map[string]bool{}, lacking: map[lack][]string{}}
 	for _, m := range state.InForce {
 		if at := (qos.Place{Port: m.Port, Field: m.Field}); m.Fix != "" && r.cures[at] == "" {
@@ -444,6 +453,7 @@ type Run struct {
 	seen      map[string]*seen
 	miscabled map[intent.Endpoint]string // what LLDP shows where it is not the link's other end
 	found     collector
+	answered  Answered
 	others    []Finding // of hosts, and of commands
 	results   map[string]*Result
 	traits    map[traitGroup]map[string]*bearers
@@ -505,6 +515,9 @@ func (r *Run) end(e intent.Endpoint) *End {
 func (r *Run) Add(s *Result) {
 	name, kept := s.sw.Name, r.of(s.sw)
 	kept.taken = true
+	if what := r.answered.Add(r.fabric, name, s.identity); what != "" {
+		r.others = append(r.others, Finding{ID: "TOP-11", Severity: Error, Device: name, What: what, Where: s.sw.Pos.String(), Fix: Lookup("TOP-11").Fix})
+	}
 	r.others = append(r.others, s.findings.list...)
 	r.alike.compact(r.others[len(r.others)-len(s.findings.list):])
 	if s.neighbors != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 
+	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/units"
@@ -12,7 +13,7 @@ import (
 
 // summaryVersion is that of the form of a summary. Each change of the form has another: two
 // releases that work together do not read each other's.
-const summaryVersion = 2
+const summaryVersion = 3
 
 // summary is a [Result] on its way from the process that read the switch to the one that
 // compares switches. What only the checks of the switch itself ask for is left out.
@@ -20,6 +21,7 @@ type summary struct {
 	Version   int
 	Switch    string
 	Source    Source
+	Identity  drivers.Identity
 	Findings  []Finding               `json:",omitempty"`
 	Ends      map[string]endSummary   `json:",omitempty"`
 	Neighbors map[string]qos.Neighbor `json:",omitempty"`
@@ -76,7 +78,7 @@ type traitSummary struct {
 // Summary returns a result in a form for [ReadSummary], to be compared with those of other
 // switches by another process. It must not have been given to [Run.Add].
 func (s *Result) Summary() ([]byte, error) {
-	out := summary{Version: summaryVersion, Switch: s.sw.Name, Source: s.source, Findings: s.findings.list, Neighbors: s.neighbors, Ends: map[string]endSummary{}}
+	out := summary{Version: summaryVersion, Switch: s.sw.Name, Source: s.source, Identity: s.identity, Findings: s.findings.list, Neighbors: s.neighbors, Ends: map[string]endSummary{}}
 	for port, e := range s.ends {
 		out.Ends[port] = e.summary()
 	}
@@ -113,7 +115,7 @@ func ReadSummary(f *intent.Fabric, b []byte) (*Result, error) {
 	if sw == nil {
 		return nil, fmt.Errorf("the summary is of %q, which is no switch of the intent", in.Switch)
 	}
-	s := &Result{sw: sw, source: in.Source, findings: collector{list: in.Findings}, ends: map[string]End{}, neighbors: in.Neighbors, instead: map[qos.Place]Finding{}, drifted: map[string]bool{}}
+	s := &Result{sw: sw, source: in.Source, identity: in.Identity, findings: collector{list: in.Findings}, ends: map[string]End{}, neighbors: in.Neighbors, instead: map[qos.Place]Finding{}, drifted: map[string]bool{}}
 	for port, e := range in.Ends {
 		s.ends[port] = e.end()
 	}

@@ -73,7 +73,7 @@ func TestSummaryIsWhole(t *testing.T) {
 			}
 		}
 	}
-	for of, want := range map[reflect.Type]int{reflect.TypeFor[Result](): 13, reflect.TypeFor[trait](): 8, reflect.TypeFor[portNames](): 7} {
+	for of, want := range map[reflect.Type]int{reflect.TypeFor[Result](): 14, reflect.TypeFor[trait](): 8, reflect.TypeFor[portNames](): 7} {
 		if n := of.NumField(); n != want {
 			t.Errorf("%v has %d fields: %d are in the summary, or left out on purpose", of, n, want)
 		}
@@ -83,10 +83,10 @@ func TestSummaryIsWhole(t *testing.T) {
 func TestSummaryOfAnother(t *testing.T) {
 	c := compile(t, closBase)
 	for text, want := range map[string]string{
-		`{"Version":1}`:                  "the summary has the version 1, this release reads 2",
-		`{"Version":2,"Switch":"leaf9"}`: `the summary is of "leaf9", which is no switch of the intent`,
-		`{"Version":2,"Switch":"leaf1","Traits":[{"Check":"ECN-99"}]}`:                `names the check "ECN-99"`,
-		`{"Version":2,"Switch":"leaf1","Names":{"Ports":["Ethernet0"],"Aliases":[]}}`: "1 ports and 0 aliases",
+		`{"Version":1}`:                  "the summary has the version 1, this release reads 3",
+		`{"Version":3,"Switch":"leaf9"}`: `the summary is of "leaf9", which is no switch of the intent`,
+		`{"Version":3,"Switch":"leaf1","Traits":[{"Check":"ECN-99"}]}`:                `names the check "ECN-99"`,
+		`{"Version":3,"Switch":"leaf1","Names":{"Ports":["Ethernet0"],"Aliases":[]}}`: "1 ports and 0 aliases",
 		`{`: "unexpected end",
 	} {
 		if _, err := ReadSummary(c.Fabric(), []byte(text)); err == nil || !strings.Contains(err.Error(), want) {

@@ -312,7 +312,7 @@ func (a *app) access() (*fleet.Access, error) {
 		return nil, err
 	}
 	if a.nic.local {
-		return &fleet.Access{Policy: p, Local: true, Peer: local.Peer(a.Getenv)}, nil
+		return &fleet.Access{Policy: p, AcceptIdentity: a.identity, Local: true, Peer: local.Peer(a.Getenv)}, nil
 	}
 	out := &fleet.Access{Policy: p, AcceptIdentity: a.identity, Sudo: a.sudo, Log: a.log, Workers: a.parallel}
 	if a.lab == "" {

@@ -29,7 +29,7 @@ type runFlags struct {
 
 // identityFlag adds --accept-identity.
 func (a *app) identityFlag(c *cobra.Command) {
-	c.Flags().StringSliceVar(&a.identity, "accept-identity", nil, "write to these devices even if their hostname is that of another device of the intent")
+	c.Flags().StringSliceVar(&a.identity, "accept-identity", nil, "write to these devices even if they show another identity than the intent states or an earlier run recorded; the audit log names them")
 	choices(c, "accept-identity")
 }
 

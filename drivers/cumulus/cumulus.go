@@ -128,7 +128,7 @@ func (d *Driver) Probe(ctx context.Context) (drivers.Facts, error) {
 		return drivers.Facts{}, err
 	}
 	f := drivers.Facts{
-		OS: intent.Cumulus.Name, Version: version, Release: cmp.Or(d.t.Release, version), Model: cmp.Or(p.Name, p.Model, d.t.Model), ASIC: p.ASIC, Unit: cmp.Or(p.Serial, p.MAC),
+		OS: intent.Cumulus.Name, Version: version, Release: cmp.Or(d.t.Release, version), Model: cmp.Or(p.Name, p.Model, d.t.Model), ASIC: p.ASIC, Unit: drivers.UnitOf(p.Serial, p.MAC),
 		Caps: drivers.Caps{Undo: "the switch reverts an apply that is not confirmed within " + drivers.Spell(d.pace.Timer) + ", else a patch of what was changed",
 			Writes: []string{via}, AppliedState: true},
 	}

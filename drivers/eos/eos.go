@@ -83,7 +83,7 @@ func (d *Driver) Probe(ctx context.Context) (drivers.Facts, error) {
 		return drivers.Facts{}, err
 	}
 	f := drivers.Facts{
-		OS: "eos", Version: v.Release, Release: cmp.Or(d.t.Release, v.Release), Model: cmp.Or(v.Model, d.t.Model), Unit: cmp.Or(v.Serial, v.MAC),
+		OS: "eos", Version: v.Release, Release: cmp.Or(d.t.Release, v.Release), Model: cmp.Or(v.Model, d.t.Model), Unit: drivers.UnitOf(v.Serial, v.MAC),
 		Caps: drivers.Caps{Undo: d.way.undo(d.Pace.Timer), Writes: []string{d.way.name()}, AppliedState: true},
 	}
 	f.ASIC, _ = native.FamilyOf(f.Model)

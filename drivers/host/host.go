@@ -222,6 +222,21 @@ func (d *Driver) Read(ctx context.Context) (*drivers.Snapshot, error) {
 	return &drivers.Snapshot{Native: s}, nil
 }
 
+// Identity is what a running host says of itself.
+func Identity(running *nic.Host) drivers.Identity {
+	if running == nil {
+		return drivers.Identity{}
+	}
+	hostname, _, _ := strings.Cut(running.Hostname, ".")
+	return drivers.Identity{Hostname: hostname, Unit: drivers.UnitOf(running.Serial, "")}
+}
+
+// Hostname implements [drivers.Named].
+func (d *Driver) Hostname(s *drivers.Snapshot) string { return Identity(StateOf(s).Running).Hostname }
+
+// Unit is that of the machine of a snapshot.
+func (d *Driver) Unit(s *drivers.Snapshot) drivers.Unit { return Identity(StateOf(s).Running).Unit }
+
 // Digest identifies what of a snapshot a run would fix.
 func (d *Driver) Digest(s *drivers.Snapshot, want drivers.Desired) string {
 	if d.check(want) != nil {

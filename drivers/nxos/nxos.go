@@ -121,7 +121,7 @@ func (d *Driver) Probe(ctx context.Context) (drivers.Facts, error) {
 		}
 	}
 	f := drivers.Facts{
-		OS: "nxos", Version: v.Release, Release: cmp.Or(d.t.Release, v.Release), Model: cmp.Or(v.Model, d.t.Model), Unit: v.Serial,
+		OS: "nxos", Version: v.Release, Release: cmp.Or(d.t.Release, v.Release), Model: cmp.Or(v.Model, d.t.Model), Unit: drivers.UnitOf(v.Serial, ""),
 	}
 	d.plain = d.plain || !dualStage(f.Release)
 	f.Caps = drivers.Caps{Undo: d.undo(), Writes: []string{"ssh"}, AppliedState: true}

@@ -186,10 +186,11 @@ func (d *driver) Probe(ctx context.Context) (drivers.Facts, error) {
 	if !d.overSSH() {
 		f.Caps.Writes = []string{"gnmi"}
 	}
-	f.Model, f.Unit = cmp.Or(meta["hwsku"], d.t.Model), meta["mac"]
+	f.Model = cmp.Or(meta["hwsku"], d.t.Model)
+	serial := ""
 	d.sshDown = nil
 	if d.t.SSH != nil {
-		f.Version, err = d.showVersion(ctx)
+		f.Version, serial, err = d.showVersion(ctx)
 		switch {
 		case err == nil:
 			f.Caps.Writes = append(f.Caps.Writes, "ssh")
@@ -205,6 +206,7 @@ func (d *driver) Probe(ctx context.Context) (drivers.Facts, error) {
 			return f, err
 		}
 	}
+	f.Unit = drivers.UnitOf(serial, meta["mac"])
 	if !slices.Contains(f.Caps.Writes, "ssh") {
 		f.Caps.Undo += "; over gNMI alone a run of another machine on it is not seen"
 	}
@@ -265,11 +267,11 @@ var imageLines = []string{versionLine, "Build commit", "Build date"}
 
 const versionLine = "SONiC Software Version"
 
-// showVersion returns the version that the switch prints, "" for none.
-func (d *driver) showVersion(ctx context.Context) (string, error) {
+// showVersion returns the version and the serial number that the switch prints, "" for none.
+func (d *driver) showVersion(ctx context.Context) (version, serial string, _ error) {
 	out, err := d.exec(ctx, "show version", nil)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	shown := map[string]string{}
 	d.image = ""
@@ -282,9 +284,9 @@ func (d *driver) showVersion(ctx context.Context) (string, error) {
 		}
 	}
 	if n, err := strconv.Atoi(shown["ASIC Count"]); err == nil && n > 1 {
-		return "", fmt.Errorf("%w: the switch has %d ASICs, each with its own CONFIG_DB; this tool handles only switches with one ASIC", drivers.ErrUnsupported, n)
+		return "", "", fmt.Errorf("%w: the switch has %d ASICs, each with its own CONFIG_DB; this tool handles only switches with one ASIC", drivers.ErrUnsupported, n)
 	}
-	return shown[versionLine], nil
+	return shown[versionLine], shown["Serial Number"], nil
 }
 
 // isEnterprise reports whether a version is of Broadcom's SONiC, which Dell, Edgecore and

@@ -33,7 +33,9 @@ func (m *Machine) Read(ctx context.Context, names []string) (*nic.Host, error) {
 	h.Name, _ = m.text(m.proc("sys", "kernel", "hostname"))
 	h.Kernel, _ = m.text(m.proc("sys", "kernel", "osrelease"))
 	h.Boot, _ = m.text(m.proc("sys", "kernel", "random", "boot_id"))
-	h.Name, h.Kernel, h.Boot = clip(h.Name), clip(h.Kernel), clip(h.Boot)
+	h.Serial, _ = m.text(m.sys("class", "dmi", "id", "product_serial")) // root alone reads it
+	h.Name, h.Kernel, h.Boot, h.Serial = clip(h.Name), clip(h.Kernel), clip(h.Boot), clip(h.Serial)
+	h.Hostname = h.Name
 	all, perr := m.processes()
 	if perr != nil {
 		h.Missing[nic.FieldAgents] = m.why(perr)

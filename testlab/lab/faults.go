@@ -110,6 +110,10 @@ var faults = []Fault{
 		intent.SONiC.Name: "refuse", intent.EOS.Name: "refuse", intent.NXOS.Name: "refuse", onHost: "refuse",
 		intent.Cumulus.Name: "refuse",
 	}},
+	{Name: "replaced", What: "another device with the same configuration answers", Value: "1", takes: "N", on: map[string]string{
+		intent.SONiC.Name: "chassis spare{value}", intent.EOS.Name: "chassis spare{value}", intent.NXOS.Name: "chassis spare{value}", intent.Cumulus.Name: "chassis spare{value}",
+		onHost: "file class/dmi/id/product_serial SPARE{value}",
+	}},
 	{Name: "rival", What: "another program clears PFC after each write of an apply", on: map[string]string{onHost: "rival {port}"}},
 	{Name: "roce-v1", What: "RDMA-CM uses RoCE v1", Finds: []string{"DRIFT"}, on: map[string]string{onHost: "mode {rdma} IB/RoCE v1"}},
 	{Name: "share", What: "RDMA gets a small share of the link", Finds: []string{"SCH-03", "SCH-04"}, on: map[string]string{

@@ -36,6 +36,7 @@ import (
 //	count PORT QUEUE COUNTER N       what the port has counted, for a window
 //	counted PORT QUEUE COUNTER N     the same, for a validation without one
 //	grow PORT QUEUE COUNTER N        how much the port counts more each time that it is read
+//	chassis NAME                     another device of this configuration is in its place
 //	refuse                           the device answers nobody
 //	unsaved                          what was written is not saved
 //	asks                             each apply asks whether to go on, on Cumulus Linux
@@ -137,6 +138,8 @@ func (l *Lab) common(device string, f []string) (known bool, err error) {
 		} else {
 			tallyOf(sw).Set(f[1], q, f[3], uint64(n))
 		}
+	case f[0] == "chassis" && len(f) == 2:
+		sw.(chassis).Install(f[1])
 	case f[0] == "refuse":
 		refuse(sw, true)
 	case f[0] == "asks" && len(f) == 1:
@@ -461,10 +464,14 @@ func (l *Lab) Keep(device string) (back func() error) {
 		config()
 		tallyOf(sw).Still()
 		tallyOf(sw).Reset()
+		sw.(chassis).Install("")
 		refuse(sw, false)
 		return nil
 	}
 }
+
+// chassis is a switch whose hardware can be replaced.
+type chassis interface{ Install(name string) }
 
 // refuse has a switch answer nobody, or all again.
 func refuse(s Switch, on bool) {

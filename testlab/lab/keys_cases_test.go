@@ -47,6 +47,8 @@ var notOfDevices = map[string]string{
 	"SSH.agent": "the lab has its own", "SSH.jump": "the lab has its own", "SSH.key": "the lab has its own", "SSH.knownHosts": "the lab has its own", "SSH.password": "the lab has its own", "SSH.username": "the lab has its own",
 	"DeviceSSH.address": "the lab has its own", "DeviceSSH.agent": "the lab has its own", "DeviceSSH.jump": "the lab has its own", "DeviceSSH.key": "the lab has its own", "DeviceSSH.knownHosts": "the lab has its own", "DeviceSSH.password": "the lab has its own", "DeviceSSH.username": "the lab has its own",
 	"TLS.ca": "the lab has its own", "TLS.cert": "the lab has its own", "TLS.insecure": "the lab has its own", "TLS.key": "the lab has its own", "TLS.pin": "the lab has its own", "TLS.plaintext": "the lab has its own", "TLS.serverName": "the lab has its own",
+	"Switch.identity": "package validate tests it", "Host.identity": "package validate tests it",
+	"Identity.hostname": "package validate tests it", "Identity.mac": "package validate tests it", "Identity.model": "package validate tests it", "Identity.serial": "package validate tests it",
 	"Rollout.approval": "package fleet/approval tests it", "Rollout.trustKeys": "package fleet/keys tests it",
 	"Rollout.reset": "script nic_reset tries it", "Reset.drain": "package fleet/hook tests it", "Reset.undrain": "package fleet/hook tests it", "Reset.back": "script nic_reset tries it",
 	"Hook.ca": "package fleet/hook tests it", "Hook.command": "package fleet/hook tests it", "Hook.timeout": "package fleet/hook tests it", "Hook.token": "package fleet/hook tests it", "Hook.url": "package fleet/hook tests it",

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -22,9 +23,10 @@ type Box[T any] struct {
 	// Timer is the change that waits for its confirmation; nil for none.
 	Timer *T
 
-	World *World
-	Dice  sim.Shuffler
-	Ports map[string]bool // Ethernet ports that the box has
+	World   *World
+	Dice    sim.Shuffler
+	Chassis sim.Chassis
+	Ports   map[string]bool // Ethernet ports that the box has
 	// Booted is the time of the last start.
 	Booted time.Time
 
@@ -43,8 +45,8 @@ type Box[T any] struct {
 // Setup says what a system makes of its box. The caller of the functions holds
 // Mu.
 type Setup struct {
-	Name      string
-	TimeScale float64 // seconds that a commit takes; 0: no time
+	Name, Model string
+	TimeScale   float64 // seconds that a commit takes; 0: no time
 	// Refuse holds regular expressions of lines that the box refuses.
 	Refuse  []string
 	Shuffle uint64
@@ -62,9 +64,15 @@ type Setup struct {
 func (b *Box[T]) Init(s Setup) error {
 	b.s, b.World, b.Ports, b.flaps, b.Booted = s, newWorld(), map[string]bool{}, map[string]int{}, time.Now()
 	b.Dice.Shuffle(s.Shuffle)
+	b.Install("")
 	var err error
 	b.refuse, err = Compile(s.Name, s.Refuse)
 	return err
+}
+
+// Install puts the chassis of a name in the place of the one that is there; "" is its own.
+func (b *Box[T]) Install(chassis string) {
+	b.Chassis.Install(cmp.Or(chassis, b.s.Name+"\x00"+b.s.Model))
 }
 
 // Compile makes the regular expressions of lines that a box refuses.

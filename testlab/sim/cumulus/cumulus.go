@@ -7,6 +7,7 @@
 package cumulus
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -91,6 +92,7 @@ type Switch struct {
 	faults  Faults
 	tally   sim.Tally
 	dice    sim.Shuffler
+	chassis sim.Chassis
 
 	mu        sync.Mutex
 	ports     map[string]bool
@@ -122,6 +124,9 @@ type Switch struct {
 	closed bool
 }
 
+// Install puts the chassis of a name in the place of the one that is there; "" is its own.
+func (s *Switch) Install(chassis string) { s.chassis.Install(cmp.Or(chassis, s.o.Hostname)) }
+
 var versionForm = regexp.MustCompile(`^(\d+)\.(\d+)\.\d+`)
 
 // wrong are the certificate and the host key of WrongCertificate; one of each for the
@@ -147,6 +152,7 @@ func New(o Options) (*Switch, error) {
 		neighbors: map[string]neighbor{}, unplugged: map[string]bool{}, peers: map[string]func() cli.Wire{}, turn: make(chan struct{}, 1)}
 	s.faults.s, s.faults.cleared = s, make(chan struct{})
 	s.dice.Shuffle(o.Shuffle)
+	s.Install("")
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	for _, p := range o.Interfaces {
 		s.ports[p] = true

@@ -178,7 +178,7 @@ func (s *Switch) operational(far map[string]cli.Wire, only string) tree {
 	default:
 		system["build"] = product + " " + s.o.Version
 	}
-	merge(t, tree{"system": system, "platform": tree{"system-mac": "44:38:39:00:00:01", "manufacturer": "Mellanox", "product-name": s.o.Model, "asic-model": s.asic(), "cpu": "x86_64", "part-number": s.o.Model}})
+	merge(t, tree{"system": system, "platform": tree{"system-mac": s.chassis.MAC("44:38", 0), "manufacturer": "Mellanox", "product-name": s.o.Model, "asic-model": s.asic(), "cpu": "x86_64", "part-number": s.o.Model}})
 	return t
 }
 

@@ -58,7 +58,7 @@ func unserved(o Options) (*EOS, error) {
 	if k := e.o.QueueKeyword; k != "uc-tx-queue" && k != "tx-queue" {
 		return nil, fmt.Errorf("switch %s: queue keyword %q: not uc-tx-queue or tx-queue", e.o.Hostname, k)
 	}
-	err := e.Init(cli.Setup{Name: e.o.Hostname, TimeScale: o.TimeScale, Refuse: o.Refuse, Shuffle: o.Shuffle,
+	err := e.Init(cli.Setup{Name: e.o.Hostname, Model: e.o.Model, TimeScale: o.TimeScale, Refuse: o.Refuse, Shuffle: o.Shuffle,
 		ShutDown: func() map[string]bool { return e.running.down() }, Reboot: e.reboot,
 		Keep: func() func() { before := e.running.clone(); return func() { e.replace(before) } }})
 	if err != nil {

@@ -3,7 +3,6 @@ package eos
 import (
 	"cmp"
 	"fmt"
-	"hash/fnv"
 	"strings"
 	"time"
 
@@ -17,18 +16,8 @@ func (f *front) nominal(name string) int64 { return cmp.Or(f.o.Speeds[name], 400
 // speed is that of an Ethernet port.
 func (f *front) speed(p portState) int64 { return cmp.Or(p.Wire.Speed, f.nominal(p.Name)) }
 
-// serial is a number of its own for each switch.
-func (f *front) serial() uint32 {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(f.o.Hostname + "\x00" + f.o.Model)) // a hash does not fail
-	return h.Sum32()
-}
-
 // mac is the address of the n-th interface; 0 is the system's.
-func (f *front) mac(n int) string {
-	s := f.serial()
-	return fmt.Sprintf("02:1c:%02x:%02x:%02x:%02x", byte(s>>16), byte(s>>8), byte(s), byte(n))
-}
+func (f *front) mac(n int) string { return f.e.Chassis.MAC("02:1c", n) }
 
 // version is `show version`. The keys are those that amd/node-scraper and
 // aristanetworks/openmgmt read.
@@ -37,7 +26,7 @@ func (f *front) version([]string) (answer, bool) {
 	if f.faults.IsNoModel() {
 		model, maker = "GN-64", "Generic Networks"
 	}
-	serial := fmt.Sprintf("SIM%08X", f.serial())
+	serial := f.e.Chassis.Serial()
 	return answer{
 		text: fmt.Sprintf("%s %s\nSerial number: %s\nHardware MAC address: %s\nSystem MAC address: %s\n\nSoftware image version: %s\nArchitecture: x86_64\n\nUptime: %d minutes",
 			maker, model, serial, f.mac(0), f.mac(0), f.o.Version, int(up/60)),

@@ -71,6 +71,9 @@ func (h *Host) kernel() *localtest.Host {
 func (h *Host) build() {
 	k := localtest.InMemory(h.o.Dir)
 	k.SetName(h.o.Name, release)
+	var chassis sim.Chassis
+	chassis.Install(h.o.Name)
+	k.Put("class/dmi/id/product_serial", chassis.Serial()+"\n")
 	h.cards, h.bnxt = map[string]*mlxconfigtest.Card{}, map[string]string{}
 	var cards []*mlxconfigtest.Card
 	var devices []string // of AMD's cards

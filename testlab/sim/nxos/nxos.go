@@ -48,7 +48,7 @@ type NXOS struct {
 // number, as is a regular expression that does not compile.
 func New(o Options) (*NXOS, error) {
 	n := &NXOS{o: withDefaults(o), changed: time.Now()}
-	err := n.Init(cli.Setup{Name: n.o.Hostname, TimeScale: o.TimeScale, Refuse: o.Refuse, Shuffle: o.Shuffle,
+	err := n.Init(cli.Setup{Name: n.o.Hostname, Model: n.o.Model, TimeScale: o.TimeScale, Refuse: o.Refuse, Shuffle: o.Shuffle,
 		ShutDown: func() map[string]bool { return downIn(n.running) }, Reboot: n.reboot,
 		Keep: func() func() { before := n.running.Clone(); return func() { n.replace(before) } }, Confirmed: confirming})
 	if err == nil {

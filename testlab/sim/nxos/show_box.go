@@ -2,7 +2,6 @@ package nxos
 
 import (
 	"fmt"
-	"hash/fnv"
 	"slices"
 	"strings"
 	"time"
@@ -11,16 +10,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
-// serial is a number of its own for each switch.
-func (f *front) serial() uint32 {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(f.o.Hostname + "\x00" + f.o.Model)) // a hash does not fail
-	return h.Sum32()
-}
-
 // mac is the address of the n-th interface; 0 is the system's.
 func (f *front) mac(n int) string {
-	s := f.serial()
+	s := f.n.Chassis.Number()
 	return fmt.Sprintf("02de.%02x%02x.%02x%02x", byte(s>>16), byte(s>>8), byte(s), byte(n))
 }
 
@@ -31,7 +23,7 @@ func (f *front) version([]string) (answer, bool) {
 	if f.faults.IsNoModel() {
 		system, chassis, key = "Generic Network Operating System", "Generic GN-64 Chassis", "system"
 	}
-	serial := fmt.Sprintf("SIM%08X", f.serial())
+	serial := f.n.Chassis.Serial()
 	up := f.n.Uptime()
 	days, hours, mins, secs := int(up.Hours())/24, int(up.Hours())%24, int(up.Minutes())%60, int(up.Seconds())%60
 	image := "bootflash:///nxos64-cs." + strings.NewReplacer("(", ".", ")", "").Replace(f.o.Version) + ".bin"
@@ -75,7 +67,7 @@ func (f *front) inventory([]string) (answer, bool) {
 	if f.faults.IsNoModel() {
 		model, desc = "GN-64", "Generic GN-64 Chassis"
 	}
-	serial := fmt.Sprintf("SIM%08X", f.serial())
+	serial := f.n.Chassis.Serial()
 	v := map[string]any{}
 	table(v, "inv", []map[string]any{{"name": "Chassis", "desc": desc, "productid": model, "vendorid": "V00", "serialnum": serial}})
 	return answer{text: fmt.Sprintf("NAME: \"Chassis\",  DESCR: \"%s\"\nPID: %-20s ,  VID: V00 ,  SN: %s\n", desc, model, serial), value: v}, true

@@ -1,12 +1,14 @@
 package sonic
 
 import (
+	"cmp"
 	"fmt"
-	"hash/fnv"
+	"maps"
 	"strconv"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/render/catalog"
+	"github.com/roce-fabric/roce-fabric/testlab/sim"
 )
 
 // FactoryOption changes what FactoryConfig renders.
@@ -251,10 +253,20 @@ func (s *Switch) qosClear() {
 	}
 }
 
-// mac is the address of the system, one of its own for each switch.
+// mac is the address of the system: its own for each switch.
 func (f *factory) mac() string {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(f.hostname)) // a hash takes everything
-	n := h.Sum32()
-	return fmt.Sprintf("52:54:%02x:%02x:%02x:%02x", byte(n>>24), byte(n>>16), byte(n>>8), byte(n))
+	var c sim.Chassis
+	c.Install(f.hostname)
+	return c.MAC("52:54", 0)
+}
+
+// Install puts the chassis of a name in the place of the one that is there; "" is its own. The
+// configuration is that of before, with the MAC address of the new one.
+func (s *Switch) Install(chassis string) {
+	s.chassis.Install(cmp.Or(chassis, s.o.Name))
+	if meta := s.Config()["DEVICE_METADATA"]["localhost"]; meta != nil && chassis != "" {
+		meta = maps.Clone(meta)
+		meta["mac"] = s.chassis.MAC("52:54", 0)
+		s.SetRow("DEVICE_METADATA", "localhost", meta)
+	}
 }

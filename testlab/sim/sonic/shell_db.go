@@ -16,16 +16,16 @@ func (c *command) show(args []string) int {
 	switch strings.Join(args, " ") {
 	case "version":
 		s := c.s
-		vendor := "broadcom"
+		vendor, serial := "broadcom", s.chassis.Serial()
 		switch {
 		case s.groupMapASIC():
 			vendor = "mellanox"
 		case s.o.ASIC == "" && s.o.HWSKU == "":
-			vendor = "vs"
+			vendor, serial = "vs", "N/A"
 		}
 		c.say("\nSONiC Software Version: %s\nSONiC OS Version: 12\nDistribution: Debian 12.9\nKernel: 6.1.0-29-2-amd64\n"+
-			"Build commit: 00000000\nBuild date: Thu Jan  1 00:00:00 UTC 1970\nBuilt by: sim@sim\n\nPlatform: %s\nHwSKU: %s\nASIC: %s\nASIC Count: %d\nSerial Number: N/A\nModel Number: N/A\nHardware Revision: N/A\n",
-			cmp.Or(s.o.Version, "SONiC."+s.o.Release+".1-00000000"), s.o.Platform, s.o.HWSKU, vendor, max(1, s.o.ASICs))
+			"Build commit: 00000000\nBuild date: Thu Jan  1 00:00:00 UTC 1970\nBuilt by: sim@sim\n\nPlatform: %s\nHwSKU: %s\nASIC: %s\nASIC Count: %d\nSerial Number: %s\nModel Number: N/A\nHardware Revision: N/A\n",
+			cmp.Or(s.o.Version, "SONiC."+s.o.Release+".1-00000000"), s.o.Platform, s.o.HWSKU, vendor, max(1, s.o.ASICs), serial)
 		return 0
 	case "runningconfiguration all":
 		d := c.s.docNow()

@@ -100,14 +100,15 @@ type Options struct {
 
 // Switch is one simulated switch. Its methods are safe for concurrent use.
 type Switch struct {
-	o      Options
-	rel    int
-	faults *Faults
-	tally  sim.Tally
-	loads  int
-	dice   sim.Shuffler
-	user   string
-	pass   string
+	o       Options
+	rel     int
+	faults  *Faults
+	tally   sim.Tally
+	loads   int
+	dice    sim.Shuffler
+	chassis sim.Chassis
+	user    string
+	pass    string
 
 	caPEM   []byte
 	tlsConf *tls.Config
@@ -191,6 +192,7 @@ func New(o Options) (*Switch, error) {
 		}
 	}
 	s.dice.Shuffle(o.Shuffle)
+	s.chassis.Install(o.Name)
 	t, err := s.start()
 	if err != nil {
 		return nil, err

@@ -1,0 +1,107 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/validate"
+)
+
+// evidence is what there is to tell whether the device that was read is the one that the intent
+// means. A nil History has no record.
+func (h *History) evidence(device string, drv drivers.Driver, f drivers.Facts, snap *drivers.Snapshot) validate.Evidence {
+	e := validate.Evidence{Identity: drivers.IdentityOf(drv, f, snap)}
+	e.Recorded, e.Run = h.unit(device)
+	return e
+}
+
+// unit returns the unit that the newest run on a device recorded, and that run.
+func (h *History) unit(device string) (drivers.Unit, string) {
+	if h == nil {
+		return drivers.Unit{}, ""
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for n := 0; ; n++ {
+		p := h.run(n)
+		if p == nil {
+			return drivers.Unit{}, ""
+		}
+		if d, ok := p.device(device); ok && (d.unit.Known() || d.settled()) {
+			return d.unit, p.ID
+		}
+	}
+}
+
+// mistaken says why a device is not the one that the intent means; "" where nothing says so. The
+// device is asked for its neighbours where it shows nothing that proves it.
+func (d Device) mistaken(ctx context.Context, drv drivers.Driver, e validate.Evidence) string {
+	if d.fabric == nil {
+		return ""
+	}
+	what, where := validate.Mistaken(d.fabric, d.Name, e)
+	if o, ok := drv.(drivers.Observer); ok && what == "" && !validate.Proven(d.fabric, d.Name, e) {
+		// One that shows no neighbours proves nothing by that.
+		if seen, err := o.Observe(ctx); err == nil {
+			e.Ports = seen.Ports
+			what, where = validate.Mistaken(d.fabric, d.Name, e)
+		}
+	}
+	if what != "" && where != "" {
+		what += " (" + where + ")"
+	}
+	return what
+}
+
+// refuseMistaken is the error for a device that is not the one that the intent, a plan or a
+// record means.
+func refuseMistaken(device, what string) *Error {
+	out := errorAs(device, OpJudge, KindMistaken, errors.New(what))
+	out.Hint = "correct the address or the identity in the intent; if the device was replaced, or is the right one, go on with --accept-identity " + device
+	return out
+}
+
+// isMistaken reports whether an error is of a device that is another one.
+func isMistaken(err error) bool {
+	e := (*Error)(nil)
+	return errors.As(err, &e) && e.Kind == KindMistaken
+}
+
+// identify returns what of a device that was read is to be recorded. It is an error where the
+// device is not the one that the intent means, unless the operator accepts that, which the
+// audit log gets.
+func (r *run) identify(ctx context.Context, drv drivers.Driver, f drivers.Facts, snap *drivers.Snapshot, dev Device) (drivers.Unit, error) {
+	h, err := r.journal.pastRuns()
+	if err != nil {
+		return drivers.Unit{}, err
+	}
+	e := h.evidence(dev.Name, drv, f, snap)
+	what := dev.mistaken(ctx, drv, e)
+	if what == "" {
+		return e.Unit.With(e.Recorded), nil
+	}
+	if !dev.isRight {
+		return e.Recorded, refuseMistaken(dev.Name, what)
+	}
+	return e.Unit, r.audit.accept(dev.Name, what, e.Unit)
+}
+
+// isOther returns an error where the device that answers is not the one that the run worked on.
+func (d PastDevice) isOther(u drivers.Unit) error {
+	if what := otherUnit("run "+d.of.ID, d.unit, u); what != "" {
+		return refuseMistaken(d.Name, what)
+	}
+	return nil
+}
+
+// otherUnit says that a record is for another device than the one that answers; "" where it is
+// not, or where that is not known.
+func otherUnit(record string, of, now drivers.Unit) string {
+	if !now.Other(of) {
+		return ""
+	}
+	is, was := now.Versus(of)
+	return fmt.Sprintf("%s is for the device with the %s, and the one with the %s answers at its address", record, was, is)
+}

@@ -1,0 +1,252 @@
+package validate
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/render/catalog"
+	"github.com/roce-fabric/roce-fabric/render/derive"
+)
+
+// Evidence is what there is to tell whether a device is the one that the intent means. A part
+// that is not known is left out, and proves nothing.
+type Evidence struct {
+	drivers.Identity // as the device shows it now
+	// Recorded is the unit that an earlier run recorded for the device, Run that run.
+	Recorded drivers.Unit
+	Run      string
+	// Ports have the neighbours that LLDP shows.
+	Ports map[string]*drivers.PortState
+}
+
+// identity compares a device with the intent.
+type identity struct {
+	f      *intent.Fabric
+	device string
+	at     string // its address
+	pos    intent.Pos
+	model  intent.Value[string]
+	os     string
+	stated intent.Identity
+	links  map[string]intent.Endpoint // the other end by port, of a switch
+	Evidence
+}
+
+func newIdentity(f *intent.Fabric, device string, e Evidence) identity {
+	id := identity{f: f, device: device, Evidence: e, links: linksOf(f.Switch(device))}
+	var stated *intent.Identity
+	if sw := f.Switch(device); sw != nil {
+		id.at, id.pos, id.model, id.os, stated = sw.Address.V, sw.Pos, sw.Model, sw.OS, sw.Identity
+	} else if h := f.Host(device); h != nil {
+		id.at, id.pos, stated = h.Address.V, h.Pos, h.Identity
+	}
+	if stated != nil {
+		id.stated = *stated
+	}
+	id.at = cmp.Or(id.at, "the address of "+device)
+	return id
+}
+
+// linksOf returns the other end of each link of a switch by port.
+func linksOf(sw *intent.Switch) map[string]intent.Endpoint {
+	out := map[string]intent.Endpoint{}
+	if sw == nil {
+		return out
+	}
+	for _, p := range sw.Ports {
+		if peer, ok := p.Peer(); ok {
+			out[p.Name] = peer
+		}
+	}
+	return out
+}
+
+// Proven reports whether a device shows that it is the one that the intent means, so that its
+// neighbours need not be looked at.
+func Proven(f *intent.Fabric, device string, e Evidence) bool {
+	id := newIdentity(f, device, e)
+	shown := drivers.UnitOf(id.stated.Serial.V, id.stated.MAC.V)
+	return strings.EqualFold(e.Hostname, cmp.Or(id.stated.Hostname.V, device)) || e.Unit.Same(shown) || e.Unit.Same(e.Recorded)
+}
+
+// Mistaken says how a device contradicts what the intent, or an earlier run, knows of it, and
+// the line of the intent; "" where nothing does.
+func Mistaken(f *intent.Fabric, device string, e Evidence) (what, where string) {
+	id := newIdentity(f, device, e)
+	for _, contradicts := range []func() (string, string){id.contradictsStated, id.contradictsModel, id.namedAsAnother, id.contradictsRecord, id.seesNeighborsOfAnother} {
+		if what, where = contradicts(); what != "" {
+			return what, cmp.Or(where, id.pos.String())
+		}
+	}
+	return "", ""
+}
+
+// contradictsStated compares with the identity that the intent states.
+func (id identity) contradictsStated() (what, where string) {
+	s := id.stated
+	for _, c := range []struct {
+		name  string
+		shown string
+		want  intent.Value[string]
+	}{
+		{"serial number", id.Unit.Serial, s.Serial}, {"MAC address", id.Unit.MAC, s.MAC}, {"model", id.Model, s.Model}, {"hostname", id.Hostname, s.Hostname},
+	} {
+		// A driver that reads no model takes the one of the intent.
+		own := c.name == "model" && strings.EqualFold(c.shown, id.model.V)
+		if c.shown != "" && c.want.V != "" && !own && !strings.EqualFold(c.shown, c.want.V) {
+			return fmt.Sprintf("the device at %s has the %s %s, the intent states %s for %s", id.at, c.name, printable(c.shown), c.want.V, id.device), c.want.From.String()
+		}
+	}
+	return "", ""
+}
+
+// contradictsModel compares the model with the intent's, as far as the catalogue has both: two
+// names may be of one switch, two ASICs are not.
+func (id identity) contradictsModel() (what, where string) {
+	want, ok := catalog.ModelOf(id.os, id.model.V)
+	have, known := catalog.ModelOf(id.os, id.Model)
+	if !ok || !known || want.ASIC() == nil || have.ASIC() == nil || want.ASIC().Name == have.ASIC().Name {
+		return "", ""
+	}
+	return fmt.Sprintf("the device at %s is a %s (%s), the intent has a %s (%s) as %s", id.at, have.Name, have.ASIC().Name, want.Name, want.ASIC().Name, id.device), id.model.From.String()
+}
+
+// namedAsAnother reports a device that has the hostname of another one of the intent. Any other
+// hostname may be right.
+func (id identity) namedAsAnother() (what, where string) {
+	if id.Hostname == "" || id.stated.Hostname.V != "" || strings.EqualFold(id.Hostname, id.device) {
+		return "", ""
+	}
+	is := func(name string) bool { return strings.EqualFold(name, id.Hostname) }
+	for _, sw := range id.f.Switches {
+		if is(sw.Name) {
+			return fmt.Sprintf("the device at %s calls itself %s, which the intent has at %s", id.at, sw.Name, cmp.Or(sw.Address.V, "no address")), ""
+		}
+	}
+	for _, h := range id.f.Hosts {
+		if is(h.Name) {
+			return fmt.Sprintf("the device at %s calls itself %s, which is a host of the intent", id.at, h.Name), ""
+		}
+	}
+	return "", ""
+}
+
+// contradictsRecord compares with what an earlier run recorded.
+func (id identity) contradictsRecord() (what, where string) {
+	if !id.Unit.Other(id.Recorded) {
+		return "", ""
+	}
+	now, then := id.Unit.Versus(id.Recorded)
+	return fmt.Sprintf("the device at %s has the %s; run %s recorded %s for %s", id.at, now, printable(id.Run), then, id.device), ""
+}
+
+// leastNeighbors is how many neighbours prove that a device is another one. Fewer may be cables
+// in the wrong ports.
+const leastNeighbors = 2
+
+// seesNeighborsOfAnother reports a switch whose neighbours are those of another switch of the
+// intent: at least two of them, and most of those that the intent knows, while none is its own.
+func (id identity) seesNeighborsOfAnother() (what, where string) {
+	if id.os == "" || len(id.Ports) == 0 || Proven(id.f, id.device, id.Evidence) {
+		return "", ""
+	}
+	seen := map[string]qos.Neighbor{}
+	for name, s := range id.Ports {
+		if len(s.Neighbors) != 1 {
+			continue
+		}
+		n := s.Neighbors[0]
+		if n.Device, _, _ = strings.Cut(n.Device, "."); !id.f.Has(n.Device) {
+			continue
+		}
+		if seen[name] = n; id.mayBe(id.links[name], n) {
+			return "", ""
+		}
+	}
+	if len(seen) < leastNeighbors {
+		return "", ""
+	}
+	for _, sw := range id.f.Switches {
+		if sw.Name == id.device || sw.OS != id.os {
+			continue
+		}
+		var same []string
+		links := linksOf(sw)
+		for name, n := range seen {
+			if peer, ok := links[name]; ok && strings.EqualFold(peer.Device, n.Device) && id.isPort(peer, n.Port) {
+				same = append(same, name)
+			}
+		}
+		if len(same) >= leastNeighbors && 2*len(same) > len(seen) {
+			return fmt.Sprintf("LLDP at %s shows the neighbours of %s on %s, and none of %s", id.at, sw.Name, natural.Fold(natural.Sorted(same)), id.device), ""
+		}
+	}
+	return "", ""
+}
+
+// mayBe reports whether a neighbour may be the other end of a link.
+func (id identity) mayBe(peer intent.Endpoint, n qos.Neighbor) bool {
+	return peer.Device != "" && strings.EqualFold(peer.Device, n.Device) && (id.f.Switch(peer.Device) == nil || id.portsOf(peer.Device).another(peer.Port, n.Port) == "")
+}
+
+// isPort reports whether a name that LLDP gives is that of a port.
+func (id identity) isPort(e intent.Endpoint, given string) bool {
+	return derive.SamePort(e.Port, given) || id.f.Switch(e.Device) != nil && slices.Contains(id.portsOf(e.Device).called(given), e.Port)
+}
+
+// portsOf are the names that the ports of a switch have by the intent and the catalogue.
+func (id identity) portsOf(device string) *portNames {
+	sw := id.f.Switch(device)
+	all := make(map[string]bool, len(sw.Ports))
+	for _, p := range sw.Ports {
+		all[p.Name] = true
+	}
+	return namesOf(sw, all, nil)
+}
+
+// Answered are the devices that answered so far, to find one that answers at two addresses.
+type Answered struct{ by map[string]answered }
+
+type answered struct {
+	device string
+	drivers.Identity
+}
+
+// Add takes in a device. It says which one before it is the same device; "" for none. Two that
+// call themselves by different names are two devices, of which one has a copy of the other's
+// configuration.
+func (a *Answered) Add(f *intent.Fabric, device string, is drivers.Identity) (what string) {
+	if a.by == nil {
+		a.by = map[string]answered{}
+	}
+	for _, u := range []drivers.Unit{{Serial: strings.ToLower(is.Unit.Serial)}, {MAC: is.Unit.MAC}} {
+		if !u.Known() {
+			continue
+		}
+		was, ok := a.by[u.String()]
+		if !ok {
+			a.by[u.String()] = answered{device, is}
+			continue
+		}
+		named := was.Hostname != "" && is.Hostname != "" && !strings.EqualFold(was.Hostname, is.Hostname)
+		if was.device != device && !named && was.Unit.Same(is.Unit) {
+			what = fmt.Sprintf("the device at %s is that of %s as well: both addresses answer with the %s", newIdentity(f, device, Evidence{}).at, was.device, is.Unit)
+		}
+	}
+	return what
+}
+
+// HostIdentity finds a host that is not the one that the intent means.
+func HostIdentity(f *intent.Fabric, h *intent.Host, e Evidence) []Finding {
+	what, where := Mistaken(f, h.Name, e)
+	if what == "" {
+		return nil
+	}
+	return []Finding{{ID: "TOP-11", Severity: Error, Device: h.Name, What: what, Where: where, Fix: Lookup("TOP-11").Fix}}
+}
