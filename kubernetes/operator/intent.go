@@ -30,6 +30,7 @@ type loaded struct {
 	revision string // of Git
 	dir      string // private, with the files of the intent and of the credentials
 	policy   *secret.Policy
+	accepts  []string // devices, whatever they show of their identity
 }
 
 func (l *loaded) Close() error { return os.RemoveAll(l.dir) }
@@ -48,7 +49,7 @@ func (o *Options) load(ctx context.Context, c client.Reader, f *v1alpha1.Fabric)
 	if err != nil {
 		return nil, err
 	}
-	l := &loaded{dir: dir}
+	l := &loaded{dir: dir, accepts: f.Spec.AcceptIdentity}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, l.Close())

@@ -68,7 +68,7 @@ func (o Options) withDefaults() *Options {
 // access says how the devices of an intent are reached.
 func (o *Options) access(l *loaded) *fleet.Access {
 	a := o.Access()
-	a.Workers, a.Policy = o.Parallel, l.policy
+	a.Workers, a.Policy, a.AcceptIdentity = o.Parallel, l.policy, l.accepts
 	return a
 }
 

@@ -32,6 +32,13 @@ type FabricSpec struct {
 	// is counters.
 	// +optional
 	Allow Impact `json:"allow,omitempty"`
+	// Devices by name that are written to even if they show another identity than the intent
+	// states or an earlier plan recorded, such as one that was replaced. The plan records the
+	// new one; then the name can be removed here.
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=63
+	// +optional
+	AcceptIdentity []string `json:"acceptIdentity,omitempty"`
 	// The Secret that the references of the intent are of: env:NAME is its key NAME, and
 	// a file is the key that has its name.
 	// +optional

@@ -364,6 +364,11 @@ func (in *FabricPlanStatus) DeepCopy() *FabricPlanStatus {
 func (in *FabricSpec) DeepCopyInto(out *FabricSpec) {
 	*out = *in
 	in.Intent.DeepCopyInto(&out.Intent)
+	if in.AcceptIdentity != nil {
+		in, out := &in.AcceptIdentity, &out.AcceptIdentity
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.CredentialsSecret != nil {
 		in, out := &in.CredentialsSecret, &out.CredentialsSecret
 		*out = new(LocalReference)
