@@ -99,7 +99,7 @@ func (s *Source) switchOf() derive.Switch {
 	out := derive.Switch{Name: s.Name, OS: s.OS}
 	if s.sw != nil {
 		out.OS, out.Role, out.Model, out.Release = s.sw.OS, s.sw.Role, s.sw.Model.V, s.sw.Release.V
-		out.Address, out.Access, out.Write = s.sw.Address.V, s.sw.Access, s.sw.Write.V
+		out.Address, out.Access, out.Identity, out.Write = s.sw.Address.V, s.sw.Access, s.sw.Identity, s.sw.Write.V
 	}
 	return out
 }
@@ -313,7 +313,7 @@ func (s *Sources) known(ctx context.Context, o SourceOptions) ([]*intent.Switch,
 	}
 	s.name = cmp.Or(s.name, f.Name)
 	for _, h := range f.Hosts {
-		host := derive.Host{Name: h.Name, Address: h.Address.V, Access: h.Access, PauseResponse: h.PauseResponse.V, Bonds: h.Bonds, VLANs: h.VLANs}
+		host := derive.Host{Name: h.Name, Address: h.Address.V, Access: h.Access, Identity: h.Identity, PauseResponse: h.PauseResponse.V, Bonds: h.Bonds, VLANs: h.VLANs}
 		for _, n := range h.NICs {
 			dpu := ""
 			if n.DPU.V != (intent.Endpoint{}) {

@@ -24,10 +24,11 @@ mtu: {host: 4200, rdma: 2048}
 buffers: {minLosslessPacket: 512B, overSubscription: 2, fanIn: 3, fanOut: 4, pauseResponse: 2us, headroom: sonic-dyn}
 switches:
   leaf1:
-    {os: sonic, address: 192.0.2.11, model: ACS-MSN4700, ports: {Ethernet0: {fec: rs, admin: up}, Ethernet248: {cable: 3m, speed: 400G}}}
+    {os: sonic, address: 192.0.2.11, model: ACS-MSN4700, identity: {serial: "12"}, ports: {Ethernet0: {fec: rs, admin: up}, Ethernet248: {cable: 3m, speed: 400G}}}
 hosts:
   gpu[1-2]:
     address: 198.51.100.[1-2]
+    identity: {serial: "H[1-2]", mac: "52:54:00:00:00:1[1-2]", model: M, hostname: "h[1-2]"}
     pauseResponse: 8us
     access: {ssh: {address: "198.51.100.[1-2]:2222"}}
     nics:
@@ -48,6 +49,7 @@ hosts:
     vlans: {bond0.100: {on: bond0, id: 100}}
   gpu3:
     address: 198.51.100.3:2200
+    identity: {serial: "3", mac: "52:54:00:00:00:13", model: M, hostname: h3}
     pauseResponse: 905q
     access: {ssh: {address: "198.51.100.4:22", knownHosts: ~/others}}
     nics: {eth0: {select: {serial: "1"}, rdma: mlx5_0, rings: {rx: 1024, tx: 512}, buffers: auto, willing: off, stallPrevention: auto, dcqcn: {init_cr: 100}, dcbx: keep, maxReadRequest: 512, relaxedOrdering: on, vfs: {count: 2, trust: off, representors: on}, sfs: {count: 16}}}
@@ -94,6 +96,9 @@ func TestImportTakesOverOrNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	made := compilerOf(t, "imported", []byte(doc.Intent)).Fabric()
+	if id := made.Switch("leaf1").Identity; id == nil || id.Serial.V != "12" {
+		t.Errorf("the identity of leaf1 is %+v", id)
+	}
 	if len(made.Hosts) != len(known.Fabric().Hosts) {
 		t.Fatalf("%d hosts:\n%s", len(made.Hosts), doc.Intent)
 	}

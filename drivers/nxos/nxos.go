@@ -116,8 +116,8 @@ func (d *Driver) Probe(ctx context.Context) (drivers.Facts, error) {
 		if raw, err = d.Show(ctx, "show inventory | json"); err != nil && !drivers.RefusedLine(err) {
 			return drivers.Facts{}, drivers.TransportError(err)
 		}
-		if id := show.ParseInventory([]byte(raw)); err == nil && id != "" {
-			v.Model = id
+		if id, serial := show.ParseInventory([]byte(raw)); err == nil && id != "" {
+			v.Model, v.Serial = id, cmp.Or(serial, v.Serial)
 		}
 	}
 	f := drivers.Facts{

@@ -58,6 +58,7 @@ type Switch struct {
 	Name, OS, Role, Model, Release string
 	Address                        string // host:port; "" for unknown
 	Access                         intent.Access
+	Identity                       *intent.Identity // that is stated; nil for none
 	Write                          intent.Write
 	// Running is what the switch is configured to do, normalised. Speeds of
 	// ports may be what their links run at.
@@ -79,6 +80,7 @@ type Switch struct {
 type Host struct {
 	Name, Address string
 	Access        intent.Access
+	Identity      *intent.Identity // that is stated; nil for none
 	// PauseResponse is how long its NICs take to obey a pause; zero for unknown.
 	PauseResponse intent.Response
 	NICs          []NIC

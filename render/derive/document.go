@@ -237,6 +237,7 @@ func (d *deriver) switchNodes() *node {
 func (d *deriver) switchNode(s *box, addresses []string, common login) *node {
 	n := mapping().put("os", bare(s.OS)).put("role", text(s.role)).put("address", text(addresses[0]))
 	n.put("model", release(s.Model)).put("release", release(s.Release))
+	n.putIf("identity", identityOf(s.Identity))
 	usual := false
 	if m, ok := catalog.ModelOf(s.OS, s.Model); ok {
 		usual = m.ASIC().DynamicBuffers
@@ -332,6 +333,14 @@ func (d *deriver) hostNodes() *node {
 	}, func(h *host, addresses []string) *node { return h.node(addresses, common) })
 }
 
+// identityOf is the form of a stated identity; nil is none.
+func identityOf(id *intent.Identity) *node {
+	if id == nil {
+		return mapping()
+	}
+	return mapping().put("serial", text(id.Serial.V)).put("mac", text(id.MAC.V)).put("model", text(id.Model.V)).put("hostname", text(id.Hostname.V))
+}
+
 // selector is the form of a selector; rail is its rail, which may be a range.
 func selector(s intent.Selector, rail string) *node {
 	return mapping().put("vendor", text(s.Vendor)).put("model", text(s.Model)).put("part", text(s.Part)).put("serial", text(s.Serial)).put("pci", text(s.PCI)).
@@ -371,6 +380,7 @@ func (h *host) node(addresses []string, common login) *node {
 		}
 	}
 	n := mapping().put("address", text(addresses[0]))
+	n.putIf("identity", identityOf(h.Identity))
 	n.when(!h.PauseResponse.IsZero(), "pauseResponse", bare(h.PauseResponse.String()))
 	n.put("nics", nics)
 	bonds, vlans := mapping(), mapping()

@@ -7,7 +7,7 @@ type Version struct {
 	System  string // "Cisco Nexus Operating System (NX-OS) Software"
 	Release string // "10.4(3)"
 	Model   string // of the chassis: "Nexus9000 C9332D-GX2B Chassis"
-	Serial  string // of the supervisor
+	Serial  string // of the board; "" for a chassis with slots, whose supervisors have one each
 	NXOS    bool
 }
 
@@ -19,7 +19,10 @@ func ParseVersion(b []byte) (Version, error) {
 	if err != nil {
 		return Version{}, err
 	}
-	v := Version{Model: r.Text("chassis_id"), Serial: r.Text("proc_board_id")}
+	v := Version{Model: r.Text("chassis_id")}
+	if !strings.Contains(v.Model, "Slot") { // as "Nexus9000 C9508 (8 Slot) Chassis"
+		v.Serial = r.Text("proc_board_id")
+	}
 	v.System, _, _ = strings.Cut(r.Text("header_str"), "\n")
 	for _, key := range []string{"nxos_ver_str", "sys_ver_str", "kickstart_ver_str"} {
 		if v.Release = r.Text(key); v.Release != "" {
@@ -30,17 +33,17 @@ func ParseVersion(b []byte) (Version, error) {
 	return v, nil
 }
 
-// ParseInventory returns the product of the chassis in "show inventory", ""
-// where it has none (ansible-collections/cisco.nxos facts/legacy/base.py).
-func ParseInventory(b []byte) string {
+// ParseInventory returns the product and the serial number of the chassis in "show inventory",
+// "" where it has none (ansible-collections/cisco.nxos facts/legacy/base.py).
+func ParseInventory(b []byte) (product, serial string) {
 	r, err := parse(b)
 	if err != nil {
-		return ""
+		return "", ""
 	}
 	for _, i := range r.table("inv") {
 		if strings.Trim(i.Text("name"), `"`) == "Chassis" {
-			return i.Text("productid")
+			return i.Text("productid"), i.Text("serialnum")
 		}
 	}
-	return ""
+	return "", ""
 }

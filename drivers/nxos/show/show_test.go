@@ -15,6 +15,7 @@ func TestParseVersion(t *testing.T) {
 	for in, want := range map[string]Version{
 		`{"header_str":"Cisco Nexus Operating System (NX-OS) Software\nTAC support: x","nxos_ver_str":"10.4(3)","chassis_id":"Nexus9000 C9332D-GX2B Chassis","proc_board_id":"FDO2"}`: {"Cisco Nexus Operating System (NX-OS) Software TAC support: x", "10.4(3)", "Nexus9000 C9332D-GX2B Chassis", "FDO2", true},
 		`{"header_str":"Cisco Nexus Operating System (NX-OS) Software","sys_ver_str":"7.0(3)I2(1)","kickstart_ver_str":"1"}`:                                                          {"Cisco Nexus Operating System (NX-OS) Software", "7.0(3)I2(1)", "", "", true},
+		`{"header_str":"NX-OS","nxos_ver_str":"10.4(3)","chassis_id":"Nexus9000 C9508 (8 Slot) Chassis","proc_board_id":"SAL1"}`:                                                      {"NX-OS", "10.4(3)", "Nexus9000 C9508 (8 Slot) Chassis", "", true},
 		`{"header_str":"Some other system","kickstart_ver_str":"1.0"}`:                                                                                                                {"Some other system", "1.0", "", "", false},
 		`{"chassis_id":["x"],"nxos_ver_str":{}}`: {},
 	} {
@@ -30,14 +31,14 @@ func TestParseVersion(t *testing.T) {
 }
 
 func TestParseInventory(t *testing.T) {
-	for in, want := range map[string]string{
-		`{"TABLE_inv":{"ROW_inv":[{"name":"\"Fan 1\"","productid":"FAN"},{"name":"\"Chassis\"","productid":"N9K-C9332D-GX2B"}]}}`: "N9K-C9332D-GX2B",
-		`{"TABLE_inv":{"ROW_inv":{"name":"Chassis","productid":"N9K-X"}}}`:                                                        "N9K-X",
-		`{"TABLE_inv":{"ROW_inv":"none"}}`: "",
-		`no JSON`:                          "",
+	for in, want := range map[string][2]string{
+		`{"TABLE_inv":{"ROW_inv":[{"name":"\"Fan 1\"","productid":"FAN"},{"name":"\"Chassis\"","productid":"N9K-C9332D-GX2B","serialnum":"FDO1"}]}}`: {"N9K-C9332D-GX2B", "FDO1"},
+		`{"TABLE_inv":{"ROW_inv":{"name":"Chassis","productid":"N9K-X"}}}`:                                                                           {"N9K-X", ""},
+		`{"TABLE_inv":{"ROW_inv":"none"}}`: {},
+		`no JSON`:                          {},
 	} {
-		if got := ParseInventory([]byte(in)); got != want {
-			t.Errorf("%s: %q", in, got)
+		if product, serial := ParseInventory([]byte(in)); [2]string{product, serial} != want {
+			t.Errorf("%s: %q, %q", in, product, serial)
 		}
 	}
 }
