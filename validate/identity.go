@@ -34,12 +34,11 @@ type identity struct {
 	model  intent.Value[string]
 	os     string
 	stated intent.Identity
-	links  map[string]intent.Endpoint // the other end by port, of a switch
 	Evidence
 }
 
 func newIdentity(f *intent.Fabric, device string, e Evidence) identity {
-	id := identity{f: f, device: device, Evidence: e, links: linksOf(f.Switch(device))}
+	id := identity{f: f, device: device, Evidence: e}
 	var stated *intent.Identity
 	if sw := f.Switch(device); sw != nil {
 		id.at, id.pos, id.model, id.os, stated = sw.Address.V, sw.Pos, sw.Model, sw.OS, sw.Identity
@@ -56,9 +55,6 @@ func newIdentity(f *intent.Fabric, device string, e Evidence) identity {
 // linksOf returns the other end of each link of a switch by port.
 func linksOf(sw *intent.Switch) map[string]intent.Endpoint {
 	out := map[string]intent.Endpoint{}
-	if sw == nil {
-		return out
-	}
 	for _, p := range sw.Ports {
 		if peer, ok := p.Peer(); ok {
 			out[p.Name] = peer
@@ -156,7 +152,7 @@ func (id identity) seesNeighborsOfAnother() (what, where string) {
 	if id.os == "" || len(id.Ports) == 0 || Proven(id.f, id.device, id.Evidence) {
 		return "", ""
 	}
-	seen := map[string]qos.Neighbor{}
+	own, seen := linksOf(id.f.Switch(id.device)), map[string]qos.Neighbor{}
 	for name, s := range id.Ports {
 		if len(s.Neighbors) != 1 {
 			continue
@@ -165,7 +161,7 @@ func (id identity) seesNeighborsOfAnother() (what, where string) {
 		if n.Device, _, _ = strings.Cut(n.Device, "."); !id.f.Has(n.Device) {
 			continue
 		}
-		if seen[name] = n; id.mayBe(id.links[name], n) {
+		if seen[name] = n; id.mayBe(own[name], n) {
 			return "", ""
 		}
 	}
