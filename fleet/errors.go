@@ -85,6 +85,7 @@ var hints = map[Kind]string{
 	KindUntrusted:    "where another user or machine made it, name the file of its public key with --trust-key or in rollout.trustKeys of the intent",
 	KindInconclusive: "turn the counters on; --gate quick looks at links, neighbours and losses alone",
 	KindWindow:       "wait until it opens, or write at once with --outside-window",
+	KindMistaken:     "--accept-identity NAME goes on with a device that was replaced, or is the right one all the same",
 	KindNoDevice:     "roll back with the intent that the run applied (-f); a host needs an address there, or run 'nic rollback --local' on it",
 	KindUndo:         "an undo record restores ports of the intent alone: for a port that has left the intent since, roll back with the intent that the run applied (-f); where the journal was edited, restore the device by hand",
 }

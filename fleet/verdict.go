@@ -218,7 +218,10 @@ func (r *run) checkAll(ctx context.Context, plan *PlanFile, judged *Result, o Ap
 	}
 	first := slices.IndexFunc(res.Outcomes, func(o Outcome) bool { return o.Error != nil })
 	refused := refusal(res.Outcomes[first].Error.Kind, why)
-	if refused.Hint = hints[KindStale]; n[Failed] > 0 && refused.Kind == KindUnreachable {
+	if refused.Hint = hints[KindStale]; refused.Kind == KindMistaken {
+		refused.Hint = hints[KindMistaken]
+	}
+	if n[Failed] > 0 && refused.Kind == KindUnreachable {
 		refused.Hint = "--skip-unreachable leaves out devices that cannot be reached"
 	}
 	return res, refused
