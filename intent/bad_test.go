@@ -97,6 +97,9 @@ var badCases = []struct {
 	{"nothing of the link", class3 + "  a: {priority: 3, dscp: rest, bandwidth: 0%, maxRate: 0G}\n", `5:43: bandwidth: 0% would starve the class` + "\n" +
 		`5:56: maxRate: 0 would stop the class`, false},
 	{"ECN min above max", class3 + "  a: {priority: 3, dscp: rest, ecn: {min: 2MB, max: 1MB}}\n", `5:43: min 2MB is above max 1MB`, false},
+	{"ECN without its ends", class3 + "  a: {priority: 3, dscp: rest, lossless: true, ecn: {auto: false, probability: 10%}}\n", `5:60: auto: false leaves the curve without min and max`, false},
+	{"a share with a fraction", class3 + "  a: {priority: 3, dscp: rest, bandwidth: 0.5%}\n", `5:43: bandwidth: 0.5% is not a whole percentage`, false},
+	{"ECN min above max in another unit", class3 + "  a: {priority: 3, dscp: rest, ecn: {min: 1ms, max: 100us}}\n", `5:43: min 1ms is above max 100us`, false},
 	{"ECN from 0", class3 + "  a: {priority: 3, dscp: rest, ecn: {min: 0B, max: 1MB}}\n", `5:43: min: 0 would mark every packet`, false},
 	{"ECN half", class3 + "  a: {priority: 3, dscp: rest, ecn: {min: 1MB}}\n  b: {priority: 4, ecn: {max: 1MB}}\n", `5:37: ecn has min but no max` + "\n" +
 		`6:25: ecn has max but no min`, false},

@@ -132,6 +132,8 @@ func (c *curve) apply(raw *orWord[rawECN], p *problems) {
 		c.mode = stated(ECNFixed, raw.Pos)
 		over(&c.min, b.Min)
 		over(&c.max, b.Max)
+	case b.Auto.Set:
+		p.addf(b.Auto.Pos, "add min and max, or write ecn: off", "auto: false leaves the curve without min and max")
 	case !b.Probability.Set:
 		p.addf(raw.Pos, "write auto, off, keep, or {min: 150KB, max: 1500KB, probability: 5%}", "ecn states nothing")
 	case c.mode.Set && (c.mode.V == ECNOff || c.mode.V == ECNKeep):

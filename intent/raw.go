@@ -93,7 +93,7 @@ type rawTuning struct {
 	Lossless  opt[bool]          `key:"lossless" doc:"PFC is on for the class. Default false."`
 	Mode      opt[string]        `key:"mode" enum:"lossless,lossy" doc:"How RDMA travels in the class: lossless, with PFC, the same as lossless: true; or lossy, without PFC, controlled by ECN alone. Default: RDMA is in the classes that are lossless."`
 	Strict    opt[bool]          `key:"strict" doc:"The queue is served before all weighted ones. Default false."`
-	Bandwidth opt[units.Percent] `key:"bandwidth" doc:"Share of the link among weighted classes. Classes without one share what is left."`
+	Bandwidth opt[units.Percent] `key:"bandwidth" doc:"Share of the link among weighted classes, whole percent. Classes without one share what is left."`
 	MaxRate   opt[units.Rate]    `key:"maxRate" doc:"Upper limit of the queue."`
 	ECN       orWord[rawECN]     `key:"ecn" words:"auto,off,keep" doc:"Marking curve. auto computes it from speed and buffer; keep leaves the curve that the switch has and does not compare it. Default: auto for a lossless class and with mode, off for others."`
 }

@@ -94,11 +94,19 @@ func (r *resolver) tune(c *Class, t *tuning) {
 	} else if t.Bandwidth.Set && t.Bandwidth.V == 0 {
 		r.problems.addf(t.Bandwidth.Pos, "", "bandwidth: 0%% would starve the class")
 	}
+	r.whole("bandwidth", t.Bandwidth)
 	c.MaxRate = from(t.MaxRate, 0)
 	if t.MaxRate.Set && t.MaxRate.V == 0 {
 		r.problems.addf(t.MaxRate.Pos, "", "maxRate: 0 would stop the class")
 	}
 	c.ECN = r.ecn(c, &t.curve)
+}
+
+// whole refuses a percentage with a fraction.
+func (r *resolver) whole(key string, p opt[units.Percent]) {
+	if p.Set && float64(p.V) != float64(int(p.V)) {
+		r.problems.addf(p.Pos, "switches accept only whole percent", "%s: %s is not a whole percentage", key, p.V)
+	}
 }
 
 func (r *resolver) ecn(c *Class, k *curve) ECN {
@@ -107,9 +115,7 @@ func (r *resolver) ecn(c *Class, k *curve) ECN {
 		mode = ECNAuto
 	}
 	e := ECN{Mode: from(k.mode, mode), Min: from(k.min, qos.Threshold{}), Max: from(k.max, qos.Threshold{}), Probability: from(k.probability, DefaultECNProbability)}
-	if k.probability.Set && float64(k.probability.V) != float64(int(k.probability.V)) {
-		r.problems.addf(k.probability.Pos, "switches accept only whole percent", "probability: %s is not a whole percentage", k.probability.V)
-	}
+	r.whole("probability", k.probability)
 	switch e.Mode.V {
 	case ECNOff:
 		if !k.mode.Set && k.probability.Set {
@@ -126,7 +132,7 @@ func (r *resolver) ecn(c *Class, k *curve) ECN {
 			r.problems.addf(k.pos, "", "ecn has min but no max")
 		case k.min.V.N == 0:
 			r.problems.addf(k.min.Pos, "", "min: 0 would mark every packet")
-		case k.min.V.Unit == k.max.V.Unit && k.min.V.N > k.max.V.N:
+		case k.min.V.Above(k.max.V):
 			r.problems.addf(k.min.Pos, "", "min %s is above max %s", k.min.V, k.max.V)
 		}
 	}

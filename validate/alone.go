@@ -295,7 +295,7 @@ func (r *aloneRun) curve(name string, q *qos.Port, prio, n int) bool {
 		r.found("ECN-08", Error, name, at, "WRED on queue %d of lossless priority %d drops packets and marks none", n, prio)
 	case inert(nil, k, e, qos.ECN{}) != nil:
 		r.found("ECN-09", Error, name, at, "queue %d of lossless priority %d has the curve %s", n, prio, e)
-	case !upsideDown(e) && oddCurve(nil, k, e, qos.ECN{}) != nil && e.Min == e.Max:
+	case !upsideDown(e) && oddCurve(nil, k, e, qos.ECN{}) != nil:
 		r.found("ECN-02", Error, name, at, "queue %d of lossless priority %d has min = max with a probability of %d %%", n, prio, e.Probability)
 	case averaged(nil, k, e, qos.ECN{}) != nil:
 		r.found("ECN-10", Warning, name, at, "queue %d of lossless priority %d marks by an average of weight %d", n, prio, e.Weight)
@@ -309,16 +309,8 @@ func (r *aloneRun) curve(name string, q *qos.Port, prio, n int) bool {
 
 // upsideDown reports whether a curve has its min above its max.
 func upsideDown(e qos.ECN) bool {
-	lo, hi := e.Unit.Split()
-	if !e.Enabled && !e.Drops || e.Max == 0 {
-		return false
-	}
-	if lo == hi {
-		return e.Min > e.Max
-	}
-	least, _, ok := lo.Bytes(e.Min)
-	_, most, also := hi.Bytes(e.Max)
-	return ok && also && least > most
+	order, known := e.Order()
+	return (e.Enabled || e.Drops) && e.Max != 0 && known && order > 0
 }
 
 // leastShare is the part of a link, in percent, below which a lossless queue starves.

@@ -160,13 +160,15 @@ func ofRDMA(k *intent.Class) string {
 }
 
 func oddCurve(_ *deviceRun, k *intent.Class, e, _ qos.ECN) *Finding {
+	order, known := e.Order()
+	lo, hi := e.Ends()
 	switch {
-	case !e.Enabled || e.Min < e.Max || e.Min == e.Max && (e.Probability == 100 || e.Min == 0):
+	case !e.Enabled || !known || order < 0 || order == 0 && (e.Probability == 100 || e.Min == 0):
 		return nil
-	case e.Min > e.Max:
-		return &Finding{Severity: Error, What: fmt.Sprintf("class %s marks from %s, above its max of %s", k.Name, units.Bytes(e.Min), units.Bytes(e.Max))}
+	case order > 0:
+		return &Finding{Severity: Error, What: fmt.Sprintf("class %s marks from %s, above its max of %s", k.Name, lo, hi)}
 	}
-	return &Finding{Severity: Error, What: fmt.Sprintf("class %s has min = max = %s with a probability of %d %%", k.Name, units.Bytes(e.Min), e.Probability)}
+	return &Finding{Severity: Error, What: fmt.Sprintf("class %s has min = max = %s with a probability of %d %%", k.Name, lo, e.Probability)}
 }
 
 func randomDrops(_ *deviceRun, k *intent.Class, e, _ qos.ECN) *Finding {

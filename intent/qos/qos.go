@@ -523,6 +523,45 @@ type ECN struct {
 	Other string
 }
 
+// Order compares Min with Max as [cmp.Compare] does. ok is false for units that have no
+// common measure, or where it depends on whether a kbyte is 1000 or 1024 bytes.
+func (e ECN) Order() (n int, ok bool) {
+	lower, upper := e.Unit.Split()
+	if lower == upper {
+		return cmp.Compare(e.Min, e.Max), true
+	}
+	if a, b := lower.microseconds(), upper.microseconds(); a > 0 && b > 0 {
+		return cmp.Compare(e.Min*a, e.Max*b), true
+	}
+	lo, loBinary, ok := lower.Bytes(e.Min)
+	hi, hiBinary, also := upper.Bytes(e.Max)
+	n = cmp.Compare(lo, hiBinary)
+	return n, ok && also && n == cmp.Compare(loBinary, hi)
+}
+
+// microseconds returns how long a unit of time is; 0 for other units.
+func (u ThresholdUnit) microseconds() int64 {
+	switch u {
+	case UnitMicroseconds:
+		return 1
+	case UnitMilliseconds:
+		return 1000
+	}
+	return 0
+}
+
+// Ends prints Min and Max with their units.
+func (e ECN) Ends() (lo, hi string) {
+	text := func(n int64, unit ThresholdUnit) string {
+		if unit == UnitBytes {
+			return units.Bytes(n).String()
+		}
+		return strconv.FormatInt(n, 10) + " " + string(unit)
+	}
+	lower, upper := e.Unit.Split()
+	return text(e.Min, lower), text(e.Max, upper)
+}
+
 // Same reports whether two curves mean the same. Thresholds of one unit are
 // compared as they are; a kbyte is equal to both 1000 and 1024 bytes, because
 // platforms do not say which they mean.
@@ -704,14 +743,8 @@ func (e ECN) String() string {
 	case !e.Enabled && e.Min == 0 && e.Max == 0:
 		return "not marking (" + e.Other + ")"
 	}
-	u := func(n int64, unit ThresholdUnit) string {
-		if unit == UnitBytes {
-			return units.Bytes(n).String()
-		}
-		return strconv.FormatInt(n, 10) + " " + string(unit)
-	}
-	lower, upper := e.Unit.Split()
-	t := u(e.Min, lower) + ".." + u(e.Max, upper) + " " + strconv.Itoa(e.Probability) + "%"
+	lo, hi := e.Ends()
+	t := lo + ".." + hi + " " + strconv.Itoa(e.Probability) + "%"
 	if !e.Enabled {
 		t += " inert"
 	}

@@ -40,6 +40,12 @@ func ParseThreshold(s string) (Threshold, error) {
 	return Threshold{N: int64(b)}, err
 }
 
+// Above reports whether a threshold is known to be above another one.
+func (t Threshold) Above(o Threshold) bool {
+	n, ok := ECN{Min: t.N, Max: o.N, Unit: Units(t.Unit, o.Unit)}.Order()
+	return ok && n > 0
+}
+
 // String prints what [ParseThreshold] reads.
 func (t Threshold) String() string {
 	for _, u := range thresholdUnits {

@@ -16,7 +16,8 @@ type Hole struct {
 	Priority int
 	Switch   string
 	Ports    []string // in natural order
-	// From is what decided the value.
+	// From is what decided the value; where no file states it, what decided the value of
+	// the others.
 	From intent.Origin
 	// Others counts the ports on paths of the class that are as they should.
 	Others int
@@ -172,6 +173,7 @@ func (a *Analysis) classPaths(k *intent.Class, carried []uint8, out *Paths) {
 func (a *Analysis) gaps(k *intent.Class, path []onPath, sendersOnly bool, is func(*intent.Class) (bool, intent.Origin)) []Hole {
 	var h holes
 	good := map[*intent.Port]bool{}
+	var stated intent.Origin
 	for _, x := range path {
 		if sendersOnly && !x.sends {
 			continue
@@ -182,6 +184,9 @@ func (a *Analysis) gaps(k *intent.Class, path []onPath, sendersOnly bool, is fun
 		}
 		if ok, from := is(c); ok {
 			good[x.port] = true
+			if from.Rule == "" && stated == (intent.Origin{}) {
+				stated = from
+			}
 		} else {
 			h.add(c, x.port, from)
 		}
@@ -189,7 +194,13 @@ func (a *Analysis) gaps(k *intent.Class, path []onPath, sendersOnly bool, is fun
 	if len(good) == 0 {
 		return nil
 	}
-	return h.list(len(good))
+	out := h.list(len(good))
+	for i := range out {
+		if out[i].From.Rule != "" && stated != (intent.Origin{}) {
+			out[i].From = stated
+		}
+	}
+	return out
 }
 
 // tunnelOnly returns the classes that only the remap of a tunnel leads to.
