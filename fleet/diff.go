@@ -22,6 +22,8 @@ type DeviceDiff struct {
 	Running, Intended string
 	// Blocked are differences that this tool cannot remove, and that are not in the text.
 	Blocked []Group
+	// Mistaken is that of [DevicePlan].
+	Mistaken string
 	// Err says why the device could not be compared; nothing else counts then.
 	Err *Error
 }
@@ -33,7 +35,7 @@ func (d *DeviceDiff) Differs() bool { return d.Running != d.Intended || len(d.Bl
 func Diff(ctx context.Context, devices []Device, o PlanOptions, emit func(*DeviceDiff) error) error {
 	o.native = true
 	return Plan(ctx, devices, o, func(p *DevicePlan) error {
-		d := &DeviceDiff{Device: p.Name, OS: p.OS, Running: p.native[0], Intended: p.native[1], Err: p.Error}
+		d := &DeviceDiff{Device: p.Name, OS: p.OS, Running: p.native[0], Intended: p.native[1], Mistaken: p.Mistaken, Err: p.Error}
 		for _, g := range p.Changes {
 			if g.Blocked != "" && !g.Open {
 				d.Blocked = append(d.Blocked, g)

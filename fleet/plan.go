@@ -275,7 +275,12 @@ func planOn(ctx context.Context, drv drivers.Driver, dev Device, o PlanOptions) 
 		return nil, NewError(dev.Name, OpPlan, fmt.Errorf("plan: %w", err))
 	}
 	if o.native {
-		return diffed(drv, dev, snap, steps)
+		d, fault := diffed(drv, dev, snap, steps)
+		if fault == nil {
+			e := o.History.evidence(dev.Name, drv, facts, snap)
+			d.identity, d.Mistaken = e.Identity, dev.mistaken(ctx, drv, e)
+		}
+		return d, fault
 	}
 	d := dev.planned(ctx, o.History, drv, facts, snap, desired, steps)
 	if o.History != nil {

@@ -50,7 +50,12 @@ func (a *app) diff(ctx context.Context, o diffOptions) (err error) {
 		opts.History = past
 	}
 	sum, err := a.Diff(f.Fabric().Name, o.unified, func(emit func(*fleet.DeviceDiff) error) error {
-		return fleet.Diff(ctx, devices, opts, emit)
+		return fleet.Diff(ctx, devices, opts, func(d *fleet.DeviceDiff) error {
+			if d.Mistaken != "" {
+				a.Warn("%s", d.Mistaken)
+			}
+			return emit(d)
+		})
 	})
 	if err != nil {
 		return err
