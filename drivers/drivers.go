@@ -501,4 +501,7 @@ type Target struct {
 	Write intent.Write
 	// Reads says that nothing is planned or written: what only a plan needs is left out.
 	Reads bool
+	// Whole says that a saved configuration is all that a switch starts with: where it says
+	// nothing, the switch does what it does by default. Else it may be a part of one.
+	Whole bool
 }

@@ -29,7 +29,7 @@ func (s *Source) readFile(ctx context.Context, out *imported) error {
 	}
 	out.doubt, out.text = c.doubt, c.text
 	system, _ := Systems.Find(c.os)
-	drv, err := system.Saved(c.text, drivers.Target{Name: s.Name, OS: c.os, Model: out.sw.Model, Release: out.sw.Release})
+	drv, err := system.Saved(c.text, drivers.Target{Name: s.Name, OS: c.os, Model: out.sw.Model, Release: out.sw.Release, Whole: true})
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.File, err)
 	}

@@ -14,6 +14,7 @@ func saved(text []byte, t drivers.Target) (*drivers.Saved, error) {
 	if err != nil {
 		return nil, err
 	}
+	cfg.Whole = t.Whole
 	id := identify(text)
 	f := drivers.Facts{OS: "eos", Release: cmp.Or(t.Release, id.Release), Model: cmp.Or(id.Model, t.Model)}
 	f.ASIC, _ = native.FamilyOf(f.Model)

@@ -73,6 +73,10 @@ func (p *parser) line(s string, no int) error {
 		p.closed = true
 		return nil
 	}
+	if t[0] == '!' {
+		p.comment(&Line{Text: t, No: no}, indent)
+		return nil
+	}
 	for len(p.stack) > 0 && p.stack[len(p.stack)-1].indent >= indent {
 		p.stack = p.stack[:len(p.stack)-1]
 	}
@@ -91,6 +95,17 @@ func (p *parser) line(s string, no int) error {
 		}
 	}
 	return p.add(&Line{Text: t, No: no}, indent)
+}
+
+// comment keeps a comment where its indentation puts it; it ends nothing.
+func (p *parser) comment(l *Line, indent int) {
+	for _, f := range slices.Backward(p.stack) {
+		if f.indent < indent {
+			f.line.Sub = append(f.line.Sub, l)
+			return
+		}
+	}
+	p.cfg.Lines = append(p.cfg.Lines, l)
 }
 
 // add puts a line where its indentation says, or else its words.

@@ -31,7 +31,7 @@ var Lines = &lines.Grammar{
 	Raw:      isRaw,
 	Gap:      gap,
 	// A whole answer ends so.
-	Complete: func(c *Config) bool { return len(c.Lines) > 0 && c.Lines[len(c.Lines)-1].Text == "end" },
+	Complete: func(c *Config) bool { return c.Whole || len(c.Lines) > 0 && c.Lines[len(c.Lines)-1].Text == "end" },
 }
 
 func opens(section, line string) (id string, at place, ok bool) {

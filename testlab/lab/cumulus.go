@@ -15,6 +15,9 @@ const (
 	defaultCumulusRelease = "5.15.0"
 )
 
+// newestCumulusRelease is that of a switch that starts with a configuration.
+const newestCumulusRelease = "5.17.0"
+
 // cumulusPorts is how many front ports a switch has at least.
 const cumulusPorts = 64
 
@@ -35,6 +38,10 @@ func startCumulus(sw *intent.Switch, s shared, o Options) (Switch, error) {
 	}
 	for _, p := range sw.Ports {
 		ports[p.Name] = true
+	}
+	if opts.Running != nil {
+		// The words of the configuration are those of its release, which it need not name.
+		opts.AnyWords, opts.Version = true, release(cmp.Or(sw.Release.V, newestCumulusRelease))
 	}
 	opts.Interfaces, opts.Speeds = natural.Keys(ports), speedsOf(sw)
 	return started(cumulus.New(opts))

@@ -7,6 +7,7 @@
 package cumulus
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/tls"
@@ -25,6 +26,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
+	goyaml "gopkg.in/yaml.v3"
 
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
@@ -49,8 +51,8 @@ type Options struct {
 	// Interfaces are the ports, Speeds what they run at, bits a second; 400G without.
 	Interfaces []string
 	Speeds     map[string]int64
-	// Running is the configuration to start with, as "nv config show -o json" or the REST
-	// API shows it; nil is that of the factory.
+	// Running is the configuration to start with, as "nv config show" or the REST API shows
+	// it, in YAML, JSON or commands; nil is that of the factory.
 	Running []byte
 
 	// TimeScale is how many seconds each step of an apply takes; 0: no time.
@@ -162,11 +164,10 @@ func New(o Options) (*Switch, error) {
 	}
 	s.applied = s.factory()
 	if o.Running != nil {
-		t, err := read(o.Running)
+		t, _, err := s.read(o.Running)
 		if err != nil {
 			return nil, fmt.Errorf("switch %s: %w", o.Hostname, err)
 		}
-		s.prune(t)
 		s.applied = t
 	}
 	s.startup = cloned(s.applied)
@@ -182,21 +183,33 @@ func (s *Switch) factory() tree {
 	return tree{"interface": ports, "system": tree{"hostname": s.o.Hostname}}
 }
 
-// read reads a configuration: the object itself, or the list of "nv config show".
-func read(b []byte) (tree, error) {
-	var v any
-	if err := json.Unmarshal(b, &v); err != nil {
-		return nil, fmt.Errorf("configuration: %w", err)
+// command is one of "nv config show -o commands".
+var command = regexp.MustCompile(`(?m)^[ \t]*nv (?:set|unset) [^\r\n]*`)
+
+// read reads a configuration: the object itself, the list of "nv config show", or commands.
+// It leaves out and returns what the switch refuses.
+func (s *Switch) read(b []byte) (out tree, refused []string, err error) {
+	out = tree{}
+	if lines := command.FindAll(b, -1); len(lines) > 0 {
+		for _, line := range lines {
+			if err := s.typed(out, strings.Fields(string(line))); err != nil {
+				refused = append(refused, fmt.Sprintf("%s: %v", bytes.TrimSpace(line), err))
+			}
+		}
+		return out, append(refused, s.prune(out)...), nil
 	}
-	out := tree{}
-	list, ok := v.([]any)
+	var v any
+	if err := goyaml.Unmarshal(b, &v); err != nil {
+		return nil, nil, fmt.Errorf("configuration: %w", err)
+	}
+	list, ok := asJSON(v).([]any)
 	if !ok {
-		list = []any{v}
+		list = []any{asJSON(v)}
 	}
 	for _, one := range list {
 		m, ok := one.(tree)
 		if !ok {
-			return nil, errors.New("configuration: not an object")
+			return nil, nil, errors.New("configuration: not an object")
 		}
 		if set, ok := m["set"].(tree); ok {
 			m = set
@@ -205,7 +218,31 @@ func read(b []byte) (tree, error) {
 		}
 		merge(out, expand(m).(tree))
 	}
-	return out, nil
+	return out, s.prune(out), nil
+}
+
+// asJSON gives what was read of YAML the types that JSON has.
+func asJSON(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, w := range v {
+			v[k] = asJSON(w)
+		}
+		return v
+	case map[any]any:
+		out := tree{}
+		for k, w := range v {
+			out[fmt.Sprint(k)] = asJSON(w)
+		}
+		return out
+	case []any:
+		for i := range v {
+			v[i] = asJSON(v[i])
+		}
+	case int:
+		return float64(v)
+	}
+	return v
 }
 
 // prune takes out of a configuration what the switch refuses.
@@ -235,11 +272,11 @@ func (s *Switch) prune(t tree) (refused []string) {
 
 // Refuses returns what a switch refuses of a configuration.
 func Refuses(_ string, config []byte) []string {
-	t, err := read(config)
+	_, refused, err := (&Switch{release: relative, o: Options{AnyWords: true}}).read(config)
 	if err != nil {
 		return []string{err.Error()}
 	}
-	return (&Switch{release: relative, o: Options{AnyWords: true}}).prune(t)
+	return refused
 }
 
 func (s *Switch) keys() (err error) {

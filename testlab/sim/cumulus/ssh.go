@@ -222,7 +222,7 @@ func (s *Switch) typed(t tree, f []string) error {
 	var last error
 	for _, patch := range []any{under(value(path[len(path)-1]), path[:len(path)-1]...), under(tree{}, path...)} {
 		m, ok := patch.(tree)
-		if !ok {
+		if _, object := m[path[0]].(tree); !ok || !object { // there are no values at the top
 			continue
 		}
 		m, _ = expand(m).(tree)

@@ -260,11 +260,14 @@ func (g grammar) qosPort() {
 	g.Set(at, "priority-flow-control on", keep("pfc", pfcFrom))
 	g.Neg(at, "priority-flow-control [on]", cli.ClearKey[*exec]("pfc"))
 	g.Set(at, "priority-flow-control priority <n=0-7> <drop=no-drop|drop>", func(x *exec) string {
-		v := value{Line: x.Line, Plain: x.Line, Rank: pfcFrom + 1 + int(x.Vals["n"][0]-'0')}
-		if x.Vals["drop"] == "drop" {
-			v.Plain = ""
+		for _, b := range x.Blocks() {
+			v := value{Line: x.Line, Plain: x.Line, Rank: pfcFrom + 1 + int(x.Vals["n"][0]-'0')}
+			// On a port with a profile it is more than the default: it stands against the profile.
+			if x.Vals["drop"] == "drop" && b.Get("service-profile") == "" {
+				v.Plain = ""
+			}
+			b.Put("pfc "+x.Vals["n"], v)
 		}
-		x.Put("pfc "+x.Vals["n"], v)
 		return ""
 	})
 	g.Neg(at, "priority-flow-control priority <n=0-7> [<drop=no-drop|drop>]", func(x *exec) string {

@@ -45,7 +45,7 @@ func (c *configurer) pass(lines []string) (refused []string) {
 		switch {
 		case c.heredoc == nil && skip >= 0 && depth > skip && text != "":
 			continue
-		case c.heredoc == nil && text == "":
+		case c.heredoc == nil && (text == "" || text[0] == '!'): // a comment does not end a mode
 			continue
 		}
 		if c.heredoc == nil && depth == 0 {

@@ -1,0 +1,215 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/roce-fabric/roce-fabric/examples"
+	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
+	"github.com/roce-fabric/roce-fabric/report"
+	"github.com/roce-fabric/roce-fabric/testlab/lab"
+)
+
+var (
+	agreeSeed  = flag.Uint64("agree.seed", 0, "the first text of TestImportAgreesWithPlan; 0 is by chance")
+	agreeTexts = flag.Int("agree.texts", sharedtest.Sized(24, 3000), "how many texts TestImportAgreesWithPlan tries")
+)
+
+// savedText is a configuration of a switch that can be had: published, rendered or made up.
+type savedText struct {
+	name, system string
+	text         []byte
+}
+
+// savedTexts are all of them.
+func savedTexts(t testing.TB) (out []savedText) {
+	t.Helper()
+	archive := func(file string) *txtar.Archive {
+		a, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	cases, err := filepath.Glob("../../fleet/testdata/adopt/*/*.txtar")
+	if err != nil || len(cases) < 50 {
+		t.Fatal("no corpus: ", err)
+	}
+	for _, file := range cases {
+		system := filepath.Base(filepath.Dir(file))
+		out = append(out, savedText{system + "/" + filepath.Base(file), system, archive(file).Files[0].Data})
+	}
+	for _, f := range archive("../../render/cumulus/testdata/published.txtar").Files {
+		out = append(out, savedText{"cumulus/" + f.Name, "cumulus", f.Data})
+	}
+	for _, f := range archive("testdata/script/import_plan.txtar").Files {
+		switch filepath.Ext(f.Name) {
+		case ".json":
+			out = append(out, savedText{"sonic/" + f.Name, "sonic", f.Data})
+		case ".cfg":
+			system := map[bool]string{true: "eos", false: "nxos"}[bytes.Contains(f.Data, []byte("qos profile"))]
+			out = append(out, savedText{system + "/" + f.Name, system, f.Data})
+		}
+	}
+	for _, name := range examples.Names() {
+		text, err := examples.Intent(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := compilerOf(t, name, text)
+		s := c.Fabric().Switches[0]
+		d := c.Device(s)
+		_, native := fleet.SystemOf(d).Encode(d)
+		out = append(out, savedText{s.OS + "/rendered " + name, s.OS, native})
+	}
+	return out
+}
+
+// agreement is what an import of a text said of a plan, and what a plan in the lab did.
+type agreement struct {
+	skipped       string // why nothing was compared
+	imported, did int    // changes
+	detail        string
+}
+
+// tryAgreement imports a text and plans the intent on a simulated switch that runs the text.
+func tryAgreement(t *testing.T, x savedText) (a agreement) {
+	t.Helper()
+	dir := t.TempDir()
+	write := func(name string, text []byte) string {
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	config := "sw1:" + x.system + "=" + write("running.cfg", x.text)
+	// SSH is stated, without which NX-OS is not planned.
+	known := write("switches.yaml", []byte("apiVersion: roce-fabric/v1\nkind: Fabric\nname: agree\nswitches:\n  sw1: {os: "+x.system+", address: 192.0.2.1}\ncredentials: {switches: {username: env:FABRIC_USER, password: env:FABRIC_PASSWORD, ssh: {}}}\n"))
+	made := filepath.Join(dir, "fabric.yaml")
+	status, stdout, stderr := runHere(t, "import", "-f", known, "--config", config, "--out", made, "--output", "json")
+	if status != exitOK {
+		a.skipped = "the text is not imported: " + firstError(stdout+stderr)
+		return a
+	}
+	var doc report.ImportDocument
+	if err := json.Unmarshal([]byte(stdout), &doc); err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range doc.WouldChange {
+		a.imported += len(d.Changes)
+		for _, c := range d.Changes {
+			a.detail += fmt.Sprintf("import: %s %s -> %s %s\n", c.Path(), c.Old, c.New, c.Blocked)
+		}
+	}
+	f, running, refused, err := lab.Configured(nil, []string{config})
+	if err != nil {
+		a.skipped = "no lab: " + err.Error()
+		return a
+	}
+	// A row that its models do not take stays in the database of a SONiC switch.
+	if len(refused) > 0 && x.system != "sonic" {
+		a.skipped = "the simulator refuses a line"
+		a.detail = strings.Join(refused, "\n")
+		return a
+	}
+	l, err := lab.Start(f, filepath.Join(dir, "lab"), lab.Options{Running: running})
+	if err != nil {
+		a.skipped = "the simulator does not start"
+		a.detail = err.Error()
+		return a
+	}
+	defer func() { _ = l.Close() }()
+	status, stdout, stderr = runHere(t, "plan", "-f", made, "--output", "json", "--lab", l.Path())
+	var plan struct {
+		Devices []struct {
+			Changes []struct {
+				Ports                    []string
+				Field, Old, New, Blocked string
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(stdout), &plan); err != nil || status != exitOK || len(plan.Devices) != 1 {
+		a.did, a.detail = -1, a.detail+fmt.Sprintf("plan: status %d\n%s%s", status, stdout, stderr)
+		return a
+	}
+	for _, c := range plan.Devices[0].Changes {
+		a.did += max(1, len(c.Ports))
+		a.detail += fmt.Sprintf("plan: %v %s %s -> %s %s\n", c.Ports, c.Field, c.Old, c.New, c.Blocked)
+	}
+	return a
+}
+
+func firstError(s string) string {
+	_, s, _ = strings.Cut(s, `"error": "`)
+	s, _, _ = strings.Cut(s, "\n")
+	if len(s) > 60 {
+		s = s[:60]
+	}
+	return s
+}
+
+// What an import of a file says of a plan is what a plan of its intent does on a switch that
+// runs the text, for published, rendered and made-up configurations and for variants of
+// them. Texts that cannot be compared are counted by reason.
+func TestImportAgreesWithPlan(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Setenv("FABRIC_USER", "admin")
+	t.Setenv("FABRIC_PASSWORD", "x")
+	seed := *agreeSeed
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	by := map[string][]savedText{}
+	for _, x := range savedTexts(t) {
+		by[x.system] = append(by[x.system], x)
+	}
+	systems := slices.Sorted(maps.Keys(by))
+	skipped, empty, compared := map[string]int{}, 0, 0
+	for n := range *agreeTexts {
+		seed := seed + uint64(n)
+		rnd := rand.New(rand.NewPCG(seed, 0))
+		of := by[systems[rnd.IntN(len(systems))]]
+		x := of[rnd.IntN(len(of))]
+		var done []string
+		for range rnd.IntN(4) {
+			m := variants[x.system][rnd.IntN(len(variants[x.system]))]
+			x.text = m.change(rnd, x.text)
+			done = append(done, m.name)
+		}
+		a := tryAgreement(t, x)
+		switch {
+		case a.skipped != "":
+			skipped[x.system+": "+a.skipped]++
+			if os.Getenv("SHOW") != "" {
+				t.Logf("SKIP %s %v: %s %.300s", x.name, done, a.skipped, a.detail)
+			}
+			continue
+		case a.imported != a.did:
+			t.Errorf("go test ./cmd/roce-fabric -run TestImportAgreesWithPlan -agree.seed %d -agree.texts 1: %s %v: the import says %d changes, the plan has %d\n%s", seed, x.name, done, a.imported, a.did, a.detail)
+		}
+		compared++
+		if a.did == 0 {
+			empty++
+		}
+	}
+	for _, why := range slices.Sorted(maps.Keys(skipped)) {
+		t.Logf("%d not compared, %s", skipped[why], why)
+	}
+	t.Logf("seed %d: %d texts compared, %d plans empty", seed, compared, empty)
+	if compared*2 < *agreeTexts {
+		t.Errorf("only %d of %d texts were compared", compared, *agreeTexts)
+	}
+}
