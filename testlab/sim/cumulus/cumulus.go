@@ -26,9 +26,9 @@ import (
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
-	goyaml "gopkg.in/yaml.v3"
 
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	yamltext "github.com/roce-fabric/roce-fabric/internal/yaml"
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
@@ -199,12 +199,16 @@ func (s *Switch) read(b []byte) (out tree, refused []string, err error) {
 		return out, append(refused, s.prune(out)...), nil
 	}
 	var v any
-	if err := goyaml.Unmarshal(b, &v); err != nil {
-		return nil, nil, fmt.Errorf("configuration: %w", err)
+	if json.Unmarshal(b, &v) != nil {
+		doc, faults := yamltext.Parse("configuration", b)
+		if len(faults) > 0 {
+			return nil, nil, faults[0]
+		}
+		v = asJSON(doc)
 	}
-	list, ok := asJSON(v).([]any)
+	list, ok := v.([]any)
 	if !ok {
-		list = []any{asJSON(v)}
+		list = []any{v}
 	}
 	for _, one := range list {
 		m, ok := one.(tree)
@@ -222,27 +226,28 @@ func (s *Switch) read(b []byte) (out tree, refused []string, err error) {
 }
 
 // asJSON gives what was read of YAML the types that JSON has.
-func asJSON(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		for k, w := range v {
-			v[k] = asJSON(w)
-		}
-		return v
-	case map[any]any:
+func asJSON(n *yamltext.Node) any {
+	switch n.Kind {
+	case yamltext.Map:
 		out := tree{}
-		for k, w := range v {
-			out[fmt.Sprint(k)] = asJSON(w)
+		for _, p := range n.Pairs {
+			out[p.Key.Value] = asJSON(p.Value)
 		}
 		return out
-	case []any:
-		for i := range v {
-			v[i] = asJSON(v[i])
+	case yamltext.List:
+		var out []any
+		for _, one := range n.Items {
+			out = append(out, asJSON(one))
 		}
-	case int:
-		return float64(v)
+		return out
+	case yamltext.Int, yamltext.Float:
+		return value(n.Value)
+	case yamltext.Bool:
+		return n.Value == "true"
+	case yamltext.Null:
+		return nil
 	}
-	return v
+	return n.Value
 }
 
 // prune takes out of a configuration what the switch refuses.
