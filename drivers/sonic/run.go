@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -59,6 +60,8 @@ type runner struct {
 	cfg      native.Config
 	progress func(i int)
 	wasUp    map[string]bool
+	// written is what the steps up to now have written, but for what buffermgrd derives.
+	written footprint
 	// unsaved: the last write is in force, and the switch did not save it.
 	unsaved bool
 	// reverts: what cannot be recorded, or is not put in force, is done all the same.
@@ -68,7 +71,7 @@ type runner struct {
 // run carries the steps out in order. Its error wraps ErrPartial from the
 // moment that something stands which was not there before.
 func (r *runner) run(ctx context.Context, steps []native.Step) error {
-	r.wasUp = map[string]bool{}
+	r.wasUp, r.written = map[string]bool{}, footprint{}
 	for i, s := range steps {
 		err := r.step(ctx, i, s, i == len(steps)-1)
 		if err == nil {
@@ -103,6 +106,9 @@ func (r *runner) step(ctx context.Context, i int, s native.Step, last bool) erro
 		return err
 	}
 	if err := r.send(ctx, s, last); err != nil {
+		return err
+	}
+	if err := r.wrote(s.Ops); err != nil {
 		return err
 	}
 	// A record that fails leaves the port in it that is up: no harm in that.
@@ -335,6 +341,24 @@ func (r *runner) judge(ctx context.Context, mark footprint, cause error, ops []n
 		return fmt.Errorf("%w, nothing was written: %w", drivers.ErrUnreachable, cause)
 	}
 	return fmt.Errorf("%w: %w%s", drivers.ErrRejected, cause, r.d.explain(ctx, ops, r.cfg))
+}
+
+// wrote notes the values of ops that were carried out. It returns an error if the switch
+// has lost what earlier steps wrote.
+func (r *runner) wrote(ops []native.Op) error {
+	for p, c := range rows(r.cfg, ops) {
+		if p.table == native.TGroup {
+			continue
+		}
+		maps.DeleteFunc(r.written, func(old place, _ change) bool {
+			return old.table == p.table && old.key == p.key && (old.field == "" || p.field == "")
+		})
+		r.written[p] = c
+	}
+	if n := r.written.left(r.cfg); n > 0 {
+		return fmt.Errorf("%w: %d of %d values that earlier steps wrote are not as they were written: the switch has restarted, or someone else has changed them", drivers.ErrPartial, n, len(r.written))
+	}
+	return nil
 }
 
 // footprint is what a step touches: each value as it was and as it will be.

@@ -30,9 +30,9 @@ type Release struct {
 	// EmptyMask: the models take an empty pfc_enable.
 	EmptyMask bool
 	// CableRederives: buffermgrd looks headroom up again when only the cable
-	// length changes (sonic-net/sonic-swss pull 4004; some builds of 202505
-	// have it). Before, it does so when the port goes down and up.
-	CableRederives bool
+	// length changes (sonic-net/sonic-swss pull 4004). Before, it does so when the
+	// port goes down and up. CableMayRederive: some builds of the release do.
+	CableRederives, CableMayRederive bool
 }
 
 // WREDRule is what the generic config updater lets through for WRED_PROFILE
@@ -54,7 +54,7 @@ var releases = []Release{
 	{Name: "202311", MaxPollMS: 3000, MaxSpeedMbps: 800000},
 	{Name: "202405", MaxPollMS: 3000, MaxSpeedMbps: 800000},
 	{Name: "202411", MaxPollMS: 3000, MaxSpeedMbps: 800000, TCToDSCPModel: true},
-	{Name: "202505", MaxPollMS: 3000, MaxSpeedMbps: 800000, TCToDSCPModel: true, Trimming: true, WRED: WREDGreen, EmptyMask: true},
+	{Name: "202505", MaxPollMS: 3000, MaxSpeedMbps: 800000, TCToDSCPModel: true, Trimming: true, WRED: WREDGreen, EmptyMask: true, CableMayRederive: true},
 	{Name: "202511", MaxPollMS: 1000, MaxSpeedMbps: 1600000, TCToDSCPModel: true, Trimming: true, WRED: WREDFree, BufferProfileRows: true, EmptyMask: true, CableRederives: true},
 	{Name: "202605", MaxPollMS: 1000, MaxSpeedMbps: 1600000, TCToDSCPModel: true, Trimming: true, WRED: WREDFree, BufferProfileRows: true, EmptyMask: true, CableRederives: true},
 	{Name: "master", MaxPollMS: 1000, MaxSpeedMbps: 1600000, TCToDSCPModel: true, Trimming: true, WRED: WREDFree, BufferProfileRows: true, EmptyMask: true, CableRederives: true},

@@ -233,7 +233,7 @@ func freed(ops []Op) (first, rest []Op) {
 // waits returns the ports of which a cable's new length comes after PFC has changed:
 // buffermgrd makes the groups of what pauses as soon as it sees a new length, and leaves
 // them when the priority goes (sonic-swss cfgmgr/buffermgr.cpp). Older releases do that
-// only where there are no groups yet. Each write to the row of a port has the same effect
+// only where there are no groups yet, and look at the new length only as the port comes up. Each write to the row of a port has the same effect
 // on every release.
 func (b *builder) waits(ops []Op) map[string]bool {
 	out := map[string]bool{}
@@ -242,7 +242,7 @@ func (b *builder) waits(ops []Op) map[string]bool {
 		if !o.changesPFC(b.running) {
 			continue
 		}
-		if b.Release.CableRederives {
+		if b.Release.CableRederives || b.Release.CableMayRederive {
 			out[o.Key] = true
 			continue
 		}
@@ -400,11 +400,21 @@ func (b *builder) build() []Step {
 			}
 		}
 	}
+	var before []Op // what waits, of ports that come up then
+	for _, p := range natural.Keys(b.later) {
+		switch {
+		case grouped[p]:
+		case !b.Release.CableRederives && b.final[p] == "up" && !b.running.Up(p):
+			before = append(before, b.later[p]...)
+		default:
+			b.looked = append(b.looked, b.later[p]...)
+		}
+	}
 	if len(b.raise) > 0 {
 		raise := head // the updater brings ports up after their rows are written
-		if b.Direct {
+		if b.Direct || len(before) > 0 {
 			raise = &request{}
-			reqs = slices.Insert(reqs, 0, raise)
+			reqs = slices.Insert(reqs, 0, waited(before), raise)
 		}
 		raise.up = portsOf(b.raise)
 		raise.ops = append(raise.ops, b.raise...)
@@ -412,15 +422,7 @@ func (b *builder) build() []Step {
 	}
 	tail.add("finish with", "row", b.last...)
 	reqs = join(head, reqs, tail)
-	for _, p := range natural.Keys(b.later) {
-		if !grouped[p] {
-			b.looked = append(b.looked, b.later[p]...)
-		}
-	}
-	lengths, fields := partition(b.looked, func(o Op) bool { return o.Table == TCable })
-	looked := one("set", "cable length", lengths)
-	looked.add("set", "port setting", fields...)
-	reqs = append(reqs, looked)
+	reqs = append(reqs, waited(b.looked))
 
 	via := "gnmi"
 	if b.Direct {
@@ -429,8 +431,8 @@ func (b *builder) build() []Step {
 	clears, unbinds := partition(b.freed, func(o Op) bool { return o.Clears })
 	free := one("unbind", "row", unbinds)
 	free.add("clear", "value", clears...)
-	free.add("set", "cable length", b.early...)
-	reqs = slices.Insert(reqs, 0, shut, free)
+	// A new length may have the groups made that the next request removes.
+	reqs = slices.Insert(reqs, 0, shut, one("set", "cable length", b.early), free)
 	out := step("ssh", one("load past gNMI", "row", b.sshFirst))
 	for _, r := range reqs {
 		out = append(out, step(via, r)...)
@@ -464,6 +466,14 @@ func one(verb, noun string, ops []Op) *request {
 	return r
 }
 
+// waited returns the request for what waited until PFC has changed.
+func waited(ops []Op) *request {
+	lengths, fields := partition(ops, func(o Op) bool { return o.Table == TCable })
+	r := one("set", "cable length", lengths)
+	r.add("set", "port setting", fields...)
+	return r
+}
+
 // flapping returns the requests that take ports down, bind their rows and bring them
 // up again, group by group, and the ports that stay down between requests: their
 // watchdogs stop and start with them.
@@ -474,6 +484,9 @@ func (b *builder) flapping() (reqs []*request, grouped map[string]bool) {
 		n := len(b.bound[name]) + len(b.unbound[name])
 		if slices.ContainsFunc(b.bound[name], func(o Op) bool { return o.Bounce }) {
 			n++ // the updater would not flap the port for that one
+		}
+		if !b.Release.CableRederives && len(b.later[name]) > 0 {
+			n++ // it comes before the port is up
 		}
 		ports = append(ports, flapper{name, n})
 	}
@@ -489,7 +502,8 @@ func (b *builder) flapping() (reqs []*request, grouped map[string]bool) {
 			continue
 		}
 		down := &request{down: g.ports, what: []doing{{verb: "take down " + list}}}
-		free, rows := &request{}, &request{}
+		free, rows, late := &request{}, &request{}, &request{}
+		var later []Op
 		up := &request{up: g.ports, what: []doing{{verb: "bring up " + list}}}
 		for _, p := range g.ports {
 			grouped[p] = true
@@ -502,7 +516,8 @@ func (b *builder) flapping() (reqs []*request, grouped map[string]bool) {
 				}
 			}
 			rows.ops = append(rows.ops, b.bound[p]...)
-			up.ops = append(append(up.ops, b.later[p]...), admin(p, "up"))
+			later = append(later, b.later[p]...)
+			up.ops = append(up.ops, admin(p, "up"))
 			for _, o := range b.guard[p] {
 				if o.Del {
 					down.ops = append(down.ops, o)
@@ -515,7 +530,12 @@ func (b *builder) flapping() (reqs []*request, grouped map[string]bool) {
 			free.what = []doing{{verb: "unbind " + words.Count(len(free.ops), "row") + " of " + list}}
 		}
 		rows.what = []doing{{verb: "bind " + words.Count(len(rows.ops), "row") + " of " + list}}
-		reqs = append(reqs, down, free, rows, up)
+		if b.Release.CableRederives {
+			up.ops = slices.Concat(later, up.ops)
+		} else {
+			late = waited(later)
+		}
+		reqs = append(reqs, down, free, rows, late, up)
 	}
 	return reqs, grouped
 }
@@ -542,7 +562,7 @@ func admin(port, status string) Op {
 func join(head *request, reqs []*request, tail *request) []*request {
 	switch {
 	case len(head.ops) == 0:
-	case len(reqs) == 0 || len(head.up) > 0 || len(reqs[0].up) > 0 && len(reqs[0].down) == 0:
+	case len(reqs) == 0 || len(head.up) > 0 || len(reqs[0].down) == 0:
 		// Ports that come up do so before others go down, as they may be uplinks, and where
 		// the updater does not see to the order, after the rows that they come up with.
 		reqs = slices.Insert(reqs, 0, head)
