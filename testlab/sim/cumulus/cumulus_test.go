@@ -550,6 +550,50 @@ func TestAConfigurationIsTakenWithoutWhatIsRefused(t *testing.T) {
 	}
 }
 
+// Members of a bond, domains of a bridge and addresses are keys, also where a command ends
+// with one (the examples of NVIDIA's guide show the commands beside startup.yaml).
+func TestCommandsAddKeysToCollections(t *testing.T) {
+	commands := []byte(`
+nv set interface bond1 bond member swp1-2
+nv set interface peerlink bond member swp3
+nv set interface bond1 bond mode lacp
+nv set interface bond1 bridge domain br_default
+nv set interface lo ip address 10.10.10.1/32
+nv set interface bond1 qos pfc profile lossless3
+nv set interface swp1-2 qos pfc-watchdog state enabled
+nv set qos pfc lossless3 switch-priority 3
+`)
+	if r := Refuses("", commands); len(r) > 0 {
+		t.Errorf("refused: %q", r)
+	}
+	c := start(t, Options{Running: commands})
+	is := c.do(200, "GET", "/interface?rev=applied&filled=false&expand=true", "")
+	for _, path := range []string{
+		"bond1 bond member swp1", "bond1 bond member swp2", "peerlink bond member swp3", "bond1 bridge domain br_default", "lo ip address 10.10.10.1/32",
+	} {
+		if v, ok := at(is, strings.Fields(path)...); !ok || len(v.(tree)) > 0 {
+			t.Errorf("%s is %v, want an empty object", path, v)
+		}
+	}
+	for path, want := range map[string]string{"bond1 type": "bond", "peerlink type": "peerlink", "swp1 type": "swp", "bond1 bond mode": "lacp"} {
+		if got := text(is, strings.Fields(path)...); got != want {
+			t.Errorf("%s is %q, want %q", path, got, want)
+		}
+	}
+	// The watchdog of a member needs PFC, which its bond has.
+	if s := c.apply(c.revision(mtu), plain); s != "applied_and_saved" {
+		t.Errorf("a change of the MTU ends %s", s)
+	}
+	groups := c.do(200, "GET", "/interface/swp1/qos/buffer?rev=operational", "")
+	if _, ok := at(groups, "ingress-priority-group", "3"); !ok {
+		t.Errorf("swp1 has no group for what its bond pauses: %v", groups)
+	}
+	if err := c.s.Configure("nv unset interface peerlink bond member swp3"); err != nil {
+		t.Error(err)
+	}
+	c.do(400, "PATCH", "/?rev="+url.QueryEscape(c.revision("")), `{"interface":{"bond1":{"bond":{"member":"swp1"}}}}`)
+}
+
 func TestThePathsOfRevisionsAreEscaped(t *testing.T) {
 	c := start(t, Options{Wrapped: true})
 	id := c.revision(mtu)

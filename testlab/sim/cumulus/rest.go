@@ -242,11 +242,7 @@ func (s *Switch) stage(method, kind string, path []string, rev string, body []by
 		return answer{http.StatusOK, patch}
 	}
 	merge(r.tree, whole)
-	for name := range object(whole, "interface") {
-		if port := object(r.tree, "interface", name); port != nil && port["type"] == nil && isPort(name) {
-			port["type"] = "swp"
-		}
-	}
+	types(r.tree, whole)
 	if s.release < 510 {
 		return answer{http.StatusOK, r.tree}
 	}

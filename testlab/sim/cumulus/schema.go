@@ -1,6 +1,7 @@
 package cumulus
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -16,7 +17,7 @@ var tops = []string{"acl", "bridge", "evpn", "interface", "maintenance", "mlag",
 type rule struct {
 	sub  map[string]rule
 	key  func(string) bool
-	open bool // anything may stand below it
+	open bool // below it may stand what sub does not name as well
 	leaf func(s *Switch, v string) bool
 	// since and until are the releases that have it; 0 is any.
 	since, until int
@@ -131,6 +132,14 @@ var portLink = rule{sub: map[string]rule{
 	"breakout": {open: true}, "lanes": {open: true}, "duplex": {open: true}, "flap-protection": {open: true}, "dot1x": {open: true}, "fast-linkup": {open: true},
 }}
 
+// portRules are what stands below an interface, as far as the switch checks it.
+var portRules = map[string]rule{
+	"qos": portQoS, "link": portLink,
+	"bond":   {open: true, sub: map[string]rule{"member": each(anyName, rule{})}},
+	"bridge": {open: true, sub: map[string]rule{"domain": each(anyName, rule{open: true})}},
+	"ip":     {open: true, sub: map[string]rule{"address": each(anyName, rule{open: true})}},
+}
+
 // check returns what a switch refuses of a patch as it comes; "" where it takes it.
 func (s *Switch) check(patch tree) string {
 	for _, top := range natural.Keys(patch) {
@@ -149,9 +158,9 @@ func (s *Switch) check(patch tree) string {
 		if !ok {
 			continue
 		}
-		for key, r := range map[string]rule{"qos": portQoS, "link": portLink} {
+		for _, key := range natural.Keys(portRules) {
 			if v, ok := port[key]; ok {
-				if bad := s.fits(r, v, "interface "+name+" "+key); bad != "" {
+				if bad := s.fits(portRules[key], v, "interface "+name+" "+key); bad != "" {
 					return bad
 				}
 			}
@@ -163,7 +172,7 @@ func (s *Switch) check(patch tree) string {
 func (s *Switch) fits(r rule, v any, where string) string {
 	m, branch := v.(tree)
 	switch {
-	case v == nil || r.open:
+	case v == nil || r.open && r.sub == nil:
 		return ""
 	case r.leaf != nil:
 		if branch || !r.leaf(s, spell(v)) {
@@ -177,6 +186,9 @@ func (s *Switch) fits(r rule, v any, where string) string {
 		sub, ok := r.sub[k]
 		if !ok && r.key != nil && r.key(k) {
 			sub, ok = r.sub["*"], true
+		}
+		if !ok && r.open {
+			continue
 		}
 		if !ok || sub.since > s.release || sub.until != 0 && s.release > sub.until {
 			return fmt.Sprintf("%s: '%s' is not a valid key", where, k)
@@ -284,13 +296,22 @@ func preset(t tree) string {
 	return "lossless"
 }
 
-// pfcOf are the priorities that a port pauses: those of its profile, of the default one, or
-// of the preset.
-func (s *Switch) pfcOf(t tree, port string) []string {
-	name := text(object(t, "interface"), port, "qos", "pfc", "profile")
-	if name == "" {
-		name = "default-global"
+// profileOf returns the profile of a family that a port uses: its own, that of the bond that
+// it is a member of, or the default one.
+func profileOf(t tree, port, family string) string {
+	ports := object(t, "interface")
+	name := text(ports, port, "qos", family, "profile")
+	for _, bond := range natural.Keys(ports) {
+		if _, ok := at(ports, bond, "bond", "member", port); ok && name == "" {
+			name = text(ports, bond, "qos", family, "profile")
+		}
 	}
+	return cmp.Or(name, "default-global")
+}
+
+// pfcOf are the priorities that a port pauses: those of its profile, or of the preset.
+func (s *Switch) pfcOf(t tree, port string) []string {
+	name := profileOf(t, port, "pfc")
 	if p := object(t, "qos", "pfc", name); p != nil {
 		return natural.Keys(object(p, "switch-priority"))
 	}

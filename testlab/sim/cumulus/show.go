@@ -221,11 +221,7 @@ func (s *Switch) port(p string, t tree, far map[string]cli.Wire) tree {
 	if on(text(s.applied, "interface", p, "qos", "pfc-watchdog", "state")) {
 		qos["pfc-watchdog"] = tree{"status": wd}
 	}
-	name := text(s.applied, "interface", p, "qos", "congestion-control", "profile")
-	if name == "" {
-		name = "default-global"
-	}
-	if cc, ok := at(t, "qos", "congestion-control", name, "traffic-class"); ok {
+	if cc, ok := at(t, "qos", "congestion-control", profileOf(s.applied, p, "congestion-control"), "traffic-class"); ok {
 		shown, _ := clone(cc).(tree)
 		for _, tc := range shown {
 			m, _ := tc.(tree)
@@ -262,11 +258,7 @@ func (s *Switch) port(p string, t tree, far map[string]cli.Wire) tree {
 // simple form: what arrives while a pause travels and is obeyed, in packets of 64 bytes, of
 // which each takes a cell of three times that (Small Packet Probability).
 func (s *Switch) headroom(p, group string) int64 {
-	name := text(s.applied, "interface", p, "qos", "pfc", "profile")
-	if name == "" {
-		name = "default-global"
-	}
-	cable, ok := number(s.applied, "qos", "pfc", name, "cable-length")
+	cable, ok := number(s.applied, "qos", "pfc", profileOf(s.applied, p, "pfc"), "cable-length")
 	if !ok {
 		if cable, ok = number(s.applied, "qos", "roce", "cable-length"); !ok {
 			cable = 100

@@ -231,6 +231,7 @@ func (s *Switch) typed(t tree, f []string) error {
 			continue
 		}
 		merge(t, m)
+		types(t, m)
 		return nil
 	}
 	return last

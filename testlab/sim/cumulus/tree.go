@@ -108,6 +108,22 @@ func merge(into tree, patch tree) {
 	}
 }
 
+// types gives the interfaces of a patch the type that NVUE derives, where they have none.
+func types(t, patch tree) {
+	for name := range object(patch, "interface") {
+		port := object(t, "interface", name)
+		switch {
+		case port == nil || port["type"] != nil:
+		case isPort(name):
+			port["type"] = "swp"
+		case port["bond"] != nil && name == "peerlink":
+			port["type"] = name
+		case port["bond"] != nil:
+			port["type"] = "bond"
+		}
+	}
+}
+
 // remove takes away what stands at a path; false where nothing does.
 func remove(t tree, path []string) bool {
 	if len(path) == 0 {
@@ -124,7 +140,7 @@ func remove(t tree, path []string) bool {
 
 // items are the collections whose members stand without anything below them.
 var items = []string{"interface", "mapping", "pfc", "congestion-control", "egress-scheduler", "egress-shaper", "remark", "link-pause", "traffic-pool",
-	"egress-queue-mapping", "switch-priority", "traffic-class", "dscp", "pcp", "address", "vrf"}
+	"egress-queue-mapping", "switch-priority", "traffic-class", "dscp", "pcp", "address", "vrf", "member", "domain"}
 
 // prune takes away the branches to a path that hold nothing and are no members of a
 // collection.
@@ -194,6 +210,8 @@ func ranged(path []string) bool {
 	switch last := path[len(path)-1]; last {
 	case "interface":
 		return len(path) == 1
+	case "member":
+		return len(path) == 4 && path[0] == "interface" && path[2] == "bond"
 	case "switch-priority", "dscp", "pcp", "traffic-class":
 		return path[0] == "qos"
 	}
