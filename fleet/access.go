@@ -15,6 +15,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/netx"
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/secret"
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
@@ -46,6 +47,8 @@ type Access struct {
 	Workers int
 	// Log records what is said to devices; nil is for nothing.
 	Log *trace.Log
+	// Dial connects to devices; nil is the network of this machine.
+	Dial netx.Dialer
 	// Policy is what the intent may use; nil is [secret.Usual] for the environment.
 	Policy *secret.Policy
 	// AcceptIdentity names devices that are not the ones that the intent means by what they show: they are
@@ -89,7 +92,7 @@ func (a *Access) open(ctx context.Context, sw *intent.Switch, reads bool) (drive
 		return nil, err
 	}
 	t.Reads = reads
-	t.GNMI.MaxMessage = maxAnswer(a.Workers)
+	t.GNMI.MaxMessage, t.GNMI.Dial = maxAnswer(a.Workers), a.Dial
 	t.GNMI.Log = a.Log.For(sw.Name, t.GNMI.Password)
 	if t.SSH != nil {
 		t.SSH.Log = a.Log.For(sw.Name, t.SSH.Password)
@@ -143,7 +146,7 @@ func (a *Access) ssh(ctx context.Context, s intent.SSH) (*ssh.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &ssh.Config{Address: s.Address.V, User: user, Password: pass, KeyFile: s.Key.V, Agent: s.Agent.V, Hosts: hosts, Jump: s.Jump.V}, nil
+	return &ssh.Config{Address: s.Address.V, User: user, Password: pass, KeyFile: s.Key.V, Agent: s.Agent.V, Hosts: hosts, Jump: s.Jump.V, Dial: a.Dial}, nil
 }
 
 func (a *Access) sshAt(at Address) (*ssh.Config, error) {
@@ -151,7 +154,7 @@ func (a *Access) sshAt(at Address) (*ssh.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &ssh.Config{Address: at.SSH, User: at.Username, Password: secret.Secret(at.Password), Hosts: hosts}, nil
+	return &ssh.Config{Address: at.SSH, User: at.Username, Password: secret.Secret(at.Password), Hosts: hosts, Dial: a.Dial}, nil
 }
 
 // Lacks says what a host needs before it can be reached: "address", "user name" of SSH,

@@ -18,6 +18,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/roster"
+	"github.com/roce-fabric/roce-fabric/internal/netx"
 	"github.com/roce-fabric/roce-fabric/internal/trace"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/nic/local"
@@ -54,6 +55,9 @@ type app struct {
 	// defaults are those of the user's file. bare leaves that file alone.
 	defaults *defaults.File
 	bare     bool
+
+	// dial connects to devices; nil is the network of this machine.
+	dial netx.Dialer
 
 	// waited says that the command was to go on until Ctrl-C, which therefore
 	// is its success.
@@ -314,7 +318,7 @@ func (a *app) access() (*fleet.Access, error) {
 	if a.nic.local {
 		return &fleet.Access{Policy: p, AcceptIdentity: a.identity, Local: true, Peer: local.Peer(a.Getenv)}, nil
 	}
-	out := &fleet.Access{Policy: p, AcceptIdentity: a.identity, Sudo: a.sudo, Log: a.log, Workers: a.parallel}
+	out := &fleet.Access{Policy: p, AcceptIdentity: a.identity, Sudo: a.sudo, Log: a.log, Workers: a.parallel, Dial: a.dial}
 	if a.lab == "" {
 		out.Images, _ = fleet.ImageDir() // without a home, nothing is kept
 		return out, nil

@@ -72,4 +72,6 @@ func limitMemory() {
 // pager leaves no device in between; for the others, whose result nobody reads,
 // SIGPIPE is the end. Programs that are started are as before: the signal is
 // caught and not ignored.
-func outliveOutput() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
+func outliveOutput() { signal.Notify(brokenPipes, syscall.SIGPIPE) }
+
+var brokenPipes = make(chan os.Signal, 1)

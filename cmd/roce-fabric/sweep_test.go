@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,19 +8,21 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 	"github.com/roce-fabric/roce-fabric/report"
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
-	"github.com/roce-fabric/roce-fabric/testlab/proxy"
+	"github.com/roce-fabric/roce-fabric/testlab/memnet"
 )
 
 var (
@@ -121,16 +122,18 @@ func tell(rnd *rand.Rand, way kind, talk map[string]int) story {
 
 // world holds the simulated devices of a story, its intent and its state folder.
 type world struct {
-	t      *testing.T
-	way    kind
-	dir    string
-	file   string
-	state  string
-	lab    *lab.Lab
-	known  []byte
-	boxes  [2]box
-	before [2]string
-	after  [2]string
+	t         *testing.T
+	way       kind
+	dir       string
+	file      string
+	state     string
+	network   *memnet.Network
+	lab       *lab.Lab
+	addresses map[string]int // of the devices of the story
+	zombies   []chan int     // of killed commands
+	boxes     [2]box
+	before    [2]string
+	after     [2]string
 	// tainted marks hosts that restarted during a command: no report can know what that undid.
 	tainted [2]bool
 	// complete is set once an apply has reached its end, separate once another run has begun
@@ -147,7 +150,7 @@ func newWorld(t *testing.T, way kind, together bool) *world {
 	must(err)
 	// A run that was killed may still hold files.
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	w := &world{t: t, way: way, dir: dir, file: filepath.Join(dir, "fabric.yaml"), state: filepath.Join(dir, "state")}
+	w := &world{t: t, way: way, dir: dir, file: filepath.Join(dir, "fabric.yaml"), state: filepath.Join(dir, "state"), addresses: map[string]int{}}
 	text := matrixFabric + way.devices
 	if strings.HasPrefix(way.name, "sonic") && !way.gnmi {
 		text = strings.Replace(text, "pfc: {watchdog: off}", "pfc: {watchdog: {detect: 400ms, restore: 400ms, action: drop}}", 1)
@@ -171,7 +174,8 @@ func newWorld(t *testing.T, way kind, together bool) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w.lab, err = lab.Start(f, dir, lab.Options{}); err != nil {
+	w.network = memnet.New(1)
+	if w.lab, err = lab.Start(f, dir, lab.Options{Listen: w.network.Listen}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -179,8 +183,20 @@ func newWorld(t *testing.T, way kind, together bool) *world {
 			t.Error(err)
 		}
 	})
-	w.known, err = os.ReadFile(w.lab.KnownHosts)
-	must(err)
+	for i, name := range way.names {
+		at, ok := w.lab.Devices[name]
+		if way.gnmi && ok {
+			at.SSH = ""
+			w.lab.Devices[name] = at
+		}
+		if !ok {
+			at = w.lab.Hosts[name]
+		}
+		w.addresses[at.GNMI], w.addresses[at.SSH] = i, i
+	}
+	delete(w.addresses, "")
+	file, err := json.Marshal(w.lab.File)
+	must(errors.Join(err, os.WriteFile(w.lab.Path(), file, 0o600)))
 	for i, name := range way.names {
 		w.boxes[i] = boxOfLab(w.lab, name)
 		switch b := w.boxes[i].(type) {
@@ -266,8 +282,8 @@ func meaning(b box) string {
 	return b.state()
 }
 
-// session runs one command through proxies of its own. A kill closes them, so that the rest
-// of the run reaches no device.
+// session runs one command with a network client of its own. A kill ends that, so that the
+// rest of the run reaches no device.
 type session struct {
 	*world
 	deed
@@ -280,54 +296,20 @@ type session struct {
 	cut   [2]time.Time // the device does not answer until then
 	dead  chan struct{}
 	left  string // a copy of the state folder at the moment of the kill
-	away  []*proxy.Proxy
 }
 
-// open starts the proxies and writes the lab file of the session.
-func (s *session) open(n int) string {
-	file := s.lab.File
-	known := s.known
-	behind := func(i int, to string) string {
-		if to == "" {
-			return ""
-		}
-		p, err := proxy.Open(to, func(c proxy.Chunk) (int, bool) { return s.chunk(i, c) })
-		must(err)
-		s.away = append(s.away, p)
-		_, old, _ := strings.Cut(to, ":")
-		_, now, _ := strings.Cut(p.Addr(), ":")
-		known = bytes.ReplaceAll(known, []byte("]:"+old+" "), []byte("]:"+now+" "))
-		return p.Addr()
+// fate lets the fault strike at the piece of a device that the story names.
+func (s *session) fate(p memnet.Piece) memnet.Fate {
+	i, ok := s.addresses[p.To]
+	if !ok {
+		return memnet.Fate{Pass: len(p.Data)}
 	}
-	file.Devices, file.Hosts = map[string]lab.Address{}, map[string]lab.Address{}
-	for name, at := range s.lab.Devices {
-		file.Devices[name] = at
-	}
-	for name, at := range s.lab.Hosts {
-		file.Hosts[name] = at
-	}
-	for i, name := range s.way.names {
-		if at, ok := file.Devices[name]; ok {
-			if s.way.gnmi {
-				at.SSH = ""
-			}
-			at.GNMI, at.SSH = behind(i, at.GNMI), behind(i, at.SSH)
-			file.Devices[name] = at
-			continue
-		}
-		at := file.Hosts[name]
-		at.SSH = behind(i, at.SSH)
-		file.Hosts[name] = at
-	}
-	file.KnownHosts = filepath.Join(s.dir, fmt.Sprintf("known%d", n))
-	b, err := json.Marshal(file)
-	path := filepath.Join(s.dir, fmt.Sprintf("lab%d.json", n))
-	must(errors.Join(err, os.WriteFile(file.KnownHosts, known, 0o600), os.WriteFile(path, b, 0o600)))
-	return path
+	pass, cut := s.chunk(i, p.Data)
+	return memnet.Fate{Pass: pass, Cut: cut}
 }
 
-// chunk decides how much of a piece of data a proxy passes on, and lets the fault strike.
-func (s *session) chunk(i int, c proxy.Chunk) (int, bool) {
+// chunk decides how much of a piece of data arrives, and whether the connection ends there.
+func (s *session) chunk(i int, data []byte) (int, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	select {
@@ -340,10 +322,10 @@ func (s *session) chunk(i int, c proxy.Chunk) (int, bool) {
 	}
 	s.count[i]++
 	if s.at[i] == 0 || s.fired[i] || s.count[i] < s.at[i] {
-		return len(c.Data), false
+		return len(data), false
 	}
 	s.fired[i] = true
-	whole, odd := len(c.Data), s.at[i]%2 == 1
+	whole, odd := len(data), s.at[i]%2 == 1
 	part := []int{0, whole / 2, whole}[s.at[i]%3]
 	switch s.fault {
 	case sigkill:
@@ -390,32 +372,28 @@ func copyState(to, from string) error {
 func (w *world) do(d deed) (*runReport, *session) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &session{world: w, deed: d, cancel: cancel, dead: make(chan struct{}), start: [2]string{w.boxes[0].state(), w.boxes[1].state()}}
-	path := s.open(len(w.told))
+	client := w.network.Client(s.fate)
 	var out, errOut lockedBuffer
-	a := &app{Console: report.Console{In: strings.NewReader(""), Out: &out, Err: &errOut, Getenv: func(string) string { return "" }}}
+	a := &app{Console: report.Console{In: strings.NewReader(""), Out: &out, Err: &errOut, Getenv: func(string) string { return "" }}, dial: client.Dial}
 	done := make(chan int, 1)
 	args := slices.Clone(commands[d.command])
 	if i := slices.Index(args, "leaf1,leaf2"); i > 0 {
 		args[i] = strings.Join(w.way.names[:], ",")
 	}
 	go func() {
-		done <- a.run(ctx, slices.Concat(args, w.args, []string{"--lab", path, "--state", w.state, "-o", "json"}))
+		done <- a.run(ctx, slices.Concat(args, w.args, []string{"--lab", w.lab.Path(), "--state", w.state, "-o", "json"}))
 	}()
-	end := func() {
-		cancel()
-		for _, p := range s.away {
-			must(p.Close())
-		}
-	}
 	select {
 	case <-s.dead:
-		end()
+		client.Kill()
+		cancel()
+		w.zombies = append(w.zombies, done)
 		w.state = s.left
 		w.told = append(w.told, fmt.Sprintf("%s: killed", d))
 		w.fired++
 		return nil, s
 	case status := <-done:
-		end()
+		cancel()
 		rep := &runReport{status: status, devices: map[string]string{}, text: out.String() + errOut.String()}
 		var doc struct {
 			Devices []struct{ Device, State string }
@@ -564,10 +542,26 @@ func (s story) play(t *testing.T, ref reference) (wrong []string, fired int) {
 			wrong = append(wrong, fmt.Sprintf("in the end, after %s, %s is not saved", s.last, name))
 		}
 	}
+	for _, ended := range w.zombies {
+		<-ended
+	}
 	if len(wrong) > 0 {
 		wrong = append(wrong, strings.Join(w.told, "\n"))
 	}
 	return wrong, w.fired
+}
+
+// acquaintance keeps what meet has found out about a way.
+type acquaintance struct {
+	way  kind
+	once sync.Once
+	ref  reference
+	talk map[string]int
+}
+
+func (a *acquaintance) meet(t *testing.T) (reference, map[string]int) {
+	a.once.Do(func() { a.ref, a.talk = meet(t, a.way) })
+	return a.ref, a.talk
 }
 
 // meet applies and rolls back without a fault. It returns the states of the devices after
@@ -598,16 +592,20 @@ func meet(t *testing.T, way kind) (ref reference, talk map[string]int) {
 // has to be as before the first apply, or as intended. -sweep.seed repeats a story.
 func TestFaultSweep(t *testing.T) {
 	t.Parallel()
+	// The first Notify of a process starts a goroutine that never ends; no bubble may have it.
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt)
+	signal.Stop(signals)
 	seed := *sweepSeed
 	if seed == 0 {
 		seed = rand.Uint64()
 	}
 	var mu sync.Mutex
 	stories, faults, bad := 0, 0, 0
-	known := map[string]func() (reference, map[string]int){}
+	known := map[string]*acquaintance{}
 	of := slices.DeleteFunc(slices.Clone(ways), func(k kind) bool { return *sweepWay != "" && k.name != *sweepWay })
 	for _, way := range of {
-		known[way.name] = sync.OnceValues(func() (reference, map[string]int) { return meet(t, way) })
+		known[way.name] = &acquaintance{way: way}
 	}
 	t.Run("stories", func(t *testing.T) {
 		for n := range *sweepRuns {
@@ -616,9 +614,14 @@ func TestFaultSweep(t *testing.T) {
 			way := of[rnd.IntN(len(of))]
 			t.Run(fmt.Sprintf("%d/%s", seed, way.name), func(t *testing.T) {
 				t.Parallel()
-				ref, talk := known[way.name]()
-				s := tell(rnd, way, talk)
-				wrong, fired := s.play(t, ref)
+				var wrong []string
+				var fired int
+				var s story
+				synctest.Test(t, func(t *testing.T) {
+					ref, talk := known[way.name].meet(t)
+					s = tell(rnd, way, talk)
+					wrong, fired = s.play(t, ref)
+				})
 				mu.Lock()
 				defer mu.Unlock()
 				stories, faults = stories+1, faults+fired

@@ -154,8 +154,8 @@ func Run(t *testing.T, f Fixture) {
 				return
 			}
 			synctest.Test(t, func(t *testing.T) {
-				network := memnet.New(1, nil)
-				o.Listen, o.Dial = network.Listen, network.Client().Dial
+				network := memnet.New(1)
+				o.Listen, o.Dial = network.Listen, network.Client(nil).Dial
 				c.try(t, f.New(t, o))
 			})
 		})

@@ -29,7 +29,7 @@ func init() {
 func startCumulus(sw *intent.Switch, s shared, o Options) (Switch, error) {
 	opts := cumulus.Options{
 		Hostname: sw.Name, Model: cmp.Or(sw.Model.V, defaultCumulusModel), Version: release(sw.Release.V),
-		Username: "admin", Password: s.password, TLS: s.tls, HostKey: s.hostKey, TimeScale: o.TimeScale,
+		Username: "admin", Password: s.password, TLS: s.tls, HostKey: s.hostKey, Listen: o.Listen, TimeScale: o.TimeScale,
 		Shuffle: seedOf(o.Shuffle, sw.Name), Running: o.Running[sw.Name],
 	}
 	ports := map[string]bool{}

@@ -20,7 +20,7 @@ func init() { simulators[intent.EOS.Name] = startEOS }
 func startEOS(sw *intent.Switch, s shared, o Options) (Switch, error) {
 	opts := eos.Options{
 		Hostname: sw.Name, Model: cmp.Or(sw.Model.V, defaultEOSModel), Version: cmp.Or(sw.Release.V, defaultEOSRelease),
-		Username: "admin", Password: s.password, TLS: s.tls, HostKey: s.hostKey, TimeScale: o.TimeScale, Routed: true,
+		Username: "admin", Password: s.password, TLS: s.tls, HostKey: s.hostKey, Listen: o.Listen, TimeScale: o.TimeScale, Routed: true,
 		Shuffle: seedOf(o.Shuffle, sw.Name), Running: o.Running[sw.Name],
 	}
 	for _, p := range sw.Ports {

@@ -15,7 +15,7 @@ import (
 func startHost(h *intent.Host, s shared, dir string, o Options) (*host.Host, error) {
 	opts := host.Options{
 		Name: h.Name, Dir: filepath.Join(dir, "hosts", h.Name), Username: "admin", Password: s.password,
-		HostKey: s.hostKey, Tools: mlxconfigtest.V431, TimeScale: o.TimeScale,
+		HostKey: s.hostKey, Listen: o.Listen, Tools: mlxconfigtest.V431, TimeScale: o.TimeScale,
 		Shuffle: seedOf(o.Shuffle, h.Name),
 	}
 	nics, names := cardsOf(h, o.NIC)

@@ -123,6 +123,9 @@ type Options struct {
 	// Running are configurations that switches start with, by name, in the form that
 	// their systems show them; a simulator leaves out what it refuses.
 	Running map[string][]byte
+	// Listen opens the ports of the devices; nil is the network of this machine. A lab on
+	// another network has no control socket, and Latency must be 0.
+	Listen sim.ListenFunc
 	// Shuffle is the seed of what the devices are free to do in one way or
 	// another: order, optional lines, timing, see [sim.Shuffler]. 0 is nothing:
 	// each does always the same.
@@ -248,8 +251,10 @@ func (l *Lab) start(f *intent.Fabric, o Options) error {
 		}
 		l.Hosts[h.Name] = Address{SSH: at}
 	}
-	if l.control, err = l.listen(); err != nil {
-		return fmt.Errorf("control socket: %w", err)
+	if o.Listen == nil {
+		if l.control, err = l.listen(); err != nil {
+			return fmt.Errorf("control socket: %w", err)
+		}
 	}
 	return errors.Join(atomicfile.Write(l.CA, ca, 0o600), atomicfile.Write(l.KnownHosts, []byte(known.String()), 0o600),
 		atomicfile.Write(l.Program, standIn(), 0o700), l.write())

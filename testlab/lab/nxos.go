@@ -25,7 +25,7 @@ func init() { simulators[intent.NXOS.Name] = startNXOS }
 func startNXOS(sw *intent.Switch, s shared, o Options) (Switch, error) {
 	opts := nxos.Options{
 		Hostname: sw.Name, Model: cmp.Or(sw.Model.V, defaultNXOSModel), Version: cmp.Or(sw.Release.V, defaultNXOSRelease),
-		Username: "admin", Password: s.password, TLS: s.tls, HostKey: s.hostKey, TimeScale: o.TimeScale, Routed: true,
+		Username: "admin", Password: s.password, TLS: s.tls, HostKey: s.hostKey, Listen: o.Listen, TimeScale: o.TimeScale, Routed: true,
 		Shuffle: seedOf(o.Shuffle, sw.Name), Running: o.Running[sw.Name],
 	}
 	ports := map[string]bool{}

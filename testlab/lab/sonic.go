@@ -33,7 +33,7 @@ func startSONiC(sw *intent.Switch, s shared, o Options) (Switch, error) {
 	opts.Release = cmp.Or(sw.Release.V, defaultSONiCRelease)
 	opts.Models = sonic.Models(opts.Release)
 	opts.Username, opts.Password = "admin", s.password
-	opts.TLS, opts.HostKey, opts.TimeScale = s.tls, s.hostKey, o.TimeScale
+	opts.TLS, opts.HostKey, opts.Listen, opts.TimeScale = s.tls, s.hostKey, o.Listen, o.TimeScale
 	opts.Shuffle = seedOf(o.Shuffle, sw.Name)
 	if opts.Running = running; running != nil {
 		return started(sonic.New(opts))

@@ -41,8 +41,6 @@ type Fate struct {
 
 // Network connects clients and listeners. New makes one.
 type Network struct {
-	fate func(Piece) Fate
-
 	mu        sync.Mutex
 	rnd       *rand.Rand
 	listeners map[string]*listener
@@ -51,10 +49,9 @@ type Network struct {
 }
 
 // New makes a network. Each piece takes 50 to 150 µs, which the seed decides: in virtual time
-// everything would else happen at one instant. fate decides about each piece, one at a time
-// for a direction of a connection; nil lets all pass.
-func New(seed uint64, fate func(Piece) Fate) *Network {
-	return &Network{fate: fate, rnd: rand.New(rand.NewPCG(seed, 0)), listeners: map[string]*listener{}, port: 20000}
+// everything would else happen at one instant.
+func New(seed uint64) *Network {
+	return &Network{rnd: rand.New(rand.NewPCG(seed, 0)), listeners: map[string]*listener{}, port: 20000}
 }
 
 func (n *Network) latency() time.Duration {
@@ -141,14 +138,18 @@ func (l *listener) Close() error {
 // the process.
 type Client struct {
 	network *Network
+	fate    func(Piece) Fate
 
 	mu    sync.Mutex
 	dead  bool
 	conns map[*conn]bool
 }
 
-// Client makes a client.
-func (n *Network) Client() *Client { return &Client{network: n, conns: map[*conn]bool{}} }
+// Client makes a client. fate decides about each piece of its connections, one at a time for
+// a direction of a connection; nil lets all pass.
+func (n *Network) Client(fate func(Piece) Fate) *Client {
+	return &Client{network: n, fate: fate, conns: map[*conn]bool{}}
+}
 
 // Dial implements netx.Dialer for "tcp". Names are not looked up.
 func (c *Client) Dial(ctx context.Context, network, address string) (net.Conn, error) {
@@ -177,8 +178,8 @@ func (c *Client) Dial(ctx context.Context, network, address string) (net.Conn, e
 		return fail(os.NewSyscallError("connect", syscall.ECONNREFUSED))
 	}
 	up, down := newHalf(), newHalf()
-	mine := &conn{client: c, network: n, number: number, to: address, up: true, local: local, remote: l.addr, in: down, out: up}
-	theirs := &conn{network: n, number: number, to: address, local: l.addr, remote: local, in: up, out: down}
+	mine := &conn{client: c, number: number, to: address, up: true, local: local, remote: l.addr, in: down, out: up}
+	theirs := &conn{client: c, number: number, to: address, local: l.addr, remote: local, in: up, out: down}
 	mine.peer, theirs.peer = theirs, mine
 	c.mu.Lock()
 	dead := c.dead
@@ -285,8 +286,7 @@ func (h *half) end(err error, after time.Duration) {
 }
 
 type conn struct {
-	client        *Client // of the client's end
-	network       *Network
+	client        *Client
 	number        int
 	to            string
 	up            bool // the client's end
@@ -404,14 +404,14 @@ func (c *conn) Write(b []byte) (int, error) {
 		return 0, c.failure("write", os.NewSyscallError("write", syscall.EPIPE))
 	}
 	fate := Fate{Pass: len(b)}
-	if c.network.fate != nil {
-		fate = c.network.fate(Piece{To: c.to, Conn: c.number, Up: c.up, N: c.sent, Data: b})
+	if c.client.fate != nil {
+		fate = c.client.fate(Piece{To: c.to, Conn: c.number, Up: c.up, N: c.sent, Data: b})
 		if fate.Pass < 0 || fate.Pass > len(b) {
 			return 0, fmt.Errorf("memnet: a fate lets %d of %d bytes pass", fate.Pass, len(b))
 		}
 	}
 	c.sent++
-	after := c.network.latency() + fate.Wait
+	after := c.client.network.latency() + fate.Wait
 	c.out.send(append([]byte(nil), b[:fate.Pass]...), after)
 	if fate.Cut {
 		c.cut(after)
@@ -440,9 +440,9 @@ func (c *conn) Close() error {
 	zombie := c.zombie
 	c.mu.Unlock()
 	if !zombie {
-		c.out.end(nil, c.network.latency())
+		c.out.end(nil, c.client.network.latency())
 	}
-	if c.client != nil {
+	if c.up {
 		c.client.mu.Lock()
 		delete(c.client.conns, c)
 		c.client.mu.Unlock()

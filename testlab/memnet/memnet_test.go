@@ -15,13 +15,14 @@ import (
 	"golang.org/x/net/nettest"
 )
 
-func pair(t *testing.T, n *Network) (client, server net.Conn, c *Client) {
+func pair(t *testing.T, seed uint64, fate func(Piece) Fate) (client, server net.Conn, c *Client) {
 	t.Helper()
+	n := New(seed)
 	l, err := n.Listen("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c = n.Client()
+	c = n.Client(fate)
 	if client, err = c.Dial(t.Context(), "tcp", l.Addr().String()); err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +35,7 @@ func pair(t *testing.T, n *Network) (client, server net.Conn, c *Client) {
 
 func TestConn(t *testing.T) {
 	nettest.TestConn(t, func() (net.Conn, net.Conn, func(), error) {
-		c, s, _ := pair(t, New(1, nil))
+		c, s, _ := pair(t, 1, nil)
 		return c, s, func() { _, _ = c.Close(), s.Close() }, nil
 	})
 }
@@ -43,9 +44,9 @@ func TestConn(t *testing.T) {
 func TestCut(t *testing.T) {
 	for _, up := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
-			client, server, _ := pair(t, New(1, func(p Piece) Fate {
+			client, server, _ := pair(t, 1, func(p Piece) Fate {
 				return Fate{Pass: min(3, len(p.Data)), Cut: p.N == 1 && p.Up == up}
-			}))
+			})
 			from, to := client, server
 			if !up {
 				from, to = server, client
@@ -74,7 +75,7 @@ func TestVirtualTime(t *testing.T) {
 	var first time.Duration
 	for range 3 {
 		synctest.Test(t, func(t *testing.T) {
-			client, server, _ := pair(t, New(7, func(p Piece) Fate { return Fate{Pass: len(p.Data), Wait: time.Hour} }))
+			client, server, _ := pair(t, 7, func(p Piece) Fate { return Fate{Pass: len(p.Data), Wait: time.Hour} })
 			began := time.Now()
 			for range 10 {
 				if _, err := client.Write([]byte("x")); err != nil {
@@ -98,7 +99,7 @@ func TestVirtualTime(t *testing.T) {
 // A killed client's connections end for the server. What is left of it reaches nobody.
 func TestKill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client, server, c := pair(t, New(1, nil))
+		client, server, c := pair(t, 1, nil)
 		c.Kill()
 		if n, err := client.Write([]byte("lost")); n != 4 || err != nil {
 			t.Errorf("a write returns %d, %v", n, err)
@@ -119,8 +120,8 @@ func TestKill(t *testing.T) {
 }
 
 func TestNobodyListens(t *testing.T) {
-	n := New(1, nil)
-	if _, err := n.Client().Dial(t.Context(), "tcp", "127.0.0.1:9"); !errors.Is(err, syscall.ECONNREFUSED) || !strings.Contains(err.Error(), "127.0.0.1:9") {
+	n := New(1)
+	if _, err := n.Client(nil).Dial(t.Context(), "tcp", "127.0.0.1:9"); !errors.Is(err, syscall.ECONNREFUSED) || !strings.Contains(err.Error(), "127.0.0.1:9") {
 		t.Errorf("dial: %v", err)
 	}
 	l, err := n.Listen("127.0.0.1:9")
@@ -136,7 +137,7 @@ func TestNobodyListens(t *testing.T) {
 	if _, err := l.Accept(); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("accept: %v", err)
 	}
-	if _, err := n.Client().Dial(t.Context(), "tcp", "127.0.0.1:9"); !errors.Is(err, syscall.ECONNREFUSED) {
+	if _, err := n.Client(nil).Dial(t.Context(), "tcp", "127.0.0.1:9"); !errors.Is(err, syscall.ECONNREFUSED) {
 		t.Errorf("dial: %v", err)
 	}
 }
