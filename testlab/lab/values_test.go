@@ -229,7 +229,7 @@ func (k kind) valued(c keyCase, v any) []byte {
 
 // other returns the other end of a curve in the unit of one end.
 func other(key, text string) string {
-	number := strings.TrimRight(text, "abcdefghijklmnopqrstuvwxyzBKMGi% ")
+	number := strings.TrimRight(text, "abcdefghijklmnopqrstuvwxyzBKMG% ")
 	unit := text[len(number):]
 	n, err := strconv.ParseFloat(number, 64)
 	switch {
