@@ -22,6 +22,9 @@ type Saved struct {
 	SwitchDriver
 	Facts    Facts
 	Snapshot *Snapshot
+	// MayDerive says that the switch may derive lossless groups that the text lacks: the
+	// text is a part of a configuration, or it is not known what the switch derives.
+	MayDerive bool
 }
 
 // Probe returns the facts that are known.

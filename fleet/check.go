@@ -112,7 +112,7 @@ func checkConfigs(f *Fabric, files []Saved) ([]validate.Finding, error) {
 			return nil, &OptionError{Option: "config " + s.File, Err: err}
 		}
 		cfg, unknown := drv.Decode(drv.Snapshot)
-		run.Add(validate.Switch(d, cfg, validate.Saved, &validate.State{Unknown: unknown}))
+		run.Add(validate.Switch(d, cfg, validate.Saved, &validate.State{Unknown: unknown, MayDerive: drv.MayDerive}))
 		for _, p := range sw.Ports {
 			if peer, linked := p.Peer(); linked {
 				near[peer.Device] = true

@@ -48,7 +48,7 @@ func Diff(ctx context.Context, devices []Device, o PlanOptions, emit func(*Devic
 // diffed is a plan for [Diff].
 func diffed(drv drivers.Driver, dev Device, snap *drivers.Snapshot, steps *drivers.Steps) (*DevicePlan, *Error) {
 	changes := steps.Changes
-	if saved, ok := drv.(*drivers.Saved); ok {
+	if saved, ok := drv.(*drivers.Saved); ok && saved.MayDerive {
 		changes = remaining(saved, dev, snap, changes)
 	}
 	d := &DevicePlan{Name: dev.Name, OS: dev.OS, Changes: group(changes)}
@@ -67,8 +67,8 @@ func diffed(drv drivers.Driver, dev Device, snap *drivers.Snapshot, steps *drive
 	return d, nil
 }
 
-// remaining leaves out what a switch makes of a configuration by itself, and what therefore
-// need not be in a file.
+// remaining leaves out what a switch may derive from a configuration, and what therefore need
+// not be in a file.
 func remaining(drv *drivers.Saved, dev Device, snap *drivers.Snapshot, changes []qos.Change) []qos.Change {
 	desired, err := drivers.Want[*qos.Device](dev.Desired())
 	if err != nil {

@@ -217,7 +217,7 @@ func pausedWithoutGroup(r *deviceRun, p *intent.Port, q *qos.Port) {
 		}
 		have := q.Groups[g].Lossless
 		want := r.d.Desired.Ports[p.Name].Groups[g]
-		made := r.source == Saved && want.DerivedFrom.Set && !q.Groups[g].DerivedFrom.Set && !q.Groups[g].Headroom.Set && !q.Groups[g].Buffer.Set
+		made := r.seen.MayDerive && want.DerivedFrom.Set && !q.Groups[g].DerivedFrom.Set && !q.Groups[g].Headroom.Set && !q.Groups[g].Buffer.Set
 		if !have.Set && !want.Lossless.Set || have.V || made || r.out.said(p.Name, qos.KindLossless.At(g)) {
 			continue
 		}

@@ -35,6 +35,8 @@ type State struct {
 	InForce []drivers.Mismatch
 	// Unknown is configuration that the model has no place for.
 	Unknown []drivers.Unknown
+	// MayDerive is that of [drivers.Saved].
+	MayDerive bool
 	// Account returns what is known of each line of the running configuration; nil
 	// where nobody asks.
 	Account func() []render.Line
@@ -167,7 +169,7 @@ func (r *deviceRun) compare() {
 	}
 	r.compared = true
 	diff := qos.Diff
-	if r.source == Saved {
+	if r.seen.MayDerive {
 		diff = qos.DiffSaved
 	}
 	out := r.out

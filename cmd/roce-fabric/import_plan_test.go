@@ -81,6 +81,7 @@ func savedTexts(t testing.TB) (out []savedText) {
 type agreement struct {
 	skipped       string // why nothing was compared
 	imported, did int    // changes
+	differs       bool   // by diff of the text
 	detail        string
 }
 
@@ -114,6 +115,9 @@ func tryAgreement(t *testing.T, x savedText) (a agreement) {
 			a.detail += fmt.Sprintf("import: %s %s -> %s %s\n", c.Path(), c.Old, c.New, c.Blocked)
 		}
 	}
+	status, stdout, stderr = runHere(t, "diff", "-f", made, "--config", "sw1="+filepath.Join(dir, "running.cfg"), "--exit-code")
+	a.differs = status != exitOK
+	a.detail += fmt.Sprintf("diff: status %d\n%s%s", status, stdout, stderr)
 	f, running, refused, err := lab.Configured(nil, []string{config})
 	if err != nil {
 		a.skipped = "no lab: " + err.Error()
@@ -152,6 +156,18 @@ func tryAgreement(t *testing.T, x savedText) (a agreement) {
 	return a
 }
 
+// mayBePart reports whether diff takes a text for a part of a configuration, as render writes
+// it, which an import takes for all that the switch starts with.
+func mayBePart(x savedText) bool {
+	switch x.system {
+	case "eos":
+		return !bytes.HasSuffix(bytes.TrimSpace(x.text), []byte("\nend"))
+	case "sonic":
+		return !bytes.Contains(x.text, []byte("DEVICE_METADATA"))
+	}
+	return false
+}
+
 func firstError(s string) string {
 	_, s, _ = strings.Cut(s, `"error": "`)
 	s, _, _ = strings.Cut(s, "\n")
@@ -163,7 +179,8 @@ func firstError(s string) string {
 
 // What an import of a file says of a plan is what a plan of its intent does on a switch that
 // runs the text, for published, rendered and made-up configurations and for variants of
-// them. Texts that cannot be compared are counted by reason.
+// them, and diff finds a difference where the plan has a change. Texts that cannot be compared
+// are counted by reason.
 func TestImportAgreesWithPlan(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	t.Setenv("FABRIC_USER", "admin")
@@ -199,6 +216,8 @@ func TestImportAgreesWithPlan(t *testing.T) {
 			continue
 		case a.imported != a.did:
 			t.Errorf("go test ./cmd/roce-fabric -run TestImportAgreesWithPlan -agree.seed %d -agree.texts 1: %s %v: the import says %d changes, the plan has %d\n%s", seed, x.name, done, a.imported, a.did, a.detail)
+		case !mayBePart(x) && a.differs != (a.did > 0):
+			t.Errorf("go test ./cmd/roce-fabric -run TestImportAgreesWithPlan -agree.seed %d -agree.texts 1: %s %v: diff finds differences: %t, the plan has %d changes\n%s", seed, x.name, done, a.differs, a.did, a.detail)
 		}
 		compared++
 		if a.did == 0 {

@@ -47,5 +47,5 @@ func saved(text []byte, t drivers.Target) (*drivers.Saved, error) {
 	if ok {
 		d.publishedHeadroom(m)
 	}
-	return &drivers.Saved{SwitchDriver: d, Facts: f, Snapshot: &drivers.Snapshot{Native: &booted{cfg, native.Booted(cfg, m)}}}, nil
+	return &drivers.Saved{SwitchDriver: d, Facts: f, Snapshot: &drivers.Snapshot{Native: &booted{cfg, native.Booted(cfg, m)}}, MayDerive: native.MayDerive(cfg, m)}, nil
 }

@@ -206,9 +206,8 @@ func (p *Port) losslessGroups() (s PrioritySet) {
 	return s
 }
 
-// DiffSaved is [Diff] for a configuration in a file. A file need not hold what a
-// switch makes by itself and what is in force on it all the same: the lossless
-// groups that it derives from speed and cable length (sonic-swss
+// DiffSaved is [Diff] for a saved configuration that may lack what the switch makes by
+// itself: the lossless groups that it derives from speed and cable length (sonic-swss
 // cfgmgr/buffermgr.cpp).
 func DiffSaved(saved, desired *Device) []Change {
 	return slices.DeleteFunc(Diff(saved, desired), func(ch Change) bool {

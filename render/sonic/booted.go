@@ -47,6 +47,14 @@ func Booted(saved Config, m *catalog.Model) Config {
 	return out
 }
 
+// MayDerive reports whether a switch may hold lossless groups that [Booted] does not add: the
+// text is a part of a configuration, such as render writes, or the table that the switch
+// derives them from is not known.
+func MayDerive(saved Config, m *catalog.Model) bool {
+	unknown := m == nil || len(m.Headroom) == 0
+	return saved.Row(TMetadata, "localhost") == nil || unknown && saved.Row(TPool, catalog.IngressPool) != nil
+}
+
 // derive returns the name of the profile that buffermgrd gives lossless groups for a speed
 // and a cable length, and makes it where it is missing; "" if the switch cannot.
 func (c Config) derive(speed, cable string, m *catalog.Model) string {

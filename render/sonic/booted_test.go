@@ -53,6 +53,23 @@ func TestBooted(t *testing.T) {
 			t.Errorf("%s: the saved configuration is changed", name)
 		}
 	}
+	for name, c := range map[string]struct {
+		edit  func(Config)
+		model *catalog.Model
+		want  bool
+	}{
+		"all there":              {func(Config) {}, m, false},
+		"no pool":                {func(c Config) { delete(c, TPool) }, m, false},
+		"a part":                 {func(c Config) { delete(c, TMetadata) }, m, true},
+		"unknown model":          {func(Config) {}, nil, true},
+		"unknown model, no pool": {func(c Config) { delete(c, TPool) }, nil, false},
+	} {
+		saved := base()
+		c.edit(saved)
+		if got := MayDerive(saved, c.model); got != c.want {
+			t.Errorf("%s: the switch may derive groups that are not added: %t, want %t", name, got, c.want)
+		}
+	}
 	saved := base()
 	saved.Put(TProfile, "mine", Row{"xoff": "1"})
 	saved.Put(TGroup, "Ethernet0|3-4", Row{"profile": "mine"})
