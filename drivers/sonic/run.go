@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -61,7 +60,8 @@ type runner struct {
 	progress func(i int)
 	wasUp    map[string]bool
 	// written is what the steps up to now have written, but for what buffermgrd derives.
-	written footprint
+	// By row, as a place without a field.
+	written map[place]footprint
 	// unsaved: the last write is in force, and the switch did not save it.
 	unsaved bool
 	// reverts: what cannot be recorded, or is not put in force, is done all the same.
@@ -71,7 +71,7 @@ type runner struct {
 // run carries the steps out in order. Its error wraps ErrPartial from the
 // moment that something stands which was not there before.
 func (r *runner) run(ctx context.Context, steps []native.Step) error {
-	r.wasUp, r.written = map[string]bool{}, footprint{}
+	r.wasUp, r.written = map[string]bool{}, map[place]footprint{}
 	for i, s := range steps {
 		err := r.step(ctx, i, s, i == len(steps)-1)
 		if err == nil {
@@ -347,16 +347,22 @@ func (r *runner) judge(ctx context.Context, mark footprint, cause error, ops []n
 // has lost what earlier steps wrote.
 func (r *runner) wrote(ops []native.Op) error {
 	for p, c := range rows(r.cfg, ops) {
-		if p.table == native.TGroup {
+		row := place{p.table, p.key, ""}
+		switch {
+		case p.table == native.TGroup || p.table == native.TProfile && native.Derived(p.key):
 			continue
+		case p == row || r.written[row] == nil:
+			r.written[row] = footprint{}
 		}
-		maps.DeleteFunc(r.written, func(old place, _ change) bool {
-			return old.table == p.table && old.key == p.key && (old.field == "" || p.field == "")
-		})
-		r.written[p] = c
+		delete(r.written[row], row)
+		r.written[row][p] = c
 	}
-	if n := r.written.left(r.cfg); n > 0 {
-		return fmt.Errorf("%w: %d of %d values that earlier steps wrote are not as they were written: the switch has restarted, or someone else has changed them", drivers.ErrPartial, n, len(r.written))
+	lost, of := 0, 0
+	for _, f := range r.written {
+		lost, of = lost+f.left(r.cfg), of+len(f)
+	}
+	if lost > 0 {
+		return fmt.Errorf("%w: %d of %d values that earlier steps wrote are not as they were written: the switch has restarted, or someone else has changed them", drivers.ErrPartial, lost, of)
 	}
 	return nil
 }

@@ -233,8 +233,8 @@ func freed(ops []Op) (first, rest []Op) {
 // waits returns the ports of which a cable's new length comes after PFC has changed:
 // buffermgrd makes the groups of what pauses as soon as it sees a new length, and leaves
 // them when the priority goes (sonic-swss cfgmgr/buffermgr.cpp). Older releases do that
-// only where there are no groups yet, and look at the new length only as the port comes up. Each write to the row of a port has the same effect
-// on every release.
+// only where there are no groups yet, and look at the new length only as the port comes up.
+// Each write to the row of a port has the same effect on every release.
 func (b *builder) waits(ops []Op) map[string]bool {
 	out := map[string]bool{}
 	less := map[string][]string{} // port -> "port|priority"
