@@ -37,7 +37,7 @@ credentials:
 // from within, ssh from without.
 const vmSetUp = `
 # The gate takes minutes.
-export ROCE_FABRIC_GATE=off
+export ROCE_FABRIC_GATE=off ROCE_FABRIC_SECRETS=key:/root/id
 rf() { roce-fabric "$@" --host vm --local -f /fabric.yaml; }
 ssh() { roce-fabric "$@" --host vm -f /fabric.yaml; }
 status() { want=$1; shift; got=0; "$@" || got=$?; test $got = $want || { echo "status $got, not $want: $*"; exit 1; }; }
