@@ -27,7 +27,7 @@ func (d *driver) leftDown() map[string]string {
 	if d.left == nil {
 		return nil
 	}
-	return d.left.Down
+	return maps.Clone(d.left.Down) // note changes it, while other drivers compare cached plans
 }
 
 // note records ports that are about to go down, and those that are up again.
