@@ -51,8 +51,8 @@ type Access struct {
 	Dial netx.Dialer
 	// Policy is what the intent may use; nil is [secret.Usual] for the environment.
 	Policy *secret.Policy
-	// AcceptIdentity names devices that are not the ones that the intent means by what they show: they are
-	// written to all the same.
+	// AcceptIdentity names devices that are written to even if they show another identity than
+	// the intent states or an earlier run recorded.
 	AcceptIdentity []string
 	// Local says that the one host of the call is the machine that the program runs on.
 	Local bool

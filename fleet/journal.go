@@ -51,8 +51,8 @@ type entry struct {
 	Continues string `json:"continues,omitempty"`
 	// Devices are those that the run that begins is to change or look after.
 	Devices []string `json:"devices,omitempty"`
-	// idle are further devices that a run was asked for, and has nothing to do on. The
-	// journal does not name them.
+	// idle lists the devices of the run on which there is nothing to do. They are not written
+	// to the journal.
 	idle []string
 }
 

@@ -222,7 +222,7 @@ func (d *Driver) Read(ctx context.Context) (*drivers.Snapshot, error) {
 	return &drivers.Snapshot{Native: s}, nil
 }
 
-// Identity is what a running host says of itself.
+// Identity returns the hostname and the serial number that a host shows; empty for nil.
 func Identity(running *nic.Host) drivers.Identity {
 	if running == nil {
 		return drivers.Identity{}
@@ -234,7 +234,7 @@ func Identity(running *nic.Host) drivers.Identity {
 // Hostname implements [drivers.Named].
 func (d *Driver) Hostname(s *drivers.Snapshot) string { return Identity(StateOf(s).Running).Hostname }
 
-// Unit is that of the machine of a snapshot.
+// Unit returns the serial number of the machine that a snapshot was taken of.
 func (d *Driver) Unit(s *drivers.Snapshot) drivers.Unit { return Identity(StateOf(s).Running).Unit }
 
 // Digest identifies what of a snapshot a run would fix.

@@ -55,6 +55,27 @@ func (b *box) watchGroup(group int) (lost func() []string) {
 	}
 }
 
+// classes returns what an intent with or without the second class replaces.
+func classes(second bool) []string {
+	if second {
+		return secondClass
+	}
+	return nil
+}
+
+// runningClasses starts a switch on which the first class runs, or both do.
+func runningClasses(t *testing.T, o boxOptions, both bool) (*box, *driver) {
+	t.Helper()
+	o.intent = classes(both)
+	b := newBox(t, o)
+	d := b.open()
+	tok, _ := b.apply(d)
+	if err := d.Confirm(t.Context(), tok); err != nil {
+		t.Fatal(err)
+	}
+	return b, d
+}
+
 // TestRunningClassAndItsBuffer: a second lossless class comes and goes, by an apply and by
 // its revert. While a port is up, the first class keeps its buffer, or the plan says for
 // that class that it loses it.
@@ -67,22 +88,10 @@ func TestRunningClassAndItsBuffer(t *testing.T) {
 						t.Parallel()
 						o := o
 						o.model, o.release, o.edit = model, release, withPoll
-						if both {
-							o.intent = secondClass
-						}
-						b := newBox(t, o)
-						d := b.open()
-						tok, _ := b.apply(d)
-						if err := d.Confirm(t.Context(), tok); err != nil {
-							t.Fatal(err)
-						}
+						b, d := runningClasses(t, o, both)
 						was := string(b.state())
 						b.bothBound(both)
-						other := secondClass
-						if both {
-							other = nil
-						}
-						b.desired = compile(t, fabric(b.model, release, other...))
+						b.desired = compile(t, fabric(b.model, release, classes(!both)...))
 						lost := b.watchGroup(3)
 						tok, st := b.apply(d)
 						said := sufferers(st, b.ports)
@@ -165,15 +174,7 @@ func TestPortsChangeAsPFCDoes(t *testing.T) {
 						t.Parallel()
 						o := o
 						o.model, o.release, o.edit = known, release, withPoll
-						if both {
-							o.intent = secondClass
-						}
-						b := newBox(t, o)
-						d := b.open()
-						tok, _ := b.apply(d)
-						if err := d.Confirm(t.Context(), tok); err != nil {
-							t.Fatal(err)
-						}
+						b, d := runningClasses(t, o, both)
 						b.bothBound(both)
 						if down {
 							for _, port := range b.ports {
@@ -182,15 +183,11 @@ func TestPortsChangeAsPFCDoes(t *testing.T) {
 								b.SetRow("PORT", port, row)
 							}
 						}
-						other := secondClass
-						if both {
-							other = nil
-						}
-						b.desired = compile(t, fabric(b.model, release, other...))
+						b.desired = compile(t, fabric(b.model, release, classes(!both)...))
 						for _, p := range b.desired.Ports {
 							p.MTU, p.AdminUp = qos.Of(4096), qos.Of(true)
 						}
-						tok, _ = b.apply(d)
+						tok, _ := b.apply(d)
 						b.bothBound(!both)
 						if _, again := b.plan(d); len(again.Items) > 0 {
 							t.Errorf("still to do: %v", again.Changes)

@@ -59,8 +59,8 @@ type runner struct {
 	cfg      native.Config
 	progress func(i int)
 	wasUp    map[string]bool
-	// written is what the steps up to now have written, but for what buffermgrd derives.
-	// By row, as a place without a field.
+	// written holds the values that earlier steps wrote, by row (a place without a field).
+	// Rows that buffermgrd derives are left out.
 	written map[place]footprint
 	// unsaved: the last write is in force, and the switch did not save it.
 	unsaved bool

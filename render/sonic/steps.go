@@ -236,14 +236,13 @@ func freed(ops []Op) (first, rest []Op) {
 // only where there are no groups yet, and look at the new length only as the port comes up.
 // Each write to the row of a port has the same effect on every release.
 func (b *builder) waits(ops []Op) map[string]bool {
+	if b.Release.CableRederives || b.Release.CableMayRederive {
+		return b.repaused
+	}
 	out := map[string]bool{}
 	less := map[string][]string{} // port -> "port|priority"
 	for _, o := range ops {
 		if !o.changesPFC(b.running) {
-			continue
-		}
-		if b.Release.CableRederives || b.Release.CableMayRederive {
-			out[o.Key] = true
 			continue
 		}
 		stays := strings.Split(o.Row["pfc_enable"], ",")
