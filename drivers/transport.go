@@ -40,15 +40,12 @@ func TransportError(err error) error {
 // a connection refused or reset, as one that restarts does.
 func silent(err error) bool { return errors.Is(err, gnmi.ErrTimeout) || errors.Is(err, ssh.ErrTimeout) }
 
-// Poll calls done at once and then at every interval until it says so, for at
-// most limit, and for [ssh.DefaultSilence] at most while the device answers nothing. It
-// returns whether done said so and, where it did not, its last error, with that of the
-// context where that ended the wait.
-func Poll(ctx context.Context, every, limit time.Duration, done func() (bool, error)) (bool, error) {
-	deadline := time.NewTimer(limit)
-	defer deadline.Stop()
-	tick := time.NewTicker(every)
-	defer tick.Stop()
+// Poll calls done at once and then again after every pause until it says so, for at
+// most limit and one more call, and for [ssh.DefaultSilence] at most while the device answers
+// nothing. It returns whether done said so and, where it did not, its last error, with that
+// of the context where that ended the wait.
+func Poll(ctx context.Context, pause, limit time.Duration, done func() (bool, error)) (bool, error) {
+	end := time.Now().Add(limit)
 	var unanswered time.Time // since then; zero if the last call was answered
 	for {
 		began := time.Now()
@@ -61,13 +58,12 @@ func Poll(ctx context.Context, every, limit time.Duration, done func() (bool, er
 		case unanswered.IsZero():
 			unanswered = began
 		}
-		if !unanswered.IsZero() && time.Since(unanswered) >= ssh.DefaultSilence {
+		left := time.Until(end)
+		if left <= 0 || !unanswered.IsZero() && time.Since(unanswered) >= ssh.DefaultSilence {
 			return false, err
 		}
 		select {
-		case <-tick.C:
-		case <-deadline.C:
-			return false, err
+		case <-time.After(min(pause, left)):
 		case <-ctx.Done():
 			return false, errors.Join(err, ctx.Err())
 		}

@@ -178,25 +178,13 @@ func (r *run) verify(ctx context.Context, drv drivers.Driver, f drivers.Facts, t
 	return now, unseen, nil
 }
 
-// await calls good until it returns nil, for at most AppliedTimeout.
+// await calls good until it returns nil, for at most AppliedTimeout, as [drivers.Poll] does.
 func (r *run) await(ctx context.Context, good func() error) error {
-	deadline := time.NewTimer(r.AppliedTimeout)
-	defer deadline.Stop()
-	tick := time.NewTicker(500 * time.Millisecond)
-	defer tick.Stop()
-	for {
+	_, err := drivers.Poll(ctx, 500*time.Millisecond, r.AppliedTimeout, func() (bool, error) {
 		err := good()
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-tick.C:
-			continue
-		case <-ctx.Done():
-		case <-deadline.C:
-		}
-		return err
-	}
+		return err == nil, err
+	})
+	return err
 }
 
 // asRun is desired in the form that a snapshot of the device has.
