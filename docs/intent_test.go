@@ -3,7 +3,7 @@
 // code imports it.
 package docs
 
-//go:generate go test . -run "TestIntentKeys|TestChecks|TestModels|TestMetrics|TestAPI|TestSupport" -update
+//go:generate go test . -run "TestIntentKeys|TestChecks|TestModels|TestMetrics|TestAPI|TestSupport|TestReliability" -update
 
 import (
 	"encoding/json"
