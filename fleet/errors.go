@@ -8,6 +8,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/fleet/keys"
+	"github.com/roce-fabric/roce-fabric/fleet/store"
 	"github.com/roce-fabric/roce-fabric/internal/hint"
 )
 
@@ -72,7 +73,7 @@ var kinds = []struct {
 }{
 	{drivers.ErrStale, KindStale}, {drivers.ErrAuth, KindAuth}, {drivers.ErrIdentity, KindIdentity},
 	{drivers.ErrUnreachable, KindUnreachable}, {drivers.ErrNotReady, KindNotReady}, {drivers.ErrRejected, KindRejected}, {drivers.ErrUnsaved, KindUnsaved},
-	{drivers.ErrUnsupported, KindUnsupported}, {drivers.ErrTooLarge, KindTooLarge}, {drivers.ErrNoState, KindNoState}, {context.Canceled, KindInterrupted},
+	{drivers.ErrUnsupported, KindUnsupported}, {drivers.ErrTooLarge, KindTooLarge}, {drivers.ErrNoState, KindNoState}, {context.Canceled, KindInterrupted}, {store.ErrLost, KindInterrupted},
 	{drivers.ErrPartial, KindPartial}, {errLocked, KindLocked}, {errNothing, KindNothing},
 	{keys.ErrUnsigned, KindUntrusted}, {keys.ErrBad, KindUntrusted}, {keys.ErrUnknown, KindUntrusted},
 }

@@ -184,7 +184,7 @@ func (g *gated) look(ctx context.Context, devices []string) (map[string]seen, er
 		} else {
 			bad = cmp.Or(bad, error(s.first.Err))
 		}
-		return ctx.Err()
+		return context.Cause(ctx)
 	})
 	return out, cmp.Or(err, bad)
 }
@@ -254,14 +254,14 @@ func (g *gated) baseline(ctx context.Context, waves []Wave) error {
 	around := g.surroundings(all...)
 	g.say(fmt.Sprintf("baseline: the counters of %s for %s", words.Count(len(around), "device"), spell(g.scaled(gateBaseline))))
 	was, err := g.look(ctx, around)
-	if err := cmp.Or(ctx.Err(), g.need(was, err)); err != nil {
+	if err := cmp.Or(context.Cause(ctx), g.need(was, err)); err != nil {
 		return err
 	}
 	if err := sleep(ctx, g.scaled(gateBaseline)); err != nil {
 		return err
 	}
 	now, err := g.look(ctx, natural.Keys(was))
-	if err := cmp.Or(ctx.Err(), g.need(now, err)); err != nil {
+	if err := cmp.Or(context.Cause(ctx), g.need(now, err)); err != nil {
 		return err
 	}
 	g.base = g.judge(was, now)
@@ -324,7 +324,7 @@ func (g *gated) before(ctx context.Context, w Wave) (map[string]seen, error) {
 	if err != nil && len(was) > 0 {
 		g.say("not looked at: " + oneLine(err))
 	}
-	return was, cmp.Or(ctx.Err(), g.need(was, err))
+	return was, cmp.Or(context.Cause(ctx), g.need(was, err))
 }
 
 // pass returns an error, which is [KindGate] or [KindInconclusive], unless a wave may
@@ -347,7 +347,7 @@ func (g *gated) pass(ctx context.Context, w Wave, was map[string]seen) error {
 	// A link may go down again, and neighbours that were gone show until LLDP forgets them.
 	last, err := g.look(ctx, natural.Keys(was))
 	if ctx.Err() != nil {
-		return ctx.Err()
+		return context.Cause(ctx)
 	}
 	if err := missing(was, last, err); err != nil {
 		return err
@@ -371,7 +371,7 @@ func (g *gated) back(ctx context.Context, was map[string]seen, settle time.Durat
 	for {
 		now, err := g.look(ctx, natural.Keys(left))
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return nil, context.Cause(ctx)
 		}
 		for name, s := range now {
 			if s.lacks(left[name]) == "" {
@@ -493,7 +493,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	case <-t.C:
 		return nil
 	case <-ctx.Done():
-		return ctx.Err()
+		return context.Cause(ctx)
 	}
 }
 

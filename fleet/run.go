@@ -215,7 +215,7 @@ func (e *effort) wave(ctx context.Context, w Wave) ([]Outcome, error) {
 	})
 	open := slices.DeleteFunc(slices.Clone(all), func(one work) bool { return one.pending == nil })
 	if len(open) > 0 {
-		bad := cmp.Or(err, ctx.Err())
+		bad := cmp.Or(err, context.Cause(ctx))
 		if bad == nil {
 			bad = e.gate.pass(ctx, w, was)
 		}
@@ -233,7 +233,7 @@ func (e *effort) wave(ctx context.Context, w Wave) ([]Outcome, error) {
 		}))
 	}
 	if len(open) == 0 && was != nil && slices.ContainsFunc(all, func(one work) bool { return one.State == Restored }) {
-		bad := cmp.Or(err, ctx.Err())
+		bad := cmp.Or(err, context.Cause(ctx))
 		if bad == nil {
 			bad = e.gate.pass(ctx, w, was)
 		}

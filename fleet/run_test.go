@@ -443,6 +443,16 @@ func TestABrokenLockEndsARun(t *testing.T) {
 	}
 }
 
+// A gate that ends because the run lost its lock says so, and not that it was cancelled.
+func TestAGateNamesTheLostLock(t *testing.T) {
+	ctx, lose := context.WithCancelCause(t.Context())
+	lose(fmt.Errorf("%w: not renewed within 25s", store.ErrLost))
+	err := NewError("", OpGate, sleep(ctx, time.Hour))
+	if err == nil || !errors.Is(err, store.ErrLost) || err.Kind != KindInterrupted || !strings.Contains(err.Text, "not renewed within 25s") {
+		t.Errorf("%v", err)
+	}
+}
+
 // deviceLocks has the locks of devices, of which one may be lost.
 type deviceLocks struct {
 	mu   sync.Mutex
