@@ -305,3 +305,17 @@ func TestSettleWaitsForWhatIsInWork(t *testing.T) {
 		t.Errorf("down: %v, want %v", down, b.ports[:1])
 	}
 }
+
+// The ports that a driver hands to a plan are a copy: plans of many switches are compared
+// while their drivers note the ports that go down.
+func TestPortsOfAPlanAreACopy(t *testing.T) {
+	d := &driver{}
+	d.Resume(drivers.Leftover{Down: map[string]string{"Ethernet0": "run1"}})
+	planned := d.leftDown()
+	if err := d.note([]string{"Ethernet4"}, []string{"Ethernet0"}); err != nil {
+		t.Fatal(err)
+	}
+	if len(planned) != 1 || planned["Ethernet0"] != "run1" {
+		t.Errorf("the plan has %v", planned)
+	}
+}

@@ -383,3 +383,15 @@ func BenchmarkParse(b *testing.B) {
 		}
 	}
 }
+
+// A comment ends no block, wherever it begins.
+func TestCommentsEndNoBlock(t *testing.T) {
+	const text = "qos profile P\n   uc-tx-queue 3\n      no priority\n%s      bandwidth percent 40\n   priority-flow-control on\n!\ninterface Ethernet1\n%s   service-profile P\n!\nend\n"
+	want, _ := Decode(mustParse(t, fmt.Sprintf(text, "", "")))
+	for _, comment := range []string{"!! of storage\n", "   !! of storage\n", "            !! of storage\n"} {
+		got, unknown := Decode(mustParse(t, fmt.Sprintf(text, comment, comment)))
+		if d := qos.Diff(got, want); len(d) > 0 || len(unknown) > 0 || got.Ports["Ethernet1"].Queues[3].Scheduler.V.Weight != 40 {
+			t.Errorf("%q: %v, %v", comment, d, unknown)
+		}
+	}
+}
