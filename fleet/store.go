@@ -30,6 +30,9 @@ type StoreOptions struct {
 	// ReadOnly is for a call that changes nothing: it goes on without a key that this
 	// user may not read.
 	ReadOnly bool
+	// Wrap is called with the store and returns what takes its place, such as a store of a
+	// test; nil leaves it as it is.
+	Wrap func(store.Store) store.Store
 }
 
 // Store is where runs over a fabric are kept. Its journals are signed.
@@ -59,6 +62,9 @@ func OpenStore(ctx context.Context, f *intent.Fabric, o StoreOptions) (*Store, e
 	if err != nil {
 		_ = s.Close() // nothing was done with it
 		return nil, err
+	}
+	if o.Wrap != nil {
+		s = o.Wrap(s)
 	}
 	return &Store{store.Signed(s, ring), ring}, nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/cmd/roce-fabric/internal/defaults"
 	"github.com/roce-fabric/roce-fabric/cmd/roce-fabric/internal/man"
 	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/fleet/store"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/roster"
 	"github.com/roce-fabric/roce-fabric/internal/netx"
@@ -58,6 +59,8 @@ type app struct {
 
 	// dial connects to devices; nil is the network of this machine.
 	dial netx.Dialer
+	// wrap replaces the store of the runs; nil leaves it as it is.
+	wrap func(store.Store) store.Store
 
 	// waited says that the command was to go on until Ctrl-C, which therefore
 	// is its success.

@@ -101,6 +101,7 @@ func outsideFlag(c *cobra.Command, outside *bool) {
 
 // stateFlags adds --state, and the flags of keys.
 func (a *app) stateFlags(c *cobra.Command, o *fleet.StoreOptions) {
+	o.Wrap = a.wrap
 	f := c.Flags()
 	f.StringVar(&o.Where, "state", a.Getenv("ROCE_FABRIC_STATE"), "folder for journal and lock, or etcd://HOST:2379 (or ROCE_FABRIC_STATE; default ~/.local/state/roce-fabric/FABRIC)")
 	_ = c.MarkFlagDirname("state")

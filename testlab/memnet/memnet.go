@@ -11,12 +11,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"math/rand/v2"
 	"net"
 	"os"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -27,23 +29,29 @@ type Piece struct {
 	Conn int    // number of the connection in its network, from 0
 	Up   bool   // from the client to the listener
 	N    int    // number of the piece in its connection and direction, from 0
+	Dial bool   // the client opens the connection; there is no data
 	Data []byte
 }
 
-// Fate is what becomes of a piece. The zero value loses all of it.
+// Fate is what becomes of a piece. The zero value loses all of its data.
 type Fate struct {
 	Pass int           // as many bytes arrive
 	Wait time.Duration // beside the latency; later pieces do not overtake
+	Pace time.Duration // between one byte and the next
 	// Cut ends the connection behind these bytes: with a reset for the client, with an end
-	// of data for the listener.
+	// of data for the listener. A dial is refused.
 	Cut bool
+	// Silent lets nothing pass behind these bytes, in either direction, not even the end of
+	// the connection. A dial is never answered.
+	Silent bool
 }
 
 // Network connects clients and listeners. New makes one.
 type Network struct {
+	seed      uint64
 	mu        sync.Mutex
-	rnd       *rand.Rand
 	listeners map[string]*listener
+	dials     map[string]uint64 // how many there were to an address
 	port      int
 	conns     int
 }
@@ -51,13 +59,26 @@ type Network struct {
 // New makes a network. Each piece takes 50 to 150 µs, which the seed decides: in virtual time
 // everything would else happen at one instant.
 func New(seed uint64) *Network {
-	return &Network{rnd: rand.New(rand.NewPCG(seed, 0)), listeners: map[string]*listener{}, port: 20000}
+	return &Network{seed: seed, listeners: map[string]*listener{}, dials: map[string]uint64{}, port: 20000}
 }
 
-func (n *Network) latency() time.Duration {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return 50*time.Microsecond + time.Duration(n.rnd.Int64N(int64(100*time.Microsecond)))
+// latencies returns the source of the latencies of the nth connection to an address. It does
+// not depend on what happens on other connections at the same time.
+func (n *Network) latencies(address string, nth uint64) *latencies {
+	h := fnv.New64a()
+	_, _ = io.WriteString(h, address) // a hash does not fail
+	return &latencies{rnd: rand.New(rand.NewPCG(n.seed^h.Sum64(), nth))}
+}
+
+type latencies struct {
+	mu  sync.Mutex
+	rnd *rand.Rand
+}
+
+func (l *latencies) next() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return 50*time.Microsecond + time.Duration(l.rnd.Int64N(int64(100*time.Microsecond)))
 }
 
 // Listen opens a host:port, which must be an IP address; port 0 is a free one.
@@ -160,26 +181,38 @@ func (c *Client) Dial(ctx context.Context, network, address string) (net.Conn, e
 	local := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: n.port}
 	number := n.conns
 	n.conns++
+	nth := n.dials[address]
+	n.dials[address]++
 	n.mu.Unlock()
+	delay := n.latencies(address, nth)
 	fail := func(err error) (net.Conn, error) {
 		return nil, &net.OpError{Op: "dial", Net: network, Source: local, Addr: named(address), Err: err}
 	}
 	if network != "tcp" {
 		return fail(net.UnknownNetworkError(network))
 	}
-	trip := time.NewTimer(n.latency())
+	var fate Fate
+	if c.fate != nil {
+		fate = c.fate(Piece{To: address, Conn: number, Up: true, Dial: true})
+	}
+	if fate.Silent {
+		<-ctx.Done()
+		return fail(ctx.Err())
+	}
+	trip := time.NewTimer(delay.next() + fate.Wait)
 	defer trip.Stop()
 	select {
 	case <-trip.C:
 	case <-ctx.Done():
 		return fail(ctx.Err())
 	}
-	if l == nil {
+	if l == nil || fate.Cut {
 		return fail(os.NewSyscallError("connect", syscall.ECONNREFUSED))
 	}
 	up, down := newHalf(), newHalf()
-	mine := &conn{client: c, number: number, to: address, up: true, local: local, remote: l.addr, in: down, out: up}
-	theirs := &conn{client: c, number: number, to: address, local: l.addr, remote: local, in: up, out: down}
+	silent := new(atomic.Bool)
+	mine := &conn{client: c, delay: delay, silent: silent, number: number, to: address, up: true, local: local, remote: l.addr, in: down, out: up}
+	theirs := &conn{client: c, delay: n.latencies(address, ^nth), silent: silent, number: number, to: address, local: l.addr, remote: local, in: up, out: down}
 	mine.peer, theirs.peer = theirs, mine
 	c.mu.Lock()
 	dead := c.dead
@@ -219,7 +252,9 @@ func (c *Client) Kill() {
 		m.mu.Lock()
 		m.zombie = true
 		m.mu.Unlock()
-		m.out.end(nil, 0)
+		if !m.silent.Load() {
+			m.out.end(nil, 0)
+		}
 	}
 }
 
@@ -255,12 +290,13 @@ func (h *half) changed() {
 	h.wake = make(chan struct{})
 }
 
-// send has data arrive after a delay, and not before what was sent earlier.
-func (h *half) send(data []byte, after time.Duration) {
+// send has data arrive after a delay, and not before what was sent earlier. It returns how
+// long that takes.
+func (h *half) send(data []byte, after time.Duration) time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.over {
-		return
+		return after
 	}
 	if due := time.Now().Add(after); due.After(h.last) {
 		h.last = due
@@ -269,6 +305,7 @@ func (h *half) send(data []byte, after time.Duration) {
 		h.queue = append(h.queue, part{data, h.last})
 		h.changed()
 	}
+	return time.Until(h.last)
 }
 
 // end ends the direction behind what was sent; a nil error is the end of the data.
@@ -287,6 +324,8 @@ func (h *half) end(err error, after time.Duration) {
 
 type conn struct {
 	client        *Client
+	delay         *latencies
+	silent        *atomic.Bool // of both ends
 	number        int
 	to            string
 	up            bool // the client's end
@@ -394,7 +433,7 @@ func (c *conn) Write(b []byte) (int, error) {
 	if err != nil {
 		return 0, c.failure("write", err)
 	}
-	if zombie {
+	if zombie || c.silent.Load() {
 		return len(b), nil
 	}
 	c.peer.mu.Lock()
@@ -411,9 +450,18 @@ func (c *conn) Write(b []byte) (int, error) {
 		}
 	}
 	c.sent++
-	after := c.client.network.latency() + fate.Wait
-	c.out.send(append([]byte(nil), b[:fate.Pass]...), after)
-	if fate.Cut {
+	after := c.delay.next() + fate.Wait
+	data := append([]byte(nil), b[:fate.Pass]...)
+	if fate.Pace > 0 {
+		for ; len(data) > 1; data = data[1:] {
+			after = c.out.send(data[:1], after) + fate.Pace
+		}
+	}
+	after = c.out.send(data, after)
+	switch {
+	case fate.Silent:
+		c.silent.Store(true)
+	case fate.Cut:
 		c.cut(after)
 	}
 	return len(b), nil
@@ -439,8 +487,8 @@ func (c *conn) Close() error {
 	c.closed = true
 	zombie := c.zombie
 	c.mu.Unlock()
-	if !zombie {
-		c.out.end(nil, c.client.network.latency())
+	if !zombie && !c.silent.Load() {
+		c.out.end(nil, c.delay.next())
 	}
 	if c.up {
 		c.client.mu.Lock()

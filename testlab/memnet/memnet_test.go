@@ -141,3 +141,63 @@ func TestNobodyListens(t *testing.T) {
 		t.Errorf("dial: %v", err)
 	}
 }
+
+// A connection that has gone silent takes writes and passes nothing, not even its end, and a
+// silent dial is not answered. A fate can also refuse a dial.
+func TestSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var dial Fate
+		client, server, c := pair(t, 1, func(p Piece) Fate {
+			if p.Dial {
+				return dial
+			}
+			return Fate{Pass: 1, Silent: true}
+		})
+		for _, end := range []net.Conn{client, server} {
+			if n, err := io.WriteString(end, "text"); n != 4 || err != nil {
+				t.Errorf("a write returns %d, %v", n, err)
+			}
+		}
+		if n, err := server.Read(make([]byte, 9)); n != 1 || err != nil {
+			t.Errorf("the server reads %d, %v", n, err)
+		}
+		if err := client.Close(); err != nil {
+			t.Error(err)
+		}
+		_ = server.SetReadDeadline(time.Now().Add(time.Hour))
+		if _, err := server.Read(make([]byte, 9)); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("the server reads: %v", err)
+		}
+		for _, f := range []struct {
+			fate Fate
+			want error
+		}{{Fate{Silent: true}, context.DeadlineExceeded}, {Fate{Cut: true}, syscall.ECONNREFUSED}} {
+			dial = f.fate
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			if _, err := c.Dial(ctx, "tcp", server.LocalAddr().String()); !errors.Is(err, f.want) {
+				t.Errorf("dial: %v, want %v", err, f.want)
+			}
+			cancel()
+		}
+	})
+}
+
+func TestPace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, server, _ := pair(t, 1, func(p Piece) Fate { return Fate{Pass: len(p.Data), Pace: time.Second} })
+		began := time.Now()
+		for _, text := range []string{"slow", "ly"} {
+			if _, err := io.WriteString(client, text); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range 6 {
+			if n, err := server.Read(make([]byte, 9)); n != 1 || err != nil {
+				t.Fatalf("byte %d: read %d, %v", i, n, err)
+			}
+		}
+		if took := time.Since(began); took < 4*time.Second || took > 6*time.Second {
+			t.Errorf("six bytes took %v", took)
+		}
+	})
+}

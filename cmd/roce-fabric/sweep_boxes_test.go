@@ -1,0 +1,282 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/nic/local/localtest"
+	"github.com/roce-fabric/roce-fabric/testlab/lab"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/cumulus"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/eos"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/host"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/nxos"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
+)
+
+// box is a simulated device of a story.
+type box interface {
+	mark()         // another user's configuration, saved
+	state() string // all of its running configuration, and whether ports are up
+	unsaved() bool
+	save() // another user saves the running configuration
+	restart() error
+	arm(f fault, odd bool) // faults of the device itself
+	clear()
+	// expire ends what a device does by itself after a while.
+	expire()
+}
+
+type eosBox struct{ *eos.EOS }
+
+func (b eosBox) mark() {
+	must(b.Configure("interface Ethernet3/1\ndescription not ours\nexit\nclass-map type qos match-any THEIRS\nmatch dscp 10\nexit"))
+	b.Save()
+}
+func (b eosBox) state() string         { return unstamped(b.Running()) }
+func (b eosBox) save()                 { b.Save() }
+func (b eosBox) unsaved() bool         { return b.state() != unstamped(b.Startup()) }
+func (b eosBox) restart() error        { return b.Restart() }
+func (b eosBox) clear()                { b.Faults().Clear() }
+func (b eosBox) expire()               { b.ExpireTimer() }
+func (b eosBox) arm(f fault, odd bool) { armLines(&b.Faults().Faults, f, odd) }
+
+type nxosBox struct{ *nxos.NXOS }
+
+func (b nxosBox) mark() {
+	must(b.Configure("interface Ethernet1/3\ndescription not ours\nexit\nclass-map type qos match-any THEIRS\nmatch dscp 10\nexit"))
+	b.Save()
+}
+func (b nxosBox) state() string         { return unstamped(b.Running()) }
+func (b nxosBox) save()                 { b.Save() }
+func (b nxosBox) unsaved() bool         { return b.state() != unstamped(b.Startup()) }
+func (b nxosBox) restart() error        { return b.Restart() }
+func (b nxosBox) clear()                { b.Faults().Clear() }
+func (b nxosBox) expire()               { b.ExpireTimer() }
+func (b nxosBox) arm(f fault, odd bool) { armLines(&b.Faults().Faults, f, odd) }
+
+// armLines is arm of what is configured by lines.
+func armLines(b *cli.Faults, f fault, odd bool) {
+	switch {
+	case f == refusal && odd:
+		b.RejectNext()
+	case f == refusal:
+		b.RefuseLine(anyLine)
+	case f == falseFailure:
+		b.FailAfterCommit()
+	case odd:
+		b.PretendSave()
+	default:
+		b.PretendNext()
+	}
+}
+
+// anyLine is one of the settings that all of them need.
+var anyLine = regexp.MustCompile(`^(no )?(mtu|service-policy|service-profile)`)
+
+type sonicBox struct{ *sonic.Switch }
+
+func (b sonicBox) mark() {
+	b.SetRow("SCHEDULER", "theirs", map[string]string{"type": "DWRR", "weight": "7"})
+	b.SetRow("DSCP_TO_TC_MAP", "THEIRS", map[string]string{"10": "1"})
+	b.Save()
+}
+
+func (b sonicBox) state() string {
+	c := b.Config()
+	for _, rows := range c {
+		for _, r := range rows {
+			delete(r, "NULL")
+		}
+	}
+	for _, lost := range b.Unbound() {
+		c["nothing is bound to "+lost] = nil
+	}
+	return asJSON(c)
+}
+func (b sonicBox) save()          { b.Save() }
+func (b sonicBox) unsaved() bool  { return len(unsavedTables(b.Switch)) > 0 }
+func (b sonicBox) restart() error { return b.Restart() }
+func (b sonicBox) clear()         { b.Faults().Clear() }
+func (b sonicBox) expire()        {}
+func (b sonicBox) arm(f fault, odd bool) {
+	switch {
+	case f == refusal && odd:
+		b.Faults().FailAt(3) // some of it was written
+	case f == refusal:
+		b.Faults().FailAt(0)
+	case f == falseFailure:
+		b.Faults().FailAfterApply()
+	default:
+		b.Faults().PretendNext()
+	}
+}
+
+type cumulusBox struct{ *cumulus.Switch }
+
+func (b cumulusBox) mark() {
+	must(b.Configure("nv set interface swp3 description theirs\nnv set qos pfc THEIRS switch-priority 5"))
+	b.Save()
+}
+func (b cumulusBox) state() string  { return b.Running() }
+func (b cumulusBox) save()          { b.Save() }
+func (b cumulusBox) unsaved() bool  { return b.Running() != b.Startup() }
+func (b cumulusBox) restart() error { return b.Restart() }
+func (b cumulusBox) clear()         { b.Faults().Clear() }
+func (b cumulusBox) expire()        { b.Expire() }
+func (b cumulusBox) arm(f fault, odd bool) {
+	switch {
+	case f == refusal && odd:
+		b.Faults().RejectNext()
+	case f == refusal:
+		b.Faults().RefusePatch(true)
+	case f == falseFailure:
+		b.Faults().FailAfterApply()
+	case odd:
+		b.Faults().PretendSave()
+	default:
+		b.Faults().PretendNext()
+	}
+}
+
+type hostBox struct{ *host.Host }
+
+const theirNIC = "ens9f0np0"
+
+func (b hostBox) mark() {
+	b.Kernel().Add(localtest.Port{Name: theirNIC})
+	b.SetPFC(theirNIC, qos.Priorities(5))
+}
+
+func (b hostBox) state() string {
+	running, err := b.Kernel().Machine().Read(context.Background(), nil)
+	must(err)
+	running.Boot = "" // which tells one start of the machine from another
+	for _, p := range running.Ports {
+		p.CarrierChanges = qos.Opt[uint64]{}
+	}
+	return asJSON(running)
+}
+func (b hostBox) save()         {}
+func (b hostBox) unsaved() bool { return false } // nothing of a host is
+func (b hostBox) restart() error {
+	err := b.Reboot()
+	b.SetPFC(theirNIC, qos.Priorities(5))
+	return err
+}
+
+func (b hostBox) clear()  { b.Faults().Clear() }
+func (b hostBox) expire() {}
+func (b hostBox) arm(f fault, odd bool) {
+	switch {
+	case f == refusal && odd:
+		b.Kernel().SetFaults(localtest.Faults{NotRoot: true})
+	case f == refusal:
+		b.Faults().NoRoot(true)
+	case f == falseFailure:
+		b.Faults().DropAfter("apply")
+	default:
+		b.Faults().Ignore(true)
+	}
+}
+
+func asJSON(v any) string {
+	b, err := json.MarshalIndent(v, "", " ")
+	must(err)
+	return string(b)
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+func boxOfLab(l *lab.Lab, name string) box {
+	switch b := l.Switches[name].(type) {
+	case *eos.EOS:
+		return eosBox{b}
+	case *nxos.NXOS:
+		return namedBox{nxosBox{b}}
+	case *sonic.Switch:
+		return asicBox{sonicBox{b}}
+	case *cumulus.Switch:
+		return cumulusBox{b}
+	}
+	return hostBox{l.Servers[name]}
+}
+
+// asicBox compares a SONiC switch by ASIC_DB as well as by CONFIG_DB: a rollback has to
+// restore what the daemons put in force, and not rows alone.
+type asicBox struct{ sonicBox }
+
+func (b asicBox) state() string { return asJSON(b.all()) }
+
+// meaning replaces the names of WRED profiles by their curves. While some ports still use
+// the old curve, a plan cannot edit the profile that all share, and makes a second one.
+func (b asicBox) meaning() string {
+	c := b.all()
+	for _, q := range c["QUEUE"] {
+		if p := q["wred_profile"]; p != "" {
+			q["wred_profile"] = asJSON(c["WRED_PROFILE"][p])
+		}
+	}
+	delete(c, "WRED_PROFILE")
+	asic := b.DB("ASIC_DB")["ASIC_STATE"]
+	for _, q := range c["in force"] {
+		if p := q["SAI_QUEUE_ATTR_WRED_PROFILE_ID"]; p != "" {
+			q["SAI_QUEUE_ATTR_WRED_PROFILE_ID"] = asJSON(asic["SAI_OBJECT_TYPE_WRED:"+p])
+		}
+	}
+	return asJSON(c)
+}
+
+// all returns CONFIG_DB, with the objects of ASIC_DB that belong to ports as a table.
+func (b asicBox) all() map[string]map[string]map[string]string {
+	c := b.Config()
+	// Up to 202605 orchagent crashes when the row is removed. So a rollback keeps the row,
+	// with the interval that orchagent uses without it.
+	if c["PFC_WD"]["GLOBAL"]["POLL_INTERVAL"] == "100" {
+		if delete(c["PFC_WD"], "GLOBAL"); len(c["PFC_WD"]) == 0 {
+			delete(c, "PFC_WD")
+		}
+	}
+	for _, rows := range c {
+		for _, r := range rows {
+			delete(r, "NULL")
+		}
+	}
+	for _, lost := range b.Unbound() {
+		c["nothing is bound to "+lost] = nil
+	}
+	force := map[string]map[string]string{}
+	for key, row := range b.DB("ASIC_DB")["ASIC_STATE"] {
+		kind, _, _ := strings.Cut(strings.TrimPrefix(key, "SAI_OBJECT_TYPE_"), ":")
+		if slices.Contains([]string{"PORT", "QUEUE", "INGRESS_PRIORITY_GROUP"}, kind) {
+			force[key] = row
+		}
+	}
+	c["in force"] = force
+	return c
+}
+
+// namedBox compares an NX-OS switch without the numbers in the names of policies: after a
+// run that was cut off between two lines, the next run makes policies of its own beside those
+// that are half written.
+type namedBox struct{ nxosBox }
+
+var secondName = regexp.MustCompile(`(ROCE-FABRIC-[A-Z]+)-[0-9]+\b`)
+
+func (b namedBox) meaning() string { return secondName.ReplaceAllString(b.state(), "$1") }
+
+// meaning returns the state of a device without the names that a plan chose.
+func meaning(b box) string {
+	if m, ok := b.(interface{ meaning() string }); ok {
+		return m.meaning()
+	}
+	return b.state()
+}

@@ -1,0 +1,511 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"hash/fnv"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/fleet/store"
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/report"
+	"github.com/roce-fabric/roce-fabric/testlab/lab"
+	"github.com/roce-fabric/roce-fabric/testlab/memnet"
+)
+
+// world holds the simulated devices of a story, its intents and its state folder.
+type world struct {
+	t         *testing.T
+	way       kind
+	story     story
+	dir       string
+	file      string
+	state     string
+	leased    *leased // in place of the folder; nil for none
+	network   *memnet.Network
+	lab       *lab.Lab
+	began     time.Time
+	addresses map[string]int // of the devices of the story
+	zombies   []chan int     // of killed commands
+	boxes     [2]box
+	factory   [2]string
+	before    [2]string // before the intent of the story is applied
+	after     [2][]view // after a complete apply, in one way or another
+	// tainted marks hosts that restarted during a command: no report can know what that undid.
+	tainted [2]bool
+	// complete is set once an apply has reached its end, separate once another run has begun
+	// after that: a rollback undoes one of them at a time.
+	complete, separate bool
+	killed             bool
+	args               []string
+
+	mu    sync.Mutex // of what both operators note
+	told  []string
+	wrong []string
+	tally tally
+	sum   hash.Hash64 // of the pieces of all commands, with their times, and of what came of them
+}
+
+// tally counts what stories did.
+type tally struct {
+	stories, commands int
+	struck            map[fault]int
+	states            map[uint64]bool // distinct states of devices, reports and runs
+	longest           map[string]time.Duration
+	wrong             int
+}
+
+func newTally() tally {
+	return tally{struck: map[fault]int{}, states: map[uint64]bool{}, longest: map[string]time.Duration{}}
+}
+
+func (w *world) fail(format string, a ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.wrong = append(w.wrong, fmt.Sprintf(format, a...))
+}
+
+// tell notes what a session did.
+func (w *world) tell(s *session, format string, a ...any) {
+	s.mu.Lock()
+	trace := strings.Join(s.trace, "\n")
+	pieces := s.digest.Sum(nil)
+	s.mu.Unlock()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.told = append(w.told, fmt.Sprintf("%s%s: %s\n%s", s.operator, s.deed, fmt.Sprintf(format, a...), trace))
+	fmt.Fprintf(w.sum, "%s %s %x %s", s.deed, s.took, pieces, s.summary)
+}
+
+// digest is the same for two runs of a story that exchanged the same pieces at the same
+// virtual times, with the same outcome.
+func (w *world) digest() string {
+	return fmt.Sprintf("%x after %s", w.sum.Sum(nil), time.Since(w.began))
+}
+
+func newWorld(t *testing.T, s story) *world {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "sweep")
+	must(err)
+	// A run that was killed may still hold files.
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	w := &world{t: t, way: s.way(), story: s, dir: dir, file: filepath.Join(dir, "fabric.yaml"), state: filepath.Join(dir, "state"),
+		addresses: map[string]int{}, tally: newTally(), began: time.Now(), sum: fnv.New64a()}
+	if s.Leases {
+		w.leased = &leased{journals: map[string][][]byte{}}
+	}
+	w.args = []string{"-f", w.file, "--parallel", "1"}
+	if s.Together {
+		w.args[len(w.args)-1] = "2"
+	}
+	_, text := w.way.intents(s.Pair)
+	f := w.intend(text)
+	w.network = memnet.New(1)
+	if w.lab, err = lab.Start(f, dir, lab.Options{Listen: w.network.Listen, TimeScale: 1}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := w.lab.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	for i, name := range w.way.names {
+		at, ok := w.lab.Devices[name]
+		if w.way.gnmi && ok {
+			at.SSH = ""
+			w.lab.Devices[name] = at
+		}
+		if !ok {
+			at = w.lab.Hosts[name]
+		}
+		w.addresses[at.GNMI], w.addresses[at.SSH] = i, i
+	}
+	delete(w.addresses, "")
+	file, err := json.Marshal(w.lab.File)
+	must(errors.Join(err, os.WriteFile(w.lab.Path(), file, 0o600)))
+	for i, name := range w.way.names {
+		w.boxes[i] = boxOfLab(w.lab, name)
+		w.boxes[i].mark()
+		w.factory[i] = w.boxes[i].state()
+	}
+	w.before = w.factory
+	return w
+}
+
+// intend writes the intent.
+func (w *world) intend(text string) *intent.Fabric {
+	w.t.Helper()
+	if w.story.Together {
+		// The canary is not among the devices of the story.
+		canary := "canary: [gpu2]"
+		if w.way.names[0] != leaves[0] {
+			canary = "canary: [leaf1]"
+		}
+		if strings.Contains(text, "rollout: {") {
+			text = strings.Replace(text, "rollout: {", "rollout: {"+canary+", ", 1)
+		} else {
+			text += "rollout: {" + canary + "}\n"
+		}
+	}
+	must(os.WriteFile(w.file, []byte(text), 0o600))
+	f, err := intent.Load(w.file, intent.Options{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return f
+}
+
+// begin brings the devices to the intent before the story, and writes the one that the story
+// applies. It reports whether that worked.
+func (w *world) begin() bool {
+	first, text := w.way.intents(w.story.Pair)
+	if first == "" {
+		return true
+	}
+	w.intend(first)
+	ran := w.do(deed{Command: "apply"})
+	if got := ran[0].rep; got.status != exitOK && !(w.way.cannotSave() && got.status == exitPartial) {
+		return false
+	}
+	w.told = nil
+	for i, b := range w.boxes {
+		w.before[i] = b.state()
+	}
+	w.complete = true
+	w.intend(text)
+	return true
+}
+
+// view is what a device holds.
+type view struct {
+	state, meaning string
+	unsaved        bool
+}
+
+func (w *world) look(i int) view {
+	b := w.boxes[i]
+	v := view{state: b.state(), unsaved: b.unsaved()}
+	if v.meaning = v.state; v.state != w.factory[i] {
+		v.meaning = meaning(b)
+	}
+	return v
+}
+
+func (w *world) lookAtAll() [2]view { return [2]view{w.look(0), w.look(1)} }
+
+// fits reports whether a device is as a name says: "before" the intent of the story, "after" a
+// complete apply, or as the "factory" left it.
+func (w *world) fits(i int, v view, name string) bool {
+	switch name {
+	case "before":
+		return v.state == w.before[i]
+	case "after":
+		return slices.ContainsFunc(w.after[i], func(a view) bool { return a.meaning == v.meaning })
+	case "factory":
+		return v.state == w.factory[i]
+	}
+	return false
+}
+
+// name names the state of a device; "neither" is none that is known.
+func (w *world) name(i int, v view) string {
+	var out []string
+	for _, name := range []string{"before", "after", "factory"} {
+		if w.fits(i, v, name) {
+			out = append(out, name)
+		}
+	}
+	return cmp.Or(strings.Join(out, " and "), "neither")
+}
+
+// session runs one command with a network client of its own. A kill ends that, so that the
+// rest of the run reaches no device.
+type session struct {
+	*world
+	deed
+	operator string // "" for the first, "rival: " for the second
+	cancel   context.CancelFunc
+	begun    time.Time
+	took     time.Duration
+	start    [2]view // before the command, or when it took the lock
+	end      [2]view // after the command, or when it gave the lock back
+	rep      *runReport
+	summary  string // status and states
+
+	mu      sync.Mutex
+	count   [2]int
+	asked   int // of the store
+	fired   []bool
+	trace   []string
+	digest  hash.Hash64  // of the pieces, with their times
+	cut     [2]time.Time // the device does not answer until then
+	silent  [2]bool      // the device does not answer any more
+	slow    map[int]bool // connections whose bytes come one a second
+	crawl   [2]bool      // all connections to the device do
+	last    [2]int       // the piece at which the device restarted
+	apart   time.Time    // the store is out of reach until then
+	lost    bool         // the next request to the store is carried out without an answer
+	full    int          // requests to the store that fail
+	dead    chan struct{}
+	left    string // a copy of the state folder at the moment of the kill
+	locked  time.Time
+	freed   bool
+	started bool
+}
+
+// fate lets the faults strike at the pieces of a device that the story names.
+func (s *session) fate(p memnet.Piece) memnet.Fate {
+	whole := memnet.Fate{Pass: len(p.Data)}
+	i, ok := s.addresses[p.To]
+	if !ok {
+		return whole
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.gone() != nil:
+		return memnet.Fate{Cut: true}
+	case s.silent[i]:
+		return memnet.Fate{Silent: true}
+	case time.Now().Before(s.cut[i]):
+		return memnet.Fate{Cut: true}
+	case p.Dial:
+		return whole
+	}
+	s.count[i]++
+	s.note(i, p)
+	out := whole
+	for n, k := range s.Strikes {
+		if k.Device == i && !s.fired[n] && s.count[i] >= k.At {
+			s.strikes(n, fmt.Sprintf("%s, connection %d, piece %d, up %t, %d B", s.way.names[i], p.Conn, p.N, p.Up, len(p.Data)))
+			out = s.strike(k, p)
+			break
+		}
+	}
+	if s.crawl[i] || s.slow[p.Conn] {
+		out.Pace = time.Second
+	}
+	return out
+}
+
+// note adds a piece to the digest.
+func (s *session) note(i int, p memnet.Piece) {
+	up := uint64(0)
+	if p.Up {
+		up = 1
+	}
+	var b []byte
+	for _, v := range []uint64{uint64(time.Since(s.begun)), uint64(i), up, uint64(p.N)} {
+		b = binary.LittleEndian.AppendUint64(b, v)
+	}
+	_, _ = s.digest.Write(b) // a hash does not fail
+}
+
+// strikes notes that a fault strikes. The caller holds mu.
+func (s *session) strikes(n int, at string) {
+	s.fired[n] = true
+	f := s.Strikes[n].Fault
+	s.world.mu.Lock()
+	s.tally.struck[f]++
+	s.world.mu.Unlock()
+	s.trace = append(s.trace, fmt.Sprintf("%s strikes after %s: %s", f, time.Since(s.begun), at))
+}
+
+// strike carries out a fault at a piece. The caller holds mu.
+func (s *session) strike(k strike, p memnet.Piece) memnet.Fate {
+	i, odd := k.Device, k.Variant%2 == 1
+	part := []int{0, len(p.Data) / 2, len(p.Data)}[k.Variant%3]
+	whole := memnet.Fate{Pass: len(p.Data)}
+	switch k.Fault {
+	case sigkill:
+		s.kill()
+		return memnet.Fate{Pass: part, Cut: true}
+	case connectionReset:
+		if odd {
+			s.cut[i] = time.Now().Add(time.Second)
+		}
+		return memnet.Fate{Pass: part, Cut: true}
+	case halfOpen:
+		s.silent[i] = odd
+		return memnet.Fate{Pass: part, Silent: true}
+	case slowBytes:
+		s.slow[p.Conn], s.crawl[i] = true, odd
+	case ctrlC:
+		s.cancel()
+	case restart, savedRestart:
+		_, s.tainted[i] = s.boxes[i].(hostBox)
+		if k.Fault == savedRestart {
+			s.boxes[i].save()
+		}
+		must(s.boxes[i].restart())
+		s.last[i] = s.count[i]
+		s.start[i] = s.look(i) // what was not saved is gone
+		return memnet.Fate{Pass: part, Cut: true}
+	case diskFull:
+		s.full = 1 + k.Variant%2*1000
+	case partition:
+		s.apart = time.Now().Add([]time.Duration{3 * time.Second, 12 * time.Second, 40 * time.Second, 2 * time.Minute}[k.Variant%4])
+		s.lost = k.Variant%3 == 0
+	default:
+		s.boxes[i].arm(k.Fault, odd)
+	}
+	return whole
+}
+
+// kill ends the session as SIGKILL does. The caller holds mu.
+func (s *session) kill() {
+	s.left = filepath.Join(s.dir, fmt.Sprintf("state%d", len(s.told)+1))
+	must(copyState(s.left, s.state))
+	close(s.dead)
+}
+
+// copyState copies a state folder. The run that is killed holds no lock on the copy.
+func copyState(to, from string) error {
+	files, err := os.ReadDir(from)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	err = errors.Join(err, os.Mkdir(to, 0o700))
+	for _, f := range files {
+		b, ferr := os.ReadFile(filepath.Join(from, f.Name()))
+		if errors.Is(ferr, os.ErrNotExist) {
+			continue // a temporary file, which has been renamed since
+		}
+		err = errors.Join(err, ferr, os.WriteFile(filepath.Join(to, f.Name()), b, 0o600))
+	}
+	return err
+}
+
+// locks notes what the devices hold when the session has the lock.
+func (s *session) locks() {
+	s.locked = time.Now()
+	if s.Rival != "" {
+		s.start = s.lookAtAll()
+	}
+}
+
+// writes is called before the first record of a device is written. Nothing but a timer of a
+// device, which brings back what was there before, may have changed a device since the
+// session took the lock: else two sessions write at once.
+func (s *session) writes() {
+	if s.started || s.Rival == "" || s.killed || s.has(restart, savedRestart, connectionReset, halfOpen, slowBytes) {
+		return
+	}
+	s.started = true
+	for i, v := range s.lookAtAll() {
+		if v.state != s.start[i].state && s.name(i, v) == "neither" {
+			s.fail("%s%s: %s was changed by another run after this one had taken the lock\n%s", s.operator, s.deed, s.way.names[i], diffOf(s.start[i].state, v.state))
+		}
+	}
+}
+
+// unlocks notes what the devices hold when the session gives the lock back.
+func (s *session) unlocks() {
+	if !s.freed {
+		s.freed, s.end = true, s.lookAtAll()
+	}
+}
+
+// runReport is what a run says of itself.
+type runReport struct {
+	status  int
+	devices map[string]string // states
+	text    string
+}
+
+// held reports whether the run was refused because another one has the lock.
+func (r *runReport) held() bool { return strings.Contains(r.text, store.ErrHeld.Error()) }
+
+// do runs a command with its faults, and with its rival. The sessions come in the order in
+// which they had the lock.
+func (w *world) do(d deed) []*session {
+	done := make(chan *session)
+	go func() { done <- w.run(d, "") }()
+	if d.Rival == "" {
+		return []*session{<-done}
+	}
+	wait(d.Later)
+	other := deed{Command: d.Rival, Rival: d.Command}
+	var out []*session
+	for range 60 {
+		s := w.run(other, "rival: ")
+		if out = append(out, s); !s.rep.held() {
+			break
+		}
+		wait(5 * time.Second)
+	}
+	out = append(out, <-done)
+	slices.SortStableFunc(out, func(a, b *session) int { return a.locked.Compare(b.locked) })
+	return out
+}
+
+// wait lets virtual time pass.
+func wait(d time.Duration) { <-time.NewTimer(d).C }
+
+// run runs a command as one operator. A killed session has no report.
+func (w *world) run(d deed, operator string) *session {
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &session{world: w, deed: d, operator: operator, cancel: cancel, begun: time.Now(), dead: make(chan struct{}), start: w.lookAtAll(),
+		fired: make([]bool, len(d.Strikes)), digest: fnv.New64a(), slow: map[int]bool{}}
+	client := w.network.Client(s.fate)
+	var out, errOut lockedBuffer
+	a := &app{Console: report.Console{In: strings.NewReader(""), Out: &out, Err: &errOut, Getenv: func(string) string { return "" }}, dial: client.Dial}
+	a.wrap = func(of store.Store) store.Store {
+		if w.leased != nil {
+			of = &leasedSession{w.leased, s, of.Fabric(), of.String()}
+		}
+		return &shownStore{of, s}
+	}
+	args := slices.Concat(d.line(w.way), w.args, []string{"--lab", w.lab.Path(), "-o", "json"})
+	if d.Command != "watch" {
+		args = append(args, "--state", w.state)
+	}
+	done := make(chan int, 1)
+	go func() { done <- a.run(ctx, args) }()
+	select {
+	case <-s.dead:
+		client.Kill()
+		cancel()
+		w.zombies = append(w.zombies, done)
+		w.state = s.left
+		w.tell(s, "killed")
+		if w.leased != nil {
+			wait(store.TTL + time.Second)
+		}
+		return s
+	case status := <-done:
+		cancel()
+		s.took = time.Since(s.begun)
+		if !s.freed {
+			s.end = w.lookAtAll()
+		}
+		s.rep = &runReport{status: status, devices: map[string]string{}, text: out.String() + errOut.String()}
+		var states []string
+		if !d.reads() {
+			var doc struct {
+				Devices []struct{ Device, State string }
+			}
+			if err := json.Unmarshal([]byte(out.String()), &doc); err != nil && out.String() != "" {
+				w.fail("%s: not JSON: %v\n%s", d, err, s.rep.text)
+			}
+			for _, o := range doc.Devices {
+				s.rep.devices[o.Device] = o.State
+				states = append(states, o.Device+" "+o.State)
+			}
+		}
+		s.summary = fmt.Sprintf("status %d, %s", status, strings.Join(states, ", "))
+		w.tell(s, "%s; in truth %s, %s, after %s\n%s", s.summary, w.name(0, s.end[0]), w.name(1, s.end[1]), s.took, s.rep.text)
+		return s
+	}
+}
