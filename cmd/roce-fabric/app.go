@@ -62,6 +62,9 @@ type app struct {
 	// wrap replaces the store of the runs; nil leaves it as it is.
 	wrap func(store.Store) store.Store
 
+	// completing is set where the shell asks what may come next.
+	completing bool
+
 	// waited says that the command was to go on until Ctrl-C, which therefore
 	// is its success.
 	waited bool
@@ -69,6 +72,7 @@ type app struct {
 
 // run carries out one command line and returns the exit status.
 func (a *app) run(ctx context.Context, args []string) int {
+	a.completing = len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd)
 	root := a.root()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
@@ -135,13 +139,21 @@ func (a *app) allFlags(c *cobra.Command) {
 // choice is the annotation of a flag with the values that it takes.
 const choice = "choice"
 
+// completes sets what completes a flag, where the shell asks. Cobra keeps these functions and
+// all that they hold until the process ends.
+func (a *app) completes(c *cobra.Command, flag string, f cobra.CompletionFunc) {
+	if a.completing {
+		_ = c.RegisterFlagCompletionFunc(flag, f)
+	}
+}
+
 // choices completes a flag with the values that it takes. They are suggested for one that
 // it does not take.
-func choices(c *cobra.Command, flag string, values ...string) {
+func (a *app) choices(c *cobra.Command, flag string, values ...string) {
 	for _, set := range []*pflag.FlagSet{c.Flags(), c.PersistentFlags()} {
 		_ = set.SetAnnotation(flag, choice, values) // of the one that has the flag
 	}
-	_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	a.completes(c, flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // meant is the hint about a word that is none of those known: the one that is most like
@@ -168,7 +180,7 @@ func before(c *cobra.Command, check func(cmd *cobra.Command) error) {
 // outputFlag adds --output with the forms that the command has.
 func (a *app) outputFlag(c *cobra.Command, forms ...string) {
 	c.Flags().StringVarP(&a.Output, "output", "o", forms[0], "form of the result: "+strings.Join(forms, "|"))
-	choices(c, "output", forms...)
+	a.choices(c, "output", forms...)
 	before(c, func(cmd *cobra.Command) error {
 		if bad := a.Output; !slices.Contains(forms, bad) {
 			a.Output = forms[0]

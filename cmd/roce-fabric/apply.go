@@ -37,7 +37,7 @@ func (a *app) applyCommand() *cobra.Command {
 	c.Flags().StringVar(&o.saved, "plan", "", "carry out exactly this saved plan")
 	c.Flags().BoolVar(&o.skipUnreachable, "skip-unreachable", false, "leave out devices that cannot be reached; the result names them (status 4)")
 	c.Flags().BoolVar(&o.accepts, "accept-warnings", false, "answer a switch's warnings with yes; they are printed (Cumulus Linux)")
-	_ = c.RegisterFlagCompletionFunc("plan", completePlan)
+	a.completes(c, "plan", completePlan)
 	c.Flags().BoolVar(&o.resume, "resume", false, "continue the newest run, if it was cut off or stopped")
 	a.runFlags(c, &o.runFlags, fleet.GateFull)
 	a.cutOffFlag(c)

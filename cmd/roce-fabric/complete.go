@@ -67,7 +67,7 @@ func (a *app) completeSet(c *cobra.Command, _ []string, typed string) (paths []s
 
 // completeConfig completes SWITCH=FILE: the switch, and then as the shell completes files.
 func (a *app) completeConfig(c *cobra.Command) {
-	_ = c.RegisterFlagCompletionFunc("config", func(c *cobra.Command, _ []string, typed string) (out []string, _ cobra.ShellCompDirective) {
+	a.completes(c, "config", func(c *cobra.Command, _ []string, typed string) (out []string, _ cobra.ShellCompDirective) {
 		for _, n := range a.roster(c).Devices(roster.Switches, typed) {
 			out = append(out, n.Text+"=\t"+n.About)
 		}
@@ -92,14 +92,14 @@ func (a *app) cacheDir() string {
 
 // completeOnly completes --only.
 func (a *app) completeOnly(c *cobra.Command, which roster.Which) {
-	_ = c.RegisterFlagCompletionFunc("only", a.names(func(r roster.Roster, _ []string, typed string) []roster.Name {
+	a.completes(c, "only", a.names(func(r roster.Roster, _ []string, typed string) []roster.Name {
 		return r.Patterns(which, typed)
 	}))
 }
 
 // completeHost completes --host.
 func (a *app) completeHost(c *cobra.Command) {
-	_ = c.RegisterFlagCompletionFunc("host", a.names(func(r roster.Roster, _ []string, typed string) []roster.Name {
+	a.completes(c, "host", a.names(func(r roster.Roster, _ []string, typed string) []roster.Name {
 		return r.Devices(roster.Hosts, typed)
 	}))
 }
@@ -166,17 +166,17 @@ func completePlan(_ *cobra.Command, _ []string, typed string) (out []string, _ c
 
 // quietly ends what cobra completes by itself: files, where there is no argument, and for
 // flags that are a number or a time.
-func quietly(c *cobra.Command) {
+func (a *app) quietly(c *cobra.Command) {
 	if takesNone := c.Args != nil && c.Args(c, []string{"x"}) != nil; takesNone && c.ValidArgsFunction == nil && len(c.ValidArgs) == 0 {
 		c.ValidArgsFunction = cobra.NoFileCompletions
 	}
 	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		if _, done := c.GetFlagCompletionFunc(f.Name); !done && slices.Contains([]string{"int", "float64", "duration"}, f.Value.Type()) {
-			choices(c, f.Name)
+			a.choices(c, f.Name)
 		}
 	})
 	for _, sub := range c.Commands() {
-		quietly(sub)
+		a.quietly(sub)
 	}
 }
 

@@ -48,7 +48,7 @@ func (a *app) explainCommand() *cobra.Command {
 	a.fileFlag(c)
 	a.outputFlag(c, "text", "json")
 	c.Flags().StringArrayVar(&set, "set", nil, "PATH=VALUE: explain as if the intent said this, such as links[0].cable=30m; may be repeated")
-	_ = c.RegisterFlagCompletionFunc("set", a.completeSet)
+	a.completes(c, "set", a.completeSet)
 	return c
 }
 

@@ -53,7 +53,7 @@ func (a *app) importCommand() *cobra.Command {
 	_ = c.MarkFlagFilename("map", "yaml", "yml")
 	a.completeOnly(c, roster.Switches)
 	for _, n := range []string{"device", "username", "password", "name"} {
-		choices(c, n)
+		a.choices(c, n)
 	}
 	a.deviceFlags(c)
 	a.outputFlag(c, "text", "json")

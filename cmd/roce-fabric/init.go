@@ -37,12 +37,12 @@ func (a *app) initCommand() *cobra.Command {
 	for _, field := range o.Fields() {
 		f.Var(field, field.Name, field.Help)
 		_ = f.SetAnnotation(field.Name, choice, field.Fixed())
-		_ = c.RegisterFlagCompletionFunc(field.Name, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		a.completes(c, field.Name, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return field.Values(), cobra.ShellCompDirectiveNoFileComp
 		})
 	}
 	f.StringVar(&example, "example", "", "write this example")
-	choices(c, "example", examples.Names()...)
+	a.choices(c, "example", examples.Names()...)
 	f.StringVar(&out, "out", "fabric.yaml", "file to write, which must not exist, or - for standard output")
 	_ = c.MarkFlagFilename("out", "yaml", "yml")
 	return c

@@ -121,7 +121,7 @@ func (a *app) labUpCommand() *cobra.Command {
 	c.Flags().StringArrayVar(&o.configs, "config", nil, "a switch starts with this configuration: NAME=FILE or NAME:OS=FILE; may be repeated. Without INTENT and --file the lab has these switches")
 	c.Flags().StringVar(&o.dir, "dir", "", "folder for the lab's files, created if missing, and kept (default: a temporary one)")
 	c.Flags().StringVar(&o.nic, "nic", string(host.MLX5), "type of the hosts' NICs: "+strings.Join(host.Kinds(), "|"))
-	choices(c, "nic", host.Kinds()...)
+	a.choices(c, "nic", host.Kinds()...)
 	c.Flags().Float64Var(&o.scale, "time-scale", 0, "how slow the devices are: 0 does not wait, 1 is as slow as real ones")
 	c.Flags().DurationVar(&o.latency, "latency", 0, "round-trip time to the devices, at most 10s")
 	_ = c.MarkFlagDirname("dir")

@@ -36,7 +36,7 @@ func (a *app) labContainerlabCommand() *cobra.Command {
 	c.Flags().StringArrayVar(&images, "image", nil, "image of a system's switches or of a kind of node: NAME=IMAGE; may be repeated. NAME is one of "+strings.Join(containerlab.Names(), ", "))
 	c.Flags().BoolVar(&force, "force", false, "replace existing files")
 	_ = c.MarkFlagFilename("out", "yml", "yaml")
-	choices(c, "image", containerlab.Names()...)
+	a.choices(c, "image", containerlab.Names()...)
 	return c
 }
 

@@ -42,7 +42,7 @@ func (a *app) labFaultCommand() *cobra.Command {
 	a.labFaultFlags(c)
 	a.labDeviceFlag(c, &r)
 	c.Flags().StringVar(&r.Port, "port", "", "the port (default: the first one with a link, or the first NIC)")
-	_ = c.RegisterFlagCompletionFunc("port", a.names(func(names roster.Roster, _ []string, typed string) []roster.Name {
+	a.completes(c, "port", a.names(func(names roster.Roster, _ []string, typed string) []roster.Name {
 		// The lab keeps no ports: those of the intent, if it is that of the lab.
 		if f, err := a.labFile(); err != nil || f.Fabric != names.Fabric() {
 			return nil
@@ -50,7 +50,7 @@ func (a *app) labFaultCommand() *cobra.Command {
 		return names.Ports(r.Device, typed)
 	}))
 	c.Flags().StringVar(&r.Value, "value", "", "the value, for a fault that has one (default: see the list)")
-	choices(c, "value")
+	a.choices(c, "value")
 	c.AddCommand(a.labFaultListCommand(), a.labFaultClearCommand())
 	return c
 }
@@ -118,7 +118,7 @@ func (a *app) labFaultFlags(c *cobra.Command) {
 
 func (a *app) labDeviceFlag(c *cobra.Command, r *lab.Request) {
 	c.Flags().StringVar(&r.Device, "device", "", "the switch or host")
-	_ = c.RegisterFlagCompletionFunc("device", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	a.completes(c, "device", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		f, err := a.labFile()
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp

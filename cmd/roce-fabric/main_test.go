@@ -106,6 +106,28 @@ func TestHelpOfEveryCommand(t *testing.T) {
 	}
 }
 
+// Where the shell does not ask, cobra is given no function that it would keep.
+func TestCompletionsAreForTheShell(t *testing.T) {
+	kept := func(a *app) (n int) {
+		var visit func(c *cobra.Command)
+		visit = func(c *cobra.Command) {
+			c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+				if _, ok := c.GetFlagCompletionFunc(f.Name); ok {
+					n++
+				}
+			})
+			for _, sub := range c.Commands() {
+				visit(sub)
+			}
+		}
+		visit(a.root())
+		return n
+	}
+	if n, asked := kept(silentApp()), kept(func() *app { a := silentApp(); a.completing = true; return a }()); n > 0 || asked < 20 {
+		t.Errorf("%d functions are kept; %d where the shell asks", n, asked)
+	}
+}
+
 func TestSchemaIsTheIntents(t *testing.T) {
 	status, out, _ := runHere(t, "schema")
 	if status != exitOK || out != string(intent.Schema()) {

@@ -49,7 +49,7 @@ func (a *app) nicFlags(c *cobra.Command) {
 func (a *app) sudoFlag(c *cobra.Command) {
 	c.Flags().StringVar(&a.sudo, "sudo", "", "over SSH: none|nopassword|password (default: none as root, else nopassword)")
 	ways := []string{"", "none", "nopassword", "password"}
-	choices(c, "sudo", ways[1:]...)
+	a.choices(c, "sudo", ways[1:]...)
 	before(c, func(*cobra.Command) error {
 		if !slices.Contains(ways, a.sudo) {
 			return usage("--sudo %s: use none, nopassword or password", a.sudo)

@@ -31,7 +31,7 @@ func (a *app) nicFragmentsCommand() *cobra.Command {
 	}
 	a.intentFlags(c, onlyHosts)
 	c.Flags().StringVar(&of, "for", "", "the hosts' network configuration: networkd|netplan|networkmanager")
-	choices(c, "for", "networkd", "netplan", "networkmanager")
+	a.choices(c, "for", "networkd", "netplan", "networkmanager")
 	c.Flags().StringVar(&dir, "out", "", "folder to write to; each host gets a folder in it")
 	_ = c.MarkFlagDirname("out")
 	return c

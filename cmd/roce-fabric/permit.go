@@ -35,7 +35,7 @@ func (a *app) policyFlags(c *cobra.Command) {
 			usual = strings.Split(v, ",")
 		}
 		f.StringSliceVar(o.to, o.option, usual, o.usage)
-		choices(c, o.option)
+		a.choices(c, o.option)
 	}
 	before(c, func(cmd *cobra.Command) error {
 		for _, name := range []string{"sign-key", "webhook", "webhook-token"} {

@@ -32,7 +32,7 @@ func (a *app) renderCommand() *cobra.Command {
 	a.intentFlags(c, onlySwitches)
 	c.Flags().StringVar(&dir, "out", "", "folder to write to; each device gets a folder in it. With --for gnmic, the file")
 	c.Flags().StringVar(&reader, "for", forSwitches, "who reads the result: switches (native configuration), or gnmic (targets and subscriptions to the counters of the intent's ports)")
-	choices(c, "for", forSwitches, forGnmic)
+	a.choices(c, "for", forSwitches, forGnmic)
 	c.Flags().StringVar(&models, "yang", "", "folder of .yang files to check the result against first")
 	_ = c.MarkFlagDirname("out")
 	_ = c.MarkFlagDirname("yang")

@@ -37,7 +37,7 @@ func (a *app) root() *cobra.Command {
 	pf := root.PersistentFlags()
 	a.Color = "auto"
 	pf.Var(&a.Color, "color", "colour the output")
-	choices(root, "color", "auto", "always", "never")
+	a.choices(root, "color", "auto", "always", "never")
 	root.AddGroup(&cobra.Group{ID: "offline", Title: "Without devices:"}, &cobra.Group{ID: "devices", Title: "With devices:"}, &cobra.Group{ID: "more", Title: "More:"})
 	for _, c := range []struct {
 		group string
@@ -82,7 +82,7 @@ func (a *app) root() *cobra.Command {
 			}
 		}
 	}
-	quietly(root)
+	a.quietly(root)
 	wrapArgs(root)
 	a.takeDefaults(root)
 	return root

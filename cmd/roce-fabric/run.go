@@ -30,7 +30,7 @@ type runFlags struct {
 // identityFlag adds --accept-identity.
 func (a *app) identityFlag(c *cobra.Command) {
 	c.Flags().StringSliceVar(&a.identity, "accept-identity", nil, "write to these devices even if they show another identity than the intent states or an earlier run recorded; the audit log names them")
-	choices(c, "accept-identity")
+	a.choices(c, "accept-identity")
 }
 
 // impactFlag is --allow.
@@ -65,7 +65,7 @@ func (a *app) runFlags(c *cobra.Command, o *runFlags, usual fleet.GateMode) {
 func (a *app) gateFlag(c *cobra.Command, o *gateFlag, usual fleet.GateMode) {
 	o.GateMode = cmp.Or(fleet.GateMode(a.Getenv("ROCE_FABRIC_GATE")), usual)
 	c.Flags().Var(o, "gate", "how each wave is proven before the next: off|quick|full (or ROCE_FABRIC_GATE)")
-	choices(c, "gate", gateModes...)
+	a.choices(c, "gate", gateModes...)
 }
 
 // valid is an error for a mode of the environment that is none.
@@ -86,7 +86,7 @@ func (a *app) writeFlags(c *cobra.Command, o *runFlags) {
 	yesFlag(c, &o.yes)
 	o.allow.Impact = qos.ImpactCounters
 	f.Var(&o.allow, "allow", "the largest impact: none|counters|port-flap|traffic-loss|reload")
-	choices(c, "allow", "none", "counters", "port-flap", "traffic-loss", "reload")
+	a.choices(c, "allow", "none", "counters", "port-flap", "traffic-loss", "reload")
 	outsideFlag(c, &o.outside)
 	a.identityFlag(c)
 }

@@ -101,7 +101,7 @@ func (a *app) reportFlags(c *cobra.Command) {
 	c.Long = helpText("reports")
 	c.Flags().BoolVar(&a.strict, "strict", false, "end with status 3 also if something could not be checked")
 	c.Flags().StringArrayVar(&a.reports, "report", nil, "FORM=FILE: also write the result to a file; may be repeated")
-	_ = c.RegisterFlagCompletionFunc("report", func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	a.completes(c, "report", func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if strings.Contains(typed, "=") {
 			return nil, cobra.ShellCompDirectiveDefault
 		}
