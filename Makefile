@@ -32,7 +32,7 @@ man: ## the manual pages, as bin/man/*.1
 test: ## the tests
 	$(GO) test ./...
 
-nightly: ## the tests at their full size, all fuzz targets, benchmarks: hours
+nightly: ## the tests at full size, faults by chance, a release, fuzzing, benchmarks: five hours
 	@$(CI_RUN) nightly
 
 race: ## the tests under the race detector
