@@ -40,7 +40,7 @@ func TestSetEndsWithADeadDevice(t *testing.T) {
 				}
 			}
 			cfg := d.config()
-			cfg.SetTimeout, cfg.Silence = time.Hour, silence
+			cfg.SetTimeout, cfg.Silence = 20*time.Second, silence
 			c, err := Dial(t.Context(), cfg)
 			if err != nil {
 				t.Fatal(err)

@@ -176,6 +176,9 @@ func TestMapAloneKeepsETSOnICE(t *testing.T) {
 	if diff := cmp.Diff([]string{"dscp", "ets"}, fields(steps)); diff != "" {
 		t.Fatalf("steps (-want +got):\n%s", diff)
 	}
+	if steps[1].Impact != qos.ImpactPortFlap {
+		t.Errorf("ETS that is set again takes the link down, and its impact is %s", steps[1].Impact)
+	}
 	u, err := m.Apply(t.Context(), steps[:1], nil) // as if it were cut off there
 	if err != nil {
 		t.Fatal(err)

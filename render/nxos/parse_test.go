@@ -33,7 +33,7 @@ func TestParseForms(t *testing.T) {
 		"prompts":        "leaf1# configure terminal\nleaf1# show version\n" + typed + "leaf1(config-if)# end\nleaf1#",
 		"one space":      strings.ReplaceAll(roceText, "  ", " "),
 		"uniform":        "   " + strings.ReplaceAll(roceText, "\n", "\n   "),
-		"blank lines":    strings.ReplaceAll(roceText, "\n", "\n\n"),
+		"blank lines":    strings.ReplaceAll(strings.ReplaceAll(roceText, "    ", "  "), "\n", "\n\n"),
 		"tabs":           strings.ReplaceAll(roceText, "  ", "\t"),
 		"class unnested": strings.ReplaceAll(roceText, "    ", "  "),
 		"twice":          roceText + "\ninterface Ethernet1/1\n",
