@@ -148,6 +148,10 @@ func TestCommandBlocks(t *testing.T) {
 	}
 }
 
+// gated are the pages whose runs have a gate, as those of a reader do. A gate reads a
+// fabric's counters so often that the other pages do without.
+var gated = map[string]bool{"docs/quickstart.md": true}
+
 // runBlocks runs those of a page.
 func runBlocks(t *testing.T, page string, blocks []block) {
 	repository, err := filepath.Abs(filepath.Join("..", ".."))
@@ -156,6 +160,9 @@ func runBlocks(t *testing.T, page string, blocks []block) {
 	}
 	dir := t.TempDir()
 	script := prelude
+	if !gated[page] {
+		script += "export ROCE_FABRIC_GATE=off\n"
+	}
 	n := 0
 	for i, b := range blocks {
 		script += b.setup + "\n"

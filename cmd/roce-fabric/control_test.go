@@ -90,10 +90,14 @@ func TestValidateSessions(t *testing.T) {
 func newControl(t *testing.T, example string, seed uint64) *proof {
 	t.Helper()
 	p := startProof(t, example, lab.Options{Shuffle: seed})
-	p.must("apply", "--only", "!role:host", "--yes", "--allow", "traffic-loss", "--state", p.state())
+	gate := "off"
+	if sharedtest.Nightly() || example == "mixed" { // which has every system
+		gate = "full"
+	}
+	p.must("apply", "--gate", gate, "--only", "!role:host", "--yes", "--allow", "traffic-loss", "--state", p.state())
 	// As JSON it tells no progress, which hosts that are worked on side by side
 	// would write into one buffer.
-	p.must("nic", "apply", "--yes", "--allow", "traffic-loss", "--parallel", "16", "--output", "json", "--state", p.state())
+	p.must("nic", "apply", "--gate", gate, "--yes", "--allow", "traffic-loss", "--parallel", "16", "--output", "json", "--state", p.state())
 	install := []string{"nic", "unit", "install", "--yes"}
 	if len(p.Servers) > 100 {
 		// A copy of this program for each host would be 20 GB.

@@ -88,7 +88,7 @@ func TestImportOfExamples(t *testing.T) {
 				return stdout, stderr
 			}
 			state := filepath.Join(dir, "state")
-			run("apply", "-f", file, "--yes", "--allow", "traffic-loss", "--state", state)
+			run("apply", "-f", file, "--yes", "--allow", "traffic-loss", "--gate", "off", "--state", state)
 			_, said := run("import", "--out", out)
 			got, err := os.ReadFile(out)
 			if err != nil {

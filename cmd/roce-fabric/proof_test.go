@@ -32,7 +32,7 @@ type proof struct {
 func newProof(t *testing.T, example string) *proof {
 	t.Helper()
 	p := startProof(t, example, lab.Options{})
-	p.must("apply", "--yes", "--allow", "traffic-loss", "--state", p.state())
+	p.must("apply", "--yes", "--allow", "traffic-loss", "--gate", "off", "--state", p.state())
 	return p
 }
 

@@ -12,7 +12,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,9 +30,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(400) // labs of many devices in one process: a third less processor time
-	}
+	sharedtest.CollectLess()
 	sharedtest.Default(sharedtest.Parallel, "8")
 	testscript.Main(m, map[string]func(){
 		"roce-fabric":         func() { os.Exit(realMain()) },

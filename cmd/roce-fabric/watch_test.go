@@ -65,7 +65,7 @@ func watchLab(t *testing.T, output string, prepare ...func(*watched, *daemon.Opt
 		t.Fatal(err)
 	}
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	if status, _, errOut := runHere(t, "apply", "-f", file, "--lab", lab.Path(dir), "--only", "leaf*,spine*", "--yes", "--allow", "traffic-loss"); status != exitOK {
+	if status, _, errOut := runHere(t, "apply", "-f", file, "--lab", lab.Path(dir), "--only", "leaf*,spine*", "--yes", "--gate", "off", "--allow", "traffic-loss"); status != exitOK {
 		t.Fatalf("apply: status %d: %s", status, errOut)
 	}
 	t.Setenv("WATCH_TEST_TOKEN", "t0ken")

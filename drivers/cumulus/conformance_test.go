@@ -1,12 +1,18 @@
 package cumulus
 
 import (
+	"os"
 	"testing"
 
 	"github.com/roce-fabric/roce-fabric/drivers/drivertest"
 	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 	simcumulus "github.com/roce-fabric/roce-fabric/testlab/sim/cumulus"
 )
+
+func TestMain(m *testing.M) {
+	sharedtest.CollectLess()
+	os.Exit(m.Run())
+}
 
 func conform(t *testing.T, name string, o boxOptions, only ...string) {
 	t.Run(name, func(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	sharedtest.CollectLess()
 	sharedtest.Default(sharedtest.Parallel, "8")
 	sharedtest.Default("rapid.checks", "40") // each is a switch with a few logins
 	sharedtest.VerifyMain(m)

@@ -32,6 +32,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	sharedtest.CollectLess()
 	sharedtest.Default(sharedtest.Parallel, "8")
 	sharedtest.VerifyMain(m)
 }

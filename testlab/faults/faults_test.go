@@ -21,6 +21,11 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
+func TestMain(m *testing.M) {
+	sharedtest.CollectLess()
+	os.Exit(m.Run())
+}
+
 // fault is one line of a table.
 type fault struct {
 	name string

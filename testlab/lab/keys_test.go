@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,6 +24,11 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/host"
 	"github.com/roce-fabric/roce-fabric/validate"
 )
+
+func TestMain(m *testing.M) {
+	sharedtest.CollectLess()
+	os.Exit(m.Run())
+}
 
 var (
 	keySeed = flag.Uint64("keys.seed", 0, "seed of the order in which keys are tried; 0 takes one from the clock")

@@ -6,9 +6,7 @@ import (
 	"encoding/json"
 	"hash/fnv"
 	"io"
-	"maps"
 	"math/rand/v2"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -112,46 +110,76 @@ func (d *Dice) JSON(text []byte) []byte {
 	return b.Bytes()
 }
 
-// value writes one value. The parts of valid JSON are valid.
-func (d *Dice) value(b *bytes.Buffer, text json.RawMessage) {
-	text = bytes.TrimSpace(text)
+// value writes the value at the head of valid JSON, and returns what follows it. Each
+// byte is read once: answers of a switch are megabytes long and nested deeply.
+func (d *Dice) value(b *bytes.Buffer, text []byte) []byte {
+	text = skipSpace(text)
 	switch text[0] {
 	case '{':
-		var m map[string]json.RawMessage
-		if json.Unmarshal(text, &m) != nil {
-			break
-		}
-		b.WriteByte('{')
-		for i, k := range Reorder(d, slices.Sorted(maps.Keys(m))) {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			name, err := json.Marshal(k)
-			if err != nil {
-				panic("shuffle: " + err.Error()) // a string
-			}
-			b.Write(name)
-			b.WriteByte(':')
-			d.value(b, m[k])
-		}
-		b.WriteByte('}')
-		return
+		return d.object(b, text[1:])
 	case '[':
-		var l []json.RawMessage
-		if json.Unmarshal(text, &l) != nil {
-			break
-		}
 		b.WriteByte('[')
-		for i, v := range l {
-			if i > 0 {
+		for text = skipSpace(text[1:]); text[0] != ']'; text = skipSpace(text) {
+			if text[0] == ',' {
 				b.WriteByte(',')
+				text = text[1:]
 			}
-			d.value(b, v)
+			text = d.value(b, text)
 		}
 		b.WriteByte(']')
-		return
+		return text[1:]
 	}
-	b.Write(text)
+	n := scalarLength(text)
+	b.Write(text[:n])
+	return text[n:]
+}
+
+// object writes the members of an object, of which text begins with the first.
+func (d *Dice) object(b *bytes.Buffer, text []byte) []byte {
+	var members bytes.Buffer // as they came
+	type member struct{ from, to int }
+	var list []member
+	for text = skipSpace(text); text[0] != '}'; text = skipSpace(text) {
+		if text[0] == ',' {
+			text = skipSpace(text[1:])
+		}
+		m := member{from: members.Len()}
+		n := scalarLength(text)
+		members.Write(text[:n])
+		members.WriteByte(':')
+		text = d.value(&members, skipSpace(text[n:])[1:])
+		m.to = members.Len()
+		list = append(list, m)
+	}
+	all := members.Bytes()
+	b.WriteByte('{')
+	for i, m := range Reorder(d, list) {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.Write(all[m.from:m.to])
+	}
+	b.WriteByte('}')
+	return text[1:]
+}
+
+func skipSpace(text []byte) []byte { return bytes.TrimLeft(text, " \t\r\n") }
+
+// scalarLength is that of the string, number or name at the head of valid JSON.
+func scalarLength(text []byte) int {
+	if text[0] != '"' {
+		if n := bytes.IndexAny(text, ",:]} \t\r\n"); n >= 0 {
+			return n
+		}
+		return len(text)
+	}
+	n := 1
+	for ; text[n] != '"'; n++ {
+		if text[n] == '\\' {
+			n++
+		}
+	}
+	return n + 1
 }
 
 // Notifications shuffles the JSON in answers to a Get.

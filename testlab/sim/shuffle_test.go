@@ -1,7 +1,11 @@
 package sim
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
 	"io"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -55,5 +59,35 @@ func TestShuffledPieces(t *testing.T) {
 	}
 	if got := strings.Join(r.pieces, ""); got != want || len(r.pieces) < 100 {
 		t.Errorf("%d pieces; whole: %v", len(r.pieces), got == want)
+	}
+}
+
+// Shuffled JSON says the same, in another order at each depth.
+func TestShuffledJSON(t *testing.T) {
+	const text = ` { "a" : {"x":[1, {"p":"q\"}]","\\":[] } ,null],"y":{ }} ,"b":-1.5e3, "c":"é\u00e9" ,"d":[[],{},[{}] , true] } `
+	var want any
+	if err := json.Unmarshal([]byte(text), &want); err != nil {
+		t.Fatal(err)
+	}
+	orders := map[string]bool{}
+	for seed := range uint64(50) {
+		got := newDice(seed, 1).JSON([]byte(text))
+		var have any
+		if err := json.Unmarshal(got, &have); err != nil || !reflect.DeepEqual(have, want) {
+			t.Fatalf("seed %d: %s: %v", seed, got, err)
+		}
+		for _, pair := range []string{`"a"`, `"b"`, `"c"`, `"d"`} {
+			orders[fmt.Sprint(pair, bytes.Index(got, []byte(pair)) < bytes.Index(got, []byte(`"b"`)), bytes.Index(got, []byte(`"x"`)) < bytes.Index(got, []byte(`"y"`)))] = true
+		}
+	}
+	if len(orders) != 14 { // "b" is never before itself
+		t.Errorf("%d of 14 orders: %v", len(orders), orders)
+	}
+	for _, scalar := range []string{`1`, ` "a" `, `null`, `[]`, `{}`} {
+		var a, b any
+		_ = json.Unmarshal([]byte(scalar), &a)
+		if err := json.Unmarshal(newDice(1, 3).JSON([]byte(scalar)), &b); err != nil || !reflect.DeepEqual(a, b) {
+			t.Errorf("%s: %v, %v", scalar, b, err)
+		}
 	}
 }

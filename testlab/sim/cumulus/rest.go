@@ -120,7 +120,9 @@ func (s *Switch) get(path []string, q url.Values) answer {
 		if !ok {
 			return refused(http.StatusNotFound, "revision "+rev+" does not exist")
 		}
-		t = cloned(named)
+		if t = named; config || q.Get("diff") != "" { // what is operational was made for this answer
+			t = cloned(named)
+		}
 	}
 	if s.o.Rounded && config {
 		s.round(t)

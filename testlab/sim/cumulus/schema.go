@@ -301,9 +301,15 @@ func preset(t tree) string {
 func profileOf(t tree, port, family string) string {
 	ports := object(t, "interface")
 	name := text(ports, port, "qos", family, "profile")
-	for _, bond := range natural.Keys(ports) {
-		if _, ok := at(ports, bond, "bond", "member", port); ok && name == "" {
-			name = text(ports, bond, "qos", family, "profile")
+	if name == "" {
+		bonds := map[string]bool{}
+		for bond := range ports {
+			if _, ok := at(ports, bond, "bond", "member", port); ok {
+				bonds[bond] = true
+			}
+		}
+		for _, bond := range natural.Keys(bonds) {
+			name = cmp.Or(name, text(ports, bond, "qos", family, "profile"))
 		}
 	}
 	return cmp.Or(name, "default-global")

@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 )
@@ -19,10 +20,22 @@ var saiTypes = map[string]int{"PORT": 0x1, "SWITCH": 0x21, "QUEUE": 0x15, "SCHED
 // oid names an object. Clients learn ids from the name maps and references;
 // the same object keeps its id.
 func oid(kind, name string) string {
+	object := [2]string{kind, name}
+	if id, ok := oids.Load(object); ok {
+		return id.(string)
+	}
 	h := fnv.New64a()
 	h.Write([]byte(kind + "\x00" + name))
-	return fmt.Sprintf("oid:0x%x%012x", saiTypes[kind], h.Sum64()&0xffffffffffff|1)
+	id := fmt.Sprintf("oid:0x%x%012x", saiTypes[kind], h.Sum64()&0xffffffffffff|1)
+	oids.Store(object, id)
+	return id
 }
+
+// oids has the ids that were asked for, by kind and name: each is in several objects.
+var oids sync.Map
+
+// indexed names a queue or group of a port.
+func indexed(port string, i int) string { return port + ":" + strconv.Itoa(i) }
 
 func asicKey(kind, name string) string { return "SAI_OBJECT_TYPE_" + kind + ":" + oid(kind, name) }
 
@@ -67,7 +80,7 @@ func (s *Switch) asicDB(only string) tables {
 	for port, p := range s.orch["PORT"] {
 		set("PORT", port, s.saiPort(port, p, profiles))
 		for i := range numQueues {
-			name := fmt.Sprintf("%s:%d", port, i)
+			name := indexed(port, i)
 			q := row{"SAI_QUEUE_ATTR_TYPE": "SAI_QUEUE_TYPE_UNICAST", "SAI_QUEUE_ATTR_INDEX": strconv.Itoa(i),
 				"SAI_QUEUE_ATTR_WRED_PROFILE_ID": noOID, "SAI_QUEUE_ATTR_BUFFER_PROFILE_ID": ref("BUFFER_PROFILE", queueBuf[name])}
 			if w := queues[name]["wred_profile"]; s.orch["WRED_PROFILE"][w] != nil {
@@ -80,7 +93,7 @@ func (s *Switch) asicDB(only string) tables {
 			}
 		}
 		for i := range numGroups {
-			name := fmt.Sprintf("%s:%d", port, i)
+			name := indexed(port, i)
 			set("INGRESS_PRIORITY_GROUP", name, row{"SAI_INGRESS_PRIORITY_GROUP_ATTR_PORT": oid("PORT", port),
 				"SAI_INGRESS_PRIORITY_GROUP_ATTR_INDEX": strconv.Itoa(i), "SAI_INGRESS_PRIORITY_GROUP_ATTR_BUFFER_PROFILE": ref("BUFFER_PROFILE", groupBuf[name])})
 		}
@@ -103,7 +116,7 @@ func (s *Switch) queueRows() map[string]row {
 		port, r, _ := strings.Cut(k, "|")
 		for _, i := range expand(r) {
 			if !s.loose[spot{"QUEUE", port, i}] {
-				out[fmt.Sprintf("%s:%d", port, i)] = s.cfg["QUEUE"][k]
+				out[indexed(port, i)] = s.cfg["QUEUE"][k]
 			}
 		}
 	}
@@ -144,7 +157,7 @@ func (s *Switch) bindings(table string, profiles map[string]row) map[string]stri
 		}
 		for _, n := range expand(k[i+1:]) {
 			if !s.loose[spot{strings.TrimSuffix(table, "_TABLE"), k[:i], n}] {
-				out[fmt.Sprintf("%s:%d", k[:i], n)] = prof
+				out[indexed(k[:i], n)] = prof
 			}
 		}
 	}

@@ -24,7 +24,7 @@ func (s *Switch) countersDB(only string) tables {
 	for port := range s.cfg["PORT"] {
 		ports[port] = oid("PORT", port)
 		for i := range numQueues {
-			name := fmt.Sprintf("%s:%d", port, i)
+			name := indexed(port, i)
 			if on("QUEUE") && configured("BUFFER_QUEUE", port, i) {
 				queues[name] = oid("QUEUE", name)
 			}
@@ -52,7 +52,7 @@ func (s *Switch) countersDB(only string) tables {
 		}
 		guarded := expandList(s.cfg["PORT_QOS_MAP"][port]["pfcwd_sw_enable"])
 		for i := range numQueues {
-			name := fmt.Sprintf("%s:%d", port, i)
+			name := indexed(port, i)
 			if id := groups[name]; id != "" {
 				t.set("COUNTERS", id, s.groupCounters(port, i, drops, peaks))
 			}

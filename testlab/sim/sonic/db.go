@@ -1,9 +1,11 @@
 package sonic
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -60,26 +62,51 @@ func (t tables) del(table, key string) {
 
 // json is the form of config_db.json.
 func (t tables) json() []byte {
-	b, err := json.MarshalIndent(t.doc(), "", "    ")
-	if err != nil {
-		return nil // maps of strings always marshal
+	var b bytes.Buffer
+	if err := json.Indent(&b, t.encode(), "", "    "); err != nil {
+		return nil // what encode writes is JSON
 	}
-	return append(b, '\n')
+	return append(b.Bytes(), '\n')
 }
 
 // doc is the JSON tree that the config reader makes of CONFIG_DB: `field@`
-// becomes a list, the NULL placeholder goes.
-func (t tables) doc() map[string]any {
+// becomes a list, the NULL placeholder goes. The entries of one row are the same map in all
+// trees, so that trees are compared fast and nothing below their two outer levels may be
+// changed. The caller holds mu.
+func (s *Switch) doc(t tables) map[string]any {
 	d := make(map[string]any, len(t))
 	for table, keys := range t {
 		m := make(map[string]any, len(keys))
 		for k, r := range keys {
-			m[k] = r.doc()
+			m[k] = s.entryOf(r)
 		}
 		d[table] = m
 	}
 	return d
 }
+
+// shownRow is a row and its entry in the trees.
+type shownRow struct {
+	r     row
+	entry map[string]any
+}
+
+// entryOf returns the entry of a row, made once: switches have a few rows under many keys.
+func (s *Switch) entryOf(r row) map[string]any {
+	at := reflect.ValueOf(r).Pointer()
+	if shown, ok := s.entries[at]; ok {
+		return shown.entry
+	}
+	if s.entries == nil || len(s.entries) > maxShared {
+		s.entries = map[uintptr]shownRow{}
+	}
+	shown := shownRow{r, r.doc()} // keeps the row, and so its address, alive
+	s.entries[at] = shown
+	return shown.entry
+}
+
+// maxShared bounds what is remembered of rows to share it.
+const maxShared = 8192
 
 func (r row) doc() map[string]any {
 	m := make(map[string]any, len(r))
@@ -178,15 +205,15 @@ func (s *Switch) internAll(src map[string]map[string]map[string]string) tables {
 
 // share returns the stored row equal to r, which it copies when it is new.
 func (s *Switch) share(r row) row {
-	var b strings.Builder
+	var b []byte
 	for _, f := range sortedKeys(r) {
-		fmt.Fprintf(&b, "%s\x00%s\x00", f, r[f])
+		b = append(append(append(append(b, f...), 0), r[f]...), 0)
 	}
-	sig := b.String()
+	sig := string(b)
 	if have, ok := s.intern[sig]; ok {
 		return have
 	}
-	if len(s.intern) > 8192 { // nothing is lost: rows only stop being shared
+	if len(s.intern) > maxShared { // nothing is lost: rows only stop being shared
 		s.intern = map[string]row{}
 	}
 	c := copyRow(r)
@@ -303,6 +330,18 @@ func sortedKeys[V any, M ~map[string]V](m M) []string { return slices.Sorted(map
 // naturalKeys sorts Ethernet8 before Ethernet16.
 func naturalKeys[V any, M ~map[string]V](m M) []string {
 	return ordered.Sorted(maps.Keys(m), naturalCompare)
+}
+
+// naturalOf sorts the keys of those that are wanted, which are few of many.
+func naturalOf[V any, M ~map[string]V](m M, wanted func(k string, v V) bool) []string {
+	var keys []string
+	for k, v := range m {
+		if wanted(k, v) {
+			keys = append(keys, k)
+		}
+	}
+	ordered.Sort(keys, naturalCompare)
+	return keys
 }
 
 func naturalCompare(a, b string) int {

@@ -38,7 +38,14 @@ var excluded = []string{"BUFFER_PG", "BUFFER_PROFILE", "FLEX_COUNTER_TABLE"}
 func (s *Switch) docNow() map[string]any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.cfg.doc()
+	return s.doc(s.cfg)
+}
+
+// docOf is another configuration as the updater reads it.
+func (s *Switch) docOf(t tables) map[string]any {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.doc(t)
 }
 
 // applyPatch is `config apply-patch`.

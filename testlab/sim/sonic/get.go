@@ -89,14 +89,10 @@ func (s *Switch) read(db string, es []*gnmi.PathElem, proto bool) ([]byte, bool,
 	none := status.Errorf(codes.NotFound, "No valid entry found for path %s", pathText(origin, es))
 	switch len(e) {
 	case 0:
-		d := make(map[string]any, len(t))
-		for name, keys := range t {
-			d[name] = tableDoc(keys)
-		}
-		return encode(d), true, nil
+		return t.encode(), true, nil
 	case 1:
 		if keys, ok := t[e[0]]; ok {
-			return encode(tableDoc(keys)), true, nil
+			return appendTable(nil, keys), true, nil
 		}
 		if e[0] != "" {
 			for name := range s.database(db, "") {

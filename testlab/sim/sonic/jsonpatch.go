@@ -5,7 +5,9 @@ package sonic
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -137,7 +139,14 @@ func escapePart(p string) string {
 // applyOps returns the document that the patch makes of doc, which it leaves
 // alone; errors are worded as python-jsonpatch words them.
 func applyOps(doc map[string]any, ops []patchOp) (map[string]any, error) {
-	var root any = deepCopy(doc)
+	outer := make(map[string]any, len(doc))
+	for table, v := range doc {
+		if m, ok := v.(map[string]any); ok {
+			v = maps.Clone(m)
+		}
+		outer[table] = v
+	}
+	var root any = outer
 	for _, o := range ops {
 		var err error
 		if root, err = applyOp(root, o); err != nil {
@@ -179,7 +188,7 @@ func applyOp(root any, o patchOp) (any, error) {
 		}
 		return deepCopy(o.value), nil
 	}
-	return edit(root, parts, o)
+	return edit(root, parts, 0, o)
 }
 
 func lookup(v any, parts []string) (any, error) {
@@ -207,15 +216,24 @@ func lookup(v any, parts []string) (any, error) {
 	return v, nil
 }
 
-// edit returns node with the operation done below it; lists may move.
-func edit(node any, parts []string, o patchOp) (any, error) {
+// edit returns node, which is depth below the root, with the operation done below it.
+// Entries, which trees share, are copied before they are changed.
+func edit(node any, parts []string, depth int, o patchOp) (any, error) {
 	p := parts[0]
+	switch n := node.(type) {
+	case map[string]any:
+		if depth > 1 {
+			node = maps.Clone(n)
+		}
+	case []any:
+		node = slices.Clone(n)
+	}
 	if len(parts) > 1 {
 		child, err := lookup(node, parts[:1])
 		if err != nil {
 			return nil, err
 		}
-		changed, err := edit(child, parts[1:], o)
+		changed, err := edit(child, parts[1:], depth+1, o)
 		if err != nil {
 			return nil, err
 		}
@@ -336,21 +354,17 @@ func (d *differ) added(path string, v any) {
 }
 
 func (d *differ) dicts(path string, a, b map[string]any) {
-	for _, k := range naturalKeys(a) {
-		if _, ok := b[k]; !ok {
-			d.removed(path+"/"+escapePart(k), a[k])
-		}
+	lacks := func(m map[string]any) func(string, any) bool {
+		return func(k string, _ any) bool { _, ok := m[k]; return !ok }
 	}
-	for _, k := range naturalKeys(b) {
-		if _, ok := a[k]; !ok {
-			d.added(path+"/"+escapePart(k), b[k])
-		}
+	for _, k := range naturalOf(a, lacks(b)) {
+		d.removed(path+"/"+escapePart(k), a[k])
 	}
-	for _, k := range naturalKeys(a) {
-		v, ok := b[k]
-		if !ok || equal(a[k], v) {
-			continue
-		}
+	for _, k := range naturalOf(b, lacks(a)) {
+		d.added(path+"/"+escapePart(k), b[k])
+	}
+	for _, k := range naturalOf(a, func(k string, v any) bool { w, ok := b[k]; return ok && !equal(v, w) }) {
+		v := b[k]
 		am, aok := a[k].(map[string]any)
 		bm, bok := v.(map[string]any)
 		if aok && bok {

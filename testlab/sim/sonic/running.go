@@ -87,7 +87,7 @@ func Refuses(model string, config []byte) []string {
 		return []string{err.Error()}
 	}
 	defer s.cancel()
-	doc := s.cfg.doc()
+	doc := s.doc(s.cfg)
 	c := &yangCheck{rel: s.rel, doc: doc, models: modelsOf(s.rel)}
 	var out []string
 	for _, table := range sortedKeys(doc) {

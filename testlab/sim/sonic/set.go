@@ -229,8 +229,8 @@ func (s *Switch) collect(r *gnmi.SetRequest) ([]patchOp, error) {
 		return nil, unknown("Error: [Errno 28] No space left on device: '/etc/sonic/config.cp.json'")
 	}
 	s.mu.Lock()
-	s.snapshot = s.cfg.doc()
-	doc := s.cfg.doc()
+	s.snapshot = s.doc(s.cfg)
+	doc := s.doc(s.cfg)
 	s.mu.Unlock()
 	c := checkpoint{doc: doc}
 	for _, p := range r.GetDelete() {
@@ -343,7 +343,7 @@ func (c *checkpoint) apply(op string, e []string, v any) {
 			node = child
 		}
 	}
-	if root, err := edit(c.doc, d, patchOp{op: op, value: v}); err == nil {
+	if root, err := edit(c.doc, d, 0, patchOp{op: op, value: v}); err == nil {
 		c.doc, _ = root.(map[string]any)
 	}
 }

@@ -363,7 +363,7 @@ func (c *command) checkpoint(sub, name string) int {
 		s.mu.Unlock()
 		c.say("Checkpoint created successfully.\n")
 	case "rollback":
-		if err := s.replaceConfig(have.doc()); err != nil {
+		if err := s.replaceConfig(s.docOf(have)); err != nil {
 			return c.failed(cmd, "Failed to rollback config due to: ", err)
 		}
 		c.say("Config rolled back successfully.\n")

@@ -120,6 +120,7 @@ type Switch struct {
 	saved     tables
 	rawSaved  []byte // what a user wrote over the startup file; nil otherwise
 	intern    map[string]row
+	entries   map[uintptr]shownRow      // of rows, by their addresses
 	orch      map[string]map[string]row // what orchagent accepted
 	overlay   map[string]tables         // direct writes to databases other than CONFIG_DB
 	mgr       buffermgr

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -408,10 +409,11 @@ func TestSearchTimeGrows(t *testing.T) {
 	old = s.cfg
 	defer func() { _ = s.Close() }()
 	search := func(queues, binds int, state string) (float64, int) {
-		from, to := old.doc(), old.doc()
+		from, to := s.doc(old), s.doc(old)
 		for p := range from["PORT"].(map[string]any) {
-			from["PORT"].(map[string]any)[p].(map[string]any)["admin_status"] = state
-			to["PORT"].(map[string]any)[p].(map[string]any)["admin_status"] = state
+			port := maps.Clone(from["PORT"].(map[string]any)[p].(map[string]any))
+			port["admin_status"] = state
+			from["PORT"].(map[string]any)[p], to["PORT"].(map[string]any)[p] = port, port
 		}
 		for i, k := range naturalKeys(from["QUEUE"].(map[string]any)) {
 			if i < queues {

@@ -89,12 +89,14 @@ func (p *sorting) table(table string, removals bool) {
 	if removals {
 		keys = from
 	}
-	for _, key := range naturalKeys(keys) {
+	planned := func(key string, _ any) bool {
 		before, had := from[key]
 		after, has := to[key]
-		if removals == has || (had && has && equal(before, after)) {
-			continue
-		}
+		return removals != has && !(had && has && equal(before, after))
+	}
+	for _, key := range naturalOf(keys, planned) {
+		before, had := from[key]
+		after, has := to[key]
 		w := rowWrite{table: table, key: key}
 		if has {
 			w.r = rowOf(after)

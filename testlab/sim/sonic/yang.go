@@ -3,6 +3,8 @@ package sonic
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -71,6 +73,16 @@ type yangCheck struct {
 	rel    int
 	doc    map[string]any
 	models map[string]*model
+	// brief is a check of whether there is a fault, in any order and without its place.
+	brief bool
+}
+
+// inOrder yields the keys of what is checked: sorted, unless the check is brief.
+func inOrder[V any](c *yangCheck, m map[string]V, sorted func(map[string]V) []string) iter.Seq[string] {
+	if c.brief {
+		return maps.Keys(m)
+	}
+	return slices.Values(sorted(m))
 }
 
 var modelCache [rMaster + 1]struct {
@@ -87,23 +99,32 @@ func modelsOf(rel int) map[string]*model {
 // validate checks a whole configuration as the box's loader does; it stops at
 // the first fault.
 func validate(doc map[string]any, rel int) *yangError {
-	c := &yangCheck{rel: rel, doc: doc, models: modelsOf(rel)}
-	for _, table := range sortedKeys(doc) {
+	c := &yangCheck{rel: rel, doc: doc, models: modelsOf(rel), brief: true}
+	if c.tables() != nil {
+		c.brief = false
+		return c.tables()
+	}
+	return c.lanes()
+}
+
+// tables checks the entries of all tables.
+func (c *yangCheck) tables() *yangError {
+	for table := range inOrder(c, c.doc, sortedKeys) {
 		m := c.models[table]
 		if m == nil {
 			continue // cropped before loading
 		}
-		body, ok := doc[table].(map[string]any)
+		body, ok := c.doc[table].(map[string]any)
 		if !ok {
 			return &yangError{"Data Loading Failed", "table " + table + " is not an object"}
 		}
-		for _, key := range naturalKeys(body) {
+		for key := range inOrder(c, body, naturalKeys) {
 			if err := c.entry(table, m, key, body[key]); err != nil {
 				return err
 			}
 		}
 	}
-	return c.lanes()
+	return nil
 }
 
 func loading(where, format string, args ...any) *yangError {
@@ -111,13 +132,16 @@ func loading(where, format string, args ...any) *yangError {
 }
 
 func (c *yangCheck) entry(table string, m *model, key string, v any) *yangError {
-	where := fmt.Sprintf("/%s:%s/%s/%s_LIST[name='%s']", m.module, m.module, table, table, key)
+	where := ""
+	if !c.brief {
+		where = fmt.Sprintf("/%s:%s/%s/%s_LIST[name='%s']", m.module, m.module, table, table, key)
+	}
 	e, ok := v.(map[string]any)
 	if !ok {
 		return &yangError{"Data Loading Failed", fmt.Sprintf("entry %s|%s is not an object", table, key)}
 	}
 	if m.loose {
-		for _, f := range sortedKeys(e) {
+		for f := range inOrder(c, e, sortedKeys) {
 			if msg := looseValue(e[f]); msg != "" {
 				return loading(where, "%s: %s", f, msg)
 			}
@@ -142,7 +166,7 @@ func (c *yangCheck) entry(table string, m *model, key string, v any) *yangError 
 		}
 	}
 	if m.fieldKey != nil {
-		for _, f := range naturalKeys(e) {
+		for f := range inOrder(c, e, naturalKeys) {
 			if err := c.scalar(where+"/"+table, *m.fieldKey, f); err != nil {
 				return err
 			}
@@ -152,7 +176,7 @@ func (c *yangCheck) entry(table string, m *model, key string, v any) *yangError 
 		}
 		return nil
 	}
-	for _, f := range sortedKeys(e) {
+	for f := range inOrder(c, e, sortedKeys) {
 		l, ok := fields[f]
 		if !ok {
 			return loading(where, "Unknown element \"%s\".", f)
@@ -161,7 +185,7 @@ func (c *yangCheck) entry(table string, m *model, key string, v any) *yangError 
 			return err
 		}
 	}
-	for _, f := range sortedKeys(fields) {
+	for f := range inOrder(c, fields, sortedKeys) {
 		l := fields[f]
 		if _, have := e[f]; have {
 			continue
