@@ -159,7 +159,7 @@ func faultTable(all []*mend) string {
 		if m.Args != "" {
 			test += " " + m.Args
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | `%s` | %s |\n", m.Fault, m.Kind, m.By, test, cmp.Or(m.Proven, "-"))
+		fmt.Fprintf(&b, "| %s | %s | %s | `%s` | %s |\n", strings.ReplaceAll(m.Fault, "|", `\|`), m.Kind, m.By, test, cmp.Or(m.Proven, "-"))
 	}
 	return b.String() + "\n"
 }
