@@ -150,7 +150,7 @@ type strike struct {
 	Fault fault `json:"fault"`
 	// Device is 0 or 1, or -1 for the store of the runs.
 	Device int `json:"device"`
-	// At counts the pieces of data that the command exchanges with the device, or what it
+	// At counts the instants at which the command exchanges data with the device, or what it
 	// asks of the store, from 1.
 	At int `json:"at"`
 	// Variant decides how much of the piece passes, how long a fault lasts, and the like.

@@ -116,11 +116,10 @@ func (a *acquaintance) note(w *world, s *session) {
 
 // told is what came of a story.
 type told struct {
-	story  story
-	wrong  []string
-	log    []string
-	tally  tally
-	digest string
+	story story
+	wrong []string
+	log   []string
+	tally tally
 }
 
 // tellAt tells the story of a seed, or the one given, in a bubble of its own.
@@ -139,7 +138,7 @@ func tellAt(t *testing.T, known *acquaintances, make func(t *testing.T) story) (
 		} else {
 			w.fail("the intent before: %s", strings.Join(w.told, "\n"))
 		}
-		out = told{story: s, wrong: w.wrong, log: w.told, tally: w.tally, digest: w.digest()}
+		out = told{story: s, wrong: w.wrong, log: w.told, tally: w.tally}
 	})
 	return out
 }

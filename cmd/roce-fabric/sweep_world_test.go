@@ -35,7 +35,6 @@ type world struct {
 	leased    *leased // in place of the folder; nil for none
 	network   *memnet.Network
 	lab       *lab.Lab
-	began     time.Time
 	addresses map[string]int // of the devices of the story
 	zombies   []chan int     // of killed commands
 	boxes     [2]box
@@ -54,7 +53,15 @@ type world struct {
 	told  []string
 	wrong []string
 	tally tally
-	sum   hash.Hash64 // of the pieces of all commands, with their times, and of what came of them
+	ends  []outcome
+}
+
+// outcome is what came of a command: its status and the states of its report, the virtual times
+// of its faults and of its end, and a digest of the times at which it exchanged data.
+type outcome struct {
+	text   string
+	times  []time.Duration
+	pieces string
 }
 
 // tally counts what stories did.
@@ -80,18 +87,12 @@ func (w *world) fail(format string, a ...any) {
 func (w *world) tell(s *session, format string, a ...any) {
 	s.mu.Lock()
 	trace := strings.Join(s.trace, "\n")
-	pieces := s.digest.Sum(nil)
+	pieces := fmt.Sprintf("%d and %d pieces with digests %x and %x", s.count[0], s.count[1], s.digest[0].Sum(nil), s.digest[1].Sum(nil))
 	s.mu.Unlock()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.told = append(w.told, fmt.Sprintf("%s%s: %s\n%s", s.operator, s.deed, fmt.Sprintf(format, a...), trace))
-	fmt.Fprintf(w.sum, "%s %s %x %s", s.deed, s.took, pieces, s.summary)
-}
-
-// digest is the same for two runs of a story that exchanged the same pieces at the same
-// virtual times, with the same outcome.
-func (w *world) digest() string {
-	return fmt.Sprintf("%x after %s", w.sum.Sum(nil), time.Since(w.began))
+	w.ends = append(w.ends, outcome{fmt.Sprintf("%s%s: %s", s.operator, s.deed, s.summary), append(s.struck, s.took), pieces})
 }
 
 func newWorld(t *testing.T, s story) *world {
@@ -101,7 +102,7 @@ func newWorld(t *testing.T, s story) *world {
 	// A run that was killed may still hold files.
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	w := &world{t: t, way: s.way(), story: s, dir: dir, file: filepath.Join(dir, "fabric.yaml"), state: filepath.Join(dir, "state"),
-		addresses: map[string]int{}, tally: newTally(), began: time.Now(), sum: fnv.New64a()}
+		addresses: map[string]int{}, tally: newTally()}
 	if s.Leases {
 		w.leased = &leased{journals: map[string][][]byte{}}
 	}
@@ -248,7 +249,9 @@ type session struct {
 	asked   int // of the store
 	fired   []bool
 	trace   []string
-	digest  hash.Hash64  // of the pieces, with their times
+	struck  []time.Duration
+	digest  [2]hash.Hash64 // of the instants of pieces
+	latest  [2]time.Time
 	cut     [2]time.Time // the device does not answer until then
 	silent  [2]bool      // the device does not answer any more
 	slow    map[int]bool // connections whose bytes come one a second
@@ -283,8 +286,7 @@ func (s *session) fate(p memnet.Piece) memnet.Fate {
 	case p.Dial:
 		return whole
 	}
-	s.count[i]++
-	s.note(i, p)
+	s.note(i)
 	out := whole
 	for n, k := range s.Strikes {
 		if k.Device == i && !s.fired[n] && s.count[i] >= k.At {
@@ -299,17 +301,16 @@ func (s *session) fate(p memnet.Piece) memnet.Fate {
 	return out
 }
 
-// note adds a piece to the digest.
-func (s *session) note(i int, p memnet.Piece) {
-	up := uint64(0)
-	if p.Up {
-		up = 1
+// note adds a piece to the count and to the digest of its device. All pieces of one instant
+// count as one: in how many pieces a message is sent depends on the order of goroutines.
+func (s *session) note(i int) {
+	now := time.Now()
+	if now.Equal(s.latest[i]) {
+		return
 	}
-	var b []byte
-	for _, v := range []uint64{uint64(time.Since(s.begun)), uint64(i), up, uint64(p.N)} {
-		b = binary.LittleEndian.AppendUint64(b, v)
-	}
-	_, _ = s.digest.Write(b) // a hash does not fail
+	s.latest[i] = now
+	s.count[i]++
+	_, _ = s.digest[i].Write(binary.LittleEndian.AppendUint64(nil, uint64(time.Since(s.begun)))) // a hash does not fail
 }
 
 // strikes notes that a fault strikes. The caller holds mu.
@@ -319,6 +320,7 @@ func (s *session) strikes(n int, at string) {
 	s.world.mu.Lock()
 	s.tally.struck[f]++
 	s.world.mu.Unlock()
+	s.struck = append(s.struck, time.Since(s.begun))
 	s.trace = append(s.trace, fmt.Sprintf("%s strikes after %s: %s", f, time.Since(s.begun), at))
 }
 
@@ -457,7 +459,7 @@ func wait(d time.Duration) { <-time.NewTimer(d).C }
 func (w *world) run(d deed, operator string) *session {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &session{world: w, deed: d, operator: operator, cancel: cancel, begun: time.Now(), dead: make(chan struct{}), start: w.lookAtAll(),
-		fired: make([]bool, len(d.Strikes)), digest: fnv.New64a(), slow: map[int]bool{}}
+		fired: make([]bool, len(d.Strikes)), digest: [2]hash.Hash64{fnv.New64a(), fnv.New64a()}, slow: map[int]bool{}}
 	client := w.network.Client(s.fate)
 	var out, errOut lockedBuffer
 	a := &app{Console: report.Console{In: strings.NewReader(""), Out: &out, Err: &errOut, Getenv: func(string) string { return "" }}, dial: client.Dial}

@@ -62,23 +62,21 @@ func New(seed uint64) *Network {
 	return &Network{seed: seed, listeners: map[string]*listener{}, dials: map[string]uint64{}, port: 20000}
 }
 
-// latencies returns the source of the latencies of the nth connection to an address. It does
-// not depend on what happens on other connections at the same time.
-func (n *Network) latencies(address string, nth uint64) *latencies {
+// latencies returns the source of the latencies of one direction of the nth connection to an
+// address.
+func (n *Network) latencies(address string, nth uint64) latencies {
 	h := fnv.New64a()
-	_, _ = io.WriteString(h, address) // a hash does not fail
-	return &latencies{rnd: rand.New(rand.NewPCG(n.seed^h.Sum64(), nth))}
+	_, _ = fmt.Fprintf(h, "%d %s %d", n.seed, address, nth) // a hash does not fail
+	return latencies(h.Sum64())
 }
 
-type latencies struct {
-	mu  sync.Mutex
-	rnd *rand.Rand
-}
+// latencies depends on the time alone: what is sent at one instant takes as long in one piece
+// as in several, and the order in which goroutines run changes nothing.
+type latencies uint64
 
-func (l *latencies) next() time.Duration {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return 50*time.Microsecond + time.Duration(l.rnd.Int64N(int64(100*time.Microsecond)))
+func (l latencies) next() time.Duration {
+	rnd := rand.NewPCG(uint64(l), uint64(time.Now().UnixNano()))
+	return 50*time.Microsecond + time.Duration(rnd.Uint64()%uint64(100*time.Microsecond))
 }
 
 // Listen opens a host:port, which must be an IP address; port 0 is a free one.
@@ -279,7 +277,24 @@ type half struct {
 
 type part struct {
 	data []byte
-	due  time.Time
+	due  time.Time     // of the first byte
+	pace time.Duration // between one byte and the next
+}
+
+// arrived returns how many bytes have arrived.
+func (p *part) arrived(now time.Time) int {
+	switch {
+	case p.due.After(now):
+		return 0
+	case p.pace == 0:
+		return len(p.data)
+	}
+	return min(len(p.data), 1+int(now.Sub(p.due)/p.pace))
+}
+
+// take removes the first bytes.
+func (p *part) take(n int) {
+	p.data, p.due = p.data[n:], p.due.Add(time.Duration(n)*p.pace)
 }
 
 func newHalf() *half { return &half{wake: make(chan struct{})} }
@@ -292,17 +307,19 @@ func (h *half) changed() {
 
 // send has data arrive after a delay, and not before what was sent earlier. It returns how
 // long that takes.
-func (h *half) send(data []byte, after time.Duration) time.Duration {
+func (h *half) send(p part, after time.Duration) time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.over {
 		return after
 	}
-	if due := time.Now().Add(after); due.After(h.last) {
-		h.last = due
+	if p.due = time.Now().Add(after); h.last.After(p.due) {
+		p.due = h.last
 	}
-	if len(data) > 0 {
-		h.queue = append(h.queue, part{data, h.last})
+	h.last = p.due
+	if len(p.data) > 0 {
+		h.last = h.last.Add(time.Duration(len(p.data)-1) * p.pace)
+		h.queue = append(h.queue, p)
 		h.changed()
 	}
 	return time.Until(h.last)
@@ -324,7 +341,7 @@ func (h *half) end(err error, after time.Duration) {
 
 type conn struct {
 	client        *Client
-	delay         *latencies
+	delay         latencies
 	silent        *atomic.Bool // of both ends
 	number        int
 	to            string
@@ -380,9 +397,9 @@ func (c *conn) Read(b []byte) (int, error) {
 		case zombie:
 		case len(c.in.queue) > 0:
 			p := &c.in.queue[0]
-			if !p.due.After(now) {
-				n := copy(b, p.data)
-				if p.data = p.data[n:]; len(p.data) == 0 {
+			if n := p.arrived(now); n > 0 {
+				n = copy(b, p.data[:n])
+				if p.take(n); len(p.data) == 0 {
 					c.in.queue = c.in.queue[1:]
 				}
 				c.in.mu.Unlock()
@@ -451,13 +468,7 @@ func (c *conn) Write(b []byte) (int, error) {
 	}
 	c.sent++
 	after := c.delay.next() + fate.Wait
-	data := append([]byte(nil), b[:fate.Pass]...)
-	if fate.Pace > 0 {
-		for ; len(data) > 1; data = data[1:] {
-			after = c.out.send(data[:1], after) + fate.Pace
-		}
-	}
-	after = c.out.send(data, after)
+	after = c.out.send(part{data: append([]byte(nil), b[:fate.Pass]...), pace: fate.Pace}, after)
 	switch {
 	case fate.Silent:
 		c.silent.Store(true)
