@@ -36,9 +36,9 @@ func TransportError(err error) error {
 	return err
 }
 
-// silent reports whether a device did not answer at all: neither that it is busy, nor with
+// Silent reports whether a device did not answer at all: neither that it is busy, nor with
 // a connection refused or reset, as one that restarts does.
-func silent(err error) bool { return errors.Is(err, gnmi.ErrTimeout) || errors.Is(err, ssh.ErrTimeout) }
+func Silent(err error) bool { return errors.Is(err, gnmi.ErrTimeout) || errors.Is(err, ssh.ErrTimeout) }
 
 // Poll calls done at once and then again after every pause until it says so, for at
 // most limit and one more call, and for [ssh.DefaultSilence] at most while the device answers
@@ -53,7 +53,7 @@ func Poll(ctx context.Context, pause, limit time.Duration, done func() (bool, er
 		switch {
 		case ok:
 			return true, nil
-		case !silent(err):
+		case !Silent(err):
 			unanswered = time.Time{}
 		case unanswered.IsZero():
 			unanswered = began

@@ -164,9 +164,11 @@ func (d *Driver) put(ctx context.Context, w *work) (nothing bool, err error) {
 	f, cause := d.write(ctx, w)
 	// The caller may be gone, but the switch has to be left in a known state.
 	if f == unsent || f == rejected {
-		ctx, cancel := fence.Outlive(ctx, d.pace.Read)
-		defer cancel()
-		d.abandon(ctx, w.id)
+		if !drivers.Silent(cause) {
+			ctx, cancel := fence.Outlive(ctx, d.pace.Read)
+			defer cancel()
+			d.abandon(ctx, w.id)
+		}
 		err := drivers.TransportError(cause)
 		switch {
 		case errors.Is(err, drivers.ErrStale):
@@ -185,6 +187,9 @@ func (d *Driver) judge(ctx context.Context, w *work, f fate, cause error) (nothi
 	rctx, cancel := fence.Outlive(ctx, d.pace.Work+d.pace.Read)
 	defer cancel()
 	last, now, why := d.outcome(rctx, w, d.pace.Work, f == answered)
+	if drivers.Silent(why) {
+		return false, fmt.Errorf("%w: the configuration of the switch cannot be read: %w", drivers.ErrPartial, lines.JoinErrors(cause, why))
+	}
 	cfg, rerr := d.config(rctx, "applied")
 	if rerr != nil {
 		return false, fmt.Errorf("%w: the configuration of the switch cannot be read: %w", drivers.ErrPartial, lines.JoinErrors(cmp.Or(why, cause), rerr))

@@ -11,7 +11,6 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/drivertest"
-	"github.com/roce-fabric/roce-fabric/drivers/lines"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
 	"github.com/roce-fabric/roce-fabric/internal/secret"
@@ -21,9 +20,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 	simcumulus "github.com/roce-fabric/roce-fabric/testlab/sim/cumulus"
 )
-
-// quick are the times of a switch that does not wait.
-var quick = lines.Pace{Poll: 3 * time.Millisecond, Settled: 500 * time.Millisecond, Work: time.Second, Read: 20 * time.Second, Timer: 5 * time.Minute}
 
 var ports = []string{"swp1", "swp2", "swp3", "swp4", "swp5", "swp6", "swp7", "swp8"}
 
@@ -44,7 +40,6 @@ type box struct {
 	target  drivers.Target
 	desired *qos.Device
 	policy  drivers.Policy
-	pace    lines.Pace
 }
 
 func fabric(replace ...string) string {
@@ -54,12 +49,12 @@ func fabric(replace ...string) string {
 func newBox(t testing.TB, o boxOptions) *box {
 	t.Helper()
 	id := drivertest.Identity()
+	o.test = o.test.Networked()
 	so := o.Options
 	so.Hostname, so.Username, so.Password, so.TLS, so.HostKey, so.Listen, so.Interfaces = "sw1", "cumulus", drivertest.Password, id.TLS, id.Key, o.test.Listen, ports
 	so.Version, so.Model = cmp.Or(so.Version, "5.15.0"), cmp.Or(so.Model, "SN5600")
-	pace := quick
 	if o.test.Slow {
-		so.TimeScale, pace.Work = 1, time.Minute
+		so.TimeScale = 40 // longer than an answer may take
 	}
 	s, err := simcumulus.New(so)
 	if err != nil {
@@ -69,11 +64,11 @@ func newBox(t testing.TB, o boxOptions) *box {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	b := &box{Switch: s, t: t, pace: pace, policy: drivers.Policy{PortGroup: 2, Uplinks: ports[2:4]},
+	b := &box{Switch: s, t: t, policy: drivers.Policy{PortGroup: 2, Uplinks: ports[2:4]},
 		desired: drivertest.Compile(t, fabric(o.intent...), render.Fits{"cumulus": native.Fit})}
 	b.desired.OwnsGlobals = !o.shared
 	b.target = drivers.Target{Name: "sw1", OS: "cumulus", GNMI: gnmi.Config{Address: s.GNMIAddr(), Username: "cumulus", Password: secret.Secret(drivertest.Password),
-		TLS: gnmi.TLS{CAFile: b.file("ca.pem", s.CAPEM())}, Timeout: o.test.Patience(), Dial: o.test.Dial}}
+		TLS: gnmi.TLS{CAFile: b.file("ca.pem", s.CAPEM())}, Dial: o.test.Dial}}
 	if o.shell {
 		b.target.SSH = &ssh.Config{Address: s.SSHAddr(), User: "cumulus", Password: secret.Secret(drivertest.Password), KnownHosts: b.file("known_hosts", []byte(s.HostKeyLine()+"\n")), Dial: o.test.Dial}
 	}
@@ -102,9 +97,7 @@ func (b *box) set(commands string) {
 
 func (b *box) open() *Driver {
 	b.t.Helper()
-	d := drivertest.Open[*Driver](b.t, Open, b.target)
-	d.pace = b.pace
-	return d
+	return drivertest.Open[*Driver](b.t, Open, b.target)
 }
 
 func (b *box) plan(d *Driver) (*drivers.Snapshot, *drivers.Steps) {
@@ -216,7 +209,7 @@ func (b *box) device() *drivertest.Device {
 			GiveUp: func() {
 				release := make(chan struct{})
 				f.GiveUp(release)
-				time.AfterFunc(50*time.Millisecond, func() { close(release) })
+				time.AfterFunc(5*time.Second, func() { close(release) })
 			},
 		},
 	}

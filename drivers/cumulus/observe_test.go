@@ -3,6 +3,7 @@ package cumulus
 import (
 	"encoding/json"
 	"testing"
+	"testing/synctest"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/drivertest"
@@ -12,56 +13,60 @@ import (
 
 func TestEveryAttribute(t *testing.T) {
 	t.Parallel()
-	drivertest.Attributes(t, drivertest.Fixture{New: func(t *testing.T, _ drivertest.Options) *drivertest.Device { return newBox(t, boxOptions{}).device() }},
-		qos.KindMap.Table(qos.PCPToTC), qos.KindMap.Table(qos.PFCToGroup), qos.KindMap.Table(qos.PFCToQueue), qos.KindMap.Table(qos.TCToDSCP), qos.KindMap.Table(qos.TCToGroup),
-		qos.KindGlobalMap.All(), qos.KindHeadroomModel.All(), qos.KindSpeed.All(), qos.KindBreakout.All(), qos.KindFEC.All(), qos.KindQueueBuffer.All(),
-		qos.KindGroupBuffer.All(), qos.KindDerivedFrom.All(), qos.KindHeadroom.All(), qos.KindLossless.All(), qos.KindIngressProfiles.All(), qos.KindEgressProfiles.All())
+	synctest.Test(t, func(t *testing.T) {
+		drivertest.Attributes(t, drivertest.Fixture{New: func(t *testing.T, _ drivertest.Options) *drivertest.Device { return newBox(t, boxOptions{}).device() }},
+			qos.KindMap.Table(qos.PCPToTC), qos.KindMap.Table(qos.PFCToGroup), qos.KindMap.Table(qos.PFCToQueue), qos.KindMap.Table(qos.TCToDSCP), qos.KindMap.Table(qos.TCToGroup),
+			qos.KindGlobalMap.All(), qos.KindHeadroomModel.All(), qos.KindSpeed.All(), qos.KindBreakout.All(), qos.KindFEC.All(), qos.KindQueueBuffer.All(),
+			qos.KindGroupBuffer.All(), qos.KindDerivedFrom.All(), qos.KindHeadroom.All(), qos.KindLossless.All(), qos.KindIngressProfiles.All(), qos.KindEgressProfiles.All())
+	})
 }
 
 func TestWhatAPortShows(t *testing.T) {
 	t.Parallel()
-	for _, spelled := range []bool{false, true} {
-		b := newBox(t, boxOptions{Options: simcumulus.Options{Spelled: spelled}})
-		b.SetNeighbor("swp1", "gpu1", "eth0")
-		b.Unplug("swp2", true)
-		d := b.open()
-		if err := d.Confirm(t.Context(), b.apply(d)); err != nil {
-			t.Fatal(err)
-		}
-		o, err := d.Observe(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, dark := o.Ports["swp1"], o.Ports["swp2"]
-		if p.MTU.V != 9100 || p.Speed.V != 400e9 || !p.AdminUp.V || !p.OperUp.V || len(p.Neighbors) != 1 || p.Neighbors[0] != (qos.Neighbor{Device: "gpu1", Port: "eth0"}) {
-			t.Errorf("spelled %v: swp1 %+v", spelled, p)
-		}
-		if !dark.AdminUp.V || dark.OperUp.V || !dark.OperUp.Set || o.Ports["eth0"] != nil {
-			t.Errorf("swp2 %+v", dark)
-		}
-		if g := p.Groups[3]; g.Size < 20_000 || len(p.Groups) != 1 {
-			t.Errorf("spelled %v: groups %+v", spelled, p.Groups)
-		}
-		list, err := d.Applied(t.Context(), b.desired)
-		if err != nil || len(list) > 0 {
-			t.Errorf("spelled %v: %v, %v", spelled, list, err)
-		}
-		b.set("nv set interface swp1 link mtu 4000\nnv set qos congestion-control default-global traffic-class 3 min-threshold 900000")
-		list, err = d.Applied(t.Context(), b.desired)
-		if err != nil {
-			t.Fatal(err)
-		}
-		found := map[qos.Kind]int{}
-		for _, m := range list {
-			found[m.Field.Kind]++
-			if m.Unsure != (m.Field.Kind == qos.KindECN) {
-				t.Errorf("%+v", m)
+	synctest.Test(t, func(t *testing.T) {
+		for _, spelled := range []bool{false, true} {
+			b := newBox(t, boxOptions{Options: simcumulus.Options{Spelled: spelled}})
+			b.SetNeighbor("swp1", "gpu1", "eth0")
+			b.Unplug("swp2", true)
+			d := b.open()
+			if err := d.Confirm(t.Context(), b.apply(d)); err != nil {
+				t.Fatal(err)
+			}
+			o, err := d.Observe(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, dark := o.Ports["swp1"], o.Ports["swp2"]
+			if p.MTU.V != 9100 || p.Speed.V != 400e9 || !p.AdminUp.V || !p.OperUp.V || len(p.Neighbors) != 1 || p.Neighbors[0] != (qos.Neighbor{Device: "gpu1", Port: "eth0"}) {
+				t.Errorf("spelled %v: swp1 %+v", spelled, p)
+			}
+			if !dark.AdminUp.V || dark.OperUp.V || !dark.OperUp.Set || o.Ports["eth0"] != nil {
+				t.Errorf("swp2 %+v", dark)
+			}
+			if g := p.Groups[3]; g.Size < 20_000 || len(p.Groups) != 1 {
+				t.Errorf("spelled %v: groups %+v", spelled, p.Groups)
+			}
+			list, err := d.Applied(t.Context(), b.desired)
+			if err != nil || len(list) > 0 {
+				t.Errorf("spelled %v: %v, %v", spelled, list, err)
+			}
+			b.set("nv set interface swp1 link mtu 4000\nnv set qos congestion-control default-global traffic-class 3 min-threshold 900000")
+			list, err = d.Applied(t.Context(), b.desired)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found := map[qos.Kind]int{}
+			for _, m := range list {
+				found[m.Field.Kind]++
+				if m.Unsure != (m.Field.Kind == qos.KindECN) {
+					t.Errorf("%+v", m)
+				}
+			}
+			if found[qos.KindMTU] != 1 || found[qos.KindECN] == 0 || len(found) != 2 {
+				t.Errorf("spelled %v: %+v", spelled, list)
 			}
 		}
-		if found[qos.KindMTU] != 1 || found[qos.KindECN] == 0 || len(found) != 2 {
-			t.Errorf("spelled %v: %+v", spelled, list)
-		}
-	}
+	})
 }
 
 // Counters come as an object by number or as a list, as numbers or as text.
@@ -96,11 +101,13 @@ func TestFormsOfCounters(t *testing.T) {
 // The release stands in another place in some releases, and another product is refused.
 func TestProbe(t *testing.T) {
 	t.Parallel()
-	for _, release := range []string{"5.9.1", "5.11.0", "5.14.0", "5.17.0"} {
-		b := newBox(t, boxOptions{Options: simcumulus.Options{Version: release, Model: "MSN4700"}})
-		f, err := b.open().Probe(within(t, quick.Read))
-		if err != nil || f.Version != release || f.Model != "MSN4700" || f.OS != "cumulus" || f.ASIC == "" {
-			t.Errorf("%+v, %v", f, err)
+	synctest.Test(t, func(t *testing.T) {
+		for _, release := range []string{"5.9.1", "5.11.0", "5.14.0", "5.17.0"} {
+			b := newBox(t, boxOptions{Options: simcumulus.Options{Version: release, Model: "MSN4700"}})
+			f, err := b.open().Probe(t.Context())
+			if err != nil || f.Version != release || f.Model != "MSN4700" || f.OS != "cumulus" || f.ASIC == "" {
+				t.Errorf("%+v, %v", f, err)
+			}
 		}
-	}
+	})
 }

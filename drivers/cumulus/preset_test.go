@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	native "github.com/roce-fabric/roce-fabric/render/cumulus"
 	simcumulus "github.com/roce-fabric/roce-fabric/testlab/sim/cumulus"
@@ -50,25 +51,27 @@ nv set interface swp5-8 qos pfc-watchdog state enabled`
 		for _, release := range releases {
 			t.Run(name+" "+release, func(t *testing.T) {
 				t.Parallel()
-				b := newBox(t, boxOptions{setup: inWords(release, setup), Options: simcumulus.Options{Version: release + ".0"}})
-				was := b.Running()
-				d := b.open()
-				tok := b.apply(d)
-				b.settled(d)
-				if err := d.Confirm(t.Context(), tok); err != nil {
-					t.Fatal(err)
-				}
-				if err := b.Restart(); err != nil {
-					t.Fatal(err)
-				}
-				d = b.open()
-				b.settled(d)
-				if err := d.Revert(t.Context(), tok); err != nil {
-					t.Fatal(err)
-				}
-				if b.Running() != was || b.Switch.Startup() != was {
-					t.Errorf("after the revert it is\n%s\nand was\n%s", b.Running(), was)
-				}
+				synctest.Test(t, func(t *testing.T) {
+					b := newBox(t, boxOptions{setup: inWords(release, setup), Options: simcumulus.Options{Version: release + ".0"}})
+					was := b.Running()
+					d := b.open()
+					tok := b.apply(d)
+					b.settled(d)
+					if err := d.Confirm(t.Context(), tok); err != nil {
+						t.Fatal(err)
+					}
+					if err := b.Restart(); err != nil {
+						t.Fatal(err)
+					}
+					d = b.open()
+					b.settled(d)
+					if err := d.Revert(t.Context(), tok); err != nil {
+						t.Fatal(err)
+					}
+					if b.Running() != was || b.Switch.Startup() != was {
+						t.Errorf("after the revert it is\n%s\nand was\n%s", b.Running(), was)
+					}
+				})
 			})
 		}
 	}

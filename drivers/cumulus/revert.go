@@ -182,13 +182,16 @@ func (d *Driver) back(ctx context.Context, b record, now *native.Config) error {
 // others have not saved stays as it is. After a save that failed it is not tried again: there
 // may be no room for it.
 func (d *Driver) save(ctx context.Context, good func(*native.Config) bool) error {
-	if cfg, err := d.config(ctx, "startup"); err == nil && good(cfg) {
+	cfg, err := d.config(ctx, "startup")
+	switch {
+	case err == nil && good(cfg):
 		return nil
-	}
-	if d.saveFailed != nil {
+	case drivers.Silent(err):
+		return fmt.Errorf("%w: the startup configuration cannot be read: %w", drivers.ErrUnsaved, err)
+	case d.saveFailed != nil:
 		return fmt.Errorf("%w: not saved again: %w", drivers.ErrUnsaved, d.saveFailed)
 	}
-	err := d.patch(ctx, "applied", apply{State: "save"})
+	err = d.patch(ctx, "applied", apply{State: "save"})
 	limit := d.pace.Settled
 	if err != nil {
 		if limit = d.pace.Work; !errors.Is(err, drivers.ErrUnreachable) && !errors.Is(err, errFailed) {
@@ -202,8 +205,10 @@ func (d *Driver) save(ctx context.Context, good func(*native.Config) bool) error
 	if saved {
 		return nil
 	}
-	if now, err := d.config(ctx, "applied"); err == nil && !good(now) {
-		return fmt.Errorf("%w: the switch lost what was applied before it was saved: it restarted, or another user applied something", drivers.ErrPartial)
+	if !drivers.Silent(rerr) {
+		if now, err := d.config(ctx, "applied"); err == nil && !good(now) {
+			return fmt.Errorf("%w: the switch lost what was applied before it was saved: it restarted, or another user applied something", drivers.ErrPartial)
+		}
 	}
 	failed := fmt.Errorf("the startup configuration does not have it: %w", cmp.Or(err, rerr, errNotSaved))
 	if err != nil && !errors.Is(err, drivers.ErrUnreachable) {

@@ -183,7 +183,7 @@ var cases = []testCase{
 		b.mustApply(p)
 		b.settled(b.open(), p.steps)
 	}},
-	{name: "a server that gives up while the work goes on", silent: true, needs: func(d *Device) bool { return d.Faults.GiveUp != nil }, run: func(b *bench) {
+	{name: "a server that gives up while the work goes on", needs: func(d *Device) bool { return d.Faults.GiveUp != nil }, run: func(b *bench) {
 		p := b.fresh()
 		b.Faults.GiveUp()
 		b.mustApply(p)
@@ -460,7 +460,7 @@ var cases = []testCase{
 		b.revert(p, tok)
 		b.same("reverted", was)
 	}},
-	{name: "a truncated answer", silent: true, needs: func(d *Device) bool { return d.Faults.TruncateAnswers != nil }, run: func(b *bench) {
+	{name: "a truncated answer", needs: func(d *Device) bool { return d.Faults.TruncateAnswers != nil }, run: func(b *bench) {
 		d := b.open()
 		if _, err := d.Probe(b.ctx); err != nil {
 			b.Fatal(err)
@@ -573,7 +573,8 @@ var cases = []testCase{
 		}
 		b.same("silent", was)
 	}},
-	{name: "a device that falls silent in the middle", silent: true, needs: func(d *Device) bool { return d.Faults.Delay != nil && d.BeforeWrite != nil }, run: func(b *bench) {
+	{name: "a device that falls silent at any time", run: fallsSilent},
+	{name: "a device that falls silent in the middle", needs: func(d *Device) bool { return d.Faults.Delay != nil && d.BeforeWrite != nil }, run: func(b *bench) {
 		p, was := b.fresh(), b.State()
 		b.BeforeWrite(func() { b.Faults.Delay(time.Hour) })
 		began := time.Now()

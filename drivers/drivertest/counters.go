@@ -121,7 +121,7 @@ var counterCases = []testCase{
 			b.Errorf("held at %d", held.Ports[port][id])
 		}
 	}},
-	{name: "counters of a device that does not answer, or by half", silent: true, needs: counts, run: func(b *bench) {
+	{name: "counters of a device that does not answer, or by half", needs: counts, run: func(b *bench) {
 		m, _, _, _ := b.meter()
 		if b.Faults.TruncateAnswers != nil {
 			b.Faults.TruncateAnswers(true)

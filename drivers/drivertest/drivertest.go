@@ -13,7 +13,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"maps"
 	"slices"
 	"testing"
@@ -21,6 +20,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -47,20 +47,18 @@ type Options struct {
 	// Slow is a device that takes longer to write than its driver waits for
 	// an answer.
 	Slow bool
-	// Silent is a device that will not answer, so that its driver is to give up
-	// soon. A driver of another has patience with a busy machine.
-	Silent bool
-	// Listen and Dial are the network of the test; nil is that of this machine.
+	// Listen and Dial are the network of the test.
 	Listen sim.ListenFunc
 	Dial   netx.Dialer
 }
 
-// Patience is how long a driver waits for an answer.
-func (o Options) Patience() time.Duration {
-	if o.Silent {
-		return 2 * time.Second
+// Networked returns the options with a network in memory, unless they have one.
+func (o Options) Networked() Options {
+	if o.Dial == nil {
+		network := memnet.New(1)
+		o.Listen, o.Dial = network.Listen, network.Client(nil).Dial
 	}
-	return 30 * time.Second
+	return o
 }
 
 // Device is one simulated device under test. Funcs that are nil are things
@@ -128,11 +126,8 @@ type Faults struct {
 	Clear            func()
 }
 
-// patience bounds a call on a device that does not answer: far more than any
-// fixture's timeouts, far less than a call without one.
-const patience = time.Minute
-
-var sockets = flag.Bool("sockets", false, "run the cases of drivertest over sockets and in real time")
+// patience bounds a case; it is virtual time, in which slow devices work for minutes.
+const patience = time.Hour
 
 // Run runs the cases, each on a device of its own, in the virtual time of testing/synctest
 // and over a network in memory.
@@ -148,16 +143,7 @@ func Run(t *testing.T, f Fixture) {
 			if why, ok := f.Not[c.name]; ok {
 				t.Skip(why)
 			}
-			o := Options{Slow: c.slow, Silent: c.silent}
-			if *sockets {
-				c.try(t, f.New(t, o))
-				return
-			}
-			synctest.Test(t, func(t *testing.T) {
-				network := memnet.New(1)
-				o.Listen, o.Dial = network.Listen, network.Client(nil).Dial
-				c.try(t, f.New(t, o))
-			})
+			synctest.Test(t, func(t *testing.T) { c.try(t, f) })
 		})
 	}
 	for _, name := range append(slices.Collect(maps.Keys(f.Not)), f.Only...) {
@@ -168,28 +154,32 @@ func Run(t *testing.T, f Fixture) {
 }
 
 type testCase struct {
-	name         string
-	slow, silent bool
-	needs        func(*Device) bool
-	run          func(*bench)
+	name  string
+	slow  bool
+	needs func(*Device) bool
+	run   func(*bench)
 }
 
 // try runs a case on a device.
-func (c testCase) try(t *testing.T, d *Device) {
+func (c testCase) try(t *testing.T, f Fixture) {
 	t.Helper()
+	w := &wire{}
+	network := memnet.New(1)
+	d := f.New(t, Options{Slow: c.slow, Listen: network.Listen, Dial: network.Client(w.fate).Dial})
 	if c.needs != nil && !c.needs(d) {
 		t.Skipf("%s: this device cannot be made to do that", c.name)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	c.run(&bench{T: t, Device: d, ctx: ctx})
+	c.run(&bench{T: t, Device: d, ctx: ctx, wire: w})
 }
 
 // bench is one case at work.
 type bench struct {
 	*testing.T
 	*Device
-	ctx context.Context
+	ctx  context.Context
+	wire *wire
 }
 
 func (b *bench) open() drivers.Driver {
@@ -332,4 +322,11 @@ func (b *bench) later(tok *drivers.Token) *drivers.Token {
 		b.Fatal(err)
 	}
 	return &out
+}
+
+// Check is [rapid.Check] inside a bubble of testing/synctest, where no test may ask for its
+// deadline.
+func Check(t *testing.T, prop func(*rapid.T)) {
+	t.Helper()
+	rapid.Check(struct{ rapid.TB }{t}, prop)
 }

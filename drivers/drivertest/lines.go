@@ -9,10 +9,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	xssh "golang.org/x/crypto/ssh"
-	"golang.org/x/crypto/ssh/knownhosts"
 	"pgregory.net/rapid"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
@@ -22,7 +22,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/secret"
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
 	"github.com/roce-fabric/roce-fabric/render"
-	"github.com/roce-fabric/roce-fabric/testlab/proxy"
+	"github.com/roce-fabric/roce-fabric/testlab/memnet"
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
@@ -114,9 +114,7 @@ type LineOptions[D drivers.Driver] struct {
 	Setup  string // configured before the driver comes
 	// Password is that of the login; "" is the right one.
 	Password string
-	// Late is how long a driver waits for a slow switch.
-	Late time.Duration
-	Open func(testing.TB, drivers.Target) D
+	Open     func(testing.TB, drivers.Target) D
 }
 
 // NewLineBox starts a switch, and makes it reachable over SSH.
@@ -136,10 +134,7 @@ func NewLineBox[D drivers.Driver](t testing.TB, s lineSwitch, o LineOptions[D]) 
 		password = secret.Secret(o.Password)
 	}
 	b.Target = drivers.Target{Name: "sw1", OS: o.System, SSH: &ssh.Config{Address: s.SSHAddr(), User: "admin", Password: password,
-		KnownHosts: b.File("known_hosts", []byte(s.HostKeyLine()+"\n")), Timeout: o.Patience(), CommandTimeout: o.Patience(), Dial: o.Dial}}
-	if o.Slow {
-		b.Target.SSH.CommandTimeout = o.Late
-	}
+		KnownHosts: b.File("known_hosts", []byte(s.HostKeyLine()+"\n")), Dial: o.Dial}}
 	return b
 }
 
@@ -154,9 +149,9 @@ func (b *LineBox[D]) File(name string, content []byte) string {
 }
 
 // GNMI is how the gNMI server is reached at an address.
-func (b *LineBox[D]) GNMI(addr string, patience time.Duration) gnmi.Config {
+func (b *LineBox[D]) GNMI(addr string) gnmi.Config {
 	b.T.Helper()
-	return gnmi.Config{Address: addr, Username: "admin", Password: secret.Secret(Password), TLS: gnmi.TLS{CAFile: b.File("ca.pem", b.sim.CAPEM())}, Timeout: patience, Dial: b.dial}
+	return gnmi.Config{Address: addr, Username: "admin", Password: secret.Secret(Password), TLS: gnmi.TLS{CAFile: b.File("ca.pem", b.sim.CAPEM())}, Dial: b.dial}
 }
 
 // Open makes a driver of the switch.
@@ -265,7 +260,7 @@ var tallied = map[drivers.Metric]string{
 func GiveUp(f *cli.Faults) {
 	release := make(chan struct{})
 	f.GiveUp(release)
-	time.AfterFunc(50*time.Millisecond, func() { close(release) })
+	time.AfterFunc(5*time.Second, func() { close(release) })
 }
 
 // Device describes the switch to the suite, with the faults that all have; lines
@@ -406,46 +401,39 @@ func Reverts[D drivers.Driver](rt *rapid.T, b *LineBox[D], same func(was, is str
 	}
 }
 
-// Far puts the switch a round-trip time away.
-func (b *LineBox[D]) Far(roundTrip time.Duration) *proxy.Proxy {
-	b.T.Helper()
-	p, err := proxy.Far(b.sim.SSHAddr(), roundTrip)
-	if err != nil {
-		b.T.Fatal(err)
-	}
-	b.T.Cleanup(func() { _ = p.Close() })
-	_, key, _ := strings.Cut(b.sim.HostKeyLine(), " ")
-	b.Target.SSH.Address = p.Addr()
-	b.Target.SSH.KnownHosts = b.File("known_hosts", []byte(knownhosts.Normalize(p.Addr())+" "+key+"\n"))
-	return p
+// Far is a network that needs a time from one end to the other and back.
+func Far(roundTrip time.Duration) Options {
+	network := memnet.New(1)
+	far := network.Client(func(p memnet.Piece) memnet.Fate { return memnet.Fate{Pass: len(p.Data), Wait: roundTrip / 2} })
+	return Options{Listen: network.Listen, Dial: far.Dial}
 }
 
 // ApplyFar applies many lines to a switch that is far away, once the driver has logged
 // in, within so many round trips.
-func ApplyFar[D drivers.Driver](b *LineBox[D], lines, trips int) {
-	b.T.Helper()
-	far := b.Far(20 * time.Millisecond)
-	d := b.Open()
-	snap, st := b.Plan(d)
-	before := far.Trips()
-	if _, err := d.Apply(b.T.Context(), snap, st, drivers.ApplyOptions{ID: "test"}); err != nil {
-		b.T.Fatal(err)
-	}
-	if n, took := len(st.Items[0].Lines), far.Trips()-before; n < lines || took > trips {
-		b.T.Errorf("%d lines take %d round trips; want at least %d lines, at most %d", n, took, lines, trips)
-	}
-	b.Settled(d)
+func ApplyFar[D drivers.Driver](t *testing.T, box func(testing.TB, Options) *LineBox[D], lines, trips int) {
+	synctest.Test(t, func(t *testing.T) {
+		const roundTrip = time.Second
+		b := box(t, Far(roundTrip))
+		d := b.Open()
+		snap, st := b.Plan(d)
+		began := time.Now()
+		if _, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: "test"}); err != nil {
+			t.Fatal(err)
+		}
+		if n, took := len(st.Items[0].Lines), int(time.Since(began)/roundTrip); n < lines || took > trips {
+			t.Errorf("%d lines take %d round trips; want at least %d lines, at most %d", n, took, lines, trips)
+		}
+		b.Settled(d)
+	})
 }
 
 // BenchmarkFar measures how long such an apply takes.
-func BenchmarkFar[D drivers.Driver](b *testing.B, box func() *LineBox[D]) {
+func BenchmarkFar[D drivers.Driver](b *testing.B, box func(testing.TB, Options) *LineBox[D]) {
 	for _, roundTrip := range []time.Duration{20 * time.Millisecond, 200 * time.Millisecond} {
 		b.Run(roundTrip.String(), func(b *testing.B) {
 			for b.Loop() {
 				b.StopTimer()
-				box := box()
-				box.T = b
-				box.Far(roundTrip)
+				box := box(b, Far(roundTrip))
 				d := box.Open()
 				snap, st := box.Plan(d)
 				b.StartTimer()

@@ -2,6 +2,7 @@ package eos
 
 import (
 	"testing"
+	"testing/synctest"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/drivertest"
@@ -13,34 +14,36 @@ import (
 // Over both ways the same is counted; marks are where the switch is configured to
 // count them, and a queue that never was stuck was so 0 times.
 func TestCounters(t *testing.T) {
-	for _, gnmi := range []bool{false, true} {
-		b := newBox(t, boxOptions{gnmi: gnmi, setup: "interface Ethernet1/1\n   uc-tx-queue 3\n      random-detect ecn minimum-threshold 150 kbytes maximum-threshold 1500 kbytes max-mark-probability 10\n      random-detect ecn count\n"})
-		d := b.Open()
-		b.Counters().Set("Ethernet1/1", 3, sim.ECNMarked, 7)
-		b.Counters().Set("Ethernet1/1", 3, sim.WDStuck, 2)
-		b.Counters().Set("Ethernet1/1", 0, sim.RxErrors, 5)
-		b.Counters().Set("Ethernet1/1", 0, sim.SymbolErrors, 6)
-		c, err := d.Counters(t.Context(), []string{"Ethernet1/1", "Ethernet2/1", "Ethernet99/1"})
-		if err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		for _, gnmi := range []bool{false, true} {
+			b := newBox(t, boxOptions{gnmi: gnmi, setup: "interface Ethernet1/1\n   uc-tx-queue 3\n      random-detect ecn minimum-threshold 150 kbytes maximum-threshold 1500 kbytes max-mark-probability 10\n      random-detect ecn count\n"})
+			d := b.Open()
+			b.Counters().Set("Ethernet1/1", 3, sim.ECNMarked, 7)
+			b.Counters().Set("Ethernet1/1", 3, sim.WDStuck, 2)
+			b.Counters().Set("Ethernet1/1", 0, sim.RxErrors, 5)
+			b.Counters().Set("Ethernet1/1", 0, sim.SymbolErrors, 6)
+			c, err := d.Counters(t.Context(), []string{"Ethernet1/1", "Ethernet2/1", "Ethernet99/1"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			one, two := c.Ports["Ethernet1/1"], c.Ports["Ethernet2/1"]
+			if one[drivers.QueueMarked.Of(3)] != 7 || one[drivers.StormsDetected.Of(3)] != 2 || len(c.Ports) != 2 {
+				t.Errorf("gnmi %v: %v", gnmi, c.Ports)
+			}
+			if !gnmi && (one[drivers.ErrorsRx.Of(0)] != 5 || one[drivers.SymbolErrors.Of(0)] != 6) {
+				t.Errorf("errors: %v", one)
+			}
+			if n, ok := two[drivers.StormsDetected.Of(3)]; !ok || n != 0 {
+				t.Errorf("gnmi %v: storms are %d (%v)", gnmi, n, ok)
+			}
+			if _, ok := two[drivers.QueueMarked.Of(3)]; ok || c.Poll[drivers.QueueDrops] != lines.CounterAge {
+				t.Errorf("gnmi %v: %v, renewed %v", gnmi, two, c.Poll)
+			}
+			if _, ok := two[drivers.GroupDrops.Of(3)]; ok {
+				t.Error("EOS shows no drops of priority groups")
+			}
 		}
-		one, two := c.Ports["Ethernet1/1"], c.Ports["Ethernet2/1"]
-		if one[drivers.QueueMarked.Of(3)] != 7 || one[drivers.StormsDetected.Of(3)] != 2 || len(c.Ports) != 2 {
-			t.Errorf("gnmi %v: %v", gnmi, c.Ports)
-		}
-		if !gnmi && (one[drivers.ErrorsRx.Of(0)] != 5 || one[drivers.SymbolErrors.Of(0)] != 6) {
-			t.Errorf("errors: %v", one)
-		}
-		if n, ok := two[drivers.StormsDetected.Of(3)]; !ok || n != 0 {
-			t.Errorf("gnmi %v: storms are %d (%v)", gnmi, n, ok)
-		}
-		if _, ok := two[drivers.QueueMarked.Of(3)]; ok || c.Poll[drivers.QueueDrops] != lines.CounterAge {
-			t.Errorf("gnmi %v: %v, renewed %v", gnmi, two, c.Poll)
-		}
-		if _, ok := two[drivers.GroupDrops.Of(3)]; ok {
-			t.Error("EOS shows no drops of priority groups")
-		}
-	}
+	})
 }
 
 // A release without a command for a counter does not count it.
@@ -65,25 +68,29 @@ func TestCountersNotShown(t *testing.T) {
 
 // Unsaved configuration is named by section.
 func TestUnsaved(t *testing.T) {
-	for _, gnmi := range []bool{false, true} {
-		b := newBox(t, boxOptions{gnmi: gnmi})
-		drivertest.NamesUnsaved(b.LineBox, b.Open(), "interface Ethernet2/1\n   mtu 4000\nqos map dscp 26 to traffic-class 4\n", "interface Ethernet2/1", "qos map")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		for _, gnmi := range []bool{false, true} {
+			b := newBox(t, boxOptions{gnmi: gnmi})
+			drivertest.NamesUnsaved(b.LineBox, b.Open(), "interface Ethernet2/1\n   mtu 4000\nqos map dscp 26 to traffic-class 4\n", "interface Ethernet2/1", "qos map")
+		}
+	})
 }
 
 // The FEC that runs is that of ports that are up.
 func TestFEC(t *testing.T) {
-	b := newBox(t, boxOptions{})
-	b.SetFEC("Ethernet2/1", "fc")
-	b.SetFEC("Ethernet3/1", "none")
-	b.Unplug("Ethernet4/1", true)
-	o, err := b.Open().Observe(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for port, want := range map[string]qos.Opt[string]{"Ethernet1/1": qos.Of("rs"), "Ethernet2/1": qos.Of("fc"), "Ethernet3/1": qos.Of("none"), "Ethernet4/1": {}} {
-		if p := o.Ports[port]; p == nil || p.FEC != want {
-			t.Errorf("%s: %+v, want %v", port, p, want)
+	synctest.Test(t, func(t *testing.T) {
+		b := newBox(t, boxOptions{})
+		b.SetFEC("Ethernet2/1", "fc")
+		b.SetFEC("Ethernet3/1", "none")
+		b.Unplug("Ethernet4/1", true)
+		o, err := b.Open().Observe(t.Context())
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
+		for port, want := range map[string]qos.Opt[string]{"Ethernet1/1": qos.Of("rs"), "Ethernet2/1": qos.Of("fc"), "Ethernet3/1": qos.Of("none"), "Ethernet4/1": {}} {
+			if p := o.Ports[port]; p == nil || p.FEC != want {
+				t.Errorf("%s: %+v, want %v", port, p, want)
+			}
+		}
+	})
 }

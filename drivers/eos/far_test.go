@@ -18,8 +18,12 @@ func manyPorts(n int) boxOptions {
 	return o
 }
 
-func TestFarSwitch(t *testing.T) { drivertest.ApplyFar(newBox(t, manyPorts(76)).LineBox, 300, 15) }
-
-func BenchmarkFarSwitch(b *testing.B) {
-	drivertest.BenchmarkFar(b, func() *drivertest.LineBox[*Driver] { return newBox(b, manyPorts(76)).LineBox })
+func far(t testing.TB, network drivertest.Options) *drivertest.LineBox[*Driver] {
+	o := manyPorts(76)
+	o.test = network
+	return newBox(t, o).LineBox
 }
+
+func TestFarSwitch(t *testing.T) { drivertest.ApplyFar(t, far, 300, 15) }
+
+func BenchmarkFarSwitch(b *testing.B) { drivertest.BenchmarkFar(b, far) }

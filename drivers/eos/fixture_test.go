@@ -3,18 +3,13 @@ package eos
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/drivertest"
-	"github.com/roce-fabric/roce-fabric/drivers/lines"
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
 	native "github.com/roce-fabric/roce-fabric/render/eos"
 	simeos "github.com/roce-fabric/roce-fabric/testlab/sim/eos"
 )
-
-// quick are the times of a switch that does not wait.
-var quick = lines.Pace{Poll: 3 * time.Millisecond, Settled: 500 * time.Millisecond, Work: time.Second, Read: 20 * time.Second, Timer: 5 * time.Minute}
 
 // The models of the tests: one of each family, and one that is not known.
 const (
@@ -49,6 +44,7 @@ func fabric(replace ...string) string { return drivertest.Fabric("eos", "6", por
 func newBox(t testing.TB, o boxOptions) *box {
 	t.Helper()
 	id := drivertest.Identity()
+	o.test = o.test.Networked()
 	so := o.Options
 	so.Username, so.Password = "admin", drivertest.Password
 	if so.Hostname == "" {
@@ -58,10 +54,11 @@ func newBox(t testing.TB, o boxOptions) *box {
 	if so.Config == "" && so.Interfaces == nil {
 		so.Interfaces, so.Routed = ports, true
 	}
-	open := open
 	if o.test.Slow {
-		so.TimeScale = 4
-		open = openPatient
+		so.TimeScale = 150 // seconds: longer than a command may take, or with gNMI a Set
+		if o.gnmi {
+			so.TimeScale = 40
+		}
 	}
 	s, err := simeos.New(so)
 	if err != nil {
@@ -69,34 +66,21 @@ func newBox(t testing.TB, o boxOptions) *box {
 	}
 	b := &box{s, drivertest.NewLineBox(t, s, drivertest.LineOptions[*Driver]{
 		Options: o.test, System: "eos", Fit: native.Fit, Intent: fabric(o.intent...), Ports: ports, Setup: o.setup, Password: o.password,
-		Late: 3 * time.Second, Open: open,
+		Open: open,
 	})}
 	b.Desired.OwnsGlobals = !o.shared
 	if o.gnmi {
 		password := b.Target.SSH.Password
-		b.Target.SSH, b.Target.GNMI = nil, b.GNMI(s.GNMIAddr(), o.test.Patience())
+		b.Target.SSH, b.Target.GNMI = nil, b.GNMI(s.GNMIAddr())
 		b.Target.GNMI.Password = password
-		if o.test.Slow {
-			b.Target.GNMI.SetTimeout = 3 * time.Second
-		}
 	}
 	return b
 }
 
-// open makes a driver with quick times.
+// open makes a driver.
 func open(t testing.TB, target drivers.Target) *Driver {
 	t.Helper()
-	d := drivertest.Open[*Driver](t, Open, target)
-	d.Pace = quick
-	return d
-}
-
-// openPatient makes one that waits until the work is done.
-func openPatient(t testing.TB, target drivers.Target) *Driver {
-	t.Helper()
-	d := open(t, target)
-	d.Pace.Work = time.Minute
-	return d
+	return drivertest.Open[*Driver](t, Open, target)
 }
 
 func (b *box) colleague() *ssh.Network { return b.Colleague(platform) }

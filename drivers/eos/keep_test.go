@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/drivertest"
@@ -13,44 +14,48 @@ import (
 // A run was cut off between its confirmation and its save: the next one that
 // finds the switch as intended saves.
 func TestKeepSaves(t *testing.T) {
-	b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
-	keep := drivertest.KeepSaves(b.LineBox, func(d *Driver, tok *drivers.Token) error {
-		back, err := d.Record(tok)
-		if err != nil {
-			return err
+	synctest.Test(t, func(t *testing.T) {
+		b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
+		keep := drivertest.KeepSaves(b.LineBox, func(d *Driver, tok *drivers.Token) error {
+			back, err := d.Record(tok)
+			if err != nil {
+				return err
+			}
+			return d.stopTimer(t.Context(), back.Session, "commit")
+		}, "interface Ethernet8/1\nmtu 4000\ninterface Ethernet1/1\nshutdown\nhostname trial\n", "interface Ethernet2/1\nno mtu\n")
+		was := b.Saved()
+		n := b.colleague()
+		b.openSession(n, "theirs")
+		if _, err := n.Do(t.Context(), "configure session theirs commit timer 00:10:00"); err != nil {
+			t.Fatal(err)
 		}
-		return d.stopTimer(t.Context(), back.Session, "commit")
-	}, "interface Ethernet8/1\nmtu 4000\ninterface Ethernet1/1\nshutdown\nhostname trial\n", "interface Ethernet2/1\nno mtu\n")
-	was := b.Saved()
-	n := b.colleague()
-	b.openSession(n, "theirs")
-	if _, err := n.Do(t.Context(), "configure session theirs commit timer 00:10:00"); err != nil {
-		t.Fatal(err)
-	}
-	kept, err := keep()
-	says(t, err, drivers.ErrRejected, drivers.ErrPartial, "the startup configuration lacks what is in force", "the commit timer of configuration session theirs")
-	if kept || b.Saved() != was {
-		t.Error("what waits for its confirmation was saved")
-	}
+		kept, err := keep()
+		says(t, err, drivers.ErrRejected, drivers.ErrPartial, "the startup configuration lacks what is in force", "the commit timer of configuration session theirs")
+		if kept || b.Saved() != was {
+			t.Error("what waits for its confirmation was saved")
+		}
+	})
 }
 
 // Over gNMI nobody can save: that is no "unchanged".
 func TestKeepSaysWhatIsNotSaved(t *testing.T) {
-	b := newBox(t, boxOptions{gnmi: true, Options: simeos.Options{Model: strata}})
-	d := b.Open()
-	said := d.Confirm(t.Context(), b.Apply(d))
-	kept, err := d.Keep(t.Context())
-	says(t, err, drivers.ErrNoSave, nil, "all is in force, and the switch would lose it in a restart", `run "write memory" on the switch`)
-	if said == nil || said.Error() != err.Error() || !errors.Is(said, drivers.ErrUnsaved) {
-		t.Errorf("the confirmation says %v, a later run %v", said, err)
-	}
-	if kept || strings.Contains(string(b.Startup()), "ROCE-FABRIC") {
-		t.Error("saved")
-	}
-	b = newBox(t, boxOptions{gnmi: true, Options: simeos.Options{Model: strata, Persist: true}})
-	d = b.Open()
-	b.Apply(d)
-	if kept, err := d.Keep(t.Context()); kept || err != nil {
-		t.Errorf("a switch that saves by itself: %v %v", kept, err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		b := newBox(t, boxOptions{gnmi: true, Options: simeos.Options{Model: strata}})
+		d := b.Open()
+		said := d.Confirm(t.Context(), b.Apply(d))
+		kept, err := d.Keep(t.Context())
+		says(t, err, drivers.ErrNoSave, nil, "all is in force, and the switch would lose it in a restart", `run "write memory" on the switch`)
+		if said == nil || said.Error() != err.Error() || !errors.Is(said, drivers.ErrUnsaved) {
+			t.Errorf("the confirmation says %v, a later run %v", said, err)
+		}
+		if kept || strings.Contains(string(b.Startup()), "ROCE-FABRIC") {
+			t.Error("saved")
+		}
+		b = newBox(t, boxOptions{gnmi: true, Options: simeos.Options{Model: strata, Persist: true}})
+		d = b.Open()
+		b.Apply(d)
+		if kept, err := d.Keep(t.Context()); kept || err != nil {
+			t.Errorf("a switch that saves by itself: %v %v", kept, err)
+		}
+	})
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/drivertest"
@@ -28,52 +29,54 @@ func manyVLANs(n int) string {
 func notes(st *drivers.Steps) string { return strings.Join(st.Notes, "\n") }
 
 func TestPlan(t *testing.T) {
-	b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}, setup: "interface Ethernet2/1\nshutdown\n"})
-	up := *b.Desired.Ports[ports[1]]
-	up.AdminUp = qos.Of(true)
-	down := *b.Desired.Ports[ports[0]]
-	down.AdminUp = qos.Of(false)
-	b.Desired.Ports[ports[0]], b.Desired.Ports[ports[1]] = &down, &up
-	b.Desired.Platform.Model = "DCS-7050CX3-32S"
-	d := b.Open()
-	facts, err := d.Probe(t.Context())
-	if err != nil || facts.OS != "eos" || facts.Model != strata || facts.Release != "4.34.2F" || facts.ASIC != "strata" ||
-		!slices.Equal(facts.Caps.Writes, []string{"ssh"}) || !facts.Caps.AppliedState || !strings.Contains(facts.Caps.Undo, "after 5m unless it is confirmed") {
-		t.Errorf("%+v %v", facts, err)
-	}
-	snap, st := b.Plan(d)
-	if len(st.Items) != 1 || len(st.Blocked()) > 0 {
-		t.Fatalf("steps %v, blocked %v", st.Items, st.Blocked())
-	}
-	s := st.Items[0]
-	if s.Via != "ssh" || !strings.HasPrefix(s.What, fmt.Sprintf("commit %d lines: qos profile ROCE-FABRIC", len(s.Lines))) ||
-		!strings.Contains(s.What, "4 interfaces") || !strings.Contains(s.What, "dscp map") || !strings.Contains(s.What, "pfc watchdog") {
-		t.Errorf("step %q of %d lines", s.What, len(s.Lines))
-	}
-	if !slices.Equal(s.Down, ports[:1]) || !slices.Equal(s.Up, ports[1:2]) {
-		t.Errorf("down %v up %v", s.Down, s.Up)
-	}
-	for path, want := range map[string]qos.Impact{
-		"ports[Ethernet1/1].admin_up": qos.ImpactPortFlap, "ports[Ethernet1/1].mtu": qos.ImpactNone, "ports[Ethernet1/1].pfc": qos.ImpactCounters,
-		"ports[Ethernet1/1].queues[3].ecn": qos.ImpactNone, "ports[Ethernet1/1].queues[3].scheduler": qos.ImpactCounters,
-		"ports[Ethernet1/1].watchdog": qos.ImpactNone, "global_maps.dscp_to_tc": qos.ImpactLoss,
-	} {
-		if c := drivertest.Find(st, path); c == nil || c.Impact != want {
-			t.Errorf("%s: %+v, want impact %s", path, c, want)
+	synctest.Test(t, func(t *testing.T) {
+		b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}, setup: "interface Ethernet2/1\nshutdown\n"})
+		up := *b.Desired.Ports[ports[1]]
+		up.AdminUp = qos.Of(true)
+		down := *b.Desired.Ports[ports[0]]
+		down.AdminUp = qos.Of(false)
+		b.Desired.Ports[ports[0]], b.Desired.Ports[ports[1]] = &down, &up
+		b.Desired.Platform.Model = "DCS-7050CX3-32S"
+		d := b.Open()
+		facts, err := d.Probe(t.Context())
+		if err != nil || facts.OS != "eos" || facts.Model != strata || facts.Release != "4.34.2F" || facts.ASIC != "strata" ||
+			!slices.Equal(facts.Caps.Writes, []string{"ssh"}) || !facts.Caps.AppliedState || !strings.Contains(facts.Caps.Undo, "after 5m unless it is confirmed") {
+			t.Errorf("%+v %v", facts, err)
 		}
-	}
-	for _, say := range []string{"the intent says model DCS-7050CX3-32S", "Arista does not document", "4 ports that the intent does not name: Ethernet[5-8]/1", "one dscp map"} {
-		if !strings.Contains(notes(st), say) && !strings.Contains(notes(st), strings.ReplaceAll(say, "Ethernet[5-8]/1", "Ethernet5/1,Ethernet6/1,Ethernet7/1,Ethernet8/1")) {
-			t.Errorf("notes do not say %q: %s", say, notes(st))
+		snap, st := b.Plan(d)
+		if len(st.Items) != 1 || len(st.Blocked()) > 0 {
+			t.Fatalf("steps %v, blocked %v", st.Items, st.Blocked())
 		}
-	}
-	if _, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if got := b.PortsDown(); !slices.Equal(got, ports[:1]) {
-		t.Errorf("down: %v", got)
-	}
-	b.Settled(d)
+		s := st.Items[0]
+		if s.Via != "ssh" || !strings.HasPrefix(s.What, fmt.Sprintf("commit %d lines: qos profile ROCE-FABRIC", len(s.Lines))) ||
+			!strings.Contains(s.What, "4 interfaces") || !strings.Contains(s.What, "dscp map") || !strings.Contains(s.What, "pfc watchdog") {
+			t.Errorf("step %q of %d lines", s.What, len(s.Lines))
+		}
+		if !slices.Equal(s.Down, ports[:1]) || !slices.Equal(s.Up, ports[1:2]) {
+			t.Errorf("down %v up %v", s.Down, s.Up)
+		}
+		for path, want := range map[string]qos.Impact{
+			"ports[Ethernet1/1].admin_up": qos.ImpactPortFlap, "ports[Ethernet1/1].mtu": qos.ImpactNone, "ports[Ethernet1/1].pfc": qos.ImpactCounters,
+			"ports[Ethernet1/1].queues[3].ecn": qos.ImpactNone, "ports[Ethernet1/1].queues[3].scheduler": qos.ImpactCounters,
+			"ports[Ethernet1/1].watchdog": qos.ImpactNone, "global_maps.dscp_to_tc": qos.ImpactLoss,
+		} {
+			if c := drivertest.Find(st, path); c == nil || c.Impact != want {
+				t.Errorf("%s: %+v, want impact %s", path, c, want)
+			}
+		}
+		for _, say := range []string{"the intent says model DCS-7050CX3-32S", "Arista does not document", "4 ports that the intent does not name: Ethernet[5-8]/1", "one dscp map"} {
+			if !strings.Contains(notes(st), say) && !strings.Contains(notes(st), strings.ReplaceAll(say, "Ethernet[5-8]/1", "Ethernet5/1,Ethernet6/1,Ethernet7/1,Ethernet8/1")) {
+				t.Errorf("notes do not say %q: %s", say, notes(st))
+			}
+		}
+		if _, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.PortsDown(); !slices.Equal(got, ports[:1]) {
+			t.Errorf("down: %v", got)
+		}
+		b.Settled(d)
+	})
 }
 
 // A line for the whole switch concerns the ports of others that depend on it:
@@ -95,21 +98,23 @@ func TestPlanSaysWhomAGlobalLineConcerns(t *testing.T) {
 			[]string{"one dscp map and one pfc watchdog for the whole switch: the change also concerns 1 port that the intent does not name: Ethernet7/1"}, nil, qos.ImpactLoss},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}, setup: lossless + c.setup})
-			_, st := b.Plan(b.Open())
-			for _, say := range c.say {
-				if !strings.Contains(notes(st), say) {
-					t.Errorf("notes do not say %q: %s", say, notes(st))
+			synctest.Test(t, func(t *testing.T) {
+				b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}, setup: lossless + c.setup})
+				_, st := b.Plan(b.Open())
+				for _, say := range c.say {
+					if !strings.Contains(notes(st), say) {
+						t.Errorf("notes do not say %q: %s", say, notes(st))
+					}
 				}
-			}
-			for _, say := range c.not {
-				if strings.Contains(notes(st), say) {
-					t.Errorf("notes say %q: %s", say, notes(st))
+				for _, say := range c.not {
+					if strings.Contains(notes(st), say) {
+						t.Errorf("notes say %q: %s", say, notes(st))
+					}
 				}
-			}
-			if ch := drivertest.Find(st, "global_maps.dscp_to_tc"); ch == nil || ch.Impact != c.impact {
-				t.Errorf("%+v, want impact %s", ch, c.impact)
-			}
+				if ch := drivertest.Find(st, "global_maps.dscp_to_tc"); ch == nil || ch.Impact != c.impact {
+					t.Errorf("%+v, want impact %s", ch, c.impact)
+				}
+			})
 		})
 	}
 }
@@ -117,36 +122,40 @@ func TestPlanSaysWhomAGlobalLineConcerns(t *testing.T) {
 // A port that leaves the profile of others loses what no intent speaks of, and
 // a queue of another number is paused by nobody knows which priority.
 func TestPlanSaysWhatItCannotKeep(t *testing.T) {
-	b := newBox(t, boxOptions{
-		Options: simeos.Options{Model: strata}, intent: []string{"rdma: {priority: 3,", "rdma: {priority: 3, queue: 5,"},
-		setup: "qos profile OPS\nshape rate 5000000 kbps\nqos cos 3\ninterface Ethernet1/1\nservice-profile OPS\ninterface Ethernet2/1\nservice-profile OPS\n",
-	})
-	d := b.Open()
-	_, st := b.Plan(d)
-	for _, say := range []string{"qos profile OPS is removed from Ethernet1/1,Ethernet2/1, and with it settings that the intent does not name: ", "qos cos 3", "shape rate 5000000 kbps",
-		"which queue a received pause of priority 3 stops; the intent puts class rdma into queue 5"} {
-		if !strings.Contains(notes(st), say) {
-			t.Errorf("notes do not say %q: %s", say, notes(st))
+	synctest.Test(t, func(t *testing.T) {
+		b := newBox(t, boxOptions{
+			Options: simeos.Options{Model: strata}, intent: []string{"rdma: {priority: 3,", "rdma: {priority: 3, queue: 5,"},
+			setup: "qos profile OPS\nshape rate 5000000 kbps\nqos cos 3\ninterface Ethernet1/1\nservice-profile OPS\ninterface Ethernet2/1\nservice-profile OPS\n",
+		})
+		d := b.Open()
+		_, st := b.Plan(d)
+		for _, say := range []string{"qos profile OPS is removed from Ethernet1/1,Ethernet2/1, and with it settings that the intent does not name: ", "qos cos 3", "shape rate 5000000 kbps",
+			"which queue a received pause of priority 3 stops; the intent puts class rdma into queue 5"} {
+			if !strings.Contains(notes(st), say) {
+				t.Errorf("notes do not say %q: %s", say, notes(st))
+			}
 		}
-	}
-	if err := d.Confirm(t.Context(), b.Apply(d)); err != nil {
-		t.Fatal(err)
-	}
-	if _, st := b.Plan(d); len(st.Notes) > 0 {
-		t.Errorf("with nothing to do: %q", st.Notes)
-	}
+		if err := d.Confirm(t.Context(), b.Apply(d)); err != nil {
+			t.Fatal(err)
+		}
+		if _, st := b.Plan(d); len(st.Notes) > 0 {
+			t.Errorf("with nothing to do: %q", st.Notes)
+		}
+	})
 }
 
 // A switch that does not show its sessions is read, and has nothing to keep.
 func TestSessionsNotShown(t *testing.T) {
-	b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
-	d := b.Open()
-	b.Apply(d)
-	d.way = hidesSessions{d.way}
-	b.Settled(d)
-	if kept, err := d.Keep(t.Context()); kept || err != nil {
-		t.Errorf("kept %v, %v", kept, err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
+		d := b.Open()
+		b.Apply(d)
+		d.way = hidesSessions{d.way}
+		b.Settled(d)
+		if kept, err := d.Keep(t.Context()); kept || err != nil {
+			t.Errorf("kept %v, %v", kept, err)
+		}
+	})
 }
 
 type hidesSessions struct{ way }
@@ -159,32 +168,34 @@ func (w hidesSessions) showJSON(ctx context.Context, cmd string) ([]byte, error)
 }
 
 func TestBlocked(t *testing.T) {
-	b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
-	lag := *b.Desired.Ports[ports[0]]
-	lag.LAG = qos.Of("Port-Channel7")
-	asym := *b.Desired.Ports[ports[1]]
-	asym.PFCAsymmetric = qos.Of(true)
-	b.Desired.Ports[ports[0]], b.Desired.Ports[ports[1]] = &lag, &asym
-	b.Desired.Ports["Ethernet99/1"] = b.Desired.Ports[ports[2]]
-	d := b.Open()
-	_, st := b.Plan(d)
-	for path, say := range map[string]string{
-		"ports[Ethernet99/1].port":          "no such port",
-		"ports[Ethernet1/1].lag":            "channel-group",
-		"ports[Ethernet2/1].pfc_asymmetric": "",
-	} {
-		if c := drivertest.Find(st, path); c == nil || c.Blocked == "" || !strings.Contains(c.Blocked, say) {
-			t.Errorf("%s: %+v", path, c)
+	synctest.Test(t, func(t *testing.T) {
+		b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
+		lag := *b.Desired.Ports[ports[0]]
+		lag.LAG = qos.Of("Port-Channel7")
+		asym := *b.Desired.Ports[ports[1]]
+		asym.PFCAsymmetric = qos.Of(true)
+		b.Desired.Ports[ports[0]], b.Desired.Ports[ports[1]] = &lag, &asym
+		b.Desired.Ports["Ethernet99/1"] = b.Desired.Ports[ports[2]]
+		d := b.Open()
+		_, st := b.Plan(d)
+		for path, say := range map[string]string{
+			"ports[Ethernet99/1].port":          "no such port",
+			"ports[Ethernet1/1].lag":            "channel-group",
+			"ports[Ethernet2/1].pfc_asymmetric": "",
+		} {
+			if c := drivertest.Find(st, path); c == nil || c.Blocked == "" || !strings.Contains(c.Blocked, say) {
+				t.Errorf("%s: %+v", path, c)
+			}
 		}
-	}
-	if n := len(st.Blocked()); n != 3 {
-		t.Errorf("blocked: %v", st.Blocked())
-	}
-	// The rest goes on its own.
-	if _, err := d.Apply(t.Context(), &drivers.Snapshot{Native: &snapshot{cfg: b.config()}}, st, drivers.ApplyOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	b.Settled(d)
+		if n := len(st.Blocked()); n != 3 {
+			t.Errorf("blocked: %v", st.Blocked())
+		}
+		// The rest goes on its own.
+		if _, err := d.Apply(t.Context(), &drivers.Snapshot{Native: &snapshot{cfg: b.config()}}, st, drivers.ApplyOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		b.Settled(d)
+	})
 }
 
 func (b *box) config() *native.Config {
@@ -198,86 +209,90 @@ func (b *box) config() *native.Config {
 // A switch need not print a line that says what it says of all its ports.
 func TestDefaultsOfAllPorts(t *testing.T) {
 	t.Parallel()
-	for _, printed := range []bool{false, true} {
-		b := newBox(t, boxOptions{Options: simeos.Options{Model: strata, PrintDefaults: printed},
-			setup: "interface defaults\nmtu 9100\nethernet\nshutdown\ninterface Ethernet1/1\nno shutdown\ninterface Ethernet3/1\nmtu 1500\n"})
-		b.Save()
-		for i, up := range []bool{false, true} {
-			p := *b.Desired.Ports[ports[i]]
-			p.AdminUp = qos.Of(up)
-			b.Desired.Ports[ports[i]] = &p
-		}
-		d, was := b.Open(), b.State()
-		_, st := b.Plan(d)
-		// The intent wants 9100 of all ports.
-		for path, want := range map[string]string{
-			"ports[Ethernet3/1].mtu": "1500 -> 9100", "ports[Ethernet4/1].mtu": "",
-			"ports[Ethernet1/1].admin_up": "true -> false", "ports[Ethernet2/1].admin_up": "false -> true", "ports[Ethernet3/1].admin_up": "",
-		} {
-			got := ""
-			if c := drivertest.Find(st, path); c != nil {
-				got = c.Old + " -> " + c.New
+	synctest.Test(t, func(t *testing.T) {
+		for _, printed := range []bool{false, true} {
+			b := newBox(t, boxOptions{Options: simeos.Options{Model: strata, PrintDefaults: printed},
+				setup: "interface defaults\nmtu 9100\nethernet\nshutdown\ninterface Ethernet1/1\nno shutdown\ninterface Ethernet3/1\nmtu 1500\n"})
+			b.Save()
+			for i, up := range []bool{false, true} {
+				p := *b.Desired.Ports[ports[i]]
+				p.AdminUp = qos.Of(up)
+				b.Desired.Ports[ports[i]] = &p
 			}
-			if got != want {
-				t.Errorf("%s: %q, want %q", path, got, want)
+			d, was := b.Open(), b.State()
+			_, st := b.Plan(d)
+			// The intent wants 9100 of all ports.
+			for path, want := range map[string]string{
+				"ports[Ethernet3/1].mtu": "1500 -> 9100", "ports[Ethernet4/1].mtu": "",
+				"ports[Ethernet1/1].admin_up": "true -> false", "ports[Ethernet2/1].admin_up": "false -> true", "ports[Ethernet3/1].admin_up": "",
+			} {
+				got := ""
+				if c := drivertest.Find(st, path); c != nil {
+					got = c.Old + " -> " + c.New
+				}
+				if got != want {
+					t.Errorf("%s: %q, want %q", path, got, want)
+				}
+			}
+			tok := b.Apply(d)
+			b.Settled(d)
+			if got, want := b.PortsDown(), append([]string{ports[0]}, ports[2:]...); !slices.Equal(got, want) {
+				t.Errorf("down: %v, want %v", got, want)
+			}
+			if err := d.Confirm(t.Context(), tok); err != nil {
+				t.Fatal(err)
+			}
+			// After the timer each line is reverted by one of its own.
+			if err := d.Revert(t.Context(), tok); err != nil || b.State() != was {
+				t.Errorf("revert: %v\n%s", err, b.State())
 			}
 		}
-		tok := b.Apply(d)
-		b.Settled(d)
-		if got, want := b.PortsDown(), append([]string{ports[0]}, ports[2:]...); !slices.Equal(got, want) {
-			t.Errorf("down: %v, want %v", got, want)
-		}
-		if err := d.Confirm(t.Context(), tok); err != nil {
-			t.Fatal(err)
-		}
-		// After the timer each line is reverted by one of its own.
-		if err := d.Revert(t.Context(), tok); err != nil || b.State() != was {
-			t.Errorf("revert: %v\n%s", err, b.State())
-		}
-	}
+	})
 }
 
 // TestQueueKeyword has switches that do not say by their model how they call
 // their queues.
 func TestQueueKeyword(t *testing.T) {
 	t.Parallel()
-	for _, gnmi := range []bool{false, true} {
-		b := newBox(t, boxOptions{gnmi: gnmi, Options: simeos.Options{Model: unknown, QueueKeyword: "tx-queue", Persist: true}})
-		d := b.Open()
-		snap, st := b.Plan(d)
-		if got := nativeOf(snap).kw; got != native.TxQueue {
-			t.Errorf("keyword %q", got)
+	synctest.Test(t, func(t *testing.T) {
+		for _, gnmi := range []bool{false, true} {
+			b := newBox(t, boxOptions{gnmi: gnmi, Options: simeos.Options{Model: unknown, QueueKeyword: "tx-queue", Persist: true}})
+			d := b.Open()
+			snap, st := b.Plan(d)
+			if got := nativeOf(snap).kw; got != native.TxQueue {
+				t.Errorf("keyword %q", got)
+			}
+			if f, err := d.Probe(t.Context()); err != nil || f.ASIC != "" || len(st.Items) != 1 {
+				t.Errorf("%+v %v", f, err)
+			}
+			// Where the box is not asked either, a guess is called one.
+			d = b.Open()
+			asked := &refusesAll{way: d.way}
+			d.way = asked
+			b.Plan(d)
+			if snap, st = b.Plan(d); nativeOf(snap).kw != "" || asked.n != 2 || !strings.Contains(notes(st), "the plan uses uc-tx-queue") {
+				t.Errorf("keyword %q, asked %d times, notes %s", nativeOf(snap).kw, asked.n, notes(st))
+			}
+			d = b.Open()
+			was := b.State()
+			if _, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{}); err == nil || b.State() != was {
+				t.Errorf("the wrong keyword: %v", err)
+			}
+			b.Apply(d)
+			b.Settled(d)
+			// A plan that names no queue rests on no guess.
+			b.Set("interface Ethernet1/1\nmtu 4000\n")
+			snap, _ = b.Plan(d)
+			nativeOf(snap).kw = ""
+			facts, err := d.Probe(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if st, err := d.Plan(facts, snap, b.Desired, b.Policy); err != nil || len(st.Items) != 1 || strings.Contains(notes(st), "uc-tx-queue") {
+				t.Errorf("%v, notes %s", err, notes(st))
+			}
 		}
-		if f, err := d.Probe(t.Context()); err != nil || f.ASIC != "" || len(st.Items) != 1 {
-			t.Errorf("%+v %v", f, err)
-		}
-		// Where the box is not asked either, a guess is called one.
-		d = b.Open()
-		asked := &refusesAll{way: d.way}
-		d.way = asked
-		b.Plan(d)
-		if snap, st = b.Plan(d); nativeOf(snap).kw != "" || asked.n != 2 || !strings.Contains(notes(st), "the plan uses uc-tx-queue") {
-			t.Errorf("keyword %q, asked %d times, notes %s", nativeOf(snap).kw, asked.n, notes(st))
-		}
-		d = b.Open()
-		was := b.State()
-		if _, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{}); err == nil || b.State() != was {
-			t.Errorf("the wrong keyword: %v", err)
-		}
-		b.Apply(d)
-		b.Settled(d)
-		// A plan that names no queue rests on no guess.
-		b.Set("interface Ethernet1/1\nmtu 4000\n")
-		snap, _ = b.Plan(d)
-		nativeOf(snap).kw = ""
-		facts, err := d.Probe(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if st, err := d.Plan(facts, snap, b.Desired, b.Policy); err != nil || len(st.Items) != 1 || strings.Contains(notes(st), "uc-tx-queue") {
-			t.Errorf("%v, notes %s", err, notes(st))
-		}
-	}
+	})
 }
 
 // refusesAll is a way of a switch that does not print the defaults of a port.
@@ -295,81 +310,89 @@ func (w *refusesAll) Show(ctx context.Context, cmd string) (string, error) {
 }
 
 func TestWithoutPersistence(t *testing.T) {
-	b := newBox(t, boxOptions{gnmi: true, Options: simeos.Options{Model: strata}})
-	d := b.Open()
-	_, st := b.Plan(d)
-	if !strings.Contains(notes(st), "operation set persistence") || !strings.Contains(notes(st), "lost in a restart") {
-		t.Errorf("notes %q", notes(st))
-	}
-	was := b.State()
-	tok := b.Apply(d)
-	if err := d.Confirm(t.Context(), tok); !errors.Is(err, drivers.ErrNoSave) || b.Saved() != was {
-		t.Errorf("confirm: %v", err)
-	}
-	if err := d.Revert(t.Context(), tok); err != nil || b.State() != was {
-		t.Errorf("revert: %v", err)
-	}
-	f, err := d.Probe(t.Context())
-	if err != nil || !strings.Contains(f.Caps.Undo, "configure ssh") || !slices.Equal(f.Caps.Writes, []string{"gnmi"}) {
-		t.Errorf("%+v %v", f, err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		b := newBox(t, boxOptions{gnmi: true, Options: simeos.Options{Model: strata}})
+		d := b.Open()
+		_, st := b.Plan(d)
+		if !strings.Contains(notes(st), "operation set persistence") || !strings.Contains(notes(st), "lost in a restart") {
+			t.Errorf("notes %q", notes(st))
+		}
+		was := b.State()
+		tok := b.Apply(d)
+		if err := d.Confirm(t.Context(), tok); !errors.Is(err, drivers.ErrNoSave) || b.Saved() != was {
+			t.Errorf("confirm: %v", err)
+		}
+		if err := d.Revert(t.Context(), tok); err != nil || b.State() != was {
+			t.Errorf("revert: %v", err)
+		}
+		f, err := d.Probe(t.Context())
+		if err != nil || !strings.Contains(f.Caps.Undo, "configure ssh") || !slices.Equal(f.Caps.Writes, []string{"gnmi"}) {
+			t.Errorf("%+v %v", f, err)
+		}
+	})
 }
 
 func TestTheBoxKnowsItsModel(t *testing.T) {
-	b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
-	b.Target.Model, b.Target.Release = sand, "4.30.1F"
-	f, err := b.Open().Probe(t.Context())
-	// The box knows its own model best; a release may be stated on purpose.
-	if err != nil || f.Model != strata || f.ASIC != "strata" || f.Release != "4.30.1F" || f.Version != "4.34.2F" {
-		t.Errorf("%+v %v", f, err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
+		b.Target.Model, b.Target.Release = sand, "4.30.1F"
+		f, err := b.Open().Probe(t.Context())
+		// The box knows its own model best; a release may be stated on purpose.
+		if err != nil || f.Model != strata || f.ASIC != "strata" || f.Release != "4.30.1F" || f.Version != "4.34.2F" {
+			t.Errorf("%+v %v", f, err)
+		}
+	})
 }
 
 func TestLargeConfiguration(t *testing.T) {
 	t.Parallel()
-	var big strings.Builder
-	lines := 50_000
-	if testing.Short() {
-		lines = 5_000
-	}
-	for i := range lines {
-		fmt.Fprintf(&big, "ip route 10.%d.%d.%d/32 Null0\n", i>>16, i>>8&255, i&255)
-	}
-	b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}, setup: big.String()})
-	d, was := b.Open(), b.State()
-	tok := b.Apply(d)
-	if err := d.Revert(t.Context(), tok); err != nil || b.State() != was {
-		t.Errorf("revert: %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		var big strings.Builder
+		lines := 50_000
+		if testing.Short() {
+			lines = 5_000
+		}
+		for i := range lines {
+			fmt.Fprintf(&big, "ip route 10.%d.%d.%d/32 Null0\n", i>>16, i>>8&255, i&255)
+		}
+		b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}, setup: big.String()})
+		d, was := b.Open(), b.State()
+		tok := b.Apply(d)
+		if err := d.Revert(t.Context(), tok); err != nil || b.State() != was {
+			t.Errorf("revert: %v", err)
+		}
+	})
 }
 
 func TestApplied(t *testing.T) {
-	for _, gnmi := range []bool{false, true} {
-		b := newBox(t, boxOptions{gnmi: gnmi, Options: simeos.Options{Model: strata, Persist: true}, setup: "interface Ethernet4/1\nswitchport\n"})
-		d := b.Open()
-		for name := range b.Desired.Ports {
-			p := *b.Desired.Ports[name]
-			p.AdminUp = qos.Of(name != "Ethernet3/1")
-			b.Desired.Ports[name] = &p
+	synctest.Test(t, func(t *testing.T) {
+		for _, gnmi := range []bool{false, true} {
+			b := newBox(t, boxOptions{gnmi: gnmi, Options: simeos.Options{Model: strata, Persist: true}, setup: "interface Ethernet4/1\nswitchport\n"})
+			d := b.Open()
+			for name := range b.Desired.Ports {
+				p := *b.Desired.Ports[name]
+				p.AdminUp = qos.Of(name != "Ethernet3/1")
+				b.Desired.Ports[name] = &p
+			}
+			var got []string
+			ms, err := d.Applied(t.Context(), b.Desired)
+			for _, m := range sure(ms) {
+				got = append(got, m.Port+" "+m.What()+" "+m.Want+" "+m.Have)
+			}
+			want := []string{"Ethernet1/1 mtu 9100 1500", "Ethernet2/1 mtu 9100 1500", "Ethernet3/1 admin_up false true", "Ethernet3/1 mtu 9100 1500"}
+			if err != nil || !slices.Equal(got, want) {
+				t.Errorf("%s: %q %v", d.way.name(), got, err)
+			}
+			b.Apply(d)
+			if ms, err := d.Applied(t.Context(), b.Desired); err != nil || len(sure(ms)) > 0 {
+				t.Errorf("%s: after the apply: %v %v", d.way.name(), ms, err)
+			}
+			o, err := d.Observe(t.Context())
+			if err != nil || !o.Ports["Ethernet1/1"].AdminUp.V || o.Ports["Ethernet3/1"].AdminUp != qos.Of(false) {
+				t.Errorf("%s: %+v %v", d.way.name(), o, err)
+			}
 		}
-		var got []string
-		ms, err := d.Applied(t.Context(), b.Desired)
-		for _, m := range sure(ms) {
-			got = append(got, m.Port+" "+m.What()+" "+m.Want+" "+m.Have)
-		}
-		want := []string{"Ethernet1/1 mtu 9100 1500", "Ethernet2/1 mtu 9100 1500", "Ethernet3/1 admin_up false true", "Ethernet3/1 mtu 9100 1500"}
-		if err != nil || !slices.Equal(got, want) {
-			t.Errorf("%s: %q %v", d.way.name(), got, err)
-		}
-		b.Apply(d)
-		if ms, err := d.Applied(t.Context(), b.Desired); err != nil || len(sure(ms)) > 0 {
-			t.Errorf("%s: after the apply: %v %v", d.way.name(), ms, err)
-		}
-		o, err := d.Observe(t.Context())
-		if err != nil || !o.Ports["Ethernet1/1"].AdminUp.V || o.Ports["Ethernet3/1"].AdminUp != qos.Of(false) {
-			t.Errorf("%s: %+v %v", d.way.name(), o, err)
-		}
-	}
+	})
 }
 
 // sure leaves out what could not be confirmed: the simulator does not show PFC.
@@ -380,21 +403,23 @@ func sure(ms []drivers.Mismatch) []drivers.Mismatch {
 // A member of a port channel has the MTU of the channel by its configuration,
 // whatever it shows for itself.
 func TestAppliedOfMembers(t *testing.T) {
-	b := newBox(t, boxOptions{
-		Options: simeos.Options{Model: strata},
-		setup:   "interface Port-Channel1\nno switchport\nmtu 9100\ninterface Ethernet1/1\nchannel-group 1 mode active\ninterface Ethernet2/1\nchannel-group 1 mode active\n",
+	synctest.Test(t, func(t *testing.T) {
+		b := newBox(t, boxOptions{
+			Options: simeos.Options{Model: strata},
+			setup:   "interface Port-Channel1\nno switchport\nmtu 9100\ninterface Ethernet1/1\nchannel-group 1 mode active\ninterface Ethernet2/1\nchannel-group 1 mode active\n",
+		})
+		for _, name := range ports[:2] {
+			p := *b.Desired.Ports[name]
+			p.LAG = qos.Of("Port-Channel1")
+			b.Desired.Ports[name] = &p
+		}
+		d := b.Open()
+		b.Apply(d)
+		b.Settled(d)
+		if ms, err := d.Applied(t.Context(), b.Desired); err != nil || len(sure(ms)) > 0 {
+			t.Errorf("%v %v", ms, err)
+		}
 	})
-	for _, name := range ports[:2] {
-		p := *b.Desired.Ports[name]
-		p.LAG = qos.Of("Port-Channel1")
-		b.Desired.Ports[name] = &p
-	}
-	d := b.Open()
-	b.Apply(d)
-	b.Settled(d)
-	if ms, err := d.Applied(t.Context(), b.Desired); err != nil || len(sure(ms)) > 0 {
-		t.Errorf("%v %v", ms, err)
-	}
 }
 
 func TestPFCMismatches(t *testing.T) {

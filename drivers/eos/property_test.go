@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"pgregory.net/rapid"
 
@@ -100,32 +101,34 @@ func anySwitch(t *rapid.T, kw string) string {
 // TestAnySwitch goes from what others left on a switch to an intent and back.
 func TestAnySwitch(t *testing.T) {
 	t.Parallel()
-	intents := [][]string{
-		nil,
-		{"action: drop", "action: alert"},
-		{"  watchdog: {detect: 400ms, restore: 400ms, action: drop}", "  watchdog: off"},
-		{"trust", "trust", "dscp: [26]", "dscp: [26, 30]", "min: 150KB", "min: 200KB"},
-		{"  cnp: {priority: 6, dscp: [48], strict: true}\n", ""},
-	}
-	rapid.Check(t, func(rt *rapid.T) {
-		o := boxOptions{gnmi: rapid.Bool().Draw(rt, "gnmi"), intent: rapid.SampledFrom(intents).Draw(rt, "intent")}
-		o.Options = simeos.Options{Model: rapid.SampledFrom([]string{strata, sand}).Draw(rt, "model"), PrintDefaults: rapid.Bool().Draw(rt, "defaults"), Persist: true}
-		kw := "uc-tx-queue"
-		if o.Model == sand {
-			kw = "tx-queue"
+	synctest.Test(t, func(t *testing.T) {
+		intents := [][]string{
+			nil,
+			{"action: drop", "action: alert"},
+			{"  watchdog: {detect: 400ms, restore: 400ms, action: drop}", "  watchdog: off"},
+			{"trust", "trust", "dscp: [26]", "dscp: [26, 30]", "min: 150KB", "min: 200KB"},
+			{"  cnp: {priority: 6, dscp: [48], strict: true}\n", ""},
 		}
-		o.setup = anySwitch(rt, kw)
-		b := newBox(t, o)
-		if rapid.Bool().Draw(rt, "admin") {
-			p := *b.Desired.Ports[ports[0]]
-			p.AdminUp = qos.Of(rapid.Bool().Draw(rt, "up"))
-			b.Desired.Ports[ports[0]] = &p
-		}
-		drivertest.Reverts(rt, b.LineBox, func(was, is string) string {
-			if was != is {
-				return "not byte for byte"
+		drivertest.Check(t, func(rt *rapid.T) {
+			o := boxOptions{gnmi: rapid.Bool().Draw(rt, "gnmi"), intent: rapid.SampledFrom(intents).Draw(rt, "intent")}
+			o.Options = simeos.Options{Model: rapid.SampledFrom([]string{strata, sand}).Draw(rt, "model"), PrintDefaults: rapid.Bool().Draw(rt, "defaults"), Persist: true}
+			kw := "uc-tx-queue"
+			if o.Model == sand {
+				kw = "tx-queue"
 			}
-			return ""
+			o.setup = anySwitch(rt, kw)
+			b := newBox(t, o)
+			if rapid.Bool().Draw(rt, "admin") {
+				p := *b.Desired.Ports[ports[0]]
+				p.AdminUp = qos.Of(rapid.Bool().Draw(rt, "up"))
+				b.Desired.Ports[ports[0]] = &p
+			}
+			drivertest.Reverts(rt, b.LineBox, func(was, is string) string {
+				if was != is {
+					return "not byte for byte"
+				}
+				return ""
+			})
 		})
 	})
 }

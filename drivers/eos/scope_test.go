@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/roce-fabric/roce-fabric/drivers/drivertest"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -30,29 +31,31 @@ func TestScopeOfWhatAllPortsShare(t *testing.T) {
 		{"PFC is off everywhere", cos + pfc + "priority-flow-control all off\n", false, "ports[Ethernet1/1].pfc", nil, []string{"no priority-flow-control all off"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}, setup: c.setup, shared: !c.own})
-			_, st := b.Plan(b.Open())
-			typed := ""
-			for _, i := range st.Items {
-				typed += strings.Join(i.Lines, "\n") + "\n"
-			}
-			for _, l := range c.typed {
-				if !strings.Contains(typed, l) {
-					t.Errorf("no %q in\n%s", l, typed)
+			synctest.Test(t, func(t *testing.T) {
+				b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}, setup: c.setup, shared: !c.own})
+				_, st := b.Plan(b.Open())
+				typed := ""
+				for _, i := range st.Items {
+					typed += strings.Join(i.Lines, "\n") + "\n"
 				}
-			}
-			for _, l := range c.not {
-				if strings.Contains(typed, l) {
-					t.Errorf("%q in\n%s", l, typed)
+				for _, l := range c.typed {
+					if !strings.Contains(typed, l) {
+						t.Errorf("no %q in\n%s", l, typed)
+					}
 				}
-			}
-			if c.blocked == "" {
-				if n := st.Blocked(); len(n) > 0 {
-					t.Errorf("blocked: %v", n)
+				for _, l := range c.not {
+					if strings.Contains(typed, l) {
+						t.Errorf("%q in\n%s", l, typed)
+					}
 				}
-			} else if ch := drivertest.Find(st, c.blocked); ch == nil || !names7.MatchString(ch.Blocked) || !strings.Contains(ch.Blocked, "globals: own") {
-				t.Errorf("%+v", ch)
-			}
+				if c.blocked == "" {
+					if n := st.Blocked(); len(n) > 0 {
+						t.Errorf("blocked: %v", n)
+					}
+				} else if ch := drivertest.Find(st, c.blocked); ch == nil || !names7.MatchString(ch.Blocked) || !strings.Contains(ch.Blocked, "globals: own") {
+					t.Errorf("%+v", ch)
+				}
+			})
 		})
 	}
 }
@@ -64,27 +67,31 @@ const watch = "priority-flow-control pause watchdog default "
 
 // What the ports of the intent do not need is no part of the plan.
 func TestScopeLeavesOutWhatIsNotNeeded(t *testing.T) {
-	b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}, shared: true,
-		setup: "interface Ethernet5/1-8/1\nqos trust cos\nqos map cos 3 to traffic-class 5\n"})
-	m := *b.Desired.GlobalMaps.V
-	m.PCPToTC[3] = 3
-	b.Desired.GlobalMaps = qos.Of(&m)
-	_, st := b.Plan(b.Open())
-	if c := drivertest.Find(st, "global_maps.pcp_to_tc"); c != nil || len(st.Blocked()) > 0 {
-		t.Errorf("%+v, %v", c, st.Blocked())
-	}
-	if !strings.Contains(notes(st), "the CoS map of the switch stays") || !strings.Contains(notes(st), "globals: own") {
-		t.Error(notes(st))
-	}
+	synctest.Test(t, func(t *testing.T) {
+		b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}, shared: true,
+			setup: "interface Ethernet5/1-8/1\nqos trust cos\nqos map cos 3 to traffic-class 5\n"})
+		m := *b.Desired.GlobalMaps.V
+		m.PCPToTC[3] = 3
+		b.Desired.GlobalMaps = qos.Of(&m)
+		_, st := b.Plan(b.Open())
+		if c := drivertest.Find(st, "global_maps.pcp_to_tc"); c != nil || len(st.Blocked()) > 0 {
+			t.Errorf("%+v, %v", c, st.Blocked())
+		}
+		if !strings.Contains(notes(st), "the CoS map of the switch stays") || !strings.Contains(notes(st), "globals: own") {
+			t.Error(notes(st))
+		}
+	})
 }
 
 // A switch without a managed port gets no change at all.
 func TestNoManagedPortNoChange(t *testing.T) {
-	for _, own := range []bool{false, true} {
-		b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}, shared: !own})
-		b.Desired.Ports = map[string]*qos.Port{}
-		if _, st := b.Plan(b.Open()); len(st.Changes) > 0 || len(st.Items) > 0 {
-			t.Errorf("%v %v", st.Changes, st.Items)
+	synctest.Test(t, func(t *testing.T) {
+		for _, own := range []bool{false, true} {
+			b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}, shared: !own})
+			b.Desired.Ports = map[string]*qos.Port{}
+			if _, st := b.Plan(b.Open()); len(st.Changes) > 0 || len(st.Items) > 0 {
+				t.Errorf("%v %v", st.Changes, st.Items)
+			}
 		}
-	}
+	})
 }

@@ -10,7 +10,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/drivertest"
@@ -110,7 +109,7 @@ func newHost(t *testing.T, o drivertest.Options, inside bool) *drivertest.Device
 			if inside {
 				return conn{agent.Local(h.Kernel().Machine())}, nil
 			}
-			cfg := ssh.Config{Address: h.SSHAddr(), User: "admin", Password: secret.Secret(pass), KnownHosts: known, Timeout: 20 * time.Second, Dial: o.Dial}
+			cfg := ssh.Config{Address: h.SSHAddr(), User: "admin", Password: secret.Secret(pass), KnownHosts: known, Dial: o.Dial}
 			r, err := remote.Open(ctx, cfg, remote.Options{Binary: prog, Sudo: remote.SudoNoPassword})
 			if err != nil {
 				return nil, err

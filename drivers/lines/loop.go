@@ -198,6 +198,9 @@ func (m *Machine) unsent(ctx context.Context, w *Work, cause error) error {
 		}
 		err = fmt.Errorf("%w: nothing was written: %w", drivers.ErrRejected, cause)
 	}
+	if drivers.Silent(cause) {
+		return fmt.Errorf("%w (nothing is in force; the session %s may still be open)", err, w.Session)
+	}
 	ctx, cancel := fence.Outlive(ctx, m.Pace.Read)
 	defer cancel()
 	if aerr := m.Switch.Abort(ctx, w.Record); aerr != nil && !m.Refused(aerr) {
@@ -384,13 +387,16 @@ func (m *Machine) Keep(ctx context.Context) (bool, error) {
 // nothing is written: what others have not saved stays as it is. After a save that failed it
 // is not tried again: there may be no room for it.
 func (m *Machine) save(ctx context.Context, good func(*native.Config) bool) error {
-	if cfg, err := m.Config(ctx, Startup); err == nil && good(cfg) {
+	cfg, err := m.Config(ctx, Startup)
+	switch {
+	case err == nil && good(cfg):
 		return nil
-	}
-	if m.saveFailed != nil {
+	case drivers.Silent(err):
+		return fmt.Errorf("%w: the startup configuration cannot be read: %w", drivers.ErrUnsaved, err)
+	case m.saveFailed != nil:
 		return fmt.Errorf("%w: not saved again: %w", drivers.ErrUnsaved, m.saveFailed)
 	}
-	err := m.Switch.Save(ctx)
+	err = m.Switch.Save(ctx)
 	var limit time.Duration
 	lost := false
 	if err == nil {
@@ -409,8 +415,10 @@ func (m *Machine) save(ctx context.Context, good func(*native.Config) bool) erro
 	if saved {
 		return nil
 	}
-	if now, err := m.Config(ctx, Running); err == nil && !good(now) {
-		return fmt.Errorf("%w: %w", drivers.ErrPartial, errLost)
+	if !drivers.Silent(rerr) {
+		if now, err := m.Config(ctx, Running); err == nil && !good(now) {
+			return fmt.Errorf("%w: %w", drivers.ErrPartial, errLost)
+		}
 	}
 	state := "does not have it"
 	if rerr != nil {

@@ -2,6 +2,7 @@ package nxos
 
 import (
 	"testing"
+	"testing/synctest"
 
 	"github.com/roce-fabric/roce-fabric/drivers/drivertest"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -9,11 +10,13 @@ import (
 
 func TestEveryAttribute(t *testing.T) {
 	t.Parallel()
-	drivertest.Attributes(t, drivertest.Fixture{New: func(t *testing.T, _ drivertest.Options) *drivertest.Device {
-		return newBox(t, boxOptions{}).device()
-	}},
-		// This tool has no line of NX-OS for these.
-		qos.KindGlobalMap.All(), qos.KindTrust.All(),
-		qos.KindHeadroomModel.All(), qos.KindSpeed.All(), qos.KindBreakout.All(), qos.KindFEC.All(), qos.KindCable.All(), qos.KindQueueBuffer.All(),
-		qos.KindGroupBuffer.All(), qos.KindDerivedFrom.All(), qos.KindHeadroom.All(), qos.KindLossless.All(), qos.KindIngressProfiles.All(), qos.KindEgressProfiles.All())
+	synctest.Test(t, func(t *testing.T) {
+		drivertest.Attributes(t, drivertest.Fixture{New: func(t *testing.T, _ drivertest.Options) *drivertest.Device {
+			return newBox(t, boxOptions{}).device()
+		}},
+			// This tool has no line of NX-OS for these.
+			qos.KindGlobalMap.All(), qos.KindTrust.All(),
+			qos.KindHeadroomModel.All(), qos.KindSpeed.All(), qos.KindBreakout.All(), qos.KindFEC.All(), qos.KindCable.All(), qos.KindQueueBuffer.All(),
+			qos.KindGroupBuffer.All(), qos.KindDerivedFrom.All(), qos.KindHeadroom.All(), qos.KindLossless.All(), qos.KindIngressProfiles.All(), qos.KindEgressProfiles.All())
+	})
 }

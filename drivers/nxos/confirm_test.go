@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
@@ -14,86 +15,98 @@ import (
 )
 
 func TestTimerRunsOut(t *testing.T) {
-	b := newBox(t, boxOptions{})
-	d, was := b.Open(), b.State()
-	tok := b.Apply(d)
-	if !b.ExpireTimer() {
-		t.Fatal("no timer runs")
-	}
-	says(t, d.Confirm(t.Context(), tok), drivers.ErrRejected, drivers.ErrPartial, "not confirmed in time", "reverted it")
-	if b.State() != was || b.Saved() != was {
-		t.Error("something is left")
-	}
-	n := b.Writes()
-	if err := d.Revert(t.Context(), tok); err != nil || b.Writes() != n {
-		t.Errorf("revert of nothing: %v, %d writes", err, b.Writes()-n)
-	}
-	b.clean(t, was)
-	// The next run begins from there.
-	other := b.Open()
-	tok = b.Apply(other)
-	if err := other.Confirm(t.Context(), tok); err != nil {
-		t.Fatal(err)
-	}
-	if b.ExpireTimer() || b.Saved() != b.State() {
-		t.Error("the timer runs after the confirmation, or nothing was saved")
-	}
-	b.Settled(other)
+	synctest.Test(t, func(t *testing.T) {
+		b := newBox(t, boxOptions{})
+		d, was := b.Open(), b.State()
+		tok := b.Apply(d)
+		if !b.ExpireTimer() {
+			t.Fatal("no timer runs")
+		}
+		says(t, d.Confirm(t.Context(), tok), drivers.ErrRejected, drivers.ErrPartial, "not confirmed in time", "reverted it")
+		if b.State() != was || b.Saved() != was {
+			t.Error("something is left")
+		}
+		n := b.Writes()
+		if err := d.Revert(t.Context(), tok); err != nil || b.Writes() != n {
+			t.Errorf("revert of nothing: %v, %d writes", err, b.Writes()-n)
+		}
+		b.clean(t, was)
+		// The next run begins from there.
+		other := b.Open()
+		tok = b.Apply(other)
+		if err := other.Confirm(t.Context(), tok); err != nil {
+			t.Fatal(err)
+		}
+		if b.ExpireTimer() || b.Saved() != b.State() {
+			t.Error("the timer runs after the confirmation, or nothing was saved")
+		}
+		b.Settled(other)
+	})
 }
 
 // A switch that words its refusal of an empty commit in no way that is known
 // is reverted all the same.
 func TestRevertPastARefusedCommit(t *testing.T) {
-	b := newBox(t, boxOptions{})
-	d, was := b.Open(), b.State()
-	tok := b.Apply(d)
-	b.Faults().RefuseLine(regexp.MustCompile("^commit$"))
-	if err := d.Revert(t.Context(), tok); err != nil {
-		t.Error(err)
-	}
-	b.ExpireTimer()
-	if b.State() != was {
-		t.Errorf("the switch holds\n%s\nand held\n%s", b.State(), was)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		b := newBox(t, boxOptions{})
+		d, was := b.Open(), b.State()
+		tok := b.Apply(d)
+		b.Faults().RefuseLine(regexp.MustCompile("^commit$"))
+		if err := d.Revert(t.Context(), tok); err != nil {
+			t.Error(err)
+		}
+		b.ExpireTimer()
+		if b.State() != was {
+			t.Errorf("the switch holds\n%s\nand held\n%s", b.State(), was)
+		}
+	})
 }
 
 func TestConfirm(t *testing.T) {
 	t.Parallel()
 	t.Run("its answer is lost", func(t *testing.T) {
-		b := newBox(t, boxOptions{})
-		d := b.Open()
-		tok := b.Apply(d)
-		b.Faults().DropAfterWrite()
-		if err := d.Confirm(t.Context(), tok); err != nil {
-			t.Error(err)
-		}
-		if b.ExpireTimer() || b.Saved() != b.State() {
-			t.Error("not confirmed and saved")
-		}
+		synctest.Test(t, func(t *testing.T) {
+			b := newBox(t, boxOptions{})
+			d := b.Open()
+			tok := b.Apply(d)
+			b.Faults().DropAfterWrite()
+			if err := d.Confirm(t.Context(), tok); err != nil {
+				t.Error(err)
+			}
+			if b.ExpireTimer() || b.Saved() != b.State() {
+				t.Error("not confirmed and saved")
+			}
+		})
 	})
 	t.Run("it is refused", func(t *testing.T) {
-		b := newBox(t, boxOptions{})
-		d := b.Open()
-		tok := b.Apply(d)
-		b.Faults().ReadOnly(true)
-		says(t, d.Confirm(t.Context(), tok), drivers.ErrRejected, nil, "confirm the commit", "% Permission denied")
-		if !b.ExpireTimer() {
-			t.Error("confirmed")
-		}
+		synctest.Test(t, func(t *testing.T) {
+			b := newBox(t, boxOptions{})
+			d := b.Open()
+			tok := b.Apply(d)
+			b.Faults().ReadOnly(true)
+			says(t, d.Confirm(t.Context(), tok), drivers.ErrRejected, nil, "confirm the commit", "% Permission denied")
+			if !b.ExpireTimer() {
+				t.Error("confirmed")
+			}
+		})
 	})
 	t.Run("it may not save", func(t *testing.T) {
-		b := newBox(t, boxOptions{Options: simnxos.Options{NoDualStage: true}})
-		d := b.Open()
-		tok := b.Apply(d)
-		b.Faults().ReadOnly(true)
-		says(t, d.Confirm(t.Context(), tok), drivers.ErrPartial, nil, "lose it in a restart", "% Permission denied")
+		synctest.Test(t, func(t *testing.T) {
+			b := newBox(t, boxOptions{Options: simnxos.Options{NoDualStage: true}})
+			d := b.Open()
+			tok := b.Apply(d)
+			b.Faults().ReadOnly(true)
+			says(t, d.Confirm(t.Context(), tok), drivers.ErrPartial, nil, "lose it in a restart", "% Permission denied")
+		})
 	})
 	t.Run("others changed it", func(t *testing.T) {
-		b := newBox(t, boxOptions{})
-		d := b.Open()
-		tok := b.Apply(d)
-		b.Set("interface Ethernet1/1\n  mtu 4000\n")
-		says(t, d.Confirm(t.Context(), tok), drivers.ErrPartial, drivers.ErrRejected, `"mtu 9100" is gone`)
+		synctest.Test(t, func(t *testing.T) {
+			b := newBox(t, boxOptions{})
+			d := b.Open()
+			tok := b.Apply(d)
+			b.Set("interface Ethernet1/1\n  mtu 4000\n")
+			says(t, d.Confirm(t.Context(), tok), drivers.ErrPartial, drivers.ErrRejected, `"mtu 9100" is gone`)
+		})
 	})
 }
 
@@ -121,43 +134,47 @@ func TestKeep(t *testing.T) {
 // An old run that left something behind does not own a timer that runs now: the
 // timer is another user's.
 func TestKeepLeavesTheTimerOfOthers(t *testing.T) {
-	b := newBox(t, boxOptions{})
-	d := b.Open()
-	snap, st := b.Plan(d)
-	if _, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: "20200101-000000000-abcd"}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := b.Open().Keep(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if !b.ExpireTimer() {
-		t.Error("the timer was confirmed")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		b := newBox(t, boxOptions{})
+		d := b.Open()
+		snap, st := b.Plan(d)
+		if _, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: "19990101-000000000-abcd"}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Open().Keep(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if !b.ExpireTimer() {
+			t.Error("the timer was confirmed")
+		}
+	})
 }
 
 // A run that no journal here knows may be at work on another machine.
 func TestKeepLeavesRunsOfOthers(t *testing.T) {
-	b := newBox(t, boxOptions{})
-	d := b.Open()
-	snap, st := b.Plan(d)
-	id := time.Now().Add(-2*time.Minute).UTC().Format("20060102-150405") + "123-abcd"
-	if _, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: id}); err != nil {
-		t.Fatal(err)
-	}
-	other := b.Open()
-	if _, st := b.Plan(other); !strings.Contains(notes(st), "a run of this tool that began 2m") || !strings.Contains(notes(st), "is still running, or was cut off (checkpoint rf-"+id) {
-		t.Errorf("notes %q", notes(st))
-	}
-	other.Inherit([]string{id[:15] + "123-ffff"})
-	kept, err := other.Keep(t.Context())
-	says(t, err, drivers.ErrRejected, drivers.ErrPartial, "checkpoint rf-"+id, "is still running, or was cut off: wait until it confirms")
-	if kept || len(b.Checkpoints()) != 1 {
-		t.Errorf("kept %v, checkpoints %v", kept, b.Checkpoints())
-	}
-	other.Inherit([]string{id})
-	if kept, err := other.Keep(t.Context()); !kept || err != nil || b.ExpireTimer() || b.Saved() != b.State() {
-		t.Errorf("kept %v, %v", kept, err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		b := newBox(t, boxOptions{})
+		d := b.Open()
+		snap, st := b.Plan(d)
+		id := time.Now().Add(-2*time.Minute).UTC().Format("20060102-150405") + "123-abcd"
+		if _, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: id}); err != nil {
+			t.Fatal(err)
+		}
+		other := b.Open()
+		if _, st := b.Plan(other); !strings.Contains(notes(st), "a run of this tool that began 2m") || !strings.Contains(notes(st), "is still running, or was cut off (checkpoint rf-"+id) {
+			t.Errorf("notes %q", notes(st))
+		}
+		other.Inherit([]string{id[:15] + "123-ffff"})
+		kept, err := other.Keep(t.Context())
+		says(t, err, drivers.ErrRejected, drivers.ErrPartial, "checkpoint rf-"+id, "is still running, or was cut off: wait until it confirms")
+		if kept || len(b.Checkpoints()) != 1 {
+			t.Errorf("kept %v, checkpoints %v", kept, b.Checkpoints())
+		}
+		other.Inherit([]string{id})
+		if kept, err := other.Keep(t.Context()); !kept || err != nil || b.ExpireTimer() || b.Saved() != b.State() {
+			t.Errorf("kept %v, %v", kept, err)
+		}
+	})
 }
 
 // A switch has one timer. While a run waits for its confirmation it is the
@@ -166,45 +183,47 @@ func TestRevertLeavesTheTimerOfOthers(t *testing.T) {
 	t.Parallel()
 	for name, full := range map[string]bool{"with a checkpoint": false, "without": true} {
 		t.Run(name, func(t *testing.T) {
-			o := simnxos.Options{}
-			if full {
-				o.MaxCheckpoints = 1
-			}
-			b := newBox(t, boxOptions{Options: o})
-			if full {
-				b.do("checkpoint theirs")
-			}
-			d, was := b.Open(), b.State()
-			tok := b.Apply(d)
-			if err := d.Revert(t.Context(), tok); err != nil || b.State() != was || b.ExpireTimer() {
-				t.Fatalf("before the confirmation: %v", err)
-			}
-			tok = b.Apply(d)
-			if err := d.Confirm(t.Context(), tok); err != nil {
-				t.Fatal(err)
-			}
-			saved := b.Saved()
+			synctest.Test(t, func(t *testing.T) {
+				o := simnxos.Options{}
+				if full {
+					o.MaxCheckpoints = 1
+				}
+				b := newBox(t, boxOptions{Options: o})
+				if full {
+					b.do("checkpoint theirs")
+				}
+				d, was := b.Open(), b.State()
+				tok := b.Apply(d)
+				if err := d.Revert(t.Context(), tok); err != nil || b.State() != was || b.ExpireTimer() {
+					t.Fatalf("before the confirmation: %v", err)
+				}
+				tok = b.Apply(d)
+				if err := d.Confirm(t.Context(), tok); err != nil {
+					t.Fatal(err)
+				}
+				saved := b.Saved()
 
-			n := b.colleague()
-			if _, err := n.Configure(t.Context(), &ssh.Batch{Level: levelStage, Enter: dualStageCommand, Lines: []ssh.Line{{Text: "interface Ethernet1/7"}, {Text: "description trial", Depth: 1}}}); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := n.Type(t.Context(), "commit confirmed 40"); err != nil {
-				t.Fatal(err)
-			}
-			for _, d := range []*Driver{d, b.Open()} {
-				says(t, d.Revert(t.Context(), tok), drivers.ErrPartial, drivers.ErrRejected, "a commit waits for its confirmation")
-			}
-			if b.Saved() != saved {
-				t.Error("what waits for its confirmation was saved")
-			}
-			if !b.ExpireTimer() {
-				t.Error("the timer of someone else was ended")
-			}
-			if err := b.Open().Revert(t.Context(), tok); err != nil {
-				t.Error(err)
-			}
-			b.clean(t, was)
+				n := b.colleague()
+				if _, err := n.Configure(t.Context(), &ssh.Batch{Level: levelStage, Enter: dualStageCommand, Lines: []ssh.Line{{Text: "interface Ethernet1/7"}, {Text: "description trial", Depth: 1}}}); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := n.Type(t.Context(), "commit confirmed 40"); err != nil {
+					t.Fatal(err)
+				}
+				for _, d := range []*Driver{d, b.Open()} {
+					says(t, d.Revert(t.Context(), tok), drivers.ErrPartial, drivers.ErrRejected, "a commit waits for its confirmation")
+				}
+				if b.Saved() != saved {
+					t.Error("what waits for its confirmation was saved")
+				}
+				if !b.ExpireTimer() {
+					t.Error("the timer of someone else was ended")
+				}
+				if err := b.Open().Revert(t.Context(), tok); err != nil {
+					t.Error(err)
+				}
+				b.clean(t, was)
+			})
 		})
 	}
 }
@@ -223,45 +242,47 @@ func TestRevertEndsItsOwnTimer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := simnxos.Options{}
-			if c.full {
-				o.MaxCheckpoints = 1
-			}
-			b := newBox(t, boxOptions{Options: o})
-			if c.full {
-				b.do("checkpoint theirs")
-			}
-			d, was := b.Open(), b.State()
-			snap, st := b.Plan(d)
-			ao := applyOptions
-			ao.ID = time.Now().Add(-13*time.Hour).UTC().Format("20060102-150405") + "123-abcd"
-			tok, err := d.Apply(t.Context(), snap, st, ao)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if c.others {
-				b.Set("interface Ethernet1/7\n  description theirs\n")
-			}
-			if c.saved {
-				b.do("copy running-config startup-config")
-			}
-			if c.other {
-				d = b.Open()
-			}
-			if err := d.Revert(t.Context(), tok); err != nil {
-				t.Error(err)
-			}
-			if b.ExpireTimer() {
-				t.Error("the timer runs on")
-			}
-			if c.others {
-				b.Set("interface Ethernet1/7\n  no description\n")
-				if b.State() != was {
-					t.Errorf("the switch holds\n%s", b.State())
+			synctest.Test(t, func(t *testing.T) {
+				o := simnxos.Options{}
+				if c.full {
+					o.MaxCheckpoints = 1
 				}
-				return
-			}
-			b.clean(t, was)
+				b := newBox(t, boxOptions{Options: o})
+				if c.full {
+					b.do("checkpoint theirs")
+				}
+				d, was := b.Open(), b.State()
+				snap, st := b.Plan(d)
+				ao := applyOptions
+				ao.ID = time.Now().Add(-13*time.Hour).UTC().Format("20060102-150405") + "123-abcd"
+				tok, err := d.Apply(t.Context(), snap, st, ao)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if c.others {
+					b.Set("interface Ethernet1/7\n  description theirs\n")
+				}
+				if c.saved {
+					b.do("copy running-config startup-config")
+				}
+				if c.other {
+					d = b.Open()
+				}
+				if err := d.Revert(t.Context(), tok); err != nil {
+					t.Error(err)
+				}
+				if b.ExpireTimer() {
+					t.Error("the timer runs on")
+				}
+				if c.others {
+					b.Set("interface Ethernet1/7\n  no description\n")
+					if b.State() != was {
+						t.Errorf("the switch holds\n%s", b.State())
+					}
+					return
+				}
+				b.clean(t, was)
+			})
 		})
 	}
 }
@@ -303,15 +324,17 @@ func TestCheckpoints(t *testing.T) {
 
 // A plan says where a switch may have no room for the checkpoint of a run.
 func TestNoRoomForACheckpoint(t *testing.T) {
-	for n, want := range map[int]bool{mostCheckpoints - 1: false, mostCheckpoints: true} {
-		b := newBox(t, boxOptions{})
-		for i := range n {
-			b.do("checkpoint theirs" + strconv.Itoa(i))
+	synctest.Test(t, func(t *testing.T) {
+		for n, want := range map[int]bool{mostCheckpoints - 1: false, mostCheckpoints: true} {
+			b := newBox(t, boxOptions{})
+			for i := range n {
+				b.do("checkpoint theirs" + strconv.Itoa(i))
+			}
+			if _, st := b.Plan(b.Open()); strings.Contains(notes(st), "checkpoints, and 10 are") != want {
+				t.Errorf("%d checkpoints: %s", n, notes(st))
+			}
 		}
-		if _, st := b.Plan(b.Open()); strings.Contains(notes(st), "checkpoints, and 10 are") != want {
-			t.Errorf("%d checkpoints: %s", n, notes(st))
-		}
-	}
+	})
 }
 
 func TestCheckpointName(t *testing.T) {

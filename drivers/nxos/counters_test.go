@@ -2,6 +2,7 @@ package nxos
 
 import (
 	"testing"
+	"testing/synctest"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/drivertest"
@@ -12,29 +13,33 @@ import (
 // Counters of both ways are the same; marks are over gNMI alone, as the simulated
 // release has no command for them.
 func TestCounters(t *testing.T) {
-	b := newBox(t, boxOptions{gnmi: true})
-	b.Apply(b.overSSH())
-	for i, name := range []string{sim.DropPkts, sim.PFCTx, sim.WDStuck, sim.ECNMarked} {
-		b.Counters().Set("Ethernet1/1", 3, name, uint64(10+i))
-	}
-	b.Counters().Set("Ethernet1/1", 5, sim.PFCTx, 9) // a priority that nobody is to pause
-	for name, d := range map[string]*Driver{"ssh": b.overSSH(), "gnmi and ssh": b.Open()} {
-		c, err := d.Counters(t.Context(), []string{"Ethernet1/1", "Ethernet9/9"})
-		if err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		b := newBox(t, boxOptions{gnmi: true})
+		b.Apply(b.overSSH())
+		for i, name := range []string{sim.DropPkts, sim.PFCTx, sim.WDStuck, sim.ECNMarked} {
+			b.Counters().Set("Ethernet1/1", 3, name, uint64(10+i))
 		}
-		p := c.Ports["Ethernet1/1"]
-		if p[drivers.QueueDrops.Of(3)] != 10 || p[drivers.PFCTx.Of(3)] != 11 || p[drivers.StormsDetected.Of(3)] != 12 || p[drivers.PFCTx.Of(5)] != 9 || len(c.Ports) != 1 || c.Poll[drivers.PFCTx] != lines.CounterAge {
-			t.Errorf("%s: %v", name, c)
+		b.Counters().Set("Ethernet1/1", 5, sim.PFCTx, 9) // a priority that nobody is to pause
+		for name, d := range map[string]*Driver{"ssh": b.overSSH(), "gnmi and ssh": b.Open()} {
+			c, err := d.Counters(t.Context(), []string{"Ethernet1/1", "Ethernet9/9"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := c.Ports["Ethernet1/1"]
+			if p[drivers.QueueDrops.Of(3)] != 10 || p[drivers.PFCTx.Of(3)] != 11 || p[drivers.StormsDetected.Of(3)] != 12 || p[drivers.PFCTx.Of(5)] != 9 || len(c.Ports) != 1 || c.Poll[drivers.PFCTx] != lines.CounterAge {
+				t.Errorf("%s: %v", name, c)
+			}
+			if n, ok := p[drivers.QueueMarked.Of(3)]; ok != (name != "ssh") || ok && n != 13 {
+				t.Errorf("%s: marked %d (%v)", name, n, ok)
+			}
 		}
-		if n, ok := p[drivers.QueueMarked.Of(3)]; ok != (name != "ssh") || ok && n != 13 {
-			t.Errorf("%s: marked %d (%v)", name, n, ok)
-		}
-	}
+	})
 }
 
 // Unsaved configuration is named by section.
 func TestUnsaved(t *testing.T) {
-	b := newBox(t, boxOptions{})
-	drivertest.NamesUnsaved(b.LineBox, b.overSSH(), "interface Ethernet1/2\n  mtu 4000\n", "interface Ethernet1/2")
+	synctest.Test(t, func(t *testing.T) {
+		b := newBox(t, boxOptions{})
+		drivertest.NamesUnsaved(b.LineBox, b.overSSH(), "interface Ethernet1/2\n  mtu 4000\n", "interface Ethernet1/2")
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/lines"
@@ -22,7 +23,7 @@ func eachWay(t *testing.T, o boxOptions, run func(t *testing.T, b *box)) {
 		o.NoDualStage = plain
 		t.Run(fmt.Sprintf("plain=%v", plain), func(t *testing.T) {
 			t.Parallel()
-			run(t, newBox(t, o))
+			synctest.Test(t, func(t *testing.T) { run(t, newBox(t, o)) })
 		})
 	}
 }
@@ -70,17 +71,19 @@ func TestRefusedInDualStage(t *testing.T) {
 	for _, refused := range []string{"^random-detect", "^pause pfc-cos", "^match dscp", "^mtu "} {
 		t.Run(refused, func(t *testing.T) {
 			t.Parallel()
-			b := newBox(t, boxOptions{Options: simnxos.Options{DualStageRefuse: []string{refused}}})
-			d, was := b.Open(), b.State()
-			tok := b.Apply(d)
-			if b.ExpireTimer() {
-				t.Error("a timer runs")
-			}
-			b.Settled(d)
-			if err := d.Revert(t.Context(), tok); err != nil {
-				t.Errorf("revert: %v", err)
-			}
-			b.clean(t, was)
+			synctest.Test(t, func(t *testing.T) {
+				b := newBox(t, boxOptions{Options: simnxos.Options{DualStageRefuse: []string{refused}}})
+				d, was := b.Open(), b.State()
+				tok := b.Apply(d)
+				if b.ExpireTimer() {
+					t.Error("a timer runs")
+				}
+				b.Settled(d)
+				if err := d.Revert(t.Context(), tok); err != nil {
+					t.Errorf("revert: %v", err)
+				}
+				b.clean(t, was)
+			})
 		})
 	}
 }
@@ -106,19 +109,21 @@ func TestUnknownTimer(t *testing.T) {
 // A refusal for what the configuration is shows in the commit, and no line
 // takes effect.
 func TestRefusedCommit(t *testing.T) {
-	b := newBox(t, boxOptions{Options: simnxos.Options{TCAM: true}})
-	d, was := b.Open(), b.State()
-	_, err := b.Try(d)
-	says(t, err, drivers.ErrRejected, drivers.ErrPartial, "nothing is in force", "TCAM region is not configured")
-	b.clean(t, was)
-	if b.Writes() != 1 {
-		t.Errorf("%d writes", b.Writes())
-	}
-	b = newBox(t, boxOptions{Options: simnxos.Options{TCAM: true, NoDualStage: true}})
-	was = b.State()
-	_, err = b.Try(b.Open())
-	says(t, err, drivers.ErrRejected, drivers.ErrPartial, "service-policy type qos input ROCE-FABRIC-IN", `Module 1 returned status "TCAM region is not configured`)
-	b.clean(t, was)
+	synctest.Test(t, func(t *testing.T) {
+		b := newBox(t, boxOptions{Options: simnxos.Options{TCAM: true}})
+		d, was := b.Open(), b.State()
+		_, err := b.Try(d)
+		says(t, err, drivers.ErrRejected, drivers.ErrPartial, "nothing is in force", "TCAM region is not configured")
+		b.clean(t, was)
+		if b.Writes() != 1 {
+			t.Errorf("%d writes", b.Writes())
+		}
+		b = newBox(t, boxOptions{Options: simnxos.Options{TCAM: true, NoDualStage: true}})
+		was = b.State()
+		_, err = b.Try(b.Open())
+		says(t, err, drivers.ErrRejected, drivers.ErrPartial, "service-policy type qos input ROCE-FABRIC-IN", `Module 1 returned status "TCAM region is not configured`)
+		b.clean(t, was)
+	})
 }
 
 // Someone uses what is to go after the plan was made. In a commit that refuses
@@ -197,43 +202,49 @@ func TestFailedRollback(t *testing.T) {
 	t.Parallel()
 	refuse := regexp.MustCompile("^service-policy type queuing")
 	t.Run("settings do it", func(t *testing.T) {
-		b := newBox(t, boxOptions{Options: simnxos.Options{NoDualStage: true}})
-		was := b.State()
-		b.Faults().RollbackFails(true)
-		b.Faults().RefuseLine(refuse)
-		_, err := b.Try(b.Open())
-		says(t, err, drivers.ErrRejected, drivers.ErrPartial, "service-policy type queuing")
-		b.clean(t, was)
+		synctest.Test(t, func(t *testing.T) {
+			b := newBox(t, boxOptions{Options: simnxos.Options{NoDualStage: true}})
+			was := b.State()
+			b.Faults().RollbackFails(true)
+			b.Faults().RefuseLine(refuse)
+			_, err := b.Try(b.Open())
+			says(t, err, drivers.ErrRejected, drivers.ErrPartial, "service-policy type queuing")
+			b.clean(t, was)
+		})
 	})
 	t.Run("nothing does it", func(t *testing.T) {
-		b := newBox(t, boxOptions{Options: simnxos.Options{NoDualStage: true}})
-		d, was := b.Open(), b.State()
-		b.Faults().RollbackFails(true)
-		b.Faults().RefuseLine(refuse)
-		b.Faults().RefuseLine(regexp.MustCompile("^no (policy|class)-map"))
-		tok, err := b.Try(d)
-		says(t, err, drivers.ErrPartial, nil, "checkpoint rf-test, where it is still there, holds the previous configuration", "Rollback failed.", "service-policy type queuing")
-		if !slices.Contains(b.Checkpoints(), "rf-test") || b.State() == was {
-			t.Errorf("checkpoints %v", b.Checkpoints())
-		}
-		b.Faults().Clear()
-		if err := b.Open().Revert(t.Context(), tok); err != nil {
-			t.Error(err)
-		}
-		b.clean(t, was)
+		synctest.Test(t, func(t *testing.T) {
+			b := newBox(t, boxOptions{Options: simnxos.Options{NoDualStage: true}})
+			d, was := b.Open(), b.State()
+			b.Faults().RollbackFails(true)
+			b.Faults().RefuseLine(refuse)
+			b.Faults().RefuseLine(regexp.MustCompile("^no (policy|class)-map"))
+			tok, err := b.Try(d)
+			says(t, err, drivers.ErrPartial, nil, "checkpoint rf-test, where it is still there, holds the previous configuration", "Rollback failed.", "service-policy type queuing")
+			if !slices.Contains(b.Checkpoints(), "rf-test") || b.State() == was {
+				t.Errorf("checkpoints %v", b.Checkpoints())
+			}
+			b.Faults().Clear()
+			if err := b.Open().Revert(t.Context(), tok); err != nil {
+				t.Error(err)
+			}
+			b.clean(t, was)
+		})
 	})
 	t.Run("the session is lost in it", func(t *testing.T) {
-		b := newBox(t, boxOptions{Options: simnxos.Options{NoDualStage: true}})
-		was := b.State()
-		b.Faults().DropInRollback()
-		b.Faults().RefuseLine(refuse)
-		n := b.Writes()
-		_, err := b.Try(b.Open())
-		says(t, err, drivers.ErrRejected, drivers.ErrPartial, "service-policy type queuing")
-		b.clean(t, was)
-		if b.Writes() != n+2 {
-			t.Errorf("%d writes, want the lines and one rollback", b.Writes()-n)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			b := newBox(t, boxOptions{Options: simnxos.Options{NoDualStage: true}})
+			was := b.State()
+			b.Faults().DropInRollback()
+			b.Faults().RefuseLine(refuse)
+			n := b.Writes()
+			_, err := b.Try(b.Open())
+			says(t, err, drivers.ErrRejected, drivers.ErrPartial, "service-policy type queuing")
+			b.clean(t, was)
+			if b.Writes() != n+2 {
+				t.Errorf("%d writes, want the lines and one rollback", b.Writes()-n)
+			}
+		})
 	})
 }
 
@@ -274,16 +285,18 @@ func TestClassRemoved(t *testing.T) {
 // A connection that ends half way leaves half of it, which is said and can be
 // reverted, whatever others did since.
 func TestLostInTheMiddle(t *testing.T) {
-	b := newBox(t, boxOptions{Options: simnxos.Options{NoDualStage: true}})
-	d, was := b.Open(), b.State()
-	b.Faults().DropAt(40)
-	tok, err := b.Try(d)
-	says(t, err, drivers.ErrPartial, drivers.ErrRejected, "neither the old nor the new", "of 91 left to set")
-	b.Set("interface Ethernet1/7\n  description meanwhile\n")
-	if err := b.Open().Revert(t.Context(), tok); err != nil {
-		t.Error(err)
-	}
-	b.clean(t, strings.Replace(was, "interface Ethernet1/7\n", "interface Ethernet1/7\n  description meanwhile\n", 1))
+	synctest.Test(t, func(t *testing.T) {
+		b := newBox(t, boxOptions{Options: simnxos.Options{NoDualStage: true}})
+		d, was := b.Open(), b.State()
+		b.Faults().DropAt(40)
+		tok, err := b.Try(d)
+		says(t, err, drivers.ErrPartial, drivers.ErrRejected, "neither the old nor the new", "of 91 left to set")
+		b.Set("interface Ethernet1/7\n  description meanwhile\n")
+		if err := b.Open().Revert(t.Context(), tok); err != nil {
+			t.Error(err)
+		}
+		b.clean(t, strings.Replace(was, "interface Ethernet1/7\n", "interface Ethernet1/7\n  description meanwhile\n", 1))
+	})
 }
 
 // TestTerminals has what confuses whoever looks for prompts.
@@ -302,19 +315,21 @@ func TestTerminals(t *testing.T) {
 		for _, plain := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s plain=%v", name, plain), func(t *testing.T) {
 				t.Parallel()
-				o := tc.o
-				o.NoDualStage = plain
-				b := newBox(t, boxOptions{Options: o, setup: "banner motd #\nsw1>\n% Invalid command\nERROR: no\n#\ninterface Ethernet1/7\n  description ERROR: % Invalid command at sw1#\n"})
-				if tc.fault != nil {
-					tc.fault(b.Faults())
-				}
-				d, was := b.Open(), b.State()
-				tok := b.Apply(d)
-				b.Settled(d)
-				if err := d.Revert(t.Context(), tok); err != nil {
-					t.Errorf("revert: %v", err)
-				}
-				b.clean(t, was)
+				synctest.Test(t, func(t *testing.T) {
+					o := tc.o
+					o.NoDualStage = plain
+					b := newBox(t, boxOptions{Options: o, setup: "banner motd #\nsw1>\n% Invalid command\nERROR: no\n#\ninterface Ethernet1/7\n  description ERROR: % Invalid command at sw1#\n"})
+					if tc.fault != nil {
+						tc.fault(b.Faults())
+					}
+					d, was := b.Open(), b.State()
+					tok := b.Apply(d)
+					b.Settled(d)
+					if err := d.Revert(t.Context(), tok); err != nil {
+						t.Errorf("revert: %v", err)
+					}
+					b.clean(t, was)
+				})
 			})
 		}
 	}
@@ -322,12 +337,14 @@ func TestTerminals(t *testing.T) {
 
 func TestPagerLeftOn(t *testing.T) {
 	t.Parallel()
-	b := newBox(t, boxOptions{setup: manyRoutes(400)})
-	b.Faults().StuckPager(true)
-	_, err := b.Open().Read(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "--More--") || !strings.Contains(err.Error(), lines.Running) {
-		t.Errorf("error %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		b := newBox(t, boxOptions{setup: manyRoutes(400)})
+		b.Faults().StuckPager(true)
+		_, err := b.Open().Read(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "--More--") || !strings.Contains(err.Error(), lines.Running) {
+			t.Errorf("error %v", err)
+		}
+	})
 }
 
 func manyRoutes(n int) string {
@@ -340,17 +357,19 @@ func manyRoutes(n int) string {
 
 func TestLargeConfiguration(t *testing.T) {
 	t.Parallel()
-	lines := 50_000
-	if testing.Short() {
-		lines = 5_000
-	}
-	b := newBox(t, boxOptions{setup: manyRoutes(lines)})
-	d, was := b.Open(), b.State()
-	tok := b.Apply(d)
-	if err := d.Revert(t.Context(), tok); err != nil {
-		t.Errorf("revert: %v", err)
-	}
-	b.clean(t, was)
+	synctest.Test(t, func(t *testing.T) {
+		lines := 50_000
+		if testing.Short() {
+			lines = 5_000
+		}
+		b := newBox(t, boxOptions{setup: manyRoutes(lines)})
+		d, was := b.Open(), b.State()
+		tok := b.Apply(d)
+		if err := d.Revert(t.Context(), tok); err != nil {
+			t.Errorf("revert: %v", err)
+		}
+		b.clean(t, was)
+	})
 }
 
 // A configuration that cannot be read back is not known to be in force.
@@ -376,47 +395,49 @@ func TestReadBackThatIsCutOff(t *testing.T) {
 }
 
 func TestOnlyWhatIsMeantIsWritten(t *testing.T) {
-	b := newBox(t, boxOptions{})
-	d := b.Open()
-	snap, st := b.Plan(d)
-	step := st.Items[0]
-	for name, items := range map[string][]drivers.Step{
-		"a line in a line":         {{Via: "ssh", Native: []byte(`{"edit":[{"section":"interface Ethernet1/1","key":"mtu","line":"mtu 9000\nreload"}]}`)}},
-		"two commands":             {{Via: "ssh", Native: []byte(`{"edit":[{"section":"interface Ethernet1/1","key":"mtu","line":"mtu 9000 ; reload"}]}`)}},
-		"a line in a class":        {{Via: "ssh", Native: []byte(`{"edit":[{"section":"policy-map type qos X","class":"class Y\nreload","line":"present"}]}`)}},
-		"a command of its own":     {{Via: "ssh", Native: []byte(`{"edit":[{"key":"username eve","line":"username eve password x role network-admin"}]}`)}},
-		"a command as a block":     {{Via: "ssh", Native: []byte(`{"edit":[{"section":"username eve password x","line":"present"}]}`)}},
-		"a command in a policy":    {{Via: "ssh", Native: []byte(`{"edit":[{"section":"policy-map type qos ROCE-FABRIC-IN","class":"class ROCE-FABRIC-RDMA","key":"reload","line":"reload"}]}`)}},
-		"a policy of others":       {{Via: "ssh", Native: []byte(`{"edit":[{"section":"policy-map type qos SITE"}]}`)}},
-		"another line of a port":   {{Via: "ssh", Native: []byte(`{"edit":[{"section":"interface Ethernet1/1","key":"speed","line":"speed 10000"}]}`)}},
-		"another kind of port":     {{Via: "ssh", Native: []byte(`{"edit":[{"section":"interface mgmt0","key":"shutdown","line":"shutdown"}]}`)}},
-		"a line under a wrong key": {{Via: "ssh", Native: []byte(`{"edit":[{"section":"interface Ethernet1/1","key":"mtu","line":"shutdown"}]}`)}},
-		"a question":               {{Via: "ssh", Native: []byte(`{"edit":[{"section":"interface Ethernet1/1","key":"mtu","line":"mtu 9000 ?"}]}`)}},
-		"another way":              {{Via: "gnmi", Native: step.Native}},
-		"two steps":                {step, step},
-		"not JSON":                 {{Via: "ssh", Native: []byte(`{`)}},
-		"an edit of its own":       {{Via: "ssh", Native: []byte(`{"edit":{}}`)}},
-	} {
-		was := b.State()
-		tok, err := d.Apply(t.Context(), snap, &drivers.Steps{Items: items}, applyOptions)
-		if err == nil || tok != nil || b.State() != was || b.Writes() != 0 || len(b.Checkpoints()) > 0 {
-			t.Errorf("%s: %v, token %v", name, err, tok)
-		}
-	}
-	tok := b.Apply(d)
-	for _, f := range []func(context.Context, *drivers.Token) error{d.Confirm, d.Revert} {
-		if err := f(t.Context(), &drivers.Token{Device: "another", Native: tok.Native}); err == nil || !strings.Contains(err.Error(), "that of another") {
-			t.Errorf("error %v", err)
-		}
-		for _, raw := range []string{"{", `{"checkpoint":"theirs"}`, `{"checkpoint":"rf-x atomic"}`} {
-			if err := f(t.Context(), &drivers.Token{Device: "sw1", Native: []byte(raw)}); err == nil {
-				t.Errorf("%s reads well", raw)
+	synctest.Test(t, func(t *testing.T) {
+		b := newBox(t, boxOptions{})
+		d := b.Open()
+		snap, st := b.Plan(d)
+		step := st.Items[0]
+		for name, items := range map[string][]drivers.Step{
+			"a line in a line":         {{Via: "ssh", Native: []byte(`{"edit":[{"section":"interface Ethernet1/1","key":"mtu","line":"mtu 9000\nreload"}]}`)}},
+			"two commands":             {{Via: "ssh", Native: []byte(`{"edit":[{"section":"interface Ethernet1/1","key":"mtu","line":"mtu 9000 ; reload"}]}`)}},
+			"a line in a class":        {{Via: "ssh", Native: []byte(`{"edit":[{"section":"policy-map type qos X","class":"class Y\nreload","line":"present"}]}`)}},
+			"a command of its own":     {{Via: "ssh", Native: []byte(`{"edit":[{"key":"username eve","line":"username eve password x role network-admin"}]}`)}},
+			"a command as a block":     {{Via: "ssh", Native: []byte(`{"edit":[{"section":"username eve password x","line":"present"}]}`)}},
+			"a command in a policy":    {{Via: "ssh", Native: []byte(`{"edit":[{"section":"policy-map type qos ROCE-FABRIC-IN","class":"class ROCE-FABRIC-RDMA","key":"reload","line":"reload"}]}`)}},
+			"a policy of others":       {{Via: "ssh", Native: []byte(`{"edit":[{"section":"policy-map type qos SITE"}]}`)}},
+			"another line of a port":   {{Via: "ssh", Native: []byte(`{"edit":[{"section":"interface Ethernet1/1","key":"speed","line":"speed 10000"}]}`)}},
+			"another kind of port":     {{Via: "ssh", Native: []byte(`{"edit":[{"section":"interface mgmt0","key":"shutdown","line":"shutdown"}]}`)}},
+			"a line under a wrong key": {{Via: "ssh", Native: []byte(`{"edit":[{"section":"interface Ethernet1/1","key":"mtu","line":"shutdown"}]}`)}},
+			"a question":               {{Via: "ssh", Native: []byte(`{"edit":[{"section":"interface Ethernet1/1","key":"mtu","line":"mtu 9000 ?"}]}`)}},
+			"another way":              {{Via: "gnmi", Native: step.Native}},
+			"two steps":                {step, step},
+			"not JSON":                 {{Via: "ssh", Native: []byte(`{`)}},
+			"an edit of its own":       {{Via: "ssh", Native: []byte(`{"edit":{}}`)}},
+		} {
+			was := b.State()
+			tok, err := d.Apply(t.Context(), snap, &drivers.Steps{Items: items}, applyOptions)
+			if err == nil || tok != nil || b.State() != was || b.Writes() != 0 || len(b.Checkpoints()) > 0 {
+				t.Errorf("%s: %v, token %v", name, err, tok)
 			}
 		}
-		if err := f(t.Context(), nil); err != nil {
-			t.Error(err)
+		tok := b.Apply(d)
+		for _, f := range []func(context.Context, *drivers.Token) error{d.Confirm, d.Revert} {
+			if err := f(t.Context(), &drivers.Token{Device: "another", Native: tok.Native}); err == nil || !strings.Contains(err.Error(), "that of another") {
+				t.Errorf("error %v", err)
+			}
+			for _, raw := range []string{"{", `{"checkpoint":"theirs"}`, `{"checkpoint":"rf-x atomic"}`} {
+				if err := f(t.Context(), &drivers.Token{Device: "sw1", Native: []byte(raw)}); err == nil {
+					t.Errorf("%s reads well", raw)
+				}
+			}
+			if err := f(t.Context(), nil); err != nil {
+				t.Error(err)
+			}
 		}
-	}
+	})
 }
 
 func TestOpenWithoutSSH(t *testing.T) {
@@ -429,16 +450,18 @@ func TestOpenWithoutSSH(t *testing.T) {
 // A full flash: a save that fails leaves the startup configuration, which the error names,
 // and is not run again; the revert has nothing to save.
 func TestAFullFlash(t *testing.T) {
-	b := newBox(t, boxOptions{})
-	d, was := b.Open(), b.Saved()
-	tok := b.Apply(d)
-	b.Faults().FailSave(true)
-	says(t, d.Confirm(t.Context(), tok), drivers.ErrUnsaved, nil, "the startup configuration does not have it", "")
-	b.Faults().FailSave(false)
-	if b.Saved() != was {
-		t.Error("the startup configuration was touched")
-	}
-	if err := d.Revert(t.Context(), tok); err != nil || b.Saved() != was {
-		t.Errorf("revert: %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		b := newBox(t, boxOptions{})
+		d, was := b.Open(), b.Saved()
+		tok := b.Apply(d)
+		b.Faults().FailSave(true)
+		says(t, d.Confirm(t.Context(), tok), drivers.ErrUnsaved, nil, "the startup configuration does not have it", "")
+		b.Faults().FailSave(false)
+		if b.Saved() != was {
+			t.Error("the startup configuration was touched")
+		}
+		if err := d.Revert(t.Context(), tok); err != nil || b.Saved() != was {
+			t.Errorf("revert: %v", err)
+		}
+	})
 }

@@ -5,20 +5,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/drivertest"
-	"github.com/roce-fabric/roce-fabric/drivers/lines"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
 	"github.com/roce-fabric/roce-fabric/render"
 	native "github.com/roce-fabric/roce-fabric/render/nxos"
 	simnxos "github.com/roce-fabric/roce-fabric/testlab/sim/nxos"
 )
-
-// quick are the times of a switch that does not wait.
-var quick = lines.Pace{Poll: 3 * time.Millisecond, Settled: 300 * time.Millisecond, Work: 4 * time.Second, Read: 20 * time.Second, Timer: 5 * time.Minute}
 
 // box is one simulated switch with the intent that it is to carry out.
 type box struct {
@@ -52,6 +47,7 @@ func compile(t testing.TB, text string) *qos.Device {
 
 func newBox(t testing.TB, o boxOptions) *box {
 	t.Helper()
+	o.test = o.test.Networked()
 	so := o.Options
 	so.Username, so.Password = "admin", drivertest.Password
 	if so.Hostname == "" {
@@ -61,10 +57,8 @@ func newBox(t testing.TB, o boxOptions) *box {
 	if so.Config == "" && so.Interfaces == nil {
 		so.Interfaces, so.Routed = ports, true
 	}
-	open := open
 	if o.test.Slow {
-		so.TimeScale = 4
-		open = openPatient
+		so.TimeScale = 150 // seconds, longer than a command may take
 	}
 	s, err := simnxos.New(so)
 	if err != nil {
@@ -74,28 +68,18 @@ func newBox(t testing.TB, o boxOptions) *box {
 		o.intent = slices.Concat(o.intent, fourQueues)
 	}
 	b := &box{s, drivertest.NewLineBox(t, s, drivertest.LineOptions[*Driver]{
-		Options: o.test, System: "nxos", Fit: native.Fit, Intent: fabric(o.intent...), Ports: ports, Setup: o.setup, Late: 3 * time.Second, Open: open,
+		Options: o.test, System: "nxos", Fit: native.Fit, Intent: fabric(o.intent...), Ports: ports, Setup: o.setup, Open: open,
 	}), so.NoDualStage || so.DualStageNoQoS}
 	if o.gnmi {
-		b.Target.GNMI = b.server(s.GNMIAddr())
+		b.Target.GNMI = b.GNMI(s.GNMIAddr())
 	}
 	return b
 }
 
-// open makes a driver with quick times.
+// open makes a driver.
 func open(t testing.TB, target drivers.Target) *Driver {
 	t.Helper()
-	d := drivertest.Open[*Driver](t, Open, target)
-	d.Pace, d.dial = quick, 5*time.Second
-	return d
-}
-
-// openPatient makes one that waits until the work is done.
-func openPatient(t testing.TB, target drivers.Target) *Driver {
-	t.Helper()
-	d := open(t, target)
-	d.Pace.Work = time.Minute
-	return d
+	return drivertest.Open[*Driver](t, Open, target)
 }
 
 var applyOptions = drivers.ApplyOptions{ID: "test"}

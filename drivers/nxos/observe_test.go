@@ -3,13 +3,13 @@ package nxos
 import (
 	"context"
 	"errors"
-	"io"
 	"maps"
 	"net"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,12 +18,11 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
+	"github.com/roce-fabric/roce-fabric/internal/netx"
+	"github.com/roce-fabric/roce-fabric/testlab/memnet"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 	simnxos "github.com/roce-fabric/roce-fabric/testlab/sim/nxos"
 )
-
-// server is how the box's gNMI server is reached at an address.
-func (b *box) server(addr string) gnmi.Config { return b.GNMI(addr, 4*time.Second) }
 
 // overSSH opens a driver that knows of no gNMI server.
 func (b *box) overSSH() *Driver {
@@ -72,257 +71,252 @@ func TestObserve(t *testing.T) {
 		"4 queues": {boxOptions{gnmi: true, Options: simnxos.Options{FourQueue: true}}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o.setup = "interface Ethernet1/2\n  shutdown\ninterface port-channel10\n  no switchport\n  mtu 9000\n"
-			b := newBox(t, o.boxOptions)
-			b.Apply(b.overSSH())
-			b.SetNeighbor("Ethernet1/3", "sw2", "Ethernet1/3")
-			b.counting(o.queue)
-			b.SetCounter("Ethernet1/1", 5, "pfc-rx", 55) // a priority that nobody is to pause
+			synctest.Test(t, func(t *testing.T) {
+				o.setup = "interface Ethernet1/2\n  shutdown\ninterface port-channel10\n  no switchport\n  mtu 9000\n"
+				b := newBox(t, o.boxOptions)
+				b.Apply(b.overSSH())
+				b.SetNeighbor("Ethernet1/3", "sw2", "Ethernet1/3")
+				b.counting(o.queue)
+				b.SetCounter("Ethernet1/1", 5, "pfc-rx", 55) // a priority that nobody is to pause
 
-			shown, both := observe(t, b.overSSH()), observe(t, b.Open())
-			p := both.Ports["Ethernet1/1"]
-			want := drivers.PortCounters{drivers.PFCRx.Of(5): 55}
-			for m, n := range map[drivers.Metric]uint64{drivers.QueuePackets: 100, drivers.QueueBytes: 101, drivers.QueueDrops: 102, drivers.PFCRx: 104, drivers.PFCTx: 105,
-				drivers.StormsDetected: 106, drivers.StormsRestored: 107, drivers.QueueMarked: 108} {
-				want[m.Of(o.queue)] = n
-			}
-			if p == nil {
-				t.Fatal("no port")
-			}
-			for id, n := range want {
-				if got, ok := p.Counters[id]; !ok || got != n {
-					t.Errorf("%s is %d, %v", id, got, ok)
+				shown, both := observe(t, b.overSSH()), observe(t, b.Open())
+				p := both.Ports["Ethernet1/1"]
+				want := drivers.PortCounters{drivers.PFCRx.Of(5): 55}
+				for m, n := range map[drivers.Metric]uint64{drivers.QueuePackets: 100, drivers.QueueBytes: 101, drivers.QueueDrops: 102, drivers.PFCRx: 104, drivers.PFCTx: 105,
+					drivers.StormsDetected: 106, drivers.StormsRestored: 107, drivers.QueueMarked: 108} {
+					want[m.Of(o.queue)] = n
 				}
-			}
-			if p.AdminUp != qos.Of(true) || p.OperUp != qos.Of(true) || p.MTU != qos.Of(9100) || p.Speed.V.Gbps() != 400 {
-				t.Errorf("%+v", p)
-			}
-			if p := both.Ports["Ethernet1/2"]; p.AdminUp != qos.Of(false) || p.OperUp != qos.Of(false) {
-				t.Errorf("%+v", p)
-			}
-			if got := both.Ports["Ethernet1/3"].Neighbors; !slices.Equal(got, []qos.Neighbor{{Device: "sw2", Port: "Ethernet1/3"}}) {
-				t.Errorf("%+v", got)
-			}
-			if p := both.Ports["port-channel10"]; p == nil || p.MTU != qos.Of(9000) {
-				t.Errorf("%+v", p)
-			}
-			marked := 0
-			for _, p := range both.Ports {
-				maps.DeleteFunc(p.Counters, func(id drivers.CounterID, _ uint64) bool {
-					if id.Metric == drivers.QueueMarked {
-						marked++
+				if p == nil {
+					t.Fatal("no port")
+				}
+				for id, n := range want {
+					if got, ok := p.Counters[id]; !ok || got != n {
+						t.Errorf("%s is %d, %v", id, got, ok)
 					}
-					return id.Metric == drivers.QueueMarked
-				})
-			}
-			if queues := map[bool]int{true: 4, false: 8}[o.FourQueue]; marked != queues*len(ports) {
-				t.Errorf("ECN marks of %d queues", marked)
-			}
-			if diff := cmp.Diff(shown.Ports, both.Ports, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(drivers.PortState{}, "FEC", "AdminFEC")); diff != "" {
-				t.Errorf("over SSH alone (-), with gNMI (+):\n%s", diff)
-			}
+				}
+				if p.AdminUp != qos.Of(true) || p.OperUp != qos.Of(true) || p.MTU != qos.Of(9100) || p.Speed.V.Gbps() != 400 {
+					t.Errorf("%+v", p)
+				}
+				if p := both.Ports["Ethernet1/2"]; p.AdminUp != qos.Of(false) || p.OperUp != qos.Of(false) {
+					t.Errorf("%+v", p)
+				}
+				if got := both.Ports["Ethernet1/3"].Neighbors; !slices.Equal(got, []qos.Neighbor{{Device: "sw2", Port: "Ethernet1/3"}}) {
+					t.Errorf("%+v", got)
+				}
+				if p := both.Ports["port-channel10"]; p == nil || p.MTU != qos.Of(9000) {
+					t.Errorf("%+v", p)
+				}
+				marked := 0
+				for _, p := range both.Ports {
+					maps.DeleteFunc(p.Counters, func(id drivers.CounterID, _ uint64) bool {
+						if id.Metric == drivers.QueueMarked {
+							marked++
+						}
+						return id.Metric == drivers.QueueMarked
+					})
+				}
+				if queues := map[bool]int{true: 4, false: 8}[o.FourQueue]; marked != queues*len(ports) {
+					t.Errorf("ECN marks of %d queues", marked)
+				}
+				if diff := cmp.Diff(shown.Ports, both.Ports, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(drivers.PortState{}, "FEC", "AdminFEC")); diff != "" {
+					t.Errorf("over SSH alone (-), with gNMI (+):\n%s", diff)
+				}
+			})
 		})
 	}
 }
 
-// door counts the connections to an address. It tells on ended when one ends.
+// door counts the connections that a dialer makes.
 type door struct {
-	addr  string
-	ended chan struct{}
-	mu    sync.Mutex
-	begun int
+	mu          sync.Mutex
+	begun, open int
 }
 
-func (d *door) count() int {
+// through returns dial, which the door counts.
+func (d *door) through(dial netx.Dialer) netx.Dialer {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := dial(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.begun++
+		d.open++
+		return &counted{Conn: c, door: d}, nil
+	}
+}
+
+func (d *door) count() (begun, open int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.begun
+	return d.begun, d.open
 }
 
-// newDoor relays to an address; with "" it takes connections and stays silent.
-func newDoor(t *testing.T, to string) *door {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := &door{addr: l.Addr().String(), ended: make(chan struct{}, 16)}
-	var wg sync.WaitGroup
-	ctx, cancel := context.WithCancel(context.Background())
-	t.Cleanup(func() { cancel(); l.Close(); wg.Wait() })
-	serve := func(in net.Conn) {
-		defer func() { in.Close(); d.ended <- struct{}{} }()
-		defer context.AfterFunc(ctx, func() { in.Close() })()
-		if to == "" {
-			_, _ = io.Copy(io.Discard, in)
-			return
-		}
-		out, err := net.Dial("tcp", to)
-		if err != nil {
-			return
-		}
-		wg.Go(func() { _, _ = io.Copy(in, out); in.Close() })
-		_, _ = io.Copy(out, in)
-		out.Close()
-	}
-	wg.Go(func() {
-		for {
-			in, err := l.Accept()
-			if err != nil {
-				return
-			}
-			d.mu.Lock()
-			d.begun++
-			d.mu.Unlock()
-			wg.Go(func() { serve(in) })
-		}
+type counted struct {
+	net.Conn
+	once sync.Once
+	door *door
+}
+
+func (c *counted) Close() error {
+	c.once.Do(func() {
+		c.door.mu.Lock()
+		defer c.door.mu.Unlock()
+		c.door.open--
 	})
-	return d
+	return c.Conn.Close()
 }
 
 // TestObserveDials: one connection for all that Observe reads, none for
 // anything else, and none is left behind.
 func TestObserveDials(t *testing.T) {
-	b := newBox(t, boxOptions{gnmi: true})
-	way := newDoor(t, b.GNMIAddr())
-	b.Target.GNMI = b.server(way.addr)
-	d := b.Open()
-	b.Apply(d)
-	if _, err := d.Applied(t.Context(), b.Desired); err != nil {
-		t.Fatal(err)
-	}
-	if n := way.count(); n != 0 {
-		t.Errorf("%d connections before Observe", n)
-	}
-	for range 3 {
-		if !marks(observe(t, d)) {
-			t.Error("nothing was read over gNMI")
+	synctest.Test(t, func(t *testing.T) {
+		b := newBox(t, boxOptions{gnmi: true})
+		way := &door{}
+		b.Target.GNMI.Dial = way.through(b.Target.GNMI.Dial)
+		d := b.Open()
+		b.Apply(d)
+		if _, err := d.Applied(t.Context(), b.Desired); err != nil {
+			t.Fatal(err)
 		}
-	}
-	if n := way.count(); n != 1 {
-		t.Errorf("%d connections for three reads", n)
-	}
-	if err := d.Close(); err != nil {
-		t.Error(err)
-	}
-	select {
-	case <-way.ended:
-	case <-time.After(20 * time.Second):
-		t.Error("the connection outlives the driver")
-	}
+		if n, _ := way.count(); n != 0 {
+			t.Errorf("%d connections before Observe", n)
+		}
+		for range 3 {
+			if !marks(observe(t, d)) {
+				t.Error("nothing was read over gNMI")
+			}
+		}
+		if n, _ := way.count(); n != 1 {
+			t.Errorf("%d connections for three reads", n)
+		}
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, open := way.count(); open != 0 {
+			t.Error("the connection outlives the driver")
+		}
+	})
 }
 
 // TestObserveWithoutGNMI: a server that cannot be used costs one try, and SSH
 // shows the rest.
 func TestObserveWithoutGNMI(t *testing.T) {
 	t.Parallel()
-	b := newBox(t, boxOptions{gnmi: true})
-	b.Apply(b.overSSH())
-	b.counting(3)
-	want := observe(t, b.overSSH())
-	other := newBox(t, boxOptions{gnmi: true, Options: simnxos.Options{Hostname: "other"}})
-	other.Faults().NoModel(true)
-	for name, c := range map[string]struct {
-		to     string
-		change func(*gnmi.Config)
-		why    string
-	}{
-		"nobody listens":        {"127.0.0.1:1", func(*gnmi.Config) {}, "unreachable"},
-		"silence":               {"", func(*gnmi.Config) {}, "no answer in time"},
-		"wrong password":        {b.GNMIAddr(), func(c *gnmi.Config) { c.Password = "wrong" }, "login refused"},
-		"certificate":           {b.GNMIAddr(), func(c *gnmi.Config) { c.TLS = gnmi.TLS{} }, "TLS failed"},
-		"plaintext":             {b.GNMIAddr(), func(c *gnmi.Config) { c.TLS = gnmi.TLS{Plaintext: true} }, "password without TLS"},
-		"without the model":     {other.GNMIAddr(), func(c *gnmi.Config) { c.TLS = other.server("").TLS }, "has no model Cisco-NX-OS-device"},
-		"a certificate's pin":   {b.GNMIAddr(), func(c *gnmi.Config) { c.TLS = gnmi.TLS{Pin: "sha256:" + strings.Repeat("0", 64)} }, "TLS failed"},
-		"an address of no sort": {b.GNMIAddr(), func(c *gnmi.Config) { c.Address = "sw1" }, "not host:port"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			way := newDoor(t, c.to)
-			target := b.Target
-			target.GNMI = b.server(way.addr)
+	synctest.Test(t, func(t *testing.T) {
+		b := newBox(t, boxOptions{gnmi: true})
+		b.Apply(b.overSSH())
+		b.counting(3)
+		want := observe(t, b.overSSH())
+		other := newBox(t, boxOptions{gnmi: true, Options: simnxos.Options{Hostname: "other"}})
+		other.Faults().NoModel(true)
+		silent := memnet.New(1)
+		if _, err := silent.Listen("192.0.2.1:1"); err != nil {
+			t.Fatal(err)
+		}
+		for name, c := range map[string]struct {
+			change func(*gnmi.Config)
+			why    string
+		}{
+			"nobody listens":        {func(c *gnmi.Config) { c.Address = "127.0.0.1:1" }, "unreachable"},
+			"silence":               {func(c *gnmi.Config) { c.Address, c.Dial = "192.0.2.1:1", silent.Client(nil).Dial }, "no answer in time"},
+			"wrong password":        {func(c *gnmi.Config) { c.Password = "wrong" }, "login refused"},
+			"certificate":           {func(c *gnmi.Config) { c.TLS = gnmi.TLS{} }, "TLS failed"},
+			"plaintext":             {func(c *gnmi.Config) { c.TLS = gnmi.TLS{Plaintext: true} }, "password without TLS"},
+			"without the model":     {func(c *gnmi.Config) { *c = other.Target.GNMI }, "has no model Cisco-NX-OS-device"},
+			"a certificate's pin":   {func(c *gnmi.Config) { c.TLS = gnmi.TLS{Pin: "sha256:" + strings.Repeat("0", 64)} }, "TLS failed"},
+			"an address of no sort": {func(c *gnmi.Config) { c.Address = "sw1" }, "not host:port"},
+		} {
+			way, target := &door{}, b.Target
 			c.change(&target.GNMI)
+			target.GNMI.Dial = way.through(target.GNMI.Dial)
 			d := b.OpenAs(target)
-			if c.to == "" {
-				d.dial = 200 * time.Millisecond
-			}
 			if diff := cmp.Diff(want, observe(t, d), cmpopts.EquateEmpty()); diff != "" {
-				t.Error(diff)
+				t.Errorf("%s: %s", name, diff)
 			}
-			tried := way.count()
+			tried, _ := way.count()
 			if diff := cmp.Diff(want, observe(t, d), cmpopts.EquateEmpty()); diff != "" {
-				t.Error(diff)
+				t.Errorf("%s: %s", name, diff)
 			}
-			if again := way.count(); again != tried {
-				t.Errorf("%d connections, and %d after the second read", tried, again)
+			if again, _ := way.count(); again != tried {
+				t.Errorf("%s: %d connections, and %d after the second read", name, tried, again)
 			}
 			if d.noState == nil || !strings.Contains(d.noState.Error(), c.why) {
-				t.Errorf("gNMI is not used for %v", d.noState)
+				t.Errorf("%s: gNMI is not used for %v", name, d.noState)
 			}
-		})
-	}
+		}
+	})
 }
 
 // A server that worked and then fails is not asked again: counts of the two
 // ways must not alternate.
 func TestObserveStaysWithOneWay(t *testing.T) {
-	b := newBox(t, boxOptions{gnmi: true})
-	d := b.Open()
-	if !marks(observe(t, d)) {
-		t.Fatal("nothing was read over gNMI")
-	}
-	b.Faults().NoModel(true) // refuses every path
-	if marks(observe(t, d)) {
-		t.Error("ECN marks without gNMI")
-	}
-	b.Faults().NoModel(false)
-	if marks(observe(t, d)) {
-		t.Error("gNMI is used again")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		b := newBox(t, boxOptions{gnmi: true})
+		d := b.Open()
+		if !marks(observe(t, d)) {
+			t.Fatal("nothing was read over gNMI")
+		}
+		b.Faults().NoModel(true) // refuses every path
+		if marks(observe(t, d)) {
+			t.Error("ECN marks without gNMI")
+		}
+		b.Faults().NoModel(false)
+		if marks(observe(t, d)) {
+			t.Error("gNMI is used again")
+		}
+	})
 }
 
 // SSH has to answer: what gNMI shows is not all.
 func TestObserveNeedsSSH(t *testing.T) {
-	b := newBox(t, boxOptions{gnmi: true})
-	target := b.Target
-	ssh := *target.SSH
-	ssh.Password, target.SSH = "wrong", &ssh
-	_, err := b.OpenAs(target).Observe(t.Context())
-	says(t, err, drivers.ErrAuth, nil, "login refused")
+	synctest.Test(t, func(t *testing.T) {
+		b := newBox(t, boxOptions{gnmi: true})
+		target := b.Target
+		ssh := *target.SSH
+		ssh.Password, target.SSH = "wrong", &ssh
+		_, err := b.OpenAs(target).Observe(t.Context())
+		says(t, err, drivers.ErrAuth, nil, "login refused")
 
-	// With neither, both say why.
-	target.GNMI.Password = "wrong"
-	_, err = b.OpenAs(target).Observe(t.Context())
-	says(t, err, drivers.ErrAuth, nil, "over gNMI: ", "login refused")
+		// With neither, both say why.
+		target.GNMI.Password = "wrong"
+		_, err = b.OpenAs(target).Observe(t.Context())
+		says(t, err, drivers.ErrAuth, nil, "over gNMI: ", "login refused")
 
-	// Who gives up has not found out anything about the server.
-	d := b.Open()
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := d.Observe(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v", err)
-	}
-	if !marks(observe(t, d)) {
-		t.Error("gNMI is not used any more")
-	}
+		// Who gives up has not found out anything about the server.
+		d := b.Open()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := d.Observe(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v", err)
+		}
+		if !marks(observe(t, d)) {
+			t.Error("gNMI is not used any more")
+		}
+	})
 }
 
 // The pause buffers of groups come with "show queuing interface", FEC over gNMI.
 func TestObserveShowsPauseBuffersAndFEC(t *testing.T) {
-	b := newBox(t, boxOptions{gnmi: true})
-	b.SetPause("Ethernet1/1", 3, cli.Pause{Size: 101920, Pause: 39936, Resume: 38896})
-	b.SetPause("Ethernet1/1", 4, cli.Pause{Size: 490, Pause: 192, Resume: 187})       // cells
-	b.SetPause("Ethernet1/2", 3, cli.Pause{Size: 101920, Pause: 200000, Resume: 100}) // makes no sense
-	b.SetFEC("Ethernet1/2", "fc")
-	o := observe(t, b.overSSH())
-	want := map[int]qos.Headroom{3: {Size: 101920, XON: 38896, XOFF: 61984, Threshold: 39936, Static: true}}
-	if d := cmp.Diff(want, o.Ports["Ethernet1/1"].Groups); d != "" || o.Ports["Ethernet1/2"].Groups != nil {
-		t.Errorf("%s, %v", d, o.Ports["Ethernet1/2"].Groups)
-	}
-	if o.Ports["Ethernet1/1"].FEC.Set {
-		t.Error("no show command that is documented has FEC as JSON")
-	}
-	d := b.Open()
-	o = observe(t, d)
-	if one, two := o.Ports["Ethernet1/1"], o.Ports["Ethernet1/2"]; d.noState != nil || one.FEC != qos.Of("rs") || one.AdminFEC != qos.Of("auto") || two.FEC != qos.Of("fc") || len(one.Groups) != 1 {
-		t.Errorf("%v: %+v, %+v", d.noState, one, two)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		b := newBox(t, boxOptions{gnmi: true})
+		b.SetPause("Ethernet1/1", 3, cli.Pause{Size: 101920, Pause: 39936, Resume: 38896})
+		b.SetPause("Ethernet1/1", 4, cli.Pause{Size: 490, Pause: 192, Resume: 187})       // cells
+		b.SetPause("Ethernet1/2", 3, cli.Pause{Size: 101920, Pause: 200000, Resume: 100}) // makes no sense
+		b.SetFEC("Ethernet1/2", "fc")
+		o := observe(t, b.overSSH())
+		want := map[int]qos.Headroom{3: {Size: 101920, XON: 38896, XOFF: 61984, Threshold: 39936, Static: true}}
+		if d := cmp.Diff(want, o.Ports["Ethernet1/1"].Groups); d != "" || o.Ports["Ethernet1/2"].Groups != nil {
+			t.Errorf("%s, %v", d, o.Ports["Ethernet1/2"].Groups)
+		}
+		if o.Ports["Ethernet1/1"].FEC.Set {
+			t.Error("no show command that is documented has FEC as JSON")
+		}
+		d := b.Open()
+		o = observe(t, d)
+		if one, two := o.Ports["Ethernet1/1"], o.Ports["Ethernet1/2"]; d.noState != nil || one.FEC != qos.Of("rs") || one.AdminFEC != qos.Of("auto") || two.FEC != qos.Of("fc") || len(one.Groups) != 1 {
+			t.Errorf("%v: %+v, %+v", d.noState, one, two)
+		}
+	})
 }

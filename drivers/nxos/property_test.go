@@ -3,6 +3,7 @@ package nxos
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -83,17 +84,19 @@ func blocks(text string) map[string][]string {
 // TestAnySwitch goes from what others left on a switch to an intent and back.
 func TestAnySwitch(t *testing.T) {
 	t.Parallel()
-	intents := [][]string{
-		nil,
-		{"  watchdog: {detect: 400ms, restore: 400ms, action: drop}", "  watchdog: off"},
-		{"dscp: [26]", "dscp: [26, 30]", "min: 150KB", "min: 200KB"},
-		{"  cnp: {priority: 7, dscp: [48], strict: true}\n", ""},
-	}
-	rapid.Check(t, func(rt *rapid.T) {
-		o := boxOptions{intent: rapid.SampledFrom(intents).Draw(rt, "intent"), setup: anySwitch(rt)}
-		some := func(name string) bool { return rapid.Bool().Draw(rt, name) }
-		o.Options = simnxos.Options{NoDualStage: some("plain"), OldOrder: some("old order"), EmptyClassDefault: some("class-default"), NQLocked: some("locked"), ReplacePolicy: some("replace")}
-		b := newBox(t, o)
-		drivertest.Reverts(rt, b.LineBox, func(was, is string) string { return cmp.Diff(blocks(was), blocks(is)) })
+	synctest.Test(t, func(t *testing.T) {
+		intents := [][]string{
+			nil,
+			{"  watchdog: {detect: 400ms, restore: 400ms, action: drop}", "  watchdog: off"},
+			{"dscp: [26]", "dscp: [26, 30]", "min: 150KB", "min: 200KB"},
+			{"  cnp: {priority: 7, dscp: [48], strict: true}\n", ""},
+		}
+		drivertest.Check(t, func(rt *rapid.T) {
+			o := boxOptions{intent: rapid.SampledFrom(intents).Draw(rt, "intent"), setup: anySwitch(rt)}
+			some := func(name string) bool { return rapid.Bool().Draw(rt, name) }
+			o.Options = simnxos.Options{NoDualStage: some("plain"), OldOrder: some("old order"), EmptyClassDefault: some("class-default"), NQLocked: some("locked"), ReplacePolicy: some("replace")}
+			b := newBox(t, o)
+			drivertest.Reverts(rt, b.LineBox, func(was, is string) string { return cmp.Diff(blocks(was), blocks(is)) })
+		})
 	})
 }

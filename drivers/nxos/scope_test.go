@@ -3,6 +3,7 @@ package nxos
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
@@ -43,107 +44,119 @@ func typed(st *drivers.Steps) string {
 // What all ports share is changed only where nobody outside of the intent depends on
 // it, or the intent says that it may.
 func TestScopeOfWhatPortsShare(t *testing.T) {
-	b := newBox(t, boxOptions{setup: theirs})
-	d := b.Open()
-	_, st := b.Plan(d)
-	blocked := map[qos.Kind]bool{}
-	for _, c := range st.Blocked() {
-		blocked[c.Field.Kind] = true
-		if !strings.Contains(c.Blocked, "Ethernet1/7,Ethernet1/8, not in the intent") || !strings.Contains(c.Blocked, "globals: own") {
-			t.Errorf("%s: %s", c.Path(), c.Blocked)
+	synctest.Test(t, func(t *testing.T) {
+		b := newBox(t, boxOptions{setup: theirs})
+		d := b.Open()
+		_, st := b.Plan(d)
+		blocked := map[qos.Kind]bool{}
+		for _, c := range st.Blocked() {
+			blocked[c.Field.Kind] = true
+			if !strings.Contains(c.Blocked, "Ethernet1/7,Ethernet1/8, not in the intent") || !strings.Contains(c.Blocked, "globals: own") {
+				t.Errorf("%s: %s", c.Path(), c.Blocked)
+			}
 		}
-	}
-	if blocked[qos.KindPFC] || !blocked[qos.KindWatchdogPoll] || blocked[qos.KindECN] || blocked[qos.KindScheduler] {
-		t.Errorf("blocked are %v", st.Blocked())
-	}
-	for _, line := range []string{"watch-dog interval", "shutdown-multiplier", "auto-restore"} {
-		if strings.Contains(typed(st), line) {
-			t.Errorf("the plan types %q:\n%s", line, typed(st))
+		if blocked[qos.KindPFC] || !blocked[qos.KindWatchdogPoll] || blocked[qos.KindECN] || blocked[qos.KindScheduler] {
+			t.Errorf("blocked are %v", st.Blocked())
 		}
-	}
-	// The policy that takes the place of theirs pauses their priority, too.
-	for _, line := range []string{"pause pfc-cos 3", "pause pfc-cos 5"} {
-		if !strings.Contains(typed(st), line) {
-			t.Errorf("the plan does not type %q:\n%s", line, typed(st))
+		for _, line := range []string{"watch-dog interval", "shutdown-multiplier", "auto-restore"} {
+			if strings.Contains(typed(st), line) {
+				t.Errorf("the plan types %q:\n%s", line, typed(st))
+			}
 		}
-	}
-	b.Desired.OwnsGlobals = true
-	_, st = b.Plan(d)
-	if len(st.Blocked()) > 0 || strings.Contains(typed(st), "pause pfc-cos 5") || !strings.Contains(typed(st), "watch-dog interval 200") {
-		t.Errorf("with globals: own %v is blocked, typed is\n%s", st.Blocked(), typed(st))
-	}
+		// The policy that takes the place of theirs pauses their priority, too.
+		for _, line := range []string{"pause pfc-cos 3", "pause pfc-cos 5"} {
+			if !strings.Contains(typed(st), line) {
+				t.Errorf("the plan does not type %q:\n%s", line, typed(st))
+			}
+		}
+		b.Desired.OwnsGlobals = true
+		_, st = b.Plan(d)
+		if len(st.Blocked()) > 0 || strings.Contains(typed(st), "pause pfc-cos 5") || !strings.Contains(typed(st), "watch-dog interval 200") {
+			t.Errorf("with globals: own %v is blocked, typed is\n%s", st.Blocked(), typed(st))
+		}
+	})
 }
 
 // A group that others pause for another priority is not taken from them.
 func TestScopeOfAGroupInUse(t *testing.T) {
-	b := newBox(t, boxOptions{setup: strings.NewReplacer("nq5", "nq3", "qos-group 5", "qos-group 3", "priority-flow-control watch-dog interval 500\n", "").Replace(theirs)})
-	b.Desired.WatchdogPoll = qos.Opt[time.Duration]{}
-	_, st := b.Plan(b.Open())
-	pfc := drivertest.Find(st, "ports[Ethernet1/1].pfc")
-	if pfc == nil || !strings.Contains(pfc.Blocked, "network-qos policy") || strings.Contains(typed(st), "network-qos") {
-		t.Errorf("%+v, typed\n%s", pfc, typed(st))
-	}
+	synctest.Test(t, func(t *testing.T) {
+		b := newBox(t, boxOptions{setup: strings.NewReplacer("nq5", "nq3", "qos-group 5", "qos-group 3", "priority-flow-control watch-dog interval 500\n", "").Replace(theirs)})
+		b.Desired.WatchdogPoll = qos.Opt[time.Duration]{}
+		_, st := b.Plan(b.Open())
+		pfc := drivertest.Find(st, "ports[Ethernet1/1].pfc")
+		if pfc == nil || !strings.Contains(pfc.Blocked, "network-qos policy") || strings.Contains(typed(st), "network-qos") {
+			t.Errorf("%+v, typed\n%s", pfc, typed(st))
+		}
+	})
 }
 
 // The watchdog of others stays where their timers are the only thing in the way.
 func TestScopeOfTheWatchdogAlone(t *testing.T) {
-	b := newBox(t, boxOptions{setup: strings.NewReplacer("nq5", "nq3", "pfc-cos 5", "pfc-cos 3", "qos-group 5", "qos-group 3").Replace(theirs)})
-	d := b.Open()
-	_, st := b.Plan(d)
-	for _, c := range st.Blocked() {
-		if k := c.Field.Kind; k != qos.KindWatchdog && k != qos.KindWatchdogPoll || !strings.Contains(c.Blocked, "PFC watchdog of the switch") {
-			t.Errorf("%s: %s", c.Path(), c.Blocked)
+	synctest.Test(t, func(t *testing.T) {
+		b := newBox(t, boxOptions{setup: strings.NewReplacer("nq5", "nq3", "pfc-cos 5", "pfc-cos 3", "qos-group 5", "qos-group 3").Replace(theirs)})
+		d := b.Open()
+		_, st := b.Plan(d)
+		for _, c := range st.Blocked() {
+			if k := c.Field.Kind; k != qos.KindWatchdog && k != qos.KindWatchdogPoll || !strings.Contains(c.Blocked, "PFC watchdog of the switch") {
+				t.Errorf("%s: %s", c.Path(), c.Blocked)
+			}
 		}
-	}
-	if len(st.Blocked()) == 0 || !strings.Contains(typed(st), "priority-flow-control mode on") || strings.Contains(typed(st), "watch-dog interval") {
-		t.Errorf("blocked %v, typed\n%s", st.Blocked(), typed(st))
-	}
+		if len(st.Blocked()) == 0 || !strings.Contains(typed(st), "priority-flow-control mode on") || strings.Contains(typed(st), "watch-dog interval") {
+			t.Errorf("blocked %v, typed\n%s", st.Blocked(), typed(st))
+		}
+	})
 }
 
 // Ports that are down do not count.
 func TestScopeWithoutPortsThatAreDown(t *testing.T) {
-	b := newBox(t, boxOptions{setup: theirs + "  shutdown\n"})
-	d := b.Open()
-	if _, st := b.Plan(d); len(st.Blocked()) > 0 {
-		t.Errorf("blocked: %v", st.Blocked())
-	}
+	synctest.Test(t, func(t *testing.T) {
+		b := newBox(t, boxOptions{setup: theirs + "  shutdown\n"})
+		d := b.Open()
+		if _, st := b.Plan(d); len(st.Blocked()) > 0 {
+			t.Errorf("blocked: %v", st.Blocked())
+		}
+	})
 }
 
 // A switch of which the intent lists no port is left as it is.
 func TestSwitchWithoutPortsStays(t *testing.T) {
-	for name, setup := range map[string]string{"with QoS": theirs, "without QoS": ""} {
-		b := newBox(t, boxOptions{setup: setup})
-		none := compile(t, fabric())
-		none.Ports = nil
-		none.WatchdogPoll = qos.Opt[time.Duration]{}
-		b.Desired = none
-		if _, st := b.Plan(b.Open()); len(st.Changes) > 0 || len(st.Items) > 0 {
-			t.Errorf("%s: changes %v", name, st.Changes)
+	synctest.Test(t, func(t *testing.T) {
+		for name, setup := range map[string]string{"with QoS": theirs, "without QoS": ""} {
+			b := newBox(t, boxOptions{setup: setup})
+			none := compile(t, fabric())
+			none.Ports = nil
+			none.WatchdogPoll = qos.Opt[time.Duration]{}
+			b.Desired = none
+			if _, st := b.Plan(b.Open()); len(st.Changes) > 0 || len(st.Items) > 0 {
+				t.Errorf("%s: changes %v", name, st.Changes)
+			}
 		}
-	}
+	})
 }
 
 // ECN in a form that only the switch knows the numbers of is not taken away as if that
 // were nothing, and stays where the intent does not speak of it.
 func TestMarkingIsNotRemovedUnseen(t *testing.T) {
-	const burst = `policy-map type queuing BURST
+	synctest.Test(t, func(t *testing.T) {
+		const burst = `policy-map type queuing BURST
   class type queuing c-out-8q-q3
     random-detect threshold burst-optimized ecn
 interface Ethernet1/1-4
   service-policy type queuing output BURST
 `
-	b := newBox(t, boxOptions{setup: burst})
-	d := b.Open()
-	b.with(ports[0], func(p *qos.Port) { p.Queues[3].ECN = qos.Of(qos.ECN{}) })
-	_, st := b.Plan(d)
-	if c := drivertest.Find(st, "ports[Ethernet1/1].queues[3].ecn"); c == nil || c.Impact < qos.ImpactLoss || !strings.Contains(c.Old, "burst-optimized") {
-		t.Errorf("%+v", c)
-	}
-	for _, name := range ports[:4] {
-		b.with(name, func(p *qos.Port) { p.Queues[3].ECN = qos.Opt[qos.ECN]{} })
-	}
-	_, st = b.Plan(d)
-	if text := typed(st); strings.Contains(text, "random-detect") && !strings.Contains(text, "random-detect threshold burst-optimized ecn") {
-		t.Errorf("typed is\n%s", text)
-	}
+		b := newBox(t, boxOptions{setup: burst})
+		d := b.Open()
+		b.with(ports[0], func(p *qos.Port) { p.Queues[3].ECN = qos.Of(qos.ECN{}) })
+		_, st := b.Plan(d)
+		if c := drivertest.Find(st, "ports[Ethernet1/1].queues[3].ecn"); c == nil || c.Impact < qos.ImpactLoss || !strings.Contains(c.Old, "burst-optimized") {
+			t.Errorf("%+v", c)
+		}
+		for _, name := range ports[:4] {
+			b.with(name, func(p *qos.Port) { p.Queues[3].ECN = qos.Opt[qos.ECN]{} })
+		}
+		_, st = b.Plan(d)
+		if text := typed(st); strings.Contains(text, "random-detect") && !strings.Contains(text, "random-detect threshold burst-optimized ecn") {
+			t.Errorf("typed is\n%s", text)
+		}
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
@@ -24,49 +25,51 @@ func TestARefusedCommitLeavesWhatAnotherRunWrote(t *testing.T) {
 				o.MaxCheckpoints = 1
 			}
 			t.Run(name, func(t *testing.T) {
-				b := newBox(t, boxOptions{Options: o})
-				if full {
-					b.do("checkpoint theirs")
-				}
-				d := b.Open()
-				snap, st := b.Plan(d)
-				b.Desired = compile(t, fabric(other...))
-				second := b.Open()
-				var tok *drivers.Token
-				var theirs string
-				written := make(chan struct{})
-				b.Faults().BeforeWrite(func() {
-					defer close(written)
-					b.Faults().BeforeWrite(nil)
-					snap, st := b.Plan(second)
-					var err error
-					if tok, err = second.Apply(context.Background(), snap, st, drivers.ApplyOptions{ID: "other"}); err != nil {
+				synctest.Test(t, func(t *testing.T) {
+					b := newBox(t, boxOptions{Options: o})
+					if full {
+						b.do("checkpoint theirs")
+					}
+					d := b.Open()
+					snap, st := b.Plan(d)
+					b.Desired = compile(t, fabric(other...))
+					second := b.Open()
+					var tok *drivers.Token
+					var theirs string
+					written := make(chan struct{})
+					b.Faults().BeforeWrite(func() {
+						defer close(written)
+						b.Faults().BeforeWrite(nil)
+						snap, st := b.Plan(second)
+						var err error
+						if tok, err = second.Apply(context.Background(), snap, st, drivers.ApplyOptions{ID: "other"}); err != nil {
+							t.Error(err)
+						}
+						theirs = b.State()
+					})
+					mine, err := d.Apply(t.Context(), snap, st, applyOptions)
+					<-written
+					says(t, err, drivers.ErrRejected, drivers.ErrPartial, "none of it is in force", "a commit waits for its confirmation")
+					if err := d.Revert(t.Context(), mine); err != nil {
 						t.Error(err)
 					}
-					theirs = b.State()
+					if b.State() != theirs {
+						t.Errorf("the switch holds\n%s\nand the other run wrote\n%s", b.State(), theirs)
+					}
+					if err := second.Confirm(t.Context(), tok); err != nil {
+						t.Error(err)
+					}
+					// Nor after the other run is through.
+					if err := d.Revert(t.Context(), mine); err != nil {
+						t.Error(err)
+					}
+					if b.ExpireTimer() || b.State() != theirs || b.Saved() != theirs {
+						t.Error("what the other run has confirmed is gone")
+					}
+					if slices.Contains(b.Checkpoints(), "rf-test") {
+						t.Errorf("checkpoints %v", b.Checkpoints())
+					}
 				})
-				mine, err := d.Apply(t.Context(), snap, st, applyOptions)
-				<-written
-				says(t, err, drivers.ErrRejected, drivers.ErrPartial, "none of it is in force", "a commit waits for its confirmation")
-				if err := d.Revert(t.Context(), mine); err != nil {
-					t.Error(err)
-				}
-				if b.State() != theirs {
-					t.Errorf("the switch holds\n%s\nand the other run wrote\n%s", b.State(), theirs)
-				}
-				if err := second.Confirm(t.Context(), tok); err != nil {
-					t.Error(err)
-				}
-				// Nor after the other run is through.
-				if err := d.Revert(t.Context(), mine); err != nil {
-					t.Error(err)
-				}
-				if b.ExpireTimer() || b.State() != theirs || b.Saved() != theirs {
-					t.Error("what the other run has confirmed is gone")
-				}
-				if slices.Contains(b.Checkpoints(), "rf-test") {
-					t.Errorf("checkpoints %v", b.Checkpoints())
-				}
 			})
 		}
 	}
@@ -75,18 +78,20 @@ func TestARefusedCommitLeavesWhatAnotherRunWrote(t *testing.T) {
 // A value that another user has since set in the same place is not the run's
 // change. The checkpoint would undo it as well, so it is not used.
 func TestTheCheckpointIsForOwnChangesAlone(t *testing.T) {
-	b := newBox(t, boxOptions{})
-	d, was := b.Open(), b.State()
-	tok := b.Apply(d)
-	b.Faults().RollbackFails(true)
-	b.Set("interface Ethernet1/1\n  mtu 4000\n")
-	n := b.Writes()
-	if err := d.Revert(t.Context(), tok); err != nil {
-		t.Error(err)
-	}
-	if b.State() != was || b.Writes() != n+1 {
-		t.Errorf("%d writes, and the switch holds\n%s", b.Writes()-n, b.State())
-	}
+	synctest.Test(t, func(t *testing.T) {
+		b := newBox(t, boxOptions{})
+		d, was := b.Open(), b.State()
+		tok := b.Apply(d)
+		b.Faults().RollbackFails(true)
+		b.Set("interface Ethernet1/1\n  mtu 4000\n")
+		n := b.Writes()
+		if err := d.Revert(t.Context(), tok); err != nil {
+			t.Error(err)
+		}
+		if b.State() != was || b.Writes() != n+1 {
+			t.Errorf("%d writes, and the switch holds\n%s", b.Writes()-n, b.State())
+		}
+	})
 }
 
 // A run that finds the checkpoint of another that may be at work writes nothing,

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 
@@ -16,16 +17,18 @@ import (
 // An ASIC_DB without ports says nothing of what is in force: neither that it is as
 // intended, nor that it is not.
 func TestAppliedWithoutPorts(t *testing.T) {
-	b := newBox(t, boxOptions{model: "ACS-MSN4700", release: "202511"})
-	d := b.open()
-	b.Faults().BareASIC(true)
-	if ms, err := d.Applied(t.Context(), b.desired); !errors.Is(err, drivers.ErrNoState) || ms != nil {
-		t.Errorf("only the switch in ASIC_DB: %v, %v", ms, err)
-	}
-	b.Faults().NoASIC(true)
-	if ms, err := d.Applied(t.Context(), b.desired); !errors.Is(err, drivers.ErrUnsupported) || ms != nil {
-		t.Errorf("no ASIC_DB: %v, %v", ms, err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		b := newBox(t, boxOptions{model: "ACS-MSN4700", release: "202511"})
+		d := b.open()
+		b.Faults().BareASIC(true)
+		if ms, err := d.Applied(t.Context(), b.desired); !errors.Is(err, drivers.ErrNoState) || ms != nil {
+			t.Errorf("only the switch in ASIC_DB: %v, %v", ms, err)
+		}
+		b.Faults().NoASIC(true)
+		if ms, err := d.Applied(t.Context(), b.desired); !errors.Is(err, drivers.ErrUnsupported) || ms != nil {
+			t.Errorf("no ASIC_DB: %v, %v", ms, err)
+		}
+	})
 }
 
 // program sets an attribute in all objects of a kind in ASIC_DB that have it, to
@@ -126,30 +129,32 @@ func TestSchedulersAndBuffersInForce(t *testing.T) {
 		}, []string{"?the setting of priority group 3", "?the setting of queues 0,3,6"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBox(t, boxOptions{model: tt.model, release: "202511", ssh: true})
-			d := b.open()
-			b.apply(d)
-			tt.edit(b)
-			bad, err := d.Applied(t.Context(), b.desired)
-			if err != nil {
-				t.Fatal(err)
-			}
-			fields := map[string]bool{}
-			for _, m := range bad {
-				// Buffers take some ASICs minutes; an xoff that is none is no buffer.
-				if slow := strings.Contains(m.What(), "].") && m.Field.Kind != qos.KindScheduler && m.Have != "0 B" || m.Port == ""; m.Slow != slow {
-					t.Errorf("%+v", m)
+			synctest.Test(t, func(t *testing.T) {
+				b := newBox(t, boxOptions{model: tt.model, release: "202511", ssh: true})
+				d := b.open()
+				b.apply(d)
+				tt.edit(b)
+				bad, err := d.Applied(t.Context(), b.desired)
+				if err != nil {
+					t.Fatal(err)
 				}
-				if m.Unsure {
-					m.Part = "?" + m.What()
+				fields := map[string]bool{}
+				for _, m := range bad {
+					// Buffers take some ASICs minutes; an xoff that is none is no buffer.
+					if slow := strings.Contains(m.What(), "].") && m.Field.Kind != qos.KindScheduler && m.Have != "0 B" || m.Port == ""; m.Slow != slow {
+						t.Errorf("%+v", m)
+					}
+					if m.Unsure {
+						m.Part = "?" + m.What()
+					}
+					if m.Port == b.ports[0] || m.Port == "" {
+						fields[m.What()] = true
+					}
 				}
-				if m.Port == b.ports[0] || m.Port == "" {
-					fields[m.What()] = true
+				if got := slices.Sorted(maps.Keys(fields)); !slices.Equal(got, tt.want) {
+					t.Errorf("found %q, want %q: %v", got, tt.want, bad)
 				}
-			}
-			if got := slices.Sorted(maps.Keys(fields)); !slices.Equal(got, tt.want) {
-				t.Errorf("found %q, want %q: %v", got, tt.want, bad)
-			}
+			})
 		})
 	}
 }

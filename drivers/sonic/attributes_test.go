@@ -3,6 +3,7 @@ package sonic
 import (
 	"slices"
 	"testing"
+	"testing/synctest"
 
 	"github.com/roce-fabric/roce-fabric/drivers/drivertest"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -17,9 +18,11 @@ func TestEveryAttribute(t *testing.T) {
 	for model, absent := range map[string][]qos.Attr{known: absent, dynamic: append(slices.Clip(absent), qos.KindDerivedFrom.All())} {
 		t.Run(model, func(t *testing.T) {
 			t.Parallel()
-			drivertest.Attributes(t, drivertest.Fixture{New: func(t *testing.T, _ drivertest.Options) *drivertest.Device {
-				return newBox(t, boxOptions{model: model, release: "master", ssh: true}).device()
-			}}, absent...)
+			synctest.Test(t, func(t *testing.T) {
+				drivertest.Attributes(t, drivertest.Fixture{New: func(t *testing.T, _ drivertest.Options) *drivertest.Device {
+					return newBox(t, boxOptions{model: model, release: "master", ssh: true}).device()
+				}}, absent...)
+			})
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -86,34 +87,36 @@ func TestRunningClassAndItsBuffer(t *testing.T) {
 				for _, both := range []bool{false, true} { // what runs first
 					t.Run(fmt.Sprintf("%s/%s/%s/both first %v", release, way, model, both), func(t *testing.T) {
 						t.Parallel()
-						o := o
-						o.model, o.release, o.edit = model, release, withPoll
-						b, d := runningClasses(t, o, both)
-						was := string(b.state())
-						b.bothBound(both)
-						b.desired = compile(t, fabric(b.model, release, classes(!both)...))
-						lost := b.watchGroup(3)
-						tok, st := b.apply(d)
-						said := sufferers(st, b.ports)
-						for _, port := range lost() {
-							if !said[port] {
-								t.Errorf("%s: rdma lost its buffer, and the plan does not say so: %q", port, st.Notes)
+						synctest.Test(t, func(t *testing.T) {
+							o := o
+							o.model, o.release, o.edit = model, release, withPoll
+							b, d := runningClasses(t, o, both)
+							was := string(b.state())
+							b.bothBound(both)
+							b.desired = compile(t, fabric(b.model, release, classes(!both)...))
+							lost := b.watchGroup(3)
+							tok, st := b.apply(d)
+							said := sufferers(st, b.ports)
+							for _, port := range lost() {
+								if !said[port] {
+									t.Errorf("%s: rdma lost its buffer, and the plan does not say so: %q", port, st.Notes)
+								}
 							}
-						}
-						b.bothBound(!both)
-						// Over SSH, without a port going down, the row that buffermgrd leaves stays.
-						if left := way == "direct" && model == known && !both; b.doubled() != left {
-							t.Errorf("two rows name one group: %v, want %v; rows %v", b.doubled(), left, b.groupRows(b.ports[0]))
-						}
-						if _, again := b.plan(d); len(again.Items) > 0 {
-							t.Errorf("still to do: %v", again.Changes)
-						}
-						if err := d.Confirm(t.Context(), tok); err != nil {
-							t.Fatal(err)
-						}
-						b.rollBack(tok)
-						b.bothBound(both)
-						b.compare("configuration", was, string(b.state()))
+							b.bothBound(!both)
+							// Over SSH, without a port going down, the row that buffermgrd leaves stays.
+							if left := way == "direct" && model == known && !both; b.doubled() != left {
+								t.Errorf("two rows name one group: %v, want %v; rows %v", b.doubled(), left, b.groupRows(b.ports[0]))
+							}
+							if _, again := b.plan(d); len(again.Items) > 0 {
+								t.Errorf("still to do: %v", again.Changes)
+							}
+							if err := d.Confirm(t.Context(), tok); err != nil {
+								t.Fatal(err)
+							}
+							b.rollBack(tok)
+							b.bothBound(both)
+							b.compare("configuration", was, string(b.state()))
+						})
 					})
 				}
 			}
@@ -172,33 +175,35 @@ func TestPortsChangeAsPFCDoes(t *testing.T) {
 				for _, both := range []bool{false, true} { // what runs first
 					t.Run(fmt.Sprintf("%s/%s/down first %v/both first %v", release, way, down, both), func(t *testing.T) {
 						t.Parallel()
-						o := o
-						o.model, o.release, o.edit = known, release, withPoll
-						b, d := runningClasses(t, o, both)
-						b.bothBound(both)
-						if down {
-							for _, port := range b.ports {
-								row := maps.Clone(b.Config()["PORT"][port])
-								row["admin_status"] = "down"
-								b.SetRow("PORT", port, row)
-							}
-						}
-						b.desired = compile(t, fabric(b.model, release, classes(!both)...))
-						for _, p := range b.desired.Ports {
-							p.MTU, p.AdminUp = qos.Of(4096), qos.Of(true)
-						}
-						tok, _ := b.apply(d)
-						b.bothBound(!both)
-						if _, again := b.plan(d); len(again.Items) > 0 {
-							t.Errorf("still to do: %v", again.Changes)
-						}
-						if err := d.Confirm(t.Context(), tok); err != nil {
-							t.Fatal(err)
-						}
-						b.rollBack(tok)
-						if !down { // NVIDIA unbinds the groups of a port that is down
+						synctest.Test(t, func(t *testing.T) {
+							o := o
+							o.model, o.release, o.edit = known, release, withPoll
+							b, d := runningClasses(t, o, both)
 							b.bothBound(both)
-						}
+							if down {
+								for _, port := range b.ports {
+									row := maps.Clone(b.Config()["PORT"][port])
+									row["admin_status"] = "down"
+									b.SetRow("PORT", port, row)
+								}
+							}
+							b.desired = compile(t, fabric(b.model, release, classes(!both)...))
+							for _, p := range b.desired.Ports {
+								p.MTU, p.AdminUp = qos.Of(4096), qos.Of(true)
+							}
+							tok, _ := b.apply(d)
+							b.bothBound(!both)
+							if _, again := b.plan(d); len(again.Items) > 0 {
+								t.Errorf("still to do: %v", again.Changes)
+							}
+							if err := d.Confirm(t.Context(), tok); err != nil {
+								t.Fatal(err)
+							}
+							b.rollBack(tok)
+							if !down { // NVIDIA unbinds the groups of a port that is down
+								b.bothBound(both)
+							}
+						})
 					})
 				}
 			}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
@@ -98,30 +99,32 @@ func refusesUndo(t *testing.T, d *driver, u native.Undo, managed func(string) bo
 // A rollback disturbs no more at once than the intent allows, whatever the
 // journal says.
 func TestRevertKeepsToTheBoundsOfTheIntent(t *testing.T) {
-	b := newBox(t, boxOptions{model: known, release: "202511", ssh: true})
-	tok, _ := b.apply(b.open())
-	var u native.Undo
-	if err := json.Unmarshal(tok.Native, &u); err != nil {
-		t.Fatal(err)
-	}
-	u.Policy = native.Policy{PortGroup: 64}
-	tok, err := drivers.NewToken("sw1", u)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := b.open()
-	most, flaps := 0, 0
-	d.Resume(drivers.Leftover{Record: func(down, _ []string) error {
-		most, flaps = max(most, len(down)), flaps+len(down)
-		return nil
-	}})
-	d.Bound(drivers.Policy{PortGroup: 1})
-	if err := d.Revert(t.Context(), tok); err != nil {
-		t.Fatal(err)
-	}
-	if most != 1 || flaps < 2 {
-		t.Errorf("%d ports down at once, %d in all", most, flaps)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		b := newBox(t, boxOptions{model: known, release: "202511", ssh: true})
+		tok, _ := b.apply(b.open())
+		var u native.Undo
+		if err := json.Unmarshal(tok.Native, &u); err != nil {
+			t.Fatal(err)
+		}
+		u.Policy = native.Policy{PortGroup: 64}
+		tok, err := drivers.NewToken("sw1", u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := b.open()
+		most, flaps := 0, 0
+		d.Resume(drivers.Leftover{Record: func(down, _ []string) error {
+			most, flaps = max(most, len(down)), flaps+len(down)
+			return nil
+		}})
+		d.Bound(drivers.Policy{PortGroup: 1})
+		if err := d.Revert(t.Context(), tok); err != nil {
+			t.Fatal(err)
+		}
+		if most != 1 || flaps < 2 {
+			t.Errorf("%d ports down at once, %d in all", most, flaps)
+		}
+	})
 }
 
 // A valid undo record names rows and checkpoints by single words.

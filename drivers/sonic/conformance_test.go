@@ -5,6 +5,7 @@ import (
 	"flag"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/drivertest"
@@ -123,34 +124,36 @@ func TestBlockedChanges(t *testing.T) {
 		rel, _ := native.LookupRelease(release)
 		for _, model := range []string{known, unknown, dynamic} {
 			t.Run(release+"/"+model, func(t *testing.T) {
-				b := newBox(t, boxOptions{model: model, release: release})
-				_, st := b.plan(b.open())
-				want := map[string]bool{}
-				for _, p := range b.ports {
-					// The factory has no row of PFC_WD, and the first is refused.
-					want["ports["+p+"].watchdog"] = true
-					if rel.WRED != native.WREDFree {
-						// Yellow and red thresholds change as well.
-						want["ports["+p+"].queues[3].ecn"] = true
+				synctest.Test(t, func(t *testing.T) {
+					b := newBox(t, boxOptions{model: model, release: release})
+					_, st := b.plan(b.open())
+					want := map[string]bool{}
+					for _, p := range b.ports {
+						// The factory has no row of PFC_WD, and the first is refused.
+						want["ports["+p+"].watchdog"] = true
+						if rel.WRED != native.WREDFree {
+							// Yellow and red thresholds change as well.
+							want["ports["+p+"].queues[3].ecn"] = true
+						}
 					}
-				}
-				want["watchdog_poll"] = true
-				for _, c := range st.Blocked() {
-					if !want[c.Path()] {
-						t.Errorf("blocked: %s: %s", c.Path(), c.Blocked)
+					want["watchdog_poll"] = true
+					for _, c := range st.Blocked() {
+						if !want[c.Path()] {
+							t.Errorf("blocked: %s: %s", c.Path(), c.Blocked)
+						}
+						delete(want, c.Path())
+						if why, todo, ok := strings.Cut(c.Blocked, "; "); !ok || !strings.HasPrefix(why, "gNMI will be refused: the config updater") || !strings.Contains(todo, "ssh") {
+							t.Errorf("%s does not say why and what to do: %q", c.Path(), c.Blocked)
+						}
 					}
-					delete(want, c.Path())
-					if why, todo, ok := strings.Cut(c.Blocked, "; "); !ok || !strings.HasPrefix(why, "gNMI will be refused: the config updater") || !strings.Contains(todo, "ssh") {
-						t.Errorf("%s does not say why and what to do: %q", c.Path(), c.Blocked)
+					for p := range want {
+						t.Errorf("not blocked: %s", p)
 					}
-				}
-				for p := range want {
-					t.Errorf("not blocked: %s", p)
-				}
-				b = newBox(t, boxOptions{model: model, release: release, ssh: true})
-				if _, st = b.plan(b.open()); len(st.Blocked()) > 0 {
-					t.Errorf("blocked with ssh: %v", st.Blocked())
-				}
+					b = newBox(t, boxOptions{model: model, release: release, ssh: true})
+					if _, st = b.plan(b.open()); len(st.Blocked()) > 0 {
+						t.Errorf("blocked with ssh: %v", st.Blocked())
+					}
+				})
 			})
 		}
 	}
@@ -179,39 +182,43 @@ func TestCreatingAWREDProfile(t *testing.T) {
 		return out
 	}
 	t.Run("202405 refuses over gNMI, and the plan says so", func(t *testing.T) {
-		b := newBox(t, boxOptions{model: td2, release: "202405", edit: edit})
-		d := b.open()
-		_, st := b.plan(d)
-		ecn := find(st, "queues[3].ecn")
-		if len(ecn) != 4 || len(st.Blocked()) != 4 {
-			t.Fatalf("changes %v, blocked %v", ecn, st.Blocked())
-		}
-		for _, say := range []string{"gNMI will be refused", "SONiC 202405", "not create WRED_PROFILE|AZURE_LOSSLESS", "configure ssh", "202511"} {
-			if !strings.Contains(ecn[0].Blocked, say) {
-				t.Errorf("%q does not say %q", ecn[0].Blocked, say)
+		synctest.Test(t, func(t *testing.T) {
+			b := newBox(t, boxOptions{model: td2, release: "202405", edit: edit})
+			d := b.open()
+			_, st := b.plan(d)
+			ecn := find(st, "queues[3].ecn")
+			if len(ecn) != 4 || len(st.Blocked()) != 4 {
+				t.Fatalf("changes %v, blocked %v", ecn, st.Blocked())
 			}
-		}
-		// The rest of the plan stands on its own.
-		b.apply(d)
-		if len(b.config()[native.TWRED]) != 0 {
-			t.Error("a profile was written")
-		}
+			for _, say := range []string{"gNMI will be refused", "SONiC 202405", "not create WRED_PROFILE|AZURE_LOSSLESS", "configure ssh", "202511"} {
+				if !strings.Contains(ecn[0].Blocked, say) {
+					t.Errorf("%q does not say %q", ecn[0].Blocked, say)
+				}
+			}
+			// The rest of the plan stands on its own.
+			b.apply(d)
+			if len(b.config()[native.TWRED]) != 0 {
+				t.Error("a profile was written")
+			}
+		})
 	})
 	for _, o := range []boxOptions{{release: "202511"}, {release: "202405", ssh: true}} {
 		t.Run(o.release+" takes it", func(t *testing.T) {
-			o.model, o.edit = td2, edit
-			b := newBox(t, o)
-			d := b.open()
-			_, st := b.apply(d)
-			if len(st.Blocked()) > 0 {
-				t.Errorf("blocked: %v", st.Blocked())
-			}
-			if got := b.config().Row(native.TWRED, "AZURE_LOSSLESS")["green_max_threshold"]; got != "1500000" {
-				t.Errorf("green_max_threshold %q", got)
-			}
-			if bad, err := d.Applied(context.Background(), b.desired); err != nil || len(bad) > 0 {
-				t.Errorf("in force: %v, %v", bad, err)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				o.model, o.edit = td2, edit
+				b := newBox(t, o)
+				d := b.open()
+				_, st := b.apply(d)
+				if len(st.Blocked()) > 0 {
+					t.Errorf("blocked: %v", st.Blocked())
+				}
+				if got := b.config().Row(native.TWRED, "AZURE_LOSSLESS")["green_max_threshold"]; got != "1500000" {
+					t.Errorf("green_max_threshold %q", got)
+				}
+				if bad, err := d.Applied(context.Background(), b.desired); err != nil || len(bad) > 0 {
+					t.Errorf("in force: %v, %v", bad, err)
+				}
+			})
 		})
 	}
 }
@@ -265,23 +272,25 @@ func TestIntentChanges(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBox(t, boxOptions{model: tc.model, release: "202511", edit: withPoll})
-			d := b.open()
-			b.apply(d)
-			first, was := b.desired, b.state()
-			b.desired = compile(t, fabric(b.model, "202511", tc.replace...))
-			tok, st := b.apply(d)
-			tc.check(t, b, st)
-			if _, again := b.plan(d); len(again.Changes)+len(again.Items) > 0 {
-				t.Errorf("still to do: %v", again.Changes)
-			}
-			if err := d.Revert(context.Background(), tok); err != nil {
-				t.Fatal(err)
-			}
-			b.desired = first
-			if _, again := b.plan(d); len(again.Changes) > 0 || string(b.state()) != string(was) {
-				t.Errorf("after revert: %v", again.Changes)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				b := newBox(t, boxOptions{model: tc.model, release: "202511", edit: withPoll})
+				d := b.open()
+				b.apply(d)
+				first, was := b.desired, b.state()
+				b.desired = compile(t, fabric(b.model, "202511", tc.replace...))
+				tok, st := b.apply(d)
+				tc.check(t, b, st)
+				if _, again := b.plan(d); len(again.Changes)+len(again.Items) > 0 {
+					t.Errorf("still to do: %v", again.Changes)
+				}
+				if err := d.Revert(context.Background(), tok); err != nil {
+					t.Fatal(err)
+				}
+				b.desired = first
+				if _, again := b.plan(d); len(again.Changes) > 0 || string(b.state()) != string(was) {
+					t.Errorf("after revert: %v", again.Changes)
+				}
+			})
 		})
 	}
 }

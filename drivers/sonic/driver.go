@@ -51,7 +51,6 @@ type driver struct {
 	meta native.Row
 	// staticPool says, since a read, that thresholds of lossless groups are bytes.
 	staticPool bool
-	pace       pace
 	// kept is the configuration that a driver which only reads has read: what it shows of
 	// the switch is then of one moment, and costs one read of it. nil else.
 	kept native.Config
@@ -124,7 +123,7 @@ func Open(t drivers.Target) (drivers.Driver, error) {
 	if t.GNMI.SetTimeout == 0 {
 		t.GNMI.SetTimeout = maxSet
 	}
-	return &driver{t: t, pace: realPace}, nil
+	return &driver{t: t}, nil
 }
 
 // Close ends all sessions.

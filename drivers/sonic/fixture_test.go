@@ -59,21 +59,11 @@ var identity = sync.OnceValue(func() (id struct {
 	return id
 })
 
-// quick are the times of a driver of a switch that does not let it wait.
-func quick(o drivertest.Options) pace {
-	p := pace{poll: 3 * time.Millisecond, minSet: o.Patience(), settled: 100 * time.Millisecond, linkUp: 2 * time.Second, taken: 300 * time.Millisecond}
-	if o.Silent {
-		p.minSet = 500 * time.Millisecond
-	}
-	return p
-}
-
 // box is one simulated switch with the intent it is to carry out.
 type box struct {
 	*simsonic.Switch
 	t       testing.TB
 	model   *catalog.Model
-	pace    pace
 	target  drivers.Target
 	desired *qos.Device
 	ports   []string
@@ -156,6 +146,7 @@ func newBox(t testing.TB, o boxOptions) *box {
 	if !ok {
 		t.Fatalf("the catalogue has no %s", o.model)
 	}
+	o.test = o.test.Networked()
 	id := identity()
 	// Eight ports are as good as 64, and eight times as fast.
 	small := *m
@@ -167,7 +158,7 @@ func newBox(t testing.TB, o boxOptions) *box {
 	so.TLS, so.HostKey, so.Listen, so.NoSSH, so.NoGNMI = id.tls, id.key, o.test.Listen, !o.ssh, o.alone
 	so.Models, so.Version, so.ASICs, so.Lacks = filesOf(t, o.models), o.version, o.asics, o.lacks
 	if o.test.Slow {
-		so.TimeScale = 0.02
+		so.TimeScale = 1
 	}
 	so.Config = simsonic.FactoryConfig(m, simsonic.WithHostname("sw1"), simsonic.WithDynamicBuffers(so.Dynamic))
 	if o.edit != nil {
@@ -189,7 +180,7 @@ func newBox(t testing.TB, o boxOptions) *box {
 		}
 		_ = s.Close()
 	})
-	b := &box{Switch: s, t: t, pace: quick(o.test), model: m, desired: compile(t, fabric(m, o.release, o.intent...)), alone: o.alone || o.direct}
+	b := &box{Switch: s, t: t, model: m, desired: compile(t, fabric(m, o.release, o.intent...)), alone: o.alone || o.direct}
 	for _, p := range m.Ports[:4] {
 		b.ports = append(b.ports, p.Name)
 	}
@@ -199,25 +190,25 @@ func newBox(t testing.TB, o boxOptions) *box {
 		t.Fatal(err)
 	}
 	b.target = drivers.Target{Name: "sw1", OS: "sonic", Release: o.release, Model: m.Name, GNMI: gnmi.Config{
-		Address: s.GNMIAddr(), Username: "admin", Password: testPassword, Timeout: o.test.Patience(), TLS: gnmi.TLS{CAFile: ca}, Dial: o.test.Dial,
+		Address: s.GNMIAddr(), Username: "admin", Password: testPassword, TLS: gnmi.TLS{CAFile: ca}, Dial: o.test.Dial,
 	}}
 	if o.direct {
 		b.target.Write = intent.WriteDirect
 	}
 	if o.test.Slow {
-		s.Faults().AnswerWithin(60 * time.Millisecond)
+		s.Faults().AnswerWithin(3 * time.Second)
 	}
 	if o.ssh {
 		hosts := filepath.Join(t.TempDir(), "known_hosts")
 		if err := os.WriteFile(hosts, []byte(s.HostKeyLine()+"\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		b.target.SSH = &ssh.Config{Address: s.SSHAddr(), User: "admin", Password: testPassword, KnownHosts: hosts, Timeout: o.test.Patience(), CommandTimeout: o.test.Patience(), Dial: o.test.Dial}
+		b.target.SSH = &ssh.Config{Address: s.SSHAddr(), User: "admin", Password: testPassword, KnownHosts: hosts, Dial: o.test.Dial}
 	}
 	return b
 }
 
-// open makes a driver of the box, with quick times.
+// open makes a driver of the box.
 func (b *box) open() *driver { return b.openAs(b.target) }
 
 func (b *box) openAs(target drivers.Target) *driver {
@@ -226,7 +217,6 @@ func (b *box) openAs(target drivers.Target) *driver {
 		b.t.Fatal(err)
 	}
 	drv := d.(*driver)
-	drv.pace = b.pace
 	b.t.Cleanup(func() { _ = drv.Close() })
 	return drv
 }
@@ -356,7 +346,7 @@ func (b *box) device() *drivertest.Device {
 			GiveUp: func() {
 				release := make(chan struct{})
 				f.TimeoutNext(release)
-				time.AfterFunc(50*time.Millisecond, func() { close(release) })
+				time.AfterFunc(5*time.Second, func() { close(release) })
 			},
 			Delay: f.Delay, ReadOnly: f.ReadOnly, TruncateAnswers: f.TruncateGet, WrongCertificate: f.WrongCertificate,
 			Unreachable: f.RefuseConnections, NoModel: f.NoSonicDB, Clear: f.Clear,

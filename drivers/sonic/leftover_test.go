@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
@@ -117,14 +118,7 @@ func (w leftoverWay) cutOff(b *box, at int) (n int, tok *drivers.Token) {
 	defer cancel()
 	before := b.Files()
 	var moments atomic.Int32
-	target := b.target
-	if at > 0 {
-		target.GNMI.Timeout = time.Second
-	}
-	d := b.openAs(target)
-	if at > 0 { // it would look for long for what became of its request
-		d.pace.minSet = 500 * time.Millisecond
-	}
+	d := b.open()
 	snap, st := b.plan(d)
 	b.Faults().OnEvent(func(simsonic.Event) {
 		left := func(f string) bool { return strings.HasPrefix(f, w.leaves) && !slices.Contains(before, f) }
@@ -175,27 +169,29 @@ func TestLoadRemovesItsFile(t *testing.T) {
 		"before":  {(*simsonic.Faults).DropBeforeWrite, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBox(t, boxOptions{model: known, release: "202511", direct: true})
-			d := b.open()
-			snap, st := b.plan(d)
-			c.fault(b.Faults())
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			b.Faults().OnEvent(func(e simsonic.Event) {
-				if b.Loads() > 0 {
-					cancel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newBox(t, boxOptions{model: known, release: "202511", direct: true})
+				d := b.open()
+				snap, st := b.plan(d)
+				c.fault(b.Faults())
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				b.Faults().OnEvent(func(e simsonic.Event) {
+					if b.Loads() > 0 {
+						cancel()
+					}
+				})
+				if _, err := d.Apply(ctx, snap, st, drivers.ApplyOptions{ID: firstRun}); err == nil {
+					t.Fatal("the run is not cut off")
+				}
+				// The switch may still be at the end of the command.
+				ok, _ := drivers.Poll(t.Context(), time.Millisecond, 10*time.Second, func() (bool, error) {
+					return slices.ContainsFunc(b.Files(), uploadFile.MatchString) == c.left, nil
+				})
+				if !ok {
+					t.Errorf("files %q", b.Files())
 				}
 			})
-			if _, err := d.Apply(ctx, snap, st, drivers.ApplyOptions{ID: firstRun}); err == nil {
-				t.Fatal("the run is not cut off")
-			}
-			// The switch may still be at the end of the command.
-			ok, _ := drivers.Poll(t.Context(), time.Millisecond, 10*time.Second, func() (bool, error) {
-				return slices.ContainsFunc(b.Files(), uploadFile.MatchString) == c.left, nil
-			})
-			if !ok {
-				t.Errorf("files %q", b.Files())
-			}
 		})
 	}
 }

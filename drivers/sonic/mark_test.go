@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
@@ -35,33 +36,35 @@ func TestMarksOfOthers(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			b := newBox(t, boxOptions{model: known, release: "202511", ssh: true})
-			d := b.open()
-			for _, cmd := range []string{"sudo ln -sT -- " + quote(c.text) + " " + markFile, fmt.Sprintf("sudo touch -h -d @%d %s", time.Now().Add(-c.age).Unix(), markFile)} {
-				if err := d.command(t.Context(), cmd); err != nil {
-					t.Fatal(err)
+			synctest.Test(t, func(t *testing.T) {
+				b := newBox(t, boxOptions{model: known, release: "202511", ssh: true})
+				d := b.open()
+				for _, cmd := range []string{"sudo ln -sT -- " + quote(c.text) + " " + markFile, fmt.Sprintf("sudo touch -h -d @%d %s", time.Now().Add(-c.age).Unix(), markFile)} {
+					if err := d.command(t.Context(), cmd); err != nil {
+						t.Fatal(err)
+					}
 				}
-			}
-			d.Inherit(c.ended)
-			snap, st := b.plan(d)
-			was := string(b.state())
-			note := ""
-			tok, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: "r1", Note: func(s string) { note = s }})
-			if c.refused {
-				if !errors.Is(err, drivers.ErrBusy) || !errors.Is(err, drivers.ErrRejected) || !strings.Contains(err.Error(), c.says) || strings.ContainsAny(err.Error(), "\n\x1b") || tok != nil {
-					t.Errorf("token %v, error %q", tok, err)
+				d.Inherit(c.ended)
+				snap, st := b.plan(d)
+				was := string(b.state())
+				note := ""
+				tok, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: "r1", Note: func(s string) { note = s }})
+				if c.refused {
+					if !errors.Is(err, drivers.ErrBusy) || !errors.Is(err, drivers.ErrRejected) || !strings.Contains(err.Error(), c.says) || strings.ContainsAny(err.Error(), "\n\x1b") || tok != nil {
+						t.Errorf("token %v, error %q", tok, err)
+					}
+					if string(b.state()) != was || len(b.Files()) != 1 || len(b.Sets()) != 0 {
+						t.Errorf("%d requests, files %q", len(b.Sets()), b.Files())
+					}
+					return
 				}
-				if string(b.state()) != was || len(b.Files()) != 1 || len(b.Sets()) != 0 {
-					t.Errorf("%d requests, files %q", len(b.Sets()), b.Files())
+				if err != nil || !strings.Contains(note, c.says) || strings.ContainsAny(note, "\n\x1b") {
+					t.Fatalf("note %q, error %v", note, err)
 				}
-				return
-			}
-			if err != nil || !strings.Contains(note, c.says) || strings.ContainsAny(note, "\n\x1b") {
-				t.Fatalf("note %q, error %v", note, err)
-			}
-			if err := d.Confirm(t.Context(), tok); err != nil || len(b.Files()) > 0 {
-				t.Errorf("%v, files %q", err, b.Files())
-			}
+				if err := d.Confirm(t.Context(), tok); err != nil || len(b.Files()) > 0 {
+					t.Errorf("%v, files %q", err, b.Files())
+				}
+			})
 		})
 	}
 }
@@ -70,41 +73,43 @@ func TestMarksOfOthers(t *testing.T) {
 // has taken over keeps that.
 func TestMarkThatFails(t *testing.T) {
 	t.Parallel()
-	b := newBox(t, boxOptions{model: known, release: "202511", ssh: true})
-	d := b.open()
-	run := func(cmd string) {
-		t.Helper()
-		if err := d.command(t.Context(), cmd); err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		b := newBox(t, boxOptions{model: known, release: "202511", ssh: true})
+		d := b.open()
+		run := func(cmd string) {
+			t.Helper()
+			if err := d.command(t.Context(), cmd); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	tok, _ := b.apply(d)
-	theirs := mark.New("theirs").Text()
-	run("sudo rm -f " + markFile)
-	run("sudo ln -sT -- " + quote(theirs) + " " + markFile)
-	if err := d.Confirm(t.Context(), tok); err != nil {
-		t.Error(err)
-	}
-	if seen, _, err := d.seenMark(t.Context()); err != nil || seen != theirs {
-		t.Errorf("mark %q, %v", seen, err)
-	}
-	// The run that is rolled back is not the one at work.
-	if err := b.open().Revert(t.Context(), tok); !errors.Is(err, drivers.ErrBusy) {
-		t.Errorf("revert: %v", err)
-	}
-	run("sudo rm -f " + markFile)
-	if err := b.open().Revert(t.Context(), tok); err != nil {
-		t.Error(err)
-	}
-	// A file is in the way of the link.
-	run("sudo config save -y " + markFile)
-	snap, st := b.plan(d)
-	note := ""
-	tok, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: "r1", Note: func(s string) { note = s }})
-	if err != nil || !strings.Contains(note, "no mark on the switch") || !strings.Contains(note, "File exists") {
-		t.Errorf("note %q, %v", note, err)
-	}
-	if err := d.Revert(context.Background(), tok); err != nil {
-		t.Error(err)
-	}
+		tok, _ := b.apply(d)
+		theirs := mark.New("theirs").Text()
+		run("sudo rm -f " + markFile)
+		run("sudo ln -sT -- " + quote(theirs) + " " + markFile)
+		if err := d.Confirm(t.Context(), tok); err != nil {
+			t.Error(err)
+		}
+		if seen, _, err := d.seenMark(t.Context()); err != nil || seen != theirs {
+			t.Errorf("mark %q, %v", seen, err)
+		}
+		// The run that is rolled back is not the one at work.
+		if err := b.open().Revert(t.Context(), tok); !errors.Is(err, drivers.ErrBusy) {
+			t.Errorf("revert: %v", err)
+		}
+		run("sudo rm -f " + markFile)
+		if err := b.open().Revert(t.Context(), tok); err != nil {
+			t.Error(err)
+		}
+		// A file is in the way of the link.
+		run("sudo config save -y " + markFile)
+		snap, st := b.plan(d)
+		note := ""
+		tok, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: "r1", Note: func(s string) { note = s }})
+		if err != nil || !strings.Contains(note, "no mark on the switch") || !strings.Contains(note, "File exists") {
+			t.Errorf("note %q, %v", note, err)
+		}
+		if err := d.Revert(context.Background(), tok); err != nil {
+			t.Error(err)
+		}
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
@@ -39,53 +40,57 @@ func TestWhatOthersUseStaysAsItIs(t *testing.T) {
 		"globals own": {owns: true, say: []string{"the change of DSCP_TO_TC_MAP|AZURE, ", " also concerns " + four}, not: []string{"as it is", "as they are"}, inPlace: true, global: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBox(t, boxOptions{model: "ACS-MSN4700", release: "202511", ssh: true, edit: func(cfg tables) {
-				if c.edit != nil {
-					c.edit(cfg)
+			synctest.Test(t, func(t *testing.T) {
+				b := newBox(t, boxOptions{model: "ACS-MSN4700", release: "202511", ssh: true, edit: func(cfg tables) {
+					if c.edit != nil {
+						c.edit(cfg)
+					}
+				}})
+				b.desired.OwnsGlobals = c.owns
+				before, _ := native.Decode(b.config())
+				_, st := b.apply(b.open())
+				said := strings.Join(st.Notes, "\n")
+				for _, say := range c.say {
+					if strings.Count(said, say) != 1 {
+						t.Errorf("notes do not say %q once: %s", say, said)
+					}
 				}
-			}})
-			b.desired.OwnsGlobals = c.owns
-			before, _ := native.Decode(b.config())
-			_, st := b.apply(b.open())
-			said := strings.Join(st.Notes, "\n")
-			for _, say := range c.say {
-				if strings.Count(said, say) != 1 {
-					t.Errorf("notes do not say %q once: %s", say, said)
+				for _, say := range c.not {
+					if strings.Contains(said, say) {
+						t.Errorf("notes say %q: %s", say, said)
+					}
 				}
-			}
-			for _, say := range c.not {
-				if strings.Contains(said, say) {
-					t.Errorf("notes say %q: %s", say, said)
+				cfg := b.config()
+				after, _ := native.Decode(cfg)
+				if others := qos.Others(before, after, b.desired); len(others) > 0 {
+					t.Errorf("%v behave otherwise", others)
 				}
-			}
-			cfg := b.config()
-			after, _ := native.Decode(cfg)
-			if others := qos.Others(before, after, b.desired); len(others) > 0 {
-				t.Errorf("%v behave otherwise", others)
-			}
-			if got := cfg.Row(native.TPortQoS, b.ports[0])["dscp_to_tc_map"] == "AZURE"; got != c.inPlace {
-				t.Errorf("in place: %v", got)
-			}
-			global := cfg.Row(native.TDSCPToTC, cfg.Row(native.TPortQoS, "global")["dscp_to_tc_map"])["26"] == "3"
-			if global != c.global {
-				t.Errorf("the row of the switch follows the intent: %v", global)
-			}
-			if c.owns && st.Impact() < qos.ImpactLoss {
-				t.Errorf("the impact is %s", st.Impact())
-			}
-			if _, again := b.plan(b.open()); len(again.Changes) > 0 {
-				t.Errorf("still to do: %v", again.Changes)
-			}
+				if got := cfg.Row(native.TPortQoS, b.ports[0])["dscp_to_tc_map"] == "AZURE"; got != c.inPlace {
+					t.Errorf("in place: %v", got)
+				}
+				global := cfg.Row(native.TDSCPToTC, cfg.Row(native.TPortQoS, "global")["dscp_to_tc_map"])["26"] == "3"
+				if global != c.global {
+					t.Errorf("the row of the switch follows the intent: %v", global)
+				}
+				if c.owns && st.Impact() < qos.ImpactLoss {
+					t.Errorf("the impact is %s", st.Impact())
+				}
+				if _, again := b.plan(b.open()); len(again.Changes) > 0 {
+					t.Errorf("still to do: %v", again.Changes)
+				}
+			})
 		})
 	}
 }
 
 // A switch without a port of the intent is not changed at all.
 func TestASwitchWithoutAPortOfTheIntentStaysAsItIs(t *testing.T) {
-	b := newBox(t, boxOptions{model: "ACS-MSN4700", release: "202511"})
-	b.desired.Ports = map[string]*qos.Port{}
-	b.desired.OwnsGlobals = true
-	if _, st := b.plan(b.open()); len(st.Changes)+len(st.Items) > 0 {
-		t.Errorf("%v %v", st.Changes, st.Items)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		b := newBox(t, boxOptions{model: "ACS-MSN4700", release: "202511"})
+		b.desired.Ports = map[string]*qos.Port{}
+		b.desired.OwnsGlobals = true
+		if _, st := b.plan(b.open()); len(st.Changes)+len(st.Items) > 0 {
+			t.Errorf("%v %v", st.Changes, st.Items)
+		}
+	})
 }

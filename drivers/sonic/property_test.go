@@ -6,6 +6,7 @@ import (
 	"maps"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"pgregory.net/rapid"
 
@@ -27,69 +28,73 @@ func TestRefuseAgreesWithTheUpdater(t *testing.T) {
 		for _, chip := range []string{"td2", ""} {
 			t.Run(release+"/"+chip, func(t *testing.T) {
 				t.Parallel()
-				so := simsonic.ForModel("sw1", &small)
-				so.Release, so.ASIC, so.NoSSH, so.TLS = release, chip, true, identity().tls
-				so.Config = simsonic.FactoryConfig(&small)
-				s, err := simsonic.New(so)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := s.Start(); err != nil {
-					t.Fatal(err)
-				}
-				defer s.Close()
-				b := &box{Switch: s, t: t, pace: quick(drivertest.Options{})}
-				b.target = drivers.Target{Name: "sw1", Release: release}
-				b.target.GNMI.Address, b.target.GNMI.TLS.Insecure = s.GNMIAddr(), true
-				d := b.open()
-				c, err := d.client(context.Background())
-				if err != nil {
-					t.Fatal(err)
-				}
-				rel, _ := native.LookupRelease(release)
-				before := b.config()
-				rapid.Check(t, func(t *rapid.T) {
-					// From the factory's configuration, with or without more.
-					for _, tn := range []string{native.TWRED, native.TWatchdog} {
-						for key := range s.Config()[tn] {
-							s.DelRow(tn, key)
+				synctest.Test(t, func(t *testing.T) {
+					net := drivertest.Options{}.Networked()
+					so := simsonic.ForModel("sw1", &small)
+					so.Release, so.ASIC, so.NoSSH, so.TLS = release, chip, true, identity().tls
+					so.Config, so.Listen = simsonic.FactoryConfig(&small), net.Listen
+					s, err := simsonic.New(so)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if err := s.Start(); err != nil {
+						t.Fatal(err)
+					}
+					defer s.Close()
+					b := &box{Switch: s, t: t}
+					b.target = drivers.Target{Name: "sw1", Release: release}
+					b.target.GNMI.Address, b.target.GNMI.TLS.Insecure = s.GNMIAddr(), true
+					b.target.GNMI.Dial = net.Dial
+					d := b.open()
+					c, err := d.client(context.Background())
+					if err != nil {
+						t.Fatal(err)
+					}
+					rel, _ := native.LookupRelease(release)
+					before := b.config()
+					drivertest.Check(t, func(t *rapid.T) {
+						// From the factory's configuration, with or without more.
+						for _, tn := range []string{native.TWRED, native.TWatchdog} {
+							for key := range s.Config()[tn] {
+								s.DelRow(tn, key)
+							}
+							for key, row := range before[tn] {
+								s.SetRow(tn, key, row)
+							}
 						}
-						for key, row := range before[tn] {
-							s.SetRow(tn, key, row)
+						if rapid.Bool().Draw(t, "poll") {
+							s.SetRow(native.TWatchdog, "GLOBAL", map[string]string{"POLL_INTERVAL": "200"})
 						}
-					}
-					if rapid.Bool().Draw(t, "poll") {
-						s.SetRow(native.TWatchdog, "GLOBAL", map[string]string{"POLL_INTERVAL": "200"})
-					}
-					if rapid.Bool().Draw(t, "guard") {
-						s.SetRow(native.TWatchdog, "Ethernet0", map[string]string{"action": "drop", "detection_time": "400", "restoration_time": "400"})
-					}
-					if rapid.Bool().Draw(t, "profile") {
-						row := before.Row(native.TWRED, "AZURE_LOSSLESS")
-						s.SetRow(native.TWRED, "ROCE_x", row)
-					}
-					now := b.config()
-					o := anyOp(t, now)
-					if string(now.After([]native.Op{o}).AppendJSON(nil)) == string(now.AppendJSON(nil)) {
-						return // nothing to judge
-					}
-					steps, _, predicted := native.Site{Release: rel, Chip: chip, SSH: true}.Carry(now, []native.Op{o})
-					refused := false
-					for _, step := range steps {
-						err := c.Set(context.Background(), setRequest(step.Ops, now))
-						if err != nil && strings.Contains(err.Error(), "Validate json patch") {
-							t.Fatalf("%v is not valid by itself: %v", step, err)
+						if rapid.Bool().Draw(t, "guard") {
+							s.SetRow(native.TWatchdog, "Ethernet0", map[string]string{"action": "drop", "detection_time": "400", "restoration_time": "400"})
 						}
-						if err != nil && step.Via == "gnmi" {
-							t.Fatalf("%v: predicted to pass, the updater says %v\nPFC_WD %v", step, err, now[native.TWatchdog])
+						if rapid.Bool().Draw(t, "profile") {
+							row := before.Row(native.TWRED, "AZURE_LOSSLESS")
+							s.SetRow(native.TWRED, "ROCE_x", row)
 						}
-						if refused = refused || err != nil; err == nil {
-							now = now.After(step.Ops)
+						now := b.config()
+						o := anyOp(t, now)
+						if string(now.After([]native.Op{o}).AppendJSON(nil)) == string(now.AppendJSON(nil)) {
+							return // nothing to judge
 						}
-					}
-					if predicted != refused {
-						t.Fatalf("%s: predicted to be refused, and the updater takes it\nPFC_WD %v", o, now[native.TWatchdog])
-					}
+						steps, _, predicted := native.Site{Release: rel, Chip: chip, SSH: true}.Carry(now, []native.Op{o})
+						refused := false
+						for _, step := range steps {
+							err := c.Set(context.Background(), setRequest(step.Ops, now))
+							if err != nil && strings.Contains(err.Error(), "Validate json patch") {
+								t.Fatalf("%v is not valid by itself: %v", step, err)
+							}
+							if err != nil && step.Via == "gnmi" {
+								t.Fatalf("%v: predicted to pass, the updater says %v\nPFC_WD %v", step, err, now[native.TWatchdog])
+							}
+							if refused = refused || err != nil; err == nil {
+								now = now.After(step.Ops)
+							}
+						}
+						if predicted != refused {
+							t.Fatalf("%s: predicted to be refused, and the updater takes it\nPFC_WD %v", o, now[native.TWatchdog])
+						}
+					})
 				})
 			})
 		}

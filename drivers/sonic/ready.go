@@ -96,7 +96,7 @@ var waiting = []string{"_PORT_TABLE", "_" + native.TGroup + "_TABLE"}
 // taken waits until orchagent has read all that it was sent.
 func (d *driver) taken(ctx context.Context) error {
 	var left []string
-	done, err := d.poll(ctx, d.pace.taken, func() (bool, error) {
+	done, err := d.poll(ctx, taken, func() (bool, error) {
 		tables, err := d.tables(ctx, "APPL_DB", waiting...)
 		if err != nil {
 			return false, err
@@ -112,7 +112,7 @@ func (d *driver) taken(ctx context.Context) error {
 	if done || err != nil {
 		return err
 	}
-	return notReady(fmt.Sprintf("orchagent has not read %s of APPL_DB for %s, first %s", words.Count(len(left), "row"), drivers.Spell(d.pace.taken), slices.Min(left)))
+	return notReady(fmt.Sprintf("orchagent has not read %s of APPL_DB for %s, first %s", words.Count(len(left), "row"), drivers.Spell(taken), slices.Min(left)))
 }
 
 // objects are the objects in ASIC_DB that orchagent makes of a row by itself; none where
@@ -134,7 +134,7 @@ func (d *driver) objects(ctx context.Context) (map[string]bool, error) {
 // awaitObjects waits until ASIC_DB has an object more than it had before a step that makes
 // some: over gNMI alone nothing else shows that orchagent runs before a port goes down.
 func (d *driver) awaitObjects(ctx context.Context, before map[string]bool) error {
-	done, err := d.poll(ctx, d.pace.taken, func() (bool, error) {
+	done, err := d.poll(ctx, taken, func() (bool, error) {
 		now, err := d.objects(ctx)
 		for oid := range now {
 			if !before[oid] {
@@ -146,5 +146,5 @@ func (d *driver) awaitObjects(ctx context.Context, before map[string]bool) error
 	if done || err != nil {
 		return err
 	}
-	return notReady(fmt.Sprintf("maps, schedulers or WRED profiles were written, and orchagent has made none of them in ASIC_DB within %s", drivers.Spell(d.pace.taken)))
+	return notReady(fmt.Sprintf("maps, schedulers or WRED profiles were written, and orchagent has made none of them in ASIC_DB within %s", drivers.Spell(taken)))
 }

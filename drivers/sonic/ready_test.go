@@ -3,6 +3,7 @@ package sonic
 import (
 	"errors"
 	"testing"
+	"testing/synctest"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
@@ -34,15 +35,17 @@ func TestReady(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c.o.model, c.o.release, c.o.dies = known, "202511", true
-			b := newBox(t, c.o)
-			if c.spoil != nil {
-				c.spoil(b)
-			}
-			sure, err := b.open().Ready(t.Context())
-			if (err == nil) != c.ready || err != nil && !errors.Is(err, drivers.ErrNotReady) || err == nil && sure != c.sure {
-				t.Errorf("sure %v, error %v", sure, err)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				c.o.model, c.o.release, c.o.dies = known, "202511", true
+				b := newBox(t, c.o)
+				if c.spoil != nil {
+					c.spoil(b)
+				}
+				sure, err := b.open().Ready(t.Context())
+				if (err == nil) != c.ready || err != nil && !errors.Is(err, drivers.ErrNotReady) || err == nil && sure != c.sure {
+					t.Errorf("sure %v, error %v", sure, err)
+				}
+			})
 		})
 	}
 }
@@ -59,19 +62,21 @@ func backlog(b *box) {
 // step, of maps and profiles, does, before a port goes down.
 func TestNoPortGoesDownForNothing(t *testing.T) {
 	t.Parallel()
-	b := newBox(t, boxOptions{model: known, release: "202511", dies: true})
-	was := string(b.state())
-	b.Kill(simsonic.Orchagent)
-	d := b.open()
-	snap, st := b.plan(d)
-	tok, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: "test"})
-	if !errors.Is(err, drivers.ErrNotReady) || !errors.Is(err, drivers.ErrPartial) {
-		t.Errorf("applied: %v", err)
-	}
-	if err := d.Revert(t.Context(), tok); err != nil || string(b.state()) != was {
-		t.Errorf("reverted to something else: %v", err)
-	}
-	if n := b.Flaps(); len(n) > 0 || len(b.Config()[native.TPort]) == 0 {
-		t.Errorf("down for nothing: %v", n)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		b := newBox(t, boxOptions{model: known, release: "202511", dies: true})
+		was := string(b.state())
+		b.Kill(simsonic.Orchagent)
+		d := b.open()
+		snap, st := b.plan(d)
+		tok, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: "test"})
+		if !errors.Is(err, drivers.ErrNotReady) || !errors.Is(err, drivers.ErrPartial) {
+			t.Errorf("applied: %v", err)
+		}
+		if err := d.Revert(t.Context(), tok); err != nil || string(b.state()) != was {
+			t.Errorf("reverted to something else: %v", err)
+		}
+		if n := b.Flaps(); len(n) > 0 || len(b.Config()[native.TPort]) == 0 {
+			t.Errorf("down for nothing: %v", n)
+		}
+	})
 }

@@ -58,7 +58,7 @@ func (d *driver) Settle(ctx context.Context) error {
 	defer cancel()
 	if d.t.SSH != nil && d.sshDown == nil {
 		switch err := d.settleLoads(ctx, maxSet); {
-		case d.direct, err != nil && !errors.Is(err, drivers.ErrUnreachable):
+		case d.direct, drivers.Silent(err), err != nil && !errors.Is(err, drivers.ErrUnreachable):
 			return err
 		}
 	}

@@ -15,21 +15,18 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
-// pace holds the times of the switch, so that tests need not wait them out.
-type pace struct {
-	// poll is the pause between two reads while the switch works.
-	poll time.Duration
+const (
+	// pause is the time between two reads while the switch works.
+	pause = 500 * time.Millisecond
 	// minSet is the least time granted to a Set.
-	minSet time.Duration
+	minSet = time.Minute
 	// settled bounds the reads after an answer: daemons follow a moment later.
-	settled time.Duration
+	settled = 3 * time.Second
 	// linkUp bounds the wait for ports that were taken down.
-	linkUp time.Duration
+	linkUp = 90 * time.Second
 	// taken bounds the wait for daemons to take up what they were sent.
-	taken time.Duration
-}
-
-var realPace = pace{taken: 15 * time.Second, poll: 500 * time.Millisecond, minSet: time.Minute, settled: 3 * time.Second, linkUp: 90 * time.Second}
+	taken = 15 * time.Second
+)
 
 // maxSet is the longest wait for a Set: the server gives up after 600 s, and
 // the config updater goes on by itself (sonic-gnmi:sonic_service_client).
@@ -38,7 +35,7 @@ const maxSet = 620 * time.Second
 // setTimeout is the time that a Set may take: the config updater needs about 4 s for
 // a row on a port that is up, a fraction of a second for any other and ten seconds for
 // itself; three times that leaves room for a slow switch.
-func (p pace) setTimeout(s native.Step) time.Duration {
+func setTimeout(s native.Step) time.Duration {
 	flaps := make(map[string]bool, len(s.Down))
 	for _, name := range s.Down {
 		flaps[name] = true
@@ -49,8 +46,7 @@ func (p pace) setTimeout(s native.Step) time.Duration {
 			t += 4 * time.Second
 		}
 	}
-	t = time.Duration(3 * float64(t) * float64(p.minSet) / float64(realPace.minSet))
-	return min(max(t, p.minSet), maxSet)
+	return min(max(3*t, minSet), maxSet)
 }
 
 // runner carries out steps. cfg follows what the switch holds.
@@ -183,7 +179,7 @@ func (r *runner) awaitRaised(ctx context.Context, ports []string) {
 
 // awaitLinks waits until ports have a link, and returns those that have none.
 func (r *runner) awaitLinks(ctx context.Context, left []string) ([]string, error) {
-	_, err := r.d.poll(ctx, r.d.pace.linkUp, func() (bool, error) {
+	_, err := r.d.poll(ctx, linkUp, func() (bool, error) {
 		for len(left) > 0 {
 			up, err := r.d.operUp(ctx, left[0])
 			if err != nil {
@@ -210,13 +206,13 @@ func (r *runner) overGNMI(ctx context.Context, s native.Step) error {
 		r.d.hangUp()
 		return err
 	}
-	patience := r.d.pace.setTimeout(s)
+	patience := setTimeout(s)
 	sctx, cancel := context.WithTimeout(ctx, patience)
 	err = c.Set(sctx, setRequest(s.Ops, r.cfg))
 	cancel()
 	mark := footprintOf(r.cfg, s)
 	if err == nil {
-		if err := r.confirm(ctx, mark, r.d.pace.settled); err != nil {
+		if err := r.confirm(ctx, mark, settled); err != nil {
 			return err
 		}
 		r.unsaved = false
@@ -289,7 +285,7 @@ func (d *driver) readTimeout() time.Duration {
 
 // poll is [drivers.Poll] at the pace of the switch.
 func (d *driver) poll(ctx context.Context, limit time.Duration, done func() (bool, error)) (bool, error) {
-	return drivers.Poll(ctx, d.pace.poll, limit, done)
+	return drivers.Poll(ctx, pause, limit, done)
 }
 
 // confirm waits until the switch holds what it said yes to.
@@ -317,7 +313,7 @@ func (r *runner) confirm(ctx context.Context, mark footprint, limit time.Duratio
 // judge reads what became of a request that failed, and says so.
 func (r *runner) judge(ctx context.Context, mark footprint, cause error, ops []native.Op) error {
 	var now native.Config
-	ok, err := r.d.poll(ctx, r.d.pace.settled, func() (bool, error) {
+	ok, err := r.d.poll(ctx, settled, func() (bool, error) {
 		c, err := r.d.read(ctx)
 		if err != nil {
 			r.d.hangUp()
@@ -449,7 +445,7 @@ func (r *runner) waitLinks(ctx context.Context, ports []string) error {
 	case err != nil:
 		return fmt.Errorf("%w: waiting for %s to come up: %w", drivers.ErrPartial, natural.Fold(left), err)
 	}
-	return fmt.Errorf("%w: %s did not come up again within %s", drivers.ErrPartial, natural.Fold(left), r.d.pace.linkUp)
+	return fmt.Errorf("%w: %s did not come up again within %s", drivers.ErrPartial, natural.Fold(left), linkUp)
 }
 
 // operUp reads the link state. A switch that shows none counts as down, so that nothing

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
@@ -15,48 +16,50 @@ import (
 // the disk full all the same names the file and its state, and is not run again.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
-	b := newBox(t, boxOptions{model: known, release: "202511", direct: true})
-	d := b.open()
-	b.Faults().FullDisk(true)
-	if _, err := d.Ready(t.Context()); !errors.Is(err, drivers.ErrNoRoom) {
-		t.Errorf("ready: %v", err)
-	}
-	b.Faults().FullDisk(false)
-	was := b.Saved()
-	tok, _ := b.apply(d)
-	b.Faults().FullDisk(true)
-	if err := d.Confirm(t.Context(), tok); !errors.Is(err, drivers.ErrNoRoom) || !strings.Contains(err.Error(), startupFile) {
-		t.Errorf("confirmed: %v", err)
-	}
-	if !slices.Equal(b.Saved(), was) {
-		t.Error("the startup file was touched")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		b := newBox(t, boxOptions{model: known, release: "202511", direct: true})
+		d := b.open()
+		b.Faults().FullDisk(true)
+		if _, err := d.Ready(t.Context()); !errors.Is(err, drivers.ErrNoRoom) {
+			t.Errorf("ready: %v", err)
+		}
+		b.Faults().FullDisk(false)
+		was := b.Saved()
+		tok, _ := b.apply(d)
+		b.Faults().FullDisk(true)
+		if err := d.Confirm(t.Context(), tok); !errors.Is(err, drivers.ErrNoRoom) || !strings.Contains(err.Error(), startupFile) {
+			t.Errorf("confirmed: %v", err)
+		}
+		if !slices.Equal(b.Saved(), was) {
+			t.Error("the startup file was touched")
+		}
 
-	// The disk fills up between the look and the save.
-	b.Faults().FullDisk(false)
-	b.Faults().OnEvent(func(e simsonic.Event) {
-		if e == simsonic.Saving {
-			b.Faults().FullDisk(true)
+		// The disk fills up between the look and the save.
+		b.Faults().FullDisk(false)
+		b.Faults().OnEvent(func(e simsonic.Event) {
+			if e == simsonic.Saving {
+				b.Faults().FullDisk(true)
+			}
+		})
+		err := d.Confirm(t.Context(), tok)
+		if err == nil || !strings.Contains(err.Error(), "cut off after 4096 bytes") || !strings.HasSuffix(err.Error(), "No space left on device") || strings.Contains(err.Error(), "Traceback") {
+			t.Errorf("confirmed: %v", err)
+		}
+		if n := len(b.Saved()); n != 4096 {
+			t.Errorf("the startup file has %d bytes", n)
+		}
+		b.Faults().Clear()
+		if err := d.Revert(t.Context(), tok); err == nil || !strings.Contains(err.Error(), "not saved again") {
+			t.Errorf("reverted: %v", err)
+		}
+		if n := len(b.Saved()); n != 4096 {
+			t.Errorf("it was saved again: %d bytes", n)
+		}
+		// Another run finds room, and saves.
+		if err := b.open().Revert(t.Context(), tok); err != nil || !slices.Equal(b.startup(), b.state()) {
+			t.Errorf("reverted: %v", err)
 		}
 	})
-	err := d.Confirm(t.Context(), tok)
-	if err == nil || !strings.Contains(err.Error(), "cut off after 4096 bytes") || !strings.HasSuffix(err.Error(), "No space left on device") || strings.Contains(err.Error(), "Traceback") {
-		t.Errorf("confirmed: %v", err)
-	}
-	if n := len(b.Saved()); n != 4096 {
-		t.Errorf("the startup file has %d bytes", n)
-	}
-	b.Faults().Clear()
-	if err := d.Revert(t.Context(), tok); err == nil || !strings.Contains(err.Error(), "not saved again") {
-		t.Errorf("reverted: %v", err)
-	}
-	if n := len(b.Saved()); n != 4096 {
-		t.Errorf("it was saved again: %d bytes", n)
-	}
-	// Another run finds room, and saves.
-	if err := b.open().Revert(t.Context(), tok); err != nil || !slices.Equal(b.startup(), b.state()) {
-		t.Errorf("reverted: %v", err)
-	}
 }
 
 // TestCauseOfATraceback: it stands in the last line.

@@ -2,6 +2,7 @@ package sonic
 
 import (
 	"testing"
+	"testing/synctest"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
@@ -13,27 +14,29 @@ import (
 func TestMaximumRate(t *testing.T) {
 	for _, rel := range native.Releases() {
 		t.Run(rel, func(t *testing.T) {
-			b := newBox(t, boxOptions{model: "ACS-MSN4700", release: rel, ssh: true, intent: []string{
-				"cnp: {priority: 6, dscp: [48], strict: true}", "cnp: {priority: 6, dscp: [48], strict: true, maxRate: 10G}",
-				"bandwidth: 40%}", "bandwidth: 40%, maxRate: 100G}",
-			}})
-			d := b.open()
-			b.carryOut(d)
-			if bad, err := d.Applied(t.Context(), b.desired); err != nil || len(bad) > 0 {
-				t.Errorf("in force: %v %v", bad, err)
-			}
-			cfg, err := d.read(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if row := cfg.Row(native.TScheduler, "roce.cnp.shaped"); row["pir"] != "1250000000" || row["cir"] != "1" || row["type"] != "STRICT" {
-				t.Errorf("roce.cnp.shaped is %v", row)
-			}
-			b.desired = compile(t, fabric(b.model, rel))
-			b.carryOut(d)
-			if bad, err := d.Applied(t.Context(), b.desired); err != nil || len(bad) > 0 {
-				t.Errorf("in force without rates: %v %v", bad, err)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				b := newBox(t, boxOptions{model: "ACS-MSN4700", release: rel, ssh: true, intent: []string{
+					"cnp: {priority: 6, dscp: [48], strict: true}", "cnp: {priority: 6, dscp: [48], strict: true, maxRate: 10G}",
+					"bandwidth: 40%}", "bandwidth: 40%, maxRate: 100G}",
+				}})
+				d := b.open()
+				b.carryOut(d)
+				if bad, err := d.Applied(t.Context(), b.desired); err != nil || len(bad) > 0 {
+					t.Errorf("in force: %v %v", bad, err)
+				}
+				cfg, err := d.read(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if row := cfg.Row(native.TScheduler, "roce.cnp.shaped"); row["pir"] != "1250000000" || row["cir"] != "1" || row["type"] != "STRICT" {
+					t.Errorf("roce.cnp.shaped is %v", row)
+				}
+				b.desired = compile(t, fabric(b.model, rel))
+				b.carryOut(d)
+				if bad, err := d.Applied(t.Context(), b.desired); err != nil || len(bad) > 0 {
+					t.Errorf("in force without rates: %v %v", bad, err)
+				}
+			})
 		})
 	}
 }

@@ -109,9 +109,14 @@ func (r *runner) overSSH(ctx context.Context, s native.Step) error {
 	mark, err := footprintOf(r.cfg, s), error(nil)
 	for range 3 {
 		if err = r.sendSSH(ctx, s.Ops); err == nil {
-			return r.confirm(ctx, mark, r.d.pace.settled)
+			return r.confirm(ctx, mark, settled)
 		}
-		if !errors.Is(err, drivers.ErrUnreachable) || ctx.Err() != nil || r.d.settleLoads(ctx, r.d.pace.linkUp) != nil {
+		if !errors.Is(err, drivers.ErrUnreachable) || ctx.Err() != nil {
+			break
+		}
+		if serr := r.d.settleLoads(ctx, linkUp); drivers.Silent(serr) {
+			return fmt.Errorf("%w: %w", drivers.ErrPartial, serr)
+		} else if serr != nil {
 			break
 		}
 		now, rerr := r.d.read(ctx)
@@ -121,7 +126,7 @@ func (r *runner) overSSH(ctx context.Context, s native.Step) error {
 		r.cfg = now
 	}
 	// The caller may be gone, and part of it may be in.
-	ctx, cancel := fence.Outlive(ctx, r.d.pace.settled+r.d.readTimeout())
+	ctx, cancel := fence.Outlive(ctx, settled+r.d.readTimeout())
 	defer cancel()
 	return r.judge(ctx, mark, err, nil)
 }

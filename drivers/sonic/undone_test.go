@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"testing"
+	"testing/synctest"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
@@ -54,24 +55,26 @@ func TestFirstApplyIsUndone(t *testing.T) {
 			for start, edit := range starts {
 				t.Run(release+"/"+way+"/"+start, func(t *testing.T) {
 					t.Parallel()
-					o := o
-					o.model, o.release, o.edit = known, release, edit
-					b := newBox(t, o)
-					was, cfg := b.inForce(), string(b.state())
-					d := b.open()
-					tok, _ := b.apply(d)
-					if err := d.Confirm(t.Context(), tok); err != nil {
-						t.Fatal(err)
-					}
-					b.rollBack(tok)
-					b.compare("configuration", cfg, string(b.state()))
-					b.sameInForce(was)
-					b.flapAll()
-					b.sameInForce(was)
-					if row := b.config().Row(native.TWatchdog, "GLOBAL"); row != nil && !maps.Equal(row, native.Row{"POLL_INTERVAL": "100"}) {
-						t.Errorf("PFC_WD|GLOBAL %v", row)
-					}
-					b.compare("configuration after the ports went down and up", cfg, string(b.state()))
+					synctest.Test(t, func(t *testing.T) {
+						o := o
+						o.model, o.release, o.edit = known, release, edit
+						b := newBox(t, o)
+						was, cfg := b.inForce(), string(b.state())
+						d := b.open()
+						tok, _ := b.apply(d)
+						if err := d.Confirm(t.Context(), tok); err != nil {
+							t.Fatal(err)
+						}
+						b.rollBack(tok)
+						b.compare("configuration", cfg, string(b.state()))
+						b.sameInForce(was)
+						b.flapAll()
+						b.sameInForce(was)
+						if row := b.config().Row(native.TWatchdog, "GLOBAL"); row != nil && !maps.Equal(row, native.Row{"POLL_INTERVAL": "100"}) {
+							t.Errorf("PFC_WD|GLOBAL %v", row)
+						}
+						b.compare("configuration after the ports went down and up", cfg, string(b.state()))
+					})
 				})
 			}
 		}

@@ -191,7 +191,7 @@ func (d *driver) Revert(ctx context.Context, t *drivers.Token) error {
 		return err
 	}
 	// Without SSH the revert is none the worse.
-	if d.t.SSH != nil && d.wakeSSH(ctx) == nil {
+	if d.t.SSH != nil && d.sshDown == nil && d.wakeSSH(ctx) == nil {
 		if _, err := d.hold(ctx, cmp.Or(u.Run, strings.TrimPrefix(u.Checkpoint, leftoverLead)), 0); err != nil {
 			return err
 		}
@@ -244,7 +244,7 @@ func (d *driver) Revert(ctx context.Context, t *drivers.Token) error {
 // outstanding returns the ops of one round of a revert. Daemons may be about
 // to do the same, so it looks for a while.
 func (d *driver) outstanding(ctx context.Context, round func(native.Config) []native.Op) (ops []native.Op, err error) {
-	_, err = d.poll(ctx, d.pace.settled, func() (bool, error) {
+	_, err = d.poll(ctx, settled, func() (bool, error) {
 		now, err := d.read(ctx)
 		if err != nil {
 			return false, err

@@ -131,6 +131,8 @@ func (c *Client) unavailable(e *RPCError, msg string) {
 		}
 	case handshake && seen.err != nil:
 		e.distrusted(seen, c.verifier)
+	case handshake && has("context deadline exceeded"):
+		e.kind, e.cause = ErrTimeout, context.DeadlineExceeded
 	case (handshake || broken) && seen.asked && !seen.used:
 		// With TLS 1.3 the refusal comes after the handshake, and may be lost
 		// in the end of the connection.

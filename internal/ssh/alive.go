@@ -18,14 +18,22 @@ func (h *heard) now() { t := time.Now(); h.at.Store(&t) }
 // watchSilence ends the connection if the device has sent nothing for Config.Silence. A command
 // may print nothing for minutes, so the device is asked for a sign of life: by a request
 // that every server answers, if only with a refusal (RFC 4254, section 4; OpenSSH's
-// ServerAliveInterval does the same). A server that is not OpenSSH's, and has never answered
-// one, is left alone.
+// ServerAliveInterval does the same). The first request goes out at once: a server that is not
+// OpenSSH's, and has never answered one, is left alone.
 func (c *Client) watchSilence() {
 	tick := time.NewTicker(c.silence / 3)
 	defer tick.Stop()
 	var answers, waiting atomic.Bool
 	answers.Store(strings.Contains(string(c.device().ServerVersion()), "OpenSSH"))
 	for {
+		if !waiting.Swap(true) {
+			c.work.Go(func() {
+				if _, _, err := c.device().SendRequest("keepalive@openssh.com", true, nil); err == nil {
+					answers.Store(true)
+					waiting.Store(false)
+				}
+			})
+		}
 		select {
 		case <-c.ended:
 			return
@@ -36,15 +44,6 @@ func (c *Client) watchSilence() {
 			_ = c.base.Close() // what waits for the device ends with the error of lost
 			return
 		}
-		if waiting.Swap(true) {
-			continue
-		}
-		c.work.Go(func() {
-			if _, _, err := c.device().SendRequest("keepalive@openssh.com", true, nil); err == nil {
-				answers.Store(true)
-				waiting.Store(false)
-			}
-		})
 	}
 }
 

@@ -195,6 +195,9 @@ func (c *Client) Dial(ctx context.Context, network, address string) (net.Conn, e
 	}
 	if fate.Silent {
 		<-ctx.Done()
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return fail(os.ErrDeadlineExceeded) // as package net has it
+		}
 		return fail(ctx.Err())
 	}
 	trip := time.NewTimer(delay.next() + fate.Wait)

@@ -171,7 +171,7 @@ func TestSilence(t *testing.T) {
 		for _, f := range []struct {
 			fate Fate
 			want error
-		}{{Fate{Silent: true}, context.DeadlineExceeded}, {Fate{Cut: true}, syscall.ECONNREFUSED}} {
+		}{{Fate{Silent: true}, os.ErrDeadlineExceeded}, {Fate{Cut: true}, syscall.ECONNREFUSED}} {
 			dial = f.fate
 			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 			if _, err := c.Dial(ctx, "tcp", server.LocalAddr().String()); !errors.Is(err, f.want) {

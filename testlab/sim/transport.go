@@ -75,7 +75,9 @@ func NewHostKey() (ssh.Signer, error) {
 func ServeSSH(c net.Conn, conf *ssh.ServerConfig, wg *sync.WaitGroup, session func(ssh.Channel, <-chan *ssh.Request)) {
 	defer c.Close()
 	_ = c.SetDeadline(time.Now().Add(30 * time.Second)) // for the handshake
-	conn, chans, reqs, err := ssh.NewServerConn(c, conf)
+	own := *conf
+	own.ServerVersion = "SSH-2.0-OpenSSH_9.2" // all systems of the lab run OpenSSH
+	conn, chans, reqs, err := ssh.NewServerConn(c, &own)
 	if err != nil {
 		return
 	}
