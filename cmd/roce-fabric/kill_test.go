@@ -23,7 +23,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
 )
 
-var killPoints = flag.Int("kill.points", sharedtest.Sized(3, 0), "at how many points TestKillSweep kills each kind of run; 0, as in make nightly, is at every one (700 kills, 8 minutes: with -timeout 20m)")
+var killPoints = flag.Int("kill.points", sharedtest.Sized(3, 24), "at how many points TestKillSweep kills each kind of run; 0 is at every one (700 kills, 8 minutes: with -timeout 20m)")
 
 // killFabric has a leaf with six ports, which go down in three groups.
 const killFabric = `apiVersion: roce-fabric/v1

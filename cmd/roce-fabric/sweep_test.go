@@ -27,7 +27,7 @@ var (
 	sweepStories = flag.Int("sweep.stories", sharedtest.Sized(2, 0), "how many stories TestFaultSweep tells; 0 is as many as -sweep.for allows")
 	sweepFor     = flag.Duration("sweep.for", time.Duration(sharedtest.Sized(0, 15))*time.Minute, "for how long TestFaultSweep begins stories; 0 is until it has told -sweep.stories")
 	sweepWay     = flag.String("sweep.way", "", "only this way in, such as \"sonic gnmi\"")
-	sweepPairs   = flag.Int("sweep.pairs", 24, "from how many pairs of an intent before and after stories choose")
+	sweepPairs   = flag.Int("sweep.pairs", 12, "from how many pairs of an intent before and after stories choose")
 	sweepStory   = flag.String("sweep.story", "", "only this story, as a failure prints it")
 )
 
@@ -201,6 +201,12 @@ type sweep struct {
 	tally tally
 }
 
+func newSweep() *sweep {
+	w := &sweep{known: &acquaintances{all: map[string]*acquaintance{}}, tally: newTally()}
+	w.of = slices.DeleteFunc(slices.Clone(ways), func(k kind) bool { return *sweepWay != "" && k.name != *sweepWay })
+	return w
+}
+
 // seeded returns the story of a seed.
 func (w *sweep) seeded(seed uint64) func(t *testing.T) story {
 	return func(t *testing.T) story {
@@ -276,8 +282,7 @@ func spent() time.Duration {
 func TestFaultSweep(t *testing.T) {
 	t.Parallel()
 	quietSignals()
-	w := &sweep{known: &acquaintances{all: map[string]*acquaintance{}}, tally: newTally()}
-	w.of = slices.DeleteFunc(slices.Clone(ways), func(k kind) bool { return *sweepWay != "" && k.name != *sweepWay })
+	w := newSweep()
 	if *sweepStory != "" {
 		var s story
 		if err := json.Unmarshal([]byte(*sweepStory), &s); err != nil {

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
+)
+
+// knownStories has what the sweep has to judge in any case: stories that once found a fault of
+// the product, and those that no short sweep meets by chance. A failure of the sweep prints its
+// story in this form.
+var knownStories = []struct{ what, story string }{
+	{
+		"a run that does not reach the store of its lock stops before a second operator may begin",
+		`{"way":"sonic gnmi","pair":0,"leases":true,"deeds":[{"command":"apply","strikes":[{"fault":"lock store out of reach","device":0,"at":60,"variant":3}],"rival":"apply","later":1000000}],"last":"apply"}`,
+	},
+	{
+		"a restart in the gate, after which a switch without its neighbour is reverted",
+		`{"way":"sonic direct","pair":0,"deeds":[{"command":"apply","gate":true,"strikes":[{"fault":"restart","device":0,"at":418,"variant":9}]},{"command":"plan"}],"last":"apply"}`,
+	},
+	{
+		"a rollback to a state that was not saved, on a switch that cannot be saved",
+		`{"way":"eos gnmi","pair":2,"deeds":[{"command":"apply"},{"command":"rollback"}],"last":"apply"}`,
+	},
+}
+
+func TestKnownStories(t *testing.T) {
+	t.Parallel()
+	quietSignals()
+	w := newSweep()
+	for _, k := range knownStories[:sharedtest.Sized(1, len(knownStories))] {
+		t.Run(k.what, func(t *testing.T) {
+			var s story
+			if err := json.Unmarshal([]byte(k.story), &s); err != nil {
+				t.Fatal(err)
+			}
+			w.tell(t, 0, func(*testing.T) story { return s })
+		})
+	}
+}
