@@ -19,7 +19,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 )
 
-var prove = flag.Bool("prove", sharedtest.Nightly(), "undo each mend of reliability.json, and run the test that has to find it (an hour); with -update on a clean checkout, record the commit")
+var prove = flag.Bool("prove", sharedtest.Nightly(), "undo each mend of reliability.json, and run the test that has to find it (minutes, and longer the first time); with -update on a clean checkout, record the commit")
 
 // mend is a fault that was found and mended.
 type mend struct {
@@ -171,7 +171,7 @@ func kindIndex(kind string) int {
 // Each mend that is undone is missed by its test.
 func TestUndoneMendsAreFound(t *testing.T) {
 	if !*prove {
-		t.Skip("an hour: at night, or with -prove")
+		t.Skip("minutes: at night, or with -prove")
 	}
 	commit := ""
 	if *update {
@@ -183,15 +183,16 @@ func TestUndoneMendsAreFound(t *testing.T) {
 		commit = strings.TrimSpace(string(head))
 	}
 	all := mends(t)
+	bench := newBench(t, all)
 	var mu sync.Mutex
 	t.Run("mends", func(t *testing.T) {
-		for _, m := range all {
+		for i, m := range all {
 			if len(m.Undo) == 0 {
 				continue
 			}
 			t.Run(m.Test, func(t *testing.T) {
 				t.Parallel()
-				found, out := m.found(t)
+				found, out := bench.found(t, i)
 				if !found {
 					t.Errorf("undone, and not found: %s\n%s", m.Fault, out)
 				}
@@ -215,7 +216,7 @@ func TestUndoneMendsAreFound(t *testing.T) {
 	}
 }
 
-// found reports whether the test of a mend fails without it, and what go test printed.
+// found is [bench.found] with a build of its own.
 func (m *mend) found(t *testing.T) (bool, string) {
 	files, err := m.undone()
 	if err != nil {
@@ -236,16 +237,10 @@ func (m *mend) found(t *testing.T) (bool, string) {
 		return false, err.Error()
 	}
 	pkg, name := m.place()
-	var levels []string
-	for level := range strings.SplitSeq(name, "/") {
-		levels = append(levels, "^"+regexp.QuoteMeta(level)+"$")
-	}
-	args := []string{"test", "-vet=off", "-count=1", "-failfast", "-timeout=5m", "-overlay", file, "-run", strings.Join(levels, "/"), "./" + pkg}
+	args := []string{"test", "-vet=off", "-count=1", "-failfast", "-timeout=5m", "-overlay", file, "-run", pattern(name), "./" + pkg}
 	cmd := exec.Command("go", append(args, strings.Fields(m.Args)...)...)
 	cmd.Dir = ".."
-	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "ROCE_FABRIC_NIGHTLY=") })
+	cmd.Env = testEnvironment()
 	out, err := cmd.CombinedOutput()
-	// Source that does not compile fails without a test, and a slow machine is no proof.
-	failed := regexp.MustCompile(`(?m)^(\s*--- FAIL: |panic: )`).Match(out) && !bytes.Contains(out, []byte("panic: test timed out"))
-	return err != nil && failed, string(out)
+	return err != nil && testFailed(out), string(out)
 }

@@ -1,0 +1,376 @@
+package docs
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+)
+
+// One build of a test has all mends, and all of them undone: each function that a mend is in
+// has a copy without that mend, and calls the copy if the variable names the mend. A build for
+// each mend would take most of the time of a proof.
+
+// undoneVariable names the mend that a test program runs without, by its index.
+const undoneVariable = "ROCE_FABRIC_UNDONE"
+
+// errAlone says that a mend cannot be part of the shared build.
+var errAlone = errors.New("outside of a function with named parameters")
+
+// copied is a copy of a function without a mend.
+type copied struct {
+	mend int
+	call string // the statement that calls the copy
+	at   int    // the offset of the call in the file, behind the brace that opens the body
+	text string
+}
+
+// copies returns the copies of the functions of a file that an undone mend changes.
+func copies(mend int, text, undone string) (out []copied, err error) {
+	was, err := functions(text)
+	if err != nil {
+		return nil, err
+	}
+	is, err := functions(undone)
+	if err != nil {
+		return nil, err
+	}
+	rest := func(text string, all map[string]*ast.FuncDecl) string {
+		var b strings.Builder
+		at := 0
+		for _, f := range slices.SortedFunc(maps.Values(all), func(a, b *ast.FuncDecl) int { return int(a.Pos() - b.Pos()) }) {
+			b.WriteString(text[at : f.Pos()-1])
+			at = int(f.End() - 1)
+		}
+		// A copy needs no import less.
+		return importLine.ReplaceAllString(b.String()+text[at:], "")
+	}
+	if rest(text, was) != rest(undone, is) || len(was) != len(is) {
+		return nil, errAlone
+	}
+	for name, f := range was {
+		a, b := text[f.Pos()-1:f.End()-1], ""
+		if g := is[name]; g != nil {
+			b = undone[g.Pos()-1 : g.End()-1]
+		}
+		if a == b {
+			continue
+		}
+		c, ok := copyOf(mend, f, is[name], undone)
+		if !ok {
+			return nil, errAlone
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+var importLine = regexp.MustCompile(`(?m)^\t(\w+ )?"[\w./-]+"\n`)
+
+// functions returns the functions of a file by receiver and name. Positions are offsets from 1.
+func functions(text string) (map[string]*ast.FuncDecl, error) {
+	f, err := parser.ParseFile(token.NewFileSet(), "", text, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]*ast.FuncDecl{}
+	for _, d := range f.Decls {
+		if fn, ok := d.(*ast.FuncDecl); ok {
+			key := fn.Name.Name
+			if fn.Recv != nil {
+				r := fn.Recv.List[0].Type
+				key = text[r.Pos()-1:r.End()-1] + "." + key
+			}
+			all[key] = fn
+		}
+	}
+	return all, nil
+}
+
+// copyOf returns the copy of a function f as g, which is in text.
+func copyOf(mend int, f, g *ast.FuncDecl, text string) (c copied, ok bool) {
+	if g == nil || f.Body == nil || f.Name.Name == "init" || f.Name.Name == "main" {
+		return c, false
+	}
+	name := fmt.Sprintf("%s_undone%d", f.Name.Name, mend)
+	call := name
+	if f.Recv != nil {
+		r := f.Recv.List[0]
+		if len(r.Names) == 0 || r.Names[0].Name == "_" {
+			return c, false
+		}
+		call = r.Names[0].Name + "." + name
+	}
+	var args []string
+	if f.Type.TypeParams != nil {
+		for _, p := range f.Type.TypeParams.List {
+			for _, n := range p.Names {
+				args = append(args, n.Name)
+			}
+		}
+		call += "[" + strings.Join(args, ", ") + "]"
+		args = nil
+	}
+	for _, p := range f.Type.Params.List {
+		_, more := p.Type.(*ast.Ellipsis)
+		if len(p.Names) == 0 {
+			return c, false
+		}
+		for _, n := range p.Names {
+			switch {
+			case n.Name == "_":
+				return c, false
+			case more:
+				args = append(args, n.Name+"...")
+			default:
+				args = append(args, n.Name)
+			}
+		}
+	}
+	call += "(" + strings.Join(args, ", ") + ")"
+	if f.Type.Results != nil {
+		call = "return " + call
+	} else {
+		call += "; return"
+	}
+	at := int(g.Name.Pos() - 1)
+	return copied{
+		mend: mend, at: int(f.Body.Lbrace),
+		call: fmt.Sprintf(" if undoneMend == %q { %s }; ", strconv.Itoa(mend), call),
+		text: text[g.Pos()-1:at] + name + text[at+len(g.Name.Name):g.End()-1] + "\n",
+	}, true
+}
+
+// shared is a build of tests with copies of functions.
+type shared struct {
+	dir, overlay string
+	// alone has the mends that are no part of it, with the reason.
+	alone map[int]error
+	// lines has, by file of the overlay, the first line of the copies of each mend.
+	lines map[string][]copyAt
+}
+
+type copyAt struct{ line, mend int }
+
+// share writes the overlay for mends, but for some.
+func share(dir string, all []*mend, alone map[int]error) (*shared, error) {
+	s := &shared{dir: dir, overlay: filepath.Join(dir, "shared.json"), alone: alone, lines: map[string][]copyAt{}}
+	files, packages := map[string][]copied{}, map[string]string{}
+	for i, m := range all {
+		if len(m.Undo) == 0 || alone[i] != nil {
+			continue
+		}
+		undone, err := m.undone()
+		own := map[string][]copied{}
+		for path, text := range undone {
+			b, rerr := os.ReadFile(path)
+			found, cerr := copies(i, string(b), text)
+			own[path], err = found, errors.Join(err, rerr, cerr)
+		}
+		if err != nil {
+			alone[i] = err
+			continue
+		}
+		for path, found := range own {
+			files[path] = append(files[path], found...)
+		}
+	}
+	replace := map[string]string{}
+	add := func(path, text string) (string, error) {
+		to := filepath.Join(dir, fmt.Sprint("shared", len(replace), ".go"))
+		replace[path] = to
+		return to, os.WriteFile(to, []byte(text), 0o600)
+	}
+	for _, path := range natural.Keys(files) {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		text := string(b)
+		calls := slices.Clone(files[path])
+		slices.SortStableFunc(calls, func(a, b copied) int { return b.at - a.at })
+		for _, c := range calls {
+			text = text[:c.at] + c.call + text[c.at:]
+		}
+		var at []copyAt
+		for _, c := range files[path] {
+			text += "\n"
+			at = append(at, copyAt{strings.Count(text, "\n") + 1, c.mend})
+			text += c.text
+		}
+		to, err := add(path, text)
+		if err != nil {
+			return nil, err
+		}
+		s.lines[to] = at
+		name := regexp.MustCompile(`(?m)^package (\w+)`).FindStringSubmatch(text)
+		packages[filepath.Dir(path)] = name[1]
+	}
+	for _, folder := range natural.Keys(packages) {
+		if _, err := add(filepath.Join(folder, "undone_mend.go"), fmt.Sprintf("package %s\n\nimport \"os\"\n\nvar undoneMend = os.Getenv(%q)\n", packages[folder], undoneVariable)); err != nil {
+			return nil, err
+		}
+	}
+	b, err := json.Marshal(struct{ Replace map[string]string }{replace})
+	return s, errors.Join(err, os.WriteFile(s.overlay, b, 0o600))
+}
+
+var compileError = regexp.MustCompile(`(?m)^(\S+\.go):(\d+):\d+: (.*)$`)
+
+// blame returns the mends whose copies do not compile, with what the compiler says.
+func (s *shared) blame(out []byte) map[int]error {
+	bad := map[int]error{}
+	for _, m := range compileError.FindAllStringSubmatch(string(out), -1) {
+		line, _ := strconv.Atoi(m[2])
+		path := m[1]
+		if !filepath.IsAbs(path) {
+			path = filepath.Join("..", path)
+			if abs, err := filepath.Abs(path); err == nil {
+				path = abs
+			}
+		}
+		mend := -1
+		for _, c := range s.lines[path] {
+			if c.line <= line {
+				mend = c.mend
+			}
+		}
+		if mend >= 0 {
+			bad[mend] = errors.New(m[3])
+		}
+	}
+	return bad
+}
+
+// build builds the test of a package. It returns the mends whose copies do not compile.
+func (s *shared) build(pkg string) (program string, bad map[int]error, err error) {
+	program = filepath.Join(s.dir, strings.ReplaceAll(pkg, "/", "_")+".test")
+	cmd := exec.Command("go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", s.overlay, "-o", program, "./"+pkg)
+	cmd.Dir = ".."
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return "", s.blame(out), fmt.Errorf("%w: %s", err, out)
+	}
+	return program, nil, nil
+}
+
+// bench builds and runs the tests of mends. It is safe for concurrent use.
+type bench struct {
+	all []*mend
+	dir string
+
+	mu       sync.Mutex
+	s        *shared
+	programs map[string]string // by package; "" where there is none
+	passes   map[string]func() bool
+}
+
+func newBench(t *testing.T, all []*mend) *bench {
+	t.Helper()
+	b := &bench{all: all, dir: t.TempDir(), programs: map[string]string{}, passes: map[string]func() bool{}}
+	var err error
+	if b.s, err = share(b.dir, all, map[int]error{}); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// program returns the test of the package of a mend with all mends undone; "" where this one
+// is no part of it.
+func (b *bench) program(t *testing.T, mend int) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	pkg, _ := b.all[mend].place()
+	for b.s.alone[mend] == nil {
+		if program, ok := b.programs[pkg]; ok {
+			return program
+		}
+		program, bad, err := b.s.build(pkg)
+		if len(bad) == 0 {
+			if b.programs[pkg] = program; err != nil {
+				t.Logf("each mend of %s has a build of its own: %v", pkg, err)
+			}
+			continue
+		}
+		for i, err := range bad {
+			b.s.alone[i] = err
+		}
+		if b.s, err = share(b.dir, b.all, b.s.alone); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("a build of its own: %v", b.s.alone[mend])
+	return ""
+}
+
+// found reports whether the test of a mend fails without it, and passes with it. out is what
+// it printed.
+func (b *bench) found(t *testing.T, mend int) (found bool, out string) {
+	m := b.all[mend]
+	program := b.program(t, mend)
+	if program == "" {
+		return m.found(t)
+	}
+	b.mu.Lock()
+	passes := b.passes[m.Test+" "+m.Args]
+	if passes == nil {
+		passes = sync.OnceValue(func() bool { failed, _ := run(program, m, ""); return !failed })
+		b.passes[m.Test+" "+m.Args] = passes
+	}
+	b.mu.Unlock()
+	if !passes() {
+		return false, "the test fails with the mend as well"
+	}
+	return run(program, m, strconv.Itoa(mend))
+}
+
+// run runs the test of a mend, with the mend undone or not. failed reports whether the test
+// itself failed: a program that does not run, or not to its end, proves nothing.
+func run(program string, m *mend, undone string) (failed bool, out string) {
+	pkg, name := m.place()
+	args := append([]string{"-test.count=1", "-test.failfast", "-test.timeout=2m", "-test.run", pattern(name)}, strings.Fields(m.Args)...)
+	cmd := exec.Command(program, args...)
+	cmd.Dir = filepath.Join("..", pkg)
+	cmd.Env = append(testEnvironment(), undoneVariable+"="+undone)
+	b, err := cmd.CombinedOutput()
+	return err != nil && testFailed(b), string(b)
+}
+
+// pattern is that of a test, level by level.
+func pattern(name string) string {
+	var levels []string
+	for level := range strings.SplitSeq(name, "/") {
+		levels = append(levels, "^"+regexp.QuoteMeta(level)+"$")
+	}
+	return strings.Join(levels, "/")
+}
+
+// testEnvironment has tests of a proof run at their usual size.
+func testEnvironment() []string {
+	return slices.DeleteFunc(os.Environ(), func(v string) bool {
+		return strings.HasPrefix(v, "ROCE_FABRIC_NIGHTLY=") || strings.HasPrefix(v, undoneVariable+"=")
+	})
+}
+
+// testFailed reports whether a test failed or panicked. Source that does not compile fails
+// without a test, and a slow machine is no proof.
+func testFailed(out []byte) bool {
+	return failure.Match(out) && !bytes.Contains(out, []byte("panic: test timed out"))
+}
+
+var failure = regexp.MustCompile(`(?m)^(\s*--- FAIL: |panic: )`)
