@@ -1,0 +1,235 @@
+package arch
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// bubbles are the functions that call their function arguments in virtual time.
+var bubbles = []string{"synctest.Test", "drivertest.Run", "drivertest.ApplyFar"}
+
+// realTime lists tests that talk to something that has no virtual time, by file or folder.
+var realTime = map[string]string{
+	"bench":                               "measures the clock",
+	"fleet/rollout_bench_test.go":         "measures the clock",
+	"fleet/store/dir_test.go":             "the kernel's locks of files, and times of files",
+	"fleet/store/etcd_test.go":            "etcd",
+	"internal/gnmi":                       "the client over real sockets",
+	"internal/ssh":                        "the client over real sockets, and OpenSSH",
+	"nic/dcb/kernel_test.go":              "the kernel",
+	"nic/local/notify_linux_test.go":      "the kernel",
+	"nic/remote/remote_test.go":           "OpenSSH",
+	"nic/runner/local_test.go":            "processes",
+	"testlab/hostvm":                      "a virtual machine",
+	"testlab/sim/cumulus/cumulus_test.go": "a web server over a real socket",
+	"cmd/roce-fabric/faults_test.go":      "processes",
+	"cmd/roce-fabric/script_cli_test.go":  "processes",
+	"cmd/roce-fabric/script_test.go":      "processes",
+	"cmd/roce-fabric/script_sshd_test.go": "OpenSSH",
+	"cmd/roce-fabric/watch_test.go":       "a web server and a lab over real sockets",
+	"cmd/roce-fabric/sweep_store_test.go": "virtual: the rule does not see that all worlds are in bubbles",
+	"cmd/roce-fabric/sweep_world_test.go": "virtual: the rule does not see that all worlds are in bubbles",
+}
+
+var waits = []string{"Sleep", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick"}
+
+// TestWaits finds tests that wait for the real clock.
+func TestWaits(t *testing.T) {
+	tr, err := parseTree(moduleRoot(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	packages := map[string][]*ast.File{}
+	for i, src := range tr.files {
+		if src.test {
+			dir := path.Dir(src.path)
+			packages[dir] = append(packages[dir], tr.asts[i])
+		}
+	}
+	used := map[string]bool{}
+	for dir, files := range packages {
+		for _, f := range waitFaults(tr.fset, files) {
+			file := path.Join(dir, path.Base(f.at.Filename))
+			allowed := file
+			for allowed != "." && realTime[allowed] == "" {
+				allowed = path.Dir(allowed)
+			}
+			if used[allowed] = true; allowed == "." {
+				t.Errorf("%s:%d: %s waits for the real clock: call it in a bubble of testing/synctest", file, f.at.Line, f.what)
+			}
+		}
+	}
+	for name := range realTime {
+		if !used[name] {
+			t.Errorf("%s waits for nothing: it needs no entry in realTime", name)
+		}
+	}
+}
+
+type waitFault struct {
+	at   token.Position
+	what string
+}
+
+// waitFaults returns where the test files of a package wait for the real clock: outside of a
+// bubble, and outside of functions and types that only bubbles use.
+func waitFaults(fset *token.FileSet, files []*ast.File) (out []waitFault) {
+	w := &waitFinder{calls: map[string][]call{}, types: map[string]bool{}, starts: map[string]bool{}}
+	for _, f := range files {
+		for _, d := range f.Decls {
+			w.walk(d, "", false)
+		}
+	}
+	for _, f := range w.found {
+		if !f.bubble && !w.virtual(f.in, nil) {
+			out = append(out, waitFault{fset.Position(f.pos), f.what})
+		}
+	}
+	return out
+}
+
+// call is a mention of a function or a type in another one.
+type call struct {
+	in     string
+	bubble bool
+}
+
+type waitFinder struct {
+	calls map[string][]call // by the name that is mentioned
+	types map[string]bool
+	// starts has the functions that start a bubble: tables of tests stand outside of it.
+	starts map[string]bool
+	found  []struct {
+		call
+		pos  token.Pos
+		what string
+	}
+}
+
+func (w *waitFinder) walk(n ast.Node, in string, bubble bool) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			in := n.Name.Name
+			if n.Recv != nil {
+				in = typeName(n.Recv.List[0].Type) + "." + in
+			}
+			if n.Body != nil {
+				w.walk(n.Body, in, bubble)
+			}
+			return false
+		case *ast.FuncType:
+			return false // that a function takes a type does not use it
+		case *ast.TypeSpec:
+			w.types[n.Name.Name] = true
+			w.walk(n.Type, n.Name.Name, bubble)
+			return false
+		case *ast.CallExpr:
+			if !bubble && slices.Contains(bubbles, selector(n.Fun)) {
+				w.starts[in] = true
+				for _, a := range n.Args {
+					w.walk(a, in, true)
+				}
+				return false
+			}
+			if name, ok := strings.CutPrefix(selector(n.Fun), "time."); ok && slices.Contains(waits, name) {
+				w.add(n.Pos(), in, bubble, "time."+name)
+			}
+		case *ast.ForStmt:
+			for _, clock := range []string{"Now", "Since", "Until"} {
+				if n.Cond != nil && mentions(n.Cond, "time."+clock) {
+					w.add(n.Pos(), in, bubble, "a loop over time."+clock)
+				}
+			}
+		case *ast.Ident:
+			w.calls[n.Name] = append(w.calls[n.Name], call{in, bubble})
+		}
+		return true
+	})
+}
+
+func (w *waitFinder) add(pos token.Pos, in string, bubble bool, what string) {
+	w.found = append(w.found, struct {
+		call
+		pos  token.Pos
+		what string
+	}{call{in, bubble}, pos, what})
+}
+
+// virtual reports whether a function or a type is only used in bubbles. above are those whose
+// users are looked at.
+func (w *waitFinder) virtual(fn string, above []string) bool {
+	if of, method, ok := strings.Cut(fn, "."); ok { // another package may call it where the type is used
+		return w.virtual(method, append(above, fn)) || w.virtual(of, append(above, fn))
+	}
+	if len(w.calls[fn]) == 0 {
+		return false // the testing package calls it
+	}
+	return !slices.ContainsFunc(w.calls[fn], func(c call) bool {
+		return !c.bubble && !(w.types[fn] && (c.in == "" || w.starts[c.in])) && !slices.Contains(above, c.in) && !w.virtual(c.in, append(above, fn))
+	})
+}
+
+// typeName is the name of the type of a receiver.
+func typeName(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.StarExpr:
+		return typeName(e.X)
+	case *ast.IndexExpr:
+		return typeName(e.X)
+	case *ast.Ident:
+		return e.Name
+	}
+	return ""
+}
+
+// selector is "x.Y" of such an expression, else "".
+func selector(e ast.Expr) string {
+	if s, ok := e.(*ast.SelectorExpr); ok {
+		if x, ok := s.X.(*ast.Ident); ok {
+			return x.Name + "." + s.Sel.Name
+		}
+	}
+	return ""
+}
+
+func mentions(n ast.Node, name string) (found bool) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		e, ok := n.(ast.Expr)
+		found = found || ok && selector(e) == name
+		return !found
+	})
+	return found
+}
+
+func TestWaitsAreFound(t *testing.T) {
+	for body, want := range map[string]string{
+		`func TestA(t *testing.T) { time.Sleep(1) }`:                                                                          "time.Sleep",
+		`func TestA(t *testing.T) { t.Run("x", func(t *testing.T) { <-time.After(1) }) }`:                                     "time.After",
+		`func TestA(t *testing.T) { for end := time.Now().Add(1); time.Now().Before(end); { f() } }`:                          "a loop over time.Now",
+		`func TestA(t *testing.T) { synctest.Test(t, func(t *testing.T) { time.Sleep(1) }) }`:                                 "",
+		`func TestA(t *testing.T) { synctest.Test(t, func(t *testing.T) { wait() }) }; func wait() { time.Sleep(1) }`:         "",
+		`func TestA(t *testing.T) { synctest.Test(t, func(t *testing.T) { wait() }); wait() }; func wait() { time.Sleep(1) }`: "time.Sleep",
+		`func TestA(t *testing.T) { one() }; func one() { two() }; func two() { _ = time.NewTicker(1); one() }`:               "time.NewTicker",
+		`func TestA(t *testing.T) { began := time.Now(); f(); t.Log(time.Since(began)) }`:                                     "",
+	} {
+		fset := token.NewFileSet()
+		file, err := parser.ParseFile(fset, "a_test.go", "package p\n"+body, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, f := range waitFaults(fset, []*ast.File{file}) {
+			got += fmt.Sprint(f.what)
+		}
+		if got != want {
+			t.Errorf("%s: found %q, want %q", body, got, want)
+		}
+	}
+}
