@@ -53,9 +53,6 @@ func (s *Switch) asicDB(only string) tables {
 		sw["SAI_SWITCH_ATTR_QOS_DSCP_TO_TC_MAP"] = oid("QOS_MAP", "DSCP_TO_TC_MAP|"+m)
 	}
 	set("SWITCH", "", sw)
-	if s.faults.on(&s.faults.bareASIC) {
-		return t
-	}
 	s.asicExtras(set)
 	for _, table := range sortedKeys(saiMaps) {
 		for name, r := range s.cfg[table] {
@@ -99,6 +96,15 @@ func (s *Switch) asicDB(only string) tables {
 		}
 	}
 	return t
+}
+
+// switchAlone leaves the switch itself of ASIC_DB.
+func switchAlone(t tables) tables {
+	out := tables{}
+	if r := t["ASIC_STATE"][asicKey("SWITCH", "")]; r != nil {
+		out.set("ASIC_STATE", asicKey("SWITCH", ""), r)
+	}
+	return out
 }
 
 func ref(kind, name string) string {

@@ -228,6 +228,7 @@ func (s *Switch) writeRow(table, key string, r row) {
 	if r == nil && old == nil {
 		return
 	}
+	s.derived = nil
 	s.bind(table, key, old, r)
 	if r != nil && len(r) == 0 {
 		r = row{"NULL": "NULL"}
@@ -295,8 +296,10 @@ func (s *Switch) database(name, only string) tables {
 	case "CONFIG_DB":
 		return s.cfg
 	case "APPL_DB":
-		if t = s.applDB(only); s.dead[Orchagent] {
+		if s.dead[Orchagent] {
 			t = s.unread(only)
+		} else {
+			t = s.computed("APPL_DB", only, s.applDB)
 		}
 	case "STATE_DB":
 		t = s.stateDB(only)
@@ -304,8 +307,10 @@ func (s *Switch) database(name, only string) tables {
 		if s.faults.on(&s.faults.noASIC) {
 			return tables{}
 		}
-		if t = s.asicDB(only); s.dead[Orchagent] {
+		if s.dead[Orchagent] {
 			t = s.still["ASIC_DB"].table(only)
+		} else if t = s.computed("ASIC_DB", only, s.asicDB); s.faults.on(&s.faults.bareASIC) {
+			t = switchAlone(t)
 		}
 	case "COUNTERS_DB":
 		t = s.countersDB(only)
@@ -323,6 +328,21 @@ func (s *Switch) database(name, only string) tables {
 		s.managementNeighbor(t)
 	}
 	return t
+}
+
+// computed returns one of the databases that follow from the configuration, which clients
+// read again and again between two changes. The copy may be changed but for its rows.
+func (s *Switch) computed(name, only string, compute func(only string) tables) tables {
+	at := name + " " + only
+	t, ok := s.derived[at]
+	if !ok {
+		if s.derived == nil {
+			s.derived = map[string]tables{}
+		}
+		t = compute(only)
+		s.derived[at] = t
+	}
+	return t.clone()
 }
 
 func sortedKeys[V any, M ~map[string]V](m M) []string { return slices.Sorted(maps.Keys(m)) }

@@ -70,7 +70,8 @@ func appendName(b []byte, index int, name string) []byte {
 // appendText adds a string as package json writes it.
 func appendText(b []byte, text string) []byte {
 	for i := range len(text) {
-		if c := text[i]; c < ' ' || c > '~' || strings.IndexByte(`"\<>&`, c) >= 0 {
+		switch c := text[i]; {
+		case c < ' ', c > '~', c == '"', c == '\\', c == '<', c == '>', c == '&':
 			quoted, err := json.Marshal(text)
 			if err != nil {
 				return append(b, `""`...) // strings always marshal

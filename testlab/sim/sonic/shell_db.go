@@ -1,6 +1,7 @@
 package sonic
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"path"
@@ -56,7 +57,10 @@ func (c *command) data(b []byte, err error) int {
 
 func (c *command) cfggen(args []string) int {
 	if strings.Join(args, " ") == "-d --print-data" {
-		return c.json(c.s.docNow())
+		c.s.mu.Lock()
+		b := c.s.cfg.json()
+		c.s.mu.Unlock()
+		return c.data(bytes.TrimSuffix(b, []byte("\n")), nil)
 	}
 	if len(args) == 3 && args[0] == "-d" && args[1] == "-v" {
 		v, ok := walk(c.s.docNow(), strings.Split(args[2], "."))
@@ -274,9 +278,8 @@ func (c *command) dump(name string, args []string) int {
 		}
 		c.s.mu.Unlock()
 	}
-	b, err := json.Marshal(out)
 	if pretty {
-		b, err = json.MarshalIndent(out, "", "  ")
+		return c.data(json.MarshalIndent(out, "", "  "))
 	}
-	return c.data(b, err)
+	return c.data(json.Marshal(out))
 }

@@ -121,6 +121,7 @@ type Switch struct {
 	rawSaved  []byte // what a user wrote over the startup file; nil otherwise
 	intern    map[string]row
 	entries   map[uintptr]shownRow      // of rows, by their addresses
+	derived   map[string]tables         // databases as computed since the last change
 	orch      map[string]map[string]row // what orchagent accepted
 	overlay   map[string]tables         // direct writes to databases other than CONFIG_DB
 	mgr       buffermgr
@@ -219,6 +220,7 @@ func (s *Switch) start() (tables, error) {
 // boot makes t the running configuration and lets the daemons start on it.
 // The caller holds mu or is the only user.
 func (s *Switch) boot(t tables) {
+	s.derived = nil
 	s.cfg, s.orch, s.overlay = t, map[string]map[string]row{}, nil
 	s.loose, s.dead, s.still = map[spot]bool{}, nil, nil
 	s.pendingPG, s.bouncing, s.flaps = map[string]bool{}, map[string]bool{}, map[string]int{}
@@ -300,7 +302,12 @@ func (s *Switch) Sessions() (gnmi, ssh []sim.Session) { return s.gnmiLn.Sessions
 func (s *Switch) CAPEM() []byte { return append([]byte(nil), s.caPEM...) }
 
 // Shuffle has the switch answer as another one of its kind from now on.
-func (s *Switch) Shuffle(seed uint64) { s.dice.Shuffle(seed) }
+func (s *Switch) Shuffle(seed uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.derived = nil
+	s.dice.Shuffle(seed)
+}
 
 // Faults is the switch's fault injection.
 func (s *Switch) Faults() *Faults { return s.faults }
@@ -513,6 +520,7 @@ func (s *Switch) Keep() (back func()) {
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		s.derived = nil
 		s.cfg, s.saved, s.rawSaved, s.overlay = cfg.clone(), saved.clone(), raw, cloned(overlay)
 		s.orch, s.pendingPG, s.loose = orch.clone(), maps.Clone(pending), maps.Clone(loose)
 		s.dead, s.still = maps.Clone(dead), still
