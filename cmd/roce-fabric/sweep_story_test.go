@@ -280,6 +280,8 @@ func (s story) strikes(rnd *rand.Rand, d *deed, talk map[string]int) {
 	}
 	k := strike{Fault: sweepFaults[rnd.IntN(len(sweepFaults))], Device: rnd.IntN(2), At: 1 + rnd.IntN(pieces), Variant: rnd.IntN(12)}
 	switch {
+	case *sweepFault != "":
+		k.Fault = fault(*sweepFault)
 	case s.Leases && rnd.IntN(3) == 0:
 		k.Fault = partition
 	case rnd.IntN(8) == 0:

@@ -27,6 +27,7 @@ var (
 	sweepStories = flag.Int("sweep.stories", sharedtest.Sized(2, 0), "how many stories TestFaultSweep tells; 0 is as many as -sweep.for allows")
 	sweepFor     = flag.Duration("sweep.for", time.Duration(sharedtest.Sized(0, 15))*time.Minute, "for how long TestFaultSweep begins stories; 0 is until it has told -sweep.stories")
 	sweepWay     = flag.String("sweep.way", "", "only this way in, such as \"sonic gnmi\"")
+	sweepFault   = flag.String("sweep.fault", "", "the first fault of each command is this one, such as \"half-open\"")
 	sweepPairs   = flag.Int("sweep.pairs", 12, "from how many pairs of an intent before and after stories choose")
 	sweepStory   = flag.String("sweep.story", "", "only this story, as a failure prints it")
 )

@@ -342,6 +342,26 @@ func (h *half) end(err error, after time.Duration) {
 	h.changed()
 }
 
+// reset ends the direction after a delay, without what arrives later: the peer has answered a
+// write to a connection that it has closed.
+func (h *half) reset(after time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	at := time.Now().Add(after)
+	if h.over && !h.at.After(at) {
+		return
+	}
+	var kept []part
+	for _, p := range h.queue {
+		if n := p.arrived(at); n > 0 {
+			p.data = p.data[:n]
+			kept = append(kept, p)
+		}
+	}
+	h.queue, h.over, h.err, h.at = kept, true, errReset, at
+	h.changed()
+}
+
 type conn struct {
 	client        *Client
 	delay         latencies
@@ -460,6 +480,7 @@ func (c *conn) Write(b []byte) (int, error) {
 	gone := c.peer.closed
 	c.peer.mu.Unlock()
 	if gone {
+		c.in.reset(c.delay.next())
 		return 0, c.failure("write", os.NewSyscallError("write", syscall.EPIPE))
 	}
 	fate := Fate{Pass: len(b)}

@@ -201,3 +201,23 @@ func TestPace(t *testing.T) {
 		}
 	})
 }
+
+// A write to a peer that has closed is answered with a reset, which overtakes slow data.
+func TestWriteToClosedPeer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, server, _ := pair(t, 1, func(p Piece) Fate { return Fate{Pass: len(p.Data), Pace: time.Hour} })
+		if _, err := io.WriteString(server, "slow"); err != nil {
+			t.Fatal(err)
+		}
+		if err := server.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(client, "x"); !errors.Is(err, syscall.EPIPE) {
+			t.Errorf("the client writes: %v", err)
+		}
+		began := time.Now()
+		if _, err := io.ReadAll(client); !errors.Is(err, syscall.ECONNRESET) || time.Since(began) > time.Second {
+			t.Errorf("the client reads %v after %v", err, time.Since(began))
+		}
+	})
+}
