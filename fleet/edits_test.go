@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/roce-fabric/roce-fabric/examples"
 	"github.com/roce-fabric/roce-fabric/fleet"
@@ -77,73 +78,66 @@ func TestOrderOfEdits(t *testing.T) {
 	} {
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
-			text, err := examples.Intent(e.name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			base := load(t, string(text))
-			l, err := lab.Start(base.Fabric(), t.TempDir(), lab.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() {
-				if err := l.Close(); err != nil {
-					t.Error(err)
+			synctest.Test(t, func(t *testing.T) {
+				text, err := examples.Intent(e.name)
+				if err != nil {
+					t.Fatal(err)
 				}
-			})
-			at := &fleet.Access{At: l.At}
-			var out bytes.Buffer
-			written := func(name string, worse bool, plan *fleet.PlanFile) {
-				if got := plan.Rollout.Impact() == qos.ImpactLoss; got != worse {
-					t.Errorf("%s: worse in between: %v", name, got)
-				}
-				for d, err := range plan.Devices() {
-					if err != nil || d.Error != nil {
-						t.Fatal(name, err, d.Error)
+				base := load(t, string(text))
+				_, at := startLab(t, base.Fabric(), lab.Options{})
+				var out bytes.Buffer
+				written := func(name string, worse bool, plan *fleet.PlanFile) {
+					if got := plan.Rollout.Impact() == qos.ImpactLoss; got != worse {
+						t.Errorf("%s: worse in between: %v", name, got)
+					}
+					for d, err := range plan.Devices() {
+						if err != nil || d.Error != nil {
+							t.Fatal(name, err, d.Error)
+						}
+					}
+					fmt.Fprintf(&out, "# %s\n", name)
+					text := report.Text{W: &out}
+					text.Rollout(plan.Rollout)
+					if len(plan.Rollout.Waves) == 0 {
+						fmt.Fprintln(&out, "no changes")
 					}
 				}
-				fmt.Fprintf(&out, "# %s\n", name)
-				text := report.Text{W: &out}
-				text.Rollout(plan.Rollout)
-				if len(plan.Rollout.Waves) == 0 {
-					fmt.Fprintln(&out, "no changes")
+				apply := func(devices []fleet.Device, plan *fleet.PlanFile) {
+					o := fleet.ApplyOptions{RunOptions: fleet.RunOptions{Fabric: base.Fabric(), Store: store.Dir(t.TempDir()), Writers: 8}, Allow: qos.ImpactLoss}
+					if res, err := fleet.Apply(t.Context(), devices, plan, o); err != nil || res.Failed() {
+						t.Fatal(err, res)
+					}
 				}
-			}
-			apply := func(devices []fleet.Device, plan *fleet.PlanFile) {
-				o := fleet.ApplyOptions{RunOptions: fleet.RunOptions{Fabric: base.Fabric(), Store: store.Dir(t.TempDir()), Writers: 8}, Allow: qos.ImpactLoss}
-				if res, err := fleet.Apply(t.Context(), devices, plan, o); err != nil || res.Failed() {
-					t.Fatal(err, res)
+				devices, _ := base.Devices(at)
+				old := slices.DeleteFunc(slices.Clone(devices), func(d fleet.Device) bool { return strings.HasSuffix(d.Name, "leaf2") })
+				apply(old, prepare(t, base, old, fleet.GateOff))
+				written("add a leaf", false, prepare(t, base, devices, fleet.GateFull))
+				apply(devices, prepare(t, base, devices, fleet.GateOff))
+				for _, edit := range e.edits {
+					edited := regexp.MustCompile(edit.old).ReplaceAllString(string(text), edit.new)
+					if edited == string(text) {
+						t.Fatalf("%s: nothing to edit", edit.name)
+					}
+					f := load(t, edited)
+					devices, _ := f.Devices(at)
+					written(edit.name, edit.worse, prepare(t, f, devices, fleet.GateFull))
 				}
-			}
-			devices, _ := base.Devices(at)
-			old := slices.DeleteFunc(slices.Clone(devices), func(d fleet.Device) bool { return strings.HasSuffix(d.Name, "leaf2") })
-			apply(old, prepare(t, base, old, fleet.GateOff))
-			written("add a leaf", false, prepare(t, base, devices, fleet.GateFull))
-			apply(devices, prepare(t, base, devices, fleet.GateOff))
-			for _, edit := range e.edits {
-				edited := regexp.MustCompile(edit.old).ReplaceAllString(string(text), edit.new)
-				if edited == string(text) {
-					t.Fatalf("%s: nothing to edit", edit.name)
+				golden := filepath.Join("testdata", "edits", e.name+".txt")
+				if *update {
+					must(os.MkdirAll(filepath.Dir(golden), 0o755))
+					must(os.WriteFile(golden, out.Bytes(), 0o644))
 				}
-				f := load(t, edited)
-				devices, _ := f.Devices(at)
-				written(edit.name, edit.worse, prepare(t, f, devices, fleet.GateFull))
-			}
-			golden := filepath.Join("testdata", "edits", e.name+".txt")
-			if *update {
-				must(os.MkdirAll(filepath.Dir(golden), 0o755))
-				must(os.WriteFile(golden, out.Bytes(), 0o644))
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			have := strings.Split(out.String(), "\n")
-			for i, line := range strings.Split(string(want), "\n") {
-				if i >= len(have) || have[i] != line {
-					t.Fatalf("%s:%d: %q is not in what was found, from %q; -update writes that", golden, i+1, line, have[min(i, len(have)):min(i+2, len(have))])
+				want, err := os.ReadFile(golden)
+				if err != nil {
+					t.Fatal(err)
 				}
-			}
+				have := strings.Split(out.String(), "\n")
+				for i, line := range strings.Split(string(want), "\n") {
+					if i >= len(have) || have[i] != line {
+						t.Fatalf("%s:%d: %q is not in what was found, from %q; -update writes that", golden, i+1, line, have[min(i, len(have)):min(i+2, len(have))])
+					}
+				}
+			})
 		})
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/fleet"
@@ -82,17 +82,9 @@ type bench struct {
 
 func newBench(t *testing.T, text string) *bench {
 	f := load(t, text)
-	l, err := lab.Start(f.Fabric(), t.TempDir(), lab.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	l, at := startLab(t, f.Fabric(), lab.Options{})
 	b := &bench{f: f, l: l, afterConfirm: map[string]func(){}, afterRevert: map[string]func(){}}
-	b.devices, _ = f.Devices(&fleet.Access{At: l.At})
+	b.devices, _ = f.Devices(at)
 	for i := range b.devices {
 		d := &b.devices[i]
 		open := d.Open
@@ -104,7 +96,7 @@ func newBench(t *testing.T, text string) *bench {
 			return &disturbed{drv.(allOf), b.afterConfirm[d.Name], b.afterRevert[d.Name]}, nil
 		}
 	}
-	b.o = fleet.RunOptions{Fabric: f.Fabric(), Store: store.Dir(t.TempDir()), Workers: 5, Writers: 5, AppliedTimeout: time.Second}
+	b.o = fleet.RunOptions{Fabric: f.Fabric(), Store: store.Dir(t.TempDir()), Workers: 5, Writers: 5}
 	return b
 }
 
@@ -145,56 +137,62 @@ func TestLostBeforeTheSave(t *testing.T) {
 	t.Parallel()
 	t.Run("rollback", func(t *testing.T) {
 		t.Parallel()
-		b := newBench(t, everySystem)
-		if res := b.apply(t); res.Failed() {
-			t.Fatalf("%+v", res.Outcomes)
-		}
-		b.afterRevert = b.keep()
-		for _, out := range b.rollback(t).Outcomes {
-			if out.State != fleet.Partial || out.Error == nil || !strings.Contains(out.Error.Text, "not the one from before the run") {
-				t.Errorf("%s: %s, %v", out.Device, out.State, out.Error)
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t, everySystem)
+			if res := b.apply(t); res.Failed() {
+				t.Fatalf("%+v", res.Outcomes)
 			}
-		}
-		clear(b.afterRevert)
-		for _, out := range b.rollback(t).Outcomes {
-			if out.State != fleet.Restored {
-				t.Errorf("%s: %s, %v", out.Device, out.State, out.Error)
+			b.afterRevert = b.keep()
+			for _, out := range b.rollback(t).Outcomes {
+				if out.State != fleet.Partial || out.Error == nil || !strings.Contains(out.Error.Text, "not the one from before the run") {
+					t.Errorf("%s: %s, %v", out.Device, out.State, out.Error)
+				}
 			}
-		}
+			clear(b.afterRevert)
+			for _, out := range b.rollback(t).Outcomes {
+				if out.State != fleet.Restored {
+					t.Errorf("%s: %s, %v", out.Device, out.State, out.Error)
+				}
+			}
+		})
 	})
 	t.Run("confirm", func(t *testing.T) {
 		t.Parallel()
-		b := newBench(t, everySystem)
-		b.afterConfirm = b.keep()
-		states := map[fleet.State]int{}
-		for _, out := range b.apply(t).Outcomes {
-			states[out.State]++
-			if out.State == fleet.Applied || out.State == fleet.Unchanged {
-				t.Errorf("%s: %s, %v", out.Device, out.State, out.Error)
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t, everySystem)
+			b.afterConfirm = b.keep()
+			states := map[fleet.State]int{}
+			for _, out := range b.apply(t).Outcomes {
+				states[out.State]++
+				if out.State == fleet.Applied || out.State == fleet.Unchanged {
+					t.Errorf("%s: %s, %v", out.Device, out.State, out.Error)
+				}
 			}
-		}
-		if states[fleet.Reverted] == 0 {
-			t.Errorf("%v", states)
-		}
+			if states[fleet.Reverted] == 0 {
+				t.Errorf("%v", states)
+			}
+		})
 	})
 	t.Run("revert", func(t *testing.T) {
 		t.Parallel()
-		b := newBench(t, everySystem)
-		was := b.keep()
-		if res := b.apply(t); res.Failed() {
-			t.Fatalf("%+v", res.Outcomes)
-		}
-		b.afterRevert = b.keep()
-		for _, back := range was {
-			back()
-		}
-		// The confirmation comes to nothing, and so does the revert.
-		b.afterConfirm = was
-		for _, out := range b.apply(t).Outcomes {
-			if out.State != fleet.Partial && out.State != fleet.Skipped || out.State == fleet.Partial && !strings.Contains(out.Error.Text, "and it was not reverted") {
-				t.Errorf("%s: %s, %v", out.Device, out.State, out.Error)
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t, everySystem)
+			was := b.keep()
+			if res := b.apply(t); res.Failed() {
+				t.Fatalf("%+v", res.Outcomes)
 			}
-		}
+			b.afterRevert = b.keep()
+			for _, back := range was {
+				back()
+			}
+			// The confirmation comes to nothing, and so does the revert.
+			b.afterConfirm = was
+			for _, out := range b.apply(t).Outcomes {
+				if out.State != fleet.Partial && out.State != fleet.Skipped || out.State == fleet.Partial && !strings.Contains(out.Error.Text, "and it was not reverted") {
+					t.Errorf("%s: %s, %v", out.Device, out.State, out.Error)
+				}
+			}
+		})
 	})
 }
 
@@ -205,36 +203,38 @@ func TestRestartInASave(t *testing.T) {
 	for _, write := range []string{"direct", "gnmi"} {
 		t.Run(write, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t, strings.Replace(everySystem, "mtu:", "write: "+write+"\nmtu:", 1))
-			b.devices = b.devices[:1]
-			sw := b.l.Switches["leaf1"].(*sonic.Switch)
-			before := configOf(sw)
-			for at := 1; ; at++ {
-				if res := b.apply(t); res.Failed() {
-					t.Fatalf("%+v", res.Outcomes)
-				}
-				saves := 0
-				sw.Faults().OnEvent(func(e sonic.Event) {
-					if e != sonic.Saving {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t, strings.Replace(everySystem, "mtu:", "write: "+write+"\nmtu:", 1))
+				b.devices = b.devices[:1]
+				sw := b.l.Switches["leaf1"].(*sonic.Switch)
+				before := configOf(sw)
+				for at := 1; ; at++ {
+					if res := b.apply(t); res.Failed() {
+						t.Fatalf("%+v", res.Outcomes)
+					}
+					saves := 0
+					sw.Faults().OnEvent(func(e sonic.Event) {
+						if e != sonic.Saving {
+							return
+						}
+						if saves++; saves == at {
+							_ = sw.Restart()
+						}
+					})
+					out := b.rollback(t).Outcomes[0]
+					sw.Faults().Clear()
+					is := maps.EqualFunc(configOf(sw), before, maps.Equal)
+					if out.State == fleet.Restored && !is {
+						t.Errorf("save %d: restored, and it is not", at)
+					}
+					if saves < at || write == "gnmi" && at == 2 { // each takes many requests
 						return
 					}
-					if saves++; saves == at {
-						_ = sw.Restart()
+					if out = b.rollback(t).Outcomes[0]; out.State != fleet.Restored {
+						t.Fatalf("save %d, rolled back again: %s, %v", at, out.State, out.Error)
 					}
-				})
-				out := b.rollback(t).Outcomes[0]
-				sw.Faults().Clear()
-				is := maps.EqualFunc(configOf(sw), before, maps.Equal)
-				if out.State == fleet.Restored && !is {
-					t.Errorf("save %d: restored, and it is not", at)
 				}
-				if saves < at || write == "gnmi" && at == 2 { // each takes many requests
-					return
-				}
-				if out = b.rollback(t).Outcomes[0]; out.State != fleet.Restored {
-					t.Fatalf("save %d, rolled back again: %s, %v", at, out.State, out.Error)
-				}
-			}
+			})
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/fleet"
@@ -69,7 +70,11 @@ func TestEveryModel(t *testing.T) {
 			lossless++
 		}
 		done++
-		t.Run(m.Name, func(t *testing.T) { selfTest(t, m) })
+		t.Run(m.Name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				selfTest(t, m)
+			})
+		})
 	}
 	t.Logf("%d models, %d of them with a lossless class", done, lossless)
 }
@@ -149,16 +154,7 @@ links:
 	if !lossless {
 		f = load(t, text("mode: lossy, ecn: auto"))
 	}
-	l, err := lab.Start(f.Fabric(), t.TempDir(), lab.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	at := &fleet.Access{At: l.At}
+	_, at := startLab(t, f.Fabric(), lab.Options{})
 	devices, _ := f.Devices(at)
 	plan := prepare(t, f, devices, fleet.GateOff)
 	o := fleet.ApplyOptions{RunOptions: fleet.RunOptions{Fabric: f.Fabric(), Store: store.Dir(t.TempDir()), Writers: 2}, Allow: qos.ImpactLoss}

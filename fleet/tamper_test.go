@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/roce-fabric/roce-fabric/examples"
 	"github.com/roce-fabric/roce-fabric/fleet"
@@ -71,100 +72,94 @@ var harmless = regexp.MustCompile(`^(header\.(tool|created)|device\.notes|rollou
 // refused before the first write, unless the place is one that a run does not go by; the waves are
 // then those of the intent.
 func TestTamperedPlansAreRefused(t *testing.T) {
-	text, err := examples.Intent("quickstart")
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := load(t, string(text)+"\nrollout: {canary: [leaf2], maxUnavailable: 1, windows: [{from: \"00:00\", to: \"24:00\"}]}\n")
-	l, err := lab.Start(f.Fabric(), t.TempDir(), lab.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := l.Close(); err != nil {
-			t.Error(err)
+	synctest.Test(t, func(t *testing.T) {
+		text, err := examples.Intent("quickstart")
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := load(t, string(text)+"\nrollout: {canary: [leaf2], maxUnavailable: 1, windows: [{from: \"00:00\", to: \"24:00\"}]}\n")
+		_, at := startLab(t, f.Fabric(), lab.Options{})
+		devices, _ := f.Devices(at)
+		devices = slices.DeleteFunc(devices, func(d fleet.Device) bool { return !slices.Contains([]string{"leaf1", "leaf2", "spine1"}, d.Name) })
+		plan := prepare(t, f, devices, fleet.GateFull)
+		ring, err := keys.Open(t.TempDir())
+		must(err)
+		path := filepath.Join(t.TempDir(), "p.plan")
+		must(plan.Save(path, ring))
+		whole, err := os.ReadFile(path)
+		must(err)
+		lines := bytes.SplitAfter(whole, []byte("\n"))
+		lines = lines[:len(lines)-1]
+
+		// apply applies the plan with its lines, and stops before the first write.
+		apply := func(lines [][]byte) (wave string, err error) {
+			body := bytes.Join(lines[:len(lines)-1], nil)
+			sum := sha256.Sum256(body)
+			hash := hex.EncodeToString(sum[:])
+			last, err := json.Marshal(map[string]any{"end": true, "devices": len(lines) - 3, "sha256": hash, "sig": ring.Sign("plan", []byte(hash))})
+			must(err)
+			last = []byte(strings.Replace(string(last), `{"devices":`+fmt.Sprint(len(lines)-3)+`,"end":true,`, `{"end":true,"devices":`+fmt.Sprint(len(lines)-3)+`,`, 1) + "\n")
+			must(os.WriteFile(path, slices.Concat(body, last), 0o600))
+			p, err := fleet.OpenPlan(path)
+			if err != nil {
+				return "", err
+			}
+			defer p.Close()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			o := fleet.ApplyOptions{RunOptions: fleet.RunOptions{Fabric: f.Fabric(), Store: store.Dir(t.TempDir()), Workers: 4, Keys: ring, Gate: &fleet.Gate{Mode: fleet.GateFull, Fabric: f, Access: at}}, Allow: qos.ImpactLoss}
+			o.Progress = func(e fleet.Event) {
+				if e.Kind == fleet.WaveBegins && wave == "" {
+					cancel()
+					wave = e.Text
+				}
+			}
+			_, err = fleet.Apply(ctx, devices, p, o)
+			return wave, err
+		}
+		if wave, err := apply(lines); wave != "leaf2" {
+			t.Fatalf("the plan itself: wave 1 is %q, %v", wave, err)
+		}
+		tried, refused := map[string]bool{}, 0
+		for i, line := range lines[:len(lines)-1] {
+			name, levels := "device", sharedtest.Sized(1, 9)
+			switch i {
+			case 0:
+				name = "header"
+			case len(lines) - 2:
+				name, levels = "rollout", 9
+			}
+			var doc map[string]any
+			dec := json.NewDecoder(bytes.NewReader(line))
+			dec.UseNumber()
+			must(dec.Decode(&doc))
+			tampered(doc, levels, name, func(at string) {
+				if tried[at] {
+					return
+				}
+				tried[at] = true
+				edited := slices.Clone(lines)
+				b := ordered(t, line, doc)
+				edited[i] = append(b, '\n')
+				wave, err := apply(edited)
+				switch e := (*fleet.Error)(nil); {
+				case harmless.MatchString(at):
+					if wave != "leaf2" && !strings.Contains(fmt.Sprint(err), "plan file") {
+						t.Errorf("%s: wave 1 is %q, %v", at, wave, err)
+					}
+				case wave != "":
+					t.Errorf("%s: the run began with %q", at, wave)
+				case err == nil, errors.As(err, &e) && e.Op != fleet.OpJudge:
+					t.Errorf("%s: %v", at, err)
+				default:
+					refused++
+				}
+			})
+		}
+		if t.Logf("%d edits, %d refused", len(tried), refused); refused < 30 {
+			t.Errorf("only %d edits", refused)
 		}
 	})
-	devices, _ := f.Devices(&fleet.Access{At: l.At})
-	devices = slices.DeleteFunc(devices, func(d fleet.Device) bool { return !slices.Contains([]string{"leaf1", "leaf2", "spine1"}, d.Name) })
-	plan := prepare(t, f, devices, fleet.GateFull)
-	ring, err := keys.Open(t.TempDir())
-	must(err)
-	path := filepath.Join(t.TempDir(), "p.plan")
-	must(plan.Save(path, ring))
-	whole, err := os.ReadFile(path)
-	must(err)
-	lines := bytes.SplitAfter(whole, []byte("\n"))
-	lines = lines[:len(lines)-1]
-
-	// apply applies the plan with its lines, and stops before the first write.
-	apply := func(lines [][]byte) (wave string, err error) {
-		body := bytes.Join(lines[:len(lines)-1], nil)
-		sum := sha256.Sum256(body)
-		hash := hex.EncodeToString(sum[:])
-		last, err := json.Marshal(map[string]any{"end": true, "devices": len(lines) - 3, "sha256": hash, "sig": ring.Sign("plan", []byte(hash))})
-		must(err)
-		last = []byte(strings.Replace(string(last), `{"devices":`+fmt.Sprint(len(lines)-3)+`,"end":true,`, `{"end":true,"devices":`+fmt.Sprint(len(lines)-3)+`,`, 1) + "\n")
-		must(os.WriteFile(path, slices.Concat(body, last), 0o600))
-		p, err := fleet.OpenPlan(path)
-		if err != nil {
-			return "", err
-		}
-		defer p.Close()
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		o := fleet.ApplyOptions{RunOptions: fleet.RunOptions{Fabric: f.Fabric(), Store: store.Dir(t.TempDir()), Workers: 4, Keys: ring, Gate: &fleet.Gate{Mode: fleet.GateFull, Fabric: f, Access: &fleet.Access{At: l.At, Scale: 1e-6}}}, Allow: qos.ImpactLoss}
-		o.Progress = func(e fleet.Event) {
-			if e.Kind == fleet.WaveBegins && wave == "" {
-				cancel()
-				wave = e.Text
-			}
-		}
-		_, err = fleet.Apply(ctx, devices, p, o)
-		return wave, err
-	}
-	if wave, err := apply(lines); wave != "leaf2" {
-		t.Fatalf("the plan itself: wave 1 is %q, %v", wave, err)
-	}
-	tried, refused := map[string]bool{}, 0
-	for i, line := range lines[:len(lines)-1] {
-		name, levels := "device", sharedtest.Sized(1, 9)
-		switch i {
-		case 0:
-			name = "header"
-		case len(lines) - 2:
-			name, levels = "rollout", 9
-		}
-		var doc map[string]any
-		dec := json.NewDecoder(bytes.NewReader(line))
-		dec.UseNumber()
-		must(dec.Decode(&doc))
-		tampered(doc, levels, name, func(at string) {
-			if tried[at] {
-				return
-			}
-			tried[at] = true
-			edited := slices.Clone(lines)
-			b := ordered(t, line, doc)
-			edited[i] = append(b, '\n')
-			wave, err := apply(edited)
-			switch e := (*fleet.Error)(nil); {
-			case harmless.MatchString(at):
-				if wave != "leaf2" && !strings.Contains(fmt.Sprint(err), "plan file") {
-					t.Errorf("%s: wave 1 is %q, %v", at, wave, err)
-				}
-			case wave != "":
-				t.Errorf("%s: the run began with %q", at, wave)
-			case err == nil, errors.As(err, &e) && e.Op != fleet.OpJudge:
-				t.Errorf("%s: %v", at, err)
-			default:
-				refused++
-			}
-		})
-	}
-	if t.Logf("%d edits, %d refused", len(tried), refused); refused < 30 {
-		t.Errorf("only %d edits", refused)
-	}
 }
 
 // ordered spells a document that begins as the line does: the file is read by its first key.

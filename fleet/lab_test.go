@@ -1,0 +1,28 @@
+package fleet_test
+
+import (
+	"testing"
+
+	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/testlab/lab"
+	"github.com/roce-fabric/roce-fabric/testlab/memnet"
+)
+
+// startLab starts a lab on a network in memory, for a test in a bubble of testing/synctest,
+// and ends it with the test.
+func startLab(t *testing.T, f *intent.Fabric, o lab.Options) (*lab.Lab, *fleet.Access) {
+	t.Helper()
+	network := memnet.New(1)
+	o.Listen = network.Listen
+	l, err := lab.Start(f, t.TempDir(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return l, &fleet.Access{At: l.At, Dial: network.Client(nil).Dial}
+}
