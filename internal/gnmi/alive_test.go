@@ -5,9 +5,12 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
+
+	"github.com/roce-fabric/roce-fabric/testlab/memnet"
 )
 
 // A Set ends if the device answers nothing at all any more, however long it may take; a device
@@ -15,41 +18,45 @@ import (
 func TestSetEndsWithADeadDevice(t *testing.T) {
 	for name, dead := range map[string]bool{"dead": true, "busy": false} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			// Only a dead device reaches its time; the other one has much of it, for slow machines.
-			silence := map[bool]time.Duration{true: 150 * time.Millisecond, false: 2 * time.Second}[dead]
-			d := newDevice(t, deviceOptions{})
-			working := make(chan struct{})
-			d.set = func(ctx context.Context, _ *gpb.SetRequest) (*gpb.SetResponse, error) {
-				close(working)
-				wait := time.NewTimer(3 * time.Second)
-				defer wait.Stop()
-				select {
-				case <-ctx.Done():
-				case <-map[bool]<-chan time.Time{false: wait.C}[dead]:
-				}
-				return &gpb.SetResponse{}, nil
-			}
-			d.hold = func(ctx context.Context) {
-				select {
-				case <-working:
-					if dead {
-						<-ctx.Done()
+			synctest.Test(t, func(t *testing.T) {
+				network := memnet.New(1)
+				d := newDevice(t, deviceOptions{network: network})
+				working := make(chan struct{})
+				d.set = func(ctx context.Context, _ *gpb.SetRequest) (*gpb.SetResponse, error) {
+					close(working)
+					wait := time.NewTimer(10 * time.Minute)
+					defer wait.Stop()
+					select {
+					case <-ctx.Done():
+					case <-map[bool]<-chan time.Time{false: wait.C}[dead]:
 					}
-				default: // Dial
+					return &gpb.SetResponse{}, nil
 				}
-			}
-			cfg := d.config()
-			cfg.SetTimeout, cfg.Silence = 20*time.Second, silence
-			c, err := Dial(t.Context(), cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer c.Close()
-			err = c.Set(t.Context(), SetRequest{Origin: "sonic-db", Deletes: []Path{{}}})
-			if lost := err != nil && strings.Contains(err.Error(), "has answered nothing for"); lost != dead || dead && !errors.Is(err, ErrTimeout) || !dead && err != nil {
-				t.Errorf("error %v", err)
-			}
+				d.hold = func(ctx context.Context) {
+					select {
+					case <-working:
+						if dead {
+							<-ctx.Done()
+						}
+					default: // Dial
+					}
+				}
+				cfg := d.config()
+				cfg.SetTimeout, cfg.Dial = time.Hour, network.Client(nil).Dial
+				began := time.Now()
+				c, err := Dial(t.Context(), cfg)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer c.Close()
+				err = c.Set(t.Context(), SetRequest{Origin: "sonic-db", Deletes: []Path{{}}})
+				if lost := err != nil && strings.Contains(err.Error(), "has answered nothing for"); lost != dead || dead && !errors.Is(err, ErrTimeout) || !dead && err != nil {
+					t.Errorf("error %v", err)
+				}
+				if took := time.Since(began); dead && took > 2*DefaultSilence || !dead && took < 10*time.Minute {
+					t.Errorf("it took %s", took)
+				}
+			})
 		})
 	}
 }

@@ -27,6 +27,8 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
+
+	"github.com/roce-fabric/roce-fabric/testlab/memnet"
 )
 
 const testUser, testPass = "admin", "YourPaSsWoRd-42"
@@ -55,6 +57,7 @@ type device struct {
 }
 
 type deviceOptions struct {
+	network                                 *memnet.Network // nil is that of the machine
 	noSAN, expired, mtls, plaintext, noAuth bool
 	idle                                    time.Duration
 	maxRecv                                 int
@@ -152,7 +155,11 @@ func newDevice(t testing.TB, o deviceOptions) *device {
 	}
 	s := grpc.NewServer(opts...)
 	gpb.RegisterGNMIServer(s, d)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	listen := func(addr string) (net.Listener, error) { return net.Listen("tcp", addr) }
+	if o.network != nil {
+		listen = o.network.Listen
+	}
+	l, err := listen("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,11 +6,12 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	xssh "golang.org/x/crypto/ssh"
 
-	"github.com/roce-fabric/roce-fabric/testlab/proxy"
+	"github.com/roce-fabric/roce-fabric/testlab/memnet"
 )
 
 // A device that sends nothing any more ends its connection, however far away the deadline of
@@ -19,48 +20,41 @@ func TestSilence(t *testing.T) {
 	for name, tt := range map[string]struct {
 		o      deviceOptions
 		silent bool // nothing passes any more once the command runs
-		wait   time.Duration
 		lost   bool
 	}{
-		"OpenSSH falls silent":                     {deviceOptions{version: "SSH-2.0-OpenSSH_9.2"}, true, 20 * time.Second, true},
-		"OpenSSH works and prints nothing":         {deviceOptions{version: "SSH-2.0-OpenSSH_9.2"}, false, 3 * time.Second, false},
-		"another server works and prints nothing":  {deviceOptions{}, false, 3 * time.Second, false},
-		"a server that ignores requests for signs": {deviceOptions{ignores: true}, false, 3 * time.Second, false},
+		"OpenSSH falls silent":                     {deviceOptions{version: "SSH-2.0-OpenSSH_9.2"}, true, true},
+		"another server falls silent":              {deviceOptions{}, true, true},
+		"OpenSSH works and prints nothing":         {deviceOptions{version: "SSH-2.0-OpenSSH_9.2"}, false, false},
+		"another server works and prints nothing":  {deviceOptions{}, false, false},
+		"a server that ignores requests for signs": {deviceOptions{ignores: true}, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			d := newDevice(t, tt.o)
-			never := make(chan struct{})
-			t.Cleanup(func() { close(never) })
-			var silent atomic.Bool
-			d.exec = func(string, xssh.Channel) uint32 { silent.Store(tt.silent); <-never; return 0 }
-			p, err := proxy.Open(d.addr, func(c proxy.Chunk) (int, bool) {
-				if silent.Load() {
-					return 0, false
+			synctest.Test(t, func(t *testing.T) {
+				tt.o.network = memnet.New(1)
+				d := newDevice(t, tt.o)
+				never := make(chan struct{})
+				t.Cleanup(func() { close(never) })
+				var silent atomic.Bool
+				d.exec = func(string, xssh.Channel) uint32 { silent.Store(tt.silent); <-never; return 0 }
+				cfg := d.config()
+				cfg.Dial = tt.o.network.Client(func(p memnet.Piece) memnet.Fate {
+					return memnet.Fate{Pass: len(p.Data), Silent: silent.Load()}
+				}).Dial
+				c, err := Dial(t.Context(), cfg)
+				if err != nil {
+					t.Fatal(err)
 				}
-				return len(c.Data), false
+				synctest.Wait()
+				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+				defer cancel()
+				began := time.Now()
+				_, err = c.Run(ctx, "x", nil)
+				lost := err != nil && strings.Contains(err.Error(), "has sent nothing for")
+				if took := time.Since(began); !errors.Is(err, ErrTimeout) || lost != tt.lost || lost && took > DefaultSilence+DefaultSilence/3 {
+					t.Errorf("error %v after %s; silence noticed %t, want %t", err, took, lost, tt.lost)
+				}
+				_ = c.Close() // a silent device takes no goodbye
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = p.Close() })
-			cfg := d.config()
-			cfg.Address, cfg.KnownHosts = p.Addr(), hostsFile(t, p.Addr(), d.keys...)
-			cfg.Silence = 150 * time.Millisecond
-			if !tt.lost {
-				cfg.Silence = 2 * time.Second // much, for slow machines
-			}
-			c, err := Dial(t.Context(), cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
-			ctx, cancel := context.WithTimeout(t.Context(), tt.wait)
-			defer cancel()
-			_, err = c.Run(ctx, "x", nil)
-			if lost := err != nil && strings.Contains(err.Error(), "has sent nothing for"); !errors.Is(err, ErrTimeout) || lost != tt.lost {
-				t.Errorf("error %v; silence noticed %t, want %t", err, lost, tt.lost)
-			}
-			_ = c.Close() // a silent device takes no goodbye
 		})
 	}
 }

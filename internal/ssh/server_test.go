@@ -20,6 +20,8 @@ import (
 	"github.com/skeema/knownhosts"
 	"go.uber.org/goleak"
 	xssh "golang.org/x/crypto/ssh"
+
+	"github.com/roce-fabric/roce-fabric/testlab/memnet"
 )
 
 const testUser, testPass = "admin", "YourPaSsWoRd-42"
@@ -62,6 +64,7 @@ type deviceOptions struct {
 	version   string              // that the server says it has; "" is Go's
 	ignores   bool                // requests that are not of a channel are not answered
 	beforeSSH func(net.Conn) bool // false ends the connection
+	network   *memnet.Network     // nil is that of the machine
 }
 
 func ed25519Key(t testing.TB) (xssh.Signer, ed25519.PrivateKey) {
@@ -162,7 +165,11 @@ func newDevice(t testing.TB, o deviceOptions) *device {
 	for _, k := range o.keys {
 		cfg.AddHostKey(k)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	listen := func(addr string) (net.Listener, error) { return net.Listen("tcp", addr) }
+	if o.network != nil {
+		listen = o.network.Listen
+	}
+	l, err := listen("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
