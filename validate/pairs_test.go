@@ -287,6 +287,7 @@ func TestPairs(t *testing.T) {
 	}
 	for _, p := range pairs {
 		t.Run(p.id+" "+p.says, func(t *testing.T) {
+			t.Parallel()
 			if n := tokensApart(p.old, p.new); n > 1 {
 				t.Errorf("%q and %q are %d tokens apart", p.old, p.new, n)
 			}
