@@ -60,3 +60,12 @@ func TestSetEndsWithADeadDevice(t *testing.T) {
 		})
 	}
 }
+
+// A device that answers nothing in the TLS handshake says nothing about certificates.
+func TestSilenceInTheHandshake(t *testing.T) {
+	e := &RPCError{}
+	(&Client{}).unavailable(e, `connection error: desc = "transport: authentication handshake failed: context deadline exceeded"`)
+	if !errors.Is(e, ErrTimeout) || errors.Is(e, ErrTLS) {
+		t.Errorf("error %v", e)
+	}
+}
