@@ -468,3 +468,15 @@ func TestRecordsAreOfTheirDevice(t *testing.T) {
 		}
 	}
 }
+
+// A run that was cut off names the devices of which its journal has no record.
+func TestCutOffNamesDevicesWithoutARecord(t *testing.T) {
+	p := &Past{planned: []string{"leaf1", "leaf2", "leaf3"}, Devices: []PastDevice{{Name: "leaf1"}}}
+	if got := p.CutOff(); !strings.HasSuffix(got, "with no record of leaf[2-3]") && !strings.HasSuffix(got, "with no record of leaf2,leaf3") {
+		t.Errorf("%q", got)
+	}
+	p.Ended = true
+	if got := p.CutOff(); got != "" {
+		t.Errorf("ended: %q", got)
+	}
+}

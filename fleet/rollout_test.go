@@ -367,3 +367,11 @@ func TestRollbackTurnsStatesInBetween(t *testing.T) {
 		t.Errorf("%v s worse", got.WorseSeconds)
 	}
 }
+
+// The waves of a run and of the one that continued it are numbered through.
+func TestWavesThatFollowAreNumberedThrough(t *testing.T) {
+	got := followed([]Wave{{}, {}}, []Wave{{Worse: []order.Fault{{Check: "PFC-01", Until: 2}}}, {}})
+	if len(got) != 4 || got[2].Worse[0].Until != 4 {
+		t.Errorf("%+v", got)
+	}
+}

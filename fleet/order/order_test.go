@@ -455,3 +455,18 @@ func TestManyFaultsAreCounted(t *testing.T) {
 		t.Errorf("cost %v, want %v", proof.Cost, want)
 	}
 }
+
+// Traffic of a class that no link carries yet, and that no host sends yet, loses nothing where a
+// host begins to send it before its switch has the class.
+func TestTrafficOfNoClassYet(t *testing.T) {
+	table := classes(map[int]int8{26: 3})
+	was, will := map[string]Port{"p": {Classes: table}}, map[string]Port{"p": {PFC: 1 << 3, Classes: table}}
+	devices := []*Device{
+		{Name: "host", Host: true, States: []State{{Ports: was}, {Ports: will, Sends: 1 << 26}}},
+		{Name: "leaf", States: []State{{Ports: was}, {Ports: will}}},
+	}
+	links := []*intent.Link{{A: intent.Endpoint{Device: "host", Port: "p"}, B: intent.Endpoint{Device: "leaf", Port: "p"}}}
+	if got := Prove(devices, links, []Stage{{[]string{"host"}, 1, 10}, {[]string{"leaf"}, 1, 10}}); got.Cost != (Cost{}) {
+		t.Errorf("%+v", got.Cost)
+	}
+}
