@@ -13,13 +13,17 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/nic/local"
 	"github.com/roce-fabric/roce-fabric/nic/local/localtest"
 	"github.com/roce-fabric/roce-fabric/nic/mlxconfig/mlxconfigtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	sharedtest.TempInMemory(32 << 20)
+	goleak.VerifyTestMain(m)
+}
 
 const (
 	ens0 = "ens1f0np0"
