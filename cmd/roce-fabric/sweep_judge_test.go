@@ -128,7 +128,7 @@ func (s *session) judgeDevice(i int, state string) {
 	if s.Rival != "" && s.locked.IsZero() {
 		same = true // the other run may have changed the device
 	}
-	want := []string{}
+	var want []string
 	switch state {
 	case "applied":
 		want = []string{"after"}

@@ -2,7 +2,6 @@ package cumulus
 
 import (
 	"cmp"
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -219,11 +218,4 @@ func (b *box) device() *drivertest.Device {
 func says(t testing.TB, err, is, not error, texts ...string) {
 	t.Helper()
 	drivertest.Says(t, drivertest.Password, err, is, not, texts...)
-}
-
-func within(t testing.TB, d time.Duration) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), d)
-	t.Cleanup(cancel)
-	return ctx
 }
