@@ -72,6 +72,13 @@ func sshd(ts *testscript.TestScript, _ bool, _ []string) {
 			ts.Fatalf("sshd does not listen: %s", log.String())
 		}
 	}
+	rf := filepath.Join(dir, "roce-fabric")
+	build := exec.Command("go", "build", "-o", rf, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		ts.Fatalf("go build: %v\n%s", err, out)
+	}
+	ts.Setenv("RF", rf)
 	me, err := user.Current()
 	ts.Check(err)
 	ts.Setenv("SSHD", addr)

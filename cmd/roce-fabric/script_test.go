@@ -31,9 +31,6 @@ import (
 
 func TestMain(m *testing.M) {
 	sharedtest.CollectLess()
-	if len(os.Args) > 1 && os.Args[1] == "nic" { // the copy on a host, which has a name of its own
-		os.Exit(realMain())
-	}
 	sharedtest.Default(sharedtest.Parallel, "8")
 	testscript.Main(m, map[string]func(){
 		"roce-fabric":         func() { os.Exit(realMain()) },
