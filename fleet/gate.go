@@ -346,10 +346,7 @@ func (g *gated) pass(ctx context.Context, w Wave, was map[string]seen) error {
 	}
 	// A link may go down again, and neighbours that were gone show until LLDP forgets them.
 	last, err := g.look(ctx, natural.Keys(was))
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	if err := missing(was, last, err); err != nil {
+	if err := cmp.Or(context.Cause(ctx), missing(was, last, err)); err != nil {
 		return err
 	}
 	if err := g.verdict(ctx, g.judge(now, last)); err != nil {
@@ -370,8 +367,8 @@ func (g *gated) back(ctx context.Context, was map[string]seen, settle time.Durat
 	out, left := map[string]seen{}, maps.Clone(was)
 	for {
 		now, err := g.look(ctx, natural.Keys(left))
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+		if err := context.Cause(ctx); err != nil {
+			return nil, err
 		}
 		for name, s := range now {
 			if s.lacks(left[name]) == "" {

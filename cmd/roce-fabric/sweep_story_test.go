@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// fault is what goes wrong.
+// fault is a kind of failure that a story injects.
 type fault string
 
 const (
@@ -29,7 +29,7 @@ const (
 )
 
 // sweepFaults lists the faults that strike at a piece of data, the likelier ones more than
-// once. A kill works without a process of its own: from that moment on, nothing that the run
+// once. A kill needs no separate process: from that moment on, nothing that the run
 // does reaches the devices or the state folder of the story.
 var sweepFaults = []fault{sigkill, sigkill, sigkill, connectionReset, connectionReset, halfOpen, halfOpen, slowBytes,
 	ctrlC, ctrlC, restart, savedRestart, refusal, falseFailure, falseSuccess, diskFull}

@@ -115,7 +115,7 @@ func (a *acquaintance) note(w *world, s *session) {
 	}
 }
 
-// told is what came of a story.
+// told is the result of a story.
 type told struct {
 	story story
 	wrong []string

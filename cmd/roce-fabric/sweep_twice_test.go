@@ -13,7 +13,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 )
 
-// A story that is told twice meets the same faults, and each of its commands ends alike, at the
+// A story that is played twice meets the same faults, and each of its commands ends alike, at the
 // same virtual times to a millisecond; nearly all are the same to the nanosecond, which is
 // counted. Bytes are not compared, nor into how many pieces the data of one instant is split:
 // that depends on the order in which Go runs goroutines that are ready at the same time.

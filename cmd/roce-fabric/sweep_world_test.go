@@ -56,7 +56,7 @@ type world struct {
 	ends  []outcome
 }
 
-// outcome is what came of a command: its status and the states of its report, the virtual times
+// outcome is the result of a command: its status and the states of its report, the virtual times
 // of its faults and of its end, and a digest of the times at which it exchanged data.
 type outcome struct {
 	text   string
@@ -188,7 +188,7 @@ func (w *world) begin() bool {
 	return true
 }
 
-// view is what a device holds.
+// view is the state of a device at one moment.
 type view struct {
 	state, meaning string
 	unsaved        bool

@@ -106,8 +106,8 @@ func Default(name, value string) {
 	}
 }
 
-// CollectLess has garbage collected a quarter as often, in TestMain, unless GOGC says how
-// often. Simulated devices and what reads them make much garbage and keep little: it
+// CollectLess makes the garbage collector run a quarter as often, unless GOGC is set. Call it
+// in TestMain. Simulated devices and their clients allocate much and keep little, so that this
 // saves a fifth of the processor time.
 func CollectLess() {
 	if os.Getenv("GOGC") == "" {
@@ -118,9 +118,9 @@ func CollectLess() {
 // shm is a folder in memory on Linux.
 const shm = "/dev/shm"
 
-// TempInMemory has the temporary folders of tests in memory, in TestMain, where the machine
-// has room for so many bytes there and TMPDIR says nothing else. A simulated host is
-// thousands of small files, which take ten times the processor time on a disk.
+// TempInMemory puts the temporary folders of tests into memory, unless TMPDIR is set or less
+// than room bytes are free there. Call it in TestMain. A simulated host is thousands of small
+// files, which take ten times the processor time on a disk.
 func TempInMemory(room uint64) {
 	var fs syscall.Statfs_t
 	const tmpfs = 0x01021994
