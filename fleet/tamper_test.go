@@ -122,7 +122,7 @@ func TestTamperedPlansAreRefused(t *testing.T) {
 		}
 		tried, refused := map[string]bool{}, 0
 		for i, line := range lines[:len(lines)-1] {
-			name, levels := "device", sharedtest.Sized(1, 9)
+			name, levels := "device", sharedtest.Sized(2, 9)
 			switch i {
 			case 0:
 				name = "header"

@@ -112,9 +112,11 @@ func (r *run) again(ctx context.Context, drv drivers.Driver, f drivers.Facts, sn
 	}
 	made = t.planned(ctx, past, drv, f, snap, t.desired, fresh)
 	have, want := *t.plan, *made
-	have.Notes, want.Notes = nil, nil // the history of the fabric has a part in them,
-	have.Mistaken, want.Mistaken = "", ""
-	have.Facts.Unit, want.Facts.Unit = drivers.Unit{}, drivers.Unit{} // and in what identify has compared
+	if was, is := have.Facts.Unit, want.Facts.Unit; was != is {
+		return nil, nil, errorAs("", OpJudge, KindPlan, fmt.Errorf("the plan was made for a device with %s, and this one shows %s", was, is))
+	}
+	have.Notes, want.Notes = nil, nil     // the history of the fabric has a part in them,
+	have.Mistaken, want.Mistaken = "", "" // and in this, which identify has judged
 	if !equalJSON(have, want) {
 		return nil, nil, errorAs("", OpJudge, KindPlan, errors.New("the plan does not say what it does to the device"))
 	}

@@ -86,7 +86,7 @@ var sonicFaults = []fault{
 	{"the ASIC has another DSCP map", "leaf1", "ASIC dscpmap Ethernet0 SAI_QOS_MAP_ATTR_MAP_TO_VALUE_LIST={\"count\":0,\"list\":null}", "error OPS-02 @", "", ""},
 
 	// PFC.
-	{"a port towards a host pauses another priority as well", "leaf1", "PORT_QOS_MAP|Ethernet0 pfc_enable=3,4", "error PFC-02 leaf1 Ethernet0", "PFC-03 no group has headroom for it; WD-03 nor is it watched; " + sibling, ""},
+	{"a port towards a host pauses another priority as well", "leaf1", "PORT_QOS_MAP|Ethernet0 pfc_enable=3,4", "error PFC-02 leaf1 Ethernet0", "PFC-03 no group has headroom for it; BUF-18 buffermgrd makes a row 3-4 beside 3; WD-03 nor is it watched; " + sibling, ""},
 	{"a port between switches pauses another priority", "leaf1", "PORT_QOS_MAP|Ethernet240 pfc_enable=4", "error PFC-01 leaf1 Ethernet240", "PFC-03 no group has headroom for it; PFC-04 the group of the other has no PFC; WD-03 nor is it watched; " + sibling, ""},
 	{"no PFC between two switches", "leaf1", "PORT_QOS_MAP|Ethernet240 -pfc_enable", "error PFC-01 leaf1 Ethernet240", "PFC-04 the group has no PFC; WD-03 nothing is watched; " + sibling, ""},
 	{"no PFC towards a host", "leaf1", "PORT_QOS_MAP|Ethernet0 -pfc_enable", "error PFC-02 leaf1 Ethernet0", "PFC-04 the group has no PFC; WD-03 nothing is watched; " + sibling, ""},

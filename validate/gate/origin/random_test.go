@@ -566,12 +566,23 @@ func TestWhichStopsMore(t *testing.T) {
 // A NIC whose pauses are counted in frames alone is not certain to be slow, where its link
 // may be full between them, or where pauses of other ports are not counted.
 func TestPausesThatMayBeShort(t *testing.T) {
-	for _, seed := range []uint64{9002585, 77000630} {
+	for _, seed := range []uint64{9002585, 77000630, 1795907760290513280} {
 		f, planted := build(seed, true)
 		f.simulate()
 		found := origin.Find(f.counted(seed))
 		if len(found) != 1 || found[0].Certain || found[0].At == planted.at {
 			t.Errorf("seed %d: planted %s at %s, named %+v", seed, planted.kind, planted.at, found)
 		}
+	}
+}
+
+// A NIC that pauses nine tenths of the time and whose bytes are not counted may be slow or storm.
+func TestWhatAPausingNICReceivedIsNotKnown(t *testing.T) {
+	const seed = 1795905990276920187
+	f, planted := build(seed, true)
+	f.simulate()
+	found := origin.Find(f.counted(seed))
+	if len(found) != 1 || found[0].At != planted.at || found[0].Kind != origin.SlowReceiver || found[0].Certain {
+		t.Errorf("planted %s at %s, named %+v", planted.kind, planted.at, found)
 	}
 }

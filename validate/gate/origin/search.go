@@ -470,17 +470,20 @@ func (s *search) source(e end) Source {
 	src := Source{Kind: SlowReceiver, At: w.To, Way: e.way, Certain: true}
 	size, exact := s.size[e.way], s.exact[e.way]
 	switch {
-	case w.Storms > 0, size >= stuck && w.Used.Set && w.Used.V <= idle, exact && size >= stuck && !w.Used.Set, exact && size >= 0.99:
+	case w.Storms > 0, size >= stuck && w.Used.Set && w.Used.V <= idle, exact && size >= 1-idle:
 		src.Kind = Storm
 	case w.Used.Set && (w.Used.V >= full || exact && size < slow && w.Used.V+size >= full):
 		src.Kind, src.At = Congestion, w.From
 	case !w.Used.Set && !exact:
 		src.Certain, src.Why = false, fmt.Sprintf("neither the time that %s paused nor its bytes are counted", w.To)
 		src.Candidates = []intent.Endpoint{w.To, w.From}
+	case !w.Used.Set && size >= stuck:
+		src.Certain, src.Why = false, fmt.Sprintf("what %s received is not counted, and hardly anything would be a storm", w.To)
+		src.Candidates = []intent.Endpoint{w.To}
 	case !exact && w.Used.V+size >= full:
 		src.Certain, src.Why = false, fmt.Sprintf("how long %s paused is not counted, and its link may be full", w.To)
 		src.Candidates = []intent.Endpoint{w.To, w.From}
-	case size < slow && s.blind != "":
+	case (!exact || size < slow) && s.blind != "":
 		src.Certain, src.Why = false, "the pauses of "+s.blind+" are not counted"
 		src.Candidates = []intent.Endpoint{w.To}
 	}
