@@ -18,14 +18,12 @@ import (
 	"testing/synctest"
 	"text/tabwriter"
 	"time"
-
-	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 )
 
 var (
 	sweepSeed    = flag.Uint64("sweep.seed", 0, "the first story of TestFaultSweep; 0 is by chance")
-	sweepStories = flag.Int("sweep.stories", sharedtest.Sized(2, 0), "how many stories TestFaultSweep tells; 0 is as many as -sweep.for allows")
-	sweepFor     = flag.Duration("sweep.for", time.Duration(sharedtest.Sized(0, 15))*time.Minute, "for how long TestFaultSweep begins stories; 0 is until it has told -sweep.stories")
+	sweepStories = flag.Int("sweep.stories", 0, "how many stories TestFaultSweep tells at most; 0 is two, or as many as -sweep.for allows")
+	sweepFor     = flag.Duration("sweep.for", 0, "for how long TestFaultSweep begins stories; 0 is for as long as it takes")
 	sweepWay     = flag.String("sweep.way", "", "only this way in, such as \"sonic gnmi\"")
 	sweepFault   = flag.String("sweep.fault", "", "the first fault of each command is this one, such as \"half-open\"")
 	sweepPairs   = flag.Int("sweep.pairs", 12, "from how many pairs of an intent before and after stories choose")
@@ -296,7 +294,10 @@ func TestFaultSweep(t *testing.T) {
 	if seed == 0 {
 		seed = rand.Uint64()
 	}
-	until, before := time.Now().Add(*sweepFor), spent()
+	most, until, before := int64(*sweepStories), time.Now().Add(*sweepFor), spent()
+	if most == 0 && *sweepFor == 0 {
+		most = 2
+	}
 	var next atomic.Int64
 	t.Run("stories", func(t *testing.T) {
 		for worker := range runtime.GOMAXPROCS(0) {
@@ -304,7 +305,7 @@ func TestFaultSweep(t *testing.T) {
 				t.Parallel()
 				for {
 					n := next.Add(1) - 1
-					if *sweepStories > 0 && n >= int64(*sweepStories) || *sweepFor > 0 && time.Now().After(until) || *sweepStories+int(*sweepFor) == 0 {
+					if most > 0 && n >= most || *sweepFor > 0 && time.Now().After(until) {
 						return
 					}
 					at := seed + uint64(n)
