@@ -6,41 +6,42 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// Line is a line of a configuration, or a field of a row, that says something of
-// classification, pause, marking, scheduling, buffers or the MTU, and its fate when
-// the configuration becomes an intent. Every such line of a configuration has one.
+// Line is a line of a configuration, or a field of a row, that concerns classification, pause,
+// marking, scheduling, buffers or the MTU, together with its fate on import. The account of a
+// configuration holds every such line.
 type Line struct {
-	No    int    `json:"line,omitempty"` // in the text, from 1; 0 where that has no lines
-	Where string `json:"where"`          // the header of its block, or "TABLE|key"; "" for the top level
+	No    int    `json:"line,omitempty"` // line number in the text, from 1; 0 if the text has no line numbers
+	Where string `json:"where"`          // header of the enclosing block, or "TABLE|key"; "" for the top level
 	Text  string `json:"text"`           // the line, or "field: value"
 	Fate  Fate   `json:"fate"`
-	Why   string `json:"why,omitempty"` // of what is represented, only where the line does not say all of it itself
-	// Check is the check of the catalogue that the line fails by itself, whatever an
-	// intent says; "" for none.
+	Why   string `json:"why,omitempty"` // reason for the fate; for a represented line, set only where the line alone does not explain it
+	// Check is the ID of the catalogue check that the line fails whatever the intent says; ""
+	// for none.
 	Check string `json:"check,omitempty"`
-	// Ports are those that it does something on, nil for the switch as a whole, and
-	// Attrs what it sets there. Both count where it is represented, and may be shared.
+	// Ports lists the ports that the line affects (nil for the switch as a whole), and Attrs the
+	// attributes that it sets there. Both matter only for represented lines, and lines may share
+	// the slices.
 	Ports []string   `json:"-"`
 	Attrs []qos.Attr `json:"-"`
-	// Keys are, of a table of maps, the entries that it sets; nil for all of them.
+	// Keys lists the map entries that a line of a map table sets; nil for all of them.
 	Keys []int `json:"-"`
 }
 
-// Fate is what becomes of a line of a configuration.
+// Fate tells what an import does with a line of a configuration.
 type Fate string
 
-// The fates. A decoder knows the first four: it says Represented of what is in the
-// model. Whether that is in an intent, too, only the intent tells.
+// The fates. Decoders use only the first four; they mark a line Represented if its value is in
+// the model. [Settle] then decides whether the intent states that value as well.
 const (
 	Represented Fate = "represented"
-	Default     Fate = "default"        // it says what holds without it
+	Default     Fate = "default"        // it states what holds without it
 	Inert       Fate = "inert"          // it does nothing on the switch
 	Unknown     Fate = "not understood" // it stays as it is
-	Left        Fate = "left alone"     // the intent does not speak of it
-	Differs     Fate = "would change"   // the intent says something else
+	Left        Fate = "left alone"     // the intent does not set it
+	Differs     Fate = "would change"   // the intent sets another value
 )
 
-// Place is where the line stands, for people: "interface Ethernet1, line 812".
+// Place returns the place of the line for people: "interface Ethernet1, line 812".
 func (l *Line) Place() string {
 	switch {
 	case l.No == 0:
@@ -51,8 +52,9 @@ func (l *Line) Place() string {
 	return l.Where + ", line " + strconv.Itoa(l.No)
 }
 
-// Settle says of the lines that are represented in the model of a switch what an intent
-// makes of them: want is what it says of the switch, and changes what it would change.
+// Settle updates the fate of the lines that the model of a switch represents: to Left, Differs
+// or Represented. want is what the intent sets on the switch, changes what applying it would
+// change.
 func Settle(account []Line, want *qos.Device, changes []qos.Change) {
 	held := map[qos.Attr]bool{}
 	anywhere := func(a qos.Attr, keys []int) bool {

@@ -11,17 +11,17 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/headroom"
 )
 
-// Fan is how many ports of a switch take part in a congestion of one class.
+// Fan is the number of ports of a switch that take part when one class is congested.
 type Fan struct {
-	// In is how many ports send into one queue at the same time, Out how many
-	// congested queues one port sends into; at least 1.
+	// In is the number of ports that send into one queue at the same time, Out the number of
+	// congested queues that one port sends into. Both are at least 1.
 	In, Out intent.Value[int]
 }
 
-// FanOf returns the fan of a class at an egress port: as declared, else what
-// the topology allows. Every other port that carries the class lossless may
-// send into the queue, and into the queues of all others; but a switch with
-// hosts sends nothing from one uplink to another.
+// FanOf returns the fan of a class at an egress port: the declared one, or else the largest that
+// the topology allows. Every other port that carries the class lossless may send into the queue,
+// and one port into the queues of all others. A leaf (a switch with hosts) forwards nothing from
+// one uplink to another.
 func FanOf(p *intent.Port, k *intent.Class) Fan {
 	f := Fan{In: p.Settings.Buffers.FanIn, Out: p.Settings.Buffers.FanOut}
 	if f.In.V > 0 && f.Out.V > 0 {
@@ -34,7 +34,7 @@ func FanOf(p *intent.Port, k *intent.Class) Fan {
 	case leaf && p.Uplink():
 		in = derived(max(hosts, 1), "lossless port towards a host", "lossless ports towards hosts")
 	case leaf && hosts < 2:
-		// Only uplinks feed the one host port, and they feed nothing else.
+		// Only uplinks send to the one host port, and they send nowhere else.
 		out = 1
 	}
 	if f.In.V == 0 {
@@ -50,19 +50,19 @@ func derived(n int, one, many string) intent.Value[int] {
 	return intent.Value[int]{V: n, From: intent.Origin{Rule: "topology: " + words.Plural(n, one, many)}}
 }
 
-// Sharing is what the shared pool of a switch means for a class on a port.
+// Sharing describes how a class on a port shares the buffer pool of the switch.
 type Sharing struct {
 	Fan Fan
-	// Pool is nil where it is not known; Missing then says why.
+	// Pool is nil if it is not known; Missing then says why.
 	Pool    *headroom.Pool
 	Missing string
-	// Limits are the cases, empty without a pool: the incast of Fan.In ports,
-	// one port to Fan.Out queues, and the worst case of the DCQCN paper over
-	// all ports of the model, which is for information.
+	// Limits holds the three cases: incast from Fan.In ports, one port to Fan.Out queues, and
+	// (for information) the worst case of the DCQCN paper over all ports of the model. It is
+	// empty without a pool.
 	Limits []headroom.Limit
 }
 
-// Limit returns the case of that name; ok is false without a pool.
+// Limit returns the case with the given name; ok is false if there is none.
 func (s Sharing) Limit(name string) (l headroom.Limit, ok bool) {
 	for _, l := range s.Limits {
 		if l.Name == name {
@@ -72,7 +72,7 @@ func (s Sharing) Limit(name string) (l headroom.Limit, ok bool) {
 	return headroom.Limit{}, false
 }
 
-// Sharing works out the sharing of a class on a port.
+// Sharing returns how a class on a port shares the buffer pool.
 func (m Memory) Sharing(p *intent.Port, k *intent.Class) Sharing {
 	s := Sharing{Fan: FanOf(p, k)}
 	pool, err := m.Pool(p, k)
@@ -90,8 +90,8 @@ func (m Memory) Sharing(p *intent.Port, k *intent.Class) Sharing {
 	return s
 }
 
-// dataPorts is how many ports of the switch may carry the class, whatever the intent
-// says of them.
+// dataPorts returns the number of ports that may carry the class: the highest of the counts in
+// the intent, in the model and on the switch.
 func (m Memory) dataPorts() int {
 	n := len(m.Switch.Ports)
 	if m.Model != nil {
@@ -103,8 +103,9 @@ func (m Memory) dataPorts() int {
 	return n
 }
 
-// Most is what one queue can hold of a class before every group that can feed it has
-// paused, whatever the intent says of its ports; 0 without a pool.
+// Most returns the largest number of bytes of a class that one queue can hold before every
+// priority group that can feed it has paused, if all ports of the switch carry the class; 0
+// without a pool.
 func (m Memory) Most(s Sharing) int64 {
 	if s.Pool == nil {
 		return 0
@@ -112,10 +113,10 @@ func (m Memory) Most(s Sharing) int64 {
 	return s.Pool.Limit(headroom.Incast(max(m.dataPorts(), s.Fan.In.V+1) - 1)).Queue
 }
 
-// markingCase is the case in which thresholds that are computed must mark
-// before a pause: one port to as many queues as are declared. Without a
-// declaration it is that of the DCQCN paper over the ports that the topology
-// has, as nobody says that so many groups are active at once.
+// markingCase returns the traffic case in which computed ECN thresholds must mark before PFC
+// pauses: one port sending to the declared number of queues. If no fan-out is declared, it is
+// the worst case of the DCQCN paper over the ports of the topology, as it is unknown how many
+// groups are active at once.
 func (f Fan) markingCase(lossless int) headroom.Case {
 	if f.Out.IsDefault() {
 		return headroom.WorstCase(f.Out.V, lossless)
@@ -123,17 +124,17 @@ func (f Fan) markingCase(lossless int) headroom.Case {
 	return headroom.OneToMany(f.Out.V, lossless)
 }
 
-// Marking is a class's ECN curve on one port and how it came about.
+// Marking is the ECN curve of a class on one port and how it was derived.
 type Marking struct {
 	Curve qos.ECN
-	// Auto holds every step of computed thresholds; nil for others.
+	// Auto holds the steps of the computation; nil if the thresholds are not computed.
 	Auto *headroom.ECN
-	// Why is Auto in one line, or why there is no curve; empty for thresholds
-	// that the intent states.
+	// Why is Auto in one line, or the reason why there is no curve; "" if the intent states the
+	// thresholds.
 	Why string
 }
 
-// ECN returns the marking curve of a class on a port, by the intent. m may be nil.
+// ECN returns the marking curve that the intent asks for, for a class on a port. m may be nil.
 func ECN(p *intent.Port, k *intent.Class, m *catalog.Model) Marking {
 	e := k.ECN
 	prob := percent(e.Probability.V)
@@ -149,7 +150,7 @@ func ECN(p *intent.Port, k *intent.Class, m *catalog.Model) Marking {
 		}
 		auto, err := headroom.ECNAuto(in)
 		if err != nil {
-			// Without a speed there is nothing to scale; the check names it.
+			// Without a speed there is nothing to scale; a check reports the missing speed.
 			return Marking{Why: err.Error()}
 		}
 		return Marking{Curve: qos.ECN{Enabled: true, Min: auto.Min, Max: auto.Max, Probability: prob}, Auto: &auto, Why: auto.String()}
@@ -157,28 +158,28 @@ func ECN(p *intent.Port, k *intent.Class, m *catalog.Model) Marking {
 	return Marking{}
 }
 
-// losslessFrame is the largest packet of RDMA on a port, bytes.
+// losslessFrame returns the size of the largest RDMA packet on a port, in bytes.
 func losslessFrame(p *intent.Port) int { return p.Settings.MTU.RDMA.V + intent.RDMAOverhead }
 
-// PortHeadroom is the headroom of each lossless group of a port: what the
-// switch will set, and what that is compared with.
+// PortHeadroom is the headroom of each lossless group of a port: the value that the switch will
+// set, and the reference to compare it with.
 type PortHeadroom struct {
-	// Row is what the switch looks up, Computed what it computes; nil both
-	// where neither is known, and then Missing says why.
+	// Row is the table row that the switch looks up, Computed the value that it computes. Both
+	// are nil if neither is known; Missing then says why.
 	Row      *catalog.HeadroomRow
 	Computed *headroom.Result
 	Missing  string
-	// Unpublished says that the catalogue has the model without a headroom table.
+	// Unpublished is set if the catalogue knows the model but has no headroom table for it.
 	Unpublished bool
-	// Reference is the model of the intent's buffers.headroom; nil where it
-	// has nothing for the speed or the chip, and then NoReference says why.
+	// Reference is the result of the model named by buffers.headroom in the intent. It is nil if
+	// that model does not cover the speed or the chip; NoReference then says why.
 	Reference   *headroom.Result
 	NoReference string
-	// Floor is what no headroom can be below, bytes.
+	// Floor is the smallest headroom that can work, in bytes.
 	Floor int64
 }
 
-// XOFF returns the headroom in bytes that the switch will set; false where unknown.
+// XOFF returns the headroom in bytes that the switch will set; ok is false if it is unknown.
 func (h PortHeadroom) XOFF() (n int64, ok bool) {
 	switch {
 	case h.Row != nil:
@@ -189,11 +190,11 @@ func (h PortHeadroom) XOFF() (n int64, ok bool) {
 	return 0, false
 }
 
-// Headroom works out the headroom of a port by intent and catalogue.
+// Headroom returns the headroom of a port according to the intent and the catalogue.
 func (d *Device) Headroom(p *intent.Port) PortHeadroom { return d.Memory(nil).Headroom(p) }
 
-// Headroom works out the headroom of a port, which needs a speed and a cable. What a
-// switch shows of its groups is not in it.
+// Headroom returns the headroom of a port. It needs the speed and the cable length, and ignores
+// the headroom that the switch shows for its groups.
 func (m Memory) Headroom(p *intent.Port) PortHeadroom {
 	key := headroomKey{in: m.HeadroomInput(p), settings: p.Settings}
 	if m.have != nil && m.have.Ports[p.Name] != nil {
@@ -221,7 +222,7 @@ func (m Memory) headroom(p *intent.Port, in headroom.Input) PortHeadroom {
 			h.Missing = err.Error()
 			break
 		}
-		r.Floor = h.Floor // of the intent's frames, not the template's
+		r.Floor = h.Floor // for the intent's frame size, not the template's
 		h.Computed = &r
 	case !own && len(m.Model.Headroom) == 0:
 		h.Missing, h.Unpublished = "no headroom table of "+m.Model.Name+" is published", true
@@ -248,8 +249,8 @@ func (m Memory) headroom(p *intent.Port, in headroom.Input) PortHeadroom {
 	return h
 }
 
-// HeadroomInput returns what the headroom of a port depends on, with the
-// response of the device at the other end.
+// HeadroomInput returns the values that the headroom of a port depends on, including the pause
+// response time of the peer.
 func (m Memory) HeadroomInput(p *intent.Port) headroom.Input {
 	d, s := m.Device, p.Settings
 	in := headroom.Input{
@@ -270,8 +271,8 @@ func (m Memory) HeadroomInput(p *intent.Port) headroom.Input {
 	return in
 }
 
-// peerResponse returns how long the device at the other end takes to obey a
-// pause, as the intent says of that device.
+// peerResponse returns the time that the peer of a port takes to obey a pause, as stated in the
+// intent.
 func (d *Device) peerResponse(p *intent.Port) intent.Value[intent.Response] {
 	e, ok := p.Peer()
 	if !ok || d.Fabric == nil {

@@ -21,7 +21,7 @@ classes:
   default: {priority: 0, dscp: rest}
 `
 
-// clos is two leaves with three hosts each and two spines.
+// clos is a fabric of two leaves with three hosts each, and two spines.
 const clos = `switches:
   leaf[1-2]: {os: sonic, role: leaf, model: DellEMC-Z9332f-O32LEAF}
   spine[1-2]: {os: sonic, role: spine, model: ACS-MSN4700SPINE}
@@ -67,7 +67,7 @@ func TestFanOf(t *testing.T) {
 		"declared":          {fill(", buffers: {fanIn: 16, fanOut: 8}", "", ""), "leaf1", "Ethernet0", 16, 8, "fabric.yaml:8:"},
 		"port that is down": {fill(", ports: {Ethernet8: {admin: down}}", "", ""), "leaf1", "Ethernet0", 3, 3, "topology: 3 other lossless ports"},
 		"lossy port":        {fill(", ports: {Ethernet8: {classes: {rdma: {lossless: false}}}}", "", ""), "leaf1", "Ethernet240", 2, 3, "topology: 2 lossless ports towards hosts"},
-		// Uplinks feed the one host port and nothing else.
+		// Only uplinks send to the one host port, and they send nowhere else.
 		"one host": {fill(", ports: {\"Ethernet[8,16]\": {admin: down}}", "", ""), "leaf1", "Ethernet0", 2, 1, "topology: 2 other lossless ports"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -99,8 +99,8 @@ func TestSharing(t *testing.T) {
 	}
 }
 
-// Computed thresholds keep to the fan-out that is declared, and to the DCQCN
-// paper's case over the topology where none is.
+// Computed thresholds follow the declared fan-out, or the worst case of the DCQCN paper over the
+// topology if none is declared.
 func TestAutoFollowsTheFanOut(t *testing.T) {
 	_, p, k := port(t, compiled(t, fill("", "", "")), "leaf1", "Ethernet0")
 	d, q, _ := port(t, compiled(t, fill(", buffers: {fanOut: 20}", "", "")), "leaf1", "Ethernet0")
@@ -121,7 +121,7 @@ func TestAutoFollowsTheFanOut(t *testing.T) {
 	}
 }
 
-// The headroom of a port holds what the device at the other end needs.
+// The headroom of a port includes the response time of its peer.
 func TestHeadroomFollowsThePeer(t *testing.T) {
 	response := func(c *render.Compiler, sw, name string) (bytes float64, source string) {
 		d, p, _ := port(t, c, sw, name)
@@ -153,7 +153,7 @@ func TestHeadroomFollowsThePeer(t *testing.T) {
 }
 
 func TestHeadroom(t *testing.T) {
-	// A row that is looked up, and cells of 254 bytes filled by packets of 1024.
+	// The headroom comes from a table row; 1024-byte packets fill cells of 254 bytes.
 	d, p, _ := port(t, compiled(t, fill("", "", "")), "leaf1", "Ethernet240")
 	h := d.Headroom(p)
 	if x, ok := h.XOFF(); !ok || h.Row == nil || h.Computed != nil || x != 201930 {
@@ -165,14 +165,14 @@ func TestHeadroom(t *testing.T) {
 		t.Errorf("larger packets: %d, %d before; floor %d", h.Reference.XOFF, wide, h.Floor)
 	}
 	u := d.Memory(nil).HeadroomUse()
-	// Three ports of 5 m and two of 40 m with one lossless group each.
+	// Three ports with 5 m cables and two with 40 m, one lossless group each.
 	if want := int64(3*178562 + 2*201930); u.Groups != 5 || u.Sum != want || u.Pool != 27200352 {
 		t.Errorf("%+v, want a sum of %d", u, want)
 	}
 	if _, err := d.Memory(nil).Admission(p); err == nil {
 		t.Error("a switch that looks headroom up has no admission test")
 	}
-	// The model to compare it with can be the one of the switch.
+	// The reference model can be the one that the switch itself uses.
 	d, p, _ = port(t, compiled(t, fill("", ", buffers: {headroom: sonic-dyn}", "")), "spine1", "Ethernet0")
 	if h = d.Headroom(p); h.Computed == nil || h.Reference.Model != headroom.ModelSONiCDyn || h.Reference.XOFF != h.Computed.XOFF {
 		t.Errorf("%+v", h)
@@ -195,16 +195,15 @@ func TestPoolSizes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Two ports of 8 lanes: a lossless group each, a lossy one and one for
-	// management of 37 KiB, a lossy profile of 9216 bytes in the egress list,
-	// 10 KiB of mirror.
+	// Two ports of 8 lanes. Each has a lossless group, a lossy group and a management group of
+	// 37 KiB, a lossy egress profile of 9216 bytes, and 10 KiB for mirroring.
 	size := d.Headroom(p).Computed.Size
 	want := 2*(size+2*37*1024+9216+10*1024) + 256*1024
 	if r.Occupied != want || r.Size != (60817392-want)/2 || r.SharedHeadroom != 0 {
 		t.Errorf("%+v, want %d", r, want)
 	}
-	// A declared ratio shares the headroom of the groups: two of them less 10 KiB
-	// a port, by two.
+	// A declared ratio of 2 makes the pool half the headroom of the two groups, each less 10 KiB
+	// for its port.
 	d, p, _ = port(t, compiled(t, fill("", ", buffers: {overSubscription: 2}", "")), "spine1", "Ethernet0")
 	h := d.Headroom(p).Computed
 	if r, err = d.PoolSizes(); err != nil || h.Size != h.XON || r.SharedHeadroom != h.XOFF-10*1024 {
@@ -216,14 +215,14 @@ func TestPoolSizes(t *testing.T) {
 	}
 }
 
-// The names of the models are the intent's words.
+// The intent and package headroom use the same names for the headroom models.
 func TestModelNames(t *testing.T) {
 	if intent.HeadroomIEEE != headroom.ModelIEEE || intent.HeadroomSONiC != headroom.ModelSONiCDyn {
 		t.Error("two names for one model")
 	}
 }
 
-// explain states the numbers that are rendered, and has each of them in JSON.
+// Explain returns the numbers that are rendered, and the JSON holds each of them.
 func TestExplainBuffers(t *testing.T) {
 	c := compiled(t, fill(", buffers: {fanOut: 6, overSubscription: 2}", "", ""))
 	d, p, k := port(t, c, "leaf1", "Ethernet0")
@@ -255,7 +254,7 @@ func TestExplainBuffers(t *testing.T) {
 			t.Errorf("no %s in %s", want, out)
 		}
 	}
-	// A port that nobody made lossless has none of it.
+	// A port on which the intent makes the class lossy has no buffer, pause or headroom entries.
 	d, p, _ = port(t, compiled(t, fill(", ports: {Ethernet8: {classes: {rdma: {lossless: false}}}}", "", "")), "leaf1", "Ethernet8")
 	if e := render.Explain(d, p); e.Buffers != nil || e.Pause != nil || e.Headroom != nil {
 		t.Errorf("lossy port: %+v", e)

@@ -21,9 +21,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// The chain of each case in testdata/chain: intent -> model -> native ->
-// decoded again -> equal. model.txt and config_db.json next to the intent are
-// reviewed like code.
+// TestGoldenChain takes each case in testdata/chain from intent to model to native configuration
+// and back to an equal model. The golden files model.txt and config_db.json stand next to the
+// intent.
 func TestGoldenChain(t *testing.T) {
 	files, err := filepath.Glob("testdata/chain/*/fabric.yaml")
 	if err != nil || len(files) == 0 {
@@ -57,7 +57,7 @@ func compiler(t testing.TB, file string) *render.Compiler {
 	return c
 }
 
-// modelText lists every value of a model, a line each.
+// modelText lists every value of a model, one per line.
 func modelText(d *qos.Device) []byte {
 	var b bytes.Buffer
 	bare := &qos.Device{Ports: map[string]*qos.Port{}}
@@ -90,7 +90,8 @@ func golden(t *testing.T, path string, got []byte) {
 	}
 }
 
-// roundTrip reads native text as a switch that took it would show it.
+// roundTrip decodes native text as a switch that accepted it would show it, and compares the
+// result with want.
 func roundTrip(t *testing.T, name string, doc sonic.Config, want *qos.Device) {
 	t.Helper()
 	cfg, err := sonic.Parse(doc.AppendJSON(nil), sonic.WantTable)
@@ -107,7 +108,7 @@ func roundTrip(t *testing.T, name string, doc sonic.Config, want *qos.Device) {
 		t.Errorf("%s: not understood: %s: %s", name, u.Where(), u.Why)
 	}
 	for _, c := range qos.Diff(got, want) {
-		// In the traditional model the switch makes these rows by itself.
+		// In the traditional buffer model the switch creates these rows itself.
 		if (c.Field.Kind == qos.KindLossless && c.New == "true" || c.Field.Kind == qos.KindDerivedFrom) && !want.Platform.DynamicBuffers {
 			continue
 		}
@@ -115,8 +116,8 @@ func roundTrip(t *testing.T, name string, doc sonic.Config, want *qos.Device) {
 	}
 }
 
-// yanglint accepts what is rendered for the examples, and for classes with rates
-// and all kinds of names, with the models of every release.
+// The configurations rendered for the examples, and for classes with rate limits and unusual
+// names, validate with yanglint against the SONiC YANG models of every release.
 func TestExamplesAreValidYANG(t *testing.T) {
 	tool := sharedtest.Dir(t, "tools", "sonic-yang-check")
 	if _, err := exec.LookPath("yanglint"); err != nil {
@@ -145,7 +146,7 @@ func TestExamplesAreValidYANG(t *testing.T) {
 			t.Parallel()
 			use := files
 			if rel != "master" && !sharedtest.Nightly() {
-				use = files[:len(alike)+5] // the switches of a large example are alike
+				use = files[:len(alike)+5] // the switches of a large example are all alike
 			}
 			args := append([]string{"-y", sharedtest.YANG(t, rel)}, use...)
 			out, err := exec.Command(tool, args...).CombinedOutput()

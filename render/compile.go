@@ -1,10 +1,9 @@
-// Package render turns a whole fabric into one device model a switch.
+// Package render turns a fabric into one device model per switch.
 //
-// [New] looks at the fabric as a whole; after that every device is compiled on
-// its own, on demand, so that memory follows the workers and not the fabric.
-// Native encoders are in render/sonic and its siblings, platform data in
-// render/catalog, the buffer arithmetic in render/headroom. Nothing here talks
-// to a device.
+// [New] checks the fabric as a whole. After that each device is compiled on its own, on demand,
+// so that memory grows with the number of workers and not with the fabric. Native encoders are
+// in render/sonic and its siblings, platform data in render/catalog, the buffer arithmetic in
+// render/headroom. Nothing in this package talks to a device.
 package render
 
 import (
@@ -25,13 +24,13 @@ type Compiler struct {
 	fits   Fits
 }
 
-// Fits bring a compiled switch into the shape that its system has, by the name
-// of the system: what the system has no place for is unset, what it decides by
-// itself is filled in. A system without one takes the model as it is.
+// Fits holds one function per OS name. Each adapts a compiled switch to its OS: it unsets values
+// that the OS does not support and fills in values that the OS fixes. Without a function the
+// model stays as it is.
 type Fits map[string]func(*qos.Device)
 
-// New checks what only the fabric and the catalogue together can tell: that
-// each port exists on its model. The error is an [intent.Errors].
+// New returns a compiler after checking that each port exists on the catalogue model of its
+// switch. The error is an [intent.Errors].
 func New(f *intent.Fabric, fits Fits) (*Compiler, error) {
 	var errs intent.Errors
 	for _, sw := range f.Switches {
@@ -56,7 +55,7 @@ func New(f *intent.Fabric, fits Fits) (*Compiler, error) {
 	return &Compiler{f, fits}, nil
 }
 
-// Fabric returns the fabric.
+// Fabric returns the fabric that c compiles.
 func (c *Compiler) Fabric() *intent.Fabric { return c.fabric }
 
 func model(sw *intent.Switch) *catalog.Model {
@@ -64,22 +63,22 @@ func model(sw *intent.Switch) *catalog.Model {
 	return m
 }
 
-// Device is one compiled switch.
+// Device is a compiled switch.
 type Device struct {
 	Switch *intent.Switch
-	// Model is nil where the intent states none, or one that the catalogue lacks.
+	// Model is nil if the intent names no model or one that the catalogue lacks.
 	Model   *catalog.Model
 	Desired *qos.Device
-	// Fabric is what the switch is part of.
+	// Fabric is the fabric that the switch belongs to.
 	Fabric *intent.Fabric
 }
 
-// Of is a compiled switch made of what it should hold.
+// Of returns a compiled switch with the given desired state.
 func (c *Compiler) Of(sw *intent.Switch, desired *qos.Device) *Device {
 	return &Device{Switch: sw, Model: model(sw), Desired: desired, Fabric: c.fabric}
 }
 
-// Device compiles one switch.
+// Device compiles one switch: it derives the desired state from the intent.
 func (c *Compiler) Device(sw *intent.Switch) *Device {
 	m := model(sw)
 	d := &qos.Device{
@@ -103,7 +102,7 @@ func (c *Compiler) Device(sw *intent.Switch) *Device {
 	for _, p := range sw.Ports {
 		d.Ports[p.Name] = b.port(p)
 	}
-	// Without ports the switch as a whole needs no settings.
+	// A switch without managed ports gets no switch-wide settings.
 	if len(d.Ports) > 0 {
 		b.global(sw)
 	}
@@ -114,7 +113,7 @@ func (c *Compiler) Device(sw *intent.Switch) *Device {
 	return c.Of(sw, d)
 }
 
-// The values of SONiC's template for its dynamic headroom calculation
+// Defaults of SONiC's template for the dynamic headroom calculation
 // (sonic-buildimage:files/build_templates/buffers_config.j2).
 const (
 	DefaultLosslessMTU  = 1024 // bytes
@@ -160,7 +159,7 @@ func (b *builder) mapsOf(s *intent.Settings) *qos.Maps {
 	if s.Trust.V != qos.TrustPCP {
 		m.Unmanage(qos.PCPToTC)
 	}
-	// On chips whose SAI has no such map, the sent pause follows the group.
+	// On chips whose SAI lacks this map, the priority of a sent pause follows the group.
 	groups := b.model != nil && b.model.ASIC().PFCToGroupMap
 	if !groups {
 		m.Unmanage(qos.PFCToGroup)
@@ -171,7 +170,7 @@ func (b *builder) mapsOf(s *intent.Settings) *qos.Maps {
 		m.PFCToQueue[i] = int8(i)
 	}
 	if s.Keep.CodePoints.V {
-		// What no class is about stays in its queue and group as well.
+		// Traffic that no class names keeps its queue and its group as well.
 		m.Unmanage(qos.TCToQueue, qos.TCToGroup, qos.PFCToQueue)
 	}
 	for _, k := range s.Classes {
@@ -180,7 +179,7 @@ func (b *builder) mapsOf(s *intent.Settings) *qos.Maps {
 			for _, p := range k.PCP.V {
 				m.PCPToTC[p] = int8(c.Priority)
 			}
-			// A priority that no class names goes where the other DSCPs go.
+			// A PCP that no class names goes to the class with the remaining DSCPs (dscp: rest).
 			for p := range m.PCPToTC {
 				if k.Rest && m.PCPToTC[p] == qos.Unmapped {
 					m.PCPToTC[p] = int8(c.Priority)
@@ -243,7 +242,7 @@ func (b *builder) port(p *intent.Port) *qos.Port {
 	return out
 }
 
-// keep leaves to the switch what an intent keeps.
+// keep unsets the values that the intent tells the tool to leave to the switch.
 func keep(p *qos.Port, k *intent.Keep) {
 	if k.Watchdog.V {
 		p.Watchdog = qos.Opt[qos.Watchdog]{}
@@ -262,7 +261,8 @@ func keep(p *qos.Port, k *intent.Keep) {
 	}
 }
 
-// given is a value that is left alone where it is zero: nobody states it.
+// given returns v as a managed value, or an unmanaged one if v is zero: the intent does not
+// state it.
 func given[T comparable](v T) qos.Opt[T] {
 	return qos.Opt[T]{V: v, Set: v != *new(T)}
 }
@@ -305,13 +305,13 @@ func scheduler(k *intent.Class) qos.Scheduler {
 	return s
 }
 
-// percent rounds to what switches take.
+// percent rounds to whole percents, as switches only take those.
 func percent(p units.Percent) int { return int(math.Round(float64(p))) }
 
 func (b *builder) groups(p *intent.Port, out *qos.Port) {
 	s := p.Settings
-	// Where the device looks headroom up, it must have done so for this speed
-	// and cable, and not for those of yesterday.
+	// A switch that looks headroom up must have done so for this speed and cable, not for
+	// earlier values.
 	var from qos.Opt[string]
 	if b.model != nil && !b.device.Platform.DynamicBuffers && out.Cable.Set {
 		if _, ok := b.model.HeadroomRow(p.Speed.V, out.Cable.V); ok {
@@ -335,9 +335,9 @@ func (b *builder) groups(p *intent.Port, out *qos.Port) {
 	}
 }
 
-// CableRow returns the length to configure for a cable: where the device looks
-// headroom up in a table, the next length that the table has; otherwise whole
-// metres. A length beyond the table comes back as it is, and then has no row.
+// CableRow returns the cable length to configure. If the switch looks headroom up in a table, it
+// is the next longer one in the table; otherwise the length in whole metres. A length beyond the
+// table is rounded up as well, and has no row.
 func CableRow(m *catalog.Model, dynamic bool, speed units.Rate, cable units.Length) units.Length {
 	if m != nil && !dynamic {
 		if row, ok := m.NextCable(speed, cable); ok {
@@ -347,22 +347,22 @@ func CableRow(m *catalog.Model, dynamic bool, speed units.Rate, cable units.Leng
 	return units.Length(math.Ceil(float64(cable)))
 }
 
-// Refusal is a desired value that a system does not take, and why.
+// Refusal is a desired value that an OS does not accept, with the reason.
 type Refusal struct {
 	qos.Place
 	Why string
 }
 
-// Refusals gathers refusals.
+// Refusals is a list of refusals.
 type Refusals []Refusal
 
-// Add adds a refusal of a port, or of the switch where port is empty.
+// Add adds a refusal for a port, or for the switch if port is empty.
 func (r *Refusals) Add(port string, attr qos.Attr, format string, a ...any) {
 	*r = append(*r, Refusal{qos.Place{Port: port, Field: attr}, fmt.Sprintf(format, a...)})
 }
 
-// Accepted returns d without what is refused: a copy, with the same maps, where
-// anything is.
+// Accepted returns d without the refused values: d itself if there are none, else a copy that
+// shares its maps.
 func Accepted(d *qos.Device, refused []Refusal) *qos.Device {
 	if len(refused) == 0 {
 		return d

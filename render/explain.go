@@ -12,7 +12,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/headroom"
 )
 
-// Explanation is the arithmetic of one port: values, their origin and working.
+// Explanation is the arithmetic of one port: its values, where they come from, and how they were
+// computed.
 type Explanation struct {
 	Device   string         `json:"device"`
 	Port     string         `json:"port"`
@@ -20,24 +21,25 @@ type Explanation struct {
 	Values   []Explained    `json:"values"`
 	Classes  []ClassPath    `json:"classes"`
 	Headroom []HeadroomPath `json:"headroom"`
-	// Use is the headroom of the whole switch; nil where its pool is not known.
+	// Use is the headroom of the whole switch; nil if its pool is not known.
 	Use *UsePath `json:"headroom_use,omitempty"`
-	// Pools are the sizes that the switch will compute; nil where it does not.
+	// Pools holds the pool sizes that the switch will compute; nil if it computes none.
 	Pools *headroom.Pools `json:"pools,omitempty"`
-	// Buffers has one entry for each lossless class; Pause is nil without one.
+	// Buffers has one entry for each lossless class; Pause is nil if there is no lossless class.
 	Buffers []BufferPath `json:"buffers,omitempty"`
 	Pause   *PausePath   `json:"pause,omitempty"`
 }
 
-// Explained is one value.
+// Explained is a value with its origin and the reason for it.
 type Explained struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 	From  string `json:"from"`          // intent line or rule
-	How   string `json:"how,omitempty"` // what was made of it
+	How   string `json:"how,omitempty"` // how the configured value follows from the stated one
 }
 
-// ClassPath follows a class through the port.
+// ClassPath shows the path of a class through the port: from DSCP to priority, queue and
+// marking.
 type ClassPath struct {
 	Name       string   `json:"name"`
 	DSCP       string   `json:"dscp"`
@@ -54,14 +56,14 @@ type ClassPath struct {
 	ECN        *ECNPath `json:"ecn,omitempty"`
 	ECNFrom    string   `json:"ecn_from"`
 	ECNMissing string   `json:"ecn_missing,omitempty"`
-	// ECNNative is a curve in units of the switch's own, whose size in bytes no public
-	// source tells; "" for none.
+	// ECNNative is a curve in units of the switch for which no public source gives the size in
+	// bytes; "" if there is none.
 	ECNNative string `json:"ecn_native,omitempty"`
-	// ECNKept says that the switch keeps the curve that it has.
+	// ECNKept is set if the switch keeps its present curve.
 	ECNKept bool `json:"ecn_kept,omitempty"`
 }
 
-// ECNPath is a marking curve in bytes and in time.
+// ECNPath is a marking curve in bytes and in drain time.
 type ECNPath struct {
 	Min         int64   `json:"min_bytes"`
 	Max         int64   `json:"max_bytes"`
@@ -69,13 +71,13 @@ type ECNPath struct {
 	MaxDrainUS  float64 `json:"max_drain_us"`
 	Probability int     `json:"probability_percent"`
 	How         string  `json:"how,omitempty"`
-	// Usual says that both times are in the window of published settings.
+	// Usual is set if both times are within the range of published settings.
 	Usual bool `json:"usual"`
-	// Auto holds the steps of computed thresholds.
+	// Auto holds the steps of the computation; nil if the thresholds are not computed.
 	Auto *headroom.ECN `json:"auto,omitempty"`
 }
 
-// BufferPath is what the shared pool means for a lossless class.
+// BufferPath shows how a lossless class shares the buffer pool.
 type BufferPath struct {
 	Class      string         `json:"class"`
 	FanIn      int            `json:"fan_in"`
@@ -83,35 +85,36 @@ type BufferPath struct {
 	FanOut     int            `json:"fan_out"`
 	FanOutFrom string         `json:"fan_out_from"`
 	Pool       *headroom.Pool `json:"pool,omitempty"`
-	// Missing says why there is no pool.
+	// Missing says why the pool is not known.
 	Missing string `json:"missing,omitempty"`
-	// Levels are where a group pauses and goes on.
+	// Levels holds the buffer levels at which a group pauses and resumes.
 	Levels []LevelPath `json:"levels,omitempty"`
 	Cases  []CasePath  `json:"cases,omitempty"`
 }
 
-// LevelPath is where a group pauses with that many groups active, and goes on.
+// LevelPath holds the levels at which a group pauses and resumes while Active groups are active.
 type LevelPath struct {
 	Active int `json:"active"`
 	headroom.Levels
 }
 
-// CasePath is one case of traffic and what the class's curve leads to in it.
+// CasePath is one traffic case and what happens first in it under the class's curve: marking or
+// a pause.
 type CasePath struct {
 	headroom.Limit
-	// Order is empty where the class has no curve.
+	// Order is "" if the class has no curve.
 	Order headroom.Order `json:"order,omitempty"`
-	// Information says that nobody declared the case.
+	// Information is set if the intent does not declare the case.
 	Information bool `json:"information"`
 }
 
-// PausePath is what PFC frames can do at the port's speed.
+// PausePath shows what PFC frames can do at the speed of the port.
 type PausePath struct {
 	LongestUS    float64 `json:"longest_us"`
 	FramesToHold float64 `json:"frames_a_second_to_hold"`
 }
 
-// UsePath is the headroom of all lossless groups of a switch.
+// UsePath is the headroom of all lossless groups of a switch, compared with its pool.
 type UsePath struct {
 	HeadroomUse
 	Ratio        float64 `json:"ratio"`
@@ -119,21 +122,21 @@ type UsePath struct {
 	DeclaredFrom string  `json:"declared_from,omitempty"`
 }
 
-// HeadroomPath is the headroom of the port by one way of getting it.
+// HeadroomPath is the headroom of the port, obtained in one particular way.
 type HeadroomPath struct {
 	Title string `json:"title"`
-	// Row is what the platform's table gives; nil for a computed one.
+	// Row is the row of the platform's table; nil for a computed headroom.
 	Row    *catalog.HeadroomRow `json:"row,omitempty"`
 	Result *headroom.Result     `json:"result,omitempty"`
-	// Margin is what the switch's own headroom has beyond Result, of the path
-	// that it is compared with; nil where either is not known.
+	// Margin is the switch's own headroom minus Result, in bytes. It is set on the reference
+	// path only; nil if either is not known.
 	Margin *int64 `json:"margin,omitempty"`
-	// Admission is the switch's own test of the port; nil where it has none.
+	// Admission is the result of the switch's own admission test; nil if the switch has none.
 	Admission *headroom.Admission `json:"admission,omitempty"`
 	Note      string              `json:"note,omitempty"`
 }
 
-// Explain works out one port of a compiled switch.
+// Explain returns the explanation of one port of a compiled switch.
 func Explain(d *Device, p *intent.Port) Explanation {
 	s := p.Settings
 	e := Explanation{Device: d.Switch.Name, Port: p.Name}
@@ -231,7 +234,7 @@ func classPath(d *Device, p *intent.Port, k *intent.Class) ClassPath {
 
 func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 }
 
-// headroomPaths returns what the switch will use, and the model to compare with.
+// headroomPaths returns the headroom that the switch will use, then the reference.
 func headroomPaths(d *Device, p *intent.Port) []HeadroomPath {
 	h := d.Headroom(p)
 	var out []HeadroomPath
@@ -305,8 +308,8 @@ func bufferPaths(d *Device, p *intent.Port) []BufferPath {
 	return out
 }
 
-// levels returns where a group of the port pauses and goes on, alone and with
-// as many groups as send into one queue.
+// levels returns the levels at which a group of the port pauses and resumes, alone and with
+// fanIn groups active.
 func levels(d *Device, p *intent.Port, pool headroom.Pool, fanIn int) []LevelPath {
 	var xon int64
 	var offset *int64

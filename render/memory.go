@@ -12,17 +12,17 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/headroom"
 )
 
-// Memory is the packet memory of a switch as the arithmetic of buffers takes it: what the
-// switch holds and shows, and what intent and catalogue say where it does not tell.
+// Memory is the packet memory of a switch as the buffer calculations see it: values that the
+// switch shows come first, the intent and the catalogue fill in the rest.
 type Memory struct {
 	*Device
-	have *qos.Device // nil where only the intent is known
-	// known is the headroom of ports so far: most are alike.
+	have *qos.Device // running state; nil if only the intent is known
+	// known caches the headroom of ports; most ports are alike.
 	known map[headroomKey]PortHeadroom
 }
 
-// headroomKey is what the headroom of a port depends on. speed and cable are those that
-// the switch looks it up with.
+// headroomKey holds everything that the headroom of a port depends on. speed and cable are the
+// values with which the switch looks the headroom up.
 type headroomKey struct {
 	in       headroom.Input
 	settings *intent.Settings
@@ -30,9 +30,9 @@ type headroomKey struct {
 	cable    qos.Opt[units.Length]
 }
 
-// Memory returns the packet memory that the intent leads to, or, with a configuration,
-// that of a switch that holds it. have may be nil, and is not changed while the Memory is
-// in use, by one goroutine.
+// Memory returns the packet memory of a switch in state have, or, if have is nil, in the state
+// that the intent asks for. The Memory is for one goroutine, and have must not change while it
+// is in use.
 func (d *Device) Memory(have *qos.Device) Memory {
 	if have == d.Desired {
 		have = nil
@@ -40,7 +40,7 @@ func (d *Device) Memory(have *qos.Device) Memory {
 	return Memory{d, have, map[headroomKey]PortHeadroom{}}
 }
 
-// asic is the chip of the catalogue; nil where the model is not known.
+// asic returns the chip from the catalogue; nil if the model is not known.
 func (m Memory) asic() *catalog.ASIC {
 	if m.Model == nil {
 		return nil
@@ -56,9 +56,9 @@ func (m Memory) dynamic() bool {
 	return m.Desired.Platform.DynamicBuffers
 }
 
-// PoolOf returns the pool that a priority group of a port takes from, as the switch holds
-// it: that of the profile that is bound to it, or the one for lossless groups. ok is false
-// where it shows none.
+// PoolOf returns the pool from which a priority group of a port takes buffer on the switch: that
+// of its profile, or else the lossless ingress pool, or else the only ingress pool. ok is false
+// if the running state is not known or shows no such pool.
 func (m Memory) PoolOf(port string, group int) (name string, p qos.Pool, ok bool) {
 	if m.have == nil {
 		return "", p, false
@@ -84,9 +84,9 @@ func (m Memory) PoolOf(port string, group int) (name string, p qos.Pool, ok bool
 	return ingress[0], m.have.Pools[ingress[0]], true
 }
 
-// Row returns the headroom that the switch looks up for a port, from the table that it
-// shows or else from the catalogue; ok is false where there is none. own says that the
-// switch shows its table.
+// Row returns the headroom row that the switch looks up for a port: from the table that the
+// switch shows, or else from the catalogue. ok is false if there is no row. own reports whether
+// the switch shows a table.
 func (m Memory) Row(p *intent.Port) (row catalog.HeadroomRow, own, ok bool) {
 	speed, cable, configured := p.Speed.V, p.Cable.V, false
 	if m.have != nil {
@@ -116,8 +116,8 @@ func (m Memory) Row(p *intent.Port) (row catalog.HeadroomRow, own, ok bool) {
 	return row, false, ok
 }
 
-// Pool returns the memory that the lossless group of a class shares on a port, or what is
-// missing to tell.
+// Pool returns the buffer pool that the lossless group of a class shares on a port. The error
+// says which fact is missing.
 func (m Memory) Pool(p *intent.Port, k *intent.Class) (headroom.Pool, error) {
 	f := statedPool(p)
 	if m.have != nil {
@@ -126,7 +126,7 @@ func (m Memory) Pool(p *intent.Port, k *intent.Class) (headroom.Pool, error) {
 	return headroom.PoolOf(m.Model, p.Speed.V, f)
 }
 
-// statedPool is what the intent says of the pool of a port.
+// statedPool returns what the intent states about the pool of a port.
 func statedPool(p *intent.Port) (f headroom.Facts) {
 	if a := p.Settings.Buffers.Alpha.V; a != nil {
 		f.Exponent, f.ExponentHow = new(int64(*a)), "as stated"
@@ -134,7 +134,7 @@ func statedPool(p *intent.Port) (f headroom.Facts) {
 	return f
 }
 
-// shown adds what the switch shows of the pool and of a group.
+// shown adds what the switch shows about the pool and about group g of a port.
 func (m Memory) shown(f *headroom.Facts, p *intent.Port, g int) {
 	if name, pool, ok := m.PoolOf(p.Name, g); ok && pool.Size > 0 {
 		n, less := m.asic().Shared(pool.Size, pool.XOFF)
@@ -157,9 +157,9 @@ func (m Memory) shown(f *headroom.Facts, p *intent.Port, g int) {
 	}
 }
 
-// PlatformAlpha returns the exponent that the platform gives lossless groups of a port
-// where nobody states one: that of the row which the switch looks up, or SONiC's default
-// under its dynamic model. ok is false where it is not known.
+// PlatformAlpha returns the exponent of alpha that the platform uses for the lossless groups of
+// a port if the intent states none: from the row that the switch looks up, or SONiC's default
+// under its dynamic buffer model. ok is false if it is not known.
 func (m Memory) PlatformAlpha(p *intent.Port) (n int64, how string, ok bool) {
 	if m.dynamic() {
 		if m.Model == nil || !m.Model.ASIC().DynamicBuffers {
@@ -169,7 +169,7 @@ func (m Memory) PlatformAlpha(p *intent.Port) (n int64, how string, ok bool) {
 		return n, "SONiC's default", ok
 	}
 	row, own, ok := m.Row(p)
-	if !own && m.Model != nil { // thresholds of a static pool are no exponents
+	if !own && m.Model != nil { // thresholds of a static pool are not exponents
 		if pool, known := m.Model.Pool(catalog.IngressPool); !known || pool.Mode != "dynamic" {
 			return 0, "", false
 		}
@@ -177,8 +177,7 @@ func (m Memory) PlatformAlpha(p *intent.Port) (n int64, how string, ok bool) {
 	return row.Threshold, "the platform's table", ok && row.Threshold >= -8 && row.Threshold <= 7
 }
 
-// sharedHeadroom reports whether the headroom of groups is in a pool of its own, for the
-// computation of the switch.
+// sharedHeadroom reports whether the switch computes its headroom with a shared headroom pool.
 func (m Memory) sharedHeadroom() bool {
 	if m.have != nil && len(m.have.Pools) > 0 {
 		return m.have.Pools[catalog.IngressPool].XOFF > 0 || m.have.HeadroomModel.V.OverSubscribe > 0
@@ -187,12 +186,12 @@ func (m Memory) sharedHeadroom() bool {
 		return false
 	}
 	pool, ok := m.Model.Pool(catalog.IngressPool)
-	// A ratio is declared of nothing else.
+	// A declared over-subscription ratio implies a shared headroom pool.
 	return ok && pool.XOFF > 0 || m.dynamic() && m.Switch.Settings.Buffers.OverSubscription.V > 0
 }
 
-// pattern gives an input the traffic that the switch assumes: that of SONiC's template
-// where it shows none.
+// pattern sets the traffic mix that the switch assumes in its headroom calculation: the one that
+// the switch shows, or else that of SONiC's template.
 func (m Memory) pattern(in headroom.Input) headroom.Input {
 	in.LosslessMTU, in.SmallPacketPercent = DefaultLosslessMTU, DefaultSmallPackets
 	if m.have != nil && m.have.HeadroomModel.V.LosslessMTU > 0 {
@@ -201,8 +200,8 @@ func (m Memory) pattern(in headroom.Input) headroom.Input {
 	return in
 }
 
-// groups are the priority groups of a port with headroom, as the switch holds them or will
-// make them; ok is false where that is not known.
+// groups returns the priority groups of a port that have headroom: those that the switch has,
+// and those that it will create. ok is false if their headroom is not known.
 func (m Memory) groups(p *intent.Port) (out []headroom.Groups, ok bool) {
 	var q *qos.Port
 	if m.have != nil {

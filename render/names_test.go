@@ -17,8 +17,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
-// alike are eight classes, by priority, whose names are easily taken for one
-// another, cut to the same or are names of something else.
+// alike holds, per case, eight class names by priority that are easily confused, equal after
+// truncation, or special names of an OS.
 var alike = map[string][qos.NumPriorities]string{
 	"long": {
 		strings.Repeat("x", 31) + "1", strings.Repeat("x", 31) + "2", strings.Repeat("x", 18), strings.Repeat("x", 19),
@@ -28,8 +28,8 @@ var alike = map[string][qos.NumPriorities]string{
 	"reserved":   {"other", "AZURE", "AZURE_LOSSLESS", "in", "OUT", "nq", "TC1", "class-default"},
 }
 
-// shaped is an intent in which each class has values of its own, and the last
-// port other ones of each class.
+// shaped returns an intent in which each class has its own values, and the last port overrides
+// the values of each class.
 func shaped(names [qos.NumPriorities]string) string {
 	var classes, port strings.Builder
 	for i, n := range names {
@@ -77,14 +77,14 @@ func devices(t *testing.T, text string) map[string]*render.Device {
 	return out
 }
 
-// Distinct objects have distinct names, whatever the classes are called: what is
-// rendered means what was wanted, and each name is one that the system takes.
+// Different objects get different names, whatever the classes are called: the rendered
+// configuration decodes to the desired state, and the system accepts each name.
 func TestNamesAreDistinctAndLegal(t *testing.T) {
 	cases := map[string][qos.NumPriorities]string{}
 	for what, names := range alike {
 		cases[what] = names
 	}
-	// A class that is called as the variant of another one's object.
+	// A class named like the variant of another class's object.
 	names := [qos.NumPriorities]string{"a", "b", "c", "d", "e", "f", "g", "h"}
 	for name := range sonic.Encode(devices(t, shaped(names))["s1"].Desired)[sonic.TWRED] {
 		if mark, ok := strings.CutPrefix(name, "ROCE_a_"); ok {
@@ -164,7 +164,8 @@ func same(t *testing.T, name string, got, want *qos.Device) {
 	}
 }
 
-// blocks checks the names of the blocks of a text.
+// blocks checks the names of the blocks in a text: their number, that they differ, and that they
+// are legal.
 func blocks(t *testing.T, text string, head *regexp.Regexp, want int, legal *regexp.Regexp) {
 	t.Helper()
 	var names []string
@@ -179,8 +180,8 @@ func blocks(t *testing.T, text string, head *regexp.Regexp, want int, legal *reg
 	}
 }
 
-// Names that do not collide are those of a fabric without the one that does:
-// a class more costs no port its binding.
+// Renaming a colliding class leaves the names of the others unchanged, so that no port loses its
+// binding.
 func TestNamesAreStable(t *testing.T) {
 	names := alike["long"]
 	all := sonic.Encode(devices(t, shaped(names))["s1"].Desired)
@@ -189,7 +190,7 @@ func TestNamesAreStable(t *testing.T) {
 			t.Fatal("the names of one intent differ")
 		}
 	}
-	names[7] = "short" // in place of the class of the last rank
+	names[7] = "short" // replaces the name of the last class
 	fewer := sonic.Encode(devices(t, shaped(names))["s1"].Desired)
 	for key, row := range all[sonic.TQueue] {
 		if other := fewer.Row(sonic.TQueue, key); !strings.HasSuffix(key, "|7") && (other["wred_profile"] != row["wred_profile"] || other["scheduler"] != row["scheduler"]) {

@@ -10,8 +10,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/headroom"
 )
 
-// Admission repeats the switch's own test of a port's lossless groups, with what is known
-// of them and of its limits; it fails where the chip has none.
+// Admission repeats the switch's own admission test for the lossless groups of a port, with the
+// groups and limits that are known. It fails if the chip has no such test.
 func (m Memory) Admission(p *intent.Port) (headroom.Admission, error) {
 	if m.Model == nil || !m.dynamic() {
 		return headroom.Admission{}, fmt.Errorf("admission of %s: %w", p.Name, headroom.ErrNoModel)
@@ -31,19 +31,19 @@ func (m Memory) Admission(p *intent.Port) (headroom.Admission, error) {
 	return headroom.Admit(headroom.AdmissionInput{ASIC: m.Model.ASIC(), Lanes: in.Lanes, SharedHeadroom: in.SharedHeadroom, Groups: groups, MaxTotal: most})
 }
 
-// HeadroomUse is the headroom of all lossless groups of a switch whose headroom is
-// known, and the size of the pool that holds it, in bytes.
+// HeadroomUse is the headroom of all lossless groups of a switch whose headroom is known, and
+// the size of the pool that holds it, in bytes.
 type HeadroomUse struct {
 	Groups int   `json:"groups"`
 	Sum    int64 `json:"sum"`
-	Pool   int64 `json:"pool"` // 0 where none is known
+	Pool   int64 `json:"pool"` // 0 if it is not known
 }
 
-// Ratio returns Sum by Pool; ok is false without a pool.
+// Ratio returns Sum divided by Pool; ok is false without a pool.
 func (u HeadroomUse) Ratio() (r float64, ok bool) { return headroom.OverSubscription(u.Sum, u.Pool) }
 
-// HeadroomUse adds the headroom of all ports up. Under the dynamic buffer model
-// the switch sizes the pool by itself, and Pool is 0 where the switch does not show it.
+// HeadroomUse returns the total headroom of all ports. Under the dynamic buffer model the switch
+// sizes the pool itself; Pool is then 0 unless the switch shows it.
 func (m Memory) HeadroomUse() HeadroomUse {
 	var u HeadroomUse
 	switch {
@@ -64,10 +64,9 @@ func (m Memory) HeadroomUse() HeadroomUse {
 	return u
 }
 
-// PoolSizes works out how the switch will size its pools under the dynamic
-// buffer model, from the ports that the intent manages: those it leaves alone
-// take what they have on top. It fails where the switch does not compute, or
-// the chip is not known.
+// PoolSizes returns the sizes that the switch will give its pools under the dynamic buffer
+// model, computed from the ports in the intent. Ports outside the intent take their buffers in
+// addition. It fails if the switch does not compute its pools, or if the chip is not known.
 func (d *Device) PoolSizes() (headroom.Pools, error) {
 	m := d.Model
 	if m == nil || !d.Desired.Platform.DynamicBuffers {
@@ -102,7 +101,7 @@ func (d *Device) PoolSizes() (headroom.Pools, error) {
 	return headroom.SizePools(in)
 }
 
-// queueReserves is what the queues and the egress list of a port reserve.
+// queueReserves returns the bytes that the queues and the egress profile list of a port reserve.
 func (d *Device) queueReserves(p *qos.Port) int64 {
 	if p == nil {
 		return 0

@@ -6,8 +6,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/words"
 )
 
-// Reason says which line of the intent wants an attribute of a port, or of the
-// switch where port is empty, as "fabric.yaml:5:3", or the rule that does.
+// Reason returns the line of the intent that sets an attribute of a port (of the switch if
+// at.Port is empty), as "fabric.yaml:5:3", or the rule that sets it.
 func Reason(sw *intent.Switch, at qos.Place) string {
 	s := stated{Settings: sw.Settings, sw: sw, port: sw.Port(at.Port), queue: int(at.Field.Index)}
 	if s.port != nil {
@@ -16,7 +16,7 @@ func Reason(sw *intent.Switch, at qos.Place) string {
 	return origins[at.Field.Kind.Source()](s)
 }
 
-// stated is the part of the intent that states an attribute.
+// stated is the part of the intent that sets an attribute.
 type stated struct {
 	*intent.Settings
 	sw    *intent.Switch
@@ -24,7 +24,7 @@ type stated struct {
 	queue int
 }
 
-// origins has the line of the intent for every [qos.Source].
+// origins returns the line of the intent for each [qos.Source].
 var origins = [qos.NumSources]func(stated) string{
 	qos.SourceClasses:    func(s stated) string { return s.classes(func(*intent.Class) bool { return true }) },
 	qos.SourceLossless:   func(s stated) string { return s.classes(func(k *intent.Class) bool { return k.Lossless.V }) },
@@ -50,7 +50,8 @@ var origins = [qos.NumSources]func(stated) string{
 
 func (s stated) model() string { return s.sw.Model.From.String() }
 
-// ofPort is a line of the port, or of the switch where the port is not named.
+// ofPort returns a line of the port, or the line of the switch if the intent does not name the
+// port.
 func (s stated) ofPort(line func(*intent.Port) string) string {
 	if s.port == nil {
 		return s.sw.Pos.String()
@@ -58,7 +59,8 @@ func (s stated) ofPort(line func(*intent.Port) string) string {
 	return line(s.port)
 }
 
-// class is a line of the queue's class, or of the model for a queue without one.
+// class returns a line of the class that uses the queue, or the line of the model if no class
+// does.
 func (s stated) class(line func(*intent.Class) string) string {
 	for _, k := range s.Classes {
 		if k.Queue.V == s.queue {
@@ -75,7 +77,7 @@ func bandwidth(k *intent.Class) string {
 	return k.Bandwidth.From.String()
 }
 
-// classes names the first class that counts, and how many more there are.
+// classes returns the line of the first class that counts, and how many more there are.
 func (s stated) classes(counts func(*intent.Class) bool) string {
 	first, more := "", 0
 	for _, k := range s.Classes {

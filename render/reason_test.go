@@ -7,7 +7,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// Every source of an attribute has its line of the intent.
+// Every source of an attribute has an origin in the intent.
 func TestEverySourceHasAnOrigin(t *testing.T) {
 	for s, origin := range origins {
 		if (origin == nil) != (s == 0) {
@@ -21,7 +21,7 @@ func TestEverySourceHasAnOrigin(t *testing.T) {
 	}
 }
 
-// What several classes make together has the line of the first one that counts.
+// An attribute that several classes determine names the line of the first class that counts.
 func TestReasonOfClasses(t *testing.T) {
 	class := func(line int, lossless bool) *intent.Class {
 		return &intent.Class{Pos: intent.Pos{File: "f.yaml", Line: line, Column: 3}, Lossless: intent.Value[bool]{V: lossless}}

@@ -10,8 +10,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
-// Of a switch without a port in the intent nothing is wanted, on any system:
-// what is one for the whole switch is other users' alone. With one port it is.
+// A switch without a port in the intent gets no desired state on any OS: its switch-wide
+// settings may serve other users. With one port in the intent it gets them.
 func TestNoPortNoWish(t *testing.T) {
 	const head = `apiVersion: roce-fabric/v1
 kind: Fabric

@@ -10,9 +10,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
-// Check returns an error unless each setting of an edit is one that the system makes
-// ([Grammar.Known]), of an interface that is managed or of none. An edit that was read
-// from a file may hold anything. A nil managed takes every interface.
+// Check returns an error unless the tool could have made each setting of an edit
+// ([Grammar.Known]), and unless its interface, if it has one, is managed. It guards against
+// edits that were read from a file and may hold anything. If managed is nil, every interface is.
 func (g *Grammar) Check(e Edit, managed func(port string) bool) error {
 	for i, s := range e {
 		port, ok := g.Known(s)
@@ -26,7 +26,7 @@ func (g *Grammar) Check(e Edit, managed func(port string) bool) error {
 	return nil
 }
 
-// String says a setting to a person: key "mtu", line "mtu 9100", section ....
+// String returns a setting as text for people: key "mtu", line "mtu 9100", section ....
 func (s Setting) String() string {
 	text := fmt.Sprintf("key %q, line %q", s.Key, s.Line)
 	if s.Section != "" {
@@ -38,10 +38,10 @@ func (s Setting) String() string {
 	return text
 }
 
-// CheckUndo returns an error unless undo is at the places of the edit, as [Edit.Undo]
-// makes it.
+// CheckUndo returns an error unless each setting of undo is at a place of the edit, as in the
+// result of [Edit.Undo].
 func (e Edit) CheckUndo(undo Edit) error {
-	at := map[Setting]bool{} // with Line: a section or block that goes as a whole
+	at := map[Setting]bool{} // with Line: a section or block that is removed as a whole
 	for _, s := range e {
 		at[s.spot()] = true
 		if s.Section != "" {
@@ -61,28 +61,28 @@ func (e Edit) CheckUndo(undo Edit) error {
 	return nil
 }
 
-// Plain reports whether a text is made of what commands are made of: one line
-// that ends and begins no command, asks for no help and redirects nothing.
+// Plain reports whether a text holds only printable ASCII that is safe in a command: no line
+// end, command separator, help request, quote or redirection.
 func Plain(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool {
 		return r < ' ' || r > '~' || strings.ContainsRune(";|<>?!\"'`\\$", r)
 	})
 }
 
-// Loss is what ports lose with a block that is in force on them no longer: the
-// lines in it that the model does not hold. The block itself keeps them.
+// Loss describes the lines that ports lose when a block no longer applies to them: lines that
+// the model does not represent. The block itself keeps the lines.
 type Loss struct {
-	Block string   // its header
-	Ports []string // in natural order; none where the whole device had it
+	Block string   // header of the block
+	Ports []string // in natural order; empty if the block applied to the whole device
 	Lines []string // in the order of the text
 }
 
-// Move is the block that ports had in force, and the one that they get.
+// Move names the block that applied to ports and the block that replaces it.
 type Move struct{ From, To string }
 
-// Losses returns what ports lose, by their move, in natural order; before and
-// after are the lines of a block that the model does not hold. A line that is
-// also in the new block is not lost.
+// Losses returns what ports lose by each move, in natural order. before and after return the
+// lines of a block that the model does not represent. A line that is also in the new block is
+// not lost.
 func Losses(moves map[Move][]string, before, after func(block string) []string) []Loss {
 	var out []Loss
 	for m, ports := range moves {

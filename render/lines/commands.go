@@ -8,11 +8,11 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
-// Commands returns the lines to type in configuration mode on a device that
-// holds have: with the lines that open a block and the "exit" that leaves it.
-// Lines that have already holds are not typed. The system's phases say what
-// comes first, so that nothing ever names what is not there. Sections that last
-// are never removed; their lines are.
+// Commands returns the lines to type in configuration mode on a device that holds have,
+// including the lines that open a block and the "exit" that leaves it. Lines that have already
+// holds are not typed. [Grammar.Phases] orders the commands so that no command refers to
+// something that does not exist. Sections in [Grammar.Lasting] are never removed; only their
+// lines are.
 func (e Edit) Commands(have *Config) []string {
 	g := have.g
 	t := typist{Grammar: g, old: NewTree(have), now: NewTree(e.Apply(have))}
@@ -20,7 +20,7 @@ func (e Edit) Commands(have *Config) []string {
 	type part struct {
 		phase   int
 		section string
-		keys    map[string]bool // of the top level; nil for a section
+		keys    map[string]bool // keys at the top level; nil for a section
 	}
 	var parts []*part
 	top := map[int]*part{}
@@ -62,7 +62,8 @@ type typist struct {
 	old, now *Tree
 }
 
-// section returns what makes one section of another; nil is none.
+// section returns the commands that turn section was into section is; nil stands for a section
+// that does not exist.
 func (t typist) section(was, is *block) []string {
 	some := cmp.Or(is, was)
 	switch {
@@ -78,13 +79,13 @@ func (t typist) section(was, is *block) []string {
 	return inBlock(cmp.Or(was, is).text, body)
 }
 
-// inBlock returns lines with the mode of their block around them.
+// inBlock returns lines between the header that opens their block and "exit".
 func inBlock(header string, lines []string) []string {
 	return append(append([]string{header}, lines...), "exit")
 }
 
-// changes returns what makes the lines of one block those of another, first
-// what goes, or in the order of the system; only those of some keys, or nil.
+// changes returns the commands that turn the lines of block was into those of block is: removals
+// first, or in the order of the system if it has one. If only is not nil, it selects the keys.
 func (t typist) changes(was, is *block, only map[string]bool) []string {
 	take, give := t.takeGive(was, is, only)
 	return t.sorted(cmp.Or(is, was), append(take, give...))
@@ -101,7 +102,7 @@ func (t typist) sorted(b *block, ls []string) []string {
 	return ls
 }
 
-// takeGive returns what takes lines away and what gives new ones.
+// takeGive returns the commands that remove lines, and those that set new ones.
 func (t typist) takeGive(was, is *block, only map[string]bool) (take, give []string) {
 	empty := &block{}
 	old, now := empty, empty
@@ -131,11 +132,12 @@ func (t typist) takeGive(was, is *block, only map[string]bool) (take, give []str
 	return take, give
 }
 
-// blocks returns what makes the blocks of one section those of another. Of a
-// [Ration] the lowest gives up first, and the highest gets first.
+// blocks returns the commands that turn the blocks of section was into those of section is.
+// Within a [Ration], the lowest block gives up its share first, and the highest gets its share
+// first.
 func (t typist) blocks(was, is *block) []string {
 	var out []string
-	var order []*block // of is; of was where the block goes with its last line
+	var order []*block // blocks of is, and blocks of was that disappear with their last line
 	before := map[string]*block{}
 	if was != nil {
 		before = t.old.read(was).inner
@@ -190,7 +192,7 @@ func (t typist) blocks(was, is *block) []string {
 	return out
 }
 
-// inner returns a block of a section, which may be nil.
+// inner returns the block with that header in a section; nil if section is nil or lacks it.
 func (t *Tree) inner(section *block, header string) *block {
 	if section == nil {
 		return nil

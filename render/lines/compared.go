@@ -2,18 +2,18 @@ package lines
 
 import "strings"
 
-// Compared returns the sections and lines of two configurations in which they differ, as
-// text. Of a section, lines that both have stand there only where the tool makes such
-// lines: the others are nobody's business, and may hold a secret.
+// Compared returns, as text, the sections and lines in which two configurations differ. A line
+// that both have is included only in a section that differs, and only if the tool makes such
+// lines: other lines are foreign and may hold a secret.
 func Compared(before, after *Config) (was, is string) {
 	a, b := before.leaves(), after.leaves()
 	return before.other(b), after.other(a)
 }
 
-// leaf is a line in its blocks.
+// leaf is a line with the headers of its section and block.
 type leaf struct{ section, block, line string }
 
-// visit calls f with each line and what it stands in, a header before its lines.
+// visit calls f with each line and its place; a header comes before its lines.
 func (c *Config) visit(f func(at leaf, l *Line)) {
 	for _, l := range c.Lines {
 		f(leaf{line: l.Text}, l)
@@ -35,9 +35,9 @@ func (c *Config) leaves() map[leaf]bool {
 	return out
 }
 
-// other writes what of c differs from a configuration with some lines.
+// other returns the text of the sections and lines of c that are not among the lines in has.
 func (c *Config) other(has map[leaf]bool) string {
-	more := map[string]bool{} // sections of which the other one has more
+	more := map[string]bool{} // sections of which has holds more lines
 	mine := c.leaves()
 	for at := range has {
 		if !mine[at] {
@@ -45,7 +45,7 @@ func (c *Config) other(has map[leaf]bool) string {
 		}
 	}
 	var all, section strings.Builder
-	header := "" // of a block that no line is written of yet
+	header := "" // of a block none of whose lines is written yet
 	differs := false
 	flush := func() {
 		if differs {
@@ -84,7 +84,7 @@ func (c *Config) other(has map[leaf]bool) string {
 	return all.String()
 }
 
-// made reports whether the tool makes a line.
+// made reports whether the tool makes such a line.
 func (c *Config) made(at leaf) bool {
 	place := c.g.placeOf(Setting{Section: at.section, Block: at.block})
 	sets := c.g.Sets(place, at.line)

@@ -6,92 +6,98 @@ import (
 	"strings"
 )
 
-// Place is where a line stands, by numbers of the system's own.
+// Place is a kind of block in which a line stands; each system numbers its own.
 type Place uint8
 
-// Grammar is what the machine knows of a system. The functions keep nothing;
-// one that may be nil says so.
+// Grammar describes the command language of a system. Its functions keep no state. A function
+// may be nil only where its comment says so.
 type Grammar struct {
 	// Top is the place of lines outside blocks.
 	Top Place
-	// Opens says which block a line opens below a section, which is the header
-	// of a block at the top; "" for the top itself. Blocks of one identity are
-	// one block.
+	// Opens tells which block a line opens in a section ("" for the top level): the identity of
+	// the block and its place. Lines that yield the same identity open the same block.
 	Opens func(section, line string) (id string, at Place, ok bool)
-	// Sets says what a line sets at a place.
+	// Sets returns what a line at a place sets.
 	Sets func(at Place, line string) Sets
-	// Unset is what is typed to return a key to its default; held is its line.
+	// Unset returns the command that returns a key to its default; held is the present line of
+	// the key.
 	Unset func(at Place, key, held string) string
 
-	// Ordered says that the system prints lines in an order of its own and
-	// takes them in any: positions are not worth remembering.
+	// Ordered is set if the system prints lines in its own order and accepts them in any order,
+	// so that positions need not be remembered.
 	Ordered bool
-	// Rank is that of a line in the printed order of a block; false for unknown.
+	// Rank returns the rank of a line in the printed order of its block; ok is false if it is
+	// not known.
 	Rank func(at Place, line string) (rank int, ok bool)
-	// Default reports whether a line says what holds without it; nil for never.
+	// Default reports whether a line only states the default; nil if no line does.
 	Default func(at Place, line string) bool
-	// After reports whether a comes behind b, which has the same rank; nil
-	// keeps the order in which they come.
+	// After reports whether line a comes after line b of the same rank; nil keeps the order of
+	// insertion.
 	After func(a, b string) bool
-	// Join makes one line of those that say the same of list entries; nil for no lists.
+	// Join merges lines that give list entries the same value into one line; nil if the system
+	// has no such lists.
 	Join func(lines []string) []string
 
-	// Lasting are the places of sections that are there even when empty: they are not
-	// removed from a device, and from a text only when nothing stands in them.
+	// Lasting lists the places of sections that exist even when empty. They are never removed
+	// from a device, and from a text only if no lines are left in them.
 	Lasting []Place
-	// Fleeting are the places of blocks that go with their last line.
+	// Fleeting lists the places of blocks that disappear with their last line.
 	Fleeting []Place
-	// Named returns whether something in a configuration names a section.
+	// Named returns a function that reports whether the configuration refers to a section.
 	Named func(*Config) func(section string) bool
 
-	// Phases returns the phase in which commands for a section, or for a key
-	// of the top level, are typed on a device that holds a configuration; gone
-	// says that the section is removed. No phase is above 15.
+	// Phases returns a function that gives the phase in which the commands for a section, or for
+	// a key of the top level, are typed on a device that holds have. gone is set if the section
+	// is removed. No phase is above 15.
 	Phases func(have *Config) func(section, key string, gone bool) int
-	// Swap reports whether a line has to be taken away before the other of its
-	// key is typed; nil for never.
+	// Swap reports whether line was of a key must be removed before line is can be typed; nil if
+	// it never must.
 	Swap func(at Place, key, was, is string) bool
-	// Rations are the blocks that share something: one gives it up before another gets
-	// it.
+	// Rations holds the places of blocks that share a limited amount: one block must give up its
+	// share before another can take it.
 	Rations map[Place]Ration
 
-	// Known reports whether the tool makes a setting, and its interface or "".
+	// Known reports whether the tool makes a setting, and the interface that it belongs to, or
+	// "".
 	Known func(Setting) (port string, ok bool)
 
-	// Indent is the indentation of a level.
+	// Indent is the number of spaces per level of indentation.
 	Indent int
-	// Raw reports whether a line begins a text that is kept as it is.
+	// Raw reports whether a line begins free text, which is kept as it is.
 	Raw func(line string) bool
-	// Gap is what is printed between neighbours; prev is nil before the first.
+	// Gap returns the text printed between neighbouring lines; prev is nil before the first
+	// line.
 	Gap func(prev, next *Line, depth int) string
-	// Complete reports whether a configuration is the whole answer of a device.
+	// Complete reports whether a configuration is the complete output of a device.
 	Complete func(*Config) bool
 }
 
-// Ration orders blocks that share something.
+// Ration orders blocks that share a limited amount.
 type Ration struct {
-	// Order sorts headers: the lowest gives up first, the highest gets first.
+	// Order returns the sort key of a block header: the lowest block gives up first, the highest
+	// takes first.
 	Order func(header string) int
-	// Frees reports whether a block only gives up, and need not wait.
+	// Frees reports whether the change of a block only gives up some of its share, so that it
+	// need not wait for other blocks.
 	Frees func(was, is *Line) bool
 }
 
-// Sets is what a line sets.
+// Sets tells what a line sets.
 type Sets struct {
-	// Keys are the things that it sets: one or, of a list, one for each entry.
-	// A line without keys is never touched.
+	// Keys names the settings of the line: one, or one per entry if the line is a list. A line
+	// without keys is never changed.
 	Keys []string
-	// Each are the lines of the entries of a list alone; nil for other lines.
+	// Each holds, for a list, the line of each entry on its own; nil for other lines.
 	Each []string
-	// Unset says that the line says that nothing is configured.
+	// Unset is set if the line states that nothing is configured.
 	Unset bool
 }
 
-// Config is configuration text as an ordered tree of lines. What is not
-// understood is kept and printed as it was.
+// Config is a configuration text as an ordered tree of lines. Lines that are not understood are
+// kept and printed unchanged.
 type Config struct {
 	Lines []*Line
-	// Whole is what a parser saw of the end of the text.
+	// Whole is set by the parser if it has seen the end of the configuration.
 	Whole bool
 	g     *Grammar
 }
@@ -99,7 +105,7 @@ type Config struct {
 // New returns a configuration without lines.
 func (g *Grammar) New() *Config { return &Config{g: g} }
 
-// Hostname is the name of the device; "" for none.
+// Hostname returns the name of the device; "" if there is none.
 func (c *Config) Hostname() string {
 	for _, l := range c.Lines {
 		if name, ok := strings.CutPrefix(l.Text, "hostname "); ok {
@@ -111,13 +117,13 @@ func (c *Config) Hostname() string {
 
 func (c *Config) clone() *Config { return &Config{Lines: clone(c.Lines), Whole: c.Whole, g: c.g} }
 
-// Complete reports whether c is all of a device's answer, as far as the text tells.
+// Complete reports whether c is the complete output of a device, as far as the text shows.
 func (c *Config) Complete() bool { return c.g.Complete(c) }
 
 // String returns what Append appends.
 func (c *Config) String() string { return string(c.Append(nil)) }
 
-// Append appends the configuration in the system's own form.
+// Append appends the configuration as the system prints it.
 func (c *Config) Append(b []byte) []byte { return c.g.append(b, c.Lines, 0) }
 
 var indentation = strings.Repeat(" ", 4*MaxDepth)
@@ -142,9 +148,8 @@ func (g *Grammar) append(b []byte, ls []*Line, depth int) []byte {
 	return b
 }
 
-// PlaceOf says in which blocks the i-th of some [Edit.Commands] is typed, from
-// 0: "qos profile ROCE-FABRIC, uc-tx-queue 3"; "" for the top level, and for a
-// line that opens a section.
+// PlaceOf returns the blocks in which command i (from 0) of [Edit.Commands] is typed: "qos
+// profile ROCE-FABRIC, uc-tx-queue 3"; "" for the top level and for a line that opens a section.
 func (g *Grammar) PlaceOf(commands []string, i int) string {
 	place := ""
 	g.walk(commands, func(at int, open []string) {
@@ -155,14 +160,15 @@ func (g *Grammar) PlaceOf(commands []string, i int) string {
 	return place
 }
 
-// Depths says in how many blocks each of some [Edit.Commands] is typed.
+// Depths returns, for each command of [Edit.Commands], the number of blocks in which it is
+// typed.
 func (g *Grammar) Depths(commands []string) []int {
 	out := make([]int, len(commands))
 	g.walk(commands, func(i int, open []string) { out[i] = len(open) })
 	return out
 }
 
-// walk tells of each command in which blocks it is typed.
+// walk calls told with the index of each command and the blocks in which it is typed.
 func (g *Grammar) walk(commands []string, told func(i int, open []string)) {
 	var open []string
 	for i, l := range commands {
@@ -182,18 +188,18 @@ func (g *Grammar) walk(commands []string, told func(i int, open []string)) {
 func (g *Grammar) lasting(at Place) bool  { return slices.Contains(g.Lasting, at) }
 func (g *Grammar) fleeting(at Place) bool { return slices.Contains(g.Fleeting, at) }
 
-// Unknown is a line that the model has no place for, that says something which
-// the device cannot do, or that is not known. It stays as it is.
+// Unknown is a line that the model cannot represent, that the device cannot carry out, or whose
+// meaning is not known. The tool leaves it as it is.
 type Unknown struct {
-	Line    int    // in the text that was parsed, from 1; 0 for none
-	Section string // the header of the block; "" for the top level
+	Line    int    // in the parsed text, from 1; 0 for none
+	Section string // header of its block; "" for the top level
 	Text    string
 	Why     string
-	// Open says that what the switch does with traffic may depend on it.
+	// Open is set if the handling of traffic may depend on the line.
 	Open bool
 }
 
-// Where names the place: "interface Ethernet1/1, line 812".
+// Where returns the place of the line for people: "interface Ethernet1/1, line 812".
 func (u Unknown) Where() string {
 	switch {
 	case u.Line == 0 && u.Section == "":

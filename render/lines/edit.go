@@ -9,28 +9,28 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
-// Setting is one thing that a line sets, at its place.
+// Setting is one value that a line sets, and its place.
 type Setting struct {
-	// Section is the header: "interface Ethernet1/1"; "" for the top level.
+	// Section is the header of the section: "interface Ethernet1/1"; "" for the top level.
 	Section string `json:"section,omitempty"`
-	// Block is the header of a block in it: "uc-tx-queue 3", "class ROCE".
+	// Block is the header of a block in the section: "uc-tx-queue 3", "class ROCE".
 	Block string `json:"block,omitempty"`
-	// Key says what is set: "mtu". "" stands for the section or block itself,
-	// which goes where Line is empty; one that is [Grammar.Lasting] goes only
-	// from the text, and only where nothing else is in it.
+	// Key names the value: "mtu". "" stands for the section or block itself, which is removed if
+	// Line is empty. A section in [Grammar.Lasting] is removed only from the text, and only if
+	// no lines are left in it.
 	Key string `json:"key,omitempty"`
-	// Line sets it: "mtu 9100". Empty is the default: nothing is configured. Of
-	// a section or block it is [Present] or "".
+	// Line is the line that sets the value: "mtu 9100"; "" restores the default, with nothing
+	// configured. For a section or block it is [Present] or "".
 	Line string `json:"line,omitempty"`
-	// At is the position in its block that the line goes back to, from 1; 0 for where
-	// it belongs.
+	// At is the position in its block at which the line is put back, from 1; 0 for the position
+	// that the system's order gives it.
 	At int `json:"at,omitempty"`
 }
 
-// Present is the line of a Setting that says that a block is to be there.
+// Present is the Line of a setting that requires a section or block to exist.
 const Present = "present"
 
-// UnmarshalJSON also reads the names that files of version 1 have for a block.
+// UnmarshalJSON also accepts "queue" and "class", the names of a block in files of version 1.
 func (s *Setting) UnmarshalJSON(b []byte) error {
 	type plain Setting
 	var v struct {
@@ -44,10 +44,11 @@ func (s *Setting) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// spot is where a setting is.
+// spot returns the place of a setting without its value.
 func (s Setting) spot() Setting { return Setting{Section: s.Section, Block: s.Block, Key: s.Key} }
 
-// depth is how deep what a setting inserts stands.
+// depth returns the depth of the line that a setting inserts: 0 at the top level, 1 in a
+// section, 2 in a block.
 func (s Setting) depth() int {
 	switch {
 	case s.Section == "" || s.Block == "" && s.Key == "":
@@ -58,7 +59,7 @@ func (s Setting) depth() int {
 	return 2
 }
 
-// Edit is a list of settings. Each spot occurs once.
+// Edit is a list of settings, at most one per place and key.
 type Edit []Setting
 
 // Flaps reports whether an edit changes the admin state of an interface.
@@ -66,9 +67,8 @@ func (e Edit) Flaps() bool {
 	return slices.ContainsFunc(e, func(s Setting) bool { return s.Key == "shutdown" })
 }
 
-// Undo returns the settings of have at the edit's places. Applied to a
-// configuration that e was applied to, and that others changed elsewhere
-// since, it restores them.
+// Undo returns the settings that have holds at the places of the edit. They restore have after e
+// was applied, even if other places have been changed since.
 func (e Edit) Undo(have *Config) Edit {
 	u := undo{Tree: NewTree(have), seen: map[Setting]bool{}}
 	for _, s := range e {
@@ -120,7 +120,7 @@ func (u *undo) setting(s Setting) {
 	}
 }
 
-// all restores all that stands in a block.
+// all adds the settings that restore everything in a block.
 func (u *undo) all(s Setting, b *block) {
 	if !u.g.fleeting(b.at) {
 		u.add(Setting{s.Section, s.Block, "", Present, b.n})
@@ -134,8 +134,8 @@ func (u *undo) all(s Setting, b *block) {
 	}
 }
 
-// Made reports whether a configuration holds nothing at the places of an edit
-// but what it sets and what undo restores: nobody has set a third value there.
+// Made reports whether, at the places of the edit, now holds only values that the edit sets or
+// that undo restores: nobody else has set another value there.
 func (e Edit) Made(undo Edit, now *Config) bool {
 	text := func(s Setting) string {
 		if now.g.Default != nil && now.g.Default(now.g.placeOf(s), s.Line) {
@@ -144,7 +144,7 @@ func (e Edit) Made(undo Edit, now *Config) bool {
 		return s.Line
 	}
 	known := map[Setting][]string{}
-	made := map[Setting]bool{} // blocks that were not there
+	made := map[Setting]bool{} // blocks that did not exist before the edit
 	for _, s := range undo {
 		made[s.spot()] = s.Key == "" && s.Line == ""
 	}
@@ -160,7 +160,7 @@ func (e Edit) Made(undo Edit, now *Config) bool {
 	return true
 }
 
-// placeOf is where the line of a setting stands.
+// placeOf returns the place of the line of a setting.
 func (g *Grammar) placeOf(s Setting) Place {
 	at := g.Top
 	if s.Section != "" {
@@ -172,8 +172,8 @@ func (g *Grammar) placeOf(s Setting) Place {
 	return at
 }
 
-// Apply returns what the configuration will be; have is not changed. A section
-// that something else still names is not removed.
+// Apply returns the configuration that the edit leads to; have is not changed. A section that
+// something else still refers to is not removed.
 func (e Edit) Apply(have *Config) *Config {
 	out := have.clone()
 	a := applier{Tree: NewTree(out), ranks: map[*Line]int{}, gone: map[*Line]bool{}, cut: map[*Line]map[string]bool{}, within: map[*Line]*block{}, leaving: map[*Line]bool{}}
@@ -190,7 +190,7 @@ func (e Edit) Apply(have *Config) *Config {
 		}
 	}
 	a.sweep()
-	// Lines go back in the order of their places, a block before its lines.
+	// Lines are put back in the order of their positions, a block before its lines.
 	order := func(at int) int { return cmp.Or(at, math.MaxInt) }
 	ordered.Sort(inserts, func(x, y Setting) int {
 		return cmp.Or(cmp.Compare(x.depth(), y.depth()), cmp.Compare(order(x.At), order(y.At)))
@@ -206,17 +206,17 @@ func (e Edit) Apply(have *Config) *Config {
 
 type applier struct {
 	*Tree
-	gone   map[*Line]bool            // lines to be taken out
-	cut    map[*Line]map[string]bool // keys that lines of lists lose
-	within map[*Line]*block          // nodes with such lines, and their blocks
-	// leaving are whole sections that are to be taken out at the end. Positions
-	// at the top count without them: they were not there.
+	gone   map[*Line]bool            // lines to remove
+	cut    map[*Line]map[string]bool // keys to remove from list lines
+	within map[*Line]*block          // nodes that hold lines of gone or cut, and their blocks
+	// leaving holds sections to remove at the end. Positions at the top level do not count them,
+	// as they did not exist when the positions were recorded.
 	leaving map[*Line]bool
 	hollow  []*Line // blocks that have lost their last line
 	ranks   map[*Line]int
 }
 
-// drop takes a key off a line.
+// drop marks a key of a line for removal.
 func (a *applier) drop(b *block, l set, key string) {
 	a.within[l.in] = b
 	if !l.list {
@@ -254,7 +254,8 @@ func (a *applier) remove(s Setting) {
 	}
 }
 
-// replace writes a setting over the line of its key; false where there is none.
+// replace writes a setting over the present line of its key. It returns false if there is no
+// such line.
 func (a *applier) replace(s Setting) bool {
 	b := a.find(s.Section, s.Block)
 	if b == nil || s.Key == "" {
@@ -275,7 +276,7 @@ func (a *applier) replace(s Setting) bool {
 	return done
 }
 
-// sweep takes out what goes.
+// sweep removes the lines and keys that are marked for removal.
 func (a *applier) sweep() {
 	for node, b := range a.within {
 		had := len(node.Sub)
@@ -292,7 +293,7 @@ func (a *applier) sweep() {
 	}
 }
 
-// shorten takes entries off the list of a line; false where nothing is left.
+// shorten removes entries from a list line. It returns false if no entry is left.
 func (a *applier) shorten(l *Line, at Place, keys map[string]bool) bool {
 	s := a.g.Sets(at, l.Text)
 	var left []string
@@ -308,7 +309,7 @@ func (a *applier) shorten(l *Line, at Place, keys map[string]bool) bool {
 	return true
 }
 
-// insert writes a setting that replaces nothing.
+// insert adds the line of a setting that replaces no line.
 func (a *applier) insert(s Setting) {
 	b := a.root
 	if s.Section != "" {
@@ -326,7 +327,7 @@ func (a *applier) insert(s Setting) {
 	}
 }
 
-// open returns a block of another, which it makes where there is none.
+// open returns a block of the block in, and creates it if it does not exist.
 func (a *applier) open(in *block, header string, whole bool, pos int) *block {
 	blocks, depth := a.sections, 1
 	if in != a.root {
@@ -348,8 +349,8 @@ func (a *applier) open(in *block, header string, whole bool, pos int) *block {
 	return b
 }
 
-// put puts a line at a position of a block, or where the system prints it:
-// behind the last one that comes before it in the order.
+// put inserts a line at a position of a block. For position 0 it inserts it where the system
+// prints it: after the last line that comes before it in the order.
 func (a *applier) put(b *block, l *Line, pos int) {
 	node := b.node()
 	if pos > 0 {
@@ -367,7 +368,7 @@ func (a *applier) put(b *block, l *Line, pos int) {
 	if !known {
 		rank = math.MaxInt
 	}
-	after := len(node.Sub) // of the first that comes behind it, where none comes before
+	after := len(node.Sub) // index of the first line that comes after l; used if no line comes before l
 	for i, o := range slices.Backward(node.Sub) {
 		r, known := a.rank(b, o)
 		switch {
@@ -382,8 +383,8 @@ func (a *applier) put(b *block, l *Line, pos int) {
 	node.Sub = slices.Insert(node.Sub, after, l)
 }
 
-// rank is that of a line in a block. Those of the top are kept, so that a line
-// is matched once and not for every section that is made.
+// rank returns the rank of a line in a block. Ranks of the top level are cached, so that each
+// line is matched once and not again for every inserted section.
 func (a *applier) rank(b *block, l *Line) (int, bool) {
 	if b != a.root {
 		return a.g.Rank(b.at, l.Text)
@@ -398,8 +399,7 @@ func (a *applier) rank(b *block, l *Line) (int, bool) {
 	return r, r >= 0
 }
 
-// join writes entries of lists: with those that say the same, or lines of their
-// own.
+// join writes list entries: it merges them into lines with the same value, or adds new lines.
 func (a *applier) join(entries []Setting) {
 	byBlock := map[*block][]string{}
 	var order []*block
@@ -431,8 +431,8 @@ func (a *applier) joined(b *block, line string) bool {
 	return false
 }
 
-// finish takes out the sections that nothing names any more, or that nothing
-// stands in, and the blocks that nothing is left of.
+// finish removes emptied blocks and the sections marked for removal, unless something still
+// refers to a section or a lasting section still has lines.
 func (a *applier) finish() {
 	hollow := func(l *Line) bool { return len(l.Sub) == 0 && slices.Contains(a.hollow, l) }
 	for _, b := range a.sections {
@@ -451,7 +451,7 @@ func (a *applier) finish() {
 	}
 }
 
-// stays reports whether a section has to stay, as something stands in it.
+// stays reports whether a lasting section still has lines and must stay.
 func (a *applier) stays(header string) bool {
 	b := a.find(header, "")
 	return a.g.lasting(b.at) && slices.ContainsFunc(b.nodes, func(l *Line) bool { return len(l.Sub) > 0 })

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Plans and journals of version 1 call the block of a setting by the system's
-// word.
+// Plans and journals of version 1 use the system's own word for the block of a setting: "queue"
+// on EOS, "class" on NX-OS.
 func TestSettingsOfOlderFilesAreRead(t *testing.T) {
 	const text = `[{"section":"qos profile P","queue":"uc-tx-queue 3","key":"bandwidth percent","line":"bandwidth percent 7"},
 		{"section":"policy-map type qos P","class":"class ROCE","line":"present","at":2},

@@ -1,9 +1,9 @@
-// Package lines is the machine for systems that are set by command lines:
-// lines below lines, the settings that lines make, edits that can be undone,
-// and the commands to type for them.
+// Package lines implements the editing of systems that are configured by command lines: a tree
+// of lines, the settings that the lines make, edits that can be undone, and the commands to type
+// for an edit.
 //
-// It knows no command. A system hands in a [Grammar]: what a line sets, which
-// block it opens, how it is taken away, and in which order things are typed.
+// The package knows no commands. A system supplies a [Grammar], which tells what a line sets,
+// which block it opens, how it is removed, and in which order commands are typed.
 package lines
 
 import (
@@ -12,24 +12,23 @@ import (
 	"strings"
 )
 
-// Bounds of what can be configuration.
+// Limits of a configuration text.
 const (
 	MaxLine  = 64 << 10 // bytes
 	MaxDepth = 16       // levels
 )
 
-// Line is one line of configuration and what stands indented below it.
+// Line is one line of a configuration and the lines indented below it.
 type Line struct {
-	// Text is the line without indentation, CR and trailing blanks. The lines
-	// of a free text, as of a banner, are Sub of its first line and keep their
-	// blanks.
+	// Text is the line without indentation, CR and trailing blanks. Lines of free text, such as
+	// a banner, are in Sub of its first line and keep their blanks.
 	Text string
-	// No is its number in the text, from 1; 0 for one that was made.
+	// No is the line number in the text, from 1; 0 for a line that the tool added.
 	No  int
 	Sub []*Line
 }
 
-// clone returns a deep copy.
+// clone returns a deep copy of lines.
 func clone(ls []*Line) []*Line {
 	if ls == nil {
 		return nil
@@ -41,9 +40,9 @@ func clone(ls []*Line) []*Line {
 	return out
 }
 
-// Each calls f with each line of text, without its line end, and its number
-// from 1. It stops at the first error of f and at what cannot be configuration,
-// NUL bytes and lines over [MaxLine], and says in which line.
+// Each calls f with each line of text, without its line end, and with its number, from 1. It
+// stops at the first error of f, at a NUL byte and at a line longer than [MaxLine]. The error
+// names the line.
 func Each(text []byte, f func(line string, no int) error) error {
 	for no := 1; len(text) > 0; no++ {
 		line, rest, _ := bytes.Cut(text, []byte{'\n'})
@@ -61,7 +60,7 @@ func Each(text []byte, f func(line string, no int) error) error {
 	return nil
 }
 
-// Width is the indentation of a line in columns, with tabs of 8.
+// Width returns the indentation of a line in columns; a tab advances to the next multiple of 8.
 func Width(s string) int {
 	n := 0
 	for i := range len(s) {
@@ -77,8 +76,8 @@ func Width(s string) int {
 	return n
 }
 
-// CutPrompt cuts a prompt off a line: "leaf1(config-if)# mtu 9216" is in mode
-// "config-if", "leaf1# show version" in none.
+// CutPrompt cuts a CLI prompt off a line. The mode of "leaf1(config-if)# mtu 9216" is
+// "config-if"; the mode of "leaf1# show version" is "".
 func CutPrompt(s string) (mode, rest string, ok bool) {
 	i := strings.IndexAny(s, "#> \t")
 	if i <= 0 || i > 127 || s[i] == ' ' || s[i] == '\t' || !Alnum(s[0]) {

@@ -1,13 +1,13 @@
 package lines
 
-// Tree finds the lines of a configuration by what they set.
+// Tree indexes the lines of a configuration by what they set.
 type Tree struct {
 	g        *Grammar
 	root     *block
 	sections map[string]*block
 }
 
-// NewTree reads a configuration; its lines are read when they are asked for.
+// NewTree indexes the sections of a configuration. The lines of a section are read on first use.
 func NewTree(c *Config) *Tree {
 	t := &Tree{g: c.g, sections: make(map[string]*block, len(c.Lines))}
 	t.root = &block{at: c.g.Top, nodes: []*Line{{Sub: c.Lines}}}
@@ -26,10 +26,10 @@ func NewTree(c *Config) *Tree {
 	return t
 }
 
-// Has reports whether there is a section or, where one is named, a block in it.
+// Has reports whether a section exists or, if inner is not "", a block in it.
 func (t *Tree) Has(section, inner string) bool { return t.find(section, inner) != nil }
 
-// Line returns the line that sets a key; "" for none.
+// Line returns the line that sets a key; "" if there is none.
 func (t *Tree) Line(section, inner, key string) string {
 	b := t.find(section, inner)
 	if b == nil {
@@ -39,16 +39,17 @@ func (t *Tree) Line(section, inner, key string) string {
 	return l.text
 }
 
-// block is the top level, a section, or a block in one.
+// block is the top level, a section, or a block in a section.
 type block struct {
 	at    Place
-	depth int    // 0 of the top level
-	text  string // its header
-	// nodes are its headers, several where the text opens it again. The last one holds.
+	depth int    // 0 for the top level
+	text  string // header line
+	// nodes are its header lines: several if the text opens the block again. The last one is in
+	// force.
 	nodes []*Line
-	n     int              // position of the last node among its neighbours, from 1
-	keys  []string         // in their order
-	lines map[string][]set // by key; nil before they are read
+	n     int              // position of the last node among its siblings, from 1
+	keys  []string         // in the order of the text
+	lines map[string][]set // by key; nil until the block is read
 	inner map[string]*block
 	order []*block
 }
@@ -57,7 +58,7 @@ type block struct {
 type set struct {
 	in, line *Line
 	n        int    // position in its node, from 1
-	text     string // the line, of a list that of the one entry
+	text     string // the line; for a list, the line of this entry alone
 	list     bool
 	unset    bool
 }
@@ -66,10 +67,10 @@ func (b *block) open(l *Line, n int) {
 	b.text, b.nodes, b.n = l.Text, append(b.nodes, l), n
 }
 
-// node is the one that says what holds.
+// node returns the header line that is in force.
 func (b *block) node() *Line { return b.nodes[len(b.nodes)-1] }
 
-// last returns what holds of a key.
+// last returns the line of a key that is in force; false if there is none.
 func (b *block) last(key string) (set, bool) {
 	ls := b.lines[key]
 	if len(ls) == 0 {
@@ -78,7 +79,7 @@ func (b *block) last(key string) (set, bool) {
 	return ls[len(ls)-1], true
 }
 
-// find returns a section, or a block in it; nil where there is none.
+// find returns a section, or a block in a section; nil if it does not exist.
 func (t *Tree) find(section, inner string) *block {
 	if section == "" {
 		return t.root
@@ -92,7 +93,7 @@ func (t *Tree) find(section, inner string) *block {
 	return t.read(b).inner[id]
 }
 
-// read reads what stands in a block, once.
+// read indexes the lines of a block, unless it is indexed already.
 func (t *Tree) read(b *block) *block {
 	if b.lines != nil {
 		return b
@@ -121,7 +122,7 @@ func (t *Tree) read(b *block) *block {
 	return b
 }
 
-// add adds a line of a block, under each of its keys.
+// add indexes a line of a block under each of its keys.
 func (t *Tree) add(b *block, l set) {
 	s := t.g.Sets(b.at, l.line.Text)
 	l.text, l.list, l.unset = l.line.Text, s.Each != nil, s.Unset

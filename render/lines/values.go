@@ -9,7 +9,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// Number reads a whole number of at most max, in digits alone.
+// Number reads a decimal number between 0 and max that consists only of digits.
 func Number(s string, max int) (int, bool) {
 	if s == "" || len(s) > 10 {
 		return 0, false
@@ -24,8 +24,8 @@ func Number(s string, max int) (int, bool) {
 	return n, n <= max
 }
 
-// Numbers reads "1 2 3", "1,2,3" and "1-3" in any mixture, in ascending order.
-// one reads a number of at most 63.
+// Numbers reads lists such as "1 2 3", "1,2,3", "1-3" and mixtures of these, and returns the
+// numbers in ascending order. one reads a single number, at most 63.
 func Numbers(s string, one func(string) (int, bool)) ([]int, bool) {
 	var out []int
 	for _, part := range strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' }) {
@@ -46,7 +46,8 @@ func Numbers(s string, one func(string) (int, bool)) ([]int, bool) {
 	return slices.Compact(out), len(out) > 0
 }
 
-// FreeName returns the first free one of base, base-2 ..., cut to most bytes.
+// FreeName returns the first of base, base-2, base-3 ... that is not taken; base is shortened so
+// that the name has at most most bytes.
 func FreeName(base string, most int, taken func(string) bool) string {
 	for n := 1; ; n++ {
 		tail := ""
@@ -59,9 +60,9 @@ func FreeName(base string, most int, taken func(string) bool) string {
 	}
 }
 
-// Fit unsets what these systems have no place for: models of headroom, pools and
-// profiles, speeds, FEC, breakouts, cables, priority groups, buffers, and
-// asymmetric PFC where it is off.
+// Fit unsets values that line-configured systems do not support: headroom models, pools and
+// profiles, speeds, FEC, breakouts, cables, priority groups, buffers, and asymmetric PFC if it
+// is off.
 func Fit(d *qos.Device) {
 	d.HeadroomModel, d.Pools, d.Profiles = qos.Opt[qos.HeadroomModel]{}, nil, nil
 	for _, p := range d.Ports {

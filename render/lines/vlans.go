@@ -15,20 +15,20 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
-// maxVLAN is the highest number of a VLAN.
+// maxVLAN is the highest VLAN ID.
 const maxVLAN = 4094
 
-// VLANs is a set of VLANs by number.
+// VLANs is a set of VLAN IDs.
 type VLANs [(maxVLAN + 1 + 63) / 64]uint64
 
-// Add adds a VLAN, unless there can be none of that number.
+// Add adds a VLAN; it ignores IDs out of range.
 func (s *VLANs) Add(n int) {
 	if n > 0 && n <= maxVLAN {
 		s[n/64] |= 1 << (n % 64)
 	}
 }
 
-// Remove takes a VLAN away.
+// Remove removes a VLAN.
 func (s *VLANs) Remove(n int) {
 	if s.Has(n) {
 		s[n/64] &^= 1 << (n % 64)
@@ -59,7 +59,7 @@ func (s *VLANs) All(do func(int) bool) {
 	}
 }
 
-// ReadVLANs reads "10,20-22", "all" and "none".
+// ReadVLANs reads a list such as "10,20-22", "all" or "none".
 func ReadVLANs(text string) (s VLANs, ok bool) {
 	switch text {
 	case "all":
@@ -91,18 +91,18 @@ func allVLANs() (s VLANs) {
 	return s
 }
 
-// Switchport is what the lines of an interface say of its VLANs.
+// Switchport holds the VLAN settings of an interface.
 type Switchport struct {
-	// Routed says that the interface is in none.
+	// Routed is set if the interface is a routed port, which is in no VLAN.
 	Routed bool
-	// Groups are the trunk groups of EOS that it is in.
+	// Groups holds the EOS trunk groups of the interface.
 	Groups map[string]bool
 	trunk  bool
 	access int
-	pruned *VLANs // those allowed; nil for all
+	pruned *VLANs // allowed VLANs; nil for all
 }
 
-// Read takes in a line, with single spaces between words.
+// Read applies a configuration line, with single spaces between words.
 func (p *Switchport) Read(text string) {
 	rest, ok := strings.CutPrefix(text, "switchport")
 	switch {
@@ -124,8 +124,8 @@ func (p *Switchport) Read(text string) {
 	}
 }
 
-// allow takes in a list of a trunk: a new one, or what it adds to the list so far, takes
-// from it, or leaves out of all.
+// allow applies a list of allowed VLANs, which replaces the present list, is added to it or
+// removed from it, or excludes VLANs from all.
 func (p *Switchport) allow(list string) {
 	how, rest, _ := strings.Cut(list, " ")
 	if how != "add" && how != "remove" && how != "except" {
@@ -152,10 +152,10 @@ func (p *Switchport) allow(list string) {
 	p.pruned = &have
 }
 
-// Trunk reports whether it carries several VLANs, with tags.
+// Trunk reports whether the interface is a trunk, which carries several tagged VLANs.
 func (p *Switchport) Trunk() bool { return !p.Routed && p.trunk }
 
-// VLANs are those that it is in.
+// VLANs returns the VLANs of the interface.
 func (p *Switchport) VLANs() (s VLANs) {
 	switch {
 	case p.Routed:
@@ -169,20 +169,20 @@ func (p *Switchport) VLANs() (s VLANs) {
 	return s
 }
 
-// Member is a port with the VLANs that it is in, and the aggregate that it belongs to.
+// Member is a port with its VLANs and its LAG; LAG is "" if it belongs to none.
 type Member struct {
 	Port, LAG string
 	VLANs     VLANs
 }
 
-// Timers are after how long a switch forgets the MAC and the ARP entry of a silent host;
-// 0 is never, and not set is not told.
+// Timers holds the times after which a switch forgets the MAC address and the ARP entry of a
+// silent host; 0 means never, unset means unknown.
 type Timers struct {
 	MAC, ARP qos.Opt[time.Duration]
 }
 
-// Bridges puts the VLANs that a switch routes together by their timers, each with the
-// members. A VLAN of one port, or of one aggregate, floods to nobody and is left out.
+// Bridges groups the routed VLANs by their timers, with the member ports of each group. A VLAN
+// with a single port or a single LAG cannot flood to another, and is left out.
 func Bridges(routed map[int]Timers, members []Member) []qos.Bridge {
 	if len(routed) == 0 {
 		return nil
@@ -232,10 +232,11 @@ func Bridges(routed map[int]Timers, members []Member) []qos.Bridge {
 	return out
 }
 
-// MACAge is the key of how long a switch keeps the MAC address of a silent host.
+// MACAge begins the line that sets how long a switch keeps the MAC address of a silent host.
 const MACAge = "mac address-table aging-time "
 
-// Seconds reads what follows a key, where the line has it.
+// Seconds reads the number of seconds that follows key in a line; false if the line does not
+// begin with key.
 func Seconds(text, key string) (time.Duration, bool) {
 	rest, ok := strings.CutPrefix(text, key)
 	n, isNumber := Number(rest, math.MaxInt32)

@@ -53,7 +53,7 @@ func TestBridges(t *testing.T) {
 	long := Timers{MAC: qos.Of(5 * time.Hour), ARP: qos.Of(4 * time.Hour)}
 	got := Bridges(map[int]Timers{10: short, 11: short, 12: long, 20: short, 30: short}, []Member{
 		in("Ethernet10", "", 11, 12), in("Ethernet2", "", 10, 11, 12, 20), in("Ethernet3", "", 10),
-		// One aggregate, and a VLAN that is on nothing else.
+		// A VLAN that is only on one LAG.
 		in("Ethernet4", "Port-Channel1", 30), in("Ethernet5", "Port-Channel1", 30),
 	})
 	if len(got) != 2 || got[0].VLANs != "Vlan10,Vlan11" || !slices.Equal(got[0].Ports, []string{"Ethernet2", "Ethernet3", "Ethernet10"}) || !got[0].Floods() {
