@@ -8,8 +8,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
-// Before finds in one reading of the counters of a switch pause that it has sent on lossy
-// priorities, whenever that was: what a window finds that saw none.
+// Before reports the lossy priorities on which a switch has ever sent pause frames, from one
+// reading of its counters. A window reports only pauses sent while it lasted.
 func Before(d Device, s Sample) []Finding {
 	var out []Finding
 	for _, name := range natural.Keys(d.Ports) {
@@ -23,7 +23,8 @@ func Before(d Device, s Sample) []Finding {
 	return out
 }
 
-// pausedBefore is the finding of pause on a lossy priority. since is said of the time.
+// pausedBefore returns the finding for pause frames sent on a lossy priority. since is appended
+// to its text and says when they were sent.
 func pausedBefore(device, port string, priority int, since string) Finding {
 	return Finding{ID: PauseBefore, Means: Warn, Device: device, Port: port,
 		What: fmt.Sprintf("the port has sent pause on priority %d, which the intent calls lossy%s", priority, since),

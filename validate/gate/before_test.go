@@ -6,7 +6,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 )
 
-// One reading tells of pauses that were sent on lossy priorities, of ports of the intent.
+// TestBefore checks that one reading reports pauses sent on lossy priorities, and only on ports
+// of the intent.
 func TestBefore(t *testing.T) {
 	d := Device{Name: "leaf1", Ports: map[string]Port{
 		"Ethernet0": {Classes: []Class{{Name: "rdma", Priority: 3}}}, "Ethernet8": {Classes: []Class{{Name: "rdma", Priority: 3}}},

@@ -10,14 +10,15 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
-// need is what a failure is seen by.
+// need is a set of counters that show one kind of failure, and their name in findings.
 type need struct {
 	metrics []drivers.Metric
 	says    string
 }
 
-// needs are those of a switch. Not every system has all of them: one that a switch
-// never shows leaves the window open only where nothing else shows the same.
+// needs are the counters that a switch should have. Not every system has all of them: a counter
+// that a switch never shows makes the window inconclusive only if no other counter shows the
+// same.
 var needs = []need{
 	{[]drivers.Metric{drivers.GroupDrops}, "drops of priority groups"},
 	{[]drivers.Metric{drivers.QueueDrops}, "drops of queues"},
@@ -26,7 +27,7 @@ var needs = []need{
 	{[]drivers.Metric{drivers.StormsDetected}, "storms of the PFC watchdog"},
 }
 
-// nicNeeds are those of a NIC.
+// nicNeeds are the counters that a NIC should have.
 var nicNeeds = []need{
 	{[]drivers.Metric{drivers.PriorityDiscards, drivers.Discards}, "discards"},
 	{[]drivers.Metric{drivers.PFCRx, drivers.PFCTx}, "PFC frames"},
@@ -34,8 +35,8 @@ var nicNeeds = []need{
 	{[]drivers.Metric{drivers.StallErrors}, "pauses that it aborted"},
 }
 
-// decides reports whether a counter decides a failure of the port: drops and
-// storms of lossless classes, PFC of all priorities, and what a port has once.
+// decides reports whether a counter can fail a port: drops and storms of lossless classes, PFC
+// of all priorities, and counters that a port has only once.
 func decides(p *Port, id drivers.CounterID) bool {
 	ofClass := func(index func(Class) int) bool {
 		return slices.ContainsFunc(p.Classes, func(c Class) bool { return index(c) == int(id.Index) })
@@ -55,8 +56,7 @@ func decides(p *Port, id drivers.CounterID) bool {
 	return false
 }
 
-// gaps are the counters that decide something, that one reading shows and another
-// does not.
+// gaps returns the counters that decide something and are missing from some of the readings.
 func gaps(p *PortWindow, samples []Sample) []drivers.CounterID {
 	seen := map[drivers.CounterID]int{}
 	for _, s := range samples {
@@ -75,7 +75,7 @@ func gaps(p *PortWindow, samples []Sample) []drivers.CounterID {
 	return out
 }
 
-// off says what a switch could count and does not.
+// off reports the counters that a switch could count but has turned off.
 func (j *judge) off(w *window) {
 	if !slices.ContainsFunc(w.ports, func(p *PortWindow) bool { return len(p.port.Classes) > 0 }) {
 		return
@@ -93,7 +93,8 @@ func (j *judge) off(w *window) {
 	}
 }
 
-// needed are the needs of a switch: it looks for storms where a port is watched.
+// needed returns the needs of a switch. Storms are among them only if a port has the watchdog
+// on.
 func (w *window) needed() []need {
 	if slices.ContainsFunc(w.ports, func(p *PortWindow) bool { return p.port.Watched }) {
 		return needs
@@ -101,8 +102,8 @@ func (w *window) needed() []need {
 	return slices.DeleteFunc(slices.Clone(needs), func(n need) bool { return n.metrics[0] == drivers.StormsDetected })
 }
 
-// counted says what was not seen of a port and decides whether it is well. What
-// its counters went back over is said apart.
+// counted reports the counters of a port that are missing although they decide whether the port
+// is healthy. Counters that went backwards are reported elsewhere, as [CounterReset].
 func (j *judge) counted(w *window, p *PortWindow) {
 	if len(p.port.Classes) == 0 || p.Back > 0 {
 		return
@@ -148,30 +149,30 @@ func (j *judge) counted(w *window, p *PortWindow) {
 	}
 }
 
-// isOff reports whether the device said that it does not count any of it.
+// isOff reports whether the device said that a counter of n is turned off.
 func (w *window) isOff(n need) bool {
 	return slices.ContainsFunc(n.metrics, func(m drivers.Metric) bool { return w.off[m] != "" })
 }
 
-// groupDrops reports whether those of any lossless class of any port are known.
+// groupDrops reports whether the group drops of any lossless class of any port are counted.
 func groupDrops(ports []*PortWindow) bool {
 	return slices.ContainsFunc(ports, func(p *PortWindow) bool {
 		return slices.ContainsFunc(p.port.Classes, func(c Class) bool { return p.knows(drivers.GroupDrops, c.Group) })
 	})
 }
 
-// knows reports whether it is known how much a counter grew.
+// knows reports whether the growth of a counter is known.
 func (p *PortWindow) knows(m drivers.Metric, index int) bool {
 	_, ok := p.grew(m, index)
 	return ok
 }
 
-// saw reports whether it is known of the whole window.
+// saw reports whether the growth of a counter is known for the whole window.
 func (p *PortWindow) saw(m drivers.Metric, index int) bool {
 	return p.knows(m, index) && p.Back == 0 && !slices.Contains(p.gaps, m.Of(index))
 }
 
-// pfc reports whether PFC frames are counted, of any priority.
+// pfc reports whether the port counts PFC frames of any priority.
 func (p *PortWindow) pfc() bool {
 	for i := range qos.NumPriorities {
 		if p.knows(drivers.PFCRx, i) || p.knows(drivers.PFCTx, i) {

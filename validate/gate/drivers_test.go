@@ -12,7 +12,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/local/localtest"
 )
 
-// What a NIC counts is judged by the names of its driver, as they are read of a host.
+// TestNamesOfDrivers checks that the gate understands NIC counters under the names that each
+// driver gives them.
 func TestNamesOfDrivers(t *testing.T) {
 	bnxt := localtest.Port{RDMA: "bnxt_re0", Driver: nic.DriverBNXT, CC: localtest.CCDebugFS}
 	broadcom := localtest.Port{RDMA: "bnxt_re0", Driver: nic.DriverBNXT, CC: localtest.CCConfigFS}
@@ -24,8 +25,8 @@ func TestNamesOfDrivers(t *testing.T) {
 	)
 	for name, tt := range map[string]struct {
 		port localtest.Port
-		hw   map[string]uint64 // how the counters of the RDMA device grow
-		stat map[string]uint64 // and those of ethtool
+		hw   map[string]uint64 // growth of the RDMA device's counters
+		stat map[string]uint64 // growth of the counters in ethtool -S
 		want []string
 	}{
 		"bnxt, elsewhere":     {bnxt, map[string]uint64{"tx_roce_only_bytes": 2e9, "tx_bytes": 2e9}, map[string]uint64{"tx_bytes_pri3": 1e9, "tx_bytes_pri0": 1e9}, []string{inBytes}},

@@ -1,16 +1,16 @@
-// Package gate says from what a fabric counted whether it is well: samples of
-// counters go in, a verdict comes out. It is made for the time after a change,
-// and for a look at a fabric under load.
+// Package gate judges from counters whether a fabric is healthy: samples of counters go in, a
+// verdict comes out. It is meant for the time after a change, and for checking a fabric under
+// load.
 //
-// It fails on invariants alone: a lossless class that lost packets, a watchdog
-// that acted, pause on a priority that nobody meant to pause, a loop of
-// congestion control that is open. Rates have no limit that is right
-// everywhere; they only warn, best against a baseline of the same fabric. What
-// could not be measured is inconclusive, and an inconclusive window does not pass.
+// Only violated invariants fail a window: a lossless class that lost packets, a watchdog that
+// acted, pause on a lossy priority, a broken congestion control loop. No limit on a rate is
+// right everywhere, so rates only warn, preferably against a baseline of the same fabric. A
+// counter that is missing makes the window inconclusive, and an inconclusive window does not
+// pass.
 //
-// Everything here is a function of values: nothing is read, nothing waits. Do
-// not teach it the names of systems, and do not compare counters of two
-// devices to the packet: they were not read at one moment.
+// The package is purely functional: it reads nothing and waits for nothing. Do not teach it the
+// names of operating systems, and do not compare the counters of two devices to the packet:
+// they were not read at the same moment.
 package gate
 
 import (
@@ -26,7 +26,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// The ids of what the gate finds.
+// The IDs of the gate's findings.
 const (
 	LosslessDrop      = "gate:lossless-drop"
 	Watchdog          = "gate:watchdog"
@@ -49,54 +49,55 @@ const (
 	RDMAElsewhere     = "gate:rdma-elsewhere"
 	Errors            = "gate:errors"
 	Straggler         = "gate:straggler"
-	// PauseBefore is the check of the catalogue for pause on a lossy priority
-	// that was sent before the window.
+	// PauseBefore is the ID of the check for pause frames sent on a lossy priority before the
+	// window.
 	PauseBefore = "PFC-14"
 )
 
-// urgent are the findings that mean that traffic stands still now, in a few words.
+// urgent holds the findings that mean that traffic has stopped, each in a few words.
 var urgent = map[string]string{Storm: "PFC storm", Deadlock: "PFC deadlock", Watchdog: "PFC watchdog acted"}
 
-// Urgent says in a few words what a finding of that id means, if it is one that comes
-// before all others: traffic stands still; "" for any other.
+// Urgent describes in a few words a finding that means that traffic has stopped; it returns ""
+// for the ID of any other finding.
 func Urgent(id string) string { return urgent[id] }
 
-// Verdict is what becomes of a window.
+// Verdict is the outcome of a window.
 type Verdict string
 
 // The verdicts, worst first.
 const (
 	Fail         Verdict = "fail"
-	Inconclusive Verdict = "inconclusive" // something that counts was not seen
+	Inconclusive Verdict = "inconclusive" // something that decides was not counted
 	Warn         Verdict = "warn"
 	Pass         Verdict = "pass"
 )
 
-// verdicts are in the order in which one takes precedence.
+// verdicts lists the verdicts in order of precedence.
 var verdicts = []Verdict{Fail, Inconclusive, Warn, Pass}
 
 // Finding is one thing that the window shows.
 type Finding struct {
 	ID string
-	// Means is the verdict that the finding stands for by itself.
+	// Means is the verdict that the finding leads to on its own.
 	Means  Verdict
 	Device string // "" for the whole fabric
 	Port   string // "" for the whole device
 	What   string
 	Fix    string
-	// Counter is the counter of the port that shows it, Count how much that grew, and Span
-	// in what time; zero where no counter of the port tells how much of it there was.
+	// Counter is the port's counter that shows the finding, Count its growth, and Span the time
+	// in which it grew. All are zero if no counter of the port measures the finding.
 	Counter drivers.CounterID
 	Count   uint64
 	Span    time.Duration
 }
 
-// Same reports whether two findings are of one thing, whatever was counted.
+// Same reports whether two findings are about the same thing, regardless of the counts.
 func (f Finding) Same(g Finding) bool {
 	return f.ID == g.ID && f.Device == g.Device && f.Port == g.Port && f.Counter == g.Counter
 }
 
-// Worse reports whether more was counted than in an earlier window, in number and by time.
+// Worse reports whether the count is higher than in an earlier window, both in total and per
+// second.
 func (f Finding) Worse(before Finding) bool {
 	rate := func(f Finding) float64 { return float64(f.Count) / max(f.Span, time.Millisecond).Seconds() }
 	return f.Count > before.Count && rate(f) > rate(before)
@@ -106,29 +107,29 @@ func (f Finding) Worse(before Finding) bool {
 type Class struct {
 	Name                   string
 	Priority, Queue, Group int
-	// Marks says that its queue has ECN by the intent.
+	// Marks is set if the intent configures ECN on the queue.
 	Marks bool
 	// Headroom is the xoff of its group, in bytes; 0 where it is not known.
 	Headroom int64
 }
 
-// Port is what the gate has to know of a port that it looks at.
+// Port describes a port to the gate.
 type Port struct {
 	Speed   units.Rate // 0 where it is not known
 	Classes []Class    // the lossless ones; all other priorities are lossy
-	// Watched says that the PFC watchdog is on by the intent.
+	// Watched is set if the intent turns the PFC watchdog on.
 	Watched bool
-	// Asymmetric says that pause is obeyed on every priority.
+	// Asymmetric is set if the port obeys pause on every priority.
 	Asymmetric bool
-	// ToHost says that a host is at the other end.
+	// ToHost is set if the other end is a host.
 	ToHost bool
 	Peer   intent.Endpoint // the other end; zero where there is none
-	// RDMA are the priorities of a NIC, or the queues of a switch port, that RDMA may have
-	// by the intent although they are lossy.
+	// RDMA holds lossy priorities of a NIC, or queues of a switch port, that the intent allows
+	// RDMA to use.
 	RDMA qos.PrioritySet
 }
 
-// lossless returns the class that a priority belongs to.
+// lossless returns the lossless class of a priority; nil if the priority is lossy.
 func (p *Port) lossless(priority int) *Class {
 	for i := range p.Classes {
 		if p.Classes[i].Priority == priority {
@@ -138,7 +139,7 @@ func (p *Port) lossless(priority int) *Class {
 	return nil
 }
 
-// Device is a switch or a host that the gate looks at.
+// Device is a switch or a host that the gate judges.
 type Device struct {
 	Name  string
 	Host  bool
@@ -146,71 +147,69 @@ type Device struct {
 	Pools map[string]int64 // sizes in bytes by native name, where they are known
 }
 
-// Sample is what a device had counted at one moment.
+// Sample holds the counters of a device at one moment.
 type Sample struct {
 	Device string
 	*drivers.Counters
 }
 
-// Options tune a judgement.
+// Options tune the judgement.
 type Options struct {
-	// Baseline is a window of the same fabric from before; nil where there is
-	// none. Rates are compared with it.
+	// Baseline is an earlier window of the same fabric; rates are compared with it. It may be
+	// nil.
 	Baseline *Result
-	// Traffic says that a window without packets of a lossless class is
-	// inconclusive: nobody looks at an idle fabric to see whether it loses any.
+	// Traffic makes a window without packets of a lossless class inconclusive: an idle fabric
+	// does not prove that it loses none.
 	Traffic bool
-	// AllHosts says that every host of the fabric is among the devices: only
-	// then something can be said of congestion control as a whole.
+	// AllHosts says that the devices include every host of the fabric. Congestion control as a
+	// whole can be judged only then.
 	AllHosts bool
-	// Tiers are the tiers of the switches, 0 for those next to hosts. With them the
-	// sources of pauses are looked for.
+	// Tiers are the tiers of the switches, 0 for those next to hosts. Sources of pauses are
+	// traced only if it is set.
 	Tiers map[string]int
 }
 
-// Result is what a window shows.
+// Result is the outcome of a window, with its findings and counts.
 type Result struct {
 	Verdict  Verdict
 	Findings []Finding // sorted
-	// Ports is what each port counted in the window, by device and port in
-	// natural order.
+	// Ports holds the counts of each port, by device and port in natural order.
 	Ports []PortWindow
-	// Sources is where the pauses come from, by class, the one that stops most first.
+	// Sources are the sources of the pauses, by class, the one that stops most first.
 	Sources []Source
-	// Unmarked says by device why its ECN marks are not counted, where it can count them.
+	// Unmarked says, by device, why ECN marks are turned off on a switch that can count them.
 	Unmarked map[string]string
-	// Unloaded are the lossless classes that carried too little for the window to prove
-	// that they lose nothing.
+	// Unloaded lists the lossless classes that carried too little traffic for the window to
+	// prove that they lose nothing.
 	Unloaded []string
 }
 
-// PortWindow is what a port counted in a window.
+// PortWindow holds the counts of a port in a window.
 type PortWindow struct {
 	Device string `json:"device"`
 	Port   string `json:"port"`
-	// Span is the time that Growth is of: steps in which counters went back do
-	// not count.
+	// Span is the time that Growth covers, without the steps in which counters went backwards.
 	Span time.Duration `json:"span"`
-	// Growth is how much each counter grew, and the highest value of peaks. One
-	// that was not seen at both ends of a step is not there.
+	// Growth is the growth of each counter, or the highest value of a peak. A counter that was
+	// not read at both ends of any step is missing.
 	Growth drivers.PortCounters `json:"growth"`
-	// Steps is how many there were, Back in how many of them counters went back.
+	// Steps is the number of steps between readings, Back the number of those in which counters
+	// went backwards.
 	Steps int `json:"steps"`
 	Back  int `json:"back,omitempty"`
 
 	first drivers.PortCounters
 	begin time.Time // of the first reading
-	// gaps are counters that decide something and were seen at some of the
-	// readings only.
+	// gaps are counters that decide something and are missing from some of the readings.
 	gaps []drivers.CounterID
 	port *Port
 }
 
-// end is the port that was counted.
+// end returns the port as an endpoint.
 func (p *PortWindow) end() intent.Endpoint { return intent.Endpoint{Device: p.Device, Port: p.Port} }
 
-// Judge looks at the samples of devices. Their order does not matter; samples of
-// other devices, and of ports that no device lists, are passed over.
+// Judge judges the samples of devices. The order of the samples does not matter; samples of
+// other devices, and ports that no device lists, are ignored.
 func Judge(devices []Device, samples []Sample, o Options) *Result {
 	j := &judge{o: o, at: map[intent.Endpoint]*PortWindow{}, base: map[intent.Endpoint]*PortWindow{}, apart: map[apart]bool{}}
 	if o.Baseline != nil {
@@ -254,11 +253,11 @@ type judge struct {
 	windows []*window
 	at      map[intent.Endpoint]*PortWindow
 	base    map[intent.Endpoint]*PortWindow // of the baseline
-	apart   map[apart]bool                  // what [judge.stragglers] tells
+	apart   map[apart]bool                  // stragglers that [judge.stragglers] reported
 	out     []Finding
 	pauses  []longPause
 	traced  []Source
-	// unloaded are the classes of [Result.Unloaded].
+	// unloaded becomes [Result.Unloaded].
 	unloaded []string
 }
 
@@ -266,7 +265,7 @@ func (j *judge) found(id string, means Verdict, device, port, what, fix string) 
 	j.out = append(j.out, Finding{ID: id, Means: means, Device: device, Port: port, What: what, Fix: fix})
 }
 
-// failed adds a failure that a counter of a port shows.
+// failed adds a failure shown by a counter of a port.
 func (j *judge) failed(id string, p *PortWindow, of drivers.CounterID, what, fix string) {
 	j.out = append(j.out, Finding{ID: id, Means: Fail, Device: p.Device, Port: p.Port, What: what, Fix: fix, Counter: of, Count: p.Growth[of], Span: p.Span})
 }

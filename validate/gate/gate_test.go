@@ -18,10 +18,10 @@ import (
 
 var began = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// rdma is the lossless class of the tests.
+// rdma is the lossless class that the tests use.
 var rdma = Class{Name: "rdma", Priority: 3, Queue: 3, Group: 3, Marks: true, Headroom: 30000}
 
-// fabric is a leaf with a host and a spine.
+// fabric returns a leaf with a host and a link to a spine.
 func fabric() []Device {
 	return []Device{
 		{Name: "leaf1", Pools: map[string]int64{"pool": 1000}, Ports: map[string]Port{
@@ -34,7 +34,7 @@ func fabric() []Device {
 	}
 }
 
-// zero are the counters of a port that counts all there is.
+// zero returns the first counters of a port that counts everything.
 func zero(host bool) drivers.PortCounters {
 	p := drivers.PortCounters{}
 	for i := range 8 {
@@ -74,7 +74,7 @@ func zero(host bool) drivers.PortCounters {
 
 var polls = map[drivers.Metric]time.Duration{drivers.PFCRx: time.Second, drivers.QueueDrops: 10 * time.Second, drivers.HeadroomPeak: time.Minute}
 
-// reading are samples of the fabric at a moment.
+// reading holds the counters of all devices at one moment.
 type reading map[string]*drivers.Counters
 
 func read(at time.Duration) reading {
@@ -84,14 +84,13 @@ func read(at time.Duration) reading {
 	}
 }
 
-// add counts n more.
+// add raises a counter by n.
 func (r reading) add(device, port string, m drivers.Metric, index int, n uint64) reading {
 	r[device].Ports[port][m.Of(index)] += n
 	return r
 }
 
-// uncount takes metrics out of this reading and another one, of all ports or of
-// one.
+// uncount removes metrics of a device from this reading and another one.
 func (r reading) uncount(other reading, device string, ms ...drivers.Metric) {
 	for port := range r[device].Ports {
 		r.uncountPort(other, device, port, ms...)
@@ -114,7 +113,7 @@ func samples(rs ...reading) []Sample {
 	return out
 }
 
-// show writes findings in one line each.
+// show formats each finding as one line.
 func show(fs []Finding) []string {
 	var out []string
 	for _, f := range fs {
@@ -125,8 +124,7 @@ func show(fs []Finding) []string {
 
 const span = 2 * time.Minute
 
-// TestRules has each rule with what trips it and, next to it, what just does
-// not.
+// TestRules tests each rule with an input that triggers it and one that just does not.
 func TestRules(t *testing.T) {
 	type edit func(before, after reading)
 	add := func(device, port string, m drivers.Metric, index int, n uint64) edit {
@@ -139,7 +137,7 @@ func TestRules(t *testing.T) {
 			}
 		}
 	}
-	// At 400G a frame pauses for 83.9 µs at most.
+	// At 400G one frame pauses for at most 83.9 µs.
 	frames := frames400
 	micros := func(part float64) uint64 { return uint64(part * span.Seconds() * 1e6) }
 	for name, tt := range map[string]struct {
@@ -244,7 +242,7 @@ func TestRules(t *testing.T) {
 			"inconclusive gate:not-counted leaf1: drops of priority groups are not counted: groups are off",
 			"inconclusive gate:not-counted leaf1: storms of the PFC watchdog are not counted: the watchdog is off",
 		}},
-		// A metric that is off and decides nothing hides no finding.
+		// A counter that is off and decides nothing does not hide a finding.
 		"a port without counters": {func(b, a reading) {
 			delete(b["leaf1"].Ports, "Ethernet8")
 			delete(a["leaf1"].Ports, "Ethernet8")
@@ -325,7 +323,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// Where hosts are missing, nothing is said of the loop as a whole.
+// TestNotAllHosts checks that the congestion control loop as a whole is not judged if hosts are
+// missing.
 func TestNotAllHosts(t *testing.T) {
 	after := read(span).add("leaf1", "Ethernet0", drivers.QueueMarked, 3, 5000).add("gpu1", "eth0", drivers.MarkedReceived, 0, 50)
 	after.add("gpu1", "eth0", drivers.CNPSent, 0, 1)
@@ -334,7 +333,8 @@ func TestNotAllHosts(t *testing.T) {
 	}
 }
 
-// Events at their usual rate are no finding; lost packets always are one.
+// TestBaseline checks that events at their usual rate are no finding, while lost packets always
+// are.
 func TestBaseline(t *testing.T) {
 	with := func(errors, drops uint64, paused float64) []Sample {
 		after := read(span).add("gpu1", "eth0", drivers.OutOfSequence, 0, errors).add("leaf1", "Ethernet0", drivers.GroupDrops, 3, drops)
@@ -360,7 +360,7 @@ func TestBaseline(t *testing.T) {
 	}
 }
 
-// The bound scales with the speed: what is much at 25G is little at 800G.
+// TestPauseScalesWithSpeed checks that the bound on pause frames grows with the port's speed.
 func TestPauseScalesWithSpeed(t *testing.T) {
 	for speed, warns := range map[int64]bool{25e9: true, 100e9: true, 400e9: false, 800e9: false} {
 		d := fabric()[:1]
@@ -388,7 +388,7 @@ func TestOfHost(t *testing.T) {
 	if p := c.Ports["eth1"]; p[drivers.CNPSent.Of(0)] != 7 {
 		t.Errorf("eth1 %v", p)
 	}
-	// A driver that does not count by priority says nothing of it.
+	// A driver without counters by priority leaves all of them out.
 	for _, m := range []drivers.Metric{drivers.PauseRxTime, drivers.PFCRx, drivers.PFCTx, drivers.PriorityTxBytes, drivers.PriorityTxPackets} {
 		if _, ok := c.Ports["eth1"][m.Of(3)]; ok {
 			t.Errorf("eth1 %v", c.Ports["eth1"])
@@ -399,8 +399,8 @@ func TestOfHost(t *testing.T) {
 	}
 }
 
-// Code words that FEC loses are lost packets. Few are allowed for in a long window, and a
-// rollout that takes links down loses some.
+// TestForwardErrorCorrection checks that code words lost by FEC count as lost packets. A link
+// may lose a few in a long window, and a rollout loses some because links go down.
 func TestForwardErrorCorrection(t *testing.T) {
 	all := float64(400e9) * span.Seconds() / bitsOfWord
 	for name, tt := range map[string]struct {

@@ -11,17 +11,17 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/words"
 )
 
-// The load that a lossless class must have for a window to prove that it loses nothing.
+// The load that a lossless class must carry for a window to prove that the class loses nothing.
 const (
-	// LoadPart is its part of what RDMA hosts received, other classes of RDMA left out.
+	// LoadPart is the least share of the traffic to hosts, not counting other classes of RDMA.
 	LoadPart = 0.1
-	// loadLeast is the least in bytes: a hundred packets are no load.
+	// loadLeast is the least load in bytes: fewer than a hundred packets prove nothing.
 	loadLeast = 100 * packetBytes
-	// packetBytes is what a packet counts for where bytes are not counted.
+	// packetBytes is the assumed size of a packet where bytes are not counted.
 	packetBytes = 1024
 )
 
-// load is what ports sent of a lossless class, and in lossy queues, in bytes.
+// load is the traffic that ports sent in a lossless class and in lossy queues, in bytes.
 type load struct {
 	counted      bool
 	class, lossy float64
@@ -31,15 +31,15 @@ type load struct {
 	quiet        []string // NICs without load of the class
 }
 
-// proves reports whether the load is enough for a proof.
+// proves reports whether the load is large enough to prove that the class loses nothing.
 func (l *load) proves() bool { return l.class >= loadLeast && loaded(l.class, l.lossy) }
 
-// loaded reports whether a class had its part of the traffic.
+// loaded reports whether a class carried its share of the traffic.
 func loaded(class, lossy float64) bool { return class > 0 && class >= LoadPart*(class+lossy) }
 
-// idle finds lossless classes that carried no load, or whose packets no switch counts, and
-// names NICs without load of a class that others had. Where a class is lossless nowhere,
-// nothing is there to lose.
+// idle finds lossless classes without load, or whose packets no switch counts, and names NICs
+// without load of a class that other NICs carried. A class that is lossless on no port is
+// skipped: it cannot lose anything.
 func (j *judge) idle() {
 	classes := map[string]*load{}
 	any := false
@@ -83,7 +83,8 @@ func (j *judge) idle() {
 	}
 }
 
-// add takes in a port of a switch, at whose other end nic is.
+// add adds the traffic of a switch port. nic is the port at the other end, if it is in the
+// window.
 func (l *load) add(p, nic *PortWindow, c Class) {
 	class, counted := p.sent(drivers.QueueBytes, drivers.QueuePackets, c.Queue)
 	if !counted {
@@ -106,7 +107,7 @@ func (l *load) add(p, nic *PortWindow, c Class) {
 	}
 }
 
-// says tells how little of the class there was, and where the load went.
+// says describes how little the class carried, and which queue carried the load instead.
 func (l *load) says() string {
 	out := "no packets during the window"
 	switch {
@@ -131,8 +132,8 @@ func (l *load) says() string {
 	return fmt.Sprintf("%s, %s of what hosts received: the load went through queue %d (%s)", out, part, most, units.Bytes(l.queues[most]))
 }
 
-// sent returns the bytes of a queue or priority. Where bytes are not counted, which may show
-// as a zero that stands still, they are estimated from the packets.
+// sent returns the bytes that a queue or priority sent. If bytes are not counted, which may
+// show as a constant zero, it estimates them from the packets.
 func (p *PortWindow) sent(bytes, packets drivers.Metric, index int) (n float64, counted bool) {
 	b, bOK := p.grew(bytes, index)
 	k, kOK := p.grew(packets, index)

@@ -10,7 +10,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// A window proves that a class loses nothing only if the class had load.
+// TestLoad checks that a window proves a class lossless only if the class carried load.
 func TestLoad(t *testing.T) {
 	const tb = 1_000_000_000_000
 	for name, tt := range map[string]struct {
@@ -35,7 +35,7 @@ func TestLoad(t *testing.T) {
 		"less than its part": {func(_ []Device, a reading) {
 			a.add("leaf1", "gpu1", drivers.QueueBytes, 3, tb).add("leaf1", "gpu1", drivers.QueueBytes, 1, 91*tb/10)
 		}, []string{"rdma"}, []string{"inconclusive gate:no-traffic: lossless class rdma carried only 1000GB during the window, 9.9 % of what hosts received: the load went through queue 1 (9100GB)"}},
-		// What one switch forwards to another proves nothing of the ports to hosts.
+		// Traffic between switches proves nothing about the ports to hosts.
 		"load between switches": {func(_ []Device, a reading) {
 			a.add("spine1", "leaf1", drivers.QueueBytes, 3, tb)
 		}, []string{"rdma"}, []string{"inconclusive gate:no-traffic: lossless class rdma carried no packets during the window"}},
@@ -67,7 +67,7 @@ func TestLoad(t *testing.T) {
 		if d := cmp.Diff(tt.unloaded, r.Unloaded); d != "" {
 			t.Errorf("%s: %s", name, d)
 		}
-		// Without an operator that asks for proof the window says it, and finds nothing.
+		// Without Traffic set, the result lists the unloaded classes but has no finding.
 		if r := Judge(ds, samples(before, after), Options{}); len(r.Findings) > 0 || len(r.Unloaded) != len(tt.unloaded) {
 			t.Errorf("%s: %v, unloaded %v", name, show(r.Findings), r.Unloaded)
 		}

@@ -6,23 +6,23 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 )
 
-// The bounds of the loop of congestion control. The ends of a path are not read at one
-// moment, and a receiver answers many marks with one notification: mlx5 sends one in
-// 4 us to 4 ms and flow, in which no more packets than this come on any link.
+// Bounds for judging the congestion control loop. The ends of a path are not read at the same
+// moment, and a receiver answers many marks with one notification: mlx5 sends one per flow
+// every 4 us to 4 ms, in which no link carries more packets than mostPerCNP.
 const (
-	// fewestHere and fewestAcross are how many marks or notifications there must be
-	// before their answers are missed, on one NIC and across the fabric.
+	// fewestHere and fewestAcross are the fewest marks or notifications that must have an
+	// answer, on one NIC and across the fabric.
 	fewestHere   = 100
 	fewestAcross = 1000
-	// mostPerCNP is how many marked packets one notification may stand for.
+	// mostPerCNP is how many marked packets one notification may answer.
 	mostPerCNP = 50_000
-	// arrives is the part of what was sent that must arrive: less than arrivesBadly
-	// is as good as none.
+	// arrives is the fraction of what was sent that must arrive; below arrivesBadly, nothing
+	// counts as having arrived.
 	arrives, arrivesBadly = 0.5, 0.01
 )
 
-// loop finds congestion control that is open: marks that nobody answers, and
-// answers that nobody obeys, by NIC as receiver, by NIC as sender, and in sum.
+// loop finds broken congestion control: marks that no NIC answers, and notifications that no
+// sender obeys. It judges each NIC as receiver and as sender, and then the fabric as a whole.
 func (j *judge) loop() {
 	var marks, sent, handled, got uint64
 	allSend, allHandle, told, nics := true, true, false, 0
@@ -68,8 +68,8 @@ func (j *judge) loop() {
 	}
 }
 
-// receiver judges a NIC that gets marks; it reports whether its notifications are the
-// reason for a loop that is open.
+// receiver judges a NIC that receives marked packets. It reports whether the NIC breaks the
+// loop by sending no notifications.
 func (j *judge) receiver(p *PortWindow, sent uint64, counted bool) bool {
 	const fix = "enable the notification point of the class's priority"
 	n := p.count(drivers.MarkedReceived, 0)
@@ -85,7 +85,7 @@ func (j *judge) receiver(p *PortWindow, sent uint64, counted bool) bool {
 	return false
 }
 
-// reacts judges a NIC that gets notifications.
+// reacts judges a NIC that receives congestion notifications.
 func (j *judge) reacts(p *PortWindow, handled uint64, counted bool, ignored uint64) {
 	const fix = "enable the reaction point of the class's priority"
 	switch {
@@ -106,7 +106,8 @@ func were(n uint64, noun string) string {
 	return fmt.Sprintf("%d %ss were", n, noun)
 }
 
-// marksArrive compares the marks of an egress port with those that its NIC saw.
+// marksArrive compares the marks that an egress port set with the marked packets that its NIC
+// received.
 func (j *judge) marksArrive(p *PortWindow) {
 	nic := j.at[p.port.Peer]
 	if nic == nil || !p.port.ToHost {

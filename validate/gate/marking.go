@@ -9,41 +9,41 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/headroom"
 )
 
-// marked is what a switch paused and marked of a class.
+// marked holds how much a switch paused and marked one class.
 type marked struct {
 	class  string
-	frames uint64 // that it sent
-	// part is the part of the time in which it paused one port, of that with the longest
-	// pauses, and pauses how many frames hold such a pause at least: while a pause lasts,
-	// its frame repeats, to each port that is paused.
+	frames uint64 // PFC frames that the switch sent
+	// part is the largest fraction of the time for which a port was paused. pauses is the least
+	// number of frames that such a pause needs: while a pause lasts, the frame is repeated to
+	// each paused port.
 	part, pauses float64
 	marks        uint64
 	counted      bool
-	// share is the part of the packets that got a mark, of the port with the most; 0 where
-	// packets are not counted, so that the number of marks decides.
+	// share is the fraction of packets that were marked, on the port with the most marks; 0 if
+	// packets are not counted, and then the number of marks decides.
 	share float64
 }
 
-// markShare is the part of the packets that a queue marks at least, for the part of the
-// time in which its switch pauses: the queue is above its thresholds for as long.
+// markShare is the fraction of packets that a queue must mark per fraction of time that its
+// switch pauses: the queue stays above its ECN thresholds for at least as long.
 const markShare = 0.01
 
-// few reports whether marks are missing: fewer came than the pauses that they should have
-// prevented, and the queue that fills marks hardly any of its packets.
+// few reports whether marks are missing: there are fewer marks than pauses that they should
+// have prevented, and the congested queue marks hardly any of its packets.
 func (m marked) few() bool {
 	return m.frames >= fewestHere && float64(m.marks) < m.pauses && m.share < markShare*m.part
 }
 
-// marking finds switches that pause more than they mark: the marks are to come first,
-// and a queue that makes its switch pause holds many packets above its threshold, so
-// that a pause goes with many marks. Pauses of any port and marks of any queue count, as
-// the queue that fills is another than the group that pauses.
+// marking finds switches that pause more than they mark. Marks should come first: a queue that
+// makes its switch pause holds many packets above its threshold, so that a pause comes with
+// many marks. Pauses of any port and marks of any queue count, because the congested queue
+// belongs to another port than the group that pauses.
 func (j *judge) marking(w *window) {
 	for prio := range qos.NumPriorities {
 		now, was := markedBy(j.at, w.ports, prio), markedBy(j.base, w.ports, prio)
 		const fix = "lower the ECN thresholds of the class, and make sure that its packets are ECN-capable"
 		sent := fmt.Sprintf("it sent %s for class %s", count(now.frames, "frame"), now.class)
-		// In the baseline it marked as little for its pauses.
+		// The baseline has as few marks for its pauses.
 		usual := was.counted && was.pauses > 0 && float64(now.marks)*was.pauses >= float64(was.marks)*now.pauses/2
 		switch off := w.off[drivers.QueueMarked]; {
 		case now.frames == 0:
@@ -61,7 +61,7 @@ func (j *judge) marking(w *window) {
 	}
 }
 
-// markedBy adds up what the ports of a switch paused and marked in a set of windows.
+// markedBy adds up how much the ports of a switch paused and marked one priority.
 func markedBy(windows map[intent.Endpoint]*PortWindow, ports []*PortWindow, prio int) (out marked) {
 	var most uint64
 	for _, p := range ports {

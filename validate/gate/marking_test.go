@@ -8,8 +8,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 )
 
-// picture is what leaf1 counts: for how much of the time it pauses spine1, by how many
-// frames, and how many of its packets to gpu3 it marks.
+// picture describes the counters of leaf1: the fraction of the time that it pauses spine1, the
+// frames that it sends for that, and how many of its packets to gpu3 it marks.
 type picture struct {
 	part           float64
 	frames         uint64
@@ -25,9 +25,10 @@ func (p picture) judge(base *Result) *Result {
 	return Judge(ds, samples(before, after), Options{Tiers: tiers, Baseline: base})
 }
 
-// Marks are compared with how long the switch paused: frames repeat while a pause lasts.
+// TestMarking checks that marks are compared with the duration of pauses: frames are repeated
+// while a pause lasts.
 func TestMarking(t *testing.T) {
-	healthy := picture{0.005, 2_000_000, 1_500_000, 50_000_000} // 3 % marked, with frames that repeat
+	healthy := picture{0.005, 2_000_000, 1_500_000, 50_000_000} // 3 % marked, with repeated pause frames
 	slow := picture{0.3, 900_000, 300_000, 3_000_000}           // a slow receiver
 	for name, tt := range map[string]struct {
 		base, now picture
@@ -52,7 +53,8 @@ func TestMarking(t *testing.T) {
 	}
 }
 
-// More of what failed before is worse: in number, and by time.
+// TestWorse checks that a failure got worse only if its count grew both in total and per
+// second.
 func TestWorse(t *testing.T) {
 	drops := func(n uint64, of drivers.Metric) Finding {
 		r := Judge(fabric(), samples(read(0), read(span).add("leaf1", "Ethernet0", of, 3, n)), Options{})
@@ -70,7 +72,7 @@ func TestWorse(t *testing.T) {
 		{drops(50_000, drivers.GroupDrops), true, true},
 		{longer, true, false}, // at the same rate
 		{drops(3, drivers.GroupDrops), true, false},
-		{drops(5, drivers.QueueDrops), false, false}, // of the queue, where the group lost some before
+		{drops(5, drivers.QueueDrops), false, false}, // a drop of the queue is not the group's
 	} {
 		if got := tt.now.Same(five); got != tt.same {
 			t.Errorf("%+v: the same: %v", tt.now, got)

@@ -7,7 +7,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// What is read of broken frames without a window is what a window counts.
+// TestReceivedIsNamed checks that error counters read without a window are those that a window
+// uses.
 func TestReceivedIsNamed(t *testing.T) {
 	for metric, names := range map[drivers.Metric][]string{
 		drivers.ErrorsRx: nic.ErrorStats, drivers.PacketsRx: nic.FrameStats, drivers.FECUncorrected: nic.LostWordStats,

@@ -9,11 +9,10 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/headroom"
 )
 
-// named are the counters that NICs have by name (Linux
-// drivers/net/ethernet/mellanox/mlx5/core/en_stats.c and
-// drivers/infiniband/hw/mlx5/counters.c; drivers/infiniband/hw/bnxt_re/
-// hw_counters.c; drivers/infiniband/hw/ionic/ionic_hw_stats.c). Where several are of
-// one kind, they add up.
+// named maps the counter names of NIC drivers to metrics (Linux
+// drivers/net/ethernet/mellanox/mlx5/core/en_stats.c and drivers/infiniband/hw/mlx5/counters.c;
+// drivers/infiniband/hw/bnxt_re/hw_counters.c; drivers/infiniband/hw/ionic/ionic_hw_stats.c).
+// Counters of the same metric add up.
 var named = map[string]drivers.Metric{
 	"rx_discards_phy": drivers.Discards, "rx_global_pause": drivers.LinkPauseRx, "tx_global_pause": drivers.LinkPauseTx,
 	"tx_pause_storm_error_events": drivers.StallErrors, "tx_pause_storm_warning_events": drivers.StallWarnings,
@@ -40,13 +39,13 @@ var named = map[string]drivers.Metric{
 	"rx_fec_uncorrectable_blocks": drivers.FECUncorrected,
 }
 
-// broadcom are the counters of RoCE by the names of Broadcom's own bnxt_re, which has none
-// of RoCE alone; congestion notifications are among them.
+// broadcom maps the RoCE counters of Broadcom's out-of-tree bnxt_re, which has no counters for
+// RoCE alone; congestion notifications are included.
 var broadcom = map[string]drivers.Metric{
 	"rx_bytes": drivers.RDMARxBytes, "tx_bytes": drivers.RDMATxBytes, "rx_pkts": drivers.RDMARxPackets, "tx_pkts": drivers.RDMATxPackets,
 }
 
-// OfHost takes the counters that were read of a host's NICs.
+// OfHost converts the counters read from a host's NICs.
 func OfHost(h *nic.Host, taken time.Time) *drivers.Counters {
 	out := &drivers.Counters{Taken: taken, Ports: map[string]drivers.PortCounters{}}
 	for name, p := range h.Ports {
@@ -54,8 +53,8 @@ func OfHost(h *nic.Host, taken time.Time) *drivers.Counters {
 			continue
 		}
 		c := drivers.PortCounters{}
-		// A driver that counts discards by priority also has this; else a zero there
-		// stands for nothing.
+		// A driver that counts discards by priority also has rx_discards_phy; without it, a
+		// zero means nothing.
 		_, priorities := p.Counters.Named["rx_discards_phy"]
 		for i, n := range p.Counters.Priority {
 			if p.Counters.Pauses {
@@ -79,8 +78,8 @@ func OfHost(h *nic.Host, taken time.Time) *drivers.Counters {
 				c[m.Of(0)] += v
 			}
 		}
-		// The kernel's driver has the names as well; there RoCE alone is told apart, or
-		// it is not certain that the others are RoCE.
+		// The kernel's driver has these names too, but counts RoCE separately, or it is not
+		// certain that these counters are RoCE.
 		_, own := p.Counters.Named["rp_cnp_ignored"]
 		for key, m := range broadcom {
 			if v, ok := p.Counters.Named[key]; ok && own && p.Driver == nic.DriverBNXT {
@@ -92,15 +91,14 @@ func OfHost(h *nic.Host, taken time.Time) *drivers.Counters {
 	return out
 }
 
-// pausedPart returns the part of the window in which a priority was stopped;
-// exact is false for what it was at most, by the frames. ok is false where
-// neither is known.
+// pausedPart returns the fraction of the window for which a priority was paused. exact is false
+// for an upper bound computed from pause frames. ok is false if neither is known.
 func (p *PortWindow) pausedPart(duration, pauses drivers.Metric, priority int) (part float64, exact, ok bool) {
 	if p == nil || p.Span <= 0 {
 		return 0, false, false
 	}
 	n, known := p.grew(pauses, priority)
-	// Hardware without the counter of time shows a zero that stands still.
+	// Hardware without a pause time counter shows a constant zero.
 	if us, timed := p.grew(duration, priority); timed && (us > 0 || n == 0) {
 		return min(1, float64(us)/1e6/p.Span.Seconds()), true, true
 	}
@@ -121,7 +119,7 @@ func (j *judge) nic(p *PortWindow) {
 	}
 }
 
-// rdmaErrors are counters of packets that RDMA lost or waited for.
+// rdmaErrors lists counters of packets that RDMA lost or had to wait for.
 var rdmaErrors = []struct {
 	m    drivers.Metric
 	says string

@@ -13,7 +13,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/gate/origin"
 )
 
-// Source is where pauses of a lossless class come from.
+// Source is the source of pauses of a lossless class.
 type Source struct {
 	Class    string      `json:"class" doc:"name of the lossless class"`
 	Priority int         `json:"priority" doc:"its priority"`
@@ -22,23 +22,23 @@ type Source struct {
 	Port     string      `json:"port,omitempty" doc:"the NIC, or the egress port of the switch"`
 	Certain  bool        `json:"certain" doc:"whether nothing else explains the pauses"`
 	Why      string      `json:"why,omitempty" doc:"what makes it not certain"`
-	// Candidates are the ports that may be meant where it is not certain, and the ports
-	// of a cycle.
+	// Candidates are the other possible ports if the source is not certain, and the ports of a
+	// cycle.
 	Candidates []string `json:"candidates,omitempty" doc:"the ports that may be meant where it is not certain, and the ports of a cycle"`
-	// Paused are the ports that are stopped because of it, nearest first.
+	// Paused are the ports that are paused because of the source, nearest first.
 	Paused []string `json:"paused" doc:"the ports that are stopped because of it"`
 	What   string   `json:"what" doc:"the same in a sentence"`
 }
 
-// longPause is a finding on a long pause, and the port that was stopped.
+// longPause is a finding on a long pause, and the port that was paused.
 type longPause struct {
 	stopped  intent.Endpoint
 	priority int
 	finding  Finding
 }
 
-// sources looks for where the pauses of each lossless priority come from. The finding
-// on a source takes the place of those on the long pauses that lead to it.
+// sources traces the pauses of each lossless priority to their sources. The finding on a source
+// replaces the findings on the long pauses that lead to it.
 func (j *judge) sources() {
 	if j.o.Tiers == nil {
 		return
@@ -64,8 +64,8 @@ func (j *judge) sources() {
 	}
 }
 
-// ways are the links that carry a priority, in both directions. Each end counts some of
-// it.
+// ways returns the links that carry a priority, each direction separately, with the counts of
+// both ends.
 func (j *judge) ways(prio int) (devices map[string]origin.Device, out []origin.Way, class string) {
 	devices = map[string]origin.Device{}
 	tierOf := func(name string, host bool) {
@@ -110,7 +110,7 @@ func (j *judge) ways(prio int) (devices map[string]origin.Device, out []origin.W
 	return devices, out, class
 }
 
-// tell adds to a way what one of its ends counted of its data: the sender, or the receiver.
+// tell adds to a way the data counters of one of its ends, the sender or the receiver.
 func (p *PortWindow) tell(w *origin.Way, c *Class, host, sender bool) {
 	bytes, packets, index := drivers.QueueBytes, drivers.QueuePackets, c.Queue
 	switch {
@@ -134,15 +134,15 @@ func (p *PortWindow) tell(w *origin.Way, c *Class, host, sender bool) {
 	w.Storms = p.count(drivers.StormsDetected, c.Queue)
 }
 
-// The most bytes of a packet, and the part of the speed below which so many a packet are as
-// good as a count of bytes.
+// largestPacket is the largest packet in bytes. Below hardlyUsed, a fraction of the port's
+// speed, a packet count is as good as a byte count.
 const (
 	largestPacket = 9216
 	hardlyUsed    = 0.01
 )
 
-// used returns the part of its speed that a port had of some data; ok is false where that
-// is not known.
+// used returns the traffic of a queue or priority as a fraction of the port's speed; ok is
+// false if it is not known.
 func (p *PortWindow) used(bytes, packets drivers.Metric, index int) (part float64, ok bool) {
 	if p.port.Speed <= 0 || p.Span <= 0 {
 		return 0, false
@@ -153,12 +153,12 @@ func (p *PortWindow) used(bytes, packets drivers.Metric, index int) (part float6
 	if ok && (n > 0 || few == 0) {
 		return of(float64(n)), true
 	}
-	// Hardware that does not count bytes shows a zero that stands still.
+	// Hardware that does not count bytes shows a constant zero.
 	most := of(largestPacket * float64(few))
 	return most, known && most <= hardlyUsed
 }
 
-// say puts a source into words.
+// say describes a source in words.
 func say(o origin.Source, ways []origin.Way, prio int, class string) Source {
 	s := Source{Class: class, Priority: prio, Kind: o.Kind, Device: o.At.Device, Port: o.At.Port, Certain: o.Certain, Why: o.Why, Paused: []string{}}
 	for _, i := range o.Ways {
@@ -227,7 +227,7 @@ func timePart(w origin.Way) string {
 	return ""
 }
 
-// gigabits writes a rate as people read one.
+// gigabits formats a rate.
 func gigabits(r float64) string {
 	switch {
 	case r >= 10e9:

@@ -13,7 +13,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 )
 
-// twoLeaves are hosts gpu1 to gpu4 at leaf1 and gpu5 to gpu8 at leaf2, under spine1.
+// twoLeaves returns hosts gpu1 to gpu4 on leaf1 and gpu5 to gpu8 on leaf2, below spine1.
 func twoLeaves() (devices []Device, tiers map[string]int, before, after reading) {
 	before, after = reading{}, reading{}
 	both := func(device string, host bool, ports map[string]Port) {
@@ -50,7 +50,7 @@ func twoLeaves() (devices []Device, tiers map[string]int, before, after reading)
 	return devices, map[string]int{"leaf1": 0, "leaf2": 0, "spine1": 1}, before, after
 }
 
-// pauses has the way from a port be paused for a part of the time, as both ends count.
+// pauses pauses a port for a fraction of the time, as counted at both ends.
 func (r reading) pauses(devices []Device, device, port string, part float64) reading {
 	for _, d := range devices {
 		if d.Name != device {
@@ -64,15 +64,15 @@ func (r reading) pauses(devices []Device, device, port string, part float64) rea
 	return r
 }
 
-// moves has a switch port send at a rate in Gb/s.
+// moves makes a switch port send at a rate in Gb/s.
 func (r reading) moves(device, port string, gbits float64) reading {
 	return r.add(device, port, drivers.QueueBytes, 3, uint64(gbits*1e9/8*span.Seconds()))
 }
 
-// frames400 are the frames that pause a port of 400G for a part of the time.
+// frames400 returns the number of frames that pause a 400G port for a fraction of the time.
 func frames400(part float64) uint64 { return uint64(part * span.Seconds() / 83.9e-6) }
 
-// TestPauseSources has what a source is, and next to it what makes it another one.
+// TestPauseSources tests each kind of source next to a case that is another kind.
 func TestPauseSources(t *testing.T) {
 	for name, tt := range map[string]struct {
 		edit func(ds []Device, b, a reading)
@@ -87,7 +87,7 @@ func TestPauseSources(t *testing.T) {
 		"a storm": {func(ds []Device, _, a reading) {
 			a.pauses(ds, "leaf1", "gpu3", 0.99).pauses(ds, "spine1", "leaf1", 0.99).moves("leaf1", "gpu3", 0.5)
 		}, []string{"pauses of class rdma on 2 links lead to gpu3/eth0, which stormed: it paused leaf1 99 % of the time and received 0.5 Gb/s"}, []string{"fail gate:storm gpu3 eth0"}},
-		// What the switch received did happen, whatever the NIC says.
+		// The switch did receive the pauses, whatever the NIC counts.
 		"a storm that the NIC does not count": {func(ds []Device, _, a reading) {
 			a.add("leaf1", "gpu3", drivers.PFCRx, 3, frames400(0.96)).moves("leaf1", "gpu3", 0.027).pauses(ds, "spine1", "leaf1", 0.9).pauses(ds, "gpu4", "eth0", 0.9)
 		}, []string{fmt.Sprintf("pauses of class rdma on 3 links lead to gpu3/eth0, which stormed: it paused leaf1 with %d PFC frames and received 27 Mb/s", frames400(0.96))},
@@ -165,8 +165,8 @@ func TestPauseSources(t *testing.T) {
 	}
 }
 
-// Switches that wait for each other, and send nothing, are a failure; while their queues
-// move, they are a warning.
+// TestDeadlock checks that switches that wait for each other and send nothing fail the window,
+// and that they only warn while their queues move.
 func TestDeadlock(t *testing.T) {
 	for moves, want := range map[float64]string{0: "fail gate:deadlock s1 s2", 100: "warn gate:pause-source s1 s2"} {
 		var devices []Device
@@ -199,7 +199,7 @@ func TestDeadlock(t *testing.T) {
 	}
 }
 
-// A NIC is a straggler where it stands out of its rail, and else only has errors.
+// TestStragglers checks that a NIC is a straggler only if its errors stand out among its rail.
 func TestStragglers(t *testing.T) {
 	for most, want := range map[uint64]string{1000: Straggler, 999: RDMAError} {
 		ds, _, before, after := twoLeaves()
@@ -216,7 +216,8 @@ func TestStragglers(t *testing.T) {
 	}
 }
 
-// NICs that carried nothing of a class are named where others did.
+// TestIdleNICs checks that NICs that carried nothing of a class are named if others carried
+// some.
 func TestIdleNICs(t *testing.T) {
 	for n, want := range map[int][]string{
 		0: {"inconclusive gate:no-traffic: lossless class rdma carried no packets during the window"},
@@ -233,7 +234,8 @@ func TestIdleNICs(t *testing.T) {
 	}
 }
 
-// Marks that the switch could count and does not leave open whether they come first.
+// TestMarksOff checks that the window is inconclusive if the switch could count marks but does
+// not.
 func TestMarksOff(t *testing.T) {
 	for off, want := range map[string][]string{"": nil, "wredqueue is off": {"inconclusive gate:ecn-before-pfc leaf1: it sent 500 frames for class rdma; its marks are not counted: wredqueue is off"}} {
 		before, after := read(0), read(span).add("leaf1", "Ethernet8", drivers.PFCTx, 3, 500).add("leaf1", "Ethernet0", drivers.QueuePackets, 3, 900)

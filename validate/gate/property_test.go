@@ -12,8 +12,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 )
 
-// lived are the readings of a fabric that counts at random. clears says that
-// counters may be set to 0 on the way.
+// lived returns readings of a fabric with random counts. If clears is set, counters may be
+// reset to 0 in between.
 func lived(r *rand.Rand, n int, clears bool) []reading {
 	var out []reading
 	now := read(0)
@@ -41,7 +41,6 @@ func lived(r *rand.Rand, n int, clears bool) []reading {
 
 var opts = cmp.Options{cmpopts.IgnoreUnexported(PortWindow{})}
 
-// The result does not depend on the order of samples and devices.
 func TestOrderDoesNotMatter(t *testing.T) {
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -55,7 +54,7 @@ func TestOrderDoesNotMatter(t *testing.T) {
 	}
 }
 
-// A counter that only fell was reset, which is never taken for events.
+// TestResetIsNeverAnEvent checks that counters that only fell count as reset, never as events.
 func TestResetIsNeverAnEvent(t *testing.T) {
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -77,7 +76,8 @@ func TestResetIsNeverAnEvent(t *testing.T) {
 	}
 }
 
-// A port that went back in one step keeps what it counted in the others.
+// TestStepsWithoutResetCount checks that a port whose counters went backwards in one step keeps
+// the counts of the others.
 func TestStepsWithoutResetCount(t *testing.T) {
 	a, b, c := read(0), read(span), read(2*span)
 	b.add("leaf1", "Ethernet0", drivers.GroupDrops, 3, 5)
@@ -96,10 +96,10 @@ func TestStepsWithoutResetCount(t *testing.T) {
 	}
 }
 
-// monotone are the failures that no more counting can undo.
+// monotone lists the failures that further counting cannot undo.
 var monotone = []string{LosslessDrop, Watchdog, NICStall, WrongPriority}
 
-// A longer window withdraws no such failure.
+// TestLongerWindowsKeepFailures checks that a longer window keeps all monotone failures.
 func TestLongerWindowsKeepFailures(t *testing.T) {
 	type place struct{ id, device, port string }
 	hard := func(ss []Sample) map[place]bool {
@@ -118,8 +118,8 @@ func TestLongerWindowsKeepFailures(t *testing.T) {
 		for n := 2; n <= len(rs); n++ {
 			now := hard(samples(rs[:n]...))
 			for p := range was {
-				// A storm in the longer window explains the drops of its queue, and what a NIC
-				// sent is reported of its switch once that has received it.
+				// A storm in the longer window explains the drops of its queue, and pause
+				// frames that a NIC sent are reported on the switch once it has received them.
 				explained := p.id == LosslessDrop && now[place{Watchdog, p.device, p.port}] ||
 					p.id == WrongPriority && p.device == "gpu1" && now[place{WrongPriority, "leaf1", "Ethernet0"}]
 				if !now[p] && !explained {
@@ -135,7 +135,7 @@ func TestLongerWindowsKeepFailures(t *testing.T) {
 	}
 }
 
-// Values no device sends break nothing.
+// TestHostileValues checks values that no device sends.
 func TestHostileValues(t *testing.T) {
 	before, after := read(0), read(span)
 	for _, p := range after["leaf1"].Ports {

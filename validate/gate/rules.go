@@ -13,7 +13,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/words"
 )
 
-// used are the metrics that the rules look at, on switches and on NICs.
+// used lists the metrics that the rules read, on switches and NICs.
 var used = []drivers.Metric{
 	drivers.PFCRx, drivers.PFCTx, drivers.PauseRxTime, drivers.PauseTxTime, drivers.LinkPauseRx, drivers.LinkPauseTx,
 	drivers.QueueDrops, drivers.QueueMarked, drivers.StormsDetected, drivers.GroupDrops, drivers.HeadroomPeak,
@@ -54,9 +54,8 @@ func (j *judge) device(w *window) {
 	}
 }
 
-// tooShort says that a window holds less than two renewals of the slowest
-// counter that a rule looks at: the growth of such a counter may be of another
-// time.
+// tooShort reports a window shorter than two update intervals of the slowest counter that a
+// rule reads: the growth of such a counter may belong to an earlier time.
 func (j *judge) tooShort(w *window) {
 	var slowest drivers.Metric
 	var every time.Duration
@@ -79,7 +78,7 @@ func (j *judge) tooShort(w *window) {
 	}
 }
 
-// Spell writes a time as short as it is read: "2m", "1.25s".
+// Spell formats a duration briefly: "2m", "1.25s".
 func Spell(d time.Duration) string {
 	if d >= 10*time.Second {
 		return drivers.Spell(d.Round(time.Second))
@@ -87,8 +86,8 @@ func Spell(d time.Duration) string {
 	return d.Round(10 * time.Millisecond).String()
 }
 
-// lost finds packets that lossless classes lost. Packets that a queue dropped
-// while the watchdog drained it belong to the watchdog's finding.
+// lost finds packets lost by lossless classes. Packets that a queue dropped while the watchdog
+// drained it belong to the watchdog's finding.
 func (j *judge) lost(p *PortWindow) {
 	note := func(where string, c *Class, m drivers.Metric, index int, fix string) {
 		if n := p.count(m, index); n > 0 {
@@ -108,7 +107,7 @@ func (j *judge) lost(p *PortWindow) {
 	}
 }
 
-// discarded reports whether any priority of a NIC says where it lost packets.
+// discarded reports whether any priority of a NIC counts discards.
 func (j *judge) discarded(p *PortWindow) bool {
 	for i := range qos.NumPriorities {
 		if p.count(drivers.PriorityDiscards, i) > 0 {
@@ -133,8 +132,7 @@ func times(n uint64) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// storms finds queues that the watchdog found stuck, and NICs that paused for
-// too long.
+// storms finds queues that the watchdog found stuck, and NICs that paused for too long.
 func (j *judge) storms(p *PortWindow) {
 	for q := range qos.NumPriorities {
 		n := p.count(drivers.StormsDetected, q)
@@ -154,9 +152,9 @@ func (j *judge) storms(p *PortWindow) {
 	}
 }
 
-// linkPause finds pause of the whole link. Some hardware counts PFC frames there as
-// well, a frame of several priorities once: such a count is between that of the busiest
-// priority and the sum. Any other is of real ones.
+// linkPause finds pause frames for the whole link. Some hardware counts PFC frames there as
+// well, a frame for several priorities once: such a count lies between the busiest priority's
+// and the sum of all. Any other count is of real link pause.
 func (j *judge) linkPause(p *PortWindow) {
 	if len(p.port.Classes) == 0 {
 		return
@@ -171,7 +169,7 @@ func (j *judge) linkPause(p *PortWindow) {
 			sum, most = sum+n, max(most, n)
 		}
 		n := p.count(way.link, 0)
-		// The two are not renewed at one moment.
+		// The two counters are not updated at the same moment.
 		skew := uint64(float64(sum)*0.02) + 2
 		if n > 0 && (n > sum || n+skew < most) {
 			j.failed(LinkPause, p, way.link.Of(0), fmt.Sprintf("the port %s %s that pause the whole link (IEEE 802.3x)", way.says, count(n, "frame")), "turn link pause off on both ends")
@@ -179,8 +177,8 @@ func (j *judge) linkPause(p *PortWindow) {
 	}
 }
 
-// wrongPriority finds pause on priorities that the intent calls lossy. Both ends
-// of a link see it; it is reported of the switch, where that counts it.
+// wrongPriority finds pause on priorities that the intent calls lossy. Both ends of a link see
+// it; the finding is on the switch if the switch counts it.
 func (j *judge) wrongPriority(p *PortWindow, host bool) {
 	var peer *PortWindow
 	if host {
@@ -202,18 +200,18 @@ func (j *judge) wrongPriority(p *PortWindow, host bool) {
 	}
 }
 
-// The parts of time in which a priority may be paused before it is said. They
-// are no limits of anything: no public source has one that holds everywhere.
+// The fractions of time for which a priority may be paused before a warning. They are rules of
+// thumb: no public source has a limit that holds everywhere.
 const (
 	pausedFabric = 0.01
 	pausedHost   = 0.05
-	// boundFactor is how much more it has to be where only frames are counted:
-	// most pauses end long before a frame's time is over.
+	// boundFactor multiplies the limit where only frames are counted: most pauses end long
+	// before a frame's pause time is over.
 	boundFactor = 10
 )
 
-// paused finds priorities that were stopped for long, of a port and, where the other end is
-// not among the windows, of that one. Against a baseline, what is usual there is no finding.
+// paused finds priorities of a port that were paused for long, and those of the port at the
+// other end if that is not in the window. Twice the baseline is allowed.
 func (j *judge) paused(p *PortWindow, host bool) {
 	for _, c := range p.port.Classes {
 		j.pausedLong(p, c, host, p.end(), p.port.Peer)
@@ -223,7 +221,7 @@ func (j *judge) paused(p *PortWindow, host bool) {
 	}
 }
 
-// pausedLong looks at one direction of the link of a port, which is one of from and to.
+// pausedLong judges one direction of a port's link; the port is from or to.
 func (j *judge) pausedLong(p *PortWindow, c Class, host bool, from, to intent.Endpoint) {
 	s := stopped(j.at, from, to, c.Priority)
 	nic := j.at[p.port.Peer]
@@ -236,7 +234,7 @@ func (j *judge) pausedLong(p *PortWindow, c Class, host bool, from, to intent.En
 		if host {
 			says = "of the switch was paused by this NIC"
 		} else if timed(nic, drivers.PauseTxTime) && disagree(p, nic, c.Priority) == nil {
-			// The NIC knows the time that it paused.
+			// The NIC counts the time for which it paused.
 			p, says = nic, "of the switch was paused by this NIC"
 		}
 	}
@@ -258,7 +256,7 @@ func timed(p *PortWindow, m drivers.Metric) bool {
 	return p != nil && slices.ContainsFunc(p.port.Classes, func(c Class) bool { return p.knows(m, c.Priority) })
 }
 
-// headroom finds groups whose headroom was filled.
+// headroom finds priority groups whose headroom was filled.
 func (j *judge) headroom(p *PortWindow) {
 	const much, most = 0.5, 0.9
 	for _, c := range p.port.Classes {

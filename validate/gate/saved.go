@@ -8,7 +8,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/term"
 )
 
-// SavedPort is what a port counted in a window, as it is kept for a later comparison.
+// SavedPort holds the counts of a port in a window, saved for a later comparison.
 type SavedPort struct {
 	Device   string            `json:"device" doc:"name in the intent"`
 	Port     string            `json:"port" doc:"native name"`
@@ -16,7 +16,7 @@ type SavedPort struct {
 	Counters map[string]uint64 `json:"counters" doc:"how much each counter grew, and the highest value of peaks"`
 }
 
-// Save keeps the ports of a window.
+// Save converts the ports of a window for saving.
 func Save(ports []PortWindow) (out []SavedPort) {
 	for _, p := range ports {
 		s := SavedPort{Device: p.Device, Port: p.Port, Seconds: p.Span.Seconds(), Counters: map[string]uint64{}}
@@ -28,14 +28,14 @@ func Save(ports []PortWindow) (out []SavedPort) {
 	return out
 }
 
-// maxSavedSpan bounds the window that a file may tell of.
+// maxSavedSpan is the longest window that a file may hold.
 const maxSavedSpan = 366 * 24 * time.Hour
 
-// maxSavedPorts bounds the ports that a file may tell of.
+// maxSavedPorts is the largest number of ports that a file may hold.
 const maxSavedPorts = 1 << 20
 
-// Restore makes a baseline of what [Save] kept. Counters that this version does not know
-// are left out.
+// Restore makes a baseline from ports that [Save] returned. It ignores counters that this
+// version does not know.
 func Restore(saved []SavedPort) (*Result, error) {
 	known := drivers.CounterNames()
 	out := &Result{}

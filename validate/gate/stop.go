@@ -9,19 +9,19 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// stop is how much a priority of one direction of a link was paused, by what both ends
-// counted.
+// stop is how much a priority was paused in one direction of a link, from the counts of both
+// ends.
 type stop struct {
-	// part is the part of the time, a bound by frames unless exact. known is false where
-	// neither end tells it.
+	// part is the fraction of the time: an upper bound computed from frames unless exact is
+	// set. known is false if neither end counts pauses.
 	part         float64
 	exact, known bool
-	frames       qos.Opt[uint64] // at the end that counted more
+	frames       qos.Opt[uint64] // from the end that counted more
 }
 
-// stopped returns how much the port from was paused by the port to, either of which may not
-// be among the windows. What a port received did happen: the count of an end that the other
-// one contradicts is left out, and of two times the longer one counts.
+// stopped returns how much the port to paused the port from; either may be missing from the
+// windows. A received frame was certainly sent, so the count of an end that the other end
+// contradicts is ignored, and the longer of two times is used.
 func stopped(windows map[intent.Endpoint]*PortWindow, from, to intent.Endpoint, priority int) (out stop) {
 	receiver, sender := windows[from], windows[to]
 	few := disagree(receiver, sender, priority)
@@ -47,17 +47,16 @@ func stopped(windows map[intent.Endpoint]*PortWindow, from, to intent.Endpoint, 
 	return out
 }
 
-// The ends of a link are not read at one moment, and a NIC may count the pauses that it
-// begins and not the frames that repeat them: only a count that is as good as none
-// contradicts the other end.
+// The ends of a link are not read at the same moment, and a NIC may count the start of a pause
+// but not the frames that repeat it. So only a count close to none contradicts the other end.
 const (
 	fewestDisagree = 1000
-	// overlap is the part of the longer window that both have in common.
+	// overlap is the fraction of the longer window that both windows must share.
 	overlap = 0.5
 )
 
-// disagree returns the end of a link that counted hardly any of the PFC frames that the
-// other end counted; nil where the ends agree, or cannot be compared.
+// disagree returns the end of a link that counted hardly any of the PFC frames that the other
+// end counted; nil if the ends agree or cannot be compared.
 func disagree(receiver, sender *PortWindow, priority int) (few *PortWindow) {
 	if !receiver.saw(drivers.PFCRx, priority) || !sender.saw(drivers.PFCTx, priority) || !receiver.sameTime(sender) {
 		return nil
@@ -73,7 +72,7 @@ func disagree(receiver, sender *PortWindow, priority int) (few *PortWindow) {
 	return nil
 }
 
-// sameTime reports whether two windows are for the most part of the same time.
+// sameTime reports whether two windows mostly cover the same time.
 func (p *PortWindow) sameTime(q *PortWindow) bool {
 	first, last := p.begin, p.begin.Add(p.Span)
 	if q.begin.After(first) {
@@ -85,8 +84,8 @@ func (p *PortWindow) sameTime(q *PortWindow) bool {
 	return last.Sub(first) >= time.Duration(overlap*float64(max(p.Span, q.Span)))
 }
 
-// disagree finds links whose ends contradict each other. The end that claims to have sent
-// what the other one did not receive, or not to have sent what it did receive, is named.
+// disagree finds links whose ends contradict each other. The finding is on the sender: it
+// counted frames that the other end did not receive, or did not count frames that it received.
 func (j *judge) disagree() {
 	for _, w := range j.windows {
 		for _, p := range w.ports {
@@ -97,7 +96,8 @@ func (j *judge) disagree() {
 	}
 }
 
-// disagreeOn compares what a port sent of a priority with what the other end received.
+// disagreeOn compares the pause frames that a port sent for a priority with those that the
+// other end received.
 func (j *judge) disagreeOn(p *PortWindow, host bool, prio int) {
 	peer := j.at[p.port.Peer]
 	few := disagree(peer, p, prio)
@@ -118,12 +118,12 @@ func (j *judge) disagreeOn(p *PortWindow, host bool, prio int) {
 		count(sent, "PFC frame"), prio, peer.end(), got), "check PFC at the other end, and the firmware, driver and counters of both")
 }
 
-// fewestStill is how many packets the other end of a link must have received before a port
-// that counted hardly any is said to have counters that stand still.
+// fewestStill is how many packets the other end of a link must have received before a port that
+// counted hardly any is reported.
 const fewestStill = 10_000
 
-// stands finds ports whose counters stand still, by what the other end received: their zeros
-// prove nothing.
+// stands finds ports whose counters do not move although the other end received packets: their
+// zeros prove nothing.
 func (j *judge) stands(p *PortWindow, host bool) {
 	peer := j.at[p.port.Peer]
 	got, gotOK := peer.grew(drivers.PacketsRx, 0)
@@ -140,7 +140,7 @@ func (j *judge) stands(p *PortWindow, host bool) {
 	}
 }
 
-// all adds up a counter of all queues or priorities, each of which must be known.
+// all adds up a counter over all queues or priorities; ok is false if one of them is not known.
 func (p *PortWindow) all(m drivers.Metric) (sum uint64, ok bool) {
 	for i := range qos.NumPriorities {
 		n, ok := p.grew(m, i)

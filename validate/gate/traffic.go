@@ -11,23 +11,23 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// strayPart is the part of a NIC's RDMA that may be outside of its priorities: headers
-// may be counted in one place only.
-// strayLeast are the packets that it must be.
+// strayPart is the fraction of a NIC's RDMA that may be outside its priorities, because some
+// counters may include headers and others not. Less than strayLeast packets or strayBytes bytes
+// is ignored.
 const (
 	strayPart  = 0.05
 	strayLeast = 1000
 	strayBytes = 1000 * 1024
-	// longestCNP is a congestion notification over IPv6 with a VLAN tag, as some NICs
-	// count them among their RDMA (RoCEv2 annex A17.9.3: 16 reserved bytes after the BTH).
+	// longestCNP is the size of a congestion notification over IPv6 with a VLAN tag. Some NICs
+	// count notifications as RDMA (RoCEv2 annex A17.9.3: 16 reserved bytes after the BTH).
 	longestCNP = 14 + 4 + 40 + 8 + 12 + 16 + 4 + 4
 )
 
-// elsewhere finds NICs that send RDMA in another priority than the intent says, as a
-// library does that ignores the NIC's default. The RDMA counters of a NIC leave out its
-// virtual functions, and those of a priority do not: only more RDMA than there is
-// traffic in its priorities tells something. Receivers are only named where no sender
-// is: the fault is where packets get their class.
+// elsewhere finds NICs that send RDMA in another priority than the intent says, for example
+// because a library ignores the NIC's default. A NIC's RDMA counters leave out its virtual
+// functions, but its priority counters do not: only more RDMA than traffic in the RDMA
+// priorities proves anything. Receivers are reported only if there are no such senders, because
+// the sender chooses the priority of its packets.
 func (j *judge) elsewhere() {
 	var sent, received []Finding
 	for _, w := range j.windows {
@@ -51,8 +51,8 @@ func (j *judge) elsewhere() {
 	j.out = append(j.out, sent...)
 }
 
-// stray compares the RDMA of a NIC with the traffic of the priorities that RDMA has, in
-// bytes, or in packets where the NIC counts no bytes by priority.
+// stray compares a NIC's RDMA with its traffic in the priorities of RDMA, in bytes, or in
+// packets if the NIC counts no bytes by priority.
 func (p *PortWindow) stray(verb string, all, by, allPackets, byPackets drivers.Metric, cnps ...drivers.Metric) (Finding, bool) {
 	if len(p.port.Classes) == 0 {
 		return Finding{}, false
@@ -94,17 +94,17 @@ func (p *PortWindow) stray(verb string, all, by, allPackets, byPackets drivers.M
 	return Finding{ID: RDMAElsewhere, Means: Warn, Device: p.Device, Port: p.Port, What: what}, true
 }
 
-// The part of the packets that may come with errors, and the errors that are too many
-// where packets are not counted. Links with forward error correction are specified for
-// less than one lost frame in 10^10 (IEEE 802.3, 116.2), so that any rate here is one of
-// a bad cable or transceiver.
+// The fraction of packets that may have errors, and the number of errors that is too many if
+// packets are not counted. Links with forward error correction are specified for less than one
+// lost frame in 10^10 (IEEE 802.3, 116.2), so a higher rate points to a bad cable or
+// transceiver.
 const (
 	errorPart = 1e-8
 	errorMost = 10
 )
 
-// Broken says how many frames came with errors among packets, 0 where those are not
-// counted; "" where it is fewer than a link may have.
+// Broken describes n frames with errors among packets, which is 0 if not counted; it returns ""
+// if a link may have that many.
 func Broken(n, packets uint64) string {
 	switch {
 	case n == 0:
@@ -116,7 +116,7 @@ func Broken(n, packets uint64) string {
 	return ""
 }
 
-// errors finds ports that receive broken frames: each is a lost packet.
+// errors finds ports that receive broken frames; each one is a lost packet.
 func (j *judge) errors(p *PortWindow) {
 	const fix = "clean or replace cable and transceivers, and compare FEC at both ends"
 	packets, _ := p.grew(drivers.PacketsRx, 0)
@@ -126,7 +126,7 @@ func (j *judge) errors(p *PortWindow) {
 	all := p.codeWords()
 	if n := p.count(drivers.FECUncorrected, 0); n > 0 {
 		means := Warn
-		// A rollout takes links down and up, which costs code words as well.
+		// A rollout takes links down and up, which also loses code words.
 		if j.o.Traffic && len(p.port.Classes) > 0 && all > 0 && float64(n) >= lostWords*all {
 			means = Fail
 		}
@@ -137,24 +137,24 @@ func (j *judge) errors(p *PortWindow) {
 	}
 }
 
-// A code word of RS(544,514) has so many symbols, and so many bits of data (IEEE 802.3,
-// 91.5.2.7). RS(528,514) has as many of data.
+// The symbols and the data bits in a code word of RS(544,514) (IEEE 802.3, 91.5.2.7).
+// RS(528,514) has the same data bits.
 const (
 	symbolsOfWord = 544
 	bitsOfWord    = 5140
 )
 
-// lostWords is the part of the code words that links may lose, as [errorPart] is of
-// frames. wrongSymbols is the part of the symbols that may come wrong: FEC is specified
-// for a bit error ratio of 2.4e-4 before it (IEEE 802.3, 124.1.1), and a symbol of ten
-// bits has an error where one of them has. No source has a limit for code words that
-// were mended: on PAM4 lanes they are usual.
+// lostWords is the fraction of code words that a link may lose, as errorPart is for frames.
+// wrongSymbols is the fraction of symbols that may have errors: FEC is specified for a bit
+// error ratio of 2.4e-4 at its input (IEEE 802.3, 124.1.1), and one wrong bit of ten makes a
+// wrong symbol. No source limits corrected code words, which are normal on PAM4 lanes.
 const (
 	lostWords    = 1e-10
 	wrongSymbols = 2.4e-3
 )
 
-// codeWords is how many code words a port receives in the window; 0 where it is not known.
+// codeWords returns the number of code words that a port receives in the window; 0 if it is not
+// known.
 func (p *PortWindow) codeWords() float64 {
 	if p.port.Speed <= 0 || p.Span <= 0 {
 		return 0
@@ -164,23 +164,23 @@ func (p *PortWindow) codeWords() float64 {
 
 func oneIn(packets, n uint64) string { return fmt.Sprintf("one in %d", max(1, packets/n)) }
 
-// odd is how many times as much a NIC must have as any other of its rail, and fewestOdd
-// how many, before it is called a straggler. A rail needs a few NICs to compare.
+// A NIC is a straggler if it counts at least fewestOdd events and at least odd times as many as
+// any other NIC of its rail. A rail needs leastRail NICs to compare.
 const (
 	odd       = 10
 	fewestOdd = 100
 	leastRail = 3
 )
 
-// apart is a counter of a NIC that stands out of those of its rail.
+// apart is a counter of a NIC that stands out among its rail.
 type apart struct {
 	nic intent.Endpoint
 	m   drivers.Metric
 }
 
-// stragglers finds NICs that repeat or miss packets far more than the others of their
-// rail, which are those at the same switch, or of other hosts with the same name. The
-// finding takes the place of that on the NIC alone, which [judge.nic] leaves out.
+// stragglers finds NICs that repeat or miss far more packets than the others of their rail: the
+// NICs on the same switch, or those with the same name on other hosts. The finding replaces the
+// one on the NIC alone, which [judge.nic] leaves out.
 func (j *judge) stragglers() {
 	rails := map[string][]*PortWindow{}
 	for _, by := range []func(*PortWindow) string{

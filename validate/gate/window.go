@@ -10,16 +10,16 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
-// window is what a device counted between its first and its last sample.
+// window holds the counts of a device between its first and last sample.
 type window struct {
 	dev   *Device
 	n     int // samples
 	span  time.Duration
-	poll  map[drivers.Metric]time.Duration // the slowest
-	off   map[drivers.Metric]string        // at one reading at least
-	pools map[string]uint64                // highest fills
+	poll  map[drivers.Metric]time.Duration // slowest update interval
+	off   map[drivers.Metric]string        // counters that are off in any sample, and why
+	pools map[string]uint64                // highest fill levels
 	ports []*PortWindow                    // in natural order
-	// groups says that group drops of some lossless class are counted.
+	// groups is set if group drops of some lossless class are counted.
 	groups bool
 }
 
@@ -36,7 +36,7 @@ func windowOf(d *Device, samples []Sample) *window {
 		}
 		maps.Copy(w.off, s.Off)
 		for name, v := range s.Pools {
-			if i > 0 { // the first is of the time before
+			if i > 0 { // the first covers the time before the window
 				w.pools[name] = max(w.pools[name], v)
 			}
 		}
@@ -49,10 +49,9 @@ func windowOf(d *Device, samples []Sample) *window {
 	return w
 }
 
-// grow adds up what a port counted from sample to sample. Where any of its
-// counters went back, as after a restart or when they were cleared, nothing of
-// that step is known: a counter that began at zero again may have passed where
-// it was.
+// grow adds up the growth of a port's counters from sample to sample. If any counter went
+// backwards in a step, as after a restart or a clear, the growth in that step is unknown for
+// all: another counter that restarted at zero may have passed its old value.
 func grow(p *PortWindow, samples []Sample) *PortWindow {
 	p.gaps = gaps(p, samples)
 	for i, s := range samples {
@@ -92,7 +91,7 @@ func wentBack(before, now drivers.PortCounters) bool {
 	return false
 }
 
-// grew returns how much a counter grew; ok is false where that is not known.
+// grew returns the growth of a counter; ok is false if it is not known.
 func (p *PortWindow) grew(m drivers.Metric, index int) (n uint64, ok bool) {
 	if p == nil {
 		return 0, false
@@ -101,13 +100,13 @@ func (p *PortWindow) grew(m drivers.Metric, index int) (n uint64, ok bool) {
 	return n, ok
 }
 
-// count is grew where what is not known says nothing.
+// count returns the growth of a counter, or 0 if it is not known.
 func (p *PortWindow) count(m drivers.Metric, index int) uint64 {
 	n, _ := p.grew(m, index)
 	return n
 }
 
-// rate is how often a second a counter grew.
+// rate returns the growth of a counter per second.
 func (p *PortWindow) rate(m drivers.Metric, index int) float64 {
 	if p == nil || p.Span <= 0 {
 		return 0
@@ -115,11 +114,11 @@ func (p *PortWindow) rate(m drivers.Metric, index int) float64 {
 	return float64(p.count(m, index)) / p.Span.Seconds()
 }
 
-// usual returns the baseline of a port; nil where there is none.
+// usual returns the baseline of a port; nil if there is none.
 func (j *judge) usual(p *PortWindow) *PortWindow { return j.base[p.end()] }
 
-// Lean drops of a sample what no failure and no comparison of rates needs, so that a
-// baseline of a large fabric fits into memory.
+// Lean removes counters from a sample that neither failures nor comparisons of rates need, so
+// that the baseline of a large fabric fits into memory.
 func Lean(d *Device, s *Sample) {
 	for name, counters := range s.Ports {
 		p, ok := d.Ports[name]
@@ -138,8 +137,8 @@ func Lean(d *Device, s *Sample) {
 	s.Pools = nil
 }
 
-// carries reports whether a counter is of the data of a lossless class, by which sources of
-// pauses are told apart.
+// carries reports whether a counter measures the traffic of a lossless class, which tells
+// sources of pauses apart.
 func (p *Port) carries(id drivers.CounterID) bool {
 	return slices.ContainsFunc(p.Classes, func(c Class) bool {
 		switch id.Metric {
@@ -152,8 +151,7 @@ func (p *Port) carries(id drivers.CounterID) bool {
 	})
 }
 
-// rated are the counters whose rates are compared, or that the loop of congestion
-// control is seen by.
+// rated holds the counters whose rates are compared, or that show the congestion control loop.
 var rated = map[drivers.Metric]bool{
 	drivers.PauseRxTime: true, drivers.PauseTxTime: true, drivers.QueueMarked: true,
 	drivers.OutOfSequence: true, drivers.SequenceErrors: true, drivers.AckTimeouts: true, drivers.RNRRetries: true,

@@ -4,16 +4,15 @@ import (
 	"math/rand/v2"
 )
 
-// This is a fluid model of a lossless fabric: bytes of flows stand in the egress
-// queues of switches, ingress ports send XOFF by a dynamic threshold and XON below
-// it, NICs have receive buffers that the host drains, and senders that listen to
-// marks may slow down. It knows nothing of how a source is found; of its parts only
-// the counters go to the finder.
+// This file is a fluid model of a lossless fabric. Bytes of flows queue at the egress ports of
+// switches, ingress ports send XOFF by a dynamic threshold and XON below it, NICs have receive
+// buffers that the host drains, and senders may slow down for marks. The model knows nothing
+// about finding sources; only its counters go to the finder.
 
 const (
-	tick     = 2e-6 // seconds; one tick is also the delay of a pause
-	warmUp   = 1500 // ticks before the counters are read the first time
-	measured = 3500 // ticks of the window
+	tick     = 2e-6 // seconds; a pause also takes effect one tick later
+	warmUp   = 1500 // ticks before the counters are first read
+	measured = 3500 // ticks in the window
 	quanta   = 65535 * 512
 	packet   = 4096
 )
@@ -21,13 +20,13 @@ const (
 // pipe is one direction of a cable.
 type pipe struct {
 	from, to node
-	rate     float64 // bytes a second
+	rate     float64 // bytes per second
 
-	paused, wish bool // wish takes effect a tick later
+	paused, wish bool // paused follows wish one tick later
 	refresh      float64
-	hops         []hop // what stands in the egress queue
+	hops         []hop // flows in the egress queue
 
-	// held is what stands in the switch at its end and came in by it.
+	// held is the bytes that came in by this pipe and are still in the switch at its end.
 	held float64
 
 	// counters of the window
@@ -44,9 +43,9 @@ type hop struct{ flow, at int }
 
 type flow struct {
 	path    []int     // pipes
-	queue   []float64 // bytes at the egress of each
+	queue   []float64 // bytes at the egress of each pipe
 	demand  func(t float64) float64
-	rate    float64 // what congestion control lets it send
+	rate    float64 // limit set by congestion control
 	marked  bool
 	backlog float64
 }
@@ -57,15 +56,15 @@ type box struct {
 	tier   int
 	out    []int // pipes
 	in     []int
-	buffer float64 // bytes of a switch, and of one NIC
+	buffer float64 // bytes of a switch, or of one NIC
 	used   float64
 }
 
-// nicState is the receive side of a NIC, which a pipe ends at.
+// nicState is the receive side of a NIC at the end of a pipe.
 type nicState struct {
 	filled, size float64
 	drain        func(t float64) float64 // bytes a second
-	stuck        bool                    // it sends pause, whatever is in its buffer
+	stuck        bool                    // sends pause whatever its buffer holds
 }
 
 type fluid struct {
@@ -76,13 +75,13 @@ type fluid struct {
 	flows []flow
 
 	alpha  float64
-	ecn    float64 // bytes of a queue above which it marks; 0 for never
-	obey   bool    // senders slow down for marks
+	ecn    float64 // queue length in bytes above which packets are marked; 0 turns marking off
+	obey   bool    // senders slow down when marked
 	record bool
 	ticks  int
 }
 
-// connect lays a cable and returns its two directions.
+// connect adds a cable and returns its two directions.
 func (f *fluid) connect(a, b int, rate float64) (int, int) {
 	ends := [2]node{{a, len(f.boxes[a].out)}, {b, len(f.boxes[b].out)}}
 	n := len(f.pipes)
@@ -113,7 +112,7 @@ func (f *fluid) run(ticks int) {
 }
 
 func (f *fluid) step(t float64) {
-	// Applications hand data to their NICs, at most so much ahead.
+	// Applications hand data to their NICs, up to a limited backlog.
 	for i := range f.flows {
 		fl := &f.flows[i]
 		fl.backlog = min(fl.backlog+fl.demand(t)*tick, 8e6)
@@ -121,7 +120,7 @@ func (f *fluid) step(t float64) {
 		fl.backlog -= give
 		fl.queue[0] += give
 	}
-	// Every pipe carries what its queue holds, in proportion, unless it is paused.
+	// Every pipe carries the flows in its queue in proportion, unless it is paused.
 	type move struct {
 		hop  hop
 		n    float64
@@ -171,7 +170,7 @@ func (f *fluid) step(t float64) {
 		f.pipes[m.pipe].held += m.n
 		to.used += m.n
 	}
-	// Receivers decide on pause.
+	// Receivers decide whether to pause.
 	for i := range f.pipes {
 		p := &f.pipes[i]
 		p.paused = p.wish
@@ -188,8 +187,8 @@ func (f *fluid) step(t float64) {
 		before := p.wish
 		p.wish = on || p.wish && !off
 		p.refresh -= tick
-		// A pause is sent when it begins and when it ends, and again before its time
-		// is over.
+		// A pause frame is sent when the pause begins and ends, and again before its time is
+		// over.
 		if sent := p.wish != before || p.wish && p.refresh <= 0; sent {
 			p.refresh = 0.5 * quanta / (8 * p.rate)
 			if f.record {
@@ -200,7 +199,7 @@ func (f *fluid) step(t float64) {
 			p.pausedTime += tick
 		}
 	}
-	// Senders look at marks every 50 us.
+	// Senders react to marks every 50 us.
 	if f.obey && f.ticks%25 == 0 {
 		for i := range f.flows {
 			fl := &f.flows[i]
@@ -215,7 +214,7 @@ func (f *fluid) step(t float64) {
 	}
 }
 
-// burst is a demand that is there a part of the time.
+// burst returns a demand that is active for a fraction of each period.
 func burst(r *rand.Rand, rate, period, duty float64) func(float64) float64 {
 	shift := r.Float64() * period
 	return func(t float64) float64 {

@@ -1,20 +1,20 @@
-// Package origin says where the pauses of a lossless priority come from: it follows
-// them over a fabric, against the traffic that they stop, to the port that was first.
+// Package origin finds the source of the pauses of a lossless priority: it follows them through
+// a fabric, against the traffic that they stop, to the port that caused them.
 //
-// A pause that a switch sends says that packets of that ingress port wait in one of
-// its egress queues. Such a queue waits because its own link is paused, and then the
-// source is further on, or because more comes in than its link carries, and then it is
-// the source. A NIC that sends pause is always one. The flows are not known, so that
-// an answer is an inference: where counters are missing, or two ports of a switch
-// explain its pauses, it is not certain and says which ports may be meant.
+// A switch sends pause when packets from that ingress port wait in one of its egress queues.
+// Such a queue waits either because its own link is paused, and then the source is further on,
+// or because it receives more than its link carries, and then it is the source. A NIC that
+// sends pause is always a source. The flows are not known, so an answer is an inference: if
+// counters are missing, or two ports of a switch explain its pauses, the answer is not certain
+// and lists the ports that may be the source.
 //
-// The same walk is how operators trace congestion by hand, and how research names the
-// initial congestion point of a tree of pauses (Cisco, detecting and troubleshooting
-// congestion in storage networks, chapter 7; RDMA over Commodity Ethernet at Scale,
-// SIGCOMM 2016, section 4.3).
+// Operators trace congestion by hand in the same way, and research finds the initial congestion
+// point of a tree of pauses like this (Cisco, detecting and troubleshooting congestion in
+// storage networks, chapter 7; RDMA over Commodity Ethernet at Scale, SIGCOMM 2016, section
+// 4.3).
 //
-// Everything here is a function of values. Do not read counters or ask for the system
-// of a device here.
+// The package is purely functional. Do not read counters or check a device's operating system
+// here.
 package origin
 
 import (
@@ -27,102 +27,101 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// Device is what is known of a device.
+// Device describes a device to the search.
 type Device struct {
 	Host bool
-	// Tier is 0 for switches next to hosts, and more further up.
+	// Tier is 0 for switches next to hosts and grows upward.
 	Tier int
 }
 
-// Way is one direction of a link, and what its ends counted of one priority.
+// Way is one direction of a link, with the counts of both ends for one priority.
 type Way struct {
-	// From sends the data, and To the pauses that stop it.
+	// From sends the data, and To sends the pauses that stop it.
 	From, To intent.Endpoint
-	Speed    units.Rate // 0 where it is not known
-	// Used is the part of the speed that the data took, 0 to 1.
+	Speed    units.Rate // 0 if not known
+	// Used is the traffic as a fraction of the speed, 0 to 1.
 	Used qos.Opt[float64]
-	// Paused is the part of the time in which From was stopped. AtMost is its bound
-	// by Frames where only these are counted.
+	// Paused is the fraction of the time for which From was paused. AtMost is the upper bound
+	// computed from Frames where only frames are counted.
 	Paused, AtMost qos.Opt[float64]
 	Frames         qos.Opt[uint64]
-	// Marked are packets of the egress queue of From that got a mark, Peak its
-	// highest fill in bytes.
+	// Marked counts the packets that From's egress queue marked; Peak is the queue's highest
+	// fill in bytes.
 	Marked, Peak qos.Opt[uint64]
-	// Storms is how often the watchdog of From found the queue stuck.
+	// Storms is how often From's watchdog found the queue stuck.
 	Storms uint64
 }
 
 // Kind is a kind of source.
 type Kind string
 
-// The kinds.
 const (
-	// SlowReceiver is a NIC that pauses although its link is not full.
+	// SlowReceiver is a NIC that sends pauses although its link is not full.
 	SlowReceiver Kind = "slow receiver"
-	// Storm is a NIC that pauses nearly all the time and takes hardly any data.
+	// Storm is a NIC that pauses nearly all the time and receives hardly any data.
 	Storm Kind = "storm"
-	// Congestion is an egress port of a switch that gets more than its link carries.
+	// Congestion is a switch egress port that receives more than its link carries.
 	Congestion Kind = "congestion"
-	// Cycle are switches that wait for each other: a deadlock.
+	// Cycle is a group of switches that wait for each other: a deadlock.
 	Cycle Kind = "cycle"
 	// Pauser is a device whose pauses cannot be followed any further.
 	Pauser Kind = "not known"
 )
 
-// Source is an answer.
+// Source is a source of pauses, as far as it could be found.
 type Source struct {
 	Kind Kind
-	// At is the NIC, or the egress port of the switch; of a switch whose port is not
-	// known, the device alone. Of a cycle it is one of its ports.
+	// At is the NIC, or the egress port of the switch; only the device if its port is not
+	// known. For a cycle it is one of its ports.
 	At intent.Endpoint
-	// Certain says that no other answer explains the pauses. Else Candidates are those
-	// that may, the likeliest first, At among them.
+	// Certain is set if nothing else explains the pauses. If not, Candidates lists the possible
+	// sources including At, the likeliest first.
 	Certain    bool
 	Candidates []intent.Endpoint
-	// Why says what makes it not certain.
+	// Why says why the source is not certain.
 	Why string
-	// Way is the index of the way to the NIC, or out of the port; -1 for none.
+	// Way is the index of the way that leads to the NIC or out of the port; -1 for none.
 	Way int
 	// Ways are the indices of the ways whose pauses lead here, nearest first.
 	Ways []int
-	// Feeders are the ports that pause because of it at the switch next to it.
+	// Feeders is the number of ports that pause because of the source on the switch next to it.
 	Feeders int
-	// Moves says of a cycle that some of its queues still send.
+	// Moves is set if some queues of a cycle still send.
 	Moves bool
 
-	// weight is how much stops because of it. Where time is not counted, it is a bound by
-	// frames, and counted is the part that is not.
+	// weight is the sum of the pauses that the source causes; a pause without counted time adds
+	// its upper bound from frames. counted is the part of weight whose time is counted.
 	weight, counted float64
 }
 
-// The bounds of the search. They are no limits of a protocol: they tell apart what is
-// of one scale from what is noise next to it.
+// Bounds of the search. They are not limits of a protocol: they tell significant values from
+// noise.
 const (
-	// least is the part of the time, and of the longest pause of the fabric, that a
-	// pause must have to be followed.
+	// A pause is followed only if it lasts at least this fraction of the time, and this
+	// fraction of the longest pause in the fabric.
 	least      = 0.001
 	leastOfTop = 0.02
-	// leads is the part of a pause that the pause behind it must have to be its cause.
+	// leads is the fraction of a pause that the pause behind it must reach to be its cause.
 	leads = 0.1
-	// covers is the part of a pause that the time in which an egress queue can have
-	// waited must have.
+	// covers is the fraction of a pause for which the paused egress queues must have been
+	// sending or paused to explain it.
 	covers = 0.75
-	// full is the part of its speed at which a link is full.
+	// full is the fraction of its speed at which a link counts as full.
 	full = 0.88
-	// stuck is the part of the time that a storm pauses, idle the part of the speed
-	// that a receiver in a storm takes at most.
+	// stuck is the fraction of the time for which a storm pauses, idle the fraction of the
+	// speed that a receiver in a storm receives at most.
 	stuck, idle = 0.9, 0.01
-	// slow is how much of the time a NIC must pause before it is called slow, where
-	// its link is full for the rest.
+	// slow is the fraction of the time for which a NIC must pause to be called slow if its link
+	// is full for the rest of it.
 	slow = 0.05
-	// other is the part of the largest source that a further one must have.
+	// other is the fraction of the largest source that a further source must reach.
 	other = 0.1
-	// fewCandidates is how many ports an answer that is not certain names at most.
+	// fewCandidates is the most candidates that an uncertain answer lists.
 	fewCandidates = 4
 )
 
-// Find returns the sources of the pauses, the one that stops most first. The order of
-// the ways does not matter.
+// Find returns the sources of the pauses, the one that stops most first. The order of ways does
+// not matter.
 func Find(devices map[string]Device, ways []Way) []Source {
 	s := &search{devices: devices, ways: ways, out: map[string][]int{}}
 	order := make([]int, len(ways))

@@ -21,19 +21,19 @@ var (
 	firstSeed = flag.Uint64("fabrics.seed", uint64(sharedtest.Sized(1, 0)), "seed of the first of them; 0 takes one from the clock, of a range that nobody has seen")
 )
 
-// truth is what was planted.
+// truth is the culprit that was planted.
 type truth struct {
 	kind    origin.Kind
 	at      intent.Endpoint
-	devices []string // of a cycle
+	devices []string // switches of a cycle
 }
 
 const gig = 1e9 / 8
 
 func pick[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
 
-// build draws a fabric with background traffic, and with a culprit where it is asked
-// for; the rest of it is the same for one seed.
+// build generates a fabric with background traffic and, if culprit is set, with a culprit.
+// Everything else is the same for the same seed.
 func build(seed uint64, culprit bool) (*fluid, truth) {
 	r, rc := rand.New(rand.NewPCG(seed, 1)), rand.New(rand.NewPCG(seed, 2))
 	f := &fluid{nics: map[int]*nicState{}, alpha: pick(r, 1.0/8, 1.0/4, 0.5), obey: r.IntN(2) == 0}
@@ -92,7 +92,7 @@ func build(seed uint64, culprit bool) (*fluid, truth) {
 	if len(leaves) == 1 {
 		perLeaf = 6 + r.IntN(10)
 	}
-	rails := len(leaves) > 1 && r.IntN(3) == 0 // a host has a NIC at every leaf
+	rails := len(leaves) > 1 && r.IntN(3) == 0 // each host has a NIC on every leaf
 	host := func(n int) int {
 		f.boxes = append(f.boxes, box{name: fmt.Sprintf("gpu%d", n), host: true, tier: -1, buffer: pick(r, 1e6, 2e6)})
 		return len(f.boxes) - 1
@@ -124,8 +124,8 @@ func build(seed uint64, culprit bool) (*fluid, truth) {
 	return f, planted
 }
 
-// others reports whether flows overload a second link as well, by their demand alone:
-// then there are two culprits.
+// others reports whether the demand of the flows alone overloads a second link: then there are
+// two culprits.
 func (f *fluid) others(planted truth) bool {
 	load := map[int]float64{}
 	for _, fl := range f.flows {
@@ -146,7 +146,7 @@ func (f *fluid) others(planted truth) bool {
 	return false
 }
 
-// route picks one of the shortest ways from a NIC to another.
+// route picks one of the shortest paths between two NICs.
 func (f *fluid) route(r *rand.Rand, from, to int) []int {
 	last := f.back[to]
 	dist := map[int]int{f.pipes[last].from.device: 0}
@@ -188,7 +188,7 @@ func background(f *fluid, r *rand.Rand, nics []int) {
 				f.add(f.route(r, from, to), burst(r, f.pipes[from].rate*(0.05+0.3*r.Float64()), 1e-3*(0.2+2*r.Float64()), 0.3+0.7*r.Float64()))
 			}
 		}
-		// Hosts stop to take data for a moment.
+		// Hosts stop receiving data for a moment.
 		if n := f.nics[f.back[from]]; r.IntN(10) < 3 {
 			period, gap, usual := 1e-3*(1+4*r.Float64()), 1e-6*(10+90*r.Float64()), 4*f.pipes[from].rate
 			n.drain = func(t float64) float64 {
@@ -216,7 +216,7 @@ func background(f *fluid, r *rand.Rand, nics []int) {
 	}
 }
 
-// senders picks NICs of other hosts.
+// senders picks NICs on other hosts.
 func senders(f *fluid, r *rand.Rand, nics []int, to, n int) (out []int) {
 	for _, i := range r.Perm(len(nics)) {
 		if len(out) < n && f.pipes[nics[i]].from.device != f.pipes[to].from.device {
@@ -264,7 +264,7 @@ func plant(f *fluid, r *rand.Rand, kind string, nics []int) truth {
 		}
 		return truth{kind: origin.Congestion, at: f.endpoint(f.pipes[last].from)}
 	}
-	// Flows that all hash to one link between switches.
+	// Plant flows that all hash to one link between switches.
 	var over []int
 	for i, p := range f.pipes {
 		a, b := f.boxes[p.from.device], f.boxes[p.to.device]
@@ -297,8 +297,8 @@ func plant(f *fluid, r *rand.Rand, kind string, nics []int) truth {
 	return truth{kind: origin.Congestion, at: f.endpoint(f.pipes[hot].from)}
 }
 
-// ring are switches whose traffic all goes one way around: a deadlock, once the
-// buffers are full.
+// ring builds switches whose traffic all goes one way around: a deadlock once the buffers are
+// full.
 func ring(f *fluid, r, rc *rand.Rand, culprit bool, rate, memory float64) truth {
 	n := 3 + r.IntN(3)
 	var names []string
@@ -333,7 +333,7 @@ func ring(f *fluid, r, rc *rand.Rand, culprit bool, rate, memory float64) truth 
 	return truth{kind: origin.Cycle, devices: names}
 }
 
-// stopped is how long all pipes were paused, in ticks.
+// stopped returns how long all pipes together were paused, in ticks.
 func (f *fluid) stopped() (sum float64) {
 	for i := range f.pipes {
 		sum += f.pipes[i].pausedTime
@@ -341,12 +341,13 @@ func (f *fluid) stopped() (sum float64) {
 	return sum
 }
 
-// counted turns the counters into what a reading of the fabric shows: some switches
-// count no pause time, some no marks or bytes, some devices are not read.
+// counted turns the model's counters into a reading of the fabric: some switches count no pause
+// time, some no marks or bytes, and some devices are not read.
 func (f *fluid) counted(seed uint64) (map[string]origin.Device, []origin.Way) {
 	r := rand.New(rand.NewPCG(seed, 3))
 	span := measured * tick
-	// The systems of a fabric, or of each of its switches.
+	// system says which counters an operating system has; a fabric has one system or one per
+	// switch.
 	type system struct{ time, marks, peaks, bytes, read bool }
 	draw := func() system {
 		return system{time: r.IntN(10) < 4, marks: f.ecn > 0 && r.IntN(2) == 0, peaks: r.IntN(2) == 0, bytes: r.IntN(10) > 0, read: true}
@@ -381,7 +382,7 @@ func (f *fluid) counted(seed uint64) (map[string]origin.Device, []origin.Way) {
 				continue
 			}
 			if sys.bytes && (end == p.from.device || f.boxes[end].host) { // switches count bytes of egress queues
-				// The readings of two devices are not of one moment.
+				// The two devices are not read at the same moment.
 				w.Used = qos.Of(min(1, p.bytes/(p.rate*span)*(1+0.02*(r.Float64()-0.5))))
 			}
 			w.Frames = qos.Of(p.frames)
@@ -404,7 +405,7 @@ func (f *fluid) counted(seed uint64) (map[string]origin.Device, []origin.Way) {
 	return devices, ways
 }
 
-// deadlocked reports whether nothing moves around a ring any more.
+// deadlocked reports whether nothing moves around the ring.
 func (f *fluid) deadlocked(n int) bool {
 	for i := range n {
 		if p := f.pipes[2*i]; p.bytes > 0 || p.pausedTime < 0.99*measured*tick {
@@ -414,8 +415,8 @@ func (f *fluid) deadlocked(n int) bool {
 	return true
 }
 
-// pauses reports whether a port that was planted to be full has its switch pause, more
-// than the NIC behind it does.
+// pauses reports whether the port that was planted as full makes its switch pause for longer
+// than the NIC behind the port does.
 func (f *fluid) pauses(planted truth) bool {
 	if planted.kind != origin.Congestion {
 		return true
@@ -439,14 +440,14 @@ func (f *fluid) simulate() {
 	f.run(measured)
 }
 
-// tried is what the finder made of a fabric.
+// tried is the answer of the finder for one fabric.
 type tried struct {
 	truth
 	seed    uint64
 	sources []origin.Source
 }
 
-// right reports whether the first answer is what was planted.
+// right reports whether the first answer is the planted culprit.
 func (x *tried) right() bool {
 	if len(x.sources) == 0 {
 		return false
@@ -458,17 +459,17 @@ func (x *tried) right() bool {
 	return s.At == x.at && (s.Kind == x.kind || !s.Certain)
 }
 
-// blind reports whether neither end of the culprit's link shows its pauses: then
-// nobody can name it.
+// blind reports whether neither end of the culprit's link counts its pauses, so that the
+// culprit cannot be found.
 func (x *tried) blind(ways []origin.Way) bool {
 	return slices.ContainsFunc(ways, func(w origin.Way) bool { return (w.From == x.at || w.To == x.at) && !w.Frames.Set })
 }
 
-// TestRandomFabrics has the finder name the culprit of fabrics that a model of pauses
-// made which is not its own. A fabric counts where the culprit is what stops its
-// traffic: without it, the pauses are a third at most. No answer that is certain may be
-// wrong. Some one in a hundred names another port first, and says that it is not certain:
-// devices are not read, or ports of a switch look alike. Twice as many are a failure.
+// TestRandomFabrics checks that the finder names the culprit in fabrics simulated by an
+// independent model. A fabric counts only if the culprit causes the pauses: without it, at most
+// a third of them remain. No certain answer may be wrong. About one answer in a hundred names
+// another port first and says that it is not certain, because devices are not read or ports of
+// a switch look alike. The test fails at twice that rate.
 func TestRandomFabrics(t *testing.T) {
 	t.Parallel()
 	want, first := *fabrics, *firstSeed
@@ -542,7 +543,8 @@ func TestRandomFabrics(t *testing.T) {
 	}
 }
 
-// A port that is full is not passed over for another of which only frames are counted.
+// TestAFullPortBesideAPausedOne checks that a full port is not passed over for a port whose
+// pauses are counted only in frames.
 func TestAFullPortBesideAPausedOne(t *testing.T) {
 	const seed = 1795641673866153828
 	f, planted := build(seed, true)
@@ -552,9 +554,10 @@ func TestAFullPortBesideAPausedOne(t *testing.T) {
 	}
 }
 
-// Of two sources of which only frames are counted, nobody can tell which stops more.
+// TestWhichStopsMore checks that the answer is not certain if both of two sources are counted
+// only in frames.
 func TestWhichStopsMore(t *testing.T) {
-	const seed = 1795610558444321376 // the port that is full has fewer frames and the higher bound
+	const seed = 1795610558444321376 // the full port has fewer frames and the higher bound
 	f, planted := build(seed, true)
 	f.simulate()
 	found := origin.Find(f.counted(seed))
@@ -563,8 +566,9 @@ func TestWhichStopsMore(t *testing.T) {
 	}
 }
 
-// A NIC whose pauses are counted in frames alone is not certain to be slow, where its link
-// may be full between them, or where pauses of other ports are not counted.
+// TestPausesThatMayBeShort checks that a NIC whose pauses are counted only in frames is not
+// certainly slow if its link may be full between pauses, or if pauses of other ports are not
+// counted.
 func TestPausesThatMayBeShort(t *testing.T) {
 	for _, seed := range []uint64{9002585, 77000630, 1795907760290513280} {
 		f, planted := build(seed, true)
@@ -576,7 +580,8 @@ func TestPausesThatMayBeShort(t *testing.T) {
 	}
 }
 
-// A NIC that pauses nine tenths of the time and whose bytes are not counted may be slow or storm.
+// TestWhatAPausingNICReceivedIsNotKnown checks that a NIC that pauses 90 % of the time, with
+// bytes not counted, may be a slow receiver or a storm.
 func TestWhatAPausingNICReceivedIsNotKnown(t *testing.T) {
 	const seed = 1795905990276920187
 	f, planted := build(seed, true)

@@ -9,45 +9,45 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
-// search is a walk over the pauses of one priority.
+// search follows the pauses of one priority.
 type search struct {
 	devices map[string]Device
 	ways    []Way
 	out     map[string][]int // by device, in natural order
-	size    []float64        // how much a way is paused, on a scale of its own kind
+	size    []float64        // how long a way was paused, in its own unit
 	exact   []bool
 	known   []bool
 	paused  []bool
-	order   []int                       // the paused ways, in natural order
+	order   []int                       // paused ways, in natural order
 	groups  ordered.Map[group, verdict] // in the order of the ways
-	blind   string                      // a port whose pauses neither end counts; "" for none
+	blind   string                      // a port whose pauses neither end counts; "" if there is none
 }
 
-// group are the ingress ports of a switch that lead up or down: packets that came down
-// do not go up again, so that other egress ports may explain their pauses.
+// group is the ingress ports of a switch that lead up, or those that lead down. Packets that
+// came down do not go up again, so the two groups may have different egress ports as causes.
 type group struct {
 	device string
 	above  bool
 }
 
-// verdict is why a group of ingress ports pauses.
+// verdict says why a group of ingress ports pauses.
 type verdict struct {
-	in []int // the paused ways that end there
-	// follow are paused egress ways that explain it, the longest pause first.
+	in []int // paused ways that end at the group
+	// follow are the paused egress ways that explain the pauses, the longest pause first.
 	follow []int
-	// local are egress ways that may be full themselves, the likeliest first; empty
-	// where the paused ones explain all.
+	// local are egress ways that may themselves be full, the likeliest first; empty if the
+	// paused ways explain everything.
 	local []int
-	// sure says that follow, or the first of local, is the only explanation.
+	// sure is set if follow, or the first of local, is the only explanation.
 	sure bool
 	why  string
-	// here says that the congestion of local is what stops most.
+	// here is set if the congestion of local causes most of the pauses.
 	here bool
-	// dark says that a pause that may explain it is not counted.
+	// dark is set if a pause that may be the cause is not counted.
 	dark bool
 }
 
-// measure sizes the pauses, and tells those that count from noise.
+// measure computes the size of each pause and which pauses are above the noise.
 func (s *search) measure() {
 	n := len(s.ways)
 	s.size, s.exact, s.known, s.paused = make([]float64, n), make([]bool, n), make([]bool, n), make([]bool, n)
@@ -84,11 +84,11 @@ func (s *search) measure() {
 	}
 }
 
-// ratio compares the pauses of two ways in what both ends count.
+// ratio compares the pauses of two ways in a unit that both ends count.
 func (s *search) ratio(a, b int) float64 {
 	x, y := s.ways[a], s.ways[b]
 	if s.exact[a] != s.exact[b] && x.Frames.Set && y.Frames.Set && y.Frames.V > 0 {
-		// A way that is stopped without a break shows few frames.
+		// A way that is paused without a break has few frames.
 		return max(float64(x.Frames.V)/float64(y.Frames.V), s.size[a]/s.size[b])
 	}
 	return s.size[a] / s.size[b]
@@ -96,14 +96,14 @@ func (s *search) ratio(a, b int) float64 {
 
 func (s *search) tier(device string) int { return s.devices[device].Tier }
 
-// groupOf is where a way ends.
+// groupOf returns the group of ingress ports that a way ends at.
 func (s *search) groupOf(way int) group {
 	w := s.ways[way]
 	return group{w.To.Device, !s.devices[w.From.Device].Host && s.tier(w.From.Device) > s.tier(w.To.Device)}
 }
 
-// egress are the ways by which the packets of a group may leave. valley has those that
-// no packet takes in a fabric that routes as it should.
+// egress returns the ways by which packets of a group may leave. With valley, it returns those
+// that no packet takes if the fabric routes correctly.
 func (s *search) egress(g group, in []int, valley bool) []int {
 	var out []int
 	for _, i := range s.out[g.device] {
@@ -112,7 +112,7 @@ func (s *search) egress(g group, in []int, valley bool) []int {
 		if g.above && up != valley {
 			continue
 		}
-		// A packet does not leave by the port that it came in by.
+		// A packet does not leave through its ingress port.
 		if !slices.ContainsFunc(in, func(d int) bool { return s.ways[d].To != w.From }) {
 			continue
 		}
@@ -121,7 +121,7 @@ func (s *search) egress(g group, in []int, valley bool) []int {
 	return out
 }
 
-// judge says why the switches of all paused ways pause.
+// judge explains the pauses of all switches that pause.
 func (s *search) judge() {
 	for _, i := range s.order {
 		if s.devices[s.ways[i].To.Device].Host {
@@ -159,8 +159,8 @@ func (s *search) explain(g group, v *verdict) {
 		v.local, v.sure, v.why = s.congested(ways)
 		v.here = true
 	} else if part, told := s.covered(v.follow, longest); told && part < covers && len(rest) > 0 {
-		// Its queue can have waited only while it sent or was stopped, and that is less
-		// than the ingress ports were stopped for.
+		// An egress queue can have waited only while it sent or was paused, and that is shorter
+		// than the pause of the ingress ports.
 		v.local, v.sure, v.why = s.congested(rest)
 		v.here = part < covers/2
 	} else if rival := s.rival(v.follow, rest); rival >= 0 {
@@ -184,8 +184,8 @@ func (s *search) explain(g group, v *verdict) {
 	}
 }
 
-// covered is the part of a pause in which the egress ways can have waited; told is
-// false where that is not counted.
+// covered returns the fraction of a pause for which the egress ways can have waited; told is
+// false if that is not counted.
 func (s *search) covered(follow []int, in int) (part float64, told bool) {
 	if !s.exact[in] {
 		return 0, false
@@ -199,9 +199,9 @@ func (s *search) covered(follow []int, in int) (part float64, told bool) {
 	return part / s.size[in], true
 }
 
-// rival returns an egress way that shows as much congestion as the first of the paused
-// ones: one that is not paused, or one that is full where only frames tell how long the
-// first was; -1 for none.
+// rival returns an egress way that shows as much congestion as the longest-paused way of
+// follow: one that is not paused, or one that is full if the pause of that way is counted only
+// in frames; -1 if there is none.
 func (s *search) rival(follow, rest []int) int {
 	var marks uint64
 	told := true
@@ -223,9 +223,9 @@ func (s *search) rival(follow, rest []int) int {
 	return -1
 }
 
-// congested orders egress ways by how likely more comes in for them than they carry;
-// sure says that the first one stands out. Marks are of all the time, a peak may be
-// of one burst, and a link that is full need not be one that gets too much.
+// congested orders egress ways by how likely they receive more than they carry; sure says that
+// the first one stands out. Marks cover the whole time, while a peak may come from a single
+// burst, and a full link need not be overloaded.
 func (s *search) congested(ways []int) (order []int, sure bool, why string) {
 	order = slices.Clone(ways)
 	if len(order) == 0 {
@@ -276,17 +276,17 @@ func (s *search) congested(ways []int) (order []int, sure bool, why string) {
 	return order, sure, why
 }
 
-// end is where the pauses of a way lead: a way to a NIC, an egress way that is full,
-// or the ways of a cycle.
+// end is where the pauses of a way lead: a way to a NIC, a full egress way, or the ways of a
+// cycle.
 type end struct {
 	way   int
 	local bool
 	cycle []int
-	at    string // the device, where way is -1
-	why   string // the egress way that is full is not known
+	at    string // the device, if way is -1
+	why   string // why the full egress way is not known
 }
 
-// follow walks from a paused way to its end. through are the groups on the way.
+// follow walks from a paused way to its end. through are the groups that it passes.
 func (s *search) follow(way int) (e end, through []group) {
 	seen := map[group]int{} // the position in trail
 	var trail []int
@@ -316,8 +316,8 @@ func (s *search) follow(way int) (e end, through []group) {
 	}
 }
 
-// exit leads out of a cycle of pauses that is not a deadlock: where its queues still
-// move, the pauses come from one of the other ports.
+// exit finds the way out of a cycle of pauses that is not a deadlock: if its queues still move,
+// the pauses come from one of the other ports.
 func (s *search) exit(loop []int) (end, bool) {
 	if !slices.ContainsFunc(loop, func(i int) bool { return s.size[i] < stuck || s.ways[i].Used.V > idle }) {
 		return end{}, false
@@ -329,7 +329,7 @@ func (s *search) exit(loop []int) (end, bool) {
 			}
 		}
 	}
-	// Else a port is full where packets that came down would have to go up again.
+	// Otherwise a port is full where packets that came down would have to go up again.
 	for _, i := range loop {
 		if g := s.groupOf(i); g.above {
 			v := s.groups.At(g)
@@ -342,8 +342,8 @@ func (s *search) exit(loop []int) (end, bool) {
 	return end{}, false
 }
 
-// local ends at the egress way that the packets of a group wait for. One that sent hardly
-// anything was not full for as long as the group paused.
+// local returns the egress way that the packets of a group wait for. A way that sent hardly
+// anything cannot have been full for as long as the group paused.
 func (s *search) local(v *verdict) end {
 	e := s.ways[v.local[0]]
 	longest := s.longest(v.in)
@@ -357,12 +357,12 @@ func (s *search) local(v *verdict) end {
 	return end{way: v.local[0], local: true}
 }
 
-// longest returns the way that was paused for longest.
+// longest returns the way that was paused the longest.
 func (s *search) longest(ways []int) int {
 	return slices.MaxFunc(ways, func(a, b int) int { return cmp.Compare(s.size[a], s.size[b]) })
 }
 
-// sources gathers the ends of all paused ways.
+// sources collects the ends of all paused ways.
 func (s *search) sources() []Source {
 	s.judge()
 	type key struct {
@@ -401,7 +401,7 @@ func (s *search) sources() []Source {
 			}
 		}
 	}
-	// A second source of the same switch.
+	// The same switch may have a second source.
 	for _, v := range s.groups.All() {
 		if len(v.follow) > 0 && len(v.local) > 0 && v.sure && !v.here {
 			if src := get(s.local(&v)); src.weight == 0 {
@@ -427,8 +427,8 @@ func (s *search) sources() []Source {
 	return out
 }
 
-// rank says where another source may stop more than the first one: pauses of which only
-// frames are counted may have been short.
+// rank marks the first source as uncertain if another one may stop more: pauses counted only in
+// frames may have been short.
 func rank(out []Source) {
 	if len(out) < 2 || !out[0].Certain || out[0].Kind == Cycle || out[0].counted >= out[1].weight {
 		return
@@ -443,7 +443,7 @@ func rank(out []Source) {
 	}
 }
 
-// source names the end of a walk.
+// source converts the end of a walk to a source.
 func (s *search) source(e end) Source {
 	switch {
 	case e.way < 0:
@@ -490,7 +490,7 @@ func (s *search) source(e end) Source {
 	return src
 }
 
-// candidates adds what else may be the source.
+// candidates adds the other possible sources of a verdict.
 func (s *search) candidates(src *Source, v *verdict) {
 	add := func(e intent.Endpoint) {
 		if len(src.Candidates) < fewCandidates && !slices.Contains(src.Candidates, e) {
