@@ -7,10 +7,10 @@ import (
 
 func (r *resolver) credentials() *rawCredentials { return cmp.Or(r.raw.Logins, &rawCredentials{}) }
 
-// login is an access block with the ranges in it worked out.
+// login is an access block with its ranges expanded.
 type login struct {
 	raw        *rawAccess
-	ssh        []string // addresses
+	ssh        []string // one address per device
 	serverName []string
 }
 
@@ -28,9 +28,8 @@ func (r *resolver) login(raw *rawAccess, n int) login {
 	return l
 }
 
-// access lays a device's own access over the fabric's. fallback is the SSH
-// address where none is stated; it counts where the files have an ssh block, or
-// always.
+// access merges the device's own access settings over those of the fabric. fallback is the SSH
+// address used when none is stated; it applies if wantSSH is set or the files have an ssh block.
 func (r *resolver) access(fallback Value[string], wantSSH bool, l login, i int, common *rawLogin) Access {
 	common, own := cmp.Or(common, &rawLogin{}), cmp.Or(l.raw, &rawAccess{})
 	user := common.rawUser
@@ -64,7 +63,7 @@ func (r *resolver) access(fallback Value[string], wantSSH bool, l login, i int, 
 	return a
 }
 
-// sshAddress is the stated address, or the fallback where SSH is wanted.
+// sshAddress returns the stated address, or the fallback if SSH is wanted.
 func (r *resolver) sshAddress(fallback Value[string], o opt[string], want bool) Value[string] {
 	if o.Set {
 		addr, fault, hint := parseAddress(o.V, "22")
@@ -89,8 +88,7 @@ func (r *resolver) jump(o opt[string]) Value[string] {
 	return from(o, "")
 }
 
-// checkTLS refuses combinations that contradict each other or give a
-// password away.
+// checkTLS rejects settings that contradict each other or expose a password.
 func (r *resolver) checkTLS(t *rawTLS, u *rawUser) {
 	if t.Plaintext.V {
 		if u.Password.Set {

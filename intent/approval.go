@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// Approval says who approves of a run: a command or a webhook.
+// Approval names the command or webhook that must approve a run.
 type Approval struct {
 	Pos     Pos
-	Command []string // with its arguments; none for a webhook
+	Command []string // with its arguments; empty for a webhook
 	URL     string
-	Token   string // reference to the bearer token; "" is none
-	CA      string // PEM file; "" uses the system's
+	Token   string // reference to the bearer token; "" for none
+	CA      string // PEM file; "" uses the system's CA certificates
 	Timeout time.Duration
 }
 
-// Host is the host of URL; "" for a command.
+// Host returns the host name in URL; "" for a command.
 func (a *Approval) Host() string {
 	if u, err := url.Parse(a.URL); err == nil {
 		return u.Hostname()
@@ -23,7 +23,7 @@ func (a *Approval) Host() string {
 	return ""
 }
 
-// Hook is what is called for a host: a command or a webhook.
+// Hook is a command or webhook that is called for a host.
 type Hook Approval
 
 const (
@@ -38,7 +38,7 @@ func (r *resolver) approval(raw *rawApproval) *Approval {
 	return r.callout("approval", raw)
 }
 
-// hook is like approval.
+// hook resolves a hook the way approval resolves an approval.
 func (r *resolver) hook(key string, raw *rawHook) *Hook {
 	if raw == nil {
 		return nil
@@ -56,7 +56,7 @@ func (r *resolver) callout(key string, raw *rawApproval) *Approval {
 	return a
 }
 
-// checkCallout refuses what cannot be called.
+// checkCallout reports a command or webhook that cannot be called.
 func (r *resolver) checkCallout(key string, raw *rawApproval, a *Approval) {
 	switch only := firstSet(raw.Token, raw.CA); {
 	case raw.Command.Stated == raw.URL.Stated:

@@ -6,7 +6,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/yaml"
 )
 
-// rawCard is what a NIC states of its card, in addition to its port.
+// rawCard holds the settings of a NIC's card, as opposed to those of its port.
 type rawCard struct {
 	DCQCN           numbers     `key:"dcqcn" min:"0" max:"4294967295" doc:"Parameters of congestion control by the name that the driver of the kernel gives them, such as rp_ai_rate of mlx5 and init_cr of bnxt; NVIDIA's and Broadcom's own drivers take the same names. Those of other cards this tool does not set. Default: left alone."`
 	DCBX            opt[string] `key:"dcbx" enum:"host,keep" doc:"Owner of DCBX. host: the host decides, and the LLDP and DCBX agents of the firmware are turned off; keep: it stays as it is. Default host."`
@@ -14,15 +14,15 @@ type rawCard struct {
 	RelaxedOrdering opt[string] `key:"relaxedOrdering" enum:"on,keep" doc:"on: the writes of the card on PCIe may overtake each other (PCI_WR_ORDERING); NVIDIA's cards alone. Default keep."`
 }
 
-// CardLine is what a line of the intent states of the cards of NICs.
+// CardLine holds the card settings that one line of the intent states for its NICs.
 type CardLine struct {
-	// DCQCN are parameters of congestion control by name; nil leaves all alone.
+	// DCQCN maps congestion control parameters to values; nil leaves all of them unchanged.
 	DCQCN Value[map[string]int]
-	// KeepDCBX leaves the owner of DCBX alone, and the agents of the firmware with it.
+	// KeepDCBX leaves the DCBX owner and the firmware's LLDP and DCBX agents unchanged.
 	KeepDCBX Value[bool]
-	// MaxReadRequest is in bytes; 0 leaves it alone.
+	// MaxReadRequest is in bytes; 0 leaves it unchanged.
 	MaxReadRequest Value[int]
-	// RelaxedOrdering turns it on; false leaves it alone.
+	// RelaxedOrdering turns relaxed PCIe ordering on; false leaves it unchanged.
 	RelaxedOrdering Value[bool]
 }
 
@@ -36,9 +36,9 @@ func (v *rawCard) line() CardLine {
 	return l
 }
 
-// dcqcnNames are the parameters of congestion control that a NIC may state, sorted: those
-// of debugfs of mlx5 (Linux, drivers/infiniband/hw/mlx5/cong.c) and of bnxt_re
-// (drivers/infiniband/hw/bnxt_re/debugfs.c) without those that classes make.
+// dcqcnNames lists the congestion control parameters that a NIC may state, sorted: those in
+// debugfs of mlx5 (Linux, drivers/infiniband/hw/mlx5/cong.c) and of bnxt_re
+// (drivers/infiniband/hw/bnxt_re/debugfs.c), except the ones derived from classes.
 var dcqcnNames = []string{
 	"cc_mode", "inactivity_cp", "init_cr", "init_tr", "np_min_time_between_cnps", "num_phase_per_state",
 	"rp_ai_rate", "rp_byte_reset", "rp_clamp_tgt_rate", "rp_clamp_tgt_rate_ati", "rp_dce_tcp_g", "rp_dce_tcp_rtt", "rp_gd",
@@ -46,10 +46,10 @@ var dcqcnNames = []string{
 	"rp_rate_to_set_on_first_cnp", "rp_threshold", "rp_time_reset", "rtt", "run_avg_weight_g", "tcp_cp",
 }
 
-// DCQCNNames returns the parameters of congestion control that a NIC may state, sorted.
+// DCQCNNames returns the congestion control parameters that a NIC may state, sorted.
 func DCQCNNames() []string { return slices.Clone(dcqcnNames) }
 
-// numbers are parameters of congestion control by name.
+// numbers maps congestion control parameters to values.
 type numbers struct {
 	V   map[string]int
 	Pos Pos

@@ -10,8 +10,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
-// cards are the NICs that a baseline may name, each with the PCI numbers of its physical
-// functions: vendors without a device first (Linux, mlx5/core/main.c, bnxt/bnxt.c,
+// cards maps the names that a baseline accepts to PCI IDs of physical functions: a vendor name to
+// a vendor ID, a model name to vendor and device IDs (Linux, mlx5/core/main.c, bnxt/bnxt.c,
 // ice/ice_devids.h).
 var cards = map[string][]string{
 	"nvidia": {"15b3"}, "broadcom": {"14e4"}, "intel": {"8086"}, "amd": {"1dd8"},
@@ -24,11 +24,10 @@ var cards = map[string][]string{
 	"E830": {"8086:12d1", "8086:12d2", "8086:12d3", "8086:12d4", "8086:12d5", "8086:12d8", "8086:12da", "8086:12dc", "8086:12dd", "8086:12de"},
 }
 
-// CardNames returns the names of cards and vendors that a baseline takes besides PCI
-// numbers.
+// CardNames returns the card and vendor names that a baseline accepts besides PCI IDs.
 func CardNames() []string { return slices.Sorted(maps.Keys(cards)) }
 
-// CardVendors returns the PCI number of each vendor that has a name.
+// CardVendors returns the PCI vendor ID of each vendor name.
 func CardVendors() map[string]string {
 	out := map[string]string{}
 	for name, numbers := range cards {
@@ -39,8 +38,8 @@ func CardVendors() map[string]string {
 	return out
 }
 
-// CardModels returns the names of a vendor's cards by the number of the PCI device, for a
-// vendor's number.
+// CardModels returns the card names of a vendor, keyed by PCI device ID. vendor is a PCI vendor
+// ID.
 func CardModels(vendor string) map[string]string {
 	out := map[string]string{}
 	for name, numbers := range cards {
@@ -53,25 +52,25 @@ func CardModels(vendor string) map[string]string {
 	return out
 }
 
-// pciNumbers are those of a vendor and a device: "15b3:1021".
+// pciNumbers matches a PCI vendor and device ID: "15b3:1021".
 var pciNumbers = lazyre.New(`^[0-9a-f]{4}:[0-9a-f]{4}$`)
 
-// Baseline says which versions a kind of NIC is to run.
+// Baseline states the versions that a kind of NIC should run.
 type Baseline struct {
-	Card string // as it is written
+	Card string // as written in the intent
 	Pos  Pos
-	// Firmware and Driver are nil where they are left open.
+	// Firmware and Driver are nil if the intent does not state them.
 	Firmware, Driver *Versions
 }
 
-// Versions are those that are as intended: one, or all from one on.
+// Versions is the set of accepted versions: exactly one, or all from a minimum on.
 type Versions struct {
 	Pos        Pos
-	Min, Exact string // one of them
+	Min, Exact string // exactly one of the two is set
 }
 
-// rank is how closely a baseline fits a card by its PCI numbers: 0 for not at all, then
-// the vendor, the model, and the numbers themselves.
+// rank returns how closely the baseline matches a card: 3 if it names the PCI IDs, 2 the model, 1
+// the vendor, 0 if it does not match.
 func (b *Baseline) rank(vendor, device string) int {
 	ids := vendor + ":" + device
 	switch {
@@ -85,8 +84,8 @@ func (b *Baseline) rank(vendor, device string) int {
 	return 0
 }
 
-// Baseline returns the versions that a card of these PCI numbers ("15b3", "1021") is to run,
-// each of the entry that names it most closely; nil for those that none states.
+// Baseline returns the versions that a card with these PCI IDs ("15b3", "1021") should run.
+// Firmware and driver each come from the most specific entry that states them; nil if none does.
 func (f *Fabric) Baseline(vendor, device string) (firmware, driver *Versions) {
 	best := ordered.Sorted(slices.Values(f.Baselines), func(a, b *Baseline) int {
 		return cmp.Compare(b.rank(vendor, device), a.rank(vendor, device))

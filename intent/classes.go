@@ -13,22 +13,22 @@ type resolver struct {
 	problems *problems
 	raw      *rawFabric
 	limits   limits
-	// noClasses accepts that there are none.
+	// noClasses accepts an intent without classes.
 	noClasses bool
-	start     Pos // for what is missing altogether
+	start     Pos // position reported for missing parts
 
-	classes    []Class // the part that no override changes, in the order of the files
+	classes    []Class // without what overrides change, in file order
 	classIndex map[string]int
 	base       *layer
 	roles      map[string]*layer
-	devices    map[string]Pos // where each device name was declared
+	devices    map[string]Pos // position of each device's declaration
 	addresses  map[string]owner
 	units      map[string]owner // by serial number and MAC address
-	incomplete bool             // a device name could not be read: unknown names prove nothing
+	incomplete bool             // set if a device name could not be read; unknown names are then not reported
 	ports      int              // ports and NICs so far
-	expanded   int              // names that ranges stood for so far
+	expanded   int              // names produced by ranges so far
 	out        *Fabric
-	noPorts    portNames // what each switch begins with
+	noPorts    portNames // initial port names of every switch
 	portSlab   []Port
 	linkSlab   []Link
 }
@@ -67,7 +67,7 @@ func (r *resolver) fabric() *Fabric {
 	return r.out
 }
 
-// baseLayer reads the classes and the settings of the fabric.
+// baseLayer resolves the classes and the fabric-wide settings.
 func (r *resolver) baseLayer() {
 	l := &layer{}
 	for _, e := range r.raw.Classes.Entries {
@@ -98,7 +98,7 @@ func (r *resolver) checkPriorities(l *layer) {
 	first := map[int]int{}
 	for i := range r.classes {
 		c := &r.classes[i]
-		if c.Priority.IsDefault() { // required: already reported
+		if c.Priority.IsDefault() { // the required key is missing: already reported
 			continue
 		}
 		j, taken := first[c.Priority.V]
@@ -115,8 +115,8 @@ func (r *resolver) checkPriorities(l *layer) {
 	}
 }
 
-// assignDSCP gives each class its code points, every one of the 64 to exactly
-// one class. A fabric that trusts PCP and names no code point does without.
+// assignDSCP assigns each of the 64 code points to exactly one class. A fabric that trusts PCP
+// may name no code points at all.
 func (r *resolver) assignDSCP(l *layer) {
 	var taken [qos.NumDSCP]*owner
 	var rest *Class
@@ -217,7 +217,7 @@ func (r *resolver) roleLayers() {
 	}
 }
 
-// checkRoles finds settings of a role that no switch has.
+// checkRoles reports settings for a role that no switch has.
 func (r *resolver) checkRoles() {
 	if r.incomplete {
 		return

@@ -10,13 +10,13 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/yaml"
 )
 
-// element is a part of the raw form that reads and describes itself.
+// element is a raw type that decodes itself and describes its own schema.
 type element interface {
 	decode(d *decoder, n *yaml.Node, f *field)
 	schema(g *generator, f *field) map[string]any
 }
 
-// opt is a scalar that a file may state. It is Set only where it is valid.
+// opt is an optional scalar. Stated means that the file has the key, Set that its value is valid.
 type opt[T any] struct {
 	V      T
 	Pos    Pos
@@ -26,17 +26,16 @@ type opt[T any] struct {
 
 func (o opt[T]) value() T { return o.V }
 
-// orWord is a map or list, or one word instead of it.
+// orWord is a map or list, or a single word instead.
 type orWord[T any] struct {
-	Word   string // "" where Body is stated
+	Word   string // "" if Body is stated
 	Body   T
 	Pos    Pos
 	Stated bool
 	Set    bool
 }
 
-// rawMap is a map with keys of the operator's choice, in the order of the
-// files.
+// rawMap is a map whose keys are chosen by the operator, in file order.
 type rawMap[T any] struct {
 	Entries []*entry[T]
 	Pos     Pos
@@ -54,10 +53,10 @@ type list[T any] struct {
 	Items  []T
 	Pos    Pos
 	Stated bool
-	Bad    bool // stated, but not a list, or with a bad item
+	Bad    bool // stated, but not a list, or with an invalid item
 }
 
-// field is one key of a raw struct, from its tags.
+// field describes one key of a raw struct, read from its tags.
 type field struct {
 	index    []int
 	key, doc string
@@ -72,15 +71,15 @@ type field struct {
 	loose    bool
 }
 
-// structure is a raw struct: its keys and where its place goes.
+// structure describes a raw struct: its keys and the field that stores its position.
 type structure struct {
 	fields []*field
 	byKey  map[string]*field
-	keys   []string // in the order of the type, for hints
-	pos    []int    // index of the Pos field, nil for none
+	keys   []string // in the order of the struct fields, for hints
+	pos    []int    // index path of the Pos field; nil if there is none
 }
 
-var structures sync.Map // reflect.Type -> *structure
+var structures sync.Map // cache: reflect.Type -> *structure
 
 func structureOf(t reflect.Type) *structure {
 	if s, ok := structures.Load(t); ok {
@@ -92,8 +91,8 @@ func structureOf(t reflect.Type) *structure {
 	return s
 }
 
-// collect reads the tags of a struct type. The tags are constants of this
-// package; a bad one panics in the first test that touches it.
+// collect reads the tags of a struct type. The tags are constants of this package; an invalid one
+// panics in the first test that uses it.
 func (s *structure) collect(t reflect.Type, index []int) {
 	for i := range t.NumField() {
 		sf := t.Field(i)
@@ -133,13 +132,13 @@ func mustFloat(s string) float64 {
 	return v
 }
 
-// decoder reads nodes into raw values and collects faults.
+// decoder reads YAML nodes into raw values and collects problems.
 type decoder struct{ problems *problems }
 
 func posOf(n *yaml.Node) Pos { return Pos{File: n.File, Line: n.Line, Column: n.Column} }
 
-// structure reads a map node into a raw struct. owner names the struct in a
-// message about its form.
+// structure reads a map node into a raw struct. owner is the name of the struct in error
+// messages.
 func (d *decoder) structure(n *yaml.Node, v reflect.Value, owner string) {
 	s := structureOf(v.Type())
 	if s.pos != nil {

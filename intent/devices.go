@@ -12,8 +12,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
-// names works out the ranges of a device or port key. ok is false where the
-// key is faulty.
+// names expands the ranges in a device or port key. ok is false if the key is invalid.
 func (r *resolver) names(key string, pos Pos, valid func(string) bool, what string) (names []string, ok bool) {
 	names, ok = r.ranges(key, pos)
 	if !ok {
@@ -43,7 +42,8 @@ func (r *resolver) ranges(text string, pos Pos) ([]string, bool) {
 	return p.expand(), true
 }
 
-// spend takes from the budget of all ranges together.
+// spend subtracts from the expansion budget that all ranges share. It returns false once the
+// budget is exceeded.
 func (r *resolver) spend(names int, pos Pos) bool {
 	if r.expanded > r.limits.expand { // already reported
 		return false
@@ -56,9 +56,9 @@ func (r *resolver) spend(names int, pos Pos) bool {
 	return true
 }
 
-// inStep works out a text whose ranges run with those of its key. The result
-// has n items, or is nil where the text is not stated or faulty. own says
-// that each of several devices needs its own.
+// inStep expands a text whose ranges run in step with the ranges of its key. The result has n
+// items; it is nil if the text is not stated or invalid. own requires a different value for each
+// of several devices.
 func (r *resolver) inStep(o opt[string], n int, what string, own bool) []string {
 	if !o.Set {
 		return nil
@@ -83,7 +83,7 @@ func (r *resolver) inStep(o opt[string], n int, what string, own bool) []string 
 	return slices.Repeat(values, n)
 }
 
-// at returns item i of an inStep result.
+// at returns item i of a result of inStep as an option of its own.
 func at(values []string, i int, o opt[string]) opt[string] {
 	if values == nil {
 		return opt[string]{}
@@ -92,7 +92,7 @@ func at(values []string, i int, o opt[string]) opt[string] {
 	return o
 }
 
-// declare registers a device name; it is false for a name that is taken.
+// declare registers a device name; it returns false if the name is already taken.
 func (r *resolver) declare(name string, pos Pos) bool {
 	if first, taken := r.devices[name]; taken {
 		r.problems.addf(pos, "", "device %q is already declared at %s", name, first)
@@ -107,8 +107,7 @@ func (r *resolver) declare(name string, pos Pos) bool {
 	return true
 }
 
-// eachEntry calls do for each entry of a section with the names that its key stands
-// for.
+// eachEntry calls do for each entry of a section with the names that the entry's key expands to.
 func eachEntry[T any](r *resolver, section *rawMap[T], valid func(string) bool, what string, do func(e *entry[T], names []string)) {
 	r.incomplete = r.incomplete || section.Bad
 	for _, e := range section.Entries {
@@ -162,7 +161,7 @@ func (r *resolver) switches(e *entry[rawSwitch], names []string) {
 	}
 }
 
-// address checks one device's address and that no other device has it.
+// address parses the address of a device and checks that no other device has it.
 func (r *resolver) address(name string, o opt[string], defaultPort string, checked bool) Value[string] {
 	if !o.Set || !checked {
 		return Value[string]{From: byDefault}
@@ -180,8 +179,8 @@ func (r *resolver) address(name string, o opt[string], defaultPort string, check
 	return Value[string]{V: addr, From: Origin{Pos: o.Pos}}
 }
 
-// identities returns what states the identity of the i-th of several devices, nil for none, and
-// checks that no two devices have the same serial number or MAC address.
+// identities returns a function that gives the identity of device i, nil if none is stated. The
+// function checks that no two devices have the same serial number or MAC address.
 func (r *resolver) identities(raw *rawIdentity, names []string) func(i int) *Identity {
 	if raw == nil {
 		return func(int) *Identity { return nil }
@@ -205,7 +204,7 @@ func (r *resolver) identities(raw *rawIdentity, names []string) func(i int) *Ide
 	}
 }
 
-// ownIdentity checks that no other device has what tells a device from others.
+// ownIdentity reports a serial number or MAC address that another device already has.
 func (r *resolver) ownIdentity(what string, v Value[string], name string) {
 	if v.V == "" {
 		return
@@ -218,8 +217,7 @@ func (r *resolver) ownIdentity(what string, v Value[string], name string) {
 	r.units[key] = owner{name, v.From.Pos}
 }
 
-// portEntry is an entry of a ports section, worked out once for all switches
-// of a range.
+// portEntry is an entry of a ports section, resolved once for all switches of a range.
 type portEntry struct {
 	names    []string
 	pos      Pos
@@ -271,7 +269,7 @@ func (r *resolver) addPorts(s *Switch, entries []portEntry) bool {
 	return true
 }
 
-// next takes one of many that are allocated at once.
+// next returns a pointer to the next free element of a slab, allocating 256 at a time.
 func next[T any](slab *[]T) *T {
 	if len(*slab) == 0 {
 		*slab = make([]T, 256)
@@ -281,15 +279,14 @@ func next[T any](slab *[]T) *T {
 	return one
 }
 
-// unstated is what no line says of a port.
+// unstated is the line of a port for which the intent states nothing.
 var unstated = func() *PortLine {
 	l := &PortLine{}
 	l.Speed.From, l.Cable.From, l.FEC.From, l.AdminUp.From, l.LAG.From, l.Breakout.From = byDefault, byDefault, byDefault, byDefault, byDefault, byDefault
 	return l
 }()
 
-// port returns the port of that name and makes it where there is none; nil
-// where the fabric has too many.
+// allHosts resolves the hosts section and sorts the hosts by name.
 func (r *resolver) allHosts() {
 	eachEntry(r, &r.raw.Hosts, isDeviceName, nameWant, r.hosts)
 	ordered.Sort(r.out.Hosts, func(a, b *Host) int { return natural.Compare(a.Name, b.Name) })
@@ -329,8 +326,8 @@ func (r *resolver) hosts(e *entry[rawHost], names []string) {
 	r.dpus(made)
 }
 
-// nics works the NICs of one hosts entry out, sorted by name; first is where each was
-// declared.
+// nics resolves the NICs of one hosts entry, sorted by name. first maps each NIC name to the
+// position of its declaration.
 func (r *resolver) nics(raw *rawMap[rawNIC]) (out []NICLine, first map[string]Pos) {
 	first = map[string]Pos{}
 	rdma, chosen := map[string]owner{}, map[Selector]owner{}
@@ -377,8 +374,8 @@ func (r *resolver) nics(raw *rawMap[rawNIC]) (out []NICLine, first map[string]Po
 
 const ifnameWant = "an interface name of at most 15 characters"
 
-// bonds works the bonds of one hosts entry out, sorted by name. first is where each of its
-// interfaces was declared, to which they come.
+// bonds resolves the bonds of one hosts entry, sorted by name, and adds their names to first, the
+// positions of all interface declarations.
 func (r *resolver) bonds(v *rawHost, first map[string]Pos) (out []Bond) {
 	if len(v.Bonds.Entries) == 0 {
 		return nil
@@ -432,7 +429,7 @@ func (r *resolver) bonds(v *rawHost, first map[string]Pos) (out []Bond) {
 	return out
 }
 
-// vlans is like bonds.
+// vlans resolves the VLANs of one hosts entry, sorted by name, and adds their names to first.
 func (r *resolver) vlans(v *rawHost, first map[string]Pos) (out []VLAN) {
 	if len(v.VLANs.Entries) == 0 {
 		return nil
@@ -466,7 +463,7 @@ func (r *resolver) vlans(v *rawHost, first map[string]Pos) (out []VLAN) {
 	return out
 }
 
-// interfaceOf declares an interface of a host; it is false for a name that is taken.
+// interfaceOf declares an interface of a host; it returns false if the name is already taken.
 func (r *resolver) interfaceOf(first map[string]Pos, name, what string, pos Pos) bool {
 	if at, taken := first[name]; taken {
 		r.problems.addf(pos, "", "%s %q is already declared at %s", what, name, at)
@@ -476,13 +473,13 @@ func (r *resolver) interfaceOf(first map[string]Pos, name, what string, pos Pos)
 	return true
 }
 
-// asked reports whether a setting that is kept by default is to be made.
+// asked reports whether a setting whose default is keep should be changed.
 func asked(v opt[string]) Value[bool] {
 	s := from(v, "keep")
 	return Value[bool]{V: s.V != "keep", From: s.From}
 }
 
-// sshOf is the host of a management address with the port of SSH.
+// sshOf returns the host of a management address with the SSH port.
 func sshOf(address Value[string]) Value[string] {
 	host, _, err := net.SplitHostPort(address.V)
 	if err != nil { // no address is stated

@@ -1,7 +1,7 @@
 package intent
 
-// Digest returns the [Fabric.Hash] that the intent at a path would have: that of all files
-// which [Load] reads, without a look at what they say.
+// Digest returns the [Fabric.Hash] of the intent at path: the hash of all files that [Load]
+// reads, without parsing them.
 func Digest(path string) (string, error) {
 	files, err := readFiles(path, Options{})
 	if err != nil {

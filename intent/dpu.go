@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Owner returns the NIC that owns the port of another one: the side of the card's own system
-// where the card is a DPU. ok is false where the NIC owns its port itself.
+// Owner returns the NIC that owns the port of n: the interface on the DPU's own system if the
+// card is a DPU. ok is false if n owns its port itself.
 func (f *Fabric) Owner(n *NIC) (owner *NIC, ok bool) {
 	if n.DPU.V == (Endpoint{}) {
 		return nil, false
@@ -17,15 +17,15 @@ func (f *Fabric) Owner(n *NIC) (owner *NIC, ok bool) {
 	return owner, owner != nil
 }
 
-// side is the other side of the NICs of a line: what is written before the slash runs in
-// step with the hosts, and what follows with the NICs.
+// side is the other side of the NICs on one line. The part before the slash runs in step with the
+// hosts, the part after it with the NICs.
 type side struct {
 	pos     Pos
 	devices opt[string]
 	port    string
 }
 
-// sides works the other sides of a line out, for each of its names; nil where none is stated.
+// sides resolves the other side for each NIC name of a line; nil if none is stated.
 func (r *resolver) sides(o opt[string], names []string) []side {
 	if !o.Set {
 		return nil
@@ -44,8 +44,8 @@ func (r *resolver) sides(o opt[string], names []string) []side {
 	return out
 }
 
-// dpus gives the NICs of the hosts of an entry their other sides; hosts has nil for one that
-// is not declared.
+// dpus sets the other side of each NIC of one entry's hosts. hosts holds nil for a host that
+// could not be declared.
 func (r *resolver) dpus(hosts []*Host) {
 	i := slices.IndexFunc(hosts, func(h *Host) bool { return h != nil })
 	if i < 0 {
@@ -64,7 +64,7 @@ func (r *resolver) dpus(hosts []*Host) {
 	}
 }
 
-// checkDPUs checks the two sides of cards, once all hosts and links are known.
+// checkDPUs checks the two sides of each DPU once all hosts and links are known.
 func (r *resolver) checkDPUs() {
 	first := map[Endpoint]owner{}
 	for _, h := range r.out.Hosts {
@@ -77,7 +77,7 @@ func (r *resolver) checkDPUs() {
 			other, known := r.out.Owner(n)
 			o, taken := first[e]
 			switch {
-			case !known && r.incomplete: // it may be in what is faulty
+			case !known && r.incomplete: // it may be in an invalid part
 			case !known:
 				r.problems.addf(pos, "list the system of the card as a host, with its port in nics", "NIC %q is a side of %s, and the intent has no such NIC of a host", name, e)
 			case other.Host == h:
@@ -94,7 +94,7 @@ func (r *resolver) checkDPUs() {
 	}
 }
 
-// ownsNot reports what a line states that belongs to the side that owns the port.
+// ownsNot reports settings of a NIC that belong to the side that owns the port.
 func (r *resolver) ownsNot(v *rawNIC) {
 	for _, k := range []struct {
 		key string

@@ -10,25 +10,24 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/yaml"
 )
 
-// maxErrors is how many faults one Load reports.
+// maxErrors bounds how many problems one Load reports.
 const maxErrors = 50
 
-// Error is one fault of the intent.
+// Error is one problem of the intent.
 type Error struct {
 	Pos  Pos
-	Msg  string // the fact, without place
-	Hint string // what to do about it; "" where that is plain
+	Msg  string // the problem, without the position
+	Hint string // how to fix it; "" if that is obvious
 }
 
-// Error prints "fabric.yaml:14:9: unknown key \"clases\"". The hint stands
-// apart.
+// Error returns "fabric.yaml:14:9: unknown key \"clases\"", without the hint.
 func (e *Error) Error() string { return e.Pos.String() + ": " + e.Msg }
 
-// Errors are all faults that one Load found, sorted by place, without
-// repetitions, at most 50.
+// Errors holds the problems that one Load found, sorted by position, without duplicates, at most
+// 50.
 type Errors []*Error
 
-// Error prints one fault a line.
+// Error returns one problem per line.
 func (es Errors) Error() string {
 	return strings.Join(each(es, (*Error).Error), "\n")
 }
@@ -41,9 +40,9 @@ func (es Errors) Unwrap() []error {
 type problems struct {
 	list  Errors
 	seen  map[Error]bool
-	order map[string]int // files in the order they were read
-	more  int            // faults above the limit
-	count int            // calls of addf: tells whether a step found a fault
+	order map[string]int // index of each file in reading order
+	more  int            // problems beyond the limit
+	count int            // calls of addf; shows whether a step found a problem
 }
 
 func (p *problems) addf(pos Pos, hint, format string, args ...any) {
@@ -63,20 +62,20 @@ func (p *problems) addf(pos Pos, hint, format string, args ...any) {
 	p.list = append(p.list, &e)
 }
 
-// ofDocument adds faults of a file that are no matter of what it means.
+// ofDocument adds the YAML syntax errors of a file.
 func (p *problems) ofDocument(errs []*yaml.Error) {
 	for _, e := range errs {
 		p.addf(Pos{File: e.File, Line: e.Line, Column: e.Column}, e.Hint, "%s", e.Msg)
 	}
 }
 
-// compare orders places as the files were read.
+// compare orders positions by reading order of the files, then line and column.
 func (p *problems) compare(a, b Pos) int {
 	return cmp.Or(
 		cmp.Compare(p.order[a.File], p.order[b.File]), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 }
 
-// err returns the faults in order, or nil.
+// err returns the problems in order, or nil if there are none.
 func (p *problems) err() error {
 	if len(p.list) == 0 {
 		return nil
@@ -91,7 +90,7 @@ func (p *problems) err() error {
 	return p.list
 }
 
-// hintFor suggests the known word that was probably meant, or nothing.
+// hintFor suggests the known word closest to word; "" if none is close.
 func hintFor(word string, known []string) string {
 	best := words.Nearest(word, known)
 	if best == "" {
@@ -100,8 +99,8 @@ func hintFor(word string, known []string) string {
 	return fmt.Sprintf("did you mean %q?", best)
 }
 
-// didYouMean is hintFor that, without a suggestion, lists the known words where they
-// are few.
+// didYouMean is hintFor, but lists the known words if there is no suggestion and they are at most
+// 24.
 func didYouMean(word string, known []string) string {
 	hint := hintFor(word, known)
 	if hint == "" && len(known) > 0 && len(known) <= 24 {

@@ -10,28 +10,28 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// Fabric is a resolved intent: every range, pattern and override of the files
-// is worked out, every default filled in, and every value knows where it came
-// from. [Load] makes it; nothing changes it afterwards.
+// Fabric is a resolved intent: all ranges, patterns and overrides of the files are expanded, all
+// defaults filled in, and every value knows its origin. [Load] creates it; nothing changes it
+// afterwards.
 type Fabric struct {
 	Name string
-	// Files are the files read, in order, as the operator named them; [Stdin]
-	// for standard input.
+	// Files lists the files read, in order, as the operator named them; [Stdin] for standard
+	// input.
 	Files []string
-	// Hash is the SHA-256 of the files' content, hex; of a single file what
-	// sha256sum prints. A saved plan is bound to it.
+	// Hash is the hex SHA-256 of the files' content; for a single file it equals the output of
+	// sha256sum. A saved plan is bound to it.
 	Hash     string
 	Switches []*Switch // sorted by name, numbers in numeric order
-	Hosts    []*Host   // likewise
-	Links    []*Link   // in the order of the files
-	// Settings are the fabric-wide ones, before any override.
+	Hosts    []*Host   // sorted likewise
+	Links    []*Link   // in file order
+	// Settings are the fabric-wide settings, before any override.
 	Settings  *Settings
 	Rollout   Rollout
 	Routing   Routing
-	Islands   []*Island   // in the order of the files
-	Traffic   []*Traffic  // likewise
-	Baselines []*Baseline // in the order of the files
-	// Suppressions are in the order of the files.
+	Islands   []*Island   // in file order
+	Traffic   []*Traffic  // in file order
+	Baselines []*Baseline // in file order
+	// Suppressions are in file order.
 	Suppressions []*Suppression
 
 	switches map[string]*Switch
@@ -40,15 +40,15 @@ type Fabric struct {
 	atHosts  qos.PrioritySet
 }
 
-// LosslessAtHosts are the priorities that are lossless on a port towards a host. Others
-// carry between switches what they remap.
+// LosslessAtHosts returns the priorities that are lossless on host-facing ports. Any other
+// lossless priority only carries remapped traffic between switches.
 func (f *Fabric) LosslessAtHosts() qos.PrioritySet { return f.atHosts }
 
-// Switch returns the switch of that name, or nil.
+// Switch returns the switch with this name, or nil.
 func (f *Fabric) Switch(name string) *Switch { return f.switches[name] }
 
-// Layers returns the settings that those of a switch come from, outermost first:
-// the fabric's, its role's where that states any, and its own.
+// Layers returns the settings that apply to a switch, outermost first: those of the fabric, of
+// its role if it has any, and of the switch.
 func (f *Fabric) Layers(s *Switch) []*Settings {
 	out := []*Settings{f.Settings}
 	if r := f.roles[s.Role]; r != nil {
@@ -57,7 +57,7 @@ func (f *Fabric) Layers(s *Switch) []*Settings {
 	return append(out, s.Settings)
 }
 
-// Host returns the host of that name, or nil.
+// Host returns the host with this name, or nil.
 func (f *Fabric) Host(name string) *Host { return f.hosts[name] }
 
 // Has reports whether a switch or host has that name.
@@ -66,12 +66,12 @@ func (f *Fabric) Has(name string) bool { return f.switches[name] != nil || f.hos
 // Origin says where a value came from.
 type Origin struct {
 	Pos Pos
-	// Rule is set instead of Pos for a value that no file states: "default",
-	// or what computed it.
+	// Rule is set instead of Pos if no file states the value: "default", or the name of the
+	// computation.
 	Rule string
 }
 
-// String prints "fabric.yaml:5:12" or the rule.
+// String returns "fabric.yaml:5:12" or the rule.
 func (o Origin) String() string {
 	if o.Rule != "" {
 		return o.Rule
@@ -79,13 +79,13 @@ func (o Origin) String() string {
 	return o.Pos.String()
 }
 
-// Value is a value and where it came from.
+// Value is a value and its origin.
 type Value[T any] struct {
 	V    T
 	From Origin
 }
 
-// IsDefault reports whether no file states the value.
+// IsDefault reports whether the value is not stated in any file.
 func (v Value[T]) IsDefault() bool { return v.From.Rule != "" }
 
 // Pos is a place in a file. Line and Column count from 1.
@@ -94,7 +94,7 @@ type Pos struct {
 	Line, Column int
 }
 
-// String prints "fabric.yaml:14:9".
+// String returns "fabric.yaml:14:9".
 func (p Pos) String() string {
 	if p.Line == 0 {
 		return p.File
@@ -102,14 +102,13 @@ func (p Pos) String() string {
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
 }
 
-// Settings are the effective settings of a fabric, a role, a device or a
-// port. Ports without overrides of their own share their device's.
+// Settings are the effective settings of a fabric, a role, a device or a port. Ports without
+// overrides share the Settings of their device.
 type Settings struct {
 	Classes       []*Class // sorted by priority
 	Watchdog      Watchdog
 	PFCAsymmetric Value[bool]
-	// LinkPause is what becomes of IEEE 802.3x pause on ports with a lossless
-	// class.
+	// LinkPause controls IEEE 802.3x pause on ports with a lossless class.
 	LinkPause Value[LinkPause]
 	Trust     Value[qos.Trust]
 	MTU       MTU
@@ -117,52 +116,52 @@ type Settings struct {
 	Keep      Keep
 }
 
-// Keep says what of a port stays as the switch has it: neither compared nor written.
+// Keep lists the port settings that stay as they are on the switch: neither compared nor written.
 type Keep struct {
-	Bandwidth Value[bool] // the schedulers of its queues
-	Buffers   Value[bool] // the profiles of its queues and groups, and its lists of them
-	Queues    Value[bool] // its maps behind the traffic class and the PFC priority
+	Bandwidth Value[bool] // queue schedulers
+	Buffers   Value[bool] // buffer profiles of queues and priority groups, and the port's profile lists
+	Queues    Value[bool] // maps from traffic class and PFC priority to queues and priority groups
 	Watchdog  Value[bool]
-	// CodePoints are those that no class names, on all devices of the fabric.
+	// CodePoints keeps the code points that no class names, on all devices of the fabric.
 	CodePoints Value[bool]
 }
 
-// Globals says what becomes of settings that all ports of a switch share.
+// Globals controls the settings that all ports of a switch share.
 type Globals string
 
 // The values of Globals.
 const (
-	GlobalsShared Globals = "shared" // they change where no port outside of the intent uses them
-	GlobalsOwn    Globals = "own"    // the intent decides
-	GlobalsKeep   Globals = "keep"   // those that no port of the intent needs stay
+	GlobalsShared Globals = "shared" // changed only if no port outside the intent uses them
+	GlobalsOwn    Globals = "own"    // always set as the intent says
+	GlobalsKeep   Globals = "keep"   // kept unless a port of the intent needs them
 )
 
-// Write is the way in for writes.
+// Write selects how SONiC is written to.
 type Write string
 
 // The values of Write.
 const (
-	WriteAuto   Write = "auto"   // as the driver finds best
-	WriteDirect Write = "direct" // into the configuration database, over SSH
+	WriteAuto   Write = "auto"   // the driver chooses
+	WriteDirect Write = "direct" // to CONFIG_DB over SSH
 	WriteGNMI   Write = "gnmi"
 )
 
-// LinkPause says what becomes of IEEE 802.3x pause.
+// LinkPause controls IEEE 802.3x pause.
 type LinkPause string
 
 // The values of LinkPause.
 const (
 	LinkPauseOff  LinkPause = "off"
-	LinkPauseKeep LinkPause = "keep" // it stays as the device has it
+	LinkPauseKeep LinkPause = "keep" // stays as it is on the device
 )
 
-// LinkPauseOff reports whether link pause is to be off: it would pause the lossy
-// classes as well.
+// LinkPauseOff reports whether link pause must be off, because it would pause the lossy classes
+// as well.
 func (s *Settings) LinkPauseOff() bool {
 	return s.Lossless() != 0 && s.LinkPause.V == LinkPauseOff
 }
 
-// Class returns the class of that name, or nil.
+// Class returns the class with this name, or nil.
 func (s *Settings) Class(name string) *Class {
 	for _, c := range s.Classes {
 		if c.Name == name {
@@ -183,52 +182,51 @@ func (s *Settings) Lossless() qos.PrioritySet {
 	return p
 }
 
-// Class is one traffic class.
+// Class is a traffic class.
 type Class struct {
 	Name      string
 	Pos       Pos
-	Priority  Value[int]           // 0..7; also the traffic class
-	Queue     Value[int]           // 0..7, the priority unless stated
-	DSCP      Value[[]int]         // sorted; with Rest, the code points left over
-	Rest      bool                 // dscp: rest
-	PCP       Value[[]int]         // sorted; the priority unless stated
-	Lossless  Value[bool]          //
-	Mode      Value[string]        // [ModeLossless], [ModeLossy], or "" where it is not stated
-	Strict    Value[bool]          //
-	Bandwidth Value[units.Percent] // share of the weighted classes; 0 for strict ones
+	Priority  Value[int]   // 0..7; also the traffic class
+	Queue     Value[int]   // 0..7; defaults to the priority
+	DSCP      Value[[]int] // sorted; with Rest, all code points that no other class names
+	Rest      bool         // set by dscp: rest
+	PCP       Value[[]int] // sorted; defaults to the priority
+	Lossless  Value[bool]
+	Mode      Value[string] // [ModeLossless], [ModeLossy], or "" if not stated
+	Strict    Value[bool]
+	Bandwidth Value[units.Percent] // share among weighted classes; 0 for strict ones
 	MaxRate   Value[units.Rate]    // shaper; 0 for none
 	ECN       ECN
 }
 
-// The modes of a class.
+// Values of [Class.Mode].
 const (
 	ModeLossless = "lossless"
-	ModeLossy    = "lossy" // RDMA travels in it without PFC
+	ModeLossy    = "lossy" // carries RDMA without PFC
 )
 
-// RDMA reports whether the intent says that RDMA travels in the class: it is
-// lossless, or its mode is lossy.
+// RDMA reports whether the class carries RDMA: it is lossless, or its mode is lossy.
 func (c *Class) RDMA() bool { return c.Lossless.V || c.Mode.V == ModeLossy }
 
-// ECN is a class's marking curve as the operator wrote it.
+// ECN is the marking curve of a class as the operator wrote it.
 type ECN struct {
 	Mode        Value[ECNMode]
-	Min, Max    Value[qos.Threshold] // with ECNFixed
-	Probability Value[units.Percent] // at Max, whole percent; also with ECNAuto
+	Min, Max    Value[qos.Threshold] // only for ECNFixed
+	Probability Value[units.Percent] // at Max, whole percent; also for ECNAuto
 }
 
-// ECNMode says how a class's thresholds come about.
+// ECNMode says where the ECN thresholds of a class come from.
 type ECNMode int
 
 // The ECN modes.
 const (
 	ECNOff   ECNMode = iota
-	ECNFixed         // min and max are written
+	ECNFixed         // min and max are stated
 	ECNAuto          // computed from speed and buffer
-	ECNKeep          // the switch keeps the curve that it has; not compared
+	ECNKeep          // the switch keeps its own curve, which is not compared
 )
 
-// Watchdog is the PFC watchdog, on unless the intent says off.
+// Watchdog configures the PFC watchdog, which is on unless the intent turns it off.
 type Watchdog struct {
 	Enabled Value[bool]
 	Detect  Value[time.Duration]
@@ -244,32 +242,30 @@ type MTU struct {
 	RDMA   Value[int] // payload of an RDMA packet (the IB MTU): 256..4096, a power of two
 }
 
-// Buffers tune the buffer arithmetic.
+// Buffers holds the parameters for computing buffer sizes.
 type Buffers struct {
-	// Alpha is the exponent n of a dynamic threshold 2^n for lossless groups,
-	// -8..7 (sonic-buffer-profile.yang); nil keeps the platform's own.
+	// Alpha is the exponent n of the dynamic threshold 2^n for lossless groups, -8..7
+	// (sonic-buffer-profile.yang); nil uses the platform's default.
 	Alpha Value[*int]
-	// MinLosslessPacket is the smallest packet that fills a lossless group at
-	// line rate; it decides the loss to cell rounding. 64..9216 bytes,
-	// [DefaultMinLosslessPacket] unless stated.
+	// MinLosslessPacket is the smallest packet that is expected to fill a lossless group at line
+	// rate; it determines how much buffer is lost to cell rounding. 64..9216 bytes, default
+	// [DefaultMinLosslessPacket].
 	MinLosslessPacket Value[units.Bytes]
-	// OverSubscription is the ratio of all headroom to the headroom pool that
-	// the operator accepts, 1..64; 0 where none is declared.
+	// OverSubscription is the ratio of total headroom to the headroom pool that the operator
+	// accepts, 1..64; 0 if not stated.
 	OverSubscription Value[float64]
-	// FanIn is how many ports send into one congested queue at the same time,
-	// FanOut how many congested queues one port sends into, 1..4096; 0 where
-	// none is declared.
+	// FanIn is the number of ports that send into one congested queue at the same time, FanOut
+	// the number of congested queues that one port sends into. Both are 1..4096, or 0 if not
+	// stated.
 	FanIn, FanOut Value[int]
-	// PauseResponse is how long the switch itself takes to obey a pause; its
-	// neighbours' headroom depends on it. The zero Response where the
-	// standard's time is taken.
+	// PauseResponse is how long this switch takes to obey a pause frame; the headroom of its
+	// neighbors depends on it. The zero Response uses the time from the standard.
 	PauseResponse Value[Response]
-	// Headroom is the model that headroom is checked with: [HeadroomIEEE] or
-	// [HeadroomSONiC].
+	// Headroom is the model that headroom is checked against: [HeadroomIEEE] or [HeadroomSONiC].
 	Headroom Value[string]
 }
 
-// The models of headroom, by the names that render/headroom has for them.
+// Headroom models, named as in render/headroom.
 const (
 	HeadroomIEEE  = "ieee-quanta"
 	HeadroomSONiC = "sonic-dyn"
@@ -281,42 +277,44 @@ type Switch struct {
 	Pos     Pos
 	OS      string
 	Role    string
-	Address Value[string] // host:port of the management API; "" where not stated
-	Model   Value[string] // hwsku; "" where not stated
-	Release Value[string] // OS release; "" where not stated
-	// Identity is nil where nothing of it is stated.
+	Address Value[string] // host:port of the management API; "" if not stated
+	Model   Value[string] // hwsku; "" if not stated
+	Release Value[string] // OS release; "" if not stated
+	// Identity is nil if not stated.
 	Identity *Identity
-	Dynamic  Value[*bool] // buffer model: nil takes the platform's usual one
+	Dynamic  Value[*bool] // buffer model; nil uses the platform's usual one
 	Globals  Value[Globals]
 	Write    Value[Write]
-	// Trimming and LoadBalancing are nil where they are not stated.
+	// Trimming and LoadBalancing are nil if not stated.
 	Trimming      *Trimming
 	LoadBalancing *LoadBalancing
 	Settings      *Settings
 	Access        Access
-	Ports         []*Port          // every port that a link or the ports section names, in numeric order
-	names         *portNames       // of Ports, where a range shares them
-	index         map[string]int32 // where the port of a name stands in Ports, where not
-	// Counts of ports that are not taken down, for [Switch.Carriers].
+	Ports         []*Port          // all ports that a link or the ports section names, in numeric order
+	names         *portNames       // the names in Ports if a range of switches shares them
+	index         map[string]int32 // otherwise, the index in Ports of each name
+	// carriers and leaf are the results of [Switch.Carriers]; ports that are shut down do not
+	// count.
 	carriers [qos.NumPriorities]struct{ hosts, uplinks int }
 	leaf     bool
 }
 
-// Identity is what a device is known by, besides its address; "" where that is not stated.
+// Identity is how a device is recognized besides its address; fields are "" if not stated.
 type Identity struct {
 	Serial, Model, Hostname Value[string]
-	MAC                     Value[string] // as 52:54:00:12:34:56
+	MAC                     Value[string] // such as 52:54:00:12:34:56
 }
 
-// Carriers counts the ports that have a priority lossless and are not taken down:
-// those towards hosts, or without a link, and those towards switches. leaf reports
-// whether the switch has ports of the first kind at all.
+// Carriers counts the ports on which a priority is lossless and which are not shut down: hosts
+// counts ports that face a host or have no link, uplinks those that face a switch. leaf reports
+// whether the switch has any port of the first kind.
 func (s *Switch) Carriers(priority int) (hosts, uplinks int, leaf bool) {
 	c := s.carriers[priority]
 	return c.hosts, c.uplinks, s.leaf
 }
 
-// countCarriers is done once: whoever asks does so for each port.
+// countCarriers fills in carriers and leaf once, because [Switch.Carriers] is called for each
+// port.
 func (s *Switch) countCarriers() {
 	for _, p := range s.Ports {
 		if p.AdminUp.V != nil && !*p.AdminUp.V {
@@ -341,24 +339,23 @@ type Port struct {
 	Name   string
 	Pos    Pos
 	Switch *Switch
-	Link   *Link // nil for a port that only the ports section names
+	Link   *Link // nil if only the ports section names the port
 	*PortLine
 	Settings *Settings
 }
 
-// PortLine is what a line of the intent states of its ports, which share it: it is not
-// to be changed.
+// PortLine holds the settings that one line of the intent states for its ports. The ports share
+// it, so it must not be modified.
 type PortLine struct {
 	Speed    Value[units.Rate]
 	Cable    Value[units.Length]
-	FEC      Value[string] // "" leaves it alone
-	AdminUp  Value[*bool]  // nil leaves it alone
+	FEC      Value[string] // "" leaves it unchanged
+	AdminUp  Value[*bool]  // nil leaves it unchanged
 	LAG      Value[string]
 	Breakout Value[string]
 }
 
-// Peer returns the other end of the port's link; ok is false where there is
-// no link.
+// Peer returns the other end of the port's link; ok is false if the port has no link.
 func (p *Port) Peer() (e Endpoint, ok bool) {
 	if p.Link == nil {
 		return Endpoint{}, false
@@ -376,19 +373,19 @@ func (p *Port) Uplink() bool { return p.Link != nil && p.Link.switches }
 type Host struct {
 	Name    string
 	Pos     Pos
-	Address Value[string] // host:port of SSH, port 22 unless stated; "" where not stated
-	// Identity is nil where nothing of it is stated.
+	Address Value[string] // host:port of SSH, default port 22; "" if not stated
+	// Identity is nil if not stated.
 	Identity *Identity
 	NICs     []*NIC // sorted by name
-	Bonds    []Bond // likewise
-	VLANs    []VLAN // likewise
-	// PauseResponse is how long its NICs take to obey a pause; the zero
-	// Response where the standard's time is taken.
+	Bonds    []Bond // sorted by name
+	VLANs    []VLAN // sorted by name
+	// PauseResponse is how long the host's NICs take to obey a pause frame; the zero Response
+	// uses the time from the standard.
 	PauseResponse Value[Response]
 	Access        Access
 }
 
-// NIC returns the interface of that name, or nil.
+// NIC returns the interface with this name, or nil.
 func (h *Host) NIC(name string) *NIC {
 	if i, found := slices.BinarySearchFunc(h.NICs, name, func(n *NIC, name string) int { return natural.Compare(n.Name, name) }); found {
 		return h.NICs[i]
@@ -400,44 +397,44 @@ func (h *Host) NIC(name string) *NIC {
 type NIC struct {
 	Host *Host
 	Link *Link
-	// DPU is the NIC on the other side of the card that owns the port, see [Fabric.Owner];
-	// zero where this one does.
+	// DPU is the NIC on the other side of the card, which owns the port (see [Fabric.Owner]);
+	// zero if this NIC owns it.
 	DPU Value[Endpoint]
 	*NICLine
 }
 
-// NICLine is what a line of the intent states of the NICs of that name, one of each host,
-// which share it: it is not to be changed.
+// NICLine holds the settings that one line of the intent states for the NICs of this name, one
+// per host. The NICs share it, so it must not be modified.
 type NICLine struct {
 	Name string
 	Pos  Pos
-	// Select chooses the NIC on its host; the zero Selector where Name is that of its
+	// Select chooses the NIC on its host; with the zero Selector, Name is the name of the
 	// interface.
 	Select Value[Selector]
-	RDMA   Value[string] // RDMA device, "mlx5_0"
-	// RXRing and TXRing are the descriptors of each ring, 16..65536; 0 where
-	// the intent leaves them alone.
+	RDMA   Value[string] // RDMA device, such as "mlx5_0"
+	// RXRing and TXRing are the number of descriptors in each ring, 16..65536; 0 leaves them
+	// unchanged.
 	RXRing, TXRing Value[int]
-	// Buffers has lossless priorities received into buffers of their own, Willing
-	// keeps a DCBX peer from overwriting settings, and StallPrevention shortens
-	// how long the NIC pauses its link; false leaves them alone.
+	// Buffers gives lossless priorities receive buffers of their own, Willing keeps a DCBX peer
+	// from overwriting settings, and StallPrevention shortens the time the NIC may pause its
+	// link; false leaves them unchanged.
 	Buffers, Willing, StallPrevention Value[bool]
 	CardLine
 	VFs VFs
-	// SFs is how many scalable functions the NIC has; 0 leaves them alone.
+	// SFs is the number of scalable functions; 0 leaves them unchanged.
 	SFs Value[int]
 
 	side side
 }
 
-// Bond is a bond over NICs of a host.
+// Bond is a bond of NICs of a host.
 type Bond struct {
 	Name    string
 	Pos     Pos
 	Members Value[[]string] // sorted
 }
 
-// VLAN is a VLAN over a NIC or a bond of a host.
+// VLAN is a VLAN on a NIC or bond of a host.
 type VLAN struct {
 	Name string
 	Pos  Pos
@@ -450,11 +447,11 @@ type Link struct {
 	A, B Endpoint
 	*LinkLine
 
-	switches bool // both ends are switches
+	switches bool // both ends are on switches
 }
 
-// LinkLine is what a line of the intent states of its links, which share it: it is not to
-// be changed.
+// LinkLine holds the settings that one line of the intent states for its links. The links share
+// it, so it must not be modified.
 type LinkLine struct {
 	Pos   Pos
 	Cable Value[units.Length]
@@ -464,7 +461,7 @@ type LinkLine struct {
 // Endpoint is one end of a link.
 type Endpoint struct{ Device, Port string }
 
-// String prints "leaf1/Ethernet0".
+// String returns "leaf1/Ethernet0".
 func (e Endpoint) String() string { return e.Device + "/" + e.Port }
 
 // Access says how a device is reached. Secrets are references ("env:NAME",
@@ -476,14 +473,14 @@ type Access struct {
 	SSH      SSH
 }
 
-// TLS says how the management API is trusted.
+// TLS says how the certificate of the management API is verified.
 type TLS struct {
-	CA         Value[string] // PEM file; "" uses the system's
+	CA         Value[string] // PEM file; "" uses the system's CA certificates
 	Cert, Key  Value[string] // client certificate, PEM files
 	Pin        Value[string] // "sha256:<hex>" of the server's public key
 	ServerName Value[string]
-	Insecure   Value[bool] // accept any certificate; said loudly on every use
-	Plaintext  Value[bool] // no TLS at all; loudly, and never with a password
+	Insecure   Value[bool] // accept any certificate; every use prints a warning
+	Plaintext  Value[bool] // no TLS; prints a warning, and is never used with a password
 }
 
 // SSH says how a device is reached over SSH. It is configured when Address is

@@ -6,24 +6,24 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// Trimming says that a switch cuts packets that find no room to their headers, and
-// sends these on.
+// Trimming configures packet trimming: the switch cuts packets that find no buffer to their
+// headers and forwards these.
 type Trimming struct {
 	Pos     Pos
 	Off     bool
-	Classes []string           // whose packets are cut
-	Size    Value[units.Bytes] // of a cut packet, 64 to 9216
-	DSCP    Value[int]         // of a cut packet, 0 to 63
+	Classes []string           // classes whose packets are cut
+	Size    Value[units.Bytes] // length of a cut packet, 64 to 9216
+	DSCP    Value[int]         // DSCP of a cut packet, 0 to 63
 }
 
-// LoadBalancing is how a switch chooses among equal paths.
+// LoadBalancing configures how a switch chooses among equal-cost paths.
 type LoadBalancing struct {
 	Pos       Pos
 	Mode      Value[BalanceMode]
-	QueuePair Value[bool] // the hash includes the queue pair of RDMA
+	QueuePair Value[bool] // include the RDMA queue pair in the hash
 }
 
-// BalanceMode is what stays on one path.
+// BalanceMode is the unit of traffic that stays on one path.
 type BalanceMode string
 
 // The modes of load balancing.
@@ -33,7 +33,7 @@ const (
 	BalancePacket  BalanceMode = "packet"
 )
 
-// over lets what is stated replace what an outer layer states.
+// over replaces each setting that inner states.
 func (g *rawGlobals) over(inner *rawGlobals) {
 	over(&g.Globals, inner.Globals)
 	over(&g.Write, inner.Write)
@@ -45,8 +45,8 @@ func (g *rawGlobals) over(inner *rawGlobals) {
 	}
 }
 
-// checkForwarding reads what the fabric, a role or a switch states, so that a fault is
-// said once.
+// checkForwarding checks the settings of a fabric, a role or a switch where they are stated, so
+// that each problem is reported once.
 func (r *resolver) checkForwarding(g *rawGlobals) {
 	t := &g.Trimming
 	if !t.Set || t.Word != "" {

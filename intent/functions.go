@@ -1,13 +1,13 @@
 package intent
 
-// rawVFs is what a NIC states of its virtual functions.
+// rawVFs holds the settings of a NIC's virtual functions.
 type rawVFs struct {
 	Count        opt[int]    `key:"count" min:"1" max:"1024" doc:"How many VFs the NIC has, at most what its firmware offers. They are made where there are none; another number than there are is never written, since that takes all of them away first. Default: left alone."`
 	Trust        opt[string] `key:"trust" enum:"on,off,keep" doc:"Whether VFs are trusted, as 'ip link set NIC vf N trust' sets it. Default keep."`
 	Representors opt[string] `key:"representors" enum:"on,off,keep" doc:"on: the switch of the card is in switchdev mode, where each VF has a representor on the host; off: in legacy mode. It is compared, and never set: a change of the mode makes the interface of the NIC anew. Default keep."`
 }
 
-// rawSFs is what a NIC states of its scalable functions.
+// rawSFs holds the settings of a NIC's scalable functions.
 type rawSFs struct {
 	Count opt[int] `key:"count" min:"1" max:"1024" doc:"How many active SFs the NIC has; NVIDIA's cards alone, in switchdev mode, at most what the firmware offers. They are made where there are none; another number than there are is never written, since that takes SFs away. Default: left alone."`
 }
@@ -19,11 +19,11 @@ func (s *rawSFs) count() opt[int] {
 	return s.Count
 }
 
-// VFs is what a line of the intent states of the virtual functions of NICs.
+// VFs holds the virtual function settings that one line of the intent states for its NICs.
 type VFs struct {
-	// Count is how many there are; 0 leaves them alone.
+	// Count is the number of VFs; 0 leaves them unchanged.
 	Count Value[int]
-	// Trust and Representors are "on" or "off"; "" leaves them alone.
+	// Trust and Representors are "on" or "off"; "" leaves them unchanged.
 	Trust, Representors Value[string]
 }
 
@@ -34,7 +34,7 @@ func (v *rawVFs) line() VFs {
 	return VFs{Count: from(v.Count, 0), Trust: unlessKept(v.Trust), Representors: unlessKept(v.Representors)}
 }
 
-// unlessKept is a word, or "" where it is keep.
+// unlessKept returns the word of v, or "" for keep.
 func unlessKept(v opt[string]) Value[string] {
 	out := from(v, "")
 	if out.V == "keep" {

@@ -8,34 +8,34 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// layer holds what the files state for a fabric, role, device or port, all
-// outer layers included. Defaults are not filled in yet, so that an inner
-// layer can still change what they follow from.
+// layer holds the settings that the files state for a fabric, role, device or port, merged with
+// all outer layers. Defaults are not filled in yet, because they depend on values that an inner
+// layer may still change.
 type layer struct {
 	tuning   []tuning // in the order of resolver.classes
 	trust    opt[string]
-	pfc      rawPFC // without its watchdog
+	pfc      rawPFC // without the watchdog
 	enabled  opt[bool]
 	watchdog rawWatchdog
 	mtu      rawMTU
 	buffers  rawBuffers
 	keep     rawKeep
-	settings *Settings // the layer with defaults
+	settings *Settings // this layer with defaults filled in
 }
 
 type tuning struct {
-	rawTuning // without its ECN
+	rawTuning // without ECN
 	curve     curve
 }
 
 type curve struct {
-	mode        opt[ECNMode] // unset follows from lossless
+	mode        opt[ECNMode] // if not set, follows from lossless
 	min, max    opt[qos.Threshold]
 	probability opt[units.Percent]
-	pos         Pos // of the last ecn block
+	pos         Pos // position of the last ecn block
 }
 
-// over lets a stated value replace an outer one.
+// over replaces dst with src if src is set.
 func over[T any](dst *opt[T], src opt[T]) {
 	if src.Set {
 		*dst = src
@@ -44,7 +44,7 @@ func over[T any](dst *opt[T], src opt[T]) {
 
 func (o *opt[T]) over(src any) { over(o, *src.(*opt[T])) }
 
-// overlay lets every scalar that src states replace that of dst; nil states none.
+// overlay replaces each scalar of dst that src states; a nil src changes nothing.
 func overlay[T any](dst, src *T) {
 	if src == nil {
 		return
@@ -83,7 +83,7 @@ func (t *tuning) apply(raw *rawTuning, p *problems) {
 	switch {
 	case raw.Lossless.Set && raw.Mode.Set:
 		p.addf(raw.Mode.Pos, "remove one of the two", "mode and lossless say the same thing")
-	case raw.Lossless.Set: // the nearer of the two counts
+	case raw.Lossless.Set: // the inner layer's key replaces the outer layer's
 		t.Mode = opt[string]{}
 	case raw.Mode.Set:
 		t.Lossless = opt[bool]{}
@@ -95,7 +95,7 @@ func (t *tuning) apply(raw *rawTuning, p *problems) {
 	}
 }
 
-// lossless is whether PFC is on, as lossless or mode says.
+// lossless returns whether PFC is on, as stated by lossless or mode.
 func (t *tuning) lossless() opt[bool] {
 	if t.Mode.Set {
 		return stated(t.Mode.V == ModeLossless, t.Mode.Pos)
@@ -103,11 +103,11 @@ func (t *tuning) lossless() opt[bool] {
 	return t.Lossless
 }
 
-// ecnWords are the modes as they are written; [ECNFixed] has thresholds instead.
+// ecnWords holds the YAML words of the modes; [ECNFixed] is written as thresholds instead.
 var ecnWords = [...]string{ECNOff: "off", ECNAuto: "auto", ECNKeep: "keep"}
 
-// apply takes an ecn block over an outer one: a word or auto replaces the
-// mode, min and max make it fixed, a probability alone keeps it.
+// apply merges an ecn block over the outer one: a word or auto replaces the mode, min and max
+// select [ECNFixed], and a probability alone keeps the mode.
 func (c *curve) apply(raw *orWord[rawECN], p *problems) {
 	if !raw.Set {
 		return

@@ -8,14 +8,13 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// speeds are the Ethernet rates of today.
+// speeds lists the Ethernet link rates in use today.
 var speeds = []units.Rate{1e9, 10e9, 25e9, 40e9, 50e9, 100e9, 200e9, 400e9, 800e9, 1600e9}
 
-// IsSpeed reports whether an intent takes the rate as the speed of a link.
+// IsSpeed reports whether an intent accepts the rate as a link speed.
 func IsSpeed(r units.Rate) bool { return slices.Contains(speeds, r) }
 
-// maxCable is far above any cable that PFC can run over; what is longer is a
-// slip of the unit.
+// maxCable is far longer than any cable that PFC works over; a longer one is a mistyped unit.
 const maxCable units.Length = 100_000
 
 func (r *resolver) checkSpeed(o opt[units.Rate]) {
@@ -36,29 +35,29 @@ func (r *resolver) checkCable(o opt[units.Length]) {
 	}
 }
 
-// maxLinkFaults is how many different faults of one link entry are reported.
+// maxLinkFaults bounds how many different problems of one link entry are reported.
 const maxLinkFaults = 20
 
-// end is one side of a link entry with its ranges worked out.
+// end is one side of a link entry with its ranges expanded.
 type end struct {
 	text    opt[string]
 	devices []string
 	ports   []string
-	// odd are those of ports that are no names of ports, as those of NICs may be.
+	// odd holds the names in ports that are not switch port names; NIC names may be such.
 	odd map[string]bool
 
-	switches []*Switch // of devices, nil for one that is none
-	made     [][]*Port // of devices, what ports names, where they were made at once
+	switches []*Switch // by device; nil if the device is not a switch
+	made     [][]*Port // by device; the ports if expect created them all at once, otherwise nil
 }
 
-// endpoint i of the side, ports varying fastest.
+// at returns endpoint i of the side; ports vary fastest.
 func (e *end) at(i int) Endpoint {
 	return Endpoint{e.devices[i/len(e.ports)], e.ports[i%len(e.ports)]}
 }
 
 func (e *end) switchAt(i int) *Switch { return e.switches[i/len(e.ports)] }
 
-// portAt returns the port of endpoint i, or nil where it is not known yet.
+// portAt returns the port of endpoint i, or nil if expect did not create it.
 func (e *end) portAt(i int) *Port {
 	if made := e.made[i/len(e.ports)]; made != nil {
 		return made[i%len(e.ports)]
@@ -102,7 +101,7 @@ func (r *resolver) allLinks() {
 }
 
 func (r *resolver) end(o opt[string]) (*end, bool) {
-	device, port, _ := strings.Cut(o.V, "/") // ranges hold no slash
+	device, port, _ := strings.Cut(o.V, "/") // ranges contain no slash
 	e := &end{text: o}
 	var ok bool
 	if e.devices, ok = r.ranges(device, o.Pos); !ok {
@@ -126,7 +125,7 @@ func (r *resolver) end(o opt[string]) (*end, bool) {
 	return e, r.spend(e.len(), o.Pos)
 }
 
-// expect finds the switches of a side and makes their ports.
+// expect finds the switches of a side and creates their ports.
 func (r *resolver) expect(e *end) {
 	e.switches, e.made = make([]*Switch, len(e.devices)), make([][]*Port, len(e.devices))
 	for i, name := range e.devices {
@@ -137,13 +136,13 @@ func (r *resolver) expect(e *end) {
 	}
 }
 
-// joiner makes the links of one entry. Faults that many of its links share
-// become one error.
+// joiner creates the links of one entry. It merges problems that many of these links share into
+// one error.
 type joiner struct {
 	*resolver
 	raw    *rawLink
 	a, b   *end
-	draft  LinkLine // of the link in the making
+	draft  LinkLine // of the link being created
 	lines  map[LinkLine]*LinkLine
 	last   *LinkLine
 	faults []*linkFault
@@ -153,12 +152,12 @@ type linkFault struct {
 	pos          Pos
 	format, hint string
 	args         []any
-	subject      string // the first port or device it happened to
+	subject      string // the first port or device with this problem
 	others       int
 }
 
-// fault notes that subject has the fault. Faults with the same place, format
-// and arguments are one.
+// fault records a problem of subject. Problems with the same position, format and arguments are
+// merged.
 func (j *joiner) fault(pos Pos, subject, hint, format string, args ...any) {
 	for _, f := range j.faults {
 		if f.pos == pos && f.format == format && slices.Equal(f.args, args) {
@@ -194,8 +193,8 @@ func (j *joiner) pairs() {
 	}
 }
 
-// mesh joins device i of a, by its port j, with device j of b, by its port i;
-// with k times as many ports, by k parallel links.
+// mesh links device i of a, at port j, to device j of b, at port i. With k times as many ports,
+// each pair of devices gets k parallel links.
 func (j *joiner) mesh() {
 	na, nb := len(j.a.devices), len(j.b.devices)
 	pa, pb := len(j.a.ports), len(j.b.ports)
@@ -214,8 +213,8 @@ func (j *joiner) mesh() {
 	}
 }
 
-// rail joins NIC r of host h with port h of leaf r: a mesh of leaves and
-// hosts with one link each.
+// rail links NIC r of host h to port h of leaf r: a mesh of leaves and hosts with one link per
+// pair.
 func (j *joiner) rail() {
 	hosts, nics := len(j.b.devices), len(j.b.ports)
 	leaves, ports := len(j.a.devices), len(j.a.ports)
@@ -236,7 +235,7 @@ func (j *joiner) rail() {
 	j.mesh()
 }
 
-// link makes one link, of endpoint ia of a and ib of b, and claims both.
+// link creates the link between endpoint ia of a and endpoint ib of b, and claims both endpoints.
 func (j *joiner) link(ia, ib int) {
 	if len(j.out.Links) > j.limits.links {
 		return
@@ -265,8 +264,8 @@ func (j *joiner) link(ia, ib int) {
 	j.out.Links = append(j.out.Links, l)
 }
 
-// shared returns the line that is like the draft: that of the entry, or one of those
-// whose ports state what the entry does not.
+// shared returns a LinkLine equal to the draft, reusing the last one or an earlier one; lines
+// differ if ports state settings that the entry does not.
 func (j *joiner) shared() *LinkLine {
 	if j.last != nil && *j.last == j.draft {
 		return j.last
@@ -279,7 +278,7 @@ func (j *joiner) shared() *LinkLine {
 	return j.last
 }
 
-// claim gives endpoint i of a side to a link.
+// claim assigns endpoint i of a side to a link.
 func (j *joiner) claim(side *end, i int, l *Link) bool {
 	e, pos := side.at(i), side.text.Pos
 	if s := side.switchAt(i); s != nil {
@@ -334,8 +333,8 @@ func (j *joiner) twice(pos Pos, e Endpoint, first *Link) {
 	j.fault(pos, e.String(), "", "%s is already in the link at %s", first.Pos)
 }
 
-// nearDevice suggests a name only once an entry: with many devices it is the
-// dearest part of an error.
+// nearDevice suggests a device name for the first problem of an entry only: with many devices the
+// search is the slowest part of reporting an error.
 func (j *joiner) nearDevice(name string) string {
 	if len(j.faults) > 0 {
 		return ""
@@ -343,7 +342,7 @@ func (j *joiner) nearDevice(name string) string {
 	return didYouMean(name, each(j.out.devices(), nameOf))
 }
 
-// agree makes one value of what a link and the ports section state.
+// agree merges the values that a link and the ports section state, and reports a conflict.
 func agree[T comparable](j *joiner, link *Value[T], port Value[T], e Endpoint, what string) {
 	switch {
 	case port.IsDefault():
@@ -354,7 +353,7 @@ func agree[T comparable](j *joiner, link *Value[T], port Value[T], e Endpoint, w
 	}
 }
 
-// finishPorts gives the ports what their links state.
+// finishPorts copies the settings of the links to their ports.
 func (r *resolver) finishPorts() {
 	type pair struct {
 		port *PortLine

@@ -17,55 +17,51 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/yaml"
 )
 
-// The bounds of an intent.
+// Limits on the size of an intent.
 const (
-	// maxFileBytes is the size of the largest file that Load reads.
+	// maxFileBytes is the maximum size of a file that Load reads.
 	maxFileBytes = 16 << 20
-	// maxTotalBytes bounds all files of a folder together.
+	// maxTotalBytes is the maximum total size of the files in a folder.
 	maxTotalBytes = 64 << 20
 )
 
-// Stdin is the name of standard input in Fabric.Files and in places.
+// Stdin stands for standard input in Fabric.Files and in positions.
 const Stdin = "<stdin>"
 
-// Options are the surroundings of a Load.
+// Options configures Load.
 type Options struct {
-	// Stdin is read for the path "-"; without it that path is an error.
+	// Stdin is read for the path "-"; if it is nil, that path is an error.
 	Stdin io.Reader
-	// Name stands for standard input in Fabric.Files and in places; "" is
-	// [Stdin].
+	// Name replaces [Stdin] in Fabric.Files and in positions; "" keeps [Stdin].
 	Name string
-	// Below is a folder, without a slash at its end, that is left out of the names of files
-	// below it, in Fabric.Files and in places; "" is none.
+	// Below is a folder, without a trailing slash, that is removed from file names in
+	// Fabric.Files and in positions; "" removes nothing.
 	Below string
-	// NoClasses accepts an intent without classes, for one that only says which
-	// devices there are and how they are reached and joined. No switch can be
-	// compiled from it.
+	// NoClasses accepts an intent without classes, which only lists devices with their access and
+	// links. No switch can be compiled from it.
 	NoClasses bool
-	// Set are changes to read the intent with, as if the files said them: PATH=VALUE, such
-	// as links[0].cable=30m. What they set is from "--set PATH".
+	// Set overrides values as if the files stated them: PATH=VALUE, such as links[0].cable=30m.
+	// The position of such a value is "--set PATH".
 	Set []string
 
-	// limits bounds what ranges and links expand to; nil takes defaultLimits.
+	// limits bounds the expansion of ranges and links; nil uses defaultLimits.
 	limits *limits
 }
 
-// limits bounds the size of a fabric, so that a few lines cannot ask for
-// terabytes.
+// limits bounds the size of a fabric, so that a few lines cannot allocate terabytes.
 type limits struct{ devices, ports, links, expand int }
 
 var defaultLimits = limits{devices: 100_000, ports: 1_000_000, links: 500_000, expand: 8_000_000}
 
 // Load reads an intent: a file, a folder, or standard input for "-".
 //
-// In a folder it reads every *.yaml and *.yml that is directly in it and does
-// not begin with a dot, in the order of their names. Each file states
-// apiVersion and kind; name may be repeated if it is the same. Maps of the top
-// level merge entry by entry, links follow one another, and anything stated in
-// two files is an error that names both places.
+// From a folder it reads every *.yaml and *.yml file directly in it whose name does not begin
+// with a dot, in name order. Each file states apiVersion and kind; name may be repeated with the
+// same value. Top-level maps are merged entry by entry, links are appended, and stating anything
+// else in two files is an error that names both positions.
 //
-// Faults of the intent come as [Errors], all that could be found at once. Any
-// other error means that a file could not be read.
+// Problems of the intent are returned as [Errors], as many as could be found at once. Any other
+// error means that a file could not be read.
 func Load(path string, opts Options) (*Fabric, error) {
 	files, err := readFiles(path, opts)
 	if err != nil {
@@ -74,7 +70,7 @@ func Load(path string, opts Options) (*Fabric, error) {
 	p := &problems{order: map[string]int{}}
 	roots := parse(files, p)
 	if len(roots) < len(files) {
-		return nil, p.err() // what a broken file should hold is missing everywhere
+		return nil, p.err() // without the broken file, everything it declares would be reported as missing
 	}
 	raw := decodeAll(roots, opts.Set, p)
 	if raw == nil {
@@ -93,8 +89,8 @@ func Load(path string, opts Options) (*Fabric, error) {
 	return f, nil
 }
 
-// Document returns the text of an intent as one tree, that of a folder merged. It looks
-// no further than at its form: [Load] says whether it is an intent.
+// Document returns the intent as one YAML tree, with the files of a folder merged. It checks only
+// the syntax: [Load] checks whether the tree is a valid intent.
 func Document(path string, opts Options) (*yaml.Node, error) {
 	files, err := readFiles(path, opts)
 	if err != nil {
@@ -112,7 +108,7 @@ func Document(path string, opts Options) (*yaml.Node, error) {
 	return merged.Clone(), nil
 }
 
-// parse returns the trees of the files that can be read as YAML.
+// parse returns the trees of the files that are valid YAML.
 func parse(files []File, p *problems) (roots []*yaml.Node) {
 	for i, f := range files {
 		p.order[f.Name] = i
@@ -131,7 +127,7 @@ type File struct {
 	Data []byte
 }
 
-// Files reads the files that [Load] reads for a path, without a look at what they say.
+// Files returns the files that [Load] reads for a path, without parsing them.
 func Files(path string, opts Options) ([]File, error) { return readFiles(path, opts) }
 
 func readFiles(path string, opts Options) ([]File, error) {
@@ -198,7 +194,7 @@ func readFile(name string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the intent: %w", err)
 	}
-	defer f.Close() // opened for reading: nothing is lost if closing fails
+	defer f.Close() // opened for reading: a failing close loses nothing
 	if info, err := f.Stat(); err == nil && info.Size() > maxFileBytes {
 		return nil, tooLarge(name)
 	}
@@ -221,9 +217,8 @@ func tooLarge(name string) error {
 		Hint: "ranges and patterns shorten it; a folder of files may hold more"}}
 }
 
-// hashOf is the SHA-256 of a single file's content, as sha256sum prints it,
-// and otherwise that of the names, sizes and contents in order. The path of
-// the folder does not matter.
+// hashOf returns the SHA-256 of a single file's content, as printed by sha256sum, or of the base
+// names, sizes and contents of several files in order. The path of the folder does not matter.
 func hashOf(files []File) string {
 	h := sha256.New()
 	for _, f := range files {
@@ -235,8 +230,8 @@ func hashOf(files []File) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// decodeAll merges the roots and reads the result; nil where one is no map,
-// because what it should hold would be missing everywhere.
+// decodeAll merges the roots and decodes the result. It returns nil if a root is not a map,
+// because everything declared there would be reported as missing.
 func decodeAll(roots []*yaml.Node, sets []string, p *problems) *rawFabric {
 	d := &decoder{problems: p}
 	merged := mergeAll(roots, d)
@@ -249,7 +244,7 @@ func decodeAll(roots []*yaml.Node, sets []string, p *problems) *rawFabric {
 	return raw
 }
 
-// mergeAll merges the roots; nil where one is no map.
+// mergeAll merges the roots into one map; it returns nil if a root is not a map.
 func mergeAll(roots []*yaml.Node, d *decoder) *yaml.Node {
 	s := structureOf(reflect.TypeFor[rawFabric]())
 	merged := &yaml.Node{Kind: yaml.Map, File: roots[0].File, Line: roots[0].Line, Column: roots[0].Column}
@@ -279,14 +274,14 @@ func mergeAll(roots []*yaml.Node, d *decoder) *yaml.Node {
 	return merged
 }
 
-// merge adds one top-level entry of a file to those of the files before.
+// merge adds one top-level entry of a file to the entries of earlier files.
 func merge(into *yaml.Node, pair yaml.Pair, f *field, d *decoder) {
 	have := into.Get(pair.Key.Value)
 	switch {
 	case have == nil:
 		into.Pairs = append(into.Pairs, yaml.Pair{Key: pair.Key, Value: shallowCopy(pair.Value)})
 	case f != nil && (f.req || f.key == "name") && have.Value == pair.Value.Value && have.Kind == pair.Value.Kind:
-		// the same header again
+		// the header repeated
 	case have.Kind == yaml.List && pair.Value.Kind == yaml.List:
 		have.Items = append(have.Items, pair.Value.Items...)
 	case have.Kind == yaml.Map && pair.Value.Kind == yaml.Map:
@@ -306,7 +301,7 @@ func merge(into *yaml.Node, pair yaml.Pair, f *field, d *decoder) {
 	}
 }
 
-// shallowCopy lets merge append without changing a node that an alias shares.
+// shallowCopy copies a node so that merge does not append to one that an alias shares.
 func shallowCopy(n *yaml.Node) *yaml.Node {
 	c := *n
 	c.Pairs, c.Items = slices.Clone(n.Pairs), slices.Clone(n.Items)

@@ -11,7 +11,7 @@ import (
 
 var (
 	hostLabel = lazyre.New(`^[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?$`)
-	nicName   = lazyre.New(`^[A-Za-z0-9_][A-Za-z0-9_.:@-]{0,14}$`) // IFNAMSIZ is 16 with the end of the string
+	nicName   = lazyre.New(`^[A-Za-z0-9_][A-Za-z0-9_.:@-]{0,14}$`) // IFNAMSIZ is 16 including the terminating NUL
 	rdmaName  = lazyre.New(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}$`)   // IB_DEVICE_NAME_MAX is 64
 )
 
@@ -21,9 +21,9 @@ func IsName(s string) bool { return textRules["name"].match(s) }
 func isDeviceName(s string) bool { return textRules["name"].match(s) }
 func isPortName(s string) bool   { return textRules["port"].match(s) }
 
-// parseAddress reads host:port, or a host alone where defaultPort is not
-// empty, and returns it in the form that net.Dial takes. fault is what is
-// wrong with it, hint how it should look.
+// parseAddress parses host:port, or a host alone if defaultPort is not empty, and returns it in
+// the form that net.Dial takes. fault describes the problem, "" if there is none, and hint the
+// expected form.
 func parseAddress(s, defaultPort string) (addr, fault, hint string) {
 	host, port, stated := s, "", false
 	switch {
@@ -55,8 +55,8 @@ func parseAddress(s, defaultPort string) (addr, fault, hint string) {
 	return net.JoinHostPort(host, port), "", ""
 }
 
-// isHost accepts IP addresses and host names. A name of numbers alone is no
-// host name but a broken IPv4 address.
+// isHost accepts IP addresses and host names. It rejects names of digits and dots alone, which
+// are broken IPv4 addresses.
 func isHost(s string) bool {
 	if _, err := netip.ParseAddr(s); err == nil {
 		return true

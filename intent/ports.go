@@ -9,20 +9,20 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
-// portNames are the names of the ports that a line of the intent gives to each switch
-// of a range, which share them: a map for each of 10,000 switches is most of what their
-// intent would hold.
+// portNames holds the port names that a line of the intent gives to each switch of a range. The
+// switches share it: one map for each of 10,000 switches would take most of the memory of their
+// intent.
 type portNames struct {
-	index map[string]int32       // where the port of a name stands in Switch.Ports
-	more  map[*string]*portNames // with further names, by the first of them; nil where one is known already
-	// order is how the ports are put into numeric order, and nil where they have it;
-	// index is of that order once it is set.
+	index map[string]int32       // index in Switch.Ports of each name
+	more  map[*string]*portNames // longer lists, keyed by a pointer to the first added name; nil if an added name already exists
+	// order permutes the ports into numeric order; nil if they are already in order. Once order
+	// is set, index refers to numeric order.
 	order  []int32
 	sorted bool
 }
 
-// with returns the names and the further ones, which are one list of the intent, or nil
-// where a name is in both.
+// with returns n extended by names, which is a list shared by switches of one line; nil if n
+// already contains one of the names.
 func (n *portNames) with(names []string) *portNames {
 	if all, known := n.more[&names[0]]; known {
 		return all
@@ -40,7 +40,7 @@ func (n *portNames) with(names []string) *portNames {
 	return all
 }
 
-// sort brings index into numeric order.
+// sort rewrites index in numeric order.
 func (n *portNames) sort() {
 	if n.sorted {
 		return
@@ -60,8 +60,8 @@ func (n *portNames) sort() {
 	}
 }
 
-// Index returns where the port of that name stands in [Switch.Ports], or -1 where the
-// intent does not manage it.
+// Index returns the index in [Switch.Ports] of the port with this name, or -1 if the intent does
+// not manage the port.
 func (s *Switch) Index(name string) int {
 	index := s.index
 	if index == nil && s.names != nil {
@@ -73,8 +73,7 @@ func (s *Switch) Index(name string) int {
 	return -1
 }
 
-// Port returns the port of that name, or nil where the intent does not manage
-// it.
+// Port returns the port with this name, or nil if the intent does not manage it.
 func (s *Switch) Port(name string) *Port {
 	if i := s.Index(name); i >= 0 {
 		return s.Ports[i]
@@ -82,7 +81,7 @@ func (s *Switch) Port(name string) *Port {
 	return nil
 }
 
-// sortPorts puts the ports of a switch into numeric order.
+// sortPorts sorts the ports of a switch in numeric order.
 func (s *Switch) sortPorts() {
 	if s.index != nil {
 		ordered.Sort(s.Ports, func(a, b *Port) int { return natural.Compare(a.Name, b.Name) })
@@ -104,8 +103,8 @@ func (s *Switch) sortPorts() {
 	s.Ports = ports
 }
 
-// port returns the port of a switch, which is made where it is new, and nil where that
-// would be one too many.
+// port returns the port with this name, creating it if it is new; nil if the fabric would have
+// too many ports.
 func (r *resolver) port(s *Switch, name string, pos Pos) *Port {
 	if p := s.Port(name); p != nil {
 		return p
@@ -114,7 +113,7 @@ func (r *resolver) port(s *Switch, name string, pos Pos) *Port {
 		r.problems.addf(pos, "", "more than %d ports and NICs", r.limits.ports)
 		return nil
 	}
-	if s.index == nil { // its names are its own from now on
+	if s.index == nil { // stop sharing names with other switches
 		s.index = make(map[string]int32, len(s.Ports)+1)
 		for i, p := range s.Ports {
 			s.index[p.Name] = int32(i)
@@ -131,9 +130,9 @@ func (r *resolver) newPort(s *Switch, name string, pos Pos) *Port {
 	return p
 }
 
-// newPorts makes all ports of a list at once and returns them, or nil where that does not
-// pay or where one is there already: then each is one for [resolver.port]. A list that is
-// shorter than what the switch has does not pay, as names are copied.
+// newPorts creates all ports of a list at once and returns them. It returns nil if one of them
+// exists or if sharing does not pay, because the list is shorter than the switch's ports and
+// names are copied; the caller then uses [resolver.port] for each.
 func (r *resolver) newPorts(s *Switch, names []string, pos Pos) []*Port {
 	if s.index != nil || len(names) < max(2, len(s.Ports)) || r.ports+len(names) > r.limits.ports {
 		return nil

@@ -7,20 +7,19 @@ import (
 	"strings"
 )
 
-// maxItems is how many names one pattern may stand for.
+// maxItems is the number of names that one pattern may expand to.
 const maxItems = 1_000_000
 
-// errRange is wrapped by every fault of a range.
+// errRange is wrapped by every range error.
 var errRange = errors.New("bad range")
 
-// Expand works out the ranges of a pattern: "leaf[1-3]" gives leaf1, leaf2,
-// leaf3. A range holds numbers, spans and spans with a step, separated by
-// commas: [1,3,5-7], [0-124:4]. A leading zero in the first number keeps the
-// width: [01-32]. Of several ranges the last varies fastest.
+// Expand expands the ranges in a pattern: "leaf[1-3]" gives leaf1, leaf2, leaf3. A range contains
+// numbers, spans and spans with a step, separated by commas: [1,3,5-7], [0-124:4]. A leading zero
+// in the first number fixes the width: [01-32]. With several ranges, the last one varies fastest.
 //
-// Brackets that hold neither a comma nor a dash between numbers are no range
-// but text, so an IPv6 address like [2001:db8::1]:8080 stays what it is;
-// [5] is a range of one. A pattern may stand for at most 1,000,000 names.
+// Brackets without a comma or dash between numbers are plain text, so an IPv6 address like
+// [2001:db8::1]:8080 is not expanded; [5] is a range of one. A pattern may expand to at most
+// 1,000,000 names.
 func Expand(pattern string) ([]string, error) {
 	p, err := parsePattern(pattern)
 	if err != nil {
@@ -36,7 +35,7 @@ type pattern struct {
 	ranged bool // has at least one range
 }
 
-// part is literal text, or the spans of one range.
+// part is literal text or the spans of one range.
 type part struct {
 	text  string
 	spans []span
@@ -93,9 +92,8 @@ func (p *pattern) literal(s string) {
 	p.parts = append(p.parts, part{text: s})
 }
 
-// isRange tells a range from other text in brackets by its characters: only
-// digits, or digits with a comma or a dash among them. An IPv6 address has
-// colons without either.
+// isRange tells a range from other text in brackets: it contains only digits, or digits with a
+// comma or a dash. An IPv6 address has colons but neither of these.
 func isRange(body string) bool {
 	if body == "" || strings.Trim(body, "0123456789,-:") != "" {
 		return false
@@ -171,7 +169,7 @@ func (p pattern) expand() []string {
 	return p.appendTo(make([]string, 0, p.count), 0, nil)
 }
 
-// set is expand for those who look names up.
+// set returns the names of the pattern as a set.
 func (p pattern) set() map[string]bool {
 	out := make(map[string]bool, p.count)
 	for _, n := range p.expand() {
@@ -195,7 +193,7 @@ func (p pattern) appendTo(out []string, i int, prefix []byte) []string {
 	return out
 }
 
-// brief shortens text for a message.
+// brief shortens text for an error message.
 func brief(s string) string {
 	if r := []rune(s); len(r) > 60 {
 		return string(r[:57]) + "..."

@@ -7,17 +7,17 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// The raw types are the form of the file, and the one table that both the
-// strict decoder and the JSON Schema are made from. Tags:
+// The raw types define the format of the file. They are the only table from which the strict
+// decoder and the JSON Schema are derived. Tags:
 //
 //	key    the name in the file
 //	doc    the description
 //	req    must be present
 //	enum   the words allowed
-//	min    the least number allowed, inclusive; max the greatest
+//	min    the smallest number allowed, inclusive; max the largest
 //	rule   the syntax of a text, a name in textRules
-//	keys   likewise, of the keys of a map
-//	words  the words that may stand instead of a map or list
+//	keys   the syntax of the keys of a map, a name in textRules
+//	words  the words allowed instead of a map or list
 //	secret the value is never printed
 //	loose  a text that may look like a number
 type rawFabric struct {
@@ -40,11 +40,11 @@ type rawFabric struct {
 	rawCommon
 }
 
-// rawGlobals is what a fabric, a role and a switch may state; the nearest wins.
+// rawGlobals holds settings that a fabric, a role or a switch may state; the innermost wins.
 type rawGlobals struct {
 	Globals opt[string] `key:"globals" enum:"own,shared,keep" doc:"Settings of a switch that all of its ports share. shared: one is changed only where each port that is up and uses it is in the intent; own: the intent decides for the others, too; keep: those that no port of the intent needs stay as they are. Default shared."`
 	Write   opt[string] `key:"write" enum:"auto,direct,gnmi" doc:"How SONiC is written to. direct: into CONFIG_DB over SSH, in seconds, and no port is shut; gnmi: through the config updater, which shuts a port for each new binding; auto: direct where ssh is configured and the YANG models of the image can be read, or where the switch serves no gNMI; else gnmi. direct uses no gNMI at all. Default auto."`
-	// Nearer ones replace outer ones as a whole.
+	// An inner Trimming or LoadBalancing replaces the outer one as a whole.
 	Trimming      orWord[rawTrimming] `key:"trimming" words:"off" doc:"Packet trimming: a packet that finds no buffer is cut to its headers and sent on instead of being dropped. This tool compares it with the classes and does not set it. Default: as the switch has it."`
 	LoadBalancing *rawLoadBalancing   `key:"loadBalancing" doc:"How a switch chooses among equal paths. This tool checks it for consistency and does not set it. Default: as the switch has it."`
 }
@@ -61,8 +61,8 @@ type rawLoadBalancing struct {
 	QueuePair opt[bool]   `key:"queuePair" doc:"The hash includes the RDMA queue pair. Default false."`
 }
 
-// rawCommon are the settings that a fabric, a role, a device and a port may
-// state; the nearest wins.
+// rawCommon holds settings that a fabric, a role, a device or a port may state; the innermost
+// wins.
 type rawCommon struct {
 	PFC     *rawPFC     `key:"pfc" doc:"Priority flow control."`
 	Trust   opt[string] `key:"trust" enum:"dscp,pcp" doc:"Field of a packet that selects its class. Default dscp."`
@@ -76,7 +76,7 @@ type rawKeep struct {
 	Buffers   opt[bool] `key:"buffers" doc:"Buffer profiles of queues and priority groups, and the port's lists of them. Default false."`
 	Queues    opt[bool] `key:"queues" doc:"Maps from traffic classes and PFC priorities to queues, priority groups and rewritten DSCPs. Default false."`
 	Watchdog  opt[bool] `key:"watchdog" doc:"PFC watchdog. Default false."`
-	// CodePoints is of the fabric alone.
+	// CodePoints may be stated only for the whole fabric.
 	CodePoints opt[bool] `key:"codePoints" doc:"Code points that no class names, of the fabric alone: they stay in the traffic class that each switch has them in. Default false: a class takes the rest."`
 }
 
@@ -87,7 +87,7 @@ type rawClass struct {
 	rawTuning
 }
 
-// rawTuning is what an override may change of a class.
+// rawTuning holds the settings of a class that an override may change.
 type rawTuning struct {
 	Queue     opt[int]           `key:"queue" min:"0" max:"7" doc:"Egress queue. Default: the priority."`
 	Lossless  opt[bool]          `key:"lossless" doc:"PFC is on for the class. Default false."`
@@ -300,7 +300,7 @@ type rawReset struct {
 	Back    opt[time.Duration] `key:"back" doc:"How long a host may take to come back after each reset, 1s to 24h. Default 20m."`
 }
 
-// rawHook has the fields of rawApproval.
+// rawHook has the same fields as rawApproval.
 type rawHook struct {
 	Pos     Pos
 	Command list[opt[string]]  `key:"command" rule:"argument" loose:"true" secret:"true" doc:"Program with its arguments. It finds the host in ROCE_FABRIC_DEVICE, and more as JSON on standard input. An exit status other than 0 stops the command."`
@@ -310,7 +310,7 @@ type rawHook struct {
 	Timeout opt[time.Duration] `key:"timeout" doc:"How long it may take, 1s to 24h. Default 10m."`
 }
 
-// rawApproval hides its url and command in messages: they may hold a secret.
+// rawApproval marks its url and command as secret, because they may contain one.
 type rawApproval struct {
 	Pos     Pos
 	Command list[opt[string]]  `key:"command" rule:"argument" loose:"true" secret:"true" doc:"Program with its arguments, which apply, rollback and nic reset run: exit status 0 is yes, and otherwise the first line of its standard error is the reason."`

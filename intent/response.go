@@ -10,17 +10,17 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// Response is how long a device takes to obey a pause: a time, or pause quanta
-// of 512 bit times, which are a time at a speed. The zero value says nothing.
+// Response is how long a device takes to obey a pause frame: a time, or a number of pause quanta
+// of 512 bit times, whose duration depends on the speed. The zero value is unspecified.
 type Response struct {
-	Quanta int           // 1..65535, or 0 where Time counts
-	Time   time.Duration // at most a millisecond
+	Quanta int           // 1..65535, or 0 if Time is used
+	Time   time.Duration // at most 1 ms
 }
 
-// maxResponse is far above any device: the largest of IEEE 802.3 is 3.5 us.
+// maxResponse is far longer than any device takes: the longest time in IEEE 802.3 is 3.5 us.
 const maxResponse = time.Millisecond
 
-// parseResponse reads "2us" or "905q".
+// parseResponse parses "2us" or "905q".
 func parseResponse(s string) (Response, error) {
 	if n, ok := strings.CutSuffix(s, "q"); ok {
 		q, err := strconv.Atoi(n)
@@ -39,11 +39,11 @@ func parseResponse(s string) (Response, error) {
 	return Response{Time: d}, nil
 }
 
-// IsZero reports whether nothing is stated.
+// IsZero reports whether r is the zero value.
 func (r Response) IsZero() bool { return r == Response{} }
 
-// Bytes returns what a device still sends at that speed in the time, rounded
-// up.
+// Bytes returns the number of bytes that a device still sends at this speed before it obeys,
+// rounded up.
 func (r Response) Bytes(speed units.Rate) int64 {
 	if r.Quanta > 0 {
 		return int64(r.Quanta) * 64
@@ -51,7 +51,7 @@ func (r Response) Bytes(speed units.Rate) int64 {
 	return int64(math.Ceil(float64(r.Time) * float64(speed) / 8e9))
 }
 
-// String prints it as it is written, "" for the zero value.
+// String formats r as in the intent; "" for the zero value.
 func (r Response) String() string {
 	switch {
 	case r.Quanta > 0:

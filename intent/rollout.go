@@ -8,55 +8,54 @@ import (
 	"time"
 )
 
-// Rollout is the policy of an apply.
+// Rollout is the policy for applying an intent.
 type Rollout struct {
-	// PortGroup is how many ports of one switch may be down at once.
+	// PortGroup is the maximum number of ports of one switch that may be down at once.
 	PortGroup Value[int]
-	// Canary are the devices that are changed before all others; none where the tool
-	// takes the first of each kind.
+	// Canary lists the devices to change before all others; if empty, the tool takes the first
+	// device of each kind.
 	Canary []string
-	// Groups are devices of which no two are changed side by side, each of one entry
-	// of the file.
+	// Groups lists groups of devices, one per entry of the file. No two devices of a group are
+	// changed at the same time.
 	Groups [][]string
-	// MaxUnavailable bounds how many devices of one role are changed side by side.
+	// MaxUnavailable limits how many devices of one role are changed at the same time.
 	MaxUnavailable Value[Share]
-	// Together has devices changed side by side where the states in between are worse than
-	// before and after, as far as the other settings allow that where they are stated.
+	// Together changes devices in parallel if the intermediate states are worse than the states
+	// before and after. Other settings still limit this if the intent states them.
 	Together bool
-	// DeviceTimeout bounds the work on one device; 0 leaves it to the requests' own
-	// deadlines.
+	// DeviceTimeout limits the work on one device; 0 leaves only the deadlines of the requests.
 	DeviceTimeout Value[time.Duration]
-	// TrustKeys are files of public keys whose plans and journals are believed.
+	// TrustKeys lists public key files; plans and journals signed with these keys are trusted.
 	TrustKeys []string
-	// Windows are when runs may write.
+	// Windows lists the maintenance windows in which runs may write.
 	Windows Windows
-	// Approval says who approves of a run; nil for nobody.
+	// Approval must be obtained before a run; nil if none is required.
 	Approval *Approval
 	Reset    ResetPolicy
 }
 
-// ResetPolicy is how hosts are reset.
+// ResetPolicy says how hosts are reset.
 type ResetPolicy struct {
-	// Drain is called before a host is reset, Undrain once it is back; nil for nothing.
+	// Drain is called before a host is reset, Undrain once it is back; nil calls nothing.
 	Drain, Undrain *Hook
-	// Back bounds the wait for a host.
+	// Back limits the wait for a host to come back.
 	Back Value[time.Duration]
 }
 
-// The bounds of [ResetPolicy.Back].
+// Limits and default of [ResetPolicy.Back].
 const (
 	MinBack     = time.Second
 	MaxBack     = 24 * time.Hour
 	defaultBack = 20 * time.Minute
 )
 
-// Share is a number of devices, or a part of them.
+// Share is a number of devices, or a percentage of them.
 type Share struct {
-	Count   int // 0 for a part
+	Count   int // 0 if Percent is used
 	Percent int // 1..100
 }
 
-// Of returns how many of n devices it is, at least one: a part is rounded down.
+// Of returns the number of devices out of n, at least one; a percentage is rounded down.
 func (s Share) Of(n int) int {
 	if s.Count > 0 {
 		return s.Count
@@ -64,7 +63,7 @@ func (s Share) Of(n int) int {
 	return max(1, n*s.Percent/100)
 }
 
-// defaultMaxUnavailable is the part of a role that a wave may have.
+// defaultMaxUnavailable is the default of [Rollout.MaxUnavailable].
 var defaultMaxUnavailable = Share{Percent: 25}
 
 func (r *resolver) rollout() {
@@ -76,7 +75,7 @@ func (r *resolver) rollout() {
 	out.MaxUnavailable = Value[Share]{V: defaultMaxUnavailable, From: byDefault}
 	if v := raw.MaxUnavailable; v.Set {
 		text, part := strings.CutSuffix(v.V, "%")
-		n, _ := strconv.Atoi(text) // the rule of the key says that it is a number
+		n, _ := strconv.Atoi(text) // the text rule of the key guarantees a number
 		out.MaxUnavailable = Value[Share]{V: Share{Count: n}, From: Origin{Pos: v.Pos}}
 		if part {
 			out.MaxUnavailable.V = Share{Percent: n}
@@ -104,7 +103,7 @@ func (r *resolver) reset(raw *rawReset) {
 	}
 }
 
-// named returns the switches and hosts that a selection names.
+// named returns the names of the switches and hosts that a selection matches.
 func (r *resolver) named(o opt[string]) []string {
 	all := r.out.devices()
 	if !o.Set || r.incomplete || !r.spend(len(all), o.Pos) {

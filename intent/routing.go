@@ -42,33 +42,33 @@ type rawIsland struct {
 	Classes  list[opt[string]] `key:"classes" rule:"class" doc:"Lossless classes of the island. Default: all."`
 }
 
-// Routing says which paths traffic takes, as far as the files state it.
+// Routing describes which paths traffic takes, as far as the files state it.
 type Routing struct {
-	// Model is [UpDown], [Shortest], or "" where the topology decides.
+	// Model is [UpDown], [Shortest], or "" if it is to be derived from the topology.
 	Model Value[string]
-	// Tiers are roles from the hosts upward; empty where not stated.
+	// Tiers lists roles from the hosts upward; empty if not stated.
 	Tiers      Value[[]string]
-	Exceptions []*Exception // in the order of the files
-	Tunnels    []*Tunnel    // likewise
+	Exceptions []*Exception // in file order
+	Tunnels    []*Tunnel    // in file order
 }
 
-// The models of routing.
+// Routing models.
 const (
 	UpDown   = "up-down"  // valley-free: up, then down, never up again
-	Shortest = "shortest" // every shortest path, whatever its direction
+	Shortest = "shortest" // every shortest path, in any direction
 )
 
-// ExceptionKind says how a switch breaks the model.
+// ExceptionKind says how a switch deviates from the model.
 type ExceptionKind string
 
-// The kinds of exceptions.
+// Kinds of exceptions.
 const (
-	UpAgain   ExceptionKind = "up-again"   // announces upward what it learned from above
-	DefaultUp ExceptionKind = "default-up" // keeps announcing a leaf or host that it lost, and sends it up
+	UpAgain   ExceptionKind = "up-again"   // announces upward the routes that it learned from above
+	DefaultUp ExceptionKind = "default-up" // keeps announcing a leaf or host that it lost, and sends its traffic up
 	PeerLinks ExceptionKind = "peer"       // uses links within its tier
 )
 
-// Exception is a set of switches that break the model.
+// Exception is a set of switches that deviate from the model.
 type Exception struct {
 	Pos      Pos
 	Kind     ExceptionKind
@@ -76,27 +76,26 @@ type Exception struct {
 	Remap    []Remap
 }
 
-// Tunnel carries traffic for the hosts of one switch to another, which
-// delivers it.
+// Tunnel carries traffic for the hosts of switch To from switch From, and To delivers it.
 type Tunnel struct {
 	Pos      Pos
 	From, To *Switch
 	Remap    []Remap
 }
 
-// Remap changes the class of a packet on its way.
+// Remap changes the class of a packet in transit.
 type Remap struct {
-	From, To *Class // of Fabric.Settings
+	From, To *Class // classes of Fabric.Settings
 }
 
-// Island is a group of hosts whose lossless traffic keeps to itself.
+// Island is a group of hosts whose lossless traffic stays within the group.
 type Island struct {
 	Name  string
 	Pos   Pos
 	Hosts []*Host // in the order of Fabric.Hosts
-	// Switches are those that the traffic stays on; nil where any may be.
+	// Switches limits the traffic to these switches; nil allows any.
 	Switches []*Switch
-	// Classes are priorities; all lossless ones where none is stated.
+	// Classes holds the priorities of the island's classes; all lossless ones if none is stated.
 	Classes qos.PrioritySet
 }
 
@@ -145,7 +144,7 @@ func (r *resolver) tiers(raw *list[opt[string]]) {
 	r.out.Routing.Tiers = Value[[]string]{V: each(raw.Items, opt[string].value), From: Origin{Pos: raw.Pos}}
 }
 
-// chosen returns the switches that patterns name.
+// chosen returns the switches that the patterns match.
 func (r *resolver) chosen(raw *list[opt[string]], pos Pos, what string) []*Switch {
 	if len(raw.Items) == 0 {
 		if !raw.Bad {
@@ -270,7 +269,7 @@ func (r *resolver) islands() {
 	}
 }
 
-// islandHosts adds the hosts that a pattern names. A host is in one island.
+// islandHosts adds the hosts that a pattern matches. Each host belongs to at most one island.
 func (r *resolver) islandHosts(is *Island, o opt[string], taken map[*Host]*Island) {
 	add := func(h *Host) {
 		if first := taken[h]; first != nil && first != is {
@@ -306,7 +305,7 @@ func (r *resolver) islandHosts(is *Island, o opt[string], taken map[*Host]*Islan
 		return
 	}
 	for _, h := range r.out.Hosts {
-		if ok, _ := path.Match(o.V, h.Name); ok { // the pattern is checked
+		if ok, _ := path.Match(o.V, h.Name); ok { // the pattern is already validated
 			add(h)
 			found = true
 		}

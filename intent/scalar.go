@@ -14,24 +14,24 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/yaml"
 )
 
-// codePoint is one DSCP or a span of them.
+// codePoint is one DSCP value or a span of values.
 type codePoint struct{ lo, hi int }
 
-// textRule is the syntax of a text.
+// textRule is the syntax of a text value.
 type textRule struct {
-	re   *lazyre.Regexp // in the common subset of Go and ECMA-262
-	want string         // "a name of ..."
+	re   *lazyre.Regexp // in the common subset of Go and ECMA-262 syntax
+	want string         // such as "a port name"
 	hint string
-	// plain accepts some texts that re does, in a fraction of the time: a large fabric
-	// has hundreds of thousands of ports. nil accepts none.
+	// plain accepts some of the texts that re matches, much faster: a large fabric has hundreds
+	// of thousands of ports. nil accepts none.
 	plain func(string) bool
 }
 
 // match reports whether a text follows the rule.
 func (r textRule) match(s string) bool { return r.plain != nil && r.plain(s) || r.re.MatchString(s) }
 
-// plainText reports whether a text begins with a letter or digit, goes on with these or
-// the bytes of others, and has at most 63 bytes.
+// plainText reports whether a text has 1 to 63 bytes, begins with a letter or digit, and contains
+// only letters, digits and the bytes of others.
 func plainText(s, others string) bool {
 	for i := range len(s) {
 		c := s[i]
@@ -57,8 +57,8 @@ const (
 	secretHint = "write env:NAME, file:PATH or keyring:SERVICE/USER, never the secret itself"
 )
 
-// textRules give the syntax of texts by the name that a rule tag uses. What
-// holds ranges is checked again when they are worked out.
+// textRules maps the names used in rule tags to the syntax of texts. Texts with ranges are
+// checked again after expansion.
 var textRules = map[string]textRule{
 	"name":      {re: lazyre.New(`^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9_])?$`), want: nameWant},
 	"class":     {re: lazyre.New(`^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$`), want: "a class name of at most 32 letters, digits, dashes and underscores"},
@@ -99,13 +99,13 @@ var (
 	intRule  = lazyre.New(`^(0|-?[1-9][0-9]{0,17})$`)
 )
 
-// quantity is how a value with a unit is written.
+// quantity is the syntax of a value with a unit.
 type quantity struct {
 	re   *lazyre.Regexp
 	read func(n *yaml.Node, target any, f *field) *scalarError
 }
 
-// quantities are listed by the type that a scalar is read into.
+// quantities maps the pointer type that parseScalar fills to the syntax of its values.
 var quantities = map[reflect.Type]quantity{
 	reflect.TypeFor[*qos.Threshold](): quantityOf(qos.ParseThreshold, lazyre.New(`^(`+decimal+` ?(KiB|MiB|GiB|KB|kB|MB|GB|B)|[0-9]+( segments| cells| packets|%|ms|us))$`), "write bytes such as 150KB, or 320 segments, 40 cells, 100 packets, 20%, 50us"),
 	reflect.TypeFor[*units.Bytes]():   quantityOf(units.ParseBytes, lazyre.New(`^`+decimal+` ?(KiB|MiB|GiB|KB|kB|MB|GB|B)$`), "write bytes such as 150KB, 1.5MiB or 4096B"),
@@ -122,10 +122,10 @@ func quantityOf[T any](parse func(string) (T, error), re *lazyre.Regexp, hint st
 	}}
 }
 
-// scalarError is a fault of one scalar; msg follows the key's name.
+// scalarError is a problem of one scalar; msg follows the key in the full message.
 type scalarError struct{ msg, hint string }
 
-// parseScalar reads a node into what target points to.
+// parseScalar parses a node into the value that target points to.
 func parseScalar(n *yaml.Node, target any, f *field) *scalarError {
 	switch t := target.(type) {
 	case *string:
@@ -146,10 +146,10 @@ func parseScalar(n *yaml.Node, target any, f *field) *scalarError {
 	if q, ok := quantities[reflect.TypeOf(target)]; ok {
 		return q.read(n, target, f)
 	}
-	panic(fmt.Sprintf("no scalar form for %T", target)) // a new raw type without a case here
+	panic(fmt.Sprintf("no scalar form for %T", target)) // a raw type is missing a case here
 }
 
-// scalarSchema describes the same forms as parseScalar.
+// scalarSchema returns the JSON Schema of the syntax that parseScalar accepts.
 func scalarSchema(target any, f *field) map[string]any {
 	switch target.(type) {
 	case *string:
@@ -159,7 +159,7 @@ func scalarSchema(target any, f *field) map[string]any {
 		if f.enum != nil {
 			var l []int
 			for _, e := range f.enum {
-				v, _ := strconv.Atoi(e) // the tags are constants; a test reads them all
+				v, _ := strconv.Atoi(e) // the tags are constants; a test reads all of them
 				l = append(l, v)
 			}
 			s["enum"] = l
@@ -205,8 +205,8 @@ func isScalar(n *yaml.Node) bool {
 	return n.Kind != yaml.Map && n.Kind != yaml.List && n.Kind != yaml.Null
 }
 
-// given names what stands in the file: its text where it is short and no
-// secret, its kind otherwise.
+// given describes a scalar in an error message: its text if it is short and not secret, otherwise
+// its kind.
 func given(n *yaml.Node, f *field) string {
 	if !isScalar(n) || f.secret || len(n.Value) > 60 || strings.Contains(n.Value, "@") {
 		return n.Kind.String()
@@ -280,8 +280,8 @@ func parseCodePoint(n *yaml.Node, t *codePoint, f *field) *scalarError {
 	return nil
 }
 
-// parseUnit reads a quantity. The messages of the units package carry the
-// hint after a semicolon.
+// parseUnit parses a quantity. In error messages of the units package, the hint follows a
+// semicolon.
 func parseUnit[T any](n *yaml.Node, t *T, f *field, r textRule, parse func(string) (T, error)) *scalarError {
 	if !isScalar(n) || n.Kind == yaml.Bool {
 		return &scalarError{"must be text, not " + n.Kind.String(), r.hint}
@@ -304,7 +304,7 @@ func parseUnit[T any](n *yaml.Node, t *T, f *field, r textRule, parse func(strin
 	return &scalarError{given(n, f) + " is not a quantity", r.hint}
 }
 
-// listed prints "a, b or c".
+// listed returns "a, b or c".
 func listed(l []string, or string) string {
 	if len(l) < 2 {
 		return strings.Join(l, "")

@@ -9,10 +9,9 @@ import (
 // schemaID is the identifier of the JSON Schema.
 const schemaID = "https://github.com/roce-fabric/roce-fabric/schema/v1/fabric.json"
 
-// Schema returns the JSON Schema (draft 2020-12) of a fabric file, indented.
-// It holds for each file of a folder by itself. It cannot express rules that
-// span several values (a DSCP in two classes, a port in two links); [Load]
-// checks those.
+// Schema returns the JSON Schema (draft 2020-12) of a fabric file, indented. It applies to each
+// file of a folder separately. It cannot express rules that span several values (a DSCP in two
+// classes, a port in two links); [Load] checks those.
 func Schema() []byte {
 	g := &generator{defs: map[string]any{}}
 	s := g.object(reflect.TypeFor[rawFabric]())
@@ -23,12 +22,12 @@ func Schema() []byte {
 	s["$defs"] = g.defs
 	out, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
-		panic(err) // maps, slices, strings and numbers always marshal
+		panic(err) // maps, slices, strings and numbers can always be marshaled
 	}
 	return append(out, '\n')
 }
 
-// generator describes raw types. Each struct type becomes one definition.
+// generator builds schemas of raw types, with one definition per struct type.
 type generator struct{ defs map[string]any }
 
 func (g *generator) object(t reflect.Type) map[string]any {
@@ -60,7 +59,7 @@ func (g *generator) value(t reflect.Type, f *field) map[string]any {
 	}
 	name := strings.TrimPrefix(t.Name(), "raw")
 	if g.defs[name] == nil {
-		g.defs[name] = map[string]any{} // holds the place for a type that holds itself
+		g.defs[name] = map[string]any{} // placeholder in case the type contains itself
 		g.defs[name] = g.object(t)
 	}
 	return map[string]any{"$ref": "#/$defs/" + name}

@@ -11,12 +11,12 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
-// Select returns the switches that any of the patterns names, in the order of
-// Switches and each once; all of them where there is no pattern. A pattern is
-// a name ("leaf1"), a name with ranges ("leaf[1-32]"), a glob ("leaf*"),
-// "role:leaf" or "os:sonic". With "!" before it, it leaves out what it names, of the
-// others or, where there are no others, of all switches. A pattern that names no
-// switch, and patterns that leave none, are an [*Error] without a place.
+// Select returns the switches that match any of the patterns, in the order of Switches and
+// without duplicates; without patterns, it returns all. A pattern is a name ("leaf1"), a name
+// with ranges ("leaf[1-32]"), a glob ("leaf*"), "role:leaf" or "os:sonic". A leading "!" excludes
+// the matching switches from those selected by the other patterns or, if all patterns begin with
+// "!", from all switches. A pattern without a match, and patterns that leave no switch, return an
+// [*Error] without a position.
 func (f *Fabric) Select(patterns []string) ([]*Switch, error) {
 	chosen, err := f.choose(patterns, f.candidates(), "switch")
 	if err != nil {
@@ -25,8 +25,8 @@ func (f *Fabric) Select(patterns []string) ([]*Switch, error) {
 	return slices.DeleteFunc(slices.Clone(f.Switches), func(s *Switch) bool { return !chosen[s.Name] }), nil
 }
 
-// SelectDevices is [Fabric.Select] among switches and hosts. A host is named by
-// its name, by ranges, by a glob, or by "role:host", which names all of them.
+// SelectDevices is like [Fabric.Select], but for switches and hosts. A host matches by name, by
+// ranges, by glob, or by "role:host", which matches all hosts.
 func (f *Fabric) SelectDevices(patterns []string) ([]*Switch, []*Host, error) {
 	chosen, err := f.choose(patterns, f.devices(), "switch or host")
 	if err != nil {
@@ -35,8 +35,8 @@ func (f *Fabric) SelectDevices(patterns []string) ([]*Switch, []*Host, error) {
 	return slices.DeleteFunc(slices.Clone(f.Switches), func(s *Switch) bool { return !chosen[s.Name] }), f.hostsOf(chosen), nil
 }
 
-// SelectHosts is [Fabric.SelectDevices] among hosts alone: a pattern that names
-// no host is an error also where it names a switch.
+// SelectHosts is like [Fabric.SelectDevices], but for hosts only: a pattern that matches no host
+// is an error even if it matches a switch.
 func (f *Fabric) SelectHosts(patterns []string) ([]*Host, error) {
 	chosen, err := f.choose(patterns, f.hostCandidates(), "host")
 	if err != nil {
@@ -49,7 +49,7 @@ func (f *Fabric) hostsOf(chosen map[string]bool) []*Host {
 	return slices.DeleteFunc(slices.Clone(f.Hosts), func(h *Host) bool { return !chosen[h.Name] })
 }
 
-// candidate is a device that a pattern may name. The role of each host is "host".
+// candidate is a device that a pattern may match. The role of every host is "host".
 type candidate struct{ name, role, os string }
 
 func nameOf(c candidate) string { return c.name }
@@ -62,7 +62,7 @@ func (f *Fabric) hostCandidates() []candidate {
 	return each(f.Hosts, func(h *Host) candidate { return candidate{name: h.Name, role: "host"} })
 }
 
-// each returns what of gives for each item of a list.
+// each returns the results of calling of with each item.
 func each[T, U any](items []T, of func(T) U) []U {
 	out := slices.Grow([]U(nil), len(items))
 	for _, item := range items {
@@ -71,11 +71,11 @@ func each[T, U any](items []T, of func(T) U) []U {
 	return out
 }
 
-// devices are the switches, then the hosts.
+// devices returns the switches, then the hosts.
 func (f *Fabric) devices() []candidate { return append(f.candidates(), f.hostCandidates()...) }
 
-// choose returns the names of what the patterns name, of all where there are
-// none. what is what they are to name.
+// choose returns the set of names that the patterns match, or all names without patterns. what is
+// the kind of device in error messages.
 func (f *Fabric) choose(patterns []string, all []candidate, what string) (map[string]bool, error) {
 	out := func(p string) bool { return strings.HasPrefix(p, "!") }
 	chosen, left := map[string]bool{}, map[string]bool{}
@@ -140,12 +140,12 @@ func matching(p string, all []candidate, what string) (func(candidate) bool, err
 		return nil, bad(err)
 	}
 	return func(c candidate) bool {
-		ok, _ := path.Match(p, c.name) // the pattern is checked
+		ok, _ := path.Match(p, c.name) // the pattern is already validated
 		return ok
 	}, nil
 }
 
-// near suggests what was probably meant.
+// near returns a hint with the closest known pattern.
 func near(p string, all []candidate) string {
 	var known []string
 	for _, c := range all {

@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// Selector chooses one NIC of a host by what it is and where it is, and not by the name of
-// its interface. What is stated has to hold together; nothing stated is no selector.
+// Selector identifies one NIC of a host by its hardware and location instead of its interface
+// name. All stated fields must match; the zero value selects nothing.
 type Selector struct {
 	Vendor string `json:"vendor,omitempty"` // "nvidia", or a PCI number: "15b3"
 	Model  string `json:"model,omitempty"`  // "ConnectX-7", or a PCI number: "1021"
 	Part   string `json:"part,omitempty"`   // part number of the card's vital product data
-	Serial string `json:"serial,omitempty"` // its serial number
+	Serial string `json:"serial,omitempty"` // serial number in the vital product data
 	PCI    string `json:"pci,omitempty"`    // "0000:3b:00.0"
-	Port   int    `json:"port,omitempty"`   // which port of its card, from 1
-	Rail   int    `json:"rail,omitempty"`   // which of those that the rest chooses, from 1 in the order of PCI addresses
+	Port   int    `json:"port,omitempty"`   // port number on its card, from 1
+	Rail   int    `json:"rail,omitempty"`   // index among the NICs that match the other fields, from 1, ordered by PCI address
 }
 
-// String prints "vendor nvidia, rail 3".
+// String returns "vendor nvidia, rail 3".
 func (s Selector) String() string {
 	var parts []string
 	for _, p := range []struct{ key, value string }{
@@ -48,11 +48,11 @@ type rawSelector struct {
 	Rail   opt[string] `key:"rail" rule:"rail" loose:"true" doc:"Which of the NICs that the other keys choose, from 1 in the order of PCI addresses; a range runs in step with the name's. The host must have as many of them as the highest rail that is stated, so that a card that is missing does not renumber the others."`
 }
 
-// maxRail is the highest rail of a host.
+// maxRail is the highest rail number of a host.
 const maxRail = 999
 
-// selectors works the selector of a line out, for each of its names; nil where none is
-// stated, or a faulty one.
+// selectors resolves the selector of a NIC line for each of its names; nil if none is stated or
+// it is invalid.
 func (r *resolver) selectors(raw *rawSelector, names []string) []Selector {
 	if raw == nil {
 		return nil
@@ -60,7 +60,7 @@ func (r *resolver) selectors(raw *rawSelector, names []string) []Selector {
 	base := Selector{Vendor: strings.ToLower(raw.Vendor.V), Model: raw.Model.V, Part: raw.Part.V, Serial: raw.Serial.V, PCI: pciAddress(raw.PCI.V), Port: raw.Port.V}
 	rails := r.inStep(raw.Rail, len(names), "rail", true)
 	if base == (Selector{}) && !raw.Rail.Stated {
-		// A key that is stated and faulty is already reported.
+		// A key with an invalid value is already reported.
 		if !raw.Vendor.Stated && !raw.Model.Stated && !raw.Part.Stated && !raw.Serial.Stated && !raw.PCI.Stated && !raw.Port.Stated {
 			r.problems.addf(raw.Pos, "write vendor, model, part, serial, pci, port or rail", "select states nothing to choose a NIC by")
 		}
@@ -85,7 +85,7 @@ func (r *resolver) selectors(raw *rawSelector, names []string) []Selector {
 	return out
 }
 
-// pciAddress is an address as the kernel prints it.
+// pciAddress returns a PCI address as the kernel prints it: lower case, with a domain.
 func pciAddress(s string) string {
 	if strings.Count(s, ":") == 1 {
 		s = "0000:" + s
@@ -93,8 +93,8 @@ func pciAddress(s string) string {
 	return strings.ToLower(s)
 }
 
-// selected declares the selector of a NIC: no two NICs of a host have the same one. pos is
-// where it is stated.
+// selected declares the selector of a NIC and reports another NIC of the host with the same
+// selector. pos is the position of the selector.
 func (r *resolver) selected(first map[Selector]owner, s Selector, name string, pos Pos) Value[Selector] {
 	if o, taken := first[s]; taken {
 		r.problems.addf(pos, "", "NIC %q is chosen by %s, and so is NIC %q at %s", name, s, o.name, o.pos)

@@ -13,8 +13,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/yaml"
 )
 
-// setAll makes the changes of Options.Set in the document, which is not changed itself. A
-// path that leads nowhere is a fault; that the result is an intent is for others to find.
+// setAll returns a copy of the document with the changes of Options.Set applied. A path that does
+// not exist is a problem; the decoder checks whether the result is a valid intent.
 func setAll(root *yaml.Node, sets []string, p *problems) *yaml.Node {
 	for _, text := range sets {
 		path, value, ok := strings.Cut(text, "=")
@@ -41,7 +41,7 @@ func setAll(root *yaml.Node, sets []string, p *problems) *yaml.Node {
 type setter struct {
 	problems *problems
 	path     string
-	at       Pos // of all that it sets
+	at       Pos // position of every value that it sets
 }
 
 func (s *setter) fail(hint, format string, args ...any) *yaml.Node {
@@ -49,7 +49,7 @@ func (s *setter) fail(hint, format string, args ...any) *yaml.Node {
 	return nil
 }
 
-// move gives nodes the place of the change.
+// move sets the position of a node and all nodes below it to that of the change.
 func (s *setter) move(n *yaml.Node, moved map[*yaml.Node]bool) {
 	if moved[n] {
 		return
@@ -65,8 +65,8 @@ func (s *setter) move(n *yaml.Node, moved map[*yaml.Node]bool) {
 	}
 }
 
-// put returns n with a value at what is left of the path from a place in it; nil after a
-// fault. n may be nil or empty, which becomes a map.
+// put returns a copy of n in which the path from offset from on is set to value; nil after a
+// problem. A nil or empty n becomes a map.
 func (s *setter) put(n *yaml.Node, from int, value *yaml.Node) *yaml.Node {
 	rest := s.path[from:]
 	if rest == "" {
@@ -119,7 +119,7 @@ func (s *setter) put(n *yaml.Node, from int, value *yaml.Node) *yaml.Node {
 	return out
 }
 
-// putItem is put where the path goes on with the number of an entry of a list.
+// putItem is put for a path that continues with a list index.
 func (s *setter) putItem(n *yaml.Node, from int, owner string, value *yaml.Node) *yaml.Node {
 	number, after, closed := strings.Cut(s.path[from+1:], "]")
 	i, err := strconv.Atoi(number)
@@ -148,8 +148,8 @@ func (s *setter) putItem(n *yaml.Node, from int, owner string, value *yaml.Node)
 	return out
 }
 
-// entries says whether a map of the top level has entries that someone named. One that is
-// not there is then a slip, for which there is advice.
+// entries reports whether owner is a top-level map whose keys the operator chooses. A missing key
+// is then a mistake, and hint suggests the right one.
 func (s *setter) entries(n *yaml.Node, owner, key, rest string) (hint string, named bool) {
 	f := structureOf(reflect.TypeFor[rawFabric]()).byKey[owner]
 	if f == nil || f.keys == "" {
@@ -165,9 +165,9 @@ func (s *setter) entries(n *yaml.Node, owner, key, rest string) (hint string, na
 	return didYouMean(segment(rest), known), true
 }
 
-// keyAt returns the key that what is left of a path begins with, and how long it is there: a
-// key that the map has, also one with dots and brackets, or else all up to those. A key may
-// stand in quotes.
+// keyAt returns the key that the rest of a path begins with, and its length in the path: a key of
+// the map, which may contain dots and brackets, or else the text up to the first of these. A key
+// may be quoted.
 func keyAt(n *yaml.Node, rest string) (key string, length int) {
 	if rest[0] == '"' {
 		if key, _, ok := strings.Cut(rest[1:], `"`); ok {
@@ -190,7 +190,7 @@ func keyAt(n *yaml.Node, rest string) (key string, length int) {
 	return rest, len(rest)
 }
 
-// segment is what is left of a path up to the next dot.
+// segment returns the rest of a path up to the next dot.
 func segment(rest string) string {
 	word, _, _ := strings.Cut(rest, ".")
 	return word

@@ -7,12 +7,12 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/yaml"
 )
 
-// maxPaths bounds what Paths returns: a list of links may have thousands of entries.
+// maxPaths bounds the result of Paths: a list of links may have thousands of entries.
 const maxPaths = 200
 
-// Paths returns how a path of Options.Set may go on, by what the document of an intent
-// has: each begins with what is typed, and ends with "." or "[" where more follows, and
-// with "=" before a value.
+// Paths returns completions for a partly typed path of Options.Set, taken from the document of an
+// intent. Each begins with the typed text and ends with "." or "[" if more follows, or with "="
+// before a value.
 func Paths(root *yaml.Node, typed string) []string {
 	var out []string
 	add := func(path string, n *yaml.Node) bool {
@@ -38,7 +38,7 @@ func Paths(root *yaml.Node, typed string) []string {
 		}
 	}
 	for i, item := range root.Items {
-		// The bracket is typed. A list in a list goes on as the entry of a map does.
+		// The opening bracket is already typed. Complete nested lists like map entries.
 		if !add(fmt.Sprintf("%d]", i), item) {
 			return out
 		}

@@ -8,33 +8,31 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// The defaults of what a file does not state.
+// Defaults of settings that no file states.
 const (
-	DefaultMTUFabric = 9100 // bytes of an IP packet; SONiC's own port default
+	DefaultMTUFabric = 9100 // bytes of an IP packet; also SONiC's port default
 	DefaultMTUHost   = 9000
 	defaultMTURDMA   = 4096
 	DefaultDetect    = 400 * time.Millisecond
 	DefaultRestore   = 400 * time.Millisecond
 	DefaultPoll      = 200 * time.Millisecond
-	// DefaultECNProbability is the marking probability at max in SONiC's
-	// shipped profile AZURE_LOSSLESS (sonic-buildimage qos_config.j2).
+	// DefaultECNProbability is the marking probability at max in SONiC's default profile
+	// AZURE_LOSSLESS (sonic-buildimage qos_config.j2).
 	DefaultECNProbability = units.Percent(5)
-	// DefaultMinLosslessPacket is the lossless packet size of SONiC's shipped
-	// traffic pattern (LOSSLESS_TRAFFIC_PATTERN mtu, sonic-buildimage
-	// buffers_config.j2).
+	// DefaultMinLosslessPacket is the lossless packet size in SONiC's default traffic pattern
+	// (LOSSLESS_TRAFFIC_PATTERN mtu, sonic-buildimage buffers_config.j2).
 	DefaultMinLosslessPacket = units.Bytes(1024)
 	defaultPortGroup         = 4
 )
 
-// RDMAOverhead is what the headers around an RDMA payload take of an IP
-// packet at most, in bytes: IPv6 40, UDP 8, BTH 12, XRC 4, atomic 28, ICRC 4.
-// It is the sum by which Linux chooses the path MTU (include/rdma/ib_addr.h,
-// iboe_get_mtu).
+// RDMAOverhead is the maximum size in bytes of the headers around an RDMA payload in an IP
+// packet: IPv6 40, UDP 8, BTH 12, XRC 4, atomic 28, ICRC 4. Linux subtracts the same sum to
+// choose the path MTU (include/rdma/ib_addr.h, iboe_get_mtu).
 const RDMAOverhead = 96
 
 var byDefault = Origin{Rule: "default"}
 
-// from turns a stated value into a Value, or takes the default.
+// from converts an option to a Value, with a default if it is not set.
 func from[T any](o opt[T], def T) Value[T] {
 	if !o.Set {
 		return Value[T]{V: def, From: byDefault}
@@ -42,7 +40,7 @@ func from[T any](o opt[T], def T) Value[T] {
 	return Value[T]{V: o.V, From: Origin{Pos: o.Pos}}
 }
 
-// pointer is from for values that may be left to the platform.
+// pointer is like from for settings without a default; V is nil if the option is not set.
 func pointer[T any](o opt[T]) Value[*T] {
 	if !o.Set {
 		return Value[*T]{From: byDefault}
@@ -50,18 +48,17 @@ func pointer[T any](o opt[T]) Value[*T] {
 	return Value[*T]{V: &o.V, From: Origin{Pos: o.Pos}}
 }
 
-// word is like from, for a word that has a type of its own.
+// word is like from for a word with its own string type.
 func word[T ~string](o opt[string], def T) Value[T] {
 	return from(opt[T]{V: T(o.V), Pos: o.Pos, Set: o.Set}, def)
 }
 
-// is is like pointer, for one of two words: it says whether the word is yes.
+// is is like pointer for a choice of two words: V points to whether the word is yes.
 func is(o opt[string], yes string) Value[*bool] {
 	return pointer(opt[bool]{V: o.V == yes, Pos: o.Pos, Set: o.Set})
 }
 
-// finish fills the defaults of a layer in and checks what its values must
-// hold together.
+// finish fills in the defaults of a layer and checks that its values are consistent.
 func (r *resolver) finish(l *layer) *Settings {
 	s := &Settings{
 		PFCAsymmetric: from(l.pfc.Asymmetric, false),
@@ -70,7 +67,7 @@ func (r *resolver) finish(l *layer) *Settings {
 		Classes:       make([]*Class, 0, len(l.tuning)),
 	}
 	for i := range l.tuning {
-		c := r.classes[i] // the fabric-wide part, copied
+		c := r.classes[i] // copies the fabric-wide part
 		r.tune(&c, &l.tuning[i])
 		s.Classes = append(s.Classes, &c)
 	}
@@ -102,7 +99,7 @@ func (r *resolver) tune(c *Class, t *tuning) {
 	c.ECN = r.ecn(c, &t.curve)
 }
 
-// whole refuses a percentage with a fraction.
+// whole reports a percentage that is not a whole number.
 func (r *resolver) whole(key string, p opt[units.Percent]) {
 	if p.Set && float64(p.V) != float64(int(p.V)) {
 		r.problems.addf(p.Pos, "switches accept only whole percent", "%s: %s is not a whole percentage", key, p.V)
@@ -139,8 +136,8 @@ func (r *resolver) ecn(c *Class, k *curve) ECN {
 	return e
 }
 
-// shareBandwidth gives the weighted classes without a share equal parts of
-// what is left.
+// shareBandwidth divides the remaining bandwidth equally among the weighted classes without a
+// stated share.
 func (r *resolver) shareBandwidth(s *Settings) {
 	var open []*Class
 	var sum units.Percent
@@ -157,7 +154,7 @@ func (r *resolver) shareBandwidth(s *Settings) {
 			last = r.later(last, c.Bandwidth.From.Pos)
 		}
 	}
-	const rounding = 1e-6 // shares are decimal fractions
+	const rounding = 1e-6 // tolerance for decimal fractions
 	if sum > 100+rounding {
 		r.problems.addf(last, "", "the bandwidths of %s add up to %s, more than 100%%", listed(names, "and"), sum)
 		return
@@ -180,7 +177,7 @@ func (r *resolver) checkQueues(s *Settings) {
 	for _, c := range s.Classes {
 		o := owner[c.Queue.V]
 		owner[c.Queue.V] = c
-		if o == nil || o.Priority.V == c.Priority.V { // one fault is enough
+		if o == nil || o.Priority.V == c.Priority.V { // report only one of the two
 			continue
 		}
 		at := func(c *Class) Pos {
@@ -252,8 +249,8 @@ func (r *resolver) buffers(l *rawBuffers) Buffers {
 	return b
 }
 
-// later returns the place that comes later in the files: of two values that
-// do not fit, the one to look at.
+// later returns the position that comes later in the files; of two conflicting values, the later
+// one is reported.
 func (r *resolver) later(a, b Pos) Pos {
 	if a.Line == 0 || b.Line > 0 && r.problems.compare(a, b) <= 0 {
 		return b

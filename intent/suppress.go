@@ -7,33 +7,33 @@ import (
 	"time"
 )
 
-// Suppression is a finding that the operator accepts. It does not hide the
-// finding: reports show it with its reason, and it does not count.
+// Suppression is a finding that the operator accepts. The finding stays visible: reports show it
+// with the reason, but do not count it.
 type Suppression struct {
 	Pos   Pos
-	Check string // id of the check
-	// On is what it holds for, as it is written: "leaf1", "leaf*", "role:leaf",
-	// "leaf[1-2]/Ethernet[0-8:8]"; "" for everything. A * in the name of a port
-	// stands for slashes as well: "leaf*/Ethernet*" covers Ethernet1/1.
+	Check string // check ID
+	// On is the scope as written in the intent: "leaf1", "leaf*", "role:leaf",
+	// "leaf[1-2]/Ethernet[0-8:8]"; "" for everything. A * in a port name also matches slashes:
+	// "leaf*/Ethernet*" covers Ethernet1/1.
 	On string
-	// Unchecked says that it accepts only that the check could not be made.
+	// Unchecked limits the suppression to results that say the check could not be made.
 	Unchecked bool
 	Reason    string
-	// Until is the last day that it holds; zero for no end.
+	// Until is the last day on which the suppression applies; zero for no end.
 	Until time.Time
 
-	devices map[string]bool        // nil for all
-	port    func(name string) bool // nil for all
+	devices map[string]bool        // nil covers all
+	port    func(name string) bool // nil covers all
 }
 
-// Covers reports whether the suppression holds for a port of a device, "" for
-// what is about the device as a whole.
+// Covers reports whether the suppression applies to a port of a device; port is "" for findings
+// about the device as a whole.
 func (s *Suppression) Covers(device, port string) bool {
 	return (s.devices == nil || s.devices[device]) && (s.port == nil || port != "" && s.port(port))
 }
 
-// Over reports whether the suppression has ended at a time: its last day, in
-// the time's own zone, is past.
+// Over reports whether the suppression has expired: its last day, in the time zone of now, has
+// passed.
 func (s *Suppression) Over(now time.Time) bool {
 	if s.Until.IsZero() {
 		return false
@@ -62,13 +62,13 @@ func (r *resolver) suppressions() {
 	}
 }
 
-// scope reads what a suppression holds for. One that names no device is a fault:
-// it would silently accept nothing.
+// scope resolves On. A scope that matches no device is a problem: it would silently have no
+// effect.
 func (r *resolver) scope(s *Suppression, pos Pos) {
 	device, port, ported := strings.Cut(s.On, "/")
 	if all := r.out.devices(); device != "*" && !r.incomplete && r.spend(len(all), pos) {
 		var err error
-		// Devices come and go: what is accepted of those that stay holds.
+		// A range may include devices that do not exist, because devices are added and removed.
 		if s.devices = ranged(device, all); len(s.devices) == 0 {
 			s.devices, err = r.out.choose([]string{device}, all, "switch or host")
 		}
@@ -84,7 +84,7 @@ func (r *resolver) scope(s *Suppression, pos Pos) {
 	}
 }
 
-// ranged returns which of all a name with ranges names; none for another pattern.
+// ranged returns the candidates that a name with ranges matches; nil for other patterns.
 func ranged(p string, all []candidate) map[string]bool {
 	pat, err := parsePattern(p)
 	if err != nil || !pat.ranged {
@@ -99,7 +99,8 @@ func ranged(p string, all []candidate) map[string]bool {
 	return there
 }
 
-// portMatcher understands a name, a name with ranges, and a glob; nil is for all.
+// portMatcher parses a name, a name with ranges, or a glob. It returns nil for "*", which matches
+// all ports.
 func portMatcher(p string) (func(name string) bool, error) {
 	if p == "*" {
 		return nil, nil
@@ -113,10 +114,10 @@ func portMatcher(p string) (func(name string) bool, error) {
 		return nil, fmt.Errorf("%q is no name", p)
 	}
 	return func(n string) bool {
-		ok, _ := path.Match(glob, unslashed(n)) // the pattern is checked
+		ok, _ := path.Match(glob, unslashed(n)) // the pattern is already validated
 		return ok
 	}, nil
 }
 
-// unslashed gives a name of a port without the slashes at which a glob stops.
+// unslashed replaces the slashes in a port name, because * does not match a slash in path.Match.
 func unslashed(name string) string { return strings.ReplaceAll(name, "/", "\x1f") }

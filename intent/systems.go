@@ -5,22 +5,22 @@ import (
 	"strings"
 )
 
-// System is what is known of an operating system of switches before a driver
-// talks to one. The rest of it is a record of package drivers, which holds this.
+// System describes a switch operating system as far as it is known without a driver. The record
+// in package drivers embeds it and adds the rest.
 type System struct {
-	// Name is what the intent calls it.
+	// Name is the name used in the intent.
 	Name string
-	// Port is that of the management API, for an address that names none.
+	// Port is the port of the management API, for addresses without a port.
 	Port string
-	// BufferModel says that its switches have a buffer model to choose: they
-	// compute headroom, or look it up.
+	// BufferModel is true if the system offers a choice of buffer model: computing headroom or
+	// looking it up.
 	BufferModel bool
-	// StrictFirst says that every strict queue is served before every weighted one. Of
-	// other systems that is known of strict queues of a higher number alone.
+	// StrictFirst is true if the system serves every strict queue before every weighted one. On
+	// other systems this is known only for strict queues with a higher number.
 	StrictFirst bool
 }
 
-// The systems of switches.
+// Supported switch operating systems.
 var (
 	SONiC   = System{Name: "sonic", Port: "8080", BufferModel: true, StrictFirst: true}
 	EOS     = System{Name: "eos", Port: "6030"}
@@ -38,8 +38,7 @@ func Systems() (names []string) {
 	return names
 }
 
-// SystemOf returns the system that the intent calls by a name; an empty one for a
-// name that it does not take.
+// SystemOf returns the system with this name; the zero System for an unknown name.
 func SystemOf(name string) System {
 	if i := slices.IndexFunc(systems, func(s System) bool { return s.Name == name }); i >= 0 {
 		return systems[i]
@@ -47,8 +46,8 @@ func SystemOf(name string) System {
 	return System{}
 }
 
-// ofSystems fills in, in the tags of raw types, the names of the systems and their
-// ports.
+// ofSystems replaces the placeholders {systems} and {ports} in the tags of raw types by the
+// systems' names and ports.
 var ofSystems = func() *strings.Replacer {
 	var names, ports []string
 	for _, s := range systems {

@@ -8,14 +8,14 @@ type rawTraffic struct {
 	Kind     opt[string]          `key:"kind" enum:"gpu,storage,control" doc:"What sends them. Traffic of two kinds should not share a lossless class. Default: left open."`
 }
 
-// Traffic is what hosts send, as the operator knows it: packets that carry these
+// Traffic describes packets that hosts send, as declared by the operator: those with the listed
 // DSCPs. It configures nothing; checks compare the classes with it.
 type Traffic struct {
 	Name     string
 	Pos      Pos
 	DSCP     []int // sorted
 	Lossless Value[bool]
-	Kind     string // "gpu", "storage", "control", or "" where it is left open
+	Kind     string // "gpu", "storage", "control", or "" if not stated
 }
 
 func (r *resolver) traffic() {

@@ -8,29 +8,29 @@ import (
 	"time"
 )
 
-// Window is a maintenance window: times at which runs may write to devices, as the
-// clock on a wall in its time zone shows them. An hour that the clock skips is
-// missing from it, and one that it shows twice counts twice.
+// Window is a maintenance window: a range of local times in a time zone during which runs may
+// write to devices. When the clock is set forward, the skipped hour is missing from the window;
+// when it is set back, the repeated hour counts twice.
 type Window struct {
 	Pos  Pos
-	Days [7]bool // on which it begins, by [time.Weekday]
-	// From and To are minutes after midnight. To is not part of the window; where it is
-	// less than From, the window ends on the next day.
+	Days [7]bool // days on which it begins, indexed by [time.Weekday]
+	// From and To are minutes after midnight. To is exclusive; if it is less than From, the
+	// window ends on the next day.
 	From, To int
 	Zone     *time.Location
 }
 
-// Windows are the maintenance windows of a fabric; none is always open.
+// Windows are the maintenance windows of a fabric; if empty, runs may always write.
 type Windows []Window
 
-// maxWindows bounds the work of finding the next one.
+// maxWindows bounds the number of windows, which the search for the next change iterates over.
 const maxWindows = 64
 
-// ahead is how far the next change is searched. A week has every window, unless the
-// clock skips it on its only day.
+// ahead is how far Opens and Closes search for a change. Every window opens at least once a week,
+// unless the clock skips it on its only day.
 const ahead = 15 * 24 * time.Hour
 
-// String spells a window: "Mon, Tue 22:00-04:00 Europe/Berlin".
+// String formats a window as "Mon, Tue 22:00-04:00 Europe/Berlin".
 func (w Window) String() string {
 	days := "every day"
 	if w.Days != [7]bool{true, true, true, true, true, true, true} {
@@ -45,7 +45,7 @@ func (w Window) String() string {
 	return fmt.Sprintf("%s %02d:%02d-%02d:%02d %s", days, w.From/60, w.From%60, w.To/60, w.To%60, w.Zone)
 }
 
-// covers reports whether the window is open.
+// covers reports whether the window is open at time t.
 func (w Window) covers(t time.Time) bool {
 	t = t.In(w.Zone)
 	day, minute := t.Weekday(), t.Hour()*60+t.Minute()
@@ -55,8 +55,8 @@ func (w Window) covers(t time.Time) bool {
 	return w.Days[day] && minute >= w.From || w.Days[(day+6)%7] && minute < w.To
 }
 
-// change returns the next time at which the window may open or close: when the clock
-// shows one of its ends, or is set.
+// change returns the next time at which the window may open or close: when the local clock
+// reaches From or To, or when the clock is set.
 func (w Window) change(t time.Time) time.Time {
 	local := t.In(w.Zone)
 	_, offset := local.Zone()
@@ -74,20 +74,20 @@ func (w Window) change(t time.Time) time.Time {
 	return next
 }
 
-// Open reports whether runs may write at a time.
+// Open reports whether runs may write at time t.
 func (ws Windows) Open(t time.Time) bool {
 	return len(ws) == 0 || slices.ContainsFunc(ws, func(w Window) bool { return w.covers(t) })
 }
 
-// Opens returns when the next window opens, in its time zone; t itself where one is
-// open, the zero time where none opens within two weeks.
+// Opens returns when the next window opens, in that window's time zone; t itself if one is open,
+// the zero time if none opens within the next 15 days.
 func (ws Windows) Opens(t time.Time) time.Time { return ws.next(t, true) }
 
-// Closes returns when the last of the windows that are open closes, in its time zone;
-// the zero time where that takes more than two weeks.
+// Closes returns the next time at which no window is open, in the time zone of the window that
+// closes; t itself if none is open now, the zero time if one stays open for more than 15 days.
 func (ws Windows) Closes(t time.Time) time.Time { return ws.next(t, false) }
 
-// next returns the first time from t on at which the windows are open, or closed.
+// next returns the first time from t on at which Open returns open.
 func (ws Windows) next(t time.Time, open bool) time.Time {
 	for end := t.Add(ahead); !t.After(end); {
 		if ws.Open(t) == open {
@@ -144,7 +144,7 @@ func (r *resolver) window(raw *rawWindow) Window {
 	return w
 }
 
-// minutes reads "22:00", whose form the decoder has checked.
+// minutes parses "22:00"; the decoder has already checked the form.
 func minutes(clock string) int {
 	h, m, _ := strings.Cut(clock, ":")
 	hours, _ := strconv.Atoi(h)
