@@ -20,13 +20,13 @@ type aboutJSON struct {
 	Models        []aboutModel `json:"models"`
 }
 
-// Config is the user's file of defaults.
+// Config describes the user's file of default flags.
 type Config struct {
-	File  string            `json:"file"`  // where it is, or would be; "" where no folder is known
-	Flags map[string]string `json:"flags"` // that have a default in it
+	File  string            `json:"file"`  // path, whether or not the file exists; "" if the config folder is unknown
+	Flags map[string]string `json:"flags"` // the flags that have a default in the file
 }
 
-// String names the file and its flags.
+// String returns the file and the flags that it sets.
 func (c Config) String() string {
 	switch {
 	case len(c.Flags) > 0:
@@ -46,8 +46,8 @@ type aboutModel struct {
 	Note   string         `json:"note,omitempty"`
 }
 
-// About writes the version of the program, what it knows, releases and models, and the
-// user's defaults.
+// About writes the program's version, the SONiC releases and switch models it supports, and the
+// user's default flags.
 func About(w io.Writer, version string, releases []string, config Config, asJSON bool) error {
 	a := aboutJSON{Config: config, Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, SONiCReleases: releases}
 	if !asJSON {

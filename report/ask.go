@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Ask asks a question and returns the answer without spaces around it; an empty line is
-// the usual answer. It returns an error when nobody answers, and when ctx ends.
+// Ask prints a question and returns the trimmed answer, or usual if the answer is empty. It
+// fails if the input ends or ctx is cancelled.
 func (c *Console) Ask(ctx context.Context, question, usual string) (string, error) {
 	fmt.Fprintf(c.Err, "%s [%s]: ", c.styler(c.Err).Bold(question), usual)
 	answer, err := c.answer(ctx)
@@ -24,15 +24,16 @@ func (c *Console) Ask(ctx context.Context, question, usual string) (string, erro
 	return answer, nil
 }
 
-// answer reads a line. A terminal hands out one line a read: none is lost with the
-// reader.
+// answer reads one line of input. A terminal returns one line per read, so the discarded
+// bufio.Reader never swallows a further line.
 func (c *Console) answer(ctx context.Context) (string, error) {
 	type said struct {
 		line string
 		err  error
 	}
 	answer := make(chan said, 1)
-	// A read of a terminal cannot be ended; Ctrl-C ends the process under it.
+	// A blocking read of a terminal cannot be cancelled; on Ctrl-C the process exits and ends
+	// the goroutine.
 	go func() {
 		line, err := bufio.NewReader(c.In).ReadString('\n')
 		answer <- said{strings.TrimSpace(line), err}

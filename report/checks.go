@@ -7,7 +7,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
-// Checks writes a list of checks, a line each.
+// Checks writes a table of checks, one line per check.
 func (t *Text) Checks(all []*validate.Check) {
 	w := tabwriter.NewWriter(&errWriter{t}, 0, 8, 2, ' ', 0)
 	line := func(cols ...string) { _, _ = w.Write([]byte(strings.Join(cols, "\t") + "\n")) }
@@ -23,10 +23,11 @@ func (t *Text) Checks(all []*validate.Check) {
 		}
 		line(c.ID, strings.Join(severities, "/"), string(c.Scope), c.Reads.String(), title)
 	}
-	_ = w.Flush() // errors stay in t
+	_ = w.Flush() // the first error is kept in t
 }
 
-// notMade says in a list that a check is not made, and which are made instead.
+// notMade returns the suffix for a check that this program does not perform, naming the checks
+// that replace it.
 func notMade(c *validate.Check) string {
 	if len(c.FoldedIn) > 0 {
 		return " (see " + strings.Join(c.FoldedIn, ", ") + ")"
@@ -34,7 +35,7 @@ func notMade(c *validate.Check) string {
 	return " (not checked)"
 }
 
-// errWriter writes through a Text, which keeps the first error.
+// errWriter is an io.Writer that writes through a Text, which keeps the first error.
 type errWriter struct{ t *Text }
 
 func (w *errWriter) Write(p []byte) (int, error) {
@@ -42,7 +43,7 @@ func (w *errWriter) Write(p []byte) (int, error) {
 	return len(p), w.t.err
 }
 
-// Check writes what one check is about.
+// Check writes the description of one check.
 func (t *Text) Check(c *validate.Check) {
 	t.printf("%s: %s\n", t.S.Bold(c.ID), c.Title)
 	row := func(name, value string) {

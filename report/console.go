@@ -18,36 +18,36 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/term"
 )
 
-// Console is what a command reads answers from and writes to. The result goes to Out
-// and nothing else does; talk, progress, warnings and errors go to Err; colour and
-// moving lines only to a terminal. Where Output is "json", programs read both, and Err
-// has one JSON document a line.
+// Console is a command's input and output. Out receives the result and nothing else; Err
+// receives messages, progress, warnings and errors. Colour and animation appear only on a
+// terminal. With Output "json", both streams are for programs, and Err has one JSON document per
+// line.
 type Console struct {
 	In       io.Reader
 	Out, Err io.Writer
 	Getenv   func(string) string
 	Color    term.ColorMode
-	Output   string // the form of the result
-	// Quiet leaves out talk that the caller has said already.
+	Output   string // format of the result, such as "text" or "json"
+	// Quiet suppresses messages that the caller has already printed.
 	Quiet bool
 
-	// hinted are the hints that were printed: the same one helps once.
+	// hinted holds the hints already printed; each is printed once.
 	hinted map[string]bool
 }
 
-// Talk prints a line for people on standard error; programs do not read it.
+// Talk prints a message for people to standard error. It prints nothing if Output is "json".
 func (c *Console) Talk(format string, args ...any) {
 	if c.Output != "json" && !c.Quiet {
 		fmt.Fprintf(c.Err, format+"\n", args...)
 	}
 }
 
-// TalkClean is Talk of what a host says.
+// TalkClean is like Talk but strips control characters, for text that comes from a host.
 func (c *Console) TalkClean(format string, args ...any) {
 	c.Talk("%s", term.CleanLine(fmt.Sprintf(format, args...)))
 }
 
-// Warn prints a warning.
+// Warn prints a warning to standard error.
 func (c *Console) Warn(format string, args ...any) {
 	if c.Output == "json" {
 		c.errLine("warnings", []string{fmt.Sprintf(format, args...)})
@@ -56,12 +56,12 @@ func (c *Console) Warn(format string, args ...any) {
 	fmt.Fprintln(c.Err, c.styler(c.Err).Yellow("warning:"), term.Clean(fmt.Sprintf(format, args...)))
 }
 
-// Error states the fact, and hints apart from it.
+// Error prints an error, followed by its hints.
 func (c *Console) Error(err error) {
 	type item struct {
 		fleet.Error
 		Place string `json:"place,omitempty"`
-		line  string // for people
+		line  string // as printed for people
 	}
 	var items []item
 	var faults intent.Errors
@@ -93,7 +93,7 @@ func (c *Console) Error(err error) {
 	}
 }
 
-// Advice returns the advice of an error, or "". A [fleet.Error] has it in a field.
+// Advice returns the hint attached to an error, or "". A [fleet.Error] keeps it in a field.
 func Advice(err error) string {
 	if advice := hint.Of(err); advice != "" {
 		return advice
@@ -104,7 +104,7 @@ func Advice(err error) string {
 	return ""
 }
 
-// Hint prints advice once; "" is none.
+// Hint prints a hint unless it is empty or was printed before.
 func (c *Console) Hint(hint string) {
 	if hint == "" || c.Output == "json" || c.hinted[hint] {
 		return
@@ -116,13 +116,13 @@ func (c *Console) Hint(hint string) {
 	fmt.Fprintln(c.Err, c.styler(c.Err).Dim("hint: "), term.Clean(hint))
 }
 
-// errLine writes what a program should know on standard error.
+// errLine writes one JSON line to standard error.
 func (c *Console) errLine(key string, v any) {
-	// Standard error that cannot be written leaves nobody to tell.
+	// If standard error cannot be written, there is nowhere to report that.
 	_ = writeLine(c.Err, map[string]any{"format": Format, key: v})
 }
 
-// Line writes a JSON document as one line of the result.
+// Line writes v as one JSON line of the result.
 func (c *Console) Line(v any) error { return writeLine(c.Out, v) }
 
 func writeLine(w io.Writer, v any) error {
@@ -131,17 +131,17 @@ func writeLine(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-// CanAsk reports whether a person is there to answer.
+// CanAsk reports whether standard input is a terminal, so that questions can be asked.
 func (c *Console) CanAsk() bool {
 	in, ok := c.In.(*os.File)
 	return ok && term.IsTerminal(in)
 }
 
-// Confirm asks a question that only "yes" says yes to. It returns an error for any
-// other answer, and when ctx ends.
+// Confirm asks a question that must be answered with "yes". It fails on any other answer, or if
+// ctx is cancelled.
 func (c *Console) Confirm(ctx context.Context, question string) error {
 	fmt.Fprintf(c.Err, "\n%s Type 'yes' to continue: ", c.styler(c.Err).Bold(question))
-	answer, _ := c.answer(ctx) // an end without a line is a no
+	answer, _ := c.answer(ctx) // end of input counts as "no"
 	switch {
 	case ctx.Err() != nil:
 		fmt.Fprintln(c.Err)
@@ -152,8 +152,8 @@ func (c *Console) Confirm(ctx context.Context, question string) error {
 	return nil
 }
 
-// Progress shows how far the work on devices is, on a terminal and never among JSON,
-// and hands each event on; nil hands on to nobody.
+// Progress shows on a terminal how many devices are done; with JSON output it shows nothing. It
+// forwards each event to also, which may be nil.
 func (c *Console) Progress(also fleet.Progress) fleet.Progress {
 	var p *term.Progress
 	return func(e fleet.Event) {
@@ -178,7 +178,7 @@ func (c *Console) Progress(also fleet.Progress) fleet.Progress {
 	}
 }
 
-// endDevice counts a device that has ended. One that a run skipped was not begun.
+// endDevice updates the progress display when a device ends. A skipped device was never started.
 func endDevice(p *term.Progress, e fleet.Event) {
 	state := strings.ReplaceAll(string(e.State), "-", " ")
 	switch {
@@ -191,13 +191,13 @@ func endDevice(p *term.Progress, e fleet.Event) {
 	}
 }
 
-// mostTold is how many devices a run may work on for each of its requests to be told.
+// mostTold is the largest number of devices for which Steps prints every request.
 const mostTold = 8
 
-// Steps writes each step to standard error, as JSON each event from the first write
-// on: devices may be worked on side by side. Of a run over many devices it writes no steps,
-// and what the gate or a device says when it is said first; all devices that said it as well
-// come on one line in the end.
+// Steps writes each step to standard error. As JSON, it writes each event of the writing phase,
+// because devices may be changed in parallel. For a run over more than mostTold devices it
+// prints no steps; a message of the gate or of a device is printed when it first occurs, and at
+// the end one line lists all devices with the same message.
 func (c *Console) Steps() fleet.Progress {
 	st := c.styler(c.Err)
 	var mu sync.Mutex
@@ -238,7 +238,7 @@ func (c *Console) Steps() fleet.Progress {
 	}
 }
 
-// Styler styles what is written to Out.
+// Styler returns the styler for text written to Out.
 func (c *Console) Styler() term.Styler { return c.styler(c.Out) }
 
 func (c *Console) styler(w io.Writer) term.Styler {
@@ -247,5 +247,5 @@ func (c *Console) styler(w io.Writer) term.Styler {
 
 func terminal(w io.Writer) bool { return term.IsTerminal(term.File(w)) }
 
-// Text writes the result for people.
+// Text returns a writer of the result for people.
 func (c *Console) Text() *Text { return &Text{W: c.Out, S: c.Styler()} }

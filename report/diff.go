@@ -11,13 +11,13 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/words"
 )
 
-// DiffForms are the forms of a diff.
+// DiffForms are the output formats of a diff.
 var DiffForms = []string{"text", "json"}
 
-// DiffSummary is what a diff comes to.
+// DiffSummary counts the devices that were compared.
 type DiffSummary struct{ Devices, Differing, Failed int }
 
-// String says it to a person: "2 of 24 devices differ".
+// String returns the summary as a sentence: "2 of 24 devices differ".
 func (s DiffSummary) String() string {
 	text := fmt.Sprintf("%d of %s %s", s.Differing, words.Count(s.Devices, "device"), map[bool]string{true: "differs", false: "differ"}[s.Differing == 1])
 	if s.Differing == 0 {
@@ -29,10 +29,10 @@ func (s DiffSummary) String() string {
 	return text
 }
 
-// DiffLine is a line of the configuration of a device.
+// DiffLine is a removed or added line of a device's configuration.
 type DiffLine struct {
 	Op string `json:"op"` // "+", "-"
-	// In is what the line stands in, from the outside.
+	// In lists the enclosing lines, outermost first.
 	In   []string `json:"in,omitempty"`
 	Text string   `json:"text"`
 }
@@ -47,10 +47,10 @@ type deviceDiff struct {
 	*fleet.Error
 }
 
-// DiffLines are the lines that are removed and added, each with what it stands in.
+// DiffLines returns the removed and added lines, each with its enclosing lines.
 func DiffLines(running, intended string) []DiffLine {
 	out := []DiffLine{}
-	// Lines that are alike in different places are different ones.
+	// Equal lines in different blocks count as different lines.
 	for _, l := range linediff.Lines(placed(running), placed(intended)) {
 		if l.Op == linediff.Same {
 			continue
@@ -61,10 +61,10 @@ func DiffLines(running, intended string) []DiffLine {
 	return paired(out)
 }
 
-// placed are the lines of a text, each behind those that it stands in.
+// placed returns the lines of a text, each prefixed with its enclosing lines, separated by "\n".
 func placed(text string) (lines []string) {
 	type outer struct {
-		depth int // of its indentation
+		depth int // indentation of the line
 		lines string
 	}
 	var open []outer
@@ -82,8 +82,8 @@ func placed(text string) (lines []string) {
 	return lines
 }
 
-// paired puts a line next to the one that sets the same. Removed lines keep their order, and
-// so do added ones.
+// paired moves each added line next to the removed line that sets the same thing. Removed lines
+// keep their order, and so do added lines.
 func paired(lines []DiffLine) []DiffLine {
 	out := make([]DiffLine, 0, len(lines))
 	for len(lines) > 0 {
@@ -91,7 +91,7 @@ func paired(lines []DiffLine) []DiffLine {
 		m := n + opsOf(lines[n:], "+")
 		removed, added := lines[:n], lines[n:m]
 		lines = lines[m:]
-		at := make(map[string]int, len(added)) // of the last line that sets it
+		at := make(map[string]int, len(added)) // index of the last added line for each setting
 		for i, l := range added {
 			at[l.sets()] = i
 		}
@@ -108,7 +108,7 @@ func paired(lines []DiffLine) []DiffLine {
 	return out
 }
 
-// opsOf is how many of the first lines have an op.
+// opsOf counts the leading lines with the given op.
 func opsOf(lines []DiffLine, op string) int {
 	if n := slices.IndexFunc(lines, func(l DiffLine) bool { return l.Op != op }); n >= 0 {
 		return n
@@ -116,14 +116,14 @@ func opsOf(lines []DiffLine, op string) int {
 	return len(lines)
 }
 
-// sets is what a line sets: its first word, where it stands.
+// sets identifies the setting of a line: its enclosing lines and its first word.
 func (l DiffLine) sets() string {
 	word, _, _ := strings.Cut(l.Text, " ")
 	return strings.Join(append(l.In, word), "\n")
 }
 
-// Diff writes how devices differ, as each gives them out, in the lines of the devices or
-// as a unified diff.
+// Diff writes the differences of the devices that each emits: as JSON, as a unified diff, or in
+// the devices' own configuration lines.
 func (c *Console) Diff(fabric string, unified bool, each func(emit func(*fleet.DeviceDiff) error) error) (sum DiffSummary, err error) {
 	var doc *JSONList
 	if c.Output == "json" {
@@ -160,7 +160,7 @@ func (c *Console) Diff(fabric string, unified bool, each func(emit func(*fleet.D
 	return sum, err
 }
 
-// nativeDiff writes the lines of one device below its name.
+// nativeDiff writes one device's name, followed by its changed lines.
 func (c *Console) nativeDiff(d *fleet.DeviceDiff) error {
 	s, lines := c.Styler(), DiffLines(d.Running, d.Intended)
 	added := 0
@@ -193,7 +193,7 @@ func (c *Console) nativeDiff(d *fleet.DeviceDiff) error {
 	return err
 }
 
-// UnifiedDiff writes the lines of a unified diff.
+// UnifiedDiff writes the lines of a unified diff, in colour on a terminal.
 func (c *Console) UnifiedDiff(lines []string) error {
 	s := c.Styler()
 	for _, l := range lines {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Each line says what it stands in on its own side, and what a line replaces stands next
-// to it.
+// Each line comes with its enclosing lines, and an added line follows the removed line that it
+// replaces.
 func TestDiffLines(t *testing.T) {
 	running := "interface Ethernet1\n   mtu 1500\n   trust cos\n   tx-queue 3\n      bandwidth 1\nold 1\n   in\n"
 	intended := "interface Ethernet1\n   mtu 9000\n   trust dscp\n   tx-queue 3\n      bandwidth 2\nnew 1\n   in\n"

@@ -11,14 +11,14 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/headroom"
 )
 
-// explainWidth is what an explanation is broken at: it is also pasted into
-// tickets and mails.
+// explainWidth is the line width of an explanation, which people also paste into tickets and
+// mails.
 const explainWidth = 80
 
-// Explain writes the arithmetic of one port.
+// Explain writes the headroom and ECN arithmetic of one port.
 func (t *Text) Explain(e render.Explanation) { t.explain(e, nil) }
 
-// explain numbers the sources behind some that have numbers, and returns all.
+// explain writes e, numbering its sources after those already numbered, and returns all sources.
 func (t *Text) explain(e render.Explanation, sources []string) []string {
 	x := explainer{Text: t, sources: sources}
 	t.printf("%s", t.S.Bold(e.Device+" "+e.Port))
@@ -66,13 +66,13 @@ func (t *Text) explain(e render.Explanation, sources []string) []string {
 	return x.sources
 }
 
-// explainer writes one explanation and gathers its sources.
+// explainer writes one explanation and collects its sources.
 type explainer struct {
 	*Text
 	sources []string
 }
 
-// cite returns the mark of a source, "" for none.
+// cite returns the reference number of a source, such as " [2]"; "" if source is "".
 func (x *explainer) cite(source string) string {
 	if source == "" {
 		return ""
@@ -85,7 +85,7 @@ func (x *explainer) cite(source string) string {
 	return fmt.Sprintf(" [%d]", i+1)
 }
 
-// placed writes text and the place that it is from, on one line where both fit.
+// placed writes text and the place it comes from, on one line if both fit.
 func (x *explainer) placed(text, from string) {
 	if utf8.RuneCountInString(text)+2+utf8.RuneCountInString(from) <= explainWidth {
 		x.printf("%s  %s\n", text, x.S.Dim(from))
@@ -100,8 +100,8 @@ func (x *explainer) placed(text, from string) {
 	x.printf("%s    %s\n", indent, x.S.Dim(from))
 }
 
-// paragraph writes text behind a head, broken between words; what follows the
-// first line is indented like the head and by more.
+// paragraph writes text after head, wrapped between words. Continuation lines are indented to
+// the end of head plus more columns.
 func (x *explainer) paragraph(head string, more int, text string) {
 	line, empty := head, true
 	indent := strings.Repeat(" ", utf8.RuneCountInString(head)+more)
@@ -196,7 +196,8 @@ func (x *explainer) headroom(h render.HeadroomPath) {
 	}
 }
 
-// admission writes the switch's own test of a port as one sum.
+// admission writes the sum by which the switch itself decides whether to accept a port's
+// buffers.
 func (x *explainer) admission(a *headroom.Admission) {
 	sum, marks := x.sum(a.Terms)
 	x.paragraph("      ", 4, fmt.Sprintf("admission of the port%s: %s = %d B; the switch itself knows its limit", marks, sum, a.Total))
@@ -205,8 +206,7 @@ func (x *explainer) admission(a *headroom.Admission) {
 	}
 }
 
-// sum writes terms in a row, without those that are nothing, and the marks of
-// their sources.
+// sum formats the non-zero terms as a sum and returns the reference numbers of their sources.
 func (x *explainer) sum(terms []headroom.Term) (text, marks string) {
 	var parts []string
 	for _, t := range terms {

@@ -51,8 +51,8 @@ links:
 	return b.String()
 }
 
-// An explanation fits into 80 columns, save a path that cannot be broken, and
-// its marks of sources lead somewhere.
+// An explanation fits into 80 columns, except for paths that cannot be wrapped, and each of its
+// reference numbers has a source.
 func TestExplainText(t *testing.T) {
 	for _, at := range []struct{ sw, port string }{{"leaf1", "Ethernet0"}, {"spine1", "Ethernet0"}} {
 		out := explained(t, at.sw, at.port)
@@ -85,7 +85,7 @@ func TestExplainText(t *testing.T) {
 	}
 }
 
-// Each part of the arithmetic is there, with its numbers.
+// The explanation contains each part of the arithmetic, with its numbers.
 func TestExplainParts(t *testing.T) {
 	out := strings.Join(strings.Fields(explained(t, "leaf1", "Ethernet0")), " ")
 	for _, want := range []string{

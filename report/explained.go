@@ -12,21 +12,21 @@ import (
 	"github.com/roce-fabric/roce-fabric/render"
 )
 
-// Explained is something that is explained: a document that has lines as well, or an
+// Explained is an explanation: a document that can also be printed as lines, or an
 // [ExplainedPort].
 type Explained interface{ Lines() []string }
 
-// ExplainedPort is the explanation of a port of a switch.
+// ExplainedPort explains the settings of one switch port.
 type ExplainedPort struct{ render.Explanation }
 
-// Lines is the text of the explanation.
+// Lines returns the explanation as text.
 func (p ExplainedPort) Lines() []string {
 	lines, _ := linesOf(p, term.NewStyler(false), nil)
 	return lines
 }
 
-// linesOf returns the text, and the sources that have numbers in it, behind those that had
-// some before.
+// linesOf returns the lines of e and, for a port, the numbered sources: those passed in, then
+// those that e adds.
 func linesOf(e Explained, s term.Styler, sources []string) (lines, numbered []string) {
 	p, ok := e.(ExplainedPort)
 	if !ok {
@@ -43,7 +43,7 @@ func linesOf(e Explained, s term.Styler, sources []string) (lines, numbered []st
 	return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n"), sources
 }
 
-// Explained writes an explanation.
+// Explained writes an explanation as JSON or text.
 func (c *Console) Explained(e Explained) error {
 	if c.Output == "json" {
 		return WriteDocument(c.Out, e)
@@ -57,8 +57,8 @@ func (c *Console) lines(lines []string) error {
 	return err
 }
 
-// ExplainedIf writes an explanation with changes of the intent, and what it was without
-// them, where it differs. was is nil where there was none.
+// ExplainedIf writes an explanation with the --set changes applied, and how it differs from the
+// one without them. was is nil if there is none.
 func (c *Console) ExplainedIf(set []string, was, now Explained) error {
 	if c.Output == "json" {
 		text, err := json.Marshal(now)

@@ -12,14 +12,14 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
 )
 
-// File is a report that is written to a file.
+// File is a file that a report is written to, and its form.
 type File struct {
 	Form Form
 	Path string
 }
 
-// ParseFiles reads FORM=FILE. A value that cannot work is an [*fleet.OptionError], so
-// that it is refused before devices are read.
+// ParseFiles parses FORM=FILE arguments. An invalid argument is an [*fleet.OptionError], so that
+// it is rejected before any device is read.
 func ParseFiles(args []string) ([]File, error) {
 	var out []File
 	for _, arg := range args {
@@ -40,7 +40,7 @@ func ParseFiles(args []string) ([]File, error) {
 	return out, nil
 }
 
-// FormNames are the names of [Forms].
+// FormNames returns the names of [Forms].
 func FormNames() (out []string) {
 	for _, f := range Forms {
 		out = append(out, string(f))
@@ -48,8 +48,8 @@ func FormNames() (out []string) {
 	return out
 }
 
-// Report writes a report as the result, and to files. A file that cannot be written
-// does not keep the other forms from being.
+// Report writes a report as the command's result, and to files. It writes the other forms even
+// if one file cannot be written.
 func (c *Console) Report(r Report, files []File) error {
 	o := OptionsHere(r)
 	var failed []error

@@ -14,34 +14,33 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
-// Report is the result of one run that ends in findings: everything that its
-// six forms are written from.
+// Report is the result of a run of check, validate or nic validate. All six output forms are
+// written from it.
 type Report struct {
 	Command string // "check", "validate" or "nic validate"
-	Version string // of this program
-	Fabric  string // its name
+	Version string // version of this program
+	Fabric  string // name of the fabric
 	Time    time.Time
-	// Intent is what the run was about; nil where it is not at hand. Only the
-	// places of findings and the map of the fabric are taken from it.
+	// Intent is the fabric that was checked; nil if it is not available. It supplies only the
+	// places of findings and the map of the fabric.
 	Intent *intent.Fabric
-	// Devices are the devices that were looked at, or could not be, in natural
-	// order.
+	// Devices are the devices that were checked or could not be read, in natural order.
 	Devices []Device
-	Links   int // links that were looked at
-	Ports   int // ports of hosts that were read
-	// Counted is what ports counted in the window of the run; empty without one.
+	Links   int // number of links that were checked
+	Ports   int // number of host ports that were read
+	// Counted holds the port counters of the measuring window; empty without a window.
 	Counted []gate.PortWindow
-	// Pauses is where the pauses of that window come from.
+	// Pauses are the sources of the PFC pauses in that window.
 	Pauses []gate.Source
-	// History are the rounds of a watch of this fabric, oldest first; empty without one.
+	// History holds the rounds of a watch of this fabric, oldest first; empty outside a watch.
 	History []Round
-	// Alone says that the devices were judged without an intent.
+	// Alone is set if the configurations were checked without an intent.
 	Alone bool
 	// Findings are sorted by [validate.Sort].
 	Findings []validate.Finding
 }
 
-// Device is a device of a report, and how it was looked at.
+// Device is a device in a report.
 type Device struct {
 	Name   string     `json:"name" doc:"name in the intent"`
 	Kind   DeviceKind `json:"kind" enum:"switch,host"`
@@ -53,7 +52,7 @@ type Device struct {
 	Looked string     `json:"looked,omitempty" doc:"what of a saved configuration was looked at"`
 }
 
-// JudgedAlone is the report of configurations that were judged without an intent.
+// JudgedAlone returns the report for saved configurations that were checked without an intent.
 func JudgedAlone(js []fleet.Judged, found []validate.Finding) Report {
 	r := Report{Command: "check", Alone: true, Findings: found}
 	var names []string
@@ -67,7 +66,7 @@ func JudgedAlone(js []fleet.Judged, found []validate.Finding) Report {
 	return r
 }
 
-// MarkSaved marks a device of which a saved configuration was looked at.
+// MarkSaved records that a device was checked from a saved configuration file.
 func MarkSaved(devices []Device, name, file string) {
 	for i := range devices {
 		if devices[i].Name == name {
@@ -76,7 +75,8 @@ func MarkSaved(devices []Device, name, file string) {
 	}
 }
 
-// ToImport says how to go on from configurations that were judged alone; "" for many.
+// ToImport suggests the import command for configurations that were checked without an intent;
+// "" if there are more than three.
 func (r *Report) ToImport() string {
 	const few = 3
 	if len(r.Devices) > few {
@@ -89,8 +89,8 @@ func (r *Report) ToImport() string {
 	return next + " writes the intent that says the same"
 }
 
-// Looked lists switches and hosts that were looked at in one way, for a report.
-// Those that findings say could not be read are marked so.
+// Looked lists switches and hosts as devices with the given source. It marks a device as failed
+// if a finding says that it could not be read.
 func Looked(switches []*intent.Switch, hosts []*intent.Host, source Source, found []validate.Finding) []Device {
 	var out []Device
 	for _, sw := range switches {
@@ -113,7 +113,7 @@ func Looked(switches []*intent.Switch, hosts []*intent.Host, source Source, foun
 	return out
 }
 
-// Validated is the report of a validation of the devices of f.
+// Validated returns the report for a validation of the devices of f.
 func Validated(f *fleet.Fabric, found []validate.Finding, counted []gate.PortWindow, pauses []gate.Source) Report {
 	return Report{
 		Command: "validate", Fabric: f.Fabric().Name, Intent: f.Fabric(), Links: len(f.Fabric().Links),
@@ -124,19 +124,19 @@ func Validated(f *fleet.Fabric, found []validate.Finding, counted []gate.PortWin
 // DeviceKind is a kind of device.
 type DeviceKind = validate.DeviceKind
 
-// The kinds of device.
+// The device kinds.
 const (
 	SwitchDevice = validate.SwitchDevice
 	HostDevice   = validate.HostDevice
 )
 
-// Source says where what was looked at comes from.
+// Source is where a checked configuration comes from.
 type Source string
 
 // The sources.
 const (
-	FromIntent  Source = "intent"  // compiled from the intent
-	FromSaved   Source = "saved"   // a configuration in a file
+	FromIntent  Source = "intent"  // generated from the intent
+	FromSaved   Source = "saved"   // read from a saved configuration file
 	FromRunning Source = "running" // read from the device
 	FromNowhere Source = "failed"  // the device could not be read
 )

@@ -11,7 +11,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
-// document is the JSON form of a report. [FindingsSchema] is made from it.
+// document is the JSON form of a report. [Schema] is generated from it.
 type document struct {
 	Format   int                `json:"format" doc:"version of this form; within one, fields are only added"`
 	Fabric   string             `json:"fabric" doc:"name of the fabric"`
@@ -38,7 +38,7 @@ type tool struct {
 	Version string `json:"version"`
 }
 
-// causeItem is what findings share that differ only in their place.
+// causeItem describes findings that differ only in their place.
 type causeItem struct {
 	ID         string               `json:"id" doc:"id of the check"`
 	Title      string               `json:"title,omitempty" doc:"what the check finds"`
@@ -54,8 +54,8 @@ type causeItem struct {
 // toolName is the name of this program in reports.
 const toolName = "roce-fabric"
 
-// writeJSON writes a finding at a time: those of ten thousand switches are hundreds of
-// megabytes of text.
+// writeJSON encodes one finding at a time, because the findings of ten thousand switches are
+// hundreds of megabytes of text.
 func writeJSON(w io.Writer, r Report) error {
 	d := document{
 		Format: Format, Fabric: r.Fabric, Devices: len(r.Devices),

@@ -50,7 +50,7 @@ func loadFabric(t testing.TB, text string) *intent.Fabric {
 	return f
 }
 
-// rich is a report that has something of everything.
+// rich returns a report with every kind of content.
 func rich(t testing.TB) Report {
 	t.Helper()
 	f := loadFabric(t, fabricFile)
@@ -96,8 +96,8 @@ func TestGoldenReports(t *testing.T) {
 		path := filepath.Join("testdata", name)
 		r := rich(t)
 		for i := range r.Devices {
-			// Then no checks are made but those that found something, and a new
-			// check leaves the files alone.
+			// Without devices to check, only checks with findings are listed, so that a new
+			// check does not change the golden files.
 			r.Devices[i].Source = FromNowhere
 		}
 		got := write(t, form, r)
@@ -117,7 +117,7 @@ func TestGoldenReports(t *testing.T) {
 	}
 }
 
-// spots lists findings by what all forms have of them, sorted.
+// spots lists, sorted, the parts of findings that all forms contain.
 func spots(fs []validate.Finding) []string {
 	var out []string
 	for _, f := range fs {
@@ -153,7 +153,7 @@ func readSARIF(t testing.TB, text string) *sarif.Report {
 	if err := log.Validate(); err != nil {
 		t.Fatalf("against the schema of the standard: %v", err)
 	}
-	// A field that the reader does not know is not in the standard.
+	// A field unknown to the reader is not part of the standard.
 	d := json.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(new(sarif.Report)); err != nil {
@@ -304,7 +304,7 @@ func readJUnit(t testing.TB, text string) junit.Testsuites {
 	return out
 }
 
-// caseText is all that a case says.
+// caseText returns all the text of a test case.
 func caseText(c junit.Testcase) string {
 	var b strings.Builder
 	for _, r := range []*junit.Result{c.Skipped, c.Error, c.Failure} {
@@ -318,8 +318,8 @@ func caseText(c junit.Testcase) string {
 	return b.String()
 }
 
-// Whatever a device says, a report is one document of its form, and a text of
-// clean lines.
+// A report with hostile text from a device is still one valid document of its form, and one line
+// of text has no control characters.
 func TestHostileFindings(t *testing.T) {
 	r := rich(t)
 	evil := hostile + "]]></failure>\x00\xff\ufffe \"'<script>alert(1)</script>|`@root`"
@@ -363,8 +363,8 @@ func checkSchema(t testing.TB, text string) {
 	}
 }
 
-// closeObjects makes a schema refuse what it does not name, so that a field
-// without a description is found.
+// closeObjects makes a schema reject properties that it does not name, so that undescribed
+// fields are found.
 func closeObjects(v any) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -389,7 +389,7 @@ func TestReportsHoldAgainstTheirSchema(t *testing.T) {
 	}
 }
 
-// Every field is described: the schema is all that a program's author has.
+// Every field has a description, because authors of other programs have only the schema.
 func TestSchemaDescribesEveryField(t *testing.T) {
 	var doc map[string]any
 	decode(t, string(Schema()), &doc)

@@ -12,14 +12,14 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
-// Limits of the text for people; JSON has everything.
+// Limits of the text form; the JSON form lists everything.
 const (
-	maxPlaces = 8   // of a cause
-	maxWheres = 3   // places in the intent, of a cause
-	maxPlace  = 240 // bytes of one place
+	maxPlaces = 8   // places listed per cause
+	maxWheres = 3   // intent lines listed per cause
+	maxPlace  = 240 // bytes per place
 )
 
-// writeText writes what can be scanned at a glance, and then each cause once.
+// writeText writes the verdict, and then each cause once.
 func writeText(w io.Writer, r Report, o Options) error {
 	t := Text{W: w, S: o.S}
 	t.verdict(r)
@@ -35,7 +35,7 @@ func writeText(w io.Writer, r Report, o Options) error {
 			section = ""
 			continue
 		}
-		// A cause of more than one line is set apart from its neighbours.
+		// A cause that takes more than one line is separated by a blank line.
 		next := string(c.Severity)
 		if c.Suppressed != nil {
 			next = "accepted"
@@ -58,11 +58,11 @@ func writeText(w io.Writer, r Report, o Options) error {
 	return t.Err()
 }
 
-// shared groups the causes that are printed as one block: errors or warnings on many
-// devices with the same places and fix, such as hosts that nobody configured. The index
-// of the first cause has the whole block, those of the others have none.
+// shared groups causes that are printed as one block: errors or warnings on at least three
+// devices with the same places and the same fix, such as hosts that nobody has configured. The
+// result maps the index of the first cause to the whole block, and those of the others to nil.
 func shared(causes []validate.Cause) map[int][]validate.Cause {
-	const few = 3 // causes, and devices
+	const few = 3 // minimum number of causes, and of devices
 	type fault struct {
 		severity    validate.Severity
 		fix, places string
@@ -86,7 +86,7 @@ func shared(causes []validate.Cause) map[int][]validate.Cause {
 	return out
 }
 
-// together writes causes with one place and one fix.
+// together writes the causes that share their places and their fix as one block.
 func (t *Text) together(r Report, all []validate.Cause) {
 	c := all[0]
 	style := t.S.Yellow
@@ -112,7 +112,7 @@ func (t *Text) together(r Report, all []validate.Cause) {
 	}
 }
 
-// pauses says where the pauses of the window come from, and what they stop.
+// pauses writes where the PFC pauses of the window come from and which ports they stop.
 func (t *Text) pauses(r Report) {
 	for i, s := range r.Pauses {
 		if i == 0 {
@@ -142,7 +142,7 @@ func (t *Text) verdict(r Report) {
 	}
 }
 
-// also names the checks that a cause covers: " (also PFC-04)".
+// also lists the checks that a cause covers: " (also PFC-04)".
 func also(c validate.Cause) string {
 	return alsoOf(c.Covers())
 }
@@ -198,8 +198,8 @@ func (t *Text) cause(c validate.Cause, whereLabel string) {
 	}
 }
 
-// indented writes text, broken to the width, whose first characters are those
-// of styled without its colours.
+// indented writes wrapped text. If text starts with the plain form of styled, styled is written
+// instead.
 func (t *Text) indented(indent, styled, text string, hang int) {
 	for i, l := range wrap(text, textWidth-len(indent), hang) {
 		plain := term.Clean(styled)
@@ -214,7 +214,7 @@ func (t *Text) indented(indent, styled, text string, hang int) {
 	}
 }
 
-// dim writes what stands below a cause.
+// dim writes a dimmed detail line below a cause.
 func (t *Text) dim(text string) {
 	for i, l := range wrap(term.CleanLine(text), textWidth-6, 2) {
 		indent := "      "
@@ -225,7 +225,7 @@ func (t *Text) dim(text string) {
 	}
 }
 
-// devicesOf names the devices of a cause, or says how many there are.
+// devicesOf names the devices of a cause, or counts them if the list is too long.
 func devicesOf(c validate.Cause) string {
 	all := c.Devices()
 	if names := term.CleanLine(natural.Fold(all)); len(names) <= textWidth/2 {
@@ -234,8 +234,7 @@ func devicesOf(c validate.Cause) string {
 	return words.Count(len(all), "device")
 }
 
-// shortPlaces lists the places of a cause, at most limit of them, and how many
-// more there are.
+// shortPlaces returns about limit places of a cause, and the number of places left out.
 func shortPlaces(c validate.Cause, limit int) (places []string, more int) {
 	all := c.Places()
 	if len(all) > limit+1 {
@@ -247,7 +246,7 @@ func shortPlaces(c validate.Cause, limit int) (places []string, more int) {
 	return places, more
 }
 
-// shortPlace cuts a long list of ports, and says how many are left out.
+// shortPlace cuts a long list of ports and says how many it leaves out.
 func shortPlace(p string) string {
 	names := strings.Split(p, ",")
 	n := 0
@@ -260,7 +259,7 @@ func shortPlace(p string) string {
 	return p
 }
 
-// shortWheres lists the places in the intent of a cause.
+// shortWheres lists the first intent lines of a cause.
 func shortWheres(c validate.Cause) string {
 	return words.Some(c.Wheres(), maxWheres)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
-// A fleet of hosts of which nothing is configured is told on less than a screen and a
-// half, with every check that it fails.
+// The report for a large fabric of unconfigured hosts fits into one and a half screens and names
+// every failed check.
 func TestUnsetFleetIsShort(t *testing.T) {
 	f, err := intent.Load("../examples/rail-512/fabric.yaml", intent.Options{})
 	if err != nil {
@@ -46,7 +46,7 @@ func TestUnsetFleetIsShort(t *testing.T) {
 	}
 }
 
-// A finding that covers another check is found under either id in every form for people.
+// In every form for people, a finding that covers another check shows both IDs.
 func TestCoveredChecksAreNamed(t *testing.T) {
 	for covers, want := range map[string]bool{"": false, "PFC-04": true} {
 		f := loadFabric(t, fabricFile)

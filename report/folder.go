@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 )
 
-// OptionsHere are the options of a report that is written from the working folder.
-// Paths of a SARIF file start from the top of the Git work tree that the intent lies
-// in, without one from the working folder.
+// OptionsHere returns the options for a report written from the working directory. In SARIF,
+// paths are relative to the Git work tree that contains the intent, or to the working directory
+// outside Git.
 func OptionsHere(r Report) Options {
 	dir, err := os.Getwd()
 	if err != nil || r.Intent == nil || len(r.Intent.Files) == 0 {

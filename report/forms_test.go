@@ -93,7 +93,7 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// A check has its case whether it finds something or not.
+// A check has a test case whether or not it has findings.
 func TestJUnitCountsChecksAndNotFindings(t *testing.T) {
 	r := rich(t)
 	full := readJUnit(t, write(t, FormJUnit, r))
@@ -107,7 +107,7 @@ func TestJUnitCountsChecksAndNotFindings(t *testing.T) {
 	if open := readJUnit(t, write(t, FormJUnit, r)); open.Errors != 1 || open.Failures != 0 {
 		t.Errorf("what is not proven is %d errors and %d failures", open.Errors, open.Failures)
 	}
-	// SUPPRESS looks at the intent, which validate does not check.
+	// SUPPRESS checks the intent, which validate does not do.
 	if more := full.Tests - clean.Tests; clean.Tests < 100 || more != 1 {
 		t.Errorf("%d cases with findings, %d without", full.Tests, clean.Tests)
 	}
@@ -146,7 +146,7 @@ func TestJUnitCountsChecksAndNotFindings(t *testing.T) {
 	}
 }
 
-// A window that proves nothing has not passed, in no form.
+// A window that proves nothing counts as passed in no form.
 func TestInconclusiveIsNotPassed(t *testing.T) {
 	r := rich(t)
 	r.Findings = []validate.Finding{
@@ -218,7 +218,7 @@ func TestSARIFPlaces(t *testing.T) {
 			t.Errorf("suppressed by %+v", s)
 		}
 	}
-	// A file outside the repository has its full path.
+	// A file outside the repository is given with its absolute path.
 	s := sarifWriter{o: Options{Root: "/repo/x", Dir: "/repo"}}
 	pos, _ := parsePlace("a b/fabric.yaml:3:4")
 	if p := s.physical(pos); p.Artifact.URI != "file:///repo/a%20b/fabric.yaml" || p.Artifact.Base != "" {
@@ -226,8 +226,8 @@ func TestSARIFPlaces(t *testing.T) {
 	}
 }
 
-// An alert stays the same one when lines move and further devices show it, and
-// is another one for another cause.
+// An alert keeps its fingerprint when lines move or more devices are affected; another cause has
+// another fingerprint.
 func TestSARIFFingerprints(t *testing.T) {
 	prints := func(r Report) map[string]string {
 		out := map[string]string{}
@@ -352,8 +352,8 @@ func TestWrap(t *testing.T) {
 	}
 }
 
-// Checks that could not be made are in the headline of every form, and pass in
-// none.
+// Every form mentions the checks that could not be made in its headline, and none counts as
+// passed.
 func TestInconclusive(t *testing.T) {
 	f := loadFabric(t, fabricFile)
 	fs := []validate.Finding{
@@ -394,7 +394,7 @@ func TestInconclusive(t *testing.T) {
 	if got := ids(r); slices.Contains(got, "BUF-01") || !slices.Contains(got, "CAT-01") || !slices.Contains(got, "ECN-01") {
 		t.Errorf("checks made: %v", got)
 	}
-	// On another switch it could be made.
+	// The check can be made on another switch.
 	r.Devices = Looked(f.Switches[:2], nil, FromIntent, fs)
 	if got := ids(r); !slices.Contains(got, "BUF-01") {
 		t.Errorf("checks made with a second switch: %v", got)

@@ -21,13 +21,13 @@ import (
 //go:embed html/page.html html/style.css html/*.js
 var assets embed.FS
 
-// scripts are the parts of the script, in order. They share one scope.
+// scripts are the parts of the page's script, in order. They share one scope.
 var scripts = []string{"data.js", "page.js", "filter.js", "layout.js", "pauses.js", "bundles.js", "draw.js", "keys.js", "list.js", "details.js", "heat.js", "timeline.js", "main.js"}
 
 func asset(name string) string {
 	b, err := assets.ReadFile("html/" + name)
 	if err != nil {
-		panic(err) // it is embedded
+		panic(err) // cannot happen: the file is embedded
 	}
 	return string(b)
 }
@@ -42,7 +42,7 @@ func script() string {
 	return b.String()
 }
 
-// portCounters names the counters of ports for the heat map.
+// portCounters converts the window's counters for the heat map.
 func portCounters(counted []gate.PortWindow) []PortCounters {
 	out := make([]PortCounters, 0, len(counted))
 	for _, c := range counted {
@@ -55,12 +55,12 @@ func portCounters(counted []gate.PortWindow) []PortCounters {
 	return out
 }
 
-// writeHTML writes a page that stands alone: it holds its style, its script and
-// all data, and is forbidden to load anything else. Text from devices and files
-// is data only: it is escaped, and the policy names the one script and the one
-// style that may run by their hashes. Without counters, the heat map is of findings.
+// writeHTML writes a self-contained page: it holds its style, its script and all data, and its
+// content security policy forbids loading anything else. Text from devices and files is only
+// escaped data; the policy allows exactly one script and one style, by their hashes. Without
+// counters, the heat map shows findings.
 //
-// The page is no html/template: with one, the linker keeps every method of every type.
+// html/template is not used because the linker then keeps every method of every type.
 func writeHTML(w io.Writer, r Report, counters ...PortCounters) error {
 	style, script := asset("style.css"), script()
 	headline, _, rest := r.headline()
@@ -81,9 +81,9 @@ func writeHTML(w io.Writer, r Report, counters ...PortCounters) error {
 		slot, rest, ok := strings.Cut(part, "}}")
 		switch {
 		case !ok:
-			rest = part // before the first slot
+			rest = part // text before the first slot
 		case slot == "Data":
-			// Its "<", ">" and "&" are escaped, so that no text ends the element.
+			// The encoder escapes "<", ">" and "&", so no text can close the script element.
 			if err := json.NewEncoder(out).Encode(pageOf(r, counters)); err != nil {
 				return err
 			}
@@ -95,7 +95,7 @@ func writeHTML(w io.Writer, r Report, counters ...PortCounters) error {
 	return out.Flush()
 }
 
-// text is a text from outside as HTML, in a line without control characters.
+// text escapes untrusted text for HTML and removes control characters.
 func text(s string) string { return html.EscapeString(clean(s)) }
 
 func mark(r Report) string {
@@ -108,13 +108,13 @@ func mark(r Report) string {
 	return "✕"
 }
 
-// counted is a number in bold, and its noun.
+// counted formats a number in bold, followed by its noun.
 func counted(n int, one, many string) string {
 	number, noun, _ := strings.Cut(words.Plural(n, one, many), " ")
 	return "<b>" + number + "</b> " + noun
 }
 
-// hash is what a content security policy calls an inline script or style by.
+// hash returns the hash that a content security policy identifies an inline script or style by.
 func hash(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])

@@ -18,7 +18,7 @@ import (
 
 type browser struct{ *browsertest.Browser }
 
-// show opens the page of a report, from a file.
+// show opens the page of a report in the browser, from a file.
 func (b *browser) show(r Report, counters ...PortCounters) {
 	b.T.Helper()
 	file := filepath.Join(b.T.TempDir(), "report.html")
@@ -28,8 +28,8 @@ func (b *browser) show(r Report, counters ...PortCounters) {
 	b.Open(file)
 }
 
-// devicesInSight are the names of the devices whose buttons are inside the
-// drawing and not covered.
+// devicesInSight returns the names of the devices whose buttons are inside the drawing and not
+// covered.
 func (b *browser) devicesInSight() []string {
 	b.T.Helper()
 	var names []string
@@ -41,7 +41,7 @@ func (b *browser) devicesInSight() []string {
 	return names
 }
 
-// faint are the names of the devices that are dimmed.
+// faint returns the names of the dimmed devices.
 func (b *browser) faint() []string {
 	b.T.Helper()
 	var names []string
@@ -50,7 +50,7 @@ func (b *browser) faint() []string {
 	return names
 }
 
-// ids are the checks of the list of causes, in order.
+// ids returns the check IDs of the listed causes, in order.
 func (b *browser) ids() string {
 	b.T.Helper()
 	var ids []string
@@ -58,7 +58,7 @@ func (b *browser) ids() string {
 	return strings.Join(ids, " ")
 }
 
-// Actions of a user on the page, in a browser and from a file.
+// The page responds to a user's actions when a browser opens it from a file.
 func TestHTMLInBrowser(t *testing.T) {
 	b := &browser{browsertest.Start(t)}
 	for _, c := range []struct {
@@ -90,7 +90,7 @@ func TestHTMLInBrowser(t *testing.T) {
 	}
 }
 
-// painted counts the pixels of a canvas that have a colour of the style sheet.
+// painted is a script that counts the pixels of a canvas in a colour of the style sheet.
 const painted = `(() => {
 	const shown = document.querySelector(arguments[0]), c = document.createElement("canvas"), e = document.createElement("i");
 	e.style.color = getComputedStyle(document.documentElement).getPropertyValue(arguments[1]);
@@ -174,7 +174,7 @@ func filters(t *testing.T, b *browser) {
 	list("PFC-01 ECN-01 READ SUPPRESS")
 
 	b.Eval(nil, `const c = document.getElementById("role"); c.value = "spine"; c.dispatchEvent(new Event("input", {bubbles: true}))`)
-	list("PFC-01 ECN-01") // the first by its other end
+	list("PFC-01 ECN-01") // PFC-01 by the other end of its link
 	if got := b.faint(); slices.Contains(got, "spine1") || !slices.Contains(got, "leaf1") {
 		t.Errorf("faint: %q", got)
 	}
@@ -242,7 +242,7 @@ func opensFindings(t *testing.T, b *browser) {
 	details("leaf2", "4 links")
 	closed(`[data-device="leaf2"]`)
 
-	// The link of the finding, from its device, by keyboard.
+	// Open the link of the finding from its device, with the keyboard.
 	b.Click(`[data-device="leaf1"]`)
 	b.Eval(nil, `[...document.querySelectorAll("#details .go")].find(e => e.textContent.includes("Ethernet240 to spine1")).focus()`)
 	b.Press(browsertest.KeyEnter)
@@ -253,7 +253,7 @@ func opensFindings(t *testing.T, b *browser) {
 
 func opensLinks(t *testing.T, b *browser) {
 	b.show(reportOf(loadText(t, smallFabric), smallFindings()...))
-	// A quarter of the way from spine1 to leaf1. Each has two lines, side by side.
+	// A point a quarter of the way from spine1 to leaf1, which are joined by two parallel lines.
 	var at []int
 	b.Eval(&at, `const of = n => document.querySelector('[data-device="' + n + '"]').getBoundingClientRect();
 		const p = of("spine1"), q = of("leaf1"), t = 0.25;
@@ -266,7 +266,7 @@ func opensLinks(t *testing.T, b *browser) {
 	b.Quiet()
 }
 
-// closFabric has 16 spines and four pods of 8 leaves: 512 links between them.
+// closFabric has 16 spines and four pods of 8 leaves, with 512 links between them.
 const closFabric = fabricHead + `switches:
   leaf[1-32]:  {os: sonic, role: leaf}
   spine[1-16]: {os: sonic, role: spine}
@@ -280,7 +280,7 @@ links:
   - {pattern: mesh, a: "leaf[1-32]/Ethernet[128-248:8]", b: "spine[1-16]/Ethernet[0-248:8]", cable: 40m, speed: 400G}
 `
 
-// oddSwitch is a switch whose setting differs from that of all its neighbours.
+// oddSwitch returns a finding for a switch whose PFC setting differs from all its neighbours.
 func oddSwitch(f *intent.Fabric, name string) validate.Finding {
 	odd := validate.Finding{ID: "PFC-01", Severity: validate.Error, Device: name, What: "PFC is off, the other end has {3}", Fix: "apply the intent"}
 	for _, l := range f.Links {
@@ -293,7 +293,7 @@ func oddSwitch(f *intent.Fabric, name string) validate.Finding {
 	return odd
 }
 
-// near counts the pixels of a colour in the cables next to an element, inside and around it.
+// near is a script that returns the share of pixels in a colour in and around an element.
 const near = `(() => {
 	const shown = document.querySelector("#cables"), at = shown.getBoundingClientRect(), r = document.querySelector(arguments[0]).getBoundingClientRect();
 	const e = document.createElement("i");
@@ -312,8 +312,8 @@ const near = `(() => {
 	return n / (d.length / 4);
 })()`
 
-// Links between groups are one line, and a fault is marked at the end that has it: the
-// links of an odd spine are not all red. No line crosses a title.
+// The links between two groups are drawn as one line, and a fault is marked only at the faulty
+// end: the links of a misconfigured spine are not red all the way. No line crosses a title.
 func oddSpine(t *testing.T, b *browser) {
 	f := loadText(t, closFabric)
 	b.show(reportOf(f, oddSwitch(f, "spine16")))
@@ -324,7 +324,7 @@ func oddSpine(t *testing.T, b *browser) {
 		b.Eval(&part, "return "+near, selector, colour, grow)
 		return part
 	}
-	// Of the whole pods, with what is just outside of them.
+	// Check a whole pod, and a margin of 24 pixels around it.
 	for _, leaf := range []string{"leaf1", "leaf12", "leaf32"} {
 		if part := share(`[data-device="`+leaf+`"]`, "--error", 24); part > 0 {
 			t.Errorf("%s, which is as it should be, has red around it: %.4f", leaf, part)
@@ -345,7 +345,7 @@ func oddSpine(t *testing.T, b *browser) {
 	}
 	b.Keep("report-odd-spine.png")
 
-	// The finding's own links are drawn one by one, as long as its details are open.
+	// The links of a finding are drawn individually while its details are open.
 	b.Click(`[data-cause="0"]`)
 	b.Until("the other spines are dim", `document.querySelectorAll("#world .faint[data-device]").length === 15`)
 	b.Until("a line leads to leaf7, in the frame of its group", near+" < 0.99", `[data-device="leaf7"]`, "--panel", 3)
@@ -370,7 +370,7 @@ func heatMap(t *testing.T, b *browser) {
 	b.Quiet()
 }
 
-// What a class counted is one square a port: marks at the left, pauses at the right.
+// A class has one square per port in the heat map: ECN marks on the left, pauses on the right.
 func heatOfClass(t *testing.T, b *browser) {
 	counters := []PortCounters{
 		{"leaf1", "Ethernet0", map[string]uint64{"pfc-rx[3]": 41, "pfc-tx[3]": 2, "pause-rx-us[3]": 1500, "queue-marked[3]": 70000, "queue-marked[0]": 9}},
@@ -417,8 +417,8 @@ func timeLine(t *testing.T, b *browser) {
 	b.Quiet()
 }
 
-// stoppedBy is a window in which gpu1 stops its leaf, and this one its spine, which is
-// at one link of two; and a port of leaf2 that may be full.
+// stoppedBy adds a window in which gpu1 pauses its leaf, and the leaf pauses its spine on one of
+// two links; a port of leaf2 may be congested.
 func stoppedBy(r Report) Report {
 	r.Pauses = []gate.Source{
 		{Class: "rdma", Priority: 3, Kind: origin.SlowReceiver, Device: "gpu1", Port: "eth0", Certain: true, Paused: []string{"leaf1/Ethernet0", "spine1/Ethernet1/1"},
@@ -464,7 +464,8 @@ func pausesInBrowser(t *testing.T, b *browser) {
 	b.Keep("report-pauses-one.png")
 	b.Press(browsertest.KeyEscape)
 
-	// In print, it is there, too; in a closed group, the group has the mark.
+	// The printed page has the pauses as well; the mark of a device in a closed group is on the
+	// group.
 	b.Media(map[string]any{"media": "print"})
 	if got := b.Text("#pauses-legend") + b.Text("#pauses"); !strings.Contains(got, "◎") || !strings.Contains(got, "double line") || !strings.Contains(got, "12 Gb/s") {
 		t.Errorf("printed: %q", got)
@@ -479,7 +480,7 @@ func pausesInBrowser(t *testing.T, b *browser) {
 	b.Quiet()
 }
 
-// The hostile text is shown as it is, and nothing of it is obeyed.
+// Hostile text is displayed literally and has no effect.
 func hostileInBrowser(t *testing.T, b *browser) {
 	r, counters := hostileReport(t)
 	b.show(r, counters...)
@@ -493,8 +494,8 @@ func hostileInBrowser(t *testing.T, b *browser) {
 	}
 	b.Quiet()
 
-	// The policy of the page holds: no network, no code from a string, no script
-	// or style but its own.
+	// The page's security policy holds: no network, no code from a string, and no script or
+	// style but its own.
 	for what, attempt := range map[string]string{
 		"connect-src":     `fetch("http://192.0.2.1/").catch(() => {})`,
 		"img-src":         `new Image().src = "http://192.0.2.1/x.png"`,
@@ -509,7 +510,7 @@ func hostileInBrowser(t *testing.T, b *browser) {
 			t.Errorf("%s: the page forbids %s", what, seen)
 		}
 	}
-	b.Complaints() // of the attempts above
+	b.Complaints() // discard the errors of the attempts above
 	var resources []string
 	b.Eval(&resources, `return performance.getEntriesByType("resource").map(e => e.name).filter(n => !n.includes("192.0.2.1"))`)
 	if len(resources) > 0 {
@@ -517,7 +518,7 @@ func hostileInBrowser(t *testing.T, b *browser) {
 	}
 }
 
-// Text can be told from what is behind it, in light and in dark (WCAG 2, 1.4.3).
+// Text has enough contrast with its background in light and dark mode (WCAG 2, 1.4.3).
 func contrast(t *testing.T, b *browser) {
 	b.show(reportOf(loadText(t, smallFabric), smallFindings()...))
 	backs := map[string]bool{}
@@ -555,7 +556,7 @@ func contrast(t *testing.T, b *browser) {
 	b.Quiet()
 }
 
-// axe-core finds nothing in any form of the page.
+// axe-core reports no problem in any state of the page.
 func accessible(t *testing.T, b *browser) {
 	axe := browsertest.Axe(t)
 	counted := []PortCounters{{"leaf1", "Ethernet0", map[string]uint64{"pfc-rx[3]": 41, "queue-marked[3]": 70000}}}
@@ -573,7 +574,7 @@ func accessible(t *testing.T, b *browser) {
 		b.Click(`[data-cause="0"]`)
 		b.Accessible(axe, scheme+", with the details of a cause")
 		b.Press(browsertest.KeyEscape)
-		whole := scheme == "light" || sharedtest.Nightly() // in dark only the colours differ
+		whole := scheme == "light" || sharedtest.Nightly() // dark mode differs only in its colours
 		if whole {
 			b.Click(`[data-device="leaf1"]`)
 			b.Accessible(axe, scheme+", with the details of a device")
@@ -613,7 +614,7 @@ func prints(t *testing.T, b *browser) {
 	for name, c := range map[string]struct {
 		report Report
 		paper  browsertest.Paper
-		pages  int // at most
+		pages  int // upper limit
 	}{
 		"small":     {reportOf(loadText(t, smallFabric), smallFindings()...), browsertest.A4, 2},
 		"rails":     {r, browsertest.A4, 4},

@@ -25,8 +25,7 @@ classes:
 mtu: {fabric: 9100, host: 9000, rdma: 4096}
 `
 
-// smallFabric has two links between leaf1 and spine1, and one between the other
-// pairs.
+// smallFabric has two links between leaf1 and spine1, and one link between each other pair.
 const smallFabric = fabricHead + `switches:
   leaf[1-2]:  {os: sonic, role: leaf, model: DellEMC-Z9332f-O32, ports: {"Ethernet[16-32:8]": {speed: 400G}}}
   spine[1-2]: {os: eos, role: spine}
@@ -39,8 +38,8 @@ links:
   - {a: leaf1/Ethernet224, b: spine1/Ethernet3/1, cable: 40m, speed: 400G}
 `
 
-// largeFabric has 20 pods of 32 leaves and 10 spines, 160 cores in ten planes,
-// 64 ports a switch, 10,240 hosts and 19,840 links.
+// largeFabric has 20 pods of 32 leaves and 10 spines, 160 cores in ten planes, 64 ports per
+// switch, 10,240 hosts and 19,840 links.
 func largeFabric() string {
 	var b strings.Builder
 	p := func(format string, a ...any) { fmt.Fprintf(&b, format, a...) }
@@ -79,7 +78,7 @@ func loadText(t *testing.T, text string) *intent.Fabric {
 	return f
 }
 
-// reportOf is a report of a fabric whose devices were all read.
+// reportOf returns a report for a fabric whose devices were all read.
 func reportOf(f *intent.Fabric, fs ...validate.Finding) Report {
 	r := Report{Command: "validate", Version: "1.2.3", Fabric: f.Name, Time: time.Date(2026, 11, 21, 18, 0, 0, 0, time.UTC), Intent: f, Links: len(f.Links), Findings: validate.Sort(fs)}
 	for _, s := range f.Switches {
@@ -91,7 +90,7 @@ func reportOf(f *intent.Fabric, fs ...validate.Finding) Report {
 	return r
 }
 
-// smallFindings are one of each kind.
+// smallFindings returns one finding of each kind.
 func smallFindings() []validate.Finding {
 	return []validate.Finding{
 		{ID: "PFC-01", Severity: validate.Error, Device: "leaf1", Ports: []string{"Ethernet240"}, Peers: []string{"spine1/Ethernet1/1"},
@@ -116,7 +115,7 @@ func pageText(t *testing.T, r Report, counters ...PortCounters) string {
 
 var dataBlock = regexp.MustCompile(`(?s)<script type="application/json" id="data">(.*?)</script>`)
 
-// dataOf reads the data of a page back.
+// dataOf decodes the data of a page.
 func dataOf(t *testing.T, html string) page {
 	t.Helper()
 	m := dataBlock.FindStringSubmatch(html)
@@ -130,7 +129,7 @@ func dataOf(t *testing.T, html string) page {
 	return p
 }
 
-// pageOfText is the page of an intent without findings.
+// pageOfText returns the page of an intent without findings.
 func pageOfText(t *testing.T, text string) page {
 	t.Helper()
 	return pageOf(Report{Intent: loadText(t, text)}, nil)
@@ -176,7 +175,7 @@ func groupsOf(p page) []string {
 	return names
 }
 
-// A pod is what hangs together without the highest tier.
+// The switches that remain connected without the highest tier form a pod.
 func TestPods(t *testing.T) {
 	p := pageOfText(t, largeFabric())
 	if len(p.Groups) != 61 || len(p.Devices) != 11240 || len(p.Links) != 19840*linkLength {
@@ -212,7 +211,7 @@ func TestPageFoldsCauses(t *testing.T) {
 	}
 }
 
-// Devices without an intent, and devices that only findings name, are drawn, too.
+// Devices without an intent, and devices named only by findings, are drawn.
 func TestPageOfStrangers(t *testing.T) {
 	r := Report{Fabric: "x", Command: "validate", Devices: []Device{{Name: "leaf1", Kind: SwitchDevice, Source: FromNowhere, Error: "no route", Hint: "ask"}, {Name: "gpu1", Kind: HostDevice, Source: FromRunning}},
 		Findings: []validate.Finding{{ID: "X", Severity: validate.Error, Device: "leaf9", Ports: []string{"Ethernet0"}, What: "odd"}}}
@@ -241,14 +240,14 @@ func TestPageCounters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The number of a script would round the large one, and null is not zero.
+	// JavaScript would round the large number, so it is a string; null differs from zero.
 	want := `[{"n":"octets","v":{"0":["9223372036854775809"]}},{"n":"pfc rx 3","v":{"0":[7,null,0],"4":0}}]`
 	if string(got) != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
 
-// hostileMarkup ends every context that it could stand in.
+// hostileMarkup contains the end of every context that it could appear in.
 const hostileMarkup = `</script></style></title>--><script>window.pwned=1</script><img src=x onerror="window.pwned=1">'"` + "`" + `${window.pwned=1}{{.Fabric}}<!--` + "\u2028\x00\x1b[2J"
 
 func hostileReport(t *testing.T) (Report, []PortCounters) {
@@ -294,8 +293,8 @@ func TestPageIsBounded(t *testing.T) {
 	}
 }
 
-// largeReport is of 1,000 switches of 64 ports with two counters each, one
-// switch in seven with a finding.
+// largeReport returns a report for 1,000 switches of 64 ports, with two counters per port and a
+// finding on every seventh switch.
 func largeReport(t *testing.T) (Report, []PortCounters) {
 	f := loadText(t, largeFabric())
 	var fs []validate.Finding

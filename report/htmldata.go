@@ -14,28 +14,28 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
-// maxCauses and maxText bound the page, whatever a run has found: the worst
-// causes are kept, and a text ends after so many characters.
+// maxCauses and maxText bound the size of the page: only the worst causes are kept, and each
+// text is cut after maxText characters.
 const (
 	maxCauses = 10000
 	maxText   = 2000
 )
 
-// page is what the script of the HTML form draws from. The names are short and
-// what repeats is a number, for a fabric of a thousand switches has to fit.
+// page is the data that the HTML form's script draws. Names are short and repeated strings are
+// stored as indexes, so that a fabric of a thousand switches fits.
 type page struct {
 	Checks   map[string]pageCheck `json:"checks"`
 	Ports    []pagePorts          `json:"ports"`
 	Devices  []pageDevice         `json:"devices"`
 	Groups   []pageGroup          `json:"groups"`
 	Labels   []string             `json:"labels"`
-	Links    []int                `json:"links"` // seven a link: device, port, device, port, and labels for speed, cable and place
+	Links    []int                `json:"links"` // seven numbers per link: device, port, device, port, and labels for speed, cable and place
 	Causes   []pageCause          `json:"causes"`
-	LeftOut  int                  `json:"leftOut"` // findings of causes that found no room
+	LeftOut  int                  `json:"leftOut"` // number of findings whose causes were dropped
 	Counters []pageCounter        `json:"counters"`
-	Classes  []pageClass          `json:"classes,omitempty"` // whose counters there are
+	Classes  []pageClass          `json:"classes,omitempty"` // RDMA classes that have counters
 	Pauses   []pagePause          `json:"pauses,omitempty"`
-	Periods  []pagePeriod         `json:"periods,omitempty"` // of the history of a watch, oldest first
+	Periods  []pagePeriod         `json:"periods,omitempty"` // history of a watch, oldest first
 }
 
 type pageCheck struct {
@@ -44,10 +44,10 @@ type pageCheck struct {
 	Sources []string `json:"sources,omitempty"`
 }
 
-// pagePorts are the ports of all devices that have the same ones.
+// pagePorts lists ports; devices with identical ports share one entry.
 type pagePorts struct {
 	Names  []string `json:"n"`
-	Speeds []int    `json:"v"` // labels
+	Speeds []int    `json:"v"` // indexes into labels
 }
 
 type pageDevice struct {
@@ -57,7 +57,7 @@ type pageDevice struct {
 	OS     string `json:"o,omitempty"`
 	Model  string `json:"m,omitempty"`
 	Ports  int    `json:"p"`
-	Source Source `json:"s,omitempty"` // "" for one that was not looked at
+	Source Source `json:"s,omitempty"` // "" if the device was not checked
 	File   string `json:"f,omitempty"`
 	Error  string `json:"e,omitempty"`
 	Hint   string `json:"a,omitempty"`
@@ -66,57 +66,58 @@ type pageDevice struct {
 type pageGroup struct {
 	Name    string `json:"n"`
 	Tier    int    `json:"t"`
-	Pod     int    `json:"p"` // -1 for none
+	Pod     int    `json:"p"` // -1 if the group belongs to no pod
 	Devices []int  `json:"d"`
 }
 
-// pageCause is a [validate.Cause].
+// pageCause is a [validate.Cause] for the page.
 type pageCause struct {
 	ID       string            `json:"c"`
 	Severity validate.Severity `json:"s"`
 	What     string            `json:"w"`
 	Fix      string            `json:"f,omitempty"`
-	Where    []int             `json:"i,omitempty"` // labels: the lines of the intent, each once
-	// Suppressed says why, until when, and where that is written.
+	Where    []int             `json:"i,omitempty"` // labels of the intent lines, without duplicates
+	// Suppressed holds the reason, the expiry date and the place of the suppression.
 	Suppressed []string `json:"u,omitempty"`
-	// Places are a device and the label of its line of the intent, its ports,
-	// and the other ends by device and port where the finding is about both.
+	// Places holds one entry per finding: the device and the label of its intent line, the
+	// ports, and, if the finding concerns both ends of a link, device and port of each other
+	// end.
 	Places [][][]int `json:"p,omitempty"`
 }
 
 type pageCounter struct {
 	Name string `json:"n"`
-	// Values are by device, then by port; null for one that is not shown. A
-	// device whose ports are all at zero has 0.
+	// Values maps each device to its port values; null stands for a counter that is not
+	// available. A device whose ports are all zero has the single value 0.
 	Values map[int]any `json:"v"`
 }
 
-// pageClass is a class of the intent in which RDMA travels, and what counts for it.
+// pageClass is a class of the intent that carries RDMA, with the names of its counters.
 type pageClass struct {
 	Name     string `json:"n"`
 	Priority int    `json:"p"`
-	// Counters by name: packets that left with a mark, or came with one to a NIC, PFC
-	// frames that came and that were sent, and the microseconds that they stopped the port.
+	// Counter names: packets sent with a CE mark or, on a NIC, received with one; PFC frames
+	// received; PFC frames sent; microseconds for which PFC stopped the port.
 	Marked   []string `json:"m"`
 	Received string   `json:"r"`
 	Sent     string   `json:"t"`
 	Stopped  string   `json:"u"`
 }
 
-// pagePause is a [gate.Source].
+// pagePause is a [gate.Source] for the page.
 type pagePause struct {
 	Class    string `json:"c"`
 	Priority int    `json:"r"`
 	Kind     string `json:"k"`
 	Device   int    `json:"d"`
-	Port     int    `json:"p"` // -1 for none
+	Port     int    `json:"p"` // -1 if no port is known
 	Certain  bool   `json:"y,omitempty"`
 	What     string `json:"w"`
 	Fix      string `json:"f,omitempty"`
-	Tree     []int  `json:"t,omitempty"` // two a port that is stopped: device, port
+	Tree     []int  `json:"t,omitempty"` // two numbers per stopped port: device, port
 }
 
-// pageOf gathers what the page shows.
+// pageOf collects the data of the page.
 func pageOf(r Report, counters []PortCounters) page {
 	b := pageBuilder{index: map[string]int{}, labels: map[string]int{}}
 	b.topology(r.Intent)
@@ -133,13 +134,13 @@ func pageOf(r Report, counters []PortCounters) page {
 
 type pageBuilder struct {
 	out    page
-	index  map[string]int // devices by name, as the run calls them
-	tiers  []int          // of the devices that are drawn, which come first
+	index  map[string]int // device indexes by the names used in the run
+	tiers  []int          // tiers of the drawn devices, which come first
 	labels map[string]int
-	ports  []portTable // of the devices
+	ports  []portTable // one per device
 }
 
-// portTable are the ports of one device.
+// portTable holds the ports of one device.
 type portTable struct {
 	names  []string
 	speeds []int
@@ -156,7 +157,7 @@ func (p *portTable) indexOf(name string) int {
 	return i
 }
 
-// clean makes foreign text fit to show.
+// clean removes control characters from untrusted text and cuts it to maxText characters.
 func clean(s string) string {
 	s = term.CleanLine(s)
 	n := 0
@@ -178,8 +179,7 @@ func (b *pageBuilder) label(s string) int {
 	return i
 }
 
-// device returns the index of a device, which it adds where the drawing has
-// none of that name.
+// device returns the index of a device, adding it if the drawing does not have it.
 func (b *pageBuilder) device(name string, kind DeviceKind) int {
 	i, known := b.index[name]
 	if !known {
@@ -191,7 +191,7 @@ func (b *pageBuilder) device(name string, kind DeviceKind) int {
 	return i
 }
 
-// reached notes how devices were looked at.
+// reached records where each device's configuration came from, and why reading failed.
 func (b *pageBuilder) reached(devices []Device) {
 	for _, d := range devices {
 		p := &b.out.Devices[b.device(d.Name, d.Kind)]
@@ -200,7 +200,7 @@ func (b *pageBuilder) reached(devices []Device) {
 	}
 }
 
-// causes notes the causes, worst first.
+// causes adds the causes, worst first.
 func (b *pageBuilder) causes(fs []validate.Finding) {
 	b.out.Checks = map[string]pageCheck{}
 	for i, c := range validate.Causes(fs) {
@@ -241,7 +241,7 @@ func (b *pageBuilder) place(f validate.Finding, where int) [][]int {
 	for _, peer := range f.Peers {
 		device, port, known := strings.Cut(peer, "/")
 		if !known {
-			break // the next ones would get the wrong ports
+			break // a skipped entry would shift the ports of the rest
 		}
 		p := b.device(device, SwitchDevice)
 		peers = append(peers, p, b.ports[p].indexOf(port))
@@ -252,7 +252,7 @@ func (b *pageBuilder) place(f validate.Finding, where int) [][]int {
 	return place
 }
 
-// pauses notes where pauses come from, and the ports that they stop.
+// pauses adds the sources of pauses and the ports that they stop.
 func (b *pageBuilder) pauses(sources []gate.Source) {
 	for _, s := range sources[:min(len(sources), maxCauses)] {
 		out := pagePause{Class: clean(s.Class), Priority: s.Priority, Kind: clean(string(s.Kind)), Device: b.device(s.Device, SwitchDevice), Port: -1, Certain: s.Certain, What: clean(s.What), Fix: clean(s.Fix())}
@@ -299,7 +299,7 @@ func (b *pageBuilder) counters(list []PortCounters) {
 	}
 }
 
-// classes notes what the counters say of the classes in which RDMA travels.
+// classes lists the RDMA classes for which at least one counter is shown.
 func (b *pageBuilder) classes(f *intent.Fabric) {
 	if f == nil {
 		return
@@ -321,7 +321,7 @@ func (b *pageBuilder) classes(f *intent.Fabric) {
 	}
 }
 
-// exact is a number that a script reads without rounding, or its digits.
+// exact returns v, or its digits if JavaScript would round the number.
 func exact(v uint64) any {
 	if v >= 1<<53 {
 		return strconv.FormatUint(v, 10)
@@ -329,7 +329,7 @@ func exact(v uint64) any {
 	return v
 }
 
-// intern writes each list of ports once.
+// intern stores each distinct list of ports once.
 func (b *pageBuilder) intern() {
 	at := map[string]int{}
 	for i, p := range b.ports {
@@ -347,8 +347,8 @@ func (b *pageBuilder) intern() {
 	}
 }
 
-// strangers gives groups to the devices that the drawing lacks: all, where there
-// is no intent, else those that only findings or counters name.
+// strangers groups the devices that are not drawn: all devices without an intent, otherwise
+// those named only by findings or counters.
 func (b *pageBuilder) strangers() {
 	var names [2][]string
 	var groups [2]pageGroup

@@ -13,8 +13,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/derive"
 )
 
-// ImportDocument is the JSON form of an import. Format counts up when a reader of an
-// older one would misread it.
+// ImportDocument is the JSON form of an import. Format increases when readers of an older
+// version would misread the document.
 type ImportDocument struct {
 	Format  int           `json:"format"`
 	Fabric  string        `json:"fabric"`
@@ -22,7 +22,7 @@ type ImportDocument struct {
 	Intent  string        `json:"intent"`
 	Assumed []derive.Note `json:"assumed"`
 	LeftOut []derive.Note `json:"left_out"`
-	// Contradictions, Unrecorded and Cables are of an inventory.
+	// Contradictions, Unrecorded and Cables come from an inventory.
 	Contradictions []derive.Contradiction `json:"contradictions"`
 	Unrecorded     []derive.Note          `json:"not_in_inventory"`
 	Cables         *derive.Recorded       `json:"cables,omitempty"`
@@ -31,7 +31,7 @@ type ImportDocument struct {
 	Accounts       []ImportAccount        `json:"accounts"`
 }
 
-// NotUnderstood is a line of a switch that an import does not understand.
+// NotUnderstood is a line of a switch configuration that the import does not understand.
 type NotUnderstood struct {
 	Device string `json:"device"`
 	Where  string `json:"where"`
@@ -39,15 +39,15 @@ type NotUnderstood struct {
 	Why    string `json:"why"`
 }
 
-// ImportAccount counts the lines of a switch by what became of them. The lines
-// themselves are there where the account was asked for.
+// ImportAccount counts a switch's lines by their fate. It lists the lines themselves only if
+// coverage was requested.
 type ImportAccount struct {
 	fleet.Account
 	Count map[render.Fate]int `json:"count"`
 }
 
-// WriteImport writes an import as JSON. file is where its intent was written to, ""
-// for standard output; coverage adds each line of each switch.
+// WriteImport writes an import as JSON. file is the path of the written intent, "" for standard
+// output; coverage adds every line of every switch.
 func WriteImport(w io.Writer, r *fleet.Imported, file string, coverage bool) error {
 	doc := ImportDocument{Format: Format, Fabric: r.Fabric.Name, File: file, Intent: string(r.Text), Assumed: list(r.Assumed), LeftOut: list(r.LeftOut),
 		Contradictions: list(r.Contradictions), Unrecorded: list(r.Unrecorded),
@@ -70,21 +70,21 @@ func WriteImport(w io.Writer, r *fleet.Imported, file string, coverage bool) err
 	return WriteJSON(w, doc)
 }
 
-// list is never null in JSON.
+// list returns a copy of l that is never nil, so that JSON has [] and not null.
 func list[T any](l []T) []T { return append([]T{}, l...) }
 
-// ImportSaid is an account of an import for people.
+// ImportSaid is the summary of an import for people.
 type ImportSaid struct {
 	Lines         []string
 	Warning, Hint string // "" for none
 }
 
-// mostLines is how many lines of a kind are said at once.
+// mostLines is the number of lines shown per kind.
 const mostLines = 12
 
-// ImportText says how much of the switches an import adopted, left alone and has no
-// answer to, which decisions are left, what is assumed or left out, and what a plan of
-// the intent would change. Long lists are cut, unless all of it is asked for.
+// ImportText summarises an import: how many lines it adopted, left alone or could not decide,
+// which decisions remain, what it assumed or left out, and what a plan of the new intent would
+// change. Long lists are cut unless all is set.
 func ImportText(r *fleet.Imported, file string, all bool) (out ImportSaid) {
 	say := func(kind string, lines []string) {
 		for i, l := range lines {
@@ -92,7 +92,7 @@ func ImportText(r *fleet.Imported, file string, all bool) (out ImportSaid) {
 				out.Lines = append(out.Lines, fmt.Sprintf("%s: %d more; --coverage lists them", kind, len(lines)-i))
 				break
 			}
-			out.Lines = append(out.Lines, kind+": "+term.CleanLine(l)) // much of it is what a device said
+			out.Lines = append(out.Lines, kind+": "+term.CleanLine(l)) // much of this text comes from devices
 		}
 	}
 	count := map[render.Fate]int{}
@@ -154,7 +154,7 @@ func ImportText(r *fleet.Imported, file string, all bool) (out ImportSaid) {
 	return out
 }
 
-// inPlan counts what a plan would change.
+// inPlan returns the number of changes in a plan as a suffix; "" for 0.
 func inPlan(changes int) string {
 	if changes == 0 {
 		return ""
@@ -167,12 +167,12 @@ type part struct {
 	what string
 }
 
-// parts is a line of the summary: a count and what it is made of.
+// parts formats a summary line: a number of lines and its breakdown.
 func parts(name string, n int, of ...part) string {
 	return summed(name, words.Count(n, "line"), of...)
 }
 
-// summed is a count with its name, and what it is made of.
+// summed formats a named count and its breakdown.
 func summed(name, n string, of ...part) string {
 	var made []string
 	for _, p := range of {
@@ -187,7 +187,8 @@ func summed(name, n string, of ...part) string {
 	return s
 }
 
-// contradictions writes equal ones once, with the first of their places.
+// contradictions writes contradictions that differ only in their place as one, with the first
+// places.
 func contradictions(of []derive.Contradiction) (out []string) {
 	var alike ordered.Groups[derive.Contradiction, derive.Contradiction]
 	for _, c := range of {

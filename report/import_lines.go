@@ -16,12 +16,12 @@ import (
 	"github.com/roce-fabric/roce-fabric/render"
 )
 
-// fates are those that are listed line by line, what needs a decision first.
+// fates are the fates whose lines are listed, those that need a decision first.
 var fates = []render.Fate{render.Differs, render.Unknown, render.Left, render.Inert, render.Default}
 
-// WriteCoverage writes what became of the lines of each switch: a table of counts,
-// how the system was recognised, and each line that is not represented, or by more than it
-// says itself, with its place and the reason.
+// WriteCoverage writes the fate of every switch line: a table of counts, how each system was
+// recognised, and, with place and reason, each line that is not represented or whose
+// representation says more than the line itself.
 func WriteCoverage(w io.Writer, r *fleet.Imported) error {
 	var b strings.Builder
 	table := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
@@ -62,8 +62,8 @@ func WriteCoverage(w io.Writer, r *fleet.Imported) error {
 	return err
 }
 
-// kind is what equal lines have in common: all but their numbers. Of lines that need no
-// decision it is the reason and the sort of block or table.
+// kind identifies lines that differ only in their numbers. Lines that need no decision are
+// grouped by the reason and the type of block or table alone.
 type kind struct{ why, where, text string }
 
 func kindOf(l render.Line) kind {
@@ -77,17 +77,17 @@ func kindOf(l render.Line) kind {
 	return kind{why: shape(l.Why), where: shape(strings.Join(words[:min(len(words), 2)], " "))}
 }
 
-// alike are lines of one kind on one switch.
+// alike collects the lines of one kind on one switch.
 type alike struct {
-	wheres, texts []string // each once
+	wheres, texts []string // without duplicates
 	why, check    string
-	first, last   int // their places in the text; 0 for none
+	first, last   int // line numbers in the file; 0 if unknown
 	n             int
-	mixed         bool // the reasons are not all the same
+	mixed         bool // the lines have different reasons
 }
 
-// foldLines writes the lines of one fate. Those that differ in their numbers alone are
-// one, with the places that they stand at; so are those that switches share.
+// foldLines writes the lines of one fate. Lines that differ only in their numbers become one
+// entry that lists their places; switches with the same entry share it.
 func foldLines(accounts []fleet.Account, fate render.Fate) (out []string) {
 	type shared struct{ place, rest string }
 	type on struct{ device, lines string }
@@ -121,7 +121,7 @@ func foldLines(accounts []fleet.Account, fate render.Fate) (out []string) {
 	return out
 }
 
-// add adds a line of the kind.
+// add adds a line to the group.
 func (g *alike) add(l render.Line) {
 	if g.n++; g.n == 1 {
 		g.why, g.check, g.first = l.Why, l.Check, l.No
@@ -131,13 +131,13 @@ func (g *alike) add(l render.Line) {
 	if n := len(g.wheres); l.Where != "" && (n == 0 || g.wheres[n-1] != l.Where) {
 		g.wheres = append(g.wheres, l.Where)
 	}
-	const most = 4 // as many are compared, and one less is shown
+	const most = 4 // at most 4 texts are kept, of which 3 are shown
 	if text := term.Clip(l.Text, 100); strings.Trim(text, ": ") != "" && len(g.texts) < most && !slices.Contains(g.texts, text) {
 		g.texts = append(g.texts, text)
 	}
 }
 
-// lines is where the lines stand in the text.
+// lines returns the line numbers of the group as text.
 func (g *alike) lines() string {
 	switch {
 	case g.first == 0:
@@ -148,7 +148,7 @@ func (g *alike) lines() string {
 	return fmt.Sprintf("%s between %d and %d", words.Count(g.n, "line"), min(g.first, g.last), max(g.first, g.last))
 }
 
-// rest is what the lines say, and why they have their fate.
+// rest returns the text of the lines and the reason for their fate.
 func (g *alike) rest() string {
 	s := ""
 	if len(g.texts) > 0 {
@@ -173,7 +173,7 @@ func (g *alike) rest() string {
 	return s
 }
 
-// shape is a text with each number in it as 0.
+// shape replaces each number in a text with 0.
 func shape(s string) string {
 	if strings.IndexFunc(s, isDigit) < 0 {
 		return s
@@ -192,7 +192,8 @@ func shape(s string) string {
 
 func isDigit(r rune) bool { return '0' <= r && r <= '9' }
 
-// fewNames folds names, and cuts a list of more than most bytes, which nobody reads.
+// fewNames folds names into a list of at most about most bytes, and says how many names there
+// are if it cuts the list.
 func fewNames(names []string, most int) string {
 	s := natural.Fold(slices.Compact(natural.Sorted(names)))
 	if len(s) <= most {
@@ -202,14 +203,14 @@ func fewNames(names []string, most int) string {
 	if cut < 0 {
 		cut = strings.IndexByte(s, ',')
 	}
-	if cut < 0 { // one name
+	if cut < 0 { // a single name
 		return s
 	}
 	return s[:cut+1] + fmt.Sprintf("... (%d in all)", len(names))
 }
 
-// foldChanges writes equal changes once, with their ports and switches, and why a change
-// cannot be made.
+// foldChanges writes equal changes once, with their switches, ports and the reason that blocks
+// them.
 func foldChanges(ds []fleet.Difference) (out []string) {
 	type change struct{ field, was, want, blocked string }
 	type place struct {

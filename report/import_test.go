@@ -17,8 +17,8 @@ func importedOf(accounts ...fleet.Account) *fleet.Imported {
 	return &fleet.Imported{Result: &derive.Result{Fabric: &intent.Fabric{Settings: &intent.Settings{}}}, Accounts: accounts}
 }
 
-// Lines that differ in numbers alone are one, and so are those that switches share;
-// lines that need a decision are told apart by what they say.
+// Lines that differ only in numbers are shown as one, as are lines that switches share; lines
+// that need a decision are also separated by their text.
 func TestImportFoldsLines(t *testing.T) {
 	var voq []render.Line
 	for i := range 945 {
@@ -60,8 +60,8 @@ func TestImportFoldsLines(t *testing.T) {
 	}
 }
 
-// The three sums come first, an intent with lines that are not understood is not said
-// to be without a plan, and long lists are cut unless all of them is asked for.
+// The three totals come first, an intent with lines that are not understood is not called
+// complete, and long lists are cut unless all is set.
 func TestImportSaysWhatNeedsADecision(t *testing.T) {
 	a := fleet.Account{Device: "leaf1", Lines: []render.Line{{Fate: render.Represented}, {Fate: render.Default}, {Fate: render.Inert}}}
 	said := ImportText(importedOf(a), "", false)

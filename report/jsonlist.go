@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// JSONList writes a JSON document with a list of devices, each as soon as it
-// is there, so that no result has to wait for the last.
+// JSONList writes a JSON document with a list of devices. Each device is written as soon as it
+// is added.
 type JSONList struct {
 	w   io.Writer
 	n   int
@@ -21,7 +21,7 @@ type Field struct {
 	Value any
 }
 
-// fieldsAfter returns the fields of a struct that stand behind the one of a name.
+// fieldsAfter returns the JSON fields of a struct that follow the named field.
 func fieldsAfter(name string, v any) (out []Field) {
 	s, behind := reflect.ValueOf(v), false
 	for i := range s.NumField() {
@@ -34,7 +34,7 @@ func fieldsAfter(name string, v any) (out []Field) {
 	return out
 }
 
-// NewJSONList begins the document, whose list is called list; head stands before it.
+// NewJSONList starts a document; head comes before the list, whose key is list.
 func NewJSONList(w io.Writer, list string, head ...Field) *JSONList {
 	l := &JSONList{w: w}
 	l.printf("{\n  \"format\": %d,\n", Format)
@@ -59,7 +59,7 @@ func (l *JSONList) printf(format string, a ...any) {
 	}
 }
 
-// Add writes one device.
+// Add appends one device to the list.
 func (l *JSONList) Add(v any) {
 	sep := ",\n    "
 	if l.n == 0 {
@@ -69,7 +69,7 @@ func (l *JSONList) Add(v any) {
 	l.printf("%s%s", sep, l.text(v, "    "))
 }
 
-// Close ends the document, with tail behind the list, and returns the first error.
+// Close ends the document, with tail after the list, and returns the first error.
 func (l *JSONList) Close(tail ...Field) error {
 	if l.n > 0 {
 		l.printf("\n  ")

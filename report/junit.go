@@ -14,10 +14,10 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
-// JUnit is a suite for the fabric and one for each device, and in each a case
-// for every check that looks at it: the number of cases is that of the checks
-// and not of the findings, and a case is the same one in the next run. It has no
-// attribute that the schema of Jenkins' xunit plugin refuses, such as the file of a case.
+// The JUnit form has one suite for the fabric and one per device. Each suite has one test case
+// for every check that applies to it, so the number of cases depends on the checks and not on
+// the findings, and a case keeps its name from run to run. Attributes that the schema of
+// Jenkins' xunit plugin rejects, such as the file of a case, are left out.
 
 type junitSuites struct {
 	XMLName  xml.Name     `xml:"testsuites"`
@@ -64,7 +64,7 @@ type junitResult struct {
 	Text    string `xml:",chardata"`
 }
 
-// noTime is the duration of a case; checks are not measured one by one.
+// noTime is the duration of every case; the checks are not timed individually.
 const noTime = "0"
 
 func writeJUnit(w io.Writer, r Report) error {
@@ -74,7 +74,7 @@ func writeJUnit(w io.Writer, r Report) error {
 	for _, c := range r.Checks() {
 		checks[c.ID] = c
 	}
-	// One that could not be made is a case all the same, which is skipped.
+	// A check that could not be made still gets a case, marked as skipped.
 	for _, f := range r.Findings {
 		for _, id := range f.NotMade {
 			checks[id] = validate.Lookup(id)
@@ -116,11 +116,10 @@ type junitWriter struct {
 	open     map[junitKey]validate.Finding // why a check was not made
 }
 
-// junitKey is a case: a device, "" for the fabric, and a check.
+// junitKey identifies a case by its device, "" for the fabric, and its check.
 type junitKey struct{ device, id string }
 
-// looksAt reports whether a check has a case in the suite of a device, nil for
-// the fabric.
+// looksAt reports whether a check has a case in the suite of d; nil is the fabric.
 func looksAt(c *validate.Check, d *Device) bool {
 	if c.ID == unreadCheck {
 		return d != nil
@@ -134,11 +133,10 @@ func looksAt(c *validate.Check, d *Device) bool {
 	return d == nil
 }
 
-// unreadCheck is the check that a device could not be read.
+// unreadCheck is the ID of the check that fails if a device cannot be read.
 const unreadCheck = "READ"
 
-// suiteOf names the device in whose suite a finding stands under a check, "" for the
-// fabric's.
+// suiteOf returns the device whose suite has the finding, "" for the fabric's suite.
 func (j *junitWriter) suiteOf(f validate.Finding, c *validate.Check) string {
 	if c != nil && looksAt(c, nil) {
 		return ""
@@ -149,7 +147,7 @@ func (j *junitWriter) suiteOf(f validate.Finding, c *validate.Check) string {
 	return ""
 }
 
-// suite writes the suite of a device, nil for the fabric.
+// suite builds the suite of a device; nil is the fabric.
 func (j *junitWriter) suite(d *Device, checks map[string]*validate.Check) junitSuite {
 	name := ""
 	s := junitSuite{Name: term.CleanLine(j.r.Fabric), Time: noTime, Timestamp: j.stamp}
@@ -204,8 +202,8 @@ func (j *junitWriter) suite(d *Device, checks map[string]*validate.Check) junitS
 	return s
 }
 
-// testcase is a check of a device. It fails where a finding counts as an error,
-// and is an error where nothing is proven; warnings and information stand in its
+// testcase builds the case of a check on a device. The case fails if a finding counts as an
+// error, and is an error if the window proves nothing; warnings and information go to its
 // output.
 func (j *junitWriter) testcase(d *Device, id string, fs []validate.Finding) junitCase {
 	c := junitCase{Name: term.CleanLine(id), Time: noTime}
@@ -250,7 +248,7 @@ func (j *junitWriter) testcase(d *Device, id string, fs []validate.Finding) juni
 	return c
 }
 
-// junitOpen says what a check left open.
+// junitOpen says which part of a check could not be made, and why.
 func junitOpen(f validate.Finding) string {
 	return "not checked: " + term.CleanLine(f.Unchecked) + ": " + term.CleanLine(f.Told())
 }
@@ -264,7 +262,7 @@ func junitMessage(fs []validate.Finding) string {
 	return m
 }
 
-// lines tells findings, each from the beginning of a line.
+// lines formats findings, each starting on a new line.
 func (j *junitWriter) lines(fs []validate.Finding) string {
 	var b strings.Builder
 	for _, f := range fs {
@@ -286,7 +284,7 @@ func (j *junitWriter) lines(fs []validate.Finding) string {
 	return b.String()
 }
 
-// acceptedBecause says why a finding does not count, and until when.
+// acceptedBecause returns the reason for a suppression, and its expiry date.
 func acceptedBecause(s *validate.Suppressed) string {
 	until := ""
 	if s.Until != "" {

@@ -9,7 +9,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
-// Jenkins refuses a whole report for one attribute that its schema lacks.
+// Jenkins rejects a whole report if it has a single attribute that its schema lacks.
 func TestJenkinsAcceptsJUnit(t *testing.T) {
 	xmllint, err := exec.LookPath("xmllint")
 	if err != nil {

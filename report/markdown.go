@@ -13,18 +13,18 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
-// A comment on GitHub takes 65,536 characters; what a CI job writes around the
-// report needs some of them.
+// A GitHub comment holds 65,536 characters; 1,024 are reserved for the text that a CI job adds
+// around the report.
 const (
 	maxMarkdown = 65536 - 1024
-	// openCauses of a severity stand open, the others are folded away.
+	// Up to openCauses causes per severity are shown; the others are collapsed.
 	openCauses = 10
-	// openPlaces of a cause stand in its line, else all of them are folded away.
+	// Up to openPlaces places are shown in the line of a cause; more are collapsed.
 	openPlaces   = 4
 	foldedPlaces = 40
 )
 
-// writeMarkdown writes a comment for a change request.
+// writeMarkdown writes the report as a comment for a pull request.
 func writeMarkdown(w io.Writer, r Report) error {
 	m := markdown{r: r, left: maxMarkdown}
 	m.heading()
@@ -35,7 +35,7 @@ func writeMarkdown(w io.Writer, r Report) error {
 	}
 	told += m.section("Accepted", causes, false, func(c validate.Cause) bool { return c.Suppressed != nil })
 	if n := len(causes) - told; n > 0 {
-		m.left += 1024 // held back for this
+		m.left += 1024 // the reserve for this line
 		m.put(fmt.Sprintf("\n**%s left out of %d:** the comment is full. The text and json forms have all causes.\n", words.Are(n, "cause"), len(causes)))
 	}
 	_, err := io.WriteString(w, m.b.String())
@@ -46,14 +46,14 @@ func title(s validate.Severity) string {
 	return map[validate.Severity]string{validate.Error: "Errors", validate.Warning: "Warnings", validate.Info: "Information"}[s]
 }
 
-// markdown gathers text of at most left more characters.
+// markdown collects text, with room for left more characters.
 type markdown struct {
 	r    Report
 	b    strings.Builder
 	left int
 }
 
-// put adds text if there is room for all of it.
+// put appends text if all of it fits, and reports whether it did.
 func (m *markdown) put(text string) bool {
 	n := utf8.RuneCountInString(text)
 	if n > m.left {
@@ -100,7 +100,7 @@ func (m *markdown) heading() {
 	}
 }
 
-// section writes the causes of a kind and returns how many it had room for.
+// section writes the causes that kind selects and returns how many fitted.
 func (m *markdown) section(name string, causes []validate.Cause, open bool, kind func(validate.Cause) bool) int {
 	const fold, end = "\n<details><summary>%s</summary>\n\n", "\n</details>\n"
 	var mine []validate.Cause
@@ -117,7 +117,7 @@ func (m *markdown) section(name string, causes []validate.Cause, open bool, kind
 	if folded {
 		begin = fmt.Sprintf(fold, fmt.Sprintf("%s: %s", name, words.Count(len(mine), "cause")))
 	}
-	// Reserve room for the end, so that an opened section is always closed.
+	// Reserve room for the closing tags, so that a section is always closed.
 	m.left -= 2 * len(end)
 	defer func() { m.left += 2 * len(end) }()
 	if !m.put(begin) {
@@ -143,7 +143,7 @@ func (m *markdown) section(name string, causes []validate.Cause, open bool, kind
 	return told
 }
 
-// cause is an item of a list.
+// cause formats a cause as a list item.
 func (m *markdown) cause(c validate.Cause) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "- **%s**%s %s\n", markdownText(c.ID), markdownText(also(c)), markdownText(brief(c.What, 4000)))
@@ -176,7 +176,7 @@ func (m *markdown) cause(c validate.Cause) string {
 	return b.String()
 }
 
-// brief keeps one overlong value from taking all of the room.
+// brief cuts text to a number of characters, so that one long value does not use up the comment.
 func brief(text string, runes int) string {
 	rs := []rune(term.CleanLine(text))
 	if len(rs) <= runes {
@@ -185,7 +185,7 @@ func brief(text string, runes int) string {
 	return string(rs[:runes]) + "..."
 }
 
-// markdownCode is text as a code span, in which nothing has a meaning.
+// markdownCode formats text as a code span, which disables all markup in it.
 func markdownCode(text string) string {
 	text = term.CleanLine(text)
 	if text == "" {
@@ -207,8 +207,8 @@ func markdownCode(text string) string {
 	return fence + text + fence
 }
 
-// htmlCode is text as code spans in a block of HTML, in which Markdown has no
-// meaning but mentions have.
+// htmlCode formats texts as HTML code elements, for blocks of HTML, where Markdown has no effect
+// but mentions do.
 func htmlCode(texts []string) []string {
 	out := make([]string, len(texts))
 	for i, t := range texts {
@@ -217,8 +217,7 @@ func htmlCode(texts []string) []string {
 	return out
 }
 
-// markdownText is text in which nothing has a meaning: no markup, HTML, link,
-// mention of a person or reference to an issue.
+// markdownText escapes all markup in text: Markdown, HTML, links, mentions and issue references.
 func markdownText(text string) string {
 	var b strings.Builder
 	rs := []rune(term.CleanLine(text))
@@ -240,7 +239,7 @@ func markdownText(text string) string {
 		default:
 			b.WriteRune(r)
 		}
-		// A comment ends what a platform would make a reference or a link of.
+		// An HTML comment breaks what the platform would turn into a reference or a link.
 		if strings.ContainsRune("@#!%$~&", r) && word(next) || r == ':' && next == '/' || r == '.' && i >= 3 && strings.EqualFold(string(rs[i-3:i]), "www") {
 			b.WriteString("<!-- -->")
 		}

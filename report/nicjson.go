@@ -7,17 +7,17 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/local"
 )
 
-// HostPlan is one host in the JSON of nic plan.
+// HostPlan is one host in the JSON output of nic plan.
 type HostPlan struct {
 	Host    string       `json:"host"`
 	Changes []nic.Change `json:"changes"`
 	Steps   []local.Step `json:"steps"`
-	// Resets are the cards that wait for a reset.
+	// Resets lists the cards that must be reset before their settings take effect.
 	Resets []drivers.Reset `json:"resets"`
 	Error  string          `json:"error,omitempty"`
 }
 
-// HostPlanOf puts the plan of a host into the terms of package nic.
+// HostPlanOf converts a host's plan to the types of package nic.
 func HostPlanOf(d *fleet.DevicePlan) HostPlan {
 	out := HostPlan{Host: d.Name, Changes: []nic.Change{}, Steps: []local.Step{}, Resets: list(d.Resets)}
 	if h := d.Host; h != nil {

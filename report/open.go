@@ -2,13 +2,13 @@ package report
 
 import "github.com/roce-fabric/roce-fabric/validate"
 
-// Open is something that was not judged, and where.
+// Open is something that could not be checked, and where.
 type Open = validate.Open
 
-// Open lists what was not judged and is not accepted to be, each thing once.
+// Open lists each thing that could not be checked and is not suppressed, once.
 func (r Report) Open() []Open { return validate.Opened(r.Findings, r.kinds()) }
 
-// kinds are the devices that were looked at, or that findings leave open, by name.
+// kinds maps the name of each device in the report, or in an inconclusive finding, to its kind.
 func (r Report) kinds() map[string]DeviceKind {
 	out := map[string]DeviceKind{}
 	for _, d := range r.Devices {

@@ -10,11 +10,11 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
-// placeForm is how a finding names a place in the intent, or, without a column, in a
-// configuration; words may follow.
+// placeForm matches the place in a finding: file, line and, in an intent, column. More text may
+// follow.
 var placeForm = lazyre.New(`^(.+?):([0-9]{1,9})(?::([0-9]{1,9}))?(?:$|[ ,;])`)
 
-// parsePlace reads "fabric.yaml:5:3"; ok is false for the text of a rule.
+// parsePlace parses "fabric.yaml:5:3"; ok is false for other text, such as a rule.
 func parsePlace(where string) (pos intent.Pos, ok bool) {
 	m := placeForm.FindStringSubmatch(where)
 	if m == nil {
@@ -31,8 +31,8 @@ func parsePlace(where string) (pos intent.Pos, ok bool) {
 	return intent.Pos{File: m[1], Line: line, Column: col}, true
 }
 
-// whereLabel says what the places of findings are: lines of the intent, or else
-// the rule or the other file that a value is from.
+// whereLabel returns the label for the places of findings: "intent" for lines of the intent,
+// "in" without an intent, and "from" for a rule or another file.
 func (r Report) whereLabel(wheres ...string) string {
 	if r.Alone {
 		return "in"
@@ -45,9 +45,8 @@ func (r Report) whereLabel(wheres ...string) string {
 	return "intent"
 }
 
-// placeOf is where in the intent a finding is shown: the place that it names,
-// else its device's, else the beginning of the intent. Its File is "" where the
-// intent is no file.
+// placeOf returns the place at which a finding is shown in the intent: the place that it names,
+// or that of its device, or the start of the intent. File is "" if the intent is not a file.
 func (r Report) placeOf(f validate.Finding) intent.Pos {
 	pos, ok := parsePlace(f.Where)
 	if r.Intent == nil {

@@ -29,7 +29,7 @@ func TestWhereLabel(t *testing.T) {
 	}
 }
 
-// A list of ports is cut where it passes the bound, and not before.
+// A list of ports is cut only if it exceeds the limit.
 func TestShortPlace(t *testing.T) {
 	list := func(n int) string { return strings.TrimSuffix(strings.Repeat("p,", n), ",") }
 	for n, want := range map[int]string{1: "p", 120: list(120), 121: list(120) + " and 1 more", 200: list(120) + " and 80 more"} {

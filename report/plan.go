@@ -15,19 +15,19 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/words"
 )
 
-// planFold gathers devices that follow one another and have equal plans but for the
-// lines of the intent behind them.
+// planFold merges consecutive devices whose plans differ only in the intent lines that cause the
+// changes.
 type planFold struct {
-	// release is called with each plan and the devices that share it.
+	// release is called with each plan and the names of the devices that share it.
 	release func(names []string, d *fleet.DevicePlan)
 
 	names []string
 	plan  fleet.DevicePlan
-	text  string // without the lines of the intent
+	text  string // the plan without intent lines
 }
 
-// andOthers ends the line of the intent behind a change of the first of several
-// devices, each of which has a line of its own.
+// andOthers is appended to the intent line of a change when the merged devices have different
+// lines.
 const andOthers = " and others"
 
 func (f *planFold) add(d *fleet.DevicePlan, text func(*fleet.DevicePlan) string) {
@@ -58,9 +58,8 @@ func (f *planFold) flush() {
 	f.names = nil
 }
 
-// Plan writes the plan of one device. Devices that follow one another with
-// equal plans share one text, so a device is written when the next one differs,
-// or by [Text.Summary].
+// Plan adds the plan of one device. Consecutive devices with equal plans share one text, so a
+// device is written only when the next one differs, or by [Text.Summary].
 func (t *Text) Plan(d *fleet.DevicePlan) {
 	t.fold.release = func(names []string, d *fleet.DevicePlan) {
 		t.printf("%s  %s", t.S.Bold(spaced(natural.Fold(names))), t.plan(d))
@@ -72,10 +71,10 @@ func (t *Text) Plan(d *fleet.DevicePlan) {
 	}
 }
 
-// spaced lets a folded list be read, and wrapped by a terminal.
+// spaced adds spaces after the commas of a folded list, so that a terminal can wrap it.
 func spaced(folded string) string { return strings.ReplaceAll(folded, ",", ", ") }
 
-// headline says how much of a device changes, and what that disturbs.
+// headline says how many values change on a device, and the impact.
 func headline(d *fleet.DevicePlan, impact func(qos.Impact) string) string {
 	n, open := count(d)
 	var parts []string
@@ -100,12 +99,12 @@ func goDown(ports int) string {
 	return fmt.Sprintf("%d ports go down", ports)
 }
 
-// facts name what a device is.
+// facts returns the model, OS and release of a device in parentheses.
 func facts(d *fleet.DevicePlan) string {
 	return term.CleanLine("(" + strings.TrimPrefix(d.Facts.Model+", ", ", ") + strings.TrimSpace(d.OS+" "+d.Facts.Release) + ")")
 }
 
-// plan is the text of a device after its name.
+// plan returns the text that follows the device's name.
 func (t *Text) plan(d *fleet.DevicePlan) string {
 	if d.Error != nil {
 		return fmt.Sprintf("%s %s\n", t.S.Red("failed:"), term.CleanLine(d.Error.Text))
@@ -137,7 +136,7 @@ func (t *Text) plan(d *fleet.DevicePlan) string {
 	return b.String()
 }
 
-// marked is a sentence behind a mark, broken at the width of the terminal.
+// marked formats a sentence after a mark, wrapped at the terminal's width.
 func (t *Text) marked(mark, text string) string {
 	text = term.CleanLine(text)
 	if t.Width == 0 {
@@ -146,14 +145,13 @@ func (t *Text) marked(mark, text string) string {
 	return mark + strings.Join(wrap(text, max(t.Width-14, 40), 0), "\n      ") + "\n"
 }
 
-// section is the changes of one set of ports, none for the device.
+// section holds the changes of one set of ports; no ports means the whole device.
 type section struct {
 	ports   []string
 	changes []fleet.Group
 }
 
-// sections gathers the changes of each set of ports; those with the largest impact
-// come first.
+// sections groups changes by their ports, those with the largest impact first.
 func sections(all []fleet.Group) (out []section) {
 	var by ordered.Groups[string, fleet.Group]
 	for _, g := range all {
@@ -175,8 +173,8 @@ func (s section) where() string {
 	return spaced(natural.Fold(s.ports))
 }
 
-// count returns how many values a plan changes, and how many differ and are no work
-// for a run.
+// count returns how many values a plan changes, and how many differ but are not changed by
+// apply.
 func count(d *fleet.DevicePlan) (changes, open int) {
 	for _, g := range d.Changes {
 		n := max(1, len(g.Ports))
@@ -189,15 +187,15 @@ func count(d *fleet.DevicePlan) (changes, open int) {
 	return changes, open
 }
 
-// differences counts what differs and is no work for a run.
+// differences counts the values that differ but are not changed by apply.
 func differences(n int) string {
 	return words.Count(n, "difference") + " that apply leaves"
 }
 
-// maxValues is the widest "old -> new" that stays on one line with the rest.
+// maxValues is the widest "old -> new" that is printed on the line of its change.
 const maxValues = 38
 
-// changes are the changes of one set of ports, in columns.
+// changes formats the changes of one set of ports in columns.
 func (t *Text) changes(s section) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "  %s\n", t.S.Bold(s.where()))
@@ -241,7 +239,7 @@ func (t *Text) changes(s section) string {
 	return b.String()
 }
 
-// value is one side of a change that has lines of its own.
+// value formats the old or the new value of a change on lines of its own.
 func (t *Text) value(mark, text string) string {
 	text = term.CleanLine(text)
 	if t.Width == 0 {
@@ -256,18 +254,18 @@ func width(s string) int { return utf8.RuneCountInString(s) }
 
 func pad(s string, n int) string { return s + strings.Repeat(" ", max(0, n-width(s))) }
 
-// PlanSummary sums up a plan.
+// PlanSummary counts the devices and changes of a plan.
 type PlanSummary struct {
 	Devices, Changed, Failed, BlockedDevices, Changes int
-	// Open is how many values differ and are no work for a run, Down how many ports go
-	// down.
+	// Open is the number of values that differ but are not changed by apply, Down the number of
+	// ports that go down.
 	Open, Down int
 	Impact     qos.Impact
-	// Inconclusive says that something could not be checked or proven.
+	// Inconclusive is set if something could not be checked or proven.
 	Inconclusive bool
 }
 
-// Add counts a device.
+// Add adds a device to the summary.
 func (s *PlanSummary) Add(d *fleet.DevicePlan) {
 	s.Devices++
 	if d.Error != nil {
@@ -285,8 +283,7 @@ func (s *PlanSummary) Add(d *fleet.DevicePlan) {
 	s.Impact = max(s.Impact, d.Impact())
 }
 
-// verdict sums a plan up in a sentence. impact and bad give what they are passed a
-// colour.
+// verdict summarises a plan in one sentence. impact, good and bad colour their argument.
 func (s PlanSummary) verdict(impact func(qos.Impact) string, good, bad func(string) string) string {
 	switch {
 	case s.Changed == 0 && s.Failed == 0 && s.Open > 0:
@@ -310,13 +307,13 @@ func (s PlanSummary) verdict(impact func(qos.Impact) string, good, bad func(stri
 	return strings.Join(parts, ", ")
 }
 
-// Summary writes the last lines of a plan.
+// Summary writes the last lines of a plan: how it is undone, resets, and the verdict.
 func (t *Text) Summary(s PlanSummary) {
 	t.fold.flush()
 	several := len(t.undo.Keys()) > 1
 	for how, names := range t.undo.All() {
 		if how == "" {
-			continue // a rollback does not ask the devices
+			continue // a rollback does not ask the devices how they undo changes
 		}
 		of := ""
 		if several {

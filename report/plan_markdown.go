@@ -12,17 +12,17 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/words"
 )
 
-// PlanMarkdown gathers a plan for a comment on a change request. Devices that do not
-// find room in one are counted.
+// PlanMarkdown builds the plan as a comment for a pull request. Devices that do not fit are only
+// counted.
 type PlanMarkdown struct {
 	fold planFold
 	body markdown
-	left []string // devices without room
+	left []string // devices that did not fit
 }
 
-// NewPlanMarkdown begins a comment.
+// NewPlanMarkdown returns an empty comment.
 func NewPlanMarkdown() *PlanMarkdown {
-	m := &PlanMarkdown{body: markdown{left: maxMarkdown - 4096 - maxWaves*700}} // for the heading, the waves and the end
+	m := &PlanMarkdown{body: markdown{left: maxMarkdown - 4096 - maxWaves*700}} // reserve for the heading, the waves and the end
 	m.fold.release = func(names []string, d *fleet.DevicePlan) {
 		if len(m.left) > 0 || !m.body.put(planItem(names, d)) {
 			m.left = append(m.left, names...)
@@ -34,10 +34,10 @@ func NewPlanMarkdown() *PlanMarkdown {
 // Add adds a device.
 func (m *PlanMarkdown) Add(d *fleet.DevicePlan) { m.fold.add(d, (&Text{}).plan) }
 
-// maxWaves bounds the waves of a comment.
+// maxWaves is the number of waves listed in a comment.
 const maxWaves = 40
 
-// Write writes the comment. digest is that of a saved plan, "" for none.
+// Write writes the comment. digest identifies the saved plan, "" if it was not saved.
 func (m *PlanMarkdown) Write(w io.Writer, fabric, digest string, s PlanSummary, r *fleet.Rollout) error {
 	m.fold.flush()
 	plain := func(s string) string { return s }
@@ -69,7 +69,7 @@ func (m *PlanMarkdown) Write(w io.Writer, fabric, digest string, s PlanSummary, 
 	return err
 }
 
-// planItem is what changes on devices with one plan, folded away.
+// planItem formats the changes of devices that share a plan, collapsed.
 func planItem(names []string, d *fleet.DevicePlan) string {
 	of := html.EscapeString(brief(spaced(natural.Fold(names)), 1000))
 	if d.Error != nil {

@@ -1,14 +1,13 @@
 // Package report writes results for people and for programs.
 //
-// The findings of check, validate and nic validate are a [Report], which [Write]
-// writes in six forms with the same content. A [Console] is what a command writes to:
-// its result, talk, progress, warnings and errors. Do not add a check, or talk to a
-// device, here.
+// The findings of check, validate and nic validate are a [Report], which [Write] writes in six
+// forms with the same content. A [Console] is the output of a command: its result, messages,
+// progress, warnings and errors. Neither checks nor communication with devices belong in this
+// package.
 //
-// Text is for people and may change in any release. JSON is versioned
-// ([Format]); fields are added, not changed, within one version. Text is
-// written from the same values as JSON, so that the two cannot disagree.
-// Whatever comes from a device or a file is cleaned of control characters
+// Text is for people and may change in any release. JSON is versioned ([Format]); within one
+// version, fields are added but not changed. Both are written from the same values, so they
+// cannot disagree. Text that comes from a device or a file is stripped of control characters
 // before it reaches a terminal.
 package report
 
@@ -30,7 +29,7 @@ import (
 // Format is the version of the JSON form.
 const Format = 1
 
-// WriteJSON writes one JSON document.
+// WriteJSON writes v as an indented JSON document.
 func WriteJSON(w io.Writer, v any) error {
 	text, err := indented(v, "")
 	if err == nil {
@@ -48,8 +47,7 @@ func indented(v any, prefix string) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
-// WriteDocument writes a struct as one JSON document, with the version of the form
-// before its fields.
+// WriteDocument writes a struct as one JSON document, with the format version before its fields.
 func WriteDocument(w io.Writer, v any) error {
 	var fields, out bytes.Buffer
 	enc := json.NewEncoder(&fields)
@@ -69,20 +67,20 @@ func WriteDocument(w io.Writer, v any) error {
 type Text struct {
 	W io.Writer
 	S term.Styler
-	// Steps shows the native steps of a plan as well.
+	// Steps also shows the native steps of a plan.
 	Steps bool
-	// Proof shows what each check saw between the waves of a plan, and in them.
+	// Proof also shows what each check found in and between the waves of a plan.
 	Proof bool
-	// Width is that of the terminal, in columns; 0 breaks no line.
+	// Width is the terminal's width in columns; 0 disables wrapping.
 	Width int
 
 	err    error
 	fold   planFold
-	undo   ordered.Groups[string, string] // how the devices that change are reverted
+	undo   ordered.Groups[string, string] // device names by the way their changes are undone
 	resets resets
 }
 
-// Err returns the first error of writing.
+// Err returns the first write error.
 func (t *Text) Err() error { return t.err }
 
 func (t *Text) printf(format string, a ...any) {
@@ -101,7 +99,7 @@ func (t *Text) impact(i qos.Impact) string {
 	return t.S.Dim(i.String())
 }
 
-// Outcomes writes what became of each device. Devices that ended alike share a line.
+// Outcomes writes the result of each device. Devices with the same result share a line.
 func (t *Text) Outcomes(outs []fleet.Outcome) {
 	var counts ordered.Map[fleet.State, int]
 	var alike ordered.Groups[string, string]
@@ -120,7 +118,7 @@ func (t *Text) Outcomes(outs []fleet.Outcome) {
 	t.printf("%s%s\n", t.resets.table(), strings.Join(parts, ", "))
 }
 
-// outcome is what stands behind the name of a device that was worked on.
+// outcome returns the text that follows the name of a device after a run.
 func (t *Text) outcome(o fleet.Outcome) string {
 	text := strings.ReplaceAll(string(o.State), "-", " ")
 	switch o.State {

@@ -12,7 +12,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/term"
 )
 
-// hostile is what a device may send: it must not reach a terminal.
+// hostile is text with control characters, which a device may send but which must not reach a
+// terminal.
 const hostile = "evil\x1b[2J\x1b]0;title\x07\rname\u202e\nsecond"
 
 func device(name string, groups ...fleet.Group) *fleet.DevicePlan {
@@ -71,7 +72,7 @@ undo: by hand
 	}
 }
 
-// Whatever a device says is printed on one line, without control characters.
+// Text from a device is printed on one line, without control characters.
 func TestForeignTextIsCleaned(t *testing.T) {
 	var b bytes.Buffer
 	txt := Text{W: &b, Steps: true}

@@ -16,12 +16,12 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/words"
 )
 
-// resets gathers what waits for a reset. Devices whose rows are alike share them.
+// resets collects the parts that wait for a reset. Devices with identical rows share them.
 type resets struct {
 	rows ordered.Groups[string, string]
 }
 
-// add takes in the parts of a device; those that differ in their ports alone are one row.
+// add adds the parts of a device; parts that differ only in their ports share a row.
 func (r *resets) add(device string, parts []drivers.Reset) {
 	var alike ordered.Groups[string, string]
 	for _, p := range parts {
@@ -49,7 +49,7 @@ func (r *resets) add(device string, parts []drivers.Reset) {
 	}
 }
 
-// table writes a headline and a row for each; "" for none.
+// table formats a headline and the rows; "" if nothing waits for a reset.
 func (r *resets) table() string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
@@ -64,11 +64,11 @@ func (r *resets) table() string {
 	if devices == 0 {
 		return ""
 	}
-	_ = w.Flush() // into a string
+	_ = w.Flush() // cannot fail: w writes to a string
 	return fmt.Sprintf("%s for a reset:\n%s", words.Plural(devices, "host waits", "hosts wait"), b.String())
 }
 
-// Resets writes what waits for a reset, and how it is reset.
+// Resets writes which parts wait for a reset and how each is reset.
 func (c *Console) Resets(w io.Writer, plans []fleet.ResetPlan) {
 	var r resets
 	t := Text{W: w, S: c.styler(w)}

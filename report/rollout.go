@@ -18,8 +18,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
-// Rollout writes the waves of a plan, a line each, and what is proven of them. A single
-// device needs none.
+// Rollout writes the waves of a plan, one per line, and what was proven about them. A plan with
+// one wave and no impact prints nothing.
 func (t *Text) Rollout(r *fleet.Rollout) {
 	t.fold.flush()
 	if r != nil && len(r.Waves) == 0 && t.Proof && r.Open() {
@@ -69,7 +69,7 @@ func (t *Text) Rollout(r *fleet.Rollout) {
 	}
 }
 
-// seen tells what earlier runs showed of the kinds of switches that change.
+// seen writes what earlier runs showed about the kinds of switches that change.
 func (t *Text) seen(all []fleet.Seen) {
 	for _, s := range all {
 		what := fmt.Sprintf("run %s changed %s (%s)", s.Run, natural.Fold(slices.Concat(s.Applied, s.Failed)), s.Kind)
@@ -87,8 +87,8 @@ func (t *Text) seen(all []fleet.Seen) {
 	}
 }
 
-// rolloutHead says how many waves there are, how long they take, and whether and for how long
-// a state in between is worse.
+// rolloutHead returns the number of waves, their duration, and whether and for how long an
+// intermediate state is worse.
 func rolloutHead(r *fleet.Rollout) string {
 	gate := r.GateTime(r.Gate)
 	took := gate
@@ -122,7 +122,7 @@ func rolloutHead(r *fleet.Rollout) string {
 	return head + leftOpen(r)
 }
 
-// together says what changing devices side by side would bring; "" for nothing.
+// together says how much time changing devices in parallel would save; "" if it saves none.
 func together(r *fleet.Rollout) string {
 	if r.Together == nil {
 		return ""
@@ -130,7 +130,7 @@ func together(r *fleet.Rollout) string {
 	return fmt.Sprintf("changed side by side, in %s, links would be worse for about %s less; 'rollout: {together: true}' in the intent asks for that", words.Count(r.Together.Waves, "wave"), about(r.Together.Saves))
 }
 
-// leftOpen says at the end of a headline what was not checked, or not proven.
+// leftOpen returns, for the end of a headline, what was not checked or not proven.
 func leftOpen(r *fleet.Rollout) (out string) {
 	if text := validate.OpenText(r.Inconclusive); text != "" {
 		out = "; " + text
@@ -141,7 +141,8 @@ func leftOpen(r *fleet.Rollout) (out string) {
 	return term.CleanLine(out)
 }
 
-// Interim says what a run does that a later one goes on with, and what that does.
+// Interim describes a run that is one of several for a DSCP move: what this run does, and what
+// the next one does.
 func Interim(i *fleet.Interim) (now, next string) {
 	var codes []string
 	for _, dscp := range slices.Sorted(maps.Keys(i.Keeps)) {
@@ -158,7 +159,7 @@ func Interim(i *fleet.Interim) (now, next string) {
 	return fmt.Sprintf("RDMA traffic moves to another DSCP. All devices now take it as well as %s, which hosts still send", old), "hosts send the new DSCP"
 }
 
-// about is a time that is estimated.
+// about formats an estimated duration.
 func about(seconds float64) string {
 	switch {
 	case seconds < 1:
@@ -171,11 +172,12 @@ func about(seconds float64) string {
 	return fmt.Sprintf("%.1f h", seconds/3600)
 }
 
-// mostAlike is how many waves in a row may look alike before they share a line.
+// mostAlike is the length from which a series of similar waves shares a line.
+// line.
 const mostAlike = 4
 
-// likeFirst counts the first waves that differ in the names of their devices alone. A wave that
-// is worse in between, or cuts links, stands for itself.
+// likeFirst counts the leading waves that differ only in their device names. A wave with worse
+// intermediate states, or that cuts links, is always listed separately.
 func likeFirst(waves []fleet.Wave) int {
 	first := waves[0]
 	n := slices.IndexFunc(waves, func(w fleet.Wave) bool {
@@ -190,7 +192,7 @@ func likeFirst(waves []fleet.Wave) int {
 	return n
 }
 
-// wavesLine is the headline of waves that are alike.
+// wavesLine returns the headline of a series of similar waves.
 func wavesLine(waves []fleet.Wave) string {
 	var names []string
 	for _, w := range waves {
@@ -199,7 +201,7 @@ func wavesLine(waves []fleet.Wave) string {
 	return waveText(fmt.Sprintf("%s; in each %s", spaced(natural.Fold(names)), words.Count(len(waves[0].Devices), "device")), waves[0])
 }
 
-// waveLine is the headline of a wave.
+// waveLine returns the headline of a wave.
 func waveLine(w fleet.Wave) string { return waveText(spaced(natural.Fold(w.Devices)), w) }
 
 func waveText(devices string, w fleet.Wave) string {
@@ -231,7 +233,7 @@ func waveText(devices string, w fleet.Wave) string {
 	return strings.Join(append(parts, "impact "+w.Impact.String(), takes), "; ")
 }
 
-// proof says what a check saw in a wave.
+// proof describes what a check found in a wave.
 func proof(l order.Looked) string {
 	faults := "no fault"
 	switch {
@@ -246,13 +248,14 @@ func proof(l order.Looked) string {
 	return fmt.Sprintf("%s %s on %s, in %s: %s", l.Check, asks[l.Check], words.Count(l.Links, "link"), words.Count(l.States, "state"), faults)
 }
 
-// asks says what a check of the proof looks for.
+// asks describes what each check of the proof looks for.
 var asks = map[string]string{
 	"PFC-01": "(PFC at both ends)", "PFC-02": "(PFC at both ends)",
 	"CLS-02": "(RDMA traffic in a lossless class)", "MTU-03": "(packets of hosts fit)",
 }
 
-// worse says, a line a fault, what is worse from a wave on than before and after.
+// worse returns one line per fault that exists from wave n on, but neither before nor after the
+// rollout.
 func worse(n int, w fleet.Wave) (out []string) {
 	for _, f := range w.Worse {
 		const most = 4

@@ -12,8 +12,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/term"
 )
 
-// WriteRuns writes runs as a table: when each began, by whom, and what became of
-// its devices.
+// WriteRuns writes runs as a table: when each began, who started it, and the state of its
+// devices.
 func WriteRuns(out io.Writer, runs []*fleet.Past) error {
 	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "RUN\tBEGUN\tBY\tDEVICES")

@@ -19,9 +19,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
-// Code scanning of GitHub takes 25,000 results of a run and 1,000 locations of
-// a result; a file has to stay below 20 MB, of which the frame and the rules
-// take the rest.
+// Limits of GitHub code scanning: 25,000 results per run and 1,000 locations per result. A file
+// must stay below 20 MB; the rules and the frame use the part above maxResultBytes.
 const (
 	maxResults        = 25000
 	maxLocations      = 1000
@@ -30,11 +29,11 @@ const (
 	sarifSchema       = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 	informationURI    = "https://github.com/roce-fabric/roce-fabric"
 	language          = "en-US"
-	githubFingerprint = "primaryLocationLineHash" // the only one that code scanning looks at
+	githubFingerprint = "primaryLocationLineHash" // the only fingerprint that code scanning reads
 )
 
-// writeSARIF writes a rule for each check and a result for each cause: what is
-// wrong on many devices is one alert.
+// writeSARIF writes one rule per check and one result per cause: a fault on many devices is one
+// alert.
 func writeSARIF(w io.Writer, r Report, o Options) error {
 	s := sarifWriter{r: r, o: o, seen: map[string]int{}, rule: map[string]int{}}
 	run := sarifRun{
@@ -73,13 +72,13 @@ func writeSARIF(w io.Writer, r Report, o Options) error {
 type sarifWriter struct {
 	r    Report
 	o    Options
-	rule map[string]int // index by id of check
-	seen map[string]int // how often a fingerprint was given
+	rule map[string]int // rule index by check ID
+	seen map[string]int // number of results per fingerprint
 }
 
 var sarifLevels = map[validate.Severity]string{validate.Error: "error", validate.Warning: "warning", validate.Info: "note"}
 
-// rules describes the checks that were made, and those that found something.
+// rules describes the checks that were made, and those that have findings.
 func (s *sarifWriter) rules() []sarifRule {
 	checks := map[string]*validate.Check{}
 	for _, c := range s.r.Checks() {
@@ -98,7 +97,7 @@ func (s *sarifWriter) rules() []sarifRule {
 	return out
 }
 
-// ruleOf describes a check; c is nil for an id that the catalogue does not have.
+// ruleOf describes a check; c is nil if the catalogue has no check with this ID.
 func ruleOf(id string, c *validate.Check) sarifRule {
 	if c == nil {
 		text := sarifText{Text: term.CleanLine(id)}
@@ -128,7 +127,7 @@ func ruleOf(id string, c *validate.Check) sarifRule {
 	}
 }
 
-// pascal makes an identifier of a title, as names of rules are written.
+// pascal converts a title to a PascalCase rule name.
 func pascal(title string) string {
 	var b strings.Builder
 	for _, w := range strings.FieldsFunc(title, func(r rune) bool {
@@ -139,7 +138,7 @@ func pascal(title string) string {
 	return b.String()
 }
 
-// result tells a cause; left findings have places beyond what a result may have.
+// result converts a cause; left is the number of findings that exceed the location limit.
 func (s *sarifWriter) result(c validate.Cause) (res sarifResult, left int) {
 	places, more := shortPlaces(c, maxPlaces)
 	text := c.What
@@ -160,7 +159,7 @@ func (s *sarifWriter) result(c validate.Cause) (res sarifResult, left int) {
 	}
 	if f := c.Findings[0]; f.Unchecked != "" {
 		res.Properties.Unchecked, res.Properties.Because, res.Properties.NotMade = f.Unchecked, f.Because, f.NotMade
-		// A result that is no failure has no level (SARIF 2.1.0, 3.27.9 and 3.27.10).
+		// A result that is not a failure has level "none" (SARIF 2.1.0, 3.27.9 and 3.27.10).
 		if c.Severity == validate.Info {
 			res.Kind, res.Level = "open", "none"
 		}
@@ -181,14 +180,14 @@ func (s *sarifWriter) result(c validate.Cause) (res sarifResult, left int) {
 	return res, left
 }
 
-// sarifMessage makes text a message. Braces mark placeholders there, and a way
-// to write them that all readers undo does not exist.
+// sarifMessage converts text to a SARIF message. Braces become parentheses, because they mark
+// placeholders and not all readers support escaping them.
 func sarifMessage(text string) string {
 	return strings.NewReplacer("{", "(", "}", ")").Replace(term.CleanLine(text))
 }
 
-// fingerprints name a cause the same in every run, wherever its line has moved
-// to and however many devices have it.
+// fingerprints identifies a cause in every run, even if its intent line moves or more devices
+// are affected.
 func (s *sarifWriter) fingerprints(c validate.Cause) map[string]string {
 	h := sha256.New()
 	for _, part := range []string{s.r.Fabric, c.ID, string(c.Severity), c.What, c.Fix} {
@@ -199,8 +198,8 @@ func (s *sarifWriter) fingerprints(c validate.Cause) map[string]string {
 	return map[string]string{githubFingerprint: fmt.Sprintf("%s:%d", sum, s.seen[sum])}
 }
 
-// locations lists the places in the intent, each with the devices and ports
-// that it is about; left findings have no room.
+// locations lists the intent lines, each with its devices and ports; left is the number of
+// findings that exceed the limit.
 func (s *sarifWriter) locations(c validate.Cause) (out []sarifLocation, left int) {
 	out = []sarifLocation{}
 	at := map[intent.Pos]int{}
@@ -243,8 +242,8 @@ func logical(f validate.Finding) []sarifLogical {
 	return out
 }
 
-// physical is a place in a file, named from the top of the repository where it
-// lies in there; nil where there is none.
+// physical returns a place in a file, relative to the repository root if the file is in the
+// repository; nil if p names no file.
 func (s *sarifWriter) physical(p intent.Pos) *sarifPhysical {
 	if p.File == "" || p.Line == 0 {
 		return nil
@@ -278,8 +277,8 @@ func (s *sarifWriter) unread() []sarifNotification {
 	return out
 }
 
-// inconclusive tells that the window proves nothing, by the first finding that
-// says so, or else what was not checked; all such findings are results.
+// inconclusive reports that the window proves nothing, or else what was not checked. It quotes
+// only the first such finding; all of them are results.
 func (s *sarifWriter) inconclusive() []sarifNotification {
 	f := validate.Inconclusive(s.r.Findings)
 	if f == nil {

@@ -1,6 +1,6 @@
 package report
 
-// The part of SARIF 2.1.0 (OASIS, static analysis results interchange format)
+// These types are the part of SARIF 2.1.0 (OASIS, static analysis results interchange format)
 // that a report uses. Names and order follow the standard.
 
 type sarifLog struct {
@@ -53,7 +53,7 @@ type sarifDefault struct {
 
 type sarifTags struct {
 	Tags []string `json:"tags,omitempty"`
-	// Severity is what code scanning of GitHub sorts by.
+	// Severity is the field that GitHub code scanning sorts by.
 	Severity string `json:"problem.severity"`
 }
 
@@ -80,7 +80,7 @@ type sarifBase struct {
 type sarifResult struct {
 	RuleID       string             `json:"ruleId"`
 	RuleIndex    int                `json:"ruleIndex"`
-	Kind         string             `json:"kind,omitempty"` // "fail" where there is none
+	Kind         string             `json:"kind,omitempty"` // SARIF readers assume "fail" if it is missing
 	Level        string             `json:"level"`
 	Message      sarifText          `json:"message"`
 	Locations    []sarifLocation    `json:"locations"`
@@ -89,11 +89,11 @@ type sarifResult struct {
 	Properties   sarifFound         `json:"properties"`
 }
 
-// sarifFound has what a result says, word by word.
+// sarifFound holds the details of a finding for programs.
 type sarifFound struct {
 	What string `json:"what"`
 	Fix  string `json:"fix,omitempty"`
-	// Unchecked, Because and NotMade are those of the finding.
+	// Unchecked, Because and NotMade are copied from the finding.
 	Unchecked string   `json:"unchecked,omitempty"`
 	Because   string   `json:"because,omitempty"`
 	NotMade   []string `json:"notMade,omitempty"`

@@ -7,12 +7,11 @@ import (
 	"time"
 )
 
-// schemaID is the identifier of the JSON Schema of a report.
+// schemaID identifies the JSON Schema of a report.
 const schemaID = "https://github.com/roce-fabric/roce-fabric/schema/v1/report.json"
 
-// Schema returns the JSON Schema (draft 2020-12) of the JSON form of a report,
-// indented. It allows fields that it does not name: a later release of the same
-// format adds some.
+// Schema returns the indented JSON Schema (draft 2020-12) of a report's JSON form. It allows
+// unknown fields, because a later release of the same format may add some.
 func Schema() []byte {
 	g := schemaGenerator{defs: map[string]any{}}
 	s := g.object(reflect.TypeFor[document]())
@@ -27,13 +26,12 @@ func Schema() []byte {
 	}
 	out, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
-		panic(err) // maps, slices, strings and numbers always marshal
+		panic(err) // cannot happen: all values are maps, slices, strings and numbers
 	}
 	return append(out, '\n')
 }
 
-// schemaGenerator describes the types of a document. Each struct type becomes
-// one definition.
+// schemaGenerator describes the types of a document. Each struct type becomes one definition.
 type schemaGenerator struct{ defs map[string]any }
 
 func (g schemaGenerator) object(t reflect.Type) map[string]any {

@@ -8,28 +8,27 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/term"
 )
 
-// PlanForms are the forms of a plan.
+// PlanForms are the output formats of a plan.
 var PlanForms = []string{"text", "json", "markdown"}
 
-// PlanView is what of a plan is shown beyond its changes.
+// PlanView selects what is shown of a plan besides its changes.
 type PlanView struct {
-	Steps bool // what each device is sent
-	Proof bool // what each check saw of the states between waves
-	Hosts bool // the plan is of hosts alone, which have a form of their own in JSON
+	Steps bool // native steps sent to each device
+	Proof bool // what each check found in the states between waves
+	Hosts bool // the plan contains only hosts, which have their own JSON form
 }
 
-// Shown is a plan, or what a rollback does.
+// Shown is a plan, or the plan of a rollback, to be printed.
 type Shown struct {
 	Fabric, Digest string
 	Rollout        *fleet.Rollout
 	Devices        iter.Seq2[*fleet.DevicePlan, error]
 }
 
-// ShownPlan is what is shown of a plan.
+// ShownPlan returns the printable view of a plan.
 func ShownPlan(p *fleet.PlanFile) Shown { return Shown{p.Fabric, p.Digest, p.Rollout, p.Devices()} }
 
-// Plan writes a plan: what happens in all, then each device. head stands before it in
-// JSON.
+// Plan writes a plan: the waves, then each device, then the summary. head comes first in JSON.
 func (c *Console) Plan(plan Shown, view PlanView, head ...Field) (sum PlanSummary, err error) {
 	text := c.Text()
 	text.Steps, text.Proof = view.Steps, view.Proof
@@ -61,7 +60,7 @@ func (c *Console) Plan(plan Shown, view PlanView, head ...Field) (sum PlanSummar
 		case view.Hosts:
 			doc.Add(HostPlanOf(d))
 		default:
-			d.Host = nil // its changes and steps stand in the common form
+			d.Host = nil // changes and steps are in the common fields
 			doc.Add(d)
 		}
 		if err := text.Err(); err != nil {
@@ -85,8 +84,8 @@ func (c *Console) Plan(plan Shown, view PlanView, head ...Field) (sum PlanSummar
 	return sum, text.Err()
 }
 
-// PlanTalk writes a plan as talk, in text: the result of the command is another one. A
-// hint that the plan gives is not given again.
+// PlanTalk writes a plan as text to standard error, for a command with another result. Hints
+// printed with the plan are not printed again.
 func (c *Console) PlanTalk(plan Shown) (PlanSummary, error) {
 	if c.hinted == nil {
 		c.hinted = map[string]bool{}
@@ -99,7 +98,7 @@ func (c *Console) PlanTalk(plan Shown) (PlanSummary, error) {
 	return show.Plan(plan, PlanView{})
 }
 
-// Outcomes writes what became of the devices of a run.
+// Outcomes writes the result of a run for each device.
 func (c *Console) Outcomes(fabric string, r *fleet.Result) error {
 	if c.Output == "json" {
 		doc := map[string]any{"format": Format, "fabric": fabric, "journal": r.Journal, "devices": list(r.Outcomes)}

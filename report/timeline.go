@@ -8,39 +8,39 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
-// Round is a round of a watch, for the time line of the HTML form.
+// Round is a round of a watch, for the timeline of the HTML form.
 type Round struct {
-	Time             time.Time // when it was over
-	Verdict          string    // as a watch calls it: "ok", "errors"
+	Time             time.Time // end of the round
+	Verdict          string    // the watch's verdict: "ok", "errors"
 	Errors, Warnings int
 	Devices, Read    int
-	Changes          []Change // since the round before
+	Changes          []Change // since the previous round
 }
 
-// Change is a cause that appeared or is gone.
+// Change is a cause that appeared or disappeared.
 type Change struct {
 	Gone     bool
 	Severity validate.Severity
 	ID       string
 	Places   []string
-	More     int // places that are not among them
+	More     int // number of places not listed
 	What     string
 }
 
-// The bounds of the time line: of its rounds the newest are kept, and of a change a few
-// places are named.
+// Limits of the timeline: only the newest rounds and changes are kept, and only a few places per
+// change.
 const (
 	maxRounds       = 10000
 	maxChanges      = 500
 	maxChangePlaces = 6
 )
 
-// pagePeriod are rounds in a row that ended alike.
+// pagePeriod is a series of consecutive rounds with the same result.
 type pagePeriod struct {
-	From     int64        `json:"f"` // seconds since 1970
+	From     int64        `json:"f"` // Unix time in seconds
 	To       int64        `json:"t"`
 	Rounds   int          `json:"n"`
-	Verdict  string       `json:"v"` // "" for a time without rounds
+	Verdict  string       `json:"v"` // "" for a period without rounds
 	Errors   int          `json:"e"`
 	Warnings int          `json:"w"`
 	Unread   int          `json:"u"`
@@ -53,12 +53,12 @@ type pageChange struct {
 	Severity validate.Severity `json:"s"`
 	ID       string            `json:"c"`
 	Places   []string          `json:"p,omitempty"`
-	More     int               `json:"m,omitempty"` // places that are left out
+	More     int               `json:"m,omitempty"` // number of places left out
 	What     string            `json:"w"`
 }
 
-// history makes periods of rounds. One lasts until the next begins; where rounds are
-// missing, because nobody watched, there is a period without a verdict.
+// history merges rounds into periods. A period lasts until the next one begins; if rounds are
+// missing because no watch was running, a period without a verdict fills the gap.
 func (b *pageBuilder) history(rounds []Round) {
 	rounds = rounds[max(0, len(rounds)-maxRounds):]
 	pause := usualPause(rounds)
@@ -70,7 +70,7 @@ func (b *pageBuilder) history(rounds []Round) {
 		p := pagePeriod{From: r.Time.Unix(), To: r.Time.Unix(), Rounds: 1, Verdict: clean(r.Verdict), Errors: r.Errors, Warnings: r.Warnings, Unread: r.Devices - r.Read}
 		for _, c := range r.Changes {
 			if changes--; changes >= maxChanges {
-				continue // of the oldest
+				continue // drops the oldest changes
 			}
 			out := pageChange{Time: p.From, Gone: c.Gone, Severity: c.Severity, ID: clean(c.ID), What: clean(c.What), More: c.More}
 			named := min(len(c.Places), maxChangePlaces)
@@ -98,7 +98,7 @@ func (b *pageBuilder) history(rounds []Round) {
 	}
 }
 
-// usualPause is the time from round to round, which most have.
+// usualPause returns the median time between rounds.
 func usualPause(rounds []Round) time.Duration {
 	var all []time.Duration
 	for i := 1; i < len(rounds); i++ {

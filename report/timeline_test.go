@@ -9,8 +9,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
-// watchedDay is a day of rounds of five minutes: errors from round 100 to 120, nobody
-// watched between rounds 200 and 240.
+// watchedDay returns a day of rounds, one every five minutes, with errors in rounds 100 to 120
+// and no watch running between rounds 200 and 240.
 func watchedDay() []Round {
 	var out []Round
 	for n := range 288 {
@@ -56,7 +56,7 @@ ok 17 rounds, 80 minutes, 0 errors, 0 not read, 0 changes`
 	}
 }
 
-// However much a history has, the newest of it are kept.
+// However long the history is, only its newest rounds are kept.
 func TestTimeLineIsBounded(t *testing.T) {
 	var rounds []Round
 	for n := range maxRounds + 50 {

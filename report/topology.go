@@ -12,20 +12,19 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/topology"
 )
 
-// hostTier is the tier of hosts; that of the switches next to them is 0.
+// hostTier is the tier of hosts; their switches are in tier 0.
 const hostTier = -1
 
-// maxPods is how many pods a drawing is divided into at most: more of them are
-// no help to a reader.
+// maxPods is the largest number of pods drawn; with more pods, the drawing is not divided.
 const maxPods = 64
 
-// maxGroupName is the longest list of names that a group is called by.
+// maxGroupName is the longest list of names used as a group's name, in characters.
 const maxGroupName = 28
 
-// topology draws the fabric of an intent, if there is one: switches, then hosts,
-// each in the order of the intent, in their tiers, and what is joined to what.
+// topology adds the switches and then the hosts of an intent, in its order, with their tiers and
+// links. f may be nil.
 func (b *pageBuilder) topology(f *intent.Fabric) {
-	b.label("") // 0 stands for what is not known
+	b.label("") // label 0 means unknown
 	if f == nil {
 		return
 	}
@@ -56,7 +55,7 @@ func (b *pageBuilder) draw(name string, kind DeviceKind, tier int) int {
 	return b.device(name, kind)
 }
 
-// speed adds a port, with the speed that it or its link states.
+// speed adds a port with its own speed or, if it states none, that of its link.
 func (b *pageBuilder) speed(d int, name string, speed units.Rate, l *intent.Link) {
 	if l != nil {
 		speed = cmp.Or(speed, l.Speed.V)
@@ -67,7 +66,7 @@ func (b *pageBuilder) speed(d int, name string, speed units.Rate, l *intent.Link
 	}
 }
 
-// linkLength is how many numbers a link is: see [page].
+// linkLength is the number of values per link; see [page].
 const linkLength = 7
 
 func (b *pageBuilder) link(l *intent.Link) {
@@ -93,8 +92,8 @@ func (b *pageBuilder) link(l *intent.Link) {
 	b.out.Links = append(b.out.Links, append(ends, b.label(speed), b.label(cable), b.label(l.Pos.String()))...)
 }
 
-// groups gathers the devices that are drawn as one until someone looks closer:
-// those of one tier and role in one pod. top is the highest tier.
+// groups collects the devices that are drawn as one box until it is opened: those with the same
+// tier, role and pod. top is the highest tier.
 func (b *pageBuilder) groups(top int) {
 	type key struct {
 		tier, pod int
@@ -117,7 +116,7 @@ func (b *pageBuilder) groups(top int) {
 	})
 }
 
-// groupName calls a group by its members, in natural order.
+// groupName names a group after its members, which are in natural order.
 func groupName(names []string) string {
 	if name := natural.Fold(names); utf8.RuneCountInString(name) <= maxGroupName {
 		return name
@@ -125,10 +124,9 @@ func groupName(names []string) string {
 	return names[0] + " .. " + names[len(names)-1]
 }
 
-// pods numbers the parts that the fabric falls into without its highest tier;
-// a device that belongs to no pod has -1. A part with one switch is no pod, and
-// where there is only one pod, or more than a reader can take in, there are
-// none: a leaf with hosts of its own is not worth a group.
+// pods numbers the connected parts of the fabric without its highest tier; a device outside any
+// pod has -1. A part with only one switch is no pod. If there is only one pod, or more than
+// maxPods, no device has a pod.
 func (b *pageBuilder) pods(top int) []int {
 	parent := make([]int, len(b.tiers))
 	for i := range parent {
@@ -173,8 +171,8 @@ func (b *pageBuilder) pods(top int) []int {
 	return out
 }
 
-// PortCounters are the counters of one port, by name: "pfc rx 3". One that the
-// device does not show is left out: it never stands for zero.
+// PortCounters holds the counters of one port by name, such as "pfc rx 3". A counter that the
+// device does not provide is missing, not zero.
 type PortCounters struct {
 	Device, Port string
 	Values       map[string]uint64

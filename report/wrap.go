@@ -5,16 +5,15 @@ import (
 	"unicode/utf8"
 )
 
-// textWidth is what findings are broken at: they are read in terminals, and
-// pasted into tickets and mails.
+// textWidth is the line width of findings, which people read in terminals and paste into tickets
+// and mails.
 const textWidth = 80
 
-// Fill breaks text between words, for a terminal.
+// Fill wraps text between words at the width for terminals.
 func Fill(text string) string { return strings.Join(wrap(text, textWidth-1, 0), "\n") }
 
-// wrap breaks text between words, and long words after commas, so that no line
-// is wider than it has to be; lines after the first leave room for an indent.
-// Runs of white space become one space.
+// wrap breaks text between words, and long words after commas, at width. Lines after the first
+// are shorter by indent columns. Runs of white space become one space.
 func wrap(text string, width, indent int) []string {
 	var lines []string
 	line, n := "", 0

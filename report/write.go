@@ -7,7 +7,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/term"
 )
 
-// Form is a form of a report.
+// Form is an output form of a report.
 type Form string
 
 // The forms.
@@ -23,13 +23,12 @@ const (
 // Forms lists all forms.
 var Forms = []Form{FormText, FormJSON, FormJUnit, FormSARIF, FormMarkdown, FormHTML}
 
-// Options say how a report is written; the zero value is plain.
+// Options say how a report is written; the zero value means no colours and unchanged paths.
 type Options struct {
 	// S colours text.
 	S term.Styler
-	// Root is the folder that files of the intent are named from in SARIF, the
-	// top of the repository; Dir is the folder that the names of findings start
-	// from. Both are absolute, or both empty.
+	// Root is the repository's top folder, which SARIF paths are relative to; Dir is the folder
+	// that file names in findings are relative to. Both are absolute, or both empty.
 	Root, Dir string
 }
 
