@@ -8,30 +8,30 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// mlx5's rule for a lossless buffer (drivers/net/ethernet/mellanox/mlx5/core/
-// en/port_buffer.c).
+// Constants of mlx5's rule for lossless buffers
+// (drivers/net/ethernet/mellanox/mlx5/core/en/port_buffer.c).
 const (
 	mlx5MinSpeed = units.Rate(40e9)
 	mlx5MinMTU   = 9216
 	mlx5Cell     = 128
 )
 
-// LosslessBuffer is the least that mlx5 accepts for a lossless buffer, in bytes.
+// LosslessBuffer returns the smallest size in bytes that mlx5 accepts for a lossless buffer.
 func LosslessBuffer(speed units.Rate, cable units.Length, mtu int) int64 {
 	mbps := max(speed, mlx5MinSpeed).Mbps()
 	xoff := (301+216*int64(cable)/100)*mbps/1000 + 272*int64(mtu)/100
 	return xoff + mlx5MinMTU + mlx5Cell
 }
 
-// enlarged is the size of a buffer that has to hold need: the driver counts with the
-// largest MTU of the device, which is up to 9978 B, and rounds down to whole cells of at
-// most 512 B.
+// enlarged returns the size to request for a buffer that must hold need bytes. It adds a reserve,
+// because the driver calculates with the largest MTU of the device, up to 9978 B, and rounds down
+// to whole cells of at most 512 B.
 func enlarged(need int64) int64 { return (need + 3<<10) &^ (1<<10 - 1) }
 
-// BuffersFor returns the division of a running port's receive buffer that the desired
-// port asks for: as it is where it fits, else with as few changes as can be. Each
-// lossless priority is received into a buffer without lossy ones, which holds what is on
-// its way when a pause is sent. why says why there is none.
+// BuffersFor returns the receive buffer division that p needs on the running port. It keeps the
+// running division if that fits, and otherwise changes as little as possible. Each lossless
+// priority gets a buffer that holds no lossy priority and is large enough for the packets still in
+// flight when a pause is sent. If no division is possible, why gives the reason.
 func (p *Port) BuffersFor(running *Port) (b Buffers, why string) {
 	switch {
 	case running.Driver != DriverMLX5:
@@ -41,7 +41,7 @@ func (p *Port) BuffersFor(running *Port) (b Buffers, why string) {
 	}
 	have := running.Buffers.V
 	b = have
-	// Both lengths and both MTUs are in force for a while.
+	// While the settings are written, the old and the new cable length and MTU apply in turn.
 	need := LosslessBuffer(p.BufferSpeed.V, max(p.Cable.V, running.Cable.V), max(p.MTU.V, running.MTU.V))
 	var lossless, lossy [qos.NumPriorities]bool
 	for prio, at := range b.PriorityToBuffer {
@@ -51,7 +51,7 @@ func (p *Port) BuffersFor(running *Port) (b Buffers, why string) {
 		lossless[at] = lossless[at] || p.PFC.V.Has(prio)
 		lossy[at] = lossy[at] || !p.PFC.V.Has(prio)
 	}
-	own := -1 // the lowest without lossy ones, a lossless one before an unused one
+	own := -1 // lowest buffer without lossy priorities; a lossless one is preferred to an unused one
 	for _, used := range []bool{true, false} {
 		for at := range b.Size {
 			if own < 0 && !lossy[at] && lossless[at] == used {
@@ -81,7 +81,7 @@ func (p *Port) BuffersFor(running *Port) (b Buffers, why string) {
 	for _, size := range b.Size {
 		over += size
 	}
-	// What nothing uses goes first. A lossy buffer keeps room for two packets.
+	// Shrink unused buffers first, then lossy ones, which keep room for two packets.
 	for _, pass := range []struct {
 		takes func(at int) bool
 		floor int64
@@ -101,7 +101,7 @@ func (p *Port) BuffersFor(running *Port) (b Buffers, why string) {
 	return b, ""
 }
 
-// buffers compares the division of the receive buffer.
+// buffers compares how the receive buffer is divided.
 func (d *differ) buffers() {
 	if !d.want.BufferSpeed.Set {
 		return

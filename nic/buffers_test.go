@@ -8,8 +8,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// At 400G over 10m with packets of 9000 B mlx5 wants (301+21)*400 + 272*9000/100 B,
-// and 9216 B and a cell of 128 B above that: 162624 B.
+// needed is the buffer size that mlx5 requires at 400G over 10m with packets of 9000 B:
+// (301+21)*400 + 272*9000/100 B, plus 9216 B and one cell of 128 B.
 const needed = 162624
 
 func TestBuffersFor(t *testing.T) {
@@ -20,7 +20,7 @@ func TestBuffersFor(t *testing.T) {
 		text    string
 		have    Buffers
 		edit    func(*Port)
-		want    Buffers // but for Total
+		want    Buffers // except Total
 		blocked string
 	}{
 		"fits": {auto, Buffers{PriorityToBuffer: [8]int8{3: 1}, Size: [8]int64{20096, needed}, Total: 262016}, nil,
@@ -66,7 +66,7 @@ func TestBuffersFor(t *testing.T) {
 		if why != "" || got != c.want {
 			t.Errorf("%s: %v, %q, problems %v", name, got, why, problems)
 		}
-		// Once it is so, whole cells are rounded down and nothing is left to do.
+		// After the change, sizes are rounded down to whole cells and nothing is left to do.
 		running.Buffers.V.PriorityToBuffer = got.PriorityToBuffer
 		for i, size := range got.Size {
 			if size != c.have.Size[i] {

@@ -10,7 +10,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// card sets what the intent states of the card.
+// card sets the desired card settings that the intent states.
 func (b *builder) card() {
 	n, p := b.nic, b.port
 	if n.KeepDCBX.V {
@@ -36,8 +36,8 @@ func (b *builder) card() {
 	}
 }
 
-// DCQCNLimit says why a driver does not take a parameter of congestion control from this
-// tool; "" where it does.
+// DCQCNLimit explains why this tool cannot set a congestion control parameter with the given
+// driver; "" if it can.
 func DCQCNLimit(driver, name string) string {
 	nvidia := strings.HasPrefix(name, "rp_") || strings.HasPrefix(name, "np_")
 	switch {
@@ -53,7 +53,7 @@ func DCQCNLimit(driver, name string) string {
 	return cmp.Or(clean(driver), "the driver") + " has no parameters of congestion control that can be set while it runs: take it out of the intent"
 }
 
-// dcqcn compares the parameters of congestion control that the intent states.
+// dcqcn compares the congestion control parameters that the intent states.
 func (d *differ) dcqcn() {
 	for _, name := range slices.Sorted(maps.Keys(d.want.DCQCN)) {
 		want := d.want.DCQCN[name]
@@ -80,8 +80,8 @@ func (d *differ) dcqcn() {
 	}
 }
 
-// relaxed says of other cards that they have no such setting; for NVIDIA's it is one of
-// the firmware, see [differ.nv].
+// relaxed reports relaxed ordering as blocked on cards that are not NVIDIA's. On NVIDIA cards it is
+// a firmware setting; see [differ.nv].
 func (d *differ) relaxed() {
 	if d.want.RelaxedOrdering.Or(false) && d.have.Driver != DriverMLX5 {
 		d.add(Change{Field: FieldRelaxedOrdering, Kind: KindDrift, Old: qos.Absent, New: onOff(true),
@@ -89,7 +89,7 @@ func (d *differ) relaxed() {
 	}
 }
 
-// maxRead compares the largest read request on PCIe.
+// maxRead compares the maximum PCIe read request size.
 func (d *differ) maxRead() {
 	if d.want.MaxReadRequest.Set && d.missing[FieldMaxReadRequest] == NotInDriver {
 		why := "the NIC is no card on PCIe that shows it: take it out of the intent"

@@ -8,8 +8,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/mlxconfig"
 )
 
-// What the intent states of a card is desired, with its place; dcbx: keep leaves the owner
-// and the agents of the firmware alone.
+// Card settings of the intent end up in the desired state together with their place in the file;
+// with dcbx: keep, the DCBX owner and the firmware's agents stay unmanaged.
 func TestDesiredCard(t *testing.T) {
 	h, problems := desired(t, edit(t, "mlx5_1}", "mlx5_1, dcbx: keep, maxReadRequest: 4096, relaxedOrdering: on, dcqcn: {rp_ai_rate: 7, np_min_time_between_cnps: 0}}"))
 	if len(problems) > 0 {
@@ -29,8 +29,8 @@ func TestDesiredCard(t *testing.T) {
 	}
 }
 
-// A parameter that was not read is unknown, and one that differs is a change with the
-// place of dcqcn.
+// A parameter that could not be read is unknown; one that differs is a change that refers to the
+// dcqcn line of the intent.
 func TestDiffOfParameters(t *testing.T) {
 	running, want := machine(t)
 	p, w := running.Ports["ens1f0np0"], want.Ports["ens1f0np0"]
@@ -58,7 +58,7 @@ func TestDiffOfParameters(t *testing.T) {
 	}
 }
 
-// Of a VF, and of what is no card, both say where they belong.
+// On a VF, and on an interface that is not a PCIe card, the changes say where the settings belong.
 func TestDiffOfAVirtualFunction(t *testing.T) {
 	for _, vf := range []bool{true, false} {
 		running, want := machine(t)
@@ -81,8 +81,8 @@ func TestDiffOfAVirtualFunction(t *testing.T) {
 	}
 }
 
-// A card that lists relaxed ordering is not asked to open it, and one that lists neither
-// says so.
+// If a card lists relaxed ordering, ADVANCED_PCI_SETTINGS is not requested. If it lists neither
+// setting, the change says so.
 func TestDiffOfRelaxedOrdering(t *testing.T) {
 	off := NV{"per_mkey(0)", "per_mkey(0)", "per_mkey(0)", false}
 	for name, tt := range map[string]struct {
@@ -108,7 +108,7 @@ func TestDiffOfRelaxedOrdering(t *testing.T) {
 	}
 }
 
-// Explain shows what is stated of a card, and where it is kept.
+// Explain shows the card settings of the intent and where each is stored.
 func TestExplainCard(t *testing.T) {
 	f := load(t, edit(t, "mlx5_1}", "mlx5_1, maxReadRequest: 4096, relaxedOrdering: on, dcqcn: {rp_ai_rate: 7}}"))
 	e, err := Explain(f, f.Host("gpu1"), "ens2f0np0")

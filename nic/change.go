@@ -2,27 +2,26 @@ package nic
 
 import "github.com/roce-fabric/roce-fabric/intent/qos"
 
-// Kind is what a difference is.
+// Kind classifies a difference.
 type Kind string
 
-// The kinds.
+// The kinds of differences.
 const (
-	// KindDrift: what runs differs, and writing it fixes that.
+	// KindDrift: the running value differs; writing it fixes that.
 	KindDrift Kind = "drift"
-	// KindNotProgrammed: the firmware's next boot differs. Writing it changes
-	// nothing before a reset of the card.
+	// KindNotProgrammed: the firmware's value for the next boot differs. A written value takes
+	// effect only after a reset of the card.
 	KindNotProgrammed Kind = "not-programmed"
-	// KindResetPending: the firmware's next boot is as desired, and what is in
-	// force is not. There is nothing left to write.
+	// KindResetPending: the firmware's value for the next boot is as desired, but the value in
+	// force is not. Nothing is left to write.
 	KindResetPending Kind = "reset-pending"
-	// KindNotPersistent: no unit applies the settings at boot, or one applies
-	// other settings, or one is there that is not whole.
+	// KindNotPersistent: the boot unit is missing, incomplete or failed, or applies other settings.
 	KindNotPersistent Kind = "not-persistent"
-	// KindConflict: a daemon or the firmware's DCBX writes the settings too.
+	// KindConflict: a daemon or the firmware's DCBX agent writes the settings too.
 	KindConflict Kind = "conflict"
-	// KindMissing: the host has no such interface, so that it holds no setting either.
+	// KindMissing: the host has no such interface, and so no settings for it.
 	KindMissing Kind = "missing"
-	// KindUnknown: the value could not be read, so whether it differs is open.
+	// KindUnknown: the value could not be read, so it may or may not differ.
 	KindUnknown Kind = "unknown"
 )
 
@@ -32,25 +31,24 @@ type Change struct {
 	Field  string     `json:"field"`
 	Layer  Layer      `json:"layer,omitempty"`
 	Kind   Kind       `json:"kind"`
-	Old    string     `json:"old"` // [qos.Absent] where the host holds nothing or nothing is known
+	Old    string     `json:"old"` // [qos.Absent] if the host holds no value or the value is not known
 	New    string     `json:"new"`
-	Reason string     `json:"reason,omitempty"` // intent file and line, or a rule
+	Reason string     `json:"reason,omitempty"` // line of the intent, or a rule
 	Impact qos.Impact `json:"impact"`
-	// How names what is written where Field does not: a driver's flag, a program.
+	// How names what is written if Field does not: a driver's flag or a program.
 	How string `json:"how,omitempty"`
-	// After is what puts the value in force once it is written.
+	// After says what puts the written value into force.
 	After string `json:"after,omitempty"`
-	// Blocked says why this tool cannot make the change, and what to do
-	// instead; for KindUnknown why the value could not be read.
+	// Blocked explains why this tool cannot make the change, and what to do instead; for
+	// KindUnknown, why the value could not be read.
 	Blocked string `json:"blocked,omitempty"`
 }
 
-// Path names the value: "ports[ens1f0np0].pfc".
+// Path names the value, for example "ports[ens1f0np0].pfc".
 func (c Change) Path() string { return qos.Path(c.Port, c.Field) }
 
-// Writable reports whether the change is work for the tool: not blocked, not
-// unknown, not waiting for a reset. A missing boot unit is work for the command
-// that installs it, and is not counted.
+// Writable reports whether the tool can make the change by writing it: it is not blocked, unknown
+// or waiting for a reset. A missing boot unit does not count, because the install command adds it.
 func (c Change) Writable() bool {
 	work := c.Kind == KindDrift || c.Kind == KindNotProgrammed || c.Kind == KindConflict
 	return work && c.Blocked == ""

@@ -12,22 +12,23 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/words"
 )
 
-// Candidate is a network interface of a host as a selector looks at it.
+// Candidate is a network interface of a host, with the properties that a selector can match.
 type Candidate struct {
-	Name string // of the interface
+	Name string // interface name
 	PCI  string // "0000:3b:00.0"
-	// DevPort is its number on its PCI function, from 0.
+	// DevPort is the port number on the PCI function, from 0.
 	DevPort int
-	// Vendor and Model are PCI numbers: "15b3", "1021".
+	// Vendor and Model are PCI IDs: "15b3", "1021".
 	Vendor, Model string
-	// Part and Serial are those of the card; Hidden says why they cannot be read.
+	// Part and Serial are the card's part and serial number; Hidden says why they cannot be read.
 	Part, Serial, Hidden string
 }
 
-// vendors are the PCI numbers of the vendors with a name in a selector.
+// vendors maps the vendor names allowed in a selector to PCI IDs.
 var vendors = intent.CardVendors()
 
-// VendorNumber is the PCI number of a vendor as a selector has it, in lower case.
+// VendorNumber returns the PCI ID, in lower case, of a vendor given by name or number in a
+// selector.
 func VendorNumber(vendor string) string {
 	if n := vendors[vendor]; n != "" {
 		return n
@@ -35,16 +36,16 @@ func VendorNumber(vendor string) string {
 	return strings.TrimPrefix(strings.ToLower(vendor), "0x")
 }
 
-// models are the names of NVIDIA's cards by the number of the PCI device.
+// models maps PCI device IDs of NVIDIA cards to model names.
 var models = intent.CardModels(vendors["nvidia"])
 
-// plain leaves of a name what counts: "connectx7" of "ConnectX-7".
+// plain normalizes a model name for comparison: "ConnectX-7" becomes "connectx7".
 func plain(s string) string {
 	return strings.ToLower(strings.NewReplacer("-", "", " ", "", "_", "").Replace(s))
 }
 
-// matches reports whether a card has what a selector states, but for rail; port is which of
-// its card's it is, from 1.
+// matches reports whether a card has everything that a selector states except the rail. port is the
+// port number on the card, from 1.
 func (c Candidate) matches(s intent.Selector, port int) bool {
 	switch {
 	case s.Vendor != "" && c.Vendor != VendorNumber(s.Vendor),
@@ -58,7 +59,8 @@ func (c Candidate) matches(s intent.Selector, port int) bool {
 	return true
 }
 
-// ModelNumber is the PCI number of a model as a selector has it, in lower case.
+// ModelNumber returns the PCI device ID, in lower case, of a model given by name or number in a
+// selector.
 func ModelNumber(model string) string {
 	for number, name := range models {
 		if plain(name) == plain(model) {
@@ -68,21 +70,22 @@ func ModelNumber(model string) string {
 	return strings.TrimPrefix(strings.ToLower(model), "0x")
 }
 
-// isModel reports whether a card is of a model, by its number or its name.
+// isModel reports whether the card is of the model, given by number or name.
 func (c Candidate) isModel(model string) bool {
 	number := ModelNumber(model)
-	named := plain(models[number]) == plain(model) // which NVIDIA's alone have
+	named := plain(models[number]) == plain(model) // only NVIDIA models have names
 	return c.Model == number && (!named || c.Vendor == vendors["nvidia"])
 }
 
-// inSlots sorts cards by their PCI address, and returns which of its card's each is.
+// inSlots sorts the interfaces by PCI address and returns each one's port number on its card, from
+// 1.
 func inSlots(cards []Candidate) (sorted []Candidate, ports []int) {
 	slot := func(c Candidate) string {
 		at, _, _ := strings.Cut(c.PCI, ".")
 		return at
 	}
 	sorted = ordered.Sorted(slices.Values(cards), func(a, b Candidate) int {
-		// The domain may have more digits than four.
+		// A PCI domain may have more than four digits.
 		return cmp.Or(cmp.Compare(len(a.PCI), len(b.PCI)), strings.Compare(a.PCI, b.PCI), cmp.Compare(a.DevPort, b.DevPort), natural.Compare(a.Name, b.Name))
 	})
 	for i, c := range sorted {
@@ -95,12 +98,13 @@ func inSlots(cards []Candidate) (sorted []Candidate, ports []int) {
 	return sorted, ports
 }
 
-// Choose returns the interface that each selector chooses among the cards of a host, by the
-// name of its NIC; why says of the others why they choose none.
+// Choose returns the interface chosen by each selector among the interfaces of a host, keyed by the
+// name of the NIC in the intent. For the other NICs, why says why no interface was chosen.
 func Choose(cards []Candidate, selectors map[string]intent.Selector) (chosen, why map[string]string) {
 	chosen, why = map[string]string{}, map[string]string{}
 	sorted, ports := inSlots(cards)
-	// rails are the highest of those that choose among the same NICs.
+	// rails is the highest rail number for each set of selectors that are equal except for the
+	// rail.
 	rails := map[intent.Selector]int{}
 	for _, s := range selectors {
 		among := s
@@ -143,11 +147,11 @@ func Choose(cards []Candidate, selectors map[string]intent.Selector) (chosen, wh
 	return chosen, why
 }
 
-// maxShown is how many interfaces a reason names.
+// maxShown is how many interfaces a reason lists.
 const maxShown = 4
 
-// pick takes one of the cards that a selector matches; rails is how many there have to be
-// where it numbers them, all how many the host has.
+// pick chooses one of the interfaces that match a selector. rails is how many must match if the
+// selector numbers them; all is how many the host has.
 func pick(of []Candidate, s intent.Selector, rails, all int) (name, why string) {
 	if s.Part != "" || s.Serial != "" {
 		for _, c := range of {

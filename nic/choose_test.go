@@ -8,8 +8,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 )
 
-// A host has two rails of two ports on one card each, a card for storage and one of
-// another vendor.
+// cards are the interfaces of a host with two rail cards of two ports each, a storage
+// card, and a card of another vendor.
 var cards = []Candidate{
 	{Name: "ens10", PCI: "10000:01:00.0", Vendor: "14e4", Model: "1760", Serial: "B1"},
 	{Name: "ens3f1", PCI: "0000:3b:00.1", Vendor: "15b3", Model: "1021", Part: "MCX75", Serial: "MT2"},
@@ -30,7 +30,7 @@ func TestChoose(t *testing.T) {
 			"a": {PCI: "0000:05:00.0"}, "b": {Serial: "mt2", Port: 2}, "c": {Vendor: "broadcom"}, "d": {Vendor: "15B3", Model: "connectx 7", Part: "MCX75", Port: 1, Serial: "MT1"},
 		}, map[string]string{"a": "ens1", "b": "ens3f1", "c": "ens10", "d": "ens2f0"}, nil},
 		"number of a model": {sel{"a": {Model: "0x101D"}}, map[string]string{"a": "ens1"}, nil},
-		// Rails are counted in the order of the slots, not of the names.
+		// Rails are numbered in slot order, not by name.
 		"rails": {sel{
 			"r1": {Model: "ConnectX-7", Rail: 1}, "r2": {Model: "ConnectX-7", Rail: 2}, "r3": {Model: "ConnectX-7", Rail: 3}, "r4": {Model: "ConnectX-7", Rail: 4},
 		}, map[string]string{"r1": "ens2f0", "r2": "ens2f1", "r3": "ens3f0", "r4": "ens3f1"}, nil},
@@ -67,8 +67,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// A number of a card that cannot be read proves nothing, neither that it is the one nor that
-// it is not.
+// An unreadable serial number neither matches nor excludes a card.
 func TestChooseUnread(t *testing.T) {
 	hidden := []Candidate{{Name: "a", PCI: "0000:01:00.0", Vendor: "15b3", Hidden: "needs root"}, {Name: "b", PCI: "0000:02:00.0", Vendor: "14e4", Serial: "X"}}
 	chosen, why := Choose(hidden, map[string]intent.Selector{"n": {Serial: "X"}, "m": {Serial: "X", Vendor: "broadcom"}})

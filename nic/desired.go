@@ -17,32 +17,32 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/mlxconfig"
 )
 
-// Problem is something that the intent leaves open about a NIC or asks for and
-// a NIC has not. The setting is left alone.
+// Problem describes something that the intent leaves open for a NIC, or asks for although the NIC
+// cannot do it. The setting is left alone.
 type Problem struct {
 	Port  string `json:"port,omitempty"`
 	What  string `json:"what"`
 	Hint  string `json:"hint,omitempty"`
-	Where string `json:"where,omitempty"` // intent file and line
+	Where string `json:"where,omitempty"` // file and line of the intent
 }
 
-// maxCable is the longest cable that mlx5 takes, in whole metres from 1
+// maxCable is the longest cable that mlx5 accepts, in whole metres from 1
 // (drivers/net/ethernet/mellanox/mlx5/core/en_dcbnl.c).
 const maxCable units.Length = 999
 
-// DefaultCNPDSCP is what NVIDIA's cards mark congestion notifications with
-// unless told otherwise (Mellanox/mstflint mlxconfig_host.db, CNP_DSCP).
+// DefaultCNPDSCP is the DSCP that NVIDIA cards mark congestion notifications with by default
+// (Mellanox/mstflint mlxconfig_host.db, CNP_DSCP).
 const DefaultCNPDSCP = 48
 
-// ectBit is ECN-capable transport, ECT(0), in the two low bits of a ToS: the
-// common form of an RDMA ToS, of which the cards read the DSCP.
+// ectBit is the ECN codepoint ECT(0) in the two low bits of a ToS. RDMA ToS values usually include
+// it; the cards read only the DSCP from them.
 const ectBit = 2
 
-// toSOf returns the ToS of a DSCP, 0..63: 106 for 26.
+// toSOf returns the ToS for a DSCP of 0..63, for example 106 for 26.
 func toSOf(dscp int) int { return dscp<<2 | ectBit }
 
-// settingsOf returns the settings that hold for a NIC: those of the switch port
-// at the other end of its link, so that both ends agree, or the fabric's.
+// settingsOf returns the settings that apply to a NIC: those of the switch port at the other end of
+// its link, so that both ends agree, or else the fabric's.
 func settingsOf(f *intent.Fabric, n *intent.NIC) *intent.Settings {
 	if owner, ok := f.Owner(n); ok {
 		n = owner
@@ -53,7 +53,7 @@ func settingsOf(f *intent.Fabric, n *intent.NIC) *intent.Settings {
 	return f.Settings
 }
 
-// SwitchPort returns the switch port at the end of a NIC's link; nil if none is known.
+// SwitchPort returns the switch port at the other end of a NIC's link, or nil if none is known.
 func SwitchPort(f *intent.Fabric, n *intent.NIC) *intent.Port {
 	e, ok := Peer(n)
 	if !ok {
@@ -65,7 +65,7 @@ func SwitchPort(f *intent.Fabric, n *intent.NIC) *intent.Port {
 	return nil
 }
 
-// Peer returns the other end of a NIC's link; ok is false without one.
+// Peer returns the other end of a NIC's link; ok is false if the NIC has no link.
 func Peer(n *intent.NIC) (e intent.Endpoint, ok bool) {
 	switch {
 	case n.Link == nil:
@@ -76,9 +76,9 @@ func Peer(n *intent.NIC) (e intent.Endpoint, ok bool) {
 	return n.Link.A, true
 }
 
-// Desired works out what the NICs of a host should hold, each that has an RDMA
-// device, a link or a selector, and the bonds and VLANs over those. Problems are what it had to leave
-// open.
+// Desired returns the settings that a host's NICs should hold, for each NIC with an RDMA device, a
+// link or a selector, and for the bonds and VLANs over them. The problems list what the intent
+// leaves open.
 func Desired(f *intent.Fabric, h *intent.Host) (*Host, []Problem) {
 	out := &Host{Name: h.Name, Ports: map[string]*Port{}}
 	var problems []Problem
@@ -105,8 +105,8 @@ func Desired(f *intent.Fabric, h *intent.Host) (*Host, []Problem) {
 	return out, problems
 }
 
-// Digest is the SHA-256 of a desired host's settings, hex. Where they come from
-// is not part of it: a comment in the intent changes no digest.
+// Digest returns the SHA-256 of a desired host's settings in hex. The places in the intent are left
+// out, so that adding a comment to the intent does not change the digest.
 func Digest(desired *Host) string {
 	bare := Host{Name: desired.Name, Ports: make(map[string]*Port, len(desired.Ports))}
 	for name, p := range desired.Ports {
@@ -122,7 +122,7 @@ func Digest(desired *Host) string {
 	}
 	b, err := json.Marshal(bare)
 	if err != nil {
-		panic("nic: a host is always JSON: " + err.Error()) // numbers and strings alone, no NaN
+		panic("nic: a host is always JSON: " + err.Error()) // there are only numbers and strings, no NaN
 	}
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
@@ -139,7 +139,7 @@ func (b *builder) problem(from intent.Origin, hint, format string, args ...any) 
 	b.problems = append(b.problems, Problem{Port: b.nic.Name, What: fmt.Sprintf(format, args...), Hint: hint, Where: from.String()})
 }
 
-// from notes where fields come from.
+// from records the place in the intent that fields come from.
 func (b *builder) from(o intent.Origin, fields ...string) {
 	for _, f := range fields {
 		b.port.From[f] = o.String()
@@ -187,8 +187,8 @@ func (b *builder) build() {
 	b.tos(rdma)
 }
 
-// give leaves what belongs to a port to the side of the card that owns it. In DPU mode the
-// host's side can set none of it (mlx5/core/en_dcbnl.c, vport_group_manager).
+// give removes the port settings of a NIC whose port belongs to another side of the card. In DPU
+// mode the host's side cannot change any of them (mlx5/core/en_dcbnl.c, vport_group_manager).
 func (b *builder) give(owner *intent.NIC) {
 	p := b.port
 	p.Owner = intent.Endpoint{Device: owner.Host.Name, Port: owner.Name}.String()
@@ -196,10 +196,10 @@ func (b *builder) give(owner *intent.NIC) {
 	p.DCBX, p.PFC, p.RoCEApp, p.LinkPause = qos.Opt[Owner]{}, qos.Opt[qos.PrioritySet]{}, qos.Opt[int]{}, qos.Opt[bool]{}
 	p.Trust, p.DSCP, p.ETS = qos.Opt[qos.Trust]{}, qos.Opt[[qos.NumDSCP]int8]{}, qos.Opt[ETS]{}
 	p.ECN, p.CNPDSCP, p.CNPPriority, p.Wanted = qos.Opt[qos.PrioritySet]{}, qos.Opt[int]{}, qos.Opt[int]{}, qos.Opt[mlxconfig.Settings]{}
-	b.problems = nil // which are said of the owner
+	b.problems = nil // the owner reports the same problems
 }
 
-// trust sets how frames are classified. A NIC has no map of PCP.
+// trust sets how received frames are classified. A NIC has no PCP map.
 func (b *builder) trust() {
 	s, p := b.settings, b.port
 	p.Trust = qos.Of(s.Trust.V)
@@ -222,7 +222,7 @@ func (b *builder) trust() {
 	}
 }
 
-// cable is the length rounded up to the metre.
+// cable sets the cable length, rounded up to a whole metre.
 func (b *builder) cable() {
 	l := b.nic.Link
 	if l == nil || b.settings.Lossless() == 0 || l.Cable.V <= 0 {
@@ -250,7 +250,7 @@ func (b *builder) rings() {
 	b.from(at, FieldRings)
 }
 
-// stated sets what the intent states of the NIC itself.
+// stated sets the options that the intent states for the NIC itself.
 func (b *builder) stated() {
 	n, p := b.nic, b.port
 	if n.Willing.V {
@@ -271,22 +271,22 @@ func (b *builder) stated() {
 	}
 }
 
-// rdmaClasses are the classes that RDMA travels in, as the intent says or, where it
-// does not, those that mark congestion.
+// rdmaClasses returns the classes that carry RDMA: those marked so in the intent, or else those
+// that mark congestion (ECN).
 func rdmaClasses(s *intent.Settings) []*intent.Class {
 	other := func(k *intent.Class) bool { return !k.RDMA() }
 	if l := slices.DeleteFunc(slices.Clone(s.Classes), other); len(l) > 0 {
 		return l
 	}
 	return slices.DeleteFunc(slices.Clone(s.Classes), func(k *intent.Class) bool {
-		// A curve that the switch keeps may mark or drop: it does not tell.
+		// An ECN curve left to the switch may mark or drop, so it says nothing about RDMA.
 		return k.ECN.Mode.V != intent.ECNFixed && k.ECN.Mode.V != intent.ECNAuto
 	})
 }
 
-// CNPClass returns the class of congestion notifications: the one called "cnp", else
-// the only strict one. It is never one that RDMA travels in. ok is false where that
-// leaves none, and several then holds the strict ones.
+// CNPClass returns the class of congestion notifications: the one called "cnp", or else the only
+// strict class. A class that carries RDMA does not count. If there is no such class, ok is false
+// and several holds the strict classes, if any.
 func CNPClass(s *intent.Settings) (class *intent.Class, several []*intent.Class, ok bool) {
 	rdma := rdmaClasses(s)
 	var strict []*intent.Class
@@ -305,7 +305,7 @@ func CNPClass(s *intent.Settings) (class *intent.Class, several []*intent.Class,
 	return nil, strict, false
 }
 
-// congestion sets which priorities have congestion control.
+// congestion sets the priorities that use congestion control.
 func (b *builder) congestion(rdma []*intent.Class) {
 	p := b.port
 	var ecn qos.PrioritySet
@@ -347,8 +347,8 @@ func (b *builder) notifications(rdma []*intent.Class, want *mlxconfig.Settings) 
 	}
 }
 
-// cnpDSCP is the DSCP of congestion notifications: the cards' default where the class
-// has it, so that nothing is programmed without need, else its lowest.
+// cnpDSCP returns the DSCP for congestion notifications: the cards' default if the class contains
+// it, so that nothing is programmed without need, or else the lowest of the class.
 func cnpDSCP(k *intent.Class) (int, bool) {
 	switch l := k.DSCP.V; {
 	case len(l) == 0:
@@ -360,7 +360,8 @@ func cnpDSCP(k *intent.Class) (int, bool) {
 	}
 }
 
-// tos marks what applications do not with the first DSCP of the first RDMA class.
+// tos marks the traffic that applications do not mark themselves with the first DSCP of the first
+// RDMA class.
 func (b *builder) tos(rdma []*intent.Class) {
 	i := slices.IndexFunc(rdma, func(k *intent.Class) bool { return len(k.DSCP.V) > 0 })
 	if i < 0 {
@@ -383,10 +384,10 @@ func namesOf(classes []*intent.Class) string {
 	return strings.Join(names, ", ")
 }
 
-// shares makes the ETS of a NIC from the classes: every priority in the traffic
-// class of its number, strict where the class is, and the weighted classes in
-// the ratio that the switches serve them, in whole percent that add up to 100
-// as the drivers want. A traffic class without a class gets what is left over.
+// shares derives a NIC's ETS from the classes: each priority is in the traffic class of the same
+// number, strict if its class is strict. The weighted classes share the link in the ratio that the
+// switches use, in whole percent that add up to 100, as the drivers require. A traffic class
+// without an intent class gets 0%.
 func shares(s *intent.Settings) (ETS, bool) {
 	if len(s.Classes) == 0 {
 		return ETS{}, false
@@ -404,7 +405,7 @@ func shares(s *intent.Settings) (ETS, bool) {
 		}
 	}
 	if len(weighted) == 0 {
-		// A bandwidth of 0 in sum is refused.
+		// Drivers reject a bandwidth sum of 0.
 		for i := range e.TSA {
 			e.TSA[i] = TSAStrict
 		}
@@ -416,7 +417,7 @@ func shares(s *intent.Settings) (ETS, bool) {
 	return e, true
 }
 
-// percents splits 100 in the ratio of the classes' shares, at least 1 each; the
+// percents divides 100 in the ratio of the classes' bandwidths, with at least 1 for each. The
 // largest remainders are rounded up.
 func percents(classes []*intent.Class) []int {
 	var sum float64
@@ -439,7 +440,7 @@ func percents(classes []*intent.Class) []int {
 	parts := make([]part, len(classes))
 	for i, k := range classes {
 		exact := float64(k.Bandwidth.V) / sum * 100
-		out[i] = max(1, int(exact+1e-9)) // 60 % of 100 must not become 59
+		out[i] = max(1, int(exact+1e-9)) // the 1e-9 keeps 60 % of 100 from becoming 59
 		parts[i] = part{i, exact - float64(out[i])}
 		left -= out[i]
 	}
@@ -447,7 +448,7 @@ func percents(classes []*intent.Class) []int {
 	for n := 0; left > 0; n, left = n+1, left-1 {
 		out[parts[n%len(parts)].i]++
 	}
-	// Shares below 1 % that were raised are taken from the largest.
+	// Take the excess from raising shares below 1 % back from the largest share.
 	for ; left < 0; left++ {
 		out[slices.Index(out, slices.Max(out))]--
 	}

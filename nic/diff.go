@@ -16,22 +16,21 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/mlxconfig"
 )
 
-// The drivers that the model tells apart, as sysfs names them.
+// Driver names that the model distinguishes, as in sysfs.
 const (
 	DriverMLX5 = "mlx5_core"
 	DriverICE  = "ice"
 	DriverBNXT = "bnxt_en"
-	// DriverIonic has no DCB operations: AMD's nicctl sets its cards.
+	// DriverIonic has no DCB operations; its cards are configured with AMD's nicctl.
 	DriverIonic = "ionic"
 )
 
-// Diff returns how running differs from desired: what is in the way first, then
-// the ports in natural order, each in the order in which its settings are
-// written, then the boot unit. Values that desired leaves unset are not
-// compared, and a port that it does not list is left alone.
+// Diff returns how running differs from desired: first what interferes with the settings, then the
+// ports in natural order, each in the order in which its settings are written, then the boot unit.
+// Values that desired leaves unset are not compared, and ports that it does not list are ignored.
 //
-// A value that could not be read is a Change of KindUnknown; one that the driver
-// does not have is none, but for the settings that every driver with DCB has.
+// A value that could not be read is a Change of KindUnknown. A value that the driver does not have
+// yields no Change, except for the settings that every driver with DCB has.
 func Diff(running, desired *Host) []Change {
 	var d differ
 	if len(desired.Ports)+len(desired.Uppers) == 0 {
@@ -50,7 +49,8 @@ func Diff(running, desired *Host) []Change {
 		d.port(name, running.Ports[name], desired.Ports[name], running.Unchosen[name])
 	}
 	for _, name := range natural.Keys(desired.Uppers) {
-		// Devices are found from the NICs below them: where all are missing, that is said.
+		// Devices are found through the NICs below them. If all of those are missing, only the NICs
+		// are reported.
 		if running.Uppers[name] != nil || desired.standsOn(name, running.Ports) {
 			d.upper(name, running.Uppers[name], desired.Uppers[name])
 		}
@@ -59,14 +59,14 @@ func Diff(running, desired *Host) []Change {
 	return d.out
 }
 
-// clean makes words of a host safe to print.
+// clean makes text from a host safe to print.
 func clean(s string) string { return term.Clip(s, 200) }
 
 type differ struct {
 	out        []Change
 	name       string
 	have, want *Port
-	// from and missing are those of the port or device at hand.
+	// from and missing belong to the current port or device.
 	from, missing map[string]string
 }
 
@@ -76,8 +76,8 @@ func (d *differ) add(c Change) {
 	d.out = append(d.out, c)
 }
 
-// origin is the field whose line of the intent is behind another one: a firmware
-// setting holds what the driver holds.
+// origin returns the field whose line in the intent caused field: firmware settings come from the
+// corresponding driver settings.
 func origin(field string) string {
 	name, ok := NVName(field)
 	_, dcqcn := DCQCNName(field)
@@ -119,7 +119,7 @@ func (d *differ) unit(running *Host, want UnitState) {
 	}
 }
 
-// unitPattern is what systemctl and journalctl take for all services of the boot unit.
+// unitPattern matches all service instances of the boot unit in systemctl and journalctl.
 const unitPattern = "roce-fabric-nic@*"
 
 func (d *differ) port(name string, have, want *Port, unchosen string) {
@@ -134,7 +134,7 @@ func (d *differ) port(name string, have, want *Port, unchosen string) {
 		d.add(Change{Field: FieldPort, Kind: KindMissing, Old: qos.Absent, New: "present", Blocked: why})
 		return
 	}
-	// What needs the RDMA device is compared once the reboot has made it.
+	// Settings that need the RDMA device are compared after the reboot that creates the device.
 	waits := have.waitsForRDMA()
 	if want.RDMA != "" && have.RDMA != want.RDMA && !waits {
 		left := "correct the name of the RDMA device in the intent"
@@ -145,7 +145,7 @@ func (d *differ) port(name string, have, want *Port, unchosen string) {
 	}
 	switch {
 	case want.Owner != "":
-		if have.PFC.Set { // the function has the port
+		if have.PFC.Set { // the function controls the port's DCB settings
 			d.add(Change{Field: FieldDCB, Kind: KindDrift, Old: "of this host", New: "of " + want.Owner, Blocked: "the card is in NIC mode, where its host owns the port: give the NIC the link and take dpu out of the intent, or set INTERNAL_CPU_OFFLOAD_ENGINE=ENABLED with mlxconfig and power-cycle the host"})
 		}
 	case have.VF:
@@ -179,7 +179,7 @@ func (d *differ) port(name string, have, want *Port, unchosen string) {
 	}
 }
 
-// upper compares a bond or VLAN. The devices below it are never changed.
+// upper compares a bond or VLAN. The devices that it stands on are never changed.
 func (d *differ) upper(name string, have, want *Upper) {
 	d.name, d.from = name, want.From
 	blocked := func(kind Kind, field, old, new string) {
@@ -204,12 +204,12 @@ func (d *differ) upper(name string, have, want *Upper) {
 	field(d, FieldMTU, have.MTU, want.MTU, equal, strconv.Itoa, Change{Kind: KindDrift, Impact: qos.ImpactLoss})
 }
 
-// Holds reports whether a map is as a wanted one, where that is managed.
+// Holds reports whether the map equals want in all entries that want manages.
 func (m PCPs) Holds(want PCPs) bool {
 	return slices.EqualFunc(m[:], want[:], func(have, want int8) bool { return want == qos.Unmanaged || have == want })
 }
 
-// textOf prints the entries that a wanted map manages: "0:0 2:3 3:3".
+// textOf prints the entries that the map want manages: "0:0 2:3 3:3".
 func (m PCPs) textOf(want PCPs) string {
 	var all [qos.NumDSCP]int8
 	copy(all[:], m[:])
@@ -218,14 +218,14 @@ func (m PCPs) textOf(want PCPs) string {
 
 var drift = Change{Kind: KindDrift}
 
-// dcb compares what the kernel's DCB interface and the driver hold.
+// dcb compares the settings of the kernel's DCB interface and of the driver.
 func (d *differ) dcb() {
 	have, want := d.have, d.want
-	// ice restarts the link for pause (ice_common.c, ice_set_fc), and bnxt where it is
-	// negotiated (bnxt.c, bnxt_hwrm_set_pause).
+	// ice restarts the link when pause changes (ice_common.c, ice_set_fc), and so does bnxt if
+	// pause is autonegotiated (bnxt.c, bnxt_hwrm_set_pause).
 	pause := d.flaps(DriverICE, DriverBNXT)
-	// ice closes and opens the device for ETS and the map of DSCPs, and with it for the
-	// trust (ice_dcb_nl.c).
+	// ice closes and reopens the device when ETS, the DSCP map or, with it, the trust mode changes
+	// (ice_dcb_nl.c).
 	dcb := d.flaps(DriverICE)
 	trust := Change{Kind: KindDrift, Impact: dcb, Blocked: dscpLimit(have, want)}
 	if have.Driver == DriverIonic {
@@ -246,7 +246,7 @@ func (d *differ) dcb() {
 	}
 }
 
-// flaps is the impact of a setting that takes the link of some drivers down.
+// flaps returns the impact of a setting that takes the link down with the given drivers.
 func (d *differ) flaps(drivers ...string) qos.Impact {
 	if slices.Contains(drivers, d.have.Driver) {
 		return qos.ImpactPortFlap
@@ -254,8 +254,8 @@ func (d *differ) flaps(drivers ...string) qos.Impact {
 	return qos.ImpactNone
 }
 
-// defaults compares a default of the RDMA connection manager. Without its module
-// there is none, and what sets it loads the module first.
+// defaults compares a default of the RDMA connection manager. Without the rdma_cm module no default
+// exists; whatever sets it loads the module first.
 func defaults[T any](d *differ, name string, have, want qos.Opt[T], same func(have, want T) bool, text func(T) string) {
 	if want.Set && !have.Set && d.have.Missing[name] == NoCM {
 		d.add(Change{Field: name, Kind: KindDrift, Old: "unset: " + NoCM, New: text(want.V), How: "modprobe rdma_cm, then its configfs"})
@@ -264,18 +264,18 @@ func defaults[T any](d *differ, name string, have, want qos.Opt[T], same func(ha
 	field(d, name, have, want, same, text, drift)
 }
 
-// essential are the fields that are said to be unknown even where the driver
-// does not have them: without them nothing is lossless.
+// essential lists the fields that are reported as unknown even if the driver does not have them,
+// because lossless operation depends on them.
 var essential = map[string]bool{FieldPFC: true, FieldTrust: true, FieldDSCP: true, FieldETS: true, FieldToS: true, FieldMTU: true}
 
-// Essential reports whether a port cannot be proven lossless while a field is unknown.
+// Essential reports whether a port cannot be proven lossless while the field is unknown.
 func Essential(field string) bool { return essential[field] || field == FieldDCB }
 
-// unknown adds that a field could not be read.
+// unknown adds a change for a field that could not be read.
 func (d *differ) unknown(name, want string) {
 	why := clean(d.missing[name])
 	switch {
-	case why == NotInDriver && !essential[name] && name != FieldRings && name != FieldVFTrust && name != FieldSFs: // which the intent itself states
+	case why == NotInDriver && !essential[name] && name != FieldRings && name != FieldVFTrust && name != FieldSFs: // the last three are stated in the intent itself
 		return
 	case why == "":
 		why = "not read"
@@ -294,7 +294,7 @@ func field[T any](d *differ, name string, have, want qos.Opt[T], same func(have,
 	}
 }
 
-// managedDSCP prints the entries of a map that are managed.
+// managedDSCP prints the managed entries of a DSCP map.
 func managedDSCP(m [qos.NumDSCP]int8) string {
 	return dscpText(m, func(i int) bool { return m[i] != qos.Unmanaged })
 }
@@ -314,8 +314,8 @@ func (d *differ) dscp(impact qos.Impact) {
 	}
 }
 
-// dscpText prints the entries of a map that count: "0-7:0 26:3", with
-// [qos.Absent] for one that is not listed.
+// dscpText prints the entries of a map that counts selects: "0-7:0 26:3", with [qos.Absent] for an
+// entry without a priority.
 func dscpText(m [qos.NumDSCP]int8, counts func(int) bool) string {
 	var codes ordered.Groups[int8, int]
 	for i, v := range m {
@@ -338,8 +338,8 @@ func equal[T comparable](have, want T) bool { return have == want }
 
 func sameDSCP(have, want int) bool { return have>>2 == want>>2 }
 
-// sameToS compares the DSCP, and whether packets say that they are ECN-capable
-// where the card is not known to say so by itself.
+// sameToS compares the DSCP. Unless the card is known to set the ECN bits itself, it also compares
+// whether both values mark packets as ECN-capable.
 func (d *differ) sameToS(have, want int) bool {
 	return sameDSCP(have, want) && (!d.want.ECN.Set || d.have.marksECN() || ecnCapable(have) == ecnCapable(want))
 }
@@ -347,23 +347,25 @@ func (d *differ) sameToS(have, want int) bool {
 // ecnCapable reports whether a ToS has ECT(0) or ECT(1) (RFC 3168).
 func ecnCapable(tos int) bool { return tos&3 == 1 || tos&3 == 2 }
 
-// marksECN reports whether a running port is known to set the ECN bits by itself:
-// mlx5 takes the DSCP of a ToS alone, and marks by congestion control
-// (drivers/infiniband/hw/mlx5/qp.c), where it shows anything of that.
+// marksECN reports whether a running port is known to set the ECN bits itself. mlx5 reads only the
+// DSCP from a ToS and sets the ECN bits when congestion control is on
+// (drivers/infiniband/hw/mlx5/qp.c), which is known only if the port shows its congestion control
+// settings.
 func (p *Port) marksECN() bool {
 	return p.Driver == DriverMLX5 && (p.ECN.Set || p.NV != nil)
 }
 
-// includes: congestion control on further priorities is no harm.
+// includes reports whether have contains want: congestion control on additional priorities does no
+// harm.
 func includes(have, want qos.PrioritySet) bool { return have&want == want }
 
-// sameLength compares whole metres, which is what drivers keep.
+// sameLength compares lengths in whole metres, the unit that drivers store.
 func sameLength(have, want units.Length) bool {
 	return math.Ceil(float64(have)) == math.Ceil(float64(want))
 }
 
-// Holds reports whether a running ETS is as a wanted one: in the traffic classes
-// that the port has, and in shares only where they mean something.
+// Holds reports whether a running ETS matches want, in the traffic classes that the port has;
+// shares are compared only for ETS classes.
 func (e ETS) Holds(want ETS) bool {
 	n := e.Classes
 	if n <= 0 || n > qos.NumPriorities {
@@ -395,8 +397,8 @@ func tosText(t int) string {
 // maskText prints "0x08 {3}".
 func maskText(s qos.PrioritySet) string { return fmt.Sprintf("0x%02x %s", uint8(s), s) }
 
-// String prints "{0} ets 40%, {3} ets 60%, {6} strict", the traffic classes
-// before what they have, and the map where it is not class n for priority n.
+// String prints "{0} ets 40%, {3} ets 60%, {6} strict", listing the traffic classes before their
+// mode. It adds the priority-to-class map unless priority n is in class n.
 func (e ETS) String() string {
 	var classes ordered.Map[string, qos.PrioritySet]
 	identity := true

@@ -10,7 +10,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/mlxconfig"
 )
 
-// machine is a host that runs what base wants, with NVIDIA's own driver.
+// machine returns a host with NVIDIA's own driver that already runs the settings of base.
 func machine(t testing.TB) (running, want *Host) {
 	t.Helper()
 	want, _ = desired(t, base)
@@ -46,7 +46,7 @@ func TestDiffOfTheSame(t *testing.T) {
 	}
 }
 
-// One value that differs is one change, of its layer and kind, at its port.
+// Each differing value yields exactly one change, with its layer, kind and port.
 func TestDiffFindsEachValueAndNothingElse(t *testing.T) {
 	nv := func(name string, v NV) func(*Port) { return func(p *Port) { p.NV[name] = v } }
 	missing := func(field, why string, clear func(*Port)) func(*Port) {
@@ -105,7 +105,7 @@ func TestDiffFindsEachValueAndNothingElse(t *testing.T) {
 		"a VF":              {func(p *Port) { p.VF = true; p.DCBX.Set, p.PFC.Set, p.ECN.Set = false, false, false }, FieldDCB, LayerDriver, KindUnknown, 0, "-", "settings of the physical function"},
 	} {
 		running, want := machine(t)
-		for _, h := range []*Host{running, want} { // which the intent may state
+		for _, h := range []*Host{running, want} { // the intent may state these
 			h.Ports["ens1f0np0"].Willing, h.Ports["ens1f0np0"].StallPrevention = qos.Of(false), qos.Of(StallAuto)
 		}
 		c.edit(running.Ports["ens1f0np0"])
@@ -133,8 +133,8 @@ func TestDiffFindsEachValueAndNothingElse(t *testing.T) {
 	}
 }
 
-// A value that means the same, or is more than asked for, or that the driver
-// does not have, is no difference.
+// A value that means the same, goes beyond what is wanted or does not exist in the driver is no
+// difference.
 func TestDiffLeavesAlone(t *testing.T) {
 	for name, edit := range map[string]func(*Port){
 		"the other ToS of the DSCP":       func(p *Port) { p.ToS.V, p.TrafficClass.V = 104, 104 },
@@ -171,7 +171,7 @@ func TestDiffLeavesAloneWhatIsNotDesired(t *testing.T) {
 	if cs := Diff(running, want); len(cs) > 0 {
 		t.Errorf("%+v", cs)
 	}
-	// Without an RDMA device there are no defaults of the RDMA stack.
+	// Without an RDMA device, the RDMA stack has no defaults to compare.
 	w.RDMA, h.RDMA, h.ToS.V, h.Mode.Set = "", "", 0, false
 	if cs := Diff(running, want); len(cs) > 0 {
 		t.Errorf("without an RDMA device: %+v", cs)
@@ -186,8 +186,7 @@ func TestDiffLeavesAloneWhatIsNotDesired(t *testing.T) {
 	}
 }
 
-// A setting that the card does not let this host change is a difference, and no
-// work.
+// A setting that the card does not let this host change is reported as a blocked difference.
 func TestDiffOfAReadOnlySetting(t *testing.T) {
 	running, want := machine(t)
 	running.Ports["ens1f0np0"].NV["CNP_DSCP_P1"] = NV{"48", "4", "4", true}
@@ -196,7 +195,7 @@ func TestDiffOfAReadOnlySetting(t *testing.T) {
 	}
 }
 
-// A function without DCB says why in its own words.
+// A function without DCB reports its own reason.
 func TestDiffOfAVF(t *testing.T) {
 	running, want := machine(t)
 	p := running.Ports["ens1f0np0"]
@@ -231,8 +230,8 @@ func TestDiffOfTheHost(t *testing.T) {
 	}
 }
 
-// Agents that get in the way come first, then the ports, each in the order in
-// which it is written, then the unit.
+// Conflicting agents come first, then the ports, each in the order in which its settings are
+// written, then the boot unit.
 func TestDiffOrder(t *testing.T) {
 	running, want := machine(t)
 	running.Agents, running.Unit = []string{"lldpad"}, UnitState{}
@@ -250,7 +249,7 @@ func TestDiffOrder(t *testing.T) {
 	}
 }
 
-// A running host crosses a network as JSON, and is the same behind it.
+// A running host survives a JSON round trip unchanged.
 func TestHostAsJSON(t *testing.T) {
 	running, want := machine(t)
 	running.Ports["ens1f0np0"].PFC = qos.Opt[qos.PrioritySet]{}
@@ -288,8 +287,7 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// Whatever a host claims to hold, it is compared without a panic, and what is
-// printed of it is safe to print.
+// Any host state is compared without a panic, and every text made from it is safe to print.
 func FuzzDiff(f *testing.F) {
 	running, want := machine(f)
 	b, err := json.Marshal(running)
@@ -313,7 +311,7 @@ func FuzzDiff(f *testing.F) {
 	})
 }
 
-// The ports come in natural order whatever a map makes of them.
+// Ports are listed in natural order, independent of map order.
 func TestDiffPortsInOrder(t *testing.T) {
 	want := &Host{Ports: map[string]*Port{"eth10": {}, "eth2": {}, "eth1": {}}}
 	var got []string

@@ -6,8 +6,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// The side of a card that does not own the port has nothing of the port, and what runs on it
-// is compared with nothing of the port. A card that shows its port there is in NIC mode.
+// The side of a card that does not own the port has no port settings, neither in the desired state
+// nor in the comparison. A card that shows its port there is in NIC mode.
 func TestOwner(t *testing.T) {
 	want := &Host{Ports: map[string]*Port{"n": {Name: "n", Owner: "a/p0", MTU: qos.Of(9000)}}}
 	have := &Port{Name: "n", MTU: qos.Of(9000), VF: true, Missing: map[string]string{FieldDCB: "no dcbnl"}}

@@ -13,38 +13,38 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// Explanation is what the intent makes of one NIC.
+// Explanation is what the intent means for one NIC.
 type Explanation struct {
 	Host     string      `json:"host"`
 	Port     string      `json:"port"`
 	RDMA     string      `json:"rdma,omitempty"`
 	Owner    string      `json:"owner,omitempty"`  // side of the card that owns the port
-	Select   string      `json:"select,omitempty"` // what chooses the interface on the host
+	Select   string      `json:"select,omitempty"` // selector that chooses the interface on the host
 	Peer     string      `json:"peer,omitempty"`
 	Values   []Explained `json:"values"`
 	Classes  []ClassPath `json:"classes"`
-	Advice   []string    `json:"advice,omitempty"` // what the tool does not set
+	Advice   []string    `json:"advice,omitempty"` // recommendations for settings that the tool does not make
 	Problems []Problem   `json:"problems,omitempty"`
 
-	kind string // the driver, as far as the name of the RDMA device tells it
+	kind string // driver, if the name of the RDMA device reveals it
 }
 
-// Explained is one value.
+// Explained is a value with its origin, its meaning and the place where it is stored.
 type Explained struct {
 	Name     string `json:"name"`
 	Value    string `json:"value"`
-	How      string `json:"how,omitempty"` // what it means or how it was worked out
-	From     string `json:"from"`          // intent line or rule
+	How      string `json:"how,omitempty"` // meaning, or how it was calculated
+	From     string `json:"from"`          // line of the intent, or a rule
 	Layer    Layer  `json:"layer,omitempty"`
-	Stored   string `json:"stored,omitempty"`   // where
-	Lifetime string `json:"lifetime,omitempty"` // for how long
+	Stored   string `json:"stored,omitempty"`   // where the host keeps the value
+	Lifetime string `json:"lifetime,omitempty"` // how long the value lasts
 }
 
-// ClassPath follows a class through the NIC.
+// ClassPath describes how a traffic class passes through the NIC.
 type ClassPath struct {
 	Name     string `json:"name"`
 	DSCP     string `json:"dscp"`
-	ToS      string `json:"tos"` // of its first DSCP: "104 or 106"
+	ToS      string `json:"tos"` // ToS values of its first DSCP: "104 or 106"
 	Priority int    `json:"priority"`
 	TC       int    `json:"traffic_class"`
 	Lossless bool   `json:"lossless"`
@@ -58,8 +58,8 @@ var lifetimes = map[Layer]string{
 	LayerRDMA:     "lost with the RDMA device, and so at a reboot",
 }
 
-// Explain works out one NIC of a host. An error is a NIC that the intent does
-// not know or says nothing of.
+// Explain explains the settings of one NIC of a host. It returns an error if the NIC is not in the
+// intent or has neither an RDMA device nor a link.
 func Explain(f *intent.Fabric, h *intent.Host, name string) (*Explanation, error) {
 	n := h.NIC(name)
 	if n == nil {
@@ -102,7 +102,7 @@ func (e *Explanation) add(p *Port, field, name, value, how, stored string) {
 	e.Values = append(e.Values, v)
 }
 
-// show adds a value that the intent sets.
+// show adds a value if the intent sets it.
 func show[T any](e *Explanation, p *Port, field, name string, v qos.Opt[T], text func(T) string, how, stored string) {
 	if v.Set {
 		e.add(p, field, name, text(v.V), how, stored)
@@ -143,7 +143,7 @@ func (e *Explanation) driver(p *Port) {
 	show(e, p, FieldECN, "congestion control", p.ECN, maskText, "reaction and notification point; further priorities are left on", "driver, ecn/roce_rp and ecn/roce_np of NVIDIA's own driver; with the kernel's only the firmware setting")
 }
 
-// uppers are the devices over the NIC that the intent lists.
+// uppers adds the bonds and VLANs over the NIC that the intent lists.
 func (e *Explanation) uppers(over []*Upper) {
 	for _, u := range over {
 		add := func(field, name, value, how, stored string) {
@@ -168,7 +168,7 @@ func (e *Explanation) rdma(p *Port) {
 	show(e, p, FieldTrafficClass, "traffic class", p.TrafficClass, tosText, "of all queue pairs", "RDMA stack, tc/1/traffic_class of "+dev+", NVIDIA's own driver alone")
 }
 
-// tosPair says which ToS stand for a DSCP.
+// tosPair names the two ToS values that stand for a DSCP.
 func tosPair(dscp int) string { return fmt.Sprintf("%d or %d", dscp<<2, toSOf(dscp)) }
 
 func (e *Explanation) firmware(p *Port) {
@@ -212,7 +212,7 @@ func (e *Explanation) classes(s *intent.Settings, p *Port) {
 	}
 }
 
-// Lines returns the explanation as text, one line each, without colour.
+// Lines returns the explanation as lines of plain text without colour.
 func (e *Explanation) Lines() []string {
 	head := e.Host + " " + e.Port
 	if e.RDMA != "" {

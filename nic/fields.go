@@ -2,15 +2,15 @@ package nic
 
 import "strings"
 
-// The fields: what [Change.Field] says and [Port.Missing] is keyed with.
+// Fields, as used in [Change.Field] and as keys of [Port.Missing].
 const (
-	FieldAgents = "agents" // of the host
-	FieldUnit   = "unit"   // of the host
+	FieldAgents = "agents" // of the host: daemons that write DCB settings
+	FieldUnit   = "unit"   // of the host: the boot unit
 	FieldUppers = "uppers" // of the host: its bonds, VLANs and bridges
-	// FieldWriters are the other writers, of the host; no Change speaks of them.
+	// FieldWriters stands for the other writers on the host; no Change uses it.
 	FieldWriters = "writers"
 
-	// Of a bond or VLAN, with FieldPort and FieldMTU.
+	// Fields of a bond or VLAN, in addition to FieldPort and FieldMTU.
 
 	FieldOn     = "on" // the devices below it
 	FieldVLAN   = "vlan_id"
@@ -18,7 +18,7 @@ const (
 
 	FieldPort         = "port" // the interface as a whole
 	FieldRDMA         = "rdma" // the name of the RDMA device
-	FieldDCB          = "dcb"  // all DCB settings at once: a function that has none
+	FieldDCB          = "dcb"  // all DCB settings at once, for a function without DCB
 	FieldDCBX         = "dcbx"
 	FieldLinkPause    = "link_pause"
 	FieldRings        = "rings"
@@ -37,11 +37,11 @@ const (
 	FieldCNPPriority  = "cnp_priority"
 	FieldMTU          = "mtu"
 	FieldWilling      = "willing"
-	FieldNV           = "nv" // all firmware settings; one is "nv[CNP_DSCP_P1]"
+	FieldNV           = "nv" // all firmware settings; a single one is "nv[CNP_DSCP_P1]"
 
 	FieldStallPrevention = "stall_prevention"
 
-	// Of virtual and scalable functions.
+	// Fields of virtual and scalable functions.
 
 	FieldVFs             = "vfs"
 	FieldSFs             = "sfs"
@@ -49,9 +49,9 @@ const (
 	FieldRepresentors    = "representors"
 	FieldMaxReadRequest  = "max_read_request"
 	FieldRelaxedOrdering = "relaxed_ordering"
-	FieldDCQCN           = "dcqcn" // all parameters at once; one is "dcqcn[rp_ai_rate]"
+	FieldDCQCN           = "dcqcn" // all parameters at once; a single one is "dcqcn[rp_ai_rate]"
 
-	// Running state that no Change speaks of.
+	// Fields of the running state that no Change uses.
 
 	FieldActiveMTU = "active_mtu"
 	FieldCarrier   = "carrier"
@@ -66,7 +66,7 @@ const (
 	FieldFirmware  = "firmware"
 )
 
-// layers of the fields that are settings.
+// layers maps each field that is a setting to its layer.
 var layers = map[string]Layer{
 	FieldDCBX: LayerDriver, FieldLinkPause: LayerDriver, FieldETS: LayerDriver, FieldBuffers: LayerDriver,
 	FieldCable: LayerDriver, FieldPFC: LayerDriver, FieldDSCP: LayerDriver, FieldTrust: LayerDriver,
@@ -78,7 +78,7 @@ var layers = map[string]Layer{
 	FieldNV: LayerFirmware, FieldRelaxedOrdering: LayerFirmware,
 }
 
-// LayerOf returns the layer of a field, "" for one that is no setting of a port.
+// LayerOf returns the layer of a field, or "" if the field is not a port setting.
 func LayerOf(field string) Layer {
 	for _, whole := range []string{FieldNV, FieldDCQCN} {
 		if _, ok := partOf(field, whole); ok {
@@ -91,14 +91,14 @@ func LayerOf(field string) Layer {
 // nvField returns the field of a firmware setting: "nv[CNP_DSCP_P1]".
 func nvField(name string) string { return FieldNV + "[" + name + "]" }
 
-// NVName returns the firmware setting that a field is of.
+// NVName returns the name of the firmware setting that a field stands for.
 func NVName(field string) (name string, ok bool) { return partOf(field, FieldNV) }
 
-// DCQCNName returns the parameter of congestion control that a field is of.
+// DCQCNName returns the name of the congestion control parameter that a field stands for.
 func DCQCNName(field string) (name string, ok bool) { return partOf(field, FieldDCQCN) }
 
-// ShowsUnderLoad reports whether a field is of congestion control or buffers, which show in
-// the traffic under load alone.
+// ShowsUnderLoad reports whether the effect of a field, congestion control or buffers, is visible
+// only in traffic under load.
 func ShowsUnderLoad(field string) bool {
 	_, dcqcn := DCQCNName(field)
 	return dcqcn || field == FieldECN || field == FieldBuffers
@@ -112,10 +112,10 @@ func partOf(field, whole string) (name string, ok bool) {
 	return strings.CutSuffix(name, "]")
 }
 
-// OfDCB reports whether a field is one that a DCBX agent writes (IEEE 802.1Qaz).
+// OfDCB reports whether a DCBX agent writes the field (IEEE 802.1Qaz).
 func OfDCB(field string) bool {
 	return field == FieldPFC || field == FieldETS || field == FieldDSCP || field == FieldTrust || field == FieldRoCEApp
 }
 
-// OfCM reports whether a field is a default of RDMA-CM, which needs its module.
+// OfCM reports whether the field is a default of RDMA-CM, which requires the rdma_cm module.
 func OfCM(field string) bool { return field == FieldMode || field == FieldToS }

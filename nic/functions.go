@@ -11,21 +11,21 @@ import (
 
 // Functions are the virtual and scalable functions of a port.
 type Functions struct {
-	// VFs is how many there are; not set where the device has no SR-IOV. MaxVFs is how
-	// many it offers; running only.
+	// VFs is the number of VFs; unset if the device has no SR-IOV. MaxVFs is the number that the
+	// device offers; running only.
 	VFs    qos.Opt[int] `json:"vfs,omitzero"`
 	MaxVFs int          `json:"max_vfs,omitempty"`
-	// VFTrust is whether they are trusted: "on", "off", or which of them are.
+	// VFTrust says whether the VFs are trusted: "on", "off", or a list of the trusted ones.
 	VFTrust qos.Opt[string] `json:"vf_trust,omitzero"`
-	// Representors says that the switch of the card is in switchdev mode.
+	// Representors reports whether the card's switch is in switchdev mode.
 	Representors qos.Opt[bool] `json:"representors,omitzero"`
-	// SFs is how many active scalable functions the host has of it; not set where the driver
-	// has none. MaxSFs is how many the card offers, where its driver shows that; running only.
+	// SFs is the number of active scalable functions on this host; unset if the driver has none.
+	// MaxSFs is the number that the card offers, if its driver shows it; running only.
 	SFs    qos.Opt[int] `json:"sfs,omitzero"`
 	MaxSFs qos.Opt[int] `json:"max_sfs,omitzero"`
 }
 
-// functions sets what the intent states of virtual functions.
+// functions sets the desired virtual functions that the intent states.
 func (b *builder) functions(v intent.VFs) {
 	p := b.port
 	if v.Count.V > 0 {
@@ -52,7 +52,7 @@ func (d *differ) functions() {
 		d.unknown(FieldVFs, strconv.Itoa(want.VFs.V))
 	case have.VFs.V != want.VFs.V || !have.VFs.Set:
 		c := Change{Field: FieldVFs, Kind: KindDrift, Old: strconv.Itoa(have.VFs.V), New: strconv.Itoa(want.VFs.V), Blocked: vfLimit(have, want.VFs.V)}
-		// Whether other drivers than mlx5 go on sending meanwhile is not known.
+		// Drivers other than mlx5 may stop sending while VFs are created.
 		if have.Driver != DriverMLX5 {
 			c.Impact = qos.ImpactLoss
 		}
@@ -62,14 +62,14 @@ func (d *differ) functions() {
 	switch {
 	case made && want.VFTrust.Set && want.VFTrust.V == "on":
 		d.add(Change{Field: FieldVFTrust, Kind: KindDrift, Old: qos.Absent, New: want.VFTrust.V})
-	case have.VFs.V == 0: // none is there, and those that are made are not trusted
+	case have.VFs.V == 0: // there are no VFs, and new ones are not trusted
 	default:
 		field(d, FieldVFTrust, have.VFTrust, want.VFTrust, equal, clean, drift)
 	}
 	field(d, FieldRepresentors, have.Representors, want.Representors, equal, onOff, Change{Kind: KindDrift, Blocked: d.eswitch()})
 }
 
-// vfLimit says why virtual functions cannot be made; "" where they can.
+// vfLimit explains why VFs cannot be created; "" if they can.
 func vfLimit(have *Port, want int) string {
 	switch {
 	case have.VFs.V > 0:
@@ -82,7 +82,7 @@ func vfLimit(have *Port, want int) string {
 	return ""
 }
 
-// eswitch says how the mode of the switch of a card is changed.
+// eswitch explains how to change the mode of the card's switch.
 func (d *differ) eswitch() string {
 	mode := "legacy"
 	if d.want.Representors.V {
@@ -91,7 +91,7 @@ func (d *differ) eswitch() string {
 	return "a change of the mode makes the interface anew, and takes its VFs away: " + eswitchTo(d.have, mode)
 }
 
-// eswitchTo is how a person changes the mode.
+// eswitchTo returns the instructions for changing the switch mode by hand.
 func eswitchTo(p *Port, mode string) string {
 	return fmt.Sprintf("with no VF in use, 'devlink dev eswitch set pci/%s mode %s', and apply again", cmp.Or(clean(p.PCI), "ADDRESS"), mode)
 }

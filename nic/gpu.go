@@ -8,16 +8,16 @@ type GPU struct {
 	Seat
 }
 
-// Seat is where a card is on PCIe.
+// Seat is a card's location in the PCIe topology.
 type Seat struct {
-	// Root is its root complex, as sysfs names it: "pci0000:97".
+	// Root is the root complex as named in sysfs: "pci0000:97".
 	Root string `json:"root,omitempty"`
-	// Node is the NUMA node, not set where the firmware of the host does not tell.
+	// Node is the NUMA node; unset if the host's firmware does not report it.
 	Node qos.Opt[int] `json:"node,omitzero"`
 }
 
-// Near are the GPUs of a host on the root complex of a port, Beside those on its NUMA node
-// alone.
+// Near returns the GPUs on the same root complex as the port (near), and those only on the same
+// NUMA node (beside).
 func (h *Host) Near(p *Port) (near, beside []GPU) {
 	for _, g := range h.GPUs {
 		switch {

@@ -8,26 +8,26 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/mlxconfig"
 )
 
-// Layer says where a setting lives, and with that for how long.
+// Layer says where a setting lives, and therefore how long it lasts.
 type Layer string
 
-// The layers. A [Change] that is no setting of a port has none.
+// The layers. A [Change] that is not a port setting has none.
 const (
-	LayerFirmware Layer = "firmware" // survives a reboot; in force after a reset of the card
-	LayerDriver   Layer = "driver"   // lost at a reboot and when the driver is loaded again
+	LayerFirmware Layer = "firmware" // survives a reboot; takes effect after a reset of the card
+	LayerDriver   Layer = "driver"   // lost at a reboot or when the driver is reloaded
 	LayerRDMA     Layer = "rdma"     // lost with the RDMA device
 )
 
-// Owner is who runs DCBX and may change PFC, ETS and the APP table.
+// Owner says who runs DCBX and may change PFC, ETS and the APP table.
 type Owner string
 
-// The owners.
+// The DCBX owners.
 const (
 	OwnerHost     Owner = "os"
 	OwnerFirmware Owner = "firmware"
 )
 
-// ModeRoCEv2 is the RDMA-CM default mode as the kernel spells it
+// ModeRoCEv2 is the default mode of RDMA-CM in the kernel's spelling
 // (drivers/infiniband/core/cma_configfs.c).
 const ModeRoCEv2 = "RoCE v2"
 
@@ -36,11 +36,11 @@ const RoCEPort = 4791
 
 // Values of [Port.Agent].
 const (
-	// AgentICE is the private flag of ice that is on while its firmware runs LLDP and
-	// DCBX (Linux, Documentation, intel/ice.rst).
+	// AgentICE is the private flag of ice that is on while its firmware runs LLDP and DCBX (Linux,
+	// Documentation, intel/ice.rst).
 	AgentICE = "fw-lldp-agent"
-	// AgentManaged is the DCBX capability of a port whose firmware keeps its
-	// settings (include/uapi/linux/dcbnl.h, DCB_CAP_DCBX_LLD_MANAGED).
+	// AgentManaged stands for the DCBX capability of a port whose settings are kept by the firmware
+	// (include/uapi/linux/dcbnl.h, DCB_CAP_DCBX_LLD_MANAGED).
 	AgentManaged = "lld-managed"
 )
 
@@ -50,60 +50,60 @@ const (
 	StallDefault = "default"
 )
 
-// NotInDriver is the reason in [Port.Missing] of a setting that the driver does
-// not have at all, as the OFED files under the driver of the kernel. Every other
-// reason says that a setting may be there and could not be read.
+// NotInDriver is the reason in [Port.Missing] for a setting that the driver does not have at all,
+// such as a file of OFED with the kernel's own driver. Every other reason means that the setting
+// may exist but could not be read.
 const NotInDriver = "not in this driver"
 
-// NoCM is the reason in [Port.Missing] of a default of the RDMA connection manager
-// that is not there before its module is loaded.
+// NoCM is the reason in [Port.Missing] for a default of RDMA-CM that does not exist until the
+// rdma_cm module is loaded.
 const NoCM = "the module rdma_cm is not loaded"
 
 // Host is one server.
 type Host struct {
 	Name   string `json:"name"`
-	Kernel string `json:"kernel,omitempty"` // release; running only
-	// Hostname and Serial are what the machine says of itself; running only.
+	Kernel string `json:"kernel,omitempty"` // kernel release; running only
+	// Hostname and Serial are reported by the machine itself; running only.
 	Hostname string `json:"hostname,omitempty"`
 	Serial   string `json:"serial,omitempty"`
-	// Boot identifies the boot of the machine: another one has started again; running only.
+	// Boot identifies the current boot of the machine and changes at every boot; running only.
 	Boot string `json:"boot,omitempty"`
-	// Ports by the name of the network interface. A port that a desired Host
-	// does not list is left alone.
+	// Ports is keyed by the name of the network interface. A port that a desired Host does not list
+	// is left alone.
 	Ports map[string]*Port `json:"ports"`
 	// Uppers are the bonds, VLANs and bridges over the ports, by name.
 	Uppers map[string]*Upper `json:"uppers,omitempty"`
-	// Agents are the daemons that are active and write DCB settings by
-	// themselves: "lldpad". lldpd does not and is not one.
+	// Agents are the active daemons that write DCB settings on their own, such as "lldpad". lldpd
+	// does not write them and is not listed.
 	Agents []string `json:"agents,omitempty"`
-	// Away are the RDMA devices without an interface in this network namespace: a
-	// container may have it; running only.
+	// Away lists the RDMA devices that have no interface in this network namespace, for example
+	// because a container has it; running only.
 	Away []string `json:"away,omitempty"`
-	// GPUs are the accelerators; running only.
+	// GPUs are the host's accelerators; running only.
 	GPUs []GPU `json:"gpus,omitempty"`
-	// Unit is the unit that applies the settings at boot.
+	// Unit describes the unit that applies the settings at boot.
 	Unit UnitState `json:"unit,omitzero"`
-	// Writers are what else writes settings of the ports; running only.
+	// Writers are the other programs and files that write port settings; running only.
 	Writers []Writer `json:"writers,omitempty"`
-	// Unchosen says of NICs with a selector why it chooses none; running only.
+	// Unchosen says, for each NIC whose selector chose no interface, why not; running only.
 	Unchosen map[string]string `json:"unchosen,omitempty"`
 	// Missing says why "unit", "agents", "uppers" or "writers" could not be read.
 	Missing map[string]string `json:"missing,omitempty"`
 }
 
-// Manages reports whether the Host lists a port, or a device over ports.
+// Manages reports whether the Host lists the port or the device over ports.
 func (h *Host) Manages(port string) bool { return h.Ports[port] != nil || h.Uppers[port] != nil }
 
-// Devices are the names of the ports and of the devices over them, in natural order.
+// Devices returns the names of the ports and of the devices over them, each in natural order.
 func (h *Host) Devices() []string {
 	return append(natural.Keys(h.Ports), natural.Keys(h.Uppers)...)
 }
 
-// Raises reports whether a port that was taken down is brought up again: no step
+// Raises reports whether a port that was taken down is brought up again; false, because no step
 // leaves the port of a host down.
 func (h *Host) Raises(string) bool { return false }
 
-// Selectors are those of the ports of a desired Host, by name.
+// Selectors returns the selectors of a desired Host's ports, by port name.
 func (h *Host) Selectors() map[string]intent.Selector {
 	var out map[string]intent.Selector
 	for name, p := range h.Ports {
@@ -120,27 +120,27 @@ func (h *Host) Selectors() map[string]intent.Selector {
 // Empty reports whether the Host lists no port.
 func (h *Host) Empty() bool { return len(h.Ports) == 0 }
 
-// UnitState is what is known of the boot unit.
+// UnitState is what is known about the boot unit.
 type UnitState struct {
 	Present bool `json:"present"`
-	// Digest is the [Digest] of what the unit applies; "" for not known.
+	// Digest is the [Digest] of the settings that the unit applies; "" if not known.
 	Digest string `json:"digest,omitempty"`
-	// Stale says what is wrong with a unit that is there and not whole: a file
-	// that was edited or is missing, a program that is gone; running only.
+	// Stale says what is wrong with an incomplete unit: a file that was edited or is missing, or a
+	// program that is gone; running only.
 	Stale string `json:"stale,omitempty"`
-	// Masked names what keeps systemd or udev from starting the unit, Failed its services
-	// whose last run failed; running only.
+	// Masked names what keeps systemd or udev from starting the unit. Failed names the unit's
+	// services whose last run failed; running only.
 	Masked string `json:"masked,omitempty"`
 	Failed string `json:"failed,omitempty"`
 }
 
 // Port is a network interface with its RDMA device.
 type Port struct {
-	// Owner is the device/port on the side of the card that owns the port, where that is
-	// another system; desired only.
+	// Owner is the device/port, on another side of the card, that owns this port; "" if this system
+	// owns it; desired only.
 	Owner string `json:"owner,omitempty"`
-	// Name is that of the interface; in a desired Port with a selector that of the intent,
-	// by which it is listed in a Host either way.
+	// Name is the name of the interface. In a desired Port with a selector it is the NIC's name in
+	// the intent, which is also the port's key in every Host.
 	Name string `json:"name"`
 	// Select chooses the interface on the host; desired only.
 	Select   qos.Opt[intent.Selector] `json:"select,omitzero"`
@@ -151,203 +151,202 @@ type Port struct {
 	Vendor   string                   `json:"vendor,omitempty"`    // PCI vendor: "15b3"
 	Device   string                   `json:"device,omitempty"`    // PCI device: "1021"
 	Firmware string                   `json:"firmware,omitempty"`  // version
-	// DriverVersion is what the driver says of itself; that of a driver of the
-	// kernel is the kernel's release.
+	// DriverVersion is the version that the driver reports; for a driver of the kernel it is the
+	// kernel release.
 	DriverVersion string `json:"driver_version,omitempty"`
-	// VF says that the function has no DCB operations: a VF, an SF, or a
-	// function that a BlueField restricts.
+	// VF reports whether the function has no DCB operations: a VF, an SF, or a function restricted
+	// by a BlueField.
 	VF bool `json:"vf,omitempty"`
 
 	Functions
 
-	// The driver's.
+	// Settings of the driver.
 
 	DCBX qos.Opt[Owner] `json:"dcbx,omitzero"`
-	// Agent is what says that the firmware's own LLDP or DCBX agent is on:
-	// [AgentICE], [AgentManaged]; running only.
+	// Agent says how the firmware's own LLDP or DCBX agent was found to be on: [AgentICE] or
+	// [AgentManaged]; "" if it is not; running only.
 	Agent string `json:"agent,omitempty"`
-	// Rings are the descriptor rings.
+	// Rings are the lengths of the descriptor rings.
 	Rings qos.Opt[Rings]     `json:"rings,omitzero"`
 	Trust qos.Opt[qos.Trust] `json:"trust,omitzero"`
-	// DSCP is the priority of each DSCP: [qos.Unmapped] is one that is not
-	// listed, [qos.Unmanaged] in a desired Port one that is left alone.
+	// DSCP holds the priority of each DSCP. [qos.Unmapped] marks a DSCP without an entry; in a
+	// desired Port, [qos.Unmanaged] marks one that is left alone.
 	DSCP qos.Opt[[qos.NumDSCP]int8] `json:"dscp,omitzero"`
 	PFC  qos.Opt[qos.PrioritySet]   `json:"pfc,omitzero"`
-	// PFCClasses is how many traffic classes the driver says may be lossless
-	// at once (pfc_cap of IEEE 802.1Q); running only.
+	// PFCClasses is how many traffic classes may be lossless at once according to the driver
+	// (pfc_cap of IEEE 802.1Q); running only.
 	PFCClasses qos.Opt[int] `json:"pfc_classes,omitzero"`
-	// RoCEApp is the priority, 0..7, that the APP table gives the UDP port of
-	// RoCE v2, [RoCEPort]; -1 where it lists none, or several. Only bnxt_en
-	// has the entry; the others refuse it.
+	// RoCEApp is the priority, 0..7, that the APP table assigns to the RoCE v2 UDP port,
+	// [RoCEPort]; -1 if it lists none or several. Only bnxt_en supports the entry; other drivers
+	// reject it.
 	RoCEApp qos.Opt[int] `json:"roce_app,omitzero"`
-	// Cable is the length that the driver sizes its buffers for, in whole
-	// metres, 1..999. Only mlx5 takes a length (en_dcbnl.c); to other drivers
-	// the field of the netlink message means something else.
+	// Cable is the cable length that the driver sizes its buffers for, in whole metres, 1..999.
+	// Only mlx5 accepts a length (en_dcbnl.c); other drivers use the same netlink field for
+	// something else.
 	Cable   qos.Opt[units.Length] `json:"cable,omitzero"`
 	ETS     qos.Opt[ETS]          `json:"ets,omitzero"`
 	Buffers qos.Opt[Buffers]      `json:"buffers,omitzero"`
-	// BufferSpeed is the speed of the link that lossless buffers are sized for,
-	// see [Port.BuffersFor]; desired only.
+	// BufferSpeed is the link speed for which lossless buffers are sized, see [Port.BuffersFor];
+	// desired only.
 	BufferSpeed qos.Opt[units.Rate] `json:"buffer_speed,omitzero"`
-	// Willing says that a DCBX peer may overwrite the settings.
+	// Willing reports whether a DCBX peer may overwrite the settings.
 	Willing qos.Opt[bool] `json:"willing,omitzero"`
-	// LinkPause is 802.3x pause in either direction.
+	// LinkPause reports whether 802.3x pause is on in either direction.
 	LinkPause qos.Opt[bool] `json:"link_pause,omitzero"`
 	MTU       qos.Opt[int]  `json:"mtu,omitzero"`     // bytes of the largest IP packet
 	Carrier   qos.Opt[bool] `json:"carrier,omitzero"` // running only
-	// Speed is what the link runs at; running only, not set where the kernel does not tell.
+	// Speed is the current link speed; running only, unset if the kernel does not report it.
 	Speed          qos.Opt[units.Rate] `json:"speed,omitzero"`
 	CarrierChanges qos.Opt[uint64]     `json:"carrier_changes,omitzero"`
-	// ECN are the priorities with congestion control on at both the
-	// notification point and the reaction point: OFED sysfs has them one by
-	// one, bnxt_re and ionic have all or none.
+	// ECN is the set of priorities with congestion control on at both the notification point and
+	// the reaction point. OFED sysfs has a switch per priority; bnxt_re and ionic switch all
+	// priorities together.
 	ECN qos.Opt[qos.PrioritySet] `json:"ecn,omitzero"`
-	// NotificationPoint and ReactionPoint are the priorities of each; running only, not
-	// set where a driver shows both as one.
+	// NotificationPoint and ReactionPoint are the priorities on for each; running only, unset if
+	// the driver reports both as one.
 	NotificationPoint qos.Opt[qos.PrioritySet] `json:"notification_point,omitzero"`
 	ReactionPoint     qos.Opt[qos.PrioritySet] `json:"reaction_point,omitzero"`
-	// CNPDSCP (0..63) and CNPPriority (0..7) mark the congestion
-	// notifications that the port sends (OFED sysfs, debugfs of mlx5 and
-	// bnxt_re, configfs of Broadcom's own bnxt_re, nicctl).
+	// CNPDSCP (0..63) and CNPPriority (0..7) mark the congestion notifications that the port sends.
+	// They are kept in OFED sysfs, the debugfs of mlx5 and bnxt_re, the configfs of Broadcom's own
+	// bnxt_re, or nicctl.
 	CNPDSCP     qos.Opt[int] `json:"cnp_dscp,omitzero"`
 	CNPPriority qos.Opt[int] `json:"cnp_priority,omitzero"`
-	// StallPrevention is how long the port may pause its link before it gives
-	// up: [StallDefault] is 8 s, [StallAuto] 100 ms (OFED sysfs).
+	// StallPrevention is how long the port may pause its link before it gives up: 8 s for
+	// [StallDefault], 100 ms for [StallAuto] (OFED sysfs).
 	StallPrevention qos.Opt[string] `json:"stall_prevention,omitzero"`
-	// DCQCN are the parameters of the congestion control by the names of the driver's
-	// debugfs ("rp_ai_rate"), or by nicctl's; in a desired Port those that are stated.
+	// DCQCN holds the congestion control parameters by their names in the driver's debugfs
+	// ("rp_ai_rate") or in nicctl; in a desired Port, only those that the intent states.
 	DCQCN map[string]uint64 `json:"dcqcn,omitempty"`
-	// MaxReadRequest is the largest read request on PCIe in bytes.
+	// MaxReadRequest is the maximum PCIe read request size in bytes.
 	MaxReadRequest qos.Opt[int] `json:"max_read_request,omitzero"`
-	// RelaxedOrdering lets writes of the card on PCIe overtake each other; desired only.
+	// RelaxedOrdering allows the card's PCIe writes to overtake each other; desired only.
 	RelaxedOrdering qos.Opt[bool] `json:"relaxed_ordering,omitzero"`
 
-	// The RDMA stack's.
+	// Settings of the RDMA stack.
 
-	// ToS is the type of service, 0..255, of RDMA-CM connections that state
-	// none: its DSCP is ToS>>2, and its ECN bits count where the card is not
-	// known to set them by itself.
+	// ToS is the type of service, 0..255, of RDMA-CM connections that set none. Its DSCP is ToS>>2;
+	// its ECN bits matter unless the card is known to set them itself.
 	ToS qos.Opt[int] `json:"tos,omitzero"`
-	// TrafficClass is the same for all queue pairs, also those opened without
-	// RDMA-CM (OFED sysfs); -1 where none is set.
+	// TrafficClass applies to all queue pairs, including those opened without RDMA-CM (OFED sysfs);
+	// -1 if none is set.
 	TrafficClass qos.Opt[int] `json:"traffic_class,omitzero"`
 	// Mode is the RDMA-CM default mode: [ModeRoCEv2] or "IB/RoCE v1".
 	Mode qos.Opt[string] `json:"mode,omitzero"`
-	// ActiveMTU is the largest RDMA payload in bytes: it follows from MTU, never set.
+	// ActiveMTU is the largest RDMA payload in bytes. It follows from MTU and is never set.
 	ActiveMTU qos.Opt[int] `json:"active_mtu,omitzero"`
 
-	// Other requirements of RDMA, which are no settings; running only.
+	// Other requirements of RDMA that are not settings; running only.
 
 	Transport qos.Opt[Transport] `json:"transport,omitzero"`
-	// RDMAState is that of the port of the RDMA device, in the kernel's words, such as
-	// [RDMAActive] and "DOWN".
+	// RDMAState is the state of the RDMA device's port as the kernel prints it, such as
+	// [RDMAActive] or "DOWN".
 	RDMAState qos.Opt[string] `json:"rdma_state,omitzero"`
 	GIDs      qos.Opt[GIDs]   `json:"gids,omitzero"`
 	PCIe      qos.Opt[PCIe]   `json:"pcie,omitzero"`
-	// FEC is the forward error correction that the link runs with: "rs", "fc" or "none".
+	// FEC is the forward error correction in use on the link: "rs", "fc" or "none".
 	FEC qos.Opt[string] `json:"fec,omitzero"`
-	// Received are the frames that came with errors since the driver was loaded.
+	// Received counts the frames received with errors since the driver was loaded.
 	Received qos.Opt[Received] `json:"received,omitzero"`
-	// Seat is where the card is on PCIe, not set where it is on none.
+	// Seat is the card's location in the PCIe topology; unset if the card is not on PCIe.
 	Seat qos.Opt[Seat] `json:"seat,omitzero"`
-	// Pairs are how programs mark what they send.
+	// Pairs says how programs mark the RDMA traffic that they send.
 	Pairs qos.Opt[[]PairUse] `json:"queue_pairs,omitzero"`
 
-	// The firmware's.
+	// Settings of the firmware.
 
-	// Card is what the tool calls the card: "ConnectX7"; running only.
+	// Card is the card's type as reported by the firmware tool: "ConnectX7"; running only.
 	Card string `json:"card,omitempty"`
-	// CardPort is the physical port of the card, from 1: the number at the end
-	// of CNP_DSCP_P2. 0 for not known; running only.
+	// CardPort is the physical port of the card, from 1, which is the number at the end of
+	// CNP_DSCP_P2; 0 if not known; running only.
 	CardPort int `json:"card_port,omitempty"`
-	// NV are the firmware settings, nil where they were not read; running only.
+	// NV holds the firmware settings; nil if they were not read; running only.
 	NV map[string]NV `json:"nv,omitempty"`
-	// Wanted are the firmware settings that the intent wants of an NVIDIA card.
-	// The port of the card is known only at run time, so their Port is 0;
-	// [Port.WantedNV] makes parameters of them. Desired only.
+	// Wanted holds the firmware settings that the intent requires of an NVIDIA card; desired only.
+	// Their Port is 0, because the card's port is known only at run time; [Port.WantedNV] turns
+	// them into parameters.
 	Wanted qos.Opt[mlxconfig.Settings] `json:"wanted,omitzero"`
 
-	// From is the intent's line or the rule behind each Field; desired only.
+	// From is the line of the intent, or the rule, behind each Field; desired only.
 	From map[string]string `json:"from,omitempty"`
-	// Missing says why something could not be read, by its Field;
-	// [NotInDriver] where it is not there.
+	// Missing says, by Field, why a value could not be read; [NotInDriver] if the driver does not
+	// have it.
 	Missing map[string]string `json:"missing,omitempty"`
-	// Counters are what the port counted; nil where they were not read.
+	// Counters holds the port's counters; nil if they were not read.
 	Counters *Counters `json:"counters,omitempty"`
 }
 
-// Rings are the lengths of a port's descriptor rings, in descriptors
-// (ETHTOOL_GRINGPARAM); 0 in a desired Port leaves that ring alone.
+// Rings are the lengths of a port's descriptor rings, in descriptors (ETHTOOL_GRINGPARAM). In a
+// desired Port, 0 leaves that ring alone.
 type Rings struct {
 	RX int `json:"rx,omitempty"`
 	TX int `json:"tx,omitempty"`
-	// MaxRX and MaxTX are the most that the device takes; running only.
+	// MaxRX and MaxTX are the largest lengths that the device accepts; running only.
 	MaxRX int `json:"max_rx,omitempty"`
 	MaxTX int `json:"max_tx,omitempty"`
 }
 
-// TSA is how a traffic class is served.
+// TSA is the transmission selection algorithm of a traffic class.
 type TSA string
 
-// The transmission selection algorithms of IEEE 802.1Q that this tool meets.
+// The transmission selection algorithms of IEEE 802.1Q that this tool encounters.
 const (
 	TSAStrict TSA = "strict"
 	TSAETS    TSA = "ets"
-	TSAVendor TSA = "vendor" // what mlx5 has after the driver is loaded
+	TSAVendor TSA = "vendor" // mlx5's value after the driver is loaded
 	TSACBS    TSA = "cbs"
 )
 
-// ETS is how the traffic classes of a port share its link.
+// ETS describes how the traffic classes of a port share its link.
 type ETS struct {
 	TSA [qos.NumPriorities]TSA `json:"tsa"`
-	// Bandwidth is the share of each traffic class in percent. It means
-	// something for classes whose TSA is ets, and is 100 in sum over those.
+	// Bandwidth is the share of each traffic class in percent. It applies only to classes whose TSA
+	// is ets, and adds up to 100 over those.
 	Bandwidth [qos.NumPriorities]int `json:"bandwidth"`
-	// PriorityToTC is the traffic class, 0..7, of each priority.
+	// PriorityToTC maps each priority to a traffic class, 0..7.
 	PriorityToTC [qos.NumPriorities]int8 `json:"priority_to_tc"`
-	// Classes is how many traffic classes the port has; 0 for all eight. Of
-	// the arrays by traffic class no more mean something.
+	// Classes is how many traffic classes the port has; 0 for all eight. Array entries of higher
+	// traffic classes are meaningless.
 	Classes int `json:"classes,omitempty"`
 }
 
-// Buffers is the division of a port's receive buffer.
+// Buffers describes how a port's receive buffer is divided.
 type Buffers struct {
-	// PriorityToBuffer is the buffer, 0..7, of each priority.
+	// PriorityToBuffer maps each priority to a buffer, 0..7.
 	PriorityToBuffer [qos.NumPriorities]int8 `json:"priority_to_buffer"`
 	// Size is the size of each buffer in bytes.
 	Size [qos.NumPriorities]int64 `json:"size"`
-	// Total is the size of all in bytes, 0 for not known; running only.
+	// Total is the size of the whole receive buffer in bytes; 0 if not known; running only.
 	Total int64 `json:"total,omitempty"`
 }
 
-// NV is a firmware setting, as [mlxconfig.ParseValue] reads it; "" for not known.
+// NV is a firmware setting, as [mlxconfig.ParseValue] reads it; "" if not known.
 type NV struct {
 	Default string `json:"default,omitempty"`
 	Current string `json:"current,omitempty"` // in force
 	Next    string `json:"next,omitempty"`    // after a reset of the card
-	// ReadOnly settings cannot be set from this host.
+	// ReadOnly reports whether the setting cannot be changed from this host.
 	ReadOnly bool `json:"read_only,omitempty"`
 }
 
-// Counters are what a port counted since its driver was loaded. A counter that
-// a driver does not have is 0 in Priority and absent in Named.
+// Counters holds what a port has counted since its driver was loaded. A counter that a driver does
+// not have is 0 in Priority and absent from Named.
 type Counters struct {
 	Priority [qos.NumPriorities]PriorityCounters `json:"priority"`
-	// Pauses says that RxPause and TxPause in Priority were counted.
+	// Pauses reports whether RxPause and TxPause in Priority were counted.
 	Pauses bool `json:"pauses,omitempty"`
-	// Durations, Bytes and Packets say the same of the times spent paused, and of
-	// what was received and sent.
+	// Durations, Bytes and Packets report the same for the pause durations and for the bytes and
+	// packets received and sent.
 	Durations bool `json:"durations,omitempty"`
 	Bytes     bool `json:"bytes,omitempty"`
 	Packets   bool `json:"packets,omitempty"`
-	// Named are further counters by the names that the driver gives them
-	// ("rx_discards_phy") and those of the RDMA device ("np_cnp_sent").
+	// Named holds further counters, by the driver's names ("rx_discards_phy") and the RDMA device's
+	// names ("np_cnp_sent").
 	Named map[string]uint64 `json:"named,omitempty"`
 }
 
-// PriorityCounters are the counters of one priority (Linux,
-// Documentation/networking/device_drivers/ethernet/mellanox/mlx5/counters.rst).
-// A received pause stopped this port; a sent one stopped the switch.
+// PriorityCounters holds the counters of one priority (Linux,
+// Documentation/networking/device_drivers/ethernet/mellanox/mlx5/counters.rst). A received pause
+// stopped this port; a sent pause stopped the switch.
 type PriorityCounters struct {
 	RxBytes   uint64 `json:"rx_bytes"`
 	TxBytes   uint64 `json:"tx_bytes"`
@@ -355,7 +354,7 @@ type PriorityCounters struct {
 	TxPackets uint64 `json:"tx_packets"`
 	RxPause   uint64 `json:"rx_pause"`
 	TxPause   uint64 `json:"tx_pause"`
-	// The times spent paused, in microseconds.
+	// Pause durations, in microseconds.
 	RxPauseDuration uint64 `json:"rx_pause_duration_us"`
 	TxPauseDuration uint64 `json:"tx_pause_duration_us"`
 	RxDiscards      uint64 `json:"rx_discards"`

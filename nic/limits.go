@@ -9,17 +9,17 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// The limits of drivers and cards, derived from the state that they show: a
-// change that would be refused is Blocked with the rule.
+// This file holds the limits of drivers and cards, derived from the state that they report. A
+// change that would be rejected is Blocked, with the rule as the reason.
 
-// ETSFor returns the ETS that the driver of a running port takes for the wanted one.
+// ETSFor returns the wanted ETS in the form that the running port's driver accepts.
 //
-// bnxt_en makes as many traffic classes as the highest one in use, each with
-// rings of its own, and kernels before 6.17 refuse a class that is ETS and has
-// no share (drivers/net/ethernet/broadcom/bnxt/bnxt_dcb.c, bnxt_ets_validate).
-// There the priorities in use have the first classes in their order, the other
-// priorities go with the lossy one that has a share, and what is left over is
-// strict and empty. nicctl of ionic has shares of priorities in use alone.
+// bnxt_en creates traffic classes up to the highest one in use, each with its own rings, and
+// kernels before 6.17 reject an ETS class without a share
+// (drivers/net/ethernet/broadcom/bnxt/bnxt_dcb.c, bnxt_ets_validate). For bnxt_en, the priorities
+// in use therefore get the first traffic classes in order, the other priorities join the first
+// lossy class that has a share, and the remaining classes are strict and empty. For ionic, nicctl
+// accepts shares only for priorities in use.
 func (p *Port) ETSFor(running *Port) qos.Opt[ETS] {
 	switch {
 	case !p.ETS.Set || running == nil:
@@ -56,8 +56,8 @@ func (p *Port) ETSFor(running *Port) qos.Opt[ETS] {
 	return qos.Of(e)
 }
 
-// priorities are those that a desired port uses: that are lossless, have a
-// share, or are strict and have a DSCP; without a map of DSCPs all strict ones.
+// priorities returns the priorities that a desired port uses: lossless ones, those with a share,
+// and strict ones with a DSCP. Without a DSCP map all strict priorities count.
 func (p *Port) priorities() qos.PrioritySet {
 	s := p.PFC.V
 	for prio := range qos.NumPriorities {
@@ -69,7 +69,7 @@ func (p *Port) priorities() qos.PrioritySet {
 	return s
 }
 
-// classesOf is how many traffic classes a running port has; 0 for not known.
+// classesOf returns how many traffic classes a running port has; 0 if not known.
 func classesOf(have *Port) int {
 	if !have.ETS.Set || have.ETS.V.Classes < 0 || have.ETS.V.Classes > qos.NumPriorities {
 		return 0
@@ -77,7 +77,7 @@ func classesOf(have *Port) int {
 	return have.ETS.V.Classes
 }
 
-// etsLimit says why bnxt_en would refuse the wanted ETS; "" where it is not known to.
+// etsLimit explains why bnxt_en would reject the wanted ETS; "" if no reason is known.
 func etsLimit(have, want *Port) string {
 	n := classesOf(have)
 	if have.Driver != DriverBNXT || !want.ETS.Set || n == 0 {
@@ -89,9 +89,8 @@ func etsLimit(have, want *Port) string {
 	return ""
 }
 
-// pfcLimit says why bnxt_en would refuse PFC: it counts the traffic classes of the
-// lossless priorities (bnxt_hwrm_queue_pfc_cfg; pfc_cap is the firmware's limit,
-// max_lltc).
+// pfcLimit explains why bnxt_en would reject PFC: it limits the number of traffic classes with
+// lossless priorities (bnxt_hwrm_queue_pfc_cfg; pfc_cap is the firmware's limit, max_lltc).
 func pfcLimit(have, want *Port) string {
 	if why := etsLimit(have, want); why != "" {
 		return "the driver wants ETS first: " + why
@@ -118,8 +117,8 @@ func pfcLimit(have, want *Port) string {
 	return fmt.Sprintf("priorities %s are lossless in %d traffic classes and the card has %d that may be (max_lltc)", want.PFC.V, len(classes), most)
 }
 
-// dscpLimit says why ice would refuse a map: a DSCP has a traffic class there,
-// below the number of them (ice_dcb_nl.c, ice_dcbnl_setapp).
+// dscpLimit explains why ice would reject a DSCP map: ice maps a DSCP to a traffic class, which
+// must be below the number of classes (ice_dcb_nl.c, ice_dcbnl_setapp).
 func dscpLimit(have, want *Port) string {
 	n := classesOf(have)
 	if have.Driver != DriverICE || n == 0 || want.Trust.Set && want.Trust.V != qos.TrustDSCP {
@@ -133,7 +132,7 @@ func dscpLimit(have, want *Port) string {
 	return ""
 }
 
-// ecnLimit says why nicctl cannot turn congestion control on.
+// ecnLimit explains why nicctl cannot turn congestion control on; "" if it can.
 func ecnLimit(have, want *Port) string {
 	if have.Driver == DriverIonic && !want.CNPDSCP.Set {
 		return "nicctl turns DCQCN on with the DSCP of congestion notifications, and the intent has no class of theirs"
@@ -141,7 +140,7 @@ func ecnLimit(have, want *Port) string {
 	return ""
 }
 
-// agentChange is the change of the owner of DCBX, with what stands in its way.
+// agentChange returns the change of the DCBX owner, with what blocks it.
 func agentChange(have *Port) Change {
 	c := Change{Kind: KindConflict}
 	switch {
@@ -161,7 +160,7 @@ func appText(prio int) string {
 	return "priority " + strconv.Itoa(prio)
 }
 
-// rings compares the rings that the intent states.
+// rings compares the ring lengths that the intent states.
 func (d *differ) rings() {
 	have, want := d.have, d.want
 	switch {
@@ -196,9 +195,9 @@ func (d *differ) stall() {
 	field(d, FieldStallPrevention, d.have.StallPrevention, d.want.StallPrevention, equal, clean, c)
 }
 
-// For returns the lengths that a running port's driver makes of wanted ones: mlx5
-// takes the next power of two (en_ethtool.c, mlx5e_ethtool_set_ringparam), ice the
-// next multiple of 32 (ice_ethtool.c, ice_set_ringparam).
+// For returns the ring lengths that the running port's driver sets when asked for r: mlx5 rounds up
+// to a power of two (en_ethtool.c, mlx5e_ethtool_set_ringparam), ice to a multiple of 32
+// (ice_ethtool.c, ice_set_ringparam).
 func (r Rings) For(running *Port) Rings {
 	round := func(n int) int { return n }
 	switch running.Driver {
@@ -217,9 +216,9 @@ func (r Rings) For(running *Port) Rings {
 	return out
 }
 
-// ringLimit says why the device would refuse rings, "" where it is not known
-// to: the kernel compares them with the maximum (net/ethtool/ioctl.c), ionic
-// takes powers of two alone (ionic_ethtool.c, ionic_set_ringparam).
+// ringLimit explains why the device would reject the ring lengths; "" if no reason is known. The
+// kernel checks them against the maximum (net/ethtool/ioctl.c), and ionic accepts only powers of
+// two (ionic_ethtool.c, ionic_set_ringparam).
 func ringLimit(have *Port, want Rings) string {
 	for _, r := range []struct {
 		what      string
@@ -236,7 +235,7 @@ func ringLimit(have *Port, want Rings) string {
 	return ""
 }
 
-// String prints "rx 8192 tx 8192", without what is left alone.
+// String prints "rx 8192 tx 8192", omitting a ring that is left alone.
 func (r Rings) String() string {
 	s := ""
 	for _, part := range []struct {

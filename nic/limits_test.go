@@ -8,8 +8,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// bnxt gets as many traffic classes as there are priorities in use, and no class
-// that is ETS and has no share.
+// bnxt gets as many traffic classes as there are priorities in use, and no ETS class without a
+// share.
 func TestETSForDrivers(t *testing.T) {
 	h, _ := desired(t, base)
 	p := h.Ports["ens1f0np0"]
@@ -23,8 +23,8 @@ func TestETSForDrivers(t *testing.T) {
 			t.Errorf("%s: %s", driver, got)
 		}
 	}
-	// Without a weighted class all are strict, and those that no DSCP has are
-	// not there.
+	// Without a weighted class all classes are strict, and strict classes without a DSCP are
+	// omitted.
 	strict, _ := desired(t, edit(t, "bandwidth: 50%, ecn: auto", "strict: true, ecn: auto", "dscp: rest, bandwidth: 50%", "dscp: rest, strict: true"))
 	p = strict.Ports["ens1f0np0"]
 	if got := p.ETSFor(&Port{Driver: DriverIonic}).V.String(); got != "{0,3,6} strict, {1,2,4,5,7} ets 0%" {
@@ -35,8 +35,8 @@ func TestETSForDrivers(t *testing.T) {
 	}
 }
 
-// A change that a card shows it would refuse is blocked; one that it shows
-// nothing about is not.
+// A change is blocked if the card's state shows that it would be rejected, and not if the state
+// shows nothing about it.
 func TestLimits(t *testing.T) {
 	two := edit(t, "  cnp:", "  more: {priority: 4, dscp: [30], lossless: true, bandwidth: 10%}\n  cnp:", "dscp: rest, bandwidth: 50%", "dscp: rest, bandwidth: 40%")
 	for name, c := range map[string]struct {
@@ -113,7 +113,7 @@ func TestRingsOfTheIntent(t *testing.T) {
 	}
 }
 
-// Where a value is stored is said for the driver of the card.
+// The storage location is given for the driver of the card at hand.
 func TestExplainByDriver(t *testing.T) {
 	for device, c := range map[string]struct{ has, hasNot []string }{
 		"ionic_0":  {[]string{"nicctl update qos pfc", "nicctl update dcqcn --cnp-dscp", "until it loses power", "rx 8192", "all AMD cards"}, []string{"ROCE_CC_PRIO_MASK", "mlx5", "DCBX owner", "CNP priority"}},

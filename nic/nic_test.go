@@ -44,7 +44,7 @@ func load(t testing.TB, text string) *intent.Fabric {
 	return f
 }
 
-// edit replaces parts of base, which must be there.
+// edit replaces parts of base and fails the test if a part does not occur.
 func edit(t testing.TB, oldnew ...string) string {
 	t.Helper()
 	text := base
@@ -83,8 +83,8 @@ func desired(t testing.TB, text string) (*Host, []Problem) {
 	return Desired(f, f.Host("gpu1"))
 }
 
-// The values that NVIDIA's own commands would be given for DSCP 26 on priority
-// 3, notifications with DSCP 48 on priority 6, MTU 9000 and 10 m of cable.
+// The expected values are those that NVIDIA's own commands would set for DSCP 26 on priority 3,
+// notifications with DSCP 48 on priority 6, MTU 9000 and 10 m of cable.
 func TestDesired(t *testing.T) {
 	h, problems := desired(t, base)
 	if len(problems) > 0 {
@@ -125,8 +125,8 @@ func TestDesired(t *testing.T) {
 	}
 }
 
-// A NIC gets the settings of the switch port at the other end; one without a
-// link gets those of the fabric.
+// A NIC gets the settings of the switch port at the other end of its link; without a link it gets
+// those of the fabric.
 func TestDesiredFollowsTheOtherEnd(t *testing.T) {
 	h, _ := desired(t, edit(t, `leaf1: {os: sonic,`, `leaf1: {os: sonic, mtu: {host: 4500}, classes: {rdma: {lossless: false, bandwidth: 20%}},`))
 	far, alone := h.Ports["ens1f0np0"], h.Ports["ens2f0np0"]
@@ -138,7 +138,7 @@ func TestDesiredFollowsTheOtherEnd(t *testing.T) {
 	}
 }
 
-// A link may name the host first, and may end at another host.
+// A link may name the host first, and may lead to another host.
 func TestDesiredOfALinkTheOtherWayRound(t *testing.T) {
 	text := edit(t, "a: leaf1/Ethernet0, b: gpu1/ens1f0np0", "a: gpu1/ens1f0np0, b: leaf1/Ethernet0", "leaf1: {os: sonic,", "leaf1: {os: sonic, mtu: {host: 4500},",
 		"links:", "links:\n  - {a: gpu1/eno1, b: gpu2/eno1, cable: 1m, speed: 100G}", "eno1: {}}}", "eno1: {}}}\n  gpu2: {nics: {eno1: {}}}")
@@ -158,8 +158,7 @@ func TestDesiredWithPCP(t *testing.T) {
 	}
 }
 
-// A value that the intent leaves open is reported, and the setting is left
-// alone.
+// If the intent leaves a value open, this is reported and the setting is left alone.
 func TestProblems(t *testing.T) {
 	for name, c := range map[string]struct {
 		text  string
@@ -260,7 +259,7 @@ func TestExplainSaysWhatIsOpen(t *testing.T) {
 }
 
 func TestExplain(t *testing.T) {
-	// A short file name keeps the lines of the golden file the same everywhere.
+	// A short file name keeps the lines of the golden file independent of the directory.
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("fabric.yaml", []byte(base), 0o600); err != nil {
 		t.Fatal(err)
@@ -285,7 +284,7 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// RDMA without PFC pauses nothing; it is marked and controlled like any other.
+// Lossy RDMA has no PFC, but its marking and congestion control are the same.
 func TestDesiredOfLossyRDMA(t *testing.T) {
 	h, problems := desired(t, edit(t, "lossless: true", "mode: lossy"))
 	p := h.Ports["ens1f0np0"]
@@ -302,7 +301,7 @@ func TestRDMAMTU(t *testing.T) {
 	}
 }
 
-// The kernel's table, ip_tos2prio, has 16 entries, by the four bits of TOS (RFC 1349).
+// The kernel's table ip_tos2prio has 16 entries, indexed by the four TOS bits (RFC 1349).
 func TestSocketPriority(t *testing.T) {
 	table := [16]int{0, 0, 0, 0, 2, 2, 2, 2, 6, 6, 6, 6, 4, 4, 4, 4}
 	for tos := range 256 {
@@ -312,7 +311,7 @@ func TestSocketPriority(t *testing.T) {
 	}
 }
 
-// stacked is a bond of both NICs with a VLAN, and a VLAN over a NIC that is not ours.
+// stacked returns an intent with a VLAN over a bond of both NICs, and a VLAN over an unmanaged NIC.
 func stacked(t *testing.T, edits ...string) string {
 	t.Helper()
 	return edit(t, append([]string{"nics:", "bonds: {bond0: {members: [ens1f0np0, ens2f0np0]}}, vlans: {bond0.100: {on: bond0, id: 100}, eno1.7: {on: eno1, id: 7}}, nics:"}, edits...)...)
@@ -325,7 +324,7 @@ func TestDesiredUppers(t *testing.T) {
 	if len(problems) > 0 || len(h.Uppers) != 2 || bond.Kind != UpperBond || !slices.Equal(bond.On, []string{"ens1f0np0", "ens2f0np0"}) || bond.MTU.V != 9000 || bond.Egress.Set {
 		t.Fatalf("%v, %+v", problems, h.Uppers)
 	}
-	// ToS 106 has priority 2 in the kernel, and RDMA is in class 3.
+	// ToS 106 has kernel priority 2, and RDMA is in class 3.
 	if vlan.MTU.V != 9000 || vlan.VLAN != qos.Of(100) || vlan.Egress != qos.Of(PCPs{0, no, 3, 3, no, no, 6, no}) {
 		t.Errorf("%+v", vlan)
 	}
@@ -342,14 +341,15 @@ func TestDesiredUppers(t *testing.T) {
 	if Digest(h) != h.Unit.Digest {
 		t.Error("the digest has lines of the intent")
 	}
-	// A bond and its members have one MTU: the least that the other ends take.
+	// A bond and its members have one MTU: the smallest that the other ends accept.
 	h, _ = desired(t, stacked(t, "leaf1: {os: sonic,", "leaf1: {os: sonic, mtu: {host: 4500},"))
 	if h.Uppers["bond0"].MTU.V != 4500 || h.Uppers["bond0.100"].MTU.V != 4500 || h.Ports["ens2f0np0"].MTU.V != 4500 {
 		t.Errorf("%+v %+v", h.Uppers["bond0"], h.Ports["ens2f0np0"].MTU)
 	}
 }
 
-// RDMA takes no PCP from a class that has the priority of its ToS: with DSCP 24 that is 0.
+// RDMA does not take over the PCP of another class whose priority equals the kernel's priority for
+// the RDMA ToS, which is 0 for DSCP 24.
 func TestTagsOfAnotherPriority(t *testing.T) {
 	for trust, want := range map[string]int{"dscp": 0, "pcp": 1} {
 		h, problems := desired(t, stacked(t, "dscp: [26]", "dscp: [24]", "classes:", "trust: "+trust+"\nclasses:"))
@@ -372,12 +372,12 @@ func TestDiffOfUppers(t *testing.T) {
 			c.From, c.Missing = nil, map[string]string{}
 			h.Uppers[name] = &c
 		}
-		h.Uppers["bond0.100"].Egress.V = PCPs{2: 3, 3: 3, 6: 6} // others have 0
+		h.Uppers["bond0.100"].Egress.V = PCPs{2: 3, 3: 3, 6: 6} // all other entries are 0
 		return h
 	}
 	for name, tt := range map[string]struct {
 		edit func(bond, vlan *Upper)
-		want string // path, kind, old, new, blocked
+		want string // path, kind, old, new, whether blocked
 	}{
 		"same":         {func(_, _ *Upper) {}, ""},
 		"MTU":          {func(b, _ *Upper) { b.MTU.V = 1500 }, "ports[bond0].mtu drift 1500 9000 false"},

@@ -13,19 +13,18 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/niccli"
 )
 
-// ErrCardPort says that it is not known which physical port of its card an
-// interface is, and so which firmware settings are its own.
+// ErrCardPort is returned if it is not known which physical port of its card an interface is, and
+// therefore which firmware settings belong to it.
 var ErrCardPort = errors.New("the physical port of the card is not known")
 
-// Card is a card by the PCI address of one of its functions: "0000:3b:00" of
-// "0000:3b:00.1".
+// Card returns the card's PCI address without the function number: "0000:3b:00" for "0000:3b:00.1".
 func Card(pci string) string {
 	card, _, _ := strings.Cut(pci, ".")
 	return card
 }
 
-// Config returns the firmware settings of a running port in the form that
-// [mlxconfig.Plan] takes; nil where they were not read.
+// Config returns the firmware settings of a running port in the form that [mlxconfig.Plan] takes,
+// or nil if they were not read.
 func (p *Port) Config() *mlxconfig.Config {
 	if p.NV == nil {
 		return nil
@@ -38,11 +37,10 @@ func (p *Port) Config() *mlxconfig.Config {
 	return cfg
 }
 
-// WantedNV returns the firmware settings that a desired port wants of the card
-// that a running one is, by name, for [mlxconfig.Plan]: none where the card is
-// not NVIDIA's or its settings were not read. Congestion control on further
-// priorities than those wanted is left on: all eight are the cards' default.
-// ErrCardPort is an NVIDIA card that does not say which port it is.
+// WantedNV returns, by name and for [mlxconfig.Plan], the firmware settings that p wants on the
+// card of the running port. It returns none if the card is not NVIDIA's or its settings were not
+// read. Congestion control that is on for additional priorities stays on: the cards' default is all
+// eight. WantedNV returns ErrCardPort if an NVIDIA card does not report its port.
 func (p *Port) WantedNV(running *Port) (map[string]string, error) {
 	cfg := running.Config()
 	if !p.wantsNV() || cfg == nil || running.Driver != DriverMLX5 {
@@ -82,11 +80,11 @@ func (p *Port) WantedNV(running *Port) (map[string]string, error) {
 	return want, nil
 }
 
-// wantsNV reports whether a desired port wants anything of the firmware.
+// wantsNV reports whether a desired port wants any firmware setting.
 func (p *Port) wantsNV() bool { return p.Wanted.Set || p.RelaxedOrdering.Or(false) }
 
-// relaxedNV are the settings that relaxed ordering takes. A card lists the one for it only
-// after the other is in force.
+// relaxedNV returns the firmware settings for relaxed ordering. Some cards list PCI_WR_ORDERING
+// only once ADVANCED_PCI_SETTINGS is in force.
 func (p *Port) relaxedNV(cfg *mlxconfig.Config) map[string]string {
 	if !p.RelaxedOrdering.Or(false) {
 		return nil
@@ -103,14 +101,14 @@ func covers(v mlxconfig.Value, s qos.PrioritySet) bool {
 	return v.Numbered && v.Number&uint64(s) == uint64(s)
 }
 
-// RDMAOff reports whether a Broadcom card will have no RDMA device by its NVM.
+// RDMAOff reports whether the NVM of a Broadcom card leaves it without an RDMA device.
 func (p *Port) RDMAOff() bool {
 	v, read := p.NV[niccli.SupportRDMA]
 	return read && !isOn(v.Next)
 }
 
-// waitsForRDMA reports whether a Broadcom card will have an RDMA device after the next boot,
-// and has none now.
+// waitsForRDMA reports whether a Broadcom card has no RDMA device now and will have one after the
+// next boot.
 func (p *Port) waitsForRDMA() bool {
 	v, read := p.NV[niccli.SupportRDMA]
 	return read && p.RDMA == "" && isOn(v.Next) && !isOn(v.Current)
@@ -118,12 +116,11 @@ func (p *Port) waitsForRDMA() bool {
 
 func isOn(v string) bool { return mlxconfig.ParseValue(v).Same(mlxconfig.ParseValue("True")) }
 
-// nvm compares the option without which a Broadcom card has no RDMA device, where it can be
-// read.
+// nvm compares the NVM option that a Broadcom card needs for an RDMA device.
 func (d *differ) nvm() {
 	v, read := d.have.NV[niccli.SupportRDMA]
 	switch {
-	case !d.want.ToS.Set, !read && d.missing[FieldNV] == "": // nothing is wanted of RDMA, or was looked at
+	case !d.want.ToS.Set, !read && d.missing[FieldNV] == "": // no RDMA settings are wanted, or the option was not looked for
 	case !read:
 		d.unknown(FieldNV, "with RDMA")
 	default:

@@ -1,10 +1,11 @@
 package nic
 
-// PairUse is how a program marks the RDMA that it sends, by its connected queue pairs.
+// PairUse describes how a program marks the RDMA that it sends, judging by its connected queue
+// pairs.
 type PairUse struct {
 	Program string `json:"program"`
 	DSCP    int    `json:"dscp"`
-	// Read is of how many pairs that was read; Of is how many the program has.
+	// Read is how many of the program's queue pairs showed this DSCP; Of is how many it has.
 	Read int `json:"read"`
 	Of   int `json:"of"`
 }

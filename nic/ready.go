@@ -7,11 +7,11 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// Transport is what an RDMA device speaks.
+// Transport is the transport protocol of an RDMA device.
 type Transport string
 
-// The transports: the node type of the device (Linux, include/rdma/ib_verbs.h, enum
-// rdma_node_type) with the link layer of the port.
+// The transports, derived from the node type of the device (Linux, include/rdma/ib_verbs.h, enum
+// rdma_node_type) and the link layer of the port.
 const (
 	TransportRoCE       Transport = "RoCE"
 	TransportIWARP      Transport = "iWARP"
@@ -19,20 +19,19 @@ const (
 	TransportOther      Transport = "another transport"
 )
 
-// RDMAActive is the state of a port of an RDMA device that can send (Linux,
+// RDMAActive is the state of an RDMA device's port that can send (Linux,
 // drivers/infiniband/core/sysfs.c, state_show).
 const RDMAActive = "ACTIVE"
 
-// GIDs are the addresses that a port of an RDMA device can send from.
+// GIDs holds the addresses that a port of an RDMA device can send from.
 type GIDs struct {
-	// V2 are the IP addresses of those of RoCE v2, without repeats, in the order of the
-	// table.
+	// V2 holds the IP addresses of the RoCE v2 GIDs, without duplicates, in table order.
 	V2 []string `json:"v2,omitempty"`
-	// V1 is how many there are of RoCE v1, which no router passes on.
+	// V1 is the number of RoCE v1 GIDs, whose packets cannot be routed.
 	V1 int `json:"v1,omitempty"`
 }
 
-// Routed reports whether packets can be sent beyond the subnet.
+// Routed reports whether the port has an address for sending beyond its subnet.
 func (g GIDs) Routed() bool {
 	return slices.ContainsFunc(g.V2, func(s string) bool {
 		a, err := netip.ParseAddr(s)
@@ -40,19 +39,18 @@ func (g GIDs) Routed() bool {
 	})
 }
 
-// PCIe is the link between a card and its slot, as it is trained, and what the card can.
+// PCIe describes the link between a card and its slot: the trained values and the maximum.
 type PCIe struct {
-	// Transfers are in megatransfers per second and lane: 16000 is PCIe 4.0.
+	// Transfers is in megatransfers per second and lane: 16000 is PCIe 4.0.
 	Transfers    int `json:"transfers"`
 	MaxTransfers int `json:"max_transfers,omitempty"`
 	Lanes        int `json:"lanes"`
 	MaxLanes     int `json:"max_lanes,omitempty"`
 }
 
-// Rate is what the link carries after its encoding, in each direction: 8b/10b up to PCIe
-// 2.0, then 128b/130b, and 242 of 256 bytes of a flit from 6.0 on (PCI Express Base
-// Specification 6.0; Linux, drivers/pci/pci.h, PCIE_SPEED2MBS_ENC). The headers of packets
-// take some of it.
+// Rate returns what the link carries in each direction after its encoding: 8b/10b up to PCIe 2.0,
+// then 128b/130b, and 242 of 256 bytes per flit from 6.0 on (PCI Express Base Specification 6.0;
+// Linux, drivers/pci/pci.h, PCIE_SPEED2MBS_ENC). Packet headers are not deducted.
 func (p PCIe) Rate() units.Rate {
 	perLane := float64(p.Transfers) * 1e6
 	switch {

@@ -1,15 +1,15 @@
 package nic
 
-// Received is what a port has received of broken frames.
+// Received counts the broken frames that a port has received.
 type Received struct {
-	// Errors are frames with errors, of Frames in all; 0 where those are not counted.
+	// Errors is how many of Frames had errors; Frames is 0 if the total is not counted.
 	Errors uint64 `json:"errors"`
 	Frames uint64 `json:"frames"`
-	// LostWords are code words that forward error correction could not correct.
+	// LostWords is how many code words forward error correction could not correct.
 	LostWords uint64 `json:"lost_words"`
 }
 
-// The statistics that count them, by the names of drivers (Linux, drivers/net/ethernet:
+// Names of the statistics for [Received], for all drivers (Linux, drivers/net/ethernet:
 // mellanox/mlx5/core/en_stats.c, broadcom/bnxt/bnxt_ethtool.c, pensando/ionic/ionic_stats.c).
 var (
 	ErrorStats    = []string{"rx_crc_errors_phy", "rx_symbol_err_phy", "rx_fcs_err_frames", "frames_rx_bad_fcs"}

@@ -8,7 +8,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// scalable sets what the intent states of scalable functions.
+// scalable sets the desired scalable functions that the intent states.
 func (b *builder) scalable(count intent.Value[int]) {
 	if count.V > 0 {
 		b.port.SFs = qos.Of(count.V)
@@ -28,7 +28,7 @@ func (d *differ) scalable() {
 	}
 }
 
-// sfLimit says why scalable functions cannot be made; "" where they can.
+// sfLimit explains why scalable functions cannot be created; "" if they can.
 func sfLimit(have *Port, want int) string {
 	switch {
 	case have.Driver != DriverMLX5:

@@ -2,8 +2,8 @@ package nic
 
 import "strings"
 
-// driverOf is the driver that an RDMA device's name tells, by the kernel's own
-// names (drivers/infiniband/hw); "" where it was renamed or is not known.
+// driverOf returns the driver that the name of an RDMA device implies by the kernel's naming
+// (drivers/infiniband/hw); "" if the device was renamed or is not known.
 func driverOf(rdma string) string {
 	for prefix, driver := range map[string]string{"mlx5_": DriverMLX5, "bnxt_re": DriverBNXT, "irdma": DriverICE, "ionic_": DriverIonic} {
 		if strings.HasPrefix(rdma, prefix) {
@@ -13,10 +13,11 @@ func driverOf(rdma string) string {
 	return ""
 }
 
-// place is where a driver keeps a setting; without stored it has none such.
+// place says where a driver keeps a setting; an empty stored means that the driver does not have
+// it.
 type place struct{ stored, how, lifetime string }
 
-// inCard is how long what nicctl sets lasts (AMD's ROCm documentation).
+// inCard is the lifetime of settings made with nicctl (AMD's ROCm documentation).
 const inCard = "kept by the card until it loses power, with a persona of the card longer"
 
 const (
@@ -24,10 +25,10 @@ const (
 	ccAll  = "for all priorities or none"
 )
 
-// mlx5Alone are settings that no other driver has.
+// mlx5Alone lists the settings that no other driver has.
 var mlx5Alone = []string{FieldCable, FieldBuffers, FieldStallPrevention, FieldTrafficClass}
 
-// elsewhere is where other drivers keep what they do not keep where mlx5 does.
+// elsewhere lists, for drivers other than mlx5, the settings that they keep in a different place.
 var elsewhere = map[string]map[string]place{
 	DriverBNXT: {
 		FieldDCBX:        {stored: dcbnl, how: "the agents of the firmware are turned off in the card's NVM, with niccli"},

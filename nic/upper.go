@@ -9,42 +9,42 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
-// UpperKind is what an [Upper] is, as the kernel calls it.
+// UpperKind is the kind of an [Upper], as the kernel names it.
 type UpperKind string
 
-// The kinds.
+// The kinds of uppers.
 const (
 	UpperBond   UpperKind = "bond"
 	UpperVLAN   UpperKind = "vlan"
 	UpperBridge UpperKind = "bridge"
 )
 
-// PCPs has a PCP for each priority of the kernel, or the other way round;
-// [qos.Unmanaged] in a desired host is one that is left alone.
+// PCPs maps each kernel priority to a PCP, or each PCP to a kernel priority. In a desired host,
+// [qos.Unmanaged] marks an entry that is left alone.
 type PCPs [qos.NumPriorities]int8
 
-// Upper is a bond, VLAN or bridge over ports or over other such devices. RDMA by its
-// addresses has its MTU and, over a VLAN, its tag.
+// Upper is a bond, VLAN or bridge over ports or over other such devices. RDMA that uses the
+// addresses of an Upper also uses its MTU and, over a VLAN, its tag.
 type Upper struct {
 	Name string    `json:"name"`
 	Kind UpperKind `json:"kind"`
-	// On are the devices directly below it, in natural order: the members of a bond,
-	// the ports of a bridge, the one device of a VLAN.
+	// On lists the devices directly below, in natural order: the members of a bond, the ports of a
+	// bridge, or the one device of a VLAN.
 	On   []string     `json:"on,omitempty"`
-	Mode string       `json:"mode,omitempty"` // of a bond: "802.3ad"; running only
+	Mode string       `json:"mode,omitempty"` // mode of a bond: "802.3ad"; running only
 	MTU  qos.Opt[int] `json:"mtu,omitzero"`   // bytes of the largest IP packet
-	VLAN qos.Opt[int] `json:"vlan,omitzero"`  // its id, 0..4094
-	// Egress is the PCP that a VLAN sends each priority of the kernel with, Ingress the
-	// priority of each PCP that it receives.
+	VLAN qos.Opt[int] `json:"vlan,omitzero"`  // VLAN ID, 0..4094
+	// Egress maps each kernel priority to the PCP that a VLAN sends; Ingress maps each received PCP
+	// to a kernel priority.
 	Egress  qos.Opt[PCPs] `json:"egress,omitzero"`
 	Ingress qos.Opt[PCPs] `json:"ingress,omitzero"`
-	// From is the intent's line behind each Field; desired only.
+	// From is the line of the intent behind each Field; desired only.
 	From map[string]string `json:"from,omitempty"`
-	// Missing says why something could not be read, by its Field.
+	// Missing says, by Field, why a value could not be read.
 	Missing map[string]string `json:"missing,omitempty"`
 }
 
-// Above returns the devices over a port, also those over others, in natural order.
+// Above returns the devices directly or indirectly over a port, in natural order.
 func (h *Host) Above(port string) []*Upper {
 	found := map[string]*Upper{}
 	for todo := []string{port}; len(todo) > 0; todo = todo[1:] {
@@ -62,7 +62,7 @@ func (h *Host) Above(port string) []*Upper {
 	return out
 }
 
-// standsOn reports whether any of some ports is below a device.
+// standsOn reports whether at least one of the ports is below the device.
 func (h *Host) standsOn(device string, ports map[string]*Port) bool {
 	for name := range ports {
 		if slices.Contains(h.Above(name), h.Uppers[device]) {
@@ -72,8 +72,8 @@ func (h *Host) standsOn(device string, ports map[string]*Port) bool {
 	return false
 }
 
-// RDMAMTU is the largest RDMA payload of a device with an MTU, both in bytes, as the
-// kernel works it out; 0 where none fits (Linux include/rdma/ib_addr.h, iboe_get_mtu).
+// RDMAMTU returns the largest RDMA payload for a device MTU, both in bytes, as the kernel
+// calculates it; 0 if no payload fits (Linux include/rdma/ib_addr.h, iboe_get_mtu).
 func RDMAMTU(mtu int) int {
 	for payload := 4096; payload >= 256; payload /= 2 {
 		if payload+intent.RDMAOverhead <= mtu {
@@ -83,13 +83,13 @@ func RDMAMTU(mtu int) int {
 	return 0
 }
 
-// SocketPriority is the priority that the kernel has for a ToS. RDMA-CM sends over a VLAN
-// with the PCP of that priority (Linux net/ipv4/route.c, ip_tos2prio;
-// drivers/infiniband/core/cma.c, iboe_tos_to_sl).
+// SocketPriority returns the kernel's priority for a ToS. Over a VLAN, RDMA-CM sends with the PCP
+// of that priority (Linux net/ipv4/route.c, ip_tos2prio; drivers/infiniband/core/cma.c,
+// iboe_tos_to_sl).
 func SocketPriority(tos int) int { return [...]int{0, 2, 6, 4}[tos>>3&3] }
 
-// RDMATag returns the PCPs of the class of the RDMA that a NIC sends unless the application
-// marks it; none where the intent has none.
+// RDMATag returns the PCPs of the class of RDMA traffic that applications on a NIC do not mark; nil
+// if the intent has no such class.
 func RDMATag(f *intent.Fabric, n *intent.NIC) []int {
 	if k := firstRDMA(settingsOf(f, n)); k != nil {
 		return k.PCP.V
@@ -97,7 +97,7 @@ func RDMATag(f *intent.Fabric, n *intent.NIC) []int {
 	return nil
 }
 
-// firstRDMA is the class of RDMA that the application does not mark; nil for none.
+// firstRDMA returns the class of RDMA that applications do not mark; nil if there is none.
 func firstRDMA(s *intent.Settings) *intent.Class {
 	rdma := rdmaClasses(s)
 	if len(rdma) == 0 {
@@ -106,8 +106,8 @@ func firstRDMA(s *intent.Settings) *intent.Class {
 	return rdma[max(0, slices.IndexFunc(rdma, func(k *intent.Class) bool { return len(k.DSCP.V) > 0 }))]
 }
 
-// pcpOf is the PCP that frames of a class are sent with: that of its priority where the
-// class has it, else its lowest.
+// pcpOf returns the PCP for frames of a class: the PCP equal to its priority if the class has it,
+// or else its lowest.
 func pcpOf(k *intent.Class) (int, bool) {
 	switch l := k.PCP.V; {
 	case len(l) == 0:
@@ -119,8 +119,8 @@ func pcpOf(k *intent.Class) (int, bool) {
 	}
 }
 
-// uppers adds the bonds and VLANs over the ports of a desired host. A bond and its members
-// have one MTU, which the kernel sets together.
+// uppers adds the bonds and VLANs over the ports of a desired host. A bond and its members share
+// one MTU, because the kernel sets it on all of them.
 func (h *Host) uppers(f *intent.Fabric, host *intent.Host) (problems []Problem) {
 	add := func(u *Upper, pos intent.Pos, mtu qos.Opt[int], from string) {
 		if h.Uppers == nil {
@@ -163,8 +163,9 @@ func (h *Host) uppers(f *intent.Fabric, host *intent.Host) (problems []Problem) 
 	return problems
 }
 
-// tags sets the map of a VLAN: the PCP of its class for the priority of each, and that of
-// RDMA for the one that the kernel has for its ToS, unless that is of another class.
+// tags sets the egress map of a VLAN: the priority of each class is mapped to the PCP of the class.
+// The kernel priority of the RDMA ToS is mapped to the PCP of RDMA, unless it belongs to another
+// class.
 func (u *Upper) tags(s *intent.Settings, tos qos.Opt[int], v intent.VLAN) []Problem {
 	var m PCPs
 	for i := range m {
@@ -194,6 +195,6 @@ func (u *Upper) tags(s *intent.Settings, tos qos.Opt[int], v intent.VLAN) []Prob
 	return problems
 }
 
-// RDMAPriority is what to do where RDMA has the PCP of another class for a priority that
-// the class has, too.
+// RDMAPriority is the hint for RDMA that is sent with another class's PCP, because the kernel
+// priority of its ToS belongs to that class.
 const RDMAPriority = "give the class of RDMA a DSCP for which the kernel has a priority of no other class, such as 26, or set the service level in the applications"

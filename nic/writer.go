@@ -8,41 +8,40 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/words"
 )
 
-// Writer is a line of a file, or a process, that writes a setting of a host's NICs
-// besides this tool.
+// Writer is a line of a file or a process, other than this tool, that writes a setting of a host's
+// NICs.
 type Writer struct {
 	// Who is the program or the kind of profile: "NetworkManager", "mlnx_qos".
 	Who string `json:"who"`
-	// Place is the file with the line, or the process: "/etc/cron.d/roce:3".
+	// Place is the file and line, or the process: "/etc/cron.d/roce:3".
 	Place string `json:"place"`
-	// Ports are those that it writes; nil for not known before it runs.
+	// Ports are the ports that it writes; nil if that is not known before it runs.
 	Ports []string `json:"ports,omitempty"`
-	// Field is what it writes; "" for settings that are not known.
+	// Field is the field that it writes; "" if its settings are not known.
 	Field string `json:"field,omitempty"`
-	// Sets has the value, in the member of Field; nil for not known before it runs. In
-	// a map of DSCPs [qos.Unmanaged] is an entry that it leaves, and in an ETS "" and
-	// -1 are what it leaves.
+	// Sets holds the value, in the member for Field; nil if that is not known before it runs.
+	// Entries that it leaves alone are [qos.Unmanaged] in a DSCP map, and "" or -1 in an ETS.
 	Sets *Port `json:"sets,omitempty"`
-	// Egress is what it sets of the map of a VLAN over the ports, [FieldEgress]: a PCP for
-	// each priority of the kernel, -1 where it leaves that.
+	// Egress is the map that it sets on a VLAN over the ports, [FieldEgress]: a PCP for each kernel
+	// priority, or -1 for an entry that it leaves alone.
 	Egress *PCPs `json:"egress,omitempty"`
-	// Idle says why it does not write at the moment; "" where it does, or may.
+	// Idle says why it does not write at the moment; "" if it writes or may write.
 	Idle string `json:"idle,omitempty"`
 }
 
 // String prints "mlnx_qos (/etc/cron.d/roce:3)".
 func (w Writer) String() string { return clean(w.Who) + " (" + clean(w.Place) + ")" }
 
-// Writes reports whether a Writer writes, or may write, a field of a port.
+// Writes reports whether the Writer writes, or may write, a field of a port.
 func (w Writer) Writes(port, field string) bool {
 	return (w.Ports == nil || slices.Contains(w.Ports, port)) && (w.Field == "" || w.Field == field)
 }
 
-// maxSuspects is how many other writers a text names.
+// maxSuspects is how many other writers a text lists.
 const maxSuspects = 3
 
-// Suspects says which of the other writers of a running host may have written a field of a
-// port, those first that are known to write the port.
+// Suspects names the other writers that may have written a field of a port, starting with those
+// known to write that field of that port.
 func (h *Host) Suspects(port, field string) string {
 	var named []string
 	for _, known := range []bool{true, false} {
@@ -61,7 +60,7 @@ func (h *Host) Suspects(port, field string) string {
 	return "suspected: " + words.Some(named, maxSuspects)
 }
 
-// member is a setting of a Port that a Writer may set.
+// member accesses a setting of a Port that a Writer may set.
 type member struct {
 	set func(p *Port) bool
 	put func(into, from, want *Port)
@@ -138,7 +137,7 @@ var members = map[string]member{
 	},
 }
 
-// Rival is what a Writer does to a port of the intent.
+// Rival classifies what a Writer does to a port of the intent.
 type Rival int
 
 // The kinds of rivals.
@@ -149,8 +148,8 @@ const (
 	UnsureRival              // its value is not known before it runs
 )
 
-// Against compares a Writer with what is wanted of a port that runs as have. The
-// Change says both values of an OtherRival.
+// Against compares the Writer's value with the wanted port, given the running port have. For
+// OtherRival, the Change holds both values.
 func (w Writer) Against(name string, have, want *Port) (Rival, Change) {
 	m, known := members[w.Field]
 	switch {
