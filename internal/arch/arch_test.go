@@ -10,13 +10,13 @@ import (
 	"testing"
 )
 
-// TestTree checks the source tree by all rules.
+// TestTree checks the source tree against all rules.
 func TestTree(t *testing.T) {
 	tr, err := parseTree(moduleRoot(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A walk that missed the tree would find no fault either.
+	// If the walk missed the tree, it would find no faults either.
 	for _, want := range []string{"intent", "intent/qos", "internal/yaml", "render", "drivers"} {
 		if !slices.ContainsFunc(tr.files, func(s source) bool { return s.pkg() == want && !s.test }) {
 			t.Errorf("no file of %s was read", want)
@@ -38,7 +38,7 @@ func TestTree(t *testing.T) {
 func TestImportRules(t *testing.T) {
 	tests := []struct {
 		file, imp string
-		want      string // part of the fault; "" for none
+		want      string // expected part of the fault; "" for none
 	}{
 		{"intent/load.go", "internal/yaml", ""},
 		{"internal/ssh/client.go", "internal/secret", ""},

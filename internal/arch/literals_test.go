@@ -42,12 +42,11 @@ func text(n ast.Node) (string, bool) {
 	return s, err == nil
 }
 
-// sharedPath matches a path into the folder next to the checkout. Tests may look
-// there, users do not have it.
+// sharedPath matches a path into the folder shared next to the checkout. Tests may use that
+// folder; users do not have it.
 var sharedPath = regexp.MustCompile(`(^|[/" ])\.\./shared\b`)
 
-// pathFaults returns the places where a file names folders that users do
-// not have.
+// pathFaults returns the places where a file names folders that users do not have.
 func pathFaults(src source, fset *token.FileSet, file *ast.File) []string {
 	if withinAny(src.pkg(), helpers) {
 		return nil
@@ -78,8 +77,8 @@ func pathFaults(src source, fset *token.FileSet, file *ast.File) []string {
 	return faults
 }
 
-// joinsShared reports whether a call has the arguments "..", "shared" in
-// succession, as filepath.Join would.
+// joinsShared reports whether a call has the consecutive arguments "..", "shared", as a call of
+// filepath.Join would.
 func joinsShared(call *ast.CallExpr) bool {
 	up := false
 	for _, a := range call.Args {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestRegexps compiles every expression of package lazyre, which the program compiles
-// when it first uses one.
+// TestRegexps compiles every expression of package lazyre. The program compiles them only at their
+// first use.
 func TestRegexps(t *testing.T) {
 	tr, err := parseTree(moduleRoot(t))
 	if err != nil {
@@ -42,7 +42,7 @@ func TestRegexps(t *testing.T) {
 	}
 }
 
-// constants are the texts that a file gives names.
+// constants returns the string constants that a file declares.
 func constants(file *ast.File) *types.Package {
 	pkg := types.NewPackage("constants", "constants")
 	for _, d := range file.Decls {

@@ -10,8 +10,8 @@ import (
 
 const module = "github.com/roce-fabric/roce-fabric"
 
-// layers are the folders of the module from the ground up. A package imports
-// its own folder and folders of layers below.
+// layers lists the folders of the module from the bottom up. A package may import its own folder
+// and folders of lower layers.
 var layers = [][]string{
 	{"internal", "examples"},
 	{"intent/qos"},
@@ -27,8 +27,7 @@ var layers = [][]string{
 	{"cmd", "examples/program"},
 }
 
-// systems are the operating systems: the folders in drivers that hold a record of
-// one.
+// systems lists the supported operating systems: the folders of drivers that contain a system.go.
 var systems = func() (out []string) {
 	records, err := filepath.Glob("../../drivers/*/system.go")
 	if err != nil || len(records) == 0 {
@@ -40,46 +39,46 @@ var systems = func() (out []string) {
 	return out
 }()
 
-// shared are the packages of drivers that several systems have in common.
+// shared lists the packages of drivers that several systems share.
 var shared = []string{"drivers/lines"}
 
-// hosts is the one driver that is of no switch, and knows package nic.
+// hosts is the only driver that is not for a switch, and the only one that may import package nic.
 const hosts = "drivers/host"
 
-// core are the folders whose code never names an operating system.
+// core lists the folders whose code must not name an operating system.
 var core = []string{"validate", "fleet", "render/derive", "report", "watch", "cmd"}
 
-// helpers are packages that only tests import.
+// helpers lists packages that only tests may import.
 var helpers = []string{"drivers/drivertest", "fleet/store/storetest", "internal/arch", "internal/browsertest", "internal/sharedtest", "watch/watchtest"}
 
-// fakes stand for a machine's kernel, drivers and tools. Besides tests, only the
-// simulated hosts of testlab are built on them.
+// fakes simulate a machine's kernel, drivers and tools. Besides tests, only the simulated hosts of
+// testlab use them.
 var fakes = []string{"nic/local/localtest", "nic/mlxconfig/mlxconfigtest", "nic/nicctl/nicctltest", "nic/runner/runnertest"}
 
-// labFile is the package that says where a running lab's devices are: any
-// command may be pointed at a lab, only the lab command starts one.
+// labFile is the package that knows where the devices of a running lab are. Any command may import
+// it, because any command may be used with a lab; only the lab command starts one.
 const labFile = "testlab/lab"
 
-// owners are the packages that may import a third-party module: all others go
-// through them, so that a change of the module is a change in one place.
+// owners lists the packages that may import each third-party module. All other packages use it
+// through them, so that a change of the module affects one place.
 var owners = map[string][]string{
 	"gopkg.in/yaml.v3":            {"internal/yaml"},
 	"github.com/openconfig/gnmic": {"internal/gnmi"},
 	"github.com/scrapli":          {"internal/ssh", "drivers/eos", "drivers/nxos"},
 	"github.com/spf13/cobra":      {"cmd"},
 	"github.com/prometheus":       {"watch/metrics", "watch/keep"},
-	// They are the server that tests know etcd by.
+	// Tests run the etcd server.
 	"go.etcd.io/etcd": {"fleet/store", "internal/etcd"},
 	"go.uber.org/zap": {"fleet/store"},
-	// They read reports back in tests.
+	// Tests parse reports with these.
 	"github.com/owenrumney/go-sarif":      {"report"},
 	"github.com/jstemmer/go-junit-report": {"report"},
 }
 
 // source is one Go file.
 type source struct {
-	path    string // from the module root, with slashes
-	test    bool   // its name ends in _test.go
+	path    string // relative to the module root, with slashes
+	test    bool   // the name ends in _test.go
 	imports []string
 }
 
@@ -90,7 +89,7 @@ func (s source) lab() bool {
 	return within(s.path, "cmd") && (strings.HasPrefix(path.Base(s.path), "lab") || path.Base(s.pkg()) == "lab")
 }
 
-// within reports whether a package is the folder or lies in it.
+// within reports whether a package is the folder or is below it.
 func within(pkg, folder string) bool {
 	return pkg == folder || strings.HasPrefix(pkg, folder+"/")
 }
@@ -99,8 +98,8 @@ func withinAny(pkg string, folders []string) bool {
 	return slices.ContainsFunc(folders, func(f string) bool { return within(pkg, f) })
 }
 
-// place returns the layer and the folder of a package; the layer is -1 for a
-// package that has none.
+// place returns the layer and the folder of a package. The layer is -1 if no layer contains the
+// package.
 func place(pkg string) (layer int, folder string) {
 	layer = -1
 	for i, fs := range layers {
@@ -113,8 +112,8 @@ func place(pkg string) (layer int, folder string) {
 	return layer, folder
 }
 
-// system returns the operating system whose folder the package lies in, below
-// the given one, or "".
+// system returns the operating system whose folder, directly under below, contains the package, or
+// "" if there is none.
 func system(pkg, below string) string {
 	for _, s := range systems {
 		if within(pkg, below+"/"+s) {
@@ -124,8 +123,8 @@ func system(pkg, below string) string {
 	return ""
 }
 
-// importFaults returns what breaks the import rules, one line each. Tests are
-// free to import what they like.
+// importFaults returns the violations of the import rules, one line each. Tests may import
+// anything.
 func importFaults(files []source) []string {
 	var faults []string
 	for _, f := range files {

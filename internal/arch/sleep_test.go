@@ -11,10 +11,11 @@ import (
 	"testing"
 )
 
-// bubbles are the functions that call their function arguments in virtual time.
+// bubbles lists the functions that call their function arguments in virtual time.
 var bubbles = []string{"synctest.Test", "drivertest.Run", "drivertest.ApplyFar"}
 
-// realTime lists tests that talk to something that has no virtual time, by file or folder.
+// realTime lists the tests that depend on something without virtual time, by file or folder, with
+// the reason.
 var realTime = map[string]string{
 	"bench":                               "measures the clock",
 	"fleet/rollout_bench_test.go":         "measures the clock",
@@ -77,8 +78,8 @@ type waitFault struct {
 	what string
 }
 
-// waitFaults returns where the test files of a package wait for the real clock: outside of a
-// bubble, and outside of functions and types that only bubbles use.
+// waitFaults returns where the test files of a package wait for the real clock: outside a bubble,
+// and outside functions and types that only bubbles use.
 func waitFaults(fset *token.FileSet, files []*ast.File) (out []waitFault) {
 	w := &waitFinder{calls: map[string][]call{}, types: map[string]bool{}, starts: map[string]bool{}}
 	for _, f := range files {
@@ -94,16 +95,16 @@ func waitFaults(fset *token.FileSet, files []*ast.File) (out []waitFault) {
 	return out
 }
 
-// call is a mention of a function or a type in another one.
+// call is a use of a function or type inside another one.
 type call struct {
 	in     string
 	bubble bool
 }
 
 type waitFinder struct {
-	calls map[string][]call // by the name that is mentioned
+	calls map[string][]call // by the name that is used
 	types map[string]bool
-	// starts has the functions that start a bubble: tables of tests stand outside of it.
+	// starts holds the functions that start a bubble; their tables of test cases are outside it.
 	starts map[string]bool
 	found  []struct {
 		call
@@ -125,7 +126,7 @@ func (w *waitFinder) walk(n ast.Node, in string, bubble bool) {
 			}
 			return false
 		case *ast.FuncType:
-			return false // that a function takes a type does not use it
+			return false // a type in a signature does not count as a use
 		case *ast.TypeSpec:
 			w.types[n.Name.Name] = true
 			w.walk(n.Type, n.Name.Name, bubble)
@@ -162,10 +163,10 @@ func (w *waitFinder) add(pos token.Pos, in string, bubble bool, what string) {
 	}{call{in, bubble}, pos, what})
 }
 
-// virtual reports whether a function or a type is only used in bubbles. above are those whose
-// users are looked at.
+// virtual reports whether a function or type is used only in bubbles. above lists the functions
+// and types whose callers are being examined, to end recursion.
 func (w *waitFinder) virtual(fn string, above []string) bool {
-	if of, method, ok := strings.Cut(fn, "."); ok { // another package may call it where the type is used
+	if of, method, ok := strings.Cut(fn, "."); ok { // another package may call the method wherever the type is used
 		return w.virtual(method, append(above, fn)) || w.virtual(of, append(above, fn))
 	}
 	if len(w.calls[fn]) == 0 {
@@ -176,7 +177,7 @@ func (w *waitFinder) virtual(fn string, above []string) bool {
 	})
 }
 
-// typeName is the name of the type of a receiver.
+// typeName returns the name of a receiver's type.
 func typeName(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.StarExpr:
@@ -189,7 +190,7 @@ func typeName(e ast.Expr) string {
 	return ""
 }
 
-// selector is "x.Y" of such an expression, else "".
+// selector returns "x.Y" for such an expression, and "" otherwise.
 func selector(e ast.Expr) string {
 	if s, ok := e.(*ast.SelectorExpr); ok {
 		if x, ok := s.X.(*ast.Ident); ok {

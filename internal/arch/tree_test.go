@@ -18,7 +18,7 @@ import (
 type tree struct {
 	fset  *token.FileSet
 	files []source
-	asts  []*ast.File // of the same index
+	asts  []*ast.File // parallel to files
 }
 
 func parseTree(root string) (*tree, error) {
@@ -42,8 +42,8 @@ func parseTree(root string) (*tree, error) {
 	return t, err
 }
 
-// skipFolder leaves out what the go command leaves out: hidden folders,
-// testdata, and modules of their own.
+// skipFolder skips the folders that the go command skips: hidden folders, testdata, and nested
+// modules.
 func skipFolder(root, name, base string) error {
 	if name == root {
 		return nil
@@ -79,8 +79,8 @@ func (t *tree) add(rel, name string) error {
 	return nil
 }
 
-// neverBuilt reports whether the file is only there for go.mod. Files of other
-// platforms count: the rules hold for them too.
+// neverBuilt reports whether build tags exclude the file on every platform. Files for other
+// platforms are kept, because the rules apply to them too.
 func neverBuilt(file *ast.File) bool {
 	for _, g := range file.Comments {
 		if g.Pos() > file.Package {
@@ -95,7 +95,7 @@ func neverBuilt(file *ast.File) bool {
 	return false
 }
 
-// moduleRoot is the folder of go.mod above the test.
+// moduleRoot returns the folder with go.mod above the test.
 func moduleRoot(t *testing.T) string {
 	t.Helper()
 	dir, err := os.Getwd()

@@ -1,10 +1,9 @@
-// Package atomicfile replaces a file as a whole: a reader, and a machine that
-// loses power, finds the old content or the new one and nothing between.
+// Package atomicfile replaces whole files: after a crash or a power failure, and at any time in
+// between, a reader finds either the old content or the new content.
 //
-// Do not use it for files that others hold open or that grow line by line: it
-// makes a new file under the old name. Where the name is a symbolic link, the
-// link is replaced, not what it points to; for a path that a user named there is
-// [Output].
+// Do not use it for files that others keep open or that grow line by line, because it creates a
+// new file under the old name. If the name is a symbolic link, the link itself is replaced, not
+// its target; use [Output] for a path that the user named.
 package atomicfile
 
 import (
@@ -17,11 +16,11 @@ import (
 	"runtime"
 )
 
-// errDone is returned by a File that is committed or closed.
+// errDone is returned by a File after Commit or Close.
 var errDone = fmt.Errorf("atomic file: %w", os.ErrClosed)
 
-// Write replaces path with data and gives it mode perm exactly, whatever the
-// umask. On an error the old file is as it was and no temporary file is left.
+// Write replaces path with data and sets its mode to exactly perm, whatever the umask. On an error
+// the old file is unchanged and no temporary file remains.
 func Write(path string, data []byte, perm fs.FileMode) error {
 	f, err := Create(path, perm)
 	if err != nil {
@@ -30,8 +29,8 @@ func Write(path string, data []byte, perm fs.FileMode) error {
 	return f.whole(data)
 }
 
-// WriteBelow writes a file below a folder, with the folders in between. A link that is
-// followed there may not lead out of the folder.
+// WriteBelow writes a file below dir and creates the folders in between. It fails if a symbolic
+// link on the way leads out of dir.
 func WriteBelow(dir, name string, data []byte, perm fs.FileMode) error {
 	at := filepath.Join(dir, filepath.Dir(name))
 	if err := os.MkdirAll(at, 0o755); err != nil {
@@ -43,7 +42,7 @@ func WriteBelow(dir, name string, data []byte, perm fs.FileMode) error {
 	}
 	real, err := filepath.EvalSymlinks(filepath.Join(dir, name))
 	if errors.Is(err, fs.ErrNotExist) {
-		// Nothing yet, or a link to nothing, which is replaced.
+		// Nothing exists there yet, or only a dangling link, which is replaced.
 		if real, err = filepath.EvalSymlinks(at); err == nil {
 			real = filepath.Join(real, filepath.Base(name))
 		}
@@ -57,24 +56,23 @@ func WriteBelow(dir, name string, data []byte, perm fs.FileMode) error {
 	return Write(real, data, perm)
 }
 
-// File is new content on its way to a path. It is not safe for concurrent
-// use.
+// File is new content being written for a path. It is not safe for concurrent use.
 type File struct {
 	path string
 	tmp  *os.File
 	perm fs.FileMode
-	err  error // the first failed write; Commit refuses after it
-	// direct is the content of a path that is written to as it is, and not
-	// replaced; it has no tmp.
+	err  error // the first failed write; Commit then fails too
+	// direct holds the content for a path that is written in place instead of replaced, such as a
+	// pipe; tmp is then nil.
 	direct *bytes.Buffer
 }
 
-// Create begins to replace path with content that is written piece by piece.
-// Nothing is seen under path before [File.Commit]. The caller must call
-// [File.Close], most simply deferred: it drops what was not committed.
+// Create begins to replace path with content that is written piece by piece. Nothing changes at
+// path until [File.Commit]. The caller must call [File.Close], usually deferred, which discards
+// uncommitted content.
 func Create(path string, perm fs.FileMode) (*File, error) {
-	// The name is short whatever the target's is, so it never passes NAME_MAX;
-	// CreateTemp makes it private (0600) until the content is complete.
+	// The name is short whatever path is, so it never exceeds NAME_MAX. CreateTemp makes the file
+	// private (0600) until the content is complete.
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".roce-fabric-*.tmp")
 	if err != nil {
 		return nil, fmt.Errorf("cannot write %s: %w", path, err)
@@ -82,7 +80,7 @@ func Create(path string, perm fs.FileMode) (*File, error) {
 	return &File{path: path, tmp: tmp, perm: perm}, nil
 }
 
-// whole commits a File of that content alone.
+// whole writes data and commits it.
 func (f *File) whole(data []byte) error {
 	defer f.Close()
 	if _, err := f.Write(data); err != nil {
@@ -91,7 +89,7 @@ func (f *File) whole(data []byte) error {
 	return f.Commit()
 }
 
-// Write adds to the new content.
+// Write appends to the new content.
 func (f *File) Write(p []byte) (int, error) {
 	if f.direct != nil {
 		return f.direct.Write(p)
@@ -106,10 +104,9 @@ func (f *File) Write(p []byte) (int, error) {
 	return n, f.err
 }
 
-// Commit puts the content in place and waits until it is on the disk. After a
-// write that failed it refuses, so an unchecked Write cannot commit half a
-// file. On an error no temporary file is left; path holds the old content,
-// unless the message says that only the directory was not synced.
+// Commit puts the content in place and waits until it is on disk. It fails if an earlier Write
+// failed, so an unchecked Write cannot commit half a file. On an error no temporary file remains,
+// and path keeps the old content unless the message says that only the directory was not synced.
 func (f *File) Commit() error {
 	if f.direct != nil {
 		data := f.direct.Bytes()
@@ -152,8 +149,7 @@ func (f *File) Commit() error {
 	return nil
 }
 
-// Close drops content that was not committed. It may be called at any time
-// and more than once.
+// Close discards content that was not committed. It may be called at any time, more than once.
 func (f *File) Close() error {
 	f.direct = nil
 	if f.tmp == nil {
@@ -164,8 +160,8 @@ func (f *File) Close() error {
 	return errors.Join(tmp.Close(), os.Remove(tmp.Name()))
 }
 
-// syncDir makes a rename durable. Windows cannot sync a directory and does
-// not need it.
+// syncDir makes a rename in the directory durable. Windows cannot sync a directory and does not
+// need to.
 func syncDir(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// only fails unless dir holds exactly these names.
+// only checks that dir contains exactly these names.
 func only(t *testing.T, dir string, names ...string) {
 	t.Helper()
 	es, err := os.ReadDir(dir)
@@ -179,9 +179,8 @@ func TestReadersSeeWholeFiles(t *testing.T) {
 	wg.Wait()
 }
 
-// TestFullDisk runs itself again with a limit on the size of files: a write
-// that comes to its end half way must not be committed, even where the caller
-// did not look at the error.
+// TestFullDisk runs itself again with a limit on file sizes: a write that fails half way must not
+// be committed, even if the caller ignored the error.
 func TestFullDisk(t *testing.T) {
 	if p := os.Getenv("ATOMICFILE_LIMITED"); p != "" {
 		signal.Ignore(syscall.SIGXFSZ)

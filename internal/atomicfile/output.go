@@ -14,14 +14,12 @@ import (
 )
 
 // Output begins to write what a user asked for at a path that the user named. A
-// file is replaced as [Create] does, at the end of the links that lead to it. A
-// device or a pipe stays what it is and gets the content at [File.Commit], which is
-// kept in memory until then and fails where nobody reads a pipe; so does standard
-// output or error, whatever it is called and wherever it leads. A path that
-// [CheckOutput] refuses is an error.
+// regular file is replaced as [Create] does, after links are followed. A device, a pipe, and
+// standard output or error under any name are written in place: their content is kept in memory
+// until [File.Commit], which fails if nobody reads the pipe. Output fails for a path that
+// [CheckOutput] rejects.
 //
-// Do not use it where nobody but this program may choose the file: it follows
-// links.
+// Do not use it for a file that only this program may choose, because it follows links.
 func Output(path string, perm fs.FileMode) (*File, error) {
 	at, direct, err := destination(path)
 	if err != nil {
@@ -33,7 +31,7 @@ func Output(path string, perm fs.FileMode) (*File, error) {
 	return &File{path: path, direct: &bytes.Buffer{}}, nil
 }
 
-// WriteOutput writes data to a path that a user named, as [Output] does.
+// WriteOutput writes data to a path that the user named, as [Output] does.
 func WriteOutput(path string, data []byte, perm fs.FileMode) error {
 	f, err := Output(path, perm)
 	if err != nil {
@@ -42,9 +40,9 @@ func WriteOutput(path string, data []byte, perm fs.FileMode) error {
 	return f.whole(data)
 }
 
-// CheckOutput says, before there is anything to write, why [Output] cannot write to
-// a path: it is a folder, a socket or a disk, or its folder is not there. replaced
-// says that a file is there, whose content would be gone.
+// CheckOutput reports, before anything is written, why [Output] cannot write to a path: it is a
+// folder, a socket or a disk, or its folder does not exist. replaced is true if a file exists
+// there, whose content would be lost.
 func CheckOutput(path string) (replaced bool, err error) {
 	at, direct, err := destination(path)
 	if err != nil {
@@ -64,12 +62,12 @@ func CheckOutput(path string) (replaced bool, err error) {
 	return false, nil
 }
 
-// maxLinks is how many links are followed, as many as Linux does.
+// maxLinks is the maximum number of links to follow, the same as on Linux.
 const maxLinks = 40
 
-// destination is the file at the end of the links from a path, which need not be
-// there, or else the path itself with direct set: what is there is written to as it
-// is.
+// destination follows the links from a path to the file at their end, which need not exist. If
+// that is a device or pipe, or standard output or error, it returns the path itself with direct
+// set: the content is then written in place.
 func destination(path string) (at string, direct bool, err error) {
 	there, err := os.Stat(path)
 	switch {
@@ -89,8 +87,8 @@ func destination(path string) (at string, direct bool, err error) {
 	return at, false, err
 }
 
-// dangling is destination for a path that leads to nothing yet. ".." is that of the
-// folder that a link leads to, hence no filepath.Join before it is known.
+// dangling is destination for a path that leads to nothing yet. After a link to a folder, ".."
+// means the parent of the link's target, so paths are joined only after links are resolved.
 func dangling(path string) (string, error) {
 	for range maxLinks {
 		dir, name := filepath.Split(path)
@@ -101,7 +99,7 @@ func dangling(path string) (string, error) {
 		at := filepath.Join(dir, name)
 		to, err := os.Readlink(at)
 		if err != nil {
-			return at, nil // no link
+			return at, nil // not a link
 		}
 		if path = to; !filepath.IsAbs(to) {
 			path = dir + string(filepath.Separator) + to
@@ -110,9 +108,8 @@ func dangling(path string) (string, error) {
 	return "", fmt.Errorf("%s leads through too many links", path)
 }
 
-// standard is standard output or error where a file is one of them, else nil.
-// Another descriptor of the same file would have a position of its own, and the two
-// would overwrite each other.
+// standard returns os.Stdout or os.Stderr if the file is one of them, and nil otherwise. Another
+// descriptor for the same file would have its own position, so the two would overwrite each other.
 func standard(there fs.FileInfo) *os.File {
 	for _, f := range []*os.File{os.Stdout, os.Stderr} {
 		if st, err := f.Stat(); err == nil && os.SameFile(st, there) {
@@ -122,11 +119,11 @@ func standard(there fs.FileInfo) *os.File {
 	return nil
 }
 
-// pipeWait bounds the wait for a pipe's reader: to come, and to go on. Tests
-// shorten it.
+// pipeWait is how long to wait for the reader of a pipe to open it, and to read on. Tests shorten
+// it.
 var pipeWait = 10 * time.Second
 
-// pass writes to a device or pipe.
+// pass writes data to a device or pipe in place.
 func pass(path string, data []byte) (err error) {
 	there, err := os.Stat(path)
 	if err != nil {
@@ -152,7 +149,7 @@ func pass(path string, data []byte) (err error) {
 	return errors.Join(err, out.Close())
 }
 
-// pipe bounds the wait for its reader.
+// pipe is a named pipe whose writes fail if its reader does not read for pipeWait.
 type pipe struct{ *os.File }
 
 func (p pipe) Write(data []byte) (n int, _ error) {
@@ -168,9 +165,9 @@ func (p pipe) Write(data []byte) (n int, _ error) {
 	return n, nil
 }
 
-// Stream opens a file that a user named, with the flags of [os.OpenFile], to write to it
-// piece by piece. It may be a device or a pipe, which is an error where nobody reads it.
-// It follows links, as [Output] does.
+// Stream opens a file that the user named, with the flags of [os.OpenFile], for writing piece by
+// piece. It may be a device or a pipe; a pipe that nobody reads is an error. Stream follows links,
+// as [Output] does.
 func Stream(path string, flag int, perm fs.FileMode) (io.WriteCloser, error) {
 	f, err := openPipe(path, flag, perm)
 	if err != nil {

@@ -55,7 +55,7 @@ func TestOutputFollowsLinks(t *testing.T) {
 	}
 }
 
-// TestOutputAboveALink: ".." behind a link to a folder is above that folder.
+// TestOutputAboveALink checks that ".." after a link to a folder means that folder's parent.
 func TestOutputAboveALink(t *testing.T) {
 	dir := t.TempDir()
 	for _, d := range []string{"releases/42", "releases/shared", "shared"} {
@@ -65,7 +65,7 @@ func TestOutputAboveALink(t *testing.T) {
 	}
 	link(t, "releases/42", filepath.Join(dir, "current"))
 	link(t, "current/../shared/f", filepath.Join(dir, "out"))
-	for _, data := range []string{"one", "two"} { // it dangles, then it does not
+	for _, data := range []string{"one", "two"} { // the link dangles only the first time
 		if err := WriteOutput(filepath.Join(dir, "out"), []byte(data), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +83,7 @@ func TestOutputToAPipeOrDevice(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// Held for both ways, so that nobody waits for the other end.
+	// Opened for reading and writing, so that neither end blocks.
 	r, err := os.OpenFile(pipe, os.O_RDWR|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -101,7 +101,7 @@ func TestOutputToAPipeOrDevice(t *testing.T) {
 		if _, err := f.Write([]byte("lost")); err != nil {
 			t.Fatal(err)
 		}
-		if err := f.Close(); err != nil { // what is not committed is not written
+		if err := f.Close(); err != nil { // discards the content
 			t.Fatal(err)
 		}
 		if err := WriteOutput(name, []byte("new"), 0o644); err != nil {
@@ -127,7 +127,7 @@ func TestOutputToAPipeOrDevice(t *testing.T) {
 	}
 }
 
-// A pipe that nobody reads, or not to its end, holds nobody up.
+// A pipe without a reader, or whose reader stops reading, makes the write fail instead of hang.
 func TestOutputToAPipeThatNobodyReads(t *testing.T) {
 	defer func(d time.Duration) { pipeWait = d }(pipeWait)
 	pipeWait = 10 * time.Millisecond
@@ -169,8 +169,8 @@ func TestOutputRefuses(t *testing.T) {
 	only(t, dir, "loop", "s")
 }
 
-// Stream adds to what a user named, also where a link leads, and to a pipe that is read; it
-// does not wait for the reader of another pipe.
+// Stream appends to files that the user named, also through links, and to a pipe with a reader. It
+// does not wait forever for the reader of another pipe.
 func TestStream(t *testing.T) {
 	dir := t.TempDir()
 	log, link, fifo := filepath.Join(dir, "log"), filepath.Join(dir, "link"), filepath.Join(dir, "fifo")

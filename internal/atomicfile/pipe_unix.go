@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// openPipe opens a file that may be a named pipe for its writer, and waits for its reader.
+// openPipe opens a file, which may be a named pipe, for writing. It waits up to pipeWait for the
+// pipe's reader.
 func openPipe(path string, flag int, perm os.FileMode) (*os.File, error) {
 	for end := time.Now().Add(pipeWait); ; {
 		f, err := os.OpenFile(path, flag|syscall.O_NONBLOCK, perm)

@@ -1,7 +1,7 @@
-// Package boundedfile reads whole files that others made: what is larger
-// than the caller expects, or no file at all, is an error and not memory.
+// Package boundedfile reads whole files that someone else wrote. It returns an error for a file
+// larger than the caller expects, instead of using up memory, and for anything that is not a file.
 //
-// Do not use it for secrets, whose mode counts as well.
+// Do not use it for secrets, whose file mode must be checked as well.
 package boundedfile
 
 import (
@@ -14,20 +14,19 @@ import (
 	"time"
 )
 
-// pipeWait bounds the wait for a writer of a pipe, pipePause is between two looks. Tests
-// shorten it.
+// pipeWait is how long to wait for a writer of a pipe, checked every pipePause. Tests shorten it.
 var pipeWait = 10 * time.Second
 
 const pipePause = 20 * time.Millisecond
 
-// Read returns the content of a file of at most limit bytes. A pipe is read as
-// well; a folder, a larger file or a pipe to which nobody writes is an error.
+// Read returns the content of a file of at most limit bytes. It also reads a pipe. A folder, a
+// larger file or a pipe without a writer is an error.
 func Read(path string, limit int64) (b []byte, err error) {
 	f, err := Open(path)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // only read
 	if st, err := f.Stat(); err != nil {
 		return nil, err
 	} else if st.IsDir() {
@@ -43,14 +42,14 @@ func Read(path string, limit int64) (b []byte, err error) {
 	return b, nil
 }
 
-// File is a file that was opened for reading.
+// File is a file opened for reading.
 type File struct {
 	*os.File
-	silent time.Time // until when a pipe may have no writer; zero once it has had one
+	silent time.Time // when a pipe must have had a writer; zero once it has had one
 }
 
-// Open opens a file for reading. Unlike [os.Open] it does not wait for the writer of a
-// pipe: reading does, and fails when none comes.
+// Open opens a file for reading. Unlike [os.Open] it does not wait for the writer of a pipe: Read
+// waits, and fails if no writer comes.
 func Open(path string) (*File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -73,7 +72,7 @@ func (f *File) Read(b []byte) (n int, err error) {
 		if f.silent.IsZero() || !errors.Is(err, io.EOF) {
 			return n, err
 		}
-		// A pipe without a writer is at its end; there may be one in a moment.
+		// Reading a pipe without a writer returns EOF, but a writer may still come.
 		if time.Now().After(f.silent) {
 			return 0, fmt.Errorf("%s: nobody writes to this pipe", f.Name())
 		}

@@ -26,14 +26,14 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// A pipe is read to its end, whenever its writer comes; one without a writer is an error.
+// A pipe is read to its end, even if its writer comes late. A pipe without a writer is an error.
 func TestReadPipe(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	written := make(chan error)
-	go func() { // opening waits for the reader
+	go func() { // opening blocks until the reader opens the pipe
 		f, err := os.OpenFile(pipe, os.O_WRONLY, 0)
 		if err == nil {
 			_, err = f.WriteString("1234")

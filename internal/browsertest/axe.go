@@ -11,11 +11,11 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 )
 
-// axe is where 'npm ci' puts axe-core, below the folder tools of the module.
+// axe is where 'npm ci' installs axe-core, relative to the module root.
 const axe = "tools/node_modules/axe-core/axe.min.js"
 
-// Axe is axe-core as pinned in tools/package-lock.json. A test is skipped where it is not
-// installed.
+// Axe returns the source of axe-core, as pinned in tools/package-lock.json. It skips the test if
+// axe-core is not installed.
 func Axe(t testing.TB) string {
 	t.Helper()
 	root, ok := sharedtest.ModuleRoot(t)
@@ -29,14 +29,15 @@ func Axe(t testing.TB) string {
 	return string(source)
 }
 
-// axeRun runs all rules of axe-core, those of best practice as well.
+// axeRun runs all rules of axe-core, including the best-practice rules.
 const axeRun = `const done = arguments[0];
 	axe.run(document, {resultTypes: ["violations"]}).then(r => done({
 		version: r.testEngine.version, passes: r.passes.length,
 		faults: r.violations.flatMap(v => v.nodes.map(n => v.id + " (" + v.impact + "): " + v.help + ": " + n.target.join(" ") + "\n  " + n.html.slice(0, 200) + "\n  " + n.failureSummary)),
 	}), e => done({error: String(e)}))`
 
-// Faults are what axe-core finds wrong with the page as it is shown now. source is of [Axe].
+// Faults returns the problems that axe-core finds in the page as currently shown. source comes
+// from [Axe].
 func (b *Browser) Faults(source string) []string {
 	b.T.Helper()
 	var found struct {
@@ -53,10 +54,10 @@ func (b *Browser) Faults(source string) []string {
 	return found.Faults
 }
 
-// Accessible fails the test where axe-core finds a fault.
+// Accessible fails the test if axe-core finds a problem.
 func (b *Browser) Accessible(source, what string) {
 	b.T.Helper()
-	const most = 20 // of a fault that each row of a table has
+	const most = 20 // limit for a problem that every row of a table has
 	faults := b.Faults(source)
 	if n := len(faults); n > most {
 		faults = append(faults[:most], fmt.Sprintf("and %d more", n-most))

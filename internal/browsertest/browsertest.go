@@ -1,8 +1,7 @@
-// Package browsertest drives a headless Chromium in tests of the pages that this project
-// writes: it opens them, acts on them as a person does, prints them, and has axe-core judge
-// how accessible they are.
+// Package browsertest drives a headless Chromium to test the pages that this project writes. It
+// opens a page, acts on it as a person does, prints it, and has axe-core check its accessibility.
 //
-// Only tests import it. Nothing of a page is known here.
+// Only tests import it. It knows nothing about any particular page.
 package browsertest
 
 import (
@@ -24,24 +23,25 @@ import (
 	"time"
 )
 
-// artifactsEnv names the folder that screenshots and printed pages are kept in.
+// artifactsEnv names the environment variable for the folder that keeps screenshots and printed
+// pages.
 const artifactsEnv = "ROCE_FABRIC_ARTIFACTS"
 
-// browserTime bounds one request to the browser and one wait for a page.
+// browserTime limits one request to the browser and one wait for a page.
 const browserTime = time.Minute
 
 // Browser is a headless Chromium, driven over the WebDriver protocol
 // (W3C WebDriver, and ChromeDriver's additions for logs and emulation).
 type Browser struct {
-	// T is the test that failures are of. A test that has subtests changes it for each.
+	// T is the test that reports failures. A test with subtests sets it for each.
 	T       *testing.T
-	base    string // of the session
-	process int    // of the browser
+	base    string // URL of the session
+	process int    // process ID of the browser
 }
 
 var driverReady = regexp.MustCompile(`started successfully on port (\d+)`)
 
-// Start starts a browser for one test, which is skipped where there is none.
+// Start starts a browser for one test. It skips the test if no browser is installed.
 func Start(t *testing.T) *Browser {
 	t.Helper()
 	if testing.Short() {
@@ -52,9 +52,9 @@ func Start(t *testing.T) *Browser {
 	if err != nil || errDriver != nil {
 		t.Skip("skipped: needs chromium and chromedriver (Debian: chromium, chromium-driver)")
 	}
-	home := t.TempDir() // before the cleanup below, so that it is removed after it
+	home := t.TempDir() // created before the cleanup below, so that it is removed after it
 	b := &Browser{T: t}
-	// The port that it finds for itself may be another's on the second address family.
+	// Another process may already use the port that the driver picks, on the other address family.
 	for tries := 3; b.base == ""; tries-- {
 		var stop func()
 		b.base, stop, err = startDriver(driver, home)
@@ -70,7 +70,7 @@ func Start(t *testing.T) *Browser {
 			if err := b.try(http.MethodDelete, "", nil, nil); err != nil {
 				t.Errorf("the browser does not end: %v", err)
 				if p, err := os.FindProcess(b.process); err == nil {
-					_ = p.Kill() // it may have ended
+					_ = p.Kill() // it may have ended already
 				}
 			}
 		}
@@ -79,7 +79,7 @@ func Start(t *testing.T) *Browser {
 	return b
 }
 
-// startDriver starts the driver of a browser and returns its address.
+// startDriver starts chromedriver and returns its address and a function that stops it.
 func startDriver(driver, home string) (base string, stop func(), err error) {
 	cmd := exec.Command(driver, "--port=0")
 	cmd.Env = append(os.Environ(), "HOME="+home, "TMPDIR="+home)
@@ -106,9 +106,9 @@ func startDriver(driver, home string) (base string, stop func(), err error) {
 		}
 	}()
 	stop = func() {
-		_ = cmd.Process.Kill() // it may have ended
+		_ = cmd.Process.Kill() // it may have ended already
 		<-drained
-		_ = cmd.Wait() // killed
+		_ = cmd.Wait() // fails, because it was killed
 	}
 	select {
 	case p, ok := <-port:
@@ -149,7 +149,7 @@ func (b *Browser) session(binary, profile string) {
 	}
 }
 
-// Call makes one request; into receives the value of the answer.
+// Call makes one request and decodes the value of the answer into into.
 func (b *Browser) Call(method, path string, body, into any) {
 	b.T.Helper()
 	if err := b.try(method, path, body, into); err != nil {
@@ -179,7 +179,7 @@ func (b *Browser) try(method, path string, body, into any) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = resp.Body.Close() }() // read to its end
+	defer func() { _ = resp.Body.Close() }() // already read to the end
 	text, err := io.ReadAll(resp.Body)
 	if err != nil {
 		return err
@@ -197,8 +197,8 @@ func (b *Browser) try(method, path string, body, into any) error {
 	return json.Unmarshal(answer.Value, into)
 }
 
-// Open shows a page, of a file by its path or of a server by its address, and waits until
-// it is loaded, and painted: before that, Chromium drops what the mouse and the keyboard do.
+// Open shows a page, given as an absolute file path or a URL, and waits until it has loaded and
+// painted. Before it is painted, Chromium ignores mouse and keyboard events.
 func (b *Browser) Open(page string) {
 	b.T.Helper()
 	if filepath.IsAbs(page) {
@@ -208,7 +208,7 @@ func (b *Browser) Open(page string) {
 	b.Until("it is painted", `performance.getEntriesByType("paint").length > 0`)
 }
 
-// Eval runs the body of a function of the arguments in the page.
+// Eval runs body as the body of a JavaScript function in the page, with args as its arguments.
 func (b *Browser) Eval(into any, body string, args ...any) {
 	b.T.Helper()
 	if args == nil {
@@ -217,7 +217,7 @@ func (b *Browser) Eval(into any, body string, args ...any) {
 	b.Call(http.MethodPost, "/execute/sync", map[string]any{"script": body, "args": args}, into)
 }
 
-// Text returns the text of what a selector finds first, "" where there is none.
+// Text returns the text of the first element that matches a selector, or "" if none is visible.
 func (b *Browser) Text(selector string) string {
 	b.T.Helper()
 	var s string
@@ -225,7 +225,7 @@ func (b *Browser) Text(selector string) string {
 	return s
 }
 
-// Until waits for a condition of the page.
+// Until waits until a JavaScript condition holds in the page.
 func (b *Browser) Until(what, condition string, args ...any) {
 	b.T.Helper()
 	for end := time.Now().Add(browserTime); ; {
@@ -237,7 +237,7 @@ func (b *Browser) Until(what, condition string, args ...any) {
 		if time.Now().After(end) {
 			b.T.Fatalf("the page does not come to this: %s (%s)", what, condition)
 		}
-		// Two frames, in which the page draws what it was asked for.
+		// Wait for two frames, so that the page can draw.
 		b.Call(http.MethodPost, "/execute/async", map[string]any{"script": "requestAnimationFrame(() => requestAnimationFrame(arguments[0]))", "args": []any{}}, nil)
 	}
 }
@@ -253,13 +253,13 @@ func (b *Browser) element(selector string) string {
 	return ""
 }
 
-// Click clicks as a person does: it fails where something covers the element.
+// Click clicks an element as a person does: it fails if another element covers it.
 func (b *Browser) Click(selector string) {
 	b.T.Helper()
 	b.Call(http.MethodPost, "/element/"+b.element(selector)+"/click", nil, nil)
 }
 
-// The keys of the WebDriver protocol.
+// Key codes of the WebDriver protocol.
 const (
 	KeyTab    = "\uE004"
 	KeyEnter  = "\uE007"
@@ -270,7 +270,7 @@ const (
 	KeyDown   = "\uE015"
 )
 
-// Press presses and releases keys, one after another, wherever the focus is.
+// Press presses and releases keys one after another, wherever the focus is.
 func (b *Browser) Press(keys ...string) {
 	b.T.Helper()
 	var acts []map[string]any
@@ -293,7 +293,7 @@ func (b *Browser) ClickAt(x, y int) {
 	}}}, nil)
 }
 
-// Media makes pages believe in a medium or a preference; nil ends that.
+// Media emulates a CSS medium or a user preference; nil ends the emulation.
 func (b *Browser) Media(params map[string]any) {
 	b.T.Helper()
 	if params == nil {
@@ -302,7 +302,7 @@ func (b *Browser) Media(params map[string]any) {
 	b.Call(http.MethodPost, "/goog/cdp/execute", map[string]any{"cmd": "Emulation.setEmulatedMedia", "params": params}, nil)
 }
 
-// Complaints are what the console has said since the last call.
+// Complaints returns the console messages since the last call.
 func (b *Browser) Complaints() []string {
 	b.T.Helper()
 	var entries []struct{ Level, Message string }
@@ -314,8 +314,8 @@ func (b *Browser) Complaints() []string {
 	return out
 }
 
-// Quiet fails the test where the console has said anything: errors, and what
-// the page's policy has forbidden.
+// Quiet fails the test if the console has any messages, such as errors and violations of the
+// page's content security policy.
 func (b *Browser) Quiet() {
 	b.T.Helper()
 	if c := b.Complaints(); len(c) > 0 {
@@ -323,17 +323,17 @@ func (b *Browser) Quiet() {
 	}
 }
 
-// Paper is the size of a page, in centimetres.
+// Paper is a paper size in centimeters.
 type Paper struct{ Width, Height float64 }
 
-// The usual sizes.
+// Common paper sizes.
 var (
 	A4     = Paper{21, 29.7}
 	Letter = Paper{21.59, 27.94}
 )
 
-// PDF prints the page as a person does, without the backgrounds that a browser leaves out,
-// keeps the file where artefacts of the build are kept, and returns it.
+// PDF prints the page without backgrounds, as browsers do by default. It keeps the file with the
+// build artifacts and returns its content.
 func (b *Browser) PDF(name string, paper Paper) []byte {
 	b.T.Helper()
 	var encoded string
@@ -341,7 +341,7 @@ func (b *Browser) PDF(name string, paper Paper) []byte {
 	return b.save(name, encoded)
 }
 
-// Keep writes a screenshot where artefacts of the build are kept.
+// Keep saves a screenshot with the build artifacts.
 func (b *Browser) Keep(name string) {
 	b.T.Helper()
 	var encoded string

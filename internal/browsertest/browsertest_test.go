@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A page without faults has none, and one with faults has each of them, with its place.
+// A page without faults passes. For a page with faults, each fault is reported with its place.
 func TestFaults(t *testing.T) {
 	source := Axe(t)
 	b := Start(t)

@@ -1,6 +1,6 @@
-// Package callout calls what an operator named: a program, or a server by https. Every
-// call has an end, no redirect is followed, and no error repeats more of an address than
-// its host, because the rest may be a secret.
+// Package callout runs a program or calls an https server that the operator configured. Every call
+// has a time limit and no redirect is followed. Errors show no more of an address than its host,
+// because the rest may be a secret.
 package callout
 
 import (
@@ -22,29 +22,30 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/secret"
 )
 
-// MaxAnswer bounds what is read of an answer, maxCA a file of certificates, in bytes.
+// MaxAnswer limits how much of an answer is read, and maxCA the size of a certificate file, both
+// in bytes.
 const (
 	MaxAnswer = 64 << 10
 	maxCA     = 4 << 20
 )
 
-// grace is how long a command that is asked to end may take for it, and its outputs may
-// stay open in a process that it started.
+// grace is the time that a command has to exit after SIGTERM, and the time that a child process
+// may keep the command's outputs open.
 const grace = 2 * time.Second
 
-// To is what is called: a Command with its arguments, or else an address.
+// To is the target of a call: a Command with its arguments, or else a URL.
 type To struct {
 	Command []string
 	URL     string
-	Token   string // reference to the bearer token; "" is none
-	CA      string // PEM file; "" uses the system's
-	Agent   string // the User-Agent of requests
+	Token   string // reference to the bearer token; "" for none
+	CA      string // PEM file; "" uses the system's certificates
+	Agent   string // User-Agent of the requests
 	Timeout time.Duration
-	// Policy is what the intent that names this may use; nil where the operator names it.
+	// Policy limits what the intent that names the target may use; nil if the operator names it.
 	Policy *secret.Policy
 }
 
-// String is the command, or the host of the address.
+// String returns the command, or the host of the URL.
 func (t *To) String() string {
 	if len(t.Command) > 0 {
 		return t.Command[0]
@@ -55,9 +56,9 @@ func (t *To) String() string {
 	return "the webhook"
 }
 
-// Run runs the command with a document as its input and more variables in its environment.
-// A status other than 0 is an [*exec.ExitError]; every other error says that it did not come
-// to its end.
+// Run runs the command with the document on its stdin and env added to its environment. It returns
+// an [*exec.ExitError] if the command exits with a status other than 0; any other error means that
+// the command did not run to its end.
 func (t *To) Run(ctx context.Context, document []byte, env []string, stdout, stderr io.Writer) error {
 	if t.Policy != nil {
 		if err := t.Policy.Program(t.Command); err != nil {
@@ -68,7 +69,7 @@ func (t *To) Run(ctx context.Context, document []byte, env []string, stdout, std
 	defer cancel()
 	cmd := exec.CommandContext(ctx, t.Command[0], t.Command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = bytes.NewReader(append(document, '\n')), stdout, stderr, grace
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it may have something to withdraw
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // lets the command withdraw what it began
 	cmd.Env = append(os.Environ(), env...)
 	err := cmd.Run()
 	if err != nil && ctx.Err() != nil {
@@ -77,8 +78,8 @@ func (t *To) Run(ctx context.Context, document []byte, env []string, stdout, std
 	return err
 }
 
-// Post posts a document to the address, and returns the answer up to one byte more than
-// MaxAnswer.
+// Post posts a document to the URL. It returns at most MaxAnswer+1 bytes of the answer, so that
+// the caller can detect a longer one.
 func (t *To) Post(ctx context.Context, document []byte) (status int, answer []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, t.Timeout)
 	defer cancel()
@@ -93,7 +94,7 @@ func (t *To) Post(ctx context.Context, document []byte) (status int, answer []by
 	}
 	resp, err := client.Do(req)
 	if err != nil {
-		if u := (*url.Error)(nil); errors.As(err, &u) { // its text repeats the address
+		if u := (*url.Error)(nil); errors.As(err, &u) { // the text of a url.Error repeats the address
 			err = u.Err
 		}
 		return 0, nil, t.late(ctx, err)
@@ -105,7 +106,7 @@ func (t *To) Post(ctx context.Context, document []byte) (status int, answer []by
 	return resp.StatusCode, answer, nil
 }
 
-// client trusts the authorities that are named, or those of the system.
+// client returns an HTTP client that trusts the certificates in CA, or the system's if CA is "".
 func (t *To) client() (*http.Client, error) {
 	tr := http.DefaultTransport.(*http.Transport).Clone()
 	tr.MaxResponseHeaderBytes = MaxAnswer
@@ -147,7 +148,8 @@ func (t *To) request(ctx context.Context, document []byte) (*http.Request, error
 	return req, nil
 }
 
-// late is the error where there was no answer in time.
+// late returns an error that names the timeout if the context's deadline has passed, and err
+// otherwise.
 func (t *To) late(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return fmt.Errorf("no answer within %s", t.Timeout)

@@ -1,8 +1,8 @@
 // Package clabfile reads the nodes and links of a containerlab topology
-// (containerlab.dev/manual/topo-def-file): links in the short and the extended form,
-// kinds from the node, its group or the defaults.
+// (containerlab.dev/manual/topo-def-file): links in short and extended form, and kinds from the
+// node, its group or the defaults.
 //
-// What containerlab itself does with a node is not read, and nothing is written here.
+// It does not read the settings that containerlab itself applies to a node, and it writes nothing.
 package clabfile
 
 import (
@@ -11,19 +11,19 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/yaml"
 )
 
-// MaxLinks is how many links one file may hold.
+// MaxLinks is the maximum number of links in one file.
 const MaxLinks = 500_000
 
-const maxName = 255 // bytes of a node or interface name
+const maxName = 255 // longest node or interface name, in bytes
 
-// Topology is a file.
+// Topology is the content of one topology file.
 type Topology struct {
 	Name  string
-	Nodes []Node // in the order of the file
-	Links []Link // those with two ends
+	Nodes []Node // in file order
+	Links []Link // only links with two ends
 }
 
-// Node is a node; Kind and Address are "" where none is stated.
+// Node is a node of the topology. Kind and Address are "" if the file does not state them.
 type Node struct {
 	Name, Kind, Address string
 	Line                int
@@ -35,10 +35,10 @@ type Link struct {
 	Line int
 }
 
-// End is an interface of a node.
+// End is one interface of a node.
 type End struct{ Node, Interface string }
 
-// Parse reads a file. An error is a [yaml.Error].
+// Parse reads a topology file. Its errors are of type [yaml.Error].
 func Parse(name string, data []byte) (*Topology, error) {
 	root, errs := yaml.Parse(name, data)
 	if len(errs) > 0 {
@@ -70,7 +70,7 @@ func Parse(name string, data []byte) (*Topology, error) {
 	return t, t.links(top.Get("links"))
 }
 
-// value is the text of a key; "" for none.
+// value returns the text of a key, or "" if the key is missing.
 func value(n *yaml.Node, key string) string {
 	if n == nil || n.Get(key) == nil {
 		return ""
@@ -97,7 +97,7 @@ func (t *Topology) links(links *yaml.Node) error {
 			return fault(l, "a link must be a map, not "+l.Kind.String())
 		}
 		ends := l.Get("endpoints")
-		if ends == nil { // of one end, such as to the bridge of the host
+		if ends == nil { // a link with one end, e.g. to the host's bridge
 			continue
 		}
 		if ends.Kind != yaml.List || len(ends.Items) != 2 {
@@ -138,7 +138,7 @@ func endOf(n *yaml.Node) (End, string) {
 	return e, ""
 }
 
-// plausible reports whether a name can be that of a node or an interface.
+// plausible reports whether s can be the name of a node or an interface.
 func plausible(s string) bool {
 	return s != "" && len(s) <= maxName && strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) < 0
 }

@@ -7,17 +7,17 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Range reads keys: one, or those from Key to End, which is not of them.
+// Range selects the keys to read: one key, or those from Key up to but not including End.
 type Range struct {
 	Key, End            string
-	Limit               int64 // 0 for none
+	Limit               int64 // maximum number of keys; 0 for no limit
 	KeysOnly, CountOnly bool
 }
 
-// Prefix is the range of the keys that begin with a text.
+// Prefix returns the range of all keys that begin with a text.
 func Prefix(text string) Range { return Range{Key: text, End: EndOf(text)} }
 
-// EndOf is the end of the range of the keys that begin with a text.
+// EndOf returns the End of the range of all keys that begin with a prefix.
 func EndOf(prefix string) string {
 	end := []byte(prefix)
 	for i := len(end) - 1; i >= 0; i-- {
@@ -26,7 +26,7 @@ func EndOf(prefix string) string {
 			return string(end[:i+1])
 		}
 	}
-	return "\x00" // of all keys
+	return "\x00" // the range includes all following keys
 }
 
 // KV is a key with its value.
@@ -35,43 +35,43 @@ type KV struct {
 	CreateRevision int64
 }
 
-// Found is what a Range finds.
+// Found is the result of reading a Range.
 type Found struct {
 	KVs   []KV
-	More  bool // than the limit
+	More  bool // there are more keys than the limit
 	Count int64
 }
 
-// Put stores a value; with a lease the key goes with that.
+// Put stores a value. With a lease, etcd removes the key when the lease ends.
 type Put struct {
 	Key, Value string
-	Lease      int64 // 0 for none
+	Lease      int64 // 0 for no lease
 }
 
-// Delete removes keys: one, or those from Key to End.
+// Delete removes one key, or those from Key up to but not including End.
 type Delete struct{ Key, End string }
 
-// Op is a part of a transaction: a [Range], [Put] or [Delete].
+// Op is an operation of a transaction: a [Range], [Put] or [Delete].
 type Op interface{ op() (n int, e *encoder) }
 
-// Created is the condition that the keys of a range were made in a revision, 0 for not
-// at all.
+// Created is the condition that the keys of a range were created in the given revision; revision 0
+// means that they do not exist.
 type Created struct {
 	Key, End string
 	Revision int64
 }
 
-// Txn does Then if all conditions hold, and Else if not.
+// Txn is a transaction. It runs Then if all conditions hold, and Else otherwise.
 type Txn struct {
 	If         []Created
 	Then, Else []Op
 }
 
-// Done is what a transaction did.
+// Done is the result of a transaction.
 type Done struct {
-	Revision  int64   // of the store afterwards
+	Revision  int64   // of the store after the transaction
 	Succeeded bool    // all conditions held
-	Found     []Found // one for each operation, empty for those that read nothing
+	Found     []Found // one per operation; empty for operations that do not read
 }
 
 // Get reads keys.
@@ -84,8 +84,8 @@ func (c *Client) Get(ctx context.Context, r Range) (Found, error) {
 	return decodeFound(answer)
 }
 
-// Commit does a transaction. It is not repeated: when its answer is lost, it may have
-// been done.
+// Commit runs a transaction. It is not repeated, so after an error the transaction may still have
+// taken effect.
 func (c *Client) Commit(ctx context.Context, t Txn) (Done, error) {
 	answer, err := c.call(ctx, false, c.unary("/etcdserverpb.KV/Txn", t.encode()))
 	if err != nil {
@@ -102,7 +102,7 @@ func (c *Client) Commit(ctx context.Context, t Txn) (Done, error) {
 	return d, err
 }
 
-// Grant makes a lease of so many seconds.
+// Grant creates a lease that lasts the given number of seconds.
 func (c *Client) Grant(ctx context.Context, seconds int64) (id int64, err error) {
 	answer, err := c.call(ctx, true, c.unary("/etcdserverpb.Lease/LeaseGrant", new(encoder).number(1, seconds)))
 	if err != nil {
@@ -117,13 +117,13 @@ func (c *Client) Grant(ctx context.Context, seconds int64) (id int64, err error)
 	return id, err
 }
 
-// Revoke ends a lease, and removes its keys.
+// Revoke ends a lease and removes its keys.
 func (c *Client) Revoke(ctx context.Context, id int64) error {
 	_, err := c.call(ctx, true, c.unary("/etcdserverpb.Lease/LeaseRevoke", new(encoder).number(1, id)))
 	return err
 }
 
-// KeepAlive has a lease begin anew, once.
+// KeepAlive renews a lease once.
 func (c *Client) KeepAlive(ctx context.Context, id int64) error {
 	answer, err := c.call(ctx, true, func(ctx context.Context) (answer []byte, err error) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -132,7 +132,7 @@ func (c *Client) KeepAlive(ctx context.Context, id int64) error {
 		if err != nil {
 			return nil, err
 		}
-		// A stream that broke says why when it is read.
+		// If the stream is broken, RecvMsg returns the reason.
 		_ = s.SendMsg(&new(encoder).number(1, id).b)
 		err = s.RecvMsg(&answer)
 		return answer, err

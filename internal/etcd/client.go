@@ -1,11 +1,10 @@
-// Package etcd is a client of etcd: what the store of runs needs of its API, version 3,
-// and no more. The official client would add a twentieth to the program, and does not
-// come back from a token that etcd has forgotten (v3.7.3: it asks for a new one with the
-// old one attached, until its time is up).
+// Package etcd is a client for the part of etcd's API, version 3, that the store of runs needs.
+// The official client would make the program 5% larger, and does not recover from a token that
+// etcd has forgotten (v3.7.3: it requests a new token with the old one attached until it times
+// out).
 //
-// It treats the members of etcd as that client does: calls go to each in turn, wait for
-// one to be there until their time is up, and are repeated where that cannot do anything
-// twice.
+// Like the official client, it sends calls to each member of etcd in turn, waits until a member is
+// available or the call times out, and repeats calls that are safe to repeat.
 package etcd
 
 import (
@@ -29,14 +28,14 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// ErrLeaseNotFound says that a lease is over.
+// ErrLeaseNotFound reports that a lease has ended.
 var ErrLeaseNotFound = errors.New("etcdserver: requested lease not found")
 
-// Config says how to reach etcd.
+// Config says how to connect to etcd.
 type Config struct {
-	Endpoints []string    // host:port, one at least
+	Endpoints []string    // host:port, at least one
 	TLS       *tls.Config // nil for none
-	// User and Password log in before the first call, and again when etcd wants it.
+	// User and Password are used to log in before the first call and whenever etcd requests it.
 	User, Password string
 }
 
@@ -47,7 +46,7 @@ type Client struct {
 	token atomic.Value // a string
 }
 
-// New makes a client, which connects with its first call.
+// New returns a client. It connects at its first call.
 func New(cfg Config) (*Client, error) {
 	creds := insecure.NewCredentials()
 	if cfg.TLS != nil {
@@ -56,13 +55,14 @@ func New(cfg Config) (*Client, error) {
 	members := manual.NewBuilderWithScheme("etcd-endpoints")
 	var state resolver.State
 	for _, e := range cfg.Endpoints {
-		// The certificate of a member has the name that the member is called by here.
+		// The certificate of a member must contain the address by which the member is configured
+		// here.
 		state.Endpoints = append(state.Endpoints, resolver.Endpoint{Addresses: []resolver.Address{{Addr: e, ServerName: e}}})
 	}
 	members.InitialState(state)
 	conn, err := grpc.NewClient("etcd-endpoints:///"+cfg.Endpoints[0], grpc.WithResolvers(members), grpc.WithTransportCredentials(creds),
 		grpc.WithDefaultServiceConfig(`{"loadBalancingPolicy":"round_robin"}`),
-		// A member that went away without a word must not hold the next call up.
+		// Detect a member that disappeared silently, so that the next call does not wait for it.
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 5 * time.Second, Timeout: 3 * time.Second}),
 		grpc.WithDefaultCallOptions(grpc.ForceCodec(message{}), grpc.WaitForReady(true), grpc.MaxCallRecvMsgSize(math.MaxInt32)))
 	if err != nil {
@@ -71,16 +71,16 @@ func New(cfg Config) (*Client, error) {
 	return &Client{conn: conn, cfg: cfg}, nil
 }
 
-// Close ends the connection. It may be called more than once.
+// Close closes the connection. It may be called more than once.
 func (c *Client) Close() error {
-	if err := c.conn.Close(); status.Code(err) != codes.Canceled { // it was closed before
+	if err := c.conn.Close(); status.Code(err) != codes.Canceled { // already closed
 		return err
 	}
 	return nil
 }
 
-// Login takes a token for the user; without a user it does nothing. A call does it by
-// itself when etcd asks for it: to do it first tells a wrong password early.
+// Login requests a token for the user; without a user it does nothing. Calls log in themselves
+// when etcd requests it, but an explicit Login reports a wrong password early.
 func (c *Client) Login(ctx context.Context) error {
 	if c.cfg.User == "" || c.cfg.Password == "" {
 		return nil
@@ -104,10 +104,10 @@ func (c *Client) Login(ctx context.Context) error {
 	return err
 }
 
-// once makes a call, one time.
+// once makes one attempt at a call.
 type once func(ctx context.Context) ([]byte, error)
 
-// unary is a call with one answer.
+// unary returns a call with one request and one answer.
 func (c *Client) unary(method string, request *encoder) once {
 	return func(ctx context.Context) (answer []byte, err error) {
 		err = c.conn.Invoke(ctx, method, &request.b, &answer)
@@ -115,13 +115,13 @@ func (c *Client) unary(method string, request *encoder) once {
 	}
 }
 
-// call makes a call, and logs in where etcd wants a new token for it. One that does
-// the same when it is done twice is repeated where its answer was lost.
+// call makes a call and logs in if etcd requires a new token for it. If the answer is lost, a
+// repeatable call is made again.
 func (c *Client) call(ctx context.Context, repeatable bool, do once) ([]byte, error) {
 	answer, err := c.try(ctx, repeatable, do)
 	for range logins {
 		switch {
-		// The token was made before users or rights changed.
+		// The token is older than the last change of users or rights.
 		case is(err, "etcdserver: revision of auth store is old"):
 		case c.cfg.User != "" && (is(err, "etcdserver: invalid auth token") || is(err, "etcdserver: user name is empty")):
 		default:
@@ -136,8 +136,8 @@ func (c *Client) call(ctx context.Context, repeatable bool, do once) ([]byte, er
 }
 
 const (
-	logins  = 10  // that one call tries
-	repeats = 100 // of one call
+	logins  = 10  // maximum number of logins per call
+	repeats = 100 // maximum number of attempts per call
 	pause   = 25 * time.Millisecond
 )
 
@@ -160,16 +160,17 @@ func (c *Client) try(ctx context.Context, repeatable bool, do once) (answer []by
 	return answer, err
 }
 
-// is reports whether an error is one of etcd's, by its text: the code is shared by many.
+// is reports whether etcd returned the given error. It compares texts, because many errors share a
+// code.
 func is(err error, text string) bool { return err != nil && status.Convert(err).Message() == text }
 
-// refusal is an error that etcd answers with. Its text is that of etcd alone.
+// refusal is an error returned by etcd. Its text is only what etcd reported.
 type refusal struct{ *status.Status }
 
 func (r refusal) Error() string              { return r.Message() }
 func (r refusal) GRPCStatus() *status.Status { return r.Status }
 
-// told is an error of a call for a reader: where time was up it says what the call was
+// told converts an error of a call for the caller. After a timeout it says what the call was
 // waiting for.
 func told(ctx context.Context, err error) error {
 	if err == nil {
@@ -189,6 +190,6 @@ func told(ctx context.Context, err error) error {
 	return err
 }
 
-// Unavailable reports whether an error may pass by itself: no member was there, or they
-// have no leader.
+// Unavailable reports whether an error may be temporary: no member was reachable, or the cluster
+// had no leader.
 func Unavailable(err error) bool { return status.Code(err) == codes.Unavailable }

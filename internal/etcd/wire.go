@@ -6,10 +6,11 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// The messages are those of etcd's rpc.proto and kv.proto, by the numbers of their
-// fields. A test holds them against the generated code.
+// The messages follow etcd's rpc.proto and kv.proto, with the same field numbers. A test compares
+// them with the generated code.
 
-// message hands messages to gRPC as they are: requests and answers are *[]byte.
+// message is a gRPC codec that passes messages through unchanged: requests and answers are
+// *[]byte.
 type message struct{}
 
 func (message) Name() string                  { return "proto" }
@@ -19,8 +20,7 @@ func (message) Unmarshal(b []byte, v any) error {
 	return nil
 }
 
-// encoder makes a message. What is empty or zero is left out, as in protocol buffers of
-// version 3.
+// encoder encodes a message. Empty and zero fields are left out, as in protocol buffers version 3.
 type encoder struct{ b []byte }
 
 func (e *encoder) text(n protowire.Number, s string) *encoder {
@@ -41,7 +41,7 @@ func (e *encoder) truth(n protowire.Number, v bool) *encoder {
 	return e.number(n, int64(protowire.EncodeBool(v)))
 }
 
-// part adds a message, which may be empty.
+// part adds a nested message, which may be empty.
 func (e *encoder) part(n protowire.Number, part *encoder) *encoder {
 	e.b = protowire.AppendBytes(protowire.AppendTag(e.b, n, protowire.BytesType), part.b)
 	return e
@@ -61,7 +61,7 @@ func (t Txn) encode() *encoder {
 	const targetCreate = 1
 	e := new(encoder)
 	for _, c := range t.If {
-		// The revision is a member of a oneof, which is there even if it is 0.
+		// The revision is part of a oneof and is sent even if it is 0.
 		cond := new(encoder).number(2, targetCreate).text(3, c.Key)
 		cond.b = protowire.AppendVarint(protowire.AppendTag(cond.b, 5, protowire.VarintType), uint64(c.Revision))
 		e.part(1, cond.text(64, c.End))
@@ -75,14 +75,15 @@ func (t Txn) encode() *encoder {
 	return e
 }
 
-// field is a field of a message.
+// field is one field of a message.
 type field struct {
 	n      protowire.Number
 	number uint64
 	bytes  []byte
 }
 
-// decode reads the fields of a message, and skips those of types that none here has.
+// decode calls each for every field of a message. It skips fields of types that this package does
+// not use.
 func decode(b []byte, each func(field) error) error {
 	for len(b) > 0 {
 		n, kind, size := protowire.ConsumeTag(b)
@@ -149,7 +150,7 @@ func decodeKV(b []byte) (out KV, err error) {
 func decodeDone(b []byte) (out Done, err error) {
 	err = decode(b, func(f field) error {
 		switch f.n {
-		case 1: // the header
+		case 1: // header
 			return decode(f.bytes, func(f field) error {
 				if f.n == 3 {
 					out.Revision = int64(f.number)
@@ -158,7 +159,7 @@ func decodeDone(b []byte) (out Done, err error) {
 			})
 		case 2:
 			out.Succeeded = f.number != 0
-		case 3: // the answer of an operation, in a oneof like the operation
+		case 3: // the answer to one operation, wrapped in a oneof like the operation
 			var found Found
 			err := decode(f.bytes, func(f field) (err error) {
 				if f.n == 1 {

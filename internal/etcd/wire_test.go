@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 )
 
-// What is sent is what the generated code of etcd reads, with no field left over.
+// The generated code of etcd decodes our requests, with no unknown fields.
 func TestRequests(t *testing.T) {
 	all := Range{Key: "a", End: "b", Limit: 2, KeysOnly: true, CountOnly: true}
 	wantAll := &etcdserverpb.RangeRequest{Key: []byte("a"), RangeEnd: []byte("b"), Limit: 2, KeysOnly: true, CountOnly: true}
@@ -61,8 +61,8 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// Answers that the generated code makes are read, and cut off anywhere they are an
-// error or less, and no panic.
+// Answers encoded by the generated code are decoded. Truncated answers give an error or a partial
+// result, but no panic.
 func TestAnswers(t *testing.T) {
 	header := &etcdserverpb.ResponseHeader{ClusterId: 1, MemberId: 2, Revision: 1 << 40, RaftTerm: 4}
 	kvs := []*mvccpb.KeyValue{

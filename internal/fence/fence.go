@@ -1,6 +1,6 @@
-// Package fence stops work whose lock is lost. Some work outlives its context, such as a
-// revert after Ctrl-C. It must not outlive its lock: another process may hold that by then,
-// and write. Do not use it for contexts without a lock.
+// Package fence stops work whose lock has been lost. Some work outlives its context, such as a
+// revert after Ctrl-C. It must not outlive its lock, because another process may then hold the
+// lock and write. Do not use this package for contexts without a lock.
 package fence
 
 import (
@@ -16,15 +16,16 @@ func locks(ctx context.Context) []context.Context {
 	return all
 }
 
-// With returns a context that ends with ctx and when a lock ends, with that one's cause. What
-// [Outlive] makes of it ends with the lock as well. The caller must call the function in the end.
+// With returns a context that ends when ctx ends or when the lock ends, with the cause of
+// whichever came first. A context that [Outlive] derives from it ends with the lock as well. The
+// caller must call the returned function when done.
 func With(ctx, lock context.Context) (context.Context, context.CancelFunc) {
 	all := append(slices.Clip(locks(ctx)), lock)
 	return bind(context.WithValue(ctx, key{}, all), lock)
 }
 
-// Err returns why a lock of the context has ended, or nil. Ask it before each request: the
-// context itself is canceled by another goroutine, a little later.
+// Err returns why a lock of the context has ended, or nil. Call it before each request: the
+// context itself is canceled by another goroutine, slightly later.
 func Err(ctx context.Context) error {
 	for _, l := range locks(ctx) {
 		if l.Err() != nil {
@@ -34,20 +35,20 @@ func Err(ctx context.Context) error {
 	return nil
 }
 
-// Outlive returns a context that does not end with ctx, but when one of its locks ends, and
-// after a time. The caller must call the function in the end.
+// Outlive returns a context that ignores the end of ctx. It ends when one of the locks of ctx
+// ends, or after the given time. The caller must call the returned function when done.
 func Outlive(ctx context.Context, most time.Duration) (context.Context, context.CancelFunc) {
 	out, stop := bind(context.WithoutCancel(ctx), locks(ctx)...)
 	out, cancel := context.WithTimeout(out, most)
 	return out, func() { cancel(); stop() }
 }
 
-// bind ends a context when one of the locks ends.
+// bind returns a context that ends with ctx or when one of the locks ends.
 func bind(ctx context.Context, locks ...context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var stops []func() bool
 	for _, l := range locks {
-		if l.Err() != nil { // AfterFunc would say so a little later
+		if l.Err() != nil { // AfterFunc would cancel slightly later
 			cancel(context.Cause(l))
 		}
 		stops = append(stops, context.AfterFunc(l, func() { cancel(context.Cause(l)) }))

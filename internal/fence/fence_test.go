@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// What outlives its context ends with each of its locks, and at once where one has ended.
+// A context from Outlive ends with each of its locks, and at once if a lock has already ended.
 func TestOutlive(t *testing.T) {
 	lost := errors.New("lost")
 	for nth := range 2 {
@@ -54,7 +54,7 @@ func TestOutlive(t *testing.T) {
 	}
 }
 
-// life is a lock that ends when its clock says so, before its Done does.
+// life is a lock whose Err reports the end before its Done channel is closed.
 type life struct {
 	context.Context
 	over bool
@@ -67,7 +67,7 @@ func (l *life) Err() error {
 	return l.Context.Err()
 }
 
-// Err asks the locks, which know earlier than the context.
+// Err asks the locks, which end before the context does.
 func TestErr(t *testing.T) {
 	if err := Err(t.Context()); err != nil {
 		t.Error(err)

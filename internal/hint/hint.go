@@ -1,9 +1,9 @@
-// Package hint carries advice along with an error.
+// Package hint attaches advice to errors.
 package hint
 
 import "errors"
 
-// With adds advice to an error, which prints as it did.
+// With attaches advice to an error without changing its text.
 func With(err error, advice string) error { return &hinted{err, advice} }
 
 type hinted struct {
@@ -11,13 +11,13 @@ type hinted struct {
 	advice string
 }
 
-// Unwrap returns the error.
+// Unwrap returns the error without the advice.
 func (h *hinted) Unwrap() error { return h.error }
 
 // Hint returns the advice.
 func (h *hinted) Hint() string { return h.advice }
 
-// Of returns the advice that an error carries, or "".
+// Of returns the advice attached to an error, or "".
 func Of(err error) string {
 	var h interface{ Hint() string }
 	if errors.As(err, &h) {

@@ -1,6 +1,6 @@
-// Package lazyre has regular expressions for package variables: each is compiled when it
-// is first used, so that a command does not pay for those of other commands. One that does
-// not compile panics then; a test of internal/arch compiles all of them.
+// Package lazyre provides regular expressions for package variables. Each is compiled at its first
+// use, so that a command does not pay for the expressions of other commands. An invalid one panics
+// at that time; a test in internal/arch compiles all of them.
 package lazyre
 
 import (
@@ -8,19 +8,18 @@ import (
 	"sync"
 )
 
-// Regexp is a regular expression. It is safe for concurrent use. It is a plain value
-// until it is used: the program has hundreds.
+// Regexp is a regular expression that is compiled at its first use. It is safe for concurrent use.
 type Regexp struct {
 	text string
 	once sync.Once
 	made *regexp.Regexp
 }
 
-// New returns the expression of a text.
+// New returns the regular expression for a pattern.
 func New(text string) *Regexp { return &Regexp{text: text} }
 
-// Of returns the expression of a text that is made of others, which no test of this
-// package's knows: the tests of whoever makes it have to use it.
+// Of is [New] for a pattern that is assembled from parts. The test in internal/arch cannot check
+// it, so the tests of the calling package must use it.
 func Of(text string) *Regexp { return New(text) }
 
 func (r *Regexp) re() *regexp.Regexp {
@@ -28,10 +27,10 @@ func (r *Regexp) re() *regexp.Regexp {
 	return r.made
 }
 
-// String returns the text of the expression.
+// String returns the pattern.
 func (r *Regexp) String() string { return r.text }
 
-// The other methods are those of [regexp.Regexp].
+// The other methods work like those of [regexp.Regexp].
 
 func (r *Regexp) MatchString(s string) bool            { return r.re().MatchString(s) }
 func (r *Regexp) Match(b []byte) bool                  { return r.re().Match(b) }

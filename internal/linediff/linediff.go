@@ -1,7 +1,7 @@
 // Package linediff compares texts line by line.
 //
-// Lines that stand once in either text are matched first, so that a long text takes
-// little more time than a short one and a moved block reads as one.
+// It first matches the lines that occur exactly once in each text. Long texts are therefore
+// compared quickly, and a moved block shows up as one piece.
 package linediff
 
 import (
@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// Op is what becomes of a line.
+// Op says whether a line is kept, removed or added.
 type Op byte
 
-// The ops, as they are printed before a line.
+// The values of Op are the characters printed before a line.
 const (
 	Same    Op = ' '
 	Removed Op = '-'
@@ -27,8 +27,8 @@ type Line struct {
 	Text string
 }
 
-// Lines returns the lines of both texts in order; removed lines come before those that
-// stand in their place.
+// Lines returns the lines of both texts in order. Removed lines come before the lines that replace
+// them.
 func Lines(a, b []string) []Line {
 	d := differ{a: a, b: b}
 	d.part(0, len(a), 0, len(b))
@@ -74,8 +74,8 @@ func (d *differ) part(i, j, k, l int) {
 	d.add(Same, d.a[j:end])
 }
 
-// unique returns the longest run of lines, in the order of both texts, of those that
-// stand once in each.
+// unique returns the longest sequence of lines that occur exactly once in each text and are in the
+// same order in both.
 func (d *differ) unique(i, j, k, l int) (pairs [][2]int) {
 	type place struct{ inA, inB, at int }
 	seen := map[string]*place{}
@@ -97,9 +97,9 @@ func (d *differ) unique(i, j, k, l int) (pairs [][2]int) {
 			all = append(all, [2]int{n, p.at})
 		}
 	}
-	// The longest increasing run of places in b.
+	// Find the longest increasing sequence of places in b.
 	before := make([]int, len(all))
-	var ends []int // index in all of the least end of a run of each length
+	var ends []int // for each length, the index in all of the smallest end of a sequence
 	for n, p := range all {
 		at := sort.Search(len(ends), func(e int) bool { return all[ends[e]][1] > p[1] })
 		before[n] = -1
@@ -118,10 +118,10 @@ func (d *differ) unique(i, j, k, l int) (pairs [][2]int) {
 	return pairs
 }
 
-// maxTable bounds the table of [differ.table].
+// maxTable is the maximum size of the table in [differ.table].
 const maxTable = 1 << 18
 
-// table finds the longest common part of two short runs of lines.
+// table compares two short runs of lines by their longest common subsequence.
 func (d *differ) table(i, j, k, l int) {
 	a, b := d.a[i:j], d.b[k:l]
 	wide := len(b) + 1
@@ -150,11 +150,11 @@ func (d *differ) table(i, j, k, l int) {
 	}
 }
 
-// context is how many equal lines stand around a difference.
+// context is the number of equal lines shown around a difference.
 const context = 3
 
-// Unified returns the difference of two texts as 'diff -u' prints it, by lines; nil for
-// none. The names are those of the texts.
+// Unified returns the difference of two texts as the lines that 'diff -u' prints, or nil if they
+// are equal. nameA and nameB name the texts in the header.
 func Unified(nameA, nameB, textA, textB string) []string {
 	lines := Lines(split(textA), split(textB))
 	var out []string
@@ -203,7 +203,7 @@ func Unified(nameA, nameB, textA, textB string) []string {
 	return out
 }
 
-// split cuts a text into its lines, each with its end.
+// split splits a text into its lines, including their newlines.
 func split(text string) []string {
 	lines := strings.SplitAfter(text, "\n")
 	if last := len(lines) - 1; lines[last] == "" {
@@ -212,7 +212,7 @@ func split(text string) []string {
 	return lines
 }
 
-// span is a run of lines as the head of a hunk has it.
+// span formats a range of lines for the header of a hunk.
 func span(from, n int) string {
 	switch n {
 	case 0:

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Lines holds both texts, and as few differences as there are for short ones.
+// Lines contains both texts, and the fewest possible differences for short ones.
 func TestLines(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		draw := func(name string) []string {
@@ -49,7 +49,8 @@ func TestFewest(t *testing.T) {
 	}
 }
 
-// The program patch makes the one text of the other, and reads the whole of it.
+// The program patch turns the first text into the second with the output of Unified, and reads all
+// of it.
 func TestUnified(t *testing.T) {
 	patch, err := exec.LookPath("patch")
 	if err != nil {
@@ -59,7 +60,7 @@ func TestUnified(t *testing.T) {
 	n := 0
 	rapid.Check(t, func(r *rapid.T) {
 		if n++; n > 30 {
-			return // a process each
+			return // each check starts a process
 		}
 		draw := func(name string) string {
 			lines := rapid.SliceOfN(rapid.SampledFrom(strings.Split("abcdefghijklmnop", "")), 0, 40).Draw(r, name)
@@ -96,7 +97,7 @@ func TestUnified(t *testing.T) {
 	})
 }
 
-// Long texts that have little in common do not take long.
+// Long texts with little in common are compared quickly.
 func TestLong(t *testing.T) {
 	var a, b []string
 	for i := range 200_000 {

@@ -1,5 +1,5 @@
-// Package mark is the note that a run leaves on a device while it works there, for
-// other machines that keep their runs elsewhere.
+// Package mark defines the note that a run leaves on a device while it works there. Other
+// machines, which keep their runs elsewhere, read it.
 package mark
 
 import (
@@ -12,37 +12,37 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/term"
 )
 
-// Name is that of the mark in /run, which does not outlive a reboot.
+// Name is the file name of the mark in /run, which is cleared at a reboot.
 const Name = "roce-fabric.run"
 
-// State is the name, next to Name, of the list of what runs have set on a host since it
-// started.
+// State is the name of the file, next to Name, that lists what runs have set on a host since it
+// booted.
 const State = "roce-fabric.state"
 
-// Agent is the run of the agent of a host, which holds a mark for as long as it writes.
+// Agent is the run name of a host's agent, which holds a mark while it writes.
 const Agent = "agent"
 
-// Max is how long a mark is at most, in bytes.
+// Max is the maximum length of a mark in bytes.
 const Max = 2048
 
-// Mark says whose work a device is under.
+// Mark says who is working on a device.
 type Mark struct {
 	Run   string    `json:"run,omitempty"`
 	By    string    `json:"by,omitempty"` // user@machine
 	Since time.Time `json:"since,omitzero"`
-	// Life is how long the run may give no sign of life, in seconds, where nothing
-	// else tells that it is over.
+	// Life is the time in seconds that the run may be silent before it counts as ended, if nothing
+	// else shows that it has.
 	Life int `json:"life,omitempty"`
 }
 
-// New is the mark of a run of this process that begins now.
+// New returns the mark of a run that this process starts now.
 func New(run string) Mark {
 	name, machine := Who()
 	return Mark{Run: clip(run), By: clip(name + "@" + machine), Since: time.Now().UTC().Truncate(time.Second)}
 }
 
-// Who is the user and the machine that this process works for. Under sudo the user
-// is who called it (sudo(8)).
+// Who returns the user and the machine that this process works for. Under sudo that is the user
+// who called it (sudo(8)).
 func Who() (name, machine string) {
 	if name = os.Getenv("SUDO_USER"); name == "" {
 		if u, err := user.Current(); err == nil {
@@ -53,14 +53,14 @@ func Who() (name, machine string) {
 	return name, machine
 }
 
-// Text is what is written.
+// Text returns the mark as it is written to the device.
 func (m Mark) Text() string {
-	b, _ := json.Marshal(m) // texts, a number and a time of this century: it cannot fail
+	b, _ := json.Marshal(m) // cannot fail: strings, a number and a time in this century
 	return string(b)
 }
 
-// Parse reads what a device shows, which may be anything. What makes no sense is a mark
-// that says nothing.
+// Parse reads a mark from a device, where anyone may have written it. It returns an empty Mark for
+// invalid text.
 func Parse(text []byte) Mark {
 	var m Mark
 	if len(text) > Max || json.Unmarshal(text, &m) != nil {
@@ -69,7 +69,7 @@ func Parse(text []byte) Mark {
 	return m.Clean()
 }
 
-// Clean makes foreign text short and safe to print.
+// Clean shortens text from other machines and makes it safe to print.
 func (m Mark) Clean() Mark {
 	m.Run, m.By = clip(m.Run), clip(m.By)
 	return m
@@ -77,7 +77,7 @@ func (m Mark) Clean() Mark {
 
 func clip(s string) string { return term.Clip(s, 100) }
 
-// String says who it is: "run 7 of ann@host1, since 2026-11-24T22:00:05Z".
+// String names the owner of the mark: "run 7 of ann@host1, since 2026-11-24T22:00:05Z".
 func (m Mark) String() string {
 	out := "a run that does not say which"
 	if m.Run != "" {

@@ -1,6 +1,5 @@
-// Package natural orders and folds names that carry numbers, the way a person
-// reads them: Ethernet8 before Ethernet16, and Ethernet0, Ethernet4 .. as
-// "Ethernet[0-124:4]".
+// Package natural sorts names that contain numbers the way people do (Ethernet8 before
+// Ethernet16), and folds them into ranges: Ethernet0, Ethernet4, ... become "Ethernet[0-124:4]".
 package natural
 
 import (
@@ -13,13 +12,13 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
-// Compare orders a and b, runs of digits by their number.
+// Compare compares a and b, with runs of digits compared as numbers.
 func Compare(a, b string) int {
 	i := 0
 	for i < len(a) && i < len(b) && a[i] == b[i] {
 		i++
 	}
-	for i > 0 && digit(a[i-1]) { // of a number that is not the same in both
+	for i > 0 && digit(a[i-1]) { // back to the start of the number in which a and b differ
 		i--
 	}
 	j := i
@@ -41,11 +40,11 @@ func Compare(a, b string) int {
 		}
 		i, j = i+1, j+1
 	}
-	// Equal but for leading zeros: any fixed order will do.
+	// They differ only in leading zeros: any fixed order will do.
 	return cmp.Or(cmp.Compare(len(a)-i, len(b)-j), cmp.Compare(a, b))
 }
 
-// number returns the digits from i on, without leading zeros, and where they end.
+// number returns the digits at s[i:] without leading zeros, and the index after them.
 func number(s string, i int) (string, int) {
 	for i < len(s) && s[i] == '0' {
 		i++
@@ -76,9 +75,9 @@ func Keys[V any](m map[string]V) []string {
 	return out
 }
 
-// Fold writes names as a short list with ranges over their numbers:
-// "Ethernet[0-124:4],PortChannel1", "gpu[001-512]", "Ethernet[1-32]/[1-4]". It is in the
-// syntax of ranges of an intent, which expands it to the same names.
+// Fold writes names as a short list with ranges of numbers: "Ethernet[0-124:4],PortChannel1",
+// "gpu[001-512]", "Ethernet[1-32]/[1-4]". An intent that uses the list expands it to the same
+// names.
 func Fold(names []string) string {
 	items := make([]item, 0, len(names))
 	dims := 0
@@ -97,26 +96,26 @@ func Fold(names []string) string {
 	return strings.Join(out, ",")
 }
 
-// item is some names: texts and, between them, numbers or ranges of some.
+// item stands for one or more names: text with numbers or ranges of numbers in between.
 type item struct {
 	parts []string // text, number, text, number, ... text
-	first string   // of the names
+	first string   // first of the names
 }
 
 const (
-	mostFields = 4 // numbers of a name that are folded over, the last ones
-	mostDigits = 9 // of such a number
-	fewest     = 3 // names that make a range
+	mostFields = 4 // only the last 4 numbers of a name are folded
+	mostDigits = 9 // longest number that is folded
+	fewest     = 3 // fewest names that form a range
 )
 
-// fields cuts a name at its numbers. One with brackets or commas has none: its list
-// could not be read back.
+// fields splits a name at its numbers. A name with brackets or commas is not split, because its
+// range could not be parsed back.
 func fields(s string) []string {
 	if strings.ContainsAny(s, "[],") {
 		return []string{s}
 	}
 	parts := []string{}
-	end := len(s) // of the text that is not cut yet
+	end := len(s) // end of the text that is not split yet
 	for e := end; e > 0 && len(parts) < 2*mostFields; {
 		if !digit(s[e-1]) {
 			e--
@@ -137,7 +136,7 @@ func fields(s string) []string {
 	return parts
 }
 
-// foldOver makes ranges over the d-th last number of items, which are in order.
+// foldOver folds items, which are sorted, into ranges of their d-th last number.
 func foldOver(items []item, d int) []item {
 	var keys []string
 	groups := map[string][]item{}
@@ -170,8 +169,8 @@ func foldOver(items []item, d int) []item {
 	return out
 }
 
-// run is how many items from the first on have the d-th last number in equal steps,
-// written with as many digits, and their range.
+// run returns how many items, from the first, have a d-th last number that rises in equal steps
+// and has the same format, and the range of these numbers.
 func run(g []item, d int) (n int, span string) {
 	text := func(i int) string { return g[i].parts[len(g[i].parts)-2*d] }
 	first := text(0)

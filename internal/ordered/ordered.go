@@ -1,18 +1,17 @@
-// Package ordered has a map that keeps the order in which its keys came, for what
-// is gathered by a key and then told in the order of the first of each, and the sort
-// of what has no order of its own.
+// Package ordered provides a map that keeps the order in which its keys were added, and the stable
+// sort that this program uses.
 package ordered
 
 import "iter"
 
-// Map is a map in the order of its keys' first use. The zero Map is empty and
-// ready; a copy shares its values.
+// Map is a map that is ordered by the first use of its keys. The zero Map is empty and ready to
+// use. A copy of a Map shares its values.
 type Map[K comparable, V any] struct {
 	keys   []K
 	values map[K]*V
 }
 
-// At returns where the value of a key is, which is the zero value for a new one.
+// At returns a pointer to the value of a key. For a new key it adds the zero value.
 func (m *Map[K, V]) At(k K) *V {
 	v := m.values[k]
 	if v == nil {
@@ -26,7 +25,7 @@ func (m *Map[K, V]) At(k K) *V {
 	return v
 }
 
-// All yields the keys, each with its value.
+// All yields each key with its value.
 func (m *Map[K, V]) All() iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) {
 		for _, k := range m.keys {
@@ -37,10 +36,10 @@ func (m *Map[K, V]) All() iter.Seq2[K, V] {
 	}
 }
 
-// Keys returns the keys; nil for none.
+// Keys returns the keys, or nil for an empty map.
 func (m *Map[K, V]) Keys() []K { return m.keys }
 
-// Groups gathers values by key: its values are lists.
+// Groups is a Map that collects a list of values for each key.
 type Groups[K comparable, V any] struct{ Map[K, []V] }
 
 // Add adds values to the list of a key.

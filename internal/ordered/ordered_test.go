@@ -28,7 +28,7 @@ func TestKeysComeInTheOrderOfTheirFirstUse(t *testing.T) {
 	if !slices.Equal(keys, []string{"b", "a", "c"}) || !slices.Equal(keys, g.Keys()) {
 		t.Errorf("the keys come as %v and %v", keys, g.Keys())
 	}
-	for k := range g.All() { // ends early
+	for k := range g.All() { // the loop ends early
 		if k != "b" {
 			t.Errorf("%s comes first", k)
 		}

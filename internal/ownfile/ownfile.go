@@ -1,7 +1,8 @@
-// Package ownfile opens the files that this program keeps for itself: locks, journals,
-// logs. Others may be able to write to their folder, so that a name may lead anywhere.
+// Package ownfile opens the files that this program keeps for itself: locks, journals, logs. Other
+// users may be able to write to the folder of such a file, so its name may have become a link or a
+// pipe.
 //
-// Do not use it for a file that a user names, which may well be a link or a pipe: see
+// Do not use it for a file that the user names, which may legitimately be a link or a pipe: see
 // packages atomicfile and boundedfile.
 package ownfile
 
@@ -13,12 +14,11 @@ import (
 	"syscall"
 )
 
-// Open opens a regular file as [os.OpenFile] does. It follows no link in the last part of
-// the path, waits for no pipe, and is an error for anything that is not a regular file. A
-// file that is opened for writing must have no other name: what is written would be seen
-// there, too.
+// Open opens a regular file like [os.OpenFile]. It does not follow a link in the last part of the
+// path, does not wait for a pipe, and fails for anything but a regular file. A file opened for
+// writing must not have a second hard link, because writes would show up there too.
 func Open(path string, flag int, perm fs.FileMode) (_ *os.File, err error) {
-	// What is not regular is seen before anything is done to it.
+	// Truncate only after the checks below, so that nothing else is changed.
 	cut := flag & os.O_TRUNC
 	f, err := os.OpenFile(path, flag&^os.O_TRUNC|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, perm)
 	if err != nil {
@@ -29,7 +29,7 @@ func Open(path string, flag int, perm fs.FileMode) (_ *os.File, err error) {
 	}
 	defer func() {
 		if err != nil {
-			_ = f.Close() // nothing was done with it
+			_ = f.Close() // nothing was written
 		}
 	}()
 	st, err := f.Stat()
@@ -72,7 +72,7 @@ func Read(path string, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // only read
 	b, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err != nil {
 		return nil, err

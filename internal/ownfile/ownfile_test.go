@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// A name that leads elsewhere is refused at once, and nothing happens to what it leads to.
+// Open rejects links and other non-regular files at once, and leaves what they point to unchanged.
 func TestOnlyRegularFiles(t *testing.T) {
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }

@@ -1,5 +1,5 @@
-// Package pool runs work over many devices with a bounded number of workers
-// and hands the results on in order.
+// Package pool runs work for many devices with a limited number of workers and delivers the
+// results in order.
 package pool
 
 import (
@@ -7,19 +7,19 @@ import (
 	"sync"
 )
 
-// Ordered calls do for each item, at most workers at a time, and emit with
-// each result in the order of the items. Results that wait for an earlier one
-// are at most twice the workers, so memory does not grow with the items.
+// Ordered calls do for each item, with at most the given number of workers, and calls emit with
+// each result in the order of the items. At most twice as many results as workers wait for an
+// earlier one, so memory does not grow with the number of items.
 //
-// do always runs for every item, so that every item gets a result; it looks at
-// ctx itself. emit runs on one goroutine; its first error cancels ctx, and is
-// returned when all workers have stopped.
+// do runs for every item, even after ctx is canceled, so that every item has a result; do must
+// check ctx itself. emit runs on one goroutine. Its first error cancels ctx and is returned once
+// all workers have stopped.
 func Ordered[T, R any](ctx context.Context, workers int, items []T, do func(context.Context, T) R, emit func(R) error) error {
 	workers = max(1, min(workers, len(items)))
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 
-	slots := make(chan chan R, 2*workers) // results in order, not all ready
+	slots := make(chan chan R, 2*workers) // results in order; some are not ready yet
 	work := make(chan func(), workers)
 	var wg sync.WaitGroup
 	for range workers {

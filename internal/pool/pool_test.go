@@ -22,8 +22,8 @@ func TestOrdered(t *testing.T) {
 		most.Store(max(most.Load(), running.Add(1)))
 		defer running.Add(-1)
 		if n := started.Add(1); i == 0 {
-			// Everything behind the first result has to wait for it: the
-			// others may run ahead, and only so far.
+			// All later results must wait for the first one. The other workers may run ahead, but
+			// only up to a limit.
 			for n < 16 {
 				n = started.Load()
 			}

@@ -1,6 +1,6 @@
-// Package sharedtest is what tests of several packages share. It finds public data
-// that lies next to the checkout and not in it, such as the SONiC YANG models (tests
-// that need it skip where it is not there), and says how large a test is to be.
+// Package sharedtest has helpers for the tests of several packages. It finds public data that lies
+// next to the checkout, such as the SONiC YANG models (tests that need the data are skipped
+// without it), and decides how large tests are.
 //
 // Only tests import it.
 package sharedtest
@@ -16,19 +16,18 @@ import (
 	"go.uber.org/goleak"
 )
 
-// yangEnv names the environment variable with the folder of the SONiC YANG
-// models: one folder a release (202311, 202505, ..., master) with the
-// *.yang files of that release.
+// yangEnv names the environment variable for the folder with the SONiC YANG models: one subfolder
+// per release (202311, 202505, ..., master), which contains the *.yang files of that release.
 const yangEnv = "ROCE_FABRIC_YANG"
 
-// nightlyEnv names the environment variable that has tests run at their full size:
-// "1" in `make nightly`.
+// nightlyEnv names the environment variable that makes tests run at full size. `make nightly` sets
+// it to "1".
 const nightlyEnv = "ROCE_FABRIC_NIGHTLY"
 
-// Nightly reports whether tests run at their full size.
+// Nightly reports whether tests run at full size.
 func Nightly() bool { return os.Getenv(nightlyEnv) == "1" }
 
-// Sized is a size of a test: the full one at night.
+// Sized returns full in nightly runs and usual otherwise.
 func Sized(usual, full int) int {
 	if Nightly() {
 		return full
@@ -36,8 +35,8 @@ func Sized(usual, full int) int {
 	return usual
 }
 
-// Dir returns the path of elem in the folder "shared" next to the module root,
-// a file or a folder. Where it is not there, the test is skipped.
+// Dir returns the path of elem, a file or folder, in the folder "shared" next to the module root.
+// It skips the test if the path does not exist.
 func Dir(t testing.TB, elem ...string) string {
 	t.Helper()
 	want := filepath.Join(append([]string{"shared"}, elem...)...)
@@ -52,10 +51,9 @@ func Dir(t testing.TB, elem ...string) string {
 	return p
 }
 
-// YANG returns the folder of the SONiC YANG models of a release: of the folder
-// that yangEnv names, where it is set, or of the one next to the checkout. A
-// release missing from the folder named by yangEnv skips the test, a missing
-// folder fails it.
+// YANG returns the folder with the SONiC YANG models of a release, from the folder in yangEnv if
+// that is set and from next to the checkout otherwise. If the folder in yangEnv has no such
+// release, the test is skipped; if that folder does not exist, the test fails.
 func YANG(t testing.TB, release string) string {
 	t.Helper()
 	dir := os.Getenv(yangEnv)
@@ -72,8 +70,8 @@ func YANG(t testing.TB, release string) string {
 	return p
 }
 
-// ModuleRoot is the folder of go.mod at or above the working folder, which is
-// the package's while a test runs.
+// ModuleRoot returns the folder with go.mod at or above the working folder, which is the package
+// folder while a test runs.
 func ModuleRoot(t testing.TB) (dir string, ok bool) {
 	t.Helper()
 	dir, err := os.Getwd()
@@ -90,10 +88,10 @@ func ModuleRoot(t testing.TB) (dir string, ok bool) {
 	}
 }
 
-// Parallel is the flag for tests that wait for devices more than they compute.
+// Parallel is the flag to raise for tests that mostly wait for devices.
 const Parallel = "test.parallel"
 
-// Default sets a flag of the tests, in TestMain, unless the command line does.
+// Default sets a test flag in TestMain, unless the command line sets it.
 func Default(name, value string) {
 	flag.Parse()
 	given := false
@@ -106,21 +104,21 @@ func Default(name, value string) {
 	}
 }
 
-// CollectLess makes the garbage collector run a quarter as often, unless GOGC is set. Call it
-// in TestMain. Simulated devices and their clients allocate much and keep little, so that this
-// saves a fifth of the processor time.
+// CollectLess makes the garbage collector run a quarter as often, unless GOGC is set. Call it in
+// TestMain. Simulated devices and their clients allocate much and keep little, so this saves a
+// fifth of the CPU time.
 func CollectLess() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)
 	}
 }
 
-// shm is a folder in memory on Linux.
+// shm is an in-memory folder on Linux.
 const shm = "/dev/shm"
 
-// TempInMemory puts the temporary folders of tests into memory, unless TMPDIR is set or less
-// than room bytes are free there. Call it in TestMain. A simulated host is thousands of small
-// files, which take ten times the processor time on a disk.
+// TempInMemory puts the tests' temporary folders into memory, unless TMPDIR is set or fewer than
+// room bytes are free there. Call it in TestMain. A simulated host consists of thousands of small
+// files, which take ten times as much CPU time on a disk.
 func TempInMemory(room uint64) {
 	var fs syscall.Statfs_t
 	const tmpfs = 0x01021994
@@ -132,8 +130,8 @@ func TempInMemory(room uint64) {
 	}
 }
 
-// VerifyMain runs the tests of a package, and fails where a goroutine is left
-// behind. glog, which package ygot imports, has one for the life of the program.
+// VerifyMain runs the tests of a package and fails if they leave a goroutine behind. It ignores a
+// goroutine of glog, which package ygot imports, because that one never ends.
 func VerifyMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/golang/glog.(*fileSink).flushDaemon"))
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// recorder is a test that notes how it was ended.
+// recorder is a testing.TB that records whether it was skipped or failed.
 type recorder struct {
 	testing.TB
 	skipped, failed string
@@ -25,7 +25,7 @@ func (r *recorder) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// run calls f as a test of its own.
+// run calls f with a recorder on a goroutine of its own.
 func run(t *testing.T, f func(testing.TB) string) (path string, r *recorder) {
 	r = &recorder{TB: t}
 	done := make(chan struct{})
@@ -37,8 +37,7 @@ func run(t *testing.T, f func(testing.TB) string) (path string, r *recorder) {
 	return path, r
 }
 
-// checkout makes a module with shared next to it and goes into one of its
-// packages.
+// checkout creates a module with a shared folder next to it, and changes into one of its packages.
 func checkout(t *testing.T, files ...string) (parent string) {
 	t.Helper()
 	parent = t.TempDir()

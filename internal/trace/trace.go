@@ -1,9 +1,9 @@
-// Package trace records what is said to devices: each operation with the time
-// that it took and, at [slog.LevelDebug], the request and the answer.
+// Package trace logs the requests sent to devices: each operation with its duration and, at
+// [slog.LevelDebug], the full request and answer.
 //
-// No secret gets into a record: neither those that the program was given nor
-// those that devices print of their own configuration (users, keys, communities).
-// Use it for conversations with devices alone; what users read is no log.
+// No record contains a secret: neither those given to the program nor those that devices print as
+// part of their configuration (users, keys, communities). Use it only for traffic with devices;
+// output for users does not belong in this log.
 package trace
 
 import (
@@ -24,8 +24,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/term"
 )
 
-// Log records the conversations with one device, or before [Log.For] with none.
-// A nil Log records nothing. It is safe for concurrent use.
+// Log logs the traffic with one device, or with none until [Log.For] is called. A nil Log logs
+// nothing. It is safe for concurrent use.
 type Log struct {
 	to     *slog.Logger
 	hidden *hidden // shared by the logs of all devices
@@ -34,8 +34,8 @@ type Log struct {
 // New returns a Log that writes to a handler.
 func New(h slog.Handler) *Log { return &Log{to: slog.New(h), hidden: &hidden{}} }
 
-// Open returns a Log in a new file, or on w where file is "", and what closes it. With
-// whole it records requests and answers as well, with asJSON as JSON lines.
+// Open returns a Log that writes to a new file, or to w if file is "", and a function that closes
+// it. If whole is set, it also logs requests and answers in full; asJSON selects JSON lines.
 func Open(file string, w io.Writer, whole, asJSON bool) (*Log, func() error, error) {
 	end := func() error { return nil }
 	if file != "" {
@@ -55,8 +55,7 @@ func Open(file string, w io.Writer, whole, asJSON bool) (*Log, func() error, err
 	return New(slog.NewTextHandler(w, o)), end, nil
 }
 
-// For returns the Log of a device. The secrets are left out of all records, also
-// of those of other devices.
+// For returns the Log of a device. The secrets are removed from the records of all devices.
 func (l *Log) For(device string, secrets ...secret.Secret) *Log {
 	if l == nil {
 		return nil
@@ -67,17 +66,17 @@ func (l *Log) For(device string, secrets ...secret.Secret) *Log {
 	return &Log{to: l.to.With("device", device), hidden: l.hidden}
 }
 
-// Call is one operation that has begun.
+// Call is an operation in progress.
 type Call struct {
 	log         *Log
 	op, request string
 	began       time.Time
 }
 
-// maxShown is how much of a request stands in one line, in characters.
+// maxShown is the maximum length of a request on one line, in characters.
 const maxShown = 100
 
-// Begin notes the beginning of an operation; request is asked where it is recorded.
+// Begin starts an operation. It calls request only if l is not nil.
 func (l *Log) Begin(op string, request func() string) Call {
 	c := Call{log: l, op: op, began: time.Now()}
 	if l != nil {
@@ -86,7 +85,7 @@ func (l *Log) Begin(op string, request func() string) Call {
 	return c
 }
 
-// End records the operation; answer is asked where it is recorded.
+// End logs the operation. It calls answer only if answers are logged.
 func (c Call) End(answer func() string, err error) {
 	if c.log == nil {
 		return
@@ -109,8 +108,7 @@ func (c Call) End(answer func() string, err error) {
 	c.log.to.LogAttrs(ctx, level, c.op, attrs...)
 }
 
-// Data records a piece of a conversation that is no operation, where requests and
-// answers are recorded.
+// Data logs traffic that is not an operation, if requests and answers are logged in full.
 func (l *Log) Data(op string, b []byte) {
 	ctx := context.Background()
 	if l == nil || !l.to.Enabled(ctx, slog.LevelDebug) {
@@ -123,11 +121,11 @@ func (l *Log) Data(op string, b []byte) {
 	l.to.LogAttrs(ctx, slog.LevelDebug, op, slog.String("data", text))
 }
 
-// maxData is the longest piece that is shown: a longer one is a program on its way
-// to a host.
+// maxData is the longest data that is logged as text. Anything longer is a program being copied to
+// a host.
 const maxData = 64 << 10
 
-// hidden are the secrets that the program was given.
+// hidden holds the secrets that the program was given.
 type hidden struct {
 	mu     sync.RWMutex
 	values map[string]bool
@@ -148,20 +146,20 @@ func (h *hidden) add(value string) {
 	}
 }
 
-// The forms in which devices print secrets. It is better to hide too much than
-// too little.
+// These expressions match the forms in which devices print secrets. Hiding too much is better than
+// hiding too little.
 var (
-	// A line of a configuration: what follows a word for a secret, and words for
-	// how it is encoded.
+	// In a configuration line: the word that follows a keyword for a secret and any encoding
+	// keywords.
 	inLine = lazyre.New(`(?i)\b((?:password|passwd|secret|passkey|passphrase|community|key|key-string|authentication-key|message-digest-key\s+\d+|auth|priv|md5|localizedkey)` +
 		`(?:\s+(?:\d{1,2}a?|sha-?\d*|md5|aes(?:-?\d+)?|des|clear|cleartext|encrypted|plaintext|localizedkey))*)[ \t]+("[^"]*"|[^\s"]+)`)
-	// A field of an object in JSON.
+	// A field of a JSON object.
 	inJSON = lazyre.New(`(?i)("[^"]*(?:passw(?:or)?d|passkey|secret|passphrase|community|psk|auth[-_]?key|priv[-_]?key|key[-_]string)[^"]*"\s*:\s*)("(?:\\.|[^"\\])*"|[-\d.]+)`)
-	// Tables of SONiC whose keys are secrets.
+	// SONiC tables whose keys are secrets.
 	inTable = lazyre.New(`("SNMP_(?:COMMUNITY|USER)"\s*:\s*)\{(?:[^{}]|\{[^{}]*\})*\}`)
 )
 
-// clean takes secrets out of a text, and what a terminal would act upon.
+// clean removes secrets and terminal control sequences from a text.
 func (h *hidden) clean(text string) string {
 	h.mu.RLock()
 	for v := range h.values {

@@ -10,7 +10,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/secret"
 )
 
-// Secrets that switches print never get into a record.
+// Secrets that switches print are never logged.
 func TestSecretsOfDevicesAreHidden(t *testing.T) {
 	const hush = "$6$hushhush/0."
 	for _, line := range []string{
@@ -39,7 +39,7 @@ func TestSecretsOfDevicesAreHidden(t *testing.T) {
 	}
 }
 
-// Text that is no secret stays.
+// Text that is not secret is kept.
 func TestTheRestStays(t *testing.T) {
 	for _, text := range []string{
 		"interface Ethernet1/1\n   priority-flow-control on\n   service-profile KEY-ACCOUNTS\n",

@@ -1,10 +1,9 @@
-// Package units holds the quantities that an intent writes with a unit:
-// bytes, link rates, cable lengths and percentages.
+// Package units defines the quantities that an intent writes with a unit: bytes, link rates, cable
+// lengths and percentages.
 //
-// Each type parses exactly the spelling that it prints, so a value survives a
-// round trip through a file. A bare number is refused: "150" may mean bytes,
-// kilobytes or cells, and guessing wrong stops a cluster. Times use
-// [time.Duration] and its own notation.
+// Each type parses what it prints, so a value survives a round trip through a file. A number
+// without a unit is an error: "150" may mean bytes, kilobytes or cells, and a wrong guess stops a
+// cluster. Times use [time.Duration] and its notation.
 package units
 
 import (
@@ -18,16 +17,16 @@ import (
 // errUnit is wrapped by every parse error of this package.
 var errUnit = errors.New("not a quantity")
 
-// Bytes is an amount of data in bytes.
+// Bytes is a number of bytes.
 type Bytes int64
 
 // Rate is a link rate in bits per second.
 type Rate int64
 
-// Length is a cable length in metres. Half metres occur (DAC cables).
+// Length is a cable length in meters. Half meters occur (DAC cables).
 type Length float64
 
-// Percent is a share, 0 to 100.
+// Percent is a percentage, 0 to 100.
 type Percent float64
 
 type scale struct {
@@ -43,7 +42,7 @@ var (
 	pctScales  = []scale{{"%", 1}}
 )
 
-// ParseBytes reads "150KB" (1000), "1.5MiB" (1024) or "4096B".
+// ParseBytes reads "150KB" (KB = 1000 bytes), "1.5MiB" (MiB = 1024*1024 bytes) or "4096B".
 func ParseBytes(s string) (Bytes, error) {
 	v, err := parse(s, byteScales, "bytes such as 150KB, 1.5MiB or 4096B")
 	if err == nil && v != math.Trunc(v) {
@@ -103,8 +102,8 @@ func parse(s string, scales []scale, want string) (float64, error) {
 	return 0, fmt.Errorf("%w: %q; write %s", errUnit, s, want)
 }
 
-// String prints the largest unit that gives a whole number; decimal units win
-// over binary ones of the same size class.
+// String uses the largest unit that gives a whole number, and prefers GB to GiB, MB to MiB, and KB
+// to KiB.
 func (b Bytes) String() string {
 	n := int64(b)
 	for _, sc := range []scale{{"GB", 1e9}, {"GiB", 1 << 30}, {"MB", 1e6}, {"MiB", 1 << 20}, {"KB", 1e3}, {"KiB", 1 << 10}} {
@@ -124,10 +123,10 @@ func (r Rate) String() string {
 	return strconv.FormatInt(n/1e9, 10) + "G"
 }
 
-// Mbps is the rate in megabits per second, the unit of SONiC's PORT.speed.
+// Mbps returns the rate in megabits per second, the unit of SONiC's PORT.speed.
 func (r Rate) Mbps() int64 { return int64(r) / 1e6 }
 
-// Gbps is the rate in gigabits per second.
+// Gbps returns the rate in gigabits per second.
 func (r Rate) Gbps() float64 { return float64(r) / 1e9 }
 
 // String prints "40m" or "0.5m".

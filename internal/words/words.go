@@ -1,5 +1,5 @@
-// Package words makes the small sentences that people read: counts with their
-// nouns, words for a shell, and how far a word is from the one that was probably meant.
+// Package words forms small pieces of text for people: counts with their nouns, lists, quoted
+// words for a shell, and suggestions for misspelled words.
 package words
 
 import (
@@ -10,7 +10,7 @@ import (
 // Count prints "1 port" or "3 ports".
 func Count(n int, noun string) string { return Plural(n, noun, noun+"s") }
 
-// Plural is Count for a noun with another plural: "2 switches".
+// Plural is Count for a noun with an irregular plural: "2 switches".
 func Plural(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -26,7 +26,7 @@ func Are(n int, noun string) string {
 	return Count(n, noun) + " are"
 }
 
-// Some lists names: where they are many, the first ones and how many more there are.
+// Some lists names. If there are more than most+1, it lists the first most and counts the rest.
 func Some(names []string, most int) string {
 	if len(names) <= most+1 {
 		return strings.Join(names, ", ")
@@ -34,8 +34,8 @@ func Some(names []string, most int) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
-// Distance is the number of insertions, deletions, replacements and swaps of
-// neighbours that turn a into b; anything above limit is limit+1.
+// Distance returns the number of insertions, deletions, replacements and swaps of adjacent bytes
+// that turn a into b, or limit+1 if there are more than limit.
 func Distance(a, b string, limit int) int {
 	if d := len(a) - len(b); d > limit || -d > limit {
 		return limit + 1
@@ -61,7 +61,7 @@ func Distance(a, b string, limit int) int {
 	return min(prev[len(b)], limit+1)
 }
 
-// Nearest returns the known word that was probably meant, "" where none is like it.
+// Nearest returns the known word that was probably meant, or "" if none is similar.
 func Nearest(word string, known []string) string {
 	if len(word) > 64 {
 		return ""
@@ -78,7 +78,7 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// Shell quotes a word for a shell where it needs that.
+// Shell quotes a word for a shell if necessary.
 func Shell(s string) string {
 	if strings.ContainsAny(s, " !*?[]'\"$&|;<>(){}\\`~#") {
 		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"

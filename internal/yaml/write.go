@@ -10,10 +10,10 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 )
 
-// NewText returns a node that is a text.
+// NewText returns a text node.
 func NewText(s string) *Node { return &Node{Kind: Text, Value: s} }
 
-// NewList returns a list of texts.
+// NewList returns a node for a list of texts.
 func NewList(items ...string) *Node {
 	n := &Node{Kind: List}
 	for _, s := range items {
@@ -22,7 +22,7 @@ func NewList(items ...string) *Node {
 	return n
 }
 
-// Set gives a key of a map a value, in the place of the one that it has.
+// Set sets a key of a map, and keeps its place if the map already has the key.
 func (n *Node) Set(key string, v *Node) {
 	if i := n.index(key); i >= 0 {
 		n.Pairs[i].Value = v
@@ -31,7 +31,7 @@ func (n *Node) Set(key string, v *Node) {
 	n.Pairs = append(n.Pairs, Pair{Key: NewText(key), Value: v})
 }
 
-// Delete takes keys out of a map.
+// Delete removes keys from a map.
 func (n *Node) Delete(keys ...string) {
 	n.Pairs = slices.DeleteFunc(n.Pairs, func(p Pair) bool { return slices.Contains(keys, p.Key.Value) })
 }
@@ -40,7 +40,7 @@ func (n *Node) index(key string) int {
 	return slices.IndexFunc(n.Pairs, func(p Pair) bool { return p.Key.Value == key })
 }
 
-// Clone returns a copy that shares nothing with n.
+// Clone returns a deep copy of n.
 func (n *Node) Clone() *Node {
 	if n == nil {
 		return nil
@@ -56,11 +56,11 @@ func (n *Node) Clone() *Node {
 	return &out
 }
 
-// lineWidth is how long a map or a list in one line may be.
+// lineWidth is the maximum width of a map or list written on one line.
 const lineWidth = 110
 
-// Bytes writes a map as a document that Parse reads as the same. What fits a line is in
-// one; items of lists always are.
+// Bytes writes a map as a document that Parse reads back as the same tree. A value that fits on a
+// line is written on one line; list items always are.
 func (n *Node) Bytes() []byte {
 	b := &strings.Builder{}
 	n.block(b, "")
@@ -84,7 +84,7 @@ func (n *Node) block(b *strings.Builder, indent string) {
 	}
 }
 
-// key is a node that is a key, which is a text whatever it looks like.
+// key returns the node as a map key, which is a text whatever it looks like.
 func (n *Node) key() string {
 	if slices.Contains(words, n.Value) {
 		return n.Value
@@ -92,8 +92,8 @@ func (n *Node) key() string {
 	return n.flow()
 }
 
-// short reports whether a value reads well in one line: one of the top that holds maps or
-// lists does not, nor does one that holds several and nothing else.
+// short reports whether a value reads well on one line. Not short are: at the top level, a value
+// that contains maps or lists; below it, a value that contains several and nothing else.
 func (n *Node) short(top bool) bool {
 	nested := 0
 	for _, p := range n.Pairs {
@@ -130,8 +130,8 @@ func (n *Node) flow() string {
 	return n.Value
 }
 
-// plain is a text that needs no quotes, where YAML takes it for a text: that of one which
-// begins with a letter is so but for some words.
+// plain matches a text that needs no quotes if YAML reads it as a text. YAML does so for any text
+// that begins with a letter, except for the words below.
 var plain = lazyre.New(`^([A-Za-z]|[0-9]|/|~/)[A-Za-z0-9_./~()%+-]*(:[A-Za-z0-9_./%+-]+)*$`)
 
 var words = []string{"y", "n", "yes", "no", "on", "off", "true", "false", "null"}

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// same compares trees by all but their places.
+// same compares two trees, ignoring lines and columns.
 func same(a, b *Node) bool {
 	return a.Kind == b.Kind && a.Value == b.Value &&
 		slices.EqualFunc(a.Pairs, b.Pairs, func(p, q Pair) bool { return p.Key.Value == q.Key.Value && same(p.Value, q.Value) }) &&

@@ -1,13 +1,12 @@
-// Package yaml turns one YAML document into a tree of nodes that know their
-// line and column. It is the only package that imports the YAML library.
+// Package yaml parses one YAML document into a tree of nodes that know their line and column. It
+// is the only package that imports the YAML library.
 //
-// It is stricter than YAML: one document a file, text keys, no duplicate
-// keys, no merge keys, no tags, and a bound on nesting and on what aliases
-// expand to. It knows nothing of what the document means; that is the
-// caller's part. Do not decode into Go types here.
+// It is stricter than YAML: one document per file, text keys only, no duplicate keys, no merge
+// keys, no tags, and limits on nesting and on the expansion of aliases. It does not know what the
+// document means; that is up to the caller. Do not decode into Go types here.
 //
-// Messages never repeat the text of a value: it may be a secret that was put
-// in the wrong place.
+// Messages never repeat the text of a value, because it may be a secret that was put in the wrong
+// place.
 package yaml
 
 import (
@@ -24,24 +23,24 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 )
 
-// The bounds of a document.
+// The limits for a document.
 const (
-	// maxDepth is how deep maps and lists may nest.
+	// maxDepth is the maximum nesting of maps and lists.
 	maxDepth = 64
-	// maxExpansion is how many nodes aliases may stand for, all together.
+	// maxExpansion is the maximum number of nodes that all aliases together expand to.
 	maxExpansion = 200_000
-	// maxErrors is how many faults of one document are kept.
+	// maxErrors is the maximum number of errors reported for one document.
 	maxErrors = 50
-	// maxBisect is the size up to which the line of a syntax error is
-	// searched for by parsing prefixes of the file.
+	// maxBisect is the maximum size in bytes of a file whose syntax error is located by parsing
+	// prefixes of the file.
 	maxBisect = 1 << 20
 )
 
 // Kind is the form of a node.
 type Kind int
 
-// The kinds of a node. A scalar's kind follows YAML's own resolution of plain
-// text; a quoted one is Text.
+// The kinds of a node. Plain scalars get the kind that YAML resolves them to; quoted scalars are
+// Text.
 const (
 	Null Kind = iota
 	Text
@@ -52,29 +51,29 @@ const (
 	List
 )
 
-// String prints the kind as a message names it: "a map".
+// String returns the kind as messages name it: "a map".
 func (k Kind) String() string {
 	return [...]string{"nothing", "text", "a whole number", "a number", "true or false", "a map", "a list"}[k]
 }
 
-// Node is one value of a document. Nodes that an alias stands for are shared
-// and keep the place of the anchor.
+// Node is one value of a document. All aliases of an anchor share the anchor's nodes and their
+// position.
 type Node struct {
 	File         string
 	Line, Column int // from 1
 	Kind         Kind
-	Value        string // the text of a scalar
-	Pairs        []Pair // of a map, in the order of the file; keys are unique
+	Value        string // text of a scalar
+	Pairs        []Pair // entries of a map, in file order; keys are unique
 	Items        []*Node
 }
 
 // Pair is one entry of a map.
 type Pair struct {
-	Key   *Node // Kind is Text, whatever the key looks like
+	Key   *Node // Kind is always Text, whatever the key looks like
 	Value *Node
 }
 
-// Get returns the value of a map's key, or nil.
+// Get returns the value of a key of a map, or nil.
 func (n *Node) Get(key string) *Node {
 	for _, p := range n.Pairs {
 		if p.Key.Value == key {
@@ -84,7 +83,7 @@ func (n *Node) Get(key string) *Node {
 	return nil
 }
 
-// Error is a fault of the document itself.
+// Error is an error in the document itself.
 type Error struct {
 	File         string
 	Line, Column int // from 1
@@ -96,9 +95,9 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Msg)
 }
 
-// Parse reads one document. Syntax errors end it with a nil node and one
-// error; other faults come together with the node, faulty entries left out.
-// It never panics. The caller bounds the size of data.
+// Parse reads one document. For a syntax error it returns a nil node and one error. For other
+// errors it returns them together with the node, without the entries at fault. It never panics.
+// The caller must limit the size of data.
 func Parse(file string, data []byte) (*Node, []*Error) {
 	c := &converter{file: file, done: map[*yamlv3.Node]*Node{}, size: map[*yamlv3.Node]int{}, open: map[*yamlv3.Node]bool{}}
 	if line, col, msg := badText(data); msg != "" {
@@ -127,7 +126,7 @@ func isEmpty(n *yamlv3.Node) bool {
 	return n.Kind == yamlv3.ScalarNode && n.Value == "" && n.ShortTag() == "!!null"
 }
 
-// documents parses up to two documents: one more than is allowed.
+// documents parses up to two documents, so that Parse can reject a second one.
 func documents(data []byte) (docs []*yamlv3.Node, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -149,8 +148,8 @@ func documents(data []byte) (docs []*yamlv3.Node, err error) {
 	return docs, nil
 }
 
-// badText finds the first byte that YAML does not allow, except what only a
-// quoted scalar could spell.
+// badText finds the first byte that YAML does not allow, except characters that a quoted scalar
+// could only contain as an escape.
 func badText(data []byte) (line, col int, msg string) {
 	line, col = 1, 1
 	for i := 0; i < len(data); {
@@ -179,11 +178,11 @@ func badText(data []byte) (line, col int, msg string) {
 type converter struct {
 	file     string
 	errs     []*Error
-	done     map[*yamlv3.Node]*Node // anchored nodes that are converted
-	size     map[*yamlv3.Node]int   // and what they expand to
-	open     map[*yamlv3.Node]bool  // anchored nodes under conversion
-	total    int                    // nodes so far, aliases expanded
-	expanded int                    // nodes that aliases stand for
+	done     map[*yamlv3.Node]*Node // anchored nodes already converted
+	size     map[*yamlv3.Node]int   // how many nodes each of these expands to
+	open     map[*yamlv3.Node]bool  // anchored nodes being converted
+	total    int                    // nodes so far, with aliases expanded
+	expanded int                    // nodes from expanded aliases
 	stop     bool
 }
 
@@ -193,7 +192,7 @@ func (c *converter) errorf(n *yamlv3.Node, hint, format string, args ...any) {
 	}
 }
 
-// fatal ends the conversion: what follows would be noise or a bomb.
+// fatal ends the conversion, because the rest would be follow-on errors or a huge expansion.
 func (c *converter) fatal(n *yamlv3.Node, hint, format string, args ...any) *Node {
 	c.errorf(n, hint, format, args...)
 	c.stop = true
@@ -304,8 +303,8 @@ func (c *converter) pairs(out *Node, n *yamlv3.Node, depth int) {
 	}
 }
 
-// Quote prints a key for a message: shortened, and without what follows a
-// colon, because "password:x" with the space forgotten is one key.
+// Quote quotes a key for a message. It shortens the key and drops what follows a colon, because
+// "password:x" without the space is a single key.
 func Quote(key string) string {
 	if k, _, ok := strings.Cut(key, ":"); ok {
 		key = k + ":..."
@@ -322,9 +321,9 @@ func Quote(key string) string {
 
 var lineNumber = lazyre.New(`^(?:yaml: )?(?:line (\d+): )?(.*)$`)
 
-// syntaxError places the library's error. The library counts the lines of
-// its grammar errors from 0, and names the place where the surrounding block
-// begins; the line that breaks a block is found by parsing prefixes.
+// syntaxError adds a line and column to the library's error. The library counts lines from 0 in
+// its grammar errors, and names the place where the enclosing block begins; the line that breaks
+// the block is found by parsing prefixes of the file.
 func syntaxError(file string, data []byte, err error) *Error {
 	line, msg := librarySays(err)
 	e := &Error{File: file, Line: max(line, 1), Msg: msg}
@@ -351,7 +350,7 @@ func syntaxError(file string, data []byte, err error) *Error {
 
 func librarySays(err error) (line int, msg string) {
 	m := lineNumber.FindStringSubmatch(strings.SplitN(err.Error(), "\n", 2)[0])
-	line, _ = strconv.Atoi(m[1]) // "" gives 0: no line is named
+	line, _ = strconv.Atoi(m[1]) // "" gives 0: the message names no line
 	return line, m[2]
 }
 
@@ -359,13 +358,13 @@ func isBlockError(msg string) bool {
 	return msg == "did not find expected key" || msg == "did not find expected '-' indicator" || strings.Contains(msg, "<document start>")
 }
 
-// breakingLine returns the first line up to which the file has this fault.
+// breakingLine returns the first line of the file at which the library reports the error msg.
 func breakingLine(data []byte, line int, msg string) int {
 	if len(data) > maxBisect {
 		return line
 	}
 	lines := bytes.SplitAfter(data, []byte("\n"))
-	lo, hi := 0, len(lines) // the fault is within the first hi lines, not within the first lo
+	lo, hi := 0, len(lines) // the error occurs within the first hi lines but not within the first lo
 	for hi-lo > 1 {
 		mid := (lo + hi) / 2
 		_, err := documents(bytes.Join(lines[:mid], nil))
@@ -380,8 +379,7 @@ func breakingLine(data []byte, line int, msg string) int {
 	return hi
 }
 
-// breakingAlias returns the line of the first use of the alias that the
-// library's message names.
+// breakingAlias returns the line that first uses the alias named in the library's message.
 func breakingAlias(data []byte, msg string) int {
 	parts := strings.SplitN(msg, "'", 3)
 	if len(parts) < 3 {
@@ -394,8 +392,8 @@ func breakingAlias(data []byte, msg string) int {
 	return 1 + bytes.Count(data[:i], []byte("\n"))
 }
 
-// firstColumn returns the line, held within the file, and the column of its
-// first text.
+// firstColumn returns the line, limited to the lines of the file, and the column of its first
+// text.
 func firstColumn(data []byte, line int) (int, int) {
 	at := 1
 	for at < line {

@@ -101,8 +101,8 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-// Large hostile files come to an end, with a result or an error; a parser
-// that is quadratic in any of them runs into the time limit of go test.
+// Parse handles large hostile files with a result or an error. Quadratic run time on any of them
+// would exceed the time limit of go test.
 func TestHostileSize(t *testing.T) {
 	const size = 1 << 20
 	for name, unit := range map[string]string{
