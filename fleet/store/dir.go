@@ -21,23 +21,23 @@ import (
 )
 
 // dir is a store in a folder, with the files "lock", "breaks", "checkouts" and
-// "ID.journal". The lock is the kernel's, on the file "lock", so that it goes with its
-// process. Where several kernels share the folder, which may or may not
-// show each other their locks, the note in the file counts as well: it is of a holder
-// as long as that goes on touching it. Its age is by the clock of the file system,
-// because those of two machines differ.
+// "ID.journal". The lock is a flock on the file "lock", so the kernel drops it when the
+// process ends. Several machines may share the folder without seeing each other's
+// flocks. Therefore the file also holds a note about the holder, which counts as long as
+// the holder keeps updating it. The age of the note is measured by the clock of the file
+// system, because the clocks of two machines differ.
 type dir struct {
 	path   string
 	fabric string // "" for any
-	boot   string // tells this kernel from others
+	boot   string // ID of the running kernel
 	ttl    time.Duration
 }
 
-// Dir keeps the lock and the journals of a fabric, whichever it is, in a folder of its
-// own, which need not exist.
+// Dir returns a store that keeps the lock and the journals of any one fabric in a folder
+// of their own. The folder need not exist yet.
 func Dir(path string) Store { return newDir(path) }
 
-// Folder returns the folder of a store that is one.
+// Folder returns the folder of a store made by [Dir]; ok is false for other stores.
 func Folder(s Store) (path string, ok bool) {
 	if w, ok := s.(*signed); ok {
 		s = w.Store
@@ -53,7 +53,7 @@ func newDir(path string) *dir {
 	d := &dir{path: path, ttl: TTL}
 	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if d.boot = strings.TrimSpace(string(b)); err != nil {
-		d.boot, _ = os.Hostname() // the next best on a system without
+		d.boot, _ = os.Hostname() // the next best where there is no boot ID
 	}
 	return d
 }
@@ -66,7 +66,7 @@ type note struct {
 
 const (
 	maxNote = 64 << 10
-	maxList = 64 << 20 // of breaks, or of checkouts
+	maxList = 64 << 20 // size of the file of breaks or of checkouts
 	suffix  = ".journal"
 )
 
@@ -80,8 +80,8 @@ func (d *dir) String() string { return d.path }
 
 func (d *dir) Place(id ID) string { return filepath.Join(d.path, id.folder, id.String()+suffix) }
 
-// flock takes the lock of a file, of the kind given. A question whether it is held
-// holds it for a moment, so that one refusal is not yet an answer: it waits a little.
+// flock locks a file; how is LOCK_EX or LOCK_SH. Because Holder takes a shared lock for a
+// moment just to look, flock retries for half a second before it reports the file busy.
 func flock(ctx context.Context, f *os.File, how int) (busy bool, err error) {
 	const patience, pause = 500 * time.Millisecond, 10 * time.Millisecond
 	limit := time.NewTimer(patience)
@@ -106,16 +106,15 @@ func flock(ctx context.Context, f *os.File, how int) (busy bool, err error) {
 	}
 }
 
-// there reports whether an open file is still the one of its name: who breaks a lock
-// removes the file.
+// there reports whether f is still the file under its name. Break removes the lock file,
+// and another run may have created a new one.
 func there(f *os.File) bool {
 	a, err := f.Stat()
 	b, err2 := os.Lstat(f.Name())
 	return err == nil && err2 == nil && os.SameFile(a, b)
 }
 
-// Lock takes the lock of the kernel, looks for a holder under another one, and leaves
-// a note.
+// Lock takes the flock, checks for a holder on another machine, and writes a note.
 func (d *dir) Lock(ctx context.Context, o Owner) (_ Lock, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -142,8 +141,8 @@ func (d *dir) Lock(ctx context.Context, o Owner) (_ Lock, err error) {
 	return l, nil
 }
 
-// open opens the lock file with the lock of the kernel, where no other kernel has a
-// holder.
+// open opens the lock file and takes its flock. It returns a [*HeldError] if a process on
+// this or another machine holds the lock.
 func (d *dir) open(ctx context.Context) (*os.File, error) {
 	for {
 		f, err := ownfile.Open(d.file("lock"), os.O_CREATE|os.O_RDWR, 0o600)
@@ -171,9 +170,9 @@ func (d *dir) open(ctx context.Context) (*os.File, error) {
 	}
 }
 
-// holder reads the note. busy says that a process under this kernel has the lock; else
-// only one under another kernel can have it. A note without a kernel is from a time
-// when that was not noted.
+// holder reads the note and returns the holder, or nil if the lock is free. busy tells
+// that a process on this machine has the flock; otherwise only a process on another
+// machine can hold the lock. Earlier versions wrote notes without a boot ID.
 func (d *dir) holder(f *os.File, busy bool) (*Owner, error) {
 	b, err := io.ReadAll(io.NewSectionReader(f, 0, maxNote))
 	if err != nil {
@@ -202,14 +201,14 @@ func (d *dir) holder(f *os.File, busy bool) (*Owner, error) {
 	return nil, nil
 }
 
-// now is the time by the clock of the file system, or of this machine where nothing
-// can be written.
+// now returns the time by the clock of the file system, or by the clock of this machine
+// if the folder is not writable.
 func (d *dir) now() time.Time {
 	f, err := os.CreateTemp(d.path, ".now-*")
 	if err != nil {
 		return time.Now()
 	}
-	defer func() { _ = errors.Join(f.Close(), os.Remove(f.Name())) }() // nothing is in it
+	defer func() { _ = errors.Join(f.Close(), os.Remove(f.Name())) }() // the file is empty
 	st, err := f.Stat()
 	if err != nil {
 		return time.Now()
@@ -228,7 +227,7 @@ func (d *dir) Holder(ctx context.Context) (_ *Owner, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("look at the lock: %w", err)
 	}
-	defer func() { err = errors.Join(err, f.Close()) }() // which gives it back
+	defer func() { err = errors.Join(err, f.Close()) }() // also drops the flock
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
 	if err != nil && !errors.Is(err, syscall.EWOULDBLOCK) {
 		return nil, fmt.Errorf("look at the lock: %w", err)
@@ -245,7 +244,7 @@ func (d *dir) Break(ctx context.Context, held, by Owner) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	// Two who break it at once must not break that of the next holder.
+	// Serialize breaks: the second of two must not break the lock of the next holder.
 	if busy, err := flock(ctx, f, syscall.LOCK_EX); err != nil {
 		return err
 	} else if busy {
@@ -262,7 +261,7 @@ func (d *dir) Break(ctx context.Context, held, by Owner) (err error) {
 	if err != nil {
 		return err
 	}
-	// A line of its own even after one that was cut off.
+	// Start a new line, even after a line that was cut off.
 	if _, err := f.Write(slices.Concat([]byte("\n"), line, []byte("\n"))); err != nil {
 		return err
 	}
@@ -278,7 +277,7 @@ func (d *dir) Checkouts(ctx context.Context) ([]Owner, error) {
 	return list[Owner](ctx, d, "checkouts")
 }
 
-// list reads a file with a value a line, without those that were cut off.
+// list reads a file that has one JSON value per line, and skips lines that were cut off.
 func list[T any](ctx context.Context, d *dir, name string) (out []T, _ error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -296,7 +295,7 @@ func list[T any](ctx context.Context, d *dir, name string) (out []T, _ error) {
 	return out, nil
 }
 
-// register notes from which intent the folder is used.
+// register records the host and intent from which the folder is used.
 func (d *dir) register(ctx context.Context, o Owner) error {
 	if o.Intent == "" {
 		return nil
@@ -326,7 +325,7 @@ type dirLock struct {
 	release sync.Once
 }
 
-// write writes the note, and so touches the file by the clock of the file system.
+// write writes the note, which also sets the file's time by the clock of the file system.
 func (l *dirLock) write() error {
 	if err := l.f.Truncate(int64(len(l.note))); err != nil {
 		return err
@@ -337,7 +336,7 @@ func (l *dirLock) write() error {
 	return l.f.Sync()
 }
 
-// mine reports whether the note under the name is this holder's.
+// mine reports whether the lock file holds the note of this holder.
 func (l *dirLock) mine() (bool, error) {
 	b, err := ownfile.Read(l.d.file("lock"), maxNote)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -346,7 +345,8 @@ func (l *dirLock) mine() (bool, error) {
 	return bytes.Equal(b, l.note), err
 }
 
-// check returns an error, which is [ErrLost] where the lock is someone else's or nobody's.
+// check returns an error unless this process still holds the lock. The error is [ErrLost]
+// if someone else, or nobody, holds it.
 func (l *dirLock) check(ctx context.Context) error {
 	if err := l.Over(); err != nil {
 		return err
@@ -374,7 +374,7 @@ func (l *dirLock) Release() (err error) {
 	return err
 }
 
-// giveBack takes the note away, unless it is that of the next holder.
+// giveBack erases the note, unless it belongs to the next holder, and drops the flock.
 func (l *dirLock) giveBack() error {
 	ok, err := l.mine()
 	if ok {

@@ -21,7 +21,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ownfile"
 )
 
-// oldHosts is a folder that has journals from before hosts and switches shared runs.
+// oldHosts is the subfolder where earlier versions kept the journals of hosts, before
+// hosts and switches shared runs.
 const oldHosts = "hosts"
 
 func (d *dir) Journals(ctx context.Context) (ids []ID, _ error) {
@@ -57,7 +58,7 @@ func (d *dir) Records(ctx context.Context, id ID, from int64) iter.Seq2[Record, 
 			yield(Record{}, err)
 			return
 		}
-		defer func() { _ = f.Close() }() // it was only read
+		defer func() { _ = f.Close() }() // opened only for reading
 		if _, err := f.Seek(from, io.SeekStart); err != nil {
 			yield(Record{}, fmt.Errorf("%s: %w", place, err))
 			return
@@ -91,8 +92,9 @@ func (d *dir) Records(ctx context.Context, id ID, from int64) iter.Seq2[Record, 
 	}
 }
 
-// readLine reads a line without its end. Of one that is too long to be a record it
-// keeps no more than shows that. n is how much was read.
+// readLine reads a line and returns it without its newline; n is the number of bytes
+// read. It keeps only the start of a line that is too long to be a record, enough for
+// CheckRecord to reject it.
 func readLine(r *bufio.Reader, buf []byte) (_ []byte, n int64, err error) {
 	for {
 		part, err := r.ReadSlice('\n')
@@ -110,8 +112,8 @@ func readLine(r *bufio.Reader, buf []byte) (_ []byte, n int64, err error) {
 	}
 }
 
-// Create makes the file and syncs the folder, or a power cut might take the whole
-// journal.
+// Create creates the journal's file. It syncs the folder too, because otherwise a power
+// failure might lose the whole journal.
 func (l *dirLock) Create(ctx context.Context, run string) (_ Journal, err error) {
 	if err := CheckRun(run); err != nil {
 		return nil, err
@@ -137,17 +139,17 @@ func (l *dirLock) Create(ctx context.Context, run string) (_ Journal, err error)
 	return j, nil
 }
 
-// dirJournal is a file with a record a line.
+// dirJournal is a file with one record per line.
 type dirJournal struct {
 	l  *dirLock
 	id ID
 
 	mu   sync.Mutex
 	f    *os.File
-	size int64       // of the whole records
-	sum  hash.Hash   // of them
-	last fs.FileInfo // of the file after the last of them; nil before the first
-	bad  error       // the file is in an unknown state
+	size int64       // total size of the complete records
+	sum  hash.Hash   // hash of the complete records
+	last fs.FileInfo // the file's info after the last record; nil before the first
+	bad  error       // set once the file is closed or its state is unknown
 }
 
 func (j *dirJournal) ID() ID { return j.id }
@@ -170,24 +172,24 @@ func (j *dirJournal) Append(ctx context.Context, record []byte) error {
 	}
 	line := slices.Concat(record, []byte("\n"))
 	if _, err := j.f.WriteAt(line, j.size); err != nil {
-		// On a full disk a part of the line may be there, and the next record must not
-		// follow on it.
+		// On a full disk a part of the line may have been written. The next record must
+		// not follow it.
 		j.bad, j.last = j.f.Truncate(j.size), nil
 		return errors.Join(err, j.bad)
 	}
 	if err := j.f.Sync(); err != nil {
-		// Nobody can say what a failed sync left, and a second one may hide it.
+		// The file's content is unknown after a failed sync, and a second sync may hide that.
 		j.bad = err
 		return err
 	}
 	j.size += int64(len(line))
-	_, _ = j.sum.Write(line) // a hash takes everything
-	j.last, _ = j.f.Stat()   // without it the next record reads the file
+	_, _ = j.sum.Write(line) // a hash never returns an error
+	j.last, _ = j.f.Stat()   // if this fails, the next Append rereads the file
 	return nil
 }
 
-// unchanged returns an error unless the file under the name of the journal holds what was
-// written, and nothing else. It reads the file only where something has touched it.
+// unchanged returns an error unless the journal's file holds exactly what this process
+// wrote. It reads the file only if its modification time has changed.
 func (j *dirJournal) unchanged() error {
 	now, err := os.Lstat(j.f.Name())
 	if errors.Is(err, fs.ErrNotExist) {

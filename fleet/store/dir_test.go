@@ -19,7 +19,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/fleet/store/storetest"
 )
 
-// edit changes a file.
+// edit replaces the content of a file with what change returns for it.
 func edit(t *testing.T, path string, change func([]byte) []byte) {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -88,8 +88,9 @@ func TestDir(t *testing.T) {
 		})
 }
 
-// TestDirWithLimitedFiles is the full disk that needs no root. It runs in a process of
-// its own: the limit is one of the process, which go test has files open in.
+// TestDirWithLimitedFiles simulates a full disk without root, with RLIMIT_FSIZE. It runs
+// in a process of its own, because the limit applies to the whole process, in which go
+// test has files open.
 func TestDirWithLimitedFiles(t *testing.T) {
 	dir := os.Getenv("STORE_LIMITED")
 	if dir == "" {
@@ -133,7 +134,7 @@ func TestDirWithLimitedFiles(t *testing.T) {
 	}
 }
 
-// Journals of earlier versions have names that begin with the time.
+// Journals of earlier versions have names that begin with a time instead of a number.
 func TestJournalsWithoutNumbers(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"20260102-030405678-abcd", "20251231-235959999-0001", "run7"} {
@@ -166,8 +167,7 @@ func TestJournalsWithoutNumbers(t *testing.T) {
 	}
 }
 
-// A process that is gone has no lock on its own machine, at once, even where its note
-// is fresh.
+// A killed process loses its lock at once on its own machine, even if its note is fresh.
 func TestCrashFreesTheLockAtOnce(t *testing.T) {
 	p := place(t.TempDir())
 	one := p.Start(t, "host1")
@@ -178,7 +178,7 @@ func TestCrashFreesTheLockAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = one.Wait() // it was killed
-	// A machine whose kernel cannot see that must wait.
+	// A machine with another kernel cannot see that the process is gone, and must wait.
 	if o, err := store.Machine(p.Where, "other", time.Hour).Holder(t.Context()); err != nil || o == nil || o.Run != "run1" {
 		t.Errorf("from another machine: %v, %v", o, err)
 	}
@@ -191,7 +191,8 @@ func TestCrashFreesTheLockAtOnce(t *testing.T) {
 	}
 }
 
-// Under another kernel only the age of the note tells, by the clock of the folder.
+// For a holder on another machine only the age of its note counts, by the file system's
+// clock.
 func TestHolderOnAnotherMachine(t *testing.T) {
 	dir := t.TempDir()
 	lock := filepath.Join(dir, "lock")
@@ -222,7 +223,7 @@ func TestHolderOnAnotherMachine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The other was only slow, and its file system let it take the lock as well.
+	// The other holder was only slow, and its file system let it take the lock as well.
 	edit(t, lock, func([]byte) []byte { return []byte(note) })
 	if err := j.Append(t.Context(), []byte("1")); !errors.Is(err, store.ErrLost) || !strings.Contains(err.Error(), "of ann on far") {
 		t.Errorf("after another took it: %v", err)
@@ -235,7 +236,7 @@ func TestHolderOnAnotherMachine(t *testing.T) {
 	}
 }
 
-// A lock that is kept is renewed, and lost as soon as it is someone else's or nobody's.
+// A held lock is renewed. It is lost as soon as someone else, or nobody, holds it.
 func TestLeaseInAFolder(t *testing.T) {
 	dir := t.TempDir()
 	const ttl = 3 * time.Second
@@ -270,7 +271,7 @@ func TestLeaseInAFolder(t *testing.T) {
 	}
 }
 
-// A lock that cannot be renewed is lost before another may take it.
+// A lock that cannot be renewed is lost before another run may take it.
 func TestLeaseThatCannotBeRenewed(t *testing.T) {
 	dir := t.TempDir()
 	l, err := store.Machine(dir, "one", time.Second).Lock(t.Context(), store.Self("run1", ""))
@@ -279,7 +280,7 @@ func TestLeaseThatCannotBeRenewed(t *testing.T) {
 	}
 	ctx, cancel := l.Guard(t.Context())
 	defer cancel()
-	// Neither gone nor to be read.
+	// A folder in place of the lock file exists but cannot be read.
 	lock := filepath.Join(dir, "lock")
 	if err := errors.Join(os.Rename(lock, lock+".away"), os.Mkdir(lock, 0o700)); err != nil {
 		t.Fatal(err)
@@ -293,7 +294,8 @@ func TestLeaseThatCannotBeRenewed(t *testing.T) {
 	}
 }
 
-// A process that waits for a lock while it is broken waits at a file that is gone.
+// A process that waits for a lock while the lock is broken waits on a removed file, and
+// must then take the lock of the new file.
 func TestLockThatIsBrokenMeanwhile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "lock")
@@ -308,7 +310,7 @@ func TestLockThatIsBrokenMeanwhile(t *testing.T) {
 	go func() {
 		l, err := store.Dir(dir).Lock(t.Context(), store.Self("run2", ""))
 		if err == nil {
-			_, err = l.Create(t.Context(), "run2") // under the lock of the name
+			_, err = l.Create(t.Context(), "run2") // needs the lock on the current file
 		}
 		if err == nil {
 			err = l.Release()
@@ -336,7 +338,7 @@ func TestLockThatIsBrokenMeanwhile(t *testing.T) {
 	}
 }
 
-// The lock file of a version that wrote a text for people.
+// Earlier versions wrote plain text, not JSON, to the lock file.
 func TestLockOfAnEarlierVersion(t *testing.T) {
 	dir := t.TempDir()
 	f, err := os.Create(filepath.Join(dir, "lock"))
@@ -365,8 +367,8 @@ func TestLockOfAnEarlierVersion(t *testing.T) {
 	}
 }
 
-// A journal that is emptied, removed, replaced or edited while its run is at work takes no
-// more records; one that was only touched does.
+// A journal that is emptied, removed, extended, replaced or edited during its run accepts
+// no more records; a journal that was only touched does.
 func TestJournalChangedDuringTheRun(t *testing.T) {
 	for name, change := range map[string]func(path string) error{
 		"emptied":  func(path string) error { return os.Truncate(path, 0) },
@@ -406,8 +408,8 @@ func TestJournalChangedDuringTheRun(t *testing.T) {
 	}
 }
 
-// Files of the folder that are links or pipes are refused at once, and nothing happens to
-// what a link leads to.
+// Links and pipes in the folder are rejected at once, and the target of a link is not
+// changed.
 func TestForeignFiles(t *testing.T) {
 	use := map[string]func(s store.Store) error{
 		"lock": func(s store.Store) error {

@@ -14,23 +14,23 @@ import (
 	api "github.com/roce-fabric/roce-fabric/internal/etcd"
 )
 
-// answer bounds the wait for an answer of etcd.
+// answer is the timeout of a call to etcd.
 const answer = 10 * time.Second
 
 var errNoAnswer = fmt.Errorf("no answer within %s", answer)
 
-// etcd is a store in etcd. Under the fabric's part of the prefix are the keys "lock",
-// which has a lease, "breaks/REVISION", "checkouts/HOST/INTENT", "journals/ID" and
-// "records/ID/NUMBER.PART.PARTS". All that the holder writes is under the condition
-// that the lock is the one that it took.
+// etcd is a store in etcd. Under PREFIX/FABRIC/ it has the keys "lock", which has a lease,
+// "breaks/REVISION", "checkouts/HOST/INTENT", "journals/ID" and
+// "records/ID/NUMBER.PART.PARTS". Each write by the holder is a transaction that succeeds
+// only if the lock key is still the one it created.
 type etcd struct {
 	c            *api.Client
 	at           EtcdConfig
 	fabric, root string
 }
 
-// Etcd keeps the lock and the journals of a fabric in etcd. With a user it logs in,
-// else it does not connect yet.
+// Etcd returns a store that keeps the lock and the journals of a fabric in etcd. It logs
+// in if cfg has a user; otherwise it does not connect yet.
 func Etcd(cfg EtcdConfig, fabric string) (Store, error) {
 	if fabric == "" {
 		return nil, errors.New("etcd needs the name of the fabric")
@@ -59,7 +59,7 @@ func (e *etcd) String() string { return e.at.String() + strings.TrimSuffix(e.roo
 
 func (e *etcd) Place(id ID) string { return e.at.String() + e.root + "journals/" + id.String() }
 
-// call bounds a call, and says of its error which etcd it is of.
+// call runs do with a timeout, and adds the address of etcd to its error.
 func (e *etcd) call(ctx context.Context, do func(context.Context) error) error {
 	bound, cancel := context.WithTimeoutCause(ctx, answer, errNoAnswer)
 	defer cancel()
@@ -69,7 +69,7 @@ func (e *etcd) call(ctx context.Context, do func(context.Context) error) error {
 	return nil
 }
 
-// get reads a range of keys, of which the ends are below the root.
+// get reads a range of keys. The ends of the range are relative to e.root.
 func (e *etcd) get(ctx context.Context, r api.Range) (found api.Found, err error) {
 	r.Key = e.root + r.Key
 	if r.End != "" {
@@ -82,9 +82,9 @@ func (e *etcd) get(ctx context.Context, r api.Range) (found api.Found, err error
 	return found, err
 }
 
-// txn does something if the lock is the one that was made in a revision, 0 for none,
-// no key begins with fresh, "" for any, and the last key is as it was made, the zero value
-// for any. Else it gets all three.
+// txn runs the operations then if three conditions hold: the lock key was created in
+// revision rev (0: it does not exist), no key begins with fresh (ignored if ""), and the
+// key last was created in its revision (ignored if zero). Otherwise it reads those keys.
 func (e *etcd) txn(ctx context.Context, rev int64, fresh string, last api.Created, then ...api.Op) (done api.Done, err error) {
 	lock := e.root + "lock"
 	t := api.Txn{If: []api.Created{{Key: lock, Revision: rev}}, Then: then, Else: []api.Op{api.Range{Key: lock}}}
@@ -105,9 +105,9 @@ func (e *etcd) txn(ctx context.Context, rev int64, fresh string, last api.Create
 	return done, err
 }
 
-// put is an operation that stores a value as JSON.
+// put returns an operation that stores v as JSON under key, relative to e.root.
 func (e *etcd) put(key string, v any) api.Put {
-	b, _ := json.Marshal(v) // an owner or a break, which have no value that JSON has not
+	b, _ := json.Marshal(v) // cannot fail: v is an Owner or a Break
 	return api.Put{Key: e.root + key, Value: string(b)}
 }
 
@@ -131,8 +131,8 @@ func (e *etcd) Lock(ctx context.Context, o Owner) (_ Lock, err error) {
 		err = &HeldError{ownerOf(done.Found[0])}
 	}
 	if err != nil {
-		// The lock goes with its lease, even if it was taken and the answer was lost. If
-		// etcd does not answer now either, the lease runs out by itself.
+		// Revoking the lease also removes the lock, in case it was taken but the response
+		// was lost. If etcd does not answer this call either, the lease expires by itself.
 		short, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
 		_ = l.revoke(short)
@@ -143,7 +143,8 @@ func (e *etcd) Lock(ctx context.Context, o Owner) (_ Lock, err error) {
 	return l, nil
 }
 
-// ownerOf reads a lock. A value that cannot be read is of an owner all the same.
+// ownerOf decodes the owner from the value of the lock key. If the value cannot be
+// decoded, it returns an empty owner: the lock is held all the same.
 func ownerOf(f api.Found) (o Owner) {
 	if len(f.KVs) > 0 {
 		_ = json.Unmarshal(f.KVs[0].Value, &o)
@@ -189,7 +190,8 @@ func (e *etcd) Checkouts(ctx context.Context) ([]Owner, error) {
 	return values[Owner](ctx, e, "checkouts/")
 }
 
-// values reads the values under a prefix that can be read.
+// values returns the decoded values under a prefix, and skips values that cannot be
+// decoded.
 func values[T any](ctx context.Context, e *etcd, prefix string) (out []T, _ error) {
 	found, err := e.get(ctx, api.Prefix(prefix))
 	if err != nil {
@@ -209,8 +211,8 @@ type etcdLock struct {
 	*Lease
 	e       *etcd
 	owner   Owner
-	id      int64 // of its lease
-	rev     int64 // in which the lock was made
+	id      int64 // ID of the lease
+	rev     int64 // revision in which the lock key was created
 	release sync.Once
 }
 
@@ -229,7 +231,7 @@ func (l *etcdLock) beat(ctx context.Context) error {
 	return err
 }
 
-// gone ends the lease of a lock that is someone else's or nobody's.
+// gone ends the lease, and returns the reason, when someone else or nobody has the lock.
 func (l *etcdLock) gone() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -238,12 +240,10 @@ func (l *etcdLock) gone() error {
 	return err
 }
 
-// commit writes while the lock is this one's, and with fresh only if no key begins with
-// that yet: an earlier try that nobody waits for any more may come late, and must not
-// spoil a record that was written since. With last it writes only if that key is as it
-// was made. It tries again where etcd is not to be reached or changes its leader, for as
-// long as the lock lasts. It returns the revision of what it wrote, 0 where it does not
-// know it.
+// commit runs op if this process holds the lock, under the conditions fresh and last of
+// txn. fresh protects a record from an earlier attempt at it that reaches etcd late. commit
+// retries while etcd is unreachable or elects a leader, as long as the lock lasts. It
+// returns the revision of the write, or 0 if the revision is unknown.
 func (l *etcdLock) commit(ctx context.Context, fresh string, last api.Created, op api.Op) (int64, error) {
 	ctx, cancel := l.Guard(ctx)
 	defer cancel()
@@ -267,10 +267,11 @@ func (l *etcdLock) commit(ctx context.Context, fresh string, last api.Created, o
 	}
 }
 
-// errThere says that a key is there that should not be: an earlier try came late.
+// errThere means that a key exists that should not: an earlier attempt arrived late.
 var errThere = errors.New("already there")
 
-// refused is why a write was not made; nil where it was, and only its answer was lost.
+// refused returns why a transaction was rejected, given the keys that it found. It returns
+// nil if an earlier attempt made the write and only its response was lost.
 func (l *etcdLock) refused(found []api.Found, fresh string, last api.Created, op api.Op) error {
 	lock := found[0].KVs
 	if len(lock) == 0 || lock[0].CreateRevision != l.rev {
@@ -288,7 +289,7 @@ func (l *etcdLock) refused(found []api.Found, fresh string, last api.Created, op
 	return nil
 }
 
-// passing reports whether an error of etcd may pass by itself.
+// passing reports whether an error from etcd is temporary.
 func passing(err error) bool { return api.Unavailable(err) || errors.Is(err, errNoAnswer) }
 
 func (l *etcdLock) revoke(ctx context.Context) error {

@@ -15,14 +15,14 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
-// chunk is the part of a record that one key has: etcd refuses requests of more than
-// 1.5 MiB unless told otherwise.
+// chunk is the maximum number of bytes of a record in one key. By default etcd rejects
+// requests of more than 1.5 MiB.
 const chunk = 512 << 10
 
-// page is how many keys of records are read at a time.
+// page is the number of record keys read at a time.
 const page = 32
 
-// part says which part of which record a key has.
+// part identifies the part of a record that a key holds: part n (from 0) of of parts.
 type part struct{ record, n, of int64 }
 
 func (p part) String() string { return fmt.Sprintf("%010d.%05d.%05d", p.record, p.n, p.of) }
@@ -74,7 +74,7 @@ func (e *etcd) Records(ctx context.Context, id ID, from int64) iter.Seq2[Record,
 		}
 		a := assembly{place: e.Place(id), at: from, yield: yield}
 		prefix := records(id)
-		limit := int64(1) // many look at the first record alone
+		limit := int64(1) // many callers read only the first record
 		for key, more := prefix+fmt.Sprintf("%010d", from), true; more; limit = page {
 			found, err := e.get(ctx, api.Range{Key: key, End: api.EndOf(prefix), Limit: limit})
 			if err != nil {
@@ -98,18 +98,18 @@ func (e *etcd) Records(ctx context.Context, id ID, from int64) iter.Seq2[Record,
 	}
 }
 
-// assembly puts the parts of records together.
+// assembly joins the parts of records.
 type assembly struct {
 	place string
-	at    int64 // the record
-	seen  bool  // a part of it
-	n, of int64 // of its parts
+	at    int64 // number of the current record
+	seen  bool  // a part of the current record was read
+	n, of int64 // parts read, and their total
 	buf   []byte
-	some  bool // anything was seen
+	some  bool // any key was read
 	yield func(Record, error) bool
 }
 
-// add takes the next part in the order of keys.
+// add adds the next part, in the order of the keys. It reports whether to continue.
 func (a *assembly) add(key string, value []byte) bool {
 	a.some = true
 	p, err := parsePart(key)
@@ -130,7 +130,7 @@ func (a *assembly) add(key string, value []byte) bool {
 	if !a.seen {
 		a.seen, a.of = true, p.of
 	}
-	// A part of another try at the record is not of it.
+	// Skip parts left by an earlier attempt.
 	if p.n == a.n && p.of == a.of && len(a.buf) <= MaxRecord {
 		a.n++
 		a.buf = append(a.buf, value...)
@@ -140,7 +140,8 @@ func (a *assembly) add(key string, value []byte) bool {
 
 var errParts = errors.New("missing, or a part of it")
 
-// flush hands on the record that is complete, or the error of one that is not.
+// flush yields the current record if it is complete, and otherwise the error incomplete.
+// It reports whether to continue.
 func (a *assembly) flush(incomplete error) bool {
 	if !a.seen {
 		return true
@@ -163,13 +164,13 @@ type etcdJournal struct {
 	id ID
 
 	mu    sync.Mutex
-	n     int64       // of the next record
-	last  api.Created // of the keys of the journal; zero where that is not known
-	dirty bool        // parts of a failed try at it may be there
-	bad   error       // closed, or changed by someone else
+	n     int64       // number of the next record
+	last  api.Created // the last key written; zero if unknown
+	dirty bool        // parts of a failed attempt at record n may exist
+	bad   error       // set once the journal is closed, or changed by someone else
 }
 
-// wrote notes the last key that was written.
+// wrote records the last key written and its revision, 0 if unknown.
 func (j *etcdJournal) wrote(key string, rev int64) {
 	if j.last = (api.Created{Key: key, Revision: rev}); rev == 0 {
 		j.last = api.Created{}
@@ -200,12 +201,12 @@ func (j *etcdJournal) Append(ctx context.Context, record []byte) error {
 	return err
 }
 
-// write makes the keys of a record, after it has removed those of a failed try at it.
+// write creates the keys of a record, after it has deleted the keys of a failed attempt.
 func (j *etcdJournal) write(ctx context.Context, record []byte) error {
 	place := j.l.e.root + records(j.id)
 	fresh := fmt.Sprintf("%s%010d.", place, j.n)
 	if j.dirty {
-		// The last key may be one of these.
+		// The last key may be one of the deleted keys.
 		j.last = api.Created{}
 		if _, err := j.l.commit(ctx, "", j.last, api.Delete{Key: fresh, End: api.EndOf(fresh)}); err != nil {
 			return err

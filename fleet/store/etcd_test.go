@@ -28,14 +28,14 @@ import (
 	"github.com/roce-fabric/roce-fabric/fleet/store/storetest"
 )
 
-// server is etcd on loopback.
+// server is an etcd server on loopback.
 type server struct {
 	*exec.Cmd
 	addr string
-	c    *clientv3.Client // nil with TLS
+	c    *clientv3.Client // nil if the server uses TLS
 }
 
-// start starts etcd, and stops it when the test ends.
+// start starts etcd and stops it when the test ends.
 func start(t *testing.T, scheme string, args ...string) *server {
 	t.Helper()
 	cmd, addr := storetest.Etcd(t, scheme, args...)
@@ -120,7 +120,7 @@ func (s *server) signal(t *testing.T, sig os.Signal) {
 	}
 }
 
-// stop stops the server, and returns when all of it stands still.
+// stop sends SIGSTOP to the server and returns when all its threads have stopped.
 func (s *server) stop(t *testing.T) {
 	t.Helper()
 	s.signal(t, syscall.SIGSTOP)
@@ -131,7 +131,7 @@ func (s *server) stop(t *testing.T) {
 		}
 		stopped = true
 		for _, task := range tasks {
-			// A thread that ended has none.
+			// The file is gone if the thread has ended.
 			if b, err := os.ReadFile(task); err == nil && !strings.Contains(string(b), ") T ") {
 				stopped = false
 			}
@@ -156,7 +156,7 @@ func TestEtcd(t *testing.T) {
 		})
 }
 
-// room takes the filler away, and has etcd go on.
+// room deletes the filler, so that etcd accepts writes again.
 func (s *server) room(t *testing.T) {
 	resp, err := s.c.Delete(t.Context(), "filler", clientv3.WithPrefix())
 	if err == nil {
@@ -173,8 +173,8 @@ func (s *server) room(t *testing.T) {
 	}
 }
 
-// A process that stood still for longer than its lease finds the lock with another,
-// and can write nothing.
+// A process that was suspended for longer than its lease finds that another process holds
+// the lock, and can no longer write.
 func TestPauseLongerThanTheLease(t *testing.T) {
 	s := start(t, "http")
 	p := s.place("pod1")
@@ -203,11 +203,11 @@ func TestPauseLongerThanTheLease(t *testing.T) {
 	}
 }
 
-// A journal outlasts an etcd that is away for less than the lease: a restart, or the
-// election of a leader.
+// A journal survives an outage of etcd that is shorter than the lease, such as a restart
+// or a leader election.
 func TestEtcdThatIsAwayForAMoment(t *testing.T) {
 	s := start(t, "http")
-	// One of the members is not there at all.
+	// One of the members does not exist.
 	st, err := store.Open(t.Context(), "etcd://"+storetest.Free(t)+","+s.addr+"?tls=off", "pod1")
 	if err != nil {
 		t.Fatal(err)
@@ -228,12 +228,12 @@ func TestEtcdThatIsAwayForAMoment(t *testing.T) {
 		t.Errorf("a record is durable without etcd: %v", err)
 	}
 	done := make(chan error, 1)
-	go func() { done <- j.Append(t.Context(), []byte("1")) }() // which may wait
+	go func() { done <- j.Append(t.Context(), []byte("1")) }() // may wait
 	s.signal(t, syscall.SIGCONT)
 	if err := errors.Join(<-done, j.Append(t.Context(), []byte("2"))); err != nil {
 		t.Error(err)
 	}
-	// A try that was given up comes late.
+	// An abandoned attempt arrives late.
 	resp, err := s.c.Get(t.Context(), "/roce-fabric/pod1/records/", clientv3.WithPrefix())
 	if err != nil || len(resp.Kvs) != 2 || string(resp.Kvs[0].Value) != "1" || string(resp.Kvs[1].Value) != "2" {
 		t.Fatalf("the records are %v, %v", resp, err)
@@ -251,7 +251,7 @@ func TestEtcdThatIsAwayForAMoment(t *testing.T) {
 	}
 }
 
-// cluster starts three members.
+// cluster starts an etcd cluster of three members.
 func cluster(t *testing.T) (members []*server) {
 	t.Helper()
 	var peers, all []string
@@ -265,8 +265,8 @@ func cluster(t *testing.T) (members []*server) {
 	return members
 }
 
-// The leader of three members is killed in the middle of a run. The run goes on, and
-// each record is there once, in order.
+// The leader of three members is killed in the middle of a run. The run continues, and
+// each record is stored once, in order.
 func TestALeaderIsKilled(t *testing.T) {
 	members := cluster(t)
 	var addrs []string
@@ -310,7 +310,7 @@ func TestALeaderIsKilled(t *testing.T) {
 	}
 }
 
-// kill kills the leader.
+// kill kills the leader of the cluster.
 func kill(t *testing.T, members []*server) {
 	t.Helper()
 	for _, m := range members {
@@ -326,8 +326,8 @@ func kill(t *testing.T, members []*server) {
 	t.Fatal("no leader")
 }
 
-// Of all that an address may have, only what the server wants lets a client in, and no
-// error holds the password.
+// A client gets in only with the credentials that the server requires, and no error
+// contains the password.
 func TestEtcdWithTLSAndUsers(t *testing.T) {
 	dir := t.TempDir()
 	ca, caKey := certificate(t, dir, "ca", nil, nil)
@@ -398,8 +398,8 @@ func TestEtcdWithTLSAndUsers(t *testing.T) {
 	}
 }
 
-// A token that etcd has forgotten is made anew with the password, and a password that was
-// changed is told.
+// If etcd has forgotten the token, the client logs in again with the password. A password
+// that was changed meanwhile is reported.
 func TestEtcdWantsANewToken(t *testing.T) {
 	s := start(t, "http")
 	users(t, s.c)
@@ -422,7 +422,7 @@ func TestEtcdWantsANewToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	// The same password, which has etcd forget the tokens all the same.
+	// Even setting the same password makes etcd forget the tokens.
 	if _, err := root.UserChangePassword(t.Context(), "ann", "pa55"); err != nil {
 		t.Fatal(err)
 	}
@@ -435,10 +435,10 @@ func TestEtcdWantsANewToken(t *testing.T) {
 	if err := j.Append(t.Context(), []byte("1")); err == nil || !strings.Contains(err.Error(), "authentication failed") {
 		t.Errorf("with a password that is no longer good: %v", err)
 	}
-	_ = l.Release() // which it cannot: the lease runs out
+	_ = l.Release() // fails; the lease expires
 }
 
-// users lets ann in and nobody without a password. The client has the rights of root.
+// users enables authentication with the users root and ann. c is a client without login.
 func users(t *testing.T, c *clientv3.Client) {
 	t.Helper()
 	ctx := t.Context()
@@ -460,7 +460,8 @@ func users(t *testing.T, c *clientv3.Client) {
 	}
 }
 
-// certificate writes a certificate and its key, of an authority or of itself.
+// certificate writes a certificate and its key to dir. The certificate is signed by ca, or
+// self-signed if ca is nil.
 func certificate(t *testing.T, dir, name string, ca *x509.Certificate, caKey *ecdsa.PrivateKey) (*x509.Certificate, *ecdsa.PrivateKey) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -496,7 +497,8 @@ func certificate(t *testing.T, dir, name string, ca *x509.Certificate, caKey *ec
 	return c, key
 }
 
-// An etcd that is not there is named, with the reason, at the caller's deadline.
+// If etcd is unreachable, the call fails at the caller's deadline with an error that names
+// the address and the reason.
 func TestNoEtcd(t *testing.T) {
 	addr := storetest.Free(t)
 	st, err := store.Open(t.Context(), "etcd://"+addr+"?tls=off", "pod1")

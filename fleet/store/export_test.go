@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// Machine is the folder as seen from a machine with another kernel, on which a lease
-// lasts ttl.
+// Machine returns a store in a folder as a machine with boot ID boot sees it, with leases
+// of ttl.
 func Machine(path, boot string, ttl time.Duration) Store {
 	d := newDir(path)
 	d.boot, d.ttl = boot, ttl
 	return d
 }
 
-// TLS is the configuration of TLS.
+// TLS exports tls.
 func (c EtcdConfig) TLS() (*tls.Config, error) { return c.tls() }
 
-// Assemble puts records together from the keys and values of their parts, two by two,
-// and says for each its number with its text or error.
+// Assemble joins records from parts, alternating keys and values. It returns one line per
+// record: its number and text, or its error.
 func Assemble(from int64, parts ...string) (out []string) {
 	a := assembly{place: "here", at: from, yield: func(r Record, err error) bool {
 		if err != nil {

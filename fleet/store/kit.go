@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// ParseID is the reverse of String.
+// ParseID parses the name of a journal, as returned by [ID.String].
 func ParseID(name string) ID {
 	if num, run, ok := strings.Cut(name, "."); ok && len(num) == 13 && num[0] == 'n' {
 		if n, err := strconv.ParseUint(num[1:], 10, 64); err == nil && n > 0 {
@@ -21,10 +21,10 @@ func ParseID(name string) ID {
 	return ID{Run: name}
 }
 
-// ByNumber orders journals as they came.
+// ByNumber compares journals in the order in which they were created.
 func ByNumber(a, b ID) int { return cmp.Or(cmp.Compare(a.Number, b.Number), cmp.Compare(a.Run, b.Run)) }
 
-// Next is the journal of a run after those in order.
+// Next returns the ID of a new journal that follows ids, which are in order.
 func Next(ids []ID, run string) ID {
 	if len(ids) == 0 {
 		return ID{Number: 1, Run: run}
@@ -32,7 +32,7 @@ func Next(ids []ID, run string) ID {
 	return ID{Number: ids[len(ids)-1].Number + 1, Run: run}
 }
 
-// CheckRecord returns an error unless a record is one line of JSON.
+// CheckRecord returns an error unless b is one line of JSON of at most [MaxRecord] bytes.
 func CheckRecord(b []byte) error {
 	switch {
 	case len(b) > MaxRecord:
@@ -43,7 +43,8 @@ func CheckRecord(b []byte) error {
 	return nil
 }
 
-// CheckRun returns an error unless a run can be part of a file name and of a key.
+// CheckRun returns an error unless the name of a run can be part of a file name and of a
+// key.
 func CheckRun(run string) error {
 	if run == "" || len(run) > 200 || run[0] == '.' || strings.ContainsFunc(run, func(r rune) bool { return r < ' ' || r == '/' || r == '\\' || r == 0x7f }) {
 		return fmt.Errorf("%q cannot be the name of a run", run)
@@ -51,8 +52,8 @@ func CheckRun(run string) error {
 	return nil
 }
 
-// CheckBreak returns an error unless the lock is still with the holder that is to
-// lose it.
+// CheckBreak returns an error unless held still holds the lock. now is the current
+// holder, nil if there is none.
 func CheckBreak(now *Owner, held Owner) error {
 	switch {
 	case now == nil:
@@ -63,7 +64,8 @@ func CheckBreak(now *Owner, held Owner) error {
 	return nil
 }
 
-// LostTo is the error of an owner that finds the lock gone, with the reason.
+// LostTo returns the error for an owner that has lost the lock: [ErrLost] with who broke
+// the lock or who holds it now, if known.
 func LostTo(ctx context.Context, s Store, o Owner) error {
 	breaks, _ := s.Breaks(ctx)
 	for _, b := range breaks {

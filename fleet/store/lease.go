@@ -10,19 +10,19 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/fence"
 )
 
-// TTL is how long a lock outlives a holder that is not heard of, unless told otherwise.
+// TTL is the default time after which a lock expires that its holder does not renew.
 const TTL = 30 * time.Second
 
-// Lease is the life of a lock: it ends when nobody could renew it for too long.
+// Lease keeps a lock renewed. It ends when renewing has failed for too long.
 type Lease struct {
 	ctx   context.Context // a life
 	end   context.CancelCauseFunc
 	until atomic.Pointer[time.Time]
-	over  chan struct{} // closed when the last beat has ended
+	over  chan struct{} // closed when the last call of beat has returned
 }
 
-// life is the context of a lease. It asks the clock whether that has ended: in a process that
-// stood still, timers come late.
+// life is the context of a lease. Its Err checks the clock, because timers fire late in a
+// process that was suspended.
 type life struct {
 	context.Context
 	l    *Lease
@@ -36,9 +36,9 @@ func (c life) Err() error {
 	return c.Context.Err()
 }
 
-// Keep calls beat again and again, for a lock that was taken at a time. The lock is lost
-// when beat says so, or when it has failed for so long that the next one to come may
-// have taken it.
+// Keep renews a lock that was acquired at the time taken, by calling beat every ttl/6. The
+// lock is lost when beat returns [ErrLost], or when beat has failed for so long that
+// another run may soon take the lock.
 func Keep(taken time.Time, ttl time.Duration, beat func(context.Context) error) *Lease {
 	l := &Lease{over: make(chan struct{})}
 	pause := ttl / 6
@@ -63,7 +63,7 @@ func Keep(taken time.Time, ttl time.Duration, beat func(context.Context) error) 
 			case <-tick.C:
 			}
 			if l.Over() != nil {
-				return // what has ended is not renewed
+				return // do not renew a lease that has ended
 			}
 			begun := time.Now()
 			ctx, cancel := context.WithTimeout(l.ctx, pause)
@@ -79,12 +79,12 @@ func Keep(taken time.Time, ttl time.Duration, beat func(context.Context) error) 
 	return l
 }
 
-// Guard is that of [Lock].
+// Guard implements the Guard method of [Lock].
 func (l *Lease) Guard(ctx context.Context) (context.Context, context.CancelFunc) {
 	return fence.With(ctx, l.ctx)
 }
 
-// Over returns the reason why the lock is lost or given back, nil where it is not.
+// Over returns why the lock was lost or released, or nil while it is held.
 func (l *Lease) Over() error {
 	if l.ctx.Err() == nil {
 		return nil
@@ -92,10 +92,10 @@ func (l *Lease) Over() error {
 	return context.Cause(l.ctx)
 }
 
-// Lose ends the lease for a reason.
+// Lose ends the lease with the given reason.
 func (l *Lease) Lose(reason error) { l.end(reason) }
 
-// Stop ends the lease, and waits until nothing renews it any more.
+// Stop ends the lease and waits until the goroutine that renews it has ended.
 func (l *Lease) Stop() {
 	l.end(errReleased)
 	<-l.over

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Whoever stood still for longer than a lease lasts has lost it when it goes on, before any
-// timer says so, and does not renew it.
+// A process that was suspended for longer than its lease has lost the lock as soon as it
+// resumes, before any timer fires, and does not renew it.
 func TestLeaseOfOneThatStoodStill(t *testing.T) {
 	l := Keep(time.Now().Add(-51*time.Minute), time.Hour, func(context.Context) error {
 		t.Error("it was renewed")

@@ -16,8 +16,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/secret"
 )
 
-// Open opens the store of a fabric. where is a folder, which is of that fabric alone,
-// or the URL of etcd that [ParseEtcd] reads.
+// Open opens the store of a fabric. where is a folder used by that fabric alone, or an
+// etcd URL as read by [ParseEtcd].
 func Open(ctx context.Context, where, fabric string) (Store, error) {
 	if !strings.HasPrefix(where, scheme) {
 		d := newDir(where)
@@ -34,23 +34,23 @@ func Open(ctx context.Context, where, fabric string) (Store, error) {
 // EtcdConfig says how to reach etcd.
 type EtcdConfig struct {
 	Endpoints []string // host:port
-	Prefix    string   // of the keys of all fabrics
-	CA        string   // file with the certificates to trust; "" for those of the system
-	Cert, Key string   // files of the client's certificate and its key
-	Plain     bool     // no TLS
+	Prefix    string   // prefix of the keys of all fabrics
+	CA        string   // file of trusted CA certificates; "" for the system's
+	Cert, Key string   // files of the client certificate and its key
+	Plain     bool     // without TLS
 	User      string
 	Password  secret.Secret
-	TTL       time.Duration // of the lock when its holder is not heard of
+	TTL       time.Duration // how long a lock lasts that its holder does not renew
 }
 
-// String is the address without a secret.
+// String returns the address without secrets.
 func (c EtcdConfig) String() string { return scheme + strings.Join(c.Endpoints, ",") }
 
 const scheme = "etcd://"
 
 // ParseEtcd reads etcd://HOST[:PORT][,HOST...][/PREFIX][?KEY=VALUE&...] with the keys
-// ca, cert, key, user, password (a reference, such as env:NAME), ttl and tls=off. No
-// error repeats the text: someone wrote a password there.
+// ca, cert, key, user, password (a reference, such as env:NAME), ttl and tls=off. Its
+// errors never repeat the text, because it may contain a password.
 func ParseEtcd(ctx context.Context, text string) (c EtcdConfig, err error) {
 	rest, ok := strings.CutPrefix(text, scheme)
 	if !ok {
@@ -86,7 +86,7 @@ func ParseEtcd(ctx context.Context, text string) (c EtcdConfig, err error) {
 	return c, nil
 }
 
-// set sets one key of an address.
+// set sets the field for one key of the address's query.
 func (c *EtcdConfig) set(ctx context.Context, key, v string) (err error) {
 	switch key {
 	case "ca":
@@ -118,10 +118,10 @@ func (c *EtcdConfig) set(ctx context.Context, key, v string) (err error) {
 	return err
 }
 
-// maxPEM bounds a file of certificates.
+// maxPEM is the maximum size of a certificate file in bytes.
 const maxPEM = 1 << 20
 
-// tls is the configuration of TLS, nil for none.
+// tls returns the TLS configuration, or nil if c.Plain is set.
 func (c EtcdConfig) tls() (*tls.Config, error) {
 	if c.Plain {
 		if c.CA+c.Cert+c.Key != "" {

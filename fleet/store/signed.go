@@ -11,9 +11,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/fleet/keys"
 )
 
-// Signed is a store whose records are signed with the key of a ring, with their run and
-// their number in it. A record that none of its keys has signed cannot be read, nor one
-// that stands where it was not written.
+// Signed returns a store that signs each record, together with its run and its number,
+// with the signing key of ring. It yields an error for a record that no key of the ring
+// has signed, and for a record that was moved within a journal or to another one.
 func Signed(s Store, ring *keys.Ring) Store { return &signed{s, ring} }
 
 type signed struct {
@@ -21,19 +21,19 @@ type signed struct {
 	ring *keys.Ring
 }
 
-// signature ends a record: it is the last member of its object.
+// signature introduces the signature, which is the last member of a record's object.
 const signature = `,"sig":"`
 
-// kind is what a signature of a record is for.
+// kind returns what the signature of record n of a run covers besides its content.
 func kind(run string, n int64) string { return fmt.Sprintf("journal %s %d", run, n) }
 
-// seal adds the signature to a record, which is an object with a member at least.
+// seal adds the signature to a record, which must be an object with at least one member.
 func (s *signed) seal(run string, n int64, record []byte) []byte {
 	out := bytes.TrimSuffix(record, []byte("}"))
 	return fmt.Appendf(bytes.Clone(out), `%s%d:%s"}`, signature, n, s.ring.Sign(kind(run, n), record))
 }
 
-// unseal checks a record and takes its signature away. n is its number.
+// unseal verifies a record and returns it without its signature, with its number n.
 func (s *signed) unseal(run string, sealed []byte) (record []byte, n int64, err error) {
 	i := bytes.LastIndex(sealed, []byte(signature))
 	tail, ok := bytes.CutSuffix(sealed, []byte(`"}`))
@@ -61,7 +61,7 @@ func (s *signed) Lock(ctx context.Context, o Owner) (Lock, error) {
 
 func (s *signed) Records(ctx context.Context, id ID, from int64) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		next := int64(-1) // not known
+		next := int64(-1) // unknown
 		if from == 0 {
 			next = 0
 		}
@@ -85,7 +85,7 @@ func (s *signed) Records(ctx context.Context, id ID, from int64) iter.Seq2[Recor
 	}
 }
 
-// signedLock is a lock whose journals are signed.
+// signedLock is a lock that creates signed journals.
 type signedLock struct {
 	Lock
 	s *signed
@@ -103,7 +103,7 @@ type signedJournal struct {
 	Journal
 	s  *signed
 	mu sync.Mutex
-	n  int64 // of the next record
+	n  int64 // number of the next record
 }
 
 func (j *signedJournal) Append(ctx context.Context, record []byte) error {

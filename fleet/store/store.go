@@ -1,11 +1,11 @@
-// Package store keeps the lock and the journals of a fabric where the runs that may
-// meet see them: in a folder of one machine ([Dir]) or in etcd ([Etcd]). A store of
-// another package is made with [Keep], [CheckRecord] and the like, and passes the suite
-// in package storetest.
+// Package store keeps the lock and the journals of a fabric in a place that every
+// concurrent run can see: in a folder on one machine ([Dir]) or in etcd ([Etcd]). Another
+// package can implement a store with [Keep], [CheckRecord] and similar helpers; it must
+// pass the test suite in package storetest.
 //
-// A record is one line of JSON, and its meaning is the caller's. Do not put a secret
-// in one, and do not take the lock for a fence around devices: a run that has lost it
-// is told so and cannot write to its journal any more, but what it has sent is sent.
+// A record is one line of JSON whose meaning is up to the caller. Do not put secrets in
+// records. The lock does not fence the devices: a run that loses it is notified and can
+// no longer write to its journal, but commands already sent to a device take effect.
 package store
 
 import (
@@ -22,74 +22,75 @@ import (
 
 // Store keeps the lock and the journals of one fabric. It is safe for concurrent use.
 type Store interface {
-	// Lock takes the lock. The error is a [*HeldError] where another run has it.
+	// Lock takes the lock. It returns a [*HeldError] if another run holds it.
 	Lock(ctx context.Context, o Owner) (Lock, error)
-	// Holder returns who has the lock, nil for nobody.
+	// Holder returns the holder of the lock, or nil if the lock is free.
 	Holder(ctx context.Context) (*Owner, error)
-	// Break takes the lock away from held, and keeps who did that. It refuses where
-	// the lock has changed hands since the caller looked.
+	// Break takes the lock away from held and records that by did so. It fails if held
+	// is no longer the holder.
 	Break(ctx context.Context, held, by Owner) error
-	// Breaks are the locks that were broken, the oldest first.
+	// Breaks lists the locks that were broken, oldest first.
 	Breaks(ctx context.Context) ([]Break, error)
-	// Checkouts are the last owners from each intent on each host. More than one says
-	// that checkouts share the store, or that two fabrics have one name.
+	// Checkouts returns the latest owner for each pair of intent and host. More than one
+	// means that several checkouts share the store, or that two fabrics have the same name.
 	Checkouts(ctx context.Context) ([]Owner, error)
-	// Journals lists the journals, the oldest first.
+	// Journals lists the journals, oldest first.
 	Journals(ctx context.Context) ([]ID, error)
-	// Records reads the records of a journal from a place on: 0, or the At of one. It
-	// goes on after a record that cannot be read, whose error names journal and place.
-	// The error of a last record that is not complete is an [ErrCutOff].
+	// Records reads the records of a journal, starting at from: 0, or the At of a record.
+	// It yields an error that names the journal and the position for each unreadable
+	// record, and continues after it. An incomplete last record yields [ErrCutOff].
 	Records(ctx context.Context, id ID, from int64) iter.Seq2[Record, error]
-	// Fabric is the name of the fabric whose runs are kept here. A journal of another one
-	// is not read; "" reads all.
+	// Fabric returns the name of the fabric whose runs are kept here. Journals of other
+	// fabrics are not read; "" reads the journals of all fabrics.
 	Fabric() string
-	// Place says to people where a journal is, String where the store is.
+	// Place describes, for messages, where a journal is stored; String does so for the
+	// store.
 	Place(id ID) string
 	String() string
 	Close() error
 }
 
-// Lock is the lock of a fabric while this process has it.
+// Lock is a fabric's lock while this process holds it.
 type Lock interface {
-	// Guard returns a context that ends, with the reason as its cause, when the lock
-	// is lost or given back, as [fence.With] does. The caller must call the function in
-	// the end.
+	// Guard returns a copy of ctx that is cancelled when the lock is lost or released,
+	// with the reason as its cause, as [fence.With] does. The caller must call the
+	// returned function when done.
 	Guard(ctx context.Context) (context.Context, context.CancelFunc)
-	// Create begins the journal of a run, with the next number.
+	// Create starts the journal of a run under the next free number.
 	Create(ctx context.Context, run string) (Journal, error)
-	// Release gives the lock back. It may be called more than once.
+	// Release releases the lock. It may be called more than once.
 	Release() error
 }
 
-// Journal is the journal of the run at work. It is safe for concurrent use.
+// Journal is the journal of the current run. It is safe for concurrent use.
 type Journal interface {
 	ID() ID
-	// Append returns when the record is durable. After an error the record may be
-	// there or not, and the next one may be tried. It fails with [ErrLost] once the
-	// lock is lost.
+	// Append writes a record and returns once it is durable. After an error the record
+	// may or may not have been stored, and the caller may append the next one. Append
+	// fails with [ErrLost] once the lock is lost.
 	Append(ctx context.Context, record []byte) error
 	// Close may be called more than once.
 	Close() error
 }
 
-// Owner is who has a lock, or broke one.
+// Owner identifies the run that holds a lock, or the user and process that broke one.
 type Owner struct {
 	User    string    `json:"user,omitempty"`
 	Host    string    `json:"host,omitempty"`
 	Process int       `json:"process,omitempty"`
 	Since   time.Time `json:"since"`
 	Run     string    `json:"run,omitempty"`
-	Intent  string    `json:"intent,omitempty"` // the path of the intent, absolute
+	Intent  string    `json:"intent,omitempty"` // absolute path of the intent
 }
 
-// Self is this process as the owner of a run, from now on.
+// Self returns this process as the owner of a run that starts now.
 func Self(run, intent string) Owner {
 	o := Owner{Process: os.Getpid(), Since: time.Now().UTC().Truncate(time.Millisecond), Run: run, Intent: intent}
 	o.User, o.Host = mark.Who()
 	return o
 }
 
-// String says who it is, as in "run 7, process 12 of ann on host1, since ...".
+// String describes the owner, as in "run 7, process 12 of ann on host1, since ...".
 func (o Owner) String() string {
 	var parts []string
 	if o.Run != "" {
@@ -110,26 +111,26 @@ func (o Owner) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// is reports whether two notes are of the same holder.
+// is reports whether o and p are the same holder. It ignores the intent.
 func (o Owner) is(p Owner) bool {
 	return o.Since.Equal(p.Since) && o.User == p.User && o.Host == p.Host && o.Process == p.Process && o.Run == p.Run
 }
 
-// Break is a lock that was broken. By.Since is when.
+// Break records that By broke the lock of Held, at the time By.Since.
 type Break struct {
 	Held Owner `json:"held"`
 	By   Owner `json:"by"`
 }
 
-// ID names a journal. Journals from before there were numbers have 0, and come first.
+// ID names a journal. Journals of earlier versions have no number (0) and sort first.
 type ID struct {
 	Number uint64
 	Run    string
-	folder string // in the folder of a store, of old journals
+	folder string // subfolder of the store that holds an old journal; else ""
 }
 
-// String is the name under which stores keep the journal. It sorts as the journals
-// came, after the names without a number, which begin with a year.
+// String returns the name under which stores keep the journal. Names sort in the order
+// in which the journals were created, after names without a number, which begin with a year.
 func (id ID) String() string {
 	if id.Number == 0 {
 		return id.Run
@@ -137,29 +138,29 @@ func (id ID) String() string {
 	return fmt.Sprintf("n%012d.%s", id.Number, id.Run)
 }
 
-// Record is a record of a journal.
+// Record is one record of a journal.
 type Record struct {
-	At   int64  // its place, for [Store.Records]
+	At   int64  // position in the journal, for [Store.Records]
 	Data []byte // valid until the next record is read
 }
 
-// ErrLost says that this process has the lock no more.
+// ErrLost is returned when this process no longer holds the lock.
 var ErrLost = errors.New("the lock is lost")
 
-// ErrCutOff says that the last record of a journal is not complete: its process ended
-// while it wrote.
+// ErrCutOff is returned for an incomplete last record of a journal: the process ended
+// while it was writing.
 var ErrCutOff = errors.New("cut off")
 
-// ErrChanged says that a journal is not as its run wrote it.
+// ErrChanged is returned when a journal differs from what its run wrote.
 var ErrChanged = errors.New("it does not hold what this run wrote: someone else changed it")
 
-// ErrHeld says that another run has the lock. The error is a [*HeldError].
+// ErrHeld is returned, wrapped in a [*HeldError], when another run holds the lock.
 var ErrHeld = errors.New("another run is changing this fabric")
 
-// errReleased ends a lock that was given back.
+// errReleased is the cause of a lease that ended because the lock was released.
 var errReleased = errors.New("the lock was released")
 
-// HeldError says who has the lock.
+// HeldError is returned when another run, Owner, holds the lock.
 type HeldError struct{ Owner Owner }
 
 func (e *HeldError) Error() string { return fmt.Sprintf("%v: %v", ErrHeld, e.Owner) }
@@ -167,6 +168,6 @@ func (e *HeldError) Error() string { return fmt.Sprintf("%v: %v", ErrHeld, e.Own
 // Unwrap returns [ErrHeld].
 func (e *HeldError) Unwrap() error { return ErrHeld }
 
-// MaxRecord bounds a record: the undo record of a switch with a thousand ports takes a
-// few MB.
+// MaxRecord is the maximum size of a record in bytes. The undo record of a switch with a
+// thousand ports takes a few MB.
 const MaxRecord = 64 << 20

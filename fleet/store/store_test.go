@@ -87,7 +87,8 @@ func TestParseEtcd(t *testing.T) {
 	}
 }
 
-// No error repeats what may be a password. The name in a reference is none.
+// Errors never repeat text that may be a password. The name in a secret reference is not a
+// password.
 func FuzzParseEtcd(f *testing.F) {
 	for _, s := range []string{"etcd://a:1,[::1]/p?ca=x&ttl=3s", "etcd://u:%s@a", "etcd://a?password=%s", "etcd://%%/?;"} {
 		f.Add(s)
@@ -105,7 +106,7 @@ func FuzzParseEtcd(f *testing.F) {
 	})
 }
 
-// Parts of records may be lost or someone else's.
+// Parts of a record may be missing, or left by another attempt.
 func TestAssemble(t *testing.T) {
 	const r0, r1 = "0000000000.00000.00001", "0000000001.00000.00001"
 	for _, c := range []struct {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Free is an address on loopback that nobody listens on.
+// Free returns a loopback address on which nothing listens.
 func Free(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -20,8 +20,8 @@ func Free(t testing.TB) string {
 	return l.Addr().String()
 }
 
-// Etcd starts etcd on loopback, with further arguments, and stops it when the test ends.
-// The test is skipped where there is none.
+// Etcd starts etcd on loopback, with args as extra arguments, and stops it when the test
+// ends. It skips the test if etcd is not installed.
 func Etcd(t testing.TB, scheme string, args ...string) (cmd *exec.Cmd, addr string) {
 	t.Helper()
 	bin, err := exec.LookPath("etcd")
@@ -35,7 +35,7 @@ func Etcd(t testing.TB, scheme string, args ...string) (cmd *exec.Cmd, addr stri
 		"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "one=" + peer}, args...)...)
 	var log strings.Builder
 	cmd.Stdout, cmd.Stderr = &log, &log
-	// It must not outlive a test that is killed.
+	// Etcd must not outlive a test that is killed.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -43,7 +43,7 @@ func Etcd(t testing.TB, scheme string, args ...string) (cmd *exec.Cmd, addr stri
 	over := make(chan error, 1)
 	go func() { over <- cmd.Wait() }()
 	t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGCONT) // it may be over
+		_ = cmd.Process.Signal(syscall.SIGCONT) // the process may have ended
 		_ = cmd.Process.Kill()
 		<-over
 		if t.Failed() {
@@ -53,7 +53,7 @@ func Etcd(t testing.TB, scheme string, args ...string) (cmd *exec.Cmd, addr stri
 	for {
 		c, err := net.Dial("tcp", addr)
 		if err == nil {
-			_ = c.Close() // it was to be seen that somebody listens
+			_ = c.Close() // the connection only proved that etcd listens
 			return cmd, addr
 		}
 		select {

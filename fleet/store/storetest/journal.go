@@ -11,7 +11,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/fleet/store"
 )
 
-// Names of runs begin with the time, and the clock may go backwards.
+// order checks that journals are listed in the order of creation, even if the clock, and
+// so the times at the start of their names, goes backwards.
 func order(b *bench) {
 	s := b.store()
 	var want []string
@@ -52,7 +53,7 @@ func recordsOfAllSizes(b *bench) {
 	for _, n := range []int{0, 1, 100, 1 << 10, 512<<10 - 2, 512 << 10, 5 << 20, 7} {
 		want = append(want, `"`+strings.Repeat("x", n)+`"`)
 		b.must(j.Append(b.ctx(), []byte(want[len(want)-1])))
-		// Another reader sees each record once it is durable.
+		// Another reader must see the record once Append has returned.
 		if got, _, errs := b.read(b.store(), j.ID(), 0); errs != nil || !slices.Equal(got, want) {
 			b.Fatalf("after a record of %d bytes: %d records, %v", n, len(got), errs)
 		}
@@ -65,7 +66,7 @@ func recordsOfAllSizes(b *bench) {
 	}
 	for _, err := range s.Records(b.ctx(), j.ID(), 0) {
 		b.must(err)
-		break // which must not go on
+		break // the iterator must not continue
 	}
 	_, _, errs := b.read(s, store.ID{Number: 77, Run: "none"}, 0)
 	if len(errs) != 1 {
@@ -86,7 +87,8 @@ func notRecords(b *bench) {
 	b.has(s, j.ID(), 2)
 }
 
-// A damaged journal gives what can be read of it, and hides no other.
+// damaged checks that the readable records of a damaged journal are read, and that the
+// damage does not hide other journals.
 func damaged(b *bench) {
 	s := b.store()
 	l := b.lock(s, "run1")
@@ -117,7 +119,8 @@ func damaged(b *bench) {
 	b.has(s, j.ID(), 2)
 }
 
-// A journal that someone else changes while its run is at work takes no more records.
+// changed checks that a journal accepts no more records once someone else has changed it
+// during its run.
 func changed(b *bench) {
 	s := b.store()
 	l := b.lock(s, "run1")
@@ -129,7 +132,7 @@ func changed(b *bench) {
 	b.must(l.Release())
 }
 
-// Records that are written at once are whole, each at a place of its own.
+// writers checks that records written concurrently are each stored whole and once.
 func writers(b *bench) {
 	s := b.store()
 	l := b.lock(s, "run1")
@@ -194,9 +197,9 @@ func hostile(b *bench) {
 	}
 }
 
-// noRoom fills the place. Records that were written stay, and one that had no room does
-// not spoil the next, whether nothing, half or all of it is there: etcd checks its quota
-// once more after it has applied a write, and then says that there was no room for it.
+// noRoom fills the place. Stored records must stay, and a record that did not fit must not
+// spoil the next one, whether nothing, half or all of it was stored: etcd checks its quota
+// again after it has applied a write, and then reports that there was no room.
 func noRoom(b *bench, room func()) {
 	s := b.store()
 	l := b.lock(s, "run1")

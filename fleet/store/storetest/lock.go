@@ -15,7 +15,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/fleet/store"
 )
 
-// Two machines, one fabric: one works, the other says who holds it and since when.
+// oneWorks runs two processes on one fabric: one gets the lock, and the other reports who
+// holds it and since when.
 func oneWorks(b *bench) {
 	one, two := b.place.Start(b.T, "host1"), b.place.Start(b.T, "host2")
 	before := time.Now().UTC().Truncate(time.Second)
@@ -166,7 +167,7 @@ func forcedBreak(b *bench) {
 	b.must(err)
 	b.must(two.Break(b.ctx(), *held, by))
 	next := b.lock(two, "run2")
-	// The next write finds out, even before the lease is looked at.
+	// The next write detects the loss, even before the lease is checked.
 	err = j.Append(b.ctx(), record(2))
 	b.is(err, store.ErrLost)
 	if err == nil || !strings.Contains(err.Error(), "broken by process ") || !strings.Contains(err.Error(), "of bob on host2, since ") {
@@ -182,7 +183,7 @@ func forcedBreak(b *bench) {
 	}
 }
 
-// Checkouts of one name are told apart by their paths and hosts.
+// checkouts checks that the checkouts of a fabric are distinguished by path and host.
 func checkouts(b *bench) {
 	s := b.store()
 	for _, o := range []store.Owner{
@@ -233,7 +234,8 @@ func frozen(b *bench) {
 	b.must(l.Release())
 }
 
-// calls makes all calls that have a context.
+// calls makes each call that takes a context, with a context from with, and checks that
+// it returns the error want.
 func (b *bench) calls(s store.Store, l store.Lock, j store.Journal, with func() (context.Context, context.CancelFunc), want error) {
 	for name, call := range map[string]func(context.Context) error{
 		"Lock":      func(ctx context.Context) error { _, err := s.Lock(ctx, owner("host2", "run2")); return err },

@@ -13,11 +13,12 @@ import (
 	"github.com/roce-fabric/roce-fabric/fleet/store"
 )
 
-// variable tells the test program that it is a holder of locks, and where.
+// variable is the environment variable that makes the test program a worker. It holds the
+// place, the fabric and the host name, one per line.
 const variable = "ROCE_FABRIC_STORETEST"
 
-// Main runs the tests of a package, or in a process that a test started what the test
-// says. The caller passes the result to os.Exit.
+// Main runs the tests of a package. In a process started by [Place.Start] it executes the
+// test's commands instead. The caller passes the result to os.Exit.
 func Main(m *testing.M, open Open) int {
 	where, ok := os.LookupEnv(variable)
 	if !ok {
@@ -41,7 +42,7 @@ func Main(m *testing.M, open Open) int {
 	return 0
 }
 
-// worker is the other process.
+// worker holds the state of a process started by [Place.Start].
 type worker struct {
 	s    store.Store
 	host string
@@ -66,14 +67,15 @@ func (w *worker) do(verb, run string) (err error) {
 	return fmt.Errorf("unknown verb %s", verb)
 }
 
-// Process is another process at work on a place.
+// Process is another process that works on the same place.
 type Process struct {
 	*exec.Cmd
 	in  io.Writer
 	out *bufio.Scanner
 }
 
-// Start starts a process that calls itself host. It ends with the test.
+// Start starts a process that uses host as its host name. The process is killed when the
+// test ends.
 func (p *Place) Start(t *testing.T, host string) *Process {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^$")
@@ -91,14 +93,14 @@ func (p *Place) Start(t *testing.T, host string) *Process {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // it may be over
+		_ = cmd.Process.Kill() // the process may have ended
 		_ = cmd.Wait()
 	})
 	return &Process{cmd, in, bufio.NewScanner(out)}
 }
 
-// Do has the process take the "lock" for a run and begin its journal, "append" to it,
-// or "release" the lock. It returns "ok" or the error.
+// Do sends the process a command: "lock RUN" takes the lock and starts a journal,
+// "append" appends a record, and "release" releases the lock. Do returns "ok" or the error.
 func (p *Process) Do(t *testing.T, command string) string {
 	t.Helper()
 	if _, err := fmt.Fprintln(p.in, command); err != nil {

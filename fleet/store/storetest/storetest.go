@@ -1,9 +1,9 @@
-// Package storetest is the suite that every store of locks and journals passes,
-// wherever it keeps them: what package store promises, tried with several processes
-// and with a place that breaks on demand.
+// Package storetest is the test suite that every implementation of [store.Store] must
+// pass. It tests what package store promises, with several processes and with places that
+// fail on demand.
 //
-// A store's test calls [Main] from its TestMain, describes its place in a [Place] and
-// calls [Run]. Do not put anything of one store here.
+// A store's test calls [Main] from its TestMain, describes where it keeps its data in a
+// [Place], and calls [Run]. Do not put code for one particular store here.
 package storetest
 
 import (
@@ -18,19 +18,18 @@ import (
 	"github.com/roce-fabric/roce-fabric/fleet/store"
 )
 
-// Place is where a store keeps things, empty at first. All but Freeze must be there.
+// Place is where a store keeps its data. It starts empty. Only Freeze may be nil.
 type Place struct {
-	// Where and Fabric are for Open, in this process and in others.
+	// Where and Fabric are the arguments of Open, in this process and in others.
 	Where, Fabric string
-	// Lose takes the lock away from its holder, as if that had not been heard of for
-	// too long.
+	// Lose takes the lock away from its holder, as if the holder had not renewed it.
 	Lose func(t *testing.T)
-	// Damage makes a record unreadable, Tear cuts off the last one.
+	// Damage makes a record unreadable; Tear cuts off the last record.
 	Damage func(t *testing.T, id store.ID, at int64)
 	Tear   func(t *testing.T, id store.ID)
-	// Many makes n journals.
+	// Many creates n journals.
 	Many func(t *testing.T, n int)
-	// Freeze keeps the place from answering until thaw is called. nil is a place that
+	// Freeze keeps the place from answering until thaw is called. It is nil if the place
 	// cannot be frozen.
 	Freeze func(t *testing.T) (thaw func())
 }
@@ -38,11 +37,12 @@ type Place struct {
 // Open opens a store.
 type Open func(ctx context.Context, where, fabric string) (store.Store, error)
 
-// patience bounds waits for what is to come: a lease to run out on a busy machine.
+// patience is the timeout for expected events, such as the expiry of a lease on a busy
+// machine.
 const patience = 90 * time.Second
 
-// Run runs the suite. fresh makes an empty place, and full one that has room for a few
-// hundred KB, with a function that makes room.
+// Run runs the suite. fresh returns an empty place. full returns a place with room for a
+// few hundred KB, and a function that makes more room.
 func Run(t *testing.T, open Open, fresh func(t *testing.T) *Place, full func(t *testing.T) (_ *Place, room func())) {
 	for name, test := range map[string]func(*bench){
 		"one works and the other says who": oneWorks,
@@ -71,14 +71,14 @@ func Run(t *testing.T, open Open, fresh func(t *testing.T) *Place, full func(t *
 	})
 }
 
-// bench is a test at work on a place.
+// bench is a test and the place that it works on.
 type bench struct {
 	*testing.T
 	open  Open
 	place *Place
 }
 
-// ctx bounds a test's wait for its store.
+// ctx returns a context that ends after patience.
 func (b *bench) ctx() context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	b.Cleanup(cancel)
@@ -99,7 +99,7 @@ func (b *bench) is(err, want error) {
 	}
 }
 
-// store opens the place once more, as another process would.
+// store opens the store again, as another process would.
 func (b *bench) store() store.Store {
 	b.Helper()
 	s, err := b.open(b.ctx(), b.place.Where, b.place.Fabric)
@@ -117,16 +117,16 @@ func (b *bench) lock(s store.Store, run string) store.Lock {
 	b.Helper()
 	l, err := s.Lock(b.ctx(), owner("host1", run))
 	b.must(err)
-	b.Cleanup(func() { _ = l.Release() }) // again, for most
+	b.Cleanup(func() { _ = l.Release() }) // most tests have released it already
 	return l
 }
 
-// journal begins a journal and writes n records.
+// journal creates a journal and appends n records.
 func (b *bench) journal(l store.Lock, run string, n int) store.Journal {
 	b.Helper()
 	j, err := l.Create(b.ctx(), run)
 	b.must(err)
-	b.Cleanup(func() { _ = j.Close() }) // again, for some
+	b.Cleanup(func() { _ = j.Close() }) // some tests have closed it already
 	for i := range n {
 		b.must(j.Append(b.ctx(), record(i)))
 	}
@@ -137,7 +137,8 @@ func record(i int) []byte {
 	return fmt.Appendf(nil, `{"n":%d,"text":"%s"}`, i, strings.Repeat("é", i%7))
 }
 
-// read reads a journal as text, and the errors of what cannot be read.
+// read returns the records of a journal as text, their positions, and the errors of
+// unreadable records.
 func (b *bench) read(s store.Store, id store.ID, from int64) (out []string, at []int64, errs []error) {
 	for r, err := range s.Records(b.ctx(), id, from) {
 		if err != nil {
@@ -149,7 +150,7 @@ func (b *bench) read(s store.Store, id store.ID, from int64) (out []string, at [
 	return out, at, errs
 }
 
-// has checks that a journal has just the first n records.
+// has checks that a journal holds exactly the records 0 to n-1.
 func (b *bench) has(s store.Store, id store.ID, n int) {
 	b.Helper()
 	var want []string
@@ -161,7 +162,7 @@ func (b *bench) has(s store.Store, id store.ID, n int) {
 	}
 }
 
-// until tries something until it is true.
+// until calls ok repeatedly until it returns true; what names the condition.
 func (b *bench) until(what string, ok func() bool) {
 	b.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
@@ -175,7 +176,7 @@ func (b *bench) until(what string, ok func() bool) {
 	}
 }
 
-// ended waits for the end of a context and returns why.
+// ended waits until ctx is cancelled and returns the cause.
 func (b *bench) ended(ctx context.Context) error {
 	b.Helper()
 	select {
