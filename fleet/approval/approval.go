@@ -1,8 +1,8 @@
-// Package approval asks for the approval of a run as an intent says: a command, or a
-// webhook.
+// Package approval asks for approval of a run, with the command or the webhook that an
+// intent configures.
 //
-// Only a clear yes is one. A command that cannot be started or a server that cannot be
-// reached is a no, as is any answer that is not understood.
+// Only an explicit yes approves. A command that cannot be started, a server that cannot be
+// reached and an answer that cannot be parsed all count as no.
 package approval
 
 import (
@@ -16,18 +16,18 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/term"
 )
 
-// format is the version of the document that approvers get. Within one, fields are
+// format is the version of the document sent to approvers. Within a version, fields are
 // only added.
 const format = 1
 
-// document is what approvers get.
+// document is sent to approvers as JSON.
 type document struct {
 	Format int `json:"format"`
 	fleet.ApprovalRequest
 }
 
-// Of returns the approver of an intent, which may use what a policy says; nil where it has
-// none. agent is the User-Agent of requests.
+// Of returns the approver that an intent configures, restricted to what policy p allows, or
+// nil if a is nil. agent is the User-Agent of its requests.
 func Of(a *intent.Approval, p *secret.Policy, agent string) fleet.Approver {
 	if a == nil {
 		return nil
@@ -39,7 +39,8 @@ func Of(a *intent.Approval, p *secret.Policy, agent string) fleet.Approver {
 	return &webhook{to}
 }
 
-// reason is why something was not approved, of what another program says.
+// reason returns an error with the first 400 characters of text, the approver's reason for
+// a no, or with otherwise if text is empty.
 func reason(text, otherwise string) error {
 	const most = 400
 	if text = term.CleanLine(text); text == "" {

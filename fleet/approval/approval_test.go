@@ -19,7 +19,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/secret"
 )
 
-// trusted lets the intents of tests use what they name.
+// trusted allows everything that the intents of these tests use.
 var trusted = &secret.Policy{Secrets: []string{"env:*"}, Programs: []string{"sh", "./no-such-program"}, Addresses: []string{"127.0.0.1"}}
 
 var asked = fleet.ApprovalRequest{
@@ -30,7 +30,8 @@ var asked = fleet.ApprovalRequest{
 const whole = `{"format":1,"fabric":"pod1","digest":"4d2c","devices":2,"impact":"port-flap",` +
 	`"changes":[{"device":"leaf1","impact":"port-flap"},{"device":"leaf2","impact":"none"}],"user":"ann","host":"jump1"}`
 
-// A command approves with exit status 0 alone, and its first line is the reason.
+// A command approves only with exit status 0. Otherwise the first line of its output is the
+// reason.
 func TestCommand(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, script, want string }{
@@ -53,7 +54,8 @@ func TestCommand(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "no-such-program") {
 		t.Errorf("no program: %v", err)
 	}
-	// One that never answers may withdraw the question, or is killed.
+	// A command that never answers gets SIGTERM, on which it may withdraw its question, and
+	// is killed if it ignores that.
 	withdrawn := filepath.Join(t.TempDir(), "withdrawn")
 	for _, script := range []string{"trap 'kill $!; touch " + withdrawn + "' TERM; sleep 1000 & wait", "trap '' TERM; exec sleep 1000"} {
 		err = Of(&intent.Approval{Command: []string{"sh", "-c", script}, Timeout: time.Second}, trusted, "").Approve(t.Context(), asked)
@@ -64,7 +66,7 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// A command that the operator does not allow is not run, and nothing is approved.
+// A command that the operator's policy does not allow is not run and approves nothing.
 func TestForbidden(t *testing.T) {
 	t.Parallel()
 	ran := filepath.Join(t.TempDir(), "ran")
@@ -90,7 +92,7 @@ func wantReason(t *testing.T, err error, want string) {
 	}
 }
 
-// A webhook approves with status 200 and a clear yes alone.
+// A webhook approves only with status 200 and {"approved":true}.
 func TestWebhook(t *testing.T) {
 	t.Setenv("APPROVAL_TOKEN", "s3cret")
 	elsewhere := 0
@@ -147,8 +149,8 @@ func authority(t *testing.T, s *httptest.Server) string {
 	return file
 }
 
-// A server that cannot be asked is a no, and nothing of its address but the host is
-// said.
+// A server that cannot be asked does not approve, and errors show only the host of its
+// address.
 func TestWebhookUnreachable(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
@@ -176,7 +178,7 @@ func TestWebhookUnreachable(t *testing.T) {
 	}
 }
 
-// What approvers get says of a rollback which run it is of.
+// For a rollback, the document sent to approvers names the run that is rolled back.
 func TestDocument(t *testing.T) {
 	t.Parallel()
 	b, err := json.Marshal(document{format, fleet.ApprovalRequest{Fabric: "pod1", Digest: "4d2c", Of: "r1", Devices: 1, Impact: "traffic-loss", Changes: []fleet.ApprovalChange{{Device: "leaf1", Impact: "traffic-loss"}}, User: "ann", Host: "jump1"}})

@@ -14,7 +14,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/callout"
 )
 
-// command approves with exit status 0.
+// command is an approver that runs a command, which approves with exit status 0.
 type command struct{ callout.To }
 
 // Approve runs the command.
@@ -32,7 +32,8 @@ func (c *command) Approve(ctx context.Context, r fleet.ApprovalRequest) error {
 	return reason(line, err.Error())
 }
 
-// environment is what a command learns without reading JSON.
+// environment returns the variables that describe the request to commands that do not read
+// JSON.
 func environment(r fleet.ApprovalRequest) (env []string) {
 	for _, v := range [][2]string{
 		{"FABRIC", r.Fabric}, {"DIGEST", r.Digest}, {"ROLLS_BACK", r.Of}, {"DEVICES", strconv.Itoa(r.Devices)},
@@ -43,7 +44,7 @@ func environment(r fleet.ApprovalRequest) (env []string) {
 	return env
 }
 
-// head keeps the beginning of what is written to it.
+// head keeps the first callout.MaxAnswer bytes written to it.
 type head struct{ bytes.Buffer }
 
 func (h *head) Write(b []byte) (int, error) {

@@ -11,7 +11,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/callout"
 )
 
-// webhook approves with status 200 and {"approved": true}.
+// webhook is an approver that asks a server, which approves with status 200 and
+// {"approved": true}.
 type webhook struct{ callout.To }
 
 // Approve posts the request and waits for the answer.
@@ -27,7 +28,7 @@ func (w *webhook) Approve(ctx context.Context, r fleet.ApprovalRequest) error {
 	return verdict(status, answer)
 }
 
-// verdict reads an answer.
+// verdict returns an error unless an answer approves.
 func verdict(status int, body []byte) error {
 	var answer struct {
 		Approved bool   `json:"approved"`

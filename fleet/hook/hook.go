@@ -1,5 +1,5 @@
-// Package hook takes hosts out of service and puts them into it again, as an intent or the
-// command line says: by a command, or a webhook.
+// Package hook takes hosts out of service and puts them back, with the command or the
+// webhook that an intent or the command line names.
 package hook
 
 import (
@@ -20,10 +20,11 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/term"
 )
 
-// format is the version of the document that hooks get. Within one, fields are only added.
+// format is the version of the document sent to hooks. Within a version, fields are only
+// added.
 const format = 1
 
-// defaultTimeout is how long a hook of the command line may take.
+// defaultTimeout is the timeout of a hook given on the command line.
 const defaultTimeout = 10 * time.Minute
 
 type document struct {
@@ -31,11 +32,12 @@ type document struct {
 	fleet.HookRequest
 }
 
-// hook is a command, which succeeds with exit status 0, or a webhook, which does with 2xx.
+// hook is a command, which succeeds with exit status 0, or a webhook, which succeeds with
+// status 2xx.
 type hook struct{ callout.To }
 
-// Of returns the hook of an intent, which may use what a policy says; nil where it has none.
-// agent is the User-Agent of requests.
+// Of returns the hook that an intent configures, restricted to what policy p allows, or nil
+// if h is nil. agent is the User-Agent of its requests.
 func Of(h *intent.Hook, p *secret.Policy, agent string) fleet.Hook {
 	if h == nil {
 		return nil
@@ -43,7 +45,8 @@ func Of(h *intent.Hook, p *secret.Policy, agent string) fleet.Hook {
 	return &hook{callout.To{Command: h.Command, URL: h.URL, Token: h.Token, CA: h.CA, Agent: agent, Timeout: h.Timeout, Policy: cmp.Or(p, &secret.Policy{})}}
 }
 
-// Typed returns the hook that someone has typed: an address, or a command for sh.
+// Typed returns the hook for text typed by the operator: an https:// address, or a command
+// for sh.
 func Typed(text, agent string) (fleet.Hook, error) {
 	switch {
 	case strings.HasPrefix(text, "https://"):
@@ -80,14 +83,15 @@ func (h *hook) post(ctx context.Context, doc []byte, said *lines) error {
 	if err != nil {
 		return err
 	}
-	_, _ = said.Write(answer) // it never fails
+	_, _ = said.Write(answer) // never fails
 	if status < 200 || status > 299 {
 		return fmt.Errorf("it answers %d %s", status, http.StatusText(status))
 	}
 	return nil
 }
 
-// environment is what a command learns without reading JSON.
+// environment returns the variables that describe the request to commands that do not read
+// JSON.
 func environment(r fleet.HookRequest) (env []string) {
 	for _, v := range [][2]string{{"EVENT", r.Event}, {"FABRIC", r.Fabric}, {"DEVICE", r.Device}, {"USER", r.User}, {"HOST", r.Host}} {
 		env = append(env, fmt.Sprintf("ROCE_FABRIC_%s=%s", v[0], v[1]))
@@ -95,13 +99,13 @@ func environment(r fleet.HookRequest) (env []string) {
 	return env
 }
 
-// The bounds of what a hook is shown to print.
+// Limits on the output of a hook that is shown: characters per line, and lines.
 const (
 	maxLine  = 400
 	maxLines = 200
 )
 
-// lines says each line that is written to it, up to a bound.
+// lines calls say for each line written to it, up to maxLines lines.
 type lines struct {
 	say func(line string)
 

@@ -18,14 +18,14 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/secret"
 )
 
-// trusted lets the intents of tests use what they name.
+// trusted allows everything that the intents of these tests use.
 var trusted = &secret.Policy{Secrets: []string{"env:*"}, Programs: []string{"sh"}, Addresses: []string{"127.0.0.1"}}
 
 var asked = fleet.HookRequest{Event: "drain", Fabric: "pod1", Device: "gpu1", Resets: []string{"systemctl reboot"}, Impact: "reload", User: "ann", Host: "jump1"}
 
 const whole = `{"format":1,"event":"drain","fabric":"pod1","device":"gpu1","resets":["systemctl reboot"],"impact":"reload","user":"ann","host":"jump1"}`
 
-// A command, an address and a token that the operator does not allow are not used.
+// A command, address or token that the operator's policy does not allow is not used.
 func TestForbidden(t *testing.T) {
 	t.Setenv("HOOK_TOKEN", "s3cret")
 	posted := 0
@@ -63,7 +63,8 @@ func call(t *testing.T, h fleet.Hook) (said []string, fault string) {
 	return said, fault
 }
 
-// A command is told the host, its output is said line by line, and its status counts.
+// A command gets the host's name, its output is reported line by line, and its exit status
+// decides.
 func TestCommand(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -97,7 +98,7 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// A webhook gets the document, and succeeds with 2xx alone.
+// A webhook gets the document, and succeeds only with status 2xx.
 func TestWebhook(t *testing.T) {
 	t.Setenv("HOOK_TOKEN", "s3cret")
 	for status, want := range map[int]string{200: "", 204: "", 409: "drain: HOST: it answers 409 Conflict", 302: "drain: HOST: it answers 302 Found"} {
@@ -124,7 +125,7 @@ func TestWebhook(t *testing.T) {
 	}
 }
 
-// What is typed is an address or a command, and no address that is not encrypted.
+// Typed accepts an https address or a command, and rejects an http address.
 func TestTyped(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{"https://x.example.net/drain?key=hunter2": "x.example.net", "kubectl drain x": "sh", "http://x": "", " ": ""} {

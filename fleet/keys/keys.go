@@ -1,9 +1,9 @@
-// Package keys signs plans and journals, which are files that anyone may have edited,
-// and tells whose signatures are believed.
+// Package keys signs plans and journals, because anyone may have edited these files, and
+// verifies signatures against a set of trusted keys.
 //
-// Keys are Ed25519, in the PEM forms that openssl reads and writes: PKCS #8 for the
-// private one, SPKI for public ones. Do not use a key of this package for anything
-// else: a signature names what was signed, but a key has no such bound.
+// Keys are Ed25519 in the PEM formats of openssl: PKCS #8 for the private key, SPKI for
+// public keys. Do not use a key of this package for anything else: a signature here covers
+// the kind of text that was signed, but signatures made elsewhere with the same key may not.
 package keys
 
 import (
@@ -27,32 +27,32 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/secret"
 )
 
-// The files of a key in a folder.
+// Names of the key files in a folder.
 const (
 	privateFile = "key.pem"
 	publicFile  = "key.pub"
 )
 
-// maxFile bounds a file of keys.
+// maxFile is the maximum size of a file of public keys in bytes.
 const maxFile = 64 << 10
 
-// The faults of a signature.
+// Errors of [Ring.Verify].
 var (
 	ErrUnsigned = errors.New("it is not signed")
 	ErrBad      = errors.New("its signature does not fit: it was edited")
 	ErrUnknown  = errors.New("it is signed with an unknown key")
 )
 
-// Ring is the key of this user and the public keys of others that are trusted. Its own
-// key is trusted.
+// Ring holds the key of this user and the trusted public keys of others. Its own key is
+// trusted too.
 type Ring struct {
-	own     ed25519.PrivateKey // nil for none yet
-	dir     string             // where it is made; "" for nowhere
-	trusted map[string]bool    // public keys
+	own     ed25519.PrivateKey // nil if there is none yet
+	dir     string             // folder where Ensure creates the key; "" if it cannot
+	trusted map[string]bool    // raw public keys
 }
 
-// Open reads the key of a folder, which must be as private as a secret. Where there is
-// none, [Ring.Ensure] makes one.
+// Open reads the key in a folder; the file must be as private as a secret. If there is no
+// key, [Ring.Ensure] creates one.
 func Open(dir string) (*Ring, error) {
 	path := filepath.Join(dir, privateFile)
 	b, err := secret.ReadOwn(path)
@@ -69,11 +69,11 @@ func Open(dir string) (*Ring, error) {
 	return r, nil
 }
 
-// None is a ring without a key, which believes nobody.
+// None returns a ring without a key that trusts nobody.
 func None() *Ring { return &Ring{trusted: map[string]bool{}} }
 
-// Ensure makes the key of the folder where there is none, with mode 0600, and its
-// public half next to it.
+// Ensure creates the key in the ring's folder if there is none, with mode 0600, and writes
+// the public key next to it.
 func (r *Ring) Ensure() error {
 	switch {
 	case r.own != nil:
@@ -99,12 +99,12 @@ func (r *Ring) Ensure() error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(f.Name()) }() // a name of the key too many
+	defer func() { _ = os.Remove(f.Name()) }() // the temporary name
 	err = pem.Encode(f, &pem.Block{Type: "PRIVATE KEY", Bytes: der})
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	// Those that begin at once end with one key.
+	// Of several processes that create a key at once, the first wins and all use its key.
 	if err := os.Link(f.Name(), filepath.Join(r.dir, privateFile)); errors.Is(err, fs.ErrExist) {
 		first, err := Open(r.dir)
 		if err == nil {
@@ -131,7 +131,7 @@ func writePublic(path string, public ed25519.PublicKey) error {
 	return atomicfile.Write(path, pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}), 0o644)
 }
 
-// Parse reads a private key in PEM.
+// Parse parses a private key in PEM.
 func Parse(text []byte) (*Ring, error) {
 	block, _ := pem.Decode(text)
 	if block == nil {
@@ -147,7 +147,7 @@ func Parse(text []byte) (*Ring, error) {
 	return r, nil
 }
 
-// Trust adds the public keys of a file, in PEM.
+// Trust adds the public keys of a PEM file to the trusted keys.
 func (r *Ring) Trust(path string) error {
 	rest, err := boundedfile.Read(path, maxFile)
 	if err != nil {
@@ -169,14 +169,14 @@ func (r *Ring) Trust(path string) error {
 	return nil
 }
 
-// Sign signs text of a kind: "public key:signature" in base64. [Ring.Ensure] must have
-// been called.
+// Sign signs text of a kind and returns "PUBLIC KEY:SIGNATURE", both in base64.
+// [Ring.Ensure] must have been called.
 func (r *Ring) Sign(kind string, text []byte) string {
 	return encode(r.own.Public().(ed25519.PublicKey)) + ":" + encode(ed25519.Sign(r.own, message(kind, text)))
 }
 
-// Verify returns an error unless text of a kind was signed with a trusted key:
-// [ErrUnsigned], [ErrBad] or [ErrUnknown], which names the key.
+// Verify returns an error unless signature is that of a trusted key for text of this kind.
+// The error is [ErrUnsigned], [ErrBad], or [ErrUnknown] with the name of the key.
 func (r *Ring) Verify(kind string, text []byte, signature string) error {
 	if signature == "" {
 		return ErrUnsigned
@@ -193,7 +193,7 @@ func (r *Ring) Verify(kind string, text []byte, signature string) error {
 	return nil
 }
 
-// Fingerprint names the key of a signature; "" for none.
+// Fingerprint returns a short name of the key of a signature, or "" if it has none.
 func Fingerprint(signature string) string {
 	a, _, _ := strings.Cut(signature, ":")
 	public, err := base64.StdEncoding.DecodeString(a)
@@ -204,7 +204,8 @@ func Fingerprint(signature string) string {
 	return "key " + hex.EncodeToString(sum[:8])
 }
 
-// message is what is signed: a signature of one kind is none of another.
+// message returns the bytes to sign. They include the kind, so that a signature for one
+// kind is not valid for another.
 func message(kind string, text []byte) []byte {
 	return append([]byte("roce-fabric "+kind+"\n"), text...)
 }

@@ -57,8 +57,7 @@ func TestSignatures(t *testing.T) {
 	}
 }
 
-// A folder is not written to for the sake of a look, and those who begin at once share
-// a key.
+// Open does not write to the folder, and processes that create a key at once share one key.
 func TestOpen(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := Open(dir); err != nil {
@@ -98,7 +97,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// Keys of openssl are read, and those of this package are keys to openssl.
+// The package reads keys of openssl, and openssl reads keys of this package.
 func TestOpenSSL(t *testing.T) {
 	bin, err := exec.LookPath("openssl")
 	if err != nil {
@@ -125,8 +124,8 @@ func TestOpenSSL(t *testing.T) {
 	}
 }
 
-// A key that others may read or replace, and a name that leads elsewhere, are refused, and
-// no key is made where others could replace it.
+// Open rejects a key that others may read or replace, a symbolic link and a pipe, and
+// Ensure creates no key where others could replace it.
 func TestOpenPrivate(t *testing.T) {
 	for name, spoil := range map[string]func(dir, key string) error{
 		"others may read it": func(_, key string) error { return os.Chmod(key, 0o666) },

@@ -10,17 +10,17 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
-// fabric is devices and the links between them.
+// fabric holds the devices and the links between them.
 type fabric struct {
 	list  []*Device
 	index map[string]int
 	links []cable
-	// chains numbers the states of a port, before and after.
+	// chains numbers the sequences of states (before and after) that ports have.
 	chains trie[port]
-	states [][]port // by the number of the chain
+	states [][]port // the states of each chain, by its number
 }
 
-// cable is a link whose two ends are known.
+// cable is a link between two devices of the fabric, with the chains of its ends.
 type cable struct {
 	a, b   end
 	chains [2]int
@@ -31,14 +31,14 @@ type end struct {
 	port   string
 }
 
-// port is a [Port] and who it belongs to.
+// port is a [Port] with the properties of its device.
 type port struct {
 	Port
 	host  bool
-	sends uint64 // by the host itself
+	sends uint64 // code points that the host itself sends
 }
 
-// trie numbers sequences; 0 is the empty one.
+// trie assigns numbers to sequences; 0 is the empty sequence.
 type trie[T comparable] struct {
 	next map[trieKey[T]]int
 }
@@ -102,7 +102,7 @@ func (f *fabric) chain(e end) int {
 	return n
 }
 
-// change tells devices apart that change in different ways.
+// change returns a key that is equal for devices whose ports change in the same ways.
 func (f *fabric) change(d *Device) string {
 	seen := map[int]bool{}
 	for name := range d.States[0].Ports {
@@ -119,13 +119,13 @@ func (f *fabric) change(d *Device) string {
 	return key
 }
 
-// moment is what of the senders is seen at one time.
+// moment is the traffic that hosts may send at one time.
 type moment struct {
-	sends, twice uint64 // by any host, and by more than one
-	mtu          int    // the largest of a host
+	sends, twice uint64 // code points sent by at least one host, and by more than one
+	mtu          int    // largest MTU of a host's port
 }
 
-// add adds a host in any of the states of a span.
+// add adds the traffic of device d in all states of a span. It ignores switches.
 func (m *moment) add(d *Device, of span) {
 	if !d.Host {
 		return
@@ -141,28 +141,29 @@ func (m *moment) add(d *Device, of span) {
 	m.sends |= sends
 }
 
-// span are the states of a device that may be seen, first and last.
+// span is the range of states, first to last, that a device may be in.
 type span struct{ from, to int }
 
-// faults are the entries of a link, a bit each: those of PFC by priority, then lossy.
+// faults is a bit set of the faults of a link: PFC at only one end, one bit per priority,
+// then the constants below.
 type faults uint16
 
 const (
-	lossyA faults = 1 << (qos.NumPriorities + iota) // traffic that enters at a
+	lossyA faults = 1 << (qos.NumPriorities + iota) // traffic that enters at end a may be dropped
 	lossyB
-	smallA // a does not take the packets of hosts
+	smallA // the MTU of end a is too small for the hosts' packets
 	smallB
 
-	oneSided faults = 1<<qos.NumPriorities - 1 // PFC
+	oneSided faults = 1<<qos.NumPriorities - 1 // PFC at only one end, any priority
 )
 
-// checks are the checks that a link goes through, and the faults that each finds.
+// checks lists the checks of a link, and the faults that each check finds.
 var checks = []struct {
 	id     string
 	faults faults
 }{{"PFC-01", oneSided}, {"PFC-02", oneSided}, {"CLS-02", lossyA | lossyB}, {"MTU-03", smallA | smallB}}
 
-// pfcCheck is the check of PFC at both ends of a link.
+// pfcCheck returns the ID of the check that compares PFC at the two ends of a link.
 func (f *fabric) pfcCheck(c cable) string {
 	if f.list[c.a.device].Host || f.list[c.b.device].Host {
 		return "PFC-02"
@@ -170,7 +171,8 @@ func (f *fabric) pfcCheck(c cable) string {
 	return "PFC-01"
 }
 
-// judge judges a link. toA and toB are the code points of what enters at its ends.
+// judge returns the faults of a link with the ends a and b. toA and toB are the code
+// points of the traffic that enters at a and at b.
 func judge(a, b port, toA, toB uint64, m moment) faults {
 	out := faults(a.PFC ^ b.PFC)
 	if lossy(a, b, toB) {
@@ -188,9 +190,9 @@ func judge(a, b port, toA, toB uint64, m moment) faults {
 	return out
 }
 
-// lossy reports whether RDMA traffic from one end of a link to the other may be
-// dropped: the one that takes it in must have it in a class with PFC, and the other
-// must stop that class.
+// lossy reports whether RDMA traffic from one end of a link to the other may be dropped.
+// It is safe only if both ends put the traffic in the same class and have PFC enabled for
+// that class: the receiver sends the pauses and the sender obeys them.
 func lossy(from, to port, sends uint64) bool {
 	if from.host {
 		sends = from.sends
@@ -208,7 +210,8 @@ func lossy(from, to port, sends uint64) bool {
 	return false
 }
 
-// places calls do for each fault of a link, with the end that has it.
+// places calls do for each fault of a link, with the check, the class and the end at which
+// the fault is reported. PFC faults are reported at the switch if the other end is a host.
 func (f *fabric) places(c cable, of faults, do func(check, class string, e end)) {
 	first := c.a
 	if f.list[c.a.device].Host {
@@ -230,12 +233,13 @@ func (f *fabric) places(c cable, of faults, do func(check, class string, e end))
 	}
 }
 
-// route is what the states of the two ends of a link are judged by.
+// route holds the properties of a link that decide which faults count in a state of its
+// ends.
 type route struct {
 	chains [2]int
-	// was and will are the priorities that the link carries without loss, before and after.
+	// was and will are the priorities with PFC at both ends, before and after.
 	was, will qos.PrioritySet
-	// idle says that the link carries no class of the intent yet.
+	// idle is set if the link carries no class of the intent yet.
 	idle bool
 }
 
@@ -246,7 +250,7 @@ func (f *fabric) route(chains [2]int, before moment) route {
 	return r
 }
 
-// lossless are the code points that a link carries without loss.
+// lossless returns the code points that a link carries without loss.
 func lossless(a, b port) (out uint64) {
 	if a.Classes == nil || b.Classes == nil {
 		return 0
@@ -259,9 +263,10 @@ func lossless(a, b port) (out uint64) {
 	return out
 }
 
-// unused are the faults of a state that are worse for no traffic. PFC at one end is none where
-// the link carries all priorities that it carried before, or all that it carries after, as where
-// it carried none; nor is RDMA traffic in a lossy class that no link carried without loss.
+// unused returns the faults that affect no traffic when the ends are in states a and b.
+// PFC at one end affects none for a priority that was not lossless before, or if the link
+// still carries all priorities of before, or already all of after. RDMA traffic in a lossy
+// class is not affected if the link is idle.
 func (r route) unused(a, b port) faults {
 	out := oneSided &^ faults(r.was)
 	if now := a.PFC & b.PFC; now&r.was == r.was || now&r.will == r.will {
@@ -273,8 +278,9 @@ func (r route) unused(a, b port) faults {
 	return out
 }
 
-// seen are the faults of a link over all mixtures of spans, and those that are worse for no
-// traffic.
+// seen returns the faults of a link over all combinations of states of its two ends, and
+// separately the faults that affect no traffic in any of them. states counts the
+// combinations.
 func (f *fabric) seen(r route, a, b span, m moment) (out, unused faults, states int) {
 	as, bs := f.states[r.chains[0]][a.from:a.to+1], f.states[r.chains[1]][b.from:b.to+1]
 	toA, toB := m.to(as), m.to(bs)
@@ -289,7 +295,8 @@ func (f *fabric) seen(r route, a, b span, m moment) (out, unused faults, states 
 	return out, unused &^ out, states
 }
 
-// to are the code points of what enters a device: a host gets nothing from itself.
+// to returns the code points of the traffic that enters a device with the states seen. A
+// host receives no traffic from itself.
 func (m moment) to(seen []port) uint64 {
 	var own uint64
 	for _, p := range seen {
@@ -298,7 +305,7 @@ func (m moment) to(seen []port) uint64 {
 	return m.sends &^ (own &^ m.twice)
 }
 
-// ends are the faults of a link before and after everything.
+// ends returns the faults of a link before and after the whole change.
 func (f *fabric) ends(r route, before, after moment) faults {
 	last := func(chain int) span { n := len(f.states[chain]) - 1; return span{n, n} }
 	was, unused, _ := f.seen(r, span{}, span{}, before)
@@ -315,9 +322,10 @@ func (f *fabric) outer() (before, after moment) {
 	return before, after
 }
 
-// deadlock says for which priority links with PFC come and go, so that a state in
-// between may have a cycle that neither end state has; "" for none. Where they only
-// come, or only go, each state has no more of them than an end state.
+// deadlock explains for which priorities PFC appears on some links and disappears from
+// others, so that an intermediate state may have a cycle that exists neither before nor
+// after; "" if there are none. If PFC only appears, or only disappears, every intermediate
+// state has a subset of the PFC links of the state after or before.
 func (f *fabric) deadlock() string {
 	var come, go_ qos.PrioritySet
 	for _, c := range f.links {
@@ -332,7 +340,7 @@ func (f *fabric) deadlock() string {
 	return ""
 }
 
-// timetable has the stage in which each device changes, -1 for one that does not.
+// timetable holds the stage in which each device changes, or -1 if it does not change.
 type timetable []int
 
 func (f *fabric) timetable(stages []Stage) timetable {
@@ -348,7 +356,8 @@ func (f *fabric) timetable(stages []Stage) timetable {
 	return t
 }
 
-// during are the states of a device in a stage, after those once it has ended.
+// during returns the states that a device may be in during a stage; changes is the stage in
+// which the device changes. after returns its state after a stage.
 func during(changes, stage int) span {
 	return span{after(changes, stage-1).from, after(changes, stage).from}
 }
@@ -360,14 +369,14 @@ func after(changes, stage int) span {
 	return span{}
 }
 
-// alike are links whose ends are alike and change at the same times.
+// alike identifies links whose ends have equal states and change in the same stages.
 type alike struct {
 	chains, changes [2]int
-	pfc             string // the check of PFC
+	pfc             string // ID of the PFC check
 }
 
-// prove walks through stages. Links that are alike are looked at once: there are as many
-// links times stages as the square of the fabric.
+// prove evaluates all links in all stages. It evaluates equal links only once, because
+// links times stages grows with the square of the fabric's size.
 func (f *fabric) prove(stages []Stage) Proof {
 	p := Proof{Links: len(f.links), Worse: make([][]Fault, len(stages)), Looked: make([][]Looked, len(stages)), Unproven: f.deadlock()}
 	t := f.timetable(stages)
@@ -415,8 +424,8 @@ func (f *fabric) prove(stages []Stage) Proof {
 	return p
 }
 
-// Lasts is how long a state lasts, in seconds, that begins in the first of some stages and
-// ends in the last: their writes, and the gates between these.
+// Lasts returns how long a state lasts, in seconds, that begins in the first of stages and
+// ends in the last: the sum of their writes and the gates in between.
 func Lasts(stages []Stage) (sum float64) {
 	for i, s := range stages {
 		sum += s.Writes
@@ -427,27 +436,28 @@ func Lasts(stages []Stage) (sum float64) {
 	return sum
 }
 
-// sight is what is seen of a link in a stage: faults that an end state has as well, those of
-// what it does not carry yet, and all others.
+// sight is the result for a link in a stage: faults that also exist before or after the
+// whole change (known), faults in classes that the link does not carry yet (unused), and all
+// others (worse).
 type sight struct {
 	known, unused, worse faults
 	states               int
 }
 
-// lasting has the stage in which each fault of a link began, as long as it lasts.
+// lasting holds, for each current fault of a link, the stage in which it began.
 type lasting [16]struct {
 	from int
 	on   bool
 }
 
-// ended are faults of a link that began in one stage and end in another.
+// ended is a set of faults of a link that began in stage from and have ended.
 type ended struct {
 	from int
 	of   faults
 }
 
-// next takes in the faults that are seen in a stage and those that are left after it, and
-// returns those that end in it.
+// next records the faults seen during a stage and those left after it, and returns the
+// faults that end in the stage.
 func (l *lasting) next(stage int, seen, left faults) (out []ended) {
 	for bit := range l {
 		of := faults(1) << bit
@@ -470,8 +480,8 @@ func (l *lasting) next(stage int, seen, left faults) (out []ended) {
 	return out
 }
 
-// blame adds the faults that links which are alike have until a stage, in the order of the
-// links.
+// blame adds faults of equal links to the map to, in the order of the links. The faults
+// end in stage until and have lasted the given seconds.
 func (f *fabric) blame(to *ordered.Map[[2]string, Fault], links []*cable, of faults, until int, seconds float64) {
 	for i, c := range links[:min(len(links), mostPorts)] {
 		f.places(*c, of, func(check, class string, e end) {
@@ -488,7 +498,7 @@ func (f *fabric) blame(to *ordered.Map[[2]string, Fault], links []*cable, of fau
 	}
 }
 
-// examined adds what is seen of n links to what each check saw.
+// examined adds the result for n equal links to the summary of each check.
 func examined(looked []Looked, links alike, unclassed bool, n int, s sight) {
 	for i, x := range checks {
 		if x.faults == oneSided && x.id != links.pfc || x.id == "CLS-02" && unclassed {
@@ -504,7 +514,7 @@ func examined(looked []Looked, links alike, unclassed bool, n int, s sight) {
 	}
 }
 
-// unclassed reports whether an end of a link never shows which class a code point has.
+// unclassed reports whether the classes of an end of a link are never known.
 func (f *fabric) unclassed(c cable) bool {
 	known := func(p port) bool { return p.Classes != nil }
 	return !slices.ContainsFunc(f.states[c.chains[0]], known) || !slices.ContainsFunc(f.states[c.chains[1]], known)

@@ -1,16 +1,17 @@
-// Package order finds the order in which the devices of a fabric change, so that no
-// state in between is worse than the states before and after.
+// Package order finds the order in which to change the devices of a fabric so that, if
+// possible, no intermediate state is worse than the states before and after.
 //
-// A device has a state before its change and one after it, of which only what neighbours
-// must agree on is looked at: the priorities with PFC, the MTU, and the class of each code
-// point. A state of the fabric has a [Fault] for each check that fails in it. Those that fail
-// neither before nor after are what an order costs, for as long as they last. A link that
-// carries no lossless class yet has nothing to lose: PFC at one end of it, and RDMA traffic
-// in a lossy class, are as it was. Sources: the catalogue of checks for what must agree; for
-// the order of code points and MTUs see docs/rollout.md.
+// Each device has a state before and a state after its change. Only the settings that
+// neighbours must agree on count: the priorities with PFC, the MTU, and the class of each
+// code point. A state of the fabric has a [Fault] for each check that fails in it. The
+// cost of an order is how long those faults last that exist neither before nor after the
+// change. A link that carries no lossless class yet has nothing to lose, so PFC at only
+// one end of it, or RDMA traffic in a lossy class, costs nothing. Sources: the catalogue
+// of checks for the settings that must agree; docs/rollout.md for the order of code points
+// and MTUs.
 //
-// Everything here is a function of values: nothing is read, nothing waits. Do not put
-// limits on how many devices change at once here: those are the rollout's, see [Cut].
+// All functions here are pure: they do no I/O and do not wait. Do not add limits on how
+// many devices change at once here; they belong to the rollout, see [Cut].
 package order
 
 import (
@@ -25,79 +26,79 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
-// Port is what a neighbour, or traffic that passes, depends on. Values are compared
-// with ==, so that equal maps must be one pointer: see [Pool].
+// Port holds the settings of a port that its neighbour or passing traffic depends on.
+// Values are compared with ==, so equal maps must share one pointer: see [Pool].
 type Port struct {
 	PFC qos.PrioritySet
-	MTU int // bytes of an IP packet; 0 where it is not known
-	// Classes has the priority that a code point gets, of a frame that enters or that
-	// a host sends; nil where it is not known.
+	MTU int // maximum size of an IP packet in bytes; 0 if unknown
+	// Classes maps the code point of a frame that enters the port, or that a host sends,
+	// to its priority; nil if unknown.
 	Classes *[qos.NumDSCP]int8
 }
 
 // State is one state of a device.
 type State struct {
-	Ports map[string]Port // those with a link
-	// Sends are the code points of the RDMA traffic that a host sends, bit n for n.
+	Ports map[string]Port // the ports that have a link
+	// Sends is the set of code points of a host's RDMA traffic; bit n is code point n.
 	Sends uint64
 }
 
-// Device is a device with its state, and with the state after its change; one with a single
-// state does not change.
+// Device is a device with its state before and, if it changes, its state after the change.
 type Device struct {
 	Name string
 	Host bool
-	// Kind gathers devices that go together where nothing forbids it, such as a role;
-	// kinds go in the order of Rank.
+	// Kind groups devices that change together if possible, such as those of one role.
+	// Kinds change in the order of Rank.
 	Kind string
 	Rank int
-	// First has the device changed before all devices without it, whatever that costs.
+	// First makes the device change before all devices without First, whatever the cost.
 	First bool
-	// Joins says that the device may go side by side with devices of other kinds.
+	// Joins allows the device to change in parallel with devices of other kinds.
 	Joins  bool
-	States []State // one or two
+	States []State // one (the device does not change) or two
 }
 
 func (d *Device) changes() bool { return len(d.States) > 1 }
 
-// Fault is a fault of a state of the fabric, at all ports that have it, from the stage in
-// which it begins.
+// Fault is a failed check in intermediate states of the fabric, with all ports at which it
+// begins in the same stage.
 type Fault struct {
-	Check string `json:"check"`           // id in the catalogue of checks
-	Class string `json:"class,omitempty"` // of a priority: "priority 3"; "" where it is of the port
-	// Ports are the first of those that have it, such as leaf1/Ethernet0, Count is how many
-	// have it.
+	Check string `json:"check"`           // ID in the catalogue of checks
+	Class string `json:"class,omitempty"` // such as "priority 3"; "" for a fault of the whole port
+	// Ports lists the first of the affected ports, such as leaf1/Ethernet0; Count counts
+	// all of them.
 	Ports []string `json:"ports"`
 	Count int      `json:"count"`
-	// Until is the number of the stage, from 1, in which the last of them loses it.
+	// Until is the number of the stage, counted from 1, in which the fault ends at the
+	// last port.
 	Until int `json:"until"`
-	// Seconds is how long the last of them has it.
+	// Seconds is the longest time for which a port has the fault.
 	Seconds float64 `json:"seconds"`
 }
 
-// mostPorts bounds the ports of a fault that are named.
+// mostPorts limits how many ports a Fault lists.
 const mostPorts = 64
 
-// Looked is what one check saw in a stage.
+// Looked summarizes what one check examined and found in a stage.
 type Looked struct {
-	Check  string `json:"check"` // id in the catalogue of checks
+	Check  string `json:"check"` // ID in the catalogue of checks
 	Links  int    `json:"links"`
-	States int    `json:"states"` // mixtures of the two ends of those links
-	// Known are the faults that an end state has as well, Unused those of a class that
-	// the link does not carry yet, Worse all others.
+	States int    `json:"states"` // combinations of states of the two ends of those links
+	// Known counts faults that also exist before or after the whole change, Unused those
+	// in a class that the link does not carry yet, Worse all others.
 	Known  int `json:"known"`
 	Unused int `json:"unused"`
 	Worse  int `json:"worse"`
 }
 
-// Pool keeps equal states once: most devices of a fabric are alike. The zero value is
-// ready.
+// Pool stores equal states only once, because most devices of a fabric are alike. The zero
+// value is ready to use.
 type Pool struct {
 	maps  map[[qos.NumDSCP]int8]*[qos.NumDSCP]int8
 	ports map[string]map[string]Port
 }
 
-// State returns the state that stands for all equal ones.
+// State returns the stored state that equals s. It may modify s.Ports.
 func (p *Pool) State(s State) State {
 	if p.maps == nil {
 		p.maps, p.ports = map[[qos.NumDSCP]int8]*[qos.NumDSCP]int8{}, map[string]map[string]Port{}
@@ -124,31 +125,33 @@ func (p *Pool) State(s State) State {
 	return State{one, s.Sends}
 }
 
-// Stage is devices that change side by side: any mixture of them may be seen.
+// Stage is a set of devices that change in parallel, so that any combination of changed
+// and unchanged devices may occur.
 type Stage struct {
 	Devices []string
-	// Writes is how long they change, in seconds, and Gate how long the fabric then stays
-	// as it is, before the next stage begins.
+	// Writes is how long the changes take, in seconds; Gate is how long the fabric then
+	// stays unchanged before the next stage begins.
 	Writes, Gate float64
 }
 
-// Order is what was found.
+// Order is the order that [Find] found, with its proof.
 type Order struct {
 	Stages []Stage
 	Proof
 }
 
-// Cost is what an order costs. Orders are compared by Seconds, and by Weight where these are
-// equal.
+// Cost is the cost of an order. Costs are compared by Seconds, and by Weight if the
+// seconds are equal.
 type Cost struct {
-	// Seconds is how long a state in between is worse, from the first write that makes it
-	// worse to the last one that ends it, the gates between these included.
+	// Seconds is how long the fabric is in a worse state, from the first write of the
+	// stage that makes it worse to the last write of the stage that ends it, including the
+	// gates in between.
 	Seconds float64
-	// Weight is the sum of the seconds of each fault at each port.
+	// Weight is the sum of the seconds of all faults at all ports.
 	Weight float64
 }
 
-// Less compares costs, as exactly as sums of seconds are.
+// Less reports whether c is smaller than d by more than rounding errors.
 func (c Cost) Less(d Cost) bool {
 	switch {
 	case differ(c.Seconds, d.Seconds):
@@ -161,39 +164,41 @@ func (c Cost) Less(d Cost) bool {
 
 func differ(a, b float64) bool { return math.Abs(a-b) > 1e-9*(a+b) }
 
-// Plus adds costs.
+// Plus returns the sum of c and d.
 func (c Cost) Plus(d Cost) Cost { return Cost{c.Seconds + d.Seconds, c.Weight + d.Weight} }
 
-// Proof says what is seen in the stages of an order and between them.
+// Proof describes the faults that occur during and between the stages of an order.
 type Proof struct {
-	// Links is how many links were looked at, States in how many mixtures of the two
-	// ends and the senders.
+	// Links is the number of links examined, States the number of combinations of states
+	// of their two ends over all stages.
 	Links, States int
-	// Unclassed is how many links have an end that never shows which class a code point
-	// has: CLS-02 is not made on them.
+	// Unclassed is the number of links with an end whose classes are never known. Check
+	// CLS-02 skips these links.
 	Unclassed int
-	// Cost is 0 where no state in between is worse.
+	// Cost is 0 if no intermediate state is worse.
 	Cost Cost
-	// Worse has, for each stage, the faults that begin in it and that neither end state
-	// has.
+	// Worse holds, for each stage, the faults that begin in it and that exist neither
+	// before nor after the whole change.
 	Worse [][]Fault
-	// Looked has, for each stage, what each check saw in it.
+	// Looked holds, for each stage, what each check examined and found.
 	Looked [][]Looked
-	// Unproven says why a deadlock in between cannot be excluded; "" where it can.
+	// Unproven explains why a deadlock during the change cannot be excluded; "" if it can.
 	Unproven string
 }
 
-// mostGroups bounds the groups that the search orders: it looks at each subset of them.
+// mostGroups limits how many groups the search orders, because it visits every subset of
+// them.
 const mostGroups = 9
 
-// Cut says how devices that may follow one another in any order are cut into stages. It
-// depends on nothing but the devices.
+// Cut splits devices that may change in any order into stages. The result must depend on
+// the devices alone.
 type Cut func(devices []*Device) []Stage
 
-// Find finds the order with the smallest cost among those that move devices of one kind and
-// with equal changes one after another. Where that costs anything, it looks as well at orders
-// of whole kinds, and at those in which all devices that join others are one kind. Of orders
-// with equal costs it takes the first of these, and in it the one by rank.
+// Find returns the order with the smallest cost among those in which the devices of one
+// kind with equal changes change one after another. If that order costs anything, Find
+// also tries orders of whole kinds, and orders in which all devices with Joins count as one
+// kind. Among equal costs it prefers the earlier of these groupings, and within a grouping
+// the order by rank.
 func Find(devices []*Device, links []*intent.Link, cut Cut) *Order {
 	f := newFabric(devices, links)
 	keys := []func(*Device) string{
@@ -204,7 +209,7 @@ func Find(devices []*Device, links []*intent.Link, cut Cut) *Order {
 	if slices.ContainsFunc(devices, func(d *Device) bool { return d.Joins }) {
 		keys = append(keys, joined)
 	}
-	// Of more kinds than can be searched, hosts and switches go one after the other.
+	// If there are too many kinds to search, order only hosts against switches.
 	keys = append(keys, func(d *Device) string { return map[bool]string{true: "hosts", false: "switches"}[d.Host] })
 	var best *Order
 	for i, key := range keys {
@@ -226,13 +231,13 @@ func Find(devices []*Device, links []*intent.Link, cut Cut) *Order {
 	return best
 }
 
-// Prove says what is seen in stages and between them. Each device that changes must be in
-// one of them.
+// Prove describes the faults that occur during and between the given stages. Each device
+// that changes must be in one of the stages.
 func Prove(devices []*Device, links []*intent.Link, stages []Stage) Proof {
 	return newFabric(devices, links).prove(stages)
 }
 
-// group is devices that move one after another, in stages.
+// group is a set of devices that change one after another, in stages.
 type group struct {
 	devices []*Device
 	stages  []Stage

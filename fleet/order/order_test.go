@@ -12,7 +12,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
-// classes gives code points their priorities, all others 0.
+// classes returns a map of code points to priorities; code points not in of get 0.
 func classes(of map[int]int8) *[qos.NumDSCP]int8 {
 	var v [qos.NumDSCP]int8
 	for d, p := range of {
@@ -21,7 +21,7 @@ func classes(of map[int]int8) *[qos.NumDSCP]int8 {
 	return &v
 }
 
-// random makes a fabric of at most four devices.
+// random returns a random fabric of two to four devices.
 func random(r *rand.Rand) ([]*Device, []*intent.Link) {
 	var pool Pool
 	maps := []*[qos.NumDSCP]int8{nil, classes(map[int]int8{26: 3}), classes(map[int]int8{24: 3}), classes(map[int]int8{24: 3, 26: 3}), classes(map[int]int8{26: 4})}
@@ -52,8 +52,7 @@ func random(r *rand.Rand) ([]*Device, []*intent.Link) {
 	return devices, links
 }
 
-// brute is a fabric that is judged and searched without any of what the package does
-// to be fast.
+// brute evaluates a fabric by brute force, without the optimizations of the package.
 type brute struct {
 	devices []*Device
 	links   []*intent.Link
@@ -68,13 +67,13 @@ func (b *brute) at(name string, pos []int) (*Device, State) {
 	return nil, State{}
 }
 
-// fault is one of one port, or of one priority of a link.
+// fault is a fault of one port, or of one priority of a link.
 type fault struct{ check, device, port, class string }
 
-// faults are those of one state of the fabric, spelled out.
+// faults returns the faults of one state of the fabric. pos holds the state of each device.
 func (b *brute) faults(pos []int) map[fault]bool {
 	out := map[fault]bool{}
-	var sends [qos.NumDSCP]map[string]bool // by code point, the hosts
+	var sends [qos.NumDSCP]map[string]bool // the sending hosts, by code point
 	mtu := 0
 	for i, d := range b.devices {
 		if !d.Host {
@@ -138,7 +137,7 @@ func (b *brute) allowed() map[fault]bool {
 	return out
 }
 
-// unused are faults that are worse for no traffic than before, or than after.
+// unused reports whether fault f affects no traffic in the state pos.
 func (b *brute) unused(f fault, pos []int) bool {
 	last := make([]int, len(b.devices))
 	sends := uint64(0)
@@ -176,14 +175,15 @@ func (b *brute) unused(f fault, pos []int) bool {
 	return false
 }
 
-// lasted is a fault from the stage in which it began to that in which it ended.
+// lasted is a fault with the stages in which it began and ended.
 type lasted struct {
 	fault
 	from, until int
 	seconds     float64
 }
 
-// walk is the cost of an order, which must be one of all devices, and its faults.
+// walk returns the cost of an order and its faults. It fails the test unless the order
+// changes every device exactly once.
 func (b *brute) walk(t *testing.T, stages []Stage) (sum Cost, all []lasted) {
 	pos := make([]int, len(b.devices))
 	allowed := b.allowed()
@@ -242,7 +242,7 @@ func (b *brute) walk(t *testing.T, stages []Stage) (sum Cost, all []lasted) {
 	return sum, all
 }
 
-// sequences calls do for each order of kinds in which devices that go first come first.
+// sequences calls do for each order of the groups in which those with First come first.
 func sequences(groups [][]*Device, before [][]*Device, do func([][]*Device)) {
 	if len(groups) == 0 {
 		do(before)
@@ -256,7 +256,7 @@ func sequences(groups [][]*Device, before [][]*Device, do func([][]*Device)) {
 	}
 }
 
-// kinds are the devices that change, by kind and whether they go first.
+// kinds groups the devices that change by kind and First.
 func kinds(devices []*Device, kind func(*Device) string) [][]*Device {
 	var out ordered.Groups[string, *Device]
 	for _, d := range devices {
@@ -271,7 +271,7 @@ func kinds(devices []*Device, kind func(*Device) string) [][]*Device {
 	return groups
 }
 
-// canaries cuts devices into one and all others.
+// canaries cuts devices into two stages: the first device, and all others.
 func canaries(devices []*Device) (out []Stage) {
 	for _, d := range devices {
 		n := float64(d.Name[1] - '0')
@@ -290,8 +290,9 @@ func nonzero(counts map[string]int) map[string]int {
 	return counts
 }
 
-// No sequence of kinds is better than the order that is found, and the proof of it says what
-// a look at each state says: which faults there are, from when to when, and what they cost.
+// No sequence of kinds costs less than the order that Find returns, and its proof agrees
+// with an examination of every single state: which faults there are, when they begin and
+// end, and what they cost.
 func TestFindAgainstAllOrders(t *testing.T) {
 	free, suffers := 0, 0
 	for seed := range uint64(2000) {
@@ -343,7 +344,7 @@ func TestFindAgainstAllOrders(t *testing.T) {
 				of := slices.DeleteFunc(slices.Clone(all), func(l lasted) bool {
 					return l.from != n || l.check != w.Check[:3] || l.check == "PFC" && "priority "+l.class != w.Class
 				})
-				if l := of[0]; l.check == "PFC" { // which has two checks
+				if l := of[0]; l.check == "PFC" { // two checks, PFC-01 and PFC-02
 					continue
 				}
 				until, seconds := 0, 0.0
@@ -382,8 +383,8 @@ func TestFindAgainstAllOrders(t *testing.T) {
 	}
 }
 
-// A link that carries no lossless class yet has nothing to lose while its ends differ; one
-// that carries another class has.
+// A link that carries no lossless class yet has nothing to lose while its ends differ. A
+// link that already carries another class does.
 func TestUnusedLinks(t *testing.T) {
 	table := classes(map[int]int8{26: 3})
 	for name, c := range map[string]struct {
@@ -421,8 +422,8 @@ func TestUnusedLinks(t *testing.T) {
 	}
 }
 
-// A large fabric that changes switch by switch has as many faults in between as links
-// times stages: they are counted, and few are named.
+// A large fabric that changes switch by switch has as many faults during the change as
+// links times stages. All of them are counted, but only a few are named.
 func TestManyFaultsAreCounted(t *testing.T) {
 	const pairs, links = 20, 80
 	var devices []*Device
@@ -456,8 +457,8 @@ func TestManyFaultsAreCounted(t *testing.T) {
 	}
 }
 
-// Traffic of a class that no link carries yet, and that no host sends yet, loses nothing where a
-// host begins to send it before its switch has the class.
+// If no link carries a class yet and no host sends it yet, a host may begin to send it
+// before its switch has the class: nothing is lost that worked before.
 func TestTrafficOfNoClassYet(t *testing.T) {
 	table := classes(map[int]int8{26: 3})
 	was, will := map[string]Port{"p": {Classes: table}}, map[string]Port{"p": {PFC: 1 << 3, Classes: table}}

@@ -2,16 +2,17 @@ package order
 
 import "slices"
 
-// place is the group and the stage of a device; the group is -1 for one that does not change.
+// place is the group and the stage of a device; group is -1 if the device does not change.
 type place struct{ group, stage int }
 
-// class is links whose ends go through equal states in equal places.
+// class identifies links whose ends have equal states and change in the same places.
 type class struct {
 	chains [2]int
 	places [2]place
 }
 
-// price is what a way costs. Of ways with equal costs the one in the order of ranks is taken.
+// price is the cost of a sequence of groups. turned counts the pairs of groups that are
+// not in the order of their ranks; it decides between equal costs.
 type price struct {
 	Cost
 	turned int
@@ -21,15 +22,16 @@ func (p price) less(q price) bool {
 	return p.Less(q.Cost) || !q.Less(p.Cost) && p.turned < q.turned
 }
 
-// search finds the cheapest sequence of groups: the way from the empty set of groups that
-// have moved to the set of all, in which a set is one number.
+// search returns the stages of the cheapest sequence of groups. It finds the cheapest path
+// from the empty set of changed groups to the full set; a set is a bit mask.
 func (f *fabric) search(groups []*group) ([]Stage, Cost) {
 	s := newSearcher(f, groups)
 	best, from := make([]price, 1<<len(groups)), make([]int, 1<<len(groups))
-	// Each move makes the number larger, so that a set is final when it is reached.
+	// Each step makes the mask larger, so the price of a set is final when the loop gets
+	// to it.
 	for moved := range best {
 		if moved > 0 && from[moved] == 0 {
-			continue // no sequence comes by
+			continue // no allowed sequence leads to this set
 		}
 		for g := range groups {
 			next := moved | 1<<g
@@ -63,7 +65,7 @@ type searcher struct {
 	f      *fabric
 	groups []*group
 	links  []counted
-	// hosts are the senders of each group, others those that do not change.
+	// hosts holds the senders of each group, others the hosts that do not change.
 	hosts  []senders
 	others moment
 }
@@ -75,8 +77,8 @@ type counted struct {
 	known faults
 }
 
-// senders are the hosts of a group: before the group moves, after it, and in each of its
-// stages and after that stage.
+// senders is the traffic of the hosts of a group: before the group changes (was), after it
+// (will), during each of its stages, and after each stage (between).
 type senders struct {
 	was, will       moment
 	during, between []moment
@@ -118,7 +120,7 @@ func newSearcher(f *fabric, groups []*group) *searcher {
 	return s
 }
 
-// senders gathers the hosts of a group.
+// senders returns the traffic of the hosts of a group.
 func (f *fabric) senders(g *group) (out senders) {
 	k := len(g.stages)
 	was, will, mixed := make([]moment, k), make([]moment, k), make([]moment, k)
@@ -130,7 +132,7 @@ func (f *fabric) senders(g *group) (out senders) {
 			mixed[n].add(d, span{0, 1})
 		}
 	}
-	later := make([]moment, k+1) // those of the stages from n on, unchanged
+	later := make([]moment, k+1) // hosts of stage n and later, before their change
 	for n := k - 1; n >= 0; n-- {
 		later[n] = later[n+1].and(was[n])
 	}
@@ -143,7 +145,8 @@ func (f *fabric) senders(g *group) (out senders) {
 	return out
 }
 
-// allowed reports whether a group may be the next.
+// allowed reports whether group next may follow the groups in moved, a bit mask: groups
+// marked first must come before all others.
 func (s *searcher) allowed(moved, next int) bool {
 	for g, group := range s.groups {
 		if group.first && !s.groups[next].first && moved>>g&1 == 0 {
@@ -153,13 +156,15 @@ func (s *searcher) allowed(moved, next int) bool {
 	return true
 }
 
-// look is what is seen of a link at one time: the states of its ends, and the senders.
+// look is the situation of a link at one time: the possible states of its ends, and the
+// senders.
 type look struct {
 	a, b span
 	m    moment
 }
 
-// cost is that of the stages of a group, after some groups have moved.
+// cost returns the cost of the stages of group next after the groups in moved have
+// changed.
 func (s *searcher) cost(moved, next int) (out Cost) {
 	rest := s.others
 	for g, h := range s.hosts {
@@ -176,7 +181,8 @@ func (s *searcher) cost(moved, next int) (out Cost) {
 	for n := range stages {
 		during[n], between[n] = rest.and(s.hosts[next].during[n]), rest.and(s.hosts[next].between[n])
 	}
-	// at are the states of an end in a stage of the group, or once it has ended.
+	// at returns the possible states of a link end during a stage of the group, or after
+	// it if ended is true.
 	at := func(p place, stage int, ended bool) span {
 		switch {
 		case p.group < 0 || p.group != next && moved>>p.group&1 == 0:
@@ -190,7 +196,7 @@ func (s *searcher) cost(moved, next int) (out Cost) {
 	}
 	exposed := make([]exposure, len(stages))
 	for _, l := range s.links {
-		// Most stages change nothing at a link.
+		// Reuse the previous result: most stages change nothing at a link.
 		var last look
 		all, _, _ := s.f.seen(l.route, last.a, last.b, last.m)
 		found := all &^ l.known
@@ -213,8 +219,7 @@ func (s *searcher) cost(moved, next int) (out Cost) {
 	return out
 }
 
-// exposure counts the faults of links that are seen in a stage, and those that are left
-// when it has ended.
+// exposure counts the faults of links during a stage, and those left after it.
 type exposure struct{ during, after int }
 
 func (e *exposure) add(links int, during, after faults) {
@@ -232,7 +237,7 @@ func (e exposure) cost(s Stage) (c Cost) {
 	return c
 }
 
-// and joins the senders of two sets of hosts.
+// and combines the senders of two disjoint sets of hosts.
 func (m moment) and(n moment) moment {
 	return moment{m.sends | n.sends, m.twice | n.twice | m.sends&n.sends, max(m.mtu, n.mtu)}
 }
