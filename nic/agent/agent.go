@@ -1,15 +1,14 @@
-// Package agent has one machine's NICs worked on by another: the JSON that
-// travels between them, the side that serves a machine and the side that asks.
+// Package agent lets one machine work on the NICs of another. It defines the JSON sent between the
+// two, the side that serves a machine and the side that sends requests.
 //
-// The serving side is the program itself, started on the host with its standard
-// input and output as the connection. It says hello with the version of the
-// protocol, takes one request on one line, answers with a line for each step
-// that it begins and one last line with the result, and ends. Its work ends
-// with its input, so that none goes on for someone who left.
+// The serving side is the program itself, started on the host with its standard input and output as
+// the connection. It sends a hello with the protocol version, reads one request on one line,
+// answers with a line for each step that it begins and a last line with the result, and exits. It
+// stops working when its input ends, so that no work continues after the client has left.
 //
-// [Machine] is what both ways have in common: [Local] is the machine itself, [Client]
-// one at the other end of a connection. How a connection comes about is nic/remote's,
-// what is done to a machine nic/local's.
+// [Machine] is the interface common to both cases: [Local] is the machine itself, [Client] a
+// machine at the other end of a connection. Package nic/remote makes the connections; package
+// nic/local does the work on the machine.
 package agent
 
 import (
@@ -26,77 +25,76 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/unit"
 )
 
-// version is the version of the protocol. Either side refuses another: the
-// program is copied to the host, so that both sides are the same one.
+// version is the protocol version. Either side rejects any other: the program is copied to the
+// host, so both sides run the same one.
 const version = 1
 
-// The bounds of what either side takes, in bytes.
+// Size limits of what either side accepts, in bytes.
 const (
 	MaxRequest = 8 << 20
-	MaxAnswer  = 16 << 20 // of one line
-	// maxNoise is what a login shell's start-up files may print before the hello.
+	MaxAnswer  = 16 << 20 // per line
+	// maxNoise limits what a login shell's start-up files may print before the hello.
 	maxNoise = 64 << 10
 )
 
-// The deadlines of calls whose context has none. A card takes 20 s to read, and minutes
-// to write.
+// Deadlines for calls whose context has none. Reading a card takes 20 s, writing one takes minutes.
 const (
 	ReadTimeout  = 10 * time.Minute
 	PlanTimeout  = time.Minute
 	applyTimeout = time.Hour
 	unitTimeout  = 10 * time.Minute
 	resetTimeout = 20 * time.Minute // a BlueField alone takes up to ten
-	// holdTimeout is for an apply, the gate of its wave, and a revert.
+	// holdTimeout covers an apply, the gate of its wave, and a revert.
 	holdTimeout = 4 * time.Hour
 	maxTimeout  = 24 * time.Hour
 )
 
-// The errors of the protocol, wrapped; test with errors.Is. Those of nic/local,
-// nic/dcb, nic/mlxconfig and nic/runner, and of a context, come through unchanged.
+// Errors of the protocol, wrapped; test with errors.Is. The errors of nic/local, nic/dcb,
+// nic/mlxconfig and nic/runner, and those of a context, are passed on unchanged.
 var (
-	// ErrVersion: the other side speaks another version of the protocol.
+	// ErrVersion: the other side uses another version of the protocol.
 	ErrVersion = errors.New("another version of the agent's protocol")
-	// ErrRequest: the agent cannot make out what is asked, or it is too large.
+	// ErrRequest: the agent cannot decode the request, or it is too large.
 	ErrRequest = errors.New("unusable request")
-	// ErrAnswer: the answer makes no sense, or is too large.
+	// ErrAnswer: the answer is malformed or too large.
 	ErrAnswer = errors.New("unusable answer of the agent")
 	// ErrStart: the agent did not start.
 	ErrStart = errors.New("the agent did not start")
-	// ErrEnded: the agent ended before it answered. It is not known which
-	// changes it had made by then.
+	// ErrEnded: the agent exited before it answered. It is not known which changes it had made by
+	// then.
 	ErrEnded = errors.New("the agent ended without an answer")
 )
 
-// Machine is a host whose NICs are worked on. Its methods are those of [local.Machine]
-// and nic/unit.
+// Machine is a host whose NICs can be read and changed. Its methods correspond to those of
+// [local.Machine] and nic/unit.
 type Machine interface {
-	// Select has names of NICs stand for the interfaces that selectors choose on the
-	// machine, in all further calls.
+	// Select sets the selectors that choose interfaces for NIC names on the machine, for all
+	// further calls.
 	Select(selectors map[string]intent.Selector)
-	// Read reads the boot unit as well.
+	// Read also reads the boot unit.
 	Read(ctx context.Context, names []string) (*nic.Host, error)
 	Counters(ctx context.Context, h *nic.Host) error
-	// Plan asks the machine, which knows its routes and bonds.
+	// Plan runs on the machine, which knows its routes and bonds.
 	Plan(ctx context.Context, running, desired *nic.Host, o local.Options) ([]local.Step, error)
-	// Before writes no setting: it reads what undoes steps, for a record that
-	// is there before the first is carried out.
+	// Before changes nothing: it reads what is needed to undo the steps, so that the undo record
+	// exists before the first step runs.
 	Before(ctx context.Context, steps []local.Step) (local.Undo, error)
 	Apply(ctx context.Context, steps []local.Step, progress func(i, n int, s local.Step)) (local.Undo, error)
-	// Watch looks for a while whether the settings of steps stay as desired.
+	// Watch checks for a while whether the settings written by steps stay as desired.
 	Watch(ctx context.Context, desired *nic.Host, steps []local.Step) ([]nic.Change, error)
 	Revert(ctx context.Context, u local.Undo) error
-	// Hold marks the machine for a run. The mark outlasts ctx: it stays until it is
-	// ended, the connection is lost, or four hours are over.
+	// Hold marks the machine as in use by a run. The mark outlasts ctx: it stays until it is ended,
+	// the connection is lost, or four hours have passed.
 	Hold(ctx context.Context, k mark.Mark) (local.Held, error)
-	// Resets returns how the cards of ports are reset; it changes nothing.
+	// Resets says how the cards of the ports can be reset; it changes nothing.
 	Resets(ctx context.Context, ports []string, o local.Options) ([]local.CardReset, error)
-	// Reset resets a card as Resets said. The connection may be lost with it.
+	// Reset resets a card as described by Resets. The connection may be lost in the process.
 	Reset(ctx context.Context, r local.CardReset, o local.Options) error
-	// InstallUnit has the machine apply a desired host at boot, by the program
-	// at a path of it, or "" for a copy of the one that serves it. It returns
-	// the files that it wrote, also with an error.
+	// InstallUnit makes the machine apply a desired host at boot. The unit runs the program at the
+	// given path on the machine, or a copy of the serving program if the path is "". InstallUnit
+	// returns the files that it wrote, even if it fails.
 	InstallUnit(ctx context.Context, desired *nic.Host, program string) (written []string, err error)
-	// RemoveUnit undoes that. It returns what it removed, also with an error.
+	// RemoveUnit removes what InstallUnit installed. It returns what it removed, even if it fails.
 	RemoveUnit(ctx context.Context) (removed []string, err error)
 }
 
@@ -129,7 +127,7 @@ func (h here) Plan(ctx context.Context, running, desired *nic.Host, o local.Opti
 	return h.Machine.Plan(running, desired, o), nil
 }
 
-// SkipFirmware has every further Read leave the firmware's settings out.
+// SkipFirmware makes every further Read leave out the firmware settings.
 func (h here) SkipFirmware() { h.NoFirmware = true }
 
 func (h here) InstallUnit(ctx context.Context, desired *nic.Host, program string) ([]string, error) {
@@ -140,7 +138,7 @@ func (h here) RemoveUnit(ctx context.Context) ([]string, error) {
 	return unit.Remove(ctx, h.Roots, h.tools())
 }
 
-// tools runs the programs of the machine.
+// tools returns the runner for the machine's programs.
 func (h here) tools() runner.Runner {
 	if h.Tools == nil {
 		return runner.Local{}

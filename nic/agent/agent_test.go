@@ -27,7 +27,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// same passes over what JSON does not tell apart, and what no revert undoes.
+// same ignores differences that JSON does not keep and that a revert cannot undo.
 var same = []cmp.Option{cmpopts.EquateEmpty(), cmpopts.IgnoreFields(nic.Port{}, "CarrierChanges")}
 
 const ens = "ens1f0np0"
@@ -39,15 +39,15 @@ func newHost(t testing.TB) *localtest.Host {
 	return h
 }
 
-// desired makes priority 3 lossless.
+// desired returns a host on which priority 3 is lossless.
 func desired() *nic.Host {
 	p := &nic.Port{Name: ens, DCBX: qos.Of(nic.OwnerHost), PFC: qos.Of(qos.Priorities(3)), ToS: qos.Of(106), MTU: qos.Of(9000)}
 	return &nic.Host{Name: "gpu1", Ports: map[string]*nic.Port{ens: p}}
 }
 
-// pipe is an agent over two pipes.
+// pipe is a connection over two pipes to an agent in the same process.
 type pipe struct {
-	net.Conn // its output, as its peer sees it
+	net.Conn // the agent's output
 	in       *io.PipeWriter
 	end      chan error
 }
@@ -64,7 +64,7 @@ func (p *pipe) Wait(ctx context.Context, _ bool) error {
 	}
 }
 
-// talk has serve play the agent.
+// talk returns a Dial function whose agent is played by serve.
 func talk(serve func(in io.Reader, out io.Writer) error) func(context.Context) (agent.Conn, error) {
 	return func(context.Context) (agent.Conn, error) {
 		ours, theirs := net.Pipe()
@@ -86,8 +86,8 @@ func clientOf(m agent.Machine) *agent.Client {
 	})}
 }
 
-// TestBothWays does all there is to do on the machine itself and through a
-// client: both leave the same behind.
+// TestBothWays runs every operation on the machine directly and through a client: the results must
+// be the same.
 func TestBothWays(t *testing.T) {
 	type outcome struct {
 		Before, After, Reverted *nic.Host
@@ -165,8 +165,7 @@ func TestErrorsKeepWhatTheyAre(t *testing.T) {
 	}
 }
 
-// TestCancelledApply gives up an apply: it ends between two steps, and its undo
-// is not lost.
+// TestCancelledApply cancels an apply: it ends between two steps, and its undo record is not lost.
 func TestCancelledApply(t *testing.T) {
 	h := newHost(t)
 	c := clientOf(agent.Local(h.Machine()))
@@ -201,8 +200,7 @@ func TestCancelledApply(t *testing.T) {
 	}
 }
 
-// gated holds an apply at its second step until ctx has ended, as a slow device
-// would.
+// gated blocks an apply at its second step until ctx has ended, as a slow device would.
 type gated struct{ agent.Machine }
 
 func (g gated) Apply(ctx context.Context, steps []local.Step, tell func(int, int, local.Step)) (local.Undo, error) {
@@ -214,8 +212,7 @@ func (g gated) Apply(ctx context.Context, steps []local.Step, tell func(int, int
 	})
 }
 
-// stuck says that it is asked, and never comes back but for the end of its
-// context.
+// stuck reports that Read was called and blocks until its context ends.
 type stuck struct {
 	agent.Machine
 	asked func()
@@ -236,8 +233,7 @@ func TestReadEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// raw serves a request of a test's own making and returns what is answered,
-// with the input left open where hold is set.
+// raw serves a request given as text and returns the answer. If hold is set, the input stays open.
 func raw(t *testing.T, m agent.Machine, request string, hold bool) (response agent.Response, lines []string, err error) {
 	t.Helper()
 	in, w := io.Pipe()
@@ -302,7 +298,7 @@ func TestServeEndsItsWork(t *testing.T) {
 	}
 }
 
-// asked keeps what a plan is asked with and what is read.
+// asked records the options of a plan and the names of a read.
 type asked struct {
 	agent.Machine
 	options *local.Options

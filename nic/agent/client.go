@@ -19,45 +19,44 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/local"
 )
 
-// The waits of a Client where none is set.
+// Default waiting times of a Client.
 const (
 	// defaultStart is how long an agent may take to say hello.
 	defaultStart = time.Minute
-	// defaultGrace is how long a request that is given up may take to reach the end
-	// of its step and answer: a step has 30 seconds, and a link a minute to come back.
-	// Slower steps, of firmware for example, have longer, see [local.Step.Timeout].
+	// defaultGrace is how long a cancelled request may take to finish its step and answer: a step
+	// has 30 seconds, and a link has a minute to come back. Slower steps, for example of firmware,
+	// get longer; see [local.Step.Timeout].
 	defaultGrace = 100 * time.Second
 )
 
-// endWait bounds the wait for an agent that has answered to end.
+// endWait limits the wait for an agent to exit after its answer.
 const endWait = 5 * time.Second
 
-// Conn is a connection to one agent. Close may be called while other methods run, and
-// ends them.
+// Conn is a connection to one agent. Close may be called while other methods run, and ends them.
 type Conn interface {
 	io.Reader // its standard output
 	io.Writer // its standard input
 	// CloseWrite ends its standard input.
 	CloseWrite() error
-	// Wait waits for the end of the agent and says what was wrong with it, nil
-	// for an agent that ended well. started is whether it has said hello.
+	// Wait waits for the agent to exit and returns what was wrong with it, or nil if it exited
+	// normally. started says whether the agent has sent its hello.
 	Wait(ctx context.Context, started bool) error
 	Close() error
 }
 
-// Client is a [Machine] at the other end of a connection. Each call starts an
-// agent of its own, and its methods may be called from several goroutines as
-// those of [local.Machine] may. Dial alone is needed.
+// Client is a [Machine] at the other end of a connection. Each call starts its own agent. Its
+// methods may be called from several goroutines, like those of [local.Machine]. Only Dial is
+// required.
 type Client struct {
-	// Name is the host's in errors.
+	// Name is the host's name in errors.
 	Name string
-	// Dial starts an agent; ctx bounds the start alone.
+	// Dial starts an agent; ctx limits only the start.
 	Dial func(ctx context.Context) (Conn, error)
-	// Peer is where the host is managed from, for a plan that does not say.
+	// Peer is the address that the host is managed from, used for plans that do not give one.
 	Peer netip.Addr
-	// NoFirmware has Read leave the firmware's settings out.
+	// NoFirmware makes Read leave out the firmware settings.
 	NoFirmware bool
-	// Start and Grace replace defaultStart and what defaultGrace says.
+	// Start and Grace replace defaultStart and the grace described at defaultGrace.
 	Start, Grace time.Duration
 
 	selectors map[string]intent.Selector
@@ -82,7 +81,7 @@ func (c *Client) Read(ctx context.Context, names []string) (*nic.Host, error) {
 
 // Counters implements Machine.
 func (c *Client) Counters(ctx context.Context, h *nic.Host) error {
-	// Only what names a port is needed there.
+	// Reading counters needs only what identifies each port.
 	bare := &nic.Host{Name: h.Name, Ports: make(map[string]*nic.Port, len(h.Ports))}
 	for name, p := range h.Ports {
 		bare.Ports[name] = &nic.Port{Name: p.Name, RDMA: p.RDMA, RDMAPort: p.RDMAPort, Driver: p.Driver}
@@ -154,10 +153,9 @@ func (c *Client) Before(ctx context.Context, steps []local.Step) (local.Undo, er
 	return *r.Undo, nil
 }
 
-// Apply implements Machine. When ctx ends, the client asks the agent to stop and
-// returns the answer that comes within the grace: the Undo has the changes made by
-// then. report is called from another goroutine, one call at a time, and none after the
-// return.
+// Apply implements Machine. When ctx ends, the client asks the agent to stop and returns the answer
+// if it comes within the grace period; its Undo covers the changes made by then. report is called
+// from another goroutine, one call at a time, and never after Apply has returned.
 func (c *Client) Apply(ctx context.Context, steps []local.Step, report func(i, n int, s local.Step)) (local.Undo, error) {
 	todo := slices.DeleteFunc(slices.Clone(steps), func(s local.Step) bool { return s.Blocked != "" })
 	if report == nil {
@@ -223,7 +221,7 @@ func (c *Client) Hold(ctx context.Context, k mark.Mark) (local.Held, error) {
 		end()
 		select {
 		case <-done:
-		case <-time.After(endWait): // the end of the connection ends it
+		case <-time.After(endWait): // closing the connection ends the hold
 		}
 	})
 	select {
@@ -263,7 +261,7 @@ func (c *Client) unit(ctx context.Context, q Request) ([]string, error) {
 	return r.Files, err
 }
 
-// wrap names the host.
+// wrap adds the host's name to an error.
 func (c *Client) wrap(err error) error {
 	if c.Name == "" {
 		return err
@@ -275,14 +273,14 @@ func (c *Client) senseless(format string, args ...any) error {
 	return c.wrap(fmt.Errorf("%w: %s", ErrAnswer, fmt.Sprintf(format, args...)))
 }
 
-// outcome is how an exchange ended.
+// outcome is the result of an exchange.
 type outcome struct {
 	response *Response
 	err      error
 }
 
-// call has one agent carry out one request. Where the agent says that it
-// failed, the Response is there in addition to the error. at is nil but for an apply.
+// call has one agent carry out one request. If the agent reports a failure, call returns both the
+// Response and the error. at is nil except for an apply.
 func (c *Client) call(ctx context.Context, q Request, tell func(progress) error, at *running) (*Response, error) {
 	ctx, cancel := bounded(ctx, timeouts[q.Verb])
 	defer cancel()
@@ -325,7 +323,7 @@ func (c *Client) call(ctx context.Context, q Request, tell func(progress) error,
 	return o.response, e
 }
 
-// bounded gives ctx a deadline where it has none.
+// bounded gives ctx a deadline if it has none.
 func bounded(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	if _, ok := ctx.Deadline(); ok {
 		return context.WithCancel(ctx)
@@ -333,13 +331,13 @@ func bounded(ctx context.Context, limit time.Duration) (context.Context, context
 	return context.WithTimeout(ctx, limit)
 }
 
-// await waits for the exchange to end, and ends it where it takes too long;
-// waited says that it ended by itself. It returns after the exchange.
+// await waits for the exchange to end, and ends it if it takes too long; waited reports whether it
+// ended by itself. When await returns, the exchange is over.
 func (c *Client) await(ctx context.Context, conn Conn, q Request, at *running, started <-chan struct{}, done <-chan outcome) (o outcome, waited bool) {
 	limit := cmp.Or(c.Start, defaultStart)
 	start := time.NewTimer(limit)
 	defer start.Stop()
-	// giveUp ends the exchange; the response may have come on the last moment.
+	// giveUp ends the exchange; the response may still have arrived at the last moment.
 	giveUp := func(why error) (outcome, bool) {
 		_ = conn.Close()
 		if o := <-done; o.response != nil {
@@ -364,8 +362,8 @@ func (c *Client) await(ctx context.Context, conn Conn, q Request, at *running, s
 			if !closed(started) || !q.Verb.writes() {
 				return giveUp(fmt.Errorf("%s: %w", q.Verb, ctx.Err()))
 			}
-			// The agent stops between two steps. If the request to stop does
-			// not reach it, no answer comes either.
+			// The agent stops between two steps. If the request to stop does not reach it, its
+			// answer cannot arrive either.
 			_ = conn.CloseWrite()
 			if o, ok := c.finish(q, at, done); ok {
 				if o.err != nil {
@@ -387,7 +385,7 @@ func closed(c <-chan struct{}) bool {
 	}
 }
 
-// exchange is one request and its answers. It closes started at the hello.
+// exchange sends one request and reads its answers. It closes started when the hello arrives.
 func exchange(ctx context.Context, conn Conn, request []byte, started chan<- struct{}, tell func(progress) error) (*Response, error) {
 	l := newLines(conn)
 	if err := greet(l); err != nil {
@@ -397,7 +395,7 @@ func exchange(ctx context.Context, conn Conn, request []byte, started chan<- str
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("before the request was sent: %w", err)
 	}
-	// An agent that refuses may not read all of it, and says why.
+	// An agent that rejects the request may not read all of it, and then says why.
 	_, sendErr := conn.Write(request)
 	last := -1
 	for {
@@ -424,7 +422,7 @@ func exchange(ctx context.Context, conn Conn, request []byte, started chan<- str
 	}
 }
 
-// greet reads up to the hello, past what a login shell prints on its own.
+// greet reads up to the hello, skipping what a login shell prints.
 func greet(l lines) error {
 	for left := maxNoise; left > 0; {
 		line, err := l.next(left)
@@ -439,7 +437,7 @@ func greet(l lines) error {
 			continue
 		}
 		var h hello
-		// Another version may say more.
+		// A hello of another version may have more fields.
 		if err := json.Unmarshal(line, &h); err != nil {
 			return fmt.Errorf("%w: %w", ErrAnswer, err)
 		}
@@ -451,18 +449,19 @@ func greet(l lines) error {
 	return fmt.Errorf("%w: no hello in %d bytes", ErrAnswer, maxNoise)
 }
 
-// ended says why an agent gave no answer, and gives one that did time to end.
+// ended returns the reason why an agent gave no answer. If it did answer, ended gives it time to
+// exit.
 func ended(conn Conn, started bool, o outcome) error {
 	ctx, cancel := context.WithTimeout(context.Background(), endWait)
 	defer cancel()
 	for _, kind := range []error{ErrAnswer, ErrVersion, context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(o.err, kind) {
-			return o.err // and the agent may go on for ever
+			return o.err // the agent may still be running, so do not wait for it
 		}
 	}
 	err := conn.Wait(ctx, started)
 	if o.err == nil {
-		return nil // whatever it did after its answer
+		return nil // how it exits after its answer does not matter
 	}
 	kind := ErrStart
 	if started {

@@ -16,7 +16,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/unit"
 )
 
-// kinds are the errors that stay the same on the way, by their names in [Failure].
+// kinds lists the errors that are preserved across the connection, with their names in [Failure].
 var kinds = []struct {
 	name string
 	err  error
@@ -56,15 +56,15 @@ var kinds = []struct {
 	{"request", ErrRequest},
 }
 
-// Failure is an error on its way.
+// Failure is the encoded form of an error.
 type Failure struct {
-	// Kinds name what the error wraps: "carrier". Unknown names are passed over.
+	// Kinds names the errors that the failure wraps, such as "carrier". Unknown names are ignored.
 	Kinds []string `json:"kinds,omitempty"`
 	Text  string   `json:"text"`
 	Hint  string   `json:"hint,omitempty"`
 }
 
-// maxFailure bounds the text of an error, in bytes: an undo may fail at many ports.
+// maxFailure limits the text of an error, in bytes: an undo may fail on many ports.
 const maxFailure = 16 << 10
 
 func failureOf(err error) *Failure {
@@ -80,17 +80,17 @@ func failureOf(err error) *Failure {
 	return f
 }
 
-// Error is what failed on the other machine. It wraps what the failure wrapped
-// there, as far as that is one of the errors that this package names.
+// Error is a failure on the other machine. It wraps the same errors as there, if they are listed in
+// kinds.
 type Error struct {
-	Host string // "" for not named
+	Host string // "" if the host has no name
 	Text string // one line, safe to print
 
 	kinds []error
 	hint  string
 }
 
-// Error returns host and text.
+// Error returns the host and the text.
 func (e *Error) Error() string {
 	if e.Host == "" {
 		return e.Text
@@ -98,7 +98,7 @@ func (e *Error) Error() string {
 	return e.Host + ": " + e.Text
 }
 
-// Unwrap returns the errors that it stands for.
+// Unwrap returns the errors that Error wraps.
 func (e *Error) Unwrap() []error { return e.kinds }
 
 // Hint returns advice on the failure; it may be empty.

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// running is the step that an agent is at.
+// running tracks the step that an agent is working on.
 type running struct {
-	limit atomic.Int64 // its timeout, a time.Duration
+	limit atomic.Int64 // timeout of the step, a time.Duration
 	moved chan struct{}
 }
 
-// grace is how long work that is given up may take: its step, and reading back.
+// grace returns how long cancelled work may take to finish: its step, and reading back.
 func grace(step time.Duration) time.Duration { return max(defaultGrace, 2*step+answerWait) }
 
-// longest is the timeout of the longest step of a request.
+// longest returns the timeout of the longest step of a request.
 func (q *Request) longest() time.Duration {
 	longest := time.Duration(0)
 	for _, s := range q.Steps {
@@ -29,12 +29,12 @@ func (q *Request) longest() time.Duration {
 	return longest
 }
 
-// answerWait is for the answer itself.
+// answerWait is the time for the answer itself.
 const answerWait = 10 * time.Second
 
-// finish waits for work that is given up to end, false where it takes too long: as
-// long as the step that runs may take, or the next one if the agent began it before
-// the request to stop arrived; in all no longer than the longest.
+// finish waits for cancelled work to end; ok is false if it takes too long. The limit is the grace
+// of the running step, or of the next one if the agent began it before the request to stop arrived,
+// and at most that of the longest step.
 func (c *Client) finish(q Request, at *running, done <-chan outcome) (o outcome, ok bool) {
 	end := time.Now().Add(cmp.Or(c.Grace, grace(q.longest())))
 	wait := func() time.Duration {

@@ -13,14 +13,13 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/local"
 )
 
-// slow is in the middle of a step when it is asked to stop, and takes a while
-// to finish it.
+// slow is in the middle of a step when it is asked to stop, and takes a while to finish it.
 type slow struct {
 	agent.Machine
 	begun func()
 	takes time.Duration
 	at    int
-	// late: it says that it is at the step when it has been told.
+	// late makes it report the step only after it has been asked to stop.
 	late bool
 }
 
@@ -43,9 +42,8 @@ func (s slow) Apply(ctx context.Context, steps []local.Step, progress func(int, 
 
 func (s slow) Revert(ctx context.Context, _ local.Undo) error { return s.finish(ctx) }
 
-// TestGrace gives up work in a step: the client waits as long as that may take,
-// so that no second agent works at the same time as the first. The clock is the
-// test's.
+// TestGrace cancels work in the middle of a step: the client waits as long as the step may take, so
+// that no second agent starts while the first still works. The test uses a fake clock.
 func TestGrace(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -81,7 +79,7 @@ func TestGrace(t *testing.T) {
 				if waited := time.Since(start); !tt.waits && tt.fields[0] == nic.FieldPFC && waited > 2*time.Minute {
 					t.Errorf("gave up after %s", waited)
 				}
-				time.Sleep(tt.s.takes) // of the test's clock: the agent ends
+				time.Sleep(tt.s.takes) // on the fake clock: the agent ends
 				synctest.Wait()
 			})
 		})
@@ -94,7 +92,7 @@ func TestGrace(t *testing.T) {
 		if !errors.Is(err, local.ErrPartial) {
 			t.Errorf("revert: %v", err)
 		}
-		// AMD's tool is slow, and no driver's that does not need it.
+		// A step on AMD's card, whose tool is slow, gets longer; steps on other drivers do not.
 		for driver, waits := range map[string]bool{nic.DriverIonic: true, nic.DriverMLX5: false} {
 			ctx, cancel := context.WithCancel(t.Context())
 			c := clientOf(slow{begun: cancel, takes: 4 * time.Minute})

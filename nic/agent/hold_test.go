@@ -13,7 +13,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/agent"
 )
 
-// A mark is seen by whoever asks for it, here and there, and goes with the connection.
+// Locally and remotely, a mark is seen by every other Hold, and disappears with the connection.
 func TestHold(t *testing.T) {
 	h := newHost(t)
 	if err := os.MkdirAll(h.Roots.Run, 0o755); err != nil {
@@ -24,7 +24,7 @@ func TestHold(t *testing.T) {
 	for _, two := range [][2]agent.Machine{{here, there}, {there, here}, {there, there}} {
 		ctx, cancel := context.WithCancel(t.Context())
 		first, err := two[0].Hold(ctx, k)
-		cancel() // it outlasts the call
+		cancel() // the mark outlasts the call
 		if err != nil || first.End == nil || first.Note != "" {
 			t.Fatalf("%+v, %v", first, err)
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/local"
 )
 
-// says is an agent that says the same to any request, and then ends.
+// says returns a client whose agent answers every request with the same text and exits.
 func says(text string) *agent.Client {
 	return &agent.Client{Name: "gpu1", Dial: talk(func(in io.Reader, out io.Writer) error {
 		go func() { _, _ = io.Copy(io.Discard, in) }()
@@ -95,9 +95,9 @@ func TestHostileProgress(t *testing.T) {
 	}
 }
 
-// TestSilence is agents that do not go on.
+// TestSilence tests agents that stop responding.
 func TestSilence(t *testing.T) {
-	// asked is called when the request is there.
+	// asked is called when the request has arrived.
 	silent := func(text string, asked func()) *agent.Client {
 		return &agent.Client{Dial: talk(func(in io.Reader, out io.Writer) error {
 			_, _ = io.WriteString(out, text)
@@ -105,7 +105,7 @@ func TestSilence(t *testing.T) {
 			if _, err := r.ReadString('\n'); err == nil {
 				asked()
 			}
-			// Like a process, it outlives the end of its input.
+			// Like a process, the agent outlives the end of its input.
 			_, _ = io.Copy(io.Discard, r)
 			var b [1]byte
 			_, _ = out.(io.Reader).Read(b[:])

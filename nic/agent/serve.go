@@ -11,17 +11,17 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/local"
 )
 
-// errGone is why work ends whose asker left.
+// errGone is the cause when work ends because the client left.
 var errGone = fmt.Errorf("the other end of the connection is gone: %w", context.Canceled)
 
-// Serve says hello on out, takes one request from in, has m carry it out and answers.
-// The end of in ends the work, an apply between two steps, and so does ctx. A request
-// that fails or cannot be read is answered; the error is of what could not be answered.
+// Serve sends a hello on out, reads one request from in, has m carry it out and sends the answer.
+// Work stops when in or ctx ends; an apply stops between two steps. A request that fails or cannot
+// be decoded is answered; Serve returns an error only if it could not answer.
 //
-// A request without the firmware needs an m with SkipFirmware(), as [Local] has.
+// A request without the firmware settings requires an m with a method SkipFirmware(), such as
+// [Local].
 //
-// Serve is for a process that ends with it: one goroutine goes on reading in until that
-// ends.
+// Serve is meant for a process that exits afterwards: one goroutine keeps reading in until in ends.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, m Machine) error {
 	if err := send(out, hello{version}); err != nil {
 		return fmt.Errorf("say hello: %w", err)
@@ -38,7 +38,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, m Machine) error {
 		line, err := l.next(MaxRequest)
 		got <- first{line, err}
 		if err == nil {
-			// Nothing else is expected; what ends it does not matter.
+			// Nothing else is expected; how the input ends does not matter.
 			_, _ = io.Copy(io.Discard, l.r)
 			cancel(errGone)
 		}
@@ -47,8 +47,8 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, m Machine) error {
 	select {
 	case f = <-got:
 	case <-ctx.Done():
-		// A client that sends a request and leaves at once has still sent it:
-		// the work itself notices that the client has left.
+		// A client that sends a request and leaves at once has still sent it: the work itself
+		// notices that the client has left.
 		select {
 		case f = <-got:
 		default:
@@ -76,7 +76,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, m Machine) error {
 	return respond(out, r)
 }
 
-// timeouts are the deadlines of the verbs.
+// timeouts holds the deadline of each verb.
 var timeouts = map[Verb]time.Duration{
 	VerbRead: ReadTimeout, VerbCounters: PlanTimeout, VerbPlan: PlanTimeout,
 	VerbBefore: ReadTimeout, VerbWatch: PlanTimeout, VerbApply: applyTimeout, VerbRevert: applyTimeout, VerbHold: holdTimeout,
@@ -151,7 +151,8 @@ func (q *Request) options() local.Options {
 	return *q.Options
 }
 
-// respond sends the last line, or the reason if that cannot be encoded or is too long.
+// respond sends the last line. If the response cannot be encoded or is too long, it sends that
+// error instead.
 func respond(out io.Writer, r Response) error {
 	b, err := json.Marshal(answer{Response: &r})
 	if err != nil || len(b) >= MaxAnswer {

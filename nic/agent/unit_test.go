@@ -21,7 +21,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/unit"
 )
 
-// withSystemd has a host look as one that systemd has started.
+// withSystemd makes a host look as if systemd had started it.
 func withSystemd(t *testing.T, h *localtest.Host) {
 	t.Helper()
 	for _, d := range []string{filepath.Join(h.Roots.Run, "systemd", "system"), h.Roots.Etc} {
@@ -32,7 +32,7 @@ func withSystemd(t *testing.T, h *localtest.Host) {
 	h.Programs["systemctl"], h.Programs["udevadm"] = systemctl(""), runnertest.Prints("", "", 0)
 }
 
-// systemctl says of one service that its last run failed.
+// systemctl returns a program that reports one service as failed.
 func systemctl(failed string) runnertest.Program {
 	return func(_ context.Context, args []string) (runner.Result, error) {
 		var out runner.Result
@@ -52,8 +52,8 @@ func systemctl(failed string) runnertest.Program {
 	}
 }
 
-// A service that failed, or is masked, is seen with the unit; systemd that cannot be asked
-// leaves the unit unknown.
+// A failed or masked service is reported with the unit; if systemd cannot be queried, the unit is
+// unknown.
 func TestUnitThatDoesNotRun(t *testing.T) {
 	h := newHost(t)
 	withSystemd(t, h)
@@ -110,8 +110,8 @@ func TestUnitThatDoesNotRun(t *testing.T) {
 	}
 }
 
-// The unit is read with the host, installed and removed, on the machine itself
-// and through a client.
+// The unit is read with the host, installed and removed, on the machine directly and through a
+// client.
 func TestUnit(t *testing.T) {
 	for name, machine := range map[string]func(agent.Machine) agent.Machine{
 		"here":  func(m agent.Machine) agent.Machine { return m },

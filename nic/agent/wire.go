@@ -18,10 +18,10 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/local"
 )
 
-// Verb is what is asked of an agent.
+// Verb is an operation requested from an agent.
 type Verb string
 
-// The verbs, by the method of [Machine].
+// The verbs, named after the methods of [Machine].
 const (
 	VerbRead     Verb = "read"
 	VerbCounters Verb = "counters"
@@ -43,16 +43,16 @@ func (v Verb) writes() bool {
 	return slices.Contains([]Verb{VerbApply, VerbRevert, VerbHold, VerbReset, VerbInstallUnit, VerbRemoveUnit}, v)
 }
 
-// Request is the one line that an agent takes.
+// Request is the single line that an agent reads.
 type Request struct {
 	Version int  `json:"version"`
 	Verb    Verb `json:"verb"`
-	// TimeoutMS bounds the work, in milliseconds; 0 is the verb's deadline.
+	// TimeoutMS limits the work, in milliseconds; 0 stands for the verb's deadline.
 	TimeoutMS int64 `json:"timeout_ms,omitempty"`
 
-	Names      []string       `json:"names,omitzero"`       // read: null is all with an RDMA device; resets
+	Names      []string       `json:"names,omitzero"`       // read (null: all with an RDMA device), resets
 	NoFirmware bool           `json:"no_firmware,omitzero"` // read
-	Running    *nic.Host      `json:"running,omitzero"`     // plan; counters: whose ports
+	Running    *nic.Host      `json:"running,omitzero"`     // plan, counters (only its ports)
 	Desired    *nic.Host      `json:"desired,omitzero"`     // plan, watch, install-unit
 	Options    *local.Options `json:"options,omitzero"`     // plan, resets, reset
 	Steps      []local.Step   `json:"steps,omitzero"`       // before, apply, watch
@@ -61,52 +61,52 @@ type Request struct {
 	Mark       *mark.Mark     `json:"mark,omitzero"`        // hold
 
 	Reset *local.CardReset `json:"reset,omitzero"` // reset
-	// Select are the selectors of NICs by name, for all verbs.
+	// Select holds the selectors, by the name of the NIC, for all verbs.
 	Select map[string]intent.Selector `json:"select,omitempty"`
 }
 
-// hello is the first line of an agent.
+// hello is the first line from an agent.
 type hello struct {
 	Version int `json:"roce_fabric_agent"`
 }
 
-// helloPrefix begins the hello, and no line that is not meant to.
+// helloPrefix begins the hello; no other output is expected to begin like this.
 const helloPrefix = `{"roce_fabric_agent":`
 
-// answer is every further line: one of the two.
+// answer is every further line from an agent; exactly one of its members is set.
 type answer struct {
 	Progress *progress `json:"progress,omitzero"`
 	Response *Response `json:"response,omitzero"`
 }
 
-// progress says that step Step of Steps begins, from 0 among those not blocked.
+// progress reports that step Step of Steps begins, counted from 0 without the blocked ones.
 type progress struct {
 	Step  int `json:"step"`
 	Steps int `json:"steps"`
-	// Note is of a hold, whose one step is what lasts.
+	// Note belongs to a hold: why the mark could not be set.
 	Note string `json:"note,omitzero"`
 }
 
-// Response is the last line of an agent.
+// Response is the last line from an agent.
 type Response struct {
 	Host  *nic.Host    `json:"host,omitzero"`  // read, counters
 	Steps []local.Step `json:"steps,omitzero"` // plan
-	// Changes are what did not stay.
+	// Changes lists the settings that did not stay.
 	Changes []nic.Change `json:"changes,omitzero"` // watch
-	Undo    *local.Undo  `json:"undo,omitzero"`    // before; apply, with an error too
-	Files   []string     `json:"files,omitzero"`   // install-unit, remove-unit, with an error too
-	Mark    *mark.Mark   `json:"mark,omitzero"`    // hold: of another run
+	Undo    *local.Undo  `json:"undo,omitzero"`    // before, apply; also if the apply failed
+	Files   []string     `json:"files,omitzero"`   // install-unit, remove-unit; also if they failed
+	Mark    *mark.Mark   `json:"mark,omitzero"`    // hold: the mark of another run
 	Note    string       `json:"note,omitzero"`    // hold: why there is no mark
 
 	Resets []local.CardReset `json:"resets,omitzero"` // resets
 	Error  *Failure          `json:"error,omitzero"`
 }
 
-// errTooLong is a line above the bound.
+// errTooLong is returned for a line above the limit.
 var errTooLong = errors.New("line too long")
 
-// lines reads lines up to a bound. A last line without its end is
-// io.ErrUnexpectedEOF: it may have been cut off.
+// lines reads lines up to a given length. For a last line without a newline it returns
+// io.ErrUnexpectedEOF, because the line may be incomplete.
 type lines struct{ r *bufio.Reader }
 
 func newLines(r io.Reader) lines { return lines{bufio.NewReaderSize(r, 64<<10)} }
@@ -130,7 +130,7 @@ func (l lines) next(most int) ([]byte, error) {
 	}
 }
 
-// strictly decodes one JSON value that has to be the whole line.
+// strictly decodes a line that must hold exactly one JSON value.
 func strictly(line []byte, into any) error {
 	dec := json.NewDecoder(bytes.NewReader(line))
 	dec.DisallowUnknownFields()
@@ -144,7 +144,7 @@ func strictly(line []byte, into any) error {
 	return nil
 }
 
-// decodeRequest reads a request. Another version's is looked at no further.
+// decodeRequest decodes a request. For another version, it checks nothing but the version.
 func decodeRequest(line []byte) (*Request, error) {
 	var v struct {
 		Version int `json:"version"`
@@ -162,7 +162,7 @@ func decodeRequest(line []byte) (*Request, error) {
 	return &q, q.check()
 }
 
-// check refuses a request whose parts are not those of its verb.
+// check rejects a request that lacks what its verb needs.
 func (q *Request) check() error {
 	if _, known := timeouts[q.Verb]; !known {
 		return fmt.Errorf("%w: no verb %q", ErrRequest, clip(string(q.Verb)))
@@ -193,8 +193,8 @@ func (q *Request) check() error {
 	return nil
 }
 
-// whole refuses a host with ports, or devices over them, that are null: nothing beyond here
-// looks for that.
+// whole rejects a host with a null port or a null device over ports, because no other code checks
+// for that.
 func whole(h *nic.Host) error {
 	if h == nil {
 		return nil
@@ -212,7 +212,7 @@ func whole(h *nic.Host) error {
 	return nil
 }
 
-// decodeAnswer reads a line of an agent. All its text is safe to print.
+// decodeAnswer decodes a line from an agent and makes all its text safe to print.
 func decodeAnswer(line []byte) (*answer, error) {
 	line, err := cleaned(line)
 	if err != nil {
@@ -220,7 +220,7 @@ func decodeAnswer(line []byte) (*answer, error) {
 	}
 	var a answer
 	if err := strictly(line, &a); err != nil {
-		return nil, fmt.Errorf("%w: %s", ErrAnswer, term.CleanLine(err.Error())) // it may name a key of the answer
+		return nil, fmt.Errorf("%w: %s", ErrAnswer, term.CleanLine(err.Error())) // the error may quote a key of the answer
 	}
 	if (a.Progress == nil) == (a.Response == nil) {
 		return nil, fmt.Errorf("%w: neither progress nor response", ErrAnswer)
@@ -233,8 +233,8 @@ func decodeAnswer(line []byte) (*answer, error) {
 	return &a, nil
 }
 
-// cleaned makes every string of a JSON line safe to print on one line. Most
-// lines hold nothing to clean, and are returned as they are.
+// cleaned makes every string of a JSON line safe to print on one line. Most lines hold nothing to
+// clean and are returned unchanged.
 func cleaned(line []byte) ([]byte, error) {
 	odd := func(r rune) bool { return r == '\\' || r < ' ' || r > '~' }
 	if !bytes.ContainsFunc(bytes.TrimSpace(line), odd) {
@@ -265,7 +265,7 @@ func clean(v any) any {
 	return v
 }
 
-// cleanText leaves printable text as it is: a value is compared with others.
+// cleanText leaves printable text unchanged, because values are compared with others.
 func cleanText(s string) string {
 	if !strings.ContainsAny(s, "\n\t") && term.Clean(s) == s {
 		return s
@@ -273,5 +273,5 @@ func cleanText(s string) string {
 	return term.CleanLine(s)
 }
 
-// clip makes foreign text short and safe to print.
+// clip shortens text from the other side and makes it safe to print.
 func clip(s string) string { return term.Clip(s, 200) }

@@ -6,19 +6,19 @@ import (
 	"slices"
 )
 
-// SetApps adds entries to the APP table. Each is sent by itself, so that a
-// refusal is about one. Where an entry is refused, those before it stand.
+// SetApps adds entries to the APP table. It sends each entry separately, so that a rejection
+// concerns one entry; the entries sent before it remain.
 //
-// The first DSCP entry makes mlx5 and ice trust DSCP; on ice it also resets
-// ETS. mlx5 takes DSCP entries only, and a new one for a DSCP replaces the
-// old. Other drivers list both: use [Client.MapDSCP] to change a mapping.
+// The first DSCP entry makes mlx5 and ice trust DSCP; on ice it also resets ETS. mlx5 accepts only
+// DSCP entries, and a new entry for a DSCP replaces the old one. Other drivers then list both: use
+// [Client.MapDSCP] to change a mapping.
 func (c *Client) SetApps(ctx context.Context, ifname string, apps ...App) (changed bool, err error) {
 	return c.editApps(ctx, "set app", ifname, apps, true)
 }
 
-// DelApps deletes entries from the APP table; those that are not there are
-// passed over. With the last DSCP entry mlx5 and ice go back to trusting PCP,
-// and mlx5 gives the DSCP of any deleted entry priority 0.
+// DelApps deletes entries from the APP table and ignores those that do not exist. With the last
+// DSCP entry, mlx5 and ice go back to trusting PCP; mlx5 also gives the DSCP of every deleted entry
+// priority 0.
 func (c *Client) DelApps(ctx context.Context, ifname string, apps ...App) (changed bool, err error) {
 	return c.editApps(ctx, "delete app", ifname, apps, false)
 }
@@ -60,13 +60,13 @@ func (c *Client) editApps(ctx context.Context, op, ifname string, apps []App, wa
 	})
 }
 
-// table is the APP table of a port while it is edited.
+// table is a port's APP table during an edit.
 type table struct {
 	*port
 	before, last *State
-	// wrote says that the table may not be what it was before.
+	// wrote reports whether the table may have changed.
 	wrote bool
-	// sent says that anything was sent.
+	// sent reports whether anything was sent.
 	sent bool
 }
 
@@ -78,7 +78,7 @@ func (p *port) table() (*table, error) {
 	return &table{port: p, before: s, last: s}, nil
 }
 
-// has reports whether an entry was listed when the table was last read.
+// has reports whether the entry was listed when the table was last read.
 func (t *table) has(a App) bool { return slices.Contains(t.last.Apps, a) }
 
 func (t *table) reread() error {
@@ -92,7 +92,7 @@ func (t *table) reread() error {
 	return nil
 }
 
-// send carries out cmdIEEESet or cmdIEEEDel for one entry.
+// send sends cmdIEEESet or cmdIEEEDel for one entry.
 func (t *table) send(cmd uint8, a App) (Errno, error) {
 	req, err := encodeApp(cmd, t.ifname, a)
 	if err != nil {
@@ -108,7 +108,7 @@ func (t *table) send(cmd uint8, a App) (Errno, error) {
 	return no, nil
 }
 
-// add adds an entry. It is no error where the kernel says that it is there.
+// add adds an entry. An entry that already exists according to the kernel is no error.
 func (t *table) add(a App) error {
 	no, err := t.send(cmdIEEESet, a)
 	if err != nil || no == 0 || no == eEXIST {
@@ -117,9 +117,9 @@ func (t *table) add(a App) error {
 	return t.refusedAdd(a, no)
 }
 
-// refusedAdd makes the error of an addition that was refused. A driver may
-// have listed the entry before its firmware refused it (bnxt_dcb.c): it is
-// taken out again, else the next reader would believe it.
+// refusedAdd returns the error for a rejected addition. A driver may list an entry before its
+// firmware rejects it (bnxt_dcb.c); refusedAdd removes such an entry, because later readers would
+// take it for real.
 func (t *table) refusedAdd(a App, no Errno) error {
 	refusal := t.refused(no, a.String())
 	had := t.has(a)
@@ -132,7 +132,7 @@ func (t *table) refusedAdd(a App, no Errno) error {
 	return errors.Join(refusal, t.remove(a), t.reread())
 }
 
-// remove deletes an entry. It is no error where the kernel knows none such.
+// remove deletes an entry. An entry that does not exist according to the kernel is no error.
 func (t *table) remove(a App) error {
 	no, err := t.send(cmdIEEEDel, a)
 	if err != nil || no == 0 || no == eNOENT {
@@ -141,7 +141,7 @@ func (t *table) remove(a App) error {
 	return t.refused(no, a.String())
 }
 
-// check reads the table again, where anything was sent, and compares.
+// check rereads the table if anything was sent, and compares it.
 func (t *table) check(diff func(*State) string) (changed bool, err error) {
 	if !t.sent {
 		return false, nil

@@ -11,28 +11,27 @@ import (
 	"github.com/mdlayher/netlink"
 )
 
-// answerWait bounds the wait for one answer. The kernel does the work inside
-// the send, so an answer is there when the send returns; a driver that waits
-// for its firmware cannot be interrupted by anyone.
+// answerWait limits the wait for one answer. The kernel does the work within the send call, so the
+// answer is there when the call returns. A driver that waits for its firmware cannot be
+// interrupted.
 const answerWait = 10 * time.Second
 
-// Client speaks dcbnl in the network namespace of the thread that dials. Its methods
-// may be called from several goroutines and do their work one after the other. They
-// end with their context, and wait ten seconds at most for one answer; neither cuts
-// off a firmware command that the driver has begun.
+// Client talks to dcbnl in the network namespace of the thread that dials. Its methods may be
+// called from several goroutines and run one after the other. They end with their context, and wait
+// at most ten seconds for one answer; neither interrupts a firmware command that the driver has
+// begun.
 //
-// A method that writes reports whether the device changed. With an error that
-// means it may have: it is true unless the device is known to be as it was.
+// A method that writes reports whether the device changed. If it also returns an error, true means
+// that the device may have changed; false, that it certainly did not.
 type Client struct {
-	turn chan struct{} // holds one token while a method works
+	turn chan struct{} // holds one token while a method runs
 	dial func() (*netlink.Conn, error)
-	// conn is nil after a failure that leaves an answer under way; the next request
-	// dials again.
+	// conn is nil after a failure that leaves an answer outstanding; the next request dials again.
 	conn   *netlink.Conn
 	closed bool
 }
 
-// Dial opens a socket to the kernel. It sends nothing, and needs no privilege.
+// Dial opens a socket to the kernel. It sends nothing and needs no privileges.
 func Dial() (*Client, error) {
 	return newClient(func() (*netlink.Conn, error) { return netlink.Dial(0, nil) }) // NETLINK_ROUTE
 }
@@ -54,7 +53,7 @@ func (c *Client) connect() error {
 	return nil
 }
 
-// Close closes the socket, after the method that is at work.
+// Close waits for the running method and closes the socket.
 func (c *Client) Close() error {
 	c.turn <- struct{}{}
 	defer func() { <-c.turn }()
@@ -74,7 +73,7 @@ func (c *Client) drop() error {
 	return nil
 }
 
-// port is one device during one method of a Client.
+// port is one device during one method call of a Client.
 type port struct {
 	c      *Client
 	ctx    context.Context
@@ -82,7 +81,7 @@ type port struct {
 	ifname string
 }
 
-// begin waits for the Client's turn; the caller ends it with end.
+// begin waits for the Client's turn, which the caller releases with end.
 func (c *Client) begin(ctx context.Context, op, ifname string) (*port, error) {
 	p := &port{c: c, ctx: ctx, op: op, ifname: ifname}
 	if ifname == "" || len(ifname) > maxName || strings.ContainsRune(ifname, 0) {
@@ -105,8 +104,8 @@ func (c *Client) begin(ctx context.Context, op, ifname string) (*port, error) {
 
 func (p *port) end() { <-p.c.turn }
 
-// Get reads what the driver of a device reports. It needs no privilege.
-// ErrUnsupported means that the device has no DCB operations.
+// Get reads the state that the driver of a device reports. It needs no privileges. ErrUnsupported
+// means that the device has no DCB operations.
 func (c *Client) Get(ctx context.Context, ifname string) (*State, error) {
 	p, err := c.begin(ctx, "get", ifname)
 	if err != nil {
@@ -132,8 +131,8 @@ func (p *port) get() (*State, error) {
 	return s, nil
 }
 
-// exchange sends a request and returns the one answer to it. On an error,
-// untouched says that the device is as it was.
+// exchange sends a request and returns its single answer. If it fails, untouched reports whether
+// the device is certainly unchanged.
 func (p *port) exchange(req netlink.Message) (data []byte, untouched bool, err error) {
 	if err := p.ctx.Err(); err != nil {
 		return nil, true, p.wrap(err)
@@ -161,21 +160,21 @@ func (p *port) exchange(req netlink.Message) (data []byte, untouched bool, err e
 	if kernel {
 		return nil, true, e
 	}
-	// An answer that still comes must not be taken for that to the next request.
+	// A late answer must not be taken for the answer to the next request.
 	return nil, false, errors.Join(e, p.c.drop())
 }
 
-// bound gives conn the deadline of ctx, and ends its waiting when ctx is
-// cancelled, until release is called.
+// bound sets the deadline of ctx on conn, and interrupts conn when ctx is cancelled, until release
+// is called.
 func bound(ctx context.Context, conn *netlink.Conn) (release func(), err error) {
-	deadline, _ := ctx.Deadline() // the zero time is none
+	deadline, _ := ctx.Deadline() // the zero time means no deadline
 	if err := conn.SetDeadline(deadline); err != nil {
 		return nil, err
 	}
 	done := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(done)
-		// It fails on a closed socket only, where nobody waits.
+		// It fails only on a closed socket, on which nobody waits.
 		_ = conn.SetDeadline(time.Unix(1, 0))
 	})
 	return sync.OnceFunc(func() {

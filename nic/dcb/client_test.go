@@ -16,8 +16,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// An answer that never comes ends the call with its context, and one that
-// comes late is not taken for that to the next request.
+// If no answer comes, the call ends with its context. A late answer is not taken for the answer to
+// the next request.
 func TestNoAnswer(t *testing.T) {
 	k, d, c := one(t, "mlx5")
 	var late netlink.Message
@@ -36,7 +36,7 @@ func TestNoAnswer(t *testing.T) {
 	if s, err := c.Get(t.Context(), "roce0"); err != nil || s.PFC.Enabled != qos.Priorities(4) {
 		t.Errorf("after a late answer: %+v, %v", s, err)
 	}
-	// A write without an answer may have been carried out, and was.
+	// A write without an answer may have been carried out; here it was.
 	ctx, cancel = context.WithCancel(t.Context())
 	k.answer = func(req, a netlink.Message) []netlink.Message {
 		if req.Header.Type == rtmSetDCB {
@@ -62,7 +62,7 @@ func TestCancel(t *testing.T) {
 		}
 	})
 	<-asked
-	// This one waits for its turn.
+	// This call waits for its turn.
 	short, end := context.WithTimeout(t.Context(), time.Millisecond)
 	defer end()
 	if _, err := c.Get(short, "roce0"); !errors.Is(err, context.DeadlineExceeded) {
@@ -95,7 +95,7 @@ func TestStrangeAnswers(t *testing.T) {
 			t.Errorf("after %s: %v", what, err)
 		}
 	}
-	// The answer to another's request is nobody's state.
+	// An answer to someone else's request is ignored.
 	k, _, c := one(t, "mlx5")
 	k.answer = func(_, a netlink.Message) []netlink.Message { a.Header.Sequence++; return []netlink.Message{a} }
 	if s, err := c.Get(t.Context(), "roce0"); err == nil {
@@ -103,7 +103,7 @@ func TestStrangeAnswers(t *testing.T) {
 	}
 }
 
-// Someone else adds the entry between the read and the write.
+// Another process adds the entry between the read and the write.
 func TestRace(t *testing.T) {
 	k, d, c := one(t, "bnxt")
 	k.answer = func(req, a netlink.Message) []netlink.Message {
@@ -125,7 +125,7 @@ func TestRace(t *testing.T) {
 	if _, err := c.DelApps(t.Context(), "roce0", DSCP(26, 3)); err != nil {
 		t.Errorf("ENOENT: %v", err)
 	}
-	// ice answers 1 where nothing is to do.
+	// ice answers 1 if there is nothing to do.
 	k, d, c = one(t, "ice")
 	d.dcbx = 0x08
 	k.answer = func(req, a netlink.Message) []netlink.Message {
@@ -153,7 +153,7 @@ func TestConcurrent(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	// Reading and writing is one turn: the second one finds it done.
+	// Each call reads and writes in one turn: the second call finds nothing left to do.
 	if d.flaps != 1 || len(k.sets) != 9 {
 		t.Errorf("%d flaps, %d writes", d.flaps, len(k.sets))
 	}

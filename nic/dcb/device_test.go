@@ -2,11 +2,11 @@ package dcb
 
 import "slices"
 
-// device is one network device and its driver.
+// device simulates one network device and its driver.
 type device struct {
 	driver  string // "mlx5", "bnxt", "ice", "generic"
 	lacking map[uint16]bool
-	none    bool // no dcbnl_ops
+	none    bool // the device has no dcbnl_ops
 
 	ets     [59]byte
 	pfc     [136]byte
@@ -14,13 +14,13 @@ type device struct {
 	maxrate [64]byte
 	apps    [][4]byte
 	dcbx    byte
-	// hardware is what the device does with a DSCP: a priority, or -1.
+	// hardware is the priority that the device gives each DSCP, or -1.
 	hardware [64]int
 	flaps    int
 	etsReset int
-	maxDSCP  bool // false: bnxt firmware without DSCP
+	maxDSCP  bool // false simulates bnxt firmware without DSCP support
 	broken   map[byte]int16
-	history  []string // trust after each write of an APP entry
+	history  []string // the trust after each write of an APP entry
 }
 
 func newDevice(driver string) *device {
@@ -49,7 +49,7 @@ func newDevice(driver string) *device {
 }
 
 func (d *device) report(name []byte) []byte {
-	d.pfc[8]++ // counters run on
+	d.pfc[8]++ // counters advance
 	var in, apps []byte
 	for _, a := range []struct {
 		kind uint16

@@ -1,19 +1,18 @@
-// Package dcb reads and writes what a network device's driver does for RoCE
-// (PFC, ETS, the APP table with its DSCP mapping, headroom buffers, the owner
-// of DCBX) by dcbnl, the kernel's DCB interface over rtnetlink
-// (include/uapi/linux/dcbnl.h). It works with every driver that has DCB
-// operations, needs no other program, and reads without privilege.
+// Package dcb reads and writes a network device's driver settings for RoCE (PFC, ETS, the APP table
+// with its DSCP map, headroom buffers, the owner of DCBX) through dcbnl, the kernel's DCB interface
+// over rtnetlink (include/uapi/linux/dcbnl.h). It works with every driver that has DCB operations,
+// needs no other program, and reads without privileges.
 //
-// The kernel is not taken at its word. It answers a write that the driver
-// refused with success and a negative errno in one byte; a write of an
-// attribute that it does not know, or that the driver has no operation for,
-// with plain success (net/dcb/dcbnl.c). So a [Client] reads first, writes
-// nothing that is already so (a changed PFC mask takes the link down on mlx5
-// and ice), sends one thing at a time, since the kernel stops at the first
-// fault and reverts nothing, and reads again.
+// The package verifies every write, because the kernel's answers cannot be trusted. The kernel
+// answers success to a write that the driver refused, with a negative errno in one byte. It answers
+// plain success to a write of an attribute that it does not know or that the driver has no
+// operation for (net/dcb/dcbnl.c). A [Client] therefore reads first and does not write a value that
+// is already set, because writing a changed PFC mask takes the link down on mlx5 and ice. It sends
+// one setting at a time, because the kernel stops at the first error and reverts nothing. Then it
+// reads again.
 //
-// The package decides nothing: which values are right, in which order they are
-// written and whether a port may bounce is the caller's business. Its settings
-// are lost when the driver is reloaded. It does not speak CEE, and holds no
-// other host setting: pause, MTU and firmware settings are elsewhere.
+// The package makes no decisions: the caller decides which values are right, in which order they
+// are written and whether a port may go down. Its settings are lost when the driver is reloaded.
+// The package does not support CEE and no other host settings; pause, MTU and firmware settings are
+// elsewhere.
 package dcb

@@ -9,26 +9,26 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// MapDSCP gives each DSCP the priority, 0..7, that want says; [qos.Unmapped] is one
-// that is not to be listed, [qos.Unmanaged] one that is left as it is. Map all 64 where
-// there is a choice: what mlx5 does with an unlisted one is not to be seen.
+// MapDSCP gives each DSCP the wanted priority, 0..7. [qos.Unmapped] removes a DSCP from the table,
+// [qos.Unmanaged] leaves it as it is. Map all 64 where possible: what mlx5 does with an unlisted
+// DSCP cannot be read.
 //
-// Drivers differ in how a listed DSCP gets another priority, and dcbnl does not
-// say which way theirs is. The order here suits them all:
+// Drivers differ in how the priority of a listed DSCP is changed, and dcbnl does not say how a
+// driver behaves. This order suits all of them:
 //
-//  1. New code points are added first, so that the list never runs empty on
-//     the way, which would make mlx5 and ice trust PCP for a moment.
-//  2. Each change is tried as an addition. mlx5 puts it in place of the old
-//     entry. ice refuses with EINVAL, and only then the old entry is deleted
-//     first; it is put back where the new one is refused again.
-//  3. Where both entries are listed after that, the table is the kernel's
-//     generic one (bnxt). Both are deleted, the old one first, and the new one
-//     is added again: bnxt's firmware has one entry for a DSCP and clears it
-//     on any deletion, so the new priority must be set last.
-//  4. Deletions that are wanted come last.
+//  1. New code points are added first, so that the list never becomes empty in
+//     between, which would make mlx5 and ice trust PCP for a moment.
+//  2. Each change is tried as an addition. mlx5 replaces the old entry. ice
+//     rejects it with EINVAL; only then is the old entry deleted first, and put
+//     back if the new one is rejected again.
+//  3. If both entries are listed after that, the table is the kernel's generic
+//     one (bnxt). Both are deleted, the old one first, and the new one is added
+//     again: bnxt's firmware has one entry per DSCP and clears it on any
+//     deletion, so the new priority must be set last.
+//  4. Wanted deletions come last.
 //
-// Sources: drivers/net/ethernet/mellanox/mlx5/core/en_dcbnl.c,
-// intel/ice/ice_dcb_nl.c and broadcom/bnxt/bnxt_dcb.c of Linux.
+// Sources: drivers/net/ethernet/mellanox/mlx5/core/en_dcbnl.c, intel/ice/ice_dcb_nl.c and
+// broadcom/bnxt/bnxt_dcb.c of Linux.
 func (c *Client) MapDSCP(ctx context.Context, ifname string, want [qos.NumDSCP]int8) (changed bool, err error) {
 	p, err := c.begin(ctx, "map dscp", ifname)
 	if err != nil {
@@ -53,11 +53,11 @@ func (c *Client) MapDSCP(ctx context.Context, ifname string, want [qos.NumDSCP]i
 	return t.check(m.diff)
 }
 
-// mapping is the wanted priority of each DSCP.
+// mapping holds the wanted priority of each DSCP.
 type mapping [qos.NumDSCP]int8
 
-// wanted calls f with each DSCP that is to have a priority, and the priorities that it
-// is listed with.
+// wanted calls f for each DSCP that should have a priority, with the priorities that it is
+// currently listed with.
 func (m *mapping) wanted(t *table, f func(a App, listed []uint8) error) error {
 	for d, prio := range m {
 		if prio < 0 {
@@ -96,7 +96,7 @@ func (m *mapping) change(t *table) error {
 	})
 }
 
-// settle leaves one entry for each DSCP that is listed with several.
+// settle leaves one entry for each DSCP that is listed with several priorities.
 func (m *mapping) settle(t *table) error {
 	if !t.sent && !m.several(t) {
 		return nil
@@ -118,7 +118,7 @@ func (m *mapping) several(t *table) bool {
 	return slices.ContainsFunc(twice, func(d int) bool { return m[d] >= 0 })
 }
 
-// remove deletes the entries of DSCPs that shall have none.
+// remove deletes the entries of the DSCPs that should have none.
 func (m *mapping) remove(t *table) error {
 	for d, prio := range m {
 		if prio != qos.Unmapped {
@@ -147,8 +147,8 @@ func (m *mapping) diff(s *State) string {
 	return ""
 }
 
-// replace deletes the entries of a DSCP with the given priorities, in order,
-// and adds a. Where a is refused, the first of them is put back.
+// replace deletes the entries of a DSCP with the given priorities, in order, and adds a. If a is
+// rejected, it puts back the first of the deleted entries.
 func (t *table) replace(a App, old []uint8) error {
 	d := uint8(a.Protocol)
 	for _, prio := range old {
@@ -156,7 +156,7 @@ func (t *table) replace(a App, old []uint8) error {
 			return err
 		}
 	}
-	// Then an entry that add finds listed after a refusal is its own.
+	// After this, an entry that add finds listed after a rejection is one that add made itself.
 	if err := t.reread(); err != nil {
 		return err
 	}

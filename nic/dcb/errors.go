@@ -12,34 +12,35 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/term"
 )
 
-// The kinds of errors, for [errors.Is].
+// Kinds of errors, for [errors.Is].
 var (
-	// ErrUnsupported: the device or the kernel has no DCB operations, or not this one.
+	// ErrUnsupported: the device or the kernel has no DCB operations, or not the one needed.
 	ErrUnsupported = errors.New("no DCB operation")
-	// ErrNoDevice: there is no network device of that name here.
+	// ErrNoDevice: this network namespace has no device of that name.
 	ErrNoDevice = errors.New("no such network device")
-	// ErrPermission: the kernel does not let this user write.
+	// ErrPermission: the kernel does not allow this user to write.
 	ErrPermission = errors.New("not permitted")
-	// ErrRefused: the kernel or the driver refused; Error.Errno says with what.
+	// ErrRefused: the kernel or the driver rejected the request; Error.Errno holds the error
+	// number.
 	ErrRefused = errors.New("refused")
-	// ErrIgnored: the kernel answered success, and nothing changed.
+	// ErrIgnored: the kernel answered success, but nothing changed.
 	ErrIgnored = errors.New("accepted without effect")
-	// ErrDiffers: the kernel answered success, and what was read after it is
-	// neither the old value nor the new one.
+	// ErrDiffers: the kernel answered success, but the value read back is neither the old nor the
+	// new one.
 	ErrDiffers = errors.New("not taken as it was set")
-	// ErrInvalid: no device has such a value. Nothing was sent.
+	// ErrInvalid: no device can have such a value. Nothing was sent.
 	ErrInvalid = errors.New("value out of range")
-	// ErrAnswer: the kernel's answer makes no sense.
+	// ErrAnswer: the kernel's answer is malformed.
 	ErrAnswer = errors.New("unusable answer")
 	// errClosed: the Client is closed.
 	errClosed = errors.New("closed")
 )
 
-// Errno is an error number of Linux, positive; 0 is none. Of what a driver
-// returns the kernel passes on the low eight bits: see Error.Errno.
+// Errno is a positive Linux error number; 0 means none. The kernel passes on only the low eight
+// bits of a driver's error number; see Error.Errno.
 type Errno uint16
 
-// The numbers that the package itself asks for.
+// Error numbers that the package checks for.
 const (
 	ePERM      Errno = 1
 	eNOENT     Errno = 2
@@ -52,7 +53,7 @@ const (
 	maxErrno         = 4095
 )
 
-// errnoNames has the errors of asm-generic/errno.h that dcbnl and the drivers return.
+// errnoNames holds the errors of asm-generic/errno.h that dcbnl and the drivers return.
 var errnoNames = map[Errno]string{
 	ePERM: "EPERM", eNOENT: "ENOENT", 4: "EINTR", 5: "EIO", 6: "ENXIO", 7: "E2BIG", 11: "EAGAIN", eACCES: "EACCES",
 	14: "EFAULT", 16: "EBUSY", eEXIST: "EEXIST", eNODEV: "ENODEV", eINVAL: "EINVAL", 28: "ENOSPC", 34: "ERANGE",
@@ -62,7 +63,7 @@ var errnoNames = map[Errno]string{
 // String prints "EINVAL" or "errno 200".
 func (e Errno) String() string {
 	if e == eNOMEM {
-		// bnxt returns ENOTSUPP, 524, of which eight bits are 12.
+		// bnxt returns ENOTSUPP, 524, whose low eight bits are 12.
 		return "errno 12 (ENOMEM, or ENOTSUPP cut to eight bits)"
 	}
 	if s, ok := errnoNames[e]; ok {
@@ -71,13 +72,13 @@ func (e Errno) String() string {
 	return fmt.Sprintf("errno %d", uint16(e))
 }
 
-// Error is what failed on a device. It wraps one of the sentinels where the
-// cause is known, and the context's error where the caller ended the call.
+// Error describes a failure on a device. It wraps one of the sentinel errors if the cause is known,
+// and the context's error if the caller cancelled the call.
 type Error struct {
 	Op        string // "get", "set pfc", "watch"
-	Interface string // "" where the failure is about none
-	// Errno is what the kernel or the driver refused with, 0 where it named
-	// none. A driver's number is cut to eight bits on its way: 12 may be 524.
+	Interface string // "" if the failure concerns no interface
+	// Errno is the error number from the kernel or the driver, 0 if there is none. A driver's
+	// number is truncated to eight bits: 12 may stand for 524.
 	Errno Errno
 	Msg   string // safe to print
 
@@ -104,7 +105,7 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Unwrap returns the sentinel and the cause, as far as they are known.
+// Unwrap returns the sentinel error and the cause, if known.
 func (e *Error) Unwrap() []error {
 	var l []error
 	for _, err := range []error{e.kind, e.cause} {
@@ -126,7 +127,7 @@ func (p *port) wrap(err error) *Error {
 	return &Error{Op: p.op, Interface: p.ifname, Msg: err.Error(), cause: err}
 }
 
-// lacks is the error of a driver without an operation.
+// lacks returns the error for a driver without an operation.
 func (p *port) lacks(what string) *Error {
 	e := p.fail(ErrUnsupported, "the driver does not report "+what)
 	e.hint = ""
@@ -139,24 +140,24 @@ var hints = map[error]string{
 	ErrIgnored:     "the kernel is older than this setting, or the driver has no operation for it",
 }
 
-// refused is a write that the driver refused.
+// refused returns the error for a write that the driver rejected.
 func (p *port) refused(no Errno, msg string) *Error {
 	e := p.fail(ErrRefused, msg)
 	e.Errno, e.hint = no, refusals[no]
 	return e
 }
 
-// refusals are the hints on what a driver refused with.
+// refusals holds the hints for error numbers of the driver.
 var refusals = map[Errno]string{
 	eINVAL: "the value does not suit the device, or an LLDP or DCBX agent in its firmware owns the port (bnxt and ice refuse all writes then)",
 	eNOMEM: "the firmware of a Broadcom card that maps no DSCP answers so: update it, or let the card trust PCP",
 }
 
-// sendError makes an Error of what an exchange returned. kernel says that the
-// kernel answered, and did nothing.
+// sendError converts an error of an exchange to an Error. kernel reports whether the kernel
+// answered with an error, and so did nothing.
 func (p *port) sendError(err error) (e *Error, kernel bool) {
 	if nle, ok := errors.AsType[*netlink.OpError](err); ok {
-		// The number of an answer is bare, that of a system call is wrapped.
+		// The number of an answer is a bare syscall.Errno; that of a system call is wrapped.
 		if no, ok := nle.Err.(syscall.Errno); ok && no > 0 && no <= maxErrno {
 			return p.kernelError(Errno(no)), true
 		}
@@ -172,7 +173,8 @@ func (p *port) sendError(err error) (e *Error, kernel bool) {
 	return e, false
 }
 
-// kernelError is a request that the kernel refused before the driver saw it.
+// kernelError returns the error for a request that the kernel rejected before it reached the
+// driver.
 func (p *port) kernelError(no Errno) *Error {
 	switch no {
 	case eOPNOTSUPP:

@@ -11,18 +11,18 @@ import (
 	"github.com/mdlayher/netlink"
 )
 
-// kernel is dcbnl as net/dcb/dcbnl.c has it, over devices whose drivers follow
-// the rules of en_dcbnl.c (mlx5), bnxt_dcb.c and ice_dcb_nl.c. It reads and
-// writes bytes by itself: nothing of the codec under test is used.
+// kernel simulates dcbnl as in net/dcb/dcbnl.c, over devices whose drivers follow en_dcbnl.c
+// (mlx5), bnxt_dcb.c and ice_dcb_nl.c. It encodes and decodes bytes itself and uses nothing of the
+// codec under test.
 type kernel struct {
 	mu    sync.Mutex
 	devs  map[string]*device
 	socks []*sock
 
 	unprivileged bool
-	before62     bool // knows neither DCB_APP entries nor APP_TRUST
+	before62     bool // does not know DCB_APP entries and APP_TRUST
 	sets         []uint8
-	// answer, where set, replaces what is sent back.
+	// answer, if set, replaces what is sent back.
 	answer func(req, answer netlink.Message) []netlink.Message
 }
 
@@ -31,7 +31,7 @@ func ne32(b []byte, v uint32) { order.PutUint32(b, v) }
 
 func newKernel(devs map[string]*device) *kernel { return &kernel{devs: devs} }
 
-// client returns a Client of the kernel.
+// client returns a Client connected to the kernel.
 func (k *kernel) client(t *testing.T) *Client {
 	t.Helper()
 	c, err := newClient(func() (*netlink.Conn, error) { return netlink.NewConn(k.open(), 4711), nil })
@@ -54,7 +54,7 @@ func (k *kernel) open() *sock {
 	return s
 }
 
-// tlv is one attribute; the flags of its type are gone.
+// tlv is one attribute, without the flags of its type.
 type tlv struct {
 	kind uint16
 	data []byte
@@ -93,7 +93,7 @@ func find(l []tlv, kind uint16) ([]byte, bool) {
 	return nil, false
 }
 
-// handle is dcb_doit: what it returns is an errno for NLMSG_ERROR, or a body.
+// handle simulates dcb_doit: it returns an errno for NLMSG_ERROR, or a body.
 func (k *kernel) handle(m netlink.Message) (body []byte, errno int, notify string) {
 	if m.Header.Type == 79 && k.unprivileged {
 		return nil, 1, ""
@@ -137,8 +137,8 @@ func (k *kernel) handle(m netlink.Message) (body []byte, errno int, notify strin
 	return nil, 95, ""
 }
 
-// ieee is dcbnl_ieee_set and dcbnl_ieee_del: it stops at the first error, and
-// skips what the driver has no operation for.
+// ieee simulates dcbnl_ieee_set and dcbnl_ieee_del: it stops at the first error and skips what the
+// driver has no operation for.
 func (k *kernel) ieee(d *device, cmd uint8, l []tlv) int16 {
 	if cmd == 20 {
 		for _, op := range []struct {
@@ -174,7 +174,7 @@ func (k *kernel) ieee(d *device, cmd uint8, l []tlv) int16 {
 	return 0
 }
 
-// sock is a socket to the kernel.
+// sock simulates a socket to the kernel.
 type sock struct {
 	k *kernel
 
@@ -183,7 +183,7 @@ type sock struct {
 	fail     error
 	deadline time.Time
 	changed  chan struct{} // closed at each change
-	waits    chan struct{} // told when a Receive finds nothing
+	waits    chan struct{} // receives when a Receive finds nothing
 	group    uint32
 	closed   bool
 }

@@ -7,12 +7,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The names of errors are those of the kernel's headers.
+// The names of errors match those in the kernel's headers.
 func TestErrnoNames(t *testing.T) {
 	for e, name := range errnoNames {
 		want := unix.ErrnoName(syscall.Errno(e))
 		if e == eOPNOTSUPP {
-			want = "EOPNOTSUPP" // its name in the kernel; ENOTSUP is that of POSIX
+			want = "EOPNOTSUPP" // the kernel's name; POSIX calls it ENOTSUP
 		}
 		if name != want {
 			t.Errorf("%d is %s, not %s", int(e), want, name)

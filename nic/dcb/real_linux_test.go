@@ -23,7 +23,7 @@ func real(t *testing.T) *Client {
 			t.Error(err)
 		}
 	})
-	// Without CONFIG_DCB nothing looks for the device.
+	// Without CONFIG_DCB the kernel does not even look up the device.
 	if _, err := c.Get(t.Context(), "roce-no-such"); errors.Is(err, ErrUnsupported) {
 		t.Skip("skipped: this machine's kernel has no CONFIG_DCB")
 	}
@@ -48,8 +48,8 @@ func TestRealKernel(t *testing.T) {
 
 const unprivilegedEnv = "ROCE_FABRIC_TEST_USERNS"
 
-// The test runs itself again in a user namespace, where the capability to
-// administer the network is there and is not enough.
+// The test runs itself again in a user namespace, where CAP_NET_ADMIN is present but not
+// sufficient.
 func TestRealKernelUnprivileged(t *testing.T) {
 	c := real(t)
 	if os.Getenv(unprivilegedEnv) == "" {
@@ -70,8 +70,7 @@ func TestRealKernelUnprivileged(t *testing.T) {
 		}
 		return
 	}
-	// Each kind of write as the methods send it; they would read first, and lo
-	// has nothing to read.
+	// Encode each kind of write directly: the methods would read first, and lo has nothing to read.
 	pfc := PFC{Enabled: 8}
 	for cmd, req := range map[uint8]func() (netlink.Message, error){
 		cmdIEEESet: func() (netlink.Message, error) { return encodeIEEE(cmdIEEESet, "lo", ieeePFC, bytesOf(pfc)) },

@@ -11,23 +11,23 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// wish is one setting of a device.
+// wish is a wanted value of one setting.
 type wish struct {
-	// fault says why no device has such a value; "" where one may.
+	// fault says why no device can have the value; "" if a device may.
 	fault string
-	// what names the setting; has reports whether the driver has it.
+	// what names the setting; has reports whether the driver supports it.
 	what string
 	has  func(*State) bool
-	// diff says how a state differs from the wish, "" for not at all.
+	// diff describes how a state differs from the wanted value; "" if it does not.
 	diff func(*State) string
-	// encode makes the write from the state before it.
+	// encode builds the write, given the state before it.
 	encode func(before *State) (netlink.Message, error)
 	cmd    uint8
-	// vague says that a refusal means nothing where the setting is as wished.
+	// vague means that a rejection is not an error if the setting has the wanted value.
 	vague bool
 }
 
-// set reads, writes where the state differs from the wish, and reads again.
+// set reads the state, writes if it differs from the wish, and reads again.
 func (c *Client) set(ctx context.Context, op, ifname string, w wish) (changed bool, err error) {
 	p, err := c.begin(ctx, op, ifname)
 	if err != nil {
@@ -79,7 +79,7 @@ func (c *Client) set(ctx context.Context, op, ifname string, w wish) (changed bo
 	}
 }
 
-// write sends a write and returns the status that the driver answered with.
+// write sends a write and returns the driver's status.
 func (p *port) write(req netlink.Message, cmd uint8) (no Errno, untouched bool, err error) {
 	data, untouched, err := p.exchange(req)
 	if err != nil {
@@ -92,10 +92,10 @@ func (p *port) write(req netlink.Message, cmd uint8) (no Errno, untouched bool, 
 	return no, false, nil
 }
 
-// refusal is the error of a status that is not 0.
+// refusal returns the error for a nonzero status.
 func (p *port) refusal(cmd uint8, no Errno) *Error {
 	if cmd == cmdSetDCBX {
-		// The number is 1 whatever the reason.
+		// The status is 1 for every reason.
 		e := p.fail(ErrRefused, "")
 		e.hint = "the firmware keeps DCBX: turn its LLDP and DCBX agents off in the firmware settings"
 		return e
@@ -103,10 +103,9 @@ func (p *port) refusal(cmd uint8, no Errno) *Error {
 	return p.refused(no, "")
 }
 
-// SetPFC makes exactly the given priorities lossless, and sets the delay
-// allowance, see [PFC.Delay]; delay 0 leaves it. A change of the mask takes
-// the link down for a moment on mlx5, and closes and opens the device on ice.
-// bnxt wants its ETS set first.
+// SetPFC makes exactly the given priorities lossless and sets the delay allowance, see [PFC.Delay];
+// delay 0 keeps the current one. A change of the mask takes the link down for a moment on mlx5, and
+// closes and reopens the device on ice. On bnxt, ETS must be set first.
 func (c *Client) SetPFC(ctx context.Context, ifname string, enabled qos.PrioritySet, delay uint16) (changed bool, err error) {
 	return c.set(ctx, "set pfc", ifname, wish{
 		what: "pfc",
@@ -128,11 +127,10 @@ func (c *Client) SetPFC(ctx context.Context, ifname string, enabled qos.Priority
 	})
 }
 
-// SetETS sets how the traffic classes share the link, and keeps the rest of
-// ETS. Bandwidth of classes that are not ETS is sent as it is and never
-// compared. A change closes and opens the device on ice. ErrInvalid is a
-// traffic class above 7 or a share above 100; the sum is for the driver to
-// judge, which wants 100 on mlx5.
+// SetETS sets how the traffic classes share the link and keeps the rest of ETS. Bandwidths of
+// classes that are not ETS are sent unchanged and never compared. A change closes and reopens the
+// device on ice. ErrInvalid means a traffic class above 7 or a share above 100. The driver checks
+// the sum; mlx5 requires 100.
 func (c *Client) SetETS(ctx context.Context, ifname string, want Scheduling) (changed bool, err error) {
 	return c.set(ctx, "set ets", ifname, wish{
 		fault: want.fault(),
@@ -148,8 +146,8 @@ func (c *Client) SetETS(ctx context.Context, ifname string, want Scheduling) (ch
 	})
 }
 
-// SetWilling lets a DCBX peer overwrite the settings or not, and keeps the rest of
-// ETS. A change closes and opens the device on ice.
+// SetWilling sets whether a DCBX peer may overwrite the settings, and keeps the rest of ETS. A
+// change closes and reopens the device on ice.
 func (c *Client) SetWilling(ctx context.Context, ifname string, willing bool) (changed bool, err error) {
 	return c.set(ctx, "set willing", ifname, wish{
 		what: "ets",
@@ -169,8 +167,8 @@ func (c *Client) SetWilling(ctx context.Context, ifname string, willing bool) (c
 	})
 }
 
-// SetBuffer divides the receive buffer. Sizes that differ by less than a cell
-// count as the same, see [Headroom.Size]. ErrInvalid is a buffer above 7.
+// SetBuffer divides the receive buffer. Sizes that differ by less than a cell count as equal, see
+// [Headroom.Size]. ErrInvalid means a buffer number above 7.
 func (c *Client) SetBuffer(ctx context.Context, ifname string, want Headroom) (changed bool, err error) {
 	return c.set(ctx, "set buffer", ifname, wish{
 		fault: want.fault(),
@@ -185,10 +183,9 @@ func (c *Client) SetBuffer(ctx context.Context, ifname string, want Headroom) (c
 	})
 }
 
-// OwnDCBX makes the host the owner of DCBX and leaves the other bits, or hands
-// DCBX to the firmware, for which mlx5 takes mode 0 alone (en_dcbnl.c) and leaves
-// the other bits standing. It comes before all other writes: on mlx5 none of them
-// takes the port from the firmware.
+// OwnDCBX makes the host the owner of DCBX and keeps the other bits, or hands DCBX to the firmware.
+// For the latter mlx5 accepts only mode 0 (en_dcbnl.c) and keeps its other bits. Call OwnDCBX
+// before all other writes: on mlx5, the others do not take the port from the firmware.
 func (c *Client) OwnDCBX(ctx context.Context, ifname string, host bool) (changed bool, err error) {
 	want := func(have DCBX) DCBX {
 		if host {
@@ -206,7 +203,7 @@ func (c *Client) OwnDCBX(ctx context.Context, ifname string, host bool) (changed
 			return fmt.Sprintf("dcbx is %s, not %s", *s.DCBX, want(*s.DCBX))
 		},
 		cmd:    cmdSetDCBX,
-		vague:  true, // ice answers 1 where nothing is to do, too
+		vague:  true, // ice also answers 1 if there is nothing to do
 		encode: func(s *State) (netlink.Message, error) { return encodeDCBX(ifname, want(*s.DCBX)) },
 	})
 }

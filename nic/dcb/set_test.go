@@ -11,7 +11,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// one returns a kernel with one device, roce0, and a Client of it.
+// one returns a kernel with one device, roce0, and a Client for it.
 func one(t *testing.T, driver string) (*kernel, *device, *Client) {
 	t.Helper()
 	d := newDevice(driver)
@@ -19,7 +19,7 @@ func one(t *testing.T, driver string) (*kernel, *device, *Client) {
 	return k, d, k.client(t)
 }
 
-// outcome checks what a write returned, and how many requests to write it sent.
+// outcome checks what a write returned and how many write requests it sent.
 func outcome(t *testing.T, k *kernel, what string, changed bool, err error, wantChanged bool, want error, sets int) {
 	t.Helper()
 	if changed != wantChanged || !errors.Is(err, want) || len(k.sets) != sets {
@@ -48,7 +48,7 @@ func TestPFC(t *testing.T) {
 	if err != nil || s.PFC.Enabled != qos.Priorities(3, 4) || s.PFC.Delay != 20 {
 		t.Errorf("%+v, %v", s, err)
 	}
-	// A driver that fails after it set the mask has changed the port.
+	// A driver that fails after setting the mask has changed the port.
 	d.broken = map[byte]int16{2: -5}
 	changed, err = c.SetPFC(ctx, "roce0", 0, 0)
 	outcome(t, k, "half done", changed, err, true, ErrRefused, 1)
@@ -66,7 +66,7 @@ func asError(t *testing.T, err error) *Error {
 	return e
 }
 
-// A driver without the operation answers success.
+// A driver without the operation still answers success.
 func TestSuccessWithoutEffect(t *testing.T) {
 	k, d, c := one(t, "mlx5")
 	d.lacking = map[uint16]bool{101: true, 102: true, 110: true, 103: true}
@@ -80,7 +80,7 @@ func TestSuccessWithoutEffect(t *testing.T) {
 		changed, err := write()
 		outcome(t, k, what, changed, err, false, ErrIgnored, 1)
 	}
-	// Settings that the driver does not even report are never written.
+	// Settings that the driver does not report are never written.
 	d.lacking = map[uint16]bool{1: true, 2: true, 10: true}
 	for what, write := range map[string]func() (bool, error){
 		"pfc":    func() (bool, error) { return c.SetPFC(t.Context(), "roce0", 8, 0) },
@@ -92,7 +92,7 @@ func TestSuccessWithoutEffect(t *testing.T) {
 	}
 }
 
-// Kernels before 6.2 pass over the entries that they do not know.
+// Kernels before 6.2 ignore the entries that they do not know.
 func TestOldKernel(t *testing.T) {
 	k, _, c := one(t, "generic")
 	pcp := App{Selector: SelectorPCP, Priority: 3, Protocol: 3}
@@ -109,7 +109,7 @@ func TestETS(t *testing.T) {
 	d.ets[0], d.ets[43] = 1, 2
 	want := Scheduling{
 		TSA:        [8]TSA{TSAETS, TSAETS, TSAETS, TSAETS, TSAETS, TSAETS, TSAStrict, TSAStrict},
-		Bandwidth:  [8]uint8{50, 0, 0, 50, 0, 0, 9, 9}, // what is strict has no share
+		Bandwidth:  [8]uint8{50, 0, 0, 50, 0, 0, 9, 9}, // the shares of strict classes have no effect
 		PriorityTC: [8]uint8{0, 1, 2, 3, 4, 5, 6, 7},
 	}
 	changed, err := c.SetETS(t.Context(), "roce0", want)
@@ -120,7 +120,7 @@ func TestETS(t *testing.T) {
 	changed, err = c.SetETS(t.Context(), "roce0", want)
 	outcome(t, k, "again", changed, err, false, nil, 0)
 
-	d.ets[1] = 4 // four traffic classes: what is said of the others means nothing
+	d.ets[1] = 4 // four traffic classes: entries of the others are meaningless
 	d.ets[19+7] = 255
 	changed, err = c.SetETS(t.Context(), "roce0", want)
 	outcome(t, k, "beyond the classes", changed, err, false, nil, 0)
@@ -164,8 +164,7 @@ func TestWilling(t *testing.T) {
 	}
 }
 
-// bnxt returns ENOTSUPP, 524, which arrives as what looks like ENOMEM, and
-// refuses PFC before ETS.
+// bnxt returns ENOTSUPP, 524, which arrives looking like ENOMEM, and rejects PFC before ETS.
 func TestBroadcom(t *testing.T) {
 	k, d, c := one(t, "bnxt")
 	changed, err := c.SetPFC(t.Context(), "roce0", 8, 0)
@@ -175,7 +174,7 @@ func TestBroadcom(t *testing.T) {
 	outcome(t, k, "ets", changed, err, true, nil, 1)
 	changed, err = c.SetPFC(t.Context(), "roce0", 8, 0)
 	outcome(t, k, "pfc after ets", changed, err, true, nil, 1)
-	// bnxt keeps the delay as it is written, 0 too.
+	// bnxt stores the delay as written, even 0.
 	ne16(d.pfc[4:], 5)
 	changed, err = c.SetPFC(t.Context(), "roce0", 16, 0)
 	outcome(t, k, "another mask", changed, err, true, nil, 1)
@@ -194,7 +193,7 @@ func TestBroadcom(t *testing.T) {
 	}
 	d.maxDSCP = true
 
-	// The firmware refuses what the driver has listed already.
+	// The firmware rejects an entry that the driver has already listed.
 	d.broken = map[byte]int16{3: -5}
 	changed, err = c.SetApps(t.Context(), "roce0", DSCP(48, 6), DSCP(26, 3))
 	outcome(t, k, "firmware refuses", changed, err, true, ErrRefused, 3)
@@ -272,7 +271,7 @@ func TestApps(t *testing.T) {
 	outcome(t, km, "mlx5 takes DSCP only", changed, err, false, ErrRefused, 1)
 }
 
-// only maps one DSCP and leaves the others.
+// only maps one DSCP and leaves the others unmanaged.
 func only(dscp int, prio int8) [64]int8 {
 	m := all(qos.Unmanaged)
 	m[dscp] = prio
@@ -337,7 +336,7 @@ func TestMapDSCP(t *testing.T) {
 			outcome(t, k, "one left", changed, err, true, nil, 63)
 			check(gone)
 
-			// The last one is moved to another code point.
+			// Move the last entry to another code point.
 			moved := all(qos.Unmapped)
 			moved[30] = 3
 			changed, err = c.MapDSCP(ctx, "roce0", moved)
@@ -346,7 +345,7 @@ func TestMapDSCP(t *testing.T) {
 			if slices.Contains(d.history, "pcp") {
 				t.Error("trust went to PCP on the way")
 			}
-			// On mlx5 the only entry is changed without trust falling back.
+			// On mlx5 the only entry can be changed without trust falling back to PCP.
 			moved[30] = 4
 			if _, err := c.MapDSCP(ctx, "roce0", moved); err != nil {
 				t.Fatal(err)
@@ -362,8 +361,8 @@ func TestMapDSCP(t *testing.T) {
 	}
 }
 
-// A DSCP that someone listed twice ends with the wanted priority, in the list
-// and in the firmware, which clears a DSCP on any deletion.
+// A DSCP listed twice ends up with the wanted priority, both in the list and in the firmware, which
+// clears a DSCP on any deletion.
 func TestMapDSCPTwice(t *testing.T) {
 	for _, listed := range [][]uint8{{3, 5}, {5, 3}, {5, 6}} {
 		k, d, c := one(t, "bnxt")
@@ -387,7 +386,7 @@ func TestMapDSCPTwice(t *testing.T) {
 	}
 }
 
-// ice refuses the new priority also after the old one is deleted.
+// ice rejects the new priority even after the old entry is deleted.
 func TestMapDSCPPutsBack(t *testing.T) {
 	k, d, c := one(t, "ice")
 	d.broken = map[byte]int16{7: -22}

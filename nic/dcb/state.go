@@ -10,23 +10,22 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
-// State is what a device's driver reports. A nil part means that the driver
-// has no operation to read it. Device facts without another source are from
-// include/uapi/linux/dcbnl.h.
+// State is what a device's driver reports. A nil member means that the driver has no operation to
+// read it. Facts about devices without another source are from include/uapi/linux/dcbnl.h.
 type State struct {
 	ETS    *ETS
 	PFC    *PFC
 	Buffer *Buffer
-	// MaxRate is the rate limit of each traffic class in kbit/s, 0 for none.
+	// MaxRate is the rate limit of each traffic class in kbit/s; 0 means none.
 	MaxRate *[qos.NumPriorities]uint64
 	// Apps is the APP table, in the kernel's order.
 	Apps []App
 	DCBX *DCBX
 }
 
-// Trust says which field of a received frame selects its priority. The kernel does
-// not say so; mlx5 trusts DSCP from the first DSCP entry in the APP table on, and PCP
-// when the last is gone (mlx5/core/en_dcbnl.c), and so does ice.
+// Trust returns which field of a received frame selects its priority. The kernel does not report
+// this. mlx5 trusts DSCP once the APP table has a DSCP entry, and PCP when the last one is gone
+// (mlx5/core/en_dcbnl.c); ice does the same.
 func (s *State) Trust() qos.Trust {
 	if slices.ContainsFunc(s.Apps, App.dscp) {
 		return qos.TrustDSCP
@@ -34,10 +33,9 @@ func (s *State) Trust() qos.Trust {
 	return qos.TrustPCP
 }
 
-// DSCPMap returns the priority of each DSCP, [qos.Unmapped] where the APP
-// table lists none: mlx5 then uses what its firmware holds, which is not to be
-// seen. Twice are the code points listed with several priorities, of which m
-// has the first; which one the device uses is not known.
+// DSCPMap returns the priority of each DSCP, or [qos.Unmapped] if the APP table does not list it:
+// mlx5 then uses the map in its firmware, which cannot be read. twice lists the code points with
+// several priorities; m holds the first of them, but which one the device uses is not known.
 func (s *State) DSCPMap() (m [qos.NumDSCP]int8, twice []int) {
 	for d := range m {
 		m[d] = qos.Unmapped
@@ -63,7 +61,7 @@ func (s *State) priorities(dscp int) []uint8 {
 	return l
 }
 
-// sameSettings compares two states but for counters and the order of the APP table.
+// sameSettings compares two states, ignoring counters and the order of the APP table.
 func (s *State) sameSettings(o *State) bool {
 	a, b := *s, *o
 	for _, c := range []*State{&a, &b} {
@@ -80,16 +78,16 @@ func (s *State) sameSettings(o *State) bool {
 type PFC struct {
 	// Cap is how many priorities may be lossless at once, 0..8.
 	Cap uint8
-	// Enabled are the lossless priorities; mlx5 reports the transmit side's.
+	// Enabled is the set of lossless priorities; mlx5 reports the transmit side's.
 	Enabled qos.PrioritySet
 	// MACsecBypass is the MBC bit of IEEE 802.1Q.
 	MACsecBypass bool
 	_            uint8
-	// Delay is the allowance for the round trip. mlx5 takes it for the cable
-	// length in metres, 1..999, and reports 0 where it cannot set buffers.
+	// Delay is the allowance for the round trip. mlx5 interprets it as the cable length in metres,
+	// 1..999, and reports 0 if it cannot set buffers.
 	Delay uint16
 	_     uint16
-	// Requests counts pause frames sent, Indications those received, by priority.
+	// Requests counts the pause frames sent, Indications those received, per priority.
 	Requests, Indications [qos.NumPriorities]uint64
 }
 
@@ -99,7 +97,7 @@ type TSA uint8
 // The transmission selection algorithms of IEEE 802.1Q.
 const (
 	TSAStrict TSA = 0
-	TSACBS    TSA = 1   // credit-based shaper; mlx5 and bnxt refuse it
+	TSACBS    TSA = 1   // credit-based shaper; rejected by mlx5 and bnxt
 	TSAETS    TSA = 2   // a share of the bandwidth
 	TSAVendor TSA = 255 // mlx5's state after the driver is loaded
 )
@@ -109,18 +107,18 @@ var tsaNames = map[TSA]string{TSAStrict: "strict", TSACBS: "cbs", TSAETS: "ets",
 // String prints "strict", "cbs", "ets", "vendor" or the number.
 func (t TSA) String() string { return cmp.Or(tsaNames[t], fmt.Sprintf("tsa %d", uint8(t))) }
 
-// Scheduling is how traffic classes share a link.
+// Scheduling describes how traffic classes share a link.
 type Scheduling struct {
 	// TSA is the algorithm of each traffic class.
 	TSA [qos.NumPriorities]TSA
-	// Bandwidth is the share in percent of each traffic class whose TSA is
-	// ETS. mlx5 wants the sum to be 100 where there is any.
+	// Bandwidth is the share in percent of each ETS traffic class. mlx5 requires a sum of 100 if
+	// there are any.
 	Bandwidth [qos.NumPriorities]uint8
-	// PriorityTC is the traffic class, 0..7, of each priority.
+	// PriorityTC maps each priority to a traffic class, 0..7.
 	PriorityTC [qos.NumPriorities]uint8
 }
 
-// fault says why no device has such a scheduling, or returns "".
+// fault says why no device can have this scheduling; "" if one can.
 func (s Scheduling) fault() string {
 	for i := range qos.NumPriorities {
 		if tc := s.PriorityTC[i]; tc >= qos.NumPriorities {
@@ -133,9 +131,9 @@ func (s Scheduling) fault() string {
 	return ""
 }
 
-// diff says how have differs from s, or returns "". Bandwidth counts only for
-// classes that should be ETS, and only the classes that the device has: the
-// rest of what drivers report means nothing (mlx5 en_dcbnl.c).
+// diff says how have differs from s; "" if it does not. It compares only the traffic classes that
+// the device has, and bandwidth only for wanted ETS classes: the rest of what drivers report is
+// meaningless (mlx5 en_dcbnl.c).
 func (s Scheduling) diff(have Scheduling, classes uint8) string {
 	if classes == 0 || classes > qos.NumPriorities {
 		classes = qos.NumPriorities
@@ -160,32 +158,32 @@ func (s Scheduling) diff(have Scheduling, classes uint8) string {
 type ETS struct {
 	// Willing lets a DCBX peer overwrite the settings.
 	Willing bool
-	// Cap is the number of traffic classes that may be ETS; of the arrays by
-	// traffic class only so many entries mean something.
+	// Cap is the number of traffic classes that may be ETS; array entries of higher classes are
+	// meaningless.
 	Cap uint8
-	// CBS says that the credit-based shaper is supported.
+	// CBS reports whether the credit-based shaper is supported.
 	CBS bool
 	Scheduling
-	// RxBandwidth is the share of each traffic class on receipt in percent.
+	// RxBandwidth is the receive share of each traffic class in percent.
 	RxBandwidth [qos.NumPriorities]uint8
-	// Recommended is what DCBX tells the peer.
+	// Recommended is the scheduling that DCBX recommends to the peer.
 	Recommended Scheduling
 }
 
-// Headroom is the division of a port's receive buffer.
+// Headroom describes how a port's receive buffer is divided.
 type Headroom struct {
-	// PriorityBuffer is the buffer, 0..7, that each priority uses.
+	// PriorityBuffer maps each priority to a buffer, 0..7.
 	PriorityBuffer [qos.NumPriorities]uint8
-	// Size is the size of each buffer in bytes. A driver rounds it down to
-	// whole cells, of 128 bytes on most mlx5 devices.
+	// Size is the size of each buffer in bytes. Drivers round it down to whole cells, 128 bytes on
+	// most mlx5 devices.
 	Size [qos.NumPriorities]uint32
 }
 
-// maxCell is above the size of any cell, in bytes: sizes that differ by less are not
-// told apart.
+// maxCell is an upper limit for the cell size of any device, in bytes: sizes that differ by less
+// count as equal.
 const maxCell = 512
 
-// fault says why no device has such a division, or returns "".
+// fault says why no device can have this division; "" if one can.
 func (h Headroom) fault() string {
 	for prio, b := range h.PriorityBuffer {
 		if b >= qos.NumPriorities {
@@ -214,11 +212,11 @@ func (h Headroom) diff(have Headroom) string {
 // Buffer is a port's receive buffer: struct dcbnl_buffer, member by member.
 type Buffer struct {
 	Headroom
-	// Total is the size of the whole in bytes.
+	// Total is the size of the whole receive buffer in bytes.
 	Total uint32
 }
 
-// DCBX is who runs the DCBX protocol and how: a set of the bits below.
+// DCBX says who runs the DCBX protocol and how: a set of the bits below.
 type DCBX uint8
 
 // The bits of DCBX (DCB_CAP_DCBX_*).
@@ -247,7 +245,7 @@ func (d DCBX) String() string {
 	return s[1:]
 }
 
-// Selector says what the protocol of an APP entry is.
+// Selector says what the protocol number of an APP entry means.
 type Selector uint8
 
 // The selectors of IEEE 802.1Q, and the kernel's own for PCP.
@@ -255,9 +253,9 @@ const (
 	SelectorEthertype Selector = 1
 	SelectorStream    Selector = 2 // TCP or SCTP port
 	SelectorDatagram  Selector = 3 // UDP or DCCP port; 4791 is RoCEv2
-	SelectorPort      Selector = 4 // any of these
+	SelectorPort      Selector = 4 // any of these ports
 	SelectorDSCP      Selector = 5
-	SelectorPCP       Selector = 255 // kernels since 6.2
+	SelectorPCP       Selector = 255 // since Linux 6.2
 )
 
 var selectorNames = map[Selector]string{
@@ -265,25 +263,25 @@ var selectorNames = map[Selector]string{
 	SelectorDSCP: "dscp", SelectorPCP: "pcp",
 }
 
-// String prints the selector's name as iproute2's dcb does, or its number.
+// String prints the selector's name as iproute2's dcb does, or the number.
 func (s Selector) String() string {
 	return cmp.Or(selectorNames[s], fmt.Sprintf("selector %d", uint8(s)))
 }
 
-// App is an entry of the APP table, struct dcb_app member by member: frames of a
-// protocol have a priority, 0..7.
+// App is an entry of the APP table (struct dcb_app, member by member): it assigns a priority, 0..7,
+// to the frames of a protocol.
 type App struct {
 	Selector Selector
 	Priority uint8
 	Protocol uint16 // ethertype, port or DSCP
 }
 
-// DSCP returns the entry that gives a DSCP, 0..63, a priority, 0..7.
+// DSCP returns the entry that assigns a priority, 0..7, to a DSCP, 0..63.
 func DSCP(dscp, priority uint8) App {
 	return App{Selector: SelectorDSCP, Priority: priority, Protocol: uint16(dscp)}
 }
 
-// String prints "dscp 26 priority 3"; an ethertype is in hexadecimal.
+// String prints "dscp 26 priority 3"; an ethertype is printed in hexadecimal.
 func (a App) String() string {
 	proto := fmt.Sprint(a.Protocol)
 	if a.Selector == SelectorEthertype {
@@ -298,7 +296,7 @@ func (a App) compare(b App) int {
 
 func (a App) dscp() bool { return a.Selector == SelectorDSCP }
 
-// fault says why the kernel has no such entry, or returns "".
+// fault says why the kernel cannot have such an entry; "" if it can.
 func (a App) fault() string {
 	switch {
 	case (a.Selector < SelectorEthertype || a.Selector > SelectorDSCP) && a.Selector != SelectorPCP:

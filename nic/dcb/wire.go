@@ -26,7 +26,7 @@ const (
 // Attributes of a message (enum dcbnl_attrs).
 const (
 	attrInterface = 1
-	attrIEEE      = 13 // a nest; in the answer to a write, one byte of status
+	attrIEEE      = 13 // nested; in the answer to a write, one status byte
 	attrDCBX      = 14
 )
 
@@ -39,14 +39,14 @@ const (
 	ieeeBuffer  = 10
 )
 
-// Attributes in a table of entries (enum ieee_attrs_app): those of the standard,
-// and the kernel's own.
+// Attributes in a table of APP entries (enum ieee_attrs_app): standard entries and the kernel's
+// own.
 const (
 	appIEEE = 1
 	appDCB  = 2
 )
 
-// sizeHeader is that of struct dcbmsg, in bytes.
+// sizeHeader is the size of struct dcbmsg in bytes.
 const sizeHeader = 4
 
 // maxName is the length of the longest interface name (IFNAMSIZ less its NUL).
@@ -54,8 +54,8 @@ const maxName = 15
 
 var order = binary.NativeEndian
 
-// request makes a message about a device. It asks for no acknowledgement: the
-// kernel would send one after its answer.
+// request builds a message about a device. It does not request an acknowledgement, because the
+// kernel would send one in addition to its answer.
 func request(t netlink.HeaderType, cmd uint8, ifname string, fill func(*netlink.AttributeEncoder)) (netlink.Message, error) {
 	ae := netlink.NewAttributeEncoder()
 	ae.String(attrInterface, ifname)
@@ -76,7 +76,7 @@ func encodeGet(ifname string) (netlink.Message, error) {
 	return request(rtmGetDCB, cmdIEEEGet, ifname, nil)
 }
 
-// encodeIEEE makes a write of one attribute.
+// encodeIEEE builds a write of one attribute.
 func encodeIEEE(cmd uint8, ifname string, attr uint16, data []byte) (netlink.Message, error) {
 	return request(rtmSetDCB, cmd, ifname, func(ae *netlink.AttributeEncoder) {
 		ae.Nested(attrIEEE, func(n *netlink.AttributeEncoder) error {
@@ -86,7 +86,7 @@ func encodeIEEE(cmd uint8, ifname string, attr uint16, data []byte) (netlink.Mes
 	})
 }
 
-// encodeApp makes a write, or with cmdIEEEDel a deletion, of one APP entry.
+// encodeApp builds a write or, with cmdIEEEDel, a deletion of one APP entry.
 func encodeApp(cmd uint8, ifname string, a App) (netlink.Message, error) {
 	kind := uint16(appIEEE)
 	if a.Selector == SelectorPCP {
@@ -130,7 +130,7 @@ func (w *wireETS) ets() *ETS {
 		RxBandwidth: w.RxBandwidth, Recommended: Scheduling{w.RecoTSA, w.RecoBandwidth, w.RecoPriorityTC}}
 }
 
-// bytesOf is a struct as the kernel has it.
+// bytesOf encodes a struct in the kernel's layout.
 func bytesOf(v any) []byte {
 	b, err := binary.Append(nil, order, v)
 	if err != nil {
@@ -150,7 +150,7 @@ func payload(data []byte, cmd uint8) ([]byte, error) {
 	return data[sizeHeader:], nil
 }
 
-// each calls f with the attributes in b, in order.
+// each calls f for each attribute in b, in order.
 func each(b []byte, f func(kind uint16, data []byte) error) error {
 	ad, err := netlink.NewAttributeDecoder(b)
 	if err != nil {
@@ -167,8 +167,8 @@ func each(b []byte, f func(kind uint16, data []byte) error) error {
 	return nil
 }
 
-// decode reads a struct of the kernel. The kernel refuses a shorter one and
-// accepts a longer one, and so does this package.
+// decode decodes a struct of the kernel. Like the kernel, it rejects a shorter one and accepts a
+// longer one.
 func decode[T any](b []byte, what string) (*T, error) {
 	v := new(T)
 	if _, err := binary.Decode(b, order, v); err != nil {
@@ -177,7 +177,7 @@ func decode[T any](b []byte, what string) (*T, error) {
 	return v, nil
 }
 
-// decodeState reads the answer to cmdIEEEGet; unknown attributes are passed over.
+// decodeState decodes the answer to cmdIEEEGet and ignores unknown attributes.
 func decodeState(data []byte) (*State, error) {
 	attrs, err := payload(data, cmdIEEEGet)
 	if err != nil {
@@ -218,7 +218,7 @@ func (s *State) decodeIEEE(kind uint16, b []byte) (err error) {
 	return err
 }
 
-// decodeApps reads the APP table; an empty one is not nil.
+// decodeApps decodes the APP table; an empty table is not nil.
 func decodeApps(b []byte) ([]App, error) {
 	out := []App{}
 	err := each(b, func(kind uint16, b []byte) error {
@@ -234,9 +234,8 @@ func decodeApps(b []byte) ([]App, error) {
 	return out, err
 }
 
-// decodeStatus reads the answer to a write: 0 for success, else, for IEEE
-// writes the errno that the driver refused with, of which the kernel keeps
-// eight bits, and for cmdSetDCBX any other number.
+// decodeStatus decodes the answer to a write. 0 means success. For IEEE writes, any other value is
+// the errno of the driver, of which the kernel keeps eight bits; for cmdSetDCBX, it has no meaning.
 func decodeStatus(data []byte, cmd uint8) (Errno, error) {
 	attrs, err := payload(data, cmd)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// unhex reads bytes in groups; "00*8" is eight times 00.
+// unhex decodes groups of hexadecimal digits; "00*8" stands for eight times 00.
 func unhex(t testing.TB, s string) []byte {
 	t.Helper()
 	var out []byte
@@ -90,7 +90,7 @@ func TestRequestBytes(t *testing.T) {
 		if want := unhex(t, tt.want); !bytes.Equal(m.Data, want) {
 			t.Errorf("%s:\n got %x\nwant %x", tt.what, m.Data, want)
 		}
-		// Flags besides NLM_F_REQUEST make the kernel send a second answer.
+		// Flags other than NLM_F_REQUEST make the kernel send a second answer.
 		if m.Header.Type != tt.typ || m.Header.Flags != 1 {
 			t.Errorf("%s: type %d, flags %#x", tt.what, m.Header.Type, m.Header.Flags)
 		}
@@ -111,9 +111,9 @@ const stateHex = `00 15 0000 0a00 0100 726f636530 00 0000
 
 func TestStateBytes(t *testing.T) {
 	littleEndian(t)
-	// REWR (12) and APP_TRUST (11) carry NLA_F_NESTED; 63 is of no kernel yet.
+	// REWR (12) and APP_TRUST (11) carry NLA_F_NESTED; no kernel uses 63 yet.
 	b := unhex(t, stateHex)
-	ne16(b[16:], uint16(len(b)-4-12-8)) // the nest: all but the header, the name and DCBX
+	ne16(b[16:], uint16(len(b)-4-12-8)) // length of the nest: all but the header, the name and DCBX
 	got, err := decodeState(b)
 	if err != nil {
 		t.Fatal(err)
@@ -143,7 +143,7 @@ func TestStateBytes(t *testing.T) {
 	}
 }
 
-// A shorter struct is no struct; a longer one comes from a newer kernel.
+// A struct that is too short is rejected; a longer one comes from a newer kernel.
 func TestLengths(t *testing.T) {
 	in := func(kind uint16, n int) []byte {
 		return append([]byte{0, 21, 0, 0}, attr(13, attr(kind, make([]byte, n)...)...)...)
@@ -183,7 +183,7 @@ func TestStatus(t *testing.T) {
 		{20, attr(13, 0xa1), 95, "EOPNOTSUPP", false},
 		{20, attr(13, 0xef), 17, "EEXIST", false},
 		{20, attr(13, 0xf4), 12, "errno 12 (ENOMEM, or ENOTSUPP cut to eight bits)", false},
-		{20, attr(13, 0x38), 200, "errno 200", false}, // -200 cut
+		{20, attr(13, 0x38), 200, "errno 200", false}, // -200, truncated
 		{23, attr(14, 0), 0, "", false},
 		{23, attr(14, 1), 1, "", false},
 		{20, append(attr(1, []byte("roce0\x00")...), attr(13, 0xea)...), 22, "", false},
@@ -210,8 +210,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// The codec reads what the kernel's side of the tests writes, and the kernel's
-// side reads what the codec writes.
+// The codec decodes what the simulated kernel encodes, and the other way round.
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := newDevice("generic")
