@@ -12,9 +12,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/render"
 )
 
-// Account is what becomes of each line of a configuration of a switch of a class
-// model, in its order. Time is linear in the text, and in ports times the kinds of
-// lines that a port can have.
+// Account returns the fate of each relevant line of a configuration, in the order of the text,
+// on a switch of a class model. Its time is linear in the text and in the number of ports.
 func Account(c *Config, m ClassModel) []render.Line {
 	v := newView(c, m)
 	a := &accountant{v: v, dev: v.device(), unknown: map[int]string{}, users: map[string]map[string][]string{}, timers: v.readTimers()}
@@ -35,34 +34,35 @@ type accountant struct {
 	v       *view
 	dev     *qos.Device
 	timers  timers
-	unknown map[int]string // why, by line
+	unknown map[int]string // reason why a line is not understood, by line number
 	out     []render.Line
 
-	// users are the ports that a policy is in force on, by the key of its attachment
-	// and its name.
+	// users lists the ports on which a policy is in force, by the key of its attachment and its
+	// name.
 	users map[string]map[string][]string
-	// by are the ports on which a line of an interface, port-profile, port-channel or
-	// system qos is in force.
+	// by lists the ports on which a line of an interface, port-profile, port-channel or system
+	// qos is in force.
 	by map[*Line][]string
-	// named are the class-maps of policies that are attached; mentioned those of any.
+	// named holds the class-maps that attached policies use, mentioned those that any policy
+	// uses.
 	named, mentioned map[string]bool
-	// all are the ports, watched those whose line turns the watchdog on, guarded those
-	// that have one, pausing those that pause.
+	// all lists the ports, watched those with a line that turns the watchdog on, guarded those
+	// on which the watchdog runs.
 	all, watched, guarded []string
-	pausing               map[int][]string // by priority
-	// served is what the lines of attached policies of type qos decide.
+	pausing               map[int][]string // ports that pause a priority
+	// served tells what lines of attached policies of type qos decide.
 	served map[*Line]*decided
 }
 
-// decided is what a line of a class-map, or a class, decides on ports.
+// decided tells what a line of a class-map, or a class, decides on ports.
 type decided struct {
 	ports  []string
 	attrs  []qos.Attr
-	usual  bool // the same as what no class matches
-	hidden bool // another class matches it all before
+	usual  bool // same result as for packets that no class matches
+	hidden bool // earlier classes match all of its packets
 }
 
-// verdict is the fate of a line.
+// verdict is the fate of a line and the reason for it.
 type verdict struct {
 	fate  render.Fate
 	why   string
@@ -88,15 +88,15 @@ func (d verdict) failing(check string) verdict {
 	return d
 }
 
-// shapes is the verdict of a line that sets attributes of ports.
+// shapes returns the verdict of a line that sets attributes of ports.
 func shapes(ports []string, attrs ...qos.Attr) verdict {
 	return verdict{fate: render.Represented, ports: ports, attrs: attrs}
 }
 
 const notKnown = "this tool does not know the line and leaves it"
 
-// add gives a line its fate. A line that does something and is not understood is
-// reported, whatever it would be otherwise.
+// add records the verdict of a line. A line that is not understood is reported as such, unless
+// it does nothing.
 func (a *accountant) add(where string, l *Line, d verdict) {
 	if why := a.unknown[l.No]; why != "" && d.fate != render.Inert {
 		d.fate, d.why, d.ports, d.attrs = render.Unknown, why, nil, nil
@@ -104,7 +104,7 @@ func (a *accountant) add(where string, l *Line, d verdict) {
 	a.out = append(a.out, render.Line{No: l.No, Where: where, Text: l.Text, Fate: d.fate, Why: d.why, Check: d.check, Ports: d.ports, Attrs: d.attrs})
 }
 
-// survey finds out which lines are in force where.
+// survey determines on which ports each line is in force.
 func (a *accountant) survey(c *Config) {
 	a.by, a.pausing = map[*Line][]string{}, map[int][]string{}
 	for _, key := range []string{keyInput, keyOutput} {
@@ -158,7 +158,7 @@ func (a *accountant) survey(c *Config) {
 	}
 }
 
-// attached reports whether a policy is in force on any port, or on the switch.
+// attached reports whether a policy is in force on any port or on the switch.
 func (a *accountant) attached(typ, name string) bool {
 	switch typ {
 	case typeNetwork:
@@ -169,8 +169,8 @@ func (a *accountant) attached(typ, name string) bool {
 	return len(a.users[keyOutput][name]) > 0
 }
 
-// decide finds out which lines of a policy of type qos decide where packets go: for
-// each code point and priority, that of the first class that matches it.
+// decide determines which lines of a policy of type qos classify packets. For each code point
+// and priority, the first class that matches decides.
 func (a *accountant) decide(policy *Line, ports []string) {
 	type match struct {
 		class, line *Line
@@ -232,7 +232,7 @@ func (a *accountant) decision(l *Line) *decided {
 	return d
 }
 
-// takes notes that the line decides an attribute on ports.
+// takes records that the line decides an attribute on ports.
 func (d *decided) takes(ports []string, attr qos.Attr, usual bool) {
 	d.hidden = false
 	if usual {
@@ -249,7 +249,7 @@ func (d *decided) takes(ports []string, attr qos.Attr, usual bool) {
 	}
 }
 
-// verdictOf is that of a line of a class-map, or a class, of type qos.
+// verdictOf returns the verdict of a class, or of a line in a class-map, of type qos.
 func (a *accountant) verdictOf(l *Line) verdict {
 	d := a.served[l]
 	switch {
@@ -263,7 +263,7 @@ func (a *accountant) verdictOf(l *Line) verdict {
 	return shapes(d.ports, d.attrs...)
 }
 
-// block accounts for a line of the top level and what stands below it.
+// block accounts for a top-level line and the lines below it.
 func (a *accountant) block(l *Line) {
 	h, ok := headOf(l.Text)
 	switch {
@@ -291,12 +291,12 @@ func (a *accountant) block(l *Line) {
 
 var types = []string{typeQoS, typeNetwork, typeQueuing}
 
-// notQoS reports whether a class-map or policy-map is not about QoS.
+// notQoS reports whether a class-map or policy-map serves another purpose than QoS.
 func notQoS(h head) bool {
 	return slices.Contains([]string{"control-plane", "copp", "pbr", "pdp", "traffic", "inspect"}, h.typ) || strings.Contains(h.name, "copp")
 }
 
-// whole gives a block and all that stands below it one fate.
+// whole gives a block and all lines below it the same verdict.
 func (a *accountant) whole(l *Line, d verdict) {
 	a.add("", l, d)
 	for _, s := range l.Sub {
@@ -314,8 +314,7 @@ func (a *accountant) below(where string, l *Line, d verdict) {
 	}
 }
 
-// concerns are the first words of the lines that an account is about, wherever they
-// stand.
+// concerns holds the first words of lines that an account must list, in any block.
 var concerns = []string{"qos", "priority-flow-control", "random-detect", "service-policy", "service-profile", "flowcontrol", "tx-queue", "uc-tx-queue", "mc-tx-queue",
 	"mtu", "dcbx", "congestion-control", "traffic-policy"}
 
@@ -329,7 +328,7 @@ func concerned(text string) bool {
 
 const keyInheritWord = "inherit"
 
-// global accounts for a line of the top level that opens no block that is known.
+// global accounts for a top-level line that opens no known block.
 func (a *accountant) global(l *Line) {
 	if _, banner := bannerOf(l.Text); banner || strings.HasPrefix(l.Text, "control-plane") {
 		return
@@ -387,7 +386,7 @@ func (a *accountant) global(l *Line) {
 	a.add("", l, d)
 }
 
-// timed are the guarded ports that a timer of the switch counts for.
+// timed returns the guarded ports to which a switch-wide watchdog timer applies.
 func (a *accountant) timed(key string) (out []string) {
 	if key != keyMultiplier {
 		return a.guarded
@@ -400,7 +399,7 @@ func (a *accountant) timed(key string) (out []string) {
 	return out
 }
 
-// overridden are the ports that would pause if PFC were not off on all ports.
+// overridden returns the ports that would pause if PFC were not turned off on all ports.
 func (a *accountant) overridden() (out []string) {
 	pauses := a.v.network.pauses()
 	for _, port := range a.all {
@@ -448,13 +447,14 @@ func (a *accountant) system(l *Line) {
 	a.add(systemHeader, l, d)
 }
 
-// classification and scheduling are what input and output policies set.
+// classification holds the attributes that input policies set, scheduling those that output
+// policies set.
 var (
 	classification = []qos.Attr{qos.KindMap.Table(qos.DSCPToTC), qos.KindMap.Table(qos.PCPToTC)}
 	scheduling     = []qos.Attr{qos.KindScheduler.Span(0, qos.NumPriorities-1), qos.KindECN.Span(0, qos.NumPriorities-1)}
 )
 
-// networkInForce is the verdict of what puts the network-qos policy in force.
+// networkInForce returns the verdict of a line that puts the network-qos policy in force.
 func (a *accountant) networkInForce() verdict {
 	var ports []string
 	for _, port := range a.all {
@@ -471,8 +471,8 @@ func (a *accountant) networkInForce() verdict {
 	return shapes(ports, qos.KindPFC.Attr())
 }
 
-// silent is the verdict of pauses that no port sends. With mode auto, which is the
-// default, PFC is on where a DCBX peer wants it: nothing is certain there.
+// silent returns the verdict of a pause setting that no port uses. In mode auto, the default,
+// PFC depends on the DCBX peer, so its state is unknown.
 func (a *accountant) silent() verdict {
 	on, auto := 0, 0
 	for _, port := range a.all {
@@ -520,8 +520,8 @@ func (a *accountant) profile(l *Line, h head) {
 	}
 }
 
-// profileUse returns the ports that inherit a port-profile, itself or by another one;
-// some reports whether an interface of another kind does.
+// profileUse returns the ports that inherit a port-profile, directly or through another one.
+// some reports whether any interface inherits it.
 func (a *accountant) profileUse(name string) (ports []string, some bool) {
 	for port, own := range a.v.ports {
 		for range 4 {
@@ -545,7 +545,7 @@ func (a *accountant) profileUse(name string) (ports []string, some bool) {
 	return ports, some
 }
 
-// port accounts for a line of an interface, or of a port-profile.
+// port accounts for a line of an interface or of a port-profile.
 func (a *accountant) port(where string, l *Line, h head) {
 	if !concerned(l.Text) {
 		return
@@ -580,8 +580,8 @@ func (a *accountant) port(where string, l *Line, h head) {
 	a.add(where, l, d)
 }
 
-// undone reports whether a line that says a default hides what the port-profile or the
-// port-channel of a port says.
+// undone returns a function that reports whether a line with a default value, on a port,
+// overrides the key in its port-profile or port-channel.
 func (a *accountant) undone(key string) func(port string) bool {
 	return func(port string) bool {
 		own := a.v.ports[port]
@@ -597,13 +597,13 @@ func (a *accountant) undone(key string) func(port string) bool {
 	}
 }
 
-// portAttrs are what the lines of an interface set.
+// portAttrs lists the attributes that lines of an interface set, by key.
 var portAttrs = map[string][]qos.Attr{
 	keyMTU: {qos.KindMTU.Attr()}, keyPFC: {qos.KindPFC.Attr()}, keyWatchdog: {qos.KindWatchdog.Attr()},
 	keyReceive: {qos.KindLinkPause.Attr()}, keySend: {qos.KindLinkPause.Attr()}, keyInput: classification, keyOutput: scheduling,
 }
 
-// inherits is the verdict of a line that inherits a port-profile.
+// inherits returns the verdict of a line that inherits a port-profile.
 func (a *accountant) inherits(h head, name string) verdict {
 	p := a.v.profiles[name]
 	if p == nil {
@@ -631,7 +631,7 @@ func (a *accountant) inherits(h head, name string) verdict {
 	return shapes(ports, attrs...)
 }
 
-// inForce is the verdict of a line of an interface that is in force on ports.
+// inForce returns the verdict of an interface line that is in force on ports.
 func (a *accountant) inForce(l *Line, key, rest string, ports []string) verdict {
 	some := func(f func(port string) bool) bool { return slices.ContainsFunc(ports, f) }
 	switch {
@@ -653,7 +653,7 @@ func (a *accountant) inForce(l *Line, key, rest string, ports []string) verdict 
 	return shapes(ports, portAttrs[key]...)
 }
 
-// unpaused is the verdict of PFC that is on and pauses nothing.
+// unpaused returns the verdict of a line that turns PFC on but pauses no priority.
 func (a *accountant) unpaused(port string) verdict {
 	pauses := a.v.network.pauses()
 	switch {
@@ -670,7 +670,7 @@ func (a *accountant) unpaused(port string) verdict {
 	return inert("the port pauses nothing: no network-qos policy pauses a priority").failing("PFC-03")
 }
 
-// pausesAny reports whether a network-qos policy pauses a priority.
+// pausesAny reports whether a network-qos policy pauses any priority.
 func (a *accountant) pausesAny(policy *Line) bool {
 	for _, c := range classes(policy) {
 		for _, l := range c.Sub {
@@ -707,7 +707,7 @@ func (a *accountant) classMap(l *Line, h head) {
 	}
 }
 
-// classMapUse is the verdict of the header of a class-map.
+// classMapUse returns the verdict of the header of a class-map.
 func (a *accountant) classMapUse(h head, id string) verdict {
 	switch {
 	case !a.mentioned[id]:

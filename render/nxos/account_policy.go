@@ -41,7 +41,7 @@ func (a *accountant) policy(l *Line, h head) {
 	}
 }
 
-// policyUse is the verdict of the header of a policy.
+// policyUse returns the verdict of the header of a policy.
 func (a *accountant) policyUse(l *Line, h head) verdict {
 	switch {
 	case h.typ == typeNetwork && !a.attached(h.typ, h.name):
@@ -63,7 +63,7 @@ func (a *accountant) policyUse(l *Line, h head) verdict {
 	return shapes(a.users[keyOutput][h.name], scheduling...)
 }
 
-// inputQueuing reports whether a policy is attached as one for what enters.
+// inputQueuing reports whether a queuing policy is attached in the input direction.
 func (a *accountant) inputQueuing(name string) bool {
 	is := func(l *Line) bool {
 		rest, _, ok := last(l, keyQueuingInput)
@@ -114,7 +114,7 @@ func (a *accountant) classQoS(policy, c *Line, name string) {
 	}
 }
 
-// unreached says why nothing that is known reaches a class.
+// unreached returns the verdict of a class that no packet is known to reach, and says why.
 func (a *accountant) unreached(cm *Line, d verdict) verdict {
 	matches := false
 	for _, l := range cm.Sub {
@@ -165,7 +165,7 @@ func (a *accountant) classNetwork(policy, c *Line, name string) {
 	}
 }
 
-// pausers are the ports that pause a priority of the set in a group.
+// pausers returns the ports on which group g pauses a priority of the set.
 func (a *accountant) pausers(set qos.PrioritySet, g int) (ports []string) {
 	in := a.v.network.pauses()
 	for _, p := range set.List() {
@@ -176,7 +176,7 @@ func (a *accountant) pausers(set qos.PrioritySet, g int) (ports []string) {
 	return ports
 }
 
-// pauses is the verdict of a line that pauses priorities in a group.
+// pauses returns the verdict of a line that pauses priorities in a group.
 func (a *accountant) pauses(set qos.PrioritySet, g int) verdict {
 	in := a.v.network.pauses()
 	for _, p := range set.List() {
@@ -190,7 +190,7 @@ func (a *accountant) pauses(set qos.PrioritySet, g int) verdict {
 	return a.silent()
 }
 
-// classMTU is the verdict of the MTU of a class.
+// classMTU returns the verdict of the MTU of a class.
 func (a *accountant) classMTU(n *networkClass, ports []string, name string) verdict {
 	bounds := slices.DeleteFunc(slices.Clone(ports), func(p string) bool { return a.v.interfaceMTU(p) < n.mtu || a.dev.Ports[p].MTU.V != n.mtu })
 	switch {
@@ -208,7 +208,7 @@ func (a *accountant) classMTU(n *networkClass, ports []string, name string) verd
 	return d
 }
 
-// classQueuing accounts for a class of an output policy that is in force on ports.
+// classQueuing accounts for a class of an output policy in force on ports.
 func (a *accountant) classQueuing(policy, c *Line, name string, ports []string) {
 	q, ok := a.v.queue(typeQueuing, name)
 	where := policy.Text + " / " + c.Text
@@ -266,7 +266,7 @@ func (a *accountant) classQueuing(policy, c *Line, name string, ports []string) 
 	}
 }
 
-// level is the verdict of a priority: the model orders strict queues by their number.
+// level returns the verdict of a priority line. The model orders strict queues by their number.
 func (a *accountant) level(rest string, q int, d verdict) verdict {
 	text, ok := cutWords(rest, "level")
 	n, isNumber := lines.Number(text, 8)

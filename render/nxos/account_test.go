@@ -8,7 +8,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render"
 )
 
-// wide is the configuration of a switch with many ports and about ten lines a port.
+// wide returns the configuration of a switch with many ports and about ten lines per port.
 func wide(ports int) string {
 	var b strings.Builder
 	b.WriteString(worked[:strings.Index(worked, "\ninterface ")])
@@ -18,7 +18,8 @@ func wide(ports int) string {
 	return b.String()
 }
 
-// An account of a large switch takes little more than reading it.
+// BenchmarkAccount shows that accounting for a large switch takes little longer than parsing its
+// configuration.
 func BenchmarkAccount(b *testing.B) {
 	text := []byte(wide(1024))
 	b.Run("parse", func(b *testing.B) {
@@ -39,8 +40,7 @@ func BenchmarkAccount(b *testing.B) {
 	})
 }
 
-// Every line of the account says its place, and all but those that are represented say
-// why.
+// Every account line states its place, and its reason unless it is represented.
 func TestAccountSaysWhy(t *testing.T) {
 	lines := Account(parse(t, wide(3)+"hardware qos ing-pg-no-min\n\npolicy-map type network-qos SPARE\n  class type network-qos c-8q-nq5\n    pause pfc-cos 5\n"), EightQueue)
 	if len(lines) < 40 {

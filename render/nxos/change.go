@@ -10,7 +10,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// part is what of a port is to be written.
+// part is a set of aspects of a port that need writing.
 type part uint8
 
 const (
@@ -26,30 +26,31 @@ const (
 	partQueues      = partECN | partScheduler
 )
 
-// need says what is to be written: the parts of ports, and the timers.
+// need is what an edit must write: parts of ports, and the watchdog timers.
 type need struct {
 	ports  map[string]part
 	timers bool
-	// network says that the network-qos policy is to be built anew in any case.
+	// network forces a new network-qos policy.
 	network bool
-	// full says that what holds by default is written as well.
+	// full also writes values that are the default.
 	full bool
-	// kept is what of the whole switch is left as it is.
+	// kept names switch-wide settings that the edit must not change.
 	kept Shared
 }
 
-// Shared are the things that all ports of a switch have in common.
+// Shared is a set of settings that all ports of a switch have in common.
 type Shared uint8
 
-// The pauses of the network-qos policy in force that desired does not name, the policy
-// as a whole, and the watchdog with its timers and the override of PFC.
+// SharedPauses are the pauses of the attached network-qos policy that desired does not name.
+// SharedNetwork is that policy as a whole. SharedWatchdog is the watchdog with its timers and
+// the PFC override.
 const (
 	SharedPauses Shared = 1 << iota
 	SharedNetwork
 	SharedWatchdog
 )
 
-// String says it to a person.
+// String names the settings for people.
 func (s Shared) String() string {
 	network := "network-qos policy"
 	if s&SharedNetwork == 0 {
@@ -64,26 +65,24 @@ func (s Shared) String() string {
 	return network + " and the PFC watchdog"
 }
 
-// Change returns what makes have hold desired on a switch of a class model;
-// nothing where have means it already, whoever wrote it. After it, desired and
-// what [Decode] says of the outcome differ in nothing but what [Refusals] and
-// [ClassModel.Refusals] name, ports that have does not hold, and membership in
-// port-channels.
+// Change returns an edit that brings have to the desired state on a switch of a class model. It
+// is empty if have already behaves like desired, whoever configured it. After the edit, [Decode]
+// differs from desired only in values that [Refusals] and [ClassModel.Refusals] name, in ports
+// that have lacks, and in membership of port-channels.
 //
-// A policy that only ports of the change have is edited in place, under the name that
-// it has. Where others have it too, and where an input policy does what the model does
-// not hold, ports get policies of this package's own ([prefix]). The attached network-qos policy is never
-// edited: one of another name takes its place, which repeats the classes of
-// the old one without the pauses that desired does not want. Objects of this
-// package that nothing uses any more are removed.
+// A policy that only changed ports use is edited in place and keeps its name. If other ports use
+// it too, or an input policy does more than the model represents, the ports get policies of this
+// package ([prefix]). The attached network-qos policy is never edited: a policy with another
+// name replaces it and repeats its classes without unwanted pauses. Objects of this package that
+// become unused are removed.
 //
-// A switch of which desired lists no port is left as it is.
+// If desired has no port, the switch is left as it is.
 func Change(have *Config, desired *qos.Device, m ClassModel) Edit {
 	return ChangeWithin(have, desired, m, 0)
 }
 
-// ChangeWithin is Change without what all ports share and others than those of desired
-// depend on. Values of desired that need it do not come about.
+// ChangeWithin is like Change but leaves the kept settings alone, as ports outside desired
+// depend on them. Desired values that would need them are not reached.
 func ChangeWithin(have *Config, desired *qos.Device, m ClassModel, kept Shared) Edit {
 	want := accepted(desired, m)
 	if desired.Empty() {
@@ -94,8 +93,8 @@ func ChangeWithin(have *Config, desired *qos.Device, m ClassModel, kept Shared) 
 	if !n.add(qos.Diff(running, want), running) {
 		return nil
 	}
-	// A policy that one port gets may change another port that shares it, so
-	// repeat until nothing more is needed.
+	// A policy that one port gets may change another port that shares it, so repeat until
+	// nothing more is needed.
 	for range 4 {
 		e := plan(have, want, m, n)
 		after, _ := Decode(e.Apply(have), m)
@@ -106,8 +105,8 @@ func ChangeWithin(have *Config, desired *qos.Device, m ClassModel, kept Shared) 
 	return plan(have, want, m, n)
 }
 
-// Encode returns what Change makes of a switch that has the ports of d and no
-// other configuration, with every value of d in the text.
+// Encode returns the configuration that Change makes on a switch that has the ports of d and
+// nothing else, with every value of d written out.
 func Encode(d *qos.Device, m ClassModel) *Config {
 	have := Lines.New()
 	have.Whole = true
@@ -120,7 +119,7 @@ func Encode(d *qos.Device, m ClassModel) *Config {
 	return plan(have, want, m, n).Apply(have)
 }
 
-// add adds what differences ask for; true where that is more than before.
+// add adds the parts that the changes need and reports whether any of them is new.
 func (n *need) add(changes []qos.Change, running *qos.Device) bool {
 	more := false
 	set := func(p *bool) { more, *p = more || !*p, true }
@@ -149,7 +148,7 @@ func (n *need) add(changes []qos.Change, running *qos.Device) bool {
 			p = partScheduler
 		case qos.KindPFC:
 			p = partPFC
-			// The second time it is the policy that is in the way.
+			// If a change remains after PFC was written, the network-qos policy is the cause.
 			if n.ports[c.Port]&partPFC != 0 {
 				set(&n.network)
 			}
@@ -173,16 +172,16 @@ func (n *need) add(changes []qos.Change, running *qos.Device) bool {
 	return more
 }
 
-// planner works out an edit.
+// planner computes an edit.
 type planner struct {
 	v     *view
 	want  *qos.Device
 	all   common
 	need  need
-	ports []string // that something is written to
+	ports []string // ports to write to
 	tree  *lines.Tree
 	edit  Edit
-	// policies are the blocks that the edit writes or takes a name for.
+	// policies holds the policies that the edit writes or names.
 	policies map[string]bool
 }
 
@@ -219,7 +218,7 @@ func plan(have *Config, want *qos.Device, m ClassModel, n need) Edit {
 	return p.edit
 }
 
-// set adds a setting where the configuration says something else.
+// set adds a setting unless the configuration already holds it.
 func (p *planner) set(section, class, key, line string) {
 	held := p.tree.Line(section, class, key)
 	if key == "" && p.tree.Has(section, class) {
@@ -230,7 +229,7 @@ func (p *planner) set(section, class, key, line string) {
 	}
 }
 
-// port adds the lines of an interface.
+// port adds the settings of an interface.
 func (p *planner) port(name, input, output string) {
 	want, parts, own := p.want.Ports[name], p.need.ports[name], p.v.ports[name]
 	section := own.Text
@@ -269,7 +268,8 @@ func (p *planner) port(name, input, output string) {
 	}
 }
 
-// toggle turns on or off what is off by default, and may come from the port-channel.
+// toggle turns a feature on or off that is off by default and that a port may take from its
+// port-channel.
 func (p *planner) toggle(name, key string, on bool) {
 	own := p.v.ports[name]
 	rest, _ := p.v.line(name, key)
@@ -304,7 +304,7 @@ func firstWord(s string) string {
 	return w
 }
 
-// global adds the lines of the whole switch.
+// global adds the switch-wide settings.
 func (p *planner) global() {
 	parts := part(0)
 	paused := false
@@ -336,7 +336,7 @@ func (p *planner) global() {
 	}
 }
 
-// users are where a policy is attached: interfaces by name, system qos as "".
+// users lists where each policy is attached: interface names, and "" for system qos.
 func (p *planner) users(key string) map[string][]string {
 	out := map[string][]string{}
 	add := func(name string, l *Line) {
@@ -351,7 +351,8 @@ func (p *planner) users(key string) map[string][]string {
 	return out
 }
 
-// grouped returns the shapes of the ports with a part to write, and their ports.
+// grouped groups the ports that need the part of by the shape of their policy. It returns the
+// shapes and, for each, the ports.
 func grouped[T comparable](p *planner, of part, shape func(port string) (T, bool)) (shapes []T, groups [][]string) {
 	for _, name := range p.ports {
 		if p.need.ports[name]&of == 0 {
@@ -368,7 +369,7 @@ func grouped[T comparable](p *planner, of part, shape func(port string) (T, bool
 	return shapes, groups
 }
 
-// byPort returns the name of the group of each port.
+// byPort returns the policy name of each port, given the name for each group.
 func byPort(groups [][]string, names []string) map[string]string {
 	out := map[string]string{}
 	for i, ports := range groups {
@@ -379,9 +380,9 @@ func byPort(groups [][]string, names []string) map[string]string {
 	return out
 }
 
-// choose gives each group of ports with one shape a policy: one that means the
-// shape already, one that only these ports have and that is editable, or a new one.
-// fresh says that the policy is to be written.
+// choose picks a policy for each group of ports with the same shape: one that already does what
+// is wanted, else one that only these ports use and that is editable, else a new one. fresh
+// reports which policies must be written.
 func (p *planner) choose(typ, key, base string, groups [][]string, means, editable func(name string, group int) bool) (names []string, fresh []bool) {
 	users := p.users(key)
 	used := func(n string) bool { return p.policies[typ+" "+n] }
@@ -422,13 +423,13 @@ func (p *planner) choose(typ, key, base string, groups [][]string, means, editab
 	return names, fresh
 }
 
-// mayEdit reports whether a policy is in force on the given ports alone. With globals:
-// own, ports that are not in the intent do not count.
+// mayEdit reports whether a policy is in force only on the given ports. With "globals: own",
+// ports outside the intent do not count.
 func (p *planner) mayEdit(typ, key, name string, ports []string) bool {
 	if p.v.policies[typ][name] == nil {
 		return false
 	}
-	in := map[string]bool{} // the aggregates of these ports
+	in := map[string]bool{} // port-channels of these ports
 	for _, port := range ports {
 		in[aggregate(p.v.ports[port])] = true
 	}
@@ -448,7 +449,7 @@ func (p *planner) mayEdit(typ, key, name string, ports []string) bool {
 	})
 }
 
-// taken reports whether a policy has a name.
+// taken reports whether a name is in use by a policy.
 func (p *planner) taken(name string) bool {
 	taken := p.policies[name]
 	for _, of := range p.v.policies {

@@ -14,7 +14,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// Decode reads back the device that Encode wrote, whatever the combination.
+// Decode is the inverse of Encode for every generated device.
 func TestDecodeIsTheInverseOfEncode(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := device(t, 4)
@@ -103,7 +103,7 @@ func TestChangeReachesDesiredAndUndoComesBack(t *testing.T) {
 	})
 }
 
-// throughJSON is the way of an edit through a journal.
+// throughJSON encodes an edit as JSON and decodes it, as the journal does.
 func throughJSON(t *rapid.T, e Edit) Edit {
 	b, err := json.Marshal(e)
 	if err != nil {
@@ -116,7 +116,7 @@ func throughJSON(t *rapid.T, e Edit) Edit {
 	return out
 }
 
-// foreign says which block of others an edit touched.
+// foreign returns a block that the edit changed although it belongs to others; "" if none.
 func foreign(old, now *Config) string {
 	text := func(c *Config) map[string]string {
 		out := map[string]string{}
@@ -126,7 +126,7 @@ func foreign(old, now *Config) string {
 			case strings.HasPrefix(h.name, prefix), h.at == inSystem && ok, strings.HasPrefix(l.Text, "priority-flow-control"):
 			case h.at == inInterface && ok && h.name != "Ethernet1/99" && isPort(h.name):
 			case h.at == inPolicy && (h.typ == typeQueuing || h.typ == typeQoS), h.at == inClassMap && h.typ == typeQoS:
-				out[l.Text] = "" // it may be edited, see TestOutputPolicyIsEditedInPlace
+				out[l.Text] = "" // may be edited, see TestOutputPolicyIsEditedInPlace
 			default:
 				one := Lines.New()
 				one.Lines = []*Line{l}
@@ -149,9 +149,8 @@ func foreign(old, now *Config) string {
 	return ""
 }
 
-// Others go on working between an edit and its undo; what they did stays.
-// An output policy that only ports of the change have is edited where it differs, under
-// its own name and in its own words; where another port has it, too, it is not.
+// An output policy that only changed ports use is edited only where it differs, under its own
+// name and in its own syntax. If another port uses it too, it is not edited.
 func TestOutputPolicyIsEditedInPlace(t *testing.T) {
 	text := strings.NewReplacer("bandwidth remaining percent", "bandwidth percent", "    random-detect", "    queue-limit dynamic 8\n    random-detect").Replace(worked)
 	have := parse(t, text)
@@ -174,19 +173,19 @@ func TestOutputPolicyIsEditedInPlace(t *testing.T) {
 	if commands != only {
 		t.Errorf("typed is\n%s", commands)
 	}
-	// One port of two: the policy of both stays, and the port gets its own.
+	// Only one of two ports changes: the shared policy stays, and the port gets its own.
 	one := want("Ethernet1/1")
 	now := Change(have, one, EightQueue).Apply(have)
 	after, _ := Decode(now, EightQueue)
 	if len(qos.Diff(after, one)) > 0 || after.Ports["Ethernet1/25"].Queues != running.Ports["Ethernet1/25"].Queues || !strings.Contains(now.String(), "service-policy type queuing output "+prefix) {
 		t.Errorf("now\n%s", now)
 	}
-	// With globals: own ports outside of the intent do not count.
+	// With "globals: own", ports outside the intent do not count.
 	one.OwnsGlobals = true
 	if c := strings.Join(Change(have, one, EightQueue).Commands(have), "\n"); c != only {
 		t.Errorf("with globals: own typed is\n%s", c)
 	}
-	// Shares in the same proportion are no difference, whatever else changes.
+	// Bandwidth shares in the same proportion are not a difference, whatever else changes.
 	all := want("Ethernet1/1", "Ethernet1/25")
 	for _, p := range all.Ports {
 		p.Queues[0].Scheduler.V.Weight, p.Queues[3].Scheduler.V.Weight = 20, 20
@@ -194,7 +193,7 @@ func TestOutputPolicyIsEditedInPlace(t *testing.T) {
 	if c := strings.Join(Change(have, all, EightQueue).Commands(have), "\n"); c != only {
 		t.Errorf("with shares in another scale typed is\n%s", c)
 	}
-	// A share is written in the words of the policy.
+	// A new bandwidth share uses the syntax of the policy.
 	for _, p := range all.Ports {
 		p.Queues[0].Scheduler.V.Weight, p.Queues[3].Scheduler.V.Weight = 20, 80
 	}
@@ -203,11 +202,11 @@ func TestOutputPolicyIsEditedInPlace(t *testing.T) {
 	}
 }
 
-// An input policy of other names is edited in place where the model holds all of it.
+// An input policy with a foreign name is edited in place if the model represents all of it.
 func TestInputPolicyIsEditedInPlace(t *testing.T) {
 	const roce = "class-map type qos match-any ROCE\n  match dscp 26\n"
 	for name, c := range map[string]struct {
-		old, new string // in the text
+		old, new string // replacement in the text
 		inPlace  bool
 		ports    []string
 	}{
@@ -272,7 +271,7 @@ func TestUndoKeepsWhatOthersDidSince(t *testing.T) {
 	})
 }
 
-// sorted are the lines of a configuration with the headers above them.
+// sorted returns the lines of a configuration, each behind its headers, in sorted order.
 func sorted(c *Config) []string {
 	var out []string
 	var walk func(ls []*Line, above string)
@@ -287,7 +286,7 @@ func sorted(c *Config) []string {
 	return out
 }
 
-// Our policy that someone attached elsewhere since is not taken away.
+// Undo keeps a policy of ours that someone has attached elsewhere in the meantime.
 func TestUndoLeavesWhatIsInUse(t *testing.T) {
 	want := roce()
 	old := parse(t, "interface Ethernet1/1\n\ninterface Ethernet1/2\n")
@@ -308,7 +307,7 @@ func TestUndoLeavesWhatIsInUse(t *testing.T) {
 	}
 }
 
-// roce is a leaf with one lossless class and one for CNPs.
+// roce returns a leaf with one lossless class and a class for CNPs.
 func roce() *qos.Device {
 	m := qos.UnmappedMaps()
 	for i := range m.DSCPToTC {
@@ -383,7 +382,7 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// The pause, its class-map, its class and its share go with an intent class.
+// Removing a class from the intent removes its pause, class-map, class and bandwidth share.
 func TestRemovingAClass(t *testing.T) {
 	old := Encode(roce(), EightQueue)
 	want := roce()
@@ -429,8 +428,8 @@ no class-map type qos match-any ROCE-FABRIC-CNP`
 	}
 }
 
-// A port that means desired by other means gets no line, and its policies are
-// not touched for the sake of another.
+// A port that already behaves as desired, by other means, gets no change, and its policies are
+// not edited for other ports.
 func TestPortsThatAreRightAreLeftAlone(t *testing.T) {
 	want := roce()
 	want.Ports["Ethernet1/2"] = want.Ports["Ethernet1/1"]
@@ -448,9 +447,8 @@ func TestPortsThatAreRightAreLeftAlone(t *testing.T) {
 	}
 }
 
-// An attached network-qos policy of others is replaced and not edited; the
-// MTUs of its classes stay where the ports have room in them or put nothing
-// there, the pauses that nobody wants go.
+// An attached foreign network-qos policy is replaced, not edited. Its classes keep their MTU if
+// it is large enough for the ports or they send nothing there. Unwanted pauses are dropped.
 func TestForeignNetworkPolicyIsRepeated(t *testing.T) {
 	for rest, want := range map[string]int{"  class type network-qos c-8q-nq-default\n    mtu 9100\n": 9100, "  class type network-qos c-8q-nq-default\n    mtu 4200\n": 9216, "": 9216} {
 		old := parse(t, `policy-map type network-qos SITE
@@ -479,8 +477,7 @@ interface Ethernet1/1
 	}
 }
 
-// Objects of ours that others use are not changed under them: new ones are
-// made.
+// Objects of ours that others use are not changed; new ones are created.
 func TestObjectsThatOthersUseAreNotEdited(t *testing.T) {
 	want := roce()
 	p := want.Ports["Ethernet1/1"]
@@ -504,7 +501,7 @@ func TestObjectsThatOthersUseAreNotEdited(t *testing.T) {
 			t.Errorf("%s: changed for others: %v\n%s", name, touched, now)
 		}
 	}
-	// Alone, they are edited in place, and nothing is attached anew.
+	// Objects that only these ports use are edited in place, and nothing is attached again.
 	old := parse(t, roceText)
 	for _, s := range Change(old, want, EightQueue) {
 		if s.Line == lines.Present || s.Section == "interface Ethernet1/1" {
@@ -543,7 +540,7 @@ interface Ethernet1/1
 	if m := got.Maps.V; m.DSCPToTC[10] != 2 || m.DSCPToTC[12] != 0 || m.DSCPToTC[26] != 3 {
 		t.Errorf("classified: %v", m.DSCPToTC)
 	}
-	// 60 percent are asked for: the rest has what is left of its 85.
+	// The classes use 85 percent and 60 are wanted; the remaining queue gets what is left.
 	if w0, w2 := got.Queues[0].Scheduler.V.Weight, got.Queues[2].Scheduler.V.Weight; w2 != 15 || w0 != 25 {
 		t.Errorf("queue 0 has %d percent, queue 2 %d", w0, w2)
 	}
@@ -552,7 +549,7 @@ interface Ethernet1/1
 	}
 }
 
-// A map that sends every code point to group 0 is one to write.
+// A map that sends every code point to group 0 is written like any other.
 func TestEveryCodePointInGroupZero(t *testing.T) {
 	old, want := parse(t, roceText), roce()
 	m := want.Ports["Ethernet1/1"].Maps.V
@@ -564,7 +561,7 @@ func TestEveryCodePointInGroupZero(t *testing.T) {
 	}
 }
 
-// Marking that desired leaves alone keeps its words where the policy is another.
+// ECN marking that desired does not manage keeps its syntax in a new policy.
 func TestMarkingThatIsLeftAlone(t *testing.T) {
 	for _, line := range []string{
 		"random-detect threshold burst-optimized ecn", "random-detect threshold mesh-optimized ecn", "random-detect ecn", "afd queue-desired 150 kbytes ecn",

@@ -7,10 +7,10 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// known reports whether a setting is one that [Change] or its undoing makes: of
-// an Ethernet interface, system qos, a block of this package's own, a class of a
-// policy, what a class-map matches, or the top level, with a line of the grammar that sets what the key says. NX-OS takes
-// commands of exec mode in configuration mode too.
+// known reports whether [Change] or its undo could make a setting: on an Ethernet interface, in
+// system qos, in a block of this package, in a class of a policy, in the matches of a class-map,
+// or at the top level, with a line of the grammar that sets the key. Checking this matters
+// because NX-OS accepts exec-mode commands in configuration mode too.
 func known(s lines.Setting) (port string, ok bool) {
 	h, isBlock := headOf(s.Section)
 	switch {
@@ -35,16 +35,16 @@ func known(s lines.Setting) (port string, ok bool) {
 		return "", false
 	}
 	if s.Block == "" {
-		// A class of a policy is no line of it.
+		// A class of a policy is a block, not a setting of the policy.
 		return "", (h.at == inClassMap || s.Key == "" || s.Key == keyDescription) && setsItsKey(s, h.at)
 	}
 	typ, _, ok := classOf(s.Block)
 	return "", h.at == inPolicy && ok && typ == h.typ && setsItsKey(s, classPlace(h.typ))
 }
 
-// edited reports whether a setting is one of a policy or class-map of another name that
-// is edited in place: what its classes match, the group that they set, shares and
-// marking. The policy or class-map itself is neither made nor removed.
+// edited reports whether a setting belongs to a policy or class-map with a foreign name that is
+// edited in place: class-map matches, qos-groups, bandwidth shares and marking. The policy or
+// class-map itself is never created or removed.
 func edited(s lines.Setting, h head) bool {
 	typ, _, ok := classOf(s.Block)
 	switch {
@@ -58,12 +58,11 @@ func edited(s lines.Setting, h head) bool {
 	return slices.Contains(keys[typ], s.Key) && setsItsKey(s, classPlace(typ))
 }
 
-// written are the keys of an interface that this package writes.
+// written lists the interface keys that this package writes.
 var written = []string{keyMTU, keyPFC, keyWatchdog, keyInput, keyOutput, keyShutdown, keyReceive, keySend}
 
-// setsItsKey reports whether the line of a setting at a place is one of its key. What
-// takes a line away is made of the line that the switch has, so that the key
-// alone says which that is.
+// setsItsKey reports whether the line of a setting sets its key at that place. A removal has no
+// line: its command is derived from the line on the switch, so the key alone must be valid.
 func setsItsKey(s lines.Setting, at place) bool {
 	switch {
 	case s.Key == "":
@@ -76,21 +75,21 @@ func setsItsKey(s lines.Setting, at place) bool {
 	return repeatable(at, s.Line) && keyOf(at, s.Line) == s.Key
 }
 
-// plain reports whether a text is made of what commands are made of: nothing
-// that ends a command, begins another, asks for help or sends output away.
+// plain reports whether a text is safe to use in a command: it cannot end the command, start
+// another, ask for help or redirect output.
 func plain(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool {
 		return r > 127 || !lines.Alnum(byte(r)) && !strings.ContainsRune(" ._:/,+-", r)
 	})
 }
 
-// repeatable reports whether a line that a switch holds may be typed again.
+// repeatable reports whether a line held by a switch may be typed again.
 func repeatable(at place, text string) bool {
 	return (plain(text) || described(text)) && belongs(at, text)
 }
 
-// described reports whether a line is a description: a text of its own, of one
-// line, without what a command line gives a meaning.
+// described reports whether a line is a description with a one-line text free of characters that
+// are special on the command line.
 func described(text string) bool {
 	rest, ok := strings.CutPrefix(text, keyDescription+" ")
 	return ok && strings.TrimSpace(rest) == rest && lines.Plain(rest)

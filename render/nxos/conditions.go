@@ -9,24 +9,24 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// Condition is something that live PFC needs and that a priority of a port lacks.
+// Condition is a requirement of working PFC that a priority of a port does not meet.
 type Condition struct {
 	Port     string
 	Priority int
-	// Broken is the fact, Fix the modes and lines to type, with " / " between.
+	// Broken states the fact. Fix gives the modes and lines to type, separated by " / ".
 	Broken, Fix string
-	// Auto says that the mode is auto: it holds where the peer has agreed.
+	// Auto is set if the PFC mode is auto: PFC is on only if the DCBX peer agrees.
 	Auto bool
-	// Maps says that it is the classification into the group.
+	// Maps is set if the missing requirement is the classification into the group.
 	Maps bool
 }
 
-// Conditions says, for each port and priority that desired pauses, which of
-// the conditions of live PFC a configuration breaks, ports in natural order:
-// the class of the group has "pause pfc-cos", its policy is attached under
-// system qos, the mode of the port is on, and the traffic is classified into
-// the group (Nexus 9000 NX-OS QoS Configuration Guide, Configuring Priority
-// Flow Control). A mode of auto counts as not on: it depends on the peer.
+// Conditions returns, for each port and priority that desired pauses, the requirements of
+// working PFC that the configuration does not meet, with ports in natural order: the class of
+// the group has "pause pfc-cos", its policy is attached under system qos, the PFC mode of the
+// port is on, and traffic is classified into the group (Nexus 9000 NX-OS QoS Configuration
+// Guide, Configuring Priority Flow Control). Mode auto does not count as on, since it depends on
+// the peer.
 func Conditions(c *Config, desired *qos.Device, m ClassModel) []Condition {
 	k := conditioner{v: newView(c, m)}
 	for _, name := range natural.Keys(desired.Ports) {
@@ -53,9 +53,9 @@ func Conditions(c *Config, desired *qos.Device, m ClassModel) []Condition {
 	return k.out
 }
 
-// Narrow names the classes of the attached network-qos policy that keep a port,
-// whose interface has it, from the MTU that desired wants, ports in natural
-// order. Priority is the group.
+// Narrow returns the classes of the attached network-qos policy that limit a port to less than
+// the MTU that desired wants, although its interface has that MTU. Ports are in natural order;
+// Priority is the qos-group.
 func Narrow(c *Config, desired *qos.Device, m ClassModel) []Condition {
 	v := newView(c, m)
 	var out []Condition
@@ -80,7 +80,7 @@ type conditioner struct {
 	v        *view
 	port     string
 	priority int
-	others   map[string]*network // attached or not; nil before they are read
+	others   map[string]*network // all network-qos policies; nil until they are read
 	out      []Condition
 }
 
@@ -88,8 +88,8 @@ func (k *conditioner) add(fix, format string, a ...any) {
 	k.out = append(k.out, Condition{Port: k.port, Priority: k.priority, Broken: fmt.Sprintf(format, a...), Fix: fix})
 }
 
-// pauses checks the first two conditions. Where a policy that is not attached
-// has the pause, it is the attachment that is broken, and not both.
+// pauses checks the first two conditions. If an unattached policy has the pause, it reports only
+// the missing attachment.
 func (k *conditioner) pauses(g int) {
 	n := k.v.network
 	if n != nil && n.class[g] != nil && n.class[g].pause.Has(k.priority) {
@@ -99,7 +99,7 @@ func (k *conditioner) pauses(g int) {
 	policies := k.v.policies[typeNetwork]
 	if k.others == nil {
 		k.others = make(map[string]*network, len(policies))
-		quiet := &view{m: k.v.m, seen: map[Unknown]bool{}} // nobody hears what it finds odd
+		quiet := &view{m: k.v.m, seen: map[Unknown]bool{}} // discards what it finds odd
 		for name, l := range policies {
 			k.others[name] = quiet.readNetworkPolicy(name, l)
 		}
@@ -149,7 +149,7 @@ func (k *conditioner) classified(p *qos.Port, g int) {
 	fix := func(match string) string {
 		in := k.v.attached(k.port, keyInput)
 		if match == "" || k.v.policies[typeQoS][in] == nil {
-			// A policy that does it is mostly there, and not on this port.
+			// In most cases a suitable policy exists but is not attached to this port.
 			for _, name := range natural.Keys(k.v.policies[typeQoS]) {
 				if k.v.readInput(name).into(g) {
 					return "interface " + k.port + " / " + keyInput + " " + name
@@ -167,7 +167,7 @@ func (k *conditioner) classified(p *qos.Port, g int) {
 			_, class, _ := classOf(c.Text)
 			cm := k.v.classMaps[class]
 			if cm == nil || k.matches(cm, match) && rest == fmt.Sprint(g) {
-				continue // it matches that and something else at once: match-all
+				continue // a match-all class-map that matches this and something else
 			}
 			if rest == fmt.Sprint(g) {
 				return cm.Text + " / " + match
@@ -207,7 +207,7 @@ func (k *conditioner) classified(p *qos.Port, g int) {
 	}
 }
 
-// matches reports whether a class-map catches part of what a line matches.
+// matches reports whether a class-map matches some of the values in a match line.
 func (k *conditioner) matches(cm *Line, match string) bool {
 	for _, key := range []string{keyDSCP, keyCoS} {
 		rest, ok := cutWords(match, key)

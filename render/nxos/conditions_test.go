@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// Each condition of live PFC, broken alone, is named alone, and the fix
-// fixes it.
+// Breaking one condition of working PFC reports exactly that condition, and its fix repairs it.
 func TestConditions(t *testing.T) {
 	want := roce()
 	want.Ports["Ethernet1/1"].Maps.V.DSCPToTC[48] = 7
@@ -38,8 +37,7 @@ func TestConditions(t *testing.T) {
 			fix = append(fix, "exit")
 		}
 		if strings.HasPrefix(fix[0], "policy-map type network-qos ") {
-			// Where the switch takes no edit of an attached policy, it is
-			// detached around it.
+			// A switch that refuses edits of an attached policy needs it detached first.
 			fix = slices.Concat([]string{"system qos", "no service-policy type network-qos QOS_NETWORK", "exit"}, fix, []string{"system qos", "service-policy type network-qos QOS_NETWORK", "exit"})
 		}
 		if name == "overridden" {
@@ -53,7 +51,7 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// A class whose matches must all hold is not mended by a match that it has.
+// A fix for a match-all class-map must not repeat a match that it already has.
 func TestConditionOfAMatchAll(t *testing.T) {
 	text := strings.Replace(worked, "match-any ROCE\n  match dscp 26\n", "match-all ROCE\n  match dscp 26\n  match cos 3\n", 1)
 	want := "class-map type qos match-any ROCE-2 / match dscp 26 / policy-map type qos QOS_CLASSIFICATION / class ROCE-2 / set qos-group 3 / "
@@ -62,8 +60,7 @@ func TestConditionOfAMatchAll(t *testing.T) {
 	}
 }
 
-// A digest covers the managed settings, but not the order in which they are
-// printed, and no other line.
+// A digest covers the managed settings, but neither their printing order nor any other line.
 func TestDigest(t *testing.T) {
 	want := roce()
 	base := Digest(parse(t, worked), want, EightQueue)

@@ -1,17 +1,16 @@
-// Package nxos translates between [qos.Device] and the configuration text of
-// Cisco Nexus 9000 switches: it reads running configuration, says what it
-// means, and works out the lines that make it mean something else.
+// Package nxos translates between [qos.Device] and the configuration text of Cisco Nexus 9000
+// switches: it reads running configuration, decodes its meaning, and computes the lines that
+// change it to a desired state.
 //
-// QoS on NX-OS is three kinds of policy that only the number of a qos-group
-// joins: input policies classify into groups, one network-qos policy gives the
-// groups of the whole switch their MTU and their pauses, queuing policies
-// schedule and mark. Here a traffic class, its group and its queue have one
-// number.
+// QoS on NX-OS consists of three kinds of policy that only the qos-group number connects: input
+// policies classify packets into groups, one network-qos policy sets the MTU and the pauses of
+// each group for the whole switch, and queuing policies schedule and mark. In this package a
+// traffic class, its group and its queue have the same number.
 //
-// It does no I/O and knows no device: what a box of some model or release
-// refuses beyond [Refusals] is for the driver to find out. Do not compare
-// configurations as text with it: NX-OS prints the same lines in another order
-// from release to release. [Decode] both and compare what they mean.
+// The package does no I/O and knows no particular device: what a model or release refuses beyond
+// [Refusals] is for the driver to find out. Do not compare configurations as text: NX-OS prints
+// the same lines in a different order from release to release. [Decode] both and compare the
+// results.
 package nxos
 
 import (
@@ -22,7 +21,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// The parts of the machine for configuration by lines.
+// Types of package lines.
 type (
 	Config  = lines.Config
 	Line    = lines.Line
@@ -30,11 +29,10 @@ type (
 	Unknown = lines.Unknown
 )
 
-// Parse reads configuration: the answers to "show running-config" (also with
-// "all" or "ipqos"), checkpoint files, generated text, or a pasted session with
-// its prompts, whatever the indentation. It fails on what cannot be
-// configuration: NUL bytes, lines over 64 KB, more than 16 levels. Time and
-// memory are linear in the size of text.
+// Parse reads configuration: the output of "show running-config" (also with "all" or "ipqos"),
+// checkpoint files, generated text, or a pasted session with prompts, with any indentation. It
+// fails on text that cannot be configuration: NUL bytes, lines over 64 KB, more than 16 levels.
+// Time and memory are linear in the size of the text.
 func Parse(text []byte) (*Config, error) {
 	p := parser{cfg: Lines.New(), blocks: map[blockKey]*Line{}}
 	p.cfg.Whole = len(text) > 0 && text[len(text)-1] == '\n'
@@ -45,16 +43,16 @@ func Parse(text []byte) (*Config, error) {
 	return p.cfg, nil
 }
 
-// frame is a line that others may stand below.
+// frame is a line that other lines may stand below.
 type frame struct {
 	line          *Line
 	indent, depth int
-	at            place // where lines below it stand
-	// indented says that only lines that are indented below it are part of it.
+	at            place // place of the lines below it
+	// indented is set if only lines indented below it belong to it.
 	indented bool
 }
 
-// blockKey is what a block is known by: below which line, and its identity.
+// blockKey identifies a block: the line it stands below, and its identity.
 type blockKey struct {
 	above *Line
 	id    string
@@ -64,12 +62,12 @@ type parser struct {
 	cfg    *Config
 	stack  []*frame
 	blocks map[blockKey]*Line
-	// raw is the banner that is being read, and delimiter what ends it.
+	// raw is the banner being read, and delimiter the character that ends it.
 	raw       *Line
 	delimiter byte
-	// section and class take lines that nobody indented; a blank line ends them.
+	// section and class take lines without indentation; a blank line ends both.
 	section, class *frame
-	// paged says that a pager's prompt stands in the text.
+	// paged is set if the text contains a pager prompt.
 	paged bool
 }
 
@@ -104,7 +102,7 @@ func (p *parser) line(s string, no int) error {
 	return p.flat(l, indent)
 }
 
-// comment keeps a comment where its indentation puts it; it ends nothing.
+// comment adds a comment at the level of its indentation; comments end no block.
 func (p *parser) comment(l *Line, indent int) {
 	for _, f := range slices.Backward(p.stack) {
 		if f.indent < indent {
@@ -115,13 +113,13 @@ func (p *parser) comment(l *Line, indent int) {
 	p.cfg.Lines = append(p.cfg.Lines, l)
 }
 
-// flat places a line that stands below nothing by indentation.
+// flat places a line that is not indented below another line.
 func (p *parser) flat(l *Line, indent int) error {
 	mode, typed := "", false
 	for m, rest, ok := lines.CutPrompt(l.Text); ok; m, rest, ok = lines.CutPrompt(l.Text) {
 		mode, typed, l.Text = m, true, rest
 		if m == "" || rest == "" {
-			// A prompt alone, or a command that shows something.
+			// A prompt alone, or a show command.
 			p.cfg.Whole = p.cfg.Whole || rest == ""
 			return nil
 		}
@@ -156,8 +154,8 @@ func (p *parser) flat(l *Line, indent int) error {
 	return p.put(nil, l, indent)
 }
 
-// below returns where a line that is indented below f stands: what belongs to
-// a class is often pasted at the depth of the class itself.
+// below returns the frame of a line that is indented below f: lines of a class are often pasted
+// at the indentation of the class itself.
 func (p *parser) below(f *frame, text string) *frame {
 	if p.class != nil && p.section == f && f.at == inPolicy && belongs(p.class.at, text) {
 		return p.class
@@ -202,7 +200,7 @@ func (p *parser) put(f *frame, l *Line, indent int) error {
 	return nil
 }
 
-// bannerOf returns the delimiter of a banner of several lines: "banner motd #".
+// bannerOf returns the delimiter of a multi-line banner: "banner motd #".
 func bannerOf(text string) (byte, bool) {
 	rest, ok := strings.CutPrefix(text, "banner ")
 	if !ok {
@@ -215,11 +213,10 @@ func bannerOf(text string) (byte, bool) {
 	return rest[0], true
 }
 
-// complete reports whether c is a whole running configuration, as far as the
-// text tells: it has the version line, no "!Command:" head of a narrower show
-// command, at least one interface, ends where a line ends or with a prompt,
-// and no pager stands in it. NX-OS prints no "end": a text that was cut exactly
-// between two lines is not seen.
+// complete reports whether c is a complete running configuration, as far as the text shows: it
+// has the version line and at least one interface, no "!Command:" header of a narrower show
+// command, no pager prompt, and it ends with a line end or a prompt. NX-OS prints no "end", so a
+// text cut exactly between two lines is not detected.
 func complete(c *Config) bool {
 	version, port := false, false
 	for _, l := range c.Lines {
@@ -236,8 +233,8 @@ func complete(c *Config) bool {
 	return c.Whole && version && port
 }
 
-// apart reports whether a blank line stands between two neighbours: around an
-// interface, and after a block that would otherwise take the next line in.
+// apart reports whether a blank line is printed between two neighbouring lines: around an
+// interface, and after a block that would otherwise absorb the next line.
 func apart(a, b *Line) bool {
 	ha, blockA := headOf(a.Text)
 	hb, blockB := headOf(b.Text)

@@ -12,13 +12,12 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// Decode says what a configuration means on a switch of a class model, and
-// what in it the model has no place for, in the order of the text. Every
-// Ethernet interface is a port; a value is what is in force, whether an
-// interface, its port-channel, system qos or the switch's default says it. An
-// interface that prints neither "shutdown" nor its opposite is taken for down
-// where it is routed, for up where it is switched, unless "system default
-// switchport shutdown" stands in the text.
+// Decode returns the state that a configuration means on a switch of a class model, and the
+// lines that the model cannot represent, in the order of the text. Every Ethernet interface is a
+// port. Each value is the one in force, from the interface, its port-channel, system qos or the
+// switch's default. An interface that prints neither "shutdown" nor "no shutdown" counts as down
+// if it is routed, and as up if it is switched, unless the text has "system default switchport
+// shutdown".
 func Decode(c *Config, m ClassModel) (*qos.Device, []Unknown) {
 	v := newView(c, m)
 	d := v.device()
@@ -50,12 +49,12 @@ func (v *view) device() *qos.Device {
 	return d
 }
 
-// isTunnel reports whether an interface ends VXLAN tunnels.
+// isTunnel reports whether an interface is a VXLAN tunnel endpoint.
 func isTunnel(name string) bool { return strings.HasPrefix(name, "nve") }
 
-// tunnelOf reads an interface that ends VXLAN tunnels. "qos-mode pipe" leaves the inner
-// DSCP of what leaves the tunnel alone; without it that is copied from the outer header
-// (Nexus 9000 NX-OS VXLAN Configuration Guide, Configuring VXLAN QoS).
+// tunnelOf reads a VXLAN tunnel interface. With "qos-mode pipe" decapsulation keeps the inner
+// DSCP; otherwise it copies the DSCP of the outer header (Nexus 9000 NX-OS VXLAN Configuration
+// Guide, Configuring VXLAN QoS).
 func tunnelOf(own *Line) qos.Tunnel {
 	t := qos.Tunnel{Kind: "vxlan", Decap: qos.Of(qos.DSCPUniform)}
 	if _, _, on := last(own, keyTunnelMode); on {
@@ -69,7 +68,7 @@ func isPort(name string) bool {
 	return strings.HasPrefix(name, "Ethernet") && !strings.ContainsAny(name, ".,-")
 }
 
-// strange reports what stands outside ports and policies.
+// strange reports lines outside ports and policies that the model cannot represent.
 func (v *view) strange() {
 	for _, l := range v.global.Sub {
 		word, rest, _ := strings.Cut(l.Text, " ")
@@ -93,9 +92,9 @@ func (v *view) strange() {
 	}
 }
 
-// idlePauses reports the classes that pause a priority while no port that pauses has
-// anything in their group: they do nothing as far as Cisco's guides say, and what the switch
-// tells its neighbours of them is not known.
+// idlePauses reports classes that pause a priority although no pausing port has traffic in their
+// group. According to Cisco's guides they do nothing; what the switch announces for them to its
+// neighbours is not documented.
 func (v *view) idlePauses(ports []string) {
 	ports = slices.DeleteFunc(ports, func(name string) bool { return !v.pfcOn(name) })
 	if len(ports) == 0 {
@@ -111,10 +110,10 @@ func (v *view) idlePauses(ports []string) {
 	}
 }
 
-// inherited are the keys that a port without a line takes from its port-channel.
+// inherited lists the keys that a port without its own line takes from its port-channel.
 var inherited = []string{keyMTU, keyPFC, keyWatchdog, keyInput, keyOutput, keyQueuingInput}
 
-// aggregate is the port-channel that a port belongs to; "" for none.
+// aggregate returns the port-channel of a port; "" if it has none.
 func aggregate(own *Line) string {
 	rest, _, ok := last(own, keyChannel)
 	n := firstWord(rest)
@@ -124,7 +123,7 @@ func aggregate(own *Line) string {
 	return "port-channel" + n
 }
 
-// line returns what the line of a key says, a port's own or its port-channel's.
+// line returns the value of a key on a port, from the port's own line or its port-channel's.
 func (v *view) line(port, key string) (rest string, ok bool) {
 	own := v.ports[port]
 	rest, at, ok := last(own, key)
@@ -137,14 +136,14 @@ func (v *view) line(port, key string) (rest string, ok bool) {
 	return "", false
 }
 
-// lineAt is the line by which a key is in force on a port: its own, that of its
-// port-profile or port-channel, or that of system qos; nil for none.
+// lineAt returns the line that puts a key in force on a port: its own, the line of its
+// port-profile or port-channel, or the line of system qos; nil if there is none.
 func (v *view) lineAt(port, key string) *Line {
 	own := v.ports[port]
 	if _, at, ok := last(own, key); at != nil && (ok || attachedType[key] == "") {
 		return at
 	} else if at != nil {
-		// Without a policy of its own it has that of the switch.
+		// A port whose own policy is removed uses the policy of system qos.
 		_, at, _ = last(v.system, key)
 		return at
 	}
@@ -155,7 +154,7 @@ func (v *view) lineAt(port, key string) *Line {
 	return at
 }
 
-// lag returns the lines that members take from a port-channel, by key; nil for "".
+// lag returns the lines that members take from a port-channel, by key; nil if name is "".
 func (v *view) lag(name string) map[string]*Line {
 	if name == "" {
 		return nil
@@ -173,8 +172,8 @@ func (v *view) lag(name string) map[string]*Line {
 	return ls
 }
 
-// attached returns the name of the policy in force on a port by the key of its
-// attachment, "" for none: the port's, its port-channel's, that of system qos.
+// attached returns the name of the policy in force on a port for an attachment key: from the
+// port, its port-channel or system qos; "" if there is none.
 func (v *view) attached(port, key string) string {
 	rest, ok := v.line(port, key)
 	if !ok {
@@ -183,21 +182,20 @@ func (v *view) attached(port, key string) string {
 	return firstWord(rest)
 }
 
-// pfcOn reports whether PFC is on; "auto", which depends on the peer, is not.
+// pfcOn reports whether PFC is on. Mode auto, which depends on the peer, counts as off.
 func (v *view) pfcOn(port string) bool {
 	mode, _ := v.line(port, keyPFC)
 	return firstWord(mode) == "on" && !v.overridden()
 }
 
-// overridden reports whether PFC is off on all ports, whatever they say.
+// overridden reports whether PFC is turned off for all ports, whatever their mode.
 func (v *view) overridden() bool {
 	rest, _, ok := last(v.global, keyOverride)
 	return ok && rest == "off"
 }
 
-// paused is the set of priorities that a port pauses: its mode is on, the
-// attached network-qos policy pauses them, and the port classifies something
-// into their group.
+// paused returns the priorities that a port pauses: its PFC mode is on, the attached network-qos
+// policy pauses them, and the port classifies traffic into their group.
 func (v *view) paused(port string) qos.PrioritySet {
 	var set qos.PrioritySet
 	if !v.pfcOn(port) {
@@ -252,7 +250,7 @@ func (v *view) up(own *Line) bool {
 	return at == nil || !ok
 }
 
-// mtu is the MTU of a port: that of the interface, bounded by those of groups.
+// mtu returns the MTU of a port: the MTU of its interface, limited by its qos-groups.
 func (v *view) mtu(port string, paused qos.PrioritySet) int {
 	mtu := v.interfaceMTU(port)
 	for _, g := range v.bounds(port, paused).List() {
@@ -261,11 +259,10 @@ func (v *view) mtu(port string, paused qos.PrioritySet) int {
 	return mtu
 }
 
-// bounds are the groups whose classes bound the MTU of a port: those of the
-// priorities that it pauses. A policy of this package's own has room in the
-// groups that are not paused as well; of others, such as Cisco's examples, that
-// leave out the classes of small packets, it is not known what their ports
-// drop.
+// bounds returns the groups whose classes limit the MTU of a port: those of the priorities that
+// it pauses, and, under a policy of this package, every group that it classifies into. Foreign
+// policies, such as Cisco's examples, omit the classes of small packets, and it is not known
+// what their ports then drop.
 func (v *view) bounds(port string, paused qos.PrioritySet) (set qos.PrioritySet) {
 	if v.network.ours() {
 		set = v.input(port).groups()
@@ -311,8 +308,8 @@ func (v *view) watchdog(port string, paused qos.PrioritySet, t timers) qos.Watch
 	return out
 }
 
-// odd reports the lines of a port that the model has no place for, and those that
-// contradict its port-channel.
+// odd reports the lines of a port that the model cannot represent, and lines that contradict its
+// port-channel.
 func (v *view) odd(name string, own *Line) {
 	lag := aggregate(own)
 	raw := v.raw[name]
@@ -345,8 +342,8 @@ func (v *view) odd(name string, own *Line) {
 	}
 }
 
-// blockOf is the header of the block that a line in force on a port stands in: the
-// port's own, or that of its port-profile, its port-channel, or system qos.
+// blockOf returns the header of the block that holds a line in force on a port: the port, its
+// port-profile, its port-channel, or system qos.
 func (v *view) blockOf(port string, at *Line) string {
 	own := v.ports[port]
 	if v.system != nil && slices.Contains(v.system.Sub, at) {
@@ -371,7 +368,7 @@ func (v *view) blockOf(port string, at *Line) string {
 	return own.Text
 }
 
-// oddity says why a line of an interface has no meaning in the model, or "".
+// oddity returns why the model cannot represent an interface line; "" if it can.
 func oddity(text string) string {
 	if strings.HasPrefix(text, "no ") {
 		return ""

@@ -10,8 +10,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// worked is the configuration of a leaf with one lossless priority, as Cisco's
-// AI/ML guidance has it, in the printing order of a 10.4 release.
+// worked is the configuration of a leaf with one lossless priority, from Cisco's AI/ML guidance,
+// in the printing order of release 10.4.
 const worked = `!Command: show running-config
 !Running configuration last done at: Tue Mar  4 10:11:12 2025
 !Time: Tue Mar  4 10:15:00 2025
@@ -87,7 +87,7 @@ interface Ethernet1/25
   no shutdown
 `
 
-// twoLossless is the same with a second lossless priority, for storage.
+// twoLossless returns worked with a second lossless priority, for storage.
 func twoLossless() string {
 	return strings.NewReplacer(
 		"  class type network-qos c-8q-nq-default\n", "  class type network-qos c-8q-nq4\n    mtu 9216\n    pause pfc-cos 4\n  class type network-qos c-8q-nq-default\n",
@@ -98,9 +98,9 @@ func twoLossless() string {
 	).Replace(worked)
 }
 
-// otherRelease prints the same configuration as older releases do: class-maps
-// first, an ingress policy before its type's others, lines within a class and
-// under system qos and interfaces in another order, CR at the ends.
+// otherRelease prints a configuration in the order of older releases: class-maps first, input
+// policies before others of their type, other orders of the lines in classes, system qos and
+// interfaces, and CR line ends.
 func otherRelease(t *testing.T, text string) string {
 	c := parse(t, text)
 	rank := func(l *Line) int {
@@ -179,7 +179,7 @@ func TestWorkedConfigurations(t *testing.T) {
 	}
 }
 
-// A checkpoint file says defaults behind "!#".
+// A checkpoint file prints defaults behind "!#"; they are comments.
 func TestCheckpointDefaultsAreNotConfiguration(t *testing.T) {
 	d, _ := Decode(parse(t, "interface Ethernet1/1\n  !#mtu 9000\n  priority-flow-control mode auto\n  !#shutdown\n"), EightQueue)
 	if p := d.Ports["Ethernet1/1"]; p.MTU.V != 1500 || p.PFC.V != 0 || !p.AdminUp.V {
@@ -251,7 +251,7 @@ func TestDecodeMeansWhatTheSwitchDoes(t *testing.T) {
 	}
 }
 
-// A member has what its port-channel has, and says so where it differs.
+// A member port has the settings of its port-channel, and a note if it differs.
 func TestMembersOfAPortChannel(t *testing.T) {
 	text := strings.Replace(worked, "  priority-flow-control mode on\n  priority-flow-control watch-dog-interval on\n  mtu 9216\n  service-policy type qos input QOS_CLASSIFICATION\n", "  mtu 9216\n  channel-group 5 mode active\n", 1)
 	text += "\ninterface port-channel5\n  priority-flow-control mode on\n  priority-flow-control watch-dog-interval on\n  service-policy type qos input QOS_CLASSIFICATION\n"
@@ -264,7 +264,7 @@ func TestMembersOfAPortChannel(t *testing.T) {
 	if d.Ports["Ethernet1/1"].PFC.V != 0 || len(unknown) != 1 || unknown[0].Text != "priority-flow-control mode off" || !strings.Contains(unknown[0].Why, "port-channel5") {
 		t.Errorf("unknown %v", unknown)
 	}
-	// PFC is turned off on a member that has it from there.
+	// Turning PFC off overrides the port-channel's setting on the member.
 	off := &qos.Device{Ports: map[string]*qos.Port{"Ethernet1/1": {PFC: qos.Of(qos.PrioritySet(0))}}}
 	c := parse(t, text)
 	now := Change(c, off, EightQueue).Apply(c)
@@ -308,7 +308,7 @@ func TestDecodeReportsWhatItCannotPlace(t *testing.T) {
 	}
 }
 
-// A note on a missing policy names the block that its line stands in.
+// A note about a missing policy names the block that attaches it.
 func TestMissingPolicyIsNotedWhereItsLineStands(t *testing.T) {
 	const line = "service-policy type queuing output LOST"
 	system := strings.Replace(worked, "service-policy type queuing output QOS_EGRESS_PORT", line, 1)
@@ -352,7 +352,7 @@ func TestRewrite(t *testing.T) {
 	}
 }
 
-// fourQueues is the worked configuration on a switch with four queues.
+// fourQueues returns the worked configuration for a switch with four queues.
 func fourQueues() string {
 	return strings.NewReplacer("c-8q-nq3", "c-nq2", "c-8q-nq-default", "c-nq-default", "c-out-8q-q-default", "c-out-q-default",
 		"c-out-8q-q3", "c-out-q2", "c-out-8q-q7", "c-out-q3", "c-out-8q-q2", "c-out-q1", "qos-group 3", "qos-group 2", "qos-group 7", "qos-group 3",
@@ -394,8 +394,7 @@ func TestFourQueues(t *testing.T) {
 	if fields != "maps.dscp_to_tc maps.pfc_to_queue pfc " {
 		t.Errorf("refused %s", fields)
 	}
-	// The DSCP map decides whether a priority is paused, whatever the map of
-	// priorities says.
+	// The DSCP map decides whether a priority can be paused, whatever the PCP map says.
 	for lossless, fields := range map[int8]string{1: "maps.pcp_to_tc ", 0: "maps.pcp_to_tc maps.pfc_to_queue pfc "} {
 		m := *wp.Maps.V
 		m.PCPToTC[3], m.PCPToTC[7], m.DSCPToTC[26] = 1, 7, lossless
@@ -419,7 +418,7 @@ func TestModelOf(t *testing.T) {
 	}
 }
 
-// A watchdog needs its line on the port, that of the switch, and a pause to watch.
+// The watchdog needs a line on the port, a line on the switch, and a paused priority.
 func TestHalfAWatchdogIsReported(t *testing.T) {
 	whole := "priority-flow-control watch-dog-interval on\n" + strings.Replace(roceText, "  priority-flow-control mode on\n", "  priority-flow-control mode on\n  priority-flow-control watch-dog-interval on\n", 1)
 	for name, tt := range map[string]struct{ text, why string }{

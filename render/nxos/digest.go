@@ -12,11 +12,10 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
-// Digest identifies what desired speaks of in a configuration: the lines of
-// its ports that this package writes, the policies in force on them, the
-// global lines about PFC, and every object of this package's own. The order of
-// lines and what says a default do not count; the order of the classes of a
-// policy of type qos does, as the first that matches wins.
+// Digest returns a digest of the configuration that desired manages: the lines on its ports that
+// this package writes, the policies in force there, the global PFC lines, and every object of
+// this package. The order of lines and lines that state a default do not count. The order of the
+// classes of a policy of type qos counts, as the first match wins.
 func Digest(c *Config, desired *qos.Device, m ClassModel) string {
 	v := newView(c, m)
 	g := digester{v: v, named: map[string]bool{}}
@@ -54,10 +53,10 @@ func Digest(c *Config, desired *qos.Device, m ClassModel) string {
 type digester struct {
 	v     *view
 	out   []string
-	named map[string]bool // blocks that are in out
+	named map[string]bool // blocks already in out
 }
 
-// portKeys are the keys of an interface that this package reads.
+// portKeys lists the interface keys that this package reads.
 var portKeys = []string{keyMTU, keyPFC, keyWatchdog, keyInput, keyOutput, keyShutdown, keyReceive, keySend, keyChannel}
 
 func (g *digester) port(name string) {

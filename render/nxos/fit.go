@@ -7,19 +7,18 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// Fit brings a compiled device into the shape that NX-OS has. Values that NX-OS has
-// no place for are unset: those of [lines.Fit], and trust. Code points that a map
-// does not list are left as they are, and so is the table that the port does not
-// trust. Without a port there is no polling interval. A polling interval that does not divide the watchdog's times is lowered to
-// the largest that does and is at least 100 ms, where there is one. Queues above a
-// strict one that no class uses become strict: NX-OS wants strict queues adjacent,
-// from the highest down (Nexus 9000 NX-OS QoS Configuration Guide, Configuring
-// Queuing and Scheduling).
+// Fit adapts a compiled device to NX-OS. It unsets what NX-OS does not support: the values that
+// [lines.Fit] unsets, and trust. Code points that a map does not list stay as they are, and so
+// does the table that the port does not trust. A device without ports has no polling interval; a
+// polling interval that does not divide the watchdog times is lowered to the largest that does
+// and is at least 100 ms, if there is one. Unused queues above a strict queue become strict, as
+// NX-OS requires strict queues to be adjacent from the highest down (Nexus 9000 NX-OS QoS
+// Configuration Guide, Configuring Queuing and Scheduling).
 func Fit(d *qos.Device) {
 	lines.Fit(d)
 	d.GlobalMaps = qos.Opt[*qos.Maps]{}
 	if d.Empty() {
-		d.WatchdogPoll = qos.Opt[time.Duration]{} // a switch without a port of the intent is left alone
+		d.WatchdogPoll = qos.Opt[time.Duration]{} // a switch without a port in the intent is left alone
 	}
 	type key struct {
 		maps  *qos.Maps
@@ -95,18 +94,18 @@ func gcd(a, b time.Duration) time.Duration {
 	return a
 }
 
-// common is what a whole switch has one of.
+// common holds settings that exist once per switch.
 type common struct {
 	// pauses is the group of each priority that any port pauses.
 	pauses map[int]int
-	// watchdog is that of most ports; not enabled where none has one. timers
-	// are what makes it, where ok.
+	// watchdog is the setting of most ports; not enabled if no port has one. timers holds the
+	// timers for it; ok is false if no timers fit.
 	watchdog qos.Watchdog
 	timers   timers
 	ok       bool
 }
 
-// groupOf is the group whose queue a port's pauses of a priority stop.
+// groupOf returns the group whose queue stops when a port receives pauses of a priority.
 func groupOf(p *qos.Port, priority int) int {
 	if p.Maps.Set && p.Maps.V != nil {
 		if g := p.Maps.V.PFCToQueue[priority]; g >= 0 {
@@ -142,7 +141,7 @@ func commonOf(d *qos.Device, ports []string) common {
 	return c
 }
 
-// timersFor returns the timers that make a watchdog; ok is false where none do.
+// timersFor returns the timers that implement a watchdog; ok is false if none do.
 func timersFor(w qos.Watchdog, poll qos.Opt[time.Duration]) (timers, bool) {
 	fits := func(i time.Duration) bool {
 		return i >= minInterval && i <= maxInterval && i%time.Millisecond == 0 &&

@@ -55,7 +55,7 @@ func TestFilledIn(t *testing.T) {
 	if w := FilledIn(roce(), EightQueue); !slices.Equal(w, []string{want}) {
 		t.Errorf("%q", w)
 	}
-	// Below a weighted class strict is refused, and nothing is made of it.
+	// A strict queue below a weighted class is refused, and nothing is filled in.
 	weighted := roce()
 	weighted.Classes[2].Priority, weighted.Classes[2].Queue = 2, 2
 	if w := FilledIn(weighted, EightQueue); len(w) > 0 {
@@ -72,8 +72,7 @@ func TestFilledIn(t *testing.T) {
 	}
 }
 
-// Names of ports that no Nexus prints are refused, and nothing is written for
-// them.
+// Port names that no Nexus uses are refused, and nothing is written for them.
 func TestPortNames(t *testing.T) {
 	for name, good := range map[string]bool{"Ethernet1/1": true, "Ethernet101/1/48": true, "Ethernet1": false, "Eth1/1": false, "Ethernet1/01": false, "Ethernet1/1.5": false, "ethernet1/1": false, "port-channel7": false, "Ethernet1/1/1/1": false} {
 		d := roce()
@@ -102,7 +101,7 @@ func TestFit(t *testing.T) {
 		{200 * ms, 300 * ms, 600 * ms, 150 * ms},
 		{200 * ms, 200 * ms, 400 * ms, 200 * ms},
 		{3 * time.Second, 3 * time.Second, 3 * time.Second, time.Second},
-		{200 * ms, 70 * ms, 140 * ms, 200 * ms}, // nothing fits: left, and refused
+		{200 * ms, 70 * ms, 140 * ms, 200 * ms}, // no interval fits: unchanged, and refused
 		{50 * ms, 100 * ms, 100 * ms, 50 * ms},
 	} {
 		d := roce()

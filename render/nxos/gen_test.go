@@ -13,7 +13,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// device draws a compiled device, as an intent gives it, and fits it.
+// device draws a fitted device as compiled from an intent.
 func device(t *rapid.T, ports int) *qos.Device {
 	d := &qos.Device{Name: "leaf1", Ports: map[string]*qos.Port{}}
 	strictFrom := rapid.SampledFrom([]int{8, 8, 7, 6, 5}).Draw(t, "strict from")
@@ -120,8 +120,8 @@ func drawQueues(t *rapid.T, classes []qos.Class) (out [qos.NumPriorities]qos.Que
 	return out
 }
 
-// surroundings is configuration of others, of every kind that this package
-// writes, as a Nexus prints it.
+// surroundings is foreign configuration of every kind that this package writes, as a Nexus
+// prints it.
 const surroundings = `!Command: show running-config
 version 10.4(3) Bios:version 01.11
 hostname leaf1
@@ -171,9 +171,8 @@ line console
 line vty
 `
 
-// have draws the configuration of a switch that another device was made of:
-// by this package, or with the same lines under other names, among what
-// others configured.
+// have draws the running configuration of a switch, made from another device: written by this
+// package or with the same lines under other names, among foreign configuration.
 func have(t *rapid.T, ports int) *Config {
 	text := Encode(device(t, ports), EightQueue).String()
 	kind := rapid.IntRange(0, 3).Draw(t, "kind")

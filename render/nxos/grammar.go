@@ -7,7 +7,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// place is where a line stands.
+// place is the kind of block that a line stands in.
 type place = lines.Place
 
 const (
@@ -23,25 +23,25 @@ const (
 	inOther
 )
 
-// The types of class-maps and policy-maps.
+// Types of class-maps and policy-maps.
 const (
 	typeQoS     = "qos"
 	typeNetwork = "network-qos"
 	typeQueuing = "queuing"
 )
 
-// attachedType is the type of the policies that a line of a key attaches.
+// attachedType is the type of the policies that a key attaches.
 var attachedType = map[string]string{keyInput: typeQoS, keyOutput: typeQueuing, keyQueuingInput: typeQueuing}
 
-// head is the header of a block.
+// head is the parsed header of a block.
 type head struct {
 	at        place
 	typ, name string
-	// match is how a class-map combines its lines: match-any, match-all.
+	// match tells how a class-map combines its lines: match-any or match-all.
 	match string
 }
 
-// text is the header as NX-OS prints it.
+// text returns the header as NX-OS prints it.
 func (h head) text() string {
 	switch h.at {
 	case inClassMap:
@@ -56,8 +56,8 @@ func (h head) text() string {
 
 const systemHeader = "system qos"
 
-// headOf reads the header of a block. The type of a map may be left out and is
-// then qos, the match type is then match-all.
+// headOf parses the header of a block. A missing map type means qos, a missing match type
+// match-all.
 func headOf(text string) (head, bool) {
 	if text == systemHeader {
 		return head{at: inSystem}, true
@@ -90,7 +90,7 @@ func headOf(text string) (head, bool) {
 	return h, true
 }
 
-// interfaceName completes the type of an interface as the box does: "eth1/1".
+// interfaceName expands an abbreviated interface type as the switch does: "eth1/1".
 func interfaceName(s string) string {
 	at := strings.IndexAny(s, "0123456789")
 	if at <= 0 || s[0] == 'E' && strings.HasPrefix(s, "Ethernet") {
@@ -106,8 +106,8 @@ func interfaceName(s string) string {
 	return s
 }
 
-// classOf reads the header of a class in a policy-map: "class ROCE", "class
-// type queuing c-out-8q-q3".
+// classOf parses the header of a class in a policy-map: "class ROCE", "class type queuing
+// c-out-8q-q3".
 func classOf(text string) (typ, name string, ok bool) {
 	w := strings.Fields(text)
 	switch {
@@ -119,7 +119,7 @@ func classOf(text string) (typ, name string, ok bool) {
 	return "", "", false
 }
 
-// classHeader is the header of a class in a policy-map of a type.
+// classHeader returns the header of a class in a policy-map of the given type.
 func classHeader(typ, name string) string {
 	if typ == typeQoS {
 		return "class " + name
@@ -139,19 +139,19 @@ func classPlace(typ string) place {
 	return inOther
 }
 
-// statement is a line that this package knows.
+// statement describes a kind of line that this package knows.
 type statement struct {
-	// words are what it begins with; they are its key.
+	// words are the first words of the line; they are its key.
 	words string
-	// many says that several may stand in one block, each a key of its own.
+	// many is set if several such lines may stand in one block, each with its own key.
 	many bool
-	// unset is what takes it away; "" is "no" and the line.
+	// unset is the command that removes the line; "" means "no" and the line itself.
 	unset string
-	// absent is the line that means the same as none.
+	// absent is the line that means the same as no line.
 	absent string
 }
 
-// The keys that more than one place of this package speaks of.
+// Keys that are used in more than one place in this package.
 const (
 	keyMTU          = "mtu"
 	keyPFC          = "priority-flow-control mode"
@@ -187,10 +187,10 @@ const (
 	keyState        = "state enabled"
 )
 
-// grammar holds the statements of each place; the longer of two that begin
-// alike comes first. Sources: Cisco Nexus 9000 Series NX-OS Command Reference
-// 9.3(x); YangModels/yang vendor/cisco/nx/9.3-2/Cisco-NX-OS-device.yang;
-// batfish CiscoNxos_policy_map.g4 and CiscoNxos_class_map.g4.
+// grammar lists the statements of each place. Of two that begin alike, the longer comes first.
+// Sources: Cisco Nexus 9000 Series NX-OS Command Reference 9.3(x); YangModels/yang
+// vendor/cisco/nx/9.3-2/Cisco-NX-OS-device.yang; batfish CiscoNxos_policy_map.g4 and
+// CiscoNxos_class_map.g4.
 var grammar = map[place][]statement{
 	inGlobal: {
 		{words: keyWatchdog, absent: keyWatchdog + " off"},
@@ -227,7 +227,7 @@ func init() {
 	grammar[inProfile] = append([]statement{{words: "state"}, {words: "max-ports"}}, grammar[inInterface]...)
 }
 
-// statementOf returns the statement that a line at a place is of.
+// statementOf returns the statement that matches a line at a place.
 func statementOf(at place, text string) (statement, bool) {
 	text = strings.TrimPrefix(text, "no ")
 	for _, s := range grammar[at] {
@@ -238,13 +238,13 @@ func statementOf(at place, text string) (statement, bool) {
 	return statement{}, false
 }
 
-// belongs reports whether a line can stand at a place.
+// belongs reports whether a line is known at a place.
 func belongs(at place, text string) bool {
 	_, ok := statementOf(at, text)
 	return ok
 }
 
-// keyOf returns what a line at a place sets. An unknown line is its own key.
+// keyOf returns the key that a line at a place sets. An unknown line is its own key.
 func keyOf(at place, text string) string {
 	if s, ok := statementOf(at, text); ok && !s.many {
 		return s.words
@@ -252,7 +252,7 @@ func keyOf(at place, text string) string {
 	return text
 }
 
-// unsetOf returns what takes a line away.
+// unsetOf returns the command that removes a line.
 func unsetOf(at place, text string) string {
 	if s, ok := statementOf(at, text); ok && s.unset != "" {
 		return s.unset
@@ -263,13 +263,13 @@ func unsetOf(at place, text string) string {
 	return "no " + text
 }
 
-// isDefault reports whether a line says what holds without it.
+// isDefault reports whether a line only states the default.
 func isDefault(at place, text string) bool {
 	s, ok := statementOf(at, text)
 	return ok && s.absent == text
 }
 
-// cutWords cuts leading words off a line.
+// cutWords removes leading words from a line.
 func cutWords(text, words string) (rest string, ok bool) {
 	rest, ok = strings.CutPrefix(text, words)
 	if !ok || rest != "" && rest[0] != ' ' {
@@ -278,8 +278,8 @@ func cutWords(text, words string) (rest string, ok bool) {
 	return strings.TrimLeft(rest, " "), true
 }
 
-// last returns what the last line of a key in a block says after the key; ok
-// is false where there is none, or it is negated.
+// last returns the text after the key in the last line of a block that has the key. ok is false
+// if there is no such line or it is negated.
 func last(l *Line, key string) (rest string, at *Line, ok bool) {
 	if l == nil {
 		return "", nil, false
@@ -297,13 +297,12 @@ func last(l *Line, key string) (rest string, at *Line, ok bool) {
 	return "", nil, false
 }
 
-// numbers reads a list of numbers of at most max, and of the names of code points.
+// numbers reads a list of numbers, at most max each, and of DSCP names.
 func numbers(s string, max int) ([]int, bool) {
 	return lines.Numbers(s, func(n string) (int, bool) { return codePoint(n, max) })
 }
 
-// codePoint reads a number or, where numbers go to 63, the name of a DSCP
-// (RFC 2474, 2597, 3246, 5865).
+// codePoint reads a number or, if max is 63, the name of a DSCP (RFC 2474, 2597, 3246, 5865).
 func codePoint(s string, max int) (int, bool) {
 	if n, ok := lines.Number(s, max); ok || max != 63 {
 		return n, ok

@@ -11,16 +11,16 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// input is what an input policy is to do: the tables that it classifies by, and the
-// group of all else.
+// input describes a desired input policy: its classification tables, and the group of everything
+// that no class matches.
 type input struct {
 	table
 	byDSCP, byPCP bool
 	rest          int8
 }
 
-// resolve completes what a port wants with what it has: a code point that is
-// not managed keeps its group. A table that is not managed at all is dropped.
+// resolve combines the maps that a port wants with the ones it has: unmanaged code points keep
+// their group. A table that is entirely unmanaged is dropped.
 func (p *planner) resolve(port string) (input, bool) {
 	m := p.want.Ports[port].Maps.V
 	if m == nil {
@@ -51,8 +51,8 @@ func (p *planner) resolve(port string) (input, bool) {
 	return in, in.byDSCP || in.byPCP
 }
 
-// rest is the group of what no class matches: 0 where anything is in it, else
-// the group of most code points that nobody pauses.
+// rest returns the group for packets that no class matches: group 0 if any code point maps to
+// it, else the group with the most code points among those that are not paused.
 func (p *planner) rest(in input) int8 {
 	var count [qos.NumPriorities]int
 	tally := func(by bool, table []int8) {
@@ -81,7 +81,7 @@ func (p *planner) rest(in input) int8 {
 	return int8(best)
 }
 
-// matches are the lines of the class-map of a group.
+// matches returns the match lines of the class-map for a group.
 func (in input) matches(group int8) []string {
 	var out []string
 	list := func(by bool, key string, table []int8) {
@@ -100,8 +100,8 @@ func (in input) matches(group int8) []string {
 	return out
 }
 
-// inputs writes input policies and returns the name of each port's. Ports that keep
-// theirs have none.
+// inputs writes input policies and returns the policy name of each port. Ports that keep their
+// policy are not in the result.
 func (p *planner) inputs() map[string]string {
 	shapes, groups := grouped(p, partMaps, p.resolve)
 	names, fresh := p.choose(typeQoS, keyInput, prefix+"IN", groups, func(name string, i int) bool {
@@ -117,9 +117,9 @@ func (p *planner) inputs() map[string]string {
 	return byPort(groups, names)
 }
 
-// plainInput reports whether all that a policy and its class-maps do is what an input
-// says, so that it may be edited in place: one class for a group, with matches of code
-// points and priorities that no other policy uses.
+// plainInput reports whether a policy can be edited in place: it does nothing that input cannot
+// express, has one class per group, and its class-maps match only code points and priorities and
+// serve no other policy.
 func (p *planner) plainInput(name string, in input) bool {
 	own := map[string]bool{}
 	groups := map[string]bool{}
@@ -194,12 +194,12 @@ func (p *planner) writeInput(name string, in input, maps *classMaps) {
 	}
 }
 
-// classMaps hands out the class-maps of the policies that are written.
+// classMaps assigns class-maps to the policies that are written.
 type classMaps struct {
 	p *planner
-	// taken is what the class-maps that are spoken for match.
+	// taken holds the match lines of the class-maps that are already assigned, by name.
 	taken map[string][]string
-	// free are ours that only policies to be written name.
+	// free holds the class-maps that may be rewritten: only policies to be written use them.
 	free map[string]bool
 }
 
@@ -226,8 +226,8 @@ func (p *planner) newClassMaps(policies []string, fresh []bool) *classMaps {
 	return k
 }
 
-// name returns the class-map of a group in a policy, and writes it: one that
-// matches this already, the policy's own for the group, or a new one.
+// name returns the name of the class-map for a group of a policy, and writes the class-map. It
+// takes one with these matches, else the policy's own for the group, else a new one.
 func (k *classMaps) name(policy string, group int8, matches []string) string {
 	for _, name := range slices.Sorted(maps.Keys(k.taken)) {
 		if slices.Equal(k.taken[name], matches) {
@@ -262,7 +262,7 @@ func (k *classMaps) name(policy string, group int8, matches []string) string {
 	return name
 }
 
-// usable reports whether a class-map may be made what a policy wants.
+// usable reports whether a class-map may be rewritten for a policy.
 func (k *classMaps) usable(name string) bool {
 	if k.taken[name] != nil || !k.free[name] {
 		return false
@@ -284,7 +284,7 @@ func (k *classMaps) write(name string, matches []string) {
 			have.add(l.Text)
 		}
 		if want == have {
-			return // in the words of the operator
+			return // keep the operator's syntax
 		}
 		section = old.Text
 		keys, text := linesOf(inClassMap, old)

@@ -15,23 +15,23 @@ import (
 	"github.com/roce-fabric/roce-fabric/render"
 )
 
-// Ranges of Cisco-NX-OS-device.yang (YangModels/yang, 9.3-2): MTUs in bytes,
-// thresholds in the unit that they are written with.
+// Ranges of Cisco-NX-OS-device.yang (YangModels/yang, 9.3-2): MTUs in bytes, thresholds in the
+// unit in which they are written.
 const (
 	minMTU, maxMTU = 576, 9216
 	maxThreshold   = 52428800
 	maxWeight      = 15
 )
 
-// Ranges of the watchdog's timers that this tool writes.
+// Ranges of the watchdog timers that this tool writes.
 const (
 	minInterval, maxInterval = 100 * time.Millisecond, 1000 * time.Millisecond
 	maxMultiplier            = 10
 	maxRestore               = 100
 )
 
-// Refusals returns the values of a fitted device that no switch is given, ports in
-// natural order. Those that depend on the class model are in [ClassModel.Refusals].
+// Refusals returns the values of a fitted device that this tool writes to no switch, with ports
+// in natural order. Refusals that depend on the class model are in [ClassModel.Refusals].
 func Refusals(d *qos.Device) []render.Refusal {
 	ports := natural.Keys(d.Ports)
 	r := refuser{all: commonOf(d, ports)}
@@ -49,7 +49,7 @@ func Refusals(d *qos.Device) []render.Refusal {
 	return r.out
 }
 
-// portName is slot, port and, where it is broken out, lane.
+// portName matches slot, port and, on a breakout port, lane.
 var portName = lazyre.New(`^Ethernet[1-9]\d{0,3}(/[1-9]\d{0,3}){1,2}$`)
 
 type refuser struct {
@@ -127,7 +127,7 @@ func (r *refuser) maps(m *qos.Maps, pfc string) {
 	}
 }
 
-// pfc says why a port cannot pause what it is to pause; "" where it can.
+// pfc returns the reason why a port cannot pause the priorities that it should; "" if it can.
 func (r *refuser) pfc(p *qos.Port) string {
 	if p.PFC.V == 0 {
 		return ""
@@ -204,8 +204,8 @@ func refuseECN(e qos.ECN) string {
 	return ""
 }
 
-// Refusals returns the values of a fitted device that a switch of this class
-// model does not take, besides those that [Refusals] names.
+// Refusals returns the values of a fitted device that a switch of this class model does not
+// accept, in addition to those of the function [Refusals].
 func (m ClassModel) Refusals(d *qos.Device) []render.Refusal {
 	if m == EightQueue {
 		return nil
@@ -217,9 +217,9 @@ func (m ClassModel) Refusals(d *qos.Device) []render.Refusal {
 		no := func(n int) string { return fmt.Sprintf("the switch has queues 0 to %d, and no %d", m.top(), n) }
 		add := func(attr qos.Attr, n int) { refuse(attr, no(n)) }
 		mapped := p.Maps.Set && p.Maps.V != nil
-		paused := "" // why nothing is
+		paused := "" // reason why PFC is refused
 		if mapped {
-			classed := make(map[int]bool) // groups that the tables which are not refused map into
+			classed := make(map[int]bool) // groups that the accepted tables map into
 			refused := ""
 			for _, table := range []struct {
 				qos.Table
@@ -262,7 +262,7 @@ func (m ClassModel) Refusals(d *qos.Device) []render.Refusal {
 			}
 		}
 		for q := m.top() + 1; q < qos.NumPriorities; q++ {
-			// A strict queue that is not there is what Fit fills in.
+			// Fit makes queues that do not exist strict; that is not refused.
 			if s := p.Queues[q].Scheduler; s.Set && s.V != (qos.Scheduler{Strict: true}) {
 				add(qos.KindScheduler.At(q), q)
 			}
@@ -277,9 +277,8 @@ func (m ClassModel) Refusals(d *qos.Device) []render.Refusal {
 	return out
 }
 
-// Warnings says what a fitted device brings on a switch of a class model that
-// its writer may not expect. Refused values cause no warning, and neither does
-// a device without ports.
+// Warnings returns effects of a fitted device on a switch of a class model that the operator may
+// not expect. Refused values and devices without ports cause no warnings.
 func Warnings(d *qos.Device, m ClassModel) []string {
 	if len(d.Ports) == 0 {
 		return nil
@@ -302,13 +301,13 @@ func Warnings(d *qos.Device, m ClassModel) []string {
 	return out
 }
 
-// FilledIn says which queues become strict that no class uses. NX-OS ships the highest one
-// strict itself.
+// FilledIn lists the unused queues that become strict. NX-OS itself makes the highest queue
+// strict by default.
 func FilledIn(d *qos.Device, m ClassModel) (out []string) {
 	if len(d.Ports) == 0 {
 		return nil
 	}
-	used, weighted := map[int]bool{}, -1 // the highest
+	used, weighted := map[int]bool{}, -1 // highest weighted queue
 	for _, c := range d.Classes {
 		used[c.Queue] = true
 		if !c.Strict {
@@ -328,14 +327,14 @@ func FilledIn(d *qos.Device, m ClassModel) (out []string) {
 	return out
 }
 
-// accepted returns desired without what is refused.
+// accepted returns the desired state without refused values.
 func accepted(d *qos.Device, m ClassModel) *qos.Device {
 	return render.Accepted(d, append(Refusals(d), m.Refusals(d)...))
 }
 
-// Doubts says which lines of an edit a switch may refuse, which no public
-// source rules out: an MTU of a switched port that is neither 1500 nor that of
-// "system jumbomtu", and lines of a port that is a member of a port-channel.
+// Doubts lists lines of an edit that a switch might refuse, as far as public sources tell: an
+// MTU of a switched port other than 1500 and "system jumbomtu", and lines on a member of a
+// port-channel.
 func Doubts(e Edit, have *Config) []string {
 	v := newView(have, EightQueue)
 	jumbo, _, _ := last(v.global, "system jumbomtu")

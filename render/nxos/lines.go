@@ -8,9 +8,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// Lines is the grammar of NX-OS for the machine that edits configuration by
-// lines. A policy or class-map that something names is not removed. Within a
-// queuing policy bandwidth is given up before it is given.
+// Lines is the grammar of NX-OS for package lines. A policy or class-map that is still referred
+// to is not removed. Within a queuing policy, bandwidth is released before it is assigned.
 var Lines = &lines.Grammar{
 	Top:      inGlobal,
 	Opens:    opens,
@@ -35,7 +34,7 @@ var Lines = &lines.Grammar{
 	},
 }
 
-// opens returns what a block is known by, and what stands in it.
+// opens returns the identity of a block and the place of the lines in it.
 func opens(section, line string) (id string, at place, ok bool) {
 	if section == "" {
 		h, ok := headOf(line)
@@ -56,7 +55,7 @@ func sets(at place, line string) lines.Sets {
 	return lines.Sets{Keys: []string{keyOf(at, line)}}
 }
 
-// namedIn returns whether something names a policy or class-map.
+// namedIn returns a function that reports whether anything refers to a policy or class-map.
 func namedIn(c *Config) func(section string) bool {
 	used := namesIn(c)
 	return func(section string) bool {
@@ -65,20 +64,19 @@ func namedIn(c *Config) func(section string) bool {
 	}
 }
 
-// swaps reports whether the old line goes before the new one comes. A policy
-// attached in the place of another is attached once that is gone; only that of
-// system qos is known to be replaced in one step.
+// swaps reports whether the old line must be removed before the new one is typed. A policy on an
+// interface is attached only after the previous one is detached; only system qos is known to
+// replace a policy in one step.
 func swaps(at place, key, was, is string) bool {
 	return at == inInterface && strings.HasPrefix(key, "service-policy") ||
 		at == inClassQueuing && key == keyBandwidth && form(was) != form(is)
 }
 
-// phases: the watchdog's timers come first: a switch that does not know their
-// lines refuses them before anything in force is touched. An object is created
-// before the lines that refer to it, and removed after them: network-qos
-// policies that nothing uses yet, class-maps, policies, other global lines,
-// system qos, interfaces, then removals. A network-qos policy in use is not
-// edited while it is attached.
+// phases returns the phase of each command. The watchdog timers come first: a switch that does
+// not know them refuses before anything in force is touched. Objects are created before the
+// lines that refer to them and removed afterwards: unused network-qos policies, class-maps,
+// policies, other global lines, system qos, interfaces, then removals. The network-qos policy in
+// use is edited only after it is detached.
 func phases(have *Config) func(section, key string, gone bool) int {
 	network := ""
 	for _, l := range have.Lines {
@@ -114,14 +112,14 @@ func phases(have *Config) func(section, key string, gone bool) int {
 	}
 }
 
-// timerKeys are the watchdog's timers, whose names no public document has.
+// timerKeys lists the watchdog timers, whose syntax no public document confirms.
 var timerKeys = []string{keyInterval, keyMultiplier, keyRestore}
 
-// rankOf orders what this package writes, as a Nexus prints it.
+// rankOf orders the lines that this package writes as a Nexus prints them.
 func rankOf(at place, text string) (rank int, ok bool) {
 	if at == inPolicy {
 		if text == classDefault {
-			rank = 1 // it stays last
+			rank = 1 // the default class stays last
 		}
 		_, _, ok = classOf(text)
 		return rank, ok
@@ -151,30 +149,31 @@ func rankOf(at place, text string) (rank int, ok bool) {
 
 const classDefault = "class class-default"
 
-// form is a line without its last word: "bandwidth remaining percent".
+// form returns a line without its last word: "bandwidth remaining percent".
 func form(text string) string { return text[:max(0, strings.LastIndexByte(text, ' '))] }
 
-// gives reports whether a class keeps its kind of share and makes it smaller.
+// gives reports whether a class stays weighted and gets a smaller bandwidth.
 func gives(was, is *Line) bool {
 	_, _, strict := last(is, keyPriority)
 	_, _, wasStrict := last(was, keyPriority)
 	return !strict && !wasStrict && bandwidthOf(is) < bandwidthOf(was)
 }
 
-// bandwidthOf is the percentage that a class has; 0 for none.
+// bandwidthOf returns the bandwidth of a class in percent; 0 if it has none.
 func bandwidthOf(class *Line) int {
 	rest, _, _ := last(class, keyBandwidth)
 	n, _ := lines.Number(rest[strings.LastIndexByte(rest, ' ')+1:], 100)
 	return n
 }
 
-// queueOrder orders a queuing policy's classes by queue; the default is the lowest.
+// queueOrder returns the rank of a class in a queuing policy: its queue; the default class is
+// the lowest.
 func queueOrder(header string) int {
 	n, _ := lines.Number(header[len(header)-1:], 9)
 	return n
 }
 
-// linesOf returns a block's lines, but no classes, by key, and the keys in order.
+// linesOf returns the lines of a block except its classes, by key, and the keys in order.
 func linesOf(at place, block *Line) (keys []string, text map[string]string) {
 	text = map[string]string{}
 	if block == nil {

@@ -6,11 +6,11 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// Losses returns what an edit takes from ports with the policies that are in
-// force on them no longer, such as a policer or a match of an access list.
+// Losses returns the lines that ports lose because an edit replaces their policies, such as a
+// policer or a match on an access list.
 func Losses(e Edit, have *Config, m ClassModel) []lines.Loss {
 	before, after := newView(have, m), newView(e.Apply(have), m)
-	moves := map[lines.Move][]string{} // ports
+	moves := map[lines.Move][]string{} // ports of each move
 	header := func(typ, name string) string { return head{at: inPolicy, typ: typ, name: name}.text() }
 	for _, s := range e {
 		h, ok := headOf(s.Section)
@@ -29,9 +29,8 @@ func Losses(e Edit, have *Config, m ClassModel) []lines.Loss {
 	return lines.Losses(moves, before.unmodelled, after.unmodelled)
 }
 
-// unmodelled returns the lines of a policy, and of the class-maps that it
-// names, that say what the model does not hold, each behind the header that it
-// stands below.
+// unmodelled returns the lines of a policy, and of the class-maps that it uses, that the model
+// does not represent, each behind the header of its block.
 func (v *view) unmodelled(header string) []string {
 	h, _ := headOf(header)
 	typ := h.typ
@@ -58,7 +57,7 @@ func (v *view) unmodelled(header string) []string {
 	return out
 }
 
-// modelled reports whether the model holds what a line at a place says.
+// modelled reports whether the model represents a line at a place.
 func modelled(at place, text string) bool {
 	if strings.HasPrefix(text, "no ") || isDefault(at, text) {
 		return true

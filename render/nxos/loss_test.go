@@ -8,7 +8,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// Effects of old policies that the model does not hold are named, once for all
+// Effects of replaced policies that the model does not represent are reported, once for all
 // ports that had them.
 func TestLosses(t *testing.T) {
 	old := parse(t, `class-map type qos match-any VOICE
@@ -46,7 +46,7 @@ interface Ethernet1/3
 	for _, l := range Losses(Change(old, want, EightQueue), old, EightQueue) {
 		got = append(got, fmt.Sprintf("%s %s: %s", l.Block, l.Ports, strings.Join(l.Lines, "; ")))
 	}
-	// The limit of queue 5 and the congestion control are in the new policies.
+	// The queue limit of queue 5 and the congestion control are in the new policies.
 	const lost = `policy-map type qos SITE [Ethernet1/1 Ethernet1/2]: class VOICE police cir 10 mbps conform transmit violate drop; class VOICE match access-group name PHONES
 policy-map type queuing SITE-OUT [Ethernet1/1 Ethernet1/2]: class type queuing c-out-8q-q3 queue-limit 200 kbytes`
 	if text := strings.Join(got, "\n"); text != lost {
@@ -54,8 +54,7 @@ policy-map type queuing SITE-OUT [Ethernet1/1 Ethernet1/2]: class type queuing c
 	}
 }
 
-// Lines that a switch may refuse because of the kind of port are named
-// beforehand.
+// Lines that a switch may refuse because of the kind of port are reported beforehand.
 func TestDoubts(t *testing.T) {
 	for text, says := range map[string]string{
 		"interface Ethernet1/1\n":                                               `Ethernet1/1: a port without "no switchport"`,
@@ -73,7 +72,7 @@ func TestDoubts(t *testing.T) {
 	}
 }
 
-// A member of a port-channel that prints no MTU has that of the port-channel.
+// A member of a port-channel that prints no MTU has the port-channel's MTU.
 func TestMembersHaveTheMTUOfTheirPortChannel(t *testing.T) {
 	old := parse(t, "interface port-channel5\n  mtu 9000\ninterface Ethernet1/1\n  channel-group 5 mode active\n")
 	if d, _ := Decode(old, EightQueue); d.Ports["Ethernet1/1"].MTU.V != 9000 {
@@ -84,8 +83,8 @@ func TestMembersHaveTheMTUOfTheirPortChannel(t *testing.T) {
 	}
 }
 
-// Large packets of a lossy class need a class of its group, from the first
-// policy on and when the class comes later.
+// Large packets of a lossy class need a network-qos class for its group, in the first policy and
+// also when the class is added later.
 func TestLossyClassesHaveRoom(t *testing.T) {
 	lossy := roce()
 	m := *lossy.Ports["Ethernet1/1"].Maps.V
@@ -104,8 +103,8 @@ func TestLossyClassesHaveRoom(t *testing.T) {
 	}
 }
 
-// A class of our own attached policy that is too small is a difference of the
-// port's MTU, and is mended with a policy anew.
+// A class of our attached policy whose MTU is too small shows up as a difference of the port's
+// MTU, and a new policy fixes it.
 func TestOwnNetworkPolicyKeepsRoom(t *testing.T) {
 	want := roce()
 	good := Encode(want, EightQueue).String()
@@ -132,7 +131,7 @@ func TestOwnNetworkPolicyKeepsRoom(t *testing.T) {
 	}
 }
 
-// largeBlocks are configurations with n items in one kind of block of ours.
+// largeBlocks returns configurations with n items in one kind of block of ours.
 func largeBlocks(n int) map[string]string {
 	var matches, classes, names strings.Builder
 	for i := range n {
@@ -159,7 +158,7 @@ func TestLargeBlocks(t *testing.T) {
 	}
 }
 
-// The time grows with the size of a block, not with its square.
+// BenchmarkLargeBlocks shows that the time grows linearly with the size of a block.
 func BenchmarkLargeBlocks(b *testing.B) {
 	for _, n := range []int{1000, 10000} {
 		for name, text := range largeBlocks(n) {

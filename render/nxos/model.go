@@ -6,8 +6,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// ClassModel says which fixed names the classes of network-qos and queuing
-// policies have on a box, and with them how many queues there are.
+// ClassModel tells which predefined class names a switch uses in network-qos and queuing
+// policies, and thereby how many queues it has.
 type ClassModel int
 
 // The class models.
@@ -16,7 +16,7 @@ const (
 	FourQueue                    // c-nq1.., c-out-q1..
 )
 
-// String prints "8q" or "4q".
+// String returns "8q" or "4q".
 func (m ClassModel) String() string {
 	if m == FourQueue {
 		return "4q"
@@ -24,7 +24,7 @@ func (m ClassModel) String() string {
 	return "8q"
 }
 
-// top is the highest queue.
+// top returns the highest queue.
 func (m ClassModel) top() int {
 	if m == FourQueue {
 		return 3
@@ -32,7 +32,7 @@ func (m ClassModel) top() int {
 	return qos.NumPriorities - 1
 }
 
-// class is the name of the class of a queue in queuing or network-qos policies.
+// class returns the name of the class for a queue in queuing or network-qos policies.
 func (m ClassModel) class(typ string, queue int) string {
 	prefix, rest := "c-8q-nq", "c-8q-nq-default"
 	switch {
@@ -49,7 +49,7 @@ func (m ClassModel) class(typ string, queue int) string {
 	return prefix + string(rune('0'+queue))
 }
 
-// queue is the queue that a class of a policy of a type is for.
+// queue returns the queue of a class in policies of a type.
 func (m ClassModel) queue(typ, class string) (int, bool) {
 	for q := range m.top() + 1 {
 		if m.class(typ, q) == class {
@@ -59,10 +59,10 @@ func (m ClassModel) queue(typ, class string) (int, bool) {
 	return 0, false
 }
 
-// ModelOf tells the class model from the names in a text: "show class-map type
-// network-qos", "show policy-map system type network-qos", or a running
-// configuration. Boxes with eight queues know the four-queue names as well, so
-// one eight-queue name decides. ok is false where no name is found.
+// ModelOf determines the class model from the class names in a text: the output of "show
+// class-map type network-qos" or "show policy-map system type network-qos", or a running
+// configuration. Switches with eight queues know the four-queue names as well, so one
+// eight-queue name decides. ok is false if the text has no such name.
 func ModelOf(text string) (m ClassModel, ok bool) {
 	if strings.Contains(text, "c-8q-nq") || strings.Contains(text, "c-out-8q-q") {
 		return EightQueue, true

@@ -7,18 +7,19 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// prefix begins the names of the class-maps and policy-maps that this package
-// writes. It edits and removes no others.
+// prefix begins the names of class-maps and policy-maps that this package creates. It removes no
+// others.
 const prefix = "ROCE-FABRIC-"
 
-// maxName is the longest name of a class-map or policy-map (batfish
+// maxName is the maximum length of a class-map or policy-map name (batfish
 // CiscoNxos_policy_map.g4; Cisco-NX-OS-device.yang).
 const maxName = 40
 
-// references are the names of policies and class-maps that something uses.
+// references holds the names of policies and class-maps that are in use.
 type references struct{ policies, classes map[string]bool }
 
-// namesIn collects what is attached anywhere and what policies name.
+// namesIn collects the policies that are attached anywhere, and the class-maps that policies
+// use.
 func namesIn(c *Config) references {
 	r := references{map[string]bool{}, map[string]bool{}}
 	var walk func(ls []*Line, policy bool)
@@ -72,7 +73,7 @@ func unused(c *Config) []head {
 	return append(policies, slices.DeleteFunc(classMaps, func(h head) bool { return used.classes[h.name] })...)
 }
 
-// mapName is the name for the class-map of an intent's class.
+// mapName returns the class-map name for a class of the intent.
 func mapName(class string) string {
 	b := []byte(strings.ToUpper(class))
 	for i, c := range b {

@@ -11,7 +11,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// network is what a policy of type network-qos does.
+// network is the decoded form of a network-qos policy.
 type network struct {
 	name  string
 	line  *Line
@@ -24,8 +24,8 @@ type networkClass struct {
 	pause qos.PrioritySet
 }
 
-// pauses returns the group that each paused priority stops; of two groups that
-// name one priority the lower counts. A nil network pauses nothing.
+// pauses returns the group that each paused priority stops. If two groups name the same
+// priority, the lower group counts. A nil network pauses nothing.
 func (n *network) pauses() map[int]int {
 	out := map[int]int{}
 	if n == nil {
@@ -43,8 +43,8 @@ func (n *network) pauses() map[int]int {
 	return out
 }
 
-// mtu is the size of the packets, in bytes, that have room in a group: that of
-// its class, and 1500 where the policy does not list it.
+// mtu returns the largest packet size of a group, in bytes: the MTU of its class, or 1500 if the
+// policy has no class for it.
 func (n *network) mtu(group int) int {
 	if c := n.class[group]; c != nil {
 		return c.mtu
@@ -52,13 +52,13 @@ func (n *network) mtu(group int) int {
 	return defaultMTU
 }
 
-// ours reports whether a network is a policy of this package's own.
+// ours reports whether the policy was created by this package.
 func (n *network) ours() bool { return n != nil && strings.HasPrefix(n.name, prefix) }
 
 const defaultMTU = 1500 // bytes: of an interface and of a network-qos class
 
-// readNetwork reads the policy that is attached under system qos. A built-in
-// one that the text does not show is nil.
+// readNetwork reads the policy attached under system qos. It returns nil for a built-in policy
+// that the text does not show.
 func (v *view) readNetwork() *network {
 	name, at, ok := last(v.system, keyNetwork)
 	if !ok {
@@ -78,12 +78,12 @@ func (v *view) readNetwork() *network {
 	return v.readNetworkPolicy(name, policy)
 }
 
-// templates are built-in policies with lossless classes: all but the one with eight
-// classes for Ethernet (Nexus 7000 NX-OS QoS Configuration Guide, network-qos
-// templates). The switch prints them without their classes.
+// templates matches built-in policies with lossless classes: all but the one with eight Ethernet
+// classes (Nexus 7000 NX-OS QoS Configuration Guide, network-qos templates). The switch prints
+// them without their classes.
 var templates = lazyre.New(`^default-nq-[4-7]e(-\w+)?-policy$`)
 
-// builtIn reports whether a policy is the switch's own: default-nq-policy.
+// builtIn reports whether a policy is predefined: default-nq-policy.
 func builtIn(name string) bool { return strings.HasPrefix(name, "default-") }
 
 func (v *view) readNetworkPolicy(name string, policy *Line) *network {
@@ -112,8 +112,7 @@ func (v *view) readNetworkPolicy(name string, policy *Line) *network {
 	return n
 }
 
-// networkPolicy writes the network-qos policy of the switch where the one in
-// force does not do what the ports want.
+// networkPolicy writes a network-qos policy if the one in force does not do what the ports want.
 func (p *planner) networkPolicy() {
 	carried := p.carried()
 	if !p.need.network && !p.networkFails(carried) {
@@ -148,8 +147,8 @@ func (p *planner) networkPolicy() {
 	p.set(systemHeader, "", keyNetwork, keyNetwork+" "+name)
 }
 
-// carried are the groups that ports of the intent classify into with the edit,
-// and the largest MTU that is wanted of a port of each, 0 for none.
+// carried returns the groups that ports in the intent classify into after the edit, with the
+// largest desired MTU of those ports; 0 if none is desired.
 func (p *planner) carried() map[int]int {
 	out := map[int]int{}
 	for name, want := range p.want.Ports {
@@ -169,9 +168,9 @@ func (p *planner) carried() map[int]int {
 	return out
 }
 
-// networkFails reports whether the policy in force keeps a port from what it
-// wants: a priority is not paused in its group, or its class is too small. One
-// of ours has room in every group that the ports classify into.
+// networkFails reports whether the policy in force prevents what a port wants: a priority is not
+// paused in its group, or the MTU of its class is too small. A policy of ours must also have a
+// large enough class for every group that the ports classify into.
 func (p *planner) networkFails(carried map[int]int) bool {
 	have := p.v.network
 	paused := have.pauses()
@@ -197,19 +196,17 @@ func (p *planner) networkFails(carried map[int]int) bool {
 	return false
 }
 
-// ownPauses reports whether the policy in force is ours and pauses what is no longer
+// ownPauses reports whether the policy in force is ours and does not pause exactly what is
 // wanted.
 func (p *planner) ownPauses() bool {
 	have := p.v.network
 	return have.ours() && !maps.Equal(have.pauses(), p.all.pauses)
 }
 
-// networkLines is the body of the policy that takes the place of old: the
-// lossless classes with room for every packet, the classes of old with the MTU
-// that they have there, and the default class, which without old is as large.
-// A class that a policy does not list has 1500 bytes, so that the groups of
-// lossy traffic that ports carry are listed as well; one that is too small for
-// them has room for every packet too.
+// networkLines returns the body of the policy that replaces old: lossless classes with the
+// maximum MTU, the classes of old with their MTU, and the default class, with the maximum MTU if
+// old is nil. A class that a policy does not list has an MTU of 1500, so groups that carry lossy
+// traffic are listed as well; if their MTU is too small, they get the maximum too.
 func (p *planner) networkLines(old *network, carried map[int]int) []lines.Setting {
 	priority := map[int]int{}
 	for n, g := range p.all.pauses {
@@ -261,7 +258,7 @@ func (p *planner) networkLines(old *network, carried map[int]int) []lines.Settin
 	return out
 }
 
-// networkBody is the body of a policy as networkLines makes it.
+// networkBody returns the body of an existing policy in the form of networkLines.
 func networkBody(policy *Line) []lines.Setting {
 	var out []lines.Setting
 	for _, c := range classes(policy) {
@@ -274,7 +271,7 @@ func networkBody(policy *Line) []lines.Setting {
 	return out
 }
 
-// sameLines compares two bodies as sets, without what says a default.
+// sameLines compares two bodies as sets, ignoring lines that state a default.
 func sameLines(a, b []lines.Setting) bool {
 	has := func(in []lines.Setting, s lines.Setting) bool {
 		return isDefault(inClassNetwork, s.Line) || slices.Contains(in, s)

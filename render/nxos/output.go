@@ -9,8 +9,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// outputs writes output policies and returns the name of each port's. Ports that keep
-// theirs have none.
+// outputs writes output policies and returns the policy name of each port. Ports that keep their
+// policy are not in the result.
 func (p *planner) outputs() map[string]string {
 	shapes, groups := grouped(p, partQueues, p.resolveQueues)
 	names, fresh := p.choose(typeQueuing, keyOutput, prefix+"OUT", groups, func(name string, i int) bool {
@@ -31,23 +31,23 @@ func (p *planner) outputs() map[string]string {
 	return byPort(groups, names)
 }
 
-// output is what an output policy is to do with each queue.
+// output describes a desired output policy, queue by queue.
 type output struct {
 	queues queues
-	// from names the policy that queues which are left alone take their lines from.
+	// from is the policy from which unmanaged queues (left) copy their lines.
 	from string
 	left qos.PrioritySet
 }
 
-// resolveQueues completes what a port wants of its queues with what it has:
-// queues that desired leaves alone keep their lines as long as strict queues
-// stay adjacent and the shares stay within 100 percent.
+// resolveQueues combines the queues that a port wants with the ones it has. Queues that desired
+// does not manage keep their lines if strict queues stay adjacent and the shares stay within 100
+// percent.
 func (p *planner) resolveQueues(port string) (output, bool) {
 	want := p.want.Ports[port].Queues
 	name := p.v.attached(port, keyOutput)
 	have := p.v.readOutput(name)
 	for q := range want {
-		// What differs in no way that counts, as shares in another scale, stays.
+		// Keep values that differ only in form, such as shares in another scale.
 		if h := have[q]; p.need.ports[port]&partScheduler == 0 && h.Scheduler.Set && want[q].Scheduler.Set {
 			want[q].Scheduler = h.Scheduler
 		}
@@ -96,7 +96,7 @@ func (p *planner) resolveQueues(port string) (output, bool) {
 	return o, true
 }
 
-// hasMore reports whether a policy says more of a queue than the model holds.
+// hasMore reports whether a policy says more about a queue than the model represents.
 func (p *planner) hasMore(policy string, q int) bool {
 	l := p.v.policies[typeQueuing][policy]
 	if l == nil || q > p.v.m.top() {
@@ -112,7 +112,7 @@ func (p *planner) hasMore(policy string, q int) bool {
 	})
 }
 
-// writeOutput writes an output policy, its queues from the highest down.
+// writeOutput writes an output policy, with its queues from the highest down.
 func (p *planner) writeOutput(name string, o output) {
 	section := head{at: inPolicy, typ: typeQueuing, name: name}.text()
 	old := p.v.policies[typeQueuing][name]
@@ -171,8 +171,8 @@ func (p *planner) writeOutput(name string, o output) {
 	}
 }
 
-// shareForm is how a policy says the shares of its classes: of the link, or of what
-// strict queues leave.
+// shareForm returns the syntax in which a policy states bandwidth shares: of the link, or of
+// what strict queues leave.
 func shareForm(policy *Line) string {
 	for _, c := range classes(policy) {
 		if rest, _, _ := last(c, keyBandwidth); strings.HasPrefix(rest, "percent ") {
@@ -196,7 +196,7 @@ func (p *planner) writeECN(section, header string, e qos.ECN, theirs *Line) {
 		p.set(section, header, "afd", "")
 		p.set(section, header, keyWRED, "")
 	case theirs != nil:
-		// A form that the model has no words for is kept as it is written.
+		// Keep marking that the model cannot express as it is written.
 		key := keyWRED
 		if afd {
 			key = "afd"

@@ -8,8 +8,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// Whoever pastes a session, without indentation or with prompts, means the
-// same.
+// A pasted session, without indentation or with prompts, parses like the configuration itself.
 func TestParseForms(t *testing.T) {
 	want := parse(t, roceText).String()
 	flat := ""
@@ -105,7 +104,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// large is a configuration of about n lines.
+// large returns a configuration of about n lines.
 func large(n int) string {
 	var b strings.Builder
 	b.WriteString(worked)

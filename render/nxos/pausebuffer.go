@@ -8,15 +8,14 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// pauseBuffers are the buffers that a policy of type queuing gives qos-groups at ingress.
+// pauseBuffers holds the ingress buffers that a queuing policy gives to qos-groups.
 type pauseBuffers = map[int]qos.Headroom
 
-// inputClass is what the switch's own ingress classes begin with; they are for the
-// qos-group of their number (Nexus 9000 NX-OS QoS Configuration Guide, Configuring
-// Priority Flow Control).
+// inputClass begins the names of the predefined ingress classes; the number that follows is
+// their qos-group (Nexus 9000 NX-OS QoS Configuration Guide, Configuring Priority Flow Control).
 const inputClass = "c-in-q"
 
-// readPauseBuffers reads an input policy of type queuing.
+// readPauseBuffers reads a queuing policy for the input direction.
 func (v *view) readPauseBuffers(name string) pauseBuffers {
 	if b, ok := v.pauseBuffers[name]; ok {
 		return b
@@ -47,8 +46,8 @@ func (v *view) readPauseBuffers(name string) pauseBuffers {
 	return b
 }
 
-// pauseBufferOf reads "pause buffer-size 101920 pause-threshold 46800 resume-threshold
-// 34320", bytes: what comes after the pause has the rest of the buffer.
+// pauseBufferOf parses "pause buffer-size 101920 pause-threshold 46800 resume-threshold 34320",
+// in bytes. The buffer above the pause threshold is the headroom.
 func pauseBufferOf(text string) (h qos.Headroom, ok bool) {
 	w := strings.Fields(text)
 	if len(w) != 7 || w[0] != "pause" || w[1] != "buffer-size" || w[3] != "pause-threshold" || w[5] != "resume-threshold" {
@@ -65,7 +64,7 @@ func pauseBufferOf(text string) (h qos.Headroom, ok bool) {
 
 const maxPauseBuffer = 1 << 28 // bytes
 
-// readGroups gives the groups that a port pauses their buffers.
+// readGroups sets the headroom of the groups that a port pauses.
 func (v *view) readGroups(name string, p *qos.Port) {
 	buffers := v.readPauseBuffers(v.attached(name, keyQueuingInput))
 	if len(buffers) == 0 {
@@ -78,7 +77,7 @@ func (v *view) readGroups(name string, p *qos.Port) {
 	}
 }
 
-// pauseBuffer accounts for an input policy of type queuing and its classes.
+// pauseBuffer accounts for a queuing policy of the input direction and its classes.
 func (a *accountant) pauseBuffer(policy *Line) {
 	a.add("", policy, buffered)
 	for _, c := range policy.Sub {
@@ -86,5 +85,5 @@ func (a *accountant) pauseBuffer(policy *Line) {
 	}
 }
 
-// buffered is the verdict of a line that gives a group its buffer.
+// buffered is the verdict of a line that sizes the buffer of a group.
 var buffered = verdict{fate: render.Left, why: "it sizes the buffer of a lossless qos-group, which the checks take; the intent has none, and no plan changes it"}

@@ -9,8 +9,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// Pause buffers are those of the groups that a port pauses, in a policy of the port, of its
-// port-channel or of the switch.
+// Pause buffers apply to the groups that a port pauses, from a policy on the port, on its
+// port-channel or on the switch.
 func TestPauseBuffers(t *testing.T) {
 	const base = `policy-map type network-qos NQ
   class type network-qos c-8q-nq3

@@ -9,13 +9,12 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// queues are what an output queuing policy does.
+// queues is the decoded form of an output queuing policy.
 type queues = [qos.NumPriorities]qos.Queue
 
-// readOutput reads a policy of type queuing; "" and a built-in one that the
-// text does not show are the switch's default: the highest queue is strict,
-// queue 0 has the whole rest (Nexus 9000 NX-OS QoS Configuration Guide,
-// Configuring Queuing and Scheduling).
+// readOutput reads a queuing policy. "", or a built-in policy that the text does not show, is
+// the switch's default: the highest queue is strict, queue 0 has the whole rest (Nexus 9000
+// NX-OS QoS Configuration Guide, Configuring Queuing and Scheduling).
 func (v *view) readOutput(name string) *queues {
 	if out := v.outputs[name]; out != nil {
 		return out
@@ -28,7 +27,7 @@ func (v *view) readOutput(name string) *queues {
 		out[q].ECN = qos.Of(qos.ECN{})
 		switch {
 		case q > top, policy == nil && q == top:
-			// A queue that is not there is never behind another one.
+			// A queue that does not exist never waits behind another one.
 			out[q].Scheduler = qos.Of(qos.Scheduler{Strict: true})
 		case policy == nil && q == 0:
 			out[q].Scheduler = qos.Of(qos.Scheduler{Weight: 100})
@@ -105,13 +104,13 @@ func (v *view) readQueue(policy, class *Line) qos.Queue {
 	return qos.Queue{Scheduler: qos.Of(sched), ECN: qos.Of(ecn)}
 }
 
-// rateUnits are the units of a shaper that are rates, in bits per second.
+// rateUnits lists the shaper units that are rates, in bits per second.
 var rateUnits = []struct {
 	name string
 	bits int64
 }{{"gbps", 1e9}, {"mbps", 1e6}, {"kbps", 1e3}, {"bps", 1}}
 
-// shapeOf reads "min 0 gbps max 100 gbps".
+// shapeOf parses "min 0 gbps max 100 gbps".
 func shapeOf(s string) (lo, hi units.Rate, ok bool) {
 	w := strings.Fields(s)
 	for len(w) >= 3 && (w[0] == "min" || w[0] == "max") {
@@ -135,14 +134,14 @@ func shapeOf(s string) (lo, hi units.Rate, ok bool) {
 	return lo, hi, ok && len(w) == 0
 }
 
-// thresholdUnits are the units of a random-detect threshold.
+// thresholdUnits maps the units of random-detect thresholds.
 var thresholdUnits = map[string]qos.ThresholdUnit{
 	"bytes": qos.UnitBytes, "kbytes": qos.UnitKBytes, "mbytes": qos.UnitMBytes, "packets": unitPackets,
 }
 
 const unitPackets qos.ThresholdUnit = "packets"
 
-// wredOf reads what stands after random-detect; without "ecn" the queue drops.
+// wredOf parses the arguments of random-detect. Without "ecn" the queue drops packets.
 func wredOf(s string) qos.ECN {
 	var e qos.ECN
 	var other []string
@@ -185,7 +184,7 @@ func wredOf(s string) qos.ECN {
 	return e
 }
 
-// unitWord is how a random-detect line writes a unit.
+// unitWord returns the word for a unit in a random-detect line.
 func unitWord(u qos.ThresholdUnit) (string, bool) {
 	for word, unit := range thresholdUnits {
 		if unit == u {
@@ -205,7 +204,7 @@ func rateText(r units.Rate) string {
 	return ""
 }
 
-// hasRate reports whether a rate is read back as it is written.
+// hasRate reports whether a rate survives being written and read back.
 func hasRate(r units.Rate) bool {
 	_, hi, ok := shapeOf("max " + rateText(r))
 	return r == 0 || ok && hi == r

@@ -12,12 +12,12 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// box is a switch as far as someone who types at it sees: a line interpreter
-// that shares no code with the package, and refuses what a switch refuses.
+// box is a switch as seen by someone who types at it: a command interpreter that shares no code
+// with the package and refuses what a switch refuses.
 type box struct {
 	order []string            // headers of blocks and classes, "block" or "block|class"
-	lines map[string][]string // what stands in each
-	mode  []string            // the block and the class
+	lines map[string][]string // lines in each block
+	mode  []string            // current block and class
 }
 
 func newBox(text string) *box {
@@ -71,7 +71,7 @@ func (b *box) drop(key string) {
 	}
 }
 
-// named reports whether an attachment, or a class of a policy, has a name.
+// named reports whether an attachment or a class of a policy refers to a name.
 func (b *box) named(name string, attached bool) bool {
 	for k, ls := range b.lines {
 		for _, l := range ls {
@@ -158,7 +158,7 @@ func (b *box) one(c string) error {
 	return b.line(strings.Join(b.mode, "|"), c)
 }
 
-// singles begin the lines that replace one another.
+// singles lists the beginnings of lines that replace one another.
 var singles = []string{
 	"mtu", "priority-flow-control mode", "priority-flow-control watch-dog-interval", "priority-flow-control watch-dog interval",
 	"priority-flow-control watch-dog shutdown-multiplier", "priority-flow-control auto-restore multiplier", "shutdown",
@@ -222,7 +222,7 @@ func (b *box) line(key, c string) error {
 	return b.shares(key)
 }
 
-// match is a class-map's set after a line more or less.
+// match returns the match set of a class-map after adding or removing a line.
 func match(ls []string, kind, list string, add bool) []string {
 	set := map[int]bool{}
 	each := func(list string, f func(int)) {
@@ -259,8 +259,8 @@ func match(ls []string, kind, list string, add bool) []string {
 	return rest
 }
 
-// shares refuses bandwidths above 100 percent, bandwidth for a class with
-// priority, and strict queues that are not the highest.
+// shares refuses bandwidths above 100 percent, bandwidth in a class with priority, and strict
+// queues that are not the highest.
 func (b *box) shares(key string) error {
 	policy, _, ok := strings.Cut(key, "|")
 	if !ok || !strings.HasPrefix(policy, "policy-map type queuing ") {
@@ -295,8 +295,7 @@ func (b *box) shares(key string) error {
 	return nil
 }
 
-// text is the configuration, with the words of bandwidth and lists as they
-// were typed.
+// text returns the configuration, with bandwidth and lists in the form in which they were typed.
 func (b *box) text() string {
 	var out strings.Builder
 	for _, k := range b.order {
@@ -325,8 +324,8 @@ func (b *box) text() string {
 	return out.String()
 }
 
-// The typed commands have the effect that Apply predicts, there and back, and
-// no line is refused.
+// The typed commands have the effect that Apply predicts, for the edit and its undo, and no line
+// is refused.
 func TestCommandsDoWhatApplySays(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		old, want := have(t, 3), device(t, 3)
@@ -359,7 +358,7 @@ func TestCommandsDoWhatApplySays(t *testing.T) {
 	})
 }
 
-// named are the policies and class-maps of a configuration.
+// named returns the policies and class-maps of a configuration.
 func named(c *Config) []string {
 	var out []string
 	for _, l := range c.Lines {
@@ -371,7 +370,7 @@ func named(c *Config) []string {
 	return out
 }
 
-// The interpreter is one that refuses.
+// The interpreter refuses invalid commands.
 func TestTheInterpreterRefuses(t *testing.T) {
 	for _, cmds := range []string{
 		"no policy-map type queuing ROCE-FABRIC-OUT", "no class-map type qos match-any ROCE-FABRIC-ROCE",

@@ -12,29 +12,29 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// view is a configuration by what its blocks are called.
+// view indexes a configuration by the names of its blocks.
 type view struct {
 	m ClassModel
-	// global has the lines outside blocks.
+	// global holds the lines outside blocks.
 	global    *Line
 	system    *Line
 	classMaps map[string]*Line
 	policies  map[string]map[string]*Line // by type and name
-	// ports are the interfaces of all kinds, each with the lines that are in force on
-	// it: those of its port-profile, then those of ranges and its own.
+	// ports holds interfaces of all kinds, each with the lines in force on it: those of its
+	// port-profile, then those of ranges and its own.
 	ports map[string]*Line
-	// raw are the interfaces as they are written, profiles the port-profiles.
+	// raw holds the interfaces as written, profiles the port-profiles.
 	raw, profiles map[string]*Line
-	// groups are the qos-groups of classes that the user made, by type and name.
+	// groups holds the qos-groups of user-defined classes, by type and name.
 	groups map[string]map[string]int
 
-	// Blocks that were already read, by name.
+	// Blocks that have been read, by name.
 	matches      map[string]matched
 	lags         map[string]map[string]*Line
 	inputs       map[string]*classifier
 	outputs      map[string]*queues
 	pauseBuffers map[string]pauseBuffers
-	network      *network // of the attached policy; nil for the default
+	network      *network // the attached policy; nil for the default
 
 	unknown []Unknown
 	seen    map[Unknown]bool
@@ -75,13 +75,13 @@ func newView(c *Config, m ClassModel) *view {
 	return v
 }
 
-// firstProfile is the name of a port-profile without its type: "ethernet SERVERS".
+// firstProfile returns the name of a port-profile without its type: "ethernet SERVERS".
 func firstProfile(name string) string { return name[strings.LastIndexByte(name, ' ')+1:] }
 
-// maxRange bounds the interfaces that ranges of a text name.
+// maxRange limits the number of interfaces that ranges in a text may name.
 const maxRange = 4096
 
-// extend adds the lines of a header to the interfaces that it names.
+// extend adds the lines of a block to the interfaces that its header names.
 func (v *view) extend(name string, l *Line) {
 	names := rangeOf(name)
 	for _, n := range names {
@@ -97,8 +97,8 @@ func (v *view) extend(name string, l *Line) {
 	}
 }
 
-// rangeOf returns the interfaces of a header: one, or those of "Ethernet1/1-4,
-// Ethernet1/9". What is no range that it knows is one name.
+// rangeOf returns the interfaces named by a header: one, or those of "Ethernet1/1-4,
+// Ethernet1/9". Text that is not a known range is taken as one name.
 func rangeOf(name string) []string {
 	at := strings.IndexAny(name, "0123456789")
 	if at <= 0 || !strings.ContainsAny(name[at:], "-,") {
@@ -127,9 +127,9 @@ func rangeOf(name string) []string {
 	return out
 }
 
-// inherit puts the lines of enabled port-profiles before those of the interfaces that
-// inherit them (Nexus 9000 NX-OS Interfaces Configuration Guide, Port Profiles: a
-// setting of the interface wins).
+// inherit puts the lines of enabled port-profiles before the lines of interfaces that inherit
+// them (Nexus 9000 NX-OS Interfaces Configuration Guide, Port Profiles: a setting on the
+// interface wins).
 func (v *view) inherit() {
 	if len(v.profiles) == 0 {
 		return
@@ -141,8 +141,8 @@ func (v *view) inherit() {
 	}
 }
 
-// profiled returns the lines that an interface or port-profile has from the one that it
-// inherits. Profiles inherit up to four levels.
+// profiled returns the lines that an interface or port-profile inherits, through at most four
+// levels of profiles.
 func (v *view) profiled(own *Line, depth int) []*Line {
 	name, _, ok := last(own, keyInherit)
 	p := v.profiles[name]
@@ -155,8 +155,8 @@ func (v *view) profiled(own *Line, depth int) []*Line {
 	return slices.Concat(v.profiled(p, depth+1), p.Sub)
 }
 
-// queue is the queue, or qos-group, of a class of a queuing or network-qos policy: a
-// class of the switch, or one that a class-map of the user gives a group.
+// queue returns the queue or qos-group of a class in a queuing or network-qos policy. The class
+// is predefined, or a user's class-map assigns it a group.
 func (v *view) queue(typ, class string) (int, bool) {
 	if q, ok := v.m.queue(typ, class); ok {
 		return q, true
@@ -168,8 +168,8 @@ func (v *view) queue(typ, class string) (int, bool) {
 	return q, ok
 }
 
-// class is the header of the class of a queue in policies of a type: that of the
-// user where a policy names one, else that of the switch.
+// class returns the class name for a queue in policies of a type: the user-defined class if a
+// policy uses one, else the predefined class.
 func (v *view) class(typ string, q int) string {
 	for name, g := range v.groups[typ] {
 		if g == q && slices.ContainsFunc(natural.Keys(v.policies[typ]), func(p string) bool {
@@ -181,12 +181,12 @@ func (v *view) class(typ string, q int) string {
 	return v.m.class(typ, q)
 }
 
-// add notes a line whose meaning is known, and that the model has no place for.
+// add notes a line whose meaning is known but that the model cannot represent.
 func (v *view) add(section string, l *Line, why string, a ...any) {
 	v.note(section, l, Unknown{Why: fmt.Sprintf(why, a...)})
 }
 
-// open notes a line that may change what the switch does with traffic.
+// open notes a line that may change how the switch handles traffic.
 func (v *view) open(section string, l *Line, why string, a ...any) {
 	v.note(section, l, Unknown{Why: fmt.Sprintf(why, a...), Open: true})
 }
@@ -202,7 +202,7 @@ func (v *view) note(section string, l *Line, u Unknown) {
 	}
 }
 
-// classes returns the classes of a policy in their order; none of nil.
+// classes returns the classes of a policy in order; none if policy is nil.
 func classes(policy *Line) []*Line {
 	if policy == nil {
 		return nil
@@ -216,18 +216,18 @@ func classes(policy *Line) []*Line {
 	return out
 }
 
-// isComment reports whether a line only says something to people.
+// isComment reports whether a line is a comment or a description.
 func isComment(text string) bool {
 	return text[0] == '!' || text == keyDescription || strings.HasPrefix(text, keyDescription+" ")
 }
 
-// table has the group of each code point and, behind them, of each priority.
+// table holds the group of each DSCP, followed by the group of each priority.
 type table [qos.NumDSCP + qos.NumPriorities]int8
 
 func (t *table) dscp() []int8 { return t[:qos.NumDSCP] }
 func (t *table) pcp() []int8  { return t[qos.NumDSCP:] }
 
-// fill gives entries that have the one group the other.
+// fill changes every entry with value from to value to.
 func (t *table) fill(from, to int8) {
 	for i := range t {
 		if t[i] == from {
@@ -236,7 +236,7 @@ func (t *table) fill(from, to int8) {
 	}
 }
 
-// groups are those that anything is classified into.
+// groups returns the groups that anything is classified into.
 func (t *table) groups() qos.PrioritySet {
 	var set qos.PrioritySet
 	for _, g := range t {
@@ -247,17 +247,17 @@ func (t *table) groups() qos.PrioritySet {
 	return set
 }
 
-// classifier is what an input policy does.
+// classifier is the decoded form of an input policy.
 type classifier struct {
 	table
-	maps *qos.Maps // the same with the maps that are the switch's
+	maps *qos.Maps // the same, with maps that are fixed on the switch
 }
 
 // into reports whether anything is classified into a group.
 func (k *classifier) into(group int) bool { return k.groups().Has(group) }
 
-// readInput reads a policy of type qos; "" is none: all is in group 0. The
-// first class that matches wins.
+// readInput reads a policy of type qos. "" means no policy: everything is in group 0. The first
+// class that matches wins.
 func (v *view) readInput(name string) *classifier {
 	if k := v.inputs[name]; k != nil {
 		return k
@@ -326,8 +326,8 @@ func (v *view) readInput(name string) *classifier {
 	return k
 }
 
-// rewritten is the DSCP that all packets of a group leave with, by what each code point
-// leaves with; Unmapped where they keep theirs. one is false where they leave with several.
+// rewritten returns the DSCP with which all packets of a group leave, given the DSCP with which
+// each code point leaves; Unmapped if they keep theirs. one is false if they leave with several.
 func rewritten(groups, leaves []int8, group int8) (to int8, one bool) {
 	to, one = qos.Unmapped, true
 	set := false
@@ -348,8 +348,8 @@ func rewritten(groups, leaves []int8, group int8) (to int8, one bool) {
 	return to, true
 }
 
-// readActions returns the qos-group that a class sets, 0 where it sets none, and the DSCP
-// that it gives its packets, Unmapped where they keep theirs.
+// readActions returns the qos-group that a class sets, 0 if it sets none, and the DSCP that it
+// sets, Unmapped if it sets none.
 func (v *view) readActions(policy, class *Line) (group, dscp int8) {
 	dscp = qos.Unmapped
 	for _, l := range class.Sub {
@@ -373,10 +373,10 @@ func (v *view) readActions(policy, class *Line) (group, dscp int8) {
 	return group, dscp
 }
 
-// matched is what a class-map catches, by the places of a table.
+// matched marks the entries of a table that a class-map matches.
 type matched [len(table{})]bool
 
-// add adds what a line matches; false for a line that is not known.
+// add marks the values that a line matches; it returns false for an unknown line.
 func (m *matched) add(line string) bool {
 	from, size := 0, qos.NumDSCP
 	rest, ok := cutWords(line, keyDSCP)
@@ -403,7 +403,7 @@ func (m *matched) add(line string) bool {
 	return true
 }
 
-// match returns what a class matches.
+// match returns the entries that a class matches.
 func (v *view) match(policy, at *Line, class string) matched {
 	if m, ok := v.matches[class]; ok {
 		return m
@@ -444,8 +444,7 @@ func (v *view) readClassMap(cm *Line) (m matched) {
 	return m
 }
 
-// Defaults and ranges of the watchdog's timers, as the configuration guide
-// describes them (Nexus 9000 NX-OS QoS Configuration Guide, Configuring
+// Defaults of the watchdog timers (Nexus 9000 NX-OS QoS Configuration Guide, Configuring
 // Priority Flow Control).
 const (
 	defaultInterval   = 100 // milliseconds
@@ -453,7 +452,7 @@ const (
 	defaultRestore    = 10
 )
 
-// timers are the watchdog's, of the whole switch.
+// timers holds the watchdog timers, which apply to the whole switch.
 type timers struct {
 	on                  bool
 	interval            time.Duration
@@ -481,7 +480,7 @@ func (v *view) readTimers() timers {
 	}
 }
 
-// classIn returns the class of a policy that a header opens; nil for none.
+// classIn returns the class of a policy with the given header; nil if there is none.
 func classIn(policy *Line, header string) *Line {
 	typ, name, _ := classOf(header)
 	for _, l := range classes(policy) {

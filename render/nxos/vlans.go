@@ -10,8 +10,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// The ageing of ARP entries, and the block of a VLAN's own lines (Cisco Nexus 9000 NX-OS
-// configuration guides: Unicast Routing, Layer 2 Switching, Quality of Service).
+// Default ageing times of MAC and ARP entries, the line that sets the latter, and the header of
+// a VLAN's own lines (Cisco Nexus 9000 NX-OS configuration guides: Unicast Routing, Layer 2
+// Switching, Quality of Service).
 const (
 	arpAge     = "ip arp timeout "
 	vlanHeader = "vlan configuration "
@@ -20,8 +21,8 @@ const (
 	usualARPAge = 1500 * time.Second
 )
 
-// switched returns what the lines of an interface say of VLANs: a port is switched unless
-// it says otherwise, or the switch does for all of them.
+// switched returns the VLAN settings of an interface: it is a switched port unless the
+// interface, or "no system default switchport", says otherwise.
 func (v *view) switched(name string) *lines.Switchport {
 	_, at, ok := last(v.global, "system default switchport")
 	p := &lines.Switchport{Routed: at != nil && !ok}
@@ -33,7 +34,7 @@ func (v *view) switched(name string) *lines.Switchport {
 	return p
 }
 
-// members are the ports with the VLANs that they, or their port-channels, are in.
+// members returns the ports with the VLANs that they, or their port-channels, are in.
 func (v *view) members() (out []lines.Member) {
 	carried := map[string]lines.VLANs{}
 	for _, name := range natural.Keys(v.ports) {
@@ -56,7 +57,7 @@ func (v *view) members() (out []lines.Member) {
 	return out
 }
 
-// bridges are the VLANs that the switch routes.
+// bridges returns the VLANs that the switch routes.
 func (v *view) bridges() []qos.Bridge {
 	usual := lines.Timers{MAC: qos.Of(usualMACAge), ARP: qos.Of(usualARPAge)}
 	ofVLAN := map[int]time.Duration{}
@@ -99,9 +100,9 @@ func (v *view) bridges() []qos.Bridge {
 	return lines.Bridges(routed, v.members())
 }
 
-// overlays are the VLANs with a policy of type qos: it counts on ports of the VLAN without
-// a policy of their own, or of their port-channel (Cisco Nexus 9000 NX-OS Quality of Service
-// Configuration Guide, attaching and detaching a QoS policy action).
+// overlays returns the VLANs with a policy of type qos. It applies to ports of the VLAN that
+// have no policy of their own or of their port-channel (Cisco Nexus 9000 NX-OS Quality of
+// Service Configuration Guide, attaching and detaching a QoS policy action).
 func (v *view) overlays() map[string]qos.Overlay {
 	var out map[string]qos.Overlay
 	var members []lines.Member

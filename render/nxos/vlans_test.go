@@ -17,7 +17,7 @@ func TestBridges(t *testing.T) {
 	const svi = "interface Vlan10\n  no shutdown\n  ip address 192.0.2.1/24\n"
 	for name, c := range map[string]struct {
 		top, svi string
-		mac, arp time.Duration // 0 for no VLAN that is routed
+		mac, arp time.Duration // 0 if no VLAN is routed
 	}{
 		"usual timers":       {svi: svi, mac: 30 * time.Minute, arp: 25 * time.Minute},
 		"a short MAC timer":  {top: "mac address-table aging-time 300\n", svi: svi, mac: 5 * time.Minute, arp: 25 * time.Minute},

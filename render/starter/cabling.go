@@ -15,16 +15,16 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 )
 
-// cabling is which ports carry the links of a fabric.
+// cabling lists the ports that carry the links of a fabric.
 type cabling struct {
-	down, up, spine []string // of a leaf to hosts, of a leaf to switches, of a spine
+	down, up, spine []string // leaf ports to hosts, leaf ports to switches, spine ports
 	downAt, upAt    units.Rate
 }
 
-// cable picks the ports: of a leaf the last ones for switches and the first ones for
-// hosts, of a spine the first ones. Both ends of a link have the same speed without a
-// port being split, as fast as there are ports enough that have headroom for the cable.
-// Links between switches are no slower than those of hosts.
+// cable picks the ports of the links: on a leaf the first ports for hosts and the last ones for
+// switches, on a spine the first ones. It picks the highest speed at which both ends of each
+// link have enough unsplit ports, with headroom published for the cable length. Links between
+// switches are at least as fast as links to hosts.
 func (o *Options) cable(down, up int) (cabling, error) {
 	leaf, _ := catalog.ModelOf(o.OS, o.Model)
 	var spine *catalog.Model
@@ -45,7 +45,8 @@ func (o *Options) cable(down, up int) (cabling, error) {
 	return cabling{}, err
 }
 
-// pick is cable where ports fit as fits says; spine is nil where there is none.
+// pick picks the ports like cable, of speeds and cable lengths that fits accepts. spine is nil
+// if the fabric has no spines.
 func (o *Options) pick(leaf, spine *catalog.Model, down, up int, fits func(*catalog.Model, units.Rate, units.Length) bool) (c cabling, ok bool) {
 	upRates := rates(leaf)
 	if up == 0 {
@@ -81,7 +82,7 @@ func models(leaf, spine *catalog.Model) string {
 	return leaf.Name + " or " + spine.Name
 }
 
-// panel is the ports of a model in words: "48 of 25G and 8 of 100G".
+// panel describes the ports of a model: "48 of 25G and 8 of 100G".
 func panel(m *catalog.Model) string {
 	var out []string
 	for _, r := range rates(m) {
@@ -90,10 +91,10 @@ func panel(m *catalog.Model) string {
 	return strings.Join(out, " and ")
 }
 
-// fewPorts of a lower speed than others are for management.
+// A model with at most fewPorts ports of a speed below its highest has them for management.
 const fewPorts = 3
 
-// rates returns the speeds of a model's ports for traffic, the fastest first.
+// rates returns the speeds of a model's data ports, highest first.
 func rates(m *catalog.Model) (out []units.Rate) {
 	for _, p := range m.Ports {
 		if intent.IsSpeed(p.Speed) && !slices.Contains(out, p.Speed) {
@@ -117,14 +118,16 @@ func countOf(m *catalog.Model, speed units.Rate) (n int) {
 	return n
 }
 
-// covers reports whether a model has headroom for a cable, or does not say.
+// covers reports whether a model has headroom for a cable. It assumes so if the catalogue has no
+// headroom table for the model or the switch computes its headroom.
 func covers(m *catalog.Model, speed units.Rate, cable units.Length) bool {
 	_, ok := m.NextCable(speed, cable)
 	return ok || len(m.Headroom) == 0 || m.ASIC().DynamicBuffers
 }
 
-// portsOf returns the ports of a speed whose names differ in one number, in order,
-// without the taken ones: of several such families the largest.
+// portsOf returns the ports of a speed that are not taken, in natural order. If they form
+// several families, each with names that differ only in one number, it returns the largest
+// family.
 func portsOf(m *catalog.Model, speed units.Rate, taken []string) (most []string) {
 	families := map[string][]string{}
 	for _, p := range m.Ports {
@@ -142,8 +145,8 @@ func portsOf(m *catalog.Model, speed units.Rate, taken []string) (most []string)
 	return most
 }
 
-// number cuts a port's name at the number that counts the ports of the panel: on EOS
-// what follows a slash counts the parts of a port.
+// number splits a port name around the number that counts the ports on the front panel. On EOS
+// the number after a slash counts the lanes of a port instead.
 func number(m *catalog.Model, name string) (head, n, tail string) {
 	if m.System == intent.EOS.Name {
 		if at := strings.IndexByte(name, '/'); at >= 0 {
@@ -154,7 +157,7 @@ func number(m *catalog.Model, name string) (head, n, tail string) {
 	return head, name[len(head):], tail
 }
 
-// ports writes ports of one model, whose names differ in one number, as one pattern.
+// ports writes ports of one model whose names differ in one number as one pattern.
 func ports(m *catalog.Model, names []string) string {
 	if len(names) == 1 {
 		return names[0]
@@ -165,7 +168,7 @@ func ports(m *catalog.Model, names []string) string {
 		_, n, _ := number(m, name)
 		numbers = append(numbers, n)
 	}
-	// A list of numbers is folded as names are.
+	// natural.Fold writes brackets around a list; they are already there.
 	return head + "[" + strings.NewReplacer("[", "", "]", "").Replace(natural.Fold(numbers)) + "]" + tail
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 )
 
-// Intent writes the intent of the options. What was not chosen and has a usual value is
-// that.
+// Intent returns the intent for the options. An option that was not set takes its usual value,
+// if it has one.
 func (o *Options) Intent() ([]byte, error) {
 	o.SpineOS, o.SpineModel = cmp.Or(o.SpineOS, o.OS), cmp.Or(o.SpineModel, o.usualSpine())
 	for _, f := range o.fields {
@@ -40,8 +40,8 @@ func (o *Options) Intent() ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
-// sizes returns how many groups of leaves a rail fabric has, and how many ports to hosts
-// a leaf needs.
+// sizes returns the number of leaf groups of a rail fabric (1 for other shapes), and the number
+// of host ports that a leaf needs.
 func (o *Options) sizes() (groups, down int, err error) {
 	leaves := o.leaves()
 	switch {
@@ -64,7 +64,7 @@ func (o *Options) sizes() (groups, down int, err error) {
 
 func (o *Options) head(b *strings.Builder) {
 	rdma, rest := 60, 40
-	if o.Shape == Rail { // a network of its own for the GPUs
+	if o.Shape == Rail { // the GPUs have a network of their own
 		rdma, rest = 90, 10
 	}
 	fmt.Fprintf(b, `# %s. Names and addresses are to be replaced by yours.
@@ -91,7 +91,7 @@ mtu: {fabric: 9100, host: 9000, rdma: 4096}
 `, o.about(), o.Name, rdma, rest)
 }
 
-// about says in words what the fabric is.
+// about describes the fabric in words.
 func (o *Options) about() string {
 	hosts := words.Count(o.Hosts, "server")
 	switch o.Shape {
@@ -144,7 +144,7 @@ func (o *Options) links(b *strings.Builder, c cabling, groups int) {
 			link("rail", span("leaf", g*o.Rails+1, (g+1)*o.Rails)+"/"+ports(leaf, c.down), span("gpu", g*n+1, (g+1)*n)+"/"+span("rail", 0, o.Rails-1), o.HostCable, c.downAt)
 		}
 	} else {
-		// Leaves that have one server more come first.
+		// The first leaves take one server more if the servers do not divide evenly.
 		each, more := o.Hosts/o.leaves(), o.Hosts%o.leaves()
 		some := func(from, to, n, host int) {
 			if to >= from && n > 0 {
@@ -188,7 +188,7 @@ credentials:
 `)
 }
 
-// span is the names from one number to another as one pattern.
+// span returns the names with numbers from to to as one pattern.
 func span(name string, from, to int) string {
 	if from == to {
 		return fmt.Sprintf("%s%d", name, from)

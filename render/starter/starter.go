@@ -1,8 +1,8 @@
-// Package starter writes the first intent of a fabric: a short one with comments, for
-// switches of the catalogue, cabled port by port.
+// Package starter writes the first intent of a fabric: a short one with comments, for switch
+// models of the catalogue, cabled port by port.
 //
-// What it writes passes the checks of an intent. Names of devices and NICs are those of
-// the examples, for the operator to replace; nothing is read from devices.
+// The intent passes the checks. Its device and NIC names are those of the examples, for the
+// operator to replace; nothing is read from devices.
 package starter
 
 import (
@@ -20,29 +20,29 @@ import (
 
 // The shapes of a fabric.
 const (
-	Clos = "clos" // leaves and spines, each with each
-	Rail = "rail" // NIC r of every server of a group at leaf r of that group
-	Pair = "pair" // two switches with links between them
+	Clos = "clos" // every leaf linked to every spine
+	Rail = "rail" // NIC r of every server in a group is linked to leaf r of that group
+	Pair = "pair" // two switches linked to each other
 )
 
 // Shapes returns the names of all shapes.
 func Shapes() []string { return []string{Clos, Rail, Pair} }
 
-// Options say what fabric is wanted. A count of -1 is one that was not chosen.
+// Options describe the fabric to write. A count of -1 is not set.
 type Options struct {
 	Name, Shape          string
 	OS, Model            string       // of the leaves, or of the pair
-	SpineOS, SpineModel  string       // "" is as the leaves
-	Leaves, Spines       int          // of a pair: neither
-	Hosts                int          // servers of the fabric
-	Rails                int          // NICs of a server of a rail fabric
-	Links                int          // between the switches of a pair
+	SpineOS, SpineModel  string       // "" means as for the leaves
+	Leaves, Spines       int          // unused for a pair
+	Hosts                int          // number of servers
+	Rails                int          // NICs per server of a rail fabric
+	Links                int          // links between the switches of a pair
 	HostCable, LeafCable units.Length // leaf to host, and leaf to spine or other leaf
 
 	fields []*Field
 }
 
-// New returns options of which nothing is chosen but what has one usual value.
+// New returns options in which only fields with a fixed usual value are set.
 func New() *Options {
 	o := &Options{Name: "pod1", Leaves: -1, Spines: -1, Hosts: 8, Rails: 8, Links: 2, HostCable: 5, LeafCable: 40}
 	o.fields = []*Field{
@@ -81,7 +81,7 @@ func New() *Options {
 	return o
 }
 
-// usualModel is the model that is offered, by system.
+// usualModel is the suggested model for each OS.
 var usualModel = map[string]string{
 	intent.SONiC.Name:   "DellEMC-Z9332f-O32",
 	intent.EOS.Name:     "DCS-7060DX5-64S",
@@ -91,8 +91,8 @@ var usualModel = map[string]string{
 
 func fixed(s string) func() string { return func() string { return s } }
 
-// modelsOf returns the names of the models of a system, of all systems for "", that a
-// fabric can be made of.
+// modelsOf returns the names of the models of an OS ("" for every OS) for which an intent can be
+// written.
 func modelsOf(os string) (names []string) {
 	for _, each := range intent.Systems() {
 		if os != "" && os != each {
@@ -116,7 +116,8 @@ func (o *Options) spineOS() string {
 	return o.OS
 }
 
-// usualSpine is the model of the leaves, where it fits the system of the spines.
+// usualSpine returns the model of the leaves if the spines run the same OS, else the suggested
+// model for their OS.
 func (o *Options) usualSpine() string {
 	if o.spineOS() == o.OS {
 		return o.Model
@@ -146,8 +147,8 @@ func (o *Options) spines() int {
 	return 2
 }
 
-// known returns why there is no intent for a model: its ports are not known, or it has no
-// lossless buffers as it is published.
+// known returns an error if no intent can be written for a model: its ports or their speeds are
+// not known, or the published data gives it no lossless buffers.
 func known(os, name string) error {
 	m, ok := catalog.ModelOf(os, name)
 	switch {
@@ -166,25 +167,25 @@ func known(os, name string) error {
 	return nil
 }
 
-// Field is one thing to choose: a flag, and a question to who has not set it.
+// Field is one choice: a command-line flag, and a question if the flag is not set.
 type Field struct {
 	Name, Help string
-	Required   bool          // there is no usual value without a person who agrees to it
-	Usual      func() string // what is meant where nothing is said
+	Required   bool          // a person must confirm the usual value
+	Usual      func() string // value that applies if none is given
 	value      interface {
 		String() string
 		Set(string) error
 		Type() string
 	}
-	values func() []string // that there are, by the others; nil: value says
-	valid  func() error    // of a value that others bear on; nil for none
-	none   func() bool     // the shape has no such thing; nil: each has
+	values func() []string // valid values, given the other choices; nil means value decides
+	valid  func() error    // checks a value that depends on other choices; nil for none
+	none   func() bool     // reports that the shape has no such option; nil means every shape has it
 }
 
-// Fields returns what there is to choose, in the order in which to ask.
+// Fields returns the choices in the order in which to ask for them.
 func (o *Options) Fields() []*Field { return o.fields }
 
-// String, Set and Type make a field the value of a flag.
+// String returns the value as text. String, Set and Type make a field usable as a flag value.
 func (f *Field) String() string {
 	if f == nil || f.value == nil {
 		return ""
@@ -192,14 +193,13 @@ func (f *Field) String() string {
 	return f.value.String()
 }
 
-// Set reads a value.
+// Set parses and stores a value.
 func (f *Field) Set(s string) error { return f.value.Set(s) }
 
-// Type names what kind of value it is.
+// Type returns the type of the value for help texts.
 func (f *Field) Type() string { return f.value.Type() }
 
-// Values returns the values that there are, by what was chosen so far; nil where there
-// is no list of them.
+// Values returns the valid values, given the choices made so far; nil if they are not a list.
 func (f *Field) Values() []string {
 	if f.values != nil {
 		return f.values()
@@ -207,8 +207,8 @@ func (f *Field) Values() []string {
 	return f.Fixed()
 }
 
-// Fixed returns the values that there are whatever was chosen; nil where there is no list
-// of them.
+// Fixed returns the valid values that do not depend on other choices; nil if they are not a
+// list.
 func (f *Field) Fixed() []string {
 	if v, ok := f.value.(oneOf); ok {
 		return v.values
@@ -216,16 +216,16 @@ func (f *Field) Fixed() []string {
 	return nil
 }
 
-// Question is its help, without what the usual answer says.
+// Question returns the help text as a question, without the note on the default.
 func (f *Field) Question() string {
 	q, _, _ := strings.Cut(f.Help, " (default")
 	return strings.ToUpper(q[:1]) + q[1:]
 }
 
-// Asked reports whether the shape has such a thing.
+// Asked reports whether the shape has this option.
 func (f *Field) Asked() bool { return f.none == nil || !f.none() }
 
-// Answer sets a value and checks it by those that were set before.
+// Answer sets a value and checks it against the values set before.
 func (f *Field) Answer(s string) error {
 	if err := f.Set(s); err != nil {
 		return err
@@ -233,7 +233,7 @@ func (f *Field) Answer(s string) error {
 	return f.Valid()
 }
 
-// Valid checks a value by the others.
+// Valid checks the value against the values of other fields.
 func (f *Field) Valid() error {
 	if f.valid == nil || !f.Asked() {
 		return nil
@@ -262,7 +262,7 @@ func (t oneOf) Set(s string) error {
 	return nil
 }
 
-// maxCount is more than a fabric has of anything.
+// maxCount is the upper limit of every count.
 const maxCount = 100_000
 
 type count struct {
@@ -272,7 +272,7 @@ type count struct {
 
 func (c count) Type() string { return "int" }
 
-// String is empty for a count that was not chosen.
+// String returns "" if the count is not set.
 func (c count) String() string {
 	if *c.v < 0 {
 		return ""

@@ -16,7 +16,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
-// options are those of flags, in the order of pairs of name and value.
+// options sets fields from pairs of name and value, as the flags do.
 func options(t *testing.T, args ...string) *starter.Options {
 	t.Helper()
 	o := starter.New()
@@ -37,7 +37,7 @@ func options(t *testing.T, args ...string) *starter.Options {
 	return o
 }
 
-// load is an intent as check loads it.
+// load loads an intent as the check command does.
 func load(t *testing.T, text []byte) *fleet.Fabric {
 	t.Helper()
 	f, err := fleet.Load(t.Context(), "-", fleet.LoadOptions{Stdin: bytes.NewReader(text)})
@@ -47,7 +47,7 @@ func load(t *testing.T, text []byte) *fleet.Fabric {
 	return f
 }
 
-// passes loads and checks an intent: no finding but that data is not published.
+// passes checks an intent and fails on every finding except missing published data.
 func passes(t *testing.T, text []byte) *intent.Fabric {
 	t.Helper()
 	f := load(t, text)
@@ -59,7 +59,7 @@ func passes(t *testing.T, text []byte) *intent.Fabric {
 		t.Fatal(err)
 	}
 	for _, one := range found {
-		// A model whose published layout is at odds with itself stays one.
+		// OPS-04 reports a model whose published port layout contradicts itself.
 		if one.Severity != validate.Info && one.ID != "OPS-04" {
 			t.Errorf("%s %s: %s", one.Severity, one.ID, one.What)
 		}
@@ -67,10 +67,10 @@ func passes(t *testing.T, text []byte) *intent.Fabric {
 	return f.Fabric()
 }
 
-// reasons are why there is no intent for a model, or none of that size.
+// reasons holds the accepted errors: no intent exists for the model, or for that size.
 var reasons = []string{"are not known", "makes no lossless priority group", "has no row for cables", "a leaf needs"}
 
-// made returns the intent, or nil where options cannot be had for one of the reasons.
+// made returns the intent, or nil if it fails for one of the accepted reasons.
 func made(t *testing.T, o *starter.Options) []byte {
 	t.Helper()
 	text, err := o.Intent()
@@ -80,8 +80,8 @@ func made(t *testing.T, o *starter.Options) []byte {
 	return text
 }
 
-// The models of the catalogue give every shape. Those that do not have no ports, or no
-// lossless buffers as they are published: check finds that, too.
+// Every model of the catalogue gives an intent for each shape, except models without ports or
+// without published lossless buffers. The intent passes the checks.
 func TestEveryModelPasses(t *testing.T) {
 	for _, os := range intent.Systems() {
 		for _, shape := range starter.Shapes() {
@@ -101,8 +101,8 @@ func TestEveryModelPasses(t *testing.T) {
 	}
 }
 
-// Fabrics of any size have the links that their shape has, with ports enough of both
-// systems.
+// Fabrics of random sizes have the number of links that their shape requires, also when spines
+// run another OS than leaves.
 func TestSizes(t *testing.T) {
 	usual := map[string][]string{
 		"sonic":   {"DellEMC-Z9332f-O32", "ACS-MSN4700", "Arista-7060CX-32S-C32", "ACS-SN5600"},
@@ -137,13 +137,13 @@ func TestSizes(t *testing.T) {
 			r.Fatalf("%d links, want %d and %d\n%s", got, nics, between, text)
 		}
 	})
-	// Many sizes do not fit their models; TestEveryModelPasses has all shapes.
+	// Many random sizes do not fit their models; TestEveryModelPasses covers all shapes.
 	if good == 0 {
 		t.Error("no fabric was made")
 	}
 }
 
-// What cannot be is said in one line.
+// Impossible options give a one-line error.
 func TestFaults(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"shape clos os eos model DCS-7060DX5-64S spines 0", "spines: leaves without spines are no Clos fabric"},
@@ -163,8 +163,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// A rail fabric of one group needs no spines, and a name that YAML would take for
-// something else stays a name.
+// A rail fabric with one group needs no spines. A name that YAML would read as a number stays a
+// name.
 func TestWithoutSpines(t *testing.T) {
 	text, err := options(t, "shape", "rail", "os", "nxos", "model", "N9K-C9332D-GX2B", "spines", "0", "rails", "1", "hosts", "1", "name", "1e3").Intent()
 	if err != nil {

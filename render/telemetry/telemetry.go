@@ -1,10 +1,9 @@
-// Package telemetry writes what a collector of gNMI subscribes to for the ports and
-// queues of an intent: counters of PFC, of queues and of ECN, and watermarks, by the
-// paths that each system has.
+// Package telemetry writes the gNMI subscriptions of a collector for the ports and queues of an
+// intent: PFC, queue and ECN counters and watermarks, with the paths of each OS.
 //
-// What a system has is said by its record (package drivers), which calls the functions
-// of this package's types; nothing is subscribed to here. Paths that no public source or
-// run confirms stand in comments, and are never subscribed to.
+// The paths of an OS are in its record (package drivers), which uses the types of this package.
+// Nothing is subscribed to here. Paths that no public source or test run confirms are written as
+// comments and never subscribed to.
 package telemetry
 
 import (
@@ -21,32 +20,32 @@ import (
 	"github.com/roce-fabric/roce-fabric/render"
 )
 
-// Source is what a system has to subscribe to.
+// Source describes the subscriptions that an OS offers.
 type Source struct {
-	// Encoding is the name that gNMI has for it: "json", "json_ietf".
+	// Encoding is the gNMI name of the encoding: "json", "json_ietf".
 	Encoding string
-	// Streams are the subscriptions of a switch.
+	// Streams returns the subscriptions of a switch.
 	Streams func(*render.Device) []Stream
 }
 
 // Stream is one subscription.
 type Stream struct {
 	Name string
-	// Database is the target of the prefix; "" for none.
+	// Database is the target in the gNMI prefix; "" for none.
 	Database string
 	Paths    []string
-	// Comments say what holds of the paths, and which others there are.
+	// Comments holds notes on the paths, and paths that are not subscribed to.
 	Comments []string
 }
 
-// Interval is how often counters are sampled: NX-OS's own default, and what SONiC
-// polls queues at.
+// Interval is the sample interval of counters: the default of NX-OS, and the interval at which
+// SONiC polls its queues.
 const Interval = 10 * time.Second
 
-// Ports are those of the intent, in natural order.
+// Ports returns the ports in the intent, in natural order.
 func Ports(d *render.Device) []string { return natural.Keys(d.Desired.Ports) }
 
-// Each returns a path for each port, made by a function; "" is none.
+// Each returns path(port) for each port, leaving out "".
 func Each(ports []string, path func(port string) string) (out []string) {
 	for _, p := range ports {
 		if s := path(p); s != "" {
@@ -56,24 +55,24 @@ func Each(ports []string, path func(port string) string) (out []string) {
 	return out
 }
 
-// Pauses are the priorities that a port pauses.
+// Pauses returns the priorities for which PFC is on at a port.
 func Pauses(d *render.Device, port string) []int { return d.Desired.Ports[port].PFC.Or(0).List() }
 
-// Watched reports whether a port has a watchdog.
+// Watched reports whether the PFC watchdog is on at a port.
 func Watched(d *render.Device, port string) bool {
 	return d.Desired.Ports[port].Watchdog.Or(qos.Watchdog{}).Enabled
 }
 
-// Device is a switch and what its system has.
+// Device is a switch with the subscriptions that its OS offers.
 type Device struct {
 	*render.Device
 	Source Source
 }
 
-// Gnmic writes the configuration of gnmic (gnmic.openconfig.net): the switches as
-// targets, the subscriptions that they share, and an output that Prometheus scrapes. It
-// holds no secret: references to the environment stay references, others get a variable
-// that a comment explains.
+// Gnmic writes a configuration for gnmic (gnmic.openconfig.net): the switches as targets, the
+// subscriptions that they share, and an output that Prometheus scrapes. It holds no secrets:
+// references to environment variables are kept, and any other secret becomes a variable that a
+// comment explains.
 func Gnmic(fabric string, devices []Device) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# gnmic subscribe --config FILE
@@ -105,12 +104,12 @@ func Gnmic(fabric string, devices []Device) []byte {
 
 type gnmic struct {
 	subscriptions strings.Builder
-	names         map[string]string // of a subscription, by what it is
-	used          map[string]int    // how many of a name there are
+	names         map[string]string // name of each subscription, by its contents
+	used          map[string]int    // how often each name is used
 	comments      ordered.Map[string, bool]
 }
 
-// target writes a switch, and its subscriptions where no switch before has them.
+// target writes a switch, and those of its subscriptions that no earlier switch has written.
 func (g *gnmic) target(b *strings.Builder, d Device) {
 	var names []string
 	for _, s := range d.Source.Streams(d.Device) {
@@ -143,7 +142,7 @@ func (g *gnmic) target(b *strings.Builder, d Device) {
 	fmt.Fprintf(b, "    encoding: %s\n    subscriptions: [%s]\n", d.Source.Encoding, strings.Join(names, ", "))
 }
 
-// subscription names a stream, and writes it where it is a new one.
+// subscription returns the name of a stream's subscription, and writes it if it is new.
 func (g *gnmic) subscription(d Device, s Stream) string {
 	key := d.Switch.OS + "\x00" + s.Name + "\x00" + s.Database + "\x00" + strings.Join(s.Paths, "\x00")
 	if n := g.names[key]; n != "" {
@@ -169,9 +168,9 @@ func (g *gnmic) subscription(d Device, s Stream) string {
 	return name
 }
 
-// reference is what gnmic reads from the environment. Where the intent has a name, it
-// is written; where the secret is in a file or a keyring, the variable is named, and
-// stands in a comment.
+// reference returns what gnmic reads from the environment for a credential: the variable that
+// the intent names, a new variable (noted in a comment) if the secret is in a file or a keyring,
+// or the value itself if it is plain.
 func (g *gnmic) reference(ref, variable string, plain bool) string {
 	switch kind, name, ok := strings.Cut(ref, ":"); {
 	case ref == "":
@@ -187,7 +186,7 @@ func (g *gnmic) reference(ref, variable string, plain bool) string {
 	return "${" + variable + "}"
 }
 
-// quote is a text of YAML, without quotes where it needs none.
+// quote returns a YAML string, quoted only if it has to be.
 func quote(s string) string {
 	if intent.IsName(s) && !numeric(s) {
 		return s
@@ -195,7 +194,7 @@ func quote(s string) string {
 	return strconv.Quote(s)
 }
 
-// numeric reports whether YAML may read a name as something else than text.
+// numeric reports whether YAML may read a name as a number, a boolean or null.
 func numeric(s string) bool {
 	if _, err := strconv.ParseFloat(s, 64); err == nil {
 		return true
