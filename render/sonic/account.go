@@ -13,20 +13,20 @@ import (
 	"github.com/roce-fabric/roce-fabric/render"
 )
 
-// TChannel is read for its MTU, which is that of the members
+// TChannel is the table of port channels. Its MTU applies to the member ports
 // (sonic-swss:cfgmgr/teammgr.cpp).
 const TChannel = "PORTCHANNEL"
 
-// unread are tables about QoS that the decoder has no use for.
+// unread matches QoS tables. [Account] reports those that the decoder does not read as unknown.
 var unread = lazyre.New(`^(BUFFER_\w+|QUEUE\w*|SCHEDULER\w*|WRED_\w+|PFC_\w+|\w+_TO_\w+_MAP|SWITCH_TRIMMING)$`)
 
-// InAccount reports whether [Account] speaks of the table, or reads it.
+// InAccount reports whether [Account] reports on the table or needs to read it.
 func InAccount(table string) bool {
 	return WantTable(table) || table == TChannel || unread.MatchString(table)
 }
 
-// Account is what becomes of each field of the tables that concern this tool, sorted
-// by table, key and field. The configuration has the tables of [InAccount].
+// Account says what each field of the QoS tables does, one line per field, sorted by table, key and
+// field. cfg must contain the tables of [InAccount].
 func Account(cfg Config) []render.Line {
 	a := accountant{cfg: cfg, noted: map[[3]string]string{}, uses: map[string]*use{}, won: map[[3]string]*[16]string{}, reach: map[*qos.Maps]qos.PrioritySet{}}
 	dev, unknown := Decode(cfg)
@@ -52,28 +52,28 @@ func Account(cfg Config) []render.Line {
 	return a.out
 }
 
-// accountant holds what lines need to know of others.
+// accountant holds the state that [Account] shares between lines.
 type accountant struct {
 	cfg   Config
 	dev   *qos.Device
-	noted map[[3]string]string // why the decoder did not understand a table, key and field
+	noted map[[3]string]string // why the decoder did not understand a field, by table, key and field
 	uses  map[string]*use      // by "TABLE|name"
-	// won has, by table, port and field, the key whose row each index follows: of two
-	// that name one index the last.
+	// won holds the key of the row that each index follows, by table, port and field. If two rows
+	// name an index, the last one wins.
 	won   map[[3]string]*[16]string
 	reach map[*qos.Maps]qos.PrioritySet
-	// groups are the keys of BUFFER_PG by port, in order.
+	// groups holds the keys of BUFFER_PG by port, in order.
 	groups map[string][]string
 	out    []render.Line
 }
 
-// use is who refers to an object.
+// use lists the ports and indexes that refer to an object.
 type use struct {
 	ports   []string
-	global  bool            // the global row, for what enters outside a port
-	indexes qos.PrioritySet // queues or groups
-	// reached are the traffic classes that anything is put into on one of the ports,
-	// and paused the priorities that one of them pauses.
+	global  bool            // used by the global row, which classifies traffic that enters outside of a port
+	indexes qos.PrioritySet // queues or priority groups
+	// reached holds the traffic classes that at least one of the ports uses, paused the priorities
+	// that at least one of them pauses.
 	reached, paused qos.PrioritySet
 }
 
@@ -86,14 +86,14 @@ func (a *accountant) use(table, name string) *use {
 	return u
 }
 
-// by counts a port among those that use an object; the keys are sorted.
+// by adds a port to the users of an object. Keys must come in sorted order.
 func (u *use) by(port string) {
 	if n := len(u.ports); n == 0 || u.ports[n-1] != port {
 		u.ports = append(u.ports, port)
 	}
 }
 
-// bindings notes who refers to what.
+// bindings records which ports and profiles refer to each object.
 func (a *accountant) bindings() {
 	for _, key := range natural.Keys(a.cfg[TPortQoS]) {
 		p, row := a.dev.Ports[key], a.cfg[TPortQoS][key]
@@ -127,9 +127,8 @@ func (a *accountant) bindings() {
 	}
 }
 
-// indexed notes which key each queue or group of a table follows, and the users of
-// the objects that those keys name.
-// doubled says which row before this one names a priority group of it as well; "" for none.
+// doubled names an earlier row that covers a priority group of this row as well; "" if there is
+// none.
 func (a *accountant) doubled(table, key string) string {
 	if table != TGroup {
 		return ""
@@ -154,6 +153,8 @@ func (a *accountant) doubled(table, key string) string {
 	return ""
 }
 
+// indexed records which key each queue or group of a table follows, and which ports use the objects
+// that those keys name.
 func (a *accountant) indexed(table string, fields []string) {
 	keys := slices.Sorted(func(yield func(string) bool) {
 		for key := range a.cfg[table] {
@@ -191,13 +192,13 @@ func (a *accountant) indexed(table string, fields []string) {
 				u.indexes |= own
 				u.paused |= a.dev.Ports[port].PFC.V
 			} else if _, _, ok := Indexes(idx); is && ok && a.dev.Ports[port] != nil {
-				a.use(references[table+" "+f], name) // of a queue above those of the model
+				a.use(references[table+" "+f], name) // of a queue above 7, which the model does not have
 			}
 		}
 	}
 }
 
-// own are the queues or groups that follow a field of a key.
+// own returns the queues or groups whose value for a field comes from this key.
 func (a *accountant) own(table, key, field string) (s qos.PrioritySet) {
 	port, idx, _ := strings.Cut(key, "|")
 	won := a.won[[3]string{table, port, field}]
@@ -213,7 +214,7 @@ func (a *accountant) own(table, key, field string) (s qos.PrioritySet) {
 	return s
 }
 
-// reached are the traffic classes that the maps of a port put anything into, and 0.
+// reached returns the traffic classes that the maps of a port use, including class 0.
 func (a *accountant) reached(p *qos.Port) qos.PrioritySet {
 	m := p.Maps.V
 	s, ok := a.reach[m]
@@ -222,13 +223,13 @@ func (a *accountant) reached(p *qos.Port) qos.PrioritySet {
 	}
 	s = m.Classes()
 	if g := a.dev.GlobalMaps.V; g != nil && m.DSCPToTC[0] == qos.Unmapped {
-		s |= g.Classes() // it has no other table
+		s |= g.Classes() // the port has no DSCP map of its own, so the global one applies
 	}
 	a.reach[m] = s
 	return s
 }
 
-// row adds the lines of a row.
+// row adds the lines for one row.
 func (a *accountant) row(table, key string, row Row, say func(a *accountant, key, field, value string) render.Line) {
 	where := table + "|" + key
 	for _, f := range natural.Keys(row) {
@@ -264,7 +265,7 @@ func standard(why string) render.Line { return render.Line{Fate: render.Default,
 
 func unknownLine(why string) render.Line { return render.Line{Fate: render.Unknown, Why: why} }
 
-// unstated is of what no intent speaks of.
+// unstated returns the line for a field that intents do not cover.
 func unstated() render.Line { return render.Line{Fate: render.Represented} }
 
 func failing(l render.Line, check string, fails bool) render.Line {
@@ -279,7 +280,7 @@ const (
 	noPort  = "no such port"
 )
 
-// accounts are the tables, and what a field of each does.
+// accounts maps each table to the function that explains one of its fields.
 var accounts = func() map[string]func(a *accountant, key, field, value string) render.Line {
 	out := map[string]func(a *accountant, key, field, value string) render.Line{
 		TPort: (*accountant).port, TChannel: (*accountant).channel, TPortQoS: (*accountant).portQoS,
@@ -298,7 +299,7 @@ var accounts = func() map[string]func(a *accountant, key, field, value string) r
 	return out
 }()
 
-// tunnelField is what becomes of a field of a tunnel.
+// tunnelField explains a field of a tunnel.
 func tunnelField(_ *accountant, _, field, _ string) render.Line {
 	if strings.Contains(field, "dscp") || strings.Contains(field, "ecn") || strings.Contains(field, "_to_") || field == "qos-mode" {
 		return unknownLine("an intent says nothing of tunnels; checks read it")
@@ -326,8 +327,8 @@ func (a *accountant) port(name, field, v string) render.Line {
 	return render.Line{}
 }
 
-// channel: teammgrd gives the MTU of a port channel to its members, whatever their own
-// rows say (sonic-swss:cfgmgr/teammgr.cpp).
+// channel explains a field of a port channel. teammgrd gives the MTU of a port channel to its
+// members, whatever their own rows say (sonic-swss:cfgmgr/teammgr.cpp).
 func (a *accountant) channel(name, field, v string) render.Line {
 	if field != "mtu" {
 		return render.Line{}
@@ -404,7 +405,7 @@ func (a *accountant) mapEntry(t qos.Table, name, from, to string) render.Line {
 	l.Keys = []int{k}
 	switch {
 	case t == qos.TCToDSCP:
-		// Nothing classifies where the map rewrites.
+		// The map rewrites DSCP, but no port that uses it classifies traffic.
 		l = failing(l, "CLS-17", !slices.ContainsFunc(u.ports, func(p string) bool { return a.dev.Ports[p].Trust.V != qos.TrustNone }))
 	case t == qos.TCToGroup:
 		l = failing(l, "CLS-06", u.paused.Has(k) && a.groupsDiffer(u, k, v))
@@ -418,7 +419,7 @@ func (a *accountant) mapEntry(t qos.Table, name, from, to string) render.Line {
 	return l
 }
 
-// meeting are the ports of which something meets an entry.
+// meeting returns the ports on which traffic or a pause uses a map entry.
 func (a *accountant) meeting(t qos.Table, u *use, k int) []string {
 	if t == qos.DSCPToTC || t == qos.PCPToTC || u.global {
 		return u.ports
@@ -445,7 +446,7 @@ func (a *accountant) meeting(t qos.Table, u *use, k int) []string {
 	return out
 }
 
-// alone reports whether no weighted queue of the users of a scheduler has another one.
+// alone reports whether all weighted queues of the ports that use a scheduler use this one.
 func (a *accountant) alone(u *use) bool {
 	return !slices.ContainsFunc(u.ports, func(name string) bool {
 		for q, v := range a.dev.Ports[name].Queues {
@@ -457,8 +458,8 @@ func (a *accountant) alone(u *use) bool {
 	})
 }
 
-// groupsDiffer reports whether a port counts a paused class in another group than the
-// one that its pause stands for; without a map group n sends the pause of priority n.
+// groupsDiffer reports whether a port stores a paused class in a different group than the one its
+// pause frames stand for. Without a map, group n sends the pause frames of priority n.
 func (a *accountant) groupsDiffer(u *use, class, group int) bool {
 	return slices.ContainsFunc(u.ports, func(n string) bool {
 		p := a.dev.Ports[n]
@@ -470,7 +471,7 @@ func (a *accountant) groupsDiffer(u *use, class, group int) bool {
 	})
 }
 
-// each are the attributes of one kind of several queues or groups.
+// each returns the attributes of the given kinds for each queue or group of a set.
 func each(s qos.PrioritySet, kinds ...qos.Kind) (out []qos.Attr) {
 	for _, i := range s.List() {
 		for _, k := range kinds {
@@ -512,7 +513,7 @@ func (a *accountant) scheduler(name, field, v string) render.Line {
 	return unknownLine(noField)
 }
 
-// shapers are the schedulers that ports name for themselves.
+// shapers returns the schedulers that shape whole ports (field scheduler of PORT_QOS_MAP).
 func (a *accountant) shapers() func(func(string) bool) {
 	return func(yield func(string) bool) {
 		for _, row := range a.cfg[TPortQoS] {
@@ -554,11 +555,11 @@ func (a *accountant) wred(name, field, v string) render.Line {
 	return l
 }
 
-// wredFields are those of green packets, which all are that nothing colours, and the mode.
+// wredFields are the ECN mode and the fields for green packets. Uncolored packets are green.
 var wredFields = []string{"ecn", "wred_green_enable", "green_min_threshold", "green_max_threshold", "green_drop_probability"}
 
-// greenField returns the field of green packets that one of another colour stands
-// beside, and the colour; "" for the others.
+// greenField returns the field for green packets that corresponds to a field for yellow or red
+// ones, and that color. For any other field it returns the field itself and "".
 func greenField(field string) (own, colour string) {
 	for _, c := range []string{"yellow", "red"} {
 		rest, prefix := strings.CutPrefix(field, "wred_")
@@ -572,8 +573,8 @@ func greenField(field string) (own, colour string) {
 	return field, ""
 }
 
-// indexedRow says of a field of a "port|index" row what it does there; the attributes are
-// those of the queues or groups that follow it.
+// indexedRow explains a field of a "port|index" row. The line carries the attributes of the queues
+// or groups that follow the row.
 func (a *accountant) indexedRow(table, key, field, object string, kinds ...qos.Kind) render.Line {
 	port, idx, _ := strings.Cut(key, "|")
 	_, _, ok := Indexes(idx)
@@ -638,7 +639,7 @@ func (a *accountant) group(key, field, v string) render.Line {
 	return l
 }
 
-// groupsOf are the groups whose pause a port sends.
+// groupsOf returns the groups that make a port send pause frames.
 func groupsOf(p *qos.Port) (s qos.PrioritySet) {
 	for _, n := range p.PFC.V.List() {
 		g := n
@@ -650,7 +651,7 @@ func groupsOf(p *qos.Port) (s qos.PrioritySet) {
 	return s
 }
 
-// profileFields and poolFields are those that the switch reads
+// profileFields and poolFields are the fields that the switch reads
 // (sonic-yang-models:sonic-buffer-profile.yang, sonic-buffer-pool.yang).
 var (
 	profileFields = []string{"pool", "size", "static_th", "dynamic_th", "xon", "xoff", "xon_offset", "headroom_type", "packet_discard_action"}
@@ -700,11 +701,11 @@ func (a *accountant) cable(list, port, v string) render.Line {
 	case p == nil:
 		return unknownLine(noPort)
 	}
-	// Without a length the switch makes no headroom (sonic-swss:cfgmgr/buffermgr.cpp).
+	// Without a cable length the switch creates no headroom (sonic-swss:cfgmgr/buffermgr.cpp).
 	return failing(shown([]string{port}, qos.KindCable.Attr()), "PFC-03", v == "0m" && p.PFC.V != 0 && !a.dev.Platform.DynamicBuffers)
 }
 
-// headroomInput is of what the dynamic buffer model computes with.
+// headroomInput explains the inputs of the dynamic buffer model.
 func headroomInput(fields ...string) func(a *accountant, key, field, value string) render.Line {
 	return func(a *accountant, key, field, _ string) render.Line {
 		switch {

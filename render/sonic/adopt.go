@@ -15,31 +15,31 @@ import (
 
 // slot is a place where a row names an object: a field of PORT_QOS_MAP, or of a queue.
 type slot struct {
-	table, key, field string // key is that of the target: one port, or one queue of it
+	table, key, field string // key of a port, or of one queue of it
 	port              string // "" for the global row
-	has               string // the object that it names now, "" for none
-	differs           bool   // what is desired behaves otherwise
-	free              bool   // nothing is desired of it, and nothing is sent to it
+	has               string // object that it names now, "" if none
+	differs           bool   // the desired behavior differs
+	free              bool   // the intent does not set it, and no traffic uses it
 }
 
-// object is the table of the objects that a slot names.
+// object returns the table of the objects that a slot names.
 func (s *slot) object() string { return references[s.table+" "+s.field] }
 
-// adopter puts what is desired into the objects that the switch has, under their own
-// names. What behaves as desired stays bound as it is; an object whose users all want
-// one other value is edited in place; only the rest is bound to another object.
+// adopter expresses the desired state with the objects that the switch already has, under their own
+// names. Slots that already behave as desired keep their object. An object whose users all want the
+// same new value is edited in place. Only the remaining slots are bound to another object.
 type adopter struct {
 	running, target Config
 	desired         *qos.Device
 	differs         map[qos.Place]bool
 	queues          map[string]*[qos.NumPriorities]Row
-	shared          ordered.Groups[string, string] // what other ports use as well, by these ports
-	concerns        map[string]bool                // maps "TABLE|name" that change for ports outside of the intent, too
+	shared          ordered.Groups[string, string] // objects that other ports use as well, by a description of these ports
+	concerns        map[string]bool                // maps ("TABLE|name") whose change also affects ports outside of the intent
 }
 
-// adopt rewrites the target of a device that differs from the running one by changes,
-// and returns notes on objects that have other users, and which of those it changes
-// for them.
+// adopt rewrites target, the desired rows of a device, to reuse the objects in running; changes
+// lists the differences between the two. It returns notes on objects that other ports use as well,
+// and the maps ("TABLE|name") whose change also affects those ports.
 func adopt(running, target Config, desired *qos.Device, changes []qos.Change) (notes []string, concerns map[string]bool) {
 	a := adopter{concerns: map[string]bool{}, running: running, target: target, desired: desired, differs: make(map[qos.Place]bool, len(changes)), queues: queueRows(running[TQueue])}
 	for _, c := range changes {
@@ -62,7 +62,7 @@ func adopt(running, target Config, desired *qos.Device, changes []qos.Change) (n
 	return a.notes(), a.concerns
 }
 
-// notes tells of the objects that other ports use as well.
+// notes describes the objects that other ports use as well.
 func (a *adopter) notes() (notes []string) {
 	for who, objects := range a.shared.All() {
 		list := strings.Join(objects, ", ")
@@ -78,7 +78,7 @@ func (a *adopter) notes() (notes []string) {
 	return notes
 }
 
-// slots are those of all ports, in a fixed order.
+// slots returns the slots of all ports, and the global one, in a fixed order.
 func (a *adopter) slots() (out []slot) {
 	out = make([]slot, 0, len(a.running[TPort])*(len(mapTables)+2*qos.NumPriorities)+1)
 	for _, key := range natural.Keys(a.running[TPort]) {
@@ -116,7 +116,7 @@ func (a *adopter) portSlots(out []slot, port string) []slot {
 	return out
 }
 
-// sentTo are the queues that the maps of a port send anything to.
+// sentTo returns the queues that the maps of a port send traffic to; all of them if unknown.
 func sentTo(p *qos.Port) (s qos.PrioritySet) {
 	if p == nil || p.Maps.V == nil {
 		return 0xff
@@ -129,7 +129,7 @@ func sentTo(p *qos.Port) (s qos.PrioritySet) {
 		if tc < qos.NumPriorities && m.TCToQueue[tc] >= 0 {
 			s |= qos.Priorities(int(m.TCToQueue[tc]))
 		} else {
-			s = 0xff // where the switch sends it, nothing here says
+			s = 0xff // the maps do not say where the switch sends it
 		}
 	}
 	for _, tc := range slices.Concat(m.DSCPToTC[:], m.PCPToTC[:]) {
@@ -138,8 +138,8 @@ func sentTo(p *qos.Port) (s qos.PrioritySet) {
 	return s
 }
 
-// queueRows returns what the rows of a table say of each queue, by port: of two that
-// name one queue the last.
+// queueRows returns the row that applies to each queue, by port. If several rows name a queue, they
+// are merged and later ones win.
 func queueRows(t Table) map[string]*[qos.NumPriorities]Row {
 	out := map[string]*[qos.NumPriorities]Row{}
 	for _, key := range slices.Sorted(maps.Keys(t)) {
@@ -162,14 +162,13 @@ func queueRows(t Table) map[string]*[qos.NumPriorities]Row {
 	return out
 }
 
-// followers are the ports that are up, that the intent does not name, and that classify
-// with the map of the switch.
+// followers returns the ports that are up, are not in the intent, and classify with the switch-wide
+// map.
 func (a *adopter) followers() []string {
 	return strangers(a.running, a.desired, func(port string) bool { return a.running.Row(TPortQoS, port)["dscp_to_tc_map"] == "" })
 }
 
-// strangers are the ports that are up, that the intent does not name, and that use
-// something.
+// strangers returns the ports that are up, are not in the intent, and for which uses is true.
 func strangers(running Config, desired *qos.Device, uses func(port string) bool) []string {
 	var out []string
 	for port := range running[TPort] {
@@ -180,9 +179,9 @@ func strangers(running Config, desired *qos.Device, uses func(port string) bool)
 	return natural.Sorted(out)
 }
 
-// table settles what the slots of one table of objects name.
+// table decides which object each slot names, for the objects of one table.
 func (a *adopter) table(table string, slots []slot) {
-	users := map[string][]slot{} // by the object that they have
+	users := map[string][]slot{} // by the object that they name now
 	made := a.target[table]
 	a.target[table] = Table{}
 	var moved []slot
@@ -200,7 +199,7 @@ func (a *adopter) table(table string, slots []slot) {
 			users[s.has] = append(users[s.has], s)
 		}
 	}
-	edited, tried := map[string]string{}, map[string]bool{} // object -> what it is to be, as the encoder names it
+	edited, tried := map[string]string{}, map[string]bool{} // object -> the encoder's name for the object that it becomes
 	for _, s := range moved {
 		as := a.target.Row(s.table, s.key)[s.field]
 		if s.has == "" || tried[s.has] {
@@ -231,8 +230,7 @@ func (a *adopter) table(table string, slots []slot) {
 	}
 }
 
-// keep leaves a slot as it is. The object that it names is part of what the plan
-// depends on.
+// keep leaves a slot as it is. The plan then depends on the object that the slot names.
 func (a *adopter) keep(table string, s slot, row Row) {
 	row[s.field] = Absent
 	if s.has == "" {
@@ -244,8 +242,8 @@ func (a *adopter) keep(table string, s slot, row Row) {
 	}
 }
 
-// mayEdit reports whether an object can become what the encoder made: all of its users
-// want that, and the switch takes it in place.
+// mayEdit reports whether an object can be changed in place into the row that the encoder made: all
+// of its users want that row, and the switch accepts the change in place.
 func (a *adopter) mayEdit(table, name string, users []slot, want Row, made Table) bool {
 	have := a.running.Row(table, name)
 	if have == nil || !editable(table, have, want) || table == TScheduler && a.shapes(name) {
@@ -257,7 +255,7 @@ func (a *adopter) mayEdit(table, name string, users []slot, want Row, made Table
 		switch {
 		case s.free:
 		case wanted && s.differs:
-			// Those that let go of it do not count.
+			// Users that move to another object do not count.
 			if made[as] != nil && !maps.Equal(made[as], want) {
 				return false
 			}
@@ -281,7 +279,7 @@ func (a *adopter) mayEdit(table, name string, users []slot, want Row, made Table
 	return a.desired.OwnsGlobals
 }
 
-// shapes reports whether a port names the scheduler for itself.
+// shapes reports whether a port uses the scheduler to shape the whole port.
 func (a *adopter) shapes(name string) bool {
 	for _, row := range a.running[TPortQoS] {
 		if row["scheduler"] == name {
@@ -291,15 +289,15 @@ func (a *adopter) shapes(name string) bool {
 	return false
 }
 
-// editable reports whether the switch does what a row says after it was changed in
-// place, under the fields of others that it has.
+// editable reports whether a row behaves as wanted after it was changed in place, with the fields
+// that it keeps from the old row.
 func editable(table string, have, want Row) bool {
 	if table != TScheduler {
 		return true
 	}
 	for _, rate := range []string{"cir", "pir"} {
-		// orchagent leaves a rate in force whose field goes from a row (Habits), here or
-		// when the edit is undone.
+		// orchagent keeps a rate in force when its field is removed (see Habits), either by this
+		// edit or by its undo.
 		if _, was := have[rate]; was == (want[rate] == Absent || want[rate] == "") {
 			return false
 		}
@@ -311,9 +309,9 @@ func editable(table string, have, want Row) bool {
 	return decoded(merge(have, want)) == decoded(merge(nil, want))
 }
 
-// other returns the object to bind instead: a map that the switch has and that says it
-// already, the encoder's own object where that is free, or a new one. Schedulers and
-// profiles are one a class, so that each can change without the others.
+// other returns the object to bind instead: a map on the switch with the same content, the
+// encoder's own object if its name is free, or a new one. Each traffic class has its own scheduler
+// and profile, so that each can change without the others.
 func (a *adopter) other(table, as string, want Row, users map[string][]slot, edited map[string]string) string {
 	names := []string{as}
 	if slices.Contains(whole, table) {
@@ -341,7 +339,7 @@ func (a *adopter) other(table, as string, want Row, users map[string][]slot, edi
 	}
 	if taken[as] || a.running.Row(table, as) != nil && !editable(table, a.running.Row(table, as), want) {
 		for n, have := range a.running[table] {
-			// A run that was cut off may have left the very object, not yet bound.
+			// A run that was cut off may have created exactly this object without binding it yet.
 			taken[n] = taken[n] || edited[n] != "" || differ(table, have, want) || !editable(table, have, want)
 		}
 		var text strings.Builder
@@ -353,18 +351,18 @@ func (a *adopter) other(table, as string, want Row, users map[string][]slot, edi
 	return as
 }
 
-// common is a row that all ports of the switch share.
+// common is a setting that all ports of the switch share.
 type common struct {
 	kind  qos.Kind
 	rows  [][2]string
 	users []string
-	// need says why the ports of the intent cannot do without the change; "" where
-	// they can.
+	// need says why the ports of the intent need the change; "" if they do not.
 	need string
 }
 
-// scope leaves rows that all ports share to those that the intent does not name: a
-// change that the ports of the intent need is blocked, another one left out.
+// scope removes rows from target that ports outside of the intent share. A change that the ports of
+// the intent need is blocked; any other is dropped. If the intent owns the globals, scope leaves
+// everything as it is.
 func scope(running, target Config, desired *qos.Device, all []qos.Change) (left []qos.Place, changes []qos.Change, notes []string) {
 	changes = all
 	if desired.OwnsGlobals {
@@ -410,8 +408,8 @@ func scope(running, target Config, desired *qos.Device, all []qos.Change) (left 
 	return left, changes, notes
 }
 
-// slowPoll says that a watchdog of the intent has a time below the poll interval, which
-// the switch refuses (sonic-yang-models:sonic-pfcwd.yang); "" where none has.
+// slowPoll explains that a watchdog of the intent has a time below the poll interval, which the
+// switch rejects (sonic-yang-models:sonic-pfcwd.yang); "" if there is none.
 func slowPoll(running Config, desired *qos.Device) string {
 	n, err := strconv.ParseInt(running.Row(TWatchdog, "GLOBAL")["POLL_INTERVAL"], 10, 64)
 	if err != nil {

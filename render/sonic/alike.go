@@ -5,7 +5,7 @@ import (
 	"maps"
 )
 
-// personal are the fields that tell a switch from another one like it. No plan depends on
+// personal lists the fields that differ between otherwise identical switches. No plan depends on
 // them.
 var personal = map[string][]string{
 	TMetadata: {"hostname", "mac", "bgp_asn", "bgp_router_id", "chassis_hostname", "rack_mgmt_map"},
@@ -14,8 +14,8 @@ var personal = map[string][]string{
 	TVXLAN:    {"src_ip"},
 }
 
-// Impersonal returns the configuration without what tells the switch from others like it:
-// [Site.Plan] makes the same of both. It shares the rows of other tables with c.
+// Impersonal returns the configuration without the fields that differ between identical switches.
+// [Site.Plan] makes the same plan from both. Rows of other tables are shared with c.
 func (c Config) Impersonal() Config {
 	out := maps.Clone(c)
 	for tn, fields := range personal {
@@ -36,8 +36,8 @@ func (c Config) Impersonal() Config {
 
 var seed = maphash.MakeSeed()
 
-// Sum returns a number that is the same for equal configurations, in this process, and
-// the length of all fields and values in bytes.
+// Sum returns a hash of the configuration, valid within this process, and its size: the total
+// length of all keys, fields and values in bytes.
 func (c Config) Sum() (sum uint64, size int) {
 	type field struct{ name, value string }
 	type row struct {

@@ -9,12 +9,11 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 )
 
-// Booted returns what a switch holds once it has started on a saved configuration: in the
-// traditional buffer model buffermgrd adds the lossless groups that the file lacks, for
-// ports with PFC, a speed and a cable length, if it has a profile for the two or can make
-// one from the pool and a row of its table (sonic-swss cfgmgr/buffermgr.cpp,
-// doSpeedUpdateTask). m has the table that SONiC publishes for the switch; nil if that is
-// not known. A group that has a row keeps it.
+// Booted returns the configuration of a switch after it has started from a saved one. In the
+// traditional buffer model, buffermgrd adds the lossless groups that the file lacks, for ports with
+// PFC, a speed and a cable length, if it has a profile for the two or can make one from the pool
+// and a row of its table (sonic-swss cfgmgr/buffermgr.cpp, doSpeedUpdateTask). m holds the table
+// that SONiC publishes for the switch; nil if it is not known. Groups that have a row keep it.
 func Booted(saved Config, m *catalog.Model) Config {
 	if bufferModel(saved) == "dynamic" {
 		return saved
@@ -47,16 +46,16 @@ func Booted(saved Config, m *catalog.Model) Config {
 	return out
 }
 
-// MayDerive reports whether a switch may hold lossless groups that [Booted] does not add: the
-// text is a part of a configuration, such as render writes, or the table that the switch
-// derives them from is not known.
+// MayDerive reports whether a switch may hold lossless groups that [Booted] does not add: because
+// saved is only part of a configuration, such as the output of render, or because the table that
+// the switch derives them from is not known.
 func MayDerive(saved Config, m *catalog.Model) bool {
 	unknown := m == nil || len(m.Headroom) == 0
 	return saved.Row(TMetadata, "localhost") == nil || unknown && saved.Row(TPool, catalog.IngressPool) != nil
 }
 
-// derive returns the name of the profile that buffermgrd gives lossless groups for a speed
-// and a cable length, and makes it where it is missing; "" if the switch cannot.
+// derive returns the name of the profile that buffermgrd gives lossless groups for a speed and a
+// cable length, and adds the profile if it is missing; "" if the switch cannot derive one.
 func (c Config) derive(speed, cable string, m *catalog.Model) string {
 	name := derivedPrefix + speed + "_" + cable + "_profile"
 	pool := c.Row(TPool, catalog.IngressPool)

@@ -6,8 +6,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 )
 
-// A switch that starts on a file derives the lossless groups that the file lacks, where it
-// has what it derives them from.
+// TestBooted: a switch that starts from a file derives the lossless groups that the file lacks, if
+// it has the inputs for them.
 func TestBooted(t *testing.T) {
 	m, ok := catalog.Lookup("E530-24x2c")
 	if !ok {

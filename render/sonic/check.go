@@ -11,22 +11,23 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
-// Plans and undo records are files. What they hold becomes paths, rows and shell words.
+// Plans and undo records are files. Their contents become paths, rows and shell words, so they are
+// checked first.
 var (
 	nameWord = lazyre.New(`^[\w.:@+/#~%=-]+$`)
-	// checkpointWord is a name that a checkpoint of this tool can have, runWord one of a run.
+	// checkpointWord matches names of checkpoints made by this tool, runWord IDs of runs.
 	checkpointWord = lazyre.New(`^(roce-fabric-[\w-]{0,100})?$`)
 	runWord        = lazyre.New(`^[\w-]{0,100}$`)
 )
 
-// isName reports whether a text can name a row, a field or a port. The length
-// is no part of the pattern, which would take a millisecond to compile.
+// isName reports whether s can be the name of a row, a field or a port. The length is checked
+// separately because a length limit in the pattern would take a millisecond to compile.
 func isName(s string) bool { return len(s) <= 512 && nameWord.MatchString(s) }
 
 // portWrites are the fields of PORT that this tool writes.
 var portWrites = []string{"admin_status", "mtu", "fec", "pfc_asym"}
 
-// checkPort returns an error unless a port is managed; nil takes every port.
+// checkPort returns an error unless the port is managed; a nil managed accepts every port.
 func checkPort(port string, managed func(port string) bool) error {
 	switch {
 	case !isName(port):
@@ -37,8 +38,8 @@ func checkPort(port string, managed func(port string) bool) error {
 	return nil
 }
 
-// Check returns an error unless the op is on a row, and a field, that this tool
-// writes, and on a port that is managed; a nil managed takes every port.
+// Check returns an error unless the op is on a row and a field that this tool writes, and on a
+// managed port; a nil managed accepts every port.
 func (o Op) Check(managed func(port string) bool) error {
 	err := errors.Join(o.checkPlace(managed), o.checkTexts())
 	if err == nil {
@@ -106,7 +107,7 @@ func (o Op) checkPlace(managed func(port string) bool) (err error) {
 			}
 		}
 	case TProfile:
-		// Only profiles that the switch has derived are ever removed.
+		// This tool removes only profiles that the switch derived.
 		err = field(o.Del && o.Field == "" && Derived(o.Key) && isName(o.Key))
 	case TMetadata, TSwitch, TMember, TPool, TTunnel, TVXLAN:
 		err = errors.New("this tool only reads that table")
@@ -120,7 +121,7 @@ func (o Op) checkPlace(managed func(port string) bool) (err error) {
 	return err
 }
 
-// checkTexts returns an error unless fields have names and values are one line.
+// checkTexts returns an error unless all field names are usable and all values are one line.
 func (o Op) checkTexts() (err error) {
 	texts := []string{o.Value}
 	for _, f := range natural.Keys(o.Row) {
@@ -139,11 +140,11 @@ func unprintable(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f })
 }
 
-// Check returns an error, with the place, unless Apply makes such a record.
+// Check returns an error, with the place, unless Apply could have written this record.
 func (u Undo) Check(managed func(port string) bool) error {
 	for _, tn := range slices.Sorted(maps.Keys(u.Rows)) {
 		for _, key := range natural.Keys(u.Rows[tn]) {
-			// Without the row it is the removal that has to be checked.
+			// A nil row stands for a removal, so the removal is checked.
 			if err := (Op{Table: tn, Key: key, Row: u.Rows[tn][key]}).Check(managed); err != nil {
 				return fmt.Errorf("undo record: row %w", err)
 			}
@@ -184,7 +185,7 @@ func (u Undo) Check(managed func(port string) bool) error {
 	return nil
 }
 
-// Check returns an error unless the step is one of a plan.
+// Check returns an error unless the step could be part of a plan.
 func (s Step) Check(managed func(port string) bool) error {
 	if s.Via != "gnmi" && s.Via != "ssh" {
 		return fmt.Errorf("unknown transport %q", s.Via)
@@ -202,7 +203,7 @@ func (s Step) Check(managed func(port string) bool) error {
 	return nil
 }
 
-// Flaps reports whether a port goes down or up in the step, whatever a plan says of it.
+// Flaps reports whether a port goes down or up in the step, whatever impact the plan states.
 func (s Step) Flaps() bool {
 	return len(s.Down)+len(s.Up) > 0 || slices.ContainsFunc(s.Ops, func(o Op) bool { return o.Table == TPort && o.Field == "admin_status" })
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
-// Compared returns the rows in which two configurations differ, as text: TABLE|key, and
-// below it a field a line.
+// Compared returns the rows in which two configurations differ, as text: TABLE|key, followed by one
+// line per field.
 func Compared(before, after Config) (was, is string) {
 	var a, b strings.Builder
 	tables := map[string]bool{}

@@ -36,7 +36,7 @@ type Table map[string]Row
 // Config is CONFIG_DB: table name to table.
 type Config map[string]Table
 
-// Put stores a row, making its table.
+// Put stores a row and creates its table if needed.
 func (c Config) Put(table, key string, row Row) {
 	t := c[table]
 	if t == nil {
@@ -49,10 +49,9 @@ func (c Config) Put(table, key string, row Row) {
 // Row returns a row, or nil.
 func (c Config) Row(table, key string) Row { return c[table][key] }
 
-// PlainNames turns references to rows, "[WRED_PROFILE|AZURE_LOSSLESS]" and lists
-// of them, into names, in place. Configurations that old releases saved have them;
-// later ones rewrite them as they start
-// (sonic-utilities:scripts/db_migrator.py, qos_db_fieldval_reference_remove).
+// PlainNames turns references such as "[WRED_PROFILE|AZURE_LOSSLESS]", and lists of them, into
+// plain names, in place. Old releases saved configurations with such references; newer ones rewrite
+// them at startup (sonic-utilities:scripts/db_migrator.py, qos_db_fieldval_reference_remove).
 func (c Config) PlainNames() {
 	for _, t := range c {
 		for _, row := range t {
@@ -63,10 +62,10 @@ func (c Config) PlainNames() {
 	}
 }
 
-// PlainKeys gives each port its own row where a key names several, "Ethernet0,Ethernet4|3",
-// in place: the first releases wrote such keys, and the switch still takes them
-// (sonic-swss:orchagent/qosorch.cpp, list_item_delimiter). [TShared] keeps the keys. It
-// returns an error where there would be too many rows.
+// PlainKeys splits rows whose key names several ports, "Ethernet0,Ethernet4|3", into one row per
+// port, in place. The first releases wrote such keys, and the switch still accepts them
+// (sonic-swss:orchagent/qosorch.cpp, list_item_delimiter). The original keys are recorded in
+// [TShared]. It returns an error if there would be too many rows.
 func (c Config) PlainKeys() error {
 	const most = 1 << 20
 	for _, tn := range []string{TPortQoS, TQueue, TGroup, TBufferQueue, TIngressList, TEgressList} {
@@ -94,8 +93,8 @@ func (c Config) PlainKeys() error {
 	return nil
 }
 
-// TShared is no table of a switch. For each row that PlainKeys made, "QUEUE|Ethernet0|3", it
-// holds the row of several ports that the switch has instead.
+// TShared is not a table of a switch. For each row that PlainKeys made, such as
+// "QUEUE|Ethernet0|3", it records the original row of several ports.
 const TShared = "rows of several ports"
 
 func plainNames(v string) string {
@@ -128,9 +127,8 @@ func (c Config) Clone() Config {
 	return out
 }
 
-// AppendJSON appends the configuration as config_db.json is written on a
-// switch: four blanks of indent, keys sorted by byte, every value a string or
-// a list of strings.
+// AppendJSON appends the configuration in the format of config_db.json on a switch: indented by
+// four spaces, keys sorted by byte, every value a string or a list of strings.
 func (c Config) AppendJSON(b []byte) []byte {
 	if len(c) == 0 {
 		return append(b, "{}\n"...)
@@ -167,7 +165,7 @@ func (t Table) JSON() []byte {
 	return append(b, '}')
 }
 
-// append appends the row with its fields at a depth.
+// append appends the row as a JSON object whose fields are indented to the given depth.
 func (r Row) append(b []byte, depth int) []byte {
 	if len(r) == 0 {
 		return append(b, "{}"...)
@@ -193,12 +191,12 @@ func (r Row) append(b []byte, depth int) []byte {
 	return append(append(b, newline(depth-1)...), '}')
 }
 
-// compact is the depth of what stands on one line, as is any depth below 0.
+// compact is a depth that puts everything on one line; any depth below 0 does.
 const compact = -2
 
 const indent = "    "
 
-// newline begins a line at a depth.
+// newline returns a line break and the indentation of a depth.
 func newline(depth int) string {
 	if depth < 0 {
 		return ""
@@ -214,7 +212,7 @@ func appendKey(b []byte, i, depth int, key string) []byte {
 	return append(b, ' ')
 }
 
-// appendItem begins the i-th member of an object or a list.
+// appendItem starts the i-th member of an object or a list.
 func appendItem(b []byte, i, depth int) []byte {
 	if i > 0 {
 		b = append(b, ',')
@@ -252,7 +250,7 @@ type entry[V any] struct {
 	value V
 }
 
-// sorted returns the entries of m by key, in the memory of buf where they fit.
+// sorted returns the entries of m by key. It uses the memory of buf if they fit.
 func sorted[M ~map[string]V, V any](m M, buf []entry[V]) []entry[V] {
 	buf = buf[:0]
 	for k, v := range m {
@@ -262,8 +260,8 @@ func sorted[M ~map[string]V, V any](m M, buf []entry[V]) []entry[V] {
 	return buf
 }
 
-// Indexes reads the last part of a BUFFER_PG, BUFFER_QUEUE or QUEUE key: one
-// index or a range, "3" or "0-2", 0..15.
+// Indexes parses the last part of a BUFFER_PG, BUFFER_QUEUE or QUEUE key: one index or a range
+// within 0..15, such as "3" or "0-2".
 func Indexes(s string) (from, to int, ok bool) {
 	a, b, ranged := strings.Cut(s, "-")
 	if !ranged {
@@ -277,8 +275,8 @@ func Indexes(s string) (from, to int, ok bool) {
 	return from, to, true
 }
 
-// Plain returns the same rows as plain maps, for packages that do not know the
-// types of this one. The rows are shared.
+// Plain returns the configuration as plain maps, for packages that do not know the types of this
+// one. The rows are shared with c.
 func (c Config) Plain() map[string]map[string]map[string]string {
 	out := make(map[string]map[string]map[string]string, len(c))
 	for tn, t := range c {

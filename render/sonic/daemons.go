@@ -8,54 +8,53 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
-// Effect is what the daemons of a switch do with a write that CONFIG_DB takes.
+// Effect says how the daemons of a switch react to a write that CONFIG_DB accepts.
 type Effect string
 
 // The effects.
 const (
-	// Applies: it takes effect at once.
+	// Applies: the write takes effect at once.
 	Applies Effect = "applies"
-	// Delayed: it takes effect when the headroom of a port is next computed.
+	// Delayed: the write takes effect when the headroom of a port is next computed.
 	Delayed Effect = "delayed"
-	// Keeps: the daemons go on with the value that they had.
+	// Keeps: the daemons keep using the old value.
 	Keeps Effect = "keeps"
-	// Recreates: it takes effect only if the row is removed and added again.
+	// Recreates: the write takes effect only if the row is removed and added again.
 	Recreates Effect = "recreates"
-	// Waits: the object goes when no row names it any more.
+	// Waits: the object is removed once no row names it any more.
 	Waits Effect = "waits"
-	// Unbinds: every index of the row loses what was bound to it, also one that another
-	// row names.
+	// Unbinds: every index of the row loses its binding, even an index that another row names too.
 	Unbinds Effect = "unbinds"
-	// Crashes: a daemon ends, and the switch restarts its container.
+	// Crashes: a daemon exits, and the switch restarts its container.
 	Crashes Effect = "crashes"
 )
 
-// Habit is what the daemons do with the writes to one row or field. It follows from the
-// sources of sonic-swss on the branches of the releases: orchagent/qosorch.cpp,
-// bufferorch.cpp, pfcwdorch.cpp, portsorch.cpp, cfgmgr/buffermgr.cpp, buffermgrdyn.cpp and
-// portmgr.cpp.
+// Habit describes how the daemons react to writes to one row or field. It is taken from the sources
+// of sonic-swss on the release branches: orchagent/qosorch.cpp, bufferorch.cpp, pfcwdorch.cpp,
+// portsorch.cpp, cfgmgr/buffermgr.cpp, buffermgrdyn.cpp and portmgr.cpp.
 type Habit struct {
 	Table string
-	Key   string // "" is every key that has no entry of its own
-	Field string // "" is the row itself; "*" is every field that has no entry of its own
-	// Set is the effect of writing it, Unset that of removing it.
+	Key   string // "" means every key that has no entry of its own
+	Field string // "" means the row itself; "*" means every field that has no entry of its own
+	// Set is the effect of writing the value, Unset the effect of removing it.
 	Set, Unset Effect
-	// None is the value that the daemons take for no value, where Unset is Keeps.
+	// None is a value that the daemons treat like no value; used if Unset is Keeps.
 	None string
-	// Since is the first release of which the entry speaks, Before the first one after it.
+	// Since is the first release that the entry covers, Before the first later one that it does not
+	// cover.
 	Since, Before string
-	// Model is the buffer model of which the entry speaks; "" is both.
+	// Model is the buffer model that the entry covers; "" means both.
 	Model string
 	Why   string
 }
 
 const traditional = "traditional"
 
-// noMask is the None of a list of priorities.
+// noMask is the value of None for a list of priorities, whose "no value" is "".
 const noMask = "\x01"
 
-// Habits is what the daemons do with each row and field that this tool writes. Of two
-// entries that fit, the first counts.
+// Habits describes how the daemons react to writes to each row and field that this tool writes. The
+// first matching entry applies.
 var Habits = slices.Concat([]Habit{
 	{Table: TPort, Field: "admin_status", Set: Applies, Unset: Keeps, None: "down", Why: "portmgrd acts on the fields that the row has"},
 	{Table: TPort, Field: "mtu", Set: Applies, Unset: Keeps, None: "9100", Why: "portmgrd gives a port its default once, when the port is new"},
@@ -113,8 +112,8 @@ var Habits = slices.Concat([]Habit{
 	{Table: TWatchdog, Field: "*", Set: Applies, Unset: Applies, Why: "orchagent writes the times anew, and takes an absent restoration time for none"},
 }, mapHabits())
 
-// mapHabits are the entries of the maps. A map without an entry is none that this tool
-// writes: orchagent ends with an exception on one (std::stoi of the placeholder NULL).
+// mapHabits returns the entries for the maps. Maps without an entry must never be written:
+// orchagent dies of an exception on an empty one (std::stoi of the placeholder NULL).
 func mapHabits() (out []Habit) {
 	for _, t := range whole {
 		out = append(out,
@@ -124,7 +123,7 @@ func mapHabits() (out []Habit) {
 	return out
 }
 
-// habitOf returns the entry for a row or a field of one.
+// habitOf returns the entry for a row, or for one of its fields.
 func (r Release) habitOf(table, key, field, model string) (Habit, bool) {
 	after := func(name string) bool { l, _ := LookupRelease(name); return r.Index >= l.Index }
 	i := slices.IndexFunc(Habits, func(h Habit) bool {
@@ -138,12 +137,12 @@ func (r Release) habitOf(table, key, field, model string) (Habit, bool) {
 	return Habits[i], true
 }
 
-// ownKey reports whether a key has entries of its own.
+// ownKey reports whether a key has its own entries in [Habits].
 func ownKey(table, key string) bool {
 	return table == TPortQoS && key == globalKey || table == TWatchdog && key == "GLOBAL"
 }
 
-// bufferModel is the one that a switch runs.
+// bufferModel returns the buffer model that a switch runs.
 func bufferModel(c Config) string {
 	if c.Row(TMetadata, "localhost")["buffer_model"] == "dynamic" {
 		return "dynamic"
@@ -151,16 +150,16 @@ func bufferModel(c Config) string {
 	return traditional
 }
 
-// Consequence is what the daemons do with one part of an op.
+// Consequence describes how the daemons react to one part of an op.
 type Consequence struct {
 	Habit
 	Effect Effect
-	Value  string // that is written; "" where something is removed
-	Gone   bool   // it is removed
+	Value  string // value written; "" if something is removed
+	Gone   bool   // the field or row is removed
 }
 
-// Consequences returns what the daemons of a switch that holds running do with an op. It
-// fails for a row or field that [Habits] does not list.
+// Consequences returns how the daemons of a switch that holds running react to an op. It fails for
+// a row or field that [Habits] does not list.
 func (r Release) Consequences(o Op, running Config) (out []Consequence, err error) {
 	have, model := running.Row(o.Table, o.Key), bufferModel(running)
 	add := func(field, value string, gone bool) {
@@ -181,7 +180,7 @@ func (r Release) Consequences(o Op, running Config) (out []Consequence, err erro
 	}
 	o.apply(after)
 	now := after.Row(o.Table, o.Key)
-	// A row whose last field goes over SSH is gone (Redis).
+	// Redis deletes a row when its last field is removed over SSH.
 	if empty := len(now) == 0; empty || have == nil {
 		add("", "", empty)
 	}
@@ -198,8 +197,8 @@ func (r Release) Consequences(o Op, running Config) (out []Consequence, err erro
 	return out, err
 }
 
-// none returns the value that stands for no value in a field that the daemons keep when
-// it goes, and whether there is one.
+// none returns the value that can be written instead of removing a field whose value the daemons
+// would keep, and whether there is one.
 func (h Habit) none() (string, bool) {
 	switch h.None {
 	case "":
@@ -210,17 +209,17 @@ func (h Habit) none() (string, bool) {
 	return h.None, true
 }
 
-// lasting reports whether a row has to stay once it is there: a daemon of some release
-// ends with it.
+// lasting reports whether a row must not be removed once it exists, because that crashes a daemon
+// of some release.
 func lasting(table, key string) bool {
 	return slices.ContainsFunc(Habits, func(h Habit) bool {
 		return h.Table == table && h.Key != "" && h.Key == key && h.Field == "" && h.Unset == Crashes
 	})
 }
 
-// cleared returns a row with the values that stand for no value in place of what the
-// daemons would keep if the fields that was does not have went, and whether it has any
-// that differs.
+// cleared returns have for a revert to was. Fields that was lacks, and whose value the daemons
+// would keep after removal, are set to the value that means "no value". It also reports whether the
+// result differs from have.
 func cleared(table, key string, have, was Row, model string) (Row, bool) {
 	out := maps.Clone(have)
 	for f := range have {
@@ -236,8 +235,8 @@ func cleared(table, key string, have, was Row, model string) (Row, bool) {
 	return out, !maps.Equal(out, have)
 }
 
-// stated puts the value that stands for no value into a target, for each field that is to
-// go from a row and that the daemons would keep.
+// stated replaces removals in target by the value that means "no value", for each field whose value
+// the daemons would keep after removal.
 func (r Release) stated(running, target Config) {
 	model := bufferModel(running)
 	for tn, t := range target {
@@ -256,8 +255,8 @@ func (r Release) stated(running, target Config) {
 	}
 }
 
-// CheckSteps fails if a daemon of a switch that holds running would end with a step, or if
-// nothing is known of what the daemons do with it.
+// CheckSteps returns an error if a step would crash a daemon of a switch that holds running, or if
+// the reaction of the daemons to a step is not known.
 func (r Release) CheckSteps(running Config, steps []Step) error {
 	for _, s := range steps {
 		for _, o := range s.Ops {

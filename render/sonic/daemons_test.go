@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestHabitsAreComplete: each table that this tool writes has an entry for its rows, the
-// releases and models are ones that there are, and each entry gives its reason.
+// TestHabitsAreComplete: each table that this tool writes has an entry for its rows, entries name
+// only known releases and buffer models, and each gives its reason.
 func TestHabitsAreComplete(t *testing.T) {
 	for i, h := range Habits {
 		for _, name := range []string{h.Since, h.Before} {
@@ -40,7 +40,7 @@ func TestHabitsAreComplete(t *testing.T) {
 	}
 }
 
-// TestConsequences of ops that matter, by release.
+// TestConsequences checks the effects of important ops, by release.
 func TestConsequences(t *testing.T) {
 	cfg := Config{
 		TWatchdog: {"GLOBAL": {"POLL_INTERVAL": "200"}, "Ethernet0": {"action": "drop"}},
@@ -54,7 +54,7 @@ func TestConsequences(t *testing.T) {
 	}{
 		{"202311", Op{Table: TWatchdog, Key: "GLOBAL", Del: true}, []Effect{Crashes}},
 		{"202605", Op{Table: TWatchdog, Key: "GLOBAL", Del: true}, []Effect{Crashes}},
-		{"202605", Op{Table: TWatchdog, Key: "GLOBAL", Field: "POLL_INTERVAL", Del: true}, []Effect{Crashes}}, // it was the last field
+		{"202605", Op{Table: TWatchdog, Key: "GLOBAL", Field: "POLL_INTERVAL", Del: true}, []Effect{Crashes}}, // the last field of the row
 		{"master", Op{Table: TWatchdog, Key: "GLOBAL", Del: true}, []Effect{Keeps}},
 		{"202605", Op{Table: TWatchdog, Key: "GLOBAL", Field: "POLL_INTERVAL", Value: "300"}, []Effect{Applies}},
 		{"202605", Op{Table: TWatchdog, Key: "Ethernet0", Row: Row{"action": "forward"}}, []Effect{Recreates}},
@@ -80,8 +80,8 @@ func TestConsequences(t *testing.T) {
 	}
 }
 
-// TestFieldsThatTheDaemonsKeep: the value that stands for none is written where a field
-// would have to go.
+// TestFieldsThatTheDaemonsKeep: instead of removing a field, the value that means "no value" is
+// written.
 func TestFieldsThatTheDaemonsKeep(t *testing.T) {
 	running := Config{TPort: {"Ethernet0": {"pfc_asym": "on"}, "Ethernet4": {}}, TPortQoS: {"Ethernet0": {"pfc_enable": "3"}}}
 	for name, want := range map[string]string{"202411": Absent, "202511": ""} {
@@ -97,8 +97,8 @@ func TestFieldsThatTheDaemonsKeep(t *testing.T) {
 	}
 }
 
-// TestUndoOfAPortThatIsGone: the watchdog row of a port that is gone stays; orchagent would
-// end with its removal.
+// TestUndoOfAPortThatIsGone: the watchdog row of a port that no longer exists stays, because its
+// removal would crash orchagent.
 func TestUndoOfAPortThatIsGone(t *testing.T) {
 	u := Undo{Rows: map[string]map[string]Row{TWatchdog: {"Ethernet0": nil, "Ethernet4": nil}}}
 	cfg := Config{TPort: {"Ethernet4": {}}, TWatchdog: {"Ethernet0": {"action": "drop"}, "Ethernet4": {"action": "drop"}}}

@@ -15,15 +15,15 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// Unknown is something in a table of this tool that the model has no place
-// for. It is left on the device as it is.
+// Unknown is an entry of a table of this tool that the model cannot represent. It is left on the
+// device as it is.
 type Unknown struct {
 	Table string `json:"table"`
 	Key   string `json:"key"`
 	Field string `json:"field,omitempty"`
 	Value string `json:"value,omitempty"`
 	Why   string `json:"why"`
-	// Open says that what the switch does with traffic may depend on it.
+	// Open is set if the entry may change what the switch does with traffic.
 	Open bool `json:"open,omitempty"`
 }
 
@@ -48,8 +48,8 @@ func WantTable(name string) bool { return slices.Contains(wanted, name) }
 
 var wanted = Tables()
 
-// Decode reads CONFIG_DB into a running model, normalised. Entries that have no
-// place in the model are returned, sorted, and never dropped in silence.
+// Decode reads CONFIG_DB into a normalised running model. It returns all entries that the model
+// cannot represent, sorted; none is dropped silently.
 func Decode(cfg Config) (*qos.Device, []Unknown) {
 	d := decoder{cfg: cfg, maps: map[mapNames]*qos.Maps{}, noted: map[[2]string]bool{}, dev: &qos.Device{Ports: make(map[string]*qos.Port, len(cfg[TPort]))}}
 	d.metadata()
@@ -79,7 +79,7 @@ type decoder struct {
 	cfg     Config
 	dev     *qos.Device
 	maps    map[mapNames]*qos.Maps
-	noted   map[[2]string]bool // maps, by table and name, of which something was said
+	noted   map[[2]string]bool // maps, by table and name, that already have a note
 	unknown []Unknown
 }
 
@@ -87,7 +87,7 @@ func (d *decoder) note(table, key, field, value, why string, a ...any) {
 	d.unknown = append(d.unknown, Unknown{Table: table, Key: key, Field: field, Value: value, Why: fmt.Sprintf(why, a...)})
 }
 
-// open notes what may change what the switch does with traffic.
+// open adds a note about an entry that may change what the switch does with traffic.
 func (d *decoder) open(table, key, field, value, why string) {
 	d.unknown = append(d.unknown, Unknown{table, key, field, value, why, true})
 }
@@ -101,14 +101,14 @@ func (d *decoder) metadata() {
 	d.dev.Platform.RoCEMode = roceMode(d.cfg)
 }
 
-// roceMode reports whether 'roce enable' or 'buffer init lossless' of Enterprise SONiC is in
-// force, each of which says so (Broadcom's HLD "RoCEv2 support", 2.2.8).
+// roceMode reports whether 'roce enable' or 'buffer init lossless' of Enterprise SONiC is active.
+// Each of them sets its own field (Broadcom's HLD "RoCEv2 support", 2.2.8).
 func roceMode(c Config) bool {
 	row := c.Row(TSwitch, "switch")
 	return row["roce_enable"] == "true" || row["buffer_mode_lossless"] == "true"
 }
 
-// number reads a decimal of at most 63 bits.
+// number parses a field as a decimal number of at most 63 bits.
 func (d *decoder) number(table, key, field string, row Row) (int64, bool) {
 	v, ok := row[field]
 	if !ok {
@@ -147,8 +147,8 @@ func (d *decoder) buffers() {
 	}
 }
 
-// usualMTU is that of a port whose row states none, in bytes
-// (sonic-swss:cfgmgr/portmgr.cpp, portDefaultConfig).
+// usualMTU is the MTU in bytes of a port whose row states none (sonic-swss:cfgmgr/portmgr.cpp,
+// portDefaultConfig).
 const usualMTU = 9100
 
 func (d *decoder) port(name string, row Row) {
@@ -199,7 +199,7 @@ func (d *decoder) priorities(table, key, field string, row Row) qos.PrioritySet 
 	return s
 }
 
-// inPortQoS reports whether the model has a place for a field of PORT_QOS_MAP.
+// inPortQoS reports whether the model represents a field of PORT_QOS_MAP.
 func inPortQoS(field string) bool {
 	return field == "pfc_enable" || field == "pfcwd_sw_enable" || slices.ContainsFunc(mapTables[:], func(m mapTable) bool { return m.field == field })
 }
@@ -216,8 +216,7 @@ func (d *decoder) portQoS() {
 			names[t] = row[m.field]
 		}
 		if key == globalKey {
-			// The switch honours no other map there
-			// (sonic-swss:orchagent/qosorch.cpp).
+			// The switch honors no other map in the global row (sonic-swss:orchagent/qosorch.cpp).
 			d.dev.GlobalMaps = qos.Of(d.lookupMaps(mapNames{qos.DSCPToTC: names[qos.DSCPToTC]}))
 			continue
 		}
@@ -236,8 +235,8 @@ func (d *decoder) portQoS() {
 		p.PFC.V = d.priorities(TPortQoS, key, "pfc_enable", row)
 		p.Watchdog.V.Priorities = d.priorities(TPortQoS, key, "pfcwd_sw_enable", row)
 		if _, own := row["pfcwd_sw_enable"]; !own && d.dev.Platform.RoCEMode {
-			// Whether Enterprise SONiC has the field is not documented; without it the watchdog
-			// guards what the port pauses, as in releases before 202111.
+			// It is not documented whether Enterprise SONiC has the field. Without it the watchdog
+			// guards the priorities that the port pauses, as in releases before 202111.
 			p.Watchdog.V.Priorities = p.PFC.V
 		}
 	}
@@ -260,9 +259,8 @@ func (d *decoder) lookupMaps(n mapNames) *qos.Maps {
 	return m
 }
 
-// unlisted puts what a map does not list into traffic class 0, where SAI has it
-// (saiqosmap.h, SAI_QOS_MAP_ATTR_MAP_TO_VALUE_LIST). A map that lists nothing is
-// none.
+// unlisted puts the code points that a map does not list into traffic class 0, the default of SAI
+// (saiqosmap.h, SAI_QOS_MAP_ATTR_MAP_TO_VALUE_LIST). A map that lists nothing counts as no map.
 func (d *decoder) unlisted(name string, table []int8) {
 	listed := 0
 	for _, tc := range table {
@@ -283,7 +281,7 @@ func (d *decoder) unlisted(name string, table []int8) {
 	}
 }
 
-// first reports whether nothing was said of a map yet, which many ports share.
+// first reports whether a map has no note yet. Many ports share a map, which needs one note.
 func (d *decoder) first(table, name string) bool {
 	key := [2]string{table, name}
 	was := d.noted[key]
@@ -296,7 +294,7 @@ func (d *decoder) readMap(table, name string, into []int8, limit int) {
 	if row == nil && name != "" && d.first(table, name) {
 		d.note(table, name, "", "", "there is no such map")
 	}
-	// Sorted, so that of "3" and "03" the same one wins every time.
+	// Sorted, so that the same one of "3" and "03" wins every time.
 	for _, from := range slices.Sorted(maps.Keys(row)) {
 		to := row[from]
 		k, err1 := strconv.Atoi(from)
@@ -314,7 +312,7 @@ func (d *decoder) readMap(table, name string, into []int8, limit int) {
 
 // portIndexes calls do for each index of each "port|a-b" key of a table.
 func (d *decoder) portIndexes(table string, do func(key string, p *qos.Port, i int, row Row)) {
-	// Sorted, so that of two keys that overlap the same one wins every time.
+	// Sorted, so that the same one of two overlapping keys wins every time.
 	for _, key := range slices.Sorted(maps.Keys(d.cfg[table])) {
 		name, idx, ok := strings.Cut(key, "|")
 		from, to, good := Indexes(idx)
@@ -385,11 +383,11 @@ func (d *decoder) scheduler(name string) qos.Scheduler {
 	switch kind {
 	case "STRICT", "DWRR":
 	case "", "WRR":
-		// Round robin over packets shares by packets, not by bytes; it is also the default
+		// WRR shares bandwidth by packets, not by bytes; it is also the default
 		// (SAI_SCHEDULER_ATTR_SCHEDULING_TYPE).
 		other = append(other, "WRR")
 	default:
-		other = append(other, "type="+kind) // orchagent refuses the scheduler
+		other = append(other, "type="+kind) // orchagent rejects the scheduler
 	}
 	if row["meter_type"] == "packets" && (s.MinRate > 0 || s.MaxRate > 0) {
 		other = append(other, "packets")
@@ -408,8 +406,8 @@ func (d *decoder) curve(name string) qos.ECN {
 	if row == nil {
 		return qos.ECN{Other: "no profile " + name}
 	}
-	// Frames are green where nothing colours them, and nothing in CONFIG_DB does: what
-	// a profile says of yellow and red ones has no effect.
+	// Frames are green unless something colors them, and nothing in CONFIG_DB does. The settings
+	// for yellow and red frames have no effect.
 	var c qos.ECN
 	c.Min, _ = d.number(TWRED, name, "green_min_threshold", row)
 	c.Max, _ = d.number(TWRED, name, "green_max_threshold", row)
@@ -426,13 +424,13 @@ func (d *decoder) curve(name string) qos.ECN {
 	case !on && marks:
 		c.Other = "not enabled"
 	case !on:
-		return qos.ECN{} // it neither marks nor drops
+		return qos.ECN{} // the profile neither marks nor drops
 	}
 	return c
 }
 
-// marksGreen reports whether a mode marks green frames
-// (sonic-swss:orchagent/qosorch.cpp, ecn_map).
+// marksGreen reports whether an ECN mode marks green frames (sonic-swss:orchagent/qosorch.cpp,
+// ecn_map).
 func marksGreen(mode string) bool {
 	return mode == "ecn_all" || mode == "ecn_green" || mode == "ecn_green_yellow" || mode == "ecn_green_red"
 }
@@ -443,7 +441,7 @@ func Derived(profile string) bool { return strings.HasPrefix(profile, derivedPre
 
 const derivedPrefix = "pg_lossless_"
 
-// derivedProfile is the name of the profile that buffermgrd makes for a port.
+// derivedProfile returns the name of the profile that buffermgrd makes for a port.
 func derivedProfile(c Config, port string) string {
 	return derivedPrefix + c.Row(TPort, port)["speed"] + "_" + c.Row(TCable, cableName)[port] + "_profile"
 }
@@ -517,12 +515,12 @@ func (d *decoder) cables() {
 	}
 }
 
-// members notes the port channel of each port. It is read, never written.
+// members records the port channel of each port, which is read but never written.
 func (d *decoder) members() {
 	for _, p := range d.dev.Ports {
 		p.LAG = qos.Of("")
 	}
-	// Sorted: of two port channels that claim a port the same one wins every time.
+	// Sorted, so that the same one of two port channels that claim a port wins every time.
 	for _, key := range slices.Sorted(maps.Keys(d.cfg[TMember])) {
 		lag, port, _ := strings.Cut(key, "|")
 		if p := d.dev.Ports[port]; p != nil {
@@ -553,7 +551,7 @@ func (d *decoder) watchdogs() {
 	}
 }
 
-// ms converts milliseconds, bounded so that a hostile number cannot overflow.
+// ms converts milliseconds, with a bound so that an absurd number cannot overflow.
 func ms(n int64) time.Duration { return time.Duration(min(max(n, 0), 1<<40)) * time.Millisecond }
 
 func (d *decoder) headroomModel() {

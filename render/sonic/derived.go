@@ -10,27 +10,27 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 )
 
-// derives reports whether buffermgrd derives an attribute, and no row of this tool sets it.
+// derives reports whether buffermgrd derives an attribute, so that no row of this tool sets it.
 func (p *planner) derives(field qos.Attr) bool {
 	return !p.desired.Platform.DynamicBuffers && field.Kind.Of() == qos.OfGroup && field.Kind != qos.KindGroupBuffer
 }
 
-// lacksHeadroom reports whether a lossless group has no headroom, or that of another speed or
-// cable length, before a change.
+// lacksHeadroom reports whether a change concerns a desired lossless group that buffermgrd has not
+// created yet, or that it derived for another speed or cable length.
 func (p *planner) lacksHeadroom(c qos.Change) bool {
 	port, kind := p.desired.Ports[c.Port], c.Field.Kind
 	return port != nil && p.derives(c.Field) && (kind == qos.KindLossless || kind == qos.KindDerivedFrom) && port.Groups[c.Field.Index].Lossless.V
 }
 
-// needsHeadroom reports whether a port is to have lossless groups, which buffermgrd derives.
+// needsHeadroom reports whether a port should have lossless groups, which buffermgrd derives.
 func (p *planner) needsHeadroom(port string) bool {
 	want := p.desired.Ports[port]
 	return want != nil && !p.desired.Platform.DynamicBuffers && slices.ContainsFunc(want.Groups[:], func(g qos.Group) bool { return g.Lossless.V })
 }
 
-// blockUnderived blocks the lossless groups that the switch cannot make, and the cable
-// lengths that it has no headroom for: whatever is written, and however often the port goes
-// down, nothing would come of it.
+// blockUnderived blocks changes to lossless groups that the switch cannot create, and to cable
+// lengths for which it has no headroom. No write, and no number of port flaps, would bring them
+// about.
 func (p *planner) blockUnderived() {
 	for i := range p.changes {
 		c := &p.changes[i]
@@ -40,9 +40,9 @@ func (p *planner) blockUnderived() {
 	}
 }
 
-// headroom reports whether the switch is known to derive headroom for the lossless groups
-// of a port, and why it cannot; neither where that is not known. buffermgrd makes a profile
-// for the speed and cable length of the port, from a row of its table and the pool
+// headroom reports whether the switch is known to derive headroom for the lossless groups of a
+// port; if it cannot, why says so. If neither is known, it returns false and "". buffermgrd makes a
+// profile for the speed and cable length of the port from a row of its table and the pool
 // (sonic-swss cfgmgr/buffermgr.cpp, doSpeedUpdateTask).
 func (p *planner) headroom(port string) (known bool, why string) {
 	speed := p.running.Row(TPort, port)["speed"]
@@ -74,7 +74,7 @@ func (p *planner) headroom(port string) (known bool, why string) {
 	return false, fmt.Sprintf("%s has no row for %s Mb/s over %s, so that the switch makes no headroom for lossless groups; %s", p.HeadroomOf, speed, cable, otherLength(lengths))
 }
 
-// otherLength says which lengths there are rows for.
+// otherLength suggests the cable lengths for which there are rows.
 func otherLength(lengths []units.Length) string {
 	if len(lengths) == 0 {
 		return "use another speed, or add a row on the switch"
@@ -82,7 +82,7 @@ func otherLength(lengths []units.Length) string {
 	return fmt.Sprintf("state a cable that it has: %v", lengths)
 }
 
-// cableOf is the length that a port has after the plan.
+// cableOf returns the cable length of a port after the plan.
 func (p *planner) cableOf(port string) string {
 	if length := p.target.Row(TCable, cableName)[port]; length != "" && length != Absent {
 		return length
@@ -90,7 +90,7 @@ func (p *planner) cableOf(port string) string {
 	return p.running.cable(port)
 }
 
-// cable is the length that a port has, "" for none.
+// cable returns the cable length of a port, "" if there is none.
 func (c Config) cable(port string) string {
 	for _, row := range c[TCable] {
 		if length := row[port]; length != "" {

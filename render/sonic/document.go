@@ -8,16 +8,15 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 )
 
-// Document returns Encode(d) together with the rows that it refers to and that
-// the platform's own template provides: ports with their lanes, buffer pools
-// and profiles. m is nil for a model that the catalogue does not have; the
-// references then dangle. Without a port there is nothing to provide for.
+// Document returns Encode(d) plus the rows that it refers to and that the platform's own template
+// provides: ports with their lanes, buffer pools and profiles. If m is nil, because the catalogue
+// lacks the model, the references dangle. A device without ports gets no such rows.
 func Document(d *qos.Device, m *catalog.Model) Config {
 	cfg := Encode(d)
 	if m == nil || len(d.Ports) == 0 {
 		return cfg
 	}
-	cages := make(map[string]bool, len(m.Ports)) // names of the default layout
+	cages := make(map[string]bool, len(m.Ports)) // names of the ports of the default layout
 	for i := range m.Ports {
 		cages[m.Ports[i].Name] = true
 	}
@@ -26,7 +25,7 @@ func Document(d *qos.Device, m *catalog.Model) Config {
 	}
 	for _, p := range m.Pools {
 		row := Row{"type": p.Type, "mode": p.Mode}
-		// Where the device computes its pools, a size here would override it.
+		// If the device computes its pools, a size here would override the result.
 		if p.Size > 0 && !(p.Computed && d.Platform.DynamicBuffers) {
 			row["size"] = strconv.FormatInt(p.Size, 10)
 		}
@@ -49,10 +48,10 @@ func Document(d *qos.Device, m *catalog.Model) Config {
 	return cfg
 }
 
-// place gives the rows of a port of the default layout, or those of the ports that it is
-// broken out into, their lanes and the index of the cage. A child is named after its first
-// lane: Ethernet0 of eight lanes becomes Ethernet0 and Ethernet4 (sonic-utilities
-// config/main.py, breakout; platform.json).
+// place adds the lanes and the cage index to the row of a port of the default layout, or to the
+// rows of the ports that it is broken out into. A child is named after its first lane: Ethernet0
+// with eight lanes becomes Ethernet0 and Ethernet4 (sonic-utilities config/main.py, breakout;
+// platform.json).
 func place(cfg Config, cages map[string]bool, p *catalog.Port) {
 	lanes := strings.Split(p.Lanes, ",")
 	children := childrenOf(cfg, cages, p, len(lanes))
@@ -69,16 +68,16 @@ func place(cfg Config, cages map[string]bool, p *catalog.Port) {
 	}
 }
 
-// portWord begins the name of every front panel port.
+// portWord starts the name of every front panel port.
 const portWord = "Ethernet"
 
-// child is a port in the cage of a port of the default layout, from its lane first on.
+// child is a port broken out of a port of the default layout; first is its first lane.
 type child struct {
 	first int
 	row   Row
 }
 
-// childrenOf returns the ports of cfg that have lanes of p, by lane.
+// childrenOf returns the ports of cfg that use lanes of p, sorted by lane.
 func childrenOf(cfg Config, cages map[string]bool, p *catalog.Port, lanes int) (out []child) {
 	if row := cfg.Row(TPort, p.Name); row != nil {
 		out = append(out, child{0, row})
@@ -90,7 +89,7 @@ func childrenOf(cfg Config, cages map[string]bool, p *catalog.Port, lanes int) (
 	for first := 1; first < lanes; first++ {
 		name := portWord + strconv.Itoa(number+first)
 		if cages[name] {
-			break // another cage begins
+			break // start of the next cage
 		}
 		if row := cfg.Row(TPort, name); row != nil {
 			out = append(out, child{first, row})
@@ -99,8 +98,8 @@ func childrenOf(cfg Config, cages map[string]bool, p *catalog.Port, lanes int) (
 	return out
 }
 
-// widthOf returns how many lanes a child has: up to the next child at most, as many as its
-// first lane is a multiple of, and as its siblings of the same speed.
+// widthOf returns how many lanes a child has. Its lanes end before the next child, its first lane
+// is a multiple of the width, and siblings of the same speed have the same width.
 func widthOf(children []child, i, lanes int) int {
 	upTo := func(i int) int {
 		end := lanes
@@ -122,8 +121,8 @@ func widthOf(children []child, i, lanes int) int {
 	return width
 }
 
-// owned reports whether this tool made the object of that name. The plain
-// names are shared with the platform's template, and stay.
+// owned reports whether this tool made the object of that name. Plain names such as AZURE are
+// shared with the platform's template; objects with such names are never removed.
 func owned(table, name string) bool {
 	switch table {
 	case TScheduler:

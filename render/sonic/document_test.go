@@ -13,8 +13,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/sonic/yang"
 )
 
-// Every cage of every model can be broken out in two, four and eight: each child has its share
-// of the lanes, no lane has two ports, and the models of SONiC take the document.
+// TestBreakouts: every cage of every model can be broken out into two, four and eight ports. Each
+// child gets its share of the lanes, no lane has two ports, and the models of SONiC accept the
+// document.
 func TestBreakouts(t *testing.T) {
 	models, err := yang.Load(sharedtest.YANG(t, "202511"))
 	if err != nil {
@@ -57,8 +58,8 @@ func TestBreakouts(t *testing.T) {
 	}
 }
 
-// brokenOut is a switch whose cages are all broken out, as far as their lanes and the names of
-// their neighbours leave room for it, and the lanes that each port is to have.
+// brokenOut returns a switch whose cages are all broken out, as far as their lanes and the names of
+// neighboring ports allow, and the lanes that each port should get.
 func brokenOut(m *catalog.Model, ways int) (*qos.Device, map[string]string) {
 	d, want := &qos.Device{Ports: map[string]*qos.Port{}}, map[string]string{}
 	taken := func(name string) bool {

@@ -17,9 +17,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// Names that parts of SONiC hard-code: the templates, ecnconfig -q, the
-// updater of 202411 and before, and the Pfcwd telemetry path know these and no
-// others (sonic-utilities:scripts/ecnconfig,
+// Names that parts of SONiC hard-code: the templates, ecnconfig -q, the config updater up to
+// 202411, and the Pfcwd telemetry path know only these (sonic-utilities:scripts/ecnconfig,
 // sonic-gnmi:sonic_data_client/virtual_db.go).
 const (
 	mapName   = "AZURE"
@@ -27,12 +26,12 @@ const (
 	cableName = "AZURE"
 )
 
-// schedulerPrefix starts the names of this tool's own schedulers. The
-// template's scheduler.0 and scheduler.1 serve queues that no class uses.
+// schedulerPrefix starts the names of this tool's own schedulers. The template's scheduler.0 and
+// scheduler.1 serve queues without a class.
 const schedulerPrefix = "roce."
 
-// Absent is the value of a field that must not be there, in what [Target]
-// returns. It cannot occur in CONFIG_DB.
+// Absent marks a field that must not exist, in the result of [Target]. It cannot occur in
+// CONFIG_DB.
 const Absent = "\x00"
 
 // The tables that this tool reads or writes.
@@ -66,10 +65,10 @@ const (
 	TVXLAN         = "VXLAN_TUNNEL"
 )
 
-// mapTable is a map table, and the PORT_QOS_MAP field that binds a row of it.
+// mapTable is a table of maps and the PORT_QOS_MAP field that binds one of its rows.
 type mapTable struct{ table, field string }
 
-// mapTables are those of the tables of the model.
+// mapTables gives the SONiC table for each map of the model.
 var mapTables = [qos.NumTables]mapTable{
 	qos.DSCPToTC:   {TDSCPToTC, "dscp_to_tc_map"},
 	qos.PCPToTC:    {TDot1pToTC, "dot1p_to_tc_map"},
@@ -80,14 +79,14 @@ var mapTables = [qos.NumTables]mapTable{
 	qos.TCToDSCP:   {TTCToDSCP, "tc_to_dscp_map"},
 }
 
-// whole are the tables whose fields are data: a map is all of its entries, so
-// one that the target does not list has to go.
+// whole lists the tables whose fields are map entries. A row there is written as a whole: entries
+// that the target does not list are removed.
 var whole = []string{TDSCPToTC, TDot1pToTC, TTCToQueue, TTCToGroup, TPFCToQueue, TPFCToGroup, TTCToDSCP}
 
-// globalKey is the key of PORT_QOS_MAP for what enters outside a port.
+// globalKey is the key of the PORT_QOS_MAP row for traffic that enters outside of a port.
 const globalKey = "global"
 
-// Encode returns the rows of this tool that make a switch what d says.
+// Encode returns the rows of this tool for a switch in state d.
 func Encode(d *qos.Device) Config {
 	cfg := Target(d)
 	for tn, t := range cfg {
@@ -108,9 +107,9 @@ func Encode(d *qos.Device) Config {
 	return cfg
 }
 
-// Target is Encode with what must not be there: a field with the value
-// [Absent] is one this tool manages and wants gone, a nil row a row it wants
-// gone. Fields that are not mentioned belong to others.
+// Target is like Encode, but also states what must not exist: a field with the value [Absent] is
+// managed by this tool and must be removed, as must a row that is nil. Fields that are not
+// mentioned belong to others.
 func Target(d *qos.Device) Config {
 	e := encoder{d: d, cfg: Config{}, maps: map[*qos.Maps]string{}, wred: map[classed[qos.ECN]]string{}, sched: map[classed[qos.Scheduler]]string{}}
 	e.queueClass = make([]int, qos.NumPriorities)
@@ -134,16 +133,15 @@ type encoder struct {
 	sched      map[classed[qos.Scheduler]]string
 }
 
-// classed is an object of one class; the class is part of its name, so that a
-// changed value stays in the same object and is changed in place, without
-// rebinding (which takes the port down).
+// classed is an object of one class. The class is part of its name, so that a changed value stays
+// in the same object and is changed in place, without rebinding (which takes the port down).
 type classed[T comparable] struct {
 	class int
 	v     T
 }
 
-// name gives every distinct object of the device its native name. The value that most
-// ports share gets the plain name, others one made from their content.
+// name gives every distinct object of the device its native name. The value that most ports share
+// gets the plain name; names of the others are made from their content.
 func (e *encoder) name() {
 	maps := map[qos.Maps]int{}
 	byPtr := map[*qos.Maps]int{}
@@ -200,14 +198,13 @@ func (e *encoder) name() {
 	}, e.sched, e.putScheduler)
 }
 
-// shapedSuffix ends the name of a scheduler with rates. orchagent leaves a rate
-// in force whose field goes from a row (sonic-swss:orchagent/qosorch.cpp), so
-// that a queue without one needs another object. No class has a dot in its name.
+// shapedSuffix ends the name of a scheduler with rates. orchagent keeps a rate in force when its
+// field is removed (sonic-swss:orchagent/qosorch.cpp), so a queue without rates needs a different
+// object. Class names contain no dot.
 const shapedSuffix = ".shaped"
 
-// nameAll names the values of each class, and writes each under its name: of
-// those with one base that of most queues gets it, the others one made from
-// their content.
+// nameAll names the values of each class and writes each under its name. If several values share a
+// base name, the one that most queues use gets it; names of the others are made from their content.
 func nameAll[T interface {
 	comparable
 	fmt.Stringer
@@ -216,7 +213,7 @@ func nameAll[T interface {
 	for k := range uses {
 		taken[base(k)] = true
 	}
-	// Two values may read the same to a person.
+	// Two different values may have the same String.
 	text := func(k classed[T]) string { return fmt.Sprintf("%s\x00%#v\x00%d", k.v, k.v, k.class) }
 	for _, k := range byUse(uses, text) {
 		name := base(k)
@@ -229,10 +226,10 @@ func nameAll[T interface {
 	}
 }
 
-// bases names the objects of each class, and of queues without one: prefix and
-// the name of the class, cut to a length. Of classes that would share a name the
-// one whose own it is keeps it, else the first by rank; the others have a mark
-// of their whole name in it.
+// bases returns the base names for the objects of each class, and of queues without a class (-1):
+// prefix and class name, cut to length. If classes would share a name, it goes to the one whose
+// name needs no cutting, else to the first by rank; the others get a hash of their full name
+// appended.
 func (e *encoder) bases(prefix string, length int) map[int]string {
 	order := []int{-1}
 	for c := range e.d.Classes {
@@ -287,16 +284,16 @@ func (e *encoder) className(class int) string {
 	}, e.d.Classes[class].Name)
 }
 
-// maxName is the length of a map or WRED profile name
-// (sonic-yang-models: pattern of the name leaves). markLength is that of the
-// mark of a variant, and maxBase what is left for the rest.
+// maxName is the maximum length of the name of a map or WRED profile (sonic-yang-models: pattern of
+// the name leaves). markLength is the length of the hash in a variant's name, and maxBase the
+// length that remains for the rest.
 const (
 	maxName    = 32
 	markLength = len("_01234567")
 	maxBase    = maxName - markLength
 )
 
-// variant returns a free name, base with a mark of the content, and takes it.
+// variant returns a free name, made of base and a hash of the content, and adds it to taken.
 func variant(base, content string, taken map[string]bool) string {
 	for n := 0; ; n++ {
 		h := fnv.New32a()
@@ -312,7 +309,7 @@ func variant(base, content string, taken map[string]bool) string {
 	}
 }
 
-// byUse sorts values by how many use them, most first, then by their text.
+// byUse sorts values by number of users, most first, then by their text.
 func byUse[T comparable](uses map[T]int, text func(T) string) []T {
 	return ordered.Sorted(maps.Keys(uses), func(a, b T) int {
 		return cmp.Or(uses[b]-uses[a], strings.Compare(text(a), text(b)))
@@ -341,8 +338,8 @@ func (e *encoder) putWRED(name string, c qos.ECN) {
 	e.cfg.Put(TWRED, name, row)
 }
 
-// noCommitted is the committed rate, in bytes per second, that stands for none
-// where there has to be one (sonic-net/sonic-mgmt#25642).
+// noCommitted is the committed rate, in bytes per second, that is written if one is required but
+// none is wanted (sonic-net/sonic-mgmt#25642).
 const noCommitted = 1
 
 func (e *encoder) putScheduler(name string, s qos.Scheduler) {
@@ -352,8 +349,8 @@ func (e *encoder) putScheduler(name string, s qos.Scheduler) {
 		row["weight"] = strconv.Itoa(s.Weight)
 	}
 	if s.MinRate > 0 || s.MaxRate > 0 {
-		// In bytes per second. No release up to 202605 takes a peak rate
-		// without a committed one above 0 (sonic-yang-models:sonic-scheduler.yang).
+		// In bytes per second. No release up to 202605 accepts a peak rate without a committed rate
+		// above 0 (sonic-yang-models:sonic-scheduler.yang).
 		row["meter_type"] = "bytes"
 		row["cir"] = strconv.FormatInt(max(noCommitted, int64(s.MinRate)/8), 10)
 	}
@@ -393,8 +390,8 @@ func (e *encoder) port(name string, p *qos.Port) {
 	}
 }
 
-// cable prints whole metres, rounded up: the model knows no fractions, and a longer
-// cable is the safe side.
+// cable prints whole meters, rounded up: the model has no fractions, and assuming a longer cable is
+// safe.
 func cable(l units.Length) string { return strconv.Itoa(int(math.Ceil(float64(l)))) + "m" }
 
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
@@ -433,7 +430,7 @@ func (e *encoder) portQoS(name string, p *qos.Port) {
 		row["pfc_enable"] = mask(p.PFC.V)
 	}
 	if p.Watchdog.Set {
-		// Without this the watchdog has no queues and does nothing
+		// Without this field the watchdog has no queues and does nothing
 		// (sonic-swss:orchagent/pfcwdorch.cpp).
 		row["pfcwd_sw_enable"] = mask(p.Watchdog.V.Priorities)
 	}
@@ -442,8 +439,8 @@ func (e *encoder) portQoS(name string, p *qos.Port) {
 	}
 }
 
-// mask prints "3,4". An empty set is no field: releases before 202505 refuse
-// the empty text.
+// mask prints "3,4". For an empty set the field is left out: releases before 202505 reject the
+// empty string.
 func mask(s qos.PrioritySet) string {
 	if s == 0 {
 		return Absent
@@ -502,9 +499,8 @@ func (e *encoder) group(port string, g int, v *qos.Group) {
 	key := port + "|" + strconv.Itoa(g)
 	switch {
 	case v.Lossless.Or(false):
-		// The traditional model derives the row from pfc_enable, speed and
-		// cable; writing it would make two writers
-		// (sonic-swss:cfgmgr/buffermgr.cpp).
+		// In the traditional model, buffermgrd derives the row from pfc_enable, speed and cable;
+		// the row must have only one writer (sonic-swss:cfgmgr/buffermgr.cpp).
 		if e.d.Platform.DynamicBuffers {
 			e.cfg.Put(TGroup, key, Row{"profile": "NULL"})
 		}
@@ -538,8 +534,8 @@ func (e *encoder) device() {
 	}
 }
 
-// globalName finds, or makes, the DSCP map of the global row, the only map that the
-// switch honours there.
+// globalName returns the name of the DSCP map for the global row, the only map that the switch
+// honors there. It reuses an equal map or adds one. It returns false if m has no DSCP entries.
 func (e *encoder) globalName(m *qos.Maps) (string, bool) {
 	row := mapRow(m.DSCPToTC[:])
 	if len(row) == 0 {

@@ -7,9 +7,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// carries reports whether the op may be what carries out the change: the join
-// between what people read and what the device is sent. running and after are
-// the configuration before and after all ops.
+// carries reports whether the op can carry out the change. It links the changes that people read to
+// the ops that the device is sent. running and after are the configurations before and after all
+// ops.
 func (o Op) carries(c qos.Change, running, after Config) bool {
 	if p := o.PortOf(); p != "" || o.Table == TPort {
 		if p == "" {
@@ -42,9 +42,8 @@ func (o Op) carries(c qos.Change, running, after Config) bool {
 	return after.Row(TPortQoS, key)[mapTables[table].field] == o.Key
 }
 
-// carriesField is carries for an op on one port's own rows. An op that leaves
-// the field as it is does not carry the change: an object that the field names
-// was changed in place.
+// carriesField is carries for an op on a port's own rows. An op that leaves the field as it is does
+// not carry the change: the object that the field names was changed in place.
 func (o Op) carriesField(field qos.Attr, running Config) bool {
 	moves := func(names ...string) bool {
 		have := running.Row(o.Table, o.Key)
@@ -73,7 +72,7 @@ func (o Op) carriesField(field qos.Attr, running Config) bool {
 		case kind == qos.KindTrust:
 			return moves("dscp_to_tc_map", "dot1p_to_tc_map")
 		}
-		// The lossless groups of the traditional model follow pfc_enable.
+		// In the traditional model, lossless groups follow pfc_enable.
 		return buffered(kind) && moves("pfc_enable")
 	case TQueue:
 		if name := queueFields[kind]; name != "" {
@@ -94,24 +93,24 @@ func (o Op) carriesField(field qos.Attr, running Config) bool {
 	return false
 }
 
-// portAttributes are the fields of PORT that hold an attribute.
+// portAttributes gives the field of PORT that holds each attribute.
 var portAttributes = map[qos.Kind]string{qos.KindMTU: "mtu", qos.KindSpeed: "speed", qos.KindFEC: "fec", qos.KindAdminUp: "admin_status", qos.KindPFCAsymmetric: "pfc_asym"}
 
-// queueFields are the fields of QUEUE that hold an attribute.
+// queueFields gives the field of QUEUE that holds each attribute.
 var queueFields = map[qos.Kind]string{qos.KindScheduler: "scheduler", qos.KindECN: "wred_profile"}
 
-// buffered reports whether an attribute is a value of a priority group, which
-// buffermgrd derives from PFC and cable length in the traditional model.
+// buffered reports whether an attribute belongs to a priority group. In the traditional model,
+// buffermgrd derives these from PFC and cable length.
 func buffered(kind qos.Kind) bool { return kind.Of() == qos.OfGroup && kind != qos.KindGroupBinding }
 
-// covers reports whether the row of the op is that of the queue or group.
+// covers reports whether the row of the op includes the queue or group of the attribute.
 func (o Op) covers(field qos.Attr) bool {
 	_, idx, _ := strings.Cut(o.Key, "|")
 	from, to, ok := Indexes(idx)
 	return ok && int(field.Index) >= from && int(field.Index) <= to
 }
 
-// bound returns the object that an index of a port refers to.
+// bound returns the object that an index of a port refers to, "" if there is none.
 func bound(c Config, table, port string, i int, field string) string {
 	if r := c.Row(table, port+"|"+strconv.Itoa(i)); r != nil {
 		return r[field]

@@ -12,7 +12,7 @@ import (
 // Up reports whether the port is administratively up.
 func (c Config) Up(port string) bool { return c.Row(TPort, port)["admin_status"] == "up" }
 
-// Down returns those of the ports that are down, in order.
+// Down returns the ports of the set that are administratively down, in natural order.
 func (c Config) Down(ports map[string]string) []string {
 	var out []string
 	for _, p := range natural.Keys(ports) {
@@ -23,8 +23,8 @@ func (c Config) Down(ports map[string]string) []string {
 	return out
 }
 
-// Raised is the configuration with the ports up that are left down: what it was
-// before the run that took them down.
+// Raised returns the configuration with the ports up that a run left down, that is, as it was
+// before that run.
 func (c Config) Raised(left map[string]string) Config {
 	var ops []Op
 	for _, p := range c.Down(left) {
@@ -33,8 +33,8 @@ func (c Config) Raised(left map[string]string) Config {
 	return c.After(ops)
 }
 
-// withLeft returns desired with the ports up that are left down, where it does
-// not say itself what they should be, and those ports.
+// withLeft returns desired, extended to bring up the ports that a run left down unless the intent
+// sets their admin state, and these ports.
 func withLeft(desired *qos.Device, running Config, left map[string]string) (*qos.Device, []string) {
 	var ports []string
 	out := *desired
@@ -54,8 +54,8 @@ func withLeft(desired *qos.Device, running Config, left map[string]string) (*qos
 	return &out, ports
 }
 
-// sayLeft gives the changes that bring up ports their reason, and returns notes
-// that say which run left them down.
+// sayLeft sets the reason of changes that bring up ports, and returns notes that name the run that
+// left the ports down.
 func sayLeft(changes []qos.Change, ports []string, left map[string]string) []string {
 	byRun := map[string][]string{}
 	for _, p := range ports {
@@ -66,7 +66,7 @@ func sayLeft(changes []qos.Change, ports []string, left map[string]string) []str
 			}
 		}
 	}
-	const few = 8 // a group of ports, with its names in full
+	const few = 8 // up to this many ports are listed by name
 	var notes []string
 	for _, run := range natural.Keys(byRun) {
 		list := byRun[run]
@@ -83,8 +83,7 @@ func sayLeft(changes []qos.Change, ports []string, left map[string]string) []str
 	return notes
 }
 
-// sayShut notes the ports that are down and stay down, since no record says that a run
-// took them down.
+// sayShut notes the ports that are down and stay down because no run on record took them down.
 func (s Site) sayShut(running Config, desired *qos.Device) []string {
 	if s.Left == nil {
 		return nil

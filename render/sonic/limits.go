@@ -15,9 +15,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/render"
 )
 
-// The ranges of the YANG models (sonic-pfcwd.yang, sonic-port.yang,
-// sonic-scheduler.yang, sonic-wred-profile.yang) and of orchagent, which reads
-// thresholds as signed 32-bit numbers (sonic-swss:orchagent/qosorch.cpp).
+// The ranges allowed by the YANG models (sonic-pfcwd.yang, sonic-port.yang, sonic-scheduler.yang,
+// sonic-wred-profile.yang) and by orchagent, which reads thresholds as signed 32-bit numbers
+// (sonic-swss:orchagent/qosorch.cpp).
 const (
 	minPoll                = 100 * time.Millisecond
 	minDetect, maxDetect   = 100 * time.Millisecond, 5000 * time.Millisecond
@@ -27,15 +27,15 @@ const (
 	minRate                = units.Rate(8 * noCommitted)
 )
 
-// sharedLanes are the platforms whose published layouts use a lane twice, and whose config
-// updater lets that pass, with the first release that does; "" is every one
-// (sonic-utilities generic_config_updater/gu_common.py, validate_lanes).
+// sharedLanes lists the platforms whose published layouts use a lane twice and whose config updater
+// accepts that, with the first release that does; "" means every release (sonic-utilities
+// generic_config_updater/gu_common.py, validate_lanes).
 var sharedLanes = map[string]string{
 	"x86_64-arista_7050cx3_32s": "", "x86_64-dellemc_s5232f_c3538-r0": "", "x86_64-arista_7050cx3_32c": "202505",
 }
 
-// TakesSharedLanes reports whether the config updater takes a lane that two ports of a
-// platform have.
+// TakesSharedLanes reports whether the config updater accepts two ports of a platform that share a
+// lane.
 func TakesSharedLanes(platform string, rel Release) bool {
 	since, ok := sharedLanes[platform]
 	if !ok || since == "" {
@@ -45,11 +45,11 @@ func TakesSharedLanes(platform string, rel Release) bool {
 	return ok && rel.Index >= first.Index
 }
 
-// actions are those of the watchdog (sonic-pfcwd.yang, action).
+// actions are the watchdog actions of SONiC (sonic-pfcwd.yang, action).
 var actions = []qos.WatchdogAction{qos.ActionDrop, qos.ActionForward, qos.ActionAlert}
 
-// Refusals returns the values of a desired device that a switch of that
-// release refuses or misreads, ports in natural order.
+// Refusals returns the values of a desired device that a switch of that release rejects or
+// misreads, with ports in natural order.
 func Refusals(d *qos.Device, rel Release) []render.Refusal {
 	var out render.Refusals
 	maxPoll := time.Duration(rel.MaxPollMS) * time.Millisecond
@@ -92,7 +92,7 @@ func Refusals(d *qos.Device, rel Release) []render.Refusal {
 	return out
 }
 
-// refusedECN returns why SONiC has no such curve; "" if it has. Its thresholds are bytes
+// refusedECN says why SONiC cannot represent an ECN curve; "" if it can. SONiC thresholds are bytes
 // (sonic-wred-profile.yang; SAI_WRED_ATTR_GREEN_MIN_THRESHOLD).
 func refusedECN(e qos.Opt[qos.ECN]) string {
 	switch {
@@ -108,16 +108,16 @@ func refusedECN(e qos.Opt[qos.ECN]) string {
 	return ""
 }
 
-// readOnly are the fields that this tool never writes, and what to do instead.
+// readOnly lists the attributes that this tool never writes, and what to do instead.
 var readOnly = map[qos.Kind]string{
 	qos.KindPort:  "the switch has no such port: correct the name in the intent, or break the port out on the switch first",
 	qos.KindSpeed: "this tool does not change the speed of a port: set it with 'config interface speed' or a breakout on the switch, or correct the link in the intent",
 	qos.KindLAG:   "this tool does not change port channels: set it with 'config portchannel member' on the switch, or correct the port in the intent",
 }
 
-// blockReadOnly marks the changes that this tool never makes, and those that
-// no switch of the release takes, and takes them out of the target: one bad
-// value would have the whole request refused.
+// blockReadOnly blocks the changes that this tool never makes, and those that no switch of the
+// release accepts, and removes them from the target: one bad value would make the switch reject the
+// whole request.
 func (p *planner) blockReadOnly() {
 	blocked := map[qos.Place]string{}
 	for _, r := range Refusals(p.desired, p.Release) {
@@ -149,9 +149,9 @@ func (p *planner) blockReadOnly() {
 	}
 }
 
-// shared returns, by port, a row that names the port and others as well. Unless rows go
-// past the config updater, it is one for "" too: the updater refuses every change of a
-// configuration that its models do not take.
+// shared returns, for each port, a row whose key names the port together with others. Unless rows
+// bypass the config updater, "" maps to such a row too: the updater rejects every change to a
+// configuration that its models reject.
 func (p *planner) shared() map[string]string {
 	out := map[string]string{}
 	for _, at := range natural.Keys(p.running[TShared]) {
@@ -166,9 +166,9 @@ func (p *planner) shared() map[string]string {
 	return out
 }
 
-// Fit takes out of a compiled switch what SONiC has no setting for: CONFIG_DB has
-// none of IEEE 802.3x link pause (sonic-port.yang), which is off by default
-// (SAI_PORT_ATTR_GLOBAL_FLOW_CONTROL_MODE, saiport.h).
+// Fit removes settings from a compiled switch that SONiC lacks: CONFIG_DB has no IEEE 802.3x link
+// pause (sonic-port.yang), which is off by default (SAI_PORT_ATTR_GLOBAL_FLOW_CONTROL_MODE,
+// saiport.h).
 func Fit(d *qos.Device) {
 	for _, p := range d.Ports {
 		p.LinkPause = qos.Opt[bool]{}

@@ -12,14 +12,14 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/sonic/yang"
 )
 
-// Each limit is compared with the models of every release: what Refusals lets
-// through is valid there, what it refuses for the models' sake is not.
+// TestRefusalsAgreeWithTheModels compares each limit with the YANG models of every release: values
+// that Refusals accepts are valid there, and values that it rejects because of the models are not.
 func TestRefusalsAgreeWithTheModels(t *testing.T) {
 	ms := time.Millisecond
 	for _, c := range []struct {
 		name  string
 		edit  func(*qos.Device, *qos.Port)
-		field string // "" for none; "@202511" from that release on
+		field string // "" if accepted; "@202511" if rejected from that release on
 	}{
 		{"sound", func(*qos.Device, *qos.Port) {}, ""},
 		{"lowest", func(d *qos.Device, p *qos.Port) {
@@ -91,7 +91,8 @@ func TestRefusalsAgreeWithTheModels(t *testing.T) {
 	}
 }
 
-// SONiC's thresholds are bytes; the models cannot tell, as the unit is not in CONFIG_DB.
+// SONiC's thresholds are bytes. The YANG models cannot reject other units, because CONFIG_DB does
+// not contain the unit.
 func TestThresholdsInOtherUnits(t *testing.T) {
 	for _, u := range []qos.ThresholdUnit{qos.UnitKBytes, qos.UnitMBytes, qos.UnitCells, qos.UnitPackets, qos.UnitSegments, qos.UnitPercent, qos.UnitMilliseconds, qos.UnitMicroseconds} {
 		p := &qos.Port{}

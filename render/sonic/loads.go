@@ -6,21 +6,20 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
-// Load is a file for 'config load', and the ops that it carries out.
+// Load is a file for 'config load' and the ops that it carries out.
 type Load struct {
-	File []byte // nil where there are none
+	File []byte // nil if there are no ops
 	Ops  []Op
 }
 
-// Removed are fields that go from a row.
+// Removed lists fields to remove from a row.
 type Removed struct {
 	Table, Key string
 	Fields     []string
 }
 
-// Loads turns ops into what 'config load' merges into a switch that holds cfg: rows, the
-// fields to remove after them, and rows to remove after that. What is removed is not
-// referred to any more by then.
+// Loads turns ops into input for 'config load' on a switch that holds cfg: rows to merge, fields to
+// remove after that, and finally rows to remove. By then nothing refers to the removed rows.
 func Loads(cfg Config, ops []Op) (put, gone Load, fields []Removed) {
 	rows, nulls := Config{}, map[string]map[string]any{}
 	for _, o := range ops {
@@ -45,12 +44,12 @@ func Loads(cfg Config, ops []Op) (put, gone Load, fields []Removed) {
 		put.File = rows.AppendJSON(nil)
 	}
 	if len(nulls) > 0 {
-		gone.File, _ = json.Marshal(nulls) // names and null: it cannot fail
+		gone.File, _ = json.Marshal(nulls) // cannot fail: names and nulls only
 	}
 	return put, gone, fields
 }
 
-// leaves returns the fields of a row that an op which writes it whole does not have.
+// leaves returns the fields that have contains and the op does not, if the op writes the whole row.
 func (o Op) leaves(have Row) (fields []string) {
 	for _, f := range natural.Keys(have) {
 		if _, stays := o.Row[f]; o.Field == "" && !stays {

@@ -13,7 +13,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// load is what 'config load' makes of a file: fields are merged, null removes a row.
+// load applies a file like 'config load': fields are merged, null removes a row.
 func load(t *rapid.T, cfg Config, text []byte) Config {
 	if text == nil {
 		return cfg
@@ -43,7 +43,7 @@ func load(t *rapid.T, cfg Config, text []byte) Config {
 	return out
 }
 
-// dangling returns the names that rows refer to and that are not there.
+// dangling lists references to objects that do not exist.
 func dangling(cfg Config) (out []string) {
 	for table, rows := range cfg {
 		for key, row := range rows {
@@ -58,7 +58,7 @@ func dangling(cfg Config) (out []string) {
 	return out
 }
 
-// models are the references alone.
+// models validates a configuration, but only its references.
 func models(c Config) (out []Fault) {
 	for _, d := range dangling(c) {
 		at, _, _ := strings.Cut(d, " -> ")
@@ -68,9 +68,9 @@ func models(c Config) (out []Fault) {
 	return out
 }
 
-// TestLoadsKeepReferencesWhole: at no moment of a direct plan does a row name an object
-// that is not there, no port goes down but for headroom that nothing else renews, and in
-// the end the switch holds what the same plan over gNMI would make of it.
+// TestLoadsKeepReferencesWhole: while a direct plan is carried out, no row ever names an object
+// that does not exist. No port goes down, except to renew headroom that nothing else renews. At the
+// end the switch holds the same configuration as after the same plan over gNMI.
 func TestLoadsKeepReferencesWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		running, desired := anyRunning(t), anyDesired(t)
@@ -131,8 +131,8 @@ func TestLoadsKeepReferencesWhole(t *testing.T) {
 	})
 }
 
-// A row that gives an index away goes in a load before the row that takes it: orchagent
-// would otherwise unbind what was just bound.
+// A row that gives up an index is removed in a load before the row that takes the index: otherwise
+// orchagent would unbind the new binding.
 func TestAnIndexIsFreedFirst(t *testing.T) {
 	cfg, d := shared()
 	cfg[TQueue] = Table{"Ethernet0|3-4": {"scheduler": "scheduler.1"}, "Ethernet8|3": {"scheduler": "scheduler.1"}}

@@ -13,17 +13,17 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// The bounds of a lookup table. Published ones have 42 rows at most.
+// The bounds of a lookup table. Published tables have at most 42 rows.
 const (
 	MaxLookup     = 1 << 20 // bytes
 	maxLookupRows = 4096
 )
 
-// LookupRow is a row of pg_profile_lookup.ini, the table that buffermgrd gives lossless
-// groups their headroom by in the traditional buffer model.
+// LookupRow is a row of pg_profile_lookup.ini, the table that gives buffermgrd the headroom of
+// lossless groups in the traditional buffer model.
 type LookupRow struct {
 	qos.HeadroomRow
-	// HasOffset says that the row has an xon_offset, which may be 0.
+	// HasOffset is set if the row has an xon_offset, which may be 0.
 	HasOffset bool
 }
 
@@ -32,13 +32,12 @@ var (
 	lookupCable = lazyre.New(`^(0|[1-9][0-9]{0,6})m$`)
 )
 
-// ParseLookup reads a pg_profile_lookup.ini as buffermgrd does: words between white
-// space, "#" at the start of a line for a comment, speed (Mb/s), cable, size, xon, xoff,
-// threshold and, not in all tables, xon_offset (bytes); what follows is ignored, and of two
-// rows for one speed and cable the later counts (sonic-swss:cfgmgr/buffermgr.cpp,
-// readPgProfileLookupFile). A row that is not all of that is left out and told of in the
-// error, which names the lines. The rows are in the order of the text, without Static:
-// the mode of the pool says that.
+// ParseLookup reads a pg_profile_lookup.ini like buffermgrd: words separated by white space, with
+// "#" at the start of a line for a comment. The columns are speed (Mb/s), cable, size, xon, xoff,
+// threshold and, in some tables, xon_offset (bytes); further words are ignored. If two rows have
+// the same speed and cable, the later one counts (sonic-swss:cfgmgr/buffermgr.cpp,
+// readPgProfileLookupFile). Malformed rows are skipped and reported in the error, by line. The
+// result has the order of the text. Static is not set: it depends on the mode of the pool.
 func ParseLookup(text []byte) (rows []LookupRow, err error) {
 	if len(text) > MaxLookup {
 		return nil, fmt.Errorf("more than %d bytes", MaxLookup)
@@ -85,7 +84,7 @@ func lookupRow(words []string) (LookupRow, error) {
 	if len(words) < columns {
 		return LookupRow{}, fmt.Errorf("%d columns, not %d or %d", len(words), columns, columns+1)
 	}
-	// The switch looks up by the text: "05m" is not found.
+	// The switch compares text: it does not find "05m".
 	if !lookupSpeed.MatchString(words[0]) || !lookupCable.MatchString(words[1]) {
 		return LookupRow{}, fmt.Errorf("%q and %q are no speed in Mb/s and cable length", brief(words[0]), brief(words[1]))
 	}

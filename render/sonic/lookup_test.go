@@ -7,7 +7,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// The rows are of public tables (sonic-buildimage device/*/pg_profile_lookup.ini).
+// The rows are taken from public tables (sonic-buildimage device/*/pg_profile_lookup.ini).
 func TestParseLookupReadsATableAsTheSwitchDoes(t *testing.T) {
 	rows, err := ParseLookup([]byte("# PG lossless profiles.\n# speed cable size xon xoff threshold xon_offset\n\n" +
 		"   400000     40m   2540     2540    201930    -2       2540\r\n" +
@@ -30,7 +30,7 @@ func TestParseLookupNamesTheLinesThatItCannotRead(t *testing.T) {
 	for text, want := range map[string]string{
 		"400000 40m 2540 2540":             "line 1: 4 columns, not 6 or 7",
 		"\n400000 40 1 2 3 4":              `line 2: "400000" and "40" are no speed in Mb/s and cable length`,
-		"400000 05m 1 2 3 4":               "are no speed in Mb/s and cable length", // never found by its text
+		"400000 05m 1 2 3 4":               "are no speed in Mb/s and cable length", // the switch compares text and would never find it
 		"400000 5m 1 2 0x3 4":              `"0x3" is no number of bytes`,
 		"400000 5m 1 2 -3 4":               `"-3" is no number of bytes`,
 		"400000 5m 1 2 9000000000000000 4": "is no number of bytes",

@@ -10,8 +10,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
-// Op is one write: a whole row, one field of a row, or the removal of either.
-// The switch replaces the node at a path, so a row is always sent complete.
+// Op is one write: a whole row, one field of a row, or the removal of either. A whole row is always
+// complete, because the switch replaces the node at a path.
 type Op struct {
 	Table string `json:"table"`
 	Key   string `json:"key"`
@@ -19,15 +19,15 @@ type Op struct {
 	Del   bool   `json:"del,omitempty"`
 	Row   Row    `json:"row,omitempty"`
 	Value string `json:"value,omitempty"`
-	// Bounce says that the op has no effect before its port goes down and up,
-	// which the updater does not do for it.
+	// Bounce is set if the op takes effect only after its port went down and up, and the config
+	// updater does not do that.
 	Bounce bool `json:"bounce,omitempty"`
-	// Clears says that the op writes a value that stands for none, before the field or row
-	// goes: the daemons would keep what was there. It comes first.
+	// Clears is set if the op writes a value that means "no value" before the field or row is
+	// removed, because the daemons would otherwise keep the old value. Such ops come first.
 	Clears bool `json:"clears,omitempty"`
-	// overSSH says that the config updater refuses it.
+	// overSSH is set if the config updater rejects the op.
 	overSSH bool
-	// impact is what it disturbs, whatever the values that it writes mean.
+	// impact is the impact of the op itself, apart from the meaning of the values it writes.
 	impact qos.Impact
 }
 
@@ -46,7 +46,7 @@ func (o Op) String() string {
 	return s + " = " + string(o.Row.JSON())
 }
 
-// apply carries the op out on a configuration, as the switch does.
+// apply applies the op to a configuration, as the switch does.
 func (o Op) apply(c Config) {
 	switch {
 	case o.Del && o.Field == "":
@@ -66,12 +66,12 @@ func (o Op) apply(c Config) {
 	}
 }
 
-// After returns the configuration that ops make of c. It shares with c what
-// they do not touch, and with the ops their rows, so that none may be changed in place.
+// After returns the configuration after the ops. The result shares untouched parts with c, and rows
+// with the ops, so none of them may be modified.
 func (c Config) After(ops []Op) Config {
 	out := maps.Clone(c)
 	type place struct{ table, key string }
-	tables, rows := map[string]bool{}, map[place]bool{} // that are copies
+	tables, rows := map[string]bool{}, map[place]bool{} // the copies made so far
 	for _, o := range ops {
 		if !tables[o.Table] {
 			tables[o.Table] = true
@@ -95,9 +95,9 @@ func (c Config) After(ops []Op) Config {
 	return out
 }
 
-// PortOf returns the port whose binding the op changes: the updater takes such
-// a port down for the change (sonic-utilities:generic_config_updater/
-// patch_sorter.py, RequiredValueIdentifier). "" for every other op.
+// PortOf returns the port whose binding the op changes; "" for every other op. The config updater
+// takes such a port down for the change (sonic-utilities:generic_config_updater/ patch_sorter.py,
+// RequiredValueIdentifier).
 func (o Op) PortOf() string {
 	switch o.Table {
 	case TGroup, TBufferQueue, TQueue:
@@ -117,15 +117,15 @@ func (o Op) PortOf() string {
 	return ""
 }
 
-// fieldTables hold rows that this tool shares with others field by field: a change is
-// sent as that one field, so that what others wrote in the row just now survives.
+// fieldTables lists the tables and rows whose fields have several owners. A change there is sent as
+// a single field, so that recent writes of others to the row survive.
 var fieldTables = []string{TPort, TCable, TWatchdog + "|GLOBAL"}
 
 func byField(table, key string) bool {
 	return slices.Contains(fieldTables, table) || slices.Contains(fieldTables, table+"|"+key)
 }
 
-// defaults are what an absent field stands for (sonic-yang-models).
+// defaults gives the value that an absent field stands for (sonic-yang-models).
 var defaults = map[string]string{
 	TPort + " pfc_asym":        "off",
 	TPort + " admin_status":    "down",
@@ -148,7 +148,7 @@ func effective(table, field, v string, ok bool) string {
 	return v
 }
 
-// differ reports whether a row of the device lacks what the target wants.
+// differ reports whether a row of the device differs from what the target wants.
 func differ(table string, have, want Row) bool {
 	if slices.Contains(whole, table) {
 		return !maps.Equal(have, want)
@@ -162,7 +162,7 @@ func differ(table string, have, want Row) bool {
 	return false
 }
 
-// merge lays the target's fields over the device's row: fields of others stay.
+// merge applies the target's fields to the device's row and keeps all other fields.
 func merge(have, want Row) Row {
 	out := maps.Clone(have)
 	if out == nil {
@@ -178,11 +178,11 @@ func merge(have, want Row) Row {
 	return out
 }
 
-// ranged are the tables whose keys may name several indexes at once.
+// ranged lists the tables whose keys may name several indexes at once.
 var ranged = []string{TGroup, TBufferQueue, TQueue}
 
-// delta returns the ops that turn running into target, each key at most once,
-// in a fixed order. Target follows the conventions of [Target].
+// delta returns the ops that turn running into target, in a fixed order, with at most one op per
+// row or field. target follows the conventions of [Target].
 func delta(running, target Config) []Op {
 	var out []Op
 	for _, table := range slices.Sorted(maps.Keys(target)) {
@@ -235,13 +235,14 @@ func rowDelta(table, key string, have, want Row) []Op {
 	return []Op{{Table: table, Key: key, Row: row}}
 }
 
-// cover is a key of one port: the indexes that it stands for.
+// cover is a key of one port and the indexes that it stands for.
 type cover struct {
 	key      string
 	from, to int
 }
 
-// alone reports whether no other key names an index of the cover, and is holds for all.
+// alone reports whether no other key names an index of the cover, and is is true for all of its
+// indexes.
 func (c cover) alone(at [][]int, is func(i int) bool) bool {
 	for i := c.from; i <= c.to; i++ {
 		if len(at[i]) > 1 || !is(i) {
@@ -251,12 +252,12 @@ func (c cover) alone(at [][]int, is func(i int) bool) bool {
 	return true
 }
 
-// rangedDelta compares index by index: "3-4" and "3" with "4" mean the same.
-// Where an index is wrong, or two keys say different things of it, all keys that have to do
-// with it are taken apart, and what they said is written with one key an index, or with the
-// key that there is where its indexes become the same.
+// rangedDelta compares index by index: "3-4" means the same as "3" and "4". If an index is wrong,
+// or two keys disagree about it, all keys that overlap it are split, and their contents are written
+// under one key per index. A key whose indexes all get the same value is rewritten in place
+// instead.
 func rangedDelta(table string, have, want Table) []Op {
-	covers := map[string][]cover{} // port -> its keys, in the order in which Decode lets the later win
+	covers := map[string][]cover{} // port -> its keys, sorted; in Decode a later key wins
 	for _, key := range slices.Sorted(maps.Keys(have)) {
 		port, idx, _ := strings.Cut(key, "|")
 		if from, to, ok := Indexes(idx); ok {
@@ -279,8 +280,8 @@ func rangedDelta(table string, have, want Table) []Op {
 
 func portDelta(table, port string, have, want Table, covers []cover, wanted []int) (dels, puts []Op) {
 	const indexes = 16
-	var row [indexes]Row  // what the port has at an index
-	var at [indexes][]int // which covers say so
+	var row [indexes]Row  // the value of the port at each index
+	var at [indexes][]int // the covers that include each index
 	for n, c := range covers {
 		for i := c.from; i <= c.to; i++ {
 			row[i], at[i] = have[c.key], append(at[i], n)
@@ -288,7 +289,7 @@ func portDelta(table, port string, have, want Table, covers []cover, wanted []in
 	}
 	gone := make([]bool, len(covers))
 	var write [indexes]bool
-	// redo takes an index apart with everything that overlaps it.
+	// redo splits every key that covers an index, and the keys that overlap these.
 	var redo func(i int)
 	redo = func(i int) {
 		write[i] = true
@@ -324,7 +325,8 @@ func portDelta(table, port string, have, want Table, covers []cover, wanted []in
 	}
 	written := map[string]bool{}
 	for n, c := range covers {
-		// A row whose indexes all become the same is written in place: none is unbound.
+		// A row whose indexes all get the same value is written in place, so that nothing is
+		// unbound.
 		if r := becomes(c.from); gone[n] && len(r) > 0 && !Derived(r["profile"]) && c.alone(at[:], func(i int) bool { return maps.Equal(becomes(i), r) }) {
 			written[c.key] = true
 			puts = append(puts, Op{Table: table, Key: c.key, Row: r})
@@ -337,8 +339,8 @@ func portDelta(table, port string, have, want Table, covers []cover, wanted []in
 		if !write[i] {
 			continue
 		}
-		// buffermgrd makes its rows anew, maybe with another profile, as the port comes
-		// up.
+		// Skip derived rows: buffermgrd makes them again when the port comes up, perhaps with
+		// another profile.
 		if r := becomes(i); len(r) > 0 && !Derived(r["profile"]) {
 			written[key(i)] = true
 			puts = append(puts, Op{Table: table, Key: key(i), Row: r})
@@ -352,13 +354,13 @@ func portDelta(table, port string, have, want Table, covers []cover, wanted []in
 	return dels, puts
 }
 
-// differently reports whether the rows of some covers differ.
+// differently reports whether the rows of the given covers differ.
 func differently(have Table, covers []cover, some []int) bool {
 	return slices.ContainsFunc(some, func(n int) bool { return !maps.Equal(have[covers[n].key], have[covers[some[0]].key]) })
 }
 
-// unwanted reports whether a binding that the target wants gone is there: for
-// a priority group that means headroom, a lossy profile may stay.
+// unwanted reports whether the device has a binding that the target wants removed. For a priority
+// group only a binding with headroom counts; a lossy profile may stay.
 func unwanted(table string, row Row) bool {
 	if row == nil {
 		return false

@@ -9,12 +9,12 @@ import (
 	"unicode/utf8"
 )
 
-// errFormat is wrapped by errors about text that is not CONFIG_DB.
+// errFormat is wrapped by errors about text that is not CONFIG_DB JSON.
 var errFormat = errors.New("not CONFIG_DB")
 
-// Parse reads a whole CONFIG_DB as JSON and keeps the wanted tables (all of
-// them where want is nil). Anything but table, entry, field and text or list
-// of text is an error that names the place.
+// Parse reads a whole CONFIG_DB as JSON and keeps the tables that want accepts, or all if want is
+// nil. The structure must be table, key and field, with values that are text or lists of text;
+// errors name the place.
 func Parse(data []byte, want func(table string) bool) (Config, error) {
 	cfg, err := readAll(data, func(r *reader) (Config, error) {
 		cfg := Config{}
@@ -34,20 +34,20 @@ func Parse(data []byte, want func(table string) bool) (Config, error) {
 	return cfg, nil
 }
 
-// ParseTable reads one table as JSON; name is for errors.
+// ParseTable reads one table as JSON; name is used in errors.
 func ParseTable(name string, data []byte) (Table, error) {
 	return readAll(data, func(r *reader) (Table, error) { return r.table(name) })
 }
 
-// ParseRow reads one row as JSON; where is for errors.
+// ParseRow reads one row as JSON; where is used in errors.
 func ParseRow(where string, data []byte) (Row, error) {
 	return readAll(data, func(r *reader) (Row, error) { return r.row(where) })
 }
 
-// ParseDumps reads what sonic-db-dump and redis-dump print, of one call or several in a
-// row: the hashes by Redis key. Keys of another kind are left out.
+// ParseDumps reads the concatenated output of one or more calls of sonic-db-dump or redis-dump and
+// returns the hashes by Redis key. Keys of other types are left out.
 func ParseDumps(data []byte) (map[string]Row, error) {
-	const each = 400 // bytes, about what a hash takes
+	const each = 400 // bytes per hash, roughly
 	r := newReader(data)
 	out := make(map[string]Row, len(data)/each)
 	for r.peek() != 0 || r.at < len(data) {
@@ -58,7 +58,7 @@ func ParseDumps(data []byte) (map[string]Row, error) {
 	return out, nil
 }
 
-// dumped reads what a dump says of a key: its time to live, its kind and its value.
+// dumped reads the entry of a key in a dump: its time to live, type and value.
 func (r *reader) dumped(key string, out map[string]Row) error {
 	return r.object(key, func(name string) error {
 		if name != "value" || r.peek() != '{' {
@@ -71,7 +71,7 @@ func (r *reader) dumped(key string, out map[string]Row) error {
 	})
 }
 
-// readAll reads what is to be all of a text.
+// readAll parses data with read and returns an error if anything is left over.
 func readAll[T any](data []byte, read func(*reader) (T, error)) (T, error) {
 	r := newReader(data)
 	v, err := read(r)
@@ -81,13 +81,13 @@ func readAll[T any](data []byte, read func(*reader) (T, error)) (T, error) {
 	return v, err
 }
 
-// reader walks over JSON text of tables, rows and fields, and accepts what
-// encoding/json accepts. The tokens of encoding/json take several times as
-// long, and reading is most of the work on a switch that needs no change.
+// reader parses JSON text of tables, rows and fields, and accepts the same text as encoding/json.
+// Tokenizing with encoding/json takes several times as long, and reading is most of the work on a
+// switch that needs no change.
 type reader struct {
 	data []byte
 	at   int
-	// seen holds every text once: names and values repeat from port to port.
+	// seen interns texts, because names and values repeat from port to port.
 	seen map[string]string
 	rows map[string]Row // by their text
 }
@@ -106,8 +106,8 @@ func (r *reader) table(tn string) (Table, error) {
 	return t, err
 }
 
-// row reads a row. Rows whose text is the same are one: ports repeat them, and nobody
-// changes a row that was read.
+// row reads a row. Rows with the same text share one map: ports repeat them, and rows are never
+// modified after reading.
 func (r *reader) row(where string) (Row, error) {
 	text := r.flat()
 	if row, ok := r.rows[string(text)]; ok {
@@ -116,7 +116,7 @@ func (r *reader) row(where string) (Row, error) {
 	}
 	row := Row{}
 	err := r.object(where, func(field string) error { return r.value(where, field, row) })
-	// Redis cannot hold an empty hash; this field stands for one.
+	// Redis cannot store an empty hash; this field stands for one.
 	if row["NULL"] == "NULL" {
 		delete(row, "NULL")
 	}
@@ -126,10 +126,10 @@ func (r *reader) row(where string) (Row, error) {
 	return row, err
 }
 
-// maxAlike is the length of the longest text of a row that others may repeat.
+// maxAlike is the maximum length of a row's text for sharing its map.
 const maxAlike = 512
 
-// flat returns the text of an object without objects in it, from where the reader stands.
+// flat returns the text of the object at the current position, or nil if it contains other objects.
 func (r *reader) flat() []byte {
 	if r.peek() != '{' {
 		return nil
@@ -165,7 +165,7 @@ func (r *reader) value(where, field string, row Row) error {
 		row[field+"@"] = v
 		return err
 	case c == 'n' || c == 't' || c == 'f':
-		// The switch keeps what Python prints (sonic-swss-common:common/configdb.h).
+		// The switch stores what Python prints (sonic-swss-common:common/configdb.h).
 		v, err := r.skip(where)
 		if text, ok := literals[string(v)]; ok {
 			row[field] = text
@@ -181,7 +181,7 @@ func (r *reader) value(where, field string, row Row) error {
 
 var literals = map[string]string{"null": "None", "true": "True", "false": "False"}
 
-// list reads a list of text and joins the members by commas.
+// list reads a list of strings and joins the members with commas.
 func (r *reader) list(where, field string) (string, error) {
 	r.at++
 	var members []string
@@ -208,7 +208,7 @@ func (r *reader) list(where, field string) (string, error) {
 	return strings.Join(members, ","), nil
 }
 
-// object reads an object; member reads the value of each name.
+// object reads an object and calls member for each name to read its value.
 func (r *reader) object(where string, member func(name string) error) error {
 	if r.peek() != '{' {
 		return r.notObject(where)
@@ -240,7 +240,7 @@ func (r *reader) object(where string, member func(name string) error) error {
 	}
 }
 
-// peek passes over white space and returns the byte after it, 0 at the end.
+// peek skips white space and returns the next byte, 0 at the end.
 func (r *reader) peek() byte {
 	for ; r.at < len(r.data); r.at++ {
 		switch c := r.data[r.at]; c {
@@ -285,7 +285,7 @@ func (r *reader) text(where string) (string, error) {
 	}
 	quoted = quoted[1 : len(quoted)-1]
 	if where == "" {
-		return string(quoted), nil // a name of the whole text occurs once
+		return string(quoted), nil // a top-level name occurs only once, so interning is useless
 	}
 	if s, ok := r.seen[string(quoted)]; ok {
 		return s, nil
@@ -295,8 +295,8 @@ func (r *reader) text(where string) (string, error) {
 	return s, nil
 }
 
-// quoted passes over a string and returns it with its quotes; plain says that
-// what is between them stands for itself.
+// quoted skips a string and returns it with its quotes; plain is set if it has no escapes and is
+// pure ASCII.
 func (r *reader) quoted(where string) (b []byte, plain bool, err error) {
 	start := r.at
 	plain = true
@@ -318,7 +318,7 @@ func (r *reader) quoted(where string) (b []byte, plain bool, err error) {
 	return nil, false, r.unexpected(where)
 }
 
-// skip passes over any value and returns it.
+// skip skips any value and returns its text.
 func (r *reader) skip(where string) ([]byte, error) {
 	r.peek()
 	start, depth := r.at, 0
@@ -353,7 +353,7 @@ scan:
 	return v, nil
 }
 
-// fault is an error at the place where the reader stands.
+// fault returns an error at the current position of the reader.
 func (r *reader) fault(where string, err error) error {
 	if where != "" {
 		where += ": "
@@ -389,7 +389,7 @@ func (r *reader) notObject(where string) error {
 	return r.fault(where, fmt.Errorf("found %s where an object belongs", brief(found)))
 }
 
-// brief shortens foreign text for a message.
+// brief shortens text from outside for a message.
 func brief(s string) string {
 	if r := []rune(s); len(r) > 40 {
 		return string(r[:37]) + "..."

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// FuzzParse compares the reader with encoding/json: what it accepts is JSON,
-// and says the same.
+// FuzzParse compares the reader with encoding/json: text that it accepts is JSON, with the same
+// contents.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		`{"PORT":{"Ethernet0":{"mtu":"9100","n":-1.5e3,"l":["x","y\n"],"e":[]}},"QUEUE":{"Ethernet0|0-2":{"NULL":"NULL"}}, "Z":{}}`,
@@ -54,8 +54,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// ambiguous reports whether a field may be there as text and as a list: it
-// then has no one meaning.
+// ambiguous reports whether some field appears both as text and as a list, so that its value is not
+// defined.
 func ambiguous(data []byte, cfg Config) bool {
 	for _, table := range cfg {
 		for _, row := range table {

@@ -13,65 +13,66 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
-// Site is what a plan needs to know of the switch beyond its configuration.
+// Site holds what a plan needs to know about the switch besides its configuration.
 type Site struct {
 	Release Release
-	Chip    string // the updater's name of the ASIC, "" where it does not know it
-	Maker   string // of the ASIC, as in the catalogue; "" where it is not known
+	Chip    string // the updater's name of the ASIC, "" if the updater does not know it
+	Maker   string // vendor of the ASIC, as in the catalogue; "" if unknown
 	SSH     bool
-	// Direct has every row loaded over SSH, past the config updater: no port goes down for
-	// one. SSH is then true. Why says why, and what has judged the rows.
+	// Direct is set if every row is loaded over SSH, bypassing the config updater: no port goes
+	// down for a row. SSH is then true. Why gives the reason, and what has validated the rows.
 	Direct bool
 	Why    string
-	// Check holds a configuration against the models of the switch's image; nil where they
-	// are not known. It is asked where Direct is set: the config updater asks them itself.
+	// Check validates a configuration against the models of the switch's image; nil if they are not
+	// known. It is called only if Direct is set: the config updater validates by itself.
 	Check func(Config) []Fault
-	// SSHDown is why SSH is left out, though it is configured, GNMIDown why gNMI is.
+	// SSHDown is the reason that SSH is not used although it is configured, GNMIDown the same for
+	// gNMI.
 	SSHDown, GNMIDown error
 	Policy            Policy
-	// Headroom is the table that buffermgrd looks the headroom of lossless groups up in, and
-	// HeadroomOf says whose it is, for people; nil where it is not known.
+	// Headroom is the table in which buffermgrd looks up the headroom of lossless groups; nil if it
+	// is not known. HeadroomOf names its source for messages.
 	Headroom   []qos.HeadroomRow
 	HeadroomOf string
-	// Left has the run that left a port down; nil where that is not known.
+	// Left maps each port that a run left down to that run; nil if this is not known.
 	Left map[string]string
 }
 
-// Fault is something in a configuration that the models of an image do not allow.
+// Fault is an entry of a configuration that the models of an image do not allow.
 type Fault struct {
-	Table, Key string // Key "" is the whole table
+	Table, Key string // Key "" means the whole table
 	What       string
 }
 
-// Policy bounds what steps may disturb at once.
+// Policy limits how much the steps may disturb at once.
 type Policy struct {
-	// PortGroup is how many ports may be down at the same time.
+	// PortGroup is the maximum number of ports that are down at the same time.
 	PortGroup int `json:"port_group"`
-	// Uplinks are never all down at once where there is more than one.
+	// Uplinks are never all down at the same time if there is more than one.
 	Uplinks []string `json:"uplinks,omitempty"`
 }
 
-// Plan is what brings a switch to what is desired.
+// Plan brings a switch to its desired state.
 type Plan struct {
 	Running *qos.Device // what the switch holds
-	Base    string      // the digest of the state that it starts from
+	Base    string      // digest of the state that the plan starts from
 	Changes []qos.Change
 	Steps   []Step
 	Notes   []string
 	Unknown []Unknown
 }
 
-// planner works out the ops of one device and where each can go.
+// planner works out the ops for one device and the transport for each.
 type planner struct {
 	Site
 	running, target Config
 	desired         *qos.Device
-	after           Config // running with all of the target
+	after           Config // running after all ops of the target
 	changes         []qos.Change
 	byPort          map[string][]int // port -> indexes of changes
 	ops             []Op
 	notes           []string
-	// concerns are the maps that change for ports outside of the intent as well.
+	// concerns holds the maps whose change also affects ports outside of the intent.
 	concerns map[string]bool
 }
 
@@ -80,7 +81,7 @@ func (s Site) Plan(running Config, desired *qos.Device) *Plan {
 	have, unknown := Decode(running)
 	desired, ports := withLeft(desired, running, s.Left)
 	out := &Plan{Running: have, Unknown: unknown}
-	if desired.Empty() { // a switch without a port of the intent is nobody's to change
+	if desired.Empty() { // a switch without a port in the intent is not changed
 		out.Base = Digest(running, desired)
 		return out
 	}
@@ -105,7 +106,7 @@ func (s Site) Plan(running Config, desired *qos.Device) *Plan {
 	return out
 }
 
-// sayWay notes how rows get in past the config updater, and what that disturbs.
+// sayWay notes how rows bypass the config updater, and what that disturbs.
 func (s Site) sayWay(steps []Step) (notes []string) {
 	if !s.Direct || len(steps) == 0 {
 		return nil
@@ -122,8 +123,8 @@ func (s Site) sayWay(steps []Step) (notes []string) {
 	return []string{note}
 }
 
-// remarks notes what the plan takes for granted, and where the intent and the
-// switch say different things of the switch itself.
+// remarks notes the assumptions of the plan, and where the intent and the switch disagree about the
+// switch itself.
 func (s Site) remarks(running Config, desired *qos.Device) (notes []string) {
 	if s.GNMIDown != nil {
 		notes = append(notes, fmt.Sprintf("gNMI does not serve the databases of this switch, so that everything goes over ssh (%v)", s.GNMIDown))
@@ -156,8 +157,8 @@ func (p *planner) index() {
 	}
 }
 
-// Digest identifies the state that a plan starts from: every row that desired
-// takes, and every binding of its ports, with the rows of other owners left out.
+// Digest identifies the state that a plan starts from: every row that desired sets, and every
+// binding of its ports. Rows of other owners are left out.
 func Digest(running Config, desired *qos.Device) string {
 	have, _ := Decode(running)
 	p := planner{running: running}
@@ -165,9 +166,9 @@ func Digest(running Config, desired *qos.Device) string {
 	return digest(running, p.target)
 }
 
-// adopted works out the rows that the switch is to have, in the objects that it has as
-// far as they go, what that changes, and what is left to others: the ports of the
-// intent can do without.
+// adopted works out the target rows, reusing objects of the switch as far as possible, and the
+// changes that they make. Switch-wide changes that the ports of the intent do not need are left
+// out.
 func (p *planner) adopted(have, desired *qos.Device) {
 	desired = desired.Completed(have)
 	p.target = Target(desired)
@@ -182,7 +183,7 @@ func digest(running, target Config) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// managed returns the part of a configuration that the target speaks of.
+// managed returns the part of a configuration that the target covers.
 func managed(running, target Config) Config {
 	out := Config{}
 	for tn, t := range target {
@@ -206,14 +207,14 @@ func managed(running, target Config) Config {
 	for _, tn := range ranged {
 		for key, row := range running[tn] {
 			port, _, _ := strings.Cut(key, "|")
-			// What buffermgrd derives changes with its inputs, which are here.
+			// Rows that buffermgrd derives change with their inputs, which are covered.
 			if target.Row(TPortQoS, port) != nil && !Derived(row["profile"]) {
 				out.Put(tn, key, row)
 			}
 		}
 	}
-	// Whether a port is up decides how its rows are written, and a port that
-	// someone shut meanwhile must not be brought up.
+	// The admin state decides how the rows of a port are written, and a port that someone shut in
+	// the meantime must not be brought up.
 	for port := range target[TPortQoS] {
 		if row := running.Row(TPort, port); row != nil {
 			part := out.Row(TPort, port)
@@ -227,7 +228,7 @@ func managed(running, target Config) Config {
 	return out
 }
 
-// collect keeps ops that a change needs: a name alone is not worth a flapped port.
+// collect keeps the ops that a change needs: a port must not flap only for a different name.
 func (p *planner) collect() {
 	p.Release.stated(p.running, p.target)
 	all := delta(p.running, p.target)
@@ -238,14 +239,13 @@ func (p *planner) collect() {
 			keep[o.together()] = true
 		}
 	}
-	// An object that changes in place changes every port that uses it. A port
-	// that wants the old value has to be bound to another object, though
-	// nothing differs on it yet.
+	// Changing an object in place affects every port that uses it. A port that wants the old value
+	// must be bound to another object, though nothing differs on it yet.
 	for range 3 {
 		p.choose(all, keep)
 		ports := map[string]bool{}
 		for _, c := range p.remaining() {
-			// A flap that some op happens to bring is no way to have groups derived: see bounce.
+			// Do not rely on a flap by some op to have groups derived; bounce takes care of that.
 			if c.Port != "" && !p.derives(c.Field) {
 				ports[c.Port] = true
 			}
@@ -265,11 +265,10 @@ func (p *planner) collect() {
 	p.bounce()
 }
 
-// bounce has ports taken down and up whose headroom buffermgrd would otherwise
-// leave as it is: it looks a port up again when PFC, speed or admin state
-// change, and only on newer releases when the cable length does. Where groups are
-// missing, that is done only if the switch is known to have headroom for the port, and if
-// no op binds them: see regroup.
+// bounce makes ports go down and up if buffermgrd would otherwise keep their headroom: it looks a
+// port up again when PFC, speed or admin state change, but only newer releases do so when the cable
+// length changes. Ports with missing groups are bounced only if the switch is known to have
+// headroom for them, and if no op binds the groups (see regroup).
 func (p *planner) bounce() {
 	settled := map[string]bool{}
 	cable := map[string]int{}
@@ -301,21 +300,20 @@ func (p *planner) bounce() {
 	}
 }
 
-// renews reports whether buffermgrd looks at the port of an op anew, because its PFC
+// renews reports whether buffermgrd looks up the headroom of the op's port again, because its PFC
 // changes or because the config updater takes it down for the op.
 func (p *planner) renews(o Op) bool {
 	return o.PortOf() != "" && (!p.Direct || o.changesPFC(p.running))
 }
 
-// changesPFC reports whether an op changes which priorities of a port pause.
+// changesPFC reports whether an op changes the PFC priorities of a port.
 func (o Op) changesPFC(running Config) bool {
 	return o.Table == TPortQoS && o.PortOf() != "" && running.Row(TPortQoS, o.Key)["pfc_enable"] != o.Row["pfc_enable"]
 }
 
-// regroup writes groups back that a removal takes along, or that a run which was cut off
-// has taken away, on ports that buffermgrd does not look at anew: orchagent unbinds the
-// groups of a row that goes, also where another row names them (sonic-swss
-// orchagent/bufferorch.cpp).
+// regroup adds ops that write groups back on ports that buffermgrd does not look up again, if a
+// removal takes them away or a run that was cut off did. When a row is removed, orchagent unbinds
+// all of its groups, even those that another row names (sonic-swss orchagent/bufferorch.cpp).
 func (p *planner) regroup() {
 	anew, lost := map[string]bool{}, map[string]string{} // port -> profile
 	for _, o := range p.ops {
@@ -333,7 +331,7 @@ func (p *planner) regroup() {
 	}
 	for _, c := range p.changes {
 		if c.Field.Kind == qos.KindDerivedFrom && c.Old == qos.Absent && lost[c.Port] == "" && !p.desired.Platform.DynamicBuffers {
-			// One that the switch has never made cannot be bound.
+			// A profile that the switch has never made cannot be bound.
 			if profile := derivedProfile(p.after, c.Port); p.running.Row(TProfile, profile) != nil {
 				lost[c.Port] = profile
 			}
@@ -349,8 +347,8 @@ func (p *planner) regroup() {
 	}
 }
 
-// pausing returns the indexes of the groups that buffermgrd makes of pfc_enable, one row
-// for neighbours: "2,3,6" gives 2-3 and 6 (sonic-swss cfgmgr/buffermgr.cpp).
+// pausing returns the index ranges of the groups that buffermgrd makes from pfc_enable, with one
+// row for adjacent priorities: "2,3,6" gives 2-3 and 6 (sonic-swss cfgmgr/buffermgr.cpp).
 func pausing(enable string) (rows []string) {
 	var on [8]bool
 	for _, prio := range strings.Split(enable, ",") {
@@ -373,8 +371,8 @@ func pausing(enable string) (rows []string) {
 	return rows
 }
 
-// together names the ops that go all or none: a key that covers several
-// indexes is taken apart and put together again by several.
+// together returns a label that is the same for ops that must be kept or dropped together:
+// replacing a key that covers several indexes takes several ops.
 func (o Op) together() string {
 	if slices.Contains(ranged, o.Table) {
 		return o.Table + "|" + o.PortOf()
@@ -382,7 +380,7 @@ func (o Op) together() string {
 	return o.Table + "|" + o.Key + "|" + o.Field
 }
 
-// choose takes the ops to keep, and those of the objects that they refer to.
+// choose selects the ops to keep, and the ops on the objects that they refer to.
 func (p *planner) choose(all []Op, keep map[string]bool) {
 	needed := map[string]bool{} // "TABLE|key"
 	for _, o := range all {
@@ -401,10 +399,10 @@ func (p *planner) choose(all []Op, keep map[string]bool) {
 	}
 }
 
-// remaining returns what still differs after the ops, but for what the switch
-// derives from them and what is known to be blocked.
+// remaining returns the differences that are left after the ops, except for those that the switch
+// derives and those known to be blocked.
 func (p *planner) remaining() []qos.Change {
-	anew := map[string]bool{} // ports whose groups buffermgrd looks at
+	anew := map[string]bool{} // ports whose groups buffermgrd will derive again
 	for _, o := range p.ops {
 		if p.desired.Platform.DynamicBuffers {
 			continue
@@ -434,7 +432,7 @@ func (p *planner) remaining() []qos.Change {
 	})
 }
 
-// blockLeftover blocks changes that no op makes: none is dropped in silence.
+// blockLeftover blocks the changes that no op makes, so that none is dropped silently.
 func (p *planner) blockLeftover() {
 	at := make(map[qos.Place]int, len(p.changes))
 	for i, c := range p.changes {
@@ -480,9 +478,10 @@ func (p *planner) carried(o Op) []int {
 	return out
 }
 
-// route decides whether gNMI takes each op, and blocks what has no way in.
+// route decides whether each op goes over gNMI or SSH, and blocks the changes of ops that neither
+// can carry out.
 func (p *planner) route() {
-	missing := map[string]refusal{} // "TABLE|key" that will not be there
+	missing := map[string]refusal{} // "TABLE|key" of objects that will not exist
 	for i, r := range p.verdicts(p.ops, p.running) {
 		o := &p.ops[i]
 		switch {
@@ -496,12 +495,12 @@ func (p *planner) route() {
 			missing[o.Table+"|"+o.Key] = *r
 		}
 		p.block(*o, *r)
-		o.Table = "" // dropped here
+		o.Table = "" // marks it for removal below
 	}
 	dropped := func(o Op) bool { return o.Table == "" }
 	p.ops = slices.DeleteFunc(p.ops, dropped)
-	// A binding to an object that is not there, and will not be, would be
-	// refused with everything that goes with it.
+	// The switch rejects the whole request if a binding names an object that does not exist and is
+	// not created.
 	made := map[string]bool{}
 	for _, o := range p.ops {
 		made[o.Table+"|"+o.Key] = true
@@ -543,7 +542,7 @@ func (p *planner) route() {
 	p.ops = slices.DeleteFunc(p.ops, dropped)
 }
 
-// block marks the changes that an op would have carried out.
+// block marks the changes that an op would have carried out as blocked.
 func (p *planner) block(o Op, r refusal) {
 	for _, i := range p.carried(o) {
 		if p.changes[i].Blocked == "" {
@@ -555,7 +554,7 @@ func (p *planner) block(o Op, r refusal) {
 	}
 }
 
-// blockField marks the change that a field of a binding would have carried out.
+// blockField marks the change that a field of a binding would have carried out as blocked.
 func (p *planner) blockField(o Op, field string, r refusal) {
 	for _, i := range p.carried(o) {
 		c := &p.changes[i]
@@ -569,8 +568,8 @@ func (p *planner) blockField(o Op, field string, r refusal) {
 	}
 }
 
-// boundBy are the attributes that follow from the object that a field of a
-// binding names; those of the maps are in mapTables.
+// boundBy gives the attributes that depend on the object named by a field of a binding; mapTables
+// does so for the maps.
 var boundBy = map[string][]qos.Kind{
 	"wred_profile": {qos.KindECN},
 	"scheduler":    {qos.KindScheduler},
@@ -583,7 +582,7 @@ func buffers(table string) bool {
 	return table == TGroup || table == TBufferQueue || table == TIngressList || table == TEgressList
 }
 
-// judge gives every op its impact, and every change that of the ops that carry it out.
+// judge sets the impact of every op, and raises that of the changes that the op carries out.
 func (p *planner) judge() {
 	for i := range p.ops {
 		o := &p.ops[i]
@@ -596,13 +595,13 @@ func (p *planner) judge() {
 	}
 }
 
-// impact is what an op disturbs, whatever the values that it writes mean.
+// impact returns the impact of an op itself, apart from the meaning of the values it writes.
 func (p *planner) impact(o Op) qos.Impact {
 	switch port := o.PortOf(); {
 	case p.Direct && !o.Bounce && (buffers(o.Table) || o.Del && o.Table == TQueue) && p.running.Up(port):
-		return qos.ImpactLoss // what the ASIC does to packets meanwhile is not documented
+		return qos.ImpactLoss // what the ASIC does to packets during the change is not documented
 	case p.concerns[o.Table+"|"+o.Key]:
-		return qos.ImpactLoss // nothing here knows what those ports carry
+		return qos.ImpactLoss // it is not known what traffic those ports carry
 	case port != "" && !o.overSSH && p.shuts(o) && p.running.Up(port):
 		return qos.ImpactPortFlap
 	case o.Table == TCable && p.rebuilds(o):
@@ -613,8 +612,8 @@ func (p *planner) impact(o Op) qos.Impact {
 	return qos.ImpactNone
 }
 
-// rebuilds reports whether the lengths that an op writes have buffermgrd build the buffer of
-// lossless groups in use anew.
+// rebuilds reports whether the cable lengths that an op writes make buffermgrd rebuild the buffers
+// of lossless groups in use.
 func (p *planner) rebuilds(o Op) bool {
 	ports := natural.Keys(o.Row)
 	if o.Field != "" {
@@ -626,9 +625,9 @@ func (p *planner) rebuilds(o Op) bool {
 	})
 }
 
-// obsolete adds the removal of objects of this tool that nothing refers to any
-// more. Objects of a class that the intent no longer has stay bound: nothing is
-// mapped to its queue, and unbinding them would flap each port.
+// obsolete adds the removal of objects of this tool that are no longer used. Schedulers and
+// profiles of a class that the intent no longer has stay bound: nothing is mapped to its queue, and
+// unbinding them would flap each port.
 func (p *planner) obsolete() {
 	left := p.running.After(p.ops)
 	used := map[string]bool{}
@@ -656,7 +655,7 @@ func (p *planner) obsolete() {
 	p.leftBound(left)
 }
 
-// leftBound notes the schedulers of classes that the intent has no more.
+// leftBound notes the schedulers of classes that the intent no longer has.
 func (p *planner) leftBound(after Config) {
 	ports := map[string][]string{}
 	for key, row := range after[TQueue] {

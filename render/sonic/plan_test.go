@@ -18,8 +18,8 @@ import (
 
 var portNames = []string{"Ethernet0", "Ethernet4", "Ethernet8"}
 
-// anyRunning draws a configuration as operators, templates and daemons leave
-// them: keys with ranges, ranges that overlap, foreign names and fields.
+// anyRunning draws a configuration such as operators, templates and daemons leave behind: keys with
+// ranges, ranges that overlap, foreign names and fields.
 func anyRunning(t *rapid.T) Config {
 	c := Config{}
 	c.Put(TMetadata, "localhost", Row{"hwsku": "ACS-MSN4700", "buffer_model": "traditional"})
@@ -104,8 +104,8 @@ func anyRunning(t *rapid.T) Config {
 	return c
 }
 
-// anyDesired draws a model as the renderer makes them, with differences
-// between ports that share objects.
+// anyDesired draws a model as the renderer makes it, with differences between ports that share
+// objects.
 func anyDesired(t *rapid.T) *qos.Device {
 	d := &qos.Device{Ports: map[string]*qos.Port{}, Platform: qos.Platform{OS: "sonic"}, Classes: []qos.Class{
 		{Name: "rdma", Priority: 3, Queue: 3, Group: 3, Lossless: true}, {Name: "default", Queue: 0}, {Name: "cnp", Priority: 6, Queue: 6, Strict: true}}}
@@ -185,7 +185,7 @@ func TestDeltaReachesTheTarget(t *testing.T) {
 				if tn != TQueue {
 					continue
 				}
-				// An index that is not managed keeps all of its row.
+				// An index that is not managed keeps its whole row.
 				from, to, _ := Indexes(idx)
 				for i := from; i <= to; i++ {
 					if _, managed := target[tn][port+"|"+strconv.Itoa(i)]; managed || i >= qos.NumPriorities {
@@ -200,9 +200,8 @@ func TestDeltaReachesTheTarget(t *testing.T) {
 	})
 }
 
-// TestEveryChangeIsMadeOrBlocked: what a plan lists comes about by its steps,
-// or by what buffermgrd derives from them, or is marked blocked, and a plan
-// makes no change that it does not list.
+// TestEveryChangeIsMadeOrBlocked: every change that a plan lists is made by its steps, derived from
+// them by buffermgrd, or marked as blocked; and a plan makes no change that it does not list.
 func TestEveryChangeIsMadeOrBlocked(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		running, desired := anyRunning(t), anyDesired(t)
@@ -243,7 +242,7 @@ func TestEveryChangeIsMadeOrBlocked(t *testing.T) {
 		if err := Remember(running, st.Steps, s.Policy).Check(desired.Manages); err != nil {
 			t.Fatalf("%v\nfrom %s\nsteps %v", err, running.AppendJSON(nil), st.Steps)
 		}
-		// Several times, because the order of a map is random.
+		// Repeated, because map iteration order is random.
 		for range 4 {
 			if again := s.Plan(running, desired); !reflect.DeepEqual(again, st) {
 				t.Fatalf("two plans of the same state differ:\n%v\n%v", again, st)
@@ -256,7 +255,7 @@ func TestEveryChangeIsMadeOrBlocked(t *testing.T) {
 		}
 		for _, c := range qos.Diff(dev, desired) {
 			if c.Port == "" && strings.Contains(strings.Join(st.Notes, "\n"), "stays as it is, because of") {
-				continue // others use it
+				continue // others use the object
 			}
 			derived := c.Field.Kind.Of() == qos.OfGroup && (flapped[c.Port] || cable[c.Port] || !after.Up(c.Port) || !running.Up(c.Port))
 			if !blocked[c.Path()] && !derived {
@@ -276,8 +275,8 @@ func TestEveryChangeIsMadeOrBlocked(t *testing.T) {
 	})
 }
 
-// shared is a switch of which one port of two is in the intent: both use the same
-// objects, and a watchdog whose poll interval is that of the switch.
+// shared returns a switch with two ports, of which one is in the intent. Both use the same objects,
+// and their watchdogs share the poll interval of the switch.
 func shared() (Config, *qos.Device) {
 	cfg := Config{TMetadata: {"localhost": {"hwsku": "ACS-MSN4700", "buffer_model": "traditional"}}, TWatchdog: {"GLOBAL": {"POLL_INTERVAL": "400"}}}
 	d := &qos.Device{Ports: map[string]*qos.Port{"Ethernet0": {}}, Classes: []qos.Class{{Name: "rdma", Priority: 3, Queue: 3, Group: 3}}}
@@ -290,11 +289,11 @@ func shared() (Config, *qos.Device) {
 	}
 	p := d.Ports["Ethernet0"]
 	p.Queues[3].Scheduler = qos.Of(qos.Scheduler{Weight: 40})
-	p.Speed = qos.Of(units.Rate(100e9)) // which no plan changes
+	p.Speed = qos.Of(units.Rate(100e9)) // no plan changes the speed
 	return cfg, d
 }
 
-// A value that cannot be changed does not undo what is left to other ports.
+// A value that cannot be changed does not affect the handling of what is left to other ports.
 func TestABlockedChangeLeavesOthersAlone(t *testing.T) {
 	cfg, d := shared()
 	rel := Newest()
@@ -315,8 +314,7 @@ func TestABlockedChangeLeavesOthersAlone(t *testing.T) {
 	}
 }
 
-// A plan made after a run that wrote an object and did not come to bind it binds that
-// object.
+// A plan made after a run that wrote an object but did not bind it yet binds that object.
 func TestAPlanGoesOnFromACutRun(t *testing.T) {
 	cfg, d := shared()
 	cfg[TQueue]["Ethernet0|3"]["wred_profile"], cfg[TQueue]["Ethernet8|3"]["wred_profile"] = wredName, wredName
@@ -337,8 +335,8 @@ func TestAPlanGoesOnFromACutRun(t *testing.T) {
 	}
 }
 
-// A poll interval that other ports use, too, is left where the watchdogs of the intent
-// can do with it, and else blocked, with the ports and the way round it.
+// A poll interval that other ports use as well stays if the watchdogs of the intent work with it.
+// Otherwise the change is blocked; the message names the ports and the workaround.
 func TestThePollIntervalOfOthers(t *testing.T) {
 	for name, c := range map[string]struct {
 		detect        time.Duration
@@ -371,7 +369,7 @@ func TestThePollIntervalOfOthers(t *testing.T) {
 	}
 }
 
-// The queues of a chassis are left alone: their keys are others.
+// The queues of a chassis are not written: their keys have a different form.
 func TestQueuesOfAChassisAreNotWritten(t *testing.T) {
 	cfg, d := shared()
 	cfg[TMetadata]["localhost"]["switch_type"] = "voq"
@@ -386,8 +384,8 @@ func TestQueuesOfAChassisAreNotWritten(t *testing.T) {
 	}
 }
 
-// A plan is stale once someone shuts a port of the intent, or brings it up: the way in which
-// its rows are written depends on that. Another port is not its business.
+// A plan becomes stale when someone shuts a port of the intent or brings it up, because the way its
+// rows are written depends on that. Other ports do not matter.
 func TestDigestHasTheAdminState(t *testing.T) {
 	with := func(port, status string) Config {
 		c := Config{}

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestRowsThatGoTakeOthersAlong: a row that stays, and that names a group which a row that
-// goes names as well, is removed and written again: orchagent skips it otherwise.
+// TestRowsThatGoTakeOthersAlong: a row that stays, but shares a group with a removed row, is
+// removed and written again; otherwise orchagent ignores it.
 func TestRowsThatGoTakeOthersAlong(t *testing.T) {
 	null := Row{"profile": "NULL"}
 	running := Config{TPort: {"Ethernet0": {"admin_status": "up"}}, TGroup: {"Ethernet0|3": null, "Ethernet0|3-4": null, "Ethernet0|0": {"profile": "lossy"}}}
@@ -32,8 +32,8 @@ func TestRowsThatGoTakeOthersAlong(t *testing.T) {
 	}
 }
 
-// TestRangesThatBecomeTheSame: a row whose indexes all change to the same is written in
-// place, and one of which two rows agree is left alone.
+// TestRangesThatBecomeTheSame: a row whose indexes all change to the same value is written in
+// place, and two rows that agree about an index are left alone.
 func TestRangesThatBecomeTheSame(t *testing.T) {
 	have := Table{"Ethernet0|3-4": {"profile": "a"}}
 	if ops := rangedDelta(TBufferQueue, have, Table{"Ethernet0|3": {"profile": "b"}, "Ethernet0|4": {"profile": "b"}}); len(ops) != 1 || ops[0].Key != "Ethernet0|3-4" || ops[0].Row["profile"] != "b" {
@@ -48,7 +48,7 @@ func TestRangesThatBecomeTheSame(t *testing.T) {
 	}
 }
 
-// TestTwoRowsOfOneGroup: the later of two rows that name one group fails a check.
+// TestTwoRowsOfOneGroup: the later of two rows that name the same group fails a check.
 func TestTwoRowsOfOneGroup(t *testing.T) {
 	cfg := Config{
 		TPort:    {"Ethernet0": {"lanes": "1"}, "Ethernet4": {"lanes": "2"}},

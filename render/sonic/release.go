@@ -6,47 +6,46 @@ import (
 	"strings"
 )
 
-// Release holds what differs between SONiC releases, as far as this tool
-// writes it. Sources: the YANG models of sonic-net/sonic-buildimage on the
-// release branches (src/sonic-yang-models) and
-// sonic-net/sonic-utilities:generic_config_updater, same branches.
+// Release holds the differences between SONiC releases that matter for what this tool writes.
+// Sources: the YANG models of sonic-net/sonic-buildimage on the release branches
+// (src/sonic-yang-models) and sonic-net/sonic-utilities:generic_config_updater, same branches.
 type Release struct {
 	Name string
 	// Index orders releases in time.
 	Index int
-	// MaxPollMS is the largest PFC_WD|GLOBAL POLL_INTERVAL, milliseconds.
+	// MaxPollMS is the maximum of PFC_WD|GLOBAL POLL_INTERVAL, in milliseconds.
 	MaxPollMS int
-	// MaxSpeedMbps is the largest PORT.speed.
+	// MaxSpeedMbps is the maximum of PORT.speed.
 	MaxSpeedMbps int64
-	// TCToDSCPModel: table TC_TO_DSCP_MAP has a model.
+	// TCToDSCPModel is set if table TC_TO_DSCP_MAP has a YANG model.
 	TCToDSCPModel bool
-	// Trimming: BUFFER_PROFILE.packet_discard_action and SWITCH_TRIMMING have models.
+	// Trimming is set if BUFFER_PROFILE.packet_discard_action and SWITCH_TRIMMING have YANG models.
 	Trimming bool
-	// WRED says what the updater lets through for WRED_PROFILE.
+	// WRED says which changes to WRED_PROFILE the config updater accepts.
 	WRED WREDRule
-	// BufferProfileRows: whole BUFFER_PROFILE rows may be added and removed
-	// (once the table exists).
+	// BufferProfileRows is set if whole BUFFER_PROFILE rows may be added and removed (once the
+	// table exists).
 	BufferProfileRows bool
-	// EmptyMask: the models take an empty pfc_enable.
+	// EmptyMask is set if the YANG models accept an empty pfc_enable.
 	EmptyMask bool
-	// CableRederives: buffermgrd looks headroom up again when only the cable
-	// length changes (sonic-net/sonic-swss pull 4004). Before, it does so when the
-	// port goes down and up. CableMayRederive: some builds of the release do.
+	// CableRederives is set if buffermgrd looks up headroom again when only the cable length
+	// changes (sonic-net/sonic-swss pull 4004). Earlier releases do so when the port goes down and
+	// up. CableMayRederive is set if some builds of the release do.
 	CableRederives, CableMayRederive bool
 }
 
-// WREDRule is what the generic config updater lets through for WRED_PROFILE
+// WREDRule says which changes to WRED_PROFILE the generic config updater accepts
 // (generic_config_updater/gcu_field_operation_validators.conf.json).
 type WREDRule int
 
 // The rules.
 const (
-	// WREDAzureGreen: only replace of AZURE_LOSSLESS green_min_threshold,
-	// green_max_threshold and green_drop_probability.
+	// WREDAzureGreen accepts only replacing green_min_threshold, green_max_threshold and
+	// green_drop_probability of AZURE_LOSSLESS.
 	WREDAzureGreen WREDRule = iota
-	// WREDGreen: the same three fields of any profile.
+	// WREDGreen accepts replacing the same three fields of any profile.
 	WREDGreen
-	// WREDFree: anything.
+	// WREDFree accepts any change.
 	WREDFree
 )
 
@@ -87,14 +86,14 @@ func LookupRelease(name string) (Release, bool) {
 // Newest returns the newest known release.
 func Newest() Release { return releases[len(releases)-1] }
 
-// Strictest returns a release that allows only what every known release
-// allows: the safe assumption for a version string that names none.
+// Strictest returns a release that allows only what every known release allows. It is the safe
+// assumption if a version string names no known release.
 func Strictest() Release { return Release{Name: "unknown", MaxPollMS: 1000, MaxSpeedMbps: 800000} }
 
 // ReleaseOf finds the release in a build version as "show version" prints it:
-// "SONiC.202405.123-abc", "20240532.15", "master.0-dirty". The branch is the
-// newest known one that is not later than the year and month of the version.
-// ok is false where the text names none.
+// "SONiC.202405.123-abc", "20240532.15", "master.0-dirty". The result is the newest known branch
+// that is not later than the year and month of the version. ok is false if the text names no
+// release, or one older than the known ones.
 func ReleaseOf(version string) (r Release, ok bool) {
 	for _, w := range strings.FieldsFunc(version, func(c rune) bool {
 		return (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z')
@@ -118,5 +117,5 @@ func ReleaseOf(version string) (r Release, ok bool) {
 	return Release{}, false
 }
 
-// String prints the name.
+// String returns "SONiC" and the name.
 func (r Release) String() string { return fmt.Sprintf("SONiC %s", r.Name) }

@@ -9,17 +9,17 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
-// refusal is why the config updater would refuse an op, and what to do instead.
+// refusal says why the config updater would reject an op, and what to do instead.
 type refusal struct{ why, instead string }
 
-// refuse predicts the verdict of the updater's field operation validators on
-// one op (sonic-utilities:generic_config_updater/field_operation_validators.py
-// and gcu_field_operation_validators.conf.json). They judge the smallest
-// difference between the old and the new configuration, so the state that the
-// op meets matters. nil means that the op passes.
+// refuse predicts the verdict of the updater's field operation validators on one op
+// (sonic-utilities:generic_config_updater/field_operation_validators.py and
+// gcu_field_operation_validators.conf.json). They judge the smallest difference between the old and
+// the new configuration, so the verdict depends on the state before the op. nil means that the op
+// passes.
 //
-// chip is the name that the updater gives the ASIC of this hwsku, "" where it
-// does not know it: its rules then refuse every field they guard.
+// chip is the name that the updater gives the ASIC of this hwsku, "" if the updater does not know
+// it: its rules then reject every field they guard.
 func refuse(o Op, running Config, rel Release, chip string) *refusal {
 	have := running.Row(o.Table, o.Key)
 	switch o.Table {
@@ -80,7 +80,7 @@ func refuseWRED(o Op, have Row, rel Release, chip string) *refusal {
 	return nil
 }
 
-// watchdogFields are the fields that the validator lets through.
+// watchdogFields are the fields that the validator accepts.
 var watchdogFields = []string{"action", "detection_time", "restoration_time"}
 
 func refuseWatchdog(o Op, running Config, rel Release, chip string) *refusal {
@@ -89,14 +89,14 @@ func refuseWatchdog(o Op, running Config, rel Release, chip string) *refusal {
 	case chip == "":
 		return &refusal{"the config updater guards PFC_WD by ASIC and does not know the ASIC of this model", "configure ssh for this switch, so that it goes in by 'config load'"}
 	case o.Key == "GLOBAL" && o.Del && (o.Field != "" || len(running[TWatchdog]) > 1):
-		// As the last row it goes with its table, which passes.
+		// As the last row it is removed together with its table, which the updater accepts.
 		return &refusal{"the config updater refuses to remove PFC_WD|GLOBAL", "leave it: without port rows it does nothing"}
 	case o.Del && o.Field == "":
 		return nil
 	case len(running[TWatchdog]) == 0:
 		return &refusal{"the config updater refuses the first row of PFC_WD", instead}
 	case o.Key == "GLOBAL" && running.Row(o.Table, o.Key) == nil:
-		// The field's name is compared with its case, and then never matches.
+		// The validator compares the field name case-sensitively and never finds a match.
 		return &refusal{"the config updater refuses the row PFC_WD|GLOBAL", instead}
 	}
 	have := running.Row(o.Table, o.Key)
@@ -121,12 +121,11 @@ func refuseWatchdog(o Op, running Config, rel Release, chip string) *refusal {
 	return nil
 }
 
-// historySince is the first release whose rules list pfc_stat_history.
+// historySince is the index of the first release whose rules list pfc_stat_history.
 var historySince = func() int { r, _ := LookupRelease("202511"); return r.Index }()
 
-// verdicts returns for each op nil, or why gNMI does not take it. A watchdog
-// row that is removed to be added again is judged as a pair: without the
-// second half the port would lose its watchdog.
+// verdicts returns for each op why gNMI rejects it, or nil. The removal and re-addition of a
+// watchdog row are judged as a pair: with only the removal the port would lose its watchdog.
 func (s Site) verdicts(ops []Op, running Config) []*refusal {
 	if s.Direct {
 		return s.faults(ops, running)
@@ -163,8 +162,9 @@ func (s Site) verdicts(ops []Op, running Config) []*refusal {
 	return out
 }
 
-// faults returns for each op nil, or the first that the models of the image have against
-// it and not against what runs. A fault elsewhere is held against all ops.
+// faults returns for each op the first new fault that the models of the image find in its row, or
+// nil. Faults that the running configuration already has do not count. A fault in a row that no op
+// writes is reported for all ops.
 func (s Site) faults(ops []Op, running Config) []*refusal {
 	out := make([]*refusal, len(ops))
 	if s.Check == nil || len(ops) == 0 {
@@ -174,7 +174,7 @@ func (s Site) faults(ops []Op, running Config) []*refusal {
 	for _, f := range s.Check(running) {
 		known[f] = true
 	}
-	type place struct{ table, key string } // key "" is the table
+	type place struct{ table, key string } // key "" means the table
 	at := map[place][]int{}                // indexes of ops
 	var all []int
 	for i, o := range ops {
@@ -190,7 +190,7 @@ func (s Site) faults(ops []Op, running Config) []*refusal {
 		guilty := at[place{f.Table, f.Key}]
 		if len(guilty) == 0 {
 			if elsewhere {
-				continue // they have one already
+				continue // all ops already have such a fault
 			}
 			guilty, elsewhere = all, true
 		}
@@ -204,7 +204,7 @@ func (s Site) faults(ops []Op, running Config) []*refusal {
 	return out
 }
 
-// references maps a table and field to the table that its value names.
+// references maps "TABLE field" to the table whose rows the field refers to.
 var references = func() map[string]string {
 	out := map[string]string{
 		TQueue + " scheduler":           TScheduler,
@@ -222,7 +222,7 @@ var references = func() map[string]string {
 	return out
 }()
 
-// referenced reports whether rows of other tables name the rows of this one.
+// referenced reports whether rows of other tables refer to rows of this one.
 func referenced(table string) bool {
 	for _, t := range references {
 		if t == table {
@@ -232,7 +232,7 @@ func referenced(table string) bool {
 	return false
 }
 
-// refs calls do for every name that a row refers to.
+// refs calls do for every object that a row refers to.
 func refs(table string, row Row, do func(table, name string)) {
 	for f, v := range row {
 		t, ok := references[table+" "+f]
@@ -247,11 +247,11 @@ func refs(table string, row Row, do func(table, name string)) {
 	}
 }
 
-// restartWatchdogs makes ops remove and add the watchdog row of a port whose
-// action or queues they change: the daemon ignores such a change of a row that
-// it already has (sonic-swss:orchagent/pfcwdorch.cpp; sonic-swss issue 842).
+// restartWatchdogs makes ops remove and re-add the watchdog row of a port whose action or queues
+// they change: the daemon ignores such a change to an existing row
+// (sonic-swss:orchagent/pfcwdorch.cpp; sonic-swss issue 842).
 func restartWatchdogs(ops []Op, running Config) []Op {
-	touched := map[string]bool{} // ports
+	touched := map[string]bool{} // row keys, mostly ports
 	for _, o := range ops {
 		if o.Table == TWatchdog || o.Table == TPortQoS {
 			touched[o.Key] = true

@@ -6,26 +6,25 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
-// flapper is a port that must go down for its changes. entries is how many
-// rows change: the updater flaps a port once for each, unless the port is
-// taken down first.
+// flapper is a port that must go down for its changes. entries counts the rows that change: the
+// updater flaps a port once for each, unless the port is already down.
 type flapper struct {
 	name    string
 	entries int
 }
 
-// group is a set of ports that are down at the same time. A direct group is
-// one request: the updater itself takes each port down for its one row. Any
-// other takes three: ports down, rows in bulk, ports up; and one more where rows
-// go of which buffermgrd may take some itself as the ports go down.
+// group is a set of ports that are down at the same time. A direct group takes one request: the
+// updater itself takes each port down for its single row. Any other group takes three: ports down,
+// rows in bulk, ports up. It takes a fourth if it removes rows that buffermgrd may remove by itself
+// when the ports go down.
 type group struct {
 	ports  []string
 	direct bool
 }
 
-// schedule puts ports into groups of at most size, so that each port goes down
-// once, never all uplinks at the same time (where there are two or more), with
-// the fewest requests. Ports keep their order as far as that allows.
+// schedule divides ports into groups of at most size, with the fewest requests. Each port goes down
+// once, and never all uplinks at the same time if there is more than one. Ports keep their order as
+// far as possible.
 func schedule(ports []flapper, size int, uplinks []string) []group {
 	if len(ports) == 0 {
 		return nil
@@ -41,10 +40,9 @@ func schedule(ports []flapper, size int, uplinks []string) []group {
 	bulk := ceil(multi, size)
 	direct := ceil(max(0, len(ports)-bulk*size), size)
 	if apart != nil {
-		// Two uplinks that are kept apart may cost one more group, of the kind that
-		// takes them.
+		// Keeping two uplinks apart may take one more group, of a kind that fits them.
 		switch room := bulk*size - multi; {
-		case apart[1].entries > 1: // both have many rows
+		case apart[1].entries > 1: // both change several rows
 			bulk = max(bulk, 2)
 			direct = ceil(max(0, len(ports)-bulk*size), size)
 		case bulk+direct < 2, apart[0].entries <= 1 && direct == 1 && room == 0:
@@ -64,7 +62,7 @@ func schedule(ports []flapper, size int, uplinks []string) []group {
 		}
 	}
 	if apart != nil {
-		// Groups of many rows keep their room for the ports that need it.
+		// Bulk groups keep their room for ports that change several rows.
 		first := 0
 		if apart[0].entries <= 1 && direct > 0 {
 			first = bulk
@@ -91,8 +89,8 @@ func schedule(ports []flapper, size int, uplinks []string) []group {
 	return out
 }
 
-// keepApart returns two uplinks to put into different groups, the one of
-// many rows first; nil where nothing can take all uplinks down at once.
+// keepApart returns two uplinks that must go into different groups, with the one that changes more
+// rows first; nil if the ports do not include all uplinks.
 func keepApart(ports []flapper, uplinks []string) []flapper {
 	if len(uplinks) < 2 {
 		return nil
@@ -106,8 +104,8 @@ func keepApart(ports []flapper, uplinks []string) []flapper {
 	if len(ups) < len(uplinks) {
 		return nil
 	}
-	// One port of many rows and one of a single row never need a second bulk
-	// group, so such a pair is the cheapest.
+	// A pair of a port with several rows and a port with one row never needs a second bulk group,
+	// so it is the cheapest.
 	ordered.Sort(ups, func(a, b flapper) int { return min(b.entries, 2) - min(a.entries, 2) })
 	return []flapper{ups[0], ups[len(ups)-1]}
 }

@@ -20,7 +20,7 @@ func cost(gs []group) int {
 	return n
 }
 
-// fewest tries every partition of the ports.
+// fewest finds the minimum cost by trying every partition of the ports.
 func fewest(ports []flapper, size int, uplinks []string) int {
 	best := 1 << 30
 	var groups [][]flapper

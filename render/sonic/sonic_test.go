@@ -19,7 +19,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// The writer exists for speed; what it writes is what encoding/json writes.
+// The writer exists for speed; its output equals that of encoding/json.
 func TestAppendJSONEqualsEncodingJSON(t *testing.T) {
 	text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"Ethernet0|3", "a\u2028b", "\xff", "</script>&", "q\"\\", "\b\f\x00\x1f\x7f"}))
 	rapid.Check(t, func(t *rapid.T) {
@@ -87,7 +87,7 @@ func TestParseRefusesWhatIsNotCONFIGDB(t *testing.T) {
 	}
 }
 
-// A null is what the switch makes of it, and is reported where a number belongs.
+// A null is stored the way the switch stores it, and reported if the field is a number.
 func TestNullIsWhatTheSwitchMakesOfIt(t *testing.T) {
 	cfg, err := Parse([]byte(`{"PORT":{"Ethernet0":{"mtu":null,"speed":"400000","lag":true}}}`), nil)
 	if err != nil {
@@ -101,7 +101,7 @@ func TestNullIsWhatTheSwitchMakesOfIt(t *testing.T) {
 	}
 }
 
-// device draws a model that SONiC can hold in full.
+// device draws a model that SONiC can represent completely.
 func device(t *rapid.T) *qos.Device {
 	d := &qos.Device{Name: "leaf1", Platform: qos.Platform{OS: "sonic", DynamicBuffers: rapid.Bool().Draw(t, "dynamic")}, Ports: map[string]*qos.Port{}}
 	for p := range qos.NumPriorities {
@@ -176,12 +176,12 @@ func drawPort(t *rapid.T, d *qos.Device, m *qos.Maps) *qos.Port {
 	return p
 }
 
-// A switch gives back the configuration that it was sent, whatever the combination.
+// Decoding an encoded device returns the same device, for any combination of settings.
 func TestDecodeIsTheInverseOfEncode(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := device(t)
 		cfg := Encode(want)
-		// The platform's template sets these.
+		// The platform's template sets these fields.
 		model := map[bool]string{true: "dynamic", false: "traditional"}[want.Platform.DynamicBuffers]
 		cfg.Put(TMetadata, "localhost", Row{"buffer_model": model, "hostname": "leaf1"})
 		got, unknown := Decode(cfg)
@@ -193,8 +193,7 @@ func TestDecodeIsTheInverseOfEncode(t *testing.T) {
 		}
 		for name, p := range want.Ports {
 			g := got.Ports[name]
-			// Diff ignores values that desired leaves open; these have to be
-			// equal as well.
+			// Diff ignores values that desired leaves open; these must be equal as well.
 			if !reflect.DeepEqual(*g.Maps.V, *p.Maps.V) || g.PFC != p.PFC || g.Watchdog != p.Watchdog {
 				t.Fatalf("%s differs", name)
 			}
@@ -248,7 +247,7 @@ func TestDecodeReportsWhatItCannotPlace(t *testing.T) {
 	}
 }
 
-// The worked decode: names, ranges and defaults come out as what they mean.
+// A worked example: names, ranges and defaults are decoded as the switch interprets them.
 func TestDecodeMeansWhatTheSwitchDoes(t *testing.T) {
 	cfg := Config{
 		TMetadata:  {"localhost": {"buffer_model": "traditional"}},
@@ -287,8 +286,8 @@ func TestDecodeMeansWhatTheSwitchDoes(t *testing.T) {
 	}
 }
 
-// A code point that a map does not list is in traffic class 0, whatever the map
-// is bound to; a map that lists nothing, or is not there, is none.
+// A code point that a map does not list is in traffic class 0, whether a port or the global row
+// uses the map. A map that lists nothing, or does not exist, counts as no map.
 func TestDSCPMapsThatListSomeCodePoints(t *testing.T) {
 	cfg := Config{
 		TPort:     {"Ethernet0": {}, "Ethernet4": {}, "Ethernet8": {}, "Ethernet12": {}, "Ethernet16": {}},
@@ -328,8 +327,7 @@ func TestDSCPMapsThatListSomeCodePoints(t *testing.T) {
 	}
 }
 
-// A configuration saved by an old release means the same as after the upgrade
-// to its successor.
+// A configuration saved by an old release means the same as after an upgrade to the next release.
 func TestReferencesOfOldReleases(t *testing.T) {
 	const config = `{"PORT": {"Ethernet0": {}}, "DSCP_TO_TC_MAP": {"AZURE": {"3": "3"}}, "TC_TO_QUEUE_MAP": {"AZURE": {"3": "3"}},
 		"WRED_PROFILE": {"W": {"ecn": "ecn_all", "wred_green_enable": "true", "green_min_threshold": "1", "green_max_threshold": "2"}},
@@ -346,7 +344,7 @@ func TestReferencesOfOldReleases(t *testing.T) {
 		}
 		cfg.PlainNames()
 		d, unknown := Decode(cfg)
-		if len(unknown) != 1 { // the map lists some code points only
+		if len(unknown) != 1 { // the map lists only some code points
 			t.Errorf("%s: %v", form, unknown)
 		}
 		read = append(read, d)
@@ -361,8 +359,8 @@ func TestReferencesOfOldReleases(t *testing.T) {
 	}
 }
 
-// Frames are green where nothing colours them: a profile that marks green ones
-// marks, whatever it does with the others.
+// Frames are green unless something colors them: a profile that marks green frames marks, whatever
+// it does with other colors.
 func TestECNOfOneColour(t *testing.T) {
 	for mode, c := range map[string]struct {
 		marks, drops bool
@@ -386,8 +384,7 @@ func TestECNOfOneColour(t *testing.T) {
 	}
 }
 
-// Where a class keeps the curve of the switch, no other class is given the
-// profile that it may be in.
+// If a class keeps the ECN curve of the switch, no other class gets the profile that may hold it.
 func TestACurveThatIsKeptIsNotEdited(t *testing.T) {
 	d := &qos.Device{
 		Classes: []qos.Class{{Name: "rdma", Priority: 3, Queue: 3, Lossless: true, KeepsECN: true}, {Name: "bulk", Priority: 1, Queue: 1}},
@@ -414,8 +411,8 @@ func TestReleaseOf(t *testing.T) {
 	}
 }
 
-// A value that changes stays in the object that its class has, so that it is
-// changed in place and no port is rebound.
+// A value that changes stays in the object of its class, so that it is changed in place and no port
+// is rebound.
 func TestNamesDoNotMove(t *testing.T) {
 	d := &qos.Device{Classes: []qos.Class{{Name: "rdma", Priority: 3, Queue: 3, Lossless: true}, {Name: "bulk", Priority: 1, Queue: 1}}, Ports: map[string]*qos.Port{}}
 	for i := range 3 {
@@ -436,7 +433,7 @@ func TestNamesDoNotMove(t *testing.T) {
 	if n := slices.Sorted(maps.Keys(after[TWRED])); !slices.Equal(n, []string{"AZURE_LOSSLESS", "ROCE_bulk"}) {
 		t.Errorf("profiles %v", n)
 	}
-	// One port that differs gets an object of its own; the others stay.
+	// One port that differs gets its own object; the others stay.
 	d.Ports["Ethernet1"].Queues[3].ECN.V.Max = 99
 	odd := Encode(d)
 	if odd[TQueue]["Ethernet0|3"]["wred_profile"] != wredName || odd[TQueue]["Ethernet1|3"]["wred_profile"] == wredName || len(odd[TWRED]) != 3 {
@@ -461,8 +458,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// TestDecodeIsRepeatable: of two entries that contradict each other the same one
-// wins every time, so that two plans of one state are alike.
+// TestDecodeIsRepeatable: the same one of two contradicting entries wins every time, so that two
+// plans of one state are equal.
 func TestDecodeIsRepeatable(t *testing.T) {
 	cfg := Config{}
 	cfg.Put(TPort, "Ethernet0", Row{})

@@ -13,53 +13,53 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/words"
 )
 
-// Step is one request: ops that go out together.
+// Step is one request: ops that are sent together.
 type Step struct {
 	Via  string // "gnmi", "ssh"
 	What string // for people
-	// Down are the ports that the step takes down, Up those that it brings back.
+	// Down are the ports that the step takes down, Up the ports that it brings up.
 	Down, Up []string
 	Ops      []Op
-	// Impact is the largest of its ops in a plan.
+	// Impact is the largest impact of its ops.
 	Impact qos.Impact
 }
 
-// maxRequest bounds the JSON of one request. The server's limit is gRPC's
-// 4 MiB, paths and framing included.
+// maxRequest limits the JSON of one request, in bytes. The server's limit is gRPC's 4 MiB,
+// including paths and framing.
 const maxRequest = 3 << 20
 
-// maxLoad bounds the rows of one load, so that little goes in with a row that should not.
+// maxLoad limits the number of rows in one load, so that a bad row takes few others with it.
 const maxLoad = 1024
 
-// builder puts ops in the order in which the switch can take them: objects,
-// then bindings in groups of ports, then the watchdog and what is to go.
+// builder orders ops so that the switch accepts them: objects first, then bindings in groups of
+// ports, then watchdogs and removals.
 type builder struct {
 	Site
 	running Config
-	// final are the ports whose admin state the ops change, with the new one.
+	// final holds the new admin state of each port whose state the ops change.
 	final map[string]string
-	// repaused are the ports of which PFC changes, waiting those among them of which a cable's
-	// new length comes after that.
+	// repaused holds the ports whose PFC changes, waiting those of them whose new cable length is
+	// written after that.
 	repaused, waiting map[string]bool
 
-	// rows are those of queues and groups, by table and port.
+	// rows holds the rows of queues and groups, by table and port.
 	rows map[string]map[string]Table
 
 	sshFirst, sshLast []Op
-	early             []Op            // lengths that buffermgrd does not look at before PFC changes
-	shut              []Op            // ports that are up and go down for good
-	freed             []Op            // rows of which others take an index, on ports that do not flap
-	first, last       []Op            // gNMI, no port concerned
-	looked            []Op            // what waits until PFC has changed on every port: see waits
+	early             []Op            // cable lengths that buffermgrd does not act on before PFC changes
+	shut              []Op            // ports that are up and stay down afterwards
+	freed             []Op            // removals of rows whose index another row takes over, on ports that do not flap
+	first, last       []Op            // over gNMI, for no particular port
+	looked            []Op            // ops that wait until PFC has changed on every port: see waits
 	raise             []Op            // ports that are down and come up
-	unbound           map[string][]Op // port -> rows of which others take an index, on ports that flap
-	bound             map[string][]Op // port -> rows that take it down
+	unbound           map[string][]Op // port -> removals of rows whose index another row takes over, if the port flaps
+	bound             map[string][]Op // port -> rows that take the port down
 	guard             map[string][]Op // port -> watchdog rows
-	later             map[string][]Op // port -> what waits until its PFC has changed
-	flap              []string        // ports of bound, in order
+	later             map[string][]Op // port -> ops that wait until its PFC has changed
+	flap              []string        // ports of bound and unbound, in order
 }
 
-// steps puts ops into steps.
+// steps arranges ops into steps.
 func (s Site) steps(running Config, ops []Op) []Step {
 	b := builder{Site: s, running: running, final: map[string]string{}, unbound: map[string][]Op{}, bound: map[string][]Op{}, guard: map[string][]Op{}, later: map[string][]Op{}, repaused: map[string]bool{}}
 	for _, o := range ops {
@@ -90,7 +90,7 @@ func (s Site) steps(running Config, ops []Op) []Step {
 	return b.build()
 }
 
-// covered returns the port of a row of queues or groups and the indexes that it names.
+// covered returns the port and the indexes of a key of queues or groups.
 func covered(key string) (port string, indexes []int) {
 	port, index, _ := strings.Cut(key, "|")
 	from, to, ok := Indexes(index)
@@ -106,12 +106,12 @@ func overlaps(a, b string) bool {
 	return p == q && slices.ContainsFunc(x, func(i int) bool { return slices.Contains(y, i) })
 }
 
-// rebound returns the removal and the return of rows that stay, and that name an index
-// which a row that goes takes along: orchagent skips a row that it has already (Habits,
-// Unbinds). buffermgrd makes its own rows again where it looks at the port anew.
+// rebound returns ops that remove and write again each row that stays but shares an index with a
+// removed row. The removal unbinds that index, and orchagent ignores a write that changes nothing
+// (see Habits, Unbinds). Rows of buffermgrd are only removed if buffermgrd makes them again.
 func (b *builder) rebound(ops []Op) (out []Op) {
 	anew, gone := map[string]bool{}, []Op{}
-	written, again := map[string]bool{}, map[string]bool{} // again: rows that an op writes as they are
+	written, again := map[string]bool{}, map[string]bool{} // again: rows that an op writes without changing them
 	for _, o := range ops {
 		port := o.PortOf()
 		if o.changesPFC(b.running) || port != "" && !b.Direct && b.flaps(port) {
@@ -124,7 +124,7 @@ func (b *builder) rebound(ops []Op) (out []Op) {
 			gone = append(gone, o)
 		}
 	}
-	for n := 0; n < len(gone); n++ { // grows by the rows that go along
+	for n := 0; n < len(gone); n++ { // gone grows with each row that is removed along with another
 		o := gone[n]
 		for _, key := range natural.Keys(b.ofPort(o.Table, o.PortOf())) {
 			if written[o.Table+"|"+key] || !overlaps(key, o.Key) {
@@ -160,8 +160,8 @@ func (b *builder) ofPort(table, port string) Table {
 	return b.rows[table][port]
 }
 
-// replaced returns the removal of the groups that buffermgrd replaces by others as the PFC
-// of a port changes, and leaves beside them. Only while the port is down is nothing lost.
+// replaced returns the removal of the groups that buffermgrd supersedes with others when the PFC of
+// a port changes, but does not delete. This is only lossless while the port is down.
 func (b *builder) replaced(ops []Op) (out []Op) {
 	written := map[string]bool{}
 	for _, o := range ops {
@@ -184,10 +184,10 @@ func (b *builder) replaced(ops []Op) (out []Op) {
 	return out
 }
 
-// freed takes out what comes first: the ops that clear a value which the daemons would
-// keep, and the removals of rows that share an index with a row that is written:
-// orchagent unbinds the queues or groups of a row that goes, and takes what comes at the
-// same time in the order of the keys (sonic-swss orchagent/qosorch.cpp, orch.cpp).
+// freed splits off the ops that come first: those that clear a value which the daemons would keep,
+// and removals of rows that share an index with a row that is written. When a row is removed,
+// orchagent unbinds its queues or groups, and it handles simultaneous writes in the order of the
+// keys (sonic-swss orchagent/qosorch.cpp, orch.cpp).
 func freed(ops []Op) (first, rest []Op) {
 	type spot struct {
 		table, port string
@@ -212,7 +212,7 @@ func freed(ops []Op) (first, rest []Op) {
 			written[s] = true
 		}
 		if o.Table == TPortQoS {
-			// buffermgrd writes them as soon as it sees the row.
+			// buffermgrd writes these groups as soon as it sees the row.
 			for _, indexes := range pausing(o.Row["pfc_enable"]) {
 				for _, s := range spots(Op{Table: TGroup, Key: o.Key + "|" + indexes}) {
 					written[s] = true
@@ -230,17 +230,17 @@ func freed(ops []Op) (first, rest []Op) {
 	return first, rest
 }
 
-// waits returns the ports of which a cable's new length comes after PFC has changed:
-// buffermgrd makes the groups of what pauses as soon as it sees a new length, and leaves
-// them when the priority goes (sonic-swss cfgmgr/buffermgr.cpp). Older releases do that
-// only where there are no groups yet, and look at the new length only as the port comes up.
-// Each write to the row of a port has the same effect on every release.
+// waits returns the ports whose new cable length must be written after their PFC has changed:
+// buffermgrd makes groups for the paused priorities as soon as it sees a new length, and leaves
+// them when a priority is removed (sonic-swss cfgmgr/buffermgr.cpp). Older releases do so only if
+// there are no groups yet, and act on the new length only when the port comes up. On every release,
+// any write to the row of a port has the same effect.
 func (b *builder) waits(ops []Op) map[string]bool {
 	if b.Release.CableRederives || b.Release.CableMayRederive {
 		return b.repaused
 	}
 	out := map[string]bool{}
-	less := map[string][]string{} // port -> "port|priority"
+	less := map[string][]string{} // port -> "port|priority" of priorities that stop pausing
 	for _, o := range ops {
 		if !o.changesPFC(b.running) {
 			continue
@@ -269,17 +269,17 @@ func (b *builder) waits(ops []Op) map[string]bool {
 	return out
 }
 
-// flaps reports whether the port is up before and after the ops. One that is
-// shut for good needs no flap: the updater takes it down first.
+// flaps reports whether the port is up before and after the ops. A port that stays down needs no
+// flap: the updater takes it down first.
 func (b *builder) flaps(port string) bool {
 	end, changes := b.final[port]
 	return b.running.Up(port) && (!changes || end == "up")
 }
 
-// shuts reports whether the port of an op goes down for it.
+// shuts reports whether the port of an op goes down for the op.
 func (s Site) shuts(o Op) bool { return o.Bounce || !s.Direct }
 
-// ways returns the uplinks that are up while ports flap: a shut one is no way out.
+// ways returns the uplinks that are up while ports flap; an uplink that is down carries nothing.
 func (b *builder) ways() []string {
 	return slices.DeleteFunc(slices.Clone(b.Policy.Uplinks), func(port string) bool {
 		end, changes := b.final[port]
@@ -287,7 +287,7 @@ func (b *builder) ways() []string {
 	})
 }
 
-// sayLastWay notes the only uplink that is up, of several, where it goes down.
+// sayLastWay notes that the only uplink that is up goes down for its change.
 func (s Site) sayLastWay(running Config, items []Step) []string {
 	if len(s.Policy.Uplinks) < 2 {
 		return nil
@@ -312,8 +312,8 @@ func (b *builder) add(o Op) {
 	watchdog := o.Table == TWatchdog
 	switch port := o.PortOf(); {
 	case o.overSSH && watchdog != o.Del:
-		// The watchdog guards what is bound; an object goes when nothing is
-		// bound to it, or the switch's configuration would not be valid.
+		// Watchdogs guard bound rows, so they start last. An object can only be removed once
+		// nothing is bound to it, or the switch's configuration would be invalid.
 		b.sshLast = append(b.sshLast, o)
 	case o.overSSH:
 		b.sshFirst = append(b.sshFirst, o)
@@ -339,21 +339,21 @@ func (b *builder) add(o Op) {
 	case o.Table == TPort && o.Field == "admin_status" && b.running.Up(o.Key):
 		b.shut = append(b.shut, o)
 	case o.Del && o.Field == "" && referenced(o.Table):
-		// Something may refer to it until the last group is through.
+		// Other rows may refer to it until the last group is done.
 		b.last = append(b.last, o)
 	default:
 		b.first = append(b.first, o)
 	}
 }
 
-// request is one step in the making.
+// request is a step under construction.
 type request struct {
 	ops      []Op
 	down, up []string
 	what     []doing
 }
 
-// doing is a part of what a request does: "write 3 objects", or the verb alone.
+// doing describes a part of a request: "write 3 objects", or the verb alone.
 type doing struct {
 	verb, noun string
 	n          int
@@ -377,14 +377,14 @@ func (b *builder) build() []Step {
 	head, tail, shut := &request{}, &request{}, &request{}
 	reqs, grouped := b.flapping()
 	if !b.Direct && slices.ContainsFunc(b.freed, func(o Op) bool { return b.running.Up(o.PortOf()) }) {
-		// The updater would take these ports down for the rows, and up again.
+		// The updater would flap these ports for the rows, so take them down first.
 		shut = one("take down", "port", b.shut)
 		shut.down = portsOf(b.shut)
 	} else {
 		b.first = slices.Concat(b.shut, b.first)
 		head.down = portsOf(b.shut)
 	}
-	// Rows come after those that they refer to, in case the request is split.
+	// Rows come after the rows that they refer to, in case the request is split.
 	ordered.Sort(b.first, func(x, y Op) int { return refers(x) - refers(y) })
 	head.add("write", "object", b.first...)
 	for _, p := range natural.Keys(b.guard) {
@@ -399,7 +399,7 @@ func (b *builder) build() []Step {
 			}
 		}
 	}
-	var before []Op // what waits, of ports that come up then
+	var before []Op // waiting ops of ports that come up afterwards
 	for _, p := range natural.Keys(b.later) {
 		switch {
 		case grouped[p]:
@@ -410,7 +410,7 @@ func (b *builder) build() []Step {
 		}
 	}
 	if len(b.raise) > 0 {
-		raise := head // the updater brings ports up after their rows are written
+		raise := head // the updater brings ports up after writing their rows
 		if b.Direct || len(before) > 0 {
 			raise = &request{}
 			reqs = slices.Insert(reqs, 0, waited(before), raise)
@@ -430,7 +430,7 @@ func (b *builder) build() []Step {
 	clears, unbinds := partition(b.freed, func(o Op) bool { return o.Clears })
 	free := one("unbind", "row", unbinds)
 	free.add("clear", "value", clears...)
-	// A new length may have the groups made that the next request removes.
+	// A new cable length may create the groups that the next request removes.
 	reqs = slices.Insert(reqs, 0, shut, one("set", "cable length", b.early), free)
 	out := step("ssh", one("load past gNMI", "row", b.sshFirst))
 	for _, r := range reqs {
@@ -439,7 +439,7 @@ func (b *builder) build() []Step {
 	return append(out, step("ssh", one("load past gNMI", "row", b.sshLast))...)
 }
 
-// partition splits ops into those for which is holds, and the others.
+// partition splits ops into those for which is returns true, and the others.
 func partition(ops []Op, is func(Op) bool) (yes, no []Op) {
 	for _, o := range ops {
 		if is(o) {
@@ -458,14 +458,14 @@ func portsOf(ops []Op) (ports []string) {
 	return ports
 }
 
-// one is a request that does one thing.
+// one returns a request that does one thing.
 func one(verb, noun string, ops []Op) *request {
 	r := &request{}
 	r.add(verb, noun, ops...)
 	return r
 }
 
-// waited returns the request for what waited until PFC has changed.
+// waited returns the request for the ops that waited until PFC had changed.
 func waited(ops []Op) *request {
 	lengths, fields := partition(ops, func(o Op) bool { return o.Table == TCable })
 	r := one("set", "cable length", lengths)
@@ -473,19 +473,19 @@ func waited(ops []Op) *request {
 	return r
 }
 
-// flapping returns the requests that take ports down, bind their rows and bring them
-// up again, group by group, and the ports that stay down between requests: their
-// watchdogs stop and start with them.
+// flapping returns the requests that take ports down, bind their rows and bring them up again,
+// group by group. It also returns the ports that stay down between requests, whose watchdogs stop
+// and start within these requests.
 func (b *builder) flapping() (reqs []*request, grouped map[string]bool) {
 	var ports []flapper
 	ordered.Sort(b.flap, natural.Compare)
 	for _, name := range b.flap {
 		n := len(b.bound[name]) + len(b.unbound[name])
 		if slices.ContainsFunc(b.bound[name], func(o Op) bool { return o.Bounce }) {
-			n++ // the updater would not flap the port for that one
+			n++ // the updater would not flap the port for this op
 		}
 		if !b.Release.CableRederives && len(b.later[name]) > 0 {
-			n++ // it comes before the port is up
+			n++ // it is written before the port comes up
 		}
 		ports = append(ports, flapper{name, n})
 	}
@@ -539,9 +539,9 @@ func (b *builder) flapping() (reqs []*request, grouped map[string]bool) {
 	return reqs, grouped
 }
 
-// vanishes reports whether buffermgrd may take a row away by itself as its port goes down,
-// as it does on NVIDIA and Barefoot chips (sonic-swss cfgmgr/buffermgr.cpp): the updater
-// fails to remove what is not there any more.
+// vanishes reports whether buffermgrd may remove a row by itself when its port goes down, as it
+// does on NVIDIA and Barefoot chips (sonic-swss cfgmgr/buffermgr.cpp). The updater fails when it
+// removes a row that no longer exists.
 func (b *builder) vanishes(o Op) bool {
 	return o.Table == TGroup && Derived(b.running.Row(o.Table, o.Key)["profile"]) && slices.Contains([]string{"", "nvidia", "barefoot"}, b.Maker)
 }
@@ -555,15 +555,15 @@ func admin(port, status string) Op {
 	return Op{Table: TPort, Key: port, Field: "admin_status", Value: status}
 }
 
-// join lets what comes first and last ride in the first and the last request:
-// a Set is sorted by the switch, so that order inside one does not matter, but
-// for the removal and the return of one row, which would cancel out.
+// join merges head into the first request and tail into the last one where possible. The switch
+// sorts the writes of a Set itself, so order within a Set does not matter, except that the removal
+// and re-addition of one row would cancel out.
 func join(head *request, reqs []*request, tail *request) []*request {
 	switch {
 	case len(head.ops) == 0:
 	case len(reqs) == 0 || len(head.up) > 0 || len(reqs[0].down) == 0:
-		// Ports that come up do so before others go down, as they may be uplinks, and where
-		// the updater does not see to the order, after the rows that they come up with.
+		// Ports that come up do so before others go down, because they may be uplinks; without the
+		// updater, which orders writes, also after the rows that they depend on.
 		reqs = slices.Insert(reqs, 0, head)
 	default:
 		r := reqs[0]
@@ -582,9 +582,8 @@ func join(head *request, reqs []*request, tail *request) []*request {
 	for _, o := range r.ops {
 		if o.Del {
 			gone[o.Table+"|"+o.Key] = true
-			// The updater makes a "move" of the removal of one row and the
-			// addition of an equal one, and its rules for the watchdog list no
-			// moves (python-jsonpatch, DiffBuilder).
+			// The updater turns the removal of a row and the addition of an equal one into a
+			// "move", and its rules for the watchdog list no moves (python-jsonpatch, DiffBuilder).
 			gone[o.Table] = o.Table == TWatchdog || gone[o.Table]
 		}
 	}
@@ -596,7 +595,7 @@ func join(head *request, reqs []*request, tail *request) []*request {
 	return reqs
 }
 
-// step makes a Step of a request, or several where it would be too large.
+// step turns a request into a Step, or into several if it is too large.
 func step(via string, r *request) []Step {
 	if len(r.ops) == 0 {
 		return nil
@@ -632,7 +631,7 @@ func step(via string, r *request) []Step {
 	return out
 }
 
-// whats joins what a request does, each thing once.
+// whats joins the descriptions of a request and lists each kind of action once.
 func whats(ds []doing) string {
 	var sum ordered.Map[doing, int]
 	for _, d := range ds {
@@ -646,8 +645,8 @@ func whats(ds []doing) string {
 	return strings.Join(parts, "; ")
 }
 
-// Objects takes from the step the rows that it adds and of which orchagent makes objects,
-// whoever refers to them.
+// Objects splits the step into the new rows that become objects of orchagent even if nothing refers
+// to them, and the rest.
 func (s Step) Objects(cfg Config) (objects, rest Step) {
 	objects, rest = Step{Via: s.Via, What: s.What}, s
 	rest.Ops = nil
@@ -662,7 +661,7 @@ func (s Step) Objects(cfg Config) (objects, rest Step) {
 	return objects, rest
 }
 
-// Sets reports whether the step writes a field by itself.
+// Sets reports whether the step writes or removes this single field.
 func (s Step) Sets(table, key, field string) bool {
 	return slices.ContainsFunc(s.Ops, func(o Op) bool { return o.Table == table && o.Key == key && o.Field == field })
 }

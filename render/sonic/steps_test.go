@@ -54,9 +54,9 @@ func TestStepsOrder(t *testing.T) {
 	}
 }
 
-// A row that shares an index with one that comes goes in a request before it: with the
-// port that goes down, or after that where the switch may remove it by itself. A new
-// length of the cable comes when PFC has changed.
+// A row that shares an index with a new row is removed in an earlier request: together with the
+// request that takes the port down, or after it if the switch may remove the row by itself. A new
+// cable length is written after PFC has changed.
 func TestRowsGoBeforeThoseThatTakeTheirPlace(t *testing.T) {
 	running := Config{
 		TPort:    {"Ethernet0": {"admin_status": "up"}, "Ethernet4": {"admin_status": "up"}, "Ethernet8": {"admin_status": "down"}},
@@ -111,7 +111,7 @@ func TestMovesOfTheWatchdogAreKeptApart(t *testing.T) {
 	}
 }
 
-// A length that changes before the priority goes would leave a lossless group.
+// A length that changes before the priority is removed would leave a lossless group behind.
 func TestCablesWaitForPFC(t *testing.T) {
 	lossless := Row{"profile": "pg_lossless_100000_40m_profile"}
 	length := Op{Table: TCable, Key: "AZURE", Field: "Ethernet0", Value: "300m"}
@@ -131,7 +131,8 @@ func TestCablesWaitForPFC(t *testing.T) {
 			in := func(o Op) int {
 				return slices.IndexFunc(steps, func(step []string) bool { return slices.Contains(step, o.String()) })
 			}
-			// Some builds of 202505 look at the new length, others only as the port comes up.
+			// Some builds of 202505 act on the new length at once, others only when the port comes
+			// up.
 			waits, up := c.waits || rel.CableRederives || rel.CableMayRederive, admin("Ethernet0", "up")
 			if (in(length) > in(ops[1])) != waits || !rel.CableRederives && waits && in(length) >= in(up) {
 				t.Errorf("%s: %s: %v", rel, name, steps)

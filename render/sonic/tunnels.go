@@ -2,10 +2,10 @@ package sonic
 
 import "github.com/roce-fabric/roce-fabric/intent/qos"
 
-// tunnels reads the tunnels that the switch ends. Tunnels of TUNNEL have one DSCP mode for
-// both directions, and both ECN modes of the exit copy marks to the inner header
+// tunnels reads the tunnels that the switch terminates. Tunnels of TUNNEL have one DSCP mode for
+// both directions, and both ECN modes at the exit copy marks to the inner header
 // (sonic-yang-models:sonic-tunnel.yang, sonic-swss:orchagent/muxorch.cpp; SAI saitunnel.h).
-// Community releases leave the modes of VXLAN to SAI, and show none
+// Community releases leave the modes of VXLAN to SAI and do not show them
 // (sonic-swss:orchagent/vxlanorch.cpp); Enterprise SONiC configures them.
 func (d *decoder) tunnels() {
 	n := len(d.cfg[TTunnel]) + len(d.cfg[TVXLAN])
@@ -18,7 +18,7 @@ func (d *decoder) tunnels() {
 		t.Encap = d.dscpMode(TTunnel, name, "dscp_mode", row)
 		t.Decap = t.Encap
 		if row["encap_tc_to_dscp_map"] != "" {
-			t.Encap = qos.Opt[qos.DSCPMode]{} // a map says what the outer DSCP is
+			t.Encap = qos.Opt[qos.DSCPMode]{} // the map sets the outer DSCP
 		}
 		switch v := row["ecn_mode"]; v {
 		case "standard", "copy_from_outer":

@@ -10,20 +10,19 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
-// indexed are the words for the tables whose rows name queues or groups: what one index is,
-// and what it lacks while no row is bound to it.
+// indexed describes the tables whose rows name queues or groups: the word for one index, and what
+// it lacks while no row is bound to it.
 var indexed = map[string][2]string{
 	TGroup:       {"priority group", "no buffer"},
 	TBufferQueue: {"queue", "no buffer"},
 	TQueue:       {"queue", "neither scheduler nor ECN profile"},
 }
 
-// unbound notes the queues and groups of ports that are up from which the steps take
-// something that they are given back in a later step: orchagent knows no other order
-// (Habits, Unbinds).
+// unbound notes the queues and groups of ports that are up and temporarily lose a binding between
+// two steps, because orchagent supports no other order (see Habits, Unbinds).
 func (p *planner) unbound(steps []Step) (notes []string) {
 	if !p.Direct {
-		return nil // the port is down meanwhile
+		return nil // the port is down during the change
 	}
 	after := p.running
 	for _, s := range steps {
@@ -47,7 +46,7 @@ func (p *planner) unbound(steps []Step) (notes []string) {
 		return false
 	}
 	var ports ordered.Groups[lost, string]
-	rows := map[lost]string{} // an example
+	rows := map[lost]string{} // example
 	for _, s := range steps {
 		for _, o := range s.Ops {
 			port, indexes := covered(o.Key)

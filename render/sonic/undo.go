@@ -8,42 +8,40 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
-// Undo is an undo record: what stood where something was written.
+// Undo is an undo record: the old values of everything that was written.
 type Undo struct {
-	// Rows are the rows that are written whole, as they were; nil for a row that was
-	// not there.
+	// Rows holds the old contents of rows that are written whole; nil for a row that did not exist.
 	Rows map[string]map[string]Row `json:"rows,omitempty"`
-	// Fields restore the single fields of rows that others write as well.
+	// Fields restores single fields of rows that others write as well.
 	Fields []Op `json:"fields,omitempty"`
-	// Groups are the BUFFER_PG rows, as they were, of the ports (Ports) whose
-	// groups the switch derives anew; Profiles the derived profiles that there
-	// were.
+	// Groups holds the old BUFFER_PG rows of Ports, the ports whose groups the switch derives
+	// again. Profiles lists the derived profiles that existed before.
 	Groups   map[string]Row `json:"groups,omitempty"`
 	Ports    []string       `json:"ports,omitempty"`
 	Profiles []string       `json:"profiles,omitempty"`
-	// Flapped are the ports that were up before the run and are up after it.
+	// Flapped lists the ports that flap: up before the run and up after it.
 	Flapped []string `json:"flapped,omitempty"`
 
 	Policy     Policy `json:"policy"`
 	Checkpoint string `json:"checkpoint,omitempty"`
 	SSH        bool   `json:"ssh,omitempty"`
-	// Stands is what tells whether the run still stands.
+	// Stands says how to tell whether changes of the run are still present.
 	Stands Trace `json:"stands,omitempty"`
-	// Run is the run that made the record.
+	// Run is the ID of the run that made the record.
 	Run string `json:"run,omitempty"`
 }
 
-// Trace is what a run leaves on a switch.
+// Trace says which changes a run leaves on a switch.
 type Trace string
 
 const (
-	NoTrace      Trace = ""       // all is as it was, but for what the switch did meanwhile
-	TraceRows    Trace = "rows"   // rows or fields of its own
-	TraceDerived Trace = "groups" // groups alone that the switch derives
+	NoTrace      Trace = ""       // nothing differs, apart from what the switch itself changed
+	TraceRows    Trace = "rows"   // rows or fields that the run wrote
+	TraceDerived Trace = "groups" // only groups that the switch derives
 )
 
-// Remember returns the undo record of steps on a switch that holds cfg. It undoes the runs
-// that the steps continue as well, whose records are given, the newest first.
+// Remember returns the undo record of steps on a switch that holds cfg. The record also undoes the
+// interrupted runs that the steps continue; continues holds their records, newest first.
 func Remember(cfg Config, steps []Step, policy Policy, continues ...Undo) Undo {
 	u := Undo{Rows: map[string]map[string]Row{}, Groups: map[string]Row{}, Policy: policy}
 	fields := map[[3]string]bool{}
@@ -63,7 +61,7 @@ func Remember(cfg Config, steps []Step, policy Policy, continues ...Undo) Undo {
 	}
 	for _, s := range steps {
 		u.SSH = u.SSH || s.Via == "ssh"
-		// The updater itself may leave a port down when it fails half way.
+		// The updater may leave a port down if it fails half way.
 		for _, p := range slices.Concat(s.Down, s.Up) {
 			if cfg.Up(p) && end.Up(p) && !slices.Contains(u.Flapped, p) {
 				u.Flapped = append(u.Flapped, p)
@@ -130,8 +128,8 @@ func (u Undo) Binds() bool {
 	return false
 }
 
-// after returns the record that undoes an earlier run as well, which was cut off: what
-// that one found counts.
+// after returns the record that undoes an earlier, interrupted run as well. The old values of the
+// earlier run take precedence.
 func (u Undo) after(run Undo) Undo {
 	out := u
 	out.SSH = u.SSH || run.SSH
@@ -158,8 +156,8 @@ func (u Undo) after(run Undo) Undo {
 			out.Fields = append(out.Fields, o)
 		}
 	}
-	// Groups that the switch derives are those of the earlier run, on the ports that
-	// it recorded.
+	// For groups that the switch derives, use those of the earlier run on the ports that it
+	// recorded.
 	out.Groups = maps.Clone(run.Groups)
 	if out.Groups == nil {
 		out.Groups = map[string]Row{}
@@ -182,7 +180,7 @@ func (u Undo) after(run Undo) Undo {
 	return out
 }
 
-// both returns what is in either list, in natural order.
+// both returns the members of either list, in natural order.
 func both(a, b []string) []string {
 	all := map[string]bool{}
 	for _, s := range slices.Concat(a, b) {
@@ -191,16 +189,16 @@ func both(a, b []string) []string {
 	return natural.Keys(all)
 }
 
-// restore returns the ops that make a row what it was: one that clears what the daemons
-// would keep, and one that writes or removes the row. A row that has to stay keeps its
-// fields, with the values that stand for none.
+// restore returns the ops that give a row its old contents: first one that clears the values that
+// the daemons would keep, if needed, then one that writes or removes the row. A row that must not
+// be removed keeps its new fields, set to the values that mean "no value".
 func restore(cfg Config, table, key string, was Row) (ops []Op) {
 	have := cfg.Row(table, key)
 	if (was == nil) == (have == nil) && maps.Equal(have, was) {
 		return nil
 	}
 	if table == TWatchdog && key != "GLOBAL" && cfg.Row(TPort, key) == nil {
-		return nil // before master orchagent ends with the removal of a row whose port is gone
+		return nil // before master, removing the row of a port that no longer exists crashes orchagent
 	}
 	clear, keeps := cleared(table, key, have, was, bufferModel(cfg))
 	if lasting(table, key) && have != nil {
@@ -227,7 +225,7 @@ func restore(cfg Config, table, key string, was Row) (ops []Op) {
 func restoreField(cfg Config, o Op) (ops []Op) {
 	have := cfg.Row(o.Table, o.Key)
 	if v, ok := have[o.Field]; have == nil || ok != o.Del && v == o.Value {
-		return nil // a port that is gone since then stays gone, and a removed row needs no fields
+		return nil // a port that has been removed stays removed, and a removed row needs no fields
 	}
 	clear, keeps := cleared(o.Table, o.Key, Row{o.Field: have[o.Field]}, nil, bufferModel(cfg))
 	if o.Del && keeps {
@@ -239,9 +237,9 @@ func restoreField(cfg Config, o Op) (ops []Op) {
 	return append(ops, o)
 }
 
-// Restored returns u for a switch on which the given ports are left down: they
-// come up. Any other port that the run took down and brought up again stays as
-// it is, for one that is down was shut by someone else since.
+// Restored returns u for a switch on which a run left the given ports down: they come up. Every
+// other port that the run flapped keeps its admin state, because someone else has shut it since if
+// it is down.
 func (u Undo) Restored(left map[string]string) Undo {
 	var fields []Op
 	for _, o := range u.Fields {
@@ -259,9 +257,9 @@ func (u Undo) Restored(left map[string]string) Undo {
 	return u
 }
 
-// Written returns what restores the rows and fields that were written. Groups that
-// buffermgrd made since go while the ports are down for their PFC, and it makes what was
-// there before.
+// Written returns the ops that restore the written rows and fields. They also remove groups that
+// buffermgrd has made since, on ports whose PFC changes: the ports are down for that change, and
+// buffermgrd makes the old groups again.
 func (u Undo) Written(cfg Config) []Op {
 	out := u.written(cfg)
 	ports := map[string]bool{}
@@ -271,7 +269,7 @@ func (u Undo) Written(cfg Config) []Op {
 	return append(out, u.made(cfg, func(port string) bool { return ports[port] })...)
 }
 
-// Undone reports whether nothing of what the run left stands.
+// Undone reports whether nothing that the run changed is left.
 func (u Undo) Undone(cfg Config) bool {
 	switch u.Stands {
 	case TraceRows:
@@ -302,7 +300,8 @@ func (u Undo) written(cfg Config) []Op {
 	return out
 }
 
-// made returns the removal of groups of some ports that buffermgrd made since.
+// made returns the removal of the groups that buffermgrd has made since, on the ports for which of
+// is true.
 func (u Undo) made(cfg Config, of func(port string) bool) (out []Op) {
 	for _, key := range natural.Keys(cfg[TGroup]) {
 		port, _, _ := strings.Cut(key, "|")
@@ -313,8 +312,8 @@ func (u Undo) made(cfg Config, of func(port string) bool) (out []Op) {
 	return out
 }
 
-// uncabled returns the removal of a row of cable lengths that was not there: of
-// all of it, unless it holds ports that the run did not write.
+// uncabled returns the removal of a row of cable lengths that did not exist before: of the whole
+// row, or only of the run's own ports if it holds others as well.
 func (u Undo) uncabled(cfg Config, key string) []Op {
 	row := cfg.Row(TCable, key)
 	var own []Op
@@ -333,7 +332,8 @@ func (u Undo) uncabled(cfg Config, key string) []Op {
 	return ops
 }
 
-// Derived returns what the switch did not derive again as it was.
+// Derived returns ops for everything that differs from the old state after the switch had time to
+// derive its groups again.
 func (u Undo) Derived(cfg Config) []Op {
 	var out []Op
 	for _, key := range natural.Keys(u.Groups) {
@@ -343,7 +343,7 @@ func (u Undo) Derived(cfg Config) []Op {
 	return append(out, u.written(cfg)...)
 }
 
-// Leftover returns the removal of derived profiles that are new and not used.
+// Leftover returns the removal of derived profiles that are new and unused.
 func (u Undo) Leftover(cfg Config) []Op {
 	used := map[string]bool{}
 	for _, row := range cfg[TGroup] {
@@ -358,15 +358,15 @@ func (u Undo) Leftover(cfg Config) []Op {
 	return out
 }
 
-// Derives reports whether the op is about what buffermgrd derives.
+// Derives reports whether the op writes rows that buffermgrd derives.
 func (o Op) Derives() bool {
 	return o.Table == TProfile || o.Table == TGroup && (o.Del || Derived(o.Row["profile"]))
 }
 
-// Carry puts ops that are not part of a plan into steps. It returns those that no
-// way in takes, and whether SSH is needed.
+// Carry arranges ops that are not part of a plan into steps. It also returns the ops that no
+// transport accepts, and whether SSH is needed.
 func (s Site) Carry(running Config, ops []Op) (steps []Step, refused []string, ssh bool) {
-	s.Check = nil // what ran before is not judged
+	s.Check = nil // the old state ran before, so it is not validated
 	ops = restartWatchdogs(ops, running)
 	var good []Op
 	for i, v := range s.verdicts(ops, running) {
@@ -374,11 +374,11 @@ func (s Site) Carry(running Config, ops []Op) (steps []Step, refused []string, s
 		switch {
 		case v == nil:
 		case o.Clears && (!s.SSH || o.Table == TPortQoS):
-			continue // with what the models do not take, the updater takes nothing else either
+			continue // if the models reject a value, the updater rejects everything else as well
 		case s.SSH:
 			o.overSSH, ssh = true, true
 		case o.Derives():
-			// An unused profile that the switch would derive again is no difference.
+			// An unused profile that the switch would derive again makes no difference.
 			continue
 		default:
 			refused = append(refused, o.String())

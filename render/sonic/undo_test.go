@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A run that made the row of cable lengths removes its own ports from it: others
-// may have added theirs since.
+// A run that created the row of cable lengths removes only its own ports from it: others may have
+// added theirs since.
 func TestRevertLeavesTheCablesOfOthers(t *testing.T) {
 	made := Op{Table: TCable, Key: "AZURE", Row: Row{"Ethernet0": "40m", "Ethernet8": "5m"}}
 	was := Config{TPort: {"Ethernet0": {}, "Ethernet8": {}, "Ethernet16": {}}}
@@ -22,8 +22,8 @@ func TestRevertLeavesTheCablesOfOthers(t *testing.T) {
 	}
 }
 
-// A run is lost where the switch holds again what it held before: rows and fields, or
-// groups that the switch derives where the run changed nothing else.
+// A run counts as undone if the switch is back in its old state: the rows and fields that it wrote,
+// or the derived groups if the run changed nothing else.
 func TestUndone(t *testing.T) {
 	down, up := admin("Ethernet0", "down"), admin("Ethernet0", "up")
 	was := Config{TPort: {"Ethernet0": {"admin_status": "up"}}, TCable: {"AZURE": {"Ethernet0": "5m"}},

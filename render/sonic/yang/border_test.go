@@ -11,18 +11,18 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 )
 
-// A border is a table of a model and rows on both sides of what it allows. A row
-// is "key field=value field@=a,b"; several are parted by "; ".
+// A border is a table of a model, with rows on both sides of what the table allows. A row is "key
+// field=value field@=a,b"; rows are separated by "; ".
 type border struct {
 	what        string
-	body        string // of the table; LIST is its list, TABLE its name
+	body        string // of the table; LIST stands for its list, TABLE for its name
 	takes, not  []string
 	typedefs    string // of the module, before the tables
-	oursAlone   bool   // yanglint is not asked: the switch's loader decides, or it looks at other tables as well
+	oursAlone   bool   // do not compare with yanglint: the case depends on the switch's loader, or yanglint also checks other tables
 	notInSchema bool   // the list is not the usual one with the key k
 }
 
-// field is the body of a list with the key k and a field v of a type.
+// field returns the body of a list with the key k and a field v of a type.
 func field(typ string) string {
 	if !strings.HasSuffix(typ, "}") {
 		typ += ";"
@@ -30,7 +30,7 @@ func field(typ string) string {
 	return "leaf v { type " + typ + " }"
 }
 
-// sides are values that a field v takes and does not take.
+// sides returns a border with values that a field v accepts and rejects.
 func sides(what, typ string, takes, not []string) border {
 	row := func(values []string) []string {
 		out := make([]string, len(values))
@@ -141,7 +141,7 @@ var borders = []border{
 	{what: "rows are looked up by a way past the key", body: `leaf v { type string; } must "not(../LIST[k/../v = 'a'])";`, takes: []string{"a v=x"}, not: []string{"b v=a"}},
 	{what: "rows by one of two keys", notInSchema: true, body: `list LIST { key "k l"; leaf k { type string; } leaf l { type string; } must "count(../LIST[k = 'a']) < 3"; }`, takes: []string{"a|1; a|2; b|1"}, not: []string{"a|1; a|2; a|3"}},
 	{what: "a message of its own", body: `leaf v { type uint8; must ". mod 2 = 0" { error-message "odd"; } }`, takes: []string{"a v=2"}, not: []string{"a v=3"}},
-	// How CONFIG_DB is held (the switch's loader).
+	// How the switch's loader maps CONFIG_DB to the models.
 	{what: "a row goes to the list that knows its fields", oursAlone: true, notInSchema: true,
 		body:  "list A_LIST { key k; leaf k { type string; } leaf v { type string; } } list B_LIST { key k; leaf k { type string; } leaf w { type uint8; } }",
 		takes: []string{"a v=x", "a w=1", "a", "a v=x; b w=1"}, not: []string{"a w=x", "a v=x w=1", "a u=1"}},
@@ -149,7 +149,7 @@ var borders = []border{
 	{what: "containers are no fields", oursAlone: true, body: "container c { leaf d { type string; } }", takes: []string{"a"}, not: []string{"a c=1", "a d=1"}},
 }
 
-// rows reads the rows of a border.
+// rows parses the rows of a border.
 func rows(text string) map[string]map[string]string {
 	out := map[string]map[string]string{}
 	for row := range strings.SplitSeq(text, "; ") {

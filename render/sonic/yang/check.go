@@ -10,16 +10,16 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
-// Violation is something in the data that the models do not allow.
+// Violation is an entry of the data that the models do not allow.
 type Violation struct {
 	Table string
-	Key   string // "Ethernet0|3"; "" where the whole table is meant
-	Field string // "" where the whole row is meant
-	Msg   string // the fact, in the model's words where it has some
-	Where string // the place of the rule, file:line:column; "" for a table without a model
+	Key   string // "Ethernet0|3"; "" for the whole table
+	Field string // "" for the whole row
+	Msg   string // the problem, in the model's own words if it has an error message
+	Where string // position of the rule, file:line:column; "" for a table without a model
 }
 
-// String prints "QUEUE|Ethernet0|3 scheduler: what is wrong".
+// String prints "QUEUE|Ethernet0|3 scheduler: the problem".
 func (v Violation) String() string {
 	t := v.Table
 	if v.Key != "" {
@@ -31,11 +31,10 @@ func (v Violation) String() string {
 	return t + ": " + v.Msg
 }
 
-// Check holds cfg (table -> key -> field -> value, as in CONFIG_DB) against
-// the models and returns what is wrong, sorted by table, key and field; nil
-// where nothing is. References must end in cfg itself, so a part of a
-// configuration is checked together with what it refers to (PORT,
-// DEVICE_METADATA). A "name@" field is a leaf-list in its redis form.
+// Check validates cfg (table -> key -> field -> value, as in CONFIG_DB) against the models and
+// returns the violations, sorted by table, key and field; nil if there are none. References are
+// resolved within cfg, so a part of a configuration must be checked together with the rows that it
+// refers to (PORT, DEVICE_METADATA). A "name@" field is a leaf-list in its Redis form.
 func (m *Models) Check(cfg map[string]map[string]map[string]string) []Violation {
 	ck := &checker{m: m, tables: map[string]*node{}, refs: map[string]map[string]bool{}}
 	ck.root = &node{}
@@ -75,18 +74,18 @@ type node struct {
 	s        *snode // nil for the root
 	parent   *node
 	kids     []*node
-	val      string // canonical
-	raw      string // as it is in the data
+	val      string // canonical form
+	raw      string // as in the data
 	implicit bool   // made from the model, not in the data
-	bad      bool   // the value is not of the type
-	key      string // of a row or of a container in the place of one
-	field    string // of a row of a map table
+	bad      bool   // the value does not match the type
+	key      string // of a row, or of a container that takes the place of a row
+	field    string // name of the field in a row of a map table
 	index    map[*snode]map[string]*node
 }
 
 func (n *node) isLeaf() bool { return n.s != nil && (n.s.kind == kLeaf || n.s.kind == kLeafList) }
 
-// text is the string value of XPath.
+// text returns the XPath string value of the node.
 func (n *node) text() string {
 	if n.isLeaf() {
 		return n.val
@@ -112,12 +111,12 @@ func (n *node) child(name string) *node {
 	return nil
 }
 
-// checker is one run of Check.
+// checker holds the state of one call of Check.
 type checker struct {
 	m      *Models
 	root   *node
 	tables map[string]*node
-	late   []lateDefault              // defaults that hang on a when
+	late   []lateDefault              // defaults that depend on a when
 	refs   map[string]map[string]bool // values by leafref path
 	out    []Violation
 }
@@ -150,7 +149,7 @@ func (ck *checker) at(n *node, where, format string, args ...any) {
 	ck.violate(v)
 }
 
-// table returns the node of a table, made when first asked for.
+// table returns the node of a table and creates it on first use.
 func (ck *checker) table(s *snode) *node {
 	if n := ck.tables[s.name]; n != nil {
 		return n
@@ -166,8 +165,8 @@ func (ck *checker) table(s *snode) *node {
 	return n
 }
 
-// children returns the nodes below n among which name is looked for. A table
-// that the data does not have is made here, with its defaults.
+// children returns the child nodes of n, for a lookup of name. A table that is not in the data is
+// created with its defaults.
 func (ck *checker) children(n *node, name string) []*node {
 	switch {
 	case n == ck.root:
@@ -185,9 +184,8 @@ func (ck *checker) children(n *node, name string) []*node {
 	return n.kids
 }
 
-// fillTable adds the rows of a table. A row is an entry of the first list
-// whose number of keys and fields fit, as the switch's loader does it, or
-// else a container of that name.
+// fillTable adds the rows of a table. Like the switch's loader, it makes a row an entry of the
+// first list whose number of keys and fields match, or else a container of that name.
 func (ck *checker) fillTable(tn *node, rows map[string]map[string]string) {
 	var lists []*snode
 	for _, k := range tn.s.kids {
@@ -233,8 +231,8 @@ func (ck *checker) fillTable(tn *node, rows map[string]map[string]string) {
 	}
 }
 
-// chooseList returns the first list that fits a row, else the first with as many keys,
-// or nil.
+// chooseList returns the first list that matches a row, else the first with the right number of
+// keys, or nil.
 func chooseList(lists []*snode, parts int, fields map[string]string) (list *snode, fits bool) {
 	for _, l := range lists {
 		if len(l.keys) != parts {
@@ -250,7 +248,7 @@ func chooseList(lists []*snode, parts int, fields map[string]string) (list *snod
 	return list, false
 }
 
-// badKey says which keys the table takes.
+// badKey describes the keys that the table accepts.
 func badKey(s *snode, lists []*snode, parts int) string {
 	var want []string
 	for _, l := range lists {
@@ -330,7 +328,7 @@ func (ck *checker) fill(n *node, fields map[string]string) {
 		case s == nil:
 			ck.field(n, f, "the model does not have this field", n.s.where)
 		case slices.Contains(n.s.keys, name) && n.s.kind == kList:
-			// A key repeated as a field says nothing more.
+			// Ignore a key that is repeated as a field.
 		case s.kind == kContainer || s.kind == kList:
 			ck.field(n, f, fmt.Sprintf("a %s in the model, which one string cannot hold", [...]string{"container", "list"}[s.kind]), s.where)
 		case s.kind == kLeaf && isList:
@@ -347,9 +345,8 @@ func (ck *checker) field(n *node, field, msg, where string) {
 	ck.at(&node{s: &snode{kind: kLeaf, name: field}, parent: n}, where, "%s", msg)
 }
 
-// stringLists are the leaf-lists that CONFIG_DB keeps as one string in a field
-// without "@", and what parts them (sonic-buildimage
-// src/sonic-yang-mgmt/sonic_yang_ext.py).
+// stringLists gives the separator of each leaf-list that CONFIG_DB keeps as one string in a field
+// without "@" (sonic-buildimage src/sonic-yang-mgmt/sonic_yang_ext.py).
 var stringLists = map[string]string{
 	"BUFFER_PORT_INGRESS_PROFILE_LIST.profile_list": ",",
 	"BUFFER_PORT_EGRESS_PROFILE_LIST.profile_list":  ",",
@@ -409,7 +406,7 @@ func (ck *checker) leaf(n *node, s *snode, v string) *node {
 	return k
 }
 
-// quote prints a value, unless it may be a secret.
+// quote prints a value, unless its name suggests a secret.
 func quote(s *snode, v string) string {
 	name := strings.ToLower(s.name)
 	for _, w := range []string{"pass", "secret", "cak", "auth_key", "private", "community", "token"} {

@@ -19,8 +19,8 @@ import (
 
 var mutations = flag.Int("mutations", sharedtest.Sized(60, 600), "random changes per release in TestAgainstYanglint (6 with -short)")
 
-// exceptions are the cases in which this package and the reference are meant
-// to differ. Each tells from the reference's errors that it applies.
+// exceptions are the intended differences between this package and the reference. applies decides
+// from the reference's errors.
 var exceptions = []struct {
 	why     string
 	applies func(errs []verdictError) bool
@@ -44,8 +44,8 @@ type verdict struct {
 	Errors []verdictError
 }
 
-// TestAgainstYanglint compares the verdicts with those of yanglint, over the
-// worked examples and random changes of them, for every release.
+// TestAgainstYanglint compares verdicts with yanglint on the worked examples and random changes of
+// them, for every release.
 func TestAgainstYanglint(t *testing.T) {
 	tool := sharedtest.Dir(t, "tools", "sonic-yang-check")
 	for _, bin := range []string{"yanglint", "python3"} {
@@ -107,16 +107,17 @@ func isException(v verdict) bool {
 	return false
 }
 
-// unplaced returns an error of the reference in a field where ours has none.
+// unplaced returns an error of the reference in a field for which we report none, nil if there is
+// none.
 func unplaced(vs []Violation, ref verdict) *verdictError {
-	// The reference leaves the fields of a row out once one is unknown, and
-	// then misses them.
+	// Once one field of a row is unknown, the reference ignores the others and then reports them as
+	// missing.
 	if slices.ContainsFunc(ref.Errors, func(e verdictError) bool { return strings.Contains(e.Message, "not in the model") }) {
 		return nil
 	}
 	for i, e := range ref.Errors {
 		words := strings.FieldsFunc(e.Path, func(r rune) bool { return r == '|' || r == ' ' })
-		// For a when the reference names a path in the rule, not the row.
+		// For a when, the reference names a path in the rule instead of the row.
 		found := len(words) == 0 || strings.HasSuffix(e.Path, " lanes") || strings.HasPrefix(e.Message, "When condition")
 		mapRow := len(words) > 2 && words[2] == words[0]
 		for _, v := range vs {
@@ -130,7 +131,7 @@ func unplaced(vs []Violation, ref verdict) *verdictError {
 	return nil
 }
 
-// reference asks the reference tool about every configuration, by a folder of models.
+// reference runs the reference tool on all configurations with a folder of models.
 func reference(t *testing.T, tool, models, dir string, cfgs []config) []verdict {
 	t.Helper()
 	args := []string{tool, "--json", "--strict-tables", "-y", models}
@@ -164,8 +165,8 @@ func reference(t *testing.T, tool, models, dir string, cfgs []config) []verdict 
 	return vs
 }
 
-// asJSON puts the redis form into that of config_db.json: a field "x@" is an
-// array, a row of NULL alone is empty.
+// asJSON converts the Redis form to that of config_db.json: a field "x@" becomes an array, a row
+// with only NULL becomes empty.
 func asJSON(c config) map[string]map[string]map[string]any {
 	out := map[string]map[string]map[string]any{}
 	for t, rows := range c {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// FuzzCheck: whatever the data, Check ends and says the same twice.
+// FuzzCheck: for any data, Check terminates and gives the same result twice.
 func FuzzCheck(f *testing.F) {
 	m, err := Load("testdata/models")
 	if err != nil {
@@ -33,8 +33,7 @@ func FuzzCheck(f *testing.F) {
 	})
 }
 
-// FuzzLoad: whatever the files, reading them and compiling and using every
-// table of them ends.
+// FuzzLoad: for any files, loading them and compiling and using all of their tables terminates.
 func FuzzLoad(f *testing.F) {
 	for _, pat := range []string{"testdata/models/*.yang"} {
 		files, err := filepath.Glob(pat)
@@ -73,7 +72,7 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// FuzzXPath: an expression is refused or can be evaluated.
+// FuzzXPath: every expression is either rejected or can be evaluated.
 func FuzzXPath(f *testing.F) {
 	for _, s := range []string{"not(a) or (../b[c = current()] >= 2 * -3)", "/p:a/p:b[count(x[text()='y']) = 0]/..", "string-length(translate('a', 'b', 'c')) mod 2", "current()/../a | b/*", "sum(/a)div(.)"} {
 		f.Add(s)

@@ -10,7 +10,7 @@ import (
 
 type config = map[string]map[string]map[string]string
 
-// releases are the folders of models, oldest first.
+// releases lists the folders of models, oldest first.
 var releases = []string{"202311", "202405", "202411", "202505", "202511", "202605", "master"}
 
 func loadRelease(t testing.TB, rel string) *Models {

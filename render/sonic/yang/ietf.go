@@ -10,13 +10,12 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 )
 
-// The switch's YANG library carries ietf-inet-types and ietf-yang-types
-// (RFC 6991) in itself, so a folder of SONiC models refers to them without
-// holding them. The types that SONiC models use of the two are written here; a
-// folder that does hold the files is read from them.
+// The YANG library on the switch has ietf-inet-types and ietf-yang-types (RFC 6991) built in, so a
+// folder of SONiC models refers to them without containing them. This file implements the types
+// that SONiC models use. If a folder contains the two files, they take precedence.
 
-// ietfTypes are types that do more than restrict a built-in one. Each returns the
-// canonical form.
+// ietfTypes implements the types that do more than restrict a built-in type. Each function returns
+// the canonical form.
 var ietfTypes = map[string]func(string) (string, error){
 	"ietf-inet-types:ip-address":           func(s string) (string, error) { return ipAddr(s, 0, true) },
 	"ietf-inet-types:ipv4-address":         func(s string) (string, error) { return ipAddr(s, 4, true) },
@@ -37,8 +36,8 @@ var ietfTypes = map[string]func(string) (string, error){
 	"ietf-yang-types:mac-address": macAddress,
 }
 
-// ietfNumbers are types that are a whole number, with its base type and, where
-// that is lower, the largest value.
+// ietfNumbers lists the types that are whole numbers, with the base type and the maximum; 0 means
+// the maximum of the base type.
 var ietfNumbers = map[string]struct {
 	base string
 	max  uint64
@@ -54,7 +53,7 @@ var ietfNumbers = map[string]struct {
 	"ietf-yang-types:timeticks":       {"uint32", 0},
 }
 
-// ietfType returns the type of the two modules that ref names, nil for none.
+// ietfType returns the type of one of the two modules that ref names, nil if there is none.
 func ietfType(u *unit, ref string) *ytype {
 	prefix, name, ok := strings.Cut(ref, ":")
 	if !ok {
@@ -107,8 +106,8 @@ func macAddress(s string) (string, error) {
 	return s, nil
 }
 
-// domainName takes letters, digits, hyphens and underscores in labels of up to
-// 63 characters, and "." alone.
+// domainName accepts labels of letters, digits, hyphens and underscores, of up to 63 characters
+// each, and "." alone.
 func domainName(s string) (string, error) {
 	err := errors.New("not a domain name")
 	if s == "." {

@@ -1,20 +1,18 @@
-// Package yang checks CONFIG_DB data against the YANG models of a SONiC image,
-// in the form CONFIG_DB has: table, key, field, string.
+// Package yang checks CONFIG_DB data against the YANG models of a SONiC image, in the form that
+// CONFIG_DB has: table, key, field, string.
 //
-// The models of the folder given to [Load] decide, and nothing else: no
-// release, table or rule is written into this package. It judges as the
-// loader on the switch does (sonic-buildimage src/sonic-yang-mgmt over
-// libyang): tables, keys, fields, types, references, defaults, mandatory
-// fields, must and when. It does not tell whether orchagent or an ASIC accepts
-// a value, or how the incremental updater orders a change.
+// Only the models in the folder given to [Load] decide: this package knows no releases, tables or
+// rules of its own. It gives the same verdicts as the loader on the switch (sonic-buildimage
+// src/sonic-yang-mgmt over libyang) on tables, keys, fields, types, references, defaults, mandatory
+// fields, must and when. It does not tell whether orchagent or an ASIC accepts a value, or how the
+// incremental updater orders a change.
 //
-// A rule outside the part of XPath or of regular expressions that is
-// understood here is never a violation and never passed over in silence: it
-// is listed by [Models.Unevaluated].
+// A rule that uses unsupported parts of XPath or of regular expressions never causes a violation,
+// and is never skipped silently: [Models.Unevaluated] lists it.
 //
-// The schema is compiled from goyang's statements and not from its entries,
-// because entries exist only after every module of the folder resolves, need
-// process-wide search paths, and keep neither messages nor places of rules.
+// The schema is compiled from goyang's statements rather than its entries, because entries exist
+// only after every module of the folder resolves, need process-wide search paths, and keep neither
+// the messages nor the positions of rules.
 package yang
 
 import (
@@ -35,16 +33,16 @@ import (
 	goyang "github.com/openconfig/goyang/pkg/yang"
 )
 
-// Bounds on a folder of models. The largest public SONiC model is below
-// 200 kB, an image has about 150 of them.
+// Limits for a folder of models. The largest public SONiC model is below 200 kB, and an image has
+// about 150 of them.
 const (
 	maxFiles    = 2000
 	maxFileSize = 1 << 20
 	maxTotal    = 64 << 20
-	// maxBlocks bounds the braces of a file, and so the parser's recursion.
+	// maxBlocks limits the braces of a file, and thereby the parser's recursion.
 	maxBlocks = 50000
-	// maxJoin bounds what the parser copies to join strings with "+", which
-	// is quadratic: bytes of the file times plus signs.
+	// maxJoin limits what the parser copies to join strings with "+", which is quadratic: bytes of
+	// the file times the number of plus signs.
 	maxJoin = 4 << 30
 )
 
@@ -66,7 +64,7 @@ type Skipped struct {
 // String prints "sonic-acl.yang: why".
 func (s Skipped) String() string { return s.File + ": " + s.Why }
 
-// Rule is a rule of a model that is not evaluated.
+// Rule is a rule of a model that [Models.Check] does not evaluate.
 type Rule struct {
 	Table string
 	Field string // "" for a rule on a whole row or table
@@ -94,9 +92,9 @@ type unit struct {
 	belongs                      string
 }
 
-// Load reads every *.yang file of a folder, such as /usr/local/yang-models of
-// a switch. A file that cannot be read or parsed is left out and listed by
-// [Models.Skipped]; it is an error if no file holds a table.
+// Load reads every *.yang file of a folder, such as /usr/local/yang-models on a switch. Files that
+// cannot be read or parsed are skipped and listed by [Models.Skipped]; it is an error if no file
+// defines a table.
 func Load(dir string) (*Models, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -109,7 +107,7 @@ func Load(dir string) (*Models, error) {
 	return loadFiles(dir, names, func(name string) ([]byte, error) { return readBounded(filepath.Join(dir, name)) })
 }
 
-// LoadFiles is [Load] of files by base name, which come from the given place.
+// LoadFiles is like [Load] but takes the files by base name; from names their source.
 func LoadFiles(from string, files map[string][]byte) (*Models, error) {
 	return loadFiles(from, slices.Collect(maps.Keys(files)), func(name string) ([]byte, error) {
 		if len(files[name]) > maxFileSize {
@@ -119,11 +117,11 @@ func LoadFiles(from string, files map[string][]byte) (*Models, error) {
 	})
 }
 
-// once are the models that this process has read, by the digest of their text.
+// once caches the models that this process has read, by the digest of their text.
 var once sync.Map // [sha256.Size]byte -> func() (*Models, error)
 
-// Once returns the models of a text that has the given digest. They are loaded by the
-// first call.
+// Once returns the models whose text has the given digest. Only the first call for a digest runs
+// load.
 func Once(digest [sha256.Size]byte, load func() (*Models, error)) (*Models, error) {
 	f, _ := once.LoadOrStore(digest, sync.OnceValues(load))
 	return f.(func() (*Models, error))()
@@ -184,7 +182,7 @@ func (m *Models) skip(file, why string) {
 	m.skipped = append(m.skipped, Skipped{File: file, Why: clip(why, 300)})
 }
 
-// add parses one file. Of two revisions of a module the newer one stays.
+// add parses one file. If a module has two revisions, the newer one is kept.
 func (m *Models) add(file string, b []byte) {
 	text := string(b)
 	if strings.Count(text, "{") > maxBlocks {
@@ -231,8 +229,7 @@ func (m *Models) add(file string, b []byte) {
 	m.units[u.name] = u
 }
 
-// parse keeps a fault of the foreign parser, which a file may provoke, from ending the
-// program.
+// parse turns a panic of the third-party parser, which a file may cause, into an error.
 func parse(text, file string) (sts []*goyang.Statement, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -289,7 +286,7 @@ func (m *Models) indexTables(u *unit, st *goyang.Statement, sc *scope, depth int
 	}
 }
 
-// indexForeign notes what a module does to another's tables, which is not applied.
+// indexForeign records augments and deviations of another module's tables, which are not applied.
 func (m *Models) indexForeign(u *unit) {
 	for _, s := range u.st.SubStatements() {
 		if s.Keyword != "augment" && s.Keyword != "deviation" {
@@ -306,15 +303,15 @@ func (m *Models) indexForeign(u *unit) {
 	}
 }
 
-// Skipped lists the files that are not used, sorted by file.
+// Skipped lists the files that are not used, sorted by name.
 func (m *Models) Skipped() []Skipped { return append([]Skipped(nil), m.skipped...) }
 
-// Tables returns the names of all tables, sorted. A table without a model cannot
-// be changed through the switch's incremental updater.
+// Tables returns the names of all tables, sorted. The switch's incremental updater cannot change a
+// table without a model.
 func (m *Models) Tables() []string { return sortedKeys(m.tables) }
 
-// Unevaluated lists the rules of the given tables that [Models.Check] does not
-// evaluate, or of all tables where none is given.
+// Unevaluated lists the rules of the given tables that [Models.Check] does not evaluate, or of all
+// tables if none is given.
 func (m *Models) Unevaluated(tables ...string) []Rule {
 	if len(tables) == 0 {
 		tables = m.Tables()
@@ -332,7 +329,7 @@ func (m *Models) Unevaluated(tables ...string) []Rule {
 	return rs
 }
 
-// scope is where a name is looked up: a block, those around it, the module.
+// scope is a place to look up names: a block, the blocks around it, and the module.
 type scope struct {
 	u  *unit
 	st *goyang.Statement
@@ -416,7 +413,7 @@ func arg(st *goyang.Statement, kw string) string {
 	return ""
 }
 
-// clip shortens foreign text for a message.
+// clip shortens text from outside for a message.
 func clip(s string, n int) string {
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "?")), " ")
 	if r := []rune(s); len(r) > n {

@@ -7,16 +7,16 @@ import (
 	goyang "github.com/openconfig/goyang/pkg/yang"
 )
 
-// A mutator changes a configuration in one way, by a seed. It takes the
-// possible values of a field from the model under test, so that values on both
-// sides of every bound come up, in fields the examples do not use as well.
+// A mutator makes random changes to a configuration, determined by a seed. It takes the possible
+// values of a field from the model under test, so that values on both sides of every bound occur,
+// also in fields that the examples do not use.
 type mutator struct {
 	*rand.Rand
 	m *Models
 	c config
 }
 
-// mutate returns a changed copy of c and what was done.
+// mutate returns a changed copy of c and a description of the change.
 func mutate(m *Models, c config, seed uint64) (config, string) {
 	g := &mutator{rand.New(rand.NewPCG(seed, 42)), m, clone(c)}
 	var did []string
@@ -144,7 +144,7 @@ func (g *mutator) one() string {
 		g.c[t][nk] = row
 		return "new row " + t + "|" + nk
 	case 14:
-		// The same value in other words.
+		// The same name in a different spelling.
 		if s != nil && mapList(s) != nil && field != "" {
 			f := pick(g, []string{" " + field, field + " ", "+" + field, "0" + field})
 			fields[f] = fields[field]
@@ -183,7 +183,7 @@ func (g *mutator) one() string {
 	return "set " + at + " " + field + " to " + v
 }
 
-// set gives some field of the model a value.
+// set gives a random field of the model a value.
 func (g *mutator) set(row map[string]string, s *snode) string {
 	if len(s.kids) == 0 {
 		return "nothing"
@@ -223,7 +223,7 @@ var oddValues = []string{"", " ", "0", "1", "3", "7", "8", "9", "03", "+5", "-1"
 
 func (g *mutator) anyValue() string { return pick(g, oddValues) }
 
-// value returns a value that the type may or may not take.
+// value returns a value that the type may accept or reject.
 func (g *mutator) value(t *ytype) string {
 	if g.IntN(6) == 0 {
 		return g.anyValue()

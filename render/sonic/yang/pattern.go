@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// maxPattern bounds the text of a pattern, in bytes.
+// maxPattern limits the text of a pattern, in bytes.
 const maxPattern = 16 << 10
 
 type compiledPattern struct {
@@ -32,10 +32,9 @@ func (m *Models) pattern(text string) *compiledPattern {
 	return p
 }
 
-// translate turns a YANG pattern (W3C XML Schema, RFC 7950 9.4.5) into Go's
-// syntax. Where libyang reads a pattern more freely than XML Schema does
-// (escapes of plain characters, \w with an underscore), libyang is followed:
-// it is what judges on the switch.
+// translate turns a YANG pattern (W3C XML Schema, RFC 7950 9.4.5) into Go's syntax. Where libyang
+// is more lenient than XML Schema (escapes of plain characters, \w with an underscore), the result
+// follows libyang, because the switch uses it.
 func translate(p string) (string, error) {
 	if len(p) > maxPattern {
 		return "", errors.New("too long")
@@ -89,7 +88,7 @@ func translate(p string) (string, error) {
 	return b.String(), nil
 }
 
-// escape translates what follows a backslash; n is how many runes it uses.
+// escape translates the part of an escape after the backslash; n is the number of runes used.
 func escape(rs []rune) (n int, out string, err error) {
 	if len(rs) == 0 {
 		return 0, "", errors.New("a backslash at the end")
@@ -97,7 +96,7 @@ func escape(rs []rune) (n int, out string, err error) {
 	switch c := rs[0]; {
 	case (c == 'p' || c == 'P') && (len(rs) < 4 || rs[1] != '{' || !slices.Contains(rs, '}') || strings.HasPrefix(string(rs[2:]), "Is")):
 		return 0, "", errors.New("a named Unicode block")
-	case strings.ContainsRune("dDsSwWnrtpP", c): // a category follows the last two, as in Go
+	case strings.ContainsRune("dDsSwWnrtpP", c): // for p and P the category follows, as in Go
 		return 1, `\` + string(c), nil
 	case c < 0x80 && (c < '0' || c > '9' && c < 'A' || c > 'Z' && c < 'a' || c > 'z'):
 		return 1, `\` + string(c), nil

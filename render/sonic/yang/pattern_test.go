@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// TestPatternRefused: a pattern that is not understood is listed, and never
-// judged by.
+// TestPatternRefused: an unsupported pattern is listed and not used for validation.
 func TestPatternRefused(t *testing.T) {
 	m := newModels()
 	for text, want := range map[string]string{

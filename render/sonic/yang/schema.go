@@ -10,8 +10,8 @@ import (
 	goyang "github.com/openconfig/goyang/pkg/yang"
 )
 
-// Bounds on one table's schema; a grouping that uses groupings can grow
-// without them beyond any memory.
+// Limits for the schema of one table. Without them, groupings that use groupings could exhaust
+// memory.
 const (
 	maxNodes = 20000
 	maxDepth = 64
@@ -36,25 +36,26 @@ type snode struct {
 	keys     []string
 	typ      *ytype
 	defaults []string
-	// mandatory of a leaf; min and max elements of a list or leaf-list, max 0 for any.
+	// mandatory applies to a leaf; min and max count the elements of a list or leaf-list, max 0
+	// means no limit.
 	mandatory bool
 	min, max  int
 	presence  bool
 	unique    [][]string
 	musts     []*rule
 	whens     []*rule
-	choices   []*choice // among the kids
-	cases     []caseRef // the node's own place in its parent's choices, outermost first
+	choices   []*choice // choices among the kids
+	cases     []caseRef // the cases that contain the node, outermost first
 	where     string
 }
 
-// choice says that data of only one of its cases may exist.
+// choice says that only one of its cases may have data.
 type choice struct {
 	name      string
 	mandatory bool
 	def       string
 	where     string
-	parent    *caseRef // the case it stands in, nil at the top
+	parent    *caseRef // the case that contains the choice, nil at the top
 }
 
 type caseRef struct {
@@ -62,13 +63,13 @@ type caseRef struct {
 	name string
 }
 
-// rule is a must or when.
+// rule is a must or when statement.
 type rule struct {
 	x     *xpath
 	text  string
 	msg   string
 	where string
-	// onParent: the context node is the parent (when of a uses or a case).
+	// onParent: the context node is the parent (when statement of a uses or a case).
 	onParent bool
 }
 
@@ -83,7 +84,7 @@ func (s *snode) add(k *snode) {
 	s.kids = append(s.kids, k)
 }
 
-// table is one CONFIG_DB table, compiled when first needed.
+// table is one CONFIG_DB table, compiled on first use.
 type table struct {
 	m       *Models
 	name    string
@@ -94,7 +95,7 @@ type table struct {
 
 	once  sync.Once
 	s     *snode // its parent stands for the module's top container
-	rules []Rule // not evaluated
+	rules []Rule // rules that are not evaluated
 	err   error
 }
 
@@ -135,8 +136,8 @@ func (c *compiler) grow(depth int, st *goyang.Statement) error {
 	return nil
 }
 
-// node compiles a leaf, leaf-list, list or container. It returns nil for state
-// data, which configuration cannot hold.
+// node compiles a leaf, leaf-list, list or container. It returns nil for state data, which a
+// configuration cannot contain.
 func (c *compiler) node(parent *snode, sc *scope, st *goyang.Statement, depth int) (*snode, error) {
 	if err := c.grow(depth, st); err != nil {
 		return nil, err
@@ -190,7 +191,7 @@ func (c *compiler) node(parent *snode, sc *scope, st *goyang.Statement, depth in
 	return s, nil
 }
 
-// properties reads what a node and a refine have in common.
+// properties reads the substatements that nodes and refines have in common.
 func (c *compiler) properties(s *snode, st *goyang.Statement) error {
 	var defs []string
 	for _, p := range st.SubStatements() {
@@ -241,8 +242,8 @@ func (c *compiler) rule(s *snode, st *goyang.Statement) *rule {
 	return &rule{x: x, text: st.Argument, msg: arg(st, "error-message"), where: st.Location()}
 }
 
-// children compiles the data nodes of a block into s. cases and whens are
-// those of the choices and uses between s and the block.
+// children compiles the data nodes of a block into s. cases and whens come from the choices and
+// uses between s and the block.
 func (c *compiler) children(s *snode, sc *scope, st *goyang.Statement, cases []caseRef, whens []*rule, depth int) error {
 	for _, k := range st.SubStatements() {
 		var err error
@@ -301,8 +302,8 @@ func (c *compiler) choice(s *snode, sc *scope, st *goyang.Statement, cases []cas
 	return nil
 }
 
-// parentWhens adds whens of a choice, case or uses; their context node is the data node
-// around it.
+// parentWhens appends the whens of a choice, case or uses. Their context node is the enclosing data
+// node.
 func (c *compiler) parentWhens(s *snode, st *goyang.Statement, whens []*rule) []*rule {
 	out := whens[:len(whens):len(whens)]
 	for _, w := range all(st, "when") {

@@ -8,7 +8,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 )
 
-// TestAcceptance: what the public models of each release take and refuse.
+// TestAcceptance checks what the public models of each release accept and reject.
 func TestAcceptance(t *testing.T) {
 	set := func(path, v string) func(config) {
 		p := strings.Split(path, "/")
@@ -22,8 +22,7 @@ func TestAcceptance(t *testing.T) {
 	const none, all = "", "202311 202405 202411 202505 202511 202605 master"
 	since := func(rel string) string { return all[strings.Index(all, rel):] }
 	until := func(rel string) string { return all[:strings.Index(all, rel)+len(rel)] }
-	// The worked example has watchdog times of 200 ms; they must not be below
-	// the interval.
+	// The worked example has watchdog times of 200 ms, which must not be below the interval.
 	poll := func(ms string) func(config) {
 		return func(c config) {
 			c["PFC_WD"] = map[string]map[string]string{"GLOBAL": {"POLL_INTERVAL": ms}}
@@ -38,7 +37,7 @@ func TestAcceptance(t *testing.T) {
 		name   string
 		change func(config)
 		takes  string
-		field  string // where the others find fault
+		field  string // field in which the other releases report the fault
 	}{
 		{"as it is", func(config) {}, all, ""},
 		{"pfc_enable empty", set("PORT_QOS_MAP/Ethernet0/pfc_enable", ""), since("202505"), "pfc_enable"},
@@ -109,8 +108,7 @@ func TestAcceptance(t *testing.T) {
 	}
 }
 
-// TestEverythingEvaluated: the public models hold no rule that this package
-// leaves out.
+// TestEverythingEvaluated: this package evaluates every rule of the public models.
 func TestEverythingEvaluated(t *testing.T) {
 	for _, rel := range releases {
 		m := loadRelease(t, rel)
@@ -123,7 +121,7 @@ func TestEverythingEvaluated(t *testing.T) {
 	}
 }
 
-// large is a switch of 64 ports with every per-port row.
+// large returns a configuration for a switch of 64 ports with every per-port row.
 func large(b testing.TB) config {
 	src := readConfig(b, "testdata/leaf-dynamic.json")
 	c := config{}

@@ -16,15 +16,15 @@ import (
 
 // ytype is a type with the restrictions of its whole typedef chain.
 type ytype struct {
-	base     string // a built-in type
+	base     string // the built-in base type
 	ranges   []ranges
 	lengths  []ranges
 	patterns []pattern
-	names    []string // of an enumeration or of bits
-	members  []*ytype // of a union
+	names    []string // names of an enumeration or of bits
+	members  []*ytype // members of a union
 	fd       int      // fraction digits of a decimal64
 	idbase   string
-	fn       func(string) (string, error) // of base "ietf"
+	fn       func(string) (string, error) // for base "ietf"
 	def      *string                      // the typedef's default
 
 	leaf    *snode // the node that has the type
@@ -41,8 +41,8 @@ type pattern struct {
 	invert    bool
 }
 
-// ranges is one range or length statement: the value must be in one of spans. A
-// decimal64 is scaled to a whole number.
+// ranges is one range or length statement: the value must be in one of spans. The values of a
+// decimal64 are scaled to whole numbers.
 type ranges struct {
 	spans     goyang.YangRange
 	text, msg string
@@ -121,7 +121,7 @@ func (c *compiler) typ(s *snode, sc *scope, st *goyang.Statement, depth int) (*y
 	return t, c.restrict(s, t, st)
 }
 
-// restrict adds the restrictions that a type statement itself has.
+// restrict adds the restrictions of one type statement.
 func (c *compiler) restrict(s *snode, t *ytype, st *goyang.Statement) error {
 	var names []string
 	for _, r := range st.SubStatements() {
@@ -195,8 +195,8 @@ func parseRanges(text string, def goyang.YRange, fd int) (ranges, error) {
 
 var errRange = errors.New("out of range")
 
-// parseInt reads a decimal number as the switch's library does: blanks around
-// it are dropped, a plus sign and leading zeros are taken, hex is not.
+// parseInt reads a decimal number like the switch's library: surrounding blanks are ignored, a plus
+// sign and leading zeros are accepted, hex is not.
 func parseInt(s string) (n goyang.Number, err error) {
 	s = strings.Trim(s, " \t\n\r\v\f")
 	neg := strings.HasPrefix(s, "-")
@@ -242,8 +242,8 @@ func decimal(n goyang.Number, fd int) string {
 	return s
 }
 
-// value checks v against the type, without looking for what a leafref refers
-// to, and returns its canonical form. It is an error fit for a message.
+// value checks v against the type, except for the existence of the target of a leafref, and returns
+// its canonical form. Errors are suitable for messages.
 func (t *ytype) value(m *Models, v string, depth int) (string, error) {
 	var err error
 	switch t.base {
@@ -346,7 +346,7 @@ func (t *ytype) checkString(v string, length uint64) error {
 	return nil
 }
 
-// withMessage puts the model's own words before the fact.
+// withMessage puts the model's own error message, if any, before the fact.
 func withMessage(msg, fact string) error {
 	if msg = strings.TrimRight(clip(msg, 200), "."); msg == "" {
 		return errors.New(fact)
@@ -363,7 +363,7 @@ func (m *Models) derived(id, base string, depth int) bool {
 	return false
 }
 
-// resolve returns the type that a leafref points to, nil where that is unknown.
+// resolve returns the type that a leafref points to, nil if it is unknown.
 func (t *ytype) resolve(m *Models) *ytype {
 	t.once.Do(func() {
 		if t.path == nil {

@@ -7,8 +7,8 @@ import (
 	goyang "github.com/openconfig/goyang/pkg/yang"
 )
 
-// TestIntegerBounds: the least and the largest value of each type of integer,
-// and what is one beyond (RFC 7950 section 9.2).
+// TestIntegerBounds checks the minimum and maximum of each integer type, and the values just
+// outside (RFC 7950 section 9.2).
 func TestIntegerBounds(t *testing.T) {
 	for typ, bounds := range map[string][4]string{ // below, least, largest, above
 		"int8": {"-129", "-128", "127", "128"}, "uint8": {"-1", "0", "255", "256"},
@@ -31,7 +31,7 @@ func TestIntegerBounds(t *testing.T) {
 
 func TestDomainName(t *testing.T) {
 	label := strings.Repeat("a", 63)
-	long := strings.Repeat(label+".", 3) + strings.Repeat("a", 61) // 253
+	long := strings.Repeat(label+".", 3) + strings.Repeat("a", 61) // 253 characters
 	for s, want := range map[string]bool{
 		".": true, "a": true, "a.b": true, "A-1_b.example.": true, label: true, long: true,
 		"": false, "..": false, "a..b": false, "-a": false, "a-": false, "a.-b": false, "a b": false, "ä": false, label + "a": false, long + "a": false,

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// defaults adds what the models put where the data has nothing: containers
-// without presence and default values.
+// defaults adds what the models imply for missing data: containers without presence and default
+// values.
 func (ck *checker) defaults(n *node) {
 	for _, s := range n.s.kids {
 		switch {
@@ -40,12 +40,12 @@ func (ck *checker) implicit(n *node, s *snode) {
 		k := &node{s: s, raw: d, implicit: true}
 		var err error
 		k.val, err = s.typ.value(ck.m, d, 0)
-		k.bad = err != nil // the model's fault, not the data's
+		k.bad = err != nil // the fault is in the model, not in the data
 		n.add(k)
 	}
 }
 
-// settle adds the defaults whose when holds.
+// settle adds the defaults whose when is true.
 func (ck *checker) settle() {
 	for len(ck.late) > 0 {
 		l := ck.late[0]
@@ -56,7 +56,7 @@ func (ck *checker) settle() {
 	}
 }
 
-// wanted reports whether every when of s holds for a child of n that may not be there.
+// wanted reports whether every when of s is true for a child of n, which need not exist.
 func (ck *checker) wanted(n *node, s *snode) bool {
 	return ck.failedWhen(&node{s: s, parent: n}) == nil
 }
@@ -74,8 +74,8 @@ func (ck *checker) failedWhen(n *node) *rule {
 	return nil
 }
 
-// caseOpen reports whether s may come into being by default: it stands in no
-// choice, or in the case in use, or in the default case where none is.
+// caseOpen reports whether defaults for s apply: s is not in a choice, or is in the case in use, or
+// in the default case if none is in use.
 func (ck *checker) caseOpen(n *node, s *snode) bool {
 	for _, c := range s.cases {
 		used := ck.usedCases(n, c.ch)
@@ -86,7 +86,7 @@ func (ck *checker) caseOpen(n *node, s *snode) bool {
 	return true
 }
 
-// usedCases returns the cases of a choice that the data has something of.
+// usedCases returns the cases of a choice for which there is data.
 func (ck *checker) usedCases(n *node, ch *choice) []string {
 	var used []string
 	for _, k := range n.kids {
@@ -102,7 +102,7 @@ func (ck *checker) usedCases(n *node, ch *choice) []string {
 	return used
 }
 
-// validate checks what can only be checked once all the data is there.
+// validate checks the rules that need all of the data.
 func (ck *checker) validate(n *node) {
 	if w := ck.failedWhen(n); w != nil && !n.implicit {
 		ck.at(n, w.where, "%s", message(w, "may only be there when"))
@@ -144,7 +144,7 @@ func message(r *rule, verb string) string {
 	return t
 }
 
-// presence checks how often a child is there.
+// presence checks the number of instances of a child.
 func (ck *checker) presence(n *node, s *snode, count int) {
 	switch {
 	case s.kind == kLeaf && s.mandatory && count == 0:
@@ -162,8 +162,8 @@ func (ck *checker) presence(n *node, s *snode, count int) {
 	}
 }
 
-// caseMandatory reports whether what is mandatory in s is so here: in a case,
-// only once the case is in use.
+// caseMandatory reports whether s is mandatory here if it is marked so: inside a case, only once
+// the case is in use.
 func (ck *checker) caseMandatory(n *node, s *snode) bool {
 	for _, c := range s.cases {
 		if !slices.Contains(ck.usedCases(n, c.ch), c.name) {
@@ -213,8 +213,8 @@ func (ck *checker) unique(n *node, s *snode) {
 	}
 }
 
-// reference checks that what a leafref refers to exists; of a union, one member must
-// take the value whole.
+// reference checks that the target of a leafref exists. For a union, one member must accept the
+// value entirely.
 func (ck *checker) reference(n *node) {
 	if canon, why := ck.refers(n, n.s.typ); why != "" {
 		if !n.implicit {
@@ -274,7 +274,7 @@ func (ck *checker) exists(n *node, t *ytype, val string) bool {
 	return set[val]
 }
 
-// refTable names the table that a leafref points into.
+// refTable returns the name of the table that a leafref points into.
 func refTable(t *ytype) string {
 	if p := t.path.path; len(p) > 2 && p[0].axis == axisRoot {
 		return p[2].name

@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// An XPath value is a []*node, a string, a float64 or a bool.
+// XPath values have the type []*node, string, float64 or bool.
 
-// eval evaluates x with ctx as the context node; cur is what current() means.
+// eval evaluates x with ctx as the context node; cur is the result of current().
 func (ck *checker) eval(x *xpath, ctx, cur *node) any {
 	switch x.op {
 	case "lit":
@@ -113,8 +113,8 @@ func (ck *checker) step(out []*node, st *step, n, cur *node) []*node {
 	return out
 }
 
-// byKey answers the step LIST[key = value] from an index, so that looking up one
-// row does not walk them all; false where it does not apply.
+// byKey evaluates the step LIST[key = value] with an index, so that looking up a row does not visit
+// all rows. ok is false if the step does not have that form.
 func (ck *checker) byKey(st *step, n, cur *node) (hit *node, ok bool) {
 	if len(st.preds) != 1 || st.preds[0].op != "=" || n.s == nil {
 		return nil, false
@@ -158,7 +158,7 @@ func (ck *checker) call(x *xpath, ctx, cur *node) any {
 	for i, e := range x.args {
 		a[i] = ck.eval(e, ctx, cur)
 	}
-	// What a function without its argument takes: the context node.
+	// Functions that may omit their argument default to the context node.
 	self := func() any {
 		if len(a) == 0 {
 			return []*node{ctx}
@@ -224,7 +224,7 @@ func (ck *checker) call(x *xpath, ctx, cur *node) any {
 			return -1
 		}, text(a[0]))
 	}
-	return false // "false": every other name is refused by the parser
+	return false // "false": the parser rejects all other names
 }
 
 func truth(v any) bool {
@@ -278,7 +278,7 @@ func number(v any) float64 {
 	return f
 }
 
-// compare follows XPath 1.0 section 3.4: a set compares true if one node does.
+// compare follows XPath 1.0 section 3.4: a node set compares true if one of its nodes does.
 func compare(op string, a, b any) bool {
 	as, aset := a.([]*node)
 	bs, bset := b.([]*node)

@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// xpath is an expression of the part of XPath 1.0 that configuration models
-// use: paths over child, parent and self, predicates, the operators, and the
-// functions of [functions]. Prefixes are dropped: SONiC's top containers carry
-// the names of their modules, so a name without its prefix is not ambiguous.
+// xpath is an expression of the subset of XPath 1.0 that configuration models use: paths over
+// child, parent and self, predicates, the operators, and the functions in [functions]. Prefixes are
+// dropped: SONiC's top containers are named like their modules, so names without a prefix are
+// unambiguous.
 type xpath struct {
 	op   string // an operator, "path", "lit", "num" or "call"
 	args []*xpath
 	str  string // literal or function name
 	num  float64
-	path []step // after args[0] where there is one, else from the context node or the root
+	path []step // relative to args[0] if present, else to the context node or the root
 }
 
 type axis int
@@ -41,7 +41,8 @@ const (
 	maxXPathDepth = 200
 )
 
-// functions are those that eval knows, with the least and most arguments.
+// functions lists the functions that eval supports, with their minimum and maximum number of
+// arguments.
 var functions = map[string][2]int{
 	"current": {0, 0}, "not": {1, 1}, "boolean": {1, 1}, "true": {0, 0}, "false": {0, 0},
 	"count": {1, 1}, "string": {0, 1}, "string-length": {0, 1}, "number": {0, 1},
@@ -82,8 +83,8 @@ func nameByte(c byte) bool {
 	return nameStart(c) || c == '-' || c == '.' || c >= '0' && c <= '9'
 }
 
-// lexXPath cuts an expression into tokens. A literal keeps its opening quote,
-// a number its digits, a name loses its prefix.
+// lexXPath splits an expression into tokens. A literal keeps its opening quote, a number its
+// digits; a name loses its prefix.
 func lexXPath(s string) ([]string, error) {
 	var toks []string
 	for i := 0; i < len(s); {
@@ -119,7 +120,7 @@ func lexXPath(s string) ([]string, error) {
 			}
 			if j+1 < len(s) && s[j] == ':' && (nameStart(s[j+1]) || s[j+1] == '*') {
 				i = j + 1
-				continue // what follows is the local name
+				continue // the local name follows
 			}
 			toks = append(toks, s[i:j])
 			i = j
@@ -153,7 +154,7 @@ func (p *xparser) expect(t string) error {
 	return nil
 }
 
-// levels are the binary operators, loosest first.
+// levels lists the binary operators, lowest precedence first.
 var levels = [][]string{{"or"}, {"and"}, {"=", "!="}, {"<", "<=", ">", ">="}, {"+", "-"}, {"*", "div", "mod"}}
 
 func (p *xparser) binary(level int) (*xpath, error) {
@@ -201,7 +202,7 @@ func (p *xparser) unary() (*xpath, error) {
 	return x, err
 }
 
-// pathExpr parses a path, or a primary expression with the path after it.
+// pathExpr parses a path, or a primary expression and the path after it.
 func (p *xparser) pathExpr() (*xpath, error) {
 	t := p.peek()
 	switch {
@@ -258,7 +259,7 @@ func (p *xparser) primary() (*xpath, error) {
 		return &xpath{op: "num", num: f}, nil
 	}
 	x := &xpath{op: "call", str: t}
-	p.pos++ // the bracket that made it a call
+	p.pos++ // skip the opening parenthesis
 	for p.peek() != ")" {
 		if len(x.args) > 0 {
 			if err := p.expect(","); err != nil {
@@ -351,13 +352,13 @@ func (p *xparser) predicates(s *step) error {
 	return nil
 }
 
-// isPath reports whether x is only a path, as a leafref needs; current() may begin it.
+// isPath reports whether x is just a path, as a leafref requires; it may start with current().
 func (x *xpath) isPath() bool {
 	return x.op == "path" && (len(x.args) == 0 || x.args[0].op == "call" && x.args[0].str == "current")
 }
 
-// plain reports whether x is an absolute path without predicates, whose result
-// is the same for every context node.
+// plain reports whether x is an absolute path without predicates, whose result is the same for
+// every context node.
 func (x *xpath) plain() bool {
 	return x.op == "path" && len(x.args) == 0 && x.path[0].axis == axisRoot &&
 		!slices.ContainsFunc(x.path, func(s step) bool { return len(s.preds) > 0 })

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// xpathTree is /m/T with three rows of k, n and s, and a leaf l in T. All names
-// of a row are leaves; the list R has the key k.
+// xpathTree returns the tree /m/T: three rows of the list R with the leaves k (the key), n and s,
+// and a leaf l. row2 is the second row.
 func xpathTree() (ck *checker, row2 *node) {
 	leaf := func(name, val string) *node { return &node{s: &snode{kind: kLeaf, name: name}, val: val} }
 	list := &snode{kind: kList, name: "R", keys: []string{"k"}}
@@ -27,11 +27,11 @@ func xpathTree() (ck *checker, row2 *node) {
 	return ck, table.kids[1]
 }
 
-// TestXPath: the values are worked out by hand from XPath 1.0. The context node
-// is the row with the key 2; current() is its leaf n, which is 20.
+// TestXPath: the expected values are worked out by hand from XPath 1.0. The context node is the row
+// with key 2; current() is its leaf n, which is 20.
 func TestXPath(t *testing.T) {
 	for _, tc := range []struct{ expr, want string }{
-		// Operators, their binding and their direction (3.3 to 3.5).
+		// Operators, their precedence and associativity (3.3 to 3.5).
 		{"1 + 2 * 3", "7"}, {"(1 + 2) * 3", "9"}, {"7 - 2 - 1", "4"}, {"8 div 2 div 2", "2"}, {"7 mod 4", "3"}, {"-7 mod 4", "-3"}, {"7 mod -4", "3"},
 		{"1 div 2", "0.5"}, {"2 - -3", "5"}, {"- - 3", "3"}, {"---3", "-3"}, {"-(1 + 1)", "-2"}, {".5 + 1.25", "1.75"},
 		{"1 < 2", "true"}, {"2 < 2", "false"}, {"3 < 2", "false"}, {"1 <= 2", "true"}, {"2 <= 2", "true"}, {"3 <= 2", "false"},
@@ -39,10 +39,10 @@ func TestXPath(t *testing.T) {
 		{"1 = 1", "true"}, {"1 = 2", "false"}, {"1 != 2", "true"}, {"1 != 1", "false"}, {"3 > 2 > 1", "false"}, {"1 + 1 = 2", "true"}, {"1 = 1 = 2", "true"},
 		{"true() or false() and false()", "true"}, {"(true() or false()) and false()", "false"}, {"false() or false()", "false"}, {"false() or true()", "true"},
 		{"true() and true()", "true"}, {"false() and true()", "false"}, {"1 = 2 or 2 = 2", "true"}, {"true() = (1 = 1)", "true"},
-		// Comparison of values of two types (3.4).
+		// Comparison of values of different types (3.4).
 		{"'1' = 1", "true"}, {"'01' = 1", "true"}, {"'01' = '1'", "false"}, {"'a' != 'b'", "true"}, {"'a' = 'a'", "true"}, {"'x' = 0", "false"}, {"'x' != 0", "true"},
 		{"true() = 'x'", "true"}, {"true() = 5", "true"}, {"'' = false()", "true"}, {"true() != 'x'", "false"}, {"'10' > '9'", "true"}, {"'a' < 'b'", "false"}, {"true() > false()", "true"},
-		// Sets of nodes: one node is enough (3.4).
+		// Node sets: one matching node is enough (3.4).
 		{"../R/n = 10", "true"}, {"../R/n = 11", "false"}, {"../R/n != 10", "true"}, {"n != 20", "false"}, {"../R/n < 0", "true"}, {"../R/n > 20", "false"},
 		{"../R/n >= 20", "true"}, {"15 < ../R/n", "true"}, {"20 < ../R/n", "false"}, {"20 <= ../R/n", "true"}, {"-5 > ../R/n", "false"}, {"-4 > ../R/n", "true"},
 		{"../R/n = ../l", "true"}, {"../R/k = ../l", "false"}, {"'bcd' = ../R/s", "true"}, {"none = none", "false"}, {"none != 1", "false"}, {"none = ''", "false"},
@@ -68,7 +68,7 @@ func TestXPath(t *testing.T) {
 		{"not(1)", "false"}, {"not('')", "true"}, {"not(none)", "true"}, {"not(n)", "false"}, {"true()", "true"}, {"false()", "false"},
 		{"number('12')", "12"}, {"number(' 12\n')", "12"}, {"number('-1.5')", "-1.5"}, {"number('+1')", "NaN"}, {"number('1e3')", "NaN"}, {"number('0x1')", "NaN"}, {"number('')", "NaN"}, {"number('x')", "NaN"},
 		{"number(true())", "1"}, {"number(false())", "0"}, {"number(n)", "20"}, {"number(none)", "NaN"}, {"number()", "NaN"}, {"number('1.2.3')", "NaN"}, {"number('-')", "NaN"},
-		// Spelling (3.7).
+		// Lexical structure (3.7).
 		{`"it's"`, "it's"}, {`'say "x"'`, `say "x"`}, {"''", ""}, {"1=1and 2=2", "true"}, {" \t\r\n1 ", "1"}, {"n*2", "40"}, {"../R[ k='2' ] / n", "20"}, {"01", "1"},
 	} {
 		x, err := parseXPath(tc.expr)
@@ -83,8 +83,7 @@ func TestXPath(t *testing.T) {
 	}
 }
 
-// TestXPathRefused: an expression that is not understood is an error, and never
-// a rule that means something else.
+// TestXPathRefused: an unsupported expression is an error, never a rule with a different meaning.
 func TestXPathRefused(t *testing.T) {
 	nested := func(n int) string { return strings.Repeat("(", n) + "1" + strings.Repeat(")", n) }
 	for expr, want := range map[string]string{
@@ -109,7 +108,7 @@ func TestXPathRefused(t *testing.T) {
 	}
 }
 
-// TestXPathFunctions: each function takes as many arguments as XPath gives it.
+// TestXPathFunctions: each function accepts the numbers of arguments that XPath defines.
 func TestXPathFunctions(t *testing.T) {
 	for name, n := range map[string][2]int{
 		"current": {0, 0}, "true": {0, 0}, "false": {0, 0}, "not": {1, 1}, "boolean": {1, 1}, "count": {1, 1}, "sum": {1, 1},

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// row returns a configuration of one row. The toy models make tags of a BOX
-// needed, so every BOX gets some.
+// row returns a configuration with one row. The toy models require tags in a BOX, so every BOX gets
+// some.
 func row(table, key string, kv ...string) config {
 	f := map[string]string{}
 	if table == "BOX" {
@@ -38,7 +38,7 @@ func TestCheck(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		cfg  config
-		want string // "" for valid, else the violations, one a line
+		want string // "" if valid, else the violations, one per line
 	}{
 		{"nothing", config{}, ""},
 		{"unknown table", row("NOPE", "a"), "NOPE: the table has no YANG model"},
@@ -190,7 +190,7 @@ func TestLoadRefuses(t *testing.T) {
 	}
 }
 
-// TestOddModels: what is wrong with a model, and what is left out of it.
+// TestOddModels checks models with faults and with parts that are not evaluated.
 func TestOddModels(t *testing.T) {
 	m := newModels()
 	m.add("x.yang", []byte(`module x { namespace n; prefix x;
@@ -242,8 +242,8 @@ func unwrapAll(err error) error {
 	}
 }
 
-// TestGrowth: groupings that use groupings, and types that name themselves,
-// end in an error and not in the machine's memory.
+// TestGrowth: groupings that use groupings, and types that name themselves, cause an error instead
+// of exhausting memory.
 func TestGrowth(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("module x { namespace n; prefix x; grouping g0 { leaf l { type string; } }\n")
@@ -266,8 +266,8 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// TestConcurrent is of use under the race detector: several loads and checks
-// at once, the first compile of every table among them.
+// TestConcurrent, meant for the race detector, runs several loads and checks at once, including the
+// first compilation of every table.
 func TestConcurrent(t *testing.T) {
 	m := load(t, "testdata/models")
 	c := config{"BOX": {"alpha": {"tags@": "aa", "next": "beta", "far": "1"}}, "PAIR": {"h|ab": {}}, "GRADES": {"gg": {"1": "1"}}}
