@@ -14,8 +14,8 @@ const (
 	wired   = good + devices
 )
 
-// badCases are faulty files. schema says that the JSON Schema can express
-// the fault and has to refuse the file, too.
+// badCases lists invalid files. schema is set if the JSON Schema can express the error and must
+// therefore reject the file, too.
 var badCases = []struct {
 	name, in, want string
 	schema         bool

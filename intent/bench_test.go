@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// BenchmarkLoad loads 1,000 switches with 64 ports each: written out link by
-// link, and with ranges.
+// BenchmarkLoad loads 1,000 switches with 64 ports each, with one line per link and with ranges.
 func BenchmarkLoad(b *testing.B) {
 	var long strings.Builder
 	long.WriteString(good + "switches:\n")

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// examplesOf are the intents of the examples.
+// examplesOf returns the intents of the examples.
 func examplesOf(t *testing.T) []File {
 	t.Helper()
 	names, err := filepath.Glob("../examples/*/fabric.yaml")
@@ -31,7 +31,7 @@ func examplesOf(t *testing.T) []File {
 	return out
 }
 
-// The examples are formatted already.
+// All examples must already be formatted.
 func TestExamplesAreFormatted(t *testing.T) {
 	for _, f := range examplesOf(t) {
 		if out, err := Format(f); err != nil || !bytes.Equal(out, f.Data) {
@@ -40,8 +40,8 @@ func TestExamplesAreFormatted(t *testing.T) {
 	}
 }
 
-// An intent whose blanks someone changed is formatted into what it was, and means the same
-// before and after: the fabrics are equal but for the places.
+// Formatting restores an intent whose white space was changed at random, and the changed file has
+// the same meaning: both load to equal fabrics except for positions.
 func TestFormatKeepsTheMeaning(t *testing.T) {
 	all := slices.DeleteFunc(examplesOf(t), func(f File) bool { return strings.Contains(f.Name, "rail-512") }) // takes long to load
 	rapid.Check(t, func(r *rapid.T) {
@@ -75,7 +75,7 @@ func TestFormatKeepsTheMeaning(t *testing.T) {
 	})
 }
 
-// meaning is what a file says, without places.
+// meaning returns the loaded fabric without positions.
 func meaning(t rapid.TB, data []byte) any {
 	t.Helper()
 	f, err := Load("-", Options{Stdin: bytes.NewReader(data)})
@@ -86,7 +86,7 @@ func meaning(t rapid.TB, data []byte) any {
 	return placeless(reflect.ValueOf(f), map[uintptr]bool{})
 }
 
-// placeless is a value as maps and lists, without any Pos.
+// placeless converts a value to maps and lists, without any Pos.
 func placeless(v reflect.Value, seen map[uintptr]bool) any {
 	switch v.Kind() {
 	case reflect.Pointer:

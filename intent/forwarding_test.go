@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The nearest trimming and loadBalancing count, each as a whole.
+// The innermost trimming and loadBalancing apply, each as a whole.
 func TestForwarding(t *testing.T) {
 	f, err := Load("-", Options{Stdin: strings.NewReader(header + `classes:
   bulk: {priority: 1, dscp: [10]}

@@ -10,8 +10,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/yaml"
 )
 
-// FuzzLoad: no input makes Load panic, every fault has a place, and what Load
-// accepts the schema accepts, too.
+// FuzzLoad checks that no input makes Load panic, that every error has a position, and that the
+// schema accepts everything that Load accepts.
 func FuzzLoad(f *testing.F) {
 	for _, name := range []string{"quickstart", "rail-512"} {
 		data, err := os.ReadFile(filepath.Join("..", "examples", name, "fabric.yaml"))

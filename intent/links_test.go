@@ -65,8 +65,8 @@ links: [{a: s/Ethernet1/10, b: l/Ethernet4}, {a: l/Ethernet72, b: s/Ethernet1/2,
 	}
 }
 
-// The ports of a range are the same, by name and in order, as where each has a line of its
-// own, whichever of them other lines named before.
+// A range creates the same ports, by name and order, as one line per port, even if other lines
+// already named some of them.
 func TestPortsOfRanges(t *testing.T) {
 	const switches = "switches: {\"l[1-3]\": {os: sonic%s}, \"s[1-3]\": {os: sonic}}\nlinks:\n"
 	const line = "  - {a: %q, b: %q, cable: 5m, speed: 100G}\n"
@@ -103,7 +103,7 @@ func TestPortsOfRanges(t *testing.T) {
 	}
 }
 
-// Ranges cannot ask for more than the limits, whatever they multiply.
+// No combination of ranges can exceed the limits.
 func TestLimits(t *testing.T) {
 	lim := &limits{devices: 100, ports: 1000, links: 500, expand: 5000}
 	for _, c := range []struct{ name, in, want string }{

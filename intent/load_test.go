@@ -24,7 +24,7 @@ func load(t *testing.T, text string) *Fabric {
 	return f
 }
 
-// folder writes files into a new folder and returns its path.
+// folder writes files to a new folder and returns its path.
 func folder(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -111,7 +111,8 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// Of two values that do not fit, the place is that which comes later in the files.
+// An error about two conflicting values has the position of the value that comes later in the
+// files.
 func TestTheLaterOfTwoPlaces(t *testing.T) {
 	for fabric, host := range map[string]string{"a.yaml": "b.yaml", "b.yaml": "a.yaml"} {
 		dir := folder(t, map[string]string{
@@ -139,7 +140,7 @@ func TestFilesThatCannotBe(t *testing.T) {
 	if err := os.WriteFile(big, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Truncate(big, 1<<40); err != nil { // a sparse file: reading it all would not end in memory
+	if err := os.Truncate(big, 1<<40); err != nil { // a sparse file, too large to read into memory
 		t.Skip("no sparse files here:", err)
 	}
 	if _, err := Load(big, Options{}); err == nil || err.Error() != big+": the file is larger than 16 MiB" {
@@ -376,7 +377,7 @@ func TestSelect(t *testing.T) {
 	}
 }
 
-// Of lossless and mode, the nearer one counts; both ask for marking.
+// Of lossless and mode, the one in the inner layer applies; both turn ECN marking on.
 func TestMode(t *testing.T) {
 	f, err := Load("-", Options{Stdin: strings.NewReader(header + `classes:
   rdma: {priority: 3, dscp: [26], mode: lossy}

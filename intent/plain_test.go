@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What is accepted without the expression of a rule follows it, and that is how nearly
-// all names of a large fabric are.
+// The fast check of a rule accepts only texts that its regular expression matches, and it does
+// accept typical names of a large fabric.
 func TestPlainTextsFollowTheirRules(t *testing.T) {
 	common := map[string]string{"port": "Ethernet1/1", "endpoint": "pod2-leaf1.example/Ethernet1/1"}
 	for name, r := range textRules {

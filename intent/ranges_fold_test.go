@@ -11,7 +11,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
-// A folded list of names is in the syntax of ranges: expanded it is the same names.
+// Expanding a folded list of names returns the same names.
 func TestFoldedNamesExpandToTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.Custom(func(t *rapid.T) string {
@@ -40,7 +40,7 @@ func TestFoldedNamesExpandToTheSame(t *testing.T) {
 	})
 }
 
-// split cuts a list at the commas that are in no range.
+// split cuts a list at the commas outside ranges.
 func split(list string) (out []string) {
 	deep, from := 0, 0
 	for i, c := range list + "," {

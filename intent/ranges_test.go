@@ -41,7 +41,7 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-// A range stands for what counting by hand gives, in order.
+// A pattern expands to the names that a simple count gives, in the same order.
 func TestExpandCounts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(`[a-z/.]{0,4}`)
@@ -83,7 +83,7 @@ func TestExpandCounts(t *testing.T) {
 	})
 }
 
-// Any text expands or is refused, and what it promises in number it keeps.
+// Any text either expands or is rejected, and the number of names matches the announced count.
 func TestExpandAnything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := rapid.StringMatching(`([a-z]|\[|\]|[0-9]{1,3}|-|,|:|/){0,12}`).Draw(t, "in")
@@ -110,7 +110,7 @@ func TestCompareNames(t *testing.T) {
 	slices.Reverse(got)
 	slices.SortFunc(got, natural.Compare)
 	if natural.Compare("leaf1", "leaf01") > 0 {
-		got[3], got[4] = got[4], got[3] // either order serves, as long as it is fixed
+		got[3], got[4] = got[4], got[3] // either order will do, as long as it is always the same
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %v", got)

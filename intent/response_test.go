@@ -28,7 +28,7 @@ func TestParseResponse(t *testing.T) {
 			t.Errorf("%q is printed as %q", in, r)
 		}
 	}
-	// A part of a byte counts.
+	// A fraction of a byte is rounded up.
 	if n := (Response{Time: 1}).Bytes(units.Rate(10e9)); n != 2 {
 		t.Errorf("1ns at 10G: %d bytes, want 1.25 rounded up", n)
 	}
@@ -42,7 +42,7 @@ func TestParseResponse(t *testing.T) {
 	}
 }
 
-// The keys of the buffer arithmetic layer like all others.
+// buffers settings are layered like all others.
 func TestBufferLayers(t *testing.T) {
 	f := load(t, wired+`buffers: {fanIn: 16, fanOut: 8, pauseResponse: 905q, headroom: sonic-dyn}
 roles: {leaf: {buffers: {fanOut: 4}}}

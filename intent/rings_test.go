@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What is not stated of a NIC is left alone.
+// A NIC setting that is not stated is left unchanged.
 func TestStatedSettings(t *testing.T) {
 	f := load(t, good+"hosts:\n  h1:\n    nics: {n0: {buffers: auto, willing: off, stallPrevention: auto}, n1: {buffers: keep, willing: keep, stallPrevention: keep}, n2: {}}\n")
 	for name, want := range map[string]bool{"n0": true, "n1": false, "n2": false} {
@@ -17,8 +17,7 @@ func TestStatedSettings(t *testing.T) {
 	}
 }
 
-// The rings of an entry are those of each NIC of its range; what is not stated
-// is 0.
+// The rings of an entry apply to each NIC of its range; rings that are not stated are 0.
 func TestRings(t *testing.T) {
 	f := load(t, good+"hosts:\n  \"h[1-2]\":\n    nics: {\"n[0-1]\": {rings: {rx: 8192}}, n2: {rings: {tx: 512}}, n3: {}}\n")
 	for _, h := range f.Hosts {
@@ -31,7 +30,8 @@ func TestRings(t *testing.T) {
 	}
 }
 
-// A range of members runs in step with that of the name, and else stands for several NICs.
+// A range in members runs in step with the range of the name if there is one; otherwise it lists
+// several NICs.
 func TestBondsAndVLANs(t *testing.T) {
 	f := load(t, good+`hosts:
   "h[1-2]":

@@ -29,7 +29,7 @@ func compileSchema(t testing.TB) *jsonschema.Schema {
 	return s
 }
 
-// plain turns a node into what an editor's validator sees.
+// plain converts a node to the values that a schema validator expects.
 func plain(n *yaml.Node) any {
 	switch n.Kind {
 	case yaml.Map:
@@ -60,8 +60,8 @@ func plain(n *yaml.Node) any {
 	return n.Value
 }
 
-// The schema accepts the examples and what the decoder's tests accept, and
-// refuses the faults that it can express.
+// The schema accepts the examples and the valid inputs of the decoder tests, and rejects the
+// errors that it can express.
 func TestSchema(t *testing.T) {
 	s := compileSchema(t)
 	check := func(name, text string) error {
@@ -93,8 +93,8 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// Every key has a description, and the two sources of truth name the same
-// keys: an editor suggests what the decoder knows.
+// Every key has a description, and the schema and the decoder know the same keys, so that an
+// editor suggests exactly what the decoder accepts.
 func TestSchemaDescribesEverything(t *testing.T) {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema()))
 	if err != nil {

@@ -50,7 +50,7 @@ hosts:
 			t.Errorf("%s: %v and %v, %v", c.patterns, s, h, err)
 		}
 	}
-	// A host is no switch.
+	// Select does not match hosts.
 	if _, err := f.Select([]string{"gpu1"}); err == nil || !strings.Contains(err.Error(), `no switch matches "gpu1"`) {
 		t.Error(err)
 	}

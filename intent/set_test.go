@@ -93,7 +93,7 @@ func TestSetErrors(t *testing.T) {
 	}
 }
 
-// FuzzSet: no change makes Load panic, and every fault has a place.
+// FuzzSet checks that no change makes Load panic and that every error has a position.
 func FuzzSet(f *testing.F) {
 	for _, s := range []string{"links[0].cable=30m", `switches."a.b".os=eos`, "switches.leaf[1-2].ports.Ethernet0.trust=pcp", "classes.rdma=*rdma", "mtu={fabric: 9000}"} {
 		f.Add(s)

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A suppression covers what its text names: ports with slashes, roles, systems
-// and hosts as well.
+// A suppression covers everything that its pattern matches, including ports with slashes, roles,
+// systems and hosts.
 func TestSuppressionCovers(t *testing.T) {
 	const text = header + `classes:
   default: {priority: 0, dscp: rest}

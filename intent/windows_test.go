@@ -11,16 +11,15 @@ import (
 
 const dayMinutes = 24 * 60
 
-// zones are those whose clocks do all that clocks do: by the hour and by half of one,
-// at midnight, in both hemispheres, twice a year around a month, and never.
+// zones covers all kinds of clock changes: by an hour and by half an hour, at midnight, in both
+// hemispheres, four times a year around Ramadan, and none.
 var zones = []string{"UTC", "Europe/Berlin", "America/New_York", "America/Santiago", "Australia/Lord_Howe", "Asia/Kathmandu", "Africa/Casablanca", "Africa/Cairo", "Pacific/Auckland"}
 
-// shown reports whether a window is open by what the clock on the wall shows, as
-// text: "Mon 22:15".
+// shown reports whether a window is open, comparing the local time as text: "Mon 22:15".
 func shown(w Window, t time.Time) bool {
 	day, clock, _ := strings.Cut(t.In(w.Zone).Format("Mon 15:04"), " ")
 	year, month, date := t.In(w.Zone).Date()
-	before := time.Date(year, month, date-1, 12, 0, 0, 0, w.Zone).Format("Mon") // at noon: not every day has a midnight
+	before := time.Date(year, month, date-1, 12, 0, 0, 0, w.Zone).Format("Mon") // noon, because some days have no midnight
 	from, to := fmt.Sprintf("%02d:%02d", w.From/60, w.From%60), fmt.Sprintf("%02d:%02d", w.To/60, w.To%60)
 	on := func(day string) bool { return w.Days[weekdays[strings.ToLower(day)]] }
 	if from < to {
@@ -29,7 +28,7 @@ func shown(w Window, t time.Time) bool {
 	return on(day) && clock >= from || on(before) && clock < to
 }
 
-// Windows open and close when a walk from minute to minute says so.
+// Opens and Closes agree with a minute-by-minute search.
 func TestWindowsWalk(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -52,7 +51,7 @@ func TestWindowsWalk(t *testing.T) {
 		}
 		start := time.Unix(rapid.Int64Range(1_735_689_600, 1_893_456_000).Draw(t, "start"), 0) // 2025 to 2029
 		if rapid.Bool().Draw(t, "set") {
-			// Close to a time at which a clock is set.
+			// Start close to a clock change.
 			if _, next := start.In(ws[0].Zone).ZoneBounds(); !next.IsZero() {
 				start = next.Add(time.Duration(rapid.IntRange(-2*dayMinutes, dayMinutes).Draw(t, "before")) * time.Minute)
 			}
@@ -91,7 +90,7 @@ func TestWindowsWalk(t *testing.T) {
 	})
 }
 
-// What a reader of the page would look up in a calendar.
+// Opens and Closes at times that are easy to verify with a calendar.
 func TestWindows(t *testing.T) {
 	t.Parallel()
 	const berlin = "rollout: {windows: [{days: [fri, sat], from: 22:00, to: 04:00, timezone: Europe/Berlin}]}\n"

@@ -14,29 +14,28 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// Attr names one managed value of a device or of a port: a kind and, where a
-// port has several of it, which one. The zero Attr names nothing.
+// Attr identifies one managed value of a device or of a port by its kind and, if a port has
+// several of this kind, by index. The zero Attr identifies nothing.
 type Attr struct {
 	Kind Kind
-	// Index is the number of the queue or group, or the [Table] of the maps.
-	// An Attr that names several has the last of them in Last.
+	// Index is the number of the queue or group, or the [Table] of the maps. Last is the last
+	// index of an Attr that covers a range, otherwise equal to Index.
 	Index, Last int8
-	// name is that of a KindNIC.
+	// name is the attribute name for KindNIC.
 	name unique.Handle[string]
 }
 
-// NIC returns the attribute of that name of a host or of its NICs. Package nic has
-// the names.
+// NIC returns the attribute with this name of a host or its NICs. Package nic defines the names.
 func NIC(name string) Attr { return Attr{Kind: KindNIC, name: unique.Make(name)} }
 
-// Kind is what an [Attr] is of. The order is that of [Diff].
+// Kind is the kind of an [Attr]. Kinds are in the order of [Diff].
 type Kind uint8
 
-// The kinds.
+// Kinds of attributes.
 const (
 	_ Kind = iota
 
-	KindGlobalMap // of the device, as KindMap is of a port
+	KindGlobalMap // of the device, like KindMap of a port
 	KindHeadroomModel
 	KindWatchdogPoll
 
@@ -64,23 +63,22 @@ const (
 	KindEgressProfiles
 	KindWatchdog
 
-	// The bindings are no values of a [Device]: they say that a port, a range
-	// of queues or a range of groups gets native objects of its own, with the
-	// values that it has.
+	// The bindings are not values of a [Device]: they say that a port, a range of queues or a
+	// range of groups gets native objects of its own with unchanged values.
 	KindMapBinding
 	KindQueueBinding
 	KindGroupBinding
 
-	// KindNIC is what only hosts have. It is no value of a [Device] either.
+	// KindNIC covers all host attributes. It is not a value of a [Device] either.
 	KindNIC
 
-	NumKinds // how many there are, with the zero Kind
+	NumKinds // number of kinds, including the zero Kind
 )
 
-// Table is one of the tables of [Maps], the index of a KindMap.
+// Table is one of the tables of [Maps]. It is the index of a KindMap.
 type Table int8
 
-// The tables, in the order of [Diff].
+// Tables, in the order of [Diff].
 const (
 	DSCPToTC Table = iota
 	PCPToTC
@@ -90,7 +88,7 @@ const (
 	TCToGroup
 	TCToQueue
 
-	NumTables // how many there are
+	NumTables // number of tables
 )
 
 var tableNames = [NumTables]string{"dscp_to_tc", "pcp_to_tc", "pfc_to_group", "pfc_to_queue", "tc_to_dscp", "tc_to_group", "tc_to_queue"}
@@ -100,7 +98,7 @@ var tableWords = [NumTables]string{
 	"traffic class -> DSCP", "traffic class -> priority group", "traffic class -> queue",
 }
 
-// Table returns the entries of one table, which are those of m.
+// Table returns the entries of one table; the slice shares memory with m.
 func (m *Maps) Table(t Table) []int8 {
 	if t == DSCPToTC {
 		return m.DSCPToTC[:]
@@ -111,10 +109,10 @@ func (m *Maps) Table(t Table) []int8 {
 	}[t][:]
 }
 
-// Owner is what an attribute belongs to.
+// Owner is the part of a device that an attribute belongs to.
 type Owner uint8
 
-// The owners.
+// Owners.
 const (
 	OfDevice Owner = iota + 1
 	OfPort
@@ -123,7 +121,7 @@ const (
 	OfMaps
 )
 
-// count is how many an owner has of each of its attributes.
+// count returns how many values of each attribute the owner has.
 func (o Owner) count() int8 {
 	switch o {
 	case OfQueue, OfGroup:
@@ -134,17 +132,17 @@ func (o Owner) count() int8 {
 	return 1
 }
 
-// Source is where the intent states an attribute.
+// Source is the part of the intent that states an attribute.
 type Source uint8
 
-// The sources.
+// Sources.
 const (
 	_                    Source = iota
 	SourceClasses               // all traffic classes
 	SourceLossless              // the lossless traffic classes
 	SourceQueueClass            // the class of the queue
-	SourceQueueBandwidth        // its bandwidth
-	SourceQueueECN              // its ECN
+	SourceQueueBandwidth        // the bandwidth of the queue's class
+	SourceQueueECN              // the ECN settings of the queue's class
 	SourcePort
 	SourceSpeed
 	SourceLAG
@@ -157,36 +155,36 @@ const (
 	SourceWatchdog
 	SourceWatchdogPoll
 	SourceAlpha
-	SourceModel // the model of the switch, whose template has it
+	SourceModel // the switch model, whose template contains the value
 
-	NumSources // how many there are, with the zero Source
+	NumSources // number of sources, including the zero Source
 )
 
-// entry is all that is known of an attribute.
+// entry describes an attribute.
 type entry struct {
-	name   string // in JSON; of a queue or group, what stands behind "queues[3]."
-	words  string // for people; "" for the name
+	name   string // in JSON; for a queue or group, the part after "queues[3]."
+	words  string // for display; "" uses the name
 	of     Owner
 	source Source
-	// least is the least impact of a difference on any system; nil for none.
+	// least returns the minimum impact of a difference on any system; nil for none.
 	least func(d *differ, have, want *Port, i int) Impact
-	// diff compares it in what the differ looks at; nil for what [Diff] does not
-	// compare. The index is 0 where that is of maps.
+	// diff compares the attribute on the differ's current port or device; nil if [Diff] does not
+	// compare it. i is 0 for maps.
 	diff func(d *differ, i int)
-	// keep gives to what from has of it.
+	// keep copies the attribute's value from one holder to the other.
 	keep func(to, from holder, a Attr)
-	// holds reports whether a holder has a value of it, of queue, group or table i.
+	// holds reports whether a holder has a value of the attribute for queue, group or table i.
 	holds func(h holder, i int) bool
 }
 
-// holder is a device and one of its ports, nil for none.
+// holder is a device and one of its ports; port is nil for the device itself.
 type holder struct {
 	dev  *Device
 	port *Port
 }
 
-// attributes is the table of all attributes: whatever depends on which there
-// are is in it.
+// attributes is the table of all attributes; everything that depends on the set of attributes is
+// derived from it.
 var attributes = [NumKinds]entry{
 	KindGlobalMap:       mapsOf("global_maps", func(h holder) *Opt[*Maps] { return &h.dev.GlobalMaps }, func(h, w holder) PrioritySet { return paused(h.dev, w.dev) }),
 	KindHeadroomModel:   of(OfDevice, "headroom_model", SourceAlpha, func(h holder, _ int) *Opt[HeadroomModel] { return &h.dev.HeadroomModel }, stringer).said("headroom model"),
@@ -225,7 +223,7 @@ func (e entry) atLeast(least func(d *differ, have, want *Port, i int) Impact) en
 	return e
 }
 
-// by has the attribute compared by a function that is given the usual one.
+// by replaces the comparison of the attribute. compare receives the usual comparison as usual.
 func (e entry) by(compare func(d *differ, i int, usual func(*differ, int))) entry {
 	usual := e.diff
 	e.diff = func(d *differ, i int) { compare(d, i, usual) }
@@ -237,9 +235,9 @@ func (e entry) said(words string) entry {
 	return e
 }
 
-// of makes the entry of an attribute of an owner. at is where it stands, of queue or
-// group i where it is of one, text prints it, and same says which values mean the
-// same where that is more than those that are equal.
+// of returns the entry of an attribute. at returns the value's location, for queue or group i if
+// the attribute belongs to one. text formats the value. same reports whether two unequal values
+// are equivalent; without it, only equal values are.
 func of[T comparable](owner Owner, name string, source Source, at func(h holder, i int) *Opt[T], text func(T) string, same ...func(a, b T) bool) entry {
 	return entry{name: name, of: owner, source: source,
 		diff: func(d *differ, i int) {
@@ -256,7 +254,7 @@ func of[T comparable](owner Owner, name string, source Source, at func(h holder,
 	}
 }
 
-// compare adds a change, unless what is held means the same as what is wanted.
+// compare adds a change unless the running value is equivalent to the wanted one.
 func compare[T comparable](d *differ, i int, have, want *Opt[T], text func(T) string, same ...func(a, b T) bool) {
 	if have.Set && len(same) > 0 && same[0](have.V, want.V) {
 		return
@@ -271,8 +269,8 @@ func compare[T comparable](d *differ, i int, have, want *Opt[T], text func(T) st
 	d.add(d.kind.At(i), was, text(want.V), least)
 }
 
-// mapsOf is the entry of the tables of maps. lossless are the priorities of the
-// ports that they classify for.
+// mapsOf returns the entry of a set of maps. lossless returns the priorities that are lossless on
+// the ports that use the maps.
 func mapsOf(name string, at func(holder) *Opt[*Maps], lossless func(have, want holder) PrioritySet) entry {
 	return entry{name: name, of: OfMaps, source: SourceClasses,
 		diff: func(d *differ, _ int) {
@@ -299,9 +297,8 @@ func mapsOf(name string, at func(holder) *Opt[*Maps], lossless func(have, want h
 	}
 }
 
-// walk is the order in which [Diff] compares the attributes of a device and
-// those of a port: kinds in a row that have one owner are compared together,
-// queue by queue and group by group.
+// walk is the order in which [Diff] compares the attributes of a device and of a port.
+// Consecutive kinds with the same owner are compared together, queue by queue and group by group.
 var walk = func() (out struct{ device, port [][]Kind }) {
 	for k := range NumKinds {
 		if attributes[k].diff == nil {
@@ -320,37 +317,37 @@ var walk = func() (out struct{ device, port [][]Kind }) {
 	return out
 }()
 
-// Of returns what the attributes of the kind belong to.
+// Of returns the owner of the attributes of the kind.
 func (k Kind) Of() Owner { return attributes[k].of }
 
-// Source returns where the intent states the attributes of the kind.
+// Source returns the part of the intent that states the attributes of the kind.
 func (k Kind) Source() Source { return attributes[k].source }
 
-// Attr returns the attribute of a kind that a device or port has one of.
+// Attr returns the attribute of a kind that has only one per device or port.
 func (k Kind) Attr() Attr { return Attr{Kind: k} }
 
-// At returns the attribute of the queue or group of that number.
+// At returns the attribute of queue or group i.
 func (k Kind) At(i int) Attr { return k.Span(i, i) }
 
-// Table returns the attribute of one table of the maps.
+// Table returns the attribute for one table of the maps.
 func (k Kind) Table(t Table) Attr { return k.At(int(t)) }
 
-// Span returns the attributes of the queues or groups from first to last.
+// Span returns the attribute that covers the queues or groups from first to last.
 func (k Kind) Span(first, last int) Attr {
 	return Attr{Kind: k, Index: int8(first), Last: int8(last)}
 }
 
-// All returns all attributes of the kind.
+// All returns the attribute that covers all indexes of the kind.
 func (k Kind) All() Attr { return Attr{Kind: k, Last: k.Of().count() - 1} }
 
-// Table returns the table of the maps that the attribute is; ok is false where
-// it is something else.
+// Table returns the table of the maps that the attribute stands for; ok is false if it is not a
+// table.
 func (a Attr) Table() (t Table, ok bool) { return Table(a.Index), a.Kind.Of() == OfMaps }
 
-// Covers reports whether b is a, or one of those that a names.
+// Covers reports whether a equals b or covers a range that contains b.
 func (a Attr) Covers(b Attr) bool { return a.Kind == b.Kind && a.Index <= b.Index && b.Last <= a.Last }
 
-// String returns the name of the attribute in JSON: "queues[3].ecn".
+// String returns the attribute's name in JSON: "queues[3].ecn".
 func (a Attr) String() string {
 	if a.name != (unique.Handle[string]{}) {
 		return a.name.Value()
@@ -361,7 +358,7 @@ func (a Attr) String() string {
 	return a.text()
 }
 
-// Words says to a person what the attribute is: "ECN of queue 3".
+// Words describes the attribute for display: "ECN of queue 3".
 func (a Attr) Words() string {
 	e := &attributes[a.Kind]
 	switch e.of {
@@ -380,7 +377,7 @@ func (a Attr) Words() string {
 	return a.words()
 }
 
-// words is Words without a number.
+// words is Words without the queue or group.
 func (a Attr) words() string {
 	if w := attributes[a.Kind].words; w != "" {
 		return w
@@ -391,11 +388,11 @@ func (a Attr) words() string {
 	return attributes[a.Kind].name
 }
 
-// ofNIC begins the name of a setting of a NIC in JSON: some are called as those of a
-// switch are.
+// ofNIC is the prefix of NIC setting names in JSON, because some have the same name as a switch
+// setting.
 const ofNIC = "nic."
 
-// MarshalText writes the name.
+// MarshalText encodes the attribute as its name.
 func (a Attr) MarshalText() ([]byte, error) {
 	switch {
 	case a == (Attr{}):
@@ -406,7 +403,7 @@ func (a Attr) MarshalText() ([]byte, error) {
 	return []byte(a.String()), nil
 }
 
-// UnmarshalText reads a name that a [Change] can have.
+// UnmarshalText decodes the name of an attribute that a [Change] may have.
 func (a *Attr) UnmarshalText(b []byte) error {
 	if name, ok := strings.CutPrefix(string(b), ofNIC); ok && name != "" {
 		*a = NIC(name)
@@ -442,7 +439,7 @@ func (a Attr) span() string {
 	return strconv.Itoa(int(a.Index)) + "-" + strconv.Itoa(int(a.Last))
 }
 
-// names are the texts of the attributes that name one value.
+// names holds the texts of all attributes that identify a single value.
 var names = func() (out [NumKinds][]string) {
 	for k := range NumKinds {
 		for i := range k.Of().count() {
@@ -452,7 +449,7 @@ var names = func() (out [NumKinds][]string) {
 	return out
 }()
 
-// named are the attributes that a change can be of, by their names.
+// named maps names to the attributes that a change may have.
 var named = sync.OnceValue(func() map[string]Attr {
 	out := map[string]Attr{}
 	for k := KindGlobalMap; k < KindNIC; k++ {
@@ -460,7 +457,7 @@ var named = sync.OnceValue(func() map[string]Attr {
 			out[k.At(i).String()] = k.At(i)
 		}
 	}
-	// The rows that a binding is of have ranges, and more than eight queues.
+	// Rows of bindings cover ranges, and more than eight queues.
 	const rows = 16
 	for _, k := range []Kind{KindQueueBinding, KindGroupBinding} {
 		for i := range rows {
@@ -472,15 +469,15 @@ var named = sync.OnceValue(func() map[string]Attr {
 	return out
 })
 
-// Place is a value of a device: an attribute, of a port or of the device itself.
+// Place identifies a value of a device: an attribute of a port or of the device itself.
 type Place struct {
-	Port  string // "" for the device
+	Port  string // "" for the device itself
 	Field Attr
 }
 
-// Holds reports whether d has a value of an attribute, or of one of those that it
-// names: of a port, or of the device itself where port is empty. Of a table of maps keys
-// are the entries that count; none for all of them.
+// Holds reports whether d has a value for an attribute, or for any index that it covers. port is
+// empty for the device itself. For a table of maps, keys limits the question to these entries;
+// without keys, any entry counts.
 func (d *Device) Holds(port string, a Attr, keys ...int) bool {
 	h := holder{dev: d, port: d.Ports[port]}
 	e := &attributes[a.Kind]
@@ -502,16 +499,16 @@ func (d *Device) Holds(port string, a Attr, keys ...int) bool {
 	return false
 }
 
-// Keeping returns d with the values at the given places replaced by those of
-// have, or unmanaged where have is nil. A table of maps becomes unmanaged, and
-// a port as a whole is left out. d is not changed.
+// Keeping returns a copy of d in which the values at the given places are replaced by those of
+// have, or unmanaged if have is nil. Single tables of maps become unmanaged, and ports at a place
+// of [KindPort] are removed.
 func (d *Device) Keeping(have *Device, places []Place) *Device {
 	if have == nil {
 		have = &Device{}
 	}
 	out := *d
 	out.Ports = maps.Clone(d.Ports)
-	own := map[string]bool{} // ports that are copies
+	own := map[string]bool{} // ports that are already copied
 	for _, at := range places {
 		to, from := holder{dev: &out}, holder{dev: have, port: have.Ports[at.Port]}
 		switch {

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// Every attribute has a name of its own, a source and an owner, and comes back
-// from JSON as it was.
+// Every attribute has a unique name, a source and an owner, and survives a JSON round trip.
 func TestAttributesAreWhole(t *testing.T) {
 	seen := map[string]bool{}
 	for k := KindGlobalMap; k < NumKinds; k++ {
@@ -21,7 +20,7 @@ func TestAttributesAreWhole(t *testing.T) {
 			t.Errorf("%s: compared %t, kept %t", k.Attr(), compared, attributes[k].keep != nil)
 		}
 		if k == KindNIC {
-			continue // it has names of its own, and stands in no file
+			continue // its names come from package nic and are in no file
 		}
 		for i := range int(k.Of().count()) {
 			a := k.At(i)
@@ -54,7 +53,7 @@ func TestNamesOfAttributes(t *testing.T) {
 	}
 }
 
-// A setting of a NIC is read back as one, also where a switch has one of that name.
+// A NIC setting keeps its name in JSON even if a switch setting has the same name.
 func TestNICInJSON(t *testing.T) {
 	for _, name := range []string{"ets", "pfc", "nv[CNP_DSCP_P1]"} {
 		b, err := json.Marshal(Change{Field: NIC(name)})
@@ -78,7 +77,7 @@ func TestAnUnknownFieldIsRefused(t *testing.T) {
 	}
 }
 
-// Keeping one value of a group, of a queue or of the maps leaves the others.
+// Keeping one value of a group, of a queue or of the maps leaves the other values unchanged.
 func TestKeepingIsOfOneValue(t *testing.T) {
 	for k := KindGlobalMap; k < KindMapBinding; k++ {
 		if k == KindPort {
@@ -108,13 +107,13 @@ func TestKeepingIsOfOneValue(t *testing.T) {
 	}
 }
 
-// one is a device with one of the ports of d.
+// one reduces d to one of its ports.
 func one(d *Device) *Device {
 	d.Ports = map[string]*Port{"Ethernet16": d.Ports["Ethernet16"]}
 	return d
 }
 
-// filled differs from full in every attribute.
+// filled returns a device that differs from full in every attribute.
 func filled() *Device {
 	d := full()
 	m := &Maps{}
@@ -139,7 +138,7 @@ func filled() *Device {
 	return d
 }
 
-// Attributes cover those of their kind that they name, from the first to the last.
+// An attribute with a range covers the attributes of the same kind within that range.
 func TestCovers(t *testing.T) {
 	span := KindECN.Span(2, 4)
 	for b, want := range map[Attr]bool{

@@ -11,14 +11,13 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
-// Impact says what carrying out a change disturbs. Values are ordered: a
-// larger one disturbs more.
+// Impact is how disruptive a change is. Values are ordered: a larger one is more disruptive.
 type Impact int
 
-// The impacts.
+// Impacts.
 const (
-	ImpactNone     Impact = iota // hitless
-	ImpactCounters               // counters are reset or start to count
+	ImpactNone     Impact = iota // no disruption
+	ImpactCounters               // counters are reset or start counting
 	ImpactPortFlap               // a link goes down and comes up
 	ImpactLoss                   // packets of the class may be lost
 	ImpactReload                 // services or the device restart
@@ -26,7 +25,7 @@ const (
 
 var impactNames = []string{"none", "counters", "port-flap", "traffic-loss", "reload"}
 
-// String prints the name that plans and flags use.
+// String returns the name used in plans and flags.
 func (i Impact) String() string {
 	if i < 0 || int(i) >= len(impactNames) {
 		return "impact(" + strconv.Itoa(int(i)) + ")"
@@ -34,10 +33,10 @@ func (i Impact) String() string {
 	return impactNames[i]
 }
 
-// MarshalText writes the name.
+// MarshalText encodes the impact as its name.
 func (i Impact) MarshalText() ([]byte, error) { return []byte(i.String()), nil }
 
-// UnmarshalText reads the name.
+// UnmarshalText decodes the name of an impact.
 func (i *Impact) UnmarshalText(b []byte) error {
 	n := slices.Index(impactNames, string(b))
 	if n < 0 {
@@ -51,35 +50,36 @@ func (i *Impact) UnmarshalText(b []byte) error {
 type Change struct {
 	Port   string `json:"port,omitempty"` // "" for the whole device
 	Field  Attr   `json:"field"`
-	Old    string `json:"old"` // "-" where the device holds nothing
+	Old    string `json:"old"` // "-" if the device has no value
 	New    string `json:"new"`
 	Reason string `json:"reason,omitempty"` // intent file and line, or a rule
 	Impact Impact `json:"impact"`
-	// Blocked says why the change cannot be made by this tool on this device,
-	// and what to do instead.
+	// Blocked explains why this tool cannot make the change on this device, and what to do
+	// instead.
 	Blocked string `json:"blocked,omitempty"`
-	// Open says that the change is no work for a run, which goes on without it.
+	// Open is set if a run does not make the change and continues without it.
 	Open bool `json:"open,omitempty"`
-	// Class is the class of the queue or priority group that the field is of; "" where
-	// the intent has none there.
+	// Class is the class of the queue or priority group that Field belongs to; "" if the intent
+	// has no class there.
 	Class string `json:"class,omitempty"`
-	// Note says where a host keeps the value and what puts it in force; "" for a switch.
+	// Note says where a host stores the value and what activates it; "" for a switch.
 	Note string `json:"note,omitempty"`
-	// Requests is the impact of the requests that make the change, whatever its value means:
-	// undoing it takes the same. Undo is that of undoing it, in the records of a run.
+	// Requests is the impact of the native requests that make the change, independent of its
+	// value; undoing the change has the same request impact. Undo is the impact of undoing the
+	// change, as stored in the records of a run.
 	Requests Impact `json:"-"`
 	Undo     Impact `json:"undo,omitempty"`
 }
 
-// Takes raises the impact of the change to that of a request that makes it.
+// Takes raises the impact of the change to the impact of a request that makes it.
 func (c *Change) Takes(request Impact) {
 	c.Requests, c.Impact = max(c.Requests, request), max(c.Impact, request)
 }
 
-// Path names the value: "ports[Ethernet8].pfc".
+// Path returns the path of the value: "ports[Ethernet8].pfc".
 func (c Change) Path() string { return Path(c.Port, c.Field.String()) }
 
-// Path names a field of a port, or of the whole device where port is empty.
+// Path returns the path of a field of a port, or of the whole device if port is empty.
 func Path(port, field string) string {
 	if port == "" {
 		return field
@@ -87,7 +87,7 @@ func Path(port, field string) string {
 	return "ports[" + port + "]." + field
 }
 
-// Title says to a person what changes: "rdma ECN", "MTU".
+// Title describes what changes for display: "rdma ECN", "MTU".
 func (c Change) Title() string {
 	if c.Class != "" {
 		return c.Class + " " + c.Field.words()
@@ -95,22 +95,20 @@ func (c Change) Title() string {
 	return c.Field.Words()
 }
 
-// Place returns which value changes.
+// Place returns the place of the value that changes.
 func (c Change) Place() Place { return Place{c.Port, c.Field} }
 
-// Absent is how a Change prints a value that a device does not hold.
+// Absent stands in a Change for a value that the device does not have.
 const Absent = "-"
 
-// Diff returns what must change for running to become desired, ports in
-// natural order and fields in the order in which a person reads a port: what
-// enters, how it is classed, paused, queued, buffered, guarded. Values that
-// desired leaves unset are not compared; a port that running does not have is a
-// single change of [KindPort]. Both devices must be normalised.
+// Diff returns the changes that turn running into desired. Ports are in natural order, and fields
+// in the order in which a person reads a port: ingress, classification, PFC, queues, buffers,
+// watchdog. Values that desired leaves unset are not compared; a port that running lacks is a
+// single change of [KindPort]. Both devices must be normalized.
 //
-// The impact of a change is the least that it has on any system: ImpactLoss
-// where it moves code points, priorities or queues of a class that is lossless
-// before or after it, stops pausing one, takes the marking from its queue, or
-// lowers the MTU of a port.
+// The impact of a change is the minimum on any system. It is ImpactLoss if the change moves code
+// points, priorities or queues of a class that is lossless before or after it, stops pausing such
+// a class, stops ECN marking in its queue, or lowers the MTU of a port.
 func Diff(running, desired *Device) []Change {
 	if running.Platform.RoCEMode {
 		desired = desired.inRoCEMode(running)
@@ -122,7 +120,7 @@ func Diff(running, desired *Device) []Change {
 
 	type span struct {
 		port     string
-		from, to int // in d.out
+		from, to int // indexes into d.out
 	}
 	var spans []span
 	for name, want := range desired.Ports {
@@ -149,13 +147,12 @@ func Diff(running, desired *Device) []Change {
 	return out
 }
 
-// inRoCEMode returns d in the form of a device in [Platform.RoCEMode], where lossy traffic
-// has another priority group, which is as good: the one that it has on running where that is
-// not lossless there. d is not changed.
+// inRoCEMode returns a copy of d that expects the group chosen by a device in [Platform.RoCEMode]
+// for lossy traffic: the group on running unless it is lossless there, otherwise [RoCEModeLossy].
 func (d *Device) inRoCEMode(running *Device) *Device {
 	type of struct {
 		want, have     *Maps
-		lossless, runs PrioritySet // groups
+		lossless, runs PrioritySet // priority groups
 	}
 	shared := map[of]*Maps{}
 	out := *d
@@ -196,7 +193,7 @@ func (d *Device) inRoCEMode(running *Device) *Device {
 	return &out
 }
 
-// losslessGroups are the priority groups of the port that are lossless.
+// losslessGroups returns the lossless priority groups of the port.
 func (p *Port) losslessGroups() (s PrioritySet) {
 	for g := range p.Groups {
 		if p.Groups[g].Lossless.V {
@@ -206,9 +203,8 @@ func (p *Port) losslessGroups() (s PrioritySet) {
 	return s
 }
 
-// DiffSaved is [Diff] for a saved configuration that may lack what the switch makes by
-// itself: the lossless groups that it derives from speed and cable length (sonic-swss
-// cfgmgr/buffermgr.cpp).
+// DiffSaved is [Diff] for a saved configuration, which may lack the lossless groups that the
+// switch derives from speed and cable length (sonic-swss cfgmgr/buffermgr.cpp).
 func DiffSaved(saved, desired *Device) []Change {
 	return slices.DeleteFunc(Diff(saved, desired), func(ch Change) bool {
 		have, want := saved.Ports[ch.Port], desired.Ports[ch.Port]
@@ -218,7 +214,7 @@ func DiffSaved(saved, desired *Device) []Change {
 		if ch.Field.Kind != KindLossless && ch.Field.Kind != KindDerivedFrom {
 			return false
 		}
-		// A row that binds the group to a profile of its own takes its place.
+		// A row that binds the group to a profile replaces the derived group.
 		h, w := &have.Groups[ch.Field.Index], &want.Groups[ch.Field.Index]
 		return w.DerivedFrom.Set && !h.DerivedFrom.Set && !h.Headroom.Set && !h.Buffer.Set
 	})
@@ -228,32 +224,30 @@ type differ struct {
 	running, desired *Device
 
 	out []Change
-	// name is that of the port under comparison, "" for the device, and kind and
-	// entry are the attribute.
+	// name is the port being compared, "" for the device; kind and entry are the attribute being
+	// compared.
 	name       string
 	have, want *Port
 	kind       Kind
 	entry      *entry
-	// compared remembers the comparison of two shared maps: 64 ports that share
-	// one are compared once.
+	// compared caches comparisons of two shared maps: a map that 64 ports share is compared once.
 	compared map[comparison][]tableDiff
-	// shares says whether the queues of have get the shares of the link that want gives
-	// them; unset before it is worked out.
+	// shares caches the result of sameShares for the current port; unset before the first call.
 	shares Opt[bool]
 }
 
-// comparison is one of two maps, of ports with those lossless priorities.
+// comparison identifies a comparison of two maps on ports with these lossless priorities.
 type comparison struct {
 	have, want *Maps
 	lossless   PrioritySet
-	// others are traffic classes that more than the two maps put something into.
+	// others are traffic classes that receive traffic through other maps than these two.
 	others PrioritySet
 }
 
 type tableDiff struct {
 	table    Table
 	old, new string
-	// classes are those that the difference moves traffic into or out of.
+	// classes are the traffic classes whose traffic the difference moves.
 	classes PrioritySet
 }
 
@@ -261,7 +255,7 @@ func (d *differ) add(a Attr, was, want string, least Impact) {
 	d.out = append(d.out, Change{Port: d.name, Field: a, Old: was, New: want, Impact: least})
 }
 
-// walk compares the attributes of a device, or of a port.
+// walk compares the attributes of the device or of the current port.
 func (d *differ) walk(runs [][]Kind) {
 	for _, kinds := range runs {
 		switch attributes[kinds[0]].of {
@@ -299,7 +293,7 @@ func quote(s string) string {
 	return s
 }
 
-// maps compares maps that classify for ports with those lossless priorities.
+// maps compares two maps on ports with these lossless priorities.
 func (d *differ) maps(have Opt[*Maps], want *Maps, lossless PrioritySet) {
 	h := have.V
 	if !have.Set || h == nil {
@@ -310,7 +304,7 @@ func (d *differ) maps(have Opt[*Maps], want *Maps, lossless PrioritySet) {
 	}
 	key := comparison{have: h, want: want, lossless: lossless}
 	if g := d.running.GlobalMaps.V; g != nil && h.DSCPToTC == noMaps.DSCPToTC {
-		key.others = g.Classes() // where the port has no map of its own
+		key.others = g.Classes() // the port has no DSCP map of its own
 	}
 	tables, ok := d.compared[key]
 	if !ok {
@@ -332,7 +326,7 @@ func compareMaps(of comparison) []tableDiff {
 		if slices.Equal(a, b) {
 			continue
 		}
-		// An entry that no packet and no pause meets does nothing.
+		// Ignore entries that no packet and no pause frame uses.
 		used := map[Table]PrioritySet{TCToQueue: reached, TCToGroup: reached, TCToDSCP: reached, PFCToQueue: of.lossless, PFCToGroup: of.lossless}
 		met, some := used[t]
 		var differ []int
@@ -350,8 +344,8 @@ func compareMaps(of comparison) []tableDiff {
 	return out
 }
 
-// Classes are the traffic classes that the maps put anything into, and 0, where
-// everything is that no map lists.
+// Classes returns the traffic classes that the maps assign to any packet, including 0 for packets
+// that no map lists.
 func (m *Maps) Classes() PrioritySet {
 	s := Priorities(0)
 	for _, t := range []Table{DSCPToTC, PCPToTC} {
@@ -364,10 +358,10 @@ func (m *Maps) Classes() PrioritySet {
 	return s
 }
 
-// sameShares reports whether the weighted queues that want speaks of, two or more,
-// share the link as in have: by 10, 10 and 20 as by 25, 25 and 50. Weights whose sum no
-// percentages have are compared to the nearest percent. Another queue with a weight that
-// anything is sent to takes a share of its own, which only equal weights leave alone.
+// sameShares reports whether the two or more weighted queues in want get the same shares of the
+// link as in have: 10, 10 and 20 equal 25, 25 and 50. If exact percentages are impossible, shares
+// are compared to the nearest percent. If another weighted queue receives traffic, the weights
+// themselves must be equal.
 func (d *differ) sameShares() bool {
 	var have, want [NumPriorities]int
 	sumHave, sumWant, queues, equal := 0, 0, 0, true
@@ -384,7 +378,7 @@ func (d *differ) sameShares() bool {
 				queues++
 			}
 		case h.V.Weight > 0 && d.sendsTo(i):
-			sumHave = -1 << 20 // no two are in proportion to it
+			sumHave = -1 << 20 // rules out a comparison by proportion
 		}
 	}
 	if equal || sumHave <= 0 || sumWant <= 0 || queues < 2 {
@@ -405,11 +399,10 @@ func (d *differ) sameShares() bool {
 	return true
 }
 
-// rounds reports whether the wanted weights are the shares of those that are held, in
-// whole percent: 33, 33 and 34 for 1, 1 and 1. What rounding down leaves goes to the
-// largest fractions.
+// rounds reports whether the wanted weights are the shares of the running weights rounded to
+// whole percent: 33, 33 and 34 for 1, 1 and 1. The remainder goes to the largest fractions.
 func rounds(have, want [NumPriorities]int, sumHave int) bool {
-	least, most := sumHave, 0 // fractions: the least that is rounded up, the most that is not
+	least, most := sumHave, 0 // smallest fraction rounded up, and largest one rounded down
 	for i := range have {
 		fraction := have[i] * 100 % sumHave
 		switch want[i] - have[i]*100/sumHave {
@@ -424,7 +417,7 @@ func rounds(have, want [NumPriorities]int, sumHave int) bool {
 	return most <= least
 }
 
-// sendsTo reports whether the port sends anything to a queue.
+// sendsTo reports whether the port sends any traffic to a queue.
 func (d *differ) sendsTo(queue int) bool {
 	m := d.running.MapsOf(d.name)
 	if m == nil {
@@ -433,7 +426,7 @@ func (d *differ) sendsTo(queue int) bool {
 	return feeds(queue, m.Classes(), m)
 }
 
-// scheduler compares the scheduler of a queue.
+// scheduler compares the scheduler of a queue, ignoring weights that give the same shares.
 func (d *differ) scheduler(i int, diff func(*differ, int)) {
 	h, w := d.have.Queues[i].Scheduler, d.want.Queues[i].Scheduler
 	h.V.Weight = w.V.Weight
@@ -448,7 +441,7 @@ func (d *differ) scheduler(i int, diff func(*differ, int)) {
 	diff(d, i)
 }
 
-// classes are those that an entry of a table moves traffic into or out of.
+// classes returns the traffic classes that a changed map entry moves traffic into or out of.
 func classes(t Table, key int, was, want int8) (s PrioritySet) {
 	if t != DSCPToTC && t != PCPToTC {
 		return Priorities(key)
@@ -461,7 +454,7 @@ func classes(t Table, key int, was, want int8) (s PrioritySet) {
 	return s
 }
 
-// foldMap prints the entries at the given keys: "0-2,5:1 26:3".
+// foldMap formats the entries at the given keys: "0-2,5:1 26:3".
 func foldMap(m []int8, keys []int) string {
 	var byValue ordered.Groups[int8, int]
 	for _, k := range keys {
@@ -478,7 +471,7 @@ func foldMap(m []int8, keys []int) string {
 	return strings.Join(parts, " ")
 }
 
-// FoldInts prints ascending numbers as "0-2,5".
+// FoldInts formats ascending numbers as "0-2,5".
 func FoldInts(ns []int) string {
 	var parts []string
 	for len(ns) > 0 {
@@ -495,14 +488,13 @@ func FoldInts(ns []int) string {
 	return strings.Join(parts, ",")
 }
 
-// String prints the parameters of the calculation.
+// String formats the parameters of the calculation.
 func (h HeadroomModel) String() string {
 	return fmt.Sprintf("lossless mtu %d small packets %d%% alpha 2^%d over-subscription %d", h.LosslessMTU, h.SmallPacketPercent, h.Alpha, h.OverSubscribe)
 }
 
-// Normalize brings what means the same into one form, in place: a queue that
-// does not mark has no thresholds, a strict queue no weight, a watchdog that
-// is off no timers.
+// Normalize converts equivalent settings to one form, in place: a queue that does not mark has no
+// thresholds, a strict queue no weight, a disabled watchdog no timers.
 func Normalize(d *Device) {
 	for _, p := range d.Ports {
 		if w := &p.Watchdog; w.Set && (!w.V.Enabled || w.V.Priorities == 0) {
@@ -520,9 +512,9 @@ func Normalize(d *Device) {
 	}
 }
 
-// Others returns the ports that are up, that desired does not list, and that would do
-// something else after a change of the device from before to after: those that use
-// what the device has for all of its ports. They are in natural order.
+// Others returns the ports that are up, are not listed in desired, and would behave differently
+// after the device changes from before to after, because they use device-wide settings. They are
+// in natural order.
 func Others(before, after, desired *Device) []string {
 	if desired.OwnsGlobals {
 		return nil
@@ -541,9 +533,9 @@ func Others(before, after, desired *Device) []string {
 	return out
 }
 
-// AsRun returns d in the form that running has: where a scheduler, a curve or a map of
-// running means the same as that of d, it stands in its place. It is what a device that
-// is as desired puts into force. d is not changed.
+// AsRun returns a copy of d in the form of running: each scheduler, ECN curve and map that means
+// the same on running is replaced by that of running. The result is what should be active on a
+// device that matches d.
 func (d *Device) AsRun(running *Device) *Device {
 	changed := map[Place]bool{}
 	for _, c := range Diff(running, d) {
@@ -580,9 +572,8 @@ func (d *Device) AsRun(running *Device) *Device {
 	return &out
 }
 
-// AndPaused returns d with the priorities that ports of running pause added to those of
-// d: what of PFC should be in force, by the configuration and not by the intent alone. d
-// is not changed.
+// AndPaused returns a copy of d whose ports also pause the priorities that they pause on running.
+// It describes the PFC state expected from the configuration, not only from the intent.
 func (d *Device) AndPaused(running *Device) *Device {
 	out := *d
 	out.Ports = maps.Clone(d.Ports)
@@ -596,7 +587,7 @@ func (d *Device) AndPaused(running *Device) *Device {
 		own.PFC.V |= more
 		if own.Maps.V != nil && have.Maps.V != nil {
 			m := *own.Maps.V
-			for _, n := range more.List() { // of the queue that they pause
+			for _, n := range more.List() { // map the pause to the queue as on running
 				m.PFCToQueue[n] = have.Maps.V.PFCToQueue[n]
 			}
 			own.Maps.V = &m
@@ -606,8 +597,8 @@ func (d *Device) AndPaused(running *Device) *Device {
 	return &out
 }
 
-// asRun returns m with the entries that it manages as have has them, of tables that do
-// not change.
+// asRun returns a copy of m in which the managed entries of each unchanged table are replaced by
+// those of have.
 func (m *Maps) asRun(have *Maps, changes func(Table) bool) *Maps {
 	out := *m
 	for t := range NumTables {
@@ -621,7 +612,7 @@ func (m *Maps) asRun(have *Maps, changes func(Table) bool) *Maps {
 	return &out
 }
 
-// alone is one port with the tables that classify on it.
+// alone returns a device with this port and the tables that classify its traffic.
 func (d *Device) alone(name string, p *Port) *Device {
 	own := *p
 	m := d.MapsOf(name)

@@ -82,7 +82,7 @@ func TestDiffLeavesAloneWhatIsNotManaged(t *testing.T) {
 	if cs := Diff(running, &Device{Ports: map[string]*Port{"Ethernet0": {}}}); len(cs) > 0 {
 		t.Errorf("an empty wish changes %v", cs)
 	}
-	// PCP and PFC-to-group maps count only where they are managed.
+	// PCP and PFC-to-group maps are compared only if they are managed.
 	want := full()
 	m := *want.Ports["Ethernet0"].Maps.V
 	m.Unmanage(PCPToTC, PFCToGroup)
@@ -96,7 +96,7 @@ func TestDiffLeavesAloneWhatIsNotManaged(t *testing.T) {
 	}
 }
 
-// bare has the ports of d and nothing on them.
+// bare returns a device with the ports of d but no settings.
 func bare(d *Device) *Device {
 	out := &Device{Ports: map[string]*Port{}}
 	for name := range d.Ports {
@@ -147,7 +147,7 @@ func TestNormalizeMakesEqualWhatMeansTheSame(t *testing.T) {
 	if cs := Diff(a, b); len(cs) > 0 {
 		t.Errorf("%v", cs)
 	}
-	// A profile that is bound and inert is not the same as none.
+	// A bound profile that does nothing differs from no profile.
 	a.Ports["Ethernet0"].Queues[0].ECN.V = ECN{Other: "ecn_none"}
 	Normalize(a)
 	if cs := Diff(a, b); len(cs) != 1 {
@@ -155,8 +155,8 @@ func TestNormalizeMakesEqualWhatMeansTheSame(t *testing.T) {
 	}
 }
 
-// The effect of a difference on lossless traffic sets its least impact, on
-// every port and in every table.
+// The effect of a difference on lossless traffic sets its minimum impact, on every port and in
+// every table.
 func TestLeastImpact(t *testing.T) {
 	dscp := func(code, tc int) func(*Device) {
 		return func(d *Device) {
@@ -233,7 +233,7 @@ func TestLeastImpact(t *testing.T) {
 			t.Errorf("%s: impact %s, want %s: %+v", name, least, c.least, cs)
 		}
 	}
-	// The maps of a switch class for all of its ports.
+	// The global maps classify the traffic of all ports.
 	have, want := full(), full()
 	m := *want.GlobalMaps.V
 	m.DSCPToTC[26] = 0
@@ -258,7 +258,7 @@ func TestImpactText(t *testing.T) {
 	}
 }
 
-// Weights are shares of the link: what is in proportion is the same.
+// Weights are shares of the link: proportional weights are equal.
 func TestWeightsInProportion(t *testing.T) {
 	port := func(weights ...int) *Port {
 		p := &Port{Maps: Of(UnmappedMaps())}
@@ -287,7 +287,7 @@ func TestWeightsInProportion(t *testing.T) {
 		{port(1, 1, 2), port(33, 33, 34), 3},
 		{port(10, 10, 20), port(25, 30, 50), 3},
 		{port(10, 0, 20), port(25, 25, 50), 3},
-		// Queue 3 is not spoken of; nothing is sent to it.
+		// The intent does not state queue 3, and no traffic is sent to it.
 		{port(10, 10, 20, 40), port(25, 25, 50), 0},
 	} {
 		d := &Device{Ports: map[string]*Port{"Ethernet0": c.have}}
@@ -307,7 +307,7 @@ func TestWeightsInProportion(t *testing.T) {
 	}
 }
 
-// A priority that only the switch pauses is judged in the queue that it pauses there.
+// A priority that only the switch pauses is checked in the queue that it pauses on the switch.
 func TestAndPaused(t *testing.T) {
 	want, running := full(), full()
 	maps := *running.GlobalMaps.V
@@ -329,7 +329,7 @@ func TestAndPaused(t *testing.T) {
 	}
 }
 
-// An entry of a map that no packet and no pause meets does nothing.
+// Diff ignores map entries that no packet and no pause frame uses.
 func TestEntriesThatNothingMeets(t *testing.T) {
 	have, want := full(), full()
 	m := *want.GlobalMaps.V
@@ -350,7 +350,7 @@ func TestEntriesThatNothingMeets(t *testing.T) {
 	}
 }
 
-// What a device that is as desired puts into force has the numbers that it runs with.
+// AsRun returns the running weights if the desired ones give the same shares.
 func TestDesiredInTheFormThatRuns(t *testing.T) {
 	have, want := full(), full()
 	h, w := have.Ports["Ethernet0"], want.Ports["Ethernet0"]
@@ -373,7 +373,7 @@ func TestDesiredInTheFormThatRuns(t *testing.T) {
 	}
 }
 
-// A system that writes whole tables takes what is not managed from what runs.
+// A system that writes whole tables keeps the running entries that the intent does not manage.
 func TestCompletedTables(t *testing.T) {
 	have, want := full(), full()
 	m := UnmappedMaps()

@@ -1,9 +1,9 @@
 package qos
 
-// The least impact that a difference has on any system follows from what it
-// does to lossless traffic, and is decided here once. A driver may know of more.
+// The minimum impact of a difference on any system depends on its effect on lossless traffic.
+// This file computes it; a driver may raise it.
 
-// paused is the union of the priorities that the ports of devices pause.
+// paused returns the priorities that any port of the devices pauses.
 func paused(devices ...*Device) PrioritySet {
 	var s PrioritySet
 	for _, d := range devices {
@@ -14,10 +14,10 @@ func paused(devices ...*Device) PrioritySet {
 	return s
 }
 
-// lossless are the priorities that a port pauses before or after a change.
+// lossless returns the priorities that a port pauses before or after a change.
 func lossless(have, want *Port) PrioritySet { return have.PFC.Or(0) | want.PFC.Or(0) }
 
-// The least impacts of attributes that have one.
+// Minimum impacts of attributes that have one.
 
 func lossOfMTU(_ *differ, have, want *Port, _ int) Impact {
 	return lossIf(want.MTU.V < have.MTU.Or(0))
@@ -34,8 +34,8 @@ func lossOfECN(d *differ, have, want *Port, i int) Impact {
 		feeds(i, lossless(have, want), d.running.MapsOf(d.name), d.desired.MapsOf(d.name)))
 }
 
-// lossIf is the impact of a difference that costs lossless traffic packets, or
-// brings traffic among it that was not meant to be, where the condition holds.
+// lossIf returns ImpactLoss if condition holds, otherwise ImpactNone. The condition is that
+// lossless traffic may lose packets or get mixed with other traffic.
 func lossIf(condition bool) Impact {
 	if condition {
 		return ImpactLoss
@@ -43,14 +43,13 @@ func lossIf(condition bool) Impact {
 	return ImpactNone
 }
 
-// unmarks reports whether a queue loses its marking, or begins to drop at
-// random.
+// unmarks reports whether a queue stops ECN marking or begins to drop packets at random.
 func unmarks(have, want ECN) bool {
 	return have.Enabled && !want.Enabled || want.Drops && !have.Drops
 }
 
-// feeds reports whether traffic of one of the priorities is in the queue by one
-// of the maps. Without maps each priority has the queue of its own number.
+// feeds reports whether one of the maps sends one of the priorities to the queue. A nil Maps
+// sends each priority to the queue of the same number.
 func feeds(queue int, priorities PrioritySet, maps ...*Maps) bool {
 	for _, p := range priorities.List() {
 		for _, m := range maps {

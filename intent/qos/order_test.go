@@ -2,7 +2,7 @@ package qos
 
 import "testing"
 
-// Thresholds are compared in the units that they are in.
+// Order converts between units where their ratio is known.
 func TestOrderOfThresholds(t *testing.T) {
 	for _, c := range []struct {
 		e     ECN

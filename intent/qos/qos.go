@@ -1,22 +1,21 @@
-// Package qos is the device-independent model of what a RoCE switch or host
-// port does: classification, PFC, queues, ECN, buffers, watchdog, MTU.
+// Package qos is the device-independent model of what a RoCE switch or host port does:
+// classification, PFC, queues, ECN, buffers, watchdog, MTU.
 //
-// One type, [Device], says both what a device should hold (desired) and what
-// it holds (running), on every operating system. A renderer encodes a desired
-// Device into native configuration and decodes native configuration into a
-// running one; [Diff] compares the two and knows nothing of any vendor.
+// One type, [Device], describes both the desired and the running state of a device, on every
+// operating system. A renderer encodes a desired Device into native configuration and decodes
+// native configuration into a running one; [Diff] compares the two and knows nothing of any
+// vendor.
 //
-// The model holds meaning, not names: a port's queue has an ECN curve, and
-// whether the box keeps that curve in a profile called AZURE_LOSSLESS is the
-// renderer's business. Ports that share a map share one pointer to it.
+// The model holds meaning, not names: a port's queue has an ECN curve, and only the renderer
+// knows that the device keeps this curve in a profile called AZURE_LOSSLESS. Ports that share a
+// map share one pointer to it.
 //
-// An [Opt] that is not set means "not managed" in a desired Device and "not
-// known" in a running one. It never means "absent": to want something gone,
-// set the value that says so (a zero [PrioritySet], Watchdog{Enabled: false}).
+// An [Opt] that is not set means "not managed" in a desired Device and "not known" in a running
+// one. It never means "absent": to remove something, set the value that says so (a zero
+// [PrioritySet], Watchdog{Enabled: false}).
 //
-// The package imports nothing of this module but internal/units, and does no
-// I/O. Do not put vendor names, native spellings or defaults of a platform in
-// it.
+// Of this module, the package imports only internal/units and small helpers, and it does no I/O.
+// Do not put vendor names, native spellings or platform defaults in it.
 package qos
 
 import (
@@ -32,14 +31,14 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// NumPriorities is the number of 802.1p priorities, and here also of traffic
-// classes, unicast queues and priority groups of a port.
+// NumPriorities is the number of 802.1p priorities. In this model it is also the number of
+// traffic classes, unicast queues and priority groups of a port.
 const NumPriorities = 8
 
-// NumDSCP is the number of code points.
+// NumDSCP is the number of DSCP values.
 const NumDSCP = 64
 
-// Opt is a value that may be left alone.
+// Opt is an optional value. See the package comment for the meaning of an Opt that is not set.
 type Opt[T any] struct {
 	V   T
 	Set bool
@@ -48,7 +47,7 @@ type Opt[T any] struct {
 // Of returns a set Opt.
 func Of[T any](v T) Opt[T] { return Opt[T]{V: v, Set: true} }
 
-// Or returns the value, or def where none is set.
+// Or returns the value if it is set, and otherwise def.
 func (o Opt[T]) Or(def T) T {
 	if o.Set {
 		return o.V
@@ -56,8 +55,8 @@ func (o Opt[T]) Or(def T) T {
 	return def
 }
 
-// PrioritySet is a set of 802.1p priorities, bit n for priority n: the form of
-// a PFC enable mask (0x08 is priority 3).
+// PrioritySet is a set of 802.1p priorities, with bit n for priority n, like a PFC enable mask
+// (0x08 is priority 3).
 type PrioritySet uint8
 
 // Priorities returns the set of the given priorities, each 0..7.
@@ -72,7 +71,7 @@ func Priorities(ps ...int) PrioritySet {
 // Has reports whether priority p is in the set.
 func (s PrioritySet) Has(p int) bool { return p >= 0 && p < NumPriorities && s&(1<<p) != 0 }
 
-// List returns the members in ascending order.
+// List returns the priorities in ascending order.
 func (s PrioritySet) List() []int {
 	var l []int
 	for p := range NumPriorities {
@@ -83,13 +82,13 @@ func (s PrioritySet) List() []int {
 	return l
 }
 
-// Len returns how many members there are.
+// Len returns the number of priorities in the set.
 func (s PrioritySet) Len() int { return bits.OnesCount8(uint8(s)) }
 
-// String prints "{3,4}".
+// String returns "{3,4}".
 func (s PrioritySet) String() string { return "{" + s.Join(",") + "}" }
 
-// Join prints the members with sep between them: "3,4".
+// Join returns the priorities with sep between them: "3,4".
 func (s PrioritySet) Join(sep string) string {
 	var b strings.Builder
 	for _, p := range s.List() {
@@ -101,61 +100,57 @@ func (s PrioritySet) Join(sep string) string {
 	return b.String()
 }
 
-// Device is one switch, desired or running.
+// Device is a switch or host, desired or running.
 type Device struct {
 	Name string
-	// Platform is what the box is. It is read or declared, never compared.
+	// Platform identifies the hardware and software. It is read or declared, never compared.
 	Platform Platform
-	// OwnsGlobals says that what all ports share may be changed whoever else uses it.
+	// OwnsGlobals allows changes of switch-wide settings that ports outside the intent use.
 	OwnsGlobals bool
-	// Classes are the intent's traffic classes. Only a desired Device has
-	// them; encoders take names of native objects from them.
+	// Classes are the intent's traffic classes. Only a desired Device has them; encoders name
+	// native objects after them.
 	Classes []Class
-	// Ports by native name. A port that a desired Device does not list is
-	// left alone.
+	// Ports are keyed by native name. A port that a desired Device does not list is not changed.
 	Ports map[string]*Port
 	// WatchdogPoll is the polling interval of a software PFC watchdog.
 	WatchdogPoll Opt[time.Duration]
-	// PollUsual says that nobody states WatchdogPoll: a system that chooses one by itself
-	// may leave it out.
+	// PollUsual is set if nobody states WatchdogPoll: a system that chooses the interval by
+	// itself may then leave it out.
 	PollUsual bool
-	// GlobalMaps classify what enters outside a port with maps of its own
-	// (CPU, tunnels, new ports).
+	// GlobalMaps classify traffic that does not enter through a port with its own maps (CPU,
+	// tunnels, new ports).
 	GlobalMaps Opt[*Maps]
-	// Headroom holds the parameters of a headroom calculation on the box.
+	// HeadroomModel holds the parameters of the device's own headroom calculation.
 	HeadroomModel Opt[HeadroomModel]
-	// Pools and Profiles are the buffer objects of the device by native name.
-	// They belong to the platform's own template: compared by checks, never
-	// planned.
+	// Pools and Profiles are the buffer objects of the device by native name. They belong to the
+	// platform's template: checks compare them, but plans never change them.
 	Pools    map[string]Pool
 	Profiles map[string]BufferProfile
-	// Shares are the parts of its packet memory that a running device gives to pools, by
-	// native name, where it has no sizes of them. They are compared by checks, never planned.
+	// Shares are the percentages of packet memory that a running device assigns to pools, by
+	// native name, if it does not show pool sizes. Only checks use them; plans never change them.
 	Shares map[string]Share
-	// HeadroomLimits are what a running device states of the headroom that a lossless group
-	// can have. They are compared by checks, never planned.
+	// HeadroomLimits are the limits that a running device configures for the headroom of a
+	// lossless group. Only checks use them; plans never change them.
 	HeadroomLimits []HeadroomLimit
-	// Hardware is what a running device shows of its own limits. It is read, never
-	// compared.
+	// Hardware holds the hardware limits that a running device shows. It is read, never compared.
 	Hardware Hardware
-	// Tunnels that traffic is put in and taken out of, by native name. They are compared by
-	// checks, never planned.
+	// Tunnels are the tunnels that the device starts or ends, by native name. Only checks use
+	// them; plans never change them.
 	Tunnels map[string]Tunnel
-	// Bridges are the VLANs that a running device switches and routes, Overlays what
-	// classifies besides its ports, by native name. They are looked at by checks, never
-	// planned.
+	// Bridges are the VLANs that a running device both switches and routes. Overlays are its
+	// other classifiers besides ports, by native name. Only checks use them; plans never change
+	// them.
 	Bridges  []Bridge
 	Overlays map[string]Overlay
 }
 
-// Manages reports whether the Device lists a port; nil, which states nothing,
-// takes every one.
+// Manages reports whether the Device lists the port. A nil Device manages every port.
 func (d *Device) Manages(port string) bool { return d == nil || d.Ports[port] != nil }
 
-// Raises reports whether the Device lists a port and leaves open whether it is up.
+// Raises reports whether the Device lists the port but does not manage whether it is up.
 func (d *Device) Raises(port string) bool { p := d.Ports[port]; return p != nil && !p.AdminUp.Set }
 
-// Copy returns a copy of which name, ports, pools and profiles may be changed.
+// Copy returns a copy whose name, ports, pools and profiles may be modified.
 func (d *Device) Copy() *Device {
 	out := *d
 	out.Pools, out.Profiles = maps.Clone(d.Pools), maps.Clone(d.Profiles)
@@ -168,8 +163,8 @@ func (d *Device) Copy() *Device {
 	return &out
 }
 
-// Impersonal returns the Device without what tells it from others that are to hold the
-// same: its name and its neighbours, on which no plan depends. d is not changed.
+// Impersonal returns a copy of d without its name and neighbors, on which no plan depends, so
+// that devices with the same desired state compare equal.
 func (d *Device) Impersonal() *Device {
 	out := d.Copy()
 	out.Name = ""
@@ -179,7 +174,7 @@ func (d *Device) Impersonal() *Device {
 	return out
 }
 
-// Equal reports whether two Devices say the same.
+// Equal reports whether two Devices are equal, comparing maps by content.
 func (d *Device) Equal(other *Device) bool {
 	a, b := *d, *other
 	a.Ports, b.Ports = nil, nil
@@ -198,16 +193,16 @@ func (d *Device) Empty() bool { return len(d.Ports) == 0 }
 
 // Platform identifies a device.
 type Platform struct {
-	OS      string // "sonic", "eos", "nxos"
+	OS      string // "sonic", "eos", "nxos", "cumulus"
 	Release string // as the OS prints it: "202511", "4.32.1F"
 	Model   string // hwsku or model name
-	ASIC    string // catalogue id: "th3", "spc3"
-	// DynamicBuffers says that the device computes its own headroom (SONiC's
-	// dynamic buffer model).
+	ASIC    string // catalogue ID: "th3", "spc3"
+	// DynamicBuffers is set if the device computes headroom by itself (SONiC's dynamic buffer
+	// model).
 	DynamicBuffers bool
-	// RoCEMode says that one command has set the device up for RoCE as a whole: lossy
-	// traffic has a priority group of the device's choice, as a rule [RoCEModeLossy], no
-	// map is of the whole device, and the profiles that come with it cannot be changed.
+	// RoCEMode is set if a single command configures the whole device for RoCE: the device
+	// chooses the priority group of lossy traffic (normally [RoCEModeLossy]), there are no global
+	// maps, and the built-in profiles cannot be changed.
 	RoCEMode bool
 }
 
@@ -222,42 +217,41 @@ type Class struct {
 	Group    int  // priority group, 0..7
 	Lossless bool // PFC is on for Priority
 	Strict   bool
-	// KeepsECN says that a port leaves the marking curve of the class as the
-	// switch has it.
+	// KeepsECN is set if ports keep the marking curve that the switch has for the class.
 	KeepsECN bool
 }
 
-// Trust says which field of a frame selects its class.
+// Trust is the field of a frame that selects its class.
 type Trust string
 
-// The trust modes. Not every platform has all of them.
+// Trust modes. Not every platform has all of them.
 const (
 	TrustDSCP Trust = "dscp"
 	TrustPCP  Trust = "pcp"
 	TrustNone Trust = "none"
 )
 
-// The marks in a map that are no class, queue or group.
+// Special map entries, which are not a class, queue or group.
 const (
-	// Unmapped is a code point that a map does not list.
+	// Unmapped marks a code point that a map does not list.
 	Unmapped = -1
-	// Unmanaged is, in a desired map, an entry that is left as it is.
+	// Unmanaged marks an entry of a desired map that is left unchanged.
 	Unmanaged = -2
 )
 
-// Maps is one complete set of classification maps. It is shared between
-// ports and must not be changed once a Device holds it.
+// Maps is one complete set of classification maps. Ports share it, so it must not be changed once
+// a Device holds it.
 type Maps struct {
 	DSCPToTC   [NumDSCP]int8
 	PCPToTC    [NumPriorities]int8
 	TCToQueue  [NumPriorities]int8
-	TCToGroup  [NumPriorities]int8 // which ingress priority group counts a frame
-	PFCToQueue [NumPriorities]int8 // which egress queue a received pause stops
-	PFCToGroup [NumPriorities]int8 // which priority group a sent pause stands for
-	TCToDSCP   [NumPriorities]int8 // egress rewrite; Unmapped leaves DSCP alone
+	TCToGroup  [NumPriorities]int8 // ingress priority group that counts the frame
+	PFCToQueue [NumPriorities]int8 // egress queue that a received pause stops
+	PFCToGroup [NumPriorities]int8 // priority group whose filling sends the pause
+	TCToDSCP   [NumPriorities]int8 // egress rewrite; Unmapped leaves the DSCP unchanged
 }
 
-// UnmappedMaps returns maps that list nothing.
+// UnmappedMaps returns maps whose entries are all Unmapped.
 func UnmappedMaps() *Maps {
 	m := &Maps{}
 	for t := range NumTables {
@@ -266,14 +260,14 @@ func UnmappedMaps() *Maps {
 	return m
 }
 
-// Unmanage makes tables unmanaged.
+// Unmanage marks all entries of the tables as Unmanaged.
 func (m *Maps) Unmanage(tables ...Table) {
 	for _, t := range tables {
 		m.fill(t, Unmanaged)
 	}
 }
 
-// KeepUnmapped makes the code points and priorities unmanaged that no entry maps.
+// KeepUnmapped marks the code points and 802.1p priorities that have no entry as Unmanaged.
 func (m *Maps) KeepUnmapped() {
 	for _, t := range []Table{DSCPToTC, PCPToTC} {
 		entries := m.Table(t)
@@ -285,19 +279,17 @@ func (m *Maps) KeepUnmapped() {
 	}
 }
 
-// Completed returns d with the entries of maps that it does not manage, of a table of
-// which it manages others, as running has them: for a system that writes whole tables. d
-// is not changed.
+// Completed returns a copy of d for a system that writes whole tables: in each partly managed
+// table, the Unmanaged entries are replaced by those of running.
 func (d *Device) Completed(running *Device) *Device { return d.filled(running, partial) }
 
-// Over returns d with all entries of maps that it does not manage as running has them. d is
-// not changed.
+// Over returns a copy of d in which all Unmanaged map entries are replaced by those of running.
 func (d *Device) Over(running *Device) *Device {
 	return d.filled(running, func(entries []int8) bool { return slices.Contains(entries, Unmanaged) })
 }
 
-// filled returns d with the entries of maps that it does not manage, of the tables that
-// which takes, as running has them.
+// filled returns a copy of d in which the Unmanaged entries of each table that which accepts are
+// replaced by those of running.
 func (d *Device) filled(running *Device, which func(entries []int8) bool) *Device {
 	done := map[[2]*Maps]*Maps{}
 	complete := func(want, have *Maps) *Maps {
@@ -335,13 +327,13 @@ func (d *Device) filled(running *Device, which func(entries []int8) bool) *Devic
 	return &out
 }
 
-// partial reports whether a table is managed in part.
+// partial reports whether a table has both managed and unmanaged entries.
 func partial(entries []int8) bool {
 	unmanaged := func(tc int8) bool { return tc == Unmanaged }
 	return slices.ContainsFunc(entries, unmanaged) && slices.ContainsFunc(entries, func(tc int8) bool { return !unmanaged(tc) })
 }
 
-// some reports whether which takes one of the tables.
+// some reports whether which accepts any of the tables.
 func (m *Maps) some(which func(entries []int8) bool) bool {
 	for t := range NumTables {
 		if which(m.Table(t)) {
@@ -358,8 +350,8 @@ func (m *Maps) fill(t Table, v int8) {
 	}
 }
 
-// MapsOf returns the maps that a port classifies with: its own, or those of
-// the device; nil where neither is known.
+// MapsOf returns the maps that classify packets on a port: its own, or those of the device; nil
+// if neither is known.
 func (d *Device) MapsOf(port string) *Maps {
 	if p := d.Ports[port]; p != nil && p.Maps.Set {
 		return p.Maps.V
@@ -367,8 +359,8 @@ func (d *Device) MapsOf(port string) *Maps {
 	return d.GlobalMaps.V
 }
 
-// ClassifiedBy returns the maps that count on a port in the end: MapsOf, or what a policy
-// makes of them.
+// ClassifiedBy returns the maps that are effective on a port: those of its input policy if it has
+// one, otherwise MapsOf.
 func (d *Device) ClassifiedBy(port string) *Maps {
 	if p := d.Ports[port]; p != nil && p.ByPolicy.Set {
 		return p.ByPolicy.V
@@ -376,24 +368,24 @@ func (d *Device) ClassifiedBy(port string) *Maps {
 	return d.MapsOf(port)
 }
 
-// Port is one port.
+// Port is a switch or host port.
 type Port struct {
 	AdminUp  Opt[bool]
 	Speed    Opt[units.Rate]
 	FEC      Opt[string] // "rs", "fc", "none"
 	MTU      Opt[int]    // bytes of the largest IP packet
-	Breakout Opt[string] // "4x100G"; "" where the port is whole
-	LAG      Opt[string] // the aggregate it belongs to; "" for none
+	Breakout Opt[string] // "4x100G"; "" if the port is not broken out
+	LAG      Opt[string] // the LAG that the port belongs to; "" for none
 	Cable    Opt[units.Length]
 	Neighbor Opt[Neighbor]
-	// Inside says that a running port is inside of the device: traffic passes it on its
-	// way through.
+	// Inside is set for an internal port of a running device, which traffic passes in transit
+	// through the device.
 	Inside bool
 
 	Trust Opt[Trust]
 	Maps  Opt[*Maps]
-	// ByPolicy are the maps that an input policy makes of Maps, or of those of the device.
-	// It is compared by checks, never planned.
+	// ByPolicy are the effective maps if an input policy overrides Maps or the device's maps.
+	// Only checks use them; plans never change them.
 	ByPolicy      Opt[*Maps]
 	PFC           Opt[PrioritySet]
 	PFCAsymmetric Opt[bool]
@@ -401,13 +393,13 @@ type Port struct {
 	Watchdog      Opt[Watchdog]
 	Queues        [NumPriorities]Queue
 	Groups        [NumPriorities]Group
-	// PoolRefs are the port's buffer profile lists, ingress and egress, in
-	// native names and order, where the platform has such lists.
+	// IngressProfiles and EgressProfiles are the port's buffer profile lists, in native names and
+	// order, if the platform has such lists.
 	IngressProfiles Opt[string]
 	EgressProfiles  Opt[string]
 }
 
-// Neighbor is the other end of a link, by intent or by LLDP.
+// Neighbor is the other end of a link, from the intent or from LLDP.
 type Neighbor struct{ Device, Port string }
 
 // Watchdog is the PFC watchdog of a port.
@@ -419,15 +411,15 @@ type Watchdog struct {
 	Restore    time.Duration
 }
 
-// WatchdogAction is what the watchdog does with a queue in a storm.
+// WatchdogAction is what the watchdog does with a queue during a pause storm.
 type WatchdogAction string
 
-// The watchdog actions.
+// Watchdog actions.
 const (
 	ActionDrop       WatchdogAction = "drop"
 	ActionForward    WatchdogAction = "forward"
 	ActionAlert      WatchdogAction = "alert"
-	ActionErrDisable WatchdogAction = "errdisable" // the port goes down
+	ActionErrDisable WatchdogAction = "errdisable" // the port is shut down
 )
 
 // Queue is an egress queue.
@@ -440,21 +432,20 @@ type Queue struct {
 // Scheduler is a queue's share of the link.
 type Scheduler struct {
 	Strict bool
-	Weight int // ratio among the weighted queues; 0 for strict
+	Weight int // share among the weighted queues; 0 if Strict
 	// MinRate and MaxRate shape the queue; 0 means none.
 	MinRate, MaxRate units.Rate
-	// Other holds what the model has no field for, in native words, so that
-	// two schedulers that differ there are not equal.
+	// Other holds settings that the model has no field for, in native words, so that schedulers
+	// that differ in these are not equal.
 	Other string
 }
 
-// ThresholdUnit is the unit of the ECN thresholds of a queue. Where the two
-// have different ones it holds both, with a slash between them: "kbytes/mbytes"
-// is a lower threshold in kbytes and an upper one in mbytes.
+// ThresholdUnit is the unit of the ECN thresholds of a queue. If the units differ, it holds both:
+// "kbytes/mbytes" is a lower threshold in kbytes and an upper one in mbytes.
 type ThresholdUnit string
 
-// Units of an ECN threshold. The size of cells and segments depends on the
-// ASIC, and whether a kbyte is 1000 or 1024 bytes is the platform's secret.
+// Units of ECN thresholds. The size of cells and segments depends on the ASIC, and platforms do
+// not document whether a kbyte is 1000 or 1024 bytes.
 const (
 	UnitBytes        ThresholdUnit = ""
 	UnitKBytes       ThresholdUnit = "kbytes"
@@ -467,7 +458,7 @@ const (
 	UnitMicroseconds ThresholdUnit = "microseconds"
 )
 
-// Units returns the unit of a pair of thresholds.
+// Units returns the unit for a pair of thresholds.
 func Units(lower, upper ThresholdUnit) ThresholdUnit {
 	if lower == upper {
 		return lower
@@ -475,7 +466,7 @@ func Units(lower, upper ThresholdUnit) ThresholdUnit {
 	return cmp.Or(lower, "bytes") + "/" + cmp.Or(upper, "bytes")
 }
 
-// Split returns the units of the lower and of the upper threshold.
+// Split returns the units of the lower and the upper threshold.
 func (u ThresholdUnit) Split() (lower, upper ThresholdUnit) {
 	a, b, two := strings.Cut(string(u), "/")
 	if !two {
@@ -490,10 +481,10 @@ func (u ThresholdUnit) Split() (lower, upper ThresholdUnit) {
 	return of(a), of(b)
 }
 
-// Bytes returns what n units are in bytes, with a kbyte of 1000 and of 1024
-// bytes; ok is false for a unit that has no fixed size.
+// Bytes converts n units to bytes, counting a kbyte as 1000 and as 1024 bytes; ok is false if the
+// unit has no fixed size.
 func (u ThresholdUnit) Bytes(n int64) (decimal, binary int64, ok bool) {
-	const most = 1 << 40 // far above any threshold, far below an overflow
+	const most = 1 << 40 // far above any threshold, and cannot overflow
 	if n < 0 || n > most {
 		return 0, 0, false
 	}
@@ -508,23 +499,23 @@ func (u ThresholdUnit) Bytes(n int64) (decimal, binary int64, ok bool) {
 	return 0, 0, false
 }
 
-// ECN is the marking curve of a queue: no mark below Min, Probability at Max,
-// every packet above it.
+// ECN is the marking curve of a queue: packets are not marked below Min, marked with Probability
+// at Max, and always marked above Max.
 type ECN struct {
 	Enabled     bool
 	Min, Max    int64
 	Unit        ThresholdUnit
 	Probability int // percent, 0..100
-	Weight      int // averaging; 0 is the instantaneous queue
-	// Drops says that WRED drops at random where it does not mark.
+	Weight      int // averaging weight; 0 uses the instantaneous queue length
+	// Drops is set if WRED drops packets at random instead of marking them.
 	Drops bool
-	// Other holds what the model has no field for, in native words (a curve
-	// that differs between colours).
+	// Other holds settings that the model has no field for, in native words (such as a curve that
+	// differs between colors).
 	Other string
 }
 
-// Order compares Min with Max as [cmp.Compare] does. ok is false for units that have no
-// common measure, or where it depends on whether a kbyte is 1000 or 1024 bytes.
+// Order compares Min with Max as [cmp.Compare] does. ok is false if their units are not
+// comparable, or if the result depends on whether a kbyte is 1000 or 1024 bytes.
 func (e ECN) Order() (n int, ok bool) {
 	lower, upper := e.Unit.Split()
 	if lower == upper {
@@ -539,7 +530,7 @@ func (e ECN) Order() (n int, ok bool) {
 	return n, ok && also && n == cmp.Compare(loBinary, hi)
 }
 
-// microseconds returns how long a unit of time is; 0 for other units.
+// microseconds returns the length of a unit of time in microseconds; 0 for other units.
 func (u ThresholdUnit) microseconds() int64 {
 	switch u {
 	case UnitMicroseconds:
@@ -550,7 +541,7 @@ func (u ThresholdUnit) microseconds() int64 {
 	return 0
 }
 
-// Ends prints Min and Max with their units.
+// Ends formats Min and Max with their units.
 func (e ECN) Ends() (lo, hi string) {
 	text := func(n int64, unit ThresholdUnit) string {
 		if unit == UnitBytes {
@@ -562,9 +553,9 @@ func (e ECN) Ends() (lo, hi string) {
 	return text(e.Min, lower), text(e.Max, upper)
 }
 
-// Same reports whether two curves mean the same. Thresholds of one unit are
-// compared as they are; a kbyte is equal to both 1000 and 1024 bytes, because
-// platforms do not say which they mean.
+// Same reports whether two curves mean the same. Thresholds in the same unit must be equal.
+// Otherwise a kbyte matches both 1000 and 1024 bytes, because platforms do not say which one they
+// mean.
 func (e ECN) Same(o ECN) bool {
 	if e.Unit == o.Unit {
 		return e == o
@@ -589,27 +580,26 @@ func sameThreshold(a int64, au ThresholdUnit, b int64, bu ThresholdUnit) bool {
 
 // Group is an ingress priority group.
 type Group struct {
-	// Lossless says that the group has headroom.
+	// Lossless is set to true if the group has headroom.
 	Lossless Opt[bool]
-	// Headroom is what the group's profile holds. Where the device derives it
-	// by itself, a desired Device leaves it unset.
+	// Headroom holds the values of the group's profile. A desired Device leaves it unset if the
+	// device derives them.
 	Headroom Opt[Headroom]
-	// DerivedFrom is the speed and cable length that the device looked the
-	// headroom up with, as [LookupKey]; unset where it does not.
+	// DerivedFrom is the speed and cable length that the device used to look up the headroom, in
+	// the form of [LookupKey]; unset if it does not look it up.
 	DerivedFrom Opt[string]
-	// Buffer is the native name of a profile that the operator binds; unset
-	// where the device generates the binding.
+	// Buffer is the native name of the profile that the operator binds; unset if the device
+	// generates the binding.
 	Buffer Opt[string]
 }
 
-// LookupKey is how a Group says what its headroom was looked up with:
-// "400G 40m".
+// LookupKey formats the key of a headroom lookup as in Group.DerivedFrom: "400G 40m".
 func LookupKey(speed units.Rate, cable units.Length) string {
 	return speed.String() + " " + cable.String()
 }
 
-// LookedUp returns the speed and the cable that the headroom of g was looked up with; ok is
-// false where it was not.
+// LookedUp returns the speed and cable length that the headroom of g was looked up with; ok is
+// false if it was not looked up.
 func (g Group) LookedUp() (speed units.Rate, cable units.Length, ok bool) {
 	a, b, _ := strings.Cut(g.DerivedFrom.V, " ")
 	speed, err1 := units.ParseRate(a)
@@ -617,91 +607,89 @@ func (g Group) LookedUp() (speed units.Rate, cable units.Length, ok bool) {
 	return speed, cable, err1 == nil && err2 == nil
 }
 
-// Headroom is the buffer of a lossless priority group, in bytes.
+// Headroom holds the buffer settings of a priority group or profile, in bytes.
 type Headroom struct {
 	Size, XON, XOFF, XONOffset int64
-	// Alpha is the exponent of the dynamic threshold (alpha = 2^n), or, with
-	// Static, a number of bytes.
+	// Threshold is the exponent of the dynamic threshold (alpha = 2^n) or, with Static, a number
+	// of bytes.
 	Threshold int64
 	Static    bool
 }
 
-// HeadroomLimit says that a lossless group has no more headroom than so much: a number of
-// bytes, or of cells of the device's own packet memory.
+// HeadroomLimit is the maximum headroom of a lossless group: a number of bytes, or of cells of
+// the device's packet memory.
 type HeadroomLimit struct {
-	What  string // the native line
+	What  string // the configuration line
 	N     int64
 	Cells bool
 }
 
-// HeadroomModel holds the parameters of a headroom calculation on the box.
+// HeadroomModel holds the parameters of the device's own headroom calculation.
 type HeadroomModel struct {
 	LosslessMTU        int // bytes
 	SmallPacketPercent int
 	Alpha              int // exponent of the default dynamic threshold
-	OverSubscribe      int // 0: none declared
+	OverSubscribe      int // 0 if none is declared
 }
 
-// Pool is a buffer pool, in bytes; 0 where the device computes it.
+// Pool is a buffer pool, in bytes; 0 if the device computes the size.
 type Pool struct {
 	Size int64
-	// XOFF is the headroom that all lossless groups of the pool share; 0 for none.
+	// XOFF is the headroom pool that all lossless groups share; 0 for none.
 	XOFF int64
-	// Static says that its profiles have thresholds in bytes.
+	// Static is set if the pool's profiles have thresholds in bytes.
 	Static bool
-	// Egress says that queues take from it, and not priority groups. SONiC's type
-	// "both" is neither.
+	// Egress is set if queues use the pool instead of priority groups. It is not set for SONiC's
+	// type "both".
 	Egress bool
 }
 
-// Share is a part of the packet memory.
+// Share is a share of the packet memory.
 type Share struct {
 	Percent int
-	// Lossless says that lossless priority groups take from it.
+	// Lossless is set if lossless priority groups use the share.
 	Lossless bool
 }
 
-// Hardware is what a device shows of the memory that it is built of, in bytes. What it
-// does not show is zero, or not listed.
+// Hardware holds the memory limits that a device shows, in bytes. Values that it does not show
+// are zero or missing.
 type Hardware struct {
-	Cell   int64 // the unit of packet memory
-	Memory int64 // for packets, in all
-	// Rows are the headroom that the device looks up by speed and cable.
+	Cell   int64 // size of a packet memory cell
+	Memory int64 // total packet memory
+	// Rows are the rows of the device's headroom lookup table.
 	Rows []HeadroomRow
-	// MaxHeadroom is what all groups of a port may have together, by port.
+	// MaxHeadroom is the maximum total headroom of all groups of a port, by port.
 	MaxHeadroom map[string]int64
 }
 
-// HeadroomRow is what lossless groups get at a speed over a cable.
+// HeadroomRow is the headroom of a lossless group for a speed and cable length.
 type HeadroomRow struct {
 	Speed units.Rate
 	Cable units.Length
 	Headroom
 }
 
-// DSCPMode says what DSCP a header gets at one end of a tunnel.
+// DSCPMode says how the DSCP is copied at one end of a tunnel.
 type DSCPMode string
 
-// The modes of IETF RFC 2983. At the entry, uniform copies the inner DSCP to the outer
-// header and pipe sets one of its own; at the exit, uniform copies the outer one to the
-// inner header and pipe leaves that as it is.
+// Modes of IETF RFC 2983. At the entry, uniform copies the inner DSCP to the outer header, and
+// pipe sets another DSCP there; at the exit, uniform copies the outer DSCP to the inner header,
+// and pipe leaves the inner DSCP unchanged.
 const (
 	DSCPUniform DSCPMode = "uniform"
 	DSCPPipe    DSCPMode = "pipe"
 )
 
-// Tunnel is an encapsulation that a device ends. What the device does not show, and no
-// source says, is not set.
+// Tunnel is an encapsulation that a device starts or ends. Values that neither the device shows
+// nor documentation states are not set.
 type Tunnel struct {
 	Kind string // "vxlan", "ip-in-ip"
-	// Encap and Decap are what becomes of the DSCP at the entry and at the exit.
+	// Encap and Decap are the DSCP modes at the entry and at the exit.
 	Encap, Decap Opt[DSCPMode]
-	// OuterDSCP is that of every outer header, where Encap is a pipe and the device
-	// shows it.
+	// OuterDSCP is the DSCP of every outer header, if Encap is DSCPPipe and the device shows it.
 	OuterDSCP Opt[int]
-	// ECNEncap says that the outer header gets the ECN field of the inner one at the
-	// entry, ECNDecap that a mark on the outer header is copied to the inner one at the
-	// exit (IETF RFC 6040).
+	// ECNEncap is true if the entry copies the inner ECN field to the outer header, ECNDecap if
+	// the exit copies a congestion mark from the outer to the inner header (IETF RFC 6040).
 	ECNEncap, ECNDecap Opt[bool]
 }
 
@@ -711,7 +699,7 @@ type BufferProfile struct {
 	Headroom
 }
 
-// String prints "strict" or "weight 60", and the rates where there are any.
+// String returns "strict" or "weight 60", followed by the rates if there are any.
 func (s Scheduler) String() string {
 	t := "strict"
 	if !s.Strict {
@@ -729,7 +717,7 @@ func (s Scheduler) String() string {
 	return t
 }
 
-// String prints "150KB..1500KB 10%" or "off".
+// String returns "150KB..1500KB 10%" or "off".
 func (e ECN) String() string {
 	switch {
 	case e.Drops && e.Max == 0 && e.Other != "":
@@ -757,7 +745,7 @@ func (e ECN) String() string {
 	return t
 }
 
-// String prints "drop {3} detect 400ms restore 400ms" or "off".
+// String returns "drop {3} detect 400ms restore 400ms" or "off".
 func (w Watchdog) String() string {
 	if !w.Enabled {
 		return "off"
@@ -765,7 +753,7 @@ func (w Watchdog) String() string {
 	return string(w.Action) + " " + w.Priorities.String() + " detect " + w.Detect.String() + " restore " + w.Restore.String()
 }
 
-// String prints the four sizes and the threshold.
+// String formats the sizes and the threshold.
 func (h Headroom) String() string {
 	t := "size " + units.Bytes(h.Size).String() + " xon " + units.Bytes(h.XON).String() + " xoff " + units.Bytes(h.XOFF).String()
 	if h.XONOffset != 0 {

@@ -9,13 +9,13 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// Threshold is a length of a queue, in bytes or in a unit of the switch's own.
+// Threshold is a queue length, in bytes or in a native unit of the switch.
 type Threshold struct {
 	N    int64
 	Unit ThresholdUnit
 }
 
-// thresholdUnits are the units that are no bytes, as they are written.
+// thresholdUnits maps the suffixes of units other than bytes to the units.
 var thresholdUnits = []struct {
 	suffix string
 	unit   ThresholdUnit
@@ -24,8 +24,8 @@ var thresholdUnits = []struct {
 	{"%", UnitPercent}, {"ms", UnitMilliseconds}, {"us", UnitMicroseconds},
 }
 
-// ParseThreshold reads bytes as [units.ParseBytes] does, and "320 segments", "40 cells",
-// "100 packets", "20%", "2ms" and "50us".
+// ParseThreshold parses "320 segments", "40 cells", "100 packets", "20%", "2ms" and "50us", and
+// bytes as [units.ParseBytes] does.
 func ParseThreshold(s string) (Threshold, error) {
 	for _, u := range thresholdUnits {
 		if n, ok := strings.CutSuffix(s, u.suffix); ok {
@@ -40,13 +40,13 @@ func ParseThreshold(s string) (Threshold, error) {
 	return Threshold{N: int64(b)}, err
 }
 
-// Above reports whether a threshold is known to be above another one.
+// Above reports whether t is certainly higher than o.
 func (t Threshold) Above(o Threshold) bool {
 	n, ok := ECN{Min: t.N, Max: o.N, Unit: Units(t.Unit, o.Unit)}.Order()
 	return ok && n > 0
 }
 
-// String prints what [ParseThreshold] reads.
+// String formats a threshold as [ParseThreshold] accepts it.
 func (t Threshold) String() string {
 	for _, u := range thresholdUnits {
 		if t.Unit == u.unit {

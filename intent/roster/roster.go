@@ -1,9 +1,8 @@
-// Package roster lists the names in an intent that a person types: of the fabric, its
-// devices with their ports, and its roles. It is for the completion of a command
-// line, which has a blink of an eye: what was made of an intent once is kept in a cache,
-// by the digest of its text.
+// Package roster lists the names in an intent that a person types: of the fabric, its devices
+// with their ports, and its roles. It serves command line completion, which must be fast: a
+// roster is cached under the hash of its intent.
 //
-// Nothing else should be read from a roster: what an intent says is in [intent.Fabric].
+// Nothing else should be read from a roster: [intent.Fabric] holds the rest of an intent.
 package roster
 
 import (
@@ -27,33 +26,33 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/words"
 )
 
-// The bounds of the cache. A larger roster is not kept.
+// Limits of the cache. A larger roster is not cached.
 const (
 	maxFile  = 8 << 20
 	maxFiles = 16
 	maxTotal = 4 * maxFile
 )
 
-// magic begins a file of the cache. Its number is that of the form of the text.
+// magic begins a cache file. Its number is the version of the text format.
 const magic = "roce-fabric-roster 1"
 
-// Roster is the names in an intent: a record a line, its fields with tabs between.
+// Roster holds the names in an intent, one record per line, with fields separated by tabs:
 //
 //	fabric  NAME
 //	switch  NAME  OS    ROLE
 //	host    NAME
-//	port    NAME  DEVICE/PORT at the other end, or nothing; of the device above
+//	port    NAME  DEVICE/PORT at the other end, or nothing; belongs to the device above
 type Roster struct{ text string }
 
-// Load reads the intent at a path, a file or a folder, or takes what dir has of it: the
-// folder of the cache, "" for none. It reads regular files alone, so that it waits for
-// nobody; the end of ctx ends it as well.
+// Load returns the roster of the intent at path, a file or a folder, from the cache folder dir if
+// it is there; dir "" disables the cache. Load reads only regular files, so that it never blocks
+// on a pipe, and stops when ctx is done.
 func Load(ctx context.Context, path, dir string) (Roster, error) {
 	return inTime(ctx, path, func() (Roster, error) { return load(path, dir) })
 }
 
-// Paths returns how a path of a change to the intent may go on, see [intent.Paths]. It
-// waits for nobody either; there is no cache of it.
+// Paths returns completions of a --set path, see [intent.Paths]. It never blocks either, and is
+// not cached.
 func Paths(ctx context.Context, path, typed string) ([]string, error) {
 	return inTime(ctx, path, func() ([]string, error) {
 		doc, err := intent.Document(path, intent.Options{})
@@ -64,7 +63,8 @@ func Paths(ctx context.Context, path, typed string) ([]string, error) {
 	})
 }
 
-// inTime reads an intent until ctx ends, if it consists of regular files.
+// inTime calls read if the intent at path consists of regular files, and waits for it until ctx
+// is done.
 func inTime[T any](ctx context.Context, path string, read func() (T, error)) (none T, _ error) {
 	if err := regular(path); err != nil {
 		return none, err
@@ -102,12 +102,12 @@ func load(path, dir string) (Roster, error) {
 	}
 	r := Of(f)
 	if dir != "" {
-		_ = r.keep(dir, f.Hash) // the next one takes as long as this one
+		_ = r.keep(dir, f.Hash) // without a cache file, the next call is only slower
 	}
 	return r, nil
 }
 
-// regular is an error where a path, or what a folder holds, is neither file nor folder.
+// regular returns an error if path, or a file of the intent in a folder, is not a regular file.
 func regular(path string) error {
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().IsRegular() {
@@ -126,7 +126,7 @@ func regular(path string) error {
 	return err
 }
 
-// Of returns the names of a fabric.
+// Of returns the roster of a fabric.
 func Of(f *intent.Fabric) Roster {
 	var b strings.Builder
 	line := func(fields ...string) {
@@ -160,7 +160,8 @@ func Of(f *intent.Fabric) Roster {
 	return Roster{b.String()}
 }
 
-// records are the lines of a kind, without it. of is the name of the device above.
+// records iterates over the records of these kinds, without the kind. of is the name of the
+// device that the record belongs to.
 func (r Roster) records(kinds ...string) iter.Seq2[string, string] {
 	return func(yield func(of, rest string) bool) {
 		of := ""
@@ -176,7 +177,7 @@ func (r Roster) records(kinds ...string) iter.Seq2[string, string] {
 	}
 }
 
-// Fabric is the name of the fabric, "" in the zero Roster.
+// Fabric returns the name of the fabric; "" for the zero Roster.
 func (r Roster) Fabric() string {
 	for name := range r.records("fabric") {
 		return name
@@ -184,20 +185,20 @@ func (r Roster) Fabric() string {
 	return ""
 }
 
-// Which devices are meant.
+// Which selects kinds of devices.
 type Which int
 
-// Switches, hosts, or both.
+// Kinds of devices: switches, hosts, or both.
 const (
 	Switches Which = 1 << iota
 	Hosts
 	All = Switches | Hosts
 )
 
-// Name is a name, and in a few words what it is of.
+// Name is a name with a short description.
 type Name struct{ Text, About string }
 
-// String is the name as cobra's completion takes it.
+// String formats the name for cobra's completion.
 func (n Name) String() string {
 	if n.About == "" {
 		return n.Text
@@ -205,7 +206,7 @@ func (n Name) String() string {
 	return n.Text + "\t" + n.About
 }
 
-// Devices are the names of the devices that begin with what is typed.
+// Devices returns the devices whose names begin with the typed text.
 func (r Roster) Devices(which Which, typed string) (out []Name) {
 	if which&Switches != 0 {
 		for name, rest := range r.records("switch") {
@@ -225,8 +226,8 @@ func (r Roster) Devices(which Which, typed string) (out []Name) {
 	return out
 }
 
-// Ports are the ports or NICs of a device that begin with what is typed, and where their
-// links lead.
+// Ports returns the ports or NICs of a device whose names begin with the typed text. The
+// description says where the link leads.
 func (r Roster) Ports(device, typed string) (out []Name) {
 	for of, rest := range r.records("port") {
 		name, peer, _ := strings.Cut(rest, "\t")
@@ -240,9 +241,8 @@ func (r Roster) Ports(device, typed string) (out []Name) {
 	return out
 }
 
-// Patterns are what may stand at the end of a list such as leaf1,!role:spi: the last
-// item is what is typed, and those before it are not offered again. Roles and systems
-// come before names.
+// Patterns completes the last item of a list such as leaf1,!role:spi. It does not offer earlier
+// items again. Roles and systems come before names.
 func (r Roster) Patterns(which Which, typed string) (out []Name) {
 	cut := strings.LastIndexByte(typed, ',') + 1
 	before, last := typed[:cut], typed[cut:]
@@ -258,10 +258,10 @@ func (r Roster) Patterns(which Which, typed string) (out []Name) {
 	return out
 }
 
-// kinds are role:NAME and os:NAME of the devices, with how many each picks.
+// kinds returns the patterns role:NAME and os:NAME, each with the number of matching devices.
 func (r Roster) kinds(which Which) (out []Name) {
 	if which&Switches == 0 {
-		return nil // hosts alone are picked by name
+		return nil // hosts are selected by name only
 	}
 	count, hosts := map[string]int{}, 0
 	for _, rest := range r.records("switch") {
@@ -286,7 +286,7 @@ func (r Roster) kinds(which Which) (out []Name) {
 	return out
 }
 
-// cached returns the roster of a digest, if the cache has it whole.
+// cached returns the cached roster for a digest, if its file is intact.
 func cached(dir, digest string) (Roster, bool) {
 	data, err := ownfile.Read(file(dir, digest), maxFile)
 	if err != nil {
@@ -298,12 +298,13 @@ func cached(dir, digest string) (Roster, bool) {
 
 func file(dir, digest string) string { return filepath.Join(dir, digest+".roster") }
 
-// header is the first line of a file: for which intent it is, and what follows.
+// header returns the first line of a cache file, with the intent's digest and a checksum of the
+// rest.
 func header(digest, text string) string {
 	return fmt.Sprintf("%s %s %x", magic, digest, sha256.Sum256([]byte(text)))
 }
 
-// keep puts a roster into the cache, and removes the oldest ones beyond its bounds.
+// keep writes a roster to the cache and removes the oldest files beyond the limits.
 func (r Roster) keep(dir, digest string) error {
 	data := []byte(header(digest, r.text) + "\n" + r.text)
 	if len(data) > maxFile {
@@ -315,8 +316,8 @@ func (r Roster) keep(dir, digest string) error {
 	return errors.Join(atomicfile.Write(file(dir, digest), data, 0o600), prune(dir))
 }
 
-// prune removes the oldest files of the cache beyond its bounds, also those of another
-// version and what a process that was killed left.
+// prune removes the oldest files of the cache beyond the limits, including files of other
+// versions and leftovers of killed processes.
 func prune(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -30,7 +30,7 @@ links:
   - {a: "leaf1/Ethernet[8,16]", b: "core/Ethernet[1-2]/1", cable: 40m, speed: 40G}
 `
 
-// write puts an intent at a path.
+// write writes an intent to a path.
 func write(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -47,7 +47,7 @@ func mustLoad(t *testing.T, path, dir string) Roster {
 	return r
 }
 
-// texts are names without what they are of, or with it.
+// texts joins the names, with or without their descriptions.
 func texts(names []Name, about bool) string {
 	var out []string
 	for _, n := range names {
@@ -91,7 +91,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// files are those of the cache.
+// files returns the paths of the cache files.
 func files(t *testing.T, dir string) (paths []string) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, "*"))
@@ -101,8 +101,8 @@ func files(t *testing.T, dir string) (paths []string) {
 	return paths
 }
 
-// What the cache has of an intent is taken, and nothing else: what is in it for these bytes
-// is what is told, until a byte of any file changes.
+// Load returns the cached roster until a file of the intent changes, and rewrites a damaged cache
+// file.
 func TestCache(t *testing.T) {
 	folder, dir := t.TempDir(), filepath.Join(t.TempDir(), "deep", "cache")
 	one, two := filepath.Join(folder, "a.yaml"), filepath.Join(folder, "b.yaml")
@@ -150,7 +150,7 @@ func TestCache(t *testing.T) {
 	}
 }
 
-// Where the cache cannot be written, the names are told all the same.
+// If the cache cannot be written, Load still returns the names.
 func TestNoCache(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "fabric.yaml")
 	write(t, path, fmt.Sprintf(pod, "pod"))
@@ -159,7 +159,7 @@ func TestNoCache(t *testing.T) {
 	}
 }
 
-// The cache is bounded in number and in size: the oldest go.
+// The cache is limited in number of files and in size: the oldest files are removed.
 func TestCacheIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	old := time.Now().Add(-time.Hour)
@@ -211,7 +211,7 @@ func TestCacheIsBounded(t *testing.T) {
 	}
 }
 
-// It waits for nobody: not for a pipe that nobody writes to, not beyond the end of ctx.
+// Load never blocks on a pipe, and it returns when ctx is done.
 func TestWaitsForNobody(t *testing.T) {
 	dir := t.TempDir()
 	pipe := filepath.Join(dir, "fabric.yaml")
@@ -228,7 +228,7 @@ func TestWaitsForNobody(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	late := errors.New("late")
 	cancel(late)
-	for range 100 { // which of the two is ready first is chance
+	for range 100 { // select chooses at random if both cases are ready
 		if _, err := Load(ctx, path, ""); errors.Is(err, late) {
 			return
 		}
