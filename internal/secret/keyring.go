@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// keyringAbsent is the exit status of macOS' security(1) for an item that is not there
-// (errSecItemNotFound). secret-tool(1) of libsecret ends with 1 and says nothing.
+// keyringAbsent is the exit status of macOS' security(1) for a missing item (errSecItemNotFound).
+// libsecret's secret-tool(1) exits with 1 and prints nothing.
 const keyringAbsent = 44
 
-// keyringCommand is the program of the system that prints a secret of the user's keyring:
-// asking it needs no library of D-Bus, and it can be stopped.
+// keyringCommand returns the system's command that prints a secret from the user's keyring. A
+// command needs no D-Bus library and can be stopped.
 func keyringCommand(ctx context.Context, service, user string) *exec.Cmd {
 	if runtime.GOOS == "darwin" {
 		return exec.CommandContext(ctx, "/usr/bin/security", "find-generic-password", "-s", service, "-a", user, "-w")
@@ -23,7 +23,7 @@ func keyringCommand(ctx context.Context, service, user string) *exec.Cmd {
 	return exec.CommandContext(ctx, "secret-tool", "lookup", "service", service, "username", user)
 }
 
-// fromKeyring asks the keyring, which may ask the user to unlock it first.
+// fromKeyring reads a secret from the keyring, which may ask the user to unlock it first.
 func fromKeyring(ctx context.Context, r reference) (Secret, error) {
 	service, user := r.user()
 	cmd := keyringCommand(ctx, service, user)

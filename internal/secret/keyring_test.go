@@ -10,10 +10,10 @@ import (
 	"testing"
 )
 
-// inKeyring is set for the test program that runs in a session of its own.
+// inKeyring is set for the test program that runs in its own D-Bus session.
 const inKeyring = "SECRET_TEST_IN_KEYRING"
 
-// TestKeyring asks GNOME's keyring, in a D-Bus session of its own.
+// TestKeyring reads from GNOME's keyring in its own D-Bus session.
 func TestKeyring(t *testing.T) {
 	if os.Getenv(inKeyring) == "" {
 		for _, program := range []string{"dbus-run-session", "gnome-keyring-daemon", "secret-tool"} {
@@ -39,7 +39,7 @@ exec "$0" -test.run '^TestKeyring$'`, os.Args[0])
 	}
 }
 
-// program puts a secret-tool before all others.
+// program puts a fake secret-tool first in PATH.
 func program(t *testing.T, script string) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "secret-tool"), []byte("#!/bin/sh\n"+script), 0o700); err != nil {
@@ -74,7 +74,7 @@ func wantHint(t *testing.T, err error, part string) {
 	}
 }
 
-// TestKeyringEndsWithContext: a locked keyring waits for its user.
+// TestKeyringEndsWithContext covers a locked keyring that waits for its user.
 func TestKeyringEndsWithContext(t *testing.T) {
 	fifo := filepath.Join(t.TempDir(), "asked")
 	program(t, "echo x > "+fifo+"; exec sleep 600")

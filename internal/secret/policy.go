@@ -13,35 +13,36 @@ import (
 	"strings"
 )
 
-// ErrForbidden says that the operator does not let an intent use something.
+// ErrForbidden reports that the operator does not allow an intent to use something.
 var ErrForbidden = errors.New("not allowed by the operator")
 
-// Policy is what an operator lets an intent use: whoever writes an intent names secrets,
-// programs and addresses, and does not thereby hold them. The zero value allows nothing.
+// Policy defines what an operator allows intents to use. Whoever writes an intent can name
+// secrets, programs and addresses, but that alone gives no access to them. The zero value allows
+// nothing.
 type Policy struct {
-	// Secrets are patterns of references, with the wildcards of [path.Match]: env:FABRIC_*,
-	// file:/etc/roce-fabric/*, keyring:roce/*. key:~/.ssh/* is a private key to log in with,
-	// which is used and not sent, and agent the keys of the SSH agent.
+	// Secrets lists patterns of references, with the wildcards of [path.Match]: env:FABRIC_*,
+	// file:/etc/roce-fabric/*, keyring:roce/*. key:~/.ssh/* allows private keys for login, which
+	// are used but never sent; agent allows the keys of the SSH agent.
 	Secrets []string
-	// Programs are command lines: a program and the arguments that come first, if any.
+	// Programs lists allowed command lines: a program, optionally with its first arguments.
 	Programs []string
-	// Addresses are networks, IP addresses, and patterns of host names; "*" is all.
+	// Addresses lists networks, IP addresses and patterns of host names; "*" allows all.
 	Addresses []string
-	// Own are references that the operator uses for something else. No intent may name them,
-	// whatever Secrets says.
+	// Own lists references that the operator uses for something else. No intent may name them,
+	// whatever Secrets contains.
 	Own []string
 }
 
-// The options with which an operator states a policy, as [Forbidden] names them.
+// The options by which an operator sets a policy, as named in [Forbidden].
 const (
 	OptionSecrets   = "secrets"
 	OptionPrograms  = "programs"
 	OptionAddresses = "addresses"
 )
 
-// Usual is the policy of an operator who has stated none. In a pipeline the intent may come
-// from anyone who can propose a change: there only variables made for it may be named, and
-// nothing is sent off the machine.
+// Usual returns the policy of an operator who has set none. In a pipeline, anyone who can propose
+// a change may have written the intent, so the intent may only name variables made for it, and
+// nothing may be sent off the machine.
 func Usual(getenv func(string) string) *Policy {
 	if Pipeline(getenv) {
 		return &Policy{Secrets: []string{"env:FABRIC_*"}, Addresses: []string{"127.0.0.0/8", "::1", "localhost"}}
@@ -49,34 +50,34 @@ func Usual(getenv func(string) string) *Policy {
 	return &Policy{Secrets: []string{"env:FABRIC_*", "key:~/.ssh/*", "agent"}, Addresses: []string{"*"}}
 }
 
-// Pipeline reports whether the environment is that of a pipeline.
+// Pipeline reports whether the environment is a CI pipeline.
 func Pipeline(getenv func(string) string) bool {
 	v := getenv("CI")
 	off, err := strconv.ParseBool(v)
 	return v != "" && (err != nil || off)
 }
 
-// Forbidden is the error of something that a policy does not allow.
+// Forbidden is the error for something that a policy does not allow.
 type Forbidden struct {
 	Fact   string
-	Option string // that would allow it; "" for none
-	Value  string // to add to the option
+	Option string // option that would allow it; "" for none
+	Value  string // value to add to the option
 	have   []string
 }
 
-// Error returns the fact.
+// Error returns Fact.
 func (e *Forbidden) Error() string { return e.Fact }
 
 // Unwrap returns [ErrForbidden].
 func (e *Forbidden) Unwrap() error { return ErrForbidden }
 
-// Hint says how the operator allows it.
+// Hint says how the operator can allow it.
 func (e *Forbidden) Hint() string { return Grant(e) }
 
-// maxGranted is how many entries of an option are written out.
+// maxGranted is the maximum number of entries of an option that Grant writes out.
 const maxGranted = 12
 
-// Grant says how an operator allows all that was refused by one option.
+// Grant says how an operator can allow everything that one option refused.
 func Grant(all ...*Forbidden) string {
 	if len(all) == 0 || all[0].Option == "" {
 		return ""
@@ -95,7 +96,7 @@ func Grant(all ...*Forbidden) string {
 		option, strings.Join(list, ","), strings.ToUpper(option), option, strings.Join(list, `", "`), more)
 }
 
-// Check reports an entry that cannot be.
+// Check returns an error for the first invalid entry.
 func (p *Policy) Check() error {
 	for _, s := range p.Secrets {
 		kind, rest, _ := strings.Cut(s, ":")
@@ -121,7 +122,7 @@ func isNetwork(s string) bool {
 	return err == nil
 }
 
-// Resolve is [Resolve] for a reference of an intent.
+// Resolve is [Resolve] for a reference in an intent.
 func (p *Policy) Resolve(ctx context.Context, ref string) (Secret, error) {
 	if err := p.Reference(ref); err != nil {
 		return "", err
@@ -129,7 +130,7 @@ func (p *Policy) Resolve(ctx context.Context, ref string) (Secret, error) {
 	return Resolve(ctx, ref)
 }
 
-// Username is [Username] for a reference of an intent.
+// Username is [Username] for a reference in an intent.
 func (p *Policy) Username(ctx context.Context, ref string) (string, error) {
 	if err := p.Reference(ref); err != nil {
 		return "", err
@@ -137,8 +138,8 @@ func (p *Policy) Username(ctx context.Context, ref string) (string, error) {
 	return Username(ctx, ref)
 }
 
-// Reference refuses a reference that an intent may not name. Text that is none is left to
-// [Resolve] and [Username].
+// Reference returns an error for a reference that an intent may not name. It accepts text that is
+// not a reference, and leaves that to [Resolve] and [Username].
 func (p *Policy) Reference(ref string) error {
 	r, err := parse(ref)
 	if err != nil {
@@ -153,7 +154,7 @@ func (p *Policy) Reference(ref string) error {
 	return &Forbidden{Fact: ref + " is not a secret that an intent may name", Option: OptionSecrets, Value: ref, have: p.Secrets}
 }
 
-// Key refuses the file of a private key that an intent may not use; "" is none.
+// Key returns an error if an intent may not use the private key file; "" means no key.
 func (p *Policy) Key(file string) error {
 	r := reference{"key", file}
 	if file == "" || slices.ContainsFunc(p.Secrets, func(s string) bool { return matches(s, r) }) {
@@ -162,7 +163,7 @@ func (p *Policy) Key(file string) error {
 	return &Forbidden{Fact: "the private key " + file + " is not one that an intent may use", Option: OptionSecrets, Value: "key:" + file, have: p.Secrets}
 }
 
-// Agent refuses the use of the SSH agent.
+// Agent returns an error if an intent may not use the SSH agent.
 func (p *Policy) Agent() error {
 	if slices.Contains(p.Secrets, "agent") {
 		return nil
@@ -170,8 +171,8 @@ func (p *Policy) Agent() error {
 	return &Forbidden{Fact: "the SSH agent is not one that an intent may use", Option: OptionSecrets, Value: "agent", have: p.Secrets}
 }
 
-// matches compares a reference with a pattern. Paths are compared as absolute ones, so that
-// no ".." leads out of the folder of a pattern.
+// matches reports whether a reference matches a pattern. Paths are made absolute first, so that
+// ".." cannot lead out of the pattern's folder.
 func matches(pattern string, r reference) bool {
 	kind, rest, _ := strings.Cut(pattern, ":")
 	if kind != r.scheme {
@@ -188,7 +189,7 @@ func matches(pattern string, r reference) bool {
 	return err == nil && ok
 }
 
-// absolute is a path without "..", and "" where it cannot be told.
+// absolute returns the absolute path without "..", or "" if it cannot be determined.
 func absolute(name string) string {
 	full, err := ExpandHome(name)
 	if err != nil {
@@ -200,8 +201,8 @@ func absolute(name string) string {
 	return full
 }
 
-// Address refuses an address, host:port or user@host:port, to which an intent may not have
-// anything sent; "" is none.
+// Address returns an error if an intent may not have anything sent to address, which is host:port
+// or user@host:port; "" means no address.
 func (p *Policy) Address(address string) error {
 	if address == "" {
 		return nil
@@ -213,7 +214,7 @@ func (p *Policy) Address(address string) error {
 	return &Forbidden{Fact: host + " is not an address that an intent may have credentials sent to", Option: OptionAddresses, Value: host, have: p.Addresses}
 }
 
-// HostOf is the host of an address, host:port or user@host:port.
+// HostOf returns the host of an address of the form host:port or user@host:port.
 func HostOf(address string) string {
 	address = address[strings.LastIndexByte(address, '@')+1:]
 	host, _, err := net.SplitHostPort(address)
@@ -223,8 +224,8 @@ func HostOf(address string) string {
 	return strings.Trim(host, "[]")
 }
 
-// within compares a host with a network, an IP address, or a pattern of names. A name is not
-// looked up: whoever owns it decides what it resolves to.
+// within reports whether a host matches a network, an IP address or a name pattern. It does not
+// resolve names, because the owner of a name controls what it resolves to.
 func within(pattern, host string) bool {
 	if pattern == "*" {
 		return true
@@ -242,7 +243,7 @@ func within(pattern, host string) bool {
 	return err == nil && network.Contains(ip)
 }
 
-// Program refuses a command that an intent may not have run.
+// Program returns an error if an intent may not run the command.
 func (p *Policy) Program(command []string) error {
 	allowed := func(line string) bool {
 		words := strings.Fields(line)

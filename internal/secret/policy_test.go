@@ -32,9 +32,9 @@ func TestUsualPolicy(t *testing.T) {
 		{"env:MY_FABRIC_PASSWORD", false, false},
 		{"env:fabric_password", false, false},
 		{"file:/etc/shadow", false, false},
-		{"file:~/.ssh/id_ed25519", false, false}, // it would be sent
+		{"file:~/.ssh/id_ed25519", false, false}, // the secret itself would be sent
 		{"keyring:github/ann", false, false},
-		{"admin", true, true}, // a user name
+		{"admin", true, true}, // a user name, not a reference
 		{"DOMAIN:admin", true, true},
 	} {
 		if got := desk.Reference(c.ref) == nil; got != c.desk {
@@ -77,7 +77,7 @@ func TestPolicyReferences(t *testing.T) {
 			t.Errorf("%s: %v", ref, err)
 		}
 	}
-	// What is refused is not read.
+	// A forbidden reference is not read.
 	t.Setenv("OTHER", plain)
 	if s, err := p.Resolve(t.Context(), "env:OTHER"); s != "" || !errors.Is(err, ErrForbidden) {
 		t.Errorf("%q, %v", s.Reveal(), err)
@@ -85,13 +85,13 @@ func TestPolicyReferences(t *testing.T) {
 	if s, err := p.Username(t.Context(), "env:OTHER"); s != "" || !errors.Is(err, ErrForbidden) {
 		t.Errorf("%q, %v", s, err)
 	}
-	// Plain text is refused without being shown.
+	// Plain text is rejected without being shown.
 	if _, err := p.Resolve(t.Context(), plain); err == nil || strings.Contains(err.Error(), plain) {
 		t.Errorf("%v", err)
 	}
 }
 
-// A link in a checkout leads to no secret outside of it.
+// A link in the working folder cannot lead to a secret outside it.
 func TestLinkOutOfTheWorkingFolder(t *testing.T) {
 	t.Chdir(t.TempDir())
 	outside := write(t, "id", plain, 0o600)
@@ -142,7 +142,7 @@ func TestPolicyPrograms(t *testing.T) {
 	}
 }
 
-// The advice has the whole option, so that what was allowed before stays allowed.
+// The hint lists the complete option, so that existing permissions are kept.
 func TestGrant(t *testing.T) {
 	p := Usual(environment("CI", "1"))
 	var a, b *Forbidden

@@ -15,28 +15,28 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ownfile"
 )
 
-// maxFileBytes is the largest secret file that is read.
+// maxFileBytes is the maximum size of a secret file.
 const maxFileBytes = 64 << 10
 
-// Errors of references. All of them are found with [errors.Is].
+// The errors of references, for use with [errors.Is].
 var (
-	// errReference says that the text is not a reference at all. Its message
-	// never holds the text: someone wrote a password there.
+	// errReference reports that the text is not a reference. Its message never contains the text,
+	// which may be a password.
 	errReference = errors.New("not a secret reference")
-	// errMissing says that nothing is kept under the reference.
+	// errMissing reports that the reference names no secret, or an empty one.
 	errMissing = errors.New("secret is missing or empty")
-	// errPermissions says that others may read the file.
+	// errPermissions reports that other users may read the file.
 	errPermissions = errors.New("secret file is open to others")
-	// errKeyring says that the OS keyring does not answer, as on a machine
-	// without a desktop session.
+	// errKeyring reports that the OS keyring does not answer, for example on a machine without a
+	// desktop session.
 	errKeyring = errors.New("keyring is not available")
 )
 
-// Error is what this package returns: a fact, and apart from it advice.
+// Error is an error of this package. It keeps the fact apart from the advice.
 type Error struct {
-	Fact   string // what is wrong, with the place
+	Fact   string // what is wrong, and where
 	Advice string // what to do; may be empty
-	Err    error  // the cause: one of the sentinels, or what the system said
+	Err    error  // cause: one of the sentinels or a system error
 }
 
 // Error returns the fact.
@@ -50,18 +50,17 @@ func (e *Error) Hint() string { return e.Advice }
 
 var envName = lazyre.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// reference is a parsed reference: scheme and what follows the colon.
+// reference is a parsed reference: the scheme and what follows the colon.
 type reference struct{ scheme, rest string }
 
-// user returns the two halves of a keyring reference. The last slash parts
-// them, since services are often named like URLs and users are not.
+// user splits a keyring reference into service and user at the last slash, because services are
+// often named like URLs and users are not.
 func (r reference) user() (service, user string) {
 	i := strings.LastIndexByte(r.rest, '/')
 	return r.rest[:i], r.rest[i+1:]
 }
 
-// parse reads a reference. No error of it repeats the text, because the text
-// may be the secret.
+// parse parses a reference. Its errors never repeat the text, because it may be the secret.
 func parse(ref string) (reference, error) {
 	const forms = "write env:NAME, file:PATH or keyring:SERVICE/USER, and keep the value there"
 	bad := func(fact string) (reference, error) {
@@ -90,12 +89,12 @@ func parse(ref string) (reference, error) {
 	return reference{scheme, rest}, nil
 }
 
-// Resolve returns the secret that ref points to. A missing or empty secret is
-// an error, and so is plain text. A file must be regular, closed to group and
-// others (0600 or 0400) and at most [maxFileBytes]; one trailing newline is
-// not part of the secret, and a leading "~/" is the home directory.
+// Resolve returns the secret that ref points to. A missing or empty secret is an error, and so is
+// plain text. A file must be regular, closed to group and others (0600 or 0400) and at most
+// [maxFileBytes] long. One trailing newline is not part of the secret, and a leading "~/" is the
+// home directory.
 //
-// ctx bounds the keyring, which may wait for a person to unlock it.
+// ctx limits the wait for the keyring, which may ask a person to unlock it.
 func Resolve(ctx context.Context, ref string) (Secret, error) {
 	r, err := parse(ref)
 	if err != nil {
@@ -115,9 +114,8 @@ func Resolve(ctx context.Context, ref string) (Secret, error) {
 	}
 }
 
-// Username returns the user name that ref points to. Unlike a password it may
-// be written out: whatever is not an env:, file: or keyring: reference is the
-// name itself.
+// Username returns the user name that ref points to. Unlike a password, a user name may be written
+// out: anything that is not an env:, file: or keyring: reference is the name itself.
 func Username(ctx context.Context, ref string) (string, error) {
 	switch scheme, _, _ := strings.Cut(ref, ":"); scheme {
 	case "env", "file", "keyring":
@@ -141,7 +139,7 @@ func fromEnv(name string) (Secret, error) {
 	return Secret(v), nil
 }
 
-// trimmed is a secret without the line end that a file or a program puts behind it.
+// trimmed returns a secret without the newline that a file or program appends to it.
 func trimmed(b []byte, what string) (Secret, error) {
 	v := strings.TrimSuffix(strings.TrimSuffix(string(b), "\n"), "\r")
 	if v == "" {
@@ -150,9 +148,9 @@ func trimmed(b []byte, what string) (Secret, error) {
 	return Secret(v), nil
 }
 
-// ReadFile reads a private file, such as a secret or a private key: regular,
-// closed to group and others, at most [maxFileBytes]. A leading "~/" is the
-// home directory. The checks are of the opened file, not of its name.
+// ReadFile reads a private file, such as a secret or a private key. The file must be regular,
+// closed to group and others, and at most [maxFileBytes] long. A leading "~/" is the home
+// directory. The checks apply to the opened file, not to its name.
 func ReadFile(path string) ([]byte, error) {
 	full, err := ExpandHome(path)
 	if err != nil {
@@ -161,9 +159,8 @@ func ReadFile(path string) ([]byte, error) {
 	return readFile(path, func() (*os.File, error) { return open(full) })
 }
 
-// ReadOwn reads a private file that this program keeps in a folder, as [ReadFile] does. It
-// follows no link, and refuses a folder in which others could put a file of their own in
-// the place of this one.
+// ReadOwn is [ReadFile] for a private file that this program keeps in a folder. It does not follow
+// links, and fails if others could replace files in the folder.
 func ReadOwn(path string) ([]byte, error) {
 	if err := CheckFolder(filepath.Dir(path)); err != nil {
 		return nil, err
@@ -171,7 +168,7 @@ func ReadOwn(path string) ([]byte, error) {
 	return readFile(path, func() (*os.File, error) { return ownfile.Open(path, os.O_RDONLY, 0) })
 }
 
-// CheckFolder returns an error where others may put files into a folder.
+// CheckFolder returns an error if others may put files into the folder.
 func CheckFolder(dir string) error {
 	st, err := os.Stat(dir)
 	if err != nil {
@@ -221,8 +218,8 @@ func readFile(path string, open func() (*os.File, error)) ([]byte, error) {
 	return b, nil
 }
 
-// open opens a file without waiting for the writer of a named pipe. A path in the working
-// folder, which may be a checkout of what others have written, leads to no file elsewhere.
+// open opens a file without waiting for the writer of a named pipe. A path below the working
+// folder, which may be a checkout of someone else's files, must not lead out of it through a link.
 func open(name string) (*os.File, error) {
 	const flags = os.O_RDONLY | syscall.O_NONBLOCK
 	here, err := os.Getwd()
@@ -237,12 +234,11 @@ func open(name string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = root.Close() }() // the file stays open
+	defer func() { _ = root.Close() }() // the opened file stays open
 	return root.OpenFile(below, flags, 0)
 }
 
-// ExpandHome puts the home directory in the place of a leading "~/"; other
-// paths are returned as they are.
+// ExpandHome replaces a leading "~/" with the home directory. It returns other paths unchanged.
 func ExpandHome(path string) (string, error) {
 	if !strings.HasPrefix(path, "~/") {
 		return path, nil

@@ -1,15 +1,13 @@
-// Package secret holds values that must not be printed, and finds them where
-// the operator keeps them: the environment, a private file, the OS keyring.
+// Package secret holds values that must not be printed, and reads them from where the operator
+// keeps them: the environment, a private file or the OS keyring.
 //
-// An intent names a secret by reference ("env:NAME", "file:PATH",
-// "keyring:SERVICE/USER") and never holds the value; [Resolve] turns the
-// reference into a [Secret] as late as possible. Do not convert a Secret to
-// string other than by [Secret.Reveal], and only at the call that sends it.
+// An intent names a secret by reference ("env:NAME", "file:PATH", "keyring:SERVICE/USER") and
+// never contains the value; [Resolve] turns the reference into a [Secret] as late as possible.
+// Convert a Secret to a string only with [Secret.Reveal], and only in the call that sends it.
 //
-// Two things in Go's own libraries go round any redaction: fmt prints an
-// unexported field of a struct without asking it, and encoding/json does the
-// same with map keys. Keep a Secret in an exported field or behind a pointer,
-// and never use one as a key.
+// Two parts of Go's standard library bypass any redaction: fmt prints unexported struct fields
+// without calling their methods, and encoding/json does the same with map keys. Keep a Secret in
+// an exported field or behind a pointer, and never use one as a map key.
 package secret
 
 import (
@@ -18,7 +16,7 @@ import (
 	"log/slog"
 )
 
-// Redacted is what a Secret prints as, whatever it holds.
+// Redacted is what every Secret prints as.
 const Redacted = "***"
 
 // Secret is a password, token or passphrase that redacts itself wherever it
@@ -34,8 +32,8 @@ func (Secret) String() string { return Redacted }
 // GoString returns [Redacted].
 func (Secret) GoString() string { return Redacted }
 
-// Format writes [Redacted] for every verb and flag; %x and %q would otherwise
-// print the value in another alphabet.
+// Format writes [Redacted] for every verb and flag; %x and %q would otherwise print an encoded
+// form of the value.
 func (Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, Redacted) }
 
 // LogValue returns [Redacted].

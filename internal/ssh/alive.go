@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// DefaultSilence is how long a device may send nothing while it is asked for a sign of life.
+// DefaultSilence is how long a device may send nothing while it is sent keepalive requests.
 const DefaultSilence = 30 * time.Second
 
-// heard is the time at which the last byte came from a peer.
+// heard is the time at which the last byte arrived from the peer.
 type heard struct{ at atomic.Pointer[time.Time] }
 
 func (h *heard) now() { t := time.Now(); h.at.Store(&t) }
 
 // watchSilence ends the connection if the device has sent nothing for Config.Silence. A command
-// may print nothing for minutes, so the device is asked for a sign of life: by a request
-// that every server answers, if only with a refusal (RFC 4254, section 4; OpenSSH's
-// ServerAliveInterval does the same). The first request goes out at once: a server that is not
-// OpenSSH's, and has never answered one, is left alone.
+// may print nothing for minutes, so watchSilence sends keepalive requests, which every server must
+// answer, if only with a refusal (RFC 4254, section 4; OpenSSH's ServerAliveInterval does the
+// same). The first request is sent at once. A server other than OpenSSH that has never answered a
+// request is not disconnected.
 func (c *Client) watchSilence() {
 	tick := time.NewTicker(c.silence / 3)
 	defer tick.Stop()
@@ -41,13 +41,13 @@ func (c *Client) watchSilence() {
 		}
 		if last := c.last.heard.at.Load(); answers.Load() && waiting.Load() && time.Since(*last) >= c.silence {
 			c.silent.Store(true)
-			_ = c.base.Close() // what waits for the device ends with the error of lost
+			_ = c.base.Close() // pending operations then return the error of lost
 			return
 		}
 	}
 }
 
-// lost returns the error of work whose connection ended first.
+// lost returns the error for an operation whose connection ended first.
 func (c *Client) lost(op string, err error) *Error {
 	if c.silent.Load() {
 		return newError(op, c.addr, ErrTimeout, fmt.Errorf("the device has sent nothing for %s", c.silence))

@@ -14,12 +14,12 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/memnet"
 )
 
-// A device that sends nothing any more ends its connection, however far away the deadline of
-// the command is; a device that only has nothing to print does not.
+// A device that falls silent loses its connection, even if the command's deadline is far away. A
+// device that merely has nothing to print keeps it.
 func TestSilence(t *testing.T) {
 	for name, tt := range map[string]struct {
 		o      deviceOptions
-		silent bool // nothing passes any more once the command runs
+		silent bool // nothing arrives any more once the command runs
 		lost   bool
 	}{
 		"OpenSSH falls silent":                     {deviceOptions{version: "SSH-2.0-OpenSSH_9.2"}, true, true},
@@ -53,7 +53,7 @@ func TestSilence(t *testing.T) {
 				if took := time.Since(began); !errors.Is(err, ErrTimeout) || lost != tt.lost || lost && took > DefaultSilence+DefaultSilence/3 {
 					t.Errorf("error %v after %s; silence noticed %t, want %t", err, took, lost, tt.lost)
 				}
-				_ = c.Close() // a silent device takes no goodbye
+				_ = c.Close() // a silent device does not answer the close
 			})
 		})
 	}

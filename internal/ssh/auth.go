@@ -13,8 +13,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/secret"
 )
 
-// login holds the methods to log in with, and what has to be closed after the
-// last handshake.
+// login holds the authentication methods and the connection to the agent, which is closed after
+// the last handshake.
 type login struct {
 	methods []xssh.AuthMethod
 	agent   net.Conn // nil without an agent
@@ -22,15 +22,15 @@ type login struct {
 
 func (l *login) close() {
 	if l.agent != nil {
-		// Only read from; there is nothing that closing could lose.
+		// The connection is only read from, so an error of Close does not matter.
 		_ = l.agent.Close()
 	}
 }
 
-// newLogin prepares the methods: keys first, then the password. x/crypto/ssh
-// tries a method once by its name, so the key of the file and those of the
-// agent have to be one method. The file's comes first: servers cut a client
-// off after some keys (OpenSSH: MaxAuthTries 6).
+// newLogin prepares the methods: keys first, then the password. x/crypto/ssh tries each method
+// name only once, so the key from the file and those from the agent must form one method. The
+// file's key comes first, because servers disconnect after a number of keys (OpenSSH: MaxAuthTries
+// 6).
 func newLogin(ctx context.Context, cfg *Config) (*login, error) {
 	l := &login{}
 	var signers []xssh.Signer
@@ -66,8 +66,8 @@ func newLogin(ctx context.Context, cfg *Config) (*login, error) {
 	return l, nil
 }
 
-// answers gives the password to each question that is not echoed. A question
-// that is echoed asks for something else.
+// answers returns the password for each question that is not echoed. An echoed question asks for
+// something else and is an error.
 func answers(pw string) xssh.KeyboardInteractiveChallenge {
 	return func(_, _ string, questions []string, echos []bool) ([]string, error) {
 		out := make([]string, len(questions))

@@ -10,49 +10,48 @@ import (
 	"time"
 )
 
-// Line is a line of a configuration.
+// Line is one line of a configuration.
 type Line struct {
 	Text string
-	// Depth is how many modes below that of the batch it is typed in.
+	// Depth is the nesting of the mode in which the line is typed; 0 is the batch's own level.
 	Depth int
 }
 
-// Batch is lines of a configuration.
+// Batch is a list of configuration lines to send together.
 type Batch struct {
-	// Level is that of the lines; Enter gets there from Home.
+	// Level is the level at which the lines are typed. Enter is the command that gets there from
+	// Home.
 	Level, Enter string
 	Lines        []Line
-	// Drop gets rid of all that was typed, which is not in force yet. Nil: each
+	// Drop discards everything typed so far, none of which is active yet. If Drop is nil, each
 	// line takes effect at once.
 	Drop func(context.Context) error
 }
 
 const (
-	// burst is how many bytes are sent at once. The input buffer of a terminal
-	// holds 4096 on Linux (N_TTY_BUF_SIZE), and what goes beyond is lost. Up to
-	// that they go in one packet, so that all of them are there before the device
-	// begins with the first line.
+	// burst is the maximum number of bytes sent at once. The input buffer of a terminal holds 4096
+	// bytes on Linux (N_TTY_BUF_SIZE); anything beyond is lost. A burst fits into one packet, so
+	// all of it has arrived before the device starts on the first line.
 	burst = 3 << 10
-	// packet is what a terminal takes over in one piece, so that it never echoes a
-	// part of it by itself in the midst of an answer that may hold any text.
+	// packet is the size that a terminal reads in one piece. Within it the terminal never echoes
+	// unread input in the middle of an answer, which may contain any text.
 	packet = 1 << 10
-	// exit leaves a mode.
+	// exit is the command that leaves a mode.
 	exit = "exit"
 )
 
-// errUnclear says that the answers to a burst cannot be told apart.
+// errUnclear reports that the answers to a burst cannot be matched to its lines.
 var errUnclear = errors.New("answers do not match the lines")
 
-// Configure enters the level of a batch and sends its lines, up to the first one
-// that is refused: that one is the [*LineError] in the error, with Number 0
-// where it is the command that enters. It returns what the device says about the
-// others. The shell stays at the level until the next Show or Do.
+// Configure enters the level of a batch and sends its lines until one is rejected. That line is
+// the [*LineError] in the error; its Number is 0 if the Enter command was rejected. Configure
+// returns what the device prints in response to the other lines. The shell stays at the level
+// until the next Show or Do.
 //
-// Where a batch can be dropped, many lines are sent at once, so that some are
-// typed that come after the refused one, though none of them outside of the
-// level. Where the answers cannot be told apart, the batch is dropped and sent
-// once more, as one that cannot be dropped is: the next line when the one before
-// is answered.
+// If the batch has a Drop function, many lines are sent at once. Some lines after a rejected one
+// may then be typed too, but never outside the level. If the answers cannot be matched to the
+// lines, the batch is dropped and sent again the way a batch without Drop is sent: each line after
+// the answer to the previous one.
 func (n *Network) Configure(ctx context.Context, b *Batch) (notes []string, err error) {
 	if b.Drop != nil && !n.slow {
 		notes, err = n.configure(ctx, b, n.bursts(b.Lines))
@@ -70,7 +69,7 @@ func (n *Network) Configure(ctx context.Context, b *Batch) (notes []string, err 
 	return n.configure(ctx, b, singly(b.Lines))
 }
 
-// singly sends each line by itself.
+// singly returns one burst per line.
 func singly(lines []Line) [][]int {
 	out := make([][]int, len(lines))
 	for i := range lines {
@@ -79,9 +78,9 @@ func singly(lines []Line) [][]int {
 	return out
 }
 
-// bursts says which lines are sent at once. Of a refused line that would have
-// opened a mode, the "exit" leaves the mode above: no burst has more of them than
-// there are modes to leave at its start.
+// bursts groups the lines into bursts. If the device rejects a line that should have opened a
+// mode, the following "exit" leaves the parent mode instead. A burst therefore contains at most as
+// many exits as its first line is deep, so it cannot leave the level.
 func (n *Network) bursts(lines []Line) (out [][]int) {
 	size, exits := 0, 0
 	for i, l := range lines {
@@ -105,8 +104,8 @@ func (n *Network) bursts(lines []Line) (out [][]int) {
 	return out
 }
 
-// skips reports whether a line is an "exit" that the line which comes next, but for
-// others of its kind, does without.
+// skips reports whether line i is an "exit" that can be left out: the next line other than "exit"
+// opens a mode, which ends the current mode anyway.
 func (n *Network) skips(lines []Line, i int) bool {
 	for i < len(lines) && lines[i].Text == exit {
 		if i++; i+1 < len(lines) && lines[i].Text != exit {
@@ -126,7 +125,7 @@ func (n *Network) configure(ctx context.Context, b *Batch, bursts [][]int) (note
 			return n.fail(errRefused, &LineError{Number: number, Line: line, Words: words})
 		}
 		if at != b.Level {
-			// Whatever comes next would be typed in the wrong place.
+			// The following lines would be typed at the wrong level.
 			return n.end(n.fail(errRefused, &LineError{Number: number, Line: line, Words: "the prompt is not that of " + b.Level}))
 		}
 		for l := range strings.Lines(out) {
@@ -140,7 +139,7 @@ func (n *Network) configure(ctx context.Context, b *Batch, bursts [][]int) (note
 	if err == nil {
 		err = judge(0, b.Enter, out, n.at)
 	}
-	before := -1 // the line that was judged last
+	before := -1 // index of the last line judged
 	for _, sent := range bursts {
 		if err != nil {
 			break
@@ -158,7 +157,8 @@ func (n *Network) configure(ctx context.Context, b *Batch, bursts [][]int) (note
 		for k, a := range answers {
 			i := sent[k]
 			if err = judge(i+1, texts[k], a.out, a.at); err != nil && i > before+1 && n.s.dead == nil {
-				// It may be known in the mode above alone.
+				// The line may be valid only in the parent mode, which the skipped exit would have
+				// entered.
 				err = n.fail(errUnclear, fmt.Errorf("%q is refused where %q was left out", texts[k], exit))
 			}
 			if err != nil {
@@ -170,15 +170,15 @@ func (n *Network) configure(ctx context.Context, b *Batch, bursts [][]int) (note
 	return notes, err
 }
 
-// Shown is the answer to one of several commands.
+// Shown is the answer to one of several show commands.
 type Shown struct {
 	Out string
-	// Err is a refusal of this one, as that of [Network.Show].
+	// Err is set if the device rejected the command, as in [Network.Show].
 	Err error
 }
 
-// ShowAll runs commands that print something at Home, as [Network.Show] does, and
-// does not wait for the answer to one before it sends the next.
+// ShowAll runs several show commands at Home, like [Network.Show], but sends the next command
+// without waiting for the previous answer.
 func (n *Network) ShowAll(ctx context.Context, cmds []string) ([]Shown, error) {
 	out := make([]Shown, len(cmds))
 	if err := n.home(ctx); err != nil {
@@ -208,7 +208,8 @@ func (n *Network) ShowAll(ctx context.Context, cmds []string) ([]Shown, error) {
 		if len(cmds) == 1 {
 			break
 		}
-		// An empty line is answered by the prompt alone, or by what was left.
+		// The answer to an empty line is just the prompt. Anything more is the rest of the
+		// previous answer.
 		if rest, err := n.Show(ctx, ""); err != nil || strings.TrimSpace(rest) != "" {
 			return nil, n.end(n.fail(ErrLost, fmt.Errorf("the answer to %q goes on behind a line like the prompt", cmd)))
 		}
@@ -216,12 +217,12 @@ func (n *Network) ShowAll(ctx context.Context, cmds []string) ([]Shown, error) {
 	return out, nil
 }
 
-// answer is the output of a line, and the level that it ended at.
+// answer is the output of a line and the level of the prompt after it.
 type answer struct{ out, at string }
 
-// converse sends lines at once and reads their answers; prompt is that of each, ""
-// for any. The error wraps errUnclear where the answers cannot be told apart; the
-// shell can still be used.
+// converse sends lines at once and reads their answers. prompt is the expected prompt of each
+// line; "" allows any prompt. The error wraps errUnclear if the answers cannot be matched to the
+// lines; the shell is then still usable.
 func (n *Network) converse(ctx context.Context, lines []string, prompt string) ([]answer, error) {
 	for _, l := range lines {
 		if err := n.s.oneLine(l); err != nil {
@@ -246,8 +247,8 @@ func (n *Network) converse(ctx context.Context, lines []string, prompt string) (
 	return t.judge()
 }
 
-// drain ends a line that is half there, reads until nothing comes any more, and notes
-// the level that the shell is at.
+// drain completes a partly typed line, reads until the device stops printing, and records the
+// level of the shell.
 func (n *Network) drain(ctx context.Context) error {
 	return n.s.do(ctx, func(ctx context.Context) error {
 		var last []byte
@@ -269,32 +270,32 @@ func (n *Network) drain(ctx context.Context) error {
 	})
 }
 
-// talk is what a device says to lines that were sent at once.
+// talk collects the device's answers to lines that were sent at once.
 type talk struct {
 	n      *Network
 	lines  []string
 	prompt string
 	out    []byte
 
-	seen   int // bytes of out that are taken apart
-	looked int // bytes of out in which the end of the next line is not
+	seen   int // bytes of out that have been assigned to answers
+	looked int // bytes of out already searched for the next end of line
 	said   []said
 }
 
-// said is where in an output the answer to a line stands.
+// said is the position of a line's answer in the output.
 type said struct {
 	from, to int
-	at       string // the level of the prompt behind it
+	at       string // level of the prompt after the answer
 }
 
-// read reads until all lines are answered, or nothing comes any more. Each line
-// has the time of a command.
+// read reads until all lines are answered or the device stops printing. Each line may take as long
+// as a command.
 func (t *talk) read(ctx context.Context) error {
 	for {
 		limit := t.n.s.c.commandTimeout
 		waits := t.waits()
 		if waits {
-			// What the device does not read now it has lost.
+			// The device is at a prompt: lines it has not read by now are lost.
 			limit = min(limit, grace)
 		}
 		wait, cancel := context.WithTimeout(ctx, limit)
@@ -316,8 +317,8 @@ func (t *talk) read(ctx context.Context) error {
 	}
 }
 
-// waits reports whether the device waits for input, at a prompt or in the midst of a
-// line whose rest it has lost.
+// waits reports whether the device waits for input, either at a prompt or in the middle of a line
+// whose rest was lost.
 func (t *talk) waits() bool {
 	last := string(lastLine(t.out))
 	at := strings.LastIndexAny(last, "#>") + 1
@@ -326,7 +327,7 @@ func (t *talk) waits() bool {
 		slices.ContainsFunc(t.lines[len(t.said):], func(l string) bool { return strings.HasPrefix(l, typed) })
 }
 
-// ends reports whether the prompt behind the last answer is there.
+// ends reports whether the prompt after the last answer has arrived.
 func (t *talk) ends() bool {
 	if t.prompt == "" {
 		return stopped(t.out, t.n.stops())
@@ -335,8 +336,8 @@ func (t *talk) ends() bool {
 	return string(bytes.TrimRight(lastLine(out[:len(out)-len(messages(out))]), " ")) == t.prompt
 }
 
-// part takes the whole lines of the output apart: the echo of the next line, at
-// its prompt, ends the answer to the one before.
+// part splits the complete lines of the output into answers. The echo of the next line after its
+// prompt ends the previous answer.
 func (t *talk) part() {
 	for len(t.said) < len(t.lines) {
 		end := bytes.IndexByte(t.out[max(t.seen, t.looked):], '\n')
@@ -363,14 +364,14 @@ func (t *talk) part() {
 			}
 			t.said[i-1].to, t.said[i-1].at = from, at
 		}
-		// The prompt of the first was there before.
+		// The prompt of the first line was printed before the output begins.
 		t.said = append(t.said, said{from: t.seen})
 	}
 }
 
-// judge returns the answers. Text of another line in one of them, or a refusal
-// that does not begin its line, says that the output is not in order: a terminal
-// may echo what it has not read yet in the midst of it.
+// judge returns the answers. The output is out of order if an answer contains the text of another
+// line, or a rejection that is not at the start of a line: a terminal may echo input that it has
+// not yet read in the middle of an answer.
 func (t *talk) judge() ([]answer, error) {
 	n := t.n
 	all := t.out[:len(t.out)-len(messages(t.out))]
@@ -392,7 +393,7 @@ func (t *talk) judge() ([]answer, error) {
 		out := n.plain(string(t.out[s.from:s.to]), t.lines[i])
 		answers[i] = answer{out, s.at}
 		if t.prompt != "" {
-			continue // it may hold any text
+			continue // the output of a show command may contain any text
 		}
 		for l := range strings.Lines(out) {
 			l = strings.TrimSpace(l)
@@ -402,7 +403,7 @@ func (t *talk) judge() ([]answer, error) {
 			}
 		}
 		if n.refusal(out, false) != "" {
-			break // nothing that follows matters
+			break // the later answers do not matter
 		}
 	}
 	return answers, nil

@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// blocks are lines of a configuration as they are indented, with the "exit" of
-// each block.
+// blocks parses an indented configuration into lines and adds an "exit" at the end of each block.
 func blocks(text string) (out []Line) {
 	depth := 0
 	for l := range strings.Lines(text) {
@@ -31,17 +30,17 @@ func TestBursts(t *testing.T) {
 	long := strings.Repeat("x", burst)
 	for name, tc := range map[string]struct {
 		lines []Line
-		want  []string // first and last line of each
+		want  []string // first and last line of each burst
 	}{
 		"none":                    {},
 		"one":                     {flat("mtu 9000"), []string{"mtu 9000"}},
 		"two":                     {flat("a", "b"), []string{"a,b"}},
 		"by size":                 {flat("a", long[:burst-3], "b", "c"), []string{"a," + long[:burst-3], "b,c"}},
 		"a line that is too long": {flat("a", long, "b"), []string{"a", long, "b"}},
-		// A profile that is refused would have its exit leave the session.
+		// If the profile were rejected, its exit would leave the session.
 		"an exit waits for its block": {blocks("profile P\n a\nmap 1\nmap 2"), []string{"profile P,a", "exit,map 2"}},
 		"two of them":                 {blocks("profile P\n queue 1\n  a\n queue 2\n  b"), []string{"profile P,a", "exit,exit", "exit"}},
-		// It is known that another one ends it.
+		// The opener of the next interface ends the mode, so no exit is needed.
 		"none between openers": {blocks("interface 1\n a\ninterface 2\n b\ninterface 3\n c\nmap 1"), []string{"interface 1,c", "exit,map 1"}},
 		"nor out of two modes": {blocks("profile P\n queue 1\n  a\ninterface 2\n b"), []string{"profile P,b", "exit"}},
 	} {
@@ -62,7 +61,7 @@ func TestBursts(t *testing.T) {
 	}
 }
 
-// drops is a batch in a session, and what was dropped of it.
+// drops returns a batch in a session, and a counter of how often it was dropped.
 func drops(n *Network, lines []Line) (b *Batch, dropped *int) {
 	dropped = new(int)
 	return &Batch{Level: "session", Enter: "configure session x", Lines: lines, Drop: func(ctx context.Context) error {
@@ -80,7 +79,7 @@ func ports(n int) string {
 	return b.String()
 }
 
-// inSession fails the test where a line of the batch was typed elsewhere.
+// inSession fails the test if a line of the batch was typed outside the session.
 func (r *router) inSession(t *testing.T, lines []Line) {
 	t.Helper()
 	for _, typed := range r.lines() {
@@ -112,7 +111,7 @@ func TestConfigureAtOnce(t *testing.T) {
 				t.Errorf("dropped %d times, want %d", *dropped, want)
 			}
 			r.inSession(t, lines)
-			// All of it is there, in order, after the last command that enters.
+			// All lines were typed in order after the last Enter command.
 			var got, want []string
 			for _, l := range r.lines() {
 				switch l = l[strings.LastIndexByte(l, '#')+1:]; l {
@@ -146,7 +145,7 @@ func TestConfigureAtOnceRefused(t *testing.T) {
 		"the first of several": {ports(3) + "map 1\nmap 2", &router{refused: map[string]bool{"map 1": true, "map 2": true}}, 13, 0},
 		"two echoes":           {ports(3) + "map 1\nmap 2", &router{doubleEcho: true, refused: map[string]bool{"map 2": true}}, 14, 0},
 		"what opens a mode":    {"profile P\n a\nprofile Q\n b\nmap 1", &router{refused: map[string]bool{"profile P": true}}, 1, 0},
-		// That the exit was left out may be why.
+		// The skipped exit may be the reason for the rejection.
 		"after an exit that was left out": {ports(120), &router{refused: map[string]bool{"interface Ethernet7": true}}, 25, 1},
 		"behind an early echo":            {ports(120), &router{refused: map[string]bool{"interface Ethernet1": true}, noise: map[string]string{"interface Ethernet1": "mtu 92"}}, 1, 1},
 	} {

@@ -18,24 +18,24 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/trace"
 )
 
-// Client is a connection to a device. Its methods may be called from several
-// goroutines; each command and each shell has a channel of its own.
+// Client is a connection to a device. Its methods may be called from several goroutines. Each
+// command and each shell uses its own channel.
 type Client struct {
 	addr           string
 	log            *trace.Log
 	commandTimeout time.Duration
 	maxOutput      int64
 
-	base  net.Conn       // the TCP connection below everything
-	conns []*xssh.Client // the jump host's, if there is one, and the device's
-	last  *wire          // what lies below the connection to the device
+	base  net.Conn       // TCP connection that carries everything
+	conns []*xssh.Client // connection to the jump host, if any, then to the device
+	last  *wire          // network connection below the SSH connection to the device
 	slots chan struct{}
-	ended chan struct{} // closed once the connection to the device is over
-	// silent is set before the connection is ended because the device sent nothing for the
-	// time of silence.
+	ended chan struct{} // closed when the connection to the device has ended
+	// silent is set before the connection is closed because the device sent nothing for the
+	// duration of silence.
 	silent  atomic.Bool
 	silence time.Duration
-	work    sync.WaitGroup // goroutines that end with the connection at the latest
+	work    sync.WaitGroup // goroutines that end with the connection or earlier
 
 	mu     sync.Mutex
 	closed bool
@@ -43,9 +43,9 @@ type Client struct {
 	err    error
 }
 
-// Dial connects and logs in. The error is an [*Error] that wraps
-// ErrUnreachable, ErrHostKeyUnknown, ErrHostKeyChanged, ErrAuth, ErrTimeout or
-// errConfig. Close must be called on the Client.
+// Dial connects and logs in. The error is an [*Error] that wraps ErrUnreachable,
+// ErrHostKeyUnknown, ErrHostKeyChanged, ErrAuth, ErrTimeout or errConfig. The caller must call
+// Close on the Client.
 func Dial(ctx context.Context, cfg Config) (_ *Client, err error) {
 	call := cfg.Log.Begin("ssh connect", func() string { return cfg.Address })
 	defer func() { call.End(nil, err) }()
@@ -76,8 +76,8 @@ func Dial(ctx context.Context, cfg Config) (_ *Client, err error) {
 		}
 		return nil, newError("connect", first, kind, err)
 	}
-	// Closing what lies at the bottom ends every wait of the handshakes: those
-	// on the device, on the jump host, and on an agent that asks a person.
+	// Closing the TCP connection and the agent ends every wait of the handshakes: for the device,
+	// for the jump host, and for an agent that asks its user.
 	stop := context.AfterFunc(ctx, func() { base.Close(); l.close() })
 	c := newClient(&cfg, base)
 	conn := base
@@ -96,12 +96,12 @@ func Dial(ctx context.Context, cfg Config) (_ *Client, err error) {
 		c.conns = append(c.conns, next)
 	}
 	if !stop() {
-		// The context ended; whatever went wrong, or did not, comes of that.
+		// The context has ended, which explains any other error.
 		_ = c.Close()
 		return nil, contextError("connect", hops[min(len(c.conns), len(hops)-1)].addr, ctx)
 	}
 	if err != nil {
-		// The connection never did any work; how it closes adds nothing.
+		// The connection was never used, so an error of Close does not matter.
 		_ = c.Close()
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func Dial(ctx context.Context, cfg Config) (_ *Client, err error) {
 	return c, nil
 }
 
-// newClient is a Client without its connections.
+// newClient returns a Client without its SSH connections.
 func newClient(cfg *Config, base net.Conn) *Client {
 	return &Client{
 		addr: cfg.Address, log: cfg.Log, commandTimeout: cfg.CommandTimeout, maxOutput: cfg.MaxOutput, silence: cfg.Silence,
@@ -117,18 +117,19 @@ func newClient(cfg *Config, base net.Conn) *Client {
 	}
 }
 
-// watch begins to tell of the end of the connection to the device, and ends it if the device
-// falls silent.
+// watch closes c.ended when the connection to the device ends, and ends the connection if the
+// device falls silent.
 func (c *Client) watch() {
 	c.work.Go(func() {
-		// The commands on it return why it ended.
+		// The commands on the connection report why it ended.
 		_ = c.device().Wait()
 		close(c.ended)
 	})
 	c.work.Go(c.watchSilence)
 }
 
-// wire is a connection that knows when its peer has ended it, and when it was last heard.
+// wire is a network connection that records whether its peer has ended it and when data last
+// arrived.
 type wire struct {
 	net.Conn
 	over  atomic.Bool
@@ -145,7 +146,7 @@ func (w *wire) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// handshake makes an SSH connection of conn, up to the accepted login.
+// handshake establishes an SSH connection on conn and logs in.
 func handshake(conn net.Conn, h hop, l *login, hosts *KnownHosts) (*xssh.Client, error) {
 	var keyErr error
 	known := false
@@ -178,15 +179,14 @@ func (c *Client) Addr() string { return c.addr }
 // device returns the connection to the device itself.
 func (c *Client) device() *xssh.Client { return c.conns[len(c.conns)-1] }
 
-// closeGrace bounds a Close. For a Close, a device only has to accept a few
-// packets.
+// closeGrace is how long Close may take. The device only has to accept a few packets in that time.
 const closeGrace = 2 * time.Second
 
-// Close ends the connection, every command and shell on it, and waits for what
-// runs for them. It may be called more than once, and returns nil where the
-// peer was first. The error wraps ErrTimeout where something is left: a device
-// that breaks the protocol can stop golang.org/x/crypto/ssh v0.58.0 for good,
-// in the middle of a packet that nobody takes from it (handshakeTransport.readLoop).
+// Close ends the connection with all its commands and shells, and waits for their goroutines. It
+// may be called more than once, and returns nil if the peer closed first. The error wraps
+// ErrTimeout if a goroutine remains: a device that violates the protocol can block
+// golang.org/x/crypto/ssh v0.58.0 forever, in the middle of a packet that nobody reads
+// (handshakeTransport.readLoop).
 func (c *Client) Close() error {
 	c.once.Do(func() { c.err = c.close() })
 	return c.err
@@ -196,8 +196,8 @@ func (c *Client) close() error {
 	c.mu.Lock()
 	c.closed = true
 	c.mu.Unlock()
-	// The device's connection is closed by a packet on that of the jump host,
-	// which may take no more.
+	// Closing the connection to the device sends a packet through the jump host, which may accept
+	// no more data.
 	errs := []error{c.base.SetWriteDeadline(time.Now().Add(closeGrace))}
 	ended := make(chan struct{})
 	go func() {
@@ -205,10 +205,10 @@ func (c *Client) close() error {
 		for i := len(c.conns) - 1; i >= 0; i-- {
 			errs = append(errs, c.conns[i].Close())
 		}
-		// Without a finished handshake only this holds the connection.
+		// If the handshake did not finish, this is the only thing that closes the connection.
 		errs = append(errs, c.base.Close())
 		for _, conn := range c.conns {
-			// Wait returns the reason of the end, which is this Close.
+			// Wait returns the reason for the end, which is this Close.
 			_ = conn.Wait()
 		}
 		c.work.Wait()
@@ -228,8 +228,7 @@ func (c *Client) close() error {
 	return nil
 }
 
-// start runs f in a goroutine and has Close wait for it; it reports false once
-// the Client is closed.
+// start runs f in a goroutine that Close waits for. It returns false if the Client is closed.
 func (c *Client) start(f func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -240,8 +239,8 @@ func (c *Client) start(f func()) bool {
 	return true
 }
 
-// deadline gives ctx the command timeout if it has no deadline. If a lock of ctx has ended,
-// the returned context has ended too.
+// deadline adds the command timeout to ctx if ctx has no deadline. If a lock of ctx has ended, the
+// returned context has ended too.
 func (c *Client) deadline(ctx context.Context) (context.Context, context.CancelFunc) {
 	if err := fence.Err(ctx); err != nil {
 		ctx, cancel := context.WithCancelCause(ctx)
@@ -254,11 +253,10 @@ func (c *Client) deadline(ctx context.Context) (context.Context, context.CancelF
 	return context.WithTimeout(ctx, c.commandTimeout)
 }
 
-// session opens a channel and hands it to use, both in a goroutine: neither can
-// be interrupted while a device is silent. It returns when use does, or with
-// the context; the channel is then closed, and what still waits for the device
-// is left to end with the channel or the connection. use must not touch what
-// the caller returns except under a lock.
+// session opens a channel and passes it to use, both in a goroutine, because neither can be
+// interrupted while a device is silent. It returns when use returns or when the context ends. In
+// the latter case the channel is closed, and the goroutine ends with the channel or the
+// connection. use must therefore hold a lock when it accesses what the caller returns.
 func (c *Client) session(ctx context.Context, op string, use func(*xssh.Session) error) error {
 	select {
 	case c.slots <- struct{}{}:
@@ -276,8 +274,8 @@ func (c *Client) session(ctx context.Context, op string, use func(*xssh.Session)
 		defer s.Close()
 		stop := context.AfterFunc(ctx, func() { s.Close() })
 		defer stop()
-		// The device may have granted the channel after the caller left, or lost
-		// its lock; then nothing must run on it.
+		// The device may have granted the channel after the caller left or lost its lock. Nothing
+		// may run on it then.
 		if err := cmp.Or(ctx.Err(), fence.Err(ctx)); err != nil {
 			done <- err
 			return
@@ -299,16 +297,16 @@ func (c *Client) session(ctx context.Context, op string, use func(*xssh.Session)
 	}
 }
 
-// sessions is what opens channels, an xssh.Client.
+// sessions opens channels; an xssh.Client implements it.
 type sessions interface {
 	NewSession() (*xssh.Session, error)
 }
 
-// open opens a channel where the connection is not over, and gives up when it
-// has ended. golang.org/x/crypto/ssh v0.58.0 never answers who asks for a channel
-// after it has ended those it knows of (mux.loop) and before it knows that
-// nothing can be sent any more (handshakeTransport.readLoop), which is where
-// those are that try again at once after a loss.
+// open opens a channel unless the connection has ended, and gives up when it ends.
+// golang.org/x/crypto/ssh v0.58.0 never answers a request for a channel that comes after it has
+// closed the known channels (mux.loop) and before it notices that nothing can be sent
+// (handshakeTransport.readLoop). A caller that retries right after a loss makes its request at
+// exactly that time.
 func open(device sessions, over *atomic.Bool, ended <-chan struct{}) (*xssh.Session, error) {
 	if over.Load() {
 		return nil, net.ErrClosed
@@ -318,7 +316,7 @@ func open(device sessions, over *atomic.Bool, ended <-chan struct{}) (*xssh.Sess
 		err error
 	}
 	opened := make(chan result, 1)
-	go func() { // Close must not wait for it
+	go func() { // a goroutine that Close does not wait for
 		s, err := device.NewSession()
 		opened <- result{s, err}
 	}()
@@ -326,12 +324,12 @@ func open(device sessions, over *atomic.Bool, ended <-chan struct{}) (*xssh.Sess
 	case r := <-opened:
 		return r.s, r.err
 	case <-ended:
-		// A channel that was granted at the last moment has ended as well.
+		// A channel granted at the last moment has ended as well.
 		return nil, net.ErrClosed
 	}
 }
 
-// channelError tells a device that refuses from one that is gone.
+// channelError distinguishes a device that refuses a channel from a lost connection.
 func (c *Client) channelError(op string, err error) error {
 	var refused *xssh.OpenChannelError
 	if errors.As(err, &refused) {

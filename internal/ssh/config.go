@@ -1,15 +1,14 @@
-// Package ssh connects to devices over SSH: one connection, and on it commands
-// with an exit status, shells for the places where only prompts help, and a
-// transport for scrapligo's drivers.
+// Package ssh connects to devices over SSH. On one connection it offers commands with an exit
+// status, shells for devices that can only be used through prompts, and a transport for
+// scrapligo's drivers.
 //
-// Its rules: host keys are verified strictly, through jump hosts too; one
-// deadline covers the whole way from the TCP connection to the accepted login,
-// so a device that accepts and then says nothing cannot hold the caller; every
-// command ends with its context; output is bounded; Close leaves nothing
-// behind.
+// Its rules: host keys are verified strictly, also through jump hosts; one deadline covers
+// everything from the TCP connection to the accepted login, so a device that accepts a connection
+// and then says nothing cannot block the caller; every command ends with its context; output is
+// limited; Close leaves nothing behind.
 //
-// Do not add a way to skip the host key check here, and do not parse what
-// commands print: that belongs to the drivers.
+// Do not add a way to skip the host key check, and do not parse the output of commands here: that
+// belongs to the drivers.
 package ssh
 
 import (
@@ -30,56 +29,51 @@ const (
 	DefaultTimeout        = 15 * time.Second
 	DefaultCommandTimeout = 2 * time.Minute
 	defaultMaxOutput      = 64 << 20 // bytes
-	// defaultMaxChannels is below half of the ten sessions that OpenSSH grants a
-	// connection (sshd_config MaxSessions): it may still count a channel that the client
-	// has closed when it is asked for the next one, and it counts a command that outlives
-	// its channel.
+	// defaultMaxChannels is less than half of the ten sessions that OpenSSH allows per connection
+	// (sshd_config MaxSessions). The server may still count a channel that the client has closed
+	// when the next one is requested, and it counts commands that outlive their channel.
 	defaultMaxChannels = 4
 )
 
-// Config says how a device is reached. At least one of Password, KeyFile and
-// Agent is needed.
+// Config says how to reach a device. It needs at least one of Password, KeyFile and Agent.
 type Config struct {
 	Address  string // host:port
 	User     string
 	Password secret.Secret // also answers keyboard-interactive questions
 	KeyFile  string        // private key without a passphrase; "~/" is expanded
-	// Agent uses the keys of the ssh-agent at AgentSocket, or, where that is
-	// empty, at SSH_AUTH_SOCK.
+	// Agent uses the keys of the ssh-agent at AgentSocket or, if that is empty, at SSH_AUTH_SOCK.
 	Agent       bool
 	AgentSocket string
-	// KnownHosts is a known_hosts file; "" is ~/.ssh/known_hosts. Hosts is the
-	// same, already loaded, for many connections.
+	// KnownHosts is the path of a known_hosts file; "" means ~/.ssh/known_hosts. Hosts is the
+	// content of such a file, loaded once for many connections.
 	KnownHosts string
 	Hosts      *KnownHosts
-	// Jump is user@host:port of a host to go through, with the same login
-	// methods and the same known hosts.
+	// Jump is the user@host:port of a jump host. It uses the same login methods and known hosts as
+	// the device.
 	Jump string
-	// Timeout bounds the whole of Dial, jump host included; 0 is
-	// DefaultTimeout.
+	// Timeout limits all of Dial, including the jump host; 0 means DefaultTimeout.
 	Timeout time.Duration
-	// CommandTimeout bounds a Run or a line of a shell whose context has no deadline; 0 is
+	// CommandTimeout limits a Run or a shell line whose context has no deadline; 0 means
 	// DefaultCommandTimeout.
 	CommandTimeout time.Duration
-	// Silence is how long the device may send nothing before the connection ends with
-	// ErrTimeout, whatever deadlines its commands have; 0 is DefaultSilence.
+	// Silence is how long the device may send nothing before the connection ends with ErrTimeout,
+	// whatever the deadlines of its commands; 0 means DefaultSilence.
 	Silence time.Duration
-	// MaxOutput bounds what one Run or line of a shell may print, in bytes; 0 is
-	// defaultMaxOutput.
+	// MaxOutput limits the output of one Run or shell line, in bytes; 0 means defaultMaxOutput.
 	MaxOutput int64
-	// MaxChannels bounds the commands and shells at once; more wait. 0 is
+	// MaxChannels limits the concurrent commands and shells; others wait. 0 means
 	// defaultMaxChannels.
 	MaxChannels int
-	// Log records commands and what they print; nil records none.
+	// Log records commands and their output; nil disables it.
 	Log *trace.Log
-	// Dial connects to the first host; nil is the network of this machine.
+	// Dial connects to the first host; nil uses the machine's network.
 	Dial netx.Dialer
 }
 
-// hop is one host on the way.
+// hop is one host on the path to the device.
 type hop struct{ addr, user string }
 
-// hops returns the hosts in the order of connection.
+// hops returns the hosts in the order in which they are connected.
 func (c *Config) hops() ([]hop, error) {
 	var hs []hop
 	if c.Jump != "" {
@@ -105,7 +99,7 @@ func (c *Config) hops() ([]hop, error) {
 	return hs, nil
 }
 
-// check fills in the defaults and refuses what cannot work.
+// check fills in the defaults and rejects invalid settings.
 func (c *Config) check() error {
 	if c.Timeout < 0 || c.CommandTimeout < 0 || c.Silence < 0 || c.MaxOutput < 0 || c.MaxChannels < 0 {
 		return fmt.Errorf("negative timeout or limit")

@@ -254,8 +254,8 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// TestSilentDevice holds the handshake where a device may stop: before the
-// banner, after it, and while it thinks about the login.
+// TestSilentDevice stops the handshake where a device may hang: before the banner, after it, and
+// while it checks the login.
 func TestSilentDevice(t *testing.T) {
 	for name, before := range map[string]func(net.Conn) bool{
 		"no banner": func(c net.Conn) bool { _, _ = io.Copy(io.Discard, c); return false },

@@ -18,30 +18,30 @@ var (
 	ErrHostKeyChanged = errors.New("host key is not the known one")
 	ErrAuth           = errors.New("login refused")
 	ErrTimeout        = errors.New("no answer in time")
-	// errConfig says that the Config cannot work; nothing was sent.
+	// errConfig reports that the Config is invalid; nothing was sent.
 	errConfig = errors.New("SSH settings are wrong")
-	// ErrLost says that the connection or the channel ended before the work
-	// on it did. Whether a command was carried out is not known.
+	// ErrLost reports that the connection or the channel ended before the operation did. It is not
+	// known whether a command was executed.
 	ErrLost = errors.New("connection lost")
-	// ErrTooLarge says that a command printed more than it may.
+	// ErrTooLarge reports that a command printed more than the limit.
 	ErrTooLarge = errors.New("output too large")
-	// errRefused says that the device does not grant a channel or a command.
+	// errRefused reports that the device rejected a channel or a command.
 	errRefused = errors.New("device refuses")
 )
 
-// Error is what failed on a connection. It wraps one of the sentinels, and the
-// context's error where the caller ended the work.
+// Error is a failure on a connection. It wraps one of the sentinels, and the context's error if
+// the caller ended the operation.
 type Error struct {
 	Op   string // "connect", "run", "shell"
-	Addr string // of the host that the failure is about; a jump host's own
-	Msg  string // safe to print
+	Addr string // address of the host that failed; the jump host's own if that failed
+	Msg  string // what went wrong; safe to print
 
 	kind  error
 	cause error
 	hint  string
 }
 
-// Error returns one line: operation, address, kind and text.
+// Error returns one line with the operation, address, kind and message.
 func (e *Error) Error() string {
 	s := e.Op + " " + e.Addr
 	if e.kind != nil {
@@ -53,7 +53,7 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Unwrap returns the sentinel and the cause, as far as they are known.
+// Unwrap returns the sentinel and the cause, if known.
 func (e *Error) Unwrap() []error {
 	var l []error
 	for _, err := range []error{e.kind, e.cause} {
@@ -64,7 +64,7 @@ func (e *Error) Unwrap() []error {
 	return l
 }
 
-// Hint returns advice on the failure; it may be empty.
+// Hint returns advice about the failure; may be "".
 func (e *Error) Hint() string { return e.hint }
 
 func newError(op, addr string, kind, cause error) *Error {
@@ -75,8 +75,8 @@ func newError(op, addr string, kind, cause error) *Error {
 	return e
 }
 
-// contextError says why the work ended with its context: the deadline passed,
-// or the caller cancelled.
+// contextError returns the error of an operation whose context ended: either the deadline passed
+// or the caller canceled.
 func contextError(op, addr string, ctx context.Context) *Error {
 	e := &Error{Op: op, Addr: addr, cause: ctx.Err()}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
@@ -87,7 +87,7 @@ func contextError(op, addr string, ctx context.Context) *Error {
 	return e
 }
 
-// gone reports whether err only says that the connection is over.
+// gone reports whether err only means that the connection has ended.
 func gone(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrClosed) ||
 		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)

@@ -11,7 +11,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/fence"
 )
 
-// lock is one that ends when it has been asked so many times.
+// lock is a lock that ends once its Err has been called a given number of times.
 type lock struct {
 	context.Context
 	end  context.CancelFunc
@@ -26,8 +26,8 @@ func (l *lock) Err() error {
 	return nil
 }
 
-// When a lock has ended no command begins, and one that has begun gets no input, even where
-// the context has not ended yet.
+// After a lock has ended, no new command starts and a started command gets no input, even if the
+// context has not ended yet.
 func TestNoCommandWithoutTheLock(t *testing.T) {
 	ran := make(chan string, 9)
 	d := newDevice(t, deviceOptions{})
@@ -53,7 +53,7 @@ func TestNoCommandWithoutTheLock(t *testing.T) {
 	if got := <-ran; got != "config load rows" {
 		t.Errorf("with the lock: %q", got)
 	}
-	for asked := range int32(2) { // before the channel, and before the command
+	for asked := range int32(2) { // once before the channel is opened, once before the command is sent
 		if err := run(asked); err == nil || len(ran) > 0 {
 			t.Errorf("asked %d times: %d commands, %v", asked, len(ran), err)
 		}

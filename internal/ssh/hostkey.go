@@ -15,15 +15,14 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/secret"
 )
 
-// KnownHosts are the host keys that are trusted. It may be shared by any
-// number of connections.
+// KnownHosts is a set of trusted host keys. Any number of connections may share it.
 type KnownHosts struct {
 	path string
 	db   *knownhosts.HostKeyDB
 }
 
-// LoadKnownHosts reads a known_hosts file; "" is ~/.ssh/known_hosts. A file
-// that is not there trusts nothing and is no error.
+// LoadKnownHosts reads a known_hosts file; "" means ~/.ssh/known_hosts. If the file does not
+// exist, no key is trusted and no error is returned.
 func LoadKnownHosts(path string) (*KnownHosts, error) {
 	if path == "" {
 		path = "~/.ssh/known_hosts"
@@ -46,10 +45,9 @@ func LoadKnownHosts(path string) (*KnownHosts, error) {
 	return &KnownHosts{full, db}, nil
 }
 
-// algorithms returns what to negotiate with addr: first the kinds of key that
-// are known for it, so that a host with several shows one we can check; then
-// the others, so that a host that has none of them is told apart by name and
-// fingerprint.
+// algorithms returns the host key algorithms to negotiate with addr. The types of its known keys
+// come first, so that a host with several keys presents one that can be checked. The others
+// follow, so that a host without any of these types still presents a key that the error can name.
 func (k *KnownHosts) algorithms(addr string) []string {
 	known := k.db.HostKeyAlgorithms(addr)
 	if len(known) == 0 {
@@ -63,7 +61,7 @@ func (k *KnownHosts) algorithms(addr string) []string {
 	return known
 }
 
-// check returns nil for a key that is trusted for addr.
+// check returns nil if key is trusted for addr.
 func (k *KnownHosts) check(addr string, remote net.Addr, key xssh.PublicKey) error {
 	err := k.db.HostKeyCallback()(addr, remote, key)
 	if err == nil {
@@ -92,8 +90,7 @@ func (k *KnownHosts) check(addr string, remote net.Addr, key xssh.PublicKey) err
 	return e
 }
 
-// plainKey returns the key inside a certificate, which is what known_hosts
-// holds for a host.
+// plainKey returns the key inside a certificate, because known_hosts lists plain keys for hosts.
 func plainKey(k xssh.PublicKey) xssh.PublicKey {
 	if c, ok := k.(*xssh.Certificate); ok {
 		return c.Key

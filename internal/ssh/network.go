@@ -15,48 +15,48 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/secret"
 )
 
-// errPager says that the device shows its output a page at a time, and waits
-// for a key, although it was told not to.
+// errPager reports that the device pages its output and waits for a key press, although paging was
+// turned off.
 var errPager = errors.New("output stops at a pager")
 
-// Level is a privilege level or a configuration mode of a network operating
-// system, with all modes below it that look the same.
+// Level is a privilege level or configuration mode of a network operating system. It includes all
+// submodes whose prompts look the same.
 type Level struct {
 	Name string
-	// Prompt matches the whole prompt: `[\w.-]{1,63}\(config[^()]*\)#`. A
-	// blank may follow it, and nothing else.
+	// Prompt matches the whole prompt: `[\w.-]{1,63}\(config[^()]*\)#`. Only a space may follow
+	// the prompt.
 	Prompt string
-	// Not holds texts of which a prompt of this level has none, where Prompt
-	// matches those of other levels as well.
+	// Not lists texts that no prompt of this level contains. It is needed if Prompt also matches
+	// the prompts of other levels.
 	Not []string
-	// Below is the level that Enter is typed in; "" for the lowest.
+	// Below is the level at which Enter is typed; "" for the lowest level.
 	Below string
-	// Enter gets here from Below, Leave gets back.
+	// Enter is the command that enters this level from Below, Leave the one that goes back.
 	Enter, Leave string
 }
 
-// Platform is what a [Network] has to know of an operating system. It is not
-// changed, nor copied, once a Network was made of it.
+// Platform describes an operating system to a [Network]. It must not be changed or copied after
+// its first use.
 type Platform struct {
 	Levels []Level
-	// Home is the level that commands run at.
+	// Home is the level at which commands run.
 	Home string
-	// Failed is what a line begins with that says that a command is refused:
-	// "% ". Text elsewhere in a line does not count.
+	// Failed lists the texts with which a line of a rejection begins: "% ". The same text
+	// elsewhere in a line does not count.
 	Failed []string
-	// Marker is what stands alone in a line that marks the place of a mistake:
-	// "^". The device's words are in the line below it. "" for none.
+	// Marker is the text of a line that points at the position of an error: "^". The device's
+	// message is on the line below it. "" means that there is none.
 	Marker string
-	// Password is the question that entering a level may cause: "Password:".
+	// Password is the prompt that may appear when a level is entered: "Password:".
 	Password string
 	// Pager is what the device prints at the end of a page: "--More--".
 	Pager string
-	// OnOpen is typed at Home before anything else. Refusals are tolerated:
-	// what they leave undone shows later.
+	// OnOpen lists the commands typed at Home before anything else. A rejection of them is
+	// ignored, because any consequence shows up later.
 	OnOpen []string
-	// Openers are the first words of lines that open a mode and are taken in the
-	// modes below theirs as well, which they leave: "interface". An "exit" before
-	// one is left out where many lines are sent at once.
+	// Openers lists the first words of lines that open a mode and are also accepted in its
+	// submodes, which they leave: "interface". When many lines are sent at once, an "exit" before
+	// such a line is left out.
 	Openers []string
 
 	once     sync.Once
@@ -64,33 +64,31 @@ type Platform struct {
 	err      error
 }
 
-// patterns are what a platform's texts come to. All of them match at the end of
-// the output only: a banner, or a description, may hold what looks like a
-// prompt.
+// patterns holds the compiled texts of a platform. They match only at the end of the output,
+// because a banner or a description may contain text that looks like a prompt.
 type patterns struct {
 	levels map[string]*level
 	prompt *regexp.Regexp
-	// Other text that an output may end in; nil where the platform has none.
+	// pager and question match other text at the end of an output; nil if the platform has none.
 	pager, question *regexp.Regexp
 }
 
-// Network is a shell with the command line of a network operating system:
-// privilege levels, configuration modes, refusals in words. Its methods must
-// not be called at the same time. Each line is answered within
-// [Config.CommandTimeout], or sooner where the context says so; where it is not,
-// or the output passes its limit, the shell is closed.
+// Network is a shell on a network operating system, with privilege levels, configuration modes and
+// rejections in plain text. Its methods must not be called concurrently. Each line must be
+// answered within [Config.CommandTimeout], or sooner if the context ends. Otherwise, or if the
+// output exceeds its limit, the shell is closed.
 //
-// scrapligo's own driver for such systems (driver/network) is not used: on a
-// refused change of level it tries again and drops the device's words, and it
-// waits without end where a password is asked for a second time.
+// Network does not use scrapligo's own driver for such systems (driver/network), which retries a
+// rejected change of level and loses the device's message, and waits forever if a password is
+// requested twice.
 type Network struct {
 	*patterns
 	s *shell
 	p *Platform
 
-	at   string // the level that the last prompt was of, "" at a question
+	at   string // level of the last prompt; "" at a question
 	last string // the last prompt at Home
-	slow bool   // lines are sent one by one
+	slow bool   // send lines one by one
 }
 
 type level struct {
@@ -98,10 +96,9 @@ type level struct {
 	prompt *regexp.Regexp
 }
 
-// Network opens a shell and gets to the platform's Home. password answers the
-// question of a level that asks for one. The error is an [*Error]; it wraps
-// ErrAuth where the device refuses Home. Close must be called on the Network,
-// or on the Client.
+// Network opens a shell and enters the platform's Home level. password answers a level that asks
+// for one. The error is an [*Error]; it wraps ErrAuth if the device does not allow Home. The
+// caller must call Close on the Network or on the Client.
 func (c *Client) Network(ctx context.Context, p *Platform, password secret.Secret) (*Network, error) {
 	p.once.Do(func() { p.patterns, p.err = p.compile() })
 	if p.err != nil {
@@ -140,7 +137,7 @@ func (p *Platform) compile() (*patterns, error) {
 	return out, nil
 }
 
-// ending matches an output that ends in text.
+// ending returns a pattern for output that ends in text.
 func ending(text string) *regexp.Regexp {
 	if text == "" {
 		return nil
@@ -148,10 +145,9 @@ func ending(text string) *regexp.Regexp {
 	return regexp.MustCompile(`(?i)` + regexp.QuoteMeta(text) + `\s*\z`)
 }
 
-// begin finds out where the login landed and goes Home.
+// begin determines the level after login and enters Home.
 func (n *Network) begin(ctx context.Context, password secret.Secret) error {
-	// The text that looked like the first prompt may have been part of a
-	// banner.
+	// What looked like the first prompt may have been part of a banner.
 	if _, err := n.send(ctx, ""); err != nil {
 		return err
 	}
@@ -177,7 +173,7 @@ func (n *Network) begin(ctx context.Context, password secret.Secret) error {
 	return nil
 }
 
-// escalate enters a level, with the password where it is asked for.
+// escalate enters a level, and sends the password if asked.
 func (n *Network) escalate(ctx context.Context, l *level, password secret.Secret) error {
 	out, err := n.send(ctx, l.Enter, n.question)
 	if err != nil {
@@ -204,7 +200,7 @@ func (n *Network) escalate(ctx context.Context, l *level, password secret.Secret
 	}
 }
 
-// answer types a password, which is not echoed.
+// answer types a password. The device does not echo it.
 func (n *Network) answer(ctx context.Context, password secret.Secret) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, n.s.c.commandTimeout)
 	defer cancel()
@@ -223,13 +219,13 @@ func (n *Network) answer(ctx context.Context, password secret.Secret) (string, e
 	return n.ends(string(out), "")
 }
 
-// asks reports whether the device waits for a password.
+// asks reports whether the device is waiting for a password.
 func (n *Network) asks(out string) bool {
 	return n.at == "" && n.question != nil && n.question.MatchString(out)
 }
 
-// Show runs a command that prints something at Home. The command is refused
-// where the first line of the output says so; the rest may hold any text.
+// Show runs a command that prints something at Home. Only the first line of the output can report
+// a rejection; the rest may be any text.
 func (n *Network) Show(ctx context.Context, cmd string) (string, error) {
 	if err := n.home(ctx); err != nil {
 		return "", err
@@ -241,8 +237,7 @@ func (n *Network) Show(ctx context.Context, cmd string) (string, error) {
 	return n.judged(cmd, out, true)
 }
 
-// Do runs a command that does something at Home. It is refused where any line
-// of the output says so.
+// Do runs a command that does something at Home. Any line of the output can report a rejection.
 func (n *Network) Do(ctx context.Context, cmd string) (string, error) {
 	if err := n.home(ctx); err != nil {
 		return "", err
@@ -250,8 +245,8 @@ func (n *Network) Do(ctx context.Context, cmd string) (string, error) {
 	return n.Type(ctx, cmd)
 }
 
-// Type sends a line where the shell is, which it may leave. It is refused where
-// any line of the output says so.
+// Type sends a line at the current level; the line may change the level. Any line of the output
+// can report a rejection.
 func (n *Network) Type(ctx context.Context, line string) (string, error) {
 	out, err := n.send(ctx, line)
 	if err != nil {
@@ -260,7 +255,8 @@ func (n *Network) Type(ctx context.Context, line string) (string, error) {
 	return n.judged(line, out, false)
 }
 
-// judged is the answer to a line, or the refusal of it; see [Network.refusal].
+// judged returns the answer to a line, or an error if the device rejected it; see
+// [Network.refusal].
 func (n *Network) judged(line, out string, first bool) (string, error) {
 	if words := n.refusal(out, first); words != "" {
 		return "", n.fail(errRefused, &LineError{Number: 1, Line: line, Words: words})
@@ -268,7 +264,7 @@ func (n *Network) judged(line, out string, first bool) (string, error) {
 	return out, nil
 }
 
-// home leaves the modes that the shell is in.
+// home leaves modes until the shell is at Home.
 func (n *Network) home(ctx context.Context) error {
 	for range n.p.Levels {
 		l := n.levels[n.at]
@@ -285,8 +281,8 @@ func (n *Network) home(ctx context.Context) error {
 	return nil
 }
 
-// send sends a line and notes the level that it ended at. The output may also
-// end in one of the patterns given.
+// send sends a line and records the level after it. Besides a prompt, the output may end in one of
+// the patterns in more.
 func (n *Network) send(ctx context.Context, line string, more ...*regexp.Regexp) (string, error) {
 	if err := n.s.oneLine(line); err != nil {
 		return "", err
@@ -306,12 +302,12 @@ func (n *Network) send(ctx context.Context, line string, more ...*regexp.Regexp)
 	return n.ends(string(out), line)
 }
 
-// exchange sends a line and reads what follows its echo.
+// exchange sends a line and returns the output after its echo.
 func (n *Network) exchange(ctx context.Context, line string, stops []*regexp.Regexp) ([]byte, error) {
 	if err := n.s.driver.Channel.WriteAndReturn([]byte(line), false); err != nil {
 		return nil, err
 	}
-	// The echo also puts an end to whatever is left of earlier output.
+	// Everything before the echo belongs to earlier output.
 	from := -1
 	answer := func(out []byte) []byte { return out[min(max(from, 0), len(out)):] }
 	out, err := n.s.until(ctx, nil, func(out []byte) bool {
@@ -320,8 +316,8 @@ func (n *Network) exchange(ctx context.Context, line string, stops []*regexp.Reg
 		}
 		return from >= 0 && stopped(out[from:], stops)
 	})
-	// A long text may come in pieces of which one ends in what looks like a
-	// prompt. Where it is not the known one, more is waited for.
+	// Long output may arrive in pieces, one of which may end in text that looks like a prompt. If
+	// it is not the last known prompt, wait for more.
 	for err == nil && len(answer(out)) > piece && string(bytes.TrimRight(lastLine(out[:len(out)-len(messages(out))]), " ")) != n.last {
 		wait, cancel := context.WithTimeout(ctx, patience)
 		var rest []byte
@@ -338,17 +334,17 @@ func (n *Network) exchange(ctx context.Context, line string, stops []*regexp.Reg
 	return answer(out), err
 }
 
-// longest bounds a prompt with its line, or a question.
+// longest is the maximum length in bytes of a prompt with its line, or of a question.
 const longest = 1 << 10
 
-// stopped reports whether an output ends in one of the patterns.
+// stopped reports whether the output ends in one of the patterns.
 func stopped(out []byte, stops []*regexp.Regexp) bool {
 	last := lastLine(out[:len(out)-len(messages(out))])
 	return len(last) <= longest && slices.ContainsFunc(stops, func(re *regexp.Regexp) bool { return re.Match(last) })
 }
 
-// echoed returns where the first echo of a line ends in an output; -1 for none.
-// A line editor that wraps leaves blanks where it goes to the next row.
+// echoed returns the index after the first echo of a line in the output, or -1. A line editor that
+// wraps inserts spaces where it moves to the next row.
 func echoed(out []byte, line string) int {
 	for i := range len(out) - len(line) + 1 {
 		if end := echoAt(out[i:], line); end >= 0 {
@@ -358,7 +354,7 @@ func echoed(out []byte, line string) int {
 	return -1
 }
 
-// echoAt returns where the echo ends that an output begins with; -1 for none.
+// echoAt returns the index after the echo at the start of the output, or -1.
 func echoAt(out []byte, line string) int {
 	at := 0
 	for i := 0; i < len(line); at++ {
@@ -374,21 +370,20 @@ func echoAt(out []byte, line string) int {
 	return at
 }
 
-// A text of up to piece bytes comes whole; patience is the time in which the
-// next piece of a longer one comes, and grace that in which a device that shows its
-// prompt reads what was sent.
+// Up to piece bytes of output arrive at once. patience is how long to wait for the next piece of
+// longer output, and grace how long a device at a prompt may take to read input.
 const (
 	piece    = 1 << 10
 	patience = time.Second
 	grace    = 5 * time.Second
 )
 
-// stops are what an output may end in.
+// stops returns the patterns in which an output may end.
 func (n *Network) stops(more ...*regexp.Regexp) []*regexp.Regexp {
 	return slices.DeleteFunc(append(more, n.prompt, n.pager), func(re *regexp.Regexp) bool { return re == nil })
 }
 
-// ends takes the prompt, and a second echo of the line, off an output.
+// ends removes the prompt, and a second echo of the line, from an output.
 func (n *Network) ends(out, line string) (string, error) {
 	out = out[:len(out)-len(messages(out))]
 	last := lastLine(out)
@@ -404,7 +399,7 @@ func (n *Network) ends(out, line string) (string, error) {
 	return n.plain(out[:len(out)-len(last)], line), nil
 }
 
-// level returns the level of a prompt; "" for what is none.
+// level returns the level of a prompt, or "" if the text is not a prompt.
 func (n *Network) level(prompt string) string {
 	prompt = strings.TrimRight(prompt, " ")
 	for _, l := range n.p.Levels {
@@ -415,8 +410,8 @@ func (n *Network) level(prompt string) string {
 	return ""
 }
 
-// plain takes log messages off an answer, and a second echo: a device that is slow
-// may echo a line twice (ktbyers/netmiko arista.py).
+// plain removes log messages from an answer, and a second echo: a slow device may echo a line
+// twice (ktbyers/netmiko arista.py).
 func (n *Network) plain(out, line string) string {
 	out = strings.Trim(unlogged(out), "\n")
 	first, rest, _ := strings.Cut(out, "\n")
@@ -426,8 +421,8 @@ func (n *Network) plain(out, line string) string {
 	return out
 }
 
-// messages are the log messages behind the prompt at the end of an output, with
-// the end of its line: not every device shows the prompt again.
+// messages returns the log messages after the prompt at the end of an output, including the
+// newline before them. Not every device repeats the prompt after a log message.
 func messages[T ~string | ~[]byte](out T) T {
 	end := len(out)
 	for end > 0 && out[end-1] == '\n' {
@@ -443,10 +438,10 @@ func messages[T ~string | ~[]byte](out T) T {
 	return out[end:]
 }
 
-// message is how EOS and NX-OS log: time, host, and "%ETHPORT-5-IF_UP: ".
+// message matches a log message of EOS and NX-OS: time, host and "%ETHPORT-5-IF_UP: ".
 var message = lazyre.New(`^(?:\d{4}|[A-Z][a-z]{2} ).*%[A-Z][A-Z0-9_]*-[0-7]-[A-Z0-9_]+: `)
 
-// unlogged takes the log messages out of an answer.
+// unlogged removes log messages from an answer.
 func unlogged(out string) string {
 	logged := func(l string) bool { return len(l) <= longest && strings.Contains(l, "%") && message.MatchString(l) }
 	for l := range strings.Lines(out) {
@@ -464,8 +459,8 @@ func unlogged(out string) string {
 	return out
 }
 
-// lastLine is the last line of an output; of one that is too long to be a prompt,
-// the end.
+// lastLine returns the last line of an output. If that is too long to be a prompt, it returns only
+// the end of it.
 func lastLine[T ~string | ~[]byte](s T) T {
 	from := len(s)
 	for from > 0 && s[from-1] != '\n' && len(s)-from <= longest {
@@ -476,7 +471,7 @@ func lastLine[T ~string | ~[]byte](s T) T {
 
 func (n *Network) fail(kind, cause error) error { return newError("shell", n.s.c.addr, kind, cause) }
 
-// end gives the shell up: what comes next cannot be told apart.
+// end gives up the shell, because further output could not be matched to lines.
 func (n *Network) end(err error) error {
 	n.s.dead = err
 	n.s.pty.end()

@@ -27,21 +27,21 @@ var testPlatform = &Platform{
 	OnOpen: []string{"terminal width 32767", "terminal length 0"}, Openers: []string{"interface"},
 }
 
-// router is a command line with privileges and modes.
+// router simulates a command line with privilege levels and modes.
 type router struct {
 	motd       string
-	enable     string // password; "" asks for none
-	asks       int    // how often it asks; 0 is once
+	enable     string // password; "" if enable asks for none
+	asks       int    // how often enable asks for the password; 0 means once
 	unpriv     bool
 	doubleEcho bool
-	answers    map[string]string // by line, in any mode
-	refused    map[string]bool   // lines that are not carried out
-	noise      map[string]string // printed once in front of an answer
-	pager      string            // a line whose output has two pages
-	hang       chan string       // told of a line "hang", which has no answer
+	answers    map[string]string // answer by line, in any mode
+	refused    map[string]bool   // lines that are rejected
+	noise      map[string]string // text printed once before an answer
+	pager      string            // line whose output has two pages
+	hang       chan string       // receives each line "hang", which is never answered
 
 	mu   sync.Mutex
-	seen []string // lines with the prompt that they were typed at
+	seen []string // lines, each with the prompt at which it was typed
 }
 
 func (r *router) serve(ch xssh.Channel) {
@@ -226,7 +226,7 @@ func TestNetworkConfigure(t *testing.T) {
 	if seen := r.lines(); seen[len(seen)-1] != "leaf1(conf-s-x-if-Et1/1+)#exit" {
 		t.Errorf("typed %q", seen)
 	}
-	// The shell goes on after a refusal, and leaves the modes by itself.
+	// The shell stays usable after a rejection, and leaves the modes by itself.
 	_, err = n.Configure(t.Context(), &Batch{Level: "session", Enter: "configure session x", Lines: flat("interface Ethernet1/1", "speed 9", "never sent")})
 	var le *LineError
 	if !errors.Is(err, errRefused) || !errors.As(err, &le) || le.Number != 2 || le.Line != "speed 9" || le.Words != "% Invalid input (at token 1: '9')" {
@@ -253,9 +253,8 @@ func TestNetworkConfigure(t *testing.T) {
 	}
 }
 
-// TestNetworkMarker has refusals that begin with a mark below the place, also
-// where a command shows something: text that holds such a line further down is
-// none.
+// TestNetworkMarker checks rejections that begin with a marker line, also for show commands. A
+// marker line further down in the output is not a rejection.
 func TestNetworkMarker(t *testing.T) {
 	r := &router{answers: map[string]string{
 		"show what":    "               ^\nno such command\n",
@@ -278,7 +277,7 @@ func TestNetworkMarker(t *testing.T) {
 	if !errors.As(err, &le) || le.Words != "% Invalid number at '^' marker." {
 		t.Errorf("error %v", err)
 	}
-	// The next command goes to the level that the shell is at.
+	// The next command is typed at the shell's current level.
 	if _, err := n.Type(t.Context(), "speed 9"); !errors.As(err, &le) || le.Line != "speed 9" {
 		t.Errorf("error %v", err)
 	}
@@ -291,8 +290,7 @@ func TestNetworkMarker(t *testing.T) {
 	}
 }
 
-// TestNetworkPrompts has output of which many a piece ends in what looks like a
-// prompt.
+// TestNetworkPrompts reads output in which many pieces end in text that looks like a prompt.
 func TestNetworkPrompts(t *testing.T) {
 	big := strings.Repeat("   description to leaf2#\nleaf1(s2)#\nleaf2>\n", 20000)
 	r := &router{answers: map[string]string{"show big": big}}
@@ -344,7 +342,7 @@ func TestNetworkEnds(t *testing.T) {
 	})
 }
 
-// flat are lines of one mode.
+// flat returns lines of a single mode.
 func flat(texts ...string) (out []Line) {
 	for _, t := range texts {
 		out = append(out, Line{Text: t})

@@ -26,8 +26,8 @@ var (
 	neverPattern  = regexp.MustCompile(`(?m)^never-this$`)
 )
 
-// sshd starts OpenSSH's server on loopback and returns a configuration that
-// reaches it by key, and its host key.
+// sshd starts OpenSSH's server on loopback. It returns a configuration that logs in by key, and
+// the host key.
 func sshd(t *testing.T) (Config, xssh.Signer, ed25519.PrivateKey) {
 	t.Helper()
 	bin := "/usr/sbin/sshd"
@@ -40,7 +40,7 @@ func sshd(t *testing.T) (Config, xssh.Signer, ed25519.PrivateKey) {
 		t.Fatal(err)
 	}
 	if me.Uid == "0" {
-		// The server wants the directory of its privilege separation.
+		// The server requires its privilege separation directory.
 		if err := os.MkdirAll("/run/sshd", 0o755); err != nil {
 			t.Skip("cannot make /run/sshd: " + err.Error())
 		}
@@ -87,7 +87,7 @@ func sshd(t *testing.T) (Config, xssh.Signer, ed25519.PrivateKey) {
 	}()
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
-		// It closes the pipe, which sessions may hold for longer.
+		// Wait closes the pipe, which sessions may keep open for longer.
 		_ = cmd.Wait()
 		out := <-drained
 		if t.Failed() {
@@ -214,7 +214,7 @@ func TestOpenSSH(t *testing.T) {
 func TestOpenSSHShell(t *testing.T) {
 	cfg, _, _ := sshd(t)
 	c := dial(t, cfg)
-	// Whatever the login shell prompts with, it ends so.
+	// The prompts of common login shells end like this.
 	s, err := c.shell(t.Context(), regexp.MustCompile(`(?m)^.*[#$] ?$`))
 	if err != nil {
 		t.Fatal(err)
@@ -248,7 +248,7 @@ func TestOpenSSHShell(t *testing.T) {
 	}
 }
 
-// TestTransport uses the transport in a driver that is not ours.
+// TestTransport uses the transport in one of scrapligo's own drivers.
 func TestTransport(t *testing.T) {
 	cfg, _, _ := sshd(t)
 	c := dial(t, cfg)

@@ -8,27 +8,27 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/term"
 )
 
-// LineError is a line that the device refuses. It comes in an [*Error] that
-// wraps errRefused.
+// LineError reports a line that the device rejected. It is wrapped in an [*Error] that wraps
+// errRefused.
 type LineError struct {
-	Number int // of the line among those that were sent, from 1
+	Number int // index of the line among those sent, from 1
 	Line   string
-	Words  string // the device's, in one line, safe to print
+	Words  string // the device's message in one line, safe to print
 }
 
-// Error returns the line and the device's words.
+// Error returns the line and the device's message.
 func (e *LineError) Error() string {
 	return fmt.Sprintf("line %d: %q: %s", e.Number, e.Line, e.Words)
 }
 
-// Bounds of what is kept of a device's words.
+// Limits on what is kept of a device's messages.
 const (
 	maxWords = 1 << 10 // bytes
 	maxNotes = 100     // lines
 )
 
-// refusal returns the device's words where a line says that it refuses, or
-// where the first one does.
+// refusal returns the device's message if a line of the output reports a rejection, or "". If
+// first is set, only the first line counts.
 func (n *Network) refusal(out string, first bool) string {
 	marked := false
 	for l := range strings.Lines(out) {

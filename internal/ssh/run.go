@@ -15,20 +15,19 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/fence"
 )
 
-// Result is what a command left behind.
+// Result is the outcome of a command.
 type Result struct {
 	Stdout, Stderr []byte
-	// Status is the exit status; 128 and the signal's number for a command
-	// that a signal ended.
+	// Status is the exit status, or 128 plus the signal number for a command that was killed by a
+	// signal.
 	Status int
 }
 
-// Run runs a command in a channel of its own, with stdin as its input, and
-// waits for its end. A status other than 0 is no error. Together Stdout and
-// Stderr hold at most [Config.MaxOutput] bytes: a command that prints more is
-// ended, and the error wraps ErrTooLarge. When ctx ends, the channel is closed;
-// whether the command ends with it is the device's choice. With an error, the
-// Result holds what arrived until then.
+// Run runs a command in its own channel, with stdin as its input, and waits for its end. A status
+// other than 0 is not an error. Stdout and Stderr together hold at most [Config.MaxOutput] bytes:
+// a command that prints more is ended, and the error wraps ErrTooLarge. When ctx ends, the channel
+// is closed; the device decides whether the command ends with it. On an error, the Result holds
+// what arrived until then.
 func (c *Client) Run(ctx context.Context, cmd string, stdin []byte) (Result, error) {
 	call := c.log.Begin("ssh run", func() string { return filled(cmd, string(stdin)) })
 	ctx, cancel := c.deadline(ctx)
@@ -36,19 +35,18 @@ func (c *Client) Run(ctx context.Context, cmd string, stdin []byte) (Result, err
 	out := &output{left: c.maxOutput}
 	var status int // written before session returns without an error
 	err := c.session(ctx, "run", func(s *xssh.Session) error {
-		// Close in a goroutine: closing waits for the connection, and the
-		// writer holds the lock.
+		// Close in a goroutine: closing waits for the connection, and the writer holds the lock.
 		out.full = func() { c.start(func() { s.Close() }) }
 		s.Stdout, s.Stderr = out.stream(&out.stdout), out.stream(&out.stderr)
 		if len(stdin) > 0 {
-			// Not s.Stdin: a command that ends without reading all of it is no
-			// failure.
+			// Do not use s.Stdin, because a command that ends without reading all of its input is
+			// not a failure.
 			in, err := s.StdinPipe()
 			if err != nil {
 				return c.lost("run", err)
 			}
 			c.start(func() {
-				if fence.Err(ctx) == nil { // else the session ends, and the command has no input
+				if fence.Err(ctx) == nil { // otherwise the session ends and the command gets no input
 					_, _ = in.Write(stdin)
 					_ = in.Close()
 				}
@@ -75,7 +73,7 @@ func (c *Client) Run(ctx context.Context, cmd string, stdin []byte) (Result, err
 	})
 	var r Result
 	if err == nil {
-		// The command has ended, and nothing writes to these any more.
+		// The command has ended, so nothing writes to these buffers any more.
 		r = Result{Stdout: out.stdout.Bytes(), Stderr: out.stderr.Bytes(), Status: status}
 	} else {
 		r = out.result()
@@ -86,19 +84,19 @@ func (c *Client) Run(ctx context.Context, cmd string, stdin []byte) (Result, err
 	return r, err
 }
 
-// filled is texts as the log shows them, those that are empty left out.
+// filled joins the non-empty texts for the log.
 func filled(texts ...string) string {
 	return strings.Join(slices.DeleteFunc(texts, func(t string) bool { return t == "" }), "\n")
 }
 
-// output collects both streams of a command up to a common limit. The command
-// may outlive the Run that waits for it, hence the lock and the copies.
+// output collects both streams of a command up to a common limit. The command may outlive the Run
+// that waits for it, so access is locked and results are copied.
 type output struct {
 	mu             sync.Mutex
 	stdout, stderr bytes.Buffer
 	left           int64
 	over           bool
-	full           func() // called once, when the limit is passed
+	full           func() // called once, when the limit is exceeded
 }
 
 type stream struct {

@@ -83,8 +83,8 @@ func TestCancelMidCommand(t *testing.T) {
 			return 0
 		}
 		started <- struct{}{}
-		// Until the client closes the channel; the end of its input comes at
-		// once, and says nothing.
+		// Run until the client closes the channel. The end of its input arrives at once and means
+		// nothing.
 		tick := time.NewTicker(time.Millisecond)
 		defer tick.Stop()
 		for range tick.C {
@@ -118,8 +118,8 @@ func TestCancelMidCommand(t *testing.T) {
 	}
 }
 
-// TestCommandTimeout has a device that grants no channel, and one that grants
-// it and never ends the command.
+// TestCommandTimeout uses a device that grants no channel, and one that grants a channel but never
+// ends the command.
 func TestCommandTimeout(t *testing.T) {
 	frozen, mute := newDevice(t, deviceOptions{}), newDevice(t, deviceOptions{})
 	frozen.frozen = true
@@ -132,7 +132,7 @@ func TestCommandTimeout(t *testing.T) {
 			cfg := d.config()
 			cfg.CommandTimeout, cfg.MaxChannels = 100*time.Millisecond, 2
 			c := dial(t, cfg)
-			for range 3 { // one more than there are channels
+			for range 3 { // one more than the number of channels
 				_, err := c.Run(t.Context(), "x", []byte("y"))
 				if want(t, err, ErrTimeout, d.addr); !errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("error %v", err)
@@ -205,7 +205,7 @@ func TestPeerClosesFirst(t *testing.T) {
 	}
 }
 
-// unanswered is a connection whose request for a channel gets no answer.
+// unanswered is a connection whose channel requests get no answer.
 type unanswered struct{ asked, release chan struct{} }
 
 func (u unanswered) NewSession() (*xssh.Session, error) {
@@ -214,8 +214,8 @@ func (u unanswered) NewSession() (*xssh.Session, error) {
 	return nil, io.EOF
 }
 
-// TestOpenEndsWithConnection: a channel that golang.org/x/crypto/ssh forgets
-// holds nobody up.
+// TestOpenEndsWithConnection checks that a channel request forgotten by golang.org/x/crypto/ssh
+// does not block the caller.
 func TestOpenEndsWithConnection(t *testing.T) {
 	var over atomic.Bool
 	u := unanswered{make(chan struct{}), make(chan struct{})}
@@ -225,15 +225,16 @@ func TestOpenEndsWithConnection(t *testing.T) {
 		t.Errorf("a channel %v, error %v, of a connection that ended meanwhile", s, err)
 	}
 	close(u.release)
-	// Nothing is asked of a connection that its peer has ended: asking twice
-	// would panic.
+	// open makes no request on a connection that its peer has ended: a second request would panic
+	// here.
 	over.Store(true)
 	if s, err := open(u, &over, make(chan struct{})); s != nil || !errors.Is(err, net.ErrClosed) {
 		t.Errorf("a channel %v, error %v, of a connection that is over", s, err)
 	}
 }
 
-// TestWireKnowsItsEnd: what a command learns of a loss, the next one knows.
+// TestWireKnowsItsEnd checks that the wire records a loss that one command detects, for the next
+// one.
 func TestWireKnowsItsEnd(t *testing.T) {
 	d := newDevice(t, deviceOptions{})
 	d.exec = func(_ string, ch xssh.Channel) uint32 {
@@ -262,7 +263,7 @@ func TestRefused(t *testing.T) {
 	want(t, err, errRefused, d.addr)
 }
 
-// TestCloseEndsEverything closes under running commands.
+// TestCloseEndsEverything closes the client while commands are running.
 func TestCloseEndsEverything(t *testing.T) {
 	d := newDevice(t, deviceOptions{})
 	begun := make(chan struct{}, 4)
@@ -289,8 +290,8 @@ func TestCloseEndsEverything(t *testing.T) {
 	wg.Wait()
 }
 
-// TestCloseOfStuckConnection: a malformed exit status ends what reads the
-// requests of the channel, and the requests behind it stop the connection.
+// TestCloseOfStuckConnection sends a malformed exit status, which ends the goroutine that reads
+// the channel's requests. The requests after it then block the connection.
 func TestCloseOfStuckConnection(t *testing.T) {
 	if os.Getenv(leaky) == "" {
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.timeout=2m")
@@ -334,16 +335,16 @@ func TestCloseOfStuckConnection(t *testing.T) {
 	}
 	cancel()
 	work.Wait()
-	// On a slow machine the probe is late, and nothing is stuck.
+	// On a slow machine the probe comes late, and nothing blocks.
 	if err := c.Close(); err != nil && !errors.Is(err, ErrTimeout) {
 		t.Error(err)
 	}
 }
 
-// haltingConn tells of a write that begins once it is halted.
+// haltingConn reports the first write after it is halted.
 type haltingConn struct {
 	net.Conn
-	addr    net.Addr // of the peer
+	addr    net.Addr // peer's address
 	halted  atomic.Bool
 	waiting chan struct{}
 	once    sync.Once
@@ -358,8 +359,8 @@ func (h *haltingConn) Write(b []byte) (int, error) {
 	return h.Conn.Write(b)
 }
 
-// TestCloseBehindHaltedJump: the jump host takes nothing more, and a write waits
-// for it that holds up the packet that closes the connection behind it.
+// TestCloseBehindHaltedJump covers a jump host that accepts no more data. A pending write to it
+// blocks the packet that closes the connection behind it.
 func TestCloseBehindHaltedJump(t *testing.T) {
 	jump, d := newDevice(t, deviceOptions{forward: true}), newDevice(t, deviceOptions{})
 	cfg := d.config()
@@ -422,7 +423,7 @@ func TestCloseBehindHaltedJump(t *testing.T) {
 	}
 }
 
-// cli is a command line as network devices have it: it echoes every byte.
+// cli simulates the command line of a network device, which echoes every byte.
 func cli(answer func(line string, ch xssh.Channel) bool) func(xssh.Channel) {
 	return func(ch xssh.Channel) {
 		fmt.Fprint(ch, "\r\nWelcome\r\nleaf1#")
@@ -495,7 +496,7 @@ func TestShell(t *testing.T) {
 		if out, err := s.send(t.Context(), "configure"); err != nil || out != "" {
 			t.Errorf("%q %v", out, err)
 		}
-		// The limit holds for each line, not for all.
+		// The limit applies to each line, not to their sum.
 		for range 5 {
 			if out, err := s.send(t.Context(), "big"); err != nil || strings.Count(out, "line of text") != 2000 {
 				t.Errorf("%d bytes %v", len(out), err)
@@ -525,7 +526,7 @@ func TestShell(t *testing.T) {
 		defer cancel()
 		_, err := s.send(ctx, "hang")
 		want(t, err, ErrTimeout, d.addr)
-		// On a slow machine the time is over before the device has the line.
+		// On a slow machine the time may run out before the device receives the line.
 		select {
 		case <-arrived:
 		default:
@@ -579,8 +580,8 @@ func TestShell(t *testing.T) {
 	})
 }
 
-// send sends one line and returns what the device prints until the next prompt,
-// without the echo and the prompt.
+// send sends one line and returns the device's output up to the next prompt, without the echo and
+// the prompt.
 func (s *shell) send(ctx context.Context, line string) (string, error) {
 	if err := s.oneLine(line); err != nil {
 		return "", err

@@ -26,8 +26,7 @@ import (
 
 const testUser, testPass = "admin", "YourPaSsWoRd-42"
 
-// leaky is set for the process of a test whose device stops x/crypto/ssh for
-// good.
+// leaky is set for the subprocess of a test whose device blocks x/crypto/ssh forever.
 const leaky = "ROCE_FABRIC_SSH_TEST_LEAKS"
 
 func TestMain(m *testing.M) {
@@ -37,18 +36,18 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// device is an SSH server whose commands a test chooses.
+// device is an SSH server whose commands the test provides.
 type device struct {
 	addr  string
-	hosts string // known_hosts file that has all its keys
+	hosts string // known_hosts file with all its keys
 	keys  []xssh.Signer
 
 	exec    func(cmd string, ch xssh.Channel) uint32 // returns the exit status
 	shell   func(ch xssh.Channel)
-	refuse  bool // of sessions
-	forward bool // direct-tcpip is granted
-	frozen  bool // nothing is answered after the login
-	ignores bool // requests that are not of a channel
+	refuse  bool // reject sessions
+	forward bool // allow direct-tcpip
+	frozen  bool // answer nothing after the login
+	ignores bool // do not answer global requests
 
 	mu    sync.Mutex
 	conns []net.Conn
@@ -58,13 +57,13 @@ type device struct {
 type deviceOptions struct {
 	keys      []xssh.Signer
 	authKey   xssh.PublicKey
-	question  bool // keyboard-interactive in place of password
-	echoed    bool // its question is echoed
+	question  bool // keyboard-interactive instead of password
+	echoed    bool // the question is echoed
 	forward   bool
-	version   string              // that the server says it has; "" is Go's
-	ignores   bool                // requests that are not of a channel are not answered
-	beforeSSH func(net.Conn) bool // false ends the connection
-	network   *memnet.Network     // nil is that of the machine
+	version   string              // version string of the server; "" uses Go's
+	ignores   bool                // do not answer global requests
+	beforeSSH func(net.Conn) bool // returns false to end the connection
+	network   *memnet.Network     // nil uses the machine's network
 }
 
 func ed25519Key(t testing.TB) (xssh.Signer, ed25519.PrivateKey) {
@@ -93,7 +92,7 @@ func ecdsaKey(t testing.TB) xssh.Signer {
 	return s
 }
 
-// hostsFile writes a known_hosts file with the keys for an address.
+// hostsFile writes a known_hosts file with the keys for addr.
 func hostsFile(t testing.TB, addr string, keys ...xssh.Signer) string {
 	t.Helper()
 	var b strings.Builder
@@ -107,7 +106,7 @@ func hostsFile(t testing.TB, addr string, keys ...xssh.Signer) string {
 	return p
 }
 
-// joined makes one file of several.
+// joined concatenates files into one.
 func joined(t testing.TB, files ...string) string {
 	t.Helper()
 	p := filepath.Join(t.TempDir(), "known_hosts")
@@ -125,7 +124,7 @@ func joined(t testing.TB, files ...string) string {
 	return p
 }
 
-// newDevice starts a server on loopback. It ends with the test.
+// newDevice starts a server on loopback, or on o.network. It stops at the end of the test.
 func newDevice(t testing.TB, o deviceOptions) *device {
 	t.Helper()
 	if len(o.keys) == 0 {
@@ -153,7 +152,7 @@ func newDevice(t testing.TB, o deviceOptions) *device {
 			if err != nil || len(a) != 1 {
 				return nil, errors.New("no answer")
 			}
-			// PAM asks a last time with no question in it.
+			// PAM sends a final request without questions.
 			if _, err := ask("", "", nil, nil); err != nil {
 				return nil, err
 			}
@@ -299,7 +298,7 @@ func (d *device) tunnel(nc xssh.NewChannel) {
 	out.Close()
 }
 
-// config reaches the device the right way.
+// config returns a Config that connects to the device with correct credentials.
 func (d *device) config() Config {
 	return Config{Address: d.addr, User: testUser, Password: testPass, KnownHosts: d.hosts, Timeout: 10 * time.Second}
 }
@@ -320,8 +319,8 @@ func dial(t testing.TB, cfg Config) *Client {
 
 var kinds = []error{ErrUnreachable, ErrHostKeyUnknown, ErrHostKeyChanged, ErrAuth, ErrTimeout, errConfig, ErrLost, ErrTooLarge, errRefused}
 
-// want fails unless err is of this kind and no other, names the address, and
-// shows no password.
+// want fails unless err is of this kind and no other, contains the address, and does not contain
+// the password.
 func want(t *testing.T, err, kind error, addr string) *Error {
 	t.Helper()
 	var e *Error

@@ -13,12 +13,10 @@ import (
 	"github.com/scrapli/scrapligo/util"
 )
 
-// noTimeout stands for "the context decides" in scrapligo, which would take 0
-// for its own default.
+// noTimeout leaves timeouts to the context. scrapligo would replace 0 with its own default.
 const noTimeout = 24 * time.Hour
 
-// shell is an interactive shell on a device. Its methods must not be called at the
-// same time.
+// shell is an interactive shell on a device. Its methods must not be called concurrently.
 type shell struct {
 	c      *Client
 	driver *generic.Driver
@@ -27,11 +25,11 @@ type shell struct {
 	dead   error
 }
 
-// bell rings for each piece that scrapligo has read. Its own functions look for
-// one every ReadDelay; see [shell.read].
+// bell signals each piece of output that scrapligo has read. scrapligo's own functions poll for
+// output every ReadDelay instead; see [shell.read].
 type bell chan struct{}
 
-// Write implements io.Writer, as options.WithChannelLog wants it.
+// Write implements io.Writer, for options.WithChannelLog.
 func (b bell) Write(p []byte) (int, error) {
 	select {
 	case b <- struct{}{}:
@@ -40,8 +38,8 @@ func (b bell) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// shell opens a shell and waits for its first prompt, which is what matches at the
-// end of the output. Close must be called on it, or on the Client.
+// shell opens a shell and waits for its first prompt, which prompt must match at the end of the
+// output. The caller must call Close on the shell or on the Client.
 func (c *Client) shell(ctx context.Context, prompt *regexp.Regexp) (*shell, error) {
 	ctx, cancel := c.deadline(ctx)
 	defer cancel()
@@ -50,7 +48,7 @@ func (c *Client) shell(ctx context.Context, prompt *regexp.Regexp) (*shell, erro
 		options.WithCustomTransport(s.pty),
 		options.WithPromptPattern(prompt),
 		options.WithTimeoutOps(noTimeout),
-		// The transport waits for data by itself.
+		// The transport itself waits for data.
 		options.WithReadDelay(0), options.WithChannelLog(s.more),
 		options.WithTermWidth(termWidth), options.WithTermHeight(termHeight))
 	if err != nil {
@@ -67,7 +65,7 @@ func (c *Client) shell(ctx context.Context, prompt *regexp.Regexp) (*shell, erro
 	return s, nil
 }
 
-// read waits for what the device prints next.
+// read waits for the next output of the device.
 func (s *shell) read(ctx context.Context) ([]byte, error) {
 	for {
 		b, err := s.driver.Channel.Read()
@@ -84,7 +82,7 @@ func (s *shell) read(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// until adds to out what the device prints, until that is enough.
+// until appends the device's output to out until enough returns true.
 func (s *shell) until(ctx context.Context, out []byte, enough func(out []byte) bool) ([]byte, error) {
 	for {
 		b, err := s.read(ctx)
@@ -104,9 +102,8 @@ func (s *shell) oneLine(line string) error {
 	return nil
 }
 
-// do runs an operation of scrapligo's. When ctx ends, or the output passes the
-// limit, the shell is closed: what it would say next belongs to a command that
-// nobody waits for.
+// do runs a scrapligo operation. If ctx ends or the output exceeds the limit, the shell is closed,
+// because further output would belong to a command that nobody waits for.
 func (s *shell) do(ctx context.Context, op func(context.Context) error) error {
 	if s.dead != nil {
 		return s.c.lost("shell", fmt.Errorf("shell is closed after: %w", s.dead))
@@ -121,7 +118,7 @@ func (s *shell) do(ctx context.Context, op func(context.Context) error) error {
 	err := op(ctx)
 	stopped := stop()
 	if err == nil && !stopped {
-		// The answer came as the time ran out, and the shell is gone with it.
+		// The answer arrived as the time ran out, but the shell has been closed.
 		s.dead = ctx.Err()
 	}
 	if err != nil {
@@ -136,7 +133,7 @@ func (s *shell) Close() error {
 	if s.dead == nil {
 		s.dead = errors.New("close")
 	}
-	// First the transport: scrapligo then ends at once instead of waiting.
+	// Close the transport first, so that scrapligo ends at once instead of waiting.
 	s.pty.end()
 	if err := s.driver.Close(); err != nil && !gone(err) {
 		return newError("shell", s.c.addr, nil, err)
@@ -144,7 +141,7 @@ func (s *shell) Close() error {
 	return nil
 }
 
-// failed says why the shell does not go on.
+// failed returns the reason why the shell cannot continue.
 func (s *shell) failed(ctx context.Context, err error) error {
 	var e *Error
 	switch {
@@ -156,7 +153,7 @@ func (s *shell) failed(ctx context.Context, err error) error {
 		return contextError("shell", s.c.addr, ctx)
 	}
 	if errors.Is(err, util.ErrConnectionError) {
-		err = nil // a name of scrapligo's own, which says no more than ErrLost
+		err = nil // scrapligo's own name, no more specific than ErrLost
 	}
 	return s.c.lost("shell", err)
 }

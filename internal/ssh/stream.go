@@ -10,8 +10,8 @@ import (
 	xssh "golang.org/x/crypto/ssh"
 )
 
-// Stream is a command that is talked to while it runs. Read, Write and Wait may
-// be called at the same time.
+// Stream is a running command with open input and output. Read, Write and Wait may be called
+// concurrently.
 type Stream struct {
 	c    *Client
 	life context.Context // ends with the command
@@ -19,16 +19,15 @@ type Stream struct {
 	in   io.WriteCloser
 	out  *io.PipeReader
 
-	over   chan struct{} // closed once status and err stand
+	over   chan struct{} // closed once status and err are set
 	status int
 	err    error
 }
 
-// Stream starts a command in a channel of its own. ctx, or where it has no
-// deadline the command timeout, bounds the start alone; Close must be called.
-// The standard error of the command goes to stderr, which may be written to
-// until the Client is closed. Output that is not read waits in the window of the
-// channel, so that only the reader bounds the output as a whole.
+// Stream starts a command in its own channel. ctx, or the command timeout if ctx has no deadline,
+// limits only the start. The caller must call Close. The command's standard error is written to
+// stderr, possibly until the Client is closed. Unread output stays in the channel's window, so
+// only the reader limits the total output.
 func (c *Client) Stream(ctx context.Context, cmd string, stderr io.Writer) (_ *Stream, err error) {
 	call := c.log.Begin("ssh start", func() string { return cmd })
 	defer func() { call.End(nil, err) }()
@@ -39,7 +38,7 @@ func (c *Client) Stream(ctx context.Context, cmd string, stderr io.Writer) (_ *S
 	stop := context.AfterFunc(opening, s.end)
 	var pw *io.PipeWriter
 	s.out, pw = io.Pipe()
-	// Both a Read and a pump that nobody reads from end with the command.
+	// When the command ends, so do a pending Read and a pump without a reader.
 	context.AfterFunc(s.life, func() { pw.CloseWithError(c.lost("run", net.ErrClosed)) })
 	started, status := make(chan io.WriteCloser, 1), make(chan int, 1)
 	ok := c.start(func() {
@@ -61,7 +60,7 @@ func (c *Client) Stream(ctx context.Context, cmd string, stderr io.Writer) (_ *S
 	select {
 	case s.in = <-started:
 	case <-s.over:
-		// The command may have been as quick as that.
+		// The command may have started and ended already.
 		select {
 		case s.in = <-started:
 		default:
@@ -74,7 +73,7 @@ func (c *Client) Stream(ctx context.Context, cmd string, stderr io.Writer) (_ *S
 	return s, err
 }
 
-// converse carries a command from its start to its end.
+// converse runs a command from its start to its end.
 func (c *Client) converse(x *xssh.Session, cmd string, stderr io.Writer, pw *io.PipeWriter, started chan<- io.WriteCloser) (int, error) {
 	in, err := x.StdinPipe()
 	if err != nil {
@@ -93,7 +92,7 @@ func (c *Client) converse(x *xssh.Session, cmd string, stderr io.Writer, pw *io.
 		return 0, newError("run", c.addr, kind, err)
 	}
 	started <- in
-	// Where the reader left, the channel is closed, and Wait says so.
+	// If the reader has left, the channel is closed and Wait reports it.
 	_, _ = io.Copy(pw, out)
 	_ = pw.Close()
 	var exit *xssh.ExitError
@@ -106,7 +105,7 @@ func (c *Client) converse(x *xssh.Session, cmd string, stderr io.Writer, pw *io.
 	return 0, nil
 }
 
-// Read reads standard output: io.EOF at its end, an [*Error] that wraps ErrLost
+// Read reads standard output. It returns io.EOF at the end, and an [*Error] that wraps ErrLost
 // once the Stream is closed.
 func (s *Stream) Read(b []byte) (int, error) {
 	n, err := s.out.Read(b)
@@ -116,18 +115,18 @@ func (s *Stream) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Write writes to standard input. A device that does not read cannot hold it
-// past Close.
+// Write writes to standard input. It returns at the latest when the Stream is closed, even if the
+// device does not read.
 func (s *Stream) Write(b []byte) (int, error) {
 	s.c.log.Data("ssh write", b)
-	b = slices.Clone(b) // it may be read after the return
+	b = slices.Clone(b) // the write may outlive this call
 	if err := s.unlessClosed(func() error { _, err := s.in.Write(b); return err }); err != nil {
 		return 0, s.c.lost("run", err)
 	}
 	return len(b), nil
 }
 
-// CloseWrite ends standard input.
+// CloseWrite closes standard input.
 func (s *Stream) CloseWrite() error {
 	if err := s.unlessClosed(s.in.Close); err != nil && !gone(err) {
 		return s.c.lost("run", err)
@@ -135,8 +134,8 @@ func (s *Stream) CloseWrite() error {
 	return nil
 }
 
-// unlessClosed runs f, which a silent device can hold up, and returns without
-// it once the Stream is closed.
+// unlessClosed runs f, which a silent device can block, and returns early once the Stream is
+// closed.
 func (s *Stream) unlessClosed(f func() error) error {
 	done := make(chan error, 1)
 	if s.life.Err() != nil || !s.c.start(func() { done <- f() }) {
@@ -150,8 +149,8 @@ func (s *Stream) unlessClosed(f func() error) error {
 	}
 }
 
-// Wait waits for the end of the command or of ctx and returns the exit status,
-// as in [Result]. Standard output has to be read for it to come.
+// Wait waits for the end of the command or of ctx and returns the exit status, as in [Result]. The
+// command can only end if its standard output is read.
 func (s *Stream) Wait(ctx context.Context) (int, error) {
 	select {
 	case <-s.over:
@@ -161,8 +160,8 @@ func (s *Stream) Wait(ctx context.Context) (int, error) {
 	}
 }
 
-// Close closes the channel, and ends every Read, Write and Wait. Whether the
-// command ends with it is the device's choice: its standard input does.
+// Close closes the channel and ends every Read, Write and Wait. The command's standard input is
+// closed; the device decides whether the command ends.
 func (s *Stream) Close() error {
 	s.end()
 	<-s.over

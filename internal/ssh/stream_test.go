@@ -13,7 +13,7 @@ import (
 	xssh "golang.org/x/crypto/ssh"
 )
 
-// notes keeps what is written to it, for one reader after the end.
+// notes records writes for a reader that reads them afterwards.
 type notes struct{ lines chan string }
 
 func (n notes) Write(p []byte) (int, error) {
@@ -33,14 +33,14 @@ func TestStreamTalks(t *testing.T) {
 		for {
 			line, err := r.ReadString('\n')
 			if err != nil {
-				return 7 // at the end of the input
+				return 7 // end of input
 			}
 			_, _ = io.WriteString(ch, strings.ToUpper(line))
 		}
 	}
 	c := dial(t, d.config())
 	aside := notes{make(chan string, 8)}
-	// The context bounds the start alone.
+	// The context limits only the start.
 	ctx, cancel := context.WithCancel(t.Context())
 	s, err := c.Stream(ctx, "shouter", aside)
 	if err != nil {
@@ -84,7 +84,7 @@ func TestStreamTalks(t *testing.T) {
 	}
 }
 
-// TestStreamQuick reads what a command left behind that ended at once.
+// TestStreamQuick reads the output of a command that ended at once.
 func TestStreamQuick(t *testing.T) {
 	d := newDevice(t, deviceOptions{})
 	d.exec = func(_ string, ch xssh.Channel) uint32 {
@@ -103,15 +103,14 @@ func TestStreamQuick(t *testing.T) {
 		if status, err := s.Wait(t.Context()); status != 0 || err != nil {
 			t.Errorf("status %d, %v", status, err)
 		}
-		// More than the channels of a connection: each is given back.
+		// More streams than the connection has channels: each channel is released.
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
 	}
 }
 
-// TestStreamClose ends a command that neither reads nor ends nor stops to
-// print.
+// TestStreamClose ends a command that does not read or end, and one that prints forever.
 func TestStreamClose(t *testing.T) {
 	d := newDevice(t, deviceOptions{})
 	gone, hold := make(chan bool, 1), make(chan bool)
@@ -184,8 +183,8 @@ func TestStreamDoesNotStart(t *testing.T) {
 	want(t, err, ErrLost, frozen.addr)
 }
 
-// TestStreamLosesItsConnection ends with ErrLost: whether the command was
-// carried out is not known.
+// TestStreamLosesItsConnection expects ErrLost, because it is not known whether the command was
+// executed.
 func TestStreamLosesItsConnection(t *testing.T) {
 	d := newDevice(t, deviceOptions{})
 	running := make(chan bool, 1)

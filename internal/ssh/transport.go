@@ -11,19 +11,19 @@ import (
 	xssh "golang.org/x/crypto/ssh"
 )
 
-// Size of the terminal that a shell gets. Wide, because a line editor that
-// wraps a long command does not echo what was sent.
+// Size of a shell's terminal. It is wide because a line editor that wraps a long command does not
+// echo exactly what was sent.
 const (
 	termWidth  = 511
 	termHeight = 255
-	// termType is one for which bash does not switch to bracketed paste.
+	// termType is a terminal type for which bash does not enable bracketed paste.
 	termType = "vt100"
 )
 
-// pty is a shell as scrapligo wants it (options.WithCustomTransport).
+// pty is a shell that implements scrapligo's transport (options.WithCustomTransport).
 type pty struct {
 	c    *Client
-	open context.Context // bounds Open
+	open context.Context // limits Open
 
 	life   context.Context // ends with the shell
 	end    context.CancelFunc
@@ -31,14 +31,14 @@ type pty struct {
 	chunks chan []byte
 	rest   []byte
 	left   atomic.Int64 // bytes that may still be read
-	over   atomic.Bool  // more came
+	over   atomic.Bool  // the limit was exceeded
 	opened atomic.Bool
 }
 
 var _ transport.Implementation = (*pty)(nil)
 
-// pty returns a transport that opens a shell on the connection. ctx bounds the
-// opening only. The shell may print [Config.MaxOutput] bytes until more is allowed.
+// pty returns a transport that opens a shell on the connection. ctx limits only the opening. The
+// shell may print [Config.MaxOutput] bytes until allow is called.
 func (c *Client) pty(ctx context.Context) *pty {
 	t := &pty{c: c, open: ctx, chunks: make(chan []byte)}
 	t.life, t.end = context.WithCancel(context.Background())
@@ -46,11 +46,11 @@ func (c *Client) pty(ctx context.Context) *pty {
 	return t
 }
 
-// allow lets n more bytes be read.
+// allow resets the limit to n more bytes.
 func (t *pty) allow(n int64) { t.left.Store(n) }
 
-// Open opens the shell. The connection exists already; of the arguments only
-// the size of the terminal matters.
+// Open opens the shell. The connection already exists, so only the terminal size in the arguments
+// is used.
 func (t *pty) Open(a *transport.Args) error {
 	ctx, cancel := t.c.deadline(t.open)
 	defer cancel()
@@ -98,7 +98,7 @@ func (t *pty) begin(s *xssh.Session, a *transport.Args) (io.Reader, error) {
 	return out, s.Shell()
 }
 
-// pump hands over what the device prints until either side ends.
+// pump passes on the device's output until either side ends.
 func (t *pty) pump(out io.Reader) {
 	defer t.end()
 	for {
@@ -142,8 +142,8 @@ func (t *pty) Read(n int) ([]byte, error) {
 	return b, nil
 }
 
-// Write sends bytes to the shell. A device that does not read cannot hold it
-// past the end of the shell.
+// Write sends bytes to the shell. It returns at the latest when the shell ends, even if the device
+// does not read.
 func (t *pty) Write(b []byte) error {
 	b = slices.Clone(b)
 	done := make(chan error, 1)

@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// value reads the value of one entry from the place behind its key.
+// value formats the value of one entry, starting after its key.
 type value struct {
 	*formatter
-	base int    // the indentation of the entry
-	line string // what is written of the line so far
-	pos  int    // the place in the line that is read
+	base int    // indentation of the entry
+	line string // output line so far
+	pos  int    // position in the input line
 }
 
-// end writes the line.
+// end writes the output line.
 func (v *value) end(comment string) {
 	v.out = append(v.out, written{trim(v.line), comment})
 	v.line = ""
 }
 
-// rest is what is left of the line that is read.
+// rest returns the rest of the input line.
 func (v *value) rest() string { return v.in[v.at][v.pos:] }
 
 func (v *value) skip() {
@@ -28,7 +28,7 @@ func (v *value) skip() {
 	}
 }
 
-// next goes to the next line, if there is one.
+// next moves to the next input line, if there is one.
 func (v *value) next() bool {
 	if v.at+1 >= len(v.in) {
 		return false
@@ -37,7 +37,7 @@ func (v *value) next() bool {
 	return true
 }
 
-// parent is the column that a value has to be indented more than.
+// parent returns the column of the enclosing block. The value must be indented further than that.
 func (v *value) parent() int {
 	if n := len(v.open); n > 0 {
 		return v.open[n-1].col
@@ -75,7 +75,7 @@ func (v *value) read() {
 	}
 }
 
-// last ends the entry: nothing but a comment may follow.
+// last ends the entry: only a comment may follow.
 func (v *value) last() {
 	v.skip()
 	s := v.rest()
@@ -87,7 +87,7 @@ func (v *value) last() {
 	v.at++
 }
 
-// quoted copies a quoted text, also over several lines.
+// quoted copies a quoted text, which may span several lines.
 func (v *value) quoted() {
 	quote := v.rest()[0]
 	v.line += string(quote)
@@ -99,7 +99,7 @@ func (v *value) quoted() {
 			v.pos += n
 			return
 		}
-		// Blanks at its end may be escaped; the line is written as it is.
+		// Trailing blanks may be escaped, so the line is copied unchanged.
 		v.out = append(v.out, written{text: v.line + s})
 		if v.line = ""; !v.next() {
 			v.fail(0, "the quotes do not end")
@@ -111,7 +111,7 @@ func (v *value) quoted() {
 	}
 }
 
-// cutComment splits a text before a comment.
+// cutComment splits a text from the comment after it.
 func cutComment(s string) (text, comment string) {
 	for i := 1; i < len(s); i++ {
 		if s[i] == '#' && isBlank(s[i-1]) {
@@ -121,7 +121,7 @@ func cutComment(s string) (text, comment string) {
 	return trim(s), ""
 }
 
-// plain copies a text without quotes, also over several lines.
+// plain copies an unquoted text, which may span several lines.
 func (v *value) plain() {
 	for {
 		text, comment := cutComment(v.rest())
@@ -145,7 +145,7 @@ func (v *value) plain() {
 	}
 }
 
-// block copies a text that keeps its lines: | and >.
+// block copies a block scalar: | or >.
 func (v *value) block() {
 	s := v.rest()
 	header, more := s, ""
@@ -155,7 +155,7 @@ func (v *value) block() {
 	v.line += header
 	v.end(trim(more))
 	v.at++
-	from, to := 0, v.base+step // the indentation of the text, as written and as laid out
+	from, to := 0, v.base+step // indentation of the text in the input and in the output
 	if i := strings.IndexAny(header, "123456789"); i > 0 {
 		n := int(header[i] - '0')
 		from, to = max(v.parent(), 0)+n, v.base+n
@@ -166,7 +166,7 @@ func (v *value) block() {
 	if from == 0 {
 		from = v.textIndent()
 	}
-	end := v.at // behind the last line that is not empty
+	end := v.at // index after the last line that is not empty
 	for i := v.at; i < len(v.in); i++ {
 		l := v.in[i]
 		if strings.Trim(l, " ") == "" {
@@ -192,7 +192,7 @@ func (v *value) block() {
 	}
 }
 
-// textIndent is the indentation of the first line of a text that is not empty.
+// textIndent returns the indentation of the first line that is not empty.
 func (v *value) textIndent() int {
 	for _, l := range v.in[v.at:] {
 		if strings.Trim(l, " ") == "" {
@@ -206,11 +206,11 @@ func (v *value) textIndent() int {
 	return math.MaxInt
 }
 
-// flow lays out what stands in { } or [ ]. It keeps the lines, and indents each by the
-// brackets that are open.
+// flow formats a value in { } or [ ]. It keeps line breaks, and indents each line by the number of
+// open brackets.
 func (v *value) flow() {
 	depth := 0
-	last := byte(0) // the end of what is written on this line: a mark, or 'x' for a text
+	last := byte(0) // end of the output line: 0 if empty, a mark, '"' for a quoted key, or 'x' for other text
 	for first := true; first || depth > 0; first = false {
 		v.skip()
 		s := v.rest()
@@ -282,7 +282,7 @@ func (v *value) mark(c byte, last *byte) {
 
 // endFlowLine writes a line inside brackets.
 func (v *value) endFlowLine(comment string, last byte) {
-	if last == 0 { // a comment alone
+	if last == 0 { // only a comment
 		v.out = append(v.out, written{text: v.line + comment})
 		v.line = ""
 		return
@@ -290,7 +290,7 @@ func (v *value) endFlowLine(comment string, last byte) {
 	v.end(comment)
 }
 
-// flowGap writes one empty line for those that stand here.
+// flowGap writes one empty line in place of one or more.
 func (v *value) flowGap() {
 	empty := false
 	for strings.Trim(v.in[v.at], " \t") == "" && v.at+1 < len(v.in) {
@@ -302,13 +302,12 @@ func (v *value) flowGap() {
 	}
 }
 
-// colon reports whether a colon inside brackets stands between a key and its value.
+// colon reports whether a colon inside brackets separates a key from its value.
 func colon(s string, last byte) bool {
 	return last == '"' || len(s) == 1 || isBlank(s[1]) || strings.IndexByte(",[]{}", s[1]) >= 0
 }
 
-// plainInFlow returns how long the text without quotes is that a text inside brackets
-// begins with.
+// plainInFlow returns the length of the unquoted text at the start of s, inside brackets.
 func plainInFlow(s string) int {
 	for i := 0; i < len(s); i++ {
 		switch {

@@ -1,10 +1,9 @@
-// Package yamlfmt lays a YAML document out in one way: two blanks a level, one after a
-// colon, after a comma and before a comment, none inside braces, at most one empty line.
+// Package yamlfmt formats YAML documents in a single style: two spaces per level, one space after
+// a colon, after a comma and before a comment, none inside braces, at most one empty line.
 //
-// It sets blanks and nothing else. Order, quotes, comments and line breaks stay as they
-// are written, so that a diff of two formatted files shows what someone changed. Nothing
-// is lined up in columns, for the same reason: one longer name would change the lines
-// around it.
+// It changes only blanks. Order, quotes, comments and line breaks stay as written, so that a diff
+// of two formatted files shows what someone changed. It does not align columns, for the same
+// reason: a longer name would change the lines around it.
 package yamlfmt
 
 import (
@@ -13,12 +12,11 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/yaml"
 )
 
-// step is the indentation of a level.
+// step is the indentation per level.
 const step = 2
 
-// Format returns the document laid out. An error has a place; what it says of the
-// document is what [yaml.Parse] says. A result that would not read the same as data is
-// an error as well.
+// Format returns the formatted document. Errors have a position; those about the document come
+// from [yaml.Parse]. It is also an error if the result would not parse to the same tree as data.
 func Format(file string, data []byte) ([]byte, []*yaml.Error) {
 	before, errs := yaml.Parse(file, data)
 	if len(errs) > 0 {
@@ -45,14 +43,14 @@ func Format(file string, data []byte) ([]byte, []*yaml.Error) {
 	return out, nil
 }
 
-// breaks are the line ends of YAML 1.2, which a carriage return alone is one of.
+// breaks normalizes the line breaks of YAML 1.2, which include a lone carriage return.
 var breaks = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
 func splitLines(text string) []string {
 	return strings.Split(breaks.Replace(strings.TrimPrefix(text, "\ufeff")), "\n")
 }
 
-// differ returns the first node of a that does not say what b says; nil for none.
+// differ returns the first node of a that differs from b, or nil.
 func differ(a, b *yaml.Node) *yaml.Node {
 	if a.Kind != b.Kind || a.Value != b.Value || len(a.Pairs) != len(b.Pairs) || len(a.Items) != len(b.Items) {
 		return a
@@ -73,8 +71,8 @@ func differ(a, b *yaml.Node) *yaml.Node {
 	return nil
 }
 
-// squeeze is the text without what a format may change: blanks, and commas before a
-// bracket.
+// squeeze removes everything that formatting may change: blanks, line breaks, and commas, which
+// may be dropped before a bracket.
 func squeeze(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch r {
@@ -85,32 +83,32 @@ func squeeze(text string) string {
 	}, text)
 }
 
-// level is a block map or list that is open.
+// level is an open block map or list.
 type level struct {
-	col, target int // its column as written and as laid out
+	col, target int // its column in the input and in the output
 	list        bool
 }
 
-// comment is a comment on a line of its own that waits for the line that follows it.
+// comment is a comment on its own line that waits for the line after it.
 type comment struct {
 	col   int
 	text  string
-	blank bool // an empty line stands before it
+	blank bool // an empty line precedes it
 }
 
-// written is a line of the result.
+// written is one line of the result.
 type written struct{ text, comment string }
 
 type formatter struct {
 	file string
 	in   []string
-	at   int // the line that is read
+	at   int // index of the current input line
 	out  []written
 	open []level
 
-	blank   bool // an empty line came since the last one that was written
+	blank   bool // there was an empty line since the last written line
 	waiting []comment
-	// hungry says that the last entry has its value on the lines that follow, if any.
+	// hungry is set if the value of the last entry may be on the following lines.
 	hungry bool
 	err    *yaml.Error
 }
@@ -140,7 +138,7 @@ func isBlank(c byte) bool { return c == ' ' || c == '\t' }
 
 func trim(s string) string { return strings.TrimRight(s, " \t") }
 
-// indentOf is the number of blanks at the begin of a line.
+// indentOf returns the number of spaces at the start of a line.
 func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 
 func spaces(n int) string { return strings.Repeat(" ", n) }
@@ -173,7 +171,7 @@ func (f *formatter) document() {
 	f.settle(0, 0)
 }
 
-// marks reports whether a line is the begin or the end of a document, and nothing else.
+// marks reports whether a line only marks the start or the end of a document.
 func marks(text string) bool {
 	rest, ok := strings.CutPrefix(text, "---")
 	if !ok {
@@ -183,7 +181,7 @@ func marks(text string) bool {
 	return ok && (rest == "" || rest[0] == '#')
 }
 
-// emptyLine writes the empty line that was read before this one.
+// emptyLine writes the empty line that precedes the current line.
 func (f *formatter) emptyLine() {
 	if f.blank && len(f.out) > 0 {
 		f.out = append(f.out, written{})
@@ -191,8 +189,8 @@ func (f *formatter) emptyLine() {
 	f.blank = false
 }
 
-// settle writes the comments that wait for a line at a column. They go with that line,
-// except behind the end of a block: there each stays in the block that it was written in.
+// settle writes the comments that wait for a line at a column. They are indented like that line,
+// except at the end of a block, where each comment stays in the block in which it was written.
 func (f *formatter) settle(col, target int) {
 	late := f.blank
 	for _, c := range f.waiting {
@@ -217,7 +215,7 @@ func (f *formatter) settle(col, target int) {
 	f.emptyLine()
 }
 
-// close ends the blocks that a line at a column is not in.
+// close ends the blocks that do not contain a line at the given column.
 func (f *formatter) close(col int, list bool) {
 	for n := len(f.open); n > 0; n-- {
 		if top := f.open[n-1]; top.col < col || top.col == col && (list || !top.list) {
@@ -227,7 +225,7 @@ func (f *formatter) close(col int, list bool) {
 	}
 }
 
-// enter makes the block at a column the innermost one and returns its indentation.
+// enter makes the block at a column the innermost one and returns its output indentation.
 func (f *formatter) enter(col int, list bool) int {
 	f.close(col, list)
 	n := len(f.open)
@@ -242,7 +240,7 @@ func (f *formatter) enter(col int, list bool) int {
 	return target
 }
 
-// entry reads one entry of a block, with its value unless that is a block itself.
+// entry formats one entry of a block, including its value unless the value is a block itself.
 func (f *formatter) entry(col int) {
 	line := f.in[f.at]
 	before, cur := f.open, col
@@ -273,7 +271,7 @@ func (f *formatter) entry(col int) {
 		head += key + ": "
 		cur += rest
 	} else {
-		if first < 0 { // the value of a key of an earlier line
+		if first < 0 { // value of a key on an earlier line
 			for n := len(f.open); n > 0 && f.open[n-1].col >= col; n-- {
 				f.open = f.open[:n-1]
 			}
@@ -293,11 +291,11 @@ func (f *formatter) entry(col int) {
 	v.read()
 }
 
-// dash reports whether an entry of a list begins.
+// dash reports whether s begins a list item.
 func dash(s string) bool { return s != "" && s[0] == '-' && (len(s) == 1 || isBlank(s[1])) }
 
-// splitKey returns the key that a text begins with, and where what follows its colon
-// begins; 0 where there is none.
+// splitKey returns the key at the start of s and the index after its colon, or 0 if there is no
+// key.
 func splitKey(s string) (key string, rest int) {
 	if s == "" || strings.IndexByte("{[|>#", s[0]) >= 0 {
 		return "", 0
@@ -323,7 +321,8 @@ func splitKey(s string) (key string, rest int) {
 	return "", 0
 }
 
-// endQuote returns where a quoted text ends, behind the quote; -1 where it goes on.
+// endQuote returns the index after the closing quote, or -1 if the text continues on the next
+// line.
 func endQuote(s string, quote byte) int {
 	for i := 0; i < len(s); i++ {
 		switch {

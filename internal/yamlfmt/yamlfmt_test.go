@@ -76,8 +76,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// Every YAML file of the project that is one document can be laid out, and twice gives the
-// same.
+// Every single-document YAML file of the project can be formatted, and formatting it twice gives
+// the same result.
 func TestOwnFiles(t *testing.T) {
 	n := 0
 	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
@@ -104,7 +104,7 @@ func TestOwnFiles(t *testing.T) {
 
 var manyEmpty = regexp.MustCompile(`\n{3,}`)
 
-// Documents whose blanks were changed where they mean nothing are laid out alike.
+// Documents that differ only in insignificant blanks are formatted alike.
 func TestAnyBlanks(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		n := 0
@@ -163,7 +163,7 @@ func TestAnyBlanks(t *testing.T) {
 				deeper := depth > 0 && draw("deeper", 0, 2) == 0
 				switch {
 				case deeper && list:
-					// The dash stands alone, without the blank behind it.
+					// A lone dash has no space after it.
 					t, w := strings.TrimSuffix(tidy.String(), " "), wild.String()
 					tidy.Reset()
 					tidy.WriteString(t)
@@ -204,7 +204,8 @@ func TestAnyBlanks(t *testing.T) {
 	})
 }
 
-// FuzzFormat: what is laid out reads the same as before, and stays as it is a second time.
+// FuzzFormat checks that formatted text parses to the same tree, and that formatting it again
+// changes nothing.
 func FuzzFormat(f *testing.F) {
 	for _, name := range []string{"quickstart", "mixed", "rail-512"} {
 		text, err := os.ReadFile(filepath.Join("../../examples", name, "fabric.yaml"))
