@@ -13,20 +13,17 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
-// atom is one thing that is wrong at one port: what is the same from round to
-// round.
+// atom identifies one fault at one port across rounds.
 type atom struct {
 	id, device, port, what string
 	severity               validate.Severity
 }
 
-// state is what is known to be wrong, accepted findings aside. Each value has
-// one port at most.
+// state holds the known faults, without suppressed findings. Each finding has at most one port.
 type state map[atom]validate.Finding
 
-// turn takes in what a round found, and returns all that is known to be wrong
-// now, and what of it is new and what is gone. Findings that were not looked at
-// again stand as they were.
+// turn updates the state with the findings of a round. It returns all current findings, those
+// that are new, and those that are gone. Findings that were not checked again stay.
 func (s state) turn(found []validate.Finding, looked func(validate.Finding) bool) (all, appeared, cleared []validate.Finding) {
 	now, accepted := state{}, state{}
 	for _, f := range found {
@@ -39,7 +36,7 @@ func (s state) turn(found []validate.Finding, looked func(validate.Finding) bool
 		}
 	}
 	var stands []validate.Finding
-	linked := map[[2]string]bool{} // ports of links whose other end was not read
+	linked := map[[2]string]bool{} // ports with link findings that were not checked again
 	for a, f := range s {
 		if _, ok := now[a]; ok {
 			continue
@@ -56,7 +53,7 @@ func (s state) turn(found []validate.Finding, looked func(validate.Finding) bool
 		}
 	}
 	for a, f := range now {
-		// The finding about the link covers this one, now and later.
+		// A finding about the link already covers this drift, now and in later rounds.
 		if a.id == "DRIFT" && linked[[2]string{a.device, a.port}] {
 			continue
 		}
@@ -68,15 +65,15 @@ func (s state) turn(found []validate.Finding, looked func(validate.Finding) bool
 	return validate.Sort(append(found, merge(stands)...)), merge(appeared), merge(cleared)
 }
 
-// bothEnds takes a finding for looked at if its device was read and, where it is
-// about a link, the other end too.
+// bothEnds returns a function that reports whether a finding was checked: its device was read
+// and, if it is about a link, the other end too.
 func bothEnds(read func(device string) bool) func(validate.Finding) bool {
 	return func(f validate.Finding) bool {
 		return read(f.Device) && (len(f.Peers) == 0 || read(validate.PeerDevice(f.Peers[0])))
 	}
 }
 
-// split returns a finding for each port.
+// split returns one finding per port.
 func split(f validate.Finding) []validate.Finding {
 	if len(f.Ports) == 0 {
 		return []validate.Finding{f}
@@ -92,9 +89,9 @@ func split(f validate.Finding) []validate.Finding {
 	return out
 }
 
-// atomOf names what a finding of one port is about. That a device cannot be read, or storms,
-// is one thing, whatever it says each time; and what was counted in a round is
-// the same thing as another number of it in the next.
+// atomOf returns the identity of a finding with at most one port. An unreadable device, a storm
+// or a deadlock is the same fault whatever its text; for findings about counters, the numbers in
+// the text are ignored.
 func atomOf(f validate.Finding) atom {
 	a := atom{id: f.ID, severity: f.Severity, device: f.Device, what: f.What}
 	if len(f.Ports) > 0 {
@@ -108,10 +105,10 @@ func atomOf(f validate.Finding) atom {
 	return a
 }
 
-// quantity is a number, with what precedes it where that makes it a name.
+// quantity matches a number, and a preceding word that makes it a name, as in "queue 3".
 var quantity = lazyre.New(`((queue|priority|group) )?[0-9]+`)
 
-// numberless makes one number of all that are quantities; "once" is one.
+// numberless replaces all quantities with 0; "once" counts as a quantity.
 func numberless(s string) string {
 	s = quantity.ReplaceAllStringFunc(s, func(q string) string {
 		if q[0] > '9' {
@@ -122,7 +119,7 @@ func numberless(s string) string {
 	return strings.NewReplacer(" once", " 0 times", "0 packet ", "0 packets ", "0 frame ", "0 frames ").Replace(s + " ")
 }
 
-// merge puts findings of one port each together again, in order.
+// merge combines findings that differ only in their port, in order.
 func merge(fs []validate.Finding) []validate.Finding {
 	type key struct {
 		id, device, what, fix, where string
@@ -147,18 +144,18 @@ func merge(fs []validate.Finding) []validate.Finding {
 	return validate.Sort(out)
 }
 
-// Kind is a kind of event.
+// Kind is the type of an event.
 type Kind string
 
-// The kinds of event.
+// The event kinds.
 const (
-	Appeared Kind = "appeared" // a finding is new
-	Cleared  Kind = "cleared"  // a finding is gone
-	Turned   Kind = "verdict"  // the verdict is another, or the first
+	Appeared Kind = "appeared" // a new finding
+	Cleared  Kind = "cleared"  // a finding that is gone
+	Turned   Kind = "verdict"  // the first or a changed verdict
 )
 
-// Event is a change: a cause that appeared or is gone, at all places where it
-// did in one round, or another verdict.
+// Event is a change in a round: a cause that appeared or disappeared, with all its places, or a
+// changed verdict.
 type Event struct {
 	Format   int               `json:"format"`
 	Type     Kind              `json:"type"`
@@ -170,14 +167,14 @@ type Event struct {
 	Places   []string          `json:"places,omitempty"` // devices and ports, folded
 	What     string            `json:"what,omitempty"`
 	Fix      string            `json:"fix,omitempty"`
-	// Of another verdict.
+	// Fields of a verdict event.
 	Verdict  Verdict          `json:"verdict,omitempty"`
-	Previous Verdict          `json:"previous,omitempty"` // "" for the first
+	Previous Verdict          `json:"previous,omitempty"` // "" for the first verdict
 	Counts   *validate.Counts `json:"counts,omitempty"`
-	Unread   int              `json:"unread,omitempty"` // devices
+	Unread   int              `json:"unread,omitempty"` // number of unreadable devices
 }
 
-// Events lists the changes of a round: what is gone, what is new, the verdict.
+// Events lists the changes of a round: cleared findings, new findings, then the verdict.
 func (r *Round) Events() []Event {
 	var out []Event
 	for _, c := range []struct {

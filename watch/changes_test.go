@@ -20,7 +20,7 @@ func onLink(what string) validate.Finding {
 		Ports: []string{"Ethernet0", "Ethernet8"}, Peers: []string{"spine1/Ethernet4", "spine2/Ethernet4"}}
 }
 
-// A finding about a link is cleared by a round that read both of its ends.
+// A finding about a link is cleared only in a round that read both of its ends.
 func TestLinkNeedsBothEnds(t *testing.T) {
 	s := state{}
 	all := func(validate.Finding) bool { return true }
@@ -39,8 +39,7 @@ func TestLinkNeedsBothEnds(t *testing.T) {
 	}
 }
 
-// A finding that the intent accepts does not appear until the acceptance is
-// over.
+// A finding that the intent suppresses does not appear until the suppression expires.
 func TestAccepted(t *testing.T) {
 	s := state{}
 	all := func(validate.Finding) bool { return true }
@@ -95,7 +94,7 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// A fabric whose devices all change at once does not fill the history.
+// The history stays small even if all devices of a fabric change at once.
 func TestRecordIsBounded(t *testing.T) {
 	r := &Round{N: 2, Verdict: Errors, Previous: OK}
 	for i := range 30 {
@@ -112,8 +111,8 @@ func TestRecordIsBounded(t *testing.T) {
 	}
 }
 
-// A history file holds a line a round, is bounded, and survives a crash in the
-// middle of a line.
+// A history file has one line per round, is limited in size, and survives a crash in the middle
+// of a line.
 func TestHistoryFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "history.jsonl")
 	r := Record{Format: Format, Fabric: "pod1", Verdict: OK, Time: time.Unix(1_800_000_000, 0).UTC()}

@@ -15,8 +15,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/watch/watchtest"
 )
 
-// Priorities that come to pause where the intent has them lossy can deadlock, which a
-// round says, and which stands while a switch of the cycle cannot be read.
+// Ports that pause priorities which are lossy in the intent can deadlock. A round reports that,
+// and keeps the finding while a switch of the cycle cannot be read.
 func TestDeadlocksThatAppear(t *testing.T) {
 	text, err := examples.Intent("quickstart")
 	if err != nil {

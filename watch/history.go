@@ -14,14 +14,13 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ownfile"
 )
 
-// maxHistoryFile is the largest that a history file gets, in bytes: some weeks of
-// rounds of five minutes.
+// maxHistoryFile is the largest size of a history file in bytes: several weeks of five-minute
+// rounds.
 const maxHistoryFile = 2 << 20
 
-// AppendHistory adds a round to a file, one JSON document a line. A file that
-// would pass maxHistoryFile is renamed to path with ".1" behind it, in place of
-// the one that was there, and begun again. A line that was cut off in a crash is
-// ended first.
+// AppendHistory appends a round to a file, as one line of JSON. Before the file exceeds
+// maxHistoryFile, it is renamed to path with the suffix ".1", replacing an older one, and a new
+// file is started. A line cut off by a crash is terminated first.
 func AppendHistory(path string, r Record) error {
 	if err := appendHistory(path, r, maxHistoryFile); err != nil {
 		return fmt.Errorf("history: %w", err)
@@ -29,9 +28,8 @@ func AppendHistory(path string, r Record) error {
 	return nil
 }
 
-// ReadHistory reads the rounds of a file that [AppendHistory] wrote, and those of the file
-// that it replaced, oldest first. A line that is none, such as one that was cut off, is
-// passed over.
+// ReadHistory reads the rounds written by [AppendHistory], including those in the renamed file,
+// oldest first. It skips invalid lines, such as one cut off by a crash.
 func ReadHistory(path string) ([]Record, error) {
 	var out []Record
 	for _, name := range []string{path + ".1", path} {

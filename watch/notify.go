@@ -13,31 +13,31 @@ import (
 )
 
 const (
-	// settling is from the first word of a change to the read, and the least
-	// between two reads that are brought forward: a change is many rows, and the
-	// device works on them.
+	// settling is the delay between a change notification and the read, because a change
+	// consists of many rows that the device applies one after another. It is also the shortest
+	// time between two early reads of a device.
 	settling = 2 * time.Second
-	// gather is for how long what a read showed waits at most for other switches
-	// that changed as well: links are judged by both ends.
+	// gather is how long the result of an early read waits at most for other switches that
+	// changed too, because links are judged by both ends.
 	gather = 10 * time.Second
-	// firstRetry is how long a subscription that broke is left alone for; twice
-	// as long each time after, up to maxBackoff. One that held for steady begins
-	// anew.
+	// firstRetry is the delay before a broken subscription is retried; it doubles with each
+	// failure, up to maxBackoff. A subscription that lasted for steady starts again at
+	// firstRetry.
 	firstRetry = 10 * time.Second
 	steady     = time.Minute
 )
 
-// told is what devices say by themselves. The watcher's mu guards it.
+// told tracks subscriptions and the changes that devices notify. The watcher's mu guards it.
 type told struct {
-	begin    map[int]time.Time // devices without a subscription, and when it is tried
-	failures map[int]int       // in a row
-	since    map[int]time.Time // subscriptions that hold
+	begin    map[int]time.Time // when to subscribe, for devices without a subscription
+	failures map[int]int       // consecutive failures
+	since    map[int]time.Time // start of each established subscription
 	starting int
-	changed  map[int]time.Time // devices that changed since they were read, and when they first said so
-	urgent   int               // reads under way of devices that changed
-	fresh    map[string]bool   // devices that such a read of ended, and is not handed out
-	oldest   time.Time         // when the first of those ended
-	wake     chan struct{}     // of one; the loop is to look again
+	changed  map[int]time.Time // devices that changed since their last read, with the time of the first notification
+	urgent   int               // reads in progress of changed devices
+	fresh    map[string]bool   // changed devices whose read ended but whose update has not been delivered
+	oldest   time.Time         // when the first of those reads ended
+	wake     chan struct{}     // capacity 1; makes the loop check again
 	ended    chan ending
 }
 
@@ -48,7 +48,7 @@ type ending struct {
 
 func newTold(cfg *Config) told {
 	t := told{begin: map[int]time.Time{}, failures: map[int]int{}, since: map[int]time.Time{}, changed: map[int]time.Time{}, fresh: map[string]bool{},
-		wake: make(chan struct{}, 1), ended: make(chan ending, len(cfg.Devices))} // one at most of each: nobody waits
+		wake: make(chan struct{}, 1), ended: make(chan ending, len(cfg.Devices))} // at most one entry per device, so that no sender blocks
 	for i, d := range cfg.Devices {
 		if cfg.Notify != nil && !d.Host {
 			t.begin[i] = time.Time{}
@@ -57,7 +57,7 @@ func newTold(cfg *Config) told {
 	return t
 }
 
-// subscribe holds one subscription until it ends.
+// subscribe keeps a subscription to one device until it ends.
 func (w *Watcher) subscribe(ctx context.Context, i int) ending {
 	tell := func(fn func()) func() {
 		return func() {
@@ -81,9 +81,8 @@ func (w *Watcher) subscribe(ctx context.Context, i int) ending {
 	return ending{i, err}
 }
 
-// toSubscribe takes out the devices to which a subscription is to be begun now.
-// There is none before the first round is over, which reads all devices as fast as
-// it may.
+// toSubscribe returns and removes the devices to subscribe to now. There are none until the
+// first round, which reads all devices as fast as it can, has ended.
 func (w *Watcher) toSubscribe() (out []int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -101,8 +100,8 @@ func (w *Watcher) toSubscribe() (out []int) {
 	return out
 }
 
-// unsubscribed plans the next try of a subscription that ended. It is no finding:
-// the device is read in each round.
+// unsubscribed schedules the retry of a subscription that ended. A broken subscription is not a
+// finding, because each round reads the device anyway.
 func (w *Watcher) unsubscribed(e ending) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -123,7 +122,7 @@ func (w *Watcher) unsubscribed(e ending) {
 	w.told.begin[e.i] = now.Add(time.Duration((0.5 + 0.5*w.cfg.Rand()) * float64(wait)))
 }
 
-// early is when a device that changed is read. The caller holds mu.
+// early returns when a changed device is read. The caller holds mu.
 func (w *Watcher) early(i int) time.Time {
 	at := w.told.changed[i]
 	if at.Before(w.devices[i].settled) {
@@ -132,8 +131,8 @@ func (w *Watcher) early(i int) time.Time {
 	return at.Add(settling)
 }
 
-// mayBeEarly lists the devices that changed and may be read before their turn, in
-// order. One that could not be read is left to the rounds. The caller holds mu.
+// mayBeEarly lists, in order, the changed devices that may be read before their turn. Devices
+// that could not be read are left to the rounds. The caller holds mu.
 func (w *Watcher) mayBeEarly() []int {
 	if w.last == nil || len(w.told.changed) == 0 {
 		return nil
@@ -143,8 +142,8 @@ func (w *Watcher) mayBeEarly() []int {
 	})
 }
 
-// wanted is the earliest moment, before until, at which something is to be done
-// for what devices say. The caller holds mu.
+// wanted returns the earliest time, at most until, at which a notification requires work. The
+// caller holds mu.
 func (w *Watcher) wanted(until time.Time) time.Time {
 	sooner := func(at time.Time) {
 		if at.Before(until) {
@@ -167,8 +166,8 @@ func (w *Watcher) wanted(until time.Time) time.Time {
 	return until
 }
 
-// toUpdate takes out the switches to hand an update of out for, once all that
-// changed at the same time are read.
+// toUpdate returns and removes the switches to deliver an update for, once all switches that
+// changed at the same time have been read.
 func (w *Watcher) toUpdate() map[string]bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -181,9 +180,9 @@ func (w *Watcher) toUpdate() map[string]bool {
 	return names
 }
 
-// update says what is other than in the last round now that switches were read
-// before their turn. Others are taken as they were last read; what only a round
-// finds (of hosts, of counters) stands.
+// update compares the fabric with the last round after switches were read before their turn.
+// Other devices count as last read; findings that only a round can check, about hosts and
+// counters, are kept.
 func (w *Watcher) update(ctx context.Context, names map[string]bool) *Round {
 	now := w.cfg.Clock.Now()
 	run := validate.NewRun(w.cfg.Fabric)
@@ -219,11 +218,10 @@ func (w *Watcher) update(ctx context.Context, names map[string]bool) *Round {
 	return out
 }
 
-// maxUpdates is how many events of updates are kept until a round is over.
+// maxUpdates is the number of update events kept until a round ends.
 const maxUpdates = 1000
 
-// counted reports whether a finding is of what was counted, which a read before
-// its turn does not look at.
+// counted reports whether a finding is about counters, which early reads do not check.
 func counted(f validate.Finding) bool {
 	c := validate.Lookup(f.ID)
 	return c != nil && c.Reads&validate.ReadsCounters != 0

@@ -16,11 +16,11 @@ import (
 	"github.com/roce-fabric/roce-fabric/watch"
 )
 
-// line is how the switches of a test say that they changed.
+// line simulates the change notifications of a test's switches.
 type line struct {
 	t  *testing.T
 	up chan string
-	// fail ends a subscription before it holds, where it gives an error.
+	// fail, if it returns an error, ends a subscription before it is established.
 	fail func(device string) error
 
 	mu      sync.Mutex
@@ -62,7 +62,7 @@ func (l *line) notify(f *site) func(context.Context, watch.Device, func(), func(
 	}
 }
 
-// say has a switch say so many times that it changed.
+// say sends the given number of change notifications of a device.
 func (l *line) say(device string, times int) {
 	l.mu.Lock()
 	changed := l.changed[device]
@@ -78,8 +78,8 @@ func (l *line) held(n int) {
 	}
 }
 
-// A switch that says that it changed is read two seconds later, once however often
-// it says so, and what that shows is sent at once. The rounds go on as ever.
+// A switch is read two seconds after its change notification, once however many there are, and
+// the result is delivered at once. The rounds keep their schedule.
 func TestChangeIsReadBeforeItsTurn(t *testing.T) {
 	f, l := newSite(), newLine(t)
 	w := f.watching(t, watch.Config{Devices: devices(3, 1), Interval: 10 * time.Minute, Notify: l.notify(f), Rand: half})
@@ -108,7 +108,7 @@ func TestChangeIsReadBeforeItsTurn(t *testing.T) {
 	if len(f.times("leaf1")) != 2 || len(f.times("leaf2")) != 4 || len(f.times("gpu1")) != 2 {
 		t.Errorf("after two rounds: leaf1 is read at %v, leaf2 at %v, gpu1 at %v", f.times("leaf1"), f.times("leaf2"), f.times("gpu1"))
 	}
-	// What updates showed is a change of the round after them.
+	// Changes shown by updates are part of the next round's record.
 	h := w.History()
 	if len(h) != 2 || len(h[0].Changes) != 0 || len(h[1].Changes) != 2 {
 		t.Fatalf("the history has %+v", h)
@@ -118,7 +118,7 @@ func TestChangeIsReadBeforeItsTurn(t *testing.T) {
 	}
 }
 
-// A round that read a switch before it changed ends with what was read after.
+// A round that read a switch before a change ends with the result of the later read.
 func TestRoundTakesTheNewerRead(t *testing.T) {
 	f, l := newSite(), newLine(t)
 	w := f.watching(t, watch.Config{Devices: devices(2, 0), Interval: 10 * time.Minute, Notify: l.notify(f), Rand: half})
@@ -140,8 +140,8 @@ func TestRoundTakesTheNewerRead(t *testing.T) {
 	}
 }
 
-// A notification during the read of a switch waits for the read to end. A switch
-// that cannot be read is left to the rounds.
+// A notification during a read of the switch waits for that read to end. A switch that cannot be
+// read is left to the rounds.
 func TestChangeDuringARead(t *testing.T) {
 	f, l := newSite(), newLine(t)
 	f.entered = make(chan struct{}, 100)
@@ -152,7 +152,7 @@ func TestChangeDuringARead(t *testing.T) {
 	hold := make(chan struct{})
 	f.set(func() { f.hold["leaf1"] = hold })
 	l.say("leaf1", 1)
-	go func() { // while it is read
+	go func() { // during the read
 		<-f.entered
 		l.say("leaf1", 5)
 		f.set(func() { delete(f.hold, "leaf1") })
@@ -175,7 +175,7 @@ func TestChangeDuringARead(t *testing.T) {
 	}
 }
 
-// A read before its turn that fails is no finding: the next round's is.
+// A failed early read is not a finding; a failed read in the next round is.
 func TestEarlyReadFails(t *testing.T) {
 	f, l := newSite(), newLine(t)
 	w := f.watching(t, watch.Config{Devices: devices(1, 0), Interval: 10 * time.Minute, Notify: l.notify(f), Rand: half})
@@ -191,9 +191,8 @@ func TestEarlyReadFails(t *testing.T) {
 	wantLines(t, w.to(2, 0), "")
 }
 
-// A subscription that breaks is no finding, and is tried less and less often; one
-// that a switch does not have is not tried again. Not more are begun at one time
-// than devices are read.
+// A broken subscription is not a finding and is retried less and less often; an unsupported one
+// is not retried. No more subscriptions are started at once than devices may be read.
 func TestSubscriptionBreaks(t *testing.T) {
 	f, l := newSite(), newLine(t)
 	l.fail = func(device string) error {
@@ -219,7 +218,7 @@ func TestSubscriptionBreaks(t *testing.T) {
 			t.Errorf("try %d comes %s after the one before, want %s at least", i+1, gap, least)
 		}
 	}
-	// 16 where each try ends before the clock moves on.
+	// 16 if each attempt ends before the clock advances
 	if len(got) < 5 {
 		t.Errorf("the broken subscription is tried at %v", got)
 	}
@@ -228,7 +227,7 @@ func TestSubscriptionBreaks(t *testing.T) {
 	}
 }
 
-// An update keeps accepted findings and those about counters.
+// An update keeps suppressed findings and findings about counters.
 func TestUpdateKeepsWhatItDoesNotLookAt(t *testing.T) {
 	f, l := newSite(), newLine(t)
 	f.counts["leaf1"], f.counts["leaf2"], f.paused = 1, 0, 9
@@ -259,8 +258,8 @@ func TestUpdateKeepsWhatItDoesNotLookAt(t *testing.T) {
 	}
 }
 
-// Switches that change together are one update, though one is read for longer; one
-// that hangs holds up the others for ten seconds.
+// Switches that change together are delivered as one update, even if one read takes longer; a
+// read that hangs delays the others by ten seconds.
 func TestChangesTogether(t *testing.T) {
 	f, l := newSite(), newLine(t)
 	w := f.watching(t, watch.Config{Devices: devices(3, 0), Interval: 10 * time.Minute, Notify: l.notify(f), Rand: half})

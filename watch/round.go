@@ -16,43 +16,43 @@ import (
 )
 
 const (
-	// spread is the part of an interval that reads begin in: the last ones have
-	// time to end before the round does.
+	// spread is the part of an interval in which reads start, so that the last ones can end
+	// before the round does.
 	spread = 0.8
-	// patience is the least that a round waits for reads to end, and firstRound
-	// the least of the first one, which begins all of them at once.
+	// patience is the shortest time that a round waits for reads to end; firstRound is the same
+	// for the first round, which starts all reads at once.
 	patience   = 30 * time.Second
 	firstRound = 3 * time.Minute
-	// maxSkip and maxBackoff bound for how long a device is left alone.
+	// maxSkip and maxBackoff limit how long a failing device is not read.
 	maxSkip    = 15 // rounds
 	maxBackoff = 30 * time.Minute
-	// leastSearch is what a search for deadlocks may take at any interval.
+	// leastSearch is the shortest time limit of a deadlock search, for short intervals.
 	leastSearch = 5 * time.Second
 )
 
-// round is a round that is under way.
+// round is a round in progress.
 type round struct {
 	n        int
 	start    time.Time
 	deadline time.Time
 	run      *validate.Run
 	queue    []slot
-	open     map[int]bool // devices that are not settled
-	switches int          // of those
+	open     map[int]bool // devices without a result yet
+	switches int          // the switches in open
 	read     map[string]bool
-	got      map[int]*fleet.Reading // the newest of each device that was read in its turn
-	seen     *validate.Run          // what ends of links run, as reads end
-	counted  []int                  // devices with samples to compare
+	got      map[int]*fleet.Reading // the newest reading of each device read in its turn
+	seen     *validate.Run          // the link ends reported by the readings so far
+	counted  []int                  // devices with counter samples to compare
 }
 
-// slot is when a device is read.
+// slot is the time at which a device is read.
 type slot struct {
 	i  int
 	at time.Time
 }
 
-// begin plans a round. Devices that are left alone are settled at once; of those
-// that are still being read the result counts for this round.
+// begin plans a round. Devices in backoff keep their error; for a device that is still being
+// read, the result of that read counts for this round.
 func (w *Watcher) begin(n int, start time.Time) *round {
 	r := &round{n: n, start: start, deadline: start.Add(max(w.cfg.Interval, patience)), run: validate.NewRun(w.cfg.Fabric), open: map[int]bool{}, read: map[string]bool{}, got: map[int]*fleet.Reading{}, seen: validate.NewRun(w.cfg.Fabric)}
 	if n == 1 {
@@ -73,7 +73,7 @@ func (w *Watcher) begin(n int, start time.Time) *round {
 			r.queue = append(r.queue, slot{i, start})
 		}
 	}
-	// Those that the last round did not come to are first, or they would never be.
+	// Start with the devices that the last round did not reach, so that none is skipped forever.
 	ordered.Sort(r.queue, func(a, b slot) int { return cmp.Compare(w.devices[b.i].left, w.devices[a.i].left) })
 	if n > 1 && len(r.queue) > 0 {
 		width := spread * float64(w.cfg.Interval) / float64(len(r.queue))
@@ -84,19 +84,19 @@ func (w *Watcher) begin(n int, start time.Time) *round {
 	return r
 }
 
-// over reports whether there is nothing to wait for in a round.
+// over reports whether a round has all its results or has reached its deadline.
 func (w *Watcher) over(r *round) bool {
 	return len(r.open) == 0 || !w.cfg.Clock.Now().Before(r.deadline)
 }
 
-// mayStart reports whether the first of the queue could be read, if it were time.
-// In the first round hosts wait for the switches, which they are compared with.
+// mayStart reports whether the first device in the queue may be read once its time has come. In
+// the first round, hosts wait for the switches that they are compared with.
 func (w *Watcher) mayStart(r *round) bool {
 	return len(r.queue) > 0 && w.inFlight < w.cfg.Parallel &&
 		(r.n > 1 || r.switches == 0 || !w.devices[r.queue[0].i].Host)
 }
 
-// due takes from the queue what is to be read now, and then what changed.
+// due takes from the queue the devices to read now, followed by the changed devices.
 func (w *Watcher) due(r *round) (out []int) {
 	now := w.cfg.Clock.Now()
 	w.mu.Lock()
@@ -105,7 +105,7 @@ func (w *Watcher) due(r *round) (out []int) {
 		i := r.queue[0].i
 		r.queue = r.queue[1:]
 		w.devices[i].left = 0
-		if !w.devices[i].reading { // before its turn: what that gives counts
+		if !w.devices[i].reading { // if an early read is in progress, its result counts
 			out = append(out, w.begun(i))
 		}
 	}
@@ -117,8 +117,8 @@ func (w *Watcher) due(r *round) (out []int) {
 	return out
 }
 
-// begun notes that a read begins, which sees what the device said until now. The
-// caller holds mu.
+// begun records that a read starts, which covers all changes notified so far. The caller holds
+// mu.
 func (w *Watcher) begun(i int) int {
 	d := &w.devices[i]
 	d.reading, d.urgent = true, !w.told.changed[i].IsZero()
@@ -130,7 +130,7 @@ func (w *Watcher) begun(i int) int {
 	return i
 }
 
-// wait is how long nothing is to be done, unless a read ends.
+// wait returns how long there is nothing to do unless a read ends.
 func (w *Watcher) wait(r *round) time.Duration {
 	until := r.deadline
 	if w.mayStart(r) && r.queue[0].at.Before(until) {
@@ -141,8 +141,8 @@ func (w *Watcher) wait(r *round) time.Duration {
 	return w.wanted(until).Sub(w.cfg.Clock.Now())
 }
 
-// settle takes a read into a round. A read before a device's turn does not stand for the one in
-// its turn; where that is over, the round takes the newer.
+// settle adds the result of a read to a round. An early read does not replace the read in the
+// device's turn; if that one is done, the round uses the newer result.
 func (w *Watcher) settle(r *round, res result) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -203,8 +203,8 @@ func (w *Watcher) close(r *round, i int) {
 	delete(r.open, i)
 }
 
-// backoff is for how many rounds a device is left alone after it failed so many
-// times in a row: 0, 1, 3, 7, 15, and less where that is longer than maxBackoff.
+// backoff returns for how many rounds a device is skipped after consecutive failures: 0, 1, 3,
+// 7, 15, or fewer if that would exceed maxBackoff.
 func backoff(failures int, interval time.Duration) int {
 	return min(1<<min(failures-1, 10)-1, maxSkip, max(0, int(maxBackoff/interval)-1))
 }
@@ -245,9 +245,9 @@ func (w *Watcher) finish(ctx context.Context, r *round) *Round {
 	return out
 }
 
-// deadlocks makes the checks of the whole fabric with the priorities that ports paused
-// when they were last read, this round or before. A search that takes more than a tenth
-// of the interval is given up.
+// deadlocks checks the whole fabric for deadlocks with the priorities that ports paused when
+// they were last read, in this round or earlier. It gives up after a tenth of the interval, but
+// not before leastSearch.
 func (w *Watcher) deadlocks(ctx context.Context) []validate.Finding {
 	run := validate.NewRun(w.cfg.Fabric)
 	for i := range w.devices {
@@ -266,8 +266,8 @@ func (w *Watcher) deadlocks(ctx context.Context) []validate.Finding {
 	return found
 }
 
-// overdue notes the devices whose read has not ended. A device that is late by
-// less than a round keeps its state.
+// overdue adds a finding for each device whose read has not ended for two rounds. A device that
+// is less late keeps its state.
 func (w *Watcher) overdue(r *round, now time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -286,15 +286,13 @@ func (w *Watcher) overdue(r *round, now time.Time) {
 	}
 }
 
-// maxWindow bounds what is asked of a device's window, whatever it says of its
-// counters.
+// maxWindow limits the window of a device, whatever it reports about its counters.
 const maxWindow = 10 * time.Minute
 
-// slide adds a sample to those of a device, and lets go of what is no longer
-// needed: the window reaches back by two renewals of the slowest counter, or to
-// the sample before where that is further. A few samples in between are kept, so
-// that little is lost where counters went back. nil ends the window: the device
-// shows no counters.
+// slide adds a sample to a device's samples and drops those no longer needed: the window reaches
+// back two update periods of the slowest counter, or at least to the previous sample. It keeps a
+// few samples in between, so that little is lost if counters are reset. A nil sample ends the
+// window, because the device shows no counters.
 func slide(samples []gate.Sample, s *gate.Sample) []gate.Sample {
 	if s == nil {
 		return nil
@@ -303,12 +301,12 @@ func slide(samples []gate.Sample, s *gate.Sample) []gate.Sample {
 	for _, every := range s.Poll {
 		need = max(need, min(2*every, maxWindow))
 	}
-	// A new slice: the old one may be looked at.
+	// Use a new slice, because others may be reading the old one.
 	var out []gate.Sample
 	for i, old := range samples {
 		last := i == len(samples)-1
 		switch {
-		case !last && s.Taken.Sub(samples[i+1].Taken) >= need: // the next one is old enough
+		case !last && s.Taken.Sub(samples[i+1].Taken) >= need: // the next sample is old enough
 		case last && len(out) > 0 && old.Taken.Sub(out[len(out)-1].Taken) < need/4:
 		default:
 			out = append(out, old)
@@ -317,8 +315,8 @@ func slide(samples []gate.Sample, s *gate.Sample) []gate.Sample {
 	return append(out, *s)
 }
 
-// judge has the gate look at what devices counted. That a window is too short is
-// not said: it grows until it is not.
+// judge lets the gate check the counters of the devices. It drops the finding that a window is
+// too short, because the window still grows.
 func (w *Watcher) judge(r *round) {
 	if len(r.counted) == 0 {
 		return

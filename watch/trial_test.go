@@ -17,7 +17,7 @@ type trial struct {
 	done   chan error
 }
 
-// try starts a watch; at the end of the test it is stopped.
+// try starts a watch that is stopped at the end of the test.
 func try(t *testing.T, c *watchtest.Clock, cfg watch.Config) *trial {
 	t.Helper()
 	x := &trial{t: t, clock: c, done: make(chan error, 1)}
@@ -38,7 +38,7 @@ func (x *trial) start(ctx context.Context) *trial {
 	return x
 }
 
-// stop ends the watch as Ctrl-C does.
+// stop ends the watch like Ctrl-C.
 func (x *trial) stop() {
 	x.cancel()
 	if x.done == nil {
@@ -50,8 +50,8 @@ func (x *trial) stop() {
 	x.done = nil
 }
 
-// to steps until so many rounds are over, with at most that many reads that
-// nobody waits for, and returns the last.
+// to steps until n rounds are over, with at most stuck reads that do not end, and returns the
+// last round.
 func (x *trial) to(n, stuck int) *watch.Round {
 	x.t.Helper()
 	r := x.clock.To(x.Watcher, n, stuck)

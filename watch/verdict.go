@@ -11,22 +11,22 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
-// Verdict is how a fabric is, in a word.
+// Verdict summarises the state of a fabric in one word.
 type Verdict string
 
 // The verdicts, best first.
 const (
 	OK           Verdict = "ok"
-	Inconclusive Verdict = "inconclusive" // nothing is wrong, and something could not be checked
+	Inconclusive Verdict = "inconclusive" // nothing is wrong, but something could not be checked
 	Warnings     Verdict = "warnings"
-	Unreadable   Verdict = "unreadable" // some device could not be read, and no error is known
+	Unreadable   Verdict = "unreadable" // at least one device could not be read, and there are no errors
 	Errors       Verdict = "errors"
 )
 
 // Verdicts lists the verdicts, best first.
 var Verdicts = []Verdict{OK, Inconclusive, Warnings, Unreadable, Errors}
 
-// verdictOf says how findings leave a fabric. Suppressed ones do not count.
+// verdictOf returns the verdict for findings. Suppressed findings do not count.
 func verdictOf(fs []validate.Finding) Verdict {
 	worst := 0
 	for _, f := range fs {
@@ -47,42 +47,41 @@ func verdictOf(fs []validate.Finding) Verdict {
 	return Verdicts[worst]
 }
 
-// Round is a round that is over. Nobody changes it.
+// Round is a finished round. It is immutable.
 type Round struct {
-	N int // from 1
-	// Update are the switches that were read before their turn, where this is
-	// what their reads made of the round; nil for the round itself.
+	N int // starts at 1
+	// Update lists the switches that were read before their turn, if this Round is an update;
+	// nil for the round itself.
 	Update     []string
 	Fabric     string
 	Start, End time.Time
-	Took       time.Duration // the round, without its updates
+	Took       time.Duration // duration of the round, without its updates
 	Verdict    Verdict
-	Previous   Verdict // of the round or update before; "" in the first round
-	// Findings are what is wrong, sorted, accepted ones too. Findings of a
-	// device that could not be read stand until it is read again.
+	Previous   Verdict // verdict of the previous round or update; "" in the first round
+	// Findings lists what is wrong, sorted, including suppressed findings. Findings about a
+	// device that could not be read are kept until it is read again.
 	Findings []validate.Finding
-	// Appeared and Cleared are what of the Findings that count is new, and what
-	// of those of the round before is gone.
+	// Appeared are the unsuppressed findings that are new, Cleared those of the previous round
+	// that are gone.
 	Appeared, Cleared []validate.Finding
-	// Counted is what ports counted in the windows that the round judged; empty
-	// where no device was read twice with its counters.
+	// Counted holds the port counters in the windows that the round judged; empty if no device
+	// was read twice with its counters.
 	Counted []gate.PortWindow
-	// Pauses is where the pauses of those windows come from.
+	// Pauses are the sources of the PFC pauses in those windows.
 	Pauses        []gate.Source
-	Devices, Read int // devices, and those of them that were read
+	Devices, Read int // number of devices, and of those that were read
 
-	updates []Event // of the updates since the round before
+	updates []Event // events of the updates since the previous round
 }
 
-// Changed reports whether the verdict is another than in the round before, or
-// the first.
+// Changed reports whether the verdict differs from the previous one, or is the first.
 func (r *Round) Changed() bool { return r.Verdict != r.Previous }
 
-// Counts counts the findings.
+// Counts returns the number of findings by severity.
 func (r *Round) Counts() validate.Counts { return validate.Count(r.Findings) }
 
-// Unread lists the devices that could not be read, each once, in the order of
-// the findings.
+// Unread lists the devices that could not be read, without duplicates, in the order of the
+// findings.
 func (r *Round) Unread() []string {
 	out := []string{}
 	for _, f := range r.Findings {
@@ -93,26 +92,26 @@ func (r *Round) Unread() []string {
 	return out
 }
 
-// keptRounds is how long the history is: a day of rounds of five minutes.
+// keptRounds is the length of the history: a day of five-minute rounds.
 const keptRounds = 288
 
-// Record is what is kept of a round.
+// Record is the entry of a round in the history.
 type Record struct {
 	Format  int             `json:"format"`
 	Round   int             `json:"round"`
-	Time    time.Time       `json:"time"` // when it was over
+	Time    time.Time       `json:"time"` // end of the round
 	Seconds float64         `json:"seconds"`
 	Fabric  string          `json:"fabric"`
 	Verdict Verdict         `json:"verdict"`
 	Counts  validate.Counts `json:"counts"`
 	Devices int             `json:"devices"`
 	Read    int             `json:"read"`
-	// Changes are what appeared and what is gone since the round before, the worst first.
+	// Changes lists what appeared and disappeared since the previous round, worst first.
 	Changes     []Change `json:"changes,omitempty"`
 	MoreChanges int      `json:"more_changes,omitempty"`
 }
 
-// Change is a cause that appeared or is gone, at the places where it did.
+// Change is a cause that appeared or disappeared, with its places.
 type Change struct {
 	Type     Kind              `json:"type"`
 	Severity validate.Severity `json:"severity"`
@@ -122,18 +121,18 @@ type Change struct {
 	What     string            `json:"what"`
 }
 
-// The bounds of what is kept of a round: a fabric whose devices all change at once would
-// fill the file in a day.
+// Limits of a Record: if all devices of a fabric changed at once, unlimited records would fill
+// the file in a day.
 const (
 	keptChanges = 20
 	keptPlaces  = 8
 )
 
-// Format is the version of [Record] and [Event] as JSON: within one, fields are
+// Format is the version of the JSON form of [Record] and [Event]; within one version, fields are
 // only added.
 const Format = 1
 
-// Record returns what is kept of the round.
+// Record returns the round's history entry.
 func (r *Round) Record() Record {
 	out := Record{Format: Format, Round: r.N, Time: stamp(r.End), Seconds: r.End.Sub(r.Start).Seconds(), Fabric: r.Fabric,
 		Verdict: r.Verdict, Counts: r.Counts(), Devices: r.Devices, Read: r.Read}

@@ -1,18 +1,16 @@
-// Package watch repeats a validation for as long as it is let: it decides when
-// which device is read, says what changed from one round to the next, and keeps
-// a short history.
+// Package watch repeats a validation until it is stopped. It decides when to read each device,
+// finds what changed between rounds, and keeps a short history.
 //
-// In a round each device is read once. The first round reads them as fast as it
-// may; the later ones spread the reads over the interval, each at a random
-// moment of a slot of its own. A device is never read twice at one time, and one
-// that cannot be read is left alone for longer and longer, up to half an hour.
+// Each round reads every device once. The first round reads as fast as it can; later rounds
+// spread the reads over the interval, each at a random moment of its own slot. A device is never
+// read twice at the same time, and one that cannot be read is retried after increasing delays of
+// up to half an hour.
 //
-// A switch that says by itself that it changed is read before its turn as well, and
-// what that shows is handed out at once, as an update of the last round. Rounds go
-// on as if there were none.
+// A switch that notifies a change is also read before its turn, and the result is delivered at
+// once as an update of the last round. Updates do not affect the schedule of the rounds.
 //
-// The caller reads the devices. Do not print, serve or send anything here: a
-// [Round] is handed out, and packages metrics, serve and webhook below show it.
+// The caller reads the devices. This package does not print, serve or send anything: it delivers
+// each [Round] to the caller, and the packages metrics, serve and webhook present it.
 package watch
 
 import (
@@ -28,15 +26,15 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
-// Clock tells the time and waits; tests have one that they move.
+// Clock tells the time and sets timers; tests use one that they advance.
 type Clock interface {
 	Now() time.Time
-	// Timer returns a channel that gets the time once, after d, and what frees
-	// the timer before.
+	// Timer returns a channel that receives the time once, after d, and a function that stops
+	// the timer.
 	Timer(d time.Duration) (<-chan time.Time, func())
 }
 
-// System is the clock of the machine.
+// System is the system clock.
 var System Clock = systemClock{}
 
 type systemClock struct{}
@@ -48,11 +46,11 @@ func (systemClock) Timer(d time.Duration) (<-chan time.Time, func()) {
 	return t.C, func() { t.Stop() }
 }
 
-// Device is a device that is read.
+// Device is a device to read.
 type Device struct {
 	Name  string
 	Host  bool
-	Where string // of the intent, for the finding that it could not be read
+	Where string // its place in the intent, for the finding that it could not be read
 }
 
 // Kind returns "switch" or "host".
@@ -63,72 +61,70 @@ func (d Device) Kind() string {
 	return "switch"
 }
 
-// Config says what is watched and how.
+// Config configures a [Watcher].
 type Config struct {
 	Fabric *intent.Fabric
-	// Devices are the switches, then the hosts.
+	// Devices lists the switches, then the hosts.
 	Devices []Device
-	// Read reads a device. It is called from up to Parallel goroutines, and
-	// never twice at one time for one device; it gives up when its context ends
-	// and has a deadline of its own.
+	// Read reads a device. It is called from up to Parallel goroutines, but never twice at the
+	// same time for one device. It returns when its context ends, and has its own timeout.
 	Read func(ctx context.Context, d Device, ends fleet.Ends) fleet.Reading
-	// Notify keeps a subscription to a switch until ctx ends or it breaks, and
-	// returns why; see [drivers.Notifier]. There is one at most for a switch; one
-	// that breaks is tried again, but for an error that wraps
-	// [drivers.ErrUnsupported]. nil is for none.
+	// Notify keeps a subscription to a switch until ctx ends or it breaks, and returns the
+	// reason; see [drivers.Notifier]. There is at most one per switch. A broken subscription is
+	// retried unless the error wraps [drivers.ErrUnsupported]. nil disables subscriptions.
 	Notify func(ctx context.Context, d Device, ready, changed func()) error
-	// Interval is from the start of a round to that of the next; it is positive.
+	// Interval is the time between the starts of two rounds; it must be positive.
 	Interval time.Duration
-	Parallel int // reads at the same time, at least 1
-	Rounds   int // 0: until the context ends
-	// Round is handed each round when it is over, and each update of one, on the
-	// goroutine of [Watcher.Run]; nil does nothing.
+	Parallel int // maximum number of concurrent reads, at least 1
+	Rounds   int // 0 means until the context ends
+	// Round is called with each finished round and each update, on the goroutine of
+	// [Watcher.Run]; it may be nil.
 	Round func(*Round)
-	Clock Clock          // nil is [System]
-	Rand  func() float64 // in [0, 1); nil is of package math/rand
+	Clock Clock          // nil means [watch.System]
+	Rand  func() float64 // returns a number in [0, 1); nil means math/rand
 }
 
-// Watcher watches a fabric. [Watcher.Run] is called once; the other methods may
-// be called at any time and from several goroutines.
+// Watcher watches a fabric. [Watcher.Run] must be called only once; the other methods are safe
+// for concurrent use.
 type Watcher struct {
 	cfg  Config
-	ends map[string][]intent.Endpoint // of the links of each switch
-	// tiers are the tiers of the switches.
+	ends map[string][]intent.Endpoint // link ends of each switch
+	// tiers maps each switch to its tier.
 	tiers map[string]int
 
 	mu       sync.RWMutex
 	seen     map[intent.Endpoint]validate.End
 	devices  []device
 	inFlight int
-	beat     time.Time // when the loop last turned
+	beat     time.Time // time of the last loop iteration
 	running  bool
 	history  []Record
-	updates  []Event // of the updates since the last round
+	updates  []Event // events of the updates since the last round
 	last     *Round
 	told     told
 
-	known state // what was last known to be wrong; of the loop alone
+	known state // the last known faults; used only by the loop
 }
 
-// device is what the loop knows of a device.
+// device is the loop's state of a device.
 type device struct {
 	Device
 	reading  bool
-	urgent   bool           // what the read that is under way shows is handed out at once
-	kept     *fleet.Reading // the last that succeeded, of a switch
-	failures int            // in a row
-	skip     int            // rounds that it is left alone for
-	left     int            // rounds in a row that did not come to it
+	urgent   bool           // the result of the read in progress is delivered as an update
+	kept     *fleet.Reading // last successful reading of a switch
+	failures int            // consecutive failures
+	skip     int            // number of rounds to skip the device
+	left     int            // consecutive rounds that did not reach it
 	err      validate.Finding
-	settled  time.Time // when a read last ended
-	read     time.Time // when one last succeeded
+	settled  time.Time // end of the last read
+	read     time.Time // end of the last successful read
 	took     time.Duration
-	failed   uint64 // reads, ever
+	failed   uint64 // total number of failed reads
 	gate     gate.Device
-	samples  []gate.Sample // what is judged, oldest first
+	samples  []gate.Sample // counter samples to judge, oldest first
 }
 
-// New makes a Watcher.
+// New returns a Watcher.
 func New(cfg Config) *Watcher {
 	if cfg.Clock == nil {
 		cfg.Clock = System
@@ -155,8 +151,8 @@ type result struct {
 	took    time.Duration
 }
 
-// Run watches until ctx ends, which is no error, or the rounds are over. All
-// reads and subscriptions have ended when it returns.
+// Run watches until ctx ends, which is not an error, or until all rounds are done. When it
+// returns, all reads and subscriptions have ended.
 func (w *Watcher) Run(ctx context.Context) error {
 	if len(w.devices) == 0 {
 		return errors.New("there is no device to watch")
@@ -165,7 +161,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 	defer calls.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	results := make(chan result, len(w.devices)) // one at most of each: nobody waits
+	results := make(chan result, len(w.devices)) // at most one result per device, so that no sender blocks
 	start := w.cfg.Clock.Now()
 	defer w.turn(false)
 	for n := 1; w.cfg.Rounds == 0 || n <= w.cfg.Rounds; n++ {
@@ -197,7 +193,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 				w.hand(w.update(ctx, names))
 			}
 		}
-		if ctx.Err() != nil { // the last reads were cut off: nothing was learned
+		if ctx.Err() != nil { // the last reads were cancelled; discard the round
 			return nil
 		}
 		w.hand(w.finish(ctx, r))
@@ -220,21 +216,21 @@ func (w *Watcher) readOne(ctx context.Context, i int) result {
 	return result{i, r, w.cfg.Clock.Now().Sub(began)}
 }
 
-// end is a [fleet.Ends].
+// end implements [fleet.Ends].
 func (w *Watcher) end(e intent.Endpoint) validate.End {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	return w.seen[e]
 }
 
-// turn notes that the loop turns, or has ended.
+// turn records an iteration of the loop, or its end.
 func (w *Watcher) turn(running bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.beat, w.running = w.cfg.Clock.Now(), running
 }
 
-// Alive reports whether the loop runs and turns: it does so several times in an
+// Alive reports whether the loop is running and not stuck; it iterates several times per
 // interval.
 func (w *Watcher) Alive() bool {
 	w.mu.RLock()
@@ -242,40 +238,38 @@ func (w *Watcher) Alive() bool {
 	return w.running && w.cfg.Clock.Now().Sub(w.beat) <= 2*w.cfg.Interval+time.Minute
 }
 
-// Last returns the last round that is over, with what was updated since; nil
-// before the first.
+// Last returns the last finished round with its updates; nil before the first.
 func (w *Watcher) Last() *Round {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	return w.last
 }
 
-// Subscriptions returns how many switches say by themselves that they changed.
+// Subscriptions returns the number of switches with an established subscription.
 func (w *Watcher) Subscriptions() int {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	return len(w.told.since)
 }
 
-// Interval returns the time from round to round.
+// Interval returns the time between the starts of two rounds.
 func (w *Watcher) Interval() time.Duration { return w.cfg.Interval }
 
-// Status is what is known of a device.
+// Status is the known state of a device.
 type Status struct {
 	Device
-	// Up says that the last read succeeded.
+	// Up is set if the last read succeeded.
 	Up       bool
-	LastRead time.Time     // of the last read that succeeded; zero for none
-	Took     time.Duration // the last read, also one that failed
-	Failures uint64        // reads that failed, ever
+	LastRead time.Time     // time of the last successful read; zero if there was none
+	Took     time.Duration // duration of the last read, including a failed one
+	Failures uint64        // total number of failed reads
 	Gate     gate.Device
-	// Sample is what the device counted when it was last read; nil where it is
-	// not up or shows no counters.
+	// Sample holds the counters of the last read; nil if the device is down or shows no
+	// counters.
 	Sample *gate.Sample
 }
 
-// Devices returns what is known of each device, in their order, and how many
-// reads run.
+// Devices returns the status of each device, in order, and the number of reads in progress.
 func (w *Watcher) Devices() (all []Status, inFlight int) {
 	w.mu.RLock()
 	defer w.mu.RUnlock()

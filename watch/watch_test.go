@@ -26,22 +26,22 @@ import (
 
 func TestMain(m *testing.M) { sharedtest.VerifyMain(m) }
 
-// site is what a test watches: devices that answer as the test says.
+// site simulates the watched devices; their answers are set by the test.
 type site struct {
 	clock *watchtest.Clock
 
 	mu       sync.Mutex
 	wrong    map[string][]validate.Finding
 	down     map[string]error
-	hold     map[string]chan struct{} // reads that wait until it is closed
+	hold     map[string]chan struct{} // reads that block until the channel is closed
 	counts   map[string]uint64        // drops of a lossless queue, per device
-	paused   uint64                   // times that each of those paused a lossy priority
+	paused   uint64                   // how often each device with counts paused a lossy priority
 	poll     time.Duration
-	takes    time.Duration              // each read
-	at       map[string][]time.Duration // when each was read
-	now      map[string]bool            // is being read
+	takes    time.Duration              // duration of each read
+	at       map[string][]time.Duration // times of each device's reads
+	now      map[string]bool            // devices being read
 	most, in int
-	entered  chan struct{} // receives each read, where it is not nil
+	entered  chan struct{} // receives each read, if not nil
 }
 
 func newSite() *site {
@@ -115,7 +115,7 @@ func devices(switches, hosts int) (out []watch.Device) {
 	return out
 }
 
-// pod is a fabric whose switches no test asks; more is added to its intent.
+// pod returns a fabric whose switches are not read by the test; more is appended to its intent.
 func pod(t *testing.T, more string) *intent.Fabric {
 	t.Helper()
 	text, err := examples.Intent("quickstart")
@@ -130,7 +130,7 @@ func pod(t *testing.T, more string) *intent.Fabric {
 	return f
 }
 
-// watching starts a watch of a fleet every minute.
+// watching starts a watch of the site, with an interval of a minute unless cfg sets another.
 func (f *site) watching(t *testing.T, cfg watch.Config) *trial {
 	t.Helper()
 	if cfg.Fabric == nil {
@@ -143,7 +143,7 @@ func (f *site) watching(t *testing.T, cfg watch.Config) *trial {
 	return try(t, c, cfg)
 }
 
-// lines prints the changes of a round.
+// lines formats the changes of a round.
 func lines(r *watch.Round) string {
 	var b strings.Builder
 	for _, e := range r.Events() {
@@ -168,8 +168,8 @@ func drift(device string, ports ...string) validate.Finding {
 	return validate.Finding{ID: "DRIFT", Severity: validate.Error, Device: device, Ports: ports, What: "pfc is {3,4}, the intent says {3}"}
 }
 
-// A cause is one line when it appears and one when it clears, with the ports that
-// it came to or left.
+// A cause is reported once when it appears and once when it clears, with the ports that gained
+// or lost it.
 func TestChangesAreSaidOnce(t *testing.T) {
 	f := newSite()
 	w := f.watching(t, watch.Config{Devices: devices(2, 0)})
@@ -190,7 +190,7 @@ func TestChangesAreSaidOnce(t *testing.T) {
 	}
 }
 
-// The first round reads at once; later ones give each device a slot of the first
+// The first round reads all devices at once; later rounds give each device a slot in the first
 // four fifths of the interval.
 func TestReadsAreSpread(t *testing.T) {
 	const n = 10
@@ -212,8 +212,8 @@ func TestReadsAreSpread(t *testing.T) {
 	}
 }
 
-// A device that is down is one finding, however its error reads, and is tried
-// less and less often; what was known of it stands, and the others are read.
+// A device that is down is one finding, whatever its error text, and is retried less and less
+// often; its known findings are kept, and the other devices are read.
 func TestDeviceDown(t *testing.T) {
 	f := newSite()
 	f.wrong["leaf1"] = []validate.Finding{drift("leaf1", "Ethernet0")}
@@ -253,7 +253,7 @@ func TestDeviceDown(t *testing.T) {
 	}
 }
 
-// However long the interval, a device is not left alone for more than half an hour.
+// A device in backoff is read at least every half hour, however long the interval.
 func TestBackoffIsBounded(t *testing.T) {
 	f := newSite()
 	f.down["leaf1"] = errors.New("unreachable")
@@ -270,8 +270,8 @@ func TestBackoffIsBounded(t *testing.T) {
 	}
 }
 
-// A device that hangs is not waited for, is never read again meanwhile, and is a
-// finding once it is overdue.
+// The watch does not wait for a device that hangs, does not read it again meanwhile, and reports
+// it once it is overdue.
 func TestDeviceHangs(t *testing.T) {
 	f := newSite()
 	w := f.watching(t, watch.Config{Devices: devices(3, 0)})
@@ -283,7 +283,7 @@ func TestDeviceHangs(t *testing.T) {
 	})
 	wantLines(t, w.to(2, 1), "")
 	for range 3 {
-		<-f.entered // leaf2 as well, before the clock goes on
+		<-f.entered // also wait for leaf2 before the clock advances
 	}
 	r := w.to(3, 1)
 	if got := lines(r); !strings.HasPrefix(got, "3 appeared error READ leaf2: it was not read in the ") || !strings.Contains(got, `verdict unreadable, was "ok"`) {
@@ -308,7 +308,7 @@ func TestDeviceHangs(t *testing.T) {
 	}
 }
 
-// Not more devices than allowed are read at the same time.
+// No more devices than allowed are read at the same time.
 func TestParallel(t *testing.T) {
 	f := newSite()
 	hold := make(chan struct{})
@@ -330,7 +330,7 @@ func TestParallel(t *testing.T) {
 	}
 }
 
-// Where an interval is too short for all devices, none is passed over for good.
+// If the interval is too short for all devices, each device is still read eventually.
 func TestTooManyDevices(t *testing.T) {
 	const n = 6
 	f := newSite()
@@ -344,8 +344,7 @@ func TestTooManyDevices(t *testing.T) {
 	}
 }
 
-// In the first round hosts, which are compared with what switches run, wait for
-// them.
+// In the first round, hosts are read after the switches that they are compared with.
 func TestHostsWaitForSwitches(t *testing.T) {
 	f := newSite()
 	hold := make(chan struct{})
@@ -361,8 +360,8 @@ func TestHostsWaitForSwitches(t *testing.T) {
 	}
 }
 
-// Counters are compared from round to round. A finding that differs only in its
-// numbers is the same finding.
+// Counters are compared between rounds. A finding that differs only in its numbers is the same
+// finding.
 func TestCounters(t *testing.T) {
 	f := newSite()
 	f.counts["leaf1"] = 1000
@@ -376,8 +375,8 @@ func TestCounters(t *testing.T) {
 	wantLines(t, w.to(5, 0), "5 cleared error gate:lossless-drop leaf1 Ethernet0: queue 3 of lossless class rdma dropped 1 packet\n5 verdict ok, was \"errors\"\n")
 }
 
-// Where counters are renewed slower than the rounds go, a finding stands for as
-// long as a window has to be, and no window is said to be too short.
+// If counters are updated less often than rounds happen, a finding is kept for a full window,
+// and no window is reported as too short.
 func TestSlowCounters(t *testing.T) {
 	f := newSite()
 	f.counts["leaf1"], f.poll = 0, time.Minute
@@ -400,7 +399,7 @@ func TestSlowCounters(t *testing.T) {
 	}
 }
 
-// Ctrl-C cancels the reads, says nothing of them, and is no error.
+// Ctrl-C cancels the reads without reporting them, and is not an error.
 func TestStop(t *testing.T) {
 	f := newSite()
 	w := f.watching(t, watch.Config{Devices: devices(3, 0)})
@@ -416,7 +415,7 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// A loop that does not come back is not alive.
+// A loop that hangs is not alive.
 func TestLoopThatHangs(t *testing.T) {
 	f := newSite()
 	in, out := make(chan struct{}), make(chan struct{})
@@ -432,7 +431,7 @@ func TestLoopThatHangs(t *testing.T) {
 	close(out)
 }
 
-// The history holds a day of rounds, and no more.
+// The history holds one day of rounds.
 func TestHistory(t *testing.T) {
 	f := newSite()
 	w := f.watching(t, watch.Config{Devices: devices(1, 0)})

@@ -1,6 +1,6 @@
-// Package daemon is a watch as a program runs it: it reads the devices of a fabric,
-// prints what changes, keeps a history file, serves metrics and reports, and calls a
-// webhook. When to read, and what has changed, is for package watch.
+// Package daemon runs a watch as a program: it reads the devices of a fabric, prints what
+// changes, keeps a history file, serves metrics and reports, and calls a webhook. Package watch
+// decides when to read and what has changed.
 package daemon
 
 import (
@@ -29,37 +29,37 @@ import (
 	"github.com/roce-fabric/roce-fabric/watch/webhook"
 )
 
-// The bounds of Options.Interval. Below, devices do little except being read; above,
-// a change is seen too late for a watch.
+// Limits of Options.Interval. With a shorter interval devices do little but answer reads; with a
+// longer one changes are noticed too late.
 const (
 	minInterval = 10 * time.Second
 	maxInterval = 24 * time.Hour
 )
 
-// Options say what a watch does.
+// Options configure a watch.
 type Options struct {
-	Version  string // of the program
+	Version  string // version of the program
 	Interval time.Duration
-	Rounds   int // 0 goes on until the context ends
+	Rounds   int // 0 means no limit
 	Parallel int
-	// Counters reads the counters of ports as well, and judges what they count.
+	// Counters also reads and judges the ports' counters.
 	Counters bool
-	// Subscribe has switches say that they changed, where they do.
+	// Subscribe makes switches report their changes, if they support it.
 	Subscribe bool
-	Listen    string // the address to serve at; "" is none
-	Webhook   string // its URL, or a reference to it; "" is none
-	Token     string // reference to the bearer token of the webhook
-	History   string // the file that gets a line for each round; "" is none
+	Listen    string // address to serve at; "" serves nothing
+	Webhook   string // URL or a reference to it; "" means no webhook
+	Token     string // reference to the webhook's bearer token
+	History   string // file that gets one line per round; "" means none
 
-	// Clock and Rand are nil but in tests.
+	// Clock and Rand are set only in tests.
 	Clock watch.Clock
 	Rand  func() float64
-	// Started is called with the watch before it begins, and the address of the server,
-	// "" without one; nil is for nobody.
+	// Started is called before the watch begins, with the watch and the server's address, ""
+	// without a server. It may be nil.
 	Started func(w *watch.Watcher, addr string)
 }
 
-// Check refuses options that cannot work, with an [*fleet.OptionError].
+// Check rejects invalid options with an [*fleet.OptionError].
 func (o *Options) Check() error {
 	switch {
 	case o.Interval < minInterval || o.Interval > maxInterval:
@@ -82,21 +82,21 @@ func (o *Options) Check() error {
 	return nil
 }
 
-// daemon is a watch that runs.
+// daemon is a running watch.
 type daemon struct {
 	Options
 	out    *report.Console
 	cancel context.CancelFunc
 	sender *webhook.Sender // nil without a webhook
 
-	failed error // standard output could not be written
+	failed error // error of writing to standard output
 
-	mu   sync.Mutex      // of standard error
-	down map[string]bool // what failed when it was last tried
+	mu   sync.Mutex      // guards down and writes to standard error
+	down map[string]bool // whether each kind of task failed the last time
 }
 
-// Run watches the devices of a fabric until ctx ends, or for so many rounds. Its hosts
-// must be reachable.
+// Run watches the devices of a fabric until ctx ends or the configured number of rounds is over.
+// Its hosts must be reachable.
 func Run(ctx context.Context, out *report.Console, f *fleet.Fabric, at *fleet.Access, o Options) (err error) {
 	d := &daemon{Options: o, out: out, down: map[string]bool{}}
 	ctx, d.cancel = context.WithCancel(ctx)
@@ -149,7 +149,7 @@ func Run(ctx context.Context, out *report.Console, f *fleet.Fabric, at *fleet.Ac
 	}
 	err = watcher.Run(ctx)
 	if d.sender != nil {
-		d.sender.Close() // and it ends when it has told of the last round, or ctx has ended
+		d.sender.Close() // the sender ends after the message about the last round, or when ctx ends
 	}
 	sending.Wait()
 	d.cancel()
@@ -157,13 +157,13 @@ func Run(ctx context.Context, out *report.Console, f *fleet.Fabric, at *fleet.Ac
 	return errors.Join(err, served, d.failed)
 }
 
-// config is what is watched and how.
+// config builds the configuration of the watcher.
 func (d *daemon) config(f *fleet.Fabric, at *fleet.Access) (watch.Config, error) {
 	reader := fleet.Reader{Fabric: f, Access: at, Counters: d.Counters}
 	cfg := watch.Config{
 		Fabric: f.Fabric(), Interval: d.Interval, Parallel: d.Parallel, Rounds: d.Rounds, Clock: d.Clock, Rand: d.Rand, Round: d.round,
-		// Passwords and host keys may have been changed since they were read: a watch
-		// goes on for months.
+		// Passwords and host keys may change while a watch runs for months, so they are read
+		// again after an error.
 		Read: func(ctx context.Context, dev watch.Device, ends fleet.Ends) fleet.Reading {
 			r := reader.Read(ctx, dev.Name, ends)
 			if r.Err != nil {
@@ -193,7 +193,7 @@ func (d *daemon) config(f *fleet.Fabric, at *fleet.Access) (watch.Config, error)
 	return cfg, nil
 }
 
-// deviceCount prints "3 switches and 2 hosts".
+// deviceCount formats counts of devices: "3 switches and 2 hosts".
 func deviceCount(switches, hosts int) string {
 	var parts []string
 	if switches > 0 {
@@ -205,7 +205,7 @@ func deviceCount(switches, hosts int) string {
 	return strings.Join(parts, " and ")
 }
 
-// hook makes the sender to the webhook; nil where there is none.
+// hook returns the webhook's sender; nil if there is no webhook.
 func (o *Options) hook(ctx context.Context, done func(error)) (*webhook.Sender, error) {
 	if o.Webhook == "" {
 		return nil, nil
@@ -231,10 +231,10 @@ func (o *Options) hook(ctx context.Context, done func(error)) (*webhook.Sender, 
 	return s, nil
 }
 
-// round tells everybody of a round that is over, or of an update of it.
+// round prints a finished round or an update, and passes it to the history file and the webhook.
 func (d *daemon) round(r *watch.Round) {
 	if err := d.print(r.Events()); err != nil {
-		// Nobody reads what is printed: the watch ends, as others do then.
+		// Standard output is closed, so end the watch, as other programs do.
 		d.failed = err
 		d.cancel()
 		return
@@ -257,7 +257,7 @@ func (d *daemon) round(r *watch.Round) {
 	}
 }
 
-// warnOnce warns of what begins to fail, and is silent while it goes on to.
+// warnOnce warns when a task starts to fail, and stays silent until it has succeeded again.
 func (d *daemon) warnOnce(what string, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -267,7 +267,7 @@ func (d *daemon) warnOnce(what string, err error) {
 	d.down[what] = err != nil
 }
 
-// print writes the changes of a round: a line each, or a JSON document each.
+// print writes the changes of a round, one line or one JSON document per change.
 func (d *daemon) print(events []watch.Event) error {
 	st := d.out.Styler()
 	for _, e := range events {
@@ -285,8 +285,8 @@ func (d *daemon) print(events []watch.Event) error {
 	return nil
 }
 
-// eventLine is a change on one line: "2026-11-21T19:20:10Z + error PFC-01 leaf1
-// Ethernet8: what".
+// eventLine formats a change as a line: "2026-11-21T19:20:10Z + error PFC-01 leaf1 Ethernet8:
+// what".
 func eventLine(e watch.Event, st term.Styler) string {
 	sign, severity := "+", string(e.Severity)
 	switch {

@@ -7,7 +7,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/watch"
 )
 
-// TimeLine is what a report shows of the rounds of a fabric, oldest first.
+// TimeLine converts the history of a fabric to rounds of a report, oldest first.
 func TimeLine(fabric string, records []watch.Record) []report.Round {
 	var out []report.Round
 	for _, r := range records {
@@ -23,13 +23,13 @@ func TimeLine(fabric string, records []watch.Record) []report.Round {
 	return out
 }
 
-// past are the rounds of earlier runs, which the history file has.
+// past returns the rounds of earlier runs from the history file.
 func (d *daemon) past(fabric string) []report.Round {
 	if d.History == "" {
 		return nil
 	}
 	if _, err := os.Stat(d.History); err != nil {
-		return nil // it is made by the first round
+		return nil // the first round creates the file
 	}
 	records, err := watch.ReadHistory(d.History)
 	d.warnOnce("history", err)

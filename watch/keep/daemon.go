@@ -16,21 +16,21 @@ import (
 	"github.com/roce-fabric/roce-fabric/watch/serve"
 )
 
-// The bounds of the interval, as a watch has them.
+// Limits of the interval, the same as for a watch.
 const (
 	minInterval = 10 * time.Second
 	maxInterval = 24 * time.Hour
 )
 
-// Options say how a Keeper runs as a program.
+// Options say how the agent runs as a program.
 type Options struct {
-	Version string // of the program
-	Listen  string // the address to serve at; "" is none
-	// Reload asks for the wanted state to be read again; nil never does.
+	Version string // version of the program
+	Listen  string // address to serve at; "" serves nothing
+	// Reload triggers a reload of the wanted state; nil never does.
 	Reload <-chan struct{}
 }
 
-// Check refuses options that cannot work.
+// Check rejects invalid options.
 func (c *Config) Check() error {
 	switch {
 	case c.Interval < minInterval || c.Interval > maxInterval:
@@ -41,8 +41,8 @@ func (c *Config) Check() error {
 	return nil
 }
 
-// Run keeps a host until ctx ends, prints what happens, wakes up when the kernel says that
-// a device changed, and serves metrics and health.
+// Run runs a Keeper until ctx ends. It prints the events, checks the host when the kernel
+// reports a changed device, and serves metrics and health.
 func Run(ctx context.Context, out *report.Console, cfg Config, o Options) (err error) {
 	if err := cfg.Check(); err != nil {
 		return err
@@ -52,7 +52,7 @@ func Run(ctx context.Context, out *report.Console, cfg Config, o Options) (err e
 	var printed error
 	cfg.Emit = func(e Event) {
 		if printed = show(out, e); printed != nil {
-			cancel() // nobody reads what is printed
+			cancel() // standard output is closed
 		}
 	}
 	cfg.Started = func() {
@@ -93,7 +93,7 @@ func Run(ctx context.Context, out *report.Console, cfg Config, o Options) (err e
 	return errors.Join(err, served, printed)
 }
 
-// listen wakes the Keeper for what the kernel says, as long as it says anything.
+// listen wakes the Keeper for kernel notifications, and restarts the listener if it fails.
 func (k *Keeper) listen(ctx context.Context, out *report.Console) {
 	for warned := false; ; {
 		err := local.Notify(ctx, k.Wake)
@@ -104,7 +104,7 @@ func (k *Keeper) listen(ctx context.Context, out *report.Console) {
 			out.Warn("changes are seen within --interval and not at once: %s", err)
 			warned = true
 		}
-		// On a clock of its own: the Keeper alone waits on the other one.
+		// Use the system clock, because only the Keeper may wait on its own clock.
 		again, free := watch.System.Timer(k.cfg.Interval)
 		select {
 		case <-again:
@@ -115,7 +115,7 @@ func (k *Keeper) listen(ctx context.Context, out *report.Console) {
 	}
 }
 
-// show prints an event: a line, or a JSON document.
+// show prints an event as a line or a JSON document.
 func show(out *report.Console, e Event) error {
 	if out.Output == "json" {
 		return out.Line(e)

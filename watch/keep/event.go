@@ -12,23 +12,23 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// Format is the version of the JSON of an [Event] and of a [State].
+// Format is the version of the JSON form of [Event] and [State].
 const Format = 1
 
-// Type is what an event is.
+// Type is the type of an event.
 type Type string
 
-// The types.
+// The event types.
 const (
-	Differs     Type = "differs"      // from the wanted state
-	ChangedBack Type = "changed-back" // something else wrote it after a repair
-	Missing     Type = "missing"      // a NIC, or a device over NICs
-	Created     Type = "created"      // a NIC, or a device over NICs, since the last look
-	Cleared     Type = "cleared"      // as wanted again, and not by this program
+	Differs     Type = "differs"      // a setting differs from the wanted state
+	ChangedBack Type = "changed-back" // something else changed a setting after a repair
+	Missing     Type = "missing"      // a NIC, or an interface on top of NICs, is missing
+	Created     Type = "created"      // a NIC, or an interface on top of NICs, appeared since the last check
+	Cleared     Type = "cleared"      // a setting is as wanted again without a repair
 	Repaired    Type = "repaired"
 	NotRepaired Type = "not-repaired"
-	Left        Type = "left"   // as a run of another set it on this host
-	Loaded      Type = "loaded" // another wanted state
+	Left        Type = "left"   // left as another run on this host set it
+	Loaded      Type = "loaded" // the wanted state changed
 	Failed      Type = "failed"
 )
 
@@ -40,24 +40,24 @@ func TypeOf(k nic.Kind) Type {
 	return Differs
 }
 
-// Event is something that happened, at all ports where it did at one time.
+// Event is something that happened, with all ports that it happened to at that time.
 type Event struct {
 	Format int       `json:"format"`
 	Type   Type      `json:"type"`
 	Time   time.Time `json:"time"`
 	Host   string    `json:"host"`
-	Ports  []string  `json:"ports,omitempty"` // none for the whole host
+	Ports  []string  `json:"ports,omitempty"` // empty for the whole host
 	Field  string    `json:"field,omitempty"`
 	Old    string    `json:"old,omitempty"`
 	New    string    `json:"new,omitempty"`
-	Kind   nic.Kind  `json:"kind,omitempty"` // of a difference
-	// Suspects says who may have written it, Blocked why it is not repaired.
+	Kind   nic.Kind  `json:"kind,omitempty"` // kind of the difference
+	// Suspects names who may have written the value, Blocked why it is not repaired.
 	Suspects string `json:"suspects,omitempty"`
 	Blocked  string `json:"blocked,omitempty"`
-	Text     string `json:"text,omitempty"` // of events that are not about a setting
+	Text     string `json:"text,omitempty"` // for events that are not about a setting
 }
 
-// emit hands events out, those together that are the same but for their port.
+// emit emits events, merging those that differ only in their port.
 func (k *Keeper) emit(events ...Event) {
 	type alike struct {
 		typ                                      Type
@@ -83,7 +83,7 @@ func (k *Keeper) emit(events ...Event) {
 	}
 }
 
-// String is the event on one line, without its time.
+// String returns the event as one line, without its time.
 func (e Event) String() string {
 	what := e.Field
 	if len(e.Ports) > 0 {

@@ -1,13 +1,13 @@
-// Package keep keeps one host as it is wanted: it is the daemon of 'nic agent', which runs
-// on the host itself. (nic/agent is another thing: the program that a run over SSH starts
-// on a host for one request.)
+// Package keep keeps one host in its wanted state: it is the daemon of 'nic agent', which runs
+// on the host itself. (Package nic/agent is different: it is the program that a run over SSH
+// starts on a host for one request.)
 //
-// A [Keeper] looks at the host once in an interval, and soon after the kernel says that a
-// device of it changed. It says what differs from the wanted state, and under the policy
-// [Repair] writes what may be written: one setting at a decreasing rate, with the mark of
-// the host, so that it and a run over SSH never write at the same time. What such a run
-// set is left to it, for as long as it stays as the run set it, until the wanted state is
-// written anew. Firmware settings are neither read nor written.
+// A [Keeper] checks the host once per interval, and shortly after the kernel reports a change of
+// a device. It reports differences from the wanted state and, under the policy [Repair],
+// corrects those it may: each setting at a decreasing rate, while holding the host's mark, so
+// that it never writes at the same time as a run over SSH. A setting written by such a run is
+// left alone as long as it keeps the value from the run, until the wanted state is written
+// again. Firmware settings are neither read nor written.
 package keep
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/watch"
 )
 
-// Policy says what becomes of a difference.
+// Policy says how differences are handled.
 type Policy string
 
 // The policies.
@@ -32,57 +32,58 @@ const (
 	Repair Policy = "repair"
 )
 
-// Policies are all policies.
+// Policies lists all policies.
 var Policies = []Policy{Report, Repair}
 
-// Wanted is the state that a host is kept in.
+// Wanted is the state that a host should have.
 type Wanted struct {
 	Host *nic.Host
-	// Written is when it was written, for the runs that ended since.
+	// Written is when the state was written; later runs take precedence over it.
 	Written time.Time
 }
 
-// Source is where the wanted state is kept.
+// Source provides the wanted state.
 type Source interface {
 	Load(ctx context.Context) (Wanted, error)
-	// Stamp is another one whenever Load may return something else.
+	// Stamp changes whenever Load may return a different state.
 	Stamp() string
 	String() string
 }
 
-// Config says what is kept and how.
+// Config configures a [Keeper].
 type Config struct {
 	Machine *local.Machine
 	Source  Source
 	Policy  Policy
-	// Allow is the largest impact of a repair; CutOff allows one that takes down the port
-	// that carries the only management path of the machine.
+	// Allow is the largest impact that a repair may have; CutOff allows repairs that take down
+	// the port with the machine's only management path.
 	Allow  qos.Impact
 	CutOff bool
-	// Interval is from one look to the next unless something happens; it is positive.
+	// Interval is the time between two checks if nothing happens; it must be positive.
 	Interval time.Duration
-	Rounds   int // 0: until the context ends
-	// Started is called once there is a wanted state; nil is for nobody.
+	Rounds   int // 0 means until the context ends
+	// Started is called once the wanted state is loaded; it may be nil.
 	Started func()
-	// Emit is handed what happens, on the goroutine of [Keeper.Run].
+	// Emit is called with each event, on the goroutine of [Keeper.Run].
 	Emit func(Event)
-	// Looked is handed what is known after each look, on the same goroutine, with the host
-	// as it was last read: nil where that failed. nil is for nobody.
+	// Looked is called after each check, on the same goroutine, with the state and the host as
+	// just read, nil if reading failed. It may be nil.
 	Looked func(State, *nic.Host)
-	Clock  watch.Clock // nil is [watch.System]
+	Clock  watch.Clock // nil means [watch.System]
 }
 
-// The times between two looks.
+// Times between two checks.
 const (
-	// settle is from the first word of a change to the look: a change is many writes, and
-	// spacing the least between two looks for changes.
+	// settle is the delay between the first notification of a change and the check, because a
+	// change consists of many writes. spacing is the shortest time between two checks caused by
+	// changes.
 	settle  = 2 * time.Second
 	spacing = 10 * time.Second
-	// busyWait is how long a run of another is left alone.
+	// busyWait is how long a repair waits for another run.
 	busyWait = 30 * time.Second
 )
 
-// Why a look is taken.
+// Causes of a check.
 const (
 	causeStart  = "start"
 	causePeriod = "period"
@@ -92,25 +93,25 @@ const (
 
 var causes = []string{causeStart, causePeriod, causeEvent, causeReload}
 
-// Keeper keeps a host. [Keeper.Run] is called once; the other methods may be called at any
-// time and from several goroutines.
+// Keeper keeps a host in its wanted state. [Keeper.Run] must be called only once; the other
+// methods are safe for concurrent use.
 type Keeper struct {
 	cfg            Config
 	wakes, reloads chan struct{}
 
-	// Of the loop alone.
+	// The fields up to written are used only by the loop.
 	stamp string
-	// again is when to look before the interval is over; zero for not.
+	// again is when to check before the interval is over; zero means not before.
 	again time.Time
-	// host is as it was read last in this look; nil where that failed.
+	// host is the host as last read in this check; nil if reading failed.
 	host *nic.Host
-	// since is when the wanted state was written or last asked for: what runs have set
-	// later is left to them.
+	// since is when the wanted state was written or last reloaded; settings that runs wrote
+	// later are left alone.
 	since time.Time
-	// index is the kernel's number of each interface when it was last there.
+	// index holds the kernel's index of each interface when it was last present.
 	index map[string]string
 	known map[setting]*open
-	// written are the settings that were repaired, with when, and how often.
+	// written holds the time and the number of repairs of each setting.
 	written map[setting]pace
 
 	mu      sync.Mutex
@@ -122,7 +123,7 @@ type Keeper struct {
 	count   counts
 }
 
-// setting is a field of a port, or of the host.
+// setting identifies a field of a port, or of the host if port is "".
 type setting struct{ port, field string }
 
 func (s setting) compare(o setting) int {
@@ -131,7 +132,7 @@ func (s setting) compare(o setting) int {
 
 func settingOf(c nic.Change) setting { return setting{c.Port, c.Field} }
 
-// New makes a Keeper. The machine leaves its firmware alone from now on.
+// New returns a Keeper. It makes the machine ignore its firmware settings.
 func New(cfg Config) *Keeper {
 	if cfg.Clock == nil {
 		cfg.Clock = watch.System
@@ -143,7 +144,8 @@ func New(cfg Config) *Keeper {
 	return &Keeper{cfg: cfg, wakes: make(chan struct{}, 1), reloads: make(chan struct{}, 1), index: map[string]string{}, known: map[setting]*open{}, written: map[setting]pace{}, count: newCounts()}
 }
 
-// Wake has the host looked at soon, if the device that changed is one of it; "" is any.
+// Wake triggers a check soon if the changed device belongs to the wanted state; "" means any
+// device.
 func (k *Keeper) Wake(ifname string) {
 	k.mu.Lock()
 	h := k.wanted.Host
@@ -157,7 +159,7 @@ func (k *Keeper) Wake(ifname string) {
 	}
 }
 
-// Reload has the wanted state read again, and the host looked at.
+// Reload triggers a reload of the wanted state and a check.
 func (k *Keeper) Reload() { poke(k.reloads) }
 
 func poke(c chan struct{}) {
@@ -167,26 +169,26 @@ func poke(c chan struct{}) {
 	}
 }
 
-// longest is how long a look may take that goes on: a card of AMD takes minutes to read,
-// and a repair says at each step that it goes on.
+// longest is how long a running check may take before it counts as stuck: reading an AMD card
+// takes minutes, and a repair reports progress at each step.
 const longest = 15 * time.Minute
 
-// Alive reports whether the loop runs, and no look is stuck.
+// Alive reports whether the loop is running and no check is stuck.
 func (k *Keeper) Alive() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.running && (!k.working || k.cfg.Clock.Now().Sub(k.beat) <= longest)
 }
 
-// Ready reports whether the last look at the host succeeded.
+// Ready reports whether the last check could read the host.
 func (k *Keeper) Ready() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.running && !k.state.Looked.IsZero() && k.state.Error == ""
 }
 
-// Run keeps the host until ctx ends, or for so many rounds. The error is that there is no
-// wanted state at the start.
+// Run keeps the host in its wanted state until ctx ends or the configured number of rounds is
+// over. It fails if the wanted state cannot be loaded at the start.
 func (k *Keeper) Run(ctx context.Context) error {
 	if err := k.load(ctx); err != nil {
 		return err
@@ -209,14 +211,14 @@ func (k *Keeper) Run(ctx context.Context) error {
 	}
 }
 
-// turns notes whether the loop runs, and is at work.
+// turns records whether the loop is running, and whether a check is in progress.
 func (k *Keeper) turns(running, working bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.running, k.working, k.beat = running, working, k.cfg.Clock.Now()
 }
 
-// wait returns why the next look is taken; "" for the end of ctx.
+// wait waits for the next check and returns its cause; "" if ctx ends.
 func (k *Keeper) wait(ctx context.Context) string {
 	last := k.cfg.Clock.Now()
 	next, cause := last.Add(k.cfg.Interval), causePeriod
@@ -251,7 +253,7 @@ func (k *Keeper) wait(ctx context.Context) string {
 	}
 }
 
-// load reads the wanted state. Where it is another one, repairs begin anew.
+// load reads the wanted state. If it changed, the repair rates start afresh.
 func (k *Keeper) load(ctx context.Context) error {
 	stamp := k.cfg.Source.Stamp()
 	w, err := k.cfg.Source.Load(ctx)
@@ -262,7 +264,7 @@ func (k *Keeper) load(ctx context.Context) error {
 		return err
 	}
 	h := *w.Host
-	h.Unit = nic.UnitState{} // whether it is installed is another's question
+	h.Unit = nic.UnitState{} // whether the unit is installed is not the Keeper's concern
 	digest := nic.Digest(&h)
 	k.stamp = stamp
 	k.mu.Lock()

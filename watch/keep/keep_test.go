@@ -31,15 +31,15 @@ import (
 
 func TestMain(m *testing.M) { sharedtest.VerifyMain(m) }
 
-// clock stands still until the test moves it. One Keeper waits on it, with one timer at a
-// time.
+// clock is a clock that stands still until the test advances it. One Keeper waits on it, with
+// one timer at a time.
 type clock struct {
 	mu    sync.Mutex
 	cond  *sync.Cond
 	now   time.Time
-	at    time.Time // of the timer; zero for none
+	at    time.Time // when the timer fires; zero if none is set
 	c     chan time.Time
-	turns int // timers that were set so far
+	turns int // number of timers set so far
 	ended bool
 }
 
@@ -70,14 +70,14 @@ func (c *clock) Timer(d time.Duration) (<-chan time.Time, func()) {
 	}
 }
 
-// jump lets time pass and nothing happen.
+// jump advances the clock without firing timers.
 func (c *clock) jump(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now = c.now.Add(d)
 }
 
-// after does something that turns the loop, and waits until the loop waits again.
+// after calls do, which must wake the Keeper's loop, and waits until the loop waits again.
 func (c *clock) after(do func()) {
 	c.mu.Lock()
 	n := c.turns
@@ -90,7 +90,7 @@ func (c *clock) after(do func()) {
 	}
 }
 
-// pass lets time pass, with all looks that are due meanwhile.
+// pass advances the clock and runs all checks due in that time.
 func (c *clock) pass(d time.Duration) {
 	for end := c.Now().Add(d); ; {
 		c.mu.Lock()
@@ -107,7 +107,7 @@ func (c *clock) pass(d time.Duration) {
 	}
 }
 
-// source is a wanted state that the test writes.
+// source is a wanted state that the test sets.
 type source struct {
 	mu     sync.Mutex
 	wanted Wanted
@@ -147,7 +147,7 @@ type rig struct {
 	*Keeper
 	clock  *clock
 	source *source
-	cancel func() // as a signal
+	cancel func() // like a signal
 
 	mu     sync.Mutex
 	events []Event
@@ -165,8 +165,8 @@ func wanted() *nic.Host {
 	return h
 }
 
-// newRig makes a host that is as wanted, but for its firmware, and a Keeper that has not
-// begun.
+// newRig returns a Keeper that has not started, and a host in its wanted state except for the
+// firmware.
 func newRig(t *testing.T, cfg Config) *rig {
 	t.Helper()
 	r := &rig{Host: localtest.InMemory(t.TempDir()), clock: newClock(), source: &source{}}
@@ -185,8 +185,8 @@ func newRig(t *testing.T, cfg Config) *rig {
 		t.Fatal(err)
 	}
 	r.Writes()
-	// Written well before the marks of runs: the kernel's times of files are some
-	// milliseconds behind.
+	// The wanted state must be clearly older than the marks of runs, because the kernel's file
+	// times lag by some milliseconds.
 	r.source.set(wanted(), time.Now().Add(-time.Second), nil)
 	cfg.Machine, cfg.Source, cfg.Clock = m, r.source, r.clock
 	if cfg.Interval == 0 {
@@ -201,7 +201,7 @@ func newRig(t *testing.T, cfg Config) *rig {
 	return r
 }
 
-// start has the Keeper take its first look. The function that it returns ends it.
+// start runs the Keeper until its first check is over, and returns a function that ends it.
 func (r *rig) start(t *testing.T) (end func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -223,7 +223,7 @@ func (r *rig) start(t *testing.T) (end func()) {
 	return end
 }
 
-// happened returns what happened since it was last called, a line each.
+// happened returns the events since the last call, one line each.
 func (r *rig) happened() (out []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -241,7 +241,7 @@ func (r *rig) want(t *testing.T, lines ...string) {
 	}
 }
 
-// wake has a device change, and time pass until that is looked at.
+// wake reports a changed device and advances the clock until it has been checked.
 func (r *rig) wake(name string) {
 	r.clock.after(func() { r.Wake(name) })
 	r.clock.pass(spacing)
@@ -255,8 +255,8 @@ const (
 	pfcFlips = "pfc of ens1f0np0 was set to 0x08 {3}, and something else has set it to 0x00 {} since: no other writer was found in its files and processes"
 )
 
-// A change that the kernel tells of is reported seconds later, and one that it does not
-// tell of after the interval. Nothing is written, and firmware is not looked at.
+// A change that the kernel notifies is reported within seconds, any other change after the
+// interval. The host is not written to and its firmware is not read.
 func TestReport(t *testing.T) {
 	r := newRig(t, Config{Policy: Report, Allow: qos.ImpactReload})
 	r.Programs["mlxconfig"] = func(context.Context, []string) (runner.Result, error) {
@@ -303,8 +303,8 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// A NIC that is chosen by a selector goes by its name of the wanted state, and wakes the
-// keeper by that of its interface.
+// A NIC chosen by a selector is called by its name in the wanted state, and wakes the Keeper
+// under the name of its interface.
 func TestSelected(t *testing.T) {
 	r := newRig(t, Config{Policy: Repair, Allow: qos.ImpactReload})
 	h := wanted()
@@ -322,7 +322,7 @@ func TestSelected(t *testing.T) {
 	}
 }
 
-// Events of other devices wake nobody, and many of one device are one look.
+// Events of other devices are ignored, and several events of a device cause one check.
 func TestEventsAreGathered(t *testing.T) {
 	r := newRig(t, Config{Interval: time.Hour})
 	if err := r.load(t.Context()); err != nil {
@@ -346,7 +346,7 @@ func TestEventsAreGathered(t *testing.T) {
 	if n := r.count.looks[causeEvent] - before; n != 1 {
 		t.Errorf("%v looks", n)
 	}
-	// The next look for a change is not at once.
+	// The next check for a change is not immediate.
 	r.clock.after(func() { r.Wake(ens0) })
 	r.clock.pass(settle)
 	before = r.count.looks[causeEvent]
@@ -361,10 +361,10 @@ func TestEventsAreGathered(t *testing.T) {
 	}
 }
 
-// A repair writes what differs, and that alone; the firmware is left.
+// A repair writes only what differs, and leaves the firmware alone.
 func TestRepair(t *testing.T) {
 	r := newRig(t, Config{Policy: Repair, Allow: qos.ImpactLoss})
-	card := mlxconfigtest.New("mlxconfig", "0000:30:00.0") // as it comes, not as wanted
+	card := mlxconfigtest.New("mlxconfig", "0000:30:00.0") // factory settings, not the wanted ones
 	r.SetCard(card)
 	r.start(t)
 	r.noPFC(ens0)
@@ -391,7 +391,7 @@ func TestRepair(t *testing.T) {
 	}
 }
 
-// A repair that disturbs more than is allowed is left, with the reason.
+// A repair with a larger impact than allowed is not made, and its reason is shown.
 func TestImpact(t *testing.T) {
 	r := newRig(t, Config{Policy: Repair, Allow: qos.ImpactCounters})
 	r.start(t)
@@ -406,8 +406,8 @@ func TestImpact(t *testing.T) {
 	}
 }
 
-// A rival that sets a value back at once is named each time that a repair does not stay,
-// and the repairs become rare: within a day there are as many as hours, and a few more.
+// Another program that keeps setting a value back is named after each repair that does not last,
+// and the repairs become rare: within a day little more than one per hour.
 func TestRivalIsRepairedAtABoundedRate(t *testing.T) {
 	r := newRig(t, Config{Policy: Repair, Allow: qos.ImpactLoss})
 	if err := errors.Join(os.MkdirAll(filepath.Join(r.Roots.Etc, "cron.d"), 0o755),
@@ -419,7 +419,7 @@ func TestRivalIsRepairedAtABoundedRate(t *testing.T) {
 	begin := r.clock.Now()
 	for r.clock.Now().Sub(begin) < 24*time.Hour {
 		r.SetCM("mlx5_0", "default_roce_tos", "0")
-		r.clock.pass(time.Minute) // of which no word comes: ToS is in configfs
+		r.clock.pass(time.Minute) // no notification, because ToS is in configfs
 		writes += len(r.Writes())
 	}
 	if writes < 20 || writes > 32 {
@@ -433,7 +433,7 @@ func TestRivalIsRepairedAtABoundedRate(t *testing.T) {
 	if s := r.Keeper.State(); len(s.Differences) != 1 || s.Differences[0].Reason != WhyRate {
 		t.Errorf("%+v", s.Differences)
 	}
-	// Once it stays, it is as if nothing had been.
+	// Once a repair lasts, the waits start afresh.
 	r.clock.pass(2 * stays)
 	r.happened()
 	r.SetCM("mlx5_0", "default_roce_tos", "0")
@@ -443,7 +443,7 @@ func TestRivalIsRepairedAtABoundedRate(t *testing.T) {
 	}
 }
 
-// A rival that is there before a repair is read back is one as well.
+// A program that changes a value before the repair is verified is noticed too.
 func TestRivalAtOnce(t *testing.T) {
 	r := newRig(t, Config{Policy: Repair, Allow: qos.ImpactLoss})
 	r.start(t)
@@ -453,7 +453,7 @@ func TestRivalAtOnce(t *testing.T) {
 	r.want(t, "differs: "+isNoPFC+": no other writer was found in its files and processes", "changed-back: "+pfcFlips)
 }
 
-// What cannot be written is said, and tried again ever more rarely.
+// A failed repair is reported and retried less and less often.
 func TestRepairFails(t *testing.T) {
 	r := newRig(t, Config{Policy: Repair, Allow: qos.ImpactLoss})
 	r.start(t)
@@ -476,15 +476,14 @@ func TestRepairFails(t *testing.T) {
 	r.want(t, setPFC)
 }
 
-// The agent of a run over SSH waits for the Keeper, which has the mark for as long as it
-// writes.
+// A run over SSH waits for the Keeper, which holds the mark while it writes.
 func TestRunWaitsForTheKeeper(t *testing.T) {
 	r := newRig(t, Config{Policy: Repair, Allow: qos.ImpactLoss})
 	held, err := r.Machine().Hold(t.Context(), mark.New(mark.Agent))
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond) // more than for a run
+	ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond) // longer than the Keeper waits for a run
 	defer cancel()
 	if got, err := r.Machine().Hold(ctx, mark.New("r7")); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%+v, %v", got, err)
@@ -497,7 +496,8 @@ func TestRunWaitsForTheKeeper(t *testing.T) {
 	got.End()
 }
 
-// A wanted state that cannot be read is none at the start, and later the one before stays.
+// If the wanted state cannot be read, the Keeper does not start; later, it keeps the previous
+// state.
 func TestWantedState(t *testing.T) {
 	r := newRig(t, Config{Policy: Repair, Allow: qos.ImpactLoss})
 	r.source.set(nil, time.Now(), errors.New("line 3 is odd"))
@@ -524,7 +524,8 @@ func TestWantedState(t *testing.T) {
 	}
 }
 
-// A week of 10,000 events costs no memory, and nothing is written without a difference.
+// A week with 10,000 events does not use more and more memory, and nothing is written without a
+// difference.
 func TestWeek(t *testing.T) {
 	r := newRig(t, Config{Policy: Repair, Allow: qos.ImpactLoss, Interval: 10 * time.Minute})
 	r.start(t)
@@ -561,7 +562,7 @@ func TestWeek(t *testing.T) {
 			made -= w
 		}
 		r.happened()
-		r.cfg.Machine.Tools = &runnertest.Fake{Programs: r.Programs} // it remembers what was run
+		r.cfg.Machine.Tools = &runnertest.Fake{Programs: r.Programs} // the fake records every command
 	}
 	r.clock.pass(time.Hour)
 	if made -= len(r.Writes()); made != 0 || len(r.Keeper.State().Differences) > 0 {
@@ -581,7 +582,7 @@ var allOptions = local.Options{CutOff: true}
 
 func withPFC(s *dcb.State) { s.PFC.Enabled = qos.Priorities(3) }
 
-// A line says what is not known, what is not there and what is in the way.
+// An event's line says what is unknown, missing or blocked.
 func TestLines(t *testing.T) {
 	for _, c := range []struct {
 		e    Event
@@ -598,7 +599,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// A signal in the midst of a repair ends it between two steps; what was done is said.
+// A signal during a repair ends it between two steps; the completed steps are reported.
 func TestEndOfARepair(t *testing.T) {
 	r := newRig(t, Config{Policy: Repair, Allow: qos.ImpactLoss})
 	end := r.start(t)
@@ -606,7 +607,7 @@ func TestEndOfARepair(t *testing.T) {
 	r.SetCM("mlx5_1", "default_roce_tos", "0")
 	r.clock.pass(30 * time.Second)
 	r.happened()
-	// The second read of the host is that after the repair.
+	// The second read of the host follows the repair.
 	r.OnRead("sys/kernel/hostname", func() { r.OnRead("sys/kernel/hostname", r.cancel) })
 	r.clock.pass(time.Minute)
 	end()

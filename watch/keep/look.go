@@ -18,24 +18,24 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/local"
 )
 
-// repairTimeout bounds all steps of one repair; each has a deadline of its own.
+// repairTimeout limits all steps of one repair together; each step has its own timeout.
 const repairTimeout = time.Hour
 
-// open is a difference.
+// open is a difference from the wanted state.
 type open struct {
 	change nic.Change
 	since  time.Time
-	// run is whose work it is left as; "" for nobody's.
+	// run is the run whose setting is left alone; "" if there is none.
 	run string
-	// reason is why it is not repaired.
+	// reason is why the difference is not repaired.
 	reason Reason
 }
 
-// look reads the host, says what is new, and repairs.
+// look checks the host, reports what is new, and repairs differences.
 func (k *Keeper) look(ctx context.Context, cause string) {
 	start := k.cfg.Clock.Now()
 	k.again = time.Time{}
-	fresh := cause == causeStart // there is no look before that wanted the same
+	fresh := cause == causeStart // no earlier check used this wanted state
 	if cause == causeReload || k.cfg.Source.Stamp() != k.stamp && !fresh {
 		fresh = k.reload(ctx)
 	}
@@ -59,14 +59,14 @@ func (k *Keeper) look(ctx context.Context, cause string) {
 	}
 }
 
-// reload takes a new wanted state, and keeps the old one where there is none.
+// reload loads the wanted state again, and keeps the old one if that fails.
 func (k *Keeper) reload(ctx context.Context) (taken bool) {
 	err := k.load(ctx)
 	if ctx.Err() != nil {
 		return false
 	}
 	if err == nil {
-		// Whatever runs have set until now, the wanted state is to be in force.
+		// The new wanted state takes precedence over everything that runs have set so far.
 		k.since = k.wanted.Written
 		for _, l := range k.cfg.Machine.Left() {
 			k.since = latest(k.since, l.At)
@@ -74,7 +74,7 @@ func (k *Keeper) reload(ctx context.Context) (taken bool) {
 		k.emit(Event{Type: Loaded, Text: "the wanted state is that of " + k.cfg.Source.String()})
 		return true
 	}
-	k.stamp = k.cfg.Source.Stamp() // it is tried again once it has changed
+	k.stamp = k.cfg.Source.Stamp() // retry only after another change
 	k.mu.Lock()
 	k.state.LoadError = err.Error()
 	k.mu.Unlock()
@@ -82,7 +82,7 @@ func (k *Keeper) reload(ctx context.Context) (taken bool) {
 	return false
 }
 
-// read reads the host, and returns how it differs from what is wanted.
+// read reads the host and returns its differences from the wanted state.
 func (k *Keeper) read(ctx context.Context) (*nic.Host, []nic.Change, error) {
 	ctx, cancel := context.WithTimeout(ctx, agent.ReadTimeout)
 	defer cancel()
@@ -95,8 +95,8 @@ func (k *Keeper) read(ctx context.Context) (*nic.Host, []nic.Change, error) {
 	return running, changes, nil
 }
 
-// take compares what differs with what did. Of what is fresh nobody is suspected, nor of the
-// settings of an interface that was created since the last look.
+// take compares the current differences with the known ones. It names no suspects for a fresh
+// wanted state, nor for an interface created since the last check.
 func (k *Keeper) take(running *nic.Host, changes []nic.Change, fresh bool) {
 	now := k.cfg.Clock.Now()
 	events, created := k.created()
@@ -132,7 +132,7 @@ func (k *Keeper) take(running *nic.Host, changes []nic.Change, fresh bool) {
 		}
 		old := k.known[s].change
 		delete(k.known, s)
-		// What is not there, or cannot be read, is not as wanted.
+		// A setting that is missing or unreadable does not count as corrected.
 		if old.Kind != nic.KindMissing && readable(running, s) {
 			events = append(events, Event{Type: Cleared, Field: s.field, Ports: []string{s.port}, Old: old.Old})
 		}
@@ -140,7 +140,7 @@ func (k *Keeper) take(running *nic.Host, changes []nic.Change, fresh bool) {
 	k.emit(events...)
 }
 
-// readable reports whether a setting of a host was read.
+// readable reports whether a setting was read from the host.
 func readable(running *nic.Host, s setting) bool {
 	field, _, _ := strings.Cut(s.field, "[")
 	missing := running.Missing
@@ -155,21 +155,21 @@ func readable(running *nic.Host, s setting) bool {
 	return !bad
 }
 
-// created returns the interfaces that were created since the last look: they have the
-// defaults of their driver, and nobody changed a setting of them back.
+// created returns the interfaces created since the last check. They have their driver's
+// defaults, so nobody changed their settings back.
 func (k *Keeper) created() (events []Event, created map[string]bool) {
 	created = map[string]bool{}
 	for _, port := range k.wanted.Host.Devices() {
 		now := k.cfg.Machine.Index(port)
 		before, known := k.index[port]
-		if now == "" && known { // gone: another one may get its number
+		if now == "" && known { // gone: another interface may reuse its index
 			k.index[port] = ""
 		}
 		if now == "" || known && now == before {
 			continue
 		}
 		if k.index[port] = now; !known && k.known[setting{port, nic.FieldPort}] == nil {
-			continue // the first look
+			continue // the first check
 		}
 		created[port] = true
 		maps.DeleteFunc(k.written, func(s setting, _ pace) bool { return s.port == port })
@@ -178,9 +178,9 @@ func (k *Keeper) created() (events []Event, created map[string]bool) {
 	return events, created
 }
 
-// leftTo returns the run that set the settings of a step after the wanted state was
-// written, if they still hold what it set: it may have applied a newer intent. nil is for
-// none.
+// leftTo returns the run that wrote the settings of a step after the wanted state was written,
+// if they still have its values: that run may have applied a newer intent. It returns nil if
+// there is none.
 func (k *Keeper) leftTo(ctx context.Context, s local.Step) *mark.Mark {
 	for _, l := range k.cfg.Machine.Left() {
 		if l.Port == s.Port && l.Field == s.Field && l.Run.Run != mark.Agent && l.At.After(k.since) && k.cfg.Machine.Holds(ctx, l) {
@@ -190,7 +190,7 @@ func (k *Keeper) leftTo(ctx context.Context, s local.Step) *mark.Mark {
 	return nil
 }
 
-// yield leaves the differences that runs left to them, and returns the other steps.
+// yield marks the differences that are left to runs, and returns the remaining steps.
 func (k *Keeper) yield(ctx context.Context, steps []local.Step) (todo []local.Step) {
 	var left ordered.Map[string, int]
 	for _, s := range steps {
@@ -223,7 +223,7 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// repair writes what may be written of what differs.
+// repair corrects those differences that may be corrected.
 func (k *Keeper) repair(ctx context.Context, running *nic.Host) {
 	ctx, cancel := context.WithTimeout(ctx, repairTimeout)
 	defer cancel()
@@ -244,7 +244,7 @@ func (k *Keeper) repair(ctx context.Context, running *nic.Host) {
 	if held.End != nil {
 		defer held.End()
 	}
-	// A run may have ended between the look and the mark, or have died.
+	// A run may have ended or died between the check and taking the mark.
 	if todo = k.yield(ctx, todo); len(todo) == 0 {
 		return
 	}
@@ -263,7 +263,7 @@ func (k *Keeper) repair(ctx context.Context, running *nic.Host) {
 	}
 	after, changes, rerr := k.read(ctx)
 	if ctx.Err() != nil && err == nil {
-		k.repaired(todo, nil, nil, nil) // each step has read its own back
+		k.repaired(todo, nil, nil, nil) // each step has verified its own settings
 		return
 	}
 	if rerr != nil {
@@ -272,10 +272,10 @@ func (k *Keeper) repair(ctx context.Context, running *nic.Host) {
 	}
 	k.repaired(todo, after, changes, err)
 	k.take(after, changes, false)
-	k.soon(now.Add(spacing)) // does it stay?
+	k.soon(now.Add(spacing)) // check whether the settings stay
 }
 
-// allowed are the steps that may be carried out now. The others are given the reason.
+// allowed returns the steps that may be carried out now, and records the reason for the others.
 func (k *Keeper) allowed(steps []local.Step) (todo []local.Step) {
 	now := k.cfg.Clock.Now()
 	planned := map[setting]bool{}
@@ -305,7 +305,7 @@ func (k *Keeper) allowed(steps []local.Step) (todo []local.Step) {
 				o.reason, o.change.Blocked, o.change.Impact = why, cmp.Or(o.change.Blocked, s.Blocked), max(o.change.Impact, s.Impact)
 			}
 		}
-		// One without a change comes after another one of its port.
+		// A step without a change belongs to an earlier step of the same port.
 		if why == "" && (len(s.Changes) > 0 || slices.ContainsFunc(todo, func(t local.Step) bool { return t.Port == s.Port })) {
 			todo = append(todo, s)
 		}
@@ -318,14 +318,14 @@ func (k *Keeper) allowed(steps []local.Step) (todo []local.Step) {
 	return todo
 }
 
-// soon has the host looked at no later than at a time.
+// soon schedules the next check no later than at.
 func (k *Keeper) soon(at time.Time) {
 	if k.again.IsZero() || at.Before(k.again) {
 		k.again = at
 	}
 }
 
-// busy puts a repair off for a run of another.
+// busy postpones a repair because another run is at work.
 func (k *Keeper) busy(todo []local.Step, run string) {
 	for _, s := range todo {
 		for _, c := range s.Changes {
@@ -339,7 +339,7 @@ func (k *Keeper) busy(todo []local.Step, run string) {
 	k.soon(k.cfg.Clock.Now().Add(busyWait))
 }
 
-// note says something once, until something else is said of the same.
+// note reports a text unless it equals the last one.
 func (k *Keeper) note(text string) {
 	k.mu.Lock()
 	same := text == k.state.Note
@@ -350,8 +350,9 @@ func (k *Keeper) note(text string) {
 	}
 }
 
-// repaired says which of the settings of steps are as wanted now. Each step has read its
-// own back: without an error, what is not has been written by something else since.
+// repaired reports which settings of the steps now have their wanted value. Each step has
+// verified its own settings, so without an error a remaining difference was written by something
+// else afterwards.
 func (k *Keeper) repaired(todo []local.Step, after *nic.Host, changes []nic.Change, err error) {
 	var events []Event
 	for _, s := range todo {
@@ -381,7 +382,7 @@ func (k *Keeper) repaired(todo []local.Step, after *nic.Host, changes []nic.Chan
 	k.emit(events...)
 }
 
-// ended notes that a look is over.
+// ended records the end of a check.
 func (k *Keeper) ended(start time.Time, cause string, err error) {
 	now := k.cfg.Clock.Now()
 	text := ""
@@ -407,7 +408,7 @@ func (k *Keeper) ended(start time.Time, cause string, err error) {
 	}
 }
 
-// differences are what is known, in order.
+// differences returns the known differences, in order.
 func (k *Keeper) differences() []Difference {
 	out := make([]Difference, 0, len(k.known))
 	for _, o := range k.known {

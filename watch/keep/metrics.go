@@ -15,7 +15,7 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("roce_fabric_"+name, help, labels, nil)
 }
 
-// The metrics. Ports and fields are those of the wanted state.
+// The metrics. The ports and fields in labels come from the wanted state.
 var (
 	buildInfo    = desc("build_info", "The version of the program; always 1.", "version")
 	agentInfo    = desc("agent_info", "The host and its policy; always 1.", "host", "policy")
@@ -37,27 +37,27 @@ var (
 
 var all = []*prometheus.Desc{buildInfo, agentInfo, interval, looks, lookFailures, looked, lookTime, loaded, loadOK, loadFailures, missing, differs, differences, repairs, changedBack, busy}
 
-// exporter shows a Keeper to Prometheus.
+// exporter exports a Keeper to Prometheus.
 type exporter struct {
 	*Keeper
 	version string
 }
 
-// metrics serves the metrics, with those of the Go runtime and of the process.
+// metrics serves the metrics, together with those of the Go runtime and the process.
 func (k *Keeper) metrics(version string) http.Handler {
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(exporter{k, version}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return promhttp.HandlerFor(reg, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
 }
 
-// Describe is of [prometheus.Collector].
+// Describe implements [prometheus.Collector].
 func (exporter) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range all {
 		ch <- d
 	}
 }
 
-// Collect is of [prometheus.Collector].
+// Collect implements [prometheus.Collector].
 func (e exporter) Collect(ch chan<- prometheus.Metric) {
 	value := func(kind prometheus.ValueType) func(*prometheus.Desc, float64, ...string) {
 		return func(d *prometheus.Desc, v float64, labels ...string) {

@@ -2,21 +2,22 @@ package keep
 
 import "time"
 
-// pace is how often a setting was repaired: at once the first time, and then ever more
-// slowly as long as it does not stay.
+// pace limits how often a setting is repaired: at once the first time, then at increasing
+// intervals as long as the setting does not stay.
 type pace struct {
 	last time.Time
 	n    int
 }
 
-// The waits between two repairs of a setting. One that stayed for stays begins anew.
+// Waits between two repairs of a setting. After a setting has stayed for the duration stays, its
+// waits start afresh.
 const (
 	firstWait = spacing
 	maxWait   = time.Hour
 	stays     = 2 * maxWait
 )
 
-// next is when the setting may be repaired again.
+// next returns when the setting may be repaired again.
 func (p pace) next() time.Time {
 	if p.n == 0 {
 		return time.Time{}
@@ -31,7 +32,7 @@ func (p pace) next() time.Time {
 	return p.last.Add(wait)
 }
 
-// again notes a repair.
+// again records a repair.
 func (p pace) again(now time.Time) pace {
 	if p.n > 0 && now.Sub(p.last) >= stays {
 		p.n = 0

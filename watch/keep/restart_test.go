@@ -17,7 +17,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/local"
 )
 
-// metricsOf returns what /metrics shows.
+// metricsOf returns the text of /metrics.
 func metricsOf(t *testing.T, k *Keeper) string {
 	t.Helper()
 	rec := httptest.NewRecorder()
@@ -25,7 +25,7 @@ func metricsOf(t *testing.T, k *Keeper) string {
 	return rec.Body.String()
 }
 
-// runOf has a run of another machine bring the host to a state, under its mark.
+// runOf simulates a run from another machine that changes the host while holding its mark.
 func (r *rig) runOf(t *testing.T, name string, change func(*nic.Host)) {
 	t.Helper()
 	m := r.Machine()
@@ -47,7 +47,7 @@ func (r *rig) runOf(t *testing.T, name string, change func(*nic.Host)) {
 	}
 }
 
-// again ends a Keeper and begins another one on the same host, as a restart of the agent does.
+// again ends a Keeper and starts another one on the same host, like a restart of the agent.
 func (r *rig) again(t *testing.T, end func()) (endAgain func()) {
 	t.Helper()
 	end()
@@ -61,7 +61,7 @@ func (r *rig) again(t *testing.T, end func()) (endAgain func()) {
 
 func withoutPFC(h *nic.Host) { h.Ports[ens0].PFC = qos.Of(qos.PrioritySet(0)) }
 
-// While a run of another machine has its mark on the host, the agent writes nothing.
+// While a run from another machine holds the host's mark, the agent writes nothing.
 func TestRunOfAnother(t *testing.T) {
 	r := newRig(t, Config{Policy: Repair, Allow: qos.ImpactLoss})
 	r.start(t)
@@ -80,12 +80,12 @@ func TestRunOfAnother(t *testing.T) {
 	r.want(t)
 	held.End()
 	r.clock.pass(busyWait)
-	r.want(t, setPFC) // the run did not write it
+	r.want(t, setPFC) // the run did not change PFC
 }
 
-// A setting that a run wrote after the wanted state was written is left as long as it holds
-// what the run wrote, also after a restart of the agent, and whatever the agent repairs in
-// between. A new wanted state or SIGHUP ends that.
+// A setting that a run wrote after the wanted state was written is left alone as long as it
+// keeps the run's value, even if the agent restarts or repairs other settings. A new wanted
+// state or SIGHUP ends that.
 func TestSettingsOfARunAreLeft(t *testing.T) {
 	r := newRig(t, Config{Policy: Repair, Allow: qos.ImpactLoss})
 	end := r.start(t)
@@ -106,7 +106,7 @@ func TestSettingsOfARunAreLeft(t *testing.T) {
 		}
 	}
 	left("after the run")
-	r.SetCM("mlx5_0", "default_roce_tos", "0") // not the work of the run
+	r.SetCM("mlx5_0", "default_roce_tos", "0") // not written by the run
 	r.clock.pass(time.Hour)
 	if lines := r.happened(); len(lines) != 2 || !strings.HasPrefix(lines[1], "repaired: tos") {
 		t.Errorf("%v", lines)
@@ -114,7 +114,7 @@ func TestSettingsOfARunAreLeft(t *testing.T) {
 	r.Writes()
 	end = r.again(t, end)
 	left("after a restart of the agent")
-	// Whoever sends SIGHUP has the wanted state in force, whatever the run did.
+	// SIGHUP enforces the wanted state, whatever the run wrote.
 	r.clock.after(r.Keeper.Reload)
 	if s := r.Keeper.State(); len(s.Differences) > 0 {
 		t.Errorf("after SIGHUP: %+v", s.Differences)
@@ -123,7 +123,7 @@ func TestSettingsOfARunAreLeft(t *testing.T) {
 	if s := r.Keeper.State(); len(s.Differences) > 0 {
 		t.Errorf("after SIGHUP and a restart: %+v", s.Differences)
 	}
-	// A wanted state that was written after the run counts.
+	// A wanted state written after the run takes precedence.
 	r.runOf(t, "r8", withoutPFC)
 	r.source.set(wanted(), time.Now().Add(time.Second), nil)
 	r.clock.pass(time.Minute)
@@ -132,14 +132,14 @@ func TestSettingsOfARunAreLeft(t *testing.T) {
 	}
 }
 
-// Settings that were lost after the last run had ended are set again, whether the run was
-// seen by this agent or by one before: it left them as wanted.
+// Settings that are lost after the last run ended are set again, whether this agent or an
+// earlier one saw the run, because the run left them as wanted.
 func TestLostSettingsAreSetAgainAfterARestart(t *testing.T) {
 	for name, lose := range map[string]func(*rig){
 		"driver loaded again": func(r *rig) { r.Host.Reload(ens0); r.Host.Reload(ens1) },
 		"host restarted": func(r *rig) {
 			r.Reboot()
-			for _, e := range []string{mark.Name, mark.State} { // /run is empty after a restart
+			for _, e := range []string{mark.Name, mark.State} { // /run is empty after a reboot
 				_ = os.Remove(filepath.Join(r.Roots.Run, e))
 			}
 		},
@@ -175,7 +175,7 @@ func TestLostSettingsAreSetAgainAfterARestart(t *testing.T) {
 	}
 }
 
-// A run that was killed has ended as well: what it wrote until then is left, and no more.
+// A killed run has also ended: only what it wrote is left alone.
 func TestKilledRun(t *testing.T) {
 	r := newRig(t, Config{Policy: Repair, Allow: qos.ImpactLoss})
 	r.runOf(t, "r7", withoutPFC)
@@ -189,8 +189,8 @@ func TestKilledRun(t *testing.T) {
 	}
 }
 
-// A NIC that has vanished is missing: none of its settings is reported as wanted, here, in
-// the metrics or in the state. When it is back, its defaults are nobody else's work.
+// A vanished NIC is missing: events, metrics and state do not report its settings as wanted.
+// When it returns with default settings, no other program is blamed.
 func TestMissingNIC(t *testing.T) {
 	for _, policy := range []Policy{Report, Repair} {
 		t.Run(string(policy), func(t *testing.T) {
@@ -199,7 +199,7 @@ func TestMissingNIC(t *testing.T) {
 			r.SetCM("mlx5_0", "default_roce_tos", "0")
 			r.noPFC(ens0)
 			r.SetMTU(ens0, 1500)
-			r.wake(ens0) // repaired, or three differences
+			r.wake(ens0) // one repair or three differences
 			r.happened()
 			port := r.Remove(ens0)
 			r.wake(ens0)
@@ -235,7 +235,7 @@ func TestMissingNIC(t *testing.T) {
 	}
 }
 
-// An interface that was created again between two looks is no rival either.
+// An interface that was recreated between two checks is not blamed on another program.
 func TestCreatedAgain(t *testing.T) {
 	r := newRig(t, Config{Policy: Repair, Allow: qos.ImpactLoss})
 	r.start(t)
@@ -251,7 +251,7 @@ func TestCreatedAgain(t *testing.T) {
 	if s := r.Keeper.State(); len(s.Differences) > 0 || len(r.count.changedBack) > 0 {
 		t.Errorf("%+v, %v", s.Differences, r.count.changedBack)
 	}
-	// The same default by a rival's hand is one.
+	// The same default set by another program is noticed.
 	r.clock.pass(time.Minute)
 	r.happened()
 	r.noPFC(ens0)

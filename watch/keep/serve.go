@@ -6,7 +6,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/watch/serve"
 )
 
-// index names what there is.
+// index is the text of the start page.
 const index = `roce-fabric nic agent
 
 /metrics     Prometheus metrics
@@ -15,7 +15,7 @@ const index = `roce-fabric nic agent
 /state.json  what is wanted, and what differs
 `
 
-// Handler serves metrics, health and the state, as package serve does for a watch.
+// Handler serves metrics, health and the state, like package serve does for a watch.
 func (k *Keeper) Handler(version string) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /{$}", serve.Index(index))

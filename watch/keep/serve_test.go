@@ -12,8 +12,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// Health, metrics and the state follow what the Keeper does, and the manual names each
-// metric with its labels.
+// Health, metrics and state reflect the Keeper's work, and the manual lists each metric with its
+// labels.
 func TestServed(t *testing.T) {
 	r := newRig(t, Config{Policy: Repair, Allow: qos.ImpactCounters})
 	h := r.Handler("v1")
@@ -62,7 +62,7 @@ func TestServed(t *testing.T) {
 			t.Errorf("docs/agent.md does not explain the reason %s", why)
 		}
 	}
-	// JSON that a program reads again.
+	// The state is valid JSON for programs.
 	_, body := get("/state.json")
 	var s State
 	if err := json.Unmarshal([]byte(body), &s); err != nil || s.Format != Format || s.Digest == "" {
@@ -72,8 +72,7 @@ func TestServed(t *testing.T) {
 	want("/healthz", 503)
 }
 
-// systemd finds nothing wrong with the unit of the examples but that its program is not
-// installed here.
+// systemd accepts the example unit, except that its program is not installed here.
 func TestServiceOfTheExamples(t *testing.T) {
 	tool, err := exec.LookPath("systemd-analyze")
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/unit"
 )
 
-// HostFile is the wanted state of the boot unit, which 'nic unit install' writes.
+// HostFile is the wanted state stored for the boot unit by 'nic unit install'.
 type HostFile struct{ local.Roots }
 
 // Load implements [Source].
@@ -36,13 +36,13 @@ func (f HostFile) Stamp() string { return stamp(unit.HostFile(f.Roots)) }
 
 func (f HostFile) String() string { return unit.HostFile(f.Roots) }
 
-// Intent is an intent, a file or a folder.
+// Intent is a wanted state taken from an intent file or folder.
 type Intent struct {
 	Path string
-	// Host is the name of this machine in it; "" is its host name.
+	// Host is the name of this machine in the intent; "" means its host name.
 	Host string
-	// Roots are those of the machine, whose boot unit should have the same settings; Warn is
-	// called where it has not, and with what the intent leaves open.
+	// Roots are the machine's file system roots. Warn is called if its boot unit has other
+	// settings, and for what the intent leaves open.
 	Roots local.Roots
 	Warn  func(text string)
 }
@@ -75,14 +75,14 @@ func (i Intent) Stamp() string { return stamp(i.Path) }
 
 func (i Intent) String() string { return i.Path }
 
-// stats are those of a file, or of a folder and what is directly in it.
+// stats returns the file info of a file, or of a folder and its direct entries.
 func stats(path string) []fs.FileInfo {
 	st, err := os.Stat(path)
 	if err != nil {
 		return nil
 	}
 	out := []fs.FileInfo{st}
-	entries, _ := os.ReadDir(path) // a file has none
+	entries, _ := os.ReadDir(path) // fails and returns nothing for a file
 	for _, e := range entries {
 		if st, err := os.Stat(filepath.Join(path, e.Name())); err == nil {
 			out = append(out, st)
@@ -99,7 +99,7 @@ func stamp(path string) string {
 	return b.String()
 }
 
-// written is when a file, or something in a folder, was last written.
+// written returns when a file or a folder's entry was last modified.
 func written(path string) (last time.Time) {
 	for _, st := range stats(path) {
 		if st.ModTime().After(last) {

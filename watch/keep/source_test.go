@@ -14,7 +14,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/unit"
 )
 
-// put writes a file, and says when it was.
+// put writes a file with the given modification time.
 func put(t *testing.T, name, text string, at time.Time) {
 	t.Helper()
 	if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o600), os.Chtimes(name, at, at)); err != nil {
@@ -31,7 +31,7 @@ func hostFile(t *testing.T, roots local.Roots, h *nic.Host, at time.Time) {
 	put(t, unit.HostFile(roots), string(files[0].Content), at)
 }
 
-// The state that the boot unit restores is the wanted one, and changes with the file.
+// The state that the boot unit restores is the wanted state, and changes with its file.
 func TestHostFile(t *testing.T) {
 	src := HostFile{local.Roots{Etc: filepath.Join(t.TempDir(), "etc")}}
 	var wrong *fleet.OptionError
@@ -73,7 +73,7 @@ hosts:
   store1: {nics: {ens1f0np0: {}}}
 `
 
-// An intent is a folder of files as well; the boot unit is to have the same settings.
+// An intent may be a folder of files; the boot unit should have the same settings.
 func TestIntent(t *testing.T) {
 	dir := t.TempDir()
 	at := time.Date(2026, 11, 26, 1, 2, 3, 0, time.UTC)

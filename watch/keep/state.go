@@ -7,52 +7,52 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// Reason is why a difference is not repaired; "" where it is about to be.
+// Reason is why a difference is not repaired; "" if it is about to be.
 type Reason string
 
 // The reasons.
 const (
-	WhyPolicy  Reason = "policy"  // it is only reported
-	WhyImpact  Reason = "impact"  // it disturbs more than is allowed
-	WhyRate    Reason = "rate"    // it does not stay as it is set, and is tried again later
-	WhyRun     Reason = "run"     // a run of another set it
-	WhyBusy    Reason = "busy"    // a run of another is at work
-	WhyBlocked Reason = "blocked" // this program cannot change it
+	WhyPolicy  Reason = "policy"  // the policy is to report only
+	WhyImpact  Reason = "impact"  // the repair's impact is not allowed
+	WhyRate    Reason = "rate"    // the value does not stay; retried later
+	WhyRun     Reason = "run"     // another run set it
+	WhyBusy    Reason = "busy"    // another run is in progress
+	WhyBlocked Reason = "blocked" // cannot be changed by this program
 	WhyError   Reason = "error"   // the last repair failed
 	WhyMissing Reason = "missing" // the host has no such interface
 )
 
 var reasons = []Reason{WhyPolicy, WhyImpact, WhyRate, WhyRun, WhyBusy, WhyBlocked, WhyError, WhyMissing}
 
-// Difference is a setting that is not as wanted.
+// Difference is a setting that differs from the wanted state.
 type Difference struct {
 	nic.Change
 	Since  time.Time `json:"since"`
 	Reason Reason    `json:"reason,omitempty"`
-	Run    string    `json:"run,omitempty"` // whose work it is left as
+	Run    string    `json:"run,omitempty"` // the run whose setting is left alone
 }
 
-// State is what a Keeper knows.
+// State is the Keeper's view of the host.
 type State struct {
 	Format int    `json:"format"`
 	Host   string `json:"host"`
 	Policy Policy `json:"policy"`
-	// From and Digest say which state is wanted, Loaded since when.
+	// From and Digest identify the wanted state, Loaded is when it was loaded.
 	From   string    `json:"from"`
 	Digest string    `json:"digest"`
 	Loaded time.Time `json:"loaded"`
-	// LoadError is why a newer one is not.
+	// LoadError is why a newer wanted state could not be loaded.
 	LoadError string `json:"load_error,omitempty"`
-	// Looked is when the host was last read, Took how long that took.
+	// Looked is when the host was last read, Took the duration of the last check.
 	Looked time.Time     `json:"looked,omitzero"`
 	Took   time.Duration `json:"took_ns"`
-	// Error is why the host cannot be read; the differences are those of Looked.
+	// Error is why the host cannot be read; Differences are then as of Looked.
 	Error       string       `json:"error,omitempty"`
 	Note        string       `json:"note,omitempty"`
 	Differences []Difference `json:"differences"`
 }
 
-// State returns what is known now.
+// State returns the current state.
 func (k *Keeper) State() State {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -64,7 +64,7 @@ func (k *Keeper) State() State {
 	return s
 }
 
-// result is how a repair ended.
+// result is the result of a repair.
 type result string
 
 const (
@@ -77,13 +77,13 @@ type repairOf struct {
 	result result
 }
 
-// counts are what a Keeper counts since it began. Settings are those of the wanted state.
+// counts holds the Keeper's counters since its start. Settings are those of the wanted state.
 type counts struct {
-	looks        map[string]float64 // by cause
+	looks        map[string]float64 // by cause of the check
 	lookFailures float64
 	loadFailures float64
 	busy         float64
-	differed     map[setting]bool // ever
+	differed     map[setting]bool // settings that ever differed
 	repairs      map[repairOf]float64
 	changedBack  map[setting]float64
 }

@@ -18,7 +18,7 @@ const examplesDir = "../../examples/monitoring/"
 
 var descText = regexp.MustCompile(`fqName: "([a-z_0-9]+)".*variableLabels: \{([^}]*)\}`)
 
-// known are the metrics that there are, with their labels.
+// known returns the exported metrics with their labels.
 func known(t *testing.T) map[string][]string {
 	t.Helper()
 	ch := make(chan *prometheus.Desc, 200)
@@ -40,7 +40,7 @@ var (
 	matcher  = regexp.MustCompile(`([a-z_]+) *(?:=~|!=|=|!~) *"`)
 )
 
-// faults says what of an expression is not there.
+// faults lists the metrics and labels of an expression that do not exist.
 func faults(expr string, have map[string][]string) (out []string) {
 	for _, m := range selector.FindAllStringSubmatch(expr, -1) {
 		labels, ok := have[m[1]]
@@ -61,7 +61,7 @@ func faults(expr string, have map[string][]string) (out []string) {
 	return out
 }
 
-// The check of the examples sees what is wrong with one.
+// The check of the examples finds wrong names.
 func TestFaults(t *testing.T) {
 	have := map[string][]string{"roce_fabric_findings": {"severity", "check"}}
 	for expr, want := range map[string]int{
@@ -78,7 +78,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// The alert rules are such, and name metrics and labels that there are.
+// The alert rules are valid and use only existing metrics and labels.
 func TestRules(t *testing.T) {
 	b, err := os.ReadFile(examplesDir + "roce-fabric.rules.yml")
 	if err != nil {
@@ -127,7 +127,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// Every panel of the dashboard shows metrics that there are.
+// Every panel of the dashboard uses existing metrics.
 func TestDashboard(t *testing.T) {
 	b, err := os.ReadFile(examplesDir + "dashboard.json")
 	if err != nil {

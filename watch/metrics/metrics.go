@@ -1,15 +1,13 @@
-// Package metrics shows a watched fabric to Prometheus.
+// Package metrics exports a watched fabric to Prometheus.
 //
-// All names begin with roce_fabric_. The values of labels are bounded by the
-// intent and by the catalogue of checks: devices and ports are those of the
-// intent, and of the names that a device gives to its buffer pools a few are
-// shown; a port shows the priorities, queues and priority groups of its
-// lossless classes, and others only where PFC or its watchdog was at work on
-// them. Beyond [maxPortSeries] the counters of further ports are left out, and
-// a metric says so.
+// All names begin with roce_fabric_. The intent and the catalogue of checks limit the label
+// values: devices and ports come from the intent, and only a few of a device's buffer pool names
+// are exported. A port exports the priorities, queues and priority groups of its lossless
+// classes, and others only if PFC or its watchdog was active on them. Beyond [maxPortSeries]
+// series, the counters of further ports are left out, and a metric reports how many.
 //
-// Counters of ports are those of the device, which may start again at zero, as
-// Prometheus expects of counters. A device that could not be read shows none.
+// Port counters are the device's own counters, which may restart at zero, as Prometheus expects.
+// A device that could not be read exports none.
 package metrics
 
 import (
@@ -24,17 +22,17 @@ import (
 	"github.com/roce-fabric/roce-fabric/watch"
 )
 
-// maxPortSeries bounds the series of port counters in one answer.
+// maxPortSeries limits the number of port counter series per scrape.
 const maxPortSeries = 200_000
 
-// prefix begins every name.
+// prefix starts every metric name.
 const prefix = "roce_fabric_"
 
 func desc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(prefix+name, help, labels, nil)
 }
 
-// The metrics of the loop and of the devices.
+// Metrics of the watch loop and of the devices.
 var (
 	buildInfo     = desc("build_info", "The version of the program; always 1.", "version")
 	fabricInfo    = desc("fabric_info", "The name of the watched fabric; always 1.", "fabric")
@@ -58,26 +56,26 @@ var (
 	counterPolled = desc("device_counters_timestamp_seconds", "When the counters of the device were read.", "device", "kind")
 )
 
-// Exporter shows one [watch.Watcher]. It is safe for concurrent use.
+// Exporter exports one [watch.Watcher]. It is safe for concurrent use.
 type Exporter struct {
 	w       *watch.Watcher
 	fabric  string
 	version string
-	limit   int // maxPortSeries
+	limit   int // maxPortSeries, except in tests
 
 	mu    sync.Mutex
-	seen  map[check]bool // findings that there were: their series stay
+	seen  map[check]bool // checks that ever had findings; their series stay at 0
 	hooks map[string]float64
 }
 
 type check struct{ severity, id string }
 
-// New makes an exporter. version is that of the program.
+// New returns an Exporter. version is the version of the program.
 func New(w *watch.Watcher, fabric, version string) *Exporter {
 	return &Exporter{w: w, fabric: fabric, version: version, limit: maxPortSeries, seen: map[check]bool{}, hooks: map[string]float64{"delivered": 0, "failed": 0}}
 }
 
-// Webhook notes that a message was delivered, or given up.
+// Webhook records that a message was delivered or, if err is set, dropped.
 func (e *Exporter) Webhook(err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -88,14 +86,14 @@ func (e *Exporter) Webhook(err error) {
 	}
 }
 
-// Handler serves the metrics, with those of the Go runtime and of the process.
+// Handler serves the metrics, together with those of the Go runtime and the process.
 func (e *Exporter) Handler() http.Handler {
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(e, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return promhttp.HandlerFor(reg, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
 }
 
-// Describe is of [prometheus.Collector].
+// Describe implements [prometheus.Collector].
 func (e *Exporter) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{buildInfo, fabricInfo, interval, rounds, roundTime, roundEnd, verdict, findings, accepted, inFlight, subscriptions,
 		up, lastRead, readTime, readFailures, webhooks, poolPeak, portLeftOut, counterPolled, pauseSource} {
@@ -106,7 +104,7 @@ func (e *Exporter) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect is of [prometheus.Collector].
+// Collect implements [prometheus.Collector].
 func (e *Exporter) Collect(ch chan<- prometheus.Metric) {
 	c := collector{ch: ch, left: e.limit}
 	c.gauge(buildInfo, 1, e.version)
@@ -127,7 +125,7 @@ func (e *Exporter) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// round shows the last round; there is none before the first is over.
+// round exports the last round; r is nil before the first round has ended.
 func (e *Exporter) round(c *collector, r *watch.Round) {
 	if r == nil {
 		c.counter(rounds, 0)
@@ -159,7 +157,7 @@ func (e *Exporter) round(c *collector, r *watch.Round) {
 	}
 }
 
-// idOf is the check of a finding, as the catalogue spells it.
+// idOf returns the check of a finding as the catalogue spells it.
 func idOf(f validate.Finding) string {
 	if c := validate.Lookup(f.ID); c != nil {
 		return c.ID
@@ -176,7 +174,7 @@ func truth(b bool) float64 {
 
 type collector struct {
 	ch            chan<- prometheus.Metric
-	left, leftOut int // series of ports
+	left, leftOut int // port counter series still allowed, and left out
 }
 
 func (c *collector) gauge(d *prometheus.Desc, v float64, labels ...string) {

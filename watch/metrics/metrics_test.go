@@ -20,7 +20,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/watch"
 )
 
-// watched is a fabric after one round: leaf1 counts on two ports, leaf2 is down.
+// watched returns a watcher after one round: leaf1 has counters on two ports, leaf2 is down.
 func watched(t *testing.T) *watch.Watcher {
 	t.Helper()
 	text, err := examples.Intent("quickstart")
@@ -56,7 +56,7 @@ func watched(t *testing.T) *watch.Watcher {
 					all[m.Of(i)] = uint64(100 + 10*int(m) + i)
 				}
 			}
-			all[drivers.PFCRx.Of(0)] = 0 // pause that a lossy priority never got
+			all[drivers.PFCRx.Of(0)] = 0 // a lossy priority that never received a pause
 			r.Sample = &gate.Sample{Device: "leaf1", Counters: &drivers.Counters{
 				Taken: time.Unix(1_800_000_000, 0), Pools: pools,
 				Ports: map[string]drivers.PortCounters{"Ethernet0": all, "Ethernet8": {drivers.PFCRx.Of(3): 0}, "made_up": all},
@@ -70,7 +70,7 @@ func watched(t *testing.T) *watch.Watcher {
 	return w
 }
 
-// scrape is what Prometheus gets.
+// scrape returns the metrics that Prometheus would receive.
 func scrape(t *testing.T, e *Exporter) string {
 	t.Helper()
 	rec := httptest.NewRecorder()
@@ -96,7 +96,7 @@ func TestValues(t *testing.T) {
 		`roce_fabric_device_counters_timestamp_seconds{device="leaf1",kind="switch"} 1.8e+09`,
 		`roce_fabric_device_pool_peak_bytes{device="leaf1",pool="ingress_lossless_pool"} 700`,
 		`roce_fabric_webhook_messages_total{result="delivered"} 1`, `roce_fabric_webhook_messages_total{result="failed"} 1`,
-		// Each by its own index of the class: priority 3, queue 4, group 5.
+		// Each metric uses its own index of the class: priority 3, queue 4, group 5.
 		`roce_fabric_port_pfc_received_frames_total{device="leaf1",port="Ethernet0",priority="3"} 103`,
 		`roce_fabric_port_pfc_received_frames_total{device="leaf1",port="Ethernet8",priority="3"} 0`,
 		`roce_fabric_port_pfc_received_frames_total{device="leaf1",port="Ethernet0",priority="7"} 107`,
@@ -123,7 +123,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// Before the first round is over nothing is said of the fabric.
+// Before the first round is over, nothing about the fabric is exported.
 func TestBeforeTheFirstRound(t *testing.T) {
 	w := watch.New(watch.Config{Fabric: &intent.Fabric{}, Devices: []watch.Device{{Name: "leaf1"}}, Interval: time.Minute})
 	text := scrape(t, New(w, "pod1", "v1"))
@@ -132,7 +132,7 @@ func TestBeforeTheFirstRound(t *testing.T) {
 	}
 }
 
-// Ports whose series would be too many are left out, whole, and that is said.
+// Ports that would exceed the limit of series are left out entirely, and a metric reports that.
 func TestSeriesAreBounded(t *testing.T) {
 	e := New(watched(t), "pod1", "v1")
 	full := strings.Count(scrape(t, e), "roce_fabric_port_")
@@ -146,7 +146,7 @@ func TestSeriesAreBounded(t *testing.T) {
 	}
 }
 
-// Every counter that devices have is shown, once.
+// Each counter of the drivers is exported exactly once.
 func TestEveryMetricIsShown(t *testing.T) {
 	n := map[drivers.Metric]int{}
 	for _, s := range series {
@@ -159,7 +159,7 @@ func TestEveryMetricIsShown(t *testing.T) {
 	}
 }
 
-// The names are as Prometheus has them.
+// The metrics' names follow Prometheus conventions.
 func TestNames(t *testing.T) {
 	e := New(watched(t), "pod1", "v1")
 	problems, err := testutil.CollectAndLint(e)

@@ -14,7 +14,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/watch"
 )
 
-// index is what the index of a counter is.
+// index is the type of index that a counter has.
 type index string
 
 const (
@@ -24,7 +24,7 @@ const (
 	byGroup    index = "priority_group"
 )
 
-// indexOf is the index of a lossless class.
+// indexOf returns the index of a lossless class.
 func (x index) indexOf(c gate.Class) int {
 	switch x {
 	case byPriority:
@@ -37,12 +37,12 @@ func (x index) indexOf(c gate.Class) int {
 	return 0
 }
 
-// metric is how a counter of ports is shown.
+// metric describes how a port counter is exported.
 type metric struct {
 	of   drivers.Metric
 	by   index
-	unit float64 // how many of what is counted make one base unit
-	// anyIndex shows it for indexes of no lossless class as well, once it is not 0.
+	unit float64 // number of counted units in one base unit
+	// anyIndex also exports indexes outside the lossless classes once their value is not 0.
 	anyIndex bool
 	desc     *prometheus.Desc
 }
@@ -58,7 +58,7 @@ func show(m drivers.Metric, by index, name, help string) metric {
 func (m metric) per(unit float64) metric { m.unit = unit; return m }
 func (m metric) forAny() metric          { m.anyIndex = true; return m }
 
-// series are the counters of ports. Every [drivers.Metric] is here once.
+// series lists the exported port counters. It contains every [drivers.Metric] once.
 var series = []metric{
 	show(drivers.PFCRx, byPriority, "pfc_received_frames_total", "PFC frames that paused this port.").forAny(),
 	show(drivers.PFCTx, byPriority, "pfc_sent_frames_total", "PFC frames that paused the other end.").forAny(),
@@ -104,14 +104,14 @@ var series = []metric{
 	show(drivers.RDMATxPackets, byPort, "rdma_sent_packets_total", "RDMA packets of any priority that the NIC sent."),
 }
 
-// The names of pools are the only labels that a device gives: no more of them
-// are shown, and no longer ones.
+// Pool names are the only labels that come from a device, so their number and length are
+// limited.
 const (
 	maxPools    = 16
 	maxPoolName = 64
 )
 
-// device shows a device and, where it is up, what its ports count.
+// device exports a device and, if it is up, the counters of its ports.
 func (c *collector) device(s *watch.Status) {
 	name, kind := s.Name, s.Kind()
 	c.gauge(up, truth(s.Up), name, kind)
@@ -139,7 +139,7 @@ func (c *collector) device(s *watch.Status) {
 	}
 }
 
-// port shows the counters of one port, all or none.
+// port exports all counters of one port, or none if they exceed the limit.
 func (c *collector) port(device, port string, p gate.Port, n drivers.PortCounters) {
 	type one struct {
 		m *metric

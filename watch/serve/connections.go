@@ -7,33 +7,32 @@ import (
 	"sync"
 )
 
-// connections bounds the connections of a server. One above a bound does not wait: it
-// takes the place of the connection that has been without a request for longest, of the
-// same client or of all. A client that holds connections open therefore keeps nobody from
-// being answered, itself included.
+// connections limits the connections of a server. A new connection above a limit does not wait:
+// it replaces the connection that has been idle the longest, of the same client or of all
+// clients. A client that keeps connections open therefore cannot block others or itself.
 type connections struct {
-	all, ofClient int // the bounds
+	all, ofClient int // limits for all clients together and for each client
 
 	mu    sync.Mutex
-	count uint64 // of the times that a connection was taken or fell idle
+	count uint64 // incremented whenever a connection opens or becomes idle
 	open  map[net.Conn]*connection
 }
 
 type connection struct {
 	client string
-	busy   bool   // a request is being answered
-	idle   uint64 // orders connections by when they became idle
+	busy   bool   // a request is in progress
+	idle   uint64 // value of count when the connection became idle
 }
 
-// connectionKey is the key of the connection in the context of a request.
+// connectionKey is the context key of a request's connection.
 type connectionKey struct{}
 
 func newConnections() *connections {
 	return &connections{all: maxConnections, ofClient: maxClientConnections, open: map[net.Conn]*connection{}}
 }
 
-// take is [http.Server.ConnContext]: it takes a new connection in, and closes another one
-// where it is one too many.
+// take is an [http.Server.ConnContext]: it adds a new connection and closes another one if that
+// exceeds a limit.
 func (l *connections) take(ctx context.Context, c net.Conn) context.Context {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -56,12 +55,12 @@ func (l *connections) take(ctx context.Context, c net.Conn) context.Context {
 		return context.WithValue(ctx, connectionKey{}, one)
 	}
 	delete(l.open, oldest)
-	_ = oldest.Close() // its goroutine finds out
+	_ = oldest.Close() // its goroutine notices
 	return context.WithValue(ctx, connectionKey{}, one)
 }
 
-// older returns which of two connections has been idle for longer. One that is busy is
-// not idle; a may be nil.
+// older returns the connection that has been idle longer, a or b; busy connections are not idle.
+// a may be nil.
 func (l *connections) older(a, b net.Conn) net.Conn {
 	if l.open[b].busy || a != nil && l.open[a].idle < l.open[b].idle {
 		return a
@@ -69,7 +68,7 @@ func (l *connections) older(a, b net.Conn) net.Conn {
 	return b
 }
 
-// state is [http.Server.ConnState].
+// state is an [http.Server.ConnState] that removes closed connections.
 func (l *connections) state(c net.Conn, s http.ConnState) {
 	if s == http.StateClosed || s == http.StateHijacked {
 		l.mu.Lock()
@@ -78,7 +77,7 @@ func (l *connections) state(c net.Conn, s http.ConnState) {
 	}
 }
 
-// handler notes which connections are busy.
+// handler marks connections as busy during requests.
 func (l *connections) handler(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, _ := r.Context().Value(connectionKey{}).(*connection)
@@ -95,7 +94,7 @@ func (l *connections) set(c *connection, busy bool) {
 	c.busy, c.idle = busy, l.count
 }
 
-// host is a client by its address.
+// host returns the host part of a client's address.
 func host(addr string) string {
 	if h, _, err := net.SplitHostPort(addr); err == nil {
 		return h

@@ -1,8 +1,7 @@
-// Package serve is the HTTP server of a watched fabric: metrics, health, the
-// last report and the history, for everybody who reaches it. It only reads, and
-// what it serves holds no secret; but it names the devices and what is wrong
-// with them, so that it is meant for loopback or a management network. Do not
-// add anything here that changes something.
+// Package serve is the HTTP server of a watched fabric. It serves metrics, health, the last
+// report and the history to everyone who can reach it. The server only reads, and serves no
+// secrets; but it names the devices and their faults, so it is meant for loopback or a
+// management network. Handlers that change something do not belong in this package.
 package serve
 
 import (
@@ -23,32 +22,32 @@ import (
 )
 
 const (
-	// maxRequests is how many requests are answered at the same time, and
-	// maxConnections how many connections are held, of all clients and of one.
+	// maxRequests and maxClientRequests limit the requests in progress, of all clients and of
+	// one client. maxConnections and maxClientConnections limit the open connections likewise.
 	maxRequests          = 16
 	maxClientRequests    = 8
 	maxConnections       = 128
 	maxClientConnections = 32
-	// headTime bounds the reading of a request, answerTime the whole of it, and
-	// stopTime what is under way when the server stops.
+	// headTime limits the reading of a request, answerTime the whole request, and stopTime the
+	// wait for running requests when the server stops.
 	headTime   = 5 * time.Second
 	answerTime = 30 * time.Second
 	idleTime   = time.Minute
 	stopTime   = 5 * time.Second
 )
 
-// The paths of health.
+// The health paths.
 const health, ready = "/healthz", "/readyz"
 
-// Source is what is served.
+// Source holds what the server serves.
 type Source struct {
 	Watcher *watch.Watcher
 	Metrics http.Handler
-	// Report writes the report of a round: form is "html" or "json".
+	// Report writes the report of a round; form is "html" or "json".
 	Report func(w io.Writer, r *watch.Round, form string) error
 }
 
-// index names what there is.
+// index is the text of the start page.
 const index = `roce-fabric watch
 
 /metrics       Prometheus metrics
@@ -59,7 +58,7 @@ const index = `roce-fabric watch
 /history.json  the verdicts of the last rounds
 `
 
-// Handler returns the handler of all addresses.
+// Handler returns the handler for all paths.
 func Handler(s Source) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /{$}", Index(index))
@@ -72,12 +71,13 @@ func Handler(s Source) http.Handler {
 	return Bounded(mux)
 }
 
-// Index answers with a text.
+// Index returns a handler that answers with a text.
 func Index(s string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { text(w, http.StatusOK, s) })
 }
 
-// Probes adds the paths of health to a handler, each with the fault where it is not well.
+// Probes adds the health paths to a handler. The texts stuck and notReady are the answers of
+// failing probes.
 func Probes(mux *http.ServeMux, alive func() bool, stuck string, isReady func() bool, notReady string) {
 	mux.Handle("GET "+health, probe(alive, stuck))
 	mux.Handle("GET "+ready, probe(isReady, notReady))
@@ -94,7 +94,7 @@ func probe(ok func() bool, fault string) http.Handler {
 	})
 }
 
-// JSON answers with a document.
+// JSON returns a handler that answers with a JSON document.
 func JSON(of func() any) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		b, err := json.Marshal(of())
@@ -106,8 +106,8 @@ func JSON(of func() any) http.Handler {
 	})
 }
 
-// Bounded refuses requests above maxRequests, and above maxClientRequests of one client.
-// Those for health are always answered: they take no time.
+// Bounded rejects requests above maxRequests in total, or above maxClientRequests per client. It
+// always answers health requests, because they take no time.
 func Bounded(h http.Handler) http.Handler {
 	var mu sync.Mutex
 	all, of := 0, map[string]int{}
@@ -146,10 +146,10 @@ func answer(w http.ResponseWriter, status int, kind string, b []byte) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = w.Write(b) // who asked may have gone
+	_, _ = w.Write(b) // the client may be gone
 }
 
-// reports serves one form of the last report, which is written once a round.
+// reports serves the last report in one form, generated once per round.
 type reports struct {
 	source     *Source
 	form, kind string
@@ -186,7 +186,7 @@ func (p *reports) write(r *watch.Round) ([]byte, error) {
 	return p.text, nil
 }
 
-// Listen opens the address of --listen.
+// Listen opens the listener for --listen.
 func Listen(ctx context.Context, addr string) (net.Listener, error) {
 	if _, _, err := net.SplitHostPort(addr); err != nil {
 		return nil, fleet.Wrong("", "take --listen 127.0.0.1:9600", "--listen: %w", err)
@@ -198,7 +198,7 @@ func Listen(ctx context.Context, addr string) (net.Listener, error) {
 	return l, nil
 }
 
-// Announce says where the server is, and who may read it.
+// Announce prints the server's address, and warns if it is reachable from other machines.
 func Announce(out *report.Console, l net.Listener, addr string) {
 	if at, ok := l.Addr().(*net.TCPAddr); ok && !at.IP.IsLoopback() {
 		out.Warn("--listen %s: metrics and reports are served without a password to everybody who reaches it", addr)
@@ -206,8 +206,7 @@ func Announce(out *report.Console, l net.Listener, addr string) {
 	out.Talk("serving http://%s/", l.Addr())
 }
 
-// Run serves until ctx ends, and then lets what is under way end for a few
-// seconds.
+// Run serves until ctx ends, then waits a few seconds for running requests.
 func Run(ctx context.Context, l net.Listener, h http.Handler) error {
 	held := newConnections()
 	srv := &http.Server{Handler: held.handler(h), ReadHeaderTimeout: headTime, ReadTimeout: headTime, WriteTimeout: answerTime, IdleTimeout: idleTime, MaxHeaderBytes: 16 << 10,

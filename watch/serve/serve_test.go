@@ -22,8 +22,8 @@ import (
 
 func TestMain(m *testing.M) { sharedtest.VerifyMain(m) }
 
-// watcher is one that has not begun. It tells of its first read, which waits for a
-// word, and of the round.
+// watcher returns a watcher that has not started. It signals its first read on in, finishes the
+// read when read receives, and signals the end of the round on over.
 func watcher(t *testing.T, in, read, over chan struct{}) *watch.Watcher {
 	t.Helper()
 	text, err := examples.Intent("quickstart")
@@ -109,8 +109,8 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// Requests above the bounds, of all clients and of one, are refused, not queued; those for
-// health are always answered.
+// Requests above the limits, in total and per client, are rejected and not queued; health
+// requests are always answered.
 func TestRequestsAreBounded(t *testing.T) {
 	in, out := make(chan struct{}), make(chan struct{})
 	mux := http.NewServeMux()
@@ -146,7 +146,7 @@ func TestRequestsAreBounded(t *testing.T) {
 	wg.Wait()
 }
 
-// serving runs a server until the test ends.
+// serving runs a server until the test ends and returns its address.
 func serving(t *testing.T, h http.Handler) (addr string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -165,8 +165,8 @@ func serving(t *testing.T, h http.Handler) (addr string) {
 	return l.Addr().String()
 }
 
-// A client that holds hundreds of connections, silent or in the middle of a request, keeps
-// nobody from being answered.
+// A client that holds hundreds of connections, silent or with unfinished requests, does not keep
+// others from being answered.
 func TestIdleConnectionsStarveNobody(t *testing.T) {
 	for name, sent := range map[string]string{"silent": "", "unfinished request": "GET /report.html HTTP/1.1\r\nHost: a\r\nX-Slow: "} {
 		mux := http.NewServeMux()
@@ -179,7 +179,7 @@ func TestIdleConnectionsStarveNobody(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer c.Close()
-			_, _ = io.WriteString(c, sent) // the server may have closed it
+			_, _ = io.WriteString(c, sent) // the server may have closed the connection
 		}
 		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 3 * time.Second}
 		resp, err := client.Get("http://" + addr + "/healthz")
@@ -193,7 +193,7 @@ func TestIdleConnectionsStarveNobody(t *testing.T) {
 	}
 }
 
-// endpoint is a connection of a client.
+// endpoint is a client's connection.
 type endpoint struct {
 	net.Conn
 	client string
@@ -204,8 +204,8 @@ func (e *endpoint) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.ParseIP(e
 
 func (e *endpoint) Close() error { e.closed = true; return nil }
 
-// A connection above a bound replaces the one that has been idle for longest, and never
-// one with a request at work.
+// A connection above a limit replaces the one that has been idle longest, but never one with a
+// request in progress.
 func TestConnectionsAreBounded(t *testing.T) {
 	l := newConnections()
 	l.all, l.ofClient = 4, 2
@@ -233,7 +233,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	}
 }
 
-// The server lets an answer that is under way end, and then it is gone.
+// The server finishes a response in progress and then stops.
 func TestStop(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

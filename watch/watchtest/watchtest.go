@@ -1,5 +1,5 @@
-// Package watchtest lets tests step through a watch round by round, without
-// waiting for the time to pass. Only tests import it.
+// Package watchtest lets tests step through a watch round by round without waiting. Only tests
+// import it.
 package watchtest
 
 import (
@@ -9,8 +9,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/watch"
 )
 
-// Clock stands still until it is moved to what the watch waits for. One watch uses
-// it, and nobody else sets timers on it.
+// Clock is a clock that moves only when a test advances it to the watch's next timer. Only one
+// watch may use it, and nothing else may set timers on it.
 type Clock struct {
 	mu     sync.Mutex
 	cond   *sync.Cond
@@ -24,27 +24,27 @@ type timer struct {
 	c  chan time.Time
 }
 
-// epoch is the time that a clock begins with.
+// epoch is the initial time of a clock.
 var epoch = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// NewClock makes a clock.
+// NewClock returns a Clock set to epoch.
 func NewClock() *Clock {
 	c := &Clock{now: epoch, timers: map[*timer]bool{}}
 	c.cond = sync.NewCond(&c.mu)
 	return c
 }
 
-// Now is of [watch.Clock].
+// Now implements [watch.Clock].
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now
 }
 
-// Since is the time that has passed.
+// Since returns the time since the clock's creation.
 func (c *Clock) Since() time.Duration { return c.Now().Sub(epoch) }
 
-// Timer is of [watch.Clock].
+// Timer implements [watch.Clock].
 func (c *Clock) Timer(d time.Duration) (<-chan time.Time, func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -62,7 +62,7 @@ func (c *Clock) Timer(d time.Duration) (<-chan time.Time, func()) {
 	}
 }
 
-// End says that the watch has ended, and wakes who waits for it.
+// End records that the watch has ended, and wakes all waiters.
 func (c *Clock) End() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -70,7 +70,7 @@ func (c *Clock) End() {
 	c.cond.Broadcast()
 }
 
-// Parked waits until the watch waits.
+// Parked blocks until the watch has set a timer or has ended.
 func (c *Clock) Parked() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -79,15 +79,15 @@ func (c *Clock) Parked() {
 	}
 }
 
-// Pass lets time pass, and wakes nobody.
+// Pass advances the clock without firing timers.
 func (c *Clock) Pass(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now = c.now.Add(d)
 }
 
-// quiet waits until the watch waits, with at most that many reads under way, and
-// returns what it waits for; nil says that it has ended.
+// quiet blocks until the watch waits for a timer with at most the given number of reads in
+// progress. It returns that timer; nil if the watch has ended.
 func (c *Clock) quiet(w *watch.Watcher, reads int) *timer {
 	for {
 		c.mu.Lock()
@@ -109,13 +109,13 @@ func (c *Clock) quiet(w *watch.Watcher, reads int) *timer {
 			c.mu.Unlock()
 			return next
 		case c.timers[next] && !c.ended:
-			c.cond.Wait() // until a read ends, and the watch waits anew
+			c.cond.Wait() // until a read ends and the watch sets another timer
 		}
 		c.mu.Unlock()
 	}
 }
 
-// fire moves to a timer.
+// fire advances the clock to a timer and fires it.
 func (c *Clock) fire(t *timer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -126,10 +126,10 @@ func (c *Clock) fire(t *timer) {
 	}
 }
 
-// Step moves to what the watch waits for next, and waits until it is done.
+// Step advances to the watch's next timer and waits until the watch has handled it.
 func (c *Clock) Step(w *watch.Watcher) { c.StepWith(w, 0) }
 
-// StepWith is Step where so many reads are under way that nobody lets end.
+// StepWith is like Step, but allows stuck reads that never end.
 func (c *Clock) StepWith(w *watch.Watcher, stuck int) {
 	if next := c.quiet(w, stuck); next != nil {
 		c.fire(next)
@@ -137,8 +137,7 @@ func (c *Clock) StepWith(w *watch.Watcher, stuck int) {
 	}
 }
 
-// Near waits until the watch waits for something that is at most d away, because
-// someone told it of it.
+// Near blocks until the watch has a timer at most d away, as it has after a notification.
 func (c *Clock) Near(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -147,13 +146,13 @@ func (c *Clock) Near(d time.Duration) {
 	}
 }
 
-// Soon is Near, and steps there.
+// Soon is Near followed by Step.
 func (c *Clock) Soon(w *watch.Watcher, d time.Duration) {
 	c.Near(d)
 	c.Step(w)
 }
 
-// near reports whether a timer ends within d. The caller holds mu.
+// near reports whether a timer fires within d. The caller holds mu.
 func (c *Clock) near(d time.Duration) bool {
 	for t := range c.timers {
 		if t.at.Sub(c.now) <= d {
@@ -163,9 +162,8 @@ func (c *Clock) near(d time.Duration) bool {
 	return false
 }
 
-// To steps a watch until so many rounds are over, and returns the last; stuck is
-// how many reads may be under way that nobody lets end. nil says that the watch
-// ended before.
+// To steps a watch until n rounds are over and returns the last one; stuck is the number of
+// reads that may never end. It returns nil if the watch ends earlier.
 func (c *Clock) To(w *watch.Watcher, n, stuck int) *watch.Round {
 	for {
 		next := c.quiet(w, stuck)

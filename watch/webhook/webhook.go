@@ -1,11 +1,11 @@
-// Package webhook tells an HTTP server about another verdict of a watched
-// fabric: a POST of a small JSON document, tried again for a bounded time.
+// Package webhook notifies an HTTP server when the verdict of a watched fabric changes: it POSTs
+// a small JSON document and retries for a bounded time.
 //
-// A message that cannot be delivered is given up and reported; it never holds up
-// who sends it. Where one waits while another is made, the later one is sent and
-// says from which verdict on. No redirect is followed, so that neither the
-// message nor the token goes to a place that nobody named. The address may hold
-// a secret, and no error repeats more of it than its host.
+// A message that cannot be delivered is dropped and reported; it never blocks the sender. If a
+// new message arrives while another one waits, only the newer one is sent, with the previous
+// verdict of the older. Redirects are not followed, so that neither the message nor the token
+// reaches a server that the user did not name. The URL may contain a secret, so errors show only
+// its host.
 package webhook
 
 import (
@@ -29,45 +29,45 @@ import (
 )
 
 const (
-	// attempts are how often a message is tried; the waits between them double
-	// from firstWait.
+	// attempts is the number of tries per message; the waits between them start at firstWait and
+	// double.
 	attempts  = 5
 	firstWait = time.Second
-	// attemptTime bounds one attempt.
+	// attemptTime is the timeout of one attempt.
 	attemptTime = 10 * time.Second
-	// maxAnswer is what is read of an answer, so that its connection can be
-	// used again.
+	// maxAnswer is how much of a response is read, in bytes, so that the connection can be
+	// reused.
 	maxAnswer = 64 << 10
-	// maxCauses bounds the causes of a message, maxPlaces the places of each.
+	// maxCauses limits the causes in a message, maxPlaces the places of each cause.
 	maxCauses = 20
 	maxPlaces = 20
 )
 
-// Message is what is posted. Within one Format, fields are only added.
+// Message is the JSON document that is posted. Within one Format, fields are only added.
 type Message struct {
 	Format   int             `json:"format"`
-	Text     string          `json:"text"` // a line for people; chat systems show this key
+	Text     string          `json:"text"` // one line for people; chat systems show this key
 	Fabric   string          `json:"fabric"`
 	Time     time.Time       `json:"time"`
 	Round    int             `json:"round"`
 	Verdict  watch.Verdict   `json:"verdict"`
-	Previous watch.Verdict   `json:"previous,omitempty"` // "" for the first
+	Previous watch.Verdict   `json:"previous,omitempty"` // "" in the first message
 	Counts   validate.Counts `json:"counts"`
-	Unread   int             `json:"unread"` // devices that could not be read
-	// Causes are the worst, 20 at most; More is how many others there are.
+	Unread   int             `json:"unread"` // number of devices that could not be read
+	// Causes are the worst causes, at most 20; More is the number of others.
 	Causes []Cause `json:"causes"`
 	More   int     `json:"more_causes,omitempty"`
 }
 
-// Cause is one thing that is wrong.
+// Cause is one thing that is wrong in the fabric.
 type Cause struct {
 	ID       string            `json:"id"`
 	Severity validate.Severity `json:"severity"`
 	What     string            `json:"what"`
-	Places   []string          `json:"places"` // 20 at most
+	Places   []string          `json:"places"` // at most 20
 }
 
-// Of makes the message of a round.
+// Of builds the message for a round.
 func Of(r *watch.Round) Message {
 	n := r.Counts()
 	m := Message{Format: watch.Format, Fabric: r.Fabric, Time: r.End.UTC().Truncate(time.Second), Round: r.N,
@@ -99,15 +99,15 @@ func (m *Message) say() {
 		words.Count(m.Counts.Error, "error"), words.Count(m.Counts.Warning, "warning"), open, words.Count(m.Unread, "device"))
 }
 
-// Config says where messages go.
+// Config configures a [Sender].
 type Config struct {
 	URL   string
-	Token secret.Secret // sent as a bearer token; "" is none
-	Agent string        // the User-Agent
-	// Done is called for each message: with nil when it was delivered, with an error when it was given up.
-	// It is called on the goroutine of [Sender.Run]; nil does nothing.
+	Token secret.Secret // sent as a bearer token; "" sends none
+	Agent string        // value of the User-Agent header
+	// Done is called after each message, with nil if it was delivered and an error if it was
+	// dropped. It runs on the goroutine of [Sender.Run]; it may be nil.
 	Done  func(error)
-	Clock watch.Clock // nil is [watch.System]
+	Clock watch.Clock // nil means [watch.System]
 }
 
 // Sender delivers messages, one at a time.
@@ -119,10 +119,11 @@ type Sender struct {
 	mu      sync.Mutex
 	pending *Message
 	closed  bool
-	wake    chan struct{} // holds one
+	wake    chan struct{} // capacity 1
 }
 
-// New checks the address: https, or http on loopback, without user and password.
+// New returns a Sender. The URL must use https, or http on loopback, and contain no user or
+// password.
 func New(cfg Config) (*Sender, error) {
 	u, err := url.Parse(cfg.URL)
 	switch {
@@ -150,12 +151,12 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// Send hands a message over, and does not wait.
+// Send queues a message and returns at once.
 func (s *Sender) Send(m Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.pending != nil {
-		if m.Previous = s.pending.Previous; m.Previous == m.Verdict { // nobody knows that it was another
+		if m.Previous = s.pending.Previous; m.Previous == m.Verdict { // the receiver never saw the other verdict
 			s.pending = nil
 			return
 		}
@@ -165,7 +166,7 @@ func (s *Sender) Send(m Message) {
 	s.poke()
 }
 
-// Close ends [Sender.Run] once what was handed over is delivered or given up.
+// Close makes [Sender.Run] return once the queued message is delivered or dropped.
 func (s *Sender) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,7 +174,7 @@ func (s *Sender) Close() {
 	s.poke()
 }
 
-// poke wakes Run; mu is held.
+// poke wakes Run. The caller holds mu.
 func (s *Sender) poke() {
 	select {
 	case s.wake <- struct{}{}:
@@ -181,8 +182,8 @@ func (s *Sender) poke() {
 	}
 }
 
-// Run delivers until [Sender.Close], or until ctx ends, which gives up what is
-// on its way.
+// Run delivers messages until [Sender.Close] is called or ctx ends; if ctx ends, it drops the
+// message being sent.
 func (s *Sender) Run(ctx context.Context) {
 	defer s.client.CloseIdleConnections()
 	for {
@@ -206,7 +207,7 @@ func (s *Sender) Run(ctx context.Context) {
 	}
 }
 
-// deliver tries a message until it is taken, refused for good, or given up.
+// deliver sends a message until it is accepted, rejected permanently, or dropped.
 func (s *Sender) deliver(ctx context.Context, m *Message) error {
 	body, err := json.Marshal(m)
 	if err != nil {
@@ -234,7 +235,7 @@ func (s *Sender) deliver(ctx context.Context, m *Message) error {
 	}
 }
 
-// post makes one attempt; again says that another one may help.
+// post makes one attempt; again reports whether a retry may help.
 func (s *Sender) post(ctx context.Context, body []byte) (again bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, attemptTime)
 	defer cancel()
@@ -250,13 +251,13 @@ func (s *Sender) post(ctx context.Context, body []byte) (again bool, err error) 
 	resp, err := s.client.Do(req)
 	if err != nil {
 		var u *url.Error
-		if errors.As(err, &u) { // its text repeats the address
+		if errors.As(err, &u) { // the text of a url.Error contains the URL
 			err = u.Err
 		}
 		return true, err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	// The text of the answer is of no use.
+	// The content of the response is not used.
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxAnswer))
 	switch c := resp.StatusCode; {
 	case c >= 200 && c < 300:

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { sharedtest.VerifyMain(m) }
 
-// impatient is a clock whose timers are over at once; it notes their lengths.
+// impatient is a clock whose timers fire at once; it records their durations.
 type impatient struct {
 	mu    sync.Mutex
 	waits []time.Duration
@@ -42,7 +42,7 @@ func round(v, previous watch.Verdict, fs ...validate.Finding) *watch.Round {
 	return &watch.Round{N: 7, Fabric: "pod1", End: time.Unix(1_800_000_000, 5).UTC(), Verdict: v, Previous: previous, Findings: fs, Devices: 3, Read: 3}
 }
 
-// serve starts a receiver that answers as the test says, and returns its address.
+// serve starts an HTTP server with the given handler and returns its URL.
 func serve(t *testing.T, h http.HandlerFunc) string {
 	t.Helper()
 	s := httptest.NewServer(h)
@@ -50,7 +50,7 @@ func serve(t *testing.T, h http.HandlerFunc) string {
 	return s.URL
 }
 
-// deliver sends one message to its end and returns what became of it.
+// deliver sends one message and returns the result of its delivery.
 func deliver(t *testing.T, cfg webhook.Config, m webhook.Message) error {
 	t.Helper()
 	result := errors.New("nothing was delivered or given up")
@@ -94,12 +94,12 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-// A server that fails is tried again, with longer and longer waits, a few times.
+// A failing server is retried a few times, with increasing waits.
 func TestTriesAgain(t *testing.T) {
 	for _, c := range []struct {
 		statuses []int
 		tries    int
-		says     string // "" is delivered
+		says     string // expected error text; "" if delivered
 	}{
 		{[]int{503, 429, 204}, 3, ""},
 		{[]int{500, 500, 500, 500, 500, 200}, 5, "500 Internal Server Error"},
@@ -123,7 +123,7 @@ func TestTriesAgain(t *testing.T) {
 	}
 }
 
-// No redirect is followed: the token stays where it was sent.
+// Redirects are not followed, so the token reaches only the configured server.
 func TestNoRedirect(t *testing.T) {
 	other := serve(t, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("the other server got %v", r.Header) })
 	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -134,7 +134,7 @@ func TestNoRedirect(t *testing.T) {
 	}
 }
 
-// An endless answer is not read to its end.
+// An endless response is not read to its end.
 func TestAnswerIsBounded(t *testing.T) {
 	done := make(chan struct{})
 	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -151,10 +151,10 @@ func TestAnswerIsBounded(t *testing.T) {
 	<-done
 }
 
-// The address may be a secret: errors tell its host alone.
+// The URL may be a secret, so errors name only its host.
 func TestSecretAddress(t *testing.T) {
 	s := httptest.NewServer(http.NotFoundHandler())
-	s.Close() // nobody answers there now
+	s.Close() // the port is closed now
 	err := deliver(t, webhook.Config{URL: s.URL + "/services/T0/s3cret", Clock: &impatient{}}, webhook.Of(round(watch.OK, "")))
 	if err == nil || strings.Contains(err.Error(), "s3cret") {
 		t.Errorf("the error is %v", err)
@@ -177,22 +177,22 @@ func TestAddress(t *testing.T) {
 	}
 }
 
-// While one message is on its way later ones are put together.
+// Messages that arrive while another one is being sent are merged.
 func TestLatestMessageIsSent(t *testing.T) {
 	if got := told(t, watch.Warnings, watch.Unreadable, watch.Errors); got != ">ok ok>errors" {
 		t.Errorf("told was %q", got)
 	}
 }
 
-// A verdict that came and went meanwhile is not sent.
+// A verdict that came and went during a delivery is not sent.
 func TestNoMessageWithoutAChange(t *testing.T) {
 	if got := told(t, watch.Warnings, watch.OK); got != ">ok" {
 		t.Errorf("told was %q", got)
 	}
 }
 
-// told returns what a server receives of a first verdict, ok, and of others that
-// come while it has not answered.
+// told returns the messages that a server receives for the first verdict, ok, and for the
+// verdicts that follow before it has answered.
 func told(t *testing.T, later ...watch.Verdict) string {
 	t.Helper()
 	arrived, release := make(chan struct{}, 9), make(chan struct{})
@@ -227,12 +227,12 @@ func told(t *testing.T, later ...watch.Verdict) string {
 	return strings.Join(texts, " ")
 }
 
-// Ctrl-C does not wait for a server that does not answer.
+// Ctrl-C does not wait for a server that does not respond.
 func TestStop(t *testing.T) {
 	arrived := make(chan struct{})
 	ctx, cancel := context.WithCancel(t.Context())
 	url := serve(t, func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // the end of a connection is seen after it
+		_, _ = io.Copy(io.Discard, r.Body) // the server notices a closed connection only after reading the body
 		close(arrived)
 		<-r.Context().Done()
 	})
