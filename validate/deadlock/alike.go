@@ -7,19 +7,20 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
-// orbit is a failure and all others that are the same but for names.
+// orbit is a set of failures that are the same except for names; f is one of them.
 type orbit struct {
 	f       failure
-	bundles []int32 // of one link each
+	bundles []int32 // lost bundles, of one link each
 	sws     []int32
-	leaves  []int32 // that lose a host
+	leaves  []int32 // switches that lose a host
 }
 
-// orbits gathers the failures. Two switches with the same neighbours, over
-// links that pause the same, and with the same part in routing can change
-// places without anything else changing, and so can their links.
+// orbits groups the failures into orbits; with all, each failure is an orbit of its own. Two
+// switches can change places without changing anything else, and so can their links, if they
+// have the same neighbours, over links that pause the same priorities, and the same role in
+// routing.
 //
-// A link with a parallel one takes no route away and is in none.
+// A link with a parallel link takes no route away, so no orbit has it.
 func (n *network) orbits(all bool) []orbit {
 	kind := n.kinds()
 	if all {
@@ -28,7 +29,7 @@ func (n *network) orbits(all bool) []orbit {
 		}
 	}
 	type key struct {
-		a, b int32 // kinds of switches; b is -1 for a switch by itself, -2 for a host of it
+		a, b int32 // kinds of switches; b is -1 for a switch alone, -2 for a host of a switch
 		at   [2]uint8
 	}
 	var alike ordered.Map[key, orbit]
@@ -64,7 +65,7 @@ func (n *network) orbits(all bool) []orbit {
 	return out
 }
 
-// tunnelEnds are the switches that tunnels begin and end at.
+// tunnelEnds returns the switches at which tunnels begin or end.
 func (n *network) tunnelEnds() map[int32]bool {
 	out := map[int32]bool{}
 	for i := range n.tunnels {
@@ -73,8 +74,7 @@ func (n *network) tunnelEnds() map[int32]bool {
 	return out
 }
 
-// kinds numbers the switches so that those that can change places have the
-// same number.
+// kinds numbers the switches so that switches that can change places have the same number.
 func (n *network) kinds() []int32 {
 	kind := make([]int32, len(n.g.Switches))
 	byKey := map[string]int32{}

@@ -12,14 +12,14 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/topology"
 )
 
-// Analysis is a fabric with its routes and its buffer dependencies while
-// nothing has failed. Several goroutines may use it.
+// Analysis holds a fabric with its routes and buffer dependencies without failures. It is safe
+// for concurrent use.
 type Analysis struct {
 	Graph *topology.Graph
 	// Model is [intent.UpDown] or [intent.Shortest].
 	Model string
-	// proven says that no set of failures can make a cycle; otherwise that has to be
-	// searched.
+	// proven is set if no set of failures can create a cycle; otherwise cycles must be searched
+	// for.
 	proven bool
 
 	n        *network
@@ -27,18 +27,18 @@ type Analysis struct {
 	families []family
 	swaps    []swap
 	unrouted int    // pairs of destinations without a path
-	carries  []bool // by arc: some traffic comes over it; only of a fabric that is proven
+	carries  []bool // by arc: whether it carries traffic; only if proven
 
-	// What follow computes; a fabric that is proven needs it for a blast radius alone.
+	// The results of follow. A proven fabric needs them only for a blast radius.
 	mu      sync.Mutex
 	nominal *matrix
-	// component is by node, the numbers as those of tarjan.
+	// component is by node, numbered as by tarjan.
 	component []int32
 	cyclic    [][]node // components with a cycle
 }
 
-// New computes routes and all dependencies. It fails where ctx ends, and for a fabric
-// beyond the bounds of the analysis (a million switches).
+// New computes all routes and dependencies. It fails if ctx ends, or if the fabric exceeds the
+// limits of the analysis (a million switches).
 func New(ctx context.Context, f *intent.Fabric) (*Analysis, error) {
 	a, err := Of(ctx, topology.New(f))
 	if err != nil {
@@ -47,8 +47,8 @@ func New(ctx context.Context, f *intent.Fabric) (*Analysis, error) {
 	return a, a.follow(ctx)
 }
 
-// Of is [New] for a graph, whose ports may pause other priorities than the intent says.
-// Where a proof makes the search needless, dependencies are left for those who ask.
+// Of is like [New], but takes a graph, whose ports may pause other priorities than the intent
+// says. If a proof makes the search unnecessary, dependencies are computed only when needed.
 func Of(ctx context.Context, g *topology.Graph) (*Analysis, error) {
 	f := g.Fabric
 	stated := f.Routing.Model.V
@@ -71,17 +71,17 @@ func Of(ctx context.Context, g *topology.Graph) (*Analysis, error) {
 	return a, a.follow(ctx)
 }
 
-// build computes the routes of one model to a destination of each family.
+// build computes the routes of one model to one destination of each family.
 func build(ctx context.Context, g *topology.Graph, model string) (*Analysis, error) {
 	n, err := compile(g, model)
 	if err != nil {
 		return nil, err
 	}
 	a := &Analysis{Graph: g, Model: model, n: n, routes: newRoutes(n)}
-	// Traffic goes up, then down: with T tiers, number what a switch of tier t
-	// receives from below t, and what it receives from above 2T-t. Every packet goes
-	// from lower to higher numbers, so no buffers can wait for each other in a cycle,
-	// whatever fails.
+	// Traffic goes up, then down. With T tiers, give what a switch of tier t receives from
+	// below the number t, and what it receives from above the number 2T-t. Every packet goes
+	// from lower to higher numbers, so buffers cannot wait for each other in a cycle, whatever
+	// fails.
 	a.proven = model == intent.UpDown && len(g.Fabric.Routing.Exceptions) == 0 && len(g.Fabric.Routing.Tunnels) == 0
 	if a.proven {
 		a.carries = make([]bool, len(g.Arcs))
@@ -123,7 +123,7 @@ func build(ctx context.Context, g *topology.Graph, model string) (*Analysis, err
 	return a, nil
 }
 
-// follow computes the turns that traffic takes, and what waits for what.
+// follow computes the turns that traffic takes, and from them which buffers wait for which.
 func (a *Analysis) follow(ctx context.Context) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -162,7 +162,7 @@ func (a *Analysis) follow(ctx context.Context) error {
 	return nil
 }
 
-// dependencies finds the components of the dependencies without failures.
+// dependencies finds the strongly connected components of the dependencies without failures.
 func (a *Analysis) dependencies() {
 	n := a.n
 	g := &graph{n: n, m: a.nominal, f: nothing}
@@ -180,8 +180,9 @@ func (a *Analysis) dependencies() {
 	a.component = t.of
 }
 
-// parallel calls, for each number below count, the function that each worker
-// made, and at its end that function with -1. It stops early where ctx ends.
+// parallel calls worker once per goroutine and passes each number below count to one of the
+// functions that it returned; at the end it calls each function with -1. It stops early if ctx
+// ends.
 func parallel(ctx context.Context, count int, worker func() func(int)) error {
 	var next atomic.Int64
 	var wg sync.WaitGroup

@@ -11,12 +11,12 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/topology"
 )
 
-// sizes are numbers of leaves; the last has 20,480 links between switches.
+// sizes are numbers of leaves; the last one makes 20,480 links between switches.
 var sizes = []int{64, 128, 256, 512}
 
-// BenchmarkClos searches three-tier fabrics, nominal and under
-// every failure of one link and one switch, and reports the exponent b of
-// time ~ (links x destinations)^b between the sizes.
+// BenchmarkClos searches three-tier fabrics without failures and with every failure of one link
+// or one switch. It reports the exponent b of time ~ (links x destinations)^b between the
+// sizes.
 func BenchmarkClos(b *testing.B) {
 	for _, c := range []struct {
 		name, routing string
@@ -59,8 +59,8 @@ func search1(b *testing.B, f *intent.Fabric, search, all bool) *Analysis {
 	return a
 }
 
-// BenchmarkNew analyses fabrics of 1,408 and 4,480 switches and reports the
-// exponent b of time ~ links^b between the two.
+// BenchmarkNew analyses fabrics of 1,408 and 4,480 switches and reports the exponent b of time
+// ~ links^b between the two.
 func BenchmarkNew(b *testing.B) {
 	var smaller, own float64
 	for _, leaves := range []int{512, 2048} {
@@ -80,8 +80,8 @@ func BenchmarkNew(b *testing.B) {
 	}
 }
 
-// BenchmarkMemory reports the memory that an analysis of the largest fabric
-// keeps for each link, in addition to the intent.
+// BenchmarkMemory reports the memory per link that an analysis of the largest fabric keeps, in
+// addition to the intent.
 func BenchmarkMemory(b *testing.B) {
 	f := load(b, clos(sizes[len(sizes)-1], ""))
 	var before, after runtime.MemStats

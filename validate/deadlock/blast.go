@@ -13,33 +13,33 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/words"
 )
 
-// Radius is what a NIC that never stops pausing can bring to a stop: all
-// buffers that wait, over any number of others, for what the NIC does not
-// take. Routes are those without failures.
+// Radius lists everything that a NIC can stop by never ceasing to pause: all buffers that wait,
+// directly or through other buffers, for data that the NIC does not take. It uses the routes
+// without failures.
 type Radius struct {
 	Host    string   `json:"host"`
 	NIC     string   `json:"nic"`
-	Classes []string `json:"classes"` // lossless at the switch port of the NIC
-	// Ports are ports of switches that may be paused, nearest first, that of
-	// the NIC among them.
+	Classes []string `json:"classes"` // lossless at the NIC's switch port
+	// Ports are the switch ports that may be paused, nearest first, including the port of the
+	// NIC.
 	Ports []PausedPort `json:"ports"`
 	// Hosts are the NICs that may be paused, nearest first.
 	Hosts []PausedNIC `json:"hosts"`
 	Tiers []TierCount `json:"tiers"` // from the hosts upward
-	// AllPorts and AllNICs are those of the fabric that are in a link.
+	// AllPorts and AllNICs count the linked switch ports and NICs of the fabric.
 	AllPorts int `json:"allPorts"`
 	AllNICs  int `json:"allNICs"`
-	// Island is that of the host; Outside counts paused NICs of other hosts
-	// than those of the island. Both are empty for a host in none.
+	// Island is the island of the host, and Outside counts paused NICs of hosts outside it.
+	// Both are empty if the host is in no island.
 	Island  string `json:"island,omitempty"`
 	Outside int    `json:"outside,omitempty"`
 }
 
-// PausedPort is a port of a switch that has to stop sending.
+// PausedPort is a switch port that has to stop sending.
 type PausedPort struct {
 	Switch   string `json:"switch"`
 	Port     string `json:"port"`
-	By       string `json:"by"` // the device whose pauses stop it
+	By       string `json:"by"` // device whose pauses stop the port
 	Class    string `json:"class"`
 	Distance int    `json:"distance"` // 0 for the port of the NIC
 	Tier     int    `json:"tier"`     // of the switch, 0 next to the hosts
@@ -49,23 +49,23 @@ type PausedPort struct {
 type PausedNIC struct {
 	Host     string `json:"host"`
 	NIC      string `json:"nic"`
-	Switch   string `json:"switch"` // whose pauses stop it
+	Switch   string `json:"switch"` // switch whose pauses stop the NIC
 	Class    string `json:"class"`
-	Distance int    `json:"distance"` // from 1
+	Distance int    `json:"distance"` // 1 or more
 	Island   string `json:"island,omitempty"`
 }
 
-// TierCount counts what is paused in one tier.
+// TierCount counts the paused ports of one tier.
 type TierCount struct {
 	Tier     int    `json:"tier"`
 	Roles    string `json:"roles,omitempty"`
-	Switches int    `json:"switches"` // with a paused port
-	Of       int    `json:"of"`       // switches of the tier
+	Switches int    `json:"switches"` // switches with a paused port
+	Of       int    `json:"of"`       // all switches of the tier
 	Ports    int    `json:"ports"`
 }
 
-// BlastRadius follows the pauses of a NIC through the fabric. It fails where
-// the intent has no such NIC, or no link for it.
+// BlastRadius follows the pauses of a NIC through the fabric. It fails if the intent has no
+// such NIC, or the NIC has no link to a switch.
 func (a *Analysis) BlastRadius(host, nic string) (*Radius, error) {
 	f := a.Graph.Fabric
 	h := f.Host(host)
@@ -101,7 +101,7 @@ func (a *Analysis) BlastRadius(host, nic string) (*Radius, error) {
 	return r, nil
 }
 
-// attached returns the switch and port at the other end of a NIC's link.
+// attached returns the switch and port at the other end of the NIC's link.
 func (a *Analysis) attached(x *intent.NIC) (int32, *intent.Port) {
 	for i := range a.Graph.Switches {
 		for _, h := range a.Graph.Switches[i].Hosts {
@@ -135,7 +135,7 @@ type blast struct {
 	island map[*intent.Host]string
 }
 
-// layer begins with the buffers that hold packets for the hosts of switch s.
+// layer starts with the buffers that hold packets for the hosts of switch s.
 func (b *blast) layer(l int, own []int, s int32, port *intent.Port) {
 	class := b.a.classes(own)
 	b.r.Classes = append(b.r.Classes, class)
@@ -143,8 +143,8 @@ func (b *blast) layer(l int, own []int, s int32, port *intent.Port) {
 	b.behind(l, s, int32(len(b.a.n.g.Out(s))), 1)
 }
 
-// behind adds the buffers of switch s, and the NICs at it, whose packets leave
-// by column out in layer l.
+// behind adds the buffers of switch s, and the NICs on it, whose packets leave through column
+// out in layer l.
 func (b *blast) behind(l int, s, out int32, distance int) {
 	n := b.a.n
 	arcs := n.g.Out(s)
@@ -183,7 +183,7 @@ func (b *blast) hosts(l int, s int32, distance int) {
 	}
 }
 
-// follow walks from each buffer to those that wait for it.
+// follow walks from each buffer to the buffers that wait for it.
 func (b *blast) follow() {
 	n := b.a.n
 	for i := 0; i < len(b.queue); i++ {
@@ -247,8 +247,8 @@ func (b *blast) finish() {
 	}
 }
 
-// Lines prints the radius for people: totals, then tiers, then what is paused
-// at each distance, folded.
+// Lines formats the radius for people: totals, then tiers, then the paused ports and NICs at
+// each distance, folded.
 func (r *Radius) Lines() []string {
 	if len(r.Classes) == 0 {
 		return []string{fmt.Sprintf("%s/%s: its switch port has no lossless class, so its pauses stop nothing", r.Host, r.NIC)}

@@ -24,8 +24,7 @@ func TestBlastRadius(t *testing.T) {
   distance 1: 2 ports of spine1,spine2
   distance 2: 6 ports of leaf[2-4]
   distance 3: 3 NICs of gpu[2-4]`
-	// Spine ports towards the other leaves wait for nothing: their traffic
-	// does not go to leaf1.
+	// Spine ports to the other leaves are not paused: their traffic does not go to leaf1.
 	want = strings.Replace(want, "can pause 15", "can pause 9", 1)
 	want = strings.Replace(want, "tier 1 (spine): 8 ports", "tier 1 (spine): 2 ports", 1)
 	if diff := cmp.Diff(want, strings.Join(r.Lines(), "\n")); diff != "" {
@@ -41,14 +40,14 @@ func TestBlastRadius(t *testing.T) {
 	}
 }
 
-// A storm reaches the same ports, at the same distance, as an exhaustive search
-// against the dependencies.
+// TestBlastRadiusAgainstBruteForce checks that a storm reaches the same ports, at the same
+// distance, as an exhaustive search against the dependencies finds.
 func TestBlastRadiusAgainstBruteForce(t *testing.T) {
 	reachedMany := 0
 	for seed := range 150 {
 		text := randomFabric(rand.New(rand.NewPCG(uint64(seed), 2)))
 		if strings.Contains(text, "tunnels:") {
-			continue // what a tunnel delivers is followed by the search only
+			continue // only the search follows what a tunnel delivers
 		}
 		a, err := New(context.Background(), load(t, text))
 		if err != nil {
@@ -81,7 +80,7 @@ func TestBlastRadiusAgainstBruteForce(t *testing.T) {
 	}
 }
 
-// storm returns the ports that are paused, with their class and distance.
+// storm returns the paused ports, with their class and distance.
 func (b *brute) storm(a *Analysis, host string, waits map[wait]bool) map[string]int {
 	h := b.f.Host(host).NICs[0]
 	leaf := h.Link.A.Device
@@ -89,7 +88,7 @@ func (b *brute) storm(a *Analysis, host string, waits map[wait]bool) map[string]
 		leaf = h.Link.B.Device
 	}
 	paused := b.f.Switch(leaf).Port("h").Settings.Lossless()
-	// The buffers at the leaf that hold packets for its hosts.
+	// Begin with packets from every host switch.
 	var begin []packet
 	for _, s := range b.f.Switches {
 		if classes, hosts := b.sends(s.Name); hosts {

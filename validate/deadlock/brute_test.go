@@ -8,29 +8,28 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// brute searches the plain way: it works with single links and names, learns
-// routes by exchanging announcements until nothing changes, walks every packet
-// and closes the relation of waiting buffers. It shares with the product only
-// the tiers.
+// brute is a plain implementation of the search. It works with single links and names, learns
+// routes by exchanging announcements until nothing changes, walks every packet, and closes the
+// relation of waiting buffers. It shares only the tiers with the product.
 type brute struct {
 	f     *intent.Fabric
 	tier  map[string]int
 	model string
 	down  map[*intent.Link]bool
 	dead  string
-	lost  string // a switch that lost a host of its own, which it announces on
+	lost  string // a switch that lost one of its own hosts and keeps announcing it
 
 	nominal map[string]map[string]bruteRoute
 }
 
 type bruteRoute struct {
 	length int
-	below  bool // known from below, from a peer that knows it so, or own
+	below  bool // known from below, from a peer that knows it so, or its own
 	held   bool
 	ok     bool
 }
 
-// buffer is the priority group at the end of a link.
+// buffer is the priority group at the receiving end of a link.
 type buffer struct {
 	at    string
 	link  *intent.Link
@@ -86,7 +85,7 @@ func (b *brute) arcs(s string) []bruteArc {
 	return out
 }
 
-// peers reports whether a link within a tier carries traffic.
+// peers reports whether the link between two switches of one tier carries traffic.
 func (b *brute) peers(s, t string) bool {
 	for _, x := range b.f.Routing.Exceptions {
 		has := func(n string) bool {
@@ -99,7 +98,8 @@ func (b *brute) peers(s, t string) bool {
 	return false
 }
 
-// hears returns what s learns from t, and whether it counts as from below.
+// hears reports whether s learns a route from t, and whether the route counts as one from
+// below.
 func (b *brute) hears(r map[string]bruteRoute, s, t string) (ok, below bool) {
 	x := r[t]
 	if !x.ok {
@@ -158,7 +158,7 @@ func (b *brute) routes(d string) map[string]bruteRoute {
 	return r
 }
 
-// ways are the arcs over which s sends to the destination of r.
+// ways returns the arcs over which s sends to the destination of r.
 func (b *brute) ways(r map[string]bruteRoute, s string) []bruteArc {
 	own := r[s]
 	var out []bruteArc
@@ -195,7 +195,7 @@ func mapped(l []intent.Remap, class int) int {
 	return class
 }
 
-// sends are the classes that hosts of a switch send, and whether it has any.
+// sends returns the classes that hosts of a switch send, and whether it has any hosts.
 func (b *brute) sends(s string) ([]int, bool) {
 	var anywhere, own, targets qos.PrioritySet
 	hosts := false
@@ -224,14 +224,14 @@ func (b *brute) sends(s string) ([]int, bool) {
 	return (anywhere&^targets | own).List(), hosts
 }
 
-// packet is where a packet is: how it came to a switch, and its class.
+// packet is the position of a packet: the switch, the link that it came by, and its class.
 type packet struct {
 	at    string
-	link  *intent.Link // nil at its beginning
+	link  *intent.Link // nil where the packet starts
 	class int
 }
 
-// waits are all dependencies.
+// waits returns all dependencies.
 func (b *brute) waits() map[wait]bool {
 	out := map[wait]bool{}
 	for _, d := range b.f.Switches {
@@ -278,7 +278,7 @@ func (b *brute) walk(r map[string]bruteRoute, todo []packet, out map[wait]bool) 
 	return seen
 }
 
-// again is the class of what goes up again: the last exception with a remap
+// again returns the class of a packet that goes up again: the last exception with a remap
 // decides.
 func (b *brute) again(s string, class int) int {
 	out := class
@@ -322,8 +322,8 @@ func (b *brute) other(l *intent.Link, s string) string {
 	return l.A.Device
 }
 
-// circles returns the dependencies that are part of a circle, and the length
-// of the shortest circle, 0 for none.
+// circles returns the dependencies that are part of a cycle, and the length of the shortest
+// cycle, 0 if there is none.
 func circles(ws map[wait]bool) (in map[wait]bool, shortest int) {
 	next := map[buffer][]buffer{}
 	for w := range ws {
@@ -351,7 +351,7 @@ func circles(ws map[wait]bool) (in map[wait]bool, shortest int) {
 	return in, shortest
 }
 
-// found is what a search found, in a form to compare.
+// found is the result of a search, in comparable form.
 type found struct {
 	Shortest int
 	Failing  []string

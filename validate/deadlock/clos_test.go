@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// clos writes a three-tier fabric: pods of 16 leaves and as many spines as a
-// leaf has uplinks; spine k of every pod is joined with each superspine of
-// plane k. With 512 leaves it has 20,480 links between switches.
+// clos writes a three-tier fabric: pods of 16 leaves and as many spines as a leaf has uplinks;
+// spine k of every pod is linked to each superspine of plane k. With 512 leaves it has 20,480
+// links between switches.
 func clos(leaves int, routing string) string {
 	const perPod, up, cores = 16, 16, 24
 	pods := leaves / perPod

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// search is the room that the search of one failure needs.
+// search is the working memory for the search of one failure.
 type search struct {
 	tarjan *tarjan
 	parent []node
@@ -16,14 +16,14 @@ type search struct {
 }
 
 type outcome struct {
-	cycle []node // nil for none
-	turns []turn // from above upward, that nothing took before
+	cycle []node // nil if there is none
+	turns []turn // new turns of traffic that came from above and goes up again
 }
 
-// turn is one from above upward, at a switch.
+// turn is a turn at a switch, from one arc to another.
 type turn struct{ sw, in, out int32 }
 
-// eachFailure evaluates the failures, in parallel.
+// eachFailure evaluates failures in parallel.
 func (a *Analysis) eachFailure(ctx context.Context, fs []failure) ([]outcome, error) {
 	if err := a.routes.all(ctx); err != nil {
 		return nil, err
@@ -49,12 +49,12 @@ func (w *worker) prepare(a *Analysis) {
 	w.search = search{tarjan: newTarjan(nodes), parent: make([]node, nodes), depth: make([]int32, nodes), stamp: make([]int32, nodes)}
 }
 
-// evaluate looks for a cycle that a failure makes: one with a dependency that
-// is not there otherwise.
+// evaluate looks for a cycle that a failure creates: one with a dependency that does not exist
+// without the failure.
 //
-// Most failures only take ways away, and what has no cycle has none with less.
-// Where a switch gets a new way, the turns of that destination are computed,
-// and only dependencies against the order of the components can close a cycle.
+// Most failures only remove paths, and removing paths creates no cycle. If a switch gets a new
+// path, the turns of that destination are computed, and only dependencies against the order of
+// the components can close a cycle.
 func (w *worker) evaluate(a *Analysis, f failure) outcome {
 	w.reset()
 	any := false
@@ -86,8 +86,8 @@ func (w *worker) evaluate(a *Analysis, f failure) outcome {
 	return out
 }
 
-// newWays reports whether the traffic of the last spread, along st, takes a
-// way that no traffic took before.
+// newWays reports whether the traffic of the last spread, with routes st, takes a path that no
+// traffic took before.
 func (w *worker) newWays(before, st []uint16, f failure) bool {
 	for _, s := range w.carriers {
 		if before[s]&reached == 0 {
@@ -103,7 +103,7 @@ func (w *worker) newWays(before, st []uint16, f failure) bool {
 	return false
 }
 
-// reset forgets the last failure.
+// reset clears the results of the last failure.
 func (w *worker) reset() {
 	for _, s := range w.touched {
 		w.seen.clear(w.n, s)
@@ -114,8 +114,7 @@ func (w *worker) reset() {
 	clear(w.exactT)
 }
 
-// follow adds the turns of all traffic to destination i to those of the
-// failure.
+// follow adds the turns of all traffic to destination i to the failure's turns.
 func (w *worker) follow(i int, st []uint16, f failure) {
 	w.fromHosts(st, f)
 	w.turns(w.seen, st, f, w.n.dests[i], true)
@@ -150,8 +149,8 @@ func (w *worker) under(d int32, f failure, st []uint16) {
 	}
 }
 
-// added returns the dependencies of the failure that are new, and notes the
-// turns from above upward among them.
+// added returns the new dependencies of the failure, and adds their turns from above upward to
+// out.
 func (w *worker) added(a *Analysis, out *outcome) []edge {
 	n := w.n
 	var added []edge
@@ -176,12 +175,12 @@ func (w *worker) added(a *Analysis, out *outcome) []edge {
 	return added
 }
 
-// fresh adds the dependencies of new turns at switch s, those of word i of a
-// row, for each layer that they are in.
+// fresh adds the dependencies of the new turns in word i of a row of switch s, for each layer
+// that has them.
 func (w *worker) fresh(added []edge, out *outcome, s, in, i int32, word uint64, from, to uint8) []edge {
 	n := w.n
 	arcs := int32(len(n.g.Arcs))
-	arcIn := n.g.Out(s)[in].Back // the arc that ends here
+	arcIn := n.g.Out(s)[in].Back // the arc that ends in place in
 	for lu := range n.layers {
 		lv := lu
 		if n.tagged {
@@ -200,19 +199,19 @@ func (w *worker) fresh(added []edge, out *outcome, s, in, i int32, word uint64, 
 	return added
 }
 
-// maxTurns is how many turns of one failure are kept.
+// maxTurns is the most turns kept for one failure.
 const maxTurns = 8
 
-// rounds is how many cycles of one failure are compared with its routes before
-// all its dependencies are computed.
+// rounds is how many cycles are checked against the routes of one failure before all its
+// dependencies are computed.
 const rounds = 16
 
-// closed returns a cycle with one of the added dependencies, as short as one
-// could be found, or nil.
+// closed returns a cycle with one of the added dependencies, as short as could be found, or
+// nil.
 //
-// The dependencies without the failure stand in for those with it, which are
-// fewer but for the added; a cycle counts only when each of its dependencies
-// was seen under the failure.
+// It first uses the dependencies without the failure, which include all under the failure
+// except the added ones. A cycle counts only once each of its dependencies was seen under the
+// failure.
 func (w *worker) closed(a *Analysis, f failure, added []edge) []node {
 	g := &graph{n: w.n, m: w.seen, and: a.nominal, f: f, absent: map[edge]bool{}}
 	for round := 0; ; round++ {
@@ -242,8 +241,8 @@ func (w *worker) followExactly(i int, f failure) {
 	w.exact[i] = true
 }
 
-// verify reports whether each dependency of a cycle is there under the
-// failure; those that are not are noted in g.absent.
+// verify reports whether every dependency of a cycle exists under the failure; it records the
+// others in g.absent.
 func (w *worker) verify(g *graph, f failure, cycle []node) bool {
 	ok := true
 	for _, e := range edgesAround(cycle) {
@@ -280,8 +279,8 @@ func (w *worker) verifyEdge(f failure, e edge) bool {
 	return false
 }
 
-// without reports whether traffic to d takes the turn of a dependency without
-// a failure, whatever its class.
+// without reports whether traffic to d takes the turn of a dependency if nothing fails,
+// whatever its class.
 func (w *worker) without(d int32, e edge) bool {
 	n := w.n
 	_, in := n.split(e.u)
@@ -290,7 +289,7 @@ func (w *worker) without(d int32, e edge) bool {
 	return st[x]&reached != 0 && n.uses(st, x, &n.g.Arcs[in]) && n.uses(st, n.g.Arcs[in].To, &n.g.Arcs[out])
 }
 
-// sees reports whether the failure has a dependency among those computed.
+// sees reports whether the dependencies computed so far for the failure include e.
 func (w *worker) sees(e edge) bool {
 	n := w.n
 	lu, in := n.split(e.u)
@@ -299,13 +298,11 @@ func (w *worker) sees(e edge) bool {
 	return plane >= 0 && has(w.seen.at(plane, a.To, n.g.Local(a.Back)), n.g.Local(out))
 }
 
-// tries is how many of the added dependencies of a component the shortest
-// cycle is searched through.
+// tries is how many added dependencies are tried for the shortest cycle through them.
 const tries = 64
 
-// cycleThrough returns a cycle of g with an added dependency, or nil. A cycle
-// stays among the components between those where added dependencies against
-// the order begin and end.
+// cycleThrough returns a cycle of g with an added dependency, or nil. A cycle stays within the
+// range of components that added dependencies against the order span.
 func (w *worker) cycleThrough(g *graph, component []int32, added []edge) []node {
 	lo, hi := int32(1)<<30, int32(-1)
 	for _, e := range added {
@@ -339,8 +336,8 @@ func (w *worker) cycleThrough(g *graph, component []int32, added []edge) []node 
 	return best
 }
 
-// shortest returns the shortest path between two nodes, both included, with
-// fewer than limit nodes (0 for any number), or nil.
+// shortest returns the shortest path between two nodes, both included, with fewer than limit
+// nodes (0 for any number), or nil.
 func (s *search) shortest(g *graph, from, to node, within func(node) bool, limit int) []node {
 	s.now++
 	s.queue = append(s.queue[:0], from)

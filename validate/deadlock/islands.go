@@ -11,38 +11,36 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
-// Leak is ports of one switch that carry lossless traffic of an island where it should
-// not be.
+// Leak is a set of ports of one switch that carry lossless traffic of an island where they
+// should not.
 type Leak struct {
 	Island string
-	// Other is the island that a sharing is with; "" stands for the hosts that are in
-	// none.
+	// Other is the island that shares the ports; "" for the hosts that are in no island.
 	Other   string
-	Pos     intent.Pos // of Island
+	Pos     intent.Pos // of the island
 	Switch  string
 	Ports   []string // ingress, in natural order
 	Classes string
 }
 
-// Islands is where islands leak.
+// Islands lists where islands leak.
 type Islands struct {
-	// Crossings are at switches that the island does not name though it names some.
+	// Crossings are leaks at switches outside the island's list of switches, if it has one.
 	Crossings []Leak
-	// Sharings carry traffic of another island in the same class: a storm in one stops
-	// the other.
+	// Sharings carry traffic of two islands in the same class: a storm in one stops the other.
 	Sharings []Leak
 }
 
-// traffic is what one island, or the hosts in none, send.
+// traffic is the traffic of one island, or of the hosts in no island.
 type traffic struct {
 	island  *intent.Island
 	classes qos.PrioritySet
-	hosts   []bool // by switch: it has hosts of the island
+	hosts   []bool // by switch: whether it has hosts of the island
 	carried []uint8
 }
 
-// Islands follows the lossless traffic of each island, and that among the
-// hosts in none, without failures. It ends early where ctx does.
+// Islands follows the lossless traffic of each island, and of the hosts in no island, without
+// failures. It stops early if ctx ends.
 func (a *Analysis) Islands(ctx context.Context) (Islands, error) {
 	var out Islands
 	f := a.Graph.Fabric
@@ -85,7 +83,7 @@ func (a *Analysis) Islands(ctx context.Context) (Islands, error) {
 	return out, nil
 }
 
-// island follows the traffic among hosts of one island.
+// island follows the traffic between hosts of one island.
 func (w *worker) island(ctx context.Context, t *traffic) error {
 	n := w.n
 	tags := uint8(1)
@@ -118,7 +116,7 @@ func (w *worker) island(ctx context.Context, t *traffic) error {
 	return nil
 }
 
-// on returns the classes of traffic on an arc that the link pauses.
+// on returns the classes of traffic on an arc that its link pauses.
 func (t *traffic) on(n *network, arc int) qos.PrioritySet {
 	if t.carried[arc] == 0 {
 		return 0
@@ -130,8 +128,8 @@ func (t *traffic) on(n *network, arc int) qos.PrioritySet {
 	return set & n.bundle(int32(arc)).Lossless
 }
 
-// leaks gathers, by switch and by classes, the ingress ports that carry an island's
-// traffic; on says what an arc carries.
+// leaks collects, by switch and classes, the ingress ports that carry an island's traffic; on
+// returns what an arc carries.
 func (a *Analysis) leaks(leak Leak, on func(arc int) qos.PrioritySet) []Leak {
 	var out []Leak
 	for s := range a.Graph.Switches {

@@ -7,14 +7,14 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/topology"
 )
 
-// shape is where the rows of each switch lie in a matrix. A switch with k arcs
-// has k+1 rows, where packets come from, and k+1 columns, where they go; the
-// last of each are its hosts.
+// shape says where the rows of each switch are in a matrix. A switch with k arcs has k+1 rows,
+// where packets come from, and k+1 columns, where they go; the last row and column stand for
+// its hosts.
 type shape struct {
-	row       []int32 // by switch: its first word
-	width     []int32 // by switch: words of one row
-	words     int32   // of one plane
-	maskRow   []int32 // by switch: its first word of a matrix of single rows
+	row       []int32 // by switch: first word
+	width     []int32 // by switch: words per row
+	words     int32   // words per plane
+	maskRow   []int32 // by switch: first word in a matrix with one row per switch
 	maskWords int32
 }
 
@@ -30,15 +30,15 @@ func shapeOf(g *topology.Graph) shape {
 	return s
 }
 
-// widest returns the words of the longest row, at least 1.
+// widest returns the number of words in the longest row, at least 1.
 func (s *shape) widest() int32 { return slices.Max(append([]int32{1}, s.width...)) }
 
 func (s *shape) mask(words []uint64, sw int32) []uint64 {
 	return words[s.maskRow[sw] : s.maskRow[sw]+s.width[sw]]
 }
 
-// matrix holds, for each switch and each change of tag, which turns packets
-// take: from which arc or host to which.
+// matrix holds, for each switch and each change of tag, the turns that packets take: from which
+// arc or host to which.
 type matrix struct {
 	shape *shape
 	bits  []uint64
@@ -48,7 +48,7 @@ func newMatrix(n *network) *matrix {
 	return &matrix{&n.shape, make([]uint64, int(n.shape.words)*n.numPlanes)}
 }
 
-// at returns the row of packets that come in by place in of switch s.
+// at returns the row of packets that come in through place in of switch s.
 func (m *matrix) at(plane int8, s, in int32) []uint64 {
 	w := m.shape.width[s]
 	i := int(plane)*int(m.shape.words) + int(m.shape.row[s]+in*w)
@@ -73,7 +73,7 @@ func or(row, more []uint64) {
 func has(row []uint64, i int32) bool { return row[i/64]&(1<<(i%64)) != 0 }
 func set(row []uint64, i int32)      { row[i/64] |= 1 << (i % 64) }
 
-// each calls do with every bit of a word, offset added.
+// each calls do with the position of every set bit of a word, plus offset.
 func each(w uint64, offset int32, do func(int32)) {
 	for ; w != 0; w &= w - 1 {
 		do(offset + int32(bits.TrailingZeros64(w)))

@@ -9,46 +9,44 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/topology"
 )
 
-// network is a graph with its routing: what the walks need, in arrays.
+// network is a graph and its routing as arrays for the walks.
 type network struct {
 	g        *topology.Graph
 	shortest bool
-	// upAgain and defaultUp are exceptions by switch; defaulters lists the
-	// second.
+	// upAgain and defaultUp mark the switches with those exceptions; defaulters lists the
+	// switches of defaultUp.
 	upAgain, defaultUp []bool
 	defaulters         []int32
-	level              []bool // by bundle: a link within a tier that carries traffic
-	// remap is by switch: the class of what came from above and goes up
-	// again; nil where it stays.
+	level              []bool // by bundle: whether it is a link within a tier that carries traffic
+	// remap is, by switch, the class of a packet that came from above and goes up again; nil if
+	// the class does not change.
 	remap   []*[qos.NumPriorities]uint8
 	tunnels []tunnel
 
-	// dests are the switches with hosts, one destination group each: all its
-	// hosts are reached the same way; and the ends of tunnels. Traffic begins
-	// there, too. destOf is the opposite, -1 for none.
+	// dests are the destinations: the switches with hosts, one for all hosts of a switch, and
+	// the ends of tunnels. Traffic also starts there. destOf is the index of a switch in dests,
+	// -1 for none.
 	dests  []int32
 	destOf []int32
-	// seeds are, by switch, the tags its hosts send.
+	// seeds are, by switch, the tags that its hosts send.
 	seeds []uint8
 	// lossless are the priorities that any port pauses.
 	lossless qos.PrioritySet
 
-	// A tag is what distinguishes packets on their way. Without remaps all
-	// classes take the same paths, and there is one tag, 0; with them a tag is
-	// a priority.
+	// A tag tells packets apart on their way. Without remaps all classes take the same paths,
+	// and 0 is the only tag; with remaps a tag is a priority.
 	tagged bool
-	// planes maps a change of tag to its plane of the matrix, -1 for a change
-	// that never happens.
+	// planes maps a change of tag to its plane of the matrix, -1 if the change never happens.
 	planes    [qos.NumPriorities][qos.NumPriorities]int8
 	numPlanes int
 	layers    []layer
-	// layerOf is the layer of a tag, -1 for a class that is lossless nowhere.
-	// It means something only where tagged.
+	// layerOf is the layer of a tag, -1 for a class that is lossless nowhere. It is valid only
+	// if tagged is set.
 	layerOf [qos.NumPriorities]int8
 
 	shape shape
-	// pauses is by layer: the arcs of each switch that carry pauses of the
-	// layer, as a row of the matrix.
+	// pauses holds, by layer, the arcs of each switch that carry pauses of the layer, as a row
+	// of the matrix.
 	pauses [][]uint64
 }
 
@@ -57,13 +55,13 @@ type tunnel struct {
 	remap    [qos.NumPriorities]uint8
 }
 
-// layer is one lossless class, or several that are alike on every port.
+// layer is one lossless class, or several that every port treats alike.
 type layer struct {
 	tag        uint8
 	priorities []int
 }
 
-// remapOf returns the class that each becomes: itself where no remap says another.
+// remapOf returns the class that each class becomes: itself unless a remap says otherwise.
 func remapOf(l []intent.Remap) (m [qos.NumPriorities]uint8) {
 	for i := range m {
 		m[i] = uint8(i)
@@ -130,7 +128,7 @@ func compile(g *topology.Graph, model string) (*network, error) {
 	return n, nil
 }
 
-// The bounds of the analysis: what fits the indices below.
+// Limits of the analysis, given by the size of the indices.
 const (
 	maxSwitches = 1 << 20
 	maxArcs     = 1 << 24
@@ -158,8 +156,8 @@ func (n *network) except(x *intent.Exception, m *[qos.NumPriorities]uint8) {
 	}
 }
 
-// destinations finds the groups of hosts: those of one switch. A fabric whose
-// hosts are not in the intent has them at its lowest tier.
+// destinations finds the destinations of traffic. If the intent has no hosts, the switches of
+// the lowest tier count as having some.
 func (n *network) destinations(targets qos.PrioritySet) {
 	g := n.g
 	n.destOf, n.seeds = make([]int32, len(g.Switches)), make([]uint8, len(g.Switches))
@@ -180,7 +178,8 @@ func (n *network) destinations(targets qos.PrioritySet) {
 			n.seeds[i] = 1
 			continue
 		}
-		// The class of a remap is kept for it, unless hosts may send it too.
+		// The target class of a remap is reserved for remapped traffic, unless hosts may send
+		// it too.
 		own := n.lossless &^ targets
 		for _, h := range s.Hosts {
 			own |= n.g.Pauses(h.Port)
@@ -189,7 +188,8 @@ func (n *network) destinations(targets qos.PrioritySet) {
 	}
 }
 
-// plane numbers the change of tag from one layer to another; -1 where it never happens.
+// plane returns the plane of the change of tag from one layer to another; -1 if it never
+// happens.
 func (n *network) plane(from, to int) int8 { return n.planes[n.layers[from].tag][n.layers[to].tag] }
 
 // numberPlanes numbers the changes of tag that can happen.
@@ -222,8 +222,8 @@ func (n *network) numberPlanes(used qos.PrioritySet) {
 	}
 }
 
-// layer gathers the lossless classes. Without remaps, classes that the same
-// ports pause have the same dependencies.
+// layer groups the lossless classes into layers. Without remaps, classes that the same ports
+// pause have the same dependencies.
 func (n *network) layer() {
 	for i := range n.layerOf {
 		n.layerOf[i] = -1
@@ -260,7 +260,6 @@ next:
 	}
 }
 
-// mask fills pauses.
 func (n *network) mask() {
 	n.pauses = make([][]uint64, len(n.layers))
 	for l := range n.layers {
@@ -276,8 +275,8 @@ func (n *network) mask() {
 	}
 }
 
-// failure is what is down: a bundle of one link, a switch, or the link to a host of
-// the switch host. -1 is none.
+// failure says what is down: a bundle of one link, a switch, or the link to a host of switch
+// host. -1 means none.
 type failure struct{ bundle, sw, host int32 }
 
 var nothing = failure{-1, -1, -1}
@@ -286,7 +285,7 @@ func lostLink(bundle int32) failure { return failure{bundle, -1, -1} }
 func lostSwitch(sw int32) failure   { return failure{-1, sw, -1} }
 func lostHost(sw int32) failure     { return failure{-1, -1, sw} }
 
-// down reports whether an arc that leaves switch s is.
+// down reports whether arc a, which leaves switch s, is down.
 func (f failure) down(s int32, a *topology.Arc) bool {
 	return a.Bundle == f.bundle || f.sw >= 0 && (a.To == f.sw || s == f.sw)
 }
@@ -294,8 +293,8 @@ func (f failure) down(s int32, a *topology.Arc) bool {
 // bundle returns the bundle of an arc.
 func (n *network) bundle(arc int32) *topology.Bundle { return &n.g.Bundles[n.g.Arcs[arc].Bundle] }
 
-// isUpAgain reports whether packets that come by one arc and leave by the
-// other came from above and go up again.
+// isUpAgain reports whether packets that come in by one arc and leave by the other came from
+// above and go up again.
 func (n *network) isUpAgain(in, out int32) bool {
 	return n.g.Arcs[in].Dir == topology.Down && n.g.Arcs[out].Dir == topology.Up
 }

@@ -9,42 +9,40 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
-// Hole is ports of one switch that treat a lossless class otherwise than the
-// rest of its paths.
+// Hole is a set of ports of one switch that treat a lossless class differently from the rest of
+// its paths.
 type Hole struct {
 	Class    string
 	Priority int
 	Switch   string
 	Ports    []string // in natural order
-	// From is what decided the value; where no file states it, what decided the value of
-	// the others.
+	// From is what decided the value; if no file states it, what decided the value of the other
+	// ports.
 	From intent.Origin
-	// Others counts the ports on paths of the class that are as they should.
+	// Others counts the ports on paths of the class that treat it correctly.
 	Others int
 }
 
-// Kept is a tunnel that sends traffic upward again in the lossless class it came
-// in.
+// Kept is a tunnel that sends traffic up again in the same lossless class that it came in.
 type Kept struct {
 	Class      string
 	Switch, To string // the ends of the tunnel
 	Pos        intent.Pos
 }
 
-// Paths is how the paths of lossless traffic are treated.
+// Paths says where the paths of lossless traffic have gaps.
 type Paths struct {
-	// Lossy are ports on a lossless path that do not pause: what the rest of
-	// the path saves is dropped there.
+	// Lossy are ports on a lossless path that do not pause: they drop the packets that the rest
+	// of the path protects.
 	Lossy []Hole
-	// Unmarked are ports on a lossless path that do not mark, while others do.
+	// Unmarked are ports on a lossless path that do not mark although others do.
 	Unmarked []Hole
-	// Idle are ports that pause a class which only tunnels carry, and no
-	// tunnel does there.
+	// Idle are ports that pause a class carried only by tunnels, where no tunnel carries it.
 	Idle []Hole
 	Kept []Kept
 }
 
-// holes gathers ports by class, switch and origin.
+// holes groups ports by class, switch and origin.
 type holes struct{ ordered.Map[holeKey, Hole] }
 
 type holeKey struct {
@@ -61,8 +59,7 @@ func (h *holes) add(k *intent.Class, p *intent.Port, from intent.Origin) {
 	}
 }
 
-// list returns the holes with their ports in order. others is how many ports are as
-// they should be.
+// list returns the holes with sorted ports. others is the number of correct ports.
 func (h *holes) list(others int) []Hole {
 	var out []Hole
 	for _, x := range h.All() {
@@ -72,8 +69,7 @@ func (h *holes) list(others int) []Hole {
 	return out
 }
 
-// Paths looks at every port that traffic of a lossless class takes while
-// nothing has failed.
+// Paths checks every port that traffic of a lossless class takes without failures.
 func (a *Analysis) Paths() Paths {
 	var out Paths
 	carried := a.carried()
@@ -110,7 +106,7 @@ func (a *Analysis) carried() []uint8 {
 	return out
 }
 
-// carries reports whether tags hold a class.
+// carries reports whether a set of tags contains a class.
 func (n *network) carries(tags uint8, priority int) bool {
 	if !n.tagged {
 		return tags != 0
@@ -118,7 +114,7 @@ func (n *network) carries(tags uint8, priority int) bool {
 	return tags&(1<<priority) != 0
 }
 
-// onPath is one end of a link on a path: a port that sends, receives or both.
+// onPath is one end of a link on a path: a port that sends or receives.
 type onPath struct {
 	port  *intent.Port
 	sends bool
@@ -152,7 +148,7 @@ func (a *Analysis) classPaths(k *intent.Class, carried []uint8, out *Paths) {
 	case hosted:
 		path = append(path, hosts...)
 	case len(hosts) > 0 && !n.tagged:
-		return // no host sends it losslessly
+		return // no host sends the class losslessly
 	}
 	out.Lossy = append(out.Lossy, a.gaps(k, path, false, func(c *intent.Class) (bool, intent.Origin) { return c.Lossless.V, c.Lossless.From })...)
 	out.Unmarked = append(out.Unmarked, a.gaps(k, path, true, func(c *intent.Class) (bool, intent.Origin) {
@@ -169,7 +165,7 @@ func (a *Analysis) classPaths(k *intent.Class, carried []uint8, out *Paths) {
 	}
 }
 
-// gaps returns the ports of a path whose class is not as it is at others.
+// gaps returns the ports of a path whose class does not satisfy is, if other ports do.
 func (a *Analysis) gaps(k *intent.Class, path []onPath, sendersOnly bool, is func(*intent.Class) (bool, intent.Origin)) []Hole {
 	var h holes
 	good := map[*intent.Port]bool{}
@@ -203,9 +199,8 @@ func (a *Analysis) gaps(k *intent.Class, path []onPath, sendersOnly bool, is fun
 	return out
 }
 
-// tunnelOnly returns the classes that only the remap of a tunnel leads to.
-// Those of an exception are carried under failures, which Paths does not look
-// at.
+// tunnelOnly returns the classes that only the remap of a tunnel leads to. A class that an
+// exception leads to is carried under failures, which Paths does not check.
 func (a *Analysis) tunnelOnly() qos.PrioritySet {
 	var in, not qos.PrioritySet
 	for _, t := range a.Graph.Fabric.Routing.Tunnels {
@@ -235,8 +230,8 @@ func (a *Analysis) kept() []Kept {
 	return out
 }
 
-// isTarget reports whether a remap leads to the class: traffic that bounced
-// once is not remapped again.
+// isTarget reports whether a remap leads to the class: traffic that bounced once is not
+// remapped again.
 func (a *Analysis) isTarget(p int) bool {
 	r := &a.Graph.Fabric.Routing
 	to := func(l []intent.Remap) bool {

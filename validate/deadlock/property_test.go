@@ -31,8 +31,8 @@ classes:
   default: {priority: 0, dscp: rest}
 `
 
-// randomFabric writes a small fabric: switches in tiers or a ring, hosts,
-// links, lossy ports, a model and exceptions.
+// randomFabric writes a small fabric: switches in tiers or a ring, hosts, links, lossy ports, a
+// model and exceptions.
 func randomFabric(r *rand.Rand) string {
 	var b strings.Builder
 	b.WriteString(head)
@@ -133,8 +133,8 @@ func randomFabric(r *rand.Rand) string {
 
 var fabrics = flag.Int("fabrics", sharedtest.Sized(250, 5000), "how many random fabrics to search")
 
-// The search finds what an exhaustive one finds: whether there is a cycle, how
-// long the shortest is, and exactly the failures that make one.
+// TestAgainstBruteForce checks that the search agrees with an exhaustive one: whether there is
+// a cycle, how long the shortest is, and exactly which failures create one.
 func TestAgainstBruteForce(t *testing.T) {
 	count := *fabrics
 	cycles, failing := 0, 0
@@ -174,8 +174,8 @@ func TestAgainstBruteForce(t *testing.T) {
 	t.Logf("%d fabrics, %d with a cycle, %d with one under a failure", count, cycles, failing)
 }
 
-// checkNamed checks that a cycle is consistent: each hop names a destination and
-// leads to the next.
+// checkNamed checks that a cycle is consistent: each hop names a destination and leads to the
+// next hop.
 func checkNamed(t *testing.T, c Cycle) {
 	t.Helper()
 	for i, h := range c.Hops {

@@ -12,8 +12,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/topology"
 )
 
-// Where a proof makes the search needless, the full search finds nothing, with or without
-// failures, and the same links carry traffic.
+// TestProofAgainstSearch checks that the full search finds nothing in proven fabrics, with or
+// without failures, and that both say the same links carry traffic.
 func TestProofAgainstSearch(t *testing.T) {
 	texts := map[string]string{"pods": clos(64, ""), "uneven": strings.Replace(strings.Replace(clos(64, ""), "leaf[17-32]/u[1-16]\", b: \"spine[17-32]/d[1-16]", "leaf[17-31]/u[1-16]\", b: \"spine[17-32]/d[1-15]", 1),
 		"spine[1-64]: {os: sonic, role: spine}", "spine[1-64]: {os: sonic, role: spine, ports: {d3: {classes: {rdma: {lossless: false}}}}}", 1)}
@@ -62,7 +62,8 @@ func TestProofAgainstSearch(t *testing.T) {
 	}
 }
 
-// Of two models the one is taken that leaves fewer pairs of destinations without a path.
+// TestModelIsChosenByPairs checks that the model with fewer unreachable pairs of destinations
+// is chosen.
 func TestModelIsChosenByPairs(t *testing.T) {
 	other := 0
 	for seed := range *fabrics {

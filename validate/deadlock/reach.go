@@ -4,31 +4,30 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/topology"
 )
 
-// worker is the room that one walk needs; it serves one goroutine.
+// worker is the working memory of one walk; only one goroutine may use it.
 type worker struct {
 	n      *network
-	routes *routes // of the analysis: those without failures
+	routes *routes // routes without failures
 
-	// of routes
+	// for routes
 	level, next []int32
 	lost        []int32
 	gone        []bool
 	near, later []offer
 	st, other   []uint16
 
-	// of spread: the tags that come to a switch from above, and from
-	// anywhere else
+	// For spread: the tags that come to a switch from above, and from anywhere else.
 	above, below []uint8
-	carriers     []int32 // the switches that either came to
+	carriers     []int32 // switches that any tag came to
 	queue        []int32
 	queued       []bool
 	up, rest     []uint64
 
-	// of a failure
+	// for one failure
 	seen      *matrix
 	touched   []int32
 	isTouched []bool
-	exact     []bool // by destination: its turns are in seen
+	exact     []bool // by destination: whether seen has its turns
 	exactT    []bool // by tunnel
 	search    search
 }
@@ -46,10 +45,10 @@ func newWorker(n *network, routes *routes) *worker {
 	}
 }
 
-// before returns the routes to switch d without a failure.
+// before returns the routes to switch d without failures.
 func (w *worker) before(d int32) []uint16 { return w.routes.to(d) }
 
-// start forgets the last walk.
+// start clears the last walk.
 func (w *worker) start() {
 	for _, s := range w.carriers {
 		w.above[s], w.below[s] = 0, 0
@@ -57,7 +56,7 @@ func (w *worker) start() {
 	w.carriers = w.carriers[:0]
 }
 
-// come notes that packets with these tags come to a switch.
+// come records that packets with these tags come to a switch.
 func (w *worker) come(s int32, tags uint8, above bool) {
 	if w.above[s]|w.below[s] == 0 && tags != 0 {
 		w.carriers = append(w.carriers, s)
@@ -100,7 +99,7 @@ func (w *worker) spread(st []uint16, f failure) {
 	}
 }
 
-// fromHosts starts the traffic of all hosts to destination d, along st.
+// fromHosts follows the traffic of all hosts to the destination of the routes st.
 func (w *worker) fromHosts(st []uint16, f failure) {
 	w.start()
 	for _, s := range w.n.dests {
@@ -111,8 +110,8 @@ func (w *worker) fromHosts(st []uint16, f failure) {
 	w.spread(st, f)
 }
 
-// ways fills up and rest with the arcs that switch s sends over, those upward
-// apart.
+// ways fills up and rest with the arcs that switch s sends over: the arcs upward, and the
+// others.
 func (w *worker) ways(st []uint16, f failure, s int32) (up, rest []uint64) {
 	width := w.n.shape.width[s]
 	up, rest = w.up[:width], w.rest[:width]
@@ -132,7 +131,7 @@ func (w *worker) ways(st []uint16, f failure, s int32) (up, rest []uint64) {
 	return up, rest
 }
 
-// carry marks the arcs that the packets of the last spread come over.
+// carry marks the arcs that the packets of the last spread take.
 func (w *worker) carry(arcs []bool, st []uint16) {
 	for _, s := range w.carriers {
 		for i, a := range w.n.g.Out(s) {
@@ -143,8 +142,8 @@ func (w *worker) carry(arcs []bool, st []uint16) {
 	}
 }
 
-// turns adds to m the turns that the packets of the last spread take. With
-// hosts, its packets began at hosts; d is where they are delivered.
+// turns adds the turns of the last spread's packets to m. hosts says that the packets started
+// at hosts; d is the switch that delivers them.
 func (w *worker) turns(m *matrix, st []uint16, f failure, d int32, hosts bool) {
 	n := w.n
 	for _, s := range w.carriers {
@@ -186,7 +185,7 @@ func (w *worker) turns(m *matrix, st []uint16, f failure, d int32, hosts bool) {
 	}
 }
 
-// touch notes that m, where it is the matrix of the failure, has rows of s.
+// touch records that the failure's matrix has rows of s, if m is that matrix.
 func (w *worker) touch(m *matrix, s int32) {
 	if m == w.seen && !w.isTouched[s] {
 		w.isTouched[s] = true
@@ -194,10 +193,9 @@ func (w *worker) touch(m *matrix, s int32) {
 	}
 }
 
-// entry is an arc or a host through which packets come to the beginning of a
-// tunnel.
+// entry is an arc or a host by which packets reach the start of a tunnel.
 type entry struct {
-	in   int32 // local; the number of arcs for hosts
+	in   int32 // local index of the arc; the number of arcs for hosts
 	tags uint8
 }
 
@@ -217,8 +215,8 @@ func (w *worker) entries(st []uint16, f failure, s int32) []entry {
 	return out
 }
 
-// tunnel adds the turns of a tunnel's traffic: what comes for the hosts of its
-// beginning goes to its end instead. to and at are the routes to both.
+// tunnel adds the turns of a tunnel's traffic: packets for the hosts of its start go to its end
+// instead. to and at are the routes to the start and to the end.
 func (w *worker) tunnel(m *matrix, t *tunnel, to, at []uint16, f failure) {
 	if t.from == f.sw || t.to == f.sw || at[t.from]&distance == none {
 		return

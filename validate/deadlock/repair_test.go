@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Routes that are repaired after a failure are those computed from nothing,
-// and where the repair says that nothing goes a new way, no traffic does.
+// TestRepair checks that routes repaired after a failure equal routes computed from scratch,
+// and that no traffic takes a new path if the repair says so.
 func TestRepair(t *testing.T) {
 	repaired, newWays := 0, 0
 	for seed := range 2 * *fabrics {
@@ -43,7 +43,7 @@ func TestRepair(t *testing.T) {
 				}
 				n.route(d, f, w.before(d), whole, w)
 				flags := uint16(reached)
-				if n.shortest { // who announces what does not matter there
+				if n.shortest { // who announces a route does not matter with this model
 					flags |= announced
 				}
 				for s := range whole {
@@ -73,8 +73,8 @@ func TestRepair(t *testing.T) {
 	}
 }
 
-// beyond names a turn at switch s under the failure that traffic to d does not
-// take without it.
+// beyond describes a turn at switch s under the failure that traffic to d does not take without
+// it.
 func (w *worker) beyond(a *Analysis, s, d int32) string {
 	n := w.n
 	fresh := a.worker()
@@ -95,7 +95,8 @@ func (w *worker) beyond(a *Analysis, s, d int32) string {
 	return ""
 }
 
-// Only what is the same in every respect stands for one another.
+// TestAlike checks that switches and links share an orbit only if they are the same in every
+// respect.
 func TestAlike(t *testing.T) {
 	count := func(more string) (links, switches int) {
 		a, err := New(context.Background(), load(t, twoTier("", "", more)))
@@ -126,7 +127,7 @@ func TestAlike(t *testing.T) {
 			t.Errorf("%s%d kinds of links and %d of switches, want %d and %d", c.more, l, s, c.links, c.switches)
 		}
 	}
-	// A leaf whose uplink does not pause is not like its neighbour.
+	// A leaf whose uplink does not pause differs from its neighbours.
 	a, err := New(context.Background(), load(t, twoTier(", ports: {u1: {classes: {rdma: {lossless: false}}}}", "", "")))
 	if err != nil {
 		t.Fatal(err)

@@ -13,21 +13,21 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/topology"
 )
 
-// Result is what a search for deadlocks found.
+// Result is the result of a search for deadlocks.
 type Result struct {
-	// Cycles are the shortest ones without a failure, one for each set of
-	// buffers that can wait for one another.
+	// Cycles are the shortest cycles without a failure, one for each set of buffers that can
+	// wait for each other.
 	Cycles []Cycle
-	// Failures are the single failures that make a cycle.
+	// Failures are the single failures that create a cycle.
 	Failures []FailureGroup
-	// Turns are switches where traffic from above goes up again.
+	// Turns are the switches where traffic from above goes up again.
 	Turns []UpTurn
-	// Searched is how many failures were computed; all others are like one of
-	// them, or take no route away.
+	// Searched is the number of failures computed; every other failure is like one of them, or
+	// removes no route.
 	Searched int
 }
 
-// Hop is one buffer of a cycle, and what it waits for.
+// Hop is one buffer of a cycle, with the egress port that it waits for.
 type Hop struct {
 	Switch string
 	In     string // ingress port: the buffer is its priority group
@@ -35,22 +35,21 @@ type Hop struct {
 	Out    string // egress port, which the next hop's buffer pauses
 	// Next is the device at the other end of Out.
 	Next string
-	// Destination is a leaf whose traffic goes from In to Out; Hosts are its
-	// hosts.
+	// Destination is a leaf whose traffic goes from In to Out; Hosts are its hosts.
 	Destination string
 	Hosts       []string
-	// Link is the place of the link of In.
+	// Link is the position of In's link in the intent.
 	Link intent.Pos
 }
 
-// Cycle is buffers that wait for one another in a circle.
+// Cycle is a cycle of buffers that wait for each other.
 type Cycle struct {
 	Hops []Hop
-	// Buffers is how many buffers are in some cycle with these.
+	// Buffers is the number of buffers that share some cycle with these.
 	Buffers int
 }
 
-// Class returns the class of all buffers of the cycle; "" where they differ.
+// Class returns the class of all buffers of the cycle; "" if they differ.
 func (c Cycle) Class() string {
 	if len(c.Hops) == 0 || slices.ContainsFunc(c.Hops, func(h Hop) bool { return h.Class != c.Hops[0].Class }) {
 		return ""
@@ -58,8 +57,7 @@ func (c Cycle) Class() string {
 	return c.Hops[0].Class
 }
 
-// String prints the cycle in one line, with the class of each buffer where they
-// differ.
+// String formats the cycle as one line, with the class of each buffer if the classes differ.
 func (c Cycle) String() string {
 	var parts []string
 	one := c.Class() != ""
@@ -73,15 +71,14 @@ func (c Cycle) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// FailureGroup are single failures of one kind that each make a cycle.
+// FailureGroup is a group of single failures of one kind, each of which creates a cycle.
 type FailureGroup struct {
-	// What names the group: "any of 64 links between leaf[1-16] and
-	// spine[1-4]".
+	// What describes the group: "any of 64 links between leaf[1-16] and spine[1-4]".
 	What     string
-	Links    []*intent.Link // of a group of links
-	Switches []string       // of a group of switches
-	Leaves   []string       // of a group of links to hosts: the switches that lose one
-	// Cycle is what the first of them makes.
+	Links    []*intent.Link // set for a group of links
+	Switches []string       // set for a group of switches
+	Leaves   []string       // for a group of links to hosts: the switches that lose a host
+	// Cycle is the cycle that the first failure creates.
 	Cycle Cycle
 }
 
@@ -89,19 +86,19 @@ type FailureGroup struct {
 type UpTurn struct {
 	Switch, In, Out string // an example
 	Destination     string
-	// Failure is what has to fail for it; "" where nothing has to.
+	// Failure is the failure that causes the turn; "" if it needs none.
 	Failure string
-	// Declared is the place of the exception that admits it; empty where the
-	// model does.
+	// Declared is the position of the exception that allows the turn; empty if the model allows
+	// it.
 	Declared intent.Pos
 }
 
-// Run searches for cycles: without a failure, then under each failure of one
-// link and of one switch. It ends early where ctx does.
+// Run searches for cycles: without failures, then under each failure of one link, of one
+// switch, or of a host link on a leaf that follows a default route. It stops early if ctx ends.
 func (a *Analysis) Run(ctx context.Context) (*Result, error) { return a.run(ctx, !a.proven, false) }
 
-// run also looks at failures if it is told to: at one of those that are alike, or with
-// all at every one.
+// run searches failures only if failures is set: one of each group of equal failures, or every
+// failure if all is set.
 func (a *Analysis) run(ctx context.Context, failures, all bool) (*Result, error) {
 	n := a.n
 	r := &Result{}
@@ -140,8 +137,7 @@ func (a *Analysis) run(ctx context.Context, failures, all bool) (*Result, error)
 	return r, nil
 }
 
-// group gathers the failures that make a cycle by the tiers and kinds of what
-// fails.
+// group groups the failures that create a cycle by the kind and tier of the failed part.
 func (a *Analysis) group(w *worker, orbits []orbit, out []outcome) []FailureGroup {
 	type key struct {
 		kind   byte
@@ -228,7 +224,7 @@ func (a *Analysis) what(g *FailureGroup) string {
 	return fmt.Sprintf("any of %d links between %s and %s", len(g.Links), natural.Fold(natural.Keys(low)), natural.Fold(natural.Keys(high)))
 }
 
-// hostLinks names the links to hosts of leaves, each of which may fail.
+// hostLinks describes the links to hosts of leaves, each of which may fail.
 func (a *Analysis) hostLinks(leaves []int32) string {
 	var names []string
 	var ports []topology.HostPort
@@ -246,7 +242,7 @@ func (a *Analysis) hostLinks(leaves []int32) string {
 	return fmt.Sprintf("any of %d links to hosts of %s", len(ports), natural.Fold(names))
 }
 
-// explain names the hops of a cycle, and for each a destination that makes it.
+// explain names the hops of a cycle, with a destination that causes each dependency.
 func (a *Analysis) explain(w *worker, f failure, cycle []node, buffers int) Cycle {
 	n := a.n
 	out := Cycle{Buffers: buffers, Hops: make([]Hop, len(cycle))}
@@ -271,7 +267,7 @@ func (a *Analysis) explain(w *worker, f failure, cycle []node, buffers int) Cycl
 	return out
 }
 
-// classes names priorities by their classes.
+// classes returns the class names of priorities.
 func (a *Analysis) classes(priorities []int) string {
 	var names []string
 	for _, c := range a.Graph.Fabric.Settings.Classes {
@@ -291,8 +287,8 @@ func edgesAround(cycle []node) []edge {
 	return out
 }
 
-// makers returns, for each dependency, a switch whose hosts' traffic makes it
-// under a failure, or -1.
+// makers returns, for each dependency, a destination whose traffic causes it under a failure,
+// or -1.
 func (w *worker) makers(f failure, edges []edge) []int32 {
 	out := slices.Repeat([]int32{-1}, len(edges))
 	note := func(d int32) {
@@ -322,8 +318,8 @@ func (w *worker) makers(f failure, edges []edge) []int32 {
 	return out
 }
 
-// mayMake reports whether traffic to d can make a dependency that has no maker
-// yet: it does without the failure, or takes new ways with it.
+// mayMake reports whether traffic to d can cause a dependency that has no maker yet: it causes
+// it without the failure, or takes new paths under it.
 func (w *worker) mayMake(d int32, f failure, edges []edge, out []int32) bool {
 	for i, e := range edges {
 		if out[i] < 0 && w.without(d, e) {

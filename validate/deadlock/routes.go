@@ -8,29 +8,29 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/topology"
 )
 
-// A route is what a switch knows of one destination, in 16 bits: how many
-// links away it is, and the flags below.
+// A route is what a switch knows about one destination, in 16 bits: the distance in links, and
+// the flags below.
 const (
 	distance = 1<<13 - 1
 	none     = distance // no route
-	// announced routes came from below, or are the switch's own: the switch
+	// announced is set for routes that came from below or are the switch's own: the switch
 	// announces them upward.
 	announced = 1 << 13
-	// reached switches carry traffic to the destination.
+	// reached is set for switches that carry traffic to the destination.
 	reached = 1 << 14
-	// held routes are those of a switch that keeps announcing what it lost,
-	// a switch below it or a host of its own, and sends it up.
+	// held is set if the switch keeps announcing a route that it lost, to a switch below it or
+	// to its own host, and sends the traffic up.
 	held = 1 << 15
 )
 
-// maxHops bounds the length of a path; what is farther has no route.
+// maxHops is the longest path; destinations beyond it have no route.
 const maxHops = none - 1
 
-// routes are those to each destination without a failure. A row is computed when
-// it is asked for first, and kept.
+// routes holds the routes to each destination without failures. A row is computed when it is
+// first needed, and kept.
 type routes struct {
 	n    *network
-	rows []atomic.Pointer[[]uint16] // by destination; of each, by switch
+	rows []atomic.Pointer[[]uint16] // by destination, then by switch
 }
 
 func newRoutes(n *network) *routes {
@@ -44,7 +44,7 @@ func (r *routes) to(d int32) []uint16 {
 	return r.compute(d, newWorker(r.n, r))
 }
 
-// compute computes the routes to d, and leaves w with the traffic to it.
+// compute computes the routes to d, and leaves the traffic to d in w.
 func (r *routes) compute(d int32, w *worker) []uint16 {
 	row := make([]uint16, len(r.n.g.Switches))
 	r.n.route(d, nothing, nil, row, w)
@@ -68,8 +68,8 @@ func (r *routes) all(ctx context.Context) error {
 	})
 }
 
-// announces reports whether the switch that arc a reaches announces its route to
-// the switch that a leaves, and good whether that route is as one from below.
+// announces reports whether the switch at the end of arc a announces its route to the switch
+// that a leaves, and whether the route counts as one from below.
 func (n *network) announces(st []uint16, a *topology.Arc) (announces, good bool) {
 	r := st[a.To]
 	if r&distance == none {
@@ -79,7 +79,7 @@ func (n *network) announces(st []uint16, a *topology.Arc) (announces, good bool)
 		return true, a.Dir == topology.Down
 	}
 	switch a.Dir {
-	case topology.Up: // downward everything is announced
+	case topology.Up: // everything is announced downward
 		return true, false
 	case topology.Down:
 		ok := r&announced != 0 || n.upAgain[a.To]
@@ -89,8 +89,8 @@ func (n *network) announces(st []uint16, a *topology.Arc) (announces, good bool)
 	}
 }
 
-// uses reports whether switch s sends traffic for the destination over its
-// arc a. A failed arc has to be ruled out before.
+// uses reports whether switch s sends traffic for the destination over its arc a. The caller
+// must exclude failed arcs.
 func (n *network) uses(st []uint16, s int32, a *topology.Arc) bool {
 	own, next := st[s], st[a.To]
 	if own&held != 0 {
@@ -103,9 +103,8 @@ func (n *network) uses(st []uint16, s int32, a *topology.Arc) bool {
 	return announces && (n.shortest || good || own&announced == 0)
 }
 
-// route fills st with the routes to switch d: the shortest path that is
-// announced, all of the same length together, those from below preferred.
-// before are the routes without the failure; nil where there is none.
+// route fills st with the routes to switch d: all shortest paths that are announced, preferring
+// paths from below. before are the routes without the failure; nil if nothing fails.
 func (n *network) route(d int32, f failure, before, st []uint16, w *worker) {
 	for i := range st {
 		st[i] = none
@@ -160,8 +159,8 @@ func (n *network) route(d int32, f failure, before, st []uint16, w *worker) {
 	w.level, w.next = level, next
 }
 
-// holds reports whether a switch with a default route keeps announcing a
-// destination that it loses: one that it knew from below.
+// holds reports whether a switch with a default route keeps announcing a destination that it
+// loses: one that it knew from below.
 func (n *network) holds(before []uint16, x int32) bool {
 	r := before[x]
 	return n.defaultUp[x] && r&announced != 0 && r&distance != none && r&distance != 0
@@ -177,15 +176,15 @@ func (n *network) farthestHeld(before []uint16) uint16 {
 	return last
 }
 
-// repair fills st with the routes to destination d under a failure, and reports
-// whether a switch that carries traffic may send it a new way. Only switches that
-// lost every way they had are looked at again; without any, st is not filled.
+// repair fills st with the routes to destination d under a failure, and reports whether a
+// switch that carries traffic may use a new path. It recomputes only switches that lost all
+// their paths; if there are none, st is not filled.
 func (w *worker) repair(d int32, f failure, st []uint16) (newWay bool) {
 	n := w.n
 	before := w.before(d)
 	w.lost = w.lost[:0]
 	if f.host >= 0 {
-		// The leaf announces its hosts as a whole: nobody else learns of it.
+		// The leaf announces its hosts as a whole, so no other switch learns of the failure.
 		if d != f.host {
 			return false
 		}
@@ -217,8 +216,8 @@ func (w *worker) repair(d int32, f failure, st []uint16) (newWay bool) {
 		}
 	}()
 	copy(st, before)
-	// A switch whose every way is lost loses it for those that relied on it
-	// alone. Ways grow by one link at each step, so one pass is enough.
+	// A switch that lost all its paths takes the last path from others that relied on it alone.
+	// Paths grow by one link at each step, so one pass is enough.
 	for i := 0; i < len(w.lost); i++ {
 		x := w.lost[i]
 		if n.holds(before, x) {
@@ -233,8 +232,7 @@ func (w *worker) repair(d int32, f failure, st []uint16) (newWay bool) {
 	return w.settle(d, f, before, st)
 }
 
-// lose marks switch s as lost where its way over arc a was in use and no other
-// is left.
+// lose marks switch s as lost if it used arc a and has no other arc to the destination left.
 func (w *worker) lose(before []uint16, f failure, s int32, a *topology.Arc) {
 	n := w.n
 	if w.gone[s] || s == f.sw || !n.uses(before, s, a) {
@@ -250,16 +248,15 @@ func (w *worker) lose(before []uint16, f failure, s int32, a *topology.Arc) {
 	w.lost = append(w.lost, s)
 }
 
-// settle gives the lost switches new routes from those around them, nearest
-// first.
+// settle gives the lost switches new routes from their neighbours, nearest first.
 func (w *worker) settle(d int32, f failure, before, st []uint16) (newWay bool) {
 	n := w.n
 	if f.sw >= 0 {
 		st[f.sw] = none
 	}
 	newWay = w.offers(f, before, st)
-	// Newly settled switches announce routes that are one hop longer than their
-	// own, so a queue next to the sorted offers of the others keeps the order.
+	// Newly settled switches announce routes one hop longer than their own, so a queue merged
+	// with the sorted offers of the others keeps the order.
 	w.later = w.later[:0]
 	for i, j := 0, 0; i < len(w.near) || j < len(w.later); {
 		var o offer
@@ -280,8 +277,8 @@ func (w *worker) settle(d int32, f failure, before, st []uint16) (newWay bool) {
 			st[x] |= announced
 		}
 		if !n.shortest && good && before[x]&announced == 0 && !n.upAgain[x] {
-			// It announces upward what it did not before: routes of others
-			// may become shorter, and repairing is not enough.
+			// x now announces upward a route that it did not announce before: routes of other
+			// switches may become shorter, which a repair does not cover.
 			n.route(d, f, before, st, w)
 			return true
 		}
@@ -299,8 +296,8 @@ func (w *worker) settle(d int32, f failure, before, st []uint16) (newWay bool) {
 	return newWay
 }
 
-// offers forgets the routes of the lost switches, but for those that keep theirs,
-// and fills near with what those around them offer, shortest first.
+// offers clears the routes of the lost switches, except of those that keep announcing them, and
+// fills near with the offers of their neighbours, shortest first.
 func (w *worker) offers(f failure, before, st []uint16) (newWay bool) {
 	for _, x := range w.lost {
 		if w.n.holds(before, x) {
@@ -329,8 +326,8 @@ type offer struct {
 	to     int32
 }
 
-// nearest returns the length of the shortest route that is announced to x, and
-// whether one of that length is as one from below.
+// nearest returns the length of the shortest route announced to x, and whether a route of that
+// length counts as one from below.
 func (w *worker) nearest(st []uint16, f failure, x int32) (least uint16, good bool) {
 	least = none
 	arcs := w.n.g.Out(x)

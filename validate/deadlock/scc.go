@@ -2,8 +2,8 @@ package deadlock
 
 import "math/bits"
 
-// A node is a buffer: the priority group of a layer at the receiving end of an
-// arc. Nodes are numbered layer by layer, arc by arc.
+// A node is a buffer: the priority group of a layer at the receiving end of an arc. Nodes are
+// numbered by layer, then by arc.
 type node = int32
 
 // edge says that u cannot drain while v is paused.
@@ -15,8 +15,8 @@ func (n *network) split(v node) (layer int, arc int32) {
 	return int(v) / len(n.g.Arcs), v % int32(len(n.g.Arcs))
 }
 
-// graph walks the dependencies of a matrix, joined with those of a second one,
-// without what a failure takes away.
+// graph walks the dependencies of a matrix, combined with those of a second one, without the
+// parts that a failure removes.
 type graph struct {
 	n      *network
 	m, and *matrix // and may be nil
@@ -24,15 +24,15 @@ type graph struct {
 	absent map[edge]bool
 }
 
-// cursor stands among the successors of a node.
+// cursor is a position among the successors of a node.
 type cursor struct {
-	plane int8 // next change of tag to look at
-	layer int8 // of the successors in word
+	plane int8 // next change of tag to visit
+	layer int8 // layer of the successors in word
 	i     int32
 	word  uint64
 }
 
-// has reports whether a node is a buffer at all.
+// has reports whether a node is a lossless buffer that is not down.
 func (g *graph) has(v node) bool {
 	l, arc := g.n.split(v)
 	a := &g.n.g.Arcs[arc]
@@ -40,7 +40,7 @@ func (g *graph) has(v node) bool {
 		(g.f.sw < 0 || a.To != g.f.sw && g.n.g.From(arc) != g.f.sw)
 }
 
-// next returns the next successor of a node, or -1 after the last.
+// next returns the next successor of a node, or -1 after the last one.
 func (g *graph) next(v node, c *cursor) node {
 	n := g.n
 	l, arc := n.split(v)
@@ -106,18 +106,18 @@ func (g *graph) load(c *cursor, l int, s, in int32) {
 	c.i++
 }
 
-// frame is one node on the path of the search.
+// frame is one node on the search path.
 type frame struct {
 	v node
 	c cursor
 }
 
-// tarjan finds strongly connected components by Tarjan's algorithm (SIAM J.
-// Comput. 1(2), 1972), without recursion. A component has a higher number than
-// those it leads to.
+// tarjan finds strongly connected components by Tarjan's algorithm (SIAM J. Comput. 1(2),
+// 1972), without recursion. A component has a higher number than the components that it leads
+// to.
 type tarjan struct {
 	index, low []int32
-	stamp      []int32 // of the search that index is from
+	stamp      []int32 // the search that index belongs to
 	now        int32
 	onStack    []bool
 	stack      []node
@@ -132,7 +132,7 @@ func newTarjan(nodes int) *tarjan {
 		onStack: make([]bool, nodes), of: make([]int32, nodes), ofStamp: make([]int32, nodes)}
 }
 
-// begin forgets the last search.
+// begin starts a new search.
 func (t *tarjan) begin() {
 	t.now++
 	t.count = 0
@@ -146,9 +146,8 @@ func (t *tarjan) component(v node) int32 {
 	return t.of[v]
 }
 
-// from searches from a root. Nodes that within refuses are left out; nil
-// refuses none. found is called with each component and its nodes, which are only
-// valid during the call.
+// from searches from a root. It skips nodes that within rejects; a nil within rejects none.
+// found is called with the nodes of each component, which are valid only during the call.
 func (t *tarjan) from(g *graph, root node, within func(node) bool, found func(nodes []node)) {
 	if t.stamp[root] == t.now {
 		return

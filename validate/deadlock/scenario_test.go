@@ -25,7 +25,7 @@ func analyse(t *testing.T, text string) (*Analysis, *Result) {
 	return a, r
 }
 
-// twoTier has four leaves with a host each and two spines.
+// twoTier returns a fabric of four leaves with a host each and two spines.
 func twoTier(leaf, spine, more string) string {
 	return head + `switches:
   leaf[1-4]: {os: sonic, role: leaf` + leaf + `}
@@ -47,7 +47,7 @@ links:
   - {a: "s[1-5]/right", b: "s[2-5,1]/left", cable: 30m, speed: 400G}
 `
 
-// A Clos fabric needs no search, whatever fails.
+// TestProof checks that a Clos fabric needs no search, whatever fails.
 func TestProof(t *testing.T) {
 	a, r := analyse(t, twoTier("", "", ""))
 	if a.Model != intent.UpDown || !a.proven || r.Searched != 0 || len(r.Cycles)+len(r.Failures)+len(r.Turns) > 0 {
@@ -59,8 +59,8 @@ func TestProof(t *testing.T) {
 	}
 }
 
-// A ring is no Clos fabric; its shortest paths close a circle, and each hop
-// says for whose sake it waits.
+// TestRing checks that the shortest paths of a ring, which is no Clos fabric, form cycles, and
+// that each hop names the destination that it waits for.
 func TestRing(t *testing.T) {
 	a, r := analyse(t, ring)
 	if a.Model != intent.Shortest {
@@ -85,9 +85,9 @@ func TestRing(t *testing.T) {
 	}
 }
 
-// A spine that sends up what it cannot send down makes a circle with the
-// spine's own leaves when a link fails; the failures are one group with one
-// example, and the policy that admits the turn is named.
+// TestDefaultUp checks that a spine that sends up what it cannot send down forms a cycle with
+// its own leaves when a link fails. The failures are one group with one example, and the
+// finding names the exception that allows the turn.
 func TestDefaultUp(t *testing.T) {
 	a, r := analyse(t, clos(32, "routing:\n  exceptions:\n    - {kind: default-up, switches: [role:spine]}\n"))
 	if len(r.Cycles) != 0 || a.proven {
@@ -108,9 +108,9 @@ func TestDefaultUp(t *testing.T) {
 	}
 }
 
-// A leaf with a default route sends what it cannot deliver to a lost host back to
-// its spines, which return it: a circle of two buffers, broken by a class of its
-// own for what bounces.
+// TestDefaultUpAtLeaves checks that a leaf with a default route sends packets for a lost host
+// back to its spines, which return them: a cycle of two buffers. A separate class for bounced
+// packets does not break it, because looping packets bounce again.
 func TestDefaultUpAtLeaves(t *testing.T) {
 	const routes = "routing: {exceptions: [{kind: default-up, switches: [role:leaf]%s}]}\n"
 	_, r := analyse(t, twoTier("", "", fmt.Sprintf(routes, "")))
@@ -131,8 +131,8 @@ const dualToR = `routing:
   tunnels: [{from: "leaf[1,2]", to: "leaf[2,1]"%s}]
 `
 
-// The tunnel of a dual ToR turns traffic from above up again. In one class it
-// closes a circle; remapped, it does not.
+// TestDualToR checks that the tunnel of a dual ToR, which turns traffic from above up again,
+// forms a cycle if it keeps the class, and none if it remaps it.
 func TestDualToR(t *testing.T) {
 	a, r := analyse(t, twoTier("", "", fmt.Sprintf(dualToR, "")))
 	if len(r.Cycles) == 0 || len(r.Cycles[0].Hops) != 4 {
@@ -141,7 +141,7 @@ func TestDualToR(t *testing.T) {
 	if got := a.Paths().Kept; len(got) != 4 || got[0].Switch != "leaf1" || got[0].To != "leaf2" || got[0].Pos.Line == 0 {
 		t.Errorf("%+v", got)
 	}
-	// The bounce class is lossless between the switches only, on both ends.
+	// The bounce class is lossless only between switches, at both ends.
 	only := ", ports: {h: {classes: {bounce: {lossless: false}}}}"
 	a, r = analyse(t, twoTier(only, "", fmt.Sprintf(dualToR, ", remap: [{class: rdma, as: bounce}]")))
 	if len(r.Cycles) != 0 || len(r.Failures) != 0 {
@@ -151,7 +151,7 @@ func TestDualToR(t *testing.T) {
 	if len(p.Kept) != 0 {
 		t.Errorf("%+v", p.Kept)
 	}
-	// Leaves 3 and 4 have no tunnel: nothing of the class goes there.
+	// Leaves 3 and 4 have no tunnel, so no traffic of the class goes there.
 	var idle []string
 	for _, h := range p.Idle {
 		idle = append(idle, fmt.Sprintf("%s %s %v", h.Class, h.Switch, h.Ports))
@@ -163,7 +163,7 @@ func TestDualToR(t *testing.T) {
 	if len(p.Lossy) != 0 {
 		t.Errorf("%+v", p.Lossy)
 	}
-	// A port that a tunnel enters or leaves by is not idle, whichever way it goes.
+	// A port that a tunnel uses is not idle, whichever direction it carries.
 	one := strings.NewReplacer("leaf[1,2]", "leaf1", "leaf[2,1]", "leaf2").Replace(fmt.Sprintf(dualToR, ", remap: [{class: rdma, as: bounce}]"))
 	a, _ = analyse(t, twoTier(only, "", one))
 	for _, h := range a.Paths().Idle {
@@ -173,7 +173,7 @@ func TestDualToR(t *testing.T) {
 	}
 }
 
-// A cycle is shown with the class of each buffer where they are not all of one.
+// TestCycleClasses checks that a cycle shows the class of each buffer if the classes differ.
 func TestCycleClasses(t *testing.T) {
 	c := Cycle{Hops: []Hop{{Switch: "a", In: "p0", Class: "rdma", Next: "b", Destination: "c", Out: "p1"}, {Switch: "b", In: "p2", Class: "rdma", Next: "a", Destination: "c", Out: "p3"}}}
 	const one = "a p0 waits for b, which traffic to c leaves by p1; b p2 waits for a, which traffic to c leaves by p3"
@@ -187,8 +187,8 @@ func TestCycleClasses(t *testing.T) {
 	}
 }
 
-// A port without PFC or without ECN on a path is found, with the line that
-// says so.
+// TestPaths checks that a port without PFC or ECN on a path is found, with the line that
+// configures it.
 func TestPaths(t *testing.T) {
 	a, _ := analyse(t, twoTier("", ", ports: {d2: {classes: {rdma: {lossless: false, ecn: auto}}}}, classes: {bounce: {ecn: off}}", ""))
 	p := a.Paths()
@@ -204,7 +204,8 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// Islands that share no switch do not leak; two over the same spines do.
+// TestIslands checks that islands that share no switch do not leak, and that two over the same
+// spines do.
 func TestIslands(t *testing.T) {
 	const islands = "islands:\n  a: {hosts: [\"gpu[1-2]\"], switches: [\"leaf[1-2]\", spine1]}\n  b: {hosts: [gpu3, gpu4]%s}\n"
 	a, _ := analyse(t, twoTier("", "", fmt.Sprintf(islands, "")))
@@ -216,7 +217,7 @@ func TestIslands(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	// gpu1 and gpu4 meet the others' traffic on every uplink.
+	// The traffic of gpu1 and gpu4 meets that of other hosts on every uplink.
 	a, _ = analyse(t, twoTier("", "", "islands:\n  a: {hosts: [gpu1, gpu2], classes: [rdma]}\n"))
 	if got, err = a.Islands(context.Background()); err != nil || len(got.Crossings)+len(got.Sharings) > 0 {
 		t.Errorf("%+v %v", got, err)
@@ -236,7 +237,7 @@ func TestIslands(t *testing.T) {
 	}
 }
 
-// A search ends where its context does, and says so.
+// TestCancel checks that a search stops with an error when its context is cancelled.
 func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	a, err := New(ctx, load(t, ring))
@@ -252,7 +253,8 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// A fabric whose hosts are not in the intent has them at its leaves.
+// TestWithoutHosts checks that a fabric without hosts in the intent has destinations at its
+// leaves.
 func TestWithoutHosts(t *testing.T) {
 	text := strings.Replace(twoTier("", "", ""), "  - {a: \"leaf[1-4]/h\", b: \"gpu[1-4]/n0\", cable: 5m, speed: 400G}\n", "", 1)
 	a, _ := analyse(t, text)

@@ -9,21 +9,21 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/topology"
 )
 
-// A swap exchanges pairs of switches, and their arcs, without changing the
-// network: each arc of one becomes an arc of the other, to the same switch or to
-// its partner. Routes to one of a pair are then those to the other with both
-// exchanged, so that the routes of one destination stand for all that swaps lead to.
+// A swap exchanges pairs of switches, with their arcs, without changing the network: each arc
+// of one becomes an arc of the other, to the same switch or to that switch's partner. The
+// routes to one of a pair, with both exchanged, are the routes to the other. So the routes of
+// one destination stand for those of every destination that swaps map it to.
 type swap []exchange
 
-// exchange turns the rows and columns of switch s into those of t, and those of t
-// into those of s. The places of arcs that are not listed stay as they are. Where
-// s is t, it stays itself, next to switches that are exchanged.
+// exchange turns the rows and columns of switch s into those of t and the reverse. Places of
+// arcs that are not listed stay the same. If s is t, the switch stays and only its arcs to
+// exchanged switches change places.
 type exchange struct {
 	s, t   int32
 	places [][2]int32
 }
 
-// family is destinations that swaps make of the first one.
+// family is a set of destinations that swaps map the first one to.
 type family struct {
 	first int32
 	size  int
@@ -32,17 +32,17 @@ type family struct {
 // symmetry looks for swaps.
 type symmetry struct {
 	n      *network
-	label  []int32   // by switch: what has to be equal of two switches, numbered
-	parent []int32   // by switch: the first one above it; those below one parent go together
-	sorted [][]int32 // by switch: its arcs by the switch they lead to
-	mate   []int32   // by switch, -1 for none
+	label  []int32   // by switch: the same number for switches whose properties allow an exchange
+	parent []int32   // by switch: the first switch above it; children of one parent are paired together
+	sorted [][]int32 // by switch: its arcs, sorted by the switch that they lead to
+	mate   []int32   // by switch: its partner, -1 for none
 	moved  []int32
-	budget int // arcs that may be looked at for nothing
+	budget int // arcs that failed attempts may still visit
 }
 
-// families divides the destinations into families, and returns the swaps that
-// lead from the first of each to the others. A destination without a match is a family
-// of its own: that costs time, never correctness.
+// families divides the destinations into families, and returns the swaps that lead from the
+// first of each to the others. A destination without a match becomes its own family, which
+// costs time but is still correct.
 func (n *network) families() ([]family, []swap) {
 	type member struct {
 		d      int32
@@ -83,7 +83,7 @@ func (n *network) families() ([]family, []swap) {
 	return fams, swaps
 }
 
-// maxFamilies is with how many families a destination is compared.
+// maxFamilies is the most families that a destination is compared with.
 const maxFamilies = 4
 
 func newSymmetry(n *network) *symmetry {
@@ -95,7 +95,7 @@ func newSymmetry(n *network) *symmetry {
 		seeds         uint8
 		dest, again   bool
 		remap         *[qos.NumPriorities]uint8
-		tunnel        int32 // the ends of tunnels stay where they are
+		tunnel        int32 // keeps the ends of tunnels in place
 	}
 	ends := n.tunnelEnds()
 	labels := map[label]int32{}
@@ -124,8 +124,8 @@ func newSymmetry(n *network) *symmetry {
 	return y
 }
 
-// swap looks for one that exchanges two switches. It exchanges as well what is
-// next to one of them alone, and what is next to that.
+// swap looks for a swap that exchanges two switches. It also exchanges switches that are next
+// to only one of them, and so on.
 func (y *symmetry) swap(a, b int32) (swap, bool) {
 	if y.budget <= 0 {
 		return swap{}, false
@@ -153,7 +153,7 @@ func (y *symmetry) swap(a, b int32) (swap, bool) {
 	return out, ok
 }
 
-// pair notes that two switches change places, and reports whether they can.
+// pair records that two switches change places, and reports whether they can.
 func (y *symmetry) pair(a, b int32) bool {
 	if a == b || y.label[a] != y.label[b] || y.mate[a] >= 0 || y.mate[b] >= 0 {
 		return a != b && y.mate[a] == b
@@ -163,9 +163,9 @@ func (y *symmetry) pair(a, b int32) bool {
 	return true
 }
 
-// around pairs what is next to s and not to t with what is next to t and not
-// to s. Of several that may be a partner, the one below the same parent is taken,
-// then the next in order: a wrong guess is found by exchanges.
+// around pairs the switches next to s but not t with those next to t but not s. Of several
+// possible partners it takes the one below the same parent, then the next in order; exchanges
+// detects a wrong guess.
 func (y *symmetry) around(s, t int32) bool {
 	own, theirs := y.alone(s, t), y.alone(t, s)
 	if len(own) != len(theirs) {
@@ -179,7 +179,7 @@ func (y *symmetry) around(s, t int32) bool {
 	return true
 }
 
-// alone returns the switches without a partner that are next to s and not to t.
+// alone returns the switches without a partner that are next to s but not t.
 func (y *symmetry) alone(s, t int32) []int32 {
 	arcs := y.n.g.Arcs
 	var out []int32
@@ -200,8 +200,7 @@ func (y *symmetry) alone(s, t int32) []int32 {
 	return out
 }
 
-// exchanges returns what the pairs do to arcs. It fails where an arc of one
-// has none to become.
+// exchanges returns how the pairs change arcs. It fails if an arc has no counterpart.
 func (y *symmetry) exchanges() (swap, bool) {
 	var out swap
 	n := y.n
@@ -241,8 +240,7 @@ func (y *symmetry) exchanges() (swap, bool) {
 	return out, true
 }
 
-// arc returns the arc from s to another switch, of several the one with that
-// number, or -1.
+// arc returns the arc from s to another switch, or -1; number selects one of several.
 func (y *symmetry) arc(s, to int32, number int) int32 {
 	arcs := y.n.g.Arcs
 	i, _ := slices.BinarySearchFunc(y.sorted[s], to, func(a, to int32) int { return cmp.Compare(arcs[a].To, to) })
@@ -252,7 +250,7 @@ func (y *symmetry) arc(s, to int32, number int) int32 {
 	return -1
 }
 
-// spread adds to m everything that swaps make of its turns.
+// spread adds to m every turn that swaps map its turns to.
 func (m *matrix) spread(n *network, swaps []swap) {
 	widest := m.shape.widest()
 	x := exchanger{m: m, room: make([]uint64, widest), place: make([]int32, 64*widest)}
@@ -271,7 +269,7 @@ func (m *matrix) spread(n *network, swaps []swap) {
 	}
 }
 
-// spread marks every arc that swaps make of a marked one.
+// spread marks every arc that swaps map a marked arc to.
 func (n *network) spread(arcs []bool, swaps []swap) {
 	more := false
 	same := func(a, b int32) {
@@ -308,16 +306,15 @@ func (n *network) spread(arcs []bool, swaps []swap) {
 	}
 }
 
-// exchanger makes exchanges in a matrix.
+// exchanger applies exchanges to a matrix.
 type exchanger struct {
 	m     *matrix
 	room  []uint64
-	place []int32 // where each place goes; itself between two exchanges
+	place []int32 // where each place goes; identity between two exchanges
 }
 
-// exchange adds to the rows of each of the two switches what it makes of those
-// of the other, and reports whether that is more than was there. A row has as many
-// places as there are arcs, and one for hosts.
+// exchange adds to the rows of each switch the exchanged rows of the other, and reports whether
+// that added anything. A row has one place per arc, and one for hosts.
 func (x *exchanger) exchange(plane int8, e *exchange, arcs int32) (more bool) {
 	for _, p := range e.places {
 		x.place[p[0]] = p[1]
@@ -335,7 +332,7 @@ func (x *exchanger) exchange(plane int8, e *exchange, arcs int32) (more bool) {
 	return more
 }
 
-// add adds a row to another, with each place from one end of the pairs at the other.
+// add adds a row to another, moving each place from one end of its pair to the other.
 func (x *exchanger) add(to, row []uint64, places [][2]int32, from, into int) (more bool) {
 	room := x.room[:len(row)]
 	copy(room, row)

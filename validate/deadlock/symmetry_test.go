@@ -9,14 +9,15 @@ import (
 	"testing"
 )
 
-// The turns that swaps make of those of a few destinations are those of all.
+// TestSwaps checks that the turns of a few destinations, mapped by swaps, are the turns of all
+// destinations.
 func TestSwaps(t *testing.T) {
 	texts := map[string]string{
 		"pods": clos(64, ""), "shortest": clos(48, "routing: {model: shortest}\n"),
 		"up again":       clos(48, "routing: {exceptions: [{kind: up-again, switches: [role:leaf], remap: [{class: rdma, as: bounce}]}]}\n"),
 		"one odd switch": clos(48, "routing: {exceptions: [{kind: up-again, switches: [spine3, leaf20]}]}\n"),
 		"two tiers":      twoTier("", "", ""), "tunnels": twoTier("", "", fmt.Sprintf(dualToR, "")), "ring": ring,
-		// A link is missing in the second pod, and one is lossy in the third.
+		// The second pod lacks a link, and the third has a lossy one.
 		"uneven": strings.Replace(strings.Replace(clos(64, ""), "leaf[17-32]/u[1-16]\", b: \"spine[17-32]/d[1-16]", "leaf[17-31]/u[1-16]\", b: \"spine[17-32]/d[1-15]", 1),
 			"spine[1-64]: {os: sonic, role: spine}", "spine[1-64]: {os: sonic, role: spine, ports: {d3: {classes: {rdma: {lossless: false}}}}}", 1),
 	}
@@ -56,7 +57,8 @@ func TestSwaps(t *testing.T) {
 	}
 }
 
-// The work of an analysis grows with the links: pods that are alike are one family.
+// TestFamilies checks that equal pods form one family, so that the work grows only with the
+// links.
 func TestFamilies(t *testing.T) {
 	for _, leaves := range []int{64, 256} {
 		a, err := New(context.Background(), load(t, clos(leaves, "")))

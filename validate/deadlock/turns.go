@@ -8,14 +8,14 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/topology"
 )
 
-// foundTurn is a turn from above upward and the failure that it needs.
+// foundTurn is a turn of traffic from above upward, and the failure that it needs.
 type foundTurn struct {
 	turn
 	f failure
 }
 
-// nominalTurns returns, for each switch where traffic from above goes up again
-// without any failure, the first such turn of a lossless class.
+// nominalTurns returns the first turn of a lossless class for each switch where traffic from
+// above goes up again without failures.
 func (a *Analysis) nominalTurns() []foundTurn {
 	n := a.n
 	arcsAll := int32(len(n.g.Arcs))
@@ -42,7 +42,7 @@ func (a *Analysis) nominalTurns() []foundTurn {
 	return out
 }
 
-// moreTurns adds one turn for each switch that takes one only under a failure.
+// moreTurns adds one turn for each switch that turns traffic up again only under a failure.
 func (a *Analysis) moreTurns(have []foundTurn, orbits []orbit, out []outcome) []foundTurn {
 	known := map[int32]bool{}
 	for _, t := range have {
@@ -60,7 +60,7 @@ func (a *Analysis) moreTurns(have []foundTurn, orbits []orbit, out []outcome) []
 			if t.sw != orbits[i].f.host {
 				continue
 			}
-			for _, s := range orbits[i].leaves { // each turns what it cannot deliver itself
+			for _, s := range orbits[i].leaves { // each leaf turns packets that it cannot deliver itself
 				add(turn{s, a.n.like(t.in, s), a.n.like(t.out, s)}, lostHost(s))
 			}
 		}
@@ -68,8 +68,8 @@ func (a *Analysis) moreTurns(have []foundTurn, orbits []orbit, out []outcome) []
 	return have
 }
 
-// like returns the arc of switch s that has the part of an arc of another switch of
-// its kind: it joins the same neighbour in the same direction.
+// like returns the arc of switch s that corresponds to an arc of another switch of its kind: it
+// joins the same neighbour in the same direction.
 func (n *network) like(arc, s int32) int32 {
 	out := n.g.From(arc)
 	to := n.g.Arcs[arc].To
@@ -88,7 +88,7 @@ func (n *network) like(arc, s int32) int32 {
 	return arc
 }
 
-// upTurns names turns, those that need no failure first.
+// upTurns describes turns, those without a failure first.
 func (a *Analysis) upTurns(w *worker, found []foundTurn) []UpTurn {
 	n := a.n
 	declared := map[string]intent.Pos{}
@@ -117,8 +117,7 @@ func (a *Analysis) upTurns(w *worker, found []foundTurn) []UpTurn {
 	return out
 }
 
-// edgesOf returns the dependency of a turn, in the first layer that can have
-// it.
+// edgesOf returns the dependency of a turn, in the first layer that can have it.
 func (a *Analysis) edgesOf(in, out int32) []edge {
 	n := a.n
 	arcs := int32(len(n.g.Arcs))
@@ -135,7 +134,7 @@ func (a *Analysis) edgesOf(in, out int32) []edge {
 	return []edge{{in, out}}
 }
 
-// maxExamples is for how many turns a destination is looked up.
+// maxExamples is the most turns for which a destination is looked up.
 const maxExamples = 64
 
 func (a *Analysis) failed(f failure) string {

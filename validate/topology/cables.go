@@ -15,11 +15,11 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/words"
 )
 
-// The bounds of a foreign topology.
+// Limits for foreign topologies.
 const (
-	// MaxBytes is the size of the largest file that ReadCables takes.
+	// MaxBytes is the size of the largest file that ReadCables accepts.
 	MaxBytes = 16 << 20
-	// maxCables is how many cables one file may hold.
+	// maxCables is the most cables that one file may hold.
 	maxCables = clabfile.MaxLinks
 	maxName   = 255 // bytes of a device or port name
 )
@@ -27,25 +27,22 @@ const (
 // Cable is one link of a foreign topology.
 type Cable struct {
 	A, B End
-	Line int // in the file, 0 where that is not known
-	// Told says that A's device tells of the cable, by LLDP: B's may tell of
-	// the same one, with other names for its ports.
+	Line int // in the file, 0 if not known
+	// Told is set if A's device reported the cable, as in LLDP: B's device may report the same
+	// cable with other port names.
 	Told bool
-	// Unnamed says that the file does not name A's device: it is taken to be
-	// named for it.
+	// Unnamed is set if the file does not name A's device; the file's name is taken instead.
 	Unnamed bool
 }
 
 // End is one end of a cable.
 type End struct {
 	Device, Port string
-	// Also is another name for the port, such as the port description of
-	// LLDP; "" for none.
+	// Also is another name for the port, such as LLDP's port description; "" for none.
 	Also string
 }
 
-// ReadCables reads the links of a topology file. It knows, by what the file
-// holds:
+// ReadCables reads the links of a topology file. It recognises the format by content:
 //
 //   - a containerlab topology, in the short and the long form of links
 //     (containerlab.dev/manual/topo-def-file),
@@ -55,8 +52,8 @@ type End struct {
 //   - {"neighbors": [{"device": "leaf1", "port": "Ethernet0",
 //     "peer": "spine1", "peerPort": "Ethernet4"}, ...]}.
 //
-// name is that of the file. Links of containerlab with one end, such as those
-// to the bridge of its host, are left out.
+// name is the file's name. Links of containerlab with only one end, such as links to the bridge
+// of its host, are ignored.
 func ReadCables(name string, data []byte) ([]Cable, error) {
 	if len(data) > MaxBytes {
 		return nil, fmt.Errorf("%s is larger than %d MiB", name, MaxBytes>>20)
@@ -81,7 +78,7 @@ func readClab(name string, data []byte) ([]Cable, error) {
 	return out, nil
 }
 
-// plausible reports whether a name can be that of a device or port.
+// plausible reports whether a name can belong to a device or port.
 func plausible(s string) bool {
 	return s != "" && len(s) <= maxName && strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) < 0
 }
@@ -92,20 +89,20 @@ type DifferenceKind string
 // The kinds of difference.
 const (
 	Absent  DifferenceKind = "absent"  // the intent has the link, the topology does not
-	Unknown DifferenceKind = "unknown" // the topology has it, the intent does not
-	Moved   DifferenceKind = "moved"   // the port is linked with another one than in the intent
+	Unknown DifferenceKind = "unknown" // the topology has the link, the intent does not
+	Moved   DifferenceKind = "moved"   // the port is linked to another port than in the intent
 )
 
-// Difference is one link that is not the same in both.
+// Difference is one link that differs between the topology and the intent.
 type Difference struct {
 	Kind DifferenceKind
-	A, B intent.Endpoint // of the intent for Absent, else of the topology
-	// Want is what the intent links A with, for Moved.
+	A, B intent.Endpoint // from the intent for Absent, otherwise from the topology
+	// Want is the end that the intent links A to, for Moved.
 	Want intent.Endpoint
 	Pos  intent.Pos // of the link in the intent
-	Line int        // of the topology, 0 where not known
-	// Count is of how many links the difference is one: topologies whose port
-	// names are not those of the intent can only be counted.
+	Line int        // in the topology, 0 if not known
+	// Count is the number of links that the difference stands for. It is set if port names
+	// cannot be matched with the intent's, so that links can only be counted.
 	Count int
 }
 
@@ -131,16 +128,14 @@ func are(n int) string {
 	return "are"
 }
 
-// Compare compares a topology with the links of an intent. Devices that the
-// intent does not know are left out unless they stand where the intent has
-// another; links of the intent count as absent where the topology knows both
-// of their devices, and what it holds is reported by one of them.
+// Compare compares a topology with the links of an intent. It ignores devices that the intent
+// does not know, unless they take the place of another device. A link of the intent is absent
+// only if the topology has both its devices, and would have the cables of at least one of them.
 //
-// Names of ports need not be the intent's: LLDP gives the peer's port by an
-// alias or a free text. A cable with one end that the intent knows is held
-// against the device at the other end of that port's link. Where both names are
-// unknown, such as eth1 of a virtual switch, cables are compared by number for
-// each two devices.
+// Port names need not match the intent's: LLDP gives the peer's port as an alias or free text.
+// If the intent knows only one end of a cable, the other end is compared by its device alone.
+// If it knows neither port, as with eth1 of a virtual switch, the cables between two devices
+// are only counted.
 func Compare(f *intent.Fabric, cables []Cable) []Difference {
 	c := &comparison{f: f, seen: map[*intent.Link]bool{}, devices: map[string]bool{}, tell: map[string]bool{}, counted: map[devicePair]*tally{}}
 	done := map[[2]intent.Endpoint]bool{}
@@ -170,9 +165,8 @@ func Compare(f *intent.Fabric, cables []Cable) []Difference {
 	return c.out
 }
 
-// Stranger returns the device that an LLDP dump which names none was taken to be
-// of, where the intent has no such device; ok is false where there is no such
-// dump.
+// Stranger returns the name taken for the device of an LLDP dump that names none, if the intent
+// has no such device; ok is false otherwise.
 func Stranger(f *intent.Fabric, cables []Cable) (device string, ok bool) {
 	c := &comparison{f: f}
 	for _, cable := range cables {
@@ -185,12 +179,12 @@ func Stranger(f *intent.Fabric, cables []Cable) (device string, ok bool) {
 
 type devicePair struct{ a, b string }
 
-// tally counts the cables of two devices whose ports are not known: those of a
-// list, and those that either device tells of, which may be the same.
+// tally counts the cables between two devices whose ports are not known: the listed ones, and
+// those that either device reports, which may be the same cables.
 type tally struct {
 	listed int
 	told   [2]int
-	line   int // of the first
+	line   int // of the first cable
 }
 
 func (t *tally) cables() int { return t.listed + max(t.told[0], t.told[1]) }
@@ -200,7 +194,7 @@ type comparison struct {
 	out     []Difference
 	seen    map[*intent.Link]bool
 	devices map[string]bool // in the topology
-	tell    map[string]bool // whose cables the topology would hold
+	tell    map[string]bool // devices whose cables the topology would have
 	counted map[devicePair]*tally
 }
 
@@ -220,12 +214,11 @@ func (c *comparison) count(k devicePair, cable Cable, reversed bool) {
 	}
 }
 
-// end names an end as the intent does; known says that the intent has the
-// port.
+// end converts an end to the intent's names; known is set if the intent has the port.
 func (c *comparison) end(e End) (out intent.Endpoint, known bool) {
 	out = intent.Endpoint{Device: e.Device, Port: e.Port}
 	if !c.f.Has(out.Device) {
-		// LLDP tells system names, which may carry the domain.
+		// LLDP reports system names, which may include the domain.
 		if short, _, ok := strings.Cut(e.Device, "."); ok && c.f.Has(short) {
 			out.Device = short
 		}
@@ -239,8 +232,7 @@ func (c *comparison) end(e End) (out intent.Endpoint, known bool) {
 	return out, false
 }
 
-// at returns the link of the intent at an end; known says that the intent has the
-// port.
+// at returns the link of the intent at an end; known is set if the intent has the port.
 func (c *comparison) at(e intent.Endpoint) (l *intent.Link, known bool) {
 	if s := c.f.Switch(e.Device); s != nil {
 		if p := s.Port(e.Port); p != nil {
@@ -254,12 +246,12 @@ func (c *comparison) at(e intent.Endpoint) (l *intent.Link, known bool) {
 	return nil, false
 }
 
-// cable compares one cable with the links of the ends that the intent knows.
+// cable compares one cable with the intent's links at its ends.
 func (c *comparison) cable(a, b intent.Endpoint, knownA, knownB bool, line int) {
 	moved, linked := false, false
 	for _, e := range []struct {
 		here, there intent.Endpoint
-		named       bool // the intent knows the port there
+		named       bool // the intent knows the port at the other end
 	}{{a, b, knownB}, {b, a, knownA}} {
 		l, _ := c.at(e.here)
 		if l == nil {
@@ -282,7 +274,7 @@ func (c *comparison) cable(a, b intent.Endpoint, knownA, knownB bool, line int) 
 	}
 }
 
-// absent finds the links of the intent that no cable stands for.
+// absent finds links of the intent that have no cable.
 func (c *comparison) absent() {
 	var left ordered.Groups[devicePair, *intent.Link]
 	for _, l := range c.f.Links {
@@ -311,7 +303,7 @@ func (c *comparison) absent() {
 	}
 }
 
-// deviceOf is the name of a file without folders and extension.
+// deviceOf returns the name of a file without folders and extension.
 func deviceOf(name string) string {
 	base := path.Base(strings.ReplaceAll(name, "\\", "/"))
 	return strings.TrimSuffix(base, path.Ext(base))

@@ -1,10 +1,10 @@
-// Package topology understands a fabric from its links and roles: which tier
-// a switch stands in, which way a link points, and which links are alike.
+// Package topology derives the structure of a fabric from its links and roles: the tier of a
+// switch, the direction of a link, and which links are alike.
 //
-// [New] builds the graph that package deadlock walks: indices instead of
-// names, and memory that grows with the links. The readers of foreign
-// topologies ([ReadCables]) and their comparison with the intent ([Compare])
-// are here, too. Do not put routes, buffers or findings here.
+// [New] builds the graph for package deadlock, with indices instead of names and memory that
+// grows with the links. The readers of foreign topologies ([ReadCables]) and their comparison
+// with the intent ([Compare]) are also here. Do not add routes, buffers or findings to this
+// package.
 package topology
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// Direction is the way a link points, seen from one end.
+// Direction is the direction of a link, seen from one end.
 type Direction uint8
 
 // The directions. A link between two switches of one tier is Level.
@@ -25,15 +25,14 @@ const (
 	Level
 )
 
-// Graph is the fabric as switches and bundles of links. Nothing changes it
-// after New.
+// Graph is the fabric as switches and bundles of links. It does not change after New.
 type Graph struct {
 	Fabric   *intent.Fabric
 	Switches []Switch // in the order of Fabric.Switches
 	Bundles  []Bundle // between two switches, in the order of their first link
-	// Tiers is how many tiers there are; a switch's is below it.
+	// Tiers is the number of tiers; the tier of each switch is below it.
 	Tiers int
-	// Disputes are switches whose place contradicts their role.
+	// Disputes are switches whose position contradicts their role.
 	Disputes []Dispute
 
 	pauses func(*intent.Port) qos.PrioritySet
@@ -51,24 +50,24 @@ type Switch struct {
 	Hosts []HostPort
 }
 
-// HostPort is a port of a switch and the NIC behind it.
+// HostPort is a switch port and the NIC at the other end of its link.
 type HostPort struct {
 	Port *intent.Port
 	NIC  *intent.NIC
 }
 
-// Bundle is all parallel links of two switches that pause the same priorities
-// at both ends: for routes and pauses they are one.
+// Bundle is the set of parallel links between two switches that pause the same priorities at
+// each end: routes and pauses treat them as one.
 type Bundle struct {
 	A, B  int32 // switches, A before B
 	Links []*intent.Link
 	// Lossless are the priorities that both ends of the links pause.
 	Lossless qos.PrioritySet
-	// At are the priorities that the ports of A and of B pause.
+	// At holds the priorities that the ports of A and of B pause.
 	At [2]qos.PrioritySet
 }
 
-// Arc is one direction of a bundle, from the switch whose list it is in.
+// Arc is one direction of a bundle, as it leaves a switch.
 type Arc struct {
 	To     int32
 	Bundle int32
@@ -76,12 +75,12 @@ type Arc struct {
 	Dir    Direction
 }
 
-// New builds the graph of a fabric as the intent has it.
+// New builds the graph of a fabric as the intent describes it.
 func New(f *intent.Fabric) *Graph {
 	return Running(f, func(p *intent.Port) qos.PrioritySet { return p.Settings.Lossless() })
 }
 
-// Running builds the graph of a fabric whose ports pause what a function says.
+// Running builds the graph of a fabric whose ports pause the priorities that pauses returns.
 func Running(f *intent.Fabric, pauses func(*intent.Port) qos.PrioritySet) *Graph {
 	g := &Graph{Fabric: f, pauses: pauses, Switches: make([]Switch, len(f.Switches)), index: make(map[*intent.Switch]int32, len(f.Switches))}
 	for i, s := range f.Switches {
@@ -108,7 +107,7 @@ func Running(f *intent.Fabric, pauses func(*intent.Port) qos.PrioritySet) *Graph
 // Pauses returns the priorities that a port pauses.
 func (g *Graph) Pauses(p *intent.Port) qos.PrioritySet { return g.pauses(p) }
 
-// Index returns the number of a switch of the fabric.
+// Index returns the index of a switch in Switches.
 func (g *Graph) Index(s *intent.Switch) int32 { return g.index[s] }
 
 // Name returns the name of switch i.
@@ -123,11 +122,11 @@ func (g *Graph) First(i int32) int32 { return g.start[i] }
 // From returns the switch that an arc leaves.
 func (g *Graph) From(arc int32) int32 { return g.Arcs[g.Arcs[arc].Back].To }
 
-// Local returns the place of an arc among those of its switch.
+// Local returns the index of an arc among the arcs of its switch.
 func (g *Graph) Local(arc int32) int32 { return arc - g.start[g.From(arc)] }
 
-// Ports returns the ports at the two ends of link n of an arc's bundle: that
-// of the switch the arc leaves, and that of the one it reaches.
+// Ports returns the ports at the two ends of link n of an arc's bundle: the port on the switch
+// that the arc leaves, then the port on the switch that it reaches.
 func (g *Graph) Ports(arc int32, n int) (from, to *intent.Port) {
 	a := &g.Arcs[arc]
 	l := g.Bundles[a.Bundle].Links[n]
@@ -138,8 +137,8 @@ func (g *Graph) Ports(arc int32, n int) (from, to *intent.Port) {
 	return x.Port(l.B.Port), y.Port(l.A.Port)
 }
 
-// bundle gathers parallel links. Links of one pair that differ in what they
-// pause stay apart.
+// bundle groups parallel links. Links between the same switches that pause different priorities
+// stay separate.
 func (g *Graph) bundle() {
 	type key struct {
 		a, b int32
@@ -188,7 +187,7 @@ func (g *Graph) arcs() {
 	}
 }
 
-// direct points the arcs once the tiers are known.
+// direct sets the directions of the arcs once the tiers are known.
 func (g *Graph) direct() {
 	for i := range g.Arcs {
 		a := &g.Arcs[i]

@@ -8,7 +8,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
-// lldpFile is any of the JSON forms that ReadCables knows.
+// lldpFile holds any of the JSON forms that ReadCables knows.
 type lldpFile struct {
 	LLDP      *lldp           `json:"lldp"`
 	Devices   map[string]dump `json:"devices"`
@@ -24,9 +24,8 @@ type dump struct {
 	LLDP *lldp `json:"lldp"`
 }
 
-// lldp is what `lldpctl -f json` prints. One interface is a map of its name,
-// several are a list of such maps; an interface with two neighbours is in the
-// list twice.
+// lldp is the output of `lldpctl -f json`. A single interface is a map with its name as key,
+// several are a list of such maps; an interface with two neighbours is in the list twice.
 type lldp struct {
 	Interface manyOf[map[string]neighbour] `json:"interface"`
 }
@@ -91,15 +90,15 @@ func readLLDP(name string, data []byte) ([]Cable, error) {
 	return out, nil
 }
 
-// cables returns what a device sees. A neighbour without a system name cannot
-// be compared and is left out.
+// cables returns the cables that a device sees. It ignores a neighbour without a system name,
+// which cannot be compared.
 func (l *lldp) cables(device string) []Cable {
 	var out []Cable
 	for _, m := range l.Interface {
 		for _, port := range natural.Keys(m) {
 			n := m[port]
 			for _, peer := range natural.Keys(n.Chassis) {
-				// Without a system name the chassis' own fields stand here.
+				// Without a system name, the chassis' own fields appear here.
 				if b := bytes.TrimSpace(n.Chassis[peer]); peer == "id" || len(b) == 0 || b[0] != '{' || !plausible(peer) || !plausible(port) {
 					continue
 				}

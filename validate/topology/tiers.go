@@ -6,17 +6,15 @@ import (
 	"strings"
 )
 
-// Dispute is a switch whose role and place do not fit.
+// Dispute is a switch whose role does not fit its position.
 type Dispute struct {
 	Switch int32
 	Role   string
-	// Declared is the tier of the role, Found the distance from the nearest
-	// switch with hosts.
+	// Declared is the tier of the role, Found the distance to the nearest switch with hosts.
 	Declared, Found int
 }
 
-// ladder are words that roles hold, most telling first, and the tier they
-// stand for.
+// ladder maps words in roles to tiers, the most specific first.
 var ladder = []struct {
 	word string
 	tier int
@@ -27,7 +25,7 @@ var ladder = []struct {
 	{"leaf", 0}, {"tor", 0}, {"access", 0}, {"rack", 0}, {"edge", 0},
 }
 
-// tierOf returns the tier that the words of a role stand for, or -1.
+// tierOf returns the tier of the first word of ladder that a role contains, or -1.
 func tierOf(role string) int {
 	role = strings.ToLower(role)
 	for _, l := range ladder {
@@ -40,8 +38,8 @@ func tierOf(role string) int {
 
 const far = math.MaxInt
 
-// rank gives each switch its tier: by the tiers that the intent states, else
-// by the words of its role, else by its distance from hosts.
+// rank sets the tier of each switch: from the tiers in the intent, otherwise from the words of
+// its role, otherwise from its distance to hosts.
 func (g *Graph) rank() {
 	stated := g.Fabric.Routing.Tiers.V
 	declared := make([]int, len(g.Switches))
@@ -51,8 +49,8 @@ func (g *Graph) rank() {
 		}
 	}
 	if len(stated) == 0 && !slices.Contains(declared, 2) {
-		// Without a superspine, a core is what comes above the spines, or
-		// above the leaves.
+		// Without a superspine, cores are the tier above the spines, or above the leaves if
+		// there are no spines.
 		above := 1
 		if slices.Contains(declared, 1) {
 			above = 2
@@ -69,8 +67,8 @@ func (g *Graph) rank() {
 		switch {
 		case declared[i] >= 0:
 			s.Tier = declared[i]
-			// A leaf without hosts, such as one at the border, is as far
-			// away as a spine's spine.
+			// A leaf without hosts, such as a border leaf, is as far from hosts as a
+			// superspine.
 			if dist[i] != far && dist[i] != s.Tier && (len(s.Hosts) > 0 || dist[i] < s.Tier) {
 				g.Disputes = append(g.Disputes, Dispute{int32(i), s.Switch.Role, s.Tier, dist[i]})
 			}
@@ -82,11 +80,10 @@ func (g *Graph) rank() {
 	g.direct()
 }
 
-// distances counts the links from each switch to the nearest one with hosts;
-// in a fabric without hosts, to the nearest of the lowest tier that a role
-// declares. A switch with hosts whose role is above the lowest one of its kind
-// does not count as a beginning while others do: hosts at a spine make no leaf
-// of it.
+// distances counts the links from each switch to the nearest switch with hosts or, in a fabric
+// without hosts, to the nearest leaf by role. Switches with hosts whose role puts them above
+// the lowest tier are counted from only if there are no others: a host on a spine does not make
+// it a leaf.
 func (g *Graph) distances(declared []int) []int {
 	dist := slices.Repeat([]int{far}, len(g.Switches))
 	var queue []int32

@@ -28,7 +28,8 @@ func load(t testing.TB, text string) *intent.Fabric {
 	return f
 }
 
-// threeTier takes the roles of its tiers, and more.
+// threeTier returns a three-tier fabric with the given roles of its tiers, and more appended to
+// the intent.
 func threeTier(t testing.TB, roles [3]string, more string) *intent.Fabric {
 	role := func(i int) string {
 		if roles[i] == "" {
@@ -74,8 +75,8 @@ func TestTiers(t *testing.T) {
 		{"words", [3]string{"leaf", "spine", "superspine"}, "", usual, 3},
 		{"other words", [3]string{"gpu-tor", "agg", "core"}, "", usual, 3},
 		{"stated", [3]string{"rsw", "fsw", "ssw"}, "routing: {tiers: [rsw, fsw, ssw]}\n", "a1:0 a2:0 a3:0 a4:0 b1:1 b2:1 b3:1 b4:1 border:3 c1:2 c2:2", 4},
-		// The others find their place by their distance from hosts; a host at
-		// a spine makes no leaf of it.
+		// The other switches get their tier from their distance to hosts; a host on a spine
+		// does not make it a leaf.
 		{"some", [3]string{"", "spine", ""}, "", usual, 3},
 	} {
 		g := New(threeTier(t, c.roles, c.more))
@@ -96,8 +97,8 @@ func TestDisputes(t *testing.T) {
 	}
 }
 
-// Parallel links are one bundle where they pause the same, and arcs lead there
-// and back.
+// TestBundles checks that parallel links form one bundle if they pause the same priorities, and
+// that arcs lead there and back.
 func TestBundles(t *testing.T) {
 	g := New(threeTier(t, [3]string{"leaf", "spine", "superspine"}, ""))
 	sizes := map[int]int{}
@@ -178,15 +179,14 @@ spine1/Ethernet8 is linked to leaf2/Ethernet16, in the intent to leaf2/Ethernet8
 		{"a stranger", "leaf2.json", fmt.Sprintf(lldpOf, neighbour("Ethernet8", "elsewhere", "ifname", "e1", "")),
 			`leaf2/Ethernet8 is linked to elsewhere/e1, in the intent to spine1/Ethernet8`},
 		{"both ends of each", "dump.json", `{"devices": {"leaf1": ` + fmt.Sprintf(lldpOf, neighbour("Ethernet8", "spine1", "ifname", "Ethernet0", "")) + `, "spine1": ` + fmt.Sprintf(lldpOf, neighbour("Ethernet0", "leaf1", "ifname", "Ethernet8", "")) + `}}`, ""},
-		// The peer's port is given by an alias, and its description is free text.
+		// The peer reports its port as an alias, and its description is free text.
 		{"the peer's alias", "leaf2.json", fmt.Sprintf(lldpOf, "["+neighbour("Ethernet8", "spine1", "local", "etp2", "to leaf2")+","+neighbour("Ethernet16", "spine1", "local", "etp3", "Ethernet 16 of pod 1")+"]"), ""},
 		{"aliases, both ends", "dump.json", `{"devices": {"leaf1": ` + fmt.Sprintf(lldpOf, neighbour("Ethernet8", "spine1", "local", "etp1", "")) + `, "spine1": ` + fmt.Sprintf(lldpOf, neighbour("Ethernet0", "leaf1", "local", "etp2", "")) + `}}`, ""},
 		{"aliases, swapped", "dump.json", `{"devices": {"leaf1": ` + fmt.Sprintf(lldpOf, neighbour("Ethernet8", "leaf2", "local", "etp1", "")) + `}}`,
 			`leaf1/Ethernet8 is linked to leaf2/etp1, in the intent to spine1/Ethernet0`},
 		{"aliases, one too many", "dump.json", `{"devices": {"leaf1": ` + fmt.Sprintf(lldpOf, "["+neighbour("Ethernet8", "spine1", "local", "etp1", "")+","+neighbour("Ethernet24", "spine1", "local", "etp4", "")+"]") + `, "spine1": ` + fmt.Sprintf(lldpOf, "["+neighbour("Ethernet0", "leaf1", "local", "etp2", "")+","+neighbour("Ethernet24", "leaf1", "local", "etp4", "")+"]") + `}}`,
 			`1 link between leaf1 and spine1 is not in the intent`},
-		// The neighbours of leaf1 say nothing about links between other
-		// devices.
+		// The neighbours of leaf1 say nothing about links between other devices.
 		{"one switch of three", "dump.json", `{"neighbors": [{"device": "leaf1", "port": "Ethernet8", "peer": "spine1", "peerPort": "Ethernet0"}, {"device": "leaf1", "port": "Ethernet24", "peer": "leaf2", "peerPort": "Ethernet24"}]}`,
 			`1 link between leaf1 and leaf2 is not in the intent`},
 		{"simple", "dump.json", `{"neighbors": [{"device": "leaf2", "port": "Ethernet8", "peer": "spine1", "peerPort": "Ethernet8"}, {"device": "leaf1", "port": "Ethernet0", "peer": "gpu1", "peerPort": "n0"}]}`,
@@ -233,8 +233,8 @@ func TestReadCablesRefuses(t *testing.T) {
 	}
 }
 
-// No input makes the readers or the comparison panic, and what is read can be
-// printed.
+// FuzzReadCables checks that no input makes the readers or the comparison panic, and that
+// everything read is printable.
 func FuzzReadCables(f *testing.F) {
 	f.Add([]byte("topology:\n  links:\n    - endpoints: [\"leaf1:eth1\", \"gpu1:eth1\"]\n"))
 	f.Add([]byte(`{"lldp": {"interface": [{"Ethernet8": {"chassis": {"spine1": {}}, "port": {"id": {"type": "ifname", "value": "Ethernet0"}}}}]}}`))
@@ -258,8 +258,8 @@ func FuzzReadCables(f *testing.F) {
 	})
 }
 
-// A role has the tier of the first word of the ladder that it holds, in any case
-// of letters.
+// TestTierOfARole checks that a role has the tier of the first word of ladder that it contains,
+// ignoring case.
 func TestTierOfARole(t *testing.T) {
 	for role, want := range map[string]int{
 		"superspine": 2, "super-spine": 2, "super_spine": 2, "Core": 3, "core-spine": 3, "spine": 1, "agg": 1, "distribution": 1,
@@ -271,8 +271,8 @@ func TestTierOfARole(t *testing.T) {
 	}
 }
 
-// A core above superspines is a tier of its own; without superspines it comes
-// right above the highest other tier.
+// TestCores checks that cores above superspines are a tier of their own, and that without
+// superspines they come right above the highest other tier.
 func TestCores(t *testing.T) {
 	for roles, want := range map[[3]string]string{
 		{"leaf", "superspine", "core"}: "b1:2 b2:2 b3:2 b4:2 border:0 c1:3 c2:3",
