@@ -7,16 +7,17 @@ import (
 	"time"
 )
 
-// DefaultSilence is how long a device may answer nothing at all while a Set is out.
+// DefaultSilence is how long a device may send no answer at all while a Set is pending.
 const DefaultSilence = 30 * time.Second
 
-// errSilent is the cause of a call's end if the device answers nothing beside it.
+// errSilent is the cause with which whileAlive ends a call.
 var errSilent = errors.New("the device answers nothing")
 
-// whileAlive returns a context that ends with errSilent once the device has answered nothing
-// for Config.Silence. A device may work on a Set for minutes; meanwhile it answers what Dial
-// asked it, its capabilities. gRPC's own keepalive is no help: servers end a connection whose
-// client sends one more than every five minutes. stop must be called; it waits for what runs.
+// whileAlive returns a context that ends with errSilent once the device has answered nothing for
+// Config.Silence. A device may work on a Set for minutes, so whileAlive repeats the request for
+// capabilities that Dial makes, which the device answers meanwhile. gRPC's own keepalive does not
+// help: servers close the connection of a client that sends one more often than every five
+// minutes. The caller must call stop, which waits for the goroutine.
 func (c *Client) whileAlive(ctx context.Context) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	ended := make(chan struct{})
@@ -35,7 +36,7 @@ func (c *Client) whileAlive(ctx context.Context) (_ context.Context, stop func()
 			silent := err != nil && one.Err() != nil
 			done()
 			if !silent {
-				last = time.Now() // a refusal is a sign of life, too
+				last = time.Now() // a refusal also shows that the device is alive
 			} else if time.Since(last) >= c.silence {
 				cancel(errSilent)
 				return
@@ -45,7 +46,7 @@ func (c *Client) whileAlive(ctx context.Context) (_ context.Context, stop func()
 	return ctx, func() { cancel(nil); <-ended }
 }
 
-// silentError is the error of a call that whileAlive ended.
+// silentError returns the error of a call that whileAlive ended.
 func (c *Client) silentError(op string) *RPCError {
 	return &RPCError{Op: op, Addr: c.addr, Msg: fmt.Sprintf("the device has answered nothing for %s", c.silence), kind: ErrTimeout, cause: context.DeadlineExceeded}
 }

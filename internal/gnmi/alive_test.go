@@ -13,8 +13,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/memnet"
 )
 
-// A Set ends if the device answers nothing at all any more, however long it may take; a device
-// that only works on it for long is waited for.
+// A Set ends if the device stops answering altogether, however long the Set may take. If the
+// device is only busy with the Set, the client waits.
 func TestSetEndsWithADeadDevice(t *testing.T) {
 	for name, dead := range map[string]bool{"dead": true, "busy": false} {
 		t.Run(name, func(t *testing.T) {
@@ -38,7 +38,7 @@ func TestSetEndsWithADeadDevice(t *testing.T) {
 						if dead {
 							<-ctx.Done()
 						}
-					default: // Dial
+					default: // the request of Dial
 					}
 				}
 				cfg := d.config()
@@ -61,7 +61,8 @@ func TestSetEndsWithADeadDevice(t *testing.T) {
 	}
 }
 
-// A device that answers nothing in the TLS handshake says nothing about certificates.
+// A device that does not answer the TLS handshake gives a timeout, not an error about
+// certificates.
 func TestSilenceInTheHandshake(t *testing.T) {
 	e := &RPCError{}
 	(&Client{}).unavailable(e, `connection error: desc = "transport: authentication handshake failed: context deadline exceeded"`)

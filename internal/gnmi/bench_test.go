@@ -16,9 +16,8 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// BenchmarkGet500 dials 500 devices, 32 at a time, reads one table of each and
-// closes. The floor does the same with gRPC alone, on the same server and in
-// the same run; "x-floor" is the ratio.
+// BenchmarkGet500 dials 500 devices, 32 at a time, reads one table from each and closes. The floor
+// does the same with plain gRPC on the same server in the same run; "x-floor" is the ratio.
 func BenchmarkGet500(b *testing.B) {
 	const targets, workers = 500, 32
 	d := newDevice(b, deviceOptions{})

@@ -10,27 +10,24 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// cliOrigin marks a path that stands for the device's command language and
-// has no elements (gNMI specification, "CLI data in gNMI"; Arista EOS:
-// aristanetworks/openmgmt).
+// cliOrigin is the origin of a path without elements that stands for the device's command language
+// (gNMI specification, "CLI data in gNMI"; Arista EOS: aristanetworks/openmgmt).
 const cliOrigin = "cli"
 
-// SetCLI sends lines of the device's own command language as one update, and
-// waits like [Client.Set], for [Config.SetTimeout] at most. Lines end with a
-// newline. EOS carries them out in one configuration session: all of them, or
-// none and an error (openconfig/featureprofiles cli_origin_test). It does not
-// save them, unless its gNMI server is configured to. The size is that of
-// SetRequest{CLI: commands}, see [SetRequest.Size]. As with Set: read back.
+// SetCLI sends lines in the device's command language as one update, and waits like [Client.Set],
+// for at most [Config.SetTimeout]. Lines end with a newline. EOS runs them in one configuration
+// session: either all take effect, or none and an error is returned (openconfig/featureprofiles
+// cli_origin_test). EOS does not save them unless its gNMI server is configured to. The size of
+// the request is that of SetRequest{CLI: commands}, see [SetRequest.Size]. As after Set, read the
+// configuration back.
 func (c *Client) SetCLI(ctx context.Context, commands string) error {
 	return c.Set(ctx, SetRequest{CLI: commands})
 }
 
-// GetCLI has the device carry out one show command and returns what it
-// prints, as text or, with asJSON, as the JSON that the device makes of it.
-// The text may be empty; it is not checked and may hold control characters.
-// Text where JSON was asked for, or the reverse, is an error that wraps
-// [ErrAnswer]. EOS answers commands that have no JSON form in text since
-// 4.29.2F (aristanetworks/openmgmt).
+// GetCLI runs one show command on the device and returns its output, as text or, if asJSON is set,
+// as JSON. The text may be empty; it is not checked and may contain control characters. It is an
+// error that wraps [ErrAnswer] if the device returns text instead of JSON or the reverse. For
+// commands without a JSON form, EOS returns text since 4.29.2F (aristanetworks/openmgmt).
 func (c *Client) GetCLI(ctx context.Context, command string, asJSON bool) ([]byte, error) {
 	if err := checkCLI(command, ""); err != nil {
 		return nil, &RPCError{Op: "get", Addr: c.addr, Msg: err.Error(), kind: ErrConfig, cause: err}
@@ -53,7 +50,7 @@ func (c *Client) GetCLI(ctx context.Context, command string, asJSON bool) ([]byt
 	return out, nil
 }
 
-// cliOutput returns the one value of an answer to a show command.
+// cliOutput returns the single value of an answer to a show command.
 func cliOutput(resp *gpb.GetResponse, asJSON bool) ([]byte, error) {
 	var vals []*gpb.TypedValue
 	for _, n := range resp.GetNotification() {
@@ -90,8 +87,8 @@ func cliOutput(resp *gpb.GetResponse, asJSON bool) ([]byte, error) {
 	return nil, errors.New("JSON, not text")
 }
 
-// checkCLI refuses what would not reach the device as the same line or lines:
-// control characters other than those allowed, and what is not UTF-8.
+// checkCLI rejects text that would not reach the device unchanged: control characters other than
+// those in allowed, and invalid UTF-8.
 func checkCLI(s, allowed string) error {
 	if strings.TrimSpace(s) == "" {
 		return errors.New("no command")

@@ -16,8 +16,8 @@ import (
 	"google.golang.org/grpc/backoff"
 )
 
-// Client is one connection to one device. Its methods may be called from
-// several goroutines; writes to a device are the caller's to put in a row.
+// Client is a connection to one device. Its methods may be called from several goroutines, but the
+// caller must serialize writes to a device.
 type Client struct {
 	addr       string
 	timeout    time.Duration
@@ -26,31 +26,30 @@ type Client struct {
 	target     *target.Target
 	verifier   *verifier // nil without TLS
 	caps       Capabilities
-	encoding   gpb.Encoding // of the values of Get and Set
+	encoding   gpb.Encoding // encoding of the values in Get and Set
 	close      sync.Once
 	closeErr   error
 }
 
-// Model is a model that a device says it knows.
+// Model is a model that a device supports, as it reports.
 type Model struct{ Name, Organization, Version string }
 
-// Capabilities are what a device says of itself.
+// Capabilities is what a device reports about itself.
 type Capabilities struct {
-	Version   string // of gNMI: "0.7.0"
+	Version   string // gNMI version: "0.7.0"
 	Models    []Model
 	Encodings []string // "JSON", "JSON_IETF", ...
 }
 
-// HasModel reports whether the device names the model. On SONiC "sonic-db"
-// stands for the native path, "openconfig-qos" for Enterprise SONiC.
+// HasModel reports whether the device lists the model. On SONiC, "sonic-db" means the native paths
+// and "openconfig-qos" means Enterprise SONiC.
 func (c Capabilities) HasModel(name string) bool {
 	return slices.ContainsFunc(c.Models, func(m Model) bool { return m.Name == name })
 }
 
-// Dial connects and asks for the capabilities, so that what is wrong with the
-// address, the certificate or the login shows here. The error is an
-// [*RPCError] that wraps ErrUnreachable, ErrTLS, ErrAuth, ErrTimeout or
-// ErrConfig. Close must be called on the Client.
+// Dial connects and requests the capabilities, so that a wrong address, certificate or login is
+// reported here. The error is an [*RPCError] that wraps ErrUnreachable, ErrTLS, ErrAuth,
+// ErrTimeout or ErrConfig. The caller must call Close on the Client.
 func Dial(ctx context.Context, cfg Config) (*Client, error) {
 	fail := func(err error) (*Client, error) {
 		return nil, &RPCError{Op: "connect", Addr: cfg.Address, Msg: err.Error(), kind: ErrConfig, cause: err}
@@ -77,17 +76,16 @@ func Dial(ctx context.Context, cfg Config) (*Client, error) {
 	if c.target, err = api.NewTarget(opts...); err != nil {
 		return fail(err)
 	}
-	// gnmic sets a dialer of its own, after the options that it is given, unless the target
-	// is reached through a tunnel.
+	// gnmic would replace the dialer given in the options below with its own, unless the target is
+	// reached through a tunnel.
 	c.target.Config.TunnelTargetType = "none"
 	ctx, cancel := context.WithTimeout(ctx, cfg.Timeout)
 	defer cancel()
 	err = c.target.CreateGNMIClient(ctx,
 		grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) { return cfg.Dial.Dial(ctx, "tcp", addr) }),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(cfg.MaxMessage), grpc.MaxCallSendMsgSize(cfg.MaxMessage)),
-		// gRPC still repeats a call only if it never left this machine, or if
-		// the server says that it never looked at it, as on a connection closed
-		// for being idle.
+		// gRPC still repeats a call that never left this machine, or that the server says it never
+		// processed, for example on a connection closed for being idle.
 		grpc.WithDisableRetry(), grpc.WithDisableServiceConfig(),
 		grpc.WithUnaryInterceptor(recorded(cfg.Log)), grpc.WithStreamInterceptor(recordedStream(cfg.Log)),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.DefaultConfig, MinConnectTimeout: cfg.Timeout}))
@@ -96,7 +94,7 @@ func Dial(ctx context.Context, cfg Config) (*Client, error) {
 	}
 	resp, err := c.target.Capabilities(ctx)
 	if err != nil {
-		// The connection never did its work; how it closes adds nothing.
+		// The connection was never used, so an error of Close does not matter.
 		_ = c.Close()
 		e := c.rpcError(ctx, "connect", err)
 		if e.Code != 0 && e.kind == nil {
@@ -123,17 +121,16 @@ func capabilities(r *gpb.CapabilityResponse) Capabilities {
 // Addr returns the device's host:port.
 func (c *Client) Addr() string { return c.addr }
 
-// Capabilities returns what the device said when it was dialed.
+// Capabilities returns what the device reported at Dial.
 func (c *Client) Capabilities() Capabilities { return c.caps }
 
-// ServerKey returns the pin of the key that the device showed on the last
-// handshake, "sha256:<hex>"; "" without TLS.
+// ServerKey returns the pin of the key that the device presented in the last handshake,
+// "sha256:<hex>"; "" without TLS.
 func (c *Client) ServerKey() string {
 	return c.verifier.last().key
 }
 
-// Close ends the connection and what runs for it. It may be called more than
-// once.
+// Close closes the connection. It may be called more than once.
 func (c *Client) Close() error {
 	c.close.Do(func() {
 		if err := c.target.Close(); err != nil {

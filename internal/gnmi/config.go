@@ -1,21 +1,18 @@
-// Package gnmi is a small client for the gNMI calls that configuration needs:
-// Capabilities, Get and Set. It reads values by exact paths (Get), subtrees by
-// paths with wildcards (GetTree), and both ways the device's own command language
-// where gNMI carries it (GetCLI, SetCLI). With Subscribe it is only told that
-// something changed (OnChange).
+// Package gnmi is a small client for the gNMI calls that configuration needs: Capabilities, Get
+// and Set. It reads values by exact path (Get) and subtrees by paths with wildcards (GetTree), and
+// uses the device's own command language for both reading and writing on devices that carry it
+// over gNMI (GetCLI, SetCLI). It uses Subscribe only to learn that something changed (OnChange).
 //
-// Its rules: every call has a deadline, but for a
-// subscription once it holds; TLS is always configured here and
-// verified unless the operator says otherwise; a password never travels in
-// clear; errors tell an unreachable device from a refused certificate and a
-// refused password; and no call is ever repeated, since a Set whose answer is
-// lost may have been carried out.
+// Its rules: every call has a deadline, except an established subscription; TLS is always
+// configured here and verified unless the operator says otherwise; a password is never sent in
+// clear text; errors distinguish an unreachable device, a rejected certificate and a rejected
+// password; and no call is ever repeated, because a Set whose answer is lost may have taken
+// effect.
 //
-// One Client is one connection to one device. Open it, do the work, close it:
-// SONiC closes idle connections after five seconds
-// (sonic-gnmi telemetry/telemetry.go, idle_conn_duration), and a call after
-// that connects anew by itself. Do not keep Clients in a pool, and do not use
-// Subscribe ONCE for reading: SONiC never answers it (sonic-net/sonic-gnmi#688).
+// One Client is one connection to one device. Open it, use it, close it: SONiC closes idle
+// connections after five seconds (sonic-gnmi telemetry/telemetry.go, idle_conn_duration), and the
+// next call then reconnects by itself. Do not keep Clients in a pool, and do not use Subscribe
+// ONCE for reading: SONiC never answers it (sonic-net/sonic-gnmi#688).
 package gnmi
 
 import (
@@ -33,67 +30,62 @@ import (
 
 // Defaults and limits.
 const (
-	// DefaultTimeout bounds a call where [Config.Timeout] is 0.
+	// DefaultTimeout limits a call if [Config.Timeout] is 0.
 	DefaultTimeout = 30 * time.Second
-	// defaultMaxMessage is the largest message, in bytes, where
-	// [Config.MaxMessage] is 0. The whole CONFIG_DB of a large switch passes
-	// the 4 MiB that gRPC would accept by itself.
+	// defaultMaxMessage is the maximum message size in bytes if [Config.MaxMessage] is 0. The
+	// complete CONFIG_DB of a large switch exceeds gRPC's default limit of 4 MiB.
 	defaultMaxMessage = 64 << 20
-	// MaxServerMessage is the largest request, in bytes, that a server with
-	// gRPC's default limit accepts. See [SetRequest.Size].
+	// MaxServerMessage is the largest request in bytes that a server with gRPC's default limit
+	// accepts. See [SetRequest.Size].
 	MaxServerMessage = 4 << 20
 )
 
-// Config says how a device is reached.
+// Config says how to reach a device.
 type Config struct {
 	Address  string // host:port
 	Username string
 	Password secret.Secret
 	TLS      TLS
-	// Timeout bounds each call, and the whole of Dial; a nearer deadline of
-	// the context wins. 0 is DefaultTimeout.
+	// Timeout limits each call, and the whole of Dial, unless the context has an earlier deadline.
+	// 0 means DefaultTimeout.
 	Timeout time.Duration
-	// SetTimeout bounds Set instead of Timeout; 0 is Timeout. SONiC works on
-	// a Set for up to 600 s before it answers (sonic-gnmi
-	// sonic_service_client), and goes on if the client leaves earlier.
+	// SetTimeout limits Set instead of Timeout; 0 means Timeout. SONiC works on a Set for up to
+	// 600 s before it answers (sonic-gnmi sonic_service_client), and continues if the client
+	// leaves earlier.
 	SetTimeout time.Duration
-	// Silence ends a Set whose device answers nothing else either for that long; 0 is
+	// Silence ends a Set if the device answers no other request either for that long; 0 means
 	// DefaultSilence.
 	Silence time.Duration
-	// MaxMessage is the largest message in either direction, in bytes; 0 is
+	// MaxMessage is the maximum message size in either direction, in bytes; 0 means
 	// defaultMaxMessage.
 	MaxMessage int
-	// Log records requests and answers; nil records none.
+	// Log records requests and answers; nil disables it.
 	Log *trace.Log
-	// Dial connects to the device; nil is the network of this machine.
+	// Dial connects to the device; nil uses the machine's network.
 	Dial netx.Dialer
 }
 
-// TLS says how the connection is secured. The zero value verifies the server
-// against the system's certificates.
+// TLS says how to secure the connection. The zero value verifies the server against the system's
+// certificates.
 type TLS struct {
 	CAFile            string // PEM certificates to trust instead of the system's
 	CertFile, KeyFile string // PEM client certificate and key, both or neither
-	// Pin is "sha256:<hex>" of the server's public key (the DER of its
-	// SubjectPublicKeyInfo). With a pin the key alone is verified: neither
-	// names nor dates nor issuers of the certificate matter.
+	// Pin is "sha256:<hex>" of the server's public key (of the DER form of its
+	// SubjectPublicKeyInfo). With a pin, only the key is verified: the names, dates and issuer of
+	// the certificate do not matter.
 	Pin string
-	// ServerName is the name that the certificate must have; "" is the host
-	// of the address.
+	// ServerName is the name that the certificate must contain; "" means the host in the address.
 	ServerName string
-	// Insecure accepts any certificate. Dial then refuses a password, and no user name is
-	// sent.
+	// Insecure accepts any certificate. Dial then rejects a password, and no user name is sent.
 	Insecure bool
-	// Plaintext uses no TLS at all. Dial then refuses a password, and no user
-	// name is sent.
+	// Plaintext disables TLS. Dial then rejects a password, and no user name is sent.
 	Plaintext bool
-	// Curves are the key exchanges to offer; nil is Go's choice, whose large
-	// post-quantum hello old TLS stacks refuse.
+	// Curves lists the key exchanges to offer; nil uses Go's defaults, whose large post-quantum
+	// hello message some old TLS stacks reject.
 	Curves []tls.CurveID
 }
 
-// check refuses what cannot work before anything is sent, and fills in the
-// defaults.
+// check rejects invalid settings before anything is sent, and fills in the defaults.
 func (c *Config) check() error {
 	host, port, err := net.SplitHostPort(c.Address)
 	if err != nil || host == "" {
@@ -102,7 +94,7 @@ func (c *Config) check() error {
 	if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
 		return fmt.Errorf("address %q has no valid port", c.Address)
 	}
-	// The library splits an address at commas and calls all parts.
+	// The library splits an address at commas and dials all parts.
 	if strings.ContainsAny(c.Address, ", /") {
 		return fmt.Errorf("address %q is not host:port", c.Address)
 	}

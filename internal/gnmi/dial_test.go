@@ -36,8 +36,8 @@ func dial(t testing.TB, cfg Config) *Client {
 
 var kinds = []error{ErrUnreachable, ErrTLS, ErrAuth, ErrTimeout, ErrNotFound, ErrTooLarge, ErrConfig, ErrAnswer}
 
-// want fails unless err is of this kind and no other, names the address, and
-// shows no password.
+// want fails unless err is of this kind and no other, contains the address, and does not contain
+// the password.
 func want(t *testing.T, err, kind error, addr string) *RPCError {
 	t.Helper()
 	var e *RPCError
@@ -107,7 +107,7 @@ func TestTrust(t *testing.T) {
 		{"wrong pin beats right CA", good, TLS{Pin: wrongPin, CAFile: good.ca}, ErrTLS, "change the pin", wrongPin},
 		{"expired, no SAN, pinned", worst, TLS{Pin: pinOf(worst.cert)}, nil, "", ""},
 		{"expired, no SAN, CA", worst, TLS{CAFile: worst.ca}, ErrTLS, pinOf(worst.cert), ""},
-		{"insecure", anyone, TLS{Insecure: true}, ErrAuth, "", ""}, // it wants a login, and gets none
+		{"insecure", anyone, TLS{Insecure: true}, ErrAuth, "", ""}, // the device requires a login, but none is sent
 		{"client certificate missing", mtls, TLS{CAFile: mtls.ca}, ErrAuth, "client certificate", ""},
 		{"client certificate missing, TLS 1.2", mtls12, TLS{CAFile: mtls12.ca}, ErrAuth, "", ""},
 		{"curve", p256, TLS{CAFile: p256.ca, Curves: []tls.CurveID{tls.CurveP256}}, nil, "", ""},
@@ -117,7 +117,7 @@ func TestTrust(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := c.d.config()
 			cfg.TLS = c.tls
-			if c.tls.Insecure { // takes no password
+			if c.tls.Insecure { // allows no password
 				cfg.Password = ""
 			}
 			cl, err := Dial(t.Context(), cfg)
@@ -231,7 +231,7 @@ func TestDeadAddress(t *testing.T) {
 	want(t, err, ErrUnreachable, "no-such-host.invalid:8080")
 }
 
-// silent accepts and reads, and never answers.
+// silent accepts connections and reads, but never answers.
 func silent(t testing.TB) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -266,8 +266,8 @@ func TestSilentServer(t *testing.T) {
 	}
 }
 
-// A device that accepts and hangs up, as one does that restarts, said nothing
-// about certificates.
+// A device that accepts a connection and hangs up, for example during a restart, is not reported
+// as a certificate problem.
 func TestHangsUpInTheHandshake(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// jsonEncoding is how values travel to and from a device that names these
-// encodings. NX-OS has JSON alone; a device that names none is taken to have
-// what most have.
+// jsonEncoding returns the encoding for values sent to and read from a device that lists these
+// encodings. NX-OS supports only JSON. A device that lists none is assumed to support JSON_IETF,
+// as most do.
 func jsonEncoding(named []gpb.Encoding) gpb.Encoding {
 	if len(named) == 0 || slices.Contains(named, gpb.Encoding_JSON_IETF) {
 		return gpb.Encoding_JSON_IETF
@@ -19,7 +19,7 @@ func jsonEncoding(named []gpb.Encoding) gpb.Encoding {
 	return gpb.Encoding_JSON
 }
 
-// typedJSON is JSON text as a value of a Set.
+// typedJSON returns JSON text as a value for a Set.
 func typedJSON(e gpb.Encoding, text []byte) *gpb.TypedValue {
 	if e == gpb.Encoding_JSON {
 		return &gpb.TypedValue{Value: &gpb.TypedValue_JsonVal{JsonVal: text}}
@@ -27,12 +27,11 @@ func typedJSON(e gpb.Encoding, text []byte) *gpb.TypedValue {
 	return &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: text}}
 }
 
-// jsonValue returns a value as JSON text; nil says that the device has nothing
-// under the path. NX-OS says so with a value of no type, where others leave
-// the path out, and clients of it also take json_val without text for that
-// (ironcore-dev/network-operator gnmiext). Empty text in json_ietf_val, which
-// NX-OS does not have, an update without any value, and a type that this
-// client does not know stay errors: what is absent may be written anew.
+// jsonValue returns a value as JSON text, or nil if the device has nothing at the path. NX-OS
+// reports that with a value without a type, while others omit the path; clients for NX-OS also
+// treat json_val without text as absent (ironcore-dev/network-operator gnmiext). Empty text in
+// json_ietf_val, which NX-OS does not use, an update without a value, and an unknown type are
+// errors, because the caller may create anew what appears to be absent.
 func jsonValue(v *gpb.TypedValue) ([]byte, error) {
 	var x any
 	switch t := v.GetValue().(type) {

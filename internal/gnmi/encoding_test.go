@@ -12,19 +12,19 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// oldJSON is a value in the encoding JSON.
+// oldJSON returns a value in the encoding JSON.
 func oldJSON(s string) *gpb.TypedValue {
 	return &gpb.TypedValue{Value: &gpb.TypedValue_JsonVal{JsonVal: []byte(s)}}
 }
 
-// unknownType is a value of a type that the protocol does not have yet.
+// unknownType returns a value of a type that the protocol does not define.
 func unknownType() *gpb.TypedValue {
 	v := &gpb.TypedValue{}
 	v.ProtoReflect().SetUnknown(protowire.AppendVarint(protowire.AppendTag(nil, 100, protowire.VarintType), 7))
 	return v
 }
 
-// A device is asked and told in an encoding that it names.
+// Requests to a device use an encoding that the device lists.
 func TestEncoding(t *testing.T) {
 	const ietf, plain, proto, ascii = gpb.Encoding_JSON_IETF, gpb.Encoding_JSON, gpb.Encoding_PROTO, gpb.Encoding_ASCII
 	for _, tt := range []struct {
@@ -35,7 +35,7 @@ func TestEncoding(t *testing.T) {
 		{[]gpb.Encoding{plain, ietf, proto}, ietf},
 		{[]gpb.Encoding{ietf}, ietf},
 		{[]gpb.Encoding{plain, proto}, plain}, // NX-OS
-		{[]gpb.Encoding{proto, ascii}, plain}, // JSON is what the specification asks of every server
+		{[]gpb.Encoding{proto, ascii}, plain}, // the specification requires JSON of every server
 	} {
 		t.Run(fmt.Sprint(tt.named), func(t *testing.T) {
 			d := newDevice(t, deviceOptions{})
@@ -73,7 +73,7 @@ func TestEncoding(t *testing.T) {
 	}
 }
 
-// An object that NX-OS does not have is found absent by all readers.
+// All readers treat an object that NX-OS does not have as absent.
 func TestAbsentAsEmptyValue(t *testing.T) {
 	d := newDevice(t, deviceOptions{})
 	d.encodings = []gpb.Encoding{gpb.Encoding_JSON, gpb.Encoding_PROTO}

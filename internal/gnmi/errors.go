@@ -19,37 +19,37 @@ var (
 	ErrTLS         = errors.New("TLS failed")
 	ErrAuth        = errors.New("login refused")
 	ErrTimeout     = errors.New("no answer in time")
-	// ErrNotFound says that the device has nothing under a path.
+	// ErrNotFound reports that the device has nothing at a path.
 	ErrNotFound = errors.New("not found")
-	// ErrTooLarge says that a message passes the limit of either side.
+	// ErrTooLarge reports that a message exceeds the limit of either side.
 	ErrTooLarge = errors.New("message too large")
-	// errPlaintextPassword says that a password was about to be sent in clear.
+	// errPlaintextPassword reports that a password would have been sent in clear text.
 	errPlaintextPassword = errors.New("password without TLS")
-	// errUnverifiedPassword says that a password was about to be sent to whoever answers.
+	// errUnverifiedPassword reports that a password would have been sent to an unverified server.
 	errUnverifiedPassword = errors.New("password to a server whose certificate is not verified")
-	// ErrConfig says that the Config cannot work; nothing was sent.
+	// ErrConfig reports that the Config is invalid; nothing was sent.
 	ErrConfig = errors.New("gNMI settings are wrong")
-	// ErrAnswer says that the device's answer makes no sense.
+	// ErrAnswer reports that the device's answer makes no sense.
 	ErrAnswer = errors.New("unusable answer")
 )
 
-// maxMsg bounds what is kept of a device's error text, in bytes.
+// maxMsg is how many bytes of a device's error text are kept.
 const maxMsg = 8 << 10
 
-// RPCError is a call that failed. It wraps one of the sentinels where the
-// cause is known, and the context's error where the caller ended the call.
+// RPCError is a failed call. It wraps one of the sentinels if the cause is known, and the
+// context's error if the caller ended the call.
 type RPCError struct {
-	Code codes.Code // gRPC status; OK where the failure is not the device's
+	Code codes.Code // gRPC status; OK if the failure is not the device's
 	Op   string     // "connect", "capabilities", "get", "set", "subscribe"
 	Addr string
-	Msg  string // the device's text or ours, bounded, safe to print
+	Msg  string // the device's message or ours, shortened, safe to print
 
 	kind  error
 	cause error
 	hint  string
 }
 
-// Error returns one line: operation, address, kind, code and text.
+// Error returns one line with the operation, address, kind, code and message.
 func (e *RPCError) Error() string {
 	s := e.Op + " " + e.Addr
 	if e.kind != nil {
@@ -63,7 +63,7 @@ func (e *RPCError) Error() string {
 	return s
 }
 
-// Unwrap returns the sentinel and the cause, as far as they are known.
+// Unwrap returns the sentinel and the cause, if known.
 func (e *RPCError) Unwrap() []error {
 	var l []error
 	for _, err := range []error{e.kind, e.cause} {
@@ -74,10 +74,10 @@ func (e *RPCError) Unwrap() []error {
 	return l
 }
 
-// Hint returns advice on the failure; it may be empty.
+// Hint returns advice about the failure; may be "".
 func (e *RPCError) Hint() string { return e.hint }
 
-// rpcError makes an RPCError of what a call returned.
+// rpcError converts the error of a call into an RPCError.
 func (c *Client) rpcError(ctx context.Context, op string, err error) *RPCError {
 	st, _ := status.FromError(err)
 	e := &RPCError{Code: st.Code(), Op: op, Addr: c.addr}
@@ -88,8 +88,8 @@ func (c *Client) rpcError(ctx context.Context, op string, err error) *RPCError {
 		e.kind = ErrAuth
 		e.hint = "check the user name and password; a SONiC with user_auth cert wants a client certificate instead"
 	case codes.NotFound:
-		// SONiC reports a path it cannot read at all as NotFound as well, with
-		// the true code inside the text.
+		// SONiC also reports a path that it cannot read at all as NotFound, with the actual code
+		// inside the text.
 		if !strings.HasPrefix(msg, "rpc error: code = ") {
 			e.kind = ErrNotFound
 		}
@@ -112,7 +112,7 @@ func (c *Client) rpcError(ctx context.Context, op string, err error) *RPCError {
 	return e
 }
 
-// unavailable tells apart what gRPC calls Unavailable. Its texts are those of
+// unavailable determines the kind of an error that gRPC calls Unavailable. The texts are from
 // google.golang.org/grpc/internal/transport/http2_client.go.
 func (c *Client) unavailable(e *RPCError, msg string) {
 	has := func(s string) bool { return strings.Contains(msg, s) }
@@ -122,7 +122,7 @@ func (c *Client) unavailable(e *RPCError, msg string) {
 	}
 	seen := c.verifier.last()
 	handshake := has("authentication handshake failed")
-	// A connection that breaks may also leave the bare error of the socket.
+	// A broken connection may also be reported as the bare error of the socket.
 	broken := has("connection error: desc = ") || has("write tcp ") || has("read tcp ")
 	switch {
 	case has("Error while dialing"):
@@ -134,13 +134,13 @@ func (c *Client) unavailable(e *RPCError, msg string) {
 	case handshake && has("context deadline exceeded"):
 		e.kind, e.cause = ErrTimeout, context.DeadlineExceeded
 	case (handshake || broken) && seen.asked && !seen.used:
-		// With TLS 1.3 the refusal comes after the handshake, and may be lost
-		// in the end of the connection.
+		// With TLS 1.3 the server rejects a certificate after the handshake, and the alert may be
+		// lost when the connection closes.
 		e.withoutCertificate()
 	case has("first record does not look like a TLS handshake"):
 		e.kind, e.Msg = ErrTLS, "the device does not speak TLS on this port"
 	case handshake && (has("connection reset by peer") || has("broken pipe") || has("EOF")):
-		// Nothing was said about certificates: a device that is restarting.
+		// The error says nothing about certificates: the device is probably restarting.
 		e.Msg = "the connection broke in the TLS handshake: " + e.Msg
 	case handshake:
 		e.kind = ErrTLS
@@ -149,7 +149,7 @@ func (c *Client) unavailable(e *RPCError, msg string) {
 	}
 }
 
-// distrusted is the error of a connection to a server whose certificate was refused.
+// distrusted sets the error for a server whose certificate was rejected.
 func (e *RPCError) distrusted(seen handshake, v *verifier) {
 	e.kind, e.cause, e.Msg = ErrTLS, seen.err, term.Clean(seen.err.Error())
 	e.hint = fmt.Sprintf("the server's key is %s: after checking it on the device, set it as the pin", seen.key)
@@ -161,14 +161,14 @@ func (e *RPCError) distrusted(seen handshake, v *verifier) {
 	}
 }
 
-// withoutCertificate is the error of a connection that a server ended which wants to know
-// the client by its certificate.
+// withoutCertificate sets the error for a server that closed the connection because it requires a
+// client certificate.
 func (e *RPCError) withoutCertificate() {
 	e.kind, e.Msg = ErrAuth, "the device asked for a client certificate and broke off: "+e.Msg
 	e.hint = "set a client certificate and key that the device trusts"
 }
 
-// dialCause takes the cause out of gRPC's wrapping, or returns "".
+// dialCause extracts the cause from gRPC's wrapping, or returns "".
 func dialCause(msg string) string {
 	for _, mark := range []string{"Error while dialing: ", "authentication handshake failed: ", "error reading server preface: ", "connection error: desc = "} {
 		if _, after, ok := strings.Cut(msg, mark); ok {

@@ -11,7 +11,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/fence"
 )
 
-// lock is one whose end is known before its context ends.
+// lock is a lock whose Err reports the end before its context ends.
 type lock struct {
 	context.Context
 	over bool
@@ -24,7 +24,7 @@ func (l *lock) Err() error {
 	return l.Context.Err()
 }
 
-// Nothing is sent when a lock has ended, even where the context has not yet.
+// Nothing is sent after a lock has ended, even if the context has not ended yet.
 func TestNothingIsSentWithoutTheLock(t *testing.T) {
 	var sent atomic.Int32
 	d := newDevice(t, deviceOptions{})

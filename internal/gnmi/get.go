@@ -8,19 +8,18 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// Get reads paths under an origin in one call and returns their values in
-// order, as JSON text. A path that the device passes over, or answers with an
-// empty value as NX-OS does, has a nil value.
-// Where the device refuses the whole call because one path is absent, as
-// SONiC does, the error wraps [ErrNotFound]; [Client.GetPresent] asks on.
+// Get reads paths under an origin in one call and returns their values in order, as JSON text. The
+// value is nil for a path that the device omits, or answers with an empty value as NX-OS does. If
+// the device rejects the whole call because one path is absent, as SONiC does, the error wraps
+// [ErrNotFound]; [Client.GetPresent] then reads each path alone.
 //
-// The text is what the device sent. It is not checked: SONiC does not escape
-// quotes inside a field.
+// The text is returned as received. It is not checked: SONiC does not escape quotes inside a
+// field.
 func (c *Client) Get(ctx context.Context, origin string, paths ...Path) ([][]byte, error) {
 	return c.get(ctx, &gpb.Path{Origin: origin}, paths)
 }
 
-// GetOne reads one path. Its error wraps [ErrNotFound] where there is nothing.
+// GetOne reads one path. The error wraps [ErrNotFound] if there is nothing at the path.
 func (c *Client) GetOne(ctx context.Context, origin string, path Path) ([]byte, error) {
 	vs, err := c.Get(ctx, origin, path)
 	if err != nil {
@@ -32,9 +31,8 @@ func (c *Client) GetOne(ctx context.Context, origin string, path Path) ([]byte, 
 	return vs[0], nil
 }
 
-// GetPresent is Get for paths that may be absent: a nil value says so. Where
-// the device refuses the joint call for an absent path, each path is asked
-// for on its own.
+// GetPresent is Get for paths that may be absent, whose values are then nil. If the device rejects
+// the joint call because a path is absent, each path is read in a call of its own.
 func (c *Client) GetPresent(ctx context.Context, origin string, paths ...Path) ([][]byte, error) {
 	vs, err := c.Get(ctx, origin, paths...)
 	if !errors.Is(err, ErrNotFound) {
@@ -54,8 +52,8 @@ func (c *Client) GetPresent(ctx context.Context, origin string, paths ...Path) (
 	return vs, nil
 }
 
-// GetTarget reads SONiC's older telemetry paths, which have no origin and
-// name the database as the target: "COUNTERS_DB", {"COUNTERS", "Ethernet*"}.
+// GetTarget reads SONiC's older telemetry paths, which have no origin and use the database as the
+// target: "COUNTERS_DB", {"COUNTERS", "Ethernet*"}.
 func (c *Client) GetTarget(ctx context.Context, target string, paths ...Path) ([][]byte, error) {
 	return c.get(ctx, &gpb.Path{Target: target}, paths)
 }
@@ -79,7 +77,7 @@ func (c *Client) get(ctx context.Context, prefix *gpb.Path, paths []Path) ([][]b
 	return vs, nil
 }
 
-// exchange is the one place that sends a Get.
+// exchange sends a Get request; all Gets go through it.
 func (c *Client) exchange(ctx context.Context, req *gpb.GetRequest) (*gpb.GetResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -91,14 +89,13 @@ func (c *Client) exchange(ctx context.Context, req *gpb.GetRequest) (*gpb.GetRes
 	return resp, nil
 }
 
-// badAnswer is the error of an answer that makes no sense.
+// badAnswer returns the error for an answer that makes no sense.
 func (c *Client) badAnswer(err error) *RPCError {
 	return &RPCError{Op: "get", Addr: c.addr, Msg: err.Error(), kind: ErrAnswer, cause: err}
 }
 
-// match assigns the values of an answer to the paths that were requested. A
-// server echoes the path; one that spells it differently is taken by order, if
-// it gave one value a path.
+// match assigns the values of an answer to the requested paths. Servers echo the paths. If one
+// spells them differently, values are assigned by order, provided there is one value per path.
 func match(req *gpb.GetRequest, resp *gpb.GetResponse) ([][]byte, error) {
 	type answer struct {
 		key string

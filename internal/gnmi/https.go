@@ -17,9 +17,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/term"
 )
 
-// HTTP is a client of an API over HTTPS, for devices whose management is not gNMI. It is
-// reached as a [Config] says and as strict as [Dial] is about the server, and its errors
-// are the same. It is safe for concurrent use.
+// HTTP is a client for an API over HTTPS, for devices that are not managed by gNMI. It uses a
+// [Config], verifies the server as strictly as [Dial], and returns the same errors. It is safe for
+// concurrent use.
 type HTTP struct {
 	cfg      Config
 	verifier *verifier
@@ -28,7 +28,7 @@ type HTTP struct {
 	base     string
 }
 
-// NewHTTP makes a client, without I/O.
+// NewHTTP returns a client. It does no I/O.
 func NewHTTP(cfg Config) (*HTTP, error) {
 	if err := cfg.check(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
@@ -48,23 +48,22 @@ func NewHTTP(cfg Config) (*HTTP, error) {
 		}
 		h.base, h.verifier, h.pool.TLSClientConfig = "https://"+cfg.Address, v, tc
 	}
-	// A redirect would send the password elsewhere.
+	// Do not follow redirects, which would send the password elsewhere.
 	h.client = &http.Client{Transport: h.pool, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return h, nil
 }
 
-// Addr is the host:port of the device.
+// Addr returns the device's host:port.
 func (h *HTTP) Addr() string { return h.cfg.Address }
 
-// Close ends the connections.
+// Close closes the idle connections.
 func (h *HTTP) Close() error {
 	h.pool.CloseIdleConnections()
 	return nil
 }
 
-// Do sends one request, with JSON as its body where that is not nil, and returns the
-// status and the answer, whatever the status is but for 401. It is bounded by the
-// timeout of the configuration.
+// Do sends one request, with JSON as its body unless body is nil, and returns the status and the
+// answer for every status except 401. The configured timeout limits it.
 func (h *HTTP) Do(ctx context.Context, method, path string, body []byte) (status int, answer []byte, err error) {
 	op := strings.ToLower(method)
 	call := h.cfg.Log.Begin("https "+op, func() string { return strings.TrimSpace(method + " " + path + " " + string(body)) })
@@ -103,7 +102,7 @@ func (h *HTTP) Do(ctx context.Context, method, path string, body []byte) (status
 	return resp.StatusCode, answer, nil
 }
 
-// failure is the error of a request without an answer.
+// failure returns the error for a request without an answer.
 func (h *HTTP) failure(ctx context.Context, op string, err error) *RPCError {
 	e := &RPCError{Op: op, Addr: h.cfg.Address, kind: ErrUnreachable, cause: err, Msg: term.Clean(reason(err))}
 	seen := h.verifier.last()
@@ -122,7 +121,8 @@ func (h *HTTP) failure(ctx context.Context, op string, err error) *RPCError {
 	return e
 }
 
-// reason is an error without the address, which the text of an [RPCError] has already.
+// reason returns the text of an error without the address, which the text of an [RPCError] already
+// contains.
 func reason(err error) string {
 	for _, in := range []string{": dial tcp ", "\": "} {
 		if _, after, ok := strings.Cut(err.Error(), in); ok {

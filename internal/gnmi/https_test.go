@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// overHTTPS starts a server and returns how it is reached.
+// overHTTPS starts a server and returns it with a Config that connects to it.
 func overHTTPS(t *testing.T, handler http.HandlerFunc) (*httptest.Server, Config) {
 	t.Helper()
 	s := httptest.NewUnstartedServer(handler)

@@ -8,13 +8,13 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// Path is a path of plain element names, as SONiC's native interface has
-// them: {"CONFIG_DB", "localhost", "QUEUE", "Ethernet0|3"}. A name is sent as
-// it stands; nothing in it is special, neither slash nor bracket. (SONiC
-// itself wants "~1" for a slash in the path of a Set, not of a Get.)
+// Path is a path of plain element names, as in SONiC's native interface: {"CONFIG_DB",
+// "localhost", "QUEUE", "Ethernet0|3"}. Names are sent unchanged; no character is special, not
+// even a slash or a bracket. (SONiC itself expects "~1" for a slash in the path of a Set, but not
+// of a Get.)
 type Path []string
 
-// String joins the names with slashes, for people.
+// String returns the names joined with slashes, for people.
 func (p Path) String() string { return "/" + strings.Join(p, "/") }
 
 func (p Path) wire() *gpb.Path {
@@ -25,8 +25,8 @@ func (p Path) wire() *gpb.Path {
 	return w
 }
 
-// pathKey is a text that two paths share only if they are equal: the prefix's
-// elements and the path's, with every part ended by a byte that starts none.
+// pathKey returns a text that is the same only for equal paths. It contains the elements of the
+// prefix and of the path, each part followed by a terminator.
 func pathKey(prefix, p *gpb.Path) string {
 	var b strings.Builder
 	part := func(s string) {

@@ -83,7 +83,7 @@ func TestGetPresent(t *testing.T) {
 	if got, err := c.GetPresent(t.Context(), origin, Path{"absent"}); err != nil || len(got) != 1 || got[0] != nil {
 		t.Errorf("one absent path: %q, %v", got, err)
 	}
-	// A NotFound that wraps another code is not absence.
+	// A NotFound that wraps another code does not mean that the path is absent.
 	_, err = c.GetPresent(t.Context(), origin, Path{"a"}, Path{"absent"}, Path{"broken"})
 	var e *RPCError
 	if !errors.As(err, &e) || errors.Is(err, ErrNotFound) || e.Code != codes.NotFound {
@@ -259,8 +259,7 @@ func TestDeadline(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 
-	// The configured timeout bounds a call whose context has none, Set has one
-	// of its own.
+	// The configured timeout limits a call whose context has none. Set has its own timeout.
 	cfg.SetTimeout = 10 * time.Minute
 	c = dial(t, cfg)
 	c.timeout = 500 * time.Millisecond
@@ -312,7 +311,7 @@ func TestSizes(t *testing.T) {
 	if e := want(t, err, ErrTooLarge, d.addr); e.Code != codes.ResourceExhausted {
 		t.Errorf("code %v", e.Code)
 	}
-	// A request that Size says fits does fit.
+	// A request whose Size is within the limit is accepted.
 	req := SetRequest{Origin: origin, Updates: []Update{{Path: Path{"a"}, JSON: []byte(big[:2] + strings.Repeat("y", MaxServerMessage-100) + `"`)}}}
 	if s := req.Size(); s > MaxServerMessage || s < MaxServerMessage-100 {
 		t.Fatalf("Size %d", s)

@@ -33,7 +33,7 @@ import (
 
 const testUser, testPass = "admin", "YourPaSsWoRd-42"
 
-// device is a gNMI server whose answers a test chooses.
+// device is a gNMI server whose answers the test provides.
 type device struct {
 	gpb.UnimplementedGNMIServer
 	addr string
@@ -47,7 +47,7 @@ type device struct {
 
 	subscribe func(gpb.GNMI_SubscribeServer) error
 
-	encodings []gpb.Encoding // that Capabilities names
+	encodings []gpb.Encoding // listed by Capabilities
 
 	mu     sync.Mutex
 	logins []metadata.MD
@@ -57,14 +57,14 @@ type device struct {
 }
 
 type deviceOptions struct {
-	network                                 *memnet.Network // nil is that of the machine
+	network                                 *memnet.Network // nil uses the machine's network
 	noSAN, expired, mtls, plaintext, noAuth bool
 	idle                                    time.Duration
 	maxRecv                                 int
 	tlsConfig                               func(*tls.Config)
 }
 
-// issue makes a certificate: self-signed where parent is nil.
+// issue creates a certificate, self-signed if parent is nil.
 func issue(t testing.TB, tmpl, parent *x509.Certificate, signer *ecdsa.PrivateKey) (tls.Certificate, *ecdsa.PrivateKey) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -102,7 +102,7 @@ func pemFile(t testing.TB, dir, name, kind string, der []byte) string {
 	return p
 }
 
-// newDevice starts a server on loopback. It ends with the test.
+// newDevice starts a server on loopback, or on o.network. It stops at the end of the test.
 func newDevice(t testing.TB, o deviceOptions) *device {
 	t.Helper()
 	d := &device{dir: t.TempDir(), change: make(chan struct{}), encodings: []gpb.Encoding{gpb.Encoding_JSON, gpb.Encoding_JSON_IETF}}
@@ -184,8 +184,8 @@ func (d *device) login(ctx context.Context, req any, _ *grpc.UnaryServerInfo, ne
 func (d *device) Capabilities(ctx context.Context, _ *gpb.CapabilityRequest) (*gpb.CapabilityResponse, error) {
 	if d.hold != nil {
 		d.hold(ctx)
-		// A deadline may pass here a moment before it passes at the client:
-		// an answer would still arrive in time.
+		// The deadline may pass here slightly before it passes at the client, which would then
+		// still receive an answer in time.
 		if err := ctx.Err(); err != nil {
 			return nil, status.FromContextError(err).Err()
 		}
@@ -207,7 +207,7 @@ func (d *device) Set(ctx context.Context, r *gpb.SetRequest) (*gpb.SetResponse, 
 
 func (d *device) Subscribe(s gpb.GNMI_SubscribeServer) error { return d.subscribe(s) }
 
-// config reaches the device the right way.
+// config returns a Config that connects to the device with correct credentials.
 func (d *device) config() Config {
 	return Config{Address: d.addr, Username: testUser, Password: testPass, TLS: TLS{CAFile: d.ca}, Timeout: 10 * time.Second}
 }
@@ -216,14 +216,14 @@ func (d *device) clientFiles(c *Config) {
 	c.TLS.CertFile, c.TLS.KeyFile = filepath.Join(d.dir, "client.pem"), filepath.Join(d.dir, "client.key")
 }
 
-// connections returns how many were ever begun and how many are open.
+// connections returns how many connections were opened in total and how many are open now.
 func (d *device) connections() (begun, open int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.begun, d.open
 }
 
-// waitOpen returns when n connections are open.
+// waitOpen waits until n connections are open.
 func (d *device) waitOpen(t testing.TB, n int) {
 	t.Helper()
 	limit := time.After(20 * time.Second)
@@ -266,8 +266,8 @@ func jsonVal(s string) *gpb.TypedValue {
 	return &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: []byte(s)}}
 }
 
-// echo answers each path with the value that f has for its last element; an
-// empty one is passed over.
+// echo answers each path with the value of f for its last element, and omits paths whose value is
+// "".
 func echo(f func(last string) string) func(context.Context, *gpb.GetRequest) (*gpb.GetResponse, error) {
 	return func(_ context.Context, r *gpb.GetRequest) (*gpb.GetResponse, error) {
 		resp := &gpb.GetResponse{}
@@ -280,7 +280,7 @@ func echo(f func(last string) string) func(context.Context, *gpb.GetRequest) (*g
 	}
 }
 
-// forward relays connections to wherever to points when they begin.
+// forward relays each connection to the address in to at the time it is opened.
 func forward(t testing.TB, to *atomic.Pointer[string]) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -11,30 +11,28 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Update is a path and the JSON text to put there, sent as JSON_IETF, or as
-// JSON to a device that names encodings and JSON_IETF is not among them. On
-// SONiC an update replaces what stands under the path, and every leaf has to
-// be a JSON string: a number is written and then reported as an error.
+// Update sets a path to a JSON text. The text is sent as JSON_IETF, or as JSON to a device that
+// lists encodings without JSON_IETF. On SONiC an update replaces everything below the path, and
+// every leaf must be a JSON string: SONiC writes a number but then reports an error.
 type Update struct {
 	Path Path
 	JSON []byte
 }
 
-// SetRequest is one Set. gNMI carries out deletes, then replaces, then
-// updates.
+// SetRequest is one Set. gNMI applies deletes first, then replaces, then updates.
 type SetRequest struct {
 	Origin   string
 	Deletes  []Path
 	Replaces []Update
 	Updates  []Update
-	// CLI are lines of the device's own command language, as
-	// [Client.SetCLI] sends them. They go alone: all other fields are empty.
+	// CLI holds lines in the device's command language, as sent by [Client.SetCLI]. All other
+	// fields must then be empty.
 	CLI string
 }
 
-// Size returns the bytes of the request on the wire, without the few of gRPC.
-// A server with gRPC's default limit refuses more than [MaxServerMessage]. The
-// encodings do not differ in size.
+// Size returns the size of the request in bytes on the wire, without gRPC's small overhead. A
+// server with gRPC's default limit rejects more than [MaxServerMessage]. The size does not depend
+// on the encoding.
 func (r SetRequest) Size() int { return proto.Size(r.wire(gpb.Encoding_JSON_IETF)) }
 
 // Empty reports whether the request asks for nothing.
@@ -69,7 +67,7 @@ func (u Update) wire(e gpb.Encoding) *gpb.Update {
 	}
 }
 
-// check refuses what a device would misread.
+// check rejects requests that a device would misread.
 func (r SetRequest) check() error {
 	if r.Empty() {
 		return errors.New("set asks for nothing")
@@ -90,10 +88,10 @@ func (r SetRequest) check() error {
 	return nil
 }
 
-// Set sends a request and waits for the answer, for [Config.SetTimeout] at
-// most, and no longer than the device answers anything at all ([Config.Silence]). It is never sent twice. An answer without an error does not say that
-// the device does what was asked, and an error does not say that it does not:
-// read back.
+// Set sends a request and waits for the answer, for at most [Config.SetTimeout], and only while
+// the device answers other requests ([Config.Silence]). A request is never sent twice. Success
+// does not mean that the device does what was requested, and an error does not mean that it does
+// not: read the configuration back.
 func (c *Client) Set(ctx context.Context, r SetRequest) error {
 	if err := r.check(); err != nil {
 		return &RPCError{Op: "set", Addr: c.addr, Msg: err.Error(), kind: ErrConfig, cause: err}

@@ -11,25 +11,24 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// OnChange keeps a subscription to paths of SONiC's older telemetry interface
-// (see [Client.GetTarget]) until ctx ends or the device ends it, and always
-// returns an error that says which: the context's is wrapped in the first case.
+// OnChange keeps a subscription to paths of SONiC's older telemetry interface (see
+// [Client.GetTarget]) until ctx ends or the device ends it. It always returns an error; if ctx
+// ended, that wraps the error of ctx.
 //
-// The device first sends what there is, of which nothing is said; ready is called
-// once when that is complete, for which the device has [Config.Timeout], and
-// changed for each message of a change after it. Both are called on the
-// goroutine of OnChange and must not block. The changed values are not handed on:
-// read them. A message beyond [Config.MaxMessage] ends the subscription with
-// [ErrTooLarge].
+// The device first sends the current values, which are not reported. When they are complete, for
+// which the device has [Config.Timeout], ready is called once; after that, changed is called for
+// each message. Both are called on the goroutine of OnChange and must not block. The changed
+// values are not passed on; the caller must read them. A message larger than [Config.MaxMessage]
+// ends the subscription with [ErrTooLarge].
 //
-// A device that is gone silently is noticed by the keepalive of TCP. gRPC's
-// own is not used: a server that allows none hangs up on it
-// (google.golang.org/grpc/keepalive EnforcementPolicy, five minutes by default).
+// TCP keepalive detects a device that disappears silently. gRPC's own keepalive is not used,
+// because servers that do not allow it close the connection (google.golang.org/grpc/keepalive
+// EnforcementPolicy, five minutes by default).
 func (c *Client) OnChange(ctx context.Context, target string, paths []Path, ready, changed func()) error {
 	if target == "" || len(paths) == 0 {
 		return &RPCError{Op: "subscribe", Addr: c.addr, Msg: "a target and a path are needed", kind: ErrConfig}
 	}
-	// The stream holds a goroutine until its context ends.
+	// The stream keeps a goroutine until its context ends.
 	stream, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	tooLate := &RPCError{Op: "subscribe", Addr: c.addr, Msg: fmt.Sprintf("not all was sent in %s", c.timeout), kind: ErrTimeout, cause: context.DeadlineExceeded}
@@ -48,7 +47,7 @@ func (c *Client) OnChange(ctx context.Context, target string, paths []Path, read
 	if err != nil {
 		return fail(err)
 	}
-	// A send that fails with io.EOF says why when it is received from.
+	// If Send fails with io.EOF, Recv returns the reason.
 	if err := s.Send(onChange(target, paths, c.encoding)); err != nil && !errors.Is(err, io.EOF) {
 		return fail(err)
 	}
@@ -72,7 +71,7 @@ func (c *Client) OnChange(ctx context.Context, target string, paths []Path, read
 	}
 }
 
-// onChange is the request for a subscription.
+// onChange returns the request for a subscription.
 func onChange(target string, paths []Path, enc gpb.Encoding) *gpb.SubscribeRequest {
 	list := &gpb.SubscriptionList{Prefix: &gpb.Path{Target: target}, Mode: gpb.SubscriptionList_STREAM, Encoding: enc}
 	for _, p := range paths {
@@ -81,8 +80,8 @@ func onChange(target string, paths []Path, enc gpb.Encoding) *gpb.SubscribeReque
 	return &gpb.SubscribeRequest{Request: &gpb.SubscribeRequest_Subscribe{Subscribe: list}}
 }
 
-// login adds the account to a call that the library does not make: its own
-// Subscribe leaves a goroutine behind for each call.
+// login adds the credentials to a call that bypasses the library, whose own Subscribe leaves a
+// goroutine behind for each call.
 func (c *Client) login(ctx context.Context) context.Context {
 	for key, value := range map[string]*string{"username": c.target.Config.Username, "password": c.target.Config.Password} {
 		if value != nil && *value != "" {

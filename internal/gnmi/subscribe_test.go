@@ -22,8 +22,8 @@ func update(text string) *gpb.SubscribeResponse {
 
 var synced = &gpb.SubscribeResponse{Response: &gpb.SubscribeResponse_SyncResponse{SyncResponse: true}}
 
-// sends answers a subscription with messages, and then as end says; nil waits for
-// the client.
+// sends answers a subscription with messages and then ends with the given error; if that is nil,
+// it waits for the client.
 func sends(seen **gpb.SubscribeRequest, end error, msgs ...*gpb.SubscribeResponse) func(gpb.GNMI_SubscribeServer) error {
 	return func(s gpb.GNMI_SubscribeServer) error {
 		r, err := s.Recv()
@@ -119,8 +119,8 @@ func TestOnChangeFails(t *testing.T) {
 	}
 }
 
-// A device that never says that all was sent is given up, and one that has said so
-// may be silent for longer than that.
+// A device that never completes the initial values is given up. A device that has completed them
+// may stay silent for longer than the timeout.
 func TestOnChangeDeadline(t *testing.T) {
 	d := newDevice(t, deviceOptions{})
 	c := dial(t, d.config())
@@ -138,7 +138,7 @@ func TestOnChangeDeadline(t *testing.T) {
 	}
 }
 
-// The account goes along, as with every call, and a device that is cut off shows.
+// A subscription sends the credentials, as every call does, and reports a lost device.
 func TestOnChangeLoginAndLoss(t *testing.T) {
 	d := newDevice(t, deviceOptions{})
 	cfg := d.config()

@@ -14,39 +14,39 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/secret"
 )
 
-// maxPEM bounds the certificate files, in bytes. A whole system bundle has
-// less than 1 MiB.
+// maxPEM is the maximum size of a certificate file in bytes. A complete system bundle is smaller
+// than 1 MiB.
 const maxPEM = 4 << 20
 
-// verifier decides on the server's certificate and remembers what it decided:
-// gRPC turns a handshake error into text, and the text lacks the key.
+// verifier verifies the server's certificate and records the result, because gRPC turns a
+// handshake error into text that does not contain the key.
 type verifier struct {
 	name  string
-	roots *x509.CertPool // nil: the system's
-	pin   string         // hex; "" verifies the chain
+	roots *x509.CertPool // nil uses the system's
+	pin   string         // hex; "" verifies the chain instead
 	any   bool
 
 	mu   sync.Mutex
 	seen handshake
 }
 
-// handshake is what the last handshake saw.
+// handshake is the outcome of the last handshake.
 type handshake struct {
-	err   error  // the verdict on the server's certificate
-	key   string // of the server, "sha256:<hex>"
+	err   error  // result of verifying the server's certificate
+	key   string // the server's, "sha256:<hex>"
 	asked bool   // the server asked for a client certificate
-	used  bool   // a call was answered after it
+	used  bool   // a call was answered after the handshake
 }
 
-// newTLS returns the TLS configuration, and the verifier that it calls.
-// Verification happens in VerifyConnection, where resumed sessions pass too.
+// newTLS returns the TLS configuration and the verifier that it uses. Verification is done in
+// VerifyConnection, which also sees resumed sessions.
 func newTLS(t TLS) (*tls.Config, *verifier, error) {
 	v := &verifier{name: t.ServerName, any: t.Insecure}
 	c := &tls.Config{
 		MinVersion:         tls.VersionTLS12,
 		ServerName:         t.ServerName,
 		CurvePreferences:   t.Curves,
-		InsecureSkipVerify: true, // VerifyConnection verifies
+		InsecureSkipVerify: true, // VerifyConnection verifies instead
 		VerifyConnection:   v.verify,
 	}
 	if t.Pin != "" {
@@ -81,9 +81,9 @@ func newTLS(t TLS) (*tls.Config, *verifier, error) {
 			return nil, nil, fmt.Errorf("client certificate %s and key %s: %w", t.CertFile, t.KeyFile, err)
 		}
 	}
-	// A callback sends the certificate even where the server's list of accepted
-	// issuers does not name its issuer; the server's refusal then says what is
-	// wrong. It also tells that the server asked.
+	// The callback sends the certificate even if the server's list of accepted issuers does not
+	// contain its issuer, so that the server's refusal shows what is wrong. It also records that
+	// the server asked for a certificate.
 	c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 		v.mu.Lock()
 		defer v.mu.Unlock()
@@ -107,7 +107,7 @@ func (v *verifier) verify(cs tls.ConnectionState) error {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	// A request for a client certificate is answered after this.
+	// The request for a client certificate is answered after this.
 	v.seen = handshake{err: err, key: key}
 	return err
 }
@@ -130,7 +130,7 @@ func (v *verifier) judge(certs []*x509.Certificate, key string) error {
 	return err
 }
 
-// last returns what the last handshake saw; nothing without TLS.
+// last returns the outcome of the last handshake; zero without TLS.
 func (v *verifier) last() handshake {
 	if v == nil {
 		return handshake{}
@@ -140,7 +140,7 @@ func (v *verifier) last() handshake {
 	return v.seen
 }
 
-// worked notes that a call was answered on the connection.
+// worked records that a call was answered on the connection.
 func (v *verifier) worked() {
 	if v == nil {
 		return

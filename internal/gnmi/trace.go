@@ -17,11 +17,10 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/trace"
 )
 
-// operation is what the log calls a method of the service: "gnmi get".
+// operation returns the log's name for a method of the service: "gnmi get".
 func operation(method string) string { return "gnmi " + strings.ToLower(path.Base(method)) }
 
-// text is a message as the log shows it: JSON, with the configuration in it as
-// text.
+// text returns a message as JSON for the log, with base64-encoded configuration decoded.
 func text(message any) string {
 	m, ok := message.(proto.Message)
 	if !ok {
@@ -39,13 +38,14 @@ func text(message any) string {
 		}
 		return append(m[1], value...)
 	})
-	return strings.ReplaceAll(string(b), `\n`, "\n") // lines of a configuration
+	return strings.ReplaceAll(string(b), `\n`, "\n") // newlines between configuration lines
 }
 
-// encoded is a field that protojson writes in base64: the configuration itself.
+// encoded matches a field that protojson encodes in base64, which is the configuration itself.
 var encoded = lazyre.New(`("(?:jsonIetfVal|jsonVal|bytesVal|value|protoBytes)":\s*)"([A-Za-z0-9+/]+=*)"`)
 
-// recorded records each call.
+// recorded returns an interceptor that logs each call. No call starts after a lock of its context
+// has ended.
 func recorded(log *trace.Log) grpc.UnaryClientInterceptor {
 	return func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 		if err := fence.Err(ctx); err != nil {
@@ -58,8 +58,8 @@ func recorded(log *trace.Log) grpc.UnaryClientInterceptor {
 	}
 }
 
-// recordedStream records each message of a subscription, which does not begin without the locks
-// of its context.
+// recordedStream returns an interceptor that logs each message of a subscription. No subscription
+// starts after a lock of its context has ended.
 func recordedStream(log *trace.Log) grpc.StreamClientInterceptor {
 	return func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 		if err := fence.Err(ctx); err != nil {

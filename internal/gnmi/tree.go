@@ -13,23 +13,23 @@ import (
 	"github.com/openconfig/ygot/ygot"
 )
 
-// Bounds of an answer to GetTree. A chassis of 576 ports that sends each leaf
-// of each queue and priority by itself stays below 100,000 values.
+// Limits for an answer to GetTree. A chassis with 576 ports that sends each leaf of each queue and
+// priority separately stays below 100,000 values.
 const (
 	maxValues = 1 << 18
 	maxElems  = 64
 	maxKeys   = 16
 )
 
-// DataType says which of a device's data a Get is about.
+// DataType selects which of a device's data a Get reads.
 type DataType int
 
-// The data types of gNMI. EOS has leaves that are config alone, and are read
-// back with DataConfig (aristanetworks/yang pathreport.csv).
+// The data types of gNMI. Some leaves on EOS exist only as config, and are read back with
+// DataConfig (aristanetworks/yang pathreport.csv).
 const (
 	DataAll    DataType = iota
-	DataConfig          // what was configured
-	DataState           // what is, read-only leaves and the mirrors of configured ones
+	DataConfig          // the configuration
+	DataState           // the state: read-only leaves and the applied values of configured ones
 	DataOperational
 )
 
@@ -38,16 +38,15 @@ var wireType = map[DataType]gpb.GetRequest_DataType{
 	DataState: gpb.GetRequest_STATE, DataOperational: gpb.GetRequest_OPERATIONAL,
 }
 
-// Value is a piece of the device's data tree. Path is the whole path from the
-// root, with the keys of the device; JSON is the leaf or the subtree below it.
+// Value is a part of the device's data tree. Path is the complete path from the root, with the
+// device's keys; JSON is the leaf or subtree at that path.
 type Value struct {
 	Path *gpb.Path
 	JSON []byte
 }
 
-// Decode returns what encoding/json makes of the value, numbers as json.Number:
-// a counter has 64 bits. An error means that the value is not JSON, or more than
-// one.
+// Decode decodes the value like encoding/json, but with numbers as json.Number, because counters
+// have 64 bits. It fails if the value is not JSON or is followed by more text.
 func (v Value) Decode() (any, error) {
 	d := json.NewDecoder(bytes.NewReader(v.JSON))
 	d.UseNumber()
@@ -61,15 +60,14 @@ func (v Value) Decode() (any, error) {
 	return out, nil
 }
 
-// GetTree reads subtrees, for paths with keys, which may be "*", as
-// github.com/openconfig/ygot writes them: "/interfaces/interface[name=*]/state".
-// Unlike [Client.Get] it leaves it to the device how to cut the answer: one
-// value for a path, one for each list entry, or one for each leaf. An absent
-// path has no value; nil means that all of them are absent.
+// GetTree reads subtrees. The paths may have keys, which may be "*", in the notation of
+// github.com/openconfig/ygot: "/interfaces/interface[name=*]/state". Unlike [Client.Get] it lets
+// the device decide how to split the answer: one value per path, per list entry or per leaf. An
+// absent path has no value; nil means that all of them are absent.
 //
-// The values come in the device's order and are not compared with the paths:
-// the caller takes what it knows. The JSON is not checked. An answer of
-// absurd size or form is an error that wraps [ErrAnswer].
+// The values are in the device's order and are not compared with the paths: the caller picks what
+// it knows. The JSON is not checked. An answer of unreasonable size or form is an error that wraps
+// [ErrAnswer].
 func (c *Client) GetTree(ctx context.Context, origin string, typ DataType, paths ...string) ([]Value, error) {
 	if len(paths) == 0 {
 		return nil, nil
@@ -124,7 +122,7 @@ func values(resp *gpb.GetResponse) ([]Value, error) {
 	return out, nil
 }
 
-// fullPath joins the prefix of a notification and the path of an update.
+// fullPath joins the prefix of a notification with the path of an update.
 func fullPath(prefix, p *gpb.Path) (*gpb.Path, error) {
 	es := slices.Concat(prefix.GetElem(), p.GetElem())
 	if len(es) > maxElems {

@@ -36,7 +36,7 @@ func TestGetTree(t *testing.T) {
 	c := dial(t, d.config())
 	const ask = "/interfaces/interface[name=*]/state"
 
-	// One notification with leaves under a prefix, one with a subtree.
+	// One notification has leaves under a prefix, another a subtree.
 	answer = &gpb.GetResponse{Notification: []*gpb.Notification{
 		{
 			Prefix: &gpb.Path{Origin: "openconfig", Elem: parsed(t, "/interfaces/interface[name=Ethernet1/1]").Elem},
@@ -117,7 +117,7 @@ func TestGetTreeBounds(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		answer *gpb.GetResponse
-		values int // -1: ErrAnswer
+		values int // number of values; -1 for ErrAnswer
 	}{
 		{"deepest", one(&gpb.Update{Path: deep(maxElems / 2), Val: jsonVal("1")}, deep(maxElems/2)), 1},
 		{"too deep", one(&gpb.Update{Path: deep(maxElems / 2), Val: jsonVal("1")}, deep(maxElems/2+1)), -1},

@@ -6,11 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// Clean makes text from a device or a file safe to print: it removes escape
-// sequences, control characters, and the invisible format characters that
-// reorder or hide text; it keeps newlines and tabs. A carriage return becomes
-// a newline, since a terminal would print over what stands before it. Bytes
-// that are not UTF-8 become U+FFFD.
+// Clean makes text from a device or a file safe to print. It removes escape sequences, control
+// characters, and invisible format characters that reorder or hide text; it keeps newlines and
+// tabs. A carriage return becomes a newline, because a terminal would otherwise overwrite the text
+// before it. Invalid UTF-8 becomes U+FFFD.
 func Clean(s string) string {
 	if isClean(s) {
 		return s
@@ -39,16 +38,17 @@ func Clean(s string) string {
 	return b.String()
 }
 
-// CleanLine is [Clean] for text that has to stay on one line: each run of
-// white space becomes one space, and none is left at the ends.
+// CleanLine is [Clean] for text that must stay on one line: each run of white space becomes one
+// space, and leading and trailing space is removed.
 func CleanLine(s string) string {
 	return strings.Join(strings.Fields(Clean(s)), " ")
 }
 
-// Clip is [CleanLine] of at most so many bytes, and "..." where that is not all.
+// Clip is [CleanLine] for at most the given number of bytes. It appends "..." to text that was
+// cut.
 func Clip(s string, most int) string {
-	// Clean a multiple of the limit, because much may be removed, but not all
-	// that a host may send.
+	// Clean a multiple of the limit, because cleaning may remove much of the text. Do not clean
+	// everything, because a host may send any amount.
 	if s = CleanLine(s[:min(len(s), 8*most)]); len(s) > most {
 		s = strings.ToValidUTF8(s[:most], "") + "..."
 	}
@@ -73,10 +73,10 @@ func isClean(s string) bool {
 	return true
 }
 
-// escape returns the length of the escape sequence that s begins with, n
-// being the length of its first character r: ESC, or one of the C1 controls,
-// each the short form of ESC and a letter (ECMA-48). A sequence without an end
-// loses its introducer alone, so that nothing can hide the rest of a text.
+// escape returns the length of the escape sequence at the start of s, whose first character r has
+// length n. r is ESC or one of the C1 controls, each of which is short for ESC and a letter
+// (ECMA-48). For an unterminated sequence it returns only the length of the introducer, so that
+// the sequence cannot hide the rest of the text.
 func escape(s string, r rune, n int) int {
 	kind, at := r-0x40, n
 	if r == 0x1b {
@@ -95,7 +95,7 @@ func escape(s string, r rune, n int) int {
 			return i + 1
 		}
 		return i
-	case ']', 'P', 'X', '^', '_': // strings, to BEL or the string terminator
+	case ']', 'P', 'X', '^', '_': // strings, up to BEL or the string terminator
 		for i := at; i < len(s) && s[i] != '\n'; i++ {
 			switch {
 			case s[i] == 0x07:

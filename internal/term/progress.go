@@ -13,23 +13,23 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
-// redraw is how often a progress line is written at most. A line per event
-// would make a terminal the bottleneck of ten thousand devices.
+// redraw is the minimum time between two updates of a progress line. With one line per event, the
+// terminal would become the bottleneck for ten thousand devices.
 const redraw = 100 * time.Millisecond
 
-// ProgressOptions say how progress is shown.
+// ProgressOptions says how to show progress.
 type ProgressOptions struct {
-	// Label begins the line: "plan".
+	// Label is the start of the line: "plan".
 	Label string
-	// Total is the number of items; 0 where it is not known.
+	// Total is the number of items; 0 if it is unknown.
 	Total int
-	// Animate shows one line that is rewritten in place; see [Animate].
+	// Animate rewrites a single line in place; see [Animate].
 	Animate bool
-	// Events prints a line for each finished item where Animate is false.
-	// Without either, progress is silent.
+	// Events prints a line for each finished item if Animate is false. Without either, progress is
+	// silent.
 	Events bool
-	// Width returns the columns of the terminal, asked on every redraw
-	// because windows change; nil is 80.
+	// Width returns the number of columns of the terminal. It is called for every redraw, because
+	// windows change size. nil means 80 columns.
 	Width func() int
 
 	now   func() time.Time
@@ -39,26 +39,26 @@ type ProgressOptions struct {
 // barWidth is the length of the bar, without its brackets.
 const barWidth = 20
 
-// Progress shows how far work on many items is, in one aggregated line on
-// standard error: a bar, what became of the items, how many run and wait, and the time
-// left. All methods may be called from many goroutines.
+// Progress shows the progress of work on many items in one line on standard error: a bar, the
+// outcome of the finished items, how many are running and waiting, and the time left. All methods
+// may be called from many goroutines.
 type Progress struct {
 	o       ProgressOptions
 	mu      sync.Mutex
 	w       io.Writer
 	begun   time.Time
 	ended   int
-	states  ordered.Map[string, int] // of those that ended, but for done
+	states  ordered.Map[string, int] // number of finished items per state, except done
 	running int
-	shown   bool // a progress line stands on the terminal
-	held    bool // a line that is not whole stands there
+	shown   bool // a progress line is on the terminal
+	held    bool // an incomplete line of other output is on the terminal
 	closed  bool
 	stop    chan struct{}
 	ticker  sync.WaitGroup
 }
 
-// NewProgress begins to show progress on w, below what is written to it if it is
-// an [Above]. The caller must call [Progress.Close].
+// NewProgress starts to show progress on w. If w is an [Above], the progress line stays below what
+// is written to w. The caller must call [Progress.Close].
 func NewProgress(w io.Writer, o ProgressOptions) *Progress {
 	if o.now == nil {
 		o.now = time.Now
@@ -77,7 +77,7 @@ func NewProgress(w io.Writer, o ProgressOptions) *Progress {
 	return p
 }
 
-// animate draws the line again and again until it is closed.
+// animate redraws the line periodically until the Progress is closed.
 func (p *Progress) animate() {
 	ticks, end := p.o.ticks, func() {}
 	if ticks == nil {
@@ -106,9 +106,8 @@ func (p *Progress) Start() {
 	p.running++
 }
 
-// Finish counts an item that was started as ended: in a state, or where that is "", as
-// done or with an error as failed. Where events are printed, name is its name and err
-// the reason.
+// Finish counts a running item as finished. If state is "", the item is done, or failed if err is
+// not nil. If events are printed, the line shows name, and err as the reason.
 func (p *Progress) Finish(name, state string, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -124,7 +123,7 @@ func (p *Progress) Finish(name, state string, err error) {
 	}
 }
 
-// Skip counts an item that was not started as ended in a state.
+// Skip counts an item that was never started as finished in a state.
 func (p *Progress) Skip(state string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -149,7 +148,7 @@ func (p *Progress) Close() {
 	p.ticker.Wait()
 }
 
-// above writes text in the place of the line, which is drawn again below it.
+// above writes text in place of the progress line, which is redrawn below the text.
 func (p *Progress) above(w io.Writer, text []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -169,8 +168,8 @@ func (p *Progress) draw() {
 	if p.closed || p.held {
 		return
 	}
-	// A line that wraps could not be erased by one carriage return; the last
-	// column stays free because some terminals wrap on it.
+	// A line that wraps could not be erased with one carriage return. The last column stays free
+	// because some terminals wrap there.
 	width := max(p.o.Width()-1, 1)
 	line := p.line(p.bar())
 	if utf8.RuneCountInString(line) > width {
@@ -195,7 +194,7 @@ func (p *Progress) count() string {
 	return fmt.Sprintf("%s%d", s, p.ended)
 }
 
-// bar is "[#####...............] ", "" where the number of items is not known.
+// bar returns "[#####...............] ", or "" if the number of items is unknown.
 func (p *Progress) bar() string {
 	if p.o.Total <= 0 {
 		return ""
@@ -204,8 +203,8 @@ func (p *Progress) bar() string {
 	return "[" + strings.Repeat("#", full) + strings.Repeat(".", barWidth-full) + "] "
 }
 
-// line is "[####................] plan 120/500, 2 failed, 32 running, 348 waiting, 12s,
-// about 40s left".
+// line returns "[####................] plan 120/500, 2 failed, 32 running, 348 waiting, 12s, about
+// 40s left".
 func (p *Progress) line(bar string) string {
 	elapsed := p.o.now().Sub(p.begun)
 	parts := []string{bar + p.count()}

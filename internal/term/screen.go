@@ -6,11 +6,10 @@ import (
 	"sync/atomic"
 )
 
-// Screen is a terminal that results, talk and one progress line share.
+// Screen is a terminal that is shared by results, messages and one progress line.
 type Screen struct{ line atomic.Pointer[Progress] }
 
-// Above returns f, so that what is written to it stands above the progress line where
-// it is a terminal.
+// Above returns a writer to f. If f is a terminal, the text appears above the progress line.
 func (s *Screen) Above(f *os.File) io.Writer {
 	if IsTerminal(f) {
 		return &Above{s, f}
@@ -18,13 +17,13 @@ func (s *Screen) Above(f *os.File) io.Writer {
 	return f
 }
 
-// Above writes above the progress line of a screen.
+// Above writes text above the progress line of a screen.
 type Above struct {
 	screen *Screen
 	w      io.Writer
 }
 
-// Write writes text in the place of the progress line, which is drawn again below it.
+// Write writes text in place of the progress line, which is redrawn below the text.
 func (a *Above) Write(text []byte) (int, error) {
 	if line := a.screen.line.Load(); line != nil {
 		return line.above(a.w, text)
@@ -32,7 +31,7 @@ func (a *Above) Write(text []byte) (int, error) {
 	return a.w.Write(text)
 }
 
-// File returns the file that w is or writes to; nil where there is none.
+// File returns the file that w is or writes to, or nil if there is none.
 func File(w io.Writer) *os.File {
 	if a, ok := w.(*Above); ok {
 		w = a.w

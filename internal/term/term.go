@@ -1,10 +1,9 @@
-// Package term holds the rules of what the tool writes to a terminal: when
-// there is colour, how progress is shown, and what foreign text has to lose
-// before it is printed.
+// Package term decides how the tool writes to a terminal: when to use color, how to show progress,
+// and what to remove from untrusted text before it is printed.
 //
-// Everything a device or a file says passes through [Clean] or [CleanLine]
-// before a person sees it; a switch description can hold escape sequences.
-// Results on standard output never depend on this package's progress.
+// All text from a device or a file must pass through [Clean] or [CleanLine] before a person sees
+// it, because even a port description may contain escape sequences. Results on standard output
+// never depend on the progress shown by this package.
 package term
 
 import (
@@ -17,7 +16,7 @@ import (
 // ColorMode is the value of the --color flag.
 type ColorMode string
 
-// The colour modes.
+// The color modes.
 const (
 	ColorAuto   ColorMode = "auto"
 	ColorAlways ColorMode = "always"
@@ -27,8 +26,7 @@ const (
 // String returns the flag's text.
 func (m ColorMode) String() string { return string(m) }
 
-// Set reads the flag's text; with String and Type it makes a ColorMode usable
-// as a flag.
+// Set parses the flag's text. With String and Type, it makes a ColorMode usable as a flag.
 func (m *ColorMode) Set(s string) error {
 	switch v := ColorMode(s); v {
 	case ColorAuto, ColorAlways, ColorNever:
@@ -38,14 +36,13 @@ func (m *ColorMode) Set(s string) error {
 	return fmt.Errorf("color %q is not auto, always or never", s)
 }
 
-// Type names the flag's values in help texts.
+// Type returns the flag's values for help texts.
 func (*ColorMode) Type() string { return "auto|always|never" }
 
-// Color decides whether output has colour. The first rule that applies wins:
-// mode always or never; NO_COLOR set and not empty: no (no-color.org); CI: no;
-// CLICOLOR_FORCE set and neither empty nor 0: yes; TERM=dumb: no; otherwise yes
-// on a terminal. An empty mode is auto. getenv is [os.Getenv] in
-// a program.
+// Color decides whether output has color. The first rule that applies wins: mode always or never;
+// NO_COLOR set and not empty: no (no-color.org); CI: no; CLICOLOR_FORCE set and neither empty nor
+// 0: yes; TERM=dumb: no; otherwise yes on a terminal. An empty mode means auto. Programs pass
+// [os.Getenv] as getenv.
 func Color(mode ColorMode, getenv func(string) string, terminal bool) bool {
 	switch mode {
 	case ColorAlways:
@@ -64,8 +61,8 @@ func Color(mode ColorMode, getenv func(string) string, terminal bool) bool {
 	return terminal
 }
 
-// Animate decides whether output may be rewritten in place, as a progress
-// line is: on a terminal that can, and never with NO_COLOR or CI.
+// Animate decides whether output may be rewritten in place, as a progress line is: only on a
+// capable terminal, and never with NO_COLOR or CI.
 func Animate(getenv func(string) string, terminal bool) bool {
 	return terminal && getenv("NO_COLOR") == "" && !truthy(getenv("CI")) && getenv("TERM") != "dumb"
 }
@@ -75,7 +72,7 @@ func truthy(s string) bool { return s != "" && s != "0" && s != "false" }
 // IsTerminal reports whether f is a terminal.
 func IsTerminal(f *os.File) bool { return f != nil && xterm.IsTerminal(int(f.Fd())) }
 
-// Width returns the columns of the terminal f, or 80 where they are not known.
+// Width returns the number of columns of the terminal f, or 80 if unknown.
 func Width(f *os.File) int {
 	if f != nil {
 		if w, _, err := xterm.GetSize(int(f.Fd())); err == nil && w > 0 {
@@ -85,11 +82,11 @@ func Width(f *os.File) int {
 	return 80
 }
 
-// Styler adds colour to text, or leaves it alone; the zero value leaves it
-// alone. Its text must be clean already.
+// Styler adds color to text. The zero value returns text unchanged. The text must already be
+// clean.
 type Styler struct{ on bool }
 
-// NewStyler returns a Styler that adds colour if on.
+// NewStyler returns a Styler that adds color if on is set.
 func NewStyler(on bool) Styler { return Styler{on} }
 
 // Bold makes text bold.

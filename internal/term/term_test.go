@@ -164,8 +164,8 @@ func FuzzClean(f *testing.F) {
 	})
 }
 
-// screen is a terminal of one writer: it interprets carriage return and
-// erase-to-end-of-line and keeps the finished lines.
+// screen is a minimal terminal: it interprets carriage return and erase-to-end-of-line, and keeps
+// the finished lines.
 type screen struct {
 	mu  sync.Mutex
 	raw bytes.Buffer
@@ -200,7 +200,7 @@ func TestProgressOnTerminal(t *testing.T) {
 		Width: func() int { mu.Lock(); defer mu.Unlock(); return width },
 		now:   func() time.Time { mu.Lock(); defer mu.Unlock(); return clock }, ticks: ticks})
 	tick := func() string {
-		// The second tick is taken only after the first has drawn its line.
+		// The second tick is accepted only after the first one has drawn its line.
 		ticks <- time.Time{}
 		ticks <- time.Time{}
 		p.mu.Lock()
@@ -256,8 +256,8 @@ func TestProgressInPipe(t *testing.T) {
 	}
 }
 
-// States are counted, with the bar where it fits, and what else is written to the
-// terminal stands above.
+// The line counts the states and shows the bar if there is room. Other output to the terminal
+// appears above it.
 func TestProgressAboveAndStates(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	s := &screen{}
@@ -286,7 +286,7 @@ func TestProgressAboveAndStates(t *testing.T) {
 	if l := draw(); l[len(l)-1] != bar {
 		t.Errorf("line %q, want %q", l[len(l)-1], bar)
 	}
-	// A line that is written in two parts is not torn.
+	// A line written in two parts is not torn apart.
 	_, _ = io.WriteString(above, "leaf11 ")
 	draw()
 	_, _ = io.WriteString(above, "1/3 a row\n")
@@ -300,7 +300,7 @@ func TestProgressAboveAndStates(t *testing.T) {
 	}
 }
 
-// Only a terminal has a line below what is written.
+// Only a terminal has a progress line below other output.
 func TestAboveOfPipe(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {
