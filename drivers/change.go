@@ -6,8 +6,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// Block marks the changes of what a refusal names as ones that cannot be made.
-// Those that are marked already keep their word.
+// Block marks all changes within the given place as blocked, with the reason why. Changes that
+// are already blocked keep their reason.
 func Block(changes []qos.Change, at qos.Place, why string) {
 	for i := range changes {
 		c := &changes[i]
@@ -17,11 +17,10 @@ func Block(changes []qos.Change, at qos.Place, why string) {
 	}
 }
 
-// Prove has steps worked out for what is allowed of desired until they bring
-// about every change that is not blocked. bring works them out and returns
-// what the device will be; a change that does not come about is blocked with
-// the given word. It returns the changes with those marks, and what bring
-// returned last.
+// Prove finds the changes that the driver's steps cannot make. It calls bring with the allowed
+// part of desired; bring computes the steps and returns the resulting device. Changes missing in
+// that device are blocked with the reason why, and bring is called again until every change is
+// either made or blocked. Prove returns the marked changes and the last result of bring.
 func Prove(have, desired *qos.Device, changes []qos.Change, why string, bring func(allowed *qos.Device) *qos.Device) ([]qos.Change, *qos.Device) {
 	for {
 		after := bring(keeping(have, desired, changes))
@@ -36,15 +35,15 @@ func Prove(have, desired *qos.Device, changes []qos.Change, why string, bring fu
 				changes[i].Blocked, fresh = why, true
 			}
 		}
-		// Each round blocks at least one change more.
+		// Every round blocks at least one more change.
 		if !fresh {
 			return changes, after
 		}
 	}
 }
 
-// keeping returns desired with every value that a change is blocked for
-// replaced by the one that the device holds. desired is not changed.
+// keeping returns a copy of desired in which the values of blocked changes are replaced by those
+// of have.
 func keeping(have, desired *qos.Device, changes []qos.Change) *qos.Device {
 	var blocked []qos.Place
 	for _, c := range changes {
@@ -55,7 +54,8 @@ func keeping(have, desired *qos.Device, changes []qos.Change) *qos.Device {
 	return desired.Keeping(have, blocked)
 }
 
-// WithOthers adds changes in addition to those that were asked for, with a reason.
+// WithOthers appends the differences between have and after that changes does not list, with the
+// given reason.
 func WithOthers(changes []qos.Change, have, after *qos.Device, reason string) []qos.Change {
 	listed := map[qos.Place]bool{}
 	for _, c := range changes {
@@ -70,7 +70,7 @@ func WithOthers(changes []qos.Change, have, after *qos.Device, reason string) []
 	return changes
 }
 
-// Moves fills in which ports a step of all changes takes down and brings back.
+// Moves sets the ports that the step shuts down and brings up, for a step that makes all changes.
 func (s *Step) Moves(changes []qos.Change) {
 	for _, c := range changes {
 		switch {

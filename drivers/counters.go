@@ -11,136 +11,133 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// Meter is a Driver of a device that shows what its ports count.
+// Meter is a Driver of a device that shows port counters.
 type Meter interface {
-	// Counters reads what the ports count; nil for ports is all. A counter that
-	// the device does not keep, or does not show, is absent. An error means
-	// that the device could not be read; one that wraps ErrUnsupported, that it
-	// shows no counters at all.
+	// Counters reads the counters of the ports; nil ports reads all. A counter that the device
+	// does not keep or show is absent. An error means that the device could not be read; if it
+	// wraps ErrUnsupported, the device shows no counters at all.
 	Counters(ctx context.Context, ports []string) (*Counters, error)
 }
 
-// Pauser is a Driver of a device whose Observe shows no counters, and that reads what its
-// ports count of pauses with less than a [Meter] reads.
+// Pauser is a Driver of a device whose Observe shows no counters. Pauses reads only the pause
+// counters of the ports, with fewer requests than a [Meter].
 type Pauser interface {
 	Pauses(ctx context.Context, ports []string) (*Counters, error)
 }
 
-// Saver is a Driver of a device that keeps what runs apart from what survives a
-// restart.
+// Saver is a Driver of a device whose running configuration is separate from the configuration
+// that survives a restart.
 type Saver interface {
-	// Unsaved names what runs and would be another after a restart, in the
-	// device's words and without values, which may be secrets: tables and
-	// sections. nil means that all is saved; an error that wraps
-	// ErrUnsupported, that the device does not show it in the ways that are
-	// configured.
+	// Unsaved names the tables and sections of the running configuration that would change in a
+	// restart, in the device's words and without values, which may be secret. nil means that
+	// everything is saved. An error that wraps ErrUnsupported means that the configured
+	// transports cannot show it.
 	Unsaved(ctx context.Context) ([]string, error)
 }
 
-// Counters are what a device had counted at one moment.
+// Counters holds counter values of a device at one moment.
 type Counters struct {
 	Taken time.Time
-	Ports map[string]PortCounters // by the native, long name
-	// Pools are the highest fills of the buffer pools, in bytes, by native name.
+	Ports map[string]PortCounters // by full native name
+	// Pools maps native pool names to the highest fill of each buffer pool, in bytes.
 	Pools map[string]uint64
-	// Poll is how old a value may be: how often the device renews it. 0 means
-	// that it is read when it is asked for.
+	// Poll is the interval at which the device refreshes each metric, which is the maximum age of
+	// its values. 0 means that values are read on request.
 	Poll map[Metric]time.Duration
-	// Off are metrics that the device can count and is configured not to, and where it
-	// is configured so, in its own words. One that it never has is not among them.
+	// Off maps metrics that the device could count but is configured not to, to the place of that
+	// configuration in native words. Metrics that the device does not support are not included.
 	Off map[Metric]string
 }
 
-// PortCounters are the counters of a port. One that is not there is unknown, not zero.
+// PortCounters holds the counters of a port. A missing counter is unknown, not zero.
 type PortCounters map[CounterID]uint64
 
 // CounterID names a counter of a port.
 type CounterID struct {
 	Metric Metric
-	// Index is the priority, queue or priority group, 0 to 7; 0 for what the port has
-	// once.
+	// Index is the priority, queue or priority group, 0 to 7; 0 if the port has only one such
+	// counter.
 	Index uint8
 }
 
-// Metric is what a counter counts. All but the peaks count up from a moment
-// that only the device knows, and may start again at zero.
+// Metric is a kind of counter. All except peaks count up from a moment that only the device
+// knows, and may be reset to zero.
 type Metric uint8
 
-// The metrics. "By priority" and the like say what the index of a counter is.
+// Metrics. "By priority", "by queue" and "by priority group" give the meaning of CounterID.Index.
 const (
-	// PFCRx and PFCTx are PFC frames by priority. One that is received stops
-	// this end, one that is sent the other.
+	// PFCRx and PFCTx are PFC frames by priority. A received frame pauses this end, a sent frame
+	// the other end.
 	PFCRx Metric = iota
 	PFCTx
-	// PauseRxTime and PauseTxTime are the microseconds that a priority was
-	// stopped, here and at the other end.
+	// PauseRxTime and PauseTxTime are the microseconds that a priority was paused, at this end
+	// and at the other end.
 	PauseRxTime
 	PauseTxTime
-	// LinkPauseRx and LinkPauseTx are frames of IEEE 802.3x that pause the
-	// whole port.
+	// LinkPauseRx and LinkPauseTx are IEEE 802.3x frames, which pause the whole port.
 	LinkPauseRx
 	LinkPauseTx
 	// ErrorsRx and ErrorsTx are frames with errors.
 	ErrorsRx
 	ErrorsTx
-	// FECCorrected and FECUncorrected are received code words (frames, in the words of
-	// SAI) that FEC could and could not repair, SymbolErrors symbols that came wrong.
+	// FECCorrected and FECUncorrected are received code words (SAI calls them frames) that FEC
+	// could and could not correct. SymbolErrors are received symbols with errors.
 	FECCorrected
 	FECUncorrected
 	SymbolErrors
-	// PacketsRx are the unicast packets that came without errors.
+	// PacketsRx are unicast packets received without errors.
 	PacketsRx
 
-	// QueuePackets, QueueBytes and QueueDrops (packets) are by egress queue.
+	// QueuePackets, QueueBytes and QueueDrops (packets) are counted by egress queue.
 	QueuePackets
 	QueueBytes
 	QueueDrops
-	// QueueMarked are packets by egress queue that left with congestion
-	// experienced; on some systems also those that came so.
+	// QueueMarked are packets by egress queue that were sent with the mark congestion
+	// experienced; on some systems this includes packets that were received with the mark.
 	QueueMarked
-	// QueuePeak is the highest fill by egress queue, in bytes.
+	// QueuePeak is the highest fill of an egress queue, in bytes.
 	QueuePeak
-	// StormsDetected and StormsRestored are how often the PFC watchdog found an
-	// egress queue stuck, and gave it free again.
+	// StormsDetected and StormsRestored count how often the PFC watchdog found an egress queue
+	// stuck and how often it restored one.
 	StormsDetected
 	StormsRestored
 
-	// GroupDrops are packets by priority group that found no room.
+	// GroupDrops are packets dropped by priority group for lack of buffer.
 	GroupDrops
-	// GroupPeak and HeadroomPeak are the highest fills by priority group, of
-	// the shared buffer and of the headroom, in bytes. The device decides over
-	// which time: SONiC's are of one polling interval.
+	// GroupPeak and HeadroomPeak are the highest fills by priority group, in the shared buffer
+	// and in the headroom, in bytes. The device chooses the period: SONiC's is one polling
+	// interval.
 	GroupPeak
 	HeadroomPeak
 
-	// PriorityRxBytes and the like are what a NIC received and sent by priority.
+	// These four are a NIC's received and sent bytes and packets, by priority.
 	PriorityRxBytes
 	PriorityTxBytes
 	PriorityRxPackets
 	PriorityTxPackets
 
-	// PriorityDiscards are packets by priority that a NIC had no room for, and
-	// Discards those of its port, of any priority.
+	// PriorityDiscards are packets that a NIC dropped for lack of buffer, by priority; Discards
+	// are the same for the whole port.
 	PriorityDiscards
 	Discards
-	// StallErrors is how often a NIC stopped to send pause because it had done
-	// so for too long, StallWarnings how often it nearly did.
+	// StallErrors counts how often a NIC stopped sending pause frames because it had paused too
+	// long, StallWarnings how often it came close to that.
 	StallErrors
 	StallWarnings
-	// CNPSent are the congestion notifications that a NIC sent as receiver,
-	// MarkedReceived the marked packets that it got. CNPHandled and CNPIgnored
-	// are what became of those that it got as sender.
+	// CNPSent are the congestion notifications that a NIC sent as receiver, and MarkedReceived
+	// the marked packets it received. CNPHandled and CNPIgnored are the notifications that it
+	// received as sender and acted on, or ignored.
 	CNPSent
 	MarkedReceived
 	CNPHandled
 	CNPIgnored
-	// Packets that RDMA lost or had to send again.
+	// These four count RDMA packet loss and retransmission.
 	OutOfSequence
 	SequenceErrors
 	AckTimeouts
 	RNRRetries
-	// RDMARxBytes and the like are the RDMA traffic of a NIC, of any priority. Traffic
-	// of its virtual functions may be missing.
+	// These four are the RDMA traffic of a NIC, of all priorities. Traffic of its virtual
+	// functions may be missing.
 	RDMARxBytes
 	RDMATxBytes
 	RDMARxPackets
@@ -160,7 +157,7 @@ var metricNames = [numMetrics]string{
 	RDMARxBytes: "rdma-rx-bytes", RDMATxBytes: "rdma-tx-bytes", RDMARxPackets: "rdma-rx-packets", RDMATxPackets: "rdma-tx-packets",
 }
 
-// String returns a short name: "queue-drops".
+// String returns the short name of the metric: "queue-drops".
 func (m Metric) String() string {
 	if m < numMetrics {
 		return metricNames[m]
@@ -168,16 +165,16 @@ func (m Metric) String() string {
 	return "metric " + strconv.Itoa(int(m))
 }
 
-// Peak reports whether the metric is a highest fill, which may fall.
+// Peak reports whether the metric is a highest fill, which may decrease.
 func (m Metric) Peak() bool { return m == QueuePeak || m == GroupPeak || m == HeadroomPeak }
 
-// single reports whether a port has the metric once.
+// single reports whether a port has only one counter of this metric.
 func (m Metric) single() bool { return m >= LinkPauseRx && m <= PacketsRx || m >= Discards }
 
-// Of returns the metric's counter of a priority, queue or priority group.
+// Of returns the counter of the metric for a priority, queue or priority group.
 func (m Metric) Of(index int) CounterID { return CounterID{m, uint8(index)} }
 
-// String returns "queue-drops[3]", and "errors-rx" for what a port has once.
+// String returns "queue-drops[3]", or "errors-rx" if the port has only one.
 func (c CounterID) String() string {
 	if c.Metric.single() {
 		return c.Metric.String()
@@ -185,7 +182,7 @@ func (c CounterID) String() string {
 	return fmt.Sprintf("%s[%d]", c.Metric, c.Index)
 }
 
-// CounterNames are all counters by what [CounterID.String] prints.
+// CounterNames maps the name of each counter, as in [CounterID.String], to its ID.
 func CounterNames() map[string]CounterID {
 	out := map[string]CounterID{}
 	for m := range numMetrics {
@@ -198,10 +195,10 @@ func CounterNames() map[string]CounterID {
 	return out
 }
 
-// MarshalText writes what String prints.
+// MarshalText encodes the ID as String does.
 func (c CounterID) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
-// Put sets a counter where its value is known.
+// Put sets a counter if its value is known.
 func (p *PortCounters) Put(id CounterID, v qos.Opt[uint64]) {
 	if !v.Set {
 		return
@@ -212,8 +209,8 @@ func (p *PortCounters) Put(id CounterID, v qos.Opt[uint64]) {
 	(*p)[id] = v.V
 }
 
-// CountersOf takes the counters out of an observation, of the given ports; nil for
-// ports is all. poll is how often the device renews them.
+// CountersOf returns the counters in an observation for the given ports; nil ports returns all.
+// poll is the interval at which the device refreshes them.
 func CountersOf(o *Observation, ports []string, poll time.Duration) *Counters {
 	out := &Counters{Taken: o.Taken, Ports: map[string]PortCounters{}, Poll: map[Metric]time.Duration{}}
 	for _, m := range []Metric{

@@ -1,9 +1,9 @@
-// Package drivers defines what the rest of the tool may ask of a device, and
-// holds the registry of the systems that can answer.
+// Package drivers defines what the rest of the tool may ask of a device, and the registry of
+// supported systems.
 //
-// A driver turns what a device should hold into native steps and carries them
-// out; it never decides what is desired. Code outside the drivers asks
-// [Facts] and [Steps], never for the name of an operating system.
+// A driver translates the desired state of a device to native steps and executes them; it never
+// decides what is desired. Code outside the drivers depends on [Facts] and [Steps], never on the
+// name of an operating system.
 package drivers
 
 import (
@@ -22,48 +22,46 @@ import (
 	"github.com/roce-fabric/roce-fabric/render"
 )
 
-// The errors that a Driver returns, wrapped; test with errors.Is.
+// Errors that a Driver returns, wrapped; test with errors.Is.
 var (
-	// ErrUnreachable: no answer from the device. Nothing was written, unless
-	// the error is ErrPartial as well.
+	// ErrUnreachable means that the device does not answer. Nothing was written, unless the error
+	// is also ErrPartial.
 	ErrUnreachable = errors.New("unreachable")
-	// ErrAuth: the device refuses the user. Nothing was written.
+	// ErrAuth means that the device rejects the user. Nothing was written.
 	ErrAuth = errors.New("not authorised")
-	// ErrIdentity: the device's certificate or host key is not the one that the
-	// intent trusts. Nothing was written.
+	// ErrIdentity means that the device's certificate or host key is not the one that the intent
+	// trusts. Nothing was written.
 	ErrIdentity = errors.New("the device's identity could not be verified")
-	// ErrUnsupported: the device lacks what the driver needs.
+	// ErrUnsupported means that the device lacks something that the driver needs.
 	ErrUnsupported = errors.New("unsupported")
-	// ErrTooLarge: an answer of the device has more bytes than one may have.
+	// ErrTooLarge means that a response of the device exceeds the size limit.
 	ErrTooLarge = errors.New("the answer is too large")
-	// ErrNoState: the device can show what is in force, but has nothing to show now.
+	// ErrNoState means that the device can show applied state, but has none to show now.
 	ErrNoState = errors.New("no state to read")
-	// ErrStale: the device is not in the state that the steps were made for. Nothing
-	// was written.
-	ErrStale = errors.New("device changed since the plan was made")
-	// ErrRejected: the device refused a step and holds what it held before it;
-	// with ErrPartial as well, earlier steps stand.
-	ErrRejected = errors.New("rejected by the device")
-	// ErrPartial: the device holds neither the old nor the new state, or it is
-	// not known which. Read it again before anything else.
-	ErrPartial = errors.New("applied in part")
-	// ErrUnsaved is an ErrPartial: the device runs what is desired, and its
-	// startup configuration does not have it.
-	ErrUnsaved error = &kind{"all is in force, and the switch would lose it in a restart", ErrPartial}
-	// ErrNoSave: the transports of the device cannot save at all. Another try, or a revert,
-	// would not help.
-	ErrNoSave = errors.New("saving needs another transport")
-	// ErrBusy is an ErrRejected: another run is at work on the device. Nothing was
+	// ErrStale means that the device is not in the state that the steps start from. Nothing was
 	// written.
+	ErrStale = errors.New("device changed since the plan was made")
+	// ErrRejected means that the device refused a step and is unchanged by it; if the error is
+	// also ErrPartial, earlier steps remain applied.
+	ErrRejected = errors.New("rejected by the device")
+	// ErrPartial means that the device is neither in the old nor in the new state, or that its
+	// state is unknown. Read the device again before anything else.
+	ErrPartial = errors.New("applied in part")
+	// ErrUnsaved is an ErrPartial: the desired configuration is running but missing in the
+	// startup configuration.
+	ErrUnsaved error = &kind{"all is in force, and the switch would lose it in a restart", ErrPartial}
+	// ErrNoSave means that the transports of the device cannot save the configuration. Neither a
+	// retry nor a revert would help.
+	ErrNoSave = errors.New("saving needs another transport")
+	// ErrBusy is an ErrRejected: another run is changing the device. Nothing was written.
 	ErrBusy error = &kind{"another run is at work on the device, and nothing was written", ErrRejected}
 	// ErrNoRoom is an ErrNotReady: the device could not save its configuration.
 	ErrNoRoom error = &kind{"the disk of the device is full", ErrNotReady}
-	// ErrNotReady is an ErrRejected: the device would take what it is sent, and put nothing
-	// of it in force.
+	// ErrNotReady is an ErrRejected: the device would accept requests but not apply them.
 	ErrNotReady error = &kind{"the device does not put in force what it is sent", ErrRejected}
 )
 
-// kind is an error that is also another one.
+// kind is an error that also matches another error.
 type kind struct {
 	text string
 	of   error
@@ -73,57 +71,52 @@ func (k *kind) Error() string { return k.text }
 
 func (k *kind) Unwrap() error { return k.of }
 
-// Driver is one device. Its methods are called one at a time. Every method
-// that takes a context gives up when it ends; Apply and Revert then leave the
-// device between two steps and, where one was carried out, say so with
-// ErrPartial. Package drivertest holds what every Driver must do.
+// Driver controls one device. Its methods are called one at a time. Every method with a context
+// stops when the context ends; Apply and Revert then stop between two steps and, if a step was
+// executed, return ErrPartial. Package drivertest tests the requirements on every Driver.
 type Driver interface {
-	// Probe asks what the device is.
+	// Probe identifies the device.
 	Probe(ctx context.Context) (Facts, error)
 	// Read takes a snapshot of the configuration.
 	Read(ctx context.Context) (*Snapshot, error)
-	// Plan works out the steps from the snapshot to desired. It does no I/O.
-	// Changes that this device cannot take are marked blocked and have no
-	// step.
+	// Plan computes the steps from the snapshot to desired. It does no I/O. Changes that the
+	// device does not support are marked blocked and get no step.
 	Plan(Facts, *Snapshot, Desired, Policy) (*Steps, error)
-	// Digest identifies the part of a snapshot that desired speaks of. A plan
-	// is good for a device as long as it equals Steps.Base. It does no I/O.
+	// Digest identifies the part of a snapshot that desired manages. A plan applies to a device
+	// as long as the digest equals Steps.Base. It does no I/O.
 	Digest(*Snapshot, Desired) string
-	// Apply carries the steps out, in order, on a device that the snapshot
-	// was just taken of. It returns a token to revert them with, which is
-	// valid also where an error is returned; it is nil where the device was
-	// not touched. An answer that failed, or never came, is no error where the
-	// device did what it was asked to do; Apply waits and reads to find out, for as
-	// long as the device may take, also when ctx has ended.
+	// Apply executes the steps in order; the snapshot must have just been read from the device.
+	// It returns a token to revert them, also in case of an error; the token is nil if the device
+	// was not changed. A failed or missing response is not an error if the device did execute the
+	// request: Apply reads the device to find out, waiting as long as the device may take, even
+	// after ctx has ended.
 	Apply(context.Context, *Snapshot, *Steps, ApplyOptions) (*Token, error)
-	// Confirm makes an apply last: it ends a pending timer and saves.
+	// Confirm makes an apply permanent: it stops a pending timer and saves.
 	Confirm(context.Context, *Token) error
-	// Revert restores what the token remembers and saves it, once the device
-	// has ended what it works on. It may be called again, and by another
-	// process.
+	// Revert restores and saves the state that the token describes, after the device has finished
+	// pending work. It may be called repeatedly, and by another process.
 	Revert(context.Context, *Token) error
-	// Applied compares what the device's daemons made of the configuration
-	// with desired, and returns what differs. ErrUnsupported means that the
-	// device shows no such state, ErrNoState that it has none at the moment.
+	// Applied compares the state that the device's daemons have applied with desired, and returns
+	// the differences. ErrUnsupported means that the device does not show this state, ErrNoState
+	// that it has none at the moment.
 	Applied(ctx context.Context, desired Desired) ([]Mismatch, error)
-	// Close ends all sessions.
+	// Close closes all sessions.
 	Close() error
 }
 
-// Desired is what a device should hold: a [qos.Device] for a switch, a nic.Host
-// for a host. A driver takes the type of its own devices, see [Want].
+// Desired is the desired state of a device: a [qos.Device] for a switch, a nic.Host for a host. A
+// driver accepts the type for its own devices, see [Want].
 type Desired interface {
-	// Manages reports whether a port is one of the intent.
+	// Manages reports whether the intent manages a port.
 	Manages(port string) bool
-	// Raises reports whether a port that a run took down for a step and left down
-	// is brought up again: the intent has the port, and says nothing of whether it
-	// is up.
+	// Raises reports whether to bring up a port that an interrupted run shut down for a step: the
+	// intent lists the port and does not state whether it is up.
 	Raises(port string) bool
-	// Empty reports whether the intent manages nothing of the device.
+	// Empty reports whether the intent manages nothing on the device.
 	Empty() bool
 }
 
-// Want returns desired as the type that a driver works with.
+// Want converts desired to the type that a driver accepts.
 func Want[T Desired](desired Desired) (T, error) {
 	want, ok := desired.(T)
 	if !ok {
@@ -132,15 +125,15 @@ func Want[T Desired](desired Desired) (T, error) {
 	return want, nil
 }
 
-// Decoder is a Driver of a device whose configuration has the common model.
+// Decoder is a Driver of a device whose configuration can be decoded to a [qos.Device].
 type Decoder interface {
-	// Decode turns a snapshot into a running model. It does no I/O.
+	// Decode converts a snapshot to a running model. It does no I/O.
 	Decode(*Snapshot) (*qos.Device, []Unknown)
-	// Account is what becomes of each line of the configuration in a snapshot.
+	// Account says for each line of the configuration in a snapshot how the tool treats it.
 	Account(*Snapshot) []render.Line
 }
 
-// Model returns what decodes the snapshots of a driver of a switch.
+// Model returns the Decoder of a switch driver.
 func Model(d Driver) (Decoder, error) {
 	model, ok := d.(Decoder)
 	if !ok {
@@ -149,7 +142,7 @@ func Model(d Driver) (Decoder, error) {
 	return model, nil
 }
 
-// Decode turns a snapshot of a driver's device into a running model.
+// Decode converts a snapshot of a driver's device to a running model.
 func Decode(d Driver, s *Snapshot) (*qos.Device, []Unknown, error) {
 	model, err := Model(d)
 	if err != nil {
@@ -159,136 +152,131 @@ func Decode(d Driver, s *Snapshot) (*qos.Device, []Unknown, error) {
 	return running, unknown, nil
 }
 
-// Keeper is a Driver of a device on which an earlier run may have put something
-// in force that does not last: it is not confirmed, or not saved.
+// Keeper is a Driver of a device on which an earlier run may have applied changes that do not
+// last, because they are not confirmed or not saved.
 type Keeper interface {
-	// Keep makes what an earlier run put in force and left unconfirmed or
-	// unsaved last, and reports whether there was any. It is called where the
-	// device holds what is desired. ErrUnsaved says that it could not be saved.
+	// Keep confirms and saves the changes that an earlier run left unconfirmed or unsaved, and
+	// reports whether there were any. It is called when the device is in the desired state.
+	// ErrUnsaved means that they could not be saved.
 	Keep(ctx context.Context) (bool, error)
 }
 
-// Starter is a Driver of a device that keeps a configuration for its next start.
+// Starter is a Driver of a device with a startup configuration.
 type Starter interface {
-	// Startup reads that configuration. ErrUnsupported says that the device does not show
+	// Startup reads the startup configuration. ErrUnsupported means that the device does not show
 	// it, or that this tool does not save it.
 	Startup(ctx context.Context) (*Snapshot, error)
-	// Undone reports whether nothing of an apply is in a configuration. It does no I/O.
+	// Undone reports whether a configuration contains nothing of an apply. It does no I/O.
 	Undone(*Snapshot, *Token) (bool, error)
 }
 
-// Readier is a Driver of a device that stores what it is sent, for its daemons to put in
-// force.
+// Readier is a Driver of a device that stores requests, which its daemons apply later.
 type Readier interface {
-	// Ready returns an error that wraps ErrNotReady if the daemons do not run, or leave
-	// what they were sent. sure says that they are known to run. It changes nothing.
+	// Ready returns an error that wraps ErrNotReady if the daemons are not running or leave
+	// requests unprocessed. sure reports that they are known to run. It changes nothing.
 	Ready(ctx context.Context) (sure bool, err error)
 }
 
-// Settler is a Driver of a device that goes on with what it was sent when the
-// sender is gone, and shows the state before that until it is through.
+// Settler is a Driver of a device that continues processing requests after the client is gone,
+// and shows the old state until it has finished.
 type Settler interface {
-	// Settle waits until the device has done all that it was sent. It changes
-	// nothing; an error says that the device may still be at it.
+	// Settle waits until the device has processed all requests. It changes nothing; an error
+	// means that the device may still be busy.
 	Settle(ctx context.Context) error
 }
 
-// Resumer is a Driver of a device on which some steps take ports down and bring them up
-// again.
+// Resumer is a Driver of a device on which some steps shut ports down and bring them up again.
 type Resumer interface {
-	// Resume tells what earlier runs left on the device. Plan, Apply and Revert
-	// then bring up the ports that are left down, and take any other port that
-	// is down as meant to be down.
+	// Resume passes the leftovers of earlier runs to the driver. Plan, Apply and Revert then
+	// bring up the ports that these runs left down, and treat any other port that is down as
+	// intentionally down.
 	Resume(Leftover)
 }
 
-// Bounded is a Driver whose Revert takes ports down.
+// Bounded is a Driver whose Revert shuts ports down.
 type Bounded interface {
-	// Bound says what Revert may disturb at once, whatever the token says of that: a
-	// token may come from a file.
+	// Bound sets the policy that Revert obeys, regardless of the token, which may come from a
+	// file.
 	Bound(Policy)
 }
 
-// Leftover is what interrupted runs left on a device, as far as their records tell.
+// Leftover describes what interrupted runs left on a device, according to their records.
 type Leftover struct {
-	// Run is the newest of them; "" for none.
+	// Run is the ID of the newest of these runs; "" if there are none.
 	Run string
-	// Down are ports that a run took down and did not bring up again, each with the
-	// name of that run.
+	// Down maps each port that a run shut down and did not bring up again to the ID of that run.
 	Down map[string]string
-	// Record is called with the ports that are about to go down for a step, and
-	// with those that are up again, so that a run that is cut off leaves a
-	// record of them; an error stops the step. nil keeps none.
+	// Record is called with the ports that a step is about to shut down, and with those that are
+	// up again, so that an interrupted run leaves a record of them. An error stops the step; a
+	// nil Record records nothing.
 	Record func(down, up []string) error
 }
 
 // Narrator is a Driver whose Settle and Revert may take minutes.
 type Narrator interface {
-	// Narrate has say called with what either of them begins to do, such as "bring up
-	// Ethernet0".
+	// Narrate sets a function that is called with each action that Settle or Revert starts, such
+	// as "bring up Ethernet0".
 	Narrate(say func(what string))
 }
 
-// Heir is a Driver that finds what other runs left on the device.
+// Heir is a Driver that recognizes leftovers of other runs on the device.
 type Heir interface {
-	// Inherit tells the IDs of runs that have ended, however they did. Without
-	// it what a run of a moment ago left may be that of one that is at work.
+	// Inherit passes the IDs of runs that have ended, successfully or not. Without it, recent
+	// leftovers are assumed to belong to a run that is still in progress.
 	Inherit(runs []string)
 }
 
-// Notifier is a Driver of a device that says by itself when its configuration changes.
+// Notifier is a Driver of a device that reports changes of its configuration.
 type Notifier interface {
-	// Notify keeps a subscription until ctx ends or the device breaks it, and
-	// returns why, never nil. ready is called once, when it holds, and changed
-	// for each change after that that this tool may know; both must not block. It
-	// is a hint that a read is worth it: some changes are not told of. No other
-	// method is called meanwhile. An error that wraps ErrUnsupported means that
-	// the device takes no subscriptions.
+	// Notify keeps a subscription until ctx ends or the device drops it, and returns the reason,
+	// never nil. It calls ready once, when the subscription is active, and changed for every
+	// later change that the device reports; both must not block. A call of changed only suggests
+	// reading the device: some changes are not reported. No other method is called meanwhile. An
+	// error that wraps ErrUnsupported means that the device does not support subscriptions.
 	Notify(ctx context.Context, ready, changed func()) error
 }
 
-// Facts are what a device is and can do.
+// Facts identify a device and its capabilities.
 type Facts struct {
 	OS      string `json:"os"`
 	Version string `json:"version"` // as the device prints it
-	Release string `json:"release"` // as the driver understands it
+	Release string `json:"release"` // normalized by the driver
 	Model   string `json:"model"`
-	ASIC    string `json:"asic,omitempty"` // as the device's own rules name it; "" for unknown
+	ASIC    string `json:"asic,omitempty"` // named as in the device's own rules; "" if unknown
 	Unit    Unit   `json:"unit,omitzero"`
 	Caps    Caps   `json:"caps"`
 }
 
-// Caps are capabilities as data.
+// Caps lists the capabilities of a device.
 type Caps struct {
-	// Undo says how an apply is reverted, for people.
+	// Undo describes for users how an apply is reverted.
 	Undo string `json:"undo"`
-	// Writes names the ways in, "gnmi" and "ssh", the one that a plan prefers first.
+	// Writes lists the transports for writes, such as "gnmi" and "ssh", the preferred one first.
 	Writes []string `json:"writes"`
-	// AppliedState: the device shows what its daemons made of the
-	// configuration.
+	// AppliedState is set if the device shows the state that its daemons have applied.
 	AppliedState bool `json:"applied_state"`
 }
 
-// Snapshot is a device's configuration at one moment. Only the driver that took it
-// looks inside.
+// Snapshot is a device's configuration at one moment. Only the driver that took it interprets
+// Native.
 type Snapshot struct {
 	Native any
 }
 
-// Unknown is a piece of configuration that the model has no place for. It stays on the
-// device as it is.
+// Unknown is a piece of configuration that the model cannot represent. It stays unchanged on the
+// device.
 type Unknown struct {
 	Where string `json:"where"`
 	Why   string `json:"why"`
-	// Text is the line or value as the device spells it; "" where it is no single one.
+	// Text is the line or value in native spelling; "" if it is not a single one.
 	Text string `json:"text,omitempty"`
-	// Open says that it may change what the device does with the traffic of the intent,
-	// so that what is judged without it is not certain.
+	// Open is set if the configuration may affect the intent's traffic, so that checks that
+	// ignore it are inconclusive.
 	Open bool `json:"open,omitempty"`
 }
 
-// LeftAlone puts what a renderer's decoder could not place into the form of
-// drivers; of returns all but the place of one.
+// LeftAlone converts unknown items of a renderer's decoder to type Unknown; of returns all fields
+// except Where.
 func LeftAlone[U interface{ Where() string }](unknown []U, of func(U) Unknown) []Unknown {
 	var out []Unknown
 	for _, u := range unknown {
@@ -299,112 +287,111 @@ func LeftAlone[U interface{ Where() string }](unknown []U, of func(U) Unknown) [
 	return out
 }
 
-// Mismatch is a value that is configured and not in force.
+// Mismatch is a value that is configured but not applied.
 type Mismatch struct {
 	Port  string
 	Field qos.Attr
-	// Part names the part of the field that is meant, where that is not all of it:
-	// "maps.dscp_to_tc[26]".
+	// Part names the affected part of the field: "maps.dscp_to_tc[26]"; "" for the whole field.
 	Part string
 	Want string
 	Have string
-	// Fix is what is typed to fix it, modes and lines with " / " between
-	// them; "" where the driver knows of nothing.
+	// Fix is the command that fixes it, with " / " between modes and lines; "" if the driver
+	// knows none.
 	Fix string
-	// Unsure says that the switch does not show it, or that no public source
-	// tells how to read what it shows: Want could not be confirmed, and need not
-	// be wrong.
+	// Unsure is set if the switch does not show the value, or if no public documentation explains
+	// its output: Want could not be confirmed, but may be applied.
 	Unsure bool
-	// Slow says that devices are known to take minutes over it, or that no change of
-	// this tool brings it about: shortly after one it is no reason to revert that.
+	// Slow is set if devices are known to take minutes to apply the value, or if no change of
+	// this tool affects it: shortly after a change it is no reason to revert that change.
 	Slow bool
 }
 
-// What returns the name of the value that is not in force.
+// What returns the name of the value that is not applied.
 func (m Mismatch) What() string { return cmp.Or(m.Part, m.Field.String()) }
 
-// Policy bounds what a plan may disturb at once.
+// Policy limits how disruptive a plan may be at any moment.
 type Policy struct {
-	// PortGroup is how many ports may be down at the same time, at least 1.
+	// PortGroup is the maximum number of ports that may be down at the same time, at least 1.
 	PortGroup int `json:"port_group"`
-	// Uplinks are the ports towards other switches: they are never all down
-	// at once where there is more than one.
+	// Uplinks are the ports that face other switches. If there are several, they are never all
+	// down at once.
 	Uplinks []string `json:"uplinks,omitempty"`
 }
 
 // Steps is a plan for one device.
 type Steps struct {
 	Device string `json:"device"`
-	// Base is the digest of the managed state that the steps start from.
+	// Base is the digest of the managed state from which the steps start.
 	Base    string       `json:"base"`
 	Changes []qos.Change `json:"changes"`
 	Items   []Step       `json:"steps"`
 	Notes   []string     `json:"notes,omitempty"`
 	Policy  Policy       `json:"policy"`
-	// Unknown is what the device holds in addition to what the model has a place for.
+	// Unknown lists configuration that the model cannot represent.
 	Unknown []Unknown `json:"unknown,omitempty"`
-	// Left says, a line each, what is not as desired and stays so: changes that are
-	// Open, as far as they count.
+	// Left says, one per line, which settings differ from desired and stay so: the Open changes
+	// that matter.
 	Left []string `json:"left,omitempty"`
-	// Unfit says why the device is not as intended after the steps; "" where it is.
+	// Unfit says why the device does not match the intent after the steps; "" if it does.
 	Unfit string `json:"unfit,omitempty"`
-	// Resets are what of the device waits for a reset.
+	// Resets are the parts of the device that are waiting for a reset.
 	Resets []Reset `json:"resets,omitempty"`
-	// Takes is how long the items take as a rule; 0 is not known.
+	// Takes is the usual duration of the items; 0 if unknown.
 	Takes time.Duration `json:"-"`
-	// Running is what the device holds, which nobody may change; nil for a host.
+	// Running is the running state of the device, which must not be modified; nil for a host.
 	Running *qos.Device `json:"-"`
 }
 
-// Reset is a part of a device, such as a card, whose stored settings are in force only
-// after a reset.
+// Reset is a part of a device, such as a card, whose stored settings take effect only after a
+// reset.
 type Reset struct {
 	Part  string   `json:"part"` // a PCI address: "0000:3b:00"
 	Ports []string `json:"ports"`
-	// Settings are those of the intent: "CNP_DSCP_P1 4 -> 48".
+	// Settings lists the waiting settings that the intent states: "CNP_DSCP_P1 4 -> 48".
 	Settings []string `json:"settings"`
-	// Others come into force with them, and are not of the intent.
+	// Others lists further settings that take effect with the reset but are not part of the
+	// intent.
 	Others []string `json:"others,omitempty"`
-	How    string   `json:"how"` // which reset does it
+	How    string   `json:"how"` // the kind of reset needed
 
-	// What a [Resetter] adds.
+	// The fields below are set by a [Resetter].
 
-	// Also are the ports of the part in addition to Ports, which go down with them.
+	// Also lists the part's ports that are not in Ports but also go down.
 	Also   []string   `json:"also,omitempty"`
-	Does   string     `json:"does,omitempty"` // the command that resets it
+	Does   string     `json:"does,omitempty"` // the command that performs the reset
 	Impact qos.Impact `json:"impact,omitempty"`
-	// Blocked says why this tool does not reset it; "" where it can.
+	// Blocked says why this tool cannot reset the part; "" if it can.
 	Blocked string `json:"blocked,omitempty"`
 }
 
-// Resetter is a Driver that resets parts of its device.
+// Resetter is a Driver that can reset parts of its device.
 type Resetter interface {
-	// Ways says how the parts that wait are reset. It changes nothing.
+	// Ways fills in how each waiting part is reset. It changes nothing.
 	Ways(ctx context.Context, waiting []Reset) ([]Reset, error)
-	// Reset resets a part as Ways said, and waits until the device is back with the ports
-	// and links that it had, and with what restores its settings at boot. An error that
-	// wraps ErrPartial says that the device may have been reset.
+	// Reset resets a part as Ways described, and waits until the device is back with the same
+	// ports and links and with the mechanism that restores its settings at boot. An error that
+	// wraps ErrPartial means that the device may have been reset.
 	Reset(ctx context.Context, part Reset, o ResetOptions) error
 }
 
-// ResetOptions tune a reset.
+// ResetOptions configures a reset.
 type ResetOptions struct {
-	ID     string        // of the run
-	Within time.Duration // bounds the wait for the device
+	ID     string        // run ID
+	Within time.Duration // maximum wait for the device
 }
 
-// Differences returns the changes that are known to be some: without those that are open.
+// Differences returns the changes that are certain, without those that are Open.
 func (s *Steps) Differences() []qos.Change {
 	return slices.DeleteFunc(slices.Clone(s.Changes), func(c qos.Change) bool { return c.Open })
 }
 
-// Blocked returns the changes that cannot be made, and without which the rest cannot be
+// Blocked returns the changes that cannot be made. Because of them, the other changes cannot be
 // made either.
 func (s *Steps) Blocked() []qos.Change {
 	return slices.DeleteFunc(s.Differences(), func(c qos.Change) bool { return c.Blocked == "" })
 }
 
-// Impact returns the largest impact of the changes that are not blocked, and of the items.
+// Impact returns the largest impact of the items and of the changes that are not blocked.
 func (s *Steps) Impact() qos.Impact {
 	i := ImpactOf(s.Items)
 	for _, c := range s.Changes {
@@ -415,8 +402,8 @@ func (s *Steps) Impact() qos.Impact {
 	return i
 }
 
-// ImpactOf returns what steps disturb, whatever the values that they change mean: one
-// that takes a port down, or brings it up, is at least a port flap on every system.
+// ImpactOf returns the impact of steps, independent of the values that they change: a step that
+// shuts a port down or brings it up is at least a port flap on every system.
 func ImpactOf(steps []Step) qos.Impact {
 	i := qos.ImpactNone
 	for _, s := range steps {
@@ -425,7 +412,7 @@ func ImpactOf(steps []Step) qos.Impact {
 	return i
 }
 
-// disturbs is the impact of the step, with that of the ports that it moves.
+// disturbs returns the impact of the step, which is at least a port flap if it moves ports.
 func (s Step) disturbs() qos.Impact {
 	if len(s.Down)+len(s.Up) > 0 {
 		return max(s.Impact, qos.ImpactPortFlap)
@@ -433,7 +420,7 @@ func (s Step) disturbs() qos.Impact {
 	return s.Impact
 }
 
-// MarshalJSON writes the impact that counts.
+// MarshalJSON encodes the step with the impact from disturbs.
 func (s Step) MarshalJSON() ([]byte, error) {
 	type step Step
 	s.Impact = s.disturbs()
@@ -443,44 +430,43 @@ func (s Step) MarshalJSON() ([]byte, error) {
 // Step is one native operation.
 type Step struct {
 	Via string `json:"via"` // "gnmi", "ssh"
-	// What describes the step for people: "take down Ethernet0, Ethernet8".
+	// What describes the step for users: "take down Ethernet0, Ethernet8".
 	What string `json:"what"`
-	// Impact is what the step disturbs by what it does, as far as the driver knows.
+	// Impact is the impact of the operation itself, as far as the driver knows it.
 	Impact qos.Impact `json:"impact"`
-	// Down are the ports that the step takes down, Up those it brings back.
+	// Down are the ports that the step shuts down, Up those it brings up.
 	Down []string `json:"down,omitempty"`
 	Up   []string `json:"up,omitempty"`
-	// Lines show a person what is sent: typed lines, or a database row or field each.
+	// Lines shows users what is sent: typed lines, or one line per database row or field.
 	Lines  []string        `json:"lines,omitempty"`
 	Native json.RawMessage `json:"native"`
 }
 
-// ApplyOptions tune an apply.
+// ApplyOptions configures an apply.
 type ApplyOptions struct {
-	// Progress is called before each step; nil is silence.
+	// Progress is called before each step; may be nil.
 	Progress func(i, n int, s Step)
-	// Token is called with the undo record before the first write, so that it can be
-	// kept where it survives this process; an error stops the apply. nil
-	// keeps it nowhere.
+	// Token is called with the undo record before the first write, so that the caller can persist
+	// it; an error stops the apply. It may be nil.
 	Token func(*Token) error
-	// ID names the run in what is left on the device (checkpoints, marks).
+	// ID names the run in objects left on the device (checkpoints, marks).
 	ID string
-	// Note is called with what the user should know of the mark that the run makes on
-	// the device; nil is silence.
+	// Note is called with information for the user about the mark that the run leaves on the
+	// device; may be nil.
 	Note func(text string)
-	// AcceptWarnings answers a device that asks before it goes on with yes. Note is called
-	// with what it asks.
+	// AcceptWarnings answers yes if the device asks for confirmation. Note is called with the
+	// device's question.
 	AcceptWarnings bool
-	// Hold is how long Confirm may be away: a timer of the device is set longer.
+	// Hold is the longest time until Confirm is called: a timer on the device is set longer than
+	// this.
 	Hold time.Duration
-	// Continues are the undo records of runs that were cut off in the middle of the
-	// device, the newest first. The undo record of the apply then leads to the state
-	// before the oldest of them.
+	// Continues are the undo records of runs that were interrupted on this device, newest first.
+	// The undo record of the apply then leads back to the state before the oldest of them.
 	Continues []*Token
 }
 
-// Token remembers how to revert an apply. It is written to the journal, so that another
-// process can revert.
+// Token is the undo record of an apply. It is written to the journal, so that another process can
+// revert.
 type Token struct {
 	Device string          `json:"device"`
 	Native json.RawMessage `json:"native"`
@@ -491,17 +477,18 @@ type Target struct {
 	Name string
 	OS   string
 	GNMI gnmi.Config
-	SSH  *ssh.Config // nil where SSH is not configured
-	// Release and Model override what the device says, where the intent
-	// states them; "" takes the device's word.
+	SSH  *ssh.Config // nil if SSH is not configured
+	// Release and Model override what the device reports if the intent states them; "" uses the
+	// device's report.
 	Release, Model string
-	// Images is a folder for what all devices of one image have alike, "" for none.
+	// Images is a folder that caches data shared by all devices with the same image; "" for none.
 	Images string
-	// Write is the way in that a plan takes, where a system has several; "" is WriteAuto.
+	// Write is the transport that a plan uses if a system has several; "" is WriteAuto.
 	Write intent.Write
-	// Reads says that nothing is planned or written: what only a plan needs is left out.
+	// Reads is set if nothing is planned or written, so that data needed only for a plan is not
+	// read.
 	Reads bool
-	// Whole says that a saved configuration is all that a switch starts with: where it says
-	// nothing, the switch does what it does by default. Else it may be a part of one.
+	// Whole is set if a saved configuration is the switch's complete startup configuration: the
+	// switch uses its defaults for everything that is missing. Otherwise it may be only a part.
 	Whole bool
 }

@@ -7,30 +7,30 @@ import (
 	"strings"
 )
 
-// Identity is what a switch or host, or a saved configuration, says of itself; "" where it
-// says nothing.
+// Identity is what a switch or host, or a saved configuration, reports about itself; fields are
+// "" if not reported.
 type Identity struct {
 	Hostname, Model, Release string
 	Unit                     Unit
 }
 
-// Unit tells a device from all others, as far as the device shows that.
+// Unit identifies the hardware of a device, as far as the device shows it.
 type Unit struct {
-	Serial string `json:"serial,omitempty"` // of the chassis or machine; "" if it is not shown
-	MAC    string `json:"mac,omitempty"`    // of the system, as 52:54:00:12:34:56; "" if it is not shown
+	Serial string `json:"serial,omitempty"` // of the chassis or machine; "" if not shown
+	MAC    string `json:"mac,omitempty"`    // of the system, as 52:54:00:12:34:56; "" if not shown
 }
 
-// noSerial are what devices and firmware print in place of a serial number.
+// noSerial lists the placeholders that devices and firmware print instead of a serial number.
 var noSerial = []string{
 	"n/a", "na", "none", "null", "unknown", "unspecified", "not specified", "not available", "not applicable", "default string", "system serial number",
 	"chassis serial number", "to be filled by o.e.m.", "to be filled by oem", "oem", "empty", "invalid", "undefined", "0123456789", "123456789", "1234567890",
 }
 
-// maxSerial is far above the length of any serial number.
+// maxSerial is far longer than any serial number.
 const maxSerial = 64
 
-// UnitOf returns the unit of a device that shows these. A text that cannot be a serial number
-// of its own or the MAC address of one device counts as not shown.
+// UnitOf returns the unit of a device with this serial number and MAC address. It ignores a text
+// that cannot be a unique serial number, or the MAC address of a single device.
 func UnitOf(serial, mac string) (u Unit) {
 	serial = strings.TrimSpace(serial)
 	visible := func(r rune) bool { return r >= ' ' && r <= '~' }
@@ -44,8 +44,8 @@ func UnitOf(serial, mac string) (u Unit) {
 	return u
 }
 
-// Other reports whether two units are those of two devices. A device that shows only one of
-// serial number and MAC address is compared by that one.
+// Other reports whether two units certainly belong to different devices. They are compared by
+// serial number if both have one, otherwise by MAC address.
 func (u Unit) Other(v Unit) bool {
 	if u.Serial != "" && v.Serial != "" {
 		return !strings.EqualFold(u.Serial, v.Serial)
@@ -53,12 +53,12 @@ func (u Unit) Other(v Unit) bool {
 	return u.MAC != "" && v.MAC != "" && u.MAC != v.MAC
 }
 
-// Same reports whether two units are those of one device.
+// Same reports whether two units certainly belong to the same device.
 func (u Unit) Same(v Unit) bool {
 	return !u.Other(v) && (u.Serial != "" && v.Serial != "" || u.MAC != "" && v.MAC != "")
 }
 
-// Versus says two units by what they are compared by.
+// Versus describes two units by the property that Other compares.
 func (u Unit) Versus(v Unit) (a, b string) {
 	if u.Serial != "" && v.Serial != "" {
 		return "serial number " + u.Serial, "serial number " + v.Serial
@@ -66,12 +66,12 @@ func (u Unit) Versus(v Unit) (a, b string) {
 	return "MAC address " + u.MAC, "MAC address " + v.MAC
 }
 
-// With fills in from a record what the device does not show.
+// With fills in missing values from a recorded unit.
 func (u Unit) With(recorded Unit) Unit {
 	return Unit{cmp.Or(u.Serial, recorded.Serial), cmp.Or(u.MAC, recorded.MAC)}
 }
 
-// Known reports whether the device shows anything.
+// Known reports whether any value is known.
 func (u Unit) Known() bool { return u != Unit{} }
 
 func (u Unit) String() string {
@@ -86,14 +86,13 @@ func (u Unit) String() string {
 	return "no serial number"
 }
 
-// Named is a Driver of a device whose configuration holds the device's name.
+// Named is a Driver of a device whose configuration contains the host name.
 type Named interface {
-	// Hostname is the name in a snapshot, without a domain; "" for none. It does no I/O.
+	// Hostname returns the host name in a snapshot; "" if there is none. It does no I/O.
 	Hostname(*Snapshot) string
 }
 
-// Hostname is the name that a device has in a snapshot of its configuration; "" where it is
-// not known.
+// Hostname returns the host name in a snapshot, without the domain; "" if it is not known.
 func Hostname(d Driver, s *Snapshot) string {
 	n, ok := d.(Named)
 	if !ok {
@@ -103,9 +102,9 @@ func Hostname(d Driver, s *Snapshot) string {
 	return name
 }
 
-// IdentityOf is what a device says of itself.
+// IdentityOf returns what a device reports about itself.
 func IdentityOf(d Driver, f Facts, s *Snapshot) Identity {
-	if u, ok := d.(interface{ Unit(*Snapshot) Unit }); ok { // a host shows it with its settings
+	if u, ok := d.(interface{ Unit(*Snapshot) Unit }); ok { // hosts report it in the snapshot
 		f.Unit = u.Unit(s)
 	}
 	return Identity{Hostname: Hostname(d, s), Model: f.Model, Release: f.Release, Unit: f.Unit}

@@ -11,31 +11,31 @@ import (
 
 // Observer is a Driver that shows the state of its ports.
 type Observer interface {
-	// Observe reads the state of all ports. A value that the device does not
-	// show is not set; an error means that the device could not be read.
+	// Observe reads the state of all ports. A value that the device does not show is not set; an
+	// error means that the device could not be read.
 	Observe(ctx context.Context) (*Observation, error)
 }
 
-// MemoryObserver is an Observer that can read the packet memory alone, with less.
+// MemoryObserver is an Observer that can read only the packet memory, with fewer requests.
 type MemoryObserver interface {
-	// ObserveMemory reads of what Observe does the limits of the device, the buffers in
-	// force and the headroom of groups.
+	// ObserveMemory reads a part of what Observe reads: the hardware limits, the active buffers
+	// and the headroom of priority groups.
 	ObserveMemory(ctx context.Context) (*Observation, error)
 }
 
-// Observation is what a device shows of its ports at one moment. A value that
-// is not set is one the device does not show: it never stands for zero.
+// Observation is the state that a device shows for its ports at one moment. A value that is not
+// set is not shown by the device; it never means zero.
 type Observation struct {
 	Taken time.Time
-	Ports map[string]*PortState // by the native, long name: "Ethernet1/1"
-	// Hardware is what the device shows of its own limits, Pools and Profiles are the
-	// buffers in force, by native name.
+	Ports map[string]*PortState // by full native name: "Ethernet1/1"
+	// Hardware holds the hardware limits that the device shows. Pools and Profiles are the active
+	// buffers, by native name.
 	Hardware qos.Hardware
 	Pools    map[string]qos.Pool
 	Profiles map[string]qos.BufferProfile
 }
 
-// Port returns the state of a port, which it adds where there is none.
+// Port returns the state of a port, creating it if it does not exist.
 func (o *Observation) Port(name string) *PortState {
 	p := o.Ports[name]
 	if p == nil {
@@ -51,29 +51,27 @@ func (o *Observation) Port(name string) *PortState {
 // PortState is the state of one port.
 type PortState struct {
 	AdminUp, OperUp qos.Opt[bool]
-	MTU             qos.Opt[int] // bytes, as the device counts them for the port's kind
-	// Speed is the speed that the port runs at, where the device tells that from the
-	// configured one; else the configured one.
+	MTU             qos.Opt[int] // bytes, including the headers that the device counts for this kind of port
+	// Speed is the operational speed if the device shows it separately, otherwise the configured
+	// speed.
 	Speed qos.Opt[units.Rate]
-	// FEC is the forward error correction that the port runs with, AdminFEC the
-	// configured one: "rs", "fc", "none" or, configured only, "auto". A port that is down
-	// runs with none that is known.
+	// FEC is the active forward error correction, AdminFEC the configured one: "rs", "fc", "none"
+	// or, only configured, "auto". FEC is not set for a port that is down.
 	FEC, AdminFEC qos.Opt[string]
-	// Autoneg says that speed and FEC are negotiated.
+	// Autoneg is true if speed and FEC are negotiated.
 	Autoneg   qos.Opt[bool]
-	Neighbors []qos.Neighbor // by LLDP, in the device's words
-	// Alias is the port's name in the device's own LLDP; "" where it is the same.
+	Neighbors []qos.Neighbor // from LLDP, in the device's words
+	// Alias is the port's name in the device's LLDP messages; "" if it is the same.
 	Alias string
-	// Groups are what priority groups have in force, of those with headroom.
+	// Groups holds the active headroom of priority groups that have any.
 	Groups map[int]qos.Headroom
-	// Counters are those of its priorities and unicast egress queues.
+	// Counters holds the counters of the port's priorities and unicast egress queues.
 	Counters PortCounters
 }
 
-// Complete gives a running device what its configuration does not say and its
-// ports show: the speed where none is set, the neighbour where LLDP sees
-// one and no other, and the limits and buffers that the configuration leaves to the
-// device.
+// Complete fills in values of a running device that its configuration lacks and its ports show:
+// the speed if none is configured, the neighbor if LLDP sees exactly one, and the limits and
+// buffers that the configuration leaves to the device.
 func (o *Observation) Complete(d *qos.Device) {
 	d.Hardware = o.Hardware
 	for name, p := range o.Pools {
@@ -112,10 +110,11 @@ func put[T any](m *map[string]T, name string, v T) {
 	(*m)[name] = v
 }
 
-// FECOf reads what a system calls a forward error correction: RS-FEC (IEEE 802.3 clauses 91,
-// 108, 134 and others), fire code (clause 74), none, or automatic. Any other word is not
-// set. The words are those of SONiC (sonic-swss portschema.h), EOS (errCorrEncodingStatus)
-// and of FECMode of NX-OS (CiscoDevNet/terraform-provider-nxos, physical_interface).
+// FECOf converts a system's name of a forward error correction: RS-FEC (IEEE 802.3 clauses 91,
+// 108, 134 and others), fire code (clause 74), none, or automatic. The result is not set for
+// other words. The words are those of SONiC (sonic-swss portschema.h), EOS
+// (errCorrEncodingStatus) and of FECMode in NX-OS (CiscoDevNet/terraform-provider-nxos,
+// physical_interface).
 func FECOf(s string) qos.Opt[string] {
 	switch strings.ToLower(strings.TrimSpace(s)) {
 	case "rs", "rs-fec", "rs-ieee", "rs-cons16", "kp-fec", "reedsolomon", "cl91-rs-fec", "ieee-rs-fec", "cons16-rs-fec":
@@ -130,7 +129,7 @@ func FECOf(s string) qos.Opt[string] {
 	return qos.Opt[string]{}
 }
 
-// UpOf reads the state of a link: "up" or "down"; any other word is not set.
+// UpOf converts a link state, "up" or "down"; the result is not set for other words.
 func UpOf(state string) qos.Opt[bool] {
 	return qos.Opt[bool]{V: state == "up", Set: state == "up" || state == "down"}
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 )
 
-// Plain is the configuration in what somebody saved or copied: without what editors
-// add, a byte order mark, UTF-16 and carriage returns, and what terminals add: prompts,
-// the rests of a pager, escape sequences, and the output of other commands. Lines keep
-// their numbers: what goes leaves an empty line.
+// Plain extracts the configuration from saved or copied text. It removes what editors add (byte
+// order marks, UTF-16, carriage returns) and what terminals add (prompts, pager remains, escape
+// sequences, output of other commands). Removed lines are left empty, so that line numbers do not
+// change.
 func Plain(text []byte) []byte {
 	text = unmarked(text)
 	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
@@ -25,8 +25,8 @@ func Plain(text []byte) []byte {
 	return value(unprompted(text))
 }
 
-// unmarked decodes UTF-16, which Windows writes, with a byte order mark or without one,
-// and takes off the mark of UTF-8.
+// unmarked decodes UTF-16 as written by Windows, with or without a byte order mark, and removes
+// the UTF-8 byte order mark.
 func unmarked(text []byte) []byte {
 	var order binary.ByteOrder
 	switch {
@@ -48,14 +48,14 @@ func unmarked(text []byte) []byte {
 	return []byte(string(utf16.Decode(units)))
 }
 
-// escape is a sequence that moves the cursor of a terminal or colours its text.
+// escape matches a sequence that moves the cursor of a terminal or colors its text.
 var escape = lazyre.New("\x1b(?:\\[[0-9;?]*[ -/]*[@-~]|\\][^\x07\n]*\x07|[()][A-Z0-9]|[=>78A-Z])")
 
-// typed is what is left to see on a terminal: backspaces and carriage returns write
-// over what stands there.
+// typed returns the text as visible on a terminal: characters after a backspace or carriage
+// return overwrite earlier ones.
 func typed(text []byte) []byte {
 	var out, line []byte
-	at, low := 0, 0 // the place of the cursor, and where the line ended when it was moved
+	at, low := 0, 0 // the cursor column, and the end of the line before the cursor moved back
 	flush := func() {
 		if low > 0 {
 			line = bytes.TrimRight(line, " ")
@@ -76,7 +76,7 @@ func typed(text []byte) []byte {
 			if m == nil || m[0] != 0 {
 				continue
 			}
-			if s := text[i : i+m[1]]; s[len(s)-1] == 'K' && at < len(line) { // to the end of the line, or all of it
+			if s := text[i : i+m[1]]; s[len(s)-1] == 'K' && at < len(line) { // erase to the end of the line, or the whole line
 				line = line[:at]
 			}
 			i += m[1] - 1
@@ -93,22 +93,22 @@ func typed(text []byte) []byte {
 	return out
 }
 
-// pager is what a pager leaves in front of a line.
+// pager matches the prompt that a pager leaves in front of a line.
 var pager = lazyre.New(`(?m)^ ?(?:--|<--- )More(?:--| --->)(?:\(\d+%\))? ?`)
 
-// A prompt is one word that ends with its sign, and what was typed behind it; wanted
-// are the commands that show a configuration.
+// prompt matches a prompt of one word ending in its sign, followed by the typed command; wanted
+// matches commands that show a configuration.
 var (
 	prompt = lazyre.New(`^[A-Za-z0-9][\w.@:~/()\[\],-]{0,127}[#>$](?:[ \t]*([A-Za-z].*))?[ \t]*$`)
 	wanted = lazyre.New(`^(?:sudo )?(?:sh\w*\s+(?:run|start|conf)|nv config show|cat |more |less |sonic-cfggen |jq |configure|copy run)`)
-	// configures is a command that configures without a mode for that.
+	// configures matches a command that configures without a configuration mode.
 	configures = lazyre.New(`^(?:sudo )?nv (?:un)?set `)
 )
 
-// unprompted takes away prompts and the output of commands that show something else.
-// Where nothing was typed that shows a configuration, the outputs stay.
+// unprompted removes prompts and the output of commands that show something else. If no typed
+// command shows a configuration, all output stays.
 func unprompted(text []byte) []byte {
-	type session struct { // offsets of the prompt and of what follows it
+	type session struct { // offsets of the prompt and of the text after it
 		from, body int
 		command    string
 	}
@@ -139,7 +139,7 @@ func unprompted(text []byte) []byte {
 		shows := wanted.MatchString(s.command)
 		leaves := s.command == "" || s.command == "exit" || s.command == "end"
 		if !shows && !(asked && leaves) && (bytes.Contains(out[s.from:s.body], []byte("(config")) || configures.MatchString(s.command)) {
-			// What is typed to configure is configuration.
+			// Keep configuration commands: they are part of the configuration.
 			continue
 		}
 		if !asked || shows {
@@ -153,7 +153,7 @@ func unprompted(text []byte) []byte {
 	return out
 }
 
-// blank writes spaces over a text, and keeps its lines.
+// blank overwrites a text with spaces, keeping line breaks.
 func blank(text []byte) {
 	for i, c := range text {
 		if c != '\n' {
@@ -162,10 +162,10 @@ func blank(text []byte) {
 	}
 }
 
-// object is where a text in JSON begins: an object, or a list of them.
+// object matches the beginning of a JSON object, or of a list of objects.
 var object = lazyre.New(`(?m)^[ \t]*(?:\[\s*)?\{\s*(?:"|\})`)
 
-// value takes away what stands around an object in JSON, or a list of them.
+// value removes the text around a JSON object or a list of objects.
 func value(text []byte) []byte {
 	for _, sign := range []string{"{}", "[]"} {
 		if trimmed := bytes.TrimSpace(text); bytes.HasPrefix(trimmed, []byte(sign[:1])) && bytes.HasSuffix(trimmed, []byte(sign[1:])) {

@@ -14,35 +14,35 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/term"
 )
 
-// Clue is a line, or a part of one, that configurations of a system have.
-// Systems borrow from each other, so that no clue decides by itself: a weight
-// of 1 is a habit, 3 is what no other system is known to print.
+// Clue is a pattern that occurs in configurations of a system. Systems borrow syntax from each
+// other, so no clue decides alone: weight 1 is for a common style, 3 for text that no other
+// system is known to print.
 type Clue struct {
 	weight int
 	text   *lazyre.Regexp
-	json   bool // of JSON, else of lines
+	json   bool // applies to JSON text; otherwise to lines
 }
 
 func newClue(weight int, pattern string, json bool) Clue {
 	return Clue{weight, lazyre.Of(pattern), json}
 }
 
-// Line is a Clue of a text of lines: the pattern of the beginning of one.
+// Line returns a Clue for lines that begin with the pattern.
 func Line(weight int, pattern string) Clue { return newClue(weight, `(?m)^(?:`+pattern+`)`, false) }
 
-// Object is a Clue of a text in JSON: an object under one of those names.
+// Object returns a Clue for JSON text with an object under one of the names.
 func Object(weight int, names ...string) Clue {
 	return newClue(weight, `"(?:`+strings.Join(names, "|")+`)"\s*:\s*\{`, true)
 }
 
-// Collected is the header of a collector, RANCID, that logs in to each system in
-// its own way and names it: it counts as much as two lines that only that system
-// prints.
+// Collected returns a Clue for the header of RANCID, a collector that logs in to each system in a
+// specific way and names the system. It counts as much as two lines that only that system prints.
 func Collected(by string) Clue {
 	return Line(6, `[!#]RANCID-CONTENT-TYPE: `+by+`[ \t]*$`)
 }
 
-// strangers are systems that this tool does not read; some share lines with others.
+// strangers lists systems that this tool does not read; some of them share lines with supported
+// systems.
 var strangers = map[string][]Clue{
 	"Juniper Junos": {
 		Collected(`(juniper|junos)`),
@@ -81,18 +81,18 @@ var strangers = map[string][]Clue{
 	},
 }
 
-// The least that a text has to score to be of a system, which is also to be
-// twice of what it scores for any other.
+// leastScore is the minimum score for recognizing a system. The score must also be at least twice
+// that of any other system.
 const leastScore = 2
 
-// Rating is how much a text looks like the configuration of a system.
+// Rating says how much a text looks like the configuration of a system.
 type Rating struct {
 	System string
 	Score  int
-	Lines  []string // what speaks for it, the first of each clue
+	Lines  []string // the first matching line of each clue
 }
 
-// String is the rating for people.
+// String formats the rating for users.
 func (r Rating) String() string {
 	const most = 4
 	s := r.System + " (score " + strconv.Itoa(r.Score)
@@ -105,8 +105,8 @@ func (r Rating) String() string {
 	return s + ")"
 }
 
-// Rate returns the systems that a text may be a configuration of, the likeliest
-// first, with those that this tool does not read.
+// Rate returns the systems whose configuration the text may be, the most likely first, including
+// systems that this tool does not read.
 func (all Systems) Rate(text []byte) []Rating {
 	text = Head(distinct(text))
 	inJSON := bytes.HasPrefix(bytes.TrimLeft(text, "[ \t\r\n"), []byte("{"))
@@ -138,8 +138,8 @@ func (all Systems) Rate(text []byte) []Rating {
 	return out
 }
 
-// lineAt is the line that a match begins in; of JSON, which need not have lines, its
-// key.
+// lineAt returns the line that contains the start of a match; for JSON, which may be on a single
+// line, the key.
 func lineAt(text []byte, at []int) string {
 	if text[at[0]] == '"' {
 		key, _, _ := strings.Cut(string(text[at[0]+1:at[1]]), `"`)
@@ -152,9 +152,9 @@ func lineAt(text []byte, at []int) string {
 	return term.Clip(string(text[at[0]:to]), 60)
 }
 
-// Recognised returns the name of the system whose configuration a text looks like, by
-// the ratings of [Systems.Rate]. The error says why it is none that this tool reads, or
-// wraps ErrUnclear.
+// Recognised returns the name of the system whose configuration a text looks like, given the
+// result of [Systems.Rate]. The error says that this tool does not read the system, or wraps
+// ErrUnclear.
 func Recognised(by []Rating) (string, error) {
 	switch {
 	case len(by) == 0:
@@ -169,11 +169,11 @@ func Recognised(by []Rating) (string, error) {
 	return by[0].System, nil
 }
 
-// ErrUnclear says that a text could be of several systems, or of none.
+// ErrUnclear means that a text may belong to several systems, or to none.
 var ErrUnclear = errors.New("its text does not show the system")
 
-// distinct leaves out lines that differ in digits alone: those of one port are mostly
-// those of all.
+// distinct removes lines that differ from earlier ones only in digits, because the lines of one
+// port are mostly like those of the others.
 func distinct(text []byte) []byte {
 	seen := map[string]bool{}
 	var out, shape []byte
@@ -192,8 +192,8 @@ func distinct(text []byte) []byte {
 	return out
 }
 
-// headBytes is how far into a text its system is looked for.
+// headBytes is the number of leading bytes in which the system is searched for.
 const headBytes = 1 << 20
 
-// Head is the part of a text that its system is looked for in.
+// Head returns the part of a text in which its system is searched for.
 func Head(text []byte) []byte { return text[:min(len(text), headBytes)] }

@@ -7,9 +7,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
 )
 
-// Shell is a device's command line over SSH: one connection with one shell,
-// made when it is needed. Its errors are those of package ssh; see
-// [TransportError].
+// Shell is a device's command line over SSH: one connection with one shell, opened on demand.
+// Errors are those of package ssh; see [TransportError].
 type Shell struct {
 	cfg      ssh.Config
 	platform *ssh.Platform
@@ -17,13 +16,13 @@ type Shell struct {
 	network  *ssh.Network
 }
 
-// NewShell makes a shell; it does no I/O.
+// NewShell creates a shell without I/O.
 func NewShell(cfg ssh.Config, p *ssh.Platform) *Shell { return &Shell{cfg: cfg, platform: p} }
 
 // Addr returns the device's host:port.
 func (s *Shell) Addr() string { return s.cfg.Address }
 
-// open returns the shell, and whether it was there already.
+// open returns the shell, and whether it was already open.
 func (s *Shell) open(ctx context.Context) (*ssh.Network, bool, error) {
 	if s.network != nil {
 		return s.network, true, nil
@@ -41,7 +40,7 @@ func (s *Shell) open(ctx context.Context) (*ssh.Network, bool, error) {
 	return n, false, nil
 }
 
-// Use runs op on the shell. It gives up a shell whose stream can no longer be followed.
+// Use runs op on the shell. It closes a shell whose output can no longer be interpreted.
 func (s *Shell) Use(ctx context.Context, op func(context.Context, *ssh.Network) error) error {
 	_, err := s.use(ctx, op)
 	return err
@@ -67,9 +66,9 @@ func (s *Shell) Show(ctx context.Context, cmd string) (string, error) {
 	return out[0].Out, out[0].Err
 }
 
-// ShowAll runs several such commands in one round trip.
+// ShowAll runs several show commands in one round trip.
 func (s *Shell) ShowAll(ctx context.Context, cmds ...string) (out []ssh.Shown, err error) {
-	// A connection that was idle may have ended long ago.
+	// Retry once, because an idle connection may have been closed long ago.
 	for range 2 {
 		var reused bool
 		reused, err = s.use(ctx, func(ctx context.Context, n *ssh.Network) (err error) {
@@ -83,7 +82,7 @@ func (s *Shell) ShowAll(ctx context.Context, cmds ...string) (out []ssh.Shown, e
 	return out, err
 }
 
-// Do runs a command of exec mode that changes something.
+// Do runs an exec mode command that changes something.
 func (s *Shell) Do(ctx context.Context, cmd string) error {
 	return s.Use(ctx, func(ctx context.Context, n *ssh.Network) error {
 		_, err := n.Do(ctx, cmd)
@@ -91,13 +90,13 @@ func (s *Shell) Do(ctx context.Context, cmd string) error {
 	})
 }
 
-// HangUp gives the connection up; the next call makes a new one.
-func (s *Shell) HangUp() { _ = s.Close() } // what a broken connection says on its end adds nothing
+// HangUp closes the connection; the next call opens a new one.
+func (s *Shell) HangUp() { _ = s.Close() } // errors from closing a broken connection are irrelevant
 
 // Close closes the connection.
 func (s *Shell) Close() error { return errors.Join(HangUp(&s.network), HangUp(&s.client)) }
 
-// RefusedLine reports whether an error is a device's refusal of a line.
+// RefusedLine reports whether err means that the device refused a line.
 func RefusedLine(err error) bool {
 	_, ok := errors.AsType[*ssh.LineError](err)
 	return ok

@@ -12,43 +12,42 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/telemetry"
 )
 
-// System is one operating system of switches: all that the tool asks of it. A
-// system that it reads is one such record.
+// System describes a switch operating system: everything that the tool needs to support it.
 type System struct {
 	intent.System
-	// Fit brings a compiled switch into the shape that the system has.
+	// Fit adapts a compiled switch to the limits and form of the system.
 	Fit func(*qos.Device)
-	// Encode returns the name and text of the file of what a switch should hold.
+	// Encode returns the file name and text of the configuration for a switch.
 	Encode func(*render.Device) (file string, text []byte)
-	// Refused returns what of a switch the system does not take, and what it
-	// can only do in another way than the intent says.
+	// Refused returns the settings of a switch that the system does not support, and descriptions
+	// of those that it can only do differently than the intent says.
 	Refused func(*render.Device) (refused []render.Refusal, adapted []string)
-	// Clues tell its configurations from others; Identify reads what one says of its
-	// switch.
+	// Clues recognize configurations of the system. Identify extracts what a configuration says
+	// about its switch.
 	Clues    []Clue
 	Identify func(text []byte) Identity
-	// Telemetry is what a collector can subscribe to.
+	// Telemetry lists the data that a collector can subscribe to.
 	Telemetry telemetry.Source
-	// YANG reads a folder of the system's own models and returns what holds a
-	// switch against them; nil where it has none. Notes are what of the models
-	// cannot be used.
+	// YANG reads a folder of the system's YANG models and returns a function that checks a switch
+	// against them; nil if the system has no models. notes lists the unusable parts of the
+	// models.
 	YANG func(dir string) (check func(*render.Device) []Violation, notes []string, err error)
-	// Open makes a driver for a target, without I/O: the device is dialled by the first
-	// call that needs it.
+	// Open creates a driver for a target without I/O: the first call that needs the device
+	// connects to it.
 	Open func(Target) (Driver, error)
-	// Saved makes a driver of a switch that has started on a configuration which was saved,
-	// or which a switch shows. It dials nothing, and reads and plans what that switch would.
+	// Saved creates a driver for a configuration that was saved, or that a switch shows. It
+	// connects to nothing, and reads and plans as for a switch with this configuration.
 	Saved func(text []byte, t Target) (*Saved, error)
 }
 
-// Violation is a row that breaks a rule of the system's own models; Where is the line
-// of the intent.
+// Violation is a row that violates a rule of the system's YANG models; Where is the line of the
+// intent.
 type Violation struct{ What, Where string }
 
-// Systems are the systems that the tool works with.
+// Systems are the systems that the tool supports.
 type Systems []System
 
-// Find returns the system of a name; ok is false where there is none.
+// Find returns the system with this name; ok is false if there is none.
 func (all Systems) Find(name string) (s System, ok bool) {
 	i := slices.IndexFunc(all, func(s System) bool { return s.Name == name })
 	if i < 0 {
@@ -57,7 +56,7 @@ func (all Systems) Find(name string) (s System, ok bool) {
 	return all[i], true
 }
 
-// Names are their names, sorted.
+// Names returns the names of the systems, sorted.
 func (all Systems) Names() []string {
 	var out []string
 	for _, s := range all {
@@ -67,7 +66,7 @@ func (all Systems) Names() []string {
 	return out
 }
 
-// Fits are what brings each into its shape, for the compiler.
+// Fits returns the Fit functions by system name, for the compiler.
 func (all Systems) Fits() render.Fits {
 	out := render.Fits{}
 	for _, s := range all {
@@ -76,7 +75,7 @@ func (all Systems) Fits() render.Fits {
 	return out
 }
 
-// Open makes the driver for a target.
+// Open creates the driver for a target.
 func (all Systems) Open(t Target) (Driver, error) {
 	s, ok := all.Find(t.OS)
 	if !ok {
@@ -85,10 +84,10 @@ func (all Systems) Open(t Target) (Driver, error) {
 	return s.Open(t)
 }
 
-// hostname is how systems that are configured by lines say it.
+// hostname matches the host name line of line-based configurations.
 var hostname = lazyre.New(`(?m)^hostname (\S{1,255})`)
 
-// HostnameIn returns what the lines of a configuration say it is; "" for nothing.
+// HostnameIn returns the host name in a line-based configuration; "" if there is none.
 func HostnameIn(text []byte) string {
 	if m := hostname.FindSubmatch(Head(text)); m != nil {
 		return strings.Trim(string(m[1]), `"`)

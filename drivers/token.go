@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// NewToken makes a token of the undo record.
+// NewToken creates a token from the native undo record back.
 func NewToken(device string, back any) (*Token, error) {
 	raw, err := json.Marshal(back)
 	if err != nil {
@@ -18,14 +18,14 @@ func NewToken(device string, back any) (*Token, error) {
 	return &Token{Device: device, Native: raw}, nil
 }
 
-// Tell tells the user a note; "" is none.
+// Tell passes a note to the user, unless it is "".
 func (o ApplyOptions) Tell(note string) {
 	if o.Note != nil && note != "" {
 		o.Note(note)
 	}
 }
 
-// Read reads the undo record of a device, which may come from a file.
+// Read decodes the undo record of a device, which may come from a file.
 func (t *Token) Read(device string, back any) error {
 	if t.Device != device {
 		return fmt.Errorf("the undo record is that of %s", t.Device)
@@ -36,7 +36,7 @@ func (t *Token) Read(device string, back any) error {
 	return nil
 }
 
-// Announce tells the undo record, and the first of n steps, before the first write.
+// Announce reports the undo record and the first of n steps before the first write.
 func (o ApplyOptions) Announce(t *Token, n int, first Step) error {
 	if o.Token != nil {
 		if err := o.Token(t); err != nil {
@@ -49,11 +49,11 @@ func (o ApplyOptions) Announce(t *Token, n int, first Step) error {
 	return nil
 }
 
-// Mark is what the names of this tool's sessions and checkpoints begin with.
+// Mark is the prefix of the names of this tool's sessions and checkpoints.
 const Mark = "rf-"
 
-// RunName makes a name of a run's ID with at most the given number of bytes:
-// what is unusual in names on devices becomes a dash.
+// RunName derives a name of at most the given number of bytes from a run ID, replacing characters
+// that are unusual in names on devices by dashes.
 func RunName(id string, most int) string {
 	safe := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' {
@@ -64,17 +64,17 @@ func RunName(id string, most int) string {
 	return Mark + safe[:min(len(safe), most-len(Mark))]
 }
 
-// Ours reports whether a name was made by RunName.
+// Ours reports whether RunName created the name.
 func Ours(name string) bool { return strings.HasPrefix(name, Mark) }
 
-// AtWork says of something on a device that a run of this tool made which began
-// age ago, and of which nothing else is known, whose it may be.
+// AtWork describes the possible owner of something on a device that was created by a run of this
+// tool that began age ago.
 func AtWork(age time.Duration) string {
 	return fmt.Sprintf("a run of this tool that began %s ago is still running, or was cut off", Spell(age.Round(time.Second)))
 }
 
-// RunTime returns when the run began that a name was made for; false for a run
-// whose ID does not begin with its time in UTC, "20261121-150405".
+// RunTime returns the start time of the run for which a name was created; false if the run ID
+// does not begin with its time in UTC, "20261121-150405".
 func RunTime(name string) (time.Time, bool) {
 	const form = "20060102-150405"
 	id := strings.TrimPrefix(name, Mark)
@@ -85,8 +85,8 @@ func RunTime(name string) (time.Time, bool) {
 	return t, err == nil
 }
 
-// Fingerprint identifies a configuration without the comments ("!"), which hold what
-// changes by itself.
+// Fingerprint returns a hash of a configuration without comment lines ("!"), because these change
+// by themselves.
 func Fingerprint(text string) string {
 	h := sha256.New()
 	for line := range strings.Lines(text) {
@@ -97,7 +97,7 @@ func Fingerprint(text string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Spell prints a duration as a person reads it: "4m12s", "5m".
+// Spell formats a duration for users: "4m12s", "5m".
 func Spell(d time.Duration) string {
 	t := d.String()
 	return strings.TrimSuffix(t, "m0s") + strings.Repeat("m", strings.Count(t, "m0s"))

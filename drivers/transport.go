@@ -12,13 +12,13 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
 )
 
-// TransportError gives an error of package gnmi or ssh the sentinel of this package
-// that it stands for, if any.
+// TransportError wraps an error of package gnmi or ssh in the matching error of this package, if
+// there is one.
 func TransportError(err error) error {
 	if errors.Is(err, ErrUnreachable) || errors.Is(err, ErrAuth) || errors.Is(err, ErrIdentity) {
 		return err
 	}
-	// A server that hangs up in the handshake says nothing about trust.
+	// A server that hangs up during the handshake is not an identity problem.
 	if rpc, ok := errors.AsType[*gnmi.RPCError](err); ok && errors.Is(err, gnmi.ErrTLS) && (rpc.Msg == "EOF" || strings.HasSuffix(rpc.Msg, "connection reset by peer")) {
 		return fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
@@ -36,17 +36,17 @@ func TransportError(err error) error {
 	return err
 }
 
-// Silent reports whether a device did not answer at all: neither that it is busy, nor with
-// a connection refused or reset, as one that restarts does.
+// Silent reports whether a device did not answer at all. A busy device, and one that refuses or
+// resets the connection during a restart, does answer.
 func Silent(err error) bool { return errors.Is(err, gnmi.ErrTimeout) || errors.Is(err, ssh.ErrTimeout) }
 
-// Poll calls done at once and then again after every pause until it says so, for at
-// most limit and one more call, and for [ssh.DefaultSilence] at most while the device answers
-// nothing. It returns whether done said so and, where it did not, its last error, with that
-// of the context where that ended the wait.
+// Poll calls done at once and again after every pause until it returns true, for at most limit
+// plus one call, or for at most [ssh.DefaultSilence] while the device does not answer. It returns
+// whether done returned true and otherwise the last error of done, joined with the context's
+// error if that ended the wait.
 func Poll(ctx context.Context, pause, limit time.Duration, done func() (bool, error)) (bool, error) {
 	end := time.Now().Add(limit)
-	var unanswered time.Time // since then; zero if the last call was answered
+	var unanswered time.Time // start of the first unanswered call; zero if the last call was answered
 	for {
 		began := time.Now()
 		ok, err := done()
@@ -70,7 +70,7 @@ func Poll(ctx context.Context, pause, limit time.Duration, done func() (bool, er
 	}
 }
 
-// HangUp closes a connection, if there is one; the next call makes a new one.
+// HangUp closes a connection if there is one and sets it to nil.
 func HangUp[T any, C interface {
 	*T
 	io.Closer

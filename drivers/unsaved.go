@@ -9,10 +9,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// UnsavedLines names the sections of a command line's configuration that differ
-// between what runs and what is saved: a block by its first line, a line of the
-// top by its first two words, so that no value is printed. The order of lines
-// means nothing.
+// UnsavedLines names the sections that differ between the running and the saved configuration: a
+// block by its first line, and a top-level line by its first two words, so that no values are
+// printed. The order of lines is ignored.
 func UnsavedLines(running, saved []*lines.Line) []string {
 	have, kept := sections(running), sections(saved)
 	differ := map[string]bool{}
@@ -29,10 +28,10 @@ func UnsavedLines(running, saved []*lines.Line) []string {
 	return natural.Keys(differ)
 }
 
-// Lasts reports whether a device would be the same after a restart, in what the
-// model has of the whole device and of managed ports; a nil managed takes every
-// port. A port that is down and saved as up was shut by hand, which is not for
-// this tool to save; what buffers are derived from follows by itself.
+// Lasts reports whether a restart would leave the modeled settings of the device and of its
+// managed ports unchanged; a nil managed includes every port. It ignores ports that are down but
+// saved as up, because someone shut them by hand and this tool must not save that, and values
+// that the device derives for buffers.
 func Lasts(running, saved *qos.Device, managed func(port string) bool) bool {
 	differ := func(a, b *qos.Device, down string) bool {
 		return slices.ContainsFunc(qos.Diff(a, b), func(c qos.Change) bool {
@@ -43,7 +42,7 @@ func Lasts(running, saved *qos.Device, managed func(port string) bool) bool {
 	return !differ(running, saved, "false") && !differ(saved, running, "true")
 }
 
-// sections returns what stands in each section, in an order of its own.
+// sections returns the content of each section in a canonical order.
 func sections(ls []*lines.Line) map[string]string {
 	in := map[string]map[string]bool{}
 	for _, l := range ls {
@@ -69,7 +68,7 @@ func sections(ls []*lines.Line) map[string]string {
 	return out
 }
 
-// write writes a line and what stands below it, sorted.
+// write writes a line and the lines below it, sorted.
 func write(b *strings.Builder, l *lines.Line) {
 	b.WriteString(l.Text)
 	below := map[string]bool{}

@@ -6,12 +6,12 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 )
 
-// Why says why a system is not given what an intent states; "" where there is no more to
-// say than that this tool writes it on no system.
+// Why explains why a system does not get settings of the intent; "" if the only reason is that
+// this tool does not write them on any system.
 type Why struct{ Trimming, LoadBalancing string }
 
-// Unset names what an intent states of the forwarding of a switch: packet trimming and
-// load balancing, which this tool writes on no system.
+// Unset lists the stated forwarding settings of a switch that this tool does not write on any
+// system: packet trimming and load balancing.
 func Unset(sw *intent.Switch, system string, why Why) (out []string) {
 	say := func(what, why string) {
 		if why != "" {
