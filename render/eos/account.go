@@ -10,9 +10,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/render"
 )
 
-// Account is what becomes of each line of a configuration, in its order. A line is
-// represented where the model is another one without it. Time grows with the lines and
-// with the ports whose lines differ.
+// Account returns the fate of each relevant line of a configuration, in the order of the text. A
+// line is represented if leaving it out would change the model. The time grows with the number
+// of lines and with the number of ports whose lines differ.
 func Account(c *Config) []render.Line {
 	r := read(c)
 	a := &accountant{r: r, globals: r.globals(), whole: r.decode(), unknown: map[Unknown]string{}, seen: map[*Line]int{}}
@@ -29,27 +29,27 @@ func Account(c *Config) []render.Line {
 	return a.out
 }
 
-// accountant writes the account of one configuration.
+// accountant computes the account of one configuration.
 type accountant struct {
 	r       *reading
 	globals globals
-	// whole is what the configuration means.
+	// whole is the decoded configuration.
 	whole    *qos.Device
-	unknown  map[Unknown]string // why, by line
+	unknown  map[Unknown]string // reason why a line is not understood
 	policies *policies
-	// alike are the Ethernet ports with the same lines, by section or profile that they
-	// depend on.
+	// alike holds the groups of Ethernet ports with the same lines, by the profile or port
+	// channel section that they depend on.
 	alike map[string][]*group
 	every []*group
-	seen  map[*Line]int // its place in out, for lines that stand below several headers
+	seen  map[*Line]int // index in out of each line, for lines that stand below several headers
 	out   []render.Line
 }
 
-// group is ports that behave alike, whatever line is missing elsewhere.
+// group is a set of ports that behave the same, whichever line is left out.
 type group struct {
 	first *section
 	ports []string
-	// state is what they do, and port the same as it is compared.
+	// state is the effective configuration of the ports, and port its model in normalized form.
 	state portState
 	port  *qos.Port
 }
@@ -60,14 +60,14 @@ func (a *accountant) groupOf(s *section) *group {
 	return g
 }
 
-// modelOf is a port as it is compared.
+// modelOf returns the model of a port, normalized for comparison.
 func modelOf(s portState, all *globals) *qos.Port {
 	p := all.port(s)
 	qos.Normalize(&qos.Device{Ports: map[string]*qos.Port{"": p}})
 	return p
 }
 
-// groups sorts the ports by the lines that they have, also by a profile or port channel.
+// groups groups the ports by their lines, including those of their profile and port channel.
 func (a *accountant) groups() {
 	a.alike = map[string][]*group{}
 	by := map[string]*group{}
@@ -100,7 +100,7 @@ func (a *accountant) groups() {
 	}
 }
 
-// block tells of a line of the top level and of what stands below it.
+// block accounts for a top-level line and the lines below it.
 func (a *accountant) block(l *Line) {
 	text := canonical(l.Text)
 	switch {
@@ -121,7 +121,7 @@ func (a *accountant) block(l *Line) {
 		a.line(a.r.global, "", l)
 		a.lost(l)
 	default:
-		// What marks or polices the switch's own packets is nobody's intent.
+		// Marking and policing of the switch's own packets is outside every intent.
 		a.all(l, "", func(l *Line) (render.Fate, string) {
 			if concerns(l.Text) {
 				return render.Represented, ""
@@ -131,21 +131,21 @@ func (a *accountant) block(l *Line) {
 	}
 }
 
-// buffers reports whether a line of the top level is about what the switch has of memory.
+// buffers reports whether a top-level line is about the packet buffers of the switch.
 func buffers(text string) bool {
 	return strings.HasPrefix(text, "platform ") && (strings.Contains(text, " mmu ") || strings.Contains(text, " qos ")) ||
 		strings.HasPrefix(text, "hardware buffer ") || strings.HasPrefix(text, "hardware qos ")
 }
 
-// defines reports whether a line begins a profile of buffers, which does nothing before
-// another line applies it.
+// defines reports whether a line begins a buffer profile, which has no effect until another line
+// applies it.
 func defines(text string) bool {
 	return strings.Contains(text, " queue profile ") && !strings.HasSuffix(text, " apply")
 }
 
 const whyBuffers = "buffers and the queues inside of the switch are not read; they are tuned on the switch"
 
-// all tells the same of a line and of all below it.
+// all gives a line and all lines below it the fate that the function returns; "" skips a line.
 func (a *accountant) all(l *Line, where string, fate func(*Line) (render.Fate, string)) {
 	if f, why := fate(l); f != "" {
 		a.say(l, where, f, why, "")
@@ -155,7 +155,7 @@ func (a *accountant) all(l *Line, where string, fate func(*Line) (render.Fate, s
 	}
 }
 
-// concerns reports whether a line says something of what an account is about.
+// concerns reports whether an account must list a line.
 func concerns(text string) bool {
 	text = strings.TrimPrefix(strings.TrimPrefix(text, "no "), "default ")
 	first, rest, _ := strings.Cut(text, " ")
@@ -179,7 +179,7 @@ func (a *accountant) below(s *section, queue string, header *Line) {
 	}
 }
 
-// lost tells of what stands below a line that opens no block.
+// lost accounts for lines below a line that opens no block.
 func (a *accountant) lost(header *Line) {
 	for _, l := range header.Sub {
 		a.all(l, canonical(header.Text), func(*Line) (render.Fate, string) { return render.Unknown, whyUnknown })
@@ -192,7 +192,7 @@ func (a *accountant) say(l *Line, where string, fate render.Fate, why, check str
 	return &a.out[len(a.out)-1]
 }
 
-// line tells of one line of a section or of one of its queues.
+// line accounts for one line of a section or of one of its queues.
 func (a *accountant) line(s *section, queue string, l *Line) {
 	where := strings.TrimSpace(s.name + " " + queue)
 	if at, again := a.seen[l]; again {
@@ -226,7 +226,7 @@ func (a *accountant) line(s *section, queue string, l *Line) {
 	}
 	switch {
 	case !ok || h.about == nil:
-		// Of another protocol, or of forwarding by policy.
+		// The line is about another protocol or policy-based forwarding.
 		a.say(l, where, render.Represented, "", "")
 		return
 	case s.at == inInterface && !isEthernet(s.port()) && a.alike[s.name] == nil && h.key != "":
@@ -247,13 +247,13 @@ func (a *accountant) line(s *section, queue string, l *Line) {
 	a.effect(s, queue, l, h, where)
 }
 
-// inertKeys are of lines that do nothing to packets.
+// inertKeys lists keys whose lines have no effect on packets, with the reason.
 var inertKeys = map[string]string{
 	"random-detect ecn count": "it counts marked packets and does nothing to them",
 	"qos $1 $2 name":          "it names a queue or a class and does nothing to packets",
 }
 
-// later returns which line counts in place of l; "" where l itself does.
+// later names the later line that overrides l; "" if l is in force.
 func (a *accountant) later(s *section, queue string, l *Line, h hit) string {
 	ids := []int{0}
 	if h.list {
@@ -270,7 +270,7 @@ func (a *accountant) later(s *section, queue string, l *Line, h hit) string {
 	return by
 }
 
-// effect tells of a line by what the switch would do without it.
+// effect determines the fate of a line by decoding the configuration without it.
 func (a *accountant) effect(s *section, queue string, l *Line, h hit, where string) {
 	with, without := a.globals, a.globals
 	var changes []qos.Change
@@ -301,7 +301,7 @@ func (a *accountant) effect(s *section, queue string, l *Line, h hit, where stri
 		a.moved(out, l, concerned, &without)
 	}
 	if pause := h.key == keySend || h.key == keyReceive; pause && strings.HasSuffix(h.text, " on") {
-		// Either of the two is enough.
+		// Either of the two lines is enough for link pause.
 		out.Attrs, out.Ports = []qos.Attr{qos.KindLinkPause.Attr()}, nil
 		for _, g := range concerned {
 			out.Ports = append(out.Ports, g.ports...)
@@ -317,11 +317,11 @@ func (a *accountant) effect(s *section, queue string, l *Line, h hit, where stri
 	ordered.Sort(out.Ports, natural.Compare)
 }
 
-// mostCompared is how many groups of ports are asked for the attributes that a line
-// sets. It sets the same on all of them, with few exceptions.
+// mostCompared limits the number of port groups that are compared to find the attributes that a
+// line sets. With few exceptions a line sets the same attributes on all of them.
 const mostCompared = 8
 
-// moved adds what changes on ports without a line, and on which.
+// moved adds the attributes and ports that change when a line is left out.
 func (a *accountant) moved(out *render.Line, l *Line, concerned []*group, without *globals) {
 	known := map[qos.Attr]bool{}
 	device := len(out.Attrs) > 0
@@ -358,7 +358,7 @@ func (a *accountant) moved(out *render.Line, l *Line, concerned []*group, withou
 	}
 }
 
-// guarded reports whether a port has a watchdog at work.
+// guarded reports whether the watchdog is on at any port.
 func (a *accountant) guarded() bool {
 	for _, p := range a.whole.Ports {
 		if p.Watchdog.V.Enabled {
@@ -368,7 +368,7 @@ func (a *accountant) guarded() bool {
 	return false
 }
 
-// trusted reports whether a port classifies by a map.
+// trusted reports whether any port classifies by a map.
 func (a *accountant) trusted(f qos.Attr) bool {
 	by := map[qos.Attr]qos.Trust{qos.KindGlobalMap.Table(qos.DSCPToTC): qos.TrustDSCP, qos.KindGlobalMap.Table(qos.PCPToTC): qos.TrustPCP}[f]
 	for _, p := range a.whole.Ports {

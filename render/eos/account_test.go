@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// large is a switch of 1,024 ports and more than 10,000 lines, on which no two ports
-// have the same lines.
+// large returns the configuration of a switch with 1,024 ports and more than 10,000 lines, on
+// which no two ports have the same lines.
 func large() string {
 	var b strings.Builder
 	b.WriteString("qos profile P\n   qos trust dscp\n   priority-flow-control on\n   priority-flow-control priority 3 no-drop\n")
@@ -24,7 +24,7 @@ func large() string {
 	return b.String()
 }
 
-// Reading is the floor that the account is compared with.
+// BenchmarkReadLarge gives the time for parsing, with which BenchmarkAccount is compared.
 func BenchmarkReadLarge(b *testing.B) {
 	text := []byte(large())
 	for b.Loop() {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// box takes lines the way a switch does, knowing nothing of the package's
-// grammar: a line replaces the line that begins like it, "no" and "default"
-// take lines away by their beginning.
+// box accepts lines as a switch does, without knowing the grammar of the package: a line
+// replaces the line that begins like it, and "no" and "default" remove the lines that begin with
+// the rest.
 type box struct {
 	order    []string
 	sections map[string]*boxSection // by mode: "", "interface X", "qos profile X\x00uc-tx-queue 3"
@@ -32,7 +32,7 @@ func isQueueLine(t string) bool {
 	return strings.Contains(t, "tx-queue ") && !strings.Contains(t, "map")
 }
 
-// load fills the box from text with an indentation of three.
+// load fills the box from text with an indentation of three spaces.
 func (b *box) load(text string) {
 	section, queue := "", ""
 	for _, l := range strings.Split(text, "\n") {
@@ -66,7 +66,7 @@ func (b *box) load(text string) {
 
 var (
 	valueNo = []string{"no priority", "no qos trust", "no switchport", "no priority-flow-control pause watchdog"}
-	// single are the beginnings that say what a line sets.
+	// single lists the beginnings that identify what a line sets.
 	single = []string{"mtu", "l2 mtu", "service-profile", "qos trust", "priority", "bandwidth percent", "bandwidth guaranteed", "shape rate",
 		"random-detect ecn minimum-threshold", "flowcontrol send", "flowcontrol receive",
 		"priority-flow-control pause watchdog default timeout", "priority-flow-control pause watchdog default recovery-time",
@@ -109,8 +109,8 @@ func (b *box) take(s *boxSection, line string) {
 	s.lines = append(s.lines, line)
 }
 
-// drop takes away the lines that begin with what; the watchdog's flag is no
-// beginning of its other lines.
+// drop removes the lines that begin with what. The line that turns the watchdog on does not
+// count as the beginning of its other lines.
 func (s *boxSection) drop(what string) {
 	s.lines = slices.DeleteFunc(s.lines, func(l string) bool {
 		if what == "priority-flow-control" {

@@ -9,9 +9,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// The lines about ageing (aristanetworks/avd, eos_cli_config_gen mac-address-table.j2,
-// arp.j2 and vlan-interfaces.j2). After how long the ARP entry of a VLAN that monitors MAC
-// addresses goes is not documented.
+// Lines about ageing (aristanetworks/avd, eos_cli_config_gen mac-address-table.j2, arp.j2 and
+// vlan-interfaces.j2). It is not documented when an ARP entry expires on a VLAN that monitors
+// MAC addresses.
 const (
 	arpAgeAll  = "arp aging timeout default "
 	arpAge     = "arp aging timeout "
@@ -22,7 +22,7 @@ const (
 	usualARPAge = 4 * time.Hour     // EOS User Manual, IPv4: ARP
 )
 
-// texts yields the lines of an interface, with single spaces.
+// texts yields the lines of an interface with single spaces.
 func (s *section) texts(do func(string) bool) {
 	if s == nil {
 		return
@@ -36,10 +36,10 @@ func (s *section) texts(do func(string) bool) {
 	}
 }
 
-// bridges are the VLANs that the switch routes.
+// bridges returns the VLANs that the switch routes.
 func (r *reading) bridges(d *qos.Device) []qos.Bridge {
 	usual := lines.Timers{MAC: qos.Of(usualMACAge), ARP: qos.Of(usualARPAge)}
-	groups := map[string][]int{} // VLANs that only trunks of a group carry
+	groups := map[string][]int{} // VLANs that only the trunks of a group carry
 	for _, l := range r.top {
 		text := canonical(l.Text)
 		if t, ok := lines.Seconds(text, lines.MACAge); ok {
@@ -86,7 +86,7 @@ func (r *reading) bridges(d *qos.Device) []qos.Bridge {
 	if len(routed) == 0 {
 		return nil
 	}
-	carried := map[string]lines.VLANs{} // by the interface that says so
+	carried := map[string]lines.VLANs{} // VLANs of each interface that has been read
 	var members []lines.Member
 	for name, p := range d.Ports {
 		at := name
@@ -114,8 +114,8 @@ func (r *reading) bridges(d *qos.Device) []qos.Bridge {
 	return lines.Bridges(routed, members)
 }
 
-// overlays are the subinterfaces with a trust of their own (Arista TOI "QoS trust on
-// subinterfaces", EOS 4.28.2F). Those without take that of their port.
+// overlays returns the subinterfaces with their own trust setting (Arista TOI "QoS trust on
+// subinterfaces", EOS 4.28.2F). Other subinterfaces use the trust of their port.
 func (r *reading) overlays(d *qos.Device) map[string]qos.Overlay {
 	var out map[string]qos.Overlay
 	for _, s := range r.order {
@@ -142,13 +142,13 @@ func (r *reading) overlays(d *qos.Device) map[string]qos.Overlay {
 	return out
 }
 
-// parent is the interface that a section is a subinterface of.
+// parent returns the interface of which a section is a subinterface.
 func (s *section) parent() (string, bool) {
 	parent, _, ok := strings.Cut(s.port(), ".")
 	return parent, ok && s.at == inInterface
 }
 
-// isOverlay reports whether a line is what overlays reads.
+// isOverlay reports whether overlays reads a line.
 func (s *section) isOverlay(h *held) bool {
 	_, ok := s.parent()
 	return ok && h.spot.key == keyTrust

@@ -35,7 +35,7 @@ func TestBridges(t *testing.T) {
 		"a timer of its own": {top: "arp aging timeout default 900\n", own: "   arp aging timeout 60\n", want: []bridge{{"Vlan10", []string{"Ethernet1", "Ethernet2", "Ethernet4"}, 5 * time.Minute, time.Minute}}},
 		"an older line":      {own: "   arp timeout 60\n", want: []bridge{{"Vlan10", []string{"Ethernet1", "Ethernet2", "Ethernet4"}, 5 * time.Minute, time.Minute}}},
 		"shut":               {own: "   shutdown\n"},
-		// Only the port channel carries it.
+		// Only the port channel carries the VLAN.
 		"of a trunk group": {own: "   shutdown\n!\ninterface Vlan4094\n   ip address 192.0.2.5/31\n"},
 		"another":          {own: "!\ninterface Vlan11\n   ip address 198.51.100.1/24\n   arp aging timeout 60\n", want: []bridge{{"Vlan10", []string{"Ethernet1", "Ethernet2", "Ethernet4"}, 5 * time.Minute, 4 * time.Hour}, {"Vlan11", []string{"Ethernet2", "Ethernet4"}, 5 * time.Minute, time.Minute}}},
 	} {

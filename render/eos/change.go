@@ -15,39 +15,38 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// maxRounds bounds how often a change is looked at again because a shared line
-// disturbed a port. Each round takes in at least one port more; more than a few do not
-// occur, since only the switch's watchdog and the profiles of this tool are shared.
+// maxRounds limits how often a change is recomputed because a shared line disturbed a port. Each
+// round adds at least one port. More than a few rounds do not occur, since only the switch-wide
+// watchdog and the profiles of this tool are shared.
 const maxRounds = 8
 
-// Change returns what makes have hold desired, which must be fitted. It is
-// empty where have means the same already, whoever configured it: ports that
-// do are left alone. Other ports have one profile for each distinct shape, and their
-// own lines that contradict it are taken away.
+// Change returns an edit that brings have to the desired state, which must be fitted. It is
+// empty if have already means the same, whoever configured it; ports that do are left alone.
+// Other ports get one profile per distinct shape, and their own lines that contradict it are
+// removed.
 //
-// A profile that ports carry now is edited in place, only where it differs, whatever its
-// name; one that an interface outside of desired carries is edited only where desired
-// owns what is shared. Other shapes get a profile of this tool. Profiles of this tool
-// that nothing carries any more go, unless there are lines in them that this package
-// does not know.
+// A profile in use is edited in place, only where it differs, whatever its name. If an interface
+// outside desired uses it, it is edited only if desired owns shared settings. Other shapes get a
+// profile of this tool. Profiles of this tool that become unused are removed, unless they
+// contain lines that this package does not know.
 //
-// After [Edit.Apply] nothing differs from desired but what [Refusals] names,
-// and the aggregate that a port belongs to.
+// After [Edit.Apply] nothing differs from desired except what [Refusals] names, and the LAG to
+// which a port belongs.
 func Change(have *Config, desired *qos.Device, kw Keyword) Edit {
 	return ChangeWithin(have, desired, kw, 0)
 }
 
-// ChangeWithin is [Change] with something that all ports share left as it is.
+// ChangeWithin is like [Change] but leaves the kept shared settings as they are.
 func ChangeWithin(have *Config, desired *qos.Device, kw Keyword, kept Shared) Edit {
 	p := newPlanner(have, writable(desired), kw)
 	p.kept = kept
 	return p.plan()
 }
 
-// Shared is what all ports of a switch have in common, as a set.
+// Shared is a set of settings that all ports of a switch have in common.
 type Shared uint8
 
-// The members of Shared.
+// Members of Shared.
 const (
 	SharedDSCP Shared = 1 << iota
 	SharedCoS
@@ -56,11 +55,11 @@ const (
 	SharedWatchdog
 )
 
-// SharedParts are the members of Shared, in words.
+// SharedParts describes the members of Shared.
 var SharedParts = []struct {
 	Part Shared
 	Name string
-	// Table is the map that it is; see Maps.
+	// Table is the map that the part stands for, if Maps is set.
 	Table qos.Table
 	Maps  bool
 }{
@@ -71,7 +70,7 @@ var SharedParts = []struct {
 	{SharedWatchdog, "PFC watchdog", 0, false},
 }
 
-// String names the members.
+// String names the members for people.
 func (s Shared) String() string {
 	var parts []string
 	for _, p := range SharedParts {
@@ -88,7 +87,7 @@ type planner struct {
 	d    *qos.Device
 	kw   Keyword
 	kept Shared
-	// touched are the ports whose profile is ours to choose.
+	// touched holds the ports for which the planner chooses a profile.
 	touched map[string]bool
 }
 
@@ -115,8 +114,8 @@ func (p *planner) plan() Edit {
 	return p.tidy(e, after)
 }
 
-// keeps are the lines about marking that a port has by its profile, of queues
-// with a curve that desired leaves alone. Another profile is to have them too.
+// keeps returns the marking lines that a port has through its profile, for queues with a curve
+// that desired does not manage. A new profile must repeat them.
 func (p *planner) keeps(name string, port *qos.Port) Edit {
 	own := p.r.sections[sectionInterface+name]
 	if own == nil {
@@ -127,7 +126,7 @@ func (p *planner) keeps(name string, port *qos.Port) Edit {
 		return nil
 	}
 	var e Edit
-	curve := map[string]bool{} // queues that have one
+	curve := map[string]bool{} // queues that have a curve
 	for i := range profile.held {
 		h := &profile.held[i]
 		kind, number, _ := strings.Cut(h.queue, " ")
@@ -144,8 +143,8 @@ func (p *planner) keeps(name string, port *qos.Port) Edit {
 	return slices.DeleteFunc(e, func(s lines.Setting) bool { return !curve[s.Block] })
 }
 
-// touch adds the ports that are different from desired after an edit in what a
-// profile says, or all of them, and reports whether there was one more.
+// touch adds the ports that still differ from desired after an edit in what a profile sets, or
+// all ports, and reports whether any was new.
 func (p *planner) touch(after *reading, all bool) bool {
 	more := false
 	add := func(name string) {
@@ -166,11 +165,11 @@ func (p *planner) touch(after *reading, all bool) bool {
 	return more
 }
 
-// table is a map of the switch, running and desired, and how EOS writes an entry.
+// table is a switch-wide map, running and desired, with the syntax of its entries.
 type table struct {
 	part       Shared
 	have, want []int8
-	head, key  string // "qos map traffic-class ", " to tx-queue" where the key goes on so
+	head, key  string // "qos map traffic-class ", and " to tx-queue" if the key continues with it
 	to         string // " to tx-queue "
 }
 
@@ -187,11 +186,11 @@ func (p *planner) tables(running *qos.Device) []table {
 	}, func(t table) bool { return p.kept&t.part != 0 })
 }
 
-// moves reports whether an entry is to get another value.
+// moves reports whether an entry needs another value.
 func (t *table) moves(i int) bool { return t.want[i] >= 0 && t.have[i] != t.want[i] }
 
-// maps writes the entries that differ; one that returns to its default is
-// written as well, so that nothing depends on how an entry is unset.
+// maps writes the entries that differ. An entry that returns to its default is written too, so
+// that nothing depends on how EOS unsets entries.
 func (p *planner) maps(running *qos.Device) Edit {
 	var e Edit
 	other := " to " + string(otherKeyword(p.kw))
@@ -201,7 +200,7 @@ func (p *planner) maps(running *qos.Device) Edit {
 				continue
 			}
 			id := t.head + itoa(i)
-			// Where both keywords map a class, which one counts is not known.
+			// If both keywords map a traffic class, it is not known which one counts.
 			if t.key != "" && p.r.global.get("", id+other) != nil {
 				e = append(e, lines.Setting{Key: id + other})
 			}
@@ -211,8 +210,8 @@ func (p *planner) maps(running *qos.Device) Edit {
 	return e
 }
 
-// globals writes the switch's watchdog, where that of a port differs from
-// desired, and lifts what turns PFC off everywhere.
+// globals writes the switch-wide watchdog if a port's watchdog differs from desired, and removes
+// the line that turns PFC off on all ports.
 func (p *planner) globals(running *qos.Device, differs bool) Edit {
 	var e Edit
 	g := p.r.globals()
@@ -245,7 +244,7 @@ func (p *planner) globals(running *qos.Device, differs bool) Edit {
 	if differs {
 		switch {
 		case shuts && g.action != qos.ActionErrDisable:
-			e = append(e, lines.Setting{Key: keyAction}) // no port has a line for it
+			e = append(e, lines.Setting{Key: keyAction}) // no port has a line for this action
 		case !shuts && w.Action == qos.ActionDrop && g.action != qos.ActionDrop:
 			e = append(e, lines.Setting{Key: keyAction, Line: keyAction + " drop"})
 		}
@@ -294,9 +293,9 @@ func (p *planner) ports(running *qos.Device) Edit {
 	return e
 }
 
-// profiles gives the touched ports a profile each, and edits the profiles.
+// profiles assigns a profile to each touched port and edits the profiles.
 func (p *planner) profiles(g *globals) Edit {
-	of := map[string]shape{}      // every port of desired
+	of := map[string]shape{}      // shape of every port of desired
 	known := map[shapedBy]shape{} // most ports are alike
 	stays := p.staying()
 	for n, port := range p.d.Ports {
@@ -329,8 +328,8 @@ func (p *planner) profiles(g *globals) Edit {
 	return e
 }
 
-// staying are the ports that keep their profile, which is edited in place: all that
-// carry it are to be alike, and no other port is to be like them.
+// staying returns the ports that keep their profile, which is edited in place: all ports that
+// use the profile shall have the same shape, and no port with another profile shall have it.
 func (p *planner) staying() map[string]bool {
 	of := func(n string) shapedBy {
 		port := p.d.Ports[n]
@@ -370,8 +369,8 @@ func otherKeyword(k Keyword) Keyword {
 	return TxQueue
 }
 
-// name chooses a profile for each shape that a touched port has. A profile goes to the
-// shape that most of its ports have.
+// name chooses a profile for each shape of a touched port. A profile goes to the shape that most
+// of its ports have.
 func (p *planner) name(of map[string]shape, stays map[string]bool) map[string]string {
 	needed := map[string]bool{}
 	for n, s := range of {
@@ -379,7 +378,7 @@ func (p *planner) name(of map[string]shape, stays map[string]bool) map[string]st
 			needed[s.text] = true
 		}
 	}
-	votes := map[string]map[string]int{} // profile, shape
+	votes := map[string]map[string]int{} // number of ports by profile and shape
 	pinned := map[string]bool{}
 	taken := map[string]bool{}
 	for _, s := range p.r.order {
@@ -394,7 +393,8 @@ func (p *planner) name(of map[string]shape, stays map[string]bool) map[string]st
 		}
 		taken[carried] = true
 		if p.r.profile(carried) == nil {
-			// Made now, it could not be unmade without leaving a name behind.
+			// Creating this missing profile now could not be undone without leaving its name
+			// behind.
 			continue
 		}
 		shape, ours := of[s.port()]
@@ -403,7 +403,7 @@ func (p *planner) name(of map[string]shape, stays map[string]bool) map[string]st
 			continue
 		}
 		if !isOwn(carried) && !stays[s.port()] && !p.says(carried, shape) {
-			continue // its lines that the shape does not name would come to other ports
+			continue // other ports would get the lines of the profile that the shape does not cover
 		}
 		if votes[carried] == nil {
 			votes[carried] = map[string]int{}
@@ -432,7 +432,7 @@ func (p *planner) name(of map[string]shape, stays map[string]bool) map[string]st
 	return names
 }
 
-// says reports whether a profile says nothing but what a shape speaks of.
+// says reports whether a profile sets nothing beyond what a shape covers.
 func (p *planner) says(name string, s shape) bool {
 	of := map[spot]bool{}
 	for _, want := range s.settings {
@@ -441,7 +441,7 @@ func (p *planner) says(name string, s shape) bool {
 	return !slices.ContainsFunc(p.r.profile(name).held, func(h held) bool { return !h.inert && !of[h.spot] })
 }
 
-// holds reports whether a profile says what a shape does already.
+// holds reports whether a profile already sets what a shape requires.
 func (p *planner) holds(name, text string, of map[string]shape) bool {
 	for _, s := range of {
 		if s.text == text {
@@ -451,7 +451,7 @@ func (p *planner) holds(name, text string, of map[string]shape) bool {
 	return false
 }
 
-// edit makes a profile say what a shape does.
+// edit returns the settings that make a profile match a shape.
 func (p *planner) edit(name string, s shape) Edit {
 	header := sectionProfile + name
 	sec := p.r.sections[header]
@@ -463,7 +463,7 @@ func (p *planner) edit(name string, s shape) Edit {
 		for _, queue := range queuesOf(sec, want.Block) {
 			have, line := sec.value(queue, want.Key), want.Line
 			if queue != want.Block {
-				// Settings under the other keyword must not count.
+				// Remove settings under the other keyword.
 				line = ""
 			} else if sec != nil && same(have, line, queue, inProfile) {
 				continue
@@ -477,7 +477,8 @@ func (p *planner) edit(name string, s shape) Edit {
 	return e
 }
 
-// queuesOf returns the queue, and before it the same one by another keyword, if there.
+// queuesOf returns the queue, preceded by the same queue under the other keyword if the section
+// has it.
 func queuesOf(sec *section, queue string) []string {
 	if queue == "" || sec == nil {
 		return []string{queue}
@@ -492,7 +493,7 @@ func queuesOf(sec *section, queue string) []string {
 	return []string{queue}
 }
 
-// attach gives a port its profile and takes away what contradicts it.
+// attach attaches a profile to a port and removes lines of the port that contradict it.
 func (p *planner) attach(port, name string, s shape) Edit {
 	header := sectionInterface + port
 	sec := p.r.sections[header]
@@ -510,7 +511,7 @@ func (p *planner) attach(port, name string, s shape) Edit {
 	return e
 }
 
-// tidy removes the profiles of ours that nothing carries after an edit.
+// tidy removes profiles of this tool that no interface uses after an edit.
 func (p *planner) tidy(e Edit, after *reading) Edit {
 	if len(e) == 0 {
 		return nil

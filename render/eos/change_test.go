@@ -15,7 +15,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// foreign is what other people have on a switch.
+// foreign is configuration on the switch that does not belong to this tool.
 const foreign = `! Command: show running-config
 ! device: leaf1 (DCS-7060DX5-64S, EOS-4.34.2F)
 !
@@ -62,7 +62,7 @@ management ssh
 end
 `
 
-// foreignOf returns the foreign sections of a text that holds others as well.
+// foreignOf returns the foreign sections of a text.
 func foreignOf(text string) string {
 	var out []string
 	own := false
@@ -82,20 +82,20 @@ func foreignOf(text string) string {
 	return strings.Join(out, "\n!\n")
 }
 
-// drawHave draws a switch that someone configured: with this tool or by hand,
-// for ports that want shares and for others, with lines on the interfaces.
+// drawHave draws the configuration of a switch: made by this tool or by hand, for ports in want
+// and for others, with lines on the interfaces.
 func drawHave(t *rapid.T, want *qos.Device, kw Keyword) *Config {
 	have := mustParse(t, foreign)
 	other := device(t)
 	switch rapid.IntRange(0, 3).Draw(t, "start") {
-	case 0: // never touched
+	case 0: // never configured
 		other.Ports = map[string]*qos.Port{}
-	case 1: // this tool configured what is wanted, then things changed
+	case 1: // configured by this tool, then changed
 		other = want
 	}
 	have = Change(have, other, kw).Apply(have)
 	var e Edit
-	if rapid.Bool().Draw(t, "everything") { // also what holds without a line
+	if rapid.Bool().Draw(t, "everything") { // also write defaults
 		for _, n := range natural.Keys(other.Ports) {
 			header, port := sectionInterface+n, other.Ports[n]
 			e = append(e, lines.Setting{Section: header, Key: keyMTU, Line: keyMTU + " " + itoa(port.MTU.V)},
@@ -145,8 +145,8 @@ var globalLines = []lines.Setting{
 	{Key: "qos map traffic-class 2 to uc-tx-queue", Line: "qos map traffic-class 2 to uc-tx-queue 1"},
 }
 
-// From wherever a switch starts, a change reaches what is wanted, and then
-// there is nothing left to do; what is foreign stays; and it can be reverted.
+// From any starting configuration a change reaches the desired state and a second change is
+// empty. Foreign configuration stays, and the change can be reverted.
 func TestChangeReachesDesiredAndBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want, kw := device(t), drawKeyword(t)
@@ -172,8 +172,8 @@ func TestChangeReachesDesiredAndBack(t *testing.T) {
 	})
 }
 
-// A port that means what is wanted is left alone, by whomever it was
-// configured, and so is a port that nobody asked about.
+// A port that already has the desired state is left alone, whoever configured it, and so is a
+// port outside the intent.
 func TestChangeLeavesOthersAlone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want, kw := device(t), drawKeyword(t)
@@ -185,7 +185,7 @@ func TestChangeLeavesOthersAlone(t *testing.T) {
 			if want.Ports[n] != nil {
 				continue
 			}
-			// The watchdog's timers are the switch's, and so is what turns PFC off.
+			// The watchdog timers and the line that turns PFC off are switch-wide.
 			a, b := *p, *now.Ports[n]
 			a.Watchdog, b.Watchdog = qos.Opt[qos.Watchdog]{}, qos.Opt[qos.Watchdog]{}
 			if strings.Contains(have.String(), keyAllOff) {
@@ -216,7 +216,7 @@ func TestUndoKeepsWhatOthersChangedSince(t *testing.T) {
 	if wanted := since.Apply(have).String(); got != wanted {
 		t.Errorf("reverted to\n%s\nwant\n%s", got, wanted)
 	}
-	// A profile of ours that someone attached stays while it is attached.
+	// A profile of this tool that someone has attached stays while it is attached.
 	attached := Edit{{Section: "interface Port-Channel7", Key: keyProfile, Line: "service-profile ROCE-FABRIC"}}.Apply(e.Apply(have))
 	undo := e.Undo(have)
 	if !strings.Contains(undo.Apply(attached).String(), "\nqos profile ROCE-FABRIC\n") || slices.Contains(undo.Commands(attached), "no qos profile ROCE-FABRIC") {
@@ -224,7 +224,7 @@ func TestUndoKeepsWhatOthersChangedSince(t *testing.T) {
 	}
 }
 
-// A profile keeps its name and what others added to it, and changes in place.
+// A profile keeps its name and the lines that others added, and changes in place.
 func TestProfilesAreEditedInPlace(t *testing.T) {
 	shape := func(weight int) *qos.Port {
 		p := &qos.Port{Trust: qos.Of(qos.TrustDSCP), PFC: qos.Of(qos.Priorities(3))}
@@ -239,7 +239,7 @@ func TestProfilesAreEditedInPlace(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("typed %q", got)
 	}
-	// All ports alike: the second profile goes.
+	// With all ports alike the second profile is removed.
 	for n := range d.Ports {
 		d.Ports[n] = shape(60)
 	}
@@ -250,8 +250,8 @@ func TestProfilesAreEditedInPlace(t *testing.T) {
 	}
 }
 
-// A profile of the operator changes in place, under its own name, where no interface
-// that is not in the intent carries it, or where the intent owns what is shared.
+// An operator's profile changes in place and keeps its name if no interface outside the intent
+// uses it, or if the intent owns shared settings.
 func TestAnOperatorsProfileChangesInPlace(t *testing.T) {
 	const text = "qos profile GPU\n   qos trust dscp\n   shape rate 90 percent\n   !\n   uc-tx-queue 3\n      no priority\n      bandwidth percent 40\n   !\n   priority-flow-control on\n   priority-flow-control priority 3 no-drop\n!\ninterface Ethernet1\n   service-profile GPU\n!\ninterface Ethernet2\n   service-profile GPU\n!\n"
 	p := &qos.Port{Trust: qos.Of(qos.TrustDSCP), PFC: qos.Of(qos.Priorities(3))}
@@ -286,8 +286,8 @@ func TestAnOperatorsProfileChangesInPlace(t *testing.T) {
 	}
 }
 
-// The typed commands have the effect that was computed, both ways, on a switch
-// that works line by line.
+// The typed commands have the effect that Apply computes, for the edit and its undo, on a switch
+// that processes them line by line.
 func TestCommandsDoWhatApplySays(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want, kw := device(t), drawKeyword(t)
@@ -320,8 +320,8 @@ func TestCommandsDoWhatApplySays(t *testing.T) {
 	})
 }
 
-// withPortsOf leaves out the interfaces that only typing made: a switch does
-// not forget those.
+// withPortsOf removes interfaces that exist only because their header was typed; a switch keeps
+// them.
 func withPortsOf(d, of *qos.Device) *qos.Device {
 	for n := range d.Ports {
 		if of.Ports[n] == nil {
@@ -331,8 +331,7 @@ func withPortsOf(d, of *qos.Device) *qos.Device {
 	return d
 }
 
-// A profile of this tool to which a user has added something, even a comment,
-// is kept.
+// A profile of this tool with a line that a user has added, even a comment, is kept.
 func TestAProfileWithACommentStays(t *testing.T) {
 	d := &qos.Device{Ports: map[string]*qos.Port{"Ethernet1": {Trust: qos.Of(qos.TrustDSCP)}}}
 	for line, goes := range map[string]bool{"": true, "   !! agreed with storage, ask first\n": false} {
@@ -344,8 +343,7 @@ func TestAProfileWithACommentStays(t *testing.T) {
 	}
 }
 
-// Settings that a port loses when it leaves another user's profile are
-// reported.
+// Settings that a port loses when it leaves another user's profile are reported.
 func TestLosses(t *testing.T) {
 	have := mustParse(t, `qos profile OPS
    qos trust cos
@@ -388,8 +386,8 @@ end
 	}
 }
 
-// A port that is given another profile takes the marking along that desired
-// leaves alone, in whatever words, unless the port has lines of its own.
+// A port that gets another profile keeps the marking that desired does not manage, in any
+// syntax, unless the port has its own marking lines.
 func TestMarkingThatIsLeftAlone(t *testing.T) {
 	const curve = "random-detect ecn minimum-threshold 320 segments maximum-threshold 3000 segments max-mark-probability 90 weight 4"
 	const drop = "random-detect drop minimum-threshold 10 kbytes maximum-threshold 20 kbytes drop-probability 5"
@@ -421,7 +419,7 @@ end
 	port := func() *qos.Port {
 		p := &qos.Port{Trust: qos.Of(qos.TrustDSCP)}
 		p.Queues[3].Scheduler = qos.Of(qos.Scheduler{Weight: 60})
-		p.Queues[4].ECN = qos.Of(qos.ECN{}) // which is stated, and goes
+		p.Queues[4].ECN = qos.Of(qos.ECN{}) // managed, so the curve is removed
 		return p
 	}
 	d := &qos.Device{Ports: map[string]*qos.Port{"Ethernet1": port(), "Ethernet2": port()}}
@@ -445,8 +443,8 @@ end
 	}
 }
 
-// A profile that is edited in place keeps what desired leaves alone, and its ports stay
-// on it.
+// A profile that is edited in place keeps lines that desired does not manage, and its ports keep
+// using it.
 func TestEditedInPlaceWithMarking(t *testing.T) {
 	have := mustParse(t, "qos profile OPS\n   qos trust cos\n   !\n   uc-tx-queue 3\n      random-detect ecn minimum-threshold 1 kbytes maximum-threshold 2 kbytes\n!\ninterface Ethernet1\n   service-profile OPS\n!\ninterface Ethernet2\n   service-profile OPS\n   !\n   uc-tx-queue 3\n      random-detect ecn minimum-threshold 7 kbytes maximum-threshold 8 kbytes\n!\nend\n")
 	p := &qos.Port{Trust: qos.Of(qos.TrustDSCP)}
@@ -455,13 +453,14 @@ func TestEditedInPlaceWithMarking(t *testing.T) {
 	if got := Change(have, d, UCTxQueue).Commands(have); !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
-	// A third port, which marks nothing, gets a profile that does not.
+	// A third port, which marks nothing, gets a profile without marking.
 	d.Ports["Ethernet3"] = p
 	after := Change(have, d, UCTxQueue).Apply(have)
 	if is, _ := Decode(after); is.Ports["Ethernet3"].Queues[3].ECN.V.Enabled || !is.Ports["Ethernet1"].Queues[3].ECN.V.Enabled {
 		t.Errorf("%s", after)
 	}
-	// One that is to be as others are, of whose profile nothing is left alone, joins it.
+	// A port that shall match other ports joins their profile if desired manages everything in
+	// it.
 	have = mustParse(t, "qos profile OPS\n   qos trust dscp\n!\ninterface Ethernet1\n   service-profile OPS\n!\ninterface Ethernet2\n   no switchport\n   qos trust cos\n!\nend\n")
 	delete(d.Ports, "Ethernet3")
 	want = []string{"interface Ethernet2", "default qos trust", "service-profile OPS", "exit"}
@@ -470,7 +469,8 @@ func TestEditedInPlaceWithMarking(t *testing.T) {
 	}
 }
 
-// A plan file may hold anything; what this package makes is taken.
+// Check accepts every edit that this package makes, and rejects other settings that a plan file
+// might contain.
 func TestCheckKnowsItsOwn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want, kw := device(t), drawKeyword(t)
@@ -527,7 +527,7 @@ func TestCheckKnowsItsOwn(t *testing.T) {
 	}
 }
 
-// The time a line takes does not depend on how many there are.
+// BenchmarkChange shows that the time per line does not depend on the number of lines.
 func BenchmarkChange(b *testing.B) {
 	p := &qos.Port{Trust: qos.Of(qos.TrustDSCP), PFC: qos.Of(qos.Priorities(3)), MTU: qos.Of(9100)}
 	for name, line := range map[string]func(i int) string{

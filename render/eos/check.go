@@ -7,8 +7,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// written are the keys that this tool writes, by place, and what others begin
-// with. A profile is its own as a whole, and a queue holds nothing but QoS.
+// written lists the keys that this tool writes at each place, and the prefixes of further keys.
+// Profiles are not restricted, and a queue contains only QoS lines.
 var written = map[place]struct{ keys, prefixes []string }{
 	inGlobal: {
 		keys:     []string{keyAllOff, keyTimeout, keyRecovery, keyPoll, keyAction, keyOverride},
@@ -25,10 +25,9 @@ func writes(at place, key string) bool {
 	return !bounded || slices.Contains(w.keys, key) || slices.ContainsFunc(w.prefixes, func(p string) bool { return strings.HasPrefix(key, p) })
 }
 
-// known reports whether a setting is one that [Change] or its undoing makes: of
-// an Ethernet interface, a profile of this tool, or the top level, with a line of
-// the grammar that sets what the key says, and a key that this tool writes there. Of a
-// profile with another name only single lines are changed.
+// known reports whether [Change] or its undo could make a setting: in an Ethernet interface, a
+// profile of this tool, or at the top level, with a line of the grammar that sets the key, and a
+// key that this tool writes there. In a profile with another name only single lines are changed.
 func known(s lines.Setting) (port string, ok bool) {
 	at := inGlobal
 	if name, ok := strings.CutPrefix(s.Section, sectionInterface); ok && isEthernet(name) {
@@ -53,7 +52,7 @@ func known(s lines.Setting) (port string, ok bool) {
 	if s.Line == "" {
 		unset := unsetOf(at, s.Key, "")
 		_, ok := match(unset, at)
-		return port, ok || unset == "no " // and the line that is held
+		return port, ok || unset == "no " // "no " alone: the key is unset by negating the present line
 	}
 	h, ok := match(s.Line, at)
 	if !ok || h.about == nil || h.text != s.Line {
@@ -70,10 +69,10 @@ func known(s lines.Setting) (port string, ok bool) {
 	return port, h.keyText(id) == s.Key
 }
 
-// others reports whether a setting may be one of a profile with another name.
+// others reports whether a setting may belong to a profile with another name.
 func others(s lines.Setting) bool {
 	return s.Key != "" && plain(s.Section) && printable(strings.TrimPrefix(s.Section, sectionProfile)) && (s.Block != "" || writes(inInterface, s.Key))
 }
 
-// plain reports whether a text may be typed, and has single blanks.
+// plain reports whether a text is safe to type and has single spaces.
 func plain(text string) bool { return canonical(text) == text && lines.Plain(text) }

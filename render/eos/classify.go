@@ -9,32 +9,32 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// The headers of classification by policy (EOS User Manual, QoS; aristanetworks/avd,
-// eos_cli_config_gen class-maps and policy-maps). Other types do not classify what
-// passes through the switch.
+// Headers of classification by policy (EOS User Manual, QoS; aristanetworks/avd,
+// eos_cli_config_gen class-maps and policy-maps). Other policy types do not classify transit
+// traffic.
 const (
 	policyHead = "policy-map type quality-of-service "
 	classHead  = "class-map type qos "
-	restClass  = "class-default" // what no other class matches
+	restClass  = "class-default" // matches what no other class matches
 )
 
-// policy is what an input policy does with packets by their DSCP.
+// policy describes what an input policy does with packets of each DSCP.
 type policy struct {
-	// class and leaves are the traffic class that it puts a code point into and the DSCP
-	// that it writes, Unmapped where it sets none.
+	// class and leaves are the traffic class and the DSCP that the policy sets for each code
+	// point; Unmapped if it sets none.
 	class, leaves [qos.NumDSCP]int8
-	// whole says that it does nothing else.
+	// whole is set if the policy does nothing else.
 	whole bool
-	// says is what it does, for people.
+	// says describes the effect for people.
 	says string
-	// maps are those of ports, made from those of the switch.
+	// maps are the switch's maps as changed by the policy; they apply to its ports.
 	maps *qos.Maps
-	// several says that packets of one traffic class leave with several DSCPs.
+	// several is set if packets of one traffic class leave with different DSCPs.
 	several bool
 }
 
-// policyBlocks are the policies and their classes by the header; what opens one again
-// adds to it.
+// policyBlocks returns the lines of policies and class maps by header. Repeated headers add
+// lines.
 func policyBlocks(c *Config) map[string][]*Line {
 	blocks := map[string][]*Line{}
 	for _, l := range c.Lines {
@@ -45,7 +45,8 @@ func policyBlocks(c *Config) map[string][]*Line {
 	return blocks
 }
 
-// policyOf returns the line of the input policy that an interface has, and where it stands.
+// policyOf returns the line that attaches an input policy to an interface, and the section that
+// holds it: the interface or its profile.
 func (r *reading) policyOf(s *section) (*section, *held) {
 	for _, from := range []*section{s, r.profile(s.carries())} {
 		if from != nil && from.value("", keyPolicy) != "" {
@@ -55,8 +56,8 @@ func (r *reading) policyOf(s *section) (*section, *held) {
 	return nil, nil
 }
 
-// classify says what the input policy of an interface makes of packets, and reports what
-// the model does not hold of it; p is nil for what is no port.
+// classify applies the input policy of an interface to the maps of port p, and reports what the
+// model cannot represent. p is nil if the interface is not a port.
 func (r *reading) classify(s *section, p *qos.Port, all *globals) {
 	at, h := r.policyOf(s)
 	if h == nil {
@@ -75,7 +76,7 @@ func (r *reading) classify(s *section, p *qos.Port, all *globals) {
 	}
 }
 
-// policy reads a policy by its name; nil where there is none. The first class that matches
+// policy returns the policy with a name; nil if it does not exist. The first class that matches
 // a packet counts.
 func (r *reading) policy(name string, all *globals) *policy {
 	if k, ok := r.policies[name]; ok {
@@ -97,7 +98,7 @@ func readPolicy(body []*Line, blocks map[string][]*Line) *policy {
 		k.class[i], k.leaves[i], left[i] = qos.Unmapped, qos.Unmapped, true
 	}
 	var says []string
-	open := false // a class before matches by something else than DSCP
+	open := false // an earlier class matches something other than DSCP
 	for _, l := range body {
 		name, ok := strings.CutPrefix(canonical(l.Text), "class ")
 		if !ok {
@@ -114,7 +115,7 @@ func readPolicy(body []*Line, blocks map[string][]*Line) *policy {
 		}
 		if tc < 0 && to < 0 && plain && all {
 			for _, d := range ids {
-				left[d] = false // it keeps its class
+				left[d] = false // it keeps the class of the map
 			}
 			continue
 		}
@@ -140,8 +141,8 @@ func readPolicy(body []*Line, blocks map[string][]*Line) *policy {
 	return k
 }
 
-// readSets returns the traffic class and the DSCP that a class sets, -1 for none, and
-// whether it does nothing else.
+// readSets returns the traffic class and the DSCP that a class sets, -1 for none, and whether it
+// does nothing else.
 func readSets(body []*Line) (tc, dscp int, plain bool) {
 	tc, dscp, plain = -1, -1, true
 	for _, l := range body {
@@ -163,7 +164,7 @@ func readSets(body []*Line) (tc, dscp int, plain bool) {
 	return tc, dscp, plain
 }
 
-// merge makes the maps of ports with the policy from those of the switch.
+// merge computes the maps of ports with the policy from the maps of the switch.
 func (k *policy) merge(m *qos.Maps) {
 	for d, tc := range k.class {
 		if tc >= 0 {
@@ -191,8 +192,7 @@ func (k *policy) merge(m *qos.Maps) {
 	k.maps = m
 }
 
-// matched returns the code points that a class map matches, and whether those are all
-// that it matches.
+// matched returns the code points that a class map matches, and whether it matches nothing else.
 func matched(body []*Line) (ids []int, all bool) {
 	all = len(body) > 0
 	for _, l := range body {

@@ -7,13 +7,13 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// A policy classifies in place of the map of a port that trusts DSCP, the first class
-// that matches counts, and what cannot be read of it is reported.
+// A policy overrides the map on a port that trusts DSCP, the first class that matches counts,
+// and parts that cannot be read are reported.
 func TestPolicies(t *testing.T) {
 	for name, c := range map[string]struct {
 		maps, body, port string
 		class            map[int]int8 // by DSCP
-		marked           bool         // DSCP 26 leaves with 10
+		marked           bool         // whether DSCP 26 leaves as 10
 		open             bool
 	}{
 		"moves":         {"class-map type qos match-any A\n   match dscp 24-26\n", "   class A\n      set traffic-class 0\n", "", map[int]int8{24: 0, 26: 0, 27: 3}, false, false},

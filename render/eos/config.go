@@ -1,10 +1,10 @@
-// Package eos translates between [qos.Device] and the configuration text of
-// Arista EOS switches: it reads running configuration, says what it means, and
-// works out the lines that make it mean something else.
+// Package eos translates between [qos.Device] and the configuration text of Arista EOS switches:
+// it reads running configuration, decodes its meaning, and computes the lines that change it to
+// a desired state.
 //
-// It does no I/O, and it knows no device: what a box of some model refuses
-// beyond [Refusals] is for the driver to find out. Do not compare
-// configurations as text with it; [Decode] both and compare what they mean.
+// The package does no I/O and knows no particular device: what a model refuses beyond [Refusals]
+// is for the driver to find out. Do not compare configurations as text; [Decode] both and
+// compare the results.
 package eos
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// The parts of the machine for configuration by lines.
+// Types of package lines.
 type (
 	Config  = lines.Config
 	Line    = lines.Line
@@ -23,10 +23,10 @@ type (
 	Unknown = lines.Unknown
 )
 
-// Parse reads configuration: the answer to "show running-config", also with
-// "all", generated text, or a pasted session with its prompts, whatever the
-// indentation. It fails on what cannot be configuration: NUL bytes, lines over
-// 64 KB, more than 16 levels. Time and memory are linear in the size of text.
+// Parse reads configuration: the output of "show running-config" (also with "all"), generated
+// text, or a pasted session with prompts, with any indentation. It fails on text that cannot be
+// configuration: NUL bytes, lines over 64 KB, more than 16 levels. Time and memory are linear in
+// the size of the text.
 func Parse(text []byte) (*Config, error) {
 	p := parser{cfg: Lines.New()}
 	if err := lines.Each(text, p.line); err != nil {
@@ -36,23 +36,22 @@ func Parse(text []byte) (*Config, error) {
 	return p.cfg, nil
 }
 
-// frame is a line that others may stand below.
+// frame is a line that other lines may stand below.
 type frame struct {
 	line          *Line
 	indent, depth int
-	// indented says that a line stands below it by indentation, left that an
-	// "exit" came. A line that is not indented is then no part of it unless it
-	// can be nothing else.
+	// indented is set if a line below it is indented, left after an "exit". A line without
+	// indentation then belongs to it only if it can belong nowhere else.
 	indented, left bool
 }
 
 type parser struct {
 	cfg   *Config
 	stack []*frame
-	// raw is the line whose text block is being read; nil outside of one.
+	// raw is the line whose text block is being read; nil outside a text block.
 	raw *Line
-	// section is the last interface or profile and queue the last queue: where
-	// lines belong that nobody indented. closed says that a "!" came since.
+	// section is the last interface or profile, queue the last queue; they take lines without
+	// indentation. closed is set once a "!" has been read.
 	section, queue *frame
 	closed         bool
 }
@@ -86,7 +85,7 @@ func (p *parser) line(s string, no int) error {
 			t, typed = rest, true
 			p.closed = p.closed || !below(mode)
 			if mode == "" {
-				t = "" // a command that shows something
+				t = "" // a show command
 			}
 		}
 		if typed && (t == "" || t == "!" || t == "end") {
@@ -97,7 +96,7 @@ func (p *parser) line(s string, no int) error {
 	return p.add(&Line{Text: t, No: no}, indent)
 }
 
-// comment keeps a comment where its indentation puts it; it ends nothing.
+// comment adds a comment at the level of its indentation; comments end no block.
 func (p *parser) comment(l *Line, indent int) {
 	for _, f := range slices.Backward(p.stack) {
 		if f.indent < indent {
@@ -108,7 +107,7 @@ func (p *parser) comment(l *Line, indent int) {
 	p.cfg.Lines = append(p.cfg.Lines, l)
 }
 
-// add puts a line where its indentation says, or else its words.
+// add places a line by its indentation or else by its first words.
 func (p *parser) add(l *Line, indent int) error {
 	for _, f := range []*frame{p.queue, p.section} {
 		if f == nil {
@@ -140,7 +139,7 @@ func (p *parser) add(l *Line, indent int) error {
 	return p.put(p.stack[len(p.stack)-1], l, indent)
 }
 
-// open reports whether a line without indentation may be one of f.
+// open reports whether a line without indentation may belong to f.
 func (p *parser) open(f *frame) bool { return !f.indented && !f.left && !p.closed }
 
 // takes reports whether a line that is not indented below f belongs to it.
@@ -186,13 +185,13 @@ func (p *parser) put(f *frame, l *Line, indent int) error {
 	case h == headQueue && (f == nil || f == p.section):
 		p.queue, p.closed = own, false
 	case h == headQueue:
-		p.queue = nil // as in a text in which this one is not indented
+		p.queue = nil // same result as for text in which this line is not indented
 	}
 	return nil
 }
 
-// below reports whether a mode is one of a section, and not the top of the
-// configuration: "config-if-Et1/1", "config-s-pod1-if-Et1/1".
+// below reports whether a CLI mode is inside a section: "config-if-Et1/1",
+// "config-s-pod1-if-Et1/1".
 func below(mode string) bool {
 	rest, ok := strings.CutPrefix(mode, "config-")
 	if !ok {
@@ -204,12 +203,12 @@ func below(mode string) bool {
 	return true
 }
 
-// isRaw reports whether a line begins text that ends with a line "EOF".
+// isRaw reports whether a line begins a text block that ends with a line "EOF".
 func isRaw(text string) bool {
 	return strings.HasPrefix(text, "banner ") || text == "action bash" || text == "code" || strings.HasPrefix(text, "code unit ")
 }
 
-// gap is what EOS prints between neighbours: "!" around sections and queues.
+// gap returns the text that EOS prints between neighbours: "!" around sections and queues.
 func gap(prev, next *Line, depth int) string {
 	queue := depth > 0 && headerOf(next.Text) == headQueue
 	switch {
@@ -221,13 +220,13 @@ func gap(prev, next *Line, depth int) string {
 	return "!\n"
 }
 
-// apart reports whether EOS separates two neighbours at the top level.
+// apart reports whether EOS prints a "!" between two neighbours at the top level.
 func apart(a, b *Line) bool {
 	block := func(l *Line) bool { return len(l.Sub) > 0 || headerOf(l.Text) != headNone }
 	return block(a) || block(b) || family(a.Text) != family(b.Text)
 }
 
-// family is what lines that EOS prints together begin with.
+// family returns the first words that lines printed together have in common.
 func family(text string) string {
 	rest := strings.TrimPrefix(strings.TrimPrefix(text, "no "), "default ")
 	first, rest, _ := strings.Cut(rest, " ")
@@ -237,7 +236,7 @@ func family(text string) string {
 	return first
 }
 
-// header says which kind of block a line opens.
+// header is the kind of block that a line opens.
 type header int
 
 const (
@@ -263,7 +262,7 @@ const (
 	sectionDefaults  = "interface defaults" // the whole line
 )
 
-// queueKinds are the words that name queues; multicast queues are known and left alone.
+// queueKinds lists the words that name queues. Multicast queues are recognized and left alone.
 var queueKinds = []string{string(TxQueue), string(UCTxQueue), multicastQueue}
 
 const multicastQueue = "mc-tx-queue"

@@ -11,24 +11,22 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// The MTU of a port that states none, in bytes, on a switch that states none for
-// all of them (EOS User Manual, Ethernet ports; aristanetworks/avd,
-// ethernet_interfaces).
+// Default MTUs in bytes, if neither the port nor "interface defaults" sets one (EOS User Manual,
+// Ethernet ports; aristanetworks/avd, ethernet_interfaces).
 const (
 	defaultMTU   = 1500
 	defaultL2MTU = 9214
 )
 
-// Decode says what a configuration means: its Ethernet interfaces as ports,
-// and the maps of the switch as GlobalMaps. The values are those in force by
-// the configuration: defaults, among them those of "interface defaults", overlaid by the attached profile, overlaid by
-// the interface's own lines. EOS has no values for groups, asymmetric PFC,
-// speed, FEC and cables here; they are unset. The second result lists the
-// lines that the model does not hold, in the order of the text.
+// Decode returns the state that a configuration means: its Ethernet interfaces as ports, and the
+// maps of the switch as GlobalMaps. The values are those in force: defaults (including
+// "interface defaults"), overlaid by the attached profile, overlaid by the interface's own
+// lines. Groups, asymmetric PFC, speed, FEC and cables are unset, as EOS has no values for them.
+// The second result lists the lines that the model cannot represent, in the order of the text.
 //
-// The defaults are those of the EOS User Manual; trust is DSCP on routed and CoS
-// on switched ports. How the lines of a profile and of an interface merge is documented
-// for policies only; that the interface's own line wins is assumed for all.
+// Defaults follow the EOS User Manual; trust is DSCP on routed and CoS on switched ports. How
+// profile and interface lines merge is documented for policies only; the interface's own line is
+// assumed to win in every case.
 func Decode(c *Config) (*qos.Device, []Unknown) {
 	r := read(c)
 	d := r.decode()
@@ -69,9 +67,8 @@ func (r *reading) decode() *qos.Device {
 	return d
 }
 
-// The lines of a VXLAN interface about QoS (aristanetworks/avd, eos_cli_config_gen
-// vxlan-interface.j2). Both are off where they are not configured. What the outer DSCP is
-// without the first is not documented.
+// QoS lines of a VXLAN interface (aristanetworks/avd, eos_cli_config_gen vxlan-interface.j2).
+// Both features are off by default. The outer DSCP without the first line is not documented.
 const (
 	vxlanDSCP = "vxlan qos dscp propagation encapsulation"
 	vxlanECN  = "vxlan qos ecn propagation"
@@ -139,7 +136,8 @@ func (g *globals) mtuOf(s portState) int {
 	return cmp.Or(s.l2mtu, defaultL2MTU)
 }
 
-// watchdog is on with the port's flag, a timeout above 0 and a priority to watch.
+// watchdog returns the watchdog of a port. It is on if it is not turned off on the port, its
+// timeout is above 0 and a priority is lossless.
 func (g *globals) watchdog(s portState, pfc qos.PrioritySet) qos.Watchdog {
 	w := qos.Watchdog{Priorities: pfc, Action: g.action, Detect: g.timeout, Restore: g.recovery}
 	if s.timed {

@@ -9,10 +9,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
-// Digest identifies what desired speaks of in a configuration: the managed
-// lines of its ports, of the profiles that they carry, and of the top level.
-// Other lines, the order of lines, and lines that say what is usual do not
-// change it.
+// Digest returns a digest of the configuration that desired manages: the managed lines of its
+// ports, of their profiles, and of the top level. Other lines, the order of lines, and lines
+// that state a default do not change it.
 func Digest(c *Config, desired *qos.Device) string {
 	r := read(c)
 	h := sha256.New()

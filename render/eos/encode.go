@@ -12,17 +12,15 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// profileName is the name of the first profile that this tool makes; others
-// are numbered from 2. Profiles of other names belong to others.
+// profileName is the name of the first profile that this tool creates; further ones are numbered
+// from 2. Profiles with other names are not the tool's.
 const profileName = "ROCE-FABRIC"
 
-// Encode returns the desired text as a whole, in the order in which EOS prints
-// it: profiles, interfaces that carry them, and the top level. Code points at
-// their default have no line. Values that [Refusals] names are left out.
-// Interfaces that are alike have their lines in common.
+// Encode returns the complete desired text in the order in which EOS prints it: profiles, the
+// interfaces that use them, and the top level. Code points at their default have no line. Values
+// that [Refusals] names are left out. Interfaces that are alike share their lines.
 //
-// Whether a port is routed is not known here: the MTU is written as that of a
-// routed port.
+// It is not known whether a port is routed; the MTU is written as for a routed port.
 func Encode(d *qos.Device, kw Keyword) *Config {
 	c := Lines.New()
 	p := newPlanner(c, writable(d), kw)
@@ -34,15 +32,15 @@ func Encode(d *qos.Device, kw Keyword) *Config {
 	return c
 }
 
-// sections are the profiles and the interfaces of a switch that has none yet.
+// sections returns the profiles and interfaces of a switch that has none yet.
 func (p *planner) sections(g *globals) (profiles, interfaces []*Line) {
 	type alike struct {
 		shapedBy
 		mtu       qos.Opt[int]
 		up, pause qos.Opt[bool]
 	}
-	known := map[alike][]*Line{} // what stands in an interface
-	names := map[string]string{} // of profiles, by what they say
+	known := map[alike][]*Line{} // lines of an interface
+	names := map[string]string{} // profile names, by the text of their shape
 	var last alike
 	var own []*Line
 	ports := natural.Keys(p.d.Ports)
@@ -50,7 +48,7 @@ func (p *planner) sections(g *globals) (profiles, interfaces []*Line) {
 	for i, n := range ports {
 		port := p.d.Ports[n]
 		by := alike{shapedBy{port.Trust, port.Queues, port.PFC, port.Watchdog, ""}, port.MTU, port.AdminUp, port.LinkPause}
-		if i == 0 || by != last { // most are like the one before
+		if i == 0 || by != last { // most ports are like the previous one
 			var ok bool
 			if own, ok = known[by]; !ok {
 				s := shapeOf(port, g, p.kw, p.d.WatchdogPoll.Or(g.poll), nil)
@@ -73,7 +71,7 @@ func (p *planner) sections(g *globals) (profiles, interfaces []*Line) {
 	return profiles, interfaces
 }
 
-// mapLines write the entries that differ, one line for those with one value.
+// mapLines returns the map lines that differ, one line for all entries with the same value.
 func (p *planner) mapLines(running *qos.Device) (out []*Line) {
 	for _, t := range p.tables(running) {
 		for tc := range qos.NumPriorities {
@@ -91,8 +89,8 @@ func (p *planner) mapLines(running *qos.Device) (out []*Line) {
 	return out
 }
 
-// sub returns the lines of settings of one section, which are in the order in
-// which EOS prints them.
+// sub returns the lines of the settings of one section. The settings are in the order in which
+// EOS prints them.
 func sub(e Edit) []*Line {
 	var out []*Line
 	for _, s := range e {
@@ -112,8 +110,8 @@ func sub(e Edit) []*Line {
 	return out
 }
 
-// interfaceLines are the lines of an interface with a profile, or with none, in
-// the order in which EOS prints them.
+// interfaceLines returns the lines of an interface, in the order in which EOS prints them.
+// profile is "" for none.
 func interfaceLines(p *qos.Port, profile string) (out []*Line) {
 	put := func(line string) { out = append(out, &Line{Text: line}) }
 	if p.AdminUp.Set {
@@ -132,8 +130,7 @@ func interfaceLines(p *qos.Port, profile string) (out []*Line) {
 	return out
 }
 
-// adminLine is the line of an admin state: without one a port is what "interface
-// defaults" says.
+// adminLine returns the line for an admin state. Without a line, "interface defaults" decides.
 func adminLine(up bool) string {
 	if up {
 		return "no " + keyShutdown
@@ -141,13 +138,14 @@ func adminLine(up bool) string {
 	return keyShutdown
 }
 
-// shape is what the profile of a port says; "" for lines that must not be there.
+// shape holds the settings of a port's profile. An empty line means that there must be no such
+// line.
 type shape struct {
 	settings Edit
 	text     string // identifies it
 }
 
-// shapedBy is what of a port its shape follows from.
+// shapedBy holds the values of a port that determine its shape.
 type shapedBy struct {
 	trust    qos.Opt[qos.Trust]
 	queues   [qos.NumPriorities]qos.Queue
@@ -156,7 +154,8 @@ type shapedBy struct {
 	kept     string
 }
 
-// shapeOf returns the shape of a port under globals, with lines that it keeps.
+// shapeOf returns the shape of a port under the switch-wide settings g, including the lines kept
+// for it.
 func shapeOf(p *qos.Port, g *globals, kw Keyword, poll time.Duration, kept Edit) shape {
 	var e Edit
 	put := func(queue, key, line string) { e = append(e, lines.Setting{Block: queue, Key: key, Line: line}) }
@@ -190,7 +189,7 @@ func shapeText(e Edit) string {
 	return b.String()
 }
 
-// lineIf is a line, or "" for the default.
+// lineIf returns the line, or "" (the default) if on is false.
 func lineIf(on bool, line string) string {
 	if !on {
 		return ""
@@ -260,7 +259,7 @@ func shapeWatchdog(p *qos.Port, g *globals, poll time.Duration, put func(queue, 
 			return
 		}
 		if g.timeout == 0 {
-			// The watchdog of the switch is off.
+			// The switch-wide watchdog is off.
 			put("", keyDogTimer, "")
 			return
 		}
@@ -292,12 +291,12 @@ func actionWord(a qos.WatchdogAction) string {
 	return ""
 }
 
-// secondsText prints the shortest decimals: "0.2".
+// secondsText prints seconds with as few decimals as possible: "0.2".
 func secondsText(d time.Duration) string {
 	return strconv.FormatFloat(d.Seconds(), 'f', -1, 64)
 }
 
-// isOwn reports whether a profile name is one that this tool gives.
+// isOwn reports whether a profile name is one that this tool creates.
 func isOwn(name string) bool {
 	if name == profileName {
 		return true
@@ -307,7 +306,7 @@ func isOwn(name string) bool {
 	return ok && err == nil && i >= 2 && itoa(i) == n
 }
 
-// sortedShapes are the shapes of ports, in natural order of their first port.
+// sortedShapes returns the distinct shapes, in natural order of their first port.
 func sortedShapes(of map[string]shape) []shape {
 	var out []shape
 	seen := map[string]bool{}

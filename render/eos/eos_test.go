@@ -27,7 +27,7 @@ func mustParse(t tester, text string) *Config {
 	return c
 }
 
-// device draws a fitted device that says everything that EOS can hold.
+// device draws a fitted device with random values for everything that EOS can hold.
 func device(t *rapid.T) *qos.Device {
 	d := &qos.Device{Name: "leaf1", Ports: map[string]*qos.Port{}}
 	m := qos.UnmappedMaps()
@@ -111,7 +111,7 @@ func noDiff(t tester, what string, running, desired *qos.Device) {
 	}
 }
 
-// inOrder fails where lines do not stand in the order in which EOS prints them.
+// inOrder fails if lines are not in the order in which EOS prints them.
 func inOrder(t tester, at place, section string, ls []*Line) {
 	t.Helper()
 	before, text := -1, ""
@@ -126,8 +126,7 @@ func inOrder(t tester, at place, section string, ls []*Line) {
 	}
 }
 
-// A switch gives back the configuration that it was sent, whatever the combination, and
-// nothing besides.
+// Decoding an encoded device gives the same device, whatever the combination of values.
 func TestDecodeIsTheInverseOfEncode(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := device(t)
@@ -145,7 +144,7 @@ func TestDecodeIsTheInverseOfEncode(t *testing.T) {
 			t.Fatalf("not understood: %v", unknown)
 		}
 		noDiff(t, text.String(), got, want)
-		// EOS has no place for these, so a device read from it lists none.
+		// EOS does not have these maps, so a device decoded from it lists none.
 		m := *want.GlobalMaps.V
 		for i := range qos.NumPriorities {
 			m.TCToGroup[i], m.PFCToQueue[i], m.PFCToGroup[i], m.TCToDSCP[i] = qos.Unmapped, qos.Unmapped, qos.Unmapped, qos.Unmapped

@@ -14,16 +14,16 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// Fit brings a compiled device into the shape that EOS has, in place.
+// Fit adapts a compiled device to EOS, in place.
 //
-// EOS has one set of maps for the whole switch: GlobalMaps becomes the maps of
-// most ports, with the entries that only others have (of the CoS map, where most
-// trust DSCP). A port that contradicts them keeps its own, for [Refusals] to
-// name. Code points without a class stay. See also [lines.Fit].
+// EOS has one set of maps for the whole switch. GlobalMaps becomes the maps of most ports, plus
+// entries that only other ports have (such as the CoS map, if most ports trust DSCP). A port
+// with contradicting maps keeps its own, for [Refusals] to report. Code points without a class
+// stay unmanaged. See also [lines.Fit].
 //
-// A polling interval that nobody states is left to EOS. One above half of the
-// watchdog's times is lowered to half, in whole milliseconds, because EOS would put
-// one of its own in its place.
+// A polling interval that the intent does not state is left to EOS. One above half of the
+// watchdog times is lowered to half, in whole milliseconds, because EOS would otherwise replace
+// it.
 func Fit(d *qos.Device) {
 	lines.Fit(d)
 	fitMaps(d)
@@ -36,14 +36,14 @@ func Fit(d *qos.Device) {
 	qos.Normalize(d)
 }
 
-// halfOf is the longest polling interval that EOS takes with a watchdog (EOS
-// User Manual, PFC watchdog).
+// halfOf returns the longest polling interval that EOS accepts for a watchdog (EOS User Manual,
+// PFC watchdog).
 func halfOf(w qos.Watchdog) time.Duration {
 	return (min(w.Detect, w.Restore) / 2).Truncate(time.Millisecond)
 }
 
-// fitMaps finds the maps of most ports and joins those that do not contradict
-// them. Ports that share a map share a pointer, so that few are compared.
+// fitMaps sets GlobalMaps to the maps of most ports and merges compatible ones into it. Ports
+// with the same map share a pointer, so few maps are compared.
 func fitMaps(d *qos.Device) {
 	fitted := map[*qos.Maps]qos.Maps{}
 	most, some := mostUsed(d.Ports, func(n string) (f qos.Maps, ok bool) {
@@ -83,14 +83,14 @@ func fitMaps(d *qos.Device) {
 	d.GlobalMaps = qos.Of(&whole)
 }
 
-// mapped are the maps that EOS has.
+// mapped lists the maps that EOS has.
 var mapped = []qos.Table{qos.DSCPToTC, qos.PCPToTC, qos.TCToQueue}
 
-// unmapped are those that it does not have, or that this tool does not write.
+// unmapped lists the maps that EOS lacks or that this tool does not write.
 var unmapped = []qos.Table{qos.TCToGroup, qos.PFCToQueue, qos.PFCToGroup, qos.TCToDSCP}
 
-// join adds the entries of m to those of the switch, unless one of them has another
-// value there.
+// join merges the entries of m into whole. It returns false and changes nothing if an entry has
+// a different value there.
 func join(whole *qos.Maps, m qos.Maps) bool {
 	out := *whole
 	for _, t := range mapped {
@@ -122,7 +122,7 @@ func fitOne(m *qos.Maps) qos.Maps {
 	return f
 }
 
-// commonWatchdog is the watchdog of most ports; false where none has one.
+// commonWatchdog returns the watchdog of most ports; false if no port has one.
 func commonWatchdog(d *qos.Device) (qos.Watchdog, bool) {
 	return mostUsed(d.Ports, func(n string) (qos.Watchdog, bool) {
 		w := d.Ports[n].Watchdog
@@ -131,8 +131,8 @@ func commonWatchdog(d *qos.Device) (qos.Watchdog, bool) {
 	})
 }
 
-// mostUsed returns what most ports have, of equals that of the first port; false
-// where none has any.
+// mostUsed returns the value that most ports have; on a tie, the one of the first port. ok is
+// false if no port has a value.
 func mostUsed[K comparable](ports map[string]*qos.Port, of func(port string) (K, bool)) (most K, ok bool) {
 	type use struct {
 		n     int
@@ -160,8 +160,7 @@ func mostUsed[K comparable](ports map[string]*qos.Port, of func(port string) (K,
 	return most, best.n > 0
 }
 
-// The ranges of the watchdog (aristanetworks/avd,
-// priority_flow_control.schema.yml).
+// Ranges of the watchdog (aristanetworks/avd, priority_flow_control.schema.yml).
 const (
 	minWatchdog, maxWatchdog = 10 * time.Millisecond, 60 * time.Second
 	watchdogStep             = 10 * time.Millisecond
@@ -169,8 +168,7 @@ const (
 	pollStep                 = time.Millisecond
 )
 
-// The other ranges (aristanetworks/avd, qos_profiles.schema.yml and
-// ethernet_interfaces.schema.yml).
+// Other ranges (aristanetworks/avd, qos_profiles.schema.yml and ethernet_interfaces.schema.yml).
 const (
 	minMTU, maxMTU = 68, 65535
 	maxThreshold   = math.MaxUint32 - 1
@@ -178,8 +176,8 @@ const (
 	maxKbps        = math.MaxUint32
 )
 
-// Refusals returns the values of a fitted device that EOS does not take, or has
-// no line for, ports in natural order.
+// Refusals returns the values of a fitted device that EOS does not accept or has no line for,
+// with ports in natural order.
 func Refusals(d *qos.Device) []render.Refusal {
 	var out render.Refusals
 	if d.GlobalMaps.Set && !goodMaps(d.GlobalMaps.V) {
@@ -205,11 +203,11 @@ func Refusals(d *qos.Device) []render.Refusal {
 	return out
 }
 
-// usualMTU is the largest MTU that common hardware takes, bytes: the least that the
-// line takes is for all of it (aristanetworks/avd, MTU of point-to-point uplinks).
+// usualMTU is the largest MTU in bytes that common EOS hardware accepts (aristanetworks/avd, MTU
+// of point-to-point uplinks); the CLI accepts more.
 const usualMTU = 9214
 
-// Warnings are what a switch may refuse: it depends on its hardware.
+// Warnings returns values that a switch may refuse, depending on its hardware.
 func Warnings(d *qos.Device) []string {
 	var ports []string
 	largest := 0
@@ -224,7 +222,7 @@ func Warnings(d *qos.Device) []string {
 	return []string{fmt.Sprintf("the MTU of %d on %s is above %d, the most that common EOS hardware takes", largest, natural.Fold(ports), usualMTU)}
 }
 
-// writable returns a copy of d without what EOS does not take.
+// writable returns a copy of d without the values that EOS does not accept.
 func writable(d *qos.Device) *qos.Device { return render.Accepted(d, Refusals(d)) }
 
 func goodMaps(m *qos.Maps) bool {

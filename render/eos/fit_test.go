@@ -22,7 +22,7 @@ func TestFit(t *testing.T) {
 	}
 	most.DSCPToTC[26], odd.DSCPToTC[26] = 3, 4
 	global.DSCPToTC[26] = 4
-	same := *most // another pointer, the same maps
+	same := *most // another pointer, equal maps
 	w := qos.Watchdog{Enabled: true, Priorities: 8, Action: qos.ActionDrop, Detect: 300 * time.Millisecond, Restore: 450 * time.Millisecond}
 	port := func(m *qos.Maps) *qos.Port {
 		p := &qos.Port{Maps: qos.Of(m), Speed: qos.Of(units.Rate(400e9)), FEC: qos.Of("rs"), Cable: qos.Of(units.Length(5)), Breakout: qos.Of(""),
@@ -70,8 +70,8 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// A switch holds a DSCP map and a CoS map, and its ports trust either; queues
-// that contradict are refused.
+// A switch has a DSCP map and a CoS map, and each port trusts one of them; a contradicting queue
+// map is refused.
 func TestPortsOfBothTrustsShareTheMaps(t *testing.T) {
 	dscp, pcp, odd := qos.UnmappedMaps(), qos.UnmappedMaps(), qos.UnmappedMaps()
 	dscp.DSCPToTC[26], dscp.TCToQueue[3] = 3, 3
@@ -141,7 +141,7 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("refused %v, want %s", got, want)
 			continue
 		}
-		// A change writes all but that, and then has nothing to do.
+		// A change writes everything else, and a second change is empty.
 		have := mustParse(t, "interface Ethernet1\n")
 		e := Change(have, d, TxQueue)
 		after := e.Apply(have)
@@ -222,7 +222,7 @@ func TestDigestIsOfWhatDesiredSpeaksOf(t *testing.T) {
 	}
 }
 
-// Watchdogs that differ from the switch's have timers and actions of their own.
+// Watchdogs that differ from the switch-wide one get their own timer and action lines.
 func TestWatchdogsOfTheirOwn(t *testing.T) {
 	port := func(action qos.WatchdogAction, detect time.Duration) *qos.Port {
 		return &qos.Port{PFC: qos.Of(qos.Priorities(3)), Watchdog: qos.Of(qos.Watchdog{Enabled: true, Priorities: 8, Action: action, Detect: detect, Restore: time.Second})}
@@ -238,7 +238,7 @@ func TestWatchdogsOfTheirOwn(t *testing.T) {
 	}
 }
 
-// Common hardware takes an MTU of at most 9214: a larger one is named, and not refused.
+// Common hardware accepts an MTU of at most 9214; a larger one causes a warning, not a refusal.
 func TestWarnings(t *testing.T) {
 	d := &qos.Device{Ports: map[string]*qos.Port{"Ethernet1": {MTU: qos.Of(9214)}, "Ethernet2": {MTU: qos.Of(9216)}}}
 	if got := Warnings(d); len(got) != 1 || got[0] != "the MTU of 9216 on Ethernet2 is above 9214, the most that common EOS hardware takes" || len(Refusals(d)) > 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// place is where a statement may stand.
+// place is the kind of block in which a statement may stand.
 type place = lines.Place
 
 const (
@@ -17,8 +17,8 @@ const (
 	inProfile
 	inInterface
 	inQueue
-	inDefaults         // of all interfaces
-	inEthernetDefaults // of those that are Ethernet ports
+	inDefaults         // "interface defaults"
+	inEthernetDefaults // "ethernet" in "interface defaults"
 
 	inPort = inProfile | inInterface
 )
@@ -26,26 +26,24 @@ const (
 // statement is one row of the grammar.
 type statement struct {
 	in place
-	// line is the pattern, see [compile]; what it captures is numbered from 1.
+	// line is the pattern, see [compile]; its captures are numbered from 1.
 	line string
-	// key names what the line sets; $1 is the first capture. Rows of one key
-	// are values of one thing. It is empty for a line that is only known by
-	// its place in the order.
+	// key names the setting that the line changes; $1 is the first capture. Rows with the same
+	// key set the same thing. It is "" for a line that is known only for its place in the order.
 	key string
-	// unset is what is typed to return to the default: $1 is the first capture
-	// of key, $line the line that is held. Given by the first row of a key; ""
-	// is "no" and the key.
+	// unset is the command that restores the default: $1 is the first capture of key, $line the
+	// present line. The first row of a key gives it; "" means "no" and the key.
 	unset string
-	// usual is the line of this key that says what holds anyway: "show
-	// running-config all" prints it where nothing is configured.
+	// usual is the line of this key that states the default; "show running-config all" prints it
+	// if nothing is configured.
 	usual string
-	// why says that the model does not hold what the line does.
+	// why is set if the model cannot represent the line.
 	why string
-	// set carries the line out; nil for a line without meaning here.
+	// set applies the line to the state; nil for a line without effect here.
 	set func(*state, args)
 }
 
-// The keys that the renderer writes.
+// Keys that the renderer writes.
 const (
 	keyTrust      = "qos trust"
 	keyProfile    = "service-profile"
@@ -69,7 +67,7 @@ const (
 	keyBandwidth  = "bandwidth percent"
 	keyGuaranteed = "bandwidth guaranteed"
 	keyShape      = "shape rate"
-	keyMarking    = "random-detect " // begins the keys of marking and of early drops
+	keyMarking    = "random-detect " // begins the keys of marking and of early drop
 	keyECN        = "random-detect ecn"
 	keyDrop       = "random-detect drop"
 	keyPolicy     = "service-policy type qos input"
@@ -94,12 +92,11 @@ const (
 	whyDelay     = "marking by delay is not compared"
 )
 
-// grammar lists the statements in the order in which EOS prints them, by
-// place. Sources: EOS User Manual, Quality of Service and PFC;
-// aristanetworks/avd, eos_cli_config_gen schemas qos, qos_profiles,
-// priority_flow_control and ethernet_interfaces and the molecule outputs; for
-// the lines of "show running-config all" the switch configurations in
-// batfish/batfish, arista_interface_show_run_all.
+// grammar lists the statements of each place in the order in which EOS prints them. Sources: EOS
+// User Manual, Quality of Service and PFC; aristanetworks/avd, eos_cli_config_gen schemas qos,
+// qos_profiles, priority_flow_control and ethernet_interfaces and the molecule outputs; for the
+// lines of "show running-config all" the switch configurations in batfish/batfish,
+// arista_interface_show_run_all.
 var grammar = []statement{
 	{in: inGlobal, line: keyPortMode + " routed", key: keyPortMode,
 		set: func(s *state, _ args) { s.global.ports.routed = true }},
@@ -246,14 +243,14 @@ var grammar = []statement{
 	{in: inQueue, line: "random-detect non-ect *", key: "random-detect non-ect", why: whyNonECT},
 }
 
-// state is what statements set. Only the part of the place is there.
+// state is what statements set. A statement uses only the part for its place.
 type state struct {
 	global globals
 	port   portState
 	queue  queueState
 }
 
-// globals is what the switch's own lines say.
+// globals holds the switch-wide settings.
 type globals struct {
 	dscp     [qos.NumDSCP]int8
 	cos      [qos.NumPriorities]int8
@@ -262,24 +259,23 @@ type globals struct {
 	rewrite  bool
 	allOff   bool
 	override bool
-	// The watchdog; 0 is off, or, for poll, left to the switch.
+	// Watchdog times; 0 turns it off, or, for poll, leaves it to the switch.
 	timeout, recovery, poll time.Duration
 	action                  qos.WatchdogAction
 	ports                   portDefaults
 }
 
-// portDefaults is what holds for a port without a line of its own
-// (aristanetworks/avd, eos_cli_config_gen interface-defaults.j2 and
-// switchport-default.j2).
+// portDefaults holds the settings of ports without their own line (aristanetworks/avd,
+// eos_cli_config_gen interface-defaults.j2 and switchport-default.j2).
 type portDefaults struct {
-	mtu      int  // of a routed port; 0 where nothing is configured
+	mtu      int  // of a routed port; 0 if not configured
 	shutdown bool // of an Ethernet port
 	routed   bool
 }
 
-// defaultGlobals is a switch without configuration. Code points 0-7 and 8-15
-// change places against their numbers, and so do CoS 0 and 1 (EOS User Manual,
-// Quality of Service: default maps).
+// defaultGlobals returns the settings of an unconfigured switch. DSCPs 0-7 map to traffic class
+// 1 and DSCPs 8-15 to class 0, and likewise CoS 0 and 1 (EOS User Manual, Quality of Service:
+// default maps).
 func defaultGlobals() globals {
 	g := globals{action: qos.ActionErrDisable}
 	swap := func(n int) int8 {
@@ -297,26 +293,26 @@ func defaultGlobals() globals {
 	return g
 }
 
-// portState is what the lines of a profile and of an interface say.
+// portState holds the settings from a profile and from an interface.
 type portState struct {
 	profile           string
 	shutdown          qos.Opt[bool]
 	routed            bool
-	mtu, l2mtu        int // 0 where nothing is configured
+	mtu, l2mtu        int // 0 if not configured
 	lag               string
 	send, receive     bool
-	trust             qos.Trust // "" where nothing is configured
+	trust             qos.Trust // "" if not configured
 	pfc               bool
 	noDrop            qos.PrioritySet
 	unwatched         bool
-	action            qos.WatchdogAction // "" for the switch's
+	action            qos.WatchdogAction // "" means the switch-wide action
 	timed             bool
 	timeout, recovery time.Duration
 	queues            [qos.NumPriorities]queueState
 }
 
-// queueState is what the lines of a queue say. drop has a place for each drop
-// precedence, and the last for none.
+// queueState holds the settings of a queue. drop has an element for each drop precedence, and
+// the last one for lines without a precedence.
 type queueState struct {
 	weighted           bool
 	percent            int

@@ -8,7 +8,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render"
 )
 
-// idle says why a line changes nothing, and which check it fails by that.
+// idle returns the reason why a line changes nothing, and the check that it therefore fails.
 func (a *accountant) idle(s *section, queue string, h hit, concerned []*group) (fate render.Fate, why, check string) {
 	switch {
 	case s.at == inProfile && len(concerned) == 0:
@@ -51,7 +51,7 @@ func (a *accountant) idle(s *section, queue string, h hit, concerned []*group) (
 	return render.Default, "", ""
 }
 
-// unnamed says who names a profile that no port carries.
+// unnamed says that no interface, or only a port channel, uses a profile.
 func (a *accountant) unnamed(profile string) string {
 	for _, s := range a.r.order {
 		if s.at == inInterface && s.carries() == profile {
@@ -95,7 +95,7 @@ func (a *accountant) idleGlobal(h hit) (fate render.Fate, why, check string) {
 	return render.Default, "", ""
 }
 
-// changes reports whether a line of a map says something else than the switch's own map.
+// changes reports whether a map line differs from the default map.
 func (h hit) changes() bool {
 	s, usual := state{global: defaultGlobals()}, defaultGlobals()
 	for _, id := range h.entries() {

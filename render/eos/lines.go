@@ -9,10 +9,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// Lines is the grammar of EOS for the machine that edits configuration by
-// lines. It prints lines in an order of its own, so that none has a position,
-// and a queue is there by its lines alone. A profile that an interface names
-// stays, whatever an edit says.
+// Lines is the grammar of EOS for package lines. EOS prints lines in its own order, so positions
+// do not matter, and a queue exists only through its lines. A profile that an interface uses is
+// not removed.
 var Lines = &lines.Grammar{
 	Top:      inGlobal,
 	Opens:    opens,
@@ -30,7 +29,7 @@ var Lines = &lines.Grammar{
 	Indent:   3,
 	Raw:      isRaw,
 	Gap:      gap,
-	// A whole answer ends so.
+	// Complete output ends with "end".
 	Complete: func(c *Config) bool { return c.Whole || len(c.Lines) > 0 && c.Lines[len(c.Lines)-1].Text == "end" },
 }
 
@@ -65,7 +64,7 @@ func sets(at place, line string) lines.Sets {
 	return out
 }
 
-// named returns whether an interface names a profile.
+// named returns a function that reports whether an interface uses a profile.
 func named(c *Config) func(section string) bool {
 	profiles := map[string]bool{}
 	for _, l := range c.Lines {
@@ -78,8 +77,8 @@ func named(c *Config) func(section string) bool {
 	return func(section string) bool { return profiles[canonical(section)] }
 }
 
-// phase: profiles come first, then the top level, then interfaces, and profiles
-// that go last, so that no interface ever names a profile that is not there.
+// phase orders commands so that no interface refers to a profile that does not exist: profiles
+// come first, then the top level, interfaces, and removals of profiles.
 func phase(section, _ string, gone bool) int {
 	switch {
 	case section == "":
@@ -92,11 +91,11 @@ func phase(section, _ string, gone bool) int {
 	return 0
 }
 
-// mergeLists makes one line of the entries of a list that get the same value.
+// mergeLists merges the list entries that get the same value into one line.
 func mergeLists(ls []string) []string {
 	var out []string
-	where := map[string]int{} // the line without its list
-	merged := map[int][]int{} // by place in out
+	where := map[string]int{} // index in out, by the line without its list
+	merged := map[int][]int{} // entries, by index in out
 	var hits []hit
 	for _, l := range ls {
 		h, ok := match(l, inGlobal)
@@ -131,7 +130,7 @@ func listText(ids []int) string {
 	return b.String()
 }
 
-// follows reports whether a comes after b, which is of the same rank.
+// follows reports whether line a comes after line b of the same rank.
 func follows(a, b string) bool {
 	if isQueue(a) && isQueue(b) {
 		kind := func(s string) int { k, _, _ := strings.Cut(s, " "); return slices.Index(queueKinds, k) }

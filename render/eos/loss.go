@@ -6,11 +6,11 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// Losses returns what an edit takes from ports with the profile that they carry
-// no longer, such as a policy or the shaping of the port.
+// Losses returns the lines that ports lose when an edit replaces their profile, such as a policy
+// or port shaping.
 func Losses(e Edit, have *Config) []lines.Loss {
 	before, after := read(have), read(e.Apply(have))
-	moves := map[lines.Move][]string{} // ports
+	moves := map[lines.Move][]string{} // ports of each move
 	for _, s := range e {
 		if old := before.sections[s.Section]; s.Key == keyProfile && old != nil && old.at == inInterface {
 			m := lines.Move{From: sectionProfile + old.carries(), To: sectionProfile + after.sections[s.Section].carries()}
@@ -22,7 +22,7 @@ func Losses(e Edit, have *Config) []lines.Loss {
 		func(profile string) []string { return after.sections[profile].unmodelled() })
 }
 
-// unmodelled returns the lines that configure what the model does not hold.
+// unmodelled returns the lines that configure something that the model does not represent.
 func (s *section) unmodelled() []string {
 	if s == nil {
 		return nil

@@ -11,17 +11,17 @@ import (
 // rule is a compiled statement.
 type rule struct {
 	*statement
-	rank   int // its place in the order
+	rank   int // index in the printed order
 	tokens []token
-	list   bool // its first capture is a list of entries
+	list   bool // the first capture is a list of entries
 	about  *key
 }
 
-// key is what the rows of one key have in common.
+// key holds what the rows of one key have in common.
 type key struct {
-	tokens []string // "$1" for a capture
+	tokens []string // "$1" stands for a capture
 	unset  string
-	form   []token // unset behind "no" or "default", as it is read
+	form   []token // parsed form of unset, without "no" or "default"
 	usual  string
 	rank   int
 	in     place
@@ -31,12 +31,12 @@ type key struct {
 type index struct {
 	rules  map[string][]*rule // by first word, without "no" and "default"
 	keys   map[string]*key    // by template and place
-	unsets map[string][]*key  // by first word of the unset form, likewise
-	// words has the keys by their first word, which is never a capture.
+	unsets map[string][]*key  // by first word of the unset form, without "no" and "default"
+	// words holds the keys by their first word, which is never a capture.
 	words map[string][]*key
 }
 
-// indexed is the index of the grammar, which commands without an EOS switch never need.
+// indexed builds the index on first use; commands without an EOS switch never need it.
 var indexed = sync.OnceValue(func() *index {
 	x := &index{map[string][]*rule{}, map[string]*key{}, map[string][]*key{}, map[string][]*key{}}
 	for i := range grammar {
@@ -53,7 +53,7 @@ var indexed = sync.OnceValue(func() *index {
 	return x
 })
 
-// firstWords are the words that tokens may begin with, after "no".
+// firstWords returns the words that may begin a match of the tokens, after "no".
 func firstWords(ts []token) []string {
 	if negates(ts[0].words[0]) {
 		ts = ts[1:]
@@ -61,7 +61,7 @@ func firstWords(ts []token) []string {
 	return ts[0].words
 }
 
-// negates reports whether a line that begins with a word takes something away.
+// negates reports whether a line that begins with word removes something.
 func negates(word string) bool { return word == "no" || word == "default" }
 
 func (x *index) keyOf(r *rule) *key {
@@ -85,15 +85,15 @@ func (x *index) keyOf(r *rule) *key {
 	return k
 }
 
-// hit is a line that the grammar knows.
+// hit is a line that matches the grammar.
 type hit struct {
 	*rule
 	args  []string
 	text  string
-	unset bool // it says that nothing is configured
+	unset bool // the line states that nothing is configured
 }
 
-// match finds the statement that a line is; false for one that is unknown there.
+// match returns the statement that matches a line; false if the line is not known at that place.
 func match(text string, at place) (hit, bool) {
 	first, rest, _ := strings.Cut(text, " ")
 	negated := negates(first)
@@ -141,7 +141,7 @@ func (k *key) rule(among []*rule) *rule {
 	return nil
 }
 
-// keyText fills the captures of a hit into its key; id stands for a list.
+// keyText returns the key with the captures filled in; id is the entry of a list.
 func (h hit) keyText(id int) string {
 	if !strings.Contains(h.key, "$") {
 		return h.key
@@ -165,7 +165,7 @@ func (h hit) keyText(id int) string {
 	return b.String()
 }
 
-// entries are the entries of a list that a line names.
+// entries returns the list entries that a line names.
 func (h hit) entries() []int {
 	for _, t := range h.tokens {
 		if t.kind == tokList {
@@ -176,12 +176,12 @@ func (h hit) entries() []int {
 	return nil
 }
 
-// entry is the line for one entry of a list: "qos map dscp 26 to ...".
+// entry returns the line for a single entry of a list: "qos map dscp 26 to ...".
 func (h hit) entry(id string) string {
 	return strings.Replace(h.text, " "+h.args[0]+" ", " "+id+" ", 1)
 }
 
-// unsetOf returns what is typed to unset a key; held is the line that it has.
+// unsetOf returns the command that unsets a key; held is the present line of the key.
 func unsetOf(at place, keyText, held string) string {
 	words := strings.Fields(keyText)
 	for _, k := range indexed().words[words[0]] {
@@ -204,8 +204,8 @@ func unsetOf(at place, keyText, held string) string {
 	return ""
 }
 
-// roce reports whether a line is of the families that RoCE depends on: such a
-// line is never passed over in silence.
+// roce reports whether a line belongs to a family of lines that RoCE depends on. Such a line
+// must always be reported if it is not understood.
 func roce(text string) bool {
 	first, rest, _ := strings.Cut(text, " ")
 	if negates(first) {
@@ -219,7 +219,7 @@ func roce(text string) bool {
 	return strings.HasPrefix(text, "service-policy type qos ")
 }
 
-// placesOf returns where a line may stand by its words; 0 for an unknown line.
+// placesOf returns the places at which a line is known; 0 for an unknown line.
 func placesOf(text string) place {
 	var at place
 	for _, p := range []place{inGlobal, inProfile, inInterface, inQueue} {
@@ -230,8 +230,8 @@ func placesOf(text string) place {
 	return at
 }
 
-// rankOf is the place of a line in the order that EOS prints; false for one
-// whose place is not known. Lines of one rank follow their numbers.
+// rankOf returns the position of a line in the order in which EOS prints lines; false if it is
+// not known. Lines of the same rank are ordered by their numbers.
 func rankOf(at place, text string) (rank int, ok bool) {
 	h, ok := match(text, at)
 	switch {

@@ -6,8 +6,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// A member of a port channel is routed as the channel is, with its MTU, and is
-// given none of its own.
+// A member of a port channel is routed if the channel is, has the channel's MTU, and gets no MTU
+// of its own.
 func TestMembersFollowTheirPortChannel(t *testing.T) {
 	have := mustParse(t, `interface Port-Channel5
    mtu 9000
@@ -29,7 +29,7 @@ end
 	}
 }
 
-// Only text of a switch says which ports are routed.
+// Only complete output of a switch shows which ports are routed.
 func TestPortModeOfGeneratedText(t *testing.T) {
 	const text = "interface Ethernet1\n   mtu 9100\n!\ninterface Ethernet2\n   mtu 9100\n   switchport access vlan 5\n!\n"
 	mtus := func(text string) (one, two int) {
@@ -44,7 +44,8 @@ func TestPortModeOfGeneratedText(t *testing.T) {
 	}
 }
 
-// A switch has no port channel in a port channel; text may say so.
+// Port channels that claim to be members of each other, impossible on a switch, do not cause
+// endless recursion.
 func TestPortChannelsEndSomewhere(t *testing.T) {
 	d, _ := Decode(mustParse(t, "interface Port-Channel1\n   mtu 9000\n   no switchport\n   channel-group 2 mode active\ninterface Port-Channel2\n   channel-group 1 mode active\ninterface Ethernet1\n   channel-group 1 mode active\nend\n"))
 	if p := d.Ports["Ethernet1"]; p.LAG != qos.Of("Port-Channel1") || p.MTU != qos.Of(9000) {

@@ -7,9 +7,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// The lines about the packet memory of Strata switches that bound the headroom of lossless
-// groups (aristanetworks/avd, eos_cli_config_gen platform schema: a number without a unit
-// is bytes).
+// Packet buffer lines of Strata switches that limit the headroom of lossless groups
+// (aristanetworks/avd, eos_cli_config_gen platform schema; a number without a unit is in bytes).
 const (
 	mmuProfile  = "platform trident mmu queue profile "
 	mmuApply    = " apply"
@@ -17,8 +16,8 @@ const (
 	mmuHeadroom = "ingress headroom "
 )
 
-// headroomLimits reads what the profile that is applied, and the pool, leave to a group. A
-// profile that is not applied does nothing.
+// headroomLimits returns the headroom limits of the applied profile and of the headroom pool. A
+// profile that is not applied has no effect.
 func headroomLimits(c *Config) (out []qos.HeadroomLimit) {
 	applied, profiles, pool := "", map[string]qos.HeadroomLimit{}, qos.HeadroomLimit{}
 	for _, l := range c.Lines {
@@ -51,7 +50,7 @@ func headroomLimits(c *Config) (out []qos.HeadroomLimit) {
 	return out
 }
 
-const mostCells = 1 << 30 // far above what any packet memory has
+const mostCells = 1 << 30 // far more than any packet buffer has
 
 func limitOf(what, size string) (qos.HeadroomLimit, bool) {
 	unit, n, two := strings.Cut(size, " ")

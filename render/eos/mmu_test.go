@@ -7,7 +7,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// Only the profile that is applied, and the pool, bound the headroom of groups.
+// Only the applied profile and the pool limit the headroom of groups.
 func TestHeadroomLimits(t *testing.T) {
 	const profiles = "platform trident mmu queue profile P\n    ingress threshold 1/4\n    ingress headroom cells 10\n!\nplatform trident mmu queue profile Q\n   ingress headroom 8000\n!\n"
 	cells := qos.HeadroomLimit{What: "profile P, ingress headroom cells 10", N: 10, Cells: true}

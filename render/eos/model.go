@@ -2,18 +2,18 @@ package eos
 
 import "strings"
 
-// Keyword is how a box calls a unicast queue. The two mean the same.
+// Keyword is the word that a switch uses for a unicast queue. Both mean the same.
 type Keyword string
 
-// The keywords: "uc-tx-queue" where the chip has multicast queues of their
-// own, "tx-queue" elsewhere (aristanetworks/avd, qos_profiles.schema.yml).
+// Keywords: "uc-tx-queue" if the chip has separate multicast queues, else "tx-queue"
+// (aristanetworks/avd, qos_profiles.schema.yml).
 const (
 	TxQueue   Keyword = "tx-queue"
 	UCTxQueue Keyword = "uc-tx-queue"
 )
 
-// KeywordOf returns the keyword that the text itself uses, in its first queue
-// or map of traffic classes to queues; false where it has neither.
+// KeywordOf returns the keyword of the first queue, or the first queue map, in the text; false
+// if it has neither.
 func KeywordOf(c *Config) (Keyword, bool) {
 	for _, l := range c.Lines {
 		if k, ok := keywordIn(l); ok {
@@ -45,24 +45,22 @@ func keywordIn(l *Line) (Keyword, bool) {
 	return "", false
 }
 
-// The families are the kinds of forwarding chip that EOS knows a model by.
+// Families of forwarding chips.
 const (
 	familyStrata = "strata" // Trident, Tomahawk
 	familySand   = "sand"   // Arad, Jericho
 )
 
-// families says which models belong to which family, by the first digits of
-// the model (openconfig/featureprofiles, internal/helpers/arista.go, names the
-// families).
+// families maps the first digits of a model to its chip family (openconfig/featureprofiles,
+// internal/helpers/arista.go, names the families).
 var families = map[string]string{
 	"7050": familyStrata, "7060": familyStrata, "7260": familyStrata, "7300": familyStrata,
 	"7320": familyStrata, "7358": familyStrata, "7368": familyStrata, "7388": familyStrata,
 	"7280": familySand, "7500": familySand, "7800": familySand,
 }
 
-// FamilyOf returns the family of a model as "show version" names it
-// ("DCS-7060DX5-64S-R", with or without the "DCS-"); false for one that is not
-// known, such as a virtual switch.
+// FamilyOf returns the chip family of a model as "show version" prints it ("DCS-7060DX5-64S-R",
+// with or without "DCS-"); false for an unknown model, such as a virtual switch.
 func FamilyOf(model string) (string, bool) {
 	f, ok := families[series(model)]
 	return f, ok
@@ -73,9 +71,9 @@ func series(model string) string {
 	return m[:min(4, len(m))]
 }
 
-// KeywordForModel returns the keyword by the model's family. It is false for
-// an unknown model and for the 7260, which has used both: ask the box, or
-// [KeywordOf] its configuration. The keyword is then a guess.
+// KeywordForModel returns the keyword for a model by its chip family. For an unknown model and
+// for the 7260, which has used both keywords, it guesses and returns false: query the switch, or
+// call [KeywordOf] on its configuration.
 func KeywordForModel(model string) (Keyword, bool) {
 	f, ok := FamilyOf(model)
 	if f == familySand {

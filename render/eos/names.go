@@ -7,15 +7,15 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// maxNames bounds the ports that the headers of one text name by ranges.
+// maxNames limits the number of ports that the headers of one text name by ranges.
 const maxNames = 16 << 10
 
-// kinds are the interfaces whose names people shorten.
+// kinds lists the interface types that people abbreviate.
 var kinds = []string{"Ethernet", "Port-Channel"}
 
-// spell replaces headers of interfaces as people type them, "interface Et1/1" and
-// "interface Ethernet1-4,7", by one for each port. They have their lines in common. A
-// switch prints neither form.
+// spell expands interface headers as people type them, "interface Et1/1" and "interface
+// Ethernet1-4,7", into one header per port. The ports share the lines. A switch prints neither
+// form.
 func spell(c *Config) {
 	var out []*Line
 	room := maxNames
@@ -43,8 +43,8 @@ func spell(c *Config) {
 	}
 }
 
-// namesOf returns the ports that a header names in another form than EOS prints; nil
-// for one in that form, one that it cannot read, and one of more than most ports.
+// namesOf returns the ports of a header that is not in the form that EOS prints. It returns nil
+// for a header in that form, one that it cannot read, and one with more than most ports.
 func namesOf(s string, most int) []string {
 	at := strings.IndexAny(s, "0123456789")
 	if at < 0 {
@@ -71,7 +71,8 @@ func namesOf(s string, most int) []string {
 		if !ok || len(b) > len(a) {
 			return nil
 		}
-		// "1/1-4" goes from 1/1 to 1/4; "1/1-4/1" has all else in common.
+		// "1/1-4" goes from 1/1 to 1/4; the ends of "1/1-4/1" must be equal in all but one
+		// number.
 		b = append(a[:len(a)-len(b):len(a)-len(b)], b...)
 		vary := len(a) - 1
 		for i := range a {
@@ -102,7 +103,7 @@ func namesOf(s string, most int) []string {
 	return out
 }
 
-// numbers reads "1/2/3".
+// numbers parses "1/2/3".
 func numbers(s string) (out []int, ok bool) {
 	for part := range strings.SplitSeq(s, "/") {
 		n, ok := lines.Number(part, 9999)

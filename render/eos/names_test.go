@@ -10,7 +10,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render"
 )
 
-// People name ports by ranges and in short; a switch never does.
+// Text from people, but not from a switch, may name ports by ranges and abbreviations.
 func TestPortsAsPeopleNameThem(t *testing.T) {
 	for header, want := range map[string]string{
 		"interface Ethernet1-3,7":                     "Ethernet1 Ethernet2 Ethernet3 Ethernet7",
@@ -20,7 +20,7 @@ func TestPortsAsPeopleNameThem(t *testing.T) {
 		"interface Ethernet1/1-4":                     "Ethernet1/1 Ethernet1/2 Ethernet1/3 Ethernet1/4",
 		"interface Ethernet1/1-3/1":                   "Ethernet1/1 Ethernet2/1 Ethernet3/1",
 		"interface Ethernet3/1/1-3/2/1":               "Ethernet3/1/1 Ethernet3/2/1",
-		"interface Ethernet1/1-3/4":                   "", // which ports those are depends on the switch
+		"interface Ethernet1/1-3/4":                   "", // the ports in between depend on the switch
 		"interface Ethernet5-3":                       "",
 		"interface Ethernet1-2-3":                     "",
 		"interface Ethernet1-9999,1-9999,1-9999":      "",
@@ -45,7 +45,7 @@ func TestPortsAsPeopleNameThem(t *testing.T) {
 	}
 }
 
-// Many headers that each name many ports are bounded.
+// The number of ports from many headers with ranges is limited.
 func TestRangesAreBounded(t *testing.T) {
 	var b strings.Builder
 	for range 5000 {

@@ -35,7 +35,7 @@ func samePort(t *testing.T, name string, got, want *qos.Port) {
 	}
 }
 
-// leafPort is what the ports of the golden texts do.
+// leafPort returns the state of the ports in the golden texts.
 func leafPort(weights map[int]int, pfc qos.PrioritySet, ecn map[int]qos.ECN) *qos.Port {
 	p := &qos.Port{
 		AdminUp: qos.Of(true), MTU: qos.Of(9214), LAG: qos.Of(""), Trust: qos.Of(qos.TrustDSCP), PFC: qos.Of(pfc), LinkPause: qos.Of(false),
@@ -90,7 +90,7 @@ func TestGoldenTextsMeanWhatTheyDo(t *testing.T) {
 	}
 }
 
-// A switch without configuration: the facts that surprise.
+// Defaults of an unconfigured switch that may surprise.
 func TestDefaults(t *testing.T) {
 	d, _ := Decode(mustParse(t, "interface Ethernet1\n!\ninterface Ethernet2\n   no switchport\n!\ninterface Ethernet3\n   priority-flow-control priority 3 no-drop\n!\nend\n"))
 	m := d.GlobalMaps.V
@@ -113,7 +113,7 @@ func TestDefaults(t *testing.T) {
 	if q := one.Queues[3]; !q.Scheduler.V.Strict || q.ECN != qos.Of(qos.ECN{}) {
 		t.Errorf("queue %v", q)
 	}
-	// A priority is lossless only where PFC is on as well.
+	// A priority is lossless only if PFC is on as well.
 	if d.Ports["Ethernet3"].PFC != qos.Of(qos.PrioritySet(0)) {
 		t.Errorf("PFC %v", d.Ports["Ethernet3"].PFC)
 	}
@@ -124,7 +124,7 @@ func TestDefaultsOfAllPorts(t *testing.T) {
 	const text = "switchport default mode routed\n!\ninterface defaults\n   mtu 9000\n   ethernet\n      shutdown\n!\ninterface Port-Channel1\n!\ninterface Ethernet1\n!\n" +
 		"interface Ethernet2\n   no shutdown\n   mtu 1500\n!\ninterface Ethernet3\n   switchport\n!\ninterface Ethernet4\n   no shutdown\n   channel-group 1 mode active\n!\nend\n"
 	flat := strings.ReplaceAll(text, "   ", "")
-	// As "show running-config all" has it, what is usual is said as well.
+	// "show running-config all" also prints the default values.
 	all := strings.ReplaceAll(text, "interface Ethernet1\n", "interface Ethernet1\n   shutdown\n   mtu 9000\n   no switchport\n   no shape rate\n")
 	all = strings.ReplaceAll(all, "   switchport\n", "   shutdown\n   mtu 9000\n   switchport\n   no shape rate\n")
 	all = strings.ReplaceAll(all, "   no shutdown\n   mtu 1500\n", "   no shutdown\n   mtu 1500\n   no switchport\n   no shape rate\n")
@@ -142,7 +142,7 @@ func TestDefaultsOfAllPorts(t *testing.T) {
 			}
 		}
 	}
-	// The last line counts, and a line that nobody knows is not passed over.
+	// The last line counts, and an unknown line is reported.
 	d, unknown := Decode(mustParse(t, "interface defaults\n   mtu 9000\n   no mtu\n   ethernet\n      shutdown\n      default shutdown\n      speed fast\n   loopback\n!\ninterface Ethernet1\n   no switchport\n!\nend\n"))
 	if p := d.Ports["Ethernet1"]; !p.AdminUp.V || p.MTU.V != 1500 {
 		t.Errorf("%+v", p)
@@ -156,8 +156,8 @@ func TestDefaultsOfAllPorts(t *testing.T) {
 	}
 }
 
-// The watchdog's flag is on everywhere; without a timeout it does nothing, and
-// the action is errdisable.
+// The watchdog is on at every port by default, but without a timeout it does nothing. Its
+// default action is errdisable.
 func TestWatchdogNeedsATimeout(t *testing.T) {
 	text := "interface Ethernet1\n   priority-flow-control on\n   priority-flow-control priority 3 no-drop\n"
 	for global, want := range map[string]qos.Watchdog{
@@ -176,7 +176,7 @@ func TestWatchdogNeedsATimeout(t *testing.T) {
 	}
 }
 
-// "show running-config all" prints what is not configured; it means the same.
+// "show running-config all" prints defaults; it decodes to the same state.
 func TestDefaultsThatArePrintedMeanTheSame(t *testing.T) {
 	plain, unknown := Decode(mustParse(t, golden(t, "plain.cfg")))
 	if len(unknown) > 0 {
@@ -236,7 +236,7 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// The text of a banner is no configuration, whatever it looks like.
+// The text of a banner is not configuration, whatever it looks like.
 func TestBannersAreNotRead(t *testing.T) {
 	text := "banner motd\n% Invalid input\nend\n!\ninterface Ethernet9\n   priority-flow-control on\nleaf1#\n  two  blanks  \nEOF\n!\ninterface Ethernet1\n   description 5% loss ! see #12\n!\nend\n"
 	c := mustParse(t, text)
@@ -283,15 +283,16 @@ func TestDecodeReportsWhatItCannotPlace(t *testing.T) {
 	}
 }
 
-// A switch prints what is not configured where someone means it, or for
-// everything. Only the former is doubtful.
+// A switch prints a "no" line either because someone configured it or, with "all", for every
+// unset value. Only the former is doubtful.
 func TestAnUnsetLineOverAProfileIsReported(t *testing.T) {
 	const profile = "qos profile P\n   priority-flow-control on\n   priority-flow-control priority 3 no-drop\n!\ninterface Ethernet1\n   service-profile P\n"
 	d, unknown := Decode(mustParse(t, profile+"   no priority-flow-control\n   no priority-flow-control priority 5\n!\nend\n"))
 	if len(unknown) != 1 || unknown[0].Text != "no priority-flow-control" || unknown[0].Why != whyDoubt || d.Ports["Ethernet1"].PFC.V != 8 {
 		t.Errorf("%v, PFC %v", unknown, d.Ports["Ethernet1"].PFC)
 	}
-	// Priority 0 alone is meant; all eight are what a switch prints that has none.
+	// "no" for priority 0 alone was configured; "no" for all eight is what "show running-config
+	// all" prints.
 	const zero = "qos profile P\n   priority-flow-control on\n   priority-flow-control priority 0 no-drop\n!\ninterface Ethernet1\n   service-profile P\n"
 	line := func(n int) string { return fmt.Sprintf("   no priority-flow-control priority %d\n", n) }
 	all := ""
@@ -343,7 +344,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// big is the configuration of a switch with n ports as "all" prints it.
+// big returns the configuration of a switch with n ports as "show running-config all" prints it.
 func big(ports int) []byte {
 	var b bytes.Buffer
 	b.WriteString("! device: leaf1 (DCS-7060DX5-64S, EOS-4.34.2F)\n!\nhostname leaf1\n")
@@ -360,7 +361,7 @@ func big(ports int) []byte {
 	return b.Bytes()
 }
 
-// The time a line takes does not depend on how many there are.
+// BenchmarkDecode shows that the time per line does not depend on the number of lines.
 func BenchmarkDecode(b *testing.B) {
 	for _, ports := range []int{62, 620} {
 		text := big(ports)
@@ -384,7 +385,7 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// A comment ends no block, wherever it begins.
+// A comment does not end a block, whatever its indentation.
 func TestCommentsEndNoBlock(t *testing.T) {
 	const text = "qos profile P\n   uc-tx-queue 3\n      no priority\n%s      bandwidth percent 40\n   priority-flow-control on\n!\ninterface Ethernet1\n%s   service-profile P\n!\nend\n"
 	want, _ := Decode(mustParse(t, fmt.Sprintf(text, "", "")))

@@ -13,10 +13,10 @@ import (
 // token is one word of a pattern.
 type token struct {
 	kind  tokenKind
-	words []string               // the literal, or the alternatives
-	fits  func(word string) bool // of a literal or a capture
-	hi    int                    // of a list
-	group []token                // of an optional group, which begins with a literal
+	words []string               // the literal or the alternatives
+	fits  func(word string) bool // for a literal or a capture
+	hi    int                    // maximum of a list entry
+	group []token                // for an optional group, which begins with a literal
 }
 
 type tokenKind int
@@ -24,12 +24,12 @@ type tokenKind int
 const (
 	tokLiteral  tokenKind = iota
 	tokCapture            // a|b, <lo-hi>, or one of wordKinds
-	tokList               // <list:hi>, up to the literal behind it
-	tokOptional           // [ ... ]; what it captures is empty where it is not there
+	tokList               // <list:hi>, up to the next literal
+	tokOptional           // [ ... ]; its captures are "" if it does not match
 	tokRest               // *: anything or nothing
 )
 
-// wordKinds are the words of a pattern that stand for a kind of words.
+// wordKinds holds the placeholders in a pattern and the words that they match.
 var wordKinds = map[string]func(word string) bool{
 	"<seconds>":  isSeconds,
 	"<interval>": func(word string) bool { return word == "auto" || isSeconds(word) },
@@ -37,7 +37,7 @@ var wordKinds = map[string]func(word string) bool{
 	"<word>":     printable,
 }
 
-// thresholdUnits are the units of a queue's thresholds (aristanetworks/avd,
+// thresholdUnits lists the units of queue thresholds (aristanetworks/avd,
 // qos_profiles.schema.yml).
 var thresholdUnits = []string{"bytes", "kbytes", "mbytes", "segments", "milliseconds", "microseconds"}
 
@@ -90,7 +90,7 @@ func compileWord(w string) token {
 	return t
 }
 
-// between captures a number.
+// between returns a token that captures a number between lo and hi.
 func between(lo, hi int) token {
 	return token{kind: tokCapture, fits: func(word string) bool {
 		n, ok := lines.Number(word, hi)
@@ -98,25 +98,25 @@ func between(lo, hi int) token {
 	}}
 }
 
-// args are what a line says in the places of its pattern.
+// args holds the captures of a line.
 type args struct {
 	line string
 	w    []string
-	id   int // the one entry of a list that is meant
+	id   int // the list entry concerned
 }
 
-// word returns a capture, from 1; "" for one of a group that is not there.
+// word returns capture i, from 1; "" if its optional group is missing.
 func (a args) word(i int) string { return a.w[i-1] }
 
-// num returns a captured number; 0 where it is not there.
+// num returns capture i as a number; 0 if it is missing.
 func (a args) num(i int) int {
 	n, _ := strconv.Atoi(a.word(i)) // digits, within the bounds of the pattern
 	return n
 }
 
-// seconds returns a captured time; 0 for "auto".
+// seconds returns capture i as a duration; 0 for "auto".
 func (a args) seconds(i int) time.Duration {
-	f, _ := strconv.ParseFloat(a.word(i), 64) // digits and a point
+	f, _ := strconv.ParseFloat(a.word(i), 64) // digits and a decimal point
 	return time.Duration(math.Round(f*1e6)) * time.Microsecond
 }
 
@@ -162,7 +162,7 @@ func consume(ts []token, words, w []string) (rest, captured []string, ok bool) {
 	return words, w, true
 }
 
-// captures is how many words tokens capture. A group of one literal captures none.
+// captures returns the number of words that tokens capture. A literal captures none.
 func captures(ts []token) int {
 	n := 0
 	for _, t := range ts {
@@ -188,7 +188,7 @@ func printable(s string) bool {
 	return s != ""
 }
 
-// list reads the entries of a list.
+// list parses the entries of a list.
 func (t token) list(s string) ([]int, bool) {
 	return lines.Numbers(s, func(n string) (int, bool) { return lines.Number(n, t.hi) })
 }

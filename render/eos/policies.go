@@ -10,7 +10,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// policies is what each class map and policy map comes to, by the header.
+// policies holds the fate of each class map and policy map, by header.
 type policies struct {
 	fates map[string]struct {
 		fate render.Fate
@@ -30,17 +30,16 @@ func (p *policies) fate(head string) (render.Fate, string) {
 	}
 	_, rest, _ := strings.Cut(head, " type ")
 	if kind, _, _ := strings.Cut(rest, " "); slices.Contains(otherPolicies, kind) {
-		return render.Represented, "" // which no intent speaks of
+		return render.Represented, "" // of no concern to an intent
 	}
 	return render.Unknown, whyUnknown
 }
 
-// otherPolicies are the types of policies that are not about the traffic of ports, or
-// not about its quality.
+// otherPolicies lists policy types that do not apply QoS to transit traffic.
 var otherPolicies = []string{"copp", "control-plane", "pbr", "pdp", "inspect"}
 
-// readPolicies works out where policies are carried, and whether they say anything that
-// the maps do not.
+// readPolicies determines which interfaces use each policy, and whether it does anything beyond
+// the maps of the switch.
 func (a *accountant) readPolicies() *policies {
 	carriers := map[string][]string{}
 	for _, s := range a.r.order {
@@ -93,7 +92,7 @@ func (a *accountant) readPolicies() *policies {
 	return out
 }
 
-// byDSCP reports whether ports all trust DSCP.
+// byDSCP reports whether all ports trust DSCP.
 func (a *accountant) byDSCP(ports []string) bool {
 	return !slices.ContainsFunc(ports, func(name string) bool {
 		p := a.whole.Ports[name]
@@ -101,7 +100,7 @@ func (a *accountant) byDSCP(ports []string) bool {
 	})
 }
 
-// dscpOf reads a code point by number or by name: "26", "af31", "cs3", "ef".
+// dscpOf parses a code point by number or name: "26", "af31", "cs3", "ef".
 func dscpOf(s string) (int, bool) {
 	if n, ok := lines.Number(s, qos.NumDSCP-1); ok {
 		return n, true

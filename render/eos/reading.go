@@ -11,18 +11,18 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// spot is a thing that can be set in a section.
+// spot is a setting in a section.
 type spot struct{ queue, key string }
 
-// held is what a section holds at a spot.
+// held is the line that a section holds for a spot.
 type held struct {
 	spot
 	hit
 	id   int
 	line *Line
-	// text is the line, of a list that for the one entry.
+	// text is the line; for a list, the line of this entry alone.
 	text string
-	// inert says that the line configures nothing.
+	// inert is set if the line configures nothing.
 	inert bool
 }
 
@@ -30,30 +30,30 @@ type held struct {
 type section struct {
 	name  string
 	at    place
-	nodes []*Line // more than one where the text opens it again
-	held  []held  // one for each spot, the last line counts
+	nodes []*Line // several if the text opens it again
+	held  []held  // one per spot; the last line counts
 	index map[spot]int
-	// foreign says that there are lines that the grammar does not know.
+	// foreign is set if the section has lines that the grammar does not know.
 	foreign bool
 }
 
-// reading is a configuration by sections.
+// reading indexes a configuration by sections.
 type reading struct {
 	global   *section
 	defaults *section
-	top      []*Line // lines that are in no section
+	top      []*Line // lines in no section
 	sections map[string]*section
 	order    []*section
 	unknown  []Unknown
-	// fragment says that the text is no whole answer of a switch.
+	// fragment is set if the text is not the complete output of a switch.
 	fragment bool
-	// without is a line that is read as if it were not there; nil for none.
+	// without is a line to ignore; nil for none.
 	without *Line
-	// ports is what defaults and the top level say of ports.
+	// ports holds the defaults for ports.
 	ports portDefaults
-	// state is what the lines of the interface set that is looked at.
+	// state is scratch space for the interface being evaluated.
 	state state
-	// blocks are those of policies and of their classes, policies what was read of them.
+	// blocks holds the lines of policies and class maps, policies the ones read so far.
 	blocks   map[string][]*Line
 	policies map[string]*policy
 }
@@ -65,8 +65,8 @@ const (
 	whyDoubt   = "whether the line overrides that of the profile is not documented; the profile is taken to count"
 )
 
-// leavesOpen are the reasons of lines that may change the class, the pause or the queue
-// of packets.
+// leavesOpen lists the reasons of lines that may change the class, the pause or the queue of
+// packets.
 var leavesOpen = []string{whyUnknown, whyKind, whyDoubt, whyPolicy, whyNegotiate, whyShape, whyBuffers}
 
 func read(c *Config) *reading {
@@ -99,7 +99,7 @@ func read(c *Config) *reading {
 	return r
 }
 
-// canonical returns a line with single blanks, which most have.
+// canonical returns a line with single spaces. Most lines have them already.
 func canonical(text string) string {
 	for i := range len(text) {
 		if c := text[i]; c < ' ' || c > '~' || c == ' ' && (i == 0 || i == len(text)-1 || text[i-1] == ' ') {
@@ -147,9 +147,9 @@ func (r *reading) lines(s *section, queue string, ls []*Line) {
 		if h.about == nil {
 			continue
 		}
-		// The old form of an unset line is a row of its own.
+		// The old form of an unset line is a separate row of the grammar.
 		h.unset = h.unset || h.set == nil && strings.HasPrefix(h.text, "no ")
-		all = all || h.unset && h.key != keyShutdown // which people write
+		all = all || h.unset && h.key != keyShutdown // people type "no shutdown" themselves
 		if !h.list {
 			r.hold(s, held{spot: spot{queue, h.keyText(0)}, hit: h, line: l, text: h.text, inert: h.unset})
 			continue
@@ -163,8 +163,8 @@ func (r *reading) lines(s *section, queue string, ls []*Line) {
 		if h.queue != queue {
 			continue
 		}
-		// Where "show running-config all" printed the block, a line with the usual
-		// value is not configuration.
+		// If the block comes from "show running-config all", a line with the default value is
+		// not configuration.
 		h.inert = h.inert || all && h.text == r.usual(s, h)
 		if !h.inert && h.text != h.about.usual {
 			r.judge(s, h)
@@ -172,7 +172,7 @@ func (r *reading) lines(s *section, queue string, ls []*Line) {
 	}
 }
 
-// placeIn is where the lines of a section stand, or those of a queue in it.
+// placeIn returns the place of lines in a section, or in a queue of the section.
 func placeIn(section place, queue string) place {
 	if queue != "" {
 		return inQueue
@@ -180,10 +180,10 @@ func placeIn(section place, queue string) place {
 	return section
 }
 
-// portDefaults reads "interface defaults". All of it is about what the model
-// holds, so that nothing there is passed over in silence.
+// portDefaults reads "interface defaults". The model covers all settings there, so every unknown
+// line is reported.
 func (r *reading) portDefaults(at place, ls []*Line) {
-	flat := false // an "ethernet" that nothing is indented below came before
+	flat := false // set after an "ethernet" line with nothing indented below it
 	for _, l := range ls {
 		h, ok := match(l.Text, at)
 		if !ok && flat {
@@ -201,7 +201,7 @@ func (r *reading) portDefaults(at place, ls []*Line) {
 	}
 }
 
-// usual is the line of a spot that says what holds there anyway.
+// usual returns the line that states the default for a spot.
 func (r *reading) usual(s *section, h *held) string {
 	switch {
 	case s.at != inInterface || h.queue != "":
@@ -213,10 +213,10 @@ func (r *reading) usual(s *section, h *held) string {
 	return h.about.usual
 }
 
-// judge reports what has no place in the model.
+// judge reports a line that the model cannot represent.
 func (r *reading) judge(s *section, h *held) {
 	switch {
-	case h.why != "" && h.key != keyPolicy: // for which see [reading.classify]
+	case h.why != "" && h.key != keyPolicy: // see [reading.classify] for policies
 		r.report(s, h.line, h.why)
 	case h.set != nil && strings.HasPrefix(h.queue, multicastQueue):
 		r.report(s, h.line, whyMulticast)
@@ -229,9 +229,9 @@ func (r *reading) judge(s *section, h *held) {
 	}
 }
 
-// doubt reports the lines of an interface that say "not configured" of what its
-// profile configures. "show running-config all" prints them for everything,
-// with all eight priorities; plain text has them where someone means them.
+// doubt reports interface lines that unset something that the profile configures. "show
+// running-config all" prints such lines for everything, including all eight priorities;
+// otherwise someone configured them.
 func (r *reading) doubt(s *section) {
 	p := r.profile(s.carries())
 	if p == nil {
@@ -266,7 +266,7 @@ func (r *reading) hold(s *section, h held) {
 	s.held = append(s.held, h)
 }
 
-// get returns what the section holds at a spot; nil for nothing.
+// get returns the line that the section holds at a spot; nil if there is none.
 func (s *section) get(q, key string) *held {
 	if s == nil {
 		return nil
@@ -277,7 +277,7 @@ func (s *section) get(q, key string) *held {
 	return nil
 }
 
-// value returns the line that configures the spot; "" for the default.
+// value returns the line that configures a spot; "" for the default.
 func (s *section) value(q, key string) string {
 	if h := s.get(q, key); h != nil && !h.inert {
 		return h.text
@@ -287,7 +287,7 @@ func (s *section) value(q, key string) string {
 
 func (s *section) port() string { return strings.TrimPrefix(s.name, sectionInterface) }
 
-// carries returns the name of the profile that an interface names.
+// carries returns the name of the profile that an interface uses.
 func (s *section) carries() string {
 	if s == nil {
 		return ""
@@ -295,10 +295,10 @@ func (s *section) carries() string {
 	return strings.TrimPrefix(s.value("", keyProfile), keyProfile+" ")
 }
 
-// profile returns the section of a profile; nil where it is not defined.
+// profile returns the section of a profile; nil if it is not defined.
 func (r *reading) profile(name string) *section { return r.sections[sectionProfile+name] }
 
-// isEthernet reports whether a name is one Ethernet port's: "Ethernet1/1".
+// isEthernet reports whether a name is that of one Ethernet port: "Ethernet1/1".
 func isEthernet(name string) bool {
 	n, ok := strings.CutPrefix(name, "Ethernet")
 	if !ok || len(n) > 16 {
@@ -313,7 +313,7 @@ func isEthernet(name string) bool {
 	return len(parts) <= 3
 }
 
-// globals returns what the top level says, over the defaults.
+// globals returns the switch-wide settings, including defaults.
 func (r *reading) globals() globals {
 	s := state{global: defaultGlobals()}
 	for _, sec := range []*section{r.global, r.defaults} {
@@ -322,7 +322,7 @@ func (r *reading) globals() globals {
 	return s.global
 }
 
-// apply carries the lines of a section out, but for one.
+// apply applies the lines of a section to a state, except the line without.
 func (s *section) apply(st *state, without *Line) {
 	if s == nil {
 		return
@@ -334,7 +334,7 @@ func (s *section) apply(st *state, without *Line) {
 	}
 }
 
-// apply carries a line out.
+// apply applies a line to a state.
 func (h *held) apply(s *state) {
 	if h.inert || h.set == nil {
 		return
@@ -353,7 +353,8 @@ func (h *held) apply(s *state) {
 	*q = s.queue
 }
 
-// effective is what an interface does: defaults, then profile, then own lines.
+// effective returns the settings in force on an interface: defaults, then its profile, then its
+// own lines.
 func (r *reading) effective(s *section) portState {
 	st := &r.state
 	*st = state{port: portState{routed: r.ports.routed}}
@@ -363,20 +364,20 @@ func (r *reading) effective(s *section) portState {
 	s.apply(st, r.without)
 	p := st.port
 	if r.fragment && p.mtu > 0 && !s.switched() {
-		// Generated text does not say which ports are routed; one that is given
-		// the MTU of a routed port is taken for one.
+		// Generated text does not say which ports are routed; a port with the MTU line of a
+		// routed port counts as routed.
 		p.routed = true
 	}
 	if bundle := r.sections[sectionInterface+p.lag]; isEthernet(s.port()) && bundle != nil {
-		// A member is routed or switched as its port channel is, and has its
-		// MTU. A port channel is no member of another.
+		// A member is routed if its port channel is, and has the channel's MTU. A port channel
+		// is never a member of another one.
 		b := r.effective(bundle)
 		p.routed, p.mtu, p.l2mtu = b.routed, b.mtu, b.l2mtu
 	}
 	return p
 }
 
-// switched reports whether a line says that an interface is a switched one.
+// switched reports whether an interface has a "switchport" line.
 func (s *section) switched() bool {
 	for _, n := range s.nodes {
 		for _, l := range n.Sub {
@@ -428,7 +429,7 @@ func same(a, b string, queue string, at place) bool {
 	return x == y
 }
 
-// tidy sorts by line; what is said of one entry of a list is said once.
+// tidy sorts by line number and removes duplicates, which list lines cause.
 func tidy(us []Unknown) []Unknown {
 	ordered.Sort(us, func(a, b Unknown) int { return cmp.Compare(a.Line, b.Line) })
 	return slices.Compact(us)

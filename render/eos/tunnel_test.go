@@ -6,7 +6,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// The lines are those that aristanetworks/avd renders.
+// The lines are taken from the output of aristanetworks/avd.
 func TestDecodeReadsTheQoSOfVXLAN(t *testing.T) {
 	off, on := qos.Of(false), qos.Of(true)
 	for lines, want := range map[string]qos.Tunnel{
