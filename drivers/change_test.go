@@ -8,7 +8,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// One blocked value of a group keeps no other value of it back.
+// A blocked value of a group does not keep the other values of the group from changing.
 func TestKeepingIsOfWhatIsBlocked(t *testing.T) {
 	device := func(buffer string, xoff int64, lossless bool) *qos.Device {
 		p := &qos.Port{}
@@ -28,7 +28,7 @@ func TestKeepingIsOfWhatIsBlocked(t *testing.T) {
 	}
 }
 
-// Block marks what a refusal names, on its port alone, and keeps an earlier reason.
+// Block marks only the named field on the named port, and keeps earlier reasons.
 func TestBlock(t *testing.T) {
 	changes := []qos.Change{
 		{Port: "Ethernet0", Field: qos.KindPFC.Attr()},
@@ -47,7 +47,7 @@ func TestBlock(t *testing.T) {
 	}
 }
 
-// The impact of a plan covers its steps: one that moves a port is at least a port flap.
+// The impact of a plan includes its steps: a step that moves a port is at least a port flap.
 func TestImpactOfSteps(t *testing.T) {
 	none := qos.Change{Port: "Ethernet0", Field: qos.KindECN.At(3)}
 	loss := qos.Change{Port: "Ethernet0", Field: qos.KindMTU.Attr(), Impact: qos.ImpactLoss}

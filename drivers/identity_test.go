@@ -24,8 +24,8 @@ func TestUnitOf(t *testing.T) {
 	}
 }
 
-// A device that shows only one of serial number and MAC address is compared by that one, and
-// one that shows nothing in common proves nothing.
+// Units are compared by the serial number or MAC address that both show. Units without a common
+// property are neither the same nor different.
 func TestUnitsCompared(t *testing.T) {
 	mac, mac2 := "00:1c:73:00:00:01", "00:1c:73:00:00:02"
 	for _, c := range []struct {

@@ -8,7 +8,7 @@ import (
 	"unicode/utf16"
 )
 
-// utf16Of is a text as Windows saves it.
+// utf16Of returns a text as Windows saves it.
 func utf16Of(s string, order binary.AppendByteOrder, mark bool) []byte {
 	var out []byte
 	if mark {
@@ -20,8 +20,7 @@ func utf16Of(s string, order binary.AppendByteOrder, mark bool) []byte {
 	return out
 }
 
-// What editors and terminals add to a configuration goes, and its lines stay at their
-// numbers.
+// Plain removes what editors and terminals add, and keeps the line numbers of the configuration.
 func TestPlain(t *testing.T) {
 	const cfg = "hostname leaf1\ninterface Ethernet1\n   mtu 9214\n"
 	for name, c := range map[string]struct{ text, want string }{
@@ -67,7 +66,8 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// Plain leaves a text that it has cleaned as it is, and never adds lines.
+// FuzzPlain checks that Plain does not change a text that it has cleaned before, and never adds
+// lines.
 func FuzzPlain(f *testing.F) {
 	f.Add([]byte("leaf1#show run\n\x1b[7m--More--\x1b[m\r\x1b[K   mtu 9214\r\n{\"PORT\": {}}\n"))
 	f.Add([]byte("\xff\xfeh\x00i\x00"))
@@ -81,7 +81,7 @@ func FuzzPlain(f *testing.F) {
 		if bytes.ContainsAny(got, "\b\x1b") {
 			t.Errorf("%q is left of %q", got, text)
 		}
-		if len(got) > 3*len(text)+3 { // U+FFFD for a unit of UTF-16 has 3 bytes
+		if len(got) > 3*len(text)+3 { // U+FFFD takes 3 bytes for one UTF-16 unit
 			t.Errorf("%d bytes became %d", len(text), len(got))
 		}
 	})

@@ -11,8 +11,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
 )
 
-// A wait for work of minutes ends soon if the device is dead, and goes on if it answers that
-// it is busy, or restarts.
+// A long wait ends early if the device is dead, and continues if the device is busy or
+// restarting.
 func TestPollEndsWithADeadDevice(t *testing.T) {
 	const limit = 10 * time.Minute
 	timeout := fmt.Errorf("get: %w", gnmi.ErrTimeout)

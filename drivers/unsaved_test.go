@@ -8,7 +8,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// lines reads an indented text.
+// tree parses an indented text.
 func tree(text string) []*lines.Line {
 	var out []*lines.Line
 	for l := range strings.Lines(text) {

@@ -5,7 +5,7 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// Differences returns what the step of a plan changes in a configuration.
+// Differences returns the parts of the configuration that a plan changes, before and after.
 func (m *Machine) Differences(s *drivers.Snapshot, st *drivers.Steps) (before, after string, err error) {
 	if len(st.Items) == 0 {
 		return "", "", nil

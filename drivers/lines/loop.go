@@ -14,70 +14,70 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// Switch is what a driver does in the way of its system. Its errors are those
-// of the transport, or have a sentinel of package drivers.
+// Switch is the part of a driver that depends on the system and its transport. Its errors are
+// those of the transport, or wrap an error of package drivers.
 type Switch interface {
-	// ShowAll returns the answers to commands that change nothing.
+	// ShowAll returns the output of show commands.
 	ShowAll(ctx context.Context, cmds ...string) ([]ssh.Shown, error)
-	// Cut says how a configuration that was just read shows that its end is missing; ""
-	// where it is complete. after are the answers to [Machine.After].
+	// Cut describes how the end of a configuration that was just read is missing; "" if it is
+	// complete. after is the output of the commands in [Machine.After].
 	Cut(cfg *native.Config, after []ssh.Shown) string
-	// HangUp gives the connection up; the next call makes a new one.
+	// HangUp closes the connection; the next call opens a new one.
 	HangUp()
-	// Variant is the kind of the box, see [Machine.Means].
+	// Variant returns the variant of the switch, see [Machine.Means].
 	Variant(ctx context.Context, cfg *native.Config) (int, error)
 
-	// Planner has what the system has to say of a draft of a plan.
+	// Planner returns the part of planning that is specific to the system.
 	Planner(s *drivers.Snapshot, d *Draft) Planner
-	// Prepare names in the record what the switch keeps of a run. It returns an
-	// error where someone else may be at work.
+	// Prepare fills in the record the names of the session or checkpoint that the switch keeps
+	// for a run. It returns an error if another run may be changing the switch.
 	Prepare(ctx context.Context, id string, b *Record) error
 	// Write sends the lines.
 	Write(ctx context.Context, w *Work) (Fate, error)
-	// Look reads the running configuration; done says that the switch shows that it
-	// is through with what was sent for a record.
+	// Look reads the running configuration. done reports that the switch shows that it has
+	// finished processing the lines of a record.
 	Look(ctx context.Context, b Record) (now *native.Config, done bool, err error)
-	// Abort makes sure that nothing more comes of what was sent for a record.
+	// Abort ensures that pending lines of a record no longer take effect.
 	Abort(ctx context.Context, b Record) error
-	// EndTimer ends the timer of an apply, so that the change stays.
+	// EndTimer stops the timer of an apply, so that the change stays.
 	EndTimer(ctx context.Context, b Record) error
-	// Halt waits until the switch is through with an apply, and ends its timer.
+	// Halt waits until the switch has finished an apply, and stops its timer.
 	Halt(ctx context.Context, b Record) error
-	// Undo brings back what stood there before an apply.
+	// Undo restores the settings from before an apply.
 	Undo(ctx context.Context, b Record, now *native.Config) error
 	// Save saves the running configuration.
 	Save(ctx context.Context) error
-	// Leftovers confirms what earlier runs left to the timer of the switch; nil
-	// where there can be none.
+	// Leftovers confirms changes of earlier runs that the switch's timer would revert; nil if
+	// there can be none.
 	Leftovers(ctx context.Context) (*Leftovers, error)
-	// Forget removes what the switch keeps of a run that has come to its end.
+	// Forget removes the objects that the switch keeps for a finished run.
 	Forget(ctx context.Context, b Record)
 }
 
-// Leftovers are what earlier runs left on a switch.
+// Leftovers describes changes that earlier runs left on a switch.
 type Leftovers struct {
 	Runs []Record
-	// Confirmed says that there was something to confirm.
+	// Confirmed is set if a change was confirmed.
 	Confirmed bool
-	// Bars is why nothing may be saved: it is in force for a trial alone.
+	// Bars is the error that forbids saving, because a running change is only on trial.
 	Bars error
 }
 
 // Work is a batch of lines.
 type Work struct {
-	// Record has the effect of the lines as Edit, and the previous values as Undo.
+	// Record contains the effect of the lines as Edit, and the previous values as Undo.
 	Record
 	Lines []string
-	Timer time.Duration // after which the switch reverts them; 0 for never
+	Timer time.Duration // after which the switch reverts the lines; 0 for never
 
-	// Piecemeal is set by a write of which each line takes effect by itself.
+	// Piecemeal is set by Write if each line takes effect separately.
 	Piecemeal bool
-	// Barred is set by a write that was refused for the sake of another run: what
-	// is in force was written by that one.
+	// Barred is set by Write if the switch refused the lines because of another run, which then
+	// wrote the running settings.
 	Barred bool
 }
 
-// Typed is the lines of a batch as a shell sends them.
+// Typed converts the lines of a batch to the form that a shell sends.
 func Typed(g *native.Grammar, commands []string) []ssh.Line {
 	out := make([]ssh.Line, len(commands))
 	for i, depth := range g.Depths(commands) {
@@ -86,30 +86,29 @@ func Typed(g *native.Grammar, commands []string) []ssh.Line {
 	return out
 }
 
-// Pace holds the times of a switch, so that tests need not wait them out.
+// Pace holds the wait times for a switch, so that tests can shorten them.
 type Pace struct {
-	// Poll is the pause between two reads while the switch works.
+	// Poll is the pause between two reads while the switch is busy.
 	Poll time.Duration
-	// Settled bounds the reads after an answer, and the wait for what an earlier
-	// run may have left at work.
+	// Settled limits the reads after a response, and the wait for pending work of an earlier run.
 	Settled time.Duration
-	// Work bounds the wait for what was not answered: a commit, a save.
+	// Work limits the wait for an unanswered request such as a commit or a save.
 	Work time.Duration
-	// Read bounds the reads after that.
+	// Read limits the reads after Work.
 	Read time.Duration
 	// Timer is the time after which the switch reverts an apply.
 	Timer time.Duration
 }
 
-// CommitTimer leaves time to validate the whole fabric before the confirmation, and
-// ends soon enough for people whom the change has cut off from the switch.
+// CommitTimer is long enough to check the whole fabric before the confirmation, and short enough
+// for users who lost access to the switch because of the change.
 const CommitTimer = 5 * time.Minute
 
 // Config reads a whole configuration.
 func (m *Machine) Config(ctx context.Context, cmd string) (*native.Config, error) {
 	var cut error
-	// A text of which a line looked like the prompt, at the end of a packet,
-	// comes whole the second time.
+	// Retry once: if a line at the end of a packet looked like the prompt, the text was cut, and
+	// is usually complete the second time.
 	for range 2 {
 		answers, err := m.Switch.ShowAll(ctx, append([]string{cmd}, m.After...)...)
 		if err == nil {
@@ -133,8 +132,8 @@ func (m *Machine) Config(ctx context.Context, cmd string) (*native.Config, error
 	return nil, cut
 }
 
-// Apply puts a change in force, for the switch to revert unless it is confirmed
-// in time, where the switch has a timer.
+// Apply applies a change. If the switch has a timer, it reverts the change unless Confirm is
+// called in time.
 func (m *Machine) Apply(ctx context.Context, before *drivers.Snapshot, st *drivers.Steps, o drivers.ApplyOptions) (*drivers.Token, error) {
 	if len(st.Items) == 0 {
 		return nil, nil
@@ -174,19 +173,19 @@ func (m *Machine) Apply(ctx context.Context, before *drivers.Snapshot, st *drive
 	return token, err
 }
 
-// Put carries work out and finds out what became of it. Its error wraps ErrPartial
-// where the switch holds neither the old nor the new, or where that cannot be known.
-// nothing says that nothing of the work is in force: what differs was made by others.
+// Put writes the lines and reads back the result. Its error wraps ErrPartial if the switch has
+// neither the old nor the new settings, or if that is not known. nothing reports that none of the
+// lines is active: any differences were made by others.
 func (m *Machine) Put(ctx context.Context, w *Work) (nothing bool, err error) {
 	f, cause := m.Switch.Write(ctx, w)
-	// The caller may be gone, but the switch has to be left in a known state.
+	// The caller may be gone, but the switch must be left in a known state.
 	if f == Unsent {
 		return true, m.unsent(ctx, w, cause)
 	}
 	return m.judge(ctx, w, f, cause)
 }
 
-// unsent is the end of work of which nothing can be in force.
+// unsent handles lines that certainly did not take effect.
 func (m *Machine) unsent(ctx context.Context, w *Work, cause error) error {
 	err := cause
 	if !errors.Is(cause, drivers.ErrRejected) && !errors.Is(cause, drivers.ErrStale) {
@@ -209,7 +208,7 @@ func (m *Machine) unsent(ctx context.Context, w *Work, cause error) error {
 	return err
 }
 
-// judge reads what became of work.
+// judge reads the switch to determine the result of a write.
 func (m *Machine) judge(ctx context.Context, w *Work, f Fate, cause error) (nothing bool, err error) {
 	limit := m.Pace.Settled
 	if f == Unanswered && !w.Piecemeal {
@@ -223,7 +222,7 @@ func (m *Machine) judge(ctx context.Context, w *Work, f Fate, cause error) (noth
 		return in || f == Rejected || f == Unanswered && done
 	})
 	if now != nil && !in && f != Answered {
-		// Once its session is gone nothing can come of it any more.
+		// Once the session is gone, the lines can no longer take effect.
 		if aerr := m.Switch.Abort(rctx, w.Record); aerr != nil && !m.Refused(aerr) {
 			m.Switch.HangUp()
 		}
@@ -244,7 +243,7 @@ func (m *Machine) judge(ctx context.Context, w *Work, f Fate, cause error) (noth
 	return m.verdict(w, now, f, cause)
 }
 
-// revertWritten undoes what came before a refused line.
+// revertWritten undoes the lines that were written before a refused line.
 func (m *Machine) revertWritten(ctx context.Context, b Record, now *native.Config, cause error) error {
 	ctx, cancel := fence.Outlive(ctx, 2*(m.Pace.Work+m.Pace.Read))
 	defer cancel()
@@ -255,8 +254,8 @@ func (m *Machine) revertWritten(ctx context.Context, b Record, now *native.Confi
 	return fmt.Errorf("%w: the lines before it were reverted: %w", drivers.ErrRejected, cause)
 }
 
-// Watch looks at the switch until enough says so, for at most limit. It returns
-// the last configuration, nil where the last look failed.
+// Watch reads the switch repeatedly until enough returns true, for at most limit. It returns the
+// last configuration, or nil if the last read failed.
 func (m *Machine) Watch(ctx context.Context, b Record, limit time.Duration, enough func(now *native.Config, done bool) bool) (now *native.Config, err error) {
 	_, err = drivers.Poll(ctx, m.Pace.Poll, limit, func() (bool, error) {
 		var done bool
@@ -271,8 +270,8 @@ func (m *Machine) Watch(ctx context.Context, b Record, limit time.Duration, enou
 	return now, err
 }
 
-// Confirm ends the timer and saves. Where the timer has run out before, the
-// error wraps ErrRejected: the switch holds what it held before the apply.
+// Confirm stops the timer and saves. If the timer has already expired, the error wraps
+// ErrRejected: the switch has reverted the apply.
 func (m *Machine) Confirm(ctx context.Context, t *drivers.Token) error {
 	if t == nil {
 		return nil
@@ -299,14 +298,15 @@ func (m *Machine) Confirm(ctx context.Context, t *drivers.Token) error {
 	return nil
 }
 
-// lasts reports whether managed ports would be after a restart as they are now.
+// lasts returns a function that reports whether a saved configuration keeps the managed ports as
+// they are now.
 func (m *Machine) lasts(now *native.Config, variant int) func(saved *native.Config) bool {
 	return func(saved *native.Config) bool {
 		return drivers.Lasts(m.decode(now, variant), m.decode(saved, variant), m.desired.Manages)
 	}
 }
 
-// Revert undoes an apply, unless nothing of it came into force. It may be called again.
+// Revert undoes an apply, unless none of it took effect. It may be called repeatedly.
 func (m *Machine) Revert(ctx context.Context, t *drivers.Token) error {
 	if t == nil {
 		return nil
@@ -316,7 +316,7 @@ func (m *Machine) Revert(ctx context.Context, t *drivers.Token) error {
 		return err
 	}
 	if m.idle == string(t.Native) {
-		// The differences are from other users, and stay.
+		// The differences were made by other users, and stay.
 		if err := m.Switch.Abort(ctx, b); err != nil && !m.Refused(err) {
 			return fmt.Errorf("nothing is in force; abort session %s: %w", b.Session, drivers.TransportError(err))
 		}
@@ -342,10 +342,10 @@ func (m *Machine) Revert(ctx context.Context, t *drivers.Token) error {
 	return nil
 }
 
-// Keep confirms what an earlier run put in force and left unconfirmed: the
-// switch would revert it. One that may be at work is left alone: the error wraps
-// ErrRejected. It saves what of managed ports runs and is not saved, whoever left
-// it so; a save is of the whole configuration.
+// Keep confirms a change that an earlier run left unconfirmed, which the switch would revert. If
+// that run may still be in progress, the error wraps ErrRejected. Keep saves the configuration if
+// managed ports have unsaved settings, whoever made them; a save includes the whole
+// configuration.
 func (m *Machine) Keep(ctx context.Context) (bool, error) {
 	left, err := m.Switch.Leftovers(ctx)
 	if left == nil || err != nil {
@@ -364,7 +364,7 @@ func (m *Machine) Keep(ctx context.Context) (bool, error) {
 		saved, err := m.Config(ctx, Startup)
 		switch {
 		case m.Refused(err):
-			// A user who may not read it may not write it either.
+			// A user who may not read the startup configuration may not write it either.
 			return false, nil
 		case err != nil:
 			return false, err
@@ -383,9 +383,9 @@ func (m *Machine) Keep(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// save makes the startup configuration one that is as it is to be. Where it is so already,
-// nothing is written: what others have not saved stays as it is. After a save that failed it
-// is not tried again: there may be no room for it.
+// save makes the startup configuration pass good. If it already does, save writes nothing, so
+// that unsaved changes of others stay unsaved. After a failed save it does not try again, because
+// the switch may lack space.
 func (m *Machine) save(ctx context.Context, good func(*native.Config) bool) error {
 	cfg, err := m.Config(ctx, Startup)
 	switch {
@@ -402,7 +402,7 @@ func (m *Machine) save(ctx context.Context, good func(*native.Config) bool) erro
 	if err == nil {
 		limit = m.Pace.Settled
 	} else if unreachable := drivers.TransportError(err); errors.Is(unreachable, drivers.ErrUnreachable) {
-		limit, err, lost = m.Pace.Work, unreachable, true // it may still be at it
+		limit, err, lost = m.Pace.Work, unreachable, true // the switch may still be saving
 	}
 	saved, rerr := drivers.Poll(ctx, m.Pace.Poll, limit, func() (bool, error) {
 		cfg, err := m.Config(ctx, Startup)

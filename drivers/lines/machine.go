@@ -1,12 +1,11 @@
-// Package lines is what the drivers of switches that are set by command lines
-// have in common: the loop of writing, judging and reverting, and the steps and
-// undo records that come back from files.
+// Package lines is the common part of drivers for switches that are configured by command lines:
+// it writes lines, checks the result, reverts, and validates steps and undo records from files.
 //
-// A driver embeds a [Machine] with the grammar of its system, and implements
-// [Switch]: how lines come to the switch, as a session, a batch or one by one,
-// and what is kept on it meanwhile. The switch is not taken at its word: an
-// answer that fails may have been carried out, and one that does not come may
-// still be going on; the result is what a fresh read shows.
+// A driver embeds a [Machine] with the grammar of its system, and implements [Switch]: how lines
+// reach the switch (as a session, as a batch or one by one) and what is kept on the switch
+// meanwhile. The switch's responses are not trusted: a request with an error response may have
+// been executed, and one without a response may still be in progress. Only a fresh read shows the
+// result.
 package lines
 
 import (
@@ -25,14 +24,14 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// The commands that print a configuration.
+// Commands that print a configuration.
 const (
 	Running = "show running-config"
 	Startup = "show startup-config"
 )
 
-// CounterAge is how old a counter may be. How often EOS and NX-OS read theirs from
-// the hardware is not documented; this is far above what they are seen to lag behind.
+// CounterAge is the maximum age of a counter. It is not documented how often EOS and NX-OS read
+// counters from the hardware; this is far longer than any delay observed.
 const CounterAge = 10 * time.Second
 
 // Driver is what a driver that embeds a Machine implements.
@@ -47,70 +46,70 @@ type Driver interface {
 	drivers.Starter
 }
 
-// Machine is the half of a driver that does not depend on the way in.
+// Machine is the part of a driver that does not depend on the transport.
 type Machine struct {
-	Name    string // of the device
-	System  string // for people: "EOS"
+	Name    string // device name
+	System  string // name for users: "EOS"
 	Grammar *native.Grammar
-	// Vias are the ways in that a step can name.
+	// Vias are the transports that a step may name.
 	Vias  []string
 	Parse func(text []byte) (*native.Config, error)
-	// After are commands that are run after one that prints a configuration, for
-	// [Switch.Cut].
+	// After lists commands to run after printing a configuration, for [Switch.Cut].
 	After []string
-	// Means says what a configuration means on a box of a variant.
+	// Means decodes a configuration on a switch of the given variant.
 	Means func(c *native.Config, variant int) (*qos.Device, []native.Unknown)
-	// Accounts says what becomes of each line of a configuration.
+	// Accounts says for each line of a configuration how the tool treats it.
 	Accounts func(c *native.Config, variant int) []render.Line
-	// Identify is the digest of what desired speaks of in a configuration.
+	// Identify returns the digest of the parts of a configuration that desired manages.
 	Identify func(c *native.Config, desired *qos.Device, variant int) string
-	// Held is the configuration in a snapshot, and the variant of its box.
+	// Held returns the configuration in a snapshot and the variant of the switch.
 	Held func(s *drivers.Snapshot) (*native.Config, int)
-	// Hold makes a snapshot of a configuration, of a box of a variant.
+	// Hold creates a snapshot from a configuration and the variant of the switch.
 	Hold func(c *native.Config, variant int) *drivers.Snapshot
-	// Variants is how many kinds of boxes [Machine.Means] tells apart; 0 for none.
+	// Variants is the number of switch variants that [Machine.Means] distinguishes; 0 for none.
 	Variants int
-	// Ended are the IDs of runs that are known to be at work no more.
+	// Ended are the IDs of runs that are known to have ended.
 	Ended []string
-	// Checkpoints says that an undo record always names a checkpoint.
+	// Checkpoints is set if every undo record names a checkpoint.
 	Checkpoints bool
-	// Disturbs is what an edit does to the switch besides the admin states that it sets; nil
-	// is nothing that is known.
+	// Disturbs returns the impact of an edit besides the admin states that it sets; nil if none
+	// is known.
 	Disturbs func(native.Edit) qos.Impact
-	// Shares is what ports get in common, for people: "comes with the qos profile".
+	// Shares is the reason for changes that come with shared settings: "comes with the qos
+	// profile".
 	Shares string
-	// Refused reports whether an error is a refusal by the switch itself.
+	// Refused reports whether an error means that the switch itself refused a command.
 	Refused func(err error) bool
 	Switch  Switch
 	Pace    Pace
-	// saveFailed is why a save failed; nil while none did.
+	// saveFailed is the error of a failed save; nil if none failed.
 	saveFailed error
 	// idle is the undo record of an apply that is known to have had no effect.
 	idle string
-	// desired is what the digest was last asked for; nil until then.
+	// desired is the argument of the last call of Digest; nil before the first.
 	desired *qos.Device
 }
 
-// Inherit tells which runs have ended.
+// Inherit sets the IDs of runs that have ended.
 func (m *Machine) Inherit(runs []string) { m.Ended = runs }
 
-// decode is Means without what the model has no place for.
+// decode is Means without the unknown parts.
 func (m *Machine) decode(c *native.Config, variant int) *qos.Device {
 	d, _ := m.Means(c, variant)
 	return d
 }
 
-// Decode turns a snapshot into a running model.
+// Decode converts a snapshot to a running model.
 func (m *Machine) Decode(s *drivers.Snapshot) (*qos.Device, []drivers.Unknown) {
 	d, unknown := m.Means(m.Held(s))
 	return d, LeftAlone(unknown)
 }
 
-// Account is what becomes of each line of the configuration in a snapshot.
+// Account says for each line of the configuration in a snapshot how the tool treats it.
 func (m *Machine) Account(s *drivers.Snapshot) []render.Line { return m.Accounts(m.Held(s)) }
 
-// Digest identifies the state that desired speaks of; "", which no plan starts
-// from, where that is not a switch's.
+// Digest identifies the state that desired manages; it returns "", which matches no plan, if
+// desired is not for a switch.
 func (m *Machine) Digest(s *drivers.Snapshot, want drivers.Desired) string {
 	desired, err := drivers.Want[*qos.Device](want)
 	if err != nil {
@@ -126,7 +125,7 @@ type step struct {
 	Edit native.Edit `json:"edit"`
 }
 
-// step makes the one step of a plan.
+// step creates the only step of a plan.
 func (m *Machine) step(via, what string, d *Draft) ([]drivers.Step, error) {
 	raw, err := json.Marshal(step{Edit: d.Edit})
 	if err != nil {
@@ -137,7 +136,7 @@ func (m *Machine) step(via, what string, d *Draft) ([]drivers.Step, error) {
 	return []drivers.Step{s}, nil
 }
 
-// edit reads the one step of a plan, which may come from a file.
+// edit decodes the only step of a plan, which may come from a file.
 func (m *Machine) edit(items []drivers.Step, managed func(port string) bool) (native.Edit, error) {
 	if len(items) != 1 {
 		return nil, fmt.Errorf("the plan has %s; a plan for this switch has one", words.Count(len(items), "step"))
@@ -156,8 +155,7 @@ func (m *Machine) edit(items []drivers.Step, managed func(port string) bool) (na
 	return s.Edit, nil
 }
 
-// CheckSteps returns an error, with the place, for what a plan of this driver
-// never has.
+// CheckSteps returns an error, with its position, for steps that this driver never creates.
 func (m *Machine) CheckSteps(items []drivers.Step, managed func(port string) bool) (qos.Impact, error) {
 	if len(items) == 0 {
 		return qos.ImpactNone, nil
@@ -166,7 +164,7 @@ func (m *Machine) CheckSteps(items []drivers.Step, managed func(port string) boo
 	return m.disturbs(edit), err
 }
 
-// disturbs is what an edit does to the switch, whatever the values that it sets mean.
+// disturbs returns the impact of an edit, independent of the values that it sets.
 func (m *Machine) disturbs(e native.Edit) qos.Impact {
 	i := qos.ImpactNone
 	if e.Flaps() {
@@ -178,8 +176,8 @@ func (m *Machine) disturbs(e native.Edit) qos.Impact {
 	return i
 }
 
-// begin announces the undo record of an apply and its step before the first
-// write. The token is nil where nothing may be written.
+// begin announces the undo record of an apply and its step before the first write. The token is
+// nil if writing is not allowed.
 func (m *Machine) begin(ctx context.Context, b Record, items []drivers.Step, o drivers.ApplyOptions) (*drivers.Token, error) {
 	if err := m.check(b, nil); err != nil {
 		return nil, fmt.Errorf("nothing was written, as this tool could not undo it: %w", err)
@@ -197,8 +195,8 @@ func (m *Machine) begin(ctx context.Context, b Record, items []drivers.Step, o d
 	return token, nil
 }
 
-// Holds reports whether an edit changes nothing of what a configuration means.
-// A switch need not print a line that equals the default.
+// Holds reports whether applying an edit would not change the meaning of a configuration. The
+// lines may still differ, because a switch need not print a line that equals the default.
 func (m *Machine) Holds(e native.Edit, now *native.Config, variant int) bool {
 	if len(e.Commands(now)) == 0 {
 		return true
@@ -207,14 +205,13 @@ func (m *Machine) Holds(e native.Edit, now *native.Config, variant int) bool {
 	return len(qos.Diff(is, would))+len(qos.Diff(would, is)) == 0
 }
 
-// done reports whether a configuration holds what a record wants, and no longer what it
-// undoes.
+// done reports whether a configuration contains the edit of a record and no longer the previous
+// settings.
 func (m *Machine) done(b Record, now *native.Config) bool {
 	return m.Holds(b.Edit, now, b.Variant) && (!b.Undone(now) || len(b.Edit.Commands(now)) == 0)
 }
 
-// stands returns an error unless an apply is still in force, as it must be before it is
-// saved.
+// stands returns an error unless an apply is still active, which is required before saving it.
 func (m *Machine) stands(b Record, now *native.Config) error {
 	switch {
 	case m.Holds(b.Edit, now, b.Variant):
@@ -225,7 +222,7 @@ func (m *Machine) stands(b Record, now *native.Config) error {
 	return fmt.Errorf("%w: the configuration was changed since the apply: %q is gone", drivers.ErrPartial, telling(b.Edit.Commands(now)))
 }
 
-// telling returns the last of some lines that is more than the end of a mode.
+// telling returns the last of the lines that is not just the end of a mode.
 func telling(lines []string) string {
 	for _, l := range slices.Backward(lines) {
 		if l != "exit" {
@@ -235,26 +232,26 @@ func telling(lines []string) string {
 	return ""
 }
 
-// Fate is how far a write came, as its answer has it.
+// Fate is the result of a write according to the switch's response.
 type Fate int
 
-// The fates.
+// Values of Fate.
 const (
-	Unsent     Fate = iota // nothing can be in force of it
-	Rejected               // the switch says no
-	Unanswered             // it said nothing
-	Answered               // it says yes
+	Unsent     Fate = iota // no line can take effect
+	Rejected               // the switch refused the lines
+	Unanswered             // the switch did not respond
+	Answered               // the switch accepted the lines
 )
 
-// Unreadable is the error where nobody knows what a write has done.
+// Unreadable returns the error for a write whose result is unknown.
 func (m *Machine) Unreadable(cause, err error) error {
 	return fmt.Errorf("%w: the configuration of the switch cannot be read: %w", drivers.ErrPartial, JoinErrors(cause, err))
 }
 
-// verdict says what became of sent lines that come in force as a whole or not
-// at all, on a switch that does not hold what they want. nothing says that
-// nothing of them is in force: what differs was made by others. The error wraps
-// ErrPartial where the switch holds neither the old nor the new.
+// verdict returns the result of writing lines that take effect all together or not at all, if the
+// switch does not have the wanted settings. nothing reports that none of the lines is active: any
+// differences were made by others. The error wraps ErrPartial if the switch has neither the old
+// nor the new settings.
 func (m *Machine) verdict(w *Work, now *native.Config, f Fate, cause error) (nothing bool, err error) {
 	left := w.Edit.Commands(now)
 	changed := !w.Undone(now)
@@ -271,16 +268,16 @@ func (m *Machine) verdict(w *Work, now *native.Config, f Fate, cause error) (not
 	return true, fmt.Errorf("%w: nothing is in force: %w", drivers.ErrRejected, cause)
 }
 
-// ErrOthers is why what was answered well may not be in force.
+// ErrOthers is the likely cause if accepted lines are not active.
 var ErrOthers = errors.New("someone else may have written at the same time")
 
-// errNotSaved is what a read of the startup configuration shows after a save.
+// errNotSaved is returned if the startup configuration lacks the changes after a save.
 var errNotSaved = errors.New("the switch reported success and saved nothing")
 
-// errLost is what a read of the running configuration shows after a save.
+// errLost is returned if the running configuration lacks the changes after a save.
 var errLost = errors.New("the switch lost what was written before it was saved: it restarted, or another user loaded a configuration")
 
-// JoinErrors says two errors in one line; either may be nil.
+// JoinErrors joins two errors in one line; either may be nil.
 func JoinErrors(a, b error) error {
 	if a == nil || b == nil {
 		return cmp.Or(a, b)
@@ -288,8 +285,8 @@ func JoinErrors(a, b error) error {
 	return fmt.Errorf("%w; %w", a, b)
 }
 
-// Startup reads the startup configuration. A user who may not read it may not write it
-// either.
+// Startup reads the startup configuration. If the user may not read it, the error wraps
+// ErrUnsupported, because that user may not write it either.
 func (m *Machine) Startup(ctx context.Context) (*drivers.Snapshot, error) {
 	cfg, err := m.Config(ctx, Startup)
 	if m.Refused(err) {
@@ -304,8 +301,8 @@ func (m *Machine) Startup(ctx context.Context) (*drivers.Snapshot, error) {
 	return m.Hold(cfg, variant), nil
 }
 
-// Undone reports whether nothing of an apply is in a configuration. Of one that had no
-// effect there is nothing: what differs was made by others.
+// Undone reports whether a configuration contains nothing of an apply. This is always true for an
+// apply that had no effect: any differences were made by others.
 func (m *Machine) Undone(s *drivers.Snapshot, t *drivers.Token) (bool, error) {
 	if t == nil || m.idle == string(t.Native) {
 		return true, nil
@@ -318,7 +315,7 @@ func (m *Machine) Undone(s *drivers.Snapshot, t *drivers.Token) (bool, error) {
 	return m.Holds(b.Undo, cfg, b.Variant), nil
 }
 
-// Unsaved compares the running with the startup configuration.
+// Unsaved compares the running configuration with the startup configuration.
 func (m *Machine) Unsaved(ctx context.Context) ([]string, error) {
 	var cfg [2]*native.Config
 	for i, cmd := range []string{Running, Startup} {
@@ -332,7 +329,7 @@ func (m *Machine) Unsaved(ctx context.Context) ([]string, error) {
 	return drivers.UnsavedLines(cfg[0].Lines, cfg[1].Lines), nil
 }
 
-// LeftAlone puts what the decoder could not place into the driver's form.
+// LeftAlone converts unknown lines of the decoder to the type of package drivers.
 func LeftAlone(unknown []native.Unknown) []drivers.Unknown {
 	return drivers.LeftAlone(unknown, func(u native.Unknown) drivers.Unknown {
 		return drivers.Unknown{Why: u.Why, Text: u.Text, Open: u.Open}

@@ -11,14 +11,14 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// Draft is a plan as it is made.
+// Draft is a plan in preparation.
 type Draft struct {
 	Facts         drivers.Facts
 	Have, Desired *qos.Device
 	Changes       []qos.Change
 	Notes         []string
-	Edit          native.Edit // once it is known
-	Lines         []string    // that it types
+	Edit          native.Edit // set once it is known
+	Lines         []string    // lines that Edit types
 }
 
 // Note adds a note.
@@ -26,26 +26,27 @@ func (d *Draft) Note(format string, args ...any) {
 	d.Notes = append(d.Notes, fmt.Sprintf(format, args...))
 }
 
-// Planner is what a system has to say of a draft, in the order of the methods.
+// Planner is the part of planning that is specific to the system. Its methods are called in this
+// order.
 type Planner interface {
-	// Open notes what is to be known before anything else.
+	// Open adds the notes that come first.
 	Open()
-	// Block marks what the system, or this tool on it, cannot do.
+	// Block marks changes that the system, or this tool on the system, does not support.
 	Block()
-	// Change works out the edit for what is allowed of desired.
+	// Change returns the edit for the allowed part of desired.
 	Change(allowed *qos.Device) native.Edit
-	// Impact is that of a change, by what the edit does.
+	// Impact returns the impact that the edit gives to changes of this kind.
 	Impact(kind qos.Kind) qos.Impact
-	// Tell returns how the step goes to the switch and what it is, in words for a
-	// person, and notes what else it does.
+	// Tell returns the transport of the step and its description for users, and adds notes about
+	// side effects.
 	Tell() (via, what string)
 }
 
-// Scoper is a Planner that takes out of what is desired, before anything else, what all
-// ports share and the ports of the intent do not need.
+// Scoper is a Planner that first removes from desired the switch-wide settings that the ports of
+// the intent do not need.
 type Scoper interface{ Scope() }
 
-// Plan works out one batch of lines that makes the change.
+// Plan creates one batch of lines that makes the change.
 func (m *Machine) Plan(f drivers.Facts, s *drivers.Snapshot, want drivers.Desired, policy drivers.Policy) (*drivers.Steps, error) {
 	desired, err := drivers.Want[*qos.Device](want)
 	if err != nil {
@@ -69,7 +70,7 @@ func (m *Machine) Plan(f drivers.Facts, s *drivers.Snapshot, want drivers.Desire
 			d.Edit = p.Change(allowed)
 			return m.decode(d.Edit.Apply(cfg), variant)
 		})
-		// Values that the intent does not set may come from lines that are replaced.
+		// Replaced lines may have held values that the intent does not set.
 		d.Changes = drivers.WithOthers(d.Changes, have, after, m.Shares)
 		for i := range d.Changes {
 			if c := &d.Changes[i]; c.Blocked == "" {
@@ -87,8 +88,8 @@ func (m *Machine) Plan(f drivers.Facts, s *drivers.Snapshot, want drivers.Desire
 	return out, nil
 }
 
-// BlockPorts marks the changes of ports that the switch does not have, and of
-// the aggregates that ports belong to, as the system calls them.
+// BlockPorts blocks changes of ports that the switch does not have, and of LAG membership.
+// aggregates is the system's name for LAGs.
 func (d *Draft) BlockPorts(aggregates string) {
 	for i := range d.Changes {
 		switch c := &d.Changes[i]; c.Field.Kind {
@@ -100,27 +101,27 @@ func (d *Draft) BlockPorts(aggregates string) {
 	}
 }
 
-// NoteModel notes that the intent states another model than the switch.
+// NoteModel notes that the switch is not the model that the intent states.
 func (d *Draft) NoteModel() {
 	if m := d.Desired.Platform.Model; m != "" && d.Facts.Model != "" && !strings.EqualFold(m, d.Facts.Model) {
 		d.Note("the intent says model %s, the switch says %s", m, d.Facts.Model)
 	}
 }
 
-// NoteWide notes which ports outside of the intent are concerned by things that
-// the whole switch has one of.
+// NoteWide notes which ports outside the intent are affected by switch-wide settings; things
+// names these settings.
 func (d *Draft) NoteWide(system string, things, ports []string) {
 	d.Note("%s has one %s for the whole switch: the change also concerns %s that the intent does not name: %s",
 		system, strings.Join(things, " and one "), words.Count(len(ports), "port"), natural.Fold(ports))
 }
 
-// NeedsShared is why a change is blocked that needs another value of something that all
-// ports of the switch share. others are the ports that the intent does not name.
+// NeedsShared explains that a change is blocked because it needs a different value of a
+// switch-wide setting. others describes the ports outside the intent.
 func NeedsShared(part, others string) string {
 	return fmt.Sprintf("it needs a change of the %s of the switch, with which %s, not in the intent, would behave otherwise; list these ports in the intent, or state globals: own", part, others)
 }
 
-// Few folds names, and cuts a list that nobody reads.
+// Few folds port names, shortening a long list.
 func Few(ports []string) string {
 	const most = 4
 	folded := strings.Split(natural.Fold(ports), ",")
@@ -130,7 +131,7 @@ func Few(ports []string) string {
 	return fmt.Sprintf("%s and more (%d ports)", strings.Join(folded[:most], ", "), len(ports))
 }
 
-// NoteLosses notes what ports lose with the blocks that they had.
+// NoteLosses notes the settings that ports lose because their blocks are removed.
 func (d *Draft) NoteLosses(losses []native.Loss) {
 	const most = 4
 	for _, l := range losses {

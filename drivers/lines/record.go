@@ -14,44 +14,44 @@ import (
 
 // Record is the native part of an undo record.
 type Record struct {
-	// Session is the one whose commit timer reverts the apply; "" for none.
+	// Session is the session whose commit timer reverts the apply; "" for none.
 	Session string `json:"session,omitempty"`
-	// Checkpoint is the name of the one that holds what stood there before; ""
-	// for none. It need not be there: a switch has room for a few.
+	// Checkpoint names the checkpoint with the settings from before the apply; "" for none. It
+	// may no longer exist, because a switch keeps only a few.
 	Checkpoint string `json:"checkpoint,omitempty"`
-	// Edit is what was applied, Undo what stood there before.
+	// Edit holds the applied settings, Undo the previous ones.
 	Edit native.Edit `json:"edit"`
 	Undo native.Edit `json:"undo"`
-	// Earlier is what runs before it wrote that were cut off, and whose effects Undo
-	// undoes as well. Checkpoint and Session are those of this run alone.
+	// Earlier holds the settings that earlier, interrupted runs applied; Undo reverts these as
+	// well. Checkpoint and Session belong to this run only.
 	Earlier native.Edit `json:"earlier,omitempty"`
-	// Before identifies the whole configuration before the apply.
+	// Before is the fingerprint of the whole configuration before the apply.
 	Before string `json:"before"`
-	// Variant is the kind of the box, see [Machine.Means].
+	// Variant is the variant of the switch, see [Machine.Means].
 	Variant int `json:"model,omitempty"`
-	// Begun is when the apply began; zero in records that do not say.
+	// Begun is the start time of the apply; zero in records without it.
 	Begun time.Time `json:"begun,omitzero"`
 }
 
-// Undone reports whether nothing of what was applied is in a configuration.
+// Undone reports whether a configuration contains nothing of the applied settings.
 func (b Record) Undone(now *native.Config) bool { return len(b.Undo.Commands(now)) == 0 }
 
-// Alone reports whether nobody else changed anything since the apply: without it
-// a configuration is what it was before.
+// Alone reports whether nobody else changed anything since the apply: undoing it would restore
+// the previous configuration exactly.
 func (b Record) Alone(now *native.Config) bool {
 	return drivers.Fingerprint(b.Undo.Apply(now).String()) == b.Before
 }
 
 var afterMark = lazyre.New(`^[\w-]{0,80}$`)
 
-// marked reports whether a name is one that this tool gives to what it keeps on a switch.
+// marked reports whether this tool may have given the name to an object on a switch.
 func marked(name string) bool {
 	rest, ok := strings.CutPrefix(name, drivers.Mark)
 	return ok && afterMark.MatchString(rest)
 }
 
-// check returns an error, with the place, unless an undo record is one that
-// Apply makes: a journal is a file, and its lines are typed.
+// check returns an error, with its position, for an undo record that Apply would never create.
+// Records come from a journal file, and their lines are typed on the switch.
 func (m *Machine) check(b Record, managed func(port string) bool) error {
 	if b.Session != "" && !marked(b.Session) {
 		return fmt.Errorf("undo record: unusable name of a session %q", b.Session)
@@ -78,8 +78,8 @@ func (m *Machine) check(b Record, managed func(port string) bool) error {
 	return nil
 }
 
-// continued returns the record of an apply to cfg that undoes runs before it as well,
-// whose records are given, the newest first.
+// continued extends the record of an apply to cfg so that it also undoes earlier runs, whose
+// records are given newest first.
 func (m *Machine) continued(b Record, cfg *native.Config, runs []*drivers.Token) (Record, error) {
 	if len(runs) == 0 {
 		return b, nil
@@ -97,13 +97,13 @@ func (m *Machine) continued(b Record, cfg *native.Config, runs []*drivers.Token)
 	return b, nil
 }
 
-// CheckUndo returns an error, with the place, for a record that Apply never makes.
+// CheckUndo returns an error, with its position, for a record that Apply never creates.
 func (m *Machine) CheckUndo(t *drivers.Token, managed func(port string) bool) (qos.Impact, error) {
 	b, err := m.record(t, managed)
 	return m.disturbs(b.Undo), err
 }
 
-// Record reads an undo record, and takes none that Apply does not make.
+// Record decodes an undo record and rejects one that Apply never creates.
 func (m *Machine) Record(t *drivers.Token) (Record, error) { return m.record(t, nil) }
 
 func (m *Machine) record(t *drivers.Token, managed func(port string) bool) (b Record, err error) {

@@ -10,8 +10,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/nxos"
 )
 
-// A valid undo record is typed line by line, and no line holds more than one
-// command.
+// FuzzUndo checks that every line of a valid undo record is a single command.
 func FuzzUndo(f *testing.F) {
 	for _, s := range []string{
 		`{"session":"rf-x","edit":[{"section":"interface Ethernet1/1","key":"mtu","line":"mtu 9100"}],"undo":[{"section":"interface Ethernet1/1","key":"mtu"}]}`,

@@ -8,8 +8,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
-// Unwritten names what an intent states of a switch and this tool does not write on a
-// system. Package render/lines takes out what is of ports.
+// Unwritten lists the stated settings of a switch that this tool does not write on a system.
+// Package render/lines removes them from the ports.
 func Unwritten(sw *intent.Switch, system string) []string {
 	var ports []string
 	for _, p := range sw.Ports {

@@ -11,7 +11,7 @@ import (
 func TestUnwritten(t *testing.T) {
 	const head = "apiVersion: roce-fabric/v1\nkind: Fabric\nname: pod\nclasses: {default: {priority: 0, dscp: rest}}\n"
 	for _, c := range []struct {
-		says string // of the switch
+		says string // part of the switch in the intent
 		want []string
 	}{
 		{"ports: {Ethernet1/1: {fec: rs}, Ethernet2/1: {fec: none}, Ethernet3/1: {}}", []string{"this tool does not set FEC on EOS: that of Ethernet1/1,Ethernet2/1 stays as the switch has it"}},

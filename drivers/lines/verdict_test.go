@@ -10,8 +10,8 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// What became of a batch that the switch does not hold is told by what it does hold: a half
-// that is in force is an edit applied in part, whatever the answer was.
+// The verdict on a batch depends on the running configuration: a batch that is active in part is
+// an ErrPartial, whatever the switch answered.
 func TestVerdict(t *testing.T) {
 	parse := func(lines ...string) *native.Config {
 		c, err := eos.Parse([]byte("hostname x\ninterface Ethernet1/1\n" + joined(lines)))
@@ -60,7 +60,7 @@ func joined(lines []string) (text string) {
 	return text
 }
 
-// A record of a kind of box that there is not is refused.
+// A record with an unknown variant is rejected.
 func TestVariantOfARecord(t *testing.T) {
 	for variants, taken := range map[int][]int{0: {0}, 1: {0}, 2: {0, 1}} {
 		m := &Machine{Name: "sw1", Grammar: eos.Lines, Variants: variants}

@@ -20,22 +20,22 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/term"
 )
 
-// Source is a tree that a switch shows its state in.
+// Source describes a gNMI tree in which a switch shows its state.
 type Source struct {
-	Name   string // for people
+	Name   string // for users
 	Origin string
 	Type   gnmi.DataType
-	// Paths are asked for in a call each: what one release refuses must not cost the
-	// rest.
+	// Paths are requested one per call, so that a path that one release refuses does not affect
+	// the others.
 	Paths []string
-	// Refusals are the codes of a device that answers and does not have a path.
+	// Refusals are the status codes with which the device refuses an unknown path.
 	Refusals []codes.Code
 	Decode   func([]gnmi.Value) (*drivers.Observation, error)
 }
 
-// Observe reads the state of all ports. A value that the device has no path for
-// is not set. An error means that a call failed for another reason, that the
-// device refused every path, or that an answer is no JSON or absurdly large.
+// Observe reads the state of all ports. A value whose path the device lacks is not set. An error
+// means that a call failed for another reason, that the device refused every path, or that a
+// response is not JSON or absurdly large.
 func (s Source) Observe(ctx context.Context, c *gnmi.Client) (*drivers.Observation, error) {
 	taken := time.Now()
 	var all []gnmi.Value
@@ -63,9 +63,9 @@ func (s Source) Observe(ctx context.Context, c *gnmi.Client) (*drivers.Observati
 	return o, nil
 }
 
-// Each calls f with the tree, rooted at the top, that each value stands for
-// wherever it lies: a leaf, an entry of a list, or a subtree. An error means
-// that a value is no JSON, or has a list with absurdly many entries.
+// Each calls f with a tree, rooted at the top, for each value: a leaf, a list entry, or a
+// subtree. An error means that a value is not JSON, or contains a list with absurdly many
+// entries.
 func Each(vs []gnmi.Value, f func(Object)) error {
 	for _, v := range vs {
 		node, err := v.Decode()
@@ -73,7 +73,7 @@ func Each(vs []gnmi.Value, f func(Object)) error {
 			err = bounded(node)
 		}
 		if err != nil {
-			where, _ := ygot.PathToString(v.Path) // "" for one with an empty name
+			where, _ := ygot.PathToString(v.Path) // "" if an element has an empty name
 			return fmt.Errorf("%s: %w", term.CleanLine(where), err)
 		}
 		for _, e := range slices.Backward(v.Path.GetElem()) {
@@ -104,8 +104,8 @@ func bounded(node any) error {
 	return nil
 }
 
-// entry gives an entry of a list the keys that its path has. A server may also
-// answer a wildcard with the list, bare or under its name.
+// entry adds the keys in its path to a list entry. A server may also answer a wildcard with the
+// list itself, bare or under its name.
 func entry(name string, keys map[string]string, node any) any {
 	m, ok := single(node)
 	if !ok || len(keys) == 0 {
@@ -122,11 +122,10 @@ func entry(name string, keys map[string]string, node any) any {
 	return map[string]any(m)
 }
 
-// Neighbors are what LLDP sees, by port and by the device's key.
+// Neighbors holds LLDP neighbors by port and by the device's key.
 type Neighbors map[string]map[string]*[4]string
 
-// See adds what LLDP sees: a system's name and chassis, its port's identity and
-// description.
+// See adds what LLDP sees: the system name and chassis ID, and the port ID and description.
 func (n Neighbors) See(port, key string, what [4]string) {
 	if n[port] == nil {
 		n[port] = map[string]*[4]string{}
@@ -142,8 +141,8 @@ func (n Neighbors) See(port, key string, what [4]string) {
 	}
 }
 
-// Put gives the ports of an observation their neighbours; none to a port that
-// LLDP is shown for and sees nobody on.
+// Put sets the neighbors of the ports in an observation. A port that is known without any
+// neighbor gets an empty list.
 func (n Neighbors) Put(o *drivers.Observation) {
 	for port, seen := range n {
 		p := o.Port(port)
@@ -157,5 +156,5 @@ func (n Neighbors) Put(o *drivers.Observation) {
 	}
 }
 
-// Order is that of a person, and total.
+// Order compares keys in natural order; it is a total order.
 func Order(a, b string) int { return cmp.Or(natural.Compare(a, b), cmp.Compare(a, b)) }

@@ -1,8 +1,7 @@
-// Package tree reads the JSON that switches send, as values of gNMI and as the
-// output of show commands, without a model of it. Releases differ in what is a
-// string and what a number, in the module in front of a name (RFC 7951, section
-// 4), and in whether the one entry of a list stands in an array. A value in one
-// of these forms is used; one that is missing or in any other form is not set.
+// Package tree reads the JSON that switches send as gNMI values or as output of show commands,
+// without a schema. Releases differ in which values are strings and which numbers, in the module
+// prefix of names (RFC 7951, section 4), and in whether a list with one entry is an array. A
+// value in any of these forms is used; a value that is missing or has another form is not set.
 package tree
 
 import (
@@ -18,20 +17,20 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/term"
 )
 
-// Bounds of what is taken from a device.
+// Limits on input from a device.
 const (
-	// MaxInput is the largest output of a command that is read, in bytes.
+	// MaxInput is the maximum size of command output, in bytes.
 	MaxInput = 64 << 20
-	// MaxEntries is far above the ports, subinterfaces and VLANs of a chassis.
+	// MaxEntries is far more than the ports, subinterfaces and VLANs of a chassis.
 	MaxEntries = 1 << 14
-	// MaxText is what an LLDP name has at most, in bytes (IEEE 802.1AB).
+	// MaxText is the maximum length of an LLDP name, in bytes (IEEE 802.1AB).
 	MaxText = 255
 )
 
-// Object is one object of a tree; nil has nothing in it.
+// Object is one object of a tree; nil is empty.
 type Object map[string]any
 
-// Parse reads the object that a command prints; more says that something follows it.
+// Parse parses the object that a command prints; more reports whether other text follows.
 func Parse(b []byte) (o Object, more bool, err error) {
 	if len(b) > MaxInput {
 		return nil, false, fmt.Errorf("output of %d bytes, more than %d", len(b), MaxInput)
@@ -48,11 +47,11 @@ func Parse(b []byte) (o Object, more bool, err error) {
 	return o, !errors.Is(err, io.EOF), nil
 }
 
-// Local returns a name without the module in front.
+// Local returns a name without its module prefix.
 func Local(name string) string { return name[strings.LastIndexByte(name, ':')+1:] }
 
-// Get returns a member by its name, whichever module is in front of it: vendors
-// add to a tree from modules of their own.
+// Get returns a member by its name with any module prefix, because vendors extend trees with
+// their own modules.
 func (o Object) Get(name string) any {
 	if v, ok := o[name]; ok {
 		return v
@@ -66,7 +65,7 @@ func (o Object) Get(name string) any {
 	return o[key]
 }
 
-// single returns the object that v is, or that is alone in the array v.
+// single returns v as an object, or the only object in the array v.
 func single(v any) (Object, bool) {
 	if l, ok := v.([]any); ok && len(l) == 1 {
 		v = l[0]
@@ -75,7 +74,7 @@ func single(v any) (Object, bool) {
 	return m, ok
 }
 
-// At returns the object at the end of a path; nil where there is none.
+// At returns the object at the end of a path; nil if it does not exist.
 func (o Object) At(names ...string) Object {
 	for _, n := range names {
 		o, _ = single(o.Get(n))
@@ -83,7 +82,7 @@ func (o Object) At(names ...string) Object {
 	return o
 }
 
-// List returns the entries of a list, which may be one object.
+// List returns the entries of a list, which may also be a single object.
 func (o Object) List(name string) []Object {
 	v := o.Get(name)
 	l, ok := v.([]any)
@@ -99,13 +98,13 @@ func (o Object) List(name string) []Object {
 	return out
 }
 
-// String returns a string, cleaned; "" where it is missing, long or no string.
+// String returns a member as a cleaned string; "" if it is missing, too long or not a string.
 func (o Object) String(name string) string {
 	s, _ := o.Get(name).(string)
 	return clean(s)
 }
 
-// Text returns a string or a number, as String does.
+// Text is like String, but also accepts a number.
 func (o Object) Text(name string) string {
 	if n, ok := o.Get(name).(json.Number); ok {
 		return clean(n.String())
@@ -120,7 +119,7 @@ func clean(s string) string {
 	return strings.TrimSpace(term.CleanLine(s))
 }
 
-// Name returns a string that may name a thing as it stands, and "" for others.
+// Name returns a string member that can be used as a name without cleaning; otherwise "".
 func (o Object) Name(name string) string {
 	if s, _ := o.Get(name).(string); IsName(s) {
 		return s
@@ -128,22 +127,22 @@ func (o Object) Name(name string) string {
 	return ""
 }
 
-// IsName reports whether a string may name a thing as it stands.
+// IsName reports whether a string can be used as a name without cleaning.
 func IsName(s string) bool { return s != "" && len(s) <= MaxText && term.CleanLine(s) == s }
 
-// Count returns a counter: a number or a string of digits.
+// Count returns a counter, given as a number or a string of digits.
 func (o Object) Count(name string) qos.Opt[uint64] {
 	n, err := strconv.ParseUint(o.Text(name), 10, 64)
 	return qos.Opt[uint64]{V: n, Set: err == nil}
 }
 
-// Flag reports whether a boolean is there and true.
+// Flag reports whether a boolean member exists and is true.
 func (o Object) Flag(name string) bool {
 	b, _ := o.Get(name).(bool)
 	return b || o.Text(name) == "true" || o.Text(name) == "1"
 }
 
-// Keep sets what the device shows, and leaves what it does not.
+// Keep sets dst to v if v is set.
 func Keep[T any](dst *qos.Opt[T], v qos.Opt[T]) {
 	if v.Set {
 		*dst = v

@@ -15,8 +15,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
 )
 
-// Releases print the same value in different forms. All forms give the same
-// result.
+// Releases print the same value in different forms. All forms give the same result.
 func TestFormsOfOneThing(t *testing.T) {
 	for _, text := range []string{
 		`{"intf": {"mtu": 9214, "up": true, "name": " Ethernet1/1 "}}`,
@@ -84,8 +83,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// The member without a module wins, then the first module in order, so that two
-// reads of one answer agree.
+// The member without a module prefix wins, then the first prefix in order, so that two reads of
+// the same response agree.
 func TestModuleInFrontOfAName(t *testing.T) {
 	o := Object{"b:mtu": "2", "a:mtu": "1", "xmtu": "3"}
 	if got := o.String("mtu"); got != "1" {
@@ -108,8 +107,8 @@ func value(t *testing.T, path, json string) gnmi.Value {
 	return gnmi.Value{Path: p, JSON: []byte(json)}
 }
 
-// A server cuts its answer as it likes: leaf by leaf, by entries, or as one subtree.
-// The keys of a path are members of the entry, but for wildcards.
+// A server may split its response by leaf, by list entry, or not at all. Keys in a path become
+// members of the entry, except wildcards.
 func TestEachRootsValuesAtTheTop(t *testing.T) {
 	want := Object{"interfaces": map[string]any{"interface": map[string]any{"name": "Ethernet1", "state": map[string]any{"mtu": "9214"}}}}
 	for _, v := range []gnmi.Value{
@@ -152,8 +151,8 @@ func TestEachRefuses(t *testing.T) {
 	}
 }
 
-// Pieces of one neighbour come in any order and in several values; a port on which
-// LLDP runs and sees nobody has no neighbours, which differs from not being shown.
+// The parts of a neighbor arrive in any order and in several values. A port that runs LLDP
+// without a neighbor has an empty list, which differs from a port that is not shown.
 func TestNeighbors(t *testing.T) {
 	n := Neighbors{}
 	n.See("Ethernet1", "", [4]string{})
