@@ -12,14 +12,13 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// The deadlines of a step. A firmware step reads a card three times and writes
-// it once, and its tool has deadlines of its own. A step of nicctl runs it some
-// ten times, each for all cards.
+// Deadlines of a step. A firmware step reads a card three times and writes it once; its tool has
+// deadlines of its own. An nicctl step runs the tool about ten times, each time for all cards.
 const (
 	stepTimeout      = 30 * time.Second
 	nicctlTimeout    = 3 * time.Minute
 	firmwareTimeout  = 15 * time.Minute
-	functionsTimeout = 3 * time.Minute // the driver is loaded for each VF or SF
+	functionsTimeout = 3 * time.Minute // the driver is loaded for every VF or SF
 )
 
 func timeoutOf(driver, field string) time.Duration {
@@ -34,22 +33,23 @@ func timeoutOf(driver, field string) time.Duration {
 	return stepTimeout
 }
 
-// Timeout bounds the work of a step, and what comes after it once more: reading
-// back, where its context has ended as well. The wait for a link is not in it.
+// Timeout returns the time limit of a step. Reading back, which also happens after its context has
+// ended, may take as long again. Waiting for a link is not included.
 func (s Step) Timeout() time.Duration { return timeoutOf(s.Driver, s.Field) }
 
-// Timeout is as that of a [Step]; without a driver, of the slowest one.
+// Timeout is like [Step.Timeout]; without a driver it returns the timeout for the slowest one.
 func (s UndoStep) Timeout() time.Duration {
 	return timeoutOf(cmp.Or(s.Driver, nic.DriverIonic), s.Field)
 }
 
-// Undo is the undo record of an Apply: JSON, good for another process on that machine.
+// Undo is the undo record of an Apply. Encoded as JSON, it can be used by another process on the
+// same machine.
 type Undo struct {
-	// Steps are what was there, in the order in which it was changed.
+	// Steps holds the previous values, in the order in which they were changed.
 	Steps []UndoStep `json:"steps"`
 }
 
-// UndoStep is what a field of a port held.
+// UndoStep is the previous value of a port's field.
 type UndoStep struct {
 	Port   string `json:"port"`
 	Field  string `json:"field"`
@@ -57,20 +57,20 @@ type UndoStep struct {
 	Old    Value  `json:"old"`
 }
 
-// Apply carries out the steps that are not blocked, one after the other. Each reads
-// first, writes where the machine does not hold what is wanted, and reads again: a
-// driver that says yes and does nothing is ErrIgnored. After a step that takes a link
-// down it waits for the link, and stops with ErrCarrier where it does not come back.
-// progress is called before each step; nil is silence. Where the module rdma_cm cannot
-// be had, all but its defaults is carried out, and the error is ErrNoCM.
+// Apply carries out the steps that are not blocked, one after the other. Each step reads first,
+// writes if the value differs from the wanted one, and reads again: a driver that reports success
+// and does nothing yields ErrIgnored. After a step that takes a link down, Apply waits for the
+// link, and stops with ErrCarrier if it does not come back. It calls progress, which may be nil,
+// before each step. If the rdma_cm module cannot be loaded, Apply skips only the defaults of
+// RDMA-CM and returns ErrNoCM.
 //
-// Any other failure ends it, and so does ctx between two steps. The Undo has what was
-// changed until then; with anything in it the error is ErrPartial as well.
+// Any other failure stops Apply, as does the end of ctx between two steps. The Undo holds what was
+// changed until then; if it is not empty, the error also wraps ErrPartial.
 func (m *Machine) Apply(ctx context.Context, steps []Step, progress func(i, n int, s Step)) (Undo, error) {
 	var u Undo
 	m.choose()
 	todo := slices.DeleteFunc(slices.Clone(steps), func(s Step) bool { return s.Blocked != "" })
-	// The module is loaded before a step takes a link down.
+	// Load the module before a step takes a link down.
 	var noCM error
 	if slices.ContainsFunc(todo, func(s Step) bool { return nic.OfCM(s.Field) }) {
 		if err := m.LoadCM(ctx); err != nil {
@@ -112,8 +112,9 @@ func (m *Machine) Apply(ctx context.Context, steps []Step, progress func(i, n in
 	return u, noCM
 }
 
-// snapshot reads what the steps of a port are about before the first of them: one step
-// may disturb what a later one sets. A value that cannot be read is left to its step.
+// snapshot reads the values that the steps of a port will change, before the first of them runs,
+// because one step may disturb what a later one sets. Values that cannot be read are omitted; their
+// own step reads them again.
 func (m *Machine) snapshot(ctx context.Context, port string, steps []Step) map[string]Value {
 	out := map[string]Value{}
 	d, err := m.device(port)
@@ -139,8 +140,8 @@ func (m *Machine) snapshot(ctx context.Context, port string, steps []Step) map[s
 	return out
 }
 
-// remember adds what a field of the port of a step held: before all steps, where
-// that is known, else before this one. Only the first value of a field counts.
+// remember adds the previous value of a field on the step's port: the value from before all steps
+// if known, or else the one from before this step. Only the first value of a field is kept.
 func (u *Undo) remember(of Step, field string, old Value, before map[string]Value) {
 	if slices.ContainsFunc(u.Steps, func(s UndoStep) bool { return s.Port == of.Port && s.Field == field }) {
 		return
@@ -151,7 +152,7 @@ func (u *Undo) remember(of Step, field string, old Value, before map[string]Valu
 	u.Steps = append(u.Steps, UndoStep{of.Port, field, of.Driver, old})
 }
 
-// step carries out one change, and waits for the link where it may have gone.
+// step carries out one change, and waits for the link if the change may take it down.
 func (m *Machine) step(ctx context.Context, port, field string, want Value) (old Value, changed bool, err error) {
 	d, err := m.device(port)
 	if err != nil {
@@ -185,12 +186,12 @@ func (m *Machine) watch(d *device, field string) link {
 	return link{up: err == nil && cerr == nil && up, changes: n}
 }
 
-// pollEvery is how often a link is looked at.
+// pollEvery is how often the state of a link is checked.
 const pollEvery = 50 * time.Millisecond
 
-// comeBack waits until a link that was up is up again. The kernel tells of a link
-// that goes down when the firmware has told it, which is after the write has returned:
-// one that has not gone down after a while is taken to stay up.
+// comeBack waits until a link that was up is up again. The kernel reports a link as down only when
+// the firmware has told it, which happens after the write has returned. A link that has not gone
+// down after a while is assumed to stay up.
 func (m *Machine) comeBack(ctx context.Context, d *device, before link) error {
 	settle, wait := cmp.Or(m.Settle, defaultSettle), cmp.Or(m.CarrierWait, defaultCarrierWait)
 	tick := time.NewTicker(pollEvery)
@@ -217,20 +218,20 @@ func (m *Machine) comeBack(ctx context.Context, d *device, before link) error {
 	}
 }
 
-// inBond reports whether a bond uses its member again; true for a port in no
-// bond (Linux, Documentation/networking/bonding.rst).
+// inBond reports whether a bond uses its member again; it is true for a port that is in no bond
+// (Linux, Documentation/networking/bonding.rst).
 func (m *Machine) inBond(d *device) bool {
 	s, err := m.text(m.sysNet(d.name, "bonding_slave", "mii_status"))
 	return err != nil || s == "up"
 }
 
-// Revert writes what an Apply found back, in the order that the drivers want, and
-// waits for links like it. Values that are already restored are not written. It may be
-// called again, and by another process. A step that fails does not hold up the others;
-// the error names each. A record that this package never makes is refused as a whole.
+// Revert writes back the values that an Apply found, in the order that the drivers need, and waits
+// for links like Apply. It does not write values that are already restored. It may be called again,
+// also by another process. If a step fails, the others still run; the error names each failure. A
+// record that this package cannot have made is rejected as a whole.
 //
-// On mlx5 a DSCP that was not listed cannot be put back wholly: the driver
-// gives it priority 0 when it takes it off the list.
+// On mlx5, a DSCP that was not listed cannot be restored completely: the driver gives it priority 0
+// when it is removed from the list.
 func (m *Machine) Revert(ctx context.Context, u Undo) error {
 	if err := u.Check(nil); err != nil {
 		return fmt.Errorf("%w: %w", ErrUnsupported, err)
@@ -251,7 +252,7 @@ func (m *Machine) Revert(ctx context.Context, u Undo) error {
 			continue
 		}
 		for _, field := range orderOf(d.driver, true) {
-			// The first record of a field has the value from before the run.
+			// The first record of a field holds the value from before the run.
 			i := slices.IndexFunc(u.Steps, func(s UndoStep) bool { return s.Port == port && s.Field == field })
 			if i < 0 {
 				continue

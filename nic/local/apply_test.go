@@ -19,7 +19,7 @@ func TestApplyAndRevert(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		port  localtest.Port
-		want  []string // fields in the order of the steps
+		want  []string // fields, in the order of the steps
 		flaps int
 	}{
 		{"mlx5 of OFED", mlx5(true), []string{"link_pause", "ets", "cable", "pfc", "dscp", "ecn", "cnp_dscp", "cnp_priority", "mode", "tos", "traffic_class", "mtu"}, 2},
@@ -156,7 +156,7 @@ func TestEachValueIsFoundAlone(t *testing.T) {
 	}
 }
 
-// The first entry resets ETS on ice also where ETS was as desired.
+// On ice the first DSCP entry resets ETS, even if ETS was already as desired.
 func TestMapAloneKeepsETSOnICE(t *testing.T) {
 	h := newHost(t, localtest.Port{Name: ens0, RDMA: "irdma0", PCI: pci0, Driver: nic.DriverICE})
 	m := h.Machine()
@@ -179,7 +179,7 @@ func TestMapAloneKeepsETSOnICE(t *testing.T) {
 	if steps[1].Impact != qos.ImpactPortFlap {
 		t.Errorf("ETS that is set again takes the link down, and its impact is %s", steps[1].Impact)
 	}
-	u, err := m.Apply(t.Context(), steps[:1], nil) // as if it were cut off there
+	u, err := m.Apply(t.Context(), steps[:1], nil) // as if the run had been cut off there
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,12 +8,11 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/mlxconfig"
 )
 
-// Before reads what the settings of steps hold: the undo record of all of them,
-// for a record that is written before the first. Revert takes it as it takes
-// that of Apply, also where only some of the steps were carried out. A setting
-// that cannot be read is left out: its step fails before it writes. No setting is
-// written, but the module rdma_cm is loaded where a step needs it: without it there
-// is nothing to read. The error is the end of ctx.
+// Before reads the current values of the settings that steps change: an undo record for all of
+// them, to be saved before the first step runs. Revert accepts it like the record of Apply, even if
+// only some of the steps were carried out. A setting that cannot be read is omitted, because its
+// step fails before it writes. Before writes no setting, but it loads the rdma_cm module if a step
+// needs it, because without it there is nothing to read. It returns an error only if ctx ends.
 func (m *Machine) Before(ctx context.Context, steps []Step) (Undo, error) {
 	var u Undo
 	m.choose()
@@ -40,7 +39,7 @@ func (m *Machine) Before(ctx context.Context, steps []Step) (Undo, error) {
 	return u, nil
 }
 
-// held reads the setting of a step.
+// held reads the current value of a step's setting.
 func (m *Machine) held(ctx context.Context, d *device, s Step) (Value, error) {
 	if s.Field == nic.FieldNV {
 		return m.heldNV(ctx, d, s.Want)
@@ -57,7 +56,7 @@ func (m *Machine) held(ctx context.Context, d *device, s Step) (Value, error) {
 	return o.read(m, ctx, d)
 }
 
-// heldNV reads the firmware settings of the next boot that a step is about.
+// heldNV reads the next-boot values of the firmware settings that a step changes.
 func (m *Machine) heldNV(ctx context.Context, d *device, want Value) (Value, error) {
 	if d.driver == nic.DriverBNXT {
 		return m.heldNVM(ctx, d, want)

@@ -15,14 +15,14 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/dcb"
 )
 
-// Broadcom's cards. Broadcom's own bnxt_re has congestion control in configfs,
-// that of the kernel has it in debugfs since 6.13, older ones nowhere
+// This file supports Broadcom's cards. Broadcom's own bnxt_re has its congestion control settings
+// in configfs; the kernel's bnxt_re has them in debugfs since 6.13, and older kernels have none
 // (drivers/infiniband/hw/bnxt_re/debugfs.c).
 
-// The settings by their names in configfs and in debugfs.
+// Settings, with their names in configfs and in debugfs.
 var (
 	ccEnable = ccName{"ecn_enable", "enable_cc"}
-	// ccMark is the ECN field of RDMA packets: with 0 no switch marks them.
+	// ccMark is the ECN field of RDMA packets. If it is 0, switches do not mark the packets.
 	ccMark    = ccName{"ecn_marking", "tos_ecn"}
 	ccCNPDSCP = ccName{"cnp_dscp", "alt_vlan_dscp"}
 	ccCNPPrio = ccName{"cnp_prio", "alt_vlan_pcp"}
@@ -30,15 +30,15 @@ var (
 
 type ccName struct{ config, debug string }
 
-// ccDir is the folder of a port's congestion control.
+// ccDir is the directory of a port's congestion control settings.
 type ccDir struct {
 	m      *Machine
 	path   string
 	config bool
 }
 
-// bnxtCC calls f with the folder of a port's congestion control. In configfs it comes
-// with the device's folder; one that is made here is taken away.
+// bnxtCC calls f with the directory of a port's congestion control settings. In configfs it appears
+// when the device's directory is created; bnxtCC removes that directory if it created it.
 func (m *Machine) bnxtCC(d *device, f func(ccDir) error) error {
 	root := m.configfs("bnxt_re")
 	if !validName(d.rdma, maxRDMA) || !m.has(root) {
@@ -60,7 +60,7 @@ func (m *Machine) bnxtCC(d *device, f func(ccDir) error) error {
 		if err := m.fs().Mkdir(own); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
-		// It is harmless where it stays.
+		// It does no harm if it cannot be removed.
 		defer func() { _ = m.fs().Remove(own) }()
 	}
 	return f(ccDir{m, m.configfs("bnxt_re", d.rdma, "ports", strconv.Itoa(d.port), "cc"), true})
@@ -73,7 +73,7 @@ func (c ccDir) file(n ccName) string {
 	return c.path + "/" + n.debug
 }
 
-// get reads a number, which configfs has in hexadecimal.
+// get reads a number; configfs shows it in hexadecimal.
 func (c ccDir) get(n ccName) (int, error) {
 	s, err := c.m.text(c.file(n))
 	if gone(err) {
@@ -94,8 +94,8 @@ func (c ccDir) get(n ccName) (int, error) {
 	return int(v), nil
 }
 
-// put writes a number. In configfs it waits for apply, with older drivers, which take it
-// for hexadecimal in any case.
+// put writes a number. In configfs, older drivers use it only after a write to apply, and always
+// read it as hexadecimal.
 func (c ccDir) put(n ccName, v int) error {
 	form := "%d"
 	if c.config {
@@ -103,7 +103,7 @@ func (c ccDir) put(n ccName, v int) error {
 	}
 	if err := c.m.fs().WriteFile(c.file(n), fmt.Appendf(nil, form, v)); err != nil {
 		if errors.Is(err, syscall.EINVAL) && (n == ccCNPDSCP || n == ccCNPPrio) {
-			// bnxt_re of Broadcom refuses them then (configfs.c, cnp_prio_store).
+			// Broadcom's bnxt_re rejects them in this case (configfs.c, cnp_prio_store).
 			return hint.With(fmt.Errorf("%s: %w", n.config, err), "firmware with a service profile for congestion notifications keeps their marks itself")
 		}
 		return err
@@ -114,7 +114,7 @@ func (c ccDir) put(n ccName, v int) error {
 	return nil
 }
 
-// ccGet reads one number of a port's congestion control.
+// ccGet reads one congestion control setting of a port.
 func (m *Machine) ccGet(d *device, n ccName) (v int, err error) {
 	err = m.bnxtCC(d, func(c ccDir) error {
 		v, err = c.get(n)
@@ -123,7 +123,7 @@ func (m *Machine) ccGet(d *device, n ccName) (v int, err error) {
 	return v, err
 }
 
-// cnpName is the setting behind the mark of congestion notifications.
+// cnpName returns the setting that holds a field of the CNP marking.
 func cnpName(field string) ccName {
 	if field == nic.FieldCNPDSCP {
 		return ccCNPDSCP
@@ -131,9 +131,9 @@ func cnpName(field string) ccName {
 	return ccCNPPrio
 }
 
-// bnxtECN reads congestion control, which a port has for all priorities or
-// none: np is whether it is on, rp whether packets say that they take marks,
-// without which nothing reacts.
+// bnxtECN reads whether congestion control is on, which a port has for all priorities or for none.
+// np says whether it is enabled; rp says whether packets are marked as ECN-capable, without which
+// no congestion is signalled.
 func (m *Machine) bnxtECN(d *device) (np, rp qos.PrioritySet, err error) {
 	err = m.bnxtCC(d, func(c ccDir) error {
 		on, err := c.get(ccEnable)
@@ -173,15 +173,15 @@ func (m *Machine) setBNXTECN(d *device, want, have ECN) error {
 	})
 }
 
-// The entry of the APP table that names RoCE v2 by its UDP port. bnxt tells its
-// firmware of it (bnxt_dcb.c, bnxt_dcbnl_ieee_setapp); mlx5 and ice take DSCPs
-// alone. That of RoCE v1 by its ethertype, 0x8915, is not set: the mode is v2.
+// roceApp returns the APP table entry for RoCE v2, identified by its UDP port. bnxt passes it to
+// its firmware (bnxt_dcb.c, bnxt_dcbnl_ieee_setapp); mlx5 and ice accept only DSCP entries. The
+// entry of RoCE v1, ethertype 0x8915, is not set, because the mode is v2.
 
 func roceApp(prio int) dcb.App {
 	return dcb.App{Selector: dcb.SelectorDatagram, Priority: uint8(prio), Protocol: nic.RoCEPort}
 }
 
-// rocePriorities are those that the APP table gives RoCE v2.
+// rocePriorities returns the priorities that the APP table assigns to RoCE v2.
 func rocePriorities(s *dcb.State) []int {
 	var l []int
 	for _, a := range s.Apps {
@@ -192,7 +192,7 @@ func rocePriorities(s *dcb.State) []int {
 	return l
 }
 
-// roceAppOf is the one priority of RoCE v2, -1 for none or several.
+// roceAppOf returns the priority of RoCE v2; -1 if there are none or several.
 func roceAppOf(s *dcb.State) int {
 	if l := rocePriorities(s); len(l) == 1 {
 		return l[0]
@@ -200,7 +200,7 @@ func roceAppOf(s *dcb.State) int {
 	return -1
 }
 
-// writeRoCEApp adds the entry before it takes others away.
+// writeRoCEApp adds the wanted entry before it removes the others.
 func writeRoCEApp(m *Machine, ctx context.Context, d *device, want, _ Value) error {
 	s, err := m.dcbState(ctx, d.name)
 	if err != nil {
@@ -224,8 +224,8 @@ func writeRoCEApp(m *Machine, ctx context.Context, d *device, want, _ Value) err
 	return err
 }
 
-// writePFC sets the mask, and says of a refusal of bnxt which of its rules it
-// breaks: the number that comes back is the same for all.
+// writePFC sets the PFC mask. If bnxt rejects it, the error explains which of bnxt's rules it
+// breaks, because the error number is the same for all.
 func writePFC(m *Machine, ctx context.Context, d *device, want, _ Value) error {
 	_, err := m.DCB.SetPFC(ctx, d.name, *want.PFC, 0)
 	if err == nil || d.driver != nic.DriverBNXT || !errors.Is(err, dcb.ErrRefused) {

@@ -82,7 +82,7 @@ func TestBNXTThereAndBack(t *testing.T) {
 	}
 }
 
-// debugfs answers success also where the firmware refuses.
+// debugfs reports success even if the firmware rejects the value.
 func TestBNXTFirmwareThatRefusesInDebugFS(t *testing.T) {
 	h := newHost(t, bnxt(localtest.CCDebugFS))
 	m, want := h.Machine(), desired(ens0)
@@ -93,8 +93,8 @@ func TestBNXTFirmwareThatRefusesInDebugFS(t *testing.T) {
 	}
 }
 
-// Kernels up to 6.12 have no congestion control of bnxt anywhere; who is not
-// root does not see it.
+// Kernels up to 6.12 have no congestion control settings for bnxt; from later ones only root can
+// read them.
 func TestBNXTWithoutCongestionControl(t *testing.T) {
 	p := read(t, newHost(t, bnxt("")).Machine()).Ports[ens0]
 	if p.Missing["ecn"] != nic.NotInDriver || p.Missing["cnp_dscp"] != nic.NotInDriver {
@@ -109,8 +109,8 @@ func TestBNXTWithoutCongestionControl(t *testing.T) {
 	}
 }
 
-// More lossless classes than the card has are refused in the plan, and a
-// refusal says what it was about.
+// More lossless classes than the card supports block the change in the plan, and a rejection by the
+// driver is explained.
 func TestBNXTLosslessClasses(t *testing.T) {
 	h := newHost(t, bnxt(""))
 	m, want := h.Machine(), desired(ens0)
@@ -123,7 +123,7 @@ func TestBNXTLosslessClasses(t *testing.T) {
 	if f := fields(m.Plan(running, want, local.Options{})); slices.Contains(f, "pfc") {
 		t.Errorf("steps %q", f)
 	}
-	// As on a kernel that does not tell the limit.
+	// As on a kernel that does not report the limit.
 	running.Ports[ens0].PFCClasses = qos.Opt[int]{}
 	_, err := m.Apply(t.Context(), m.Plan(running, want, local.Options{}), nil)
 	var hinted interface{ Hint() string }
@@ -132,8 +132,8 @@ func TestBNXTLosslessClasses(t *testing.T) {
 	}
 }
 
-// The agent of Intel's firmware is named with the flag that turns it off, that
-// of Broadcom's with where it is turned off.
+// For an agent in Intel's firmware, the step names the flag that turns it off; for one in
+// Broadcom's firmware, the change says where to turn it off.
 func TestAgentsOfTheFirmwareAreNamed(t *testing.T) {
 	h := newHost(t, localtest.Port{Name: ens0, RDMA: "irdma0", PCI: pci0, Driver: nic.DriverICE})
 	m := h.Machine()

@@ -17,7 +17,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/runner"
 )
 
-// dcqcnNames are the parameters in mlx5's debugfs, with the OFED driver's names.
+// dcqcnNames maps the parameters in mlx5's debugfs to their names in the OFED driver.
 var dcqcnNames = map[string]string{
 	"rp_clamp_tgt_rate": "roce_rp/clamp_tgt_rate", "rp_clamp_tgt_rate_ati": "roce_rp/clamp_tgt_rate_after_time_inc",
 	"rp_time_reset": "roce_rp/rpg_time_reset", "rp_byte_reset": "roce_rp/rpg_byte_reset", "rp_threshold": "roce_rp/rpg_threshold",
@@ -28,16 +28,16 @@ var dcqcnNames = map[string]string{
 	"rp_initial_alpha_value": "roce_rp/initial_alpha_value", "np_min_time_between_cnps": "roce_np/min_time_between_cnps",
 }
 
-// bnxtParams are the parameters in debugfs of the kernel's bnxt_re, with the names in
-// configfs of Broadcom's own (configfs.c, bnxt_re_cc_attrs).
+// bnxtParams maps the parameters in the debugfs of the kernel's bnxt_re to their names in the
+// configfs of Broadcom's own driver (configfs.c, bnxt_re_cc_attrs).
 var bnxtParams = map[string]ccName{
 	"run_avg_weight_g": {"g", "run_avg_weight_g"}, "num_phase_per_state": {"nph_per_state", "num_phase_per_state"},
 	"init_cr": {"init_cr", "init_cr"}, "init_tr": {"init_tr", "init_tr"}, "rtt": {"rtt", "rtt"},
 	"cc_mode": {"cc_mode", "cc_mode"}, "tcp_cp": {"tcp_cp", "tcp_cp"}, "inactivity_cp": {"inact_th", "inactivity_cp"},
 }
 
-// dcqcn reads the parameters of congestion control. One that is not there is left out, and
-// so is one that cannot be read where others can.
+// dcqcn reads the congestion control parameters. Parameters that do not exist, or cannot be read
+// although others can, are omitted.
 func (m *Machine) dcqcn(d *device) (map[string]uint64, error) {
 	out := map[string]uint64{}
 	why := ErrUnsupported
@@ -75,7 +75,8 @@ func (m *Machine) dcqcn(d *device) (map[string]uint64, error) {
 	return out, nil
 }
 
-// parameters returns an error where one of them is none, or has a value that none has.
+// parameters returns an error if a name is not a congestion control parameter or a value is out of
+// range.
 func parameters(of map[string]uint64) error {
 	for _, name := range natural.Keys(of) {
 		if !slices.Contains(intent.DCQCNNames(), name) || of[name] > math.MaxUint32 {
@@ -123,8 +124,8 @@ func writeDCQCN(m *Machine, _ context.Context, d *device, want, have Value) erro
 	return nil
 }
 
-// The configuration space of PCI (PCI Express Base Specification, 7.5; Linux,
-// include/uapi/linux/pci_regs.h). Of what is not root's Linux shows the first 64 bytes.
+// PCI configuration space (PCI Express Base Specification, 7.5; Linux,
+// include/uapi/linux/pci_regs.h). Without root, Linux shows only the first 64 bytes.
 const (
 	pciShown        = 64
 	pciStatus       = 0x06
@@ -135,9 +136,9 @@ const (
 	maxCapabilities = 48
 )
 
-// maxRead reads the largest read request of a card on PCIe in bytes.
+// maxRead returns the maximum PCIe read request size of a card in bytes.
 func (m *Machine) maxRead(d *device) (int, error) {
-	if d.pci == "" || d.virtual { // that of a VF is its physical function's
+	if d.pci == "" || d.virtual { // a VF uses the setting of its physical function
 		return 0, ErrUnsupported
 	}
 	b, err := m.fs().ReadFile(m.sysNet(d.name, "device", "config"))
@@ -157,7 +158,7 @@ func (m *Machine) maxRead(d *device) (int, error) {
 			break
 		}
 		if b[at] == pciExpress {
-			// Bits 14 to 12 of Device Control; 6 and 7 are reserved.
+			// Bits 14 to 12 of Device Control; the values 6 and 7 are reserved.
 			if n := b[at+pciControl+1] >> 4 & 7; n < 6 {
 				return 128 << n, nil
 			}
@@ -168,10 +169,10 @@ func (m *Machine) maxRead(d *device) (int, error) {
 	return 0, ErrUnsupported
 }
 
-// readRequests are the values that a card can have, in the order of their numbers.
+// readRequests are the sizes that a card can use, indexed by their encoding.
 var readRequests = []int{128, 256, 512, 1024, 2048, 4096}
 
-// setMaxRead sets it with setpci, which changes these bits alone.
+// setMaxRead sets the size with setpci, which changes only these bits.
 func setMaxRead(m *Machine, ctx context.Context, d *device, want, _ Value) error {
 	for n, size := range readRequests {
 		if size != *want.Number {

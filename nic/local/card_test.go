@@ -14,8 +14,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/mlxconfig/mlxconfigtest"
 )
 
-// What the intent states of a card is written where the driver has it, holds, survives no
-// reboot, and is reverted; where it cannot be written, the change says why.
+// Card settings of the intent are written if the driver has them, take effect, are lost at a
+// reboot, and are reverted. If a setting cannot be written, the change says why.
 func TestCardSettings(t *testing.T) {
 	ice := localtest.Port{Name: ens0, RDMA: "irdma0", PCI: pci0, Driver: nic.DriverICE}
 	params := func(name string, v uint64) nic.Port { return nic.Port{Name: ens0, DCQCN: map[string]uint64{name: v}} }
@@ -23,7 +23,7 @@ func TestCardSettings(t *testing.T) {
 	for name, tt := range map[string]struct {
 		port    localtest.Port
 		want    nic.Port
-		field   string // of the step
+		field   string // field of the step
 		blocked string
 	}{
 		"mlx5 of the kernel":     {mlx5(false), params("rp_ai_rate", 7), nic.FieldDCQCN, ""},
@@ -87,8 +87,8 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// Every parameter that an intent may state is one of exactly one driver, and every one
-// that such a driver shows may be stated.
+// Every parameter that an intent may state belongs to exactly one driver, and every parameter that
+// such a driver shows may be stated.
 func TestParametersAreWritten(t *testing.T) {
 	for _, name := range intent.DCQCNNames() {
 		takers := 0
@@ -115,7 +115,7 @@ func TestParametersAreWritten(t *testing.T) {
 	}
 }
 
-// Relaxed ordering takes two resets of a card that does not list it.
+// Relaxed ordering takes two resets on a card that does not list it at first.
 func TestRelaxedOrdering(t *testing.T) {
 	h := newHost(t, mlx5(false))
 	card := mlxconfigtest.New("mlxconfig", pci0)
@@ -142,8 +142,8 @@ func TestRelaxedOrdering(t *testing.T) {
 	}
 }
 
-// Of what a user sees of the configuration space, nothing is said of a card; a kernel that
-// is locked down keeps it, and so does one without setpci.
+// The part of the configuration space that a normal user can read does not include the value. A
+// locked-down kernel and a host without setpci cannot change it.
 func TestMaxReadRequestIsClosed(t *testing.T) {
 	h := newHost(t, mlx5(false))
 	steps := []local.Step{{Port: ens0, Field: nic.FieldMaxReadRequest, Driver: nic.DriverMLX5, Want: local.Value{Number: new(4096)}}}
@@ -165,7 +165,7 @@ func TestMaxReadRequestIsClosed(t *testing.T) {
 	}
 }
 
-// A file of a step cannot name what is no parameter.
+// A step from a file cannot name anything that is not a parameter.
 func TestForeignParameter(t *testing.T) {
 	for _, v := range []map[string]uint64{{"../../qos": 1}, {"rp_ai_rate": 1 << 40}} {
 		s := local.Step{Port: ens0, Field: nic.FieldDCQCN, Want: local.Value{DCQCN: v}}

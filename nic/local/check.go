@@ -13,9 +13,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// Check returns an error, with the place, unless the undo record is one that
-// Before and Apply make, for ports that are managed: it may come from a file that
-// anybody has edited. A nil managed takes every port.
+// Check returns an error that names the entry unless the undo record could have been made by Before
+// or Apply for managed ports: the record may come from a file that anyone could have edited. A nil
+// managed accepts every port.
 func (u Undo) Check(managed func(port string) bool) error {
 	for i, s := range u.Steps {
 		if err := s.check(managed); err != nil {
@@ -25,7 +25,8 @@ func (u Undo) Check(managed func(port string) bool) error {
 	return nil
 }
 
-// After returns the record that undoes an earlier run as well: what that one found counts.
+// After combines the record with that of an earlier run, so that it undoes both: where both have a
+// value, the earlier one is kept.
 func (u Undo) After(earlier Undo) Undo {
 	out := Undo{Steps: slices.Clone(earlier.Steps)}
 	for _, s := range u.Steps {
@@ -34,14 +35,14 @@ func (u Undo) After(earlier Undo) Undo {
 			out.Steps = append(out.Steps, s)
 			continue
 		}
-		// Settings of several names: each run records those that it writes.
+		// Settings with several named values: each run records those that it writes.
 		was := &out.Steps[i].Old
 		was.NV, was.DCQCN, was.Along = over(was.NV, s.Old.NV), over(was.DCQCN, s.Old.DCQCN), over(was.Along, s.Old.Along)
 	}
 	return out
 }
 
-// over adds the entries of b that a does not have.
+// over returns a plus the entries of b that a does not have.
 func over[V any](a, b map[string]V) map[string]V {
 	if len(b) == 0 {
 		return a
@@ -51,7 +52,8 @@ func over[V any](a, b map[string]V) map[string]V {
 	return out
 }
 
-// Check is like [Undo.Check]: an error, with the place, unless Plan makes such a step.
+// Check is like [Undo.Check]: it returns an error that names the field unless Plan could have made
+// the step.
 func (s Step) Check(managed func(port string) bool) error {
 	if err := (UndoStep{s.Port, s.Field, s.Driver, s.Want}).check(managed); err != nil {
 		return fmt.Errorf("%q of %q: %w", clip(s.Field), clip(s.Port), err)
@@ -59,7 +61,7 @@ func (s Step) Check(managed func(port string) bool) error {
 	return nil
 }
 
-// Least is the least that a step disturbs, whatever it says of that itself.
+// Least returns the minimum impact of the step, regardless of the impact stated in the step.
 func (s Step) Least() qos.Impact { return least(s.Driver, s.Field) }
 
 // Bounces reports whether the step takes the link down for a moment.
@@ -75,8 +77,8 @@ func least(driver, field string) qos.Impact {
 	return qos.ImpactNone
 }
 
-// Least is the least that restoring disturbs. It goes by the settings: steps that stand in
-// a file may say anything.
+// Least returns the minimum impact of the revert. It is derived from the settings, because steps
+// read from a file may claim anything.
 func (u Undo) Least() qos.Impact {
 	i := qos.ImpactNone
 	for _, s := range u.Steps {
@@ -132,8 +134,8 @@ func (s UndoStep) check(managed func(port string) bool) error {
 	return nil
 }
 
-// membersOf are the members of a [Value] that a field uses, the one that it needs
-// first; every other field has its number.
+// membersOf lists the members of a [Value] that a field uses, the required one first; all other
+// fields use "number".
 var membersOf = map[string][]string{
 	nic.FieldDCBX: {"dcbx", "agent"}, nic.FieldLinkPause: {"pause"}, nic.FieldETS: {"ets", "rates"}, nic.FieldBuffers: {"buffers"},
 	nic.FieldPFC: {"pfc", "pause"}, nic.FieldDSCP: {"dscp", "trust"}, nic.FieldECN: {"ecn", "number"}, nic.FieldRings: {"rings"},
@@ -142,7 +144,7 @@ var membersOf = map[string][]string{
 	nic.FieldWilling: {"willing"}, nic.FieldStallPrevention: {"mode"}, nic.FieldMode: {"mode"}, nic.FieldNV: {"nv"},
 }
 
-// members names the members that are set.
+// members returns the names of the members that are set.
 func (v Value) members() []string {
 	var out []string
 	for f, val := range reflect.ValueOf(v).Fields() {

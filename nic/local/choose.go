@@ -9,24 +9,24 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// choice is which interfaces stand for the names of NICs that have a selector.
+// choice records which interfaces the selectors chose for the names of NICs.
 type choice struct {
 	mu        sync.Mutex
 	selectors map[string]intent.Selector
-	chosen    map[string]string // by the name of the NIC
-	why       map[string]string // of those for which none is chosen
+	chosen    map[string]string // interface, by the name of the NIC
+	why       map[string]string // reason, for each NIC without an interface
 }
 
-// Select has names of NICs stand for the interfaces that selectors choose, in all calls from
-// here. Each call chooses anew, so that an interface may be renamed between two of them.
+// Select sets the selectors that choose interfaces for NIC names in all further calls. Each call
+// chooses again, so that an interface may be renamed between two calls.
 func (m *Machine) Select(selectors map[string]intent.Selector) {
 	m.choice.mu.Lock()
 	defer m.choice.mu.Unlock()
 	m.choice.selectors, m.choice.chosen, m.choice.why = selectors, nil, nil
 }
 
-// Chosen returns the name of the NIC that an interface, or the RDMA device of one, is
-// chosen for; ok is false for none.
+// Chosen returns the name of the NIC for which an interface, or its RDMA device, is chosen; ok is
+// false if there is none.
 func (m *Machine) Chosen(device string) (name string, ok bool) {
 	m.choose()
 	m.choice.mu.Lock()
@@ -39,8 +39,8 @@ func (m *Machine) Chosen(device string) (name string, ok bool) {
 	return "", false
 }
 
-// Interface returns the interface that a NIC is: the one that its selector chooses, "" where
-// it chooses none, or that of its name.
+// Interface returns the interface of a NIC: the one that its selector chooses, "" if it chooses
+// none, or without a selector the one of that name.
 func (m *Machine) Interface(name string) string {
 	ifname, err := m.ifname(name)
 	if err != nil {
@@ -49,7 +49,7 @@ func (m *Machine) Interface(name string) string {
 	return ifname
 }
 
-// choose looks for the interfaces of all selectors.
+// choose finds the interfaces of all selectors.
 func (m *Machine) choose() {
 	m.choice.mu.Lock()
 	defer m.choice.mu.Unlock()
@@ -76,7 +76,7 @@ func (m *Machine) chooseLocked() {
 	}
 }
 
-// ifname returns the interface that a name stands for.
+// ifname returns the interface for the name of a NIC.
 func (m *Machine) ifname(name string) (string, error) {
 	c := &m.choice
 	c.mu.Lock()
@@ -93,7 +93,7 @@ func (m *Machine) ifname(name string) (string, error) {
 	return "", fmt.Errorf("%q: %w: %s", clip(name), ErrNoPort, c.why[name])
 }
 
-// unchosen says of NICs why no interface is chosen for them.
+// unchosen says why no interface is chosen, for those of the NICs that have none.
 func (c *choice) unchosen(names []string) map[string]string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -109,7 +109,7 @@ func (c *choice) unchosen(names []string) map[string]string {
 	return out
 }
 
-// named puts the names of NICs for those of the interfaces that are chosen for them.
+// named replaces the names of chosen interfaces by the names of their NICs.
 func (c *choice) named(interfaces []string) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -125,11 +125,11 @@ func (c *choice) named(interfaces []string) []string {
 	return out
 }
 
-// rdmaDrivers are those of cards that can have an RDMA device.
+// rdmaDrivers are the drivers of cards that can have an RDMA device.
 var rdmaDrivers = []string{nic.DriverMLX5, nic.DriverBNXT, nic.DriverICE, nic.DriverIonic}
 
-// cardsOf are the interfaces among which selectors choose: physical functions that have, or
-// by their driver can have, an RDMA device. numbers has their part and serial numbers read.
+// cardsOf returns the interfaces that selectors choose from: physical functions that have an RDMA
+// device or whose driver supports one. With numbers set, it also reads part and serial numbers.
 func (m *Machine) cardsOf(numbers bool) ([]nic.Candidate, error) {
 	names, err := m.list(m.sysNet())
 	if err != nil {
@@ -150,7 +150,7 @@ func (m *Machine) cardsOf(numbers bool) ([]nic.Candidate, error) {
 			switch {
 			case err == nil:
 				c.Part, c.Serial = parseVPD(b)
-			case !gone(err): // else the card has none
+			case !gone(err): // otherwise the card has none
 				c.Hidden = m.why(err)
 			}
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/local/localtest"
 )
 
-// chooser is a host of two cards with a bond over them, and a VF that is never chosen.
+// chooser returns a host with two cards, a bond over them, and a VF that is never chosen.
 func chooser(t *testing.T) *localtest.Host {
 	h := localtest.New(t.TempDir())
 	h.Add(localtest.Port{Name: "ens2", RDMA: "mlx5_1", PCI: "0000:5e:00.0", Driver: nic.DriverMLX5, Part: "MCX75", Serial: "MT2"})
@@ -23,7 +23,7 @@ func chooser(t *testing.T) *localtest.Host {
 	return h
 }
 
-// A NIC is worked on under its name of the intent, whatever its interface is called.
+// A NIC is addressed by its name in the intent, whatever its interface is called.
 func TestSelect(t *testing.T) {
 	h := chooser(t)
 	m := h.Machine()
@@ -56,7 +56,7 @@ func TestSelect(t *testing.T) {
 		t.Errorf("%v: %v", err, running.Ports["rail1"].Missing)
 	}
 
-	// The interface has another name when it is reverted, on another machine's call.
+	// The interface has a new name when another Machine reverts.
 	m = h.Machine()
 	m.Select(want.Selectors())
 	h.Remove("ens1")
@@ -70,7 +70,7 @@ func TestSelect(t *testing.T) {
 	}
 }
 
-// The numbers of a card are root's to read.
+// Only root can read a card's part and serial number.
 func TestSelectBySerial(t *testing.T) {
 	h := chooser(t)
 	selectors := map[string]intent.Selector{"a": {Part: "mcx75", Serial: "MT2"}, "b": {Serial: "MT9"}}
@@ -90,7 +90,7 @@ func TestSelectBySerial(t *testing.T) {
 	if why := running.Unchosen["a"]; why != "the part and serial number of ens1 cannot be read: needs root" {
 		t.Error(why)
 	}
-	// A NIC that is not chosen is never worked on under another interface's name.
+	// A NIC without a chosen interface is never mistaken for the interface of that name.
 	if _, err := h.Machine().Apply(context.Background(), []local.Step{{Port: "a", Field: nic.FieldMTU, Want: local.Value{Number: new(9000)}}}, nil); err == nil {
 		t.Error("a step of no interface was carried out")
 	}

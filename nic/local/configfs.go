@@ -11,32 +11,31 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// The files of a port in configfs (Linux, drivers/infiniband/core/cma_configfs.c).
+// Files of a port in configfs (Linux, drivers/infiniband/core/cma_configfs.c).
 const (
 	cmToS  = "default_roce_tos"
 	cmMode = "default_roce_mode"
 )
 
 var (
-	// errVanished: an RDMA device went away while in use, as at a reload of its driver.
+	// errVanished: an RDMA device disappeared while in use, as when its driver is reloaded.
 	errVanished = errors.New("the RDMA device is gone")
-	// errNoCM: without the module there are no defaults.
+	// errNoCM: the rdma_cm module is not loaded, so there are no defaults.
 	errNoCM = errors.New(nic.NoCM)
-	// errNoConfigFS: the module is loaded, and loading it again is no help.
+	// errNoConfigFS: the rdma_cm module is loaded, so loading it again does not help.
 	errNoConfigFS = errors.New("the module rdma_cm is not in configfs: is configfs mounted?")
 )
 
-// cmDir is the folder of an RDMA device, by its own name and not that of the
-// network device.
+// cmDir returns the directory of an RDMA device, named after the RDMA device and not the network
+// device.
 func (m *Machine) cmDir(rdma string) string { return m.configfs("rdma_cm", rdma) }
 
 func (m *Machine) cmFile(d *device, file string) string {
 	return m.configfs("rdma_cm", d.rdma, "ports", strconv.Itoa(d.port), file)
 }
 
-// cm reads a default of the RDMA connection manager. The values are the
-// kernel's own and there without the folder, which has to be made for them to
-// be seen: one that is made here is taken away again.
+// cm reads a default of the RDMA connection manager. The kernel keeps the values even without the
+// directory, which must be created to see them; cm removes a directory that it created.
 func (m *Machine) cm(d *device, file string) (string, error) {
 	if d.rdma == "" {
 		return "", errNoRDMA
@@ -49,20 +48,20 @@ func (m *Machine) cm(d *device, file string) (string, error) {
 	}
 	s, err := m.text(m.cmFile(d, file))
 	if gone(err) {
-		// A folder from before the device was made anew, or one that another
-		// process has just taken away.
+		// The directory dates from before the device was recreated, or another process has just
+		// removed it.
 		if made, err = m.renewCM(d.rdma); err == nil {
 			s, err = m.text(m.cmFile(d, file))
 		}
 	}
 	if made {
-		// It is harmless where it stays.
+		// It does no harm if it cannot be removed.
 		_ = m.fs().Remove(m.cmDir(d.rdma))
 	}
 	return s, m.cmError(d, err)
 }
 
-// openCM makes the folder of an RDMA device where there is none.
+// openCM creates the directory of an RDMA device if it does not exist.
 func (m *Machine) openCM(rdma string) (made bool, err error) {
 	if m.has(m.cmDir(rdma)) {
 		return false, nil
@@ -112,7 +111,7 @@ func (m *Machine) tos(d *device) (int, error) {
 	return int(n), nil
 }
 
-// setCM writes a default, and leaves the folder in place.
+// setCM writes a default and leaves the directory in place.
 func (m *Machine) setCM(d *device, file, want string) error {
 	m.cmTurn.Lock()
 	defer m.cmTurn.Unlock()
@@ -122,7 +121,7 @@ func (m *Machine) setCM(d *device, file, want string) error {
 	return m.cmError(d, m.fs().WriteFile(m.cmFile(d, file), []byte(want+"\n")))
 }
 
-// LoadCM loads the module rdma_cm unless its folder in configfs is there.
+// LoadCM loads the rdma_cm module unless its directory in configfs exists.
 func (m *Machine) LoadCM(ctx context.Context) error {
 	if m.has(m.configfs("rdma_cm")) {
 		return nil

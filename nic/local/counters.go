@@ -12,13 +12,13 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// maxNamed bounds the counters of a port by name.
+// maxNamed limits the number of named counters of a port.
 const maxNamed = 1024
 
-// Counters reads what the ports of a host count into them. Why a port's cannot
-// be read is in its Missing; the error is the end of ctx. It needs no privilege.
-// The kernel keeps the RDMA device's own for some milliseconds (hw_counters/
-// lifespan), so that reading them faster shows the same ones.
+// Counters reads the counters of a host's ports into the ports. If a port's counters cannot be
+// read, its Missing says why; Counters returns an error only if ctx ends. It needs no privileges.
+// The kernel caches the RDMA device's own counters for some milliseconds (hw_counters/lifespan), so
+// reading more often returns the same values.
 func (m *Machine) Counters(ctx context.Context, h *nic.Host) error {
 	for _, name := range natural.Keys(h.Ports) {
 		if err := ctx.Err(); err != nil {
@@ -43,7 +43,7 @@ func (m *Machine) countersOf(ctx context.Context, p *nic.Port) {
 	}
 	p.Counters = nil
 	read := false
-	// dcbnl has the pause frames of every driver.
+	// dcbnl reports the pause frames for every driver.
 	if s, err := m.dcbState(ctx, p.Name); err == nil && s.PFC != nil {
 		read, c.Pauses = true, true
 		for i := range c.Priority {
@@ -74,7 +74,7 @@ func (m *Machine) countersOf(ctx context.Context, p *nic.Port) {
 				if file == "lifespan" || !validName(file, maxRDMA) {
 					continue
 				}
-				// The device may vanish, and some counters cannot be read.
+				// The device may disappear, and some counters cannot be read.
 				if n, err := m.number(dir + "/" + file); err == nil {
 					read = true
 					keep(file, uint64(n))
@@ -89,8 +89,8 @@ func (m *Machine) countersOf(ctx context.Context, p *nic.Port) {
 	p.Counters = c
 }
 
-// telling reports whether a statistic says something of RoCE; a driver has
-// thousands, most of them of single rings.
+// telling reports whether a statistic is relevant to RoCE. A driver has thousands of statistics,
+// most of them for single rings.
 func telling(name string) bool {
 	if len(name) > maxRDMA || strings.HasPrefix(name, "rx[") || strings.HasPrefix(name, "tx[") || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return false
@@ -102,10 +102,11 @@ func telling(name string) bool {
 	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(name, word) })
 }
 
-// count takes a statistic of a priority by the names that drivers give it (Linux
+// count stores a per-priority statistic, recognized by the names that drivers use (Linux
 // drivers/net/ethernet: mellanox/mlx5/core/en_stats.c "rx_prio3_pause_duration",
 // broadcom/bnxt/bnxt_ethtool.c "rx_bytes_pri3" and "pfc_pri3_rx_duration_us",
-// pensando/ionic/ionic_stats.c "frames_rx_pri_3" and "rx_pripause_3_1us_count").
+// pensando/ionic/ionic_stats.c "frames_rx_pri_3" and "rx_pripause_3_1us_count"). It reports whether
+// it recognized the name.
 func count(c *nic.Counters, name string, v uint64) bool {
 	at := strings.IndexFunc(name, func(r rune) bool { return r >= '0' && r < '0'+qos.NumPriorities })
 	if at < 0 {

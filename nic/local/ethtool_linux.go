@@ -8,8 +8,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// ioctl is ethtool by SIOCETHTOOL. The kernel answers at once, or when the
-// driver's firmware does: such a call cannot be cut off.
+// ioctl implements Ethtool with SIOCETHTOOL. The kernel answers at once, or when the driver's
+// firmware does; such a call cannot be interrupted.
 type ioctl struct{ h *ethtool.Ethtool }
 
 func openEthtool() (Ethtool, func() error, error) {
@@ -31,14 +31,14 @@ func (e ioctl) SetPause(ifname string, p Pause) error {
 	return err
 }
 
-// Ring keeps what a driver says of its rings in range.
+// Ring limits the values that a driver reports to a sane range.
 func (e ioctl) Ring(ifname string) (nic.Rings, error) {
 	r, err := e.h.GetRing(ifname)
 	bounded := func(n uint32) int { return int(min(n, 1<<24)) }
 	return nic.Rings{RX: bounded(r.RxPending), TX: bounded(r.TxPending), MaxRX: bounded(r.RxMaxPending), MaxTX: bounded(r.TxMaxPending)}, err
 }
 
-// SetRing reads first: the call also sets the rings for small and for jumbo frames.
+// SetRing reads first, because the call also sets the rings for small and jumbo frames.
 func (e ioctl) SetRing(ifname string, rx, tx int) error {
 	r, err := e.h.GetRing(ifname)
 	if err != nil {

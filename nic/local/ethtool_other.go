@@ -2,7 +2,7 @@
 
 package local
 
-// openEthtool opens nothing: only Linux has ethtool.
+// openEthtool returns nil, because only Linux has ethtool.
 func openEthtool() (Ethtool, func() error, error) {
 	return nil, func() error { return nil }, nil
 }

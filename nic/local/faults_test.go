@@ -232,7 +232,7 @@ func TestBounceIsWaitedFor(t *testing.T) {
 	}
 }
 
-// A link that is up and that its bond does not use yet is not back.
+// A link that is up but not yet used by its bond does not count as back.
 func TestBondUsesTheMemberAgain(t *testing.T) {
 	p := mlx5(false)
 	p.Bond = "bond0"
@@ -247,7 +247,7 @@ func TestBondUsesTheMemberAgain(t *testing.T) {
 	}
 }
 
-// Congestion control on further priorities is left as it is.
+// Congestion control on other priorities is left as it is.
 func TestECNOfOthersStays(t *testing.T) {
 	h := newHost(t, mlx5(true))
 	m := h.Machine()

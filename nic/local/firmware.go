@@ -15,10 +15,10 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/mlxconfig"
 )
 
-// maxQueries is how many cards are asked at once: each takes 10 to 20 seconds.
+// maxQueries is how many cards are queried at once; each query takes 10 to 20 seconds.
 const maxQueries = 4
 
-// readFirmware reads the settings of NVIDIA's cards into their ports, each card once.
+// readFirmware reads the firmware settings into the ports. It queries each NVIDIA card once.
 func (m *Machine) readFirmware(ctx context.Context, h *nic.Host) {
 	cards := map[string][]*nic.Port{} // by PCI address without the function
 	var broadcom []*nic.Port
@@ -60,7 +60,7 @@ func (m *Machine) readFirmware(ctx context.Context, h *nic.Host) {
 			return nil
 		})
 	}
-	_ = g.Wait() // none fails
+	_ = g.Wait() // the functions never return an error
 }
 
 func (m *Machine) missNV(ports []*nic.Port, err error) {
@@ -92,8 +92,8 @@ func known(v mlxconfig.Value) string {
 	return v.String()
 }
 
-// queryCard asks a card by its PCI address, or by its fwctl device where the
-// kernel is locked down and closes the other way.
+// queryCard queries a card by its PCI address, or by its fwctl device if the kernel is locked down
+// and blocks access by address.
 func (m *Machine) queryCard(ctx context.Context, tool *mlxconfig.Tool, pci string) (*mlxconfig.Config, error) {
 	dev := ""
 	if m.lockedDown() {
@@ -105,9 +105,9 @@ func (m *Machine) queryCard(ctx context.Context, tool *mlxconfig.Tool, pci strin
 	return tool.Query(ctx, cmp.Or(dev, pci))
 }
 
-// cardPort returns which physical port of its card a port is, 0 for not known:
-// the driver's own name of it ("p1" is the second one), or the only one, or, on
-// a card with several, the one of the PCI function's number.
+// cardPort returns which physical port of its card a port is; 0 if not known. It uses the driver's
+// name for the port ("p1" is the second one), or the card's only port, or, on a card with several
+// ports, the PCI function number.
 func (m *Machine) cardPort(p *nic.Port, ports int) int {
 	if s, err := m.text(m.sysNet(p.Name, "phys_port_name")); err == nil {
 		if n, ok := decimal(strings.TrimPrefix(s, "p")); ok && strings.HasPrefix(s, "p") && n < int64(ports) {
@@ -124,8 +124,8 @@ func (m *Machine) cardPort(p *nic.Port, ports int) int {
 	return 0
 }
 
-// changeNV stores firmware settings for the next boot. changed tells whether
-// the card, when it is read again, holds a new value, or may.
+// changeNV stores firmware settings for the next boot. changed reports whether the card holds, or
+// may hold, a new value.
 func (m *Machine) changeNV(ctx context.Context, d *device, want Value) (old Value, changed bool, err error) {
 	if len(want.NV) == 0 {
 		return old, false, fmt.Errorf("no firmware settings: %w", ErrUnsupported)
@@ -160,7 +160,7 @@ func (m *Machine) changeNV(ctx context.Context, d *device, want Value) (old Valu
 	return old, len(written) > 0 || errors.Is(err, mlxconfig.ErrPartial), err
 }
 
-// ownCard reads the card of a port.
+// ownCard queries the card of a port.
 func (m *Machine) ownCard(ctx context.Context, d *device) (*mlxconfig.Tool, *mlxconfig.Config, error) {
 	if m.Tools == nil {
 		return nil, nil, mlxconfig.ErrNoTool

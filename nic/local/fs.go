@@ -12,24 +12,24 @@ import (
 	"syscall"
 )
 
-// FS is the part of a file system that the kernel's pseudo file systems are
-// read and set by. Names are absolute. Errors wrap those of io/fs and
-// [syscall.Errno], as package os makes them. It is safe for concurrent use.
+// FS is the part of a file system that is needed to read and write the kernel's pseudo file
+// systems. Names are absolute. Errors wrap those of io/fs and [syscall.Errno], as in package os. An
+// FS is safe for concurrent use.
 type FS interface {
-	// ReadFile returns a whole file; more than [MaxFile] bytes are an error.
+	// ReadFile returns a whole file; it fails if the file has more than [MaxFile] bytes.
 	ReadFile(name string) ([]byte, error)
-	// WriteFile hands data to an existing file in one write.
+	// WriteFile writes data to an existing file in a single write.
 	WriteFile(name string, data []byte) error
-	// Mkdir makes one folder, Remove takes an empty one away.
+	// Mkdir creates one directory; Remove removes an empty one.
 	Mkdir(name string) error
 	Remove(name string) error
-	// ReadDir returns the sorted names in a folder; more than [maxDir] are an error.
+	// ReadDir returns the sorted names in a directory; it fails if there are more than [maxDir].
 	ReadDir(name string) ([]string, error)
-	// Readlink returns where a symbolic link points to.
+	// Readlink returns the target of a symbolic link.
 	Readlink(name string) (string, error)
 }
 
-// The bounds of what is read: a file in bytes, a folder in entries.
+// Limits for reading: the size of a file in bytes, and the entries of a directory.
 const (
 	MaxFile = 1 << 20
 	maxDir  = 1 << 16
@@ -54,7 +54,7 @@ func (OS) ReadFile(name string) ([]byte, error) {
 	return b, err
 }
 
-// WriteFile makes no file: what the kernel does not offer must not come to be.
+// WriteFile does not create a file, so that it cannot create one that the kernel does not offer.
 func (OS) WriteFile(name string, data []byte) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_TRUNC, 0)
 	if err != nil {
@@ -79,7 +79,7 @@ func (OS) ReadDir(name string) ([]string, error) {
 	defer f.Close()
 	names, err := f.Readdirnames(maxDir + 1)
 	if errors.Is(err, io.EOF) {
-		err = nil // an empty folder
+		err = nil // an empty directory
 	}
 	if err == nil && len(names) > maxDir {
 		err = fmt.Errorf("read %s: more than %d entries", name, maxDir)
@@ -91,16 +91,16 @@ func (OS) ReadDir(name string) ([]string, error) {
 // Readlink implements FS.
 func (OS) Readlink(name string) (string, error) { return os.Readlink(name) }
 
-// gone reports whether an error says that a device or a file is not there (any
-// more): a device may vanish while it is read.
+// gone reports whether an error means that a device or file does not exist, or no longer: a device
+// may disappear while it is read.
 func gone(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENODEV) || errors.Is(err, syscall.ENXIO)
 }
 
-// denied reports whether an error is one of permission.
+// denied reports whether err is a permission error.
 func denied(err error) bool { return errors.Is(err, fs.ErrPermission) }
 
-// text returns the first line of a file without the white space around it.
+// text returns the first line of a file without surrounding white space.
 func (m *Machine) text(name string) (string, error) {
 	b, err := m.fs().ReadFile(name)
 	if err != nil {
@@ -128,7 +128,7 @@ func (m *Machine) setNumber(name string, n int) error {
 	return m.fs().WriteFile(name, []byte(strconv.Itoa(n)+"\n"))
 }
 
-// list returns the names in a folder, none where there is no such folder.
+// list returns the names in a directory; none if the directory does not exist.
 func (m *Machine) list(name string) ([]string, error) {
 	l, err := m.fs().ReadDir(name)
 	if gone(err) {
@@ -137,7 +137,7 @@ func (m *Machine) list(name string) ([]string, error) {
 	return l, err
 }
 
-// has reports whether a folder or link is there, and can be seen.
+// has reports whether a directory or link exists and is visible.
 func (m *Machine) has(name string) bool {
 	if _, err := m.fs().Readlink(name); err == nil {
 		return true

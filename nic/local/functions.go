@@ -19,23 +19,23 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// VFs is rtnetlink for virtual functions, for names that the machine has.
+// VFs accesses virtual functions over rtnetlink. The interface names must exist on the machine.
 type VFs interface {
-	// Trust is that of each VF, in their order.
+	// Trust returns the trust setting of each VF, in VF order.
 	Trust(ctx context.Context, ifname string) ([]bool, error)
 	SetTrust(ctx context.Context, ifname string, vf int, on bool) error
 }
 
-// ErrInUse: something uses what a write would take away.
+// ErrInUse: something uses what a write would remove.
 var ErrInUse = errors.New("in use")
 
-// VFTrust is whether VFs are trusted: all, or each in its order.
+// VFTrust is the trust setting of VFs: one for all of them, or one for each in VF order.
 type VFTrust struct {
 	All  *bool  `json:"all,omitempty"`
 	Each []bool `json:"each,omitempty"`
 }
 
-// holds compares the VFs that are there.
+// holds compares the setting with that of the existing VFs.
 func (t VFTrust) holds(have []bool) bool {
 	for i, on := range have {
 		if t.All != nil && *t.All != on || t.All == nil && i < len(t.Each) && t.Each[i] != on {
@@ -45,7 +45,7 @@ func (t VFTrust) holds(have []bool) bool {
 	return t.All == nil || len(have) > 0
 }
 
-// functions reads the virtual and scalable functions of a physical one.
+// functions reads the virtual and scalable functions of a physical function.
 func (r reader) functions() {
 	if r.pci == "" || r.virtual {
 		return
@@ -72,8 +72,8 @@ func (r reader) functions() {
 	r.scalable()
 }
 
-// switchdev reports the mode of the switch of a card: in legacy mode drivers have no such id
-// (Linux, net/core/net-sysfs.c, phys_switch_id).
+// switchdev reports whether the card's switch is in switchdev mode. In legacy mode, drivers have no
+// switch ID (Linux, net/core/net-sysfs.c, phys_switch_id).
 func (m *Machine) switchdev(d *device) (bool, error) {
 	id, err := m.text(m.sysNet(d.name, "phys_switch_id"))
 	if gone(err) || errors.Is(err, syscall.EOPNOTSUPP) {
@@ -82,7 +82,7 @@ func (m *Machine) switchdev(d *device) (bool, error) {
 	return id != "", err
 }
 
-// maxVFs is the most that PCI has a number for (PCI Express, SR-IOV, TotalVFs).
+// maxVFs is the largest number of VFs that PCI can express (PCI Express, SR-IOV, TotalVFs).
 const maxVFs = 1<<16 - 1
 
 func (m *Machine) vfs(d *device) (int, error) {
@@ -119,8 +119,8 @@ var vfsOp = op{
 		n, err := m.vfs(d)
 		return Value{Number: &n}, err
 	},
-	// The kernel takes no other number than 0 while there are VFs (drivers/pci/pci-sysfs.c,
-	// sriov_numvfs_store), and takes them away whoever uses them.
+	// While VFs exist, the kernel accepts only 0 (drivers/pci/pci-sysfs.c, sriov_numvfs_store), and
+	// then removes the VFs even if they are in use.
 	write: func(m *Machine, _ context.Context, d *device, want, have Value) error {
 		if *have.Number > 0 {
 			if *want.Number > 0 {
@@ -134,11 +134,11 @@ var vfsOp = op{
 	},
 }
 
-// maxShownFunctions is how many VFs or SFs an error names.
+// maxShownFunctions is how many VFs or SFs an error lists.
 const maxShownFunctions = 4
 
-// usedVFs are the VFs of a port that something may use: a guest, another network namespace,
-// or an interface that is up.
+// usedVFs returns the VFs of a port that may be in use: by a guest, by another network namespace,
+// or because their interface is up.
 func (m *Machine) usedVFs(d *device) (used []string) {
 	dir := m.sysNet(d.name, "device")
 	entries, _ := m.list(dir)
@@ -154,8 +154,8 @@ func (m *Machine) usedVFs(d *device) (used []string) {
 	return used
 }
 
-// use says what may use a function, by its folder in sysfs; "" is nothing. Drivers are those
-// that leave its interface to this host.
+// use says what may use a function, given its directory in sysfs; "" if nothing does. drivers are
+// the drivers that leave the function's interface to this host.
 func (m *Machine) use(dir string, drivers ...string) string {
 	driver := ""
 	if to, err := m.fs().Readlink(filepath.Join(dir, "driver")); err == nil {
@@ -208,7 +208,7 @@ var vfTrustOp = op{
 	},
 }
 
-// Of include/uapi/linux/if_link.h and rtnetlink.h.
+// Constants of include/uapi/linux/if_link.h and rtnetlink.h.
 const (
 	iflaVFInfoList = 22
 	iflaVFInfo     = 1
@@ -243,7 +243,7 @@ func (rtnetlink) SetTrust(ctx context.Context, ifname string, vf int, on bool) e
 	return nil
 }
 
-// trustAttrs is the message of 'ip link set IF vf N trust on' (struct ifla_vf_trust).
+// trustAttrs returns the attributes of 'ip link set IF vf N trust on' (struct ifla_vf_trust).
 func trustAttrs(ifname string, vf int, on bool) *netlink.AttributeEncoder {
 	setting := uint32(0)
 	if on {
@@ -261,7 +261,8 @@ func trustAttrs(ifname string, vf int, on bool) *netlink.AttributeEncoder {
 	return ae
 }
 
-// parseTrust reads a RTM_NEWLINK. A driver that does not tell of trust has -1, or nothing.
+// parseTrust decodes an RTM_NEWLINK message. Drivers that do not report the trust setting send -1
+// or nothing.
 func parseTrust(b []byte) ([]bool, error) {
 	if len(b) < ifinfomsg {
 		return nil, fmt.Errorf("a message of %d bytes", len(b))

@@ -21,7 +21,7 @@ func withVFs(t *testing.T) *localtest.Host {
 	return h
 }
 
-// vfWant is what is wanted of the virtual functions of the port.
+// vfWant returns a host with the wanted number and trust of the port's virtual functions.
 func vfWant(count int, trust string) *nic.Host {
 	p := &nic.Port{Name: vfPort}
 	if count > 0 {
@@ -42,7 +42,7 @@ func readVFs(t *testing.T, m *local.Machine) *nic.Host {
 	return running
 }
 
-// VFs are made, trusted, and taken away again by the revert, unless something uses one.
+// VFs are created and trusted, and removed again by the revert unless something uses one.
 func TestVFs(t *testing.T) {
 	ctx := context.Background()
 	for name, used := range map[string]struct {
@@ -79,7 +79,7 @@ func TestVFs(t *testing.T) {
 	}
 }
 
-// A trust that was of some VFs alone is that again after a revert, and the number is left.
+// If only some VFs were trusted, the revert restores exactly those; the number of VFs is unchanged.
 func TestVFTrust(t *testing.T) {
 	ctx := context.Background()
 	h := withVFs(t)
@@ -102,7 +102,7 @@ func TestVFTrust(t *testing.T) {
 	if err := m.Revert(ctx, undo); err != nil || readVFs(t, m).Ports[vfPort].VFTrust.V != "on for VF 1" {
 		t.Error(err)
 	}
-	// Another number is never written over VFs that are there, whatever a step says.
+	// A different number is never written while VFs exist, whatever a step says.
 	if _, err := m.Apply(ctx, []local.Step{{Port: vfPort, Field: nic.FieldVFs, Want: local.Value{Number: new(2)}}}, nil); !errors.Is(err, local.ErrInUse) {
 		t.Error(err)
 	}

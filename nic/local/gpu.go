@@ -8,11 +8,11 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// maxGPUs bounds how many are kept.
+// maxGPUs limits how many accelerators are recorded.
 const maxGPUs = 64
 
-// gpuVendors are those whose accelerators do RDMA to their memory; gpuClasses are the
-// classes of PCI that accelerators have: 3D controllers, other displays, and processing
+// gpuVendors are the vendors whose accelerators support RDMA to their memory. gpuClasses are the
+// PCI classes of accelerators: 3D controllers, other display controllers, and processing
 // accelerators (PCI Code and ID Assignment Specification).
 var (
 	gpuVendors = []string{"0x10de", "0x1002", "0x8086"}
@@ -41,7 +41,8 @@ func (m *Machine) gpus() (out []nic.GPU) {
 	return out
 }
 
-// seat reads where a device is: its link leads through the root complex.
+// seat returns the location of a device in the PCIe topology; the target of its link includes the
+// root complex.
 func (m *Machine) seat(link, device string) (s nic.Seat, ok bool) {
 	target, err := m.fs().Readlink(link)
 	if err != nil {
@@ -52,7 +53,7 @@ func (m *Machine) seat(link, device string) (s nic.Seat, ok bool) {
 			s.Root, ok = part, true
 		}
 	}
-	// -1 where it is not known (Linux, drivers/pci/pci-sysfs.c, numa_node_show).
+	// The file holds -1 if the node is not known (Linux, drivers/pci/pci-sysfs.c, numa_node_show).
 	if n, err := m.number(device + "/numa_node"); err == nil && n < 1<<16 {
 		s.Node = qos.Of(int(n))
 	}

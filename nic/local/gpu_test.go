@@ -8,7 +8,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// GPUs and ports are read with their root complex and NUMA node; what is no GPU is not.
+// GPUs and ports are read with their root complex and NUMA node; devices that are not GPUs are left
+// out.
 func TestSeats(t *testing.T) {
 	h := newHost(t, mlx5(false))
 	h.AddGPU("0000:9b:00.0", "pci0000:97", 1)

@@ -12,32 +12,32 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
-// device is what a port is on this machine, as sysfs shows it.
+// device is a port of this machine as sysfs shows it.
 type device struct {
 	name   string // of the network device
-	rdma   string // "" for none
-	port   int    // of the RDMA device, from 1; 0 without one
-	pci    string // "0000:3b:00.0", "" where it is on no PCI bus
+	rdma   string // RDMA device; "" if there is none
+	port   int    // port of the RDMA device, from 1; 0 if there is none
+	pci    string // "0000:3b:00.0"; "" if not on a PCI bus
 	driver string // "mlx5_core"
-	// vendor and model are the PCI numbers: "15b3", "1021".
+	// vendor and model are PCI IDs: "15b3", "1021".
 	vendor, model string
-	// virtual: a virtual or sub-function.
+	// virtual is set for a virtual function or sub-function.
 	virtual bool
-	bond    string // the bond or team that it is a member of
+	bond    string // bond or team that it is a member of
 }
 
 var (
 	pciNumber  = lazyre.New(`^0x[0-9a-f]{4}$`)
 	pciAddress = lazyre.New(`^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
 	pciRoot    = lazyre.New(`^pci[0-9a-f]{4,8}:[0-9a-f]{2}$`)
-	// subfunction is a device on the auxiliary bus ("mlx5_core.sf.4").
+	// subfunction matches the name of a sub-function on the auxiliary bus ("mlx5_core.sf.4").
 	subfunction = lazyre.New(`\.sf\.[0-9]+$`)
-	// representor is the physical port name of a port that stands for a
-	// function in switchdev mode ("pf0vf3", "c1pf0sf88"), not for a wire.
+	// representor matches the physical port name of a port that represents a function in switchdev
+	// mode ("pf0vf3", "c1pf0sf88") rather than a physical link.
 	representor = lazyre.New(`^(c[0-9]+)?pf[0-9]+`)
 )
 
-// device looks at the network device that a name stands for.
+// device looks up the network device for the name of a NIC.
 func (m *Machine) device(name string) (*device, error) {
 	ifname, err := m.ifname(name)
 	if err != nil {
@@ -46,7 +46,7 @@ func (m *Machine) device(name string) (*device, error) {
 	return m.lookAt(ifname)
 }
 
-// lookAt looks at one network device.
+// lookAt looks up one network device.
 func (m *Machine) lookAt(name string) (*device, error) {
 	if !validName(name, maxIfname) || !m.has(m.sysNet(name)) {
 		return nil, fmt.Errorf("%q: %w", clip(name), ErrNoPort)
@@ -72,7 +72,7 @@ func (m *Machine) lookAt(name string) (*device, error) {
 	return d, nil
 }
 
-// pciNumber returns a PCI number of a port without its 0x, "" for not known.
+// pciNumber returns a PCI ID of a port without the 0x; "" if not known.
 func (m *Machine) pciNumber(name, file string) string {
 	if v, err := m.text(m.sysNet(name, "device", file)); err == nil && pciNumber.MatchString(v) {
 		return v[2:]
@@ -80,7 +80,7 @@ func (m *Machine) pciNumber(name, file string) string {
 	return ""
 }
 
-// master returns the bond or team of a port, "" for none: a bridge is no bond.
+// master returns the bond or team of a port; "" if there is none. A bridge does not count.
 func (m *Machine) master(name string) string {
 	target, err := m.fs().Readlink(m.sysNet(name, "master"))
 	if err != nil {
@@ -93,11 +93,11 @@ func (m *Machine) master(name string) string {
 	return base
 }
 
-// lower returns the devices that a device stands on, in natural order: a
-// VLAN's parent, the members of a bond or bridge.
+// lower returns the devices directly below a device, in natural order: a VLAN's parent, or the
+// members of a bond or bridge.
 func (m *Machine) lower(name string) []string { return m.linked(name, "lower_") }
 
-// linked returns the devices that a device has links with a prefix to.
+// linked returns the devices that a device links to in sysfs with the given prefix.
 func (m *Machine) linked(name, prefix string) []string {
 	var out []string
 	entries, _ := m.list(m.sysNet(name))
@@ -109,10 +109,9 @@ func (m *Machine) linked(name, prefix string) []string {
 	return natural.Sorted(out)
 }
 
-// rdmaOf returns the RDMA device of a port: that of its PCI function; for a
-// member of a bond that has none, that of another member, since the ports of a
-// card that are bonded share one (mlx5_bond_0); and for a software device the
-// one that names it as its parent (rxe).
+// rdmaOf returns the RDMA device of a port. It is the one of the port's PCI function. A bond member
+// that has none uses the one of another member, because the bonded ports of a card share one
+// (mlx5_bond_0). For a software RDMA device (rxe), it is the one that names the port as its parent.
 func (m *Machine) rdmaOf(d *device) string {
 	if r := m.ownRDMA(d.name); r != "" {
 		return r
@@ -143,9 +142,9 @@ func (m *Machine) ownRDMA(name string) string {
 	return ""
 }
 
-// rdmaPort returns the port of the RDMA device that a network device is: the
-// one whose GID table names it, else the one of its number on the card, where
-// the RDMA device has that, else 1.
+// rdmaPort returns the port number of the RDMA device that belongs to a network device: the port
+// whose GID table names the network device, or else the port with the device's number on the card
+// if the RDMA device has it, or else 1.
 func (m *Machine) rdmaPort(d *device) int {
 	ports, _ := m.list(m.infiniband(d.rdma, "ports"))
 	for _, p := range natural.Sorted(ports) {
@@ -163,8 +162,8 @@ func (m *Machine) rdmaPort(d *device) int {
 	return 1
 }
 
-// rdmaPorts returns the network devices that have an RDMA device, in natural
-// order. A device that vanishes on the way is left out.
+// rdmaPorts returns the network devices that have an RDMA device, in natural order. A device that
+// disappears meanwhile is left out.
 func (m *Machine) rdmaPorts(ctx context.Context) ([]string, error) {
 	devices, err := m.list(m.infiniband())
 	if err != nil {

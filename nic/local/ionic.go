@@ -12,9 +12,10 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/nicctl"
 )
 
-// AMD's cards: their tool has what other drivers have in dcbnl and ethtool.
+// This file supports AMD's cards: their tool, nicctl, provides what other drivers have in dcbnl and
+// ethtool.
 
-// cards are the AMD cards of a host, read once for all of its ports.
+// cards is the state of a host's AMD cards, read once for all of its ports.
 type cards struct {
 	state *nicctl.State
 	err   error
@@ -27,7 +28,8 @@ type card struct {
 	dev  *nicctl.Device
 }
 
-// card reads the card of a port. A state that was read before saves a run of the tool.
+// card returns the card of a port. If known holds a state that was read before, the tool is not run
+// again.
 func (m *Machine) card(ctx context.Context, d *device, known *cards) (*card, error) {
 	if d.rdma == "" {
 		return nil, fmt.Errorf("nicctl names ports by their RDMA device: %w", errNoRDMA)
@@ -50,7 +52,7 @@ func (m *Machine) card(ctx context.Context, d *device, known *cards) (*card, err
 	return &card{tool, port, dev}, err
 }
 
-// ionic reads what dcbnl and ethtool tell of the other drivers.
+// ionic reads the settings that other drivers report through dcbnl and ethtool.
 func (r reader) ionic(known *cards) {
 	r.misses(nic.NotInDriver, nic.FieldDCBX, nic.FieldCable, nic.FieldBuffers, nic.FieldWilling, nic.FieldCNPPriority)
 	told := []string{nic.FieldLinkPause, nic.FieldTrust, nic.FieldDSCP, nic.FieldPFC, nic.FieldETS, nic.FieldECN, nic.FieldCNPDSCP, nic.FieldDCQCN}
@@ -80,7 +82,8 @@ func (r reader) ionic(known *cards) {
 	}
 	r.p.Trust, r.p.DSCP = p.Trust, p.DSCP
 	if p.Pause.Set && p.PFC.Set {
-		// No-drop priorities pause nothing while the port does not pause by priority.
+		// The port pauses no priority unless its pause type is PFC, even if priorities are set to
+		// no-drop.
 		mask := p.PFC.V
 		if !p.Pause.V.PFC() {
 			mask = 0
@@ -93,7 +96,7 @@ func (r reader) ionic(known *cards) {
 	r.dcqcnOf(c)
 }
 
-// hinted is why with the hint of an error.
+// hinted returns the reason and the hint of an error.
 func (m *Machine) hinted(err error) string {
 	why := m.why(err)
 	if advice := hint.Of(err); advice != "" {
@@ -102,9 +105,9 @@ func (m *Machine) hinted(err error) string {
 	return why
 }
 
-// ets is the schedule as traffic classes, of which priority n has number n. A
-// priority without a DSCP carries nothing, whatever its share is; one that is alone
-// has the whole link, also where a new card shows no share.
+// ets converts the schedule to an ETS in which traffic class n serves priority n. A priority
+// without a DSCP carries no traffic, so its share is ignored. A priority that is the only one with
+// a DSCP has the whole link, even if a new card shows no share.
 func (c *card) ets() nic.ETS {
 	var e nic.ETS
 	var used []int
@@ -127,8 +130,8 @@ func (c *card) ets() nic.ETS {
 	return e
 }
 
-// dcqcnOf takes what all profiles of the device agree in: which of them a queue
-// pair uses is the application's choice.
+// dcqcnOf stores what all DCQCN profiles of the device have in common, because applications choose
+// the profile of a queue pair.
 func (r reader) dcqcnOf(c *card) {
 	v, err := c.congestion()
 	if err != nil {
@@ -148,11 +151,11 @@ func (r reader) dcqcnOf(c *card) {
 	}
 }
 
-// everyPriority stands for what a card has for all priorities or none.
+// everyPriority stands for a setting that a card has only for all priorities together.
 const everyPriority qos.PrioritySet = 0xff
 
-// congestion is whether all DCQCN profiles are on, and the DSCP of their
-// notifications where that is one.
+// congestion returns whether all DCQCN profiles are on, and the DSCP of their notifications if it
+// is the same for all.
 func (c *card) congestion() (Value, error) {
 	if len(c.dev.Profiles) == 0 {
 		return Value{}, fmt.Errorf("nicctl shows no DCQCN profile of %s: %w", c.dev.Name, ErrUnsupported)

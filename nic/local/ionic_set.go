@@ -12,12 +12,12 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/nicctl"
 )
 
-// strictGbps limits a strict priority that has no limit yet: the firmware wants
-// one, and this is that of AMD's recipe for congestion notifications (ROCm
-// documentation, "Configure QoS and PFC").
+// strictGbps is the rate limit for a strict priority that has none yet: the firmware requires a
+// limit, and AMD's recipe uses this one for congestion notifications (ROCm documentation,
+// "Configure QoS and PFC").
 const strictGbps = 10
 
-// ionicOps are the fields that nicctl has.
+// ionicOps maps the fields that nicctl supports to their operations.
 var ionicOps = map[string]op{
 	nic.FieldDSCP: ionicOp(func(c *card) (Value, error) {
 		p := c.port
@@ -30,7 +30,7 @@ var ionicOps = map[string]op{
 				return Value{}, missing(p, nicctl.PartDSCP)
 			}
 			for d := range m {
-				m[d] = qos.Unmanaged // not shown with PCP, and not put back
+				m[d] = qos.Unmanaged // not shown while trusting PCP, and not restored
 			}
 		}
 		return Value{DSCP: &m, Trust: p.Trust.V}, nil
@@ -83,7 +83,7 @@ func missing(p *nicctl.Port, parts ...string) error {
 	return fmt.Errorf("%w: %s", nicctl.ErrOutput, clip(why))
 }
 
-// writeIonicDSCP sets what differs, the classification first.
+// writeIonicDSCP sets what differs, beginning with the classification.
 func writeIonicDSCP(ctx context.Context, c *card, want Value) error {
 	if want.Trust != "" && (!c.port.Trust.Set || c.port.Trust.V != want.Trust) {
 		if err := c.tool.SetClassification(ctx, want.Trust); err != nil {
@@ -104,7 +104,7 @@ func writeIonicDSCP(ctx context.Context, c *card, want Value) error {
 	return c.tool.MapDSCP(ctx, c.port.ID, todo)
 }
 
-// writeIonicPFC makes the port pause by priority before it names them.
+// writeIonicPFC sets the pause type to PFC before it sets the priorities.
 func writeIonicPFC(ctx context.Context, c *card, want Value) error {
 	if w := want.Pause; w != nil {
 		p := nicctl.Pause{Type: w.Type, RX: w.RX, TX: w.TX}
@@ -134,7 +134,7 @@ func writeIonicETS(ctx context.Context, c *card, want Value) error {
 			if !c.port.Scheduling.V[prio].Strict {
 				break
 			}
-			s[prio].Gbps = 0 // the limit of what was strict
+			s[prio].Gbps = 0 // the rate limit of the former strict class
 		case nic.TSAStrict:
 			s[prio].Shown, s[prio].Strict, s[prio].Percent = true, true, 0
 			if s[prio].Gbps == 0 {
@@ -150,7 +150,7 @@ func writeIonicETS(ctx context.Context, c *card, want Value) error {
 	return c.tool.SetScheduling(ctx, c.port.ID, s)
 }
 
-// writeIonicDCQCN turns all profiles on by the DSCP of notifications, or off.
+// writeIonicDCQCN turns all profiles on, with the given DSCP for notifications, or off.
 func writeIonicDCQCN(ctx context.Context, c *card, want Value) error {
 	for _, p := range c.dev.Profiles {
 		var err error
@@ -171,7 +171,7 @@ func writeIonicDCQCN(ctx context.Context, c *card, want Value) error {
 	return nil
 }
 
-// wantedIonic makes the value of a step of nicctl.
+// wantedIonic returns the wanted value for an nicctl step.
 func wantedIonic(field string, have, want *nic.Port) (v Value, ok bool) {
 	switch field {
 	case nic.FieldDSCP:
@@ -201,7 +201,7 @@ func wantedIonic(field string, have, want *nic.Port) (v Value, ok bool) {
 	return v, false
 }
 
-// onIonic is the field of the step that makes a change of another one.
+// onIonic returns the field of the step that also changes the given field.
 func onIonic(field string) string {
 	switch field {
 	case nic.FieldLinkPause:
@@ -212,24 +212,24 @@ func onIonic(field string) string {
 	return field
 }
 
-// sameAMD compares what only steps of nicctl have.
+// sameAMD compares the parts that only nicctl steps use.
 func (v Value) sameAMD(have Value) bool {
 	return (v.Trust == "" || v.Trust == have.Trust) && (v.PFC == nil || kept(v.Pause, have.Pause)) &&
 		kept(v.Rates, have.Rates) && (v.ECN == nil || kept(v.Number, have.Number))
 }
 
-// kept reports whether a value is the wanted one, or none is wanted.
+// kept reports whether a value equals the wanted one, or none is wanted.
 func kept[T comparable](want, have *T) bool { return want == nil || have != nil && *want == *have }
 
-// isAMD reports whether nicctl has a field of a driver's ports.
+// isAMD reports whether nicctl handles the field for ports of the driver.
 func isAMD(driver, field string) bool {
 	_, ok := ionicOps[field]
 	return driver == nic.DriverIonic && ok
 }
 
-// opOf returns how a field of a port is read and written. ethtool's pause is
-// not for ionic: it takes that of PFC for that of the link, and turns PFC off
-// with it (ionic_ethtool.c, ionic_set_pauseparam).
+// opOf returns how a field of a port is read and written. ethtool's pause setting is not used for
+// ionic, because ionic takes the PFC pause for link pause and turns PFC off when link pause is set
+// (ionic_ethtool.c, ionic_set_pauseparam).
 func opOf(d *device, field string) (op, bool) {
 	if d.driver == nic.DriverIonic {
 		if o, ok := ionicOps[field]; ok {

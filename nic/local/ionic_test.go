@@ -22,7 +22,7 @@ func ionic() localtest.Port {
 	return localtest.Port{Name: ens0, RDMA: "ionic_0", PCI: "0000:09:00.0", Driver: nic.DriverIonic, MAC: "04:90:81:32:5d:00"}
 }
 
-// amd is a host with two of AMD's cards, of which the first is ens0's.
+// amd returns a host with two AMD cards, the first of which has the port ens0.
 func amd(t *testing.T) (*localtest.Host, *nicctltest.Host) {
 	h := newHost(t, ionic())
 	cards := nicctltest.New("ionic_0", "ionic_1")
@@ -30,8 +30,8 @@ func amd(t *testing.T) (*localtest.Host, *nicctltest.Host) {
 	return h, cards
 }
 
-// held is what the cards hold, apart from the schedule of a new card, which
-// comes back with its share written out.
+// held returns what the cards hold. It hides the schedule of a new card, whose share is shown after
+// a revert.
 func held(cards *nicctltest.Host) (out []string) {
 	cards.Edit(func(cs []*nicctltest.Card, trust *qos.Trust) {
 		for _, c := range cs {
@@ -119,7 +119,7 @@ func TestIonicThereAndBack(t *testing.T) {
 	}
 }
 
-// The tool is asked once for all ports of a host, and each has its own card's.
+// nicctl is run once for all ports of a host, and each port gets the state of its own card.
 func TestIonicPortsAreReadAtOnce(t *testing.T) {
 	h, cards := amd(t)
 	h.Add(localtest.Port{Name: ens1, RDMA: "ionic_1", PCI: "0000:19:00.0", Driver: nic.DriverIonic})
@@ -135,7 +135,7 @@ func TestIonicPortsAreReadAtOnce(t *testing.T) {
 	}
 }
 
-// ethtool takes PFC for link pause there, and turns PFC off with it.
+// On ionic, ethtool takes PFC for link pause and would turn PFC off.
 func TestIonicPauseIsTheToolsAlone(t *testing.T) {
 	h, cards := amd(t)
 	m, want := h.Machine(), desired(ens0)
@@ -192,8 +192,7 @@ func TestIonicClassificationIsOfAllCards(t *testing.T) {
 	}
 }
 
-// A value that nicctl does not show is unknown with its reason, and is not
-// written.
+// A value that nicctl does not show is unknown, with the reason, and is not written.
 func TestIonicNotReadable(t *testing.T) {
 	for name, tt := range map[string]struct {
 		edit    func(*localtest.Host, *nicctltest.Host)
@@ -228,7 +227,7 @@ func TestIonicNotReadable(t *testing.T) {
 					t.Errorf("a step of %s: %s", s.Field, s.What)
 				}
 			}
-			findStep(t, steps, "mtu") // what the kernel has is set all the same
+			findStep(t, steps, "mtu") // settings that the kernel handles are still written
 		})
 	}
 }
@@ -262,8 +261,7 @@ func TestIonicSaysWhatTheCardDoesNotTake(t *testing.T) {
 	}
 }
 
-// A card shows nothing of how DCQCN is turned on without a DSCP of its
-// notifications.
+// DCQCN cannot be turned on without a DSCP for its notifications.
 func TestIonicWithoutNotificationClass(t *testing.T) {
 	h, _ := amd(t)
 	m, want := h.Machine(), desired(ens0)

@@ -25,8 +25,8 @@ type Left struct {
 
 func (m *Machine) stateFile() string { return under(m.Run, "/run", mark.State) }
 
-// Left returns the settings that runs with a mark have set on this machine since it
-// started, each as the last of them left it. An unreadable list counts as empty.
+// Left returns the settings that runs with a mark have changed on this machine since it booted,
+// each with its last value. An unreadable list counts as empty.
 func (m *Machine) Left() []Left {
 	f, err := ownfile.Open(m.stateFile(), os.O_RDONLY, 0)
 	if err != nil {
@@ -43,7 +43,7 @@ func (m *Machine) Left() []Left {
 	return all
 }
 
-// Holds reports whether the machine still has a setting as a run left it.
+// Holds reports whether the machine still has the setting as the run left it.
 func (m *Machine) Holds(ctx context.Context, l Left) bool {
 	d, err := m.device(l.Port)
 	if err != nil {
@@ -57,8 +57,9 @@ func (m *Machine) Holds(ctx context.Context, l Left) bool {
 	return err == nil && l.Value.same(have)
 }
 
-// leave records that a setting was set under a mark. Without one, it is no longer the work
-// of any run. A machine that keeps no list is no error, as for [Machine.Hold].
+// leave records that a setting was set under a mark. Without a mark, it removes the setting from
+// the list, since no run is responsible for it any more. As for [Machine.Hold], it is no error if
+// the machine cannot keep the list.
 func (m *Machine) leave(run *mark.Mark, port, field string, v Value) {
 	before := m.Left()
 	all := slices.DeleteFunc(slices.Clone(before), func(l Left) bool { return l.Port == port && l.Field == field })
@@ -73,8 +74,8 @@ func (m *Machine) leave(run *mark.Mark, port, field string, v Value) {
 	}
 }
 
-// marked returns the mark of the run that works on the machine; nil for none. The process
-// that holds the mark may be another one than this.
+// marked returns the mark of the run that works on the machine; nil if there is none. Another
+// process may hold the mark.
 func (m *Machine) marked() *mark.Mark {
 	f, err := ownfile.Open(under(m.Run, "/run", mark.Name), os.O_RDONLY, 0)
 	if err != nil {
@@ -82,7 +83,7 @@ func (m *Machine) marked() *mark.Mark {
 	}
 	defer f.Close()
 	if syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) == nil {
-		return nil // its process is gone
+		return nil // the process that set it is gone
 	}
 	text, err := io.ReadAll(io.LimitReader(f, mark.Max+1))
 	if err != nil {
@@ -91,8 +92,8 @@ func (m *Machine) marked() *mark.Mark {
 	return new(mark.Parse(text))
 }
 
-// Index returns the kernel's number of a network interface, which another one of the same
-// name does not have; "" where there is none.
+// Index returns the kernel's index of a network interface, which differs from that of a later
+// interface with the same name; "" if there is no such interface.
 func (m *Machine) Index(name string) string {
 	ifname, err := m.ifname(name)
 	if err != nil {

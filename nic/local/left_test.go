@@ -12,8 +12,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/local/localtest"
 )
 
-// What a run sets under its mark is recorded, by an apply and by a revert, until something
-// without a mark sets it. The mark of a process that is gone counts for nothing.
+// What a run sets under its mark, in an apply or a revert, is recorded until it is set without a
+// mark. The mark of a process that is gone is ignored.
 func TestLeft(t *testing.T) {
 	h := localtest.New(t.TempDir())
 	h.Add(localtest.Port{Name: "ens1", RDMA: "mlx5_0", PCI: "0000:30:00.0", Driver: nic.DriverMLX5, OFED: true})
@@ -67,7 +67,7 @@ func TestLeft(t *testing.T) {
 	apply(5000)
 	want("under the mark of a process that is gone", "", 0, false)
 
-	// The file may be anything.
+	// The file may hold anything.
 	file := filepath.Join(h.Roots.Run, mark.State)
 	for _, text := range []string{"", "{", "null", `[{"port":"../x","field":"mtu"}]`, `[{"run":{"run":"` + strings.Repeat("x", 4096) + `"}}]`} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {

@@ -1,18 +1,15 @@
-// Package local is the machine that the program runs on: it reads the RoCE
-// settings of its NICs into a [nic.Host], works out the steps to another one,
-// carries them out and reverts them.
+// Package local works on the machine that the program runs on: it reads the RoCE settings of the
+// NICs into a [nic.Host], works out the steps to a desired host, carries them out and reverts them.
 //
-// Every setting is read and written where the kernel keeps it: by dcbnl and rtnetlink, by
-// ethtool's ioctl, in sysfs, configfs and debugfs. Programs are run only for
-// what has no such interface: firmware settings, AMD's cards, the RDMA device's
-// MTU, and the loading of a module. A [Machine] stands on roots that can be any folder,
-// so that all of it runs against a tree of files as well.
+// Every setting is read and written where the kernel keeps it: through dcbnl and rtnetlink, through
+// ethtool's ioctl, and in sysfs, configfs and debugfs. Programs are run only for what has no such
+// interface: firmware settings, AMD's cards, the RDMA device's MTU, and loading a module. The root
+// directories of a [Machine] can be set, so that tests run it on a tree of files.
 //
-// Nothing is written that is already so, and whatever is written is read
-// again. A setting that cannot be read is in [nic.Port] Missing with its
-// reason, and is no error: the rest of the host is read all the same. The
-// package decides nothing about values; those come from package nic. It resets
-// no firmware and reloads no driver.
+// Values that are already set are not written, and every written value is read back. A setting that
+// cannot be read appears in [nic.Port] Missing with the reason and is no error: the rest of the
+// host is still read. The package makes no decisions about values; those come from package nic. It
+// does not reset firmware on its own and does not reload drivers.
 package local
 
 import (
@@ -34,26 +31,26 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/runner"
 )
 
-// The errors of the package, wrapped; test with errors.Is. Those of nic/dcb
-// and nic/mlxconfig come through.
+// Errors of the package, wrapped; test with errors.Is. The errors of nic/dcb and nic/mlxconfig are
+// passed on.
 var (
 	// ErrNoPort: the machine has no such network device.
 	ErrNoPort = errors.New("no such network device")
-	// ErrPermission: this user may not do that, or the kernel is locked down.
+	// ErrPermission: this user is not allowed to do that, or the kernel is locked down.
 	ErrPermission = errors.New("not permitted")
 	// ErrUnsupported: the machine has no such setting.
 	ErrUnsupported = errors.New("no such setting here")
-	// ErrIgnored: a write was answered with success, but reading finds another value.
+	// ErrIgnored: a write reported success, but the value read back is another one.
 	ErrIgnored = dcb.ErrIgnored
 	// ErrCarrier: a link that a step took down did not come up in time.
 	ErrCarrier = errors.New("the link did not come back")
-	// ErrPartial: the steps before the failed one stand; the Undo reverts them.
+	// ErrPartial: the steps before the failed one remain in effect; the Undo reverts them.
 	ErrPartial = errors.New("applied in part")
-	// ErrNoCM: the module rdma_cm cannot be had; all but its defaults is in force.
+	// ErrNoCM: the rdma_cm module could not be loaded; everything except its defaults is in effect.
 	ErrNoCM = errors.New("the defaults of RDMA-CM cannot be set")
 )
 
-// Roots are the folders that the machine's state is in; "" is the real one.
+// Roots are the directories that hold the machine's state; "" stands for the real one.
 type Roots struct {
 	Sys      string // /sys
 	ConfigFS string // /sys/kernel/config
@@ -63,12 +60,12 @@ type Roots struct {
 	Etc      string // /etc
 }
 
-// Inside is where a path of the machine is: below the folder that Etc is in.
+// Inside returns the location of a path of the machine: below the parent directory of Etc.
 func (r Roots) Inside(path string) string {
 	return filepath.Join(filepath.Dir(cmp.Or(r.Etc, "/etc")), filepath.FromSlash(path))
 }
 
-// DCB is dcbnl as the package uses it; *dcb.Client is one.
+// DCB is the part of dcbnl that the package uses; *dcb.Client implements it.
 type DCB interface {
 	Get(ctx context.Context, ifname string) (*dcb.State, error)
 	SetPFC(ctx context.Context, ifname string, enabled qos.PrioritySet, delay uint16) (changed bool, err error)
@@ -83,36 +80,35 @@ type DCB interface {
 
 var _ DCB = (*dcb.Client)(nil)
 
-// Pause is 802.3x link pause as ethtool has it (ETHTOOL_GPAUSEPARAM).
+// Pause is 802.3x link pause as in ethtool (ETHTOOL_GPAUSEPARAM).
 type Pause struct {
-	// Type is nicctl's: whether priorities or the link pause; "" for ethtool.
+	// Type is nicctl's pause type, priorities or the whole link; "" for ethtool.
 	Type    string `json:"type,omitempty"`
 	Autoneg bool   `json:"autoneg,omitempty"`
 	RX      bool   `json:"rx"`
 	TX      bool   `json:"tx"`
 }
 
-// Ethtool is ethtool's ioctl, for names that the machine has: the kernel cuts a longer
-// one, and would answer for another device. Errors wrap [syscall.Errno].
+// Ethtool is ethtool's ioctl. The interface names must exist on the machine: the kernel truncates a
+// longer name and would answer for another device. Errors wrap [syscall.Errno].
 type Ethtool interface {
 	Pause(ifname string) (Pause, error)
 	SetPause(ifname string, p Pause) error
 	Ring(ifname string) (nic.Rings, error)
-	// SetRing sets the lengths of both rings, and leaves all else of them.
+	// SetRing sets the lengths of both rings and keeps all other ring settings.
 	SetRing(ifname string, rx, tx int) error
-	// Stats are the driver's statistics by its own names.
+	// Stats returns the driver's statistics by the driver's names.
 	Stats(ifname string) (map[string]uint64, error)
-	// Flags are the driver's private flags by its own names.
+	// Flags returns the driver's private flags by the driver's names.
 	Flags(ifname string) (map[string]bool, error)
 	SetFlag(ifname, flag string, on bool) error
 }
 
-// Machine is one host. Read, Plan and Counters may be called from several
-// goroutines; Apply and Revert want it for themselves. The settings of a source
-// that is nil are missing from the result of Read.
+// Machine is one host. Read, Plan and Counters may be called from several goroutines; Apply and
+// Revert must run alone. If a source is nil, Read reports its settings as missing.
 type Machine struct {
 	Roots
-	// FS is the file system that the Roots are in; nil is the machine's own.
+	// FS is the file system that holds the Roots; nil stands for the machine's own.
 	FS      FS
 	DCB     DCB
 	Ethtool Ethtool
@@ -120,31 +116,30 @@ type Machine struct {
 	VFs     VFs
 	// Tools runs programs: mlxconfig, nicctl, ibv_devinfo, modprobe, devlink.
 	Tools runner.Runner
-	// NoFirmware leaves the firmware unread: that takes root, and up to 20 s a card.
+	// NoFirmware skips reading the firmware, which requires root and up to 20 s per card.
 	NoFirmware bool
-	// Settle is how long a link is watched for going down after a step that
-	// may take it down, CarrierWait how long it may stay down. 0 is
-	// defaultSettle and defaultCarrierWait.
+	// Settle is how long a link is watched after a step that may take it down; CarrierWait is how
+	// long it may stay down. 0 means defaultSettle and defaultCarrierWait.
 	Settle, CarrierWait time.Duration
-	// Stay is how long Watch looks at settings; 0 is defaultStay.
+	// Stay is how long Watch observes settings; 0 means defaultStay.
 	Stay time.Duration
 
-	// choice is which interfaces stand for the names of NICs.
+	// choice records which interfaces the names of NICs stand for.
 	choice choice
-	// cmTurn is held while a folder in configfs is made, used and taken away.
+	// cmTurn is held while a directory in configfs is created, used and removed.
 	cmTurn sync.Mutex
 	close  []func() error
 }
 
-// The defaults of a Machine.
+// Default durations of a Machine.
 const (
 	defaultSettle      = 2 * time.Second
 	defaultCarrierWait = time.Minute
 )
 
-// Open returns the machine that the program runs on, in the network namespace
-// of the thread. It needs no privilege. A kernel without DCB or ethtool is no
-// error; close the Machine after use.
+// Open returns the machine that the program runs on, in the network namespace of the calling
+// thread. It needs no privileges. A kernel without DCB or ethtool is no error. The caller must
+// close the Machine.
 func Open() (*Machine, error) {
 	m := &Machine{Tools: runner.Local{}, VLANs: rtnetlink{}, VFs: rtnetlink{}}
 	client, err := dcb.Dial()
@@ -160,7 +155,7 @@ func Open() (*Machine, error) {
 	return m, nil
 }
 
-// Close ends what Open opened.
+// Close releases what Open opened.
 func (m *Machine) Close() error {
 	var errs []error
 	for _, c := range m.close {
@@ -198,9 +193,8 @@ func (m *Machine) infiniband(elem ...string) string {
 	return m.sys(append([]string{"class", "infiniband"}, elem...)...)
 }
 
-// validName reports whether a name can be that of a device in sysfs, and no
-// way out of its folder. The kernel takes up to 15 bytes for a network device
-// and 63 for an RDMA device.
+// validName reports whether a name can be a device name in sysfs and does not lead out of its
+// directory. The kernel allows up to 15 bytes for a network device and 63 for an RDMA device.
 func validName(name string, most int) bool {
 	return name != "" && len(name) <= most && name != "." && name != ".." &&
 		!strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == '/' || r == 0x7f })
@@ -220,10 +214,10 @@ func decimal(s string) (int64, bool) {
 	return n, err == nil
 }
 
-// clip makes foreign text short and safe to print on one line.
+// clip shortens text from outside the program and makes it safe to print on one line.
 func clip(s string) string { return term.Clip(s, 240) }
 
-// why says for people why something cannot be read or written.
+// why explains to the user why something cannot be read or written.
 func (m *Machine) why(err error) string {
 	switch {
 	case denied(err) && m.lockedDown():
@@ -234,14 +228,14 @@ func (m *Machine) why(err error) string {
 	return clip(err.Error())
 }
 
-// lockedDown reports whether the kernel says that a lockdown is in force: "none
-// [integrity] confidentiality" (Linux, security/lockdown/lockdown.c).
+// lockedDown reports whether the kernel is locked down: "none [integrity] confidentiality" (Linux,
+// security/lockdown/lockdown.c).
 func (m *Machine) lockedDown() bool {
 	s, err := m.text(m.sys("kernel", "security", "lockdown"))
 	return err == nil && strings.Contains(s, "[") && !strings.Contains(s, "[none]")
 }
 
-// explained says what an error is about, with advice for one of permission.
+// explained adds what an error is about, and advice if it is a permission error.
 func (m *Machine) explained(err error, format string, args ...any) error {
 	what, advice := fmt.Sprintf(format, args...), hint.Of(err)
 	if denied(err) || errors.Is(err, dcb.ErrPermission) {

@@ -45,7 +45,7 @@ func newHost(t *testing.T, ports ...localtest.Port) *localtest.Host {
 	return h
 }
 
-// desired is one lossless priority, 3 with DSCP 26, and CNP in 6.
+// desired returns a host with one lossless priority, 3 with DSCP 26, and CNPs in priority 6.
 func desired(names ...string) *nic.Host {
 	h := &nic.Host{Name: "gpu1", Ports: map[string]*nic.Port{}}
 	for _, name := range names {
@@ -100,7 +100,7 @@ func apply(t *testing.T, m *local.Machine, steps []local.Step) local.Undo {
 	return u
 }
 
-// overJSON is what a value is after it went to another process.
+// overJSON returns a value after a JSON round trip, as if sent to another process.
 func overJSON[T any](t *testing.T, v T) T {
 	t.Helper()
 	b, err := json.Marshal(v)
@@ -114,7 +114,7 @@ func overJSON[T any](t *testing.T, v T) T {
 	return out
 }
 
-// tree returns the files of a host, with the values behind those of configfs.
+// tree returns the files of a host, with the values that its configfs files show.
 func tree(t *testing.T, h *localtest.Host) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -134,7 +134,7 @@ func tree(t *testing.T, h *localtest.Host) map[string]string {
 	return out
 }
 
-// rdmaDefaults are read as the kernel keeps them.
+// rdmaDefaults returns the RDMA-CM defaults that the kernel keeps.
 func rdmaDefaults(t *testing.T, m *local.Machine) (tos int, mode string) {
 	t.Helper()
 	p := read(t, m, ens0).Ports[ens0]
@@ -175,13 +175,13 @@ func TestReadReports(t *testing.T) {
 		t.Errorf("DSCP 26 is listed: %d", p.DSCP.V[26])
 	}
 	flat := *p
-	flat.Transport, flat.RDMAState, flat.GIDs, flat.PCIe = qos.Opt[nic.Transport]{}, qos.Opt[string]{}, qos.Opt[nic.GIDs]{}, qos.Opt[nic.PCIe]{} // see TestReady
+	flat.Transport, flat.RDMAState, flat.GIDs, flat.PCIe = qos.Opt[nic.Transport]{}, qos.Opt[string]{}, qos.Opt[nic.GIDs]{}, qos.Opt[nic.PCIe]{} // checked in TestReady
 	flat.Pairs, flat.Seat = qos.Opt[[]nic.PairUse]{}, qos.Opt[nic.Seat]{}
 	flat.NV, flat.ETS, flat.Buffers, flat.DSCP = nil, qos.Opt[nic.ETS]{}, qos.Opt[nic.Buffers]{}, qos.Opt[[64]int8]{}
 	if diff := cmp.Diff(want, flat); diff != "" {
 		t.Errorf("port (-want +got):\n%s", diff)
 	}
-	// A VF has no DCB, and says so.
+	// A VF has no DCB, and the reason says so.
 	vf := got.Ports[ens1]
 	if !vf.VF || vf.PFC.Set || !strings.Contains(vf.Missing["dcb"], "VF") || !strings.Contains(vf.Missing["nv"], "physical function") || vf.ToS != qos.Of(0) {
 		t.Errorf("VF: %+v", vf)

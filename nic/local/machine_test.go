@@ -18,7 +18,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/runner/runnertest"
 )
 
-// The real kernel: the loopback device is there, and has no DCB.
+// On the real kernel, the loopback device exists and has no DCB.
 func TestThisMachine(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("skipped: needs Linux")
@@ -48,7 +48,7 @@ func TestThisMachine(t *testing.T) {
 	}
 }
 
-// 192.0.2.7 has no route here: the way to it is in some other table.
+// 192.0.2.7 has no route here; another routing table may have one.
 func TestRouteOfIPv6(t *testing.T) {
 	h := newHost(t, mlx5(false), localtest.Port{Name: "eth0", PCI: "0000:01:00.0", Driver: "igb"})
 	v6 := strings.Join([]string{
@@ -74,7 +74,7 @@ func TestRouteOfIPv6(t *testing.T) {
 	}
 }
 
-// Lockdown closes a card's configuration space, and leaves fwctl.
+// Lockdown blocks access to a card's configuration space but not fwctl.
 func TestFwctlUnderLockdown(t *testing.T) {
 	h := newHost(t, mlx5(false))
 	card := mlxconfigtest.New("mlxconfig", "/dev/fwctl/fwctl0")
@@ -97,7 +97,7 @@ func TestFwctlUnderLockdown(t *testing.T) {
 	}
 }
 
-// foreign replaces what the machine says of itself.
+// foreign replaces the content of some of the machine's files.
 type foreign struct {
 	local.FS
 	files map[string][]byte
@@ -157,8 +157,7 @@ func FuzzForeignText(f *testing.F) {
 	})
 }
 
-// A write creates no file that the kernel does not offer, and a read refuses a
-// file above the bound.
+// A write does not create a file, and a read rejects a file above the size limit.
 func TestFilesAreBounded(t *testing.T) {
 	dir := t.TempDir()
 	if err := (local.OS{}).WriteFile(filepath.Join(dir, "new"), []byte("1")); !errors.Is(err, fs.ErrNotExist) {

@@ -12,32 +12,32 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/mark"
 )
 
-// Held is what came of an attempt to mark a machine for a run.
+// Held is the result of an attempt to mark a machine for a run.
 type Held struct {
-	// Other is the mark that the machine has already; nil for none.
+	// Other is the mark that the machine already has; nil if it has none.
 	Other *mark.Mark
-	// Note says why there is no mark, or whose was taken over; "" for neither.
+	// Note says why there is no mark, or whose mark was taken over; "" if neither applies.
 	Note string
-	// End takes the mark away; nil where there is none. It may be called again.
+	// End removes the mark; nil if there is none. It may be called more than once.
 	End func()
 }
 
-// The wait for a mark whose run is just ending: an agent ends a moment after its
-// connection is cut.
+// How long to wait for a mark whose run is ending: an agent ends a moment after its connection is
+// cut.
 const (
 	holdPatience = time.Second
 	holdPause    = 20 * time.Millisecond
-	// agentPatience is the wait for the host's own agent to finish its few steps, of
-	// which one may wait for a link.
+	// agentPatience is how long to wait for the host's own agent to finish its few steps, one of
+	// which may wait for a link.
 	agentPatience = 3 * time.Minute
 )
 
 // errTaken: another process has the lock of the mark.
 var errTaken = errors.New("taken")
 
-// Hold marks the machine for a run, until End or the end of the process: the mark is a
-// file with a lock of the kernel's, and one that nobody has locked is of a process that
-// is gone. A machine that cannot be marked is no error.
+// Hold marks the machine for a run until End is called or the process exits. The mark is a file
+// locked with flock; a mark that no process has locked belongs to a process that is gone. A machine
+// that cannot be marked is no error.
 func (m *Machine) Hold(ctx context.Context, k mark.Mark) (Held, error) {
 	name := under(m.Run, "/run", mark.Name)
 	for start := time.Now(); ; {
@@ -70,7 +70,7 @@ func (m *Machine) Hold(ctx context.Context, k mark.Mark) (Held, error) {
 		}
 		h := Held{End: func() {
 			if f != nil && same(f, name) {
-				_ = os.Remove(name) // one that stays is not locked, and stops nobody
+				_ = os.Remove(name) // a file that remains is not locked and blocks nobody
 			}
 			_ = f.Close()
 			f = nil
@@ -82,7 +82,7 @@ func (m *Machine) Hold(ctx context.Context, k mark.Mark) (Held, error) {
 	}
 }
 
-// lockMark opens the mark with its lock, and returns what is in it; with errTaken too.
+// lockMark opens the mark, locks it, and returns its content, even with errTaken.
 func lockMark(name string) (f *os.File, text []byte, err error) {
 	for {
 		f, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
@@ -97,7 +97,7 @@ func lockMark(name string) (f *os.File, text []byte, err error) {
 		case err != nil && !errors.Is(err, syscall.EWOULDBLOCK):
 			return nil, nil, errors.Join(fmt.Errorf("lock %s: %w", name, err), f.Close())
 		case err == nil && !same(f, name):
-			_ = f.Close() // its run has just taken it away
+			_ = f.Close() // its run has just removed it
 			continue
 		}
 		taken := err != nil
@@ -111,7 +111,7 @@ func lockMark(name string) (f *os.File, text []byte, err error) {
 	}
 }
 
-// same reports whether an open file is still the one of its name.
+// same reports whether the open file is still the one with that name.
 func same(f *os.File, name string) bool {
 	a, err := f.Stat()
 	b, err2 := os.Lstat(name)

@@ -10,24 +10,24 @@ import (
 	"github.com/mdlayher/netlink"
 )
 
-// Of include/uapi/linux/rtnetlink.h and dcbnl.h.
+// Constants of include/uapi/linux/rtnetlink.h and dcbnl.h.
 const (
 	rtmDelLink = 17
 	rtmGetDCB  = 78
 	rtmSetDCB  = 79
 
-	// As bits: RTNLGRP_LINK is the first group, RTNLGRP_DCB the 23rd.
+	// Bit masks: RTNLGRP_LINK is group 1, RTNLGRP_DCB group 23.
 	groupLink = 1
 	groupDCB  = 1 << 22
 
 	dcbAttrIfname = 1
-	dcbmsg        = 4 // bytes
+	dcbmsg        = 4 // size in bytes
 )
 
-// Notify calls changed with the name of each network device of which the kernel says that
-// its link, its MTU or a DCB setting changed, or that it came or went, until ctx ends. ""
-// stands for notifications that were lost. Files of sysfs and configfs change without
-// one. It needs no privilege. The error is that the kernel cannot be asked.
+// Notify calls changed with the name of each network device for which the kernel reports a change
+// of the link, the MTU or a DCB setting, or that it appeared or disappeared, until ctx ends. ""
+// means that notifications were lost. Changes of files in sysfs and configfs are not reported.
+// Notify needs no privileges. It returns an error if it cannot receive notifications.
 func Notify(ctx context.Context, changed func(ifname string)) error {
 	conn, err := netlink.Dial(0, &netlink.Config{Groups: groupLink | groupDCB}) // NETLINK_ROUTE
 	if err != nil {
@@ -37,7 +37,7 @@ func Notify(ctx context.Context, changed func(ifname string)) error {
 	done := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(done)
-		_ = conn.SetDeadline(time.Unix(1, 0)) // it fails on a closed socket only
+		_ = conn.SetDeadline(time.Unix(1, 0)) // it fails only on a closed socket
 	})
 	defer func() {
 		if !stop() {
@@ -62,7 +62,7 @@ func Notify(ctx context.Context, changed func(ifname string)) error {
 	}
 }
 
-// notified is the device that a notification is about; "" for none.
+// notified returns the name of the device that a notification is about; "" if there is none.
 func notified(m netlink.Message) string {
 	head, attr := ifinfomsg, uint16(iflaIfname)
 	switch m.Header.Type {

@@ -14,8 +14,8 @@ import (
 
 const notifyEnv = "ROCE_FABRIC_TEST_NOTIFY"
 
-// The kernel of this machine tells of an MTU that changes. The test runs itself again in a
-// network namespace, where it may change one.
+// This machine's kernel reports an MTU change. The test runs itself again in a network namespace,
+// where it is allowed to change the MTU.
 func TestNotify(t *testing.T) {
 	if os.Getenv(notifyEnv) == "" {
 		cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^TestNotify$", "-test.v")
@@ -38,7 +38,7 @@ func TestNotify(t *testing.T) {
 	heard, ended := make(chan string, 100), make(chan error, 1)
 	go func() { ended <- Notify(ctx, func(name string) { heard <- name }) }()
 	const iflaMTU = 4
-	// The first changes may come before the socket is there.
+	// The first changes may happen before the socket is open.
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for mtu := uint32(1500); ; mtu++ {

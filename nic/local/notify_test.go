@@ -6,7 +6,7 @@ import (
 	"github.com/mdlayher/netlink"
 )
 
-// The device of a notification is the one that it names, whatever else it holds.
+// notified returns the device that a notification names, whatever else it contains.
 func TestNotified(t *testing.T) {
 	attrs := func(head int, typ uint16, name string) []byte {
 		ae := netlink.NewAttributeEncoder()

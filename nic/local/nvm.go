@@ -28,10 +28,11 @@ func nvmText(on bool) string {
 // writesNV reports whether a firmware setting is one that this tool writes.
 func writesNV(name string) bool { return mlxconfig.Writes(name) || name == niccli.SupportRDMA }
 
-// readNVM reads the option for RDMA of Broadcom's cards, where niccli is installed. What is
-// in force is seen by the RDMA device, which its module makes of every card with the option,
-// and by the auxiliary device that the driver has for the module since Linux 6.3 (bnxt_ulp.c,
-// bnxt_rdma_aux_device_init). Without any of them it is not known.
+// readNVM reads the RDMA option of Broadcom's cards if niccli is installed. Whether the option is
+// in force shows in the RDMA device, which the bnxt_re module creates for every card with the
+// option, and in the auxiliary device that the driver creates for the module since Linux 6.3
+// (bnxt_ulp.c, bnxt_rdma_aux_device_init). If neither device exists and the module is not loaded,
+// the current value is not known.
 func (m *Machine) readNVM(ctx context.Context, ports []*nic.Port) {
 	tool, err := niccli.Find(ctx, m.Tools)
 	for _, p := range ports {
@@ -65,7 +66,7 @@ func (m *Machine) offersRDMA(ifname string) bool {
 	return err == nil && slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, "bnxt_en.rdma.") })
 }
 
-// nvmOf reads the options of a Broadcom card that a step is about.
+// nvmOf reads the NVM option of a Broadcom card that a step changes.
 func (m *Machine) nvmOf(ctx context.Context, d *device, want Value) (*niccli.Tool, bool, error) {
 	if len(want.NV) != 1 || want.NV[niccli.SupportRDMA] == "" {
 		return nil, false, fmt.Errorf("firmware settings of a Broadcom card: %w", ErrUnsupported)
@@ -81,7 +82,7 @@ func (m *Machine) nvmOf(ctx context.Context, d *device, want Value) (*niccli.Too
 	return tool, on, err
 }
 
-// heldNVM is what [Machine.heldNV] is for a Broadcom card.
+// heldNVM does for a Broadcom card what [Machine.heldNV] does for others.
 func (m *Machine) heldNVM(ctx context.Context, d *device, want Value) (Value, error) {
 	_, on, err := m.nvmOf(ctx, d, want)
 	if err != nil {
@@ -90,7 +91,7 @@ func (m *Machine) heldNVM(ctx context.Context, d *device, want Value) (Value, er
 	return Value{NV: map[string]string{niccli.SupportRDMA: nvmText(on)}}, nil
 }
 
-// changeNVM is what [Machine.changeNV] is for a Broadcom card.
+// changeNVM does for a Broadcom card what [Machine.changeNV] does for others.
 func (m *Machine) changeNVM(ctx context.Context, d *device, want Value) (old Value, changed bool, err error) {
 	tool, on, err := m.nvmOf(ctx, d, want)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/niccli/nicclitest"
 )
 
-// A Broadcom card without the option for RDMA has it stored, waits for a reboot then, and
-// is as intended once it has an RDMA device. The undo record turns it off again.
+// A Broadcom card without the RDMA option gets it stored, then waits for a reboot, and is as
+// intended once it has an RDMA device. The undo record turns the option off again.
 func TestNVMOfBroadcom(t *testing.T) {
 	h := newHost(t, localtest.Port{Name: ens0, PCI: pci0, Driver: nic.DriverBNXT})
 	h.Put("module/bnxt_re/refcnt", "0\n")
@@ -51,7 +51,7 @@ func TestNVMOfBroadcom(t *testing.T) {
 	if err := m.Revert(t.Context(), undo); err != nil || cards.On(pci0) {
 		t.Errorf("after the revert it is %v: %v", cards.On(pci0), err)
 	}
-	// With the device, and without the tool, there is nothing to do.
+	// With the device present, or without the tool, there is nothing to do.
 	cards.Set(pci0, true)
 	h.Remove(ens0)
 	h.Add(localtest.Port{Name: ens0, RDMA: "bnxt_re0", PCI: pci0, Driver: nic.DriverBNXT})

@@ -14,7 +14,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/dcb"
 )
 
-// op is how a field is read and written.
+// op holds the functions that read and write a field.
 type op struct {
 	read func(*Machine, context.Context, *device) (Value, error)
 	// write sets want; have is the current value.
@@ -45,7 +45,7 @@ var ops = map[string]op{
 	},
 	nic.FieldDSCP: {
 		ofDCB(whole, func(s *dcb.State) Value {
-			return Value{DSCP: new(dscpMap(s, qos.Unmanaged))} // never what is wanted, and not put back
+			return Value{DSCP: new(dscpMap(s, qos.Unmanaged))} // never equal to a wanted value, and not restored
 		}),
 		func(m *Machine, ctx context.Context, d *device, want, _ Value) error {
 			_, err := m.DCB.MapDSCP(ctx, d.name, *want.DSCP)
@@ -85,7 +85,7 @@ var ops = map[string]op{
 	nic.FieldEgress:         {read: readEgress, write: writeEgress},
 }
 
-// numberOp is the op of a field that is a number.
+// numberOp returns the op of a field that is a number.
 func numberOp(read func(*Machine, *device) (int, error), write func(*Machine, *device, int) error) op {
 	return op{
 		read: func(m *Machine, _ context.Context, d *device) (Value, error) {
@@ -98,7 +98,8 @@ func numberOp(read func(*Machine, *device) (int, error), write func(*Machine, *d
 	}
 }
 
-// ofDCB reads a part of what dcbnl tells; nil is a driver that does not tell it.
+// ofDCB returns a read function for one part of the dcbnl state. If the part is nil, the driver
+// does not report it.
 func ofDCB[T any](part func(*dcb.State) *T, value func(*T) Value) func(*Machine, context.Context, *device) (Value, error) {
 	return func(m *Machine, ctx context.Context, d *device) (Value, error) {
 		s, err := m.dcbState(ctx, d.name)
@@ -119,8 +120,8 @@ func pfcOf(value func(*dcb.PFC) Value) func(*Machine, context.Context, *device) 
 
 func whole(s *dcb.State) *dcb.State { return s }
 
-// change makes a field of a port what is wanted. It returns what was there, and whether
-// that changed, or may have; what the machine holds already is not written.
+// change sets a field of a port to the wanted value. It returns the previous value, and whether the
+// value changed or may have changed. It does not write a value that is already set.
 func (m *Machine) change(ctx context.Context, d *device, field string, want Value) (old Value, changed bool, err error) {
 	if field == nic.FieldNV {
 		return m.changeNV(ctx, d, want)
@@ -141,7 +142,7 @@ func (m *Machine) change(ctx context.Context, d *device, field string, want Valu
 		return old, false, err
 	}
 	werr := o.write(m, ctx, d, want, old)
-	// The caller may have gone; what became of the write still has to be known.
+	// The caller may have given up, but the result of the write must still be determined.
 	rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeoutOf(d.driver, field))
 	defer cancel()
 	have, err := o.read(m, rctx, d)
@@ -158,7 +159,7 @@ func (m *Machine) change(ctx context.Context, d *device, field string, want Valu
 	return old, true, dcb.ErrDiffers
 }
 
-// ranges are the least and the most of the fields that are a number.
+// ranges holds the minimum and maximum of each field that is a number.
 var ranges = map[string][2]int{
 	nic.FieldRoCEApp: {-1, qos.NumPriorities - 1}, nic.FieldCable: {1, 999}, nic.FieldMTU: {68, 1 << 16},
 	nic.FieldCNPDSCP: {0, qos.NumDSCP - 1}, nic.FieldCNPPriority: {0, qos.NumPriorities - 1},
@@ -167,8 +168,7 @@ var ranges = map[string][2]int{
 	nic.FieldMaxReadRequest: {readRequests[0], readRequests[len(readRequests)-1]},
 }
 
-// fits reports whether a value has what its field needs: steps come from
-// outside.
+// fits reports whether the value has what its field needs: steps come from outside the program.
 func (v Value) fits(field string) bool {
 	if most, ok := ranges[field]; ok {
 		return v.Number != nil && *v.Number >= most[0] && *v.Number <= most[1]
@@ -186,7 +186,7 @@ func (v Value) fits(field string) bool {
 	return len(needs) > 0 && slices.Contains(v.members(), needs[0])
 }
 
-// readMTU reads also what the kernel changes along with an MTU.
+// readMTU also reads the MTUs that the kernel changes together with this one.
 func readMTU(m *Machine, _ context.Context, d *device) (Value, error) {
 	n, err := m.mtu(d)
 	v := Value{Number: &n}
@@ -201,7 +201,7 @@ func readMTU(m *Machine, _ context.Context, d *device) (Value, error) {
 	return v, err
 }
 
-// writeMTU restores in the end what the kernel has changed along with the MTU.
+// writeMTU also restores the MTUs that the kernel changed together with this one.
 func writeMTU(m *Machine, _ context.Context, d *device, want, _ Value) error {
 	if err := m.setNumber(m.sysNet(d.name, "mtu"), *want.Number); err != nil {
 		return err
@@ -237,9 +237,9 @@ func readDCBX(m *Machine, ctx context.Context, d *device) (Value, error) {
 	return read(m, ctx, d)
 }
 
-// writeDCBX turns the firmware's agent of ice off before the host takes DCBX
-// over; while it is on, the driver refuses all else. With the agent on again
-// the driver sets the bits by itself.
+// writeDCBX turns off the firmware agent of ice before the host takes over DCBX; while the agent is
+// on, the driver rejects everything else. If the agent is to be on, the driver sets the DCBX bits
+// itself.
 func writeDCBX(m *Machine, ctx context.Context, d *device, want, have Value) error {
 	if want.Agent != nil && have.Agent != nil && *want.Agent != *have.Agent {
 		if err := m.Ethtool.SetFlag(d.name, nic.AgentICE, *want.Agent); err != nil {
@@ -258,10 +258,9 @@ func readPause(m *Machine, _ context.Context, d *device) (Value, error) {
 	return Value{Pause: &p}, err
 }
 
-// writePause leaves autonegotiation as it is read, as ethtool -A does: ice
-// refuses another value than that of its link (ice_ethtool.c,
-// ice_set_pauseparam), and bnxt would turn the negotiation of pause off
-// (bnxt_ethtool.c). mlx5 refuses all but off, whatever it shows (en_ethtool.c).
+// writePause keeps the autonegotiation value that it read, as ethtool -A does: ice rejects a value
+// other than that of its link (ice_ethtool.c, ice_set_pauseparam), and bnxt would stop negotiating
+// pause (bnxt_ethtool.c). mlx5 accepts only "off", whatever it reports (en_ethtool.c).
 func writePause(m *Machine, _ context.Context, d *device, want, have Value) error {
 	return m.Ethtool.SetPause(d.name, Pause{Autoneg: have.Pause.Autoneg && d.driver != nic.DriverMLX5, RX: want.Pause.RX, TX: want.Pause.TX})
 }
@@ -282,7 +281,7 @@ func writeETS(m *Machine, ctx context.Context, d *device, want, _ Value) error {
 
 var tsas = map[nic.TSA]dcb.TSA{nic.TSAStrict: dcb.TSAStrict, nic.TSAETS: dcb.TSAETS, nic.TSACBS: dcb.TSACBS, nic.TSAVendor: dcb.TSAVendor}
 
-// writeCable sends the mask that is in force along, so that no link bounces.
+// writeCable sends the current PFC mask along, so that the link stays up.
 func writeCable(m *Machine, ctx context.Context, d *device, want, _ Value) error {
 	s, err := m.dcbState(ctx, d.name)
 	if err != nil {
@@ -313,7 +312,7 @@ func readECN(m *Machine, _ context.Context, d *device) (Value, error) {
 	return Value{ECN: &ECN{NP: np, RP: rp, Exactly: true}}, err
 }
 
-// writeECN writes only what differs: the driver answers EPERM to a 1 where a 1 is.
+// writeECN writes only what differs: the driver answers EPERM if a 1 is written over a 1.
 func writeECN(m *Machine, _ context.Context, d *device, want, have Value) error {
 	if d.driver == nic.DriverBNXT {
 		return m.setBNXTECN(d, *want.ECN, *have.ECN)
@@ -340,7 +339,7 @@ func writeECN(m *Machine, _ context.Context, d *device, want, have Value) error 
 	return nil
 }
 
-// cnpOp sets the mark of congestion notifications where the driver has it.
+// cnpOp returns the op for a field of the CNP marking.
 func cnpOp(field string) op {
 	read := func(m *Machine, d *device) (int, error) { return m.cnp(d, field) }
 	return numberOp(read, func(m *Machine, d *device, n int) error {

@@ -12,8 +12,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// pairsOfPort bounds how many queue pairs are read: each is a command of the firmware, and
-// programs have pairs by the thousand that they open alike.
+// pairsOfPort limits how many queue pairs are read. Each one takes a firmware command, and programs
+// open thousands of identical pairs.
 const pairsOfPort = 16
 
 // queuePair is a queue pair as 'rdma resource show qp' shows it (iproute2, rdma/res-qp.c).
@@ -25,9 +25,9 @@ type queuePair struct {
 	Comm   string `json:"comm"`
 }
 
-// pairs reads how the programs of the host mark what they send on a port of mlx5: of its
-// connected queue pairs, the first and the last of each program. The drivers of other
-// cards do not show it.
+// pairs returns how the host's programs mark the traffic that they send on an mlx5 port, judging by
+// the first and the last connected queue pair of each program. The drivers of other cards do not
+// show this.
 func (m *Machine) pairs(ctx context.Context, d *device) ([]nic.PairUse, error) {
 	if d.driver != nic.DriverMLX5 || d.rdma == "" {
 		return nil, ErrUnsupported
@@ -56,7 +56,7 @@ func (m *Machine) pairs(ctx context.Context, d *device) ([]nic.PairUse, error) {
 				return out, nil
 			}
 			dscp, err := m.pairDSCP(ctx, d, p)
-			if err != nil { // it may have been closed meanwhile
+			if err != nil { // the pair may have been closed meanwhile
 				gone = err
 				continue
 			}
@@ -74,7 +74,7 @@ func (m *Machine) pairs(ctx context.Context, d *device) ([]nic.PairUse, error) {
 	return out, nil
 }
 
-// pairDSCP reads the DSCP of a queue pair from its context, which the driver shows raw.
+// pairDSCP reads the DSCP of a queue pair from its context, which the driver dumps as raw bytes.
 func (m *Machine) pairDSCP(ctx context.Context, d *device, p queuePair) (int, error) {
 	var raw []struct {
 		Data []int `json:"data"`
@@ -95,8 +95,8 @@ func (m *Machine) pairDSCP(ctx context.Context, d *device, p queuePair) (int, er
 	return 0, fmt.Errorf("queue pair %d of %s: the driver shows no context that is known here: %w", p.Local, d.rdma, ErrUnsupported)
 }
 
-// The context of a queue pair of mlx5 (Linux, include/linux/mlx5/mlx5_ifc.h, qpc_bits and
-// ads_bits): where in it the numbers are, in bytes.
+// Byte offsets in, and values of, an mlx5 queue pair context (Linux, include/linux/mlx5/mlx5_ifc.h,
+// qpc_bits and ads_bits).
 const (
 	qpcMTU    = 8
 	qpcRemote = 20
@@ -106,9 +106,9 @@ const (
 	qpcMaxMTU = 5 // 4096 bytes
 )
 
-// contextDSCP finds the context of a connected queue pair in a dump of the firmware, by
-// what is known of it, and returns the DSCP of its path. Other segments come with it, and
-// their length is the firmware's.
+// contextDSCP finds the context of a connected queue pair in a firmware dump by the values that are
+// known, and returns the DSCP of its path. The dump also contains other segments, whose length
+// depends on the firmware.
 func contextDSCP(b []byte, remote int) (dscp int, ok bool) {
 	for at := 0; at+qpcPath+adsDSCP < len(b); at += 4 {
 		c := b[at:]
@@ -116,7 +116,7 @@ func contextDSCP(b []byte, remote int) (dscp int, ok bool) {
 		if c[0]>>4 != qpcState || c[1] != 0 || mtu < 1 || mtu > qpcMaxMTU || int(binary.BigEndian.Uint32(c[qpcRemote:])&0xffffff) != remote {
 			continue
 		}
-		if ok { // which of them it is, is open
+		if ok { // ambiguous
 			return 0, false
 		}
 		dscp, ok = int(c[qpcPath+adsDSCP]&0x3f), true
@@ -137,7 +137,7 @@ func (m *Machine) rdmaTool(ctx context.Context, into any, args ...string) error 
 		return err
 	case res.Code != 0:
 		return fmt.Errorf("rdma resource: exit status %d: %s", res.Code, clip(string(res.Stderr)))
-	case len(res.Stdout) == 0: // of no queue pair it prints nothing
+	case len(res.Stdout) == 0: // it prints nothing if there are no queue pairs
 		return nil
 	}
 	if err := json.Unmarshal(res.Stdout, into); err != nil {

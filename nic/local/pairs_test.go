@@ -10,7 +10,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/runner"
 )
 
-// Of each program the first and the last connected queue pair are read, and of others none.
+// The first and the last connected queue pair of each program are read, and no others.
 func TestPairs(t *testing.T) {
 	pair := func(local, dscp int, program string) localtest.Pair {
 		return localtest.Pair{RDMA: "mlx5_0", Local: local, Remote: local + 1000, Type: "RC", State: "RTS", Program: program, DSCP: dscp}
@@ -46,7 +46,7 @@ func TestPairs(t *testing.T) {
 	if p := read(t, h.Machine()).Ports[ens0]; !p.Pairs.Set || len(p.Pairs.V) > 0 {
 		t.Errorf("of none %+v, %q", p.Pairs, p.Missing[nic.FieldPairs])
 	}
-	// One that is closed meanwhile is left out.
+	// A pair that is closed meanwhile is left out.
 	real := h.Programs["rdma"]
 	h.SetPairs(pair(10, 26, "python3"), pair(12, 0, "python3"))
 	h.Programs["rdma"] = func(ctx context.Context, args []string) (runner.Result, error) {
@@ -65,7 +65,7 @@ func TestPairs(t *testing.T) {
 		t.Errorf("without root %+v", p.Pairs)
 	}
 	h.SetFaults(localtest.Faults{})
-	// What is no context is none.
+	// If the output contains no context, no DSCP is read.
 	for name, data := range map[string]string{"no context": "1,2,3", "words": `"x"`} {
 		h.Programs["rdma"] = func(ctx context.Context, args []string) (runner.Result, error) {
 			if slices.Contains(args, "-r") {

@@ -20,7 +20,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/runner/runnertest"
 )
 
-// 10.0.0.0/24 and the default route, as /proc/net/route has them on a
+// routes returns 10.0.0.0/24 and the default route in the format of /proc/net/route on a
 // little-endian machine.
 func routes(dev string) []string {
 	return []string{dev + "\t0000000A\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0", dev + "\t00000000\t0100000A\t0003\t0\t0\t100\t00000000\t0\t0\t0"}
@@ -38,8 +38,8 @@ func TestManagementPath(t *testing.T) {
 		ports   []localtest.Port
 		route   string
 		o       local.Options
-		down    string // a port without a link
-		blocked string // part of the reason; "" for none
+		down    string // port without a link
+		blocked string // part of the reason; "" if the step is not blocked
 	}{
 		{"managed over another port", []localtest.Port{mlx5(false), eth}, "eth0", local.Options{}, "", ""},
 		{"the default route", []localtest.Port{mlx5(false)}, ens0, local.Options{}, "", "only path of the default route"},
@@ -112,8 +112,8 @@ func TestBond(t *testing.T) {
 	if tos != 1 {
 		t.Errorf("the ToS of one RDMA device is set %d times", tos)
 	}
-	// One after the other: at the second bounce the first link is up, and the
-	// bond uses it.
+	// Ports are changed one after the other: when the second link goes down, the first is up again
+	// and used by the bond.
 	h.SetFaults(localtest.Faults{LinkSlow: 3})
 	_, err := m.Apply(t.Context(), steps, func(_, _ int, s local.Step) {
 		if s.Field == "pfc" && s.Port == ens1 {
@@ -234,12 +234,12 @@ func TestCounters(t *testing.T) {
 	want := &nic.Counters{Pauses: true, Durations: true, Bytes: true, Named: map[string]uint64{
 		"np_cnp_sent": 17, "port_xmit_wait": 4, "rx_discards_phy": 5, "tx_pause_storm_warning_events": 1, "rx_prio9_pause": 1,
 	}}
-	// The driver's own count of sent pause frames wins over dcbnl's.
+	// The driver's own count of sent pause frames takes precedence over dcbnl's.
 	want.Priority[3] = nic.PriorityCounters{RxBytes: 4096, TxPause: 12, RxPause: 7, RxPauseDuration: 900, RxBufDiscards: 2}
 	if diff := cmp.Diff(want, host.Ports[ens0].Counters); diff != "" {
 		t.Errorf("counters (-want +got):\n%s", diff)
 	}
-	// Pauses are counted by dcbnl or by the driver; the RDMA device has none.
+	// Either dcbnl or the driver counts pauses; the RDMA device does not.
 	for _, without := range []func(*local.Machine){
 		func(m *local.Machine) { m.DCB = nil },
 		func(m *local.Machine) { m.Ethtool = nil },
@@ -255,7 +255,7 @@ func TestCounters(t *testing.T) {
 			t.Errorf("by dcbnl %v, by the driver %v: %+v", m.DCB != nil, m.Ethtool != nil, c)
 		}
 	}
-	// Each driver has its own names.
+	// Each driver uses its own names.
 	for stat, field := range map[string]func(*nic.Counters) (uint64, bool){
 		"tx_bytes_pri3":           func(c *nic.Counters) (uint64, bool) { return c.Priority[3].TxBytes, c.Bytes },
 		"frames_rx_pri_3":         func(c *nic.Counters) (uint64, bool) { return c.Priority[3].RxPackets, c.Packets },
@@ -305,7 +305,7 @@ func TestHostileSteps(t *testing.T) {
 	}
 }
 
-// stats is a driver with one statistic.
+// stats is a driver that reports the given statistics.
 type stats struct {
 	local.Ethtool
 	of map[string]uint64

@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// Peer returns the machine that this process is managed from over SSH, if known.
+// Peer returns the address from which this process is managed over SSH, if known.
 func Peer(getenv func(string) string) netip.Addr { return sshPeer(getenv, "/proc", os.Getpid()) }
 
-// maxParents bounds the way up to the login: sudo, su and multiplexers put a few
-// processes between it and this one.
+// maxParents limits how many parents are searched for the login: sudo, su and multiplexers add a
+// few processes between the login and this one.
 const maxParents = 64
 
-// sshPeer is the machine that the SSH session of a process comes from. sudo and
-// su take SSH_CONNECTION out of the environment, so that it is then that of the
-// nearest parent that was started with one. proc is /proc.
+// sshPeer returns the address that a process's SSH session comes from. Because sudo and su remove
+// SSH_CONNECTION from the environment, sshPeer uses the value of the nearest parent that was
+// started with one. proc is the path of /proc.
 func sshPeer(getenv func(string) string, proc string, pid int) netip.Addr {
 	connection := getenv(sshConnection)
 	for range maxParents {
@@ -39,17 +39,17 @@ func sshPeer(getenv func(string) string, proc string, pid int) netip.Addr {
 	return addr
 }
 
-// sshConnection is set by sshd: "address port address port", the client's first
-// (ssh(1)).
+// sshConnection is the variable that sshd sets to "address port address port", the client's address
+// first (ssh(1)).
 const sshConnection = "SSH_CONNECTION"
 
-// parentOf returns the parent of a process; false where it has none, or is gone.
+// parentOf returns the parent of a process; false if it has none or is gone.
 func parentOf(proc string, pid int) (int, bool) {
 	b, err := OS{}.ReadFile(filepath.Join(proc, strconv.Itoa(pid), "stat"))
 	if err != nil {
 		return 0, false
 	}
-	// "pid (name) state parent ...", and a name may hold anything (proc(5)).
+	// The format is "pid (name) state parent ...", where the name may contain anything (proc(5)).
 	f := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
 	if len(f) < 2 {
 		return 0, false
@@ -58,8 +58,8 @@ func parentOf(proc string, pid int) (int, bool) {
 	return parent, err == nil && parent > 1
 }
 
-// startedWith returns a variable of the environment that a process was started
-// with, "" where it had none or this user may not know.
+// startedWith returns a variable from the environment that a process was started with; "" if it is
+// not set or this user may not read it.
 func startedWith(proc string, pid int, name string) string {
 	b, err := OS{}.ReadFile(filepath.Join(proc, strconv.Itoa(pid), "environ"))
 	if err != nil {

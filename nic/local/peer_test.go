@@ -11,15 +11,15 @@ import (
 	"testing"
 )
 
-// TestSSHPeerBehindSudo starts processes as sudo does: the shell of the login
-// knows where it comes from, and what it starts does not.
+// TestSSHPeerBehindSudo uses process trees as created by sudo: only the login shell has
+// SSH_CONNECTION.
 func TestSSHPeerBehindSudo(t *testing.T) {
 	none := func(string) string { return "" }
 	const login = "SSH_CONNECTION=10.7.0.9 51000 10.7.0.1 22"
 	for _, tt := range []struct {
 		name   string
-		parent map[int]string // process -> its stat
-		env    map[int]string // process -> its environment
+		parent map[int]string // stat file of each process
+		env    map[int]string // environment of each process
 		want   string
 	}{
 		{"sudo", map[int]string{9: "9 (roce-fabric) S 8 9", 8: "8 (sudo) S 7 8", 7: "7 (bash) S 1 7"}, map[int]string{8: "SUDO_UID=1000\x00", 7: "TERM=xterm\x00" + login + "\x00"}, "10.7.0.9"},
@@ -62,7 +62,7 @@ func TestSSHPeerBehindSudo(t *testing.T) {
 		t.Errorf("of its own environment: %s", addr)
 	}
 
-	// And of a kernel: a shell of the login waits for one that knows nothing.
+	// The same with real processes: a shell that has SSH_CONNECTION waits for one that does not.
 	if _, err := os.Stat("/proc/self/environ"); err != nil {
 		t.Skip("skipped: this system has no /proc")
 	}
@@ -81,5 +81,5 @@ func TestSSHPeerBehindSudo(t *testing.T) {
 		t.Errorf("of a real process: %s", addr)
 	}
 	in.Close()
-	_ = cmd.Wait() // read ends without a line
+	_ = cmd.Wait() // the read ends without a line
 }

@@ -14,49 +14,49 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/dcb"
 )
 
-// Options bound what a plan may do.
+// Options limit what a plan may do.
 type Options struct {
-	// CutOff allows steps that take a link down for a moment also on the port that
-	// carries the machine's only management path.
+	// CutOff also allows steps that briefly take a link down on the port that carries the machine's
+	// only management path.
 	CutOff bool
-	// Peer is where the machine is managed from, as SSH says it; the zero
-	// value is not known, and the default route stands in.
+	// Peer is the address that the machine is managed from, as reported by SSH. If it is the zero
+	// value, the default route is used instead.
 	Peer netip.Addr
 }
 
-// Step is one setting of one port.
+// Step changes one setting of one port.
 type Step struct {
 	Port string `json:"port"`
-	// Field is that of package nic. The map of DSCPs stands for the trust as
-	// well, [nic.FieldNV] for all firmware settings of the port at once.
+	// Field is a field of package nic. The DSCP map also covers the trust mode; [nic.FieldNV]
+	// covers all firmware settings of the port.
 	Field  string    `json:"field"`
 	Layer  nic.Layer `json:"layer"`
 	Driver string    `json:"driver,omitempty"`
-	// What describes the step for people: "set pfc of ens1f0np0 to 0x08 {3}".
+	// What describes the step to the user: "set pfc of ens1f0np0 to 0x08 {3}".
 	What    string       `json:"what"`
 	Changes []nic.Change `json:"changes"`
-	// Impact is what the step disturbs. With [qos.ImpactPortFlap] the link goes down
-	// for a moment; Bond is then the port's bond, Others its other members.
+	// Impact is what the step disturbs. With [qos.ImpactPortFlap] the link briefly goes down; Bond
+	// is then the port's bond, and Others are the bond's other members.
 	Impact qos.Impact `json:"impact"`
 	Bond   string     `json:"bond,omitempty"`
 	Others []string   `json:"others,omitempty"`
-	// Blocked says why the step is not carried out.
+	// Blocked says why the step is not carried out; "" if it is.
 	Blocked string `json:"blocked,omitempty"`
 	Want    Value  `json:"want"`
 }
 
-// order is the order of a port's fields: who is in charge first, what takes the
-// link down before what marks traffic, and firmware, which nothing waits for,
-// last. bnxt refuses PFC before ETS (Linux, bnxt_dcb.c). mlx5 refuses a cable that the
-// buffers of lossless priorities do not hold (en_dcbnl.c).
+// order is the order in which a port's fields are written: DCBX ownership first, settings that take
+// the link down before those that mark traffic, and firmware, which nothing depends on, last. bnxt
+// rejects PFC before ETS (Linux, bnxt_dcb.c). mlx5 rejects a cable length that does not fit the
+// buffers of the lossless priorities (en_dcbnl.c).
 var order = []string{
 	nic.FieldDCBX, nic.FieldRings, nic.FieldLinkPause, nic.FieldETS, nic.FieldWilling, nic.FieldBuffers, nic.FieldCable, nic.FieldStallPrevention, nic.FieldMaxReadRequest, nic.FieldVFs, nic.FieldVFTrust, nic.FieldSFs, nic.FieldPFC, nic.FieldDSCP, nic.FieldRoCEApp,
 	nic.FieldECN, nic.FieldCNPDSCP, nic.FieldCNPPriority, nic.FieldDCQCN, nic.FieldMode, nic.FieldToS, nic.FieldTrafficClass, nic.FieldEgress, nic.FieldMTU, nic.FieldNV,
 }
 
-// orderOf is order for a driver. The first DSCP entry resets ETS on ice, and so does
-// the end of the last one (ice_dcb_nl.c): there the map comes before ETS, in the
-// revert too. ionic schedules no priority without a DSCP.
+// orderOf returns the order for a driver; back selects the order of a revert. On ice, the first
+// DSCP entry resets ETS, and so does removing the last one (ice_dcb_nl.c), so the DSCP map comes
+// before ETS, in the revert too. ionic cannot schedule a priority without a DSCP.
 func orderOf(driver string, back bool) []string {
 	o := slices.Clone(order)
 	if back {
@@ -70,12 +70,11 @@ func orderOf(driver string, back bool) []string {
 	return o
 }
 
-// bounces reports whether a change of a field takes the link of a driver's port
-// down: a PFC mask wherever drivers are known for it, rings, which all drivers
-// make anew with the carrier off, and on ice all of DCB, which closes and opens
-// the device (mlx5 en_dcbnl.c and en_main.c, ice_dcb_nl.c); and link pause, for
-// which ice restarts the link (ice_common.c, ice_set_fc), and bnxt where pause
-// is negotiated (bnxt.c, bnxt_hwrm_set_pause).
+// bounces reports whether changing a field takes the link of the driver's port down. That is the
+// case for a PFC mask on all known drivers, for rings, which all drivers recreate with the carrier
+// off, and on ice for all of DCB, because ice closes and reopens the device (mlx5 en_dcbnl.c and
+// en_main.c, ice_dcb_nl.c). For link pause, ice restarts the link (ice_common.c, ice_set_fc), and
+// so does bnxt if pause is autonegotiated (bnxt.c, bnxt_hwrm_set_pause).
 func bounces(driver, field string) bool {
 	switch field {
 	case nic.FieldPFC, nic.FieldRings:
@@ -88,21 +87,20 @@ func bounces(driver, field string) bool {
 	return false
 }
 
-// resets reports whether a change of a field resets ETS with it (ice_dcb_nl.c).
+// resets reports whether changing a field also resets ETS (ice_dcb_nl.c).
 func resets(driver, field string) bool { return driver == nic.DriverICE && field == nic.FieldDSCP }
 
 func has(steps []Step, port, field string) bool {
 	return slices.ContainsFunc(steps, func(s Step) bool { return s.Port == port && s.Field == field })
 }
 
-// Plan works out the steps from a running host, as Read returned it, to a
-// desired one, in the order in which they are carried out: ports in natural
-// order, one after the other, so that of all links one is down at a time. What
-// differs and is no work for the machine (a conflict with a daemon, a reset
-// that is pending, what could not be read) is for [nic.Diff] to say and has no
-// step. A step that the options do not allow is there and Blocked.
+// Plan returns the steps from a running host, as returned by Read, to a desired one, in the order
+// in which they are carried out: port by port in natural order, so that only one link is down at a
+// time. Differences that the machine cannot resolve itself, such as a conflict with a daemon, a
+// pending reset or an unreadable value, have no step; [nic.Diff] reports them. A step that the
+// options do not allow is included and Blocked.
 //
-// Where a bond or VLAN is desired, the MTUs come last, in the order that the kernel takes.
+// If a bond or VLAN is desired, the MTU steps come last, in the order that the kernel accepts.
 func (m *Machine) Plan(running, desired *nic.Host, o Options) []Step {
 	byPort := map[string][]nic.Change{}
 	for _, c := range nic.Diff(running, desired) {
@@ -152,7 +150,7 @@ func (m *Machine) Plan(running, desired *nic.Host, o Options) []Step {
 	return mtuOrder(out, desired)
 }
 
-// upperSteps are the steps of a bond or VLAN.
+// upperSteps returns the steps of a bond or VLAN.
 func upperSteps(u *nic.Upper, changes []nic.Change) (out []Step) {
 	for _, c := range changes {
 		s := Step{Port: u.Name, Field: c.Field, Layer: c.Layer, Changes: []nic.Change{c}, What: what(u.Name, c.Field, []nic.Change{c}), Impact: c.Impact}
@@ -169,9 +167,9 @@ func upperSteps(u *nic.Upper, changes []nic.Change) (out []Step) {
 	return out
 }
 
-// mtuOrder puts the MTUs last where there are devices over ports: first what is lowered,
-// from above, then what is raised, from below. A VLAN has at most the MTU of its device,
-// and a bond sets that of its members.
+// mtuOrder moves the MTU steps to the end if there are devices over ports: first the MTUs that are
+// lowered, from the top device down, then those that are raised, from the bottom up. A VLAN's MTU
+// cannot exceed that of its device, and a bond sets the MTU of its members.
 func mtuOrder(steps []Step, desired *nic.Host) []Step {
 	if len(desired.Uppers) == 0 {
 		return steps
@@ -202,14 +200,14 @@ func mtuOrder(steps []Step, desired *nic.Host) []Step {
 	return slices.Concat(others, lowered, raised)
 }
 
-// lowers reports whether a change of an MTU lowers it.
+// lowers reports whether an MTU change lowers the MTU.
 func lowers(c nic.Change) bool {
 	from, _ := decimal(c.Old)
 	to, _ := decimal(c.New)
 	return to < from
 }
 
-// shown names a port for people, with its interface where that has another name.
+// shown returns the name of a port for the user, with its interface if that has a different name.
 func shown(name string, p *nic.Port) string {
 	if p.Name == name || p.Name == "" {
 		return name
@@ -217,7 +215,7 @@ func shown(name string, p *nic.Port) string {
 	return name + " (" + p.Name + ")"
 }
 
-// weigh says what a step of an interface disturbs, and whether it may.
+// weigh sets the impact of a step on an interface, and blocks the step if it is not allowed.
 func (m *Machine) weigh(s *Step, ifname string, path management, o Options) {
 	if bounces(s.Driver, s.Field) {
 		s.Impact = max(s.Impact, qos.ImpactPortFlap)
@@ -238,7 +236,7 @@ func (m *Machine) weigh(s *Step, ifname string, path management, o Options) {
 	}
 }
 
-// stepField is the field of the step that makes a change.
+// stepField returns the field of the step that makes a change.
 func stepField(driver, field string) string {
 	if whole, _, part := strings.Cut(field, "["); part {
 		return whole
@@ -271,7 +269,7 @@ func what(port, field string, changes []nic.Change) string {
 	return "set " + strings.Join(parts, " and ")
 }
 
-// wanted makes the value of a step; ok is false where there is none.
+// wanted returns the value that a step sets; ok is false if there is none.
 func wanted(field string, have, want *nic.Port, changes []nic.Change) (v Value, ok bool) {
 	numbers := map[string]qos.Opt[int]{
 		nic.FieldRoCEApp: want.RoCEApp, nic.FieldCNPDSCP: want.CNPDSCP, nic.FieldCNPPriority: want.CNPPriority,
@@ -343,8 +341,8 @@ func wanted(field string, have, want *nic.Port, changes []nic.Change) (v Value, 
 	return v, false
 }
 
-// wantedDSCP is the map that makes the trust as well: a port trusts DSCP while
-// its map lists any, and PCP while it lists none (mlx5 en_dcbnl.c).
+// wantedDSCP returns the DSCP map that also results in the wanted trust mode: a port trusts DSCP
+// while its map lists any DSCP, and PCP otherwise (mlx5 en_dcbnl.c).
 func wantedDSCP(want *nic.Port) (Value, bool) {
 	if want.Trust.Set && want.Trust.V == qos.TrustPCP {
 		var none [qos.NumDSCP]int8

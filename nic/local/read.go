@@ -15,12 +15,12 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/dcb"
 )
 
-// Read reads the named ports, see [Machine.Select], nil for all that have an RDMA device. A port that
-// this machine does not have is not in the result. Settings of a port that
-// cannot be read are in its Missing, also if its RDMA device vanishes
-// meanwhile. The error is the end of ctx, or that the devices cannot be listed.
+// Read reads the named ports, see [Machine.Select]; nil stands for all ports with an RDMA device.
+// Ports that this machine does not have are left out. Settings of a port that cannot be read are in
+// its Missing, even if its RDMA device disappears meanwhile. Read returns an error if ctx ends or
+// the devices cannot be listed.
 //
-// The boot unit is not this package's: Unit is left as it is not known.
+// Read does not set Unit: the boot unit is not handled by this package.
 func (m *Machine) Read(ctx context.Context, names []string) (*nic.Host, error) {
 	m.choose()
 	if names == nil {
@@ -33,7 +33,7 @@ func (m *Machine) Read(ctx context.Context, names []string) (*nic.Host, error) {
 	h.Name, _ = m.text(m.proc("sys", "kernel", "hostname"))
 	h.Kernel, _ = m.text(m.proc("sys", "kernel", "osrelease"))
 	h.Boot, _ = m.text(m.proc("sys", "kernel", "random", "boot_id"))
-	h.Serial, _ = m.text(m.sys("class", "dmi", "id", "product_serial")) // root alone reads it
+	h.Serial, _ = m.text(m.sys("class", "dmi", "id", "product_serial")) // only root can read it
 	h.Name, h.Kernel, h.Boot, h.Serial = clip(h.Name), clip(h.Kernel), clip(h.Boot), clip(h.Serial)
 	h.Hostname = h.Name
 	all, perr := m.processes()
@@ -72,8 +72,8 @@ type reader struct {
 	p   *nic.Port
 }
 
-// readPort returns what a port holds; nil where the machine has no such port, or no
-// longer has it at the end.
+// readPort returns the state of a port; nil if the machine does not have the port, or no longer has
+// it afterwards.
 func (m *Machine) readPort(ctx context.Context, name string, amd *cards) *nic.Port {
 	d, err := m.device(name)
 	if err != nil {
@@ -100,7 +100,7 @@ func (m *Machine) readerOf(ctx context.Context, d *device) reader {
 	}}
 }
 
-// settings reads what the kernel shows by itself.
+// settings reads what the kernel shows without other programs.
 func (r reader) settings() {
 	r.link()
 	get(r, nic.FieldRings, &r.p.Rings, func() (nic.Rings, error) { return r.ringsOf(r.name) })
@@ -113,14 +113,14 @@ func (r reader) settings() {
 	r.functions()
 }
 
-// misses notes why fields cannot be read.
+// misses records why fields cannot be read.
 func (r reader) misses(why string, fields ...string) {
 	for _, f := range fields {
 		r.p.Missing[f] = why
 	}
 }
 
-// get sets an Opt, or notes why it cannot be read.
+// get sets an Opt, or records why it cannot be read.
 func get[T any](r reader, field string, o *qos.Opt[T], read func() (T, error)) {
 	v, err := read()
 	switch {
@@ -156,7 +156,7 @@ func (r reader) link() {
 	if n, err := r.number(r.sysNet(r.name, "carrier_changes")); err == nil {
 		r.p.CarrierChanges = qos.Of(uint64(n))
 	}
-	// In Mb/s; -1 or EINVAL where it is not known (Linux, net/core/net-sysfs.c).
+	// In Mb/s; -1 or EINVAL if not known (Linux, net/core/net-sysfs.c).
 	if n, err := r.number(r.sysNet(r.name, "speed")); err == nil && n > 0 && n < 1<<40 {
 		r.p.Speed = qos.Of(units.Rate(n) * 1e6)
 	}
@@ -191,7 +191,7 @@ func (m *Machine) carrier(name string) (bool, error) {
 	return s == "1", err
 }
 
-// dcbFields are those that dcbnl tells.
+// dcbFields are the fields that dcbnl reports.
 var dcbFields = []string{
 	nic.FieldDCBX, nic.FieldTrust, nic.FieldDSCP, nic.FieldPFC, nic.FieldCable, nic.FieldETS, nic.FieldBuffers, nic.FieldWilling,
 }
@@ -208,8 +208,8 @@ func (r reader) dcb() {
 			case !r.kernelHasDCB(r.ctx):
 				why = "the kernel has no DCB operations"
 			case r.driver == nic.DriverMLX5:
-				// Physical functions alone have DCB operations, and those of a
-				// BlueField in DPU mode do not (mlx5 en_dcbnl.c).
+				// Only physical functions have DCB operations, and not those of a BlueField in DPU
+				// mode (mlx5 en_dcbnl.c).
 				r.p.VF = true
 				why = "no dcbnl: the function is a restricted one, of a BlueField in DPU mode for example"
 			}
@@ -259,7 +259,7 @@ func (r reader) dcb() {
 	}
 }
 
-// dcbState reads a port by dcbnl.
+// dcbState reads the state of a port through dcbnl.
 func (m *Machine) dcbState(ctx context.Context, name string) (*dcb.State, error) {
 	if m.DCB == nil {
 		return nil, fmt.Errorf("dcbnl: %w", ErrUnsupported)
@@ -267,19 +267,18 @@ func (m *Machine) dcbState(ctx context.Context, name string) (*dcb.State, error)
 	return m.DCB.Get(ctx, name)
 }
 
-// noDevice is a name that no network device has (Linux, net/core/dev.c,
-// dev_valid_name).
+// noDevice is a name that no network device can have (Linux, net/core/dev.c, dev_valid_name).
 const noDevice = "no/device"
 
-// kernelHasDCB reports whether the kernel is known to be built with DCB: dcbnl then
-// looks for a device before it asks for its operations (net/dcb/dcbnl.c), and a kernel
-// without DCB says for every name that it has no such operation (net/core/rtnetlink.c).
+// kernelHasDCB reports whether the kernel is known to be built with DCB. Such a kernel looks up the
+// device before its DCB operations (net/dcb/dcbnl.c), while a kernel without DCB answers for every
+// name that the operation is not supported (net/core/rtnetlink.c).
 func (m *Machine) kernelHasDCB(ctx context.Context) bool {
 	_, err := m.dcbState(ctx, noDevice)
 	return errors.Is(err, dcb.ErrNoDevice)
 }
 
-// firmwareAgent reports whether the firmware's agent is on; nil without such a flag.
+// firmwareAgent reports whether the firmware's agent is on; nil if the driver has no flag for it.
 func (m *Machine) firmwareAgent(d *device) *bool {
 	if m.Ethtool == nil || d.driver != nic.DriverICE {
 		return nil
@@ -291,8 +290,8 @@ func (m *Machine) firmwareAgent(d *device) *bool {
 	return nil
 }
 
-// dscpMap is the map that is known to be in force. A DSCP that is listed twice is
-// none of it, since which entry counts is not to be seen: it has the value open.
+// dscpMap returns the DSCP map that is known to be in force. A DSCP listed twice gets the value
+// open, because it is not known which entry applies.
 func dscpMap(s *dcb.State, open int8) [qos.NumDSCP]int8 {
 	m, twice := s.DSCPMap()
 	for _, d := range twice {
@@ -338,10 +337,10 @@ func (m *Machine) pauseOf(name string) (Pause, error) {
 	return p, err
 }
 
-// toolTimeout bounds a small program.
+// toolTimeout limits the run time of small programs.
 const toolTimeout = 10 * time.Second
 
-// activeMTU asks ibv_devinfo: the kernel shows it to users of the verbs alone.
+// activeMTU runs ibv_devinfo, because the kernel shows the active MTU only to users of the verbs.
 func (r reader) activeMTU() {
 	if r.rdma == "" {
 		return

@@ -14,10 +14,10 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// maxGIDs bounds a table of GIDs: cards have 16 to some hundreds.
+// maxGIDs limits the size of a GID table: cards have between 16 and some hundred entries.
 const maxGIDs = 4096
 
-// ready reads the state of a port that RDMA requires in addition to its settings.
+// ready reads the state, other than settings, that RDMA requires of a port.
 func (r reader) ready() {
 	if r.rdma != "" {
 		get(r, nic.FieldTransport, &r.p.Transport, func() (nic.Transport, error) { return r.transport(r.device) })
@@ -33,13 +33,13 @@ func (r reader) ready() {
 	get(r, nic.FieldPCIe, &r.p.PCIe, func() (nic.PCIe, error) { return r.pcie(r.name) })
 }
 
-// portFile is a file of the port of an RDMA device.
+// portFile returns the path of a file of the RDMA device's port.
 func (m *Machine) portFile(d *device, elem ...string) string {
 	return m.infiniband(append([]string{d.rdma, "ports", strconv.Itoa(d.port)}, elem...)...)
 }
 
-// transport reads the node type, such as "1: CA", and the link layer, such as "Ethernet"
-// (Linux, drivers/infiniband/core/sysfs.c, node_type_show and link_layer_show).
+// transport determines the transport from the node type, such as "1: CA", and the link layer, such
+// as "Ethernet" (Linux, drivers/infiniband/core/sysfs.c, node_type_show and link_layer_show).
 func (m *Machine) transport(d *device) (nic.Transport, error) {
 	node, err := m.text(m.infiniband(d.rdma, "node_type"))
 	if err != nil {
@@ -64,7 +64,7 @@ func (m *Machine) transport(d *device) (nic.Transport, error) {
 	return nic.TransportOther, nil
 }
 
-// rdmaState reads the state of the port of an RDMA device: "4: ACTIVE" is "ACTIVE".
+// rdmaState returns the state of the RDMA device's port: "ACTIVE" for "4: ACTIVE".
 func (m *Machine) rdmaState(d *device) (string, error) {
 	s, err := m.text(m.portFile(d, "state"))
 	if _, word, ok := strings.Cut(s, ": "); ok {
@@ -73,8 +73,8 @@ func (m *Machine) rdmaState(d *device) (string, error) {
 	return clip(s), err
 }
 
-// gids reads the table of GIDs. An empty slot is zero, and its type cannot be read
-// (Linux, drivers/infiniband/core/sysfs.c, show_port_gid and show_port_gid_attr_gid_type).
+// gids reads the GID table. An empty slot is zero, and its type cannot be read (Linux,
+// drivers/infiniband/core/sysfs.c, show_port_gid and show_port_gid_attr_gid_type).
 func (m *Machine) gids(d *device) (nic.GIDs, error) {
 	var out nic.GIDs
 	slots, err := m.fs().ReadDir(m.portFile(d, "gids"))
@@ -87,7 +87,7 @@ func (m *Machine) gids(d *device) (nic.GIDs, error) {
 		}
 		text, err := m.text(m.portFile(d, "gids", slot))
 		if err != nil {
-			continue // the slot was emptied meanwhile
+			continue // the slot was cleared meanwhile
 		}
 		gid, err := netip.ParseAddr(text)
 		if err != nil || gid.IsUnspecified() {
@@ -105,10 +105,10 @@ func (m *Machine) gids(d *device) (nic.GIDs, error) {
 	return out, nil
 }
 
-// transfers is the speed of a PCIe link: "16.0 GT/s PCIe", of older kernels "16 GT/s".
+// transfers matches the speed of a PCIe link: "16.0 GT/s PCIe", or "16 GT/s" on older kernels.
 var transfers = lazyre.New(`^([0-9]{1,3}(?:\.[0-9])?) GT/s`)
 
-// pcie reads the link of a card (Linux, drivers/pci/pci-sysfs.c). A VF shows none.
+// pcie reads the PCIe link of a card (Linux, drivers/pci/pci-sysfs.c). A VF shows none.
 func (m *Machine) pcie(name string) (p nic.PCIe, err error) {
 	for _, v := range []struct {
 		file string
@@ -141,7 +141,7 @@ func (m *Machine) pcie(name string) (p nic.PCIe, err error) {
 	return p, err
 }
 
-// away returns the RDMA devices of cards whose interface is not in this network namespace.
+// away returns the RDMA devices of cards whose interface is in another network namespace.
 func (m *Machine) away() (out []string) {
 	devices, _ := m.list(m.infiniband())
 	for _, d := range natural.Sorted(devices) {
@@ -155,5 +155,5 @@ func (m *Machine) away() (out []string) {
 	return out
 }
 
-// maxAway bounds how many of them are kept.
+// maxAway limits how many of these devices are recorded.
 const maxAway = 64

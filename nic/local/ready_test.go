@@ -10,7 +10,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// The state that RDMA requires is read in the forms that kernels and drivers show.
+// The state that RDMA requires is read in all formats that kernels and drivers use.
 func TestReady(t *testing.T) {
 	const dev, slot = "devices/pci0000:00/" + pci0 + "/infiniband/mlx5_0/", "devices/pci0000:00/" + pci0 + "/"
 	sound := nic.Port{
@@ -50,7 +50,7 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// The rates of PCIe links are those that the kernel reckons with (drivers/pci/pci.h).
+// The rates of PCIe links match those that the kernel calculates (drivers/pci/pci.h).
 func TestPCIeRate(t *testing.T) {
 	for p, want := range map[nic.PCIe]float64{
 		{Transfers: 5000, Lanes: 8}: 32, {Transfers: 8000, Lanes: 8}: 63, {Transfers: 8000, Lanes: 16}: 126,
@@ -62,8 +62,8 @@ func TestPCIeRate(t *testing.T) {
 	}
 }
 
-// An RDMA device whose interface is in another network namespace is named; a VF, which
-// containers are given every day, is not.
+// An RDMA device whose interface is in another network namespace is listed. A VF is not, because it
+// is normal to give VFs to containers.
 func TestAway(t *testing.T) {
 	vf := mlx5(false)
 	vf.Name, vf.RDMA, vf.PCI, vf.VF = ens1, "mlx5_1", pci1, true

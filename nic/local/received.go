@@ -8,11 +8,11 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// fecs are the encodings by the names that ethtool gives them (ethtool.c, dump_feccmd, and
-// netlink/fec.c). Low latency RS has no word on switches.
+// fecs maps ethtool's names of FEC encodings (ethtool.c, dump_feccmd, and netlink/fec.c) to ours.
+// Low-latency RS is missing, because switches have no name for it.
 var fecs = map[string]string{"rs": "rs", "baser": "fc", "off": "none", "none": "none"}
 
-// fec asks ethtool for the forward error correction that a link runs with.
+// fec asks ethtool for the forward error correction in use on a link.
 func (m *Machine) fec(ctx context.Context, name string) (string, error) {
 	if m.Tools == nil {
 		return "", ErrUnsupported
@@ -34,7 +34,7 @@ func (m *Machine) fec(ctx context.Context, name string) (string, error) {
 	return "", fmt.Errorf("ethtool shows no FEC in use: exit status %d: %w", res.Code, ErrUnsupported)
 }
 
-// received reads the broken frames that a port has received.
+// received reads the counts of broken frames received by a port.
 func (m *Machine) received(name string) (r nic.Received, err error) {
 	if m.Ethtool == nil {
 		return r, ErrUnsupported

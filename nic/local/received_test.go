@@ -9,7 +9,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/runner"
 )
 
-// FEC is what ethtool calls active, by the words of switches; any other word is none.
+// The FEC is the encoding that ethtool reports as active, under the name that switches use; an
+// unknown encoding counts as not supported.
 func TestFEC(t *testing.T) {
 	h := newHost(t, mlx5(false))
 	for encoding, want := range map[string]string{"RS": "rs", "BaseR": "fc", "Off": "none", "None": "none", "LLRS": "", "": ""} {
@@ -19,7 +20,7 @@ func TestFEC(t *testing.T) {
 			t.Errorf("%q: %+v, %q", encoding, p.FEC, p.Missing[nic.FieldFEC])
 		}
 	}
-	// As the ioctl had it printed.
+	// The output format of the ioctl-based ethtool.
 	h.Programs["ethtool"] = func(context.Context, []string) (runner.Result, error) {
 		return runner.Result{Stdout: []byte("FEC parameters for ens1f0np0:\nConfigured FEC encodings: Auto\nActive FEC encodings: RS\n")}, nil
 	}

@@ -11,21 +11,21 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/mlxconfig"
 )
 
-// CardReset is how one card is reset.
+// CardReset describes how one card is reset.
 type CardReset struct {
 	Card   string `json:"card"`   // "0000:3b:00"
-	Device string `json:"device"` // the function that tools are told: "0000:3b:00.0"
-	// Ports are the interfaces of the card, each of which goes down.
+	Device string `json:"device"` // function passed to the tools: "0000:3b:00.0"
+	// Ports are the interfaces of the card, all of which go down.
 	Ports []string      `json:"ports"`
 	Way   mlxconfig.Way `json:"way"`
-	Does  string        `json:"does"` // the command, for people
-	// Blocked says why this tool does not reset the card; "" where it can.
+	Does  string        `json:"does"` // the command, for display
+	// Blocked says why this tool cannot reset the card; "" if it can.
 	Blocked string `json:"blocked,omitempty"`
 }
 
-// Resets returns how the cards of ports are reset, in natural order.
+// Resets returns how the cards of the ports are reset, in natural order.
 func (m *Machine) Resets(ctx context.Context, ports []string, o Options) ([]CardReset, error) {
-	functions := map[string]string{} // by card, the first one named
+	functions := map[string]string{} // by card: the first function named
 	broadcom := map[string]bool{}
 	for _, name := range natural.Sorted(ports) {
 		d, err := m.device(name)
@@ -65,7 +65,7 @@ func (m *Machine) cardReset(ctx context.Context, card, pci string, broadcom bool
 	if m.Tools == nil {
 		return r, mlxconfig.ErrNoTool
 	}
-	if broadcom { // the options of its NVM are loaded with a reboot
+	if broadcom { // a reboot loads the options of the card's NVM
 		r.Does = rebootCommand
 		return r, nil
 	}
@@ -91,7 +91,7 @@ func (m *Machine) cardReset(ctx context.Context, card, pci string, broadcom bool
 	return r, nil
 }
 
-// cutByAll says why taking ports down together is refused; "" where another path stays.
+// cutByAll says why taking down all the ports together is refused; "" if another path remains.
 func (g management) cutByAll(ports []string) string {
 	switch {
 	case g.err != nil:
@@ -102,9 +102,9 @@ func (g management) cutByAll(ports []string) string {
 	return "it carries the machine's only path " + g.what + " (by " + strings.Join(g.live, ", ") + ")"
 }
 
-// Reset resets a card, or starts the machine again where the card needs that. A reset that
-// [Machine.Resets] would not return now is refused. The machine of a reboot is up when
-// Reset returns, and goes down then.
+// Reset resets a card, or reboots the machine if the card requires it. It refuses a reset that
+// [Machine.Resets] would no longer return. For a reboot, Reset returns while the machine is still
+// up.
 func (m *Machine) Reset(ctx context.Context, want CardReset, o Options) error {
 	if len(want.Ports) == 0 {
 		return fmt.Errorf("no port of a card: %w", ErrUnsupported)
@@ -130,11 +130,10 @@ func (m *Machine) Reset(ctx context.Context, want CardReset, o Options) error {
 	return tool.Reset(ctx, r.Device, r.Way)
 }
 
-// rebootCommand is a reset by a reboot, for people.
+// rebootCommand is the command for a reset by reboot, for display.
 const rebootCommand = "systemctl reboot"
 
-// reboot has systemd start the machine again. It returns once that is enqueued
-// (systemctl(1)).
+// reboot makes systemd reboot the machine. It returns once the job is queued (systemctl(1)).
 func (m *Machine) reboot(ctx context.Context) error {
 	res, err := m.Tools.Run(ctx, "systemctl", "reboot")
 	if err != nil {

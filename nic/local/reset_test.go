@@ -15,8 +15,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/runner"
 )
 
-// Both ports of a card go down with it, and a reset that would cut the machine off is
-// refused, also where each port alone is not the only path.
+// Both ports of a card go down in a reset. A reset that would cut off the machine is refused, even
+// if neither port alone is the only path.
 func TestResets(t *testing.T) {
 	ports := []localtest.Port{
 		{Name: ens0, RDMA: "mlx5_bond_0", PCI: pci0, Driver: nic.DriverMLX5, Bond: "bond0"},

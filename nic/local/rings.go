@@ -11,7 +11,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// ringsOf reads the rings; ErrUnsupported is a driver without any.
+// ringsOf reads the ring lengths; ErrUnsupported means that the driver has none.
 func (m *Machine) ringsOf(name string) (nic.Rings, error) {
 	if m.Ethtool == nil {
 		return nic.Rings{}, fmt.Errorf("ethtool: %w", ErrUnsupported)
@@ -26,7 +26,7 @@ func (m *Machine) ringsOf(name string) (nic.Rings, error) {
 	return r, nil
 }
 
-// maxRing is the longest ring that a step may ask for.
+// maxRing is the greatest ring length that a step may request.
 const maxRing = 1 << 16
 
 var ringsOp = op{

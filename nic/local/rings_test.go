@@ -61,7 +61,7 @@ func TestRings(t *testing.T) {
 	}
 }
 
-// A driver says EINVAL to a length that its limits do not show.
+// A driver may answer EINVAL to a length within the limits that it reports.
 func TestRingsThatTheDriverRefuses(t *testing.T) {
 	h := newHost(t, bnxt(""))
 	m := h.Machine()

@@ -14,8 +14,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
-// route is a route of the machine, of which /proc/net tells (Linux,
-// net/ipv4/fib_trie.c and net/ipv6/route.c).
+// route is a route of the machine as listed in /proc/net (Linux, net/ipv4/fib_trie.c and
+// net/ipv6/route.c).
 type route struct {
 	to     netip.Prefix
 	dev    string
@@ -28,7 +28,7 @@ const (
 	routeReject = 0x200
 )
 
-// routes reads the main table of IPv4 and all of IPv6, but for unknown lines.
+// routes reads the main IPv4 table and all IPv6 tables, skipping unknown lines.
 func (m *Machine) routes() ([]route, error) {
 	v4, err := m.fs().ReadFile(m.proc("net", "route"))
 	if err != nil {
@@ -52,8 +52,8 @@ func (m *Machine) routes() ([]route, error) {
 	return out, nil
 }
 
-// parseRoute4 reads "Iface Destination Gateway Flags RefCnt Use Metric Mask
-// ...", addresses as hexadecimal numbers in the machine's order of bytes.
+// parseRoute4 parses "Iface Destination Gateway Flags RefCnt Use Metric Mask ...", with addresses
+// as hexadecimal numbers in the machine's byte order.
 func parseRoute4(f []string) (route, bool) {
 	if len(f) < 8 {
 		return route{}, false
@@ -71,8 +71,8 @@ func parseRoute4(f []string) (route, bool) {
 	return route{netip.PrefixFrom(netip.AddrFrom4(a), ones).Masked(), f[0], metric}, true
 }
 
-// parseRoute6 reads "destination bits source bits gateway metric references use
-// flags device", all hexadecimal.
+// parseRoute6 parses "destination bits source bits gateway metric references use flags device", all
+// hexadecimal except the device.
 func parseRoute6(f []string) (route, bool) {
 	if len(f) < 10 {
 		return route{}, false
@@ -87,8 +87,7 @@ func parseRoute6(f []string) (route, bool) {
 	return route{netip.PrefixFrom(netip.AddrFrom16([16]byte(to)), int(bits)).Masked(), f[9], metric}, true
 }
 
-// best returns the devices of the best routes among those that match: the
-// longest prefix first, then the lowest metric.
+// best returns the devices of the best matching routes: longest prefix first, then lowest metric.
 func best(routes []route, match func(netip.Prefix) bool) []string {
 	bits, metric := -1, uint64(math.MaxUint64)
 	var devs []string
@@ -105,9 +104,9 @@ func best(routes []route, match func(netip.Prefix) bool) []string {
 	return devs
 }
 
-// management says for a port why taking it down would cut the machine off, ""
-// where it would not: it is the only live port under the route to the peer or,
-// without a peer that is elsewhere, under the default route.
+// management describes the path over which the machine is managed: the route to the peer or, if the
+// peer is unknown or local, the default route. Taking down its only live port would cut off the
+// machine.
 type management struct {
 	what string
 	devs []string
@@ -147,9 +146,9 @@ func (m *Machine) management(peer netip.Addr) management {
 	return g
 }
 
-// leaves returns the ports that a device stands on, itself where it stands on none.
+// leaves returns the ports below a device, or the device itself if there are none.
 func (m *Machine) leaves(dev string, depth int) []string {
-	const most = 8 // devices stacked on one another (MAX_NEST_DEV)
+	const most = 8 // maximum nesting of devices (MAX_NEST_DEV)
 	lower := m.lower(dev)
 	if len(lower) == 0 || depth == most {
 		return []string{dev}
@@ -161,7 +160,7 @@ func (m *Machine) leaves(dev string, depth int) []string {
 	return out
 }
 
-// cutBy says why taking a port down is refused.
+// cutBy says why taking the port down is refused; "" if it is not.
 func (g management) cutBy(port string) string {
 	switch {
 	case g.err != nil:

@@ -19,18 +19,19 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/runner"
 )
 
-// maxSFs is the most that mlx5 has numbers for (Linux, include/linux/mlx5/mlx5_ifc.h, max_num_sf).
+// maxSFs is the highest SF number that mlx5 can express (Linux, include/linux/mlx5/mlx5_ifc.h,
+// max_num_sf).
 const maxSFs = 1<<16 - 1
 
-// sfDriver is the driver of a scalable function, and the start of the name of its device
-// below that of the card (Linux, drivers/net/ethernet/mellanox/mlx5/core/sf/dev).
+// sfDriver is the driver of a scalable function, and the prefix of its device name below the card's
+// device (Linux, drivers/net/ethernet/mellanox/mlx5/core/sf/dev).
 const sfDriver = nic.DriverMLX5 + ".sf"
 
-// sfPort is a port of the switch of a card, as devlink has it.
+// sfPort is a port of a card's switch, as devlink prints it.
 type sfPort struct {
 	Flavour  string `json:"flavour"`
 	Number   int    `json:"sfnum"`
-	External bool   `json:"external"` // of another host, as on the Arm cores of a BlueField
+	External bool   `json:"external"` // belongs to another host, as on the Arm cores of a BlueField
 	Function struct {
 		State string `json:"state"`
 	} `json:"function"`
@@ -38,7 +39,7 @@ type sfPort struct {
 
 func (p sfPort) active() bool { return p.Function.State == "active" }
 
-// scalable reads the scalable functions of a physical one.
+// scalable reads the scalable functions of a physical function.
 func (r reader) scalable() {
 	if r.p.Driver != nic.DriverMLX5 {
 		return
@@ -49,7 +50,7 @@ func (r reader) scalable() {
 	}
 }
 
-// mostSFs is how many a card offers; not set where the kernel does not show that.
+// mostSFs returns how many SFs a card offers; unset if the kernel does not show it.
 func (r reader) mostSFs() (most qos.Opt[int]) {
 	var out struct {
 		Resources map[string][]struct {
@@ -68,8 +69,8 @@ func (r reader) mostSFs() (most qos.Opt[int]) {
 	return most
 }
 
-// sfs counts those that are active. Outside of switchdev mode there are none
-// (mlx5/core/sf/devlink.c), and nothing is asked.
+// sfs counts the active SFs. Outside switchdev mode there are none (mlx5/core/sf/devlink.c), so
+// devlink is not run.
 func (m *Machine) sfs(ctx context.Context, d *device) (n int, err error) {
 	if on, err := m.switchdev(d); err != nil || !on {
 		return 0, err
@@ -83,7 +84,7 @@ func (m *Machine) sfs(ctx context.Context, d *device) (n int, err error) {
 	return n, err
 }
 
-// sfPorts are the ports of a card's scalable functions of this host by their handles.
+// sfPorts returns the ports, by handle, of the card's scalable functions that belong to this host.
 func (m *Machine) sfPorts(ctx context.Context, d *device) (map[string]sfPort, error) {
 	b, err := m.devlink(ctx, "-j", "port", "show")
 	if err != nil {
@@ -144,8 +145,8 @@ var sfsOp = op{
 	},
 }
 
-// makeSFs makes the SFs 1 to n, and has them active. One that is there and is not active is
-// of a run that was cut short. What it has made goes again where it fails.
+// makeSFs creates the SFs 1 to n and activates them. An inactive SF that already exists is left
+// from an interrupted run. If makeSFs fails, it deletes the SFs that it created.
 func (m *Machine) makeSFs(ctx context.Context, d *device, n int) (err error) {
 	_, function, _ := strings.Cut(d.pci, ".")
 	before, err := m.sfPorts(ctx, d)
@@ -170,7 +171,7 @@ func (m *Machine) makeSFs(ctx context.Context, d *device, n int) (err error) {
 		if there[i] {
 			continue
 		}
-		// The driver takes the number of its PCI function alone.
+		// The driver accepts only the number of its own PCI function.
 		if _, err := m.devlink(ctx, "port", "add", "pci/"+d.pci, "flavour", "pcisf", "pfnum", function, "sfnum", strconv.Itoa(i)); err != nil {
 			return hint.With(err, "a card without SFs needs PER_PF_NUM_SF=1 and PF_TOTAL_SF with mlxconfig, and a reset; the kernel needs CONFIG_MLX5_SF")
 		}
@@ -198,7 +199,7 @@ func (m *Machine) deleteSFs(ctx context.Context, handles []string) error {
 	return nil
 }
 
-// usedSFs are the SFs of a port that something may use, as [Machine.usedVFs].
+// usedSFs returns the SFs of a port that may be in use, like [Machine.usedVFs].
 func (m *Machine) usedSFs(d *device) (used []string) {
 	dir := m.sysNet(d.name, "device")
 	entries, _ := m.list(dir)

@@ -26,7 +26,7 @@ func sfWant(count int) *nic.Host {
 	return &nic.Host{Ports: map[string]*nic.Port{vfPort: {Name: vfPort, Functions: nic.Functions{SFs: qos.Of(count)}}}}
 }
 
-// devlink runs a command as a person does.
+// devlink runs a devlink command as a user would.
 func devlink(t *testing.T, h *localtest.Host, line string) {
 	t.Helper()
 	if res, err := h.Programs["devlink"](context.Background(), strings.Fields(line)); err != nil || res.Code != 0 {
@@ -34,8 +34,8 @@ func devlink(t *testing.T, h *localtest.Host, line string) {
 	}
 }
 
-// SFs are made, and taken away again by the revert, unless something uses one. Those of
-// another card, and one that is not active, are left alone.
+// SFs are created, and deleted again by the revert unless something uses one. SFs of another card
+// and inactive ones are left alone.
 func TestSFs(t *testing.T) {
 	ctx := context.Background()
 	for _, used := range []bool{false, true} {
@@ -65,7 +65,7 @@ func TestSFs(t *testing.T) {
 		if left := nic.Diff(running, want); len(left) > 0 {
 			t.Errorf("left: %+v", left)
 		}
-		// Another number is never written over SFs that are there, whatever a step says.
+		// A different number is never written while SFs exist, whatever a step says.
 		if _, err := m.Apply(ctx, []local.Step{{Port: vfPort, Field: nic.FieldSFs, Want: local.Value{Number: new(3)}}}, nil); !errors.Is(err, local.ErrInUse) {
 			t.Error(err)
 		}
@@ -91,7 +91,7 @@ func TestSFs(t *testing.T) {
 	}
 }
 
-// A card that makes fewer than are wanted keeps none of them.
+// If a card can create only some of the wanted SFs, none of them is kept.
 func TestSFsInPart(t *testing.T) {
 	h := withSFs(t)
 	m := h.Machine()
@@ -142,14 +142,14 @@ func TestSFLimits(t *testing.T) {
 	if got := blocked(); !slices.Equal(got, all) {
 		t.Errorf("got:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(all, "\n"))
 	}
-	// Without devlink a card in switchdev mode is unknown.
+	// Without devlink, the number of SFs on a card in switchdev mode is unknown.
 	m.Tools = &runnertest.Fake{}
 	if got := blocked(); len(got) != 4 || !strings.Contains(got[0], runner.ErrNotFound.Error()) || got[2] != all[2] {
 		t.Errorf("without devlink:\n%s", strings.Join(got, "\n"))
 	}
 }
 
-// Of the ports that devlink shows, active SFs of this host and this card are counted.
+// Of the ports that devlink shows, only active SFs of this host and this card are counted.
 func TestSFsOfThisHost(t *testing.T) {
 	h := withSFs(t)
 	m := h.Machine()

@@ -11,18 +11,18 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// Where the settings of congestion control and of the RDMA stack are. Several
-// drivers keep the same one in different places, none of them in all kernels.
+// This file locates the settings of congestion control and of the RDMA stack. Drivers keep the same
+// setting in different places, and no place exists in all kernels.
 
-// ecnFiles are the folders of the OFED driver with a file for each priority, at
-// the notification point and at the reaction point (en_ecn.c of MLNX_OFED).
+// ecnFiles returns the directories of the OFED driver that hold one file per priority, for the
+// notification point and the reaction point (en_ecn.c of MLNX_OFED).
 func (m *Machine) ecnFiles(d *device) (np, rp string) {
 	return m.sysNet(d.name, "ecn", "roce_np", "enable"), m.sysNet(d.name, "ecn", "roce_rp", "enable")
 }
 
-// cnpFiles are the places of the DSCP and of the priority of the congestion
-// notifications of a port of mlx5, the best one first: the OFED driver's, and
-// debugfs of the kernel's (drivers/infiniband/hw/mlx5/cong.c).
+// cnpFiles returns the possible locations of the DSCP or priority of congestion notifications on an
+// mlx5 port, in order of preference: the OFED driver's file, then debugfs of the kernel's driver
+// (drivers/infiniband/hw/mlx5/cong.c).
 func (m *Machine) cnpFiles(d *device, field string) []string {
 	file, param := "cnp_802p_prio", "np_cnp_prio"
 	if field == nic.FieldCNPDSCP {
@@ -38,8 +38,8 @@ func (m *Machine) cnpFiles(d *device, field string) []string {
 	return l
 }
 
-// place returns the first of the files that there is. A place that may not be
-// looked into is an error, since the file may be there.
+// place returns the first of the files that exists. It returns an error if a location may not be
+// accessed, since the file may exist there.
 func (m *Machine) place(files []string) (string, error) {
 	for _, f := range files {
 		if _, err := m.fs().ReadFile(f); !errors.Is(err, fs.ErrNotExist) {
@@ -49,7 +49,7 @@ func (m *Machine) place(files []string) (string, error) {
 	return "", ErrUnsupported
 }
 
-// cnp reads the DSCP or the priority of the congestion notifications.
+// cnp reads the DSCP or the priority of congestion notifications.
 func (m *Machine) cnp(d *device, field string) (int, error) {
 	if d.driver == nic.DriverBNXT {
 		return m.ccGet(d, cnpName(field))
@@ -62,7 +62,7 @@ func (m *Machine) cnp(d *device, field string) (int, error) {
 	return int(n), err
 }
 
-// ecn reads the priorities with congestion control, as notification point and as
+// ecn returns the priorities with congestion control on at the notification point and at the
 // reaction point.
 func (m *Machine) ecn(d *device) (np, rp qos.PrioritySet, err error) {
 	if d.driver == nic.DriverBNXT {
@@ -107,7 +107,7 @@ func (r reader) congestion() {
 	r.p.DCQCN = dcqcn.V
 }
 
-// errNoRDMA: the port has no RDMA device, whose setting it would be.
+// errNoRDMA: the port has no RDMA device to which the setting would belong.
 var errNoRDMA = errors.New("no RDMA device")
 
 func (r reader) rdmaDefaults() {
@@ -124,9 +124,9 @@ func (m *Machine) trafficClassFile(d *device) string {
 	return m.infiniband(d.rdma, "tc", strconv.Itoa(d.port), "traffic_class")
 }
 
-// trafficClass reads the OFED driver's traffic class of all queue pairs, -1 for
-// none: the file is empty, or holds "Global tclass=106" besides lines of rules
-// for single addresses (mlx5_ib main.c of MLNX_OFED).
+// trafficClass reads the OFED driver's traffic class of all queue pairs; -1 if none is set. The
+// file is empty, or contains "Global tclass=106" and possibly lines with rules for single addresses
+// (mlx5_ib main.c of MLNX_OFED).
 func (m *Machine) trafficClass(d *device) (int, error) {
 	if d.rdma == "" {
 		return 0, errNoRDMA

@@ -12,8 +12,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/local/localtest"
 )
 
-// The settings that the intent states of a NIC itself are written, hold, and are
-// reverted; a driver without one leaves it, with the reason.
+// Settings that the intent states for the NIC itself are written, stay, and are reverted; if the
+// driver lacks a setting, it is blocked with the reason.
 func TestStatedSettings(t *testing.T) {
 	ice := localtest.Port{Name: ens0, RDMA: "irdma0", PCI: pci0, Driver: nic.DriverICE}
 	buffers := nic.Port{Name: ens0, BufferSpeed: qos.Of(units.Rate(400e9)), PFC: qos.Of(qos.Priorities(3)), Cable: qos.Of(units.Length(10)), MTU: qos.Of(1500)}
@@ -22,7 +22,7 @@ func TestStatedSettings(t *testing.T) {
 	for name, tt := range map[string]struct {
 		port    localtest.Port
 		want    nic.Port
-		fields  string // of the steps
+		fields  string // fields of the steps
 		blocked string
 	}{
 		"buffers of mlx5":    {mlx5(false), buffers, "buffers cable pfc", ""},
@@ -78,7 +78,7 @@ func TestStatedSettings(t *testing.T) {
 	}
 }
 
-// A file of a step cannot say what is no stall prevention.
+// A step from a file cannot set an invalid stall prevention.
 func TestForeignStall(t *testing.T) {
 	h := newHost(t, mlx5(true))
 	u, err := h.Machine().Apply(t.Context(), []local.Step{{Port: ens0, Field: nic.FieldStallPrevention, Want: local.Value{Mode: "never"}}}, nil)

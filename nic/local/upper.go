@@ -12,7 +12,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// maxUppers bounds the devices over the ports of a host that are read.
+// maxUppers limits how many devices over a host's ports are read.
 const maxUppers = 256
 
 // readUppers reads the bonds, VLANs and bridges over the ports of a host.
@@ -42,7 +42,7 @@ func (m *Machine) readUppers(ctx context.Context, h *nic.Host) {
 	}
 }
 
-// upper reads one device; nil where it is gone, or no bond, VLAN or bridge.
+// upper reads one device; nil if it is gone or is not a bond, VLAN or bridge.
 func (m *Machine) upper(ctx context.Context, name string) *nic.Upper {
 	u := &nic.Upper{Name: name, Kind: m.upperKind(name), On: m.choice.named(m.lower(name)), Missing: map[string]string{}}
 	note := func(field string, err error) bool {
@@ -76,8 +76,8 @@ func (m *Machine) upper(ctx context.Context, name string) *nic.Upper {
 	return u
 }
 
-// upperKind is what a device is by the type that its driver gives it, "" for none of
-// those that count: RDMA has no addresses of a tunnel or a switch in software.
+// upperKind returns the kind of a device according to the type that its driver reports; "" for
+// other kinds, because RDMA does not use the addresses of tunnels or software switches.
 func (m *Machine) upperKind(name string) nic.UpperKind {
 	b, _ := m.fs().ReadFile(m.sysNet(name, "uevent"))
 	for line := range strings.Lines(string(b)) {
@@ -90,9 +90,9 @@ func (m *Machine) upperKind(name string) nic.UpperKind {
 	return ""
 }
 
-// along returns the devices whose MTU the kernel changes with that of a device: the members
-// of a bond are set, and VLANs over it follow downwards (Linux, bond_main.c,
-// bond_change_mtu; net/8021q/vlan.c, vlan_device_event). Those below come first.
+// along returns the devices whose MTU the kernel changes together with that of a device: it sets
+// the members of a bond, and lowers the VLANs over the device if necessary (Linux, bond_main.c,
+// bond_change_mtu; net/8021q/vlan.c, vlan_device_event). Lower devices come first.
 func (m *Machine) along(name string) []string {
 	var out []string
 	if m.upperKind(name) == nic.UpperBond {

@@ -15,7 +15,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/local/localtest"
 )
 
-// bonded is RoCE LAG over two ports, with a VLAN.
+// bonded returns a host with RoCE LAG over two ports, and a VLAN.
 func bonded(t *testing.T) *localtest.Host {
 	t.Helper()
 	h := newHost(t,
@@ -31,11 +31,11 @@ func TestUppersAreRead(t *testing.T) {
 	h.SetEgress("bond0.100", nic.PCPs{2: 3, 3: 3})
 	h.SetMTU(ens0, 9000)
 	h.SetMTU(ens1, 9000)
-	// A device of another kind, and one with a name that is no device's.
+	// A device of another kind, and an entry that is not a device name.
 	h.Put("class/net/"+ens0+"/upper_vxlan0", "")
 	h.Put("class/net/"+ens0+"/upper_..", "")
 	h.Put("class/net/vxlan0/uevent", "DEVTYPE=vxlan\n")
-	m := h.MachineOf() // no privilege is needed
+	m := h.MachineOf() // no privileges are needed
 	got := read(t, m)
 	none := map[string]string{}
 	want := map[string]*nic.Upper{
@@ -46,7 +46,7 @@ func TestUppersAreRead(t *testing.T) {
 	if diff := cmp.Diff(want, got.Uppers); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	// The RDMA device goes by the bond, not by its members.
+	// The RDMA MTU follows the MTU of the bond, not that of its members.
 	if p := got.Ports[ens0]; p.MTU != qos.Of(9000) || p.ActiveMTU != qos.Of(1024) {
 		t.Errorf("MTU %+v, RDMA MTU %+v", p.MTU, p.ActiveMTU)
 	}
@@ -57,7 +57,7 @@ func TestUppersAreRead(t *testing.T) {
 	if s := strings.Join(names, " "); s != "bond0 bond0.100 br0" {
 		t.Errorf("over %s: %s", ens1, s)
 	}
-	// What cannot be read is said.
+	// If something cannot be read, the reason is reported.
 	m.VLANs = nil
 	h.Put("class/net/br0/mtu", "many\n")
 	got = read(t, m)
@@ -80,7 +80,7 @@ func TestUppersAreBounded(t *testing.T) {
 	}
 }
 
-// stack is what is wanted of bonded, with one MTU.
+// stack returns the wanted state of the bonded host, with one MTU.
 func stack(mtu int) *nic.Host {
 	tags := nic.PCPs{0, qos.Unmanaged, 3, 3, qos.Unmanaged, qos.Unmanaged, 6, qos.Unmanaged}
 	h := &nic.Host{Name: "gpu1", Ports: map[string]*nic.Port{}, Uppers: map[string]*nic.Upper{
@@ -101,8 +101,8 @@ func mtus(h *localtest.Host) string {
 	return strings.Join(out, " ")
 }
 
-// A bond and its VLAN get the MTU and the map of the intent, in the order that the kernel
-// takes, and a revert restores all that the kernel changed along with them.
+// A bond and its VLAN get the MTU and the map of the intent, in the order that the kernel accepts.
+// A revert restores everything that the kernel changed along with them.
 func TestUppersThereAndBack(t *testing.T) {
 	for name, tt := range map[string]struct {
 		from  map[string]int
@@ -172,7 +172,7 @@ func TestUppersThereAndBack(t *testing.T) {
 	}
 }
 
-// A VLAN that the intent does not list follows its NIC downwards, and comes back with it.
+// A VLAN that the intent does not list follows its NIC to a lower MTU; the revert restores it.
 func TestVLANOfOthersComesBack(t *testing.T) {
 	h := newHost(t, mlx5(false))
 	h.SetMTU(ens0, 9000)
@@ -187,7 +187,7 @@ func TestVLANOfOthersComesBack(t *testing.T) {
 	}
 }
 
-// What the kernel refuses ends the run, and a record of other devices is refused.
+// A rejection by the kernel ends the run, and a record that names other devices is rejected.
 func TestUppersThatAreRefused(t *testing.T) {
 	h := bonded(t)
 	m, want := h.Machine(), stack(9000)
@@ -219,7 +219,7 @@ func TestUppersThatAreRefused(t *testing.T) {
 			t.Errorf("%s is taken", name)
 		}
 	}
-	// A device that is not over or below the bond is left alone.
+	// A device that is neither over nor below the bond is left alone.
 	h.SetFaults(localtest.Faults{})
 	h.Add(localtest.Port{Name: "eth7", PCI: "0000:77:00.0", Driver: nic.DriverMLX5})
 	u := local.Undo{Steps: []local.UndoStep{{Port: "bond0", Field: nic.FieldMTU, Old: local.Value{Number: new(2000), Along: map[string]int{"eth7": 4000}}}}}
@@ -228,7 +228,7 @@ func TestUppersThatAreRefused(t *testing.T) {
 	}
 }
 
-// Another writer of a bond is found as one of a NIC is.
+// Another writer of a bond is detected like one of a NIC.
 func TestWatchOfUppers(t *testing.T) {
 	h := bonded(t)
 	m, want := h.Machine(), stack(9000)

@@ -10,63 +10,64 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/mlxconfig"
 )
 
-// Value is one setting as the machine keeps it, which holds more than the model
-// does where the revert needs that. Only the members of its field are set.
+// Value is one setting as the machine stores it. It holds more than the model in package nic if the
+// revert needs more. Only the members of its field are set.
 type Value struct {
 	PFC     *qos.PrioritySet   `json:"pfc,omitempty"`
 	DSCP    *[qos.NumDSCP]int8 `json:"dscp,omitempty"`
 	ETS     *nic.ETS           `json:"ets,omitempty"`
 	Buffers *nic.Buffers       `json:"buffers,omitempty"`
-	// DCBX are the bits as dcbnl has them, of which the host's counts. Agent
-	// is the private flag of ice for its firmware's agent.
+	// DCBX holds the bits as in dcbnl, of which only the host bit is compared. Agent is ice's
+	// private flag for the agent in its firmware.
 	DCBX  *dcb.DCBX `json:"dcbx,omitempty"`
 	Agent *bool     `json:"agent,omitempty"`
 	Pause *Pause    `json:"pause,omitempty"`
-	// Trust is what nicctl classifies by, in addition to its map of DSCPs.
+	// Trust is nicctl's classification, in addition to its DSCP map.
 	Trust qos.Trust `json:"trust,omitempty"`
 	// Rates are nicctl's rate limits in Gbit/s, in addition to its shares.
 	Rates *[qos.NumPriorities]int `json:"rates,omitempty"`
 	Rings *nic.Rings              `json:"rings,omitempty"`
-	// ECN are the priorities with congestion control; with nicctl, Number is in
-	// addition the DSCP of congestion notifications.
+	// ECN holds the priorities with congestion control. With nicctl, Number also holds the DSCP of
+	// congestion notifications.
 	ECN *ECN `json:"ecn,omitempty"`
-	// DCQCN are parameters of congestion control by name.
+	// DCQCN holds congestion control parameters by name.
 	DCQCN map[string]uint64 `json:"dcqcn,omitempty"`
-	// Number is that of mtu, max_read_request, cable (metres), tos, traffic_class (-1 for none),
-	// cnp_dscp, cnp_priority or roce_app (-1 for none).
+	// Number is the value of mtu, max_read_request, cable (metres), tos, traffic_class (-1 for
+	// none), cnp_dscp, cnp_priority, roce_app (-1 for none), vfs or sfs.
 	Number *int `json:"number,omitempty"`
-	// Along are the MTUs of the devices that the kernel changes along with an mtu.
+	// Along holds the MTUs of the devices that the kernel changes together with an mtu.
 	Along map[string]int `json:"along,omitempty"`
-	// PCPs are the map of a VLAN.
+	// PCPs is the egress map of a VLAN.
 	PCPs *nic.PCPs `json:"pcps,omitempty"`
-	// Willing is whether a DCBX peer may overwrite the settings.
+	// Willing says whether a DCBX peer may overwrite the settings.
 	Willing *bool `json:"willing,omitempty"`
-	// Mode is the RDMA-CM default mode, or that of the stall prevention.
+	// Mode is the default mode of RDMA-CM, or the mode of the stall prevention.
 	Mode string `json:"mode,omitempty"`
-	// VFTrust is whether VFs are trusted.
+	// VFTrust says which VFs are trusted.
 	VFTrust *VFTrust `json:"vf_trust,omitempty"`
-	// NV are firmware settings of the next boot by name.
+	// NV holds firmware settings for the next boot, by name.
 	NV map[string]string `json:"nv,omitempty"`
 }
 
-// ECN are the priorities with congestion control as notification and reaction point.
+// ECN holds the priorities with congestion control on at the notification point and the reaction
+// point.
 type ECN struct {
 	NP qos.PrioritySet `json:"np"`
 	RP qos.PrioritySet `json:"rp"`
-	// Exactly turns the other priorities off.
+	// Exactly says that all other priorities must be off.
 	Exactly bool `json:"exactly,omitempty"`
 }
 
-// holds reports whether priorities are as they are wanted.
+// holds reports whether the priorities match the wanted ones.
 func (e ECN) holds(have, want qos.PrioritySet) bool {
 	return have&want == want && (have == want || !e.Exactly)
 }
 
-// sized reports whether two buffer sizes are the same to a driver that rounds
-// down to whole cells, which are at most 512 bytes.
+// sized reports whether two buffer sizes are equal for a driver that rounds down to whole cells of
+// at most 512 bytes.
 func sized(want, have int64) bool { return have == want || have > 0 && have < want && want-have < 512 }
 
-// same reports whether a machine that has a value holds a wanted one.
+// same reports whether a machine with the value have already holds the wanted value v.
 func (v Value) same(have Value) bool {
 	switch {
 	case !v.sameAMD(have):
@@ -90,7 +91,7 @@ func (v Value) same(have Value) bool {
 		}
 		return v.agentOn() || have.DCBX != nil && *have.DCBX&dcb.DCBXHost == *v.DCBX&dcb.DCBXHost
 	case v.Pause != nil:
-		// Autonegotiation is left as it is, or is not to be had.
+		// Autonegotiation is kept as it is or is not supported, so it is not compared.
 		return have.Pause != nil && have.Pause.RX == v.Pause.RX && have.Pause.TX == v.Pause.TX
 	case v.ECN != nil:
 		return have.ECN != nil && v.ECN.holds(have.ECN.NP, v.ECN.NP) && v.ECN.holds(have.ECN.RP, v.ECN.RP)
@@ -119,7 +120,7 @@ func (v Value) same(have Value) bool {
 
 func (v Value) agentOn() bool { return v.Agent != nil && *v.Agent }
 
-// sameAlong compares what a value has of devices that are still there.
+// sameAlong compares the MTUs of the other devices, as far as they still exist.
 func (v Value) sameAlong(have Value) bool {
 	for name, mtu := range v.Along {
 		if n, ok := have.Along[name]; ok && n != mtu {

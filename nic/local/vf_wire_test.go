@@ -7,7 +7,7 @@ import (
 	"github.com/mdlayher/netlink"
 )
 
-// What is sent for a VF is what is read of it.
+// The trust setting sent for a VF can be read back.
 func TestTrustOnTheWire(t *testing.T) {
 	message := func(attrs func(*netlink.AttributeEncoder)) []byte {
 		ae := netlink.NewAttributeEncoder()

@@ -12,24 +12,25 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// VLAN is what the kernel tells of a VLAN device, see [nic.Upper].
+// VLAN is the kernel's information about a VLAN device, see [nic.Upper].
 type VLAN struct {
 	ID              int
 	Egress, Ingress nic.PCPs
 }
 
-// VLANs is rtnetlink as the package uses it, for names that the machine has.
+// VLANs is the part of rtnetlink for VLANs that the package uses. The interface names must exist on
+// the machine.
 type VLANs interface {
 	VLAN(ctx context.Context, ifname string) (VLAN, error)
-	// SetEgress sets the entries of a map that are not [qos.Unmanaged].
+	// SetEgress sets the entries of m that are not [qos.Unmanaged].
 	SetEgress(ctx context.Context, ifname string, m nic.PCPs) error
 }
 
-// rtnetlink opens a socket for each call: there are few. /proc/net/vlan has the same,
-// and is root's alone (Linux, net/8021q/vlanproc.c).
+// rtnetlink opens a socket for each call, because calls are rare. /proc/net/vlan has the same
+// information, but only root can read it (Linux, net/8021q/vlanproc.c).
 type rtnetlink struct{}
 
-// Of include/uapi/linux/rtnetlink.h and if_link.h.
+// Constants of include/uapi/linux/rtnetlink.h and if_link.h.
 const (
 	rtmNewLink = 16
 	rtmGetLink = 18
@@ -48,10 +49,10 @@ const (
 	iflaVLANMapping = 1
 
 	skipStats = 8  // RTEXT_FILTER_SKIP_STATS
-	ifinfomsg = 16 // bytes
+	ifinfomsg = 16 // size in bytes
 )
 
-// netlinkWait bounds the wait for an answer, which the kernel has at once.
+// netlinkWait limits the wait for an answer, which the kernel normally gives at once.
 const netlinkWait = 10 * time.Second
 
 // VLAN implements VLANs.
@@ -81,8 +82,8 @@ func (rtnetlink) SetEgress(ctx context.Context, ifname string, m nic.PCPs) error
 	return nil
 }
 
-// egressAttrs changes entries of the map of a VLAN; the others stay
-// (net/8021q/vlan_netlink.c, vlan_changelink).
+// egressAttrs returns the attributes of a message that changes entries of a VLAN's egress map; the
+// other entries stay (net/8021q/vlan_netlink.c, vlan_changelink).
 func egressAttrs(ifname string, m nic.PCPs) *netlink.AttributeEncoder {
 	ae := netlink.NewAttributeEncoder()
 	ae.String(iflaIfname, ifname)
@@ -105,7 +106,7 @@ func egressAttrs(ifname string, m nic.PCPs) *netlink.AttributeEncoder {
 	return ae
 }
 
-// exchange sends a message about a link, with its attributes.
+// exchange sends a message about a link with the given attributes and returns the replies.
 func exchange(ctx context.Context, typ netlink.HeaderType, flags netlink.HeaderFlags, ae *netlink.AttributeEncoder) ([]netlink.Message, error) {
 	attrs, err := ae.Encode()
 	if err != nil {
@@ -118,7 +119,7 @@ func exchange(ctx context.Context, typ netlink.HeaderType, flags netlink.HeaderF
 	if err != nil {
 		return nil, err
 	}
-	defer conn.Close() // nothing is lost with it
+	defer conn.Close() // an error here loses nothing
 	deadline := time.Now().Add(netlinkWait)
 	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {
 		deadline = d
@@ -129,8 +130,8 @@ func exchange(ctx context.Context, typ netlink.HeaderType, flags netlink.HeaderF
 	return conn.Execute(netlink.Message{Header: netlink.Header{Type: typ, Flags: flags}, Data: append(make([]byte, ifinfomsg), attrs...)})
 }
 
-// parseVLAN reads a RTM_NEWLINK of a VLAN. A priority that is not in a map has 0 there
-// (net/8021q/vlan_netlink.c, vlan_fill_info).
+// parseVLAN decodes an RTM_NEWLINK message for a VLAN. A priority that is not in a map has the
+// value 0 (net/8021q/vlan_netlink.c, vlan_fill_info).
 func parseVLAN(b []byte) (VLAN, error) {
 	var v VLAN
 	if len(b) < ifinfomsg {
@@ -185,8 +186,8 @@ func (v *VLAN) parse(data *netlink.AttributeDecoder) error {
 	return nil
 }
 
-// parsePCPs reads pairs of numbers (ifla_vlan_qos_mapping). The kernel has priorities
-// above 7 as well, which no PCP stands for.
+// parsePCPs decodes pairs of numbers (ifla_vlan_qos_mapping). It ignores the kernel's priorities
+// above 7, which correspond to no PCP.
 func parsePCPs(ad *netlink.AttributeDecoder, m *nic.PCPs) error {
 	for ad.Next() {
 		b := ad.Bytes()

@@ -16,7 +16,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// linkOf is a RTM_NEWLINK of a device of a kind.
+// linkOf returns an RTM_NEWLINK message for a device of the given kind.
 func linkOf(t testing.TB, kind string, data func(*netlink.AttributeEncoder) error) []byte {
 	t.Helper()
 	ae := netlink.NewAttributeEncoder()
@@ -33,7 +33,7 @@ func linkOf(t testing.TB, kind string, data func(*netlink.AttributeEncoder) erro
 	return append(make([]byte, ifinfomsg), b...)
 }
 
-// pair is a mapping of a priority.
+// pair returns the mapping of one priority.
 func pair(from, to byte) []byte {
 	b := make([]byte, 8)
 	for i, v := range []byte{from, to} {
@@ -77,7 +77,7 @@ func TestParseVLAN(t *testing.T) {
 	}
 }
 
-// A request to change a map has the entries that are managed, as the kernel shows them.
+// A request to change a map contains only the managed entries, in the format that the kernel uses.
 func TestEgressAttrs(t *testing.T) {
 	b, err := egressAttrs("bond0.100", nic.PCPs{0, qos.Unmanaged, 3, 3, qos.Unmanaged, qos.Unmanaged, 6, qos.Unmanaged}).Encode()
 	if err != nil {
@@ -91,7 +91,7 @@ func TestEgressAttrs(t *testing.T) {
 	}
 }
 
-// The kernel of this machine answers a request as it is sent.
+// This machine's kernel answers the request.
 func TestVLANOfThisMachine(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("skipped: needs Linux")

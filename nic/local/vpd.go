@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// The tags of vital product data (PCI Local Bus Specification 3.0, appendix I; Linux,
+// Tags in vital product data (PCI Local Bus Specification 3.0, appendix I; Linux,
 // include/linux/pci.h, PCI_VPD_LRDT_RO_DATA).
 const (
-	vpdLarge    = 0x80 // a large resource: two bytes of length follow
+	vpdLarge    = 0x80 // large resource: a length of two bytes follows
 	vpdReadOnly = 0x90
-	vpdEnd      = 0x0f // a small resource, with its length in the low three bits
+	vpdEnd      = 0x0f // small resource, with its length in the low three bits
 )
 
-// parseVPD returns the part and serial number in the vital product data of a card, "" for
-// one that is not there. It ends where the data make no sense.
+// parseVPD returns the part and serial number in a card's vital product data, or "" for a missing
+// one. It stops at malformed data.
 func parseVPD(b []byte) (part, serial string) {
 	for len(b) > 0 {
 		var n, head int

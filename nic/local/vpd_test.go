@@ -2,7 +2,7 @@ package local
 
 import "testing"
 
-// The example of PCI Local Bus Specification 3.0, appendix I, is of this form.
+// vpdExample has the form of the example in PCI Local Bus Specification 3.0, appendix I.
 const vpdExample = "\x82\x04\x00card\x90\x15\x00PN\x05MCX75EC\x00SN\x04MT1 RV\x00\x78"
 
 func TestVPD(t *testing.T) {

@@ -12,17 +12,17 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// How the settings of a run are watched: for how long unless a Machine says, and how often
-// they are looked at, at least twice.
+// How long the settings of a run are watched unless the Machine says otherwise, how often they are
+// read, and how often at least.
 const (
 	defaultStay = 5 * time.Second
 	stayEvery   = 250 * time.Millisecond
 	minLooks    = 2
 )
 
-// Watch reads the settings of steps that were carried out again for a while, and returns
-// those that are no longer as desired, each as it was first found: something else writes
-// them. Firmware settings and AMD's cards, which take seconds to read, are not watched.
+// Watch rereads the settings of completed steps for a while and returns those that are no longer as
+// desired, each as first found: something else writes them. It does not watch firmware settings and
+// AMD's cards, which take seconds to read.
 func (m *Machine) Watch(ctx context.Context, desired *nic.Host, steps []Step) ([]nic.Change, error) {
 	written := map[string]map[string]bool{}
 	for _, s := range steps {
@@ -60,8 +60,8 @@ func (m *Machine) Watch(ctx context.Context, desired *nic.Host, steps []Step) ([
 	}
 }
 
-// lasting are the settings that were found astray more than once, or at the last look: a
-// driver may show something else for a moment.
+// lasting returns the settings that differed more than once, or at the last read: a driver may
+// briefly report another value.
 func lasting(found *ordered.Groups[[2]string, nic.Change], last []nic.Change) (out []nic.Change) {
 	for at, l := range found.All() {
 		if len(l) > 1 || slices.ContainsFunc(last, func(c nic.Change) bool { return c.Port == at[0] && c.Field == at[1] }) {
@@ -71,7 +71,7 @@ func lasting(found *ordered.Groups[[2]string, nic.Change], last []nic.Change) (o
 	return out
 }
 
-// fields are those that a step sets.
+// fields returns the fields that a step sets.
 func (s Step) fields() []string {
 	out := []string{s.Field}
 	for _, c := range s.Changes {
@@ -80,13 +80,13 @@ func (s Step) fields() []string {
 	return out
 }
 
-// Sets reports whether a step sets a field of a port.
+// Sets reports whether the step sets a field of a port.
 func (s Step) Sets(port, field string) bool {
 	return s.Port == port && slices.Contains(s.fields(), field)
 }
 
-// astray are the written fields of ports that are not as desired now. A port that cannot be
-// read is left to the next read of the host.
+// astray returns the differences in the fields that were written. Ports that cannot be read are
+// skipped; the next read of the host reports them.
 func (m *Machine) astray(ctx context.Context, desired *nic.Host, written map[string]map[string]bool) []nic.Change {
 	now := &nic.Host{Ports: map[string]*nic.Port{}, Uppers: map[string]*nic.Upper{}}
 	want := &nic.Host{Ports: map[string]*nic.Port{}, Uppers: map[string]*nic.Upper{}}

@@ -12,8 +12,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/local"
 )
 
-// A setting that another program changes back is found with what it became, once, and no
-// other; the end of the context ends the watch.
+// A setting that another program changes back is reported once, with its new value, and no other
+// setting is. Watch stops when the context ends.
 func TestWatch(t *testing.T) {
 	want := &nic.Host{Name: "gpu1", Ports: map[string]*nic.Port{ens0: {Name: ens0, PFC: qos.Of(qos.Priorities(3)), MTU: qos.Of(9000), ToS: qos.Of(106)}}}
 	for rival, found := range map[string][]string{"": nil, "pfc": {"0x10 {4} 0x08 {3}"}} {
@@ -26,7 +26,7 @@ func TestWatch(t *testing.T) {
 		if _, err := m.Apply(t.Context(), steps, nil); err != nil {
 			t.Fatal(err)
 		}
-		// What is not of the steps is none of its business.
+		// Settings that no step wrote are not reported.
 		only := want.Ports[ens0]
 		only.Trust = qos.Of(qos.TrustDSCP)
 		got, err := m.Watch(t.Context(), want, steps)
@@ -39,7 +39,7 @@ func TestWatch(t *testing.T) {
 		}
 		only.Trust = qos.Opt[qos.Trust]{}
 	}
-	// What a driver shows for a moment is not taken for a change.
+	// A value that a driver reports only for a moment is not taken for a change.
 	h := newHost(t, mlx5(true))
 	m := h.Machine()
 	if _, err := m.Apply(t.Context(), m.Plan(read(t, m, ens0), want, local.Options{CutOff: true}), nil); err != nil {

@@ -17,25 +17,25 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/writers"
 )
 
-// The bounds of the files that are looked at for other writers.
+// Limits for the files that are searched for other writers.
 const (
 	maxWriterFiles = 1000
 	maxWriterFile  = 256 << 10 // bytes
 )
 
-// daemons are programs that write settings of NICs by themselves, by the name that the
-// kernel cuts to 15 bytes (TASK_COMM_LEN), with what they are. lldpad is [nic.Host]'s
-// Agents.
+// daemons maps programs that write NIC settings on their own to descriptions. The keys are process
+// names, which the kernel truncates to 15 bytes (TASK_COMM_LEN). lldpad is in Agents of [nic.Host]
+// instead.
 var daemons = map[string]string{
 	"nic-configurati": "nic-configuration-daemon of NVIDIA's NIC configuration operator",
 	"dmsd":            "dmsd of NVIDIA's DOCA management service",
 	"sriov-network-c": "sriov-network-config-daemon of the SR-IOV network operator",
 }
 
-// The daemons that write what is in their profiles.
+// Daemons that write the settings in their profiles.
 const (
 	commNM       = "NetworkManager"
-	commNetworkd = "systemd-network" // cut from systemd-networkd
+	commNetworkd = "systemd-network" // truncated systemd-networkd
 )
 
 // process is a process of the machine.
@@ -51,7 +51,7 @@ func (m *Machine) processes() ([]process, error) {
 		if _, ok := decimal(id); !ok {
 			continue
 		}
-		// A process may end between the two reads.
+		// A process may exit between the two reads.
 		if comm, err := m.text(m.proc(id, "comm")); err == nil {
 			out = append(out, process{id, comm})
 		}
@@ -59,7 +59,7 @@ func (m *Machine) processes() ([]process, error) {
 	return out, nil
 }
 
-// agentsOf returns the daemons that write DCB settings by themselves.
+// agentsOf returns the running daemons that write DCB settings on their own.
 func agentsOf(all []process) []string {
 	if slices.ContainsFunc(all, func(p process) bool { return p.comm == "lldpad" }) {
 		return []string{"lldpad"}
@@ -72,12 +72,12 @@ type search struct {
 	*Machine
 	*writers.Finder
 	files int
-	// denied and full say that something was not looked at.
+	// denied and full report that something was not searched.
 	denied, full bool
 }
 
-// writers returns what else writes the settings of a host's ports, by the processes and the files
-// of the machine. The error says what was not looked at.
+// writers returns what else writes the settings of a host's ports, according to the machine's
+// processes and files. The error says what was not searched.
 func (m *Machine) writers(h *nic.Host, all []process) ([]nic.Writer, error) {
 	s := &search{Machine: m, Finder: &writers.Finder{}}
 	for _, name := range natural.Keys(h.Ports) {
@@ -120,7 +120,7 @@ func (m *Machine) writers(h *nic.Host, all []process) ([]nic.Writer, error) {
 	return s.Found, nil
 }
 
-// shown is the name of a file as its machine has it.
+// shown returns the path of a file as it appears on its machine.
 func (s *search) shown(name string) string {
 	for _, r := range [][2]string{{s.Etc, "/etc"}, {s.Run, "/run"}} {
 		if rest, ok := strings.CutPrefix(name, r[0]+"/"); ok && r[0] != "" {
@@ -138,10 +138,10 @@ func (s *search) shown(name string) string {
 func (s *search) etc(elem ...string) string { return under(s.Etc, "/etc", elem...) }
 func (s *search) run(elem ...string) string { return under(s.Run, "/run", elem...) }
 
-// missed notes why something is not looked at.
+// missed records that something could not be searched.
 func (s *search) missed(err error) { s.denied = s.denied || denied(err) }
 
-// read reads a file that is a regular one, and not too large.
+// read reads a regular file that is not too large.
 func (s *search) read(name string) ([]byte, bool) {
 	if s.files++; s.files > maxWriterFiles {
 		s.full = true
@@ -152,7 +152,7 @@ func (s *search) read(name string) ([]byte, bool) {
 		s.missed(err)
 		return nil, false
 	}
-	// Its owner may have put a pipe in its place since.
+	// The file's owner may have replaced it with a pipe meanwhile.
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		s.missed(err)
@@ -170,8 +170,8 @@ func (s *search) read(name string) ([]byte, bool) {
 	return b, true
 }
 
-// list returns the files of a folder that a pattern takes, sorted, none where there is no
-// such folder.
+// list returns the sorted paths of the files in a directory that match a pattern; none if the
+// directory does not exist.
 func (s *search) list(dir, pattern string) (out []string) {
 	names, err := OS{}.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -185,7 +185,7 @@ func (s *search) list(dir, pattern string) (out []string) {
 	return out
 }
 
-// each calls f for the files of folders that a pattern takes.
+// each calls f for the files in the directories that match a pattern.
 func (s *search) each(pattern string, f func(name string, text []byte), dirs ...string) {
 	for _, dir := range dirs {
 		for _, name := range s.list(dir, pattern) {
@@ -196,7 +196,7 @@ func (s *search) each(pattern string, f func(name string, text []byte), dirs ...
 	}
 }
 
-// profiles looks at what describes interfaces.
+// profiles searches the files that configure interfaces.
 func (s *search) profiles(runs func(comm string) bool) {
 	idle := func(comm, name string) string {
 		if runs(comm) {
@@ -223,7 +223,8 @@ func (s *search) profiles(runs func(comm string) bool) {
 	s.each("ifcfg-*", s.IfCfg, s.etc("sysconfig", "network-scripts"))
 }
 
-// commands looks at what is run: by systemd, cron and udev, and when an interface comes up.
+// commands searches the scripts and commands run by systemd, cron and udev, and when an interface
+// comes up.
 func (s *search) commands() {
 	s.units()
 	s.each("*.rules", s.Udev, s.etc("udev", "rules.d"), s.run("udev", "rules.d"))
@@ -242,7 +243,8 @@ func (s *search) commands() {
 	}
 }
 
-// units looks at the services of the operator. One that nothing wants is started by hand.
+// units searches the operator's services. A service that no other unit wants is assumed to be
+// started by hand.
 func (s *search) units() {
 	dirs := []string{s.etc("systemd", "system"), s.run("systemd", "system")}
 	wanted := map[string]bool{}
@@ -274,7 +276,7 @@ func (s *search) units() {
 	}
 }
 
-// template is the name of a unit without its instance: "roce@.service".
+// template returns the name of a unit without its instance: "roce@.service".
 func template(unit string) string {
 	name, rest, ok := strings.Cut(unit, "@")
 	if !ok {
@@ -283,7 +285,7 @@ func template(unit string) string {
 	return name + "@" + path.Ext(rest)
 }
 
-// loops looks at the scripts that run now.
+// loops searches the shell scripts that are currently running.
 func (s *search) loops(all []process) {
 	for _, p := range all {
 		if !writers.IsShell(p.comm) {

@@ -13,7 +13,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/local/localtest"
 )
 
-// place puts a file of the machine below the folder of its roots.
+// place creates a file of the machine below the parent of its roots.
 func place(t *testing.T, h *localtest.Host, name, text string) {
 	t.Helper()
 	file := filepath.Join(filepath.Dir(h.Roots.Etc), filepath.FromSlash(name))
@@ -25,7 +25,7 @@ func place(t *testing.T, h *localtest.Host, name, text string) {
 	}
 }
 
-// Each place that is looked at has a writer, and is named as the machine has it.
+// A writer is found in each searched place, and reported with its path on the machine.
 func TestReadFindsWriters(t *testing.T) {
 	h := newHost(t, mlx5(true))
 	const sets, script = "ip link set " + ens0 + " mtu 1500\n", "#!/bin/sh\nethtool -A " + ens0 + " rx on\n"
@@ -53,7 +53,7 @@ func TestReadFindsWriters(t *testing.T) {
 	if err := os.Symlink("/dev/null", masked); err != nil {
 		t.Fatal(err)
 	}
-	// A pipe blocks nobody.
+	// A pipe does not block the search.
 	if err := syscall.Mkfifo(filepath.Join(h.Roots.Etc, "cron.d", "pipe"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestReadFindsWriters(t *testing.T) {
 	}
 }
 
-// What is set of a VLAN, or of a bond with its MTU, is set of the ports below it.
+// A setting of a VLAN, or the MTU of a bond, is attributed to the ports below it.
 func TestReadFindsWritersOfUppers(t *testing.T) {
 	h := newHost(t, mlx5(true))
 	h.AddBond("bond0", ens0)
@@ -104,7 +104,7 @@ func TestReadFindsWritersOfUppers(t *testing.T) {
 	}
 }
 
-// More files than are looked at are said.
+// If there are more files than are searched, this is reported.
 func TestWritersAreBounded(t *testing.T) {
 	h := newHost(t, mlx5(true))
 	for i := range 1100 {
