@@ -11,8 +11,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/render"
 )
 
-// Account is what becomes of each value of a text, in its order: a leaf of JSON or YAML,
-// or a command. One is represented where the model is another one without it.
+// Account returns the fate of each relevant value of a text, in the order of the text. A value
+// is a leaf of JSON or YAML, or a command. It is represented if leaving it out would change the
+// model.
 func Account(c *Config) []render.Line {
 	a := &accountant{c: c, v: newView(c), at: map[*source][]Path{}, users: map[string]map[string][]string{}}
 	a.walk(c.Tree, nil)
@@ -31,11 +32,11 @@ func Account(c *Config) []render.Line {
 type accountant struct {
 	c *Config
 	v *view
-	// at are the places that a source says something of in the end.
+	// at lists the paths at which the final tree holds values of each source.
 	at map[*source][]Path
-	// users are the ports of each profile, by family.
+	// users lists the ports of each profile, by family.
 	users map[string]map[string][]string
-	// whole are the ports with all that is said.
+	// whole holds the ports as decoded from the whole configuration.
 	whole map[string]*qos.Port
 }
 
@@ -48,8 +49,7 @@ func (a *accountant) walk(n *Node, at Path) {
 	}
 }
 
-// line tells of a source; its fate is empty where it says nothing of what an account is
-// about.
+// line returns the account of a source. Its fate is "" if an account need not list the source.
 func (a *accountant) line(s *source) render.Line {
 	l := render.Line{No: s.no, Where: s.where, Text: s.text}
 	if l.Where == "" && l.No == 0 {
@@ -84,7 +84,7 @@ func (a *accountant) line(s *source) render.Line {
 	return l
 }
 
-// concerns reports whether a path is one that an account is about.
+// concerns reports whether an account must list values at a path.
 func concerns(p Path) bool {
 	in := func(path ...string) bool { return len(p) >= len(path) && slices.Equal(p[:len(path)], path) }
 	switch {
@@ -99,10 +99,10 @@ func concerns(p Path) bool {
 	return p[2] == "qos" || p[2] == "packet-trim" || p[2] == "link" && p[3] == "mtu" || p[2] == "router" && p[3] == "adaptive-routing"
 }
 
-// families are those whose profiles a port has.
+// families lists the families of profiles that a port has.
 var families = []string{famMapping, famPFC, famECN, famScheduler, famShaper, famRemark, famPause}
 
-// effect tells of a source by what the switch does without it.
+// effect determines the fate of a source by decoding the configuration without it.
 func (a *accountant) effect(l *render.Line, paths []Path) {
 	first := paths[0]
 	var ports []string
@@ -117,7 +117,7 @@ func (a *accountant) effect(l *render.Line, paths []Path) {
 			}
 		}
 		if len(ports) == 0 {
-			if first[2] == "link" { // of another interface
+			if first[2] == "link" { // another interface's
 				l.Fate, l.Ports = render.Represented, []string{first[1]}
 				return
 			}
@@ -146,7 +146,7 @@ func (a *accountant) effect(l *render.Line, paths []Path) {
 		return
 	}
 	if first[1] == "roce" && first[len(first)-1] != "cable-length" {
-		paths = []Path{{"qos", "roce"}} // its lines are one switch
+		paths = []Path{{"qos", "roce"}} // The lines of the preset act as one switch.
 	}
 	attrs, keys, on := a.compare(a.without(paths, ports), ports)
 	if len(attrs) == 0 {
@@ -159,7 +159,7 @@ func (a *accountant) effect(l *render.Line, paths []Path) {
 	}
 }
 
-// portsOf are the ports that an interface is: itself, or the members of a bond.
+// portsOf returns the ports that an interface stands for: itself, or the members of a bond.
 func (a *accountant) portsOf(name string) []string {
 	if isPort(name) {
 		if a.v.split(name) {
@@ -176,7 +176,7 @@ func (a *accountant) portsOf(name string) []string {
 	return out
 }
 
-// without reads ports of the configuration without some places.
+// without decodes ports from the configuration without the given paths. It restores the tree.
 func (a *accountant) without(paths []Path, ports []string) map[string]*qos.Port {
 	type held struct {
 		parent *Node
@@ -187,11 +187,11 @@ func (a *accountant) without(paths []Path, ports []string) map[string]*qos.Port 
 	for _, p := range paths {
 		parent, key := a.c.Tree.At(p[:len(p)-1]...), p[len(p)-1]
 		if parent.At(key) == nil {
-			continue // it went with another one
+			continue // already removed with another path
 		}
 		gone = append(gone, held{parent, key, parent.Sub[key]})
 		delete(parent.Sub, key)
-		// What is left empty would still be there by its name alone.
+		// An emptied branch would still be in force by its name alone.
 		for i := len(p) - 1; i > 2 && len(a.c.Tree.At(p[:i]...).Sub) == 0; i-- {
 			up := a.c.Tree.At(p[:i-1]...)
 			gone = append(gone, held{up, p[i-1], up.Sub[p[i-1]]})
@@ -205,8 +205,8 @@ func (a *accountant) without(paths []Path, ports []string) map[string]*qos.Port 
 	return out
 }
 
-// compare returns the attributes that differ without a source, of what code points where
-// that is one table, and the ports where they do; no ports for the whole switch.
+// compare returns the attributes that differ without a source, the differing code points if
+// these are all in one map, and the ports on which they differ.
 func (a *accountant) compare(without map[string]*qos.Port, ports []string) (attrs []qos.Attr, keys []int, on []string) {
 	seen := map[qos.Attr]bool{}
 	type pair struct{ have, is *qos.Maps }
@@ -257,19 +257,19 @@ func (a *accountant) compare(without map[string]*qos.Port, ports []string) (attr
 	if n := slices.IndexFunc(attrs, func(at qos.Attr) bool { return at.Kind != qos.KindMap }); n >= 0 {
 		keys = nil
 	}
-	// A pause stops the queue that its priority has: no value of its own.
+	// A received pause stops the queue of its priority; that map has no value of its own.
 	if len(attrs) > 1 {
 		attrs = slices.DeleteFunc(attrs, func(at qos.Attr) bool { return at == qos.KindMap.Table(qos.PFCToQueue) })
 	}
 	return attrs, keys, on
 }
 
-// unread reports whether a port with some trust does not read a table.
+// unread reports whether a port with the given trust ignores a map.
 func (a *accountant) unread(trust qos.Trust, t qos.Table) bool {
 	return t == qos.PCPToTC && trust != qos.TrustPCP || t == qos.DSCPToTC && trust != qos.TrustDSCP
 }
 
-// idle says why a source changes nothing.
+// idle returns the fate of a source that changes nothing, and the reason.
 func (a *accountant) idle(p Path) (render.Fate, string) {
 	last := p[len(p)-1]
 	switch {
@@ -306,7 +306,7 @@ func (a *accountant) idle(p Path) (render.Fate, string) {
 	return render.Default, "it is so without the line"
 }
 
-// known reports whether a value is one that this package reads.
+// known reports whether this package reads the value at a path.
 func (a *accountant) known(p Path) bool {
 	last := p[len(p)-1]
 	if p[0] == "interface" {

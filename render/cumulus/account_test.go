@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// wide is a switch of many ports, each with lines of its own, as "nv config show" prints
-// it where no range folds them.
+// wide returns the configuration of a switch with many ports, each with its own lines, as "nv
+// config show" prints it if nothing can be folded into ranges.
 func wide(ports int) string {
 	var b strings.Builder
 	b.WriteString("- set:\n    interface:\n")
@@ -21,14 +21,14 @@ func wide(ports int) string {
 	return b.String()
 }
 
-// Each line of a large switch is in its account.
+// The account of a large switch has an entry for every line.
 func TestAccountOfManyPorts(t *testing.T) {
 	if n := len(Account(parse(t, wide(512)))); n != 4*512+2+1+64 {
 		t.Errorf("%d lines", n)
 	}
 }
 
-// An account of a large switch takes some ten times what reading it does.
+// BenchmarkAccount compares the account with parsing; it takes about ten times as long.
 func BenchmarkAccount(b *testing.B) {
 	text := []byte(wide(512))
 	b.Run("parse", func(b *testing.B) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// BenchmarkChange is a plan for a switch of many ports that has the preset alone.
+// BenchmarkChange computes a change for a switch of many ports that has only the preset.
 func BenchmarkChange(b *testing.B) {
 	for _, ports := range []int{64, 512} {
 		var names []string

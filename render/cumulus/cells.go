@@ -6,26 +6,26 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// row is the largest unit in which an ASIC holds the thresholds of ECN: 64 cells of 192
-// bytes, with which Spectrum-4 makes 159 744 of 150 000 bytes. The cells of earlier ones
-// have 144 and 96 bytes (Cumulus Linux 5.17, RDMA over Converged Ethernet, on the
-// mismatch of 146.48 KB and 156 KB).
+// row is the largest unit in bytes to which an ASIC rounds ECN thresholds: 64 cells of 192
+// bytes. Spectrum-4 rounds 150 000 bytes to 159 744 in this way. Earlier ASICs have cells of 144
+// and 96 bytes (Cumulus Linux 5.17, RDMA over Converged Ethernet, on the mismatch of 146.48 KB
+// and 156 KB).
 const row = 64 * 192
 
-// SameThreshold reports whether a threshold that a switch shows may be the one that was
-// written: it is rounded to cells, and where it is printed for people to a hundredth.
+// SameThreshold reports whether a threshold shown by a switch may be the written one: the switch
+// rounds it to cells, and output for people is rounded by up to 1 percent.
 func SameThreshold(written, shown int64) bool {
 	d := written - shown
 	return max(d, -d) <= row+written/100
 }
 
-// rounded reports whether a number of bytes is a whole number of rows of some ASIC.
+// rounded reports whether a number of bytes is a whole number of rows on any ASIC.
 func rounded(bytes int64) bool {
 	return bytes > 0 && (bytes%(64*192) == 0 || bytes%(64*144) == 0 || bytes%(64*96) == 0)
 }
 
-// Rounded returns desired with the thresholds that a switch holds in the place of those
-// that it has rounded to its cells. Neither device is changed.
+// Rounded returns desired with thresholds replaced by the ones in have if the switch may have
+// rounded them to its cells. Neither device is changed.
 func Rounded(have, desired *qos.Device) *qos.Device {
 	var out *qos.Device
 	for name, want := range desired.Ports {
@@ -58,7 +58,7 @@ func Rounded(have, desired *qos.Device) *qos.Device {
 	return out
 }
 
-// within reports whether a switch may have made one threshold of another.
+// within reports whether a switch may have rounded the written threshold to the held one.
 func within(written, held int64) bool {
 	return written == held || rounded(held) && held >= written && held-written < row
 }

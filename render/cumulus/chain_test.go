@@ -18,10 +18,10 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/cumulus"
 )
 
-// The chain of each case in testdata/chain: intent -> model -> native -> decoded again ->
-// equal. For each switch there are the model, what a switch without any configuration
-// holds, and the commands of a plan for one that has the preset on, with its undo. They
-// are reviewed like code.
+// TestGoldenChain takes each case in testdata/chain from intent to model to native configuration
+// and back to an equal model. The golden files hold, for each switch, the model, the
+// configuration for a switch that has none, and the commands of a plan and its undo for a switch
+// with the preset.
 func TestGoldenChain(t *testing.T) {
 	files, err := filepath.Glob("testdata/chain/*/fabric.yaml")
 	if err != nil || len(files) == 0 {
@@ -80,7 +80,7 @@ func parse(t *testing.T, rel cumulus.Release, text string) *cumulus.Config {
 	return c
 }
 
-// modelText lists every value of a model, a line each.
+// modelText lists every value of a model, one per line.
 func modelText(d *qos.Device) []byte {
 	var b bytes.Buffer
 	bare := &qos.Device{Ports: map[string]*qos.Port{}}

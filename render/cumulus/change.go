@@ -13,21 +13,21 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// Prefix is what the names of the profiles that this package makes begin with.
+// Prefix begins the names of the profiles that this package creates.
 const Prefix = "roce-fabric"
 
-// Shared are the things that all ports of a switch have in common, as a set.
+// Shared is a set of settings that all ports of a switch have in common.
 type Shared uint8
 
-// The members of Shared: the map of switch priorities to traffic classes, the timers of
-// the watchdog, and the pools.
+// Members of Shared: the map of switch priorities to traffic classes, the watchdog timers, and
+// the pools.
 const (
 	SharedQueues Shared = 1 << iota
 	SharedWatchdog
 	SharedPools
 )
 
-// SharedParts are the members of Shared, in words.
+// SharedParts describes the members of Shared.
 var SharedParts = []struct {
 	Part Shared
 	Name string
@@ -37,7 +37,7 @@ var SharedParts = []struct {
 	{SharedPools, "traffic pools"},
 }
 
-// String names the members.
+// String names the members for people.
 func (s Shared) String() string {
 	var parts []string
 	for _, p := range SharedParts {
@@ -48,21 +48,21 @@ func (s Shared) String() string {
 	return strings.Join(parts, " and the ")
 }
 
-// Change returns what makes have hold desired, which must be fitted; nothing where have
-// means it already, whoever wrote it and whether the RoCE preset is on or off, which it
-// stays. After it, desired and what [Decode] says of the outcome differ in nothing but
-// what [Refusals] names and membership in bonds.
+// Change returns an edit that brings have to the desired state, which must be fitted. It is
+// empty if have already means the same, whoever configured it. The RoCE preset stays on or off
+// as it is. After the edit, the decoded state differs from desired only in what [Refusals]
+// names, and in membership of bonds.
 //
-// A profile that only ports of the change with one need have is edited in place, under the
-// name that it has; other ports get profiles of this package's own ([Prefix]), which state
-// everything that they decide. The profile default-global is edited only where desired
-// owns what is shared. Own profiles that nothing uses any more are removed.
+// A profile used only by changed ports with the same needs is edited in place and keeps its
+// name. Other ports get profiles of this package ([Prefix]), which state everything that they
+// decide. The profile default-global is edited only if desired owns shared settings. Profiles of
+// this package that become unused are removed.
 //
-// Where a port pauses and the switch has no pool for lossless traffic, it gets one.
+// If a port pauses and the switch has no pool for lossless traffic, the edit creates one.
 func Change(have *Config, desired *qos.Device) Edit { return ChangeWithin(have, desired, 0) }
 
-// ChangeWithin is Change without something that all ports share and others than those of
-// desired depend on. Values of desired that need it do not come about.
+// ChangeWithin is like Change but leaves the kept shared settings alone, as ports outside
+// desired depend on them. Desired values that would need them are not reached.
 func ChangeWithin(have *Config, desired *qos.Device, kept Shared) Edit {
 	if desired.Empty() {
 		return nil
@@ -74,7 +74,7 @@ func ChangeWithin(have *Config, desired *qos.Device, kept Shared) Edit {
 		return nil
 	}
 	var e Edit
-	// What one port gets may change another one, so repeat until nothing more is needed.
+	// A change for one port may affect another, so repeat until nothing more is needed.
 	for range 5 {
 		e = plan(have, want, n)
 		after, _ := Decode(e.Apply(have))
@@ -85,8 +85,8 @@ func ChangeWithin(have *Config, desired *qos.Device, kept Shared) Edit {
 	return spare(e, have, want)
 }
 
-// spare takes out of an edit those entries of the map of priorities to traffic classes
-// that nothing depends on any more once the ports classify as they should.
+// spare removes from an edit the entries of the priority-to-traffic-class map that make no
+// difference once the ports classify as desired.
 func spare(e Edit, have *Config, want *qos.Device) Edit {
 	left := func(e Edit) int {
 		after, _ := Decode(e.Apply(have))
@@ -107,8 +107,8 @@ func spare(e Edit, have *Config, want *qos.Device) Edit {
 	return e
 }
 
-// Encode returns what a switch with the ports of d and no other configuration is set to,
-// with every value of d in it: it means the same with the preset on and off.
+// Encode returns the configuration of a switch that has the ports of d and nothing else, with
+// every value of d written out. It means the same with the preset on or off.
 func Encode(d *qos.Device, rel Release) *Config {
 	have := &Config{Tree: &Node{}, Release: rel, Hostname: d.Name, Ports: natural.Keys(d.Ports)}
 	want := render.Accepted(d, Refusals(d, rel))
@@ -119,7 +119,7 @@ func Encode(d *qos.Device, rel Release) *Config {
 	return plan(have, want, n).Apply(have)
 }
 
-// part is what of a port is to be written.
+// part is a set of aspects of a port that need writing.
 type part uint16
 
 const (
@@ -135,15 +135,15 @@ const (
 	partAll part = 1<<iota - 1
 )
 
-// need says what is to be written.
+// need is what an edit must write.
 type need struct {
 	ports                 map[string]part
 	queues, timers, pools bool
-	full                  bool // also what holds by default
+	full                  bool // also write values that are the default
 	kept                  Shared
 }
 
-// add adds what differences ask for; true where that is more than before.
+// add adds the parts that the changes need and reports whether any of them is new.
 func (n *need) add(changes []qos.Change) bool {
 	more := false
 	set := func(p *bool) { more, *p = more || !*p, true }
@@ -193,8 +193,8 @@ type planner struct {
 	want *qos.Device
 	n    need
 	edit Edit
-	// fresh says that a profile is made, so that it says what desired does in the words
-	// of NVUE that are closest to it; else what means the same stays.
+	// fresh is set while a new profile is made. It then uses the NVUE values closest to desired;
+	// otherwise values that mean the same are kept.
 	fresh bool
 }
 
@@ -229,14 +229,14 @@ func plan(have *Config, want *qos.Device, n need) Edit {
 	return p.edit
 }
 
-// set adds a setting where the tree says something else.
+// set adds a setting unless the tree already holds it.
 func (p *planner) set(v *Node, path ...string) {
 	if have := p.v.c.Tree.At(path...); have == nil || have.Kind != v.Kind || have.Value != v.Value {
 		p.edit = append(p.edit, Setting{Path: slices.Clone(path), Set: v})
 	}
 }
 
-// unset takes away what is there.
+// unset adds a setting that removes a path, if the tree has it.
 func (p *planner) unset(path ...string) {
 	if p.v.c.Tree.At(path...) != nil {
 		p.edit = append(p.edit, Setting{Path: slices.Clone(path)})
@@ -252,13 +252,13 @@ func (p *planner) queues() {
 	}
 }
 
-// losslessShare is the part of the memory, in percent, that the pool of lossless traffic
-// gets where the switch has none. An intent does not state it; NVIDIA's guide halves the
-// memory (Cumulus Linux 5.17, Flow Control Buffers).
+// losslessShare is the percentage of buffer memory for a new lossless pool. The intent does not
+// state it; NVIDIA's guide gives each pool half of the memory (Cumulus Linux 5.17, Flow Control
+// Buffers).
 const losslessShare = 50
 
-// pools makes a pool for lossless traffic where a port pauses and there is none. Shares
-// that add up to more than all are refused, so that the lossy pool gives way.
+// pools creates a lossless pool if a port pauses and the switch has none. As shares above 100
+// percent are refused, the lossy pool is made smaller.
 func (p *planner) pools() {
 	paused := false
 	for _, port := range p.want.Ports {
@@ -269,7 +269,7 @@ func (p *planner) pools() {
 	}
 	name := poolLossless
 	if p.v.preset != nil {
-		name = poolRoCELossless // the one to use with the preset
+		name = poolRoCELossless // the pool that the preset uses
 	}
 	others, lossy := 0, 100
 	for pool, n := range p.v.qos.At("traffic-pool").subs() {
@@ -289,7 +289,7 @@ func (p *planner) pools() {
 	p.set(number(int64(share)), "qos", "traffic-pool", name, "memory-percent")
 }
 
-// timers writes those of the watchdog.
+// timers writes the watchdog timers.
 func (p *planner) timers() {
 	w, some := watchdogOf(p.want)
 	poll, robustness := p.v.timers()
@@ -308,7 +308,7 @@ func (p *planner) timers() {
 	}
 }
 
-// port writes what only an interface has.
+// port writes the settings that only an interface has.
 func (p *planner) port(name string, want *qos.Port, parts part) {
 	own := p.v.ifs.At(name)
 	if want.MTU.Set && parts&partMTU != 0 && p.v.bonds[name] == "" {
@@ -341,14 +341,14 @@ func (p *planner) port(name string, want *qos.Port, parts part) {
 	}
 }
 
-// group is ports that are to have one profile.
+// group is a set of ports that need the same profile.
 type group struct {
 	ports   []string
 	content *Node
 	needs   bool
 }
 
-// family gives the ports that need it a profile each, and edits the profiles.
+// family assigns a profile of the family to each port that needs one, and writes the profiles.
 func (p *planner) family(family string, of part, fill func(string, *qos.Port) *Node) {
 	groups := p.group(family, of, fill)
 	taken := map[string]bool{}
@@ -392,9 +392,9 @@ func (p *planner) family(family string, of part, fill func(string, *qos.Port) *N
 	}
 }
 
-// shape is all that the content of a profile depends on.
+// shape holds everything that determines the content of a profile.
 type shape struct {
-	profile string // that counts on the port now
+	profile string // in force on the port now
 	trust   qos.Opt[qos.Trust]
 	maps    qos.Opt[*qos.Maps]
 	pfc     qos.Opt[qos.PrioritySet]
@@ -402,7 +402,7 @@ type shape struct {
 	queues  [qos.NumPriorities]qos.Queue
 }
 
-// group sorts the ports by what their profile is to be; nothing where none needs one.
+// group groups the ports by the profile that they need; nil if no port needs a change.
 func (p *planner) group(family string, of part, fill func(string, *qos.Port) *Node) []group {
 	needed := false
 	for name := range p.want.Ports {
@@ -413,7 +413,7 @@ func (p *planner) group(family string, of part, fill func(string, *qos.Port) *No
 	}
 	var groups []group
 	at := map[string]int{}   // by content
-	known := map[shape]int{} // most ports are alike
+	known := map[shape]int{} // group of each shape; most ports are alike
 	for _, name := range natural.Keys(p.want.Ports) {
 		port := p.want.Ports[name]
 		by := shape{p.v.profile(name, family), port.Trust, port.Maps, port.PFC, port.Cable, port.Queues}
@@ -438,7 +438,7 @@ func (p *planner) group(family string, of part, fill func(string, *qos.Port) *No
 	return groups
 }
 
-// users are the ports on which each profile of a family counts.
+// users lists the ports on which each profile of a family is in force.
 func (p *planner) users(family string) map[string][]string {
 	out := map[string][]string{}
 	for _, port := range p.v.ports {
@@ -453,8 +453,9 @@ func (p *planner) users(family string) map[string][]string {
 	return out
 }
 
-// editable returns the profile that a group of ports has and that is edited in place: all
-// that have it are of the group, or not of the intent where that owns what is shared.
+// editable returns the present profile of a group of ports if it may be edited in place: no
+// other port uses it or, if the intent owns shared settings, only ports outside the intent.
+// Otherwise it returns "".
 func (p *planner) editable(family string, of part, groups []group, i int) string {
 	g := &groups[i]
 	name := ""
@@ -476,7 +477,7 @@ func (p *planner) editable(family string, of part, groups []group, i int) string
 	return name
 }
 
-// write sets all of a node below a path.
+// write sets every value of a node below a path.
 func (p *planner) write(n *Node, path ...string) {
 	if len(n.Sub) == 0 {
 		p.set(n, path...)
@@ -485,12 +486,12 @@ func (p *planner) write(n *Node, path ...string) {
 	n.leaves(nil, func(at Path, leaf *Node) { p.set(leaf, slices.Concat(path, at)...) })
 }
 
-// editProfile makes a profile say what a group needs, where that differs from what it
-// means now.
+// editProfile edits a profile to give a group what it needs, where that differs from what the
+// profile means now.
 func (p *planner) editProfile(family, name string, g *group, fill func(string, *qos.Port) *Node) {
 	one := g.ports[slices.IndexFunc(g.ports, func(port string) bool { return p.v.profile(port, family) == name })]
 	running := p.v.port(one, 0, 0)
-	if family == famMapping { // as it is written, and not as it is read
+	if family == famMapping { // compare the map as written, before fold
 		m, own := *running.Maps.V, p.v.mapping(name)
 		m.DSCPToTC, m.PCPToTC = own.dscp, own.pcp
 		running.Maps = qos.Of(&m)
@@ -499,7 +500,7 @@ func (p *planner) editProfile(family, name string, g *group, fill func(string, *
 	have := p.v.qos.At(family, name)
 	for _, key := range g.content.Keys() {
 		sub := g.content.Sub[key]
-		// A list takes the place of what holds without it, so that all of it is written.
+		// A list replaces the default as a whole, so all of it must be written.
 		if listed := key == "switch-priority" || key == "traffic-class"; listed && have.At(key) == nil && !sub.Equal(is.At(key)) {
 			p.write(sub, "qos", family, name, key)
 			continue
@@ -515,11 +516,11 @@ func (p *planner) editProfile(family, name string, g *group, fill func(string, *
 			at(nil, sub)
 		}
 	}
-	// What it says besides is taken away where the content leaves it out on purpose.
+	// Remove what the profile has and the content deliberately omits.
 	gone := map[string]bool{}
 	if pauses := g.content.At("switch-priority"); pauses != nil {
 		for _, id := range have.At("switch-priority").Keys() {
-			if pauses.Sub[id] == nil { // also where it pauses in one direction alone
+			if pauses.Sub[id] == nil { // also if it pauses in one direction only
 				gone[(Path{"qos", family, name, "switch-priority", id}).String()] = true
 				p.unset("qos", family, name, "switch-priority", id)
 			}
@@ -538,7 +539,7 @@ func (p *planner) editProfile(family, name string, g *group, fill func(string, *
 	})
 }
 
-// restrict returns have with the values alone that want manages.
+// restrict returns have reduced to the values that want manages.
 func restrict(have, want *qos.Port) *qos.Port {
 	out := *want
 	out.Trust, out.PFC, out.Cable = have.Trust, have.PFC, have.Cable
@@ -565,8 +566,8 @@ func restrict(have, want *qos.Port) *qos.Port {
 	return &out
 }
 
-// bind has the ports of a group that need it use a profile. bound are the interfaces that
-// another group has bound: members of a bond may want different ones.
+// bind binds a profile to the ports of a group that need it. bound holds the interfaces that
+// another group has bound already, as members of a bond may want different profiles.
 func (p *planner) bind(family string, of part, profile string, g *group, bound map[string]bool) {
 	for _, port := range g.ports {
 		if p.n.ports[port]&of == 0 || p.v.profile(port, family) == profile {
@@ -574,7 +575,7 @@ func (p *planner) bind(family string, of part, profile string, g *group, bound m
 		}
 		on := p.v.binds(port)
 		if on != port && !p.whole(on) {
-			continue // a member that the intent does not have would change as well
+			continue // a bond member outside the intent would change as well
 		}
 		if !bound[on] {
 			bound[on] = true
@@ -593,7 +594,7 @@ func (p *planner) whole(bond string) bool {
 	return true
 }
 
-// tidy removes the profiles of this package that nothing uses after the edit.
+// tidy removes profiles of this package that nothing uses after the edit.
 func (p *planner) tidy(have *Config) {
 	if len(p.edit) == 0 {
 		return
@@ -615,8 +616,9 @@ func (p *planner) tidy(have *Config) {
 	}
 }
 
-// The contents of profiles. Each states everything that the profile decides: what desired
-// manages of the port as it wants it, and the rest as the port has it. nil is none.
+// fillMapping and the functions below return the content of a profile. It states everything that
+// the profile decides: managed values as desired, the rest as the port has it. nil means that no
+// profile is needed.
 
 func (p *planner) fillMapping(port string, want *qos.Port) *Node {
 	if !want.Trust.Set && !want.Maps.Set {
@@ -648,7 +650,7 @@ func (p *planner) fillMapping(port string, want *qos.Port) *Node {
 	return n
 }
 
-// overlay puts the entries that are managed over those that are there.
+// overlay copies the managed entries of from to to.
 func overlay(to, from []int8) {
 	for i, v := range from {
 		if v >= 0 {
@@ -731,8 +733,8 @@ func (p *planner) fillECN(port string, want *qos.Port) *Node {
 	return n
 }
 
-// fillScheduler leaves out the share of a queue that no class uses where all would add up
-// to more than the link: then it is served when no other one is.
+// fillScheduler omits the share of a queue that desired does not manage if the shares would add
+// up to more than 100 percent. Such a queue is served only when all others are idle.
 func (p *planner) fillScheduler(port string, want *qos.Port) *Node {
 	have := p.v.scheduler(p.v.profile(port, famScheduler))
 	var shares [qos.NumPriorities]share

@@ -12,7 +12,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// plain is a device of three classes, as the compiler makes one: RDMA in priority 3, CNPs
+// plain returns a device with three classes as the compiler makes it: RDMA in priority 3, CNPs
 // in 6 and the rest in 0.
 func plain(ports ...string) *qos.Device {
 	d := &qos.Device{Name: "leaf1", Ports: map[string]*qos.Port{}, WatchdogPoll: qos.Of(200 * time.Millisecond), PollUsual: true}
@@ -48,8 +48,8 @@ func parse(t testing.TB, text string) *Config {
 	return c
 }
 
-// settles checks that a change does what it is for: nothing differs after it, a second one
-// is empty, and its undo restores every value.
+// settles checks that a change reaches the desired state, that a second change is empty, and
+// that the undo restores every value.
 func settles(t *testing.T, have *Config, want *qos.Device) Edit {
 	t.Helper()
 	e := Change(have, want)
@@ -81,8 +81,8 @@ func settles(t *testing.T, have *Config, want *qos.Device) Edit {
 	return e
 }
 
-// A switch that has the preset, that has none, and one that someone set up by profiles come
-// to hold the same.
+// A switch with the preset, one without, and one configured by profiles all reach the same
+// state.
 func TestChangeFromAnyStart(t *testing.T) {
 	ports := "interface:\n  swp1-4:\n    type: swp\n"
 	starts := map[string]string{
@@ -121,7 +121,7 @@ func TestChangeFromAnyStart(t *testing.T) {
 	}
 }
 
-// What is encoded means the same where the preset is on, of any mode, and where it is off.
+// Encoded configuration means the same with the preset on, in any mode, or off.
 func TestEncodeDoesNotDependOnThePreset(t *testing.T) {
 	want := plain("swp1", "swp2s0")
 	for _, release := range Releases() {
@@ -149,8 +149,9 @@ func TestEncodeDoesNotDependOnThePreset(t *testing.T) {
 	}
 }
 
-// The profiles of a member are bound on its bond. Members that want different ones get
-// those of the first, and no path is set twice; a bond with another member is left alone.
+// The profiles of a member are bound to its bond. If members want different profiles, the bond
+// gets those of the first, and no path is set twice. A bond with a member outside the intent is
+// left alone.
 func TestBonds(t *testing.T) {
 	have := parse(t, "nv set interface bond1 bond member swp1-2\nnv set interface bond2 bond member swp3-4")
 	want := plain("swp1", "swp2", "swp3")

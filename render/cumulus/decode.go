@@ -13,24 +13,24 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// Unknown is a piece of configuration that the model has no place for. It stays on the
-// switch as it is.
+// Unknown is a value in the configuration that the model cannot represent. It stays on the
+// switch unchanged.
 type Unknown struct {
 	Path string // "qos roce"
 	Why  string
-	Text string // the value; "" where it is a branch
-	// Open says that it may change what the switch does with the traffic of an intent.
+	Text string // the value; "" for a branch
+	// Open is set if it may change how the switch handles traffic that an intent covers.
 	Open bool
 }
 
-// Where names the place.
+// Where returns the path.
 func (u Unknown) Where() string { return u.Path }
 
-// global is the profile of all ports that no other is bound to, and the only one of what
-// the whole switch has one of.
+// global is the profile of all ports without a bound profile, and the only profile of
+// switch-wide collections.
 const global = "default-global"
 
-// The families of profiles: each is a collection below "qos", and bound to a port below
+// Families of profiles. Each is a collection below "qos", and is bound to a port below
 // "interface PORT qos".
 const (
 	famMapping   = "mapping"
@@ -42,21 +42,21 @@ const (
 	famPause     = "link-pause"
 )
 
-// Decode turns a configuration into a running model, and returns what it has no place
-// for. The preset is expanded into what it means on the release.
+// Decode returns the running state that a configuration means, and the values that the model
+// cannot represent. It expands the preset into what it means on the release.
 func Decode(c *Config) (*qos.Device, []Unknown) {
 	v := newView(c)
 	d := v.device()
 	return d, v.left()
 }
 
-// view is a configuration as it is read.
+// view is a configuration being decoded.
 type view struct {
 	c      *Config
 	qos    *Node
 	ifs    *Node
 	preset *Preset
-	bonds  map[string]string // of a member
+	bonds  map[string]string // bond of each member
 	ports  []string
 
 	maps       map[string]*mapping
@@ -66,10 +66,10 @@ type view struct {
 	pauses     map[string]*pauses
 	queues     [qos.NumPriorities]int8
 	shared     map[mapsKey]*qos.Maps
-	rewrites   bool // any port rewrites the DSCP
+	rewrites   bool // whether any profile rewrites the DSCP
 }
 
-// mapsKey is what the maps of a port are made of.
+// mapsKey holds everything that determines the maps of a port.
 type mapsKey struct {
 	mapping, remark string
 	paused          qos.PrioritySet
@@ -97,8 +97,8 @@ func newView(c *Config) *view {
 	return v
 }
 
-// without is v read again, of a tree of which something was removed that makes no port
-// and no bond.
+// without returns a fresh view of the tree after something was removed from it that affects
+// neither the list of ports nor the bonds.
 func (v *view) without() *view {
 	out := readingOf(v.c)
 	out.bonds, out.ports = v.bonds, v.ports
@@ -119,15 +119,14 @@ func readingOf(c *Config) *view {
 	return v
 }
 
-// split reports whether an interface is a port that is broken out, and has no traffic of
-// its own.
+// split reports whether an interface is a port that is broken out and carries no traffic itself.
 func (v *view) split(name string) bool {
 	b := v.ifs.At(name, "link", "breakout").Word()
 	return b != "" && b != "1x" && b != "loopback" && b != "disabled"
 }
 
-// binds returns the interface on which the profiles of a port are bound: NVUE takes those
-// of a member on its bond alone.
+// binds returns the interface to which the profiles of a port are bound. NVUE accepts those of a
+// bond member only on the bond.
 func (v *view) binds(port string) string {
 	if bond := v.bonds[port]; bond != "" {
 		return bond
@@ -135,7 +134,7 @@ func (v *view) binds(port string) string {
 	return port
 }
 
-// profile returns the profile of a family that counts on a port.
+// profile returns the profile of a family that is in force on a port.
 func (v *view) profile(port, family string) string {
 	for _, name := range []string{port, v.binds(port)} {
 		if p := v.ifs.At(name, "qos", family, "profile").Word(); p != "" {
@@ -155,7 +154,7 @@ func (v *view) device() *qos.Device {
 	return d
 }
 
-// shares are the parts of the memory that pools are stated to have.
+// shares returns the configured shares of buffer memory by pool.
 func (v *view) shares() map[string]qos.Share {
 	var out map[string]qos.Share
 	for name, n := range v.qos.At("traffic-pool").subs() {
@@ -169,7 +168,7 @@ func (v *view) shares() map[string]qos.Share {
 	return out
 }
 
-// some returns ports as they are compared.
+// some returns ports in normalized form, for comparison.
 func (v *view) some(names []string) map[string]*qos.Port {
 	d := &qos.Device{Ports: make(map[string]*qos.Port, len(names))}
 	poll, robustness := v.timers()
@@ -184,7 +183,7 @@ func (v *view) port(name string, poll time.Duration, robustness int) *qos.Port {
 	own := v.ifs.At(name)
 	p := &qos.Port{LAG: qos.Of(v.bonds[name])}
 	p.MTU = qos.Of(usualMTU)
-	for _, on := range []string{v.binds(name), name} { // a member has that of its bond
+	for _, on := range []string{v.binds(name), name} { // a member has the MTU of its bond
 		if n, ok := digits(v.ifs.At(on, "link", "mtu").Word()); ok {
 			p.MTU = qos.Of(n)
 			break
@@ -230,11 +229,10 @@ func (v *view) port(name string, poll time.Duration, robustness int) *qos.Port {
 	return p
 }
 
-// usualMTU is the MTU of a port of which none is stated (Cumulus Linux 5.15, Switch Port
-// Attributes).
+// usualMTU is the default MTU of a port (Cumulus Linux 5.15, Switch Port Attributes).
 const usualMTU = 9216
 
-// fec is the name of a mode in the model.
+// fec returns the model's name of an FEC mode.
 func fec(word string) string {
 	switch word {
 	case "off":
@@ -245,17 +243,17 @@ func fec(word string) string {
 	return word
 }
 
-// mapping is a profile of trust and maps.
+// mapping is a decoded profile of trust and maps.
 type mapping struct {
 	name  string
 	trust qos.Trust
-	word  string // of NVUE
+	word  string // NVUE's word for the trust
 	dscp  [qos.NumDSCP]int8
 	pcp   [qos.NumPriorities]int8
 }
 
-// mapping reads a profile. A code point that it does not list has the priority that NVUE
-// gives it by itself: eight DSCPs to a priority, PCPs as they are.
+// mapping reads a mapping profile. Code points that it does not list have NVUE's default: eight
+// DSCPs per priority, and each PCP as the priority of the same number.
 func (v *view) mapping(name string) *mapping {
 	if m := v.maps[name]; m != nil {
 		return m
@@ -270,7 +268,7 @@ func (v *view) mapping(name string) *mapping {
 		m.word = w
 	}
 	switch m.word {
-	case "l3", "both": // of an IP packet the DSCP counts
+	case "l3", "both": // the DSCP decides for IP packets
 		m.trust = qos.TrustDSCP
 	case "port":
 		m.trust = qos.TrustNone
@@ -298,7 +296,7 @@ func (n *Node) subs() map[string]*Node {
 	return n.Sub
 }
 
-// readQueues reads the map of priorities to traffic classes, of which the switch has one.
+// readQueues reads the switch-wide map of priorities to traffic classes.
 func (v *view) readQueues() [qos.NumPriorities]int8 {
 	m := identity()
 	if v.preset != nil {
@@ -314,7 +312,7 @@ func (v *view) readQueues() [qos.NumPriorities]int8 {
 	return m
 }
 
-// mapsOf are the maps of a port. Ports with the same profiles share them.
+// mapsOf returns the maps of a port. Ports with the same profiles share them.
 func (v *view) mapsOf(port string, m *mapping, paused qos.PrioritySet) *qos.Maps {
 	key := mapsKey{m.name, v.profile(port, famRemark), paused}
 	if out := v.shared[key]; out != nil {
@@ -329,7 +327,7 @@ func (v *view) mapsOf(port string, m *mapping, paused qos.PrioritySet) *qos.Maps
 		out.PCPToTC = m.pcp
 	}
 	out.TCToQueue = v.queues
-	out.PFCToQueue = v.queues // a pause stops the queue of its priority
+	out.PFCToQueue = v.queues // a received pause stops the queue of its priority
 	if v.rewrites {
 		for i := range out.TCToDSCP {
 			if n, ok := digits(v.qos.At(famRemark, key.remark, "switch-priority", strconv.Itoa(i), "dscp").Word()); ok && n < qos.NumDSCP {
@@ -342,8 +340,8 @@ func (v *view) mapsOf(port string, m *mapping, paused qos.PrioritySet) *qos.Maps
 	return out
 }
 
-// fold puts what the preset treats as priority 0 into it: with the preset, priorities that
-// are neither of RoCE nor of CNPs are in the same queue, so that they are one class.
+// fold maps code points to priority 0 if the preset treats their priority like 0: priorities
+// other than those of RoCE and CNPs share a queue under the preset, so they are one class.
 func (v *view) fold(m *qos.Maps, paused qos.PrioritySet) {
 	if v.preset == nil || m.TCToQueue[0] != 0 || paused.Has(0) {
 		return
@@ -362,14 +360,14 @@ func (v *view) fold(m *qos.Maps, paused qos.PrioritySet) {
 	}
 }
 
-// pauses is a profile of PFC.
+// pauses is a decoded PFC profile.
 type pauses struct {
 	priorities qos.PrioritySet
 	tx, rx     bool
 	cable      qos.Opt[units.Length]
 }
 
-// both are the priorities that are paused in both directions.
+// both returns the priorities that are paused in both directions.
 func (p *pauses) both() qos.PrioritySet {
 	if p.tx && p.rx {
 		return p.priorities
@@ -405,7 +403,7 @@ func (v *view) pfc(name string) *pauses {
 	return p
 }
 
-// onOr reads a switch; usual is what holds without one.
+// onOr reads an on/off value; usual is the default.
 func onOr(n *Node, usual bool) bool {
 	if on, ok := isOn(n.Word()); ok {
 		return on
@@ -413,8 +411,8 @@ func onOr(n *Node, usual bool) bool {
 	return usual
 }
 
-// losslessPool names the pool that lossless traffic has; "" where PFC has none, so that
-// no pause can save a packet.
+// losslessPool returns the name of the pool for lossless traffic; "" if there is none, so that
+// pauses cannot prevent loss.
 func (v *view) losslessPool() string {
 	for _, name := range []string{poolRoCELossless, poolLossless} {
 		n := v.qos.At("traffic-pool", name, "memory-percent")
@@ -430,7 +428,7 @@ func (v *view) losslessPool() string {
 	return ""
 }
 
-// The pools that NVUE has (Cumulus Linux 5.17, Traffic Pools).
+// Names of NVUE's pools (Cumulus Linux 5.17, Traffic Pools).
 const (
 	poolLossy        = "default-lossy"
 	poolLossless     = "default-lossless"
@@ -446,15 +444,14 @@ func (v *view) linkPause(port string) bool {
 	return onOr(n.At("rx"), true) || onOr(n.At("tx"), true)
 }
 
-// The thresholds of marking that hold where a profile states none (Cumulus Linux 5.17,
-// Congestion Control).
+// Default marking thresholds (Cumulus Linux 5.17, Congestion Control).
 const (
 	usualMin, usualMax = 150_000, 1_500_000
 	usualProbability   = 100
 )
 
-// ecn reads a profile. Of the global one, the classes that it lists replace what holds
-// without it; with the preset they are exceptions from it.
+// ecn reads an ECN profile. Classes listed in default-global replace the defaults as a whole;
+// with the preset they are exceptions to it.
 func (v *view) ecn(name string) *[qos.NumPriorities]qos.Opt[qos.ECN] {
 	if e := v.marking[name]; e != nil {
 		return e
@@ -471,7 +468,7 @@ func (v *view) ecn(name string) *[qos.NumPriorities]qos.Opt[qos.ECN] {
 			out[i].V = readECN(n, usual)
 		case name != global:
 		case v.preset != nil && !v.preset.Known:
-			out[i] = qos.Opt[qos.ECN]{} // no document says it
+			out[i] = qos.Opt[qos.ECN]{} // not documented
 		case v.preset != nil && v.preset.ecn.Has(i), v.preset == nil && i == 0 && own == nil:
 			out[i].V = usual
 		}
@@ -502,7 +499,7 @@ func readECN(n *Node, usual qos.ECN) qos.ECN {
 	return e
 }
 
-// usualShare is what the scheduler gives a queue where nothing is stated.
+// usualShare returns the default scheduler share of a queue.
 func usualShare(queue int) share { return share{percent: 12 + queue%2} }
 
 func (v *view) scheduler(name string) *[qos.NumPriorities]share {
@@ -531,13 +528,13 @@ func (v *view) scheduler(name string) *[qos.NumPriorities]share {
 	return out
 }
 
-// rates are what a shaper gives a queue.
+// rates holds the shaper settings of a queue.
 type rates struct {
 	min, max units.Rate
 	other    string
 }
 
-// noRate is the rate that shapes nothing.
+// noRate is the maximum rate that stands for no shaping.
 const noRate = 2147483647
 
 func (v *view) shaper(name string) *[qos.NumPriorities]rates {
@@ -567,8 +564,7 @@ func (v *view) shaper(name string) *[qos.NumPriorities]rates {
 	return out
 }
 
-// The timers of the watchdog that hold where none are stated (Cumulus Linux 5.17, PFC
-// Watchdog).
+// Default watchdog timers (Cumulus Linux 5.17, PFC Watchdog).
 const (
 	usualPoll       = 100 * time.Millisecond
 	usualRobustness = 3
@@ -586,7 +582,7 @@ func (v *view) timers() (poll time.Duration, robustness int) {
 	return poll, robustness
 }
 
-// left is what the model has no place for, in natural order.
+// left returns the values that the model cannot represent, in natural order.
 func (v *view) left() []Unknown {
 	var out []Unknown
 	if p := v.preset; p != nil {
@@ -612,8 +608,8 @@ func (v *view) left() []Unknown {
 	return out
 }
 
-// noPlace says why the model has no place for a value, "" where it has one or where an
-// intent is not about it; open is that of [Unknown].
+// noPlace returns why the model cannot represent a value; "" if it can, or if the value is of no
+// concern to an intent. open is as in [Unknown].
 func noPlace(at Path, leaf *Node) (why string, open bool) {
 	in := func(path ...string) bool { return len(at) >= len(path) && slices.Equal(at[:len(path)], path) }
 	last := at[len(at)-1]
@@ -648,7 +644,7 @@ func noPlace(at Path, leaf *Node) (why string, open bool) {
 	return "", false
 }
 
-// counted are the last keys of paths below "qos" whose value is a whole number.
+// counted holds the last keys of paths below "qos" whose value must be a whole number.
 var counted = map[string]bool{
 	"bw-percent": true, "cable-length": true, "max-rate": true, "max-threshold": true, "max-threshold-percent": true, "memory-percent": true, "min-rate": true, "min-threshold": true,
 	"min-threshold-percent": true, "polling-interval": true, "probability": true, "robustness": true, "switch-priority": true, "traffic-class": true, "dscp": true, "pcp": true,

@@ -8,9 +8,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
-// Digest identifies what desired speaks of in a configuration: QoS of the whole switch,
-// and of its ports and the profiles that count on them. Profiles of other ports and the
-// rest of the tree do not change it.
+// Digest returns a digest of the configuration that desired manages: switch-wide QoS, and the
+// QoS of its ports and of the profiles in force on them. Profiles of other ports and the rest of
+// the tree do not change it.
 func Digest(c *Config, desired *qos.Device) string {
 	v := newView(c)
 	part := &Node{}

@@ -14,17 +14,17 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/yaml"
 )
 
-// Setting is one thing that an edit sets or unsets.
+// Setting sets or unsets one path.
 type Setting struct {
 	Path Path `json:"path"`
-	// Set is what the path is to hold: a value, an empty branch for the id of a
-	// collection, or a branch that comes back as a whole. nil unsets it.
+	// Set is the new content of the path: a value, an empty branch for the ID of a collection,
+	// or a branch that is restored as a whole. nil unsets the path.
 	Set *Node `json:"set,omitempty"`
-	// Empty says, of one that unsets, that it counts only where nothing is below the path.
+	// Empty restricts an unset to a path with nothing below it.
 	Empty bool `json:"empty,omitempty"`
 }
 
-// Edit is a list of settings. No path of it is below another one.
+// Edit is a list of settings. None of its paths is below another one.
 type Edit []Setting
 
 // MarshalJSON writes a node as NVUE does.
@@ -62,8 +62,8 @@ func (n *Node) read(doc *yaml.Node) error {
 	return nil
 }
 
-// Apply returns what a switch holds after an edit. have is not changed. A branch that an
-// unset leaves empty goes with it, unless it is the id of a collection.
+// Apply returns the configuration after an edit; have is not changed. A branch that an unset
+// empties is removed as well, unless it is the ID of a collection.
 func (e Edit) Apply(have *Config) *Config {
 	out := *have
 	out.sources = nil
@@ -80,7 +80,7 @@ func (e Edit) Apply(have *Config) *Config {
 	return &out
 }
 
-// place puts what a setting sets. The states of a link exclude each other.
+// place applies a setting that sets a value. The states of a link exclude each other.
 func (n *Node) place(s Setting) {
 	if isLinkState(s.Path) {
 		if at := n.At(s.Path[:4]...); at != nil {
@@ -90,12 +90,12 @@ func (n *Node) place(s Setting) {
 	n.Put(s.Set.Clone(), s.Path...)
 }
 
-// isLinkState reports whether a path leads to the state of a link, of which there is one.
+// isLinkState reports whether a path leads to the state of a link, which has only one.
 func isLinkState(path Path) bool {
 	return len(path) == 5 && path[0] == "interface" && path[2] == "link" && path[3] == "state"
 }
 
-// prune removes the branches to a path that are empty and no ids.
+// prune removes the branches on a path that are empty and not IDs.
 func (n *Node) prune(path Path) {
 	for i := len(path) - 1; i > 0; i-- {
 		at := n.At(path[:i]...)
@@ -109,24 +109,24 @@ func (n *Node) prune(path Path) {
 	}
 }
 
-// collections are those whose ids stand without anything below them, by their last key.
+// collections holds the last key of collections whose IDs may have nothing below them.
 var collections = map[string]bool{
 	"interface": true, famMapping: true, famPFC: true, famECN: true, famScheduler: true, famShaper: true, famRemark: true, famPause: true,
 	"dscp": true, "pcp": true, "switch-priority": true, "traffic-class": true, "traffic-pool": true, "member": true, "egress-queue-mapping": true,
 }
 
-// isID reports whether a path leads to an id of a collection: an interface, a profile, a
+// isID reports whether a path ends with the ID of a collection: an interface, a profile, a
 // priority.
 func isID(path Path) bool {
 	if len(path) < 2 || !collections[path[len(path)-2]] {
 		return false
 	}
-	// Below a port the families have no ids.
+	// Below a port the families have no IDs.
 	return !(path[0] == "interface" && len(path) == 5 && path[2] == "qos")
 }
 
-// Undo returns the settings that bring back what have holds at the places of an edit. It
-// leaves alone what others changed elsewhere since.
+// Undo returns the settings that restore what have holds at the places of an edit. They leave
+// later changes at other places alone.
 func (e Edit) Undo(have *Config) Edit {
 	var sets, unsets Edit
 	done := map[string]bool{}
@@ -144,14 +144,15 @@ func (e Edit) Undo(have *Config) Edit {
 			continue
 		}
 		if s.Set == nil {
-			continue // there was nothing
+			continue // nothing to restore
 		}
 		if state := have.Tree.At(s.Path[:len(s.Path)-1]...); isLinkState(s.Path) && state.Word() != "" {
 			path := append(s.Path[:4:4], state.Word())
 			add(&sets, Setting{Path: path, Set: state.At(state.Word()).Clone()})
 			continue
 		}
-		// A profile that the edit made goes as a whole, an id if nothing is left below it.
+		// A profile that the edit creates is removed as a whole, an ID only if nothing is left
+		// below it.
 		at := s.Path
 		for i := 2; i < len(s.Path); i++ {
 			if have.Tree.At(s.Path[:i]...) != nil || !isID(s.Path[:i]) {
@@ -165,13 +166,13 @@ func (e Edit) Undo(have *Config) Edit {
 		}
 		add(&unsets, Setting{Path: at})
 	}
-	// What is below another goes first, so that an id is empty when its turn comes.
+	// Unset the deepest paths first, so that an ID is empty when its turn comes.
 	ordered.Sort(empty, func(a, b Setting) int { return len(b.Path) - len(a.Path) })
 	return slices.Concat(sets, unsets, empty)
 }
 
-// Within returns the settings of an edit that change what a switch holds now: a run that
-// was cut off is resumed, or reverted, with them.
+// Within returns the settings of an edit that would change what a switch holds now. They resume
+// or revert an interrupted run.
 func (e Edit) Within(now *Config) Edit {
 	var out Edit
 	after := *now
@@ -190,7 +191,7 @@ func (e Edit) Within(now *Config) Edit {
 		s.Empty = false
 		out = append(out, s)
 	}
-	// What is unset above takes with it what is below.
+	// Unsetting a path removes everything below it.
 	return slices.DeleteFunc(out, func(s Setting) bool {
 		return s.Set == nil && slices.ContainsFunc(out, func(above Setting) bool {
 			return above.Set == nil && len(above.Path) < len(s.Path) && slices.Equal(above.Path, s.Path[:len(above.Path)])
@@ -198,8 +199,8 @@ func (e Edit) Within(now *Config) Edit {
 	})
 }
 
-// held reports whether a node is what a setting sets, or what the switch makes of it: it
-// may round the thresholds of ECN.
+// held reports whether a node is what a setting sets, possibly with ECN thresholds rounded by
+// the switch.
 func (s Setting) held(have *Node) bool {
 	if have.Equal(s.Set) {
 		return true
@@ -210,8 +211,8 @@ func (s Setting) held(have *Node) bool {
 	return err == nil && also == nil && (last == "min-threshold" || last == "max-threshold") && within(written, shown)
 }
 
-// Body is the tree that a PATCH of the whole revision sets; nil where the edit sets
-// nothing. What it unsets is in [Edit.Unsets]: one request must not hold both.
+// Body returns the tree that a PATCH of the whole revision sets; nil if the edit sets nothing. A
+// single request must not both set and unset, so [Edit.Unsets] returns the rest.
 func (e Edit) Body() *Node {
 	var out *Node
 	for _, s := range e {
@@ -226,7 +227,7 @@ func (e Edit) Body() *Node {
 	return out
 }
 
-// Unsets are the paths that an edit unsets.
+// Unsets returns the paths that an edit unsets.
 func (e Edit) Unsets() []Path {
 	var out []Path
 	for _, s := range e {
@@ -237,8 +238,8 @@ func (e Edit) Unsets() []Path {
 	return out
 }
 
-// Lines are the commands of an edit, for people and for a shell: what is unset first.
-// Ports and numbers that get the same are one command, as NVUE takes lists of them.
+// Lines returns the commands of an edit, for people and for a shell, unsets first. Ports and
+// numbers that get the same value share a command, as NVUE accepts lists of them.
 func (e Edit) Lines() []string {
 	type spot struct{ before, after string }
 	groups := ordered.Groups[spot, string]{}
@@ -287,15 +288,15 @@ func isNumber(s string) bool { _, ok := digits(s); return ok }
 func foldNumbers(ids []string) string {
 	var ns []int
 	for _, id := range natural.Sorted(ids) {
-		n, _ := digits(id) // the caller has looked
+		n, _ := digits(id) // the caller has checked it
 		ns = append(ns, n)
 	}
 	return qos.FoldInts(ns)
 }
 
-// foldPorts is the list that NVUE takes for ports: "swp1-4,swp6s0-1".
+// foldPorts returns a list of ports as NVUE accepts it: "swp1-4,swp6s0-1".
 func foldPorts(names []string) string {
-	var by ordered.Groups[string, int] // the numbers behind "swp" and behind "swp6s"
+	var by ordered.Groups[string, int] // numbers after "swp" and after "swp6s"
 	for _, name := range natural.Sorted(names) {
 		stem := strings.TrimRight(name, "0123456789")
 		n, ok := digits(name[len(stem):])
@@ -317,7 +318,7 @@ func foldPorts(names []string) string {
 	return strings.Join(out, ",")
 }
 
-// String says a setting to a person.
+// String describes a setting for people.
 func (s Setting) String() string {
 	if s.Set == nil {
 		return "unset " + s.Path.String()
@@ -325,9 +326,9 @@ func (s Setting) String() string {
 	return "set " + s.Path.String() + " " + s.Set.Word()
 }
 
-// Check returns an error unless each setting is at a path that this package writes, of a
-// port that is managed or of none. An edit that was read from a file may hold anything. A
-// nil managed takes every interface.
+// Check returns an error unless this package could have written each path, and unless its port,
+// if it has one, is managed. It guards against edits that were read from a file and may hold
+// anything. If managed is nil, every interface is.
 func (e Edit) Check(managed func(name string) bool) error {
 	for i, s := range e {
 		switch {
@@ -350,7 +351,7 @@ func (e Edit) CheckUndo(undo Edit) error {
 			if len(u.Path) > len(s.Path) || !slices.Equal(u.Path, s.Path[:len(u.Path)]) {
 				return false
 			}
-			// What is above a setting goes where nothing is left of it, or where it is ours.
+			// A path above a setting may be unset if it becomes empty or is a profile of ours.
 			own := len(u.Path) == 3 && u.Path[0] == "qos" && strings.HasPrefix(u.Path[2], Prefix)
 			return len(u.Path) == len(s.Path) || isID(u.Path) && u.Set == nil && (u.Empty || own)
 		}) {
@@ -360,8 +361,8 @@ func (e Edit) CheckUndo(undo Edit) error {
 	return nil
 }
 
-// written reports whether this package writes at a path, or removes an id that it may
-// have made.
+// written reports whether this package writes at a path, or removes an ID there that it may have
+// created.
 func written(p Path) bool {
 	at := func(path ...string) bool { return len(p) >= len(path) && slices.Equal(p[:len(path)], path) }
 	for _, key := range p {
@@ -401,9 +402,10 @@ func written(p Path) bool {
 	return false
 }
 
-// ImpactOf is what a change at a path disturbs. PFC, link pause and pools reprogram the
-// buffers of the ASIC, which may lose packets for a moment; other QoS does not disturb
-// forwarding (Cumulus Linux 5.17, switchd and QoS). Whether ports flap is not said.
+// ImpactOf returns the impact of a change at a path. Changes of PFC, link pause and pools
+// reprogram the buffers of the ASIC, which may briefly lose packets; other QoS changes do not
+// disturb forwarding (Cumulus Linux 5.17, switchd and QoS). Whether ports flap is not
+// documented.
 func ImpactOf(p Path) qos.Impact {
 	has := func(keys ...string) bool {
 		return slices.ContainsFunc(keys, func(k string) bool { return slices.Contains(p, k) })
@@ -417,13 +419,13 @@ func ImpactOf(p Path) qos.Impact {
 		return qos.ImpactLoss
 	case isLinkState(p) || p[0] == "interface" && p[len(p)-1] == "state":
 		return qos.ImpactPortFlap
-	case p[0] == "interface" && p[len(p)-1] == "mtu": // the headroom follows from it
+	case p[0] == "interface" && p[len(p)-1] == "mtu": // the headroom depends on the MTU
 		return qos.ImpactLoss
 	}
 	return qos.ImpactNone
 }
 
-// Impact is the largest of the impacts of an edit.
+// Impact returns the largest impact of the settings of an edit.
 func (e Edit) Impact() qos.Impact {
 	i := qos.ImpactNone
 	for _, s := range e {
@@ -432,7 +434,7 @@ func (e Edit) Impact() qos.Impact {
 	return i
 }
 
-// KindImpact is what a change of an attribute disturbs.
+// KindImpact returns the impact of a change of an attribute.
 func KindImpact(k qos.Kind) qos.Impact {
 	switch k {
 	case qos.KindPFC, qos.KindCable, qos.KindLossless, qos.KindLinkPause, qos.KindMTU:

@@ -14,11 +14,12 @@ import (
 	"github.com/roce-fabric/roce-fabric/render"
 )
 
-// Fit brings a compiled device into the shape that Cumulus Linux has. What it has no
-// place for is unset: buffer profiles, headroom, speed and FEC, maps to priority groups.
-// Code points without a class stay. The length of a cable is in the profile of PFC, and
-// so only where the port pauses. Shares of the link add up to 100 percent at most. A polling interval that nobody states is the watchdog's
-// time to restore: the switch restores after one interval without a pause.
+// Fit adapts a compiled device to Cumulus Linux. It unsets what the OS does not support: buffer
+// profiles, headroom, speed and FEC, maps to priority groups. Code points without a class stay
+// unmanaged. The cable length belongs to the PFC profile and is kept only if the port pauses.
+// Bandwidth shares are scaled to at most 100 percent in total. A polling interval that the
+// intent does not state becomes the restore time of the watchdog, as the switch restores after
+// one interval without a pause.
 func Fit(d *qos.Device) {
 	d.GlobalMaps, d.HeadroomModel, d.Pools, d.Profiles = qos.Opt[*qos.Maps]{}, qos.Opt[qos.HeadroomModel]{}, nil, nil
 	type key struct {
@@ -83,9 +84,9 @@ func fitMaps(m *qos.Maps, trust qos.Trust) *qos.Maps {
 	return &out
 }
 
-// scale makes weights that add up to more than 100 into percentages that do not, each at
-// least 1: NVUE refuses more, and percentages that were rounded may come to 101. What
-// rounding down leaves goes to the largest remainders.
+// scale turns weights that add up to more than 100 into percentages of at least 1 that add up to
+// 100: NVUE refuses more, and rounded percentages may add up to 101. Whatever rounding down
+// leaves goes to the weights with the largest remainders.
 func scale(queues *[qos.NumPriorities]qos.Queue) {
 	sum := 0
 	for i := range queues {
@@ -108,7 +109,7 @@ func scale(queues *[qos.NumPriorities]qos.Queue) {
 		queues[i].Scheduler.V.Weight++
 		rest[i] = 0
 	}
-	for ; left < 0; left++ { // of small ones, which have become 1
+	for ; left < 0; left++ { // small weights were raised to 1
 		most := 0
 		for i := range queues {
 			if queues[i].Scheduler.V.Weight > queues[most].Scheduler.V.Weight {
@@ -119,7 +120,7 @@ func scale(queues *[qos.NumPriorities]qos.Queue) {
 	}
 }
 
-// watchdogOf is the watchdog of the first port that has one, as the switch has one set of
+// watchdogOf returns the watchdog of the first port that has one; the switch has only one set of
 // timers.
 func watchdogOf(d *qos.Device) (qos.Watchdog, bool) {
 	for _, name := range natural.Keys(d.Ports) {
@@ -130,7 +131,7 @@ func watchdogOf(d *qos.Device) (qos.Watchdog, bool) {
 	return qos.Watchdog{}, false
 }
 
-// The ranges that NVIDIA documents (nvue-reference, QoS).
+// Ranges that NVIDIA documents (nvue-reference, QoS).
 const (
 	maxCable      = 100_000
 	maxRate       = noRate - 1
@@ -142,8 +143,8 @@ const (
 	maxMTU        = 9216
 )
 
-// Refusals returns the values of a fitted device that a release does not take, or has no
-// place for, ports in natural order.
+// Refusals returns the values of a fitted device that a release does not accept or cannot
+// represent, with ports in natural order.
 func Refusals(d *qos.Device, rel Release) []render.Refusal {
 	var out render.Refusals
 	common, some := watchdogOf(d)
@@ -254,8 +255,8 @@ func refusedECN(e *qos.ECN, rel Release) string {
 	return ""
 }
 
-// queuesOf is the map of priorities to traffic classes that the ports want, the first in
-// natural order where two of them want different ones.
+// queuesOf returns the map of priorities to traffic classes that the ports want. If ports want
+// different maps, the first in natural order wins.
 func queuesOf(d *qos.Device) (out [qos.NumPriorities]int8) {
 	for i := range out {
 		out[i] = qos.Unmanaged
@@ -283,7 +284,8 @@ func clashes(m *qos.Maps, queues [qos.NumPriorities]int8) bool {
 	return false
 }
 
-// Warnings are what a switch may refuse or do otherwise, and no public document decides.
+// Warnings returns values that a switch may refuse or treat differently, where no public
+// document is clear.
 func Warnings(d *qos.Device) []string {
 	var out []string
 	var paused qos.PrioritySet
@@ -304,5 +306,5 @@ func Warnings(d *qos.Device) []string {
 	return out
 }
 
-// isOwn reports whether a profile is one that this package made.
+// isOwn reports whether this package created a profile.
 func isOwn(name string) bool { return strings.HasPrefix(name, Prefix) }

@@ -11,12 +11,12 @@ import (
 	"github.com/roce-fabric/roce-fabric/render"
 )
 
-// What NVUE does not take is refused with the rule, and the rest is written without it.
+// Values that NVUE does not accept are refused with the reason, and the rest is written.
 func TestRefusals(t *testing.T) {
 	for name, c := range map[string]struct {
 		change  func(d *qos.Device, p *qos.Port)
 		release string
-		why     string // "" where it is taken
+		why     string // "" if accepted
 	}{
 		"as it is":     {func(*qos.Device, *qos.Port) {}, "5.9", ""},
 		"MTU":          {func(_ *qos.Device, p *qos.Port) { p.MTU.V = 9217 }, "5.17", "552 to 9216"},

@@ -48,7 +48,7 @@ func TestReleases(t *testing.T) {
 	if all := Releases(); all[0] != "5.9" || all[len(all)-1] != Newest().String() {
 		t.Errorf("%v", all)
 	}
-	// 5.15 renamed the words of a state.
+	// Release 5.15 renamed the words for on and off.
 	for release, word := range map[string]string{"5.14": "enable", "5.15": "enabled"} {
 		have := parse(t, "nv set interface swp1 type swp")
 		have.Release, _ = ReleaseOf(release)
@@ -59,7 +59,7 @@ func TestReleases(t *testing.T) {
 	}
 }
 
-// The preset is on in the words of every release.
+// The preset is recognized in the syntax of every release.
 func TestPresetIsRead(t *testing.T) {
 	for text, mode := range map[string]string{
 		"nv set qos roce": Lossless, "nv set qos roce enable on": Lossless, "nv set qos roce state enabled": Lossless, "nv set qos roce mode lossy": Lossy,
@@ -75,7 +75,7 @@ func TestPresetIsRead(t *testing.T) {
 	}
 }
 
-// What this package never writes is not taken from a file.
+// Check rejects paths that this package never writes.
 func TestCheck(t *testing.T) {
 	for path, ok := range map[string]bool{
 		"qos pfc roce-fabric tx": true, "qos roce mode": false, "qos": false, "interface swp1 qos pfc profile": true, "interface swp1 ip address": false,

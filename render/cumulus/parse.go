@@ -14,20 +14,19 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/yaml"
 )
 
-// Config is what a switch is configured to be: what it was told, and not what holds
-// without it.
+// Config is the configuration of a switch, without the defaults.
 type Config struct {
 	Tree *Node
-	// Release decides the words that the switch has; the zero Release is not known, and
-	// then the newest.
+	// Release decides the syntax of the switch. The zero Release is unknown and is treated as
+	// the newest.
 	Release Release
-	// Hostname and Model are those that the text tells; "" for none.
+	// Hostname and Model are as the text states them; "" if it does not.
 	Hostname, Model string
-	// Ports are all that the switch has, where that is known. A configuration names only
-	// those that it says something of.
+	// Ports lists all ports of the switch, if known. The configuration itself names only ports
+	// that have settings.
 	Ports []string
 
-	// sources are what a text says, in its order.
+	// sources lists the values of the text, in order.
 	sources []*source
 }
 
@@ -37,12 +36,12 @@ type source struct {
 	where, text string
 }
 
-// Parse reads a configuration: JSON or YAML as "nv config show" and the REST API give it,
-// or the commands of "nv config show -o commands".
+// Parse reads a configuration: JSON or YAML as "nv config show" and the REST API return it, the
+// commands of "nv config show -o commands", or an Ansible playbook.
 func Parse(text []byte) (*Config, error) {
 	c := &Config{Tree: &Node{}}
 	p := &parser{c: c}
-	// NVUE has UTF-8 alone: JSON could not write another text again.
+	// NVUE accepts only UTF-8, and JSON could not represent other text.
 	text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
 	trimmed := bytes.TrimSpace(text)
 	switch {
@@ -85,7 +84,7 @@ func document(text, trimmed []byte) (*yaml.Node, error) {
 	return doc, nil
 }
 
-// readJSON reads one value of JSON, with the lines that it stands on.
+// readJSON parses one JSON value and records the line of each node.
 func readJSON(text []byte) (*yaml.Node, error) {
 	r := jsonReader{dec: json.NewDecoder(bytes.NewReader(text)), text: text, line: 1}
 	r.dec.UseNumber()
@@ -106,7 +105,7 @@ type jsonReader struct {
 	at   int64
 }
 
-// maxNesting is how deep JSON may nest; NVUE's tree has no more than some twenty levels.
+// maxNesting limits the nesting of JSON; NVUE's tree has about twenty levels.
 const maxNesting = 64
 
 func (r *jsonReader) token() (json.Token, error) {
@@ -148,7 +147,7 @@ func (r *jsonReader) value(depth int) (*yaml.Node, error) {
 				if err != nil {
 					return nil, fmt.Errorf("line %d: %w", r.line, err)
 				}
-				name, _ := k.(string) // the decoder takes no other key
+				name, _ := k.(string) // the decoder accepts no other keys
 				key = &yaml.Node{Line: r.line, Kind: yaml.Text, Value: name}
 			}
 			v, err := r.value(depth + 1)
@@ -173,8 +172,8 @@ type parser struct {
 	expanded int
 }
 
-// document reads what "nv config show" prints, a list of a header and of what is set, or
-// the tree itself.
+// document reads the output of "nv config show", a list with a header and the set values, or the
+// tree itself.
 func (p *parser) document(doc *yaml.Node) error {
 	items := []*yaml.Node{doc}
 	if doc.Kind == yaml.List {
@@ -205,7 +204,7 @@ func (p *parser) document(doc *yaml.Node) error {
 	return nil
 }
 
-// tops are the branches at the top of NVUE's tree.
+// tops lists the top-level branches of NVUE's tree.
 var tops = []string{"acl", "bridge", "evpn", "interface", "maintenance", "mlag", "nve", "platform", "qos", "router", "service", "system", "vrf"}
 
 func (p *parser) isTree(n *yaml.Node) bool {
@@ -217,7 +216,7 @@ func (p *parser) isTree(n *yaml.Node) bool {
 	return false
 }
 
-// header reads the first part of what "nv config show" prints.
+// header reads the header in the output of "nv config show".
 func (p *parser) header(h *yaml.Node) {
 	if v := h.Get("model"); v != nil {
 		p.c.Model = v.Value
@@ -227,8 +226,8 @@ func (p *parser) header(h *yaml.Node) {
 	}
 }
 
-// tree reads a map: what it says is put at every one of the paths, which its own ranges
-// and those above it stand for.
+// tree reads a map and puts its values at each of the paths, which result from ranges in the
+// keys above it. written is the path as written in the text.
 func (p *parser) tree(n *yaml.Node, written Path, at []Path) {
 	for _, pair := range n.Pairs {
 		key, v := pair.Key.Value, pair.Value
@@ -261,7 +260,7 @@ func (p *parser) tree(n *yaml.Node, written Path, at []Path) {
 		case yaml.Bool:
 			leaf.Kind, leaf.Value = Bool, v.Value
 			if v.Value != "true" && v.Value != "false" {
-				leaf.Kind = Text // "on" of YAML 1.1
+				leaf.Kind = Text // such as "on" of YAML 1.1
 			}
 		default:
 			leaf.Kind, leaf.Value = Text, v.Value
@@ -277,14 +276,14 @@ func (p *parser) put(leaf *Node, to []Path) {
 	p.c.sources = append(p.c.sources, leaf.from)
 	for _, path := range to {
 		if have := p.c.Tree.At(path...); have != nil && leaf.Kind == Branch && len(leaf.Sub) == 0 {
-			continue // it is there already
+			continue // it exists already
 		}
 		p.c.Tree.Put(leaf.Clone(), path...)
 	}
 }
 
-// keysFor are the keys that one key of a text stands for, below a path: ranges of
-// interfaces, priorities and code points are expanded.
+// keysFor returns the keys that a key of a text stands for below a path. Ranges of interfaces,
+// priorities and code points are expanded.
 func keysFor(base Path, key string) []string {
 	switch {
 	case len(base) == 0:
@@ -298,14 +297,14 @@ func keysFor(base Path, key string) []string {
 	return []string{key}
 }
 
-// ranged are the collections of which a key may be a range of numbers.
+// ranged holds the collections whose keys may be ranges of numbers.
 var ranged = map[string]bool{"dscp": true, "pcp": true, "switch-priority": true, "traffic-class": true, "multicast-switch-priority": true}
 
-// prompted is a command, behind a prompt of a shell, in a list, in the quotes of ssh, or
-// behind nothing.
+// prompted matches a command, alone or after a shell prompt, a list dash or ssh with a quote.
 var prompted = lazyre.New(`^\s*(?:\S+@\S+[$#] ?|- ["']?|(?:\S+ )*ssh(?: \S+)+ ["'])?(?:sudo )?(?:/usr/bin/)?nv ((?:set|unset) +\S.*)$`)
 
-// shown is what "nv config show" prints as YAML begins with: a text in it may have commands.
+// shown matches the start of the YAML output of "nv config show", in which a text may contain
+// commands.
 var shown = lazyre.New(`(?m)^- (?:header|set):`)
 
 func isCommands(text []byte) bool {
@@ -317,7 +316,7 @@ func isCommands(text []byte) bool {
 	return false
 }
 
-// commands reads "nv set" and "nv unset". Other lines do not configure anything.
+// commands reads "nv set" and "nv unset" commands. Other lines configure nothing.
 func (p *parser) commands(text string) error {
 	no := 0
 	for line := range strings.Lines(text) {
@@ -339,8 +338,7 @@ func (p *parser) commands(text string) error {
 	return nil
 }
 
-// nvCommands are the commands of a line that set or unset something: the words behind
-// "nv".
+// nvCommands returns the set and unset commands of a line, each as the words after "nv".
 func nvCommands(line string) (out [][]string, err error) {
 	for m := prompted.FindStringSubmatch(line); m != nil; m = prompted.FindStringSubmatch(line) {
 		words, rest, err := shellWords(m[1])
@@ -355,7 +353,7 @@ func nvCommands(line string) (out [][]string, err error) {
 	return out, nil
 }
 
-// command reads one command without "nv".
+// command applies one command, given without "nv".
 func (p *parser) command(words []string, from *source) error {
 	verb, words := words[0], words[1:]
 	if slices.ContainsFunc(words, isTemplate) && (words[0] != "interface" && decides(words) || slices.Contains(words, "qos") || slices.Contains(words, "mtu")) {
@@ -380,7 +378,7 @@ func (p *parser) command(words []string, from *source) error {
 	return nil
 }
 
-// paths are those that the words of a command stand for.
+// paths returns the paths that the words of a command stand for.
 func (p *parser) paths(words []string) []Path {
 	at := []Path{nil}
 	for _, w := range words {
@@ -398,9 +396,9 @@ func (p *parser) paths(words []string) []Path {
 	return at
 }
 
-// shellWords takes a command apart as a shell does, and returns what follows it on the
-// line: quotes and backslashes hold words together, # begins a comment, and a quote that
-// ends the line closes one that was opened before the command.
+// shellWords splits a command like a shell and returns the rest of the line after the command.
+// Quotes and backslashes keep words together, # begins a comment, and a quote at the end of the
+// line closes one that was opened before the command.
 func shellWords(line string) (out []string, rest string, err error) {
 	var word strings.Builder
 	open, in := byte(0), false
@@ -450,8 +448,7 @@ func shellWords(line string) (out []string, rest string, err error) {
 	return out, "", nil
 }
 
-// isLeaf reports whether a path of words leads to a value, so that the word behind it is
-// no key.
+// isLeaf reports whether a path leads to a value, so that the next word is not a key.
 func isLeaf(path Path) bool {
 	last := path[len(path)-1]
 	before := func(n int) string {
@@ -461,7 +458,7 @@ func isLeaf(path Path) bool {
 		return path[len(path)-1-n]
 	}
 	switch last {
-	case "switch-priority": // of a code point: below its collection
+	case "switch-priority": // of a code point: two levels below the collection
 		return before(2) == "dscp" || before(2) == "pcp" || before(1) == "packet-trim"
 	case "traffic-class":
 		return before(2) == "switch-priority" || before(1) == "packet-trim"
@@ -471,7 +468,7 @@ func isLeaf(path Path) bool {
 	return leaves[last]
 }
 
-// leaves are the last keys of paths that have a value.
+// leaves holds the last keys of paths that have a value.
 var leaves = map[string]bool{
 	"bw-percent": true, "cable-length": true, "ecn": true, "enable": true, "exclusive-headroom-per-pg": true, "extra-threshold": true, "fec": true,
 	"headroom": true, "hostname": true, "infinite": true, "link-utilization-threshold": true, "max-rate": true, "max-threshold": true, "max-threshold-percent": true,

@@ -11,23 +11,23 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/yaml"
 )
 
-// played is a key of Ansible's playbooks, roles and variables that NVUE's tree has not
+// played matches keys of Ansible playbooks, roles and variables that do not occur in NVUE's tree
 // (collection nvidia.nvue; Kayobe's role nvue-switch).
 var played = lazyre.New(`(?m)^[ \t]*(?:- +)?["']?(?:nvidia\.nvue\.[a-z]+|hosts|tasks|nvue_switch_(?:interface_)?config)["']?:`)
 
-// playbook reads the tasks of a playbook that set something of NVUE. What only Ansible
-// can know, variables and conditions, is an error where it decides about QoS.
+// playbook reads the tasks of an Ansible playbook that configure NVUE. Variables and conditions,
+// which only Ansible can evaluate, are an error if they affect QoS.
 type playbook struct {
 	p     *parser
 	found bool
-	// hosts are those of the play that sets QoS.
+	// hosts are the hosts of the play that sets QoS.
 	hosts *string
 }
 
-// task is what holds for a part of a playbook.
+// task holds the context of a part of a playbook.
 type task struct {
 	hosts string
-	when  bool // only under a condition
+	when  bool // runs only under a condition
 }
 
 func (p *parser) playbook(doc *yaml.Node) error {
@@ -41,12 +41,12 @@ func (p *parser) playbook(doc *yaml.Node) error {
 	return nil
 }
 
-// unread adds what to give in place of a text that cannot be read.
+// unread adds a hint to an error about text that cannot be read: what to provide instead.
 func unread(err error) error {
 	return hint.With(err, "give what 'nv config show -o yaml' prints on the switch")
 }
 
-// silent are keys below which nothing is set.
+// silent holds keys whose contents configure nothing.
 var silent = map[string]bool{"name": true, "when": true, "register": true, "debug": true, "assert": true, "ansible.builtin.debug": true, "ansible.builtin.assert": true}
 
 func (b *playbook) walk(n *yaml.Node, t task) error {
@@ -82,7 +82,7 @@ func (b *playbook) walk(n *yaml.Node, t task) error {
 	return nil
 }
 
-// module reads a task, or any other key.
+// module reads a task or any other key.
 func (b *playbook) module(name string, v *yaml.Node, t task) error {
 	args := func(key string) *yaml.Node {
 		if n := v.Get(key); n != nil {
@@ -132,10 +132,10 @@ func (b *playbook) module(name string, v *yaml.Node, t task) error {
 	return b.walk(v, t)
 }
 
-// bare reads commands that need not begin with "nv", and goes before each.
+// bare reads commands that may lack "nv"; before is prepended to each.
 func (b *playbook) bare(n *yaml.Node, t task, before ...string) error {
 	for _, item := range append(slices.Clone(n.Items), n) {
-		// A command between two lines of control comes about under a condition of its own.
+		// A command between two control lines ("{%") is conditional.
 		under := t
 		under.when = t.when || strings.Contains(item.Value, "{%")
 		err := b.lines(item, under, func(line string) [][]string {
@@ -152,14 +152,14 @@ func (b *playbook) bare(n *yaml.Node, t task, before ...string) error {
 	return nil
 }
 
-// lines reads the commands of a text, a line each.
+// lines reads the commands of a text, one per line.
 func (b *playbook) lines(n *yaml.Node, t task, commands func(line string) [][]string) error {
 	if n.Kind != yaml.Text {
 		return nil
 	}
 	no := n.Line
 	if strings.Contains(n.Value, "\n") {
-		no++ // it begins below its "|"
+		no++ // the text begins on the line after the "|"
 	}
 	for line := range strings.Lines(n.Value) {
 		for _, words := range commands(line) {
@@ -178,7 +178,7 @@ func (b *playbook) lines(n *yaml.Node, t task, commands func(line string) [][]st
 	return nil
 }
 
-// take notes that a task decides about QoS, at a line.
+// take records that a task, at a line, affects QoS.
 func (b *playbook) take(no int, t task) error {
 	switch {
 	case t.when:
@@ -190,7 +190,7 @@ func (b *playbook) take(no int, t task) error {
 	return nil
 }
 
-// tree reads a part of NVUE's tree, below a path.
+// tree reads a part of NVUE's tree that belongs below a path.
 func (b *playbook) tree(n *yaml.Node, at Path, t task) error {
 	if n.Kind != yaml.Map && decides(at) {
 		return unread(fmt.Errorf("line %d: %w", n.Line, errTemplate))
@@ -203,7 +203,7 @@ func (b *playbook) tree(n *yaml.Node, at Path, t task) error {
 	return nil
 }
 
-// check finds what cannot be read in a part of the tree.
+// check returns an error for parts of the tree that cannot be read.
 func (b *playbook) check(n *yaml.Node, at Path, t task) error {
 	for _, pair := range n.Pairs {
 		to := append(at[:len(at):len(at)], pair.Key.Value)
@@ -227,10 +227,11 @@ func (b *playbook) check(n *yaml.Node, at Path, t task) error {
 	return nil
 }
 
-// errTemplate says that a value is not stated.
+// errTemplate reports that a value is a template.
 var errTemplate = errors.New("a template, which only Ansible or a script can fill in")
 
-// isTemplate reports whether a word is filled in by Ansible, by a shell, or by a reader.
+// isTemplate reports whether a word is a placeholder to be filled in by Ansible, a shell or a
+// person.
 func isTemplate(s string) bool {
 	if strings.Contains(s, "{{") || strings.Contains(s, "{%") {
 		return true
@@ -239,7 +240,7 @@ func isTemplate(s string) bool {
 	return strings.HasPrefix(s, "<") || ok && after != "" && (after[0] == '{' || after[0] == '(' || isAlnum(after[0]))
 }
 
-// decides reports whether what is set at a path, or may be below it, is of QoS or an MTU.
+// decides reports whether a setting at a path, or below it, may affect QoS or an MTU.
 func decides(p Path) bool {
 	switch {
 	case len(p) == 0 || p[0] == "qos":
@@ -250,8 +251,8 @@ func decides(p Path) bool {
 	return len(p) < 3 || p[2] == "qos" || p[2] == "link" && (len(p) == 3 || p[3] == "mtu")
 }
 
-// unlisted is the tree that the arguments of a module stand for: its lists are of members
-// with an id, and its keys have underscores.
+// unlisted converts module arguments to a tree: their lists hold members with an ID, and their
+// keys have underscores.
 func unlisted(n *yaml.Node) *yaml.Node {
 	out := &yaml.Node{Kind: n.Kind, Line: n.Line, Value: n.Value}
 	for _, pair := range n.Pairs {

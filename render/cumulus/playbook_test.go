@@ -7,7 +7,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/hint"
 )
 
-// What each form of a task sets is the same as the commands for it.
+// Each form of a task is read like the equivalent commands.
 func TestPlaybook(t *testing.T) {
 	const same = "nv set qos roce mode lossless\nnv set interface swp1-2 link mtu 9216"
 	for name, text := range map[string]string{
@@ -40,7 +40,7 @@ func TestPlaybook(t *testing.T) {
 	}
 }
 
-// Lists of the module of QoS are collections.
+// Lists in the arguments of the QoS module become collections.
 func TestPlaybookOfTheQoSModule(t *testing.T) {
 	c := parse(t, "- nvidia.nvue.qos:\n    state: merged\n    data:\n      pfc:\n      - {id: my_pfc, cable_length: 40, tx: enable, switch_priority: [{id: '3'}]}\n      mapping: [{id: m, trust: l3, dscp: [{id: '26', switch_priority: 3}]}]\n")
 	want := parse(t, "nv set qos pfc my_pfc cable-length 40\nnv set qos pfc my_pfc tx enable\nnv set qos pfc my_pfc switch-priority 3\nnv set qos mapping m trust l3\nnv set qos mapping m dscp 26 switch-priority 3")
@@ -49,7 +49,7 @@ func TestPlaybookOfTheQoSModule(t *testing.T) {
 	}
 }
 
-// What only Ansible knows is not guessed, and what to give in its place is said.
+// Values that only Ansible knows are not guessed; the error says what to provide instead.
 func TestPlaybookThatCannotBeRead(t *testing.T) {
 	for text, want := range map[string]string{
 		"- nvidia.nvue.command:\n    commands:\n    - set interface {{ item }} qos pfc profile p\n":                            "line 3: interface {{ item }} qos pfc profile p: a template",
@@ -71,7 +71,7 @@ func TestPlaybookThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// Commands are found where a script has them.
+// Commands in scripts are recognized.
 func TestCommandsOfScripts(t *testing.T) {
 	want := parse(t, "nv set qos roce mode lossy\nnv set interface swp1 link mtu 9000").Tree
 	for _, text := range []string{
@@ -88,7 +88,7 @@ func TestCommandsOfScripts(t *testing.T) {
 			}
 		}
 	}
-	// A banner that speaks of commands does not make any.
+	// Commands in the text of a banner are ignored.
 	banner := "log in with ssh and run 'nv set interface swp1 link mtu 9000'"
 	for _, text := range []string{
 		"{\"qos\": {\"roce\": {\"mode\": \"lossy\"}}, \"interface\": {\"swp1\": {\"link\": {\"mtu\": 9000}}},\n \"system\": {\"message\": {\n  \"pre-login\": \"" + banner + "\"}}}",

@@ -2,8 +2,8 @@ package cumulus
 
 import "github.com/roce-fabric/roce-fabric/intent/qos"
 
-// The RoCE modes that "qos roce mode" takes (nvue-reference, QoS; Cumulus Linux 5.17,
-// RDMA over Converged Ethernet). The last two came with 5.12 and 5.15.
+// Values of "qos roce mode" (nvue-reference, QoS; Cumulus Linux 5.17, RDMA over Converged
+// Ethernet). The last two were added in 5.12 and 5.15.
 const (
 	Lossless           = "lossless"
 	Lossy              = "lossy"
@@ -11,28 +11,28 @@ const (
 	LossyMultiTC       = "lossy-multi-tc"
 )
 
-// Preset is what "nv set qos roce" means: trust, maps, scheduling, PFC and ECN of all
-// ports that no profile says otherwise of, as NVIDIA documents it. What is written never
-// comes from here: on each ASIC the switch chooses numbers of its own.
+// Preset describes the effect of "nv set qos roce" as NVIDIA documents it: trust, maps,
+// scheduling, PFC and ECN of all ports without profiles that override it. It is only used for
+// reading: the switch chooses its own numbers for each ASIC.
 type Preset struct {
 	Mode string
-	// Known is false for a mode that no document describes.
+	// Known is false for an undocumented mode.
 	Known bool
 
 	dscp   [qos.NumDSCP]int8
 	queues [qos.NumPriorities]int8
 	shares [qos.NumPriorities]share
 	pfc    qos.PrioritySet
-	ecn    qos.PrioritySet // traffic classes that mark
+	ecn    qos.PrioritySet // traffic classes with ECN marking
 }
 
-// share is what the scheduler gives a queue.
+// share is the scheduler setting of a queue.
 type share struct {
 	strict  bool
 	percent int
 }
 
-// PresetOf returns the preset of a configuration; nil where it is off.
+// PresetOf returns the preset of a configuration; nil if it is off.
 func PresetOf(c *Config) *Preset {
 	roce := c.Tree.At("qos", "roce")
 	if !onAt(roce, true) {
@@ -40,7 +40,7 @@ func PresetOf(c *Config) *Preset {
 	}
 	mode := roce.At("mode").Word()
 	if mode == "" {
-		mode = Lossless // NVUE defaults to it
+		mode = Lossless // NVUE's default
 	}
 	p := &Preset{Mode: mode, Known: true, dscp: blocks(), ecn: qos.Priorities(0, 3), queues: [qos.NumPriorities]int8{3: 3, 6: 6},
 		shares: [qos.NumPriorities]share{0: {percent: 50}, 3: {percent: 50}, 6: {strict: true}}}
@@ -48,7 +48,7 @@ func PresetOf(c *Config) *Preset {
 	case Lossless, LosslessSinglePool:
 		p.pfc = qos.Priorities(3)
 	case Lossy:
-	case LossyMultiTC: // it marks as the example of "nv show qos roce" for it prints
+	case LossyMultiTC: // marking as in the documented output of "nv show qos roce" for this mode
 		p.dscp, p.queues = multiTC(), identity()
 		p.shares = [qos.NumPriorities]share{{percent: 4}, {percent: 8}, {percent: 18}, {percent: 22}, {percent: 22}, {percent: 22}, {percent: 4}, {}}
 	default:
@@ -57,10 +57,10 @@ func PresetOf(c *Config) *Preset {
 	return p
 }
 
-// lossless reports whether the preset makes a pool for lossless traffic.
+// lossless reports whether the preset creates a pool for lossless traffic.
 func (p *Preset) lossless() bool { return p != nil && p.pfc != 0 }
 
-// blocks are the DSCPs that NVUE maps by itself: eight to a priority.
+// blocks returns NVUE's default DSCP map: eight DSCPs per priority.
 func blocks() (m [qos.NumDSCP]int8) {
 	for i := range m {
 		m[i] = int8(i / 8)
@@ -75,8 +75,8 @@ func identity() (m [qos.NumPriorities]int8) {
 	return m
 }
 
-// multiTC is the map of the mode lossy-multi-tc: DSCPs 1 to 6 carry RDMA, those of
-// priority 4 are of trimmed packets.
+// multiTC returns the DSCP map of mode lossy-multi-tc: DSCPs 1 to 6 carry RDMA, those of
+// priority 4 are for trimmed packets.
 func multiTC() (m [qos.NumDSCP]int8) {
 	for _, r := range []struct {
 		from, to int

@@ -13,7 +13,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// anyConfig is a configuration of six ports, of which two may be in a bond, by anything
+// anyConfig draws a configuration of six ports, two of which may be in a bond, using everything
 // that the grammar has.
 func anyConfig(t *rapid.T) *Config {
 	var b strings.Builder
@@ -94,7 +94,7 @@ func anyConfig(t *rapid.T) *Config {
 	return c
 }
 
-// anyDesired is what an intent may want of some of the ports.
+// anyDesired draws a desired state for some of the ports.
 func anyDesired(t *rapid.T) *qos.Device {
 	number := func(label string, low, high int) int { return rapid.IntRange(low, high).Draw(t, label) }
 	some := func(label string) bool { return rapid.Bool().Draw(t, label) }
@@ -122,7 +122,7 @@ func anyDesired(t *rapid.T) *qos.Device {
 		one.Queues[3].Scheduler.V.MaxRate = units.Rate(number("kbps", 1, 1_000_000) * 1000)
 	}
 	if some("weights") {
-		// Percentages that were rounded may add up to 101.
+		// Rounded percentages may add up to 101.
 		w := number("weight", 1, 98)
 		one.Queues[0].Scheduler.V.Weight, one.Queues[3].Scheduler.V.Weight = w, number("rest", 99-w, 101-w)
 	}
@@ -149,8 +149,8 @@ func anyDesired(t *rapid.T) *qos.Device {
 	return d
 }
 
-// From any configuration a change brings about what is wanted, a second one is empty, and
-// its undo restores every value.
+// From any configuration a change reaches the desired state, a second change is empty, and the
+// undo restores every value.
 func TestAnyChangeSettles(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		have, want := anyConfig(t), anyDesired(t)
@@ -162,7 +162,7 @@ func TestAnyChangeSettles(t *testing.T) {
 		after := e.Apply(have)
 		running, _ := Decode(after)
 		for _, c := range qos.Diff(running, want) {
-			// A profile of all ports that pauses links cannot be left by one of them.
+			// A single port cannot escape link pause that default-global turns on.
 			if c.Field.Kind == qos.KindLinkPause {
 				continue
 			}
@@ -181,7 +181,7 @@ func TestAnyChangeSettles(t *testing.T) {
 		if err := e.CheckUndo(undo); err != nil {
 			t.Error(err)
 		}
-		// In any order of an edit that was cut off, the undo is the same.
+		// The undo also reverts an edit that was interrupted at any point.
 		cut := e[:rapid.IntRange(0, len(e)).Draw(t, "cut")].Apply(have)
 		if got := undo.Within(cut).Apply(cut); !got.Tree.Equal(have.Tree) {
 			t.Errorf("after the undo of an edit that was cut off:\n%s\nbefore the change:\n%s\nedit: %v\nundo: %v", got.Tree.JSON(), have.Tree.JSON(), e, undo)
@@ -194,7 +194,7 @@ func TestAnyChangeSettles(t *testing.T) {
 		if was, is := Digest(have, want), Digest(after, want); (was == is) != (len(e) == 0) {
 			t.Errorf("the digest is %s and %s with %d settings", was, is, len(e))
 		}
-		// Without what all share, no other port changes.
+		// Without shared settings, no port outside the intent changes.
 		if !want.OwnsGlobals {
 			less := ChangeWithin(have, want, SharedQueues|SharedWatchdog|SharedPools).Apply(have)
 			d, _ := Decode(less)
@@ -205,7 +205,7 @@ func TestAnyChangeSettles(t *testing.T) {
 	})
 }
 
-// No text makes the reader panic, and what it reads it can account for, write and read
+// The parser never panics, and everything that it reads can be accounted for, written and read
 // again.
 func FuzzParse(f *testing.F) {
 	for _, file := range published(f) {
@@ -224,7 +224,7 @@ func FuzzParse(f *testing.F) {
 		Account(c)
 		back, err := Parse(c.Tree.JSON())
 		if c.Tree.At("set") != nil || c.Tree.At("header") != nil || c.Tree.At("unset") != nil {
-			return // of what "nv config show" prints around the tree
+			return // parts of the output of "nv config show" around the tree
 		}
 		if err != nil {
 			if !known(c.Tree) {
@@ -240,7 +240,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// known reports whether a tree has a branch of NVUE's at its top.
+// known reports whether a tree has a top-level branch of NVUE.
 func known(n *Node) bool {
 	for _, top := range tops {
 		if v := n.At(top); v != nil && v.Kind == Branch {

@@ -46,8 +46,8 @@ func golden(t *testing.T, path string, got []byte) {
 	}
 }
 
-// What becomes of every line of the configurations that operators publish, and what they
-// mean. The golden file is reviewed like code.
+// TestPublishedConfigurations records the account and the meaning of configurations that
+// operators have published. The golden file is reviewed like code.
 func TestPublishedConfigurations(t *testing.T) {
 	files := published(t)
 	if len(files) < 40 {
@@ -81,7 +81,7 @@ func TestPublishedConfigurations(t *testing.T) {
 				t.Errorf("%s: %+v", f.Name, l)
 			}
 		}
-		// No line that says something of QoS is passed over.
+		// No line about QoS is missing from the account.
 		for no, line := range strings.Split(string(f.Data), "\n") {
 			if strings.Contains(line, "nv set") && (strings.Contains(line, " qos ") || strings.Contains(line, " mtu ")) && !told[no+1] {
 				t.Errorf("%s: nothing is told of %q", f.Name, line)
@@ -93,7 +93,7 @@ func TestPublishedConfigurations(t *testing.T) {
 				fmt.Fprintf(&b, "open: %s: %s\n", u.Path, u.Why)
 			}
 		}
-		// What the first port does otherwise than one that nothing is said of.
+		// The differences between the first port and an unconfigured one.
 		if names := natural.Keys(d.Ports); len(names) > 0 {
 			of := func(d *qos.Device, port string) *qos.Device {
 				return &qos.Device{Ports: map[string]*qos.Port{names[0]: d.Ports[port]}}
@@ -106,8 +106,8 @@ func TestPublishedConfigurations(t *testing.T) {
 	golden(t, "testdata/published.golden", []byte(b.String()))
 }
 
-// Each published configuration comes to hold an intent, for some of its ports and for all,
-// and goes back; one that holds what it means already is left alone, whoever wrote it.
+// Every published configuration can be changed to an intent, for some or all of its ports, and
+// back. One that already means the desired state is left alone, whoever wrote it.
 func TestPublishedConfigurationsSettle(t *testing.T) {
 	releases := []string{"5.14", "5.17"}
 	if sharedtest.Nightly() {
@@ -123,7 +123,7 @@ func TestPublishedConfigurationsSettle(t *testing.T) {
 				for _, ports := range [][]string{names, names[:(len(names)+1)/2]} {
 					want := plain(ports...)
 					for _, name := range ports {
-						if have.bonded(name) { // its MTU and profiles are those of the bond
+						if have.bonded(name) { // its bond determines its MTU and profiles
 							delete(want.Ports, name)
 						}
 					}
@@ -142,7 +142,7 @@ func TestPublishedConfigurationsSettle(t *testing.T) {
 
 func (c *Config) bonded(port string) bool { return newView(c).bonds[port] != "" }
 
-// held is what a switch holds as something that is wanted of it.
+// held returns the running state as a desired state.
 func held(running *qos.Device) *qos.Device {
 	out := &qos.Device{Ports: map[string]*qos.Port{}, PollUsual: true}
 	for name, p := range running.Ports {
@@ -161,14 +161,14 @@ func held(running *qos.Device) *qos.Device {
 	for name, p := range out.Ports {
 		for i := range p.Groups {
 			if !running.Ports[name].Groups[i].Lossless.V {
-				p.Groups[i].Lossless = qos.Opt[bool]{} // PFC without a pool
+				p.Groups[i].Lossless = qos.Opt[bool]{} // PFC without a lossless pool
 			}
 		}
 	}
 	return out
 }
 
-// A fixture is in each of the three forms that a switch prints.
+// Each fixture decodes to the same state in each of the three forms that a switch prints.
 func TestFormsAreOne(t *testing.T) {
 	for _, f := range published(t) {
 		c := parse(t, string(f.Data))

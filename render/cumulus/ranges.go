@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// maxExpanded bounds what the ranges of one text may stand for, all together.
+// maxExpanded limits the total number of items that the ranges of one text may stand for.
 const maxExpanded = 100_000
 
-// maxRange bounds what one of them may stand for.
+// maxRange limits the number of items of a single range.
 const maxRange = 4096
 
-// expandNumbers returns the numbers of a list such as "0-3,5"; nil where it is none.
+// expandNumbers returns the numbers of a list such as "0-3,5"; nil if s is not such a list.
 func expandNumbers(s string) []string {
 	var out []string
 	for part := range strings.SplitSeq(s, ",") {
@@ -26,7 +26,7 @@ func expandNumbers(s string) []string {
 	return out
 }
 
-// span reads "5" and "5-9".
+// span parses "5" and "5-9".
 func span(s string) (from, to int, ok bool) {
 	a, b, two := strings.Cut(s, "-")
 	from, ok = digits(a)
@@ -37,8 +37,8 @@ func span(s string) (from, to int, ok bool) {
 	return from, to, ok && to >= from
 }
 
-// digits reads a number that has nothing but digits, as NVUE writes the ids of ports,
-// priorities and code points.
+// digits parses a number consisting only of digits, as NVUE writes the IDs of ports, priorities
+// and code points.
 func digits(s string) (int, bool) {
 	if s == "" || len(s) > 6 || len(s) > 1 && s[0] == '0' {
 		return 0, false
@@ -47,8 +47,8 @@ func digits(s string) (int, bool) {
 	return int(n), err == nil
 }
 
-// expandPorts returns the interfaces of a list such as "swp1-4,6,swp7s0-3,bond1"; the text
-// itself where it is none. A number alone takes the place of the last one before it.
+// expandPorts returns the interfaces of a list such as "swp1-4,6,swp7s0-3,bond1", or s itself if
+// it is not a list. A number on its own replaces the last number of the name before it.
 func expandPorts(s string) []string {
 	if !strings.ContainsAny(s, ",-") {
 		return []string{s}
@@ -69,8 +69,8 @@ func expandPorts(s string) []string {
 	return out
 }
 
-// expandPort expands the ranges of one name: of its port and of its part of a breakout.
-// "swp1-swp4" is taken as "swp1-4".
+// expandPort expands the ranges in one name: in its port number and in its breakout number.
+// "swp1-swp4" means "swp1-4".
 func expandPort(s string) []string {
 	for _, kind := range []string{"swp", "bond"} {
 		rest, ok := strings.CutPrefix(s, kind)

@@ -11,21 +11,21 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
-// Node is a part of the tree of NVUE. The same path is the words of a command, the
-// path of a REST resource and the keys of YAML.
+// Node is a part of the NVUE tree. A path in it corresponds to the words of a command, the path
+// of a REST resource, and the keys of YAML.
 type Node struct {
-	// Value is that of a leaf, and Kind what it is.
+	// Value is the value of a leaf, and Kind its type.
 	Value string
 	Kind  Kind
-	Sub   map[string]*Node // of a branch
-	// from is what says it in a text; nil where it comes from none.
+	Sub   map[string]*Node // children of a branch
+	// from is the source in the text; nil if the node comes from no text.
 	from *source
 }
 
-// Kind is what a node is.
+// Kind is the type of a node.
 type Kind uint8
 
-// The kinds.
+// Kinds of nodes.
 const (
 	Branch Kind = iota
 	Text
@@ -33,13 +33,13 @@ const (
 	Bool
 )
 
-// Path leads from the top of the tree to a node.
+// Path leads from the root of the tree to a node.
 type Path []string
 
-// String prints a path as NVUE's commands have it: "qos roce mode".
+// String returns a path as in NVUE commands: "qos roce mode".
 func (p Path) String() string { return strings.Join(p, " ") }
 
-// At returns the node at a path, nil where there is none. It may be called on nil.
+// At returns the node at a path; nil if there is none. n may be nil.
 func (n *Node) At(path ...string) *Node {
 	for _, key := range path {
 		if n == nil {
@@ -50,8 +50,8 @@ func (n *Node) At(path ...string) *Node {
 	return n
 }
 
-// Word returns the value of a node: that of a leaf, or the only key of a branch, which
-// some releases and commands have in its place ("state: {up: {}}"). "" is none.
+// Word returns the value of a leaf, or the only key of a branch, as some releases and commands
+// use that form instead ("state: {up: {}}"). It returns "" otherwise.
 func (n *Node) Word() string {
 	switch {
 	case n == nil:
@@ -74,7 +74,7 @@ func (n *Node) Keys() []string {
 	return natural.Keys(n.Sub)
 }
 
-// Put puts a node at a path, and makes the branches to it.
+// Put puts a node at a path and creates the branches on the way.
 func (n *Node) Put(v *Node, path ...string) {
 	for _, key := range path[:len(path)-1] {
 		next := n.Sub[key]
@@ -94,14 +94,14 @@ func (n *Node) add(key string, v *Node) {
 	n.Sub[key] = v
 }
 
-// Remove takes the node at a path away, and leaves the branches to it.
+// Remove removes the node at a path and keeps the branches above it.
 func (n *Node) Remove(path ...string) {
 	if at := n.At(path[:len(path)-1]...); at != nil {
 		delete(at.Sub, path[len(path)-1])
 	}
 }
 
-// Clone returns a copy that shares nothing.
+// Clone returns a deep copy.
 func (n *Node) Clone() *Node {
 	if n == nil {
 		return nil
@@ -116,7 +116,7 @@ func (n *Node) Clone() *Node {
 	return &out
 }
 
-// Equal reports whether two nodes say the same, wherever they stand in a text.
+// Equal reports whether two nodes have the same content, wherever they stand in a text.
 func (n *Node) Equal(o *Node) bool {
 	if n == nil || o == nil {
 		return n == o
@@ -140,7 +140,7 @@ func (n *Node) leaves(at Path, f func(Path, *Node)) {
 	}
 }
 
-// JSON writes the tree as NVUE's REST API takes it.
+// JSON returns the tree in the form that NVUE's REST API accepts.
 func (n *Node) JSON() []byte {
 	var b bytes.Buffer
 	n.json(&b, "")
@@ -172,11 +172,11 @@ func (n *Node) json(b *bytes.Buffer, indent string) {
 }
 
 func jsonText(s string) []byte {
-	text, _ := json.Marshal(s) // of a string it cannot fail
+	text, _ := json.Marshal(s) // marshaling a string cannot fail
 	return text
 }
 
-// YAML writes the tree as "nv config show" prints it, below "- set:".
+// YAML returns the tree as "nv config show" prints it, below "- set:".
 func (n *Node) YAML() []byte {
 	var b bytes.Buffer
 	b.WriteString("- set:")
@@ -207,8 +207,8 @@ func (n *Node) yaml(b *bytes.Buffer, indent string) {
 	}
 }
 
-// yamlText writes a text so that YAML reads it as one: plain where it is made of what
-// names are made of, and no number or word of YAML's.
+// yamlText returns a string that YAML reads back as text: unquoted if it looks like a name and
+// is neither a number nor a word that YAML interprets.
 func yamlText(s string) string {
 	plain := s != "" && s[0] >= 'a' && s[0] <= 'z' && !strings.ContainsFunc(s, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_' && r != '.'
@@ -226,7 +226,7 @@ func yamlText(s string) string {
 	return strconv.Quote(s)
 }
 
-// Commands are the commands that set the tree, a line each.
+// Commands returns the commands that set the tree, one per line.
 func (n *Node) Commands() []string {
 	var out []string
 	n.leaves(nil, func(at Path, leaf *Node) { out = append(out, command("set", at, leaf)) })
@@ -245,7 +245,7 @@ func command(verb string, at Path, leaf *Node) string {
 	return b.String()
 }
 
-// shellWord quotes a word where a shell would take it apart.
+// shellWord quotes a word if a shell would split or interpret it.
 func shellWord(s string) string {
 	if s != "" && !strings.ContainsFunc(s, func(r rune) bool {
 		return r > 126 || !isAlnum(byte(r)) && !strings.ContainsRune("-_./:,@%+=", r)
