@@ -11,8 +11,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
 )
 
-// The playbook of examples/ansible plans in check mode and writes nothing, applies what
-// it planned, finds nothing to do after that, and fails where an apply is refused.
+// The playbook of examples/ansible plans in check mode without writing, applies its plan, then
+// finds nothing left to do, and fails if an apply is rejected.
 func TestAnsiblePlaybook(t *testing.T) {
 	ansible, err := exec.LookPath("ansible-playbook")
 	if err != nil {

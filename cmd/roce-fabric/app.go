@@ -27,15 +27,14 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
 )
 
-// app is one run of the program: what it talks to, and the flags that several commands
-// have.
+// app is one run of the program: its console and the flags shared by several commands.
 type app struct {
 	report.Console
 
 	file     string
 	only     []string
 	sudo     string   // --sudo
-	reports  []string // of --report
+	reports  []string // arguments of --report
 	files    []report.File
 	strict   bool // --strict
 	parallel int
@@ -45,32 +44,31 @@ type app struct {
 	permitted policyFlags
 	identity  []string // --accept-identity
 
-	// name stands for standard input in places of the intent; "" is "<stdin>".
+	// name is shown instead of "<stdin>" in places of an intent from standard input; "" keeps
+	// "<stdin>".
 	name string
-	// verbose, debug and debugFile are flags; log is what they ask for, nil for
-	// none.
+	// verbose, debug and debugFile are flags; log is the log that they request, nil if none.
 	verbose, debug bool
 	debugFile      string
 	log            *trace.Log
 
-	// defaults are those of the user's file. bare leaves that file alone.
+	// defaults are the flag defaults from the user's file. bare ignores that file.
 	defaults *defaults.File
 	bare     bool
 
-	// dial connects to devices; nil is the network of this machine.
+	// dial connects to devices; nil uses the machine's network.
 	dial netx.Dialer
-	// wrap replaces the store of the runs; nil leaves it as it is.
+	// wrap replaces the store of the runs; nil keeps it.
 	wrap func(store.Store) store.Store
 
-	// completing is set where the shell asks what may come next.
+	// completing is set when the shell requests completions.
 	completing bool
 
-	// waited says that the command was to go on until Ctrl-C, which therefore
-	// is its success.
+	// waited is set for commands that run until Ctrl-C, for which Ctrl-C means success.
 	waited bool
 }
 
-// run carries out one command line and returns the exit status.
+// run executes a command line and returns the exit status.
 func (a *app) run(ctx context.Context, args []string) int {
 	a.completing = len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd)
 	root := a.root()
@@ -101,7 +99,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 		status = exitUsage
 	}
 	if wantsJSON(args) {
-		// A command line that is wrong before --output was read.
+		// The command line was rejected before --output was read.
 		a.Output = "json"
 	}
 	a.Error(err)
@@ -115,8 +113,8 @@ func (a *app) fileFlag(c *cobra.Command) {
 	_ = c.MarkFlagFilename("file", "yaml", "yml")
 }
 
-// intentFlags adds the flags of commands that read an intent; devices is which of them
-// --only picks.
+// intentFlags adds the flags of commands that read an intent; devices describes what --only
+// selects.
 func (a *app) intentFlags(c *cobra.Command, devices string) {
 	a.fileFlag(c)
 	c.Flags().StringSliceVar(&a.only, "only", nil, "only these "+devices+"; !NAME leaves out")
@@ -129,35 +127,34 @@ const (
 	onlyHosts    = "hosts: name or glob"
 )
 
-// allFlags adds the flags of commands over switches and hosts.
+// allFlags adds the flags of commands for switches and hosts.
 func (a *app) allFlags(c *cobra.Command) {
 	a.intentFlags(c, onlyDevices)
 	a.deviceFlags(c)
 	a.sudoFlag(c)
 }
 
-// choice is the annotation of a flag with the values that it takes.
+// choice is the flag annotation that holds the allowed values.
 const choice = "choice"
 
-// completes sets what completes a flag, where the shell asks. Cobra keeps these functions and
-// all that they hold until the process ends.
+// completes sets the completion function of a flag, but only if the shell requests completions:
+// cobra keeps these functions and all that they reference until the process ends.
 func (a *app) completes(c *cobra.Command, flag string, f cobra.CompletionFunc) {
 	if a.completing {
 		_ = c.RegisterFlagCompletionFunc(flag, f)
 	}
 }
 
-// choices completes a flag with the values that it takes. They are suggested for one that
-// it does not take.
+// choices sets the values of a flag for completion, and for the suggestion after a wrong value.
 func (a *app) choices(c *cobra.Command, flag string, values ...string) {
 	for _, set := range []*pflag.FlagSet{c.Flags(), c.PersistentFlags()} {
-		_ = set.SetAnnotation(flag, choice, values) // of the one that has the flag
+		_ = set.SetAnnotation(flag, choice, values) // fails for the set without this flag
 	}
 	a.completes(c, flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// meant is the hint about a word that is none of those known: the one that is most like
-// it, if one is, and what else there is to say. One of another number is not like it.
+// meant returns the hint for an unknown word: the most similar known word, if any, followed by
+// all. Words that differ only in their number do not count as similar.
 func meant(word string, known []string, all string) string {
 	letters := func(s string) string { return strings.Trim(s, "0123456789") }
 	if near := words.Nearest(word, known); near != "" && letters(near) != letters(word) {
@@ -166,7 +163,7 @@ func meant(word string, known []string, all string) string {
 	return all
 }
 
-// before adds a check that runs before a command, ahead of the checks that it has.
+// before adds a check that runs before a command and its existing checks.
 func before(c *cobra.Command, check func(cmd *cobra.Command) error) {
 	next := c.PreRunE
 	c.PreRunE = func(cmd *cobra.Command, args []string) error {
@@ -177,7 +174,7 @@ func before(c *cobra.Command, check func(cmd *cobra.Command) error) {
 	}
 }
 
-// outputFlag adds --output with the forms that the command has.
+// outputFlag adds --output with the given forms; the first one is the default.
 func (a *app) outputFlag(c *cobra.Command, forms ...string) {
 	c.Flags().StringVarP(&a.Output, "output", "o", forms[0], "form of the result: "+strings.Join(forms, "|"))
 	a.choices(c, "output", forms...)
@@ -194,7 +191,7 @@ func (a *app) outputFlag(c *cobra.Command, forms ...string) {
 	})
 }
 
-// formHint is for who names a form that a command does not have: it may be meant as a path.
+// formHint returns the hint after an unknown output form, which may have been meant as a path.
 func formHint(cmd *cobra.Command) string {
 	if cmd.Flags().Lookup("out") != nil {
 		return "--out names what to write to"
@@ -208,7 +205,7 @@ func (a *app) labFlag(c *cobra.Command, what string) {
 	_ = c.MarkFlagFilename("lab", "json")
 }
 
-// deviceFlags adds the flags of commands that talk to devices.
+// deviceFlags adds the flags of commands that connect to devices.
 func (a *app) deviceFlags(c *cobra.Command) {
 	f := c.Flags()
 	f.IntVar(&a.parallel, "parallel", defaultParallel(), "devices to work on at the same time, 1 to 1024")
@@ -248,12 +245,12 @@ func (a *app) deviceFlags(c *cobra.Command) {
 
 func defaultParallel() int { return 16 * min(runtime.NumCPU(), 4) }
 
-// load reads the intent of -f and picks the devices of --only.
+// load reads the intent of -f and selects the devices of --only.
 func (a *app) load(ctx context.Context, take fleet.Take) (*fleet.Fabric, error) {
 	return a.loadWith(ctx, take, nil)
 }
 
-// loadWith is load with changes of the intent.
+// loadWith is like load, with the --set changes applied.
 func (a *app) loadWith(ctx context.Context, take fleet.Take, set []string) (*fleet.Fabric, error) {
 	if err := a.ownFiles(); err != nil {
 		return nil, err
@@ -262,7 +259,7 @@ func (a *app) loadWith(ctx context.Context, take fleet.Take, set []string) (*fle
 	return f, notThere(err)
 }
 
-// notThere adds advice to the error that there is no intent.
+// notThere adds advice to the error for a missing intent.
 func notThere(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return usageHint("name the intent with -f, or write one with 'roce-fabric init'", "%w", err)
@@ -270,8 +267,8 @@ func notThere(err error) error {
 	return err
 }
 
-// loadDevices is load for commands that talk to the devices, and says how they are
-// reached: switches and hosts, or with nic the hosts alone that can be.
+// loadDevices loads the intent for commands that connect to devices, and returns how to reach
+// them. It takes switches and hosts; for nic commands only hosts.
 func (a *app) loadDevices(ctx context.Context) (*fleet.Fabric, *fleet.Access, error) {
 	take := fleet.TakeAll
 	if a.nic.on {
@@ -301,8 +298,8 @@ func (a *app) loadDevices(ctx context.Context) (*fleet.Fabric, *fleet.Access, er
 	return f, at, err
 }
 
-// devices is loadDevices for commands that change devices. It leaves out the hosts
-// that have no way in, and says so.
+// devices is like loadDevices, for commands that change devices. It skips hosts that cannot be
+// reached, and says so.
 func (a *app) devices(ctx context.Context) (*fleet.Fabric, *fleet.Access, []fleet.Device, error) {
 	f, at, err := a.loadDevices(ctx)
 	if err != nil {
@@ -314,7 +311,7 @@ func (a *app) devices(ctx context.Context) (*fleet.Fabric, *fleet.Access, []flee
 	return f, at, devices, nil
 }
 
-// reachable returns the hosts that can be read, and says which cannot.
+// reachable returns the hosts that have an access method, and prints those without one.
 func (a *app) reachable(hosts []*intent.Host, at *fleet.Access) []*intent.Host {
 	out, without := at.Reachable(hosts)
 	for _, l := range without {
@@ -323,8 +320,8 @@ func (a *app) reachable(hosts []*intent.Host, at *fleet.Access) []*intent.Host {
 	return out
 }
 
-// access says how devices are reached: where the intent says, or in the lab of --lab, or
-// that the one host is this machine.
+// access returns how devices are reached: as the intent says, in the lab of --lab, or as this
+// machine.
 func (a *app) access() (*fleet.Access, error) {
 	p, err := a.policy()
 	if err != nil {
@@ -335,7 +332,7 @@ func (a *app) access() (*fleet.Access, error) {
 	}
 	out := &fleet.Access{Policy: p, AcceptIdentity: a.identity, Sudo: a.sudo, Log: a.log, Workers: a.parallel, Dial: a.dial}
 	if a.lab == "" {
-		out.Images, _ = fleet.ImageDir() // without a home, nothing is kept
+		out.Images, _ = fleet.ImageDir() // without a home folder, no images are kept
 		return out, nil
 	}
 	f, err := a.labFile()
@@ -343,7 +340,7 @@ func (a *app) access() (*fleet.Access, error) {
 		return nil, err
 	}
 	a.Talk("lab: the devices of %s answer on loopback (%s)", f.Fabric, a.lab)
-	// Devices of a lab that wait for nothing still count in some time.
+	// Devices of a lab with no delays still need some time in estimates.
 	out.At, out.Scale = f.At, max(f.TimeScale, 0.001)
 	return out, nil
 }
@@ -356,7 +353,7 @@ func (a *app) labFile() (*lab.File, error) {
 	return f, nil
 }
 
-// warnUnverified says what an operator should not forget about.
+// warnUnverified warns about unverified certificates and unencrypted connections.
 func (a *app) warnUnverified(switches []*intent.Switch) {
 	for _, sw := range switches {
 		switch t := sw.Access.TLS; {

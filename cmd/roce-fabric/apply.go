@@ -17,11 +17,11 @@ import (
 type applyOptions struct {
 	runFlags
 	saved string
-	// resume ends the newest run, which was cut off or stopped.
+	// resume continues the newest run, which was interrupted or stopped.
 	resume bool
-	// skipUnreachable leaves devices out that cannot be reached.
+	// skipUnreachable skips devices that cannot be reached.
 	skipUnreachable bool
-	// accepts answers switches that ask before they go on with yes.
+	// accepts confirms warnings for switches that ask before they continue.
 	accepts bool
 }
 
@@ -65,7 +65,7 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 			return err
 		}
 	}
-	// A host that cannot be planned does not hold up the other hosts.
+	// If a host cannot be planned, continue with the others.
 	run := fleet.ApplyOptions{RunOptions: r.options, Allow: o.allow.Impact, SkipFailed: a.nic.on, SkipUnreachable: o.skipUnreachable, AcceptWarnings: o.accepts}
 	run.Progress = a.Progress(a.sayInterrupted(ctx, a.Steps()))
 	if !o.yes && o.saved == "" {
@@ -108,7 +108,7 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 	return err
 }
 
-// askGate asks whether a wave is confirmed that showed the gate too little.
+// askGate asks whether to confirm a wave for which the gate had too few counters.
 func (a *app) askGate(ctx context.Context, why string) error {
 	a.Talk("the gate has not enough counters to call the wave a pass: %s", why)
 	if err := a.Confirm(ctx, "Confirm the wave all the same?"); err != nil {
@@ -117,7 +117,7 @@ func (a *app) askGate(ctx context.Context, why string) error {
 	return nil
 }
 
-// resume leaves the devices that the newest run was to change and did not.
+// resume keeps only the devices that the newest run was to change but did not.
 func (a *app) resume(r *running) error {
 	past, left, err := fleet.Unfinished(r, r.f)
 	if err != nil {
@@ -128,7 +128,7 @@ func (a *app) resume(r *running) error {
 	return nil
 }
 
-// warnShared says who else uses a store with another copy of the intent.
+// warnShared says who else uses the store with another copy of the intent.
 func (a *app) warnShared(ctx context.Context, r *running) {
 	others, err := fleet.OtherCheckouts(ctx, r, r.f)
 	if err != nil && ctx.Err() == nil {
@@ -139,7 +139,7 @@ func (a *app) warnShared(ctx context.Context, r *running) {
 	}
 }
 
-// sayInterrupted says what happens to the devices at work when ctx ends.
+// sayInterrupted prints, when ctx ends, what happens to the devices being changed.
 func (a *app) sayInterrupted(ctx context.Context, next fleet.Progress) fleet.Progress {
 	var end func() bool
 	return func(e fleet.Event) {

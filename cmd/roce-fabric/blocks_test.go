@@ -18,8 +18,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 )
 
-// notRun counts, for each page, the blocks of commands that no test runs. Each begins
-// with a comment that says so and why. Keep them few.
+// notRun counts, for each page, the command blocks that no test runs. Each starts with a comment
+// that says why. Keep them few.
 var notRun = map[string]int{
 	"README.md":                      1,
 	"bench/README.md":                1,
@@ -32,7 +32,7 @@ var notRun = map[string]int{
 	"testlab/containerlab/README.md": 2,
 }
 
-// ranElsewhere are commands that a step of .ci/run runs as the README has them.
+// ranElsewhere lists commands of the README that a step of .ci/run executes.
 var ranElsewhere = []string{"go run ./cmd/roce-fabric lab demo", "go test ./..."}
 
 const notRunMark = "# not run in tests: "
@@ -41,9 +41,9 @@ const notRunMark = "# not run in tests: "
 type block struct {
 	line       int
 	info, text string
-	// setup is a script for the test alone, in a comment before the block.
+	// setup is a script for the test only, from a comment before the block.
 	setup string
-	// status is what the last command is to end with.
+	// status is the expected exit status of the last command.
 	status string
 }
 
@@ -82,8 +82,8 @@ func blocksOf(text string) []block {
 	return out
 }
 
-// prelude makes of a shell a terminal of a person who follows a page: a lab and a watch
-// go on in another terminal, and what asks is answered with yes.
+// prelude makes the shell behave as for a person who follows a page: a lab and a watch run in
+// other terminals, and questions are answered with yes.
 const prelude = `
 set -euo pipefail
 others=()
@@ -112,8 +112,8 @@ roce-fabric() {
 lab() { roce-fabric lab up "$@" --dir lab >/dev/null; export ROCE_FABRIC_LAB=$PWD/lab/lab.json; }
 `
 
-// Every block of commands in the documentation runs, page by page, from top to bottom, in
-// one shell, and ends as the page says. A block "text" after it is what it prints.
+// The command blocks of each page run from top to bottom in one shell, and end with the status
+// that the page says. A following "text" block is the expected output.
 func TestCommandBlocks(t *testing.T) {
 	t.Parallel()
 	skipped := map[string]int{}
@@ -123,7 +123,7 @@ func TestCommandBlocks(t *testing.T) {
 		for _, b := range blocks {
 			place := fmt.Sprintf("%s:%d", page, b.line)
 			switch {
-			case b.info != "sh" && b.info != "help": // the help is tested by itself
+			case b.info != "sh" && b.info != "help": // the help has its own test
 				if b.info != "yaml" && commandInText.MatchString(b.text) {
 					t.Errorf("%s: a block of commands begins with ```sh", place)
 				}
@@ -148,11 +148,11 @@ func TestCommandBlocks(t *testing.T) {
 	}
 }
 
-// gated are the pages whose runs have a gate, as those of a reader do. A gate reads a
-// fabric's counters so often that the other pages do without.
+// gated lists the pages whose runs use the gate, as a reader's runs do. The other pages skip it,
+// because a gate spends time reading counters.
 var gated = map[string]bool{"docs/quickstart.md": true}
 
-// runBlocks runs those of a page.
+// runBlocks runs the blocks of a page.
 func runBlocks(t *testing.T, page string, blocks []block) {
 	repository, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
@@ -181,7 +181,7 @@ func runBlocks(t *testing.T, page string, blocks []block) {
 	if n == 0 {
 		return
 	}
-	// The readers of these pages are at the top of the repository.
+	// Readers of these pages are at the top of the repository.
 	if !strings.HasPrefix(page, "docs/") {
 		if err := os.Symlink(filepath.Join(repository, "examples"), filepath.Join(dir, "examples")); err != nil {
 			t.Fatal(err)
@@ -225,8 +225,8 @@ func runBlocks(t *testing.T, page string, blocks []block) {
 	}
 }
 
-// missing is the first line of a text that is not in an output, after those before it. An
-// ellipsis stands for any text: in a line of its own for any lines.
+// missing returns the first line of text that does not appear in the output after the lines
+// before it. An ellipsis matches any text; on a line of its own it matches any lines.
 func missing(output, text string) string {
 	have := strings.Split(output, "\n")
 	for want := range strings.Lines(text) {
@@ -248,7 +248,7 @@ func missing(output, text string) string {
 	return ""
 }
 
-// A page that tells something that is not so is found.
+// A page with wrong output is detected.
 func TestBlocksThatAreWrong(t *testing.T) {
 	page := "text\n<!-- test\nx=1\n-->\n\n```sh\necho a\n```\n\n```text\na ... c\n...\nb\n```\n<!-- status: 3 -->\n```sh\nfalse\n```\n"
 	got := blocksOf(page)

@@ -19,7 +19,7 @@ import (
 type checkOptions struct {
 	models   string
 	config   []string
-	topology string // a file of links to compare those of the intent with
+	topology string // topology file whose links are compared with the intent
 	list     bool
 }
 
@@ -54,8 +54,8 @@ func (a *app) checkCommand() *cobra.Command {
 	return c
 }
 
-// judgesAlone reports whether configurations are judged without an intent: none is
-// named, and one of them names no switch, or there is no file of the usual name.
+// judgesAlone reports whether to check configurations without an intent: -f is not given, and
+// either a configuration names no switch or the default intent file does not exist.
 func (a *app) judgesAlone(cmd *cobra.Command, o checkOptions) (bool, error) {
 	if len(o.config) == 0 || cmd.Flags().Changed("file") {
 		return false, nil
@@ -76,7 +76,7 @@ func (a *app) judgesAlone(cmd *cobra.Command, o checkOptions) (bool, error) {
 	return true, nil
 }
 
-// checkSaved judges configurations without an intent.
+// checkSaved checks configurations without an intent.
 func (a *app) checkSaved(ctx context.Context, args []string) error {
 	found, looked, err := fleet.CheckSaved(ctx, args)
 	if err != nil {
@@ -121,7 +121,7 @@ func (a *app) check(ctx context.Context, o checkOptions) error {
 	})
 }
 
-// listChecks writes what the program can check.
+// listChecks writes the list of all checks.
 func (a *app) listChecks() error {
 	all := validate.Checks()
 	if a.Output != "text" && a.Output != "json" || len(a.reports) > 0 {
@@ -135,8 +135,8 @@ func (a *app) listChecks() error {
 	return t.Err()
 }
 
-// loadModels reads a folder of YANG models, and says what of it cannot be
-// used; nil where no folder is named.
+// loadModels reads a folder of YANG models and warns about those that cannot be used; it returns
+// nil if dir is "".
 func (a *app) loadModels(dir string) (fleet.Models, error) {
 	if dir == "" {
 		return nil, nil

@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "rewrite docs/commands.md")
 
 const commandsPage = "../../docs/commands.md"
 
-// docs/commands.md is the help of every command, of this program as it is.
+// docs/commands.md contains the current help of every command.
 func TestCommandsPage(t *testing.T) {
 	want := commandsText(bare().root())
 	if *update {
@@ -65,7 +65,7 @@ func commandsText(root *cobra.Command) string {
 	return b.String()
 }
 
-// commandText writes a command and those below it.
+// commandText writes a command and its subcommands.
 func commandText(b *strings.Builder, c *cobra.Command) {
 	if c.Hidden {
 		return
@@ -106,7 +106,8 @@ func flagsOf(b *strings.Builder, flags *pflag.FlagSet) {
 	})
 }
 
-// listOf writes lines "  WORD  text" as rows; a line that is further in goes on.
+// listOf writes lines of the form "  WORD  text" as table rows; lines with more indentation
+// continue a row.
 func listOf(b *strings.Builder, text string) {
 	row := ""
 	for l := range strings.Lines(text) {
@@ -123,7 +124,7 @@ func listOf(b *strings.Builder, text string) {
 	b.WriteString(row + " |\n")
 }
 
-// paragraphsOf writes paragraphs "HEAD\n  text" as rows.
+// paragraphsOf writes paragraphs of the form "HEAD\n  text" as table rows.
 func paragraphsOf(b *strings.Builder, text string) {
 	for p := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
 		head, rest, _ := strings.Cut(p, "\n")
@@ -135,7 +136,7 @@ func paragraphsOf(b *strings.Builder, text string) {
 	}
 }
 
-// cellOf keeps a text in its cell, and plain.
+// cellOf escapes text for a table cell.
 func cellOf(s string) string {
 	return strings.NewReplacer("|", `\|`, "*", `\*`, "<", `\<`, "\n", " ").Replace(s)
 }

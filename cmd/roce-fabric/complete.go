@@ -20,17 +20,17 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
-// completion is how long a completion may take: a person holds the key.
+// completion is the time limit of a completion, because the user waits for it.
 const completion = 5 * time.Second
 
-// What completes a word: no file besides it, and in the order given.
+// Completion directives: no file names, and keep the given order.
 const (
 	noFile  = cobra.ShellCompDirectiveNoFileComp
 	inOrder = noFile | cobra.ShellCompDirectiveKeepOrder
 )
 
-// names makes a completion out of the names in the intent that the command line, the
-// environment or the default names. Where it cannot be read there are none.
+// names returns a completion with names from the intent that the command line, the environment
+// or the default selects. It completes nothing if the intent cannot be read.
 func (a *app) names(of func(r roster.Roster, args []string, typed string) []roster.Name) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, typed string) (out []string, _ cobra.ShellCompDirective) {
 		for _, n := range of(a.roster(c), args, typed) {
@@ -40,32 +40,32 @@ func (a *app) names(of func(r roster.Roster, args []string, typed string) []rost
 	}
 }
 
-// roster is the names in the intent of a command; none where it cannot be read, or not in
+// roster returns the names in a command's intent; it is empty if the intent cannot be read in
 // time.
 func (a *app) roster(c *cobra.Command) (r roster.Roster) {
 	a.ofIntent(c, func(ctx context.Context, path string) { r, _ = roster.Load(ctx, path, a.cacheDir()) })
 	return r
 }
 
-// ofIntent has do read the intent of a command.
+// ofIntent calls do with the path of a command's intent.
 func (a *app) ofIntent(c *cobra.Command, do func(ctx context.Context, path string)) {
 	path := a.file
 	if f := c.Flag("file"); f != nil {
 		path = f.Value.String()
 	}
-	debug.SetGCPercent(800) // the process ends before it has much to collect
+	debug.SetGCPercent(800) // the process ends before garbage collection would pay off
 	ctx, cancel := context.WithTimeout(c.Context(), completion)
 	defer cancel()
 	do(ctx, path)
 }
 
-// completeSet completes the path of --set.
+// completeSet completes the path argument of --set.
 func (a *app) completeSet(c *cobra.Command, _ []string, typed string) (paths []string, _ cobra.ShellCompDirective) {
 	a.ofIntent(c, func(ctx context.Context, path string) { paths, _ = roster.Paths(ctx, path, typed) })
 	return paths, inOrder | cobra.ShellCompDirectiveNoSpace
 }
 
-// completeConfig completes SWITCH=FILE: the switch, and then as the shell completes files.
+// completeConfig completes SWITCH=FILE: first the switch, then file names.
 func (a *app) completeConfig(c *cobra.Command) {
 	a.completes(c, "config", func(c *cobra.Command, _ []string, typed string) (out []string, _ cobra.ShellCompDirective) {
 		for _, n := range a.roster(c).Devices(roster.Switches, typed) {
@@ -78,7 +78,7 @@ func (a *app) completeConfig(c *cobra.Command) {
 	})
 }
 
-// cacheDir is where rosters are kept; "" for nowhere.
+// cacheDir returns the folder in which rosters are cached; "" if there is none.
 func (a *app) cacheDir() string {
 	base := a.Getenv("XDG_CACHE_HOME")
 	if home := a.Getenv("HOME"); base == "" && home != "" {
@@ -104,8 +104,8 @@ func (a *app) completeHost(c *cobra.Command) {
 	}))
 }
 
-// completeExplained completes what explain takes: DEVICE PORT, blast-radius HOST/NIC, or
-// a check.
+// completeExplained completes the arguments of explain: DEVICE PORT, blast-radius HOST/NIC, or a
+// check.
 func completeExplained(r roster.Roster, args []string, typed string) (out []roster.Name) {
 	switch {
 	case len(args) == 0:
@@ -135,7 +135,7 @@ func completeExplained(r roster.Roster, args []string, typed string) (out []rost
 	return out
 }
 
-// completeRun completes a run by its name, from a folder that keeps runs.
+// completeRun completes the name of a run in the state folder.
 func (a *app) completeRun(state *fleet.StoreOptions) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -158,14 +158,14 @@ func completePlan(_ *cobra.Command, _ []string, typed string) (out []string, _ c
 			out = append(out, name)
 			continue
 		}
-		directive = noFile // of folders alone, more is typed
+		directive = noFile // with only folders, the user types on
 		out = append(out, fmt.Sprintf("%s\tof %s, %s", name, h.Fabric, h.Created.Local().Format(time.DateTime)))
 	}
 	return out, directive
 }
 
-// quietly ends what cobra completes by itself: files, where there is no argument, and for
-// flags that are a number or a time.
+// quietly disables cobra's default completion of file names for commands without arguments and
+// for numeric or duration flags.
 func (a *app) quietly(c *cobra.Command) {
 	if takesNone := c.Args != nil && c.Args(c, []string{"x"}) != nil; takesNone && c.ValidArgsFunction == nil && len(c.ValidArgs) == 0 {
 		c.ValidArgsFunction = cobra.NoFileCompletions
@@ -180,14 +180,15 @@ func (a *app) quietly(c *cobra.Command) {
 	}
 }
 
-// Bash without the package bash-completion lacks two functions that the script calls.
+// bashAlone defines two functions of the bash-completion package that the script calls, for
+// systems without that package.
 //
 //go:embed completion.bash
 var bashAlone string
 
-// forBash makes the script for bash one that works without that package, and that leaves
-// as it is what was typed before: cobra's compares it with completions that are escaped,
-// and finds none with a comma or an exclamation mark.
+// forBash changes the bash completion script so that it works without the bash-completion
+// package and keeps what the user typed: cobra's script compares typed text with escaped
+// completions and therefore finds none with a comma or an exclamation mark.
 func (a *app) forBash(c *cobra.Command) {
 	patch := strings.NewReplacer(
 		`COMPREPLY[0]=$(printf "%q" `, `COMPREPLY[0]=$(__roce-fabric_escape `,

@@ -17,18 +17,16 @@ import (
 
 var controlRuns = flag.Int("control.runs", sharedtest.Sized(3, 25), "how often TestControl validates each small fabric")
 
-// underRace reports whether the race detector is on, which makes a fabric an
-// order of magnitude slower.
+// underRace reports whether the race detector is on, which makes a lab about ten times slower.
 func underRace() bool {
 	info, ok := debug.ReadBuildInfo()
 	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
 
-// An untouched fabric of each example validates with no finding above info, in
-// whatever order, at whatever time and with whatever optional lines the devices
-// answer. Each run is with other devices of the same kinds, a hundred in all at
-// night, with the 512 hosts of rail-512, and what they were set to was applied by
-// way of such devices.
+// A fabric that runs as applied validates without findings above info, in whatever order, at
+// whatever time and with whatever optional lines its devices answer. Each run uses other devices
+// of the same kinds; the nightly test has a hundred runs, including rail-512 with its 512 hosts.
+// The configuration is applied through the same devices.
 func TestControl(t *testing.T) {
 	t.Parallel()
 	runs := map[string]int{"quickstart": *controlRuns, "eos-clos": *controlRuns, "nxos-clos": *controlRuns, "mixed": *controlRuns, "rail-512": sharedtest.Sized(0, 2)}
@@ -60,8 +58,8 @@ func TestControl(t *testing.T) {
 	}
 }
 
-// validate opens to a device one gNMI and one SSH connection at most, however
-// many devices it reads at once.
+// validate opens at most one gNMI and one SSH connection per device, however many devices it
+// reads in parallel.
 func TestValidateSessions(t *testing.T) {
 	type counter interface{ MostSessions() (gnmi, ssh int) }
 	check := func(name string, c counter) {
@@ -70,8 +68,8 @@ func TestValidateSessions(t *testing.T) {
 		}
 	}
 	for _, parallel := range []string{"1", "64"} {
-		// A lab of its own: a server may see the end of one run's connection
-		// after the beginning of the next one's.
+		// Use a new lab, because a server may notice the end of one run's connection only after
+		// the next run has connected.
 		p := startProof(t, "mixed", lab.Options{})
 		if status, _, errOut := p.run("validate", "--parallel", parallel); status != exitDiffers {
 			t.Fatalf("status %d: %s", status, errOut)
@@ -85,22 +83,22 @@ func TestValidateSessions(t *testing.T) {
 	}
 }
 
-// newControl starts an example, applies it to switches and hosts, and boots the
-// hosts, which brings what is stored in their cards into force.
+// newControl starts an example, applies it to switches and hosts, and reboots the hosts, so that
+// the settings stored in their cards take effect.
 func newControl(t *testing.T, example string, seed uint64) *proof {
 	t.Helper()
 	p := startProof(t, example, lab.Options{Shuffle: seed})
 	gate := "off"
-	if sharedtest.Nightly() || example == "mixed" { // which has every system
+	if sharedtest.Nightly() || example == "mixed" { // "mixed" has every system
 		gate = "full"
 	}
 	p.must("apply", "--gate", gate, "--only", "!role:host", "--yes", "--allow", "traffic-loss", "--state", p.state())
-	// As JSON it tells no progress, which hosts that are worked on side by side
-	// would write into one buffer.
+	// JSON output prints no progress, which hosts worked on in parallel would write into one
+	// buffer.
 	p.must("nic", "apply", "--gate", gate, "--yes", "--allow", "traffic-loss", "--parallel", "16", "--output", "json", "--state", p.state())
 	install := []string{"nic", "unit", "install", "--yes"}
 	if len(p.Servers) > 100 {
-		// A copy of this program for each host would be 20 GB.
+		// Copies of this program for all hosts would need 20 GB.
 		install = append(install, "--binary", "/opt/roce-fabric")
 		for _, h := range p.Servers {
 			dir := filepath.Join(filepath.Dir(h.Kernel().Roots.Etc), "opt")
@@ -118,8 +116,8 @@ func newControl(t *testing.T, example string, seed uint64) *proof {
 	return p
 }
 
-// aboveInfo is what validate finds above info; where that is nothing its status
-// is 0.
+// aboveInfo returns validate's findings above info; if there are none, the exit status must be
+// 0.
 func (p *proof) aboveInfo() []validate.Finding {
 	p.t.Helper()
 	status, out, errOut := p.run("validate", "--output", "json")

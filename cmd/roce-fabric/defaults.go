@@ -9,8 +9,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/cmd/roce-fabric/internal/defaults"
 )
 
-// takeDefaults gives flags the defaults of the user's file. A fault in it ends commands
-// that it bears on: not those that say what the program is and does, and not what runs for
+// takeDefaults applies the flag defaults of the user's file. A fault in the file stops the
+// commands that it affects, but not those that only describe the program or run on behalf of
 // another process.
 func (a *app) takeDefaults(root *cobra.Command) {
 	a.defaults = &defaults.File{}
@@ -21,7 +21,7 @@ func (a *app) takeDefaults(root *cobra.Command) {
 	a.defaults.Apply(root)
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if cmd.Flags().Lookup("output") == nil {
-			a.Output = "text" // is of flags alone
+			a.Output = "text" // ignore a default from the file
 		}
 		top := cmd
 		for top.HasParent() && top.Parent().HasParent() {

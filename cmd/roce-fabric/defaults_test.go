@@ -9,7 +9,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/cmd/roce-fabric/internal/defaults"
 )
 
-// What the file of defaults may hold, and what it must not, are flags of some command.
+// All keys that the file of defaults allows or forbids are flags of a command.
 func TestDefaultsAreFlags(t *testing.T) {
 	var known func(c *cobra.Command, name string) bool
 	known = func(c *cobra.Command, name string) bool {

@@ -73,7 +73,7 @@ func (a *app) diff(ctx context.Context, o diffOptions) (err error) {
 	return nil
 }
 
-// compared returns the devices of a diff: those of the intent, or the switches of
+// compared returns the devices to compare: those of the intent, or the switches named by
 // --config.
 func (a *app) compared(ctx context.Context, configs []string) (*fleet.Fabric, []fleet.Device, error) {
 	if len(configs) == 0 {

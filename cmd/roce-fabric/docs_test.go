@@ -15,16 +15,16 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// commandLine is a command line of this program that some text shows.
+// commandLine is a command line of this program found in a text.
 type commandLine struct {
 	place string
 	args  []string
-	// prose is a mention in a sentence, which may leave the arguments out.
+	// prose is set for a mention in a sentence, which may omit the arguments.
 	prose bool
 }
 
-// Every command line that the documentation, the CI examples and the help show
-// has a command, flags and as many arguments as this program takes.
+// Every command line in the documentation, the CI examples and the help uses existing commands
+// and flags and a valid number of arguments.
 func TestCommandLinesInDocumentation(t *testing.T) {
 	var lines []commandLine
 	for path, text := range pages(t) {
@@ -70,8 +70,8 @@ func silentApp() *app {
 	return &app{Console: report.Console{In: strings.NewReader(""), Out: &bytes.Buffer{}, Err: &bytes.Buffer{}, Getenv: func(string) string { return "" }}}
 }
 
-// wouldRun does with a command line all that comes before the command itself.
-// bare says that a command alone is good, whatever arguments it takes.
+// wouldRun parses and checks a command line without running the command. With bare, the command
+// may come without its arguments.
 func wouldRun(args []string, bare bool) error {
 	cmd, rest, err := silentApp().root().Find(args)
 	if err != nil {
@@ -90,7 +90,7 @@ func wouldRun(args []string, bare bool) error {
 	if err := cmd.ValidateArgs(cmd.Flags().Args()); err != nil {
 		return err
 	}
-	// Reports go to folders that are there.
+	// The folders of reports must exist.
 	if files, err := cmd.Flags().GetStringArray("report"); err == nil {
 		for _, f := range files {
 			_, path, _ := strings.Cut(f, "=")
@@ -170,9 +170,9 @@ func pages(t *testing.T) map[string]string {
 var (
 	fence  = regexp.MustCompile("(?ms)^[ \t]*```[a-z]*\n(.*?)^[ \t]*```")
 	inline = regexp.MustCompile("`((?:sudo )?roce-fabric\\s[^`]+)`")
-	// helpBlock is the help of a command, whose examples are tested by themselves.
+	// helpBlock matches the help of a command, whose examples have their own test.
 	helpBlock = regexp.MustCompile("(?ms)^```help\n.*?^```")
-	// yamlKey stands before a command in a workflow.
+	// yamlKey matches the YAML key before a command in a workflow.
 	yamlKey = regexp.MustCompile(`(?m)^\s*(?:- )?(?:[a-z]+: )?(\S*roce-fabric )`)
 )
 
@@ -193,12 +193,12 @@ func inMarkdown(path, text string) []commandLine {
 	return out
 }
 
-// beforeCommand are words that may stand before the name of a program.
+// beforeCommand lists words that may precede the name of a program.
 var beforeCommand = []string{"$", "sudo", "then", "else", "do", "if", "!", "exec", "time"}
 
 var assignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
 
-// inShell returns the arguments of each run of this program in shell text.
+// inShell returns the arguments of each call of this program in a shell script.
 func inShell(text string) [][]string {
 	var out [][]string
 	for _, words := range shellCommands(text) {
@@ -215,13 +215,11 @@ func inShell(text string) [][]string {
 	return out
 }
 
-// shellValues are what variables of the CI examples hold where any text will
-// not do.
+// shellValues gives variables of the CI examples a value if arbitrary text would be invalid.
 var shellValues = map[string]string{"ALLOW": "counters", "FABRIC_ALLOW": "counters"}
 
-// shellCommands splits shell text into commands and these into words. It knows
-// quotes, comments, lines that go on, operators and redirections: enough for
-// what documentation shows.
+// shellCommands splits a shell script into commands and these into words. It handles quotes,
+// comments, continued lines, operators and redirections, which is enough for the documentation.
 func shellCommands(text string) [][]string {
 	var out [][]string
 	var words []string
@@ -260,7 +258,7 @@ func shellCommands(text string) [][]string {
 		case '\'', '"':
 			end := strings.IndexByte(text[i+1:], c)
 			if end < 0 {
-				// An apostrophe of prose.
+				// An apostrophe in prose.
 				word.WriteByte(c)
 				inWord = true
 				continue
@@ -280,7 +278,7 @@ func shellCommands(text string) [][]string {
 			}
 		case '>', '<':
 			if strings.Trim(word.String(), "0123456789") == "" {
-				inWord = false // the number of a file
+				inWord = false // a file descriptor number
 				word.Reset()
 			}
 			endWord()

@@ -20,8 +20,8 @@ const (
 	exitInterrupted = 130
 )
 
-// statusError carries an exit status. A nil err prints nothing: the result
-// has said it.
+// statusError carries an exit status. If err is nil, nothing is printed, because the result
+// already shows the problem.
 type statusError struct {
 	status int
 	err    error
@@ -37,7 +37,7 @@ func (e *statusError) Error() string {
 
 func (e *statusError) Unwrap() error { return e.err }
 
-// Hint returns the advice of the error itself, or of what it wraps.
+// Hint returns the error's own hint, or that of the wrapped error.
 func (e *statusError) Hint() string {
 	if e.hint != "" {
 		return e.hint
@@ -49,13 +49,13 @@ func usage(format string, a ...any) error {
 	return &statusError{status: exitUsage, err: fmt.Errorf(format, a...)}
 }
 
-// usageHint is usage with advice.
+// usageHint is like usage, with a hint.
 func usageHint(hint, format string, a ...any) error {
 	return &statusError{exitUsage, fmt.Errorf(format, a...), hint}
 }
 
-// interrupted is the error of a run that was asked to stop. It adds no text
-// about the result, which is already printed, or about the end of the context.
+// interrupted returns the error of a run that was asked to stop. It repeats neither the printed
+// result nor the cancelled context.
 func interrupted(err error) error {
 	var se *statusError
 	if err == nil || errors.Is(err, context.Canceled) || errors.As(err, &se) && se.err == nil {
@@ -66,8 +66,7 @@ func interrupted(err error) error {
 	return &statusError{status: exitInterrupted, err: err}
 }
 
-// wantsJSON looks for --output json in arguments that were not parsed to the
-// end.
+// wantsJSON looks for --output json in arguments that may not have been parsed completely.
 func wantsJSON(args []string) bool {
 	for i, s := range args {
 		switch s {
@@ -82,8 +81,8 @@ func wantsJSON(args []string) bool {
 	return false
 }
 
-// unpermitted reports whether an error is of a run that its intent, its approver
-// or a signature forbids.
+// unpermitted reports whether an error says that the intent, its approver or a signature forbids
+// the run.
 func unpermitted(err error) bool {
 	e := (*fleet.Error)(nil)
 	return errors.As(err, &e) && slices.Contains([]fleet.Kind{fleet.KindUntrusted, fleet.KindWindow, fleet.KindRefused}, e.Kind)

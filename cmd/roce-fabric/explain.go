@@ -24,7 +24,7 @@ func (a *app) explainCommand() *cobra.Command {
 		Use:  "explain DEVICE PORT | DEVICE/PORT | blast-radius HOST/NIC | CHECK",
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			// As an end of a link is written; no check has such a name.
+			// Accept DEVICE/PORT too; no check ID contains a slash.
 			if device, port, ok := strings.Cut(args[0], "/"); ok && len(args) == 1 {
 				args = []string{device, port}
 			}
@@ -52,9 +52,9 @@ func (a *app) explainCommand() *cobra.Command {
 	return c
 }
 
-// explainIf explains with changes of the intent, next to what is explained without them.
+// explainIf explains the intent with the --set changes, compared with the intent as it is.
 func (a *app) explainIf(ctx context.Context, args, set []string) error {
-	var stdin bytes.Buffer // which is read twice
+	var stdin bytes.Buffer // a copy, because the intent is read twice
 	if a.file == "-" {
 		a.In = io.TeeReader(a.In, &stdin)
 	}
@@ -65,7 +65,7 @@ func (a *app) explainIf(ctx context.Context, args, set []string) error {
 	if a.file == "-" {
 		a.In = &stdin
 	}
-	// Without the changes there may be nothing to explain.
+	// The unchanged intent may have nothing to explain.
 	was, err := a.explained(ctx, args, nil)
 	if err != nil {
 		a.Talk("without --set there is nothing to compare with: %v", err)
@@ -73,7 +73,7 @@ func (a *app) explainIf(ctx context.Context, args, set []string) error {
 	return a.ExplainedIf(set, was, now)
 }
 
-// explained is what there is to explain, with changes of the intent.
+// explained returns the explanation for args, with the given changes of the intent.
 func (a *app) explained(ctx context.Context, args, set []string) (report.Explained, error) {
 	c, err := a.loadWith(ctx, fleet.TakeSwitches, set)
 	if err != nil {
@@ -138,18 +138,18 @@ func explainedNIC(f *intent.Fabric, h *intent.Host, name string) (report.Explain
 	return e, nil
 }
 
-// nicHint names the NICs of a host.
+// nicHint lists the NICs of a host.
 func nicHint(h *intent.Host, name string) string {
 	names := namesOf(h.NICs, func(n *intent.NIC) string { return n.Name })
 	return meant(name, names, "its NICs: "+fold(names))
 }
 
-// blastHint names the hosts, or the NICs of the host that there is.
+// blastHint lists the hosts or, if the host exists, its NICs.
 func blastHint(f *intent.Fabric, host, port string) string {
 	h := f.Host(host)
 	switch {
 	case h != nil && h.NIC(port) != nil:
-		return "" // it is another fault
+		return "" // the error has another cause
 	case h != nil:
 		return nicHint(h, port)
 	}

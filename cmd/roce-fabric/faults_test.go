@@ -23,9 +23,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/proxy"
 )
 
-// limitFiles has SIGUSR1 bound the size of every file of this process to the
-// number in the file that FILE_LIMIT names: to write more fails from then on, as on
-// a disk that is full.
+// limitFiles makes SIGUSR1 limit the size of every file of this process to the number in the
+// file named by FILE_LIMIT: larger writes then fail, as on a full disk.
 func limitFiles() {
 	signal.Ignore(syscall.SIGXFSZ)
 	c := make(chan os.Signal, 1)
@@ -46,7 +45,7 @@ func limitFiles() {
 
 const diskIsFull = "the disk is full now"
 
-// artifact keeps a table of a test where the run of the tests keeps such.
+// artifact saves a table of a test if the test run collects artifacts.
 func artifact(t *testing.T, name, text string) {
 	if dir := os.Getenv("ROCE_FABRIC_ARTIFACTS"); dir != "" {
 		if err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644)); err != nil {
@@ -55,21 +54,21 @@ func artifact(t *testing.T, name, text string) {
 	}
 }
 
-// rig is a lab of two devices behind proxies, and one process of the program on them, which
-// meets a fault.
+// rig is a lab of two devices behind proxies, and one process of the program, which meets a
+// fault.
 type rig struct {
 	t     *testing.T
 	names [2]string
 	boxes [2]box
 	args  []string
 	state string // folder
-	limit string // the file of limitFiles
+	limit string // the file that limitFiles reads
 
 	mu     sync.Mutex
 	cmd    *exec.Cmd
 	stderr syncBuffer
 	done   chan struct{}
-	talk   int // pieces exchanged since the journal has a device
+	talk   int // data exchanges since the journal contains a device
 	fire   func()
 }
 
@@ -110,7 +109,7 @@ func newRig(t *testing.T, k kind) *rig {
 	return r
 }
 
-// proxy puts a proxy before a server.
+// proxy starts a proxy in front of a server.
 func (r *rig) proxy(l *lab.Lab, to string) string {
 	p, err := proxy.Open(to, func(c proxy.Chunk) (int, bool) {
 		r.piece()
@@ -131,7 +130,7 @@ func (r *rig) proxy(l *lab.Lab, to string) string {
 	return p.Addr()
 }
 
-// piece has the fault strike once the program writes to the first device.
+// piece fires the fault once the program writes to the first device.
 func (r *rig) piece() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -149,7 +148,7 @@ func (r *rig) piece() {
 	}
 }
 
-// signal sends a signal to the program and waits for what it says to it.
+// signal sends a signal to the program and waits for its message about it.
 func (r *rig) signal(s os.Signal, says string) {
 	if err := r.cmd.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		panic(err)
@@ -168,7 +167,7 @@ func (r *rig) signal(s os.Signal, says string) {
 	}
 }
 
-// insist presses Ctrl-C until the program ends, at the third that it notices.
+// insist sends Ctrl-C until the program ends, which it does at the third one that it notices.
 func (r *rig) insist() {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
@@ -182,10 +181,10 @@ func (r *rig) insist() {
 	}
 }
 
-// stateLine is the line of a device, or of both where they ended alike.
+// stateLine matches the line of a device, or of both devices if they have the same state.
 var stateLine = regexp.MustCompile(`(?m)^((?:leaf|gpu)\d(?:, (?:leaf|gpu)\d)?)  +([a-z-]+)`)
 
-// apply runs the program with the fault that happens to it.
+// apply runs the program with a fault.
 func (r *rig) apply(fire func()) *runReport {
 	r.t.Helper()
 	var out bytes.Buffer
@@ -196,7 +195,7 @@ func (r *rig) apply(fire func()) *runReport {
 	r.cmd, r.fire = cmd, fire
 	must(cmd.Start())
 	r.mu.Unlock()
-	_ = cmd.Wait() // its status is below
+	_ = cmd.Wait() // its status is read below
 	close(r.done)
 	rep := &runReport{cmd.ProcessState.ExitCode(), map[string]string{}, out.String() + r.stderr.String()}
 	for _, m := range stateLine.FindAllStringSubmatch(out.String(), -1) {
@@ -207,12 +206,12 @@ func (r *rig) apply(fire func()) *runReport {
 	return rep
 }
 
-// A process that a signal or a full disk meets while it writes ends as it says, with devices
-// that are as the report says, and the next apply brings them to the intent. TestFaultSweep
-// covers all else without processes.
+// A process that gets a signal or a full disk while it writes ends as documented, its report
+// matches the devices, and the next apply brings them to the intent. TestFaultSweep covers all
+// other faults without processes.
 func TestFaultsOfTheProcess(t *testing.T) {
 	t.Parallel()
-	// A process that has SIGHUP ignored, under nohup say, hands that on.
+	// A process that ignores SIGHUP, for example under nohup, passes that on to its children.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	for _, c := range []struct {
 		fault  string

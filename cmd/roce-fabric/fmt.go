@@ -38,8 +38,7 @@ func (a *app) fmtCommand() *cobra.Command {
 	return c
 }
 
-// fmt formats the files of some paths. One that cannot be formatted does not hold up the
-// others.
+// fmt formats the files at the given paths. It continues if a file cannot be formatted.
 func (a *app) fmt(paths []string, check, diff bool) error {
 	var files []intent.File
 	for _, path := range paths {
@@ -86,7 +85,7 @@ func (a *app) fmt(paths []string, check, diff bool) error {
 	return nil
 }
 
-// rewrite replaces the content of a file, which keeps its mode.
+// rewrite replaces the content of a file and keeps its mode.
 func rewrite(name string, text []byte) error {
 	st, err := os.Stat(name)
 	if err != nil {

@@ -16,13 +16,13 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/yaml"
 )
 
-// The CI examples, from the top of the repository.
+// Paths of the CI examples, relative to the repository.
 const (
 	gitHubFile = "examples/ci/github/fabric.yml"
 	gitLabFile = "examples/ci/gitlab/.gitlab-ci.yml"
 )
 
-// repositoryRoot is absolute: scripts run in folders of their own.
+// repositoryRoot is absolute, because scripts run in their own folders.
 var repositoryRoot = func() string {
 	dir, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
@@ -31,7 +31,7 @@ var repositoryRoot = func() string {
 	return dir
 }()
 
-// readCI parses a CI example, and returns its text as well.
+// readCI parses a CI example and also returns its text.
 func readCI(path string) (*yaml.Node, string, error) {
 	b, err := os.ReadFile(filepath.Join(repositoryRoot, filepath.FromSlash(path)))
 	if err != nil {
@@ -53,7 +53,7 @@ func mustReadCI(t *testing.T, path string) (*yaml.Node, string) {
 	return n, text
 }
 
-// nodeAt follows keys of maps; nil where one is missing.
+// nodeAt follows the keys of nested maps; nil if one is missing.
 func nodeAt(n *yaml.Node, keys ...string) *yaml.Node {
 	for _, k := range keys {
 		if n == nil {
@@ -81,7 +81,7 @@ func nodeKeys(n *yaml.Node) []string {
 	return out
 }
 
-// nodePairs are the entries of a map; none for nil.
+// nodePairs returns the entries of a map; none for nil.
 func nodePairs(n *yaml.Node) []yaml.Pair {
 	if n == nil {
 		return nil
@@ -126,7 +126,7 @@ var (
 	secrets = regexp.MustCompile(`\bsecrets\.`)
 )
 
-// textOf is all text in a node, for what may stand anywhere in it.
+// textOf returns all text in a node.
 func textOf(n *yaml.Node) string {
 	if n == nil {
 		return ""
@@ -142,9 +142,9 @@ func textOf(n *yaml.Node) string {
 	return b.String()
 }
 
-// The GitHub workflow is safe to copy: nothing of a pull request in a script,
-// actions by commit, the least permissions, credentials in environments alone,
-// and one apply at a time.
+// The GitHub workflow is safe to copy: scripts contain no text from a pull request, actions are
+// pinned to commits, permissions are minimal, credentials exist only in environments, and only
+// one apply runs at a time.
 func TestGitHubExampleIsSafe(t *testing.T) {
 	n, text := mustReadCI(t, gitHubFile)
 	events := nodeKeys(nodeAt(n, "on"))
@@ -198,8 +198,8 @@ func TestGitHubExampleIsSafe(t *testing.T) {
 	}
 }
 
-// An intent can name what begins with FABRIC_ in a pipeline: no job has another secret of such
-// a name, and where credentials may go is not of the repository's files.
+// In a pipeline, an intent can refer to variables that start with FABRIC_: no job has other
+// secrets with such names, and the permitted addresses do not come from files of the repository.
 func TestPipelinesGiveIntentsNothingElse(t *testing.T) {
 	n, text := mustReadCI(t, gitHubFile)
 	if got := nodeText(n, "env", "ROCE_FABRIC_ADDRESSES"); got != "${{ vars.FABRIC_ADDRESSES }}" {
@@ -226,14 +226,14 @@ func TestPipelinesGiveIntentsNothingElse(t *testing.T) {
 	}
 }
 
-// The keywords of a GitLab job that the example uses; an unknown one is most
-// likely a typing error (docs.gitlab.com/ci/yaml).
+// The keywords of a GitLab job that the example uses; an unknown keyword is probably a typo
+// (docs.gitlab.com/ci/yaml).
 var gitLabJob = []string{
 	"after_script", "artifacts", "before_script", "environment", "extends", "image", "interruptible",
 	"needs", "resource_group", "rules", "script", "stage", "tags", "timeout",
 }
 
-// gitLabKey looks a keyword up in a job and in what it extends.
+// gitLabKey looks up a keyword in a job and in the jobs that it extends.
 func gitLabKey(n *yaml.Node, job, key string) *yaml.Node {
 	for range 5 {
 		if v := nodeAt(n, job, key); v != nil {
@@ -289,7 +289,7 @@ func TestGitLabExample(t *testing.T) {
 				t.Errorf("%s needs %s, which is not there", job, name)
 			}
 		}
-		// A runner that reaches the devices is guarded by an environment.
+		// A runner that can reach the devices is protected by an environment.
 		if gitLabKey(n, job, "tags") != nil && gitLabKey(n, job, "environment") == nil {
 			t.Errorf("%s has no environment", job)
 		}
@@ -309,8 +309,8 @@ func TestGitLabExample(t *testing.T) {
 	}
 }
 
-// cirun N github JOB STEP and cirun N gitlab JOB run a script of a CI example,
-// as its runner does. It must end with status N.
+// cirun N github JOB STEP and cirun N gitlab JOB run a script of a CI example like its runner
+// does. It must end with status N.
 func ciRun(ts *testscript.TestScript, neg bool, a []string) {
 	if neg || len(a) < 3 {
 		ts.Fatalf("usage: cirun N github JOB STEP | gitlab JOB")
@@ -338,8 +338,8 @@ func ciRun(ts *testscript.TestScript, neg bool, a []string) {
 	exitCode(ts, false, []string{a[0], "bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script})
 }
 
-// cioutput FILE NAME VARIABLE sets a variable to what a step wrote last under a
-// name: GITHUB_OUTPUT of GitHub, a dotenv report of GitLab.
+// cioutput FILE NAME VARIABLE sets a variable to the last value that a step wrote under a name:
+// in GitHub's GITHUB_OUTPUT or GitLab's dotenv report.
 func ciOutput(ts *testscript.TestScript, neg bool, a []string) {
 	if neg || len(a) != 3 {
 		ts.Fatalf("usage: cioutput FILE NAME VARIABLE")

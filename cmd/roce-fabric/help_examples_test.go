@@ -10,11 +10,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// exampleSetup is what a reader of a help text has before the examples: first runs once, and
-// each before every example.
+// exampleSetup prepares the examples of a help text: first runs once, each before every example.
 type exampleSetup struct{ first, each string }
 
-// yangModels is a folder of SONiC's models next to the checkout.
+// yangModels is a folder with SONiC's models next to the checkout.
 const yangModels = "../shared/data/yang/sonic/202511"
 
 const (
@@ -22,7 +21,8 @@ const (
 	aLab     = anIntent + "lab fabric.yaml\n"
 	change   = "roce-fabric apply --allow traffic-loss >/dev/null\n"
 
-	// savedConfigs are files of SONiC and EOS switches, of mixed.yaml and eos.yaml.
+	// savedConfigs creates configuration files of SONiC and EOS switches from mixed.yaml and
+	// eos.yaml.
 	savedConfigs = `cp examples/mixed/fabric.yaml mixed.yaml
 cp examples/eos-clos/fabric.yaml eos.yaml
 roce-fabric render -f mixed.yaml --only leaf1 >config_db.json
@@ -32,7 +32,7 @@ sed s/leaf1/leaf2/ leaf1.cfg >leaf2.txt
 `
 )
 
-// exampleSetups are the setups by command. The others need nothing.
+// exampleSetups maps commands to their setups. Other commands need none.
 var exampleSetups = map[string]exampleSetup{
 	"roce-fabric apply":            {first: aLab, each: "roce-fabric rollback --allow traffic-loss >/dev/null 2>&1 || true\nroce-fabric plan --only role:leaf --save leaves.plan >/dev/null\n"},
 	"roce-fabric check":            {first: savedConfigs + "cp eos.yaml fabric.yaml; mkdir fabric; cp mixed.yaml fabric/; ln -s $REPOSITORY/" + yangModels + " yang-models\n"},
@@ -69,7 +69,7 @@ var exampleSetups = map[string]exampleSetup{
 	"roce-fabric":                  {first: aLab + change},
 }
 
-// examplesNotRun are the examples that no test runs, and why.
+// examplesNotRun lists the examples that no test runs, with the reason.
 var examplesNotRun = map[string]string{
 	"roce-fabric init": "asks its questions on a terminal",
 	"roce-fabric init                    # write a first intent":                      "asks its questions on a terminal",
@@ -86,22 +86,22 @@ var examplesNotRun = map[string]string{
 	"roce-fabric watch --webhook https://hooks.example.org/x --webhook-token env:KEY": "calls another machine",
 }
 
-// exampleStatus are the exit statuses of examples that do not end with 0.
+// exampleStatus lists the exit statuses of examples that do not end with 0.
 var exampleStatus = map[string]string{
 	"roce-fabric plan -f fabric.yaml --only role:leaf --save leaves.plan --exit-code": "3",
 	"roce-fabric diff -f fabric.yaml --config leaf1=leaf1.cfg --exit-code":            "3",
-	// The export contradicts the cables of the lab.
+	// The inventory contradicts the cables of the lab.
 	"roce-fabric import --inventory netbox/ --username env:FABRIC_USER --password env:FABRIC_PASSWORD --out fabric.yaml": "3",
 	"roce-fabric validate -f fabric.yaml --window 2m":                                                                    "1", // there is no traffic
 }
 
-// inExamples replaces what stands for a value of the reader's own, and what takes minutes.
+// inExamples replaces placeholder values, and options that take minutes.
 var inExamples = strings.NewReplacer("20261121-150405123-a1b2", "$RUN", "--window 2m", "--window 1s")
 
-// continued matches the end of a line that goes on in the next.
+// continued matches the end of a line that continues on the next one.
 var continued = regexp.MustCompile(`\\\n\s*`)
 
-// TestHelpExamples runs every example of every help text, in the order of the text.
+// TestHelpExamples runs the examples of every help text in order.
 func TestHelpExamples(t *testing.T) {
 	t.Parallel()
 	_, err := os.Stat(filepath.Join("..", "..", yangModels))
@@ -115,7 +115,7 @@ func TestHelpExamples(t *testing.T) {
 			line = strings.TrimSpace(line)
 			seen[line] = true
 			if examplesNotRun[line] != "" || strings.Contains(line, " --local") {
-				continue // --local works on the NICs of the machine itself
+				continue // --local acts on the NICs of the test machine
 			}
 			if strings.Contains(line, " --yang ") && !models {
 				t.Logf("not run: %s: %s is not there", line, yangModels)

@@ -27,7 +27,7 @@ func (a *app) importCommand() *cobra.Command {
 		Use:  "import",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			a.file = o.file // has no default here
+			a.file = o.file // unlike other commands, no default
 			return a.importFabric(cmd.Context(), o)
 		},
 	}
@@ -114,8 +114,7 @@ func (a *app) importFabric(ctx context.Context, o importOptions) (err error) {
 	return a.imported(r, o)
 }
 
-// imported writes the intent of an import to its file, or to standard output, and says
-// what there is to say of it.
+// imported writes the imported intent to its file or to standard output, and prints the summary.
 func (a *app) imported(r *fleet.Imported, o importOptions) error {
 	if o.out != "" {
 		if err := atomicfile.WriteOutput(o.out, r.Text, 0o644); err != nil {
@@ -148,8 +147,8 @@ func (a *app) imported(r *fleet.Imported, o importOptions) error {
 	return contradicted(r)
 }
 
-// contradicted is the exit status of an import of an inventory that is not what was
-// found.
+// contradicted returns the exit status of an import whose inventory contradicts what was found;
+// nil if there is no contradiction.
 func contradicted(r *fleet.Imported) error {
 	if len(r.Contradictions) == 0 {
 		return nil
@@ -157,7 +156,7 @@ func contradicted(r *fleet.Imported) error {
 	return &statusError{status: exitDiffers}
 }
 
-// importSources works out what the flags name.
+// importSources resolves the sources named by the flags.
 func (a *app) importSources(ctx context.Context, o importOptions) (*fleet.Sources, error) {
 	if len(a.only) > 0 && a.file == "" && len(o.inventory) == 0 {
 		return nil, usage("--only picks switches of -f and --inventory, and there is neither")

@@ -13,7 +13,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/report"
 )
 
-// knownFabric states all that an intent can of hosts, and of what no switch tells.
+// knownFabric states everything that an intent can say about hosts, and what no switch can
+// report.
 const knownFabric = `apiVersion: roce-fabric/v1
 kind: Fabric
 name: pod1
@@ -72,9 +73,8 @@ baseline: {nvidia: {firmware: {min: "28.40"}}}
 suppress: [{check: ECN-06, reason: none}]
 `
 
-// import -f keeps every field of an intent about hosts, and names every other field
-// that it cannot read from a switch. A field that is new in the intent fails here
-// until import knows it.
+// import -f keeps every host field of an intent, and names every other field that it cannot read
+// from a switch. A new field of the intent fails this test until import supports it.
 func TestImportTakesOverOrNames(t *testing.T) {
 	known := compilerOf(t, "known.yaml", []byte(knownFabric))
 	dir := t.TempDir()
@@ -103,7 +103,7 @@ func TestImportTakesOverOrNames(t *testing.T) {
 		t.Fatalf("%d hosts:\n%s", len(made.Hosts), doc.Intent)
 	}
 	for i, h := range known.Fabric().Hosts {
-		if h.Name == "gpu4" { // a NIC on the port of another side states little else
+		if h.Name == "gpu4" { // a NIC connected to another side's port states little else
 			for k, n := range h.NICs {
 				if dpu := made.Hosts[i].NICs[k].DPU.V; dpu == (intent.Endpoint{}) || dpu != n.DPU.V {
 					t.Errorf("dpu of %s was %s and is %s", n.Name, n.DPU.V, dpu)
@@ -118,12 +118,12 @@ func TestImportTakesOverOrNames(t *testing.T) {
 	for _, n := range doc.LeftOut {
 		named.WriteString(n.Where + ": " + n.What + ",\n")
 	}
-	// elsewhere are the fields that switches tell, or that are no settings.
+	// elsewhere lists the fields that switches report, or that are not settings.
 	for _, c := range []struct {
 		of        any
 		prefix    string
 		elsewhere string
-		names     map[string]string // keys that are not called as their field
+		names     map[string]string // keys that differ from their field's name
 	}{
 		{*known.Fabric(), "", "Name Files Hash Switches Hosts Links Settings", map[string]string{"Suppressions": "suppress", "Baselines": "baseline"}},
 		{known.Fabric().Settings.Buffers, "buffers.", "Alpha", nil},
@@ -153,8 +153,8 @@ func TestImportTakesOverOrNames(t *testing.T) {
 	}
 }
 
-// sameStated fails where something is stated of one and not of the other, or of
-// neither: then the test would not see that it is dropped.
+// sameStated fails if a field is set in one intent and not in the other, or in neither, because
+// the test could then not notice that it is dropped.
 func sameStated(t *testing.T, at string, a, b reflect.Value) {
 	t.Helper()
 	if a.Kind() == reflect.Struct && a.FieldByName("From").IsValid() { // an intent.Value
@@ -171,7 +171,7 @@ func sameStated(t *testing.T, at string, a, b reflect.Value) {
 			switch {
 			case !f.IsExported(), f.Type == reflect.TypeFor[intent.Pos](), f.Type == reflect.TypeFor[*intent.Link](), f.Type == reflect.TypeFor[*intent.Host]():
 			case f.Type == reflect.TypeFor[intent.TLS](): // hosts have none
-			case f.Type == reflect.TypeFor[intent.Value[intent.Endpoint]](): // of gpu4
+			case f.Type == reflect.TypeFor[intent.Value[intent.Endpoint]](): // tested with gpu4
 			default:
 				sameStated(t, at+"."+f.Name, a.Field(i), b.Field(i))
 			}

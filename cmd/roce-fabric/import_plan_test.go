@@ -27,13 +27,13 @@ var (
 	agreeTexts = flag.Int("agree.texts", sharedtest.Sized(24, 3000), "how many texts TestImportAgreesWithPlan tries")
 )
 
-// savedText is a configuration of a switch that can be had: published, rendered or made up.
+// savedText is a switch configuration: published, rendered or invented.
 type savedText struct {
 	name, system string
 	text         []byte
 }
 
-// savedTexts are all of them.
+// savedTexts returns all available configurations.
 func savedTexts(t testing.TB) (out []savedText) {
 	t.Helper()
 	archive := func(file string) *txtar.Archive {
@@ -77,15 +77,16 @@ func savedTexts(t testing.TB) (out []savedText) {
 	return out
 }
 
-// agreement is what an import of a text said of a plan, and what a plan in the lab did.
+// agreement compares what an import predicted for a plan with what a plan in the lab did.
 type agreement struct {
-	skipped       string // why nothing was compared
-	imported, did int    // changes
-	differs       bool   // by diff of the text
+	skipped       string // why the comparison was skipped
+	imported, did int    // numbers of changes
+	differs       bool   // according to diff of the text
 	detail        string
 }
 
-// tryAgreement imports a text and plans the intent on a simulated switch that runs the text.
+// tryAgreement imports a configuration and plans the resulting intent on a simulated switch with
+// that configuration.
 func tryAgreement(t *testing.T, x savedText) (a agreement) {
 	t.Helper()
 	dir := t.TempDir()
@@ -97,7 +98,7 @@ func tryAgreement(t *testing.T, x savedText) (a agreement) {
 		return file
 	}
 	config := "sw1:" + x.system + "=" + write("running.cfg", x.text)
-	// SSH is stated, without which NX-OS is not planned.
+	// NX-OS can be planned only over SSH.
 	known := write("switches.yaml", []byte("apiVersion: roce-fabric/v1\nkind: Fabric\nname: agree\nswitches:\n  sw1: {os: "+x.system+", address: 192.0.2.1}\ncredentials: {switches: {username: env:FABRIC_USER, password: env:FABRIC_PASSWORD, ssh: {}}}\n"))
 	made := filepath.Join(dir, "fabric.yaml")
 	status, stdout, stderr := runHere(t, "import", "-f", known, "--config", config, "--out", made, "--output", "json")
@@ -123,7 +124,7 @@ func tryAgreement(t *testing.T, x savedText) (a agreement) {
 		a.skipped = "no lab: " + err.Error()
 		return a
 	}
-	// A row that its models do not take stays in the database of a SONiC switch.
+	// A SONiC switch keeps rows in its database that its models reject.
 	if len(refused) > 0 && x.system != "sonic" {
 		a.skipped = "the simulator refuses a line"
 		a.detail = strings.Join(refused, "\n")
@@ -156,8 +157,8 @@ func tryAgreement(t *testing.T, x savedText) (a agreement) {
 	return a
 }
 
-// mayBePart reports whether diff takes a text for a part of a configuration, as render writes
-// it, which an import takes for all that the switch starts with.
+// mayBePart reports whether diff treats a text as a partial configuration, as written by render,
+// whereas an import treats it as the whole startup configuration.
 func mayBePart(x savedText) bool {
 	switch x.system {
 	case "eos":
@@ -177,10 +178,10 @@ func firstError(s string) string {
 	return s
 }
 
-// What an import of a file says of a plan is what a plan of its intent does on a switch that
-// runs the text, for published, rendered and made-up configurations and for variants of
-// them, and diff finds a difference where the plan has a change. Texts that cannot be compared
-// are counted by reason.
+// An import predicts the same changes that a plan of its intent makes on a switch with the same
+// configuration, and diff reports a difference if the plan has a change. The test covers
+// published, rendered and invented configurations and variants of them. Texts that cannot be
+// compared are counted by reason.
 func TestImportAgreesWithPlan(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	t.Setenv("FABRIC_USER", "admin")

@@ -34,7 +34,7 @@ func compilerOf(t testing.TB, name string, text []byte) *render.Compiler {
 	return c
 }
 
-// sameModel fails where two intents compile to different models of any switch.
+// sameModel fails if two intents compile to different models of a switch.
 func sameModel(t *testing.T, a, b *render.Compiler) {
 	t.Helper()
 	if len(a.Fabric().Switches) != len(b.Fabric().Switches) || len(a.Fabric().Links) != len(b.Fabric().Links) {
@@ -55,12 +55,12 @@ func sameModel(t *testing.T, a, b *render.Compiler) {
 
 func lines(text []byte) int { return bytes.Count(text, []byte("\n")) }
 
-// The switches of an example that carry it out are imported to an intent that
-// compiles to the same, and of which a plan is empty.
+// Importing an example's switches yields an intent that compiles to the same model and has an
+// empty plan.
 func TestImportOfExamples(t *testing.T) {
 	for _, name := range examples.Names() {
 		if name == "rail-512" && !sharedtest.Nightly() {
-			continue // 48 switches, which TestImportOfRail512FromFiles imports without a lab
+			continue // 48 switches; TestImportOfRail512FromFiles imports them without a lab
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("XDG_STATE_HOME", t.TempDir())
@@ -106,7 +106,7 @@ func TestImportOfExamples(t *testing.T) {
 	}
 }
 
-// 48 switches from the files that render writes of them, and their cables.
+// Import 48 switches and their cables from rendered files.
 func TestImportOfRail512FromFiles(t *testing.T) {
 	text, err := examples.Intent("rail-512")
 	if err != nil {
@@ -116,8 +116,8 @@ func TestImportOfRail512FromFiles(t *testing.T) {
 	dir := t.TempDir()
 	args := []string{"import", "--name", "rail-512", "--output", "json"}
 	for _, s := range want.Fabric().Switches {
-		// A saved configuration says which switch it is of and whether its ports are up, and
-		// has the pools of the platform, which are not the tool's to write.
+		// A saved configuration identifies its switch, says whether its ports are up, and
+		// contains the platform's buffer pools, which this tool does not write.
 		d := want.Device(s)
 		_, native := fleet.SystemOf(d).Encode(d)
 		var doc map[string]any
@@ -178,8 +178,8 @@ func TestImportOfRail512FromFiles(t *testing.T) {
 	if len(doc.Assumed) != 0 {
 		t.Errorf("%+v", doc.Assumed)
 	}
-	// The groups that a switch derives by itself are in no rendered file, and no
-	// plan would change them.
+	// The groups that a switch derives itself are not in rendered files, and no plan would
+	// change them.
 	if len(doc.WouldChange) != 0 {
 		t.Errorf("a plan would change %+v", doc.WouldChange)
 	}
@@ -198,8 +198,7 @@ func TestImportShowsForeignTextHarmlessly(t *testing.T) {
 	}
 }
 
-// Nothing that stands in a file makes the import panic, take long, or write an
-// intent that does not load.
+// No file content makes the import panic, hang, or write an intent that cannot be loaded.
 func FuzzImportOfAFile(f *testing.F) {
 	for _, name := range []string{"quickstart", "eos-clos", "nxos-clos"} {
 		text, err := examples.Intent(name)
@@ -226,7 +225,7 @@ func FuzzImportOfAFile(f *testing.F) {
 		if err != nil {
 			f.Fatal(err)
 		}
-		if text := a.Files[0].Data; len(text) < 1500 { // the fuzzer takes a minute over each larger one
+		if text := a.Files[0].Data; len(text) < 1500 { // larger ones take the fuzzer a minute each
 			f.Add(filepath.Base(filepath.Dir(file)), text)
 		}
 	}
@@ -248,7 +247,7 @@ func FuzzImportOfAFile(f *testing.F) {
 		} else if stdout != "" || !strings.Contains(stderr, "error: ") || strings.Contains(stderr, "derived intent") {
 			t.Errorf("status %d, %q\n%s", status, stdout, stderr)
 		}
-		// The account of it is as harmless.
+		// The coverage report is just as harmless.
 		if status != exitOK {
 			return
 		}

@@ -8,14 +8,13 @@ import (
 	"strings"
 )
 
-// variant is another way in which a configuration may be written, or something else that
-// one may say.
+// variant is another way to write a configuration, or a change of its content.
 type variant struct {
 	name   string
 	change func(*rand.Rand, []byte) []byte
 }
 
-// variants are those of each system.
+// variants maps each system to its variants.
 var variants = map[string][]variant{
 	"eos": append(slices.Clone(lineVariants), without("switchport"), without("mtu")), "nxos": append(slices.Clone(lineVariants), without("switchport"), without("mtu")),
 	"cumulus": {blankLines, trailing, dosLines}, "sonic": rowVariants,
@@ -151,7 +150,7 @@ func pick[V any](r *rand.Rand, of map[string]V) string {
 	return keys[r.IntN(len(keys))]
 }
 
-// rows is a variant of CONFIG_DB; a text that is none stays as it is.
+// rows returns a variant of CONFIG_DB; it leaves other texts unchanged.
 func rows(name string, change func(*rand.Rand, dbTables)) variant {
 	return variant{name, func(r *rand.Rand, text []byte) []byte {
 		var db dbTables
@@ -167,7 +166,7 @@ func rows(name string, change func(*rand.Rand, dbTables)) variant {
 	}}
 }
 
-// without takes a line away that begins with a word, or with "no" and the word.
+// without removes a line that starts with a word, or with "no" and the word.
 func without(word string) variant {
 	return variant{"no " + word, func(r *rand.Rand, text []byte) []byte {
 		return editLines(text, func(lines []string) []string {

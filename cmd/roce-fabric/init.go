@@ -48,7 +48,7 @@ func (a *app) initCommand() *cobra.Command {
 	return c
 }
 
-// writeNew writes a file that is not there yet, or standard output.
+// writeNew writes a new file, or standard output if out is "-". It fails if the file exists.
 func (a *app) writeNew(out string, text func() ([]byte, error)) error {
 	if out == "-" {
 		b, err := text()
@@ -64,7 +64,7 @@ func (a *app) writeNew(out string, text func() ([]byte, error)) error {
 	if err != nil {
 		return err
 	}
-	// Answers take a while.
+	// The questions take time, so check again.
 	if err := isNew(out); err != nil {
 		return err
 	}
@@ -96,8 +96,8 @@ func exampleOf(name string) ([]byte, error) {
 	return text, nil
 }
 
-// starter returns the intent of the options. Where a flag is missing that has no default,
-// a person is asked for all that no flag chose.
+// starter returns the intent for the options. If a required flag is missing, it asks the user
+// for everything that was not given as a flag.
 func (a *app) starter(ctx context.Context, o *starter.Options, chosen []*starter.Field) ([]byte, error) {
 	var missing []string
 	for _, f := range o.Fields() {
@@ -127,7 +127,7 @@ func (a *app) starter(ctx context.Context, o *starter.Options, chosen []*starter
 	return text, nil
 }
 
-// askFor asks for each thing that no flag chose, again after an answer that does not do.
+// askFor asks for each option not given as a flag, and again after an invalid answer.
 func (a *app) askFor(ctx context.Context, o *starter.Options, chosen []*starter.Field) error {
 	for _, f := range o.Fields() {
 		if slices.Contains(chosen, f) || !f.Asked() {

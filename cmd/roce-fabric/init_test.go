@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A file that another writes while init asks is left as it is.
+// init does not overwrite a file that someone else creates while it asks its questions.
 func TestInitIsOvertaken(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "fabric.yaml")
 	err := silentApp().writeNew(out, func() ([]byte, error) { return []byte("mine"), os.WriteFile(out, []byte("theirs"), 0o600) })

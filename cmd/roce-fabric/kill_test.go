@@ -25,7 +25,7 @@ import (
 
 var killPoints = flag.Int("kill.points", sharedtest.Sized(3, 24), "at how many points TestKillSweep kills each kind of run; 0 is at every one (700 kills, 8 minutes: with -timeout 20m)")
 
-// killFabric has a leaf with six ports, which go down in three groups.
+// killFabric has a leaf with six ports, which are taken down in three groups.
 const killFabric = `apiVersion: roce-fabric/v1
 kind: Fabric
 name: kill
@@ -50,23 +50,22 @@ credentials:
 
 var killPorts = []string{"Ethernet0", "Ethernet8", "Ethernet16", "Ethernet24", "Ethernet32", "Ethernet40"}
 
-// killLab is a lab whose leaf1 counts what it does, and can kill the client at one
-// of these events.
+// killLab is a lab whose leaf1 counts its events, and can kill the client at one of them.
 type killLab struct {
 	*sonic.Switch
 	t    *testing.T
-	args []string // of every command
+	args []string // added to every command
 
 	mu sync.Mutex
-	n  int // events so far
-	at int // the one to kill at; 0 for none
-	// working are the Sets that the switch works on.
+	n  int // number of events so far
+	at int // event at which to kill; 0 means never
+	// working is the number of Sets in progress on the switch.
 	working int
 	child   *exec.Cmd
 	dead    bool
-	held    []chan struct{} // closed when the requests that outlive their clients may go on
-	status  chan struct{}   // closed when a command over SSH that does is through
-	failing int             // the Set that is to fail; 0 for none
+	held    []chan struct{} // closed to release requests that outlive their clients
+	status  chan struct{}   // closed when an SSH command that outlives its client has ended
+	failing int             // number of the Set that should fail; 0 for none
 	sets    int
 }
 
@@ -111,8 +110,8 @@ func newKillLab(t *testing.T, text string, ssh bool) *killLab {
 	return k
 }
 
-// event counts, kills at the event that is asked for, and holds that request
-// until another Set waits behind it or the next command has ended.
+// event counts an event, and kills the client if this is the chosen one. It then holds that
+// request until another Set waits behind it or the next command has ended.
 func (k *killLab) event(e sonic.Event) {
 	k.mu.Lock()
 	k.n++
@@ -145,8 +144,8 @@ func (k *killLab) event(e sonic.Event) {
 		k.status = make(chan struct{})
 		close(release)
 	case sonic.Asked, sonic.Queued, sonic.Status:
-		// A request that is not in the queue yet is there at once: held, it could be
-		// overtaken by any number of others.
+		// A request that has not yet been queued is released at once, because any number of
+		// others could overtake it.
 		close(release)
 	default:
 		k.held = append(k.held, release)
@@ -155,7 +154,7 @@ func (k *killLab) event(e sonic.Event) {
 	<-release
 }
 
-// goOn lets go of what is held. The caller holds mu.
+// goOn releases the held requests. The caller holds mu.
 func (k *killLab) goOn() {
 	for _, c := range k.held {
 		close(c)
@@ -169,8 +168,8 @@ func (k *killLab) letGo() {
 	k.goOn()
 }
 
-// killedAt runs a command, of which a Set may fail, and kills it at the given
-// event. It reports whether it came so far.
+// killedAt runs a command, of which a Set may fail, and kills it at event n. It reports whether
+// the command got that far.
 func (k *killLab) killedAt(n, failing int, args ...string) bool {
 	k.t.Helper()
 	var out bytes.Buffer
@@ -191,7 +190,7 @@ func (k *killLab) killedAt(n, failing int, args ...string) bool {
 	if !dead && err != nil && failing == 0 {
 		k.t.Fatalf("%v: %v\n%s", args, err, out.String())
 	}
-	// Commands over SSH continue as well, and nothing queues behind them.
+	// SSH commands also continue, and nothing queues behind them.
 	<-status
 	return dead
 }
@@ -222,7 +221,7 @@ func (k *killLab) down() []string {
 	return out
 }
 
-// unsavedTables returns the tables of CONFIG_DB that are others in the startup file.
+// unsavedTables returns the tables of CONFIG_DB that differ from the startup file.
 func unsavedTables(s *sonic.Switch) []string {
 	var saved map[string]map[string]map[string]any
 	if err := json.Unmarshal(s.Saved(), &saved); err != nil {
@@ -263,13 +262,13 @@ func unsavedTables(s *sonic.Switch) []string {
 	return natural.Keys(tables)
 }
 
-// killScenario is a kind of run that is killed.
+// killScenario is a kind of run to kill.
 type killScenario struct {
 	name    string
 	write   string
 	ssh     bool
 	release string
-	// before runs to its end, failing is the Set that fails in what is killed.
+	// before runs to its end; failing is the number of the Set that fails in the killed command.
 	before  []string
 	failing int
 	killed  []string
@@ -293,10 +292,9 @@ func (s killScenario) fabric(watchdog string) string {
 	return strings.NewReplacer("WATCHDOG", watchdog, "RELEASE", s.release, "WRITE", cmp.Or(s.write, "gnmi")).Replace(killFabric)
 }
 
-// A run that is killed wherever it stands, while the switch goes on with what it
-// was sent, is no harm: plan waits for the switch and says which ports are left
-// down, and the next apply or rollback ends with every port up, all saved, and
-// nothing to do.
+// A run may be killed at any moment while the switch continues with what it received: plan waits
+// for the switch and names the ports that are left down, and the next apply or rollback ends
+// with every port up, everything saved, and nothing left to do.
 func TestKillSweep(t *testing.T) {
 	t.Parallel()
 	kills := 0
@@ -308,7 +306,7 @@ func TestKillSweep(t *testing.T) {
 				points = min(n, *killPoints)
 			}
 			for i := range points {
-				// Spread over the run, and never its very end alone.
+				// Spread the kills over the run.
 				at := 1 + (2*i+1)*n/(2*points)
 				if points == n {
 					at = i + 1
@@ -323,9 +321,8 @@ func TestKillSweep(t *testing.T) {
 	}
 }
 
-// kill kills a run at an event, and has the next ones clear up. It returns how
-// many runs were killed. At 0 it runs to the end, and returns how many events it
-// had.
+// kill kills a run at an event and lets the following runs clean up. It returns the number of
+// killed runs. If at is 0, the run ends normally, and kill returns its number of events.
 func (s killScenario) kill(t *testing.T, at int) int {
 	watchdog := "pfc: {watchdog: off}\n"
 	if s.ssh {
@@ -399,8 +396,8 @@ func (s killScenario) kill(t *testing.T, at int) int {
 	return kills
 }
 
-// A run that is at work is not one that was cut off: plan says that it is at work,
-// and apply and rollback end before they look at a device.
+// A running run is not mistaken for an interrupted one: plan says that it is in progress, and
+// apply and rollback fail before they read a device.
 func TestARunAtWorkIsNotCutOff(t *testing.T) {
 	t.Run("folder", func(t *testing.T) { runAtWork(t) })
 	t.Run("etcd", func(t *testing.T) {
@@ -472,7 +469,7 @@ func runAtWork(t *testing.T, args ...string) {
 	}
 }
 
-// mentions reports whether the plan names a port among those that are left down.
+// mentions reports whether the plan lists a port among those left down.
 func mentions(out, port string) bool {
 	for line := range strings.Lines(out) {
 		if list, _, ok := strings.Cut(line, " left down by run"); ok && slices.Contains(strings.FieldsFunc(list, func(r rune) bool { return r == ' ' || r == ',' }), port) {

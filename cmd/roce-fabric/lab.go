@@ -157,8 +157,8 @@ func (a *app) labUp(ctx context.Context, o labUpOptions) (err error) {
 	return nil
 }
 
-// labFabric is what a lab consists of: the devices of the intent, or the switches of
-// configurations, and what switches start with.
+// labFabric returns the fabric of a lab, from the intent or from switch configurations, and the
+// configuration that each switch starts with.
 func (a *app) labFabric(ctx context.Context, configs []string) (*intent.Fabric, map[string][]byte, error) {
 	var f *intent.Fabric
 	if a.file != "" {

@@ -43,7 +43,8 @@ func (a *app) labFaultCommand() *cobra.Command {
 	a.labDeviceFlag(c, &r)
 	c.Flags().StringVar(&r.Port, "port", "", "the port (default: the first one with a link, or the first NIC)")
 	a.completes(c, "port", a.names(func(names roster.Roster, _ []string, typed string) []roster.Name {
-		// The lab keeps no ports: those of the intent, if it is that of the lab.
+		// The lab file does not list ports; use those of the intent if it describes the lab's
+		// fabric.
 		if f, err := a.labFile(); err != nil || f.Fabric != names.Fabric() {
 			return nil
 		}
@@ -55,7 +56,7 @@ func (a *app) labFaultCommand() *cobra.Command {
 	return c
 }
 
-// faultNames is the list of faults that the help shows.
+// faultNames returns the list of faults for the help.
 func faultNames() string {
 	var b strings.Builder
 	for _, group := range []struct {
@@ -110,7 +111,7 @@ func (a *app) labFaultClearCommand() *cobra.Command {
 	return c
 }
 
-// labFaultFlags adds the flags of all commands about faults of a lab.
+// labFaultFlags adds the flags common to all commands about lab faults.
 func (a *app) labFaultFlags(c *cobra.Command) {
 	a.labFlag(c, "file of the running lab (or ROCE_FABRIC_LAB)")
 	a.outputFlag(c, "text", "json")
@@ -127,7 +128,7 @@ func (a *app) labDeviceFlag(c *cobra.Command, r *lab.Request) {
 	})
 }
 
-// labFaults asks the running lab, and says what faults are in its devices then.
+// labFaults sends a request to the running lab and prints the faults that its devices then have.
 func (a *app) labFaults(ctx context.Context, r lab.Request) error {
 	if a.lab == "" {
 		return usageHint("start one with 'roce-fabric lab up INTENT'", "no lab: --lab or ROCE_FABRIC_LAB names the file of a running one")

@@ -1,5 +1,4 @@
-// Command roce-fabric plans, applies and proves lossless RoCE fabrics from one
-// intent file.
+// Command roce-fabric plans, applies and validates lossless RoCE fabrics from one intent file.
 package main
 
 import (
@@ -8,7 +7,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"syscall"
-	_ "time/tzdata" // maintenance windows name time zones, and a small machine knows none
+	_ "time/tzdata" // maintenance windows name time zones, and minimal systems have no zone database
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 
@@ -16,8 +15,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/report"
 )
 
-// version is that of the module, as go build stamps it in a clone and go install knows it:
-// a tag, or a pseudo-version with the commit.
+// version is the module version recorded by go build in a clone or by go install: a tag, or a
+// pseudo-version with the commit.
 var version = stamped()
 
 func stamped() string {
@@ -29,10 +28,10 @@ func stamped() string {
 
 func main() { os.Exit(realMain()) }
 
-// patience is how many of SIGINT and SIGTERM it takes to end at once. The first
-// ends the run cleanly, which may mean to revert a device; a nervous second must
-// not leave that device in between. SIGHUP is not counted: one closed terminal
-// sends several, from the shell and from the kernel.
+// patience is the number of SIGINT and SIGTERM signals that end the program at once. The first
+// one ends the run cleanly, which may include reverting a device; an impatient second one must
+// not leave that device half changed. SIGHUP is not counted, because a closed terminal causes
+// several, from the shell and the kernel.
 const patience = 3
 
 func realMain() int {
@@ -41,7 +40,7 @@ func realMain() int {
 	defer cancel()
 	signals := make(chan os.Signal, 2*patience)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) { // nohup(1) has it ignored
+	if !signal.Ignored(syscall.SIGHUP) { // nohup(1) ignores it
 		signal.Notify(signals, syscall.SIGHUP)
 	}
 	go func() {
@@ -59,19 +58,17 @@ func realMain() int {
 	return a.run(ctx, os.Args[1:])
 }
 
-// limitMemory has garbage collected harder before the memory of the container or the
-// machine is used up, unless GOMEMLIMIT says when. Where neither tells how much it has,
-// there is no limit, as without this.
+// limitMemory makes the garbage collector work harder before the memory of the container or the
+// machine is used up, unless GOMEMLIMIT is set. If the amount of memory is unknown, there is no
+// limit.
 func limitMemory() {
 	_, _ = memlimit.SetGoMemLimitWithOpts(memlimit.WithRatio(0.9), memlimit.WithProvider(memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem)))
 }
 
-// outliveOutput lets the program go on where nobody reads its standard output or
-// standard error any more: writes to them fail and do not end it. Commands that
-// write to devices call it before they begin, so that a lost connection or a dead
-// pager leaves no device in between; for the others, whose result nobody reads,
-// SIGPIPE is the end. Programs that are started are as before: the signal is
-// caught and not ignored.
+// outliveOutput makes the program survive when its standard output or standard error is closed:
+// writes then fail instead of ending it. Commands that write to devices call it first, so that a
+// lost connection or a dead pager does not leave a device half changed. Other commands still end
+// with SIGPIPE. Child processes are unaffected, because the signal is caught and not ignored.
 func outliveOutput() { signal.Notify(brokenPipes, syscall.SIGPIPE) }
 
 var brokenPipes = make(chan os.Signal, 1)

@@ -20,7 +20,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/report"
 )
 
-// A process that nears the memory of the machine collects garbage harder.
+// The process sets a memory limit, so that garbage collection increases before memory runs out.
 func TestMemoryIsLimited(t *testing.T) {
 	if _, own := os.LookupEnv("GOMEMLIMIT"); own {
 		t.Skip("GOMEMLIMIT sets the limit")
@@ -33,7 +33,7 @@ func TestMemoryIsLimited(t *testing.T) {
 	}
 }
 
-// Not a script: testscript parses a flag that comes first as one of go test.
+// This is no script, because testscript parses a leading flag as one of go test.
 func TestVersionFlag(t *testing.T) {
 	if status, out, errOut := runHere(t, "--version"); status != exitOK || out != "roce-fabric devel\n" || errOut != "" {
 		t.Errorf("status %d: %q, %q", status, out, errOut)
@@ -49,7 +49,7 @@ func runHere(t *testing.T, args ...string) (status int, stdout, stderr string) {
 	return status, out.String(), errOut.String()
 }
 
-// lockedBuffer takes whole lines from several goroutines, as a file does.
+// lockedBuffer is a buffer that several goroutines can write to, like a file.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -67,7 +67,7 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// Every command says what it does, how it is used and what its status means.
+// The help of every command says what it does, how to use it and what its exit status means.
 func TestHelpOfEveryCommand(t *testing.T) {
 	n := 0
 	var visit func(c *cobra.Command)
@@ -106,7 +106,8 @@ func TestHelpOfEveryCommand(t *testing.T) {
 	}
 }
 
-// Where the shell does not ask, cobra is given no function that it would keep.
+// Unless the shell requests completions, cobra is given no completion functions, which it would
+// keep.
 func TestCompletionsAreForTheShell(t *testing.T) {
 	kept := func(a *app) (n int) {
 		var visit func(c *cobra.Command)
@@ -137,8 +138,7 @@ func TestSchemaIsTheIntents(t *testing.T) {
 	}
 }
 
-// A configuration rendered for a release is valid against that release's own
-// models.
+// A configuration rendered for a release is valid against that release's own models.
 func TestCheckYANG(t *testing.T) {
 	for _, release := range []string{"202511", "master"} {
 		dir := sharedtest.YANG(t, release)
@@ -153,8 +153,8 @@ func TestCheckYANG(t *testing.T) {
 	}
 }
 
-// A run that was interrupted ends with 130 whatever it met on the way, and
-// says the fact once.
+// An interrupted run ends with status 130 whatever else happened, and reports the interruption
+// once.
 func TestInterruptedBeforeItBegan(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -48,13 +48,13 @@ func (a *app) manCommand() *cobra.Command {
 	return c
 }
 
-// bare is the program as it is by itself, whatever the environment says.
+// bare returns the program independent of the environment and the user's defaults.
 func bare() *app {
 	return &app{bare: true, Console: report.Console{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Getenv: func(string) string { return "" }}}
 }
 
-// book is what all pages have in common. As for other things that are built, the time
-// is that of SOURCE_DATE_EPOCH.
+// book returns the parts common to all pages. Its date is that of SOURCE_DATE_EPOCH, as in other
+// reproducible builds.
 func (a *app) book() (*man.Book, error) {
 	b := &man.Book{Version: version, Exit: helpText("exit-status"), Variables: helpText("environment"), Files: helpText("files")}
 	if s := a.Getenv("SOURCE_DATE_EPOCH"); s != "" {
@@ -67,8 +67,8 @@ func (a *app) book() (*man.Book, error) {
 	return b, nil
 }
 
-// writePages writes the page of a command and of those below it to a folder, and counts
-// them.
+// writePages writes the pages of a command and its subcommands to a folder, and returns their
+// number.
 func writePages(b *man.Book, c *cobra.Command, dir string) (n int, err error) {
 	if c.HasParent() && !c.IsAvailableCommand() {
 		return 0, nil

@@ -12,8 +12,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Every command has a page that says what its help does, and that a strict reader of
-// manual pages takes.
+// Every command has a manual page with the content of its help, which passes a strict checker.
 func TestManPages(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "man1")
 	if status, _, errOut := runHere(t, "man", "--out", dir); status != exitOK {
@@ -57,7 +56,7 @@ func TestManPages(t *testing.T) {
 	}
 	out, _ := exec.Command(lint, append([]string{"-T", "lint", "-W", "warning"}, files...)...).CombinedOutput()
 	for line := range strings.Lines(string(out)) {
-		// The date comes with a release.
+		// The date is set by a release.
 		if !strings.Contains(line, "missing date") {
 			t.Error(line)
 		}
@@ -77,8 +76,8 @@ func TestManOfOneCommand(t *testing.T) {
 	}
 }
 
-// The pages do not depend on who writes them: not on the variables that are the default
-// of flags, and not on the machine.
+// The pages do not depend on the machine or on environment variables that set the default of
+// flags.
 func TestManIsOfNoMachine(t *testing.T) {
 	a := bare()
 	var out lockedBuffer
@@ -107,8 +106,7 @@ func TestManIsOfNoMachine(t *testing.T) {
 	}
 }
 
-// The manual names each variable that a flag names as its default, and no other as one
-// of a flag.
+// The manual lists exactly the variables that flags name as their default.
 func TestManNamesEveryVariable(t *testing.T) {
 	inHelp := map[string]bool{}
 	var visit func(c *cobra.Command)

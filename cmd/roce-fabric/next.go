@@ -10,8 +10,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
-// nextCommand is another command for the same intent and devices; "" where the intent came
-// from standard input and is gone.
+// nextCommand returns another command line for the same intent and devices; "" if the intent was
+// read from standard input and cannot be read again.
 func (a *app) nextCommand(verb string, only []string) string {
 	if a.file == "-" {
 		return ""
@@ -29,8 +29,8 @@ func (a *app) nextCommand(verb string, only []string) string {
 	return next
 }
 
-// sayNextOf says which command comes after a report: the explanation of what is wrong, and
-// after a check without errors the plan, or what is rendered where no switch has an address.
+// sayNextOf suggests the command that follows a report: explain for the worst finding, or, after
+// a check without errors, plan; if no switch has an address, render.
 func (a *app) sayNextOf(r report.Report) {
 	next := ""
 	if r.Command == "check" && r.Intent != nil && !validate.Worst(r.Findings) {

@@ -12,10 +12,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/local"
 )
 
-// nicFlags are the flags that the nic commands have in addition to those of the
-// commands for all devices.
+// nicFlags are the additional flags of the nic commands.
 type nicFlags struct {
-	on     bool // this is a nic command: it is about hosts alone
+	on     bool // set for nic commands, which act only on hosts
 	local  bool
 	host   string
 	cutOff bool
@@ -28,7 +27,7 @@ func (a *app) nicCommand() *cobra.Command {
 	return c
 }
 
-// nicFlags adds the flags of a nic command, and makes it one.
+// nicFlags adds the flags of a nic command and marks the command as one.
 func (a *app) nicFlags(c *cobra.Command) {
 	a.intentFlags(c, onlyHosts)
 	a.deviceFlags(c)
@@ -45,7 +44,7 @@ func (a *app) nicFlags(c *cobra.Command) {
 	a.sudoFlag(c)
 }
 
-// sudoFlag adds --sudo, which says how the agent becomes root on a host.
+// sudoFlag adds --sudo, which selects how the agent becomes root on a host.
 func (a *app) sudoFlag(c *cobra.Command) {
 	c.Flags().StringVar(&a.sudo, "sudo", "", "over SSH: none|nopassword|password (default: none as root, else nopassword)")
 	ways := []string{"", "none", "nopassword", "password"}
@@ -69,7 +68,7 @@ func (a *app) nicPlanCommand() *cobra.Command {
 		Use:  "plan",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			a.nic.cutOff = true // it is shown, and not done
+			a.nic.cutOff = true // plan shows these steps but does not carry them out
 			return a.plan(cmd.Context(), o)
 		},
 	}
@@ -107,7 +106,7 @@ func (a *app) nicValidateCommand() *cobra.Command {
 	return c
 }
 
-// nicBootCommand is what the unit runs.
+// nicBootCommand returns the command that the boot unit runs.
 func (a *app) nicBootCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "boot DEVICE",
@@ -119,7 +118,7 @@ func (a *app) nicBootCommand() *cobra.Command {
 	}
 }
 
-// nicServeCommand is what runs on a host that is reached over SSH.
+// nicServeCommand returns the command that runs on a host reached over SSH.
 func (a *app) nicServeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "serve",
@@ -133,8 +132,8 @@ func (a *app) nicServeCommand() *cobra.Command {
 	}
 }
 
-// onThisMachine has do work on the machine itself. A broken connection ends the work
-// in an orderly way.
+// onThisMachine calls do for the local machine. A broken connection does not kill the work in
+// the middle.
 func onThisMachine(do func(*local.Machine) error) (err error) {
 	outliveOutput()
 	m, err := local.Open()

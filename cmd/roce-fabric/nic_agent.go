@@ -15,7 +15,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/watch/keep"
 )
 
-// policyFlag is --policy.
+// policyFlag is the value of --policy.
 type policyFlag struct{ keep.Policy }
 
 func (f *policyFlag) String() string { return string(f.Policy) }
@@ -28,7 +28,7 @@ func (f *policyFlag) Set(s string) error {
 	return nil
 }
 
-// nicAgentCommand is the daemon that keeps this machine as it is wanted.
+// nicAgentCommand returns the command of the daemon that keeps this machine in its wanted state.
 func (a *app) nicAgentCommand() *cobra.Command {
 	var cfg keep.Config
 	var file, host, listen string
@@ -67,7 +67,7 @@ func (a *app) nicAgentCommand() *cobra.Command {
 	return c
 }
 
-// onHangup has SIGHUP ask for a reload from now on, and no longer end the program.
+// onHangup makes SIGHUP request a reload instead of ending the program.
 func onHangup() <-chan struct{} {
 	signals, out := make(chan os.Signal, 1), make(chan struct{}, 1)
 	signal.Reset(syscall.SIGHUP)

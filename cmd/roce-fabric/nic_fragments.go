@@ -37,7 +37,7 @@ func (a *app) nicFragmentsCommand() *cobra.Command {
 	return c
 }
 
-// fragments writes the fragments of the hosts of an intent.
+// fragments writes the configuration fragments of an intent's hosts.
 func (a *app) fragments(ctx context.Context, of fragments.For, dir string) error {
 	f, err := a.load(ctx, fleet.TakeHosts)
 	if err != nil {

@@ -47,7 +47,7 @@ func (a *app) nicResetCommand() *cobra.Command {
 	return c
 }
 
-// nicReset resets the hosts that wait for it.
+// nicReset resets the hosts that wait for a reset.
 func (a *app) nicReset(ctx context.Context, o resetOptions) (err error) {
 	r, err := a.begin(ctx, o.runFlags, o.yes || o.plan, "nic reset --plan")
 	if err != nil {
@@ -100,7 +100,8 @@ func (a *app) nicReset(ctx context.Context, o resetOptions) (err error) {
 	return a.ended(r.f.Name, res, err, "")
 }
 
-// hookOf is the hook that was typed, or else that of the intent; nil for neither.
+// hookOf returns the hook given on the command line, or else the one in the intent; nil if there
+// is neither.
 func hookOf(flag, typed string, of *intent.Hook, at *fleet.Access) (fleet.Hook, error) {
 	agent := "roce-fabric/" + version
 	if typed == "" {

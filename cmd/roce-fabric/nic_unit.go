@@ -13,8 +13,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/local"
 )
 
-// unitWork installs or removes the unit on a machine, and returns the files that it
-// wrote or removed.
+// unitWork installs or removes the unit on a machine. do returns the files that it wrote or
+// removed.
 type unitWork struct {
 	ask, did, nothing string
 	do                func(context.Context, agent.Machine, *nic.Host) ([]string, error)
@@ -67,8 +67,7 @@ func (a *app) nicUnitCommand() *cobra.Command {
 	return c
 }
 
-// nicUnit installs or removes the unit on the hosts of a command. A host that
-// fails does not hold up the others.
+// nicUnit installs or removes the unit on the selected hosts. It continues if a host fails.
 func (a *app) nicUnit(ctx context.Context, yes, outside bool, w unitWork) error {
 	outliveOutput()
 	f, at, _, err := a.devices(ctx)
@@ -96,7 +95,7 @@ func (a *app) nicUnit(ctx context.Context, yes, outside bool, w unitWork) error 
 	return a.ended(f.Fabric().Name, &fleet.Result{Outcomes: outs}, nil, "")
 }
 
-// askUnit asks before a unit is installed or removed.
+// askUnit asks for confirmation before a unit is installed or removed.
 func (a *app) askUnit(ctx context.Context, yes bool, w unitWork, where string) error {
 	if err := a.mustAsk(yes, "nic plan"); err != nil {
 		return err
@@ -104,7 +103,7 @@ func (a *app) askUnit(ctx context.Context, yes bool, w unitWork, where string) e
 	return a.confirm(ctx, yes, fmt.Sprintf("%s on %s?", w.ask, where))
 }
 
-// sayUnit says which files of a unit were written or removed on a host.
+// sayUnit prints which files of a unit were written or removed on a host.
 func (a *app) sayUnit(of string, w unitWork, files []string, done bool) {
 	for _, name := range files {
 		a.TalkClean("%s%s %s", of, w.did, name)
@@ -114,7 +113,7 @@ func (a *app) sayUnit(of string, w unitWork, files []string, done bool) {
 	}
 }
 
-// warnOpen says what the intent leaves open on hosts.
+// warnOpen warns about what the intent leaves open on hosts.
 func (a *app) warnOpen(open map[string][]string) {
 	for _, what := range natural.Keys(open) {
 		a.Warn("%s: %s", natural.Fold(open[what]), what)

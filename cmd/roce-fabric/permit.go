@@ -13,13 +13,13 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/secret"
 )
 
-// policyFlags are the flags that say what an intent may use.
+// policyFlags are the flags that limit what an intent may use.
 type policyFlags struct {
 	secrets, programs, addresses []string
-	own                          []string // what other flags refer to
+	own                          []string // references given by other flags
 }
 
-// policyFlags adds the flags that say what an intent may use.
+// policyFlags adds the flags that limit what an intent may use.
 func (a *app) policyFlags(c *cobra.Command) {
 	f := c.Flags()
 	for _, o := range []struct {
@@ -47,7 +47,7 @@ func (a *app) policyFlags(c *cobra.Command) {
 	})
 }
 
-// policy is what an intent may use.
+// policy returns the policy for what an intent may use.
 func (a *app) policy() (*secret.Policy, error) {
 	p := secret.Usual(a.Getenv)
 	for _, o := range []struct {
@@ -65,14 +65,14 @@ func (a *app) policy() (*secret.Policy, error) {
 	return p, nil
 }
 
-// ownFiles refuses links in the checkout of a pipeline, the intent or a file of its folder,
-// that lead out of it: faults of an intent are printed with what the file says.
+// ownFiles rejects symbolic links in a CI checkout, of the intent or a file in its folder, that
+// lead out of the checkout: errors in an intent quote the file's content.
 func (a *app) ownFiles() error {
 	if !secret.Pipeline(a.Getenv) {
 		return nil
 	}
 	names := []string{a.file}
-	entries, _ := os.ReadDir(a.file) // a file has none
+	entries, _ := os.ReadDir(a.file) // fails and returns nothing for a file
 	for _, e := range entries {
 		names = append(names, filepath.Join(a.file, e.Name()))
 	}
@@ -99,7 +99,7 @@ func (a *app) ownFiles() error {
 	return nil
 }
 
-// typed allows what the command line of import names itself.
+// typed permits the references and addresses that the import command line itself names.
 func (o *importOptions) typed(p *secret.Policy) {
 	p.Secrets, p.Addresses = slices.Clone(p.Secrets), slices.Clone(p.Addresses)
 	for _, ref := range []string{o.username, o.password} {
@@ -114,7 +114,7 @@ func (o *importOptions) typed(p *secret.Policy) {
 	}
 }
 
-// permitCallouts refuses commands and webhooks of an intent that the operator does not allow.
+// permitCallouts rejects commands and webhooks of an intent that the operator does not permit.
 func permitCallouts(at *fleet.Access, all ...*intent.Approval) error {
 	for _, c := range all {
 		if c == nil {

@@ -139,7 +139,7 @@ func (a *app) plan(ctx context.Context, o planFlags) (err error) {
 	return nil
 }
 
-// prepare plans the devices, and warns of runs that could not be considered.
+// prepare plans the devices, and warns about earlier runs whose journal cannot be read.
 func (a *app) prepare(ctx context.Context, devices []fleet.Device, f *intent.Fabric, s *fleet.Store, gate fleet.GateMode) (*fleet.PlanFile, error) {
 	past := a.history(s)
 	plan, err := fleet.Prepare(ctx, devices, fleet.PlanOptions{Fabric: f, History: past, Workers: a.parallel, Gate: gate, Tool: version, Progress: a.Progress(a.Steps())})
@@ -149,14 +149,14 @@ func (a *app) prepare(ctx context.Context, devices []fleet.Device, f *intent.Fab
 	return plan, err
 }
 
-// sayNext says which command comes after a plan.
+// sayNext suggests the command that follows a plan.
 func (a *app) sayNext(s report.PlanSummary, saved string) {
 	if s.Changed == 0 || s.Failed > 0 || s.BlockedDevices > 0 {
 		return
 	}
 	only := a.only
 	if saved != "" {
-		only = nil // it holds the devices that were picked
+		only = nil // the plan file already contains the selected devices
 	}
 	next := a.nextCommand("apply", only)
 	if next == "" {

@@ -22,7 +22,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
-// proof is a lab of the mixed example that runs as intended.
+// proof is a lab of an example that runs as intended.
 type proof struct {
 	*lab.Lab
 	t    *testing.T
@@ -36,14 +36,14 @@ func newProof(t *testing.T, example string) *proof {
 	return p
 }
 
-// startProof starts the lab of an example, as the factory left it.
+// startProof starts the lab of an example in its factory state.
 func startProof(t *testing.T, example string, o lab.Options) *proof {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "examples", example, "fabric.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Faults are made in objects by their usual names, which other ports use, too.
+	// The faults change objects under their usual names, which other ports also use.
 	file := filepath.Join(t.TempDir(), "fabric.yaml")
 	if err := os.WriteFile(file, append(text, "\nglobals: own\n"...), 0o600); err != nil {
 		t.Fatal(err)
@@ -64,7 +64,7 @@ func startProof(t *testing.T, example string, o lab.Options) *proof {
 	return &proof{Lab: l, t: t, file: file}
 }
 
-// dir is the folder of the lab, state that of its journal.
+// dir returns the folder of the lab, state that of its journal.
 func (p *proof) dir() string   { return filepath.Dir(p.CA) }
 func (p *proof) state() string { return filepath.Join(p.dir(), "state") }
 
@@ -82,8 +82,8 @@ func (p *proof) must(args ...string) string {
 	return out
 }
 
-// found is what validate finds above info, without what holds of every host of a
-// lab: that no boot unit is installed.
+// found returns validate's findings above info, except the one that all hosts of a lab have:
+// that no boot unit is installed.
 func (p *proof) found() []validate.Finding {
 	p.t.Helper()
 	_, out, errOut := p.run("validate", "--output", "json")
@@ -98,21 +98,20 @@ func (p *proof) sonic(name string) *sonic.Switch { return p.Switches[name].(*son
 func (p *proof) eos(name string) *eos.EOS        { return p.Switches[name].(*eos.EOS) }
 func (p *proof) host(name string) *host.Host     { return p.Servers[name] }
 
-// runningFault breaks one thing and fixes it again.
+// runningFault breaks one thing and repairs it.
 type runningFault struct {
 	id, place string
 	layer     string // config, applied, saved
-	// inject returns the fix.
+	// inject breaks it and returns the repair.
 	inject func(p *proof) (fix func())
 }
 
-// row changes fields of a row of leaf1's CONFIG_DB, which may be the scheduler "of queue
-// 3"; "-" removes one. What
-// daemons make of it goes again when it is mended.
+// row changes fields of a row of leaf1's CONFIG_DB, which may be the scheduler "of queue 3"; the
+// value "-" removes a field. The repair also removes what the daemons derived from the fault.
 func row(table, key string, fields ...string) func(p *proof) func() {
 	return func(p *proof) func() {
 		box := p.sonic("leaf1")
-		before, back := box.Config(), box.Keep() // a row that is put back leaves what the daemons keep
+		before, back := box.Config(), box.Keep() // restoring a row would leave the daemons' state
 		key := key
 		if queue, ok := strings.CutPrefix(key, "of queue "); ok {
 			key = before["QUEUE"]["Ethernet0|"+queue]["scheduler"]
@@ -140,7 +139,7 @@ func row(table, key string, fields ...string) func(p *proof) func() {
 // gone removes a row of CONFIG_DB.
 func gone(table, key string) func(p *proof) func() { return row(table, key) }
 
-// typed has someone type lines on a switch, and other lines to fix it.
+// typed enters lines on a switch, and other lines as the repair.
 func typed(name, lines, fix string) func(p *proof) func() {
 	return func(p *proof) func() {
 		box := p.Switches[name].(interface{ Configure(string) error })
@@ -154,8 +153,8 @@ func typed(name, lines, fix string) func(p *proof) func() {
 	}
 }
 
-// programmed has another number stand in ASIC_DB of leaf1 than was configured, in
-// all objects of a kind.
+// programmed changes an attribute in leaf1's ASIC_DB, in all objects of a kind, so that it
+// differs from the configuration.
 func programmed(kind, attribute string) func(p *proof) func() {
 	return func(p *proof) func() {
 		box := p.sonic("leaf1")
@@ -181,7 +180,7 @@ func programmed(kind, attribute string) func(p *proof) func() {
 	}
 }
 
-// recabled has LLDP show another neighbour at a port.
+// recabled makes LLDP show another neighbour at a port.
 func recabled(at, now, before string) func(p *proof) func() {
 	return func(p *proof) func() {
 		set := func(neighbour string) {
@@ -204,7 +203,7 @@ func corrupted(f func(*dcb.State)) func(p *proof) func() {
 	}
 }
 
-// file writes a file of gpu1's kernel.
+// written writes a file of gpu1's kernel.
 func written(path, value, fix string) func(p *proof) func() {
 	return func(p *proof) func() {
 		k := p.host("gpu1").Kernel()
@@ -237,7 +236,7 @@ var runningFaults = []runningFault{
 	{"BUF-07", "leaf1 Ethernet0", "config", row("BUFFER_QUEUE", "Ethernet0|3-4", "profile=egress_lossy_profile")},
 	{"BUF-08", "leaf1 Ethernet0,Ethernet8,Ethernet240,Ethernet248", "config", row("BUFFER_PROFILE", "egress_lossless_profile", "static_th=1000000")},
 	{"TOP-07", "leaf1 Ethernet240", "config", recabled("leaf1/Ethernet240", "spine2/Ethernet1/1", "spine1/Ethernet1/1")},
-	// A port that the intent does not name, and the switch has.
+	// A port that the switch has but the intent does not name.
 	{"TOP-07", "spine1 Ethernet1/1", "config", recabled("spine1/Ethernet1/1", "leaf1/Ethernet16", "leaf1/Ethernet240")},
 	{"TOP-07", "leaf1 Ethernet240", "config", recabled("leaf1/Ethernet240", "spine1/Ethernet60/1", "spine1/Ethernet1/1")},
 	{"TOP-07", "leaf1 Ethernet0", "config", recabled("leaf1/Ethernet0", "gpu1/ens2f0np0", "gpu1/ens1f0np0")},
@@ -301,8 +300,8 @@ var runningFaults = []runningFault{
 	}},
 }
 
-// Over the mixed fabric, each fault on running state is found with its id, at its
-// place, and nothing else is an error.
+// In the mixed fabric, each fault of the running state is found with its ID at its place, and
+// there is no other error.
 func TestRunningFaults(t *testing.T) {
 	t.Parallel()
 	p := newProof(t, "mixed")
@@ -324,7 +323,7 @@ func TestRunningFaults(t *testing.T) {
 			t.Errorf("fault %d, %s at %s: found %v; all: %s", i, f.id, f.place, hit, spell(fs))
 		}
 		if !sharedtest.Nightly() {
-			continue // an error that is left is found with the next fault
+			continue // a remaining error shows up with the next fault
 		}
 		if fs := p.found(); len(fs) > 0 {
 			t.Fatalf("fault %d, %s at %s, was mended: %s", i, f.id, f.place, spell(fs))

@@ -39,13 +39,13 @@ func (a *app) renderCommand() *cobra.Command {
 	return c
 }
 
-// What render can write for.
+// Values of --for.
 const (
 	forSwitches = "switches"
 	forGnmic    = "gnmic"
 )
 
-// renderGnmic writes the configuration of a collector, to a file or to standard output.
+// renderGnmic writes the configuration of a gNMI collector to a file or to standard output.
 func (a *app) renderGnmic(ctx context.Context, file string) error {
 	c, err := a.load(ctx, fleet.TakeSwitches)
 	if err != nil {

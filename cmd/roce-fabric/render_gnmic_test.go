@@ -35,7 +35,7 @@ credentials:
   switches: {username: env:FABRIC_USER, password: "file:/run/secret", tls: {ca: /etc/ca.pem}, ssh: {}}
 `
 
-// gnmicFile is a file of gnmic as far as it says what is subscribed to.
+// gnmicFile is the part of a gnmic configuration that defines subscriptions.
 type gnmicFile struct {
 	Targets       map[string]map[string]any
 	Subscriptions map[string]map[string]any
@@ -57,8 +57,8 @@ func fits(t *testing.T, where string, keys map[string]any, of any) {
 	}
 }
 
-// What render writes for gnmic is what its own API takes, has no secret, and every path
-// of it is answered with counters by a switch of each system.
+// The configuration that render writes for gnmic is valid for gnmic's API and contains no
+// secret, and a switch of each system answers every path with counters.
 func TestRenderGnmic(t *testing.T) {
 	dir := t.TempDir()
 	file, out := filepath.Join(dir, "fabric.yaml"), filepath.Join(dir, "gnmic.yaml")
@@ -122,8 +122,8 @@ func TestRenderGnmic(t *testing.T) {
 	}
 }
 
-// subscribed subscribes as gnmic does, and returns what comes before the switch says
-// that this is all.
+// subscribed subscribes as gnmic does, and returns all updates before the switch's sync
+// response.
 func subscribed(t *testing.T, l *lab.Lab, name, encoding string, s map[string]any) string {
 	t.Helper()
 	interval, err := time.ParseDuration(s["sample-interval"].(string))

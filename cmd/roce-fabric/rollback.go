@@ -19,7 +19,7 @@ type rollbackOptions struct {
 	list, plan bool
 }
 
-// rollbackCommand is rollback, or with flags of nic, nic rollback.
+// rollbackCommand returns the command rollback or, with the flags of nic, nic rollback.
 func (a *app) rollbackCommand(flags func(*cobra.Command)) *cobra.Command {
 	var o rollbackOptions
 	c := &cobra.Command{
@@ -39,7 +39,7 @@ func (a *app) rollbackCommand(flags func(*cobra.Command)) *cobra.Command {
 	return c
 }
 
-// rollback rolls a run back; "" is the newest that can be rolled back.
+// rollback rolls back a run; "" means the newest run that can be rolled back.
 func (a *app) rollback(ctx context.Context, id string, o rollbackOptions) (err error) {
 	switch {
 	case o.list && id != "":

@@ -23,7 +23,7 @@ func (a *app) root() *cobra.Command {
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
 	root.CompletionOptions.HiddenDefaultCmd = false
-	// Not a template: with text/template the linker keeps every method of every type.
+	// No template is used: text/template makes the linker keep every method of every type.
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		help(cmd, args)
@@ -88,8 +88,7 @@ func (a *app) root() *cobra.Command {
 	return root
 }
 
-// The help of a command is the file named after it: what it does in a line, then more,
-// then examples.
+// The help of each command is in a file named after it: a summary line, details, and examples.
 //
 //go:embed help
 var helpFiles embed.FS
@@ -97,13 +96,13 @@ var helpFiles embed.FS
 func helpText(name string) string {
 	text, err := helpFiles.ReadFile("help/" + name + ".txt")
 	if err != nil {
-		panic(err) // it is part of the program
+		panic(err) // cannot happen: the file is embedded
 	}
 	return string(text)
 }
 
-// addHelp gives a command and those below it their help. What a command says itself
-// comes after the text of its file.
+// addHelp sets the help of a command and its subcommands. Text that a command has set itself
+// follows the text of its file.
 func addHelp(c *cobra.Command) {
 	name := strings.TrimPrefix(strings.ReplaceAll(c.CommandPath(), " ", "-"), "roce-fabric-")
 	text, example, _ := strings.Cut(helpText(name), "\nExample:\n")
@@ -114,8 +113,7 @@ func addHelp(c *cobra.Command) {
 	}
 }
 
-// helpFor is the help command; unlike cobra's it fails on what there is no
-// help for.
+// helpFor is the help command; unlike cobra's, it fails for an unknown topic.
 func helpFor(cmd *cobra.Command, args []string) error {
 	at, rest, err := cmd.Root().Find(args)
 	if err != nil || len(rest) > 0 {
@@ -125,8 +123,8 @@ func helpFor(cmd *cobra.Command, args []string) error {
 	return at.Help()
 }
 
-// groupOnly makes a command that has subcommands show its help if it is called
-// without one, and refuse any other argument.
+// groupOnly makes a command with subcommands print its help if called without one, and reject
+// other arguments.
 func groupOnly(c *cobra.Command) {
 	c.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
@@ -146,8 +144,8 @@ func unknownCommand(parent *cobra.Command, name string) error {
 	return usageHint(hint, "unknown command %q", name)
 }
 
-// flagError is a usage error with advice. If a command with subcommands does not
-// know a flag, an argument before that flag is an unknown subcommand.
+// flagError returns a usage error with a hint. If a command with subcommands gets an unknown
+// flag after an argument, the argument is reported as an unknown command.
 func flagError(cmd *cobra.Command, err error) error {
 	if args := cmd.Flags().Args(); cmd.HasSubCommands() && len(args) > 0 {
 		return unknownCommand(cmd, args[0])
@@ -172,8 +170,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usageHint(hint, "%w", err)
 }
 
-// nearFlag returns the flag whose name is most like a wrong one, or begins with it;
-// "" where none is.
+// nearFlag returns the flag most similar to an unknown one, or starting with it; "" if there is
+// none.
 func nearFlag(cmd *cobra.Command, name string) (near string) {
 	best := 3
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {

@@ -23,7 +23,7 @@ type runFlags struct {
 	yes   bool
 	allow impactFlag
 	gate  gateFlag
-	// outside writes outside of the maintenance windows, too.
+	// outside allows writing outside the maintenance windows.
 	outside bool
 }
 
@@ -33,13 +33,13 @@ func (a *app) identityFlag(c *cobra.Command) {
 	a.choices(c, "accept-identity")
 }
 
-// impactFlag is --allow.
+// impactFlag is the value of --allow.
 type impactFlag struct{ qos.Impact }
 
 func (f *impactFlag) Set(s string) error { return f.UnmarshalText([]byte(s)) }
 func (f *impactFlag) Type() string       { return "impact" }
 
-// gateFlag is --gate.
+// gateFlag is the value of --gate.
 type gateFlag struct{ fleet.GateMode }
 
 var gateModes = []string{"off", "quick", "full"}
@@ -54,8 +54,8 @@ func (f *gateFlag) Set(s string) error {
 	return nil
 }
 
-// runFlags adds the flags of a command that changes devices. usual is its gate unless
-// the command line or the environment says otherwise.
+// runFlags adds the flags of a command that changes devices. usual is the gate mode if neither
+// the command line nor the environment sets one.
 func (a *app) runFlags(c *cobra.Command, o *runFlags, usual fleet.GateMode) {
 	a.writeFlags(c, o)
 	a.gateFlag(c, &o.gate, usual)
@@ -68,7 +68,7 @@ func (a *app) gateFlag(c *cobra.Command, o *gateFlag, usual fleet.GateMode) {
 	a.choices(c, "gate", gateModes...)
 }
 
-// valid is an error for a mode of the environment that is none.
+// valid returns an error if the environment sets an invalid mode.
 func (f *gateFlag) valid() error {
 	if mode := f.String(); !slices.Contains(gateModes, mode) {
 		return usage("ROCE_FABRIC_GATE must be off, quick or full, not %q", mode)
@@ -76,7 +76,7 @@ func (f *gateFlag) valid() error {
 	return nil
 }
 
-// writeFlags adds those of a run without a gate.
+// writeFlags adds the flags of a run without a gate.
 func (a *app) writeFlags(c *cobra.Command, o *runFlags) {
 	f := c.Flags()
 	o.gate.GateMode = fleet.GateOff
@@ -99,7 +99,7 @@ func outsideFlag(c *cobra.Command, outside *bool) {
 	c.Flags().BoolVar(outside, "outside-window", false, "write even outside the maintenance windows of the intent")
 }
 
-// stateFlags adds --state, and the flags of keys.
+// stateFlags adds --state and the flags for keys.
 func (a *app) stateFlags(c *cobra.Command, o *fleet.StoreOptions) {
 	o.Wrap = a.wrap
 	f := c.Flags()
@@ -110,7 +110,7 @@ func (a *app) stateFlags(c *cobra.Command, o *fleet.StoreOptions) {
 	_ = c.MarkFlagFilename("trust-key", "pub", "pem")
 }
 
-// running is a run that has its devices and its store, and has written nothing.
+// running is a run with open devices and store that has not written anything yet.
 type running struct {
 	*fleet.Store
 	c       *fleet.Fabric
@@ -121,8 +121,8 @@ type running struct {
 	options fleet.RunOptions
 }
 
-// begin prepares a run. asked says that no question is left to ask; look is the command
-// that shows what the run would do. Close must be called on what it returns.
+// begin prepares a run. asked means that no confirmation is needed; look is the command that
+// shows what the run would do. The caller must call Close on the result.
 func (a *app) begin(ctx context.Context, o runFlags, asked bool, look string) (*running, error) {
 	if err := o.gate.valid(); err != nil {
 		return nil, err
@@ -155,8 +155,8 @@ func (a *app) begin(ctx context.Context, o runFlags, asked bool, look string) (*
 
 func (r *running) Close() error { return errors.Join(r.audit.Close(), r.Store.Close()) }
 
-// inWindow refuses a run that could not write now before anything is read for it, and
-// says how long the window is open.
+// inWindow rejects a run outside the maintenance window before anything is read for it, and
+// prints how long the window is open.
 func (a *app) inWindow(f *intent.Fabric, outside bool) error {
 	if !outside {
 		if err := fleet.InWindow(f, time.Now()); err != nil {
@@ -167,14 +167,14 @@ func (a *app) inWindow(f *intent.Fabric, outside bool) error {
 	return nil
 }
 
-// sayWindow says whether the maintenance window is open.
+// sayWindow prints whether the maintenance window is open.
 func (a *app) sayWindow(f *intent.Fabric) {
 	if now := fleet.WindowNow(f, time.Now()); now != "" {
 		a.Talk("maintenance window: %s", now)
 	}
 }
 
-// approver is the one of the intent; nil for none.
+// approver returns the approver that the intent names; nil if it names none.
 func (a *app) approver(f *intent.Fabric, at *fleet.Access) fleet.Approver {
 	by := approval.Of(f.Rollout.Approval, at.Policy, "roce-fabric/"+version)
 	if by == nil {
@@ -183,7 +183,7 @@ func (a *app) approver(f *intent.Fabric, at *fleet.Access) fleet.Approver {
 	return toldApprover{by, a}
 }
 
-// toldApprover says who is being waited for.
+// toldApprover is an Approver that prints whose approval the run waits for.
 type toldApprover struct {
 	fleet.Approver
 	a *app
@@ -194,8 +194,8 @@ func (t toldApprover) Approve(ctx context.Context, r fleet.ApprovalRequest) erro
 	return t.Approver.Approve(ctx, r)
 }
 
-// mustAsk is an error unless the question of the command is answered already, or a
-// person is there to answer it. first is the command to look at before that.
+// mustAsk returns an error if the command needs confirmation and nobody can be asked. first is
+// the command that shows the changes without making them.
 func (a *app) mustAsk(answered bool, first string) error {
 	if answered || a.CanAsk() && a.file != "-" {
 		return nil
@@ -203,7 +203,7 @@ func (a *app) mustAsk(answered bool, first string) error {
 	return usageHint(fmt.Sprintf("look at 'roce-fabric %s' first, then use --yes", first), "stdin is not a terminal; cannot ask for confirmation")
 }
 
-// confirm asks a question, unless yes answers it already.
+// confirm asks for confirmation, unless yes is set.
 func (a *app) confirm(ctx context.Context, yes bool, question string) error {
 	if yes {
 		return nil
@@ -211,7 +211,7 @@ func (a *app) confirm(ctx context.Context, yes bool, question string) error {
 	return a.Confirm(ctx, question)
 }
 
-// command returns the name of a command in the same group as the one that runs.
+// command returns the full name of a command in the current group.
 func (a *app) command(name string) string {
 	if a.nic.on {
 		return "nic " + name
@@ -219,7 +219,7 @@ func (a *app) command(name string) string {
 	return name
 }
 
-// noun is what the devices of a command are called.
+// noun returns what the devices of a command are called.
 func (a *app) noun() string {
 	if a.nic.on {
 		return "host"
@@ -227,13 +227,14 @@ func (a *app) noun() string {
 	return "device"
 }
 
-// sayRun says which run is rolled back or resumed.
+// sayRun prints which run is rolled back or resumed.
 func (a *app) sayRun(p *fleet.Past, what string) {
 	a.TalkClean("run %s of %s by %s: %s", p.ID, p.Begun.Local().Format(time.DateTime), p.By, what)
 }
 
-// history opens the history of a store, and says so where a run is at work in it. Who
-// may only read devices need not be able to read it.
+// history opens the history of a store, and says if a run is in progress. If the history cannot
+// be read, it warns and returns an empty one, because reading devices does not require access to
+// it.
 func (a *app) history(s *fleet.Store) *fleet.History {
 	past, busy, err := fleet.OpenHistory(s)
 	if err != nil {
@@ -246,8 +247,8 @@ func (a *app) history(s *fleet.Store) *fleet.History {
 	return past
 }
 
-// historyOf is the history of the runs over a fabric; none where no store is known:
-// there is nothing to wait for then. end closes the store.
+// historyOf returns the history of a fabric's runs; nil if no store can be opened, because there
+// is then no run to wait for. end closes the store.
 func (a *app) historyOf(ctx context.Context, f *intent.Fabric, o fleet.StoreOptions) (_ *fleet.History, end func() error) {
 	o.ReadOnly = true
 	s, err := fleet.OpenStore(ctx, f, o)
@@ -257,9 +258,9 @@ func (a *app) historyOf(ctx context.Context, f *intent.Fabric, o fleet.StoreOpti
 	return a.history(s), s.Close
 }
 
-// ended ends a run: it says in which state each device is, what to do about it, and
-// where the journal is, and turns that into the exit status. advice is for a plan
-// that stands in its own way.
+// ended reports the end of a run: the state of each device, what to do about it, and where the
+// journal is. It returns the error with the exit status. advice is the hint for a plan that
+// blocks itself.
 func (a *app) ended(fabric string, r *fleet.Result, err error, advice string) error {
 	if r == nil {
 		return err

@@ -31,13 +31,12 @@ func cliOf(ts *testscript.TestScript, name string) cliBox {
 	return b
 }
 
-// labconf DEVICE LINE... types configuration lines, as another user does.
+// labconf DEVICE LINE... enters configuration lines, like another user.
 func labConf(ts *testscript.TestScript, _ bool, a []string) {
 	ts.Check(cliOf(ts, a[0]).Configure(strings.Join(a[1:], "\n")))
 }
 
-// labshows DEVICE running|startup REGEXP checks a configuration; with ! it
-// must not match.
+// labshows DEVICE running|startup REGEXP checks a configuration; with !, it must not match.
 func labShows(ts *testscript.TestScript, neg bool, a []string) {
 	b := cliOf(ts, a[0])
 	text := b.Running()
@@ -49,14 +48,14 @@ func labShows(ts *testscript.TestScript, neg bool, a []string) {
 	}
 }
 
-// labexpire DEVICE lets the commit timer run out.
+// labexpire DEVICE lets the commit timer expire.
 func labExpire(ts *testscript.TestScript, neg bool, a []string) {
 	if cliOf(ts, a[0]).ExpireTimer() == neg {
 		ts.Fatalf("the commit timer of %s: running %v", a[0], neg)
 	}
 }
 
-// cliFaults are what every switch with a command line can be made to do.
+// cliFaults are the faults supported by every switch with a command line.
 type cliFaults interface {
 	Clear()
 	RefuseConnections(bool)
@@ -91,9 +90,8 @@ func cliFault(ts *testscript.TestScript, f cliFaults, a []string) {
 	}
 }
 
-// killed DEVICE before|after COMMAND runs a command and kills it, so that it
-// can do nothing more: just before its commit takes effect, or just after, when
-// the commit timer runs and the answer has not come.
+// killed DEVICE before|after COMMAND runs a command and kills it, either just before its commit
+// takes effect, or just after, when the commit timer is running and the answer has not arrived.
 func killed(ts *testscript.TestScript, neg bool, a []string) {
 	if neg || len(a) < 3 {
 		ts.Fatalf("usage: killed DEVICE before|after command...")
@@ -111,7 +109,7 @@ func killed(ts *testscript.TestScript, neg bool, a []string) {
 	kill := func() {
 		once.Do(func() {
 			_ = cmd.Process.Kill()
-			_ = cmd.Wait() // it was killed, and says so
+			_ = cmd.Wait() // returns the error of the killed process
 			close(dead)
 		})
 	}
@@ -120,7 +118,7 @@ func killed(ts *testscript.TestScript, neg bool, a []string) {
 			kill()
 			return
 		}
-		// All answers from here on are late, so that the kill is not.
+		// Delay all further answers, so that the kill comes first.
 		b.Faults().Delay(time.Hour)
 	})
 	ts.Check(cmd.Start())
@@ -147,7 +145,7 @@ func killed(ts *testscript.TestScript, neg bool, a []string) {
 	b.Faults().Clear()
 }
 
-// scriptEnv is what a command of a script has to know.
+// scriptEnv returns the environment for a command of a script.
 func scriptEnv(ts *testscript.TestScript) []string {
 	var env []string
 	for _, v := range []string{"PATH", "HOME", "XDG_STATE_HOME", "ROCE_FABRIC_LAB", "ROCE_FABRIC_PROGRAMS", "TMPDIR"} {

@@ -35,9 +35,9 @@ func switchOf(ts *testscript.TestScript, name string) lab.Switch {
 	return b
 }
 
-// held is what a switch holds, and how many requests to write have reached it. Of SONiC's
-// configuration the row PFC_WD|GLOBAL is left out where it says what orchagent does without
-// it: no rollback removes it.
+// held returns the configuration of a switch, and the number of write requests that reached it.
+// It leaves out SONiC's row PFC_WD|GLOBAL if the row has orchagent's default, because no
+// rollback removes it.
 func held(b lab.Switch) (state any, writes int) {
 	switch b := b.(type) {
 	case *sonic.Switch:
@@ -58,8 +58,7 @@ func held(b lab.Switch) (state any, writes int) {
 	panic(fmt.Sprintf("a switch of type %T", b))
 }
 
-// unstamped leaves out the comments of a running configuration, which hold the
-// time.
+// unstamped removes the comments of a running configuration, which contain the time.
 func unstamped(text string) string {
 	var b strings.Builder
 	for l := range strings.Lines(text) {
@@ -70,8 +69,8 @@ func unstamped(text string) string {
 	return b.String()
 }
 
-// labmark remembers what every switch holds; labsame checks that nothing was
-// written to any since.
+// labmark records the state of every switch; labsame checks that nothing has been written to any
+// of them since.
 func labMark(ts *testscript.TestScript, _ bool, _ []string) {
 	v, _ := labs.Load(ts.MkAbs("."))
 	l := v.(*scriptLab)
@@ -81,7 +80,7 @@ func labMark(ts *testscript.TestScript, _ bool, _ []string) {
 	}
 }
 
-// labsame [DEVICE] checks all switches, or one. With ! one must have changed.
+// labsame [DEVICE] checks all switches, or one. With !, at least one must have changed.
 func labSame(ts *testscript.TestScript, neg bool, a []string) {
 	v, _ := labs.Load(ts.MkAbs("."))
 	l := v.(*scriptLab)
@@ -114,14 +113,14 @@ func fieldsOf(ts *testscript.TestScript, a []string) map[string]string {
 	return m
 }
 
-// labset DEVICE TABLE KEY field=value... merges fields into a CONFIG_DB row,
-// as another writer does.
+// labset DEVICE TABLE KEY field=value... merges fields into a CONFIG_DB row, like another
+// writer.
 func labSet(ts *testscript.TestScript, _ bool, a []string) {
 	boxOf(ts, a[0]).SetDBRow("CONFIG_DB", a[1], a[2], fieldsOf(ts, a[3:]))
 }
 
-// labasic DEVICE PORT attribute=value... makes the hardware of a port differ
-// from what is configured.
+// labasic DEVICE PORT attribute=value... makes the hardware state of a port differ from its
+// configuration.
 func labASIC(ts *testscript.TestScript, _ bool, a []string) {
 	box := boxOf(ts, a[0])
 	oid := box.DB("COUNTERS_DB")["COUNTERS_PORT_NAME_MAP"][""][a[1]]
@@ -139,8 +138,7 @@ func labRestart(ts *testscript.TestScript, _ bool, a []string) {
 	ts.Check(boxOf(ts, a[0]).Restart())
 }
 
-// labis DEVICE TABLE KEY field=value... checks a CONFIG_DB row; with ! the
-// row must not hold that.
+// labis DEVICE TABLE KEY field=value... checks a CONFIG_DB row; with !, the row must differ.
 func labIs(ts *testscript.TestScript, neg bool, a []string) {
 	have := boxOf(ts, a[0]).Config()[a[1]][a[2]]
 	for k, v := range fieldsOf(ts, a[3:]) {
@@ -150,7 +148,7 @@ func labIs(ts *testscript.TestScript, neg bool, a []string) {
 	}
 }
 
-// labunplug DEVICE PORT takes the cable out of a port; with ! it puts it in again.
+// labunplug DEVICE PORT unplugs the cable of a port; with !, it plugs the cable in again.
 func labUnplug(ts *testscript.TestScript, neg bool, a []string) {
 	if h := labOf(ts).Servers[a[0]]; h != nil {
 		h.Faults().Unplug(a[1], !neg)
@@ -209,7 +207,7 @@ func labFault(ts *testscript.TestScript, _ bool, a []string) {
 		f.RestartAt(n)
 	case "kill":
 		boxOf(ts, a[0]).Kill(a[2])
-	case "killat": // the next write
+	case "killat": // at the next write
 		f.BeforeSet(func() { boxOf(ts, a[0]).Kill(a[2]) })
 	case "restartswss":
 		boxOf(ts, a[0]).RestartSwss()
@@ -260,10 +258,10 @@ func hostOf(ts *testscript.TestScript, name string) *host.Host {
 	return h
 }
 
-// labinject DEVICE STATEMENT does what 'lab fault' with a statement does.
+// labinject DEVICE STATEMENT is the equivalent of 'lab fault' with a statement.
 func labInject(ts *testscript.TestScript, _ bool, a []string) { ts.Check(labOf(ts).Inject(a[0], a[1])) }
 
-// labpfc HOST PORT PRIORITY... sets the PFC of a NIC, as another writer does.
+// labpfc HOST PORT PRIORITY... sets the PFC priorities of a NIC, like another writer.
 func labPFC(ts *testscript.TestScript, _ bool, a []string) {
 	var list []int
 	for _, s := range a[2:] {
@@ -274,14 +272,14 @@ func labPFC(ts *testscript.TestScript, _ bool, a []string) {
 	hostOf(ts, a[0]).SetPFC(a[1], qos.Priorities(list...))
 }
 
-// labmtu HOST DEVICE MTU sets the MTU of a device, as another writer does.
+// labmtu HOST DEVICE MTU sets the MTU of a device, like another writer.
 func labMTU(ts *testscript.TestScript, _ bool, a []string) {
 	mtu, err := strconv.Atoi(a[2])
 	ts.Check(err)
 	hostOf(ts, a[0]).Kernel().SetMTU(a[1], mtu)
 }
 
-// labresets HOST TYPE LEVEL... sets what mlxfwreset supports on the cards of a host.
+// labresets HOST TYPE LEVEL... sets the resets that mlxfwreset supports on the cards of a host.
 func labResets(ts *testscript.TestScript, _ bool, a []string) {
 	var list []int
 	for _, s := range a[1:] {
@@ -292,12 +290,12 @@ func labResets(ts *testscript.TestScript, _ bool, a []string) {
 	hostOf(ts, a[0]).SetResetLevels(list[0], list[1:]...)
 }
 
-// labremove HOST INTERFACE takes a NIC out of a host.
+// labremove HOST INTERFACE removes a NIC from a host.
 func labRemove(ts *testscript.TestScript, _ bool, a []string) {
 	hostOf(ts, a[0]).Kernel().Remove(a[1])
 }
 
-// labreboot HOST starts a host again; with ! its boot unit must fail.
+// labreboot HOST reboots a host; with !, its boot unit must fail.
 func labReboot(ts *testscript.TestScript, neg bool, a []string) {
 	err := hostOf(ts, a[0]).Reboot()
 	if neg && err != nil {
@@ -309,9 +307,9 @@ func labReboot(ts *testscript.TestScript, neg bool, a []string) {
 	}
 }
 
-// json FILE [PATH [VALUE]] checks that a file (or stdout, stderr) is one JSON
-// document, that it has something at a path, and what: json stdout
-// devices.0.device leaf1. The word count as the last part of a path counts.
+// json FILE [PATH [VALUE]] checks that a file (or stdout, stderr) is one JSON document, and that
+// it has a value at the path, optionally a given one: json stdout devices.0.device leaf1. A
+// final "count" in the path returns the number of elements.
 func jsonIs(ts *testscript.TestScript, neg bool, a []string) {
 	var v any
 	if err := json.Unmarshal([]byte(ts.ReadFile(a[0])), &v); err != nil {

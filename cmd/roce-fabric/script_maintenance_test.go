@@ -7,7 +7,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// windows sets OPEN and CLOSED to maintenance windows that are so for the next hour.
+// windows sets OPEN and CLOSED to maintenance windows that stay open or closed for the next
+// hour.
 func windows(ts *testscript.TestScript, _ bool, _ []string) {
 	now := time.Now().UTC()
 	at := func(d time.Duration) string { return now.Add(d).Format("15:04") }

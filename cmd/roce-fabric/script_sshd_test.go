@@ -14,10 +14,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// sshd starts OpenSSH's server on loopback, with a home folder of its own. It
-// sets SSHD and SSHD_USER, and writes known_hosts and other_hosts, which has
-// another host key. RF is the program itself: the one of the tests does not know
-// what it is once it is copied to a host.
+// sshd starts OpenSSH's server on loopback, with its own home folder. It sets SSHD and
+// SSHD_USER, and writes known_hosts and other_hosts, which contains another host key. RF is the
+// real program, because the test binary does not act as the program once it is copied to a host.
 func sshd(ts *testscript.TestScript, _ bool, _ []string) {
 	dir := ts.MkAbs("sshd")
 	ts.Check(os.MkdirAll(filepath.Join(dir, "home"), 0o700))
@@ -50,7 +49,7 @@ func sshd(ts *testscript.TestScript, _ bool, _ []string) {
 	cmd := exec.Command("/usr/sbin/sshd", "-D", "-e", "-f", conf)
 	var log syncBuffer
 	cmd.Stderr = io.Writer(&log)
-	cmd.WaitDelay = 5 * time.Second // sessions that outlive it hold its standard error
+	cmd.WaitDelay = 5 * time.Second // surviving sessions keep standard error open
 	ts.Check(cmd.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()

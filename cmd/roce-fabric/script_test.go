@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// labs are the labs of the scripts that run, by their work folder.
+// labs maps the working folder of each running script to its lab.
 var labs sync.Map
 
 func TestScript(t *testing.T) {
@@ -51,8 +51,8 @@ func TestScript(t *testing.T) {
 			for _, v := range []string{"CI", "NO_COLOR", "CLICOLOR_FORCE", "ROCE_FABRIC_LAB"} {
 				e.Setenv(v, "")
 			}
-			// For what is about switches alone: hosts are in hosts.txtar.
-			// The scripts that are about the gate turn it on: it takes its time.
+			// Most scripts test only switches: hosts are in hosts.txtar. The gate takes time, so
+			// only the scripts about the gate turn it on.
 			e.Setenv("ROCE_FABRIC_GATE", "off")
 			e.Setenv("SWITCHES", "--only=leaf*,spine*")
 			b, err := os.ReadFile("testdata/fabric.yaml")
@@ -73,7 +73,7 @@ func TestScript(t *testing.T) {
 	})
 }
 
-// exitCode N COMMAND runs a command that must end with that status.
+// exitCode N COMMAND runs a command that must end with exit status N.
 func exitCode(ts *testscript.TestScript, neg bool, a []string) {
 	if neg || len(a) < 2 {
 		ts.Fatalf("usage: exitcode N command...")
@@ -91,7 +91,7 @@ func exitCode(ts *testscript.TestScript, neg bool, a []string) {
 	}
 }
 
-// syncBuffer is written by a process and looked at meanwhile.
+// syncBuffer is a buffer that can be read while a process writes to it.
 type syncBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -109,23 +109,22 @@ func (b *syncBuffer) String() string {
 	return b.buf.String()
 }
 
-// interrupt N WHEN COMMAND runs a command, sends it SIGINT at a moment, and
-// checks the status. WHEN is out:REGEXP or err:REGEXP, which an output must
-// match, or set:DEVICE, the first write that arrives there. Outputs are in the files out
-// and err.
+// interrupt N WHEN COMMAND runs a command, sends it SIGINT at a given moment, and checks the
+// exit status. WHEN is out:REGEXP or err:REGEXP, which the output must match, or set:DEVICE, the
+// first write to that device. The outputs are in the files out and err.
 func interrupt(ts *testscript.TestScript, neg bool, a []string) {
 	signalled(ts, neg, a, disturbance{signals: []os.Signal{os.Interrupt}, ends: true})
 }
 
-// hangup N WHEN COMMAND is interrupt by a terminal that is closed: SIGHUP, from
-// the shell and from the kernel, and nobody reads the outputs any more.
+// hangup N WHEN COMMAND is like interrupt, but simulates a closed terminal: SIGHUP from the
+// shell and from the kernel, and closed outputs.
 func hangup(ts *testscript.TestScript, neg bool, a []string) {
 	hup := slices.Repeat([]os.Signal{syscall.SIGHUP}, patience+1)
 	signalled(ts, neg, a, disturbance{signals: hup, ends: true, deaf: true})
 }
 
-// nohup N set:DEVICE COMMAND is hangup of a command that was started with SIGHUP
-// ignored, and whose outputs are still read.
+// nohup N set:DEVICE COMMAND is like hangup for a command that was started with SIGHUP ignored
+// and whose outputs stay open.
 func nohup(ts *testscript.TestScript, neg bool, a []string) {
 	if len(a) > 2 {
 		a = slices.Concat(a[:2], []string{"sh", "-c", `trap '' HUP; exec "$@"`, "sh"}, a[2:])
@@ -133,22 +132,22 @@ func nohup(ts *testscript.TestScript, neg bool, a []string) {
 	signalled(ts, neg, a, disturbance{signals: []os.Signal{syscall.SIGHUP}})
 }
 
-// cutoff -1 WHEN COMMAND is interrupt by SIGKILL.
+// cutoff -1 WHEN COMMAND is like interrupt with SIGKILL.
 func cutOff(ts *testscript.TestScript, neg bool, a []string) {
 	signalled(ts, neg, a, disturbance{signals: []os.Signal{syscall.SIGKILL}})
 }
 
-// deaf N WHEN COMMAND is a command whose standard error nobody reads any more.
+// deaf N WHEN COMMAND closes the command's standard error.
 func deaf(ts *testscript.TestScript, neg bool, a []string) {
 	signalled(ts, neg, a, disturbance{deaf: true})
 }
 
-// disturbance is what happens to a command in the middle of its work.
+// disturbance is what happens to a command while it runs.
 type disturbance struct {
 	signals []os.Signal
 	act     func()
-	ends    bool // the signals are to end the command
-	deaf    bool // then the outputs are closed: standard output only where it ends
+	ends    bool // the signals should end the command
+	deaf    bool // the outputs are closed; standard output only if the command should end
 }
 
 func signalled(ts *testscript.TestScript, neg bool, a []string, d disturbance) {
@@ -167,8 +166,8 @@ func signalled(ts *testscript.TestScript, neg bool, a []string, d disturbance) {
 	if kind == "set" {
 		hold(ts, arg, sync.OnceFunc(func() { close(reached); <-release }))
 	}
-	// These tests may run under nohup: a signal that is caught here is not ignored
-	// there.
+	// If these tests run under nohup, SIGHUP must be caught here, or the command would inherit
+	// it as ignored.
 	caught := make(chan os.Signal, 1)
 	signal.Notify(caught, syscall.SIGHUP)
 	if kind == "fifo" {
@@ -180,7 +179,7 @@ func signalled(ts *testscript.TestScript, neg bool, a []string, d disturbance) {
 	errOut.started()
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
-	limit := time.NewTimer(5 * time.Minute) // under the race detector, on a busy machine
+	limit := time.NewTimer(5 * time.Minute) // the race detector and a busy machine are slow
 	defer limit.Stop()
 	fail := func(what string) {
 		letGo()
@@ -191,7 +190,7 @@ func signalled(ts *testscript.TestScript, neg bool, a []string, d disturbance) {
 	defer tick.Stop()
 	switch kind {
 	case "fifo":
-		// It can be opened so once the command has it open, or is about to.
+		// Opening succeeds once the command has opened the FIFO or is about to.
 		var w *os.File
 		for err := error(nil); w == nil; {
 			if w, err = os.OpenFile(ts.MkAbs(arg), os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil {
@@ -234,13 +233,13 @@ func signalled(ts *testscript.TestScript, neg bool, a []string, d disturbance) {
 		d.act()
 	}
 	for i, s := range d.signals {
-		// The first may end it before the next is sent.
+		// The first signal may end the command before the next is sent.
 		if err := cmd.Process.Signal(s); i == 0 || !errors.Is(err, os.ErrProcessDone) {
 			ts.Check(err)
 		}
 	}
 	if kind == "set" && d.ends {
-		// The client has seen the signal when it says so.
+		// The command reports the signal once it has received it.
 		for !strings.Contains(errOut.String(), "interrupted") {
 			select {
 			case <-tick.C:
@@ -270,7 +269,7 @@ func signalled(ts *testscript.TestScript, neg bool, a []string, d disturbance) {
 	}
 }
 
-// hold has f called at the first write that arrives at a device.
+// hold calls f at the first write to a device.
 func hold(ts *testscript.TestScript, device string, f func()) {
 	if labOf(ts).Servers[device] == nil {
 		boxOf(ts, device).Faults().OnEvent(func(e sonic.Event) {
@@ -284,7 +283,7 @@ func hold(ts *testscript.TestScript, device string, f func()) {
 	k.Writes()
 	var look func()
 	look = func() {
-		// A step that takes the link down looks at it, before and after.
+		// A step that takes the link down reads it before and after.
 		if len(k.Writes()) > 0 {
 			f()
 			return
@@ -294,7 +293,7 @@ func hold(ts *testscript.TestScript, device string, f func()) {
 	k.OnRead("/carrier_changes", look)
 }
 
-// output is an output of a process, a pipe that is read here.
+// output is an output of a process, read through a pipe.
 type output struct {
 	syncBuffer
 	read, write *os.File
@@ -308,36 +307,36 @@ func (o *output) open(ts *testscript.TestScript) *os.File {
 	o.copied = make(chan struct{})
 	go func() {
 		defer close(o.copied)
-		_, _ = io.Copy(&o.syncBuffer, o.read) // until it is closed at either end
+		_, _ = io.Copy(&o.syncBuffer, o.read) // until either end is closed
 	}()
 	return o.write
 }
 
-// started says that the process has the other end.
+// started must be called once the process has the write end.
 func (o *output) started() { _ = o.write.Close() }
 
-// close is a reader that goes away.
+// close closes the read end, like a reader that goes away.
 func (o *output) close() {
 	_ = o.read.Close()
 	<-o.copied
 }
 
-// all is what came, of a process that has ended.
+// all returns the complete output of a process that has ended.
 func (o *output) all() string {
 	<-o.copied
 	_ = o.read.Close()
 	return o.String()
 }
 
-// expand FILE replaces $NAME in a file by the script's variables.
+// expand FILE replaces $NAME in a file with the script's variables.
 func expand(ts *testscript.TestScript, _ bool, a []string) {
 	for _, f := range a {
 		ts.Check(os.WriteFile(ts.MkAbs(f), []byte(os.Expand(ts.ReadFile(f), ts.Getenv)), 0o600))
 	}
 }
 
-// replace FROM OLD NEW TO writes FROM with one text replaced, which must be
-// there.
+// replace FROM OLD NEW TO writes a copy of FROM to TO with OLD replaced by NEW; OLD must occur
+// in it.
 func replace(ts *testscript.TestScript, _ bool, a []string) {
 	s := ts.ReadFile(a[0])
 	if !strings.Contains(s, a[1]) {
@@ -346,19 +345,19 @@ func replace(ts *testscript.TestScript, _ bool, a []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(a[3]), []byte(strings.ReplaceAll(s, a[1], a[2])), 0o600))
 }
 
-// addline FILE LINE adds a line at the end of a file.
+// addline FILE LINE appends a line to a file.
 func addLine(ts *testscript.TestScript, _ bool, a []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(a[0]), []byte(ts.ReadFile(a[0])+a[1]+"\n"), 0o600))
 }
 
-// bigfile FILE makes a file of 100 MB that takes no space.
+// bigfile FILE creates a sparse file of 100 MB.
 func bigFile(ts *testscript.TestScript, _ bool, a []string) {
 	f, err := os.Create(ts.MkAbs(a[0]))
 	ts.Check(err)
 	ts.Check(errors.Join(f.Truncate(100<<20), f.Close()))
 }
 
-// cut FILE drops the last line of a file.
+// cut FILE removes the last line of a file.
 func cut(ts *testscript.TestScript, _ bool, a []string) {
 	s := strings.TrimSuffix(ts.ReadFile(a[0]), "\n")
 	ts.Check(os.WriteFile(ts.MkAbs(a[0]), []byte(s[:strings.LastIndexByte(s, '\n')+1]), 0o600))
@@ -373,7 +372,7 @@ func mode(ts *testscript.TestScript, _ bool, a []string) {
 	}
 }
 
-// one PATTERN TO copies the one file that a pattern matches.
+// one PATTERN TO copies the single file that a pattern matches.
 func one(ts *testscript.TestScript, _ bool, a []string) {
 	found, err := filepath.Glob(ts.MkAbs(a[0]))
 	ts.Check(err)
@@ -393,16 +392,16 @@ func labOf(ts *testscript.TestScript) *lab.Lab {
 	return l.(*scriptLab).Lab
 }
 
-// scriptLab is the lab of a script and what it held at labmark.
+// scriptLab is the lab of a script and its state at labmark.
 type scriptLab struct {
 	*lab.Lab
 	marks map[string]any
 	sets  map[string]int
 }
 
-// labup FILE [NIC] starts the switches and hosts of an intent, with NICs of a kind
-// of [host.Kinds]. The variables NAME_GNMI and NAME_SSH hold the address of each, LAB_PASSWORD, LAB_CA and LAB_HOSTS how to
-// get in, ROCE_FABRIC_LAB the lab file.
+// labup FILE [NIC] starts the switches and hosts of an intent, with NICs of a kind of
+// [host.Kinds]. The variables NAME_GNMI and NAME_SSH hold each device's addresses, LAB_PASSWORD,
+// LAB_CA and LAB_HOSTS its credentials, and ROCE_FABRIC_LAB the lab file.
 func labUp(ts *testscript.TestScript, _ bool, a []string) {
 	var o lab.Options
 	var f *intent.Fabric
@@ -442,8 +441,8 @@ func labUp(ts *testscript.TestScript, _ bool, a []string) {
 	labMark(ts, false, nil)
 }
 
-// labOfConfigs is a lab of the switches NAME=FILE..., which refuse nothing of them, or with
-// REFUSED=N that many rows or lines.
+// labOfConfigs returns a lab of the switches NAME=FILE.... Exactly N rows or lines of the files
+// must be rejected with REFUSED=N, and none otherwise.
 func labOfConfigs(ts *testscript.TestScript, args []string) (*intent.Fabric, map[string][]byte) {
 	var configs []string
 	refuses := 0
@@ -465,7 +464,7 @@ func labOfConfigs(ts *testscript.TestScript, args []string) (*intent.Fabric, map
 	return f, running
 }
 
-// labdump DEVICE FILE writes what a switch holds.
+// labdump DEVICE FILE writes the configuration of a switch to a file.
 func labDump(ts *testscript.TestScript, _ bool, a []string) {
 	state, _ := held(switchOf(ts, a[0]))
 	text, ok := state.(string)
@@ -482,7 +481,7 @@ var (
 	sumLine  = regexp.MustCompile(`^ +=? +([0-9]+) B  xoff`)
 )
 
-// sums FILE checks that the terms of each headroom add up to its sum.
+// sums FILE checks that the terms of each headroom add up to its total.
 func sums(ts *testscript.TestScript, _ bool, a []string) {
 	total, found := 0.0, 0
 	for line := range strings.Lines(ts.ReadFile(a[0])) {

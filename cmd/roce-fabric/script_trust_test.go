@@ -17,15 +17,16 @@ import (
 	"github.com/roce-fabric/roce-fabric/fleet/keys"
 )
 
-// stolen is the key of the fabric's state folder: what it signs is checked all the same.
+// stolen returns the key of the fabric's state folder; the program checks even files signed with
+// it.
 func stolen(ts *testscript.TestScript) *keys.Ring {
 	ring, err := keys.Open(ts.MkAbs("state/roce-fabric/pod1"))
 	ts.Check(err)
 	return ring
 }
 
-// forge FILE REGEXP TEXT OUT edits a saved plan as someone does who knows its form and
-// has the key: the last line is made anew.
+// forge FILE REGEXP TEXT OUT edits a saved plan like an attacker who knows its format and has
+// the key: it recreates the last line.
 func forge(ts *testscript.TestScript, _ bool, a []string) {
 	lines := bytes.SplitAfter(edited(ts, a[0], a[1], a[2]), []byte("\n"))
 	body, last := bytes.Join(lines[:len(lines)-2], nil), lines[len(lines)-2]
@@ -44,8 +45,8 @@ func forge(ts *testscript.TestScript, _ bool, a []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(a[3]), slices.Concat(body, last, []byte("\n")), 0o600))
 }
 
-// forgejournal DIR REGEXP TEXT edits the newest journal of a folder in place, and signs
-// its records again.
+// forgejournal DIR REGEXP TEXT edits the newest journal of a folder in place and signs its
+// records again.
 func forgeJournal(ts *testscript.TestScript, _ bool, a []string) {
 	names, err := filepath.Glob(ts.MkAbs(a[0] + "/*.journal"))
 	ts.Check(err)

@@ -12,8 +12,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/host"
 )
 
-// labcount DEVICE PORT INDEX COUNTER N sets a counter; with a sign, it grows by
-// N, or falls, each time that it was read. Of a host, PORT is the RDMA device.
+// labcount DEVICE PORT INDEX COUNTER N sets a counter; if N has a sign, the counter grows or
+// falls by N after each read. For a host, PORT is the RDMA device.
 func labCount(ts *testscript.TestScript, _ bool, a []string) {
 	if len(a) != 5 {
 		ts.Fatalf("usage: labcount DEVICE PORT INDEX COUNTER N")
@@ -46,7 +46,7 @@ func countNIC(ts *testscript.TestScript, h *host.Host, a []string) {
 		h.Kernel().Put(path.Join("class/infiniband", a[1], "ports/1", file), strconv.Itoa(n)+"\n")
 	}
 	put(by)
-	h.Kernel().OnRead(file, func() {}) // ends what grew
+	h.Kernel().OnRead(file, func() {}) // stops earlier growth
 	var grow func(n int)
 	grow = func(n int) {
 		h.Kernel().OnRead(file, func() { put(n); grow(n + by) })
@@ -56,8 +56,8 @@ func countNIC(ts *testscript.TestScript, h *host.Host, a []string) {
 	}
 }
 
-// meanwhile N WHEN 'labcount ...' COMMAND does something to the lab in the middle of a
-// command, or runs another one that fails.
+// meanwhile N WHEN 'labcount ...' COMMAND changes the lab while a command runs, or runs another
+// command that must fail.
 func meanwhile(ts *testscript.TestScript, neg bool, a []string) {
 	did := strings.Fields(a[2])
 	does := map[string]func(*testscript.TestScript, bool, []string){"labcount": labCount, "labunplug": labUnplug, "roce-fabric": fails}[did[0]]
@@ -71,7 +71,7 @@ func fails(ts *testscript.TestScript, _ bool, a []string) {
 	}
 }
 
-// labpoll DEVICE MILLISECONDS has a SONiC switch renew its counters that often.
+// labpoll DEVICE MILLISECONDS sets how often a SONiC switch updates its counters.
 func labPoll(ts *testscript.TestScript, _ bool, a []string) {
 	box := boxOf(ts, a[0])
 	for group := range box.Config()["FLEX_COUNTER_TABLE"] {

@@ -20,14 +20,14 @@ import (
 
 // box is a simulated device of a story.
 type box interface {
-	mark()         // another user's configuration, saved
-	state() string // all of its running configuration, and whether ports are up
+	mark()         // adds and saves another user's configuration
+	state() string // the running configuration and port states
 	unsaved() bool
-	save() // another user saves the running configuration
+	save() // saves the running configuration as another user
 	restart() error
-	arm(f fault, odd bool) // faults of the device itself
+	arm(f fault, odd bool) // makes the device itself fail
 	clear()
-	// expire ends what a device does by itself after a while.
+	// expire ends the device's running timers.
 	expire()
 }
 
@@ -59,7 +59,7 @@ func (b nxosBox) clear()                { b.Faults().Clear() }
 func (b nxosBox) expire()               { b.ExpireTimer() }
 func (b nxosBox) arm(f fault, odd bool) { armLines(&b.Faults().Faults, f, odd) }
 
-// armLines is arm of what is configured by lines.
+// armLines implements arm for devices that are configured by lines.
 func armLines(b *cli.Faults, f fault, odd bool) {
 	switch {
 	case f == refusal && odd:
@@ -75,7 +75,7 @@ func armLines(b *cli.Faults, f fault, odd bool) {
 	}
 }
 
-// anyLine is one of the settings that all of them need.
+// anyLine matches a setting that all devices need.
 var anyLine = regexp.MustCompile(`^(no )?(mtu|service-policy|service-profile)`)
 
 type sonicBox struct{ *sonic.Switch }
@@ -106,7 +106,7 @@ func (b sonicBox) expire()        {}
 func (b sonicBox) arm(f fault, odd bool) {
 	switch {
 	case f == refusal && odd:
-		b.Faults().FailAt(3) // some of it was written
+		b.Faults().FailAt(3) // after part of the configuration was written
 	case f == refusal:
 		b.Faults().FailAt(0)
 	case f == falseFailure:
@@ -155,14 +155,14 @@ func (b hostBox) mark() {
 func (b hostBox) state() string {
 	running, err := b.Kernel().Machine().Read(context.Background(), nil)
 	must(err)
-	running.Boot = "" // which tells one start of the machine from another
+	running.Boot = "" // identifies a boot of the machine
 	for _, p := range running.Ports {
 		p.CarrierChanges = qos.Opt[uint64]{}
 	}
 	return asJSON(running)
 }
 func (b hostBox) save()         {}
-func (b hostBox) unsaved() bool { return false } // nothing of a host is
+func (b hostBox) unsaved() bool { return false } // hosts have no unsaved state
 func (b hostBox) restart() error {
 	err := b.Reboot()
 	b.SetPFC(theirNIC, qos.Priorities(5))
@@ -210,14 +210,14 @@ func boxOfLab(l *lab.Lab, name string) box {
 	return hostBox{l.Servers[name]}
 }
 
-// asicBox compares a SONiC switch by ASIC_DB as well as by CONFIG_DB: a rollback has to
-// restore what the daemons put in force, and not rows alone.
+// asicBox also compares ASIC_DB of a SONiC switch, because a rollback must restore what the
+// daemons programmed and not only rows of CONFIG_DB.
 type asicBox struct{ sonicBox }
 
 func (b asicBox) state() string { return asJSON(b.all()) }
 
-// meaning replaces the names of WRED profiles by their curves. While some ports still use
-// the old curve, a plan cannot edit the profile that all share, and makes a second one.
+// meaning replaces the names of WRED profiles with their thresholds. While some ports still use
+// the old thresholds, a plan cannot edit the shared profile and creates a second one.
 func (b asicBox) meaning() string {
 	c := b.all()
 	for _, q := range c["QUEUE"] {
@@ -235,11 +235,11 @@ func (b asicBox) meaning() string {
 	return asJSON(c)
 }
 
-// all returns CONFIG_DB, with the objects of ASIC_DB that belong to ports as a table.
+// all returns CONFIG_DB, with an additional table of the ports' objects in ASIC_DB.
 func (b asicBox) all() map[string]map[string]map[string]string {
 	c := b.Config()
-	// Up to 202605 orchagent crashes when the row is removed. So a rollback keeps the row,
-	// with the interval that orchagent uses without it.
+	// Up to 202605, orchagent crashes when the row is removed. A rollback therefore keeps the
+	// row, with the interval that orchagent uses without it.
 	if c["PFC_WD"]["GLOBAL"]["POLL_INTERVAL"] == "100" {
 		if delete(c["PFC_WD"], "GLOBAL"); len(c["PFC_WD"]) == 0 {
 			delete(c, "PFC_WD")
@@ -264,16 +264,15 @@ func (b asicBox) all() map[string]map[string]map[string]string {
 	return c
 }
 
-// namedBox compares an NX-OS switch without the numbers in the names of policies: after a
-// run that was cut off between two lines, the next run makes policies of its own beside those
-// that are half written.
+// namedBox compares an NX-OS switch without the numbers in policy names: after a run that was
+// cut off between two lines, the next run creates new policies next to the incomplete ones.
 type namedBox struct{ nxosBox }
 
 var secondName = regexp.MustCompile(`(ROCE-FABRIC-[A-Z]+)-[0-9]+\b`)
 
 func (b namedBox) meaning() string { return secondName.ReplaceAllString(b.state(), "$1") }
 
-// meaning returns the state of a device without the names that a plan chose.
+// meaning returns the state of a device without names chosen by a plan.
 func meaning(b box) string {
 	if m, ok := b.(interface{ meaning() string }); ok {
 		return m.meaning()

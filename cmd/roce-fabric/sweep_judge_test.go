@@ -8,12 +8,11 @@ import (
 	"time"
 )
 
-// longestRun bounds the virtual time of a command at the product's own pace, and slowestRun that
-// of one to a device that passes a byte a second, which counts as alive.
+// longestRun limits the virtual time of a command at normal speed, slowestRun that of a command
+// with a device that sends one byte per second, which still counts as alive.
 const longestRun, slowestRun = 15 * time.Minute, 45 * time.Minute
 
-// judge compares the report of a session with the devices, and notes each claim that is not
-// true.
+// judge compares the report of a session with the devices, and records each false claim.
 func (s *session) judge() {
 	if s.took > longestRun && !s.has(slowBytes) || s.took > slowestRun {
 		s.bad("it took %s", s.took)
@@ -33,18 +32,18 @@ func (s *session) bad(format string, a ...any) {
 	s.fail("%s%s: %s", s.operator, s.deed, fmt.Sprintf(format, a...))
 }
 
-// is names the state that a device has after the session.
+// is returns the name of a device's state after the session.
 func (s *session) is(i int) string { return s.name(i, s.end[i]) }
 
 func (s *session) isOneOf(i int, names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return s.fits(i, s.end[i], name) })
 }
 
-// judgeReading judges a command that only reads: it changes nothing, works at any moment, and
-// a plan is empty for exactly the devices that are as intended.
+// judgeReading checks a command that only reads: it changes nothing, works at any time, and a
+// plan is empty exactly for devices that match the intent.
 func (s *session) judgeReading() {
 	for i, name := range s.way.names {
-		// A device may carry out late what a killed run has sent.
+		// A device may carry out late what a killed run had sent.
 		if s.end[i].state != s.start[i].state && !s.killed && s.Rival == "" && !s.has(restart, savedRestart) {
 			s.bad("%s was changed\n%s", name, diffOf(s.start[i].state, s.end[i].state))
 		}
@@ -74,7 +73,7 @@ func (s *session) judgeReading() {
 	}
 }
 
-// judgeWriting judges a command that writes.
+// judgeWriting checks a command that writes.
 func (s *session) judgeWriting() {
 	done, failed, part := false, false, false
 	for i, name := range s.way.names {
@@ -101,7 +100,7 @@ func (s *session) judgeWriting() {
 		return slices.ContainsFunc(s.Strikes, func(k strike) bool { return k.Fault == f && s.fired[slices.Index(s.Strikes, k)] })
 	}
 	interrupted := struck(ctrlC) && s.rep.status == exitInterrupted
-	// A run that could not be recorded to its end ends as one that went wrong.
+	// A run whose end could not be recorded counts as failed.
 	unrecorded := (struck(diskFull) || struck(partition)) && want == exitOK && slices.Contains([]int{exitPartial, exitFailed}, s.rep.status)
 	if len(s.rep.devices) > 0 && s.rep.status != want && !interrupted && !unrecorded {
 		s.bad("the status is %d, want %d", s.rep.status, want)
@@ -118,7 +117,7 @@ func (s *session) judgeWriting() {
 	}
 }
 
-// judgeDevice compares what a report says of a device with the device.
+// judgeDevice compares the reported state of a device with the device.
 func (s *session) judgeDevice(i int, state string) {
 	name, is := s.way.names[i], s.is(i)
 	if s.tainted[i] {
@@ -142,7 +141,7 @@ func (s *session) judgeDevice(i int, state string) {
 			want = append(want, "after")
 		}
 	case "unsaved":
-		// A restart behind the last piece that the run exchanged is one that it cannot see.
+		// The run cannot notice a restart after the last data that it exchanged.
 		if want = []string{"after"}; s.last[i] > 0 && s.count[i] == s.last[i] {
 			return
 		}
@@ -168,14 +167,14 @@ func (s *session) judgeDevice(i int, state string) {
 		}
 		s.bad("%s is said to be %s, and is %s\n%s", name, state, is, diffOf(expect, s.end[i].state))
 	}
-	// What was not saved before a run is not saved after its rollback.
+	// What was unsaved before a run is unsaved again after its rollback.
 	asBefore := state == "restored" && s.way.cannotSave() && s.story.Pair > 0
 	if s.end[i].unsaved && !asBefore && slices.Contains([]string{"applied", "unchanged", "restored"}, state) {
 		s.bad("%s is said to be %s, and is not saved", name, state)
 	}
 }
 
-// one carries out a deed and judges it.
+// one runs a deed and judges it.
 func (w *world) one(d deed) []*session {
 	ran := w.do(d)
 	for _, b := range w.boxes {
@@ -194,7 +193,7 @@ func (w *world) one(d deed) []*session {
 	return ran
 }
 
-// follow notes which runs a rollback has to undo after a session.
+// follow updates which runs a rollback must undo after a session.
 func (w *world) follow(s *session) {
 	if s.Command != "apply" && s.Command != "resume" {
 		return
@@ -204,7 +203,7 @@ func (w *world) follow(s *session) {
 	w.complete = w.complete || s.rep != nil && s.rep.status == exitOK
 }
 
-// fingerprint tells apart what a command leaves: devices, report and status.
+// fingerprint returns a hash of a command's result: devices, report and status.
 func (s *session) fingerprint() uint64 {
 	h := fnv.New64a()
 	fmt.Fprintln(h, s.way.name, s.Command, s.rep.status, s.rep.devices[s.way.names[0]], s.rep.devices[s.way.names[1]], s.killed, s.separate)
@@ -214,7 +213,7 @@ func (s *session) fingerprint() uint64 {
 	return h.Sum64()
 }
 
-// play carries a story out, and judges it.
+// play runs a story and judges it.
 func (w *world) play() {
 	for _, d := range w.story.Deeds {
 		w.one(d)
@@ -225,7 +224,7 @@ func (w *world) play() {
 	}
 }
 
-// end brings the devices to the end of the story with commands that no fault strikes: as
+// end brings the devices to the final state of the story with commands that no fault strikes: as
 // intended, or as before all runs that can be rolled back.
 func (w *world) end() {
 	last := w.story.Last
@@ -265,7 +264,7 @@ func (w *world) end() {
 	}
 }
 
-// diffOf returns the lines that are only in one of two texts.
+// diffOf returns the lines that occur in only one of two texts.
 func diffOf(want, have string) string {
 	var b strings.Builder
 	w, h := strings.Split(want, "\n"), strings.Split(have, "\n")

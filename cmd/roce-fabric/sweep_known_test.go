@@ -7,8 +7,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 )
 
-// knownStories has what the sweep has to judge in any case: stories that once found a fault of
-// the product, and those that no short sweep meets by chance. A failure of the sweep prints its
+// knownStories lists stories that the sweep always plays: those that once found a bug in the
+// product, and those that a short sweep is unlikely to meet. A failure of the sweep prints its
 // story in this form.
 var knownStories = []struct{ what, story string }{
 	{

@@ -15,8 +15,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/fleet/store"
 )
 
-// shownStore is the store of one session: faults strike it, and it notes what the devices
-// hold when the session takes the lock, writes for the first time, and gives the lock back.
+// shownStore is the store of one session. It injects faults, and records the devices' state when
+// the session takes the lock, first writes, and releases the lock.
 type shownStore struct {
 	store.Store
 	s *session
@@ -24,7 +24,7 @@ type shownStore struct {
 
 var errKilled = errors.New("the process was killed")
 
-// ask lets the faults of the store strike at what a session asks of it.
+// ask performs a request to the store, with the faults that strike it.
 func (s *session) ask(op func() error) error {
 	s.mu.Lock()
 	after := false
@@ -64,7 +64,7 @@ func (s *session) ask(op func() error) error {
 	return err
 }
 
-// gone returns an error once the session was killed.
+// gone returns an error once the session has been killed.
 func (s *session) gone() error {
 	select {
 	case <-s.dead:
@@ -80,7 +80,7 @@ func (k *shownStore) Lock(ctx context.Context, o store.Owner) (l store.Lock, err
 		return err
 	})
 	if err != nil {
-		if l != nil { // killed once it had the lock
+		if l != nil { // killed after taking the lock
 			_ = l.Release()
 		}
 		return nil, err
@@ -122,20 +122,20 @@ func (j *shownJournal) Append(ctx context.Context, record []byte) error {
 	return j.s.ask(func() error { return j.Journal.Append(ctx, record) })
 }
 
-// leased is a store with leases that sessions on several machines share. A session may be
-// cut off from it for a while; its lock then ends, and another session may take it.
+// leased is a store with leases that is shared by sessions on several machines. A session that
+// cannot reach the store for a while loses its lock, and another session may take it.
 type leased struct {
 	mu       sync.Mutex
 	owner    *store.Owner
-	rev      int       // of the lock
-	until    time.Time // the lock is held until then
+	rev      int       // revision of the lock
+	until    time.Time // when the lock expires
 	breaks   []store.Break
 	shared   []store.Owner
 	ids      []store.ID
 	journals map[string][][]byte
 }
 
-// leasedSession is the store of a session.
+// leasedSession is a session's connection to the store.
 type leasedSession struct {
 	*leased
 	s      *session
@@ -143,11 +143,11 @@ type leasedSession struct {
 	place  string
 }
 
-// answerTime bounds the wait for an answer of the store, as that of etcd.
+// answerTime limits the wait for an answer of the store, as with etcd.
 const answerTime = 10 * time.Second
 
-// reach does something in the store, unless it is out of reach. lost says that it was done
-// and its answer was lost.
+// reach performs do in the store. If the store is out of reach, it fails after answerTime; do is
+// then performed only if the answer alone is to be lost.
 func (k *leasedSession) reach(ctx context.Context, do func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -178,7 +178,7 @@ func (k *leasedSession) reach(ctx context.Context, do func() error) error {
 	}
 }
 
-// held returns the owner of the lock; nil for nobody.
+// held returns the owner of the lock; nil if it is free.
 func (k *leased) held() *store.Owner {
 	if k.owner != nil && time.Now().After(k.until) {
 		k.owner = nil
@@ -283,7 +283,7 @@ type leasedLock struct {
 	once  sync.Once
 }
 
-// mine does something that only the holder of the lock may do.
+// mine performs do if the session still holds the lock.
 func (l *leasedLock) mine(ctx context.Context, do func()) error {
 	lost := false
 	err := l.k.reach(ctx, func() error {
@@ -304,7 +304,7 @@ func (l *leasedLock) beat(ctx context.Context) error {
 	return l.mine(ctx, func() { l.k.until = now.Add(store.TTL) })
 }
 
-// write tries again for as long as the lock lasts.
+// write retries until it succeeds or the lock expires.
 func (l *leasedLock) write(ctx context.Context, do func()) error {
 	ctx, cancel := l.Guard(ctx)
 	defer cancel()
@@ -362,7 +362,7 @@ func (j *leasedJournal) Append(ctx context.Context, record []byte) error {
 	record = bytes.Clone(record)
 	err := j.l.write(ctx, func() {
 		all := j.l.k.journals[j.id.String()]
-		j.l.k.journals[j.id.String()] = append(all[:j.n:j.n], record) // in place of an earlier try
+		j.l.k.journals[j.id.String()] = append(all[:j.n:j.n], record) // replaces a record left by an earlier attempt
 	})
 	if err == nil {
 		j.n++

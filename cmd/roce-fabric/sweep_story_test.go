@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// fault is a kind of failure that a story injects.
+// fault is a kind of failure injected by a story.
 type fault string
 
 const (
@@ -28,21 +28,21 @@ const (
 	partition       fault = "lock store out of reach"
 )
 
-// sweepFaults lists the faults that strike at a piece of data, the likelier ones more than
-// once. A kill needs no separate process: from that moment on, nothing that the run
-// does reaches the devices or the state folder of the story.
+// sweepFaults lists the faults that strike when data is exchanged, more likely ones several
+// times. A kill needs no separate process: from that moment on, nothing that the run does
+// reaches the devices or the state folder of the story.
 var sweepFaults = []fault{sigkill, sigkill, sigkill, connectionReset, connectionReset, halfOpen, halfOpen, slowBytes,
 	ctrlC, ctrlC, restart, savedRestart, refusal, falseFailure, falseSuccess, diskFull}
 
-// kind is a way in which the tool reaches and writes devices.
+// kind is a way in which the tool accesses devices.
 type kind struct {
 	name    string
-	names   [2]string // of the devices of a story
-	gnmi    bool      // alone, without SSH
+	names   [2]string // names of the devices of a story
+	gnmi    bool      // gNMI only, without SSH
 	devices string
 }
 
-// sweepFabric is the intent of stories without its devices, as it is before it is varied.
+// sweepFabric is the intent of stories without devices, before it is varied.
 const sweepFabric = `apiVersion: roce-fabric/v1
 kind: Fabric
 name: faults
@@ -63,7 +63,7 @@ func switches(line, port string) string {
 		"links:\n  - {a: \"leaf[1-2]/" + port + "\", b: \"gpu[1-2]/ens1f0np0\", cable: 5m, speed: 400G}\n"
 }
 
-// wide returns switches with three ports, each in a group of its own, so that a run has many
+// wide returns switches with three ports, each in its own port group, so that a run has many
 // steps.
 func wide(line, port string) string {
 	return "rollout: {portGroup: 1}\nswitches:\n  leaf[1-2]: {role: leaf, address: \"192.0.2.[11-12]:8080\", " + line + "}\n" +
@@ -78,7 +78,7 @@ var (
 	eosLeaf = switches("os: eos, model: DCS-7060DX5-64S, release: 4.34.2F", "Ethernet1/1")
 )
 
-// ways lists the nine ways in which the tool reaches and writes devices.
+// ways lists the nine ways in which the tool accesses devices.
 var ways = []kind{
 	{"eos ssh", leaves, false, eosLeaf},
 	{"eos gnmi", leaves, true, eosLeaf},
@@ -91,10 +91,10 @@ var ways = []kind{
 	{"host", [2]string{"gpu1", "gpu2"}, false, eosLeaf},
 }
 
-// cannotSave reports whether a device has no transport that saves.
+// cannotSave reports whether the device's transport cannot save the configuration.
 func (k kind) cannotSave() bool { return k.name == "eos gnmi" }
 
-// watchdog reports whether SONiC switches are to have their PFC watchdog on, which takes SSH.
+// watchdog reports whether the SONiC switches have their PFC watchdog on, which requires SSH.
 func (k kind) watchdog() bool { return strings.HasPrefix(k.name, "sonic") && !k.gnmi }
 
 const (
@@ -102,8 +102,8 @@ const (
 	watchdogOn  = "pfc: {watchdog: {detect: 400ms, restore: 400ms, action: drop}}"
 )
 
-// intents returns the intent that holds before a story, "" for none, and the one that the
-// story applies. Pair 0 begins at the factory's configuration.
+// intents returns the intent in effect before a story, "" for none, and the intent that the
+// story applies. Pair 0 starts with the factory configuration.
 func (k kind) intents(pair int) (before, after string) {
 	base := sweepFabric + k.devices
 	if pair == 0 {
@@ -113,7 +113,7 @@ func (k kind) intents(pair int) (before, after string) {
 		return "", base
 	}
 	h := fnv.New64a()
-	_, _ = h.Write([]byte(k.name)) // a hash does not fail
+	_, _ = h.Write([]byte(k.name)) // writing to a hash cannot fail
 	rnd := rand.New(rand.NewPCG(uint64(pair), h.Sum64()))
 	before = k.vary(base, rnd)
 	for after = before; after == before; {
@@ -122,7 +122,7 @@ func (k kind) intents(pair int) (before, after string) {
 	return before, after
 }
 
-// vary changes classes, thresholds, MTU and the watchdog of an intent.
+// vary changes classes, thresholds, the MTU and the watchdog of an intent.
 func (k kind) vary(text string, rnd *rand.Rand) string {
 	one := func(old string, now ...string) {
 		text = strings.ReplaceAll(text, old, now[rnd.IntN(len(now))])
@@ -145,15 +145,15 @@ func (k kind) vary(text string, rnd *rand.Rand) string {
 	return text
 }
 
-// strike is a fault and when it strikes.
+// strike is a fault and the moment at which it strikes.
 type strike struct {
 	Fault fault `json:"fault"`
 	// Device is 0 or 1, or -1 for the store of the runs.
 	Device int `json:"device"`
-	// At counts the instants at which the command exchanges data with the device, or what it
-	// asks of the store, from 1.
+	// At counts, from 1, the moments at which the command exchanges data with the device, or its
+	// requests to the store.
 	At int `json:"at"`
-	// Variant decides how much of the piece passes, how long a fault lasts, and the like.
+	// Variant selects how much of the data gets through, how long a fault lasts, and so on.
 	Variant int `json:"variant"`
 }
 
@@ -161,13 +161,13 @@ func (k strike) String() string {
 	return fmt.Sprintf("%s of %d at %d, variant %d", k.Fault, k.Device, k.At, k.Variant)
 }
 
-// deed is one command of a story, with the faults that strike it.
+// deed is one command of a story, with its faults.
 type deed struct {
 	Command string   `json:"command"`
 	Gate    bool     `json:"gate,omitempty"`
 	Strikes []strike `json:"strikes,omitempty"`
-	// Rival is the command of a second operator, who begins a while Later and tries again as
-	// long as the lock is held; "" for none.
+	// Rival is the command of a second operator, who starts after Later and retries while the
+	// lock is held; "" for none.
 	Rival string        `json:"rival,omitempty"`
 	Later time.Duration `json:"later,omitempty"`
 }
@@ -190,11 +190,11 @@ func (d deed) has(f ...fault) bool {
 	return slices.ContainsFunc(d.Strikes, func(k strike) bool { return slices.Contains(f, k.Fault) })
 }
 
-// reads reports whether the command writes to no device.
+// reads reports whether the command only reads devices.
 func (d deed) reads() bool { return slices.Contains([]string{"plan", "validate", "watch"}, d.Command) }
 
-// commands holds the command lines of a story. A rollback undoes the newest run whose
-// writes stand.
+// commands maps the commands of a story to their command lines. A rollback undoes the newest run
+// whose changes are still in effect.
 var commands = map[string][]string{
 	"apply":    {"apply", "--only", "leaf1,leaf2", "--yes", "--allow", "traffic-loss"},
 	"resume":   {"apply", "--resume", "--yes", "--allow", "traffic-loss"},
@@ -223,12 +223,12 @@ func (d deed) line(k kind) []string {
 // story is a sequence of commands and faults.
 type story struct {
 	Way string `json:"way"`
-	// Pair is the number of the intents before and after, see kind.intents.
+	// Pair is the number of the intents before and after; see kind.intents.
 	Pair  int    `json:"pair"`
 	Deeds []deed `json:"deeds"`
-	// Together works on both devices at once.
+	// Together makes a run change both devices in parallel.
 	Together bool `json:"together,omitempty"`
-	// Leases keeps the lock and the journals in a store with leases, and not in a folder.
+	// Leases keeps the lock and the journals in a store with leases instead of a folder.
 	Leases bool   `json:"leases,omitempty"`
 	Last   string `json:"last"`
 }
@@ -237,18 +237,18 @@ func (s story) way() kind {
 	return ways[slices.IndexFunc(ways, func(k kind) bool { return k.name == s.Way })]
 }
 
-// String is the value of -sweep.story.
+// String returns the story as a value for -sweep.story.
 func (s story) String() string {
 	b, err := json.Marshal(s)
 	must(err)
 	return string(b)
 }
 
-// tell makes up a story. talk holds how many pieces of data each command exchanges with a
-// device when no fault strikes.
+// tell invents a story. talk holds the number of data exchanges per device of each command when
+// no fault strikes.
 func tell(rnd *rand.Rand, way kind, pair int, talk map[string]int) story {
 	s := story{Way: way.name, Pair: pair, Together: rnd.IntN(3) == 0, Leases: rnd.IntN(4) == 0, Last: []string{"apply", "rollback"}[rnd.IntN(2)]}
-	if rnd.IntN(3) == 0 { // a whole apply comes first
+	if rnd.IntN(3) == 0 { // start with a complete apply
 		s.Deeds = append(s.Deeds, deed{Command: "apply"})
 	}
 	for n := range 1 + rnd.IntN(3) {
@@ -266,13 +266,13 @@ func tell(rnd *rand.Rand, way kind, pair int, talk map[string]int) story {
 		}
 		s.Deeds = append(s.Deeds, d)
 	}
-	// A plan is made at any moment.
+	// Insert a plan at any position.
 	at := 1 + rnd.IntN(len(s.Deeds))
 	s.Deeds = slices.Insert(s.Deeds, at, deed{Command: "plan"})
 	return s
 }
 
-// strikes makes up the faults of a deed.
+// strikes invents the faults of a deed.
 func (s story) strikes(rnd *rand.Rand, d *deed, talk map[string]int) {
 	pieces := talk[d.Command]
 	if d.Gate {

@@ -30,15 +30,15 @@ var (
 	sweepStory   = flag.String("sweep.story", "", "only this story, as a failure prints it")
 )
 
-// acquaintance holds what a way does with a pair of intents when no fault strikes.
+// acquaintance holds the results of a pair of intents without faults.
 type acquaintance struct {
 	once  sync.Once
-	after [2][]view // from the intent before, and from the factory's configuration
+	after [2][]view // state after applying to the intent before, and to the factory configuration
 	talk  map[string]int
-	wrong string // why the pair is of no use
+	wrong string // why the pair cannot be used
 }
 
-// acquaintances holds those that stories have asked for.
+// acquaintances holds the pairs used so far.
 type acquaintances struct {
 	mu  sync.Mutex
 	all map[string]*acquaintance
@@ -53,7 +53,7 @@ func (a *acquaintances) of(t *testing.T, way kind, pair int) *acquaintance {
 		a.all[key] = found
 	}
 	a.mu.Unlock()
-	// The gate of a pair takes as long as that of any other.
+	// The gate takes the same time for each pair.
 	gate := 0
 	if pair > 0 {
 		gate = a.of(t, way, 0).talk["gate"]
@@ -62,10 +62,10 @@ func (a *acquaintances) of(t *testing.T, way kind, pair int) *acquaintance {
 	return found
 }
 
-// meet carries out the commands of a story without a fault.
+// meet runs the commands of a story without faults.
 func (a *acquaintance) meet(t *testing.T, way kind, pair, gate int) {
 	w := newWorld(t, story{Way: way.name, Pair: pair})
-	if pair > 0 { // names and defaults may depend on what was there
+	if pair > 0 { // names and defaults may depend on the earlier configuration
 		a.note(w, w.do(deed{Command: "apply"})[0])
 		w = newWorld(t, w.story)
 	}
@@ -81,7 +81,7 @@ func (a *acquaintance) meet(t *testing.T, way kind, pair, gate int) {
 		s := w.do(d)[0]
 		want := exitOK
 		if way.cannotSave() && d.Command == "apply" {
-			want = exitPartial // unsaved
+			want = exitPartial // the configuration is not saved
 		}
 		if s.rep.status != want {
 			a.wrong = strings.Join(w.told, "\n")
@@ -105,7 +105,7 @@ func (a *acquaintance) meet(t *testing.T, way kind, pair, gate int) {
 	}
 }
 
-// note keeps what the devices hold after an apply.
+// note records the devices' state after an apply.
 func (a *acquaintance) note(w *world, s *session) {
 	for i, v := range s.end {
 		v.meaning = meaning(w.boxes[i])
@@ -121,7 +121,7 @@ type told struct {
 	tally tally
 }
 
-// tellAt tells the story of a seed, or the one given, in a bubble of its own.
+// tellAt plays the story returned by make in its own bubble.
 func tellAt(t *testing.T, known *acquaintances, make func(t *testing.T) story) (out told) {
 	synctest.Test(t, func(t *testing.T) {
 		s := make(t)
@@ -142,7 +142,7 @@ func tellAt(t *testing.T, known *acquaintances, make func(t *testing.T) story) (
 	return out
 }
 
-// shrink leaves out deeds, faults and other traits of a story for as long as it stays wrong.
+// shrink removes deeds, faults and other parts of a story as long as it still fails.
 func shrink(t *testing.T, known *acquaintances, s story) story {
 	wrong := func(s story) bool {
 		return len(tellAt(t, known, func(*testing.T) story { return s }).wrong) > 0
@@ -159,7 +159,7 @@ func shrink(t *testing.T, known *acquaintances, s story) story {
 	return s
 }
 
-// smaller returns the stories that lack one thing.
+// smaller returns the stories with one thing removed.
 func (s story) smaller() (out []story) {
 	with := func(change func(*story)) {
 		var c story
@@ -191,7 +191,7 @@ func (s story) smaller() (out []story) {
 	return out
 }
 
-// sweep tells stories and keeps the count.
+// sweep plays stories and collects their results.
 type sweep struct {
 	known *acquaintances
 	of    []kind
@@ -251,7 +251,7 @@ func (a *tally) add(out told) {
 	}
 }
 
-// String is the table at the end of a sweep. spent is the processor time.
+// table formats the results of a sweep. spent is the processor time.
 func (a tally) table(spent time.Duration) string {
 	var b strings.Builder
 	sum := 0
@@ -263,7 +263,7 @@ func (a tally) table(spent time.Duration) string {
 	for _, c := range slices.Sorted(maps.Keys(a.longest)) {
 		fmt.Fprintf(w, "longest %s\t%s\n", c, a.longest[c].Round(time.Millisecond))
 	}
-	_ = w.Flush() // into memory
+	_ = w.Flush() // cannot fail: w writes to memory
 	return fmt.Sprintf("%d stories, %d commands, %d faults struck, %d distinct states, %d wrong, %.1f stories a minute of one processor\n%s",
 		a.stories, a.commands, sum, len(a.states), a.wrong, float64(a.stories)/spent.Minutes(), b.String())
 }
@@ -275,9 +275,9 @@ func spent() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// TestFaultSweep tells stories: sequences of commands with faults in each of them. Every
-// report has to be true, and after a last command without a fault every device has to be as
-// before, or as intended. A failure prints the smallest story that is still wrong.
+// TestFaultSweep plays stories: sequences of commands, each with faults. Every report must be
+// true, and after a final command without faults every device must be as before or as intended.
+// A failure prints the smallest story that still fails.
 func TestFaultSweep(t *testing.T) {
 	t.Parallel()
 	quietSignals()
@@ -319,8 +319,8 @@ func TestFaultSweep(t *testing.T) {
 	artifact(t, "sweep.txt", text)
 }
 
-// quietSignals starts the goroutine that the first Notify of a process starts and that never
-// ends; no bubble may have it.
+// quietSignals starts the goroutine that the first signal.Notify of a process starts and that
+// never ends, so that it is outside every bubble.
 func quietSignals() {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt)

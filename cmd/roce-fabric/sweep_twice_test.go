@@ -13,10 +13,11 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 )
 
-// A story that is played twice meets the same faults, and each of its commands ends alike, at the
-// same virtual times to a millisecond; nearly all are the same to the nanosecond, which is
-// counted. Bytes are not compared, nor into how many pieces the data of one instant is split:
-// that depends on the order in which Go runs goroutines that are ready at the same time.
+// A story that is played twice meets the same faults, and each command ends with the same result
+// at the same virtual times to a millisecond; nearly all times are equal to the nanosecond, and
+// the test counts them. The test does not compare bytes, nor the number of pieces into which the
+// data of one moment is split, because both depend on the order in which Go runs goroutines that
+// are ready at the same time.
 func TestStoryTwice(t *testing.T) {
 	quietSignals()
 	// Goroutines that are ready at the same virtual time run in the order of their processor.
@@ -27,14 +28,14 @@ func TestStoryTwice(t *testing.T) {
 		for seed := range uint64(sharedtest.Sized(1, 4)) {
 			t.Run(fmt.Sprint(way.name, " ", seed), func(t *testing.T) {
 				s := tell(rand.New(rand.NewPCG(seed, 7)), way, 0, talk)
-				s.Together = false // what two devices do at the same time has no order
+				s.Together = false // parallel work on two devices has no fixed order
 				var first *world
 				for range 2 {
 					cryptotest.SetGlobalRandom(t, seed)
 					var w *world
 					synctest.Test(t, func(t *testing.T) {
 						w = newWorld(t, s)
-						w.after = [2][]view{make([]view, 1), make([]view, 1)} // it is not judged
+						w.after = [2][]view{make([]view, 1), make([]view, 1)} // so that the story is not judged
 						w.play()
 					})
 					if first == nil {

@@ -32,43 +32,44 @@ type world struct {
 	dir       string
 	file      string
 	state     string
-	leased    *leased // in place of the folder; nil for none
+	leased    *leased // store used instead of the folder; nil for none
 	network   *memnet.Network
 	lab       *lab.Lab
-	addresses map[string]int // of the devices of the story
+	addresses map[string]int // devices of the story
 	zombies   []chan int     // of killed commands
 	boxes     [2]box
 	factory   [2]string
 	before    [2]string // before the intent of the story is applied
-	after     [2][]view // after a complete apply, in one way or another
-	// tainted marks hosts that restarted during a command: no report can know what that undid.
+	after     [2][]view // states after a complete apply, which may differ
+	// tainted marks hosts that restarted during a command, because no report can know what a
+	// restart undid.
 	tainted [2]bool
-	// complete is set once an apply has reached its end, separate once another run has begun
-	// after that: a rollback undoes one of them at a time.
+	// complete is set once an apply has completed, separate once another run has started after
+	// that, because a rollback undoes one of them at a time.
 	complete, separate bool
 	killed             bool
 	args               []string
 
-	mu    sync.Mutex // of what both operators note
+	mu    sync.Mutex // guards what both operators record
 	told  []string
 	wrong []string
 	tally tally
 	ends  []outcome
 }
 
-// outcome is the result of a command: its status and the states of its report, the virtual times
-// of its faults and of its end, and a digest of the times at which it exchanged data.
+// outcome is the result of a command: its text, the virtual times of its faults and of its end,
+// and a digest of the times at which it exchanged data.
 type outcome struct {
 	text   string
 	times  []time.Duration
 	pieces string
 }
 
-// tally counts what stories did.
+// tally counts what the stories did.
 type tally struct {
 	stories, commands int
 	struck            map[fault]int
-	states            map[uint64]bool // distinct states of devices, reports and runs
+	states            map[uint64]bool // distinct combinations of devices, reports and runs
 	longest           map[string]time.Duration
 	wrong             int
 }
@@ -83,7 +84,7 @@ func (w *world) fail(format string, a ...any) {
 	w.wrong = append(w.wrong, fmt.Sprintf(format, a...))
 }
 
-// tell notes what a session did.
+// tell records what a session did.
 func (w *world) tell(s *session, format string, a ...any) {
 	s.mu.Lock()
 	trace := strings.Join(s.trace, "\n")
@@ -99,7 +100,7 @@ func newWorld(t *testing.T, s story) *world {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "sweep")
 	must(err)
-	// A run that was killed may still hold files.
+	// A killed run may still hold files open.
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	w := &world{t: t, way: s.way(), story: s, dir: dir, file: filepath.Join(dir, "fabric.yaml"), state: filepath.Join(dir, "state"),
 		addresses: map[string]int{}, tally: newTally()}
@@ -148,7 +149,7 @@ func newWorld(t *testing.T, s story) *world {
 func (w *world) intend(text string) *intent.Fabric {
 	w.t.Helper()
 	if w.story.Together {
-		// The canary is not among the devices of the story.
+		// The canary must not be a device of the story.
 		canary := "canary: [gpu2]"
 		if w.way.names[0] != leaves[0] {
 			canary = "canary: [leaf1]"
@@ -167,7 +168,7 @@ func (w *world) intend(text string) *intent.Fabric {
 	return f
 }
 
-// begin brings the devices to the intent before the story, and writes the one that the story
+// begin applies the intent that precedes the story, and writes the intent that the story
 // applies. It reports whether that worked.
 func (w *world) begin() bool {
 	first, text := w.way.intents(w.story.Pair)
@@ -205,7 +206,7 @@ func (w *world) look(i int) view {
 
 func (w *world) lookAtAll() [2]view { return [2]view{w.look(0), w.look(1)} }
 
-// fits reports whether a device is as a name says: "before" the intent of the story, "after" a
+// fits reports whether a device has a named state: "before" the intent of the story, "after" a
 // complete apply, or as the "factory" left it.
 func (w *world) fits(i int, v view, name string) bool {
 	switch name {
@@ -219,7 +220,7 @@ func (w *world) fits(i int, v view, name string) bool {
 	return false
 }
 
-// name names the state of a device; "neither" is none that is known.
+// name returns the names of a device's state; "neither" if it is unknown.
 func (w *world) name(i int, v view) string {
 	var out []string
 	for _, name := range []string{"before", "after", "factory"} {
@@ -230,44 +231,44 @@ func (w *world) name(i int, v view) string {
 	return cmp.Or(strings.Join(out, " and "), "neither")
 }
 
-// session runs one command with a network client of its own. A kill ends that, so that the
-// rest of the run reaches no device.
+// session runs one command with its own network client. A kill closes the client, so that the
+// rest of the run cannot reach a device.
 type session struct {
 	*world
 	deed
-	operator string // "" for the first, "rival: " for the second
+	operator string // "" for the first operator, "rival: " for the second
 	cancel   context.CancelFunc
 	begun    time.Time
 	took     time.Duration
 	start    [2]view // before the command, or when it took the lock
-	end      [2]view // after the command, or when it gave the lock back
+	end      [2]view // after the command, or when it released the lock
 	rep      *runReport
-	summary  string // status and states
+	summary  string // status and device states
 
 	mu      sync.Mutex
 	count   [2]int
-	asked   int // of the store
+	asked   int // number of requests to the store
 	fired   []bool
 	trace   []string
 	struck  []time.Duration
-	digest  [2]hash.Hash64 // of the instants of pieces
+	digest  [2]hash.Hash64 // of the times of data exchanges
 	latest  [2]time.Time
-	cut     [2]time.Time // the device does not answer until then
-	silent  [2]bool      // the device does not answer any more
-	slow    map[int]bool // connections whose bytes come one a second
-	crawl   [2]bool      // all connections to the device do
-	last    [2]int       // the piece at which the device restarted
-	apart   time.Time    // the store is out of reach until then
-	lost    bool         // the next request to the store is carried out without an answer
-	full    int          // requests to the store that fail
+	cut     [2]time.Time // until when the device does not answer
+	silent  [2]bool      // the device no longer answers
+	slow    map[int]bool // connections limited to one byte per second
+	crawl   [2]bool      // all connections to the device are limited
+	last    [2]int       // the data exchange at which the device restarted
+	apart   time.Time    // until when the store cannot be reached
+	lost    bool         // the next store request succeeds, but its answer is lost
+	full    int          // number of store requests that fail
 	dead    chan struct{}
-	left    string // a copy of the state folder at the moment of the kill
+	left    string // copy of the state folder at the moment of the kill
 	locked  time.Time
 	freed   bool
 	started bool
 }
 
-// fate lets the faults strike at the pieces of a device that the story names.
+// fate applies the faults that the story has for this data exchange.
 func (s *session) fate(p memnet.Piece) memnet.Fate {
 	whole := memnet.Fate{Pass: len(p.Data)}
 	i, ok := s.addresses[p.To]
@@ -301,8 +302,9 @@ func (s *session) fate(p memnet.Piece) memnet.Fate {
 	return out
 }
 
-// note adds a piece to the count and to the digest of its device. All pieces of one instant
-// count as one: in how many pieces a message is sent depends on the order of goroutines.
+// note counts a data exchange and adds it to the digest of its device. Exchanges at the same
+// moment count as one, because the order of goroutines determines into how many pieces a message
+// is split.
 func (s *session) note(i int) {
 	now := time.Now()
 	if now.Equal(s.latest[i]) {
@@ -310,10 +312,10 @@ func (s *session) note(i int) {
 	}
 	s.latest[i] = now
 	s.count[i]++
-	_, _ = s.digest[i].Write(binary.LittleEndian.AppendUint64(nil, uint64(time.Since(s.begun)))) // a hash does not fail
+	_, _ = s.digest[i].Write(binary.LittleEndian.AppendUint64(nil, uint64(time.Since(s.begun)))) // writing to a hash cannot fail
 }
 
-// strikes notes that a fault strikes. The caller holds mu.
+// strikes records that a fault strikes. The caller holds mu.
 func (s *session) strikes(n int, at string) {
 	s.fired[n] = true
 	f := s.Strikes[n].Fault
@@ -324,7 +326,7 @@ func (s *session) strikes(n int, at string) {
 	s.trace = append(s.trace, fmt.Sprintf("%s strikes after %s: %s", f, time.Since(s.begun), at))
 }
 
-// strike carries out a fault at a piece. The caller holds mu.
+// strike applies a fault to a data exchange. The caller holds mu.
 func (s *session) strike(k strike, p memnet.Piece) memnet.Fate {
 	i, odd := k.Device, k.Variant%2 == 1
 	part := []int{0, len(p.Data) / 2, len(p.Data)}[k.Variant%3]
@@ -352,7 +354,7 @@ func (s *session) strike(k strike, p memnet.Piece) memnet.Fate {
 		}
 		must(s.boxes[i].restart())
 		s.last[i] = s.count[i]
-		s.start[i] = s.look(i) // what was not saved is gone
+		s.start[i] = s.look(i) // unsaved configuration is lost
 		return memnet.Fate{Pass: part, Cut: true}
 	case diskFull:
 		s.full = 1 + k.Variant%2*1000
@@ -365,14 +367,14 @@ func (s *session) strike(k strike, p memnet.Piece) memnet.Fate {
 	return whole
 }
 
-// kill ends the session as SIGKILL does. The caller holds mu.
+// kill ends the session like SIGKILL. The caller holds mu.
 func (s *session) kill() {
 	s.left = filepath.Join(s.dir, fmt.Sprintf("state%d", len(s.told)+1))
 	must(copyState(s.left, s.state))
 	close(s.dead)
 }
 
-// copyState copies a state folder. The run that is killed holds no lock on the copy.
+// copyState copies a state folder. The killed run does not hold the lock of the copy.
 func copyState(to, from string) error {
 	files, err := os.ReadDir(from)
 	if errors.Is(err, os.ErrNotExist) {
@@ -382,14 +384,14 @@ func copyState(to, from string) error {
 	for _, f := range files {
 		b, ferr := os.ReadFile(filepath.Join(from, f.Name()))
 		if errors.Is(ferr, os.ErrNotExist) {
-			continue // a temporary file, which has been renamed since
+			continue // a temporary file that has been renamed since
 		}
 		err = errors.Join(err, ferr, os.WriteFile(filepath.Join(to, f.Name()), b, 0o600))
 	}
 	return err
 }
 
-// locks notes what the devices hold when the session has the lock.
+// locks records the devices' state when the session takes the lock.
 func (s *session) locks() {
 	s.locked = time.Now()
 	if s.Rival != "" {
@@ -397,9 +399,9 @@ func (s *session) locks() {
 	}
 }
 
-// writes is called before the first record of a device is written. Nothing but a timer of a
-// device, which brings back what was there before, may have changed a device since the
-// session took the lock: else two sessions write at once.
+// writes is called before the first record of a device is written. Since the session took the
+// lock, only a device's own timer, which restores earlier configuration, may have changed a
+// device; otherwise two sessions write at once.
 func (s *session) writes() {
 	if s.started || s.Rival == "" || s.killed || s.has(restart, savedRestart, connectionReset, halfOpen, slowBytes) {
 		return
@@ -412,25 +414,25 @@ func (s *session) writes() {
 	}
 }
 
-// unlocks notes what the devices hold when the session gives the lock back.
+// unlocks records the devices' state when the session releases the lock.
 func (s *session) unlocks() {
 	if !s.freed {
 		s.freed, s.end = true, s.lookAtAll()
 	}
 }
 
-// runReport is what a run says of itself.
+// runReport is what a run reports about itself.
 type runReport struct {
 	status  int
-	devices map[string]string // states
+	devices map[string]string // maps each device to its state
 	text    string
 }
 
-// held reports whether the run was refused because another one has the lock.
+// held reports whether the run was rejected because another run holds the lock.
 func (r *runReport) held() bool { return strings.Contains(r.text, store.ErrHeld.Error()) }
 
-// do runs a command with its faults, and with its rival. The sessions come in the order in
-// which they had the lock.
+// do runs a command with its faults and its rival. It returns the sessions in the order in which
+// they held the lock.
 func (w *world) do(d deed) []*session {
 	done := make(chan *session)
 	go func() { done <- w.run(d, "") }()

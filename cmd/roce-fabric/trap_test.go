@@ -25,20 +25,20 @@ import (
 	xssh "golang.org/x/crypto/ssh"
 )
 
-// traps are those of the scripts that run, by their work folder.
+// traps maps the working folder of each running script to its trap.
 var traps sync.Map
 
-// quiet is for the errors of a server whose clients refuse it.
+// quiet discards the errors of a server whose clients reject it.
 var quiet = log.New(io.Discard, "", 0)
 
-// trapped is what the servers of an attacker have been sent.
+// trapped collects what the attacker's servers receive.
 type trapped struct{ syncBuffer }
 
 func portOf(l net.Listener) string { return strconv.Itoa(l.Addr().(*net.TCPAddr).Port) }
 
-// trap serves TLS and SSH as an attacker does, whom an intent names: TRAP_TLS and TRAP_SSH are
-// the ports, on all addresses of loopback, TRAP_PIN is the pin of the certificate, and TRAP_HOST_KEY a line of
-// known_hosts. All that it is sent is kept for untrapped.
+// trap starts TLS and SSH servers of an attacker, to be named by an intent, on all loopback
+// addresses: TRAP_TLS and TRAP_SSH are the ports, TRAP_PIN is the pin of the certificate, and
+// TRAP_HOST_KEY a line for known_hosts. Everything received is kept for untrapped.
 func trap(ts *testscript.TestScript, neg bool, a []string) {
 	if neg || len(a) > 0 {
 		ts.Fatalf("usage: trap")
@@ -59,7 +59,7 @@ func trap(ts *testscript.TestScript, neg bool, a []string) {
 	ts.Setenv("TRAP_TLS", portOf(plain))
 	server := &http.Server{
 		Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			body, _ := io.ReadAll(io.LimitReader(r.Body, 1<<16)) // what came of it
+			body, _ := io.ReadAll(io.LimitReader(r.Body, 1<<16)) // as much as arrived
 			fmt.Fprintf(got, "%v %q %v\n", r.URL, body, r.Header)
 		}),
 		TLSConfig: &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}, NextProtos: []string{"h2", "http/1.1"}},
@@ -77,7 +77,7 @@ func trap(ts *testscript.TestScript, neg bool, a []string) {
 	ts.Defer(func() { _ = shell.Close() })
 }
 
-// ssh refuses all logins, and keeps their users and passwords.
+// ssh rejects all logins and records their users and passwords.
 func (g *trapped) ssh(l net.Listener, key xssh.Signer) {
 	cfg := &xssh.ServerConfig{
 		PasswordCallback: func(c xssh.ConnMetadata, password []byte) (*xssh.Permissions, error) {
@@ -97,13 +97,13 @@ func (g *trapped) ssh(l net.Listener, key xssh.Signer) {
 		}
 		go func() {
 			defer func() { _ = c.Close() }()
-			_, _, _, _ = xssh.NewServerConn(c, cfg) // all of it is refused
+			_, _, _, _ = xssh.NewServerConn(c, cfg) // every login is rejected
 		}()
 	}
 }
 
-// attacked TEXT... runs each job of the CI examples that has credentials. It must refuse the intent,
-// before it contacts anyone, and print none of the texts.
+// attacked TEXT... runs each job of the CI examples that has credentials. The job must reject
+// the intent before it connects to any host, and must not print any of the texts.
 func attacked(ts *testscript.TestScript, _ bool, a []string) {
 	for _, job := range [][]string{{"github", "plan", "plan"}, {"github", "apply", "apply"}, {"github", "validate", "validate"}, {"gitlab", "plan-request"}, {"gitlab", "apply"}, {"gitlab", "validate"}} {
 		ts.Check(errors.Join(os.RemoveAll(ts.MkAbs("validate")), os.RemoveAll(ts.MkAbs("plan"))))
@@ -119,8 +119,8 @@ func attacked(ts *testscript.TestScript, _ bool, a []string) {
 	}
 }
 
-// untrapped TEXT... checks that the attacker was not sent any of the texts. With "!" it was
-// sent each of them.
+// untrapped TEXT... checks that the attacker received none of the texts; with "!", that it
+// received all of them.
 func untrapped(ts *testscript.TestScript, neg bool, a []string) {
 	v, ok := traps.Load(ts.Getenv("WORK"))
 	if !ok || len(a) == 0 {

@@ -11,8 +11,8 @@ import (
 // curve matches the thresholds of an example.
 var curve = regexp.MustCompile(`ecn: (auto|\{min: [^,]+, max: [^,]+, probability: 10%\})`)
 
-// ECN thresholds in each unit are either rendered for a system such that its own reading of
-// the text agrees with the intent, or refused by check at their place.
+// ECN thresholds in each unit are either rendered so that reading the text back matches the
+// intent, or rejected by check at their place.
 func TestThresholdUnits(t *testing.T) {
 	pairs := []string{"150KB..1500KB", "1MiB..2MiB", "100 segments..1000 segments", "500 cells..5000 cells", "100 packets..1000 packets", "20%..50%", "1ms..2ms", "6us..60us"}
 	for _, example := range []string{"quickstart", "eos-clos", "nxos-clos", "cumulus-clos"} {

@@ -18,14 +18,13 @@ import (
 	"github.com/roce-fabric/roce-fabric/watch/daemon"
 )
 
-// maxWindow bounds a look at counters: what is to be watched for longer is not
-// for a command that someone waits for.
+// maxWindow is the longest counter window: to observe counters for longer, use watch.
 const maxWindow = 24 * time.Hour
 
 type validateOptions struct {
 	state fleet.StoreOptions
 	fleet.ValidateOptions
-	past string // the history of a watch
+	past string // history file of a watch
 }
 
 func (a *app) validateCommand() *cobra.Command {
@@ -50,7 +49,7 @@ func (a *app) validateCommand() *cobra.Command {
 	return c
 }
 
-// validate looks at the fabric, and at its counters over the window.
+// validate checks the fabric, and its counters over the window.
 func (a *app) validate(ctx context.Context, o validateOptions) (err error) {
 	var rounds []watch.Record
 	if o.past != "" {
@@ -118,8 +117,8 @@ func (a *app) reportFlags(c *cobra.Command) {
 	}
 }
 
-// report writes what a run found, in every form that was asked for, and turns
-// errors among the findings into the exit status.
+// report writes the result of a run in every requested form, and returns an error with the exit
+// status if there are error findings.
 func (a *app) report(r report.Report) error {
 	r.Version, r.Time = version, time.Now()
 	if err := a.Report(r, a.files); err != nil {

@@ -49,9 +49,9 @@ func (a *app) watch(ctx context.Context, o daemon.Options) error {
 	tell := o.Started
 	o.Started = func(w *watch.Watcher, addr string) {
 		a.waited = true
-		// Nothing is written to a device that a sudden end could leave in between:
-		// after the first signal the next one ends the program as it is. But for
-		// SIGHUP, which a closed terminal sends more than once.
+		// A watch writes nothing to devices, so after the first signal a second one may end the
+		// program at once. SIGHUP is excluded, because a closed terminal sends it more than
+		// once.
 		context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })
 		if tell != nil {
 			tell(w, addr)

@@ -11,7 +11,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// eventually polls with a bound.
+// eventually waits up to a minute until ok returns true.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(60 * time.Second); !ok(); runtime.Gosched() {
@@ -21,7 +21,8 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// soon steps to what is due in the next seconds, and returns what it printed.
+// soon steps to the work that is due in the next two seconds, and returns what the watch
+// printed.
 func (w *watched) soon() string {
 	w.t.Helper()
 	w.clock.Soon(w.watcher, 2*time.Second)
@@ -31,13 +32,13 @@ func (w *watched) soon() string {
 	return clockTime.ReplaceAllString(s, "")
 }
 
-// A changed row is reported without waiting for the round; a switch that takes no
-// subscriptions is watched in rounds; and nothing is left when the watch ends.
+// A changed row is reported without waiting for the round, a switch without subscriptions is
+// read in rounds, and no goroutine is left when the watch ends.
 func TestWatchSubscribes(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	w := watchLab(t, "text", func(w *watched, o *daemon.Options) {
 		o.Subscribe, o.Interval = true, time.Hour
-		o.Rand = func() float64 { return 0.5 } // no turn is near
+		o.Rand = func() float64 { return 0.5 } // no read is due soon
 		w.box("leaf2").Faults().NoSubscribe(true)
 	})
 	if got := w.said(1); got != "" {
@@ -65,14 +66,14 @@ func TestWatchSubscribes(t *testing.T) {
 	}
 	w.posted("errors>ok")
 
-	// The box that has no Subscribe is polled.
+	// leaf2, which does not support Subscribe, is read in rounds.
 	w.box("leaf2").SetDBRow("CONFIG_DB", "PORT_QOS_MAP", "Ethernet8", map[string]string{"pfc_enable": "3,4"})
 	if got := w.said(2); !strings.HasPrefix(got, "+ error PFC-01 leaf2 Ethernet8: ") {
 		t.Errorf("round 2 says\n%s", got)
 	}
 	w.posted("ok>errors")
 
-	// A subscription that is cut is no finding, and comes again.
+	// A broken subscription is not a finding and is restored.
 	w.box("spine1").Faults().RefuseConnections(true)
 	w.box("spine1").Faults().RefuseConnections(false)
 	eventually(t, "the subscription to spine1 ends", func() bool { return w.watcher.Subscriptions() == 1 })

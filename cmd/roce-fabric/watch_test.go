@@ -29,7 +29,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/watch/webhook"
 )
 
-// watched is a lab under watch, and everybody whom the watch tells.
+// watched is a lab being watched, with all outputs of the watch.
 type watched struct {
 	t       *testing.T
 	lab     *lab.Lab
@@ -39,19 +39,19 @@ type watched struct {
 	addr    string
 	out     syncBuffer
 	errOut  syncBuffer
-	read    int // bytes of out that were looked at
+	read    int // number of bytes of out already read
 	history string
 	posts   chan webhook.Message
-	told    int          // messages that the webhook got
-	status  atomic.Int32 // its answer
+	told    int          // number of messages received by the webhook
+	status  atomic.Int32 // status with which the webhook answers
 	cancel  context.CancelFunc
 	done    chan error
 	stop    func() // ends the watch
-	close   func() // ends the lab and the webhook's server
+	close   func() // stops the lab and the webhook's server
 }
 
 // watchLab applies the intent to a lab's switches and starts to watch them, without
-// subscriptions unless prepare says otherwise.
+// subscriptions unless prepare enables them.
 func watchLab(t *testing.T, output string, prepare ...func(*watched, *daemon.Options)) *watched {
 	t.Helper()
 	const file = "testdata/fabric.yaml"
@@ -120,7 +120,7 @@ func watchLab(t *testing.T, output string, prepare ...func(*watched, *daemon.Opt
 
 var clockTime = regexp.MustCompile(`(?m)^2026-11-21T[0-9:]{8}Z `)
 
-// said steps to the end of a round and returns what it printed, without times.
+// said steps to the end of a round and returns what the watch printed, without times.
 func (w *watched) said(n int) string {
 	w.t.Helper()
 	if w.clock.To(w.watcher, n, 0) == nil {
@@ -162,8 +162,7 @@ func (w *watched) shows(want ...string) {
 	}
 }
 
-// posted waits for the webhook's next message, and until the watch knows what
-// became of it.
+// posted waits for the webhook's next message, and until the watch has recorded its delivery.
 func (w *watched) posted(want string) {
 	w.t.Helper()
 	var m webhook.Message
@@ -192,12 +191,12 @@ func (w *watched) posted(want string) {
 
 func (w *watched) box(name string) *sonic.Switch { return w.lab.Switches[name].(*sonic.Switch) }
 
-// A fault appears and clears, a device goes and comes back, a queue loses
-// packets: each is reported once, everywhere.
+// A fault appears and clears, a device goes down and comes back, and a queue drops packets: each
+// is reported once in every output.
 func TestWatch(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	w := watchLab(t, "text", func(w *watched, _ *daemon.Options) {
-		// A round of an earlier run, and one of another fabric.
+		// A round of an earlier run, and a round of another fabric.
 		for fabric, verdict := range map[string]watch.Verdict{"pod1": watch.Unreadable, "pod2": watch.Inconclusive} {
 			old := watch.Record{Format: watch.Format, Round: 9, Time: w.clock.Now().Add(-time.Minute), Fabric: fabric, Verdict: verdict, Devices: 3, Read: 2}
 			if err := watch.AppendHistory(w.history, old); err != nil {
@@ -239,7 +238,7 @@ func TestWatch(t *testing.T) {
 		t.Errorf("what is known is said again:\n%s", got)
 	}
 
-	// The other end of the link does not answer: what is known of it stands.
+	// The other end of the link does not answer, so its known findings are kept.
 	w.box("spine1").Faults().RefuseConnections(true)
 	if got := w.said(4); !regexp.MustCompile(`^\+ error READ spine1: [^\n]+\n$`).MatchString(got) {
 		t.Errorf("round 4 says\n%s", got)
@@ -274,7 +273,7 @@ func TestWatch(t *testing.T) {
 			t.Fatal(err)
 		}
 		if r.Time.Before(w.clock.Now().Add(-w.clock.Since())) {
-			continue // of an earlier run
+			continue // from an earlier run
 		}
 		verdicts = append(verdicts, string(r.Verdict))
 	}
@@ -291,7 +290,7 @@ func TestWatch(t *testing.T) {
 	goleak.VerifyNone(t, before)
 }
 
-// With --output json each change, and each verdict, is a document on a line.
+// With --output json, each change and each verdict is a JSON document on one line.
 func TestWatchJSON(t *testing.T) {
 	w := watchLab(t, "json")
 	w.box("leaf1").SetDBRow("CONFIG_DB", "PORT_QOS_MAP", "Ethernet8", map[string]string{"pfc_enable": "3,4"})
@@ -314,7 +313,7 @@ func TestWatchJSON(t *testing.T) {
 	}
 }
 
-// A webhook that refuses is one warning, and the watch goes on.
+// A webhook that rejects messages causes one warning, and the watch continues.
 func TestWatchWebhookRefuses(t *testing.T) {
 	w := watchLab(t, "text")
 	w.status.Store(http.StatusForbidden)

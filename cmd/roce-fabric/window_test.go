@@ -20,7 +20,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
-// teller calls then when a text is written.
+// teller calls then when a certain text is written to it.
 type teller struct {
 	bytes.Buffer
 	text string
@@ -35,8 +35,8 @@ func (w *teller) Write(p []byte) (int, error) {
 	return w.Buffer.Write(p)
 }
 
-// TestWindow looks at the counters of all systems, and has things happen while
-// the window is open: after the first reading, before the second.
+// TestWindow checks the counters of all systems, with changes between the first and the second
+// reading of the window.
 func TestWindow(t *testing.T) {
 	t.Parallel()
 	p := newProof(t, "mixed")
@@ -48,7 +48,7 @@ func TestWindow(t *testing.T) {
 	}
 	tally := func(name string) *sim.Tally { return p.Switches[name].(interface{ Counters() *sim.Tally }).Counters() }
 	for _, name := range []string{"leaf1", "leaf2"} {
-		tally(name).Flow("Ethernet8", 3, sim.TxPkts, 1000) // traffic, whichever of them is not seen
+		tally(name).Flow("Ethernet8", 3, sim.TxPkts, 1000) // traffic on both switches, because a case may make one unreadable
 	}
 	for name, tt := range map[string]struct {
 		then   func()
@@ -70,7 +70,7 @@ func TestWindow(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tally("leaf1").Set("Ethernet0", 3, sim.TxPkts, 9000)
-			// So many that it does not get there again after it was cleared.
+			// So many that the counter cannot reach the value again after it was cleared.
 			tally("leaf1").Set("Ethernet8", 3, sim.TxPkts, 1e9)
 			var out bytes.Buffer
 			said := &teller{text: "read again in", then: tt.then}
@@ -82,8 +82,8 @@ func TestWindow(t *testing.T) {
 			}
 			var r struct{ Findings []validate.Finding }
 			readJSON(t, file, &r)
-			// The counters of EOS and NX-OS are renewed less often than this takes on a
-			// machine that is not busy.
+			// EOS and NX-OS update their counters less often than this test takes on an idle
+			// machine.
 			short, got := false, map[string]bool{}
 			for _, f := range r.Findings {
 				switch {

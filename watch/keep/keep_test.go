@@ -483,7 +483,7 @@ func TestRunWaitsForTheKeeper(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond) // longer than the Keeper waits for a run
+	ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond) // longer than the wait for the mark of a run
 	defer cancel()
 	if got, err := r.Machine().Hold(ctx, mark.New("r7")); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%+v, %v", got, err)

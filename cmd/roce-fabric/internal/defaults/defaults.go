@@ -1,8 +1,8 @@
-// Package defaults reads the file in which a user says what flags are where the command
-// line and the environment say nothing.
+// Package defaults reads the user's file of flag defaults, which apply if neither the command
+// line nor the environment sets a flag.
 //
-// It is for what a user would type each time. What a run must be told for itself, such as
-// what it may disturb and which devices it is for, has no default there.
+// The file is for flags that a user would otherwise type every time. Flags that each run must be
+// given explicitly, such as its allowed impact and its devices, cannot have a default there.
 package defaults
 
 import (
@@ -25,19 +25,19 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/yaml"
 )
 
-// maxBytes is the size of the largest file that is read.
+// maxBytes is the largest accepted file size.
 const maxBytes = 64 << 10
 
-// Variable names the file.
+// Variable is the environment variable that names the file.
 const Variable = "ROCE_FABRIC_CONFIG"
 
 // key is a flag that may have a default in the file.
 type key struct {
 	name     string
-	variable string   // of the environment, which comes before the file
-	values   []string // that the flag takes; nil: it says so itself
-	path     bool     // ~/ is the home folder
-	list     bool     // it takes several values
+	variable string   // environment variable, which overrides the file
+	values   []string // allowed values; nil if the flag checks its values itself
+	path     bool     // ~/ is expanded to the home folder
+	list     bool     // accepts several values
 }
 
 var keys = []key{
@@ -45,7 +45,7 @@ var keys = []key{
 	{name: "audit-log", variable: "ROCE_FABRIC_AUDIT_LOG", path: true},
 	{name: "color", values: []string{"auto", "always", "never"}},
 	{name: "file", variable: "ROCE_FABRIC_FILE", path: true},
-	{name: "output", values: []string{"text", "json"}}, // which all commands with the flag have
+	{name: "output", values: []string{"text", "json"}}, // the forms that all commands with this flag support
 	{name: "parallel"},
 	{name: "programs", variable: "ROCE_FABRIC_PROGRAMS", list: true},
 	{name: "secrets", variable: "ROCE_FABRIC_SECRETS", list: true},
@@ -56,11 +56,11 @@ var keys = []key{
 	{name: "verbose"},
 }
 
-// Careless are flags that a run must be given by itself, because a default would take a
-// safeguard away from all of them.
+// Careless lists flags that must be given for each run, because a default would disable a
+// safeguard in all of them.
 var Careless = []string{"accept-identity", "allow", "cut-off", "force", "gate", "outside-window", "skip-unreachable", "trust-key", "yes"}
 
-// Names are the flags that may have a default.
+// Names returns the flags that may have a default.
 func Names() (out []string) {
 	for _, k := range keys {
 		out = append(out, k.name)
@@ -68,27 +68,27 @@ func Names() (out []string) {
 	return out
 }
 
-// setting is a default that the file states.
+// setting is a default in the file.
 type setting struct {
 	key
 	value string
-	items []string // of a key with several
+	items []string // the values of a list key
 	pos   intent.Pos
-	unset bool // the environment says otherwise
+	unset bool // overridden by the environment
 }
 
-// File is the file of defaults.
+// File is the user's file of defaults.
 type File struct {
-	Path   string        // where it is, or would be; "" where no folder is known
-	Faults intent.Errors // what is wrong with it
+	Path   string        // path, whether or not the file exists; "" if the config folder is unknown
+	Faults intent.Errors // errors in the file
 
 	settings []setting
-	unknown  []setting // whose names are no keys
+	unknown  []setting // settings with an unknown key
 	getenv   func(string) string
 }
 
-// Read reads the file that the environment names, or the one of the user. That nobody has
-// the latter is no error.
+// Read reads the file named by the environment, or the user's file. A missing user's file is not
+// an error.
 func Read(getenv func(string) string) *File {
 	f := &File{Path: getenv(Variable), getenv: getenv}
 	named := f.Path != ""
@@ -158,7 +158,7 @@ func (f *File) parse(data []byte) {
 	}
 }
 
-// listed takes a key with several values, or one.
+// listed parses a key that accepts a list or a single value.
 func (f *File) listed(k key, n *yaml.Node, pos intent.Pos) {
 	s := setting{key: k, value: n.Value, items: []string{n.Value}, pos: pos, unset: f.getenv(k.variable) != ""}
 	if n.Kind == yaml.List {
@@ -175,7 +175,8 @@ func (f *File) listed(k key, n *yaml.Node, pos intent.Pos) {
 	f.settings = append(f.settings, s)
 }
 
-// blank reports whether a file has comments alone: it is no document then, and no fault.
+// blank reports whether a file contains only comments, which is valid although it is no YAML
+// document.
 func blank(data []byte) bool {
 	for line := range strings.Lines(string(data)) {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
@@ -189,7 +190,7 @@ func (f *File) wrong(pos intent.Pos, hint, format string, args ...any) {
 	f.Faults = append(f.Faults, &intent.Error{Pos: pos, Hint: hint, Msg: fmt.Sprintf(format, args...)})
 }
 
-// Apply makes the settings the defaults of the flags of a command and of those below it.
+// Apply sets the defaults of the flags of a command and its subcommands.
 func (f *File) Apply(root *cobra.Command) {
 	flags := map[string][]*pflag.Flag{}
 	var visit func(c *cobra.Command)
@@ -215,7 +216,7 @@ func (f *File) Apply(root *cobra.Command) {
 	ordered.Sort(f.Faults, func(a, b *intent.Error) int { return cmp.Compare(a.Pos.Line, b.Pos.Line) })
 }
 
-// noKey is the fault of a name that is no flag, or of one that may have no default.
+// noKey records the error for a key that is not a flag, or a flag that cannot have a default.
 func (f *File) noKey(s setting, flag bool) {
 	all := "flags that may have one: " + strings.Join(Names(), ", ")
 	near := words.Nearest(s.name, Names())
@@ -231,8 +232,8 @@ func (f *File) noKey(s setting, flag bool) {
 	}
 }
 
-// set makes the setting the default of flags. One of files that has no default has none
-// then either: it says that no intent is read.
+// set sets the default of the flags. A flag for files without a default keeps none, because an
+// empty value means that no intent is read.
 func (s setting) set(flags []*pflag.Flag) error {
 	if n, err := strconv.Atoi(s.value); s.name == "parallel" && (err != nil || n < 1 || n > 1024) {
 		return fmt.Errorf("must be 1 to 1024, not %.40q", s.value)
@@ -242,7 +243,7 @@ func (s setting) set(flags []*pflag.Flag) error {
 			continue
 		}
 		if list, ok := flag.Value.(pflag.SliceValue); ok && s.list {
-			// A value of the command line replaces it.
+			// A value on the command line replaces the list.
 			if err := list.Replace(s.items); err != nil {
 				return err
 			}
@@ -260,7 +261,7 @@ func (s setting) set(flags []*pflag.Flag) error {
 	return nil
 }
 
-// Of are the settings that are defaults of a command: "--file (line 3)".
+// Of lists the settings that apply to a command: "--file (line 3)".
 func (f *File) Of(c *cobra.Command) (names []string) {
 	for _, s := range f.settings {
 		if flag := c.Flag(s.name); flag != nil && !s.unset && (s.name != "file" || flag.DefValue == s.value) {
@@ -270,7 +271,7 @@ func (f *File) Of(c *cobra.Command) (names []string) {
 	return names
 }
 
-// Flags are the defaults that are in force, by flag.
+// Flags returns the defaults in effect, by flag.
 func (f *File) Flags() map[string]string {
 	flags := map[string]string{}
 	for _, s := range f.settings {
@@ -281,7 +282,7 @@ func (f *File) Flags() map[string]string {
 	return flags
 }
 
-// or joins words as a sentence does.
+// or joins words with commas and a final "or".
 func or(list []string) string {
 	n := len(list) - 1
 	return strings.Join(list[:n], ", ") + " or " + list[n]

@@ -1,4 +1,4 @@
-// Package man writes the manual page of a command, from the help that the command has.
+// Package man generates the manual page of a command from its help.
 package man
 
 import (
@@ -11,28 +11,29 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Usual is the annotation of a flag whose default differs from machine to machine: it
-// says how it comes about.
+// Usual is the annotation of a flag whose default depends on the machine; it describes how the
+// default is chosen.
 const Usual = "man-default"
 
-// Book is what all pages have in common.
+// Book holds the parts common to all pages.
 type Book struct {
 	Version string
-	Date    string // 2026-11-26; "" for none
-	Exit    string // the exit status, "  0  done" a line
-	// Variables and Files are paragraphs: a name, and indented what it is for. Behind the
-	// name of a variable stands the flag that it is the default of, if it is of one.
+	Date    string // such as 2026-11-26; "" for none
+	Exit    string // exit statuses, one "  0  done" per line
+	// Variables and Files are paragraphs: a name, then an indented description. The name of a
+	// variable is followed by the flag whose default it sets, if any.
 	Variables, Files string
 }
 
-// Name is the name of the page of a command.
+// Name returns the name of a command's page.
 func Name(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
 
-// Page returns the page of a command, in the macros of man(7).
+// Page returns the page of a command, written with the macros of man(7).
 func (b *Book) Page(c *cobra.Command) []byte {
 	c.InitDefaultHelpFlag()
 	var p page
-	// The date as it is: mandoc(1) reads it. No word is cut, for a flag is none then.
+	// Keep the date as it is, because mandoc(1) parses it. Disable hyphenation, so that flags
+	// are not split.
 	fmt.Fprintf(&p, ".TH %s 1 \"%s\" \"roce\\-fabric %s\" \"roce\\-fabric manual\"\n.nh\n.ad l\n", escape(strings.ToUpper(Name(c))), b.Date, escape(b.Version))
 	p.section("NAME")
 	fmt.Fprintf(&p, "%s \\- %s\n", escape(Name(c)), escape(c.Short))
@@ -62,13 +63,13 @@ type page struct{ bytes.Buffer }
 
 func (p *page) section(title string) { fmt.Fprintf(p, ".SH %s\n", title) }
 
-// escape makes text that stands in a line mean itself. Every hyphen is one that can be
-// copied to a command line.
+// escape escapes text in a line for roff. Hyphens become characters that can be copied to a
+// command line.
 func escape(s string) string {
 	return strings.NewReplacer(`\`, `\e`, `-`, `\-`, "`", `\(ga`, `'`, `\(aq`, `^`, `\(ha`, `~`, `\(ti`).Replace(s)
 }
 
-// line writes a line, which is no request whatever it begins with.
+// line writes a line of text, even if it starts with a dot.
 func (p *page) line(s string) {
 	if strings.HasPrefix(s, ".") {
 		p.WriteString(`\&`)
@@ -76,7 +77,7 @@ func (p *page) line(s string) {
 	p.WriteString(escape(s) + "\n")
 }
 
-// fill writes text that man(1) fills, on lines that are not long: a diff of a page is read.
+// fill writes text that man(1) fills, in short lines, so that diffs of pages are readable.
 func (p *page) fill(s string) {
 	line := ""
 	for _, word := range strings.Fields(s) {
@@ -89,8 +90,8 @@ func (p *page) fill(s string) {
 	p.line(line)
 }
 
-// synopsis names the command and what it takes: COMMAND in place of the flags where there
-// are subcommands.
+// synopsis writes the command and its arguments; if it has subcommands, it adds a line with
+// COMMAND.
 func (p *page) synopsis(c *cobra.Command) {
 	takes := strings.TrimPrefix(c.UseLine(), c.CommandPath())
 	takes = strings.TrimSpace(strings.ReplaceAll(takes, "[flags]", "[OPTION...]"))
@@ -100,7 +101,7 @@ func (p *page) synopsis(c *cobra.Command) {
 	}
 }
 
-// text writes paragraphs. Lines that are indented are kept as they are.
+// text writes paragraphs. Indented lines are kept unfilled.
 func (p *page) text(s string) {
 	var filled, kept []string
 	end := func() {
@@ -130,7 +131,7 @@ func (p *page) text(s string) {
 	end()
 }
 
-// asIs writes lines that are not filled, indented.
+// asIs writes indented lines that man(1) does not fill.
 func (p *page) asIs(s string) {
 	p.WriteString(".nf\n.RS 4\n")
 	for l := range strings.SplitSeq(strings.TrimRight(s, "\n"), "\n") {
@@ -143,7 +144,7 @@ func (p *page) asIs(s string) {
 	p.WriteString(".RE\n.fi\n")
 }
 
-// unindent removes the indentation that all lines have.
+// unindent removes the common indentation of all lines.
 func unindent(s string) string {
 	lines := strings.Split(s, "\n")
 	least := -1
@@ -205,13 +206,13 @@ func (p *page) options(title string, flags *pflag.FlagSet) {
 	})
 }
 
-// list writes "  0  text" lines, with lines of more text below.
+// list writes entries such as "  0  text", each followed by its continuation lines.
 func (p *page) list(s string) {
 	for l := range strings.SplitSeq(strings.TrimRight(s, "\n"), "\n") {
 		l, ok := strings.CutPrefix(l, "  ")
 		key, text, _ := strings.Cut(l, " ")
 		switch {
-		case !ok: // the title
+		case !ok: // the heading
 		case key == "":
 			p.fill(text)
 		default:
@@ -221,7 +222,7 @@ func (p *page) list(s string) {
 	}
 }
 
-// paragraphs writes those whose first line is wanted.
+// paragraphs writes the paragraphs whose first line is wanted.
 func (p *page) paragraphs(s string, wanted func(head string) bool) {
 	for block := range strings.SplitSeq(strings.TrimSpace(s), "\n\n") {
 		head, text, _ := strings.Cut(block, "\n")
@@ -233,8 +234,8 @@ func (p *page) paragraphs(s string, wanted func(head string) bool) {
 	}
 }
 
-// variables writes the environment: of a command what its flags take from there, and of
-// the program all.
+// variables writes the environment section: for a command, the variables of its flags; for the
+// program, all variables.
 func (p *page) variables(s string, c *cobra.Command) {
 	all := !c.HasParent()
 	wanted := func(head string) bool {
