@@ -66,8 +66,8 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// FuzzPlain checks that Plain does not change a text that it has cleaned before, and never adds
-// lines.
+// FuzzPlain checks that Plain does not modify its argument, removes backspaces and escapes, and
+// does not enlarge a text more than decoding UTF-16 can.
 func FuzzPlain(f *testing.F) {
 	f.Add([]byte("leaf1#show run\n\x1b[7m--More--\x1b[m\r\x1b[K   mtu 9214\r\n{\"PORT\": {}}\n"))
 	f.Add([]byte("\xff\xfeh\x00i\x00"))

@@ -26,7 +26,7 @@ func (d *Driver) shown(ctx context.Context, commands ...show) (*drivers.Observat
 	return o, drivers.TransportError(err)
 }
 
-// show is a command and what reads its JSON.
+// show is a command and the decoder of its JSON output.
 type show struct {
 	cmd  string
 	into func([]byte, *drivers.Observation) error
@@ -36,7 +36,7 @@ var interfacesShow = show{"show interfaces", showjson.Interfaces}
 
 const watchdogShow = "show priority-flow-control counters watchdog"
 
-// counterShows are the commands that show counters.
+// counterShows lists the commands that show counters.
 var counterShows = []show{
 	{"show interfaces priority-flow-control counters detail", showjson.PFCPriorities},
 	{watchdogShow, showjson.Watchdog},
@@ -44,8 +44,8 @@ var counterShows = []show{
 	{"show interfaces counters queue detail", showjson.Queues},
 }
 
-// Applied compares what the switch shows of its ports, and of PFC, with desired. Values
-// that it does not show, or shows in an unknown form, are ignored.
+// Applied compares the state that the switch shows of its ports and of PFC with desired. It
+// ignores values that the switch does not show, or shows in an unknown form.
 func (d *Driver) Applied(ctx context.Context, want drivers.Desired) ([]drivers.Mismatch, error) {
 	desired, err := drivers.Want[*qos.Device](want)
 	if err != nil {
@@ -72,8 +72,8 @@ func (d *Driver) Applied(ctx context.Context, want drivers.Desired) ([]drivers.M
 		if want.AdminUp.Set && have.AdminUp.Set && want.AdminUp.V != have.AdminUp.V {
 			note(name, qos.KindAdminUp, strconv.FormatBool(want.AdminUp.V), strconv.FormatBool(have.AdminUp.V))
 		}
-		// A switched port reports an MTU that is not the one it forwards with
-		// (aristanetworks/anta, VerifyL2MTU), and some releases 0 for none.
+		// A switched port reports an MTU other than its forwarding limit (aristanetworks/anta,
+		// VerifyL2MTU), and some releases report 0 for none.
 		if want.MTU.Set && routed[name] && have.MTU.V > 0 && want.MTU.V != have.MTU.V {
 			note(name, qos.KindMTU, strconv.Itoa(want.MTU.V), strconv.Itoa(have.MTU.V))
 		}
@@ -85,8 +85,8 @@ func (d *Driver) Applied(ctx context.Context, want drivers.Desired) ([]drivers.M
 	return append(out, pfcMismatches(text, cfg, desired)...), nil
 }
 
-// routedPorts are those with a line "no switchport". Members of a port channel
-// do not count: the MTU that they show is not documented.
+// routedPorts returns the ports with a line "no switchport", except members of a port channel: it
+// is not documented which MTU these show.
 func routedPorts(cfg *native.Config) map[string]bool {
 	out := map[string]bool{}
 	for _, l := range cfg.Lines {
@@ -103,17 +103,16 @@ func routedPorts(cfg *native.Config) map[string]bool {
 	return out
 }
 
-// The lines of "show priority-flow-control" that are told apart
-// (democratic-csi issue 241 has the output of a switch). Its table has no
-// documented form and is left alone.
+// These lines of "show priority-flow-control" are interpreted (democratic-csi issue 241 has the
+// output of a switch). The table in the output has no documented form and is ignored.
 var (
 	globalPFC     = lazyre.New(`(?m)^Global PFC\s*:\s*(Enabled|Disabled)\s*$`)
 	shownTimeout  = lazyre.New(`(?m)^The PFC watchdog timeout is ([0-9.]{1,12}) second`)
 	shownRecovery = lazyre.New(`(?m)^The PFC watchdog recovery-time is ([0-9.]{1,12}) second`)
 )
 
-// pfcMismatches holds the output of "show priority-flow-control" against the
-// configuration. It is corroboration: a time that cannot be read says nothing.
+// pfcMismatches compares the output of "show priority-flow-control" with the configuration. It is
+// an additional check only: times that cannot be parsed are ignored.
 func pfcMismatches(text string, cfg *native.Config, desired *qos.Device) []drivers.Mismatch {
 	var out []drivers.Mismatch
 	pfc := false
@@ -147,15 +146,15 @@ func pfcMismatches(text string, cfg *native.Config, desired *qos.Device) []drive
 	return out
 }
 
-// shows reports whether a printed number stands for a value. With how many
-// decimals a release prints, and how it rounds, is not documented.
+// shows reports whether a printed number represents a value. It is not documented how many
+// decimals a release prints, or how it rounds.
 func shows(printed string, have, want float64) bool {
 	_, decimals, _ := strings.Cut(printed, ".")
-	const less = 0.999 // binary fractions
+	const less = 0.999 // tolerance for binary fractions
 	return math.Abs(have-want) < less*math.Pow10(-len(decimals))
 }
 
-// number returns the argument of a global line.
+// number returns the numeric argument of a global line.
 func number(cfg *native.Config, prefix string) (float64, bool) {
 	for _, l := range cfg.Lines {
 		if arg, ok := strings.CutPrefix(l.Text, prefix); ok {

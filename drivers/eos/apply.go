@@ -12,7 +12,7 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/eos"
 )
 
-// Cut reports a configuration without the line that EOS ends it with.
+// Cut reports a configuration without the line with which EOS ends it.
 func (d *Driver) Cut(cfg *native.Config, _ []ssh.Shown) string {
 	if cfg.Complete() {
 		return ""
@@ -20,11 +20,11 @@ func (d *Driver) Cut(cfg *native.Config, _ []ssh.Shown) string {
 	return "it has no end"
 }
 
-// Variant is 0: all boxes speak alike.
+// Variant returns 0: EOS has no variants.
 func (d *Driver) Variant(context.Context, *native.Config) (int, error) { return 0, nil }
 
-// Prepare names the session of an apply, and aborts those that earlier runs left
-// open. A session that others have open forbids the apply.
+// Prepare chooses the session name of an apply, and aborts the sessions that earlier runs left
+// open. It returns an error if another user has a session open.
 func (d *Driver) Prepare(ctx context.Context, id string, b *lines.Record) error {
 	open, err := d.sessions(ctx)
 	if errors.Is(err, errNotShown) && !d.way.timed() {
@@ -42,12 +42,11 @@ func (d *Driver) Prepare(ctx context.Context, id string, b *lines.Record) error 
 	return d.clearLeftovers(ctx, open)
 }
 
-// Write puts lines in force with one commit.
+// Write applies lines with one commit.
 func (d *Driver) Write(ctx context.Context, w *lines.Work) (lines.Fate, error) {
 	return d.way.write(ctx, w.Session, w.Lines, w.Timer, func(ctx context.Context) error {
-		// A session is a copy of the configuration from when it was opened, and its
-		// commit undoes what others have committed since (EOS User Manual, Configure
-		// Session).
+		// A session is a copy of the configuration at the time it was opened, and its commit
+		// undoes later changes by others (EOS User Manual, Configure Session).
 		now, err := d.Config(ctx, lines.Running)
 		if err == nil && drivers.Fingerprint(now.String()) != w.Before {
 			err = fmt.Errorf("%w: the switch was configured by someone else while the session was open; nothing was committed", drivers.ErrStale)
@@ -59,8 +58,8 @@ func (d *Driver) Write(ctx context.Context, w *lines.Work) (lines.Fate, error) {
 	})
 }
 
-// alone makes sure that of two runs that open their sessions at the same time on two
-// machines at most one commits: each looks for that of the other when its own is open.
+// alone ensures that at most one of two runs commits if they open their sessions at the same time
+// on two machines: each checks for other sessions after opening its own.
 func (d *Driver) alone(ctx context.Context, own string) error {
 	open, err := d.sessions(ctx)
 	if errors.Is(err, errNotShown) {
@@ -73,8 +72,8 @@ func (d *Driver) alone(ctx context.Context, own string) error {
 	return open.obstacle()
 }
 
-// Look reads the configuration, and whether the session of a record is closed.
-// Over gNMI nothing tells whether a Set is still waiting.
+// Look reads the configuration, and whether the session of a record is closed. Over gNMI it
+// cannot tell whether a Set is still pending.
 func (d *Driver) Look(ctx context.Context, b lines.Record) (now *native.Config, done bool, err error) {
 	open, err := d.sessions(ctx)
 	if errors.Is(err, errNotShown) {
@@ -83,13 +82,12 @@ func (d *Driver) Look(ctx context.Context, b lines.Record) (now *native.Config, 
 	if err != nil {
 		return nil, false, err
 	}
-	// After the sessions: what was committed in between shows.
+	// Read the configuration after the sessions, so that it includes every commit before that.
 	now, err = d.Config(ctx, lines.Running)
 	return now, d.way.timed() && !open.holds(b.Session), err
 }
 
-// Abort aborts the session of an apply, or undoes its commit where its timer
-// runs.
+// Abort aborts the session of an apply, or undoes its commit if the commit timer is running.
 func (d *Driver) Abort(ctx context.Context, b lines.Record) error {
 	return d.way.discard(ctx, b.Session)
 }

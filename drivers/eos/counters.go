@@ -11,10 +11,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// Counters reads what the ports count. EOS shows neither drops nor fills by
-// priority group; its marked packets are all that leave with congestion
-// experienced over SSH, and those marked here over gNMI (aristanetworks/yang
-// pathreport.csv).
+// Counters reads the port counters. EOS shows neither drops nor fill by priority group. Marked
+// packets are all packets sent with congestion experienced over SSH, but only those marked by
+// this switch over gNMI (aristanetworks/yang pathreport.csv).
 func (d *Driver) Counters(ctx context.Context, ports []string) (*drivers.Counters, error) {
 	o, err := d.shown(ctx, countShows()...)
 	if err != nil {
@@ -23,10 +22,9 @@ func (d *Driver) Counters(ctx context.Context, ports []string) (*drivers.Counter
 	return drivers.CountersOf(o, ports, lines.CounterAge), nil
 }
 
-// countShows are counterShows for counters whose growth is asked for: "show
-// priority-flow-control counters watchdog" leaves out the queues that never were
-// stuck (facebook/DNE-TaaC, health checks), which for this is a count of 0. It
-// comes last, when the ports are known.
+// countShows returns the commands of counterShows, changed so that missing watchdog counters read
+// as 0: "show priority-flow-control counters watchdog" omits queues that were never stuck
+// (facebook/DNE-TaaC, health checks). That command comes last, when the ports are known.
 func countShows() []show {
 	others := slices.DeleteFunc(slices.Clone(counterShows), func(s show) bool { return s.cmd == watchdogShow })
 	return append(others, interfacesShow, show{watchdogShow, func(b []byte, o *drivers.Observation) error {
@@ -44,10 +42,9 @@ func countShows() []show {
 	}})
 }
 
-// Unsaved compares what runs with the startup configuration. "show
-// running-config diffs" says nothing where they are the same; where there is a
-// difference, or a way that does not show it, both are read and compared, as
-// comments and the order of lines mean nothing.
+// Unsaved compares the running configuration with the startup configuration. The output of "show
+// running-config diffs" is empty if they are equal; otherwise, and if the transport does not
+// support the command, both are read and compared without comments and line order.
 func (d *Driver) Unsaved(ctx context.Context) ([]string, error) {
 	text, err := d.Show(ctx, lines.Running+" diffs")
 	if err == nil && strings.TrimSpace(text) == "" {

@@ -1,11 +1,11 @@
-// Package eos drives Arista EOS switches: over SSH with configuration sessions
-// and a commit timer, or over gNMI with updates of CLI origin.
+// Package eos controls Arista EOS switches: over SSH with configuration sessions and a commit
+// timer, or over gNMI with updates of CLI origin.
 //
-// A session commit replaces the running configuration with the session's copy, and
-// what others did meanwhile is lost (EOS User Manual, Configure Session). So nothing
-// is written while a session of another user is open.
+// A session commit replaces the running configuration with the session's copy, and changes that
+// others made meanwhile are lost (EOS User Manual, Configure Session). So nothing is written
+// while another user has a session open.
 //
-// Encoding and decoding are in render/eos; no line of configuration is made up here.
+// Encoding and decoding are in render/eos; this package does not compose configuration lines.
 package eos
 
 import (
@@ -24,14 +24,14 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/eos"
 )
 
-// Driver is one EOS switch. Use Open.
+// Driver controls one EOS switch. Use Open to create it.
 type Driver struct {
 	lines.Machine
 	way
 	t     drivers.Target
 	facts *drivers.Facts // nil until Probe
-	// asked says that the box was asked for the keyword of its queues, kw what
-	// came of it: "" where nothing tells.
+	// asked is set once the switch was asked for the keyword of its queues; kw is the result, ""
+	// if unknown.
 	asked bool
 	kw    native.Keyword
 	// undo is the session in which this driver last reverted an apply.
@@ -42,9 +42,9 @@ var _ lines.Driver = (*Driver)(nil)
 
 var realPace = lines.Pace{Poll: 500 * time.Millisecond, Settled: 5 * time.Second, Work: time.Minute, Read: time.Minute, Timer: lines.CommitTimer}
 
-// Open makes the driver; the switch is dialled by the first call. Where SSH is
-// configured everything goes over SSH, because only there the switch itself
-// reverts what is not confirmed.
+// Open creates the driver without I/O; the first call connects to the switch. If SSH is
+// configured, everything goes over SSH, because only there does the switch itself revert
+// unconfirmed changes.
 func Open(t drivers.Target) (drivers.Driver, error) {
 	d := newDriver(t)
 	switch {
@@ -72,8 +72,8 @@ func newDriver(t drivers.Target) *Driver {
 	return d
 }
 
-// Probe asks what the switch is: "show version"; a release that the intent
-// states counts more. ASIC is the platform family, "" for a model that is not known.
+// Probe identifies the switch with "show version"; a release stated in the intent takes
+// precedence. ASIC is the platform family, "" for an unknown model.
 func (d *Driver) Probe(ctx context.Context) (drivers.Facts, error) {
 	if d.facts != nil {
 		return *d.facts, nil
@@ -109,9 +109,9 @@ func (d *Driver) version(ctx context.Context) (showjson.Version, error) {
 // snapshot is the native part of a drivers.Snapshot.
 type snapshot struct {
 	cfg *native.Config
-	// kw is how the box calls its unicast queues, "" where nothing tells.
+	// kw is the switch's keyword for unicast queues, "" if unknown.
 	kw native.Keyword
-	// open are the configuration sessions; nil where the switch does not show them.
+	// open holds the configuration sessions; nil if the switch does not show them.
 	open *sessions
 }
 
@@ -125,7 +125,7 @@ func nativeOf(s *drivers.Snapshot) *snapshot {
 // Hostname implements [drivers.Named].
 func (d *Driver) Hostname(s *drivers.Snapshot) string { return nativeOf(s).cfg.Hostname() }
 
-// Read takes a snapshot of the running configuration.
+// Read reads the running configuration.
 func (d *Driver) Read(ctx context.Context) (*drivers.Snapshot, error) {
 	cfg, err := d.Config(ctx, lines.Running)
 	if err != nil {
@@ -141,9 +141,9 @@ func (d *Driver) Read(ctx context.Context) (*drivers.Snapshot, error) {
 	return &drivers.Snapshot{Native: s}, nil
 }
 
-// keyword finds out how the box calls its unicast queues: by its own text, by
-// asking it for the defaults of one port, or by its model; "" where none of them
-// tells. The model comes last: boxes of one model differ with the release.
+// keyword finds the switch's keyword for unicast queues: in its configuration, in the defaults
+// that it shows for one port, or by its model; "" if all of these fail. The model comes last,
+// because switches of one model differ by release.
 func (d *Driver) keyword(ctx context.Context, cfg *native.Config) (native.Keyword, error) {
 	if kw, ok := native.KeywordOf(cfg); ok {
 		return kw, nil
@@ -162,7 +162,7 @@ func (d *Driver) ask(ctx context.Context, cfg *native.Config) (native.Keyword, e
 	var cmds []string
 	for _, l := range cfg.Lines {
 		if port, ok := strings.CutPrefix(l.Text, "interface "); ok && strings.HasPrefix(port, "Ethernet") {
-			// It is not documented which order of the words a release takes.
+			// It is not documented which word order a release accepts.
 			cmds = []string{lines.Running + " all interfaces " + port, lines.Running + " interfaces " + port + " all"}
 			break
 		}

@@ -15,7 +15,7 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/eos"
 )
 
-// Planner is what EOS has to say of a plan. On EOS a plan takes effect as a whole.
+// Planner returns the EOS part of planning. On EOS a plan takes effect as a whole.
 func (d *Driver) Planner(s *drivers.Snapshot, draft *lines.Draft) lines.Planner {
 	snap := nativeOf(s)
 	return &planner{Draft: draft, snap: snap, way: d.way, kw: cmp.Or(snap.kw, native.UCTxQueue)}
@@ -26,10 +26,10 @@ type planner struct {
 	snap *snapshot
 	way  way
 	kw   native.Keyword
-	// kept is what all ports share and is left as it is, for others.
+	// kept lists the shared settings that stay unchanged for the sake of other ports.
 	kept   native.Shared
 	others []string
-	// unsure says that a change may cost packets.
+	// unsure is set if a change may cause packet loss.
 	unsure bool
 }
 
@@ -47,9 +47,9 @@ func (p *planner) Change(allowed *qos.Device) native.Edit {
 	return native.ChangeWithin(p.snap.cfg, allowed, p.kw, p.kept)
 }
 
-// Scope finds what all ports share and cannot be changed without the ports that are up
-// and not in the intent, and takes what the ports of the intent do not need out of what
-// is desired.
+// Scope finds the shared settings that cannot change because ports outside the intent are up and
+// use them, and removes from desired the shared settings that the ports of the intent do not
+// need.
 func (p *planner) Scope() {
 	less := *p.Desired
 	if p.Desired.Empty() {
@@ -75,7 +75,7 @@ func (p *planner) Scope() {
 		}
 		p.kept |= part.Part
 		if part.Part == native.SharedWatchdog {
-			// The ports get timers of their own.
+			// The ports of the intent get their own timers.
 			less.WatchdogPoll = qos.Opt[time.Duration]{}
 			spared |= part.Part
 		}
@@ -92,7 +92,7 @@ func (p *planner) Scope() {
 	}
 }
 
-// needs reports whether a port of the intent classifies by a table.
+// needs reports whether a port of the intent classifies with the table.
 func (p *planner) needs(table qos.Table) bool {
 	by := map[qos.Table]qos.Trust{qos.DSCPToTC: qos.TrustDSCP, qos.PCPToTC: qos.TrustPCP}[table]
 	for name, want := range p.Desired.Ports {
@@ -107,7 +107,7 @@ func (p *planner) needs(table qos.Table) bool {
 	return false
 }
 
-// blockShared blocks the changes that need what is kept for others.
+// blockShared blocks the changes of shared settings that stay unchanged for other ports.
 func (p *planner) blockShared() {
 	why := func(part string) string {
 		return lines.NeedsShared(part, lines.Few(p.others))
@@ -157,7 +157,7 @@ func (p *planner) Block() {
 	p.blockShared()
 }
 
-// Impact is what is known of any switch: Arista documents none.
+// Impact returns the general impact of a change, because Arista documents none.
 func (p *planner) Impact(kind qos.Kind) qos.Impact {
 	switch kind {
 	case qos.KindAdminUp:
@@ -169,9 +169,9 @@ func (p *planner) Impact(kind qos.Kind) qos.Impact {
 	return qos.ImpactCounters
 }
 
-// wide notes the ports outside of the intent that a line for the whole switch
-// concerns. Where the line moves the traffic of such a port to another queue,
-// packets of it may be lost: nothing here knows what that port carries.
+// wide notes the ports outside the intent that a switch-wide line affects. If the line moves the
+// traffic of such a port to another queue, packets may be lost: it is not known what that port
+// carries.
 func (p *planner) wide() {
 	var kinds []string
 	for _, s := range p.Edit {
@@ -179,8 +179,8 @@ func (p *planner) wide() {
 			kinds = append(kinds, kind(s.Key))
 		}
 	}
-	concerned := map[string][]string{} // kinds by the ports, folded
-	named := map[string][]string{}     // these ports
+	concerned := map[string][]string{} // kinds of lines, keyed by the folded port names
+	named := map[string][]string{}     // port names, with the same keys
 	for _, k := range compact(kinds) {
 		var outside []string
 		for name, port := range p.Have.Ports {
@@ -206,10 +206,10 @@ func (p *planner) wide() {
 	}
 }
 
-// mapOf is the model's map that a kind of line is about.
+// mapOf maps a kind of line to the map in the model.
 var mapOf = map[string]qos.Table{kindDSCP: qos.DSCPToTC, kindCOS: qos.PCPToTC, kindTC: qos.TCToQueue}
 
-// uses reports whether a port depends on a kind of line.
+// uses reports whether a port depends on this kind of line.
 func uses(port *qos.Port, kind string) bool {
 	switch kind {
 	case kindDSCP:
@@ -222,7 +222,7 @@ func uses(port *qos.Port, kind string) bool {
 	return true
 }
 
-// moved notes the lossless classes whose queue has another number.
+// moved notes the lossless classes whose queue number differs from the priority.
 func (p *planner) moved() {
 	for _, c := range p.Desired.Classes {
 		if c.Lossless && c.Queue != c.Priority {
@@ -231,7 +231,7 @@ func (p *planner) moved() {
 	}
 }
 
-// The kinds of global lines.
+// Kinds of global lines.
 const (
 	kindDSCP     = "dscp map"
 	kindCOS      = "cos map"
@@ -239,7 +239,7 @@ const (
 	kindWatchdog = "pfc watchdog"
 )
 
-// kind names what a global line is about.
+// kind returns the kind of a global line.
 func kind(key string) string {
 	switch {
 	case strings.HasPrefix(key, "qos map dscp"):
@@ -254,7 +254,7 @@ func kind(key string) string {
 	return key
 }
 
-// commitText says a commit to a person.
+// commitText describes a commit for users.
 func commitText(edit native.Edit, typed []string) string {
 	var profiles, globals []string
 	ports := map[string]bool{}

@@ -2,7 +2,7 @@ package eos
 
 import "github.com/roce-fabric/roce-fabric/internal/ssh"
 
-// The levels of the command line.
+// Levels of the command line.
 const (
 	levelExec    = "exec"
 	levelPriv    = "privileged exec"
@@ -10,17 +10,17 @@ const (
 	levelSession = "configuration session"
 )
 
-// host is what a prompt begins with. Supervisors of a pair add "(s1)", an operator's
-// own prompt may hold a clock (netmiko arista.py, scrapli arista_eos.yaml).
+// host matches the beginning of a prompt. Redundant supervisors add "(s1)", and an operator's
+// custom prompt may contain a clock (netmiko arista.py, scrapli arista_eos.yaml).
 const host = `[\w.\-@:/][\w.\-@:/ ]{0,63}(?:\(\w{1,8}\))?`
 
-// modes is what stands in the parentheses of a configuration prompt: the mode,
-// and the interface or the like that it is about.
+// modes matches the text in the parentheses of a configuration prompt: the mode and its argument,
+// such as an interface.
 const modes = `[^()\n]{0,100}`
 
-// platform is scrapli's arista_eos with a level for configuration sessions,
-// whose prompts begin with "(config-s-" and the first six characters of the
-// session's name. Its "end" leaves the session pending.
+// platform is scrapli's arista_eos plus a level for configuration sessions, whose prompts begin
+// with "(config-s-" and the first six characters of the session's name. Its "end" leaves the
+// session pending.
 var platform = &ssh.Platform{
 	Levels: []ssh.Level{
 		{Name: levelExec, Prompt: host + `>`},
@@ -35,7 +35,7 @@ var platform = &ssh.Platform{
 	Password: "Password:",
 	Pager:    "--More--",
 	OnOpen:   []string{"terminal width 32767", "terminal length 0"},
-	// A line that the mode does not know is taken in the mode above
+	// EOS executes a line that the current mode does not know in the mode above
 	// (openconfig/featureprofiles, CLI of origin cli without any "exit").
 	Openers: []string{"interface", "tx-queue", "uc-tx-queue", "mc-tx-queue"},
 }

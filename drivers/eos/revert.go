@@ -11,15 +11,15 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/eos"
 )
 
-// persistence is the line with which a switch saves after each Set of gNMI,
-// since 4.28.0F (aristanetworks/openmgmt configuration/openconfig.md).
+// persistence is the configuration line that makes a switch save after each gNMI Set, since
+// 4.28.0F (aristanetworks/openmgmt configuration/openconfig.md).
 const persistence = "operation set persistence"
 
-// errManual is why nothing is saved over gNMI.
+// errManual explains why the configuration cannot be saved over gNMI.
 var errManual = fmt.Errorf("%w: run \"write memory\" on the switch, which gNMI cannot, or add ssh to the switch in the intent", drivers.ErrNoSave)
 
-// Save saves the running configuration. Over gNMI only a switch with "operation
-// set persistence" does that, of itself.
+// Save saves the running configuration. Over gNMI this works only if the switch has "operation
+// set persistence" and saves by itself.
 func (d *Driver) Save(ctx context.Context) error {
 	if !d.way.timed() {
 		now, err := d.Config(ctx, lines.Running)
@@ -30,14 +30,14 @@ func (d *Driver) Save(ctx context.Context) error {
 	}
 	err := d.Do(ctx, "write memory")
 	if err != nil && !refused(err) {
-		err = d.Do(ctx, "write memory") // saving twice harms nothing
+		err = d.Do(ctx, "write memory") // saving twice does no harm
 	}
 	return err
 }
 
-// Revert is that of [lines.Machine]. While the commit timer runs, the switch
-// reverts, byte for byte; where others changed something since the apply, and
-// after the timer, the settings that were changed are restored one by one.
+// Revert calls Revert of [lines.Machine]. While the commit timer is running, the switch reverts
+// by itself, byte for byte. If others changed something since the apply, or the timer has
+// expired, the changed settings are restored one by one.
 func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 	err := d.Machine.Revert(ctx, t)
 	if !errors.Is(err, errManual) {
@@ -53,7 +53,7 @@ func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 	return nil
 }
 
-// Startup is that of [lines.Machine], but for a switch that saves nothing over gNMI.
+// Startup calls Startup of [lines.Machine], except for a switch that cannot save over gNMI.
 func (d *Driver) Startup(ctx context.Context) (*drivers.Snapshot, error) {
 	if !d.way.timed() {
 		if now, err := d.Config(ctx, lines.Running); err != nil {
@@ -65,14 +65,14 @@ func (d *Driver) Startup(ctx context.Context) (*drivers.Snapshot, error) {
 	return d.Machine.Startup(ctx)
 }
 
-// Leftovers confirms a commit that an earlier run left to its timer.
+// Leftovers confirms a commit whose timer an earlier run left running.
 func (d *Driver) Leftovers(ctx context.Context) (*lines.Leftovers, error) {
 	if !d.way.timed() {
 		return &lines.Leftovers{}, nil
 	}
 	open, err := d.sessions(ctx)
 	if errors.Is(err, errNotShown) {
-		// Nothing is applied on a switch that does not show them.
+		// Apply refuses switches that do not show sessions.
 		return nil, nil
 	}
 	if err != nil {
@@ -89,7 +89,7 @@ func (d *Driver) Leftovers(ctx context.Context) (*lines.Leftovers, error) {
 	return &lines.Leftovers{Bars: open.obstacle()}, nil
 }
 
-// Forget has nothing to do: EOS forgets a session by itself.
+// Forget does nothing: EOS removes sessions by itself.
 func (d *Driver) Forget(context.Context, lines.Record) {}
 
 // persists reports whether the switch saves after each Set.
@@ -111,7 +111,7 @@ func persists(c *native.Config) bool {
 	return false
 }
 
-// EndTimer ends the commit timer of an apply.
+// EndTimer confirms the commit of an apply.
 func (d *Driver) EndTimer(ctx context.Context, b lines.Record) error {
 	if !d.way.timed() {
 		return nil
@@ -119,9 +119,8 @@ func (d *Driver) EndTimer(ctx context.Context, b lines.Record) error {
 	return d.stopTimer(ctx, b.Session, "commit")
 }
 
-// stopTimer ends the commit timer of a session, where it runs: with "commit"
-// the change stays, with "abort" it is reverted. Whether that worked shows
-// in the sessions, not in the answer.
+// stopTimer stops the commit timer of a session if it is running: "commit" keeps the change,
+// "abort" reverts it. The sessions show whether this worked, not the response.
 func (d *Driver) stopTimer(ctx context.Context, name, how string) error {
 	var last error
 	for range 3 {
@@ -143,9 +142,9 @@ func (d *Driver) stopTimer(ctx context.Context, name, how string) error {
 			continue
 		}
 		last = err
-		limit := d.Pace.Settled // a switch may show the timer for a moment longer
+		limit := d.Pace.Settled // the switch may show the timer a moment longer
 		if err != nil {
-			limit = 0 // the next round does it again
+			limit = 0 // the next iteration tries again
 		}
 		gone, err := drivers.Poll(ctx, d.Pace.Poll, limit, func() (bool, error) {
 			open, err := d.sessions(ctx)
@@ -161,16 +160,16 @@ func (d *Driver) stopTimer(ctx context.Context, name, how string) error {
 	return fmt.Errorf("the commit timer of session %s: %w", name, drivers.TransportError(cmp.Or(last, errRuns)))
 }
 
-// errRuns is what is left where a switch says that it ended a timer.
+// errRuns is the error if a switch accepts the command but its timer continues.
 var errRuns = errors.New("it still runs")
 
-// Halt waits until the switch is through with an apply, and has it undo that
-// where the commit timer runs and nobody else changed anything since.
+// Halt waits until the switch has finished an apply. If the commit timer is running and nobody
+// else changed anything since, it makes the switch revert the apply.
 func (d *Driver) Halt(ctx context.Context, b lines.Record) error {
 	now, err := d.waitIdle(ctx, b)
 	if err == nil && d.way.timed() {
 		how := "abort"
-		// The timer would undo what others did since then as well.
+		// The timer would also undo the changes of others.
 		if !b.Alone(now) {
 			how = "commit"
 		}
@@ -179,8 +178,7 @@ func (d *Driver) Halt(ctx context.Context, b lines.Record) error {
 	return d.bySwitch(b, err)
 }
 
-// bySwitch adds to an error what the switch does by itself, if the error is that it
-// cannot be reached.
+// bySwitch adds to an unreachable error that the switch may revert by itself.
 func (d *Driver) bySwitch(b lines.Record, err error) error {
 	if b.Session == "" || !d.way.timed() || !errors.Is(err, drivers.ErrUnreachable) {
 		return err
@@ -188,7 +186,7 @@ func (d *Driver) bySwitch(b lines.Record, err error) error {
 	return fmt.Errorf("%w; unless it was confirmed, the switch reverts it by itself within %s of the apply; run plan then", err, drivers.Spell(d.Pace.Timer))
 }
 
-// Undo restores, with a commit of its own, what stood there before an apply.
+// Undo restores the settings from before an apply with a new commit.
 func (d *Driver) Undo(ctx context.Context, b lines.Record, now *native.Config) error {
 	d.undo = undoName(b.Session)
 	back := lines.Record{Session: d.undo, Edit: b.Undo, Undo: b.Undo.Undo(now), Before: drivers.Fingerprint(now.String())}
@@ -198,11 +196,11 @@ func (d *Driver) Undo(ctx context.Context, b lines.Record, now *native.Config) e
 	return nil
 }
 
-// waitIdle waits until the switch has done its work, and returns what it
-// holds. A session of the apply that stays open is aborted.
+// waitIdle waits until the switch has finished processing, and returns its configuration. It
+// aborts a session of the apply that stays open.
 func (d *Driver) waitIdle(ctx context.Context, b lines.Record) (*native.Config, error) {
 	busy := false
-	// A session that stays open to the end of the wait is no error yet.
+	// A session that is still open after the wait is not yet an error.
 	now, err := d.Watch(ctx, b, d.Pace.Work, func(_ *native.Config, done bool) bool {
 		busy = d.way.timed() && !done
 		return !busy

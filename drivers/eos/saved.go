@@ -8,7 +8,7 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/eos"
 )
 
-// saved makes the driver of a switch whose configuration was saved.
+// saved creates the driver for a saved configuration.
 func saved(text []byte, t drivers.Target) (*drivers.Saved, error) {
 	cfg, err := native.Parse(text)
 	if err != nil {
@@ -23,6 +23,6 @@ func saved(text []byte, t drivers.Target) (*drivers.Saved, error) {
 		kw, _ = native.KeywordForModel(f.Model)
 	}
 	d := newDriver(t)
-	d.way = &shellWay{drivers.NewShell(ssh.Config{}, platform)} // never dialled
+	d.way = &shellWay{drivers.NewShell(ssh.Config{}, platform)} // never connects
 	return &drivers.Saved{SwitchDriver: d, Facts: f, Snapshot: &drivers.Snapshot{Native: &snapshot{cfg: cfg, kw: kw}}}, nil
 }

@@ -15,79 +15,78 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers/eos/showjson"
 )
 
-// A session's name stays within maxName characters with its random end.
+// Session names have at most maxName characters, including their random suffix.
 const (
 	maxName     = 30
 	randomBytes = 3
 	randomEnd   = 1 + 2*randomBytes // "-5f3a01"
 )
 
-// sessionName makes a name of the run's ID. The random end keeps names apart,
-// because that of a session that was committed cannot be used again.
+// sessionName derives a session name from a run ID. The random suffix makes it unique, because
+// the name of a committed session cannot be used again.
 func sessionName(id string) string {
 	return drivers.RunName(id, maxName-randomEnd) + "-" + random(randomBytes)
 }
 
-// undoName names the session that reverts an apply, by the time and the session of the
-// apply: that tells later runs which run has left it open.
+// undoName returns the name of a session that reverts an apply. It contains the time and a hash
+// of the run, so that later runs know which run left the session open.
 func undoName(session string) string {
 	return drivers.Mark + time.Now().UTC().Format(undoTime) + undoOf(runOf(session)) + random(2)
 }
 
-// random returns that many bytes in hexadecimal.
+// random returns the given number of random bytes in hexadecimal.
 func random(bytes int) string {
 	b := make([]byte, bytes)
 	rand.Read(b) // it never fails
 	return hex.EncodeToString(b)
 }
 
-// undoTime is the form in which [drivers.RunTime] reads the time.
+// undoTime is the time layout that [drivers.RunTime] parses.
 const undoTime = "20060102-150405"
 
-// undoOf is what the names of sessions that revert a run have after the time.
+// undoOf returns the part after the time in the names of sessions that revert a run.
 func undoOf(run string) string {
 	h := sha256.Sum256([]byte(run))
 	return "-" + hex.EncodeToString(h[:3]) + "-"
 }
 
-// runOf returns the part of a session's name that its run has given.
+// runOf returns the part of a session name that derives from the run ID.
 func runOf(session string) string { return session[:max(0, len(session)-randomEnd)] }
 
-// sessions are the configuration sessions that matter: those that are open,
-// and the one whose commit timer runs. A switch has one timer at most.
+// sessions holds the open configuration sessions, and the session whose commit timer is running.
+// A switch has at most one timer.
 type sessions struct {
 	pending []session
 	timer   *session
-	left    time.Duration // of the timer
+	left    time.Duration // time left on the timer
 }
 
 type session struct {
 	name, user string
-	// ours says that a run of this tool made it, fresh that the run (or its
-	// a revert) began age ago and may be at work.
+	// ours is set if a run of this tool created the session. fresh is set if that run, or the
+	// revert, began age ago and may still be in progress.
 	ours, fresh bool
 	age         time.Duration
 }
 
-// atWork is how long an unknown run is taken to be at work, counted from its start: it
-// may have many devices before this one. Only its journal, on the machine that it ran
-// on, says whether it has ended.
+// atWork is how long an unknown run is assumed to be in progress after its start: it may change
+// many devices before this one. Only its journal, on its own machine, shows whether it has ended.
 const atWork = 12 * time.Hour
 
-// session looks at the name of a session. One whose timer runs was committed
-// minutes ago, however long ago its run began.
+// session interprets a session name. A session whose timer is running was committed minutes ago,
+// however long ago its run began.
 func (d *Driver) session(name, user string, timed bool) session {
 	s := session{name: name, user: user, ours: drivers.Ours(name)}
 	if began, known := drivers.RunTime(name); known && s.ours && !d.knows(name) {
-		// The clock of another machine may be ahead.
+		// The clock of the other machine may be ahead.
 		s.age = max(time.Since(began), 0)
 		s.fresh = timed || s.age < atWork
 	}
 	return s
 }
 
-// knows reports whether a session is that of a run that has ended, of its taking
-// back, or one that this driver made for that.
+// knows reports whether a session belongs to a run that has ended or to its revert, or was
+// created by this driver to revert.
 func (d *Driver) knows(name string) bool {
 	if name == d.undo {
 		return true
@@ -107,10 +106,10 @@ func (s session) String() string {
 	return t
 }
 
-// errNotShown: the switch does not show its configuration sessions.
+// errNotShown means that the switch does not show its configuration sessions.
 var errNotShown = errors.New("configuration sessions are not shown")
 
-// sessions reads what is open. The error wraps errNotShown where the switch refuses the
+// sessions reads the open sessions. The error wraps errNotShown if the switch refuses the
 // command.
 func (d *Driver) sessions(ctx context.Context) (*sessions, error) {
 	raw, err := d.way.showJSON(ctx, "show configuration sessions")
@@ -134,8 +133,7 @@ func (d *Driver) sessions(ctx context.Context) (*sessions, error) {
 	if shown.Timer == "" {
 		return out, nil
 	}
-	// The end of the timer is a time on the clock of the uptime
-	// (napalm-automation/napalm eos.py).
+	// The timer's expiry is given on the uptime clock (napalm-automation/napalm eos.py).
 	v, err := d.version(ctx)
 	if err != nil {
 		return nil, err
@@ -145,18 +143,18 @@ func (d *Driver) sessions(ctx context.Context) (*sessions, error) {
 	return out, nil
 }
 
-// holds reports whether a session of that name is open.
+// holds reports whether a session with this name is open.
 func (s *sessions) holds(name string) bool {
 	return slices.ContainsFunc(s.pending, func(p session) bool { return p.name == name })
 }
 
-// timed reports whether the timer of that session runs.
+// timed reports whether the commit timer of the session is running.
 func (s *sessions) timed(name string) bool {
 	return name != "" && s.timer != nil && s.timer.name == name
 }
 
-// obstacle returns why nothing may be written now: a commit would overwrite
-// what others are about to commit, or what a timer is about to restore.
+// obstacle returns the reason why nothing may be written now: a commit would overwrite changes
+// that others are about to commit, or that a timer is about to restore.
 func (s *sessions) obstacle() error {
 	if t := s.timer; t != nil {
 		todo := "wait until it is confirmed or reverted"
@@ -179,8 +177,8 @@ func (s *sessions) obstacle() error {
 	return nil
 }
 
-// notes tells what earlier runs and others left open. aborts says that an
-// apply aborts the former.
+// notes describes sessions that earlier runs and other users left open. aborts is set if an apply
+// aborts those of earlier runs.
 func (s *sessions) notes(aborts bool) []string {
 	var out []string
 	if t := s.timer; t != nil {

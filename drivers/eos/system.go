@@ -9,7 +9,7 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/eos"
 )
 
-// System is Arista EOS.
+// System describes Arista EOS.
 var System = drivers.System{
 	System: intent.EOS,
 	Fit:    native.Fit,

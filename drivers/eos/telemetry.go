@@ -7,8 +7,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/telemetry"
 )
 
-// subscriptions are state paths of aristanetworks/yang EOS-4.36.1F, pathreport.csv,
-// which package openconfig reads as well.
+// subscriptions lists state paths from aristanetworks/yang EOS-4.36.1F, pathreport.csv. Package
+// openconfig reads the same paths.
 var subscriptions = telemetry.Source{Encoding: "json", Streams: func(d *render.Device) []telemetry.Stream {
 	ports := telemetry.Ports(d)
 	pfc := telemetry.Stream{Name: "pfc", Comments: []string{"in-frames and out-frames of a lossless priority; EOS 4.23.2"}}

@@ -16,10 +16,10 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
 )
 
-// gnmiWay is the way over gNMI: show commands and configuration lines of CLI
-// origin (aristanetworks/openmgmt, openconfig/featureprofiles
-// cli_origin_test). A Set is one session of the switch's own, committed as a
-// whole; there is no timer, and commands of exec mode cannot be sent.
+// gnmiWay is the gNMI transport: show commands and configuration lines of CLI origin
+// (aristanetworks/openmgmt, openconfig/featureprofiles cli_origin_test). The switch runs each Set
+// in its own session and commits it as a whole; there is no timer, and exec mode commands cannot
+// be sent.
 type gnmiWay struct {
 	cfg    gnmi.Config
 	client *gnmi.Client
@@ -52,7 +52,7 @@ func (w *gnmiWay) get(ctx context.Context, cmd string, json bool) ([]byte, error
 	}
 	out, err := c.GetCLI(ctx, cmd, json)
 	if err != nil && !refused(err) {
-		// The next call need not wait for the backoff of a broken connection.
+		// Avoid the backoff of a broken connection in the next call.
 		w.HangUp()
 	}
 	return out, err
@@ -104,7 +104,7 @@ func (w *gnmiWay) write(ctx context.Context, _ string, typed []string, _ time.Du
 	return lines.Rejected, err
 }
 
-// discard has nothing to do: the switch itself ends the session of a Set.
+// discard does nothing: the switch itself ends the session of a Set.
 func (w *gnmiWay) discard(context.Context, string) error { return nil }
 
 func (w *gnmiWay) Do(_ context.Context, cmd string) error {
@@ -119,6 +119,6 @@ func (w *gnmiWay) state(ctx context.Context, _ []show) (*drivers.Observation, er
 	return openconfig.Observe(ctx, c)
 }
 
-func (w *gnmiWay) HangUp() { _ = w.Close() } // what a broken connection says on its end adds nothing
+func (w *gnmiWay) HangUp() { _ = w.Close() } // errors from closing a broken connection are irrelevant
 
 func (w *gnmiWay) Close() error { return drivers.HangUp(&w.client) }

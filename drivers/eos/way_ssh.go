@@ -14,7 +14,7 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/eos"
 )
 
-// shellWay is the way over SSH.
+// shellWay is the SSH transport.
 type shellWay struct{ *drivers.Shell }
 
 func (w *shellWay) name() string { return "ssh" }
@@ -47,7 +47,7 @@ func (w *shellWay) write(ctx context.Context, name string, typed []string, timer
 	case err != nil && !refused(err):
 		return lines.Unsent, err
 	case err == nil && strings.TrimSpace(diffs) == "":
-		// Nothing to commit; whether that is right shows in a read.
+		// There is nothing to commit; a read will show whether that is correct.
 		return lines.Answered, w.discard(ctx, name)
 	}
 	if err := errors.Join(ctx.Err(), ready(ctx)); err != nil {
@@ -74,8 +74,8 @@ func (w *shellWay) discard(ctx context.Context, name string) error {
 
 func abortOf(session string) string { return "configure session " + session + " abort" }
 
-// state reads the state with show commands. A command that a release does not have
-// leaves its values unset.
+// state reads the state with show commands. Values of a command that the release lacks are not
+// set.
 func (w *shellWay) state(ctx context.Context, commands []show) (*drivers.Observation, error) {
 	o := &drivers.Observation{Taken: time.Now(), Ports: map[string]*drivers.PortState{}}
 	cmds := make([]string, len(commands))

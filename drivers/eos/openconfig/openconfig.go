@@ -1,11 +1,10 @@
-// Package openconfig reads the state of an Arista switch's ports over gNMI in
-// OpenConfig's tree: links, LLDP neighbours, PFC frames, queues, ECN marks and
-// the PFC watchdog. The public models lack what EOS has of PFC below
-// "ethernet/pfc"; those paths, and the releases that have them, are those of
-// aristanetworks/yang EOS-4.36.1F, pathreport.csv: counters of priorities and of
+// Package openconfig reads the port state of an Arista switch over gNMI from the OpenConfig tree:
+// links, LLDP neighbors, PFC frames, queues, ECN marks and the PFC watchdog. The public models
+// lack the PFC data that EOS has below "ethernet/pfc"; those paths, and the releases that have
+// them, are from aristanetworks/yang EOS-4.36.1F, pathreport.csv: counters of priorities and of
 // the watchdog since 4.23.2.
 //
-// Do not use it for configuration: EOS replaces all that OpenConfig has no words for.
+// Do not use it for configuration: EOS replaces everything that OpenConfig cannot express.
 package openconfig
 
 import (
@@ -24,8 +23,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// source has the paths of aristanetworks/yang pathreport.csv. Which of the codes
-// EOS answers with to a path that it does not have is not documented.
+// source lists paths from aristanetworks/yang pathreport.csv. It is not documented which of the
+// codes EOS returns for an unknown path.
 var source = tree.Source{
 	Name: "OpenConfig", Origin: "openconfig", Type: gnmi.DataState,
 	Paths: []string{
@@ -45,8 +44,8 @@ func Observe(ctx context.Context, c *gnmi.Client) (*drivers.Observation, error) 
 	return source.Observe(ctx, c)
 }
 
-// decode makes an observation of the values of any subset of OpenConfig's tree, however
-// it is split; the caller sets the time. Unknown paths and leaves are skipped.
+// decode builds an observation from the values of any subset of the OpenConfig tree, in any
+// partition; the caller sets the time. It skips unknown paths and leaves.
 func decode(vs []gnmi.Value) (*drivers.Observation, error) {
 	d := decoder{
 		o:          &drivers.Observation{Ports: map[string]*drivers.PortState{}},
@@ -63,13 +62,13 @@ func decode(vs []gnmi.Value) (*drivers.Observation, error) {
 	return d.o, nil
 }
 
-// decoder collects what is complete only once all values are seen.
+// decoder collects data that is complete only once all values are read.
 type decoder struct {
 	o          *drivers.Observation
-	negotiated map[string]bool // ports whose speed is a negotiated one
+	negotiated map[string]bool // ports whose speed was negotiated
 	neighbors  tree.Neighbors
-	queues     map[string]map[string]drivers.PortCounters // by port and name, all with index 0
-	numbers    map[string]uint64                          // of queues, by name
+	queues     map[string]map[string]drivers.PortCounters // by port and queue name, all with index 0
+	numbers    map[string]uint64                          // queue numbers by name
 }
 
 func (d *decoder) add(t tree.Object) {
@@ -106,7 +105,7 @@ func (d *decoder) add(t tree.Object) {
 	}
 }
 
-// key returns the part of an entry that has its key: the state or the entry.
+// key returns the part of an entry that contains its key: the state or the entry itself.
 func key(e tree.Object, name string) tree.Object {
 	if s := e.At("state"); s.Get(name) != nil {
 		return s
@@ -130,7 +129,7 @@ func (d *decoder) link(name string, e tree.Object) {
 	case "DOWN", "DORMANT", "NOT_PRESENT", "LOWER_LAYER_DOWN":
 		p.OperUp = qos.Of(false)
 	}
-	// Virtual EOS shows 0 for an MTU that is not set.
+	// Virtual EOS reports 0 for an MTU that is not set.
 	if n := s.Count("mtu"); n.V > 0 && n.V < 1<<16 {
 		p.MTU = qos.Of(int(n.V))
 	}
@@ -144,13 +143,13 @@ func (d *decoder) link(name string, e tree.Object) {
 
 var speedName = lazyre.New(`^SPEED_([0-9]{1,6})(GB|MB)$`)
 
-// speed reads the rate out of the name of a speed: SPEED_400GB.
+// speed parses the name of a speed: SPEED_400GB.
 func speed(name string) qos.Opt[units.Rate] {
 	m := speedName.FindStringSubmatch(tree.Local(name))
 	if m == nil {
 		return qos.Opt[units.Rate]{}
 	}
-	n, _ := strconv.Atoi(m[1]) // a few digits
+	n, _ := strconv.Atoi(m[1]) // at most six digits
 	r := units.Rate(n) * 1e6
 	if m[2] == "GB" {
 		r *= 1000
@@ -174,7 +173,7 @@ func pfc(p *drivers.PortState, e tree.Object) {
 	}
 }
 
-// queueLeaves are the counters of a queue.
+// queueLeaves maps metrics to the counter leaves of a queue.
 var queueLeaves = map[drivers.Metric]string{
 	drivers.QueuePackets: "transmit-pkts", drivers.QueueBytes: "transmit-octets", drivers.QueueDrops: "dropped-pkts",
 	drivers.QueueMarked: "ecn-marked-pkts",
@@ -191,8 +190,8 @@ func (d *decoder) queue(port, name string, s tree.Object) {
 	d.queues[port][name] = q
 }
 
-// count takes the counters of the unicast queues of a port. Where two names stand
-// for one queue the first in order counts.
+// count sets the counters of a port's unicast queues. If two names denote the same queue, the
+// first in order is used.
 func (d *decoder) count(port string) {
 	p := d.o.Port(port)
 	var seen qos.PrioritySet
@@ -208,13 +207,13 @@ func (d *decoder) count(port string) {
 	}
 }
 
-// queueName matches a name that says which unicast queue it stands for: the
-// bare number, or EOS's keyword for the queue with the number.
+// queueName matches a name that contains the number of a unicast queue: the bare number, or an
+// EOS keyword with the number.
 var queueName = lazyre.New(`(?i)^(?:(?:uc-)?tx-queue[ -]?|uc)?([0-7])$`)
 
-// queueNumber returns the unicast queue, 0..7, of a name. In OpenConfig a
-// queue has a name of the operator's choice ("AF4"), and the device may say
-// which queue that is; a digit at the end of any name says nothing.
+// queueNumber returns the unicast queue, 0..7, of a name. OpenConfig queue names are chosen by
+// the operator ("AF4"), and the device may show their numbers; a digit at the end of any other
+// name means nothing.
 func queueNumber(name string, numbers map[string]uint64) (int, bool) {
 	if n, ok := numbers[name]; ok {
 		return int(n), n < qos.NumPriorities

@@ -6,8 +6,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// PFCPriorities adds the PFC frames by priority of "show interfaces
-// priority-flow-control counters detail" (facebook/DNE-TaaC, health checks).
+// PFCPriorities adds the PFC frames by priority from "show interfaces priority-flow-control
+// counters detail" (facebook/DNE-TaaC, health checks).
 func PFCPriorities(b []byte, o *drivers.Observation) error {
 	return each(b, o, func(p *drivers.PortState, i tree.Object) {
 		for n, key := range numbered(i.At("priorities")) {
@@ -18,9 +18,8 @@ func PFCPriorities(b []byte, o *drivers.Observation) error {
 	}, "interfaces")
 }
 
-// Watchdog adds the counters by queue of "show priority-flow-control counters
-// watchdog". EOS may leave out queues that never got stuck; they stay unset
-// (facebook/DNE-TaaC, health checks).
+// Watchdog adds the counters by queue from "show priority-flow-control counters watchdog". EOS
+// may omit queues that were never stuck; these stay unset (facebook/DNE-TaaC, health checks).
 func Watchdog(b []byte, o *drivers.Observation) error {
 	return each(b, o, func(p *drivers.PortState, i tree.Object) {
 		for n, key := range numbered(i.At("txQueues")) {
@@ -31,9 +30,9 @@ func Watchdog(b []byte, o *drivers.Observation) error {
 	}, "interfaces")
 }
 
-// ECN adds the marked packets by queue of "show qos interfaces ecn counters
-// queue". A queue that does not mark or count has "-" there
-// (aristanetworks/anta, VerifyInterfacesECNCounters).
+// ECN adds the marked packets by queue from "show qos interfaces ecn counters queue". The output
+// has "-" for a queue that does not mark or count (aristanetworks/anta,
+// VerifyInterfacesECNCounters).
 func ECN(b []byte, o *drivers.Observation) error {
 	return each(b, o, func(p *drivers.PortState, i tree.Object) {
 		for n, key := range numbered(i.At("queueCounters")) {
@@ -42,10 +41,9 @@ func ECN(b []byte, o *drivers.Observation) error {
 	}, "intfQueueCounters")
 }
 
-// Queues adds the counters of unicast queues of "show interfaces counters
-// queue detail", summed over the drop precedences. EOS names them by traffic
-// class, which by default is the queue of the same number; classes counted
-// together ("TC0-2") belong to no queue and are passed over
+// Queues adds the counters of unicast queues from "show interfaces counters queue detail", summed
+// over the drop precedences. EOS names queues by traffic class, which by default is the queue
+// number; classes counted together ("TC0-2") belong to no queue and are skipped
 // (aristanetworks/anta, VerifyInterfacesEgressQueueDrops).
 func Queues(b []byte, o *drivers.Observation) error {
 	return each(b, o, func(p *drivers.PortState, i tree.Object) {
@@ -59,7 +57,7 @@ func Queues(b []byte, o *drivers.Observation) error {
 				var sum qos.Opt[uint64]
 				for dp := range precedences {
 					if c := precedences.At(dp).Count(name); c.Set {
-						sum = qos.Of(sum.V + c.V) // it wraps as the counters do
+						sum = qos.Of(sum.V + c.V) // may wrap around, like the counters
 					}
 				}
 				p.Counters.Put(m.Of(n), sum)

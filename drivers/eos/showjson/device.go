@@ -15,25 +15,25 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/term"
 )
 
-// Version is what "show version" says; a text is "" where it says nothing.
+// Version is the output of "show version"; missing texts are "".
 type Version struct {
 	Model        string // "DCS-7060DX5-64S-R"
 	Release      string // "4.32.1F"
 	Manufacturer string // "Arista"
 	Serial       string
-	MAC          string // of the system
-	// Uptime is also the clock of [Sessions.Expires].
+	MAC          string // system MAC address
+	// Uptime is also the clock used by [Sessions.Expires].
 	Uptime qos.Opt[time.Duration]
 }
 
-// ParseVersion reads "show version" (aristanetworks/openmgmt;
-// amd/node-scraper, scale_out_arista).
+// ParseVersion decodes "show version" (aristanetworks/openmgmt; amd/node-scraper,
+// scale_out_arista).
 func ParseVersion(b []byte) (Version, error) {
 	o, err := decode(b)
 	return Version{Model: o.String("modelName"), Release: o.String("version"), Manufacturer: o.String("mfgName"), Serial: o.String("serialNumber"), MAC: o.String("systemMacAddress"), Uptime: seconds(o, "uptime")}, err
 }
 
-// seconds returns a time in seconds, with a fraction, above zero and below a century.
+// seconds returns a duration given in seconds, with a fraction, between zero and a century.
 func seconds(o tree.Object, name string) qos.Opt[time.Duration] {
 	const century = 100 * 366 * 24 * time.Hour
 	n, _ := o.Get(name).(json.Number)
@@ -45,25 +45,25 @@ func seconds(o tree.Object, name string) qos.Opt[time.Duration] {
 
 // Sessions are the configuration sessions of a device.
 type Sessions struct {
-	// States are the states by the session's name, in the device's words:
-	// "pending", "completed", "pendingCommitTimer".
+	// States maps session names to states in the device's words: "pending", "completed",
+	// "pendingCommitTimer".
 	States map[string]string
-	// Users are who opened or committed a session, in words for people, as far as the
-	// device shows it. The form is not documented for every release.
+	// Users maps session names to a description of who opened or committed the session, as far as
+	// the device shows it. The form is not documented for every release.
 	Users map[string]string
-	// Timer is the session whose commit is reverted unless it is confirmed in time; ""
-	// for none. Expires is when, on the clock of [Version.Uptime].
+	// Timer is the session whose commit is reverted unless it is confirmed in time; "" for none.
+	// Expires is that time, on the clock of [Version.Uptime].
 	Timer   string
 	Expires qos.Opt[time.Duration]
 }
 
-// maxSessions is far above what a device keeps, pending and completed; maxUser
-// bounds the bytes of a user.
+// maxSessions is far more sessions than a device keeps, pending and completed; maxUser limits the
+// bytes of a user description.
 const maxSessions, maxUser = 1 << 12, 256
 
-// ParseSessions reads "show configuration sessions", plain or detail, in the
-// form of releases up to 4.32, where the timer stands with its session, and in
-// that of later ones, where it stands apart (napalm-automation/napalm eos.py).
+// ParseSessions decodes "show configuration sessions", plain or detail, in the form of releases
+// up to 4.32, where the timer is part of its session, and of later ones, where it is separate
+// (napalm-automation/napalm eos.py).
 func ParseSessions(b []byte) (Sessions, error) {
 	o, err := decode(b)
 	if err != nil {
@@ -94,7 +94,7 @@ func ParseSessions(b []byte) (Sessions, error) {
 	return s, nil
 }
 
-// Pending returns the sessions that are open and not committed, in order.
+// Pending returns the sessions that are open and not committed, sorted.
 func (s Sessions) Pending() []string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(s.States)) {

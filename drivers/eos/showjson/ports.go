@@ -11,16 +11,15 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// Interfaces adds what "show interfaces" says of links: administrative and
-// operational state, speed, and, of routed ports, the MTU in bytes. A bridged
-// port reports an MTU that is not the limit it forwards with, so that of
-// others is left unset (aristanetworks/anta, VerifyL2MTU and VerifyL3MTU;
-// napalm-automation/napalm eos.py for the states and the counters of errors).
+// Interfaces adds the link data from "show interfaces": administrative and operational state,
+// speed, and the MTU of routed ports in bytes. A bridged port reports an MTU other than its
+// forwarding limit, so only routed ports get one (aristanetworks/anta, VerifyL2MTU and
+// VerifyL3MTU; napalm-automation/napalm eos.py for the states and the error counters).
 func Interfaces(b []byte, o *drivers.Observation) error {
 	const mostMTU, mostRate = 1 << 16, 1 << 53
 	return each(b, o, func(p *drivers.PortState, i tree.Object) {
 		if s := i.String("interfaceStatus"); s != "" {
-			// A port that an error took down is "errdisabled", not "disabled".
+			// A port that was shut because of an error is "errdisabled", not "disabled".
 			p.AdminUp = qos.Of(s != "disabled")
 		}
 		if s := i.String("lineProtocolStatus"); s != "" && s != "unknown" {
@@ -39,9 +38,8 @@ func Interfaces(b []byte, o *drivers.Observation) error {
 	}, "interfaces")
 }
 
-// FEC adds what "show interfaces error-correction" says that ports run with: reedSolomon,
-// fireCode or disabled (a public controller for EOS 4.26). A port that is down runs with
-// none that is known.
+// FEC adds the active FEC from "show interfaces error-correction": reedSolomon, fireCode or
+// disabled (a public controller for EOS 4.26). It is not set for a port that is down.
 func FEC(b []byte, o *drivers.Observation) error {
 	return each(b, o, func(p *drivers.PortState, i tree.Object) {
 		if p.OperUp.V {
@@ -50,12 +48,11 @@ func FEC(b []byte, o *drivers.Observation) error {
 	}, "interfaceErrCorrStatuses")
 }
 
-// maxNeighbors bounds the neighbours of all ports together.
+// maxNeighbors limits the number of neighbors of all ports together.
 const maxNeighbors = 4 * maxPorts
 
-// LLDPNeighbors sets the neighbours that "show lldp neighbors", with or without
-// "detail", lists, in the device's order (amd/node-scraper, scale_out_arista;
-// aristanetworks/anta, VerifyLLDPNeighbors).
+// LLDPNeighbors sets the neighbors from "show lldp neighbors", with or without "detail", in the
+// device's order (amd/node-scraper, scale_out_arista; aristanetworks/anta, VerifyLLDPNeighbors).
 func LLDPNeighbors(b []byte, o *drivers.Observation) error {
 	out, err := decode(b)
 	if err != nil {
@@ -66,7 +63,7 @@ func LLDPNeighbors(b []byte, o *drivers.Observation) error {
 		byPort[longName(port)] = append(byPort[longName(port)], qos.Neighbor{Device: device, Port: its})
 		n++
 	}
-	// The plain form is one list of neighbours, the detailed form a list for each port.
+	// The plain form is one list of neighbors, the detailed form one list per port.
 	all, _ := out["lldpNeighbors"].([]any)
 	for _, e := range all {
 		l, _ := e.(map[string]any)
@@ -76,7 +73,7 @@ func LLDPNeighbors(b []byte, o *drivers.Observation) error {
 	for port := range inOrder(ports) {
 		for _, l := range tree.Object(ports).At(port).List("lldpNeighborInfo") {
 			i := l.At("neighborInterfaceInfo")
-			// The older key has the name in quotes of its own.
+			// The older key has additional quotes around the name.
 			id := strings.TrimSpace(strings.Trim(i.String("interfaceId"), `"`))
 			add(port, cmp.Or(l.String("systemName"), l.String("chassisId")), cmp.Or(i.String("interfaceId_v2"), id, i.String("interfaceDescription")))
 		}

@@ -1,15 +1,13 @@
-// Package showjson decodes the JSON of Arista EOS's show commands: links, LLDP
-// neighbours, PFC, ECN, queue and watchdog counters, the version and the
-// configuration sessions.
+// Package showjson decodes the JSON of Arista EOS's show commands: links, LLDP neighbors, PFC,
+// ECN, queue and watchdog counters, the version and the configuration sessions.
 //
-// EOS documents none of these forms. Each decoder names the public source that
-// shows its keys, takes what it finds, and leaves a value unset where the key
-// is missing, "-" (EOS's word for not counted) or of another type; text that
-// is no JSON object, or that reports a refused command, is an error.
+// EOS documents none of these forms. Each decoder names the public source of its keys, and leaves
+// a value unset if the key is missing, "-" (not counted) or has another type. Text that is not a
+// JSON object, or that reports a refused command, is an error.
 //
-// Do not use it for configuration: the running configuration is validated as text.
-// There is no decoder where no sample of the JSON is public: show
-// priority-flow-control, show qos interfaces, show qos maps, show qos profile.
+// Do not use it for configuration: the running configuration is validated as text. There is no
+// decoder for commands without a public sample of their JSON: show priority-flow-control, show
+// qos interfaces, show qos maps, show qos profile.
 package showjson
 
 import (
@@ -25,13 +23,13 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/term"
 )
 
-// maxPorts is far above the ports, VLANs and loopbacks of a chassis.
+// maxPorts is far more than the ports, VLANs and loopbacks of a chassis.
 const maxPorts = tree.MaxEntries
 
-// ErrRefused: the device answered with an error instead of the command's output.
+// ErrRefused means that the device returned an error instead of the command's output.
 var ErrRefused = errors.New("the device refuses the command")
 
-// decode reads the JSON object that a command prints.
+// decode decodes the JSON object that a command prints.
 func decode(b []byte) (tree.Object, error) {
 	o, more, err := tree.Parse(b)
 	if err == nil && more {
@@ -47,17 +45,16 @@ func decode(b []byte) (tree.Object, error) {
 	return o, nil
 }
 
-// queueKey matches a key that stands for one unicast queue or one priority.
+// queueKey matches a key that denotes one unicast queue or one priority.
 var queueKey = lazyre.New(`^(?:UC|TC)?([0-7])$`)
 
-// short has EOS's abbreviations of interface types.
+// short maps EOS's abbreviations of interface types to the full names.
 var short = map[string]string{
 	"Et": "Ethernet", "Ma": "Management", "Po": "Port-Channel", "Lo": "Loopback", "Vl": "Vlan", "Vx": "Vxlan", "Tu": "Tunnel",
 }
 
-// longName returns the full name of an interface that EOS may have
-// abbreviated: "Et1/1" is "Ethernet1/1" (amd/node-scraper, scale_out_arista).
-// Any other name is returned as it is.
+// longName expands an interface name that EOS may abbreviate: "Et1/1" becomes "Ethernet1/1"
+// (amd/node-scraper, scale_out_arista). Other names are returned unchanged.
 func longName(name string) string {
 	if len(name) > 2 && name[2] >= '0' && name[2] <= '9' {
 		if long, ok := short[name[:2]]; ok {
@@ -67,13 +64,13 @@ func longName(name string) string {
 	return name
 }
 
-// inOrder goes through the members of an object in the order of their names, so
-// that of two names that stand for one thing always the same counts.
+// inOrder iterates over the members of an object in name order, so that of two names for the same
+// thing the same one always wins.
 func inOrder(o tree.Object) iter.Seq[string] {
 	return slices.Values(slices.Sorted(maps.Keys(o)))
 }
 
-// numbered goes through the members that stand for one unicast queue or one priority.
+// numbered iterates over the members that denote one unicast queue or one priority.
 func numbered(o tree.Object) iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
 		for key := range inOrder(o) {
@@ -84,7 +81,7 @@ func numbered(o tree.Object) iter.Seq2[int, string] {
 	}
 }
 
-// each calls f for every port that the device names in the object at a path.
+// each calls f for every port in the object at a path.
 func each(b []byte, o *drivers.Observation, f func(*drivers.PortState, tree.Object), path ...string) error {
 	out, err := decode(b)
 	if err != nil {
