@@ -10,7 +10,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render"
 )
 
-// likeness is what the checks of an intended switch depend on, but for its ports.
+// likeness holds everything that the checks of an intended switch depend on, except its ports.
 type likeness struct {
 	pos            intent.Pos
 	os, role       string
@@ -23,14 +23,14 @@ type likeness struct {
 	ports          int
 }
 
-// maxKinds is how many switches of one likeness, with different ports, a switch is
+// maxKinds is the most switches of the same likeness but with different ports that a switch is
 // compared with.
 const maxKinds = 8
 
-// alike returns, by switch, the first one whose checks of the intent find the same.
+// alike returns, by switch, the first switch for which the checks of the intent find the same.
 func alike(f *intent.Fabric) map[*intent.Switch]*intent.Switch {
 	if len(f.Routing.Tunnels) > 0 || len(f.Traffic) > 0 {
-		return nil // they name switches
+		return nil // tunnels and traffic name switches
 	}
 	kinds := map[likeness][]*intent.Switch{}
 	out := make(map[*intent.Switch]*intent.Switch, len(f.Switches))
@@ -49,8 +49,8 @@ func alike(f *intent.Fabric) map[*intent.Switch]*intent.Switch {
 	return out
 }
 
-// samePort reports whether two ports are the same but for the places of their links in
-// the intent, and for who is at the other ends.
+// samePort reports whether two ports are the same except for the positions of their links in
+// the intent and the devices at the other ends.
 func samePort(f *intent.Fabric, a, b *intent.Port) bool {
 	if a.Name != b.Name || a.Settings != b.Settings || !sameValue(a.Speed, b.Speed) || !sameValue(a.Cable, b.Cable) ||
 		!sameValue(a.FEC, b.FEC) || !sameValue(a.AdminUp, b.AdminUp) || !sameValue(a.LAG, b.LAG) || !sameValue(a.Breakout, b.Breakout) {
@@ -73,8 +73,8 @@ func sameValue[T comparable](a, b intent.Value[T]) bool {
 	return a.V == b.V && a.IsDefault() == b.IsDefault()
 }
 
-// intendedOf checks what is compiled for each switch, and hands on the results in order.
-// Switches that are alike are checked once.
+// intendedOf checks the compiled configuration of each switch and passes the results on in
+// order. Of switches that are alike, only one is checked.
 func intendedOf(ctx context.Context, c *render.Compiler, rendered func(*render.Device) []Finding, take func(*Result) error) error {
 	check := func(_ context.Context, sw *intent.Switch) *Result {
 		d := c.Device(sw)
@@ -112,8 +112,8 @@ func intendedOf(ctx context.Context, c *render.Compiler, rendered func(*render.D
 	}, take)
 }
 
-// general reports whether a result is that of each switch that is alike: nothing in it
-// names a neighbour, or the place of a port or a link in the intent.
+// general reports whether a result holds for every switch that is alike: nothing in it names a
+// neighbour, or the position of a port or link in the intent.
 func (s *Result) general() bool {
 	if len(s.findings.list) == 0 && len(s.traits) == 0 {
 		return true

@@ -11,8 +11,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 )
 
-// randomClos writes the intent of some leaves and spines, with faults and oddities of a
-// role, of switches, of ports and of links.
+// randomClos writes the intent of some leaves and spines, with random faults and differences of
+// a role, of switches, of ports and of links.
 func randomClos(r *rand.Rand) string {
 	pick := func(l ...string) string { return l[r.IntN(len(l))] }
 	var b strings.Builder
@@ -37,7 +37,8 @@ func randomClos(r *rand.Rand) string {
 	return b.String()
 }
 
-// Switches that are alike are checked once, and the findings are those of checking each.
+// TestAlikeSwitchesAreCheckedOnce checks that checking one of several alike switches finds the
+// same as checking each.
 func TestAlikeSwitchesAreCheckedOnce(t *testing.T) {
 	shared, places := 0, 0
 	for seed := range 120 {
@@ -73,7 +74,7 @@ func TestAlikeSwitchesAreCheckedOnce(t *testing.T) {
 	}
 }
 
-// A switch with a port that differs is not like the others, however it differs.
+// TestWhatSwitchesAreAlikeIn checks that a switch with any difference in a port is not alike.
 func TestWhatSwitchesAreAlikeIn(t *testing.T) {
 	fabric := base[:strings.Index(base, "switches:")] + `switches:
   leaf[1-4]: {os: sonic, role: leaf, model: DellEMC-Z9332f-O32}

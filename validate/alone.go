@@ -13,20 +13,20 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 )
 
-// Config is the saved configuration of a switch, to be judged without an intent.
+// Config is the saved configuration of a switch that is checked without an intent.
 type Config struct {
 	Name, File string
-	Text       []byte // of the file
+	Text       []byte // content of the file
 	Running    *qos.Device
-	Account    []render.Line // what is known of its lines
+	Account    []render.Line // what is known about its lines
 }
 
-// Alone says what is wrong with configurations in themselves, and where they do not fit
-// each other. The place of a finding is "file:line", or "file TABLE|key" where a
-// configuration has rows. Findings are sorted.
+// Alone checks configurations without an intent, each by itself and then against each other.
+// The place of a finding is "file:line", or "file TABLE|key" for configurations with rows.
+// Findings are sorted.
 //
-// Nobody says here what is meant, so that only what defeats itself is an error: pause
-// that pauses nothing, thresholds upside down. What may be meant is a warning.
+// Without an intent, only a contradiction within the file is an error: PFC that pauses nothing,
+// thresholds upside down. Anything that may be on purpose is a warning.
 func Alone(cs []Config) []Finding {
 	var out []Finding
 	for i := range cs {
@@ -48,7 +48,8 @@ func Alone(cs []Config) []Finding {
 	return Sort(append(out, together(cs)...))
 }
 
-// madeAlone are the checks that [Alone] makes; lines may fail others by themselves.
+// madeAlone lists the checks that [Alone] makes; a line of a configuration may fail other
+// checks by itself.
 var madeAlone = strings.Fields(`CFG-01 CLS-01 CLS-03 CLS-04 CLS-05 CLS-06 CLS-07 CLS-17 CLS-18 CLS-19 PFC-01 PFC-03 PFC-04 PFC-05 PFC-06 PFC-11 PFC-12
 	PFC-15 BUF-08 ECN-01 ECN-02 ECN-03 ECN-08 ECN-09 ECN-10 SCH-02 SCH-03 SCH-07 MTU-02 WD-01 WD-03 WD-05 WD-06 PRT-02 UNKNOWN
 	CLS-12 MTU-05 WD-04`)
@@ -56,27 +57,27 @@ var madeAlone = strings.Fields(`CFG-01 CLS-01 CLS-03 CLS-04 CLS-05 CLS-06 CLS-07
 // MadeAlone reports whether [Alone] makes a check.
 func MadeAlone(id string) bool { return slices.Contains(madeAlone, id) }
 
-// aloneRun judges one configuration.
+// aloneRun checks one configuration.
 type aloneRun struct {
 	c    *Config
 	text *configText
 	list []aloneFinding
 	seen map[aloneCause]int
-	half map[string]bool // ports with half a watchdog, which have no other
-	// lineSaid are the checks, blocks and reasons of lines that have a finding.
+	half map[string]bool // ports with half of a watchdog configuration, which get no other watchdog finding
+	// lineSaid holds the checks, blocks and reasons of lines that already have a finding.
 	lineSaid map[aloneCause]bool
-	// unpaused are ports whose lines of PFC pause nothing.
+	// unpaused holds ports that have PFC lines but pause nothing.
 	unpaused map[string]bool
-	// everywhere are the priorities that all ports with PFC pause.
+	// everywhere holds the priorities that every port with PFC pauses.
 	everywhere qos.PrioritySet
 }
 
-// aloneFinding is a finding, and what its place is looked up with.
+// aloneFinding is a finding, with the data to look up its place.
 type aloneFinding struct {
 	Finding
 	attr qos.Attr
-	line int    // 0 where the attribute tells
-	row  string // of a configuration without lines
+	line int    // 0 to find the line by attr
+	row  string // row of a configuration without lines
 }
 
 type aloneCause struct {
@@ -84,12 +85,12 @@ type aloneCause struct {
 	line     int
 }
 
-// found notes a finding on a port, "" for the switch, about an attribute of it.
+// found adds a finding about an attribute of a port; port is "" for the switch.
 func (r *aloneRun) found(id string, s Severity, port string, attr qos.Attr, what string, args ...any) {
 	r.add(aloneFinding{Finding: Finding{ID: id, Severity: s, What: fmt.Sprintf(what, args...)}, attr: attr}, port)
 }
 
-// foundAt notes a finding about a line.
+// foundAt adds a finding about a line.
 func (r *aloneRun) foundAt(id string, s Severity, port string, line int, what string, args ...any) {
 	r.add(aloneFinding{Finding: Finding{ID: id, Severity: s, What: fmt.Sprintf(what, args...)}, line: line}, port)
 }
@@ -99,7 +100,7 @@ func (r *aloneRun) add(f aloneFinding, port string) {
 	check.mayFind(f.Severity)
 	key := aloneCause{f.ID, f.What, f.line}
 	if port != "" && f.line > 0 {
-		key.line = -1 // lines of ports that say the same are one finding
+		key.line = -1 // equal lines of several ports make one finding
 	}
 	i, ok := r.seen[key]
 	if !ok {
@@ -113,7 +114,7 @@ func (r *aloneRun) add(f aloneFinding, port string) {
 	}
 }
 
-// aloneFixes are those of checks whose own fix is to change the intent.
+// aloneFixes replace the fixes of checks that tell the user to change the intent.
 var aloneFixes = map[string]string{
 	"MTU-02": "raise the MTU of the port to 9000 or more, as on every port of the path",
 	"ECN-01": "give the queue WRED thresholds with ECN",
@@ -127,7 +128,7 @@ var aloneFixes = map[string]string{
 	"WD-05":  "shorten the detection time to at most 1s",
 }
 
-// aloneFix is the fix of a check where there is no intent to apply.
+// aloneFix returns the fix of a check when there is no intent to apply.
 func aloneFix(c *Check) string {
 	fix := cmp.Or(aloneFixes[c.ID], strings.TrimSuffix(c.Fix, ": "+applyIntent))
 	if strings.Contains(fix, applyIntent) {
@@ -136,7 +137,7 @@ func aloneFix(c *Check) string {
 	return fix
 }
 
-// findings gives each finding its place: that of its first port.
+// findings returns the findings, each with the place of its first port.
 func (r *aloneRun) findings() []Finding {
 	out := make([]Finding, 0, len(r.list))
 	for _, f := range r.list {
@@ -148,7 +149,7 @@ func (r *aloneRun) findings() []Finding {
 	return out
 }
 
-// port judges what a port does.
+// port checks the configuration of a port.
 func (r *aloneRun) port(name string, q *qos.Port) {
 	pfc := q.PFC.Or(0)
 	for n := range q.Queues {
@@ -198,8 +199,8 @@ func (r *aloneRun) port(name string, q *qos.Port) {
 // include/rdma/ib_addr.h).
 const fullPayload = 4096
 
-// queueOf is the queue of a lossless priority: that of its traffic class, or the one
-// that its pause stops where nothing is in that class.
+// queueOf returns the queue of a lossless priority: the queue of its traffic class, or the
+// queue that its pause stops if no DSCP is in that class.
 func queueOf(m *qos.Maps, prio int) int {
 	if m == nil {
 		return prio
@@ -216,7 +217,7 @@ func queueOf(m *qos.Maps, prio int) int {
 	return prio
 }
 
-// reached reports whether a DSCP is in a traffic class.
+// reached reports whether any DSCP is in a traffic class.
 func reached(m *qos.Maps, tc int) bool {
 	for d := range m.DSCPToTC {
 		if tcOf(m, d) == tc {
@@ -226,11 +227,11 @@ func reached(m *qos.Maps, tc int) bool {
 	return false
 }
 
-// tcOf is the traffic class of a code point. One that a map does not list goes
-// to traffic class 0.
+// tcOf returns the traffic class of a DSCP. A DSCP that the map does not list is in traffic
+// class 0.
 func tcOf(m *qos.Maps, dscp int) int { return max(0, int(m.DSCPToTC[dscp])) }
 
-// classification judges what reaches the lossless priorities.
+// classification checks which packets are classified into the lossless priorities.
 func (r *aloneRun) classification(name string, m *qos.Maps, pfc qos.PrioritySet) {
 	for table, id := range map[[2]qos.Table]string{{qos.TCToQueue, qos.PFCToQueue}: "CLS-05", {qos.TCToGroup, qos.PFCToGroup}: "CLS-06"} {
 		a, b := m.Table(table[0]), m.Table(table[1])
@@ -248,10 +249,10 @@ func (r *aloneRun) classification(name string, m *qos.Maps, pfc qos.PrioritySet)
 		into[tcOf(m, d)] = append(into[tcOf(m, d)], d)
 	}
 	if !listed {
-		return // the switch does not say how it classifies
+		return // the switch does not show how it classifies
 	}
-	// On some systems the pause of a priority is that of another class's queue, and
-	// those without a mode of trust classify by both fields.
+	// On some systems the pause of a priority stops the queue of another class, and systems
+	// without a trust mode classify by both fields.
 	used := func(p int) bool {
 		if to := m.PFCToQueue[p]; to >= 0 && len(reaching(m, int(to))) > 0 {
 			return true
@@ -283,7 +284,7 @@ func (r *aloneRun) classification(name string, m *qos.Maps, pfc qos.PrioritySet)
 	}
 }
 
-// curve judges the marking of a lossless queue, and reports whether it found a fault.
+// curve checks the marking of a lossless queue, and reports whether it found a fault.
 func (r *aloneRun) curve(name string, q *qos.Port, prio, n int) bool {
 	e := q.Queues[n].ECN.V
 	at := qos.KindECN.At(n)
@@ -313,14 +314,14 @@ func upsideDown(e qos.ECN) bool {
 	return (e.Enabled || e.Drops) && e.Max != 0 && known && order > 0
 }
 
-// leastShare is the part of a link, in percent, below which a lossless queue starves.
+// leastShare is the share of a link, in percent, below which a lossless queue starves.
 const leastShare = 5
 
-// manyDSCPs is how many code points control traffic and notifications have at most: CS6
-// and CS7 with all that shares their precedence.
+// manyDSCPs is the most DSCPs that control traffic and notifications may have: CS6, CS7 and all
+// DSCPs of the same precedence.
 const manyDSCPs = 16
 
-// served judges what a lossless queue gets of the link.
+// served checks the share of the link that a lossless queue gets.
 func (r *aloneRun) served(name string, q *qos.Port, m *qos.Maps, prio, n int) {
 	s := q.Queues[n].Scheduler
 	if !s.Set || s.V.Strict || s.V.Other != "" {
@@ -330,7 +331,8 @@ func (r *aloneRun) served(name string, q *qos.Port, m *qos.Maps, prio, n int) {
 	for i := range q.Queues {
 		o := q.Queues[i].Scheduler.V
 		sum += o.Weight
-		// On systems with lines a queue below one with a weight is not served before it.
+		// On systems with lines, a strict queue below a queue with a weight is not served
+		// before it.
 		if ds := reaching(m, i); (i > n || i < n && r.text.rows) && o.Strict && o.MaxRate == 0 && (slices.Contains(ds, 0) || len(ds) > manyDSCPs) {
 			r.found("SCH-02", Warning, name, qos.KindScheduler.At(i), "strict queue %d has no rate limit, takes DSCP %s and is served before queue %d of lossless priority %d", i, qos.FoldInts(ds), n, prio)
 		}
@@ -344,7 +346,7 @@ func (r *aloneRun) served(name string, q *qos.Port, m *qos.Maps, prio, n int) {
 	}
 }
 
-// reaching are the code points in a queue.
+// reaching returns the DSCPs in a queue.
 func reaching(m *qos.Maps, queue int) (out []int) {
 	if m == nil {
 		return nil
@@ -357,7 +359,7 @@ func reaching(m *qos.Maps, queue int) (out []int) {
 	return out
 }
 
-// groupOr is the priority group of a priority, the one of its number where no map tells.
+// groupOr returns the priority group of a priority; without a map it has the priority's number.
 func groupOr(m *qos.Maps, prio int) int {
 	if g := group(m, prio); g >= 0 {
 		return g
@@ -365,7 +367,7 @@ func groupOr(m *qos.Maps, prio int) int {
 	return prio
 }
 
-// withGroup are the priorities whose groups are not bound to a lossy profile.
+// withGroup returns the priorities whose groups are not bound to a lossy profile.
 func (r *aloneRun) withGroup(name string, q *qos.Port, pfc qos.PrioritySet) qos.PrioritySet {
 	m := r.c.Running.ClassifiedBy(name)
 	for _, p := range pfc.List() {
@@ -376,7 +378,7 @@ func (r *aloneRun) withGroup(name string, q *qos.Port, pfc qos.PrioritySet) qos.
 	return pfc
 }
 
-// groups judges the priority groups that a configuration binds to a profile.
+// groups checks the priority groups that a configuration binds to a profile.
 func (r *aloneRun) groups(name string, q *qos.Port, pfc qos.PrioritySet) {
 	m := r.c.Running.ClassifiedBy(name)
 	of := [qos.NumPriorities]bool{}
@@ -414,7 +416,6 @@ func (r *aloneRun) groups(name string, q *qos.Port, pfc qos.PrioritySet) {
 	}
 }
 
-// watchdog judges the PFC watchdog of a port.
 func (r *aloneRun) watchdog(name string, q *qos.Port, pfc qos.PrioritySet) {
 	w, at := q.Watchdog.V, qos.KindWatchdog.Attr()
 	switch {
@@ -433,7 +434,7 @@ func (r *aloneRun) watchdog(name string, q *qos.Port, pfc qos.PrioritySet) {
 	}
 }
 
-// bundles compares the members of aggregates that carry lossless traffic.
+// bundles compares the members of each aggregate that carries lossless traffic.
 func (r *aloneRun) bundles() {
 	firsts := map[string]*qos.Port{}
 	for _, name := range natural.Keys(r.c.Running.Ports) {
@@ -451,7 +452,7 @@ func (r *aloneRun) bundles() {
 	}
 }
 
-// fieldNames says fields, those of queues and groups once.
+// fieldNames names fields; the fields of all queues or groups get one name.
 func fieldNames(fields []qos.Attr) string {
 	var said []string
 	for _, f := range fields {
@@ -462,8 +463,8 @@ func fieldNames(fields []qos.Attr) string {
 	return strings.Join(said, ", ")
 }
 
-// account takes over what is known of lines: what one fails by itself, and how many
-// nobody understands.
+// account adds findings for lines that fail a check by themselves, and counts the lines that
+// are not understood.
 func (r *aloneRun) account() {
 	unknown, at := 0, ""
 	for i := range r.c.Account {
@@ -499,16 +500,15 @@ func (r *aloneRun) account() {
 	})
 }
 
-// halfOfWatchdog reports whether a line of a watchdog is known to do nothing.
+// halfOfWatchdog reports whether a line is half of a watchdog configuration and does nothing.
 func halfOfWatchdog(l *render.Line) bool {
 	return (l.Fate == render.Inert || l.Fate == render.Unknown) && watchdogLine.MatchString(l.Where+" "+l.Text) && halfOf.MatchString(l.Why)
 }
 
-// halves are the checks that find half of something, by those of the whole: what a line
-// without effect fails.
+// halves maps checks to those for a line without effect: a check of half of the configuration.
 var halves = map[string]string{"PFC-03": "PFC-15", "PFC-04": "CFG-01", "PFC-07": "PFC-15", "WD-01": "WD-06", "WD-03": "WD-06"}
 
-// fails notes that a line fails a check by itself, unless a finding says so already.
+// fails adds a finding for a line that fails a check by itself, unless there is one already.
 func (r *aloneRun) fails(check *Check, l *render.Line) {
 	port := strings.TrimPrefix(l.Where, "interface ")
 	if l.No == 0 {
@@ -527,7 +527,7 @@ func (r *aloneRun) fails(check *Check, l *render.Line) {
 	})
 	again := aloneCause{check.ID, l.Where + "\n" + l.Why, 0}
 	if said || r.lineSaid[again] || (check.ID == "WD-06" || check.ID == "PFC-15") && len(ports) > 0 && r.unpaused[ports[0]] {
-		return // for want of a pause there is nothing to watch, either
+		return // a port that pauses nothing has nothing to watch
 	}
 	r.lineSaid[again] = true
 	f := aloneFinding{line: l.No, row: cmp.Or(l.Where, l.Text), Finding: Finding{ID: check.ID, Severity: check.Rules[len(check.Rules)-1].Severity, What: cmp.Or(l.Why, check.Title)}}

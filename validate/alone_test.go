@@ -11,7 +11,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render"
 )
 
-// lossless3 is a switch whose ports pause priority 3, and that has no fault.
+// lossless3 returns a switch without faults whose ports pause priority 3.
 func lossless3(ports ...string) *qos.Device {
 	m := qos.UnmappedMaps()
 	for d := range m.DSCPToTC {
@@ -31,7 +31,8 @@ func lossless3(ports ...string) *qos.Device {
 	return dev
 }
 
-// Each fault of a running model is named, alone, with its severity.
+// TestAloneNamesFaults checks that each fault of a running configuration has exactly one
+// finding, with its severity.
 func TestAloneNamesFaults(t *testing.T) {
 	cases := []struct {
 		want string
@@ -69,7 +70,7 @@ func TestAloneNamesFaults(t *testing.T) {
 		{"error PFC-04", func(p *qos.Port, _ *qos.Maps) {
 			p.Groups[4] = qos.Group{Lossless: qos.Of(true), Buffer: qos.Of("mine")}
 		}},
-		{"error PFC-04", func(p *qos.Port, _ *qos.Maps) { // group 0 is another group than 3
+		{"error PFC-04", func(p *qos.Port, _ *qos.Maps) { // group 0 is not the group of priority 3
 			p.Groups[0] = qos.Group{Lossless: qos.Of(true), Buffer: qos.Of("mine")}
 		}},
 		{"warning PFC-11", func(p *qos.Port, _ *qos.Maps) {
@@ -81,7 +82,7 @@ func TestAloneNamesFaults(t *testing.T) {
 		}},
 		{"error ECN-02", func(p *qos.Port, _ *qos.Maps) { p.Queues[3].ECN.V.Min = 4e6 }},
 		{"error ECN-02", func(p *qos.Port, _ *qos.Maps) { p.Queues[3].ECN.V.Min = 3e6 }},
-		{"error ECN-02", func(p *qos.Port, _ *qos.Maps) { // also of a queue that is not lossless
+		{"error ECN-02", func(p *qos.Port, _ *qos.Maps) { // also for a queue that is not lossless
 			p.Queues[1].ECN = qos.Of(qos.ECN{Enabled: true, Min: 2, Max: 1000, Unit: qos.Units(qos.UnitMBytes, qos.UnitKBytes)})
 		}},
 		{"", func(p *qos.Port, _ *qos.Maps) {
@@ -120,8 +121,8 @@ func TestAloneNamesFaults(t *testing.T) {
 	}
 }
 
-// Two classes more between switches, for what they remap, are as they should be, and a
-// priority without a group is none.
+// TestAloneCountsLosslessClasses checks that two more lossless classes between switches, for
+// remapped traffic, are accepted, and that a priority without a group does not count.
 func TestAloneCountsLosslessClasses(t *testing.T) {
 	dev := lossless3("Ethernet1", "Ethernet2")
 	more := func(p *qos.Port, prios ...int) {
@@ -154,9 +155,9 @@ func TestAloneCountsLosslessClasses(t *testing.T) {
 	}
 }
 
-// A finding names the line that the account knows to set the value, a line that is
-// known to fail is one finding for all its ports, and lines that nobody understands are
-// one.
+// TestAloneReadsTheAccount checks that a finding names the line that sets the value, that equal
+// failing lines of several ports are one finding, and that all lines not understood are one
+// finding.
 func TestAloneReadsTheAccount(t *testing.T) {
 	dev := lossless3("Ethernet1", "Ethernet2")
 	dev.Ports["Ethernet1"].MTU.V, dev.Ports["Ethernet2"].MTU.V = 1500, 1500
@@ -178,8 +179,8 @@ func TestAloneReadsTheAccount(t *testing.T) {
 	}
 }
 
-// Configurations are compared with each other; a fabric whose switches share a set has
-// no finding, whatever else some ports do.
+// TestAloneComparesFiles checks that configurations are compared with each other, and that
+// there is no finding if all switches have ports with the same set, whatever other ports do.
 func TestAloneComparesFiles(t *testing.T) {
 	ids := func(devices ...*qos.Device) string {
 		var cs []Config
@@ -213,7 +214,7 @@ func TestAloneComparesFiles(t *testing.T) {
 	}
 }
 
-// Whatever a file holds, it is read without a panic, and places are lines of it.
+// FuzzAlone checks that no file makes the checks panic, and that places are lines of the file.
 func FuzzAlone(f *testing.F) {
 	f.Add("interface Ethernet1\n  priority-flow-control mode on\n  service-policy type queuing output OUT\nsystem qos\n  service-policy type network-qos N\npolicy-map type network-qos N\n  class x\n    pause pfc-cos 3\n")
 	f.Add("qos profile R\n\tpriority-flow-control priority 3 no-drop\n interface Ethernet1\ninterface Ethernet1\n service-profile R\nqos map traffic-class 3 to dscp 99\n")

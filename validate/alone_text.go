@@ -15,21 +15,21 @@ import (
 	"github.com/roce-fabric/roce-fabric/render"
 )
 
-// configText is a configuration as people wrote it: blocks of lines, found by their
-// indentation alone, or rows of tables.
+// configText is a configuration as its author wrote it: blocks of lines, found by indentation
+// alone, or rows of tables.
 type configText struct {
 	rows   bool
 	blocks map[string][]textLine // by header
 	order  []string              // headers
-	used   map[string]int        // policies and profiles by name: the line that attaches it
+	used   map[string]int        // by name of a policy or profile: the line that attaches it
 }
 
 type textLine struct {
 	no           int
-	parent, text string // parent is the line that it is indented under
+	parent, text string // parent is the line above with less indentation
 }
 
-// attaches names the policy or profile that a line attaches.
+// attaches matches a line that attaches a policy or profile, and captures its name.
 var attaches = lazyre.New(`^service-(?:policy|profile) (?:type \S+ )?(?:(?:input|output) )?(\S+)`)
 
 func readText(text []byte) *configText {
@@ -63,8 +63,8 @@ func readText(text []byte) *configText {
 	return t
 }
 
-// ofPort are the lines that act on a port: its own, and those of what it or the system
-// attaches.
+// ofPort returns the lines that act on a port: its own, and those of policies and profiles
+// attached to the port or to the system.
 func (t *configText) ofPort(port string) []textLine {
 	own := t.blocks["interface "+port]
 	out := slices.Clone(own)
@@ -80,8 +80,7 @@ func (t *configText) ofPort(port string) []textLine {
 	return out
 }
 
-// says are the words of lines that set an attribute, and tables the tables of rows that
-// do.
+// says matches the lines that set an attribute; tables names the tables whose rows set it.
 var (
 	says = map[qos.Kind]*lazyre.Regexp{
 		qos.KindPFC: lazyre.New(`^priority-flow-control (mode |priority )?(on|\d)`), qos.KindMTU: lazyre.New(`^(l2 )?mtu `),
@@ -97,8 +96,8 @@ var (
 	queueWord = lazyre.New(`(?:queue |q)(\d|-default)$`)
 )
 
-// where is the place of a line, or of what sets an attribute on a port: the line that
-// is known to, else one that speaks of it, else the interface.
+// where returns the place of a line. If line is 0, it returns the place where an attribute of a
+// port is set: the line known to set it, otherwise a line about it, otherwise the interface.
 func (r *aloneRun) where(line int, port string, attr qos.Attr) string {
 	if l := r.setter(port, attr); line == 0 && l != nil {
 		if l.No == 0 {
@@ -106,7 +105,7 @@ func (r *aloneRun) where(line int, port string, attr qos.Attr) string {
 		}
 		line = l.No
 		if word := says[attr.Kind]; word != nil && !word.MatchString(l.Text) {
-			line = cmp.Or(r.text.word(port, attr), line) // it attaches what says it
+			line = cmp.Or(r.text.word(port, attr), line) // the line attaches a policy that sets it
 		}
 	}
 	table := tables[attr.Kind]
@@ -129,8 +128,8 @@ func (r *aloneRun) where(line int, port string, attr qos.Attr) string {
 	return r.c.File + ":" + strconv.Itoa(line)
 }
 
-// setter is the line of the account that sets an attribute on a port; nil where none is
-// known to.
+// setter returns the line of the account that sets an attribute of a port; nil if none is
+// known.
 func (r *aloneRun) setter(port string, attr qos.Attr) *render.Line {
 	if attr == (qos.Attr{}) {
 		return nil
@@ -153,7 +152,7 @@ func (r *aloneRun) setter(port string, attr qos.Attr) *render.Line {
 	return out
 }
 
-// line is the line that speaks of an attribute of a port, else its interface; 0 where
+// line returns the line about an attribute of a port, or the first line of its interface; 0 if
 // there is neither.
 func (t *configText) line(port string, attr qos.Attr) int {
 	line := t.word(port, attr)
@@ -163,7 +162,7 @@ func (t *configText) line(port string, attr qos.Attr) int {
 	return line
 }
 
-// word is the line that speaks of an attribute of a port, 0 where there is none.
+// word returns the line about an attribute of a port; 0 if there is none.
 func (t *configText) word(port string, attr qos.Attr) int {
 	word := says[attr.Kind]
 	if word == nil {
@@ -196,8 +195,8 @@ var (
 	marking       = lazyre.New(`^qos map traffic-class (\d) to dscp (\d{1,2})$`)
 )
 
-// lines judges what only the text tells: what is attached nowhere, and one half of what
-// needs two.
+// lines finds faults that only the text shows: policies attached nowhere, and half of a setting
+// that needs two lines.
 func (r *aloneRun) lines() {
 	if r.text.rows {
 		return
@@ -227,7 +226,7 @@ func (r *aloneRun) lines() {
 	}
 }
 
-// marks finds lines that mark packets of a class with a DSCP that is not in it.
+// marks finds lines that mark packets of a class with a DSCP of another class.
 func (r *aloneRun) marks(m *qos.Maps) {
 	for _, header := range r.text.order {
 		w := marking.FindStringSubmatch(header)
@@ -242,7 +241,7 @@ func (r *aloneRun) marks(m *qos.Maps) {
 	}
 }
 
-// halfOfPFC says why a port that has lines of PFC pauses nothing.
+// halfOfPFC says why a port with PFC lines pauses nothing.
 func (r *aloneRun) halfOfPFC(port string) {
 	var on, paused, network *textLine
 	for _, l := range r.text.ofPort(port) {
@@ -285,7 +284,8 @@ func (r *aloneRun) halfOfPFC(port string) {
 	}
 }
 
-// missing is a network-qos policy that system qos attaches and the text does not hold.
+// missing returns a network-qos policy that system qos attaches but the text does not contain;
+// "" if there is none.
 func (r *aloneRun) missing() string {
 	for _, l := range r.text.blocks["system qos"] {
 		m := attaches.FindStringSubmatch(l.text)
@@ -296,7 +296,7 @@ func (r *aloneRun) missing() string {
 	return ""
 }
 
-// negotiated finds a policy of the system that pauses, where no port states PFC.
+// negotiated finds a system policy that pauses a class while no port configures PFC.
 func (r *aloneRun) negotiated(at textLine, policy string) {
 	stated := func(h string) bool {
 		return slices.ContainsFunc(r.text.blocks[h], func(l textLine) bool { return strings.HasPrefix(l.text, "priority-flow-control ") })
@@ -307,8 +307,8 @@ func (r *aloneRun) negotiated(at textLine, policy string) {
 	}
 }
 
-// together compares configurations with each other: which end of which link they are,
-// none of them says.
+// together compares configurations with each other. They do not say which ports are linked, so
+// values are compared across all ports with PFC.
 func together(cs []Config) []Finding {
 	var out []Finding
 	compare := func(id string, s Severity, what string, attr qos.Attr, value func(*qos.Device, *qos.Port) string) {
@@ -335,7 +335,7 @@ func together(cs []Config) []Finding {
 			shared = shared || len(names) == len(cs)
 		}
 		if shared {
-			return // some ports of all of them fit
+			return // some port of every switch has the same value
 		}
 		for v, names := range values.All() {
 			for _, name := range names {

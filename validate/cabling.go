@@ -15,8 +15,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/topology"
 )
 
-// Cabling holds a list of cables, from a topology file or an LLDP dump, against
-// the links of the intent.
+// Cabling compares a list of cables, from a topology file or an LLDP dump, with the links of
+// the intent.
 func Cabling(f *intent.Fabric, file string, cables []topology.Cable) []Finding {
 	fix := Lookup("TOP-07").Fix
 	var out []Finding
@@ -41,25 +41,25 @@ func Cabling(f *intent.Fabric, file string, cables []topology.Cable) []Finding {
 	return out
 }
 
-// portNames are the ports of a switch by what LLDP may call them.
+// portNames holds the ports of a switch, under the names that LLDP may report.
 type portNames struct {
 	os, model string // of the switch
 	ports     []string
-	all       bool     // these are all that the switch has
-	aliases   []string // of ports, as the switch shows them; "" where it shows none
-	// byAlias is made when first asked for, because most neighbours give the name
-	// itself. Runs may share it.
+	all       bool     // ports has all ports of the switch
+	aliases   []string // aliases of ports as the switch shows them; "" for a port without one
+	// byAlias is built on first use, because most neighbours report the name itself. Several
+	// runs may share it.
 	once    sync.Once
 	byAlias map[string][]string
 }
 
-// key is the same for switches with the same names.
+// key returns a string that is equal for switches with the same names.
 func (n *portNames) key() string {
 	return fmt.Sprintf("%q %q %t %q %q", n.os, n.model, n.all, n.ports, n.aliases)
 }
 
-// called returns the ports of an alias: as the switch shows it, and where it shows
-// none for a port, as the model has it.
+// called returns the ports with an alias: as the switch shows it, or for ports without one as
+// the model has it.
 func (n *portNames) called(alias string) []string {
 	n.once.Do(func() {
 		n.byAlias = map[string][]string{}
@@ -82,10 +82,9 @@ func (n *portNames) called(alias string) []string {
 	return n.byAlias[alias]
 }
 
-// another says how sure it is that a name that LLDP gives means another port of
-// the switch; "" where it may be that one. The alias of one port may be the name of
-// another, and a name that the switch has nowhere may be any port's, unless it has
-// the form of their names.
+// another says with which severity a name reported by LLDP means a different port of the
+// switch; "" if it may mean port. The alias of one port may be the name of another, and a name
+// that the switch does not have may mean any port, unless it has the form of port names.
 func (n *portNames) another(port, given string) Severity {
 	if derive.SamePort(port, given) {
 		return ""
@@ -102,8 +101,8 @@ func (n *portNames) another(port, given string) Severity {
 	return ""
 }
 
-// cabling holds what LLDP shows of the links against the intent. It comes before
-// the checks of two ends, which say where they are not the ends of one cable.
+// cabling compares the LLDP neighbours with the links of the intent. It runs before the checks
+// of two ends, which skip ends that do not belong to the same cable.
 func (r *Run) cabling() {
 	r.miscabled = map[intent.Endpoint]string{}
 	fix := Lookup("TOP-07").Fix
@@ -127,8 +126,8 @@ func (r *Run) cabling() {
 	}
 }
 
-// elsewhere returns the neighbour that LLDP shows at a port where that is not the
-// other end of the link, and how sure that is; "" where they do not differ.
+// elsewhere returns the neighbour that LLDP shows on a port if it is not the other end of the
+// link, with the severity; "" if they match.
 func (r *Run) elsewhere(p *intent.Port, n qos.Neighbor) (seen string, s Severity) {
 	peer, linked := p.Peer()
 	if !linked || n == (qos.Neighbor{}) {
@@ -136,11 +135,11 @@ func (r *Run) elsewhere(p *intent.Port, n qos.Neighbor) (seen string, s Severity
 	}
 	f := r.fabric
 	device, _, _ := strings.Cut(n.Device, ".")
-	// A switch without a name is judged by its port.
+	// A neighbour that reports a MAC instead of a name is compared by its port alone.
 	same := strings.EqualFold(device, peer.Device) || strings.EqualFold(n.Device, peer.Device) || derive.IsMAC(n.Device) && f.Switch(peer.Device) != nil
 	switch {
 	case device == "" || !same && !f.Has(device) && f.Host(peer.Device) != nil:
-		return "", "" // a host may call itself whatever it likes
+		return "", "" // hosts may report any name
 	case !same && f.Has(device):
 		s = Error
 	case !same:
@@ -156,8 +155,8 @@ func (r *Run) elsewhere(p *intent.Port, n qos.Neighbor) (seen string, s Severity
 	return printable(n.Device + "/" + n.Port), s
 }
 
-// namesOf returns the ports of a switch: what it runs where it was read, and else
-// those that the intent names.
+// namesOf returns the port names of a switch: of its running state if it was read, otherwise
+// the ports that the intent names.
 func (r *Run) namesOf(sw *intent.Switch) *portNames {
 	kept := r.of(sw)
 	if kept.names == nil {
@@ -170,8 +169,8 @@ func (r *Run) namesOf(sw *intent.Switch) *portNames {
 	return kept.names
 }
 
-// otherNIC says how sure it is that a name that a host gives is that of another
-// interface than nic; "" where it is not.
+// otherNIC says with which severity a name reported by a host means another interface than nic;
+// "" if it may mean nic.
 func otherNIC(h *intent.Host, nic, given string) Severity {
 	if given == nic {
 		return ""
@@ -187,14 +186,14 @@ func otherNIC(h *intent.Host, nic, given string) Severity {
 			return Error
 		}
 	}
-	// The interface that a selector chooses is known on the host alone.
+	// Only the host knows which interface a selector chooses.
 	if n := h.NIC(nic); derive.NamesInterface(given) && (n == nil || n.Select.IsDefault()) {
 		return Warning
 	}
 	return ""
 }
 
-// runningNames are the names of all ports that a switch shows or runs.
+// runningNames returns the names of all ports that a switch shows or has configured.
 func runningNames(sw *intent.Switch, cfg *qos.Device, shown map[string]*drivers.PortState) *portNames {
 	all := make(map[string]bool, len(shown)+len(cfg.Ports))
 	for p := range shown {

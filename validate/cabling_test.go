@@ -9,20 +9,20 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// The port that LLDP shows is compared with the ports that the neighbour runs: an
-// alias is one of them, and so is a port that the intent does not name.
+// TestOtherEndByLLDP checks that the port that LLDP shows is compared with the ports of the
+// neighbour, including aliases and ports that the intent does not name.
 func TestOtherEndByLLDP(t *testing.T) {
 	c := compile(t, bases["rails"])
 	for _, x := range []struct {
 		port, device, remote string
-		unread               bool // spine1 is not read
+		unread               bool // spine1 was not read
 		want                 Severity
 	}{
 		{port: "Ethernet240", device: "spine1", remote: "Ethernet0"},
 		{port: "Ethernet240", device: "spine1", remote: "Eth0"},
 		{port: "Ethernet240", device: "spine1", remote: "Eth1/1"},
 		{port: "Ethernet240", device: "spine1", remote: "nowhere"},
-		{port: "Ethernet240", device: "spine1", remote: "Ethernet32"}, // its alias, and a name
+		{port: "Ethernet240", device: "spine1", remote: "Ethernet32"}, // its alias, and the name of another port
 		{port: "Ethernet240", device: "SPINE1.example.net", remote: "Ethernet24", want: Error},
 		{port: "Ethernet240", device: "spine1", remote: "Ethernet400", want: Warning},
 		{port: "Ethernet240", device: "spine1", remote: "Ethernet400", unread: true},
@@ -36,7 +36,7 @@ func TestOtherEndByLLDP(t *testing.T) {
 		{port: "Ethernet0", device: "gpu1", remote: "0c:42:a1:00:00:02"},
 		{port: "Ethernet0", device: "gpu1", remote: "0c42a1000002"},
 		{port: "Ethernet0", device: "gpu1", remote: "a port of the card"},
-		{port: "Ethernet0", device: "another", remote: "eth7"}, // a host may call itself whatever it likes
+		{port: "Ethernet0", device: "another", remote: "eth7"}, // hosts may report any name
 		{port: "Ethernet0", device: "gpu1", remote: "eth1", want: Error},
 		{port: "Ethernet0", device: "gpu1", remote: "mlx5_1", want: Error},
 		{port: "Ethernet0", device: "gpu1", remote: "eth7", want: Warning},

@@ -10,21 +10,20 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
-// Cause is what findings on several devices share: they are the same but for
-// their place.
+// Cause is a group of findings that are the same except for their place.
 type Cause struct {
 	ID         string
 	Severity   Severity
 	What, Fix  string
 	Suppressed *Suppressed
-	// Findings are those of the cause, in the order that they were given, and
-	// Index is where in that list each stood.
+	// Findings are the findings of the cause in the order given, and Index holds the index of
+	// each in that list.
 	Findings []Finding
 	Index    []int
 }
 
-// Causes groups findings by cause: worst first and suppressed ones last, then
-// by check. Every finding is in one cause.
+// Causes groups findings by cause and sorts the causes: worst first and suppressed ones last,
+// then by check. Every finding is in exactly one cause.
 func Causes(fs []Finding) []Cause {
 	type key struct {
 		id, what, fix string
@@ -57,19 +56,19 @@ func Causes(fs []Finding) []Cause {
 	return out
 }
 
-// Devices lists the devices of the cause, each once, in natural order.
+// Devices lists the devices of the cause without repetition, in natural order.
 func (c Cause) Devices() []string { return c.each(func(f Finding) string { return f.Device }) }
 
-// Places lists where the cause is, devices with the same ports together:
-// "leaf[1-4] Ethernet[0-8:8]". A cause of the whole fabric has none.
+// Places lists the places of the cause, combining devices with the same ports: "leaf[1-4]
+// Ethernet[0-8:8]". A cause of the whole fabric has none.
 func (c Cause) Places() []string {
-	ports := map[string][]string{} // of each device
+	ports := map[string][]string{} // by device
 	for _, f := range c.Findings {
 		if f.Device != "" {
 			ports[f.Device] = append(ports[f.Device], f.Ports...)
 		}
 	}
-	var byPorts ordered.Groups[string, string] // folded
+	var byPorts ordered.Groups[string, string] // by folded ports
 	for _, d := range natural.Keys(ports) {
 		byPorts.Add(natural.Fold(slices.Compact(natural.Sorted(ports[d]))), d)
 	}
@@ -80,10 +79,10 @@ func (c Cause) Places() []string {
 	return out
 }
 
-// Wheres lists the places in the intent, or the rules, each once.
+// Wheres lists the positions in the intent, or the rules, without repetition.
 func (c Cause) Wheres() []string { return c.each(func(f Finding) string { return f.Where }) }
 
-// Covers lists the checks that the findings cover, each once.
+// Covers lists the checks that the findings cover, without repetition.
 func (c Cause) Covers() []string {
 	var out []string
 	for _, f := range c.Findings {
@@ -92,7 +91,7 @@ func (c Cause) Covers() []string {
 	return slices.Compact(natural.Sorted(out))
 }
 
-// each lists what the findings have of something, each once, in natural order.
+// each lists the non-empty values of the findings without repetition, in natural order.
 func (c Cause) each(of func(Finding) string) []string {
 	var out []string
 	for _, f := range c.Findings {

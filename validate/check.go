@@ -9,54 +9,52 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
-// Check is one check of the catalogue: what it is, and what it does.
+// Check is one check of the catalogue: its description and its functions.
 type Check struct {
 	ID    string `json:"id"`
-	Title string `json:"title"` // what is wrong where it finds something
-	// Rules says how severe a finding is, worst first.
+	Title string `json:"title"` // the fault that it finds
+	// Rules are the severities of findings, worst first.
 	Rules []Rule `json:"rules"`
 	Scope Scope  `json:"scope"`
 	Reads Reads  `json:"reads"`
 	Why   string `json:"why"` // what happens to traffic
 	Fix   string `json:"fix"` // the fix, in general
-	// Sources are public: standards, papers, source files, issues.
+	// Sources are public documents: standards, papers, source files, issues.
 	Sources []string `json:"sources,omitempty"`
-	// Covers are checks that have no finding where this one has: its findings list
-	// them.
+	// Covers lists checks that make no finding of their own where this one has one; its
+	// findings list them.
 	Covers []string `json:"covers,omitempty"`
-	// FoldedIn are the checks whose findings may cover this one: the same cause is
-	// then told once, under their ids.
+	// FoldedIn lists the checks whose findings may cover this one; the cause is reported once,
+	// under their IDs.
 	FoldedIn []string `json:"folded_in,omitempty"`
-	// Absent is set for a check of the catalogue that this version does not
-	// make, and says why.
+	// Absent says why this version does not make the check; "" if it makes it.
 	Absent string `json:"absent,omitempty"`
 
-	// needs says what device and state lack on a switch to judge it; nil where
-	// they lack nothing. One that lacks something is not made, and a finding
-	// says so.
+	// needs returns what is missing on a switch to make device and state; nil if nothing is
+	// missing. If something is, the check is not made, and a finding says so.
 	needs func(*deviceRun) *lack
 
-	fabric func(*fabricRun) // once, over the whole intent
-	runs   bool             // fabric is made of what runs as well
-	plans  bool             // device is made of what a plan leaves as well
-	device func(*deviceRun) // over each switch, as intended, saved or running
-	state  func(*deviceRun) // over each switch whose running state was read
-	link   func(*linkRun)   // over each link whose ends are both known
-	odd    func(*oddRun)    // over those of a group that differ from most
+	fabric func(*fabricRun) // runs once, over the whole intent
+	runs   bool             // fabric also runs over the running state
+	plans  bool             // device also runs over the result of a plan
+	device func(*deviceRun) // runs on each switch, as intended, saved or running
+	state  func(*deviceRun) // runs on each switch whose running state was read
+	link   func(*linkRun)   // runs on each link whose ends are both known
+	odd    func(*oddRun)    // runs on the members of a group that differ from most of it
 }
 
-// lack is why checks of a switch cannot be made.
+// lack says why checks of a switch cannot be made.
 type lack struct {
-	id    string // of the check that says so
-	what  string // that is not judged: "buffers and headroom"
+	id    string // check that reports it
+	what  string // what is not checked: "buffers and headroom"
 	short string // why, for the headline: "the model is unknown"
 	why   string
 	fix   string
-	where string // in the intent; "" for the switch
-	near  bool   // it is more likely a slip than a fact: a warning
+	where string // position in the intent; "" for that of the switch
+	near  bool   // it is probably a mistake, so the finding is a warning
 }
 
-// Rule is a severity and when it holds; When is empty where there is only one.
+// Rule is a severity and its condition; When is empty if there is only one severity.
 type Rule struct {
 	Severity Severity `json:"severity"`
 	When     string   `json:"when,omitempty"`
@@ -65,8 +63,7 @@ type Rule struct {
 // Worst is the highest severity of the check's findings.
 func (c *Check) Worst() Severity { return c.Rules[0].Severity }
 
-// Rule prints the severity rule: "error below the cable's floor, warning below
-// the model".
+// Rule formats the severity rules: "error below the cable's floor, warning below the model".
 func (c *Check) Rule() string {
 	var parts []string
 	for _, r := range c.Rules {
@@ -75,7 +72,7 @@ func (c *Check) Rule() string {
 	return strings.Join(parts, ", ")
 }
 
-// mayFind panics for a severity that the rules do not name.
+// mayFind panics if the rules do not have severity s.
 func (c *Check) mayFind(s Severity) {
 	if !slices.ContainsFunc(c.Rules, func(r Rule) bool { return r.Severity == s }) {
 		panic(fmt.Sprintf("%s has no severity %q", c.ID, s))
@@ -87,35 +84,35 @@ func (c *Check) Made() bool { return c.Absent == "" }
 
 func always(s Severity) []Rule { return []Rule{{Severity: s}} }
 
-// Scope is what a check looks at, at once.
+// Scope is the kind of object that a check looks at.
 type Scope string
 
 // The scopes.
 const (
 	ScopeSwitch Scope = "switch"
 	ScopeLink   Scope = "link"     // both ends of a link between switches
-	ScopeNIC    Scope = "nic-link" // a switch port and the NIC at it
+	ScopeNIC    Scope = "nic-link" // a switch port and the NIC on it
 	ScopeHost   Scope = "host"
 	ScopeFabric Scope = "fabric"
 	ScopeTime   Scope = "time" // two readings, or a plan
 )
 
-// Reads says what a check needs to have read.
+// Reads is the set of data that a check needs.
 type Reads uint8
 
 // The data that checks read.
 const (
 	ReadsIntent   Reads = 1 << iota // the intent and the catalogue
-	ReadsRendered                   // what is rendered from them
-	ReadsRunning                    // the configuration that a switch runs, or that is saved of it
-	ReadsApplied                    // what a switch shows that it made of it, and its ports
+	ReadsRendered                   // configuration rendered from them
+	ReadsRunning                    // running or saved configuration of a switch
+	ReadsApplied                    // state that a switch shows as in force, and its ports
 	ReadsNIC                        // a host's NICs
 	ReadsCounters
 )
 
 var readNames = []string{"intent", "rendered", "running", "applied", "nic", "counters"}
 
-// Names lists what is read.
+// Names lists the names of the data.
 func (r Reads) Names() []string {
 	var out []string
 	for i, n := range readNames {
@@ -126,13 +123,13 @@ func (r Reads) Names() []string {
 	return out
 }
 
-// String prints "intent, running".
+// String returns the names, as in "intent, running".
 func (r Reads) String() string { return strings.Join(r.Names(), ", ") }
 
-// MarshalText writes what String prints.
+// MarshalText returns the text of String.
 func (r Reads) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// registry holds all checks, sorted by id.
+// registry holds all checks, sorted by ID.
 var registry = assemble(classChecks, pfcChecks, bufferChecks, ecnChecks, schedulerChecks, mtuChecks, nicChecks,
 	watchdogChecks, topologyChecks, tunnelChecks, forwardingChecks, portChecks, linkChecks, operationChecks, gateChecks)
 
@@ -152,11 +149,10 @@ func assemble(families ...[]Check) []*Check {
 	return all
 }
 
-// Checks lists all checks, by id.
+// Checks returns all checks, sorted by ID.
 func Checks() []*Check { return slices.Clone(registry) }
 
-// Lookup returns the check of that id, in any case of letters; nil where there
-// is none.
+// Lookup returns the check with an ID, ignoring case; nil if there is none.
 func Lookup(id string) *Check {
 	for _, c := range registry {
 		if strings.EqualFold(c.ID, id) {

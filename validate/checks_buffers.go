@@ -150,9 +150,9 @@ var bufferChecks = []Check{
 	},
 }
 
-// losslessPorts returns the ports that have headroom to judge: those that the intent has
-// lossless, with speed and cable. What a saved configuration has as intended was found in
-// the intent.
+// losslessPorts returns the ports whose headroom can be checked: those with a lossless class in
+// the intent, a speed and a cable. It returns none for a saved configuration, because the
+// checks of the intent cover it.
 func losslessPorts(r *deviceRun) []*intent.Port {
 	if r.source == Saved {
 		return nil
@@ -166,8 +166,8 @@ func losslessPorts(r *deviceRun) []*intent.Port {
 	return out
 }
 
-// shorterCable finds a cable that the switch takes for shorter than it is. Any other
-// length than the row that the intent leads to has no row: BUF-03.
+// shorterCable finds ports whose cable length on the switch is shorter than in the intent.
+// Other wrong lengths have no row in the headroom table, which is BUF-03.
 func shorterCable(r *deviceRun, p *intent.Port, q *qos.Port) {
 	want := r.d.Desired.Ports[p.Name].Cable
 	if !q.Cable.Set || !want.Set {
@@ -191,7 +191,7 @@ func shorterCable(r *deviceRun, p *intent.Port, q *qos.Port) {
 	r.found(Finding{Severity: Error, What: fmt.Sprintf("the switch assumes a cable of %s, the intent says %s%s", q.Cable.V, p.Cable.V, row)}, p.Name, fields...)
 }
 
-// shorterRow finds a group with the headroom of a shorter cable on a port whose cable
+// shorterRow finds priority groups with the headroom of a shorter cable on a port whose cable
 // length is right.
 func shorterRow(r *deviceRun, p *intent.Port, q *qos.Port) {
 	for g := range q.Groups {
@@ -217,9 +217,9 @@ func admission(r *deviceRun) {
 	largeShares(r)
 }
 
-// largePools finds pools that do not fit the packet memory. Templates exceed what public
-// sources say of a chip by a few percent. What both the switch and the catalogue say of the
-// memory is certain: either may count a part of it alone.
+// largePools finds pools that do not fit into the packet memory. The templates of vendors
+// exceed public figures for a chip by a few percent. The finding is an error only if both the
+// switch and the catalogue know the memory: either alone may count only part of it.
 func largePools(r *deviceRun) {
 	shown, chip := r.cfg.Hardware.Memory, int64(0)
 	if r.d.Model != nil {
@@ -247,7 +247,7 @@ func largePools(r *deviceRun) {
 			f.What = fmt.Sprintf("pool %s has %s, and the packet memory %s is %s", printable(name), about(pool.Size), whose, about(memory))
 			r.found(f, "")
 		}
-		if !pool.Egress && pool.Size > 0 { // egress pools count the same memory once more
+		if !pool.Egress && pool.Size > 0 { // egress pools count the same memory again
 			ingress = append(ingress, printable(name))
 			sum = min(sum, 1<<62-pool.Size) + pool.Size
 			usually += usual.Size
@@ -259,9 +259,9 @@ func largePools(r *deviceRun) {
 	}
 }
 
-// headroomPool compares the headroom of all lossless groups with the pool that
-// they share. Shipped templates share it up to sixfold, so only a ratio that
-// the operator declares can be exceeded.
+// headroomPool compares the headroom of all lossless groups with the pool that they share.
+// Vendor templates oversubscribe it up to six times, so only a ratio that the operator declares
+// can be exceeded.
 func headroomPool(r *deviceRun) {
 	ratio := r.d.Switch.Settings.Buffers.OverSubscription
 	if r.source == Saved || ratio.V <= 0 {
@@ -274,8 +274,8 @@ func headroomPool(r *deviceRun) {
 	}
 }
 
-// plausibleRows looks for the rows that ports use in the table that they are from: that
-// of the switch where it shows it or what it has in use, else the catalogue's.
+// plausibleRows checks the rows that ports use for plausibility within their headroom table:
+// the rows that a running switch shows or uses, or those of the catalogue for the intent.
 func plausibleRows(r *deviceRun) {
 	uses := map[headroom.Row][]*intent.Port{}
 	var rows []headroom.Row
@@ -319,7 +319,7 @@ func plausibleRows(r *deviceRun) {
 	}
 }
 
-// losslessHeadroom are the fields of the headroom of a port, as it runs.
+// losslessHeadroom returns the headroom fields of a port's lossless priorities.
 func losslessHeadroom(r *deviceRun, p *intent.Port) (out []qos.Attr) {
 	for _, prio := range r.lossless(p.Settings).List() {
 		out = append(out, qos.KindHeadroom.At(prio))
@@ -335,8 +335,8 @@ func boundProfiles(r *deviceRun, p *intent.Port, _ *qos.Port, k *intent.Class) {
 	}
 }
 
-// egressLimit compares the static threshold of a lossless queue with what the groups that
-// can feed it are let in with before all of them pause: that must be let out.
+// egressLimit compares the static threshold of a lossless queue with the bytes that the groups
+// feeding it may accept before all of them pause: the queue must be able to hold them.
 func egressLimit(r *deviceRun, p *intent.Port, q *qos.Port, k *intent.Class) {
 	_, pool, ok := r.memory.PoolOf(p.Name, k.Priority.V)
 	b := q.Queues[k.Queue.V].Buffer
@@ -367,8 +367,7 @@ func lossyPools(r *deviceRun) {
 	smallLossyShare(r)
 }
 
-// lossyAlpha compares dynamic thresholds of lossy and lossless groups of one
-// pool.
+// lossyAlpha compares the dynamic thresholds of lossy and lossless groups of the same pool.
 func lossyAlpha(r *deviceRun, p *intent.Port, q *qos.Port) {
 	var least *int64
 	for g := range q.Groups {
@@ -394,7 +393,8 @@ func lossyAlpha(r *deviceRun, p *intent.Port, q *qos.Port) {
 	}
 }
 
-// shippedLossy reports whether the template of the platform has that alpha for a profile.
+// shippedLossy reports whether the platform's template gives a profile that alpha or a larger
+// one.
 func (r *deviceRun) shippedLossy(profile string, alpha int64) bool {
 	if r.d.Model == nil {
 		return false
@@ -403,14 +403,13 @@ func (r *deviceRun) shippedLossy(profile string, alpha int64) bool {
 	return ok && p.DynamicTh != nil && *p.DynamicTh >= alpha
 }
 
-// platformAlpha reports whether an alpha of lossless groups is no less than the platform's.
+// platformAlpha reports whether an alpha of lossless groups is at least the platform's.
 func (r *deviceRun) platformAlpha(p *intent.Port, alpha int64) bool {
 	usual, _, ok := r.memory.PlatformAlpha(p)
 	return ok && alpha >= usual
 }
 
-// bufferOfGroup reports whether a mismatch is of the buffer that a priority group
-// has.
+// bufferOfGroup reports whether a mismatch is about the buffer of a priority group.
 func bufferOfGroup(m drivers.Mismatch) bool { return m.Field.Kind.Of() == qos.OfGroup && !m.Unsure }
 
 func groupsInForce(r *deviceRun) {
@@ -424,7 +423,7 @@ func groupsInForce(r *deviceRun) {
 	}
 }
 
-// doubledRows finds rows of the running configuration that share a priority group.
+// doubledRows finds rows of the running configuration that name the same priority group.
 func doubledRows(r *deviceRun) {
 	if r.seen.Account == nil {
 		return

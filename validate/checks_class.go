@@ -141,8 +141,8 @@ var classChecks = []Check{
 	},
 }
 
-// failingLines finds the lines of the running configuration that fail a check by
-// themselves, whatever the intent says.
+// failingLines finds lines of the running configuration that fail a check by themselves,
+// whatever the intent says.
 func failingLines(r *deviceRun) {
 	if r.seen.Account == nil {
 		return
@@ -160,8 +160,8 @@ func failingLines(r *deviceRun) {
 	}
 }
 
-// insidePorts finds ports inside of the switch, which traffic passes on its way through,
-// that classify nothing.
+// insidePorts finds ports inside the switch that traffic passes through and that do not
+// classify it, and overlays that classify it differently.
 func insidePorts(r *deviceRun) {
 	for _, name := range natural.Keys(r.cfg.Ports) {
 		if q := r.cfg.Ports[name]; q.Inside && q.Trust.V == qos.TrustNone {
@@ -176,8 +176,8 @@ func insidePorts(r *deviceRun) {
 	}
 }
 
-// overlay finds traffic of lossless classes that is classified in another way because it
-// comes in by a subinterface or in a VLAN.
+// overlay finds lossless traffic that is classified differently because it comes in by a
+// subinterface or in a VLAN.
 func (r *deviceRun) overlay(name string, o qos.Overlay, p *intent.Port) {
 	if want := p.Settings.Trust.V; o.Trust.Set && want == qos.TrustDSCP && o.Trust.V != want {
 		how := "classifies by " + string(o.Trust.V)
@@ -203,22 +203,21 @@ func (r *deviceRun) overlay(name string, o qos.Overlay, p *intent.Port) {
 	}
 }
 
-// dscpMoves are the differences of a running DSCP map that a check names.
+// dscpMoves holds the differences between a running DSCP map and the intended one.
 type dscpMoves struct {
-	lost, foreign []int // DSCPs
-	paused        []int // of notifications, in a lossless class
+	lost, foreign []int // DSCPs that left or entered lossless classes
+	paused        []int // DSCPs of notifications that are in a lossless class
 	others        bool  // DSCPs that no class names moved between lossy classes
 	tc            map[int]int8
 }
 
-// trustOf is the field that a port classifies by: the intended one where the system has
-// no mode of trust.
+// trustOf returns the field that a port classifies by: the running value, or the intended one
+// on systems without a trust mode.
 func trustOf(p *intent.Port, q *qos.Port) qos.Trust { return q.Trust.Or(p.Settings.Trust.V) }
 
-// moves compares the map of a port with the intended one: which DSCPs of
-// lossless classes are lost to a lossy one, and which foreign ones land in a
-// lossless class. Other DSCPs that moved are of a class that names them, for
-// CLS-01, or of none.
+// moves compares the map of a port with the intended one: which DSCPs of lossless classes are
+// in a lossy class, and which foreign DSCPs are in a lossless one. Any other DSCP that moved
+// belongs to a class that names it, which is CLS-01, or to none.
 func (r *deviceRun) moves(p *intent.Port) dscpMoves {
 	have, want := r.cfg.ClassifiedBy(p.Name), r.d.Desired.MapsOf(p.Name)
 	if have == nil || want == nil || have == want {
@@ -259,8 +258,8 @@ func movesOf(have, want *qos.Maps, s *intent.Settings) dscpMoves {
 	return out
 }
 
-// fields are those that findings about a DSCP map cover, where they cover all of
-// its differences.
+// fields returns the fields that findings about a DSCP map explain, if they explain all its
+// differences.
 func (m dscpMoves) fields() []qos.Attr {
 	if m.others {
 		return nil
@@ -268,11 +267,11 @@ func (m dscpMoves) fields() []qos.Attr {
 	return []qos.Attr{dscpField}
 }
 
-// classOfDSCP says for each DSCP that a class names which class it is in.
+// classOfDSCP records the class of each DSCP that a class names.
 func classOfDSCP(r *deviceRun, p *intent.Port, q *qos.Port) {
 	m := r.cfg.ClassifiedBy(p.Name)
 	if m == nil || trustOf(p, q) != qos.TrustDSCP {
-		return // the port does not look at DSCPs: CLS-04 and CLS-14
+		return // the port does not classify by DSCP: CLS-04 and CLS-14
 	}
 	moved := r.moves(p)
 	for _, k := range p.Settings.Classes {
@@ -349,8 +348,8 @@ func trustOfPorts(r *deviceRun, p *intent.Port, q *qos.Port) {
 	}
 }
 
-// mapsAgree holds, for each lossless class, the map that its traffic takes
-// against the one that its pause takes. first and second are the two.
+// mapsAgree compares, for each lossless class, the map that its traffic uses with the map that
+// its pause uses.
 func mapsAgree(what string, first, second qos.Table) func(*deviceRun) {
 	return observed(eachPort(func(r *deviceRun, p *intent.Port, q *qos.Port) {
 		m := r.cfg.ClassifiedBy(p.Name)
@@ -393,7 +392,7 @@ func globalMap(r *deviceRun) {
 	}
 	g := r.cfg.GlobalMaps.V
 	for _, q := range r.ports() {
-		// Where ports have no map of their own, it is their map that differs.
+		// If ports have no map of their own, the finding is on the ports.
 		if m := q.Maps.V; q.Maps.Set && m != nil && m != g && m.DSCPToTC != g.DSCPToTC {
 			r.found(Finding{Severity: Warning, What: fmt.Sprintf("the DSCP map of the switch is %s, that of its ports is %s", ch.Old, ch.New)}, "", globalDSCP)
 			return
@@ -401,7 +400,6 @@ func globalMap(r *deviceRun) {
 	}
 }
 
-// controlDSCPs are CS6 and CS7.
 var controlDSCPs = []int{48, 56}
 
 func controlInLossless(r *deviceRun, p *intent.Port, _ *qos.Port, k *intent.Class) {
@@ -412,8 +410,8 @@ func controlInLossless(r *deviceRun, p *intent.Port, _ *qos.Port, k *intent.Clas
 	}
 }
 
-// companions compares what hosts are said to send with the classes of the ports
-// that they are at.
+// companions compares the traffic that hosts send by the intent with the classes of their
+// switch ports.
 func companions(r *deviceRun, p *intent.Port, _ *qos.Port) {
 	if _, linked := p.Peer(); !linked || p.Uplink() {
 		return

@@ -100,17 +100,17 @@ var ecnChecks = []Check{
 	},
 }
 
-// driftIsError are the rules of a warning about a value that is an error where it differs
-// from the intent, as each such value is.
+// driftIsError is the rules of checks of a value that is a warning if the intent says so, and
+// an error if the switch differs from the intent.
 var driftIsError = []Rule{{Error, "where the intent says otherwise"}, {Warning, "by the intent"}}
 
-// look looks at the curve of a class; it returns a finding, or none.
+// look checks the curve of a class and returns a finding, or nil.
 type look func(r *deviceRun, k *intent.Class, e, want qos.ECN) *Finding
 
-// losslessQueues looks at the curve of each lossless class.
+// losslessQueues checks the curve of each lossless class.
 func losslessQueues(look look) func(*deviceRun) { return queuesOf(eachLossless, look) }
 
-// queuesOf looks at the curve of each class of a kind.
+// queuesOf checks the curve of each class that each selects.
 func queuesOf(each func(classCheck) func(*deviceRun), look look) func(*deviceRun) {
 	return each(func(r *deviceRun, p *intent.Port, q *qos.Port, k *intent.Class) {
 		e := q.Queues[k.Queue.V].ECN
@@ -121,7 +121,7 @@ func queuesOf(each func(classCheck) func(*deviceRun), look look) func(*deviceRun
 		field := qos.KindECN.At(k.Queue.V)
 		_, drifted := r.differs(p.Name, field)
 		if r.source == Saved && !drifted && !kept {
-			return // what is as intended was found in the intent
+			return // the checks of the intent cover a value as intended
 		}
 		f := look(r, k, e.V, r.d.Desired.Ports[p.Name].Queues[k.Queue.V].ECN.V)
 		if f == nil {
@@ -151,7 +151,7 @@ func unmarked(r *deviceRun, k *intent.Class, e, _ qos.ECN) *Finding {
 	return &Finding{Severity: Error, What: fmt.Sprintf("queue %[2]d of %[1]s has no ECN", ofRDMA(k), k.Queue.V), Fix: "apply the intent"}
 }
 
-// ofRDMA names a class that RDMA travels in.
+// ofRDMA names a class that carries RDMA.
 func ofRDMA(k *intent.Class) string {
 	if k.Lossless.V {
 		return "lossless class " + k.Name
@@ -206,8 +206,8 @@ func unitless(_ *deviceRun, k *intent.Class, e, want qos.ECN) *Finding {
 	return nil
 }
 
-// otherProbability finds a curve that differs in its probability alone, and says
-// what that means for packets.
+// otherProbability finds a curve that differs only in its probability, and says what that means
+// for packets.
 func otherProbability(_ *deviceRun, k *intent.Class, e, want qos.ECN) *Finding {
 	have, ok := headroom.CurveOf(e)
 	should, ok2 := headroom.CurveOf(want)
@@ -219,7 +219,7 @@ func otherProbability(_ *deviceRun, k *intent.Class, e, want qos.ECN) *Finding {
 		k.Name, 100*have.At(queue), units.Bytes(queue), 100*should.At(queue), 100*by)}
 }
 
-// strange reports whether another check reports a curve by itself.
+// strange reports whether another check has a finding on a curve.
 func strange(r *deviceRun, k *intent.Class, e, want qos.ECN) bool {
 	for _, look := range []func(*deviceRun, *intent.Class, qos.ECN, qos.ECN) *Finding{oddCurve, averaged, unitless, otherProbability} {
 		if look(r, k, e, want) != nil {
@@ -229,15 +229,15 @@ func strange(r *deviceRun, k *intent.Class, e, want qos.ECN) bool {
 	return false
 }
 
-// curves tells the curve of each lossless class. Computed ones follow the port,
-// and are compared with stated ones alone.
+// curves records the curve of each lossless class. Computed curves depend on the port, so they
+// are only compared with stated ones.
 func curves(r *deviceRun, p *intent.Port, q *qos.Port, k *intent.Class) {
 	e, want := q.Queues[k.Queue.V].ECN, r.d.Desired.Ports[p.Name].Queues[k.Queue.V].ECN.V
 	if k.ECN.Mode.V == intent.ECNOff || !e.Set || !e.V.Enabled || strange(r, k, e.V, want) {
 		return
 	}
 	if e.V.Same(want) {
-		e.V = want // in other units
+		e.V = want // the same curve in other units
 	}
 	assumed := ""
 	if k.ECN.Mode.V == intent.ECNAuto {

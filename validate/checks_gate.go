@@ -10,8 +10,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/topology"
 )
 
-// gateChecks are the checks of two readings of counters, which package gate
-// makes and [Run.Gate] takes in.
+// gateChecks lists the checks between two readings of counters, which package gate makes.
+// [Run.Gate] adds their findings.
 var gateChecks = []Check{
 	{
 		ID: gate.LosslessDrop, Title: "a lossless class lost packets",
@@ -158,8 +158,8 @@ var gateChecks = []Check{
 	},
 }
 
-// GateSwitch says what the gate has to know of a switch that runs cfg: its
-// ports by the intent, and the headroom and pools that are there.
+// GateSwitch describes a switch that runs cfg to the gate: its ports by the intent, and its
+// running headroom and pools.
 func GateSwitch(d *render.Device, cfg *qos.Device) gate.Device {
 	out := gate.Device{Name: d.Switch.Name, Ports: map[string]gate.Port{}, Pools: map[string]int64{}}
 	for _, p := range d.Switch.Ports {
@@ -191,13 +191,13 @@ func GateSwitch(d *render.Device, cfg *qos.Device) gate.Device {
 	return out
 }
 
-// gateClasses are the lossless classes of a port.
+// gateClasses returns the lossless classes of a port.
 func gateClasses(d *render.Device, p *intent.Port, want *qos.Port) []gate.Class {
 	var out []gate.Class
 	lossless := p.Settings.Lossless()
 	for _, c := range d.Desired.Classes {
 		if lossless.Has(c.Priority) {
-			// A lossless class that keeps the curve of its switch is to mark as well.
+			// A lossless class that keeps the switch's curve should mark as well.
 			ecn := want.Queues[c.Queue].ECN
 			out = append(out, gate.Class{Name: c.Name, Priority: c.Priority, Queue: c.Queue, Group: c.Group, Marks: ecn.V.Enabled || !ecn.Set})
 		}
@@ -205,8 +205,7 @@ func gateClasses(d *render.Device, p *intent.Port, want *qos.Port) []gate.Class 
 	return out
 }
 
-// GateHost says what the gate has to know of a host: its NICs have the classes
-// of the switch ports that they are at.
+// GateHost describes a host to the gate: its NICs have the classes of their switch ports.
 func GateHost(f *intent.Fabric, h *intent.Host) gate.Device {
 	out := gate.Device{Name: h.Name, Host: true, Ports: map[string]gate.Port{}}
 	for _, n := range h.NICs {
@@ -229,15 +228,15 @@ func GateHost(f *intent.Fabric, h *intent.Host) gate.Device {
 	return out
 }
 
-// mayCarryRDMA reports whether a lossy class marks, as one of RDMA does.
+// mayCarryRDMA reports whether a lossy class marks packets, as classes of RDMA do.
 func mayCarryRDMA(k *intent.Class) bool {
 	return !k.Lossless.V && (k.ECN.Mode.V == intent.ECNFixed || k.ECN.Mode.V == intent.ECNAuto)
 }
 
-// gateSeverity is how a finding of the gate counts.
+// gateSeverity maps the gate's verdicts to severities.
 var gateSeverity = map[gate.Verdict]Severity{gate.Fail: Error, gate.Inconclusive: Warning, gate.Warn: Warning, gate.Pass: Info}
 
-// Counted returns what one reading of the counters of a switch of the intent shows.
+// Counted returns the findings of one reading of a switch's counters.
 func Counted(sw *intent.Switch, d gate.Device, s gate.Sample) []Finding {
 	var c collector
 	for _, f := range gate.Before(d, s) {
@@ -246,12 +245,12 @@ func Counted(sw *intent.Switch, d gate.Device, s gate.Sample) []Finding {
 	return c.list
 }
 
-// found is what the gate found, of a device at a place of the intent.
+// found converts a finding of the gate; where is the position of the device in the intent.
 func found(f gate.Finding, where string) Finding {
 	return Finding{ID: f.ID, Severity: gateSeverity[f.Means], Device: f.Device, What: f.What, Fix: f.Fix, Where: where}
 }
 
-// Gate takes in what the gate found.
+// Gate adds the findings of a gate.
 func (r *Run) Gate(res *gate.Result) {
 	var c collector
 	for _, f := range res.Findings {
@@ -269,7 +268,7 @@ func (r *Run) Gate(res *gate.Result) {
 	r.counted, r.pauses = res.Ports, res.Sources
 }
 
-// Tiers are the tiers of the switches of a fabric, 0 for those next to hosts.
+// Tiers returns the tiers of the switches of a fabric, 0 for those next to hosts.
 func Tiers(f *intent.Fabric) map[string]int {
 	out := map[string]int{}
 	for _, s := range topology.New(f).Switches {
@@ -278,15 +277,15 @@ func Tiers(f *intent.Fabric) map[string]int {
 	return out
 }
 
-// Pauses returns where the pauses of that window come from.
+// Pauses returns the sources of the pauses in the window that [Run.Gate] added.
 func (r *Run) Pauses() []gate.Source { return r.pauses }
 
-// Counted returns what each port counted in the window that [Run.Gate] took in;
-// nil where there was none.
+// Counted returns the counts of each port in the window that [Run.Gate] added; nil if there was
+// none.
 func (r *Run) Counted() []gate.PortWindow { return r.counted }
 
-// placeOf is where the intent has a device. Findings on ports have it as well, so
-// that the same on many ports is one.
+// placeOf returns the position of a device in the intent. Findings on ports use it too, so that
+// equal findings on many ports become one.
 func (r *Run) placeOf(device string) string {
 	if sw := r.fabric.Switch(device); sw != nil {
 		return sw.Pos.String()
@@ -297,8 +296,8 @@ func (r *Run) placeOf(device string) string {
 	return ""
 }
 
-// Inconclusive returns the first finding, that the intent does not accept, that
-// leaves open whether a window passes; nil where there is none.
+// Inconclusive returns the first finding that leaves open whether a window passes and that the
+// intent does not accept; nil if there is none.
 func Inconclusive(fs []Finding) *Finding {
 	for i, f := range fs {
 		switch f.ID {

@@ -11,24 +11,24 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
-// gateCase is one counter that moves, in a fabric that is sound without it.
+// gateCase is one counter that grows in an otherwise healthy fabric.
 type gateCase struct {
 	id       string
 	severity Severity
-	// device and port count n more of the counter; of peaks it is the value.
+	// The counter of device and port grows by n; a peak is set to n.
 	device, port string
 	metric       drivers.Metric
 	index        int
 	n            uint64
-	// always says that it had counted n before the window, and no more in it.
+	// always is set if the counter had the value n before the window and does not grow in it.
 	always bool
-	// edit is, instead, something else that changes in the last sample.
+	// edit changes the last sample in another way.
 	edit func(*drivers.Counters)
 	// paused are ports that are paused all the time.
 	paused []string
-	// idle says that no port sends a packet of a lossless class.
+	// idle is set if no port sends a packet of a lossless class.
 	idle bool
-	// traced says that the sources of pauses are looked for.
+	// traced is set if the sources of pauses are searched for.
 	traced      bool
 	place, says string
 }
@@ -66,7 +66,7 @@ var gateCases = []gateCase{
 	{id: gate.NoTraffic, severity: Warning, idle: true, says: "lossless class rdma carried no packets"},
 }
 
-// gateFindings judges the base, with what moves in a case; nil for nothing.
+// gateFindings returns the findings for the base fabric, changed by a case if c is not nil.
 func gateFindings(t *testing.T, c *gateCase) []Finding {
 	t.Helper()
 	comp := compile(t, closBase)
@@ -118,7 +118,7 @@ func gateFindings(t *testing.T, c *gateCase) []Finding {
 	return run.Findings(today)
 }
 
-// counted are the counters of a port that counts all there is.
+// counted returns the counters of a port that counts everything.
 func counted(host bool) drivers.PortCounters {
 	out := drivers.PortCounters{}
 	last := drivers.GroupDrops
@@ -167,7 +167,8 @@ func TestGateChecks(t *testing.T) {
 	}
 }
 
-// The same on many ports is one finding, and every id is a check's.
+// TestGateFolds checks that equal findings on many ports become one, and that every ID belongs
+// to a check.
 func TestGateFolds(t *testing.T) {
 	comp := compile(t, closBase)
 	run := NewRun(comp.Fabric())

@@ -10,8 +10,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/headroom"
 )
 
-// headroomRowMissing finds lossless ports whose headroom the switch cannot look up. A group
-// that a switch has in spite of that shows that its table is another one than the
+// headroomRowMissing finds lossless ports whose headroom the switch cannot look up. It skips
+// ports that have all their groups nevertheless: the table of their switch differs from the
 // catalogue's.
 func headroomRowMissing(r *deviceRun) {
 	if m := r.d.Model; r.source == Intended && m != nil && m.Template != "" && len(losslessPorts(r)) > 0 {
@@ -76,8 +76,8 @@ func headroomRowMissing(r *deviceRun) {
 	}
 }
 
-// looksUp reports whether the switch looks headroom up by the length of cables: one of its
-// ports has one.
+// looksUp reports whether the switch looks up headroom by cable length, as any of its ports
+// does by the intent.
 func (r *deviceRun) looksUp() bool {
 	for _, q := range r.d.Desired.Ports {
 		for g := range q.Groups {
@@ -89,7 +89,7 @@ func (r *deviceRun) looksUp() bool {
 	return false
 }
 
-// hasGroups reports whether every lossless priority that a port pauses has its group.
+// hasGroups reports whether every lossless priority that a port pauses has its priority group.
 func hasGroups(r *deviceRun, p *intent.Port, q *qos.Port) bool {
 	set := r.lossless(p.Settings) & q.PFC.Or(0)
 	return withGroup(r.cfg.ClassifiedBy(p.Name), q, set) == set
@@ -129,15 +129,15 @@ func headroomOfPorts(r *deviceRun) {
 	}
 }
 
-// admits reports whether it is known how much headroom the switch has for a port:
-// else it may compute more than that.
+// admits reports whether the switch's limit of headroom for a port is known. Without a limit it
+// may compute more than it has.
 func (r *deviceRun) admits(p *intent.Port) bool {
 	a, err := r.memory.Admission(p)
 	return err == nil && a.MaxShared > 0
 }
 
-// tooLong finds a cable whose floor is above what a group can have, where the
-// headroom of the group is not known; it reports whether it is.
+// tooLong finds a cable whose floor is above the headroom that any group can have, for groups
+// whose headroom is not known. It reports whether it found one.
 func (r *deviceRun) tooLong(p *intent.Port, floor int64) bool {
 	if floor <= headroom.MostOnChip {
 		return false
@@ -149,8 +149,8 @@ func (r *deviceRun) tooLong(p *intent.Port, floor int64) bool {
 	return true
 }
 
-// lessThanModel finds headroom above the floor and below the model that the intent asks
-// for.
+// lessThanModel reports headroom that is above the floor but below the model that the intent
+// selects.
 func (r *deviceRun) lessThanModel(p *intent.Port, xoff int64, what, fix string, attrs ...qos.Attr) {
 	f := Finding{Severity: Warning, Where: p.Cable.From.String(), Fix: fix, What: what + r.belowModel(p, xoff, r.memory.Headroom(p).Reference)}
 	if r.shippedHeadroom(p, xoff) {
@@ -160,9 +160,9 @@ func (r *deviceRun) lessThanModel(p *intent.Port, xoff int64, what, fix string, 
 	r.found(f, p.Name, attrs...)
 }
 
-// shippedHeadroom reports whether headroom is no less than the vendor has for the speed and
-// the cable of a port, where the intent asks for no more than the standard: by the
-// catalogue, or by the switch's own table of a model that the catalogue has no table of.
+// shippedHeadroom reports whether headroom is at least the vendor's for the speed and cable of
+// a port, if the intent asks for no more than the standard. The vendor's value is from the
+// catalogue, or from the switch's own table if the catalogue has none for the model.
 func (r *deviceRun) shippedHeadroom(p *intent.Port, xoff int64) bool {
 	b := p.Settings.Buffers
 	if r.memory.HeadroomInput(p).PeerBytes > 0 || !b.MinLosslessPacket.IsDefault() || !b.Headroom.IsDefault() {
@@ -176,7 +176,7 @@ func (r *deviceRun) shippedHeadroom(p *intent.Port, xoff int64) bool {
 	return ok && row.Speed == p.Speed.V && row.Cable >= p.Cable.V && xoff >= row.XOFF
 }
 
-// belowModel says by how much an xoff is below a model, and what that relies on.
+// belowModel describes how far an xoff is below a model, and when it would still be enough.
 func (r *deviceRun) belowModel(p *intent.Port, xoff int64, model *headroom.Result) string {
 	by := fmt.Sprintf("%d B below the %s model (%d B)", model.XOFF-xoff, model.Model, model.XOFF)
 	if full, _, ok := r.smallPackets(p); ok && model.Model == headroom.ModelIEEE && full.XOFF <= xoff {
@@ -189,13 +189,13 @@ func (r *deviceRun) belowModel(p *intent.Port, xoff int64, model *headroom.Resul
 	return fmt.Sprintf("%s: it is enough only if the peer stops sending faster than %s", by, than)
 }
 
-// largestCell is more than a cell of packet memory has on any switch whose size is public
-// (sonic-buildimage: 96 to 384 B), in bytes.
+// largestCell is larger than the cell of packet memory, in bytes, of any switch whose cell size
+// is public (sonic-buildimage: 96 to 384 B).
 const largestCell = 512
 
-// limited finds a lossless port whose switch states that a group has less headroom than the
-// floor of the cable. The line may be about a port or about a group, which no public source
-// says, and neither has more.
+// limited finds a lossless port whose switch configures less headroom than the floor of the
+// cable. No public source says whether the limit is per port or per group; a group cannot have
+// more in either case.
 func (r *deviceRun) limited(p *intent.Port, q *qos.Port) {
 	if r.lossless(p.Settings)&q.PFC.Or(0) == 0 {
 		return
@@ -215,8 +215,8 @@ func (r *deviceRun) limited(p *intent.Port, q *qos.Port) {
 	}
 }
 
-// headroomInUse compares what a switch made for itself with the cable: its
-// table may be another one than the catalogue's.
+// headroomInUse compares the headroom of the switch with the need of the cable: the table of
+// the switch may differ from the catalogue's.
 func headroomInUse(r *deviceRun) {
 	var notMade []string
 	if !r.anyHeadroom() {
@@ -227,7 +227,7 @@ func headroomInUse(r *deviceRun) {
 			continue
 		}
 		if q.Speed.Set && q.Speed.V != p.Speed.V {
-			at := *p // PRT-04 names the speed, and the headroom is for that
+			at := *p // PRT-04 reports the speed, and the headroom is for that speed
 			at.Speed.V = q.Speed.V
 			p = &at
 		}
@@ -251,7 +251,7 @@ func headroomInUse(r *deviceRun) {
 			want := r.memory.Headroom(p)
 			intended, ok := want.XOFF()
 			if r.source == Saved && ok && intended == h.V.XOFF {
-				continue // what is as intended was found in the intent
+				continue // the checks of the intent cover a value as intended
 			}
 			if want.Reference != nil && h.V.XOFF < want.Reference.XOFF {
 				r.lessThanModel(p, h.V.XOFF, what+", ", "check the response time of the peer, or raise xoff", qos.KindHeadroom.At(g))
@@ -260,8 +260,8 @@ func headroomInUse(r *deviceRun) {
 	}
 }
 
-// headroomNotShown judges by the catalogue what a switch does not show, and says
-// that it is open where the catalogue does not know it either.
+// headroomNotShown checks headroom that a switch does not show by the catalogue. If the
+// catalogue does not know it either, the finding is inconclusive.
 func (r *deviceRun) headroomNotShown(p *intent.Port, notMade []string) {
 	h := r.memory.Headroom(p)
 	xoff, ok := h.XOFF()
@@ -280,8 +280,8 @@ func (r *deviceRun) headroomNotShown(p *intent.Port, notMade []string) {
 	}
 }
 
-// anyHeadroom reports whether any lossless port has headroom to judge: what it
-// shows, or what the catalogue has.
+// anyHeadroom reports whether the headroom of any lossless port is known, from the switch or
+// from the catalogue.
 func (r *deviceRun) anyHeadroom() bool {
 	for p, q := range r.ports() {
 		if p.Speed.V == 0 || p.Cable.V == 0 {
@@ -303,8 +303,8 @@ func showsHeadroom(q *qos.Port) bool {
 	return false
 }
 
-// slowPeers finds peers that take longer to stop than the standard allows, and speeds of
-// which neither standard nor intent says how long that is.
+// slowPeers finds peers that stop later than the standard allows, and speeds for which neither
+// the standard nor the intent states the time.
 func slowPeers(r *deviceRun) {
 	for _, p := range losslessPorts(r) {
 		in := r.memory.HeadroomInput(p)
@@ -325,16 +325,16 @@ func slowPeers(r *deviceRun) {
 	}
 }
 
-// onlySmallPackets reports whether what a switch computes falls short of the
-// standard because of the small packets that the intent states alone.
+// onlySmallPackets reports whether computed headroom falls short of the standard only because
+// of the small packets that the intent states.
 func (r *deviceRun) onlySmallPackets(p *intent.Port, h render.PortHeadroom) bool {
 	full, small, ok := r.smallPackets(p)
 	return ok && h.Computed != nil && full.XOFF <= h.Computed.XOFF && small.XOFF > h.Computed.XOFF
 }
 
-// smallPackets returns the headroom that the standard asks for without and with
-// the cells that packets of the stated size leave empty; ok is false where the
-// intent states none.
+// smallPackets returns the headroom that the standard requires, without and with the unused
+// parts of cells that packets of the stated size cause. ok is false if the intent states no
+// size.
 func (r *deviceRun) smallPackets(p *intent.Port) (full, small headroom.Result, ok bool) {
 	if p.Settings.Buffers.MinLosslessPacket.IsDefault() {
 		return full, small, false
@@ -349,8 +349,8 @@ func (r *deviceRun) smallPackets(p *intent.Port) (full, small headroom.Result, o
 	return full, small, err == nil
 }
 
-// lighterPattern finds ports whose headroom the switch computes for fewer small packets than
-// SONiC's template has.
+// lighterPattern finds ports whose headroom the switch computes for a smaller share of small
+// packets than in SONiC's template.
 func (r *deviceRun) lighterPattern(m qos.HeadroomModel) {
 	for _, p := range losslessPorts(r) {
 		have, want := r.memory.Headroom(p).Computed, r.d.Headroom(p).Computed

@@ -10,7 +10,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// linkChecks are about links as they run.
+// linkChecks are the checks of links in operation.
 var linkChecks = []Check{
 	{
 		ID: "PRT-06", Title: "the two ends of a link have different speed or FEC",
@@ -36,19 +36,19 @@ var linkChecks = []Check{
 	},
 }
 
-// mistakenIdentity reports a switch that is not the one that the intent means.
+// mistakenIdentity reports a switch that is not the one in the intent.
 func mistakenIdentity(r *deviceRun) {
 	if what, where := Mistaken(r.d.Fabric, r.d.Switch.Name, r.seen.evidence()); what != "" {
 		r.found(Finding{Severity: Error, What: what, Where: where}, "")
 	}
 }
 
-// wire is what a port shows of its link.
+// wire is the state of a link as a port shows it.
 type wire struct {
 	known, up, autoneg bool
 	speed              units.Rate
 	fec, adminFEC      string
-	said               bool // PRT-04 says that the FEC is not the intent's
+	said               bool // PRT-04 reports that the FEC is not the intent's
 }
 
 func wireOf(s *drivers.PortState, want *qos.Port) wire {
@@ -58,8 +58,8 @@ func wireOf(s *drivers.PortState, want *qos.Port) wire {
 	return wire{true, s.OperUp.V, s.Autoneg.V, s.Speed.V, s.FEC.V, s.AdminFEC.V, want != nil && otherFEC(s, want)}
 }
 
-// wireOfEnds compares two ends as they run, and where the link is down as they are
-// configured. Of a value that the intent states PRT-04 says it.
+// wireOfEnds compares the operational values of two ends, or their configured FEC if the link
+// is down. Values that the intent states are left to PRT-04.
 func wireOfEnds(r *linkRun) {
 	a, b := r.a.wire, r.b.wire
 	if !a.known || !b.known {
@@ -83,8 +83,8 @@ func wireOfEnds(r *linkRun) {
 	}
 }
 
-// silentNeighbors names the ports with a link to another switch at which LLDP sees
-// nobody. A host need not speak LLDP.
+// silentNeighbors finds ports linked to another switch on which LLDP shows no neighbour. Hosts
+// need not support LLDP.
 func silentNeighbors(r *deviceRun) {
 	hears := false
 	for _, s := range r.seen.Ports {
@@ -110,8 +110,8 @@ func silentNeighbors(r *deviceRun) {
 	}
 }
 
-// inOperation compares the speed and FEC that a port with a link runs with the intent.
-// One that is configured otherwise is named already.
+// inOperation compares the operational speed and FEC of ports that are up with the intent.
+// Ports whose configuration differs already have a finding.
 func inOperation(r *deviceRun) {
 	for p := range r.ports() {
 		s, want := r.seen.Ports[p.Name], r.d.Desired.Ports[p.Name]
@@ -131,13 +131,14 @@ func inOperation(r *deviceRun) {
 	}
 }
 
-// otherFEC reports whether a port runs with another FEC than the intent states.
+// otherFEC reports whether a port runs another FEC than the intent states.
 func otherFEC(s *drivers.PortState, want *qos.Port) bool {
 	fec := drivers.FECOf(want.FEC.V)
 	return s.FEC.Set && fec.Set && fec.V != "auto" && s.FEC.V != fec.V
 }
 
-// leftDown says that a run of this tool took a port down and did not bring it up.
+// leftDown describes a port that a run of this tool took down and did not bring up; what is ""
+// for other ports.
 func (r *deviceRun) leftDown(port string) (what, fix string) {
 	run := r.seen.LeftDown[port]
 	if run == "" {

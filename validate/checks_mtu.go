@@ -40,11 +40,10 @@ var mtuChecks = []Check{
 	},
 }
 
-// senders are the largest packets that hosts send into a fabric, in bytes.
+// senders holds the size of the largest packets that hosts send into a fabric, in bytes.
 type senders struct{ packet, payload int }
 
-// sendersOf looks at all ports towards hosts; without any, at the fabric's own
-// settings.
+// sendersOf takes the maximum over all ports to hosts; without any, the fabric's own settings.
 func sendersOf(f *intent.Fabric) senders {
 	s := senders{}
 	for _, sw := range f.Switches {
@@ -60,10 +59,10 @@ func sendersOf(f *intent.Fabric) senders {
 	return s
 }
 
-// need is the IP packet of a full RDMA payload, in bytes.
+// need returns the size of the IP packet with a full RDMA payload, in bytes.
 func (s senders) need() int { return s.payload + intent.RDMAOverhead }
 
-// mtuSaid reports whether MTU-05 says why the smaller end is so small.
+// mtuSaid reports whether MTU-05 explains why the end with the smaller MTU has it.
 func (r *linkRun) mtuSaid() bool {
 	return r.a.mtuSaid && r.a.MTU <= r.b.MTU || r.b.mtuSaid && r.b.MTU <= r.a.MTU
 }
@@ -73,7 +72,7 @@ func mtuOfEnds(r *linkRun) {
 	sent := r.run.senders
 	switch {
 	case r.mtuSaid():
-	case a == b || a == 0 || b == 0 || min(a, b) < sent.need(): // MTU-02 says so
+	case a == b || a == 0 || b == 0 || min(a, b) < sent.need(): // MTU-02 reports that
 	case min(a, b) < sent.packet:
 		r.found(Error, r.fixOf(qos.KindMTU.Attr()), "its MTU is %v B, that of %v is %v B", a, b, qos.KindMTU.Attr())
 	default:
@@ -100,8 +99,8 @@ func mtuTowardsHost(r *deviceRun, p *intent.Port, q *qos.Port) {
 	r.foundTowards(peer, Finding{Severity: Error, What: fmt.Sprintf("the port accepts packets of up to %d B; by the intent, hosts send up to %d B", q.MTU.V, p.Settings.MTU.Host.V), Fix: fix}, p.Name, qos.KindMTU.Attr())
 }
 
-// narrowClass reports whether a mismatch is of a class that takes smaller packets
-// than its port, which the driver knows how to fix.
+// narrowClass reports whether a mismatch is about a class with a smaller MTU than its port, for
+// which the driver knows the fix.
 func narrowClass(m drivers.Mismatch) bool { return m.Field.Kind == qos.KindMTU && m.Fix != "" }
 
 func mtuOfClasses(r *deviceRun) {

@@ -1,7 +1,7 @@
 package validate
 
-// nicChecks are the checks that [Host] and [Hosts] make. Some of their families
-// stand elsewhere: they are here because the NIC is what is looked at.
+// nicChecks lists the checks that [Host] and [Hosts] make, including checks of other families
+// that look at a NIC.
 var nicChecks = []Check{
 	{
 		ID: "BUF-13", Title: "a NIC's receive buffer does not fit its lossless class",

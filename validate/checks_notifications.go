@@ -10,8 +10,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// highShare is the share from which a weighted queue counts as served soon
-// enough for congestion notifications, in percent.
+// highShare is the share, in percent, from which a weighted queue is fast enough for congestion
+// notifications.
 const highShare = 10
 
 func notificationsServed(r *deviceRun, p *intent.Port, q *qos.Port) {
@@ -31,7 +31,7 @@ func notificationsServed(r *deviceRun, p *intent.Port, q *qos.Port) {
 	field := qos.KindScheduler.At(k.Queue.V)
 	_, drifted := r.differs(p.Name, field)
 	if drifted && !known {
-		return // that it drifted is no guess, and an error
+		return // a drifted queue is an error, even though the class is a guess
 	}
 	share := shareOf(p.Settings, q, k)
 	f := Finding{Severity: Warning, What: fmt.Sprintf("class %s of congestion notifications has %d %% of the link and is not strict", k.Name, share)}
@@ -47,11 +47,11 @@ func notificationsServed(r *deviceRun, p *intent.Port, q *qos.Port) {
 	r.found(f, p.Name, field)
 }
 
-// notificationsOf returns the class that congestion notifications travel in:
-// the one that is for them, known, else that of NVIDIA's default DSCP. That is a
-// guess: other NICs and operators use others, and 48 is CS6, of routing protocols
-// (RFC 4594), as well. The class is nil where nothing is marked, and where that
-// class is lossless, which CLS-10 reports.
+// notificationsOf returns the class of congestion notifications. known is set if the intent
+// names the class; otherwise it is the class of NVIDIA's default DSCP. That is a guess: other
+// NICs and operators use other DSCPs, and 48 is also CS6, used by routing protocols (RFC 4594).
+// The class is nil if no class marks, or if the guessed class is lossless, which CLS-10
+// reports.
 func notificationsOf(s *intent.Settings) (class *intent.Class, known bool) {
 	if k, _, ok := nic.CNPClass(s); ok {
 		return k, true
@@ -63,7 +63,7 @@ func notificationsOf(s *intent.Settings) (class *intent.Class, known bool) {
 	return nil, false
 }
 
-// shareOf is the part of the link that a weighted class has when all are busy,
+// shareOf returns the share of the link that a weighted class gets when all classes are busy,
 // in percent, rounded down.
 func shareOf(s *intent.Settings, q *qos.Port, k *intent.Class) int {
 	mine, all := 0, 0
@@ -84,8 +84,8 @@ func shareOf(s *intent.Settings, q *qos.Port, k *intent.Class) int {
 	return mine * 100 / all
 }
 
-// notificationsPaused finds notifications in a lossless class: by the intent, and by the
-// map that the switch classifies with.
+// notificationsPaused finds congestion notifications in a lossless class, by the intent or by
+// the running DSCP map.
 func notificationsPaused(r *deviceRun) {
 	if r.source == Intended {
 		eachLossless(pausedByIntent)(r)

@@ -97,9 +97,8 @@ var operationChecks = []Check{
 	},
 }
 
-// platformKnown says that nothing is known of a model, so that nobody takes the silence
-// of the checks for consent. A switch that was read shows what it has itself, and not
-// what its platform is for.
+// platformKnown reports an unknown model, so that missing findings are not taken for approval.
+// A switch that was read shows its own values, but not those of its platform.
 func platformKnown(r *deviceRun) *lack {
 	if r.source != Running {
 		return modelKnown(r)
@@ -111,7 +110,8 @@ func platformKnown(r *deviceRun) *lack {
 	return r.unknownModel(what, "not compared with those of the platform")
 }
 
-// modelKnown is what the checks of buffers need of an intent.
+// modelKnown returns what the checks of buffers lack if the model of an intended switch is not
+// known.
 func modelKnown(r *deviceRun) *lack {
 	if r.source != Intended {
 		return nil
@@ -141,7 +141,7 @@ func (r *deviceRun) unknownModel(what, not string) *lack {
 	return l
 }
 
-// buffersKnown says that the catalogue has a model without any buffer data.
+// buffersKnown also reports a model without any buffer data in the catalogue.
 func buffersKnown(r *deviceRun) *lack {
 	if l := modelKnown(r); l != nil || r.source != Intended || r.d.Desired.Platform.DynamicBuffers || len(r.d.Model.Pools)+len(r.d.Model.Headroom) > 0 {
 		return l
@@ -150,13 +150,13 @@ func buffersKnown(r *deviceRun) *lack {
 		"the model's ports are known, its buffers are not: buffers and headroom are checked only as far as the switch shows them")
 }
 
-// unpublished is what a switch lacks whose model the catalogue has without some data.
+// unpublished returns the lack for a model whose catalogue entry misses some data.
 func (r *deviceRun) unpublished(what, short, of, why string) *lack {
 	return &lack{id: "CAT-01", what: what, short: short, where: r.d.Switch.Model.From.String(), why: why,
 		fix: "check the " + of + " of lossless ports on the switch itself"}
 }
 
-// rowsKnown says that the catalogue has a model without its headroom table.
+// rowsKnown also reports a model without a headroom table in the catalogue.
 func rowsKnown(r *deviceRun) *lack {
 	if l := buffersKnown(r); l != nil || r.source != Intended || r.d.Desired.Platform.DynamicBuffers || len(r.d.Model.Headroom) > 0 {
 		return l
@@ -165,7 +165,7 @@ func rowsKnown(r *deviceRun) *lack {
 		fmt.Sprintf("no headroom table of %s is published: headroom is checked only as far as the switch shows it", r.d.Model.Name))
 }
 
-// poolsKnown says that the catalogue has a model without its buffer pools.
+// poolsKnown also reports a model without buffer pools in the catalogue.
 func poolsKnown(r *deviceRun) *lack {
 	if l := buffersKnown(r); l != nil || r.source != Intended || len(r.d.Model.Pools) > 0 {
 		return l
@@ -174,7 +174,7 @@ func poolsKnown(r *deviceRun) *lack {
 		fmt.Sprintf("no buffer pools of %s are published: they are checked only as far as the switch shows them", r.d.Model.Name))
 }
 
-// stateInForce is what the checks of values in force need of a switch.
+// stateInForce returns what the checks of values in force lack.
 func stateInForce(r *deviceRun) *lack {
 	if r.source != Running || r.seen.NotInForce == "" {
 		return nil
@@ -191,7 +191,7 @@ func stateSaved(r *deviceRun) *lack {
 		fix: "give the switch an ssh block in the intent, or compare its saved configuration by hand"}
 }
 
-// inForce reports what the switch is configured with and does not do.
+// inForce reports values that are configured but not in force.
 func inForce(r *deviceRun) {
 	for _, m := range r.seen.InForce {
 		if livePFC(m) || narrowClass(m) || bufferOfGroup(m) {
@@ -206,15 +206,14 @@ func inForce(r *deviceRun) {
 	}
 }
 
-// notInForce is the finding for a value that is configured and not in force.
-// A value that is not even configured cannot be in force: one cause, one
-// finding, unless the driver knows the fix.
+// notInForce returns the finding for a value that is configured but not in force. If the value
+// is not configured as intended, drift is reported instead, unless the driver knows the fix.
 func (r *deviceRun) notInForce(m drivers.Mismatch) (f Finding, ok bool) {
 	if r.bare[m.Port] {
 		return f, false // PRT-01
 	}
 	ch, drifted := r.differs(m.Port, m.Field)
-	// PFC that is in force in another way than it is configured is a fault of its own.
+	// PFC in force that differs from the configuration is a separate fault.
 	if m.Fix == "" && drifted && !(m.Field.Kind == qos.KindPFC && ch.Old != qos.PrioritySet(0).String() && ch.Old != m.Have) {
 		return f, false
 	}
@@ -236,12 +235,12 @@ func (r *deviceRun) notInForce(m drivers.Mismatch) (f Finding, ok bool) {
 }
 
 func unknown(r *deviceRun) {
-	// Lines of many ports that say the same are one finding.
+	// Equal lines of many ports become one finding.
 	var alike ordered.Groups[drivers.Unknown, string]
 	for _, u := range r.seen.Unknown {
 		at, _, _ := strings.Cut(strings.TrimPrefix(u.Where, "line "), ", line ")
 		if _, err := strconv.Atoi(at); err == nil {
-			at = "" // a line of no block
+			at = "" // a line outside of any block
 		}
 		u.Where = ""
 		alike.Add(u, at)
@@ -259,7 +258,7 @@ func unknown(r *deviceRun) {
 	}
 }
 
-// Refused reports refusals, one finding for each cause.
+// Refused converts refusals to findings, one per cause.
 func Refused(sw *intent.Switch, rs []render.Refusal) []Finding {
 	var c collector
 	for _, r := range rs {
@@ -272,8 +271,7 @@ func Refused(sw *intent.Switch, rs []render.Refusal) []Finding {
 	return c.list
 }
 
-// Adapted reports what a system can only do in another way than the intent
-// says.
+// Adapted reports settings that a system can only implement differently from the intent.
 func Adapted(sw *intent.Switch, how []string) []Finding {
 	var c collector
 	for _, h := range how {

@@ -131,7 +131,7 @@ func pfcTowardsHost(r *deviceRun, p *intent.Port, q *qos.Port) {
 	}
 }
 
-// coveredByPFC are the checks that a difference in PFC covers, with spaces between them.
+// coveredByPFC returns the checks that a finding about PFC covers, separated by spaces.
 func coveredByPFC(idleGroup, hole bool) string {
 	var ids []string
 	if idleGroup {
@@ -143,12 +143,12 @@ func coveredByPFC(idleGroup, hole bool) string {
 	return strings.Join(ids, " ")
 }
 
-// pausedGroup reports whether a port pauses a priority of a group.
+// pausedGroup reports whether a port pauses any priority of a group.
 func pausedGroup(m *qos.Maps, q *qos.Port, g int) bool {
 	return slices.ContainsFunc(q.PFC.Or(0).List(), func(prio int) bool { return group(m, prio) == g })
 }
 
-// idleGroup reports whether a port has a lossless group of which no priority is paused.
+// idleGroup reports whether a port has a lossless group of which it pauses no priority.
 func idleGroup(m *qos.Maps, q *qos.Port) bool {
 	for g := range q.Groups {
 		if q.Groups[g].Lossless.V && !pausedGroup(m, q, g) {
@@ -158,12 +158,11 @@ func idleGroup(m *qos.Maps, q *qos.Port) bool {
 	return false
 }
 
-// pfcExplained reports whether another finding says why the priorities that a
-// port pauses are not the intended ones: the driver knows the condition that is
-// not met, or no DSCP reaches the class.
+// pfcExplained reports whether another finding explains why a port does not pause the intended
+// priorities: the driver knows the missing condition, or no DSCP reaches the class.
 func (r *deviceRun) pfcExplained(p *intent.Port, q *qos.Port) bool {
 	if q.PFC.Or(0)&^p.Settings.Lossless() != 0 {
-		return false // what keeps a priority from being paused does not add one
+		return false // a missing condition does not add a priority
 	}
 	if r.cure(p.Name, qos.KindPFC.Attr()) != "" || r.cure(p.Name, dscpField) != "" {
 		return true
@@ -172,8 +171,7 @@ func (r *deviceRun) pfcExplained(p *intent.Port, q *qos.Port) bool {
 	return off != 0 && off&^r.unreached(p) == 0
 }
 
-// unreached are the priorities of lossless classes whose DSCPs are all in lossy
-// ones.
+// unreached returns the priorities of lossless classes whose DSCPs are all in lossy classes.
 func (r *deviceRun) unreached(p *intent.Port) qos.PrioritySet {
 	var out qos.PrioritySet
 	lost := r.moves(p).lost
@@ -185,8 +183,7 @@ func (r *deviceRun) unreached(p *intent.Port) qos.PrioritySet {
 	return out
 }
 
-// group is the priority group that a pause of a priority stands for; -1 where
-// it is not known.
+// group returns the priority group of a paused priority; -1 if it is not known.
 func group(m *qos.Maps, prio int) int {
 	if m == nil {
 		return -1
@@ -199,7 +196,7 @@ func group(m *qos.Maps, prio int) int {
 	return -1
 }
 
-// withGroup are the priorities of a set that are not known to be in a lossy group.
+// withGroup returns the priorities of a set that are not known to be in a lossy group.
 func withGroup(m *qos.Maps, q *qos.Port, set qos.PrioritySet) qos.PrioritySet {
 	for _, prio := range set.List() {
 		if g := group(m, prio); g >= 0 && q.Groups[g].Lossless.Set && !q.Groups[g].Lossless.V {
@@ -226,14 +223,14 @@ func pausedWithoutGroup(r *deviceRun, p *intent.Port, q *qos.Port) {
 	}
 }
 
-// groupFields are the fields of a priority group, lossless first.
+// groupFields returns the fields of a priority group, lossless first.
 func groupFields(g int) []qos.Attr {
 	return []qos.Attr{qos.KindLossless.At(g), qos.KindDerivedFrom.At(g), qos.KindGroupBuffer.At(g), qos.KindHeadroom.At(g)}
 }
 
-// groupWithoutPause finds lossless groups whose priorities are not paused. Where the
-// group is as intended it is PFC that is not: PFC-01 and PFC-02 compare it with the other
-// end, and cover this check.
+// groupWithoutPause finds lossless groups whose priorities are not paused. If the group is as
+// intended, PFC is not: PFC-01 and PFC-02 then compare PFC with the other end and cover this
+// check.
 func groupWithoutPause(r *deviceRun, p *intent.Port, q *qos.Port) {
 	m := r.cfg.ClassifiedBy(p.Name)
 	for g := range q.Groups {
@@ -243,7 +240,7 @@ func groupWithoutPause(r *deviceRun, p *intent.Port, q *qos.Port) {
 		switch {
 		case !q.Groups[g].Lossless.V:
 		case drifted && pfc && q.Groups[g].DerivedFrom.Set:
-			r.out.explain(p.Name, qos.KindLossless.At(g)) // the switch made it of the priorities
+			r.out.explain(p.Name, qos.KindLossless.At(g)) // the switch made the group for the priorities
 		case pausedGroup(m, q, g) || !q.PFC.Set:
 		case drifted:
 			r.found(f, p.Name, groupFields(g)...)
@@ -257,8 +254,8 @@ func groupWithoutPause(r *deviceRun, p *intent.Port, q *qos.Port) {
 	}
 }
 
-// hole are the priorities of lossless classes that a port on their paths does not pause
-// although the intent says so.
+// hole returns the lossless priorities that a linked port does not pause although the intent
+// says so.
 func (r *deviceRun) hole(p *intent.Port, q *qos.Port) qos.PrioritySet {
 	if _, differs := r.differs(p.Name, qos.KindPFC.Attr()); !differs || p.Link == nil {
 		return 0
@@ -266,8 +263,8 @@ func (r *deviceRun) hole(p *intent.Port, q *qos.Port) qos.PrioritySet {
 	return r.lossless(p.Settings) &^ q.PFC.Or(0)
 }
 
-// unpausedHop finds a hole that nothing else names: neither of the ends of its link
-// pauses, or the other end is not known. With a group PFC-04 says so.
+// unpausedHop finds a hole that no other check reports: neither end of the link pauses, or the
+// other end is not known. A port with a lossless group is left to PFC-04.
 func unpausedHop(r *deviceRun, p *intent.Port, q *qos.Port) {
 	if hole := r.hole(p, q); hole != 0 && !r.unpaused[p.Name] && !r.pfcExplained(p, q) {
 		r.insteadOfDrift(Finding{Severity: Error, What: fmt.Sprintf("PFC is off for priorities %s, which are lossless on the rest of the path", hole)}, p.Name, qos.KindPFC.Attr())
@@ -280,13 +277,12 @@ func linkPause(r *deviceRun, p *intent.Port, q *qos.Port) {
 	}
 }
 
-// usualClasses is how many lossless classes a fabric has as a rule; switches may have as
-// many again between themselves, for what they remap
-// (sonic-net/SONiC doc/qos/tunnel_dscp_remapping.md).
+// usualClasses is the usual limit of lossless classes. Switches may have as many again between
+// themselves, for remapped traffic (sonic-net/SONiC doc/qos/tunnel_dscp_remapping.md).
 const usualClasses = 2
 
-// losslessClasses counts the lossless classes of a port that are classes of hosts. A
-// priority without a lossless group is for PFC-03.
+// losslessClasses counts the lossless classes of a port, without those that only switches use
+// between themselves. A priority without a lossless group is left to PFC-03.
 func losslessClasses(r *deviceRun, p *intent.Port, q *qos.Port) {
 	set := q.PFC.Or(0)
 	if set.Len() <= usualClasses {
@@ -329,8 +325,8 @@ func pfcWithoutRDMA(r *deviceRun, p *intent.Port, q *qos.Port) {
 	}
 }
 
-// rdma reports whether a NIC has an RDMA device by the intent. Where no NIC of
-// the host states one, it is not known.
+// rdma reports whether a NIC has an RDMA device by the intent. It is true if no NIC of the host
+// states one.
 func rdma(f *intent.Fabric, e intent.Endpoint) bool {
 	h := f.Host(e.Device)
 	if h == nil || !slices.ContainsFunc(h.NICs, func(n *intent.NIC) bool { return n.RDMA.V != "" }) {
@@ -340,20 +336,20 @@ func rdma(f *intent.Fabric, e intent.Endpoint) bool {
 	return n == nil || n.RDMA.V != ""
 }
 
-// dscpField is the map of DSCPs of a port, globalDSCP that of the switch.
+// dscpField is the DSCP map of a port, globalDSCP the DSCP map of the switch.
 var (
 	dscpField  = qos.KindMap.Table(qos.DSCPToTC)
 	globalDSCP = qos.KindGlobalMap.Table(qos.DSCPToTC)
 )
 
-// livePFC reports whether a mismatch is one of live PFC: of its state, or of the
-// classification that it needs, where the driver knows the fix.
+// livePFC reports whether a mismatch is about PFC in operation: its state, or the
+// classification that it needs if the driver knows the fix.
 func livePFC(m drivers.Mismatch) bool {
 	return m.Field.Kind == qos.KindPFC || m.Field == dscpField && m.Fix != ""
 }
 
 func pfcInOperation(r *deviceRun) {
-	lost := map[string]bool{} // CLS-02, with the line that fixes it
+	lost := map[string]bool{} // CLS-02 has the line that fixes it
 	for p := range r.ports() {
 		lost[p.Name] = len(r.moves(p).lost) > 0
 	}
@@ -367,7 +363,7 @@ func pfcInOperation(r *deviceRun) {
 		}
 		var also []qos.Attr
 		if m.Field == qos.KindPFC.Attr() {
-			// Of a priority that does not pause, NX-OS shows no queue either.
+			// NX-OS does not show the queue of a priority that does not pause.
 			also = append(also, qos.KindMap.Table(qos.PFCToQueue))
 		}
 		r.found(f, m.Port, also...)
@@ -389,8 +385,8 @@ func hysteresis(r *deviceRun, p *intent.Port, q *qos.Port) {
 	}
 }
 
-// lossyUnsaid finds an intent for RDMA in which no class is lossless anywhere, and none
-// is stated as lossy.
+// lossyUnsaid finds an intent for RDMA without any lossless class in which no class is declared
+// as lossy RDMA.
 func lossyUnsaid(r *fabricRun) {
 	f := r.fabric
 	said := func(s *intent.Settings) bool { return slices.ContainsFunc(s.Classes, (*intent.Class).RDMA) }

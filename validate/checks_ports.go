@@ -53,8 +53,7 @@ var portChecks = []Check{
 	},
 }
 
-// bare reports whether a port has neither PFC nor marking, though it should have
-// both.
+// bare reports whether a port has neither PFC nor ECN marking although it should have both.
 func bare(q, want *qos.Port) bool {
 	if want.PFC.Or(0) == 0 || q.PFC.Or(0) != 0 {
 		return false
@@ -128,10 +127,10 @@ func membersDiffer(r *deviceRun) {
 	}
 }
 
-// several are the attributes that are said as one.
+// several names attributes that findings mention only once.
 var several = map[qos.Owner]string{qos.OfQueue: "queues", qos.OfGroup: "groups"}
 
-// differing names the attributes in which two ports treat traffic differently.
+// differing returns the attributes in which two ports treat traffic differently.
 func differing(a, b *qos.Port) []qos.Attr {
 	one := func(p *qos.Port) *qos.Device {
 		q := *p
@@ -145,7 +144,7 @@ func differing(a, b *qos.Port) []qos.Attr {
 	return fields
 }
 
-// unmanaged says what a port holds that the intent does not set.
+// unmanaged records the values of a port that the intent does not set.
 func unmanaged(r *deviceRun, p *intent.Port, q *qos.Port) {
 	want := r.d.Desired.Ports[p.Name]
 	var has []string
@@ -155,13 +154,13 @@ func unmanaged(r *deviceRun, p *intent.Port, q *qos.Port) {
 		}
 	}
 	add(qos.KindFEC.Attr(), want.FEC.Set, q.FEC.Set, q.FEC.V)
-	if r.source == Saved { // else PRT-05 says so
+	if r.source == Saved { // else PRT-05 reports it
 		add(qos.KindAdminUp.Attr(), want.AdminUp.Set, q.AdminUp.Set, q.AdminUp.V)
 	}
 	for g := range q.Groups {
 		h := q.Groups[g].Headroom
 		if r.out.said(p.Name, qos.KindHeadroom.At(g)) {
-			return // a check of buffers says what is strange in it
+			return // a check of buffers already reports it
 		}
 		add(qos.KindHeadroom.At(g), want.Groups[g].Headroom.Set, h.Set && q.Groups[g].Lossless.V, h.V)
 	}
@@ -173,7 +172,7 @@ func unmanaged(r *deviceRun, p *intent.Port, q *qos.Port) {
 
 func otherPort(o *oddRun) {
 	if o.share < 3 || o.share*4 < o.of*3 {
-		return // too few to say what is usual
+		return // too few ports to tell what is usual
 	}
 	have, usual := strings.Split(o.value, ", "), strings.Split(o.usual, ", ")
 	only := func(a, b []string) string {
@@ -200,7 +199,7 @@ func speedOfPorts(r *deviceRun, p *intent.Port, q *qos.Port) {
 	}
 }
 
-// shut reports whether a port is administratively down and not meant to be.
+// shut reports whether a port is administratively down although the intent does not say so.
 func (r *deviceRun) shut(p *intent.Port) bool {
 	q := r.cfg.Ports[p.Name]
 	if q == nil || p.AdminUp.V != nil && !*p.AdminUp.V {
@@ -219,9 +218,9 @@ func portStates(r *deviceRun) *lack {
 	return &lack{id: "PRT-05", what: "whether ports are up", short: "the switch does not show it", why: "the switch does not show which of its ports are up", fix: "check the ports on the switch"}
 }
 
-// portsDown names the ports of the intent that are shut or have no link, also
-// those that have nothing else of the intent. That the switch does not have a port
-// at all is drift.
+// portsDown finds ports of the intent that are shut or have no link, including ports without
+// any other configuration from the intent. A port that the switch does not have is reported as
+// drift.
 func portsDown(r *deviceRun) {
 	for _, p := range r.d.Switch.Ports {
 		q := r.cfg.Ports[p.Name]

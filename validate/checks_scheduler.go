@@ -52,13 +52,13 @@ var schedulerChecks = []Check{
 	},
 }
 
-// strictAboveLossless finds strict queues that may starve a lossless one: those of a
-// higher number, and any where the system serves all strict queues before the others.
+// strictAboveLossless finds strict queues that may starve a lossless one: queues with a higher
+// number, or any strict queue on systems that serve all of them first.
 func strictAboveLossless(r *deviceRun, p *intent.Port, q *qos.Port, k *intent.Class) {
 	cnp, _, _ := nic.CNPClass(p.Settings)
 	s, field := q.Queues[k.Queue.V].Scheduler, qos.KindScheduler.At(k.Queue.V)
 	if _, drifted := r.differs(p.Name, field); r.source != Intended && !drifted {
-		return // what is as intended was found in the intent
+		return // the checks of the intent cover a value as intended
 	}
 	if !s.Set || !s.V.Strict || s.V.MaxRate > 0 || k.Lossless.V || k == cnp {
 		return
@@ -89,8 +89,8 @@ func losslessShare(r *deviceRun, p *intent.Port, q *qos.Port, k *intent.Class) {
 	}
 }
 
-// fewDSCPs is how many DSCPs a strict class may take without a limit: NICs of
-// two kinds mark their congestion notifications differently.
+// fewDSCPs is how many DSCPs a strict class may have without a rate limit: two kinds of NICs
+// mark their notifications differently.
 const fewDSCPs = 2
 
 func unlimitedNotifications(r *deviceRun, p *intent.Port, _ *qos.Port) {
@@ -107,7 +107,7 @@ func starved(r *deviceRun, p *intent.Port, q *qos.Port, k *intent.Class) {
 	r.found(Finding{Severity: Error, What: fmt.Sprintf("queue %d of class %s has weight 0", k.Queue.V, k.Name)}, p.Name, qos.KindScheduler.At(k.Queue.V))
 }
 
-// sharedByKinds finds lossless classes that traffic of several kinds is in.
+// sharedByKinds finds lossless classes with traffic of several kinds.
 func sharedByKinds(r *deviceRun, p *intent.Port, _ *qos.Port) {
 	first := map[*intent.Class]*intent.Traffic{}
 	for _, t := range r.d.Fabric.Traffic {

@@ -8,12 +8,12 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
-// leastLossy is the share of the packet memory, in percent, below which lossy traffic
-// counts as starved: NVIDIA's guide gives it 40 and 50.
+// leastLossy is the share of packet memory, in percent, below which lossy traffic counts as
+// starved: NVIDIA's guide gives it 40 and 50.
 const leastLossy = 20
 
-// shares returns the share of the lossless pools and of all, in percent. One that the
-// switch does not state is not counted.
+// shares returns the total share of the lossless pools and of all pools, in percent. Shares
+// that the switch does not state count as 0.
 func shares(d *qos.Device) (lossless, all int) {
 	for _, s := range d.Shares {
 		all += s.Percent
@@ -24,8 +24,8 @@ func shares(d *qos.Device) (lossless, all int) {
 	return lossless, all
 }
 
-// largeShares finds pools that together have more than all of the packet memory, and
-// lossless ones with less than what is in flight needs.
+// largeShares finds pools that together have more than the packet memory, and lossless pools
+// with less than the headroom of their groups.
 func largeShares(r *deviceRun) {
 	lossless, all := shares(r.cfg)
 	if all > 100 {
@@ -54,8 +54,8 @@ func largeShares(r *deviceRun) {
 	}
 }
 
-// smallLossyShare finds lossless pools that leave next to nothing to lossy traffic. The
-// share is the operator's choice, and right where no lossy burst matters.
+// smallLossyShare finds lossless pools that leave very little to lossy traffic. The shares are
+// the operator's choice, and fine where no lossy burst matters.
 func smallLossyShare(r *deviceRun) {
 	lossless, _ := shares(r.cfg)
 	var lossy []string

@@ -135,8 +135,8 @@ func unmarkedHops(r *fabricRun) {
 	holes(r, Warning, r.paths.treated.Unmarked, "class %s has no ECN marking here, and has it on %s of its paths")
 }
 
-// markedHops says whether a port marks a class. Of lossless classes ECN-01 says where it
-// does not, unless the intent leaves the curve to the switch.
+// markedHops records whether a port marks a class. A lossless class without marking is left to
+// ECN-01, unless the intent leaves the curve to the switch.
 func markedHops(r *deviceRun, p *intent.Port, q *qos.Port, k *intent.Class) {
 	e := q.Queues[k.Queue.V].ECN
 	kept := k.ECN.Mode.V == intent.ECNKeep
@@ -167,7 +167,7 @@ func otherMarking(o *oddRun) {
 func lossyHops(r *fabricRun) {
 	var list []deadlock.Hole
 	for _, h := range r.paths.treated.Lossy {
-		// Where the other end of the link pauses, PFC-01 names the two ends.
+		// If the other end of the link pauses, PFC-01 reports both ends.
 		h.Ports = slices.DeleteFunc(slices.Clone(h.Ports), func(port string) bool {
 			peer, _ := r.fabric.Switch(h.Switch).Port(port).Peer()
 			p := end(r.fabric, peer)
@@ -186,7 +186,7 @@ func idleHops(r *fabricRun) {
 	}
 }
 
-// bounces are the priorities of classes that others are remapped to.
+// bounces returns the priorities that tunnels remap traffic to.
 func bounces(f *intent.Fabric) (set qos.PrioritySet) {
 	for _, t := range f.Routing.Tunnels {
 		for _, m := range t.Remap {
@@ -196,8 +196,8 @@ func bounces(f *intent.Fabric) (set qos.PrioritySet) {
 	return set
 }
 
-// strayBounces finds a class of tunnels paused where the intent has it lossy, at both
-// ends of the link: where they differ, PFC-01 and PFC-02 say so.
+// strayBounces finds a tunnel class that is paused at both ends of a link where the intent has
+// it lossy. If the ends differ, PFC-01 and PFC-02 report it.
 func strayBounces(r *deviceRun, p *intent.Port, q *qos.Port) {
 	if extra := q.PFC.Or(0) &^ r.lossless(p.Settings); extra != 0 && extra&^bounces(r.d.Fabric) == 0 {
 		r.insteadOfDrift(Finding{Severity: Error, What: fmt.Sprintf("priorities %s are used only inside tunnels, but PFC is on for them here", extra)}, p.Name, qos.KindPFC.Attr())
@@ -217,7 +217,7 @@ func keptClasses(r *fabricRun) {
 	}
 }
 
-// paused reports whether the intent has a priority lossless on a port.
+// paused reports whether the intent has a priority lossless on any port.
 func paused(f *intent.Fabric, priority int) bool {
 	return slices.ContainsFunc(f.Switches, func(s *intent.Switch) bool {
 		return slices.ContainsFunc(s.Ports, func(p *intent.Port) bool { return p.Settings.Lossless().Has(priority) })
@@ -236,7 +236,7 @@ func failureCycles(r *fabricRun) {
 	}
 }
 
-// cycle notes a cycle, unless no switch of it was looked at.
+// cycle adds a finding for a cycle, unless none of its switches was checked.
 func (r *fabricRun) cycle(s Severity, without string, c deadlock.Cycle) {
 	if !slices.ContainsFunc(c.Hops, func(h deadlock.Hop) bool { return r.run.taken(h.Switch) }) {
 		return
@@ -253,7 +253,7 @@ func (r *fabricRun) cycle(s Severity, without string, c deadlock.Cycle) {
 	r.found(Finding{Severity: s, Device: h.Switch, Where: h.Link.String(), What: without + circle(c), Fix: fix}, h.In)
 }
 
-// circle tells a cycle hop by hop.
+// circle describes a cycle hop by hop.
 func circle(c deadlock.Cycle) string {
 	of := ""
 	if k := c.Class(); k != "" {
@@ -262,9 +262,8 @@ func circle(c deadlock.Cycle) string {
 	return fmt.Sprintf("%s%s wait in a cycle of %d: %s", words.Count(c.Buffers, "buffer"), of, len(c.Hops), c)
 }
 
-// lossyOnHosts is the fix for a cycle of a class that others are remapped to and
-// that hosts send as well: remapping moves nothing out of their way then. It is
-// "" for other cycles.
+// lossyOnHosts returns the fix for a cycle in a class that traffic is remapped to and that
+// hosts also send, so that remapping does not break the cycle. It returns "" for other cycles.
 func (r *fabricRun) lossyOnHosts(c deadlock.Cycle) string {
 	f := r.fabric
 	var to []*intent.Class
@@ -302,8 +301,8 @@ func (r *fabricRun) lossyOnHosts(c deadlock.Cycle) string {
 	return ""
 }
 
-// upTurns describes each switch, in the words of one cause: what an exception or
-// the model admits on many switches is shown by an example.
+// upTurns adds a finding for each switch, with one text per cause: if an exception or the model
+// allows turns on many switches, the text shows an example.
 func upTurns(r *fabricRun) {
 	type reason struct {
 		declared intent.Pos
@@ -337,8 +336,8 @@ func upTurns(r *fabricRun) {
 	}
 }
 
-// remapped reports whether what turns is in a class of its own, or in a tunnel,
-// which TOP-05 looks at.
+// remapped reports whether the turned traffic has its own class, or is in a tunnel, which
+// TOP-05 checks.
 func remapped(f *intent.Fabric, t deadlock.UpTurn) bool {
 	return slices.ContainsFunc(f.Routing.Tunnels, func(x *intent.Tunnel) bool { return x.From.Name == t.Switch }) ||
 		slices.ContainsFunc(f.Routing.Exceptions, func(x *intent.Exception) bool { return x.Pos == t.Declared && len(x.Remap) > 0 })
@@ -367,9 +366,9 @@ func disputedRoles(r *fabricRun) {
 	}
 }
 
-// floods names the VLANs with lossless ports in which packets to a host that is gone are
-// flooded. A switch that asks its neighbours again before their MAC addresses age out, as
-// SONiC does (sonic-buildimage files/scripts/arp_update), shows no such VLAN.
+// floods finds VLANs with lossless ports in which packets to a host that has gone are flooded.
+// It finds none on a switch that refreshes its neighbours before their MAC addresses age out,
+// as SONiC does (sonic-buildimage files/scripts/arp_update).
 func floods(r *deviceRun) {
 	for i := range r.cfg.Bridges {
 		b := &r.cfg.Bridges[i]
@@ -391,7 +390,7 @@ func floods(r *deviceRun) {
 	}
 }
 
-// losslessOf returns those of some ports that the intent has lossless.
+// losslessOf returns the named ports that are lossless in the intent.
 func (r *deviceRun) losslessOf(names []string) (out []*intent.Port) {
 	named := make(map[string]bool, len(names))
 	for _, n := range names {

@@ -9,7 +9,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
-// tunnelRules: a tunnel may carry other traffic than RDMA, and only the intent tells.
+// tunnelRules are the rules of tunnel checks: a tunnel may carry traffic other than RDMA, and
+// only the intent tells.
 var tunnelRules = []Rule{{Error, "where the intent has traffic in a tunnel from the switch"}, {Warning, "else"}}
 
 var tunnelChecks = []Check{
@@ -35,7 +36,7 @@ var tunnelChecks = []Check{
 	},
 }
 
-// eachTunnel makes a check of each tunnel that a switch with lossless ports ends.
+// eachTunnel runs a check on each tunnel of a switch with lossless ports.
 func eachTunnel(check func(*deviceRun, string, qos.Tunnel)) func(*deviceRun) {
 	return func(r *deviceRun) {
 		if !slices.ContainsFunc(r.d.Switch.Ports, func(p *intent.Port) bool { return r.lossless(p.Settings) != 0 }) {

@@ -76,7 +76,7 @@ func watchdogOff(uplink bool, severity Severity, towards string) func(*deviceRun
 func watchedPriorities(r *deviceRun, p *intent.Port, q *qos.Port) {
 	w, want := q.Watchdog.V, r.d.Desired.Ports[p.Name].Watchdog.V
 	if _, pfc := r.differs(p.Name, qos.KindPFC.Attr()); pfc && w.Enabled && w.Priorities == q.PFC.V && want.Priorities&^w.Priorities == 0 {
-		// It watches one more priority because the port pauses one more.
+		// It watches one more priority only because the port pauses one more.
 		if w.Priorities = want.Priorities; w == want {
 			r.out.explain(p.Name, qos.KindWatchdog.Attr())
 		}
@@ -85,14 +85,14 @@ func watchedPriorities(r *deviceRun, p *intent.Port, q *qos.Port) {
 	if missing := want.Priorities &^ w.Priorities; q.Watchdog.Set && w.Enabled && missing != 0 {
 		fields := []qos.Attr{qos.KindWatchdog.Attr()}
 		if w.Priorities = want.Priorities; w != want {
-			fields = nil // it differs in more than this
+			fields = nil // it differs in other settings too
 		}
 		r.found(Finding{Severity: Warning, What: fmt.Sprintf("lossless priorities %s are not watched", missing)}, p.Name, fields...)
 	}
 }
 
-// watchdogPoll says where a system polls faster than the intent states, because
-// its times cannot be had otherwise.
+// watchdogPoll reports a system that polls more often than the intent states, because it cannot
+// reach the stated times otherwise.
 func watchdogPoll(r *deviceRun) {
 	w := r.d.Switch.Settings.Watchdog
 	stated, is := w.Poll, r.cfg.WatchdogPoll
@@ -104,8 +104,8 @@ func watchdogPoll(r *deviceRun) {
 		Fix:  "state that poll, or longer times"}, "")
 }
 
-// longDetect is how long a storm may last before a watchdog counts as slow.
-// SONiC's own default reaches it at 128 ports (sonic-utilities pfcwd/main.py).
+// longDetect is how long a storm may last before a watchdog counts as slow. SONiC's own default
+// reaches it with 128 ports (sonic-utilities pfcwd/main.py).
 const longDetect = time.Second
 
 func watchdogTimes(r *deviceRun, p *intent.Port, q *qos.Port) {
@@ -126,7 +126,7 @@ func otherWatchdog(o *oddRun) {
 	o.found(Finding{Severity: Warning, What: fmt.Sprintf("the watchdog is %s, on %d of %d ports of %s %s", o.value, o.share, o.of, o.group, o.usual)}, qos.KindWatchdog.Attr())
 }
 
-// roleOf names the group of switches that should be alike.
+// roleOf names the group of switches that should be equal.
 func roleOf(sw *intent.Switch) string {
 	if sw.Role == "" {
 		return "the fabric"
@@ -134,7 +134,7 @@ func roleOf(sw *intent.Switch) string {
 	return "role " + sw.Role
 }
 
-// towards tells ports towards hosts from those towards switches.
+// towards distinguishes ports to hosts from ports to switches.
 func towards(p *intent.Port) string {
 	if p.Uplink() {
 		return " towards switches"

@@ -6,7 +6,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// drift is how what is looked at differs from what is intended.
+// drift holds the differences between the checked configuration and the intended one.
 type drift struct {
 	changes []qos.Change
 	at      map[qos.Place]int32 // indices of changes
@@ -22,7 +22,7 @@ func driftOf(changes []qos.Change) *drift {
 
 func (d *drift) empty() bool { return len(d.changes) == 0 }
 
-// find returns the change of an attribute of a port, "" for the switch.
+// find returns the change of an attribute of a port; port is "" for the switch.
 func (d *drift) find(port string, attr qos.Attr) (qos.Change, bool) {
 	i, ok := d.at[qos.Place{Port: port, Field: attr}]
 	if !ok {
@@ -31,5 +31,5 @@ func (d *drift) find(port string, attr qos.Attr) (qos.Change, bool) {
 	return d.changes[i], true
 }
 
-// Drift is how many settings differ from the intent.
+// Drift returns the number of settings that differ from the intent.
 func (r *Result) Drift() int { return len(r.drift.changes) }

@@ -6,7 +6,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// What a switch runs as intended has no drift, and each setting that differs is one.
+// TestDrift checks that a switch as intended has no drift, and that each differing setting
+// counts as one.
 func TestDrift(t *testing.T) {
 	c := compile(t, closBase)
 	d := c.Device(c.Fabric().Switches[0])

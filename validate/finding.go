@@ -15,8 +15,8 @@ type Severity string
 
 // The severities.
 const (
-	Error   Severity = "error"   // lossless traffic will be lost, or the device refuses
-	Warning Severity = "warning" // a risk, or a departure from what is usual
+	Error   Severity = "error"   // lossless traffic will be lost, or the device rejects the configuration
+	Warning Severity = "warning" // a risk, or an unusual setting
 	Info    Severity = "info"    // worth knowing
 )
 
@@ -25,30 +25,29 @@ var Severities = []Severity{Error, Warning, Info}
 
 func (s Severity) rank() int { return slices.Index(Severities, s) }
 
-// Finding is one thing that is wrong, at one place. The tags describe it in the
-// JSON Schema of a report.
+// Finding is one fault at one place. The tags describe it in the JSON Schema of a report.
 type Finding struct {
 	ID       string   `json:"id" doc:"id of the check"`
 	Severity Severity `json:"severity" doc:"what it means for the fabric" enum:"error,warning,info"`
 	Device   string   `json:"device,omitempty" doc:"the switch or host; none for the whole fabric"`
 	Ports    []string `json:"ports,omitempty" doc:"ports of the device; none for the whole device"`
-	// Peers are as "spine1/Ethernet1/1", one for each port.
+	// Peers holds one entry for each port, such as "spine1/Ethernet1/1".
 	Peers []string `json:"peers,omitempty" doc:"the other end of each port's link, where the finding is about both ends"`
 	What  string   `json:"what" doc:"the fact, with the values that disagree"`
 	Fix   string   `json:"fix,omitempty" doc:"what to do"`
 	Where string   `json:"where,omitempty" doc:"intent file, line and column, or the rule that set the value"`
-	// Unchecked is as "buffers and headroom"; "" where the finding judges.
+	// Unchecked is for example "buffers and headroom"; "" if the finding is conclusive.
 	Unchecked string `json:"unchecked,omitempty" doc:"what could not be judged there: the finding is inconclusive"`
-	// Because is as "the model is unknown".
+	// Because is for example "the model is unknown".
 	Because string   `json:"because,omitempty" doc:"why it could not be judged, in a few words"`
 	NotMade []string `json:"not_made,omitempty" doc:"ids of the checks that could not be made there for it"`
-	// Covers are checks of which this finding says as much as they would.
+	// Covers lists checks that would report the same as this finding.
 	Covers     []string    `json:"covers,omitempty" doc:"ids of other checks that have the same cause and no finding of their own"`
 	Suppressed *Suppressed `json:"suppressed,omitempty" doc:"why it does not count"`
 }
 
-// Inconclusive reports whether the finding leaves something open that the
-// intent does not accept to be open.
+// Inconclusive reports whether something could not be checked and the intent does not accept
+// that.
 func (f Finding) Inconclusive() bool { return f.Unchecked != "" && f.Suppressed == nil }
 
 // Suppressed says why a finding does not count.
@@ -58,13 +57,13 @@ type Suppressed struct {
 	Where  string `json:"where" doc:"intent file, line and column"`
 }
 
-// About reports whether the finding is of a check, or covers it.
+// About reports whether the finding belongs to a check or covers it.
 func (f Finding) About(id string) bool {
 	same := func(other string) bool { return strings.EqualFold(id, other) }
 	return same(f.ID) || slices.ContainsFunc(f.Covers, same)
 }
 
-// Place returns "leaf1 Ethernet[0-8:8]".
+// Place returns the place of the finding, such as "leaf1 Ethernet[0-8:8]".
 func (f Finding) Place() string {
 	if len(f.Ports) == 0 {
 		return f.Device
@@ -83,11 +82,12 @@ func (f Finding) Told() string {
 // Counts reports whether the finding is of severity error and not suppressed.
 func (f Finding) Counts() bool { return f.Severity == Error && f.Suppressed == nil }
 
-// Urgent says in a few words that traffic stands still, where the finding means that.
+// Urgent describes in a few words that traffic has stopped, if the finding means that;
+// otherwise it returns "".
 func (f Finding) Urgent() string { return gate.Urgent(f.ID) }
 
-// Sort orders findings: worst first and suppressed ones last, those of traffic that stands
-// still before others, then by device, id and port, and drops repetitions.
+// Sort sorts findings and removes duplicates: worst first and suppressed ones last, findings
+// that mean that traffic has stopped before others, then by device, ID and port.
 func Sort(fs []Finding) []Finding {
 	ordered.Sort(fs, func(a, b Finding) int {
 		return cmp.Or(
@@ -111,16 +111,16 @@ func first(s []string) string {
 	return s[0]
 }
 
-// Worst reports whether any finding is of severity error and not suppressed.
+// Worst reports whether any finding is an error and not suppressed.
 func Worst(fs []Finding) bool { return slices.ContainsFunc(fs, Finding.Counts) }
 
-// Counts are numbers of findings; suppressed ones count in no severity.
+// Counts holds numbers of findings; suppressed ones are not counted under their severity.
 type Counts struct {
 	Error      int `json:"error"`
 	Warning    int `json:"warning"`
 	Info       int `json:"info"`
 	Suppressed int `json:"suppressed"`
-	// Inconclusive are those of any severity that leave something open.
+	// Inconclusive counts inconclusive findings of any severity.
 	Inconclusive int `json:"inconclusive"`
 }
 
@@ -144,7 +144,7 @@ func Count(fs []Finding) (c Counts) {
 	return c
 }
 
-// collector folds findings of one cause into one.
+// collector combines findings with the same cause.
 type collector struct {
 	list []Finding
 	at   map[cause]int
@@ -155,8 +155,8 @@ type cause struct {
 	severity                        Severity
 }
 
-// add notes a finding on a port, "" for the whole device. Its peer, if it has one,
-// is the other end of the port's link.
+// add adds a finding on a port; port is "" for the whole device. The finding's peer, if it has
+// one, is the other end of the port's link.
 func (c *collector) add(f Finding, port string) {
 	key := cause{f.ID, f.Device, f.What, f.Where, strings.Join(f.Covers, " "), f.Severity}
 	if c.at == nil {

@@ -13,13 +13,13 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/headroom"
 )
 
-// A lossless cable that no headroom of the switch covers is an error on every
-// system, whatever is known of its buffers.
+// TestCableFloor checks that a lossless cable that no headroom of the switch covers is an error
+// on every system, whatever is known about its buffers.
 func TestCableFloor(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a thousand fabrics")
 	}
-	ports := map[string]string{} // of models
+	ports := map[string]string{} // by model
 	kinds := map[string]string{
 		"eos": "os: eos", "nxos": "os: nxos", "eos with a model": "os: eos, model: DCS-7060DX5-64S",
 		"sonic without a model": "os: sonic", "sonic with an unknown model": "os: sonic, model: Frobnicator-9000",
@@ -60,8 +60,8 @@ func TestCableFloor(t *testing.T) {
 	}
 }
 
-// The limit for switches whose headroom is not known is that of the published
-// tables.
+// TestMostOnChip checks that the limit for switches with unknown headroom is the largest value
+// in the published tables.
 func TestMostOnChip(t *testing.T) {
 	var most int64
 	of := ""
@@ -81,7 +81,7 @@ func TestMostOnChip(t *testing.T) {
 	}
 }
 
-// An intent without links leaves open what is about two ends.
+// TestNoLinks checks that an intent without links makes the checks of two ends inconclusive.
 func TestNoLinks(t *testing.T) {
 	text, _, _ := strings.Cut(base, "links:")
 	fs := static(t, text)
@@ -93,8 +93,8 @@ func TestNoLinks(t *testing.T) {
 	}
 }
 
-// Missing data for the checks of values in force and of the model is one
-// finding, which names the checks that were not made.
+// TestNotMade checks that missing data is one finding that lists the checks that were not made,
+// for values in force and for the model.
 func TestNotMade(t *testing.T) {
 	fs := static(t, strings.ReplaceAll(base, ", model: DellEMC-Z9332f-O32", ""))
 	if len(fs) != 2 || fs[0].ID != "CAT-01" || fs[0].Unchecked != "ports, buffers and headroom" || !slices.Equal(fs[0].NotMade, []string{"BUF-01", "BUF-03", "BUF-04", "BUF-05", "BUF-06", "BUF-10", "BUF-17"}) {
@@ -110,8 +110,8 @@ func TestNotMade(t *testing.T) {
 	}
 }
 
-// A switch that was read shows its own buffers. Whether they are those of its platform
-// only the catalogue knows.
+// TestUnknownModelThatRuns checks that the buffers of a switch whose model is unknown are
+// inconclusive: the switch shows its values, but only the catalogue has those of the platform.
 func TestUnknownModelThatRuns(t *testing.T) {
 	for _, c := range []struct {
 		model string
@@ -140,7 +140,7 @@ func TestUnknownModelThatRuns(t *testing.T) {
 	}
 }
 
-// A port that trusts PCP as the intent says does not look at DSCPs.
+// TestTrustPCP checks that a port that trusts PCP by the intent is not checked for DSCPs.
 func TestTrustPCP(t *testing.T) {
 	text := strings.Replace(closBase, "address: \"192.0.2.11:8080\",", "address: \"192.0.2.11:8080\", ports: {Ethernet0: {trust: pcp}},", 1)
 	c := compile(t, text)
@@ -156,8 +156,8 @@ func TestTrustPCP(t *testing.T) {
 	}
 }
 
-// Headroom that is not shown leaves BUF-01 open, unless some other port has
-// headroom, speed and cable to judge it by.
+// TestHeadroomNotShown checks that BUF-01 is inconclusive if headroom is not shown, unless
+// another port has headroom, speed and cable.
 func TestHeadroomNotShown(t *testing.T) {
 	for spare, open := range map[string]bool{"speed: 400G": true, "cable: 5m": true, "speed: 400G, cable: 5m": false} {
 		c := compile(t, strings.Replace(base, "8080\", model: DellEMC-Z9332f-O32}\n  leaf2", "8080\", ports: {Ethernet16: {"+spare+"}}}\n  leaf2", 1))
@@ -171,8 +171,8 @@ func TestHeadroomNotShown(t *testing.T) {
 	}
 }
 
-// A port that the intent has down is saved as it is; one that is down against the
-// intent comes up first.
+// TestUnsavedPorts checks that a port that is down by the intent may be saved, and that the fix
+// brings up other ports first.
 func TestUnsavedPorts(t *testing.T) {
 	c := compile(t, strings.Replace(base, "8080\", model", "8080\", ports: {Ethernet0: {admin: down}}, model", 1))
 	d := c.Device(c.Fabric().Switch("leaf1"))

@@ -10,12 +10,11 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// Host compares what the NICs of a host run with what they should, and with the
-// switch ports at the other end of their links. ends returns what an end runs;
-// one that was not read is taken to be as the intent says. A check whose state
-// the host does not show finds nothing, and what could not be read is a finding
-// of its own: NIC-10 where lossless RDMA is not proven without it, see
-// [Unproven], and else of severity info.
+// Host compares the NICs of a host with the intended settings, and with the switch ports at the
+// other end of their links. ends returns the running state of an end; an end that was not read
+// is assumed to be as intended. A check whose state the host does not show has no finding.
+// Settings that could not be read are a separate finding: NIC-10 if lossless RDMA is not proven
+// without them, see [Unproven], otherwise READ with severity info.
 func Host(f *intent.Fabric, h *intent.Host, running, desired *nic.Host, ends func(intent.Endpoint) End) []Finding {
 	var c collector
 	v := hostCheck{c: &c, fabric: f, host: h, running: running, desired: desired, ends: ends}
@@ -50,8 +49,7 @@ func (v *hostCheck) add(id string, s Severity, port, where, fix, format string, 
 
 const applyHost = "apply the intent to the host"
 
-// agents finds daemons that write DCB settings, and agents of the firmware that
-// run at the same time.
+// agents finds daemons that write DCB settings, and firmware agents that run at the same time.
 func (v *hostCheck) agents() {
 	if len(v.running.Agents) == 0 || len(v.desired.Ports) == 0 {
 		return
@@ -72,8 +70,7 @@ func (v *hostCheck) agents() {
 
 func agentsOf(h *nic.Host) string { return printable(strings.Join(natural.Sorted(h.Agents), ", ")) }
 
-// firmwareAgent says by what a port shows that its firmware runs LLDP or DCBX;
-// "" where it does not show that.
+// firmwareAgent says why a port's firmware is known to run LLDP or DCBX; "" if it is not.
 func firmwareAgent(p *nic.Port) string {
 	if p == nil {
 		return ""
@@ -113,15 +110,14 @@ func (v *hostCheck) unit(changes []nic.Change) {
 	}
 }
 
-// unproven is the check of what has to be seen for lossless RDMA to be proven.
+// unproven is the check for settings that must be read to prove lossless RDMA.
 const unproven = "NIC-10"
 
-// Unproven reports whether a finding says that something could not be read
-// without which a NIC is not proven to run as the intent says. One that is
-// accepted does not.
+// Unproven reports whether a finding says that a setting could not be read without which a NIC
+// is not proven to run as intended. An accepted finding does not count.
 func Unproven(f Finding) bool { return f.ID == unproven && f.Suppressed == nil }
 
-// strangers names RDMA ports in use that the intent does not list.
+// strangers finds RDMA ports in use that the intent does not list.
 func (v *hostCheck) strangers() {
 	for _, name := range natural.Keys(v.running.Ports) {
 		p := v.running.Ports[name]
@@ -132,8 +128,8 @@ func (v *hostCheck) strangers() {
 	}
 }
 
-// unread notes what could not be read; fields of one reason are folded by
-// the caller.
+// unread adds a finding for settings that could not be read; the caller combines fields with
+// the same reason.
 func (v *hostCheck) unread(id string, s Severity, port, fields, fix string, ch nic.Change) {
 	v.c.add(Finding{ID: id, Severity: s, Device: v.host.Name, Where: ch.Reason, Fix: fix, Unchecked: fields, Because: "the host does not show it",
 		What: fmt.Sprintf("could not be read: %s: %s", fields, ch.Blocked)}, port)
@@ -166,7 +162,7 @@ func (v *hostCheck) port(name string, byPort map[string][]nic.Change) {
 	pv.unseenCongestion()
 }
 
-// check is what a port of the intent is looked at with.
+// check returns the data for the checks of one port.
 func (v *hostCheck) check(name string) *portCheck {
 	pv := &portCheck{hostCheck: v, name: name, have: v.running.Ports[name], want: v.desired.Ports[name]}
 	if n := v.host.NIC(name); n != nil {

@@ -9,20 +9,21 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// notSettings are the checks whose fix is no setting of a NIC, with what it is.
+// notSettings lists checks whose fix is not a NIC setting, with the kind of fix.
 var notSettings = map[string]string{
 	"NIC-04": "a name in the intent, or a card", "NIC-05": "the boot unit, which has a command of its own", "NIC-08": "versions of firmware and drivers", "NIC-19": "versions of firmware and drivers",
 	"NIC-10": "the way in which the host is read", "READ": "the way in which the host is read", "NIC-11": "a cable", "PRT-04": "a cable",
 	"NIC-12": "another program's setting", "DCB-02": "another program", "NIC-14": "an address", "NIC-15": "a slot", "NIC-17": "a slot", "NIC-18": "a cable", "NIC-13": "a module, a link or a card", "NIC-06": "a setting of applications", "NIC-16": "a setting of applications",
 }
 
-// bySetting is a fix by programs and places that set NICs.
+// bySetting matches a fix that names a program or place to set a NIC.
 var bySetting = regexp.MustCompile(`(?:set|turn|raise|look at) .*(?:devlink|mlxconfig|ethtool|niccli|nicctl|mlnx_qos|setpci|ip link set|debugfs|sysfs|NVM|in the firmware)`)
 
 var intoIntent = regexp.MustCompile(`(?:list (\S+) in nics of the host in the intent, )?write (\S+: .+?) (?:for (the NIC|these NICs|the host) into the intent|there)`)
 
-// What a check recommends for a NIC can be written in the intent and is then applied, or is
-// applied as the intent is, or the text says that this tool does not set it.
+// TestFixesAreAppliedOrSaySo checks that a recommended NIC setting can be written in the intent
+// and is then applied, or that applying the intent fixes it, or that the text says that this
+// tool does not set it.
 func TestFixesAreAppliedOrSaySo(t *testing.T) {
 	seen := map[string]bool{}
 	judge := func(h *hostCase, f Finding) {
@@ -51,7 +52,7 @@ func TestFixesAreAppliedOrSaySo(t *testing.T) {
 	}
 	for _, c := range hostCases() {
 		h := newHostCase(t, hostBase)
-		// As large as it takes for every buffer that a case asks for.
+		// Large enough for every buffer that a case needs.
 		for _, p := range h.running.Ports {
 			p.Buffers.V.Total = 1 << 20
 		}
@@ -79,7 +80,7 @@ func TestFixesAreAppliedOrSaySo(t *testing.T) {
 	}
 }
 
-// with is what an intent with more of a NIC or a host desires.
+// with returns the desired state for an intent with one more setting of a NIC or host.
 func (h *hostCase) with(t *testing.T, more, key, of string) *nic.Host {
 	t.Helper()
 	at, text := "gpu1: {", hostBase

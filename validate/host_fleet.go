@@ -16,9 +16,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// Hosts compares the NICs of hosts that work together. Only those of one kind,
-// of the same card and driver, are compared with each other, and only by what
-// was read of both; managed says which ports count, nil for all.
+// Hosts compares the NICs of hosts that work together. Most comparisons are between NICs of the
+// same card and driver, and all only use values that were read from both. managed selects the
+// ports; nil selects all.
 func Hosts(running []*nic.Host, managed func(host, port string) bool) []Finding {
 	kinds := map[string][]member{}
 	var all []member
@@ -62,7 +62,7 @@ func Hosts(running []*nic.Host, managed func(host, port string) bool) []Finding 
 	return c.list
 }
 
-// sameParameter is the fix for a parameter of congestion control of a driver's cards.
+// sameParameter returns the fix for a congestion control parameter of a driver's cards.
 func sameParameter(driver, param, usual string) string {
 	usual = cmp.Or(usual, "one value")
 	if !slices.Contains(intent.DCQCNNames(), param) && driver != nic.DriverIonic {
@@ -89,16 +89,16 @@ func dcqcn(ms []member) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// common is what NICs should have in common.
+// common is a property that NICs should have in common.
 type common struct {
 	id, name string
 	layer    nic.Layer
 	value    func(*nic.Port) (string, bool)
-	fix      func(usual string) string // usual is "" where no value is
+	fix      func(usual string) string // usual is "" if no value is the most frequent
 }
 
-// outliers reports the members whose value is not that of most, one finding for
-// each host and value. Where no value is that of most, one finding names all.
+// outliers reports the members whose value differs from the most frequent one, one finding for
+// each host and value. If no value is the most frequent, one finding lists all.
 func outliers(c *collector, ms []member, tr common) {
 	var groups ordered.Groups[string, member]
 	for _, m := range ms {
@@ -132,11 +132,11 @@ func outliers(c *collector, ms []member, tr common) {
 	}
 }
 
-// splitShown is how many values split names.
+// splitShown is the most values that split lists.
 const splitShown = 4
 
-// split reports members of which as many have one value as have another. The place is
-// the host where it is one.
+// split reports members without a most frequent value. The finding is on the host if they are
+// all on one.
 func split(c *collector, values []string, groups map[string][]member, tr common) {
 	var parts []string
 	f := Finding{ID: tr.id, Severity: Warning, Device: groups[values[0]][0].host, Fix: tr.fix("")}

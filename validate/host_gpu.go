@@ -1,6 +1,6 @@
 package validate
 
-// gpus looks whether RDMA to the memory of GPUs leaves the root complex of the NIC.
+// gpus checks whether RDMA to GPU memory leaves the root complex of the NIC.
 func (p *portCheck) gpus(at string) {
 	if len(p.running.GPUs) == 0 || !p.have.Seat.Set {
 		return

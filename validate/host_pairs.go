@@ -7,8 +7,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/words"
 )
 
-// pairs finds programs whose queue pairs send RDMA in another class than the intent says:
-// a library that sets its own traffic class, or none where the driver has no default.
+// pairs finds programs whose queue pairs send RDMA in another class than the intent says: a
+// library sets its own traffic class, or none where the driver has no default.
 func (p *portCheck) pairs(at string) {
 	w := p.want
 	rdma := w.PFC.Or(0) | w.ECN.Or(0)

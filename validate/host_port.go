@@ -15,16 +15,16 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/mlxconfig"
 )
 
-// printable makes a name that a host gave safe to print.
+// printable makes a name from a host safe to print.
 func printable(s string) string { return term.CleanLine(s) }
 
-// portCheck looks at one NIC.
+// portCheck checks one NIC.
 type portCheck struct {
 	*hostCheck
 	name       string
 	have, want *nic.Port
-	// sw is the switch port at the other end, nil where the intent knows none;
-	// far is what it runs.
+	// sw is the switch port at the other end, nil if the intent has none; far is its running
+	// state.
 	sw    *intent.Port
 	end   intent.Endpoint
 	far   End
@@ -35,14 +35,14 @@ func (p *portCheck) found(id string, s Severity, field, fix, format string, args
 	p.add(id, s, p.name, p.want.From[field], fix, "%s (layer %s)", fmt.Sprintf(format, args...), nic.LayerOf(field))
 }
 
-// foundTowards is found for what is about both ends of a link. The text does not name
-// the switch port, so that one cause on many NICs is one finding.
+// foundTowards adds a finding about both ends of a link. The text does not name the switch
+// port, so that one cause on many NICs is one finding.
 func (p *portCheck) foundTowards(id string, s Severity, field, fix, format string, args ...any) {
 	p.c.add(Finding{ID: id, Severity: s, Device: p.host.Name, Where: p.want.From[field], Fix: fix, Peers: []string{p.end.String()},
 		What: fmt.Sprintf("%s (layer %s)", fmt.Sprintf(format, args...), nic.LayerOf(field))}, p.name)
 }
 
-// differs reports a change as it is.
+// differs reports a change without further interpretation.
 func (p *portCheck) differs(id string, s Severity, ch nic.Change) {
 	layer := ""
 	if ch.Layer != "" {
@@ -51,8 +51,7 @@ func (p *portCheck) differs(id string, s Severity, ch nic.Change) {
 	p.add(id, s, p.name, ch.Reason, blockedOr(ch, applyHost), "%s is %s, the intent says %s%s", ch.Field, ch.Old, ch.New, layer)
 }
 
-// carrier names a rail without a link. A link of the intent is one that is in
-// use.
+// carrier reports a NIC without a carrier. It is an error if the intent has a link for the NIC.
 func (p *portCheck) carrier() {
 	severity, where := Warning, p.want.From[nic.FieldPort]
 	if n := p.host.NIC(p.name); n != nil && n.Link != nil {
@@ -69,15 +68,15 @@ func (p *portCheck) carrier() {
 	p.c.add(f, p.name)
 }
 
-// runs compares the speed of a link with the intent's: headroom follows from it.
+// runs compares the speed of the link with the intent's: headroom depends on it.
 func (p *portCheck) runs() {
 	if have := p.have.Speed; have.Set && p.speed > 0 && have.V != p.speed && p.have.Carrier.V {
 		p.add("PRT-04", Warning, p.name, p.want.From[nic.FieldPort], "repair the link, or correct its speed in the intent", "the link runs at %s, the intent says %s", have.V, p.speed)
 	}
 }
 
-// pfc compares the priorities with the switch's, where that was read, and else
-// against the intent. changes are those of the port.
+// pfc compares the paused priorities with the switch's if it was read, otherwise with the
+// intent. changes are the changes of the port.
 func (p *portCheck) pfc(changes []nic.Change) {
 	if !p.have.PFC.Set || !p.want.PFC.Set {
 		return
@@ -90,7 +89,7 @@ func (p *portCheck) pfc(changes []nic.Change) {
 		return fix
 	}
 	switch {
-	case have == want: // where the switch differs, its own check says so
+	case have == want: // if the switch differs, a check of the switch reports it
 	case p.far.Known && have != p.far.PFC:
 		p.foundTowards("PFC-02", Error, nic.FieldPFC, fix(applyHost), "the NIC pauses %s, the switch port pauses %s", have, p.far.PFC)
 	case p.far.Known:
@@ -100,7 +99,7 @@ func (p *portCheck) pfc(changes []nic.Change) {
 	}
 }
 
-// change turns a difference into the finding that says what it does.
+// change converts a difference to the finding that describes its effect.
 func (p *portCheck) change(ch nic.Change) {
 	if name, ok := nic.NVName(ch.Field); ok {
 		p.firmware(name, ch)
@@ -111,9 +110,9 @@ func (p *portCheck) change(ch nic.Change) {
 		return
 	}
 	switch ch.Field {
-	case nic.FieldPFC: // looked at from both ends
+	case nic.FieldPFC: // checked from both ends by pfc
 	case nic.FieldRDMA:
-		if p.have.RDMA != "" { // else NIC-13 says so
+		if p.have.RDMA != "" { // else NIC-13 reports it
 			p.differs("DRIFT", Error, ch)
 		}
 	case nic.FieldTrust:
@@ -151,7 +150,7 @@ func (p *portCheck) change(ch nic.Change) {
 	case nic.FieldCNPPriority:
 		p.cnpPriority(ch)
 	case nic.FieldDCBX:
-		if len(p.running.Agents) == 0 { // else two agents: DCB-02
+		if len(p.running.Agents) == 0 { // else DCB-02 reports two agents
 			p.add("DCB-03", Warning, p.name, ch.Reason, blockedOr(ch, "let the host own DCBX: "+applyHost), "DCBX belongs to the %s: PFC follows what it negotiates (layer %s)", ch.Old, ch.Layer)
 		}
 	case nic.FieldRoCEApp:
@@ -175,9 +174,9 @@ func blockedOr(ch nic.Change, fix string) string {
 	return fix
 }
 
-// tos tells a ToS of another DSCP from one that has the right DSCP and the ECN
-// bits of packets that are not ECN-capable, where the card is not known to set
-// them itself. Where its congestion control is off, ECN-11 says so.
+// tos distinguishes a ToS with a wrong DSCP from one with the right DSCP but without an
+// ECN-capable codepoint, on a card that is not known to set the ECN bits itself. If congestion
+// control is off, ECN-11 reports it.
 func (p *portCheck) tos(ch nic.Change) {
 	have, want := p.have.ToS, p.want.ToS.V
 	if !have.Set || have.V>>2 != want>>2 {
@@ -191,8 +190,8 @@ func (p *portCheck) tos(ch nic.Change) {
 	p.found("ECN-13", Warning, nic.FieldToS, fmt.Sprintf("%s, to set ToS %d", applyHost, want), "ToS %d has the ECN bits of %s, and it is not known whether %s sets them itself", have.V, bits, cmp.Or(printable(p.have.Driver), "the driver"))
 }
 
-// dscp is an error where it moves RDMA or congestion notifications, and else a
-// warning. A NIC that trusts PCP lists none, which NIC-01 says.
+// dscp reports a wrong DSCP map: an error if it moves RDMA or congestion notifications,
+// otherwise a warning. A NIC that trusts PCP has an empty map, which NIC-01 reports.
 func (p *portCheck) dscp(ch nic.Change) {
 	m, want := p.have.DSCP.V, p.want.DSCP.V
 	if p.have.Trust != p.want.Trust && !slices.ContainsFunc(m[:], func(v int8) bool { return v != qos.Unmapped }) {
@@ -207,7 +206,7 @@ func (p *portCheck) dscp(ch nic.Change) {
 	p.differs("NIC-02", severity, ch)
 }
 
-// congestion tells the two halves of congestion control apart, where the NIC does: the
+// congestion reports the two halves of congestion control separately if the NIC shows them: the
 // notification point answers marked packets, the reaction point slows down.
 func (p *portCheck) congestion(ch nic.Change) {
 	if np, rp := p.have.NotificationPoint, p.have.ReactionPoint; np.Set && rp.Set && np.V != rp.V {
@@ -217,7 +216,7 @@ func (p *portCheck) congestion(ch nic.Change) {
 	p.differs("ECN-11", Error, ch)
 }
 
-// cnpDSCP is an error where the DSCP in use is not of the class of congestion
+// cnpDSCP reports a wrong CNP DSCP: an error if the DSCP is not in the class of congestion
 // notifications.
 func (p *portCheck) cnpDSCP(ch nic.Change) {
 	if have := p.have.CNPDSCP.V; have >= 0 && p.isCNP(uint64(have)) {
@@ -227,21 +226,19 @@ func (p *portCheck) cnpDSCP(ch nic.Change) {
 	p.add("CLS-08", Error, p.name, ch.Reason, blockedOr(ch, applyHost), "%s is %s, the intent says %s (layer %s)%s", ch.Field, ch.Old, ch.New, ch.Layer, byOperator(p.have.CNPDSCP.V))
 }
 
-// isCNP reports whether a DSCP is of the class of congestion notifications.
+// isCNP reports whether a DSCP is in the class of congestion notifications.
 func (p *portCheck) isCNP(dscp uint64) bool {
 	return dscp < qos.NumDSCP && p.want.DSCP.Set && p.want.CNPPriority.Set && int(p.want.DSCP.V[dscp]) == p.want.CNPPriority.V
 }
 
-// cnpPriority reports the priority that the NIC writes into the VLAN tag of its
-// notifications.
+// cnpPriority reports a wrong priority in the VLAN tag of congestion notifications.
 func (p *portCheck) cnpPriority(ch nic.Change) {
 	severity, why := p.tagCounts()
 	p.add("NIC-09", severity, p.name, ch.Reason, blockedOr(ch, applyHost), "%s is %s, the intent says %s%s (layer %s)", ch.Field, ch.Old, ch.New, why, ch.Layer)
 }
 
-// tagCounts says how severe a wrong priority in a VLAN tag is by what runs: it decides
-// the class of a packet where an end of the link trusts PCP, and nothing where both
-// trust DSCP.
+// tagCounts returns the severity of a wrong priority in a VLAN tag: it decides the class of a
+// packet if an end of the link trusts PCP, and has no effect if both ends trust DSCP.
 func (p *portCheck) tagCounts() (s Severity, why string) {
 	trusts := []qos.Trust{p.have.Trust.V, p.far.Trust}
 	if trusts[1] == "" && p.sw != nil {
@@ -256,7 +253,7 @@ func (p *portCheck) tagCounts() (s Severity, why string) {
 	return Warning, ""
 }
 
-// firmware reports a firmware setting: not programmed, or waiting for a reset.
+// firmware reports a firmware setting that is not programmed or waits for a reset.
 func (p *portCheck) firmware(name string, ch nic.Change) {
 	state, fix := "not programmed", "program it: "+applyHost
 	inForce := p.have.Config().Params[name].Current
@@ -280,7 +277,7 @@ func (p *portCheck) firmware(name string, ch nic.Change) {
 	base := strings.TrimSuffix(name, fmt.Sprintf("_P%d", p.have.CardPort))
 	switch {
 	case base == "ROCE_CC_PRIO_MASK":
-		// The driver's value is more reliable than the firmware's mask.
+		// The driver's value is more reliable than the mask in the firmware.
 		id = "ECN-11"
 		need := uint64(p.want.Wanted.V.CCPriorities)
 		if inForce.Numbered && inForce.Number&need != need && !p.have.ECN.Set {
@@ -292,13 +289,13 @@ func (p *portCheck) firmware(name string, ch nic.Change) {
 		id = "NIC-09"
 		severity, _ = p.tagCounts()
 	case strings.HasPrefix(base, "LLDP_NB_") && len(p.running.Agents) > 0:
-		return // DCB-02 says so
+		return // DCB-02 reports it
 	}
 	p.add(id, severity, p.name, ch.Reason, fix, "%s, the intent says %s (layer %s, %s)%s", what, ch.New, ch.Layer, state, by)
 }
 
-// mtu tells packets that the switch drops from packets that are only smaller
-// than they could be.
+// mtu distinguishes packets that the switch drops from packets that are only smaller than they
+// could be.
 func (p *portCheck) mtu(ch nic.Change) {
 	have := p.have.MTU.V
 	limit, says := 0, ""
@@ -318,7 +315,7 @@ func (p *portCheck) mtu(ch nic.Change) {
 			}
 		}
 		p.foundTowards("MTU-03", Error, nic.FieldMTU, fix, "the NIC sends packets of up to %d B, the switch port %s %d B", have, says, limit)
-	case p.lowRDMA(): // MTU-04 says so
+	case p.lowRDMA(): // MTU-04 reports it
 	default:
 		p.differs("DRIFT", Warning, ch)
 	}
@@ -328,8 +325,8 @@ func (p *portCheck) lowRDMA() bool {
 	return p.have.ActiveMTU.Set && p.want.ActiveMTU.Set && p.have.ActiveMTU.V < p.want.ActiveMTU.V
 }
 
-// unknown reports what could not be read, the fields of one reason
-// together: NIC-10 where the port is not proven to be lossless without them.
+// unknown reports settings that could not be read, combining fields with the same reason:
+// NIC-10 if the port is not proven lossless without them.
 func (p *portCheck) unknown(changes []nic.Change) {
 	var byReason ordered.Groups[string, nic.Change]
 	for _, ch := range changes {
@@ -349,7 +346,7 @@ func (p *portCheck) unknown(changes []nic.Change) {
 		case !essential:
 			p.unread("READ", Info, p.name, what, "", first)
 		case first.Field == nic.FieldDCB:
-			// No VF or SF shows them, however well its port is set.
+			// No VF or SF shows these settings, even if its port is set correctly.
 			p.unread(unproven, Warning, p.name, "pfc, trust, dscp, ets", "validate the machine that has the physical function, or the DPU itself; if neither is possible, accept this in the intent", first)
 		case noDCB && p.have.Driver == nic.DriverIonic:
 			p.unread(unproven, Error, p.name, what, "install AMD's nicctl on the host, and read it as root (--sudo)", first)

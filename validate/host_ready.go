@@ -10,11 +10,11 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// rdmaModules are the modules that make the RDMA devices of the drivers' cards.
+// rdmaModules are the kernel modules that create the RDMA devices of each driver's cards.
 var rdmaModules = map[string]string{nic.DriverMLX5: "mlx5_ib", nic.DriverBNXT: "bnxt_re", nic.DriverICE: "irdma", nic.DriverIonic: "ionic_rdma"}
 
-// ready finds what keeps RDMA from running, or from running as fast as the link, however
-// well the port is set.
+// ready finds faults that keep RDMA from running, or from running at the speed of the link,
+// even if the port is set correctly.
 func (p *portCheck) ready() {
 	h, at := p.have, p.want.From[nic.FieldPort]
 	switch {
@@ -42,7 +42,7 @@ func (p *portCheck) ready() {
 	p.received(at)
 }
 
-// noRDMA is said where the intent has a use for the RDMA device.
+// noRDMA reports a missing RDMA device if the intent uses it.
 func (p *portCheck) noRDMA(at string) {
 	severity := Warning
 	switch {
@@ -77,7 +77,7 @@ func (p *portCheck) transport(at string) {
 	}
 }
 
-// lost says more of an interface that the host does not have.
+// lost explains a NIC that the host does not have.
 func (v *hostCheck) lost(want *nic.Port) (what, fix string) {
 	if want.Select.Set {
 		why := cmp.Or(v.running.Unchosen[want.Name], want.Select.V.String())
