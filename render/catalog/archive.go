@@ -11,15 +11,15 @@ import (
 	"sync"
 )
 
-// packed has the model files, which are two megabytes of text: gzip members, of which
-// the first lists the others. A line has the length of a member and SYSTEM/MODEL:LENGTH
-// of the files in it, which stand there one after the other. Files that share a member
-// share their compression, and reading one does not unpack them all.
+// packed holds the model files, two megabytes of text, as a sequence of gzip members. The first
+// member is an index with one line for each other member: its length, and SYSTEM/MODEL:LENGTH for
+// each file in it, in the order of their text. Files in one member are compressed together, and
+// reading a file unpacks only its member.
 //
 //go:embed data/models.gz
 var packed []byte
 
-// unpack returns what reads each file of an archive, by SYSTEM/MODEL.
+// unpack returns a function to read each file of an archive, by SYSTEM/MODEL.
 func unpack(b []byte) (map[string]func() (string, error), error) {
 	from := bytes.NewReader(b)
 	z, err := gzip.NewReader(from)

@@ -11,8 +11,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// box is a model of a system without published buffer data: its ports are known, and
-// its chip where a public source names it.
+// box is a model of an operating system without published buffer data: its ports are known, and its
+// chip if a public source names it.
 type box struct {
 	System   string   `json:"os"`
 	Name     string   `json:"name"`
@@ -62,17 +62,17 @@ func parseBoxes(text []byte) ([]*Model, error) {
 	return out, nil
 }
 
-// whole reports whether the catalogue has all models of a system that have public
-// data: a name that is near to one of them is then more likely a slip.
+// whole reports whether the catalogue has all models of a system that have public data. A name
+// close to one of them is then more likely a typo.
 func whole(os string) bool { return os == intent.SONiC.Name }
 
-// Splits are at most this many parts of a port.
+// maxParts is the maximum number of parts that a port is split into.
 const maxParts = 8
 
-// Has reports whether a switch of the model may have a port of that name: one that the
-// model lists, a part that one of them is split into (Ethernet1/3 of Ethernet1/1 on
-// EOS, Ethernet1/1/3 of Ethernet1/1 on NX-OS), or one of a fabric extender, whose
-// numbers begin at 100. A name of another form (Eth1/1) is not the catalogue's to judge.
+// Has reports whether a switch of the model may have a port of that name: a port that the model
+// lists, a part of such a port (Ethernet1/3 of Ethernet1/1 on EOS, Ethernet1/1/3 of Ethernet1/1 on
+// NX-OS), or a port of a fabric extender, whose numbers start at 100. Without a complete catalogue
+// for the system, names of another form (Eth1/1) are accepted.
 func (m *Model) Has(name string) bool {
 	if _, ok := m.ports[name]; ok {
 		return true
@@ -95,7 +95,7 @@ func (m *Model) Has(name string) bool {
 	if err != nil || part < 1 || part > maxParts {
 		return false
 	}
-	// Where the first number is a slot, a part has a number of its own behind the port's.
+	// If the first number is a slot, the number of the part follows the port's number.
 	of := name[:at] + "/1"
 	if _, slot := m.ports[first+"/2"]; slot {
 		of = name[:at]

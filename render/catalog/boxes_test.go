@@ -11,7 +11,7 @@ import (
 
 var boxSource = regexp.MustCompile(`^[a-z0-9-]+/[a-z0-9-]+@[0-9a-f]{12}:device`)
 
-// Each box has its ports and a source with its commit, and no buffers.
+// Each box has ports and a source with its commit, but no buffers.
 func TestBoxes(t *testing.T) {
 	all, err := boxes()
 	if err != nil || len(all) < 26 {
@@ -45,8 +45,8 @@ func modelsOf(system string) (out []*Model) {
 	return out
 }
 
-// A box that SONiC runs on too has the ports that SONiC's aliases are, their speeds and
-// the same chip. SONiC's own names (etp65) count its ports from one as well.
+// A box that also runs SONiC has the same ports as SONiC's aliases, the same speeds and the same
+// chip. SONiC's own names (etp65) count ports from one as well.
 func TestBoxesAreThoseOfSONiC(t *testing.T) {
 	n := 0
 	for _, m := range slices.Concat(modelsOf(intent.EOS.Name), modelsOf(intent.Cumulus.Name)) {
@@ -114,7 +114,7 @@ func TestHas(t *testing.T) {
 	}
 }
 
-// A model of a series is not a slip for its neighbour.
+// Another model of the same series is not suggested as a correction.
 func TestSuggestOfSeries(t *testing.T) {
 	for in, want := range map[string]string{"DCS-7060DX5-32": "", "7060DX5-64S": "DCS-7060DX5-64S", "DCS-7280CR3K-32P4": ""} {
 		if got := Suggest("eos", in); got != want {

@@ -1,13 +1,11 @@
-// Package catalog holds what is published about ASICs and switch models, as
-// data files: cell sizes, buffer pools and profiles, headroom rows, port
-// layouts, each with its source.
+// Package catalog holds published data about ASICs and switch models: cell sizes, buffer pools and
+// profiles, headroom rows, port layouts, each with its source.
 //
-// A model that is not in the catalogue is not an error: the tool then does
-// without what it cannot know, and says so. Do not put a number here that no
-// source states.
+// A model that is not in the catalogue is not an error: the tool then does without the data, and
+// says so. Do not add a number that no source states.
 //
-// A model file is parsed when that model is first asked for, and only that
-// file. Callers share the values that the package returns: do not change them.
+// A model file is parsed when that model is first requested, and only that file. Callers share the
+// returned values and must not change them.
 package catalog
 
 import "github.com/roce-fabric/roce-fabric/internal/units"
@@ -17,73 +15,69 @@ type ASIC struct {
 	ID     string `json:"id"`     // "th3"
 	Name   string `json:"name"`   // "Broadcom Tomahawk3"
 	Vendor string `json:"vendor"` // "broadcom", "nvidia", "marvell", "barefoot", "vs"
-	// CellBytes is the unit of buffer memory; 0 where no source states it.
+	// CellBytes is the unit of buffer memory; 0 if no source states it.
 	CellBytes int64 `json:"cell_bytes,omitempty"`
-	// BufferBytes is the usable packet memory; 0 where no source states it.
+	// BufferBytes is the usable packet memory; 0 if no source states it.
 	BufferBytes int64 `json:"buffer_bytes,omitempty"`
-	// PoolXOFF says whether the size of an ingress pool in a template holds
-	// the pool's xoff: "included", "excluded", or "" where the published
-	// sums do not tell. It is an inference from those sums.
+	// PoolXOFF says whether the size of an ingress pool in a template includes the pool's xoff:
+	// "included", "excluded", or "" if the published sums do not tell. It is inferred from those
+	// sums.
 	PoolXOFF string `json:"pool_xoff,omitempty"`
-	// External says that packets wait in memory outside of the chip, whose pools
-	// and headroom are of other sizes.
+	// External is set if packets are buffered in memory outside of the chip, whose pools and
+	// headroom have different sizes.
 	External bool `json:"external_memory,omitempty"`
-	// DynamicBuffers says that SONiC computes headroom on this family by
-	// default (its dynamic buffer model).
+	// DynamicBuffers is set if SONiC computes headroom on this family by default (its dynamic
+	// buffer model).
 	DynamicBuffers bool `json:"dynamic_buffers,omitempty"`
-	// PFCToGroupMap says that the SAI wants PFC_PRIORITY_TO_PRIORITY_GROUP_MAP.
+	// PFCToGroupMap is set if the SAI needs PFC_PRIORITY_TO_PRIORITY_GROUP_MAP.
 	PFCToGroupMap bool `json:"pfc_to_group_map,omitempty"`
-	// The constants of SONiC's dynamic headroom model (STATE_DB ASIC_TABLE
-	// and cfgmgr/buffer_headroom_mellanox.lua); PipelineKiB is 0 where the
-	// family has none published.
+	// The constants of SONiC's dynamic headroom model (STATE_DB ASIC_TABLE and
+	// cfgmgr/buffer_headroom_mellanox.lua); PipelineKiB is 0 if none are published for the family.
 	PipelineKiB       float64 `json:"pipeline_kib,omitempty"`
 	MACPHYKiB         float64 `json:"mac_phy_kib,omitempty"`
 	PeerKiB           float64 `json:"peer_kib,omitempty"`          // for speeds without pause quanta
 	TileNS            float64 `json:"tile_ns,omitempty"`           // Spectrum-4 and -5: 120
 	XOFFExtra         int64   `json:"xoff_extra,omitempty"`        // bytes; Spectrum-6: 18432
-	PortMaxSHPCells   int64   `json:"port_max_shp,omitempty"`      // cells of the shared headroom pool for one port
+	PortMaxSHPCells   int64   `json:"port_max_shp,omitempty"`      // limit of one port in the shared headroom pool, cells
 	PortReservedCells int64   `json:"port_reserved_shp,omitempty"` // cells
-	// ModificationPool is what SONiC reserves for modification descriptors,
-	// bytes; 0 where it reserves none (cfgmgr/buffer_pool_mellanox.lua).
+	// ModificationPool is the memory that SONiC reserves for modification descriptors, in bytes; 0
+	// if it reserves none (cfgmgr/buffer_pool_mellanox.lua).
 	ModificationPool int64  `json:"modification_pool,omitempty"`
 	Source           string `json:"source"`
 }
 
 // Model is one switch model (SONiC: HWSKU).
 type Model struct {
-	// System is the name of the system that runs on it.
+	// System is the name of the operating system.
 	System   string `json:"-"`
 	Name     string `json:"name"`     // "DellEMC-Z9332f-O32"
 	Platform string `json:"platform"` // "x86_64-dellemc_z9332f_d1508-r0"
-	Vendor   string `json:"vendor"`   // maker of the box
+	Vendor   string `json:"vendor"`   // vendor of the switch
 	ASICID   string `json:"asic"`     // ASIC.ID
-	// ASICFrom names the published file that tells the chip.
+	// ASICFrom names the published file that states the chip.
 	ASICFrom string `json:"asic_from,omitempty"`
-	// GCU is the chip name under which SONiC's generic config updater knows
-	// this hwsku ("th5", "spc3"), "" where its lists do not name it: the
-	// updater then takes the chip for "unknown" and refuses changes of
-	// PFC_WD and of BUFFER_PROFILE. GCUSince is the oldest release branch
-	// whose head knows the hwsku; an image built earlier from that branch may
-	// not. Source: sonic-utilities
-	// generic_config_updater/gcu_field_operation_validators.conf.json and
-	// field_operation_validators.py, branches 202205 to 202605 and master
-	// 691b1bbc4fd2 (202211 holds no such file).
+	// GCU is the chip name under which SONiC's generic config updater knows this hwsku ("th5",
+	// "spc3"), "" if its lists do not contain it: the updater then treats the chip as "unknown" and
+	// rejects changes to PFC_WD and BUFFER_PROFILE. GCUSince is the oldest release branch whose
+	// head knows the hwsku; an image built earlier from that branch may not. Source:
+	// sonic-utilities generic_config_updater/gcu_field_operation_validators.conf.json and
+	// field_operation_validators.py, branches 202205 to 202605 and master 691b1bbc4fd2 (202211 has
+	// no such file).
 	GCU      string `json:"gcu,omitempty"`
 	GCUSince string `json:"gcu_since,omitempty"` // "202411"
-	// Note is what a reader of this model's numbers must know.
+	// Note is a caveat for readers of this model's numbers.
 	Note string `json:"note,omitempty"`
-	// Ports in panel order; nil where no source was read.
+	// Ports are in panel order; nil if no source was read.
 	Ports []Port `json:"ports,omitempty"`
-	// Template names the buffer template that Pools and Profiles are from:
-	// "t1" (leaf), "t2" (spine).
+	// Template names the source of Pools and Profiles, a buffer template of the model: "t1" (leaf),
+	// "t2" (spine).
 	Template string `json:"template,omitempty"`
-	// Pools and Profiles are the model's own buffer template; nil where no
-	// source was read.
+	// Pools and Profiles are the model's own buffer template; nil if no source was read.
 	Pools    []Pool    `json:"pools,omitempty"`
 	Profiles []Profile `json:"profiles,omitempty"`
-	// Bindings name the profiles that the template binds.
+	// Bindings names the profiles that the template binds.
 	Bindings Bindings `json:"bindings,omitzero"`
-	// Headroom rows by speed and cable, as published (pg_profile_lookup.ini).
+	// Headroom holds the published rows by speed and cable (pg_profile_lookup.ini).
 	Headroom []HeadroomRow `json:"headroom,omitempty"`
 	Sources  []string      `json:"sources"`
 
@@ -92,11 +86,11 @@ type Model struct {
 	twice string
 }
 
-// SharedLane says which two ports have one lane in the published layout: "lane 249 is
-// used by Ethernet31 and Ethernet33"; "" where each lane has one port.
+// SharedLane describes two ports that use the same lane in the published layout: "lane 249 is used
+// by Ethernet31 and Ethernet33"; "" if each lane has one port.
 func (m *Model) SharedLane() string { return m.twice }
 
-// ASIC returns the model's chip; never nil for a model of the catalogue.
+// ASIC returns the model's chip; it is never nil for a model of the catalogue.
 func (m *Model) ASIC() *ASIC { return m.asic }
 
 // Port is one port of a model's default layout.
@@ -104,24 +98,23 @@ type Port struct {
 	Name  string     `json:"name"`
 	Alias string     `json:"alias"`
 	Index int        `json:"index"`
-	Lanes string     `json:"lanes"` // "33,34,35,36"; "" where no source states them
-	Speed units.Rate `json:"speed"` // bits per second; 0 where the layout states none
+	Lanes string     `json:"lanes"` // "33,34,35,36"; "" if no source states them
+	Speed units.Rate `json:"speed"` // bits per second; 0 if the layout states none
 }
 
-// Pool is a buffer pool of the template, bytes.
+// Pool is a buffer pool of the template; sizes are in bytes.
 type Pool struct {
 	Name string `json:"name"`
 	Type string `json:"type"` // "ingress", "egress", "both"
 	Mode string `json:"mode"` // "static", "dynamic"
 	Size int64  `json:"size,omitempty"`
 	XOFF int64  `json:"xoff,omitempty"`
-	// Computed says that the template leaves Size out under the dynamic
-	// buffer model, where the device computes it; Size is then the value of
-	// the traditional model.
+	// Computed is set if the template omits Size under the dynamic buffer model, because the device
+	// computes it; Size is then the value of the traditional model.
 	Computed bool `json:"computed,omitempty"`
 }
 
-// Profile is a buffer profile of the template, bytes.
+// Profile is a buffer profile of the template; sizes are in bytes.
 type Profile struct {
 	Name      string `json:"name"`
 	Pool      string `json:"pool"`
@@ -133,20 +126,20 @@ type Profile struct {
 	XONOffset *int64 `json:"xon_offset,omitempty"`
 }
 
-// Bindings are the profile names that ports of this model bind; "" where the
-// template binds none, or none for all queues alike.
+// Bindings holds the names of the profiles that ports of this model use; "" if the template binds
+// none, or not the same one for all queues.
 type Bindings struct {
 	LossyGroup    string `json:"lossy_group"`    // BUFFER_PG of lossy traffic
 	LossyQueue    string `json:"lossy_queue"`    // BUFFER_QUEUE of lossy queues
 	LosslessQueue string `json:"lossless_queue"` // BUFFER_QUEUE of lossless queues
-	// LosslessGroup is the profile that the template binds lossless groups to
-	// by itself; "" where SONiC makes one from the headroom table.
+	// LosslessGroup is the profile that the template itself binds to lossless groups; "" if SONiC
+	// derives one from the headroom table.
 	LosslessGroup string   `json:"lossless_group,omitempty"`
 	IngressList   []string `json:"ingress_list,omitempty"`
 	EgressList    []string `json:"egress_list,omitempty"`
 }
 
-// HeadroomRow is one published row: bytes, and the threshold as the alpha exponent of a
+// HeadroomRow is one published row. Sizes are in bytes; Threshold is the alpha exponent of a
 // dynamic pool.
 type HeadroomRow struct {
 	Speed     units.Rate   `json:"speed"`

@@ -29,8 +29,8 @@ func mustLookup(t *testing.T, name string) *Model {
 	return m
 }
 
-// Every file must parse and hang together: what it binds exists, and no name is
-// used twice. A lane that is used twice is published so, and then noted.
+// Every file must parse and be consistent: the profiles that it binds exist, and no name occurs
+// twice. A lane that the published layout uses twice is noted.
 func TestModelsAreConsistent(t *testing.T) {
 	if n := len(Models()); n < 470 {
 		t.Fatalf("%d models", n)
@@ -109,7 +109,7 @@ func TestModelsAreConsistent(t *testing.T) {
 
 var sourceForm = regexp.MustCompile(`^sonic-net/sonic-buildimage@[0-9a-f]{12}:device/`)
 
-// The archive that is embedded holds the committed files and nothing else.
+// The embedded archive holds the committed files and nothing else.
 func TestArchive(t *testing.T) {
 	files, err := filepath.Glob("data/*/*.json")
 	if err != nil || len(files) == 0 {
@@ -134,7 +134,7 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// An archive that is cut off anywhere is an error, and no panic.
+// An archive that is cut off anywhere gives an error, not a panic.
 func TestArchiveCutOff(t *testing.T) {
 	for n := 0; n < len(packed); n += 997 {
 		files, err := unpack(packed[:n])
@@ -144,8 +144,8 @@ func TestArchiveCutOff(t *testing.T) {
 	}
 }
 
-// The rows of models that were read by hand once are the published ones, all of
-// them and no others.
+// The rows of models that were once read by hand equal the published rows, with none missing and
+// none added.
 func TestRowsMatchPublished(t *testing.T) {
 	f, err := os.Open(sharedtest.Dir(t, "data", "sonic_pg_profiles.csv"))
 	if err != nil {
@@ -158,7 +158,7 @@ func TestRowsMatchPublished(t *testing.T) {
 	}
 	want := map[string][]string{}
 	for _, r := range recs[1:] {
-		// A slash names one ASIC of a box with several.
+		// The part after a slash names one ASIC of a switch with several.
 		sku, _, _ := strings.Cut(r[2], "/")
 		mbps, err := strconv.ParseInt(r[4], 10, 64)
 		if err != nil {

@@ -24,8 +24,8 @@ var (
 	boxList []byte
 )
 
-// systems hold the models of each system by name, a parser each that runs once: those
-// of SONiC from the archive, those of other systems from the list of boxes.
+// systems holds the models of each operating system by name, each as a function that parses once.
+// SONiC's models come from the archive, all others from the list of boxes.
 var systems = sync.OnceValue(func() map[string]map[string]func() (*Model, error) {
 	out := map[string]map[string]func() (*Model, error){}
 	add := func(os, name string, model func() (*Model, error)) {
@@ -58,7 +58,7 @@ var asics = sync.OnceValues(func() ([]*ASIC, error) {
 	return l, err
 })
 
-// ASICByID returns the chip family with that id ("th3", "spc4").
+// ASICByID returns the chip family with that ID ("th3", "spc4").
 func ASICByID(id string) (*ASIC, bool) {
 	l, err := asics()
 	if err != nil {
@@ -75,19 +75,19 @@ var names = sync.OnceValue(func() map[string][]string {
 	return out
 })
 
-// ModelsOf returns the names of all models of a system, sorted; nil for a system
-// that the catalogue has none of.
+// ModelsOf returns the names of all models of an operating system, sorted; nil if the catalogue has
+// none.
 func ModelsOf(os string) []string { return names()[os] }
 
-// Models returns the names of all hwskus of SONiC, sorted.
+// Models returns the names of all SONiC hwskus, sorted.
 func Models() []string { return ModelsOf(intent.SONiC.Name) }
 
 // Lookup returns the hwsku of that name, as [ModelOf] does.
 func Lookup(name string) (*Model, bool) { return ModelOf(intent.SONiC.Name, name) }
 
-// ModelOf returns the model of a switch by its system and name: the exact one,
-// else the one that differs in upper and lower case only. The end of an order number
-// that tells the airflow (DCS-7060DX5-64S-R) is left out, except of SONiC's names.
+// ModelOf returns the model of a switch by its operating system and name. An exact match wins over
+// one that differs only in case. Except for SONiC, the airflow suffix of an order number
+// (DCS-7060DX5-64S-R) is ignored.
 func ModelOf(os, name string) (*Model, bool) {
 	models := systems()[os]
 	if !whole(os) {
@@ -105,27 +105,27 @@ func ModelOf(os, name string) (*Model, bool) {
 	}
 	m, err := model()
 	if err != nil {
-		// The files are compiled in and a test parses every one.
+		// The files are compiled in, and a test parses each of them.
 		panic(err.Error())
 	}
 	return m, true
 }
 
-// modelFile is Model as it is stored: ports and rows are one line of text
-// each, which keeps five hundred ports readable.
+// modelFile is the stored form of Model: ports and rows are one line of text each, so that five
+// hundred ports stay readable.
 type modelFile struct {
 	Model
 	Ports    []string `json:"ports"`
 	Headroom []string `json:"headroom"`
-	// From is the folder that Files are in, with repository and commit.
+	// From is the folder of Files, with repository and commit.
 	From  string   `json:"from"`
 	Files []string `json:"files"`
 }
 
-// rowFile holds the headroom rows of SONiC.
+// rowFile is the file with the headroom rows of SONiC.
 const rowFile = "pg_profile_lookup.ini"
 
-// loadModel reads the model that an archive has under a name.
+// loadModel parses the model stored in an archive under a name.
 func loadModel(name string, text func() (string, error)) (*Model, error) {
 	t, err := text()
 	if err != nil {
@@ -211,8 +211,8 @@ func (m *Model) add(p Port) error {
 	return nil
 }
 
-// parsePort reads "Ethernet0 etp1 1 33-40 400G": name, alias, index, lanes and
-// speed, which is "-" where the layout states none.
+// parsePort reads "Ethernet0 etp1 1 33-40 400G": name, alias, index, lanes and speed, which is "-"
+// if the layout states none.
 func parsePort(s string) (Port, error) {
 	f := strings.Fields(s)
 	if len(f) != 5 {
@@ -258,8 +258,8 @@ func ExpandLanes(s string) (string, error) {
 	return strings.Join(out, ","), nil
 }
 
-// parseRow reads "400G 40m 2540 2540 201930 -2 2540": speed, cable, size, xon,
-// xoff, threshold and, on some chips, xon_offset.
+// parseRow reads "400G 40m 2540 2540 201930 -2 2540": speed, cable, size, xon, xoff, threshold and,
+// for some chips, xon_offset.
 func parseRow(s string) (HeadroomRow, error) {
 	f := strings.Fields(s)
 	if len(f) != 6 && len(f) != 7 {

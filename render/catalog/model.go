@@ -10,15 +10,15 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/words"
 )
 
-// Port returns the port of that name; false where no known layout has one.
+// Port returns the port of that name; ok is false if no known layout has one.
 func (m *Model) Port(name string) (p Port, ok bool) {
 	p, ok = m.ports[name]
 	return p, ok
 }
 
-// HeadroomRow returns the published row of exactly that speed and cable
-// length. SONiC compares both as strings, so there is no row for 50m between
-// 40m and 300m (sonic-swss cfgmgr/buffermgr.cpp).
+// HeadroomRow returns the published row for exactly that speed and cable length. SONiC compares
+// both as strings, so there is no row for 50m between 40m and 300m (sonic-swss
+// cfgmgr/buffermgr.cpp).
 func (m *Model) HeadroomRow(speed units.Rate, cable units.Length) (row HeadroomRow, ok bool) {
 	return find(m.Headroom, func(r HeadroomRow) bool { return r.Speed == speed && r.Cable == cable })
 }
@@ -35,8 +35,8 @@ func (m *Model) Cables(speed units.Rate) []units.Length {
 	return slices.Compact(l)
 }
 
-// NextCable returns the shortest listed length that is at least length; ok is
-// false where the model lists none so long.
+// NextCable returns the shortest listed cable length of at least length; ok is false if all listed
+// lengths are shorter.
 func (m *Model) NextCable(speed units.Rate, length units.Length) (c units.Length, ok bool) {
 	return find(m.Cables(speed), func(c units.Length) bool { return c >= length })
 }
@@ -51,7 +51,7 @@ func (m *Model) Profile(name string) (p Profile, ok bool) {
 	return find(m.Profiles, func(p Profile) bool { return p.Name == name })
 }
 
-// find returns the first of a list that is meant; ok is false where none is.
+// find returns the first element of a list for which meant is true; ok is false if there is none.
 func find[T any](list []T, meant func(T) bool) (v T, ok bool) {
 	i := slices.IndexFunc(list, meant)
 	if i < 0 {
@@ -60,14 +60,13 @@ func find[T any](list []T, meant func(T) bool) (v T, ok bool) {
 	return list[i], true
 }
 
-// IngressPool is the name of the pool that SONiC hangs lossless groups on.
+// IngressPool is the name of the pool that SONiC uses for lossless groups.
 const IngressPool = "ingress_lossless_pool"
 
-// SharedBytes returns the bytes of the ingress lossless pool that groups
-// share, without headroom, and how they come about; 0 where the template
-// states no size. Whether a published size holds the pool's xoff differs
-// between chips; where the numbers do not tell, xoff is taken off, which
-// gives the smaller and so the safer result.
+// SharedBytes returns the part of the ingress lossless pool that groups share, without headroom, in
+// bytes, and how it was computed; 0 if the template states no size. Chips differ in whether a
+// published size includes the pool's xoff. If the numbers do not tell, xoff is subtracted, which
+// gives the smaller and thus safer result.
 func (m *Model) SharedBytes() (n int64, how string) {
 	p, ok := m.Pool(IngressPool)
 	if !ok || p.Size == 0 {
@@ -81,8 +80,8 @@ func (m *Model) SharedBytes() (n int64, how string) {
 	return n, how
 }
 
-// Shared returns what groups share of an ingress pool, and what of its size that leaves
-// out, in words. Without a known chip xoff is taken off.
+// Shared returns the part of an ingress pool that groups share, and a description of what was
+// subtracted from its size. Without a known chip, xoff is subtracted.
 func (a *ASIC) Shared(size, xoff int64) (n int64, less string) {
 	if xoff <= 0 || a != nil && a.PoolXOFF == "excluded" {
 		return max(size, 0), ""
@@ -97,12 +96,11 @@ func (a *ASIC) Shared(size, xoff int64) (n int64, less string) {
 	return max(size-xoff, 0), less
 }
 
-// Suggest returns the name of the model of a system that is spelled most like
-// name, for a hint behind an error; "" where none is close. Of a system that it has
-// some models of, that is a name that holds the given one: models of a series differ
-// in one letter or digit.
+// Suggest returns the model of an operating system whose name is most similar to name, as a hint in
+// an error; "" if none is close. If the catalogue has only some models of the system, only a name
+// that contains the given one counts, because models of a series differ in one letter or digit.
 func Suggest(os, name string) string {
-	const most = 64 // longer is no model name, and the comparison is quadratic
+	const most = 64 // no model name is longer, and the comparison is quadratic
 	if name == "" || len(name) > most {
 		return ""
 	}
@@ -111,8 +109,8 @@ func Suggest(os, name string) string {
 	for _, n := range ModelsOf(os) {
 		have := strings.ToLower(n)
 		cost := words.Distance(want, have, bestCost)
-		// The end of a hwsku without its maker ("SN5600" for "ACS-SN5600") is
-		// far in letters and close in meaning.
+		// A hwsku without its vendor ("SN5600" for "ACS-SN5600") differs in many letters but means
+		// the same.
 		if len(want) >= 4 && strings.Contains(have, want) {
 			cost = 0
 		}
@@ -123,19 +121,19 @@ func Suggest(os, name string) string {
 	return best
 }
 
-// Tested is how much of a model the self-test runs in the lab.
+// Tested says how thoroughly the self-test covers a model in the lab.
 type Tested string
 
-// The degrees of the self-test; the form of every model is tested besides.
+// The levels of the self-test; in addition, the data of every model is validated.
 const (
-	TestedLossless Tested = "lossless" // from the factory to a lossless class, on two switches
-	TestedLossy    Tested = "lossy"    // the same with a lossy class: rows or a lossless pool are missing
-	TestedForm     Tested = "form"     // not in the lab: no two ports alike with a speed
+	TestedLossless Tested = "lossless" // from the factory state to a lossless class, on two switches
+	TestedLossy    Tested = "lossy"    // the same with a lossy class, because headroom rows or a lossless pool are missing
+	TestedForm     Tested = "form"     // not in the lab: no two ports have the same known speed
 )
 
-// SelfTest returns what the self-test runs of a model, and at which speed: the fastest
-// of two ports that the model's headroom table has, or of any two ports. Systems other
-// than SONiC make lossless groups without such a table.
+// SelfTest returns how the self-test covers a model, and at which speed: the fastest speed of two
+// ports that the model's headroom table has, or else of any two ports. Operating systems other than
+// SONiC create lossless groups without such a table.
 func (m *Model) SelfTest() (Tested, units.Rate) {
 	count := map[units.Rate]int{}
 	for _, p := range m.Ports {

@@ -15,13 +15,13 @@ const (
 // Groups are priority groups of one port that have the same profile.
 type Groups struct {
 	Count int `json:"count"`
-	// Profile of a lossless group, bytes; a lossy one has no XOFF.
+	// Size, XON and XOFF are the profile of a lossless group, in bytes; a lossy one has no XOFF.
 	Size int64 `json:"size"`
 	XON  int64 `json:"xon"`
 	XOFF int64 `json:"xoff"`
 }
 
-// shared returns what of a group's headroom is in the shared pool.
+// shared returns the part of a group's headroom that is in the shared headroom pool.
 func (g Groups) shared() int64 {
 	if g.XOFF <= 0 {
 		return 0
@@ -29,35 +29,35 @@ func (g Groups) shared() int64 {
 	return max(0, g.XON+g.XOFF-g.Size)
 }
 
-// AdmissionInput is one port before SONiC's admission test.
+// AdmissionInput describes a port for SONiC's admission test.
 type AdmissionInput struct {
 	ASIC   *catalog.ASIC
 	Lanes  int // 8 doubles the pipeline
 	Groups []Groups
-	// SharedHeadroom says that the ingress pool has an xoff.
+	// SharedHeadroom is set if the ingress pool has an xoff.
 	SharedHeadroom bool
-	// MaxTotal is what the switch has for all groups of the port, bytes (STATE_DB
-	// BUFFER_MAX_PARAM_TABLE max_headroom_size); 0 where it is not told, and then only the
-	// part of the shared headroom pool is judged.
+	// MaxTotal is the limit of the switch for all groups of the port, in bytes (STATE_DB
+	// BUFFER_MAX_PARAM_TABLE max_headroom_size). If it is 0, that is, unknown, only the share of
+	// the shared headroom pool is tested.
 	MaxTotal int64
 }
 
-// Admission is the answer of the test, bytes. The terms sum to Total.
+// Admission is the result of the test, in bytes. The terms sum to Total.
 type Admission struct {
 	Terms []Term `json:"terms"`
 	Total int64  `json:"total"`
-	// Shared is what the groups take of the shared headroom pool, and
-	// MaxShared what one port may; both 0 without that pool.
+	// Shared is the share of the groups in the shared headroom pool, and MaxShared the limit for
+	// one port; both are 0 without that pool.
 	Shared    int64 `json:"shared,omitempty"`
 	MaxShared int64 `json:"max_shared,omitempty"`
-	// MaxTotal is the limit of Total that the switch tells; 0 where it does not.
+	// MaxTotal is the switch's limit for Total; 0 if it is unknown.
 	MaxTotal int64 `json:"max_total,omitempty"`
 	Admitted bool  `json:"admitted"`
 }
 
-// Admit repeats the test by which SONiC takes or refuses the lossless groups of
-// a port on NVIDIA switches: buffer_check_headroom_mellanox.lua. Barefoot's
-// takes everything. It fails for other chips.
+// Admit repeats the test that SONiC applies to the lossless groups of a port on NVIDIA switches
+// (buffer_check_headroom_mellanox.lua). The test for Barefoot chips accepts everything. Admit fails
+// for other chips.
 func Admit(in AdmissionInput) (Admission, error) {
 	a := in.ASIC
 	if a == nil || a.PipelineKiB == 0 {
@@ -102,9 +102,8 @@ func Admit(in AdmissionInput) (Admission, error) {
 	return r, nil
 }
 
-// maxSharedHeadroom returns what one port may take of the shared headroom
-// pool, bytes; ok is false where the ASIC states no limit. Source: sonic-swss
-// cfgmgr/buffer_check_headroom_mellanox.lua.
+// maxSharedHeadroom returns the limit of one port in the shared headroom pool, in bytes; ok is
+// false if the ASIC states none. Source: sonic-swss cfgmgr/buffer_check_headroom_mellanox.lua.
 func maxSharedHeadroom(a *catalog.ASIC, lanes int) (n int64, ok bool) {
 	if a == nil || a.PortMaxSHPCells == 0 {
 		return 0, false
@@ -116,47 +115,47 @@ func maxSharedHeadroom(a *catalog.ASIC, lanes int) (n int64, ok bool) {
 	return (a.PortMaxSHPCells + reserved) * a.CellBytes, true
 }
 
-// The reserves of buffer_pool_mellanox.lua, bytes.
+// The reserves in buffer_pool_mellanox.lua, in bytes.
 const (
 	managementPool  = 256 << 10
 	mirrorPerPort   = 10 << 10
-	privatePerPort  = 10 << 10 // headroom of a lossless port outside the shared pool
+	privatePerPort  = 10 << 10 // headroom of a lossless port outside of the shared pool
 	leastSharedPool = 655_360
 )
 
-// PortBuffers are ports that reserve the same.
+// PortBuffers describes ports with equal reservations.
 type PortBuffers struct {
 	Count  int
 	Lanes  int // 8 doubles the pipeline
 	Up     bool
 	Groups []Groups
-	// Queues is what the queues and profile lists of one port reserve, bytes.
+	// Queues is the reservation of the queues and profile lists of one port, in bytes.
 	Queues int64
 }
 
-// PoolInput is a switch as its pools are sized from.
+// PoolInput describes a switch for the calculation of its pool sizes.
 type PoolInput struct {
 	ASIC  *catalog.ASIC
 	Ports []PortBuffers
-	// SharedHeadroom is a stated size of the shared headroom pool, bytes; 0
-	// computes it from Ratio. Ratio 0 leaves the pool off unless groups need it.
+	// SharedHeadroom is a stated size of the shared headroom pool, in bytes; 0 computes the size
+	// from Ratio. If both are 0, there is no such pool unless groups need it.
 	SharedHeadroom int64
 	Ratio          float64
-	// IngressPools is how many ingress pools share what is left, 1 or 2.
+	// IngressPools is the number of ingress pools that share the remaining memory, 1 or 2.
 	IngressPools int
 }
 
-// Pools are the sizes that come out, bytes. The terms sum to Occupied.
+// Pools holds the resulting sizes, in bytes. The terms sum to Occupied.
 type Pools struct {
 	Terms          []Term `json:"terms"`
 	Occupied       int64  `json:"occupied"`
 	SharedHeadroom int64  `json:"shared_headroom"`
-	// Size is that of each ingress pool; below 0 where the reserves do not fit.
+	// Size is the size of each ingress pool; negative if the reservations do not fit.
 	Size int64 `json:"size"`
 }
 
-// SizePools repeats how SONiC's dynamic model sizes its pools on NVIDIA switches
-// (buffer_pool_mellanox.lua). It fails for other chips and an unknown memory.
+// SizePools computes pool sizes like SONiC's dynamic buffer model on NVIDIA switches
+// (buffer_pool_mellanox.lua). It fails for other chips, and if the memory size is unknown.
 func SizePools(in PoolInput) (Pools, error) {
 	a := in.ASIC
 	if a == nil || a.PipelineKiB == 0 || a.Vendor == "barefoot" {
@@ -202,8 +201,8 @@ func SizePools(in PoolInput) (Pools, error) {
 	return r, nil
 }
 
-// reserved is what all ports of a switch reserve, bytes. ports counts those with a
-// lossless group, and xoff is the headroom of all such groups beyond their sizes.
+// reserved sums up the reservations of all ports of a switch, in bytes. ports counts the ports with
+// a lossless group, and xoff is the part of the headroom of these groups that exceeds their sizes.
 type reserved struct{ lossless, lossy, queues, management, mirror, xoff, ports int64 }
 
 func (in PoolInput) reserves() (use reserved) {
@@ -231,7 +230,7 @@ func (in PoolInput) reserves() (use reserved) {
 		use.queues += n * p.Queues
 		if p.Up {
 			use.management += n * reserve
-			// Chips with a pool for modification descriptors mirror from there.
+			// Chips with a pool for modification descriptors use that pool for mirroring.
 			if a.ModificationPool == 0 {
 				use.mirror += n * mirrorPerPort
 			}
@@ -240,10 +239,9 @@ func (in PoolInput) reserves() (use reserved) {
 	return use
 }
 
-// sharedHeadroomPool returns the size that SONiC gives the shared headroom
-// pool: the headroom of all groups beyond their own sizes, less 10 KiB for each
-// lossless port, by the over-subscription ratio. Source: sonic-swss
-// cfgmgr/buffer_pool_mellanox.lua.
+// sharedHeadroomPool returns the size that SONiC gives the shared headroom pool: the headroom of
+// all groups that exceeds their own sizes, less 10 KiB for each lossless port, divided by the
+// over-subscription ratio. Source: sonic-swss cfgmgr/buffer_pool_mellanox.lua.
 func sharedHeadroomPool(headroom int64, losslessPorts int, ratio float64) int64 {
 	n := max(0, headroom-int64(clampCount(losslessPorts, 0))*privatePerPort)
 	if n == 0 || !(ratio > 0) {
@@ -252,9 +250,9 @@ func sharedHeadroomPool(headroom int64, losslessPorts int, ratio float64) int64 
 	return int64(math.Ceil(float64(n) / ratio))
 }
 
-// OverSubscription returns how many times the headroom of all groups is the
-// pool that holds it; ok is false without a pool. Above 1 not all groups can
-// pause at the same time; published profiles reach 6.3.
+// OverSubscription returns the ratio of the headroom of all groups to the size of their pool; ok is
+// false without a pool. Above 1, not all groups can pause at the same time; published profiles
+// reach 6.3.
 func OverSubscription(headroom, pool int64) (ratio float64, ok bool) {
 	if headroom < 0 || pool <= 0 {
 		return 0, false

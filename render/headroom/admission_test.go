@@ -26,7 +26,7 @@ func TestMaxSharedHeadroom(t *testing.T) {
 func TestAdmit(t *testing.T) {
 	lossless := Groups{Count: 2, Size: 158_720, XON: 38_912, XOFF: 110_592}
 	in := AdmissionInput{ASIC: asic(t, "spc3"), Lanes: 4, Groups: []Groups{lossless, {Count: 1}}}
-	// 4 KiB, 19 of pipeline, 20 of mirror, two groups, and a lossy one of 19.
+	// 4 KiB deviation, 19 pipeline, 20 mirror, two lossless groups, and 19 for a lossy one.
 	want := int64((4+19+20+19)*1024 + 2*158_720)
 	r, err := Admit(in)
 	if err != nil || r.Total != want || !r.Admitted {
@@ -36,7 +36,7 @@ func TestAdmit(t *testing.T) {
 	if r, _ = Admit(in); r.Total != int64((4+37+40+37)*1024+2*158_720) {
 		t.Errorf("8 lanes: %+v", r)
 	}
-	// Barefoot's script takes everything; other chips have none.
+	// Barefoot's script accepts everything; other chips have no script.
 	if r, err := Admit(AdmissionInput{ASIC: asic(t, "tofino2")}); err != nil || !r.Admitted {
 		t.Errorf("Tofino: %+v, %v", r, err)
 	}
@@ -47,8 +47,8 @@ func TestAdmit(t *testing.T) {
 	}
 }
 
-// Two lossless groups at 800G on Spectrum-4 fit a port's part of the shared
-// headroom pool with 500 m and not with 1000 m.
+// Two lossless groups at 800G on Spectrum-4 fit a port's share of the shared headroom pool with 500
+// m but not with 1000 m.
 func TestAdmitSharedHeadroom(t *testing.T) {
 	for cable, want := range map[units.Length]struct {
 		kib      int64
@@ -90,12 +90,13 @@ func TestSizePools(t *testing.T) {
 	if int64(sum) != r.Occupied {
 		t.Errorf("the terms sum to %g", sum)
 	}
-	// Two ingress pools halve what is left.
+	// Two ingress pools get half of the remaining memory each.
 	in.IngressPools = 2
 	if half, _ := SizePools(in); half.Size != (r.Size+1)/2 {
 		t.Errorf("two pools: %d of %d", half.Size, r.Size)
 	}
-	// A stated pool beats the ratio; groups that need one get the least.
+	// A stated size overrides the ratio; if groups need a pool and nothing is stated, it gets the
+	// minimum.
 	in.SharedHeadroom = 1 << 20
 	if s, _ := SizePools(in); s.SharedHeadroom != 1<<20 {
 		t.Errorf("stated: %+v", s)
@@ -104,12 +105,12 @@ func TestSizePools(t *testing.T) {
 	if s, _ := SizePools(in); s.SharedHeadroom != 655_360 {
 		t.Errorf("forced: %+v", s)
 	}
-	// Groups that hold their own headroom need none.
+	// Groups with their own headroom need no shared pool.
 	in.Ports[0].Groups = []Groups{{Count: 2, Size: 119 << 10, XON: 19 << 10, XOFF: 100 << 10}}
 	if s, _ := SizePools(in); s.SharedHeadroom != 0 {
 		t.Errorf("own headroom: %+v", s)
 	}
-	// Spectrum-6 reserves 32 MiB and mirrors from there.
+	// Spectrum-6 reserves 32 MiB and uses it for mirroring.
 	in.ASIC = asic(t, "spc6")
 	six, _ := SizePools(in)
 	for _, x := range six.Terms {
@@ -138,8 +139,8 @@ func TestSharedHeadroomPool(t *testing.T) {
 	}
 }
 
-// How far shipped profiles share their headroom pool, with two lossless groups
-// a port.
+// The over-subscription of the headroom pool in published profiles, with two lossless groups per
+// port.
 func TestOverSubscription(t *testing.T) {
 	for _, c := range []struct {
 		model string

@@ -8,42 +8,42 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 )
 
-// ECNInput is what the proposal of ECN thresholds depends on.
+// ECNInput holds the inputs for a proposal of ECN thresholds.
 type ECNInput struct {
 	Speed units.Rate
-	// Pool is the shared pool; nil where it is not known, and then Missing
-	// says why. The thresholds then follow the speed alone.
+	// Pool is the shared pool; nil if it is not known, for the reason in Missing. The thresholds
+	// then depend only on the speed.
 	Pool    *Pool
 	Missing string
-	// Case is the one in which marking must precede a pause.
+	// Case is the traffic case in which marking should precede a pause.
 	Case Case
-	// LosslessMTU is the largest lossless frame, bytes; 0 counts as 4200.
+	// LosslessMTU is the largest lossless frame, in bytes; 0 means 4200.
 	LosslessMTU int
 }
 
-// ECN is a proposal, bytes in whole KiB.
+// ECN is a proposal for ECN thresholds, in bytes and whole KiB.
 type ECN struct {
 	Min    int64      `json:"min"`
 	Max    int64      `json:"max"`
 	Drains DrainTimes `json:"drain_times"`
-	// Pool and Limit are what it was compared with; nil without a known pool.
+	// Pool and Limit are what the thresholds were compared with; nil without a known pool.
 	Pool  *Pool  `json:"pool,omitempty"`
 	Limit *Limit `json:"limit,omitempty"`
-	// Order is what the thresholds lead to in the case; "" without a pool.
+	// Order says whether marking precedes a pause in the case; "" without a pool.
 	Order Order `json:"order,omitempty"`
-	// Steps are how they came about, each with what it left.
+	// Steps explains the calculation, with the thresholds after each step.
 	Steps   []ECNStep `json:"steps"`
 	Sources []string  `json:"sources"`
 }
 
-// ECNStep is one step of ECNAuto.
+// ECNStep is one step of ECNAuto, with the thresholds after it.
 type ECNStep struct {
 	Min int64  `json:"min"`
 	Max int64  `json:"max"`
 	Why string `json:"why"`
 }
 
-// String prints the steps in one line.
+// String returns the reasons of all steps in one line.
 func (e ECN) String() string {
 	l := make([]string, len(e.Steps))
 	for i, s := range e.Steps {
@@ -52,7 +52,7 @@ func (e ECN) String() string {
 	return strings.Join(l, "; ")
 }
 
-// The rule of ECNAuto, as levels of a queue at a speed.
+// The rule of ECNAuto, as queue lengths at a speed.
 const (
 	ruleMin, ruleMax   = 150_000, 1_500_000 // bytes at 200G: 6 us and 60 us
 	ruleSpeed          = units.Rate(200e9)
@@ -67,18 +67,16 @@ const (
 	srcFloor = "sonic-buildimage device/arista/x86_64-arista_7060x6_64pe/Arista-7060X6-64PE-O128S2/qos.json.j2: 131072 and 262144 at 400G"
 )
 
-// ECNAuto proposes thresholds for a port. It is a proposal, not a standard:
-// published settings differ by a factor of thirty in drain time.
+// ECNAuto proposes thresholds for a port. The proposal follows no standard: the drain times of
+// published settings differ by a factor of thirty.
 //
-// The rule: marking starts at a queue of 6 us and is certain at 60 us. That
-// is 150 KB and 1500 KB at 200G, the values that NVIDIA Cumulus Linux and
-// Onyx set at every speed, here scaled with the speed so that the delay stays
-// the same. Max is then lowered to the level up to which marking precedes a
-// pause in the case given, and Min to half of Max; but neither goes below
-// 2.6 us and 5.2 us, the shortest published for a switch (SONiC, Arista 7060X6
-// at 400G), nor Min below four lossless frames. Where that would take Min
-// above the level, Min gives way down to 2 us or four frames; where even that
-// is too much, Order says so.
+// By default, marking starts at a queue of 6 us and is certain at 60 us. At 200G that is 150 KB and
+// 1500 KB, which NVIDIA Cumulus Linux and Onyx set at every speed; ECNAuto scales the values with
+// the speed, so that the delay stays the same. Max is then lowered to the longest queue for which
+// marking still precedes a pause in the given case, and Min to half of Max. Neither goes below 2.6
+// us and 5.2 us, the shortest times published for a switch (SONiC, Arista 7060X6 at 400G), and Min
+// not below four lossless frames. If these bounds would raise Min above the limit of the case, Min
+// may go down to 2 us or four frames; if even that is above the limit, Order says so.
 func ECNAuto(in ECNInput) (ECN, error) {
 	if in.Speed <= 0 {
 		return ECN{}, fmt.Errorf("speed %v: %w", in.Speed, errInput)
@@ -120,7 +118,7 @@ func ECNAuto(in ECNInput) (ECN, error) {
 	return e, nil
 }
 
-// raise lifts the thresholds to the smallest that are of use.
+// raise raises the thresholds to the smallest useful values.
 func (e *ECN) raise(speed units.Rate, frame int64, scale func(int64, units.Rate) int64) {
 	frames := roundUpKiB(minFrames * frame)
 	least := max(floorKiB(scale(floorMin, floorSpeed)), frames)
@@ -153,8 +151,8 @@ func (e *ECN) step(format string, args ...any) {
 	e.Steps = append(e.Steps, ECNStep{e.Min, e.Max, fmt.Sprintf(format, args...)})
 }
 
-// DataPorts returns how many ports of the model's default layout have its
-// highest speed, which leaves management ports out; 0 for no layout.
+// DataPorts returns the number of ports in the model's default layout that have its highest speed,
+// which excludes management ports; 0 if there is no layout.
 func DataPorts(m *catalog.Model) int {
 	var top units.Rate
 	n := 0

@@ -19,7 +19,7 @@ func model(t *testing.T, name string) *catalog.Model {
 	return m
 }
 
-// auto proposes for a model whose alpha is 1 unless it says otherwise.
+// auto returns the proposal for a model.
 func auto(t *testing.T, name string, in ECNInput, exponent *int64) ECN {
 	t.Helper()
 	p, err := PoolOf(model(t, name), in.Speed, Facts{Exponent: exponent})
@@ -35,7 +35,7 @@ func auto(t *testing.T, name string, in ECNInput, exponent *int64) ECN {
 }
 
 func TestECNAuto(t *testing.T) {
-	// Without a pool the rule alone: 6 us and 60 us in whole KiB.
+	// Without a pool only the rule applies: 6 us and 60 us in whole KiB.
 	e, err := ECNAuto(ECNInput{Speed: 200 * g, Missing: "nobody knows"})
 	if err != nil || e.Min != 146*1024 || e.Max != 1464*1024 || e.Limit != nil || e.Order != "" || !strings.Contains(e.String(), "not compared with the buffer: nobody knows") {
 		t.Errorf("200G: %+v, %v", e, err)
@@ -45,17 +45,17 @@ func TestECNAuto(t *testing.T) {
 	if kb(e.Limit.Queue) != 673 || e.Order != MarksFirst || e.Max != e.Limit.Queue/1024*1024 || e.Min != 300_000/1024*1024 {
 		t.Errorf("TH5 400G: %+v", e)
 	}
-	// A declared fan-out of 4 leaves the rule's max alone.
+	// With a declared fan-out of 4 the rule's max is kept.
 	e = auto(t, "Dell-Z9864f-O64", ECNInput{Speed: 400 * g, Case: OneToMany(4, 2)}, new(int64))
 	if e.Max != 3_000_000/1024*1024 || e.Order != MarksFirst {
 		t.Errorf("fan-out 4: %+v", e)
 	}
-	// A small buffer: the floor holds, and the result says what that means.
+	// A small buffer: the lower bound applies, and the result states the consequence.
 	e = auto(t, "ACS-MSN2700", ECNInput{Speed: 100 * g, Case: WorstCase(32, 2), LosslessMTU: 4200}, nil)
 	if e.Max != 65536 || e.Min != 32768 || e.Order != MarksPartly || e.Limit.Queue >= e.Max || !strings.Contains(e.String(), "above the limit") {
 		t.Errorf("Spectrum-1: %+v", e)
 	}
-	// Four frames at low speed.
+	// At low speed, min is four frames.
 	if e, _ = ECNAuto(ECNInput{Speed: 10 * g, LosslessMTU: 9000}); e.Min != 36*1024 || e.Max < 2*e.Min {
 		t.Errorf("10G: %+v", e)
 	}
@@ -64,8 +64,8 @@ func TestECNAuto(t *testing.T) {
 	}
 }
 
-// Where the case leaves less than the shortest published threshold, min gives
-// way to it down to the window of drain times, and no further.
+// If the case allows less than the shortest published threshold, min goes down to the lower end of
+// the usual drain times, and no further.
 func TestECNAutoGivesWay(t *testing.T) {
 	for limit, want := range map[int64]struct {
 		min   int64
@@ -142,7 +142,7 @@ func TestECNAutoProperties(t *testing.T) {
 		if in.Pool == nil {
 			return
 		}
-		// Only what is of no use any more may be above the limit.
+		// min may be above the limit only if no useful value is below it.
 		shortest := max(2000*int64(in.Speed)/8e9, 4*int64(in.LosslessMTU)) + 1024
 		if in.LosslessMTU == 0 {
 			shortest = max(shortest, 4*4200+1024)

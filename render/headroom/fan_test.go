@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The bound of the DCQCN paper for two lossless classes and alpha 1, KB.
+// The bound of the DCQCN paper for two lossless classes and alpha 1, in KB.
 func TestWorstCase(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -23,16 +23,15 @@ func TestWorstCase(t *testing.T) {
 		if got := kb(l.Queue); got != c.want {
 			t.Errorf("%s: %d KB, want %d", c.name, got, c.want)
 		}
-		// SONiC's default of 1 and 2 MiB fails each of them, 150 and 1500 KB
-		// passes with min alone.
+		// SONiC's default of 1 and 2 MiB fails in each case; of 150 and 1500 KB only min passes.
 		if l.Judge(1<<20, 2<<20) != PausesFirst || l.Judge(150_000, 1_500_000) != MarksPartly || l.Judge(1000, l.Queue) != MarksFirst {
 			t.Errorf("%s: judged %q, %q, %q", c.name, l.Judge(1<<20, 2<<20), l.Judge(150_000, 1_500_000), l.Judge(1000, l.Queue))
 		}
 	}
 }
 
-// The paper's own switch: 12 MB, 32 ports of 40G, 8 classes with 22.4 KB of
-// headroom each; beta is 8, which is 8*alpha.
+// The switch in the paper: 12 MB, 32 ports of 40G, 8 classes with 22.4 KB of headroom each; beta is
+// 8, that is, 8*alpha.
 func TestDCQCNPaper(t *testing.T) {
 	const ports, classes, flight = 32, 8, 22_400
 	free := int64(12_000_000 - classes*ports*flight)
@@ -51,17 +50,17 @@ func TestDCQCNPaper(t *testing.T) {
 
 func TestCases(t *testing.T) {
 	p := Pool{Bytes: poolTH5, Alpha: Alpha{1, 1}}
-	// An incast of 8: the queue may hold eight times what a group does.
+	// An incast of 8: the queue may be eight times as long as the share of a group.
 	in := p.Limit(Incast(8))
 	if kb(in.Threshold) != 18060 || in.Queue/8 != in.Threshold {
 		t.Errorf("incast: %+v", in)
 	}
-	// One to 8: the queue may hold an eighth.
+	// One to 8: the queue may be an eighth as long.
 	out := p.Limit(OneToMany(8, 1))
 	if kb(out.Threshold) != 18060 || out.Queue != out.Threshold/8 {
 		t.Errorf("one to many: %+v", out)
 	}
-	// More lossless groups than queues are all active.
+	// If there are more lossless groups than queues, all groups count as active.
 	if c := OneToMany(1, 3); c.Active != 3 {
 		t.Errorf("%s", c)
 	}
@@ -70,7 +69,7 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// The limit is the longest queue that the inequality allows, to the byte.
+// The limit is the longest queue that satisfies the inequality, exact to the byte.
 func TestLimitIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, _ := alphaOf(rapid.Int64Range(-8, 7).Draw(t, "exponent"), nil)

@@ -1,18 +1,16 @@
-// Package headroom does the arithmetic of lossless buffers: how many bytes
-// arrive after a pause is sent, when a shared pool makes a group pause, and
-// where ECN should begin to mark.
+// Package headroom does the arithmetic of lossless buffers: how many bytes arrive after a pause is
+// sent, when a shared pool makes a group pause, and where ECN should start to mark.
 //
-// Each result is itemised, so that a number can be shown with its reasons.
-// Two models give a pause headroom: [IEEE] from the pause-response times of
-// IEEE 802.3, and [SONiCDyn], which repeats what SONiC computes on the box.
-// They answer different questions ("is it enough", "what will the switch
-// set"); do not mix their terms, and name the model wherever a number is
-// printed. Neither replaces the published row of a model (render/catalog);
-// [Falls] finds what is odd in such rows.
+// Each result is itemized, so that a number can be shown with its derivation. Two models compute
+// pause headroom: [IEEE] from the pause-response times of IEEE 802.3, and [SONiCDyn], which repeats
+// what SONiC computes on the switch. They answer different questions ("is it enough", "what will
+// the switch set"), so do not mix their terms, and name the model wherever a number is printed.
+// Neither replaces the published row of a switch model (render/catalog); [Falls] finds implausible
+// rows.
 //
-// [Pool] and [Case] decide whether a queue marks before an ingress group pauses,
-// and [ECNAuto] proposes thresholds that do. Nothing here reads an intent or a device;
-// what a port really has is put together in package render.
+// [Pool] and [Case] decide whether a queue marks before an ingress group pauses, and [ECNAuto]
+// proposes thresholds that do. This package reads neither intents nor devices; package render
+// combines the values of a real port.
 package headroom
 
 import (
@@ -30,13 +28,13 @@ const (
 	ModelSONiCDyn = "sonic-dyn"
 )
 
-// errNoQuanta is wrapped where no pause-response time is known for a speed.
+// errNoQuanta is wrapped if no pause-response time is known for a speed.
 var errNoQuanta = errors.New("no pause-response time is known")
 
-// errInput is wrapped where an input is out of range.
+// errInput is wrapped if an input is out of range.
 var errInput = errors.New("out of range")
 
-// maxPeerBytes is far above any response: a whole millisecond at 800G.
+// maxPeerBytes is far above any real response: about a millisecond at 800G.
 const maxPeerBytes = 100 << 20
 
 const (
@@ -53,7 +51,7 @@ const (
 	srcAsic   = "sonic-buildimage platform/mellanox/asic_table.j2"
 )
 
-// Input is what a headroom depends on.
+// Input holds the inputs of a headroom calculation.
 type Input struct {
 	Speed units.Rate
 	Cable units.Length // one way
@@ -63,28 +61,27 @@ type Input struct {
 	// LosslessMTU is the size of the largest lossless frame, bytes: SONiC's
 	// LOSSLESS_TRAFFIC_PATTERN.mtu. Range 64..65535.
 	LosslessMTU int
-	// SmallPacketPercent is the share of 64-byte packets, 0..100: SONiC's
-	// LOSSLESS_TRAFFIC_PATTERN.small_packet_percentage, 50 in its template.
-	// SONiCDyn only.
+	// SmallPacketPercent is the percentage of 64-byte packets, 0..100: SONiC's
+	// LOSSLESS_TRAFFIC_PATTERN.small_packet_percentage, 50 in its template. SONiCDyn only.
 	SmallPacketPercent int
-	// MinPacket is the size of the smallest packet that fills a lossless
-	// group at line rate, bytes; 0 counts no loss to cell rounding. IEEE only,
-	// and only with an ASIC whose cell size is known.
+	// MinPacket is the size of the smallest packet that fills a lossless group at line rate, in
+	// bytes; 0 ignores the loss to cell rounding. IEEE only, and only with an ASIC whose cell size
+	// is known.
 	MinPacket int
-	// Lanes of the port; 8 doubles the pipeline. SONiCDyn only.
+	// Lanes is the number of lanes of the port; 8 doubles the pipeline. SONiCDyn only.
 	Lanes int
-	// SharedHeadroom says that the headroom of all groups is one pool: the
-	// ingress pool has an xoff, or an over-subscription ratio is set.
+	// SharedHeadroom is set if the headroom of all groups is one pool: the ingress pool has an
+	// xoff, or an over-subscription ratio is set.
 	SharedHeadroom bool
-	// PeerBytes is what the device at the other end may still send before it
-	// obeys a pause, where that is known; 0 takes what IEEE 802.3 allows at the speed.
-	// PeerHow says how it is known. IEEE only: SONiC's script has no place for it.
+	// PeerBytes is what the device at the other end may still send before it obeys a pause; 0, if
+	// that is not known, stands for what IEEE 802.3 allows at the speed. PeerHow is the source of
+	// the value. IEEE only: SONiC's script has no such input.
 	PeerBytes int64
 	PeerHow   string
 	// ASIC may be nil for IEEE.
 	ASIC *catalog.ASIC
-	// Release is the SONiC release ("202511"). SONiCDyn follows the script of
-	// that release; "" or a name without a date is the newest.
+	// Release is the SONiC release ("202511"). SONiCDyn follows the script of that release; "" or a
+	// name without a date means the newest.
 	Release string
 }
 
@@ -96,17 +93,17 @@ type Term struct {
 	Source  string  `json:"source"`
 }
 
-// Result is the headroom of a priority group, bytes. The terms sum to XOFF.
+// Result is the headroom of a priority group, in bytes. The terms sum to XOFF.
 type Result struct {
 	Model string `json:"model"`
 	Terms []Term `json:"terms"`
 	// XOFF is the headroom: what may arrive after the pause is sent.
 	XOFF int64 `json:"xoff"`
-	// XON is the level at which the pause ends, and Size the group's reserved
-	// buffer; 0 from IEEE, which has no say in them.
+	// XON is the level at which the pause ends, and Size the group's reserved buffer; 0 from IEEE,
+	// which does not define them.
 	XON  int64 `json:"xon,omitempty"`
 	Size int64 `json:"size,omitempty"`
-	// Floor is what no headroom can be below, see the function Floor.
+	// Floor is the least possible headroom, see the function Floor.
 	Floor int64    `json:"floor"`
 	Notes []string `json:"notes,omitempty"`
 }
@@ -147,7 +144,7 @@ func (t *terms) add(name string, bytes float64, source, format string, args ...a
 	*t = append(*t, Term{Name: name, Bytes: bytes, Formula: formula, Source: source})
 }
 
-// rest adds what is missing to total, if that is more than float noise.
+// rest adds a term for the difference to total, unless it is only a floating-point error.
 func (t *terms) rest(name string, total float64, source, formula string) {
 	if d := total - t.sum(); math.Abs(d) > 1e-6 {
 		t.add(name, d, source, "%s", formula)

@@ -52,7 +52,7 @@ func TestQuanta(t *testing.T) {
 	}
 }
 
-// The round trip in the cable for 25G to 800G, to the byte.
+// The round trip in the cable for 25G to 800G, in whole bytes.
 func TestCableBytes(t *testing.T) {
 	for cable, want := range map[units.Length][6]float64{
 		1:    {32, 63, 126, 253, 505, 1010},
@@ -75,8 +75,8 @@ func TestCableBytes(t *testing.T) {
 	}
 }
 
-// The reference in KiB for lossless frames of 4200 and of 9216 bytes where the
-// largest frame of the port takes 9216 bytes of the wire, overhead included.
+// The reference headroom in KiB for lossless frames of 4200 and 9216 bytes, if the largest frame of
+// the port takes 9216 bytes on the wire, including overhead.
 func TestIEEE(t *testing.T) {
 	for cable, want := range map[units.Length][6][2]int64{
 		1:    {{20, 24}, {24, 29}, {39, 44}, {43, 48}, {72, 76}, {72, 77}},
@@ -214,7 +214,7 @@ func TestIEEEPeer(t *testing.T) {
 			t.Errorf("%+v", x)
 		}
 	}
-	// A speed without quanta has a headroom then.
+	// With a stated response, a speed without quanta works too.
 	in.Speed = 1600 * g
 	if _, err := IEEE(in); err != nil {
 		t.Error(err)
@@ -272,7 +272,7 @@ func TestProperties(t *testing.T) {
 				if r.XOFF < int64(cableBytes(in.Speed, in.Cable)*1000/1024) {
 					t.Fatalf("%d is below the cable", r.XOFF)
 				}
-				// Up to 202311 the script has a cable that is 2.3 % short.
+				// Up to 202311 the script takes the cable to be 2.3 % shorter.
 				if in.PortMTU >= in.LosslessMTU && generationOf(in.Release) > gen202311 && r.XOFF < r.Floor {
 					t.Fatalf("%d is below the floor %d", r.XOFF, r.Floor)
 				}
@@ -283,8 +283,8 @@ func TestProperties(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					// Without shared headroom the script adds 2 KiB that it drops
-					// again where two roundings meet.
+					// Without shared headroom the script adds 2 KiB, which may be lost again
+					// through two roundings.
 					var slack int64
 					if name == ModelSONiCDyn && !in.SharedHeadroom && generationOf(in.Release) == gen202605 {
 						slack = 2048

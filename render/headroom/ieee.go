@@ -5,12 +5,11 @@ import (
 	"math"
 )
 
-// IEEE returns the reference headroom: the largest frame that is on its way
-// out, the pause frame, the cable, the peer's response and this end's MAC and
-// PHY, all of it with cell rounding, and one lossless frame that starts last.
-// The quanta of the standard are measured at the peer's connector and so hold
-// the peer's PHY; this end's is added once. It fails for speeds without a
-// pause-response time, unless the input states one.
+// IEEE returns the reference headroom: the largest frame that is being sent, the pause frame, the
+// cable, the peer's response, and the MAC and PHY at this end, all with cell rounding, plus one
+// lossless frame that starts at the last moment. The quanta of the standard are measured at the
+// peer's connector and thus include the peer's PHY; the PHY at this end is added once. IEEE fails
+// for speeds without a pause-response time, unless the input states a response.
 func IEEE(in Input) (Result, error) {
 	if err := in.check(); err != nil {
 		return Result{}, err
@@ -47,8 +46,8 @@ func IEEE(in Input) (Result, error) {
 	return Result{Model: ModelIEEE, Terms: t, XOFF: total, Floor: Floor(in.Speed, in.Cable, in.LosslessMTU), Notes: notes}, nil
 }
 
-// Occupancy returns how many bytes of memory one byte of a packet takes when
-// memory is given out in whole cells.
+// Occupancy returns how many bytes of memory one byte of a packet takes if memory is allocated in
+// whole cells.
 func Occupancy(cell int64, packet int) float64 {
 	if cell <= 0 || packet <= 0 {
 		return 1
@@ -57,9 +56,8 @@ func Occupancy(cell int64, packet int) float64 {
 	return float64(cells*cell) / float64(packet)
 }
 
-// worstOccupancy returns the largest Occupancy of any packet of at least
-// minPacket bytes: that of the smallest one, or of the next that begins a
-// new cell.
+// worstOccupancy returns the largest Occupancy of any packet of at least minPacket bytes: the value
+// for minPacket itself or for the next size that starts a new cell.
 func worstOccupancy(cell int64, minPacket int) float64 {
 	if cell <= 0 || minPacket <= 0 {
 		return 1

@@ -12,8 +12,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 )
 
-// signalSpeed is that of light in a cable, metres per second, as SONiC has it
-// (sonic-swss cfgmgr/buffer_headroom_mellanox.lua): about 5.05 ns a metre.
+// signalSpeed is the speed of light in a cable in meters per second, as SONiC has it (sonic-swss
+// cfgmgr/buffer_headroom_mellanox.lua): about 5.05 ns per meter.
 const signalSpeed = 198_000_000
 
 var quanta = map[int64]int64{
@@ -21,32 +21,32 @@ var quanta = map[int64]int64{
 	100_000: 394, 200_000: 453, 400_000: 905, 800_000: 905,
 }
 
-// Quanta returns the pause-response time of a link speed in quanta of 512 bit
-// times. 800G has the value of 400G, as in SONiC. Source: IEEE 802.3 clause
-// 31B.3.7 by way of sonic-swss cfgmgr/buffer_headroom_mellanox.lua.
+// Quanta returns the pause-response time of a link speed in quanta of 512 bit times. 800G has the
+// value of 400G, as in SONiC. Source: IEEE 802.3 clause 31B.3.7, quoted from sonic-swss
+// cfgmgr/buffer_headroom_mellanox.lua.
 func Quanta(speed units.Rate) (n int64, ok bool) {
 	n, ok = quanta[speed.Mbps()]
 	return n, ok && int64(speed)%1e6 == 0
 }
 
-// ResponseBytes returns what a peer may still send before it obeys a pause.
+// ResponseBytes returns how many bytes a peer may still send before it obeys a pause.
 func ResponseBytes(speed units.Rate) (n int64, ok bool) {
 	q, ok := Quanta(speed)
 	return q * 64, ok
 }
 
-// cableBytes returns the bytes in flight in a cable, there and back.
+// cableBytes returns the bytes in flight in a cable, in both directions.
 func cableBytes(speed units.Rate, cable units.Length) float64 {
 	return 2 * float64(cable) * float64(speed) / (8 * signalSpeed)
 }
 
-// Floor returns the headroom below which a full link loses frames whatever
-// the peer does: the round trip in the cable and two lossless frames.
+// Floor returns the headroom below which a full link loses frames whatever the peer does: the round
+// trip in the cable and two lossless frames.
 func Floor(speed units.Rate, cable units.Length, losslessMTU int) int64 {
 	return int64(math.Ceil(cableBytes(speed, cable))) + 2*int64(losslessMTU)
 }
 
-// drain returns the time that n bytes take at a rate; 0 for a rate of 0.
+// drain returns the time to send n bytes at a rate; 0 for a rate of 0.
 func drain(n int64, rate units.Rate) time.Duration {
 	if rate <= 0 {
 		return 0
@@ -54,15 +54,14 @@ func drain(n int64, rate units.Rate) time.Duration {
 	return time.Duration(math.Round(float64(n) * 8e9 / float64(rate)))
 }
 
-// MostOnChip is the largest headroom of one lossless group that a published
-// table or limit has for a switch without external packet memory: that of
-// NH-4210-F-P128 for 800G over 500 m (sonic-buildimage pg_profile_lookup.ini).
-// NVIDIA's chips admit less than this for a whole port (sonic-swss
-// cfgmgr/buffer_check_headroom_mellanox.lua).
+// MostOnChip is the largest headroom, in bytes, that a published table or limit gives one lossless
+// group on a switch without external packet memory: NH-4210-F-P128 for 800G over 500 m
+// (sonic-buildimage pg_profile_lookup.ini). NVIDIA's chips admit less than this for a whole port
+// (sonic-swss cfgmgr/buffer_check_headroom_mellanox.lua).
 const MostOnChip = 3_724_140
 
-// maxPauseBits is the longest pause that one frame can ask for: 65535 quanta
-// of 512 bit times (IEEE 802.3 clause 31B).
+// maxPauseBits is the longest pause that one frame can request: 65535 quanta of 512 bit times (IEEE
+// 802.3 clause 31B).
 const maxPauseBits = 65535 * 512
 
 // LongestPause returns how long one PFC frame can stop a priority; 0 at speed 0.
@@ -70,16 +69,15 @@ func LongestPause(speed units.Rate) time.Duration {
 	return drain(maxPauseBits/8, speed)
 }
 
-// FramesToHold returns how many PFC frames a second hold a priority paused
-// all the time at that speed. An alarm on frames has to follow the speed.
+// FramesToHold returns the PFC frames per second that keep a priority paused all the time at that
+// speed. An alarm on PFC frames must therefore depend on the speed.
 func FramesToHold(speed units.Rate) float64 {
 	return float64(speed) / maxPauseBits
 }
 
-// PausedAtMost returns the largest part of a window, 0 to 1, in which a
-// priority can have been paused by that many PFC frames. The true part may be
-// far smaller, as most pauses end early; a counter of pause time is better
-// where the platform has one. A speed or window of 0 gives 0.
+// PausedAtMost returns the largest fraction of a window, 0 to 1, for which that many PFC frames can
+// have paused a priority. The true fraction may be far smaller, because most pauses end early; a
+// counter of pause time is better if the platform has one. A speed or window of 0 gives 0.
 func PausedAtMost(frames int64, speed units.Rate, window time.Duration) float64 {
 	if frames <= 0 || speed <= 0 || window <= 0 {
 		return 0
@@ -103,7 +101,7 @@ func Rows(m *catalog.Model) []Row {
 	return rows
 }
 
-// Cables returns the lengths of the rows at a speed, ascending.
+// Cables returns the cable lengths of the rows at a speed, ascending.
 func Cables(rows []qos.HeadroomRow, speed units.Rate) (out []units.Length) {
 	for _, r := range rows {
 		if r.Speed == speed {
@@ -114,11 +112,11 @@ func Cables(rows []qos.HeadroomRow, speed units.Rate) (out []units.Length) {
 	return slices.Compact(out)
 }
 
-// Fall is a row with less than one of a shorter cable at its speed, or of the next
-// lower speed with its cable.
+// Fall is a row with less headroom than a row that should have less: one for a shorter cable at the
+// same speed, or for the next lower speed with the same cable.
 type Fall struct{ Row, Above Row }
 
-// Falls returns what falls in the rows of a platform, by speed and cable.
+// Falls returns the implausible rows of a platform, by speed and cable.
 func Falls(rows []Row) []Fall {
 	sorted := slices.Clone(rows)
 	ordered.Sort(sorted, func(a, b Row) int {

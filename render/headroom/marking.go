@@ -8,19 +8,19 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// Curve is a marking curve as a function of the queue, whatever the system that
-// it is written for: no mark up to Min, rising evenly to Probability at Max,
-// every packet beyond. SONiC, NX-OS and EOS write the probability at Max and
-// mark all beyond it; NVIDIA Cumulus Linux writes 100, a ramp to certainty; a step has
-// Min equal to Max. These compare as functions, not as numbers.
+// Curve is a marking curve as a function of the queue, independent of the operating system: no
+// marks up to Min, then a linear rise to Probability at Max, and every packet above Max. SONiC,
+// NX-OS and EOS configure the probability at Max and mark everything above; NVIDIA Cumulus Linux
+// configures 100, a ramp to certainty; a step has Min equal to Max. Curves are compared as
+// functions, not by their numbers.
 type Curve struct {
 	Min         int64   `json:"min"`         // bytes
 	Max         int64   `json:"max"`         // bytes
 	Probability float64 `json:"probability"` // at Max, 0..1
 }
 
-// CurveOf returns the curve of a queue; ok is false where it is off, or its
-// thresholds are not bytes. A kbyte counts as 1000 bytes.
+// CurveOf returns the curve of a queue; ok is false if ECN is off, or the thresholds are not in
+// bytes. A kbyte counts as 1000 bytes.
 func CurveOf(e qos.ECN) (c Curve, ok bool) {
 	lower, upper := e.Unit.Split()
 	lo, _, okLo := lower.Bytes(e.Min)
@@ -31,7 +31,7 @@ func CurveOf(e qos.ECN) (c Curve, ok bool) {
 	return Curve{lo, hi, float64(min(max(e.Probability, 0), 100)) / 100}, true
 }
 
-// At returns the probability, 0..1, that a packet is marked with so many bytes queued.
+// At returns the probability, 0..1, of marking a packet at a queue of that many bytes.
 func (c Curve) At(queue int64) float64 {
 	switch {
 	case queue > c.Max || queue == c.Max && c.Min >= c.Max:
@@ -42,9 +42,9 @@ func (c Curve) At(queue int64) float64 {
 	return c.Probability * float64(queue-c.Min) / float64(c.Max-c.Min)
 }
 
-// Difference returns by how much the marking of two curves differs at most,
-// 0..1, and the shortest queue where it does. Both are straight between their
-// thresholds, so they are compared there and one byte to either side.
+// Difference returns the maximum difference between the marking probabilities of two curves, 0..1,
+// and the shortest queue where it occurs. Curves are straight between their thresholds, so they are
+// compared there and one byte to either side.
 func (c Curve) Difference(o Curve) (most float64, queue int64) {
 	for _, at := range []int64{c.Min, c.Max, o.Min, o.Max} {
 		for n := at - 1; n <= at+1; n++ {
@@ -57,20 +57,21 @@ func (c Curve) Difference(o Curve) (most float64, queue int64) {
 	return most, queue
 }
 
-// At a port the thresholds of a curve are times: those of another speed show.
+// Relative to the port speed, thresholds are times, so thresholds meant for another speed stand
+// out.
 const (
-	// MinDrainLow and MinDrainHigh bound the drain time of Min, MaxDrainHigh
-	// that of Max. Published settings lie between them; no standard says so.
+	// MinDrainLow and MinDrainHigh bound the drain time of Min, MaxDrainHigh bounds that of Max.
+	// Published settings are within these bounds, which come from no standard.
 	MinDrainLow  = 2 * time.Microsecond
 	MinDrainHigh = 100 * time.Microsecond
 	MaxDrainHigh = 300 * time.Microsecond
 )
 
-// DrainTimes are the thresholds of a curve as the time to send such a queue.
+// DrainTimes gives the thresholds of a curve as the time to send a queue of that length.
 type DrainTimes struct {
 	Min time.Duration `json:"min_ns"`
 	Max time.Duration `json:"max_ns"`
-	// Usual says that both are in the window of published settings.
+	// Usual is set if both are in the range of published settings.
 	Usual bool `json:"usual"`
 }
 

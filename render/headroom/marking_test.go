@@ -29,7 +29,7 @@ func TestCurveOf(t *testing.T) {
 	}
 }
 
-// Three ways to write a curve, as functions of the queue.
+// Three ways to configure a curve, as functions of the queue.
 func TestCurveAt(t *testing.T) {
 	ramp := Curve{100_000, 300_000, 0.05} // SONiC, NX-OS, EOS, DCQCN
 	full := Curve{100_000, 300_000, 1}    // Cumulus: probability 100
@@ -44,7 +44,7 @@ func TestCurveAt(t *testing.T) {
 			}
 		}
 	}
-	// 5 % and 100 % at the same thresholds are far apart just before the end.
+	// 5 % and 100 % at the same thresholds differ most just before Max.
 	if d, at := ramp.Difference(full); math.Abs(d-0.95) > 1e-9 || at != 300_000 {
 		t.Errorf("difference %g at %d", d, at)
 	}
@@ -76,7 +76,7 @@ func TestCurveProperties(t *testing.T) {
 	})
 }
 
-// Published settings as drain times, us.
+// Published settings as drain times, in us.
 func TestDrains(t *testing.T) {
 	us := func(d time.Duration) float64 { return float64(d) / 1e3 }
 	for _, c := range []struct {

@@ -14,7 +14,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 )
 
-// published reads the rows of every published table by its switch model.
+// published reads the rows of every published table, by switch model.
 func published(t *testing.T) map[string][]Row {
 	t.Helper()
 	f, err := os.Open(sharedtest.Dir(t, "data", "sonic_pg_profiles.csv"))
@@ -39,15 +39,15 @@ func published(t *testing.T) map[string][]Row {
 	return tables
 }
 
-// The 421 rows of the 24 published tables neither fall below the floor, nor with
-// cable or speed. A count over all files of sonic-buildimage (1462 rows of 77
-// contents) finds such rows in contents that are not among these.
+// The 421 rows of the 24 published tables are never below the floor, and never fall with longer
+// cable or higher speed. A count over all files of sonic-buildimage (1462 rows, 77 distinct files)
+// finds such rows in files that are not among the 24.
 //
-// For the rows below a model that count asks for the cable, a frame of 9114, a
-// last one of 1086, the pause frame and the quanta, and finds 93 rows in 26
-// contents, 14 in 6 of them here. ieee-quanta asks for the 819 bytes of this
-// end's MAC and PHY and 24 of the largest frame more, and finds 4 more, all on
-// the Supermicro, whose rows are this close.
+// To find rows that are below the IEEE model, that count adds up the cable, a frame of 9114 bytes,
+// a last frame of 1086, the pause frame and the quanta. It finds 93 rows in 26 of the distinct
+// files; 14 rows in 6 tables are among the 24. ieee-quanta requires 819 bytes for the MAC and PHY
+// at this end and 24 bytes more for the largest frame; it finds 4 more rows, all of the Supermicro,
+// whose rows are that close.
 func TestPublishedRows(t *testing.T) {
 	tables := published(t)
 	const frame = 1086
@@ -74,9 +74,8 @@ func TestPublishedRows(t *testing.T) {
 	}
 }
 
-// Of the tables that the product holds, twelve have rows that fall where they should
-// rise, which BUF-06 says, and only rows of NVIDIA for 1500 m and more are below the
-// floor, which BUF-01 says.
+// Twelve tables of the catalogue have rows that fall where they should rise (check BUF-06), and
+// only NVIDIA rows for 1500 m and more are below the floor (check BUF-01).
 func TestCatalogueRows(t *testing.T) {
 	falls := 0
 	for _, name := range catalog.Models() {
@@ -96,7 +95,7 @@ func TestCatalogueRows(t *testing.T) {
 	}
 }
 
-// Rows that were published and are wrong, as sonic-buildimage had them.
+// Incorrect rows that sonic-buildimage published.
 func TestFalls(t *testing.T) {
 	for name, c := range map[string]struct {
 		rows []Row

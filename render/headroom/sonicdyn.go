@@ -10,10 +10,10 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 )
 
-// ErrNoModel is wrapped where an ASIC has no published dynamic model.
+// ErrNoModel is wrapped if an ASIC has no published dynamic model.
 var ErrNoModel = errors.New("no dynamic headroom model is published")
 
-// generation is a version of buffer_headroom_mellanox.lua by what it computes.
+// generation is a version of buffer_headroom_mellanox.lua that computes different results.
 type generation int
 
 const (
@@ -22,7 +22,7 @@ const (
 	gen202605                   // compensation without shared headroom, Spectrum-6
 )
 
-// generationOf reads a release name; what has no date is the newest.
+// generationOf parses a release name; a name without a date means the newest generation.
 func generationOf(release string) generation {
 	if len(release) < 6 {
 		return gen202605
@@ -37,21 +37,20 @@ func generationOf(release string) generation {
 	return gen202311
 }
 
-// SONiCDyn returns what SONiC's dynamic buffer model computes on the box, to
-// the byte: sonic-swss cfgmgr/buffer_headroom_mellanox.lua of the input's
-// release, which the virtual switch runs as well, or
-// buffer_headroom_barefoot.lua.
+// SONiCDyn returns what SONiC's dynamic buffer model computes on the switch, exact to the byte. It
+// follows sonic-swss cfgmgr/buffer_headroom_mellanox.lua of the input's release, which the virtual
+// switch runs as well, or buffer_headroom_barefoot.lua.
 //
-// The Mellanox script's share of small packets by byte has no count in its
-// numerator, so that 50 percent gives 11.8 and 0 percent gives 6.3 with frames
-// of 1024 bytes; the result repeats it. A larger MTU therefore lowers XOFF.
+// The Mellanox script computes the share of small packets by byte with a numerator that lacks the
+// count, so that with frames of 1024 bytes 50 percent gives 11.8 and 0 percent gives 6.3. SONiCDyn
+// repeats that. As a consequence, a larger MTU lowers XOFF.
 //
-// Without shared headroom it adds 2 KiB where its result is further below that of small
-// packets only; as both are rounded, a longer cable can get up to a KiB less.
+// Without shared headroom the script adds 2 KiB if its result is more than 2 KiB below the result
+// for small packets only. Both results are rounded, so a longer cable can get up to a KiB less.
 //
-// A speed without pause quanta takes the ASIC's constant, as the script does,
-// and says so in a note: that constant is far below what the quanta of
-// comparable speeds give. Without a constant SONiCDyn fails.
+// For a speed without pause quanta SONiCDyn uses the ASIC's constant, like the script, and adds a
+// note: the constant is far below the quanta of comparable speeds. It fails if there is no
+// constant.
 func SONiCDyn(in Input) (Result, error) {
 	if err := in.check(); err != nil {
 		return Result{}, err
@@ -69,7 +68,7 @@ func SONiCDyn(in Input) (Result, error) {
 	return Result{}, fmt.Errorf("%s: %w", a.Name, ErrNoModel)
 }
 
-// mellanox is buffer_headroom_mellanox.lua.
+// mellanox implements buffer_headroom_mellanox.lua.
 func mellanox(in Input) (Result, error) {
 	a := in.ASIC
 	gen := generationOf(in.Release)
@@ -80,8 +79,8 @@ func mellanox(in Input) (Result, error) {
 		t        terms
 	)
 
-	// The conversions to float64 keep a compiler from fusing a product into a
-	// sum, so that the last bit is that of the script.
+	// The conversions to float64 prevent the compiler from fusing a product into a sum, so that the
+	// result equals the script's to the last bit.
 	occupancy, worst, small, smallText := in.mellanoxOccupancy(gen)
 	cableUnit, kilo := 1000.0, ""
 	if gen == gen202311 {
@@ -130,9 +129,8 @@ func mellanox(in Input) (Result, error) {
 	}, nil
 }
 
-// mellanoxOccupancy is what the cells of the packets take, as a factor of their
-// bytes; worst is that of small packets only. text says what small, a percentage,
-// is of.
+// mellanoxOccupancy returns the memory that packets take in cells, as a factor of their bytes;
+// worst is the factor for small packets only. small is a percentage, and text names it.
 func (in Input) mellanoxOccupancy(gen generation) (occupancy, worst, small float64, text string) {
 	worst = worstCellFactor(float64(in.ASIC.CellBytes))
 	spp := float64(in.SmallPacketPercent)
@@ -145,7 +143,8 @@ func (in Input) mellanoxOccupancy(gen generation) (occupancy, worst, small float
 	return (100 - small + float64(small*worst)) / 100, worst, small, text
 }
 
-// mellanoxGroup is where the pause of a group ends, and what the group reserves.
+// mellanoxGroup returns the level at which the pause of a group ends, and the size that the group
+// reserves.
 func (in Input) mellanoxGroup(gen generation, xoff float64) (xon, size float64) {
 	xon = in.ASIC.PipelineKiB * 1024
 	var extra float64
@@ -163,8 +162,8 @@ func (in Input) mellanoxGroup(gen generation, xoff float64) (xon, size float64) 
 	return xon, ceilKiB(xoff + xon + extra)
 }
 
-// scriptPeer adds the peer's response as SONiC's scripts take it: from the
-// quanta of the speed, or the ASIC's constant, which it notes.
+// scriptPeer adds the peer's response like SONiC's scripts: from the quanta of the speed, or else
+// the ASIC's constant, with a note.
 func (t *terms) scriptPeer(speed units.Rate, a *catalog.ASIC) (bytes float64, notes []string, err error) {
 	if q, ok := Quanta(speed); ok {
 		bytes = float64(q * 64)
@@ -179,7 +178,7 @@ func (t *terms) scriptPeer(speed units.Rate, a *catalog.ASIC) (bytes float64, no
 	return bytes, []string{fmt.Sprintf("%s has no pause quanta: the peer response is the ASIC's constant of %g KiB", speed, a.PeerKiB)}, nil
 }
 
-// worstCellFactor is how the scripts count the worst packet in cells.
+// worstCellFactor returns the scripts' count of cells for the worst packet.
 func worstCellFactor(cell float64) float64 {
 	if cell > 2*minFrame {
 		return cell / minFrame
@@ -191,9 +190,9 @@ func ceilKiB(v float64) float64 { return math.Ceil(v/1024) * 1024 }
 
 const srcBarefoot = "sonic-swss cfgmgr/buffer_headroom_barefoot.lua"
 
-// barefoot is buffer_headroom_barefoot.lua: small packets are counted and not
-// weighed, the peer has twice the time at 400G, and the headroom is always in
-// the shared pool, so that a group's own size is xon.
+// barefoot implements buffer_headroom_barefoot.lua: small packets are counted without weighting by
+// size, the peer has twice the time at 400G, and the headroom is always in the shared pool, so that
+// a group's own size is xon.
 func barefoot(in Input) (Result, error) {
 	a := in.ASIC
 	var (

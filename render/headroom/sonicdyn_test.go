@@ -9,8 +9,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 )
 
-// XOFF in KiB on Spectrum-4 with shared headroom, port MTU 9100, lossless
-// frames of 1024, for 50 and 100 percent of small packets.
+// XOFF in KiB on Spectrum-4 with shared headroom, port MTU 9100 and lossless frames of 1024 bytes,
+// for 50 and 100 percent of small packets.
 func TestSONiCDynSpectrum4(t *testing.T) {
 	for cable, want := range map[units.Length][6][2]int64{
 		5:    {{20, 47}, {26, 61}, {46, 111}, {54, 128}, {94, 225}, {104, 250}},
@@ -33,8 +33,8 @@ func TestSONiCDynSpectrum4(t *testing.T) {
 	}
 }
 
-// Every published row of ACS-SN5600, within 1 KiB: small packets only, cable
-// and quanta as in the script.
+// Every published row of ACS-SN5600, within 1 KiB: small packets only, with the script's cable and
+// quanta.
 func TestSONiCDynReproducesSN5600(t *testing.T) {
 	m, ok := catalog.Lookup("ACS-SN5600")
 	if !ok {
@@ -61,8 +61,7 @@ func TestSONiCDynReproducesSN5600(t *testing.T) {
 	}
 }
 
-// A larger lossless MTU lowers XOFF: the share of small packets is counted by
-// byte.
+// A larger lossless MTU lowers XOFF, because the share of small packets is counted by byte.
 func TestSONiCDynLosslessMTU(t *testing.T) {
 	in := Input{Speed: 400 * g, Cable: 40, PortMTU: 9100, LosslessMTU: 1024, SmallPacketPercent: 50, ASIC: asic(t, "spc4")}
 	if r, _ := SONiCDyn(in); r.XOFF != 119808 {
@@ -133,8 +132,8 @@ func TestSONiCDynRules(t *testing.T) {
 	}
 }
 
-// Before 202405 the share of small packets was a plain count: 100 percent
-// meant cell/64 and 0 percent meant none.
+// Before 202405 the share of small packets was a plain count: 100 percent meant a factor of
+// cell/64, and 0 percent no overhead.
 func TestSONiCDyn202311(t *testing.T) {
 	in := Input{Speed: 100 * g, Cable: 40, PortMTU: 9100, LosslessMTU: 1024, ASIC: asic(t, "spc2"), Release: "202311.1", Lanes: 8}
 	r, err := SONiCDyn(in)
@@ -152,8 +151,8 @@ func TestSONiCDyn202311(t *testing.T) {
 	}
 }
 
-// How much the scripts reckon for a byte, with frames of 1024 bytes, at 50 and
-// at 100 percent of small packets.
+// The memory that the scripts reserve per byte, with frames of 1024 bytes, at 50 and at 100 percent
+// of small packets.
 func TestSONiCDynOccupancy(t *testing.T) {
 	for id, want := range map[string][2]float64{
 		"spc1": {1.118, 2}, "spc2": {1.235, 3}, "spc3": {1.235, 3}, "spc4": {1.235, 3}, "spc5": {1.235, 3}, "spc6": {1.353, 4},
@@ -179,8 +178,7 @@ func TestSONiCDynOccupancy(t *testing.T) {
 	}
 }
 
-// Barefoot's script: small packets by count, the peer twice at 400G, and size
-// always xon.
+// Barefoot's script: small packets by count, the peer twice at 400G, and size always xon.
 func TestSONiCDynBarefoot(t *testing.T) {
 	in := Input{Speed: 400 * g, Cable: 40, PortMTU: 9100, LosslessMTU: 1024, SmallPacketPercent: 50, SharedHeadroom: true, Lanes: 8, ASIC: asic(t, "tofino2")}
 	r, err := SONiCDyn(in)

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Pools as shipped, for the tables below.
+// Pool sizes as shipped, for the tables below.
 const (
 	poolTH5, xoffTH5 = 162539680, 33374584
 	poolTH4, xoffTH4 = 113620296, 50653696
@@ -43,7 +43,7 @@ func TestThreshold(t *testing.T) {
 			}
 		}
 	}
-	// For many groups alpha does not matter any more.
+	// For many groups, alpha hardly matters.
 	if a, b := threshold(one, poolTH5, 100_000), threshold(sixteenth, poolTH5, 100_000); a-b > 1 {
 		t.Errorf("100000 groups: %d and %d", a, b)
 	}
@@ -72,7 +72,7 @@ func TestAlpha(t *testing.T) {
 	}
 }
 
-// The threshold is the exact fraction, cut to whole bytes.
+// The threshold is the exact fraction, rounded down to whole bytes.
 func TestThresholdIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, _ := alphaOf(rapid.Int64Range(-8, 7).Draw(t, "exponent"), nil)

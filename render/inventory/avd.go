@@ -8,8 +8,8 @@ import (
 )
 
 // addAVD adds a structured configuration of arista.avd, the file of one switch below
-// intended/structured_configs: its interfaces say what they are joined with (avd
-// eos_cli_config_gen, ethernet_interfaces).
+// intended/structured_configs. Its interfaces name their peers (avd eos_cli_config_gen,
+// ethernet_interfaces).
 func (r *Reader) addAVD(name string, root *yaml.Node) error {
 	at := func(n *yaml.Node) place { return place{file: name, line: n.Line} }
 	host := value(root, "hostname")
@@ -46,7 +46,7 @@ func (r *Reader) addAVD(name string, root *yaml.Node) error {
 	return nil
 }
 
-// addPeers adds the devices that structured configurations name and have no file of.
+// addPeers adds the devices that structured configurations name but that have no file of their own.
 func (r *Reader) addPeers() {
 	have := map[string]bool{}
 	for _, d := range r.devices {

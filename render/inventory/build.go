@@ -19,18 +19,18 @@ import (
 
 var roleText = lazyre.New(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$`)
 
-// builder resolves what the files hold.
+// builder resolves the contents of the files.
 type builder struct {
 	*store
 	mapping    *Mapping
 	out        *Inventory
 	byID       map[string]*device
 	byName     map[string]*device
-	portByID   map[string]*port // kind and id
+	portByID   map[string]*port // by kind and ID
 	portByName map[portName]*port
-	children   map[string][]*port           // by the id of the port that they are of
-	fronts     map[rearPosition]*port       // by what is behind them
-	cabled     map[*port][]*cable           // those that end there
+	children   map[string][]*port           // by the ID of the parent port
+	fronts     map[rearPosition]*port       // by the rear port behind them
+	cabled     map[*port][]*cable           // cables that end at the port
 	candidates map[modelKey][]string        // of the catalogue
 	used       map[*device]map[string]*port // ports with a cable, by name
 	assumed    ordered.Groups[string, string]
@@ -38,7 +38,7 @@ type builder struct {
 	swapped    map[*port]swap
 	guessed    map[*cable]bool
 	linked     map[*port]bool
-	// cabledDevice are those with a cable for data.
+	// cabledDevice holds the devices with a data cable.
 	cabledDevice map[*device]bool
 }
 
@@ -54,7 +54,7 @@ type rearPosition struct {
 
 type note struct{ device, what string }
 
-// Finish resolves all that was added. mapping may be nil. An error is an [*Error].
+// Finish resolves everything that was added. mapping may be nil. Errors are of type [*Error].
 func (r *Reader) Finish(mapping *Mapping) (*Inventory, error) {
 	if err := r.incomplete(); err != nil {
 		return nil, err
@@ -85,10 +85,10 @@ func (r *Reader) Finish(mapping *Mapping) (*Inventory, error) {
 	return b.out, nil
 }
 
-// assume notes what was taken for granted of a device.
+// assume records an assumption about a device.
 func (b *builder) assume(device, what string) { b.assumed.Add(what, device) }
 
-// leave notes what of a device, or of one of its ports, is not imported.
+// leave records a part of a device, or of one of its ports, that is not imported.
 func (b *builder) leave(device, port, what string) { b.left.Add(note{device, what}, port) }
 
 func (b *builder) notes() {
@@ -105,7 +105,7 @@ func (b *builder) notes() {
 	}
 }
 
-// shown folds names; many are cut.
+// shown folds names into ranges and shortens long lists.
 func shown(names []string) string {
 	names = slices.Compact(natural.Sorted(slices.DeleteFunc(slices.Clone(names), func(s string) bool { return s == "" })))
 	const most = 120
@@ -120,7 +120,7 @@ func some(names []string) string { return words.Some(names, 6) }
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// nameDevices gives each device the name that it has in an intent.
+// nameDevices gives each device its name in the intent.
 func (b *builder) nameDevices() error {
 	taken := map[string]*device{}
 	for _, d := range b.devices {
@@ -157,7 +157,7 @@ func (b *builder) nameDevices() error {
 
 func cut(s string) string { return s[:min(len(s), 80)] }
 
-// index finds ports by what refers to them.
+// index builds the lookup tables for ports and cables.
 func (b *builder) index() {
 	for _, p := range b.ports {
 		p.device = b.deviceOf(p.devID, p.devName)
@@ -198,9 +198,9 @@ func (b *builder) deviceOf(id, name string) *device {
 	return b.byName[strings.ToLower(name)]
 }
 
-// portOf is the port that a reference means, made where the files have none: a cable
-// names the device and the port that it ends at. It is nil for what is no port of a
-// network, and for a bare id that no file has.
+// portOf returns the port that a reference means. If the files do not contain the port, it is
+// created from the device and port name in the reference. The result is nil for objects that are
+// not network ports, and for a bare ID that no file defines.
 func (b *builder) portOf(r ref) *port {
 	kind := r.Kind
 	switch kind {
@@ -237,7 +237,7 @@ func (b *builder) portOf(r ref) *port {
 	return p
 }
 
-// devicesOut makes the switches and hosts of the intent.
+// devicesOut adds the switches and hosts to the result.
 func (b *builder) devicesOut() {
 	for _, d := range b.devices {
 		switch {
@@ -255,8 +255,9 @@ func (b *builder) devicesOut() {
 	}
 }
 
-// address is where a device is managed, without the length of its prefix. A member of
-// a virtual chassis without one has none: that of the master answers for the master.
+// address returns the management address of a device, without the prefix length. A member of a
+// virtual chassis without its own address gets none: the address of the master reaches only the
+// master.
 func (b *builder) address(d *device) string {
 	for _, r := range d.addresses {
 		r = b.resolve(r)
@@ -273,7 +274,7 @@ func (b *builder) address(d *device) string {
 	return ""
 }
 
-// switchPorts are the ports of the model, and those that cables name.
+// switchPorts returns the ports of the model and those that cables name.
 func (b *builder) switchPorts(d *device) []Port {
 	var out []Port
 	at := map[string]int{}
@@ -301,7 +302,7 @@ func (b *builder) switchPorts(d *device) []Port {
 		}
 		if !known {
 			if n = systemName(d.switchOS, name); n == "" {
-				continue // derive says that the switch has no such port
+				continue // derive reports that the switch has no such port
 			}
 			add(n, 0)
 		}
@@ -313,7 +314,7 @@ func (b *builder) switchPorts(d *device) []Port {
 	return out
 }
 
-// lagOf is the name of the port channel or bond of a port; "" for none.
+// lagOf returns the name of the port channel or bond of a port; "" if there is none.
 func (b *builder) lagOf(p *port) string {
 	if p.lag.Name != "" {
 		return p.lag.Name
@@ -324,7 +325,7 @@ func (b *builder) lagOf(p *port) string {
 	return ""
 }
 
-// bonds are those of a host whose members all have a cable.
+// bonds returns the bonds of a host; their members are the ports with a cable.
 func (b *builder) bonds(d *device) []intent.Bond {
 	var by ordered.Groups[string, string]
 	for _, name := range natural.Keys(b.used[d]) {
@@ -350,9 +351,8 @@ var (
 	clabName     = lazyre.New(`^eth([1-9][0-9]{0,3})$`)
 )
 
-// frontPanel is SONiC's usual alias for the port that Linux calls by its place: swp1 is
-// etp1, swp1s1 the second part of it, etp1b (sonic-buildimage device/mellanox,
-// port_config.ini).
+// frontPanel converts Linux's front panel name of a port to SONiC's usual alias: swp1 is etp1, and
+// swp1s1, its second part, is etp1b (sonic-buildimage device/mellanox, port_config.ini).
 func frontPanel(name string) string {
 	m := panelName.FindStringSubmatch(name)
 	switch {
@@ -364,8 +364,8 @@ func frontPanel(name string) string {
 	return "etp" + m[1] + string('a'+m[2][0]-'0')
 }
 
-// systemName is a name as the system spells it: Ethernet1/1 for Et1/1. It is "" for
-// one that is no port of the system.
+// systemName returns a port name in the spelling of the operating system: Ethernet1/1 for Et1/1. It
+// is "" for names that are not ports of that system.
 func systemName(os, name string) string {
 	m := ethernetName.FindStringSubmatch(name)
 	if m == nil || os == intent.SONiC.Name && strings.Contains(m[1], "/") {

@@ -7,8 +7,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/clabfile"
 )
 
-// clabKinds are the kinds of nodes of containerlab that this tool knows, with the port
-// that eth1, eth2, ... is (containerlab.dev/manual/kinds).
+// clabKinds lists the kinds of containerlab nodes that this tool knows, with the port names for
+// eth1, eth2, ... (containerlab.dev/manual/kinds).
 var clabKinds = map[string]struct {
 	os   string
 	port func(n int) string
@@ -27,7 +27,7 @@ func everyFourth(n int) string { return "Ethernet" + itoa(4*(n-1)) }
 func single(n int) string      { return "Ethernet" + itoa(n) }
 func ofSlot(n int) string      { return "Ethernet1/" + itoa(n) }
 
-// addClab adds a containerlab topology: its nodes are devices, its links cables.
+// addClab adds a containerlab topology: nodes become devices, links become cables.
 func (r *Reader) addClab(name string, data []byte) error {
 	t, err := clabfile.Parse(name, data)
 	if err != nil {
@@ -65,8 +65,8 @@ func (r *Reader) addClab(name string, data []byte) error {
 	return nil
 }
 
-// clabPort is the port of a system that an interface of a node is: eth1 the first, and
-// of systems with slots eth1_1 the first of slot 1.
+// clabPort returns the switch port for an interface of a node: eth1 is the first port; on systems
+// with slots, eth1_1 is the first port of slot 1.
 func clabPort(name string, port func(int) string) string {
 	if m := clabName.FindStringSubmatch(name); m != nil {
 		n := 0

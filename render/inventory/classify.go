@@ -10,17 +10,17 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 )
 
-// hostRoles and hostPlatforms are words of roles and platforms of servers.
+// Words that identify servers by their role or platform, and other network operating systems.
 var (
 	hostRoles     = []string{"server", "servers", "host", "hosts", "compute", "gpu", "storage", "node", "nodes", "worker", "hypervisor", "dgx", "hgx"}
 	hostPlatforms = []string{"linux", "ubuntu", "debian", "rhel", "redhat", "rocky", "almalinux", "centos", "sles", "suse", "oracle", "windows", "esxi", "vmware", "proxmox"}
 	otherSystems  = []string{"cumulus", "junos", "ios", "iosxe", "iosxr", "xe", "xr", "nvue", "dnos", "os10", "panos", "fortios", "routeros", "aoscx", "srl", "srlinux", "sros"}
-	// gone are states of devices that are not, or not any more, part of a fabric.
+	// gone lists the states of devices that are not part of a fabric, or no longer are.
 	gone = []string{"decommissioning", "decommissioned", "retired", "inventory", "deprecated"}
 )
 
-// tokens are the words of a name in lower case, and each two neighbours as one:
-// "Cisco NX-OS" has nxos.
+// tokens returns the words of a name in lower case, and each pair of adjacent words joined: "Cisco
+// NX-OS" yields nxos.
 func tokens(s string) []string {
 	list := strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	for i := range len(list) - 1 {
@@ -38,8 +38,8 @@ func hasWord(of []string, in ...string) bool {
 	return false
 }
 
-// classify works out what a device is: a switch of a system, a host, or nothing that is
-// imported, with the reason.
+// classify decides what a device is: a switch with an operating system, a host, or not imported,
+// with the reason.
 func (b *builder) classify(d *device) {
 	d.typ, d.role, d.platform, d.status = b.resolve(d.typ), b.resolve(d.role), b.resolve(d.platform), b.resolve(d.status)
 	d.role.Slug = cmp.Or(d.role.Slug, strings.Trim(fold(d.role.title()), "-"))
@@ -109,7 +109,8 @@ func quoted(s string) string {
 	return `"` + s + `"`
 }
 
-// systemOfModel is the one system whose catalogue has the model by its own name.
+// systemOfModel returns the only operating system whose catalogue has the model under its own name;
+// "" if none or several have it.
 func (b *builder) systemOfModel(d *device) (found string) {
 	for _, os := range intent.Systems() {
 		for _, name := range []string{d.typ.PartNumber, d.model} {
@@ -124,10 +125,9 @@ func (b *builder) systemOfModel(d *device) (found string) {
 	return found
 }
 
-// findModel names the model of a switch as the catalogue does: by a mapping, by its
-// own name or part number, or as the one whose name holds all parts of it that have
-// digits, such as DellEMC-Z9332f-O32 for PowerSwitch Z9332F-ON where that were the
-// only one.
+// findModel sets the model of a switch to its name in the catalogue. It tries a mapping, then its
+// own name or part number, then the only model whose name contains all parts of it that have
+// digits, such as DellEMC-Z9332f-O32 for PowerSwitch Z9332F-ON if there were no other.
 func (b *builder) findModel(d *device) {
 	given := d.model
 	if to, ok := look(b.mapping.models, d.typ.Model, d.typ.Slug, d.typ.PartNumber, given); ok {
@@ -178,9 +178,9 @@ func (b *builder) findModel(d *device) {
 
 type modelKey struct{ os, name string }
 
-// Fits reports whether an inventory's name of a model may be that of another: each part
-// with a digit stands in it. Cisco's "Nexus 9332D-GX2B" is N9K-C9332D-GX2B, and one box
-// has a name for each layout of its ports on SONiC.
+// Fits reports whether a model name of an inventory may mean the given model: each part with a
+// digit must occur in it. Cisco's "Nexus 9332D-GX2B" is N9K-C9332D-GX2B, and on SONiC a switch has
+// one name for each port layout.
 func Fits(given, model string) bool {
 	squeeze := func(s string) string {
 		return strings.Map(func(r rune) rune {

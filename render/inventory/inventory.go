@@ -1,14 +1,14 @@
-// Package inventory reads what an inventory says of a fabric: exports of NetBox and
-// Nautobot (the REST lists and the answers of GraphQL) and containerlab topologies. It
-// says which devices there are, what they are, and which cable joins which ports.
+// Package inventory reads descriptions of a fabric: exports of NetBox and Nautobot (REST lists and
+// GraphQL answers), structured configurations of arista.avd and containerlab topologies. The result
+// says which devices exist, what they are, and which cables connect which ports.
 //
-// Files are added to a [Reader] one by one, in any order and number; [Reader.Finish]
-// resolves what refers to what, follows cables through patch panels, and names
-// systems, models and ports as this tool does. What it cannot place it says, with the
-// file, the line and the place in the JSON, and leaves out.
+// Files are added to a [Reader] one by one, in any order and number. [Reader.Finish] resolves
+// references, follows cables through patch panels, and translates systems, models and ports to the
+// names used by this tool. Objects that it cannot resolve are left out and reported with file, line
+// and position in the JSON.
 //
-// The package does no I/O and asks no device. Do not compare with what devices run
-// here: that is package derive.
+// The package does no I/O and queries no device. Comparing the result with running devices is the
+// task of package derive.
 package inventory
 
 import (
@@ -19,57 +19,56 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/derive"
 )
 
-// The bounds of an inventory.
+// The limits for an inventory.
 const (
-	// MaxFile is the size of the largest file, in bytes; MaxBytes that of all files.
+	// MaxFile is the maximum size of one file, in bytes; MaxBytes the maximum of all files.
 	MaxFile  = 256 << 20
 	MaxBytes = 1 << 30
-	// maxObjects is how many objects all files may hold.
+	// maxObjects is the maximum number of objects in all files.
 	maxObjects = 4_000_000
-	// maxHops is how many cables a path through patch panels may have.
+	// maxHops is the maximum number of cables on a path through patch panels.
 	maxHops = 64
 )
 
-// Inventory is what all files say together.
+// Inventory is the combined result of all files.
 type Inventory struct {
 	Switches []Switch
 	Hosts    []derive.Host
-	// Cables are those between switches, and between switches and hosts, each with its
-	// place as its source.
+	// Cables holds the cables between switches, and between switches and hosts. Source is the place
+	// in the files.
 	Cables []derive.Cable
-	// Recorded has the place of each device, also of those that are left out, by its
-	// name in lower case.
+	// Recorded gives the place of each device, including those left out, by its name in lower case.
 	Recorded map[string]string
-	// Unclear has the ports of switches ("leaf1/Ethernet1") and the pairs of devices
-	// ("leaf1 gpu1", in order) whose cables the inventory has and could not be followed.
+	// Unclear holds the switch ports ("leaf1/Ethernet1") and the pairs of devices ("leaf1 gpu1", in
+	// order) whose cables are in the inventory but could not be followed.
 	Unclear map[string]bool
-	// Assumed is what was taken for granted, and LeftOut what is not imported.
+	// Assumed lists assumptions, LeftOut what is not imported.
 	Assumed, LeftOut []derive.Note
 }
 
 // Switch is a switch of the inventory.
 type Switch struct {
 	Name, OS, Role string
-	// Model is that of the catalogue, else as the inventory has it; "" for unknown.
-	// Recorded is always as the inventory has it.
+	// Model is the name in the catalogue, else the name in the inventory; "" if unknown. Recorded
+	// is always the name in the inventory.
 	Model, Recorded string
-	// Taken says why Model is not Recorded, and Doubt why it is not of the catalogue:
-	// both count where the switch does not tell.
+	// Taken explains why Model differs from Recorded, and Doubt why it is not in the catalogue.
+	// Both matter only if the switch itself does not report its model.
 	Taken, Doubt string
-	Address      string // a host; "" for none
+	Address      string // a host; "" if none
 	Place        string
-	// Ports are those that the model has and that cables name.
+	// Ports are the ports of the model and those that cables name.
 	Ports []Port
 }
 
 // Port is a port of a switch.
 type Port struct {
 	Name  string
-	Speed units.Rate // 0 for unknown
-	LAG   string     // "" for none
+	Speed units.Rate // 0 if unknown
+	LAG   string     // "" if none
 }
 
-// place is where an object stands.
+// place is the position of an object in the files.
 type place struct {
 	file, list string // "cables.json", "results"
 	line, i    int
@@ -86,7 +85,7 @@ func (p place) String() string {
 	return s
 }
 
-// Error is a fault of a file.
+// Error is an error in a file.
 type Error struct {
 	Place string
 	Msg   string

@@ -15,7 +15,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/derive"
 )
 
-// folder reads a folder of testdata: one pod, in the form of one release.
+// folder reads a folder of testdata: one pod, in the format of one release.
 func folder(t *testing.T, name string, m *Mapping) *Inventory {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", name, "*.json"))
@@ -48,7 +48,7 @@ func mapping(t *testing.T, text string) *Mapping {
 	return m
 }
 
-// cables are the links of an inventory, one line each.
+// cables returns the links of an inventory, one line each.
 func cables(inv *Inventory) (out []string) {
 	for _, c := range inv.Cables {
 		s := fmt.Sprintf("%s/%s %s/%s", c.A.Device, c.A.Port, c.B.Device, c.B.Port)
@@ -69,8 +69,8 @@ func notes(of []derive.Note) string {
 	return b.String()
 }
 
-// Every release and form says the same of one pod: patch panels are gone through, and
-// the lengths of a path added.
+// The exports of every release and format describe the same pod. Patch panels are traversed, and
+// the lengths along a path are added up.
 func TestForms(t *testing.T) {
 	want := []string{
 		"leaf1/Ethernet0 gpu1/ens1f0np0 3m", "leaf1/Ethernet248 spine1/Ethernet1/1 33.5m", "leaf1/Ethernet8 gpu2/ens1f0np0 3.1m",
@@ -80,7 +80,7 @@ func TestForms(t *testing.T) {
 		t.Run(form, func(t *testing.T) {
 			inv := folder(t, form, mapping(t, "models: {powerswitch z9332f-on: DellEMC-Z9332f-O32}"))
 			want := want
-			if form == "graphql" { // the query has no cables, and so no lengths
+			if form == "graphql" { // the query has no cables, and thus no lengths
 				want = slices.Clone(want)
 				for i, w := range want {
 					f := strings.Fields(w)
@@ -117,7 +117,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// lists makes a file of lists.
+// lists returns a file that consists of lists.
 func lists(parts ...string) string { return "{" + strings.Join(parts, ",\n") + "}" }
 
 func deviceText(id int, name, role, platform string) string {
@@ -218,7 +218,7 @@ func TestCables(t *testing.T) {
 	}
 }
 
-// A cable that is not followed leaves its devices and its port to what LLDP sees.
+// If a cable cannot be followed, its devices and its port are left to LLDP.
 func TestUnclear(t *testing.T) {
 	inv := read(t, nil, lists(list("devices", deviceText(1, "leaf1", "leaf", "eos"), deviceText(2, "gpu1", "server", ""), deviceText(3, "gpu2", "server", "")),
 		list("interfaces", iface(9, 1, "Ethernet1", ""), iface(20, 2, "eth0", ""), iface(30, 3, "eth0", "")), list("cables", wire(1, term(9), term(20, 30)))))
@@ -268,8 +268,8 @@ func TestDevices(t *testing.T) {
 	}
 }
 
-// Names are brought into the form of an intent; those of ports are found by what
-// systems, catalogue and the mapping call them.
+// Device names are converted to valid names of an intent. Port names are found under the names used
+// by the operating system, the catalogue and the mapping.
 func TestNames(t *testing.T) {
 	inv := read(t, mapping(t, "ports: {msn2700: {p9: Ethernet32}}"), lists(
 		list("devices", deviceText(1, "Leaf 1 (row A)", "leaf", "eos"), deviceText(2, "l2", "leaf", "sonic"), `{"id":3,"name":null,"device_type":{"model":"X"}}`),
@@ -325,7 +325,7 @@ topology:
 	}
 }
 
-// Structured configurations of AVD: both ends name a link, servers have no file.
+// Structured configurations of AVD: both ends name a link, and servers have no file.
 func TestAVD(t *testing.T) {
 	leaf := `hostname: leaf1
 metadata: {platform: 7050X3}
@@ -358,7 +358,7 @@ ethernet_interfaces:
 	}
 }
 
-// Every fault has its file, and its line or its place in the JSON.
+// Every error names its file, and its line or position in the JSON.
 func TestFaults(t *testing.T) {
 	page := func(more string) string {
 		return `{"count":3,` + more + `,"results":[` + strings.Replace(deviceText(1, "leaf1", "leaf", "eos"), "{", `{"url":"https://n/api/dcim/devices/1/",`, 1) + "]}"
@@ -422,7 +422,7 @@ func TestMappingFaults(t *testing.T) {
 	}
 }
 
-// Whatever a file holds, reading it ends, and what it gives is sound.
+// For any file, reading terminates and the result is consistent.
 func FuzzInventory(f *testing.F) {
 	files, _ := filepath.Glob("testdata/*/*.json")
 	for _, name := range files {

@@ -9,20 +9,20 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/yaml"
 )
 
-// Mapping says what words of an inventory mean, where this package does not know them.
+// Mapping translates words of an inventory that this package does not know.
 type Mapping struct {
 	roles, platforms, models map[string]string
-	// ports are by device or model, and by the inventory's name of a port.
+	// ports translates port names, by device or model.
 	ports map[string]map[string]string
 }
 
-// The words of a mapping for what is no switch.
+// Words of a mapping for devices that are not switches.
 const (
 	roleHost = "host"
 	roleSkip = "skip"
 )
 
-// ReadMapping reads a file of a mapping:
+// ReadMapping reads a mapping file:
 //
 //	roles:     {gpu-server: host, tor: leaf, pdu: skip}
 //	platforms: {my-nos: sonic}
@@ -73,7 +73,7 @@ func ReadMapping(name string, data []byte) (*Mapping, error) {
 	return m, nil
 }
 
-// pairs reads a map of words.
+// pairs reads a map of words into to.
 func pairs(n *yaml.Node, to map[string]string) error {
 	if n.Kind != yaml.Map {
 		return faultAt(n, "", "a map is expected, not "+n.Kind.String())
@@ -91,12 +91,12 @@ func faultAt(n *yaml.Node, tip, msg string) error {
 	return &yaml.Error{File: n.File, Line: n.Line, Column: n.Column, Msg: msg, Hint: tip}
 }
 
-// fold makes spellings of one word equal: GPU Server, gpu-server, gpu_server.
+// fold maps different spellings of a word to one: GPU Server, gpu-server, gpu_server.
 func fold(s string) string {
 	return dashes.Replace(strings.ToLower(strings.TrimSpace(s)))
 }
 
-// look returns what the mapping says of the first of the words that it has.
+// look returns the translation of the first word that the mapping contains.
 func look(m map[string]string, words ...string) (string, bool) {
 	for _, w := range words {
 		if to, ok := m[fold(w)]; ok && w != "" {
@@ -106,7 +106,7 @@ func look(m map[string]string, words ...string) (string, bool) {
 	return "", false
 }
 
-// port is what the mapping calls a port of a device.
+// port returns the translated name of a port of a device.
 func (m *Mapping) port(d *device, name string) string {
 	for _, of := range []string{d.name, d.typ.Model, d.typ.Slug, d.model} {
 		if to := m.ports[fold(of)]; to != nil {
@@ -118,7 +118,7 @@ func (m *Mapping) port(d *device, name string) string {
 	return name
 }
 
-// closest is the word that was probably meant; "" for none.
+// closest returns the word that was probably meant; "" if none is similar.
 func closest(word string, of []string) string {
 	best, cost := "", len(word)/3+1
 	for _, o := range of {

@@ -11,8 +11,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// object is one object of any kind that this package knows, as NetBox and Nautobot
-// spell it over the years. What is absent, or of another form, is zero.
+// object is an object of any kind that this package reads, with the field names that NetBox and
+// Nautobot have used over the years. Fields that are missing or have another form are zero.
 type object struct {
 	page
 	ID           text `json:"id"`
@@ -30,7 +30,7 @@ type object struct {
 	Manufacturer ref  `json:"manufacturer"`
 	Status       ref  `json:"status"`
 
-	// Of a device.
+	// Fields of a device.
 	DeviceType     *ref `json:"device_type"`
 	Role           ref  `json:"role"`
 	DeviceRole     ref  `json:"device_role"` // NetBox before 3.6, Nautobot 1.x
@@ -46,7 +46,7 @@ type object struct {
 	FrontPortsOf   many `json:"frontports"`
 	RearPortsOf    many `json:"rearports"`
 
-	// Of an interface, a front or a rear port.
+	// Fields of an interface, a front port or a rear port.
 	Device             ref             `json:"device"`
 	Type               ref             `json:"type"`
 	Speed              number          `json:"speed"` // kbit/s
@@ -64,7 +64,7 @@ type object struct {
 	RearPorts          *listOf[mapped] `json:"rear_ports"` // NetBox from 4.5
 	Positions          *number         `json:"positions"`
 
-	// Of a cable.
+	// Fields of a cable.
 	ATerminations *listOf[termination] `json:"a_terminations"`
 	BTerminations *listOf[termination] `json:"b_terminations"`
 	TermAType     text                 `json:"termination_a_type"` // NetBox before 3.3, Nautobot
@@ -78,7 +78,7 @@ type object struct {
 	Profile       ref                  `json:"profile"`
 }
 
-// page is what a list of the REST API says of itself.
+// page holds the paging information of a list of the REST API.
 type page struct {
 	Count    number `json:"count"`
 	Next     text   `json:"next"`
@@ -92,8 +92,7 @@ type mapped struct {
 	RearPosition number `json:"rear_port_position"`
 }
 
-// termination is an end of a cable: in REST a type with an object, in GraphQL the
-// object itself.
+// termination is an end of a cable: in REST a type and an object, in GraphQL the object itself.
 type termination struct {
 	ObjectType text `json:"object_type"`
 	ObjectID   text `json:"object_id"`
@@ -118,8 +117,7 @@ func (t *termination) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// ref is a reference to another object: its id, its name or slug, or some of the
-// object itself.
+// ref is a reference to another object: its ID, its name or slug, or some of its fields.
 type ref struct {
 	ID, Name, Slug, Display, Model, PartNumber string
 	Value, Address, Driver, Kind               string
@@ -159,7 +157,7 @@ func (r *ref) UnmarshalJSON(b []byte) error {
 		if err := json.Unmarshal(b, &s); err != nil {
 			return err
 		}
-		// A UUID, a choice, or the name itself.
+		// a UUID, a choice, or the name itself
 		if uuid.MatchString(string(s)) {
 			r.ID = string(s)
 		} else {
@@ -174,8 +172,8 @@ func (r *ref) UnmarshalJSON(b []byte) error {
 
 var uuid = lazyre.New(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
-// choice is the value of a field with a few values, as REST spells it: GraphQL has
-// names such as STATUS_ACTIVE, A_400GBASE_X_QSFPDD and UNIT_METER.
+// choice returns the value of an enumerated field in the spelling of REST. GraphQL uses names such
+// as STATUS_ACTIVE, A_400GBASE_X_QSFPDD and UNIT_METER.
 func (r ref) choice() string {
 	s := strings.ToLower(first(text(r.Value), text(r.Slug), text(r.Name), text(r.Display)))
 	for _, p := range []string{"a_", "status_", "type_", "unit_"} {
@@ -184,13 +182,13 @@ func (r ref) choice() string {
 	return dashes.Replace(s)
 }
 
-// Ways of writing one word.
+// Replacers for different spellings of a word.
 var (
 	dashes = strings.NewReplacer("_", "-", " ", "-")
 	joined = strings.NewReplacer("_", "", "-", "")
 )
 
-// kinds of objects, as REST names their lists.
+// The kinds of objects, named like their REST lists.
 const (
 	kindDevice    = "devices"
 	kindInterface = "interfaces"
@@ -203,8 +201,8 @@ const (
 
 var urlKind = lazyre.New(`/api/(?:plugins/)?([a-z-]+)/([a-z-]+)/`)
 
-// kindOf tells a kind from the words that objects have for it: dcim.interface,
-// InterfaceType, .../api/dcim/interfaces/7/. It is "" for nothing told.
+// kindOf derives the kind of an object from one of its type fields: dcim.interface, InterfaceType,
+// .../api/dcim/interfaces/7/. It is "" if none is set.
 func kindOf(objectType, typeName, url text) string {
 	word := string(objectType)
 	if _, after, ok := strings.Cut(word, "."); ok {
@@ -223,8 +221,8 @@ func kindOf(objectType, typeName, url text) string {
 	return listKind(word)
 }
 
-// listKind is the kind that a list is named for: interfaces, interface_list,
-// all_interfaces. It is "" for none that is read here.
+// listKind returns the kind for the name of a list: interfaces, interface_list, all_interfaces. It
+// is kindOther for lists that are not read, and "" for an empty name.
 func listKind(word string) string {
 	word = strings.ToLower(joined.Replace(word))
 	word = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSuffix(word, "list"), "all"), "s")
@@ -247,8 +245,8 @@ func listKind(word string) string {
 	return kindOther
 }
 
-// kind is what an object is: by its own word, by what only that kind has, or by the
-// list that it is in.
+// kind returns the kind of an object: from its own type fields, else from the list that contains
+// it, else from fields that only one kind has.
 func (o *object) kind(hint string) string {
 	if k := kindOf("", o.TypeName, o.URL); k != "" {
 		return k
@@ -270,7 +268,7 @@ func (o *object) kind(hint string) string {
 	return kindOther
 }
 
-// text is a string, or a number as it is written; anything else is empty.
+// text is a string, or a number in its original notation; any other value becomes "".
 type text string
 
 func (t *text) UnmarshalJSON(b []byte) error {
@@ -293,7 +291,7 @@ func first(of ...text) string {
 	return ""
 }
 
-// number is a number, also one that is written as a string; anything else is 0.
+// number is a number, possibly in a string; any other value becomes 0.
 type number float64
 
 func (n *number) UnmarshalJSON(b []byte) error {
@@ -304,7 +302,7 @@ func (n *number) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// flag is true or false; anything else is false.
+// flag is a boolean; any value but true becomes false.
 type flag bool
 
 func (f *flag) UnmarshalJSON(b []byte) error {
@@ -312,7 +310,7 @@ func (f *flag) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// listOf is a list; anything else is an empty one.
+// listOf is a list; any other value becomes an empty one.
 type listOf[T any] []T
 
 func (l *listOf[T]) UnmarshalJSON(b []byte) error {
@@ -327,12 +325,12 @@ type (
 	many = listOf[object]
 )
 
-// length is that of a cable; 0 where none is stated, or its unit is not known.
+// length returns the length of a cable; 0 if none is given, or its unit is not known.
 func (o *object) length() units.Length {
 	f, ok := map[string]float64{"km": 1000, "kilometer": 1000, "m": 1, "meter": 1, "cm": 0.01, "centimeter": 0.01, "mi": 1609.344, "mile": 1609.344, "ft": 0.3048, "foot": 0.3048, "in": 0.0254, "inch": 0.0254}[o.LengthUnit.choice()]
 	if !ok || o.Length <= 0 {
 		return 0
 	}
-	// To the decimetre above: shorter than it is is the wrong side for headroom.
+	// Rounded up to decimeters, because a length that is too short gives too little headroom.
 	return units.Length(math.Ceil(float64(o.Length)*f*10-1e-6) / 10)
 }

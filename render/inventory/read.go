@@ -14,31 +14,31 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/yaml"
 )
 
-// Reader gathers files.
+// Reader collects files.
 type Reader struct {
 	store
 	bytes, objects int
 	files          int
-	// pages counts, for each kind, the pages that say that another follows, and those
-	// that say that one stands before them.
+	// pages counts, for each kind, the pages that have a next page and those that have a previous
+	// one.
 	pages map[string]*pageCount
-	// peers are devices that structured configurations name.
+	// peers holds the devices that structured configurations name.
 	peers ordered.Map[string, device]
 }
 
 type pageCount struct {
 	following, preceded int
-	open                place // of the first page that another follows
+	open                place // the first page that has a next one
 	have                int
 	want                number
 }
 
-// NewReader returns a reader of no files.
+// NewReader returns a reader without files.
 func NewReader() *Reader {
 	return &Reader{pages: map[string]*pageCount{}, store: store{named: map[string]ref{}}}
 }
 
-// Add adds a file. The reader keeps nothing of data. An error is an [*Error].
+// Add adds a file. The reader does not retain data. Errors are of type [*Error].
 func (r *Reader) Add(name string, data []byte) error {
 	at := place{file: name}
 	r.bytes += len(data)
@@ -72,7 +72,7 @@ func (r *Reader) addYAML(name string, data []byte) error {
 	return r.addClab(name, data)
 }
 
-// avdFile is what no containerlab topology has.
+// avdFile matches keys that no containerlab topology has.
 var avdFile = lazyre.New(`(?m)^(ethernet_interfaces|management_interfaces|hostname):`)
 
 // stream reads the lists of one file.
@@ -81,9 +81,9 @@ type stream struct {
 	dec   *json.Decoder
 	data  []byte
 	name  string
-	line  int // of data[:upTo]
+	line  int // line at data[upTo]
 	upTo  int
-	found bool // a list
+	found bool // a list was found
 }
 
 func (r *Reader) addJSON(name string, data []byte) error {
@@ -114,10 +114,10 @@ func (r *Reader) addJSON(name string, data []byte) error {
 	return nil
 }
 
-// at moves to an offset and returns the line there.
+// at moves to an offset and returns its line.
 func (s *stream) at(offset int64) int {
 	end := min(max(int(offset), s.upTo), len(s.data))
-	// Between two elements stand a comma and space.
+	// Skip the comma and white space between two elements.
 	for end < len(s.data) && strings.IndexByte(", \t\r\n", s.data[end]) >= 0 {
 		end++
 	}
@@ -126,7 +126,7 @@ func (s *stream) at(offset int64) int {
 	return s.line
 }
 
-// fault gives an error its place.
+// fault adds the place to an error.
 func (s *stream) fault(path string, err error) error {
 	if e := (*Error)(nil); errors.As(err, &e) {
 		return err
@@ -141,8 +141,8 @@ func (s *stream) fault(path string, err error) error {
 	return faultf(place{file: s.name, line: s.at(s.dec.InputOffset())}, "", "%s", msg)
 }
 
-// object reads an object that holds lists: a page, the answer of GraphQL, or lists by
-// name. Its opening brace is read.
+// object reads an object that contains lists: a page, a GraphQL answer, or named lists. The opening
+// brace has already been read.
 func (s *stream) object(path, hint string, depth int) error {
 	const most = 4 // {"data": {"devices": {"results": [
 	if depth > most {
@@ -198,13 +198,13 @@ func (s *stream) object(path, hint string, depth int) error {
 	return nil
 }
 
-// lists reports whether a list comes next in the file.
+// lists reports whether the next value is a list.
 func (s *stream) lists() bool {
 	rest := s.data[min(int(s.dec.InputOffset()), len(s.data)):]
 	return bytes.HasPrefix(bytes.TrimLeft(rest, ": \t\r\n"), []byte("["))
 }
 
-// list reads a list of objects, or of pages. Its opening bracket is read.
+// list reads a list of objects or of pages. The opening bracket has already been read.
 func (s *stream) list(path, hint string) error {
 	if hint == kindOther || hint == "results" {
 		hint = ""
@@ -231,7 +231,7 @@ func (s *stream) list(path, hint string) error {
 	return err
 }
 
-// take keeps an object, or those of a page.
+// take stores an object, or the objects of a page.
 func (r *Reader) take(o *object, at place, hint string) error {
 	if o.Results != nil {
 		before := r.total()
@@ -253,7 +253,7 @@ func (r *Reader) take(o *object, at place, hint string) error {
 	return nil
 }
 
-// page notes what a page says of the list that it is of.
+// page records the paging information of a list.
 func (r *Reader) page(p page, at place, kind string, n int) {
 	if p.Count == 0 && p.Next == "" && p.Previous == "" || kind == "" {
 		return
@@ -275,7 +275,7 @@ func (r *Reader) page(p page, at place, kind string, n int) {
 	}
 }
 
-// incomplete is the error where a list has pages that are not among the files.
+// incomplete returns an error if a page of a list is missing from the files.
 func (r *Reader) incomplete() error {
 	for _, kind := range []string{kindDevice, kindInterface, kindCable, kindFront, kindRear} {
 		if c := r.pages[kind]; c != nil && c.following > c.preceded {

@@ -7,15 +7,15 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// store is what the files hold, before anything of it is resolved: what an object
-// refers to may stand in a later file.
+// store holds the contents of the files before references are resolved: an object may refer to one
+// in a later file.
 type store struct {
 	devices []*device
 	ports   []*port
 	cables  []*cable
-	// named are objects that others refer to by a UUID alone.
+	// named holds objects that others may refer to by UUID only.
 	named map[string]ref
-	last  string // the kind that came last
+	last  string // kind of the last object
 	taken int
 }
 
@@ -26,12 +26,12 @@ type device struct {
 	id, name, display               string
 	typ, role, platform, status, vc ref
 	driver                          string
-	addresses                       []ref // the one for management first
+	addresses                       []ref // the management address first
 	place                           place
 
-	// What it comes to; see classify.
+	// The result of classify.
 	switchOS, roleName, model, why string
-	taken, doubt                   string // of its model
+	taken, doubt                   string // about its model
 	host, skip                     bool
 	imported                       string // its name in the intent
 }
@@ -41,30 +41,30 @@ type port struct {
 	kind, id, name string
 	devID, devName string
 	parent, lag    ref
-	speed          units.Rate // stated
+	speed          units.Rate // as stated
 	usual          units.Rate // of its type
 	mgmt, virtual  bool
-	rear           string // of a front port: the id of the rear port behind it
+	rear           string // for a front port: the ID of the rear port behind it
 	position       int
-	mapped         int // of a front port: how many positions it has
+	mapped         int // for a front port: its number of positions
 	connected      []ref
 	place          place
 
 	device *device
 }
 
-// cable is a cable, with the ends that the inventory gives it.
+// cable is a cable with the ends that the inventory gives it.
 type cable struct {
 	a, b    []ref
 	length  units.Length
 	profile string
 	place   place
 
-	ports [2][]*port // what the ends are; nil for what is not imported
-	dead  string     // why it is not followed
+	ports [2][]*port // the resolved ends; nil for ends that are not imported
+	dead  string     // the reason why it is not followed
 }
 
-// add keeps an object.
+// add stores an object.
 func (s *store) add(o *object, at place, hint string) {
 	kind := o.kind(hint)
 	s.last = kind
@@ -149,7 +149,7 @@ func (s *store) addPort(o *object, kind, devID, devName string, at place) {
 	s.ports = append(s.ports, p)
 }
 
-// ends are the ends of one side of a cable in any of the forms.
+// ends returns the ends of one side of a cable, from any of the forms.
 func ends(list *listOf[termination], one ref, kind, id text) []ref {
 	if list == nil {
 		one.ID = cmp.Or(one.ID, string(id))
@@ -178,10 +178,10 @@ func (r ref) empty() bool {
 	return r.ID == "" && r.Name == "" && r.Slug == "" && r.Display == "" && r.Model == ""
 }
 
-// title is what people call an object.
+// title returns the common name of an object.
 func (r ref) title() string { return cmp.Or(r.Name, r.Display, r.Model, r.Slug) }
 
-// resolve is the object that a reference means, where it has no more than its id.
+// resolve returns the object that a reference means if the reference has only an ID.
 func (s *store) resolve(r ref) ref {
 	if r.Name == "" && r.Slug == "" && r.Model == "" && r.Display == "" && r.Address == "" {
 		if full, ok := s.named[r.ID]; ok {
@@ -191,8 +191,8 @@ func (s *store) resolve(r ref) ref {
 	return r
 }
 
-// speedOfType is the speed that the type of an interface begins with:
-// 400gbase-x-qsfpdd, 1000base-t; 0 where it begins with none.
+// speedOfType returns the speed at the start of an interface type: 400gbase-x-qsfpdd, 1000base-t; 0
+// if there is none.
 func speedOfType(typ string) units.Rate {
 	n, i := 0, 0
 	for ; i < len(typ) && typ[i] >= '0' && typ[i] <= '9' && i < 6; i++ {

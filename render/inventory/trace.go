@@ -13,14 +13,14 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/derive"
 )
 
-// swap is what stands for a port at a cable: the other end there.
+// swap is the port at the other end of a cable.
 type swap struct {
 	far   *port
 	cable *cable
 }
 
-// links finds which port is joined with which: by following the cables, and where
-// these are not among the files, by what the inventory itself found.
+// links finds the connected ports by following the cables, or, if the files contain no cables, from
+// the connections that the inventory itself found.
 func (b *builder) links() {
 	for _, c := range b.cables {
 		if b.pair(c); c.dead != "" {
@@ -36,7 +36,7 @@ func (b *builder) links() {
 			}
 		}
 	}
-	// Ports that stand for the parts of one that a cable names.
+	// Ports that are parts of a port that a cable names.
 	for _, p := range b.ports {
 		if _, ok := b.swapped[p]; ok && p.kind == kindInterface {
 			b.follow(p)
@@ -52,7 +52,7 @@ func (b *builder) links() {
 	}
 }
 
-// pair says which end of a cable belongs to which.
+// pair determines which ends of a cable belong together.
 func (b *builder) pair(c *cable) {
 	x, y := c.ports[0], c.ports[1]
 	if !b.ends(c) {
@@ -104,7 +104,7 @@ func (b *builder) pair(c *cable) {
 	}
 }
 
-// unclear notes whom a cable joins that is not followed.
+// unclear records the devices at the ends of a cable that is not followed.
 func (b *builder) unclear(c *cable) {
 	for _, p := range c.ports[0] {
 		for _, q := range c.ports[1] {
@@ -115,8 +115,8 @@ func (b *builder) unclear(c *cable) {
 	}
 }
 
-// ends reports whether a cable has ports at both ends; what it says of one that has
-// none is told where the other is of a switch.
+// ends reports whether a cable has known ports at both ends. If not, it records the reason in
+// c.dead.
 func (b *builder) ends(c *cable) bool {
 	for i, side := range c.ports {
 		refs := [][]ref{c.a, c.b}[i]
@@ -142,7 +142,7 @@ func (b *builder) ends(c *cable) bool {
 	return true
 }
 
-// name is what a cable is called in a note.
+// name returns the description of a cable in a note.
 func (c *cable) name() string { return "the cable at " + c.place.String() }
 
 func inOrder(ports []*port) []*port {
@@ -153,8 +153,8 @@ func inOrder(ports []*port) []*port {
 	return out
 }
 
-// partsOf are the n interfaces that a port is split into: those with it as parent, or
-// whose names begin with its own.
+// partsOf returns the n interfaces that a port is split into: those that have it as parent, or
+// those whose names start with its own.
 func (b *builder) partsOf(p *port, n int) []*port {
 	if p.kind != kindInterface {
 		return nil
@@ -174,8 +174,7 @@ func (b *builder) partsOf(p *port, n int) []*port {
 	return nil
 }
 
-// follow walks from an interface through patch panels to the interface at the other
-// end.
+// follow traces an interface through patch panels to the interface at the other end.
 func (b *builder) follow(from *port) {
 	if b.linked[from] {
 		return
@@ -183,7 +182,7 @@ func (b *builder) follow(from *port) {
 	if !b.wanted(from.device) {
 		return
 	}
-	var stack []int // positions of the rear ports that were gone through
+	var stack []int // positions at the rear ports on the way
 	var length units.Length
 	known, source, cables := true, "", 0
 	stop := func(why string) {
@@ -249,7 +248,7 @@ func (b *builder) follow(from *port) {
 	}
 }
 
-// through is the port on the other side of a patch panel.
+// through returns the port on the other side of a patch panel.
 func (b *builder) through(at *port, stack *[]int) (next *port, why string) {
 	if at.kind == kindFront {
 		if at.rear == "" {
@@ -285,7 +284,7 @@ func (b *builder) through(at *port, stack *[]int) (next *port, why string) {
 	return front, ""
 }
 
-// traced is the far end that the inventory found itself.
+// traced returns the far end that the inventory itself found.
 func (b *builder) traced(from *port) *port {
 	if len(from.connected) != 1 {
 		return nil
@@ -301,7 +300,7 @@ func (b *builder) wanted(d *device) bool {
 	return d != nil && d.name != "" && (d.switchOS != "" || d.host)
 }
 
-// join takes a link between two interfaces.
+// join records a link between two interfaces.
 func (b *builder) join(p, q *port, length units.Length, source string) {
 	if b.linked[p] || b.linked[q] || p == q {
 		return
@@ -338,10 +337,10 @@ func (b *builder) join(p, q *port, length units.Length, source string) {
 	b.out.Cables = append(b.out.Cables, c)
 }
 
-// maxLength is the longest cable of an intent, in metres.
+// maxLength is the longest cable allowed in an intent, in meters.
 const maxLength units.Length = 100_000
 
-// lower is the lower of two speeds that are known.
+// lower returns the lower of two speeds, ignoring unknown ones (0).
 func lower(a, b units.Rate) units.Rate {
 	if a == 0 || b == 0 {
 		return max(a, b)
@@ -349,7 +348,7 @@ func lower(a, b units.Rate) units.Rate {
 	return min(a, b)
 }
 
-// end names an end of a link, and notes that its port is in use.
+// end returns an end of a link, and records that its port is in use.
 func (b *builder) end(p *port) derive.End {
 	name := p.name
 	if p.device.switchOS != "" {

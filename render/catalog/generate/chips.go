@@ -14,22 +14,21 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
-// unknown is the ASIC of a model that no published file tells.
+// unknown is the ASIC of a model if no published file names it.
 const unknown = "unknown"
 
-// chips tell the ASIC family of a hwsku from what is published of it, and never by
-// the name of a box.
+// chips finds the ASIC family of a hwsku from published files, never from the name of a box.
 type chips struct {
 	tree     string
-	platform map[string]string // platform -> id, from SONiC's own lists
+	platform map[string]string // platform -> ID, from SONiC's own lists
 }
 
 var listed = regexp.MustCompile(`'([^']+)'\s*:\s*'([A-Z0-9-]+)'`)
 
-// tables are the lists of platform and chip that SONiC's dynamic buffer model has.
+// tables are the lists of platforms and chips for SONiC's dynamic buffer model.
 var tables = []string{"platform/mellanox/asic_table.j2", "platform/barefoot/asic_table.j2"}
 
-// nameOf are the ids of package catalog by the names in those lists.
+// nameOf maps the chip names in those lists to the IDs of package catalog.
 var nameOf = map[string]string{
 	"MELLANOX-SPECTRUM": "spc1", "MELLANOX-SPECTRUM-2": "spc2", "MELLANOX-SPECTRUM-3": "spc3", "MELLANOX-SPECTRUM-4": "spc4",
 	"MELLANOX-SPECTRUM-5": "spc5", "MELLANOX-SPECTRUM-6": "spc6", "BAREFOOT-TOFINO-2": "tofino2",
@@ -51,12 +50,12 @@ func readChips(tree string) (*chips, error) {
 	return c, nil
 }
 
-// prefix is the family in the name of a Broadcom configuration: th3-x-32x400G.config.bcm.
-// Smaller relatives (td3-x5, hx5) are other chips, of which no buffer is known.
+// prefix matches the chip family in the name of a Broadcom configuration: th3-x-32x400G.config.bcm.
+// Smaller relatives (td3-x5, hx5) are different chips, whose buffers are not known.
 var prefix = regexp.MustCompile(`^(td[234]|th[23456]?|q3d)[-_](x\d-)?`)
 
-// families of Broadcom's chips with external memory, by the soc_family of their
-// configurations; hwskus of the config updater's list have the same ones.
+// families maps the soc_family of a configuration to Broadcom's chips with external memory. The
+// config updater's list has the same families.
 var families = map[string]string{"BCM8869X": "jr2", "BCM8885X": "j2c+", "BCM8887X": "q2c+"}
 
 var (
@@ -65,11 +64,10 @@ var (
 	pcieChip  = regexp.MustCompile(`BCM78900|BCM78910`)
 )
 
-// pcieName are chips by the names that a pcie.yaml gives them; Broadcom's product
-// pages name both families.
+// pcieName maps the chip names in a pcie.yaml to IDs; Broadcom's product pages name both families.
 var pcieName = map[string]string{"BCM78900": "th5", "BCM78910": "th6"}
 
-// of sets the ASIC of a model: one that no file tells is "unknown".
+// of sets the ASIC of a model, to "unknown" if no file names it.
 func (c *chips) of(m *model, up *updater) {
 	set := func(id, from string) bool {
 		if id != "" {
@@ -87,7 +85,7 @@ func (c *chips) of(m *model, up *updater) {
 	case m.chip == "marvell-teralynx":
 		set("teralynx", "platform_asic")
 		return
-	case m.chip == "barefoot": // the table has Tofino-2 alone
+	case m.chip == "barefoot": // the table has only Tofino-2
 		set("tofino", "platform_asic")
 		return
 	case !strings.HasPrefix(m.chip, "broadcom"):
@@ -148,8 +146,8 @@ func (c *chips) of(m *model, up *updater) {
 	set(unknown, "no file names the chip")
 }
 
-// siblings gives a model whose own files do not name its chip that of the other
-// hwskus of its platform: they are port layouts of one box.
+// siblings sets the chip of models whose own files do not name it to that of the other hwskus of
+// their platform, which are port layouts of the same box.
 func siblings(all []*model) {
 	of := map[string]map[string]string{}
 	for _, m := range all {
@@ -169,7 +167,7 @@ func siblings(all []*model) {
 	}
 }
 
-// updater is what the generic config updater knows of hwskus, by branch.
+// updater holds what the generic config updater knows about hwskus, by branch.
 type updater struct {
 	branches []string // oldest first, the last is master
 	lists    map[string]lists
@@ -178,7 +176,7 @@ type updater struct {
 type lists struct {
 	Mellanox map[string][]string `json:"mellanox_asics"`
 	Broadcom map[string][]string `json:"broadcom_asics"`
-	order    []string            // of Broadcom
+	order    []string            // order of the keys of Broadcom in the file
 	teralynx bool
 }
 
@@ -226,8 +224,8 @@ func readUpdater(o options) (*updater, error) {
 	return up, nil
 }
 
-// chip is the name that the updater of a branch has for a hwsku; Broadcom's are
-// parts of a name, in the file's order.
+// chip returns the name that the updater of a branch has for a hwsku. Broadcom's lists hold parts
+// of names, which are tried in the order of the file.
 func (l lists) chip(m *model) string {
 	name := strings.ToLower(m.Name)
 	in := func(list []string, meant func(string) bool) bool {
@@ -260,7 +258,7 @@ func (u *updater) broadcom(name string) string {
 	return u.lists["master"].chip(m)
 }
 
-// of returns the updater's name of a hwsku, and the oldest branch that has it.
+// of returns the updater's chip name for a hwsku, and the oldest branch that knows the hwsku.
 func (u *updater) of(m *model) (chip, since string) {
 	if chip = u.lists["master"].chip(m); chip == "" {
 		return "", ""

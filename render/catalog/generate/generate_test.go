@@ -9,14 +9,14 @@ import (
 	"testing"
 )
 
-// Environment variables of folders that the files are generated from: a work tree of
-// sonic-buildimage, and a git folder of sonic-utilities with its release branches.
+// Environment variables for the inputs of the generator: a work tree of sonic-buildimage, and a git
+// folder of sonic-utilities with its release branches.
 const (
 	buildimageEnv = "ROCE_FABRIC_SONIC_BUILDIMAGE"
 	utilitiesEnv  = "ROCE_FABRIC_SONIC_UTILITIES"
 )
 
-// The committed files are what the program makes of the commit that they name.
+// The committed files equal the output of the generator for the commit that they name.
 func TestRegeneration(t *testing.T) {
 	o := options{tree: os.Getenv(buildimageEnv), utilities: os.Getenv(utilitiesEnv), data: "../data"}
 	if o.tree == "" || o.utilities == "" {
@@ -49,7 +49,7 @@ func TestBreakouts(t *testing.T) {
 	for s, want := range map[string][]breakout{
 		"1x400G[200G]":           {{1, 8, "400G", "200G,400G"}},
 		"2x50G(2)+1x100G(4)":     {{2, 2, "50G", "50G"}, {1, 4, "100G", "100G"}},
-		"4x25G(4)[10G,1G]":       {{4, 4, "25G", "25G"}}, // SONiC reads no further either
+		"4x25G(4)[10G,1G]":       {{4, 4, "25G", "25G"}}, // SONiC ignores the rest, too
 		"8x100G[50G, 25G,50G]":   {{8, 8, "100G", "100G,25G,50G"}},
 		"":                       nil,
 		"0x100G":                 nil,
@@ -70,7 +70,7 @@ func TestBreakouts(t *testing.T) {
 	}
 }
 
-// What binds a group or a queue of all ports alike counts, and nothing else.
+// Only profiles that all ports bind to a group or queue count.
 func TestBound(t *testing.T) {
 	rows := func(l ...string) (out []entry) {
 		for _, s := range l {
@@ -85,7 +85,7 @@ func TestBound(t *testing.T) {
 	}
 }
 
-// Names of a family alone are not the chip: relatives have other buffers.
+// A family in a name is not enough: related chips have different buffers.
 func TestPrefix(t *testing.T) {
 	for name, want := range map[string]string{
 		"th3-z9332f-32x400G.config.bcm": "th3", "th5_z9864f_64x800lt.yml": "th5", "td3-x5-n3248pxe.config.bcm": "x", "hx5-e3224f.config.bcm": "",

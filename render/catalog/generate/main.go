@@ -1,13 +1,13 @@
-// Command generate writes the SONiC models of package catalog from a checkout of
-// sonic-buildimage. It is a tool for developers; the product does not hold it.
+// Command generate writes the SONiC models of package catalog from a checkout of sonic-buildimage.
+// It is a developer tool and not part of the product.
 //
 //	go run ./render/catalog/generate -buildimage DIR -commit 086b03bd70f9 -utilities GITDIR
 //
-// With -pack alone it packs the committed files into the archive that the product
-// embeds, which it does after each run as well.
+// With -pack it only packs the committed files into the archive that the product embeds. Every
+// other run does that at its end as well.
 //
-// It needs python3 with jinja2 (Debian: python3-jinja2) for the buffer templates.
-// Review its diff like code.
+// It needs python3 with jinja2 (Debian: python3-jinja2) for the buffer templates. Review its diff
+// like code.
 package main
 
 import (
@@ -78,8 +78,7 @@ func run(o options) error {
 	return nil
 }
 
-// generate returns the text of each model file, and what a reader should know of
-// the run.
+// generate returns the text of each model file, and notes about the run.
 func generate(o options) (files map[string][]byte, notes []string, err error) {
 	skus, err := find(o.tree)
 	if err != nil {

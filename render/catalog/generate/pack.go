@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// archive is what the product embeds; unpack of package catalog says what is in it.
+// archive is the file that the product embeds; see unpack in package catalog for its format.
 const archive = "models.gz"
 
-// memberSize is how much text of files one member of the archive holds: it unpacks in
-// about a millisecond.
+// memberSize is the length of the text in one member of the archive, which unpacks in about a
+// millisecond.
 const memberSize = 128 << 10
 
-// pack packs the model files of all systems, SYSTEM/MODEL.json.
+// pack packs the model files of all operating systems, SYSTEM/MODEL.json.
 func pack(data string) error {
 	files, err := filepath.Glob(filepath.Join(data, "*", "*.json"))
 	if err != nil {

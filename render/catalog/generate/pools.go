@@ -70,12 +70,12 @@ type job struct {
 	Dynamic   bool              `json:"dynamic"`
 }
 
-// roles have templates of their own, the leaf's first: it is what the factory
-// configuration of an image takes.
+// roles lists the roles that have their own templates, the leaf's first: the factory configuration
+// of an image uses that one.
 var roles = []struct{ template, role string }{{"t1", "LeafRouter"}, {"t2", "SpineRouter"}, {"t0", "ToRRouter"}}
 
-// buffers evaluates the buffer templates of all models, each for both buffer
-// models. A model keeps the first role's that has one that can be evaluated.
+// buffers evaluates the buffer templates of all models, each for both buffer models. A model gets
+// the result of the first role whose template can be evaluated.
 func buffers(tree string, all []*model) error {
 	var jobs []job
 	var of []*model
@@ -153,11 +153,11 @@ func buffers(tree string, all []*model) error {
 	return nil
 }
 
-// defaults is the file of a template.
+// defaults returns the file name of a template.
 func defaults(template string) string { return "buffers_defaults_" + template + ".j2" }
 
-// evaluated runs evaluate.py, by Debian's python, which python3-jinja2 is for,
-// where that has jinja2.
+// evaluated runs evaluate.py with Debian's python if that has jinja2 (python3-jinja2), else with
+// the python3 in PATH.
 func evaluated(jobs []job) (results []result, err error) {
 	in, err := json.Marshal(jobs)
 	if err != nil {
@@ -183,7 +183,7 @@ func evaluated(jobs []job) (results []result, err error) {
 	return results, nil
 }
 
-// take fills in pools, profiles and bindings from the tables of a template.
+// take sets pools, profiles and bindings from the tables of a template.
 func (m *model) take(tables, dynamic map[string][]entry) error {
 	number := func(e entry, field string) (*int64, error) {
 		s, ok := e.get(field)
@@ -254,7 +254,7 @@ func (m *model) take(tables, dynamic map[string][]entry) error {
 		m.Bindings.LossyQueue = known(q)
 	}
 	if q := queues[3]; q == queues[4] && q != queues[0] {
-		m.Bindings.LosslessQueue = known(q) // where all are alike, none is for lossless traffic
+		m.Bindings.LosslessQueue = known(q) // if all queues are alike, none is for lossless traffic
 	}
 	switch g := groups[3]; {
 	case g == "" || g == m.Bindings.LossyGroup:
@@ -267,7 +267,7 @@ func (m *model) take(tables, dynamic map[string][]entry) error {
 	return nil
 }
 
-// bound returns the profile of each group or queue that all ports bind alike.
+// bound returns the profile of each group or queue for which all ports bind the same profile.
 func bound(rows []entry) (out [8]string) {
 	var differs [8]bool
 	for _, e := range rows {
@@ -301,7 +301,7 @@ func bound(rows []entry) (out [8]string) {
 	return out
 }
 
-// list is the profile list that all ports have.
+// list returns the profile list if all ports have the same one, else nil.
 func list(rows []entry) (out []string) {
 	for i, e := range rows {
 		s, _ := e.get("profile_list")

@@ -20,22 +20,22 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
-// sku is the folder of a hwsku.
+// sku describes the folder of a hwsku.
 type sku struct {
 	name, platform, vendor string
-	dir                    string // of the files, below the tree; that of the first ASIC where it has several
-	asics                  int    // 0 for a box of one
-	linked                 bool   // the folder, or its platform's, is a link
+	dir                    string // folder of the files, below the tree; that of the first ASIC if there are several
+	asics                  int    // 0 for a box with one ASIC
+	linked                 bool   // the folder, or that of its platform, is a link
 }
 
-// model is what is read of a hwsku.
+// model holds what is read about a hwsku.
 type model struct {
 	catalog.Model
 	sku      sku
 	chip     string // platform_asic: "broadcom"
 	asicFrom string
-	files    []string // file, or "file -> file that it leads to"
-	table    bool     // it has a headroom table, be it an empty one
+	files    []string // file, or "file -> target" for a link
+	table    bool     // it has a headroom table, possibly empty
 	rows     []string
 	ports    []string
 	notes    []string
@@ -45,11 +45,11 @@ func (m *model) note(format string, args ...any) {
 	m.notes = append(m.notes, fmt.Sprintf(format, args...))
 }
 
-// makers are the folders that are not named as their maker is today.
+// makers maps folder names to today's vendor names where they differ.
 var makers = map[string]string{"mellanox": "nvidia"}
 
-// find lists the folders of all hwskus, those first that a name is taken from:
-// real boxes before simulated ones, and folders before links to them.
+// find lists the folders of all hwskus. If several have the same name, the preferred one comes
+// first: real boxes before simulated ones, and folders before links to them.
 func find(tree string) ([]sku, error) {
 	dirs, err := filepath.Glob(filepath.Join(tree, "device/*/*/*"))
 	if err != nil {
@@ -108,7 +108,7 @@ func exists(elem ...string) bool {
 	return err == nil
 }
 
-// read reads ports and headroom rows of a hwsku.
+// read reads the ports and headroom rows of a hwsku.
 func (s sku) read(tree string) (*model, error) {
 	m := &model{sku: s, chip: unknown, Model: catalog.Model{Name: s.name, Platform: s.platform, Vendor: s.vendor}}
 	up := ".."
@@ -132,7 +132,7 @@ func (s sku) read(tree string) (*model, error) {
 	return m, nil
 }
 
-// source notes a file that the model is read from, and returns its text.
+// source records a file that the model is read from, and returns its text.
 func (m *model) source(tree, file string) ([]byte, error) {
 	at := filepath.Join(tree, m.sku.dir, file)
 	b, err := os.ReadFile(at)
@@ -161,9 +161,9 @@ func (m *model) source(tree, file string) ([]byte, error) {
 	return b, nil
 }
 
-// readPorts reads the ports as SONiC does: platform.json as hwsku.json breaks it
-// out, else port_config.ini (sonic-buildimage src/sonic-config-engine/portconfig.py,
-// src/sonic-py-common device_info.get_path_to_port_config_file).
+// readPorts reads the ports like SONiC: from platform.json with the breakouts of hwsku.json, else
+// from port_config.ini (sonic-buildimage src/sonic-config-engine/portconfig.py, src/sonic-py-common
+// device_info.get_path_to_port_config_file).
 func (m *model) readPorts(tree string) error {
 	platform := filepath.Join("..", "platform.json")
 	if exists(tree, m.sku.dir, "hwsku.json") && exists(tree, m.sku.dir, platform) {
@@ -201,7 +201,7 @@ func (m *model) readPorts(tree string) error {
 			}
 		}
 		if r := row["role"]; r != "" && r != "Ext" {
-			continue // recycle and inband ports carry no cable
+			continue // recycle and inband ports have no cable
 		}
 		if err := m.addPort(row["name"], row["alias"], row["index"], row["lanes"], row["speed"]); err != nil {
 			return err
@@ -216,7 +216,7 @@ var mode = regexp.MustCompile(`^(\d+)x(\d+G?)(\[[^]]*\])?(?:\((\d+)\))?`)
 type breakout struct {
 	count, lanes int
 	speed        string
-	speeds       string // all that it takes, sorted
+	speeds       string // all supported speeds, sorted
 }
 
 func breakouts(s string, lanes int) (out []breakout, err error) {
@@ -323,7 +323,7 @@ func (m *model) readBreakouts(tree, platform string) (ok bool, err error) {
 	return len(m.ports) > 0, nil
 }
 
-// addPort adds a port; an absent index is 0, an absent speed "-".
+// addPort adds a port. A missing index becomes 0, a missing speed "-".
 func (m *model) addPort(name, alias, index, lanes, mbps string) error {
 	if !strings.HasPrefix(name, "Ethernet") || strings.ContainsAny(name, "-") {
 		return nil // backplane, recycle and inband ports
@@ -347,7 +347,7 @@ func (m *model) addPort(name, alias, index, lanes, mbps string) error {
 	return nil
 }
 
-// keepPorts notes lanes that several ports use.
+// keepPorts checks that names are unique and notes lanes that several ports use.
 func (m *model) keepPorts() error {
 	used, seen, again := map[string]string{}, map[string]bool{}, 0
 	for _, p := range m.ports {
@@ -401,8 +401,8 @@ func fold(lanes []string) (string, error) {
 	return strings.Join(out, ","), nil
 }
 
-// readRows reads the headroom table, sorted by speed and cable. Where rows repeat
-// both, the last one counts, as for buffermgrd.
+// readRows reads the headroom table, sorted by speed and cable. If rows repeat both, the last one
+// counts, as in buffermgrd.
 func (m *model) readRows(tree string) error {
 	if !exists(tree, m.sku.dir, table) {
 		return nil
@@ -432,7 +432,7 @@ func (m *model) readRows(tree string) error {
 	return nil
 }
 
-// differs names what two folders of one name do not have in common; "" for nothing.
+// differs names the differences between two folders of the same name; "" if there are none.
 func (m *model) differs(o *model) string {
 	var l []string
 	if !slices.Equal(m.ports, o.ports) {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// text is the model's file: one line a pool, a profile, a row and a port.
+// text returns the model's file, with one line for each pool, profile, row and port.
 func (m *model) text(commit string) []byte {
 	var b bytes.Buffer
 	line := func(v any) string {
@@ -14,7 +14,7 @@ func (m *model) text(commit string) []byte {
 		enc := json.NewEncoder(&one)
 		enc.SetEscapeHTML(false)
 		if err := enc.Encode(v); err != nil {
-			panic(err) // structs of numbers and texts
+			panic(err) // structs of numbers and text always encode
 		}
 		return string(bytes.TrimSpace(one.Bytes()))
 	}
@@ -64,7 +64,7 @@ func lines[T any](b *bytes.Buffer, name string, list []T, line func(any) string)
 	b.WriteString("\n  ]")
 }
 
-// poolText is what two folders of one name are compared by.
+// poolText returns the pools, profiles and bindings as text, for comparison.
 func (m *model) poolText() string {
 	b, err := json.Marshal([]any{m.Pools, m.Profiles, m.Bindings})
 	if err != nil {

@@ -32,7 +32,7 @@ const (
 
 type step struct {
 	axis  axis
-	name  string // "*" for any
+	name  string // "*" matches any name
 	preds []*xpath
 }
 
