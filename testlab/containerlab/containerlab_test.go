@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// TestContainerlab runs the suite on images, in the lab of an example, as root or as a
-// member of clab_admins:
+// TestContainerlab runs the suite on real images in the lab of an example. It must run as root or
+// as a member of clab_admins. Its environment variables are:
 //
-//	ROCE_FABRIC_CLAB_EXAMPLE  the example; quickstart unless set
-//	ROCE_FABRIC_CLAB_IMAGES   as --image has them, with blanks between
-//	ROCE_FABRIC_CLAB_RESULTS  the folder for what images accept, and for logs; results unless set
+//	ROCE_FABRIC_CLAB_EXAMPLE  the example; default quickstart
+//	ROCE_FABRIC_CLAB_IMAGES   arguments as for --image, separated by spaces
+//	ROCE_FABRIC_CLAB_RESULTS  the folder for logs and for what images accept; default results
 func TestContainerlab(t *testing.T) {
 	name := cmp.Or(os.Getenv("ROCE_FABRIC_CLAB_EXAMPLE"), "quickstart")
 	results, err := filepath.Abs(cmp.Or(os.Getenv("ROCE_FABRIC_CLAB_RESULTS"), "results"))

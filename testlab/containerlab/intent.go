@@ -18,13 +18,13 @@ import (
 // virtualSpeed is the speed of the virtual switch's ports.
 const virtualSpeed = "40G"
 
-// numbered is a port of SONiC.
+// numbered matches a numbered port of SONiC.
 var numbered = lazyre.New(`^Ethernet\d+$`)
 
-// renumber says what the ports of SONiC switches are called in the lab, by switch: their
-// own names where the virtual switch has these, else its ports in order. All switches are
-// renumbered alike where it has ports for that, else those of a model are, so that the
-// ranges of an intent hold.
+// renumber maps the ports of each SONiC switch to their names in the lab. Ports keep their names
+// if the virtual switch has all of them; otherwise its ports are used in order. If possible all
+// switches are renumbered alike, and otherwise all switches of a model, so that ranges in the
+// intent stay valid.
 func renumber(f *intent.Fabric) (map[string]map[string]string, error) {
 	has := virtualPorts()
 	used := func(in func(*intent.Switch) bool) (ports []string) {
@@ -63,9 +63,9 @@ func renumber(f *intent.Fabric) (map[string]map[string]string, error) {
 	return out, nil
 }
 
-// labIntent is the intent of the lab: doc with the addresses, logins, models and ports of
-// its nodes. Hosts have no address: their containers have neither an RDMA device nor an SSH
-// server.
+// labIntent returns the intent of the lab: doc with the addresses, logins, models and ports of the
+// lab's nodes. Hosts have no address, because their containers have neither an RDMA device nor an
+// SSH server.
 func (l *Lab) labIntent(doc *yaml.Node) (*yaml.Node, error) {
 	doc = doc.Clone()
 	doc.Set("name", yaml.NewText("clab-"+l.name))
@@ -101,12 +101,12 @@ func (l *Lab) labIntent(doc *yaml.Node) (*yaml.Node, error) {
 		}
 	}
 	if l.renames() {
-		// A finding that was accepted on one port may be of another one here.
+		// A suppressed finding may refer to a port that has another name here.
 		if list := doc.Get("suppress"); list != nil {
 			list.Items = slices.DeleteFunc(list.Items, func(n *yaml.Node) bool { on := n.Get("on"); return on != nil && strings.Contains(on.Value, "/") })
 		}
 	}
-	// Windows, approvals and resets are of the fabric that runs.
+	// Windows, approvals and resets apply only to the real fabric.
 	if r := doc.Get("rollout"); r != nil {
 		if r.Delete("windows", "approval", "reset", "trustKeys"); len(r.Pairs) == 0 {
 			doc.Delete("rollout")
@@ -130,7 +130,7 @@ func items(n *yaml.Node) []*yaml.Node {
 	return n.Items
 }
 
-// renames reports whether a port has another name in the lab.
+// renames reports whether any port has another name in the lab.
 func (l *Lab) renames() bool {
 	for _, ports := range l.ports {
 		for was, is := range ports {
@@ -142,7 +142,7 @@ func (l *Lab) renames() bool {
 	return false
 }
 
-// switches changes an entry of switches.
+// switches adapts one entry of switches to the lab.
 func (l *Lab) switches(key string, entry *yaml.Node) error {
 	names, err := intent.Expand(key)
 	if err != nil {
@@ -176,7 +176,7 @@ func (l *Lab) switches(key string, entry *yaml.Node) error {
 	return nil
 }
 
-// renamed is a pattern of ports of SONiC switches as the lab has it.
+// renamed returns a pattern of SONiC ports with their names in the lab.
 func (l *Lab) renamed(switches []string, pattern string) (string, error) {
 	names, err := intent.Expand(pattern)
 	if err != nil {
@@ -197,7 +197,7 @@ func (l *Lab) renamed(switches []string, pattern string) (string, error) {
 			}
 		}
 		n, err := strconv.Atoi(strings.TrimPrefix(is, "Ethernet"))
-		if err != nil { // such as a port channel
+		if err != nil { // not numbered, e.g. a port channel
 			if len(names) > 1 {
 				return "", fmt.Errorf("%s holds ports that SONiC's virtual switch does not have", pattern)
 			}
@@ -208,7 +208,7 @@ func (l *Lab) renamed(switches []string, pattern string) (string, error) {
 	return ethernets(numbers), nil
 }
 
-// ethernets writes ports of SONiC as a pattern, in their order.
+// ethernets writes SONiC ports as a pattern, in their order.
 func ethernets(numbers []int) string {
 	if len(numbers) == 1 {
 		return fmt.Sprintf("Ethernet%d", numbers[0])
@@ -226,11 +226,10 @@ func ethernets(numbers []int) string {
 	return "Ethernet[" + strings.Join(list, ",") + "]"
 }
 
-// knownHosts is where the SSH keys of the nodes are expected.
+// knownHosts is the file with the nodes' SSH keys.
 const knownHosts = "known_hosts"
 
-// credentials are those of containerlab, which it prints: the user and the password are
-// admin.
+// credentials returns the credentials that containerlab documents: user and password are admin.
 func credentials() *yaml.Node {
 	n, errs := yaml.Parse("credentials", []byte("switches: {username: admin, password: env:FABRIC_PASSWORD, ssh: {knownHosts: "+knownHosts+"}}"))
 	if len(errs) > 0 {
@@ -239,7 +238,7 @@ func credentials() *yaml.Node {
 	return n
 }
 
-// read loads the intent of the lab as its reader will.
+// read loads the intent of the lab as its user will.
 func read(text []byte) (*intent.Fabric, error) {
 	return intent.Load("-", intent.Options{Stdin: bytes.NewReader(text), Name: IntentFile})
 }

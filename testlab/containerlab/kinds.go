@@ -14,29 +14,29 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 )
 
-// kind is a kind of node: the software of a system in a container, or in a virtual machine
-// in one.
+// kind is a kind of containerlab node: a system's software in a container, or in a virtual machine
+// inside a container.
 type kind struct {
-	name   string // that containerlab has for it
-	system string // that the intent has for it; "" of hosts
-	// image is the usual image of a release, "" for any.
+	name   string // name of the kind in containerlab
+	system string // name of the system in the intent; "" for hosts
+	// image returns the usual image for a release; "" means any release.
 	image func(release string) string
-	// release is that of an image with a tag; "" where the tag does not tell.
+	// release returns the release of an image from its tag; "" if the tag does not tell.
 	release func(tag string) string
-	// port is containerlab's name for a port; "" where the kind has no such port.
+	// port returns containerlab's name for a port; "" if the kind has no such port.
 	port func(port string) string
-	// ports is for people: the ports that there are.
+	// ports describes the available ports for people.
 	ports string
-	// startup is the file that a node starts with, and how the kind takes it.
+	// startup is the file with which a node starts. node returns the setting that passes it to the
+	// node.
 	startup string
 	node    func(startup string) (key string, value *yaml.Node)
-	// intent changes how the switches of an entry of the intent are reached, and what they
-	// are; lab is the name of the lab.
+	// intent changes the model and the access settings in an entry of the intent; lab is the name
+	// of the lab.
 	intent func(entry *yaml.Node, lab string)
 }
 
-// kinds begin, of each system, with the usual one.
-//
+// kinds lists, for each system, the usual kind first.
 // Sources: srl-labs/containerlab docs/manual/kinds and nodes, srl-labs/vrnetlab sonic and
 // cisco/n9kv, sonic-net/sonic-buildimage platform/vs/docker-sonic-vs.
 var kinds = []kind{
@@ -44,7 +44,8 @@ var kinds = []kind{
 		name: "sonic-vm", system: intent.SONiC.Name, startup: "sonic-vm.sh",
 		image:   func(release string) string { return "vrnetlab/sonic_sonic-vs:" + cmp.Or(release, sonicRelease) },
 		release: match(sonicTag), port: sonicPort, ports: sonicPorts,
-		// exec runs in the container around the machine, which gets in over SSH.
+		// exec runs in the container around the virtual machine, and the script logs in to the
+		// machine over SSH.
 		node:   script,
 		intent: func(entry *yaml.Node, _ string) { asVirtual(entry) },
 	},
@@ -55,7 +56,7 @@ var kinds = []kind{
 		node: script,
 		intent: func(entry *yaml.Node, _ string) {
 			asVirtual(entry)
-			entry.Set("write", yaml.NewText("direct")) // it has no gNMI server
+			entry.Set("write", yaml.NewText("direct")) // the image has no gNMI server
 		},
 	},
 	{
@@ -82,20 +83,20 @@ var kinds = []kind{
 	},
 }
 
-// hosts is the kind of hosts, and how --image calls them.
+// hosts is the kind of hosts, and their name for --image.
 const hosts = "linux"
 
-// sonicRelease is the release of SONiC where nothing says another one.
+// sonicRelease is the default release of SONiC.
 const sonicRelease = "202511"
 
-// config has a node start with a configuration.
+// config makes a node start with a configuration file.
 func config(file string) (string, *yaml.Node) { return "startup-config", yaml.NewText(file) }
 
-// inside is where a node finds its script.
+// inside is the path of a node's script inside the node.
 const inside = "/roce-fabric.sh"
 
-// script has a node run a script once it is deployed. It finds the script by a bind, which
-// the caller adds.
+// script makes a node run a script after deployment. The caller adds the bind that mounts the
+// script.
 func script(string) (string, *yaml.Node) { return "exec", yaml.NewList("bash " + inside) }
 
 func tls(key string, value *yaml.Node) *yaml.Node {
@@ -105,16 +106,16 @@ func tls(key string, value *yaml.Node) *yaml.Node {
 	return access
 }
 
-// virtual is what SONiC's virtual switch calls itself.
+// virtual is the model that SONiC's virtual switch reports.
 const virtual = "Force10-S6000"
 
-// asVirtual has an entry of the intent speak of the virtual switch.
+// asVirtual changes an entry of the intent to the virtual switch.
 func asVirtual(entry *yaml.Node) {
 	entry.Set("model", yaml.NewText(virtual))
-	entry.Delete("bufferModel") // it looks headroom up
+	entry.Delete("bufferModel") // the virtual switch uses the table of headroom
 }
 
-// virtualPorts are the ports of the virtual switch; eth1 is the first.
+// virtualPorts returns the ports of the virtual switch; the first is eth1.
 func virtualPorts() []string {
 	m, _ := catalog.Lookup(virtual)
 	var out []string
@@ -135,7 +136,7 @@ func sonicPort(port string) string {
 
 var eosName = lazyre.New(`^Ethernet([1-9][0-9]{0,3}(/[1-9][0-9]{0,2}){0,2})$`)
 
-// eosPort: cEOS takes eth1_1 for Ethernet1/1.
+// eosPort returns the name of a port in cEOS, which uses eth1_1 for Ethernet1/1.
 func eosPort(port string) string {
 	m := eosName.FindStringSubmatch(port)
 	if m == nil {
@@ -144,7 +145,7 @@ func eosPort(port string) string {
 	return "eth" + strings.ReplaceAll(m[1], "/", "_")
 }
 
-// nxosPort: the virtual machine has one module.
+// nxosPort returns the name of a port in NX-OS, whose virtual machine has a single module.
 func nxosPort(port string) string {
 	s, ok := strings.CutPrefix(port, "Ethernet1/")
 	if n, err := strconv.Atoi(s); !ok || err != nil || n < 1 || n > 128 || s != strconv.Itoa(n) {
@@ -155,7 +156,8 @@ func nxosPort(port string) string {
 
 var hostName = lazyre.New(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 
-// hostPort: eth0 is the port to the network of the lab, which containerlab makes.
+// hostPort returns the name of a port of a host. eth0 is reserved for the management network that
+// containerlab creates.
 func hostPort(port string) string {
 	if port == "eth0" || !hostName.MatchString(port) {
 		return ""
@@ -168,7 +170,7 @@ var (
 	eosTag   = lazyre.New(`^4\.\d+\.\d+[A-Z.0-9]*$`)
 )
 
-// match returns the part of a tag that an expression matches.
+// match returns a function that extracts the part of a tag matching an expression.
 func match(re *lazyre.Regexp) func(tag string) string {
 	return func(tag string) string {
 		if m := re.FindStringSubmatch(tag); m != nil {
@@ -180,7 +182,7 @@ func match(re *lazyre.Regexp) func(tag string) string {
 
 var nxosTag = lazyre.New(`^(?:9[35]00v?-)?(\d+\.\d+)\.(\d+)(?:\.([A-Z]))?(?:-lite)?$`)
 
-// nxosRelease: an image of 10.5(2) has the tag 9300-10.5.2.
+// nxosRelease returns the release for a tag: 9300-10.5.2 means 10.5(2).
 func nxosRelease(tag string) string {
 	m := nxosTag.FindStringSubmatch(tag)
 	if m == nil {
@@ -189,14 +191,14 @@ func nxosRelease(tag string) string {
 	return m[1] + "(" + m[2] + ")" + m[3]
 }
 
-// Images says which images nodes run, by the name of their kind.
+// Images says which images the nodes run, by the name of their kind.
 type Images struct {
 	named map[string]string
-	// chosen is the kind of each system that an image was named for.
+	// chosen holds the kind of each system for which an image was given.
 	chosen map[string]string
 }
 
-// ParseImages reads what --image names: SYSTEM=IMAGE, KIND=IMAGE, or linux=IMAGE for hosts.
+// ParseImages parses the arguments of --image: SYSTEM=IMAGE, KIND=IMAGE, or linux=IMAGE for hosts.
 func ParseImages(args []string) (*Images, error) {
 	out := &Images{named: map[string]string{}, chosen: map[string]string{}}
 	for _, arg := range args {
@@ -216,7 +218,7 @@ func ParseImages(args []string) (*Images, error) {
 	return out, nil
 }
 
-// Names are what --image takes before the equals sign: systems, and kinds.
+// Names returns the valid names before the equals sign of --image: systems and kinds.
 func Names() []string {
 	out := slices.DeleteFunc(intent.Systems(), func(system string) bool { return !runs(system) })
 	for _, k := range kinds {
@@ -225,7 +227,7 @@ func Names() []string {
 	return out
 }
 
-// kindOf returns the kind of a name, or the one of a system that an image is of.
+// kindOf returns the kind with a name, or the kind of a system that fits an image.
 func kindOf(name, image string) *kind {
 	for i := range kinds {
 		k := &kinds[i]
@@ -233,7 +235,7 @@ func kindOf(name, image string) *kind {
 			return k
 		}
 		if k.system == name && name != "" {
-			// docker-sonic-vs is SONiC's own name for the container.
+			// The container image of SONiC itself is named docker-sonic-vs.
 			if strings.Contains(path.Base(image), "docker-sonic-vs") {
 				return kindOf("sonic-vs", image)
 			}
@@ -243,19 +245,20 @@ func kindOf(name, image string) *kind {
 	return nil
 }
 
-// runs reports whether there is a kind of node for the switches of a system.
+// runs reports whether a kind of node exists for the switches of a system.
 func runs(system string) bool {
 	return slices.ContainsFunc(kinds, func(k kind) bool { return k.system == system })
 }
 
-// of returns the kind of the switches of a system that [runs], "" for hosts, in the lab.
+// of returns the kind used for a system's switches in the lab; "" means hosts. The system must
+// satisfy [runs].
 func (im *Images) of(system string) *kind {
 	i := slices.IndexFunc(kinds, func(k kind) bool { return k.system == system && k.name == cmp.Or(im.chosen[system], k.name) })
 	return &kinds[i]
 }
 
-// image returns the image of a node of a kind, and the release of its software: that of the
-// intent where nothing says another one.
+// image returns the image for a node of a kind, and the release of its software. The release is
+// the intent's if no image was given.
 func (im *Images) image(k *kind, release string) (image, runs string) {
 	image = im.named[k.name]
 	if image == "" {

@@ -1,7 +1,6 @@
-// Package containerlab writes the topology of an intent for containerlab: the software of
-// the switches in containers and virtual machines, cabled as the intent says. With it come
-// what the nodes start with, and the intent of the lab, whose addresses, logins, models and
-// ports are those of the nodes.
+// Package containerlab writes a containerlab topology for an intent: the switches' software in
+// containers and virtual machines, cabled as in the intent. It also writes the nodes' startup
+// files and an intent for the lab, with the addresses, logins, models and ports of the nodes.
 //
 // Its tests run the product against such a lab, or against simulators of one.
 package containerlab
@@ -28,24 +27,22 @@ import (
 //go:embed startup
 var startup embed.FS
 
-// IntentFile is the name of the intent of a lab.
+// IntentFile is the file name of the lab's intent.
 const IntentFile = "fabric.clab.yaml"
 
-// maxNodes is how many nodes fit into the network that containerlab makes unless told
-// otherwise, 172.20.20.0/24.
+// maxNodes is the number of nodes that fit into containerlab's default network, 172.20.20.0/24.
 const maxNodes = 250
 
 // Lab is a lab for containerlab.
 type Lab struct {
 	name   string
-	fabric *intent.Fabric // of the input
+	fabric *intent.Fabric // fabric of the input intent
 	images *Images
-	ports  map[string]map[string]string // see renumber
+	ports  map[string]map[string]string // lab names of ports by switch, see renumber
 	files  map[string][]byte
 }
 
-// New works out the lab of an intent: f, whose text is doc. file is the name of the
-// topology.
+// New creates the lab for an intent f with the text doc. file is the name of the topology file.
 func New(f *intent.Fabric, doc *yaml.Node, images *Images, file string) (*Lab, error) {
 	l := &Lab{name: f.Name, fabric: f, images: images, files: map[string][]byte{}}
 	if file == IntentFile {
@@ -72,7 +69,7 @@ func New(f *intent.Fabric, doc *yaml.Node, images *Images, file string) (*Lab, e
 	return l, nil
 }
 
-// usage is what the topology says about itself.
+// usage returns the comment at the top of the topology file.
 func usage(file, name string) string {
 	return strings.NewReplacer("FILE", file, "NAME", name, "INTENT", IntentFile).Replace(`# The lab of NAME, written by 'roce-fabric lab containerlab'. In this folder:
 #
@@ -86,7 +83,7 @@ func usage(file, name string) string {
 `)
 }
 
-// renumbered says which ports have other names in the lab.
+// renumbered lists the ports that have other names in the lab.
 func (l *Lab) renumbered() string {
 	var by ordered.Groups[string, string]
 	for _, sw := range natural.Keys(l.ports) {
@@ -107,7 +104,7 @@ func (l *Lab) renumbered() string {
 	return b.String()
 }
 
-// topology is containerlab's file.
+// topology returns the content of the topology file.
 func (l *Lab) topology() (*yaml.Node, error) {
 	nodes, used := &yaml.Node{Kind: yaml.Map}, &yaml.Node{Kind: yaml.Map}
 	add := func(name, system, release string) {
@@ -165,7 +162,7 @@ func (l *Lab) topology() (*yaml.Node, error) {
 	return out, nil
 }
 
-// common is what the nodes of a kind share.
+// common returns the settings shared by the nodes of a kind.
 func (l *Lab) common(k *kind, image string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.Map}
 	n.Set("image", yaml.NewText(image))
@@ -174,7 +171,7 @@ func (l *Lab) common(k *kind, image string) *yaml.Node {
 	}
 	text, err := startup.ReadFile("startup/" + k.startup)
 	if err != nil {
-		panic(err) // it is compiled in
+		panic(err) // the file is embedded
 	}
 	l.files[k.startup] = text
 	key, value := k.node(k.startup)
@@ -185,7 +182,7 @@ func (l *Lab) common(k *kind, image string) *yaml.Node {
 	return n
 }
 
-// end is an end of a link as containerlab calls it.
+// end returns the end of a link in containerlab's notation.
 func (l *Lab) end(e intent.Endpoint) (string, error) {
 	system := ""
 	if sw := l.fabric.Switch(e.Device); sw != nil {
@@ -203,15 +200,15 @@ func (l *Lab) end(e intent.Endpoint) (string, error) {
 	return e.Device + ":" + name, nil
 }
 
-// Files are the names of the files of the lab, sorted.
+// Files returns the names of the lab's files, sorted.
 func (l *Lab) Files() []string { return slices.Sorted(maps.Keys(l.files)) }
 
-// Size is how many nodes and links the lab has.
+// Size returns the number of nodes and links of the lab.
 func (l *Lab) Size() (nodes, links int) {
 	return len(l.fabric.Switches) + len(l.fabric.Hosts), len(l.fabric.Links)
 }
 
-// Taken returns the files of the lab that a folder has, with another content.
+// Taken returns those of the lab's files that exist in a folder with different content.
 func (l *Lab) Taken(dir string) (out []string, err error) {
 	for _, name := range l.Files() {
 		have, err := os.ReadFile(filepath.Join(dir, name))
@@ -226,7 +223,7 @@ func (l *Lab) Taken(dir string) (out []string, err error) {
 	return out, nil
 }
 
-// Write writes the files of the lab into a folder, each as a whole.
+// Write writes the lab's files into a folder, each file atomically.
 func (l *Lab) Write(dir string) error {
 	for _, name := range l.Files() {
 		perm := fs.FileMode(0o644)

@@ -29,7 +29,7 @@ import (
 
 var update = flag.Bool("update", false, "write the labs of the examples")
 
-// made is the lab of a text.
+// made returns the lab for the text of an intent.
 func made(t *testing.T, text, file string, images ...string) (*Lab, error) {
 	t.Helper()
 	o := func() intent.Options { return intent.Options{Stdin: strings.NewReader(text), Name: "fabric.yaml"} }
@@ -48,7 +48,7 @@ func made(t *testing.T, text, file string, images ...string) (*Lab, error) {
 	return New(f, doc, im, file)
 }
 
-// ofExample is the lab of an example.
+// ofExample returns the lab of an example.
 func ofExample(t *testing.T, name string, images ...string) *Lab {
 	t.Helper()
 	text, err := examples.Intent(name)
@@ -62,8 +62,8 @@ func ofExample(t *testing.T, name string, images ...string) *Lab {
 	return l
 }
 
-// labs are the examples that containerlab has a kind of node for. Of the others it is said
-// that it has none.
+// labs returns the examples for whose switches containerlab has a kind of node. Every other
+// example must fail with an error that says so.
 func labs(t *testing.T) (names []string) {
 	t.Helper()
 	for _, name := range examples.Names() {
@@ -80,7 +80,7 @@ func labs(t *testing.T) (names []string) {
 	return names
 }
 
-// TestExamples compares the labs of the examples with what is kept of them.
+// TestExamples compares the labs of the examples with the stored files.
 func TestExamples(t *testing.T) {
 	for _, name := range labs(t) {
 		l := ofExample(t, name)
@@ -114,11 +114,11 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// schemaEnv names the environment variable with containerlab's own schema of a topology:
+// schemaEnv names the environment variable for the path of containerlab's own topology schema:
 // schemas/clab.schema.json of srl-labs/containerlab.
 const schemaEnv = "ROCE_FABRIC_CLAB_SCHEMA"
 
-// schema is containerlab's own. Where it is not there, the test is skipped.
+// schema returns containerlab's own schema. It skips the test if the schema is not available.
 func schema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	path := os.Getenv(schemaEnv)
@@ -132,7 +132,7 @@ func schema(t *testing.T) *jsonschema.Schema {
 	return s
 }
 
-// plain is a tree as a schema takes it.
+// plainOf converts a tree to the Go values that a schema validates.
 func plainOf(n *yaml.Node) any {
 	switch n.Kind {
 	case yaml.Map:
@@ -169,14 +169,14 @@ func TestTopologiesPassContainerlabsSchema(t *testing.T) {
 	}
 }
 
-// topologyOf reads the topology of a lab.
+// topologyOf parses the topology of a lab.
 func topologyOf(t *testing.T, l *Lab) *yaml.Node {
 	t.Helper()
 	i := slices.IndexFunc(l.Files(), func(f string) bool { return strings.HasSuffix(f, ".clab.yml") })
 	return parsed(t, l.files[l.Files()[i]])
 }
 
-// topologyIn is the topology of the lab whose files are in a folder.
+// topologyIn parses the topology of the lab whose files are in a folder.
 func topologyIn(t *testing.T, dir string) *yaml.Node {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.clab.yml"))
@@ -199,8 +199,8 @@ func parsed(t *testing.T, text []byte) *yaml.Node {
 	return root
 }
 
-// cables are those of a topology and those of the intent of the lab, each end as the
-// switch calls it.
+// cables returns the cables of the topology and of the lab's intent, with each end named as on its
+// switch.
 func cables(t *testing.T, l *Lab) (topology, intended []string) {
 	t.Helper()
 	f, err := read(l.files[IntentFile])
@@ -237,8 +237,8 @@ func cables(t *testing.T, l *Lab) (topology, intended []string) {
 	return topology, intended
 }
 
-// TestLabIntents compares the intent of each lab with its topology, and with the software
-// of the nodes: ports, their speed, and a row of headroom for every cable.
+// TestLabIntents compares each lab's intent with its topology and with the nodes' software: the
+// ports, their speed, and a headroom row for every cable.
 func TestLabIntents(t *testing.T) {
 	for _, name := range labs(t) {
 		l := ofExample(t, name)
@@ -339,8 +339,8 @@ func TestImages(t *testing.T) {
 
 const head = "apiVersion: roce-fabric/v1\nkind: Fabric\nname: pod\nclasses:\n  default: {priority: 0, dscp: rest}\n"
 
-// TestWhatIsOfTheFabricStaysThere: the lab has the settings of switches, and neither their
-// logins nor what guards them.
+// TestWhatIsOfTheFabricStaysThere checks that the lab's intent keeps the switches' settings but
+// not their logins or the safeguards of a rollout.
 func TestWhatIsOfTheFabricStaysThere(t *testing.T) {
 	l, err := made(t, head+`switches:
   leaf1:
@@ -404,8 +404,8 @@ func TestPortsKeepTheirNamesWhereTheVirtualSwitchHasThem(t *testing.T) {
 	}
 }
 
-// TestManyPorts: where the ports of all switches are too many, those of a model are
-// renumbered alike.
+// TestManyPorts checks that the ports are renumbered alike per model if all switches together use
+// too many ports.
 func TestManyPorts(t *testing.T) {
 	text := head + "switches:\n  a1: {os: sonic, model: A, ports: {'Ethernet[0-248:8]': {}}}\n  a2: {os: sonic, model: B, ports: {'Ethernet[1-31]': {}}}\n"
 	l, err := made(t, text, "clab.yml")
@@ -421,8 +421,8 @@ func TestManyPorts(t *testing.T) {
 	}
 }
 
-// TestOneEntryOfTwoSystems: the range of a link may be of switches whose ports keep their
-// names, and of some whose ports do not.
+// TestOneEntryOfTwoSystems covers a link range that includes switches whose ports keep their names
+// and others whose ports are renamed.
 func TestOneEntryOfTwoSystems(t *testing.T) {
 	text := head + "switches:\n  a1: {os: eos}\n  a2: {os: sonic, ports: {MORE: {}}}\nhosts: {'h[1-2]': {nics: {e: {}}}}\n" +
 		"links:\n  - {a: 'a[1-2]/Ethernet4', b: 'h[1-2]/e', speed: 40G, cable: 5m}\n"
@@ -453,7 +453,8 @@ func TestWhatNoLabCanBe(t *testing.T) {
 	}
 }
 
-// TestLargeLabsHaveTheirOwnNetwork: containerlab's has 253 addresses.
+// TestLargeLabsHaveTheirOwnNetwork checks labs around the size of containerlab's default network,
+// which has 253 addresses.
 func TestLargeLabsHaveTheirOwnNetwork(t *testing.T) {
 	for n, want := range map[int]bool{maxNodes: false, maxNodes + 1: true} {
 		l, err := made(t, head+fmt.Sprintf("switches:\n  'a[1-%d]': {os: eos}\n", n), "x.clab.yml")
@@ -466,7 +467,8 @@ func TestLargeLabsHaveTheirOwnNetwork(t *testing.T) {
 	}
 }
 
-// TestImagesOfSeveralReleases: a node says its image where it is not that of its kind.
+// TestImagesOfSeveralReleases checks that a node states its image if it differs from the image of
+// its kind.
 func TestImagesOfSeveralReleases(t *testing.T) {
 	l, err := made(t, head+"switches:\n  a: {os: eos, release: 4.34.2F}\n  b: {os: eos, release: 4.33.1F}\n", "x.clab.yml")
 	if err != nil {
@@ -478,7 +480,7 @@ func TestImagesOfSeveralReleases(t *testing.T) {
 	}
 }
 
-// TestStartupScripts runs what nodes run, as far as that can be without a node.
+// TestStartupScripts runs the nodes' startup scripts as far as possible without a node.
 func TestStartupScripts(t *testing.T) {
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("skipped: bash is not installed")
@@ -488,8 +490,8 @@ func TestStartupScripts(t *testing.T) {
 			t.Errorf("%s: %v\n%s", s, err, out)
 		}
 	}
-	// The script gets into the machine with containerlab's login, and the last thing that
-	// it does there is the restart of the gNMI server.
+	// The script logs in to the machine with containerlab's credentials, and its last action there
+	// is to restart the gNMI server.
 	dir := t.TempDir()
 	fake := "#!/usr/bin/env bash\n[[ $SSHPASS == secret && $* == *'me@localhost'* ]] || exit 1\n[[ $* == *'bash -euo pipefail -s' ]] && cat >" + dir + "/sent\nexit 0\n"
 	if err := os.WriteFile(filepath.Join(dir, "sshpass"), []byte(fake), 0o755); err != nil {

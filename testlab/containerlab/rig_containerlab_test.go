@@ -27,31 +27,31 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
 )
 
-// real is a rig of containers and virtual machines, which containerlab runs.
+// real is a rig of containers and virtual machines that are run by containerlab.
 type real struct {
 	topology string
 	b        bounds
-	// nodes are what inspect said last, by the name of the container.
+	// nodes holds the last output of inspect, by container name.
 	nodes map[string]container
-	// sshPort is the one of the switches; a test has another.
+	// sshPort returns the SSH port of a switch; a test replaces it.
 	sshPort func(c container) string
 }
 
-// container is what 'containerlab inspect' says of a node.
+// container is a node in the output of 'containerlab inspect'.
 type container struct {
 	Name   string `json:"name"`
 	Kind   string `json:"kind"`
 	Image  string `json:"image"`
 	State  string `json:"state"`
 	Status string `json:"status"`
-	IPv4   string `json:"ipv4_address"` // with the length of the prefix
+	IPv4   string `json:"ipv4_address"` // with the prefix length
 }
 
 func newReal(topology string, b bounds) *real {
 	return &real{topology: topology, b: b, sshPort: func(container) string { return "22" }}
 }
 
-// run runs containerlab and returns its standard output.
+// run runs a command and returns its standard output.
 func run(ctx context.Context, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.WaitDelay = 10 * time.Second
@@ -63,7 +63,7 @@ func run(ctx context.Context, args ...string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// last is the end of what a program had to say.
+// last returns the last line of a program's messages.
 func last(said string) string {
 	said = strings.TrimSpace(said)
 	return said[strings.LastIndex(said, "\n")+1:]
@@ -104,7 +104,7 @@ func (r *real) start(ctx context.Context, f *fleet.Fabric) (*fleet.Access, error
 	return &fleet.Access{}, os.WriteFile(knownHosts, []byte(known.String()), 0o644)
 }
 
-// inspect asks containerlab about the nodes. That one is not ready is an error.
+// inspect runs 'containerlab inspect'. It returns an error if a node is not ready.
 func (r *real) inspect(ctx context.Context) error {
 	text, err := run(ctx, "containerlab", "inspect", "-t", r.topology, "-f", "json")
 	if err != nil {
@@ -133,7 +133,7 @@ func (r *real) inspect(ctx context.Context) error {
 	return nil
 }
 
-// hostKey returns the key of an SSH server, without a login.
+// hostKey returns the host key of an SSH server without logging in.
 func hostKey(ctx context.Context, at string) (key gossh.PublicKey, err error) {
 	conn, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, "tcp", at)
 	if err != nil {
@@ -148,7 +148,7 @@ func hostKey(ctx context.Context, at string) (key gossh.PublicKey, err error) {
 		return nil
 	}})
 	if key != nil {
-		return key, nil // that nobody is let in without a password is as it should be
+		return key, nil // the server rightly refuses a login without a password
 	}
 	return nil, err
 }
@@ -162,8 +162,8 @@ func (r *real) image(sw *intent.Switch) string {
 	return r.nodes[host].Image
 }
 
-// collect keeps what inspect, the containers and SONiC's syslog say. It goes on where one
-// of them says nothing.
+// collect saves the output of inspect, the containers' logs and SONiC's syslog. It continues if
+// one of them fails.
 func (r *real) collect(ctx context.Context, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -172,7 +172,7 @@ func (r *real) collect(ctx context.Context, dir string) error {
 		out, err := run(ctx, args...)
 		return errors.Join(err, os.WriteFile(filepath.Join(dir, file), out, 0o644))
 	}
-	// A machine says on standard error how it starts.
+	// A virtual machine logs its start on standard error.
 	log := func(name string) error {
 		cmd := exec.CommandContext(ctx, "docker", "logs", "--tail", "5000", name)
 		out, err := cmd.CombinedOutput()
@@ -195,9 +195,9 @@ func (r *real) stop(ctx context.Context) error {
 	return err
 }
 
-// fake puts programs of these names on PATH: one that answers as containerlab does, in JSON
-// and exit status, and docker. A folder has what they are asked, and how many inspects say
-// that a node starts.
+// fake is a script that acts as containerlab, with its JSON and exit statuses, or as docker. It
+// records its calls in its folder, and reads from there how many calls of inspect report that a
+// node is starting.
 const fake = `#!/usr/bin/env bash
 set -euo pipefail
 dir=$(dirname "$0")
@@ -248,8 +248,8 @@ destroy)
 esac
 `
 
-// faked is a lab of two nodes whose containerlab is the fake, and whose switches are
-// simulators. It works in a folder with the files of the lab.
+// faked prepares a lab of two nodes with the fake containerlab and simulated switches. It works in
+// a folder with the lab's files.
 func faked(t *testing.T, starting string) (r *real, f *fleet.Fabric, dir string) {
 	t.Helper()
 	if _, err := exec.LookPath("bash"); err != nil {
@@ -280,8 +280,7 @@ func faked(t *testing.T, starting string) (r *real, f *fleet.Fabric, dir string)
 	return newReal("mixed.clab.yml", bounds{every: time.Millisecond, start: 10 * time.Second}), f, dir
 }
 
-// TestContainerlabIsDriven runs all that the suite asks of containerlab against a program
-// that answers as it does.
+// TestContainerlabIsDriven runs everything that the suite asks of containerlab against the fake.
 func TestContainerlabIsDriven(t *testing.T) {
 	r, f, dir := faked(t, "2")
 	sim, err := lab.Start(f.Fabric(), "", lab.Options{})
@@ -342,7 +341,7 @@ func TestContainerlabIsDriven(t *testing.T) {
 	}
 }
 
-// TestContainerlabFails: what containerlab says, and which node is missing, is in the error.
+// TestContainerlabFails checks that errors contain containerlab's message and the missing node.
 func TestContainerlabFails(t *testing.T) {
 	ctx := t.Context()
 	r, f, dir := faked(t, "1000000")

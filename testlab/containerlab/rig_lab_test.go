@@ -64,7 +64,7 @@ func (r *simulated) stop(context.Context) error {
 	return r.lab.Close()
 }
 
-// keptOf reads what is kept of the images in a folder of results, by kind.
+// keptOf reads what was stored about images in a folder of results, by kind.
 func keptOf(t *testing.T, results string) map[string][]accepted {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(results, "accepted", "*.json"))
@@ -99,8 +99,8 @@ func TestSuiteOnSimulators(t *testing.T) {
 	}
 }
 
-// TestWhatAnImageRefusesIsKept: a switch whose image refuses a line is read and not changed,
-// and what it refuses is found out without a trace on it.
+// TestWhatAnImageRefusesIsKept checks that a switch whose image rejects a line is read but not
+// changed, and that the rejected lines are found without leaving a trace on the switch.
 func TestWhatAnImageRefusesIsKept(t *testing.T) {
 	l, err := made(t, head+`  rdma: {priority: 3, dscp: [26], lossless: true, bandwidth: 60%}
 switches:
@@ -131,7 +131,7 @@ links:
 		t.Fatal(err)
 	}
 	leaf, spine := r.lab.Switches["leaf1"].(*eos.EOS), r.lab.Switches["spine2"].(*nxos.NXOS)
-	// A comment says when the configuration is shown.
+	// Skip the comment with the time at which the configuration is shown.
 	running := func() []string {
 		return slices.DeleteFunc(strings.Split(leaf.Running()+spine.Running(), "\n"), func(l string) bool { return strings.HasPrefix(l, "!") })
 	}

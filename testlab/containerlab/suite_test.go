@@ -23,27 +23,27 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
-// rig is a place where a lab runs.
+// rig is an environment in which a lab runs.
 type rig interface {
-	// start starts the nodes of the lab whose files are in the working folder, and
-	// returns how its switches are reached.
+	// start starts the nodes of the lab whose files are in the working folder, and returns the
+	// access to its switches.
 	start(ctx context.Context, f *fleet.Fabric) (*fleet.Access, error)
-	// ssh is how someone else than the product gets into a switch.
+	// ssh returns the settings with which someone other than the product logs in to a switch.
 	ssh(sw *intent.Switch) (ssh.Config, error)
-	// image is what a switch runs.
+	// image names the image that a switch runs.
 	image(sw *intent.Switch) string
-	// collect writes what there is about the nodes into a folder.
+	// collect writes logs and other information about the nodes into a folder.
 	collect(ctx context.Context, dir string) error
-	// stop ends the nodes.
+	// stop stops the nodes.
 	stop(ctx context.Context) error
 }
 
-// bounds are how long a rig may take.
+// bounds says how long a rig may take.
 type bounds struct {
 	every, start time.Duration
-	// work is for all that is done once the switches answer.
+	// work limits everything that is done once the switches answer.
 	work time.Duration
-	// all puts each fault into each system; else each system has one of them.
+	// all injects each fault into each system; otherwise each system gets only one of them.
 	all bool
 }
 
@@ -56,14 +56,14 @@ type suite struct {
 	at      *fleet.Access
 	devices []fleet.Device
 	state   store.Store
-	// sound are the switches whose image takes all lines that the intent needs.
+	// sound holds the switches whose image accepts all lines that the intent needs.
 	sound map[string]bool
-	// found are the findings of a fabric that is as intended.
+	// found holds the findings of the fabric when it is as intended.
 	found map[string]bool
 }
 
-// runSuite runs the product against the lab of an intent. results is where what is learnt
-// about images stays, and the logs.
+// runSuite runs the product against the lab of an intent. Logs and what is learned about the
+// images are written to the folder results.
 func runSuite(t *testing.T, r rig, l *Lab, b bounds, results string) {
 	t.Chdir(t.TempDir())
 	if err := l.Write("."); err != nil {
@@ -137,7 +137,7 @@ func (s *suite) plans(ctx context.Context) (out []*fleet.DevicePlan, err error) 
 	return out, errors.Join(append(failed, err)...)
 }
 
-// accepted is what an image takes of the lines that an intent needs.
+// accepted records which of the lines needed by an intent an image accepts.
 type accepted struct {
 	Image   string    `json:"image"`
 	Kind    string    `json:"kind"`
@@ -149,11 +149,11 @@ type accepted struct {
 
 type refused struct {
 	Line  string `json:"line"`
-	Words string `json:"words"` // of the switch
+	Words string `json:"words"` // the switch's message
 }
 
-// probe finds out which lines each image takes, and keeps it by image and version. A
-// switch that refuses some is planned, and not changed.
+// probe determines which lines each image accepts, and stores the result by image and version. A
+// switch that rejects lines is planned but not changed.
 func (s *suite) probe(ctx context.Context, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -182,7 +182,7 @@ func (s *suite) probe(ctx context.Context, dir string) error {
 		for _, r := range no {
 			s.t.Logf("%s (%s) refuses %q: %s", sw.Name, a.Image, r.Line, r.Words)
 		}
-		// Switches of one image have lines in common, and others.
+		// Switches with the same image have some lines in common but not all.
 		file := acceptedFile(a)
 		if kept[file] == nil {
 			kept[file], tried[file] = &a, map[string]bool{}
@@ -214,12 +214,12 @@ func (s *suite) probe(ctx context.Context, dir string) error {
 
 var notInNames = regexp.MustCompile(`[^A-Za-z0-9.()-]+`)
 
-// acceptedFile is the name of the file that keeps what an image takes.
+// acceptedFile returns the name of the file that stores what an image accepts.
 func acceptedFile(a accepted) string {
 	return notInNames.ReplaceAllString(a.Kind+" "+a.Image+" "+a.Version, "_") + ".json"
 }
 
-// shell is the command line of EOS and NX-OS, as far as typing lines needs it.
+// shell describes the command lines of EOS and NX-OS, as far as is necessary to type lines.
 var shell = &ssh.Platform{
 	Levels: []ssh.Level{
 		{Name: "exec", Prompt: `[\w.\-]{1,63}>`},
@@ -234,10 +234,10 @@ var shell = &ssh.Platform{
 	OnOpen:   []string{"terminal width 511", "terminal length 0"},
 }
 
-// someone is who gets into a switch behind the product's back.
+// someone is a login to a switch other than the product's.
 type someone struct {
 	*ssh.Client
-	net *ssh.Network // nil where the switch has a shell of Linux
+	net *ssh.Network // nil if the switch has a Linux shell
 }
 
 func (s *suite) someone(ctx context.Context, sw *intent.Switch) (*someone, error) {
@@ -258,7 +258,7 @@ func (s *suite) someone(ctx context.Context, sw *intent.Switch) (*someone, error
 	return out, nil
 }
 
-// types types lines and returns those that are refused.
+// types types lines and returns the rejected ones.
 func (p *someone) types(ctx context.Context, lines ...string) (out []refused, err error) {
 	for _, line := range lines {
 		if p.net == nil {
@@ -281,7 +281,7 @@ func (p *someone) types(ctx context.Context, lines ...string) (out []refused, er
 	return out, nil
 }
 
-// must is types where nothing may be refused.
+// must types lines and returns an error if one is rejected.
 func (p *someone) must(ctx context.Context, lines ...string) error {
 	no, err := p.types(ctx, lines...)
 	if err == nil && len(no) > 0 {
@@ -290,7 +290,7 @@ func (p *someone) must(ctx context.Context, lines ...string) error {
 	return err
 }
 
-// lines types what a switch of lines is to hold, and takes it away again.
+// lines types the lines that a switch would get, and removes them again.
 func (s *suite) lines(ctx context.Context, sw *intent.Switch) (lines []string, no []refused, err error) {
 	var before, after []string
 	switch sw.OS {
@@ -300,7 +300,7 @@ func (s *suite) lines(ctx context.Context, sw *intent.Switch) (lines []string, n
 		before = []string{"checkpoint probe", "configure terminal"}
 		after = []string{"end", "rollback running-config checkpoint probe", "no checkpoint probe"}
 	default:
-		return nil, nil, nil // the plan has asked the models of the image
+		return nil, nil, nil // the plan has already checked them against the image's YANG models
 	}
 	p, err := s.someone(ctx, sw)
 	if err != nil {
@@ -324,17 +324,17 @@ func (s *suite) lines(ctx context.Context, sw *intent.Switch) (lines []string, n
 	return lines, no, p.must(ctx, after...)
 }
 
-// chosen are the switches that are changed.
+// chosen returns the switches that are changed.
 func (s *suite) chosen() (out []fleet.Device) {
 	return slices.DeleteFunc(slices.Clone(s.devices), func(d fleet.Device) bool { return !s.sound[d.Name] })
 }
 
-// options are those of every run.
+// options returns the options of every run.
 func (s *suite) options() fleet.RunOptions {
 	return fleet.RunOptions{Fabric: s.f.Fabric(), Store: s.state, Workers: len(s.devices), Writers: len(s.devices)}
 }
 
-// apply applies the intent; a second plan is empty.
+// apply applies the intent and checks that a second plan is empty.
 func (s *suite) apply(ctx context.Context) (err error) {
 	plan, err := fleet.Prepare(ctx, s.chosen(), fleet.PlanOptions{Fabric: s.f.Fabric(), Workers: len(s.devices)})
 	if err != nil {
@@ -351,7 +351,7 @@ func (s *suite) apply(ctx context.Context) (err error) {
 	return s.differs(ctx, nil)
 }
 
-// ended is an error where a device is in none of the states.
+// ended returns an error if a device is in none of the given states.
 func ended(r *fleet.Result, states ...fleet.State) error {
 	for _, o := range r.Outcomes {
 		if o.Error != nil {
@@ -364,8 +364,8 @@ func ended(r *fleet.Result, states ...fleet.State) error {
 	return nil
 }
 
-// differs is an error unless these, of the switches that are changed, differ from the
-// intent.
+// differs returns an error unless exactly the devices in want, among the switches that are
+// changed, differ from the intent.
 func (s *suite) differs(ctx context.Context, want []string) error {
 	plans, err := s.plans(ctx)
 	if err != nil {
@@ -383,7 +383,7 @@ func (s *suite) differs(ctx context.Context, want []string) error {
 	return nil
 }
 
-// rollback rolls the apply back: the switches are planned as before it.
+// rollback rolls back the apply and checks that the switches are planned as before it.
 func (s *suite) rollback(ctx context.Context) error {
 	run, err := fleet.Find(ctx, s.chosen(), fleet.FindOptions{Store: s.state})
 	if err != nil {
@@ -403,7 +403,7 @@ func (s *suite) rollback(ctx context.Context) error {
 	return s.differs(ctx, all)
 }
 
-// findings are those of a validation, by check and device.
+// findings returns the findings of a validation, by check and device.
 func (s *suite) findings(ctx context.Context) (map[string]bool, error) {
 	v, err := fleet.Validate(ctx, s.f, s.at, fleet.ValidateOptions{ReadOptions: fleet.ReadOptions{Workers: len(s.devices)}})
 	if err != nil {
@@ -422,18 +422,18 @@ func (s *suite) findings(ctx context.Context) (map[string]bool, error) {
 	return out, nil
 }
 
-// validate notes what is found where all is as intended: a virtual switch has findings of
-// its own.
+// validate records the findings while everything is as intended: a virtual switch has some
+// findings of its own.
 func (s *suite) validate(ctx context.Context) (err error) {
 	s.found, err = s.findings(ctx)
 	return err
 }
 
-// fault is what someone else does to a switch.
+// fault is a change that someone else makes to a switch.
 type fault struct {
 	name  string
 	finds []string
-	// on are the lines, by system, with {port}.
+	// on holds the lines by system, with {port}.
 	on map[string][]string
 }
 
@@ -455,7 +455,7 @@ var faults = []fault{
 	}},
 }
 
-// faults puts each fault into a switch of each system, finds it, and mends it.
+// faults injects each fault into a switch of each system, checks that it is found, and repairs it.
 func (s *suite) faults(ctx context.Context) error {
 	for i, f := range faults {
 		done := map[string]bool{}

@@ -1,8 +1,8 @@
 package faults
 
-// The fabrics that faults are put into: three leaves below two spines with a host at
-// each leaf, so that one switch of a role can differ from two others. bases are by the
-// name that faults use.
+// bases holds the fabrics into which faults are injected, by the name that the fault tables use.
+// Each has three leaves below two spines and a host at each leaf, so that one switch of a role can
+// differ from two others.
 var bases = map[string]string{
 	"sonic": clos(`
   leaf[1-3]: {os: sonic, role: leaf, address: "192.0.2.[11-13]:8080", model: DellEMC-Z9332f-O32, release: 202511}
@@ -41,7 +41,8 @@ var bases = map[string]string{
 `,
 }
 
-// clos is an intent of switches whose ports down, up and across are given.
+// clos returns an intent for the given switches. down, up and across are its ports towards hosts,
+// towards spines, and of the spines.
 func clos(switches, down, up, across string) string {
 	text := `apiVersion: roce-fabric/v1
 kind: Fabric

@@ -1,7 +1,7 @@
 package faults
 
-// cumulusFaults are faults of Cumulus Linux switches as they come about in operation: the
-// preset turned on by a colleague, a profile of another team, a value in another unit.
+// cumulusFaults are faults of Cumulus Linux switches as they occur in operation: a preset that a
+// colleague enabled, a profile of another team, a value in the wrong unit.
 var cumulusFaults = []fault{
 	{"an uplink has another MTU", "leaf1", "nv set interface swp33 link mtu 1500", "error MTU-02 leaf1 swp33", "MTU-01 the ends differ; MTU-03 it is below RDMA's; " + sibling, ""},
 	{"an uplink is shut", "leaf1", "nv set interface swp33 link state down", "error PRT-05 leaf1 swp33", "DRIFT it is to be up", ""},
@@ -23,14 +23,14 @@ var cumulusFaults = []fault{
 	{"the queue of RDMA is that of the default class", "leaf1", "nv set qos egress-queue-mapping default-global switch-priority 3 traffic-class 0", "error CLS-05|DRIFT @", "", ""},
 	{"a host port has the profile of the switch", "leaf1", "nv unset interface swp1 qos mapping profile", "error CLS-02 leaf1 swp1", "CLS-04 the switch trusts PCP; DRIFT no DSCP is mapped; " + sibling, ""},
 
-	// Pause.
+	// PFC.
 	{"another priority pauses", "leaf1", "nv set qos pfc roce-fabric switch-priority 4", "error PFC-02 leaf1 swp1", "", ""},
 	{"pauses are sent and not obeyed", "leaf1", "nv set qos pfc roce-fabric rx disable", "error PFC-01|PFC-02 leaf1 swp1", "", ""},
 	{"the cable of uplinks is 1 m", "leaf1", "nv set qos pfc roce-fabric-2 cable-length 1", "error BUF-02 @up", "", ""},
 
 	{"next to no memory is left to lossy traffic", "leaf1", "nv set qos traffic-pool default-lossy memory-percent 10; nv set qos traffic-pool default-lossless memory-percent 90", "info BUF-11 leaf1", "", ""},
 
-	// Queues and marks.
+	// Queues and ECN marking.
 	{"RDMA is not marked", "leaf1", "nv set qos congestion-control roce-fabric traffic-class 3 ecn disable", "error ECN-01 @", "", ""},
 	{"thresholds in kilobytes", "leaf1", "nv set qos congestion-control roce-fabric traffic-class 3 min-threshold 600; nv set qos congestion-control roce-fabric traffic-class 3 max-threshold 6000", "error ECN-03|ECN-06 @", "", ""},
 	{"RDMA is dropped at random", "leaf1", "nv set qos congestion-control roce-fabric traffic-class 3 red enable", "error ECN-08 @", "", ""},

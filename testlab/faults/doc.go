@@ -1,6 +1,7 @@
-// Package faults judges the tool from outside: tables of faults that are put into the
-// devices of a lab behind its back, and of fabrics that have none. They are written
-// from what switches, NICs and public references say, not from the checks.
+// Package faults tests the tool from outside. Its tables list faults that are injected into the
+// devices of a lab without the tool's knowledge; other tests use fabrics without faults. The
+// tables are based on the documentation of switches and NICs and on public references, not on the
+// checks.
 //
-// All of it is tests.
+// The package contains only tests.
 package faults

@@ -1,17 +1,17 @@
 package faults
 
-// eosField are faults of EOS switches as they come about in operation: a block meant for
-// other ports, a value in another unit, a policy of another team, half of a rollback.
+// eosField are faults of EOS switches as they occur in operation: a block meant for other ports, a
+// value in the wrong unit, a policy of another team, half of a rollback.
 var eosField = []fault{
 	{"pause was sent on a lossy priority, without a window", "leaf1", "counted Ethernet1/1 4 pfc-tx 1000", "warning PFC-14 leaf1 Ethernet1/1", "", ""},
 
-	// Thresholds in other units.
+	// Thresholds in the wrong unit.
 	{"thresholds written in mbytes", "leaf1", profile + "uc-tx-queue 3; random-detect ecn minimum-threshold 1 mbytes maximum-threshold 2 mbytes max-mark-probability 10", "error ECN-03|ECN-06|DRIFT @", "ECN-05 the other switches differ", ""},
 	{"bytes taken for kbytes", "leaf1", profile + "uc-tx-queue 3; random-detect ecn minimum-threshold 150000 kbytes maximum-threshold 1500000 kbytes max-mark-probability 10", "error ECN-03|ECN-04|ECN-06|DRIFT @", "ECN-05 the other switches differ", ""},
 	{"kbytes forgotten at the minimum", "leaf1", profile + "uc-tx-queue 3; random-detect ecn minimum-threshold 150 bytes maximum-threshold 1500 kbytes max-mark-probability 10", "error ECN-06|DRIFT @", "ECN-05 the other switches differ", ""},
 	{"a queue of one port drops at random as well", "leaf1", "interface Ethernet34/1; uc-tx-queue 3; random-detect drop minimum-threshold 150000 bytes maximum-threshold 300000 bytes drop-probability 5", "error ECN-08|DRIFT leaf1 Ethernet34/1", sibling, ""},
 
-	// Profiles and ranges of ports.
+	// Profiles and port ranges.
 	{"uplinks of a range with the default MTU", "leaf1", "interface Ethernet33/1,34/1; no mtu", "error MTU-02 leaf1 Ethernet33/1,Ethernet34/1", "MTU-01 the ends differ; " + sibling, ""},
 	{"a host port has the profile of the storage team", "leaf1", "qos profile STORAGE; qos trust dscp; priority-flow-control on; priority-flow-control priority 4 no-drop; exit; interface Ethernet1/1; service-profile STORAGE", "error PFC-02 leaf1 Ethernet1/1", "ECN-01 the profile has no curve; SCH-03 nor shares; SCH-07 nor shares; WD-03 priority 3 is not watched; PFC-03 no group has headroom for it; PFC-15 it pauses another; ECN-14 the other hops mark; DRIFT queues are strict; " + sibling, ""},
 	{"a host port pauses all traffic", "leaf1", "interface Ethernet1/1; priority-flow-control priority 0 no-drop", "error PFC-02 leaf1 Ethernet1/1", "WD-03 nor is it watched; PFC-03 no group has headroom for it; " + sibling, ""},
@@ -33,7 +33,7 @@ var eosField = []fault{
 	{"notifications leave with DSCP 0", "leaf1", "qos map traffic-class 6 to dscp 0; qos rewrite dscp", "error CLS-07 @", "", ""},
 	{"DSCP is rewritten by the default map", "leaf1", "qos rewrite dscp", "warning CLS-07 @", "", "the switch's own map is not known for certain"},
 
-	// Pause and watchdog.
+	// PFC and watchdog.
 	{"802.3x is sent to a spine", "leaf1", "interface Ethernet33/1; flowcontrol send on", "error PFC-05 leaf1 Ethernet33/1", sibling, ""},
 	{"802.3x is desired at a host", "leaf1", "interface Ethernet1/1; flowcontrol receive desired", "info UNKNOWN leaf1", "", ""},
 	{"DCBX at a host", "leaf1", "interface Ethernet1/1; dcbx mode ieee", "info UNKNOWN leaf1", "", ""},

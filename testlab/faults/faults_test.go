@@ -26,39 +26,40 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// fault is one line of a table.
+// fault is one entry of a table.
 type fault struct {
 	name string
-	// at are the devices that it is put into, separated by commas; "switches" is all.
+	// at lists the devices to inject the fault into, separated by commas; "switches" means all
+	// switches.
 	at string
-	do string // see [lab.Lab.Inject]
-	// want are findings that must be there, separated by ";", as "error BUF-01 @". Of
-	// several ids, separated by "|", the references do not say which. A place is a device
-	// and its ports, separated by commas, or, for each device of at, "@" for its lossless
-	// ports, "@down" and "@up" for those towards hosts and switches, "@switch" for the
-	// device alone.
+	do string // statements for [lab.Lab.Inject]
+	// want lists the findings that must be reported, separated by ";", such as "error BUF-01 @".
+	// With several ids, separated by "|", any of them will do, because the references leave it
+	// open. A place is a device and its ports, separated by commas. It can also name ports of each
+	// device in at: "@" means its lossless ports, "@down" and "@up" those towards hosts and
+	// towards switches, and "@switch" the device without a port.
 	want string
-	// also are ids of findings that the fault causes as well, each with the reason,
-	// separated by ";". Nothing else above info may be found.
+	// also lists ids of further findings that the fault causes, each with the reason, separated by
+	// ";". No other finding above info is allowed.
 	also string
-	// open says why the tool does not find the fault so; the test fails when it does.
+	// open says why the tool does not yet report the fault as wanted; the test fails once it does.
 	open string
 }
 
-// tables are the faults by the fabric that they are put into, see [bases].
+// tables lists the faults by the fabric into which they are injected, see [bases].
 var tables = map[string][]fault{
 	"sonic": slices.Concat(sonicBuffers, sonicFaults), "dynamic": dynamicFaults,
 	"eos": slices.Concat(eosFaults, eosField), "nxos": nxosFaults, "cumulus": cumulusFaults, "mixed": hostFaults,
 }
 
-// every runs all faults, as at night.
+// every injects all faults, as nightly runs do.
 var every = flag.Bool("every", false, "inject all faults, not a sample")
 
-// sample is how many faults of each fabric are injected usually.
+// sample is the number of faults per fabric that are injected by default.
 const sample = 5
 
-// TestFaults injects faults that run, one after the other, and takes each back. The tool
-// has to name each by id, place and severity, and nothing else above info.
+// TestFaults injects faults one after the other into a running fabric and removes each again. The
+// tool must report each with the right id, place and severity, and nothing else above info.
 func TestFaults(t *testing.T) {
 	seed := rand.Uint64()
 	report := &tally{}
@@ -96,7 +97,7 @@ func TestFaults(t *testing.T) {
 	report.print(t)
 }
 
-// judge injects a fault and returns how what is found differs from what is wanted.
+// judge injects a fault and returns the differences between the expected and the actual findings.
 func (x *fabric) judge(t *testing.T, f fault) (wrong []string) {
 	t.Helper()
 	devices := strings.Split(f.at, ",")
@@ -110,7 +111,7 @@ func (x *fabric) judge(t *testing.T, f fault) (wrong []string) {
 	}
 	var o fleet.ValidateOptions
 	if strings.Contains(f.do, "count ") {
-		o.Window, x.at.Scale = 40*time.Millisecond, 1e-4 // the counters of the lab are new at once
+		o.Window, x.at.Scale = 40*time.Millisecond, 1e-4 // the lab's counters are updated immediately
 	}
 	fs := x.validate(t, o)
 	wants := x.wants(t, f, devices)
@@ -136,7 +137,7 @@ func (x *fabric) judge(t *testing.T, f fault) (wrong []string) {
 	return wrong
 }
 
-// wanted is what has to be found on a device: in one finding, or in several that name
+// wanted is an expected finding on a device. Several findings may report it together, if they name
 // these ports and no others.
 type wanted struct {
 	severity validate.Severity
@@ -150,7 +151,7 @@ func (w wanted) met(f validate.Finding) bool {
 		(len(f.Ports) == 0) == (len(w.ports) == 0) && !slices.ContainsFunc(f.Ports, func(p string) bool { return !slices.Contains(w.ports, p) })
 }
 
-// left says where it is not found; "" where it is.
+// left describes where no finding reports w; "" if findings cover all of it.
 func (w wanted) left(fs []validate.Finding) string {
 	found, ports := false, slices.Clone(w.ports)
 	for _, f := range fs {
@@ -202,7 +203,7 @@ func (x *fabric) wants(t *testing.T, f fault, devices []string) (out []wanted) {
 	return out
 }
 
-// named are ports by their names, as a finding folds them.
+// named splits a comma-separated list of ports.
 func named(folded string) (out []string) {
 	if folded == "" {
 		return nil
@@ -213,7 +214,7 @@ func named(folded string) (out []string) {
 	return out
 }
 
-// meant are the ports of a device that "@", "@down" and "@up" mean.
+// meant returns the ports of a device that "@", "@down", "@up" or "@switch" stands for.
 func (x *fabric) meant(device, which string) (ports []string) {
 	fab := x.f.Fabric()
 	switch h := fab.Host(device); {
@@ -241,25 +242,25 @@ func otherEnd(p *intent.Port, device string) intent.Endpoint {
 	return p.Link.A
 }
 
-// state is all that the devices of the lab show of their configuration.
+// state returns the complete configuration shown by all devices of the lab.
 func (x *fabric) state() string {
 	var b strings.Builder
 	for _, n := range x.l.Names() {
 		for line := range strings.Lines(x.running(n)) {
-			if !strings.HasPrefix(line, "!") { // the time, on NX-OS
+			if !strings.HasPrefix(line, "!") { // skip the time stamp on NX-OS
 				b.WriteString(line)
 			}
 		}
 	}
 	for _, n := range x.l.HostNames() {
 		if err := json.NewEncoder(&b).Encode(x.l.Servers[n].Kernel().State("eth0")); err != nil {
-			panic(err) // numbers alone
+			panic(err) // cannot fail: only numbers
 		}
 	}
 	return b.String()
 }
 
-// tally is the result.
+// tally counts the results.
 type tally struct {
 	found, faulty int
 	open          []string

@@ -18,7 +18,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
-// fabric is an intent, and a lab whose devices run it.
+// fabric is an intent, and a lab with its devices.
 type fabric struct {
 	f  *fleet.Fabric
 	l  *lab.Lab
@@ -35,8 +35,7 @@ func load(t testing.TB, text string) *fleet.Fabric {
 	return f
 }
 
-// start starts the devices of an intent, as they were delivered or with the
-// configurations of o.
+// start starts the devices of an intent in factory state or with the configurations in o.
 func start(t testing.TB, text string, o lab.Options) *fabric {
 	t.Helper()
 	f := load(t, text)
@@ -60,7 +59,7 @@ func (x *fabric) apply(t testing.TB) {
 	}
 }
 
-// tryApply applies the intent, and returns what went wrong.
+// tryApply applies the intent and returns the failures.
 func (x *fabric) tryApply(t testing.TB) (wrong []string) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
@@ -86,7 +85,7 @@ func (x *fabric) tryApply(t testing.TB) (wrong []string) {
 	return wrong
 }
 
-// differs lists what a plan would change.
+// differs lists the changes that a plan would make.
 func (x *fabric) differs(t testing.TB) (out []string) {
 	t.Helper()
 	devices, _ := x.f.Devices(x.at)
@@ -96,7 +95,7 @@ func (x *fabric) differs(t testing.TB) (out []string) {
 		}
 		for _, g := range d.Changes {
 			if strings.HasPrefix(g.Path(), "unit") {
-				continue // of a host, which the fabrics here accept to be missing
+				continue // the boot unit of a host, which these fabrics accept to be missing
 			}
 			out = append(out, fmt.Sprintf("%s %s: %s -> %s", d.Name, g.Path(), g.Old, g.New))
 		}
@@ -108,7 +107,7 @@ func (x *fabric) differs(t testing.TB) (out []string) {
 	return out
 }
 
-// validate is `roce-fabric validate`.
+// validate returns the findings of `roce-fabric validate`.
 func (x *fabric) validate(t testing.TB, o fleet.ValidateOptions) []validate.Finding {
 	t.Helper()
 	o.Workers = 4
@@ -119,7 +118,7 @@ func (x *fabric) validate(t testing.TB, o fleet.ValidateOptions) []validate.Find
 	return v.Findings
 }
 
-// counts are the findings above info.
+// counts returns the findings above info that are not suppressed.
 func counts(fs []validate.Finding) (out []string) {
 	for _, f := range fs {
 		if f.Severity != validate.Info && f.Suppressed == nil {
@@ -133,7 +132,7 @@ func said(f validate.Finding) string {
 	return fmt.Sprintf("%s %s %s: %s", f.Severity, f.ID, f.Place(), f.What)
 }
 
-// keep notes what all devices of the lab hold; back brings it back.
+// keep saves the state of all devices of the lab; back restores it.
 func (x *fabric) keep(t testing.TB) (back func()) {
 	var all []func() error
 	for _, name := range slices.Concat(x.l.Names(), x.l.HostNames()) {
@@ -148,7 +147,7 @@ func (x *fabric) keep(t testing.TB) (back func()) {
 	}
 }
 
-// running is what a switch shows of its configuration, for a person who writes faults.
+// running returns the configuration that a switch shows, for people who write faults.
 func (x *fabric) running(name string) string {
 	switch s := x.l.Switches[name].(type) {
 	case *eos.EOS:

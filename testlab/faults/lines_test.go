@@ -1,10 +1,10 @@
 package faults
 
-// profile opens a queue of the profile that the ports of the EOS switches have.
+// profile is the command that opens the QoS profile of the ports of the EOS switches.
 const profile = "qos profile ROCE-FABRIC; "
 
-// eosFaults are typed at the terminal of EOS switches (Arista EOS user manual, Quality of
-// Service; arista/avd, platform trident mmu).
+// eosFaults are lines typed on EOS switches (Arista EOS user manual, Quality of Service;
+// arista/avd, platform trident mmu).
 var eosFaults = []fault{
 	// Buffers and thresholds.
 	{"headroom of ten cells", "leaf1", "platform trident mmu queue profile P; ingress headroom cells 10; exit; platform trident mmu queue profile P apply", "warning BUF-01 @", "", ""},
@@ -80,8 +80,7 @@ var eosFaults = []fault{
 	{"a change was not saved", "leaf1", "interface Ethernet1/1; description new; unsaved", "warning OPS-01 leaf1", "", ""},
 }
 
-// nxosFaults are typed at the terminal of NX-OS switches (Cisco Nexus 9000 QoS
-// configuration guide, 10.x).
+// nxosFaults are lines typed on NX-OS switches (Cisco Nexus 9000 QoS configuration guide, 10.x).
 var nxosFaults = []fault{
 	{"pause was sent on a lossy priority, without a window", "leaf1", "counted Ethernet1/1 4 pfc-tx 1000", "warning PFC-14 leaf1 Ethernet1/1", "", ""},
 
@@ -164,15 +163,15 @@ var nxosFaults = []fault{
 	{"a change was not saved", "leaf1", "interface Ethernet1/1; description new; unsaved", "warning OPS-01 leaf1", "", ""},
 }
 
-// gid and noGID are of the table of GIDs of a host's NIC.
+// gid and noGID edit the GID table of a host's NIC.
 const gid = "file class/infiniband/mlx5_0/ports/1/gid_attrs/"
 
 func noGID(slot string) string {
 	return "file class/infiniband/mlx5_0/ports/1/gids/" + slot + " 0000:0000:0000:0000:0000:0000:0000:0000; "
 }
 
-// hostFaults are those of the hosts of a mixed fabric, as their drivers and files show
-// them, and those between switches of different systems.
+// hostFaults are faults of the hosts in a mixed fabric, in their drivers and files, and faults
+// between switches of different systems.
 var hostFaults = []fault{
 	{"a NIC pauses nothing", "gpu1", "pfc eth0 -", "error PFC-02 @", "", ""},
 	{"a NIC pauses another priority", "gpu2", "pfc eth0 4", "error PFC-02 @", "", ""},
@@ -224,7 +223,7 @@ var hostFaults = []fault{
 	{"the firmware owns DCBX of a willing NIC", "gpu1", "willing eth0; dcbx eth0 firmware", "warning DCB-01 @; warning DCB-03 @", "", ""},
 	{"a NIC has nothing of the intent", "gpu1", "pfc eth0 -; trust eth0 pcp; tos mlx5_0 0", "error PFC-02 @; error NIC-01 @; error NIC-03 @", "", ""},
 
-	// RDMA cannot run, whatever the settings.
+	// RDMA cannot work, whatever the settings.
 	{"a NIC speaks iWARP", "gpu1", "file class/infiniband/mlx5_0/node_type 4: RNIC", "error NIC-13 @", "", ""},
 	{"a NIC is set to InfiniBand", "gpu1", "file class/infiniband/mlx5_0/ports/1/link_layer InfiniBand", "error NIC-13 @", "", ""},
 	{"an RDMA port is down", "gpu1", "file class/infiniband/mlx5_0/ports/1/state 1: DOWN", "error NIC-13 @", "", ""},

@@ -13,9 +13,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
-// TestNamed asks a running lab for each fault that has a name, on a device of each system:
-// validate finds it by one of the ids that it says, and once it is taken away the fabric is
-// as it was.
+// TestNamed requests each named fault from a running lab, on one device per system. validate must
+// report one of the ids listed for the fault, and after the fault is removed the fabric must be as
+// before.
 func TestNamed(t *testing.T) {
 	x := start(t, bases["mixed"], lab.Options{NIC: host.MLX5OFED})
 	x.apply(t)
@@ -66,8 +66,8 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-// TestKinds applies an intent to hosts with cards of each kind: a second plan is empty, and
-// faults of the driver, of AMD's in the card, are found and taken away.
+// TestKinds applies an intent to hosts with each kind of card. A second plan must be empty. Faults
+// in the driver, or in the card itself for AMD, must be found and removed.
 func TestKinds(t *testing.T) {
 	for _, kind := range host.Kinds() {
 		t.Run(kind, func(t *testing.T) {

@@ -11,12 +11,12 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
-// A plan that leaves pools, thresholds or headroom as no switch should have them says so,
-// with what validate finds afterwards.
+// A plan that leaves pools, thresholds or headroom at bad values reports them in its notes, with
+// the findings that validate reports afterwards.
 func TestPlanSaysWhatItLeaves(t *testing.T) {
 	const mark = "left as it is: "
-	// least is how many findings the faults of a fabric lead to; elsewhere a plan writes all
-	// that it reads of memory.
+	// least is the number of findings caused by a fabric's faults. On the other systems the plan
+	// rewrites every memory setting that it reads.
 	for base, least := range map[string]int{"sonic": 5, "dynamic": 5, "eos": 0, "nxos": 0} {
 		x := start(t, bases[base], lab.Options{NIC: host.MLX5OFED})
 		left := func(device string) (out []string, changes int) {

@@ -1,7 +1,8 @@
 package faults
 
-// The host profile of the Z9332f is for 400G and 5 m, the fabric profile for 40 m: the
-// round trips are 2.5 KB and 20 KB at 400G, and a fabric packet has 9.1 KB.
+// Reasons for further findings. On the Z9332f, host ports use the profile for 400G and 5 m and
+// fabric ports the one for 40 m: at 400G the round trips are 2.5 KB and 20 KB, and a fabric packet
+// has 9.1 KB.
 const (
 	sibling = "PRT-03 its ports differ from those of the other switches of the role"
 	inTable = "BUF-06 a longer cable then has less headroom than a shorter one"
@@ -9,10 +10,10 @@ const (
 	byASIC  = "OPS-02 the ASIC and the configuration differ"
 )
 
-// sonicBuffers are faults of buffers and thresholds on switches with the traditional
-// buffer model.
+// sonicBuffers are faults of buffers and thresholds on switches with the traditional buffer model.
 var sonicBuffers = []fault{
-	// Headroom (theory 1.3: below the round trip and two frames is loss, below the model a risk).
+	// Headroom (theory 1.3: less than the round trip and two frames means loss, less than the
+	// model a risk).
 	{"xoff below the floor of a short cable", "leaf1", "BUFFER_PROFILE|pg_lossless_400000_5m_profile xoff=2000", "error BUF-01 @down", inTable + "; " + sibling, ""},
 	{"xoff below the floor of a long cable", "leaf1", "BUFFER_PROFILE|pg_lossless_400000_40m_profile xoff=25000", "error BUF-01 @up", inTable + "; " + sibling, ""},
 	{"xoff below the floor on a spine", "spine2", "BUFFER_PROFILE|pg_lossless_400000_40m_profile xoff=20000", "error BUF-01 @", inTable + "; " + sibling, ""},
@@ -54,7 +55,7 @@ var sonicBuffers = []fault{
 	{"a lossless queue without a profile", "leaf1", "-BUFFER_QUEUE|Ethernet0|3-4", "error BUF-07 leaf1 Ethernet0", "BUF-15 no profile is in force; " + sibling, ""},
 	{"lossless queues of all ports with the lossy profile", "leaf1", "BUFFER_QUEUE|Ethernet0|3-4 profile=egress_lossy_profile; BUFFER_QUEUE|Ethernet240|3-4 profile=egress_lossy_profile; BUFFER_QUEUE|Ethernet248|3-4 profile=egress_lossy_profile", "error BUF-07 @", "BUF-08 which may hold less than the ingress pool; " + sibling, ""},
 
-	// In the ASIC.
+	// In ASIC_DB and APPL_DB.
 	{"the ASIC has no profile for a lossless group", "leaf1", "ASIC pg Ethernet0:3 SAI_INGRESS_PRIORITY_GROUP_ATTR_BUFFER_PROFILE=oid:0x0", "error BUF-15 leaf1 Ethernet0", "", ""},
 	{"the ASIC has no profile for the lossless group of an uplink", "spine2", "ASIC pg Ethernet16:3 SAI_INGRESS_PRIORITY_GROUP_ATTR_BUFFER_PROFILE=oid:0x0", "error BUF-15 spine2 Ethernet16", "", ""},
 	{"the ASIC has another xoff", "leaf1", "ASIC pgprofile Ethernet0:3 SAI_BUFFER_PROFILE_ATTR_XOFF_TH=2000", "error BUF-15|OPS-02|BUF-01 leaf1 Ethernet0", "BUF-01 the headroom in force is below the floor", ""},
@@ -66,7 +67,7 @@ var sonicBuffers = []fault{
 	{"the daemons gave a group another profile", "leaf1", "APPL BUFFER_PG_TABLE Ethernet0:3 profile=ingress_lossy_profile", "error BUF-15 leaf1 Ethernet0", "PFC-03 PFC is on and the group in force is lossy", ""},
 }
 
-// sonicFaults are the other faults of such switches.
+// sonicFaults are the other faults of switches with the traditional buffer model.
 var sonicFaults = []fault{
 	// Classification.
 	{"DSCP of RDMA in the default class", "leaf1", "DSCP_TO_TC_MAP|AZURE_* 26=0", "error CLS-02 @", "CLS-01 the other switches differ", ""},
@@ -146,7 +147,7 @@ var sonicFaults = []fault{
 	{"a switch does not answer", "leaf1", "refuse", "error READ leaf1", "", ""},
 }
 
-// dynamicFaults are those of switches with the dynamic buffer model.
+// dynamicFaults are faults of switches with the dynamic buffer model.
 var dynamicFaults = []fault{
 	{"alpha of 1/64 on one leaf", "leaf1", "DEFAULT_LOSSLESS_BUFFER_PARAMETER|AZURE default_dynamic_th=-6", "warning BUF-09 @", "ECN-03 the pause comes before full marking; BUF-10 and early; ECN-04 the group cannot hold that much; " + sibling, ""},
 	{"alpha of 1/64 everywhere", "switches", "DEFAULT_LOSSLESS_BUFFER_PARAMETER|AZURE default_dynamic_th=-6", "warning BUF-09 @", "ECN-03 the pause comes before full marking; BUF-10 and early; ECN-04 the group cannot hold that much", ""},

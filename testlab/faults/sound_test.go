@@ -13,11 +13,11 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
 )
 
-// sounds is how many sound fabrics are built usually.
+// sounds is the number of fabrics without faults that are built by default.
 const sounds = 2
 
-// TestSound builds sound fabrics of different shape, model and system: check, apply and
-// validate find nothing above info, and a second plan is empty.
+// TestSound builds fabrics without faults in various shapes, models and systems. check, apply and
+// validate must report nothing above info, and a second plan must be empty.
 func TestSound(t *testing.T) {
 	files, err := filepath.Glob("testdata/sound/*.yaml")
 	if err != nil || len(files) < 40 {
@@ -53,8 +53,9 @@ func TestSound(t *testing.T) {
 	}
 }
 
-// TestShuffled reads five fabrics again and again from devices that answer as others of
-// their kind would: the findings, of faults too, are the same in the same order.
+// TestShuffled reads five fabrics repeatedly, from devices that vary their answers as real devices
+// of their kind do. The findings, including those for a fault, must be the same and in the same
+// order.
 func TestShuffled(t *testing.T) {
 	runs := sharedtest.Sized(3, 20)
 	for base, fault := range map[string]string{

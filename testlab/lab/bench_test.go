@@ -9,9 +9,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 )
 
-// BenchmarkStart starts the lab of 48 switches and 64 hosts with 8 NICs each,
-// and then of 512 hosts with one, and says what each kind costs: milliseconds
-// and KiB of a device that nobody has asked yet.
+// BenchmarkStart starts a lab of 48 switches and 64 hosts with 8 NICs each, and then one of 512
+// hosts with one NIC each. It reports what each kind of device costs before its first request, in
+// milliseconds and KiB.
 func BenchmarkStart(b *testing.B) {
 	text, err := examples.Intent("rail-512")
 	if err != nil {

@@ -6,18 +6,18 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// lldp is a switch whose LLDP neighbours can be set.
+// lldp is a switch whose LLDP neighbors can be set.
 type lldp interface {
 	SetNeighbor(port, device, remotePort string)
 }
 
-// wired is a switch whose links follow how both ends are set.
+// wired is a switch whose link state depends on the settings of both ends.
 type wired interface {
 	Connect(port string, peer func() cli.Wire)
 	Wire(port string) cli.Wire
 }
 
-// cable lets the switches see each other, and the hosts, over LLDP.
+// cable makes the switches see each other and the hosts over LLDP.
 func (l *Lab) cable(f *intent.Fabric) {
 	for _, link := range f.Links {
 		for _, e := range [][2]intent.Endpoint{{link.A, link.B}, {link.B, link.A}} {
@@ -32,8 +32,8 @@ func (l *Lab) cable(f *intent.Fabric) {
 	}
 }
 
-// announced is the name that a port has in its device's LLDP: that of SONiC
-// announces the alias (sonic-buildimage dockers/docker-lldp/lldpmgrd).
+// announced returns the name of a port in its device's LLDP. SONiC announces the alias of the port
+// (sonic-buildimage dockers/docker-lldp/lldpmgrd).
 func announced(f *intent.Fabric, e intent.Endpoint) string {
 	if sw := f.Switch(e.Device); sw != nil {
 		if m, ok := catalog.ModelOf(sw.OS, sw.Model.V); ok {
@@ -45,8 +45,7 @@ func announced(f *intent.Fabric, e intent.Endpoint) string {
 	return e.Port
 }
 
-// speedsOf are the speeds that the ports of a switch run at, bits a second: those of the
-// intent.
+// speedsOf returns the speeds that the intent sets for the ports of a switch, in bits per second.
 func speedsOf(sw *intent.Switch) map[string]int64 {
 	out := map[string]int64{}
 	for _, p := range sw.Ports {

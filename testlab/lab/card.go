@@ -12,9 +12,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/host"
 )
 
-// cardsOf are the NICs of a host: each that is chosen by a selector has what that states and
-// an interface of another name, by the name of the NIC in names. Rails are in the order of
-// PCI addresses.
+// cardsOf returns the NICs of a host. A NIC with a selector gets the properties stated there and
+// an interface with another name, which names maps from the NIC's name. Rails are in the order of
+// the PCI addresses.
 func cardsOf(h *intent.Host, kind host.Kind) (nics []host.NIC, names map[string]string) {
 	names = map[string]string{}
 	byRail := ordered.Sorted(slices.Values(h.NICs), func(a, b *intent.NIC) int {
@@ -27,7 +27,7 @@ func cardsOf(h *intent.Host, kind host.Kind) (nics []host.NIC, names map[string]
 			nics = append(nics, host.NIC{Name: n.Name, RDMA: n.RDMA.V, Kind: kind, Restricted: !n.DPU.IsDefault(), Switchdev: n.VFs.Representors.V == "on"})
 			continue
 		}
-		// Ports that differ in their number alone are of one card.
+		// Ports that differ only in their number belong to the same card.
 		card := s
 		card.Port = 0
 		slot, known := slots[card]
@@ -46,13 +46,13 @@ func cardsOf(h *intent.Host, kind host.Kind) (nics []host.NIC, names map[string]
 	return nics, names
 }
 
-// kindOf is the kind of a card that a selector chooses: that of the lab where this is of the
-// vendor that the selector states.
+// kindOf returns the kind of card for a selector: the lab's kind if it is from the selector's
+// vendor, and otherwise that vendor's kind.
 func kindOf(s intent.Selector, kind host.Kind) host.Kind {
 	of := map[string]host.Kind{
 		"nvidia": host.MLX5, "15b3": host.MLX5, "broadcom": host.BNXT, "14e4": host.BNXT, "intel": host.ICE, "8086": host.ICE,
 	}[s.Vendor]
-	if nic.ModelNumber(s.Model) != s.Model { // it is a name, as NVIDIA's models alone have
+	if nic.ModelNumber(s.Model) != s.Model { // a model name instead of a number, which only NVIDIA cards have
 		of = host.MLX5
 	}
 	if strings.HasPrefix(string(kind), string(of)) {

@@ -16,20 +16,20 @@ import (
 	"time"
 )
 
-// Request asks a running lab for something about faults, see [File.Do]. A Fault is put into
-// a device. Clear takes faults away: those of a Device, those with the Numbers, or all.
-// Nothing of these asks for the list alone.
+// Request asks a running lab to inject or remove faults, see [File.Do]. Fault injects a fault into
+// Device. Clear removes the faults of Device, those with the Numbers, or all. A request without
+// Fault and Clear only lists the faults.
 type Request struct {
 	Fault  string `json:"fault,omitempty"`
 	Device string `json:"device,omitempty"`
-	Port   string `json:"port,omitempty"`  // "" is the first of the device
-	Value  string `json:"value,omitempty"` // "" is the fault's own
+	Port   string `json:"port,omitempty"`  // "" is the first port of the device
+	Value  string `json:"value,omitempty"` // "" is the fault's default value
 
 	Clear   bool  `json:"clear,omitempty"`
 	Numbers []int `json:"numbers,omitempty"`
 }
 
-// Injected is a fault that is in a device.
+// Injected is a fault that was injected into a device.
 type Injected struct {
 	Number int    `json:"number"`
 	Fault  string `json:"fault"`
@@ -39,22 +39,22 @@ type Injected struct {
 	do     string
 }
 
-// Reply is the answer of a lab.
+// Reply is the lab's answer to a Request.
 type Reply struct {
-	// Changed are the faults that the request put in or took away, Faults all that are in
-	// then.
+	// Changed lists the faults that the request injected or removed, Faults all that are present
+	// afterwards.
 	Changed []Injected `json:"changed"`
 	Faults  []Injected `json:"faults"`
 	Error   string     `json:"error,omitempty"`
 }
 
-// controlTimeout bounds one request on both sides.
+// controlTimeout limits one request, at both ends.
 const controlTimeout = 30 * time.Second
 
-// maxRequest bounds a request, in bytes.
+// maxRequest is the maximum size of a request in bytes.
 const maxRequest = 64 << 10
 
-// Do asks the lab of a file.
+// Do sends a request to the lab described by the file.
 func (f *File) Do(ctx context.Context, r Request) (*Reply, error) {
 	if f.Control == "" {
 		return nil, fmt.Errorf("the lab of %s takes no faults: it has no control socket, as where the path of its folder is too long for one", f.Fabric)
@@ -80,7 +80,7 @@ func (f *File) Do(ctx context.Context, r Request) (*Reply, error) {
 	return &out, nil
 }
 
-// control is where a running lab is asked for faults.
+// control serves requests for faults in a running lab.
 type control struct {
 	lab    *Lab
 	ln     net.Listener
@@ -91,18 +91,18 @@ type control struct {
 	mu     sync.Mutex
 	next   int
 	faults []Injected
-	back   map[string]func() error // of devices with faults
+	back   map[string]func() error // restores the devices with faults
 }
 
-// maxSocket is how long the path of a socket may be on every system, with its NUL
-// (sun_path of macOS is the shortest).
+// maxSocket is the maximum length of a socket path on every system, including its NUL (macOS has
+// the shortest sun_path).
 const maxSocket = 104
 
-// listen begins to take requests at a socket beside the lab file. nil is a lab whose folder
-// has too long a name for one.
+// listen starts to serve requests on a socket next to the lab file. It returns nil if the path of
+// the lab's folder is too long for a socket.
 func (l *Lab) listen() (*control, error) {
 	at := filepath.Join(l.dir, "control.sock")
-	// Nobody else may connect between the socket's birth and its mode.
+	// No other user may connect before the mode of the socket is set.
 	private, err := os.MkdirTemp(l.dir, ".")
 	if err != nil {
 		return nil, err
@@ -127,7 +127,7 @@ func (l *Lab) listen() (*control, error) {
 	return c, nil
 }
 
-// Close ends the socket. A nil control has none.
+// Close closes the socket. A nil control has none.
 func (c *control) Close() error {
 	if c == nil {
 		return nil
@@ -159,7 +159,7 @@ func (c *control) serve() {
 func (c *control) answer(conn io.ReadWriter) {
 	line, err := bufio.NewReader(io.LimitReader(conn, maxRequest)).ReadBytes('\n')
 	if err != nil {
-		return // nobody waits for an answer
+		return // no client waits for an answer
 	}
 	var r Request
 	var out Reply
@@ -171,7 +171,7 @@ func (c *control) answer(conn io.ReadWriter) {
 	c.mu.Lock()
 	out.Faults = slices.Clone(c.faults)
 	c.mu.Unlock()
-	_ = json.NewEncoder(conn).Encode(out) // the client sees that it is short
+	_ = json.NewEncoder(conn).Encode(out) // the client notices a truncated answer
 }
 
 func (c *control) do(r Request) ([]Injected, error) {
@@ -186,7 +186,7 @@ func (c *control) do(r Request) ([]Injected, error) {
 	return nil, nil
 }
 
-// inject puts a fault into a device.
+// inject injects a fault into a device.
 func (c *control) inject(r Request) ([]Injected, error) {
 	p, do, err := c.lab.resolve(r)
 	if err != nil {
@@ -199,7 +199,7 @@ func (c *control) inject(r Request) ([]Injected, error) {
 	f := Injected{c.next, p.fault, p.device, p.port, p.value, do}
 	c.faults = append(c.faults, f)
 	if err := c.lab.Inject(p.device, do); err != nil {
-		// What of it was done goes again.
+		// Remove what was already done.
 		_, gone := c.take(func(in Injected) bool { return in.Number == f.Number })
 		return nil, errors.Join(fmt.Errorf("%s on %s: %w", p.fault, p.device, err), gone)
 	}
@@ -220,8 +220,8 @@ func (c *control) clear(r Request) ([]Injected, error) {
 	})
 }
 
-// take takes faults away: their devices come back to where they were before their first
-// fault, and the others of them are put in again.
+// take removes faults: it restores their devices to the state before their first fault, and
+// injects their other faults again.
 func (c *control) take(gone func(Injected) bool) (taken []Injected, err error) {
 	var at []string
 	var left []Injected

@@ -15,17 +15,17 @@ const (
 	defaultCumulusRelease = "5.15.0"
 )
 
-// newestCumulusRelease is that of a switch that starts with a configuration.
+// newestCumulusRelease is the default release of a switch that starts with a configuration.
 const newestCumulusRelease = "5.17.0"
 
-// cumulusPorts is how many front ports a switch has at least.
+// cumulusPorts is the minimum number of front ports of a switch.
 const cumulusPorts = 64
 
 func init() {
 	simulators[intent.Cumulus.Name], refusals[intent.Cumulus.Name] = startCumulus, cumulus.Refuses
 }
 
-// startCumulus starts a switch whose ports are as the factory left them.
+// startCumulus starts a switch with its ports in factory state.
 func startCumulus(sw *intent.Switch, s shared, o Options) (Switch, error) {
 	opts := cumulus.Options{
 		Hostname: sw.Name, Model: cmp.Or(sw.Model.V, defaultCumulusModel), Version: release(sw.Release.V),
@@ -40,14 +40,14 @@ func startCumulus(sw *intent.Switch, s shared, o Options) (Switch, error) {
 		ports[p.Name] = true
 	}
 	if opts.Running != nil {
-		// The words of the configuration are those of its release, which it need not name.
+		// The keywords in the configuration depend on its release, which it need not state.
 		opts.AnyWords, opts.Version = true, release(cmp.Or(sw.Release.V, newestCumulusRelease))
 	}
 	opts.Interfaces, opts.Speeds = natural.Keys(ports), speedsOf(sw)
 	return started(cumulus.New(opts))
 }
 
-// release is the one that an intent states, with three numbers.
+// release returns the stated release, or the default, with three numbers.
 func release(stated string) string {
 	switch v := cmp.Or(stated, defaultCumulusRelease); len(v) {
 	case len("5.9"), len("5.15"):

@@ -15,8 +15,8 @@ const (
 
 func init() { simulators[intent.EOS.Name] = startEOS }
 
-// startEOS starts a switch whose ports are routed, as those of a leaf-spine
-// fabric are, and have nothing else configured.
+// startEOS starts a switch whose ports are routed, as in a leaf-spine fabric, and otherwise not
+// configured.
 func startEOS(sw *intent.Switch, s shared, o Options) (Switch, error) {
 	opts := eos.Options{
 		Hostname: sw.Name, Model: cmp.Or(sw.Model.V, defaultEOSModel), Version: cmp.Or(sw.Release.V, defaultEOSRelease),

@@ -15,28 +15,29 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/host"
 )
 
-// onHost is the system of hosts in the catalogue of faults.
+// onHost stands for the system of hosts in the catalog of faults.
 const onHost = "linux"
 
-// Fault is one that [Lab.Do] puts into a device by its name.
+// Fault is a named fault that [Lab.Do] can inject into a device.
 type Fault struct {
 	Name, What string
-	// Finds are the checks that find it, or one of which does where validate has no reason to
-	// run another.
+	// Finds lists the checks that report the fault. If validate has no reason to run one of them,
+	// another reports it.
 	Finds []string
-	// Value is the default of {value}; "" if the fault takes none. takes names its words, each
-	// one of [valueWords].
+	// Value is the default of {value}; "" if the fault takes none. takes is the form of the value,
+	// as a list of [valueWords].
 	Value, takes string
-	// between: the first port is one towards another switch, where a check looks at both ends.
+	// between is set for a fault that a check only finds by comparing both ends of a link; its
+	// default port is one towards another switch.
 	between bool
-	// on are statements of [Lab.Inject] for each system that can have the fault, with {port};
-	// {rdma}, its RDMA device; {name}, {class}, which is the name in capitals, {priority},
-	// {queue} and {dscp} of the first lossless class of the intent; {other}, a priority that no
-	// class has; and {value}.
+	// on maps each system that can have the fault to statements of [Lab.Inject]. Their
+	// placeholders are {port}; {rdma}, the RDMA device of the port; {name}, {class}, which is the
+	// name in capitals, {priority}, {queue} and {dscp}, of the first lossless class of the intent;
+	// {other}, a priority that no class uses; and {value}.
 	on map[string]string
 }
 
-// faults are in the order of their names.
+// faults is sorted by name.
 var faults = []Fault{
 	{Name: "away", What: "the interface is in another network namespace", Finds: []string{"NIC-04"}, on: map[string]string{onHost: "away {port}"}},
 	{Name: "classify", What: "RDMA's DSCP is in the class of other traffic", Finds: []string{"CLS-02", "NIC-02"}, on: map[string]string{
@@ -151,7 +152,7 @@ var faults = []Fault{
 	}},
 }
 
-// valueWords check a word of a value.
+// valueWords checks the words of a value.
 var valueWords = map[string]func(string) error{
 	"QUEUE":   between(0, sim.NumQueues-1),
 	"COUNTER": func(s string) error { return sim.CheckCounter(0, s) },
@@ -168,11 +169,11 @@ var valueWords = map[string]func(string) error{
 	},
 }
 
-// deviceOrCounter matches names of devices, ports and counters. A name cannot climb out of a
-// folder: no part of it begins with a dot.
+// deviceOrCounter matches names of devices, ports and counters. A name cannot lead out of a
+// folder, because no part of it begins with a dot.
 var deviceOrCounter = regexp.MustCompile(`^[A-Za-z0-9][\w.:-]*(/[A-Za-z0-9][\w.:-]*)*$`)
 
-// between returns a check that a word is a whole number from least to most.
+// between returns a check that a word is an integer from least to most.
 func between(least, most int64) func(string) error {
 	return func(s string) error {
 		if n, err := strconv.ParseInt(s, 10, 64); err != nil || n < least || n > most {
@@ -182,7 +183,7 @@ func between(least, most int64) func(string) error {
 	}
 }
 
-// check returns an error unless the fault can have the value.
+// check returns an error if the value is not valid for the fault.
 func (f Fault) check(value string) error {
 	names, words := strings.Fields(f.takes), strings.Fields(value)
 	if len(words) != len(names) {
@@ -196,43 +197,43 @@ func (f Fault) check(value string) error {
 	return nil
 }
 
-// stormed has a port receive as many PFC frames as hold a pause for minutes at any speed, each
-// time that its counters are read, and send next to nothing.
+// stormed makes a port receive, at each reading of its counters, as many PFC frames as hold a
+// pause for minutes at any speed, while the port sends almost nothing.
 const stormed = "grow {port} {priority} pfc-rx 100000000; grow {port} {queue} tx-octets 1000"
 
-// Faults are all that have a name.
+// Faults returns all named faults.
 func Faults() []Fault { return faults }
 
-// On says which systems can have the fault.
+// On returns the systems that can have the fault.
 func (f Fault) On() []string { return natural.Keys(f.on) }
 
-// OfHosts is whether a host can have the fault.
+// OfHosts reports whether a host can have the fault.
 func (f Fault) OfHosts() bool { return f.on[onHost] != "" }
 
-// OfSwitches is whether a switch can have it.
+// OfSwitches reports whether a switch can have the fault.
 func (f Fault) OfSwitches() bool { return !f.OfHosts() || len(f.on) > 1 }
 
-// place is what a fault is put into, and with what.
+// place is the target of a fault, and its value.
 type place struct{ fault, device, port, value string }
 
-// placeholder is a word that [Lab.resolve] fills in.
+// placeholder matches a word that [Lab.resolve] replaces.
 var placeholder = regexp.MustCompile(`\{[a-z]+\}`)
 
-// resolve fills in what a request leaves out, and returns the statements of its fault.
+// resolve completes a request with defaults and returns the statements for its fault.
 func (l *Lab) resolve(r Request) (p place, do string, err error) {
 	i := slices.IndexFunc(faults, func(f Fault) bool { return f.Name == r.Fault })
 	if i < 0 {
 		return p, "", fmt.Errorf("there is no fault %q", r.Fault)
 	}
 	f := faults[i]
-	ports, system := map[string]string{}, onHost // the RDMA device of each port
-	var chosen map[string]string                 // the interfaces of NICs that have a selector
+	ports, system := map[string]string{}, onHost // RDMA device of each port
+	var chosen map[string]string                 // interface of each NIC that has a selector
 	var names []string
 	uplinks := 0
 	switch h, sw := l.fabric.Host(r.Device), l.fabric.Switch(r.Device); {
 	case h != nil:
 		var cards []host.NIC
-		cards, chosen = cardsOf(h, "") // names do not hang on the kind
+		cards, chosen = cardsOf(h, "") // the names do not depend on the kind
 		for _, n := range h.NICs {
 			i := slices.IndexFunc(cards, func(c host.NIC) bool { return c.Name == cmp.Or(chosen[n.Name], n.Name) })
 			ports[n.Name], names = cards[i].RDMA, append(names, n.Name)
@@ -297,7 +298,7 @@ func (l *Lab) resolve(r Request) (p place, do string, err error) {
 	return p, do, err
 }
 
-// unused is a priority that no class of the intent has, the lowest but 0.
+// unused returns the lowest priority other than 0 that no class of the intent uses.
 func (l *Lab) unused() int {
 	for p := 1; p < 8; p++ {
 		if !slices.ContainsFunc(l.fabric.Settings.Classes, func(c *intent.Class) bool { return c.Priority.V == p }) {

@@ -9,7 +9,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 )
 
-// up starts a lab of switches of every system, and of hosts.
+// up starts a lab with switches of every system, and hosts.
 func up(t *testing.T) *Lab {
 	t.Helper()
 	f, err := intent.Load("-", intent.Options{Stdin: strings.NewReader(`apiVersion: roce-fabric/v1
@@ -46,8 +46,7 @@ links:
 	return l
 }
 
-// A value that a fault cannot have is an error that leaves the device as it was, and the lab
-// up.
+// An invalid value for a fault is an error that leaves the device unchanged and the lab running.
 func TestFaultValues(t *testing.T) {
 	l := up(t)
 	values := []string{
@@ -60,7 +59,7 @@ func TestFaultValues(t *testing.T) {
 		}
 		for _, device := range slices.Concat(l.Names(), l.HostNames()) {
 			if _, _, err := l.resolve(Request{Fault: f.Name, Device: device}); err != nil {
-				continue // no such fault on this system
+				continue // this system cannot have the fault
 			}
 			if _, err := l.control.do(Request{Fault: f.Name, Device: device}); err != nil {
 				t.Errorf("%s on %s with its own value: %v", f.Name, device, err)
@@ -85,7 +84,7 @@ func TestFaultValues(t *testing.T) {
 	}
 }
 
-// Any two faults of a device, one after the other, are put in or refused.
+// Any two faults on a device, one after the other, are injected or rejected without a panic.
 func TestFaultsAfterFaults(t *testing.T) {
 	l := up(t)
 	for _, device := range slices.Concat(l.Names(), l.HostNames()) {

@@ -11,7 +11,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/host"
 )
 
-// startHost starts a host with all NICs that the intent knows of it.
+// startHost starts a host with all of its NICs in the intent.
 func startHost(h *intent.Host, s shared, dir string, o Options) (*host.Host, error) {
 	opts := host.Options{
 		Name: h.Name, Dir: filepath.Join(dir, "hosts", h.Name), Username: "admin", Password: s.password,
@@ -40,8 +40,8 @@ func startHost(h *intent.Host, s shared, dir string, o Options) (*host.Host, err
 	return box, nil
 }
 
-// standIn is a program of nothing but a header, for the processor that the hosts
-// have. The real one has tens of megabytes, and on a Mac it is none for Linux.
+// standIn returns an ELF file that is only a header, for the CPU architecture of the hosts. The
+// real program has tens of megabytes, and on a Mac it is not a Linux program.
 func standIn() []byte {
 	h := elf.Header64{
 		Type: uint16(elf.ET_EXEC), Machine: uint16(elf.EM_X86_64), Version: uint32(elf.EV_CURRENT), Ehsize: 64, Phentsize: 56, Shentsize: 64,
@@ -50,7 +50,7 @@ func standIn() []byte {
 	h.Ident[elf.EI_CLASS], h.Ident[elf.EI_DATA], h.Ident[elf.EI_VERSION] = byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), byte(elf.EV_CURRENT)
 	b, err := binary.Append(nil, binary.LittleEndian, h)
 	if err != nil {
-		panic("lab: " + err.Error()) // numbers alone
+		panic("lab: " + err.Error()) // cannot fail: only numbers
 	}
 	return b
 }

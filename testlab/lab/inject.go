@@ -27,30 +27,30 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
 )
 
-// Inject puts a fault into a device behind everybody's back, and saves it there, so that
-// nothing but the fault is to be found. what are statements, separated by ";":
+// Inject injects a fault into a device without the tool's knowledge, and saves the configuration,
+// so that nothing but the fault can be found. what is a list of statements, separated by ";":
 //
-//	unplug PORT                      takes the cable out
+//	unplug PORT                      unplugs the cable
 //	neighbor PORT DEVICE REMOTE      what LLDP shows; "-" for nothing
-//	fec PORT CODE                    what the port runs with, on EOS and NX-OS
-//	count PORT QUEUE COUNTER N       what the port has counted, for a window
-//	counted PORT QUEUE COUNTER N     the same, for a validation without one
-//	grow PORT QUEUE COUNTER N        how much the port counts more each time that it is read
-//	chassis NAME                     another device of this configuration is in its place
-//	refuse                           the device answers nobody
-//	unsaved                          what was written is not saved
-//	asks                             each apply asks whether to go on, on Cumulus Linux
+//	fec PORT CODE                    the FEC that the port uses, on EOS and NX-OS
+//	count PORT QUEUE COUNTER N       sets a counter of the port, for a validation with a window
+//	counted PORT QUEUE COUNTER N     the same, for a validation without a window
+//	grow PORT QUEUE COUNTER N        adds N to the counter each time it is read
+//	chassis NAME                     replaces the device by another one with this configuration
+//	refuse                           the device accepts no connection
+//	unsaved                          does not save the configuration
+//	asks                             each apply asks for confirmation, on Cumulus Linux
 //
-// and on SONiC, where * stands for any part of a key,
+// On SONiC, where * stands for any part of a key:
 //
-//	TABLE|KEY FIELD=VALUE -FIELD     a row of CONFIG_DB
-//	-TABLE|KEY                       without this row
-//	kill DAEMON                      it ends, and stays dead until the configuration is loaded
+//	TABLE|KEY FIELD=VALUE -FIELD     sets and removes fields of a row of CONFIG_DB
+//	-TABLE|KEY                       removes the row
+//	kill DAEMON                      stops the daemon until the configuration is loaded again
 //	APPL|STATE|COUNTERS TABLE KEY FIELD=VALUE
-//	ASIC OBJECT OF FIELD=VALUE       port, queue, pg, or the wred, scheduler, qprofile,
-//	                                 pgprofile, pool, epool, dscpmap of one
+//	ASIC OBJECT OF FIELD=VALUE       OBJECT is port, queue or pg, or a wred, scheduler, qprofile,
+//	                                 pgprofile, pool, epool or dscpmap that one of these uses
 //
-// and on EOS and NX-OS lines as typed; for hosts see [hostDoes].
+// On EOS and NX-OS, lines as typed. For hosts see [hostDoes].
 func (l *Lab) Inject(device, what string) error {
 	save := true
 	var lines []string
@@ -102,7 +102,8 @@ func (l *Lab) Inject(device, what string) error {
 	return nil
 }
 
-// common is what any switch can suffer. known is whether the statement is of that kind.
+// common executes a statement that applies to any switch. known reports whether the statement is
+// one of these.
 func (l *Lab) common(device string, f []string) (known bool, err error) {
 	sw := l.Switches[device]
 	if sw == nil {
@@ -228,8 +229,8 @@ func fields(l []string) (map[string]string, error) {
 	return out, nil
 }
 
-// asicKey finds an object in ASIC_DB, as a person does: by the name maps of COUNTERS_DB,
-// and from object to object.
+// asicKey finds the key of an object in ASIC_DB as a person does: through the name maps of
+// COUNTERS_DB, and from object to object.
 func asicKey(sw *sonic.Switch, kind, of string) (string, error) {
 	counters, asic := sw.DB("COUNTERS_DB"), sw.DB("ASIC_DB")["ASIC_STATE"]
 	at := func(typ, oid string) (string, error) {
@@ -264,14 +265,15 @@ func asicKey(sw *sonic.Switch, kind, of string) (string, error) {
 	return at(v.typ, asic[key][v.attr])
 }
 
-// hostDoes changes a host: what its driver holds, and the files of its kernel.
+// hostDoes changes a host: the settings in its drivers and the files of its kernel. Its statements
+// are:
 //
 //	pfc NIC 3,4 | trust NIC pcp | dscp NIC 26=0 | ets NIC 3=20,0=80 | strict NIC 0
 //	buffer NIC 3=0 | cable NIC 100 | dcbx NIC firmware | willing NIC | pause NIC
 //	tos RDMA 0 | mode RDMA IB/RoCE v1
 //	file PATH-BELOW-/sys VALUE | process NAME | cron LINE | netplan YAML | unplug NIC | cnp NIC DSCP PRIORITY
 //	nicfec NIC ENCODING | gpu PCI ROOT NODE | pair RDMA PROGRAM DSCP | nordma NIC | away NIC | refuse | noroot | nodcb | ignore | rival NIC
-//	staged NIC SETTING N (the firmware runs with N until a reset of the card) | staysdown
+//	staged NIC SETTING N (the firmware uses N until the card is reset) | staysdown
 //	nvm NIC off (a Broadcom card without RDMA in its NVM)
 //	stat NIC COUNTER N (what ethtool -S shows) | hw RDMA COUNTER N (hw_counters)
 func hostDoes(h *host.Host, f []string) (err error) {
@@ -414,17 +416,17 @@ func hostDoes(h *host.Host, f []string) (err error) {
 	return err
 }
 
-// hostWords are how many words each statement about a host has at least.
+// hostWords is the minimum number of words of each statement about a host.
 var hostWords = map[string]int{
 	"pfc": 3, "trust": 3, "dscp": 3, "ets": 3, "strict": 3, "buffer": 3, "cable": 3, "dcbx": 3, "willing": 2, "pause": 2,
 	"tos": 3, "mode": 3, "file": 3, "process": 2, "cron": 2, "netplan": 2, "unplug": 2, "cnp": 4, "nordma": 2, "away": 2,
 	"refuse": 1, "noroot": 1, "nodcb": 1, "ignore": 1, "rival": 2, "staysdown": 1, "staged": 4, "nvm": 3, "nicfec": 3, "gpu": 4, "pair": 4, "stat": 4, "hw": 4,
 }
 
-// writerFiles are the files below /etc that another writer of a host has.
+// writerFiles are the files below /etc of other programs that configure a host.
 var writerFiles = map[string]string{"cron": "cron.d/roce", "netplan": "netplan/50-cloud-init.yaml"}
 
-// writes gives a host the file of another writer.
+// writes creates the file of another program that configures a host.
 func writes(k *localtest.Host, kind, text string) error {
 	name := filepath.Join(k.Roots.Etc, writerFiles[kind])
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
@@ -433,7 +435,7 @@ func writes(k *localtest.Host, kind, text string) error {
 	return os.WriteFile(name, []byte(text+"\n"), 0o600)
 }
 
-// noWriters removes them.
+// noWriters removes the files of such programs.
 func noWriters(k *localtest.Host) (err error) {
 	for _, name := range writerFiles {
 		err = errors.Join(err, os.RemoveAll(filepath.Join(k.Roots.Etc, name)))
@@ -441,8 +443,8 @@ func noWriters(k *localtest.Host) (err error) {
 	return err
 }
 
-// Keep notes what a device holds. back brings it back, and ends the faults; it may be called
-// again.
+// Keep saves the state of a device. back restores that state and ends the device's faults; it may
+// be called more than once.
 func (l *Lab) Keep(device string) (back func() error) {
 	if h := l.Servers[device]; h != nil {
 		kernel, cards := h.Kernel().Keep(), func() {}
@@ -473,7 +475,7 @@ func (l *Lab) Keep(device string) (back func() error) {
 // chassis is a switch whose hardware can be replaced.
 type chassis interface{ Install(name string) }
 
-// refuse has a switch answer nobody, or all again.
+// refuse makes a switch reject all connections, or accept them again.
 func refuse(s Switch, on bool) {
 	switch s := s.(type) {
 	case *eos.EOS:
@@ -497,5 +499,5 @@ func worldOf(s Switch) *cli.World {
 	return nil
 }
 
-// tallyOf is what a switch counts.
+// tallyOf returns the counters of a switch.
 func tallyOf(s Switch) *sim.Tally { return s.(interface{ Counters() *sim.Tally }).Counters() }

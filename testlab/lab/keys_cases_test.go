@@ -1,23 +1,24 @@
 package lab_test
 
-// keyCase is a key of the intent with two values to try, at a place of the intent.
+// keyCase is a key of the intent with two values to try at one place of the intent.
 type keyCase struct {
-	key    string // as schemaKeys has it
+	key    string // as in schemaKeys
 	at     string
 	values [2]any
-	with   []edit // what else the intent has
-	// refused are reasons for which systems cannot take it, by kind.name, system or
-	// "all"; some says that they take one of the values.
+	with   []edit // further changes to the intent
+	// refused gives the reason why a system cannot take the values, by kind.name, system or "all".
+	// some is set if the system takes one of the values.
 	refused map[string]string
 	some    bool
-	// finds are checks that rightly speak of the values.
+	// finds lists checks that rightly report the values.
 	finds string
-	// inert keys configure nothing; inertOn are the systems where one does not.
+	// inert is set for a key that configures nothing; inertOn lists the systems on which it does
+	// not.
 	inert   bool
 	inertOn []string
-	// once tries it on one system alone: it is about no switch.
+	// once tries the key on a single system, because it does not concern a switch.
 	once bool
-	// reinstalls says that the values are of other switches.
+	// reinstalls is set if the two values belong to different switches.
 	reinstalls bool
 }
 
@@ -31,7 +32,7 @@ type (
 	m2 = map[string]string
 )
 
-// notOfDevices are keys whose values nothing on a device follows from, and why.
+// notOfDevices lists the keys whose values do not affect any device, with the reason.
 var notOfDevices = map[string]string{
 	"File.apiVersion": "one word", "File.kind": "one word", "File.name": "a name",
 	"File.classes": "its keys are tried", "File.switches": "its keys are tried", "File.hosts": "its keys are tried",
@@ -61,7 +62,7 @@ const (
 	leafUp   = "switches|leaf1|ports|UPLINK"
 )
 
-// trim is a sound trimming of the fabric in which keys are tried.
+// trim is a valid trimming setting for the fabric in which keys are tried.
 var trim = m{"classes": []any{"bulk"}, "size": "256B", "dscp": 21}
 
 var keyCases = []keyCase{
@@ -206,7 +207,7 @@ var keyCases = []keyCase{
 	{key: "NIC.dcbx", at: "hosts|gpu1|nics|eth0|dcbx", values: [2]any{"host", "keep"}, inert: true},
 	{key: "NIC.maxReadRequest", at: "hosts|gpu1|nics|eth0|maxReadRequest", values: [2]any{4096, 1024}},
 	{key: "NIC.relaxedOrdering", at: "hosts|gpu1|nics|eth0|relaxedOrdering", values: [2]any{"keep", "on"}, inert: true, finds: "DRIFT"},
-	// The bonds and VLANs of a host are there before an apply.
+	// The bonds and VLANs of a host exist before an apply.
 	{key: "Host.bonds", at: "hosts|gpu1|bonds", values: [2]any{m{"b0": m{"members": []any{"eth0"}}}, m{"b1": m{"members": []any{"eth0"}}}}, reinstalls: true},
 	{key: "Bond.members", at: "hosts|gpu1|bonds|b0|members", values: [2]any{[]any{"eth0"}, []any{"eth0", "eth1"}}, reinstalls: true, with: []edit{{"hosts|gpu1|nics|eth1", m{}}}},
 	{key: "Host.vlans", at: "hosts|gpu1|vlans", values: [2]any{m{"v5": m{"on": "eth0", "id": 5}}, m{"v6": m{"on": "eth0", "id": 5}}}, reinstalls: true},

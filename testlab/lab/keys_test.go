@@ -35,18 +35,18 @@ var (
 	keyOnly = flag.String("keys.only", "", "try alone what holds this text: a key, its place or its system")
 )
 
-// sampleKeys is how many keys are tried, each on one system, without the full size.
+// sampleKeys is the number of keys, each on one system, that are tried outside nightly runs.
 const sampleKeys = 8
 
-// A kind is one system in the lab, with one kind of NIC behind it.
+// kind is a system in the lab, together with one kind of NIC.
 type kind struct {
 	name                       string
-	os, model, release, buffer string // buffer is a buffer model
+	os, model, release, buffer string // buffer is the buffer model
 	down, up                   [2]string
 	nic                        host.Kind
 }
 
-// kinds are the systems in the lab. A key is tried on each.
+// kinds lists the systems in the lab. Each key is tried on each of them.
 var kinds = []kind{
 	{name: "sonic table", os: "sonic", model: "DellEMC-Z9332f-O32", release: "202511", down: [2]string{"Ethernet0", "Ethernet8"}, up: [2]string{"Ethernet240", "Ethernet248"}},
 	{name: "sonic dynamic", os: "sonic", model: "ACS-MSN4700", release: "202511", down: [2]string{"Ethernet0", "Ethernet8"}, up: [2]string{"Ethernet240", "Ethernet248"}, nic: host.BNXT},
@@ -55,8 +55,8 @@ var kinds = []kind{
 	{name: "nxos", os: "nxos", model: "N9K-C9332D-GX2B", release: "10.4(3)", down: [2]string{"Ethernet1/1", "Ethernet1/2"}, up: [2]string{"Ethernet1/29", "Ethernet1/30"}},
 }
 
-// fabric is the sound intent that a key is added to: two leaves with a host each
-// below a spine, all switches of the kind.
+// fabric returns the valid intent to which a key is added: two leaves, each with a host, below a
+// spine. All switches are of the kind.
 func (k kind) fabric() map[string]any {
 	sw := func(role, address string) map[string]any {
 		m := map[string]any{"os": k.os, "model": k.model, "release": k.release, "role": role, "address": address, "ports": map[string]any{}}
@@ -66,7 +66,7 @@ func (k kind) fabric() map[string]any {
 		return m
 	}
 	queue := 6
-	if k.os == "nxos" { // only its topmost queues can be strict
+	if k.os == "nxos" { // only the topmost queues can be strict on NX-OS
 		queue = 7
 	}
 	link := func(a, b, cable string) any {
@@ -99,14 +99,14 @@ func (k kind) fabric() map[string]any {
 	}
 }
 
-// keep is a value of an edit that changes nothing; drop takes the key away.
+// keep is the value of an edit that changes nothing; drop removes the key.
 type (
 	keep struct{}
 	drop struct{}
 )
 
-// set puts a value at a path of keys and list indices, "switches|leaf1|trust"; maps
-// on the way are made. PORT and UPLINK are ports of a leaf.
+// set sets the value at a path of keys and list indexes, such as "switches|leaf1|trust". It
+// creates missing maps on the way. PORT and UPLINK stand for ports of a leaf.
 func (k kind) set(doc map[string]any, path string, v any) {
 	path = k.ports(path)
 	keys := strings.Split(path, "|")
@@ -144,7 +144,7 @@ func (k kind) ports(s string) string {
 	return strings.NewReplacer("PORT", k.down[0], "UPLINK", k.up[0], "SPARE", k.down[1]).Replace(s)
 }
 
-// fill puts the names of ports into a value.
+// fill replaces PORT and UPLINK in a value.
 func (k kind) fill(v any) any {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -157,7 +157,7 @@ func (k kind) fill(v any) any {
 	return out
 }
 
-// with is the intent with a value of a key.
+// with returns the intent with one of the values of a key.
 func (k kind) with(c keyCase, value int) []byte {
 	doc := k.fabric()
 	for _, e := range c.with {
@@ -173,8 +173,8 @@ func (k kind) with(c keyCase, value int) []byte {
 	return b
 }
 
-// schemaKeys are the keys of the intent, "Class.maxRate"; those of the file itself are
-// "File.name".
+// schemaKeys returns the keys of the intent, such as "Class.maxRate". Keys of the file itself have
+// the form "File.name".
 func schemaKeys(t *testing.T) []string {
 	type object struct {
 		Properties map[string]json.RawMessage `json:"properties"`
@@ -194,7 +194,7 @@ func schemaKeys(t *testing.T) []string {
 	return natural.Sorted(out)
 }
 
-// Every key of the intent has values to try, or a reason why it is none for a device.
+// Every key of the intent has values to try, or a reason why it does not affect a device.
 func TestEveryKeyIsTried(t *testing.T) {
 	all := schemaKeys(t)
 	tried := map[string]bool{}
@@ -221,7 +221,7 @@ func TestEveryKeyIsTried(t *testing.T) {
 	}
 }
 
-// is reports whether a text names the kind: its name, its system, or all.
+// is reports whether on names the kind: its name, its system, or "all".
 func (k kind) is(on string) bool { return on == k.name || on == k.os || on == "all" }
 
 func lookup[T any](k kind, m map[string]T) (v T, ok bool) {
@@ -233,10 +233,10 @@ func lookup[T any](k kind, m map[string]T) (v T, ok bool) {
 	return v, false
 }
 
-// Each key of the intent, with two values, is applied on each system: the first from
-// the factory's state, the second over the first. A second plan is empty and validation
-// finds nothing; or the value is refused before anything is written, for a reason
-// listed here. Without the full size some are tried, which the seed picks.
+// Each key of the intent is applied on each system with two values: the first on a device in
+// factory state, the second over the first. A second plan must be empty and validation must find
+// nothing. Otherwise the value must be rejected before anything is written, for a reason listed
+// here. Outside nightly runs only some keys, chosen by the seed, are tried.
 func TestKeysAreAppliedOrRefused(t *testing.T) {
 	seed := *keySeed
 	if seed == 0 {
@@ -273,7 +273,7 @@ func TestKeysAreAppliedOrRefused(t *testing.T) {
 	t.Logf("%d of %d trials in %s", done, len(trials), time.Since(began).Round(time.Second))
 }
 
-// on names a trial.
+// on returns the name of a trial.
 func (c keyCase) on(k kind) string {
 	return strings.ReplaceAll(c.key+" at "+c.at+" on "+k.name, "|", ".")
 }
@@ -337,7 +337,7 @@ func start(t *testing.T, f *fleet.Fabric, k kind) *bench {
 	return &bench{t, &fleet.Access{At: l.At, Scale: 0.001}, fleet.RunOptions{Store: store.Dir(filepath.Join(dir, "state")), Workers: 4, Writers: 4}}
 }
 
-// refusals are the reasons for which check or plan refuse the intent.
+// refusals returns the reasons for which check or plan rejects the intent.
 func (b *bench) refusals(f *fleet.Fabric) []string {
 	out := map[string]bool{}
 	found, err := fleet.Check(b.t.Context(), f, fleet.CheckOptions{})
@@ -378,8 +378,8 @@ func (b *bench) plan(f *fleet.Fabric) *fleet.PlanFile {
 	return p
 }
 
-// apply applies the intent in as many runs as that takes, and returns the number of
-// changes. A plan after that is empty.
+// apply applies the intent in as many runs as necessary, and returns the number of changes. A plan
+// after that must be empty.
 func (b *bench) apply(f *fleet.Fabric) (changes int) {
 	b.t.Helper()
 	devices, _ := f.Devices(b.at)
@@ -427,7 +427,7 @@ func fault(d *fleet.DevicePlan) error {
 	return d.Error
 }
 
-// clean expects that validation finds nothing above info but what the value trips.
+// clean fails the test if validation reports anything above info, except the checks in trips.
 func (b *bench) clean(f *fleet.Fabric, v any, trips string) {
 	b.t.Helper()
 	got, err := fleet.Validate(b.t.Context(), f, b.at, fleet.ValidateOptions{ReadOptions: fleet.ReadOptions{Workers: 4}})
@@ -435,7 +435,7 @@ func (b *bench) clean(f *fleet.Fabric, v any, trips string) {
 		b.t.Fatal(err)
 	}
 	for _, x := range got.Findings {
-		// A lab installs no boot unit, and restarts no card.
+		// A lab installs no boot unit and resets no card.
 		if x.Severity != validate.Info && x.ID != "NIC-05" && !strings.Contains(x.What, "reset pending") && x.Suppressed == nil && !slices.Contains(strings.Fields(trips), x.ID) {
 			b.t.Errorf("%v: %s %s %s", v, x.Severity, x.ID, x.Told())
 		}

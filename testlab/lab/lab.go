@@ -1,10 +1,9 @@
-// Package lab runs the simulated devices of an intent on loopback, for
-// `roce-fabric lab` and for tests. Each switch starts as the factory left it, and
-// each host as it is after it was installed.
+// Package lab runs simulated devices for an intent on loopback, for `roce-fabric lab` and for
+// tests. Each switch starts in factory state, and each host as it is after installation.
 //
-// A lab is described by a small file ([File]) that other commands read to find
-// its devices instead of the ones that the intent names. Do not use anything
-// of it for real devices: its one password is in that file.
+// A lab is described by a small file ([File]). Other commands read it to find the lab's devices
+// instead of those named in the intent. Do not use any of it for real devices: the lab's only
+// password is in that file.
 package lab
 
 import (
@@ -39,7 +38,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
 )
 
-// File says where the devices of a running lab are. It is a file of mode 0600.
+// File says where to find the devices of a running lab. It has mode 0600.
 type File struct {
 	Kind       string             `json:"kind"`
 	Fabric     string             `json:"fabric"`
@@ -49,27 +48,26 @@ type File struct {
 	KnownHosts string             `json:"known_hosts"` // path of the SSH host keys
 	Devices    map[string]Address `json:"devices"`     // switches
 	Hosts      map[string]Address `json:"hosts"`       // have no gNMI
-	// Program is the path of what is copied to the hosts in place of the
-	// program, which they never run: a simulated host is a part of the lab.
+	// Program is the path of a file that is copied to the hosts in place of the program. The hosts
+	// never run it, because a simulated host is part of the lab.
 	Program string `json:"program"`
-	// TimeScale is that of [Options].
+	// TimeScale is the lab's [Options.TimeScale].
 	TimeScale float64 `json:"time_scale"`
-	// Control is the path of the socket where faults are asked for, see [File.Do]; "" for
-	// none.
+	// Control is the path of the socket for fault requests, see [File.Do]; "" if there is none.
 	Control string `json:"control,omitempty"`
 }
 
-// Kind marks a lab file.
+// Kind identifies a lab file.
 const Kind = "roce-fabric-lab"
 
-// Address is where one device listens.
+// Address says where a device listens.
 type Address struct {
-	OS   string `json:"os,omitempty"` // of a switch
+	OS   string `json:"os,omitempty"` // only for switches
 	GNMI string `json:"gnmi,omitempty"`
 	SSH  string `json:"ssh"`
 }
 
-// At returns where a device of the lab is, for [fleet.Access].
+// At returns the address of a device of the lab, for [fleet.Access].
 func (f *File) At(device string) (fleet.Address, error) {
 	at, ok := f.Devices[device]
 	if !ok {
@@ -83,15 +81,15 @@ func (f *File) At(device string) (fleet.Address, error) {
 	}, nil
 }
 
-// Switch is a running simulated switch. Tests that make one misbehave know
-// which simulator is behind it.
+// Switch is a running simulated switch. Tests that make one misbehave know its simulator.
 type Switch interface {
 	GNMIAddr() string
 	SSHAddr() string
-	// Shuffle has it answer as another one of its kind, see [sim.Shuffler].
+	// Shuffle makes the switch vary its answers, as different switches of its kind do; see
+	// [sim.Shuffler].
 	Shuffle(seed uint64)
-	// MostSessions are the largest numbers of connections to each of its two
-	// servers that there were at once.
+	// MostSessions returns the largest number of simultaneous connections to each of its two
+	// servers.
 	MostSessions() (gnmi, ssh int)
 	Close() error
 }
@@ -105,34 +103,32 @@ type Lab struct {
 	hosts    []string
 	dir      string
 	far      []*proxy.Proxy
-	own      bool // the folder is the lab's own and goes with it
-	listed   bool // its lab file is written
+	own      bool // the folder was created by the lab and is removed with it
+	listed   bool // the lab file has been written
 	fabric   *intent.Fabric
 	control  *control
 }
 
-// Options tune a lab.
+// Options configures a lab.
 type Options struct {
-	// TimeScale stretches the times that the real devices take: 0 waits for
-	// nothing, 1 is real time.
+	// TimeScale scales the time that devices take: 0 waits for nothing, 1 is real time.
 	TimeScale float64
-	// Latency is the round-trip time between the devices and who talks to them.
+	// Latency is the round-trip time between the devices and their clients.
 	Latency time.Duration
-	// NIC is what the NICs of all hosts are; "" is host.MLX5.
+	// NIC is the kind of all NICs of the hosts; "" means host.MLX5.
 	NIC host.Kind
-	// Running are configurations that switches start with, by name, in the form that
-	// their systems show them; a simulator leaves out what it refuses.
+	// Running holds configurations with which switches start, by name, in the form that their
+	// systems show. A simulator leaves out the lines that it rejects.
 	Running map[string][]byte
-	// Listen opens the ports of the devices; nil is the network of this machine. A lab on
-	// another network has no control socket, and Latency must be 0.
+	// Listen opens the ports of the devices; nil uses the machine's network. A lab on another
+	// network has no control socket, and Latency must be 0.
 	Listen sim.ListenFunc
-	// Shuffle is the seed of what the devices are free to do in one way or
-	// another: order, optional lines, timing, see [sim.Shuffler]. 0 is nothing:
-	// each does always the same.
+	// Shuffle seeds the choices that the devices may make either way: order, optional lines,
+	// timing; see [sim.Shuffler]. With 0 each device always does the same.
 	Shuffle uint64
 }
 
-// seedOf is the seed of one device.
+// seedOf derives the seed of one device.
 func seedOf(seed uint64, name string) uint64 {
 	if seed == 0 {
 		return 0
@@ -142,17 +138,18 @@ func seedOf(seed uint64, name string) uint64 {
 	return h.Sum64() | 1
 }
 
-// simulators start one switch of an operating system, by its name. The file of
-// each system adds its own.
+// simulators holds a function that starts one switch, by operating system. The file of each system
+// adds its own.
 var simulators = map[string]func(*intent.Switch, shared, Options) (Switch, error){}
 
-// refusals say what the simulator of a system refuses of a configuration.
+// refusals holds a function that returns what the simulator of a system rejects of a
+// configuration.
 var refusals = map[string]func(model string, config []byte) []string{
 	intent.EOS.Name: eos.Refuses, intent.NXOS.Name: nxos.Refuses, intent.SONiC.Name: sonic.Refuses,
 }
 
-// refusedBy returns what the simulator of a switch refuses of the configuration that it
-// is to start with, line by line or row by row.
+// refusedBy returns the lines or rows of a switch's starting configuration that its simulator
+// rejects.
 func refusedBy(sw *intent.Switch, config []byte) []string {
 	if of := refusals[sw.OS]; of != nil {
 		return of(sw.Model.V, config)
@@ -166,8 +163,8 @@ type shared struct {
 	password string
 }
 
-// Start starts the switches and the hosts of an intent and writes the lab's
-// files into dir, which is made; "" is a temporary folder, which goes with the lab.
+// Start starts the switches and hosts of an intent and writes the lab's files into dir, which it
+// creates. If dir is "", it uses a temporary folder that is removed with the lab.
 func Start(f *intent.Fabric, dir string, o Options) (l *Lab, err error) {
 	own := dir == ""
 	if own {
@@ -260,7 +257,7 @@ func (l *Lab) start(f *intent.Fabric, o Options) error {
 		atomicfile.Write(l.Program, standIn(), 0o700), l.write())
 }
 
-// away is where a server answers that is as far away as that.
+// away returns the address of a proxy that adds a round-trip time to a server.
 func (l *Lab) away(at string, roundTrip time.Duration) (string, error) {
 	if roundTrip == 0 || at == "" {
 		return at, nil
@@ -273,10 +270,9 @@ func (l *Lab) away(at string, roundTrip time.Duration) (string, error) {
 	return p.Addr(), nil
 }
 
-// Configured reads the configurations that switches of f start with, as --config names
-// them: what each starts with, and what its simulator refuses of it. Where f is nil, the
-// fabric is of these switches alone, without classes and links. A wrong argument is a
-// [*fleet.OptionError].
+// Configured reads the configurations with which switches of f start, as given to --config. It
+// returns them with the lines that the simulators reject. If f is nil, the fabric consists of
+// these switches only, without classes and links. An invalid argument is a [*fleet.OptionError].
 func Configured(f *intent.Fabric, configs []string) (_ *intent.Fabric, running map[string][]byte, refused []string, err error) {
 	saved, err := fleet.ReadSwitches(configs)
 	if err != nil {
@@ -304,7 +300,7 @@ func Configured(f *intent.Fabric, configs []string) (_ *intent.Fabric, running m
 	return f, running, refused, nil
 }
 
-// fabricOf is a fabric of switches that are known by their configurations alone.
+// fabricOf returns a fabric of switches known only by their configurations.
 func fabricOf(saved []fleet.SavedSwitch) (*intent.Fabric, error) {
 	var b strings.Builder
 	b.WriteString("apiVersion: roce-fabric/v1\nkind: Fabric\nname: lab\nswitches:\n")
@@ -317,12 +313,12 @@ func fabricOf(saved []fleet.SavedSwitch) (*intent.Fabric, error) {
 	}
 	f, err := intent.Load("-", intent.Options{Stdin: strings.NewReader(b.String()), NoClasses: true})
 	if faults := (intent.Errors)(nil); errors.As(err, &faults) && len(faults) > 0 {
-		return nil, fleet.Wrong("", faults[0].Hint, "%s", faults[0].Msg) // places in a text that nobody wrote help nobody
+		return nil, fleet.Wrong("", faults[0].Hint, "%s", faults[0].Msg) // positions in a generated text do not help the user
 	}
 	return f, err
 }
 
-// Sources are the devices of the lab, to import.
+// Sources returns the devices of the lab, for an import.
 func (f *File) Sources() (out []fleet.Source) {
 	for _, n := range natural.Keys(f.Devices) {
 		at := f.Devices[n]
@@ -331,10 +327,10 @@ func (f *File) Sources() (out []fleet.Source) {
 	return out
 }
 
-// Path is the lab file of a folder.
+// Path returns the path of the lab file in a folder.
 func Path(dir string) string { return dir + "/lab.json" }
 
-// Path is the lab file of the lab.
+// Path returns the path of the lab file.
 func (l *Lab) Path() string { return Path(l.dir) }
 
 func (l *Lab) write() error {
@@ -347,13 +343,13 @@ func (l *Lab) write() error {
 	return err
 }
 
-// Names returns the switches in the order of the intent.
+// Names returns the names of the switches in the order of the intent.
 func (l *Lab) Names() []string { return l.names }
 
-// HostNames returns the hosts in the order of the intent.
+// HostNames returns the names of the hosts in the order of the intent.
 func (l *Lab) HostNames() []string { return l.hosts }
 
-// WriteTable writes where each device answers.
+// WriteTable writes a table of the devices' addresses.
 func (l *Lab) WriteTable(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "DEVICE\tGNMI\tSSH")
@@ -366,8 +362,8 @@ func (l *Lab) WriteTable(out io.Writer) error {
 	return w.Flush()
 }
 
-// Shuffle has all devices answer as others of their kind would from now on. It
-// is meant for a moment at which nobody asks; 0 has each do always the same.
+// Shuffle makes all devices vary their answers from now on, as different devices of their kind do.
+// Call it while there are no requests. With 0 each device always does the same.
 func (l *Lab) Shuffle(seed uint64) {
 	for name, s := range l.Switches {
 		s.Shuffle(seedOf(seed, name))
@@ -377,8 +373,8 @@ func (l *Lab) Shuffle(seed uint64) {
 	}
 }
 
-// Close stops all devices. It leaves no lab file behind: without it nobody looks for
-// devices that are gone.
+// Close stops all devices and removes the lab file, so that nobody looks for devices that are
+// gone.
 func (l *Lab) Close() (err error) {
 	err = l.control.Close()
 	for _, p := range l.far {
@@ -393,7 +389,7 @@ func (l *Lab) Close() (err error) {
 	if l.own {
 		return errors.Join(err, os.RemoveAll(l.dir))
 	}
-	if !l.listed { // the file in the folder is another lab's
+	if !l.listed { // the file in the folder belongs to another lab
 		return err
 	}
 	if gone := os.Remove(l.Path()); !errors.Is(gone, fs.ErrNotExist) {
@@ -415,7 +411,7 @@ func Read(path string) (*File, error) {
 	return &f, nil
 }
 
-// started starts a switch that was made.
+// started starts a newly created switch.
 func started[S interface {
 	Switch
 	Start() error

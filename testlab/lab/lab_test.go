@@ -83,7 +83,7 @@ func TestLabIsFoundByItsFile(t *testing.T) {
 	}
 }
 
-// readHost reads a host by what the file says alone.
+// readHost reads a host using only what the lab file says.
 func readHost(t *testing.T, f *File, name string) {
 	t.Helper()
 	h, err := remote.Open(t.Context(), ssh.Config{
@@ -106,8 +106,7 @@ func readHost(t *testing.T, f *File, name string) {
 	}
 }
 
-// The devices of a lab that is far away are reached over the latency, with their host
-// keys and certificates.
+// The devices of a lab with latency can be reached, with their host keys and certificates.
 func TestLatency(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	dir := t.TempDir()
@@ -156,7 +155,7 @@ func TestStartFails(t *testing.T) {
 	}
 }
 
-// A lab that does not come up leaves the file of another one in its folder.
+// A lab that fails to start keeps the file of another lab in its folder.
 func TestAFailedStartLeavesTheOtherLab(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(Path(dir), []byte("another lab"), 0o600); err != nil {

@@ -15,13 +15,13 @@ const (
 	defaultNXOSRelease = "10.4(3)"
 )
 
-// nxosPorts is how many front ports a switch has at least.
+// nxosPorts is the minimum number of front ports of a switch.
 const nxosPorts = 32
 
 func init() { simulators[intent.NXOS.Name] = startNXOS }
 
-// startNXOS starts a switch whose ports are routed, as those of a leaf-spine
-// fabric are, and have nothing else configured.
+// startNXOS starts a switch whose ports are routed, as in a leaf-spine fabric, and otherwise not
+// configured.
 func startNXOS(sw *intent.Switch, s shared, o Options) (Switch, error) {
 	opts := nxos.Options{
 		Hostname: sw.Name, Model: cmp.Or(sw.Model.V, defaultNXOSModel), Version: cmp.Or(sw.Release.V, defaultNXOSRelease),

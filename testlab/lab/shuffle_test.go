@@ -13,8 +13,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
 )
 
-// A lab with a seed has devices that differ from those without one, and from
-// each other, and a new seed makes others of them without a restart.
+// With a seed, the devices of a lab differ from those without a seed and from each other. A new
+// seed changes them without a restart.
 func TestShuffle(t *testing.T) {
 	text, err := examples.Intent("mixed")
 	if err != nil {
@@ -24,7 +24,7 @@ func TestShuffle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// said is what each switch says of itself that shuffling may change.
+	// said returns what each switch shows that shuffling may change.
 	said := func(l *Lab) map[string]string {
 		out := map[string]string{}
 		for name, s := range l.Switches {

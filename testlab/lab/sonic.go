@@ -10,13 +10,12 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
 )
 
-// defaultSONiCRelease is what a SONiC switch runs where the intent states no
-// release.
+// defaultSONiCRelease is the release of a SONiC switch if the intent does not state one.
 const defaultSONiCRelease = "202511"
 
 func init() { simulators[intent.SONiC.Name] = startSONiC }
 
-// startSONiC starts a switch as the factory left it.
+// startSONiC starts a switch in factory state.
 func startSONiC(sw *intent.Switch, s shared, o Options) (Switch, error) {
 	m, ok := catalog.Lookup(sw.Model.V)
 	running := o.Running[sw.Name]

@@ -29,14 +29,14 @@ var (
 	valueOnly = flag.String("values.only", "", "try alone what holds this text: a key, its place or its system")
 )
 
-// sampleValues is how many keys are tried with all their values, each on one system, without
-// the full size.
+// sampleValues is the number of keys, each on one system, that are tried with all their values
+// outside nightly runs.
 const sampleValues = 25
 
-// cumulus is a system that [kinds] has not.
+// cumulus is a system that is not in [kinds].
 var cumulus = kind{name: "cumulus", os: "cumulus", model: "SN5600", release: "5.15", down: [2]string{"swp1", "swp2"}, up: [2]string{"swp33", "swp34"}}
 
-// property is what the schema of the intent says of a key.
+// property is what the intent's JSON Schema says about a key.
 type property struct {
 	Type    any        `json:"type"`
 	Enum    []any      `json:"enum"`
@@ -48,18 +48,18 @@ type property struct {
 	Ref     string     `json:"$ref"`
 }
 
-// sample is a value of a key. wrong ones are not of the schema. Those with the same text in
-// alike mean the same.
+// sample is a value for a key. wrong is set if the schema does not allow the value. Values with
+// the same alike have the same meaning.
 type sample struct {
 	v     any
 	wrong bool
 	alike string
 }
 
-// spellings are values of the quantities of the intent by what their pattern ends in; those of
-// one list mean the same.
+// spellings lists values for the quantities of the intent, by a part of their schema pattern.
+// Values in the same inner list have the same meaning.
 var spellings = []struct {
-	unit   string // in the pattern
+	unit   string // part of the pattern
 	values [][]string
 }{
 	{" segments", [][]string{{"1B"}, {"150KB", "0.15MB", "150000B"}, {"150001B"}, {"1MiB", "1024KiB", "1048576B"}, {"1GB"}, {"0 segments"}, {"1 segments"}, {"100 segments"}, {"500 cells"}, {"100 packets"}, {"0%"}, {"7%"}, {"10%"}, {"101%"}, {"20ms"}, {"1ms"}, {"6us"}, {"9000us"}, {"0us"}}},
@@ -71,7 +71,7 @@ var spellings = []struct {
 	{"(ns|us|µs|ms|s|m|h)", [][]string{{"0s"}, {"1ns"}, {"1ms"}, {"1.5ms"}, {"10ms"}, {"99ms"}, {"100ms", "0.1s", "100000us"}, {"150ms"}, {"200ms"}, {"200.4ms"}, {"300ms"}, {"400ms"}, {"600ms"}, {"1s", "1000ms"}, {"1.001s"}, {"2s"}, {"5s"}, {"1m", "60s"}, {"1h"}, {"25h"}}},
 }
 
-// samples returns values of each kind that a key has, those at its bounds and beyond, and
+// samples returns values of each kind allowed for a key, values at and beyond its bounds, and
 // values of other kinds.
 func (p property) samples() (out []sample) {
 	wrong := func(all ...any) {
@@ -118,7 +118,7 @@ func (p property) samples() (out []sample) {
 	return out
 }
 
-// texts returns quantities in all units, and texts that are none.
+// texts returns quantities in all units, and invalid texts.
 func (p property) texts() (out []sample) {
 	rule := regexp.MustCompile(p.Pattern)
 	for _, of := range spellings {
@@ -136,7 +136,7 @@ func (p property) texts() (out []sample) {
 	return out
 }
 
-// properties are the keys of the intent by the names of [schemaKeys].
+// properties returns the keys of the intent, named as in [schemaKeys].
 func properties(t *testing.T) map[string]property {
 	type object struct {
 		Properties map[string]property `json:"properties"`
@@ -156,7 +156,7 @@ func properties(t *testing.T) map[string]property {
 	return out
 }
 
-// within returns the path of a key in a value; false where it has none.
+// within returns the path of a key in a value, and false if the value does not contain it.
 func within(v any, key string) (string, bool) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -178,7 +178,7 @@ func within(v any, key string) (string, bool) {
 	return "", false
 }
 
-// place returns where the key of a case is. Some cases have values that hold it.
+// place returns the path of a case's key. For some cases the key is inside the values.
 func (c keyCase) place() string {
 	_, key, _ := strings.Cut(c.key, ".")
 	if c.at == key || strings.HasSuffix(c.at, "|"+key) {
@@ -192,7 +192,7 @@ func (c keyCase) place() string {
 	return c.at + "|" + key
 }
 
-// sound is [kind.fabric] with a watchdog that the system takes.
+// sound returns [kind.fabric] with a watchdog that the system supports.
 func (k kind) sound() map[string]any {
 	doc := k.fabric()
 	if k.os == "cumulus" {
@@ -201,7 +201,7 @@ func (k kind) sound() map[string]any {
 	return doc
 }
 
-// valued is the intent with a sample as the value of a key.
+// valued returns the intent with a sample as the value of a key.
 func (k kind) valued(c keyCase, v any) []byte {
 	doc := k.sound()
 	for _, e := range c.with {
@@ -227,7 +227,7 @@ func (k kind) valued(c keyCase, v any) []byte {
 	return b
 }
 
-// other returns the other end of a curve in the unit of one end.
+// other returns a value for the opposite end of an ECN curve, in the same unit.
 func other(key, text string) string {
 	number := strings.TrimRight(text, "abcdefghijklmnopqrstuvwxyzBKMG% ")
 	unit := text[len(number):]
@@ -246,16 +246,16 @@ func other(key, text string) string {
 	return strconv.FormatFloat(n, 'f', -1, 64) + unit
 }
 
-// verdict is what became of a value.
+// verdict is the outcome for a value.
 type verdict struct {
-	refused string            // why it was refused, with the place
-	text    map[string]string // what was rendered, by device
-	said    string            // what the checks say of it
+	refused string            // why it was rejected, with the position
+	text    map[string]string // the rendered configuration, by device
+	said    string            // the findings of check
 }
 
 var position = regexp.MustCompile(`:[0-9]+:[0-9]+`)
 
-// judge sends an intent through check and the renderers.
+// judge passes an intent through check and the renderers.
 func (k kind) judge(t *testing.T, text []byte, before map[string]bool) (v verdict) {
 	t.Helper()
 	f, err := fleet.Load(t.Context(), "-", fleet.LoadOptions{Stdin: strings.NewReader(string(text)), Take: fleet.TakeAll})
@@ -318,8 +318,8 @@ func (k kind) judge(t *testing.T, text []byte, before map[string]bool) (v verdic
 	return v
 }
 
-// running is what a switch runs that took a rendered configuration: its buffer model is
-// its own.
+// running returns the configuration that a switch runs after it took a rendered configuration: the
+// switch keeps its own buffer model.
 func running(d *render.Device, native []byte) []byte {
 	var rows map[string]map[string]map[string]any
 	if d.Switch.OS != "sonic" || !d.Desired.Platform.DynamicBuffers || json.Unmarshal(native, &rows) != nil {
@@ -337,7 +337,8 @@ func running(d *render.Device, native []byte) []byte {
 	return b
 }
 
-// findings are those of the intent without the key, which say nothing of its value.
+// findings returns the findings for the intent without the key. They are unrelated to the key's
+// value.
 func (k kind) findings(t *testing.T) map[string]bool {
 	t.Helper()
 	text, err := json.Marshal(k.sound())
@@ -359,13 +360,13 @@ func (k kind) findings(t *testing.T) map[string]bool {
 	return out
 }
 
-// finding identifies a finding in two intents.
+// finding identifies a finding across two intents.
 func finding(f validate.Finding) string { return f.ID + f.Device + strings.Join(f.Ports, ",") + f.What }
 
-// Each key of the intent, with a value of each kind and each unit and at its bounds, is
-// rendered on each system so that reading the result gives the value again; or it is refused,
-// with its place. A quantity means the same in every unit, and two values do not mean the
-// same, unless check says so.
+// Each key of the intent is tried with values of every kind, in every unit and at its bounds. On
+// each system the value must be rendered so that reading the result gives the value again, or it
+// must be rejected with its position. A quantity must mean the same in every unit, and two
+// different values must not render alike unless check reports it.
 func TestEveryValueIsRenderedOrRefused(t *testing.T) {
 	seed := *valueSeed
 	if seed == 0 {
@@ -400,23 +401,23 @@ func TestEveryValueIsRenderedOrRefused(t *testing.T) {
 	t.Logf("%d keys on a system: %d values refused, %d rendered", len(trials), refused, rendered)
 }
 
-// rendersAlike reports whether a value may be rendered as another one is: the key configures
-// nothing there, check says so, or the key is only a bound for what is configured.
+// rendersAlike reports whether a value may be rendered like another one: because the key
+// configures nothing there, because check reports it, or because the key is only a bound.
 func (c keyCase) rendersAlike(k kind, v verdict, value any) bool {
 	switch {
 	case c.inert, slices.ContainsFunc(c.inertOn, k.is):
 		return true
 	case strings.Contains(v.said, "OPS-04"), strings.Contains(v.said, "WD-04"):
 		return true
-	case value == "keep": // which renders nothing, as other words may
+	case value == "keep": // renders nothing, as other keywords may
 		return true
 	}
 	switch c.key {
-	case "Link.cable", "Port.cable": // switches have headroom for some lengths, and take the next one
+	case "Link.cable", "Port.cable": // switches have headroom for some lengths and use the next longer one
 		return true
-	case "Link.speed", "Port.speed": // which is compared, and not set
+	case "Link.speed", "Port.speed": // is compared but not set
 		return k.os == "cumulus"
-	case "Switch.bufferModel": // a fact about SONiC
+	case "Switch.bufferModel": // applies only to SONiC
 		return k.os != "sonic"
 	}
 	return false

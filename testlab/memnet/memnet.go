@@ -1,10 +1,10 @@
-// Package memnet is a TCP network in memory, for simulated devices and their clients in one
-// test. It works in the virtual time of testing/synctest, and lets a test delay, drop or cut
-// each piece of data at any byte.
+// Package memnet is an in-memory TCP network for simulated devices and their clients in one test.
+// It works in the virtual time of testing/synctest, and lets a test delay, drop or cut each piece
+// of data at any byte.
 //
-// A Write never waits: buffers have no limit, and the delay of a piece counts at its
-// receiver. Programs write with mutexes held, and the clock of a bubble stands still while
-// a goroutine waits for a mutex. So do not use this package for a peer that stops reading.
+// A Write never blocks: buffers are unlimited, and the receiver applies the delay of a piece. The
+// reason is that programs write while holding mutexes, and the clock of a bubble stands still
+// while a goroutine waits for a mutex. Do not use this package to test a peer that stops reading.
 package memnet
 
 import (
@@ -26,43 +26,43 @@ import (
 // Piece is the data of one Write.
 type Piece struct {
 	To   string // address of the listener
-	Conn int    // number of the connection in its network, from 0
+	Conn int    // index of the connection in its network, from 0
 	Up   bool   // from the client to the listener
-	N    int    // number of the piece in its connection and direction, from 0
-	Dial bool   // the client opens the connection; there is no data
+	N    int    // index of the piece in its connection and direction, from 0
+	Dial bool   // the client opens the connection; no data
 	Data []byte
 }
 
-// Fate is what becomes of a piece. The zero value loses all of its data.
+// Fate decides what happens to a piece. The zero value loses all of its data.
 type Fate struct {
-	Pass int           // as many bytes arrive
-	Wait time.Duration // beside the latency; later pieces do not overtake
+	Pass int           // number of bytes that arrive
+	Wait time.Duration // in addition to the latency; later pieces do not overtake
 	Pace time.Duration // between one byte and the next
-	// Cut ends the connection behind these bytes: with a reset for the client, with an end
-	// of data for the listener. A dial is refused.
+	// Cut ends the connection after these bytes: the client sees a reset, the listener the end of
+	// the data. A dial is refused.
 	Cut bool
-	// Silent lets nothing pass behind these bytes, in either direction, not even the end of
-	// the connection. A dial is never answered.
+	// Silent stops all traffic after these bytes, in both directions, including the end of the
+	// connection. A dial is never answered.
 	Silent bool
 }
 
-// Network connects clients and listeners. New makes one.
+// Network connects clients and listeners. Use New to create one.
 type Network struct {
 	seed      uint64
 	mu        sync.Mutex
 	listeners map[string]*listener
-	dials     map[string]uint64 // how many there were to an address
+	dials     map[string]uint64 // number of dials to each address
 	port      int
 	conns     int
 }
 
-// New makes a network. Each piece takes 50 to 150 µs, which the seed decides: in virtual time
-// everything would else happen at one instant.
+// New creates a network. Each piece takes 50 to 150 µs, depending on the seed. Without these
+// delays, everything would happen at the same instant of virtual time.
 func New(seed uint64) *Network {
 	return &Network{seed: seed, listeners: map[string]*listener{}, dials: map[string]uint64{}, port: 20000}
 }
 
-// latencies returns the source of the latencies of one direction of the nth connection to an
+// latencies returns the source of the latencies for one direction of the nth connection to an
 // address.
 func (n *Network) latencies(address string, nth uint64) latencies {
 	h := fnv.New64a()
@@ -70,8 +70,8 @@ func (n *Network) latencies(address string, nth uint64) latencies {
 	return latencies(h.Sum64())
 }
 
-// latencies depends on the time alone: what is sent at one instant takes as long in one piece
-// as in several, and the order in which goroutines run changes nothing.
+// latencies derives each latency from the current time only. Data sent at one instant takes
+// equally long in one piece or several, and the order in which goroutines run has no effect.
 type latencies uint64
 
 func (l latencies) next() time.Duration {
@@ -79,7 +79,7 @@ func (l latencies) next() time.Duration {
 	return 50*time.Microsecond + time.Duration(rnd.Uint64()%uint64(100*time.Microsecond))
 }
 
-// Listen opens a host:port, which must be an IP address; port 0 is a free one.
+// Listen listens on host:port. The host must be an IP address; port 0 picks a free port.
 func (n *Network) Listen(address string) (net.Listener, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -109,7 +109,7 @@ type listener struct {
 	addr    *net.TCPAddr
 	once    sync.Once
 	ended   chan struct{}
-	wake    chan struct{} // holds an item while someone has to look at the queue
+	wake    chan struct{} // holds an item while the queue needs attention
 
 	mu    sync.Mutex
 	queue []*conn
@@ -135,7 +135,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close stops listening, and resets the connections that nobody has accepted.
+// Close stops listening and resets the connections that were not accepted.
 func (l *listener) Close() error {
 	err := error(&net.OpError{Op: "close", Net: "tcp", Addr: l.addr, Err: net.ErrClosed})
 	l.once.Do(func() {
@@ -153,8 +153,8 @@ func (l *listener) Close() error {
 	return err
 }
 
-// Client dials on a network. The clients of one process share a Client, so that Kill ends
-// the process.
+// Client dials on a network. All connections of one process should share a Client, so that Kill
+// ends the process.
 type Client struct {
 	network *Network
 	fate    func(Piece) Fate
@@ -164,13 +164,13 @@ type Client struct {
 	conns map[*conn]bool
 }
 
-// Client makes a client. fate decides about each piece of its connections, one at a time for
-// a direction of a connection; nil lets all pass.
+// Client creates a client. fate decides about each piece of its connections, one at a time per
+// direction of a connection; nil lets everything pass.
 func (n *Network) Client(fate func(Piece) Fate) *Client {
 	return &Client{network: n, fate: fate, conns: map[*conn]bool{}}
 }
 
-// Dial implements netx.Dialer for "tcp". Names are not looked up.
+// Dial implements netx.Dialer for "tcp". It does not resolve names.
 func (c *Client) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	n := c.network
 	n.mu.Lock()
@@ -196,7 +196,7 @@ func (c *Client) Dial(ctx context.Context, network, address string) (net.Conn, e
 	if fate.Silent {
 		<-ctx.Done()
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			return fail(os.ErrDeadlineExceeded) // as package net has it
+			return fail(os.ErrDeadlineExceeded) // the same error as in package net
 		}
 		return fail(ctx.Err())
 	}
@@ -222,7 +222,7 @@ func (c *Client) Dial(ctx context.Context, network, address string) (net.Conn, e
 	}
 	c.mu.Unlock()
 	if dead {
-		<-ctx.Done() // the process is gone: nothing of it goes on
+		<-ctx.Done() // the process was killed: its calls never return by themselves
 		return fail(ctx.Err())
 	}
 	l.mu.Lock()
@@ -240,9 +240,9 @@ func (c *Client) Dial(ctx context.Context, network, address string) (net.Conn, e
 	return mine, nil
 }
 
-// Kill ends the process whose client this is, as its peers see it: all its connections end.
-// What is left of the process in the test reaches nobody: its writes are lost, and its reads
-// and dials wait until their time is over or their end is closed.
+// Kill ends the client's process as seen by its peers: all its connections end. Code of the
+// process that still runs in the test reaches nobody: its writes are lost, and its reads and dials
+// block until their deadline or until their end is closed.
 func (c *Client) Kill() {
 	c.mu.Lock()
 	c.dead = true
@@ -259,7 +259,7 @@ func (c *Client) Kill() {
 	}
 }
 
-// named is an address that nobody has.
+// named is an address without a listener.
 type named string
 
 func (named) Network() string  { return "tcp" }
@@ -272,10 +272,10 @@ type half struct {
 	mu    sync.Mutex
 	queue []part
 	last  time.Time // when the newest part arrives
-	over  bool      // nothing more comes, and err is the reason; nil is the end of data
+	over  bool      // nothing more arrives because of err; a nil err is the end of the data
 	err   error
-	at    time.Time     // when over is seen
-	wake  chan struct{} // closed and made again with each change
+	at    time.Time     // when over takes effect
+	wake  chan struct{} // closed and replaced at each change
 }
 
 type part struct {
@@ -284,7 +284,7 @@ type part struct {
 	pace time.Duration // between one byte and the next
 }
 
-// arrived returns how many bytes have arrived.
+// arrived returns the number of bytes that have arrived.
 func (p *part) arrived(now time.Time) int {
 	switch {
 	case p.due.After(now):
@@ -295,21 +295,21 @@ func (p *part) arrived(now time.Time) int {
 	return min(len(p.data), 1+int(now.Sub(p.due)/p.pace))
 }
 
-// take removes the first bytes.
+// take removes the first n bytes.
 func (p *part) take(n int) {
 	p.data, p.due = p.data[n:], p.due.Add(time.Duration(n)*p.pace)
 }
 
 func newHalf() *half { return &half{wake: make(chan struct{})} }
 
-// changed wakes the reader. The mutex is held.
+// changed wakes the reader. The caller must hold the mutex.
 func (h *half) changed() {
 	close(h.wake)
 	h.wake = make(chan struct{})
 }
 
-// send has data arrive after a delay, and not before what was sent earlier. It returns how
-// long that takes.
+// send makes data arrive after a delay, but not before data sent earlier. It returns the time
+// until it has arrived.
 func (h *half) send(p part, after time.Duration) time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -328,7 +328,7 @@ func (h *half) send(p part, after time.Duration) time.Duration {
 	return time.Until(h.last)
 }
 
-// end ends the direction behind what was sent; a nil error is the end of the data.
+// end ends the direction after the data sent so far; a nil error means the end of the data.
 func (h *half) end(err error, after time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -342,8 +342,8 @@ func (h *half) end(err error, after time.Duration) {
 	h.changed()
 }
 
-// reset ends the direction after a delay, without what arrives later: the peer has answered a
-// write to a connection that it has closed.
+// reset ends the direction after a delay and drops data that would arrive later: the peer answered
+// a write to a connection that it had closed.
 func (h *half) reset(after time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -365,20 +365,20 @@ func (h *half) reset(after time.Duration) {
 type conn struct {
 	client        *Client
 	delay         latencies
-	silent        *atomic.Bool // of both ends
+	silent        *atomic.Bool // shared by both ends
 	number        int
 	to            string
-	up            bool // the client's end
+	up            bool // this is the client's end
 	local, remote net.Addr
 	in, out       *half
 	peer          *conn
 
-	writing sync.Mutex // one piece at a time has its fate decided
+	writing sync.Mutex // held while the fate of a piece is decided
 	sent    int
 
 	mu       sync.Mutex
 	closed   bool
-	zombie   bool // its process was killed
+	zombie   bool // the process was killed
 	deadline [2]time.Time
 }
 
@@ -389,8 +389,8 @@ func (c *conn) failure(op string, err error) error {
 	return &net.OpError{Op: op, Net: "tcp", Source: c.local, Addr: c.remote, Err: err}
 }
 
-// state returns the deadline for reading or writing, and the error of an operation that
-// cannot be done any more.
+// state returns the deadline for reading or writing, and the error if the operation is no longer
+// possible.
 func (c *conn) state(which int) (deadline time.Time, zombie bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -404,7 +404,7 @@ func (c *conn) state(which int) (deadline time.Time, zombie bool, err error) {
 	return deadline, c.zombie, err
 }
 
-// Read returns what has arrived, and waits for the first of it.
+// Read returns the data that has arrived. It waits until there is some.
 func (c *conn) Read(b []byte) (int, error) {
 	for {
 		c.in.mu.Lock()
@@ -451,7 +451,7 @@ func sooner(a, b time.Time) time.Time {
 	return a
 }
 
-// await waits for a change or for a time; zero is never.
+// await waits for a change or until a time; the zero time means forever.
 func await(wake <-chan struct{}, until time.Time) {
 	if until.IsZero() {
 		<-wake
@@ -465,7 +465,7 @@ func await(wake <-chan struct{}, until time.Time) {
 	}
 }
 
-// Write sends a piece. It never waits.
+// Write sends a piece. It never blocks.
 func (c *conn) Write(b []byte) (int, error) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
@@ -512,7 +512,7 @@ func (c *conn) cut(after time.Duration) {
 	server.in.end(nil, after)
 }
 
-// Close ends both directions: the peer reads what was sent, and then the end of the data.
+// Close ends both directions. The peer can read the data sent before, then the end of the data.
 func (c *conn) Close() error {
 	c.mu.Lock()
 	if c.closed {
@@ -552,8 +552,8 @@ func (c *conn) SetReadDeadline(t time.Time) error {
 	return err
 }
 
-// SetWriteDeadline implements net.Conn. A Write never waits, so that it only fails where
-// the deadline has passed.
+// SetWriteDeadline implements net.Conn. Because a Write never blocks, it fails only if the
+// deadline has already passed.
 func (c *conn) SetWriteDeadline(t time.Time) error { return c.setDeadline(1, t) }
 
 func (c *conn) setDeadline(which int, t time.Time) error {

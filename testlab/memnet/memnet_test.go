@@ -40,7 +40,7 @@ func TestConn(t *testing.T) {
 	})
 }
 
-// A cut lets a part of a piece pass; the client sees a reset, the server the end of the data.
+// A cut lets part of a piece pass. The client then sees a reset, the server the end of the data.
 func TestCut(t *testing.T) {
 	for _, up := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -70,7 +70,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// Time passes only as pieces travel, and the same seed gives the same times.
+// Virtual time advances only while pieces travel, and the same seed gives the same times.
 func TestVirtualTime(t *testing.T) {
 	var first time.Duration
 	for range 3 {
@@ -96,7 +96,7 @@ func TestVirtualTime(t *testing.T) {
 	}
 }
 
-// A killed client's connections end for the server. What is left of it reaches nobody.
+// The connections of a killed client end for the server. Later calls of the client reach nobody.
 func TestKill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, server, c := pair(t, 1, nil)
@@ -142,8 +142,8 @@ func TestNobodyListens(t *testing.T) {
 	}
 }
 
-// A connection that has gone silent takes writes and passes nothing, not even its end, and a
-// silent dial is not answered. A fate can also refuse a dial.
+// A silent connection accepts writes but delivers nothing, not even its end, and a silent dial is
+// never answered. A fate can also refuse a dial.
 func TestSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var dial Fate
@@ -202,7 +202,7 @@ func TestPace(t *testing.T) {
 	})
 }
 
-// A write to a peer that has closed is answered with a reset, which overtakes slow data.
+// A write to a closed peer is answered with a reset, which overtakes slow data.
 func TestWriteToClosedPeer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, server, _ := pair(t, 1, func(p Piece) Fate { return Fate{Pass: len(p.Data), Pace: time.Hour} })

@@ -1,6 +1,6 @@
-// Package proxy stands between a client and a device on loopback and lets a test see
-// each piece of what they say, hold it, let a part of it pass, and cut the connection
-// at any byte; or it puts them far apart.
+// Package proxy provides a TCP proxy between a client and a device on loopback. A test can watch
+// each piece of data, delay it, pass only part of it, and cut the connection at any byte; or it
+// can add latency.
 package proxy
 
 import (
@@ -10,31 +10,31 @@ import (
 	"time"
 )
 
-// Chunk is what came from one side at once.
+// Chunk is the data read from one side at once.
 type Chunk struct {
 	Up   bool // from the client
 	Data []byte
 }
 
-// Hook is asked before a chunk is passed on, one chunk of a direction at a time. It
-// may block. The first pass bytes go to the other side; cut then ends the connection,
-// with a reset for the client.
+// Hook is called before a chunk is passed on, for one chunk per direction at a time. It may block.
+// The first pass bytes are passed to the other side. If cut is set, the connection then ends, with
+// a reset for the client.
 type Hook func(Chunk) (pass int, cut bool)
 
-// Proxy is a TCP proxy. Open makes one.
+// Proxy is a TCP proxy. Use Open or Far to create one.
 type Proxy struct {
 	ln    net.Listener
 	hook  Hook
 	delay time.Duration
 	wg    sync.WaitGroup
 	mu    sync.Mutex
-	on    map[net.Conn]bool // of clients; nil once it is closed
-	// The round trip that the last piece which came to either side belongs to.
+	on    map[net.Conn]bool // client connections; nil once the proxy is closed
+	// The round trip of the last piece that arrived at the device and at the client.
 	device, client int
 	trips          int
 }
 
-// Open starts a proxy to a host:port. hook is not nil.
+// Open starts a proxy to a host:port. hook must not be nil.
 func Open(to string, hook Hook) (*Proxy, error) { return open(to, hook, 0) }
 
 func open(to string, hook Hook, delay time.Duration) (*Proxy, error) {
@@ -55,24 +55,24 @@ func open(to string, hook Hook, delay time.Duration) (*Proxy, error) {
 	return p, nil
 }
 
-// Far starts a proxy over which every byte is on its way for half of a round-trip
-// time, however many are on their way at once.
+// Far starts a proxy that delays every byte by half of a round-trip time, with any number of bytes
+// in flight.
 func Far(to string, roundTrip time.Duration) (*Proxy, error) {
 	return open(to, nil, roundTrip/2)
 }
 
-// Trips is how many round trips there were up to now: how often a client has sent
-// something that it could not have sent before the answer to what it had sent.
+// Trips returns the number of round trips so far: how often a client sent something only after it
+// had received the answer to its previous data.
 func (p *Proxy) Trips() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.trips
 }
 
-// Addr is where clients reach the device.
+// Addr returns the address at which clients reach the device.
 func (p *Proxy) Addr() string { return p.ln.Addr().String() }
 
-// Close ends the proxy. A hook that blocks has to return first.
+// Close closes the proxy. A hook that blocks must return first.
 func (p *Proxy) Close() error {
 	err := p.ln.Close()
 	p.mu.Lock()
@@ -87,7 +87,7 @@ func (p *Proxy) Close() error {
 }
 
 func (p *Proxy) serve(client net.Conn, to string) {
-	defer func() { _ = client.Close() }() // again, where it was cut
+	defer func() { _ = client.Close() }() // again, if the connection was cut
 	device, err := net.Dial("tcp", to)
 	if err != nil {
 		return
@@ -109,7 +109,7 @@ func (p *Proxy) serve(client net.Conn, to string) {
 	p.mu.Unlock()
 }
 
-// pass copies one direction until it ends, and ends both.
+// pass copies one direction until it ends, then closes both ends.
 func (p *Proxy) pass(from, to net.Conn, up bool) {
 	client := to
 	if up {
@@ -131,13 +131,13 @@ func (p *Proxy) pass(from, to net.Conn, up bool) {
 			return
 		}
 		if cut {
-			_ = client.(*net.TCPConn).SetLinger(0) // its close is a reset
+			_ = client.(*net.TCPConn).SetLinger(0) // makes Close send a reset
 			return
 		}
 	}
 }
 
-// far copies one direction, each piece when its time has come.
+// far copies one direction, and writes each piece when it is due.
 func (p *Proxy) far(from, to net.Conn, up bool) {
 	type piece struct {
 		data []byte
@@ -147,7 +147,7 @@ func (p *Proxy) far(from, to net.Conn, up bool) {
 	way, done := make(chan piece, 1<<10), make(chan struct{})
 	p.wg.Go(func() {
 		defer close(done)
-		// After an error the rest is read, and goes nowhere.
+		// After an error, the remaining pieces are read and discarded.
 		var err error
 		for c := range way {
 			time.Sleep(time.Until(c.due))

@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) { sharedtest.VerifyMain(m) }
 
-// echo is a server that answers with what it was sent, until it is closed.
+// echo starts a server that sends back what it receives, until it is closed.
 func echo(t *testing.T) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -36,7 +36,7 @@ func echo(t *testing.T) string {
 
 func TestProxy(t *testing.T) {
 	for name, tt := range map[string]struct {
-		up   bool // what is cut
+		up   bool // direction to cut
 		pass int
 		cut  bool
 		want string
@@ -54,7 +54,7 @@ func TestProxy(t *testing.T) {
 					return tt.pass, tt.cut
 				}
 				if tt.up && tt.cut {
-					return 0, false // the answer may be faster than the cut
+					return 0, false // the answer may arrive before the cut
 				}
 				return len(c.Data), false
 			})
@@ -97,7 +97,7 @@ func TestFar(t *testing.T) {
 	began := time.Now()
 	read := make([]byte, 1)
 	for range 3 {
-		// Two at once are on their way together.
+		// Two pieces sent at once are in flight together.
 		for range 2 {
 			if _, err := c.Write([]byte("x")); err != nil {
 				t.Fatal(err)
@@ -109,7 +109,7 @@ func TestFar(t *testing.T) {
 			}
 		}
 	}
-	// The second of two may be a piece of its own.
+	// The second of two bytes may be a piece of its own.
 	if n := p.Trips(); n < 3 || n > 5 {
 		t.Errorf("%d round trips, not 3", n)
 	}
