@@ -9,7 +9,7 @@ import (
 
 func conform(t *testing.T, o boxOptions, only ...string) {
 	t.Run(describe(o), func(t *testing.T) {
-		t.Parallel() // most of it is waiting
+		t.Parallel() // most of the time is spent waiting
 		drivertest.Run(t, drivertest.Fixture{Only: only, New: func(t *testing.T, d drivertest.Options) *drivertest.Device {
 			o := o
 			o.test = d
@@ -18,8 +18,8 @@ func conform(t *testing.T, o boxOptions, only ...string) {
 	})
 }
 
-// TestConformance is the whole suite over both ways, with what EOS prints
-// either way. A commit is all or nothing, so that no case fails half way.
+// TestConformance runs the whole suite over both transports, with and without printed defaults. A
+// commit is all or nothing, so no case fails half way.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	for _, gnmi := range []bool{false, true} {
@@ -29,8 +29,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// TestConformanceOfOthers repeats what an operator sees first on other
-// families and releases.
+// TestConformanceOfOthers runs the most important cases on other families and releases.
 func TestConformanceOfOthers(t *testing.T) {
 	t.Parallel()
 	only := []string{"plan is empty after apply and a restart", "foreign objects survive apply and revert", "foreign changes after apply survive revert", "revert restores every byte", "another process reverts"}

@@ -11,8 +11,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 )
 
-// Over both ways the same is counted; marks are where the switch is configured to
-// count them, and a queue that never was stuck was so 0 times.
+// Both transports return the same counters. Marks are counted where the switch is configured to
+// count them, and a queue that was never stuck has the value 0.
 func TestCounters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, gnmi := range []bool{false, true} {
@@ -46,7 +46,7 @@ func TestCounters(t *testing.T) {
 	})
 }
 
-// A release without a command for a counter does not count it.
+// A counter whose command the release lacks is not set.
 func TestCountersNotShown(t *testing.T) {
 	o := drivers.Observation{}
 	for _, s := range countShows() {
@@ -66,7 +66,7 @@ func TestCountersNotShown(t *testing.T) {
 	}
 }
 
-// Unsaved configuration is named by section.
+// Unsaved names the unsaved sections.
 func TestUnsaved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, gnmi := range []bool{false, true} {
@@ -76,7 +76,7 @@ func TestUnsaved(t *testing.T) {
 	})
 }
 
-// The FEC that runs is that of ports that are up.
+// The active FEC is shown only for ports that are up.
 func TestFEC(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{})

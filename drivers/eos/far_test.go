@@ -8,7 +8,7 @@ import (
 	simeos "github.com/roce-fabric/roce-fabric/testlab/sim/eos"
 )
 
-// manyPorts is a switch of which all n ports are in the intent.
+// manyPorts returns the options of a switch with n ports, all in the intent.
 func manyPorts(n int) boxOptions {
 	o := boxOptions{Options: simeos.Options{Model: strata, Routed: true}}
 	for i := range n {

@@ -37,8 +37,7 @@ func TestRefusedLine(t *testing.T) {
 			if err := d.Revert(t.Context(), tok); err != nil || b.State() != was {
 				t.Errorf("revert: %v", err)
 			}
-			// The shell is at the prompt again, and the session's name is not in the
-			// way.
+			// The shell is back at the prompt, and the old session does not block a new one.
 			b.Faults().Clear()
 			b.Apply(d)
 			b.Settled(d)
@@ -46,8 +45,8 @@ func TestRefusedLine(t *testing.T) {
 	})
 }
 
-// Where nobody gets at the switch any more, the operator learns what the
-// switch does of itself.
+// If the switch cannot be reached any more, the error tells the operator that the switch reverts
+// by itself.
 func TestContactLostAfterTheCommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
@@ -91,7 +90,7 @@ func TestTimerRunsOut(t *testing.T) {
 		if err := d.Revert(t.Context(), tok); err != nil || b.Writes() != n {
 			t.Errorf("revert of nothing: %v, %d commits", err, b.Writes()-n)
 		}
-		// The next run begins from there.
+		// The next run starts from this state.
 		other := b.Open()
 		tok = b.Apply(other)
 		if err := other.Confirm(t.Context(), tok); err != nil {
@@ -151,8 +150,8 @@ func TestConfirm(t *testing.T) {
 	})
 }
 
-// losesCommands loses the next commands of exec mode: some before the switch has
-// them, some answers.
+// losesCommands loses the next exec mode commands: first some before the switch receives them,
+// then some responses.
 type losesCommands struct {
 	way
 	before, after int
@@ -198,7 +197,7 @@ func TestEnable(t *testing.T) {
 	})
 }
 
-// TestTerminals has what confuses whoever looks for prompts.
+// TestTerminals covers output that can be mistaken for a prompt.
 func TestTerminals(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -243,7 +242,7 @@ func TestPagerLeftOn(t *testing.T) {
 	})
 }
 
-// A configuration that cannot be read back is not known to be in force.
+// If the configuration cannot be read back, the result of an apply is unknown.
 func TestReadBackThatIsCutOff(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -327,8 +326,8 @@ func TestSpell(t *testing.T) {
 	}
 }
 
-// A full flash: a save that fails leaves the startup configuration, which the error names,
-// and is not run again; the revert has nothing to save.
+// With a full flash, a save fails and leaves the startup configuration unchanged. The error says
+// so, the save is not repeated, and the revert has nothing to save.
 func TestAFullFlash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})

@@ -11,29 +11,29 @@ import (
 	simeos "github.com/roce-fabric/roce-fabric/testlab/sim/eos"
 )
 
-// The models of the tests: one of each family, and one that is not known.
+// Models used in the tests: one of each family, and an unknown one.
 const (
 	strata  = "DCS-7060DX5-64S"
 	sand    = "DCS-7280CR3-32P4"
 	unknown = "DCS-9999X"
 )
 
-// box is one simulated switch with the intent that it is to carry out.
+// box is one simulated switch and its intent.
 type box struct {
 	*simeos.EOS
 	*drivertest.LineBox[*Driver]
 }
 
 type boxOptions struct {
-	shared bool // others use what all ports share: globals: shared
+	shared bool // sets globals: shared, as if others used the shared settings
 	test   drivertest.Options
 	simeos.Options
 	gnmi bool
-	// setup is configured before the driver comes.
+	// setup is configured before the driver connects.
 	setup string
-	// intent replaces lines of the text of fabric.
+	// intent lists replacements in the text of fabric.
 	intent []string // old, new, old, new
-	// password is that of the login; "" is the right one.
+	// password is the login password; "" is the right one.
 	password string
 }
 
@@ -55,7 +55,7 @@ func newBox(t testing.TB, o boxOptions) *box {
 		so.Interfaces, so.Routed = ports, true
 	}
 	if o.test.Slow {
-		so.TimeScale = 150 // seconds: longer than a command may take, or with gNMI a Set
+		so.TimeScale = 150 // slower than a command, or a gNMI Set, may be
 		if o.gnmi {
 			so.TimeScale = 40
 		}
@@ -77,7 +77,7 @@ func newBox(t testing.TB, o boxOptions) *box {
 	return b
 }
 
-// open makes a driver.
+// open creates a driver.
 func open(t testing.TB, target drivers.Target) *Driver {
 	t.Helper()
 	return drivertest.Open[*Driver](t, Open, target)
@@ -85,7 +85,7 @@ func open(t testing.TB, target drivers.Target) *Driver {
 
 func (b *box) colleague() *ssh.Network { return b.Colleague(platform) }
 
-// foreign are lines of other owners, of kinds that this tool writes as well.
+// foreign holds lines of other owners, of kinds that this tool also writes.
 const foreign = `qos profile STORAGE
    qos trust cos
    priority-flow-control on
@@ -131,8 +131,7 @@ func describe(o boxOptions) string {
 
 var applyOptions = drivers.ApplyOptions{ID: "test"}
 
-// says fails the test unless err is of a kind, not of the other, and has all
-// the texts.
+// says fails the test unless err wraps is but not not, and contains all the texts.
 func says(t testing.TB, err, is, not error, texts ...string) {
 	t.Helper()
 	drivertest.Says(t, drivertest.Password, err, is, not, texts...)

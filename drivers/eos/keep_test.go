@@ -11,8 +11,8 @@ import (
 	simeos "github.com/roce-fabric/roce-fabric/testlab/sim/eos"
 )
 
-// A run was cut off between its confirmation and its save: the next one that
-// finds the switch as intended saves.
+// After a run was interrupted between confirmation and save, the next run that finds the switch
+// as intended saves.
 func TestKeepSaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
@@ -37,7 +37,7 @@ func TestKeepSaves(t *testing.T) {
 	})
 }
 
-// Over gNMI nobody can save: that is no "unchanged".
+// Over gNMI the configuration cannot be saved: Keep must report that instead of "unchanged".
 func TestKeepSaysWhatIsNotSaved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{gnmi: true, Options: simeos.Options{Model: strata}})

@@ -79,10 +79,10 @@ func TestPlan(t *testing.T) {
 	})
 }
 
-// A line for the whole switch concerns the ports of others that depend on it:
-// the plan names them, and moving their traffic must be allowed explicitly.
+// A switch-wide line also affects ports outside the intent that use it: the plan names them, and
+// moving their traffic must be allowed explicitly.
 func TestPlanSaysWhomAGlobalLineConcerns(t *testing.T) {
-	// Between the DSCP map as it is and as it will be, lossy traffic alone moves.
+	// With these lines, the change of the DSCP map moves only lossy traffic.
 	const lossless = "qos map dscp 24 25 27 28 29 30 31 to traffic-class 0\n"
 	const trust = "interface Ethernet5/1\nqos trust cos\ninterface Ethernet6/1\nqos trust cos\ninterface Ethernet8/1\nqos trust cos\n"
 	for _, c := range []struct {
@@ -119,8 +119,8 @@ func TestPlanSaysWhomAGlobalLineConcerns(t *testing.T) {
 	}
 }
 
-// A port that leaves the profile of others loses what no intent speaks of, and
-// a queue of another number is paused by nobody knows which priority.
+// The plan notes that a port leaving a shared profile loses settings that the intent does not
+// name, and that it is not documented which priority pauses a queue with another number.
 func TestPlanSaysWhatItCannotKeep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{
@@ -144,7 +144,7 @@ func TestPlanSaysWhatItCannotKeep(t *testing.T) {
 	})
 }
 
-// A switch that does not show its sessions is read, and has nothing to keep.
+// A switch that does not show its sessions can be read, and Keep does nothing.
 func TestSessionsNotShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
@@ -190,7 +190,7 @@ func TestBlocked(t *testing.T) {
 		if n := len(st.Blocked()); n != 3 {
 			t.Errorf("blocked: %v", st.Blocked())
 		}
-		// The rest goes on its own.
+		// The remaining changes can be made without it.
 		if _, err := d.Apply(t.Context(), &drivers.Snapshot{Native: &snapshot{cfg: b.config()}}, st, drivers.ApplyOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -206,7 +206,7 @@ func (b *box) config() *native.Config {
 	return cfg
 }
 
-// A switch need not print a line that says what it says of all its ports.
+// A switch need not print a port line that equals the "interface defaults" line.
 func TestDefaultsOfAllPorts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -221,7 +221,7 @@ func TestDefaultsOfAllPorts(t *testing.T) {
 			}
 			d, was := b.Open(), b.State()
 			_, st := b.Plan(d)
-			// The intent wants 9100 of all ports.
+			// The intent wants 9100 on all ports.
 			for path, want := range map[string]string{
 				"ports[Ethernet3/1].mtu": "1500 -> 9100", "ports[Ethernet4/1].mtu": "",
 				"ports[Ethernet1/1].admin_up": "true -> false", "ports[Ethernet2/1].admin_up": "false -> true", "ports[Ethernet3/1].admin_up": "",
@@ -242,7 +242,7 @@ func TestDefaultsOfAllPorts(t *testing.T) {
 			if err := d.Confirm(t.Context(), tok); err != nil {
 				t.Fatal(err)
 			}
-			// After the timer each line is reverted by one of its own.
+			// After the timer has expired, each changed line is reverted with a line.
 			if err := d.Revert(t.Context(), tok); err != nil || b.State() != was {
 				t.Errorf("revert: %v\n%s", err, b.State())
 			}
@@ -250,8 +250,7 @@ func TestDefaultsOfAllPorts(t *testing.T) {
 	})
 }
 
-// TestQueueKeyword has switches that do not say by their model how they call
-// their queues.
+// TestQueueKeyword covers switches whose model does not determine the keyword of their queues.
 func TestQueueKeyword(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -265,7 +264,7 @@ func TestQueueKeyword(t *testing.T) {
 			if f, err := d.Probe(t.Context()); err != nil || f.ASIC != "" || len(st.Items) != 1 {
 				t.Errorf("%+v %v", f, err)
 			}
-			// Where the box is not asked either, a guess is called one.
+			// If asking the switch fails too, the plan notes that the keyword is a guess.
 			d = b.Open()
 			asked := &refusesAll{way: d.way}
 			d.way = asked
@@ -280,7 +279,7 @@ func TestQueueKeyword(t *testing.T) {
 			}
 			b.Apply(d)
 			b.Settled(d)
-			// A plan that names no queue rests on no guess.
+			// A plan without queue lines has no such note.
 			b.Set("interface Ethernet1/1\nmtu 4000\n")
 			snap, _ = b.Plan(d)
 			nativeOf(snap).kw = ""
@@ -295,7 +294,7 @@ func TestQueueKeyword(t *testing.T) {
 	})
 }
 
-// refusesAll is a way of a switch that does not print the defaults of a port.
+// refusesAll is a transport to a switch that does not print the defaults of a port.
 type refusesAll struct {
 	way
 	n int
@@ -337,7 +336,7 @@ func TestTheBoxKnowsItsModel(t *testing.T) {
 		b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
 		b.Target.Model, b.Target.Release = sand, "4.30.1F"
 		f, err := b.Open().Probe(t.Context())
-		// The box knows its own model best; a release may be stated on purpose.
+		// The model comes from the switch; the intent may override the release.
 		if err != nil || f.Model != strata || f.ASIC != "strata" || f.Release != "4.30.1F" || f.Version != "4.34.2F" {
 			t.Errorf("%+v %v", f, err)
 		}
@@ -395,13 +394,13 @@ func TestApplied(t *testing.T) {
 	})
 }
 
-// sure leaves out what could not be confirmed: the simulator does not show PFC.
+// sure returns the mismatches that are not Unsure, because the simulator does not show PFC.
 func sure(ms []drivers.Mismatch) []drivers.Mismatch {
 	return slices.DeleteFunc(slices.Clone(ms), func(m drivers.Mismatch) bool { return m.Unsure })
 }
 
-// A member of a port channel has the MTU of the channel by its configuration,
-// whatever it shows for itself.
+// The MTU of a port channel member follows from the channel's configuration, so the MTU that the
+// member shows is ignored.
 func TestAppliedOfMembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{

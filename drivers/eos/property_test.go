@@ -17,11 +17,11 @@ import (
 func TestMain(m *testing.M) {
 	sharedtest.CollectLess()
 	sharedtest.Default(sharedtest.Parallel, "8")
-	sharedtest.Default("rapid.checks", "40") // each is a switch with a few logins
+	sharedtest.Default("rapid.checks", "40") // each check is a switch with a few logins
 	sharedtest.VerifyMain(m)
 }
 
-// anyPolicy draws lines of a qos profile or of an interface.
+// anyPolicy draws random lines of a qos profile or of an interface.
 func anyPolicy(t *rapid.T, kw string) (out []string) {
 	some := func(lines ...string) {
 		if n := rapid.IntRange(0, 2*len(lines)).Draw(t, lines[0]); n < len(lines) {
@@ -48,7 +48,7 @@ func anyPolicy(t *rapid.T, kw string) (out []string) {
 	return out
 }
 
-// anySwitch draws the configuration that others left on a switch.
+// anySwitch draws a random configuration that others may have left on a switch.
 func anySwitch(t *rapid.T, kw string) string {
 	var out []string
 	profiles := []string{"ROCE-FABRIC", "ROCE-FABRIC-2", "MINE"}
@@ -98,7 +98,7 @@ func anySwitch(t *rapid.T, kw string) string {
 	return strings.Join(out, "\n") + "\n"
 }
 
-// TestAnySwitch goes from what others left on a switch to an intent and back.
+// TestAnySwitch applies an intent to a randomly configured switch and reverts it.
 func TestAnySwitch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

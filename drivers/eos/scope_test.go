@@ -11,8 +11,7 @@ import (
 	simeos "github.com/roce-fabric/roce-fabric/testlab/sim/eos"
 )
 
-// What all ports share is changed only where no port that is up and not in the intent
-// would behave otherwise.
+// Shared settings are changed only if no active port outside the intent would behave differently.
 func TestScopeOfWhatAllPortsShare(t *testing.T) {
 	const cos = "interface Ethernet5/1\nqos trust cos\ninterface Ethernet6/1\nqos trust cos\ninterface Ethernet7/1\nqos trust cos\ninterface Ethernet8/1\nqos trust cos\n"
 	const shut = "interface Ethernet5/1-8/1\nshutdown\n"
@@ -20,7 +19,7 @@ func TestScopeOfWhatAllPortsShare(t *testing.T) {
 	for _, c := range []struct {
 		name, setup string
 		own         bool
-		blocked     string // the paths, and below what lines have and have not
+		blocked     string // path of the blocked change; typed and not are texts that the lines must and must not contain
 		typed, not  []string
 	}{
 		{"others trust DSCP", "", false, "global_maps.dscp_to_tc", []string{watch + "timeout 0.4"}, []string{"qos map"}},
@@ -60,12 +59,12 @@ func TestScopeOfWhatAllPortsShare(t *testing.T) {
 	}
 }
 
-// names7 finds Ethernet7/1, by itself or among others.
+// names7 matches Ethernet7/1, alone or in a range.
 var names7 = regexp.MustCompile(`Ethernet(7|\[5-8\])/1`)
 
 const watch = "priority-flow-control pause watchdog default "
 
-// What the ports of the intent do not need is no part of the plan.
+// Settings that the ports of the intent do not need are not in the plan.
 func TestScopeLeavesOutWhatIsNotNeeded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}, shared: true,

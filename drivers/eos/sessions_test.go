@@ -60,8 +60,7 @@ func TestSessionsOfOthers(t *testing.T) {
 	})
 }
 
-// TestLeftovers has the three ways in which an earlier run can have been cut
-// off.
+// TestLeftovers covers the three points at which an earlier run can have been interrupted.
 func TestLeftovers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -98,8 +97,8 @@ func TestLeftovers(t *testing.T) {
 	})
 }
 
-// A run of another user may be at work: its session is not aborted and its
-// timer not ended, until its journal tells that it has ended, or time does.
+// Another run may be in progress: its session is not aborted and its timer not stopped until its
+// journal says that it has ended, or enough time has passed.
 func TestRunsOfOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
@@ -130,7 +129,7 @@ func TestRunsOfOthers(t *testing.T) {
 		if kept || b.Sessions()[theirs] == "completed" {
 			t.Errorf("kept %v, sessions %v", kept, b.Sessions())
 		}
-		// The run of another one in the same second is not this one.
+		// A run with the same start time but another ID is a different run.
 		d.Inherit([]string{run(2 * time.Minute)[:18] + "-123456"})
 		if kept, err := d.Keep(t.Context()); kept || err == nil {
 			t.Errorf("kept %v, %v", kept, err)
@@ -149,8 +148,8 @@ func TestRunsOfOthers(t *testing.T) {
 	})
 }
 
-// Open sessions of runs that have worked for hours belong to those runs: with
-// many devices, the last comes hours after the first.
+// Sessions of runs that started hours ago belong to those runs: with many devices, the last one
+// is changed hours after the first.
 func TestLongRunsOfOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
@@ -182,8 +181,8 @@ func TestLongRunsOfOthers(t *testing.T) {
 	})
 }
 
-// TestRollbackCutOff has a rollback that leaves its session open. It may be at
-// work, except for those who know that its run is over.
+// TestRollbackCutOff covers an interrupted rollback that leaves its session open. It may be in
+// progress, unless the driver knows that its run has ended.
 func TestRollbackCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const run = "19990101-150405123-abcdef"
@@ -235,7 +234,7 @@ func TestRollbackCutOff(t *testing.T) {
 	})
 }
 
-// cutOff is a way on which a write dies with its session open.
+// cutOff is a transport whose writes fail with the session left open.
 type cutOff struct {
 	way
 	b *box

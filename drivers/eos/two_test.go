@@ -14,8 +14,8 @@ import (
 	simeos "github.com/roce-fabric/roce-fabric/testlab/sim/eos"
 )
 
-// meanwhile is a way on which something happens between the last line of a
-// session and its commit: before the switch is looked at, or after.
+// meanwhile is a transport on which something happens between the last line of a session and its
+// commit: before the final check of the switch, or after it.
 type meanwhile struct {
 	way
 	before, after func()
@@ -36,8 +36,8 @@ func (w *meanwhile) write(ctx context.Context, name string, typed []string, time
 	})
 }
 
-// The session of a run is a copy of the configuration of when it was opened: what
-// another commits meanwhile is not undone by its commit.
+// A session is a copy of the configuration from the time it was opened. Its commit must not undo
+// what others committed meanwhile.
 func TestACommitLeavesWhatWasCommittedMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, gnmi := range []bool{false, true} {
@@ -63,8 +63,8 @@ func TestACommitLeavesWhatWasCommittedMeanwhile(t *testing.T) {
 	})
 }
 
-// Nothing of a run came in force, and the same settings are of another run now:
-// they stay, however often the run is reverted.
+// If a run had no effect and another run then wrote the same settings, they stay, however often
+// the first run is reverted.
 func TestARefusedRunLeavesWhatAnotherWrote(t *testing.T) {
 	for name, refuse := range map[string]struct {
 		faults func(*box)
@@ -103,7 +103,7 @@ func TestARefusedRunLeavesWhatAnotherWrote(t *testing.T) {
 	}
 }
 
-// Of two runs that open their sessions at the same time one commits at most.
+// At most one of two runs that open their sessions at the same time commits.
 func TestOfTwoRunsOneCommits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})

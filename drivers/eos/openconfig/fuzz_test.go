@@ -11,8 +11,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/term"
 )
 
-// Whatever a device sends, decoding ends, takes no text that is unsafe to
-// print, and says the same of a value that comes twice.
+// FuzzDecode checks that decoding any input terminates, returns no text that is unsafe to print,
+// and gives the same result if a value is repeated.
 func FuzzDecode(f *testing.F) {
 	for i := 0; i < len(whole); i += 2 {
 		f.Add(uint8(i/2), "Ethernet1/1", []byte(whole[i+1]))
@@ -51,8 +51,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// BenchmarkDecode decodes the queues of a chassis whose server sends each leaf
-// by itself.
+// BenchmarkDecode decodes the queues of a chassis that sends each leaf separately.
 func BenchmarkDecode(b *testing.B) {
 	var vs []gnmi.Value
 	for port := range 576 {

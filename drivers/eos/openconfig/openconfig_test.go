@@ -32,7 +32,7 @@ func path(t testing.TB, text string) *gpb.Path {
 	return p
 }
 
-// values are pairs of path and JSON.
+// values returns values from pairs of path and JSON.
 func values(t testing.TB, pairs ...string) []gnmi.Value {
 	t.Helper()
 	var out []gnmi.Value
@@ -42,8 +42,8 @@ func values(t testing.TB, pairs ...string) []gnmi.Value {
 	return out
 }
 
-// whole is the state of a port in one subtree for each path, as a server
-// answers that cuts by list entry.
+// whole is the state of a port with one subtree per path, as from a server that splits by list
+// entry.
 var whole = []string{
 	"interfaces/interface[name=Ethernet1/1]/state",
 	`{"openconfig-interfaces:name":"Ethernet1/1","openconfig-interfaces:admin-status":"UP","openconfig-interfaces:oper-status":"LOWER_LAYER_DOWN",
@@ -87,7 +87,7 @@ func TestDecodeSubtrees(t *testing.T) {
 	}
 }
 
-// The same state in other cuts gives the same observation.
+// Any partition of the same state gives the same observation.
 func TestDecodeCuts(t *testing.T) {
 	const e, w = "interfaces/interface[name=Ethernet1/1]/", "interfaces/interface[name=Ethernet1/1]/ethernet/pfc/watchdog/tx-queues/tx-queue"
 	const n, q = "lldp/interfaces/interface[name=Ethernet1/1]/neighbors/neighbor", "qos/interfaces/interface[interface-id=Ethernet1/1]/output/queues/queue"
@@ -113,7 +113,7 @@ func TestDecodeCuts(t *testing.T) {
 		"qos/queues/queue[name=AF4]/state/queue-id", `6`,
 	)
 	lists := values(t, append([]string{
-		"interfaces/interface[name=*]/state", `{"never":"this"}`, // of no interface
+		"interfaces/interface[name=*]/state", `{"never":"this"}`, // belongs to no interface
 		"interfaces/interface[name=*]", `[{"name":"Ethernet1/1","state":` + whole[1] + `},{"state":{"mtu":1}},7]`,
 		"qos/interfaces", `{"openconfig-qos:interface":[{"interface-id":"Ethernet1/1","output":{"queues":` + whole[9] + `}}]}`,
 		"lldp", `{"interfaces":{"interface":[{"name":"Ethernet1/1","neighbors":` + whole[7] + `}]}}`,
@@ -136,7 +136,7 @@ func TestDecodeCuts(t *testing.T) {
 	}
 }
 
-// A value that does not fit stays unset and does not affect the others.
+// A value of the wrong form stays unset and does not affect the others.
 func TestDecodeMisfits(t *testing.T) {
 	const st = "interfaces/interface[name=e]/state"
 	for _, tt := range []struct {
@@ -195,7 +195,7 @@ func TestDecodeBounds(t *testing.T) {
 	}
 }
 
-// Of two names for one queue it is always the same that counts.
+// If two names denote the same queue, always the same one is used.
 func TestQueueWithTwoNames(t *testing.T) {
 	for range 20 {
 		got, err := decode(values(t, "qos/interfaces/interface[interface-id=e]/output/queues",
@@ -222,7 +222,7 @@ func TestQueueNumber(t *testing.T) {
 	}
 }
 
-// server answers each path, by its text, with values or a status.
+// server responds to each path with values or a status.
 type server struct {
 	gpb.UnimplementedGNMIServer
 	mu     sync.Mutex
@@ -281,7 +281,7 @@ func newServer(t *testing.T, answer func(string) ([]gnmi.Value, error)) (*server
 
 func TestObserve(t *testing.T) {
 	all := values(t, whole...)
-	// byPath has each value under the path that asks for it.
+	// byPath holds each value under the path that requests it.
 	byPath := map[string][]gnmi.Value{}
 	for i, p := range source.Paths {
 		byPath[p] = all[i : i+1]
@@ -315,7 +315,7 @@ func TestObserveRefusals(t *testing.T) {
 	state := values(t, "interfaces/interface[name=e]/state", `{"mtu":1500}`)
 	for _, tt := range []struct {
 		code codes.Code
-		all  bool // every path is refused, not only those of PFC and QoS
+		all  bool // refuse every path, not only the PFC and QoS paths
 		ok   bool
 	}{
 		{codes.NotFound, false, true}, {codes.InvalidArgument, false, true}, {codes.Unimplemented, false, true},

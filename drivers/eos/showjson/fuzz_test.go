@@ -9,8 +9,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/term"
 )
 
-// Whatever a device prints, each decoder ends, says the same of the same text
-// twice, and lets no text through that is unsafe to print.
+// FuzzDecode checks that each decoder terminates on any input, gives the same result twice, and
+// returns no text that is unsafe to print.
 func FuzzDecode(f *testing.F) {
 	for _, s := range []string{interfaces, lldp, lldpDetail, pfcPriorities, watchdog, ecn, queueDetail, version, sessionsOld, sessionsNew,
 		`{"errors":["no"]}`, `{"lldpNeighbors":{"a":{"lldpNeighborInfo":[{"neighborInterfaceInfo":{"interfaceId":"\" x\""}}]}}}`, `{"lldpNeighbors":{"a":{"lldpNeighborInfo":[{"systemName":"\u202e"}]},"a\u001b":{}}}`} {
@@ -32,7 +32,7 @@ func FuzzDecode(f *testing.F) {
 				clean(err.Error())
 				continue
 			}
-			// Decoding the same answer a second time adds nothing.
+			// Decoding the same output again adds nothing.
 			if err := d(b, &again); err != nil {
 				t.Fatal(err)
 			}

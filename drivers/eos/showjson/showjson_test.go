@@ -16,8 +16,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// The samples have the keys that the public sources show and values of our
-// own.
+// The samples have the keys of the public sources with invented values.
 const (
 	interfaces = `{"interfaces":{
 		"Ethernet5/1":{"name":"Ethernet5/1","mtu":9214,"forwardingModel":"routed","l3MtuConfigured":true,"lineProtocolStatus":"up","interfaceStatus":"connected","bandwidth":400000000000,"description":"to spine1"},
@@ -85,7 +84,7 @@ func TestDecoders(t *testing.T) {
 	}
 }
 
-// Several commands fill one observation, and none unsets what another set.
+// Several commands fill one observation, and none unsets values of another.
 func TestDecodersTogether(t *testing.T) {
 	var o drivers.Observation
 	for _, d := range []struct {
@@ -146,14 +145,14 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// decoders are all decoders in one form.
+// decoders holds all decoders in a common form.
 var decoders = map[string]func([]byte, *drivers.Observation) error{
 	"interfaces": Interfaces, "lldp": LLDPNeighbors, "priorities": PFCPriorities, "watchdog": Watchdog, "ecn": ECN, "queues": Queues, "fec": FEC,
 	"version":  func(b []byte, _ *drivers.Observation) error { _, err := ParseVersion(b); return err },
 	"sessions": func(b []byte, _ *drivers.Observation) error { _, err := ParseSessions(b); return err },
 }
 
-// The keys are those that public controllers and test data of napalm read.
+// The keys are those used by public controllers and napalm's test data.
 func TestFECAndErrors(t *testing.T) {
 	var o drivers.Observation
 	for _, in := range []struct {
