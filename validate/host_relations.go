@@ -10,12 +10,11 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// stallDefault is how long a port pauses its link before mlx5 gives up, unless
-// told otherwise (mlnx-tools, pfc_stall_prevention: default is 8 s, auto
-// 100 ms).
+// stallDefault is how long a port pauses its link by default before mlx5 gives up (mlnx-tools,
+// pfc_stall_prevention: default is 8 s, auto 100 ms).
 const stallDefault = 8 * time.Second
 
-// relations looks at what is no difference of one value.
+// relations checks properties that do not show as the difference of a single value.
 func (p *portCheck) relations() {
 	h, w := p.have, p.want
 	p.rdmaMTU()
@@ -35,7 +34,7 @@ func (p *portCheck) relations() {
 	}
 }
 
-// write is the fix of a setting that the intent leaves alone.
+// write returns the fix for a setting that the intent does not set.
 func write(key string) string {
 	return "write " + key + " for the NIC into the intent, and apply it to the host"
 }
@@ -55,7 +54,8 @@ func (p *portCheck) willing(fix string) {
 	p.add("DCB-01", severity, p.name, cmp.Or(p.want.From[nic.FieldWilling], p.want.From[nic.FieldDCBX]), fix, "ETS is willing, so the NIC accepts the peer's settings, and %s (layer %s)", who, nic.LayerDriver)
 }
 
-// stall compares how long the NIC pauses its link with the switch's watchdog.
+// stall compares how long the NIC may pause its link with the detection time of the switch's
+// watchdog.
 func (p *portCheck) stall(fix string) (found bool) {
 	h := p.have
 	if !h.StallPrevention.Set || h.StallPrevention.V != nic.StallDefault || p.sw == nil || p.want.PFC.Or(0) == 0 {
@@ -69,7 +69,7 @@ func (p *portCheck) stall(fix string) (found bool) {
 	return true
 }
 
-// buffers looks at where lossless frames are received.
+// buffers checks the receive buffers of lossless priorities.
 func (p *portCheck) buffers(fix string) (found bool) {
 	h := p.have
 	lossless := h.PFC.Or(0) & p.want.PFC.Or(0)

@@ -30,8 +30,7 @@ links:
   - {a: "leaf1/Ethernet[0,8]", b: "gpu1/eth[0,1]", cable: 10m, speed: 100G}
 `
 
-// hostCase is a host that runs what the intent wants, with NVIDIA's own driver,
-// and a switch that does, too.
+// hostCase is a host with NVIDIA's own driver that runs as intended, on switches that do too.
 type hostCase struct {
 	fabric           *intent.Fabric
 	running, desired *nic.Host
@@ -79,7 +78,7 @@ func newHostCase(t *testing.T, text string) *hostCase {
 	return &hostCase{f, have, want, map[string]End{"leaf1/Ethernet0": end, "leaf1/Ethernet8": end}}
 }
 
-// over puts a device over NICs.
+// over adds a device on top of NICs.
 func (h *hostCase) over(u nic.Upper) {
 	if h.running.Uppers == nil {
 		h.running.Uppers = map[string]*nic.Upper{}
@@ -91,7 +90,7 @@ func (h *hostCase) findings() []Finding {
 	return Host(h.fabric, h.fabric.Host("gpu1"), h.running, h.desired, func(e intent.Endpoint) End { return h.ends[e.String()] })
 }
 
-// oldBNXT makes a port one of a Thor2 whose driver shows no congestion control.
+// oldBNXT turns a port into one of a Thor2 whose driver does not show congestion control.
 func oldBNXT(p *nic.Port) {
 	p.Driver, p.Vendor, p.Device, p.Card, p.NV, p.DCQCN = nic.DriverBNXT, "14e4", "1760", "", nil, nil
 	p.ECN.Set, p.CNPDSCP.Set, p.CNPPriority.Set, p.ETS = false, false, false, p.ETSFor(p)
@@ -100,8 +99,8 @@ func oldBNXT(p *nic.Port) {
 	}
 }
 
-// Each check has one thing broken that trips it and no other check; the host as
-// it should be trips none.
+// TestHost checks that each fault has exactly the finding of its check, and that the host as
+// intended has none.
 func TestHost(t *testing.T) {
 	if fs := newHostCase(t, hostBase).findings(); len(fs) > 0 {
 		t.Fatalf("the sound host has findings: %v", fs)
@@ -116,7 +115,7 @@ func TestHost(t *testing.T) {
 	}
 }
 
-// brokenHost is a host with one thing broken, and what is found.
+// brokenHost is a host with one fault, and the expected finding.
 type brokenHost struct {
 	id        string
 	severity  Severity
@@ -129,7 +128,7 @@ func hostCases() []brokenHost {
 	nv := func(name, current, next string) func(*hostCase) {
 		return port(func(p *nic.Port) { p.NV[name] = nic.NV{Current: current, Next: next} })
 	}
-	upstream := func(p *nic.Port) { // the kernel's own driver shows neither
+	upstream := func(p *nic.Port) { // the kernel's own driver shows none of these
 		p.ECN.Set, p.CNPDSCP.Set, p.CNPPriority.Set = false, false, false
 		for _, f := range []string{nic.FieldECN, nic.FieldCNPDSCP, nic.FieldCNPPriority} {
 			p.Missing[f] = nic.NotInDriver
@@ -145,7 +144,7 @@ func hostCases() []brokenHost {
 			h.running.Writers = append(h.running.Writers, w)
 		}
 	}
-	gpus := func(others ...nic.GPU) func(*hostCase) { // and one that eth1 is next to
+	gpus := func(others ...nic.GPU) func(*hostCase) { // GPUs of the host; eth1 is next to the first one
 		return func(h *hostCase) {
 			h.running.GPUs = others
 			h.running.Ports["eth0"].Seat = qos.Of(nic.Seat{Root: "pci0000:37", Node: qos.Of(0)})
@@ -219,7 +218,7 @@ func hostCases() []brokenHost {
 			h.fabric.Baselines[1].Firmware = &intent.Versions{Exact: "28.39.1001"}
 			h.running.Ports["eth1"].Firmware = "28.39.1001"
 		}, "the firmware is 28.39.1002, the baseline is 28.39.1001 (layer firmware)", "install firmware 28.39.1001:"},
-		{"NIC-19", Warning, func(h *hostCase) { // the entry of the vendor holds for a card of another model
+		{"NIC-19", Warning, func(h *hostCase) { // the vendor's entry also covers cards of another model
 			h.running.Ports["eth0"].Device = "1023"
 		}, "the firmware is 28.39.1002, the baseline is 1 (layer firmware)", "install firmware 1:"},
 		{"NIC-19", Info, port(func(p *nic.Port) { p.Firmware = "" }), "the host does not show a version of the firmware, the baseline is 28.39.1002 or newer", "load the RDMA driver"},
@@ -293,7 +292,8 @@ func hostCases() []brokenHost {
 		{"DCB-03", Warning, port(func(p *nic.Port) { p.DCBX.V = nic.OwnerFirmware }), "DCBX belongs to the firmware", "host own DCBX"},
 		{"BUF-13", Warning, port(func(p *nic.Port) { p.Cable.V = 7 }), "cable is 7m, the intent says 10m", "apply"},
 		{"BUF-13", Warning, port(func(p *nic.Port) { p.Buffers.V.PriorityToBuffer[3] = 0 }), "lossless priority 3 is received into buffer 0, with 7 lossy priorities: 0-2,4-7 (layer driver)", "buffers: auto"},
-		// (301+21)*100 + 272*9000/100 is xoff, and a packet of 9216 B and a cell of 128 B are to fit above it.
+		// xoff is (301+21)*100 + 272*9000/100; a packet of 9216 B and a cell of 128 B must fit
+		// above it.
 		{"BUF-13", Warning, port(func(p *nic.Port) { p.Buffers.V.Size[1] = 66023 }), "buffer 1 of lossless priority 3 has 66023 B, at 100G over 10m it needs 66024 B", "buffers: auto"},
 		{"ECN-11", Error, port(func(p *nic.Port) {
 			p.ECN.V, p.NotificationPoint, p.ReactionPoint = 0, qos.Of(qos.Priorities(3)), qos.Of(qos.PrioritySet(0))
@@ -321,7 +321,7 @@ func hostCases() []brokenHost {
 		{"MTU-03", Error, port(func(p *nic.Port) { p.MTU.V = 9200 }), "up to 9200 B, the switch port runs 9100 B", "apply"},
 		{"MTU-03", Error, func(h *hostCase) { h.running.Ports["eth0"].MTU.V = 9200; h.ends = nil }, "the switch port by the intent has 9100 B", "apply"},
 		{"MTU-04", Warning, port(func(p *nic.Port) { p.MTU.V, p.ActiveMTU.V = 1500, 1024 }), "the RDMA MTU is 1024 B, the intent says 4096 B", "apply the intent to the host: the MTU of the interface rises from 1500 to 9000 B"},
-		// RoCE LAG: the RDMA device goes by the bond.
+		// RoCE LAG: the RDMA device has the MTU of the bond.
 		{"MTU-04", Warning, func(h *hostCase) {
 			h.over(nic.Upper{Name: "bond0", Kind: nic.UpperBond, On: []string{"eth0", "eth1"}, MTU: qos.Of(1500)})
 			h.running.Ports["eth0"].ActiveMTU.V, h.running.Ports["eth1"].ActiveMTU.V = 1024, 1024
@@ -330,7 +330,7 @@ func hostCases() []brokenHost {
 			h.over(nic.Upper{Name: "bond0", Kind: nic.UpperBond, On: []string{"eth0"}, MTU: qos.Of(1500)})
 			h.running.Ports["eth0"].MTU.V, h.running.Ports["eth0"].ActiveMTU.V = 1500, 1024
 		}, "over it has an MTU of 1500 B", "apply the intent to the host: the MTU of the interface rises from 1500 to 9000 B; then write bonds: {bond0: {members: [eth0]}}"},
-		{"MTU-04", Warning, func(h *hostCase) { // 4096 B of payload and 96 B of headers
+		{"MTU-04", Warning, func(h *hostCase) { // one byte less than 4096 B of payload and 96 B of headers
 			h.over(nic.Upper{Name: "br0", Kind: nic.UpperBridge, On: []string{"eth0"}, MTU: qos.Of(4191)})
 		}, "over it RDMA has an MTU of at most 2048 B, the intent says 4096 B (bridge br0 over it has an MTU of 4191 B", "raise the MTU of br0 from 4191 to 9000 B, there and in the network"},
 		{"MTU-04", Info, func(h *hostCase) {
@@ -340,10 +340,10 @@ func hostCases() []brokenHost {
 		{"MTU-04", Info, func(h *hostCase) {
 			h.over(nic.Upper{Name: "eth0.100", Kind: nic.UpperVLAN, On: []string{"eth0"}, MTU: qos.Of(1500), VLAN: qos.Of(100)})
 		}, "VLAN eth0.100 over it", "write vlans: {eth0.100: {on: eth0, id: 100}} for the host"},
-		{"MTU-04", Warning, func(h *hostCase) { // of which a member is not in the intent
+		{"MTU-04", Warning, func(h *hostCase) { // one member is not in the intent
 			h.over(nic.Upper{Name: "bond0", Kind: nic.UpperBond, On: []string{"eth0", "eth2"}, MTU: qos.Of(1500)})
 		}, "bond bond0 over it", "list eth2 in nics of the host in the intent, write bonds: {bond0: {members: [eth0, eth2]}} there, and apply it"},
-		{"MTU-04", Info, func(h *hostCase) { // which this tool cannot change
+		{"MTU-04", Info, func(h *hostCase) { // this tool cannot change it
 			h.over(nic.Upper{Name: "br0", Kind: nic.UpperBridge, On: []string{"eth0"}, MTU: qos.Of(9000)})
 			h.over(nic.Upper{Name: "br0.5", Kind: nic.UpperVLAN, On: []string{"br0"}, MTU: qos.Of(1500), VLAN: qos.Of(5)})
 		}, "VLAN br0.5 over it", "raise the MTU of br0.5 from 1500 to 9000 B, there and in the network configuration of the host: this tool sets bonds and VLANs alone"},
@@ -352,7 +352,7 @@ func hostCases() []brokenHost {
 		}, "could not be read: uppers: more than 256", ""},
 		{"PFC-02", Error, port(func(p *nic.Port) { p.PFC.V = 0 }), "the NIC pauses {}, the switch port pauses {3} (layer driver)", "host"},
 		{"PFC-02", Error, func(h *hostCase) { h.running.Ports["eth0"].PFC.V = qos.Priorities(3, 4); h.ends = nil }, "the NIC pauses {3,4}, the intent says {3} for both ends", "host"},
-		{"PFC-02", Error, port(func(p *nic.Port) { p.PFC.V, p.Buffers.V.PriorityToBuffer[3] = 0, 0 }), "the NIC pauses {}", "host"}, // it needs no buffer of its own then
+		{"PFC-02", Error, port(func(p *nic.Port) { p.PFC.V, p.Buffers.V.PriorityToBuffer[3] = 0, 0 }), "the NIC pauses {}", "host"}, // without PFC it needs no buffer of its own
 		{"PFC-05", Error, port(func(p *nic.Port) { p.LinkPause.V = true }), "link_pause is on, the intent says off", "apply"},
 		{"SCH-04", Warning, port(func(p *nic.Port) { p.ETS.V.TSA[6] = nic.TSAETS }), "ets is ", "apply"},
 
@@ -367,7 +367,7 @@ func hostCases() []brokenHost {
 		{"DRIFT", Warning, nv("CNP_DSCP_P1", "4", "48"), "CNP_DSCP_P1 is 4 in force and 48 at the next boot", "reset the card"}, // the driver shows 48 in use
 		{"DRIFT", Warning, port(func(p *nic.Port) {
 			oldBNXT(p)
-			p.ECN = qos.Of(qos.Priorities(0, 1, 2, 3, 4, 5, 6, 7)) // a newer one
+			p.ECN = qos.Of(qos.Priorities(0, 1, 2, 3, 4, 5, 6, 7)) // of a newer driver
 			p.NV = map[string]nic.NV{"support_rdma": {Current: "True", Next: "False"}}
 		}), "support_rdma is False at the next boot and True(1) in force, the intent says True (layer firmware, not programmed)", "program it: apply the intent to the host; a reboot"},
 		{"NIC-10", Error, port(func(p *nic.Port) {
@@ -407,7 +407,8 @@ func hostCases() []brokenHost {
 	}
 }
 
-// A state that is no fault, or not known to be one, is not reported.
+// TestSoundHostHasNoFindings checks that a state that is no fault, or not known to be one, is
+// not reported.
 func TestSoundHostHasNoFindings(t *testing.T) {
 	for name, edit := range map[string]func(*hostCase){
 		"the other ToS of the DSCP on mlx5": func(h *hostCase) { h.running.Ports["eth0"].ToS.V = 104 },
@@ -488,7 +489,8 @@ func TestSoundHostHasNoFindings(t *testing.T) {
 	}
 }
 
-// What gives a VLAN another PCP when it runs is found, where the PCP decides the class.
+// TestWriterOfATag checks that a program that will give a VLAN another PCP is found if the PCP
+// decides the class.
 func TestWriterOfATag(t *testing.T) {
 	for _, tt := range []struct {
 		trust    qos.Trust
@@ -517,8 +519,9 @@ func TestWriterOfATag(t *testing.T) {
 	}
 }
 
-// A VLAN that sends RDMA with another PCP is found where that decides its class: RDMA-CM
-// takes the PCP of priority 2, which the kernel has for a ToS of 106.
+// TestTagOfAVLAN checks that a VLAN that sends RDMA with another PCP is found if the PCP
+// decides the class: RDMA-CM uses the PCP of kernel priority 2, which the kernel assigns to a
+// ToS of 106.
 func TestTagOfAVLAN(t *testing.T) {
 	right, byClass := nic.PCPs{2: 3, 3: 3, 6: 6}, nic.PCPs{3: 3, 6: 6}
 	for name, tt := range map[string]struct {
@@ -550,7 +553,7 @@ func TestTagOfAVLAN(t *testing.T) {
 	}
 }
 
-// Each thing that is wrong with a bond or VLAN of the intent is one finding.
+// TestUppersOfTheIntent checks that each fault of a bond or VLAN of the intent is one finding.
 func TestUppersOfTheIntent(t *testing.T) {
 	const stack = "bonds: {bond0: {members: [eth0, eth1]}}, vlans: {bond0.100: {on: bond0, id: 100}}, "
 	text := strings.Replace(hostBase, "nics: {", stack+"nics: {", 1)
@@ -602,7 +605,7 @@ func TestUppersOfTheIntent(t *testing.T) {
 			t.Errorf("%s: %+v", name, fs)
 		}
 	}
-	// As the intent says, and still another class: the map cannot mend that.
+	// The VLAN is as intended, but its PCP is still of another class, which no map can fix.
 	h := newHostCase(t, strings.Replace(text, "dscp: [26]", "dscp: [24]", 1))
 	pcp(h)
 	if fs := h.findings(); len(fs) != 1 || fs[0].ID != "NIC-02" || !strings.Contains(fs[0].What, "with PCP 0, the intent says 3: the kernel has priority 0 for ToS 98") || !strings.Contains(fs[0].Fix, "such as 26") {
@@ -610,7 +613,8 @@ func TestUppersOfTheIntent(t *testing.T) {
 	}
 }
 
-// What the intent states of a NIC itself is one finding, which the apply mends.
+// TestStatedSettings checks that a wrong setting that the intent states for a NIC is one
+// finding, which apply fixes.
 func TestStatedSettings(t *testing.T) {
 	for name, tt := range map[string]struct {
 		edit          func(p *nic.Port)
@@ -636,7 +640,7 @@ func TestStatedSettings(t *testing.T) {
 	}
 }
 
-// The smallest buffer that mlx5 takes is worked out for 40G at least.
+// TestBufferOfASlowPort checks that the smallest buffer for mlx5 is computed for at least 40G.
 func TestBufferOfASlowPort(t *testing.T) {
 	h := newHostCase(t, strings.Replace(hostBase, "100G", "25G", 1))
 	h.running.Ports["eth0"].Buffers.V.Size[1] = 322*40 + 24480 + 9216 + 128 - 1
@@ -645,7 +649,7 @@ func TestBufferOfASlowPort(t *testing.T) {
 	}
 }
 
-// Of a rail that has nothing of the intent each setting is named.
+// TestBareRail checks that each wrong setting of a rail without any configuration is reported.
 func TestBareRail(t *testing.T) {
 	h := newHostCase(t, hostBase)
 	p := h.running.Ports["eth0"]
@@ -660,8 +664,8 @@ func TestBareRail(t *testing.T) {
 	}
 }
 
-// Whether a card sets ECN by itself is not known where it shows nothing of its
-// congestion control.
+// TestNotECTWithoutAnySign checks that a card that shows nothing of its congestion control is
+// not assumed to set the ECN bits itself.
 func TestNotECTWithoutAnySign(t *testing.T) {
 	h := newHostCase(t, hostBase)
 	p := h.running.Ports["eth0"]
@@ -672,7 +676,7 @@ func TestNotECTWithoutAnySign(t *testing.T) {
 	}
 }
 
-// Where PCP is trusted, the priority of a notification decides its class.
+// TestHostWithPCP checks that the PCP of congestion notifications matters if an end trusts PCP.
 func TestHostWithPCP(t *testing.T) {
 	h := newHostCase(t, strings.Replace(hostBase, "classes:", "trust: pcp\nclasses:", 1))
 	if fs := h.findings(); len(fs) > 0 {
@@ -682,7 +686,7 @@ func TestHostWithPCP(t *testing.T) {
 	if fs := h.findings(); len(fs) != 1 || fs[0].ID != "NIC-09" || fs[0].Severity != Error {
 		t.Errorf("findings %v", fs)
 	}
-	// It is the trust that runs that counts.
+	// The running trust decides.
 	h = newHostCase(t, hostBase)
 	h.running.Ports["eth0"].CNPPriority.V = 7
 	for at, e := range h.ends {
@@ -694,7 +698,7 @@ func TestHostWithPCP(t *testing.T) {
 	}
 }
 
-// An end of which nothing is known may trust PCP.
+// TestNotificationsAtAnUnknownEnd checks that an end whose trust is unknown may trust PCP.
 func TestNotificationsAtAnUnknownEnd(t *testing.T) {
 	for want, trust := range map[Severity]qos.Opt[qos.Trust]{Info: qos.Of(qos.TrustDSCP), Warning: {}} {
 		h := newHostCase(t, hostBase)
@@ -707,7 +711,7 @@ func TestNotificationsAtAnUnknownEnd(t *testing.T) {
 	}
 }
 
-// A willing port is worse where an agent runs.
+// TestWillingWithAnAgent checks that a willing port is more severe if an agent runs.
 func TestWillingWithAnAgent(t *testing.T) {
 	h := newHostCase(t, hostBase)
 	h.running.Agents = []string{"lldpad"}
@@ -726,8 +730,8 @@ func TestWillingWithAnAgent(t *testing.T) {
 	}
 }
 
-// A fix does not recommend what apply refuses: of two NICs that differ from the intent in
-// the same way, one is of a driver that does not take the setting.
+// TestFixOfABlockedChange checks that a fix does not recommend what apply rejects: two NICs
+// differ from the intent in the same way, and the driver of one does not support the setting.
 func TestFixOfABlockedChange(t *testing.T) {
 	classes := func(p *nic.Port, n int) { p.ETS.V.Classes = n }
 	for name, tt := range map[string]struct {
@@ -766,8 +770,8 @@ func TestFixOfABlockedChange(t *testing.T) {
 	}
 }
 
-// One cause on two ports is one finding, and a host of which nothing is
-// configured is not a host with one bad rail.
+// TestHostFoldsPorts checks that one cause on two ports is one finding, also on a host without
+// any configuration.
 func TestHostFoldsPorts(t *testing.T) {
 	h := newHostCase(t, hostBase)
 	for _, p := range h.running.Ports {
@@ -822,7 +826,7 @@ func TestHosts(t *testing.T) {
 			t.Errorf("%s: %+v", name, fs)
 		}
 	}
-	// Where half of them differ, neither half is the rule.
+	// If as many NICs have one value as another, neither is the usual one.
 	for want, edit := range map[string]func(hs []*nic.Host){
 		"NIC-08 gpu1: firmware differs: 28.39.900 on 1 NIC (gpu1/eth0), 28.39.1002 on 1 NIC (gpu1/eth1) (layer firmware)": func(hs []*nic.Host) {
 			hs[0].Ports["eth0"].Firmware = "28.39.900"
@@ -844,7 +848,7 @@ func TestHosts(t *testing.T) {
 			t.Errorf("a tie: %+v", fs)
 		}
 	}
-	// The fix names the value.
+	// The fix states the value.
 	for fix, edit := range map[string]func(*nic.Port){
 		"write dcqcn: {rp_ai_rate: 5} for these NICs into the intent, and apply it to their hosts": func(p *nic.Port) { p.DCQCN["rp_ai_rate"] = 10 },
 		"give all of them the MTU of mtu.host and mtu.rdma in the intent: apply it to these hosts": func(p *nic.Port) { p.ActiveMTU.V = 1024 },
@@ -853,7 +857,7 @@ func TestHosts(t *testing.T) {
 			t.Errorf("a fix: %+v", fs)
 		}
 	}
-	// A port that the intent does not manage is not of the job.
+	// A port that the intent does not manage is not compared.
 	h := newHostCase(t, hostBase).running
 	h.Ports["eth1"].Firmware = "1"
 	if fs := Hosts([]*nic.Host{h}, func(_, port string) bool { return port == "eth0" }); len(fs) > 0 {
@@ -861,7 +865,8 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// Text from a host reaches a terminal without its control characters.
+// TestHostPrintsSafely checks that control characters in text from a host do not reach the
+// terminal.
 func TestHostPrintsSafely(t *testing.T) {
 	const evil = "a\x1b[2J\nb"
 	h := newHostCase(t, hostBase)

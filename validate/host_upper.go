@@ -10,9 +10,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// rdmaMTU looks at the MTUs that RDMA goes by: that of the NIC, and that of each device
-// over it by whose addresses connections are made. With RoCE LAG the RDMA device itself
-// has that of the bond.
+// rdmaMTU checks the MTUs that limit RDMA: the NIC's, and those of the devices on top of it
+// whose addresses connections use. With RoCE LAG the RDMA device itself has the MTU of the
+// bond.
 func (p *portCheck) rdmaMTU() {
 	h, w := p.have, p.want
 	if !w.ActiveMTU.Set {
@@ -29,7 +29,7 @@ func (p *portCheck) rdmaMTU() {
 			continue
 		}
 		want := p.desired.Uppers[u.Name]
-		// A VLAN that the intent does not list may be there for what is no RDMA.
+		// A VLAN that the intent does not list may serve traffic other than RDMA.
 		if u.Kind != nic.UpperVLAN || want != nil {
 			severity = Warning
 		}
@@ -63,7 +63,7 @@ func (p *portCheck) rdmaMTU() {
 	p.add("MTU-04", severity, p.name, w.From[nic.FieldActiveMTU], strings.Join(fixes, "; then "), "%s, the intent says %d B (%s, layer %s)", what, w.ActiveMTU.V, strings.Join(says, ", "), nic.LayerDriver)
 }
 
-// kindOf is what people call a device.
+// kindOf names the kind of a device.
 func kindOf(u *nic.Upper) string {
 	if u.Kind == nic.UpperVLAN {
 		return "VLAN"
@@ -71,8 +71,8 @@ func kindOf(u *nic.Upper) string {
 	return printable(string(u.Kind))
 }
 
-// writeUpper is the fix of a device that the intent does not list: then says what an apply
-// does once it does, byHand what is to be done where it cannot.
+// writeUpper returns the fix for a device that the intent does not list: then says what apply
+// does once the intent lists it, byHand what to do if the intent cannot.
 func (v *hostCheck) writeUpper(u *nic.Upper, then, byHand string) string {
 	bond, entry := u, ""
 	if u.Kind == nic.UpperVLAN && u.VLAN.Set && len(u.On) == 1 {
@@ -97,8 +97,8 @@ func (v *hostCheck) writeUpper(u *nic.Upper, then, byHand string) string {
 	return fmt.Sprintf("write %s for the host into the intent, and apply it: %s", entry, then)
 }
 
-// tags finds VLANs that send RDMA with another PCP than the intent, where that decides
-// its class. RDMA-CM takes the PCP of the priority that the kernel has for the ToS.
+// tags finds VLANs that send RDMA with another PCP than intended, if the PCP decides the class.
+// RDMA-CM uses the PCP of the priority that the kernel assigns to the ToS.
 func (p *portCheck) tags() {
 	n := p.host.NIC(p.name)
 	if severity, _ := p.tagCounts(); n == nil || severity != Error {
@@ -106,7 +106,7 @@ func (p *portCheck) tags() {
 	}
 	pcps := nic.RDMATag(p.fabric, n)
 	tos := p.want.ToS
-	if !tos.Set { // the intent has no DSCP, and leaves the ToS alone
+	if !tos.Set { // the intent has no DSCP, and does not set the ToS
 		tos = p.have.ToS
 	}
 	if len(pcps) == 0 || !tos.Set {
@@ -120,7 +120,7 @@ func (p *portCheck) tags() {
 		case !u.Egress.Set, slices.Contains(pcps, int(u.Egress.V[from])):
 			continue
 		case want != nil && want.Egress.Set && !u.Egress.V.Holds(want.Egress.V):
-			continue // the difference says so
+			continue // its change reports it
 		}
 		fix := nic.RDMAPriority
 		if want == nil {
@@ -131,11 +131,11 @@ func (p *portCheck) tags() {
 	}
 }
 
-// upper looks at a bond or VLAN of the intent.
+// upper checks a bond or VLAN of the intent.
 func (v *hostCheck) upper(name string, changes []nic.Change) {
 	have, want := v.running.Uppers[name], v.desired.Uppers[name]
 	severity, why := Info, ""
-	var says bool // MTU-04 says it of a NIC below
+	var says bool // whether MTU-04 reports the MTU on a NIC below
 	for port := range v.desired.Ports {
 		if p := v.check(port); p.have != nil && slices.Contains(v.running.Above(port), have) {
 			if s, w := p.tagCounts(); s.rank() <= severity.rank() {
@@ -165,8 +165,8 @@ func (v *hostCheck) upper(name string, changes []nic.Change) {
 	}
 }
 
-// tagWriters finds what gives VLANs another PCP for a priority of the kernel than they
-// should have, when it runs.
+// tagWriters finds programs that, when they run, give VLANs another PCP for a kernel priority
+// than intended.
 func (p *portCheck) tagWriters(from int, pcps []int) {
 	for _, w := range p.running.Writers {
 		if w.Egress == nil || !w.Writes(p.name, nic.FieldEgress) || w.Egress[from] < 0 {

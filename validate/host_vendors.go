@@ -7,12 +7,13 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// operatorCNPDSCP is what NVIDIA's NIC configuration operator writes as CNP_DSCP where
+// operatorCNPDSCP is the value that NVIDIA's NIC configuration operator writes to CNP_DSCP if
 // roceOptimized is on, up to Network Operator 26.7; from 26.10 on it writes 48 (its
 // documentation, "Configuration Details").
 const operatorCNPDSCP = 4
 
-// byOperator names who may have set a DSCP of congestion notifications; "" for nobody known.
+// byOperator names a program that may have set a DSCP of congestion notifications; "" if none
+// is known.
 func byOperator(dscp int) string {
 	if dscp != operatorCNPDSCP {
 		return ""
@@ -20,15 +21,15 @@ func byOperator(dscp int) string {
 	return "; NVIDIA's nic-configuration-operator writes 4 with roceOptimized, up to Network Operator 26.7"
 }
 
-// unseenCongestion says that the driver of a Broadcom card does not show its congestion
-// control: bnxt_re of the kernel does from Linux 6.13 on
-// (drivers/infiniband/hw/bnxt_re/debugfs.c), Broadcom's own in configfs.
+// unseenCongestion reports a Broadcom card whose driver does not show congestion control: the
+// kernel's bnxt_re shows it from Linux 6.13 on (drivers/infiniband/hw/bnxt_re/debugfs.c),
+// Broadcom's own in configfs.
 func (p *portCheck) unseenCongestion() {
 	h, w := p.have, p.want
 	if h.Driver != nic.DriverBNXT || h.RDMA == "" || h.VF || !w.ECN.Set || w.ECN.V == 0 || h.ECN.Set || h.Missing[nic.FieldECN] != nic.NotInDriver {
 		return
 	}
-	// Thor2's defaults, in the vendor's design page.
+	// Defaults of Thor2, from the vendor's design page.
 	factory := ""
 	if firmware := intent.CardModels("14e4")[h.Device]; firmware == "Thor2" && w.CNPDSCP.Set && w.CNPPriority.Set {
 		factory = "; from the factory a Thor2 marks them with DSCP 48 and priority 7"

@@ -8,9 +8,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// versions compares the firmware and the driver with the baseline of the intent.
+// versions compares the firmware and driver versions with the baseline of the intent.
 func (p *portCheck) versions() {
-	if p.have.VF { // its PCI numbers name no card
+	if p.have.VF { // the PCI IDs of a VF do not identify the card
 		return
 	}
 	firmware, driver := p.fabric.Baseline(p.have.Vendor, p.have.Device)

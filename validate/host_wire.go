@@ -9,8 +9,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
-// fec compares the forward error correction of a NIC with that of the intent, where that
-// states one for the link, and else with what the switch port runs.
+// fec compares the forward error correction of a NIC with the intent's if it states one for the
+// link, otherwise with the running FEC of the switch port.
 func (p *portCheck) fec() {
 	const fix = "set FEC to the same on both ends, with 'ethtool --set-fec' on the host: this tool does not set that of NICs"
 	have := p.have.FEC
@@ -29,7 +29,8 @@ func (p *portCheck) fec() {
 	}
 }
 
-// received finds broken frames, whenever they came: a window tells whether they still do.
+// received reports broken frames received at any time; only a window shows whether they
+// continue.
 func (p *portCheck) received(at string) {
 	r := p.have.Received.V
 	says := gate.Broken(r.Errors, r.Frames)

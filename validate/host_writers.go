@@ -8,8 +8,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// writers finds what else writes the settings of the NICs of the intent. A daemon that
-// writes DCB settings is DCB-02.
+// writers finds other programs that write settings of the intent's NICs. Daemons that write DCB
+// settings are left to DCB-02.
 func (v *hostCheck) writers() {
 	if why := v.running.Missing[nic.FieldWriters]; why != "" && len(v.desired.Ports) > 0 {
 		v.unread("READ", Info, "", nic.FieldWriters, "read the host as root", nic.Change{Blocked: printable(why)})
@@ -23,7 +23,7 @@ func (v *hostCheck) writers() {
 			}
 			where := cmp.Or(want.From[w.Field], v.host.Pos.String())
 			if w.Field == "" {
-				// It is one program for all ports.
+				// One finding for the host: the program writes to all ports.
 				v.add("NIC-12", Info, "", where, "stop it, or have it leave the NICs of the intent alone", "%s writes settings of NICs, which are not known here", w)
 				break
 			}
@@ -32,7 +32,7 @@ func (v *hostCheck) writers() {
 	}
 }
 
-// rival reports what another writer does to a port.
+// rival adds a finding for another program that writes a setting of a port.
 func (v *hostCheck) rival(w nic.Writer, port, where string, rival nic.Rival, ch nic.Change) {
 	severity := Info
 	if rival == nic.OtherRival && w.Idle == "" {
@@ -41,7 +41,7 @@ func (v *hostCheck) rival(w nic.Writer, port, where string, rival nic.Rival, ch 
 	v.add("NIC-12", severity, port, where, rivalFix(w, rival, ch), "%s %s (layer %s)", w, rivalSays(w, rival, ch), cmp.Or(nic.LayerOf(w.Field), nic.LayerDriver))
 }
 
-// rivalSays says what another writer does.
+// rivalSays describes what the other program does.
 func rivalSays(w nic.Writer, rival nic.Rival, ch nic.Change) string {
 	says := ""
 	switch rival {

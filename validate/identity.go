@@ -14,14 +14,14 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/derive"
 )
 
-// Evidence is what there is to tell whether a device is the one that the intent means. A part
-// that is not known is left out, and proves nothing.
+// Evidence is what is known about the identity of a device. Unknown parts are left empty and
+// prove nothing.
 type Evidence struct {
 	drivers.Identity // as the device shows it now
-	// Recorded is the unit that an earlier run recorded for the device, Run that run.
+	// Recorded is the unit that an earlier run recorded for the device; Run is that run.
 	Recorded drivers.Unit
 	Run      string
-	// Ports have the neighbours that LLDP shows.
+	// Ports holds the LLDP neighbours of each port.
 	Ports map[string]*drivers.PortState
 }
 
@@ -63,16 +63,16 @@ func linksOf(sw *intent.Switch) map[string]intent.Endpoint {
 	return out
 }
 
-// Proven reports whether a device shows that it is the one that the intent means, so that its
-// neighbours need not be looked at.
+// Proven reports whether a device shows that it is the one in the intent, so that its
+// neighbours need not be compared.
 func Proven(f *intent.Fabric, device string, e Evidence) bool {
 	id := newIdentity(f, device, e)
 	shown := drivers.UnitOf(id.stated.Serial.V, id.stated.MAC.V)
 	return strings.EqualFold(e.Hostname, cmp.Or(id.stated.Hostname.V, device)) || e.Unit.Same(shown) || e.Unit.Same(e.Recorded)
 }
 
-// Mistaken says how a device contradicts what the intent, or an earlier run, knows of it, and
-// the line of the intent; "" where nothing does.
+// Mistaken says how a device contradicts the intent, or the record of an earlier run, and gives
+// the line of the intent; both are "" if nothing does.
 func Mistaken(f *intent.Fabric, device string, e Evidence) (what, where string) {
 	id := newIdentity(f, device, e)
 	for _, contradicts := range []func() (string, string){id.contradictsStated, id.contradictsModel, id.namedAsAnother, id.contradictsRecord, id.seesNeighborsOfAnother} {
@@ -83,7 +83,7 @@ func Mistaken(f *intent.Fabric, device string, e Evidence) (what, where string) 
 	return "", ""
 }
 
-// contradictsStated compares with the identity that the intent states.
+// contradictsStated compares the device with the identity stated in the intent.
 func (id identity) contradictsStated() (what, where string) {
 	s := id.stated
 	for _, c := range []struct {
@@ -93,7 +93,7 @@ func (id identity) contradictsStated() (what, where string) {
 	}{
 		{"serial number", id.Unit.Serial, s.Serial}, {"MAC address", id.Unit.MAC, s.MAC}, {"model", id.Model, s.Model}, {"hostname", id.Hostname, s.Hostname},
 	} {
-		// A driver that reads no model takes the one of the intent.
+		// A driver that reads no model reports the intent's.
 		own := c.name == "model" && strings.EqualFold(c.shown, id.model.V)
 		if c.shown != "" && c.want.V != "" && !own && !strings.EqualFold(c.shown, c.want.V) {
 			return fmt.Sprintf("the device at %s has the %s %s, the intent states %s for %s", id.at, c.name, printable(c.shown), c.want.V, id.device), c.want.From.String()
@@ -102,8 +102,8 @@ func (id identity) contradictsStated() (what, where string) {
 	return "", ""
 }
 
-// contradictsModel compares the model with the intent's, as far as the catalogue has both: two
-// names may be of one switch, two ASICs are not.
+// contradictsModel compares the model with the intent's, if the catalogue has both: two names
+// may mean the same switch, but two ASICs cannot.
 func (id identity) contradictsModel() (what, where string) {
 	want, ok := catalog.ModelOf(id.os, id.model.V)
 	have, known := catalog.ModelOf(id.os, id.Model)
@@ -113,7 +113,7 @@ func (id identity) contradictsModel() (what, where string) {
 	return fmt.Sprintf("the device at %s is a %s (%s), the intent has a %s (%s) as %s", id.at, have.Name, have.ASIC().Name, want.Name, want.ASIC().Name, id.device), id.model.From.String()
 }
 
-// namedAsAnother reports a device that has the hostname of another one of the intent. Any other
+// namedAsAnother reports a device with the hostname of another device in the intent. Any other
 // hostname may be right.
 func (id identity) namedAsAnother() (what, where string) {
 	if id.Hostname == "" || id.stated.Hostname.V != "" || strings.EqualFold(id.Hostname, id.device) {
@@ -133,7 +133,7 @@ func (id identity) namedAsAnother() (what, where string) {
 	return "", ""
 }
 
-// contradictsRecord compares with what an earlier run recorded.
+// contradictsRecord compares the device with the record of an earlier run.
 func (id identity) contradictsRecord() (what, where string) {
 	if !id.Unit.Other(id.Recorded) {
 		return "", ""
@@ -142,12 +142,13 @@ func (id identity) contradictsRecord() (what, where string) {
 	return fmt.Sprintf("the device at %s has the %s; run %s recorded %s for %s", id.at, now, printable(id.Run), then, id.device), ""
 }
 
-// leastNeighbors is how many neighbours prove that a device is another one. Fewer may be cables
-// in the wrong ports.
+// leastNeighbors is how many neighbours prove that a device is another one. Fewer may be
+// wrongly connected cables.
 const leastNeighbors = 2
 
-// seesNeighborsOfAnother reports a switch whose neighbours are those of another switch of the
-// intent: at least two of them, and most of those that the intent knows, while none is its own.
+// seesNeighborsOfAnother reports a switch that has the neighbours of another switch in the
+// intent: at least leastNeighbors of them, more than half of those that the intent knows, and
+// none of its own.
 func (id identity) seesNeighborsOfAnother() (what, where string) {
 	if id.os == "" || len(id.Ports) == 0 || Proven(id.f, id.device, id.Evidence) {
 		return "", ""
@@ -191,12 +192,12 @@ func (id identity) mayBe(peer intent.Endpoint, n qos.Neighbor) bool {
 	return peer.Device != "" && strings.EqualFold(peer.Device, n.Device) && (id.f.Switch(peer.Device) == nil || id.portsOf(peer.Device).another(peer.Port, n.Port) == "")
 }
 
-// isPort reports whether a name that LLDP gives is that of a port.
+// isPort reports whether a name reported by LLDP means a port.
 func (id identity) isPort(e intent.Endpoint, given string) bool {
 	return derive.SamePort(e.Port, given) || id.f.Switch(e.Device) != nil && slices.Contains(id.portsOf(e.Device).called(given), e.Port)
 }
 
-// portsOf are the names that the ports of a switch have by the intent and the catalogue.
+// portsOf returns the names of a switch's ports, from the intent and the catalogue.
 func (id identity) portsOf(device string) *portNames {
 	sw := id.f.Switch(device)
 	all := make(map[string]bool, len(sw.Ports))
@@ -206,7 +207,8 @@ func (id identity) portsOf(device string) *portNames {
 	return namesOf(sw, all, nil)
 }
 
-// Answered are the devices that answered so far, to find one that answers at two addresses.
+// Answered records the devices that answered so far, to find a device that answers at two
+// addresses.
 type Answered struct{ by map[string]answered }
 
 type answered struct {
@@ -214,9 +216,9 @@ type answered struct {
 	drivers.Identity
 }
 
-// Add takes in a device. It says which one before it is the same device; "" for none. Two that
-// call themselves by different names are two devices, of which one has a copy of the other's
-// configuration.
+// Add records a device. If an earlier one is the same device, it says which; otherwise it
+// returns "". Two devices with different hostnames are never the same: one has a copy of the
+// other's configuration.
 func (a *Answered) Add(f *intent.Fabric, device string, is drivers.Identity) (what string) {
 	if a.by == nil {
 		a.by = map[string]answered{}
@@ -238,7 +240,7 @@ func (a *Answered) Add(f *intent.Fabric, device string, is drivers.Identity) (wh
 	return what
 }
 
-// HostIdentity finds a host that is not the one that the intent means.
+// HostIdentity reports a host that is not the one in the intent.
 func HostIdentity(f *intent.Fabric, h *intent.Host, e Evidence) []Finding {
 	what, where := Mistaken(f, h.Name, e)
 	if what == "" {

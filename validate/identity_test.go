@@ -8,7 +8,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// twoLeaves have two links each to the same two spines, at the same ports.
+// twoLeaves is a fabric whose leaves have the same two links, on the same ports, to two spines.
 const twoLeaves = `apiVersion: roce-fabric/v1
 kind: Fabric
 name: pod1
@@ -27,7 +27,7 @@ links:
   - {a: "leaf3/Ethernet[0-8:8]", b: "spine[1-2]/Ethernet16", pattern: pairs, cable: 5m, speed: 400G}
 `
 
-// sees are ports at which LLDP sees neighbours.
+// sees returns ports with LLDP neighbours.
 func sees(neighbors ...string) map[string]*drivers.PortState {
 	out := map[string]*drivers.PortState{}
 	for _, n := range neighbors {
@@ -99,8 +99,8 @@ func TestMistaken(t *testing.T) {
 	}
 }
 
-// One device that answers at two addresses is one of both at most. Two that call themselves by
-// different names are two.
+// TestOneDeviceAtTwoAddresses checks that a device that answers at two addresses is reported,
+// unless the two have different hostnames.
 func TestOneDeviceAtTwoAddresses(t *testing.T) {
 	f := compile(t, twoLeaves).Fabric()
 	for _, c := range []struct {

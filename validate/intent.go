@@ -14,10 +14,10 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/topology"
 )
 
-// Intent makes all checks that need no device: of each switch, each link and
-// the whole fabric. rendered makes those of what is rendered for a switch, for several
-// at the same time; nil makes none. more are findings that are made elsewhere. It
-// returns all of them sorted, and ctx's error where that ended it.
+// Intent runs all checks that need no device: of each switch, each link and the whole fabric.
+// rendered returns the findings for the rendered configuration of a switch, and is called
+// concurrently; it may be nil. more are findings made elsewhere. Intent returns all findings
+// sorted, or ctx's error if ctx ended.
 func Intent(ctx context.Context, c *render.Compiler, now time.Time, rendered func(*render.Device) []Finding, more ...Finding) ([]Finding, error) {
 	run := NewRun(c.Fabric())
 	run.Note(more...)
@@ -34,8 +34,8 @@ func Intent(ctx context.Context, c *render.Compiler, now time.Time, rendered fun
 	return run.Findings(now), nil
 }
 
-// Concerns returns the findings that are about one of the devices, at either
-// end, and those about none.
+// Concerns returns the findings about one of the devices, at either end, and those about no
+// device.
 func Concerns(fs []Finding, device func(string) bool) []Finding {
 	return slices.DeleteFunc(fs, func(f Finding) bool {
 		if f.Device == "" || device(f.Device) {
@@ -45,16 +45,16 @@ func Concerns(fs []Finding, device func(string) bool) []Finding {
 	})
 }
 
-// fabricRun is the whole intent under one check.
+// fabricRun is one check of the whole intent.
 type fabricRun struct {
 	check  *Check
 	fabric *intent.Fabric
 	paths  *paths
 	run    *Run
-	note   func(...Finding) // takes what is found
+	note   func(...Finding) // receives findings
 }
 
-// paths is what the routes of the fabric lead to.
+// paths holds the results of following the fabric's routes.
 type paths struct {
 	graph   *topology.Graph
 	search  *deadlock.Result
@@ -62,8 +62,8 @@ type paths struct {
 	islands deadlock.Islands
 }
 
-// fixOf returns the fix for pauses at some ports: to apply the intent where they do not
-// pause what it says.
+// fixOf returns the fix for the PFC settings of some ports: to apply the intent if they differ
+// from it.
 func (r *fabricRun) fixOf(ports ...intent.Endpoint) string {
 	devices := r.run.differing(qos.KindPFC.Attr(), ports...)
 	if len(devices) == 0 {
@@ -72,7 +72,7 @@ func (r *fabricRun) fixOf(ports ...intent.Endpoint) string {
 	return applyIntent + " to " + natural.Fold(devices)
 }
 
-// found notes a finding on a switch and its ports, in natural order.
+// found adds a finding on a switch and its ports, which are in natural order.
 func (r *fabricRun) found(f Finding, ports ...string) {
 	r.check.mayFind(f.Severity)
 	f.ID, f.Ports, f.Fix = r.check.ID, ports, cmp.Or(f.Fix, r.check.Fix)
@@ -108,16 +108,16 @@ func (r *Run) search(ctx context.Context, g *topology.Graph) (*deadlock.Analysis
 	return a, p, nil
 }
 
-// Deadlocks makes the checks of the whole fabric that are about pauses, with the
-// priorities that ports pause as they run. Links and routing are those of the intent,
-// as are the ports of switches that were not taken in: of them alone nothing is said.
+// Deadlocks runs the checks of the whole fabric that depend on pauses, with the priorities that
+// the ports pause in operation. Links, routing, and the ports of switches that were not added
+// are taken from the intent; switches that were not added alone cause no finding.
 func (r *Run) Deadlocks(ctx context.Context) error {
 	found, err := r.Cycles(ctx)
 	r.Note(found...)
 	return err
 }
 
-// Cycles returns what [Run.Deadlocks] finds, and does not note it.
+// Cycles returns the findings of [Run.Deadlocks] without adding them.
 func (r *Run) Cycles(ctx context.Context) (found []Finding, err error) {
 	if !slices.ContainsFunc(r.fabric.Switches, func(s *intent.Switch) bool { return r.taken(s.Name) }) || len(r.fabric.Links) == 0 {
 		return nil, nil
@@ -143,8 +143,7 @@ func (r *Run) Cycles(ctx context.Context) (found []Finding, err error) {
 	return found, nil
 }
 
-// linked says that an intent without links leaves everything open that is about
-// two ends.
+// linked reports that an intent without links leaves the checks of two ends inconclusive.
 func (r *Run) linked() {
 	if len(r.fabric.Links) > 0 {
 		return

@@ -14,7 +14,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
-// platform is a switch that a design is built of.
+// platform is a switch model that a design uses.
 type platform struct {
 	model, speed string
 	step, ports  int
@@ -36,12 +36,12 @@ func (p platform) span(from, n int) string {
 	return fmt.Sprintf("Ethernet[%d-%d:%d]", from*p.step, (from+n-1)*p.step, p.step)
 }
 
-// design is an intent that is sound by construction: one class map, ECN by the
-// tool, cables that the platform has rows for.
+// design is an intent without faults by construction: one class map, ECN chosen by the tool,
+// and cables that have rows on the platform.
 type design struct {
 	strings.Builder
 	p platform
-	// guessed says that no class is for congestion notifications.
+	// guessed is set if the class of congestion notifications is a guess.
 	guessed bool
 }
 
@@ -76,7 +76,7 @@ func (d *design) link(a, b, pattern, cable string) {
 	fmt.Fprintf(d, "  - {a: \"%s\", b: \"%s\", pattern: %s, cable: %s, speed: %s}\n", a, b, pattern, cable, d.p.speed)
 }
 
-// clos is leaves below spines, with hosts of one NIC.
+// clos adds leaves below spines, with hosts of one NIC.
 func (d *design) clos(t *rapid.T) {
 	leaves, spines, hosts := rapid.IntRange(2, 8).Draw(t, "leaves"), rapid.IntRange(1, 8).Draw(t, "spines"), rapid.IntRange(1, 8).Draw(t, "hosts")
 	d.WriteString("switches:\n")
@@ -89,7 +89,7 @@ func (d *design) clos(t *rapid.T) {
 	d.link(span("leaf", 1, leaves)+"/"+d.p.span(16, spines), span("spine", 1, spines)+"/"+d.p.span(0, leaves), "mesh", "40m")
 }
 
-// rails is a leaf for each rail, below spines.
+// rails adds one leaf per rail, below spines.
 func (d *design) rails(t *rapid.T) {
 	rails, spines, hosts := rapid.IntRange(2, 8).Draw(t, "rails"), rapid.IntRange(1, 4).Draw(t, "spines"), rapid.IntRange(2, 12).Draw(t, "hosts")
 	d.WriteString("switches:\n")
@@ -100,7 +100,7 @@ func (d *design) rails(t *rapid.T) {
 	d.link(span("leaf", 1, rails)+"/"+d.p.span(16, spines), span("spine", 1, spines)+"/"+d.p.span(0, rails), "mesh", "40m")
 }
 
-// tiers is pods of leaves and spines below superspines.
+// tiers adds pods of leaves and spines below superspines.
 func (d *design) tiers(t *rapid.T) {
 	pods, leaves, spines, tops := rapid.IntRange(2, 4).Draw(t, "pods"), rapid.IntRange(1, 4).Draw(t, "leaves"), rapid.IntRange(1, 3).Draw(t, "spines"), rapid.IntRange(1, 3).Draw(t, "superspines")
 	d.WriteString("switches:\n")
@@ -117,7 +117,7 @@ func (d *design) tiers(t *rapid.T) {
 	d.link(span("spine", 1, pods*spines)+"/"+d.p.span(16, tops), span("superspine", 1, tops)+"/"+d.p.span(0, pods*spines), "mesh", "40m")
 }
 
-// Designs that are known to be good have no errors.
+// TestKnownGoodDesigns checks that designs known to be good have no findings above info.
 func TestKnownGoodDesigns(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -141,7 +141,7 @@ func TestKnownGoodDesigns(t *testing.T) {
 			rt.Fatal(err)
 		}
 		for _, x := range fs {
-			// A guessed value is a warning.
+			// A guessed class of notifications is a warning.
 			if x.Severity != Info && !(d.guessed && x.ID == "CLS-09" && x.Severity == Warning) {
 				rt.Errorf("%s %s at %s: %s", x.Severity, x.ID, x.Place(), x.What)
 			}

@@ -8,10 +8,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/render"
 )
 
-// Left makes the checks of packet memory on what a switch runs once a plan has made the
-// changes: what they find above info is left as it is by the plan. Whatever the intent
-// itself leads to, or accepts, and what the plan lists as a change of its own, is not among
-// it.
+// Left runs the checks of packet memory on the state of a switch after a plan's changes, and
+// returns the findings above info that the plan does not fix. It leaves out findings that the
+// intent itself causes or accepts, and those that applying the intent fixes.
 func Left(d *render.Device, running *qos.Device, changes []qos.Change, now time.Time) []Finding {
 	left := memoryFindings(d, After(running, d.Desired, changes), Running, now)
 	if len(left) == 0 {
@@ -25,8 +24,8 @@ func Left(d *render.Device, running *qos.Device, changes []qos.Change, now time.
 	})
 }
 
-// memoryFindings are those above info, without accepted ones, of the checks that a plan
-// makes as well.
+// memoryFindings returns the findings above info, without accepted ones, of the checks that a
+// plan also runs.
 func memoryFindings(d *render.Device, cfg *qos.Device, source Source, now time.Time) []Finding {
 	r := newDeviceRun(d, cfg, source, &State{})
 	for _, c := range registry {
@@ -39,8 +38,8 @@ func memoryFindings(d *render.Device, cfg *qos.Device, source Source, now time.T
 	})
 }
 
-// After is what a switch runs once the changes that can be made are made. It makes the
-// headroom of a port anew, with the alpha of it, where what that follows from changes.
+// After returns the state of a switch after all changes that can be made. It replaces the
+// headroom and alpha of a port if a change affects the values that they derive from.
 func After(running, desired *qos.Device, changes []qos.Change) *qos.Device {
 	var places []qos.Place
 	ports := map[string]bool{}
@@ -72,8 +71,8 @@ func After(running, desired *qos.Device, changes []qos.Change) *qos.Device {
 	return running.Keeping(desired.Over(running), places)
 }
 
-// mapped are the maps, by [qos.Kind.Attr], of which desired states some and all changes are
-// made.
+// mapped reports, by [qos.Kind.Attr], the maps that desired states in part and whose changes
+// are all made.
 func mapped(desired *qos.Device, changes []qos.Change) map[qos.Place]bool {
 	out := map[qos.Place]bool{}
 	for _, c := range changes {

@@ -7,8 +7,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// What a port classifies with after a plan is what the intent states and, of the rest, what
-// the switch has; ports that share it before and after have one.
+// TestMapsAfter checks that a port's map after a plan has the tables that the intent states and
+// keeps the switch's other tables, and that ports that shared a map still share one.
 func TestMapsAfter(t *testing.T) {
 	maps := func(dscp, queue int8) *qos.Maps {
 		m := qos.UnmappedMaps()
@@ -41,8 +41,8 @@ func TestMapsAfter(t *testing.T) {
 	}
 }
 
-// A plan leaves what it does not write. What it changes, what the intent itself leads to
-// and what the intent accepts is not said.
+// TestLeft checks that Left reports faults that a plan does not fix, but none that the plan
+// changes, that the intent itself causes, or that the intent accepts.
 func TestLeft(t *testing.T) {
 	both := func(edits ...func(*qos.Device, *State)) func(*qos.Device, *State) {
 		return func(d *qos.Device, s *State) {

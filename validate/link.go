@@ -11,25 +11,25 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
-// linkRun is one link under one check.
+// linkRun is one check of one link.
 type linkRun struct {
 	check *Check
 	run   *Run
 	l     *intent.Link
 	a, b  *End
-	// covers are the checks that the next finding covers, with spaces between them.
+	// covers lists the checks that the next finding covers, separated by spaces.
 	covers string
-	// out folds findings on the links of a switch whose values are the same.
+	// out groups the findings on links of a switch with the same values.
 	out *ordered.Groups[linkCause, linkEnds]
 }
 
-// linkCause is what they share; what has three %v, as in [linkRun.found].
+// linkCause is what grouped findings share; what has three %v, as in [linkRun.found].
 type linkCause struct {
 	severity           Severity
 	device, where, fix string
 	what, here, there  string
 	miscabled          string
-	covers             string // ids, with spaces between them
+	covers             string // IDs, separated by spaces
 }
 
 type linkEnds struct{ here, there intent.Endpoint }
@@ -72,11 +72,11 @@ func end(f *intent.Fabric, e intent.Endpoint) *intent.Port {
 	return nil
 }
 
-// found notes that the two ends differ. what says it with three %v: the value
-// here, the other switch, its value; other links of the switch with the same
-// values are one finding with it. It is reported of the end that is not as
-// intended, if one is, so that what is wrong on one switch is one finding.
-// attrs are what it is about.
+// found adds a finding about a difference between the two ends. what has three %v: the value
+// here, the other switch, and its value; other links of the switch with the same values are
+// part of the same finding. The finding is on the end that differs from the intent if only one
+// does, so that one fault of a switch is one finding. attrs are the attributes that it is
+// about.
 func (r *linkRun) found(s Severity, fix, what string, a, b any, attrs ...qos.Attr) {
 	r.check.mayFind(s)
 	here, there := r.l.A, r.l.B
@@ -90,8 +90,8 @@ func (r *linkRun) found(s Severity, fix, what string, a, b any, attrs ...qos.Att
 	r.out.Add(k, linkEnds{here, there})
 }
 
-// fixOf is the fix of two ends that differ in an attribute: to apply the intent where
-// an end is not as intended, and what the check says where both are.
+// fixOf returns the fix for two ends that differ in an attribute: to apply the intent if an end
+// differs from it, otherwise the fix of the check.
 func (r *linkRun) fixOf(attr qos.Attr) string {
 	devices := r.run.differing(attr, r.l.A, r.l.B)
 	if len(devices) == 0 {
@@ -100,8 +100,8 @@ func (r *linkRun) fixOf(attr qos.Attr) string {
 	return applyIntent + " to " + strings.Join(devices, " and ")
 }
 
-// differing returns the devices, in the order of the ends, of which an end has an
-// attribute that is not as intended.
+// differing returns the devices, in the order of the ends, on which an end differs from the
+// intent in an attribute.
 func (r *Run) differing(attr qos.Attr, ends ...intent.Endpoint) (devices []string) {
 	for _, e := range ends {
 		if r.results[e.Device].differs(e.Port, attr) && !slices.Contains(devices, e.Device) {
@@ -111,7 +111,7 @@ func (r *Run) differing(attr qos.Attr, ends ...intent.Endpoint) (devices []strin
 	return devices
 }
 
-// miscabled says where the two may not be the ends of one cable at all.
+// miscabled says that LLDP shows the two ends on different cables; "" if it does not.
 func (r *linkRun) miscabled() string {
 	for _, at := range []intent.Endpoint{r.l.A, r.l.B} {
 		if seen := r.run.miscabled[at]; seen != "" {
@@ -121,34 +121,33 @@ func (r *linkRun) miscabled() string {
 	return ""
 }
 
-// End is what one end of a link is set to: the values that the other end must
-// share.
+// End holds the settings of one end of a link that the other end must share.
 type End struct {
 	PFC   qos.PrioritySet
-	MTU   int // bytes of an IP packet; 0 where it is not known
+	MTU   int // bytes of an IP packet; 0 if not known
 	Trust qos.Trust
-	// Asymmetric says that pause is obeyed on every priority.
+	// Asymmetric is set if the port obeys pause on every priority.
 	Asymmetric qos.Opt[bool]
 	Known      bool
 
 	source   Source
-	assumed  bool // nobody looked at it
-	intended bool // it is set to what the intent says
+	assumed  bool // the switch was not read
+	intended bool // the settings are as intended
 	drifted  bool
-	unpaused bool // it has a lossless group and PFC is off for it: PFC-04
+	unpaused bool // it has a lossless group without PFC: PFC-04
 	hole     bool // PFC is off for a lossless priority: PFC-07
-	pfcSaid  bool // another finding says why PFC is not as intended
-	mtuSaid  bool // MTU-05 says why the MTU is not
+	pfcSaid  bool // another finding explains why PFC is not as intended
+	mtuSaid  bool // MTU-05 explains why the MTU is not as intended
 	wire     wire
-	pfcRead  bool // PFC is what the port has
-	bare     bool // PRT-01 says that it has nothing to compare
+	pfcRead  bool // PFC was read from the port
+	bare     bool // PRT-01 reports that it has no configuration to compare
 }
 
-// judged reports whether the checks of the intent see the end as it is; the
-// checks of a saved configuration run in addition to those.
+// judged reports whether the checks of the intent cover the end as it is, so that the checks of
+// a saved configuration need not repeat them.
 func (e End) judged() bool { return e.assumed || e.source == Saved && e.intended }
 
-// endOf returns what a port is set to.
+// endOf returns the settings of a port.
 func endOf(d *qos.Device, port string) End {
 	p := d.Ports[port]
 	if p == nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/headroom"
 )
 
-// memo keeps the arithmetic of the ports of one switch: most of them are alike.
+// memo caches computations for the ports of one switch, most of which are alike.
 type memo struct {
 	sharing  map[sharingKey]render.Sharing
 	plain    map[sharingKey]render.Sharing
@@ -20,26 +20,27 @@ type memo struct {
 	lines    map[int][]render.Line
 }
 
-// movesKey is a running map, the intended one, and the classes.
+// movesKey identifies the moves of a port: its running map, the intended map, and the settings
+// with the classes.
 type movesKey struct {
 	have, want *qos.Maps
 	settings   *intent.Settings
 }
 
-// sharingKey is what of a port the shared buffer of a class depends on.
+// sharingKey holds everything about a port that the shared buffer of a class depends on.
 type sharingKey struct {
 	settings *intent.Settings
 	class    *intent.Class
 	speed    units.Rate
 	cabled   bool
 	uplink   bool
-	// group is how the switch has it, and row what it looks headroom up with.
+	// group, speeds and cable are the running values of the port; unset for the intent.
 	group  qos.Group
 	speeds qos.Opt[units.Rate]
 	cable  qos.Opt[units.Length]
 }
 
-// sharingKey returns what the sharing of a class on a port depends on.
+// sharingKey returns the key for a class on a port.
 func (r *deviceRun) sharingKey(p *intent.Port, k *intent.Class) sharingKey {
 	key := plainKey(p, k)
 	if q := r.cfg.Ports[p.Name]; q != nil && r.source != Intended {
@@ -64,8 +65,8 @@ func cached[K comparable, V any](m *map[K]V, k K, compute func() V) V {
 	return v
 }
 
-// sharingOf is [render.Memory.Sharing] of what is looked at, plainSharing that of intent
-// and catalogue.
+// sharingOf returns [render.Memory.Sharing] of the checked configuration, plainSharing that of
+// the intent and the catalogue.
 func (r *deviceRun) sharingOf(p *intent.Port, k *intent.Class) render.Sharing {
 	return cached(&r.memo.sharing, r.sharingKey(p, k), func() render.Sharing { return r.memory.Sharing(p, k) })
 }
@@ -74,8 +75,8 @@ func (r *deviceRun) plainSharing(p *intent.Port, k *intent.Class) render.Sharing
 	return cached(&r.memo.plain, plainKey(p, k), func() render.Sharing { return r.d.Memory(nil).Sharing(p, k) })
 }
 
-// curveOf is the curve of a class, in bytes: that of the queue, or where the switch does
-// not tell that of the intent. It is off where it counts in a unit whose size is not known.
+// curveOf returns the curve of a class in bytes: the queue's, or the intent's if the switch
+// does not show one. It returns a curve that is off if the unit's size is not known.
 func (r *deviceRun) curveOf(p *intent.Port, k *intent.Class) qos.ECN {
 	if q := r.cfg.Ports[p.Name]; q != nil && r.source != Intended && q.Queues[k.Queue.V].ECN.Set {
 		return inBytes(q.Queues[k.Queue.V].ECN.V)
@@ -92,7 +93,7 @@ func inBytes(e qos.ECN) qos.ECN {
 	return e
 }
 
-// lossless is [intent.Settings.Lossless].
+// lossless caches [intent.Settings.Lossless].
 func (r *deviceRun) lossless(s *intent.Settings) qos.PrioritySet {
 	return cached(&r.memo.lossless, s, s.Lossless)
 }

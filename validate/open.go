@@ -19,7 +19,7 @@ const (
 	HostDevice   DeviceKind = "host"
 )
 
-// Open is something that was not judged, and where.
+// Open is something that could not be checked, and where.
 type Open struct {
 	What    string     `json:"what" doc:"what was not judged"`
 	Why     string     `json:"why,omitempty" doc:"why not, in a few words"`
@@ -29,11 +29,11 @@ type Open struct {
 	Checks  []string   `json:"checks,omitempty" doc:"ids of the checks that were not made there"`
 }
 
-// maxNames bounds the names of devices in a headline, in bytes.
+// maxNames is the longest list of device names in a headline, in bytes.
 const maxNames = 40
 
-// String says it with its count: "2 of 6 switches (leaf1,leaf2): headroom not checked,
-// the model is unknown".
+// String formats it with the number of devices: "2 of 6 switches (leaf1,leaf2): headroom not
+// checked, the model is unknown".
 func (o Open) String() string {
 	text := o.What + " not checked"
 	if o.Why != "" {
@@ -53,8 +53,8 @@ func (o Open) String() string {
 	return at + ": " + text
 }
 
-// Opened lists what findings leave open and the intent does not accept to be, each thing
-// once. kinds are all devices that were looked at.
+// Opened summarizes the inconclusive findings that the intent does not accept, without
+// repetition. kinds lists all devices that were checked.
 func Opened(found []Finding, kinds map[string]DeviceKind) []Open {
 	type key struct {
 		what, why string
@@ -87,11 +87,11 @@ func Opened(found []Finding, kinds map[string]DeviceKind) []Open {
 	return out
 }
 
-// maxOpen bounds how many things a headline names that were not checked.
+// maxOpen is the most unchecked things that a headline names.
 const maxOpen = 4
 
-// OpenText is the end of a headline: what was not checked, and where; "" for nothing.
-// What the whole fabric leaves open is not said of its devices again.
+// OpenText returns the end of a headline: what was not checked, and where; "" if everything
+// was. It does not repeat for devices what is not checked for the whole fabric.
 func OpenText(open []Open) string {
 	whole := map[string]bool{}
 	for _, o := range open {

@@ -5,12 +5,12 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// marks edits the curve of the lossless queue of a port.
+// marks sets the thresholds of the lossless queue of a port.
 func marks(port string, lo, hi int64) func(*qos.Device, *State) {
 	return on(port, func(p *qos.Port) { p.Queues[3].ECN.V.Min, p.Queues[3].ECN.V.Max = lo, hi })
 }
 
-// alphaIs edits the alpha of the lossless group of a port.
+// alphaIs sets the alpha of the lossless group of some ports.
 func alphaIs(n int64, ports ...string) func(*qos.Device, *State) {
 	return func(d *qos.Device, _ *State) {
 		for _, p := range ports {
@@ -19,8 +19,8 @@ func alphaIs(n int64, ports ...string) func(*qos.Device, *State) {
 	}
 }
 
-// cabled edits the cable length that a switch has for a port, for which it has no row: it
-// makes no lossless group.
+// cabled sets the cable length that a switch has for a port to one without a headroom row, so
+// that the port has no lossless group.
 func cabled(port string, length qos.Opt[units.Length]) func(*qos.Device, *State) {
 	return on(port, func(p *qos.Port) {
 		p.Cable, p.Groups[3] = length, qos.Group{Lossless: qos.Of(false)}
@@ -36,14 +36,14 @@ func poolOf(edit func(*qos.Pool)) func(*qos.Device, *State) {
 	}
 }
 
-// poolShares has a switch give shares of its memory to two pools, and no sizes.
+// poolShares makes a switch divide its memory into two pools by shares, without sizes.
 func poolShares(lossless, lossy int) func(*qos.Device, *State) {
 	return func(d *qos.Device, _ *State) {
 		d.Shares = map[string]qos.Share{"roce-lossless": {Percent: lossless, Lossless: true}, "default-lossy": {Percent: lossy}}
 	}
 }
 
-// memoryOf has a switch show its memory as well.
+// memoryOf makes a switch also show the size of its packet memory.
 func memoryOf(edit func(*qos.Device, *State)) func(*qos.Device, *State) {
 	return func(d *qos.Device, s *State) {
 		d.Hardware.Memory = 68e6
@@ -60,8 +60,8 @@ func profileOf(name string, edit func(*qos.BufferProfile)) func(*qos.Device, *St
 	}
 }
 
-// memoryPairs are faults of buffers and thresholds that a switch runs. The twin is what
-// it runs without the edit.
+// memoryPairs are faults of buffers and thresholds on a running switch. The twin is the switch
+// without the edit.
 var memoryPairs = []pair{
 	{id: "ECN-02", severity: Error, config: "leaf1", old: `"green_max_threshold": "1500000"`, new: `"green_max_threshold": "100000"`, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class rdma marks from 150KB, above its max of 100KB", fix: "apply"},
 	{id: "ECN-03", severity: Error, config: "leaf1", edit: marks("Ethernet0", 30e6, 40e6), place: "leaf1 Ethernet0", says: "class rdma marks from 30MB, and 2 groups that feed one queue pause before it holds more than 26.1 MB", fix: "apply"},

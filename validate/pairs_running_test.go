@@ -12,8 +12,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 )
 
-// runningPairs trip checks in what a switch runs that the other tables trip in the
-// intent: a check of both has a pair of each.
+// runningPairs are faults of a running switch, for checks whose fault in the intent is in
+// another table: a check of both has a pair of each.
 var runningPairs = []pair{
 	{id: "CLS-09", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Queues[6].Scheduler.V = qos.Scheduler{Weight: 1} }), place: "leaf1 Ethernet0", says: "class cnp of congestion notifications", fix: "apply"},
 	{id: "CLS-14", severity: Warning, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Trust.V = qos.TrustPCP }), place: "leaf1 Ethernet240", says: "the port trusts pcp, on spine1 dscp", fix: "apply", also: []string{"CLS-04"}},
@@ -31,8 +31,8 @@ var runningPairs = []pair{
 	{id: "WD-05", severity: Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Watchdog.V.Detect *= 2 }), place: "leaf1 Ethernet240", says: "detect 800ms restore 400ms, the intent says", fix: "apply"},
 }
 
-// Members of an aggregate are compared as they run. SONiC's rows of the aggregate are the
-// operator's, so that a rendered configuration has none.
+// TestAggregateThatRuns checks that members of an aggregate are compared as they run. SONiC's
+// rows of the aggregate belong to the operator, so a rendered configuration has none.
 func TestAggregateThatRuns(t *testing.T) {
 	for mtu, want := range map[int][]string{9100: nil, 9050: {"PRT-02"}} {
 		c := compile(t, bases["lag"])
@@ -50,8 +50,8 @@ func TestAggregateThatRuns(t *testing.T) {
 	}
 }
 
-// A table of headroom that falls with the length of the cable is named by the catalogue
-// alone.
+// TestTableThatFalls checks that BUF-06 finds a table of the catalogue whose headroom falls
+// with the length of the cable.
 func TestTableThatFalls(t *testing.T) {
 	for _, falls := range []bool{false, true} {
 		c := compile(t, closBase)
@@ -72,7 +72,7 @@ func TestTableThatFalls(t *testing.T) {
 	}
 }
 
-// idsOf are the checks that found something above info.
+// idsOf returns the IDs of checks with findings above info.
 func idsOf(fs []Finding) (out []string) {
 	for _, f := range fs {
 		if f.Severity != Info && !slices.Contains(out, f.ID) {
@@ -82,16 +82,17 @@ func idsOf(fs []Finding) (out []string) {
 	return out
 }
 
-// The cycles, turns and tunnels of what runs are those of the intent that would have it
-// so, in the same words, and the fix is to apply the intent.
+// TestDeadlocksThatRun checks that the cycles, turns and tunnels of running switches are
+// reported like those of an equivalent intent, with the same text, and that the fix is to apply
+// the intent.
 func TestDeadlocksThatRun(t *testing.T) {
 	lossy := strings.NewReplacer("dscp: [26], lossless: true", "dscp: [26], mode: lossy", "role:superspine", "role:spine").Replace(threeTiers)
 	for name, c := range map[string]struct {
-		intent, paused string // as it is, and as it would be for what runs
-		hosts          bool   // only at the ports of hosts that a tunnel begins at
+		intent, paused string // the intent, and an intent for the running state
+		hosts          bool   // pause only on host ports of switches where a tunnel begins
 		priority       int
 		ids            []string
-		to             string // the switches of the fix
+		to             string // switches of the fix
 	}{
 		"tunnel": {dualToR, strings.Replace(dualToR, "lossless: false", "lossless: true", 1), true, 2, []string{"TOP-01"}, " to leaf1,leaf2"},
 		"turn":   {lossy, strings.Replace(lossy, "mode: lossy", "lossless: true", 1), false, 3, []string{"TOP-02", "TOP-03"}, " to "},
@@ -147,8 +148,8 @@ func TestDeadlocksThatRun(t *testing.T) {
 	}
 }
 
-// Of switches that were not read nothing is said, also where they close a cycle as the
-// intent has it.
+// TestDeadlocksOfWhatWasRead checks that a cycle of the intent is not reported if none of its
+// switches was read.
 func TestDeadlocksOfWhatWasRead(t *testing.T) {
 	comp := compile(t, strings.Replace(dualToR, "as: bounce", "as: rdma", 1))
 	for name, want := range map[string]bool{"leaf1": true, "leaf3": false} {

@@ -8,8 +8,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// source is what a pair shows that its check reads: the token is in the intent, in the
-// configuration of a switch, or in what the switch shows of its state.
+// source returns the data that a pair changes: the intent, the configuration of a switch, or
+// the state that the switch shows.
 func (p pair) source(t *testing.T) Reads {
 	t.Helper()
 	if p.config == "" {
@@ -35,7 +35,7 @@ func (p pair) source(t *testing.T) Reads {
 	}
 	p.edit(have[1], &state[1])
 	var out Reads
-	// Some of the state is about the configuration itself.
+	// Some fields of State are about the configuration itself.
 	ofConfig := func(s *State) []any { return []any{s.Unknown, s.Account != nil, s.Unsaved, s.NotSaved} }
 	if !reflect.DeepEqual(have[0], have[1]) || !reflect.DeepEqual(ofConfig(&state[0]), ofConfig(&state[1])) {
 		out |= ReadsRunning
@@ -52,7 +52,7 @@ func (p pair) source(t *testing.T) Reads {
 	return out
 }
 
-// elsewhere are sources whose pair is not in a table, by the test that has it.
+// elsewhere lists sources whose pair is in no table, with the test that has it.
 var elsewhere = []struct {
 	id    string
 	reads Reads
@@ -72,8 +72,9 @@ var elsewhere = []struct {
 	{"PFC-15", ReadsRunning, "TestAloneNamesFaults"}, {"WD-06", ReadsRunning, "TestAloneNamesFaults"},
 }
 
-// Each source that a check claims has a fabric that trips it there, and a twin that does
-// not; and a check claims what trips it.
+// TestEverySourceHasAPair checks that each check has, for every source that it reads, a fabric
+// that triggers it there and a twin that does not, and that it declares every source that
+// triggers it.
 func TestEverySourceHasAPair(t *testing.T) {
 	has, by := map[string]Reads{}, map[string][]string{}
 	note := func(id string, r Reads, where string) {

@@ -12,7 +12,7 @@ import (
 var classPairs = []pair{
 	{id: "CLS-01", severity: Error, config: "leaf1", old: `"48": "6"`, new: `"48": "0"`, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "DSCP 48 is in traffic class 0, on 12 of 15 ports in traffic class 6", fix: "apply"},
 	{id: "CLS-02", severity: Error, config: "leaf1", old: `"26": "3"`, new: `"26": "0"`, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "DSCP 26 of lossless class rdma is in traffic class 0, which is lossy", fix: "apply"},
-	// What the switch pauses is lossless there, whatever the intent says.
+	// A priority that the switch pauses is lossless there, whatever the intent says.
 	{id: "CLS-02", severity: Error, config: "leaf1", edit: func(d *qos.Device, s *State) {
 		onMaps(func(m *qos.Maps) { m.DSCPToTC[26] = 4 })(d, s)
 		d.Ports["Ethernet0"].PFC.V |= qos.Priorities(4)
@@ -62,7 +62,7 @@ var pfcPairs = []pair{
 	{id: "PFC-02", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.PFC.V = 0 }), place: "leaf1 Ethernet0", says: "PFC is on for priorities {}; by the intent, host NICs pause {3}", fix: "switch"},
 	{id: "PFC-03", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Groups[3] = qos.Group{Lossless: qos.Of(false)} }), place: "leaf1 Ethernet0", says: "PFC is on for priority 3, and priority group 3 is not lossless", fix: "apply the intent"},
 	{id: "PFC-04", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Groups[4] = p.Groups[3] }), place: "leaf1 Ethernet0", says: "priority group 4 is lossless", fix: "apply the intent"},
-	// The group is as intended, and nothing is at the other end to compare PFC with.
+	// The group is as intended, and there is no other end to compare PFC with.
 	{id: "PFC-04", severity: Error, base: "spare 3", config: "leaf1", edit: on("Ethernet16", func(p *qos.Port) { p.PFC.V = 0 }), place: "leaf1 Ethernet16", says: "priority group 3 is lossless, but PFC is off", fix: "apply the intent"},
 	{id: "PFC-05", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.LinkPause = qos.Of(true) }), place: "leaf1 Ethernet0", says: "802.3x", fix: "off"},
 	{id: "PFC-06", severity: Warning, base: "three", old: "lossless: false", new: "lossless: true", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "3 lossless classes: priorities {3,4,5}", fix: "two"},
@@ -268,7 +268,7 @@ var operationPairs = []pair{
 	{id: "CAT-01", severity: Warning, base: "pair", old: "model: DellEMC-Z9332f-O32}\n  leaf2", new: "model: Z9332f-O32}\n  leaf2", place: "leaf1", says: "model Z9332f-O32 is not in the catalogue", fix: "did you mean DellEMC-Z9332f-O32?"},
 	{id: "CAT-01", severity: Info, base: "pair", old: ", model: DellEMC-Z9332f-O32}\n  leaf2", new: "}\n  leaf2", place: "leaf1", says: "no model is stated", fix: "state the model"},
 	{id: "DRIFT", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Queues[0].Scheduler.V.Weight = 41 }), place: "leaf1 Ethernet0", says: "queues[0].scheduler is weight 41, the intent says weight 40", fix: "apply", also: []string{"SCH-03"}},
-	// That a class has the notifications is a guess there, that it drifted is not.
+	// The class of notifications is a guess there, but its drift is not.
 	{id: "DRIFT", severity: Error, base: "stricts", config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Queues[6].Scheduler.V = qos.Scheduler{Weight: 5} }), place: "leaf1 Ethernet0", says: "queues[6].scheduler is weight 5, the intent says strict", fix: "apply"},
 	{id: "OPS-01", severity: Warning, config: "leaf1", edit: func(_ *qos.Device, s *State) { s.Unsaved = []string{"PORT_QOS_MAP"} }, place: "leaf1", says: "not saved: PORT_QOS_MAP", fix: "save the running configuration"},
 	{id: "OPS-01", severity: Warning, config: "leaf1", edit: func(d *qos.Device, s *State) {

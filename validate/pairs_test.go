@@ -17,24 +17,24 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
-// pair is a fabric that trips a check and its sound twin: the base, in which
-// one token is replaced. It is looked for in the intent or, where config names a
-// switch, in the configuration that is saved of it.
+// pair is a fabric that triggers a check, and its healthy twin: the base without the change.
+// The change replaces one token in the intent or, if config names a switch, in that switch's
+// saved configuration.
 type pair struct {
 	id       string
 	severity Severity
 	base     string // a name in bases; "" is "clos"
 	config   string
 	old, new string
-	// edit is, instead of old and new, one value that config runs.
+	// edit changes one value of the running state of config, instead of old and new.
 	edit  func(*qos.Device, *State)
 	place string
-	says  string   // part of what is said
+	says  string   // part of the finding's text
 	fix   string   // part of the fix
-	also  []string // checks that the same token trips for a reason of their own
+	also  []string // checks that the same change triggers for another reason
 }
 
-// bases are sound fabrics.
+// bases are healthy fabrics.
 var bases = map[string]string{
 	"pair": base,
 	"clos": closBase,
@@ -42,11 +42,10 @@ var bases = map[string]string{
 		"bandwidth: 40%}", "bandwidth: 20%}\n  bulk: {priority: 1, dscp: [10], bandwidth: 20%}",
 		"leaf3: {os: sonic,", "leaf3: {os: sonic, trimming: {classes: [bulk], dscp: 12, size: 256B}, loadBalancing: {mode: flowlet},").Replace(closBase),
 	"spray": strings.Replace(closBase, "trust: dscp\n", "trust: dscp\nloadBalancing: {mode: packet, queuePair: false}\n", 1),
-	// Shares that leave something for the class of notifications.
+	// These shares leave some bandwidth for the class of notifications.
 	"shares 30": strings.Replace(closBase, "bandwidth: 40%", "bandwidth: 30%", 1),
 	"shares 35": strings.Replace(closBase, "bandwidth: 40%", "bandwidth: 35%", 1),
-	// No class is named for notifications, and which of the strict ones is for
-	// them is open.
+	// No class is named for notifications, and any of the strict classes may be for them.
 	"no cnp": strings.NewReplacer("  cnp: {priority: 6, dscp: [48], strict: true}\n", "  notif: {priority: 2, dscp: [48], strict: true, maxRate: 10G}\n  video: {priority: 4, dscp: [34], strict: true, maxRate: 10G}\n  voice: {priority: 5, dscp: [46], strict: true, maxRate: 10G}\n",
 		"bandwidth: 40%", "bandwidth: 35%").Replace(closBase),
 	"listed":   strings.Replace(closBase, "dscp: rest", "dscp: [0-25, 27-47, 49-63]", 1),
@@ -61,14 +60,14 @@ var bases = map[string]string{
 	"fec":      strings.Replace(closBase, "address: \"192.0.2.11:8080\",", "address: \"192.0.2.11:8080\", ports: {Ethernet240: {fec: rs}},", 1),
 	"traffic":  closBase + "traffic:\n  nccl: {dscp: [26], kind: gpu}\n  nvme: {dscp: [26], kind: gpu}\n",
 	"accepted": closBase + "suppress:\n  - {check: ECN-06, reason: tested, until: 2026-12-31}\n",
-	// Spectrum-4 computes its headroom by itself.
+	// Spectrum-4 computes its own headroom.
 	"spc4": strings.NewReplacer("DellEMC-Z9332f-O32", "ACS-SN5600", "40m, speed: 400G", "40m, speed: 800G", "  default:", "  store: {priority: 4, dscp: [34], lossless: true, bandwidth: 1%, ecn: auto}\n  default:", "bandwidth: 40%", "bandwidth: 39%", "ecn: {min: 150KB, max: 1500KB, probability: 10%}", "ecn: auto",
 		"mtu: {fabric: 9100, host", "buffers: {alpha: 0, minLosslessPacket: 1024B, overSubscription: 2}\nmtu: {fabric: 9100, host", "mtu: {fabric: 9100}", "mtu: {fabric: 9100}, buffers: {alpha: 0}").Replace(closBase),
 	"spc4 slow": strings.NewReplacer("DellEMC-Z9332f-O32", "ACS-SN5600", "40m, speed: 400G", "40m, speed: 800G", "ecn: {min: 150KB, max: 1500KB, probability: 10%}", "ecn: auto",
 		"trust: dscp, mtu: {fabric: 9100}", "trust: dscp, mtu: {fabric: 9100}, buffers: {pauseResponse: 905q}").Replace(closBase),
 	"spc1": strings.NewReplacer("DellEMC-Z9332f-O32", "ACS-MSN2700", "400G", "100G", "[240,248]", "[100,104]", "[0,8,16]", "[0,4,8]", "ecn: {min: 150KB, max: 1500KB, probability: 10%}", "ecn: auto",
 		"mtu: {fabric: 9100, host: 9000, rdma: 4096}", "buffers: {alpha: -7, fanIn: 4}\nmtu: {fabric: 9100, host: 9000, rdma: 1024}").Replace(closBase),
-	// Its lossless queues have an egress pool of their own and a dynamic threshold.
+	// Its lossless queues have a separate egress pool and a dynamic threshold.
 	"tofino":  strings.NewReplacer("DellEMC-Z9332f-O32", "Arista-7170-64C", "1500KB", "600KB", "[0,8]", "[0,4]", "400G", "100G", "links:", "buffers: {alpha: 0}\nlinks:").Replace(base),
 	"alpha":   strings.Replace(closBase, "mtu: {fabric: 9100, host", "buffers: {alpha: 0}\nmtu: {fabric: 9100, host", 1),
 	"fan out": strings.Replace(closBase, "mtu: {fabric: 9100, host", "buffers: {fanOut: 2, pauseResponse: 900q}\nmtu: {fabric: 9100, host", 1),
@@ -76,13 +75,13 @@ var bases = map[string]string{
 	"row":     strings.NewReplacer("DellEMC-Z9332f-O32", "DS3000", "400G", "100G", "[0,8]", "[0,4]", "cable: 40m", "cable: 300m", "1500KB", "800KB", "links:", "buffers: {alpha: 0}\nlinks:").Replace(base),
 	"shared":  strings.NewReplacer("DellEMC-Z9332f-O32", "Arista-7050CX3-32S-C32", "Ethernet[0,8]", "Ethernet[0-124:4]", "400G", "100G", "links:", "buffers: {overSubscription: 4}\nlinks:").Replace(base),
 	"curve":   strings.Replace(closBase, "rdma: {lossless: true}", "rdma: {lossless: true, ecn: {min: 150KB, max: 1500KB, probability: 10%}}", 1),
-	// Of two spines, the second states again what the fabric does.
+	// The second spine states the settings of the fabric again.
 	"spine":    strings.Replace(closBase, "192.0.2.22:8080\", model: DellEMC-Z9332f-O32}", "192.0.2.22:8080\", model: DellEMC-Z9332f-O32, classes: {rdma: {ecn: {min: 150KB, max: 1500KB, probability: 10%}}}, pfc: {watchdog: {restore: 400ms}}}", 1),
 	"long":     strings.Replace(closBase, "pattern: mesh, cable: 40m", "pattern: mesh, cable: 120m", 1),
 	"shares":   strings.NewReplacer("DellEMC-Z9332f-O32", "Arista-7050CX3-32S-C32", "Ethernet[0,8]", "Ethernet[0-124:4]", "400G", "100G", "links:", "buffers: {overSubscription: 6}\nlinks:").Replace(base),
 	"dual tor": dualToR,
 	"marked":   strings.NewReplacer("bandwidth: 40%", "bandwidth: 30%", "  default:", "  tcp: {priority: 2, dscp: [18], bandwidth: 10%, ecn: {min: 150KB, max: 1500KB, probability: 10%}}\n  default:").Replace(closBase),
-	// Two classes of hosts, and two that carry them between switches.
+	// Two classes of hosts, and two that carry them between switches after a remap.
 	"bounces": strings.NewReplacer("bandwidth: 60%, ", "bandwidth: 30%, ", "  default:", "  b: {priority: 4, dscp: [34], lossless: true, bandwidth: 20%, ecn: auto}\n  x: {priority: 2, dscp: [18], lossless: true, bandwidth: 5%, ecn: auto}\n  y: {priority: 5, dscp: [42], lossless: true, bandwidth: 4%, ecn: auto}\n  z: {priority: 1, dscp: [10], lossless: false, bandwidth: 1%, ecn: auto}\n  default:",
 		"address: \"192.0.2.11:8080\"", bouncing("192.0.2.11"), "address: \"192.0.2.12:8080\"", bouncing("192.0.2.12"), "address: \"192.0.2.13:8080\"", bouncing("192.0.2.13")).Replace(closBase),
 	"tiers": threeTiers,
@@ -97,7 +96,7 @@ var bases = map[string]string{
 	"auto":     strings.Replace(closBase, "ecn: {min: 150KB, max: 1500KB, probability: 10%}", "ecn: auto", 1),
 }
 
-// bouncing is a leaf whose classes x, y and z are lossless towards spines alone.
+// bouncing returns a leaf whose classes x, y and z are lossless only to spines.
 func bouncing(address string) string {
 	return fmt.Sprintf("address: \"%s:8080\", ports: {Ethernet0: {classes: {x: {lossless: false}, y: {lossless: false}, z: {lossless: false}}}}", address)
 }
@@ -129,8 +128,8 @@ links:
   - {a: "leaf[1-3]/Ethernet[240,248]", b: "spine[1-2]/Ethernet[0,8,16]", pattern: mesh, cable: 40m, speed: 400G}
 `
 
-// dualToR tunnels what a leaf cannot deliver to the other one, in a class of its
-// own that is lossless between the switches alone.
+// dualToR is a fabric in which a leaf tunnels packets that it cannot deliver to the other leaf,
+// in a separate class that is lossless only between switches.
 var dualToR = closHead + `switches:
   leaf[1-2]: {os: sonic, role: leaf, address: "192.0.2.[11-12]:8080", model: DellEMC-Z9332f-O32, ports: {Ethernet0: {classes: {bounce: {lossless: false}}}}}
   leaf3: {os: sonic, role: leaf, address: "192.0.2.13:8080", model: DellEMC-Z9332f-O32, classes: {bounce: {lossless: false}}, ports: {Ethernet0: {classes: {bounce: {lossless: false}}}}}
@@ -170,19 +169,18 @@ routing:
   exceptions: [{kind: default-up, switches: [role:superspine]}]
 `
 
-// pairs are all pairs.
 var pairs = slices.Concat(classPairs, pfcPairs, bufferPairs, memoryPairs, ecnPairs, schedulerPairs, mtuPairs, watchdogPairs, topologyPairs, portPairs, operationPairs, forwardingPairs, runningPairs)
 
-// today is the day of all tests.
+// today is the date that all tests use.
 var today = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// found makes all checks of the base, or of the fabric that trips.
+// found runs all checks on the base or, with trip, on the fabric with the change.
 func (p pair) found(t *testing.T, trip bool) []Finding {
 	t.Helper()
 	return p.foundBy(t, trip, func(_ *intent.Fabric, r *Result) *Result { return r })
 }
 
-// foundBy has the results of switches handed to what compares them.
+// foundBy passes the result of each switch through hand before results are compared.
 func (p pair) foundBy(t *testing.T, trip bool, hand func(*intent.Fabric, *Result) *Result) []Finding {
 	t.Helper()
 	old, new := p.old, p.new
@@ -224,7 +222,7 @@ func (p pair) foundBy(t *testing.T, trip bool, hand func(*intent.Fabric, *Result
 	return run.Findings(today)
 }
 
-// portsUp are the ports of a switch, with all links up and cabled as the intent says.
+// portsUp returns the state of a switch's ports with all links up and cabled as intended.
 func portsUp(d *render.Device) map[string]*drivers.PortState {
 	out := map[string]*drivers.PortState{}
 	for name := range d.Desired.Ports {
@@ -237,8 +235,8 @@ func portsUp(d *render.Device) map[string]*drivers.PortState {
 	return out
 }
 
-// saved is what a switch that took the configuration saves: with the lossless
-// groups that it made by itself.
+// saved returns the configuration that a switch saves after an apply, with the lossless groups
+// that the switch creates itself.
 func saved(d *render.Device) string {
 	doc := sonic.Document(d.Desired, d.Model)
 	doc.Put(sonic.TMetadata, "localhost", sonic.Row{"buffer_model": map[bool]string{true: "dynamic", false: "traditional"}[d.Desired.Platform.DynamicBuffers]})
@@ -279,8 +277,8 @@ func replaced(t *testing.T, text, old, new string) string {
 	return text[:i] + new + text[i+len(old):]
 }
 
-// Each check has a fabric that trips it, and a twin that differs in one token
-// and does not.
+// TestPairs checks that each check has a fabric that triggers it, and a twin that differs in
+// one token and does not.
 func TestPairs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("hundreds of fabrics")
@@ -317,8 +315,8 @@ func TestPairs(t *testing.T) {
 
 var tokenRE = regexp.MustCompile(`\{[^{}]*\}|[\w.%*+-]+`)
 
-// A finding covers only checks that say they are folded into its check: explain tells
-// where to look. DRIFT covers whatever compares the attribute.
+// TestFolded checks that a finding only covers checks whose FoldedIn names its check, because
+// explain tells where to look. DRIFT covers any check that compares the attribute.
 func TestFolded(t *testing.T) {
 	for _, p := range pairs {
 		for _, f := range p.found(t, true) {
@@ -339,9 +337,9 @@ func TestFolded(t *testing.T) {
 	}
 }
 
-// tokensApart counts the tokens by which the longer of two texts that differ in
-// one place does so. A flow map without others in it counts as one, and so does
-// a key that comes or goes with its value.
+// tokensApart counts the differing tokens of the longer of two texts that differ in one place.
+// A flow map without nested maps counts as one token, and so does a key that is added or
+// removed with its value.
 func tokensApart(a, b string) int {
 	x, y := tokenRE.FindAllString(a, -1), tokenRE.FindAllString(b, -1)
 	for len(x) > 0 && len(y) > 0 && x[0] == y[0] {
@@ -357,8 +355,8 @@ func tokensApart(a, b string) int {
 	return n
 }
 
-// TestEveryCheckHasAPair fails for a check that nothing trips. Those of hosts
-// have theirs in TestHost.
+// TestEveryCheckHasAPair fails for a check that no fabric triggers. Checks of hosts have their
+// faults in TestHost.
 func TestEveryCheckHasAPair(t *testing.T) {
 	has := map[string]bool{}
 	for _, p := range pairs {
@@ -370,10 +368,10 @@ func TestEveryCheckHasAPair(t *testing.T) {
 	for _, c := range gateCases {
 		has[c.id] = true
 	}
-	for _, id := range []string{"ECN-12", "NIC-08", "TUN-03"} { // TestHosts: between hosts; TestTunnelsOfTwoKinds
+	for _, id := range []string{"ECN-12", "NIC-08", "TUN-03"} { // ECN-12, NIC-08: TestHosts; TUN-03: TestTunnelsOfTwoKinds
 		has[id] = true
 	}
-	for _, id := range []string{"OPS-04", "WD-04", "READ", "YANG", "TOP-09"} { // of the commands; TestRefusedIsOneFindingACause, TestNoLinks
+	for _, id := range []string{"OPS-04", "WD-04", "READ", "YANG", "TOP-09"} { // checks that commands make; TestRefusedIsOneFindingACause, TestNoLinks
 		has[id] = true
 	}
 	for _, id := range []string{"CFG-01", "CLS-19", "PFC-15", "WD-06"} { // TestAloneNamesFaults, TestBrokenConfigurationsAreNamed in package fleet
@@ -389,7 +387,8 @@ func TestEveryCheckHasAPair(t *testing.T) {
 	}
 }
 
-// A check says enough of itself for lists, help and reports.
+// TestChecksDescribeThemselves checks that each check has the texts that lists, help and
+// reports need.
 func TestChecksDescribeThemselves(t *testing.T) {
 	for _, c := range Checks() {
 		if c.Title == "" || c.Why == "" || c.Fix == "" || len(c.Rules) == 0 || c.Scope == "" || c.Reads == 0 {

@@ -18,7 +18,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
-// Source says where the device that a check looks at is from.
+// Source says where the configuration that a check looks at comes from.
 type Source int
 
 // The sources.
@@ -28,66 +28,60 @@ const (
 	Running                // read from the switch
 )
 
-// State is what a switch shows in addition to its configuration.
+// State is the state that a switch shows in addition to its configuration.
 type State struct {
-	// InForce is what is configured and not in force; nil where the switch
-	// does not show that.
+	// InForce lists values that are configured but not in force; nil if the switch does not
+	// show that.
 	InForce []drivers.Mismatch
-	// Unknown is configuration that the model has no place for.
+	// Unknown is configuration that [qos.Device] cannot represent.
 	Unknown []drivers.Unknown
-	// MayDerive is that of [drivers.Saved].
+	// MayDerive has the meaning of [drivers.Saved]'s.
 	MayDerive bool
-	// Account returns what is known of each line of the running configuration; nil
-	// where nobody asks.
+	// Account returns what is known about each line of the running configuration; nil if it is
+	// not needed.
 	Account func() []render.Line
-	// Unsaved names what is running and would be lost by a reload.
+	// Unsaved names running configuration that a reload would lose.
 	Unsaved []string
-	// NotInForce is why the switch does not show what is in force; "" where it
-	// does.
+	// NotInForce says why the switch does not show what is in force; "" if it does.
 	NotInForce string
-	// NotSaved is why the switch does not show what a reload would lose; "" where
-	// it does.
+	// NotSaved says why the switch does not show what a reload would lose; "" if it does.
 	NotSaved string
-	// Identity is what the switch says of itself, and Recorded what the run RecordedBy
-	// recorded of it.
+	// Identity is the identity that the switch shows; Recorded is the one that run RecordedBy
+	// recorded.
 	Identity   drivers.Identity
 	Recorded   drivers.Unit
 	RecordedBy string
-	// LeftDown are ports that a run of this tool took down and did not bring up again,
-	// each with the run.
+	// LeftDown maps ports that a run of this tool took down and did not bring up to that run.
 	LeftDown map[string]string
-	// Ports are all ports that the switch shows, configured or not; nil where it
-	// shows none.
+	// Ports holds all ports that the switch shows, configured or not; nil if it shows none.
 	Ports map[string]*drivers.PortState
 }
 
-// evidence tells whether the switch is the one that the intent means.
+// evidence returns what proves that the switch is the one in the intent.
 func (s *State) evidence() Evidence {
 	return Evidence{Identity: s.Identity, Recorded: s.Recorded, Run: s.RecordedBy, Ports: s.Ports}
 }
 
-// Result is what the checks of one switch found, and what is kept of it for
-// those that compare switches.
+// Result holds the findings for one switch, and the data for comparing it with others.
 type Result struct {
 	sw        *intent.Switch
 	source    Source
 	identity  drivers.Identity // as the switch shows it
 	findings  collector
 	ends      map[string]End          // of ports with a link
-	neighbors map[string]qos.Neighbor // by LLDP, of those ports
+	neighbors map[string]qos.Neighbor // by LLDP, of ports with a link
 	names     *portNames              // of a switch that was read
 	drift     *drift
-	instead   map[qos.Place]Finding // of the finding that a change of drift is
-	drifted   map[string]bool       // the ports of drift; "" is the switch
-	odd       map[qos.Place]string  // the checks that find a change of drift by comparison with others
-	explained map[qos.Place]bool    // findings are about these attributes, which do not differ
-	told      []bool                // and about these changes of drift
+	instead   map[qos.Place]Finding // findings to report in place of a change of drift
+	drifted   map[string]bool       // ports with drift; "" is the switch
+	odd       map[qos.Place]string  // checks that find a change of drift by comparison with other devices
+	explained map[qos.Place]bool    // attributes without drift that findings are about
+	told      []bool                // changes of drift that findings are about
 	traits    []trait
 }
 
-// Switch makes the checks of one switch. cfg is what is looked at, compiled
-// from the intent or read; state is nil where the switch itself was not asked.
-// It may be called from several goroutines.
+// Switch runs the checks of one switch. cfg is the configuration to check, compiled from the
+// intent or read; state is nil if the switch was not read. Switch may be called concurrently.
 func Switch(d *render.Device, cfg *qos.Device, source Source, state *State) *Result {
 	if state == nil {
 		state = &State{}
@@ -129,7 +123,7 @@ func newDeviceRun(d *render.Device, cfg *qos.Device, source Source, state *State
 	return r
 }
 
-// perform makes a check of the switch, or notes what it lacks for that.
+// perform runs a check of the switch, or records what it lacks.
 func (r *deviceRun) perform(c *Check) {
 	r.check = c
 	if c.needs != nil {
@@ -146,8 +140,8 @@ func (r *deviceRun) perform(c *Check) {
 	}
 }
 
-// Lacking says what of a switch no check can judge by its intent, as where its model is
-// unknown.
+// Lacking reports which checks of a switch cannot be made from its intent, for example because
+// its model is unknown.
 func Lacking(d *render.Device) []Finding {
 	r := newDeviceRun(d, d.Desired, Intended, &State{})
 	for _, c := range registry {
@@ -162,7 +156,7 @@ func Lacking(d *render.Device) []Finding {
 	return r.out.findings.list
 }
 
-// compare notes how what is looked at differs from what is intended, once.
+// compare computes the differences from the intent, once.
 func (r *deviceRun) compare() {
 	if r.compared || r.source == Intended {
 		return
@@ -181,7 +175,7 @@ func (r *deviceRun) compare() {
 	}
 }
 
-// end is the end of a link that a port is, and what findings said of it.
+// end returns the settings of a port as the end of a link, with what findings say about it.
 func (r *deviceRun) end(p *intent.Port) End {
 	e := endOf(r.cfg, p.Name)
 	e.intended = e == endOf(r.d.Desired, p.Name)
@@ -199,29 +193,29 @@ func (r *deviceRun) end(p *intent.Port) End {
 	return e
 }
 
-// deviceRun is one switch under one check.
+// deviceRun is one check of one switch.
 type deviceRun struct {
 	check  *Check
-	d      *render.Device // what is intended, and the catalogue's model
-	cfg    *qos.Device    // what is looked at
-	memory render.Memory  // of cfg
+	d      *render.Device // the intended configuration, and the catalogue's model
+	cfg    *qos.Device    // the configuration to check
+	memory render.Memory  // computed from cfg
 	source Source
 	seen   State
-	layers []*intent.Settings // of the intent, outermost first
+	layers []*intent.Settings // settings of the intent, outermost first
 	cures  map[qos.Place]string
-	bare   map[string]bool // ports with nothing of the intent
-	// compared says that the drift is known, which not every check asks for.
+	bare   map[string]bool // ports without any configuration of the intent
+	// compared is set once the drift has been computed, which not every check needs.
 	compared bool
-	// unpaused are ports with a lossless group, as intended, and no PFC for it.
+	// unpaused holds ports with an intended lossless group but no PFC for it.
 	unpaused map[string]bool
-	lacking  map[lack][]string // the checks that were not made, by what they lack
+	lacking  map[lack][]string // checks that were not made, by what they lack
 	memo     memo
 	out      *Result
 }
 
-// ports yields the ports that the intent manages and the switch has, in
-// natural order, as the intent has them and as they are looked at. One that has
-// nothing of the intent is left out: PRT-01 says so, and no other check needs to.
+// ports yields the ports that the intent manages and the switch has, in natural order: as
+// intended, and as checked. It skips ports without any configuration, which only PRT-01
+// reports.
 func (r *deviceRun) ports() iter.Seq2[*intent.Port, *qos.Port] {
 	return func(yield func(*intent.Port, *qos.Port) bool) {
 		for _, p := range r.d.Switch.Ports {
@@ -232,7 +226,7 @@ func (r *deviceRun) ports() iter.Seq2[*intent.Port, *qos.Port] {
 	}
 }
 
-// intended makes a check of what is compiled from the intent alone.
+// intended restricts a check to the configuration compiled from the intent.
 func intended(check func(*deviceRun)) func(*deviceRun) {
 	return func(r *deviceRun) {
 		if r.source == Intended {
@@ -241,7 +235,7 @@ func intended(check func(*deviceRun)) func(*deviceRun) {
 	}
 }
 
-// observed makes a check of what is saved or running alone.
+// observed restricts a check to saved and running configurations.
 func observed(check func(*deviceRun)) func(*deviceRun) {
 	return func(r *deviceRun) {
 		if r.source != Intended {
@@ -250,7 +244,7 @@ func observed(check func(*deviceRun)) func(*deviceRun) {
 	}
 }
 
-// eachPort makes a check of each of [deviceRun.ports].
+// eachPort runs a check on each of [deviceRun.ports].
 func eachPort(check func(*deviceRun, *intent.Port, *qos.Port)) func(*deviceRun) {
 	return func(r *deviceRun) {
 		for p, q := range r.ports() {
@@ -262,8 +256,7 @@ func eachPort(check func(*deviceRun, *intent.Port, *qos.Port)) func(*deviceRun) 
 // classCheck is a check of one class of one port.
 type classCheck func(*deviceRun, *intent.Port, *qos.Port, *intent.Class)
 
-// eachClass makes a check of each class of each port, eachLossless of the lossless
-// ones.
+// eachClass runs a check on each class of each port, eachLossless on the lossless classes.
 func eachClass(check classCheck) func(*deviceRun) {
 	return eachPort(func(r *deviceRun, p *intent.Port, q *qos.Port) {
 		for _, k := range p.Settings.Classes {
@@ -280,7 +273,7 @@ func eachLossless(check classCheck) func(*deviceRun) {
 	})
 }
 
-// eachRDMA makes a check of each class that RDMA travels in.
+// eachRDMA runs a check on each class that carries RDMA.
 func eachRDMA(check classCheck) func(*deviceRun) {
 	return eachClass(func(r *deviceRun, p *intent.Port, q *qos.Port, k *intent.Class) {
 		if k.RDMA() {
@@ -289,7 +282,8 @@ func eachRDMA(check classCheck) func(*deviceRun) {
 	})
 }
 
-// misses notes what the switch lacks, and that the check is not made for it.
+// misses records that the switch lacks something and, with notMade, that the check was not made
+// for it.
 func (r *deviceRun) misses(l lack, notMade bool) {
 	ids := r.lacking[l]
 	if notMade && !slices.Contains(ids, r.check.ID) {
@@ -298,7 +292,7 @@ func (r *deviceRun) misses(l lack, notMade bool) {
 	r.lacking[l] = ids
 }
 
-// lacks says which checks were not made, and why: one finding for each reason.
+// lacks reports which checks were not made, with one finding per reason.
 func (r *deviceRun) lacks() {
 	for _, l := range ordered.Sorted(maps.Keys(r.lacking), func(a, b lack) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.why, b.why)) }) {
 		f := Finding{Severity: Info, What: l.why, Fix: l.fix, Where: l.where, Unchecked: l.what, Because: l.short, NotMade: r.lacking[l]}
@@ -310,10 +304,10 @@ func (r *deviceRun) lacks() {
 	}
 }
 
-// found notes a finding on a port, "" for the whole switch. attrs are what it is
-// about: where they differ from the intent, the finding says it, and no other one
-// does. The first gives the line of the intent, where the finding names none; the
-// check says the fix, where the finding does not.
+// found adds a finding on a port; port is "" for the whole switch. attrs are the attributes
+// that the finding is about: if they differ from the intent, no other finding reports the
+// difference. The first one gives the line of the intent if the finding has none; the check
+// gives the fix if the finding has none.
 func (r *deviceRun) found(f Finding, port string, attrs ...qos.Attr) {
 	r.check.mayFind(f.Severity)
 	f.ID, f.Device, f.Covers = r.check.ID, r.d.Switch.Name, append(f.Covers, r.check.Covers...)
@@ -331,18 +325,18 @@ func (r *deviceRun) found(f Finding, port string, attrs ...qos.Attr) {
 	r.out.findings.add(f, port)
 }
 
-// foundTowards is found for what is about both ends of a link. The text does not
-// name the other one, so that one cause towards many is one finding.
+// foundTowards adds a finding about both ends of a link. The text does not name the other end,
+// so that one cause on many links is one finding.
 func (r *deviceRun) foundTowards(peer intent.Endpoint, f Finding, port string, attrs ...qos.Attr) {
 	f.Peers = []string{peer.String()}
 	r.found(f, port, attrs...)
 }
 
-// applyIntent fixes what differs from the intent.
+// applyIntent is the fix for a difference from the intent.
 const applyIntent = "apply the intent"
 
-// insteadOfDrift notes a finding for a difference that no finding of another check is
-// about in the end.
+// insteadOfDrift records a finding to report in place of the drift of an attribute, unless
+// another check reports it.
 func (r *deviceRun) insteadOfDrift(f Finding, port string, attr qos.Attr) {
 	r.check.mayFind(f.Severity)
 	if r.out.instead == nil {
@@ -353,9 +347,9 @@ func (r *deviceRun) insteadOfDrift(f Finding, port string, attr qos.Attr) {
 	r.out.instead[at] = f
 }
 
-// fixOf returns the fix for a finding about these attributes. Where they differ
-// from the intent, the fix is to apply it: a change of the intent would not
-// help, and a change by hand would bypass it.
+// fixOf returns the fix for a finding about these attributes. If they differ from the intent,
+// the fix is to apply it: changing the intent would not help, and changing the switch by hand
+// would bypass the intent.
 func (r *deviceRun) fixOf(fix, port string, attrs ...qos.Attr) string {
 	for _, attr := range attrs {
 		if _, ok := r.differs(port, attr); ok && !strings.Contains(fix, applyIntent) {
@@ -365,9 +359,8 @@ func (r *deviceRun) fixOf(fix, port string, attrs ...qos.Attr) string {
 	return fix
 }
 
-// explain says that findings are about these attributes: that they differ from the
-// intent needs no finding of its own. The result is nil in a [Run] for a switch that is
-// as the intent says.
+// explain records that a finding is about these attributes, so that their drift is not reported
+// again. The result is nil in a [Run] for a switch without drift.
 func (s *Result) explain(port string, attrs ...qos.Attr) {
 	if s == nil {
 		return
@@ -382,7 +375,7 @@ func (s *Result) explain(port string, attrs ...qos.Attr) {
 	}
 }
 
-// said reports whether a finding is about an attribute of a port already.
+// said reports whether a finding is already about an attribute of a port.
 func (s *Result) said(port string, attr qos.Attr) bool {
 	at := qos.Place{Port: port, Field: attr}
 	if i, differs := s.drift.at[at]; differs {
@@ -391,39 +384,39 @@ func (s *Result) said(port string, attr qos.Attr) bool {
 	return s.explained[at]
 }
 
-// differs reports whether one of the attributes of a port is not as the intent says. The
-// result may be nil.
+// differs reports whether any of the attributes of a port differs from the intent. The result
+// may be nil.
 func (s *Result) differs(port string, attrs ...qos.Attr) bool {
 	return s != nil && slices.ContainsFunc(attrs, func(a qos.Attr) bool { _, ok := s.drift.find(port, a); return ok })
 }
 
-// cure is the fix for an attribute that is not in force, where the driver knows it.
+// cure returns the fix for an attribute that is not in force; "" if the driver knows none.
 func (r *deviceRun) cure(port string, attr qos.Attr) string {
 	return r.cures[qos.Place{Port: port, Field: attr}]
 }
 
-// differs reports whether an attribute is not as intended, and how.
+// differs returns how an attribute differs from the intent, if it does.
 func (r *deviceRun) differs(port string, attr qos.Attr) (qos.Change, bool) {
 	r.compare()
 	return r.out.drift.find(port, attr)
 }
 
-// trait says that a member of a group, a port or "" for the switch, has a
-// value, which the group is taken to share.
+// trait records the value of a member of a group whose members should be equal. The member is a
+// port, or the switch if port is "".
 func (r *deviceRun) trait(group, value, port, where string) {
 	r.add(trait{group: group, value: value, port: port, where: where})
 }
 
-// setting is trait for a value of a port's settings. from are the settings that
-// make it: the finding names the line of the innermost. assumed says what makes
-// the value where the intent does not state it; "" where it does.
+// setting records a trait for a value from a port's settings. from return the settings that
+// determine the value: the finding names the line of the innermost one. assumed says where the
+// value comes from if the intent does not state it; otherwise it is "".
 func (r *deviceRun) setting(group, value, assumed string, p *intent.Port, from ...func(*intent.Settings) intent.Origin) {
 	t := trait{group: group, value: value, assumed: assumed, port: p.Name}
 	for _, of := range from {
 		at := of(p.Settings)
 		layer := slices.IndexFunc(r.layers, func(s *intent.Settings) bool { return of(s) == at })
 		if layer < 0 {
-			layer = len(r.layers) // of the port itself
+			layer = len(r.layers) // set on the port itself
 		}
 		if t.where == "" || layer > t.layer {
 			t.where, t.layer = at.String(), layer
@@ -444,16 +437,16 @@ type trait struct {
 	assumed      string
 	port, where  string
 	layer        int  // of the intent that states the value: 0 is the fabric
-	sound        bool // the member is as the intent says
+	sound        bool // the member has no drift
 }
 
-// Run takes in the switches and hosts of a fabric and says what is wrong with
-// it. Its methods are called one at a time.
+// Run collects the results of a fabric's switches and hosts and compares them. Its methods must
+// not be called concurrently.
 type Run struct {
 	fabric    *intent.Fabric
 	senders   senders
 	seen      map[string]*seen
-	miscabled map[intent.Endpoint]string // what LLDP shows where it is not the link's other end
+	miscabled map[intent.Endpoint]string // what LLDP shows in place of the link's other end
 	found     collector
 	answered  Answered
 	others    []Finding // of hosts, and of commands
@@ -464,13 +457,13 @@ type Run struct {
 	alike     shared
 }
 
-// seen is what is kept of a switch to be compared with others.
+// seen is the data of a switch that is kept to compare it with others.
 type seen struct {
 	sw        *intent.Switch
-	taken     bool           // it was taken in, and not only assumed
-	ends      []*End         // of its ports; nil where there is no link
-	neighbors []qos.Neighbor // by LLDP, of its ports; nil where it sees none at all
-	names     *portNames     // nil where it was not read
+	taken     bool           // it was added, and not only assumed
+	ends      []*End         // by port; nil for a port without a link
+	neighbors []qos.Neighbor // by port, from LLDP; nil if it shows none
+	names     *portNames     // nil if the switch was not read
 }
 
 type traitGroup struct {
@@ -478,32 +471,32 @@ type traitGroup struct {
 	group string
 }
 
-// bearers are the members of a group that have one value.
+// bearers are the members of a group that share one value.
 type bearers struct {
 	n, sound int
-	layer    int                 // the outermost that states the value
-	assumed  string              // what makes the value where none states it
-	devices  map[string][]string // their ports
-	where    map[string]string   // the place of the first of each device
+	layer    int                 // the outermost layer that states the value
+	assumed  string              // where the value comes from if no layer states it
+	devices  map[string][]string // ports by device
+	where    map[string]string   // position of the first port of each device
 }
 
-// NewRun begins to look at a fabric.
+// NewRun returns an empty Run for a fabric.
 func NewRun(f *intent.Fabric) *Run {
 	return &Run{fabric: f, senders: sendersOf(f), seen: map[string]*seen{}, results: map[string]*Result{}, traits: map[traitGroup]map[string]*bearers{}, alike: newShared()}
 }
 
-// of returns what is kept of a switch.
+// of returns the data kept of a switch.
 func (r *Run) of(sw *intent.Switch) *seen {
 	return cached(&r.seen, sw.Name, func() *seen { return &seen{sw: sw, ends: make([]*End, len(sw.Ports))} })
 }
 
-// taken reports whether a switch was taken in.
+// taken reports whether a switch was added.
 func (r *Run) taken(name string) bool {
 	s := r.seen[name]
 	return s != nil && s.taken
 }
 
-// end returns what is known of an end of a link, or nil.
+// end returns the known settings of an end of a link, or nil.
 func (r *Run) end(e intent.Endpoint) *End {
 	if s := r.seen[e.Device]; s != nil {
 		if i := s.sw.Index(e.Port); i >= 0 {
@@ -513,7 +506,7 @@ func (r *Run) end(e intent.Endpoint) *End {
 	return nil
 }
 
-// Add takes in the result of one switch.
+// Add adds the result of one switch.
 func (r *Run) Add(s *Result) {
 	name, kept := s.sw.Name, r.of(s.sw)
 	kept.taken = true
@@ -564,8 +557,7 @@ func (r *Run) Add(s *Result) {
 	}
 }
 
-// End returns what an end of a link of the switch runs, as [Run.End] does. The result may
-// be nil.
+// End returns the settings of an end of a link, like [Run.End]. The result may be nil.
 func (s *Result) End(port string) End {
 	if s == nil {
 		return End{}
@@ -573,8 +565,8 @@ func (s *Result) End(port string) End {
 	return s.ends[port]
 }
 
-// Assume holds the ends of links of a switch that is not taken in to be as
-// intended, so that the other ends are compared with them.
+// Assume takes the ends of links of a switch that is not added to be as intended, so that the
+// other ends are compared with them.
 func (r *Run) Assume(d *render.Device) {
 	kept := r.of(d.Switch)
 	for i, p := range kept.sw.Ports {
@@ -586,12 +578,10 @@ func (r *Run) Assume(d *render.Device) {
 	}
 }
 
-// Note takes in findings that are made elsewhere: of a host, or that a device
-// could not be read.
+// Note adds findings that are made elsewhere: of a host, or that a device could not be read.
 func (r *Run) Note(fs ...Finding) { r.others = append(r.others, fs...) }
 
-// End returns what an end of a link runs; it is not Known where its switch was
-// not taken in.
+// End returns the settings of an end of a link; it is not Known if its switch was not added.
 func (r *Run) End(e intent.Endpoint) End {
 	if end := r.end(e); end != nil {
 		return *end
@@ -599,8 +589,8 @@ func (r *Run) End(e intent.Endpoint) End {
 	return End{}
 }
 
-// Findings compares what was taken in and returns everything that is wrong,
-// sorted, with what the intent accepts on the day of now marked as such.
+// Findings compares everything that was added and returns all findings, sorted. Findings that
+// the intent accepts at the time now are marked as suppressed.
 func (r *Run) Findings(now time.Time) []Finding {
 	r.found, r.others = collector{}, slices.Clip(r.others)
 	r.cabling()
@@ -612,19 +602,19 @@ func (r *Run) Findings(now time.Time) []Finding {
 	return Sort(Accept(r.fabric, append(r.others, r.found.list...), now))
 }
 
-// oddRun is one switch of a group with another value than most of it.
+// oddRun is one switch of a group whose value differs from most of the group.
 type oddRun struct {
 	check        *Check
 	group        string
 	device       string
-	ports        []string // "" where the whole switch is meant
+	ports        []string // "" if the whole switch is meant
 	value, usual string
-	share, of    int // how many of the group have the usual value
+	share, of    int // members with the usual value, and all members
 	where        string
 	run          *Run
 }
 
-// found notes it. attrs are what it is about, of its ports and of the switch.
+// found adds the finding. attrs are the attributes of the ports or the switch that it is about.
 func (o *oddRun) found(f Finding, attrs ...qos.Attr) {
 	f.ID, f.Device = o.check.ID, o.device
 	f.Where = cmp.Or(f.Where, o.where)
@@ -634,8 +624,8 @@ func (o *oddRun) found(f Finding, attrs ...qos.Attr) {
 		f.Fix = applyIntent
 	}
 	for _, p := range o.ports {
-		// The verdict on a device does not hang on how many others are read: what differs
-		// from the intent is an error, also where most others are as intended.
+		// The severity must not depend on how many devices are read: a difference from the
+		// intent is reported as drift, even if most others are as intended.
 		if f.Severity != Error && res.differs(p, attrs...) {
 			for _, a := range attrs {
 				cached(&res.odd, qos.Place{Port: p, Field: a}, func() string { return f.ID })
@@ -648,10 +638,10 @@ func (o *oddRun) found(f Finding, attrs ...qos.Attr) {
 	}
 }
 
-// odd finds those whose value is not that of most of their group, of those that
-// are as the intent says before all others. Of two values that are as frequent,
-// that of the outer layer of the intent is taken to be usual, then the one that
-// sorts last. Assumed values are not compared with one another.
+// odd finds members whose value differs from that of most of their group; members without drift
+// count before all others. Of two equally frequent values, the usual one is the one from the
+// outer layer of the intent, then the one that sorts last. Assumed values are not compared with
+// each other.
 func (r *Run) odd() {
 	groups := ordered.Sorted(maps.Keys(r.traits), func(a, b traitGroup) int {
 		return cmp.Or(cmp.Compare(a.check.ID, b.check.ID), natural.Compare(a.group, b.group))
@@ -680,7 +670,7 @@ func (r *Run) odd() {
 	}
 }
 
-// drift reports what differs from the intent and no other finding names.
+// drift reports the differences from the intent that no other finding reports.
 func (r *Run) drift() {
 	for _, name := range natural.Keys(r.results) {
 		s := r.results[name]

@@ -15,8 +15,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 )
 
-// runAs makes the checks of what the switches run, edited, as validate makes them; only
-// leaf1 is read where alone is set.
+// runAs runs the checks on running switches after edit, as the validate command does; with
+// alone, only leaf1 is read.
 func runAs(t *testing.T, c *render.Compiler, alone bool, edit func(string, *qos.Device)) []Finding {
 	t.Helper()
 	run := NewRun(c.Fabric())
@@ -36,8 +36,8 @@ func runAs(t *testing.T, c *render.Compiler, alone bool, edit func(string, *qos.
 	return run.Findings(today)
 }
 
-// Values that all switches share are compared with the intent and the platform, and not
-// with each other alone.
+// TestFaultOnEverySwitch checks that values that all switches share are also compared with the
+// intent and the platform, not only with each other.
 func TestFaultOnEverySwitch(t *testing.T) {
 	c := compile(t, closBase)
 	for id, edit := range map[string]func(*qos.Device, *State){
@@ -69,7 +69,8 @@ func TestFaultOnEverySwitch(t *testing.T) {
 	}
 }
 
-// What is said of leaf1 does not hang on how many other switches are read.
+// TestVerdictIsOfTheSwitch checks that the findings for leaf1 do not depend on how many other
+// switches are read.
 func TestVerdictIsOfTheSwitch(t *testing.T) {
 	c := compile(t, closBase)
 	var edits []pair
@@ -81,7 +82,7 @@ func TestVerdictIsOfTheSwitch(t *testing.T) {
 	of := func(fs []Finding) []string {
 		var out []string
 		for _, f := range fs {
-			// That a port differs from others is said where others are read.
+			// A difference from other ports is reported only if others are read.
 			differs := Lookup(f.ID).odd != nil && (f.ID != "BUF-09" || strings.Contains(f.What, " of role leaf"))
 			if f.Device == "leaf1" && !differs {
 				out = append(out, fmt.Sprint(f.Severity, " ", f.ID, " ", f.Place(), " ", f.What))
@@ -104,7 +105,7 @@ func TestVerdictIsOfTheSwitch(t *testing.T) {
 	})
 }
 
-// A switch that runs its vendor's template is sound, whatever the template is.
+// TestShippedTemplates checks that a switch that runs its vendor's template has no findings.
 func TestShippedTemplates(t *testing.T) {
 	for _, name := range catalog.Models() {
 		m, _ := catalog.Lookup(name)
@@ -134,7 +135,8 @@ func TestShippedTemplates(t *testing.T) {
 	}
 }
 
-// 40 km of lossless cable at 400G is an error on every system that runs it.
+// TestLongCableRuns checks that 40 km of lossless cable at 400G is an error on every running
+// system.
 func TestLongCableRuns(t *testing.T) {
 	for _, sw := range []string{"os: eos", "os: nxos", "os: sonic", "os: sonic, model: DellEMC-Z9332f-O32", "os: sonic, model: ACS-SN5600"} {
 		port := "Ethernet1/1"
@@ -155,8 +157,8 @@ func TestLongCableRuns(t *testing.T) {
 	}
 }
 
-// Systems whose running state has no buffers are judged by curve and schedulers, and by
-// pools and groups where they show them.
+// TestOtherSystems checks that systems without buffers in their running state are checked by
+// curves and schedulers, and by pools and groups if they show them.
 func TestOtherSystems(t *testing.T) {
 	for _, os := range []string{"eos", "nxos"} {
 		text := strings.NewReplacer("os: sonic, address: \"192.0.2.1:8080\", model: DellEMC-Z9332f-O32", "os: "+os,

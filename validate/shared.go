@@ -8,9 +8,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// shared holds once what thousands of switches have alike: the same ports, the same
-// difference from the intent where nobody has configured them yet, the same settings at
-// an end of a link.
+// shared deduplicates data that thousands of switches have in common: port names, the drift of
+// switches that are not configured yet, and the settings of link ends.
 type shared struct {
 	seed   maphash.Seed
 	ends   map[End]*End
@@ -34,7 +33,7 @@ func (s *shared) end(e End) *End {
 	return one
 }
 
-// text returns a copy that does not hold the answer of the device that it is from.
+// text returns a copy that does not keep the device's whole answer in memory.
 func (s *shared) text(t string) string {
 	one, ok := s.texts[t]
 	if !ok {
@@ -59,7 +58,7 @@ func (s *shared) drift(d *drift) *drift {
 	return same(s.seed, s.drifts, d, func(d *drift) []qos.Change { return d.changes })
 }
 
-// same returns the one of all that has the same parts, or takes it in.
+// same returns the value of all with the same parts as one; if there is none, it adds one.
 func same[T any, P comparable](seed maphash.Seed, all map[uint64]T, one T, parts func(T) []P) T {
 	var h maphash.Hash
 	h.SetSeed(seed)
@@ -77,7 +76,7 @@ func same[T any, P comparable](seed maphash.Seed, all map[uint64]T, one T, parts
 	return one
 }
 
-// compact makes findings share their lists of ports.
+// compact makes findings share equal lists of ports.
 func (s *shared) compact(fs []Finding) {
 	for i := range fs {
 		fs[i].Ports, fs[i].Peers = s.list(slices.Clip(fs[i].Ports)), s.list(slices.Clip(fs[i].Peers))

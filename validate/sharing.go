@@ -16,33 +16,32 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/headroom"
 )
 
-// pressure is what the shared memory means for the lossless group of a class on a port:
-// findings of the checks of alpha, pool and marking, one for each cause. Ports that are
-// alike share it.
+// pressure holds the effect of the shared memory on a lossless class of a port: findings about
+// alpha, pool and marking, one for each cause. Ports that are alike share it.
 type pressure struct {
 	faults []fault
-	// pool is how much worse a pool of the switch makes it, and name that of the pool.
+	// pool is the finding about a pool that is too small, and name the pool's name.
 	pool fault
 	name string
 }
 
-// fault is a finding of a check, and what it is about.
+// fault is a finding of a check, with the attributes that it is about.
 type fault struct {
 	id string
 	Finding
 	attrs []qos.Attr
-	// cause is what is said of alpha or pool, without what it leads to on a port, and level
-	// where a group pauses there, in bytes.
+	// cause is the text about alpha or pool, without the effect on a port; level is the fill at
+	// which a group pauses, in bytes.
 	cause string
 	level int64
 }
 
-// worse reports whether a fault is to be told instead of another one of its cause.
+// worse reports whether a fault should be reported instead of another one with the same cause.
 func (f fault) worse(o fault) bool {
 	return cmp.Or(cmp.Compare(f.Severity.rank(), o.Severity.rank()), cmp.Compare(f.level, o.level)) < 0
 }
 
-// of returns the finding of a check.
+// of returns the fault of a check.
 func (p pressure) of(id string) (fault, bool) {
 	i := slices.IndexFunc(p.faults, func(f fault) bool { return f.id == id })
 	if i < 0 {
@@ -51,14 +50,14 @@ func (p pressure) of(id string) (fault, bool) {
 	return p.faults[i], true
 }
 
-// pressed makes a check of [pressure].
+// pressed reports the port's pressure fault of the check, if it has one.
 func pressed(r *deviceRun, p *intent.Port, _ *qos.Port, k *intent.Class) {
 	if f, ok := r.pressureOf(p, k).of(r.check.ID); ok {
 		r.found(f.Finding, p.Name, f.attrs...)
 	}
 }
 
-// pressureKey is what of a port the pressure depends on.
+// pressureKey holds everything about a port that its pressure depends on.
 type pressureKey struct {
 	sharingKey
 	ecn     qos.ECN
@@ -83,7 +82,7 @@ func (r *deviceRun) press(p *intent.Port, k *intent.Class, e qos.ECN, drifted bo
 	}
 	s, plain := r.sharingOf(p, k), r.plainSharing(p, k)
 	if r.source == Saved && !drifted && sameSharing(s, plain) {
-		return out // what is as intended was found in the intent
+		return out // the checks of the intent cover it
 	}
 	all := worst(slices.Concat(r.pausing(p, k, s), r.marking(p, k, e, drifted, s)))
 	alpha, off := r.strangeAlpha(p, k)
@@ -96,7 +95,7 @@ func (r *deviceRun) press(p *intent.Port, k *intent.Class, e qos.ECN, drifted bo
 		out.faults, out.name, out.pool = all, name, pool
 		return out
 	}
-	// What the memory of the platform would not lead to is the doing of alpha and pool.
+	// Alpha and pool cause whatever the platform's memory would not lead to.
 	usual := slices.Concat(r.pausing(p, k, plain), r.marking(p, k, e, drifted, plain))
 	cause := &alpha
 	if name != "" {
@@ -106,7 +105,7 @@ func (r *deviceRun) press(p *intent.Port, k *intent.Class, e qos.ECN, drifted bo
 		was, _ := plain.Limit(headroom.CaseIncast)
 		cause.level = in.Threshold
 		cause.What += fmt.Sprintf(": a group of class %s pauses at %s with %s, not at %s", k.Name, about(in.Threshold), words.Plural(in.Active, "sender", "senders"), about(was.Threshold))
-		if off && in.Threshold > was.Threshold { // later pauses lead to none of the others
+		if off && in.Threshold > was.Threshold { // later pauses cause none of the other faults
 			out.faults, out.name, out.pool = append(all, alpha), name, pool
 			return out
 		}
@@ -139,17 +138,17 @@ func sameSharing(a, b render.Sharing) bool {
 	return a.Pool.Bytes == b.Pool.Bytes && a.Pool.Alpha == b.Pool.Alpha && a.Pool.Fixed == b.Pool.Fixed
 }
 
-// marking judges when a class marks, compared with its pauses and with the speed of the
-// port: the worst of ECN-03, -04 and -06, which are about one curve. An error in the curve
-// itself is for ECN-02.
+// marking compares the ECN thresholds of a class with its pauses and with the speed of the
+// port. It returns the worst of ECN-03, ECN-04 and ECN-06, which are about the same curve. An
+// error in the curve itself is left to ECN-02.
 func (r *deviceRun) marking(p *intent.Port, k *intent.Class, e qos.ECN, drifted bool, s render.Sharing) []fault {
 	if !e.Enabled || e.Min > e.Max || k.ECN.Mode.V == intent.ECNOff && !drifted || e.Other != "" && e.Max == 0 {
-		return nil // the last is a curve of the switch's own, whose thresholds it does not show
+		return nil // the last case is a curve of the switch's own with unknown thresholds
 	}
 	var out []fault
 	add := func(id string, sev Severity, what string, args ...any) {
 		if drifted {
-			sev = Error // as every difference from the intent that traffic depends on
+			sev = Error // like any difference from the intent that traffic depends on
 		}
 		f := fault{id: id, Finding: Finding{Severity: sev, What: fmt.Sprintf("class %s marks ", k.Name) + fmt.Sprintf(what, args...)}, attrs: []qos.Attr{qos.KindECN.At(k.Queue.V)}}
 		if !drifted {
@@ -162,7 +161,7 @@ func (r *deviceRun) marking(p *intent.Port, k *intent.Class, e qos.ECN, drifted 
 		return words.Plural(l.Feeders, "group that feeds", "groups that feed")
 	}
 	in, known := s.Limit(headroom.CaseIncast)
-	// Without a declared fan-out nobody says into how many queues a port sends, and
+	// Without a declared fan-out, the number of queues that a port sends into is not known;
 	// explain shows the cases.
 	one, declared := s.Limit(headroom.CaseOneToMany)
 	declared = declared && p.Settings.Buffers.FanOut.V > 0
@@ -172,8 +171,8 @@ func (r *deviceRun) marking(p *intent.Port, k *intent.Class, e qos.ECN, drifted 
 	case declared && order == headroom.PausesFirst:
 		add("ECN-03", Error, "from %s; %s", lo, at)
 	case known && e.Min > in.Queue:
-		// The memory that the groups feeding a queue hold together grows with their number:
-		// what all ports together do not reach, nothing does.
+		// The memory of all groups that feed a queue grows with their number: a level that all
+		// ports together do not reach is never reached.
 		sev := Warning
 		if e.Min > r.memory.Most(s) || p.Settings.Buffers.FanIn.V > 0 {
 			sev = Error
@@ -192,7 +191,7 @@ func (r *deviceRun) marking(p *intent.Port, k *intent.Class, e qos.ECN, drifted 
 	return worst(out)
 }
 
-// worst returns the first of the most severe findings of one cause, alone.
+// worst returns only the first of the most severe faults of one cause.
 func worst(of []fault) []fault {
 	if len(of) < 2 {
 		return of
@@ -211,8 +210,8 @@ func worst(of []fault) []fault {
 	return []fault{first}
 }
 
-// cover notes the ids of another finding of the cause. One that is less severe is not
-// accepted with it.
+// cover adds the IDs of another fault with the same cause. A less severe fault is not covered,
+// so that it is not accepted together with this one.
 func (f *fault) cover(o fault) {
 	if o.Severity == f.Severity {
 		f.Covers = append(f.Covers, append([]string{o.id}, o.Covers...)...)
@@ -222,7 +221,7 @@ func (f *fault) cover(o fault) {
 // fewFrames is how many lossless frames a group should hold before it pauses.
 const fewFrames = 4
 
-// pausing judges how much a group holds before it pauses.
+// pausing checks how much a group holds before it pauses.
 func (r *deviceRun) pausing(p *intent.Port, k *intent.Class, s render.Sharing) []fault {
 	l, ok := s.Limit(headroom.CaseIncast)
 	if !ok || p.Cable.V == 0 || l.Threshold >= int64(fewFrames*(p.Settings.MTU.RDMA.V+intent.RDMAOverhead)) {
@@ -232,14 +231,14 @@ func (r *deviceRun) pausing(p *intent.Port, k *intent.Class, s render.Sharing) [
 		What: fmt.Sprintf("with %s a group of class %s pauses at %s, less than %d frames", words.Plural(l.Active, "sender", "senders"), k.Name, units.Bytes(l.Threshold), fewFrames)}}}
 }
 
-// farBelow and farAbove are by how many powers of two an alpha differs from that of the
-// platform before it is strange: with half of it a group holds nearly as much, and to let
-// groups hold more is usual tuning.
+// farBelow and farAbove are how many powers of two an alpha may differ from the platform's
+// before it is reported: with half of the alpha a group holds nearly as much, and a larger
+// alpha is common tuning.
 const farBelow, farAbove = 2, 3
 
-// strangeAlpha finds a lossless group whose alpha is not the intent's, or far from that of
-// the platform. Only SONiC's dynamic buffer model takes an alpha from the intent: elsewhere
-// no plan changes it.
+// strangeAlpha finds a lossless group whose alpha differs from the intent's, or by far from the
+// platform's. Only SONiC's dynamic buffer model takes alpha from the intent; elsewhere no plan
+// changes it.
 func (r *deviceRun) strangeAlpha(p *intent.Port, k *intent.Class) (f fault, found bool) {
 	n, ok := r.alphaInUse(p, k.Priority.V)
 	if !ok {
@@ -269,7 +268,7 @@ func (r *deviceRun) strangeAlpha(p *intent.Port, k *intent.Class) (f fault, foun
 	return f, true
 }
 
-// alphaInUse is the alpha of a lossless group that a switch holds.
+// alphaInUse returns the running alpha of a lossless group.
 func (r *deviceRun) alphaInUse(p *intent.Port, g int) (n int64, ok bool) {
 	q := r.cfg.Ports[p.Name]
 	if r.source == Intended || q == nil || !q.Groups[g].Lossless.V {
@@ -282,7 +281,7 @@ func (r *deviceRun) alphaInUse(p *intent.Port, g int) (n int64, ok bool) {
 	return h.V.Threshold, h.Set && !h.V.Static
 }
 
-// smallPool finds a pool of lossless groups with less than half of the platform's own:
+// smallPool finds a pool of lossless groups with less than half of the platform's size: the
 // templates of one model for leaves and for spines differ by less.
 func (r *deviceRun) smallPool(p *intent.Port, k *intent.Class) (f fault, name string) {
 	if r.source == Intended {
@@ -308,11 +307,11 @@ func (r *deviceRun) smallPool(p *intent.Port, k *intent.Class) (f fault, name st
 	return f, name
 }
 
-// leastPart is the part of the packet memory that the pool of lossless groups has at
-// least in the templates of SONiC: a tenth, on Barefoot's chips. Here half of it.
+// leastPart is the divisor of packet memory that gives the smallest plausible pool of lossless
+// groups. SONiC's smallest is a tenth, on Barefoot's chips; this is half of that.
 const leastPart = 20
 
-// usualPool is a pool as the platform has it, in bytes; 0 where it is not known.
+// usualPool returns the platform's pool, in bytes; 0 if not known.
 func (r *deviceRun) usualPool(name string) (pool qos.Pool, how string) {
 	return cached(&r.memo.usual, name, func() qos.Pool {
 		if r.d.Model == nil {
@@ -325,7 +324,7 @@ func (r *deviceRun) usualPool(name string) (pool qos.Pool, how string) {
 		if !p.Computed || !r.cfg.Platform.DynamicBuffers {
 			return qos.Pool{Size: p.Size, XOFF: p.XOFF}
 		}
-		// The switch sizes it by what its ports reserve.
+		// The switch computes the size from what its ports reserve.
 		if sizes, err := r.d.PoolSizes(); err == nil && sizes.Size > 0 {
 			return qos.Pool{Size: min(p.Size, sizes.Size)}
 		}
@@ -333,8 +332,8 @@ func (r *deviceRun) usualPool(name string) (pool qos.Pool, how string) {
 	}), "the platform's template has"
 }
 
-// alphas tells the threshold of lossless groups: that of the intent, or what a switch
-// holds. One value is one finding, with the worst of what it leads to.
+// alphas records the alpha of lossless groups: the intent's, or the running one. Each value is
+// one finding, with the worst of its effects.
 func alphas(r *deviceRun) {
 	group := fmt.Sprintf("%s of %s", r.d.Desired.Platform.ASIC, roleOf(r.d.Switch))
 	type found struct {
@@ -373,15 +372,15 @@ func alphas(r *deviceRun) {
 	}
 	for _, c := range natural.Keys(causes) {
 		f := causes[c].worst
-		r.out.explain("", f.attrs...) // the alpha of the whole switch
+		r.out.explain("", f.attrs...) // alpha of the whole switch
 		for _, port := range slices.Compact(causes[c].ports) {
 			r.found(f.Finding, port, f.attrs...)
 		}
 	}
 }
 
-// alphaOf returns the exponent of the alpha that the intent leads to: the stated
-// one, else the platform's own where that is known.
+// alphaOf returns the exponent of the alpha that the intent leads to: the stated one, or the
+// platform's own if it is known.
 func (r *deviceRun) alphaOf(p *intent.Port) (n int64, assumed string, ok bool) {
 	if a := p.Settings.Buffers.Alpha.V; a != nil {
 		return int64(*a), "", true
@@ -397,9 +396,9 @@ func otherAlpha(o *oddRun) {
 	o.found(Finding{Severity: Warning, What: fmt.Sprintf("alpha of lossless groups is %s, on %d of %d ports (%s) %s", o.value, o.share, o.of, strings.TrimSpace(o.group), o.usual)})
 }
 
-// egressShort returns by what a static threshold of a lossless queue is too small for
-// what the ingress pool admits, bytes; ok is false for one that is enough, or that the
-// vendor ships. sure says that the vendor's is known.
+// egressShort reports whether the static threshold of a lossless queue is below the bytes that
+// the ingress pool admits and below the vendor's, and returns it. sure is set if the vendor's
+// threshold is known.
 func egressShort(cfg *qos.Device, m *catalog.Model, name string, admits int64) (limit int64, sure, short bool) {
 	profile := cfg.Profiles[name]
 	if !profile.Static || admits <= 0 || profile.Threshold >= admits {
@@ -415,8 +414,8 @@ func egressShort(cfg *qos.Device, m *catalog.Model, name string, admits int64) (
 	return profile.Threshold, true, true
 }
 
-// egressOf says how a lossless queue may hold less than its ingress pool admits: by a static
-// threshold, or by an egress pool or an alpha below what the vendor ships.
+// egressOf says why a lossless queue holds less than its ingress pool admits: a static
+// threshold, or an egress pool or alpha below the vendor's.
 func (r *deviceRun) egressOf(name string, admits int64) (what string, sure, short bool) {
 	if limit, sure, short := egressShort(r.cfg, r.d.Model, name, admits); short {
 		return fmt.Sprintf("is limited to %d B", limit), sure, true
@@ -438,7 +437,7 @@ func (r *deviceRun) egressOf(name string, admits int64) (what string, sure, shor
 	return fmt.Sprintf("has alpha 2^%d, which limits it to %d B", profile.Threshold, limit), true, err == nil && limit < admits
 }
 
-// about prints a size with three digits, as people say it.
+// about formats a size with three digits.
 func about(n int64) string {
 	switch f := float64(n); {
 	case n >= 1e9:

@@ -11,12 +11,12 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// summaryVersion is that of the form of a summary. Each change of the form has another: two
-// releases that work together do not read each other's.
+// summaryVersion is the version of the summary format. Every change of the format changes it,
+// so that releases that work together do not misread each other.
 const summaryVersion = 3
 
-// summary is a [Result] on its way from the process that read the switch to the one that
-// compares switches. What only the checks of the switch itself ask for is left out.
+// summary is a [Result] in transit from the process that read the switch to the one that
+// compares switches. It leaves out data that only the checks of the switch itself need.
 type summary struct {
 	Version   int
 	Switch    string
@@ -30,7 +30,7 @@ type summary struct {
 	Traits    []traitSummary          `json:",omitempty"`
 }
 
-// driftSummary is a change, and what the checks of the switch said of it.
+// driftSummary is a change, and what the checks of the switch reported about it.
 type driftSummary struct {
 	Change    qos.Change
 	Explained bool     `json:",omitempty"`
@@ -75,8 +75,8 @@ type traitSummary struct {
 	Sound        bool   `json:",omitempty"`
 }
 
-// Summary returns a result in a form for [ReadSummary], to be compared with those of other
-// switches by another process. It must not have been given to [Run.Add].
+// Summary encodes a result for [ReadSummary], so that another process can compare it with other
+// switches. The result must not have been passed to [Run.Add].
 func (s *Result) Summary() ([]byte, error) {
 	out := summary{Version: summaryVersion, Switch: s.sw.Name, Source: s.source, Identity: s.identity, Findings: s.findings.list, Neighbors: s.neighbors, Ends: map[string]endSummary{}}
 	for port, e := range s.ends {
@@ -102,7 +102,7 @@ func (s *Result) Summary() ([]byte, error) {
 	return b, nil
 }
 
-// ReadSummary reads what [Result.Summary] returned for a switch of the same intent.
+// ReadSummary decodes the output of [Result.Summary] for a switch of the same intent.
 func ReadSummary(f *intent.Fabric, b []byte) (*Result, error) {
 	var in summary
 	if err := json.Unmarshal(b, &in); err != nil {
@@ -147,7 +147,7 @@ func ReadSummary(f *intent.Fabric, b []byte) (*Result, error) {
 	return s, nil
 }
 
-// summary leaves out what [Run.Add] sets.
+// summary leaves out the fields that [Run.Add] sets.
 func (e End) summary() endSummary {
 	out := endSummary{PFC: e.PFC, MTU: e.MTU, Trust: e.Trust, Known: e.Known, Intended: e.intended, Unpaused: e.unpaused, Hole: e.hole,
 		PFCSaid: e.pfcSaid, MTUSaid: e.mtuSaid, PFCRead: e.pfcRead, Bare: e.bare}

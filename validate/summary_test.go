@@ -10,8 +10,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// Whatever can be wrong with switches that run is found in their summaries as well, to the
-// letter.
+// TestSummary checks that the findings from summaries are identical to those from the results
+// themselves.
 func TestSummary(t *testing.T) {
 	n := 0
 	for _, p := range pairs {
@@ -19,7 +19,7 @@ func TestSummary(t *testing.T) {
 			continue
 		}
 		n++
-		var run *Run // of the summaries alone
+		var run *Run // from the summaries alone
 		want := p.foundBy(t, true, func(f *intent.Fabric, r *Result) *Result {
 			b, err := r.Summary()
 			if err != nil {
@@ -56,7 +56,7 @@ func asJSON(t *testing.T, v any) string {
 	return string(b)
 }
 
-// Each field is in the summary, or set by [Run.Add].
+// TestSummaryIsWhole checks that each field is in the summary or set by [Run.Add].
 func TestSummaryIsWhole(t *testing.T) {
 	e := End{PFC: 1, MTU: 2, Trust: "dscp", Asymmetric: qos.Of(true), Known: true, intended: true, unpaused: true, hole: true, pfcSaid: true, mtuSaid: true, pfcRead: true, bare: true,
 		wire: wire{true, true, true, 4, "rs", "auto", true}}

@@ -9,9 +9,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 )
 
-// Accept marks the findings that the intent accepts. Where it accepts them on
-// some ports of a finding only, the finding becomes two. A suppression that has
-// ended, or that names no check, is a finding of its own.
+// Accept marks the findings that the intent accepts. A finding of which it accepts only some
+// ports becomes two. A suppression that has ended, or that names no existing check, is a
+// separate finding.
 func Accept(f *intent.Fabric, fs []Finding, now time.Time) []Finding {
 	for _, s := range f.Suppressions {
 		if s.Over(now) {
@@ -69,7 +69,7 @@ func suppressOne(s *intent.Suppression, fs []Finding) []Finding {
 	return slices.Clip(fs)
 }
 
-// PeerDevice returns the device of one of [Finding.Peers].
+// PeerDevice returns the device of an entry of [Finding.Peers].
 func PeerDevice(peer string) string {
 	device, _, _ := strings.Cut(peer, "/")
 	return device

@@ -19,8 +19,8 @@ import (
 
 var allSystems = drivers.Systems{driver.System, eos.System, nxos.System}
 
-// onSystem is the Clos with switches of another system: their ports are called
-// Ethernet1/1 and up.
+// onSystem converts the Clos to switches of another system, whose ports are named Ethernet1/1
+// and up.
 func onSystem(text, system string) string {
 	if system == driver.System.Name {
 		return text
@@ -46,8 +46,8 @@ func compileAll(t *testing.T, text string) *render.Compiler {
 	return c
 }
 
-// applied is what switches run that took the intent, as their own configuration says it,
-// and what the checks of it find. edit changes the configuration of leaf1.
+// applied returns the findings for switches that run the intent, as decoded from their own
+// configuration. edit changes the configuration of leaf1.
 func applied(t *testing.T, text, system string, edit func(config string) string, change func(*qos.Device)) []Finding {
 	t.Helper()
 	c := compileAll(t, onSystem(text, system))
@@ -74,7 +74,7 @@ func applied(t *testing.T, text, system string, edit func(config string) string,
 			st.Ports[name] = &drivers.PortState{AdminUp: qos.Of(true), OperUp: qos.Of(true)}
 			if q := have.Ports[name]; q != nil {
 				q.AdminUp = qos.Of(true)
-				for g := range q.Groups { // the switch makes them by itself
+				for g := range q.Groups { // the switch creates the groups itself
 					if want.Groups[g].DerivedFrom.Set {
 						q.Groups[g] = want.Groups[g]
 					}
@@ -89,18 +89,19 @@ func applied(t *testing.T, text, system string, edit func(config string) string,
 	return slices.DeleteFunc(run.Findings(today), func(f Finding) bool { return f.Severity == Info })
 }
 
-// Faults that every system has, each with its twin: what was applied without the edit.
+// TestFaultsOnAllSystems checks faults that every system can have; the twin is the intent
+// without the change.
 func TestFaultsOnAllSystems(t *testing.T) {
 	voice := replaced(t, closBase, "  default:", "  voice: {priority: 2, dscp: [46], strict: true}\n  default:")
 	for _, c := range []struct {
 		want, text string
 		change     func(*qos.Device)
-		not        string // a system without the fault
+		not        string // system without the fault
 	}{
 		{want: "CLS-10", text: closBase, change: edited(func(d *qos.Device) { d.MapsOf(leafPort(d)).DSCPToTC[48] = 3 })},
 		{want: "CLS-02", text: closBase, change: edited(func(d *qos.Device) { d.MapsOf(leafPort(d)).DSCPToTC[26] = 0 })},
 		{want: "CLS-09", text: closBase, change: edited(func(d *qos.Device) { d.Ports[leafPort(d)].Queues[6].Scheduler.V = qos.Scheduler{Weight: 5} })},
-		// No source says that a strict queue of EOS starves one of a higher number.
+		// No source says that a strict queue of EOS starves a queue with a higher number.
 		{want: "SCH-02", text: voice, not: "eos"},
 	} {
 		for _, system := range allSystems.Names() {
@@ -119,7 +120,7 @@ func TestFaultsOnAllSystems(t *testing.T) {
 	}
 }
 
-// leafPort is the port towards a host.
+// leafPort returns the port to a host.
 func leafPort(d *qos.Device) string {
 	if d.Ports["Ethernet0"] != nil {
 		return "Ethernet0"
@@ -127,7 +128,7 @@ func leafPort(d *qos.Device) string {
 	return "Ethernet1/1"
 }
 
-// edited gives the ports one map that is no other switch's before it edits them.
+// edited gives the ports a map that they do not share with other switches before it edits them.
 func edited(edit func(*qos.Device)) func(*qos.Device) {
 	return func(d *qos.Device) {
 		own := *d.MapsOf(leafPort(d))
@@ -140,11 +141,12 @@ func edited(edit func(*qos.Device)) func(*qos.Device) {
 	}
 }
 
-// What a switch runs after an apply of a sound intent has no finding, on no system.
+// TestAppliedIsSound checks that a healthy intent has no finding after it was applied, on any
+// system.
 func TestAppliedIsSound(t *testing.T) {
 	for name, old := range map[string][2]string{
 		"as it is": {},
-		// A fabric whose hosts tag: the intent says so, on one port.
+		// Hosts that tag frames, as the intent says for one port.
 		"PCP towards a host": {`"192.0.2.11:8080", `, `"192.0.2.11:8080", ports: {Ethernet0: {trust: pcp}}, `},
 		"PCP everywhere":     {"trust: dscp\n", "trust: pcp\n"},
 		"equal shares":       {"bandwidth: 60%", "bandwidth: 40%"},
@@ -153,7 +155,7 @@ func TestAppliedIsSound(t *testing.T) {
 			text := replaced(t, closBase, old[0], old[1])
 			for _, f := range applied(t, text, system, nil, nil) {
 				if (f.ID == "CLS-04" || f.ID == "CLS-14") && f.Severity == Warning && strings.Contains(old[1], "pcp") {
-					continue // the intent is what they warn of
+					continue // they warn about the intent itself
 				}
 				t.Errorf("%s, %s: %s %s at %s: %s", name, system, f.Severity, f.ID, f.Place(), f.What)
 			}
@@ -161,7 +163,8 @@ func TestAppliedIsSound(t *testing.T) {
 	}
 }
 
-// The ends of tunnels that are not like most are named, whatever order they are read in.
+// TestTunnelsOfTwoKinds checks that tunnel ends that differ from most are reported, whatever
+// order they are read in.
 func TestTunnelsOfTwoKinds(t *testing.T) {
 	c := compile(t, closBase)
 	for _, odd := range []qos.DSCPMode{qos.DSCPUniform, qos.DSCPPipe} {
@@ -192,8 +195,8 @@ func TestTunnelsOfTwoKinds(t *testing.T) {
 	}
 }
 
-// A class of tunnels that both ends of a link pause where the intent has it lossy is
-// named; where one end alone does, PFC-01 is.
+// TestStrayBounces checks that a tunnel class paused at both ends of a link where the intent
+// has it lossy is reported as PFC-13, and at one end as PFC-01.
 func TestStrayBounces(t *testing.T) {
 	c := compile(t, dualToR)
 	for _, x := range []struct {
@@ -225,8 +228,8 @@ func TestStrayBounces(t *testing.T) {
 	}
 }
 
-// Both ends of a link that should pause and do not are holes in a lossless path, with
-// groups and without.
+// TestUnpausedHop checks that a link that should pause but does not, at either end, is a hole
+// in a lossless path, with and without lossless groups.
 func TestUnpausedHop(t *testing.T) {
 	c := compile(t, closBase)
 	for _, x := range []struct {

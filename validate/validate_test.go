@@ -45,7 +45,7 @@ func compile(t *testing.T, text string) *render.Compiler {
 	return c
 }
 
-// static makes the checks of an intent, which need no device.
+// static returns the findings of the checks that need no device.
 func static(t *testing.T, text string) []Finding {
 	t.Helper()
 	fs, err := Intent(t.Context(), compile(t, text), today, nil)
@@ -55,8 +55,8 @@ func static(t *testing.T, text string) []Finding {
 	return fs
 }
 
-// A row below the bytes in the cable is an error, one below the standard's
-// formula a warning, and both say the arithmetic.
+// TestHeadroomFloor checks that a headroom row below the bytes in the cable is an error, and
+// one below the standard's formula a warning, each with the arithmetic.
 func TestHeadroomFloor(t *testing.T) {
 	text := func(model, ports, cable, speed string) string {
 		return strings.NewReplacer("model: DellEMC-Z9332f-O32", "bufferModel: traditional, model: "+model, "Ethernet[0,8]", ports, "cable: 40m", "cable: "+cable, "speed: 400G", "speed: "+speed).Replace(base)
@@ -82,7 +82,7 @@ func TestHeadroomFloor(t *testing.T) {
 	}
 }
 
-// Towards a host, a watchdog that is off is worse.
+// TestNoWatchdogTowardsAHost checks that a disabled watchdog to a host is an error.
 func TestNoWatchdogTowardsAHost(t *testing.T) {
 	text := strings.NewReplacer(`b: "leaf2/Ethernet[0,8]"`, `b: "gpu[1-2]/eth0"`, "links:", "hosts: {\"gpu[1-2]\": {nics: {eth0: {}}}}\npfc: {watchdog: off}\nlinks:").Replace(base)
 	fs := static(t, text)
@@ -114,7 +114,7 @@ func TestMoreThanTwoLosslessClasses(t *testing.T) {
 	}
 }
 
-// ran makes the checks of what a switch runs.
+// ran returns the findings for running switches after edit.
 func ran(t *testing.T, c *render.Compiler, edit func(*qos.Device), inForce ...drivers.Mismatch) []Finding {
 	t.Helper()
 	run := NewRun(c.Fabric())
@@ -209,7 +209,8 @@ func TestSortPutsTheWorstFirstAndDropsRepetitions(t *testing.T) {
 	}
 }
 
-// The fabric that the README shows is sound, and so is each example.
+// TestShownFabricsAreSound checks that the fabric in the README and each example have no
+// findings.
 func TestShownFabricsAreSound(t *testing.T) {
 	readme, err := os.ReadFile("../README.md")
 	if err != nil {
@@ -238,8 +239,8 @@ func TestShownFabricsAreSound(t *testing.T) {
 	}
 }
 
-// A suppression of a check accepts a finding that covers it, as one of the finding's own
-// does.
+// TestSuppressCovered checks that a suppression of a check accepts findings that cover the
+// check, like findings of the check itself.
 func TestSuppressCovered(t *testing.T) {
 	for id, accepted := range map[string]bool{"PFC-02": true, "PFC-04": true, "PFC-07": true, "PFC-03": false, "PFC-02, unchecked: false": true, "PFC-02, unchecked: true": false} {
 		c := compile(t, closBase+"suppress:\n  - {check: "+id+", reason: known}\n")
