@@ -7,10 +7,10 @@ import (
 
 const offloadEngine = "INTERNAL_CPU_OFFLOAD_ENGINE"
 
-// dpu reports whether the own CPU of a BlueField owns the NIC, where QoS and ECN
-// are set then, and what the host sets fails: INTERNAL_CPU_OFFLOAD_ENGINE is
-// ENABLED(0) in that mode and DISABLED(1) on a plain NIC. known is false for a
-// BlueField that does not show it.
+// dpu reports whether the CPU of a BlueField owns the NIC. In that mode,
+// INTERNAL_CPU_OFFLOAD_ENGINE is ENABLED(0), QoS and ECN are configured on the card, and changes
+// from the host fail; as a plain NIC, the setting is DISABLED(1). known is false for a BlueField
+// that does not show the setting.
 func (c *Config) dpu() (on, known bool) {
 	if !strings.HasPrefix(c.Type, "BlueField") {
 		return false, true
@@ -21,17 +21,15 @@ func (c *Config) dpu() (on, known bool) {
 	return on, on || v.Same(Value{Name: "DISABLED", Number: 1, Numbered: true})
 }
 
-// warmReboot says for a device type whether a warm reboot loads the next boot's
-// settings (Azure/AzureLocal-Supportability,
-// Troubleshoot-TOR-LLDP-DCBX-PFC-RoCEv2.md, for ConnectX-4 Lx, 5 Ex, 6 Lx, 6 Dx
-// and 7). The others are not in it.
+// warmReboot says, by device type, whether a warm reboot loads the settings for the next boot
+// (Azure/AzureLocal-Supportability, Troubleshoot-TOR-LLDP-DCBX-PFC-RoCEv2.md, for ConnectX-4 Lx, 5
+// Ex, 6 Lx, 6 Dx and 7). For other types it is not published.
 var warmReboot = map[string]bool{"ConnectX4LX": false, "ConnectX5": true, "ConnectX6LX": true, "ConnectX6DX": true, "ConnectX7": true}
 
-// reset says what makes the next boot's settings current on such a card.
+// reset describes how the settings for the next boot are made current on such a card.
 func (c *Config) reset() string {
-	// sriov-network-operator pkg/vendors/mellanox/mellanox.go: a reboot of the
-	// host leaves the firmware of a DPU running; mlxfwreset may fail there
-	// (Mellanox/mstflint issue 830).
+	// sriov-network-operator pkg/vendors/mellanox/mellanox.go: a reboot of the host leaves the
+	// firmware of a DPU running. mlxfwreset may fail there (Mellanox/mstflint issue 830).
 	const cycle = "a power cycle of the server loads them"
 	switch on, known := c.dpu(); {
 	case on:

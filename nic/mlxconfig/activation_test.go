@@ -22,7 +22,7 @@ func TestReset(t *testing.T) {
 		{Config{Type: "BlueField3", Params: mode("ENABLED(0)")}, cycle + "; a BlueField in DPU mode keeps its firmware running over a reboot of the host, and mlxfwreset may fail"},
 		{Config{Type: "BlueField2"}, cycle + "; whether this BlueField is in DPU mode, where a reboot of the host does not, is not shown"},
 		{Config{Type: "BlueField3", Params: mode("1")}, cycle + "; whether a warm reboot does is not published for BlueField3"},
-		{Config{Type: "BlueField3", Params: mode("")}, cycle + "; whether a warm reboot does is not published for BlueField3"}, // by its next boot
+		{Config{Type: "BlueField3", Params: mode("")}, cycle + "; whether a warm reboot does is not published for BlueField3"}, // only the next boot's value is known
 	} {
 		if got := tt.cfg.reset(); got != tt.want {
 			t.Errorf("%s: %q", tt.cfg.Type, got)

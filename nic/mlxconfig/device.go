@@ -19,11 +19,10 @@ var (
 	fwctl      = lazyre.New(`^/dev/fwctl/fwctl[0-9]{1,5}$`)
 )
 
-// Device returns the name of a card in the form that this package compares: a
-// PCI address with its domain and in lower case ("0000:3b:00.0", also from
-// "3B:00.0"), a device of the mst driver ("/dev/mst/mt4129_pciconf0"), or one of
-// the kernel's fwctl ("/dev/fwctl/fwctl0"). Everything else is ErrDevice; the
-// name of a network interface or an RDMA device is not an address here.
+// Device returns the name of a card in a normalized form: a PCI address with its domain, in lower
+// case ("0000:3b:00.0", also for "3B:00.0"), a device of the mst driver
+// ("/dev/mst/mt4129_pciconf0"), or one of the kernel's fwctl ("/dev/fwctl/fwctl0"). It returns
+// ErrDevice for everything else, including the name of a network interface or RDMA device.
 func Device(name string) (string, error) {
 	if m := pciAddress.FindStringSubmatch(strings.ToLower(name)); m != nil {
 		if m[1] == "" {
@@ -37,11 +36,10 @@ func Device(name string) (string, error) {
 	return "", fmt.Errorf("%q: %w", word(name), ErrDevice)
 }
 
-// Fwctl returns the fwctl device of the card at a PCI address, "" where there
-// is none. It is the way in that Secure Boot lockdown leaves open. sys is the
-// root of sysfs, usually "/sys": the class fwctl lists the devices, and each
-// lies below the PCI device it belongs to (Linux,
-// Documentation/userspace-api/fwctl/fwctl.rst).
+// Fwctl returns the fwctl device of the card at a PCI address; "" if there is none. It provides
+// access to the card even under Secure Boot lockdown. sys is the root of sysfs, usually "/sys": the
+// class fwctl lists the devices, and each is located below the PCI device that it belongs to
+// (Linux, Documentation/userspace-api/fwctl/fwctl.rst).
 func Fwctl(sys, pci string) (string, error) {
 	pci, err := Device(pci)
 	if err != nil {
@@ -66,7 +64,7 @@ func Fwctl(sys, pci string) (string, error) {
 		}
 		path, err := filepath.EvalSymlinks(filepath.Join(class, name))
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // gone since it was listed
+			continue // removed since it was listed
 		}
 		if err != nil {
 			return "", fmt.Errorf("look for fwctl devices: %w", err)

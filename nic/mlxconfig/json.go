@@ -58,7 +58,7 @@ func (d jsonDevice) config() *Config {
 	return c
 }
 
-// jsonValue reads a number or a text.
+// jsonValue decodes a number or a string.
 func jsonValue(to *Value, from json.RawMessage) bool {
 	from = bytes.TrimSpace(from)
 	if len(from) > maxLine {

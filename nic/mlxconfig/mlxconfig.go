@@ -1,21 +1,20 @@
-// Package mlxconfig reads and sets the firmware settings of NVIDIA ConnectX and
-// BlueField cards (nvconfig) with the tool of the host: mlxconfig of NVIDIA's
-// firmware tools, or mstconfig, the same under the name of the open mstflint.
+// Package mlxconfig reads and sets the firmware settings (nvconfig) of NVIDIA ConnectX and
+// BlueField cards with a tool on the host: mlxconfig from NVIDIA's firmware tools, or mstconfig,
+// the same tool in the open-source mstflint.
 //
-// A setting has three values: the default, the current one that is in force, and the
-// one of the next boot. Setting changes the last alone, and only a reset of the
-// firmware makes it current. So a card can differ from what is wanted in two ways,
-// which [Plan] tells apart: not programmed, and waiting for a reset.
+// A setting has three values: the default, the current value, which is in force, and the value for
+// the next boot. Setting it changes only the last one, which a reset of the firmware makes current.
+// A card can therefore differ from what is wanted in two ways, which [Plan] distinguishes: not
+// programmed, and waiting for a reset.
 //
-// The package never resets a card, never uses --force, and writes nothing that
-// is already so. Settings belong to the card and not to a port or a PCI
-// function: both functions of a card show the same ones, those of a physical
-// port with its number at the end (CNP_DSCP_P2). Do not use the package for
-// what lives in the driver (PFC, trust, DSCP map): there is no firmware setting
-// of the PFC mask or of the DSCP map.
+// The package resets a card only when [Tool.Reset] is called, never uses --force, and does not
+// write values that are already set. Settings belong to the card and not to a port or a PCI
+// function: both functions of a card show the same settings, and those of a physical port end with
+// its number (CNP_DSCP_P2). Do not use the package for settings that the driver keeps (PFC, trust,
+// DSCP map): there is no firmware setting for the PFC mask or the DSCP map.
 //
-// Sources: Mellanox/mstflint mlxconfig/, small_utils/mstfwreset.py and the
-// settings in mlxconfig_host.db; the versions named are those of mstflint.
+// Sources: Mellanox/mstflint mlxconfig/, small_utils/mstfwreset.py and the settings in
+// mlxconfig_host.db. Version numbers are those of mstflint.
 package mlxconfig
 
 import (
@@ -30,36 +29,36 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/runner"
 )
 
-// The errors of the package, wrapped; test with errors.Is.
+// Errors of the package, wrapped; test with errors.Is.
 var (
 	// ErrNoTool: neither mlxconfig nor mstconfig is installed.
 	ErrNoTool = errors.New("no mlxconfig or mstconfig on this host")
-	// ErrDevice: the name is not one that the tool takes.
+	// ErrDevice: the tool does not accept the device name.
 	ErrDevice = errors.New("not a device of mlxconfig")
 	// ErrAccess: the tool cannot open the card.
 	ErrAccess = errors.New("no access to the card")
-	// ErrUnsupported: the tool cannot do that with this card, or this way in.
+	// ErrUnsupported: the tool cannot do this with this card, or over this kind of access.
 	ErrUnsupported = errors.New("unsupported")
-	// ErrOutput: the tool's answer makes no sense to us.
+	// ErrOutput: the tool's output cannot be parsed.
 	ErrOutput = errors.New("answer not understood")
-	// ErrStale: the card is not in the state of the plan. Nothing was written.
+	// ErrStale: the card's state is no longer the one in the plan. Nothing was written.
 	ErrStale = errors.New("card changed since the plan was made")
-	// ErrRejected: a change was refused, and the next boot holds what it held.
+	// ErrRejected: a change was rejected, and the values for the next boot are unchanged.
 	ErrRejected = errors.New("rejected by the card")
-	// ErrPartial: a part of the changes is stored, or it is not known which.
+	// ErrPartial: some of the changes are stored, or it is not known which.
 	ErrPartial = errors.New("stored in part")
 )
 
-// The deadlines of one call of a tool. A query of all settings takes 10 to 20
-// seconds on a real card (mlxcfg_ui.cpp).
+// Time limits for one call of a tool. A query of all settings takes 10 to 20 seconds on a real card
+// (mlxcfg_ui.cpp).
 const (
 	queryTimeout = 2 * time.Minute
 	setTimeout   = 2 * time.Minute
 	helpTimeout  = 20 * time.Second
 )
 
-// Tool is mlxconfig or mstconfig on one host. It is safe for concurrent use,
-// but calls for one card belong in a row: the tools lock the card.
+// Tool is mlxconfig or mstconfig on one host. It is safe for concurrent use, but calls for one card
+// should be made one after the other, because the tools lock the card.
 type Tool struct {
 	// Name is "mlxconfig" or "mstconfig".
 	Name string
@@ -68,8 +67,8 @@ type Tool struct {
 	noJSON atomic.Bool // the tool has no -j
 }
 
-// Find looks for mlxconfig and then for mstconfig. One that does not start is passed
-// over; with none left ErrNoTool says what became of each.
+// Find looks for mlxconfig and then for mstconfig. It skips a tool that does not start; if neither
+// does, ErrNoTool says what happened to each.
 func Find(ctx context.Context, r runner.Runner) (*Tool, error) {
 	var why []error
 	for _, name := range []string{"mlxconfig", "mstconfig"} {
@@ -93,7 +92,7 @@ func Find(ctx context.Context, r runner.Runner) (*Tool, error) {
 	return nil, ErrNoTool
 }
 
-// call runs a tool with a deadline of its own.
+// call runs a tool with its own time limit.
 func (t *Tool) call(ctx context.Context, limit time.Duration, name string, args ...string) (runner.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -107,29 +106,29 @@ func (t *Tool) call(ctx context.Context, limit time.Duration, name string, args 
 // Param is one setting.
 type Param struct {
 	Name string
-	// Default is the factory's, Current is in force, Next will be after a reset. The
-	// zero Value is not known.
+	// Default is the factory default, Current is in force, and Next takes effect after a reset. The
+	// zero Value means not known.
 	Default, Current, Next Value
-	// ReadOnly settings cannot be set (from this host).
+	// ReadOnly reports whether the setting cannot be changed (from this host).
 	ReadOnly bool
 }
 
 // Config holds the settings of one card.
 type Config struct {
-	// Device is how the card was asked for.
+	// Device is the name under which the card was queried.
 	Device string
-	// Type is the device type as the tool says it: "ConnectX7", "BlueField3".
+	// Type is the device type as reported by the tool: "ConnectX7", "BlueField3".
 	Type string
-	// Params by name. One that is missing the card lacks or hides, or it could not be
-	// read: see Partial and Unread.
+	// Params holds the settings by name. A missing setting is not supported or hidden by the card,
+	// or could not be read: see Partial and Unread.
 	Params map[string]Param
-	// Partial says that the tool could not read some settings.
+	// Partial reports whether the tool failed to read some settings.
 	Partial bool
-	// Unread are lines and values of the tool that could not be understood.
+	// Unread holds lines and values in the tool's output that could not be parsed.
 	Unread []string
 }
 
-// Ports returns how many physical ports the card has settings for; 0 for none.
+// Ports returns how many physical ports the card has settings for; 0 if none.
 func (c *Config) Ports() int {
 	n := 0
 	for name := range c.Params {
@@ -138,10 +137,10 @@ func (c *Config) Ports() int {
 	return n
 }
 
-// maxPorts is how many ports a name is believed to speak of.
+// maxPorts is the highest port number that is recognized in a name.
 const maxPorts = 16
 
-// portOf returns the number at the end of CNP_DSCP_P2, and 0 without one.
+// portOf returns the port number at the end of a name such as CNP_DSCP_P2; 0 if there is none.
 func portOf(name string) int {
 	i := strings.LastIndex(name, "_P")
 	if i < 0 {
@@ -154,17 +153,17 @@ func portOf(name string) int {
 	return int(n)
 }
 
-// markError is how the tools mark an error; those too come on standard output.
+// markError is the tools' prefix for errors, which they also print to standard output.
 const markError = "-E-"
 
-// Bounds of what is kept of a tool's words.
+// Limits for text kept from a tool's output.
 const (
 	maxWords = 20
 	maxWord  = 400
 )
 
-// failure makes the error of a tool that ended with one. Where it marked no
-// words as an error, the last ones it printed stand in.
+// failure returns the error for a tool that failed. If the tool marked no text as an error, the
+// last lines of its output are used.
 func failure(name, verb string, res runner.Result) error {
 	f := &runner.Failure{Command: name + " " + verb, Code: res.Code, Words: said(res)}
 	if len(f.Words) == 0 {
@@ -183,11 +182,11 @@ func failure(name, verb string, res runner.Result) error {
 	return f
 }
 
-// said returns what a tool marked as errors.
+// said returns the messages that a tool marked as errors.
 func said(res runner.Result) []string {
 	var out []string
 	for _, line := range res.Lines() {
-		// "Applying... Failed!" and an error may share a line.
+		// "Applying... Failed!" and an error may be on the same line.
 		if _, words, ok := strings.Cut(line, markError); ok && len(out) < maxWords {
 			out = append(out, strings.TrimSpace(words))
 		}
@@ -195,5 +194,5 @@ func said(res runner.Result) []string {
 	return out
 }
 
-// word makes foreign text short and safe to print on one line.
+// word shortens text from outside the program and makes it safe to print on one line.
 func word(s string) string { return term.Clip(s, maxWord) }

@@ -19,7 +19,7 @@ import (
 
 const pci = "0000:3b:00.0"
 
-// versions are the generations of the tools that a card is tried with.
+// versions are the tool generations that the tests run with.
 var versions = map[string]mlxconfigtest.Version{"4.21": mlxconfigtest.V421, "4.31": mlxconfigtest.V431, "4.36": mlxconfigtest.V436}
 
 func eachVersion(t *testing.T, f func(t *testing.T, card *mlxconfigtest.Card, tool *Tool)) {
@@ -40,7 +40,7 @@ func TestFind(t *testing.T) {
 	tests := []struct {
 		name     string
 		programs map[string]runnertest.Program
-		want     string // name, or a part of the error
+		want     string // name, or part of the error
 	}{
 		{"both", map[string]runnertest.Program{
 			"mlxconfig": runnertest.Prints("mlxconfig, mft 4.26.1-3, built on Nov 27 2023\n", "", 0),
@@ -160,8 +160,7 @@ func TestQueryOfACard(t *testing.T) {
 	})
 }
 
-// TestJSONAndTextAgree reads one card both ways: what is no JSON sends the tool
-// back to its table.
+// TestJSONAndTextAgree reads one card in both formats: if the JSON is invalid, the table is used.
 func TestJSONAndTextAgree(t *testing.T) {
 	card := mlxconfigtest.New("mlxconfig", pci)
 	card.Version = mlxconfigtest.V436
@@ -213,7 +212,7 @@ func TestQueryFaults(t *testing.T) {
 
 		card.SetFaults(mlxconfigtest.Faults{Says: []string{"-W- Missing \"UUID\" in the database", "[warn] MST is not loaded", "     -E- pcilib: cannot read", ""}})
 		c, err := tool.Query(ctx, pci)
-		if err != nil || c.Partial || len(c.Params) != len(card.Params)-2 { // two are hidden
+		if err != nil || c.Partial || len(c.Params) != len(card.Params)-2 { // two settings are hidden
 			t.Errorf("words between the rows: %v, %+v", err, c)
 		}
 
@@ -333,7 +332,7 @@ func TestPlan(t *testing.T) {
 		})
 		stamp := "FW_VERSION_STAMP read-only 8 7->7"
 		if card.Version == mlxconfigtest.V421 {
-			stamp = "FW_VERSION_STAMP program 8 7->7" // not said to be read-only
+			stamp = "FW_VERSION_STAMP program 8 7->7" // this version does not show that it is read-only
 		}
 		want := `ADVANCED_PCI_SETTINGS program maybe False(0)->False(0)
 CNP_802P_PRIO_P1 unreadable six 6->6

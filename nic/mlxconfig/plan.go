@@ -6,23 +6,23 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
-// Kind is what a difference between a card and what is wanted calls for.
+// Kind classifies a difference between a card and the wanted settings.
 type Kind string
 
-// The kinds. Only Program is work for [Tool.Set].
+// The kinds of differences. [Tool.Set] acts only on Program.
 const (
-	// Program: the next boot differs from what is wanted.
+	// Program: the value for the next boot differs from the wanted one.
 	Program Kind = "program"
-	// ResetPending: the next boot is as wanted and what is in force is not. It
-	// takes a reset and no further write.
+	// ResetPending: the value for the next boot is as wanted, but the one in force is not. This
+	// requires a reset and no further write.
 	ResetPending Kind = "reset-pending"
-	// unconfirmed: the next boot is as wanted; what is in force is not shown.
+	// unconfirmed: the value for the next boot is as wanted; the one in force is not shown.
 	unconfirmed Kind = "unconfirmed"
-	// Unsupported: the card does not list it, or what is wanted is no value.
+	// Unsupported: the card does not list the setting, or the wanted value is not a value.
 	Unsupported Kind = "unsupported"
-	// ReadOnly: the next boot differs, and the card takes no change of it.
+	// ReadOnly: the value for the next boot differs, and the card does not allow changing it.
 	ReadOnly Kind = "read-only"
-	// Unreadable: whether it differs could not be read.
+	// Unreadable: the value could not be read, so it may or may not differ.
 	Unreadable Kind = "unreadable"
 )
 
@@ -31,18 +31,17 @@ type Change struct {
 	Name string
 	Kind Kind
 	Want Value
-	// Current and Next are what the card held when it was read.
+	// Current and Next are the card's values when it was read.
 	Current, Next Value
-	// Why explains every kind but Program and ResetPending.
+	// Why gives the reason for every kind except Program and ResetPending.
 	Why string
-	// Reset says what puts the change in force; "" for kinds that need none.
+	// Reset says what puts the change into force; "" for kinds that need no reset.
 	Reset string
 }
 
-// Plan compares a card with the settings that are wanted, by name, values as
-// [ParseValue] reads them, and returns what differs in natural order of the
-// names. A setting that is as wanted, now and after the next boot, is not in
-// it; neither is one that want does not name.
+// Plan compares a card with the wanted settings, given by name as values that [ParseValue] reads,
+// and returns the differences in natural order of the names. It omits settings that are as wanted
+// both now and after the next boot, and settings that want does not name.
 func Plan(cfg *Config, want map[string]string) []Change {
 	var out []Change
 	for _, name := range natural.Keys(want) {
@@ -81,13 +80,13 @@ func compare(cfg *Config, name string, want Value) *Change {
 	return ch
 }
 
-// comparableTo reports whether two values can be told apart at all: a name alone
-// cannot be compared with a number alone.
+// comparableTo reports whether two values can be compared: a bare name cannot be compared with a
+// bare number.
 func comparableTo(a, b Value) bool {
 	return a.Numbered && b.Numbered || a.Name != "" && b.Name != ""
 }
 
-// hidden are settings that a card lists once ADVANCED_PCI_SETTINGS is in force.
+// hidden lists the settings that a card shows only once ADVANCED_PCI_SETTINGS is in force.
 var hidden = map[string]bool{"MAX_ACC_OUT_READ": true, RelaxedOrdering: true}
 
 // missing says why a setting is not in a config.

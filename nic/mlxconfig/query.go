@@ -11,16 +11,16 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/runner"
 )
 
-// maxFile bounds the file that the tool writes.
+// maxFile limits the size of the file that the tool writes.
 const maxFile = 16 << 20
 
-// Query reads all settings of a card. dev is what [Device] takes.
+// Query reads all settings of a card. dev is a name that [Device] accepts.
 //
-// It always asks for all of them: a query by name fails as a whole where one
-// name is unknown to the card or hidden (mlxcfg_generic_commander.cpp). It
-// takes JSON where the tool has it, and the table of the tool otherwise.
+// It always reads all settings, because a query by name fails as a whole if one name is unknown or
+// hidden (mlxcfg_generic_commander.cpp). It uses JSON if the tool supports it, and the tool's table
+// otherwise.
 //
-// A tool that failed at some settings is no error: the Config is then Partial.
+// It is no error if the tool failed to read some settings: the Config is then Partial.
 func (t *Tool) Query(ctx context.Context, dev string) (*Config, error) {
 	dev, err := Device(dev)
 	if err != nil {
@@ -48,8 +48,8 @@ func (t *Tool) query(ctx context.Context, dev string) (*Config, error) {
 	return t.settled(dev, parseText(res.Stdout), res)
 }
 
-// queryJSON is query by -j; without a Config and an error where the tool does
-// not give JSON that can be understood.
+// queryJSON is query with -j. It returns neither a Config nor an error if the tool does not produce
+// usable JSON.
 func (t *Tool) queryJSON(ctx context.Context, dev string) (*Config, error) {
 	dir, err := os.MkdirTemp("", "roce-fabric-")
 	if err != nil {
@@ -62,7 +62,7 @@ func (t *Tool) queryJSON(ctx context.Context, dev string) (*Config, error) {
 		return nil, err
 	}
 	for _, w := range said(res) {
-		// 4.30 and before: "-E- invalid argument: -j" (mlxcfg_parser.cpp).
+		// Up to 4.30: "-E- invalid argument: -j" (mlxcfg_parser.cpp).
 		if strings.Contains(w, "invalid argument") {
 			t.noJSON.Store(true)
 			return nil, nil
@@ -70,7 +70,7 @@ func (t *Tool) queryJSON(ctx context.Context, dev string) (*Config, error) {
 	}
 	b, err := boundedfile.Read(file, maxFile)
 	if err != nil {
-		return nil, nil // the table decides, and says what is wrong
+		return nil, nil // the table is read next, and shows what is wrong
 	}
 	found, err := parseJSON(b)
 	if err != nil {
@@ -79,7 +79,7 @@ func (t *Tool) queryJSON(ctx context.Context, dev string) (*Config, error) {
 	return t.settled(dev, found, res)
 }
 
-// settled picks the card that was asked for.
+// settled returns the card that was queried.
 func (t *Tool) settled(dev string, found []*Config, res runner.Result) (*Config, error) {
 	c := pick(dev, found)
 	if c == nil || len(c.Params) == 0 {
@@ -95,8 +95,8 @@ func (t *Tool) settled(dev string, found []*Config, res runner.Result) (*Config,
 	return c, nil
 }
 
-// pick returns the config of a device. One alone is it under whatever name: a
-// tool may print a PCI address as the device of its own driver.
+// pick returns the config of a device. A single config is returned whatever its name, because a
+// tool may replace a PCI address by the device name of its own driver.
 func pick(dev string, found []*Config) *Config {
 	if len(found) == 1 {
 		return found[0]

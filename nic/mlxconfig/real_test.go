@@ -14,7 +14,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/runner"
 )
 
-// realTool is mstconfig of the Debian package mstflint.
+// realTool returns mstconfig from the Debian package mstflint.
 func realTool(t *testing.T) *Tool {
 	t.Helper()
 	if _, err := exec.LookPath("mstconfig"); err != nil {
@@ -30,8 +30,8 @@ func realTool(t *testing.T) *Tool {
 // nowhere is a PCI address without a card.
 const nowhere = "ffff:ff:1f.7"
 
-// TestRealToolWithoutACard holds the simulated card's exit status and words
-// against the real tool's.
+// TestRealToolWithoutACard checks that the simulated card uses the real tool's exit status and
+// messages.
 func TestRealToolWithoutACard(t *testing.T) {
 	tool := realTool(t)
 	_, err := tool.Query(t.Context(), nowhere)
@@ -49,8 +49,8 @@ func TestRealToolWithoutACard(t *testing.T) {
 	}
 }
 
-// TestRealNames looks the settings of this package up in the tool's own list:
-// their groups, that those belong to ports, and their values.
+// TestRealNames looks up the settings of this package in the tool's own list and checks their
+// groups, their values, and that they belong to a port.
 func TestRealNames(t *testing.T) {
 	tool := realTool(t)
 	prog, err := exec.LookPath("mstconfig")

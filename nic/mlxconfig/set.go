@@ -11,28 +11,28 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/runner"
 )
 
-// settable is what may stand behind the "=" of an argument.
+// settable matches what may follow the "=" of an argument.
 var settable = lazyre.New(`^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,127}$`)
 
-// refused are settings for which the tool asks a question that -y would answer unread.
+// refused lists settings for which the tool asks a question, which -y would answer without anyone
+// reading it.
 var refused = map[string]string{
 	// "...you will invalidate any warranty" (mlxcfg_ui.cpp).
 	"DISABLE_SLOT_POWER_LIMITER": "it lifts the power limit of the slot and voids the warranty: set it by hand",
 }
 
-// Set stores the changes of kind [Program], and no others, for the next boot, in one
-// call of the tool. It resets nothing: what it wrote is in force after a reset.
+// Set stores the changes of kind [Program], and only those, for the next boot, in one call of the
+// tool. It does not reset the card; the new values take effect after a reset.
 //
-// It reads the card first. A change whose next boot is neither what the plan saw nor
-// what is wanted is ErrStale, and nothing is written; what is so already is not
-// written again. Then it writes, and reads the card again: the result is what that
-// says, whatever the tool said. ErrRejected means that the next boot holds what it
-// held, ErrPartial that some changes are stored (the card stores settings in groups),
-// or that it could not be read which; written are those that are.
+// It reads the card first. If the value for the next boot is neither the one in the plan nor the
+// wanted one, it returns ErrStale and writes nothing; values that are already set are not written
+// again. Then it writes, and reads the card again: the result is derived from what it reads,
+// whatever the tool reported. ErrRejected means that the values for the next boot are unchanged.
+// ErrPartial means that some changes are stored, because the card stores settings in groups, or
+// that it could not be read which ones are. written holds the stored changes.
 //
-// A context that ends stops Set before it writes. The write and the reading
-// after it run to their end, with deadlines of minutes: a firmware write that is
-// cut off leaves the card locked.
+// If ctx ends, Set stops before it writes. Once begun, the write and the read after it run to
+// completion, limited to minutes, because an interrupted firmware write leaves the card locked.
 func (t *Tool) Set(ctx context.Context, dev string, changes []Change) (written []Change, err error) {
 	todo := slices.DeleteFunc(slices.Clone(changes), func(ch Change) bool { return ch.Kind != Program })
 	if dev, err = Device(dev); err != nil {
@@ -75,7 +75,7 @@ func (t *Tool) Set(ctx context.Context, dev string, changes []Change) (written [
 	return written, err
 }
 
-// vet refuses changes that must not reach the tool.
+// vet rejects changes that must not be passed to the tool.
 func vet(todo []Change) error {
 	seen := map[string]bool{}
 	for _, ch := range todo {
@@ -93,7 +93,7 @@ func vet(todo []Change) error {
 	return nil
 }
 
-// fresh returns the changes that are still to be made on a card.
+// fresh returns the changes that still have to be made on a card.
 func fresh(cfg *Config, todo []Change) ([]Change, error) {
 	var out []Change
 	for _, ch := range todo {
@@ -111,7 +111,7 @@ func fresh(cfg *Config, todo []Change) ([]Change, error) {
 	return out, nil
 }
 
-// readBack finds out what became of changes; failed is what the tool ended with.
+// readBack determines the result of changes; failed is the error that the tool returned.
 func (t *Tool) readBack(ctx context.Context, dev string, todo []Change, failed error) (written []Change, err error) {
 	after, err := t.query(ctx, dev)
 	if err != nil {
@@ -133,7 +133,7 @@ func (t *Tool) readBack(ctx context.Context, dev string, todo []Change, failed e
 		}
 	}
 	if len(not)+len(unknown) == 0 {
-		return written, nil // whatever the tool said
+		return written, nil // regardless of what the tool reported
 	}
 	verdict := ErrRejected
 	if len(written) > 0 || len(unknown) > 0 || moved {

@@ -11,8 +11,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/mlxconfig/mlxconfigtest"
 )
 
-// roce is what the tests want of port 1 of a fresh card: all six settings
-// differ.
+// roce is the wanted state of port 1; on a fresh card, all six settings differ.
 var roce = Settings{Port: 1, CCPriorities: qos.Priorities(3), CNPDSCP: 46, CNPPriority: 5, FirmwareLLDPOff: true}
 
 func planned(t *testing.T, tool *Tool, s Settings) []Change {
@@ -41,8 +40,8 @@ func sets(card *mlxconfigtest.Card) []string {
 	return slices.DeleteFunc(card.Calls(), func(call string) bool { return strings.HasSuffix(call, "query") })
 }
 
-// TestLife takes a card from the factory to what is wanted: programmed once,
-// waiting for a reset and not planned again, in force after it.
+// TestLife takes a card from factory settings to the wanted ones: they are programmed once, wait
+// for a reset without being planned again, and are in force afterwards.
 func TestLife(t *testing.T) {
 	eachVersion(t, func(t *testing.T, card *mlxconfigtest.Card, tool *Tool) {
 		changes := planned(t, tool, roce)
@@ -80,7 +79,7 @@ func TestLife(t *testing.T) {
 	})
 }
 
-// TestSetSendsDifferencesAlone leaves out what became so since the plan.
+// TestSetSendsDifferencesAlone leaves out values that were set after the plan was made.
 func TestSetSendsDifferencesAlone(t *testing.T) {
 	eachVersion(t, func(t *testing.T, card *mlxconfigtest.Card, tool *Tool) {
 		changes := planned(t, tool, roce)
@@ -101,8 +100,8 @@ func TestSetFaults(t *testing.T) {
 		hurt    func(*mlxconfigtest.Card)
 		want    error
 		words   string
-		writes  int // calls that write
-		written int // settings that are stored
+		writes  int // number of calls that write
+		written int // number of settings stored
 	}{
 		{"the card ignores it", func(c *mlxconfigtest.Card) { c.SetFaults(mlxconfigtest.Faults{Ignore: true}) },
 			ErrRejected, "CNP_DSCP_P1 is 48 and not 46", 1, 0},
@@ -149,8 +148,8 @@ func TestSetFaults(t *testing.T) {
 	}
 }
 
-// TestSetOfAReadOnlySetting is a tool that does not mark one (4.21): its own
-// refusal undoes the whole batch.
+// TestSetOfAReadOnlySetting uses a tool that does not mark read-only settings (4.21): its rejection
+// undoes the whole batch.
 func TestSetOfAReadOnlySetting(t *testing.T) {
 	card := mlxconfigtest.New("mlxconfig", pci)
 	card.Version = mlxconfigtest.V421
@@ -168,7 +167,7 @@ func TestSetOfAReadOnlySetting(t *testing.T) {
 	}
 }
 
-// TestSetRefuses never lets the tool see these.
+// TestSetRefuses checks changes that must never reach the tool.
 func TestSetRefuses(t *testing.T) {
 	card := mlxconfigtest.New("mlxconfig", pci)
 	tool, err := Find(t.Context(), card)
@@ -202,8 +201,7 @@ func TestSetRefuses(t *testing.T) {
 	}
 }
 
-// TestSetAndTheEndOfAContext: before the write it stops, during the write it
-// does not.
+// TestSetAndTheEndOfAContext checks that Set stops before the write, but not during it.
 func TestSetAndTheEndOfAContext(t *testing.T) {
 	for _, verb := range []string{" query", " set "} {
 		card := mlxconfigtest.New("mlxconfig", pci)

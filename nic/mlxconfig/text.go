@@ -8,7 +8,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/term"
 )
 
-// Bounds of an answer. A card of many ports shows about a thousand settings.
+// Limits for an answer. A card with many ports shows about a thousand settings.
 const (
 	maxDevices = 64
 	maxParams  = 20_000
@@ -19,23 +19,23 @@ const (
 var (
 	deviceLine = lazyre.New(`^Device #[0-9]+:\s*$`)
 	headLine   = lazyre.New(`^(Device type|Device|PCI device):\s*(.*)$`)
-	// A row begins with two marks that may be blank, "*" and "RO", and at
-	// least five blanks; prose begins further left.
+	// A row begins with two optional marks, "*" and "RO", followed by at least five blanks; other
+	// text begins further left.
 	rowLine   = lazyre.New(`^\*? *(RO)? {5,}([A-Z].*)$`)
 	paramName = lazyre.New(`^[A-Z][A-Z0-9_]{0,127}$`)
-	// A value as wide as its column leaves no blank before the next one.
+	// A value as wide as its column leaves no blank before the next value.
 	glued = lazyre.New(`\)([^\s)])`)
 )
 
-// columns are those that a table of settings can have.
+// columns are the possible columns of a settings table.
 var columns = []string{"Default", "Current", "Next", "New"}
 
-// parseText reads what "-e query" prints: for each device a head, the line
-// "Configurations:" with the names of the columns, and a row for each setting.
-// Between them the tool, its libraries and the kernel may say anything.
+// parseText parses the output of "-e query": for each device a head, the line "Configurations:"
+// with the names of the columns, and a row for each setting. The tool, its libraries and the kernel
+// may print other lines in between.
 //
-// Columns are told apart by blanks and not by their place: they are 16, 20 or
-// more characters wide, by version, and a long value moves the rest of its row.
+// It separates columns by blanks and not by position: they are 16, 20 or more characters wide,
+// depending on the version, and a long value shifts the rest of its row.
 func parseText(out []byte) []*Config {
 	p := &textParser{}
 	for line := range strings.Lines(string(out)) {
@@ -80,7 +80,7 @@ func (p *textParser) line(line string) {
 	}
 }
 
-// head keeps what the head of a device says of it.
+// head stores a value from the head of a device.
 func (c *Config) head(isType bool, value string) {
 	to := &c.Device
 	if isType {
@@ -91,7 +91,7 @@ func (c *Config) head(isType bool, value string) {
 	}
 }
 
-// tableHead returns a table's columns; nil for an unknown head or one without Next.
+// tableHead returns a table's columns; nil for an unknown head, or one without Next.
 func tableHead(head string) []string {
 	head = strings.NewReplacer("Next Boot", "Next", "Next boot", "Next").Replace(head)
 	cols := strings.Fields(head)
@@ -106,7 +106,7 @@ func tableHead(head string) []string {
 	return cols
 }
 
-// row reads a setting, or notes the line as unread.
+// row parses a setting, or records the line as unread.
 func (p *textParser) row(readOnly bool, rest, line string) {
 	name, rest, _ := strings.Cut(rest, " ")
 	values := split(rest, len(p.columns))
@@ -122,12 +122,12 @@ func (p *textParser) row(readOnly bool, rest, line string) {
 	p.cur.add(param)
 }
 
-// split cuts a row into n values; nil where that is not certain.
+// split splits a row into n values; nil if the row is ambiguous.
 func split(rest string, n int) []string {
 	if f := strings.Fields(rest); len(f) == n {
 		return f
 	}
-	// Values with a blank inside, or, in 4.21, none between two.
+	// Some values contain a blank and, in 4.21, some values have no blank between them.
 	wide := strings.FieldsFunc(strings.ReplaceAll(rest, "  ", "\x00"), func(r rune) bool { return r == 0 })
 	if len(wide) == n {
 		return wide
@@ -138,7 +138,7 @@ func split(rest string, n int) []string {
 	return nil
 }
 
-// add keeps a setting. One that comes twice with different values is none.
+// add stores a setting. A setting listed twice with different values is removed.
 func (c *Config) add(p Param) {
 	if was, twice := c.Params[p.Name]; twice && was != p {
 		delete(c.Params, p.Name)

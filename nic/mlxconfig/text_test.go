@@ -95,10 +95,10 @@ func TestTextThatIsNone(t *testing.T) {
 	}
 }
 
-// FuzzText holds that no text brings the parser down or makes a setting of a
-// name or value that cannot be one.
+// FuzzText checks that the parser accepts any text without a panic and never returns a setting with
+// an invalid name or value.
 func FuzzText(f *testing.F) {
-	// Short seeds: the fuzzer spends its time on making long ones shorter.
+	// The seeds are short because the fuzzer would spend its time on minimizing long ones.
 	const head = "\nDevice #1:\nDevice type: ConnectX7\nName: N/A\nDevice: 0000:3b:00.0\n"
 	f.Add([]byte(head + "Configurations:  Default Current Next Boot\n*        SRIOV_EN   True(1)  True(1)True(1)\n RO     A_P1  1 2  3\n-W- x\n"))
 	f.Add([]byte(head + "Configurations:  Next Boot\n         A_P2   Array[0..7]\n         A_P2   x y\n\nDevice #2:\nConfigurations: Current Next boot\n         B  N/A  0x1(1)\n"))
@@ -123,7 +123,7 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
-// sound checks what every config has to be, and that it can be planned with.
+// sound checks the invariants of a config, and that it can be used in a plan.
 func sound(t *testing.T, c *Config) {
 	t.Helper()
 	want := map[string]string{}

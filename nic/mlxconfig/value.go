@@ -6,25 +6,24 @@ import (
 	"strings"
 )
 
-// Value is one value of a parameter as the tool writes it: a name with its
-// number ("ETH(2)"), a number alone ("48"), a name alone ("Array[0..7]"), or
-// nothing where the tool could not read it ("N/A", the zero Value).
+// Value is one value of a parameter in the tool's notation: a name with its number ("ETH(2)"), only
+// a number ("48"), only a name ("Array[0..7]"), or nothing if the tool could not read it ("N/A",
+// the zero Value).
 //
-// The numbers belong to the tool as much as to the card: TRUST_DSCP of
-// QOS_TRUST_STATE is 6 in mstflint 4.21 and 2 in 4.36 (mlxconfig_host.db), so
-// that such a value is best wanted by its name.
+// The numbers depend on the tool as well as on the card: TRUST_DSCP of QOS_TRUST_STATE is 6 in
+// mstflint 4.21 and 2 in 4.36 (mlxconfig_host.db). Such values should be requested by name.
 type Value struct {
 	Name   string
 	Number uint64
-	// Numbered says that Number is known.
+	// Numbered reports whether Number is known.
 	Numbered bool
 }
 
-// numberOf returns the value of a number.
+// numberOf returns the value for a number.
 func numberOf(n uint64) Value { return Value{Number: n, Numbered: true} }
 
-// ParseValue reads a value as the tool prints it or a person writes it. Numbers are
-// decimal, or hexadecimal with 0x; True is 1, False 0, "" and "N/A" the zero Value.
+// ParseValue parses a value as printed by the tool or written by a user. Numbers are decimal, or
+// hexadecimal with 0x; True is 1, False is 0, and "" and "N/A" are the zero Value.
 func ParseValue(s string) Value {
 	s = strings.TrimSpace(s)
 	if s == "" || s == "N/A" {
@@ -47,7 +46,7 @@ func ParseValue(s string) Value {
 	return Value{Name: s}
 }
 
-// number is strict: strconv's base 0 would take 010 for 8, and 1_0 for 10.
+// number parses strictly: strconv's base 0 would read 010 as 8 and 1_0 as 10.
 func number(s string) (uint64, bool) {
 	base, digits := 10, s
 	if hex, ok := strings.CutPrefix(strings.ToLower(s), "0x"); ok {
@@ -60,8 +59,8 @@ func number(s string) (uint64, bool) {
 // Known reports whether there is a value.
 func (v Value) Known() bool { return v != Value{} }
 
-// Same reports whether two values are the same: by name where both have one,
-// without regard to case as the tool compares them, else by number.
+// Same reports whether two values are equal: by name if both have one, ignoring case like the tool,
+// or else by number.
 func (v Value) Same(o Value) bool {
 	if v.Name != "" && o.Name != "" {
 		return strings.EqualFold(v.Name, o.Name)
@@ -83,7 +82,7 @@ func (v Value) String() string {
 	return v.Name + "(" + n + ")"
 }
 
-// argument is the value as the tool takes it, by name where it has one.
+// argument returns the value as an argument for the tool, by name if it has one.
 func (v Value) argument() string {
 	return cmp.Or(v.Name, strconv.FormatUint(v.Number, 10))
 }

@@ -9,30 +9,30 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// Settings are what the firmware holds of one port's RoCE behaviour.
+// Settings are the RoCE settings that the firmware keeps for one port.
 type Settings struct {
-	// Port is the physical port of the card, from 1; not the PCI function.
+	// Port is the physical port of the card, from 1, not the PCI function.
 	Port int `json:"port"`
-	// CCPriorities are those with congestion control (ECN, DCQCN); the empty set turns
-	// it off.
+	// CCPriorities are the priorities with congestion control (ECN, DCQCN); the empty set turns it
+	// off.
 	CCPriorities qos.PrioritySet `json:"cc_priorities"`
 	// CNPDSCP (0..63) and CNPPriority (0..7) mark the congestion
 	// notifications that the port sends.
 	CNPDSCP     int `json:"cnp_dscp"`
 	CNPPriority int `json:"cnp_priority"`
-	// FirmwareLLDPOff turns off the LLDP and DCBX agents of the firmware, so
-	// that the host decides. false leaves them as they are.
+	// FirmwareLLDPOff turns off the firmware's LLDP and DCBX agents, so that the host decides. If
+	// false, they are left as they are.
 	FirmwareLLDPOff bool `json:"firmware_lldp_off"`
 }
 
-// Settings of the whole card: whether writes on PCIe may overtake each other, and whether
-// the card lists that setting (mlxconfig_host.db).
+// Settings of the whole card: whether PCIe writes may overtake each other, and whether the card
+// shows that setting (mlxconfig_host.db).
 const (
 	RelaxedOrdering = "PCI_WR_ORDERING"
 	AdvancedPCI     = "ADVANCED_PCI_SETTINGS"
 )
 
-// The values of CNP_DSCP_MODE.
+// Values of CNP_DSCP_MODE.
 const (
 	deviceDefault = "DEVICE_DEFAULT(0)"
 	fixedValue    = "FIXED_VALUE(1)"
@@ -40,13 +40,12 @@ const (
 
 // Wanted returns the parameters of a port for [Plan].
 //
-// cfg adds what only some cards have and what would otherwise defeat the
-// values: a card with CNP_RES_PRIO_MODE takes the priority of a notification
-// from the received packet where that is on, and one with CNP_DSCP_MODE has
-// such a choice for the DSCP (mlxconfig_host.db). The latter's DEVICE_DEFAULT is
-// left alone: what it stands for is not published. nil adds nothing.
+// With a non-nil cfg, it adds settings that only some cards have and that would otherwise override
+// the values: if CNP_RES_PRIO_MODE is on, a card takes the priority of a notification from the
+// received packet, and CNP_DSCP_MODE offers such a choice for the DSCP (mlxconfig_host.db).
+// DEVICE_DEFAULT of CNP_DSCP_MODE is left alone, because its meaning is not published.
 //
-// A port, DSCP or priority out of its range is an error.
+// Wanted returns an error if a port, DSCP or priority is out of range.
 func Wanted(cfg *Config, s Settings) (map[string]string, error) {
 	for _, r := range []struct {
 		what         string
@@ -78,13 +77,13 @@ func Wanted(cfg *Config, s Settings) (map[string]string, error) {
 	return want, nil
 }
 
-// written are the names of [Wanted] without the number of the port.
+// written lists the names that [Wanted] uses, without the port number.
 var written = []string{
 	"ROCE_CC_PRIO_MASK", "CNP_DSCP", "CNP_802P_PRIO", "LLDP_NB_DCBX", "LLDP_NB_RX_MODE", "LLDP_NB_TX_MODE", "CNP_RES_PRIO_MODE", "CNP_DSCP_MODE",
 }
 
-// Writes reports whether a parameter is one that [Wanted] names for a port, or
-// [RelaxedOrdering] or [AdvancedPCI].
+// Writes reports whether a parameter is one that [Wanted] uses for a port, or is [RelaxedOrdering]
+// or [AdvancedPCI].
 func Writes(name string) bool {
 	if name == RelaxedOrdering || name == AdvancedPCI {
 		return true

@@ -10,31 +10,31 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 )
 
-// The levels of mlxfwreset that load settings (Mellanox/mstflint,
-// small_utils/mlxfwresetlib/cmd_reg_mfrl.py). 0 patches the running firmware, and 1
-// resets the own CPU of a BlueField.
+// Levels of mlxfwreset that load settings (Mellanox/mstflint,
+// small_utils/mlxfwresetlib/cmd_reg_mfrl.py). Level 0 patches the running firmware, and level 1
+// resets the CPU of a BlueField.
 const (
-	levelPCI    = 3 // the driver is stopped, the card reset, the driver started
-	levelReboot = 4 // the card is told to reset with the reboot of the host that follows
+	levelPCI    = 3 // stops the driver, resets the card, starts the driver
+	levelReboot = 4 // makes the card reset with the following reboot of the host
 )
 
-// The deadlines of mlxfwreset. A BlueField takes minutes to reset (mstfwreset.py).
+// Time limits for mlxfwreset. A BlueField takes minutes to reset (mstfwreset.py).
 const (
 	waysTimeout  = time.Minute
 	resetTimeout = 10 * time.Minute
 )
 
-// Way is how a card is reset: by mlxfwreset at a level, or with level 0 by a reboot of
-// the host alone.
+// Way is a method of resetting a card: mlxfwreset at a level or, with level 0, a plain reboot of
+// the host.
 type Way struct {
 	Level int `json:"level,omitempty"`
-	Type  int `json:"type,omitempty"` // of mlxfwreset
+	Type  int `json:"type,omitempty"` // reset type of mlxfwreset
 }
 
-// Reboots reports whether the host starts again with the card.
+// Reboots reports whether the host reboots with the reset.
 func (w Way) Reboots() bool { return w.Level != levelPCI }
 
-// Command is what a Way runs on a card, for people.
+// Command returns the command that a Way runs on a card, for display.
 func (t *Tool) Command(dev string, w Way) string {
 	if w.Level == 0 {
 		return "systemctl reboot"
@@ -48,11 +48,11 @@ func (w Way) args(dev string) []string {
 	return []string{"-d", dev, "-y", "-l", strconv.Itoa(w.Level), "-t", strconv.Itoa(w.Type), "reset"}
 }
 
-// Way returns how a card is reset that was read as cfg: by the tool without a reboot where
-// it can, else by the reboot that loads the settings of such a card. ErrUnsupported says
-// that neither does. dev is a PCI address: mlxfwreset takes no fwctl device. lockedDown
-// says that the kernel closes the card's configuration space, without which the tool
-// resets nothing.
+// Way returns how to reset the card that was read as cfg: with the tool and without a reboot if
+// possible, or else with a reboot that loads the settings of such a card. It returns ErrUnsupported
+// if neither works. dev is a PCI address, because mlxfwreset accepts no fwctl device. lockedDown
+// says that the kernel blocks access to the card's configuration space, without which the tool
+// cannot reset the card.
 func (t *Tool) Way(ctx context.Context, dev string, cfg *Config, lockedDown bool) (Way, error) {
 	levels, typ, err := map[int]bool(nil), 0, fmt.Errorf("%w: the kernel is locked down", ErrAccess)
 	if !lockedDown {
@@ -73,12 +73,11 @@ func (t *Tool) Way(ctx context.Context, dev string, cfg *Config, lockedDown bool
 	return Way{}, fmt.Errorf("%w: %s: %s resets this card neither by itself nor with a reboot", ErrUnsupported, cfg.reset(), t.resetter())
 }
 
-// wayRow is a row of the tool's tables: "3: Driver restart and PCI reset  -Supported
-// (default)". Its description may hold dashes.
+// wayRow matches a row of the tool's tables: "3: Driver restart and PCI reset  -Supported
+// (default)". The description may contain dashes.
 var wayRow = lazyre.New(`^([0-9]): .*-(Supported|Not [Ss]upported) *(\(default\))?$`)
 
-// ways asks the tool for the levels that it can reset a card with now, and the type that
-// it would take.
+// ways queries the levels at which the tool can reset a card now, and the default type.
 func (t *Tool) ways(ctx context.Context, dev string) (levels map[int]bool, typ int, err error) {
 	res, err := t.call(ctx, waysTimeout, t.resetter(), "-d", dev, "query")
 	if err == nil && res.Code != 0 {
@@ -97,7 +96,7 @@ func (t *Tool) ways(ctx context.Context, dev string) (levels map[int]bool, typ i
 			of, _, _ = strings.Cut(strings.TrimSuffix(line, ":"), " ")
 		case m == nil || m[2] != "Supported":
 		case of == "Reset-levels":
-			n, _ := strconv.Atoi(m[1]) // a digit
+			n, _ := strconv.Atoi(m[1]) // a single digit
 			levels[n] = true
 		case of == "Reset-types" && m[3] != "":
 			typ, _ = strconv.Atoi(m[1])
@@ -110,9 +109,9 @@ func (t *Tool) ways(ctx context.Context, dev string) (levels map[int]bool, typ i
 	return levels, typ, nil
 }
 
-// Reset resets a card with the tool; a Way without a level is the caller's work. It stops
-// what uses the card. Once begun it goes on when ctx ends: a reset that is cut off leaves
-// the driver stopped.
+// Reset resets a card with the tool; the caller handles a Way without a level. The reset interrupts
+// everything that uses the card. Once begun, it continues when ctx ends, because an interrupted
+// reset leaves the driver stopped.
 func (t *Tool) Reset(ctx context.Context, dev string, w Way) error {
 	if err := ctx.Err(); err != nil {
 		return err

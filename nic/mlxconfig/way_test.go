@@ -9,7 +9,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/runner"
 )
 
-// rows are tables of mlxfwreset (Mellanox/mstflint cmd_reg_mfrl.py, query_text).
+// Tables printed by mlxfwreset (Mellanox/mstflint cmd_reg_mfrl.py, query_text).
 const (
 	levelRows = "Reset-levels:\n" +
 		"0: Driver, PCI link, network link will remain up (\"live-Patch\")  -Not Supported \n" +
@@ -38,8 +38,7 @@ func (r *resetter) Run(_ context.Context, name string, args ...string) (runner.R
 	return runner.Result{Stdout: []byte(r.out), Code: r.code}, nil
 }
 
-// A card is reset by the tool alone where that can, else by the reboot that loads its
-// settings.
+// A card is reset by the tool alone if possible, or else by the reboot that loads its settings.
 func TestWay(t *testing.T) {
 	t.Parallel()
 	warm := strings.Replace(levelRows, "PCI reset                                  -Supported     (default)", "PCI reset                                  -Not Supported (default)", 1)
@@ -75,7 +74,7 @@ func TestWay(t *testing.T) {
 	}
 }
 
-// A reset is asked for as Command says, and an error is in the tool's words.
+// A reset runs the command that Command returns, and an error contains the tool's message.
 func TestResetCard(t *testing.T) {
 	t.Parallel()
 	r := &resetter{}

@@ -10,8 +10,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// Reboot starts the machine again: drivers and the RDMA stack come up with their
-// defaults. Settings that a card's firmware keeps stay.
+// Reboot reboots the machine: drivers and the RDMA stack come up with their defaults. Settings kept
+// by a card's firmware stay.
 func (h *Host) Reboot() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -37,15 +37,15 @@ func (h *Host) Reboot() {
 	h.restack(stack)
 }
 
-// newBoot has the kernel show another boot than before.
+// newBoot changes the boot ID that the kernel shows.
 func (h *Host) newBoot() {
 	h.boots++
 	h.put(h.proc("sys", "kernel", "random", "boot_id"), fmt.Sprintf("5b1d0c3e-6f0a-4c5e-9a51-%012d\n", h.boots))
 }
 
-// Reload starts the driver of a port again, as a reset of its card does: the port and its
-// RDMA device come up with their defaults, and the network configuration of the machine,
-// which states neither MTUs nor maps, puts it below the devices that stood on it.
+// Reload reloads the driver of a port, as a reset of its card does: the port and its RDMA device
+// come up with their defaults, and the machine's network configuration puts the port back below its
+// former bonds, bridges and VLANs. That configuration sets neither MTUs nor maps.
 func (h *Host) Reload(name string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -63,9 +63,9 @@ func (h *Host) Reload(name string) {
 	h.restack(gone)
 }
 
-// without takes a port off the host. gone are the VLANs over it, which go with it
-// (net/8021q/vlan.c, vlan_device_event), and what stands on those; left are the bonds and
-// bridges that it leaves.
+// without removes a port from the host. gone are the VLANs over the port, which are removed with it
+// (net/8021q/vlan.c, vlan_device_event), and the devices over those VLANs. left are the bonds and
+// bridges that the port leaves.
 func (h *Host) without(name string) (gone map[string]*stacked, left []string) {
 	p := h.ports[name].Port
 	gone = map[string]*stacked{}
@@ -99,8 +99,8 @@ func (h *Host) without(name string) (gone map[string]*stacked, left []string) {
 	return gone, left
 }
 
-// SetCNP is how the firmware of mlx5 marks congestion notifications from now on,
-// wherever its driver shows that; it reports whether it does.
+// SetCNP sets how the mlx5 firmware marks congestion notifications, in every place where the driver
+// shows it; it reports whether there is such a place.
 func (h *Host) SetCNP(name string, dscp, priority int) (shown bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -8,10 +8,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// hwCounters are the files that an RDMA device has under ports/1/hw_counters, with what
-// they show at first (Linux drivers/infiniband/hw/bnxt_re/hw_counters.c; the firmware of
-// ionic names them to its driver). Broadcom's own bnxt_re has the names of mlx5, and
-// counts RoCE as rx_bytes and tx_bytes.
+// hwCounters lists the files of an RDMA device under ports/1/hw_counters, with their initial values
+// (Linux drivers/infiniband/hw/bnxt_re/hw_counters.c; ionic's firmware gives the names to its
+// driver). Broadcom's own bnxt_re uses mlx5's names, and counts RoCE as rx_bytes and tx_bytes.
 var hwCounters = map[string]string{
 	nic.DriverMLX5: "np_cnp_sent=17",
 	nic.DriverBNXT: `active_qps=2 rx_pkts rx_bytes tx_pkts tx_bytes recoverable_errors rx_roce_errors rx_roce_discards
@@ -28,7 +27,7 @@ var hwCounters = map[string]string{
 		tx_rdma_retx_pkts tx_rdma_retx_bytes tx_rdma_ack_timeout rx_rdma_mtu_discard_pkts`,
 }
 
-// addCounters makes the counters of the RDMA device of a port.
+// addCounters creates the counters of a port's RDMA device.
 func (h *Host) addCounters(p Port) {
 	names, ok := hwCounters[p.Driver+p.CC]
 	if !ok {
@@ -46,8 +45,8 @@ func (h *Host) addCounters(p Port) {
 	h.put(filepath.Join(dir, "counters", "port_xmit_wait"), "4\n")
 }
 
-// stats are what ethtool -S shows of a port at first: of priority 3 what tells of RoCE,
-// and a few others, by the names of the driver.
+// stats are the initial statistics of ethtool -S: the RoCE statistics of priority 3 and a few
+// others, by the driver's names.
 var stats = map[string]map[string]uint64{
 	nic.DriverBNXT: {
 		"rx_bytes_pri3": 4096, "tx_bytes_pri3": 0, "rx_packets_pri3": 4, "tx_packets_pri3": 0, "pfc_pri3_rx_duration_us": 900, "pfc_pri3_tx_duration_us": 0,
@@ -59,7 +58,8 @@ var stats = map[string]map[string]uint64{
 	},
 }
 
-// ofMLX5 is what every other driver shows here.
+// ofMLX5 are the statistics of mlx5 and, in this simulation, of all drivers without an entry in
+// stats.
 var ofMLX5 = map[string]uint64{
 	"rx_prio3_bytes": 4096, "tx_prio3_pause": 12, "rx_prio3_pause_duration": 900, "rx_prio3_buf_discard": 2,
 	"rx_prio9_pause": 1, "rx_discards_phy": 5, "rx0_packets": 77, "tx_pause_storm_warning_events": 1,
@@ -82,7 +82,7 @@ func (e ethtool) Stats(name string) (map[string]uint64, error) {
 	return out, nil
 }
 
-// SetStat changes what ethtool -S shows of a port.
+// SetStat changes a statistic that ethtool -S shows for a port.
 func (h *Host) SetStat(port, name string, v uint64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -12,39 +12,39 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/local"
 )
 
-// port is a port with what its driver holds.
+// port is a port with the state of its driver.
 type port struct {
 	Port
 	state dcb.State
 	pause local.Pause
 	ring  nic.Rings
-	// divided: mlx5's receive buffer was divided by hand, and its firmware
-	// leaves it alone.
+	// divided is set once mlx5's receive buffer has been divided by hand; the firmware then leaves
+	// it alone.
 	divided bool
-	agent   bool // ice: the firmware's agent
-	// etsSet: bnxt has been given an ETS since it was loaded.
+	agent   bool // ice: the firmware's agent is on
+	// etsSet is set once bnxt has been given an ETS since it was loaded.
 	etsSet bool
-	// looks at the carrier until the link comes up by up.
+	// looks counts down the reads of the carrier until the link comes up by calling up.
 	looks int
 	up    func()
-	// rival is another program that acts on the rivalIn-th look at the port; 0 is not.
+	// rival is another program that acts on the rivalIn-th read of the port; 0 means never.
 	rival               func(*dcb.State)
 	rivalAfter, rivalIn int
-	fec                 string // that is in use, as ethtool calls it; "" for a link that shows none
-	// trusts are of its VFs.
+	fec                 string // FEC in use, by ethtool's name; "" if the link shows none
+	// trusts holds the trust settings of the port's VFs.
 	trusts []bool
 	sfs    []*sf
-	// stats are statistics that a test has set.
+	// stats holds the statistics set by a test.
 	stats map[string]uint64
 }
 
-// newPort returns a port as its driver has it after it is loaded.
+// newPort returns a port in the state after its driver is loaded.
 func newPort(p Port) *port {
 	negotiates := (p.Driver == nic.DriverICE || p.Driver == nic.DriverBNXT) && !p.FixedSpeed
 	n := &port{Port: p, pause: local.Pause{Autoneg: negotiates, RX: true, TX: true}, agent: p.Driver == nic.DriverICE, ring: nic.Rings{RX: 1024, TX: 1024, MaxRX: 8192, MaxTX: 8192}}
 	ets := dcb.ETS{Cap: 8}
 	for i := range ets.TSA {
-		if p.Driver != nic.DriverBNXT { // which tells zeros until it is set
+		if p.Driver != nic.DriverBNXT { // bnxt reports zeros until ETS is set
 			ets.PriorityTC[i] = uint8(i)
 		}
 		if p.Driver == nic.DriverMLX5 {
@@ -82,15 +82,15 @@ func (p *port) clone() *dcb.State {
 	return &s
 }
 
-// Corrupt changes what a port's driver holds behind everyone's back.
+// Corrupt changes the state of a port's driver without recording a write.
 func (h *Host) Corrupt(name string, f func(*dcb.State)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	f(&h.ports[name].state)
 }
 
-// Rival starts another program that writes what a port's driver holds: on the n-th look
-// at the port after each write to its driver, from 1. A nil f ends it.
+// Rival starts another program that changes the state of a port's driver: on the n-th read of the
+// port, from 1, after each write to its driver. A nil f stops it.
 func (h *Host) Rival(name string, n int, f func(*dcb.State)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -98,22 +98,22 @@ func (h *Host) Rival(name string, n int, f func(*dcb.State)) {
 	p.rival, p.rivalAfter, p.rivalIn = f, n, 0
 }
 
-// SetPause changes the link pause of a port behind everyone's back.
+// SetPause changes the link pause of a port without recording a write.
 func (h *Host) SetPause(name string, p local.Pause) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.ports[name].pause = p
 }
 
-// State returns what a port's driver holds.
+// State returns the state of a port's driver.
 func (h *Host) State(name string) *dcb.State {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.ports[name].clone()
 }
 
-// dcbnl is the DCB interface of a Host. Like the real client it writes nothing
-// that is so; unlike it, it believes its drivers.
+// dcbnl is the DCB interface of a Host. Like the real client it does not write values that are
+// already set; unlike it, it trusts its drivers.
 type dcbnl struct{ view }
 
 var _ local.DCB = dcbnl{}
@@ -152,7 +152,7 @@ func (k dcbnl) Get(ctx context.Context, name string) (*dcb.State, error) {
 
 func einval(what string) error { return fmt.Errorf("%s: %w: EINVAL", what, dcb.ErrRefused) }
 
-// set carries a write out, unless it is refused or ignored.
+// set carries out a write, unless the write is rejected or ignored.
 func (k dcbnl) set(ctx context.Context, name, what string, same func(*port) bool, write func(*port) error) (bool, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -202,7 +202,7 @@ func (k dcbnl) SetPFC(ctx context.Context, name string, mask qos.PrioritySet, de
 		if delay > 0 && delay < 1000 {
 			p.state.PFC.Delay = delay
 		}
-		// mlx5 keeps the mask and takes the length back (en_dcbnl.c).
+		// mlx5 keeps the mask and restores the old length (en_dcbnl.c).
 		if p.divided && !p.fits(p.state.Buffer.Headroom, k.number(k.sys("class", "net", name, "mtu"))) {
 			p.state.PFC.Delay = old
 			return einval(what)
@@ -211,9 +211,8 @@ func (k dcbnl) SetPFC(ctx context.Context, name string, mask qos.PrioritySet, de
 	})
 }
 
-// divide gives the lossless priorities of mlx5 a receive buffer of their own, as
-// its firmware does while it is in charge: "buffer 0 0 0 1 0 0 0 0" of mlnx_qos
-// with PFC on priority 3.
+// divide gives the lossless priorities of mlx5 their own receive buffer, as its firmware does while
+// it manages the buffers: "buffer 0 0 0 1 0 0 0 0" in mlnx_qos with PFC on priority 3.
 func (p *port) divide() {
 	const lossy = 157 * 128 // bytes
 	b := p.state.Buffer
@@ -228,9 +227,10 @@ func (p *port) divide() {
 	}
 }
 
-// fits is mlx5's rule for the receive buffer: no more than there is, and for
-// each lossless priority what is on its way when a pause is sent, a packet and a
-// cell (mlx5/core/en/port_buffer.c). The speed is the lowest that it counts with.
+// fits applies mlx5's rule for the receive buffer: the sizes must not exceed the total, and each
+// lossless priority needs room for what is in flight when a pause is sent, a packet and a cell
+// (mlx5/core/en/port_buffer.c). The speed is the lowest one that the driver uses in its
+// calculation.
 func (p *port) fits(want dcb.Headroom, mtu int) bool {
 	const speed, maxMTU, cell = 40, 9978, 128 // Gbit/s, bytes
 	var sum uint32
@@ -274,7 +274,7 @@ func (k dcbnl) SetETS(ctx context.Context, name string, want dcb.Scheduling) (bo
 	})
 }
 
-// SetWilling implements local.DCB. ice alone keeps it (ice_dcb_nl.c).
+// SetWilling implements local.DCB. Only ice stores the setting (ice_dcb_nl.c).
 func (k dcbnl) SetWilling(ctx context.Context, name string, willing bool) (bool, error) {
 	return k.set(ctx, name, "set willing", func(p *port) bool { return p.state.ETS.Willing == willing }, func(p *port) error {
 		if p.Driver == nic.DriverICE {
@@ -317,8 +317,8 @@ func (k dcbnl) OwnDCBX(ctx context.Context, name string, host bool) (bool, error
 	})
 }
 
-// MapDSCP implements local.DCB. On ice the first entry resets ETS, and so does
-// the end of the last.
+// MapDSCP implements local.DCB. On ice the first entry resets ETS, and so does removing the last
+// one.
 func (k dcbnl) MapDSCP(ctx context.Context, name string, want [qos.NumDSCP]int8) (bool, error) {
 	result := func(p *port) []dcb.App {
 		var apps []dcb.App
@@ -340,7 +340,7 @@ func (k dcbnl) MapDSCP(ctx context.Context, name string, want [qos.NumDSCP]int8)
 		return apps
 	}
 	return k.set(ctx, name, "map dscp", func(p *port) bool { return slices.Equal(p.state.Apps, result(p)) }, func(p *port) error {
-		before := len(p.state.Apps) // of ice, which has no others
+		before := len(p.state.Apps) // on ice, which has no other entries
 		p.state.Apps = result(p)
 		if p.Driver == nic.DriverICE && (before == 0) != (len(p.state.Apps) == 0) {
 			*p.state.ETS = dcb.ETS{Cap: 8}
@@ -350,7 +350,7 @@ func (k dcbnl) MapDSCP(ctx context.Context, name string, want [qos.NumDSCP]int8)
 	})
 }
 
-// ethtool is the ioctl of a Host.
+// ethtool is the ethtool ioctl of a Host.
 type ethtool struct{ view }
 
 var _ local.Ethtool = ethtool{}
@@ -380,11 +380,11 @@ func (e ethtool) Pause(name string) (local.Pause, error) {
 	return out, nil
 }
 
-// SetPause implements local.Ethtool. mlx5 takes no autonegotiation of pause
-// (en_ethtool.c); ice takes what its link has alone, nothing while PFC is on, and
-// restarts the link (ice_ethtool.c, ice_set_pauseparam); bnxt takes it where the
-// speed is negotiated, and restarts the link where pause is or was
-// (bnxt_ethtool.c, bnxt_set_pauseparam).
+// SetPause implements local.Ethtool. mlx5 does not support autonegotiation of pause (en_ethtool.c).
+// ice accepts only its link's autonegotiation value, rejects every change while PFC is on, and
+// restarts the link (ice_ethtool.c, ice_set_pauseparam). bnxt accepts autonegotiation only if the
+// speed is negotiated, and restarts the link if pause is or was negotiated (bnxt_ethtool.c,
+// bnxt_set_pauseparam).
 func (e ethtool) SetPause(name string, want local.Pause) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()

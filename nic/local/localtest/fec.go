@@ -7,14 +7,14 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/runner"
 )
 
-// SetFEC is what the link of a port runs with from now on: "RS", "BaseR", "Off".
+// SetFEC sets the FEC in use on a port's link: "RS", "BaseR" or "Off".
 func (h *Host) SetFEC(port, encoding string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.ports[port].fec = encoding
 }
 
-// ethtoolFEC is ethtool, as far as it shows forward error correction.
+// ethtoolFEC simulates the part of ethtool that shows forward error correction.
 func (h *Host) ethtoolFEC(_ context.Context, args []string) (runner.Result, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -10,12 +10,12 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/local"
 )
 
-// files is the tree of a Host with the answers of the kernel.
+// files is the file tree of a Host, with the kernel's behaviour.
 type files struct{ view }
 
 var _ local.FS = files{}
 
-// debug is what debugfs answers where it is closed.
+// debug returns the error for a path in debugfs that is closed to the user.
 func (f files) debug(name string) error {
 	switch {
 	case !strings.HasPrefix(name, f.Roots.DebugFS+"/"):
@@ -28,14 +28,14 @@ func (f files) debug(name string) error {
 	return nil
 }
 
-// cmFile splits the name of a file or folder of rdma_cm in configfs.
+// cmFile splits the path of a file or directory of rdma_cm in configfs.
 func (f files) cmFile(name string) (rdma, file string, ok bool) {
 	rest, ok := strings.CutPrefix(name, filepath.Join(f.Roots.ConfigFS, "rdma_cm")+"/")
 	rdma, rest, _ = strings.Cut(rest, "/")
 	return rdma, strings.TrimPrefix(rest, "ports/1/"), ok
 }
 
-// readOf takes out what is to be called before a file is read.
+// readOf removes and returns the functions to be called before a file is read.
 func (f files) readOf(name string) (calls []func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -166,8 +166,8 @@ func (f files) WriteFile(name string, data []byte) error {
 	return nil
 }
 
-// Mkdir implements local.FS. In rdma_cm a folder is made for an RDMA device
-// alone, with its files.
+// Mkdir implements local.FS. In rdma_cm, a directory can be created only for an RDMA device, and
+// appears with its files.
 func (f files) Mkdir(name string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -194,7 +194,7 @@ func (f files) Mkdir(name string) error {
 	return nil
 }
 
-// Remove implements local.FS. The folders of rdma_cm go with their files.
+// Remove implements local.FS. The directories of rdma_cm are removed with their files.
 func (f files) Remove(name string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/local"
 )
 
-// setVFs is what the kernel does with a number of VFs (drivers/pci/pci-sysfs.c,
-// sriov_numvfs_store): with VFs there it takes no other number than 0.
+// setVFs does what the kernel does when the number of VFs is written (drivers/pci/pci-sysfs.c,
+// sriov_numvfs_store): while VFs exist, it accepts only 0.
 func (h *Host) setVFs(ifname string, n int) error {
 	p := h.ports[ifname]
 	have := len(p.trusts)
@@ -42,7 +42,7 @@ func (h *Host) setVFs(ifname string, n int) error {
 	return nil
 }
 
-// UseVF brings the interface of a VF up, or with a driver binds the VF to that.
+// UseVF brings the interface of a VF up or, if driver is not "", binds the VF to that driver.
 func (h *Host) UseVF(name string, vf int, driver string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -56,7 +56,7 @@ func (h *Host) UseVF(name string, vf int, driver string) {
 	h.link("../../../bus/pci/drivers/"+driver, filepath.Join(dir, "driver"))
 }
 
-// SetSwitchdev puts the switch of a card into switchdev mode.
+// SetSwitchdev switches a card to switchdev mode.
 func (h *Host) SetSwitchdev(name string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -67,7 +67,7 @@ func (h *Host) switchdev(name string) {
 	h.put(h.sys("class", "net", name, "phys_switch_id"), "0a94ef0001\n")
 }
 
-// vfs is rtnetlink of a Host for virtual functions.
+// vfs implements rtnetlink for the virtual functions of a Host.
 type vfs struct{ view }
 
 var _ local.VFs = vfs{}

@@ -1,8 +1,7 @@
-// Package localtest is a simulated Linux host for package local: a tree of
-// sysfs, configfs, debugfs and proc in a folder, with the answers that the
-// kernel gives where a tree of files would not (drivers/infiniband/core/
-// cma_configfs.c, fs/debugfs/file.c, en_ecn.c of MLNX_OFED), and DCB and ethtool
-// with the rules of mlx5, bnxt and ice.
+// Package localtest simulates a Linux host for package local: a tree of sysfs, configfs, debugfs
+// and proc below a directory, with the kernel's behaviour where plain files would behave
+// differently (drivers/infiniband/core/cma_configfs.c, fs/debugfs/file.c, en_ecn.c of MLNX_OFED),
+// and DCB and ethtool with the rules of mlx5, bnxt and ice.
 //
 // Only tests and simulators use it.
 package localtest
@@ -29,59 +28,58 @@ import (
 // Port describes a port for [Host.Add].
 type Port struct {
 	Name string
-	// RDMA is the RDMA device, "" for none; "" with Bond for a member that
-	// shares the device of another.
+	// RDMA is the RDMA device; "" if there is none, or if Bond is set and the port shares the
+	// device of another member.
 	RDMA   string
 	PCI    string // "0000:3b:00.0"
 	Driver string // "mlx5_core", "bnxt_en", "ice" or "ionic"
-	// CC is where bnxt_en has its congestion control, "" for nowhere.
+	// CC says where bnxt_en keeps its congestion control settings; "" if it has none.
 	CC  string
 	MAC string
 	VF  bool
-	// FixedSpeed: ice and bnxt negotiate neither the speed nor pause.
+	// FixedSpeed makes ice and bnxt negotiate neither the speed nor pause.
 	FixedSpeed bool
-	// OFED has the files that NVIDIA's own driver adds.
+	// OFED adds the files of NVIDIA's own driver.
 	OFED bool
 	Bond string
-	// Model is the PCI number of the device, "" for 1021; Part and Serial are in the vital
-	// product data of the card, which it has where one of them is stated.
+	// Model is the PCI ID of the device; "" stands for 1021. Part and Serial are in the card's
+	// vital product data, which exist if one of them is set.
 	Model, Part, Serial string
-	// MaxVFs is how many virtual functions the firmware offers; 0 is no SR-IOV.
+	// MaxVFs is how many virtual functions the firmware offers; 0 means no SR-IOV.
 	MaxVFs int
-	// MaxSFs is how many scalable functions the firmware offers. Switchdev has the card in
-	// switchdev mode after each boot.
+	// MaxSFs is how many scalable functions the firmware offers. Switchdev puts the card into
+	// switchdev mode at each boot.
 	MaxSFs    int
 	Switchdev bool
-	// Restricted is the host's side of a BlueField in DPU mode.
+	// Restricted makes the port the host's side of a BlueField in DPU mode.
 	Restricted bool
 }
 
-// Faults are what goes wrong. The zero value is a machine in order.
+// Faults selects what goes wrong. The zero value is a machine without faults.
 type Faults struct {
-	// NotRoot refuses all writes and what root alone reads.
+	// NotRoot rejects all writes, and reads that require root.
 	NotRoot bool
-	// Lockdown is Secure Boot's.
+	// Lockdown simulates Secure Boot lockdown.
 	Lockdown bool
-	// Ignore has drivers answer success and change nothing.
+	// Ignore makes drivers report success and change nothing.
 	Ignore bool
-	// LinkDead keeps a link down that bounced; LinkSlow keeps it down for so
-	// many looks.
+	// LinkDead keeps a link down that a change took down; LinkSlow keeps it down for that many
+	// reads.
 	LinkDead bool
 	LinkSlow int
-	// FirmwareDCBX has firmware refuse to hand DCBX over.
+	// FirmwareDCBX makes firmware refuse to hand over DCBX.
 	FirmwareDCBX bool
-	// NoDCB has no port with DCB operations, as in the server of a BlueField in
-	// DPU mode.
+	// NoDCB leaves all ports without DCB operations, as in the server of a BlueField in DPU mode.
 	NoDCB bool
-	// NoDCBNL is a kernel that is built without DCB (CONFIG_DCB).
+	// NoDCBNL simulates a kernel built without DCB (CONFIG_DCB).
 	NoDCBNL bool
 }
 
-// Host is the machine. Its methods may be called from several goroutines.
+// Host is the simulated machine. Its methods may be called from several goroutines.
 type Host struct {
 	Roots local.Roots
-	// Programs are what the host runs; Add fills in nothing. A test may set
-	// or delete entries before the machine is used.
+	// Programs are the programs that the host can run. A test may set or delete entries before it
+	// uses the machine.
 	Programs map[string]runnertest.Program
 
 	mu     sync.Mutex
@@ -90,20 +88,20 @@ type Host struct {
 	ports  map[string]*port
 	stack  map[string]*stacked          // bonds, VLANs, bridges
 	cm     map[string]map[string]string // RDMA device -> file -> value
-	stale  map[string]bool              // folders in configfs of a device that was made anew
-	cc     map[string]map[string]int    // RDMA device -> congestion control of bnxt_re
-	// ccWaits are the settings that wait for apply.
+	stale  map[string]bool              // stale configfs directories of recreated devices
+	cc     map[string]map[string]int    // RDMA device -> congestion control settings of bnxt_re
+	// ccWaits holds the settings that take effect at the next apply.
 	ccWaits map[string]int
 	writes  []string
 	boots   int
-	created int // network devices so far
-	// auxiliary is the last number on the auxiliary bus.
+	created int // number of network devices created so far
+	// auxiliary is the last number used on the auxiliary bus.
 	auxiliary int
 	onRead    map[string]func()
 	pairs     []Pair
 }
 
-// New makes a host without ports in a folder.
+// New creates a host without ports below a directory.
 func New(dir string) *Host {
 	for _, d := range []string{"run", "etc"} {
 		must(os.MkdirAll(filepath.Join(dir, d), 0o755))
@@ -111,9 +109,9 @@ func New(dir string) *Host {
 	return newHost(dir, disk{})
 }
 
-// InMemory makes a host without ports whose files of the kernel are in memory,
-// where nobody but its Machine finds them. Its folders Run and Etc are real ones
-// below dir, as for [New], and are not made before something is put there.
+// InMemory creates a host without ports whose kernel files are in memory, visible only to its
+// Machine. Its directories Run and Etc are real ones below dir, as for [New], but are created only
+// when something is put there.
 func InMemory(dir string) *Host { return newHost(dir, newMemory()) }
 
 func newHost(dir string, t tree) *Host {
@@ -163,7 +161,7 @@ func (h *Host) put(name, content string) { h.tree.put(name, content) }
 
 func (h *Host) link(target, name string) { h.tree.link(target, name) }
 
-// number reads a file that holds one.
+// number reads a file that holds a number.
 func (h *Host) number(name string) int {
 	b, err := h.tree.ReadFile(name)
 	must(err)
@@ -172,11 +170,11 @@ func (h *Host) number(name string) int {
 	return n
 }
 
-// Machine returns the machine with the host's parts. It looks at links often,
-// so that tests need not wait.
+// Machine returns a machine that works on the host. It waits only briefly for links, so that tests
+// are fast.
 func (h *Host) Machine() *local.Machine { return h.machine(false) }
 
-// MachineOf is Machine for a user who is not root.
+// MachineOf is like Machine for a user who is not root.
 func (h *Host) MachineOf() *local.Machine { return h.machine(true) }
 
 func (h *Host) machine(user bool) *local.Machine {
@@ -199,7 +197,7 @@ func (h *Host) SetFaults(f Faults) {
 	h.put(h.sys("kernel", "security", "lockdown"), mode)
 }
 
-// Writes returns what was written so far, and forgets it.
+// Writes returns the writes so far, and clears the list.
 func (h *Host) Writes() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -208,18 +206,18 @@ func (h *Host) Writes() []string {
 	return w
 }
 
-// OnRead has f called once before the first file is read whose name ends so. f
-// may call OnRead again.
+// OnRead makes f be called once, before the first read of a file whose name ends with suffix. f may
+// call OnRead again.
 func (h *Host) OnRead(suffix string, f func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.onRead[suffix] = f
 }
 
-// Put writes a file of the tree, by its path below the root of sysfs.
+// Put writes a file, given by its path below the root of sysfs.
 func (h *Host) Put(sysPath, content string) { h.put(h.sys(sysPath), content) }
 
-// PutIn is Put into a folder that is there.
+// PutIn is like Put, but fails if the file's directory does not exist.
 func (h *Host) PutIn(sysPath, content string) error {
 	if _, err := h.tree.ReadDir(filepath.Dir(h.sys(sysPath))); err != nil {
 		return err
@@ -228,24 +226,24 @@ func (h *Host) PutIn(sysPath, content string) error {
 	return nil
 }
 
-// SetName is what the machine calls itself, and its kernel's release.
+// SetName sets the machine's hostname and kernel release.
 func (h *Host) SetName(name, kernel string) {
 	h.put(h.proc("sys", "kernel", "hostname"), name+"\n")
 	h.put(h.proc("sys", "kernel", "osrelease"), kernel+"\n")
 }
 
-// Process adds a process, with the arguments that it was started with.
+// Process adds a process with the given command line.
 func (h *Host) Process(id int, comm string, args ...string) {
 	h.put(h.proc(strconv.Itoa(id), "comm"), comm+"\n")
 	h.put(h.proc(strconv.Itoa(id), "cmdline"), strings.Join(args, "\x00")+"\x00")
 }
 
-// Routes replaces the routes by lines of /proc/net/route.
+// Routes replaces the routes by the given lines of /proc/net/route.
 func (h *Host) Routes(lines ...string) {
 	h.put(h.proc("net", "route"), "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n"+strings.Join(append(lines, ""), "\n"))
 }
 
-// UnloadCM takes the module rdma_cm away, and has modprobe load it.
+// UnloadCM removes the rdma_cm module, and makes modprobe load it again.
 func (h *Host) UnloadCM() {
 	dir := filepath.Join(h.Roots.ConfigFS, "rdma_cm")
 	h.tree.removeAll(dir)
@@ -255,15 +253,15 @@ func (h *Host) UnloadCM() {
 	}
 }
 
-// SetCard puts a card behind mlxconfig.
+// SetCard makes mlxconfig work on a card.
 func (h *Host) SetCard(c *mlxconfigtest.Card) { h.SetMLXCards([]*mlxconfigtest.Card{c}) }
 
-// SetMLXCards puts cards of one tool behind it, each under its Device.
+// SetMLXCards makes one tool work on several cards, each under its Device.
 func (h *Host) SetMLXCards(cards []*mlxconfigtest.Card) {
 	tool := cards[0].Tool
 	for _, name := range []string{tool, strings.Replace(tool, "config", "fwreset", 1)} {
 		h.Programs[name] = func(ctx context.Context, args []string) (runner.Result, error) {
-			// A device that is no card's is for any of them to refuse.
+			// If no card has the device's name, the first card rejects it.
 			c := cards[0]
 			if i := slices.Index(args, "-d"); i >= 0 && i+1 < len(args) {
 				if j := slices.IndexFunc(cards, func(c *mlxconfigtest.Card) bool { return c.Device == args[i+1] }); j >= 0 {
@@ -275,7 +273,7 @@ func (h *Host) SetMLXCards(cards []*mlxconfigtest.Card) {
 	}
 }
 
-// Add puts a port on the host, as its driver leaves it after it is loaded.
+// Add adds a port to the host, in the state after its driver is loaded.
 func (h *Host) Add(p Port) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -337,8 +335,8 @@ func (h *Host) add(p Port) {
 		h.put(filepath.Join(net, "ecn", "roce_np", "cnp_dscp"), "0\n")
 		h.put(filepath.Join(net, "ecn", "roce_np", "cnp_802p_prio"), "0\n")
 		h.put(filepath.Join(net, "ecn", "roce_rp", "rpg_ai_rate"), "5\n")
-		// The driver's own is "default", which no watchdog of a switch waits for: the
-		// host is one whose operator has set it.
+		// The driver's default is "default", which is longer than any switch's watchdog waits: on
+		// this host the operator has changed it.
 		h.put(filepath.Join(net, "settings", "pfc_stall_prevention"), nic.StallAuto+"\n")
 	case p.Driver == nic.DriverMLX5 && !p.VF && !p.Restricted:
 		cc := filepath.Join(h.Roots.DebugFS, "mlx5", p.PCI, "cc_params")
@@ -348,8 +346,8 @@ func (h *Host) add(p Port) {
 	}
 }
 
-// ccParams are the parameters of congestion control of mlx5 (drivers/infiniband/hw/mlx5/
-// cong.c). ccStart are those that are not 0.
+// ccParams are the congestion control parameters of mlx5 (drivers/infiniband/hw/mlx5/cong.c).
+// ccStart holds those that are not 0 initially.
 var (
 	ccParams = []string{
 		"rp_clamp_tgt_rate", "rp_clamp_tgt_rate_ati", "rp_time_reset", "rp_byte_reset", "rp_threshold", "rp_ai_rate", "rp_max_rate",
@@ -359,8 +357,8 @@ var (
 	ccStart = map[string]int{"rp_ai_rate": 5, "rp_time_reset": 300, "rp_byte_reset": 32767, "rp_threshold": 1, "rp_hai_rate": 50, "rp_min_dec_fac": 50, "rp_min_rate": 1, "rp_dce_tcp_g": 1019, "rp_dce_tcp_rtt": 1, "rp_rate_reduce_monitor_period": 4, "rp_initial_alpha_value": 1023, "rp_gd": 11}
 )
 
-// putIndex numbers a network device that is created. The kernel gives each another number
-// (net/core/dev.c).
+// putIndex gives a new network device the next interface index. The kernel gives each device a
+// different one (net/core/dev.c).
 func (h *Host) putIndex(dir string) (index int) {
 	h.created++
 	index = 1 + h.created // 1 is lo
@@ -368,7 +366,7 @@ func (h *Host) putIndex(dir string) (index int) {
 	return index
 }
 
-// addRDMA makes the RDMA device of a port; its defaults are the kernel's.
+// addRDMA creates the RDMA device of a port, with the kernel's defaults.
 func (h *Host) addRDMA(p Port) {
 	dir := h.sys("devices", "pci0000:00", p.PCI, "infiniband", p.RDMA)
 	h.put(filepath.Join(dir, "fw_ver"), "28.40.1000\n")
@@ -382,7 +380,7 @@ func (h *Host) addRDMA(p Port) {
 		{"0000:0000:0000:0000:0000:0000:0000:0000", ""},
 	} {
 		h.put(filepath.Join(dir, "ports", "1", "gids", strconv.Itoa(i)), g.gid+"\n")
-		if g.kind != "" { // of an empty slot the kernel shows no type
+		if g.kind != "" { // the kernel shows no type for an empty slot
 			h.put(filepath.Join(dir, "ports", "1", "gid_attrs", "types", strconv.Itoa(i)), g.kind+"\n")
 		}
 	}
@@ -398,8 +396,8 @@ func (h *Host) addRDMA(p Port) {
 	h.cm[p.RDMA] = map[string]string{"default_roce_tos": "0", "default_roce_mode": "IB/RoCE v1"}
 }
 
-// DropRDMA takes the RDMA device of a port away, as a reload of its driver
-// does. A folder in configfs stays and is stale. It is an error if the port has none.
+// DropRDMA removes the RDMA device of a port, as reloading its driver does. Its configfs directory
+// remains and is stale. DropRDMA returns an error if the port has no RDMA device.
 func (h *Host) DropRDMA(name string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -419,7 +417,7 @@ func (h *Host) dropRDMA(name string) error {
 	return nil
 }
 
-// WithoutRoCE has the driver of a port find a Broadcom card without RDMA.
+// WithoutRoCE makes the port's driver find a Broadcom card without RDMA support.
 func (h *Host) WithoutRoCE(name string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -428,19 +426,20 @@ func (h *Host) WithoutRoCE(name string) {
 	h.tree.removeAll(h.rdmaAuxiliary(p))
 }
 
-// rdmaAuxiliary is the device that Broadcom's driver has for the module that makes RDMA devices.
+// rdmaAuxiliary returns the path of the auxiliary device that Broadcom's driver creates for the
+// module that creates RDMA devices.
 func (h *Host) rdmaAuxiliary(p Port) string {
 	return h.sys("devices", "pci0000:00", p.PCI, "bnxt_en.rdma.0")
 }
 
-// RenewRDMA makes the RDMA device of a port anew.
+// RenewRDMA recreates the RDMA device of a port.
 func (h *Host) RenewRDMA(name string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.addRDMA(h.ports[name].Port)
 }
 
-// Remove takes a port off the host, and returns it for [Host.Add].
+// Remove removes a port from the host, and returns it for [Host.Add].
 func (h *Host) Remove(name string) Port {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -449,14 +448,14 @@ func (h *Host) Remove(name string) Port {
 	return p
 }
 
-// Flaps returns how often a link went up or down.
+// Flaps returns how often the link went up or down.
 func (h *Host) Flaps(name string) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.number(h.sys("class", "net", name, "carrier_changes"))
 }
 
-// Unplug takes the cable out of a port, or puts it in again.
+// Unplug unplugs the cable of a port, or plugs it in again if out is false.
 func (h *Host) Unplug(name string, out bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -487,7 +486,7 @@ func (h *Host) bounce(name string) {
 	}
 }
 
-// view is a Host as a user has it.
+// view is a Host as one user sees it.
 type view struct {
 	*Host
 	user bool // not root
@@ -495,12 +494,12 @@ type view struct {
 
 func (v view) notRoot() bool { return v.user || v.faults.NotRoot }
 
-// wrote notes a write.
+// wrote records a write.
 func (h *Host) wrote(format string, args ...any) {
 	h.writes = append(h.writes, fmt.Sprintf(format, args...))
 }
 
-// devinfo is ibv_devinfo of rdma-core: the payload follows the MTU.
+// devinfo simulates ibv_devinfo of rdma-core: the RDMA payload follows from the MTU.
 func (h *Host) devinfo(_ context.Context, args []string) (runner.Result, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -521,8 +520,8 @@ func (h *Host) devinfo(_ context.Context, args []string) (runner.Result, error) 
 	return runner.Result{Code: 1}, nil
 }
 
-// MoveAway moves an interface into another network namespace. It is an error if the host
-// does not have it any more.
+// MoveAway moves an interface to another network namespace. It returns an error if the host no
+// longer has the interface.
 func (h *Host) MoveAway(name string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -5,8 +5,8 @@ import (
 	"maps"
 )
 
-// Keep returns what brings the machine back to where it is now: its files, what its
-// drivers hold, and the RDMA stack. It is for a host of [InMemory].
+// Keep returns a function that restores the machine's current state: its files, the state of its
+// drivers, and the RDMA stack. It works only for a host made with [InMemory].
 func (h *Host) Keep() (back func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -30,8 +30,8 @@ func (h *Host) Keep() (back func()) {
 	}
 }
 
-// SetCM changes a default of RDMA-CM behind everyone's back: "default_roce_tos" or
-// "default_roce_mode" of an RDMA device. It is an error if the host has no such device.
+// SetCM changes an RDMA-CM default of an RDMA device, "default_roce_tos" or "default_roce_mode",
+// without recording a write. It returns an error if the host has no such device.
 func (h *Host) SetCM(device, file, value string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -42,7 +42,7 @@ func (h *Host) SetCM(device, file, value string) error {
 	return nil
 }
 
-// copy copies a port with what its driver holds.
+// copy copies a port with the state of its driver.
 func (p *port) copy() *port {
 	c := *p
 	c.state, c.stats = *p.clone(), maps.Clone(p.stats)
@@ -65,7 +65,7 @@ func nested[V any](m map[string]map[string]V) map[string]map[string]V {
 	return out
 }
 
-// keep returns what brings the files back.
+// keep returns a function that restores the files.
 func (m *memory) keep() (back func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -77,7 +77,7 @@ func (m *memory) keep() (back func()) {
 	}
 }
 
-// copy copies a node and all below it; the parent of the root is itself.
+// copy copies a node and everything below it; the root is its own parent.
 func (n *node) copy(parent *node) *node {
 	c := &node{parent: parent, target: n.target, content: n.content}
 	if parent == nil {

@@ -14,7 +14,7 @@ import (
 type Pair struct {
 	RDMA    string // the device
 	Local   int
-	Remote  int    // 0 for one that is not connected
+	Remote  int    // 0 if not connected
 	Type    string // "RC", "UD"
 	State   string // "RTS", "INIT"
 	Program string
@@ -28,7 +28,7 @@ func (h *Host) SetPairs(pairs ...Pair) {
 	h.pairs = pairs
 }
 
-// rdmaTool is iproute2's rdma, as far as it shows queue pairs.
+// rdmaTool simulates the part of iproute2's rdma that shows queue pairs.
 func (h *Host) rdmaTool(_ context.Context, args []string) (runner.Result, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -71,7 +71,7 @@ func (h *Host) rdmaTool(_ context.Context, args []string) (runner.Result, error)
 	return runner.Result{Stdout: append(b, '\n')}, nil
 }
 
-// numbers are bytes as rdma prints them.
+// numbers returns bytes in the form that rdma prints.
 func numbers(b []byte) []int {
 	out := make([]int, len(b))
 	for i, v := range b {
@@ -80,8 +80,8 @@ func numbers(b []byte) []int {
 	return out
 }
 
-// context is what the firmware of mlx5 dumps of a queue pair: a segment that says of which,
-// its context (include/linux/mlx5/mlx5_ifc.h, qpc_bits), and one that ends the dump.
+// context returns the mlx5 firmware's dump of a queue pair: a segment that identifies the pair, its
+// context (include/linux/mlx5/mlx5_ifc.h, qpc_bits), and an end segment.
 func (p Pair) context() []byte {
 	states := map[string]byte{"INIT": 1, "RTR": 2, "RTS": 3, "SQD": 5, "ERR": 6}
 	kinds := map[string]byte{"RC": 0, "UC": 1, "UD": 2}
@@ -92,7 +92,7 @@ func (p Pair) context() []byte {
 	c[8] = 5<<5 | 30
 	binary.BigEndian.PutUint32(c[20:], uint32(p.Remote)&0xffffff)
 	path := c[24:]
-	path[7], path[11] = 0, 64 // hops
+	path[7], path[11] = 0, 64 // hop limit
 	path[33] = 2<<6 | byte(p.DSCP)
 	binary.BigEndian.PutUint16(path[34:], 0xc000)
 	return append(append(head, c...), 0, 2, 0, 0)

@@ -8,18 +8,18 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/runner"
 )
 
-// Where a card has its list of capabilities in its configuration space, and in it that of
-// PCI Express.
+// Offsets of the capabilities in a card's configuration space.
 const (
 	powerAt   = 0x40
 	expressAt = 0x60
 	controlAt = expressAt + 8
 )
 
-// configSpace is that of a card as it is after a reset: reads of up to 512 bytes.
+// configSpace returns the configuration space of a card after a reset: read requests of up to 512
+// bytes.
 func configSpace() string {
 	b := make([]byte, 256)
-	b[0x06] = 0x10 // there is a list of capabilities
+	b[0x06] = 0x10 // a capability list is present
 	b[0x34] = powerAt
 	b[powerAt], b[powerAt+1] = 0x01, expressAt
 	b[expressAt] = 0x10
@@ -27,7 +27,7 @@ func configSpace() string {
 	return string(b)
 }
 
-// setpci is that of pciutils, as far as it sets bits of Device Control.
+// setpci simulates the part of pciutils' setpci that sets bits of Device Control.
 func (h *Host) setpci(_ context.Context, args []string) (runner.Result, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -57,8 +57,8 @@ func (h *Host) setpci(_ context.Context, args []string) (runner.Result, error) {
 	return runner.Result{}, nil
 }
 
-// AddGPU puts an accelerator on the host: its PCI address, the root complex that it is on,
-// such as pci0000:97, and its NUMA node, -1 where that is not known.
+// AddGPU adds an accelerator to the host, given its PCI address, its root complex, such as
+// pci0000:97, and its NUMA node, -1 if not known.
 func (h *Host) AddGPU(pci, root string, node int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -14,14 +14,14 @@ import (
 
 // sf is a scalable function of a port.
 type sf struct {
-	index, number, device int // device is that on the auxiliary bus
+	index, number, device int // device is its number on the auxiliary bus
 	active                bool
 }
 
-// firstSF is the index of the first of devlink's ports of SFs.
+// firstSF is the index of the first devlink port that belongs to an SF.
 const firstSF = 32768
 
-// devlink is that of iproute2, as far as it is about scalable functions of mlx5
+// devlink simulates the part of iproute2's devlink that handles scalable functions of mlx5
 // (drivers/net/ethernet/mellanox/mlx5/core/sf/devlink.c).
 func (h *Host) devlink(_ context.Context, args []string) (runner.Result, error) {
 	h.mu.Lock()
@@ -70,16 +70,16 @@ func (h *Host) devlink(_ context.Context, args []string) (runner.Result, error) 
 
 func refused(why string) runner.Result { return runner.Result{Stderr: []byte(why + "\n"), Code: 1} }
 
-// scan reads a whole line by a format.
+// scan parses a whole line according to a format.
 func scan(line, format string, into ...any) bool {
 	n, err := fmt.Sscanf(line, format, into...)
 	return err == nil && n == len(into)
 }
 
-// handle is that of one of devlink's ports.
+// handle returns the handle of a devlink port.
 func (p *port) handle(index int) string { return fmt.Sprintf("pci/%s/%d", p.PCI, index) }
 
-// ofHandle finds the port that the arguments name; index is -1 where they name the card alone.
+// ofHandle finds the port that the arguments name; index is -1 if they name only the card.
 func (h *Host) ofHandle(args []string) (of *port, index int) {
 	for _, a := range args {
 		parts := strings.Split(a, "/")
@@ -99,7 +99,7 @@ func (h *Host) ofHandle(args []string) (of *port, index int) {
 	return nil, -1
 }
 
-// addSF refuses what mlx5 refuses.
+// addSF adds an SF, and rejects what mlx5 rejects.
 func (h *Host) addSF(p *port, pf, number int) runner.Result {
 	if !strings.HasSuffix(p.PCI, "."+strconv.Itoa(pf)) {
 		return refused("Error: mlx5_core: Invalid pfnum supplied.")
@@ -122,7 +122,7 @@ func (h *Host) sfDir(p *port, s *sf) string {
 	return h.sys("devices", "pci0000:00", p.PCI, fmt.Sprintf("mlx5_core.sf.%d", s.device))
 }
 
-// activate has the driver bind the function, and make its interface.
+// activate makes the driver bind the function and create its interface.
 func (h *Host) activate(p *port, s *sf) {
 	if s.active {
 		return

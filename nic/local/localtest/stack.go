@@ -14,12 +14,12 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/local"
 )
 
-// stacked is a device over others.
+// stacked is a device over other devices.
 type stacked struct {
 	kind nic.UpperKind
 	on   []string
 	vlan local.VLAN
-	set  bool // the MTU of a bridge was set by hand
+	set  bool // the MTU of the bridge was set by hand
 }
 
 func (s *stacked) copy() *stacked {
@@ -28,7 +28,7 @@ func (s *stacked) copy() *stacked {
 	return &c
 }
 
-// AddBond makes a bond of ports that are there, in the mode of LACP.
+// AddBond adds an LACP bond of existing ports.
 func (h *Host) AddBond(name string, members ...string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -37,7 +37,7 @@ func (h *Host) AddBond(name string, members ...string) {
 	}
 }
 
-// AddBridge makes a bridge with ports.
+// AddBridge adds a bridge with the given ports.
 func (h *Host) AddBridge(name string, ports ...string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -52,7 +52,7 @@ func (h *Host) bridge(name string, ports []string) {
 	h.follow(ports[0])
 }
 
-// AddVLAN makes a VLAN without maps on a device.
+// AddVLAN adds a VLAN without maps over a device.
 func (h *Host) AddVLAN(name, on string, id int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -65,8 +65,8 @@ func (h *Host) addVLAN(name, on string, id int) {
 	h.put(filepath.Join(dir, "mtu"), fmt.Sprintln(h.mtuOf(on)))
 }
 
-// restack makes the devices over ports again, as the network configuration of a machine
-// does that states neither MTUs nor maps.
+// restack recreates the devices over ports, as a network configuration that sets neither MTUs nor
+// maps would.
 func (h *Host) restack(old map[string]*stacked) {
 	for made := true; made; {
 		made = false
@@ -84,7 +84,7 @@ func (h *Host) restack(old map[string]*stacked) {
 				h.bridge(name, s.on)
 			case nic.UpperBond:
 				for _, m := range s.on {
-					if h.ports[m] == nil || h.ports[m].Bond != name { // else it came with the port
+					if h.ports[m] == nil || h.ports[m].Bond != name { // otherwise the bond was recreated with the port
 						h.bond(name, m)
 					}
 				}
@@ -93,22 +93,22 @@ func (h *Host) restack(old map[string]*stacked) {
 	}
 }
 
-// SetEgress changes the map of a VLAN behind everyone's back.
+// SetEgress changes the egress map of a VLAN without recording a write.
 func (h *Host) SetEgress(name string, m nic.PCPs) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.stack[name].vlan.Egress = m
 }
 
-// SetMTU changes the MTU of a device behind everyone's back, with what the kernel changes
-// along with it.
+// SetMTU changes the MTU of a device, and the MTUs that the kernel changes with it, without
+// recording a write.
 func (h *Host) SetMTU(name string, mtu int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	must(h.setMTU(name, mtu))
 }
 
-// MTU is that of a device.
+// MTU returns the MTU of a device.
 func (h *Host) MTU(name string) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -124,8 +124,7 @@ func (h *Host) bond(bond, member string) {
 	h.put(h.sys("class", "net", member, "bonding_slave", "mii_status"), "up\n")
 }
 
-// over has a device, which it makes where it is not there, stand on another one, and
-// returns its folder.
+// over puts a device over another one, creating it if it does not exist, and returns its directory.
 func (h *Host) over(kind nic.UpperKind, name, on string) (dir string) {
 	dir = h.sys("devices", "virtual", "net", name)
 	if h.stack[name] == nil {
@@ -141,8 +140,8 @@ func (h *Host) over(kind nic.UpperKind, name, on string) (dir string) {
 	return dir
 }
 
-// setMTU is dev_set_mtu of the kernel. A VLAN has at most the MTU of its device
-// (net/8021q/vlan_dev.c, vlan_dev_change_mtu), and a bond sets that of its members
+// setMTU simulates the kernel's dev_set_mtu. A VLAN's MTU cannot exceed that of its device
+// (net/8021q/vlan_dev.c, vlan_dev_change_mtu), and a bond sets the MTU of its members
 // (drivers/net/bonding/bond_main.c, bond_change_mtu).
 func (h *Host) setMTU(name string, mtu int) error {
 	most := 9978
@@ -172,9 +171,10 @@ func (h *Host) setMTU(name string, mtu int) error {
 	return nil
 }
 
-// follow changes what the kernel changes after the MTU of a device: a VLAN that had more
-// (net/8021q/vlan.c, vlan_device_event), and a bridge that nobody has set, which has the
-// least of its ports (net/bridge/br_if.c, br_mtu_auto_adjust).
+// follow makes the changes that the kernel makes after the MTU of a device has changed: it lowers a
+// VLAN over the device whose MTU is now too large (net/8021q/vlan.c, vlan_device_event), and gives
+// a bridge the smallest MTU of its ports unless the bridge's MTU was set by hand
+// (net/bridge/br_if.c, br_mtu_auto_adjust).
 func (h *Host) follow(name string) {
 	for upper, s := range h.stack {
 		if !slices.Contains(s.on, name) {
@@ -197,8 +197,8 @@ func (h *Host) follow(name string) {
 	}
 }
 
-// roceMTU is the MTU that the RDMA device of a port goes by: that of the bond where mlx5
-// has bonded its ports (drivers/infiniband/hw/mlx5/main.c, mlx5_query_port_roce).
+// roceMTU returns the MTU that applies to the RDMA device of a port: the bond's if mlx5 has bonded
+// its ports (drivers/infiniband/hw/mlx5/main.c, mlx5_query_port_roce).
 func (h *Host) roceMTU(p *port) int {
 	for bond, s := range h.stack {
 		if s.kind == nic.UpperBond && p.Driver == nic.DriverMLX5 && slices.Contains(s.on, p.Name) {
@@ -208,7 +208,7 @@ func (h *Host) roceMTU(p *port) int {
 	return h.mtuOf(p.Name)
 }
 
-// vlans is rtnetlink of a Host.
+// vlans implements rtnetlink for the VLANs of a Host.
 type vlans struct{ view }
 
 var _ local.VLANs = vlans{}

@@ -12,18 +12,17 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/local"
 )
 
-// tree is where a Host keeps the files of the kernel: a folder, or memory. Names
-// are absolute.
+// tree stores the kernel files of a Host, on disk or in memory. Names are absolute.
 type tree interface {
 	local.FS
-	// put writes a file, and makes it and its folders where they are not there.
+	// put writes a file, creating it and its directories as needed.
 	put(name, content string)
 	link(target, name string)
 	mkdirs(name string)
 	removeAll(name string)
 }
 
-// has reports whether a file, a folder or a link is there.
+// has reports whether a file, directory or link exists.
 func (h *Host) has(name string) bool {
 	if _, err := h.tree.ReadDir(name); err == nil {
 		return true
@@ -48,13 +47,13 @@ func (disk) link(target, name string) {
 func (disk) mkdirs(name string)    { must(os.MkdirAll(name, 0o755)) }
 func (disk) removeAll(name string) { must(os.RemoveAll(name)) }
 
-// memory is a tree of nothing but values, for hosts by the hundred.
+// memory is a tree held only in memory, for tests with hundreds of hosts.
 type memory struct {
 	mu   sync.Mutex
 	root *node
 }
 
-// node is a file, a link or, with children, a folder.
+// node is a file, a link or, if it has children, a directory.
 type node struct {
 	parent   *node
 	children map[string]*node
@@ -70,10 +69,10 @@ func newMemory() *memory {
 	return m
 }
 
-// maxLinks bounds the links on the way to a file, as Linux does (MAXSYMLINKS).
+// maxLinks limits how many links are followed for one file, as in Linux (MAXSYMLINKS).
 const maxLinks = 40
 
-// walk finds a file; follow says whether a link at the end is followed.
+// walk finds a file; follow says whether to follow a link at the end of the path.
 func (m *memory) walk(name string, follow bool) (*node, error) {
 	at := m.root
 	todo := strings.Split(name, "/")
@@ -105,7 +104,8 @@ func (m *memory) walk(name string, follow bool) (*node, error) {
 	return at, nil
 }
 
-// folder returns the folder that a new file lies in, with its base name.
+// folder returns the directory for a new file, and the file's base name. With make set, it creates
+// missing directories.
 func (m *memory) folder(name string, make bool) (*node, string, error) {
 	dir, base := filepath.Split(filepath.Clean(name))
 	at, err := m.walk(dir, true)
@@ -258,5 +258,5 @@ func (m *memory) removeAll(name string) {
 	}
 }
 
-// refuse makes an error as package os does.
+// refuse returns an error in the form of package os.
 func refuse(op, name string, err error) error { return &fs.PathError{Op: op, Path: name, Err: err} }

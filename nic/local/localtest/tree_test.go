@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// answers are what a tree says to a list of requests, without where it is.
+// answers returns a tree's answers to a list of requests, without the tree's location.
 func answers(t *testing.T, tr tree, dir string) []string {
 	t.Helper()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -59,7 +59,7 @@ func answers(t *testing.T, tr tree, dir string) []string {
 	return out
 }
 
-// A tree in memory answers as one of real files does.
+// A tree in memory answers like one on disk.
 func TestMemory(t *testing.T) {
 	dir := t.TempDir()
 	if d := cmp.Diff(answers(t, disk{}, dir), answers(t, newMemory(), dir)); d != "" {
@@ -67,7 +67,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// A machine shows the same wherever its files are, also after a reboot.
+// A machine's state does not depend on where its files are stored, even after a reboot.
 func TestInMemory(t *testing.T) {
 	look := func(h *Host) (out []*nic.Host) {
 		h.Add(Port{Name: "ens1", RDMA: "mlx5_0", PCI: "0000:3b:00.0", Driver: nic.DriverMLX5, OFED: true})

@@ -15,19 +15,19 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/nicctl/nicctltest"
 )
 
-// Where a port of bnxt_en has its congestion control, [Port.CC].
+// Places where a port of bnxt_en keeps its congestion control settings, for [Port.CC].
 const (
-	// CCConfigFS is where Broadcom's own bnxt_re has it.
+	// CCConfigFS is the place used by Broadcom's own bnxt_re.
 	CCConfigFS = "configfs"
-	// CCDebugFS is where the kernel's has it since 6.13.
+	// CCDebugFS is the place used by the kernel's bnxt_re since 6.13.
 	CCDebugFS = "debugfs"
 )
 
-// SetAMD puts AMD's cards behind nicctl.
+// SetAMD makes nicctl work on the given AMD cards.
 func (h *Host) SetAMD(c *nicctltest.Host) { h.Programs["nicctl"] = c.Run }
 
-// setLossless is bnxt's rule for PFC: its traffic classes are counted, those of
-// an ETS that was set (bnxt_dcb.c, bnxt_hwrm_queue_pfc_cfg).
+// setLossless applies bnxt's rule for PFC: it limits the number of traffic classes with lossless
+// priorities, according to the ETS that was set (bnxt_dcb.c, bnxt_hwrm_queue_pfc_cfg).
 func (p *port) setLossless(mask qos.PrioritySet) error {
 	classes := map[uint8]bool{}
 	for _, prio := range mask.List() {
@@ -39,9 +39,8 @@ func (p *port) setLossless(mask qos.PrioritySet) error {
 	return nil
 }
 
-// starves is bnxt's rule for ETS before Linux 6.17: no class of all eight may be
-// ETS without a share where the others share all (bnxt_dcb.c,
-// bnxt_ets_validate).
+// starves applies bnxt's rule for ETS before Linux 6.17: no ETS class may be without a share if the
+// others share 100% (bnxt_dcb.c, bnxt_ets_validate).
 func starves(s dcb.Scheduling) bool {
 	sum, zero := 0, false
 	for tc, t := range s.TSA {
@@ -53,8 +52,7 @@ func starves(s dcb.Scheduling) bool {
 	return zero && sum == 100
 }
 
-// SetApps implements local.DCB, for the entries of RoCE: mlx5 and ice take
-// DSCPs alone.
+// SetApps implements local.DCB for the entries of RoCE: mlx5 and ice accept only DSCP entries.
 func (k dcbnl) SetApps(ctx context.Context, name string, apps ...dcb.App) (bool, error) {
 	has := func(p *port) bool {
 		return !slices.ContainsFunc(apps, func(a dcb.App) bool { return !slices.Contains(p.state.Apps, a) })
@@ -94,9 +92,9 @@ func (e ethtool) Ring(name string) (nic.Rings, error) {
 	return p.ring, nil
 }
 
-// SetRing implements local.Ethtool, with what the drivers make of a length:
-// mlx5 a power of two, ice a multiple of 32; ionic takes powers of two alone.
-// All of them make their rings anew with the carrier off.
+// SetRing implements local.Ethtool and adjusts lengths like the drivers: mlx5 rounds up to a power
+// of two, ice to a multiple of 32; ionic accepts only powers of two. All of them recreate their
+// rings with the carrier off.
 func (e ethtool) SetRing(name string, rx, tx int) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -134,24 +132,24 @@ func (e ethtool) SetRing(name string, rx, tx int) error {
 	return nil
 }
 
-// SetRings changes the rings of a port behind everyone's back.
+// SetRings changes the rings of a port without recording a write.
 func (h *Host) SetRings(name string, r nic.Rings) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.ports[name].ring = r
 }
 
-// ccNames are the files of congestion control in configfs and in debugfs.
+// ccNames maps the congestion control files in configfs to those in debugfs.
 var ccNames = map[string]string{
 	"ecn_enable": "enable_cc", "ecn_marking": "tos_ecn", "cnp_dscp": "alt_vlan_dscp", "cnp_prio": "alt_vlan_pcp",
 	"g": "run_avg_weight_g", "nph_per_state": "num_phase_per_state", "init_cr": "init_cr", "init_tr": "init_tr", "rtt": "rtt",
 	"cc_mode": "cc_mode", "tcp_cp": "tcp_cp", "inact_th": "inactivity_cp",
 }
 
-// ccDefaults are those that are not 0.
+// ccDefaults holds the defaults that are not 0.
 var ccDefaults = map[string]int{"g": 8, "nph_per_state": 1, "init_cr": 200, "init_tr": 100, "rtt": 40, "cc_mode": 1, "inact_th": 10000}
 
-// addCC gives a port of bnxt_en the congestion control of its bnxt_re.
+// addCC gives a port of bnxt_en the congestion control settings of its bnxt_re.
 func (h *Host) addCC(p Port) {
 	switch p.CC {
 	case CCConfigFS:
@@ -167,14 +165,14 @@ func (h *Host) addCC(p Port) {
 	}
 }
 
-// ccFile splits the name of a file or folder of bnxt_re in configfs.
+// ccFile splits the path of a file or directory of bnxt_re in configfs.
 func (h *Host) ccFile(name string) (rdma, file string, ok bool) {
 	rest, ok := strings.CutPrefix(name, filepath.Join(h.Roots.ConfigFS, "bnxt_re")+"/")
 	rdma, rest, _ = strings.Cut(rest, "/")
 	return rdma, strings.TrimPrefix(rest, "ports/1/cc/"), ok
 }
 
-// showCC writes the files as the driver prints them: in hexadecimal.
+// showCC writes the files in hexadecimal, as the driver prints them.
 func (h *Host) showCC(rdma string) {
 	dir := filepath.Join(h.Roots.ConfigFS, "bnxt_re", rdma, "ports", "1", "cc")
 	for name, v := range h.cc[rdma] {
@@ -183,13 +181,12 @@ func (h *Host) showCC(rdma string) {
 	h.put(filepath.Join(dir, "apply"), "")
 }
 
-// ccWrite is a write to a file of bnxt_re. In configfs the marks of congestion
-// notifications wait for apply; in debugfs a write that the firmware refuses is
-// answered with success.
+// ccWrite handles a write to a file of bnxt_re. In configfs, the CNP marks take effect only at a
+// write to apply. In debugfs, a write that the firmware rejects still reports success.
 func (f files) ccWrite(name, v string) (mine bool, err error) {
 	n, nerr := strconv.ParseUint(v, 0, 31)
 	if rdma, file, ok := f.Host.ccFile(name); ok {
-		// Older drivers take any number for hexadecimal (configfs.c, sscanf with %x).
+		// Older drivers read every number as hexadecimal (configfs.c, sscanf with %x).
 		n, nerr = strconv.ParseUint(strings.TrimPrefix(v, "0x"), 16, 31)
 		if nerr != nil {
 			return true, refuse("write", name, syscall.EINVAL)

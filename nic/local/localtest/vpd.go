@@ -2,8 +2,8 @@ package localtest
 
 import "encoding/binary"
 
-// vpd are the vital product data of a card, as its firmware has them: a name, and what is
-// read only (PCI Local Bus Specification 3.0, appendix I).
+// vpd returns the vital product data of a card: a name and the read-only part (PCI Local Bus
+// Specification 3.0, appendix I).
 func vpd(part, serial string) string {
 	var ro []byte
 	for _, f := range []struct{ key, value string }{{"PN", part}, {"EC", "A5"}, {"SN", serial}, {"RV", "\x00"}} {

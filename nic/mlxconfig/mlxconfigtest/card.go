@@ -1,10 +1,9 @@
-// Package mlxconfigtest is a simulated ConnectX card behind the tools that read
-// and set its firmware settings: a runner.Runner with mlxconfig or mstconfig.
+// Package mlxconfigtest simulates a ConnectX card behind the tools that read and set its firmware
+// settings: it implements runner.Runner with mlxconfig or mstconfig.
 //
-// It keeps the three values of a setting, refuses what the tools refuse, in
-// their words and with their exit status, and prints tables as wide as three
-// generations of them do (Mellanox/mstflint mlxconfig/mlxcfg_ui.cpp at 4.21,
-// 4.31 and 4.36). Only tests and simulators use it.
+// It keeps the three values of each setting, rejects what the tools reject with the same messages
+// and exit status, and prints tables in the formats of three tool generations (Mellanox/mstflint
+// mlxconfig/mlxcfg_ui.cpp at 4.21, 4.31 and 4.36). Only tests and simulators use it.
 package mlxconfigtest
 
 import (
@@ -20,70 +19,67 @@ import (
 // Param is one setting of a card.
 type Param struct {
 	Name string
-	// Group is the unit that the card stores at once (TLV).
+	// Group is the group of settings (TLV) that the card stores together.
 	Group string
-	// Names are the names of the values 0, 1, ...; nil for plain numbers of
-	// Bits bits.
+	// Names holds the names of the values 0, 1, ...; nil for plain numbers of Bits bits.
 	Names []string
 	Bits  int
 	// Array is the length of an array, whose values a query does not show.
 	Array                  int
 	Default, Current, Next uint32
 	ReadOnly               bool
-	// Hidden settings are known to the tool and not to the card.
+	// Hidden settings are known to the tool but not shown by the card.
 	Hidden bool
-	// Advanced ones are hidden until ADVANCED_PCI_SETTINGS is in force.
+	// Advanced settings are hidden until ADVANCED_PCI_SETTINGS is in force.
 	Advanced bool
-	// Unreadable is which values the tool fails to read: "default",
-	// "current", "next".
+	// Unreadable lists the values that the tool fails to read: "default", "current", "next".
 	Unreadable []string
 }
 
 // Version is a generation of the tools.
 type Version int
 
-// The generations.
+// The tool generations.
 const (
-	V421 Version = iota // 16 characters a value, no read-only mark, no JSON
+	V421 Version = iota // 16 characters per value, no read-only mark, no JSON
 	V431                // 20 characters, JSON
 	V436                // 33 characters, JSON
 )
 
-// Faults are what goes wrong.
+// Faults selects what goes wrong.
 type Faults struct {
 	// Closed: the card cannot be opened.
 	Closed bool
 	// Says is printed between the rows of a table.
 	Says []string
-	// NoColumns: the firmware shows the next boot's values alone.
+	// NoColumns: the firmware shows only the values for the next boot.
 	NoColumns bool
-	// Ignore: a set succeeds and changes nothing.
+	// Ignore: a set reports success and changes nothing.
 	Ignore bool
-	// FailGroup: the card refuses to store this group; groups are stored in
-	// the order of their names.
+	// FailGroup: the card refuses to store this group; groups are stored in order of their names.
 	FailGroup string
 	// FailLate: a set stores everything and then fails.
 	FailLate bool
 	// CloseAfterSet: the card cannot be opened after a set.
 	CloseAfterSet bool
-	// BadJSON is what -j writes in place of JSON.
+	// BadJSON is written by -j instead of JSON.
 	BadJSON string
-	// FailReset: mlxfwreset fails, and the card runs on as it was.
+	// FailReset: mlxfwreset fails, and the card keeps running unchanged.
 	FailReset bool
 }
 
-// Card is the simulated card. Its fields are set before it is used; methods may
-// be called at any time.
+// Card is the simulated card. Set its fields before using it; its methods may be called at any
+// time.
 type Card struct {
 	Tool, Device, Type, Board string
 	Version                   Version
 	Params                    []*Param
-	// Levels are those that mlxfwreset supports, ResetType the type that it takes by
-	// default; New has 3 and 4, and 0.
+	// Levels are the levels that mlxfwreset supports; ResetType is its default type. New sets them
+	// to 3 and 4, and to 0.
 	Levels    []int
 	ResetType int
-	// OnReset is called with the level after the card was reset, or is about to be with
-	// the reboot that the tool has begun; nil is nothing.
+	// OnReset is called with the level after the card was reset, or before it is reset by the
+	// reboot that the tool has begun; it may be nil.
 	OnReset func(level int)
 
 	mu     sync.Mutex
@@ -95,8 +91,8 @@ type Card struct {
 
 var _ runner.Runner = (*Card)(nil)
 
-// New returns a ConnectX-7 with two ports, as it leaves the factory, but with
-// the LLDP agent of its firmware on.
+// New returns a ConnectX-7 with two ports and factory settings, except that the LLDP agent of its
+// firmware is on.
 func New(tool, device string) *Card {
 	c := &Card{Tool: tool, Device: device, Type: "ConnectX7", Board: "MCX755106AS-HEA_Ax", Version: V431, Levels: []int{3, 4}}
 	boolean := []string{"False", "True"}
@@ -129,35 +125,35 @@ func (c *Card) SetFaults(f Faults) {
 	c.faults = f
 }
 
-// Before has f called with each command line before it is carried out.
+// Before makes f be called with each command line before it is carried out.
 func (c *Card) Before(f func(call string)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.before = f
 }
 
-// Get returns a setting by name; it panics without one.
+// Get returns a setting by name; it panics if there is none.
 func (c *Card) Get(name string) Param {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return *c.find(name)
 }
 
-// Change changes a setting behind the tool's back.
+// Change changes a setting without the tool.
 func (c *Card) Change(name string, f func(*Param)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f(c.find(name))
 }
 
-// Reset makes the next boot's values current, as a power cycle does.
+// Reset makes the values for the next boot current, as a power cycle does.
 func (c *Card) Reset() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.load()
 }
 
-// Calls returns the command lines so far that had the card do something.
+// Calls returns the command lines so far that made the card do something.
 func (c *Card) Calls() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -208,7 +204,7 @@ func (c *Card) Run(ctx context.Context, name string, args ...string) (runner.Res
 	return c.configTool(args), nil
 }
 
-// fails is how the tool ends with an error.
+// fails returns the tool's result for an error.
 func fails(format string, a ...any) runner.Result {
 	return runner.Result{Stdout: fmt.Appendf(nil, "-E- "+format+"\n", a...), Code: 3}
 }

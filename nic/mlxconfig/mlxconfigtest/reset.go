@@ -10,7 +10,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/runner"
 )
 
-// What mlxfwreset knows (Mellanox/mstflint small_utils/mlxfwresetlib/cmd_reg_mfrl.py).
+// Levels and types of mlxfwreset (Mellanox/mstflint small_utils/mlxfwresetlib/cmd_reg_mfrl.py).
 var (
 	resetLevels = map[int]string{
 		0: `Driver, PCI link, network link will remain up ("live-Patch")`, 1: `Only ARM side will not remain up ("Immediate reset").`,
@@ -21,14 +21,14 @@ var (
 
 func (c *Card) resetter() string { return strings.Replace(c.Tool, "config", "fwreset", 1) }
 
-// SetResets sets Levels and ResetType of a card in use.
+// SetResets sets Levels and ResetType of a card that is in use.
 func (c *Card) SetResets(typ int, levels ...int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.Levels, c.ResetType = levels, typ
 }
 
-// resetTool is mlxfwreset. after is what happens to the host with the reset.
+// resetTool simulates mlxfwreset. after reports the reset to OnReset; it may be nil.
 func (c *Card) resetTool(args []string) (res runner.Result, after func()) {
 	flags := map[string]string{}
 	var yes bool
@@ -94,7 +94,7 @@ func (c *Card) resetTool(args []string) (res runner.Result, after func()) {
 	return runner.Result{Stdout: []byte(out)}, after
 }
 
-// resetQuery prints the tables of the tool.
+// resetQuery returns the tables that the tool prints.
 func (c *Card) resetQuery() []byte {
 	var b bytes.Buffer
 	row := func(n int, what string, supported, usual bool) {
@@ -125,8 +125,8 @@ func (c *Card) resetQuery() []byte {
 	return b.Bytes()
 }
 
-// Rebooted is a reboot of the host: it resets the card where loads says that it does for such
-// a card, or where mlxfwreset has told the card so.
+// Rebooted simulates a reboot of the host. It resets the card if loads says that a reboot does so
+// on such a card, or if mlxfwreset has prepared the card for it.
 func (c *Card) Rebooted(loads bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -136,7 +136,7 @@ func (c *Card) Rebooted(loads bool) {
 	c.armed = false
 }
 
-// load makes the next boot's values current. The caller holds mu.
+// load makes the values for the next boot current. The caller holds mu.
 func (c *Card) load() {
 	for _, p := range c.Params {
 		p.Current = p.Next

@@ -14,7 +14,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/runner"
 )
 
-// shown returns a value as the tool prints it.
+// shown returns a value in the tool's notation.
 func (p *Param) shown(which string, v uint32) string {
 	switch {
 	case slices.Contains(p.Unreadable, which):
@@ -27,7 +27,7 @@ func (p *Param) shown(which string, v uint32) string {
 	return strconv.FormatUint(uint64(v), 10)
 }
 
-// widths are those of names and values, per version.
+// widths returns the column widths of names and values for the version.
 func (c *Card) widths() (name, value int) {
 	switch c.Version {
 	case V421:
@@ -138,7 +138,7 @@ func (c *Card) table(rows []*Param, columns bool) []byte {
 		}
 		fmt.Fprintf(&b, "%s%s     %-*s", mark, ro, nameWidth, p.Name)
 		for j, v := range values {
-			// A value as wide as its column runs into the next one in 4.21.
+			// In 4.21, a value as wide as its column runs into the next one.
 			if j > 0 && len(values[j-1]) >= width && (c.Version > V421 || len(values[j-1]) > width) {
 				b.WriteByte(' ')
 			}
@@ -152,7 +152,7 @@ func (c *Card) table(rows []*Param, columns bool) []byte {
 	return b.Bytes()
 }
 
-// parse reads a value as the tool does, or returns its complaint.
+// parse parses a value as the tool does, or returns the tool's complaint.
 func (p *Param) parse(s string) (v uint32, complaint string) {
 	n, err := strconv.ParseUint(s, 0, 32)
 	if p.Names != nil {
