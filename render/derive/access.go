@@ -6,7 +6,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 )
 
-// login is how a device is reached, but for its address. Secrets are references.
+// login describes how to reach a device, except its address. Secrets are references.
 type login struct {
 	user, password                 string
 	ca, cert, key, pin, serverName string
@@ -32,7 +32,7 @@ func loginOf(a intent.Access) login {
 	return l
 }
 
-// node writes what outer has not; no intent can unstate what outer states.
+// node returns the settings of l that differ from outer. An intent cannot unset what outer sets.
 func (l login) node(outer login) *node {
 	yes := bare("true")
 	value := func(v, was string) *node {
@@ -54,7 +54,7 @@ func (l login) node(outer login) *node {
 	return n.when(!s.empty() || !outer.ssh, "ssh", s)
 }
 
-// hostLoginOf is how a host is reached, which is over SSH alone.
+// hostLoginOf returns the login of a host, which is reached only over SSH.
 func hostLoginOf(a intent.Access) login {
 	l := loginOf(a)
 	l.ssh = false
@@ -62,7 +62,7 @@ func hostLoginOf(a intent.Access) login {
 	return l
 }
 
-// mostOf is the login of most devices, and of equals the first.
+// mostOf returns the login of most devices; on a tie, the one that reaches the count first.
 func mostOf[T any](devices []T, loginOf func(T) login) login {
 	count := map[login]int{}
 	var best login
@@ -83,7 +83,7 @@ func (d *deriver) hostLogin() login {
 	return mostOf(d.in.Hosts, func(h Host) login { return hostLoginOf(h.Access) })
 }
 
-// sshAddress is that of a host where it is not its address.
+// sshAddress returns the SSH address of a host; "" if it is the host's address.
 func (h *host) sshAddress() string {
 	if at := h.Access.SSH.Address.V; at != h.Address {
 		return at
@@ -91,7 +91,7 @@ func (h *host) sshAddress() string {
 	return ""
 }
 
-// sshAddress is that of a switch where it is not port 22 of its address.
+// sshAddress returns the SSH address of a switch; "" if it is port 22 of the switch's address.
 func (s *box) sshAddress() string {
 	at := s.Access.SSH.Address.V
 	host, _, err := net.SplitHostPort(s.Address)

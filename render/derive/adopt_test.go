@@ -15,11 +15,11 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
-// operator writes running configurations as operators have them: maps that list
-// some code points, thresholds in all units, marking of some colours.
+// operator writes running configurations in the style of operators: maps that list only some
+// code points, thresholds in every unit, marking of some colours.
 type operator struct{ maker }
 
-// dscp draws which code points are in which class; the others are in 0.
+// dscp draws the class of some code points; the others are in class 0.
 func (o *operator) dscp() map[int]int {
 	out := map[int]int{}
 	for range 1 + o.IntN(12) {
@@ -35,7 +35,7 @@ func (o *operator) between(lo, hi int) int { return lo + o.IntN(hi-lo+1) }
 
 type object = map[string]any
 
-// sonic writes a config_db.json.
+// sonic returns a config_db.json.
 func (o *operator) sonic() string {
 	dscp := object{}
 	for code, tc := range o.dscp() {
@@ -105,7 +105,7 @@ func (o *operator) sonic() string {
 	return string(b)
 }
 
-// eos writes the answer to show running-config.
+// eos returns the output of "show running-config".
 func (o *operator) eos() string {
 	var b strings.Builder
 	mark := func() string {
@@ -145,7 +145,7 @@ func (o *operator) eos() string {
 	return b.String()
 }
 
-// nxos writes the answer to show running-config.
+// nxos returns the output of "show running-config".
 func (o *operator) nxos() string {
 	var b strings.Builder
 	b.WriteString("!Command: show running-config\nversion 10.3(2) Bios:version 05.47\nhostname leaf1\n")
@@ -189,11 +189,11 @@ func (o *operator) nxos() string {
 
 func (o *operator) one0(of ...int) int { return of[o.IntN(len(of))] }
 
-// adopted is a system whose text is read, and what is written to it.
+// adopted holds the functions of an OS for the test.
 type adopted struct {
 	write  func(*operator) string
 	decode func(*testing.T, string) *qos.Device
-	// carry makes a switch of that text what is desired, and reads it.
+	// carry changes the configuration text to the desired state and decodes the result.
 	carry func(t *testing.T, text string, desired *qos.Device) *qos.Device
 }
 
@@ -205,7 +205,7 @@ var adoptions = map[string]adopted{
 		cfg := must(sonic.Parse([]byte(text), sonic.WantTable))(t)
 		for table, rows := range sonic.Target(desired) {
 			for key, row := range rows {
-				// The rows of the ranges that hold the port come apart.
+				// A new row starts from the range rows that cover it.
 				now := sonic.Row{}
 				for have, r := range cfg[table] {
 					if covers(have, key) {
@@ -222,7 +222,7 @@ var adoptions = map[string]adopted{
 				cfg.Put(table, key, now)
 			}
 		}
-		// The new rows win over the ranges that they come from.
+		// Split the remaining range rows; rows written above win.
 		for table := range cfg {
 			for key := range cfg[table] {
 				if port, span, ok := strings.Cut(key, "|"); ok && strings.Contains(span, "-") && desired.Ports[port] != nil {
@@ -269,7 +269,7 @@ func must[T any](v T, err error) func(*testing.T) T {
 	}
 }
 
-// covers reports whether a key of a row, "Ethernet0|0-3", speaks of another.
+// covers reports whether a row key, such as "Ethernet0|0-3", covers another key.
 func covers(have, key string) bool {
 	port, index, _ := strings.Cut(key, "|")
 	p, span, _ := strings.Cut(have, "|")
@@ -283,9 +283,9 @@ func covers(have, key string) bool {
 	return p == port && i >= from && i <= to
 }
 
-// An intent that is derived from what a switch runs leaves each code point in
-// its class, each class as lossless as it was, and all marking: a plan has no
-// such change, and a plan of other changes makes none of them.
+// A plan for an intent that was derived from a running switch moves no code point to another
+// class, makes no class lossless or lossy, and changes no marking. Neither does a plan for other
+// changes.
 func TestAdoptionMovesNothing(t *testing.T) {
 	n := 150
 	if testing.Short() {
@@ -304,12 +304,12 @@ func TestAdoptionMovesNothing(t *testing.T) {
 					t.Fatalf("seed %d: %v\n%s", seed, err, text)
 				}
 				for _, c := range differing(in, r) {
-					moves := strings.HasSuffix(c.Field.String(), "dscp_to_tc") && c.Old != "0-63:-" // a map where there was none
+					moves := strings.HasSuffix(c.Field.String(), "dscp_to_tc") && c.Old != "0-63:-" // a map where there was none does not count
 					if moves || c.Field.Kind == qos.KindPFC || c.Field.Kind == qos.KindLinkPause || c.Field.Kind == qos.KindECN || c.Field.Kind == qos.KindTrust {
 						t.Fatalf("seed %d: a plan changes %s: %s -> %s, impact %s\n%s\n%s", seed, c.Path(), c.Old, c.New, c.Impact, text, r.Text)
 					}
 				}
-				// Another share of every class: ports are given other profiles and
+				// With a different bandwidth share for every class, ports get other profiles and
 				// policies.
 				other := strings.NewReplacer("bandwidth: 50%", "bandwidth: 49%", "bandwidth: 30%", "bandwidth: 29%", "bandwidth: 15%", "bandwidth: 14%").Replace(string(r.Text))
 				c := compiler(t, []byte(other))
@@ -334,7 +334,7 @@ func TestAdoptionMovesNothing(t *testing.T) {
 					}
 				}
 			}
-			// An intent says every curve of SONiC.
+			// An intent can express every curve of SONiC.
 			if system != "sonic" && kept == 0 || marked == kept {
 				t.Errorf("of %d curves %d are kept: nothing is shown", marked, kept)
 			}

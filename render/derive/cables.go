@@ -16,7 +16,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 )
 
-// orient puts the switch next to the hosts at a, and fills speed and cable in.
+// orient makes end a of a link the switch next to the hosts, and sets speed and cable length.
 func (d *deriver) orient(l *link) {
 	if x, y := d.byName[l.a.Device], d.byName[l.b.Device]; y != nil {
 		if cmp.Or(cmp.Compare(tierOf(x.role), tierOf(y.role)), natural.Compare(x.Name, y.Name)) > 0 {
@@ -27,16 +27,16 @@ func (d *deriver) orient(l *link) {
 	d.cableOf(l)
 }
 
-// Assumptions where nothing is known: SONiC's own defaults for the cables of
-// hosts and between leaf and spine (sonic-buildimage buffers_config.j2,
-// ports2cable), and the speed that most other links have.
+// Values to assume if nothing is known: SONiC's defaults for the cable length to hosts and
+// between leaf and spine (sonic-buildimage buffers_config.j2, ports2cable), and a speed, used if
+// no link has a known one.
 const (
 	assumedHostCable   = units.Length(5)
 	assumedSwitchCable = units.Length(40)
 	assumedSpeed       = units.Rate(400e9)
 )
 
-// run returns what the switch at an end runs there; nil for a host.
+// run returns the switch at an endpoint and the running state of its port; nil for a host.
 func (d *deriver) run(e intent.Endpoint) (*box, *qos.Port) {
 	if s := d.byName[e.Device]; s != nil {
 		return s, s.Running.Ports[e.Port]
@@ -55,7 +55,7 @@ func speedAt(p *qos.Port) units.Rate {
 	return s
 }
 
-// lookedUp is the speed and the cable that the switch has headroom for.
+// lookedUp returns the speed and the cable length for which the switch has looked headroom up.
 func lookedUp(p *qos.Port) (units.Rate, units.Length) {
 	for _, g := range p.Groups {
 		if s, c, ok := g.LookedUp(); ok {
@@ -109,8 +109,8 @@ func (d *deriver) cableOf(l *link) {
 	if len(ends) == 0 {
 		return
 	}
-	// A switch that looks headroom up rounds the length up to its table: the
-	// shorter of the two is the cable, if the other follows from it.
+	// A switch that looks headroom up rounds the length up to the next in its table. Take the
+	// shorter length if both configured lengths follow from it.
 	ordered.Sort(ends, func(x, y end) int { return cmp.Compare(x.have, y.have) })
 	l.cable = ends[len(ends)-1].have
 	for _, e := range ends {
@@ -121,13 +121,13 @@ func (d *deriver) cableOf(l *link) {
 	}
 }
 
-// cableRow is the length that an intent's cable has on the switch.
+// cableRow returns the length that the switch would configure for a cable in an intent.
 func (s *box) cableRow(speed units.Rate, cable units.Length) units.Length {
 	m, _ := catalog.ModelOf(s.OS, s.Model)
 	return render.CableRow(m, s.Running.Platform.DynamicBuffers, speed, cable)
 }
 
-// complete gives the links that are written their assumed values.
+// complete fills in assumed values for links without a known speed or cable length.
 func (d *deriver) complete() {
 	count := map[units.Rate]int{}
 	most := units.Rate(0)
@@ -167,7 +167,7 @@ func (d *deriver) complete() {
 	d.assumed = append(d.assumed, notes...)
 }
 
-// sameLinks reports whether an intent has just these links.
+// sameLinks reports whether an intent has exactly the derived links.
 func (d *deriver) sameLinks(f *intent.Fabric) bool {
 	have := map[link]bool{}
 	for _, l := range f.Links {

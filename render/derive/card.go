@@ -5,7 +5,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
-// cardOf is what is stated of a card.
+// cardOf returns the settings of a card.
 func cardOf(c intent.CardLine) *node {
 	params := mapping()
 	for _, name := range natural.Keys(c.DCQCN.V) {
@@ -17,10 +17,10 @@ func cardOf(c intent.CardLine) *node {
 	return n.when(c.RelaxedOrdering.V, "relaxedOrdering", bare("on"))
 }
 
-// sfsOf is what is stated of scalable functions.
+// sfsOf returns the settings of scalable functions (SFs).
 func sfsOf(count int) *node { return mapping().when(count != 0, "count", number(count)) }
 
-// vfsOf is what is stated of virtual functions.
+// vfsOf returns the settings of virtual functions (VFs).
 func vfsOf(v intent.VFs) *node {
 	n := mapping().when(v.Count.V != 0, "count", number(v.Count.V))
 	return n.when(v.Trust.V != "", "trust", bare(v.Trust.V)).when(v.Representors.V != "", "representors", bare(v.Representors.V))

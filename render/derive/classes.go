@@ -17,11 +17,11 @@ type class struct {
 	dscp     []int
 	rest     bool
 	pcp      []int
-	pcpSet   bool // pcp is not the priority alone
+	pcpSet   bool // pcp holds something other than the priority itself
 }
 
-// trustOf is what selects the class of what enters a port; a system that does
-// not say it has the table that tells more than one class apart.
+// trustOf returns the field by which a port classifies packets. If the OS does not state it, it
+// is the field whose map distinguishes more than one class.
 func trustOf(d *qos.Device, name string) qos.Trust {
 	p := d.Ports[name]
 	if t := p.Trust.Or(""); t == qos.TrustDSCP || t == qos.TrustPCP {
@@ -41,15 +41,15 @@ func distinguishes(table []int8) bool {
 	return slices.ContainsFunc(table, func(v int8) bool { return v >= 0 && v != table[0] })
 }
 
-// tables are the tables of code points of most ports that pause, or of most ports
-// where none does; nil where no port is classified by the field.
+// tables holds the code point maps of most pausing ports, or of most ports if none pauses; nil
+// if no port classifies by the field.
 type tables struct {
 	dscp *[qos.NumDSCP]int8
 	pcp  *[qos.NumPriorities]int8
 }
 
 func (d *deriver) usualTables() tables {
-	const pauses = 1 << 20 // more than there are ports
+	const pauses = 1 << 20 // more than the number of ports
 	var dscps ordered.Map[[qos.NumDSCP]int8, int]
 	var pcps ordered.Map[[qos.NumPriorities]int8, int]
 	for _, s := range d.switches {
@@ -69,7 +69,7 @@ func (d *deriver) usualTables() tables {
 		}
 	}
 	out := tables{most(&dscps), most(&pcps)}
-	// Where ports that pause have one of the two, the other is of none of them.
+	// If all pausing ports use one of the two maps, drop the other one.
 	switch {
 	case out.dscp == nil || out.pcp == nil:
 	case *pcps.At(*out.pcp) >= pauses && *dscps.At(*out.dscp) < pauses:
@@ -80,7 +80,7 @@ func (d *deriver) usualTables() tables {
 	return out
 }
 
-// most returns the key that counts most, of equals the first; nil for none.
+// most returns the key with the highest count, the first one on a tie; nil if there is none.
 func most[K comparable](count *ordered.Map[K, int]) (best *K) {
 	have := 0
 	for k, n := range count.All() {
@@ -91,9 +91,8 @@ func most[K comparable](count *ordered.Map[K, int]) (best *K) {
 	return best
 }
 
-// leaveOthers leaves out the ports that are joined to nothing and have other tables:
-// an intent has one map for all of its ports. It returns the priorities that the
-// rest of the ports pause.
+// leaveOthers excludes ports without a link that have other maps, since an intent has one map
+// for all of its ports. It returns the priorities that the remaining ports pause.
 func (d *deriver) leaveOthers(usual tables) (used qos.PrioritySet) {
 	for _, s := range d.switches {
 		var odd []string
@@ -122,7 +121,7 @@ func (d *deriver) leaveOthers(usual tables) (used qos.PrioritySet) {
 	return used
 }
 
-// byPriority are classes in the making, nil where there is none.
+// byPriority holds classes under construction; nil for priorities without a class.
 type byPriority [qos.NumPriorities]*class
 
 func (l *byPriority) at(priority int) *class {
@@ -132,8 +131,8 @@ func (l *byPriority) at(priority int) *class {
 	return l[priority]
 }
 
-// chooseRest picks the class of what the intent leaves out of its lists, which is not
-// to become lossless: the lossy class with most code points.
+// chooseRest picks the class for code points that the intent does not list. It picks the lossy
+// class with the most code points, so that unlisted traffic does not become lossless.
 func (l *byPriority) chooseRest(lossless qos.PrioritySet) {
 	var rest *class
 	better := func(c *class) bool {
@@ -151,8 +150,8 @@ func (l *byPriority) chooseRest(lossless qos.PrioritySet) {
 	rest.rest = true
 }
 
-// findClasses takes the classes from the tables of most ports. A port with others
-// shows in what a plan would change; one that is joined to nothing is left out.
+// findClasses derives the classes from the maps of most ports. Ports with other maps appear in
+// Result.LeftOut if they have no link, else as changes in a plan.
 func (d *deriver) findClasses() {
 	if d.planned() {
 		d.usualClasses()
@@ -167,7 +166,7 @@ func (d *deriver) findClasses() {
 	if usual.dscp != nil {
 		for code, tc := range usual.dscp {
 			if tc == qos.Unmapped {
-				tc = 0 // where every system has what no map lists
+				tc = 0 // unlisted code points are in class 0 on every OS
 			}
 			if tc >= 0 && tc < qos.NumPriorities {
 				c := found.at(int(tc))
@@ -195,15 +194,15 @@ func (d *deriver) findClasses() {
 	d.nameClasses()
 }
 
-// treatment is what a port does with a lossy class.
+// treatment describes how a port handles a lossy class.
 type treatment struct {
 	scheduler qos.Scheduler
 	ecn       qos.ECN
 }
 
-// leaveOrdinary takes out the lossy classes that get nothing of their own and have no
-// name, where there are three or more: they are how a switch sorts all else, and stay as
-// they are.
+// leaveOrdinary removes lossy classes without a name that are treated alike, with neither
+// marking nor a rate limit, if there are three or more: these are the switch's way of sorting
+// other traffic, and stay as they are.
 func (d *deriver) leaveOrdinary(found *byPriority) {
 	var treatments [qos.NumPriorities]ordered.Map[treatment, int]
 	for _, s := range d.switches {
@@ -242,13 +241,13 @@ func (d *deriver) leaveOrdinary(found *byPriority) {
 	}
 }
 
-// congestionDSCP is the code point of congestion notifications by default
-// (NVIDIA, RoCE congestion control: cnp_dscp 48). It is CS6 as well, which routing
-// protocols use: a class that has more is not named after it, but where it is the strict
-// one of three as by NVIDIA's preset (Cumulus Linux, RDMA over Converged Ethernet).
+// congestionDSCP is the default code point of congestion notifications (NVIDIA, RoCE congestion
+// control: cnp_dscp 48). It is also CS6, which routing protocols use: a class with further code
+// points is not named after it, unless it is the strict one of three classes as in NVIDIA's
+// preset (Cumulus Linux, RDMA over Converged Ethernet).
 const congestionDSCP = 48
 
-// nameClasses names the classes by what they do.
+// nameClasses names the classes by their purpose.
 func (d *deriver) nameClasses() {
 	taken := map[string]bool{}
 	for i := range d.classes {
@@ -281,7 +280,7 @@ func (d *deriver) nameClasses() {
 	}
 }
 
-// strict reports whether every port serves a priority before all weighted ones.
+// strict reports whether every port serves a priority in a strict queue.
 func (d *deriver) strict(priority int) bool {
 	for _, s := range d.switches {
 		for _, p := range s.ports {
@@ -297,8 +296,7 @@ func (d *deriver) strict(priority int) bool {
 	return true
 }
 
-// order returns the classes as a person lists them: lossless ones, others, the
-// rest.
+// order returns the classes in the order for the intent: lossless ones, others, the rest class.
 func (d *deriver) order() []class {
 	rank := func(c class) int {
 		switch {

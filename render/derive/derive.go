@@ -1,15 +1,14 @@
-// Package derive turns what switches run into the intent that says it: classes
-// and thresholds that most ports share, what a role, a switch or a port does
-// otherwise, and the links between them, in the short form with ranges and
-// patterns.
+// Package derive turns the running state of switches into an intent: the classes and thresholds
+// that most ports share, the deviations of roles, switches and ports, and the links between
+// devices, in short form with ranges and patterns.
 //
-// [Derive] never guesses in silence. Its assumptions are in [Result.Assumed]
-// and marked in the text; everything that it leaves out is in [Result.LeftOut].
-// It also compiles the intent that it wrote: [Result.Desired] is what the intent says of
-// each switch, which need not be all that the switch runs.
+// [Derive] never guesses silently. Its assumptions are in [Result.Assumed] and marked in the
+// text; everything that it leaves out is in [Result.LeftOut]. It also compiles the intent that
+// it has written: [Result.Desired] is the desired state of each switch, which may cover less
+// than the switch runs.
 //
-// The package does no I/O. Do not read devices, files or topologies here, and
-// do not teach it a system's native words: it sees the model alone.
+// The package does no I/O. Do not read devices, files or topologies here, and do not add native
+// syntax of any OS: the package sees only the model.
 package derive
 
 import (
@@ -26,62 +25,60 @@ import (
 	"github.com/roce-fabric/roce-fabric/render"
 )
 
-// Input is what is known of a fabric.
+// Input is everything that is known of a fabric.
 type Input struct {
 	Name     string
 	Switches []Switch
-	// Hosts are those known by more than links. Hosts that only links name are added.
+	// Hosts lists hosts of which more than links is known. Hosts that only links name are added.
 	Hosts []Host
-	// Cables are links known from elsewhere. They come before what LLDP says.
+	// Cables lists links known from other sources. They take precedence over LLDP.
 	Cables []Cable
-	// Recorded has, where an inventory is imported, the place of each of its devices by
-	// name in lower case; nil without one.
+	// Recorded maps the devices of an imported inventory (names in lower case) to their place in
+	// it; nil without an inventory.
 	Recorded map[string]string
-	// Unclear has the ports ("leaf1/Ethernet1") and pairs of devices ([Pair]) whose cables
-	// the inventory has, and does not say which port is joined with which: what LLDP sees
-	// there contradicts nothing.
+	// Unclear holds ports ("leaf1/Ethernet1") and device pairs ([Pair]) whose cables are in the
+	// inventory without saying which port is connected to which. LLDP cannot contradict these.
 	Unclear map[string]bool
-	// ClassNames has names by priority; other classes are named by what they do.
+	// ClassNames names classes by priority; other classes are named by their purpose.
 	ClassNames map[int]string
-	// Lossy are the priorities of classes that are stated as mode: lossy. No switch
-	// tells RDMA without PFC from other lossy traffic.
+	// Lossy holds the priorities of classes with mode: lossy. The running state does not
+	// distinguish RDMA without PFC from other lossy traffic.
 	Lossy qos.PrioritySet
-	// AllPorts takes in ports that carry QoS and have no known other end, also
-	// of a switch on which other ports have one.
+	// AllPorts includes ports that carry QoS but have no known peer, even on a switch where
+	// other ports have one.
 	AllPorts bool
-	// Fits are those of [render.New].
+	// Fits is passed to [render.New].
 	Fits render.Fits
 }
 
-// Switch is one switch and what it runs.
+// Switch is a switch with its running state.
 type Switch struct {
 	Name, OS, Role, Model, Release string
-	Address                        string // host:port; "" for unknown
+	Address                        string // host:port; "" if unknown
 	Access                         intent.Access
-	Identity                       *intent.Identity // that is stated; nil for none
+	Identity                       *intent.Identity // as stated; nil for none
 	Write                          intent.Write
-	// Running is what the switch is configured to do, normalised. Speeds of
-	// ports may be what their links run at.
+	// Running is the configured state, normalized. Port speeds may be the speeds of the links.
 	Running *qos.Device
-	// Account is of the configuration that Running is of, and File its name; both may be
-	// left out. They tell where a value comes from.
+	// Account is the account of the configuration behind Running, and File the name of that
+	// configuration. Both are optional and serve to name the origin of values.
 	Account []render.Line
 	File    string
-	// Planned says that the switch was not read: Running has its ports alone, as an
-	// inventory or the catalogue has them.
+	// Planned is set if the switch was not read: Running has only ports, from an inventory or
+	// the catalogue.
 	Planned bool
-	// Neighbors are what LLDP sees on each port, in the neighbour's words.
+	// Neighbors lists the LLDP neighbours of each port, under the names that they announce.
 	Neighbors map[string][]qos.Neighbor
-	// Aliases are other names that the switch's own LLDP gives its ports.
+	// Aliases maps ports to the other names that the switch announces over LLDP.
 	Aliases map[string]string
 }
 
-// Host is what is known of a host.
+// Host describes a host.
 type Host struct {
 	Name, Address string
 	Access        intent.Access
-	Identity      *intent.Identity // that is stated; nil for none
-	// PauseResponse is how long its NICs take to obey a pause; zero for unknown.
+	Identity      *intent.Identity // as stated; nil for none
+	// PauseResponse is the time that the host's NICs take to obey a pause; zero if unknown.
 	PauseResponse intent.Response
 	NICs          []NIC
 	Bonds         []intent.Bond
@@ -93,14 +90,14 @@ type NIC struct {
 	Name   string
 	Select intent.Selector // zero for none
 	VFs    intent.VFs
-	SFs    int    // how many; 0 for unknown
+	SFs    int    // number; 0 if unknown
 	DPU    string // "device/port"; "" for none
-	RDMA   string // "" for unknown
-	// RXRing and TXRing are the descriptors of each ring; 0 for unknown.
+	RDMA   string // "" if unknown
+	// RXRing and TXRing are the descriptors per ring; 0 if unknown.
 	RXRing, TXRing int
-	// These are stated: buffers: auto, willing: off, stallPrevention: auto.
+	// Set if the host states buffers: auto, willing: off, stallPrevention: auto.
 	Buffers, Willing, StallPrevention bool
-	// Card is what else is stated of it.
+	// Card holds the other settings of the card.
 	Card intent.CardLine
 }
 
@@ -112,31 +109,30 @@ type Note struct {
 
 // Result is a derived intent.
 type Result struct {
-	// Text is the intent; Fabric is Text, loaded.
+	// Text is the intent, and Fabric the same intent loaded.
 	Text   []byte
 	Fabric *intent.Fabric
-	// Assumed are values that nothing tells; they are marked in Text.
+	// Assumed lists values that no source states; they are marked in Text.
 	Assumed []Note
-	// LeftOut is what the switches run or are joined to and the intent does
-	// not speak of; a plan leaves it alone.
+	// LeftOut lists what the switches run, or are connected to, that the intent does not cover;
+	// a plan leaves it alone.
 	LeftOut []Note
-	// Contradictions are where an inventory and what is found do not agree; Unrecorded
-	// is what is found and the inventory does not have, and Cables says what became of
-	// its cables.
+	// Contradictions lists conflicts between the inventory and what was found, Unrecorded what
+	// was found but is not in the inventory. Cables counts the cables of the inventory by
+	// outcome.
 	Contradictions []Contradiction
 	Unrecorded     []Note
 	Cables         Recorded
-	// Desired is what the intent says of each switch.
+	// Desired is the desired state of each switch under the intent.
 	Desired map[string]*qos.Device
 }
 
-// ErrInput is wrapped by errors about what is to be derived from.
+// ErrInput is wrapped by errors about the input.
 var ErrInput = errors.New("nothing to derive an intent from")
 
-// Derive makes the intent. The error wraps [ErrInput] where names are at fault:
-// two devices of one name, or one that no intent can have. Any other is
-// [intent.Errors] about the derived text: a fabric that is larger than an
-// intent may be, or a fault of this package.
+// Derive derives an intent. The error wraps [ErrInput] if names are at fault: two devices with
+// the same name, or a name that no intent can have. Any other error is [intent.Errors] about the
+// derived text: the fabric is larger than an intent may be, or this package has a bug.
 func Derive(in Input) (*Result, error) {
 	d, err := newDeriver(in)
 	if err != nil {
@@ -146,8 +142,8 @@ func Derive(in Input) (*Result, error) {
 	d.choosePorts()
 	d.findClasses()
 	d.wishes()
-	// Thresholds that equal the computed ones are written as auto; only the whole
-	// fabric tells which those are.
+	// Thresholds that equal the computed ones are written as auto; to find them, the whole
+	// fabric must be compiled.
 	trial, err := d.compile(d.document())
 	if err != nil {
 		return nil, err
@@ -168,7 +164,7 @@ func Derive(in Input) (*Result, error) {
 		}
 	}
 	if !d.sameLinks(c.Fabric()) {
-		// Better long than wrong.
+		// Write each link separately rather than wrongly.
 		d.plainLinks = true
 		text = d.document()
 		if c, err = d.compile(text); err != nil {
@@ -185,52 +181,52 @@ func Derive(in Input) (*Result, error) {
 	return out, nil
 }
 
-// deriver is one derivation.
+// deriver holds the state of a derivation.
 type deriver struct {
 	in       Input
 	switches []*box // in natural order
 	byName   map[string]*box
 	hosts    map[string]*host
 	links    []*link
-	// outside are ports that lead to switches that are not in the input.
+	// outside holds ports that lead to switches outside the input.
 	outside  map[string]map[string]bool
 	classes  []class         // by priority
-	lossless qos.PrioritySet // that any port pauses
+	lossless qos.PrioritySet // priorities that any port pauses
 	base     wish
 	roles    map[string]wish
 	roleList []string
 	assumed  []Note
 	remarks  []remark // what is left out
-	// These are of an inventory: see Result.
+	// These concern the inventory: see Result.
 	contradictions []Contradiction
 	unrecorded     []Note
 	cables         Recorded
-	// usual says that the classes are those of a new fabric.
+	// usual is set if the classes are the defaults for a new fabric.
 	usual bool
-	// keepsCodePoints says that code points without a class stay where they are.
+	// keepsCodePoints is set if code points without a class stay in their present class.
 	keepsCodePoints bool
-	// plainLinks writes one entry a link.
+	// plainLinks writes one entry per link.
 	plainLinks bool
 }
 
-// box is a switch and what is worked out of it.
+// box is a switch with the values derived for it.
 type box struct {
 	Switch
 	role  string
-	ports map[string]*port // managed
-	names []string         // of them, in natural order
-	wish  wish             // of most of its ports
-	// keepsGlobals says that what no port needs of the whole switch stays.
+	ports map[string]*port // managed ports
+	names []string         // of ports, in natural order
+	wish  wish             // for most of its ports
+	// keepsGlobals is set if switch-wide settings that no port needs are kept.
 	keepsGlobals bool
 	ix           *portIndex
 }
 
-// port is a managed port.
+// port is a managed port with the values derived for it.
 type port struct {
 	run  *qos.Port
 	link *link // nil for none
 	want accept
-	own  [qos.NumPriorities]curve // as it runs
+	own  [qos.NumPriorities]curve // as running
 	wish wish
 }
 
@@ -266,13 +262,13 @@ func newDeriver(in Input) (*deriver, error) {
 	return d, nil
 }
 
-// The texts that an intent takes for a port, and for a model or a release.
+// Valid names of ports, and of models and releases, in an intent.
 var (
 	portText  = lazyre.New(`^[A-Za-z0-9][A-Za-z0-9_./:@-]{0,62}$`)
 	modelText = lazyre.New(`^[A-Za-z0-9][A-Za-z0-9 ._+/()-]{0,126}$`)
 )
 
-// box takes a switch in, without what an intent has no words for.
+// box returns the box of a switch, without anything that an intent cannot express.
 func (d *deriver) box(s Switch) *box {
 	run := *s.Running
 	run.Ports = make(map[string]*qos.Port, len(s.Running.Ports))
@@ -297,7 +293,7 @@ func (d *deriver) box(s Switch) *box {
 	return &box{Switch: s, ports: map[string]*port{}}
 }
 
-// compile loads a text and makes it ready to compile.
+// compile loads an intent and returns its compiler.
 func (d *deriver) compile(text []byte) (*render.Compiler, error) {
 	f, err := intent.Load("-", intent.Options{Stdin: bytes.NewReader(text), Name: "derived intent"})
 	if err != nil {
@@ -317,7 +313,7 @@ func (d *deriver) leave(device string, ports []string, format string, a ...any) 
 	d.remarks = append(d.remarks, remark{device, shown(ports), fmt.Sprintf(format, a...)})
 }
 
-// leftOut are the remarks, those about several devices as one.
+// leftOut returns the remarks; the same remark about several devices becomes one.
 func (d *deriver) leftOut() []Note {
 	type key struct{ ports, what string }
 	var byRemark ordered.Groups[key, string]

@@ -33,8 +33,8 @@ func compiler(t testing.TB, text []byte) *render.Compiler {
 	return c
 }
 
-// inputOf is a fabric whose switches run what an intent says, as someone sees
-// it who knows its cables and nothing else.
+// inputOf returns an input in which the switches run what an intent asks for. Only the cables
+// are known in addition.
 func inputOf(c *render.Compiler) Input {
 	f := c.Fabric()
 	in := Input{Name: f.Name, Fits: fits}
@@ -49,7 +49,7 @@ func inputOf(c *render.Compiler) Input {
 	return in
 }
 
-// same compares two intents by what they compile to.
+// same describes the differences between the compiled states of two intents.
 func same(a, b *render.Compiler) string {
 	var out strings.Builder
 	if x, y := len(a.Fabric().Switches), len(b.Fabric().Switches); x != y {
@@ -93,8 +93,8 @@ func TestExamplesComeBack(t *testing.T) {
 	}
 }
 
-// Ports that the model's usual layout does not have are split ones: without
-// their mode the intent would not compile.
+// Ports that the model's default layout lacks are split ports. Without their breakout mode the
+// intent would not compile.
 func TestSplitPorts(t *testing.T) {
 	s := running("leaf1", "Ethernet0", "Ethernet4", "Ethernet8", "Ethernet16")
 	s.Model = "DellEMC-Z9332f-O32"
@@ -108,7 +108,7 @@ func TestSplitPorts(t *testing.T) {
 	}
 }
 
-// A fabric without QoS is its links.
+// A fabric without QoS becomes an intent with links only.
 func TestFactoryFabric(t *testing.T) {
 	bare := func(name string) Switch {
 		s := running(name, "Ethernet0", "Ethernet8")
@@ -121,14 +121,13 @@ func TestFactoryFabric(t *testing.T) {
 	if got := linksOf(r); got != "b1/Ethernet0-gpu1/eth0 b1/Ethernet8-a1/Ethernet0" {
 		t.Error(got)
 	}
-	// Without names that tell, the one with hosts is the leaf.
+	// Names do not tell the roles, so the switch with hosts is the leaf.
 	if r.Fabric.Switch("a1").Role != "spine" || r.Fabric.Switch("b1").Role != "leaf" || len(r.Fabric.Settings.Classes) != 1 {
 		t.Errorf("%s", r.Text)
 	}
 }
 
-// Where a port has link pause on, the intent leaves it alone; it says nothing of it
-// otherwise.
+// If link pause is on at a port, the intent keeps it; otherwise the intent does not mention it.
 func TestLinkPauseIsKept(t *testing.T) {
 	for on, want := range map[bool]int{true: 1, false: 0} {
 		s := running("leaf1", "Ethernet0", "Ethernet8").sees("Ethernet0", "gpu1", "eth0").sees("Ethernet8", "gpu2", "eth0")
@@ -169,7 +168,7 @@ func TestBuffersOfTheSwitch(t *testing.T) {
 	}
 }
 
-// Every rate that is taken for that of a link is one that an intent takes.
+// Every speed that can be derived for a link is valid in an intent.
 func TestSpeeds(t *testing.T) {
 	for _, v := range []units.Rate{1e9, 10e9, 25e9, 40e9, 50e9, 100e9, 200e9, 400e9, 800e9, 1600e9} {
 		s := running("leaf1", "Ethernet0").sees("Ethernet0", "gpu1", "eth0")
@@ -187,8 +186,8 @@ func TestSpeeds(t *testing.T) {
 	}
 }
 
-// Credentials come back as they are stated: once for most, and for the others
-// what differs.
+// Credentials appear in the intent once for most devices; other devices state only the
+// differences.
 func TestCredentialsComeBack(t *testing.T) {
 	text := `apiVersion: roce-fabric/v1
 kind: Fabric

@@ -13,7 +13,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 )
 
-// document writes the intent.
+// document returns the text of the intent.
 func (d *deriver) document() []byte {
 	root := mapping().put("apiVersion", bare("roce-fabric/v1")).put("kind", bare("Fabric")).put("name", text(d.in.Name))
 	root.putIf("classes", d.classNodes())
@@ -73,7 +73,7 @@ func (d *deriver) classNodes() *node {
 
 func percent(n int) *node { return bare(strconv.Itoa(n) + "%") }
 
-// codes writes code points as numbers and spans.
+// codes returns a list of code points, with ranges where possible.
 func codes(list []int) *node {
 	out := &node{list: true}
 	for i := 0; i < len(list); {
@@ -92,8 +92,8 @@ func codes(list []int) *node {
 	return out
 }
 
-// node writes a curve; an override always states the probability, because it would
-// inherit one.
+// node returns a marking curve. An override always states the probability, because it would
+// otherwise inherit one.
 func (k curve) node(override bool) *node {
 	switch {
 	case k.keep:
@@ -114,7 +114,7 @@ func (k curve) node(override bool) *node {
 	return n.when(!usual || override, "probability", percent(k.prob))
 }
 
-// settings writes what a layer says in addition to its classes and another does not.
+// settings writes the settings of inner that differ from outer, except its classes.
 func (d *deriver) settings(n *node, outer, inner wish, base bool) {
 	pauses := map[bool]intent.LinkPause{false: intent.LinkPauseOff, true: intent.LinkPauseKeep}
 	pfc := mapping().put("watchdog", watchdog(outer, inner))
@@ -161,7 +161,7 @@ func watchdog(outer, inner wish) *node {
 	return n
 }
 
-// mtu writes the MTU of a layer, and those of hosts and RDMA where they change.
+// mtu returns the MTU settings, with the host and RDMA MTUs if they change as well.
 func mtu(outer, inner int, base bool) *node {
 	if outer == inner {
 		return nil
@@ -186,7 +186,7 @@ func rdmaMTU(host int) int {
 	return 256
 }
 
-// overrides writes what a role, a switch or a port does otherwise.
+// overrides writes the settings of a role, a switch or a port that differ from its outer level.
 func (d *deriver) overrides(n *node, outer, inner wish) {
 	classes := mapping()
 	for _, c := range d.order() {
@@ -206,8 +206,9 @@ func (d *deriver) overrides(n *node, outer, inner wish) {
 	d.settings(n, outer, inner, false)
 }
 
-// alikeNodes writes as one the things that differ in name and addresses alone. rowOf
-// returns name and addresses, and write writes a thing with the addresses of all.
+// alikeNodes writes one entry for all things that differ only in name and addresses. rowOf
+// returns the name and addresses of a thing; write writes a thing with the address patterns of
+// all.
 func alikeNodes[T any](things []T, rowOf func(T) row, write func(thing T, addresses []string) *node) *node {
 	out := mapping()
 	out.block = true
@@ -260,7 +261,7 @@ func (d *deriver) switchNode(s *box, addresses []string, common login) *node {
 	return n
 }
 
-// portNodes writes the ports that say something of their own.
+// portNodes returns the ports that have settings of their own.
 func (d *deriver) portNodes(s *box) *node {
 	type alike struct {
 		body  *node
@@ -294,8 +295,8 @@ func (d *deriver) portNodes(s *box) *node {
 	return out
 }
 
-// breakout is the mode of a port that the model's usual layout does not have:
-// how many ports there are in place of the one before.
+// breakout returns the breakout mode of a port that the model's default layout lacks, from the
+// number of such ports in a row; "" for other ports.
 func (s *box) breakout(name string) string {
 	m, ok := catalog.ModelOf(s.OS, s.Model)
 	if !ok || len(m.Ports) == 0 {
@@ -305,7 +306,7 @@ func (s *box) breakout(name string) string {
 	if usual(name) {
 		return ""
 	}
-	// At most 9 ports come of one.
+	// A port is split into at most 9.
 	all, i := s.index().names, s.index().place[name]
 	from, to := i, i+1
 	for from > 0 && i-from < 9 && !usual(all[from]) {
@@ -327,13 +328,13 @@ func (d *deriver) hostNodes() *node {
 	return alikeNodes(hosts, func(h *host) row {
 		address := h.Address
 		if at, port, err := net.SplitHostPort(address); err == nil && port == "22" {
-			address = at // the usual port
+			address = at // the default port
 		}
 		return row{h.Name, []string{address, h.sshAddress()}}
 	}, func(h *host, addresses []string) *node { return h.node(addresses, common) })
 }
 
-// identityOf is the form of a stated identity; nil is none.
+// identityOf returns the settings of an identity; empty if id is nil.
 func identityOf(id *intent.Identity) *node {
 	if id == nil {
 		return mapping()
@@ -341,14 +342,14 @@ func identityOf(id *intent.Identity) *node {
 	return mapping().put("serial", text(id.Serial.V)).put("mac", text(id.MAC.V)).put("model", text(id.Model.V)).put("hostname", text(id.Hostname.V))
 }
 
-// selector is the form of a selector; rail is its rail, which may be a range.
+// selector returns the settings of a selector; rail is its rail, which may be a range.
 func selector(s intent.Selector, rail string) *node {
 	return mapping().put("vendor", text(s.Vendor)).put("model", text(s.Model)).put("part", text(s.Part)).put("serial", text(s.Serial)).put("pci", text(s.PCI)).
 		when(s.Port != 0, "port", number(s.Port)).when(s.Rail != 0, "rail", text(rail))
 }
 
 func (h *host) node(addresses []string, common login) *node {
-	// Those that say the same, but for the name of their RDMA device and their rail.
+	// Group NICs that differ only in the name of their RDMA device and their rail.
 	type kind struct {
 		of                      intent.Selector
 		rdma                    bool

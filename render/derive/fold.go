@@ -11,10 +11,10 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
-// maxSpans bounds the spans of a range: a YAML key has at most 1024 characters.
+// maxSpans limits the spans of a range, since a YAML key has at most 1024 characters.
 const maxSpans = 48
 
-// token is a run of digits, or of other characters.
+// token is a run of digits or of other characters.
 type token struct {
 	text  string
 	digit bool
@@ -36,17 +36,17 @@ func tokens(s string) []token {
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// shape is a name without its numbers: names of one shape may fold.
+// shape returns a name without its numbers. Only names of the same shape can be folded.
 func shape(s string) string { return numbers.ReplaceAllString(s, "\x00") }
 
-// fold writes a list, in its order, as one pattern that [intent.Expand] gives
-// back; ok is false where there is none.
+// fold writes a list, in its order, as one pattern that [intent.Expand] turns back into the
+// list. ok is false if there is none.
 func fold(list []string) (pattern string, ok bool) {
 	if len(list) == 0 {
 		return "", false
 	}
 	for _, s := range list {
-		// Brackets of a name are not those of a range.
+		// A bracket in a name would be read as a range.
 		if strings.Contains(s, "[") {
 			return "", false
 		}
@@ -82,8 +82,8 @@ func foldTokens(list []string) (string, bool) {
 		}
 	}
 	ranges := map[int]string{}
-	// The last position varies fastest: its values repeat in every block in
-	// which the others stand still.
+	// The last position varies fastest: its values repeat in every block in which the others do
+	// not change.
 	for len(varying) > 0 {
 		last := varying[len(varying)-1]
 		varying = varying[:len(varying)-1]
@@ -134,14 +134,14 @@ func sameAt(a, b []token, columns []int) bool {
 	return true
 }
 
-// spans writes numbers, in their order, as the inside of a range.
+// spans writes numbers, in their order, as the content of a range.
 func spans(values []string) (string, bool) {
 	n := make([]int, len(values))
 	for i, v := range values {
 		if len(v) > 9 {
 			return "", false
 		}
-		n[i], _ = strconv.Atoi(v) // digits alone
+		n[i], _ = strconv.Atoi(v) // digits only
 	}
 	var out []string
 	for i := 0; i < len(n); {
@@ -172,22 +172,22 @@ func spans(values []string) (string, bool) {
 	return strings.Join(out, ","), len(out) <= maxSpans
 }
 
-// row is a thing with a name and values that run in step with it; a column is
-// empty for all rows or for none.
+// row is a name with values that change in step with it. A column is empty for all rows or for
+// none.
 type row struct {
 	name  string
 	steps []string
 }
 
-// folded is a pattern for names, and those of what runs in step.
+// folded is a pattern for names, with the patterns of the values in step.
 type folded struct {
 	name  string
 	steps []string
 	rows  []row
 }
 
-// foldRows folds names, and what runs in step with them, into as few patterns
-// as is easily found, in the order of the first name of each.
+// foldRows folds names, and the values in step with them, into a small number of patterns, in
+// the order of the first name of each.
 func foldRows(rows []row) []folded {
 	var byShape ordered.Groups[string, row]
 	for _, r := range rows {
@@ -204,7 +204,8 @@ func foldRows(rows []row) []folded {
 	return out
 }
 
-// foldShape folds rows of one shape: all, else by block, else as many as go together.
+// foldShape folds rows of one shape: all of them if possible, else block by block, else the
+// longest runs.
 func foldShape(rows []row) []folded {
 	if f, ok := foldAll(rows); ok {
 		return []folded{f}
@@ -229,8 +230,8 @@ func foldShape(rows []row) []folded {
 	return out
 }
 
-// longest returns the length of a beginning of n things that ok accepts, at
-// least 1 and the longest where all shorter ones are accepted as well.
+// longest returns the length of a prefix of n items that ok accepts. It is at least 1, and the
+// longest such prefix if ok also accepts all shorter ones.
 func longest(n int, ok func(int) bool) int {
 	have, step := 1, 1
 	for have < n && step > 0 {
@@ -244,7 +245,7 @@ func longest(n int, ok func(int) bool) int {
 	return have
 }
 
-// blocksOf splits rows where any number of the name but the last changes.
+// blocksOf splits rows wherever a number of the name other than the last one changes.
 func blocksOf(rows []row) [][]row {
 	head := func(r row) string {
 		ts := tokens(r.name)
@@ -284,7 +285,7 @@ func foldAll(rows []row) (folded, bool) {
 	}
 	var ok bool
 	if f.name, ok = column(func(r row) string { return r.name }); !ok {
-		// A single name stands for itself, whatever it is: the loader judges it.
+		// A single name needs no pattern; the loader checks whether it is valid.
 		f.name = rows[0].name
 		if len(rows) > 1 {
 			return f, false
@@ -303,7 +304,7 @@ func foldAll(rows []row) (folded, bool) {
 	return f, true
 }
 
-// foldNames folds names alone.
+// foldNames folds names without values in step.
 func foldNames(names []string) []string {
 	rows := make([]row, len(names))
 	for i, n := range names {
@@ -316,10 +317,10 @@ func foldNames(names []string) []string {
 	return out
 }
 
-// maxShown is how many patterns of names a remark shows.
+// maxShown is the number of name patterns that a remark shows.
 const maxShown = 8
 
-// shown writes names for people: folded, and of many not all.
+// shown writes names for people, folded and shortened if there are many.
 func shown(names []string) string {
 	patterns := foldNames(natural.Sorted(names))
 	if len(patterns) <= maxShown {

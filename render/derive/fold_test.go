@@ -24,9 +24,9 @@ func TestFoldNames(t *testing.T) {
 		"p1-l1 p1-l2 p2-l1 p2-l2":            "p[1-2]-l[1-2]",
 		"p1-l1 p1-l2 p2-l1":                  "p1-l[1-2] p2-l1",
 		"Ethernet1/1 Ethernet2/1":            "Ethernet[1-2]/1",
-		"x1234567890 x1234567891":            "x1234567890 x1234567891", // no number of a range
+		"x1234567890 x1234567891":            "x1234567890 x1234567891", // too large for a range
 		"a b":                                "a b",
-		"x[1-2]":                             "x[1-2]", // of whatever name: the loader judges it
+		"x[1-2]":                             "x[1-2]", // kept even if invalid: the loader checks it
 		"eth0 eth1 eth5 eth6 eth7 eth20 lo0": "eth[0-1,5-7,20] lo0",
 	} {
 		if got := strings.Join(foldNames(strings.Fields(list)), " "); got != want {
@@ -45,7 +45,7 @@ func TestFoldRowsKeepsStep(t *testing.T) {
 		{[]row{{"a1", []string{"192.0.2.1:80"}}, {"a2", []string{"192.0.3.2:80"}}}, "a1=192.0.2.1:80 a2=192.0.3.2:80"},
 		{[]row{{"a1", []string{""}}, {"a2", []string{""}}}, "a[1-2]="},
 		{[]row{{"a1", []string{"x:1"}}, {"a2", []string{""}}}, "a1=x:1 a2="},
-		// Brackets of IPv6 and of ranges do not mix.
+		// IPv6 brackets cannot be mixed with ranges.
 		{[]row{{"a1", []string{"[2001:db8::1]:80"}}, {"a2", []string{"[2001:db8::2]:80"}}}, "a1=[2001:db8::1]:80 a2=[2001:db8::2]:80"},
 	} {
 		var got []string
@@ -58,7 +58,7 @@ func TestFoldRowsKeepsStep(t *testing.T) {
 	}
 }
 
-// A long list of numbers without order is cut into keys that YAML takes.
+// A long unordered list of numbers is split into keys of a length that YAML accepts.
 func TestFoldIsBounded(t *testing.T) {
 	var names []string
 	for i := range 2000 {
@@ -107,8 +107,8 @@ func FuzzFold(f *testing.F) {
 	})
 }
 
-// Text that YAML would read as something else is quoted, and characters that YAML
-// refuses, or that lines break at, do not come through.
+// Text that YAML would read as something else is quoted. Characters that YAML rejects or treats
+// as line breaks are replaced.
 func TestQuoted(t *testing.T) {
 	for in, want := range map[string]string{
 		"leaf1": "leaf1", "On": `"On"`, "7": `"7"`, "a b": `"a b"`, `a"b\`: `"a\"b\\"`,
@@ -121,7 +121,7 @@ func TestQuoted(t *testing.T) {
 	}
 }
 
-// The RDMA MTU is the largest whose packets fit with their headers.
+// The RDMA MTU is the largest whose packets fit, including their headers.
 func TestRDMAMTU(t *testing.T) {
 	for host, want := range map[int]int{9000: 4096, 4192: 4096, 4191: 2048, 2144: 2048, 2143: 1024, 1120: 1024, 1119: 512, 608: 512, 607: 256} {
 		if got := rdmaMTU(host); got != want {

@@ -15,29 +15,29 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// Cable is a link that is known from a topology file or from an intent. Zero
-// lengths and speeds are not known.
+// Cable is a link known from a topology file, an inventory or an intent. Zero lengths and speeds
+// are unknown.
 type Cable struct {
 	A, B   End
 	Length units.Length
 	Speed  units.Rate
-	// Source is where an inventory records the cable; "" for one that is stated.
+	// Source is the place of the cable in an inventory; "" for other cables.
 	Source string
-	// LLDP is the device that sees the cable; "" for one that is stated or recorded.
+	// LLDP is the device that sees the cable over LLDP; "" for other cables.
 	LLDP string
-	// Stated is the speed that the inventory states of its ports, and Likely the one
-	// that these probably have: they count where no switch tells.
+	// Stated is the speed that the inventory states for the ports, Likely the speed that they
+	// probably have. They count if no switch shows a speed.
 	Stated, Likely units.Rate
 }
 
-// End is one end of a cable, in the words of whoever knows it.
+// End is one end of a cable, with the names that the source uses.
 type End struct {
 	Device, Port string
-	// Also is another name for the port; "" for none.
+	// Also is another name of the port; "" for none.
 	Also string
 }
 
-// host is a host with the NICs that are known or have a link.
+// host is a host with its known NICs and those that links name.
 type host struct {
 	Host
 	nics map[string]*NIC
@@ -51,31 +51,31 @@ func newHost(h Host) *host {
 	return out
 }
 
-// link is a cable. a is a switch, or of two switches the one nearer to the hosts.
+// link is a cable. End a is a switch; between two switches, it is the one nearer to the hosts.
 type link struct {
 	a, b intent.Endpoint
 	attrs
 	recorded
 }
 
-// attrs are what the links of an entry share.
+// attrs holds the attributes that all links of an entry share.
 type attrs struct {
 	cable units.Length
 	speed units.Rate
-	// assumed names the values that nothing tells: "cable", "speed".
+	// assumed names the values that no source states: "cable", "speed".
 	assumed string
-	// disputed is what is found in place of the link that is recorded.
+	// disputed says what was found instead of the recorded link.
 	disputed string
 }
 
-// finder works the links out.
+// finder derives the links.
 type finder struct {
 	*deriver
 	ends map[intent.Endpoint]*link
-	// names are switches by LLDP name, in lower case; nil where a name stands for two.
+	// names maps LLDP names in lower case to switches; nil if two switches have the name.
 	names   map[string]*box
-	domains map[string]string // short name of a host -> the name that has it
-	// guessed are the switches with ports that are known by their number alone.
+	domains map[string]string // short host name -> full name that it stands for
+	// guessed holds switches with ports that were identified only by their number.
 	guessed map[string]bool
 }
 
@@ -114,7 +114,7 @@ func (d *deriver) findLinks() {
 	})
 }
 
-// call notes that a switch goes by a name, with its domain and without.
+// call records a name of a switch, with and without its domain.
 func (f *finder) call(name string, s *box) {
 	for _, n := range []string{name, short(name)} {
 		key := strings.ToLower(n)
@@ -129,7 +129,7 @@ func (f *finder) call(name string, s *box) {
 	}
 }
 
-// switchOf returns the switch that a name means; nil for none.
+// switchOf returns the switch with a name; nil if there is none.
 func (f *finder) switchOf(name string) *box {
 	if s := f.byName[name]; s != nil {
 		return s
@@ -140,7 +140,7 @@ func (f *finder) switchOf(name string) *box {
 	return f.names[strings.ToLower(short(name))]
 }
 
-// cable takes a link that is known from elsewhere.
+// cable adds a link known from another source than LLDP on the switches.
 func (f *finder) cable(c Cable) {
 	a, b := f.endOf(c.A), f.endOf(c.B)
 	for _, e := range []struct {
@@ -179,7 +179,7 @@ func (f *finder) cable(c Cable) {
 	f.join(l, source)
 }
 
-// endOf returns the end at a switch; nil for a host or a port that is not there.
+// endOf returns the endpoint on a switch; nil for a host or an unknown port.
 func (f *finder) endOf(e End) *intent.Endpoint {
 	s := f.switchOf(e.Device)
 	if s == nil {
@@ -199,13 +199,13 @@ func (f *finder) endOf(e End) *intent.Endpoint {
 	return nil
 }
 
-// interfaceName is how containerlab calls the interfaces of a node: eth1 is the
-// first front port whatever its own name, eth1_1 a port of a module or split
+// interfaceName matches containerlab's names for the interfaces of a node: eth1 is the first
+// front port whatever its own name, eth1_1 a port of a module or a split port
 // (containerlab.dev/manual/kinds/sonic-vs, ceos).
 var interfaceName = lazyre.New(`^eth([1-9][0-9]{0,3})((_[0-9]{1,3}){0,2})$`)
 
-// numbered returns the port that containerlab's name for an interface means;
-// guessed says that it is one by its number alone.
+// numbered returns the port that a containerlab interface name stands for. guessed is set if
+// only the number identified it.
 func numbered(s *box, given string) (port string, guessed bool) {
 	m := interfaceName.FindStringSubmatch(given)
 	if m == nil {
@@ -225,7 +225,7 @@ func numbered(s *box, given string) (port string, guessed bool) {
 	return "", false
 }
 
-// neighbors takes what LLDP sees on a port, switches of the input first.
+// neighbors adds the link that LLDP sees on a port, preferring switches of the input.
 func (f *finder) neighbors(s *box, name string) {
 	at := intent.Endpoint{Device: s.Name, Port: name}
 	if s.Running.Ports[name] == nil {
@@ -273,10 +273,10 @@ func b2i(b bool) int {
 	return 0
 }
 
-// maxBack bounds the ports that are searched for an end; no switch has as many.
+// maxBack limits the number of ports to search for the other end; no switch has more.
 const maxBack = 4096
 
-// back finds the port of t whose own LLDP sees that port of s.
+// back returns the port of t whose own LLDP sees port name of s; "" if there is none.
 func (f *finder) back(t, s *box, name string) string {
 	if len(t.Neighbors) > maxBack {
 		return ""
@@ -291,7 +291,8 @@ func (f *finder) back(t, s *box, name string) string {
 	return ""
 }
 
-// hostEnd returns, or adds, the NIC of a host; nil for a port of a switch.
+// hostEnd returns the endpoint on a NIC, which it adds to the hosts if necessary; nil if the
+// port belongs to a switch.
 func (f *finder) hostEnd(device, port string, at intent.Endpoint) *intent.Endpoint {
 	if switchPort.MatchString(port) && f.hosts[device] == nil && f.hosts[short(device)] == nil {
 		if f.outside[at.Device] == nil {
@@ -302,7 +303,7 @@ func (f *finder) hostEnd(device, port string, at intent.Endpoint) *intent.Endpoi
 	}
 	name := device
 	if f.hosts[name] == nil {
-		// Without its domain, unless that is all that tells two hosts apart.
+		// Drop the domain unless it is needed to distinguish two hosts.
 		s := cmp.Or(hex(device), fit(short(device), 63))
 		if owner, taken := f.domains[s]; taken && owner != device || f.switchOf(s) != nil {
 			s = fit(device, 63)
@@ -335,7 +336,7 @@ func (f *finder) hostEnd(device, port string, at intent.Endpoint) *intent.Endpoi
 // lldp is the source of links that switches see.
 const lldp = "LLDP"
 
-// join adds a link, unless one of its ends has another.
+// join adds a link unless one of its ends already has another link.
 func (f *finder) join(l *link, source string) {
 	if f.byName[l.a.Device] == nil {
 		l.a, l.b = l.b, l.a
@@ -365,10 +366,9 @@ func (f *finder) join(l *link, source string) {
 	f.links = append(f.links, l)
 }
 
-// contradicted says where LLDP sees something else at a port than the link that
-// is known already. A name of another form that a switch has nowhere may be any
-// port's, one that a host gives in words or digits any interface's, and a chassis'
-// MAC address any device's.
+// contradicted reports a port where LLDP sees something other than the known link. Some names
+// contradict nothing: a port name in a form that the switch does not use, a description or
+// digits instead of a host's interface name, and a MAC address as the name of a device.
 func (f *finder) contradicted(s *box, at intent.Endpoint, l *link) {
 	peer := l.b
 	if peer == at {
@@ -405,7 +405,7 @@ func (f *finder) contradicted(s *box, at intent.Endpoint, l *link) {
 	}
 }
 
-// sameNIC reports whether a name that a host's LLDP gives may be that of a NIC.
+// sameNIC reports whether a port name announced by a host may stand for a NIC.
 func (f *finder) sameNIC(nic intent.Endpoint, given string) bool {
 	if given == nic.Port {
 		return true

@@ -13,7 +13,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// running is a switch with lossless ports.
+// running returns a switch with lossless ports.
 func running(name string, ports ...string) Switch {
 	m := qos.UnmappedMaps()
 	for i := range m.DSCPToTC {
@@ -47,7 +47,8 @@ func derived(t *testing.T, in Input) *Result {
 	return r
 }
 
-// differing lists what the intent says otherwise of the switches than they run it.
+// differing lists the differences between the derived intent and the running state of the
+// switches.
 func differing(in Input, r *Result) (out []qos.Change) {
 	for _, s := range in.Switches {
 		if !s.Planned {
@@ -57,7 +58,7 @@ func differing(in Input, r *Result) (out []qos.Change) {
 	return out
 }
 
-// linksOf writes the links of an intent, sorted.
+// linksOf returns the links of an intent, sorted.
 func linksOf(r *Result) string {
 	var out []string
 	for _, l := range r.Fabric.Links {
@@ -245,8 +246,8 @@ func TestNICsThatLLDPNamesOtherwise(t *testing.T) {
 	}
 }
 
-// The two ends of a cable have one length: that from which both follow, or the
-// longer one.
+// Both ends of a link get one cable length: a length from which both configured ones follow,
+// else the longer one.
 func TestCableOfALink(t *testing.T) {
 	pair := func(a, b units.Length) Input {
 		table, plain := running("leaf1", "Ethernet0").sees("Ethernet0", "spine1", "Ethernet0"), running("spine1", "Ethernet0")
@@ -268,8 +269,8 @@ func TestCableOfALink(t *testing.T) {
 	}
 }
 
-// Values that no intent has stay as they are where the intent can leave them to the
-// switch; else a plan would change them, and the import says so.
+// Values that no intent can express are left to the switch if the intent can say so. Otherwise a
+// plan would change them, and the import reports it.
 func TestSettingsThatNoIntentExpresses(t *testing.T) {
 	edit := func(do func(*qos.Port)) Input {
 		s := running("leaf1", "Ethernet0", "Ethernet8")
@@ -317,7 +318,7 @@ func TestSettingsThatNoIntentExpresses(t *testing.T) {
 	}
 }
 
-// Thresholds stay in the unit in which the switch has them.
+// Thresholds keep the unit that the switch uses.
 func TestMarkingInUnitsOfTheSwitch(t *testing.T) {
 	for said, curve := range map[string]qos.ECN{
 		"{min: 320 segments, max: 3000 segments, probability: 90%}": {Enabled: true, Min: 320, Max: 3000, Unit: qos.UnitSegments, Probability: 90},
@@ -342,8 +343,8 @@ func TestMarkingInUnitsOfTheSwitch(t *testing.T) {
 	}
 }
 
-// Marking that no intent has is not taken away: the intent leaves it to the
-// switch, by class, role, switch or port, and the import says so.
+// Marking that no intent can express is not removed: the intent leaves it to the switch, by
+// class, role, switch or port, and the import reports it.
 func TestMarkingThatNoIntentSays(t *testing.T) {
 	for name, c := range map[string]struct {
 		curve qos.ECN
@@ -386,8 +387,7 @@ func TestMarkingThatNoIntentSays(t *testing.T) {
 	}
 }
 
-// A code point that a map does not list is in traffic class 0, and in no
-// lossless class.
+// A code point that a map does not list is in traffic class 0, and in no lossless class.
 func TestCodePointsThatNoMapLists(t *testing.T) {
 	s := running("leaf1", "Ethernet0", "Ethernet8")
 	m := qos.UnmappedMaps()
@@ -403,9 +403,9 @@ func TestCodePointsThatNoMapLists(t *testing.T) {
 	}
 }
 
-// An intent has one map: that of most ports that pause, however many others
-// there are. A port without a link that classifies differently is left out; one
-// with a link shows up in the changes that a plan would make.
+// An intent has one map: the map of most pausing ports, however many other ports there are. A
+// port with another map is left out if it has no link; with a link, it shows up in the changes
+// of a plan.
 func TestPortsThatClassifyOtherwise(t *testing.T) {
 	var names []string
 	for i := range 12 {
@@ -425,7 +425,7 @@ func TestPortsThatClassifyOtherwise(t *testing.T) {
 			p.Maps = qos.Of(&another)
 		case i > 3:
 			p.Maps, p.PFC = qos.Of(plain), qos.Of(qos.PrioritySet(0))
-			p.Queues[3].ECN = qos.Of(qos.ECN{Enabled: true, Min: 1e5, Max: 1e6, Probability: 5}) // of the whole switch
+			p.Queues[3].ECN = qos.Of(qos.ECN{Enabled: true, Min: 1e5, Max: 1e6, Probability: 5}) // switch-wide
 		}
 	}
 	r := derived(t, Input{Switches: []Switch{s}})
@@ -452,7 +452,7 @@ func TestPortsThatClassifyOtherwise(t *testing.T) {
 	}
 }
 
-// A switch of which nothing is in the intent is named.
+// A switch without managed ports is named in the report.
 func TestSwitchWithNothing(t *testing.T) {
 	s := running("leaf1", "Ethernet0", "Ethernet8")
 	for _, p := range s.Running.Ports {
@@ -479,7 +479,7 @@ func TestInputThatIsNone(t *testing.T) {
 	}
 }
 
-// A port with a name that no intent has, and names that look like YAML.
+// Ports with names that no intent can have, and names that look like YAML.
 func TestStrangeNames(t *testing.T) {
 	s := running("on", "Ethernet0", "null", "a: b", "12", "\"}", "#x")
 	s.Model, s.Role, s.Release = "1e3", "", "yes"

@@ -11,8 +11,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/render"
 )
 
-// sample is a port that stands for the others: of the first switch that tells where its
-// values come from, one that pauses, if there is one.
+// sample returns the port that stands for all others when origins are named: a pausing port, if
+// there is one, of the first switch with an account.
 func (d *deriver) sample() (s *box, port string) {
 	for _, b := range d.switches {
 		if len(b.Account) == 0 || len(b.names) == 0 {
@@ -24,8 +24,8 @@ func (d *deriver) sample() (s *box, port string) {
 	return nil, ""
 }
 
-// origin says where attributes of the sample come from: "leaf1.cfg:6,9-13", or the rows
-// of a database; "" where nothing tells. Of the DSCP map only the keys count.
+// origin returns the origin of attributes of the sample port: "leaf1.cfg:6,9-13", or rows of a
+// database; "" if unknown. For map lines that set single keys, only the given keys count.
 func (d *deriver) origin(keys []int, attrs ...qos.Attr) string {
 	s, port := d.sample()
 	if s == nil {
@@ -62,14 +62,15 @@ func (d *deriver) origin(keys []int, attrs ...qos.Attr) string {
 	return strings.Join(rows, ", ")
 }
 
-// classOrigin says where a class comes from.
+// classOrigin returns the origin of a class.
 func (d *deriver) classOrigin(c class) string {
 	q := d.base.tune[c.priority].queue
 	return d.origin(append(slices.Clone(c.dscp), c.priority), qos.KindMap.Table(qos.DSCPToTC), qos.KindGlobalMap.Table(qos.DSCPToTC), qos.KindMap.Table(qos.PCPToTC), qos.KindGlobalMap.Table(qos.PCPToTC),
 		qos.KindPFC.Attr(), qos.KindECN.At(q), qos.KindScheduler.At(q))
 }
 
-// head says where an intent comes from, and what of that was not understood.
+// head returns the comment at the top of an intent: its sources, and how many of their lines
+// were not understood.
 func (d *deriver) head() string {
 	var from []string
 	lost := 0
@@ -99,7 +100,7 @@ func (d *deriver) head() string {
 	return out
 }
 
-// comment is a line of its own. Names of files and rows are foreign text.
+// comment returns a comment line. Names of files and rows are untrusted text.
 func comment(text string) string { return "# " + oneLine(text) + "\n" }
 
 func oneLine(text string) string {

@@ -14,11 +14,11 @@ import (
 // entry is one entry of the links section.
 type entry struct {
 	a, b    side
-	pattern string // "" for pairs
+	pattern string // "" for one-to-one pairs
 	attrs
 }
 
-// side is one end of an entry: all devices with all ports, which vary fastest.
+// side is one end of an entry: all ports of all devices; the ports vary fastest.
 type side struct{ devices, ports []string }
 
 func (s side) text() (string, bool) {
@@ -27,14 +27,15 @@ func (s side) text() (string, bool) {
 	return d + "/" + p, ok && also
 }
 
-// folds reports whether both sides can be written.
+// folds reports whether both sides can be written as patterns.
 func (e entry) folds() bool {
 	_, a := e.a.text()
 	_, b := e.b.text()
 	return a && b
 }
 
-// tie is the parallel links of two devices with the same attrs, ports in step.
+// tie holds the parallel links between two devices that have the same attributes; the ports
+// correspond by index.
 type tie struct {
 	a, b           string
 	aPorts, bPorts []string
@@ -61,7 +62,7 @@ func (d *deriver) linkNodes() *node {
 	return out
 }
 
-// entries finds the shortest way to write the links that is easily found.
+// entries returns the links as a small number of entries.
 func (d *deriver) entries() []entry {
 	var groups ordered.Groups[attrs, *link]
 	for _, l := range d.links {
@@ -103,7 +104,7 @@ func single(a, b intent.Endpoint) entry {
 	return entry{a: side{[]string{a.Device}, []string{a.Port}}, b: side{[]string{b.Device}, []string{b.Port}}}
 }
 
-// patterns folds links of the same attributes, meshes and rails before pairs.
+// patterns folds links with the same attributes, meshes and rails before pairs.
 func patterns(links []*link, hosts bool) []entry {
 	ties := tiesOf(links)
 	var out []entry
@@ -116,7 +117,7 @@ func patterns(links []*link, hosts bool) []entry {
 	return mergePairs(append(out, pairs(rest)...))
 }
 
-// tiesOf gathers parallel links, ties in natural order of their devices.
+// tiesOf groups parallel links into ties, in natural order of their devices.
 func tiesOf(links []*link) []tie {
 	var between ordered.Map[[2]string, tie]
 	for _, l := range links {
@@ -132,8 +133,8 @@ func tiesOf(links []*link) []tie {
 	return out
 }
 
-// groupTies puts together the devices of a that have the same ports to the
-// same devices, as the switches of one tier and build do.
+// groupTies groups the devices on side a that use the same ports to the same devices, as
+// identical switches of one tier do.
 func groupTies(ties []tie) [][]tie {
 	var byA ordered.Groups[string, tie]
 	for _, t := range ties {
@@ -155,14 +156,14 @@ func groupTies(ties []tie) [][]tie {
 	return out
 }
 
-// meshes finds the meshes of a group: devices of b whose ports run the same
-// way. rest has the links that are in none.
+// meshes finds the meshes in a group: sets of devices on side b with the same port layout. rest
+// holds the links that are in no mesh.
 func meshes(group []tie, hosts bool) (out []entry, rest []tie) {
 	var byB ordered.Groups[string, tie]
 	for _, t := range group {
 		byB.Add(t.b, t)
 	}
-	var subs ordered.Groups[string, []tie] // the ties of each device
+	var subs ordered.Groups[string, []tie] // ties of each device
 	for b, ties := range byB.All() {
 		key := shape(b)
 		for _, t := range ties {
@@ -192,7 +193,7 @@ func meshes(group []tie, hosts bool) (out []entry, rest []tie) {
 		}
 		switch {
 		case per == 1 && (len(e.a.devices) == 1 || len(e.b.devices) == 1), len(e.a.devices) == 1 && len(e.b.devices) == 1:
-			// Pairs say the same.
+			// The entry without a pattern means the same.
 		case hosts && per == 1:
 			e.pattern = "rail"
 		default:
@@ -203,7 +204,8 @@ func meshes(group []tie, hosts bool) (out []entry, rest []tie) {
 	return out, rest
 }
 
-// pairs folds each tie alone: one entry where its ports fold, else one for each link.
+// pairs folds each tie separately: into one entry if its ports fold, else into one entry per
+// link.
 func pairs(ties []tie) []entry {
 	var out []entry
 	for _, t := range ties {
@@ -219,8 +221,8 @@ func pairs(ties []tie) []entry {
 	return out
 }
 
-// mergePairs joins entries of pairs that have the same ports, device by
-// device: leaf1 with gpu[1-4] and leaf2 with gpu[5-8].
+// mergePairs merges entries with the same ports device by device: leaf1 with gpu[1-4] and leaf2
+// with gpu[5-8].
 func mergePairs(es []entry) []entry {
 	var groups ordered.Groups[string, entry]
 	for _, e := range es {
@@ -244,7 +246,7 @@ func merge(es []entry) []entry {
 		seen := map[string]bool{}
 		for _, e := range es {
 			a, b = append(a, e.a.devices...), append(b, e.b.devices...)
-			// A device that comes twice would have its ports twice.
+			// A repeated device would get its ports twice.
 			for _, n := range append(slices.Clone(e.a.devices), e.b.devices...) {
 				if seen[n] {
 					return all, false

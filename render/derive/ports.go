@@ -10,8 +10,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/words"
 )
 
-// ladder are words that names hold of what a switch is, most telling first,
-// and the role and tier that they stand for.
+// ladder lists words in names that tell the role of a switch, most specific first, with the role
+// and tier that they stand for.
 var ladder = []struct {
 	word, role string
 	tier       int
@@ -21,7 +21,7 @@ var ladder = []struct {
 	{"leaf", "leaf", 0}, {"tor", "tor", 0}, {"access", "access", 0}, {"edge", "edge", 0},
 }
 
-// tierOf is the tier of a role; one that tells nothing counts as a leaf.
+// tierOf returns the tier of a role; an unknown role counts as a leaf.
 func tierOf(role string) int {
 	role = strings.ToLower(role)
 	for _, l := range ladder {
@@ -32,7 +32,8 @@ func tierOf(role string) int {
 	return 0
 }
 
-// roleOf gives each switch a role: a known one, or by its name, or by its place.
+// roleOf gives each switch a role: the stated one, else one from its name, else one from its
+// position.
 func (d *deriver) roleOf() {
 	hosts := map[string]bool{}
 	for _, l := range d.links {
@@ -60,8 +61,8 @@ func (d *deriver) roleOf() {
 	}
 }
 
-// carries reports whether a port does something of what an intent says:
-// pauses, marks, watches, or classes by more than one class.
+// carries reports whether a port uses any QoS that an intent covers: PFC, the watchdog, marking,
+// or more than one class.
 func carries(d *qos.Device, name string) bool {
 	p := d.Ports[name]
 	if p.PFC.Or(0) != 0 || p.Watchdog.Or(qos.Watchdog{}).Enabled {
@@ -76,9 +77,9 @@ func carries(d *qos.Device, name string) bool {
 	return p.Maps.Set && m != nil && (distinguishes(m.DSCPToTC[:]) || distinguishes(m.PCPToTC[:]))
 }
 
-// choosePorts decides which ports the intent manages: those with a link that
-// carries QoS at either end, or, of a switch without links, those that carry
-// it. In a fabric that carries none at all it is those with a link.
+// choosePorts decides which ports the intent manages: those on links that carry QoS at either
+// end, and, on a switch without links, those that carry QoS. In a fabric without QoS it manages
+// all linked ports.
 func (d *deriver) choosePorts() {
 	carry := map[intent.Endpoint]bool{}
 	for _, s := range d.switches {
@@ -127,7 +128,7 @@ func (d *deriver) choosePorts() {
 	d.complete()
 }
 
-// dropHosts forgets hosts and NICs that only links named which are not written.
+// dropHosts removes NICs that are known only from unwritten links, and hosts without other NICs.
 func (d *deriver) dropHosts(ends map[intent.Endpoint]*link) {
 	for _, h := range natural.Keys(d.hosts) {
 		for _, n := range natural.Keys(d.hosts[h].nics) {
@@ -141,7 +142,7 @@ func (d *deriver) dropHosts(ends map[intent.Endpoint]*link) {
 	}
 }
 
-// remarkEmpty notes the switches of which nothing is managed.
+// remarkEmpty reports switches without managed ports.
 func (d *deriver) remarkEmpty() {
 	for _, s := range d.switches {
 		switch {

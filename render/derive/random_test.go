@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// maker writes random intents: two tiers of random systems, and overrides by
-// role, switch and port.
+// maker writes random intents: two tiers with random operating systems, and overrides by role,
+// switch and port.
 type maker struct {
 	*rand.Rand
 	strings.Builder
@@ -20,7 +20,7 @@ func (m *maker) line(format string, a ...any) { fmt.Fprintf(m, format+"\n", a...
 
 func (m *maker) one(of ...string) string { return of[m.IntN(len(of))] }
 
-// often is true p times of a hundred.
+// often returns true with a probability of p percent.
 func (m *maker) often(p int) bool { return m.IntN(100) < p }
 
 type kind struct{ os, model, port string } // port is a format
@@ -53,7 +53,7 @@ func (m *maker) watchdog() string {
 	return fmt.Sprintf("{detect: %s, restore: %s, action: drop}", m.one(t...), m.one(t...))
 }
 
-// overrides are the settings of a role, switch or port.
+// overrides returns random settings of a role, switch or port.
 func (m *maker) overrides(sonic bool) string {
 	var out []string
 	var classes []string
@@ -172,12 +172,11 @@ func (m *maker) fabric() string {
 	return m.String()
 }
 
-// pollOfNothing is the interval of a watchdog that only some ports of a switch
-// have, by overrides of their own, where it is managed in one of two intents.
+// pollOfNothing matches a polling interval that only one of two intents manages: only some ports
+// of the switch have a watchdog, by their own overrides.
 var pollOfNothing = regexp.MustCompile(`(?m)^\S+ watchdog_poll: - -> \S+\n`)
 
-// Derive reads switches that run a random intent, and writes an intent that the
-// same switches satisfy.
+// The intent derived from switches that run a random intent compiles to the same state.
 func TestRandomIntentsComeBack(t *testing.T) {
 	n := 400
 	if testing.Short() {

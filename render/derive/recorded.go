@@ -13,47 +13,47 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// Contradiction is a place where an inventory and what is found do not agree.
+// Contradiction is a conflict between an inventory and what was found.
 type Contradiction struct {
 	Where string `json:"where"` // "leaf1", "leaf1/Ethernet8"
-	// Recorded is what the inventory says, at Place.
+	// Recorded is the inventory's statement, and Place its place in the inventory.
 	Recorded string `json:"recorded"`
 	Place    string `json:"place"`
-	// Found is what Source says.
+	// Found is what Source shows instead.
 	Found  string `json:"found"`
 	Source string `json:"source"`
-	// Intent is what the intent has.
+	// Intent is what the intent uses.
 	Intent string `json:"intent"`
 }
 
-// String states it as a fact.
+// String describes the conflict for people.
 func (c Contradiction) String() string {
 	return fmt.Sprintf("%s: %s says %s; %s says %s; the intent has %s", c.Where, c.Place, c.Recorded, c.Source, c.Found, c.Intent)
 }
 
-// Recorded counts the cables of an inventory by what is found of them.
+// Recorded counts the cables of an inventory by outcome.
 type Recorded struct {
 	Cables       int `json:"cables"`
-	Confirmed    int `json:"confirmed"`    // LLDP sees them
-	Contradicted int `json:"contradicted"` // something else is found there
-	Unseen       int `json:"unseen"`       // LLDP is known, and sees nothing there
-	Unchecked    int `json:"unchecked"`    // nothing is known of LLDP there
+	Confirmed    int `json:"confirmed"`    // LLDP sees the cable
+	Contradicted int `json:"contradicted"` // something else was found there
+	Unseen       int `json:"unseen"`       // LLDP is available and sees nothing there
+	Unchecked    int `json:"unchecked"`    // no LLDP data there
 }
 
-// recorded is what an inventory says of a link, and what became of that.
+// recorded holds the inventory's data about a link, and the outcome of checking it.
 type recorded struct {
-	source         string // "" for a link that is not from an inventory
+	source         string // "" for a link that is not in the inventory
 	stated, likely units.Rate
 	seen, wrong    bool
-	told           bool // LLDP alone has it
+	told           bool // known only from LLDP
 }
 
-// confirm notes that another source has the same link.
+// confirm records that another source has the same link.
 func (l *link) confirm(other *link, source string) {
 	if source == lldp {
 		l.seen = true
 	}
-	// What is stated of a link comes first; an inventory adds to it.
+	// Stated attributes take precedence; an inventory adds missing ones.
 	if l.source == "" && other.source != "" {
 		l.recorded = other.recorded
 		l.cable = cmp.Or(l.cable, other.cable)
@@ -62,7 +62,7 @@ func (l *link) confirm(other *link, source string) {
 
 func (d *deriver) contradict(c Contradiction) { d.contradictions = append(d.contradictions, c) }
 
-// dispute notes that a source has something else at an end of a link of the inventory.
+// dispute records that a source shows something else at an end of a link in the inventory.
 func (d *deriver) dispute(l *link, at intent.Endpoint, source, found string) {
 	l.wrong = true
 	if l.disputed == "" {
@@ -75,7 +75,7 @@ func (d *deriver) dispute(l *link, at intent.Endpoint, source, found string) {
 	d.contradict(Contradiction{Where: at.String(), Recorded: peer.String(), Place: l.source, Found: found, Source: source, Intent: peer.String()})
 }
 
-// noPort notes a port that the inventory names and its switch does not have.
+// noPort records a port that is in the inventory but not on its switch.
 func (f *finder) noPort(s *box, given string, c Cable) {
 	f.cables.Cables++
 	f.cables.Contradicted++
@@ -90,8 +90,8 @@ func (f *finder) noPort(s *box, given string, c Cable) {
 	f.contradict(Contradiction{Where: s.Name, Recorded: given, Place: c.Source, Found: found, Source: source, Intent: "no link there"})
 }
 
-// nearest is the port whose name has the numbers of a given one, or all but the
-// first; "" for none.
+// nearest returns the port whose name has the same numbers as given, or all but the first of
+// them; "" if there is none.
 func nearest(given string, names []string) string {
 	of := func(s string) []string {
 		return strings.FieldsFunc(s, func(r rune) bool { return r < '0' || r > '9' })
@@ -105,7 +105,7 @@ func nearest(given string, names []string) string {
 	return ""
 }
 
-// compareRecord compares what the inventory says of a link with its switches.
+// compareRecord compares the inventory's data about a link with its switches.
 func (d *deriver) compareRecord(l *link) {
 	if l.source == "" {
 		return
@@ -129,7 +129,8 @@ func (d *deriver) compareRecord(l *link) {
 	}
 }
 
-// unread is the speed of a link between ports of which some were not read.
+// unread returns the speed of a link, including the inventory's guess if no switch with a known
+// speed was read.
 func (l *link) unread(speed units.Rate, d *deriver) units.Rate {
 	if l.likely == 0 {
 		return speed
@@ -145,10 +146,10 @@ func (l *link) unread(speed units.Rate, d *deriver) units.Rate {
 	return min(speed, l.likely)
 }
 
-// Pair names two devices, in either order.
+// Pair returns a key for two devices in either order.
 func Pair(a, b string) string { return min(a, b) + " " + max(a, b) }
 
-// sumUp counts the cables of the inventory, and notes what it does not have.
+// sumUp counts the cables of the inventory and reports links that it lacks.
 func (f *finder) sumUp() {
 	if f.in.Recorded == nil {
 		return
@@ -164,7 +165,7 @@ func (f *finder) sumUp() {
 		if l.source == "" {
 			u := f.in.Unclear
 			if u[Pair(l.a.Device, l.b.Device)] || u[l.a.String()] || u[l.b.String()] {
-				continue // the inventory has a cable there, which it does not tell apart
+				continue // the inventory has a cable there, but not which port it uses
 			}
 			if at, there := has(l.a.Device), has(l.b.Device); l.told && at != "" && there != "" {
 				f.contradict(Contradiction{Where: l.a.String(), Recorded: "no cable", Place: "the inventory", Found: l.b.String(), Source: lldp, Intent: l.b.String()})
@@ -198,8 +199,8 @@ func (d *deriver) planned() bool {
 	return !slices.ContainsFunc(d.switches, func(s *box) bool { return !s.Planned })
 }
 
-// usualClasses are those of a new fabric, as package starter writes them: what an
-// inventory does not say.
+// usualClasses sets the classes of a new fabric, as package starter writes them; an inventory
+// does not state any.
 func (d *deriver) usualClasses() {
 	d.usual = true
 	d.lossless = qos.Priorities(3)
@@ -211,7 +212,7 @@ func (d *deriver) usualClasses() {
 	d.assume("classes", "those that init writes: no switch was read")
 }
 
-// usualWish is what they are treated like.
+// usualWish returns the settings of the classes from usualClasses.
 func (d *deriver) usualWish() wish {
 	w := wish{dog: defaultDog, trust: qos.TrustDSCP, mtu: intent.DefaultMTUFabric}
 	for i := range w.tune {

@@ -8,7 +8,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// planned is a switch that was not read.
+// planned returns a switch that was not read.
 func planned(name string, ports ...string) Switch {
 	s := Switch{Name: name, OS: "sonic", Planned: true, Running: &qos.Device{Name: name, Ports: map[string]*qos.Port{}}}
 	for _, p := range ports {
@@ -105,8 +105,8 @@ func TestRecordedCables(t *testing.T) {
 	}
 }
 
-// Switches that were not read get the classes of those that were, or where none was
-// those of a new fabric; speed and cable are the inventory's.
+// Switches that were not read get the classes of those that were, or the classes of a new fabric
+// if none was read. Speed and cable length come from the inventory.
 func TestPlannedSwitches(t *testing.T) {
 	c := between("leaf1", "Ethernet0", "gpu1", "eth0")
 	c.Length, c.Likely = 3, 100e9

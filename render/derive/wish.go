@@ -12,28 +12,28 @@ import (
 	"github.com/roce-fabric/roce-fabric/render"
 )
 
-// wish is what an intent would say of one port, or of most ports of a switch,
-// a role, the fabric. By priority where it is of a class.
+// wish holds the settings that an intent would state for one port, or for most ports of a
+// switch, a role or the fabric. Arrays are indexed by priority.
 type wish struct {
 	tune  tunes
 	curve [qos.NumPriorities]curve
 	rate  [qos.NumPriorities]units.Rate
 	dog   dog
-	poll  time.Duration // of the switch; 0 where it is not stated
+	poll  time.Duration // of the switch; 0 if not stated
 	asym  bool
-	pause bool // link pause is kept
+	pause bool // keep link pause
 	trust qos.Trust
 	mtu   int
 	keep  keeps
 }
 
-// keeps is what stays as a switch has it, in the order of keptKinds.
+// keeps tells what is left to the switch, in the order of keptKinds.
 type keeps [4]bool
 
-// keepsBandwidth is the place of schedulers in keeps.
+// keepsBandwidth is the index of schedulers in keeps.
 const keepsBandwidth = 0
 
-// keptKinds are what an intent can leave to the switch, and the attributes that it is.
+// keptKinds lists what an intent can leave to the switch, and the attributes concerned.
 var keptKinds = [len(keeps{})]struct {
 	key   string
 	kinds []qos.Kind
@@ -44,25 +44,25 @@ var keptKinds = [len(keeps{})]struct {
 	{"watchdog", []qos.Kind{qos.KindWatchdog}},
 }
 
-// tunes are the queues and shares of all classes: they only fit together.
+// tunes holds the queues and shares of all classes, which only fit together.
 type tunes [qos.NumPriorities]tune
 
 type tune struct {
 	queue            int
 	lossless, strict bool
-	share            int // percent; 0 for strict
+	share            int // percent; 0 if strict
 }
 
-// curve is a marking curve as an intent writes it; the zero curve is off, and
-// keep stands for one that no intent can say.
+// curve is a marking curve as an intent writes it. The zero value is off; keep stands for a
+// curve that no intent can express.
 type curve struct {
 	on, auto bool
 	keep     bool
-	min, max qos.Threshold // unless auto
+	min, max qos.Threshold // unused if auto
 	prob     int
 }
 
-// dog is a watchdog.
+// dog holds watchdog settings.
 type dog struct {
 	on              bool
 	detect, restore time.Duration
@@ -71,8 +71,8 @@ type dog struct {
 
 var defaultDog = dog{true, intent.DefaultDetect, intent.DefaultRestore, qos.ActionDrop}
 
-// accept is what would do for a port: several values of one thing where they
-// come to the same, none where nothing is known of it.
+// accept holds the values that would suit a port: several if they are equivalent, none if
+// nothing is known.
 type accept struct {
 	tune  []tunes
 	curve [qos.NumPriorities][]curve
@@ -86,8 +86,8 @@ type accept struct {
 	keep  []keeps
 }
 
-// wishes works out what each port accepts, with all curves that are on as auto, and
-// chooses.
+// wishes determines the values that each port accepts, with every enabled curve as auto, and
+// chooses the settings.
 func (d *deriver) wishes() {
 	for _, s := range d.switches {
 		if s.Planned {
@@ -125,7 +125,7 @@ func (d *deriver) accepts(s *box, name string) accept {
 	if w := p.Watchdog; w.Set && p.PFC.Or(0) != 0 {
 		a.dog = []dog{dogOf(w.V)}
 	}
-	// A system that does not show it does not have it.
+	// An OS that does not show the setting does not have it.
 	a.asym = []bool{p.PFCAsymmetric.Or(false)}
 	if p.LinkPause.V && p.PFC.Or(0) != 0 {
 		a.pause = []bool{true}
@@ -142,15 +142,14 @@ func (d *deriver) accepts(s *box, name string) accept {
 	return a
 }
 
-// The MTUs that an intent takes, and the least with room for the smallest RDMA
-// packet.
+// Range of MTUs in an intent; the minimum has room for the smallest RDMA packet.
 const (
 	minMTU = 256 + intent.RDMAOverhead
 	maxMTU = 9216
 )
 
-// tuneOf reads queues, shares and what is lossless. Of two classes in one
-// queue the second gets a free one: no intent lets classes share a queue.
+// tuneOf reads queues, shares and which classes are lossless. If two classes share a queue, the
+// second gets a free one, as an intent cannot express shared queues.
 func (d *deriver) tuneOf(p *qos.Port, m *qos.Maps) tunes {
 	var t tunes
 	var taken qos.PrioritySet
@@ -159,7 +158,7 @@ func (d *deriver) tuneOf(p *qos.Port, m *qos.Maps) tunes {
 	share := d.evenShare()
 	for _, q := range p.Queues {
 		if q.Scheduler.Set {
-			share = 1 // of a queue without a scheduler, where others have one
+			share = 1 // share of queues without a scheduler, if others have one
 		}
 	}
 	for _, c := range d.classes {
@@ -198,7 +197,7 @@ func (d *deriver) tuneOf(p *qos.Port, m *qos.Maps) tunes {
 	return t
 }
 
-// scale makes shares that are ratios percentages that do not pass 100.
+// scale converts relative shares into percentages of at most 100 in total.
 func scale(t *tunes, sum int) {
 	left := 100
 	most := -1
@@ -216,8 +215,8 @@ func scale(t *tunes, sum int) {
 	}
 }
 
-// curveOf is a curve in the units of the switch, in bytes where that comes to the same;
-// what an intent cannot say stays as it is.
+// curveOf returns a curve in bytes if that is exact, else in the switch's units; keep is set if
+// an intent cannot express it.
 func curveOf(e qos.ECN) curve {
 	if e == (qos.ECN{}) {
 		return curve{}
@@ -231,7 +230,7 @@ func curveOf(e qos.ECN) curve {
 	return c
 }
 
-// inBytes is a threshold in bytes where its unit has a size, with a kbyte of 1000.
+// inBytes converts a threshold to bytes (1 kbyte = 1000 bytes) if its unit has a size.
 func inBytes(t qos.Threshold) qos.Threshold {
 	if n, _, ok := t.Unit.Bytes(t.N); ok {
 		return qos.Threshold{N: n}
@@ -255,8 +254,8 @@ func dogOf(w qos.Watchdog) dog {
 	return out
 }
 
-// foldCurves writes a curve as auto where that comes to the same on the port. trial has
-// all of them as auto.
+// foldCurves writes a curve as auto if that gives the same curve on the port. In trial all
+// curves are auto.
 func (d *deriver) foldCurves(trial *render.Compiler) {
 	f := trial.Fabric()
 	for _, s := range d.switches {
@@ -283,8 +282,8 @@ func (d *deriver) foldCurves(trial *render.Compiler) {
 	}
 }
 
-// foldPolls leaves the polling interval of a watchdog out where the one that
-// is not stated comes to the same. trial states none.
+// foldPolls omits the polling interval of a watchdog if the default gives the same. trial states
+// no interval.
 func (d *deriver) foldPolls(trial *render.Compiler) {
 	f := trial.Fabric()
 	for _, s := range d.switches {
@@ -304,9 +303,9 @@ func (d *deriver) foldPolls(trial *render.Compiler) {
 	}
 }
 
-// keepRest leaves to the switches what the intent cannot say as they run it, where it
-// need not. c is what it would say otherwise. A lossless group without a buffer is never
-// left so: see [qos.DiffSaved]. It reports whether there is any.
+// keepRest leaves to the switches what the intent would change but can leave alone; c is the
+// compiled intent. A lossless group without a buffer is never kept: see [qos.DiffSaved]. It
+// reports whether anything is kept.
 func (d *deriver) keepRest(c *render.Compiler) (some bool) {
 	for _, s := range d.switches {
 		if s.Planned {
@@ -345,8 +344,8 @@ func (d *deriver) keepAll(what int) bool {
 	return some
 }
 
-// choose gives the fabric, the roles, the switches and the ports their values:
-// what most of their ports accept, and of equals what stands outside already.
+// choose sets the values of the fabric, the roles, the switches and the ports: the value that
+// most of their ports accept, or, on a tie, the outer level's value.
 func (d *deriver) choose() {
 	var all []*port
 	byRole := map[string][]*port{}
@@ -369,7 +368,7 @@ func (d *deriver) choose() {
 		for _, n := range s.names {
 			ports = append(ports, s.ports[n])
 		}
-		if s.Planned { // it says nothing of its own
+		if s.Planned { // has no settings of its own
 			s.wish = d.roles[s.role]
 			for _, p := range ports {
 				p.wish = s.wish
@@ -384,7 +383,7 @@ func (d *deriver) choose() {
 	}
 }
 
-// defaults are what an intent means that says nothing.
+// defaults returns the settings of an intent that states nothing.
 func (d *deriver) defaults() wish {
 	if d.usual {
 		return d.usualWish()
@@ -402,7 +401,7 @@ func (d *deriver) defaults() wish {
 	return w
 }
 
-// evenShare is what each class gets where nothing is known of any.
+// evenShare returns the share of each class if none is known.
 func (d *deriver) evenShare() int { return max(1, 100/max(1, len(d.classes))) }
 
 func (d *deriver) pick(ports []*port, outer wish) wish {
@@ -412,7 +411,7 @@ func (d *deriver) pick(ports []*port, outer wish) wish {
 		i := c.priority
 		w.curve[i] = vote(ports, outer.curve[i], func(a *accept) []curve { return a.curve[i] })
 		if len(ports) > 0 && !slices.ContainsFunc(ports, func(p *port) bool { return p.want.rate[i] == 0 }) {
-			// An inner block cannot unset a rate that an outer one states.
+			// An inner block cannot unset a rate set by an outer one.
 			w.rate[i] = vote(ports, outer.rate[i], func(a *accept) []units.Rate { return []units.Rate{a.rate[i]} })
 		}
 	}
@@ -424,17 +423,17 @@ func (d *deriver) pick(ports []*port, outer wish) wish {
 	w.mtu = vote(ports, outer.mtu, func(a *accept) []int { return a.mtu })
 	w.keep = vote(ports, outer.keep, func(a *accept) []keeps { return a.keep })
 	for i := range w.tune {
-		if w.keep[keepsBandwidth] { // nothing is said of what stays
+		if w.keep[keepsBandwidth] { // nothing is stated about what is kept
 			w.tune[i].strict, w.tune[i].share = outer.tune[i].strict, outer.tune[i].share
 		}
 	}
 	return w
 }
 
-// vote returns what most ports accept; outer, unless another has more.
+// vote returns the value that most ports accept; outer on a tie.
 func vote[T comparable](ports []*port, outer T, of func(*accept) []T) T {
 	var count ordered.Map[T, int]
-	count.At(outer) // the first of equals
+	count.At(outer) // wins ties
 	for _, p := range ports {
 		for _, v := range of(&p.want) {
 			*count.At(v)++
@@ -443,7 +442,7 @@ func vote[T comparable](ports []*port, outer T, of func(*accept) []T) T {
 	return *cmp.Or(most(&count), &outer)
 }
 
-// remarkKept notes the marking that no intent can say.
+// remarkKept reports marking that no intent can express.
 func (d *deriver) remarkKept() {
 	for _, s := range d.switches {
 		type kept struct{ class, curve string }

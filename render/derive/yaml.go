@@ -7,16 +7,16 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 )
 
-// node is a piece of the document: a scalar, a map or a list.
+// node is a part of the document: a scalar, a map or a list.
 type node struct {
-	text  string // of a scalar, as it is written
+	text  string // of a scalar, as written
 	isMap bool
 	pairs []pair
 	items []*node
 	list  bool
-	// block keeps a map or list off one line.
+	// block writes a map or list over several lines.
 	block bool
-	// comment stands behind the line of a flow value, above that of a block.
+	// comment is written after the line of a flow value, or above a block.
 	comment string
 }
 
@@ -27,7 +27,7 @@ type pair struct {
 
 func mapping() *node { return &node{isMap: true} }
 
-// put adds an entry; a nil value is left out.
+// put adds an entry; a nil value is omitted.
 func (n *node) put(key string, v *node) *node {
 	if v != nil {
 		n.pairs = append(n.pairs, pair{key, v})
@@ -35,7 +35,7 @@ func (n *node) put(key string, v *node) *node {
 	return n
 }
 
-// when adds an entry where a condition holds.
+// when adds an entry if on is true.
 func (n *node) when(on bool, key string, v *node) *node {
 	if !on {
 		return n
@@ -43,14 +43,14 @@ func (n *node) when(on bool, key string, v *node) *node {
 	return n.put(key, v)
 }
 
-// putIf adds a map or list that has something in it.
+// putIf adds a map or list unless it is empty.
 func (n *node) putIf(key string, v *node) {
 	if v != nil && !v.empty() {
 		n.put(key, v)
 	}
 }
 
-// sub returns the map under a key, which it adds where there is none.
+// sub returns the map under a key and adds it if it does not exist.
 func (n *node) sub(key string) *node {
 	for _, p := range n.pairs {
 		if p.key == key {
@@ -64,12 +64,12 @@ func (n *node) sub(key string) *node {
 
 func (n *node) empty() bool { return len(n.pairs) == 0 && len(n.items) == 0 }
 
-// bare is a scalar that is written as it is: numbers, quantities, words.
+// bare returns a scalar that is written as is: a number, a quantity, a word.
 func bare(s string) *node { return &node{text: s} }
 
 func number(n int) *node { return bare(strconv.Itoa(n)) }
 
-// text is a scalar, quoted where it could be read as something else; nil for "".
+// text returns a scalar, quoted if YAML could read it as something else; nil for "".
 func text(s string) *node {
 	if s == "" {
 		return nil
@@ -77,7 +77,7 @@ func text(s string) *node {
 	return bare(quoted(s))
 }
 
-// plain matches text that YAML takes for nothing else, inside of braces as well.
+// plain matches text that YAML always reads as text, also inside braces.
 var (
 	plain   = lazyre.New(`^[A-Za-z/][A-Za-z0-9_./+()-]*(:[A-Za-z0-9_./+()-]+)*$`)
 	special = lazyre.New(`(?i)^(y|n|yes|no|on|off|true|false|null)$`)
@@ -98,7 +98,7 @@ func quoted(s string) string {
 			b.WriteByte('\\')
 			b.WriteRune(r)
 		case r < ' ' || r == 0x7f || r == 0xfffd || r > 0xffff || r >= 0x80 && r < 0xa0 || r == 0x2028 || r == 0x2029 || r == 0xfeff:
-			b.WriteByte('?') // no name of an intent has such characters
+			b.WriteByte('?') // no name in an intent has such characters
 		default:
 			b.WriteRune(r)
 		}
@@ -107,7 +107,8 @@ func quoted(s string) string {
 	return b.String()
 }
 
-// release is text that the form allows to look like a number.
+// release returns a scalar that may look like a number, as the schema allows for releases and
+// models.
 func release(s string) *node {
 	if dotted.MatchString(s) {
 		return bare(s)
@@ -115,10 +116,10 @@ func release(s string) *node {
 	return text(s)
 }
 
-// width is how long a line may be before a map is written over several.
+// width is the maximum length of a line before a map is written over several lines.
 const width = 110
 
-// document writes the top level.
+// document returns the text of the top level.
 func (n *node) document() []byte {
 	var b strings.Builder
 	for i, p := range n.pairs {
@@ -130,7 +131,7 @@ func (n *node) document() []byte {
 	return []byte(b.String())
 }
 
-// write writes a value behind its key, or behind the dash of a list.
+// write writes a value after its key or list dash.
 func (n *node) write(b *strings.Builder, indent int, head string) {
 	pad := strings.Repeat(" ", indent)
 	line := pad + head + " " + n.flow()
@@ -154,7 +155,7 @@ func (n *node) write(b *strings.Builder, indent int, head string) {
 	}
 }
 
-// depth is how deep maps nest, 1 for a map of scalars.
+// depth returns the nesting depth of maps; 1 for a map of scalars.
 func (n *node) depth() int {
 	d := 0
 	for _, p := range n.pairs {
@@ -173,7 +174,7 @@ func keyOf(k string) string {
 	return quoted(k)
 }
 
-// flow is the value on one line.
+// flow returns the value on one line.
 func (n *node) flow() string {
 	var parts []string
 	switch {
