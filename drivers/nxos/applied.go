@@ -14,11 +14,12 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/nxos"
 )
 
-// into reads the JSON of a command; what is refused or is no JSON adds nothing.
+// into adds the JSON output of a command to an observation; a refused command and output that is
+// not JSON add nothing.
 func (d *Driver) into(ctx context.Context, cmd string, o *drivers.Observation, read func([]byte, *drivers.Observation) error) error {
 	raw, err := d.Show(ctx, cmd+" | json")
 	if err == nil && read([]byte(raw), o) != nil {
-		return nil // "Structured output unsupported", in whatever words
+		return nil // such as "Structured output unsupported"
 	}
 	if err != nil && !drivers.RefusedLine(err) {
 		return drivers.TransportError(fmt.Errorf("%s: %w", cmd, err))
@@ -26,15 +27,14 @@ func (d *Driver) into(ctx context.Context, cmd string, o *drivers.Observation, r
 	return nil
 }
 
-// pfcCommand shows PFC port by port.
+// pfcCommand shows the PFC state of each port.
 const pfcCommand = "show interface priority-flow-control"
 
-// Applied compares what the switch shows of its ports, and of PFC in operation, with
-// desired. Values that it does not show, or shows in an unknown form, are ignored. Each
-// condition of live PFC that the configuration breaks is a mismatch of its own, with
-// the fix, whatever the switch shows: whether that follows from one of the conditions
-// or from all is in no public document. So is each class of the network-qos policy that
-// is too small for the MTU of the port.
+// Applied compares the state that the switch shows of its ports and of operational PFC with
+// desired. It ignores values that the switch does not show, or shows in an unknown form. Each
+// unmet condition of operational PFC in the configuration is a mismatch with a fix, whatever the
+// switch shows, because no public document says which of the conditions its output reflects. The
+// same applies to each class of the network-qos policy whose MTU is below that of the port.
 func (d *Driver) Applied(ctx context.Context, want drivers.Desired) ([]drivers.Mismatch, error) {
 	desired, err := drivers.Want[*qos.Device](want)
 	if err != nil {
@@ -70,7 +70,7 @@ func (d *Driver) Applied(ctx context.Context, want drivers.Desired) ([]drivers.M
 	return a.out, nil
 }
 
-// pfc reads the state of PFC by port: structured, or the text where that has more.
+// pfc reads the PFC state by port from JSON, or from the text output if that has more.
 func (d *Driver) pfc(ctx context.Context) (map[string]show.PFC, error) {
 	var out map[string]show.PFC
 	raw, err := d.Show(ctx, pfcCommand+" | json")
@@ -109,7 +109,7 @@ type applier struct {
 	out      []drivers.Mismatch
 }
 
-// port compares one port; configured is nil where the switch has no such port.
+// port compares one port; configured is nil if the switch has no such port.
 func (a *applier) port(name string, configured, want *qos.Port) {
 	have := a.observed.Ports[name]
 	if have == nil {
@@ -121,8 +121,8 @@ func (a *applier) port(name string, configured, want *qos.Port) {
 	if want.AdminUp.Set && have.AdminUp.Set && want.AdminUp.V != have.AdminUp.V {
 		note(qos.KindAdminUp.Attr(), strconv.FormatBool(want.AdminUp.V), strconv.FormatBool(have.AdminUp.V), "")
 	}
-	// The MTU of a port that pauses is also that of its network-qos class, so
-	// that the interface may have more than is wanted.
+	// A port with PFC needs the MTU of its network-qos class, so the interface may have a larger
+	// MTU than desired.
 	more := configured != nil && configured.MTU == want.MTU && have.MTU.V > want.MTU.V
 	if want.MTU.Set && have.MTU.V > 0 && want.MTU.V != have.MTU.V && !more {
 		note(qos.KindMTU.Attr(), strconv.Itoa(want.MTU.V), strconv.Itoa(have.MTU.V), "")

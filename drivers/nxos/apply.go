@@ -14,14 +14,14 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/nxos"
 )
 
-// Variant is the class model of the box.
+// Variant returns the class model of the switch.
 func (d *Driver) Variant(ctx context.Context, cfg *native.Config) (int, error) {
 	m, _, err := d.classModel(ctx, cfg)
 	return int(m), err
 }
 
-// Prepare names the checkpoint of an apply. That of a run that may be at work on
-// another machine forbids the apply.
+// Prepare chooses the checkpoint name of an apply. It returns an error if the checkpoint of
+// another machine's run shows that this run may be in progress.
 func (d *Driver) Prepare(ctx context.Context, id string, b *lines.Record) error {
 	taken, _, err := d.checkpoints(ctx)
 	if err != nil {
@@ -31,10 +31,10 @@ func (d *Driver) Prepare(ctx context.Context, id string, b *lines.Record) error 
 	return d.otherRun(taken, "")
 }
 
-// maxName is how long the name of a checkpoint is at most here; NX-OS takes 80.
+// maxName is the maximum length of the checkpoint names used here; NX-OS allows 80.
 const maxName = 60
 
-// checkpointName makes a name of the run's ID that no checkpoint has.
+// checkpointName derives an unused checkpoint name from a run ID.
 func checkpointName(id string, taken map[string]bool) string {
 	base := drivers.RunName(id, maxName)
 	name := base
@@ -44,16 +44,16 @@ func checkpointName(id string, taken map[string]bool) string {
 	return name
 }
 
-// Write has lines put in force, with a checkpoint to go back to. Where the switch does
-// not know the dual-stage mode, or one of the lines in it, the lines are typed one by
-// one. What came before a refused line is reverted, which takes a checkpoint.
+// Write applies lines after creating a checkpoint. If the switch does not know dual-stage mode,
+// or one of the lines in this mode, the lines are typed one by one. If a line is refused then,
+// the lines before it are reverted, which needs the checkpoint.
 func (d *Driver) Write(ctx context.Context, w *lines.Work) (lines.Fate, error) {
 	kept := d.Do(ctx, "checkpoint "+w.Checkpoint)
 	if kept != nil && !drivers.RefusedLine(kept) {
 		return lines.Unsent, kept
 	}
 	if kept != nil {
-		// The timer of a dual-stage commit does without.
+		// A dual-stage commit needs no checkpoint because of its timer.
 		kept = fmt.Errorf("the switch keeps no checkpoint to go back to (show checkpoint summary lists what it has; this tool removes only its own): %w", kept)
 	}
 	if err := d.alone(ctx, w.Record, kept); err != nil {
@@ -72,17 +72,18 @@ func (d *Driver) Write(ctx context.Context, w *lines.Work) (lines.Fate, error) {
 	return f, err
 }
 
-// Look reads the running configuration: nothing shows what a switch works on.
+// Look reads the running configuration. done is always false, because NX-OS does not show pending
+// work.
 func (d *Driver) Look(ctx context.Context, _ lines.Record) (*native.Config, bool, error) {
 	now, err := d.Config(ctx, lines.Running)
 	return now, false, err
 }
 
-// Abort has nothing to do: a dual-stage buffer goes with its shell.
+// Abort does nothing: a dual-stage buffer is dropped with its shell.
 func (d *Driver) Abort(context.Context, lines.Record) error { return nil }
 
-// otherRun returns an error where one of the checkpoints is that of a run that may
-// be at work on another machine; own is none.
+// otherRun returns an error if one of the checkpoints, other than own, belongs to a run that may
+// be in progress on another machine.
 func (d *Driver) otherRun(names map[string]bool, own string) error {
 	for _, n := range natural.Keys(names) {
 		if age, ok := d.stranger(n); ok && n != own {
@@ -92,9 +93,9 @@ func (d *Driver) otherRun(names map[string]bool, own string) error {
 	return nil
 }
 
-// alone makes sure that of two runs that begin at the same time on two machines
-// at most one writes: each has made its checkpoint (but for an error kept), and
-// looks for that of the other.
+// alone ensures that at most one of two runs writes if they begin at the same time on two
+// machines: each checks for other checkpoints after creating its own. kept is the error of
+// creating it, which skips the check.
 func (d *Driver) alone(ctx context.Context, b lines.Record, kept error) error {
 	if kept != nil {
 		return nil
@@ -106,8 +107,8 @@ func (d *Driver) alone(ctx context.Context, b lines.Record, kept error) error {
 	return d.otherRun(names, b.Checkpoint)
 }
 
-// stranger reports whether a checkpoint is that of a run that nothing is known of
-// here, and how long ago it began: it may be at work on another machine.
+// stranger reports whether a checkpoint belongs to an unknown run that may be in progress on
+// another machine, and how long ago that run began.
 func (d *Driver) stranger(name string) (age time.Duration, ok bool) {
 	began, known := drivers.RunTime(name)
 	if !known || !drivers.Ours(name) || longAgo(name) || name == d.started || name == d.typed {
@@ -119,5 +120,5 @@ func (d *Driver) stranger(name string) (age time.Duration, ok bool) {
 	})
 }
 
-// longPast is well over the time from a run's start to the end of its commit timers.
+// longPast is well above the time from a run's start to the end of its commit timers.
 const longPast = 12 * time.Hour

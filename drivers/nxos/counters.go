@@ -7,8 +7,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers/lines"
 )
 
-// Counters reads what ports count. NX-OS shows neither drops nor fills by priority
-// group.
+// Counters reads the port counters. NX-OS shows neither drops nor fill by priority group.
 func (d *Driver) Counters(ctx context.Context, ports []string) (*drivers.Counters, error) {
 	o, err := d.observe(ctx, counterShows)
 	if err != nil {

@@ -1,13 +1,12 @@
-// Package nxos drives Cisco Nexus 9000 switches over SSH: with a dual-stage commit
-// that the switch reverts unless it is confirmed, or, where a release has none or takes
-// no QoS lines in it, line by line with a checkpoint to go back to.
+// Package nxos controls Cisco Nexus 9000 switches over SSH: with a dual-stage commit, which the
+// switch reverts unless it is confirmed, or, if a release has no such commit or does not accept
+// QoS lines in it, line by line with a checkpoint.
 //
-// Checkpoints and the timer are on the switch for everyone: this package
-// removes no checkpoint but its own, and rolls back to one only while nobody
-// else changed anything since.
+// All users of the switch share its checkpoints and the timer: this package removes only its own
+// checkpoints, and rolls back to one only if nobody else changed anything since.
 //
-// Encoding and decoding are in render/nxos; no line of configuration is made
-// up here. gNMI, where there is a server for it, is for reading state alone.
+// Encoding and decoding are in render/nxos; this package does not compose configuration lines.
+// gNMI, if the switch runs a server, is used only to read state.
 package nxos
 
 import (
@@ -31,27 +30,26 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/nxos"
 )
 
-// Driver is one NX-OS switch. Use Open.
+// Driver controls one NX-OS switch. Use Open to create it.
 type Driver struct {
 	lines.Machine
 	*drivers.Shell
 	t     drivers.Target
 	facts *drivers.Facts     // nil until Probe
-	model *native.ClassModel // nil where the box was not asked or does not tell
-	asked bool               // for the model
-	// typed is the checkpoint of a run whose lines were typed one by one: it has
-	// no timer.
+	model *native.ClassModel // nil if not asked for, or if the switch does not show it
+	asked bool               // set once the switch was asked for the model
+	// typed is the checkpoint of a run whose lines were typed one by one, without a timer.
 	typed string
-	// started is the checkpoint of the run whose timer this driver started and
-	// has not confirmed.
+	// started is the checkpoint of the run whose timer this driver started and has not yet
+	// confirmed.
 	started string
-	// plain says that the switch has no dual-stage mode.
+	// plain is set if the switch has no dual-stage mode.
 	plain bool
-	// state is the gNMI connection that Observe reads from; nil until then.
+	// state is the gNMI connection that Observe uses; nil until then.
 	state *gnmi.Client
-	// dial bounds the wait for the gNMI server, which many switches do not run.
+	// dial limits the wait for the gNMI server, which many switches do not run.
 	dial time.Duration
-	// noState is why gNMI is not used, or no more.
+	// noState is the reason why gNMI is not used, or no longer used.
 	noState error
 }
 
@@ -60,8 +58,8 @@ var _ lines.Driver = (*Driver)(nil)
 // A save can take more than a minute (ktbyers/netmiko cisco_nxos.py).
 var realPace = lines.Pace{Poll: time.Second, Settled: 5 * time.Second, Work: 3 * time.Minute, Read: 2 * time.Minute, Timer: lines.CommitTimer}
 
-// Open makes the driver; the switch is dialled by the first call. SSH is the
-// only way to write QoS, so that a target without it is ErrUnsupported.
+// Open creates the driver without I/O; the first call connects to the switch. SSH is the only
+// transport for writing QoS, so a target without it returns ErrUnsupported.
 func Open(t drivers.Target) (drivers.Driver, error) {
 	if t.SSH == nil {
 		return nil, fmt.Errorf("%w: QoS of NX-OS is written over SSH, and the intent gives no way to reach this switch over SSH (ssh: {} or ssh.address)", drivers.ErrUnsupported)
@@ -95,7 +93,8 @@ func newDriver(t drivers.Target) *Driver {
 // Close ends all sessions.
 func (d *Driver) Close() error { return errors.Join(d.Shell.Close(), drivers.HangUp(&d.state)) }
 
-// Probe asks what the switch is. The release of the intent wins; its model fills a gap.
+// Probe identifies the switch. The intent's release takes precedence; its model is used only if
+// the switch does not show one.
 func (d *Driver) Probe(ctx context.Context) (drivers.Facts, error) {
 	if d.facts != nil {
 		return *d.facts, nil
@@ -112,7 +111,7 @@ func (d *Driver) Probe(ctx context.Context) (drivers.Facts, error) {
 		return drivers.Facts{}, fmt.Errorf("%w: the switch at %s says that it runs %q, not NX-OS", drivers.ErrUnsupported, d.Addr(), v.System)
 	}
 	if v.Model == "" || strings.Contains(v.Model, " ") {
-		// "Nexus9000 C9332D-GX2B Chassis" names no product.
+		// "Nexus9000 C9332D-GX2B Chassis" is not a product ID.
 		if raw, err = d.Show(ctx, "show inventory | json"); err != nil && !drivers.RefusedLine(err) {
 			return drivers.Facts{}, drivers.TransportError(err)
 		}
@@ -129,7 +128,7 @@ func (d *Driver) Probe(ctx context.Context) (drivers.Facts, error) {
 	return f, nil
 }
 
-// undo says how an apply is reverted, for people.
+// undo describes for users how an apply is reverted.
 func (d *Driver) undo() string {
 	const tool = "by this tool, from a checkpoint on the switch as long as no one else has changed anything, and line by line"
 	if d.plain {
@@ -140,8 +139,8 @@ func (d *Driver) undo() string {
 
 var releaseNumber = lazyre.New(`^(\d{1,3})\.(\d{1,3})`)
 
-// dualStage reports whether a release has "configure dual-stage", which came
-// with 10.2. One that is not understood is given a try.
+// dualStage reports whether a release has "configure dual-stage", which was added in 10.2. It
+// returns true for a release that it cannot parse.
 func dualStage(release string) bool {
 	m := releaseNumber.FindStringSubmatch(release)
 	if m == nil {
@@ -156,13 +155,13 @@ func dualStage(release string) bool {
 type snapshot struct {
 	cfg *native.Config
 	m   native.ClassModel
-	// guessed says that nothing tells the class model.
+	// guessed is set if the class model is not known.
 	guessed bool
-	// left are the checkpoints that this tool left on the switch.
+	// left lists the checkpoints that this tool left on the switch.
 	left []string
-	// theirs are those of runs that may be at work elsewhere, with their age.
+	// theirs lists the checkpoints of runs that may be in progress elsewhere, with their age.
 	theirs map[string]time.Duration
-	// checkpoints is how many the switch lists.
+	// checkpoints is the number of checkpoints on the switch.
 	checkpoints int
 }
 
@@ -176,7 +175,7 @@ func nativeOf(s *drivers.Snapshot) *snapshot {
 // Hostname implements [drivers.Named].
 func (d *Driver) Hostname(s *drivers.Snapshot) string { return nativeOf(s).cfg.Hostname() }
 
-// Read takes a snapshot of the running configuration.
+// Read reads the running configuration.
 func (d *Driver) Read(ctx context.Context) (*drivers.Snapshot, error) {
 	cfg, err := d.Config(ctx, lines.Running)
 	if err != nil {
@@ -201,8 +200,8 @@ func (d *Driver) Read(ctx context.Context) (*drivers.Snapshot, error) {
 	return &drivers.Snapshot{Native: s}, nil
 }
 
-// classModel finds out which class names the box has: by what it shows of its
-// network-qos policy in force and of its classes, or by the names in use.
+// classModel finds the switch's class names: in its output for the active network-qos policy and
+// the classes, or in the names that its configuration uses.
 func (d *Driver) classModel(ctx context.Context, cfg *native.Config) (m native.ClassModel, guessed bool, err error) {
 	for _, cmd := range []string{"show policy-map system type network-qos", "show class-map type network-qos"} {
 		if d.asked {
@@ -224,8 +223,8 @@ func (d *Driver) classModel(ctx context.Context, cfg *native.Config) (m native.C
 	return m, !ok, nil
 }
 
-// Cut says what a configuration lacks at its end. NX-OS does not mark the end. A text
-// is complete if it has its parts and last ports.
+// Cut describes the missing end of a configuration. NX-OS does not mark the end, so a text is
+// complete if it has its parts and the last ports.
 func (d *Driver) Cut(cfg *native.Config, after []ssh.Shown) string {
 	if !cfg.Complete() {
 		return "its end is missing"
@@ -238,8 +237,8 @@ func (d *Driver) Cut(cfg *native.Config, after []ssh.Shown) string {
 	return ""
 }
 
-// missingPort returns the first port of the switch that comes after all ports of the
-// text; "" for none. A port that is missing in between is no sign of a cut.
+// missingPort returns the first port of the switch that comes after all ports of the text; "" for
+// none. A port that is missing in between does not mean that the text is cut.
 func missingPort(cfg *native.Config, ports string) string {
 	last := ""
 	for _, l := range cfg.Lines {
@@ -247,7 +246,7 @@ func missingPort(cfg *native.Config, ports string) string {
 			last = name
 		}
 	}
-	// The comparison needs all of one kind: "Ethernet1/9", not "Ethernet1/9/1".
+	// Compare only names of the same form: "Ethernet1/9", not "Ethernet1/9/1".
 	for _, name := range natural.Keys(show.ParsePFCText(ports)) {
 		if isPort(name) && strings.Count(name, "/") == strings.Count(last, "/") && natural.Compare(name, last) > 0 {
 			return name
@@ -260,9 +259,8 @@ func isPort(name string) bool { return strings.HasPrefix(name, "Ethernet") }
 
 var checkpointLine = lazyre.New(`(?m)^\d{1,4}\) (\S{1,80}):\s*$`)
 
-// checkpoints reads the names of the user's checkpoints; shown is false where
-// the switch refuses the command (CiscoTestAutomation/genieparser nxos
-// show_checkpoint.py).
+// checkpoints reads the names of user checkpoints; shown is false if the switch refuses the
+// command (CiscoTestAutomation/genieparser nxos show_checkpoint.py).
 func (d *Driver) checkpoints(ctx context.Context) (names map[string]bool, shown bool, err error) {
 	text, err := d.Show(ctx, "show checkpoint summary")
 	if drivers.RefusedLine(err) {

@@ -12,31 +12,30 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
 )
 
-// Observe reads the state of all ports: over gNMI where the target names a
-// server for it and the server knows the native model, and with show commands
-// what that leaves unset. A gNMI server that does not answer, or not in that
-// model, is no error; SSH has to answer. The commands that a release does not
-// have, or whose output is in no form that is known, leave their values unset.
+// Observe reads the state of all ports: over gNMI if the target has a gNMI server that knows the
+// native model, and with show commands for the values still missing. A gNMI server that does not
+// answer or lacks the model is not an error; SSH must answer. Values of commands that a release
+// lacks, or whose output has an unknown form, are not set.
 func (d *Driver) Observe(ctx context.Context) (*drivers.Observation, error) {
 	return d.observe(ctx, append([]showCommand{
 		{"show interface", show.Interfaces, lacksLink},
 		{"show lldp neighbors", show.Neighbors, lacksNeighbors},
-		{"show lldp neighbors detail", show.Neighbors, lacksNeighbors}, // has the names of the devices
+		{"show lldp neighbors detail", show.Neighbors, lacksNeighbors}, // includes the device names
 	}, counterShows...))
 }
 
-// showCommand is a command and what reads its JSON.
+// showCommand is a command and the decoder of its JSON output.
 type showCommand struct {
 	cmd  string
 	into func([]byte, *drivers.Observation) error
-	// lacks reports whether a port misses what the command shows; nil where
-	// some of that is never read over gNMI.
+	// lacks reports whether a port misses values that the command shows; nil if gNMI never
+	// provides all of them.
 	lacks func(*drivers.PortState) bool
 }
 
-// counterShows are the commands that show counters.
+// counterShows lists the commands that show counters.
 var counterShows = []showCommand{
-	{"show queuing interface", show.Queuing, nil}, // PFC frames also of priorities that are not to be paused
+	{"show queuing interface", show.Queuing, nil}, // includes PFC frames of priorities without PFC
 	{"show queuing tabular", show.Tabular, lacksECN},
 	{"show queuing pfc-queue detail", show.Watchdog, nil},
 }
@@ -58,14 +57,14 @@ func (d *Driver) observe(ctx context.Context, commands []showCommand) (*drivers.
 	return o.read, nil
 }
 
-// sources are what the two ways in show.
+// sources holds the observations over the two transports.
 type sources struct {
-	read  *drivers.Observation // over gNMI; empty where there is none
-	shown *drivers.Observation // by show commands
+	read  *drivers.Observation // over gNMI; empty without gNMI
+	shown *drivers.Observation // with show commands
 }
 
-// overGNMI reads the state over gNMI. A server that fails once is left alone
-// for the rest of the driver's life: two ways to count must not take turns.
+// overGNMI reads the state over gNMI. After one failure the driver no longer uses the server,
+// because counters of the two transports must not alternate.
 func (d *Driver) overGNMI(ctx context.Context) sources {
 	none := func() *drivers.Observation {
 		return &drivers.Observation{Taken: time.Now(), Ports: map[string]*drivers.PortState{}}
@@ -77,7 +76,7 @@ func (d *Driver) overGNMI(ctx context.Context) sources {
 	if err == nil {
 		return sources{o, none()}
 	}
-	// A caller who left says nothing about the server.
+	// A cancelled context says nothing about the server.
 	if ctx.Err() == nil {
 		d.noState = err
 		if err := drivers.HangUp(&d.state); err != nil {
@@ -103,8 +102,8 @@ func (d *Driver) readState(ctx context.Context) (*drivers.Observation, error) {
 	return dme.Observe(ctx, d.state)
 }
 
-// lacking reports whether there are no Ethernet ports, or one that lacks
-// something. Port-channels have no queues, and seldom LLDP.
+// lacking reports whether there are no Ethernet ports, or one of them misses values.
+// Port-channels have no queues, and seldom LLDP.
 func lacking(o *drivers.Observation, lacks func(*drivers.PortState) bool) bool {
 	seen := false
 	for name, p := range o.Ports {
@@ -118,7 +117,7 @@ func lacking(o *drivers.Observation, lacks func(*drivers.PortState) bool) bool {
 	return !seen
 }
 
-// lacksLink: a port that is down has no speed.
+// lacksLink ignores the speed of a port that is down, which has none.
 func lacksLink(p *drivers.PortState) bool {
 	return !p.AdminUp.Set || !p.OperUp.Set || !p.MTU.Set || p.OperUp.V && !p.Speed.Set
 }
@@ -134,7 +133,7 @@ func lacksECN(p *drivers.PortState) bool {
 	return true
 }
 
-// complete sets what an observation lacks from another.
+// complete copies values that o lacks from another observation.
 func complete(o, from *drivers.Observation) {
 	for name, f := range from.Ports {
 		p := o.Port(name)

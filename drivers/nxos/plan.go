@@ -13,7 +13,7 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/nxos"
 )
 
-// Planner is what NX-OS has to say of a plan.
+// Planner returns the NX-OS part of planning.
 func (d *Driver) Planner(s *drivers.Snapshot, draft *lines.Draft) lines.Planner {
 	return &planner{Draft: draft, snap: nativeOf(s)}
 }
@@ -22,7 +22,8 @@ type planner struct {
 	*lines.Draft
 	snap    *snapshot
 	touched touched
-	// kept is what of the whole switch stays, as ports outside of the intent use it.
+	// kept lists the switch-wide settings that stay unchanged because ports outside the intent
+	// use them.
 	kept native.Shared
 }
 
@@ -51,8 +52,8 @@ func (p *planner) Block() {
 	p.scope()
 }
 
-// scope leaves alone what all ports share where ports that are up and not in the intent
-// would behave otherwise. Changes that need it are blocked.
+// scope keeps shared settings unchanged if active ports outside the intent would behave
+// differently. Changes that need these settings are blocked.
 func (p *planner) scope() {
 	after := func(kept native.Shared) *qos.Device {
 		e := native.ChangeWithin(p.snap.cfg, p.Desired, p.snap.m, kept)
@@ -90,9 +91,9 @@ func (p *planner) scope() {
 	}
 }
 
-// Impact is that of a change. A policy in force that changes costs packets (Nexus
-// 9000 NX-OS QoS Configuration Guide, Configuring Queuing and Scheduling); PFC on
-// a port flaps nothing (Configuring Priority Flow Control).
+// Impact returns the impact of a change. Changing an active policy drops packets (Nexus 9000
+// NX-OS QoS Configuration Guide, Configuring Queuing and Scheduling); PFC on a port does not flap
+// the link (Configuring Priority Flow Control).
 func (p *planner) Impact(kind qos.Kind) qos.Impact {
 	switch {
 	case kind == qos.KindAdminUp:
@@ -107,8 +108,8 @@ func (p *planner) Impact(kind qos.Kind) qos.Impact {
 	return qos.ImpactCounters
 }
 
-// disturbs is what an edit does: a new network-qos policy has the switch rebuild its buffers,
-// and a queuing policy in force that changes drops packets on all ports of its kind (Nexus
+// disturbs returns the impact of an edit: a new network-qos policy makes the switch rebuild its
+// buffers, and changing an active queuing policy drops packets on all ports of its kind (Nexus
 // 9000 NX-OS QoS Configuration Guide, Configuring Queuing and Scheduling).
 func disturbs(edit native.Edit) qos.Impact {
 	if t := touches(edit); t.network || len(t.queuing) > 0 {
@@ -117,8 +118,8 @@ func disturbs(edit native.Edit) qos.Impact {
 	return qos.ImpactNone
 }
 
-// mostCheckpoints is how many checkpoints users are reported to have at most; no public
-// source of Cisco says so for every release.
+// mostCheckpoints is the maximum number of checkpoints according to users; no public Cisco
+// document states it for every release.
 const mostCheckpoints = 10
 
 func (p *planner) Tell() (via, what string) {
@@ -162,12 +163,12 @@ func (p *planner) Tell() (via, what string) {
 	return "ssh", fmt.Sprintf("configure %s: %s", words.Count(len(p.Lines), "line"), t)
 }
 
-// touched is what a batch is about.
+// touched describes what a batch changes.
 type touched struct {
 	network, watchdog bool
-	override          bool     // what turns PFC off on all ports
-	qos, queuing      []string // policies and class-maps
-	timers            []string // lines of the watchdog's timers
+	override          bool     // turns PFC off on all ports
+	qos, queuing      []string // names of policies and class-maps
+	timers            []string // lines that set watchdog timers
 	ports             []string
 }
 
@@ -199,7 +200,7 @@ func touches(edit native.Edit) touched {
 	return t
 }
 
-// String says it to a person.
+// String describes the batch for users.
 func (t touched) String() string {
 	var parts []string
 	if t.network {

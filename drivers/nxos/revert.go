@@ -19,8 +19,8 @@ func (d *Driver) Save(ctx context.Context) error {
 	return d.Do(ctx, "copy running-config startup-config")
 }
 
-// Leftovers confirms a commit that an earlier run left to its timer. The
-// checkpoint of the run is what tells of it.
+// Leftovers confirms a commit whose timer an earlier run left running. It recognizes the run by
+// its checkpoint.
 func (d *Driver) Leftovers(ctx context.Context) (*lines.Leftovers, error) {
 	names, _, err := d.checkpoints(ctx)
 	if err == nil {
@@ -34,8 +34,8 @@ func (d *Driver) Leftovers(ctx context.Context) (*lines.Leftovers, error) {
 	for _, n := range natural.Keys(names) {
 		if drivers.Ours(n) {
 			left.Runs = append(left.Runs, lines.Record{Checkpoint: n})
-			// The timer of a run that is long past has run out. One that still runs is
-			// another user's, and stays.
+			// The timer of a run from long ago has expired. A timer that is still running belongs
+			// to another user, and stays.
 			timed = timed || !longAgo(n)
 		}
 	}
@@ -48,7 +48,7 @@ func (d *Driver) Leftovers(ctx context.Context) (*lines.Leftovers, error) {
 	return left, nil
 }
 
-// EndTimer ends the timer of an apply.
+// EndTimer confirms the commit of an apply.
 func (d *Driver) EndTimer(ctx context.Context, b lines.Record) error {
 	err := d.stopTimer(ctx, b.Checkpoint)
 	if err == nil {
@@ -57,8 +57,8 @@ func (d *Driver) EndTimer(ctx context.Context, b lines.Record) error {
 	return err
 }
 
-// Halt waits for what was sent last, and ends the timer of an apply that is in
-// force: it would undo what others did since then as well.
+// Halt waits until the last lines have taken effect, and stops the timer of an active apply,
+// because the timer would also undo the changes of others.
 func (d *Driver) Halt(ctx context.Context, b lines.Record) error {
 	now, err := d.Watch(ctx, b, d.Pace.Settled, func(now *native.Config, _ bool) bool { return !b.Undone(now) })
 	if now == nil || b.Undone(now) {
@@ -67,18 +67,17 @@ func (d *Driver) Halt(ctx context.Context, b lines.Record) error {
 	if timed, err := d.timed(ctx, b); err != nil || !timed {
 		return err
 	}
-	// The words of a switch that has nothing to confirm are not documented, so
-	// a refusal is no reason to leave everything in force.
+	// A refusal is not an error: it is not documented how a switch with nothing to confirm
+	// responds.
 	if err := d.EndTimer(ctx, b); err != nil && !drivers.RefusedLine(err) {
 		return fmt.Errorf("end the timer of the commit: %w", err)
 	}
 	return nil
 }
 
-// timed reports whether a commit timer that runs may be that of an apply which is
-// in force, and not another user's. The confirmation of an apply saves it and
-// removes its checkpoint; where the switch does not list them, or could not
-// remove it, the age of the apply tells.
+// timed reports whether a running commit timer may belong to this active apply rather than to
+// another user. Confirming an apply saves it and removes its checkpoint. If the switch does not
+// list checkpoints, or could not remove this one, the age of the apply decides.
 func (d *Driver) timed(ctx context.Context, b lines.Record) (bool, error) {
 	if d.started == b.Checkpoint {
 		return true, nil
@@ -90,12 +89,13 @@ func (d *Driver) timed(ctx context.Context, b lines.Record) (bool, error) {
 	if err != nil || !shown || names[b.Checkpoint] {
 		return err == nil, err
 	}
-	// There may have been no room for one.
+	// The switch may have had no space for a checkpoint.
 	saved, err := d.Config(ctx, lines.Startup)
 	return err == nil && !d.Holds(b.Edit, saved, b.Variant), err
 }
 
-// past reports whether an apply began long ago. Its run may have begun long before it.
+// past reports whether an apply began long ago, so that its timer has expired. Its run may have
+// begun much earlier.
 func past(b lines.Record) bool {
 	if b.Begun.IsZero() {
 		return longAgo(b.Checkpoint)
@@ -103,14 +103,14 @@ func past(b lines.Record) bool {
 	return time.Since(b.Begun) >= longPast
 }
 
-// longAgo reports whether a run is long past, so that its timer has run out.
+// longAgo reports whether a run began so long ago that its timer has expired.
 func longAgo(run string) bool {
 	began, known := drivers.RunTime(run)
 	return known && time.Since(began) >= longPast
 }
 
-// Undo brings back what stood there before an apply: by the checkpoint where
-// every change since is the apply's own, else setting by setting.
+// Undo restores the settings from before an apply: from the checkpoint if only the apply has
+// changed the configuration since, and otherwise setting by setting.
 func (d *Driver) Undo(ctx context.Context, b lines.Record, now *native.Config) error {
 	var failed error
 	if len(b.Earlier) == 0 && b.Alone(now) && b.Edit.Made(b.Undo, now) {
@@ -126,8 +126,8 @@ func (d *Driver) Undo(ctx context.Context, b lines.Record, now *native.Config) e
 	return d.reset(ctx, b, now, failed)
 }
 
-// reset brings back the settings that stood there before an apply, whatever
-// else changed since. failed is what became of a rollback.
+// reset restores the settings from before an apply one by one, and leaves the changes of others.
+// failed is the error of a preceding rollback.
 func (d *Driver) reset(ctx context.Context, b lines.Record, now *native.Config, failed error) error {
 	var cause error
 	for range 2 {
@@ -150,8 +150,8 @@ func (d *Driver) reset(ctx context.Context, b lines.Record, now *native.Config, 
 		case staged && f == lines.Rejected && awaited(sent):
 			cause = fmt.Errorf("%w: %w", errAwaited, cause)
 		}
-		// Lines may have been refused because another user changed the switch
-		// in between; then there are different lines to send.
+		// Try again if the undo lines differ now: lines may have been refused because another
+		// user changed the switch meanwhile.
 		if slices.Equal(undo, b.Undo.Commands(now)) {
 			break
 		}
@@ -159,13 +159,13 @@ func (d *Driver) reset(ctx context.Context, b lines.Record, now *native.Config, 
 	return fmt.Errorf("%w: %s of the undo record left to set; checkpoint %s, where it is still there, holds the previous configuration: %w", drivers.ErrPartial, words.Count(len(b.Undo.Commands(now)), "line"), b.Checkpoint, cmp.Or(cause, lines.ErrOthers))
 }
 
-// rollBack rolls the switch back to the checkpoint of an apply, and returns
-// what it then holds, nil where that cannot be read.
+// rollBack rolls the switch back to the checkpoint of an apply, and returns the resulting
+// configuration; nil if it cannot be read.
 func (d *Driver) rollBack(ctx context.Context, b lines.Record) (*native.Config, error) {
 	failed := d.Do(ctx, "rollback running-config checkpoint "+b.Checkpoint+" atomic")
 	limit := d.Pace.Settled
 	if failed != nil && !drivers.RefusedLine(failed) {
-		limit = d.Pace.Work // it may still be at it
+		limit = d.Pace.Work // the switch may still be rolling back
 	}
 	now, err := d.Watch(ctx, b, limit, func(now *native.Config, _ bool) bool { return b.Undone(now) || drivers.RefusedLine(failed) })
 	return now, cmp.Or(failed, err)

@@ -7,7 +7,7 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/nxos"
 )
 
-// saved makes the driver of a switch whose configuration was saved.
+// saved creates the driver for a saved configuration.
 func saved(text []byte, t drivers.Target) (*drivers.Saved, error) {
 	cfg, err := native.Parse(text)
 	if err != nil {

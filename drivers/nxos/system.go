@@ -9,12 +9,12 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/nxos"
 )
 
-// System is Cisco NX-OS.
+// System describes Cisco NX-OS.
 var System = drivers.System{
 	System: intent.NXOS,
 	Fit:    native.Fit,
-	// For the 8-queue model, which all but the oldest boxes have; a plan asks the
-	// box.
+	// Encode assumes the 8-queue model, which all but the oldest switches have; a plan reads the
+	// model from the switch.
 	Encode: func(d *render.Device) (string, []byte) {
 		return "nxos.cfg", native.Encode(d.Desired, native.EightQueue).Append(nil)
 	},
@@ -22,7 +22,7 @@ var System = drivers.System{
 		return native.Refusals(d.Desired), append(native.Warnings(d.Desired, native.EightQueue), lines.Unwritten(d.Switch, "NX-OS")...)
 	},
 	Clues: []drivers.Clue{
-		drivers.Collected(`cisco-nx`), drivers.Line(3, `! Cisco Nexus Operating System`), // Oxidized puts "show version" in front
+		drivers.Collected(`cisco-nx`), drivers.Line(3, `! Cisco Nexus Operating System`), // Oxidized puts "show version" first
 		drivers.Line(3, `version \d+\.\d+\(`), drivers.Line(2, `!Command: show `), drivers.Line(3, `!(Running configuration last done|No configuration change since)`),
 		drivers.Line(3, `vdc \S+ id \d`), drivers.Line(3, `boot nxos `), drivers.Line(2, `(no )?feature \S`), drivers.Line(2, `vrf context `), drivers.Line(2, `interface mgmt0`), drivers.Line(2, `copp profile `),
 		drivers.Line(2, `hardware access-list tcam `), drivers.Line(2, `system (jumbomtu|default switchport)`),
@@ -37,7 +37,7 @@ var System = drivers.System{
 	Saved:     saved,
 }
 
-// version is the first line of a configuration behind the comments.
+// version matches the first line of a configuration after the comments.
 var version = lazyre.New(`(?m)^version ([0-9]+\.[0-9]+\([^)\s]{1,16}\)\S{0,16})`)
 
 func identify(text []byte) drivers.Identity {

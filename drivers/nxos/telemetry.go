@@ -5,7 +5,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/telemetry"
 )
 
-// subscriptions are of the native model: OpenConfig has neither PFC nor ECN on NX-OS
+// subscriptions uses the native model, because OpenConfig has neither PFC nor ECN on NX-OS
 // (YangModels/yang, deviations of 10.5 and 10.6).
 var subscriptions = telemetry.Source{Encoding: "json", Streams: func(d *render.Device) []telemetry.Stream {
 	if len(d.Desired.Ports) == 0 {

@@ -16,13 +16,13 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/nxos"
 )
 
-// dualStageCommand enters the dual-stage mode, since 10.2.
+// dualStageCommand enters dual-stage mode, available since 10.2.
 const dualStageCommand = "configure dual-stage"
 
-// send has lines put in force: in dual-stage mode, to be reverted after timer
-// (0 is for good), and where the switch does not know that mode, or not one of
-// the lines in it, one by one: which lines that mode takes is not documented.
-// plain is the error that forbids the latter.
+// send applies lines in dual-stage mode, to be reverted after timer (0 for never). If the switch
+// does not know that mode, or one of the lines in it, send types the lines one by one, because it
+// is not documented which lines the mode accepts. plain is an error that forbids typing them one
+// by one.
 func (d *Driver) send(ctx context.Context, typed []string, timer time.Duration, plain error) (staged bool, f lines.Fate, err error) {
 	if !d.plain {
 		f, err := d.stage(ctx, typed, timer)
@@ -45,8 +45,8 @@ func unknown(err error) bool {
 
 var unknownWords = lazyre.New(`(?i)^% ?(invalid (command|input)|unknown command)`)
 
-// stage commits lines in dual-stage mode, or ends a timer without any. The
-// switch verifies the whole before anything is in force.
+// stage commits lines in dual-stage mode; without lines it confirms a running timer. The switch
+// verifies the whole batch before any line takes effect.
 func (d *Driver) stage(ctx context.Context, typed []string, timer time.Duration) (f lines.Fate, err error) {
 	commit := "commit"
 	if timer > 0 {
@@ -69,7 +69,7 @@ func (d *Driver) stage(ctx context.Context, typed []string, timer time.Duration)
 		if _, err = n.Type(ctx, commit); err == nil {
 			f = lines.Answered
 		} else if drivers.RefusedLine(err) {
-			// Not aborted: that would undo a commit that was carried out.
+			// Do not abort: that would undo a commit that was executed.
 			f = lines.Rejected
 		}
 		return err
@@ -77,7 +77,7 @@ func (d *Driver) stage(ctx context.Context, typed []string, timer time.Duration)
 	return f, err
 }
 
-// abort drops the buffer. Where that fails, the end of the shell drops it.
+// abort drops the dual-stage buffer. If that fails, closing the shell drops it.
 func abort(ctx context.Context, n *ssh.Network, why error) error {
 	if _, err := n.Type(ctx, "abort"); err != nil && !drivers.RefusedLine(err) {
 		return lines.JoinErrors(why, lines.JoinErrors(err, n.Close()))
@@ -85,8 +85,8 @@ func abort(ctx context.Context, n *ssh.Network, why error) error {
 	return why
 }
 
-// types types lines in configuration mode, where each takes effect at once. It stops at
-// the first that is refused.
+// types types lines in configuration mode, where each takes effect at once. It stops at the first
+// refused line.
 func (d *Driver) types(ctx context.Context, typed []string) (f lines.Fate, err error) {
 	err = d.Use(ctx, func(ctx context.Context, n *ssh.Network) error {
 		f = lines.Unanswered
@@ -108,25 +108,25 @@ func (d *Driver) types(ctx context.Context, typed []string) (f lines.Fate, err e
 	return f, err
 }
 
-// errAwaited is why a switch takes no commit: it has one timer, which runs, and nothing
-// shows for whom.
+// errAwaited explains why a switch refuses a commit: its only timer is running, and the switch
+// does not show whose commit it belongs to.
 var errAwaited = errors.New("a commit awaits confirmation, and may not be from this run; roll back again once it is confirmed or has timed out")
 
-// awaited reports whether a commit was refused for the timer of another one.
+// awaited reports whether a commit was refused because of another commit's timer.
 func awaited(err error) bool {
 	line, ok := errors.AsType[*ssh.LineError](err)
 	return ok && strings.HasPrefix(line.Line, "commit") && awaitedWords.MatchString(line.Words)
 }
 
-// awaitedWords are what such a refusal is expected to contain. Its wording is in no
-// public document that we know.
+// awaitedWords matches the expected text of such a refusal. We know no public document of its
+// wording.
 var awaitedWords = lazyre.New(`(?i)\bconfirm`)
 
-// noChanges is how a switch may say that there is nothing to commit.
+// noChanges matches the expected message for a commit without changes.
 var noChanges = lazyre.New(`(?i)\b(no|nothing)\b.{0,40}\bcommit`)
 
-// stopTimer ends the timer of a dual-stage commit, where one runs, so that the
-// change stays: a commit of nothing confirms. Nothing shows whether one runs.
+// stopTimer confirms a dual-stage commit whose timer may be running, so that the change stays: an
+// empty commit confirms. The switch does not show whether a timer is running.
 func (d *Driver) stopTimer(ctx context.Context, run string) error {
 	var last error
 	for range 3 {
@@ -149,8 +149,8 @@ func (d *Driver) stopTimer(ctx context.Context, run string) error {
 	return drivers.TransportError(last)
 }
 
-// Forget removes the checkpoint of a run. One that cannot be removed is reported
-// by the next plan: it is no reason to call what was done a failure.
+// Forget removes the checkpoint of a run. A failure is not returned, because the run itself
+// succeeded; the next plan reports the checkpoint.
 func (d *Driver) Forget(ctx context.Context, b lines.Record) {
 	ctx, cancel := fence.Outlive(ctx, d.Pace.Read)
 	defer cancel()

@@ -15,8 +15,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// decode makes an observation of the values of any subset of the native tree, however
-// it is split; the caller sets the time. Unknown paths and leaves are skipped.
+// decode builds an observation from the values of any subset of the native tree, in any
+// partition; the caller sets the time. It skips unknown paths and leaves.
 func decode(vs []gnmi.Value) (*drivers.Observation, error) {
 	d := decoder{
 		o:         &drivers.Observation{Ports: map[string]*drivers.PortState{}},
@@ -29,12 +29,12 @@ func decode(vs []gnmi.Value) (*drivers.Observation, error) {
 	return d.o, nil
 }
 
-// decoder collects what is complete only once all values are seen.
+// decoder collects data that is complete only once all values are read.
 type decoder struct {
 	o         *drivers.Observation
 	neighbors tree.Neighbors
 	counters  map[queue]*counters
-	inForce   string             // the network-qos policy
+	inForce   string             // name of the active network-qos policy
 	paused    map[string]*pauses // by network-qos policy
 }
 
@@ -44,16 +44,16 @@ type queue struct {
 	number int // 0 to 7
 }
 
-// counters are what one queue shows.
+// counters holds the counters of one queue.
 type counters struct {
-	typed bool // from a row that is about queuing
-	// shown has the number of the queue as index. Its PFC frames are those of the
-	// priorities that the queue stands for.
+	typed bool // set from a row of queuing statistics
+	// shown is indexed by the queue number. Its PFC frames are those of the priorities mapped to
+	// the queue.
 	shown drivers.PortCounters
 }
 
-// pauses are the priorities that a network-qos policy pauses, by qos-group,
-// which is the number of the egress queue.
+// pauses holds the priorities that a network-qos policy pauses, by qos-group, which is the number
+// of the egress queue.
 type pauses [qos.NumPriorities]qos.PrioritySet
 
 func (d *decoder) system(sys tree.Object) {
@@ -77,8 +77,8 @@ func (d *decoder) system(sys tree.Object) {
 	d.inForce = cmp.Or(nw.At("policy-items", "in-items", "sys-items", "pmap-items").Text("name"), d.inForce)
 }
 
-// longName is the name of a port as the command line has it: "eth1/1" is
-// "Ethernet1/1", "po10" is "port-channel10".
+// longName converts a port ID to the name in the command line: "eth1/1" becomes "Ethernet1/1",
+// "po10" becomes "port-channel10".
 func longName(id string) (string, bool) {
 	if rest, ok := strings.CutPrefix(id, "eth"); ok {
 		id = "Ethernet" + rest
@@ -88,10 +88,10 @@ func longName(id string) (string, bool) {
 	return show.LongName(id)
 }
 
-// link takes a port or a port-channel with its operational state
-// (ironcore-dev/network-operator internal/provider/cisco/nxos intf.go), and the FEC that
-// is configured and that runs (CiscoDevNet/terraform-provider-nxos physical_interface;
-// influxdata/telegraf cisco_telemetry_mdt, sys/intf).
+// link adds a port or port-channel with its operational state (ironcore-dev/network-operator
+// internal/provider/cisco/nxos intf.go), and the configured and active FEC
+// (CiscoDevNet/terraform-provider-nxos physical_interface; influxdata/telegraf
+// cisco_telemetry_mdt, sys/intf).
 func (d *decoder) link(e tree.Object, state string) {
 	name, ok := longName(e.Text("id"))
 	if !ok {
@@ -107,15 +107,15 @@ func (d *decoder) link(e tree.Object, state string) {
 	if n := e.Count("mtu"); n.V > 0 && n.V < 1<<16 {
 		p.MTU = qos.Of(int(n.V))
 	}
-	// Else it is "auto", or a word of a release.
+	// Other values are "auto" and words of certain releases.
 	if r, err := units.ParseRate(oper.Text("operSpeed")); err == nil && r > 0 {
 		p.Speed = qos.Of(r)
 	}
 }
 
-// sees takes what LLDP sees on a port (Cisco Nexus 3000 and 9000 Series NX-API
-// REST SDK User Guide 10.4(x), Querying LLDP; ironcore-dev/network-operator
-// internal/provider/cisco/nxos lldp.go).
+// sees adds the LLDP neighbors of a port (Cisco Nexus 3000 and 9000 Series NX-API REST SDK User
+// Guide 10.4(x), Querying LLDP; ironcore-dev/network-operator internal/provider/cisco/nxos
+// lldp.go).
 func (d *decoder) sees(e tree.Object) {
 	name, ok := longName(e.Text("id"))
 	if !ok {
@@ -128,8 +128,8 @@ func (d *decoder) sees(e tree.Object) {
 	}
 }
 
-// className matches the system-defined classes of egress queues and of
-// network-qos, in the model of eight queues and in that of four.
+// className matches the system-defined classes of egress queues and of network-qos, in the
+// 8-queue and in the 4-queue model.
 var className = lazyre.New(`^c-(?:8q-nq|nq|out-8q-q|out-q)(?:([1-7])|-default)$`)
 
 // groupOf returns the qos-group of a system-defined class, 0 to 7.
@@ -138,13 +138,13 @@ func groupOf(class string) (int, bool) {
 	if m == nil {
 		return 0, false
 	}
-	n, _ := strconv.Atoi(m[1]) // a digit, or nothing for the default class
+	n, _ := strconv.Atoi(m[1]) // a digit, or "" for the default class
 	return n, true
 }
 
-// queues takes the counters of the egress queues of a port (YangModels/yang
-// vendor/cisco/nx Cisco-NX-OS-device.yang, QueuingStats). A queue has a row for each
-// type of statistics; the one for queuing, by name or number, counts first.
+// queues adds the counters of a port's egress queues (YangModels/yang vendor/cisco/nx
+// Cisco-NX-OS-device.yang, QueuingStats). A queue has one row per type of statistics; the row for
+// queuing, by name or number, takes precedence.
 func (d *decoder) queues(e tree.Object) {
 	name, ok := longName(e.Text("name"))
 	if !ok {
@@ -174,7 +174,7 @@ func (d *decoder) queues(e tree.Object) {
 	}
 }
 
-// policy takes the priorities that a network-qos policy pauses.
+// policy adds the priorities that a network-qos policy pauses.
 func (d *decoder) policy(e tree.Object) {
 	name := e.Text("name")
 	if d.paused[name] == nil {
@@ -193,9 +193,8 @@ func (d *decoder) policy(e tree.Object) {
 	}
 }
 
-// finish puts neighbours and counters in their places. The PFC frames of a queue
-// are those of a priority where the policy in force pauses that priority alone
-// for it; else nobody can tell whose they are.
+// finish adds the neighbors and counters to the observation. The PFC frames of a queue are
+// assigned to a priority only if the active policy pauses exactly one priority in this queue.
 func (d *decoder) finish() {
 	d.neighbors.Put(d.o)
 	inForce := cmp.Or(d.paused[d.inForce], &pauses{})

@@ -1,9 +1,8 @@
-// Package dme reads the state of a Nexus switch's ports over gNMI in NX-OS's native
-// model, Cisco-NX-OS-device: links, LLDP neighbours, queues, ECN marks, PFC frames.
+// Package dme reads the port state of a Nexus switch over gNMI in NX-OS's native model,
+// Cisco-NX-OS-device: links, LLDP neighbors, queues, ECN marks, PFC frames.
 //
-// Do not use it for configuration, and not for the PFC watchdog: some releases
-// show 0 for its counters (paregupt/nexus_traffic_monitor). OpenConfig on NX-OS
-// has neither ECN marks nor PFC.
+// Do not use it for configuration, or for the PFC watchdog: some releases show 0 for its counters
+// (paregupt/nexus_traffic_monitor). OpenConfig on NX-OS has neither ECN marks nor PFC.
 package dme
 
 import (
@@ -16,14 +15,12 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
 )
 
-// Model is the module of the native tree. A server that does not name it has no such
-// tree.
+// Model is the module of the native tree. A server that does not list it does not have the tree.
 const Model = "Cisco-NX-OS-device"
 
-// source asks for containers, not for lists, which is how public clients read
-// whole lists (ironcore-dev/network-operator). NX-OS answers with an empty value
-// where an object is missing; its codes for what a release or a feature that is
-// off does not know are not documented.
+// source requests containers rather than lists, as public clients do to read whole lists
+// (ironcore-dev/network-operator). NX-OS returns an empty value for a missing object; its codes
+// for paths unknown to a release, or to a feature that is off, are not documented.
 var source = tree.Source{
 	Name: Model,
 	Paths: []string{
@@ -37,9 +34,9 @@ var source = tree.Source{
 	Decode:   decode,
 }
 
-// Observe reads the state of all ports and port-channels of the device, see
-// [tree.Source.Observe]. Where there is nothing at all, the observation has no ports.
-// Where LLDP is shown for a port and sees nobody, its Neighbors is empty and not nil.
+// Observe reads the state of all ports and port-channels, see [tree.Source.Observe]. If there is
+// nothing to read, the observation has no ports. If LLDP data of a port shows no neighbor, its
+// Neighbors is empty but not nil.
 func Observe(ctx context.Context, c *gnmi.Client) (*drivers.Observation, error) {
 	return source.Observe(ctx, c)
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// Queuing adds the counters of "show queuing interface": unicast packets and
-// bytes of the egress queues, and PFC frames by priority (Nexus 9000 NX-OS
-// Command Reference, Show Commands, 9.3(x)).
+// Queuing adds the counters from "show queuing interface": unicast packets and bytes of the
+// egress queues, and PFC frames by priority (Nexus 9000 NX-OS Command Reference, Show Commands,
+// 9.3(x)).
 func Queuing(b []byte, o *drivers.Observation) error {
 	return each(b, "queuing_interface", "if_name_str", func(name string, i row) {
 		p := o.Port(name)
@@ -39,11 +39,11 @@ func Queuing(b []byte, o *drivers.Observation) error {
 	})
 }
 
-// pauseBuffer adds the buffer of a group that pauses its senders: all of it, the fill at
-// which it pauses and the one at which it lets them go on. What comes after the pause has
-// the rest. The switch shows "-" where a group has none. That the numbers are bytes, as
-// they are where they are configured, is not documented: less than the 5000 bytes that the
-// native model (Cisco-NX-OS-device, ipqos pause bufferSize, 10.5(3)) takes is another unit.
+// pauseBuffer adds the buffer of a group with PFC: its size, and the fill levels at which it
+// pauses and resumes its senders. The part above the pause threshold is headroom. The switch
+// shows "-" for a group without such a buffer. It is not documented that the numbers are bytes,
+// as in the configuration: values below 5000 bytes, the minimum in the native model
+// (Cisco-NX-OS-device, ipqos pause bufferSize, 10.5(3)), must be in another unit and are ignored.
 func pauseBuffer(p *drivers.PortState, g row) {
 	const least, most = 5000, 1 << 28
 	q, ok := group(g.Text("qosgrp"))
@@ -57,14 +57,13 @@ func pauseBuffer(p *drivers.PortState, g row) {
 	p.Groups[q] = qos.Headroom{Size: int64(size.V), XON: int64(resume.V), XOFF: int64(size.V - pause.V), Threshold: int64(pause.V), Static: true}
 }
 
-// queueMetrics are the counters of a queue by their type and units.
+// queueMetrics maps the types and units of queue counters to metrics.
 var queueMetrics = map[string]drivers.Metric{
 	"Tx Pkts": drivers.QueuePackets, "Tx Byts": drivers.QueueBytes, "Dropped Pkts": drivers.QueueDrops,
 }
 
-// Watchdog adds how often the PFC watchdog shut a queue down and gave it free
-// again, from "show queuing pfc-queue detail" (Nexus 9000 NX-OS Command
-// Reference, Show Commands, 9.3(x)).
+// Watchdog adds how often the PFC watchdog shut down and restored a queue, from "show queuing
+// pfc-queue detail" (Nexus 9000 NX-OS Command Reference, Show Commands, 9.3(x)).
 func Watchdog(b []byte, o *drivers.Observation) error {
 	return each(b, "queuing_interface", "if_name_str", func(name string, i row) {
 		for _, g := range i.table("qosgrp_stats") {
@@ -78,13 +77,12 @@ func Watchdog(b []byte, o *drivers.Observation) error {
 	})
 }
 
-// maxNested is how deep Tabular looks for its rows.
+// maxNested is the depth to which Tabular searches for rows.
 const maxNested = 8
 
-// Tabular adds the packets that left with congestion experienced, by queue, of
-// "show queuing tabular": its rows have one key for each group
-// (Nexus 9000 NX-OS Command Reference, Show Commands, 9.3(x)). In which tables
-// the rows stand is not documented; they are looked for.
+// Tabular adds the packets sent with congestion experienced by queue, from "show queuing
+// tabular", whose rows have one key per group (Nexus 9000 NX-OS Command Reference, Show Commands,
+// 9.3(x)). It searches all tables for these rows, because their location is not documented.
 func Tabular(b []byte, o *drivers.Observation) error {
 	r, err := parse(b)
 	if err != nil {

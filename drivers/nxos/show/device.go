@@ -2,25 +2,25 @@ package show
 
 import "strings"
 
-// Version is what "show version" says; a text is "" where it says nothing.
+// Version is the output of "show version"; missing texts are "".
 type Version struct {
 	System  string // "Cisco Nexus Operating System (NX-OS) Software"
 	Release string // "10.4(3)"
 	Model   string // of the chassis: "Nexus9000 C9332D-GX2B Chassis"
-	Serial  string // of the board; "" for a chassis with slots, whose supervisors have one each
+	Serial  string // of the board; "" for a chassis with slots, where each supervisor has one
 	NXOS    bool
 }
 
-// ParseVersion reads "show version" (ansible-collections/cisco.nxos
-// facts/legacy/base.py; napalm-automation/napalm nxos.py). Older releases have
-// the release under the name of the image.
+// ParseVersion decodes "show version" (ansible-collections/cisco.nxos facts/legacy/base.py;
+// napalm-automation/napalm nxos.py). Older releases print the release under the name of the
+// image.
 func ParseVersion(b []byte) (Version, error) {
 	r, err := parse(b)
 	if err != nil {
 		return Version{}, err
 	}
 	v := Version{Model: r.Text("chassis_id")}
-	if !strings.Contains(v.Model, "Slot") { // as "Nexus9000 C9508 (8 Slot) Chassis"
+	if !strings.Contains(v.Model, "Slot") { // such as "Nexus9000 C9508 (8 Slot) Chassis"
 		v.Serial = r.Text("proc_board_id")
 	}
 	v.System, _, _ = strings.Cut(r.Text("header_str"), "\n")
@@ -33,8 +33,8 @@ func ParseVersion(b []byte) (Version, error) {
 	return v, nil
 }
 
-// ParseInventory returns the product and the serial number of the chassis in "show inventory",
-// "" where it has none (ansible-collections/cisco.nxos facts/legacy/base.py).
+// ParseInventory returns the product ID and serial number of the chassis from "show inventory";
+// "" if it lists no chassis (ansible-collections/cisco.nxos facts/legacy/base.py).
 func ParseInventory(b []byte) (product, serial string) {
 	r, err := parse(b)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// Interfaces adds what "show interface" says of links: administrative and
-// operational state, MTU in bytes, speed (napalm-automation/napalm nxos.py;
-// ansible-collections/cisco.nxos facts/legacy/base.py).
+// Interfaces adds the link data from "show interface": administrative and operational state, MTU
+// in bytes, speed (napalm-automation/napalm nxos.py; ansible-collections/cisco.nxos
+// facts/legacy/base.py).
 func Interfaces(b []byte, o *drivers.Observation) error {
 	const mostMTU, mostKbit = 1 << 16, 1 << 40
 	return each(b, "interface", "interface", func(name string, i row) {
@@ -34,9 +34,8 @@ func Interfaces(b []byte, o *drivers.Observation) error {
 	})
 }
 
-// Neighbors sets the LLDP neighbours that "show lldp neighbors detail", or the
-// same without "detail", lists (netapp/harvest for the former,
-// ansible-collections/cisco.nxos facts/legacy/base.py for the latter).
+// Neighbors sets the LLDP neighbors from "show lldp neighbors", with or without "detail"
+// (netapp/harvest with, ansible-collections/cisco.nxos facts/legacy/base.py without).
 func Neighbors(b []byte, o *drivers.Observation) error {
 	r, err := parse(b)
 	if err != nil {
@@ -58,17 +57,17 @@ func Neighbors(b []byte, o *drivers.Observation) error {
 	return nil
 }
 
-// PFC is the state of PFC of one port.
+// PFC is the PFC state of one port.
 type PFC struct {
 	Mode string // "On", "Auto", "Off"
-	On   bool   // in operation
-	// Bitmap is the bitmap of lossless priorities as the switch prints it; "" for none.
+	On   bool   // PFC is operational
+	// Bitmap is the bitmap of lossless priorities as printed by the switch; "" for none.
 	Bitmap string
 }
 
-// Shows reports whether a bitmap says the given priorities, and whether it can
-// be read at all. No public source tells whether the number is hexadecimal or
-// decimal, so that either counts.
+// Shows reports whether the bitmap equals the given priorities, and whether it can be parsed at
+// all. No public document says whether the number is hexadecimal or decimal, so a match in either
+// base counts.
 func (p PFC) Shows(want qos.PrioritySet) (same, known bool) {
 	digits := strings.TrimPrefix(strings.Trim(p.Bitmap, "()"), "0x")
 	for _, base := range []int{16, 10} {
@@ -79,8 +78,8 @@ func (p PFC) Shows(want qos.PrioritySet) (same, known bool) {
 	return same, known
 }
 
-// ParsePFC reads the JSON of "show interface priority-flow-control" by port,
-// from a public collector of counters; its key of the bitmap is not documented.
+// ParsePFC decodes the JSON of "show interface priority-flow-control" by port, as in a public
+// counter collector; the key of the bitmap is not documented.
 func ParsePFC(b []byte) (map[string]PFC, error) {
 	out := map[string]PFC{}
 	err := each(b, "pfc_interface", "if_name_str", func(name string, i row) {
@@ -89,11 +88,11 @@ func ParsePFC(b []byte) (map[string]PFC, error) {
 	return out, err
 }
 
-// pfcLine is a line of the table (open-telemetry/opentelemetry-collector-contrib,
+// pfcLine matches a line of the text table (open-telemetry/opentelemetry-collector-contrib,
 // ciscoos receiver). Some releases print letters in the brackets.
 var pfcLine = lazyre.New(`(?m)^(\S{1,40})[ \t]+(Auto|On|Off)[ \t]+(On|Off)[ \t]*(?:\(([^)\n]{0,20})\))?[ \t]+\d+[ \t]+\d+\s*$`)
 
-// ParsePFCText reads the text of "show interface priority-flow-control" by port.
+// ParsePFCText parses the text of "show interface priority-flow-control" by port.
 func ParsePFCText(text string) map[string]PFC {
 	out := map[string]PFC{}
 	for _, m := range pfcLine.FindAllStringSubmatch(text[:min(len(text), tree.MaxInput)], tree.MaxEntries) {

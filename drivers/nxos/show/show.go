@@ -1,12 +1,12 @@
-// Package show reads what show commands of NX-OS print: the version, ports,
-// LLDP neighbours, PFC, the counters of queues and of the PFC watchdog.
+// Package show decodes the output of NX-OS show commands: the version, ports, LLDP neighbors,
+// PFC, and the counters of queues and of the PFC watchdog.
 //
-// The JSON of NX-OS is tables in tables, TABLE_x with ROW_x in it, which is one
-// object or a list of them; all values may be strings. Each reader names the public
-// source that shows its keys, takes what it finds, and leaves a value unset where its
-// key is missing or has another form. Text that is no JSON object is an error.
+// The JSON of NX-OS consists of nested tables: TABLE_x contains ROW_x, which is one object or a
+// list of objects; all values may be strings. Each decoder names the public source of its keys,
+// and leaves a value unset if its key is missing or has another form. Text that is not a JSON
+// object is an error.
 //
-// Do not use it for configuration: that is read as text, by render/nxos.
+// Do not use it for configuration: render/nxos reads that as text.
 package show
 
 import (
@@ -19,13 +19,13 @@ import (
 // row is one object of the output.
 type row struct{ tree.Object }
 
-// parse reads the object that an output is.
+// parse parses output that is a JSON object.
 func parse(b []byte) (row, error) {
 	o, _, err := tree.Parse(b)
 	return row{o}, err
 }
 
-// table returns the rows of a table; nil where there is none.
+// table returns the rows of a table; nil if it does not exist.
 func (r row) table(name string) []row { return rows(r.At("TABLE_"+name), "ROW_"+name) }
 
 func rows(o tree.Object, name string) []row {
@@ -36,8 +36,8 @@ func rows(o tree.Object, name string) []row {
 	return out
 }
 
-// each calls f with the rows of a table that are about a port: those in each
-// module of the box, or at the top where there are no modules.
+// each calls f with each row of a table that describes a port. The table is in each module of the
+// switch, or at the top if there are no modules.
 func each(b []byte, table, key string, f func(port string, r row)) error {
 	r, err := parse(b)
 	out := r.table(table)
@@ -58,8 +58,8 @@ var longNames = map[string]string{
 	"Ethernet": "Ethernet", "Eth": "Ethernet", "port-channel": "port-channel", "Po": "port-channel",
 }
 
-// LongName returns the full name of a port that NX-OS may have abbreviated:
-// "Eth1/1" is "Ethernet1/1"; ok is false for what is no port or port-channel.
+// LongName expands a port name that NX-OS may abbreviate: "Eth1/1" becomes "Ethernet1/1"; ok is
+// false for anything other than a port or port-channel.
 func LongName(name string) (long string, ok bool) {
 	m := portName.FindStringSubmatch(name)
 	if m == nil {
@@ -68,16 +68,15 @@ func LongName(name string) (long string, ok bool) {
 	return longNames[m[1]] + m[2], true
 }
 
-// port returns the port that a row is about. Behind the name there may be more:
-// "Ethernet1/1 Interface PFC watchdog: [Enabled]" (paregupt,
-// nexus_traffic_monitor).
+// port returns the port that a row describes. Other text may follow the name: "Ethernet1/1
+// Interface PFC watchdog: [Enabled]" (paregupt, nexus_traffic_monitor).
 func (r row) port(key string) (string, bool) {
 	name, _, _ := strings.Cut(r.Text(key), " ")
 	return LongName(name)
 }
 
-// group returns the number that a text begins with, 0 to 7: "3", "3 [Active]".
-// The switch counts further groups for its own traffic and for mirrors.
+// group returns the number at the beginning of a text, 0 to 7: "3", "3 [Active]". Other groups
+// are for the switch's own traffic and for mirroring.
 func group(s string) (int, bool) {
 	word, _, _ := strings.Cut(s, " ")
 	if len(word) != 1 || word[0] < '0' || word[0] > '7' {
