@@ -14,9 +14,8 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
-// asic is what orchagent gave to the ASIC: object type, then OID, then
-// attributes. There is no name for a map or a WRED profile there: the way is
-// from the port or queue to the OID to the values
+// asic is what orchagent sent to the ASIC: object type, then OID, then attributes. Maps and WRED
+// profiles have no names there. They are found from the port or queue, via the OID, to the values
 // (sonic-swss:orchagent/qosorch.cpp, bufferorch.cpp).
 type asic map[string]map[string]native.Row
 
@@ -34,7 +33,7 @@ const (
 	asicPrefix = asicState + ":"
 )
 
-// Applied compares ASIC_DB, what was sent to the ASIC, with desired. CONFIG_DB proves
+// Applied compares ASIC_DB, which shows what was sent to the ASIC, with desired. CONFIG_DB proves
 // little: a malformed or unresolved row stays there without effect.
 func (d *driver) Applied(ctx context.Context, want drivers.Desired) ([]drivers.Mismatch, error) {
 	desired, err := drivers.Want[*qos.Device](want)
@@ -48,11 +47,11 @@ func (d *driver) Applied(ctx context.Context, want drivers.Desired) ([]drivers.M
 	if objects == nil {
 		return nil, fmt.Errorf("%w: no ASIC_DB to read", drivers.ErrUnsupported)
 	}
-	// A switch has ports in its ASIC from the first second of orchagent on.
+	// orchagent creates the ports in the ASIC within its first second.
 	if len(objects[oPort]) == 0 {
 		return nil, fmt.Errorf("%w: ASIC_DB has no ports", drivers.ErrNoState)
 	}
-	// The queue and group maps exist only where their counters are on.
+	// The queue and group maps exist only if their counters are on.
 	tables := []string{"COUNTERS_PORT_NAME_MAP", queueNames, groupNames}
 	hashes, err := d.hashes(ctx, "COUNTERS_DB", tables...)
 	if err != nil {
@@ -98,24 +97,23 @@ func (d *driver) readASIC(ctx context.Context) (asic, error) {
 type comparer struct {
 	objects asic
 	names   map[string]native.Row
-	// members are those of the maps that were read; nil for one that cannot be.
-	// The ports of a switch share a few.
+	// members caches the entries of maps, which ports share; nil if they cannot be parsed.
 	members map[mapOf]map[int]int
 	*configured
-	shares map[share]bool     // that queues have
-	pools  map[[2]string]bool // that were compared, by their name and their object
+	shares map[share]bool     // schedulers that queues have
+	pools  map[[2]string]bool // already compared, by name and object
 	out    []drivers.Mismatch
 }
 
-// mapOf is a map, and what it leads from and to.
+// mapOf identifies a map, and the kinds of its keys and values.
 type mapOf struct{ oid, from, to string }
 
 func (c *comparer) note(port string, field qos.Attr, want, have string) {
 	c.out = append(c.out, drivers.Mismatch{Port: port, Field: field, Want: want, Have: have})
 }
 
-// watchdog notes a port's watchdog where nothing polls the counters that it goes by. No
-// change of this tool does that, so that it is no reason to revert one.
+// watchdog notes a port's watchdog if the counters that it depends on are not polled. No change of
+// this tool causes that, so it is not a reason to revert one.
 func (c *comparer) watchdog(port string, p *qos.Port) {
 	if w := p.Watchdog.V; c.unpolled && w.Enabled {
 		c.out = append(c.out, drivers.Mismatch{Port: port, Field: qos.KindWatchdog.Attr(), Want: w.String(), Slow: true,
@@ -142,7 +140,7 @@ func (c *comparer) port(name string, p *qos.Port) {
 		}
 	}
 	if p.MTU.Set {
-		// The ASIC counts Ethernet header, VLAN tag and FCS
+		// The ASIC's MTU includes Ethernet header, VLAN tag and FCS
 		// (sonic-swss:orchagent/portsorch.cpp).
 		const overhead = 22
 		if have, err := strconv.Atoi(row["SAI_PORT_ATTR_MTU"]); err == nil && have != p.MTU.V+overhead {
@@ -198,7 +196,7 @@ func (c *comparer) mapping(port string, table qos.Table, oid, from, to string, m
 	}
 }
 
-// mapMembers reads the members of a map as SAI has them; nil where they cannot be read.
+// mapMembers parses the entries of a map in SAI's format; nil if they cannot be parsed.
 func mapMembers(text, from, to string) map[int]int {
 	var list struct {
 		List []struct {
@@ -219,7 +217,7 @@ func mapMembers(text, from, to string) map[int]int {
 	return have
 }
 
-// mapValue is one side of an entry of a map, in the parts that this tool compares.
+// mapValue is one side of a map entry, with the fields that this tool compares.
 type mapValue struct {
 	DSCP  *int `json:"dscp"`
 	TC    *int `json:"tc"`
@@ -276,7 +274,7 @@ func (c *comparer) ecn(port string, q int, queue native.Row, want qos.ECN) {
 	c.note(port, field, want.String(), have.String())
 }
 
-// near allows for a threshold that the ASIC rounds up to its cell
+// near reports whether a threshold matches, given that the ASIC rounds it up to its cell size
 // (sonic-mgmt:tests/generic_config_updater/test_ecn_config_update.py).
 func near(want, have int64) bool {
 	const cell = 4096

@@ -15,8 +15,8 @@ const (
 	attrPoolXOFF = "SAI_BUFFER_POOL_ATTR_XOFF_SIZE"
 )
 
-// pool compares the pool of a buffer profile with the one that the profile is configured
-// to take from, once for all ports. profile is its object.
+// pool compares the pool of a buffer profile with the pool that the profile is configured to use,
+// once for all ports. profile is the OID of the profile.
 func (c *comparer) pool(kind qos.Kind, want native.Row, profile string) {
 	name, oid := want["pool"], c.objects[oProfile][profile][attrPool]
 	pool, have := c.buffers.pool(name), c.objects[oPool][oid]
@@ -33,7 +33,7 @@ func (c *comparer) pool(kind qos.Kind, want native.Row, profile string) {
 	}
 }
 
-// pool returns a pool as orchagent gets it; nil where that is not certain.
+// pool returns a pool as orchagent receives it; nil if that is not certain.
 func (b *buffers) pool(name string) native.Row {
 	if b.computedPools != nil {
 		return b.computedPools[name]
@@ -41,15 +41,15 @@ func (b *buffers) pool(name string) native.Row {
 	return b.pools[name]
 }
 
-// told reports whether APPL_DB, which orchagent reads, has the profile that a group is
-// configured with: the buffer manager copies it from CONFIG_DB (sonic-swss
-// cfgmgr/buffermgr.cpp). If not, it returns what APPL_DB has instead.
+// told reports whether APPL_DB, which orchagent reads, has the profile that a group is configured
+// with; the buffer manager copies it from CONFIG_DB (sonic-swss cfgmgr/buffermgr.cpp). If not,
+// instead describes what APPL_DB has.
 func (b *buffers) told(port string, g int) (instead string, ok bool) {
 	at := port + ":" + strconv.Itoa(g)
 	want, have := b.groups[at], b.appl[at]
 	switch {
 	case len(b.appl) == 0, want == "", want == computed, want[0] == '[', have == want:
-		return "", true // not shown, not certain, computed, or a reference of an old release
+		return "", true // not available, not certain, computed, or a reference of an old release
 	case have == "":
 		return "no profile", false
 	}

@@ -14,15 +14,15 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
-// The tables of COUNTERS_DB that lead from a queue or group to its object. They
-// exist only where counters of the kind are on, and name only what CONFIG_DB
-// configures where the switch creates no more.
+// The tables of COUNTERS_DB that map the name of a queue or group to its object. They exist only if
+// counters of that kind are on. On switches that create counters only for configured queues and
+// groups, they list only those in CONFIG_DB.
 const (
 	queueNames = "COUNTERS_QUEUE_NAME_MAP"
 	groupNames = "COUNTERS_PG_NAME_MAP"
 )
 
-// queues compares what a port's queues have.
+// queues compares the settings of a port's queues.
 func (c *comparer) queues(port string, p *qos.Port) {
 	var unseen []int
 	for q := range p.Queues {
@@ -54,10 +54,10 @@ func (c *comparer) queues(port string, p *qos.Port) {
 	c.unseen(port, "queue", qos.KindQueueBinding, queueNames, "QUEUE", unseen)
 }
 
-// groups compares what a port's lossless groups have.
+// groups compares the settings of a port's lossless groups.
 func (c *comparer) groups(port string, p *qos.Port) {
 	if c.buffers.down[port] {
-		return // they may have been taken away
+		return // their buffers may have been removed
 	}
 	var unseen []int
 	for g := range p.Groups {
@@ -72,7 +72,7 @@ func (c *comparer) groups(port string, p *qos.Port) {
 		other := drivers.Mismatch{Port: port, Field: qos.KindHeadroom.At(g)}
 		short := drivers.Mismatch{Port: port, Field: qos.KindGroupBinding.At(g), Part: fmt.Sprintf("groups[%d].xoff", g)}
 		profile := c.objects[oGroup][oid]["SAI_INGRESS_PRIORITY_GROUP_ATTR_BUFFER_PROFILE"]
-		// A lossless group has an xoff, whatever profile it has.
+		// A lossless group has an xoff, whatever its profile.
 		if n, _ := strconv.ParseInt(c.objects[oProfile][profile][attrXOFF], 10, 64); n <= 0 {
 			short.Want, short.Have = "more than 0 B", fmt.Sprintf("%d B", n)
 			c.out = append(c.out, short)
@@ -94,7 +94,7 @@ func (c *comparer) groups(port string, p *qos.Port) {
 	c.unseen(port, "priority group", qos.KindGroupBinding, groupNames, "PG_WATERMARK", unseen)
 }
 
-// unseen notes the queues or groups that there is no way to.
+// unseen notes the queues or groups whose objects cannot be found.
 func (c *comparer) unseen(port, what string, kind qos.Kind, table, counters string, indexes []int) {
 	if len(indexes) == 0 {
 		return
@@ -107,15 +107,15 @@ func (c *comparer) unseen(port, what string, kind qos.Kind, table, counters stri
 		Have: table + " does not name " + them, Fix: "enable " + flexTable + "|" + counters + ", which makes the names"})
 }
 
-// share is what a scheduler gives.
+// share holds the settings of a scheduler.
 type share struct {
 	strict bool
 	weight int
 	max    int64 // bytes per second, 0 for no limit
 }
 
-// sharesOf are the schedulers that some queue has. ASIC_DB does not tell which:
-// orchagent binds a scheduler to the scheduler group over a queue, and asks SAI
+// sharesOf returns the settings of all schedulers that queues have. ASIC_DB does not tell which
+// queue has which: orchagent binds a scheduler to the scheduler group above a queue, and asks SAI
 // for that group (sonic-swss orchagent/qosorch.cpp).
 func sharesOf(objects asic) map[share]bool {
 	bound := map[string]bool{}
@@ -139,7 +139,7 @@ func sharesOf(objects asic) map[share]bool {
 		case "STRICT":
 			out[share{strict: true, max: limit}] = true
 		case "DWRR", "WRR":
-			// Without one it is 1 (opencomputeproject/SAI saischeduler.h).
+			// The default weight is 1 (opencomputeproject/SAI saischeduler.h).
 			if n, err := strconv.Atoi(cmp.Or(row["SAI_SCHEDULER_ATTR_SCHEDULING_WEIGHT"], "1")); err == nil {
 				out[share{weight: n, max: limit}] = true
 			}
@@ -148,7 +148,7 @@ func sharesOf(objects asic) map[share]bool {
 	return out
 }
 
-// scheduler checks that some queue has a scheduler like this one.
+// scheduler checks that some queue of the switch has such a scheduler.
 func (c *comparer) scheduler(port string, q int, want qos.Scheduler) {
 	s := share{want.Strict, want.Weight, int64(want.MaxRate) / 8}
 	if want.Strict {
@@ -172,9 +172,8 @@ const (
 	attrStatic  = "SAI_BUFFER_PROFILE_ATTR_SHARED_STATIC_TH"
 )
 
-// profile compares a buffer profile with what it is configured as, value by
-// value, as far as both have it. short is what is noted of an xoff that is
-// smaller, other of what else differs.
+// profile compares a buffer profile with its configuration, for the values that both have. An xoff
+// that is too small is noted as short, any other difference as other.
 func (c *comparer) profile(other, short drivers.Mismatch, want native.Row, oid string) {
 	have := c.objects[oProfile][oid]
 	note := func(m drivers.Mismatch, want, have string) {
@@ -202,8 +201,8 @@ func (c *comparer) profile(other, short drivers.Mismatch, want native.Row, oid s
 			note(m, fmt.Sprintf("%s %d", v.name, a), fmt.Sprintf("%s %d", v.name, b))
 		}
 	}
-	// The mode of a threshold is what it was created with
-	// (sonic-swss orchagent/bufferorch.cpp).
+	// The mode of a threshold is fixed when the profile is created (sonic-swss
+	// orchagent/bufferorch.cpp).
 	for _, v := range []struct{ name, attr, other, has string }{{"dynamic_th", attrDynamic, attrStatic, "static_th"}, {"static_th", attrStatic, attrDynamic, "dynamic_th"}} {
 		if want[v.name] != "" && want[v.has] == "" && have[v.attr] == "" && have[v.other] != "" {
 			note(other, v.name+" "+want[v.name], v.has+" "+have[v.other])
@@ -211,27 +210,27 @@ func (c *comparer) profile(other, short drivers.Mismatch, want native.Row, oid s
 	}
 }
 
-// configured is what the switch is configured with and the comparison goes by, in
-// addition to what is desired.
+// configured holds the parts of the switch's configuration that the comparison needs in addition to
+// the desired state.
 type configured struct {
 	buffers  *buffers
 	unpolled bool // the watchdog's counters are off
 }
 
-// buffers are what the buffers of ports are configured as.
+// buffers holds the configured buffers of ports.
 type buffers struct {
-	down           map[string]bool // ports that are not up: their buffers may be taken away
+	down           map[string]bool // ports that are not up: their buffers may have been removed
 	groups, queues map[string]string
 	profiles       native.Table
 	pools          native.Table
-	appl           map[string]string // the profiles of groups in APPL_DB, which orchagent reads
-	// computed are the profiles and pools that the buffer manager computes (sonic-swss
-	// cfgmgr/buffermgrdyn.cpp); nil where it does not.
+	appl           map[string]string // profiles of groups in APPL_DB, which orchagent reads
+	// computedProfiles and computedPools are computed by the buffer manager (sonic-swss
+	// cfgmgr/buffermgrdyn.cpp); nil if it does not compute them.
 	computedProfiles, computedPools native.Table
 }
 
-// readConfigured reads CONFIG_DB, in one request and only where it was not kept, and what
-// is computed from it.
+// readConfigured reads CONFIG_DB, in one request and only if it was not kept, and the values
+// computed from it.
 func (d *driver) readConfigured(ctx context.Context) (*configured, error) {
 	names := []string{flexTable, native.TGroup, native.TBufferQueue, native.TProfile, native.TPort, native.TPool}
 	if d.kept != nil {
@@ -263,11 +262,11 @@ func (d *driver) readConfigured(ctx context.Context) (*configured, error) {
 	return c, nil
 }
 
-// computed is the profile of a group whose headroom is computed.
+// computed is the profile of a group whose headroom the switch computes.
 const computed = "NULL"
 
-// bindings are the profiles by "port:index"; "" where two rows disagree, of which
-// the one that was written last holds.
+// bindings returns the profiles by "port:index"; "" if two rows disagree, because then the row that
+// was written last applies.
 func bindings(t native.Table, sep string) map[string]string {
 	out := map[string]string{}
 	for key, row := range t {
@@ -288,13 +287,13 @@ func bindings(t native.Table, sep string) map[string]string {
 	return out
 }
 
-// made reports whether the buffer manager gave a group its profile; true where it need not.
+// made reports whether the buffer manager gave a group its profile; true if it does not have to.
 func (b *buffers) made(port string, g int) bool {
 	at := port + ":" + strconv.Itoa(g)
 	return b.groups[at] != computed || len(b.appl) == 0 || b.appl[at] != ""
 }
 
-// ofQueue and ofGroup return the configured profile; nil where that is not certain.
+// ofQueue and ofGroup return the configured profile; nil if it is not certain.
 func (b *buffers) ofQueue(port string, q int) native.Row {
 	if b.down[port] {
 		return nil

@@ -14,8 +14,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 )
 
-// An ASIC_DB without ports says nothing of what is in force: neither that it is as
-// intended, nor that it is not.
+// An ASIC_DB without ports does not show what is in force, neither that it matches the intent nor
+// that it differs.
 func TestAppliedWithoutPorts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{model: "ACS-MSN4700", release: "202511"})
@@ -31,8 +31,8 @@ func TestAppliedWithoutPorts(t *testing.T) {
 	})
 }
 
-// program sets an attribute in all objects of a kind in ASIC_DB that have it, to
-// what to makes of its value.
+// program changes an attribute in ASIC_DB, in all objects of a kind that have it; to maps the old
+// value to the new one.
 func (b *box) program(kind, attribute string, to func(was string) string) {
 	b.t.Helper()
 	found := false
@@ -51,8 +51,8 @@ func (b *box) program(kind, attribute string, to func(was string) string) {
 	}
 }
 
-// The values in the ASIC are compared with the configuration. Values that cannot
-// be found are reported as unknown, not as wrong.
+// The values in the ASIC are compared with the configuration. Values that cannot be found are
+// reported as unknown, not as wrong.
 func TestSchedulersAndBuffersInForce(t *testing.T) {
 	always := func(v string) func(string) string { return func(string) string { return v } }
 	plus := func(n int) func(string) string {
@@ -65,7 +65,7 @@ func TestSchedulersAndBuffersInForce(t *testing.T) {
 	for name, tt := range map[string]struct {
 		model string
 		edit  func(b *box)
-		// want are the fields of the first port and of the switch; "?" is before what is unsure.
+		// want lists the fields of the first port and of the switch; "?" marks unsure ones.
 		want []string
 	}{
 		"nothing": {td2, func(*box) {}, nil},
@@ -140,7 +140,8 @@ func TestSchedulersAndBuffersInForce(t *testing.T) {
 				}
 				fields := map[string]bool{}
 				for _, m := range bad {
-					// Buffers take some ASICs minutes; an xoff that is none is no buffer.
+					// Buffers take minutes on some ASICs; an xoff of 0 means that there is no
+					// buffer.
 					if slow := strings.Contains(m.What(), "].") && m.Field.Kind != qos.KindScheduler && m.Have != "0 B" || m.Port == ""; m.Slow != slow {
 						t.Errorf("%+v", m)
 					}

@@ -17,16 +17,16 @@ import (
 	simsonic "github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
 )
 
-// secondClass adds a lossless class of priority 4 to the intent of a test.
+// secondClass adds a lossless class with priority 4 to the intent of a test.
 var secondClass = []string{"  cnp: {priority: 6", "  storage: {priority: 4, dscp: [34], lossless: true, bandwidth: 20%, ecn: {min: 150KB, max: 1500KB, probability: 10%}}\n  cnp: {priority: 6", "bandwidth: 40%", "bandwidth: 20%"}
 
-// groupBuffer is what ASIC_DB has bound to a priority group.
+// groupBuffer returns the buffer profile that ASIC_DB has for a priority group.
 func (b *box) groupBuffer(port string, group int) string {
 	oid := b.DB("COUNTERS_DB")["COUNTERS_PG_NAME_MAP"][""][fmt.Sprintf("%s:%d", port, group)]
 	return b.DB("ASIC_DB")["ASIC_STATE"]["SAI_OBJECT_TYPE_INGRESS_PRIORITY_GROUP:"+oid]["SAI_INGRESS_PRIORITY_GROUP_ATTR_BUFFER_PROFILE"]
 }
 
-// watchGroup notes whenever a priority group of a port that is up has no buffer.
+// watchGroup records the ports that are up while their priority group has no buffer.
 func (b *box) watchGroup(group int) (lost func() []string) {
 	var mu sync.Mutex
 	seen := map[string]bool{}
@@ -56,7 +56,7 @@ func (b *box) watchGroup(group int) (lost func() []string) {
 	}
 }
 
-// classes returns what an intent with or without the second class replaces.
+// classes returns the replacements for an intent with or without the second class.
 func classes(second bool) []string {
 	if second {
 		return secondClass
@@ -64,7 +64,7 @@ func classes(second bool) []string {
 	return nil
 }
 
-// runningClasses starts a switch on which the first class runs, or both do.
+// runningClasses starts a switch that runs the first class, or both.
 func runningClasses(t *testing.T, o boxOptions, both bool) (*box, *driver) {
 	t.Helper()
 	o.intent = classes(both)
@@ -77,14 +77,14 @@ func runningClasses(t *testing.T, o boxOptions, both bool) (*box, *driver) {
 	return b, d
 }
 
-// TestRunningClassAndItsBuffer: a second lossless class comes and goes, by an apply and by
-// its revert. While a port is up, the first class keeps its buffer, or the plan says for
-// that class that it loses it.
+// TestRunningClassAndItsBuffer: a second lossless class is added and removed, by an apply and by
+// its revert. While a port is up, the first class keeps its buffer, or the plan announces that it
+// loses it.
 func TestRunningClassAndItsBuffer(t *testing.T) {
 	for _, release := range []string{"202405", "202511"} {
 		for way, o := range map[string]boxOptions{"gnmi": {}, "direct": {direct: true}} {
 			for _, model := range []string{known, dynamic} {
-				for _, both := range []bool{false, true} { // what runs first
+				for _, both := range []bool{false, true} { // both: both classes run at first
 					t.Run(fmt.Sprintf("%s/%s/%s/both first %v", release, way, model, both), func(t *testing.T) {
 						t.Parallel()
 						synctest.Test(t, func(t *testing.T) {
@@ -103,7 +103,8 @@ func TestRunningClassAndItsBuffer(t *testing.T) {
 								}
 							}
 							b.bothBound(!both)
-							// Over SSH, without a port going down, the row that buffermgrd leaves stays.
+							// Over SSH, no port goes down, and the row that buffermgrd leaves
+							// stays.
 							if left := way == "direct" && model == known && !both; b.doubled() != left {
 								t.Errorf("two rows name one group: %v, want %v; rows %v", b.doubled(), left, b.groupRows(b.ports[0]))
 							}
@@ -124,7 +125,7 @@ func TestRunningClassAndItsBuffer(t *testing.T) {
 	}
 }
 
-// sufferers are the ports for which a plan says that the class rdma loses its buffer.
+// sufferers returns the ports for which a plan announces that the class rdma loses its buffer.
 func sufferers(st *drivers.Steps, ports []string) map[string]bool {
 	out := map[string]bool{}
 	for _, n := range st.Notes {
@@ -137,8 +138,7 @@ func sufferers(st *drivers.Steps, ports []string) map[string]bool {
 	return out
 }
 
-// bothBound checks that the groups that pause have a buffer, and that group 4 has none
-// where it does not.
+// bothBound checks that group 3 has a buffer, and that group 4 has one only if second is set.
 func (b *box) bothBound(second bool) {
 	b.t.Helper()
 	for _, port := range b.ports {
@@ -160,19 +160,19 @@ func (b *box) groupRows(port string) (rows []string) {
 	return rows
 }
 
-// doubled reports whether two rows of a port name one group.
+// doubled reports whether two rows of a port name the same group.
 func (b *box) doubled() bool {
 	return slices.ContainsFunc(native.Account(b.config()), func(l render.Line) bool { return l.Check == "BUF-18" })
 }
 
-// TestPortsChangeAsPFCDoes: buffermgrd makes the groups of a port whose row or admin state
-// changes, by the priorities that pause then. A class that goes at the same time, by an
-// apply or by its revert, leaves no buffer behind.
+// TestPortsChangeAsPFCDoes: buffermgrd makes the groups of a port when its row or admin state
+// changes, for the priorities that pause at that moment. A class that is removed at the same time,
+// by an apply or by its revert, leaves no buffer behind.
 func TestPortsChangeAsPFCDoes(t *testing.T) {
 	for _, release := range []string{"202311", "202511"} {
 		for way, o := range map[string]boxOptions{"gnmi": {}, "direct": {direct: true}} {
 			for _, down := range []bool{false, true} {
-				for _, both := range []bool{false, true} { // what runs first
+				for _, both := range []bool{false, true} { // both: both classes run at first
 					t.Run(fmt.Sprintf("%s/%s/down first %v/both first %v", release, way, down, both), func(t *testing.T) {
 						t.Parallel()
 						synctest.Test(t, func(t *testing.T) {

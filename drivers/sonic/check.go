@@ -11,8 +11,8 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
-// CheckSteps returns an error, with the place, for what a plan of this driver
-// never has.
+// CheckSteps returns an error, with the place, if a step is not one that a plan of this driver
+// could have. It also returns the impact of the steps.
 func (d *driver) CheckSteps(items []drivers.Step, managed func(port string) bool) (qos.Impact, error) {
 	steps, err := d.steps(items, managed)
 	if slices.ContainsFunc(steps, native.Step.Flaps) {
@@ -21,8 +21,8 @@ func (d *driver) CheckSteps(items []drivers.Step, managed func(port string) bool
 	return qos.ImpactNone, err
 }
 
-// CheckUndo does the same for an undo record. Where the config updater is the only way in,
-// it takes down each port that rows are bound to.
+// CheckUndo does the same for an undo record. If the config updater is the only transport, it takes
+// down each port that rows are bound to.
 func (d *driver) CheckUndo(t *drivers.Token, managed func(port string) bool) (qos.Impact, error) {
 	u, err := d.undo(t, managed)
 	if err == nil && u.Binds() && (d.t.SSH == nil || d.t.Write == intent.WriteGNMI) {
@@ -31,7 +31,7 @@ func (d *driver) CheckUndo(t *drivers.Token, managed func(port string) bool) (qo
 	return qos.ImpactNone, err
 }
 
-// undo reads a token, and takes none that Apply does not make; nil is empty.
+// undo reads a token and rejects tokens that Apply could not have made; nil gives an empty record.
 func (d *driver) undo(t *drivers.Token, managed func(port string) bool) (native.Undo, error) {
 	var u native.Undo
 	if t == nil {
@@ -43,7 +43,7 @@ func (d *driver) undo(t *drivers.Token, managed func(port string) bool) (native.
 	return u, u.Check(managed)
 }
 
-// batch is the native part of a step: ops that go out as one request.
+// batch is the native part of a step: ops that are sent as one request.
 type batch struct {
 	Ops []native.Op `json:"ops"`
 }

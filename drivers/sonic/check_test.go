@@ -10,8 +10,8 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
-// Plans and journals are files: what this tool never writes is refused, by the
-// same rules for both.
+// Plans and journals are files: whatever this tool would never write is rejected, by the same rules
+// for both.
 func TestOnlyWhatIsMeantIsWritten(t *testing.T) {
 	d := &driver{t: drivers.Target{Name: "leaf1"}}
 	managed := func(port string) bool { return port == "Ethernet0" }
@@ -67,7 +67,7 @@ func TestOnlyWhatIsMeantIsWritten(t *testing.T) {
 		if o.Field == "" {
 			u = native.Undo{Rows: map[string]map[string]native.Row{o.Table: {o.Key: o.Row}}}
 			if o.Del && o.Table == native.TProfile {
-				continue // the switch derives them, and no record has any
+				continue // the switch derives them, and no record contains any
 			}
 		}
 		refusesUndo(t, d, u, managed, name)
@@ -96,8 +96,7 @@ func refusesUndo(t *testing.T, d *driver, u native.Undo, managed func(string) bo
 	}
 }
 
-// A rollback disturbs no more at once than the intent allows, whatever the
-// journal says.
+// A rollback disturbs no more at once than the intent allows, whatever the journal says.
 func TestRevertKeepsToTheBoundsOfTheIntent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{model: known, release: "202511", ssh: true})
@@ -127,7 +126,7 @@ func TestRevertKeepsToTheBoundsOfTheIntent(t *testing.T) {
 	})
 }
 
-// A valid undo record names rows and checkpoints by single words.
+// In a valid undo record, rows and checkpoints have names of a single word.
 func FuzzUndo(f *testing.F) {
 	f.Add([]byte(`{"rows":{"QUEUE":{"Ethernet0|3":{"scheduler":"scheduler.1"},"Ethernet0|4":null}},"fields":[{"table":"PORT","key":"Ethernet0","field":"admin_status","value":"up"}],"ports":["Ethernet0"],"checkpoint":"roce-fabric-x"}`))
 	f.Add([]byte(`{"rows":{"DEVICE_METADATA":{"localhost":{"hwsku":"x"}}},"groups":{"Ethernet0":null},"profiles":["pg_lossless_\n"],"checkpoint":"../x"}`))

@@ -15,13 +15,13 @@ import (
 	simsonic "github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
 )
 
-// The models of the tests: a traditional one that the config updater knows, one
-// that it does not, and one with the dynamic buffer model.
+// The models of the tests: a traditional one that the config updater knows, one that it does not
+// know, and one with the dynamic buffer model.
 const (
 	known   = "Arista-7060X6-64PE-O128S2"
 	unknown = "DellEMC-Z9332f-O32"
 	dynamic = "ACS-MSN4700"
-	// td2 is one that the config updater of every release knows.
+	// td2 is a model that the config updater of every release knows.
 	td2 = "Force10-S6000"
 )
 
@@ -33,7 +33,7 @@ func conform(t *testing.T, o boxOptions, only ...string) {
 	}})
 }
 
-// TestConformance is the whole suite where the rules differ most.
+// TestConformance runs the whole suite for the configurations whose rules differ most.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]boxOptions{
@@ -45,7 +45,7 @@ func TestConformance(t *testing.T) {
 		"write: direct, dynamic buffers":                         {model: dynamic, release: "202511", direct: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel() // most of it is waiting
+			t.Parallel() // most of the time is spent waiting
 			conform(t, o)
 		})
 	}
@@ -53,8 +53,8 @@ func TestConformance(t *testing.T) {
 
 var matrix = flag.Bool("matrix", sharedtest.Nightly(), "run the whole suite on every release, model and way in (8 minutes)")
 
-// TestEveryRelease repeats what an operator sees first on every release, by every way in,
-// each with another buffer model; with -matrix, the whole suite on all.
+// TestEveryRelease repeats the most visible tests on every release and every transport, each with
+// another buffer model; with -matrix, it runs the whole suite for all combinations.
 func TestEveryRelease(t *testing.T) {
 	only := []string{"two plans of one state are the same bytes", "plan is empty after apply and a restart", "foreign objects survive apply and revert", "each port flaps at most once"}
 	if *matrix {
@@ -77,7 +77,7 @@ func TestEveryRelease(t *testing.T) {
 				o.model, o.release = model, release
 				t.Run(release+"/"+model+"/"+way.name, func(t *testing.T) {
 					if *matrix {
-						t.Parallel() // most of it is waiting
+						t.Parallel() // most of the time is spent waiting
 					}
 					conform(t, o, only...)
 				})
@@ -117,8 +117,8 @@ func (b *box) apply(d *driver) (*drivers.Token, *drivers.Steps) {
 	return tok, st
 }
 
-// TestBlockedChanges: with gNMI alone exactly these changes of a factory-fresh
-// switch have no way in; with SSH none has.
+// TestBlockedChanges: with gNMI alone, exactly these changes to a switch in its factory state are
+// blocked; with SSH, none is.
 func TestBlockedChanges(t *testing.T) {
 	for _, release := range simsonic.Releases {
 		rel, _ := native.LookupRelease(release)
@@ -129,7 +129,8 @@ func TestBlockedChanges(t *testing.T) {
 					_, st := b.plan(b.open())
 					want := map[string]bool{}
 					for _, p := range b.ports {
-						// The factory has no row of PFC_WD, and the first is refused.
+						// The factory configuration has no row of PFC_WD, and the updater rejects
+						// the first.
 						want["ports["+p+"].watchdog"] = true
 						if rel.WRED != native.WREDFree {
 							// Yellow and red thresholds change as well.
@@ -166,7 +167,7 @@ func withoutWRED(cfg map[string]map[string]map[string]string) {
 	}
 }
 
-// withPoll gives the switch the watchdog row that only a command makes.
+// withPoll adds the watchdog row that only a command can create.
 func withPoll(cfg map[string]map[string]map[string]string) {
 	cfg["PFC_WD"] = map[string]map[string]string{"GLOBAL": {"POLL_INTERVAL": "200"}}
 }
@@ -195,7 +196,7 @@ func TestCreatingAWREDProfile(t *testing.T) {
 					t.Errorf("%q does not say %q", ecn[0].Blocked, say)
 				}
 			}
-			// The rest of the plan stands on its own.
+			// The rest of the plan can be applied without it.
 			b.apply(d)
 			if len(b.config()[native.TWRED]) != 0 {
 				t.Error("a profile was written")
@@ -223,7 +224,7 @@ func TestCreatingAWREDProfile(t *testing.T) {
 	}
 }
 
-// TestIntentChanges goes from one intent to another and back.
+// TestIntentChanges changes from one intent to another and back.
 func TestIntentChanges(t *testing.T) {
 	for name, tc := range map[string]struct {
 		model   string

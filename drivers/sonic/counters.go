@@ -16,16 +16,16 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
-// flexGroup are counters that are polled together, a row of flexTable.
+// flexGroup is a group of counters that are polled together, a row of flexTable.
 type flexGroup struct {
 	name    string
-	enable  string        // the command that has it polled
-	every   time.Duration // unless POLL_INTERVAL says otherwise
+	enable  string        // command that turns polling on
+	every   time.Duration // default, unless POLL_INTERVAL is set
 	metrics []drivers.Metric
 }
 
-// The groups, their commands and their usual intervals (sonic-swss orchagent/portsorch.cpp,
-// flexcounterorch.cpp; sonic-utilities counterpoll/main.py, pfcwd/main.py;
+// flexGroups lists the groups, their commands and their default intervals (sonic-swss
+// orchagent/portsorch.cpp, flexcounterorch.cpp; sonic-utilities counterpoll/main.py, pfcwd/main.py;
 // sonic-buildimage init_cfg.json.j2).
 var flexGroups = []flexGroup{
 	{"PORT", "counterpoll port enable", time.Second, []drivers.Metric{drivers.PFCRx, drivers.PFCTx, drivers.LinkPauseRx, drivers.LinkPauseTx, drivers.ErrorsRx, drivers.ErrorsTx,
@@ -39,8 +39,8 @@ var flexGroups = []flexGroup{
 	{watchdogGroup, pollWatchdog, time.Second, []drivers.Metric{drivers.StormsDetected, drivers.StormsRestored, drivers.PauseRxTime, drivers.PauseTxTime}},
 }
 
-// watchdogGroup is polled as often as PFC_WD|GLOBAL says, at most a second
-// (sonic-utilities pfcwd/main.py). poolGroup has the pools.
+// watchdogGroup is polled at the interval of PFC_WD|GLOBAL, at most a second (sonic-utilities
+// pfcwd/main.py). poolGroup holds the counters of the pools.
 const (
 	flexTable     = "FLEX_COUNTER_TABLE"
 	watchdogGroup = "PFCWD"
@@ -48,7 +48,7 @@ const (
 	poolGroup     = "BUFFER_POOL_WATERMARK"
 )
 
-// field is a counter by the name that SAI gives it.
+// field is a counter under its SAI name.
 type field struct {
 	name   string
 	metric drivers.Metric
@@ -80,13 +80,13 @@ var (
 	}
 )
 
-// poolPeak is the highest fill of a buffer pool.
+// poolPeak is the highest fill level of a buffer pool.
 const poolPeak = "SAI_BUFFER_POOL_STAT_WATERMARK_BYTES"
 
-// Counters reads COUNTERS_DB, which the switch itself fills at intervals. What
-// it does not poll stands still there: it is left out, and named as off.
+// Counters reads COUNTERS_DB, which the switch itself fills at intervals. Counters that it does not
+// poll stand still; they are left out and listed in Off.
 func (d *driver) Counters(ctx context.Context, ports []string) (*drivers.Counters, error) {
-	// A map is there only where something of its kind is counted.
+	// A map exists only if something of its kind is counted.
 	names, err := d.hashes(ctx, "COUNTERS_DB", "COUNTERS_PORT_NAME_MAP", "COUNTERS_QUEUE_NAME_MAP", "COUNTERS_PG_NAME_MAP", "COUNTERS_BUFFER_POOL_NAME_MAP")
 	if err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ type counterReader struct {
 	out   *drivers.Counters
 }
 
-// intervals sets how often the counters are polled, and says which groups are.
+// intervals records the polling interval of each counter, and returns which groups are polled.
 func (r *counterReader) intervals(flex, guard native.Table) map[string]bool {
 	polled := map[string]bool{}
 	for _, g := range flexGroups {
@@ -151,9 +151,9 @@ func (r *counterReader) intervals(flex, guard native.Table) map[string]bool {
 	return polled
 }
 
-// off names what is not polled: a group that is disabled, and one without a row,
-// which orchagent never began with (sonic-swss orchagent/flexcounterorch.cpp).
-// A metric that some port shows all the same is counted by another group.
+// off lists the metrics that are not polled: those of a disabled group, and those of a group
+// without a row, which orchagent never started (sonic-swss orchagent/flexcounterorch.cpp). A metric
+// that some port has nevertheless is counted by another group.
 func (r *counterReader) off(flex native.Table) {
 	shown := map[drivers.Metric]bool{}
 	for _, p := range r.out.Ports {
@@ -173,7 +173,7 @@ func (r *counterReader) off(flex native.Table) {
 	}
 }
 
-// milliseconds reads an interval of up to a day.
+// milliseconds parses an interval of up to a day.
 func milliseconds(s string, otherwise time.Duration) time.Duration {
 	const day = 24 * 60 * 60 * 1000
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil && n > 0 && n <= day {
@@ -221,10 +221,10 @@ func (r *counterReader) port(name string, ports, queues, groups native.Row) {
 	}
 }
 
-// startupFile is what the switch loads when it starts.
+// startupFile is loaded by the switch at boot.
 const startupFile = "/etc/sonic/config_db.json"
 
-// Unsaved compares CONFIG_DB with the startup file, which only SSH reads, in the tables
+// Unsaved compares CONFIG_DB with the startup file, which can only be read over SSH, in the tables
 // that this tool knows. Rows that the buffer manager derives are ignored.
 func (d *driver) Unsaved(ctx context.Context) ([]string, error) {
 	saved, err := d.saved(ctx)
@@ -243,8 +243,7 @@ func (d *driver) Unsaved(ctx context.Context) ([]string, error) {
 	return unsaved(running, saved), nil
 }
 
-// saved reads the startup file; the error wraps ErrUnsupported where there is no way
-// to.
+// saved reads the startup file. The error wraps ErrUnsupported if the file cannot be read.
 func (d *driver) saved(ctx context.Context) (native.Config, error) {
 	if d.t.SSH == nil || d.sshDown != nil {
 		return nil, fmt.Errorf("%w: the startup file is read over ssh", drivers.ErrUnsupported)
@@ -263,10 +262,10 @@ func (d *driver) saved(ctx context.Context) (native.Config, error) {
 	return saved, nil
 }
 
-// errCut says that the startup file is no whole configuration.
+// errCut means that the startup file is not a complete configuration.
 var errCut = errors.New("is cut off")
 
-// unsaved names the tables that differ, with their rows where they are few.
+// unsaved lists the tables that differ, with their rows if they are few.
 func unsaved(running, saved native.Config) []string {
 	const few = 3
 	tables := map[string]bool{}
@@ -284,7 +283,7 @@ func unsaved(running, saved native.Config) []string {
 		for _, c := range []native.Config{running, saved} {
 			for key := range c[t] {
 				have, kept := running.Row(t, key), saved.Row(t, key)
-				// A row without fields is another than none.
+				// A row without fields differs from a missing row.
 				if ((have == nil) != (kept == nil) || !maps.Equal(have, kept)) && !derived(running, saved, t, key) {
 					differ[key] = true
 				}
@@ -304,7 +303,7 @@ func unsaved(running, saved native.Config) []string {
 	return slices.Clip(out)
 }
 
-// derived reports whether the buffer manager makes a row from speed and cable.
+// derived reports whether the buffer manager derives a row from speed and cable.
 func derived(running, saved native.Config, table, key string) bool {
 	switch table {
 	case native.TProfile:

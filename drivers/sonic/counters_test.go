@@ -15,7 +15,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 )
 
-// tallied are the counters of the box, by what they are to the driver.
+// tallied maps the driver's metrics to the counters of the simulated switch.
 var tallied = map[drivers.Metric]string{
 	drivers.PFCRx: sim.PFCRx, drivers.PFCTx: sim.PFCTx, drivers.LinkPauseRx: sim.LinkPauseRx, drivers.QueuePackets: sim.TxPkts, drivers.QueueBytes: sim.TxOctets,
 	drivers.QueueDrops: sim.DropPkts, drivers.StormsDetected: sim.WDStuck, drivers.StormsRestored: sim.WDRecovery,
@@ -23,7 +23,7 @@ var tallied = map[drivers.Metric]string{
 	drivers.FECCorrected: sim.FECCorrected, drivers.FECUncorrected: sim.FECUncorrected, drivers.SymbolErrors: sim.SymbolErrors, drivers.ErrorsRx: sim.RxErrors, drivers.ErrorsTx: sim.TxErrors,
 }
 
-// count sets what a port counts.
+// count sets a counter of a port.
 func (b *box) count(port string, index int, m drivers.Metric, n uint64) bool {
 	name, ok := tallied[m]
 	if m == drivers.StormsDetected || m == drivers.StormsRestored {
@@ -66,7 +66,7 @@ func TestCountersArePolled(t *testing.T) {
 		if len(c.Ports) != len(b.Config()["PORT"]) || !has(c, drivers.GroupDrops.Of(3)) {
 			t.Errorf("%d ports", len(c.Ports))
 		}
-		// No release counts marks unless it is configured to.
+		// No release counts marks unless configured to.
 		if has(c, drivers.QueueMarked.Of(3)) || has(c, drivers.PauseRxTime.Of(3)) {
 			t.Errorf("counted: %v", c.Ports[port])
 		}
@@ -96,12 +96,12 @@ func TestCountersArePolled(t *testing.T) {
 		if c.Off[drivers.GroupDrops] != "FLEX_COUNTER_TABLE|PG_DROP is not enabled (sudo counterpoll pg-drop enable)" || c.Off[drivers.QueueDrops] == "" || c.Off[drivers.PFCRx] != "" || c.Off[drivers.StormsDetected] != "" {
 			t.Errorf("off: %v", c.Off)
 		}
-		// Nor is a group polled that has no row.
+		// A group without a row is not polled either.
 		b.DelRow("FLEX_COUNTER_TABLE", "PFCWD")
 		if c = b.read(port); c.Off[drivers.StormsDetected] == "" || has(c, drivers.StormsDetected.Of(3)) {
 			t.Errorf("%v, off: %v", c.Ports[port], c.Off)
 		}
-		// A value that is no number is not known.
+		// A value that is not a number is unknown.
 		b.SetDBRow("COUNTERS_DB", "COUNTERS", b.DB("COUNTERS_DB")["COUNTERS_PORT_NAME_MAP"][""][port], map[string]string{"SAI_PORT_STAT_PFC_3_RX_PKTS": "N/A", "SAI_PORT_STAT_PFC_4_RX_PKTS": "-1"})
 		if c = b.read(port); has(c, drivers.PFCRx.Of(3)) || has(c, drivers.PFCRx.Of(4)) || !has(c, drivers.PFCRx.Of(5)) {
 			t.Errorf("%v", c.Ports[port])
@@ -117,7 +117,7 @@ func TestCountersArePolled(t *testing.T) {
 	})
 }
 
-// The pools are the switch's, with the highest fill of each.
+// The result has the pools of the switch, with the highest fill level of each.
 func TestPoolsAreRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{model: known, release: "202511"})
@@ -134,8 +134,8 @@ func TestPoolsAreRead(t *testing.T) {
 	})
 }
 
-// Rows are named while they are few; what the buffer manager makes is not, and
-// nothing is known without SSH.
+// Rows are named if they are few; rows that the buffer manager derives are left out. Without SSH
+// the result is unknown.
 func TestUnsavedRows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{model: known, release: "202511", ssh: true})
@@ -153,7 +153,7 @@ func TestUnsavedRows(t *testing.T) {
 		check()
 		b.SetRow("BUFFER_PROFILE", "pg_lossless_400000_40m_profile", map[string]string{"pool": "ingress_lossless_pool", "size": "1", "xoff": "2"})
 		b.SetRow("BUFFER_PG", b.ports[0]+"|3", map[string]string{"profile": "pg_lossless_400000_40m_profile"})
-		b.SetRow("VLAN", "Vlan10", map[string]string{"vlanid": "10"}) // not one of ours
+		b.SetRow("VLAN", "Vlan10", map[string]string{"vlanid": "10"}) // not one of our tables
 		check()
 		b.SetRow("SCHEDULER", "new", map[string]string{"type": "STRICT"})
 		b.DelRow("QUEUE", b.ports[0]+"|3")
@@ -170,8 +170,8 @@ func TestUnsavedRows(t *testing.T) {
 	})
 }
 
-// A driver that only reads asks for the configuration once, and all that it shows is of that
-// moment; one that plans reads it anew.
+// A read-only driver reads the configuration once, and all that it shows belongs to that moment; a
+// driver that plans reads it again.
 func TestTheConfigurationIsReadOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{model: known, release: "202511", alone: true})
@@ -200,7 +200,7 @@ func TestTheConfigurationIsReadOnce(t *testing.T) {
 	})
 }
 
-// The counters of ports alone are those that all counters have, by either way in.
+// The counters of ports alone equal those in the full set, over either transport.
 func TestPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, o := range []boxOptions{{model: dynamic, release: "202511"}, {model: dynamic, release: "202511", ssh: true, alone: true}} {

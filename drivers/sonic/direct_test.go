@@ -23,8 +23,8 @@ import (
 	simsonic "github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
 )
 
-// TestWaysAgree: over gNMI and over SSH alone a switch comes to hold the same, and a
-// revert gives back what it held. Over SSH no port goes down.
+// TestWaysAgree: over gNMI and over SSH alone, a switch gets the same configuration, and a revert
+// restores the old one. Over SSH no port goes down.
 func TestWaysAgree(t *testing.T) {
 	for _, model := range []string{known, unknown, dynamic} {
 		t.Run(model, func(t *testing.T) {
@@ -72,8 +72,8 @@ func TestWaysAgree(t *testing.T) {
 	}
 }
 
-// A switch that restarts after it was read back, and before the save, holds nothing of the
-// apply, running or saved, and shows that.
+// A switch that restarts after it was read back, but before the save, has lost the apply, both
+// running and saved, and shows that.
 func TestRestartBeforeTheSave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{model: known, release: "202511", direct: true})
@@ -99,8 +99,8 @@ func TestRestartBeforeTheSave(t *testing.T) {
 	})
 }
 
-// A switch whose gNMI server is off, or serves no databases, is read over SSH, and the
-// plan says why; with write: gnmi, and where SSH is not configured, that is an error.
+// If the gNMI server is off or serves no databases, the switch is read over SSH, and the plan says
+// why. With write: gnmi, or if SSH is not configured, that is an error.
 func TestWithoutGNMI(t *testing.T) {
 	for name, edit := range map[string]func(b *box){
 		"off":      func(b *box) { b.target.GNMI.Address = "127.0.0.1:1" },
@@ -131,8 +131,8 @@ func TestWithoutGNMI(t *testing.T) {
 	}
 }
 
-// An image without sonic-db-dump is read by redis-dump, at the cost of one command more for
-// a driver. Without either the error says so.
+// An image without sonic-db-dump is read with redis-dump, which costs one extra command per driver.
+// If both are missing, the error says so.
 func TestImageWithoutDump(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		commands := func(lacks ...string) (n int32, err error) {
@@ -164,8 +164,8 @@ func TestImageWithoutDump(t *testing.T) {
 	})
 }
 
-// TestModelsJudge: with the models of its image at hand, a switch is written directly, and
-// what they do not allow is blocked. They are kept, by image.
+// TestModelsJudge: if the models of its image are available, a switch is written directly, and
+// changes that they do not allow are blocked. The models are cached by image.
 func TestModelsJudge(t *testing.T) {
 	for _, release := range simsonic.Releases {
 		t.Run(release, func(t *testing.T) {
@@ -205,7 +205,7 @@ func TestModelsJudge(t *testing.T) {
 	}
 }
 
-// What the models of an image do not allow is blocked, and the rest goes in.
+// Changes that the models of an image do not allow are blocked, and the rest is applied.
 func TestStrictModels(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -236,8 +236,8 @@ func TestStrictModels(t *testing.T) {
 	})
 }
 
-// A row that names a lossless group beside its own is removed, and the group keeps its
-// headroom, though no port goes down and nothing has buffermgrd look at it.
+// A second row that names a lossless group is removed, and the group keeps its headroom, although
+// no port goes down and nothing makes buffermgrd look at it again.
 func TestAGroupOfTwoRows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, model := range []string{known, unknown} {
@@ -262,7 +262,7 @@ func TestAGroupOfTwoRows(t *testing.T) {
 	})
 }
 
-// Without models, auto leaves it to the config updater, and direct says what judged it.
+// Without models, auto uses the config updater, and direct says what validated the rows.
 func TestModelsThatCannotBeRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{model: known, release: "202511", ssh: true})
@@ -300,7 +300,7 @@ func FuzzUnpack(f *testing.F) {
 	})
 }
 
-// Enterprise SONiC is read and never written.
+// Enterprise SONiC is read but never written.
 func TestEnterpriseIsNotWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, o := range []boxOptions{{ssh: true}, {alone: true}} {
@@ -318,7 +318,8 @@ func TestEnterpriseIsNotWritten(t *testing.T) {
 	})
 }
 
-// Its gNMI server has no native paths; the error says what it is, and what reads it.
+// Enterprise SONiC's gNMI server has no native paths; the error names the system and how to read
+// it.
 func TestEnterpriseOverGNMIAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{model: known, release: "202511", version: "SONiC-OS-4.2.1-Enterprise_Advanced"})
@@ -329,8 +330,8 @@ func TestEnterpriseOverGNMIAlone(t *testing.T) {
 	})
 }
 
-// What 'roce enable' of Enterprise SONiC sets up is as intended: lossy traffic has priority
-// group 7, and no map is of the whole switch.
+// The settings made by 'roce enable' of Enterprise SONiC match the intent: lossy traffic has
+// priority group 7, and no map is switch-wide.
 func TestEnterpriseAsIntended(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{model: known, release: "202511", alone: true})

@@ -1,12 +1,11 @@
-// Package sonic drives SONiC switches: it reads and writes CONFIG_DB over
-// gNMI's native paths or over SSH, sends over SSH what the generic config updater
-// refuses, and reads what the daemons made of it from ASIC_DB.
+// Package sonic drives SONiC switches: it reads and writes CONFIG_DB over gNMI's native paths or
+// over SSH, uses SSH for changes that the generic config updater rejects, and reads ASIC_DB to see
+// what the daemons did.
 //
-// The switch is not taken at its word. A Set that fails may have been carried
-// out, and one that times out may still be going on; the result is what a
-// fresh read shows (sonic-net/sonic-gnmi#238).
+// The switch's answers are not trusted. A Set that fails may have been carried out, and one that
+// times out may still be running; only a fresh read shows the result (sonic-net/sonic-gnmi#238).
 //
-// Planning, encoding and decoding are pure and stand in render/sonic.
+// Planning, encoding and decoding are pure functions in render/sonic.
 package sonic
 
 import (
@@ -47,51 +46,52 @@ type driver struct {
 	rel   native.Release
 	chip  string
 	maker string // of the ASIC
-	// meta is DEVICE_METADATA, of Probe.
+	// meta is the row of DEVICE_METADATA that Probe read.
 	meta native.Row
-	// staticPool says, since a read, that thresholds of lossless groups are bytes.
+	// staticPool is set by a read if thresholds of lossless groups are in bytes.
 	staticPool bool
-	// kept is the configuration that a driver which only reads has read: what it shows of
-	// the switch is then of one moment, and costs one read of it. nil else.
+	// kept is the configuration that a read-only driver has read. Everything it shows then belongs
+	// to one moment and takes only one read. nil for other drivers.
 	kept native.Config
-	// from is the way in by which the databases are read; nil until the first read.
+	// from is the transport for reading the databases; nil until the first read.
 	from source
-	// byNumber says that the image has no sonic-db-dump.
+	// byNumber is set if the image has no sonic-db-dump.
 	byNumber bool
-	// sshDown is why SSH is left out, though it is configured, gnmiDown why gNMI is.
+	// sshDown is the reason that SSH is not used although it is configured, gnmiDown the same for
+	// gNMI.
 	sshDown, gnmiDown error
-	// direct has rows written over SSH, past the config updater; yang are the models that
-	// judge them, nil where they cannot be read, which unjudged gives the reason for.
+	// direct is set if rows are written over SSH, bypassing the config updater. yang holds the
+	// models that validate them; nil if they cannot be read, for the reason in unjudged.
 	direct   bool
 	yang     *yang.Models
 	unjudged string
-	// sure says that the daemons were seen to run.
+	// sure is set once the daemons were seen running.
 	sure bool
-	// saveFailed is why a save of this driver failed; nil while none did.
+	// saveFailed is the error of a failed save by this driver; nil if there was none.
 	saveFailed error
-	// image is what 'show version' says of the image.
+	// image holds the lines of 'show version' that identify the image.
 	image string
-	// headroom is the table that lossless groups get theirs from, and whose it is.
+	// headroom is the table that gives lossless groups their headroom, and its source.
 	headroom struct {
 		rows []qos.HeadroomRow
 		of   string
 	}
-	// left is what earlier runs left behind; nil where that is not known. Its
-	// Down follows what this driver does.
+	// left is what earlier runs left behind; nil if that is not known. Its Down is updated by this
+	// driver's actions.
 	left *drivers.Leftover
-	// desired is what the digest was last asked for: nil until then.
+	// desired is the argument of the last call of Digest; nil before.
 	desired *qos.Device
 	// idle is the undo record of an apply that is known to have had no effect.
 	idle string
-	// bound is what a revert may disturb at once; nil is what its token says.
+	// bound limits what a revert may disturb at once; nil means the policy in its token.
 	bound *drivers.Policy
-	// marked is what the mark of this run on the switch says, "" for none; alive is when
-	// it was last made new.
+	// marked is the text of this run's mark on the switch, "" if there is none; alive is the time
+	// of its last renewal.
 	marked string
 	alive  time.Time
-	// ended are runs whose marks hold nobody up.
+	// ended lists runs whose marks are ignored.
 	ended []string
-	// say tells what a revert does; nil tells nobody.
+	// say is called with each action of a revert; may be nil.
 	say func(what string)
 }
 
@@ -112,7 +112,7 @@ var (
 	_ drivers.Notifier = (*driver)(nil)
 )
 
-// Open makes the driver; the switch is dialled by the first call.
+// Open creates the driver; the first call connects to the switch.
 func Open(t drivers.Target) (drivers.Driver, error) {
 	switch {
 	case t.Write == intent.WriteDirect && t.SSH == nil:
@@ -167,12 +167,12 @@ func (d *driver) shell(ctx context.Context) (*ssh.Client, error) {
 	return c, nil
 }
 
-// Probe asks what the switch is. The release comes from the intent where it
-// states one, else from "show version" over SSH, else from the schema version
-// in CONFIG_DB; where none of these tells, the strictest rules apply.
+// Probe identifies the switch. The release comes from the intent if stated there, else from "show
+// version" over SSH, else from the schema version in CONFIG_DB; if all fail, the strictest rules
+// apply.
 //
-// Where SSH is configured and does not answer, the switch counts as one without SSH,
-// and a plan says so. A refused login or host key is always an error.
+// If SSH is configured but does not answer, the switch is treated as one without SSH, and a plan
+// says so. A rejected login or host key is always an error.
 func (d *driver) Probe(ctx context.Context) (drivers.Facts, error) {
 	if d.facts != nil {
 		return *d.facts, nil
@@ -228,7 +228,7 @@ func (d *driver) Probe(ctx context.Context) (drivers.Facts, error) {
 		if asic := m.ASIC(); asic != nil {
 			d.maker = asic.Vendor
 		}
-		// An updater older than the model's entry does not know it.
+		// A config updater older than the model's entry does not know the model.
 		if since, known := native.LookupRelease(m.GCUSince); !known || rel.Index >= since.Index {
 			f.ASIC = m.GCU
 		}
@@ -241,8 +241,8 @@ func (d *driver) Probe(ctx context.Context) (drivers.Facts, error) {
 	return f, nil
 }
 
-// choose decides whether rows are written past the config updater: where the intent says
-// so, where there is no other way, and else where the models of the image can judge them.
+// choose decides whether rows bypass the config updater: if the intent says so, if there is no
+// other transport, or if the models of the image are available to validate them.
 func (d *driver) choose(ctx context.Context) (err error) {
 	if d.t.Write == intent.WriteGNMI {
 		return nil
@@ -261,12 +261,12 @@ func (d *driver) choose(ctx context.Context) (err error) {
 	return nil
 }
 
-// imageLines are the lines of 'show version' that tell one image from another.
+// imageLines are the lines of 'show version' that distinguish images.
 var imageLines = []string{versionLine, "Build commit", "Build date"}
 
 const versionLine = "SONiC Software Version"
 
-// showVersion returns the version and the serial number that the switch prints, "" for none.
+// showVersion returns the version and the serial number that the switch prints, "" if missing.
 func (d *driver) showVersion(ctx context.Context) (version, serial string, _ error) {
 	out, err := d.exec(ctx, "show version", nil)
 	if err != nil {
@@ -288,11 +288,11 @@ func (d *driver) showVersion(ctx context.Context) (version, serial string, _ err
 	return shown[versionLine], shown["Serial Number"], nil
 }
 
-// isEnterprise reports whether a version is of Broadcom's SONiC, which Dell, Edgecore and
-// others sell: "SONiC-OS-4.2.1-Enterprise_Base".
+// isEnterprise reports whether a version is Broadcom's SONiC, which Dell, Edgecore and others sell:
+// "SONiC-OS-4.2.1-Enterprise_Base".
 func isEnterprise(version string) bool { return strings.Contains(version, "Enterprise") }
 
-// readOnly is why nothing is written to Enterprise SONiC.
+// readOnly explains why nothing is written to Enterprise SONiC.
 const readOnly = "this is Enterprise SONiC, which this tool reads and checks and does not write: its buffers belong to 'roce enable', which reboots the switch; change it there (docs/sonic.md, Enterprise SONiC, says what works)"
 
 // Read takes a snapshot of the tables that this tool knows.
@@ -335,7 +335,7 @@ func (d *driver) Decode(s *drivers.Snapshot) (*qos.Device, []drivers.Unknown) {
 	return dev, leftAlone(unknown)
 }
 
-// Account is what becomes of each field of the configuration in a snapshot.
+// Account says what each field of the configuration in a snapshot does.
 func (d *driver) Account(s *drivers.Snapshot) []render.Line {
 	if b, ok := s.Native.(*booted); ok {
 		return native.Account(b.saved)
@@ -343,15 +343,15 @@ func (d *driver) Account(s *drivers.Snapshot) []render.Line {
 	return native.Account(config(s))
 }
 
-// leftAlone puts what the decoder could not place into the driver's form.
+// leftAlone converts the entries that the decoder could not represent into the driver's form.
 func leftAlone(unknown []native.Unknown) []drivers.Unknown {
 	return drivers.LeftAlone(unknown, func(u native.Unknown) drivers.Unknown {
 		return drivers.Unknown{Why: u.Why, Text: u.Value, Open: u.Open}
 	})
 }
 
-// Digest identifies the state that desired speaks of; "", which no plan starts
-// from, where that is not a switch's.
+// Digest identifies the part of the state that desired covers. If desired is not for a switch, it
+// returns "", which matches no plan.
 func (d *driver) Digest(s *drivers.Snapshot, want drivers.Desired) string {
 	desired, err := drivers.Want[*qos.Device](want)
 	if err != nil {
@@ -361,7 +361,7 @@ func (d *driver) Digest(s *drivers.Snapshot, want drivers.Desired) string {
 	return native.Digest(config(s), desired)
 }
 
-// sayWay says why rows go past the config updater, and what judged them.
+// sayWay explains why rows bypass the config updater, and what validated them.
 func (d *driver) sayWay() string {
 	why := "because ssh is configured"
 	switch {
@@ -376,9 +376,9 @@ func (d *driver) sayWay() string {
 	return why + "; only this tool's own rules judged them, as the YANG models of the image were not read (" + d.unjudged + ")"
 }
 
-// takes is how long a step takes as a rule: a request to the config updater 10 to 13 s, a
-// load under 1 s, with what reads it back and saves it 3 s (measured on SONiC's own
-// management plane, 202511 and master).
+// takes returns the typical duration of a step: 10 to 13 s for a request to the config updater,
+// under 1 s for a load, plus 3 s to read back and save it (measured on SONiC's own management
+// plane, 202511 and master).
 func takes(s native.Step) time.Duration {
 	if s.Via == "gnmi" {
 		return 12 * time.Second
@@ -416,7 +416,7 @@ func (d *driver) Plan(f drivers.Facts, s *drivers.Snapshot, want drivers.Desired
 	return &st, nil
 }
 
-// steps works out the steps of a switch.
+// steps works out the steps for a switch.
 func steps(in planInput) (*drivers.Steps, error) {
 	if in.models != nil {
 		in.site.Check = against(in.models)

@@ -52,8 +52,8 @@ func TestSetRequestWritesAbsentTablesWholeAndRemovesEmptiedOnes(t *testing.T) {
 	}
 }
 
-// TestARequestFitsTheServer: whatever the plan, no request passes what a gRPC
-// server accepts, and nothing is lost in splitting.
+// TestARequestFitsTheServer: for any plan, no request exceeds what a gRPC server accepts, and
+// splitting loses nothing.
 func TestARequestFitsTheServer(t *testing.T) {
 	var ops []native.Op
 	for i := range 30000 {
@@ -90,8 +90,7 @@ func TestAPlanFileCannotNameAnything(t *testing.T) {
 	}
 }
 
-// TestWatchdogWithoutGlobalRowIsNotLost: a row that cannot be added again is
-// not removed.
+// TestWatchdogWithoutGlobalRowIsNotLost: a row that cannot be added again is not removed.
 func TestWatchdogWithoutGlobalRowIsNotLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{model: td2, release: "202511", edit: func(cfg map[string]map[string]map[string]string) {
@@ -165,8 +164,8 @@ func TestObsoleteObjectsGo(t *testing.T) {
 	})
 }
 
-// A port that wants the value of an object as it is keeps it, and stays up: those that
-// want another value are bound to another object.
+// A port for which an object keeps its value stays bound to it and stays up; ports that want
+// another value are bound to another object.
 func TestAnObjectWithOtherUsersStaysAsItIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{model: td2, release: "202511", edit: withPoll})
@@ -263,7 +262,7 @@ func TestProbeWithoutSSH(t *testing.T) {
 		if tok != nil || !errors.Is(err, drivers.ErrUnreachable) || string(b.state()) != string(was) {
 			t.Errorf("token %v, %v", tok, err)
 		}
-		// A refused login is never passed over.
+		// A rejected login is always an error.
 		wrong := *b.target.SSH
 		wrong.Password = "wrong"
 		target.SSH = &wrong
@@ -273,7 +272,7 @@ func TestProbeWithoutSSH(t *testing.T) {
 	})
 }
 
-// TestReleaseIsTakenFromTheSwitch: where the intent states none.
+// TestReleaseIsTakenFromTheSwitch covers intents that do not state the release.
 func TestReleaseIsTakenFromTheSwitch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, release := range simsonic.Releases {
@@ -291,8 +290,7 @@ func TestReleaseIsTakenFromTheSwitch(t *testing.T) {
 	})
 }
 
-// TestAPlainRefusalIsNotWaitedFor: the server has answered, and one read shows
-// what became of it.
+// TestAPlainRefusalIsNotWaitedFor: the server has answered, and a single read shows the outcome.
 func TestAPlainRefusalIsNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{model: td2, release: "202511"})
@@ -309,8 +307,8 @@ func TestAPlainRefusalIsNotWaitedFor(t *testing.T) {
 	})
 }
 
-// TestARefusedRunLeavesWhatAnotherWrote: two machines apply the same intent, and
-// the request of one is refused.
+// TestARefusedRunLeavesWhatAnotherWrote: two machines apply the same intent, and the request of one
+// is rejected.
 func TestARefusedRunLeavesWhatAnotherWrote(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, ssh := range []bool{true, false} {
@@ -342,8 +340,8 @@ func TestARefusedRunLeavesWhatAnotherWrote(t *testing.T) {
 	})
 }
 
-// TestNothingIsSentWhileTheSwitchWorks: after a timeout the only request until
-// the work is done is the empty one that waits for it.
+// TestNothingIsSentWhileTheSwitchWorks: after a timeout, until the work is done, the only request
+// is the empty one that waits for it.
 func TestNothingIsSentWhileTheSwitchWorks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{model: td2, release: "202511"})
@@ -406,8 +404,8 @@ func TestSetTimeout(t *testing.T) {
 	}
 }
 
-// One value that no switch of the release takes would have the whole request
-// refused: it is left out, and the plan says why; the rest still goes in.
+// A single value that no switch of the release accepts would make the switch reject the whole
+// request. It is left out, and the plan says why; the rest is applied.
 func TestRefusedValuesAreBlockedAndTheRestGoesIn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{model: td2, release: "202511", edit: withPoll})
@@ -445,13 +443,13 @@ func TestRefusedValuesAreBlockedAndTheRestGoesIn(t *testing.T) {
 	})
 }
 
-// A port that the switch does not have is one blocked change, and none of its
-// rows are written: a PORT row made up by us would be invalid.
+// A port that the switch does not have gives one blocked change, and none of its rows are written:
+// a PORT row made up by this tool would be invalid.
 func TestAPortThatTheSwitchDoesNotHave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{model: td2, release: "202511", ssh: true, edit: withPoll})
 		missing := *b.desired.Ports[b.ports[0]]
-		missing.MTU = qos.Of(99999) // refused as well: said once
+		missing.MTU = qos.Of(99999) // rejected as well, but reported once
 		b.desired.Ports["Ethernet999"] = &missing
 		d := b.open()
 		snap, st := b.plan(d)

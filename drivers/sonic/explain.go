@@ -9,8 +9,8 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
-// explain asks the switch over SSH why it would refuse the ops: the gNMI server passes
-// on only the first line of the updater's answer. It returns "" where nothing tells.
+// explain asks the switch over SSH why it would reject the ops, because the gNMI server passes on
+// only the first line of the updater's answer. It returns "" if there is no explanation.
 func (d *driver) explain(ctx context.Context, ops []native.Op, cfg native.Config) string {
 	if d.t.SSH == nil || len(ops) == 0 {
 		return ""
@@ -34,7 +34,7 @@ func (d *driver) explain(ctx context.Context, ops []native.Op, cfg native.Config
 	return " (the switch says: " + firstLines(said) + ")"
 }
 
-// jsonPatch is the patch that the gNMI server makes of a Set.
+// jsonPatch returns the patch that the gNMI server makes of a Set.
 func jsonPatch(ops []native.Op, cfg native.Config) ([]byte, error) {
 	type patch struct {
 		Op    string          `json:"op"`

@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 
 const testPassword = "s3cr3t-of-the-lab"
 
-// identity is shared by all switches of the tests: keys take time to make.
+// identity is shared by all switches of the tests, because making keys takes time.
 var identity = sync.OnceValue(func() (id struct {
 	tls *tls.Config
 	ca  []byte
@@ -59,7 +59,7 @@ var identity = sync.OnceValue(func() (id struct {
 	return id
 })
 
-// box is one simulated switch with the intent it is to carry out.
+// box is a simulated switch and the intent for it.
 type box struct {
 	*simsonic.Switch
 	t       testing.TB
@@ -68,32 +68,32 @@ type box struct {
 	desired *qos.Device
 	ports   []string
 	policy  drivers.Policy
-	alone   bool // nothing goes over gNMI
+	alone   bool // gNMI is not used
 }
 
 type boxOptions struct {
 	test           drivertest.Options
 	model, release string
 	ssh            bool
-	// alone leaves gNMI out, direct writes over SSH beside it.
+	// alone leaves gNMI out; direct writes over SSH although gNMI is configured.
 	alone, direct bool
-	// models is the folder of YANG models of the image, "" for an image without.
+	// models is the folder with the YANG models of the image, "" for an image without models.
 	models string
-	// version is what the image says, asics how many there are.
+	// version is the version that the image reports, asics its number of ASICs.
 	version string
 	asics   int
-	// lacks are programs that the image does not have.
+	// lacks lists programs that the image does not have.
 	lacks []string
-	// dies says that the test ends orchagent.
+	// dies is set if the test ends orchagent.
 	dies bool
-	// edit changes the configuration that the switch starts with.
+	// edit changes the initial configuration of the switch.
 	edit func(map[string]map[string]map[string]string)
-	// intent replaces lines of the text that fabric makes.
+	// intent replaces parts of the text that fabric returns.
 	intent []string // old, new, old, new
 }
 
-// fabric is an intent of one switch with two hosts and two uplinks; the other
-// switch is there for the links.
+// fabric returns an intent with one switch, two hosts and two uplinks; the other switch is only
+// there for the links.
 func fabric(m *catalog.Model, release string, replace ...string) string {
 	p := m.Ports
 	speed := fmt.Sprintf("%gG", p[0].Speed.Gbps())
@@ -125,7 +125,7 @@ func compile(t testing.TB, text string) *qos.Device {
 	return drivertest.Compile(t, text, render.Fits{"sonic": native.Fit})
 }
 
-// filesOf are the files of a folder, of "" none.
+// filesOf reads the YANG files of a folder; none for "".
 func filesOf(t testing.TB, dir string) map[string][]byte {
 	files := map[string][]byte{}
 	names, err := filepath.Glob(filepath.Join(dir, "*.yang"))
@@ -148,7 +148,7 @@ func newBox(t testing.TB, o boxOptions) *box {
 	}
 	o.test = o.test.Networked()
 	id := identity()
-	// Eight ports are as good as 64, and eight times as fast.
+	// Eight ports cover the same cases as 64, and are eight times as fast.
 	small := *m
 	small.Ports = m.Ports[:8]
 	m = &small
@@ -208,7 +208,7 @@ func newBox(t testing.TB, o boxOptions) *box {
 	return b
 }
 
-// open makes a driver of the box.
+// open creates a driver for the box.
 func (b *box) open() *driver { return b.openAs(b.target) }
 
 func (b *box) openAs(target drivers.Target) *driver {
@@ -221,7 +221,7 @@ func (b *box) openAs(target drivers.Target) *driver {
 	return drv
 }
 
-// config is the running configuration in the driver's own types.
+// config returns the running configuration in the driver's own types.
 func (b *box) config() native.Config { return fromSim(b.Config()) }
 
 func fromSim(cfg map[string]map[string]map[string]string) native.Config {
@@ -236,10 +236,9 @@ func fromSim(cfg map[string]map[string]map[string]string) native.Config {
 	return out
 }
 
-// state leaves out what cannot be undone: the profiles that buffermgrd derives stay where
-// the config updater refuses to remove a BUFFER_PROFILE and there is no SSH, and nothing
-// refers to them then; orchagent ends with the removal of PFC_WD|GLOBAL, which stays with
-// the interval that orchagent has without it.
+// state returns the configuration without what cannot be undone. Profiles that buffermgrd derived
+// stay, unreferenced, if the config updater cannot remove a BUFFER_PROFILE and there is no SSH.
+// PFC_WD|GLOBAL stays, with orchagent's default interval, because its removal ends orchagent.
 func (b *box) state() []byte { return b.canonical(b.config()) }
 
 func (b *box) canonical(cfg native.Config) []byte {
@@ -261,7 +260,7 @@ func (b *box) startup() []byte {
 	return b.canonical(cfg)
 }
 
-// foreign are rows of other owners, in tables that this tool writes.
+// foreign holds rows of other owners, in tables that this tool writes.
 var foreign = map[[2]string]map[string]string{
 	{"DSCP_TO_TC_MAP", "STORAGE"}: {"10": "1", "12": "2"},
 	{"WRED_PROFILE", "LOSSY_TCP"}: {"ecn": "ecn_none", "wred_green_enable": "true", "green_min_threshold": "100000", "green_max_threshold": "200000", "green_drop_probability": "2"},
@@ -274,7 +273,7 @@ func (b *box) addForeign() {
 	for at, row := range foreign {
 		b.SetRow(at[0], at[1], row)
 	}
-	// A field of a row that both write.
+	// A field in a row that both sides write.
 	last := b.model.Ports[len(b.model.Ports)-1].Name
 	row := b.Config()["PORT"][last]
 	row["description"] = "to the printer"
@@ -353,11 +352,11 @@ func (b *box) device() *drivertest.Device {
 		},
 	}
 	if b.alone {
-		d.Faults.GiveUp, d.Faults.WrongCertificate = nil, nil // of gNMI
+		d.Faults.GiveUp, d.Faults.WrongCertificate = nil, nil // gNMI only
 		d.Requests = b.Loads
 	}
 	if b.target.SSH != nil {
-		d.Faults.NoModel = nil // it is then read over SSH
+		d.Faults.NoModel = nil // the switch is then read over SSH
 		d.Marked = func() bool { return len(b.Files()) > 0 }
 	}
 	return d

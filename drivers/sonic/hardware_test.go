@@ -26,7 +26,7 @@ func (b *box) shown(d *driver) (*qos.Device, *drivers.Observation) {
 	running, _ := d.Decode(snap)
 	o.Complete(running)
 
-	// The memory alone is the same, and comes without the links.
+	// ObserveMemory gives the same values, without the links.
 	memory, err := d.ObserveMemory(b.t.Context())
 	if err != nil {
 		b.t.Fatal(err)
@@ -45,7 +45,7 @@ func (b *box) shown(d *driver) (*qos.Device, *drivers.Observation) {
 	return running, o
 }
 
-// The traditional model looks headroom up in a file of the image.
+// The traditional model looks up headroom in a file of the image.
 func TestTheHeadroomTableOfTheSwitchIsRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{model: traditional, release: "202511", ssh: true})
@@ -65,7 +65,7 @@ func TestTheHeadroomTableOfTheSwitchIsRead(t *testing.T) {
 			t.Errorf("more than the switch shows: %+v", running.Hardware)
 		}
 
-		// In a static pool a threshold is a number of bytes.
+		// In a static pool, a threshold is a number of bytes.
 		pool := b.Config()["BUFFER_POOL"]["ingress_lossless_pool"]
 		pool["mode"] = "static"
 		b.SetRow("BUFFER_POOL", "ingress_lossless_pool", pool)
@@ -73,7 +73,7 @@ func TestTheHeadroomTableOfTheSwitchIsRead(t *testing.T) {
 			t.Error("the threshold is taken for an exponent")
 		}
 
-		// Nothing is known, and nothing fails.
+		// If the table cannot be read, the rows are unknown, and nothing fails.
 		nothing := func(how string, d *driver) {
 			t.Helper()
 			if running, _ := b.shown(d); len(running.Hardware.Rows) != 0 {
@@ -92,7 +92,7 @@ func TestTheHeadroomTableOfTheSwitchIsRead(t *testing.T) {
 	})
 }
 
-// The dynamic model computes headroom and pools, and the ASIC tells its limits.
+// The dynamic model computes headroom and pools, and the ASIC reports its limits.
 func TestWhatTheDynamicModelComputesIsRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{model: dynamic, release: "202511"})

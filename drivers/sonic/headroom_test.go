@@ -11,8 +11,8 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
-// A new cable length has to reach the headroom. Older releases look it up only
-// when the port goes down and up, and then the plan says so and does so.
+// A new cable length must take effect on the headroom. Older releases look it up only when the port
+// goes down and up; the plan then says so, and flaps the port.
 func TestANewCableReachesTheHeadroom(t *testing.T) {
 	for release, flaps := range map[string]bool{"202311": true, "202411": true, "202505": true, "202511": false, "master": false} {
 		t.Run(release, func(t *testing.T) {
@@ -31,8 +31,7 @@ func TestANewCableReachesTheHeadroom(t *testing.T) {
 				for _, c := range st.Changes {
 					fields[c.Port+" "+c.Field.String()] = c.Impact
 				}
-				// A buffer that is built anew under a port that is down harms
-				// nothing more.
+				// Rebuilding the buffer of a port that is down does no further harm.
 				want := map[bool]qos.Impact{true: qos.ImpactPortFlap, false: qos.ImpactLoss}[flaps]
 				if len(fields) != 2 || fields[port+" cable"] != want || flaps != (fields[port+" groups[3].derived_from"] == qos.ImpactPortFlap) {
 					t.Errorf("planned %v", fields)
@@ -56,7 +55,7 @@ func TestANewCableReachesTheHeadroom(t *testing.T) {
 	}
 }
 
-// A length that was set before, without effect, is found and given effect.
+// A length that was set earlier, without effect, is detected and put into effect.
 func TestAStaleHeadroomIsFoundAndMended(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{model: td2, release: "202411", ssh: true})

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// leftoverLead is what the files of runs begin with: uploads, and checkpoints.
+	// leftoverLead starts the names of files that runs create: uploads and checkpoints.
 	leftoverLead  = "roce-fabric-"
 	uploadDir     = "/tmp/"
 	checkpointDir = "/etc/sonic/checkpoints/" // generic_config_updater
@@ -21,7 +21,7 @@ var (
 	checkpointFile = lazyre.New(`^` + checkpointDir + `(` + leftoverLead + `([0-9]+-[\w-]+))\.cp\.json$`)
 )
 
-// upload writes a file for a load, under a name that uploadFile knows.
+// upload writes a file for a load, under a name that matches uploadFile.
 func (d *driver) upload(ctx context.Context, data []byte) (string, error) {
 	file := uploadDir + leftoverLead + rand.Text() + ".json"
 	if err := d.commandInput(ctx, "cat > "+quote(file), data); err != nil {
@@ -30,9 +30,9 @@ func (d *driver) upload(ctx context.Context, data []byte) (string, error) {
 	return file, nil
 }
 
-// sweep removes the uploads and checkpoints of runs that were cut off. Only the run whose
-// mark the switch carries knows that no other one is at work, and removes anything. A file
-// of another account stays: /tmp is sticky. A file that is left does no harm.
+// sweep removes the uploads and checkpoints of interrupted runs. Only a run that holds the mark on
+// the switch does so, because it knows that no other run is active. Files of another account stay,
+// because /tmp is sticky; a file that stays does no harm.
 func (d *driver) sweep(ctx context.Context) {
 	if d.marked == "" {
 		return
@@ -58,7 +58,7 @@ func (d *driver) sweep(ctx context.Context) {
 	}
 }
 
-// tidy sweeps for a run that was cut off, where nothing is left to write.
+// tidy sweeps for an interrupted run that has nothing left to write.
 func (d *driver) tidy(ctx context.Context, run string) {
 	if d.t.SSH == nil || d.wakeSSH(ctx) != nil {
 		return

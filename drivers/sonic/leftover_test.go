@@ -17,14 +17,14 @@ import (
 	simsonic "github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
 )
 
-// The run that is cut off, and the one after it.
+// The IDs of the interrupted run and of the next one.
 const (
 	firstRun  = "20261125-100000000-ab12"
 	secondRun = "20261125-110000000-cd34"
 )
 
-// litter puts files on the switch: those of a run that was cut off long ago, and those of
-// others, which stay.
+// litter puts files on the switch: those of a run that was interrupted long ago, and files of
+// others. It returns the latter, which must stay.
 func (b *box) litter() (theirs []string) {
 	b.t.Helper()
 	old := strings.Repeat("A", 26) + ".json"
@@ -53,7 +53,7 @@ func (b *box) litter() (theirs []string) {
 	return theirs
 }
 
-// leftoverWays are the ways in that leave something: an upload, or a checkpoint.
+// leftoverWays lists the transports that leave something behind: an upload, or a checkpoint.
 var leftoverWays = []leftoverWay{
 	{"direct", uploadDir, intent.WriteDirect},
 	{"gnmi", checkpointDir, intent.WriteGNMI},
@@ -70,9 +70,9 @@ func (w leftoverWay) box(t *testing.T) *box {
 	return b
 }
 
-// A run that is cut off leaves an upload or a checkpoint, and its mark. The next one on
-// the switch removes them, whether it goes on, goes back or has nothing to write, and
-// nothing of others.
+// An interrupted run leaves an upload or a checkpoint, and its mark. The next run on the switch
+// removes them, whether it resumes, rolls back or has nothing to write. It does not touch files of
+// others.
 func TestNextRunRemovesWhatACutOffRunLeft(t *testing.T) {
 	for _, way := range leftoverWays {
 		t.Run(way.name, func(t *testing.T) {
@@ -89,7 +89,7 @@ func TestNextRunRemovesWhatACutOffRunLeft(t *testing.T) {
 					b := way.box(t)
 					theirs := b.litter()
 					_, tok := way.cutOff(b, at)
-					if len(b.Files()) < len(theirs)+3 { // an upload and a checkpoint of old, one of now
+					if len(b.Files()) < len(theirs)+3 { // an old upload and an old checkpoint, and a current one
 						t.Fatalf("the run is not cut off, or leaves nothing: %q", b.Files())
 					}
 					d := b.open()
@@ -111,8 +111,8 @@ func TestNextRunRemovesWhatACutOffRunLeft(t *testing.T) {
 	}
 }
 
-// cutOff kills a run at the given one of the moments at which something of it is on the
-// switch, and returns how many there were.
+// cutOff kills a run at the given moment, counted among the moments at which the switch holds
+// something of the run, and returns how many there were.
 func (w leftoverWay) cutOff(b *box, at int) (n int, tok *drivers.Token) {
 	ctx, cancel := context.WithCancel(b.t.Context())
 	defer cancel()
@@ -134,12 +134,12 @@ func (w leftoverWay) cutOff(b *box, at int) (n int, tok *drivers.Token) {
 	if at == 0 && (err != nil || len(b.Files()) > 0) {
 		b.t.Fatalf("a whole run: %v, leaves %q", err, b.Files())
 	}
-	_ = d.Close() // its connection may be gone
+	_ = d.Close() // the connection may already be broken
 	b.Faults().Clear()
 	return int(moments.Load()), tok
 }
 
-// onward brings the switch to what is desired, as an apply after a run that was cut off.
+// onward applies the desired state, like an apply after an interrupted run.
 func (b *box) onward(d *driver) error {
 	ctx := b.t.Context()
 	if err := d.Settle(ctx); err != nil {
@@ -158,7 +158,7 @@ func (b *box) onward(d *driver) error {
 	return d.Confirm(ctx, tok)
 }
 
-// A load whose client goes leaves no file, and one that never began does.
+// A load whose client disconnects leaves no file; a load that never started does.
 func TestLoadRemovesItsFile(t *testing.T) {
 	for name, c := range map[string]struct {
 		fault func(*simsonic.Faults)
@@ -184,7 +184,7 @@ func TestLoadRemovesItsFile(t *testing.T) {
 				if _, err := d.Apply(ctx, snap, st, drivers.ApplyOptions{ID: firstRun}); err == nil {
 					t.Fatal("the run is not cut off")
 				}
-				// The switch may still be at the end of the command.
+				// The switch may still be finishing the command.
 				ok, _ := drivers.Poll(t.Context(), time.Millisecond, 10*time.Second, func() (bool, error) {
 					return slices.ContainsFunc(b.Files(), uploadFile.MatchString) == c.left, nil
 				})
@@ -196,7 +196,7 @@ func TestLoadRemovesItsFile(t *testing.T) {
 	}
 }
 
-// Without a mark of its own a run removes nothing: another one may be at work.
+// Without its own mark, a run removes nothing, because another run may be active.
 func TestFilesOfALiveRunStay(t *testing.T) {
 	for _, way := range leftoverWays {
 		for _, marked := range []bool{true, false} {
@@ -212,14 +212,14 @@ func TestFilesOfALiveRunStay(t *testing.T) {
 				if err := other.command(t.Context(), cmd); err != nil {
 					t.Fatal(err)
 				}
-				live := slices.DeleteFunc(b.Files(), func(f string) bool { return strings.Contains(f, "roce-fabric-test") }) // its own checkpoint
+				live := slices.DeleteFunc(b.Files(), func(f string) bool { return strings.Contains(f, "roce-fabric-test") }) // the checkpoint of this run
 				if err := d.Confirm(t.Context(), tok); err != nil {
 					t.Fatal(err)
 				}
 				if files := b.Files(); !slices.Equal(files, live) {
 					t.Errorf("confirmed, it leaves\n%q, want\n%q", files, live)
 				}
-				if !marked { // none is at work
+				if !marked { // no run is active
 					live = theirs
 				}
 				other.Resume(drivers.Leftover{Run: firstRun})

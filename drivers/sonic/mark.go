@@ -14,29 +14,29 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/mark"
 )
 
-// markFile is the mark of a run on the switch: a symbolic link that leads nowhere,
-// because such a one comes to be at once with all that it says.
+// markFile is the mark of a run on the switch. It is a dangling symbolic link, because a link is
+// created atomically with its whole text.
 const markFile = "/run/" + mark.Name
 
 const (
-	// markLife is well over the time that passes between two steps of a run, and after
-	// the last one until its confirmation, apart from the gate.
+	// markLife is far longer than the time between two steps of a run, or between the last step and
+	// the confirmation, not counting the gate.
 	markLife = 2 * time.Hour
-	// markMost is the longest life that a mark is believed.
+	// markMost is the longest life that is accepted from a mark.
 	markMost = 24 * time.Hour
-	// markEvery is how often a run gives a sign of life, between two steps.
+	// markEvery is the interval at which a run renews its mark, between steps.
 	markEvery = time.Minute
-	// markWait bounds what is done about a mark when the run itself is through.
+	// markWait limits the time spent on a mark when the run itself is done.
 	markWait = 5 * time.Second
 )
 
-// Inherit says which runs have ended: their marks are taken over.
+// Inherit sets the runs that have ended; their marks are taken over.
 func (d *driver) Inherit(runs []string) { d.ended = runs }
 
-// hold marks the switch for a run, whose confirmation may be away for that long. A
-// mark of another run that may be at work is ErrBusy. Nothing on the switch outlives
-// a command, so that time alone tells that the run of a mark is gone, by the clock of
-// the switch. The note is for the user; a switch that cannot be marked is no error.
+// hold marks the switch for a run whose confirmation may take as long as away. If the mark belongs
+// to another run that may be active, the error is ErrBusy. Nothing on the switch outlives a
+// command, so only the age of a mark, by the clock of the switch, shows that its run is gone. The
+// note is for the user; a switch that cannot be marked is not an error.
 func (d *driver) hold(ctx context.Context, run string, away time.Duration) (note string, err error) {
 	if d.marked != "" {
 		return "", nil
@@ -47,7 +47,7 @@ func (d *driver) hold(ctx context.Context, run string, away time.Duration) (note
 	for try := range 3 {
 		out, err := d.exec(ctx, "sudo ln -sT -- "+quote(text)+" "+markFile, nil)
 		if err != nil {
-			d.marked = text // the command may have come through
+			d.marked = text // the command may have reached the switch
 			d.release(ctx)
 			return "", fmt.Errorf("mark the switch: %w", err)
 		}
@@ -64,7 +64,7 @@ func (d *driver) hold(ctx context.Context, run string, away time.Duration) (note
 		case seen == "" && try > 0:
 			return "no mark on the switch, so that a run of another machine does not see this one: " + said(out), nil
 		case seen == "":
-			continue // it may just have gone
+			continue // it may have just been removed
 		case seen == text, run != "" && other.Run == run:
 			d.marked, d.alive = seen, time.Now()
 			return "", nil
@@ -82,7 +82,7 @@ func (d *driver) hold(ctx context.Context, run string, away time.Duration) (note
 	return "", fmt.Errorf("%w: its mark on the switch changes (%s)", drivers.ErrBusy, markFile)
 }
 
-// seenMark returns what the mark says, "" where there is none, and how old it is.
+// seenMark returns the text of the mark, "" if there is none, and its age.
 func (d *driver) seenMark(ctx context.Context) (text string, age time.Duration, err error) {
 	out, err := d.exec(ctx, "date +%s; stat -c %Y "+markFile+"; readlink "+markFile, nil)
 	if err != nil {
@@ -100,8 +100,8 @@ func (d *driver) seenMark(ctx context.Context) (text string, age time.Duration, 
 	return lines[2], age, nil
 }
 
-// dropMark removes the mark that says that. Where two machines do so at once, one of
-// them may move the mark that the other has just made, and puts it back.
+// dropMark removes the mark with the given text. If two machines do so at once, one of them may
+// move the other's new mark aside, and puts it back.
 func (d *driver) dropMark(ctx context.Context, text string) error {
 	aside := markFile + "." + rand.Text()
 	if out, err := d.exec(ctx, "sudo mv -T "+markFile+" "+aside, nil); err != nil || out.Status != 0 {
@@ -119,8 +119,8 @@ func (d *driver) dropMark(ctx context.Context, text string) error {
 	return err
 }
 
-// live keeps the mark young. One that cannot be kept so is of no use, and no reason to
-// stop in the middle of a run.
+// live renews the mark. A failure is ignored, because it is no reason to stop in the middle of a
+// run.
 func (d *driver) live(ctx context.Context) {
 	if d.marked == "" || d.sh == nil || time.Since(d.alive) < markEvery {
 		return
@@ -131,8 +131,8 @@ func (d *driver) live(ctx context.Context) {
 	d.alive = time.Now()
 }
 
-// release takes the mark of this run from the switch, also where ctx has ended. One that
-// stays grows old.
+// release removes the mark of this run from the switch, even if ctx has ended. A mark that stays
+// expires.
 func (d *driver) release(ctx context.Context) {
 	text := d.marked
 	if d.marked = ""; text == "" {

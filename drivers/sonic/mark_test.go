@@ -13,15 +13,14 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/mark"
 )
 
-// A mark holds others up until its run has ended as far as this machine knows, or has
-// been silent for too long.
+// A mark blocks other runs until its run is known to have ended, or has been silent for too long.
 func TestMarksOfOthers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, text string
 		age        time.Duration
 		ended      []string
-		says       string // of the note, or of the refusal
+		says       string // expected text of the note, or of the refusal
 		refused    bool
 	}{
 		{name: "at work", text: `{"run":"r0","by":"ann@ci1","since":"2026-11-24T22:00:05Z"}`, age: time.Hour, says: "run r0 of ann@ci1, since 2026-11-24T22:00:05Z: wait until it ends", refused: true},
@@ -92,7 +91,7 @@ func TestMarkThatFails(t *testing.T) {
 		if seen, _, err := d.seenMark(t.Context()); err != nil || seen != theirs {
 			t.Errorf("mark %q, %v", seen, err)
 		}
-		// The run that is rolled back is not the one at work.
+		// The run that is rolled back is not the active one.
 		if err := b.open().Revert(t.Context(), tok); !errors.Is(err, drivers.ErrBusy) {
 			t.Errorf("revert: %v", err)
 		}
@@ -100,7 +99,7 @@ func TestMarkThatFails(t *testing.T) {
 		if err := b.open().Revert(t.Context(), tok); err != nil {
 			t.Error(err)
 		}
-		// A file is in the way of the link.
+		// A file blocks the creation of the link.
 		run("sudo config save -y " + markFile)
 		snap, st := b.plan(d)
 		note := ""

@@ -24,14 +24,14 @@ import (
 // files/build_templates/sonic_debian_extension.j2).
 const modelDir = "/usr/local/yang-models"
 
-// Bounds on an archive of models, which is foreign: those of an image have about 150
-// files and 2 MB.
+// Limits for an archive of models from a switch. The models of an image are about 150 files and 2
+// MB.
 const (
-	maxArchive = 8 << 20  // bytes, packed
-	maxModels  = 32 << 20 // bytes, unpacked
+	maxArchive = 8 << 20  // bytes, compressed
+	maxModels  = 32 << 20 // bytes, uncompressed
 )
 
-// models returns the YANG models of the image, from the switch or as they were kept.
+// models returns the YANG models of the image, from the switch or from the local cache.
 func (d *driver) models(ctx context.Context) (*yang.Models, error) {
 	file := ""
 	if d.image != "" && d.t.Images != "" {
@@ -56,14 +56,14 @@ func (d *driver) models(ctx context.Context) (*yang.Models, error) {
 	if err != nil || file == "" {
 		return m, err
 	}
-	// What is not kept is read again.
+	// Without a cache, the models are read again next time.
 	if os.MkdirAll(d.t.Images, 0o700) == nil {
 		_ = atomicfile.Write(file, out.Stdout, 0o600)
 	}
 	return m, nil
 }
 
-// modelsOf reads an archive of models, which switches of one image share.
+// modelsOf parses an archive of models once for all switches with the same image.
 func modelsOf(archive []byte) (*yang.Models, error) {
 	return yang.Once(sha256.Sum256(archive), func() (*yang.Models, error) {
 		files, err := unpack(archive)
@@ -80,7 +80,7 @@ func unpack(archive []byte) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A sparse file is larger than the part of the archive that it takes.
+	// A sparse file can be larger than its part of the archive.
 	files, room := map[string][]byte{}, int64(maxModels)
 	for r := tar.NewReader(io.LimitReader(packed, maxModels)); ; {
 		h, err := r.Next()
@@ -100,8 +100,7 @@ func unpack(archive []byte) (map[string][]byte, error) {
 	}
 }
 
-// against returns a check of configurations by the models of the image, as far as this
-// tool knows them.
+// against returns a function that validates configurations against the models of the image.
 func against(m *yang.Models) func(native.Config) []native.Fault {
 	return func(c native.Config) (out []native.Fault) {
 		for _, v := range m.Check(c.Plain()) {

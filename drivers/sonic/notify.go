@@ -12,10 +12,9 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
-// Notify subscribes to the tables of CONFIG_DB that this tool knows and that the
-// switch has: it refuses a subscription to one that has no row (sonic-gnmi
-// sonic_data_client/db_client.go). So a table that gets its first row later is
-// not in it.
+// Notify subscribes to the tables of CONFIG_DB that this tool knows and that have rows: the switch
+// rejects a subscription to a table without rows (sonic-gnmi sonic_data_client/db_client.go).
+// Changes to a table that gets its first row later are therefore not reported.
 func (d *driver) Notify(ctx context.Context, ready, changed func()) error {
 	cfg, err := d.read(ctx)
 	if err != nil {

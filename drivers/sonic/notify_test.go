@@ -9,8 +9,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 )
 
-// A switch says that rows of the tables that it has change, and the subscription
-// ends with its context.
+// The switch reports changed rows in the tables that it has, and the subscription ends with its
+// context.
 func TestNotify(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{model: td2, release: "202511"})

@@ -13,13 +13,12 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
-// Observe reads the links and the LLDP neighbours. Counters are not set.
+// Observe reads the links and the LLDP neighbors. Counters are not set.
 //
-// The tables of APPL_DB are those of sonic-swss doc/swss-schema.md
-// (PORT_TABLE) and sonic-dbsyncd lldp_syncd (LLDP_ENTRY_TABLE, absent where the
-// lldp container does not run or sees nobody). PORT_TABLE of STATE_DB has the speed and
-// FEC that a port runs with, "N/A" where the ASIC does not tell, and both are old where
-// the port is down (sonic-utilities scripts/intfutil).
+// The tables of APPL_DB are described in sonic-swss doc/swss-schema.md (PORT_TABLE) and
+// sonic-dbsyncd lldp_syncd (LLDP_ENTRY_TABLE, absent if the lldp container does not run or has no
+// neighbors). PORT_TABLE of STATE_DB has the speed and FEC that a port runs with, "N/A" if the ASIC
+// does not report them; both are stale while the port is down (sonic-utilities scripts/intfutil).
 func (d *driver) Observe(ctx context.Context) (*drivers.Observation, error) {
 	return d.observe(ctx, true)
 }
@@ -71,13 +70,12 @@ func (d *driver) observe(ctx context.Context, links bool) (*drivers.Observation,
 	return o, nil
 }
 
-// showLinks adds the ports and the neighbours that are seen; runs is what the ports run
-// with.
+// showLinks adds the ports and their neighbors; runs holds the operating values of the ports.
 func showLinks(o *drivers.Observation, ports, seen, runs native.Table) {
 	const mostMbps = 1 << 30 // far above any link rate
 	o.Ports = make(map[string]*drivers.PortState, len(ports))
 	for name, row := range ports {
-		// PortConfigDone has a count, PortInitDone a lane 0 (sonic-swss
+		// Skip PortConfigDone, which has a count, and PortInitDone, which has a lane 0 (sonic-swss
 		// portsyncd/portsyncd.cpp).
 		if row["speed"] == "" && (row["lanes"] == "" || row["lanes"] == "0") {
 			continue
@@ -101,8 +99,7 @@ func showLinks(o *drivers.Observation, ports, seen, runs native.Table) {
 		if n, err := strconv.ParseInt(speed, 10, 64); err == nil && n > 0 && n < mostMbps {
 			p.Speed = qos.Of(units.Rate(n * 1e6))
 		}
-		// lldpmgrd has a port announce its alias
-		// (sonic-buildimage dockers/docker-lldp/lldpmgrd).
+		// lldpmgrd makes a port announce its alias (sonic-buildimage dockers/docker-lldp/lldpmgrd).
 		if a := row["alias"]; a != name {
 			p.Alias = a
 		}
@@ -110,7 +107,7 @@ func showLinks(o *drivers.Observation, ports, seen, runs native.Table) {
 	for name, row := range seen {
 		p := o.Ports[name]
 		if p == nil {
-			continue // the management port
+			continue // management port
 		}
 		n := qos.Neighbor{Device: cmp.Or(row["lldp_rem_sys_name"], row["lldp_rem_chassis_id"]), Port: cmp.Or(row["lldp_rem_port_id"], row["lldp_rem_port_desc"])}
 		if n != (qos.Neighbor{}) {

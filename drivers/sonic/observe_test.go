@@ -56,7 +56,7 @@ func TestObserveShowsLinksAndNeighbours(t *testing.T) {
 		}
 
 		b.Faults().RefuseConnections(true)
-		_ = d.Close() // so that it dials again
+		_ = d.Close() // forces a new connection
 		if _, err := d.Observe(context.Background()); !errors.Is(err, drivers.ErrUnreachable) {
 			t.Errorf("a switch that is not there: %v", err)
 		}
@@ -77,7 +77,7 @@ func TestObserveShowsSpeedAndFECThatRun(t *testing.T) {
 		} {
 			b.SetDBRow("STATE_DB", "PORT_TABLE", port, row)
 		}
-		b.Unplug("Ethernet24", true) // what it ran with stays in the table
+		b.Unplug("Ethernet24", true) // the old operating values stay in the table
 		o, err := d.Observe(t.Context())
 		if err != nil {
 			t.Fatal(err)

@@ -10,9 +10,9 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
-// What ports outside of the intent use stays as it is for them: another object is bound,
-// a row of the switch that the intent can do without is left, and the plan names who
-// else uses it. With globals: own both are changed in place.
+// Objects that ports outside of the intent use stay unchanged for them: the intent's ports are
+// bound to another object, and a switch-wide row that the intent does not need stays. The plan
+// names the other users. With globals: own both are changed in place.
 func TestWhatOthersUseStaysAsItIs(t *testing.T) {
 	type tables = map[string]map[string]map[string]string
 	outside := []string{"Ethernet32", "Ethernet40", "Ethernet48", "Ethernet56"}
@@ -26,7 +26,7 @@ func TestWhatOthersUseStaysAsItIs(t *testing.T) {
 		edit     func(tables)
 		owns     bool
 		say, not []string
-		inPlace  bool // the map of the template
+		inPlace  bool // the map of the template is changed
 		global   bool // the global row follows the intent
 	}{
 		"as it comes": {say: []string{"DSCP_TO_TC_MAP|AZURE, TC_TO_PRIORITY_GROUP_MAP|AZURE", "WRED_PROFILE|AZURE_LOSSLESS stay as they are and other objects are bound, because of " + four}, global: true},
@@ -83,7 +83,7 @@ func TestWhatOthersUseStaysAsItIs(t *testing.T) {
 	}
 }
 
-// A switch without a port of the intent is not changed at all.
+// A switch without a port in the intent is not changed at all.
 func TestASwitchWithoutAPortOfTheIntentStaysAsItIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{model: "ACS-MSN4700", release: "202511"})

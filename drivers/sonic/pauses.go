@@ -10,8 +10,8 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
-// Pauses reads the counters of ports alone: those of queues and priority groups are most
-// of COUNTERS_DB.
+// Pauses reads only the counters of ports, because those of queues and priority groups are most of
+// COUNTERS_DB.
 func (d *driver) Pauses(ctx context.Context, ports []string) (*drivers.Counters, error) {
 	names, err := d.hashes(ctx, "COUNTERS_DB", "COUNTERS_PORT_NAME_MAP")
 	if err != nil {
@@ -56,7 +56,8 @@ func (g viaGNMI) rows(ctx context.Context, db, table string, keys []string) (nat
 	return out, nil
 }
 
-// rows asks for what the keys begin with: each pattern is a program on the switch.
+// rows reads all rows with the common prefix of the keys, because each pattern takes a process on
+// the switch.
 func (s viaSSH) rows(ctx context.Context, db, table string, keys []string) (native.Table, error) {
 	prefix := keys[0]
 	for _, k := range keys {

@@ -11,9 +11,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/sonic/yang"
 )
 
-// planInput is all that the plan of a switch depends on.
+// planInput is everything that the plan for a switch depends on.
 type planInput struct {
-	site    native.Site // without Check, which is that of models
+	site    native.Site // without Check, which follows from models
 	models  *yang.Models
 	running native.Config
 	desired *qos.Device
@@ -21,7 +21,7 @@ type planInput struct {
 	size    int    // of running, in bytes
 }
 
-// inputOf leaves out what tells the switch from others like it.
+// inputOf leaves out the fields that differ between identical switches.
 func inputOf(site native.Site, models *yang.Models, running native.Config, desired *qos.Device) planInput {
 	running = running.Impersonal()
 	sum, size := running.Sum()
@@ -33,21 +33,21 @@ func (in planInput) equal(other planInput) bool {
 		in.desired.Equal(other.desired) && in.running.Equal(other.running)
 }
 
-// cachedPlan is an input with its steps, worked out once.
+// cachedPlan is an input with its steps, which are worked out once.
 type cachedPlan struct {
 	planInput
 	steps func() (*drivers.Steps, error)
 }
 
-// planCache keeps the last plans, the one used last at the end. The switches of a fabric
-// are of few kinds, and those of one kind often hold the same, as the factory or the last
-// run left them: for an input that is equal in every value nothing is worked out again.
+// planCache keeps the most recent plans, the last used one at the end. A fabric has few kinds of
+// switches, and those of one kind often have the same configuration, from the factory or the last
+// run. Equal inputs share one plan.
 type planCache struct {
 	mu   sync.Mutex
 	kept []*cachedPlan
 }
 
-// Bounds on what is kept, as configurations are foreign. A switch of 64 ports takes 90 kB.
+// Limits for the cache, because configurations come from outside. A switch of 64 ports takes 90 kB.
 const (
 	maxPlans = 8
 	maxKept  = 2 << 20 // bytes of one configuration
@@ -55,8 +55,8 @@ const (
 
 var plans planCache
 
-// steps returns the steps for an input, made by plan where none are kept. They are shared,
-// and nobody may change them.
+// steps returns the cached steps for an input, or calls plan. The steps are shared and must not be
+// modified.
 func (c *planCache) steps(in planInput, plan func(planInput) (*drivers.Steps, error)) (*drivers.Steps, error) {
 	if in.size > maxKept {
 		return plan(in)

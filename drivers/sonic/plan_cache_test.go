@@ -17,8 +17,8 @@ import (
 	simsonic "github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
 )
 
-// TestPlanInput changes one thing of a switch: where it only says which one of several it
-// is, the plan is the same, and else it is made anew.
+// TestPlanInput changes single values of a switch. Values that only identify it leave the plan as
+// it is; any other makes a new plan.
 func TestPlanInput(t *testing.T) {
 	m, _ := catalog.Lookup("Force10-S6000")
 	small := *m
@@ -97,7 +97,7 @@ func TestPlanInput(t *testing.T) {
 	}))
 }
 
-// TestPlansAreShared plans switches in one state at once, and changes what they get.
+// TestPlansAreShared plans equal switches concurrently, and modifies the results.
 func TestPlansAreShared(t *testing.T) {
 	m, _ := catalog.Lookup("Force10-S6000")
 	small := *m
@@ -138,11 +138,11 @@ func TestPlansAreShared(t *testing.T) {
 	made := 0
 	work := func(planInput) (*drivers.Steps, error) { made++; return &drivers.Steps{}, nil }
 	use := func(n int) { _, _ = cache.steps(planInput{desired: &qos.Device{}, sum: uint64(n)}, work) }
-	for n := range maxPlans + 1 { // 0 goes
+	for n := range maxPlans + 1 { // 0 is evicted
 		use(n)
 	}
-	use(1) // is used last
-	use(0) // 2 goes
+	use(1) // 1 becomes the most recently used
+	use(0) // 2 is evicted
 	use(1)
 	if want := maxPlans + 2; made != want || len(cache.kept) != maxPlans {
 		t.Errorf("%d plans are made, want %d; %d are kept, want %d", made, want, len(cache.kept), maxPlans)

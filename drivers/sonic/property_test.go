@@ -18,8 +18,8 @@ import (
 	simsonic "github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
 )
 
-// TestRefuseAgreesWithTheUpdater compares every prediction with the verdict of
-// the simulated updater, which is written from its sources on its own.
+// TestRefuseAgreesWithTheUpdater compares every prediction with the verdict of the simulated
+// updater, which was written independently from the updater's sources.
 func TestRefuseAgreesWithTheUpdater(t *testing.T) {
 	m, _ := catalog.Lookup("Force10-S6000")
 	small := *m
@@ -53,7 +53,7 @@ func TestRefuseAgreesWithTheUpdater(t *testing.T) {
 					rel, _ := native.LookupRelease(release)
 					before := b.config()
 					drivertest.Check(t, func(t *rapid.T) {
-						// From the factory's configuration, with or without more.
+						// Start from the factory configuration, with or without additions.
 						for _, tn := range []string{native.TWRED, native.TWatchdog} {
 							for key := range s.Config()[tn] {
 								s.DelRow(tn, key)
@@ -101,7 +101,7 @@ func TestRefuseAgreesWithTheUpdater(t *testing.T) {
 	}
 }
 
-// anyOp draws one op of the kinds that a plan holds.
+// anyOp draws one op of the kinds that plans contain.
 func anyOp(t *rapid.T, now native.Config) native.Op {
 	switch rapid.IntRange(0, 4).Draw(t, "kind") {
 	case 0:

@@ -14,11 +14,10 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
-// Ready reports whether the daemons that put CONFIG_DB in force run and keep up. Without
-// them every write succeeds, ports go down and come up for it, and nothing changes in the
-// ASIC. Only SSH shows whether they run.
+// Ready reports whether the daemons that apply CONFIG_DB run and keep up. Without them, every write
+// succeeds and ports flap for it, but nothing changes in the ASIC. Only SSH shows whether they run.
 //
-// It also looks whether the disk has room for a save.
+// Ready also checks that the disk has room for a save.
 func (d *driver) Ready(ctx context.Context) (sure bool, err error) {
 	if d.answersSSH(ctx) {
 		if err := d.room(ctx); err != nil {
@@ -29,7 +28,8 @@ func (d *driver) Ready(ctx context.Context) (sure bool, err error) {
 	return d.sure, err
 }
 
-// keepUp returns an error unless the daemons run, as far as the switch shows it, and keep up.
+// keepUp returns an error if the daemons do not run, as far as the switch shows that, or do not
+// keep up.
 func (d *driver) keepUp(ctx context.Context) (err error) {
 	d.sure = false
 	if d.answersSSH(ctx) {
@@ -40,20 +40,19 @@ func (d *driver) keepUp(ctx context.Context) (err error) {
 	return d.taken(ctx)
 }
 
-// answersSSH reports whether there is an SSH session, a new one where the last was lost.
+// answersSSH reports whether there is an SSH session, and opens a new one if the last was lost.
 func (d *driver) answersSSH(ctx context.Context) bool {
 	return d.t.SSH != nil && d.sshDown == nil && d.wakeSSH(ctx) == nil
 }
 
-// channel is one on which orchagent waits for work, in Redis's own terms; older images
-// name it without the number of the database (sonic-swss-common common/table.h,
-// consumerstatetable.cpp).
+// channel is a Redis channel on which orchagent waits for work; older images name it without the
+// number of the database (sonic-swss-common common/table.h, consumerstatetable.cpp).
 const channel = "PORT_TABLE_CHANNEL"
 
 const askDaemons = "sonic-db-cli APPL_DB PUBSUB NUMSUB " + channel + " " + channel + "@0; pgrep -l -x 'orchagent|buffermgrd|portmgrd'"
 
-// daemons returns an error if orchagent listens on none of its channels, or if the host
-// shows the processes of containers and a daemon before orchagent is not among them.
+// daemons returns an error if orchagent listens on none of its channels. It also does so if the
+// host shows the processes of containers and buffermgrd or portmgrd is missing.
 func (d *driver) daemons(ctx context.Context) (sure bool, err error) {
 	out, err := d.exec(ctx, askDaemons, nil)
 	if err != nil {
@@ -88,12 +87,11 @@ func notReady(why string) error {
 		"'docker ps' and 'show services' list the daemons; 'sudo systemctl restart swss' starts them again and takes all ports down meanwhile")
 }
 
-// waiting are tables of APPL_DB with what the daemons before orchagent have written and
-// orchagent has not read, as it reads one as well as all others (sonic-swss-common
-// common/producerstatetable.cpp).
+// waiting are tables of APPL_DB with rows that the daemons have written and orchagent has not read
+// yet. orchagent reads these like all others (sonic-swss-common common/producerstatetable.cpp).
 var waiting = []string{"_PORT_TABLE", "_" + native.TGroup + "_TABLE"}
 
-// taken waits until orchagent has read all that it was sent.
+// taken waits until orchagent has read everything that was sent to it.
 func (d *driver) taken(ctx context.Context) error {
 	var left []string
 	done, err := d.poll(ctx, taken, func() (bool, error) {
@@ -115,8 +113,8 @@ func (d *driver) taken(ctx context.Context) error {
 	return notReady(fmt.Sprintf("orchagent has not read %s of APPL_DB for %s, first %s", words.Count(len(left), "row"), drivers.Spell(taken), slices.Min(left)))
 }
 
-// objects are the objects in ASIC_DB that orchagent makes of a row by itself; none where
-// ASIC_DB shows nothing.
+// objects returns the objects in ASIC_DB that orchagent creates from a row alone; nil if ASIC_DB
+// shows nothing.
 func (d *driver) objects(ctx context.Context) (map[string]bool, error) {
 	all, err := d.readASIC(ctx)
 	if err != nil || len(all[oPort]) == 0 {
@@ -131,8 +129,8 @@ func (d *driver) objects(ctx context.Context) (map[string]bool, error) {
 	return out, nil
 }
 
-// awaitObjects waits until ASIC_DB has an object more than it had before a step that makes
-// some: over gNMI alone nothing else shows that orchagent runs before a port goes down.
+// awaitObjects waits until ASIC_DB has a new object after a step that creates some. Over gNMI
+// alone, nothing else shows that orchagent runs before a port goes down.
 func (d *driver) awaitObjects(ctx context.Context, before map[string]bool) error {
 	done, err := d.poll(ctx, taken, func() (bool, error) {
 		now, err := d.objects(ctx)

@@ -10,8 +10,8 @@ import (
 	simsonic "github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
 )
 
-// TestReady: over SSH it is seen whether orchagent and the daemons before it run, and over
-// gNMI what waits for it.
+// TestReady: over SSH it is visible whether orchagent and the other daemons run, over gNMI which
+// rows wait for orchagent.
 func TestReady(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -50,7 +50,7 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// backlog is what portmgrd writes for an orchagent that is gone.
+// backlog kills orchagent and makes portmgrd write a row for it.
 func backlog(b *box) {
 	b.Kill(simsonic.Orchagent)
 	row := b.Config()["PORT"][b.ports[0]]
@@ -58,8 +58,8 @@ func backlog(b *box) {
 	b.SetRow("PORT", b.ports[0], row)
 }
 
-// TestNoPortGoesDownForNothing: gNMI alone does not show whether orchagent runs. The first
-// step, of maps and profiles, does, before a port goes down.
+// TestNoPortGoesDownForNothing: gNMI alone does not show whether orchagent runs. The first step,
+// which writes maps and profiles, finds out before a port goes down.
 func TestNoPortGoesDownForNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

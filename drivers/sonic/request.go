@@ -9,9 +9,9 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
-// setRequest turns ops into a Set for a switch that holds cfg. A table that is
-// not there is written whole, since before release 202511 a row cannot bring
-// its table along, and one that would be left empty is removed whole.
+// setRequest turns ops into a Set for a switch that holds cfg. A table that does not exist is
+// written whole, because before release 202511 a row cannot create its table. A table that would
+// become empty is removed whole.
 func setRequest(ops []native.Op, cfg native.Config) gnmi.SetRequest {
 	want := cfg.After(ops)
 	touched := map[string]bool{}
@@ -46,7 +46,7 @@ func setRequest(ops []native.Op, cfg native.Config) gnmi.SetRequest {
 	return req
 }
 
-// path is a path for Set, where a slash in a key is written ~1.
+// path returns a path for Set, in which a slash in a key is written ~1.
 func path(names ...string) gnmi.Path {
 	p := slices.Clone(configDB)
 	for _, n := range names {

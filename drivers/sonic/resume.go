@@ -13,7 +13,7 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
-// Resume tells what earlier runs left behind.
+// Resume sets what earlier runs left behind.
 func (d *driver) Resume(l drivers.Leftover) {
 	if l.Down = maps.Clone(l.Down); l.Down == nil {
 		l.Down = map[string]string{}
@@ -21,16 +21,16 @@ func (d *driver) Resume(l drivers.Leftover) {
 	d.left = &l
 }
 
-// leftDown returns the ports that earlier runs, or this one, took down for a
-// step and did not bring up again, each with the run.
+// leftDown returns the ports that this run or earlier ones took down for a step and did not bring
+// up again, each with the run.
 func (d *driver) leftDown() map[string]string {
 	if d.left == nil {
 		return nil
 	}
-	return maps.Clone(d.left.Down) // note changes it, while other drivers compare cached plans
+	return maps.Clone(d.left.Down) // note changes it while other drivers compare cached plans
 }
 
-// note records ports that are about to go down, and those that are up again.
+// note records the ports that are about to go down, and those that are up again.
 func (d *driver) note(down, up []string) error {
 	if d.left == nil || len(down)+len(up) == 0 {
 		return nil
@@ -47,9 +47,9 @@ func (d *driver) note(down, up []string) error {
 	return d.left.Record(down, up)
 }
 
-// Settle waits until the switch has done all that it was sent. Between the
-// server's checkpoint and its call of the updater another request may slip in,
-// so one answer is not yet the end.
+// Settle waits until the switch has carried out everything that it was sent. Between the server's
+// checkpoint and its call of the updater another request may slip in, so a single answer is not
+// enough.
 func (d *driver) Settle(ctx context.Context) error {
 	if _, err := d.Probe(ctx); err != nil {
 		return err
@@ -70,8 +70,7 @@ func (d *driver) Settle(ctx context.Context) error {
 	return nil
 }
 
-// settleLoads waits until no load of this tool runs any more: it goes on by itself when
-// its session ends.
+// settleLoads waits until no load of this tool is running. A load continues after its session ends.
 func (d *driver) settleLoads(ctx context.Context, limit time.Duration) error {
 	done, err := d.poll(ctx, limit, func() (bool, error) {
 		out, err := d.exec(ctx, "pgrep -f '[/]tmp/roce-fabric-'", nil)
@@ -86,9 +85,9 @@ func (d *driver) settleLoads(ctx context.Context, limit time.Duration) error {
 	return nil
 }
 
-// Keep saves what of managed ports runs and would be lost in a restart; a save is
-// of the whole configuration. Only SSH reads the startup file; without it, what a
-// run left that was cut off is saved in any case.
+// Keep saves the running configuration if settings of managed ports would be lost in a restart; a
+// save always covers the whole configuration. Without SSH the startup file cannot be read; then
+// Keep saves only for an interrupted run.
 func (d *driver) Keep(ctx context.Context) (bool, error) {
 	cfg, err := d.read(ctx)
 	if err != nil {
@@ -105,8 +104,8 @@ func (d *driver) Keep(ctx context.Context) (bool, error) {
 	return kept, err
 }
 
-// keep saves cfg, which runs, where the startup file differs from it, or where
-// that cannot be read and blind says to save in that case.
+// keep saves cfg, the running configuration, if the startup file differs from it. If the file
+// cannot be read, keep saves only if blind is set.
 func (d *driver) keep(ctx context.Context, cfg native.Config, blind bool) (bool, error) {
 	saved, err := d.saved(ctx)
 	switch {
@@ -114,7 +113,7 @@ func (d *driver) keep(ctx context.Context, cfg native.Config, blind bool) (bool,
 		if !blind {
 			return false, nil
 		}
-	case errors.Is(err, errCut): // a save that another run could not end
+	case errors.Is(err, errCut): // a save that another run could not finish
 	case err != nil:
 		return false, err
 	case d.lasts(cfg, saved):
@@ -134,13 +133,13 @@ func (d *driver) keep(ctx context.Context, cfg native.Config, blind bool) (bool,
 	return true, nil
 }
 
-// lasts is [drivers.Lasts], but for what the buffer manager makes again.
+// lasts is like [drivers.Lasts], but ignores rows that the buffer manager makes again.
 func (d *driver) lasts(running, saved native.Config) bool {
 	var devs [2]*qos.Device
 	for i, c := range []native.Config{running, saved} {
 		c = maps.Clone(c)
 		c[native.TGroup] = maps.Clone(c[native.TGroup])
-		// The buffer manager makes these again, at its own time.
+		// The buffer manager makes these rows again at its own pace.
 		maps.DeleteFunc(c[native.TGroup], func(_ string, row native.Row) bool { return native.Derived(row["profile"]) })
 		devs[i], _ = native.Decode(c)
 	}

@@ -24,8 +24,8 @@ func (b *box) shut(port string) {
 	b.SetRow("PORT", port, row)
 }
 
-// resumed is a driver that knows which ports a run left down, and a record of
-// what it takes down and brings up.
+// resumed returns a driver that knows which ports a run left down, and a log of the ports that it
+// takes down and brings up.
 func (b *box) resumed(run string, ports ...string) (*driver, *[]string) {
 	d, log := b.open(), &[]string{}
 	l := drivers.Leftover{Run: run, Down: map[string]string{}, Record: func(down, up []string) error {
@@ -39,8 +39,8 @@ func (b *box) resumed(run string, ports ...string) (*driver, *[]string) {
 	return d, log
 }
 
-// A port that a run left down comes up before any other goes down, since it may be
-// the other uplink; one that was shut by hand stays shut.
+// A port that a run left down comes up before any other goes down, because it may be the other
+// uplink; a port that was shut by hand stays down.
 func TestPortsLeftDownComeUpFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{model: known, release: "202511", ssh: true})
@@ -80,7 +80,7 @@ func TestPortsLeftDownComeUpFirst(t *testing.T) {
 	})
 }
 
-// A load goes on when the session of its run is cut off, and the next command waits for it.
+// A load continues when the session of its run is cut off, and the next command waits for it.
 func TestALoadOutlivesItsSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{model: known, release: "202511", direct: true})
@@ -113,8 +113,8 @@ func TestALoadOutlivesItsSession(t *testing.T) {
 	})
 }
 
-// An uplink that was shut by hand is no way out: those that are up do not go down
-// together, and that the last one goes down is said.
+// An uplink that was shut by hand does not count: the remaining uplinks do not go down together,
+// and the plan says when the last one goes down.
 func TestAShutUplinkIsNoWayOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{model: known, release: "202511", ssh: true})
@@ -140,7 +140,7 @@ func TestAShutUplinkIsNoWayOut(t *testing.T) {
 	})
 }
 
-// A switch on which nothing else differs has its port brought up.
+// If nothing else differs on a switch, its port is still brought up.
 func TestAPortLeftDownIsADifference(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{model: known, release: "202511", ssh: true})
@@ -157,7 +157,7 @@ func TestAPortLeftDownIsADifference(t *testing.T) {
 		if len(st.Changes) != 1 || st.Changes[0].Path() != "ports["+b.ports[1]+"].admin_up" || len(st.Blocked()) > 0 {
 			t.Fatalf("changes %+v", st.Changes)
 		}
-		// A plan that was made without the record is not enough.
+		// A plan that was made without the record is rejected.
 		if _, err := d.Keep(t.Context()); !errors.Is(err, drivers.ErrStale) {
 			t.Errorf("keep: %v", err)
 		}
@@ -177,8 +177,8 @@ func TestAPortLeftDownIsADifference(t *testing.T) {
 	})
 }
 
-// A revert brings up what was left down, also by a run before the one that is
-// reverted, and leaves down what was shut by hand since.
+// A revert brings up ports that were left down, also by a run before the reverted one, and leaves
+// down those that were shut by hand since.
 func TestRevertBringsUpWhatWasLeftDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{model: known, release: "202511", ssh: true})
@@ -186,7 +186,7 @@ func TestRevertBringsUpWhatWasLeftDown(t *testing.T) {
 		b.shut(b.ports[0])
 		d, _ := b.resumed("run1", b.ports[0])
 		snap, st := b.plan(d)
-		// It ends before it does anything.
+		// The run ends before it does anything.
 		ctx, cancel := context.WithCancel(t.Context())
 		var tok *drivers.Token
 		_, err := d.Apply(ctx, snap, st, drivers.ApplyOptions{ID: "run2", Token: func(t *drivers.Token) error { tok = t; return nil }, Progress: func(int, int, drivers.Step) { cancel() }})
@@ -211,7 +211,7 @@ func TestRevertBringsUpWhatWasLeftDown(t *testing.T) {
 		if down := b.down(); !slices.Equal(down, []string{b.ports[1]}) {
 			t.Errorf("down after the second revert: %v, want %s", down, b.ports[1])
 		}
-		// Without a record of earlier runs every port is as the token says.
+		// Without a record of earlier runs, every port gets the state in the token.
 		if err := b.open().Revert(t.Context(), tok); err != nil {
 			t.Fatal(err)
 		}
@@ -221,8 +221,8 @@ func TestRevertBringsUpWhatWasLeftDown(t *testing.T) {
 	})
 }
 
-// A switch that is as intended and has not saved it saves it. A change that
-// another user made by hand is theirs to save.
+// A switch whose configuration matches the intent but is not saved is saved. A change that another
+// user made by hand is left for that user to save.
 func TestKeepSavesWhatRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{model: known, release: "202511", ssh: true})
@@ -243,13 +243,13 @@ func TestKeepSavesWhatRuns(t *testing.T) {
 				t.Error("the startup file differs from what runs")
 			}
 		}
-		keep(b.open(), true) // apply alone does not save what went over SSH: that is Confirm's
+		keep(b.open(), true) // apply does not save what was written over SSH; Confirm does
 		keep(b.open(), false)
 		b.shut(b.ports[1])
 		row := maps.Clone(b.Config()["PORT"][b.ports[0]])
 		row["description"] = "to gpu1"
 		b.SetRow("PORT", b.ports[0], row)
-		row = maps.Clone(b.Config()["PORT"]["Ethernet28"]) // which the intent does not have
+		row = maps.Clone(b.Config()["PORT"]["Ethernet28"]) // not in the intent
 		row["mtu"] = "1500"
 		b.SetRow("PORT", "Ethernet28", row)
 		keep(b.open(), false)
@@ -268,8 +268,7 @@ func TestKeepSavesWhatRuns(t *testing.T) {
 		b.SetRow("PORT", b.ports[1], row)
 		keep(d, true)
 
-		// gNMI does not read the startup file, so that only a run that was cut off is
-		// a reason to save.
+		// gNMI cannot read the startup file, so only an interrupted run is a reason to save.
 		b = newBox(t, boxOptions{model: known, release: "202511"})
 		row = maps.Clone(b.Config()["SCHEDULER"]["scheduler.0"])
 		row["weight"] = "33"
@@ -280,7 +279,7 @@ func TestKeepSavesWhatRuns(t *testing.T) {
 	})
 }
 
-// Settle ends when what a client that is gone has sent is through.
+// Settle returns once the requests of a client that is gone have been carried out.
 func TestSettleWaitsForWhatIsInWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{model: known, release: "202511"})
@@ -288,7 +287,7 @@ func TestSettleWaitsForWhatIsInWork(t *testing.T) {
 		queued := 0
 		b.Faults().OnEvent(func(e simsonic.Event) {
 			switch e {
-			case simsonic.Queued: // one after the other: the second comes while the first is being carried out
+			case simsonic.Queued: // one after the other: the second arrives while the first is being carried out
 				if queued++; queued == 2 {
 					close(second)
 				}
@@ -321,8 +320,8 @@ func TestSettleWaitsForWhatIsInWork(t *testing.T) {
 	})
 }
 
-// The ports that a driver hands to a plan are a copy: plans of many switches are compared
-// while their drivers note the ports that go down.
+// The ports that a driver passes to a plan are a copy, because plans of many switches are compared
+// while their drivers record ports that go down.
 func TestPortsOfAPlanAreACopy(t *testing.T) {
 	d := &driver{}
 	d.Resume(drivers.Leftover{Down: map[string]string{"Ethernet0": "run1"}})

@@ -18,23 +18,23 @@ import (
 const (
 	// pause is the time between two reads while the switch works.
 	pause = 500 * time.Millisecond
-	// minSet is the least time granted to a Set.
+	// minSet is the minimum timeout of a Set.
 	minSet = time.Minute
-	// settled bounds the reads after an answer: daemons follow a moment later.
+	// settled limits the reads after an answer, because daemons act a moment later.
 	settled = 3 * time.Second
-	// linkUp bounds the wait for ports that were taken down.
+	// linkUp limits the wait for the links of ports that were taken down.
 	linkUp = 90 * time.Second
-	// taken bounds the wait for daemons to take up what they were sent.
+	// taken limits the wait for daemons to process what they were sent.
 	taken = 15 * time.Second
 )
 
-// maxSet is the longest wait for a Set: the server gives up after 600 s, and
-// the config updater goes on by itself (sonic-gnmi:sonic_service_client).
+// maxSet is the maximum timeout of a Set: the server gives up after 600 s, while the config updater
+// continues (sonic-gnmi:sonic_service_client).
 const maxSet = 620 * time.Second
 
-// setTimeout is the time that a Set may take: the config updater needs about 4 s for
-// a row on a port that is up, a fraction of a second for any other and ten seconds for
-// itself; three times that leaves room for a slow switch.
+// setTimeout returns the timeout of a Set. The config updater needs about 4 s for a row on a port
+// that is up, a fraction of a second for any other row and ten seconds for itself; three times the
+// sum leaves room for a slow switch.
 func setTimeout(s native.Step) time.Duration {
 	flaps := make(map[string]bool, len(s.Down))
 	for _, name := range s.Down {
@@ -49,23 +49,24 @@ func setTimeout(s native.Step) time.Duration {
 	return min(max(3*t, minSet), maxSet)
 }
 
-// runner carries out steps. cfg follows what the switch holds.
+// runner carries out steps. cfg is kept equal to the switch's configuration.
 type runner struct {
 	d        *driver
 	cfg      native.Config
 	progress func(i int)
 	wasUp    map[string]bool
-	// written holds the values that earlier steps wrote, by row (a place without a field).
-	// Rows that buffermgrd derives are left out.
+	// written holds the values that earlier steps wrote, by row (a place without a field). Rows
+	// that buffermgrd derives are left out.
 	written map[place]footprint
-	// unsaved: the last write is in force, and the switch did not save it.
+	// unsaved is set if the last write took effect but the switch did not save it.
 	unsaved bool
-	// reverts: what cannot be recorded, or is not put in force, is done all the same.
+	// reverts is set for a revert, which continues even if something cannot be recorded or does not
+	// take effect.
 	reverts bool
 }
 
-// run carries the steps out in order. Its error wraps ErrPartial from the
-// moment that something stands which was not there before.
+// run carries out the steps in order. Its error wraps ErrPartial once anything on the switch was
+// changed.
 func (r *runner) run(ctx context.Context, steps []native.Step) error {
 	r.wasUp, r.written = map[string]bool{}, map[place]footprint{}
 	for i, s := range steps {
@@ -107,7 +108,7 @@ func (r *runner) step(ctx context.Context, i int, s native.Step, last bool) erro
 	if err := r.wrote(s.Ops); err != nil {
 		return err
 	}
-	// A record that fails leaves the port in it that is up: no harm in that.
+	// If recording fails, the record still lists a port that is up, which does no harm.
 	_ = r.d.note(nil, s.Up)
 	if !last {
 		r.awaitRaised(ctx, s.Up)
@@ -115,8 +116,8 @@ func (r *runner) step(ctx context.Context, i int, s native.Step, last bool) erro
 	return r.waitLinks(ctx, s.Up)
 }
 
-// send carries the request of a step out. Where others follow, what it wrote has to be
-// taken up first: without daemons all ports would go down for nothing.
+// send carries out the request of a step. If other steps follow, it waits until the daemons have
+// processed the request: without daemons, all ports would go down for nothing.
 func (r *runner) send(ctx context.Context, s native.Step, last bool) error {
 	send := r.overGNMI
 	if s.Via == "ssh" {
@@ -150,9 +151,9 @@ func (r *runner) send(ctx context.Context, s native.Step, last bool) error {
 	return err
 }
 
-// probe sends the rows of a step of which orchagent makes objects by itself, and waits for
-// one of them: over gNMI alone nothing else shows, before a port goes down, that it runs.
-// made is false where the step has none, or where ASIC_DB shows nothing.
+// probe sends the rows of a step that become objects of orchagent by themselves, and waits for one
+// of the objects. Over gNMI alone, nothing else shows that orchagent runs before a port goes down.
+// made is false if the step has no such rows, or if ASIC_DB shows nothing.
 func (r *runner) probe(ctx context.Context, send func(context.Context, native.Step) error, s native.Step) (made bool, err error) {
 	if len(s.Ops) == 0 {
 		return false, nil
@@ -170,9 +171,9 @@ func (r *runner) probe(ctx context.Context, send func(context.Context, native.St
 	return true, nil
 }
 
-// awaitRaised waits for the links of ports that were down before the run, before
-// others go down: they may be the other way out. Whether they have had a link is
-// not known, so that one without is no error.
+// awaitRaised waits for the links of ports that were down before the run, before others go down:
+// they may be the alternative uplink. It is not known whether they ever had a link, so a missing
+// link is not an error.
 func (r *runner) awaitRaised(ctx context.Context, ports []string) {
 	_, _ = r.awaitLinks(ctx, slices.DeleteFunc(slices.Clone(ports), func(p string) bool { _, noted := r.wasUp[p]; return noted }))
 }
@@ -195,13 +196,13 @@ func (r *runner) awaitLinks(ctx context.Context, left []string) ([]string, error
 	return left, err
 }
 
-// overGNMI sends one request and finds out what became of it.
+// overGNMI sends one request and determines its outcome.
 func (r *runner) overGNMI(ctx context.Context, s native.Step) error {
 	c, err := r.d.client(ctx)
 	if err != nil {
 		return err
 	}
-	// A switch that is gone before the request is one that nothing was sent to.
+	// If the switch is unreachable before the request, nothing was sent.
 	if _, err := r.d.row(ctx, "CONFIG_DB", native.TMetadata, "localhost"); err != nil {
 		r.d.hangUp()
 		return err
@@ -218,15 +219,15 @@ func (r *runner) overGNMI(ctx context.Context, s native.Step) error {
 		r.unsaved = false
 		return nil
 	}
-	// The caller may be gone; the switch is not, and what it does next has to
-	// be known before anything else is sent.
+	// The caller may have given up, but the switch continues. Nothing else may be sent until the
+	// outcome is known.
 	ctx, cancel = fence.Outlive(ctx, patience+r.d.readTimeout())
 	defer cancel()
 	if !open(err) {
 		return r.judge(ctx, mark, err, s.Ops)
 	}
-	// Between the server's checkpoint and its call of the updater another
-	// request may slip in, so one answer is not yet the end.
+	// Another request may slip in between the server's checkpoint and its call of the updater, so a
+	// single answer is not enough.
 	for range 2 {
 		if werr := r.d.settle(ctx); werr != nil {
 			return fmt.Errorf("%w: the switch may still be working on it: %w", drivers.ErrPartial, errors.Join(err, werr))
@@ -238,8 +239,8 @@ func (r *runner) overGNMI(ctx context.Context, s native.Step) error {
 	return r.judge(ctx, mark, err, s.Ops)
 }
 
-// open reports whether a failed Set may still be going on: no answer came, or
-// the server gave up waiting for its own config updater ("Timeout 600").
+// open reports whether a failed Set may still be running: no answer came, or the server gave up
+// waiting for its own config updater ("Timeout 600").
 func open(err error) bool {
 	return errors.Is(err, gnmi.ErrTimeout) || errors.Is(err, gnmi.ErrUnreachable) ||
 		errors.Is(err, drivers.ErrUnreachable) ||
@@ -247,11 +248,10 @@ func open(err error) bool {
 		strings.Contains(err.Error(), "Timeout ")
 }
 
-// settle waits until the switch has done all that it was sent: its host
-// service takes one request after the other, so that an empty one, the removal
-// of a table that is not there, is answered when those before it are through.
-// It changes nothing. Reading is no help here: while a Set runs, a Get shows
-// what was before it.
+// settle waits until the switch has carried out everything that it was sent. Its host service
+// processes requests one by one, so an empty request (the removal of a table that does not exist)
+// is answered after those before it. It changes nothing. Reading would not help: while a Set runs,
+// a Get shows the old state.
 func (d *driver) settle(ctx context.Context) error {
 	ok, err := d.poll(ctx, maxSet, func() (bool, error) {
 		c, err := d.client(ctx)
@@ -259,7 +259,7 @@ func (d *driver) settle(ctx context.Context) error {
 			err = c.Set(ctx, gnmi.SetRequest{Origin: origin, Deletes: []gnmi.Path{path("ROCE_FABRIC_NONE")}})
 		}
 		if err == nil || !open(err) {
-			// A server that refuses even this has nothing to work on.
+			// A server that rejects even this request has no work in progress.
 			return true, nil
 		}
 		d.hangUp()
@@ -283,12 +283,12 @@ func (d *driver) readTimeout() time.Duration {
 	return gnmi.DefaultTimeout
 }
 
-// poll is [drivers.Poll] at the pace of the switch.
+// poll is [drivers.Poll] at an interval that suits the switch.
 func (d *driver) poll(ctx context.Context, limit time.Duration, done func() (bool, error)) (bool, error) {
 	return drivers.Poll(ctx, pause, limit, done)
 }
 
-// confirm waits until the switch holds what it said yes to.
+// confirm waits until the switch holds the values that it accepted.
 func (r *runner) confirm(ctx context.Context, mark footprint, limit time.Duration) error {
 	var now native.Config
 	ok, err := r.d.poll(ctx, limit, func() (bool, error) {
@@ -310,7 +310,8 @@ func (r *runner) confirm(ctx context.Context, mark footprint, limit time.Duratio
 	return fmt.Errorf("%w: the switch reported success but holds %d of %d values", drivers.ErrPartial, len(mark)-mark.left(now), len(mark))
 }
 
-// judge reads what became of a request that failed, and says so.
+// judge reads the outcome of a failed request and returns the error for it, nil if it was carried
+// out.
 func (r *runner) judge(ctx context.Context, mark footprint, cause error, ops []native.Op) error {
 	var now native.Config
 	ok, err := r.d.poll(ctx, settled, func() (bool, error) {
@@ -327,8 +328,8 @@ func (r *runner) judge(ctx context.Context, mark footprint, cause error, ops []n
 	left := mark.left(now)
 	switch {
 	case left == 0:
-		// The change was carried out although the switch answered no, and after a no it
-		// does not save.
+		// The change was carried out although the switch reported an error, after which it does not
+		// save.
 		r.cfg, r.unsaved = now, true
 		return nil
 	case mark.moved(now) > 0:
@@ -339,8 +340,8 @@ func (r *runner) judge(ctx context.Context, mark footprint, cause error, ops []n
 	return fmt.Errorf("%w: %w%s", drivers.ErrRejected, cause, r.d.explain(ctx, ops, r.cfg))
 }
 
-// wrote notes the values of ops that were carried out. It returns an error if the switch
-// has lost what earlier steps wrote.
+// wrote records the values of ops that were carried out. It returns an error if the switch has lost
+// values that earlier steps wrote.
 func (r *runner) wrote(ops []native.Op) error {
 	for p, c := range rows(r.cfg, ops) {
 		row := place{p.table, p.key, ""}
@@ -363,10 +364,10 @@ func (r *runner) wrote(ops []native.Op) error {
 	return nil
 }
 
-// footprint is what a step touches: each value as it was and as it will be.
+// footprint holds each value that a step writes, with its old and new contents.
 type footprint map[place]change
 
-type place struct{ table, key, field string } // field "" is the row
+type place struct{ table, key, field string } // field "" means the row
 
 type change struct{ was, want string }
 
@@ -383,7 +384,7 @@ func (p place) in(c native.Config) string {
 
 func footprintOf(cfg native.Config, s native.Step) footprint {
 	f := rows(cfg, s.Ops)
-	// A port that the updater takes down by itself has to be up in the end.
+	// A port that the updater takes down by itself must be up in the end.
 	for _, port := range slices.Concat(s.Down, s.Up) {
 		p := place{native.TPort, port, "admin_status"}
 		if _, written := f[p]; !written {
@@ -393,7 +394,7 @@ func footprintOf(cfg native.Config, s native.Step) footprint {
 	return f
 }
 
-// rows is what ops write.
+// rows returns the values that ops write.
 func rows(cfg native.Config, ops []native.Op) footprint {
 	want, f := cfg.After(ops), footprint{}
 	for _, o := range ops {
@@ -403,7 +404,7 @@ func rows(cfg native.Config, ops []native.Op) footprint {
 	return f
 }
 
-// left counts the values that are not as they will be.
+// left counts the values that do not have their new contents.
 func (f footprint) left(now native.Config) (n int) {
 	for p, c := range f {
 		if p.in(now) != c.want {
@@ -413,7 +414,7 @@ func (f footprint) left(now native.Config) (n int) {
 	return n
 }
 
-// moved counts the values that are not as they were.
+// moved counts the values that no longer have their old contents.
 func (f footprint) moved(now native.Config) (n int) {
 	for p, c := range f {
 		if p.in(now) != c.was {
@@ -423,7 +424,7 @@ func (f footprint) moved(now native.Config) (n int) {
 	return n
 }
 
-// noteLinks remembers which of the ports are up before they go down.
+// noteLinks records which of the ports are up before they go down.
 func (r *runner) noteLinks(ctx context.Context, ports []string) error {
 	for _, p := range ports {
 		up, err := r.d.operUp(ctx, p)
@@ -435,8 +436,8 @@ func (r *runner) noteLinks(ctx context.Context, ports []string) error {
 	return nil
 }
 
-// waitLinks waits until the ports that were up are up again, so that the next
-// group does not start while this one is still dark.
+// waitLinks waits until the ports that were up are up again, so that the next group does not start
+// while this one has no links.
 func (r *runner) waitLinks(ctx context.Context, ports []string) error {
 	left, err := r.awaitLinks(ctx, slices.DeleteFunc(slices.Clone(ports), func(p string) bool { return !r.wasUp[p] }))
 	switch {
@@ -448,8 +449,7 @@ func (r *runner) waitLinks(ctx context.Context, ports []string) error {
 	return fmt.Errorf("%w: %s did not come up again within %s", drivers.ErrPartial, natural.Fold(left), linkUp)
 }
 
-// operUp reads the link state. A switch that shows none counts as down, so that nothing
-// waits for it.
+// operUp reads the link state. A missing link state counts as down, so that nothing waits for it.
 func (d *driver) operUp(ctx context.Context, port string) (bool, error) {
 	row, err := d.row(ctx, "APPL_DB", "PORT_TABLE", port)
 	return row["oper_status"] == "up", err

@@ -16,9 +16,8 @@ const (
 	startupDir  = "/etc/sonic"
 )
 
-// saveFile has the switch write its startup file, if there is room for it: the command
-// empties the file before it writes. After a failure it is not run again, over what the
-// first one left.
+// saveFile makes the switch write its startup file, if the disk has room: the command empties the
+// file before it writes. After a failure it is not run again, to keep what the first attempt left.
 func (d *driver) saveFile(ctx context.Context) error {
 	if d.saveFailed != nil {
 		return fmt.Errorf("not saved again: %w", d.saveFailed)
@@ -39,8 +38,8 @@ func (d *driver) saveFile(ctx context.Context) error {
 	return d.saveFailed
 }
 
-// startupState says in what state a save that failed left the startup file. saved reports
-// whether it holds what runs all the same.
+// startupState describes the startup file after a failed save. saved reports whether it holds the
+// running configuration nevertheless.
 func (d *driver) startupState(ctx context.Context) (state string, saved bool) {
 	file, err := d.saved(ctx)
 	switch {
@@ -56,11 +55,12 @@ func (d *driver) startupState(ctx context.Context) (state string, saved bool) {
 	return "is the old one", false
 }
 
-// spare is what a save needs beside the file itself, in bytes: a checkpoint, a log line.
+// spare is the disk space, in bytes, that a save needs in addition to the file: a checkpoint, a log
+// line.
 const spare = 1 << 20
 
-// room returns an error if a save of the startup file would not fit on its disk. A switch
-// that shows neither is let go on.
+// room returns an error if a save of the startup file would not fit on its disk. It returns nil if
+// the switch does not show the numbers.
 func (d *driver) room(ctx context.Context) error {
 	out, err := d.exec(ctx, "df -P -k "+startupDir+" && stat -c %s "+startupFile, nil)
 	if err != nil {
@@ -76,7 +76,7 @@ func (d *driver) room(ctx context.Context) error {
 	}
 	free, err := strconv.ParseInt(f[3], 10, 64)
 	if err != nil {
-		return nil // df of another kind
+		return nil // another format of df
 	}
 	free *= 1 << 10
 	need := int64(spare)

@@ -12,8 +12,8 @@ import (
 	simsonic "github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
 )
 
-// TestFullDisk: nothing is written to a switch that could not save it. A save that finds
-// the disk full all the same names the file and its state, and is not run again.
+// TestFullDisk: nothing is written to a switch that could not save it. If the disk is full at the
+// save nevertheless, the error names the file and its state, and the save is not repeated.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -34,7 +34,7 @@ func TestFullDisk(t *testing.T) {
 			t.Error("the startup file was touched")
 		}
 
-		// The disk fills up between the look and the save.
+		// The disk fills up between the check and the save.
 		b.Faults().FullDisk(false)
 		b.Faults().OnEvent(func(e simsonic.Event) {
 			if e == simsonic.Saving {
@@ -62,7 +62,7 @@ func TestFullDisk(t *testing.T) {
 	})
 }
 
-// TestCauseOfATraceback: it stands in the last line.
+// TestCauseOfATraceback: the cause is in the last line.
 func TestCauseOfATraceback(t *testing.T) {
 	out := ssh.Result{Status: 1, Stderr: []byte("Traceback (most recent call last):\n  File \"x\", line 1\n    f()\n  File \"y\", line 2\nOSError: [Errno 28] No space left on device\n")}
 	if got := failure("x", out).Error(); got != `"x" ended with status 1: OSError: [Errno 28] No space left on device` {

@@ -23,11 +23,11 @@ func (d *driver) Differences(s *drivers.Snapshot, st *drivers.Steps) (before, af
 	return before, after, nil
 }
 
-// booted is what a switch holds once it has started on a saved configuration.
+// booted holds a saved configuration, and the configuration of a switch that has started from it.
 type booted struct{ saved, running native.Config }
 
-// saved makes the driver of a switch whose configuration was saved. Nothing limits the way
-// in: the plan is not for a run.
+// saved creates the driver for a switch whose configuration was saved. All transports are allowed,
+// because the plan will not be applied.
 func saved(text []byte, t drivers.Target) (*drivers.Saved, error) {
 	cfg, err := read(text)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
-// A class with a maximum rate goes in, on every release, and out again: no
-// model takes a peak rate without a committed one above 0.
+// A class with a maximum rate can be applied and removed on every release, although no YANG model
+// accepts a peak rate without a committed rate above 0.
 func TestMaximumRate(t *testing.T) {
 	for _, rel := range native.Releases() {
 		t.Run(rel, func(t *testing.T) {
@@ -41,7 +41,7 @@ func TestMaximumRate(t *testing.T) {
 	}
 }
 
-// carryOut applies the intent and leaves nothing to do.
+// carryOut applies the intent and checks that nothing remains to be done.
 func (b *box) carryOut(d *driver) {
 	b.t.Helper()
 	token, _ := b.apply(d)
@@ -53,8 +53,8 @@ func (b *box) carryOut(d *driver) {
 	}
 }
 
-// Whoever wrote a maximum rate, and with whatever stands for no committed one,
-// it is the one that is wanted.
+// A maximum rate is recognized as the desired one whoever wrote it, with any value that stands for
+// no committed rate.
 func TestMaximumRateOfOthers(t *testing.T) {
 	m, _ := catalog.Lookup("ACS-MSN4700")
 	desired := compile(t, fabric(m, "202511", "strict: true}", "strict: true, maxRate: 10G}"))

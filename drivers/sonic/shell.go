@@ -15,7 +15,7 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
-// quote makes one word of the shell out of any text.
+// quote turns any text into one word of the shell.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // hangUpSSH ends the SSH session, so that the next command opens another.
@@ -23,8 +23,8 @@ func (d *driver) hangUpSSH() {
 	_ = drivers.HangUp(&d.sh) // the error of closing a broken connection adds nothing
 }
 
-// wakeSSH makes sure that a session works before something depends on it: an idle
-// connection may be gone, and a command that is lost leaves open whether it ran.
+// wakeSSH makes sure that the session works before something depends on it: an idle connection may
+// be dead, and after a lost command it is not known whether it ran.
 func (d *driver) wakeSSH(ctx context.Context) error {
 	if d.sh != nil {
 		if _, err := d.sh.Run(ctx, "true", nil); err != nil {
@@ -35,7 +35,7 @@ func (d *driver) wakeSSH(ctx context.Context) error {
 	return err
 }
 
-// command runs one command on the switch and fails where it does.
+// command runs one command on the switch and fails if the command fails.
 func (d *driver) command(ctx context.Context, cmd string) error {
 	return d.commandInput(ctx, cmd, nil)
 }
@@ -45,7 +45,7 @@ func (d *driver) commandInput(ctx context.Context, cmd string, stdin []byte) err
 	return err
 }
 
-// output runs one command on the switch and returns what it prints.
+// output runs one command on the switch and returns its output.
 func (d *driver) output(ctx context.Context, cmd string, stdin []byte) ([]byte, error) {
 	out, err := d.exec(ctx, cmd, stdin)
 	if err == nil {
@@ -54,7 +54,7 @@ func (d *driver) output(ctx context.Context, cmd string, stdin []byte) ([]byte, 
 	return out.Stdout, err
 }
 
-// failure is the error of a command that failed.
+// failure returns the error for a command that failed, nil if it succeeded.
 func failure(cmd string, out ssh.Result) error {
 	if out.Status == 0 {
 		return nil
@@ -62,7 +62,7 @@ func failure(cmd string, out ssh.Result) error {
 	return fmt.Errorf("%q ended with status %d: %s", cmd, out.Status, said(out))
 }
 
-// exec runs one command on the switch; that it fails is no error.
+// exec runs one command on the switch. A non-zero exit status is not an error.
 func (d *driver) exec(ctx context.Context, cmd string, stdin []byte) (ssh.Result, error) {
 	sh, err := d.shell(ctx)
 	if err != nil {
@@ -78,7 +78,7 @@ func (d *driver) exec(ctx context.Context, cmd string, stdin []byte) (ssh.Result
 	return out, nil
 }
 
-// said is what a command had to say.
+// said returns the error output of a command, or else its normal output.
 func said(out ssh.Result) string {
 	text := strings.TrimSpace(string(out.Stderr))
 	if text == "" {
@@ -87,8 +87,8 @@ func said(out ssh.Result) string {
 	return firstLines(text)
 }
 
-// firstLines returns the beginning of a text in one line; of a Python traceback, which ends
-// with its cause, the last line.
+// firstLines returns the first lines of a text, joined into one; for a Python traceback, which ends
+// with its cause, it returns the last line.
 func firstLines(s string) string {
 	lines := strings.Split(s, "\n")
 	if strings.Contains(s, "Traceback (most recent call last)") {
@@ -103,8 +103,8 @@ func firstLines(s string) string {
 	return strings.Join(lines, " / ")
 }
 
-// overSSH loads ops past the config updater, and finds out what became of them. What a
-// lost connection cut off goes on where it stands: a load can be repeated.
+// overSSH loads ops over SSH, bypassing the config updater, and determines the outcome. If a lost
+// connection interrupts it, it continues from the current state, because a load can be repeated.
 func (r *runner) overSSH(ctx context.Context, s native.Step) error {
 	mark, err := footprintOf(r.cfg, s), error(nil)
 	for range 3 {
@@ -125,17 +125,17 @@ func (r *runner) overSSH(ctx context.Context, s native.Step) error {
 		}
 		r.cfg = now
 	}
-	// The caller may be gone, and part of it may be in.
+	// The caller may have given up, and part of the ops may have taken effect.
 	ctx, cancel := fence.Outlive(ctx, settled+r.d.readTimeout())
 	defer cancel()
 	return r.judge(ctx, mark, err, nil)
 }
 
-// sendSSH writes rows by 'config load', which checks nothing: it merges the fields of a
-// row, and removes a row that is null (sonic-buildimage src/sonic-config-engine/
-// sonic-cfggen; sonic-swss-common ConfigDBPipeConnector). Each load is one transaction.
-// Rows come first, then fields and rows go, those that refer to others before these. No
-// row goes before it is seen that nothing refers to it.
+// sendSSH writes rows with 'config load', which checks nothing: it merges the fields of a row, and
+// removes a row that is null (sonic-buildimage src/sonic-config-engine/sonic-cfggen;
+// sonic-swss-common ConfigDBPipeConnector). Each load is one transaction. Rows are written first;
+// then fields and rows are removed, referring rows before those they refer to. No row is removed
+// before a read shows that nothing refers to it.
 func (r *runner) sendSSH(ctx context.Context, ops []native.Op) error {
 	if err := r.d.wakeSSH(ctx); err != nil {
 		return err
@@ -170,10 +170,10 @@ func (r *runner) sendSSH(ctx context.Context, ops []native.Op) error {
 	return r.load(ctx, gone)
 }
 
-// maxRemovals bounds the commands of one line.
+// maxRemovals limits the number of commands in one line.
 const maxRemovals = 64
 
-// load has the switch load a file. A load that failed may have been carried out.
+// load makes the switch load a file. A load that failed may still have been carried out.
 func (r *runner) load(ctx context.Context, l native.Load) error {
 	if l.File == nil {
 		return nil
@@ -182,7 +182,7 @@ func (r *runner) load(ctx context.Context, l native.Load) error {
 	if err != nil {
 		return err
 	}
-	// The shell removes the file, also where nobody waits for it any more.
+	// The shell removes the file even if the session has ended.
 	err = r.d.command(ctx, "trap "+quote("rm -f "+file)+" EXIT; sudo config load -y "+quote(file))
 	if err == nil || errors.Is(err, drivers.ErrUnreachable) {
 		return err

@@ -12,21 +12,21 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
-// source reads the databases of the switch. A table or row that is not there is nil and
-// no error.
+// source reads the databases of the switch. A missing table or row is nil and not an error.
 type source interface {
 	// config reads the tables of CONFIG_DB that this tool knows.
 	config(ctx context.Context) (native.Config, error)
 	tables(ctx context.Context, db string, names ...string) ([]native.Table, error)
-	// hashes reads tables that are one hash without keys.
+	// hashes reads tables that consist of one hash without keys.
 	hashes(ctx context.Context, db string, names ...string) ([]native.Row, error)
 	row(ctx context.Context, db, table, key string) (native.Row, error)
-	// rows reads those rows of a table that are there, of one or more keys.
+	// rows reads the rows of a table with the given keys, of which there must be at least one.
+	// Missing rows are left out.
 	rows(ctx context.Context, db, table string, keys []string) (native.Table, error)
 }
 
-// source returns the way in by which the databases are read: gNMI where the switch
-// serves its databases there, else SSH. It stays the same for the life of the driver.
+// source returns the transport for reading the databases: gNMI if the switch serves its databases
+// over it, else SSH. It stays the same for the life of the driver.
 func (d *driver) source(ctx context.Context) (source, error) {
 	if d.from != nil {
 		return d.from, nil
@@ -54,7 +54,7 @@ func (d *driver) overSSH() bool {
 	return ok
 }
 
-// row reads a row, nil where there is none.
+// row reads a row, nil if there is none.
 func (d *driver) row(ctx context.Context, db, table, key string) (native.Row, error) {
 	from, err := d.source(ctx)
 	if err != nil {
@@ -102,8 +102,7 @@ func (g viaGNMI) config(ctx context.Context) (native.Config, error) {
 	return shown(raw)
 }
 
-// parse reads the tables of CONFIG_DB that this tool knows, as a switch shows them, or as
-// someone saved them.
+// parse parses the tables of CONFIG_DB that this tool knows, from a switch or from a saved file.
 func parse(raw []byte) (native.Config, error) {
 	cfg, err := native.Parse(raw, native.InAccount)
 	if err != nil {
@@ -112,7 +111,7 @@ func parse(raw []byte) (native.Config, error) {
 	return cfg, cfg.PlainKeys()
 }
 
-// shown is [parse] of what a switch shows.
+// shown is [parse] for the output of a switch.
 func shown(raw []byte) (native.Config, error) {
 	cfg, err := parse(raw)
 	if err != nil {
@@ -171,8 +170,8 @@ func nodes[T any](ctx context.Context, d *driver, parse func(where string, data 
 	return out, nil
 }
 
-// viaSSH reads what sonic-cfggen and sonic-db-dump, or redis-dump, print, each in one
-// round trip.
+// viaSSH reads the output of sonic-cfggen and of sonic-db-dump or redis-dump, each in one round
+// trip.
 type viaSSH struct{ d *driver }
 
 func (s viaSSH) config(ctx context.Context) (native.Config, error) {
@@ -183,12 +182,11 @@ func (s viaSSH) config(ctx context.Context) (native.Config, error) {
 	return shown(out)
 }
 
-// asicKinds is a pattern for the kinds of objects that concern this tool, and few others:
+// asicKinds is a pattern for the object types that this tool needs. It matches few others, because
 // a switch may have a hundred thousand routes.
 const asicKinds = "SAI_OBJECT_TYPE_[PQWSIB]*"
 
-// separator stands between a table and a key (sonic-swss-common
-// common/database_config.json).
+// separator returns the text between table and key (sonic-swss-common common/database_config.json).
 func separator(db string) string {
 	if db == "CONFIG_DB" || db == "STATE_DB" {
 		return "|"
@@ -246,15 +244,15 @@ func (s viaSSH) row(ctx context.Context, db, table, key string) (native.Row, err
 	return rows[0], nil
 }
 
-// numbers are those of the databases (sonic-swss-common common/database_config.json).
+// numbers gives the number of each database (sonic-swss-common common/database_config.json).
 var numbers = map[string]int{"APPL_DB": 0, "ASIC_DB": 1, "COUNTERS_DB": 2, "CONFIG_DB": 4, "STATE_DB": 6}
 
-// notFound is the status of a shell that does not find the program.
+// notFound is the exit status of a shell that does not find the program.
 const notFound = 127
 
-// dump reads the hashes whose keys match one of the patterns. Community images have
-// sonic-db-dump since 2020 (sonic-py-swsssdk PR 62), which prints what redis-dump does; on
-// an image without, the first read of a driver finds that out.
+// dump reads the hashes whose keys match one of the patterns. Community images have sonic-db-dump
+// since 2020 (sonic-py-swsssdk PR 62), with the output format of redis-dump; without it, the first
+// read of a driver switches to redis-dump.
 func (s viaSSH) dump(ctx context.Context, db string, patterns ...string) (map[string]native.Row, error) {
 	cmd := s.d.dumps(db, patterns)
 	out, err := s.d.exec(ctx, cmd, nil)
@@ -276,7 +274,7 @@ func (s viaSSH) dump(ctx context.Context, db string, patterns ...string) (map[st
 	return rows, nil
 }
 
-// dumps is the command that prints the hashes of a database.
+// dumps returns the command that prints the hashes of a database.
 func (d *driver) dumps(db string, patterns []string) string {
 	program := "sonic-db-dump -n " + db
 	if d.byNumber {

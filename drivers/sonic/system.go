@@ -17,7 +17,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/sonic/yang"
 )
 
-// System is SONiC.
+// System describes SONiC.
 var System = drivers.System{
 	System: intent.SONiC,
 	Fit:    native.Fit,
@@ -33,7 +33,7 @@ var System = drivers.System{
 	Saved:     saved,
 }
 
-// read reads a configuration as someone saved it.
+// read parses a saved configuration.
 func read(text []byte) (native.Config, error) {
 	text, err := document(text)
 	if err != nil {
@@ -47,8 +47,8 @@ func read(text []byte) (native.Config, error) {
 	return cfg, nil
 }
 
-// document returns the object of a text: a session around it, with its prompts, is cut
-// off. Of the namespaces of a switch of several ASICs it is the one that has ports.
+// document returns the JSON object in a text: the terminal session around it, with its prompts, is
+// cut off. For a switch with several ASICs it returns the only namespace with ports.
 func document(text []byte) ([]byte, error) {
 	if at := bytes.IndexByte(text, '{'); at > 0 && !bytes.ContainsAny(text[:at], `}[]"`) {
 		text = text[at:]
@@ -60,7 +60,7 @@ func document(text []byte) ([]byte, error) {
 	}
 	var spaces map[string]json.RawMessage
 	if json.Unmarshal(text, &spaces) != nil || spaces[native.TPort] != nil {
-		return text, nil // the decoder says what is wrong
+		return text, nil // the decoder reports what is wrong
 	}
 	var found []string
 	for _, name := range slices.Sorted(maps.Keys(spaces)) {
@@ -79,15 +79,15 @@ func document(text []byte) ([]byte, error) {
 		words.Count(len(found), "namespace"), strings.Join(found, ", "), found[0])
 }
 
-// namespace is the name of a part of what 'show runningconfiguration all' prints on a
-// switch of several ASICs (sonic-utilities:show/main.py).
+// namespace matches the name of a section in the output of 'show runningconfiguration all' on a
+// switch with several ASICs (sonic-utilities:show/main.py).
 var namespace = lazyre.New(`^(localhost|asic[0-9]{1,3})$`)
 
 func refused(d *render.Device) (values []render.Refusal, adapted []string) {
 	rel, ok := native.ReleaseOf(d.Switch.Release.V)
 	if !ok {
-		// The intent does not state the release. Report only values that every
-		// release refuses; the plan, which reads the release, refuses the rest.
+		// The intent does not state the release. Report only values that every release rejects; the
+		// plan, which reads the release, rejects the rest.
 		rel = native.Newest()
 	}
 	var why drivers.Why
@@ -124,7 +124,7 @@ func identify(text []byte) drivers.Identity {
 	return drivers.Identity{Hostname: m.Hostname, Model: m.HWSKU}
 }
 
-// models reads the YANG models of an image.
+// models loads the YANG models of an image.
 func models(dir string) (check func(*render.Device) []drivers.Violation, notes []string, err error) {
 	m, err := yang.Load(dir)
 	if err != nil {

@@ -7,9 +7,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/telemetry"
 )
 
-// subscriptions are the virtual paths of COUNTERS_DB (sonic-gnmi
-// sonic_data_client/virtual_db.go). They are by port: with a wildcard, the switch
-// answers by alias.
+// subscriptions are the virtual paths of COUNTERS_DB (sonic-gnmi sonic_data_client/virtual_db.go),
+// one per port: for a wildcard, the switch answers with aliases.
 var subscriptions = telemetry.Source{Encoding: "json_ietf", Streams: func(d *render.Device) []telemetry.Stream {
 	ports := telemetry.Ports(d)
 	pfc := telemetry.Stream{Name: "pfc", Database: "COUNTERS_DB", Comments: []string{"frames that pause a lossless priority, received and sent"}}

@@ -13,8 +13,8 @@ import (
 
 type tables = map[string]map[string]map[string]string
 
-// bare is a switch without PFC, that states neither MTU nor cable, and whose profile does
-// not mark: what a run writes has to go again, field by field.
+// bare edits a configuration to have no PFC and to state neither MTU nor cable, with a profile that
+// does not mark: everything that a run writes must be removed again, field by field.
 func bare(cfg tables) {
 	withoutRows := func(table string) { delete(cfg, table) }
 	withoutRows("CABLE_LENGTH")
@@ -34,7 +34,7 @@ func bare(cfg tables) {
 	}
 }
 
-// empty is a switch without any QoS of its own.
+// empty edits a configuration to have no QoS settings at all.
 func empty(cfg tables) {
 	bare(cfg)
 	for _, table := range []string{"PORT_QOS_MAP", "QUEUE", "SCHEDULER", "WRED_PROFILE", "DSCP_TO_TC_MAP", "TC_TO_QUEUE_MAP", "TC_TO_PRIORITY_GROUP_MAP", "MAP_PFC_PRIORITY_TO_QUEUE"} {
@@ -45,8 +45,8 @@ func empty(cfg tables) {
 	}
 }
 
-// TestFirstApplyIsUndone: after an apply and its revert the databases of the daemons are
-// what they were, and stay so when the ports go down and up. No daemon ends meanwhile.
+// TestFirstApplyIsUndone: after an apply and its revert, the databases of the daemons have their
+// old contents, and keep them when the ports go down and up. No daemon exits.
 func TestFirstApplyIsUndone(t *testing.T) {
 	ways := map[string]boxOptions{"gnmi": {}, "gnmi+ssh": {ssh: true}, "ssh": {alone: true}, "direct": {direct: true}}
 	starts := map[string]func(tables){"factory": func(tables) {}, "bare": bare, "empty": empty}
@@ -88,10 +88,10 @@ func (b *box) rollBack(tok *drivers.Token) {
 	}
 }
 
-// inForce is what orchagent gave to the ASIC.
+// inForce returns what orchagent sent to the ASIC.
 func (b *box) inForce() map[string]map[string]string {
 	out := b.DB("ASIC_DB")["ASIC_STATE"]
-	// Profiles that buffermgrd has derived stay without SSH, and nothing names them.
+	// Without SSH, profiles that buffermgrd derived stay; nothing refers to them.
 	maps.DeleteFunc(out, func(key string, _ map[string]string) bool {
 		return len(key) > 30 && key[:30] == "SAI_OBJECT_TYPE_BUFFER_PROFILE"
 	})

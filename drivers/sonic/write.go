@@ -92,8 +92,8 @@ func (d *driver) Apply(ctx context.Context, before *drivers.Snapshot, st *driver
 	return token, err
 }
 
-// Confirm saves what went in over SSH (a Set saves by itself), and removes the checkpoint
-// and what earlier runs left. It may be called again.
+// Confirm saves what was written over SSH (a Set saves by itself), and removes the checkpoint and
+// what earlier runs left. It may be called again.
 func (d *driver) Confirm(ctx context.Context, t *drivers.Token) error {
 	u, err := d.undo(t, nil)
 	if err != nil {
@@ -115,8 +115,8 @@ func (d *driver) Startup(ctx context.Context) (*drivers.Snapshot, error) {
 	return &drivers.Snapshot{Native: cfg}, nil
 }
 
-// Undone reports whether nothing of an apply is in a configuration. Of one that had no
-// effect there is nothing: what differs was made by others.
+// Undone reports whether a configuration contains nothing of an apply. That is always so for an
+// apply that had no effect: differences then come from others.
 func (d *driver) Undone(s *drivers.Snapshot, t *drivers.Token) (bool, error) {
 	u, err := d.undo(t, nil)
 	if err != nil || t == nil || d.idle == string(t.Native) {
@@ -138,15 +138,15 @@ func (d *driver) finish(ctx context.Context, u native.Undo, save bool) error {
 		}
 	}
 	if u.Checkpoint != "" && d.t.SSH != nil {
-		// A file that stays behind, or that is gone already, harms nothing.
+		// A file that stays behind, or is already gone, does no harm.
 		_ = d.command(ctx, "sudo config delete-checkpoint "+quote(u.Checkpoint))
 	}
 	d.sweep(ctx)
 	return nil
 }
 
-// save makes the switch write its startup file: over SSH where there is one, else by a
-// Set of what is there already, which changes nothing and is saved like any other.
+// save makes the switch write its startup file: over SSH if possible, else with a Set of an
+// existing value, which changes nothing and is saved like any other.
 func (d *driver) save(ctx context.Context, cfg native.Config) error {
 	if d.t.SSH != nil && d.wakeSSH(ctx) == nil {
 		return d.saveFile(ctx)
@@ -163,21 +163,21 @@ func (d *driver) save(ctx context.Context, cfg native.Config) error {
 		Path: path(native.TMetadata, "localhost", "hwsku"), JSON: native.JSONString(model),
 	}}})
 	if errors.Is(err, gnmi.ErrTimeout) {
-		// The switch goes on without us, and saves when it is through.
+		// The switch continues by itself, and saves at the end.
 		return d.settle(ctx)
 	}
 	return drivers.TransportError(err)
 }
 
-// Narrate has say called with each step of a revert.
+// Narrate sets the function that is called with each step of a revert.
 func (d *driver) Narrate(say func(what string)) { d.say = say }
 
-// Bound says what Revert may disturb at once.
+// Bound limits what Revert may disturb at once.
 func (d *driver) Bound(p drivers.Policy) { d.bound = &p }
 
-// Revert writes what the token remembers back, byte for byte, in the order and
-// groups of an apply. An apply whose first request was refused is not reverted:
-// what differs was made by others. It may be called again, also after it failed.
+// Revert writes the state in the token back, byte for byte, in the order and groups of an apply. An
+// apply whose first request was rejected is not reverted, because all differences come from others.
+// Revert may be called again, also after a failure.
 func (d *driver) Revert(ctx context.Context, t *drivers.Token) error {
 	u, err := d.undo(t, nil)
 	if err != nil || t == nil {
@@ -190,13 +190,13 @@ func (d *driver) Revert(ctx context.Context, t *drivers.Token) error {
 	if _, err := d.Probe(ctx); err != nil {
 		return err
 	}
-	// Without SSH the revert is none the worse.
+	// A revert works without SSH, too.
 	if d.t.SSH != nil && d.sshDown == nil && d.wakeSSH(ctx) == nil {
 		if _, err := d.hold(ctx, cmp.Or(u.Run, strings.TrimPrefix(u.Checkpoint, leftoverLead)), 0); err != nil {
 			return err
 		}
 	}
-	// The apply may still be in progress, and a Get would show what was before it.
+	// The apply may still be in progress, and a Get would show the state before it.
 	if err := d.Settle(ctx); err != nil {
 		return fmt.Errorf("%w: %w", drivers.ErrPartial, err)
 	}
@@ -208,8 +208,8 @@ func (d *driver) Revert(ctx context.Context, t *drivers.Token) error {
 	}
 	var lost []string
 	overSSH, wrote := u.SSH, false
-	// First what was written; what the switch derives follows by itself. What of it
-	// does not is written in the second round, and leftovers go in the third.
+	// The first round restores what was written; the switch then derives the rest. The second round
+	// writes what it did not derive, and the third removes leftovers.
 	for _, round := range []func(native.Config) []native.Op{u.Written, u.Derived, u.Leftover} {
 		ops, err := d.outstanding(ctx, round)
 		if err != nil {
@@ -241,8 +241,8 @@ func (d *driver) Revert(ctx context.Context, t *drivers.Token) error {
 	return nil
 }
 
-// outstanding returns the ops of one round of a revert. Daemons may be about
-// to do the same, so it looks for a while.
+// outstanding returns the ops of one round of a revert. It waits for a while, because daemons may
+// be about to make the same changes.
 func (d *driver) outstanding(ctx context.Context, round func(native.Config) []native.Op) (ops []native.Op, err error) {
 	_, err = d.poll(ctx, settled, func() (bool, error) {
 		now, err := d.read(ctx)
@@ -250,14 +250,14 @@ func (d *driver) outstanding(ctx context.Context, round func(native.Config) []na
 			return false, err
 		}
 		ops = round(now)
-		// Rows that a run wrote do not come back by themselves.
+		// Rows that a run wrote are not restored by daemons, so do not wait.
 		return len(ops) == 0 || slices.ContainsFunc(ops, func(o native.Op) bool { return !o.Derives() }), nil
 	})
 	return ops, err
 }
 
-// carryOut sends ops that are not part of a plan. It returns those that no way
-// in takes, and whether SSH was needed.
+// carryOut sends ops that are not part of a plan. It returns the ops that no transport accepts, and
+// whether SSH was needed.
 func (d *driver) carryOut(ctx context.Context, ops []native.Op, policy native.Policy) (refused []string, ssh bool, err error) {
 	now, err := d.read(ctx)
 	if err != nil {
