@@ -1,11 +1,11 @@
-# The targets are the steps of .ci/run, which says what each one does and is
-# what CI runs. Nothing here is needed to build: go build ./cmd/roce-fabric is.
+# The targets are the steps of .ci/run, which describes them and is what CI runs. make is not
+# needed to build the program: go build ./cmd/roce-fabric is enough.
 
 GO ?= go
 CI_RUN = bash .ci/run
 
-# The packages whose golden files `make golden` rewrites: those whose tests
-# have a flag -update.
+# The packages whose golden files `make golden` rewrites: those whose tests have a flag
+# -update.
 GOLDEN_PKGS ?= $(shell grep -rl '"update"' --include='*_test.go' . | xargs -r -n1 dirname | sort -u)
 
 BENCH ?= .

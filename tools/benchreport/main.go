@@ -1,5 +1,5 @@
-// Command benchreport writes the table of bench/README.md from what benchmarks print.
-// It judges nothing but ratios: times are of the machine that they were taken on.
+// Command benchreport writes the table of bench/README.md from the output of benchmarks. It
+// judges only ratios, because times depend on the machine.
 package main
 
 import (
@@ -66,7 +66,7 @@ func run(readme, goalFile string, files []string) error {
 
 const heading = "\n## Numbers\n"
 
-// replace writes a file so that it is the old or the new one, never half of it.
+// replace writes a file atomically.
 func replace(name string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(name), ".benchreport-")
 	if err != nil {
@@ -82,17 +82,17 @@ func replace(name string, data []byte) error {
 	return os.Rename(f.Name(), name)
 }
 
-// place is a benchmark and one of its units.
+// place identifies a benchmark and one of its units.
 type place struct{ name, unit string }
 
-// results are the values of several runs, in the order in which they came.
+// results holds the values of several runs, in their original order.
 type results struct {
 	rows   []place
 	values map[place][]float64
 	cpu    string
 }
 
-// ordinary are the units that every benchmark has.
+// ordinary lists the units that every benchmark has.
 var ordinary = []string{"sec/op", "B/op", "allocs/op", "B/s"}
 
 func (r *results) add(file string) error {
@@ -112,7 +112,7 @@ func (r *results) read(from io.Reader, name string) error {
 	for in.Scan() {
 		res, ok := in.Result().(*benchfmt.Result)
 		if !ok {
-			continue // a line of a test that begins like one of a benchmark
+			continue // a line of test output that looks like a benchmark
 		}
 		r.cpu = res.GetConfig("cpu")
 		base, parts := res.Name.Parts()
@@ -143,9 +143,9 @@ func (r *results) read(from io.Reader, name string) error {
 	return in.Err()
 }
 
-// goal is what a value is to be.
+// goal is the target of a value.
 type goal struct {
-	least bool // at least, else at most
+	least bool // the value is a minimum, otherwise a maximum
 	value float64
 }
 
@@ -177,7 +177,7 @@ func parseGoals(text string) (map[place]goal, error) {
 	return out, nil
 }
 
-// medians reads the table that is replaced.
+// medians reads the medians from the old table.
 func medians(section string) map[place]float64 {
 	out := map[place]float64{}
 	for _, l := range strings.Split(section, "\n") {
@@ -193,8 +193,8 @@ func medians(section string) map[place]float64 {
 	return out
 }
 
-// table is the table, and a line on each ratio that has worsened. A goal of no
-// benchmark is an error: it would be taken for one that is met.
+// table returns the table, and a line for each ratio that got worse. A goal without a benchmark
+// is an error, because it would otherwise count as met.
 func (r *results) table(goals map[place]goal, before map[place]float64) (string, error) {
 	var b strings.Builder
 	b.WriteString("| benchmark | unit | median | lowest to highest | goal | before |\n|---|---|---|---|---|---|\n")
@@ -250,7 +250,7 @@ func (r *results) machine() string {
 		time.Now().UTC().Format(time.DateOnly), most, bytes.TrimSpace(rev), runtime.NumCPU(), r.cpu, runtime.GOOS, runtime.GOARCH, runtime.Version())
 }
 
-// number prints three digits, of a small one two.
+// number formats a value with three significant digits, or two if it is below 0.1.
 func number(v float64) string {
 	switch {
 	case v > 0 && v < 0.1:

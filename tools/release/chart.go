@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// chart packs the Helm chart of the operator, with the version of the release.
+// chart packs the operator's Helm chart with the version of the release.
 func (r *release) chart() error {
 	var files []file
 	// The roles and the CRDs are symbolic links, which os.Stat and os.ReadFile follow.
@@ -44,6 +44,6 @@ func (r *release) chart() error {
 	if err := add(filepath.Join(r.source, "kubernetes/chart"), operator); err != nil {
 		return err
 	}
-	name := strings.Join([]string{operator, r.tag()}, "-") + ".tgz" // as helm package names it
+	name := strings.Join([]string{operator, r.tag()}, "-") + ".tgz" // the name used by helm package
 	return writeFile(filepath.Join(r.out, name), func(w *bytes.Buffer) error { return writeTarGz(w, r.time, files) })
 }

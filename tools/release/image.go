@@ -19,20 +19,20 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// user is the number of the user that the program of an image runs as.
+// user is the user ID that the program of an image runs as.
 const user = 65532
 
-// operator is the program of Kubernetes; an image is all that a release has of it.
+// operator is the Kubernetes operator, which a release provides only as an image.
 const operator = "roce-fabric-operator"
 
-// layer is the one layer of the image of a program.
+// layer is the single layer of a program's image.
 type layer struct {
 	program string
 	target
 	v1.Layer
 }
 
-// layer packs what an image holds: the program, the root certificates for webhooks and
+// layer builds the content of an image: the program, the root certificates for webhooks and
 // stores with public certificates, and the folders that the user may write to.
 func (r *release) layer(name string, t target, program []byte) error {
 	tree := []file{
@@ -65,9 +65,9 @@ func (r *release) layer(name string, t target, program []byte) error {
 	return nil
 }
 
-// roots are the root certificates that Mozilla trusts, as the Go project publishes them. A
-// root that is trusted only for certificates issued before some day cannot be expressed in
-// this form, and is left out.
+// roots returns Mozilla's root certificates as published by the Go project. It leaves out roots
+// that are trusted only for certificates issued before some date, because this format cannot
+// express that.
 func roots() []byte {
 	var b bytes.Buffer
 	for root := range bundle.Roots() {
@@ -78,8 +78,8 @@ func roots() []byte {
 	return b.Bytes()
 }
 
-// image writes the OCI image layout of a program as a tar archive: an index with an image
-// for each Linux target.
+// image writes the OCI image layout of a program as a tar archive: an index with an image for
+// each Linux target.
 func (r *release) image(program string) error {
 	layers := slices.DeleteFunc(slices.Clone(r.layers), func(l layer) bool { return l.program != program })
 	if len(layers) == 0 {
@@ -103,7 +103,7 @@ func (r *release) image(program string) error {
 	if err != nil {
 		return err
 	}
-	// The names under which podman, docker and containerd load an image.
+	// The names under which podman, docker and containerd load the image.
 	named := layout.WithAnnotations(map[string]string{
 		"io.containerd.image.name":          "ghcr.io/roce-fabric/" + program + ":" + r.tag(),
 		"org.opencontainers.image.ref.name": r.tag(),
@@ -118,7 +118,7 @@ func (r *release) image(program string) error {
 	return writeFile(filepath.Join(r.out, program+"_image.tar"), func(w *bytes.Buffer) error { return writeTar(w, r.time, files) })
 }
 
-// tag is the version as a tag of an image, which has no '+'.
+// tag returns the version as an image tag, which must not contain '+'.
 func (r *release) tag() string {
 	return strings.ReplaceAll(strings.TrimPrefix(r.version, "v"), "+", "-")
 }
@@ -145,7 +145,7 @@ func (r *release) imageOf(l layer) (v1.Image, error) {
 			"org.opencontainers.image.version":  r.version,
 			"org.opencontainers.image.revision": r.commit,
 			"org.opencontainers.image.created":  r.time.Format("2006-01-02T15:04:05Z"),
-			// The second is that of the root certificates.
+			// MPL-2.0 is the licence of the root certificates.
 			"org.opencontainers.image.licenses": "Apache-2.0 AND MPL-2.0",
 		},
 	}
@@ -155,7 +155,7 @@ func (r *release) imageOf(l layer) (v1.Image, error) {
 	return mutate.ConfigMediaType(mutate.MediaType(image, types.OCIManifestSchema1), types.OCIConfigJSON), nil
 }
 
-// readTree reads the files below a folder, in order of their names.
+// readTree reads the files below a folder, sorted by name.
 func readTree(dir string) ([]file, error) {
 	var files []file
 	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {

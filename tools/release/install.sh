@@ -3,9 +3,8 @@
 #
 #   curl -fsSL https://github.com/roce-fabric/roce-fabric/releases/latest/download/install.sh | sh
 #
-# It needs sh, tar and one of curl and wget, and no root where it may write to the prefix.
-# The archive must have the checksum that the release states. Run again, it replaces what
-# is installed.
+# The script needs sh, tar and either curl or wget; it needs root only if the prefix is not
+# writable. It verifies the archive's checksum. Run again, it replaces the installed version.
 set -eu
 
 releases=https://github.com/roce-fabric/roce-fabric/releases
@@ -25,7 +24,7 @@ fail() {
 	exit 1
 }
 
-# fetch URL FILE
+# fetch URL FILE downloads or copies a file.
 fetch() {
 	case $1 in
 	file://*)
@@ -34,7 +33,7 @@ fetch() {
 		;;
 	esac
 	if command -v curl >/dev/null; then
-		# A redirect must not leave TLS.
+		# A redirect must not lead away from HTTPS.
 		case $1 in
 		https://*) curl -fsSL --proto '=https' -o "$2" "$1" || fail "cannot download $1" ;;
 		*) curl -fsSL -o "$2" "$1" || fail "cannot download $1" ;;
@@ -58,7 +57,7 @@ checksum() {
 	fi
 }
 
-# In a function, so that nothing runs where a download of this script was cut off.
+# main is a function, so that nothing runs if the download of this script was cut off.
 main() {
 	prefix="" version="" from=""
 	while [ $# -gt 0 ]; do
@@ -112,7 +111,7 @@ main() {
 	esac
 
 	mkdir -p "$prefix/bin" 2>/dev/null || fail "cannot write to $prefix: choose another folder with --prefix, or run as root"
-	# On the file system of the program, so that it is moved into place at once.
+	# On the same file system as the program, so that the final move is atomic.
 	tmp=$(mktemp -d "$prefix/bin/.roce-fabric.XXXXXX" 2>/dev/null) || fail "cannot write to $prefix/bin: choose another folder with --prefix, or run as root"
 	trap 'rm -rf "$tmp"' EXIT
 	trap 'exit 130' INT
@@ -134,7 +133,7 @@ main() {
 		was=$("$prefix/bin/roce-fabric" --version 2>/dev/null) || was="a program that does not run"
 	fi
 
-	# The program comes last: where anything before fails, the old one is still there.
+	# Install the program last: if anything fails before, the old one is still in place.
 	(cd "$tmp/new" && find share -type f) >"$tmp/files"
 	rm -f "$prefix"/share/man/man1/roce-fabric.1 "$prefix"/share/man/man1/roce-fabric-*.1
 	while read -r file; do

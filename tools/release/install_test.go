@@ -20,7 +20,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite testdata/first-day.txt")
 
-// serve makes a folder reachable at a URL of loopback.
+// serve serves a folder over HTTP on loopback and returns its URL.
 func serve(t *testing.T, dir string) string {
 	t.Helper()
 	s := httptest.NewServer(http.FileServer(http.Dir(dir)))
@@ -28,7 +28,7 @@ func serve(t *testing.T, dir string) string {
 	return s.URL
 }
 
-// tree lists the files below a folder, with their rights.
+// tree lists the files below a folder with their permissions.
 func tree(t *testing.T, dir string) []string {
 	t.Helper()
 	var list []string
@@ -44,8 +44,8 @@ func tree(t *testing.T, dir string) []string {
 	return list
 }
 
-// installer runs the script of the release. Programs in path are found before those of
-// the machine.
+// installer runs the release's install script. Programs in path take precedence over the
+// machine's programs.
 type installer struct {
 	shell []string
 	path  string
@@ -65,7 +65,8 @@ func (i installer) run(t *testing.T, args ...string) (string, error) {
 	return string(out), err
 }
 
-// The script installs the same from every kind of source, with every shell, and again.
+// The script installs the same files from every kind of source, with every shell, and again over
+// an existing installation.
 func TestInstall(t *testing.T) {
 	dir := built(t)
 	url := serve(t, dir)
@@ -107,8 +108,8 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// Without --prefix, a user who is not root gets it in the home folder; a relative prefix
-// is one of the current folder. A page of a command that is gone goes.
+// Without --prefix, a user other than root installs to the home folder; a relative prefix is
+// relative to the current folder. Pages of removed commands are deleted.
 func TestInstallPlaces(t *testing.T) {
 	home, fake := t.TempDir(), t.TempDir()
 	script(t, fake, "id", "echo 1000")
@@ -138,7 +139,7 @@ func script(t *testing.T, dir, name, body string) {
 	}
 }
 
-// Where anything is wrong, the script says what, and what was there stays.
+// On any error, the script reports it and keeps the existing installation.
 func TestInstallRefuses(t *testing.T) {
 	dir := built(t)
 	archive := "roce-fabric_linux_" + runtime.GOARCH + ".tar.gz"
@@ -200,12 +201,12 @@ func TestInstallRefuses(t *testing.T) {
 	}
 }
 
-// prompt begins a command in the transcript.
+// prompt matches the start of a command in the transcript.
 var prompt = regexp.MustCompile(`(?m)^\$ (.*)\n`)
 
-// The commands of testdata/first-day.txt work on a machine that has a shell, tar and wget, and
-// no more: from the download to a validated fabric of the lab. What they print is there to be
-// read; a wording of it may be older.
+// The commands of testdata/first-day.txt work on a machine with only a shell, tar and wget: from
+// the download to a validated fabric of the lab. Their output in the transcript is for the
+// reader; its wording may be outdated.
 func TestFirstDay(t *testing.T) {
 	busybox, err := exec.LookPath("busybox")
 	if err != nil {
@@ -225,7 +226,7 @@ func TestFirstDay(t *testing.T) {
 	if _, err := stage(m.root, file{name: "bin/busybox", mode: 0o755, body: read(t, busybox)}); err != nil {
 		t.Fatal(err)
 	}
-	// The programs that install.sh names, and those that a person types.
+	// The programs that install.sh uses, and those that a person types.
 	for _, name := range []string{"sh", "awk", "cat", "cp", "find", "id", "kill", "mkdir", "mktemp", "mv", "rm", "sha256sum", "sleep", "tail", "tar", "uname", "wget"} {
 		if err := os.Symlink("busybox", filepath.Join(m.root, "bin", name)); err != nil {
 			t.Fatal(err)
@@ -271,7 +272,7 @@ func TestFirstDay(t *testing.T) {
 	}
 }
 
-// plain leaves out of an output what differs from run to run.
+// plain replaces the parts of an output that differ between runs.
 func plain(s string) string {
 	for _, r := range [][2]string{
 		{`roce-fabric v\d\S*`, "roce-fabric v1.0.0"},

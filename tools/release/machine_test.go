@@ -42,7 +42,7 @@ func newMachine(t *testing.T, root string) *machine {
 	return m
 }
 
-// command is a program of the machine that runs as user 1000.
+// command returns a command of the machine that runs as user 1000.
 func (m *machine) command(ctx context.Context, env []string, name string, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, name, args...)
 	c.Path, c.Err, c.Dir, c.Env = name, nil, "/", env
@@ -61,8 +61,8 @@ func (m *machine) run(env []string, name string, args ...string) (string, error)
 	return string(out), err
 }
 
-// publish puts the last commit, as a version of the module, into a folder as a module proxy
-// serves it.
+// publish puts the last commit, as a version of the module, into a folder with the layout of a
+// module proxy.
 func publish(t *testing.T, path, version, proxy string) {
 	t.Helper()
 	r := &release{source: filepath.Join(t.TempDir(), "source")}

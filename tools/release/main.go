@@ -1,7 +1,7 @@
 // Command release builds the files of a release from the last commit: the program for each
-// target, archives, deb and rpm packages, OCI images, a Helm chart, bills of materials and checksums.
-// What is not committed is not in them. The same commit, built with the same Go, gives the
-// same bytes on every machine and in every folder.
+// target, archives, deb and rpm packages, OCI images, a Helm chart, bills of materials and
+// checksums. Uncommitted changes are not included. The same commit, built with the same Go
+// version, gives the same bytes on every machine and in every folder.
 //
 //	go -C tools run ./release -out ../bin/release
 package main
@@ -26,25 +26,25 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// target is a platform that a release has a program for.
+// target is a platform for which a release has a program.
 type target struct{ os, arch string }
 
 func (t target) String() string { return t.os + "_" + t.arch }
 
-// release is what all files of one release share.
+// release holds what all files of one release share.
 type release struct {
-	source  string    // a clean clone of the commit
-	out     string    // the folder for the files
-	most    int64     // how large a program for Linux may be, in bytes
-	commit  string    // what is built
-	version string    // of the program, as it was stamped: a tag, or a pseudo-version
-	time    time.Time // of the commit: the time of every file in every archive
-	shared  []file    // what belongs to the program on every platform
-	// licences of modules as they were found, by the URL of the module.
+	source  string    // folder with a clean clone of the commit
+	out     string    // folder for the release's files
+	most    int64     // largest allowed size of a Linux program, in bytes
+	commit  string    // hash of the commit
+	version string    // version stamped into the program: a tag, or a pseudo-version
+	time    time.Time // time of the commit, used for every file in every archive
+	shared  []file    // files installed with the program on every platform
+	// licences maps the package URL of each module to its licences.
 	licences map[string]*cdx.Evidence
 
 	mu     sync.Mutex
-	layers []layer // of the images, one a program and Linux target
+	layers []layer // of the images, one per program and Linux target
 }
 
 func main() {
@@ -81,7 +81,7 @@ func run(out, targets string, most int64) error {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return err
 	}
-	// The first one writes what the others share.
+	// The first target creates the files that the others share.
 	if err := r.add(list[0], tmp); err != nil {
 		return fmt.Errorf("%s: %w", list[0], err)
 	}
@@ -115,8 +115,8 @@ func run(out, targets string, most int64) error {
 	return r.sums()
 }
 
-// parseTargets puts the platform of this machine first: its program writes the man pages
-// and completions of all.
+// parseTargets puts the platform of this machine first, because its program writes the man pages
+// and completions for all targets.
 func parseTargets(s string) ([]target, error) {
 	var list []target
 	for _, name := range strings.Split(s, ",") {
@@ -134,8 +134,8 @@ func parseTargets(s string) ([]target, error) {
 	return slices.Insert(slices.Delete(list, here, here+1), 0, first), nil
 }
 
-// checkout clones the commit into a folder of its own. Go stamps a program with its version
-// only in a clone, and as modified where a file is not committed.
+// checkout clones the commit into its own folder. Go stamps a version into a program only in a
+// clone, and marks it as modified if there are uncommitted files.
 func (r *release) checkout() error {
 	top, err := output(".", nil, "git", "rev-parse", "--show-toplevel", "HEAD")
 	if err != nil {
@@ -161,12 +161,12 @@ func (r *release) checkout() error {
 	return nil
 }
 
-// add builds the program of a target and the files made of it.
+// add builds the program of a target and the files made from it.
 func (r *release) add(t target, tmp string) error {
 	start := time.Now()
 	folder := filepath.Join(tmp, t.String())
 	program := filepath.Join(folder, "roce-fabric")
-	// Nothing of the caller's environment may change what is built.
+	// The caller's environment must not change the build.
 	env := []string{"GOFLAGS=-buildvcs=true", "GOOS=" + t.os, "GOARCH=" + t.arch, "GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=", "GOWORK=off"}
 	if _, err := output(r.source, env, "make", "-s", "build", "OUT="+folder+"/"); err != nil {
 		return err
@@ -176,7 +176,7 @@ func (r *release) add(t target, tmp string) error {
 	if err != nil {
 		return err
 	}
-	// Those for Linux are copied to hosts.
+	// Linux programs are copied to hosts, so their size matters.
 	if n := int64(len(body)); n > r.most && t.os == "linux" {
 		return fmt.Errorf("the program has %d bytes, more than %d", n, r.most)
 	}
@@ -216,7 +216,7 @@ func (r *release) add(t target, tmp string) error {
 	return nil
 }
 
-// operator builds the operator for a target, and the layer of its image.
+// operator builds the operator for a target and the layer of its image.
 func (r *release) operator(t target, folder string, env []string) error {
 	if _, err := output(r.source, env, "make", "-s", "operator", "OUT="+folder+"/", "VERSION="+r.version); err != nil {
 		return err
@@ -249,14 +249,15 @@ modules:
 		found, ok := r.licences[c.PackageURL]
 		switch {
 		case ok:
-		case c.Name == "../": // this module, which that of the operator has as a folder
+		case c.Name == "../": // the main module, which the operator's module replaces with a folder
 			c.Name, c.Version, c.PackageURL = "github.com/roce-fabric/roce-fabric", r.version, ""
 			c.Licenses = &cdx.Licenses{{License: &cdx.License{ID: "Apache-2.0"}}}
 			(*bill.Components)[i] = c
 		case name == operator:
-			// cyclonedx-gomod looks for licences of modules in groups, and finds none for a
-			// group that has a folder: those that the tool has as well are known.
-		default: // a module of this target alone
+			// cyclonedx-gomod looks up licences of modules in groups, and finds none for a group
+			// that contains a folder. Modules that the operator shares with the program are
+			// already known.
+		default: // a module used only by this target
 			bill, err = r.modules(program, true)
 			break modules
 		}
@@ -265,10 +266,10 @@ modules:
 	if err != nil {
 		return err
 	}
-	// cyclonedx-gomod asks the module proxy for the licence of this module.
+	// cyclonedx-gomod would look up the licence of this module at the module proxy.
 	bill.Metadata.Component.Evidence = nil
 	bill.Metadata.Component.Licenses = &cdx.Licenses{{License: &cdx.License{ID: "Apache-2.0"}}}
-	// Its own checksums: it is another program on every machine.
+	// Remove the checksums of cyclonedx-gomod itself, which differ between machines.
 	if tools := bill.Metadata.Tools; tools != nil && tools.Tools != nil {
 		for i := range *tools.Tools {
 			(*tools.Tools)[i].Hashes = nil
@@ -279,9 +280,9 @@ modules:
 	})
 }
 
-// modules lists those of a program. To read the licences takes most of the time.
+// modules returns the modules of a program. Reading their licences takes most of the time.
 func (r *release) modules(program string, licences bool) (*cdx.BOM, error) {
-	tool, err := output(".", []string{"GOFLAGS=-trimpath"}, "go", "tool", "-n", "cyclonedx-gomod") // built, and not run
+	tool, err := output(".", []string{"GOFLAGS=-trimpath"}, "go", "tool", "-n", "cyclonedx-gomod") // prints the path of the built tool
 	if err != nil {
 		return nil, err
 	}
@@ -289,8 +290,8 @@ func (r *release) modules(program string, licences bool) (*cdx.BOM, error) {
 	if licences {
 		args = append(args, "-licenses")
 	}
-	// The modules are in the cache, from the build, which checked them against go.sum. Outside
-	// of a module, where cyclonedx-gomod asks for them, Go would ask the checksum database.
+	// The build has put the modules into the cache and checked them against go.sum. Outside a
+	// module, where cyclonedx-gomod looks them up, Go would query the checksum database.
 	text, err := output(".", []string{"GOPROXY=off", "GOSUMDB=off"}, tool, append(args, program)...)
 	if err != nil {
 		return nil, err
@@ -317,7 +318,7 @@ func (r *release) sums() error {
 	return os.WriteFile(filepath.Join(r.out, "SHA256SUMS"), text.Bytes(), 0o644)
 }
 
-// output runs a program in a folder and returns what it prints.
+// output runs a program in a folder and returns its standard output.
 func output(dir string, env []string, name string, args ...string) (string, error) {
 	c := exec.Command(name, args...)
 	c.Dir = dir

@@ -13,7 +13,7 @@ import (
 	_ "github.com/goreleaser/nfpm/v2/rpm"
 )
 
-// homepage is where people find the project.
+// homepage is the URL of the project.
 const homepage = "https://github.com/roce-fabric/roce-fabric"
 
 const (
@@ -23,15 +23,15 @@ const (
 		"of hosts, and proves on every hop that the fabric runs as the intent says."
 )
 
-// units are the services that a package has. None is started: each needs an intent or a
-// wanted state first.
+// units are the services in a package. None is started on installation, because each needs an
+// intent or a wanted state first.
 var units = []string{"roce-fabric-watch.service", "roce-fabric-agent.service"}
 
-// account is the user of the watch service.
+// account is the sysusers entry for the user of the watch service.
 const account = `u roce-fabric - "Watch a RoCE fabric" /var/lib/roce-fabric
 `
 
-// afterInstall makes the account, and has systemd read the units.
+// afterInstall creates the account and makes systemd load the units.
 const afterInstall = `#!/bin/sh
 set -e
 if command -v systemd-sysusers >/dev/null; then
@@ -42,7 +42,7 @@ if [ -d /run/systemd/system ]; then
 fi
 `
 
-// packages writes the deb and the rpm of a target.
+// packages writes the deb and the rpm package of a target.
 func (r *release) packages(t target, tree []file, folder string) error {
 	script, err := stage(folder, file{name: "after-install", mode: 0o755, body: []byte(afterInstall)})
 	if err != nil {
@@ -50,7 +50,7 @@ func (r *release) packages(t target, tree []file, folder string) error {
 	}
 	for _, format := range []string{"deb", "rpm"} {
 		description := description
-		if format == "deb" { // its first line is the summary
+		if format == "deb" { // the first line of a deb description is the summary
 			description = summary + "\n" + description
 		}
 		contents, err := r.contents(format, tree, filepath.Join(folder, format))
@@ -83,8 +83,8 @@ func (r *release) packages(t target, tree []file, folder string) error {
 	return nil
 }
 
-// contents puts the tree below /usr, in the form that the distributions want, and adds
-// what systemd reads.
+// contents puts the tree below /usr, in the form that the distributions require, and adds the
+// files for systemd.
 func (r *release) contents(format string, tree []file, folder string) (files.Contents, error) {
 	list := files.Contents{{Destination: "/etc/roce-fabric", Type: files.TypeDir, FileInfo: &files.ContentFileInfo{Mode: 0o755}}}
 	put := func(f file) error {
@@ -125,8 +125,8 @@ func (r *release) contents(format string, tree []file, folder string) (files.Con
 	return list, put(file{name: "usr/lib/sysusers.d/roce-fabric.conf", mode: 0o644, body: []byte(account)})
 }
 
-// packagedUnit is an example unit without its head, which says how to copy it, and with
-// the program where a package has it.
+// packagedUnit returns an example unit without its head, which explains how to copy it, and with
+// the program's path in a package.
 func packagedUnit(body []byte) []byte {
 	if at := bytes.Index(body, []byte("[Unit]\n")); at >= 0 {
 		body = body[at:]

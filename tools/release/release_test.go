@@ -33,7 +33,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
 
-// built is the folder with the files of a release. `.ci/run release` makes one and names it.
+// built returns the folder with the files of a release, which `.ci/run release` creates and
+// names.
 func built(t *testing.T) string {
 	t.Helper()
 	dir := os.Getenv("ROCE_FABRIC_RELEASE")
@@ -52,7 +53,7 @@ func read(t *testing.T, name string) []byte {
 	return body
 }
 
-// one is the only file of the release that a pattern matches.
+// one returns the only file of the release that matches a pattern.
 func one(t *testing.T, pattern string) string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(built(t), pattern))
@@ -62,7 +63,7 @@ func one(t *testing.T, pattern string) string {
 	return names[0]
 }
 
-// must runs a program and returns what it prints, which has to end well.
+// must runs a program, which must succeed, and returns its output.
 func must(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	out, err := exec.Command(name, args...).CombinedOutput()
@@ -79,7 +80,7 @@ func need(t *testing.T, program string) {
 	}
 }
 
-// targetsOf are the targets that the release was built for.
+// targetsOf returns the targets that the release was built for.
 func targetsOf(t *testing.T) []target {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(built(t), "*.tar.gz"))
@@ -177,7 +178,7 @@ func TestSums(t *testing.T) {
 	}
 }
 
-// Programs are static, stripped, of the last commit, and say so.
+// Programs are static and stripped, and report the last commit.
 func TestPrograms(t *testing.T) {
 	commit := strings.TrimSpace(must(t, "git", "rev-parse", "HEAD"))
 	for _, of := range targetsOf(t) {
@@ -226,7 +227,7 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// what a prefix gets on every system.
+// everywhere lists files that are installed on every system.
 var everywhere = []string{
 	"share/bash-completion/completions/roce-fabric", "share/zsh/site-functions/_roce-fabric", "share/fish/vendor_completions.d/roce-fabric.fish",
 	"share/man/man1/roce-fabric.1", "share/man/man1/roce-fabric-plan.1", "share/doc/roce-fabric/LICENSE", "share/doc/roce-fabric/NOTICE",
@@ -246,7 +247,7 @@ func TestArchives(t *testing.T) {
 	}
 }
 
-// A bill of materials has each module in the program, with its version and licence.
+// A bill of materials lists each module in the program, with its version and licence.
 func TestBillsOfMaterials(t *testing.T) {
 	for _, of := range targetsOf(t) {
 		info, err := buildinfo.ReadFile(programOf(t, of))
@@ -280,7 +281,7 @@ func TestBillsOfMaterials(t *testing.T) {
 	}
 }
 
-// billOf reads the bill of a program.
+// billOf reads the bill of materials of a program.
 func billOf(t *testing.T, program string, of target) (*cdx.BOM, map[string]cdx.Component) {
 	t.Helper()
 	bill, listed := &cdx.BOM{}, map[string]cdx.Component{}
@@ -348,7 +349,7 @@ func TestRPM(t *testing.T) {
 	}
 }
 
-// packaged are the files that a package has on every distribution, and those of one.
+// packaged returns the files that a package contains on every distribution, followed by own.
 func packaged(own ...string) []string {
 	list := []string{"/usr/bin/roce-fabric", "/usr/lib/systemd/system/roce-fabric-watch.service", "/usr/lib/systemd/system/roce-fabric-agent.service", "/usr/lib/sysusers.d/roce-fabric.conf"}
 	for _, name := range slices.Concat(everywhere, own) {
@@ -365,8 +366,8 @@ func packaged(own ...string) []string {
 	return list
 }
 
-// An image is a valid OCI layout with an image a platform, which runs without root on
-// nothing but itself, and trusts the roots that it has.
+// An image is a valid OCI layout with one image per platform, which runs without root and
+// without other files, and trusts its own root certificates.
 func TestImage(t *testing.T) {
 	for _, program := range []string{"roce-fabric", operator} {
 		t.Run(program, func(t *testing.T) { testImage(t, program) })
@@ -464,7 +465,7 @@ func runImage(t *testing.T, image v1.Image, config *v1.ConfigFile) {
 	}
 }
 
-// The chart has the version of the release, and its CRDs and roles as files.
+// The chart has the version of the release, and contains its CRDs and roles as files.
 func TestChart(t *testing.T) {
 	tag := strings.ReplaceAll(strings.TrimPrefix(version(t), "v"), "+", "-")
 	z, err := gzip.NewReader(bytes.NewReader(read(t, one(t, operator+"-"+tag+".tgz"))))
@@ -482,8 +483,8 @@ func TestChart(t *testing.T) {
 	}
 }
 
-// Two builds in different folders are equal byte for byte. Every run clones the commit
-// into a folder of its own. At night, the second one has an empty build cache.
+// Two builds in different folders are identical byte for byte. Every run clones the commit into
+// its own folder. At night, the second run has an empty build cache.
 func TestReproducible(t *testing.T) {
 	dir, again := built(t), t.TempDir()
 	here := target{runtime.GOOS, runtime.GOARCH}
@@ -496,7 +497,7 @@ func TestReproducible(t *testing.T) {
 		}
 		targets = strings.Join(all, ",")
 	}
-	// Nothing that a machine may have set goes into a release.
+	// Settings of the machine must not influence a release.
 	t.Setenv("GOFLAGS", "-tags=other")
 	t.Setenv("CGO_ENABLED", "1")
 	t.Setenv("TZ", "Asia/Tokyo")
@@ -520,7 +521,8 @@ func TestReproducible(t *testing.T) {
 				t.Errorf("%s differs", e.Name())
 			}
 		case strings.HasSuffix(e.Name(), "_image.tar"):
-			// The layer, the configuration and the manifest of this target; the index is of all.
+			// Compare the layer, the configuration and the manifest of this target; the index
+			// covers all targets.
 			all, equal := untar(t, bytes.NewReader(read(t, name))), 0
 			for blob := range untar(t, bytes.NewReader(read(t, other))) {
 				if strings.HasPrefix(blob, "blobs/") && all[blob] != nil {
@@ -534,8 +536,8 @@ func TestReproducible(t *testing.T) {
 	}
 }
 
-// go install takes the module: its go.mod replaces nothing, and it has an archive as the
-// module proxy makes it from a tag.
+// go install accepts the module: its go.mod replaces nothing, and its archive can be built the
+// way the module proxy does from a tag.
 func TestModule(t *testing.T) {
 	built(t)
 	var module struct {
@@ -552,7 +554,7 @@ func TestModule(t *testing.T) {
 	publish(t, module.Module.Path, "v0.0.99", t.TempDir())
 }
 
-// What go install @latest takes from a module proxy builds, and knows its version.
+// The module that go install @latest gets from a module proxy builds and knows its version.
 func TestGoInstall(t *testing.T) {
 	built(t)
 	if os.Getenv("ROCE_FABRIC_NIGHTLY") == "" {

@@ -22,14 +22,14 @@ type file struct {
 	body  []byte
 }
 
-// completions are the files that shells look for, by the name of the shell.
+// completions maps each shell to the path of its completion script.
 var completions = [][2]string{
 	{"bash", "share/bash-completion/completions/roce-fabric"},
 	{"fish", "share/fish/vendor_completions.d/roce-fabric.fish"},
 	{"zsh", "share/zsh/site-functions/_roce-fabric"},
 }
 
-// sharedFiles are the man pages, completions and documents, in order of their names.
+// sharedFiles returns the man pages, completions and documents, sorted by name.
 func (r *release) sharedFiles(program string) ([]file, error) {
 	var files []file
 	for _, c := range completions {
@@ -67,7 +67,7 @@ func (r *release) sharedFiles(program string) ([]file, error) {
 	return files, nil
 }
 
-// writeTar writes files in their order, with one time and without names of users.
+// writeTar writes files in the given order, all with the same time and without user names.
 func writeTar(w io.Writer, when time.Time, files []file) error {
 	t := tar.NewWriter(w)
 	for _, f := range files {
@@ -93,7 +93,7 @@ func writeTarGz(w io.Writer, when time.Time, files []file) error {
 	return z.Close()
 }
 
-// compressed is a file as Debian wants man pages and change logs.
+// compressed compresses a file as Debian requires for man pages and changelogs.
 func compressed(body []byte) ([]byte, error) {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
@@ -103,7 +103,7 @@ func compressed(body []byte) ([]byte, error) {
 	return b.Bytes(), z.Close()
 }
 
-// stage writes a file below a folder and returns where it is.
+// stage writes a file below a folder and returns its path.
 func stage(folder string, f file) (string, error) {
 	name := filepath.Join(folder, filepath.FromSlash(path.Clean("/"+f.name)))
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
