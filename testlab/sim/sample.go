@@ -10,10 +10,9 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Sampled serves a subscription that samples: the values as they are, the mark that this
-// is all, and then, where the list is a stream, the values again each time the shortest
-// interval has passed, until the client is gone. An interval of zero is the default of
-// the system.
+// Sampled serves a sampling subscription: it sends the current values and the sync response. If
+// the list is a stream, it then sends the values again at the shortest requested interval, until
+// the client is gone. An interval of zero means usual, the system's default.
 func Sampled(stream gnmi.GNMI_SubscribeServer, list *gnmi.SubscriptionList, usual time.Duration, read func() ([]*gnmi.Notification, error)) error {
 	send := func() error {
 		ns, err := read()
@@ -57,7 +56,7 @@ func Sampled(stream gnmi.GNMI_SubscribeServer, list *gnmi.SubscriptionList, usua
 	}
 }
 
-// Subscription receives what a client subscribes to.
+// Subscription receives the list of subscriptions from a client.
 func Subscription(stream gnmi.GNMI_SubscribeServer) (*gnmi.SubscriptionList, error) {
 	first, err := stream.Recv()
 	switch {

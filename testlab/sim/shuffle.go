@@ -14,23 +14,22 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// Shuffler has a box answer in the ways that a box of its kind is free to: in
-// which order it lists what has none, which lines it prints that say nothing
-// new, when an answer comes and in which pieces. It never changes what an answer
-// says. Two boxes of a kind, or two releases, may have habits of their own: those
-// follow from the seed. Differences between two answers of one box follow from
-// the seed and the number of answers before.
+// Shuffler varies a box's answers in the ways that real boxes of its kind vary: the order of
+// unordered items, optional lines without new information, the time of an answer and its division
+// into pieces. It never changes the meaning of an answer. Two boxes of a kind, or two releases,
+// may have different habits: these depend on the seed. Differences between two answers of one box
+// depend on the seed and the number of previous answers.
 //
-// The zero value, and nil, change nothing. Safe for concurrent use.
+// The zero value and nil change nothing. It is safe for concurrent use.
 type Shuffler struct{ seed, answers atomic.Uint64 }
 
-// Shuffle makes a new box of it: seed 0 is one that changes nothing.
+// Shuffle turns it into a different box. Seed 0 changes nothing.
 func (s *Shuffler) Shuffle(seed uint64) {
 	s.seed.Store(seed)
 	s.answers.Store(0)
 }
 
-// Habit is what the box does alike in every answer; what names it.
+// Habit returns Dice that give the same results in every answer of the box; what names the habit.
 func (s *Shuffler) Habit(what string) *Dice {
 	if s == nil || s.seed.Load() == 0 {
 		return nil
@@ -40,7 +39,7 @@ func (s *Shuffler) Habit(what string) *Dice {
 	return newDice(s.seed.Load(), h.Sum64())
 }
 
-// Answer is for one answer of the box.
+// Answer returns Dice for one answer of the box.
 func (s *Shuffler) Answer() *Dice {
 	if s == nil || s.seed.Load() == 0 {
 		return nil
@@ -48,16 +47,16 @@ func (s *Shuffler) Answer() *Dice {
 	return newDice(s.seed.Load(), s.answers.Add(1))
 }
 
-// Dice decide what a box is free to do. A nil one decides for what comes first,
-// for no and for at once. Not safe for concurrent use.
+// Dice makes the choices that a box is free to make. A nil Dice keeps the given order, answers no,
+// and does not delay. It is not safe for concurrent use.
 type Dice struct{ r *rand.Rand }
 
 func newDice(a, b uint64) *Dice { return &Dice{rand.New(rand.NewPCG(a, b))} }
 
-// Bool decides for yes or no.
+// Bool chooses yes or no.
 func (d *Dice) Bool() bool { return d != nil && d.r.IntN(2) == 1 }
 
-// N decides for a number from 0 to n-1.
+// N chooses a number from 0 to n-1.
 func (d *Dice) N(n int) int {
 	if d == nil {
 		return 0
@@ -65,7 +64,7 @@ func (d *Dice) N(n int) int {
 	return d.r.IntN(n)
 }
 
-// Reorder brings a list into another order, in place, and returns it.
+// Reorder shuffles a list in place and returns it.
 func Reorder[T any](d *Dice, l []T) []T {
 	if d != nil {
 		d.r.Shuffle(len(l), func(i, j int) { l[i], l[j] = l[j], l[i] })
@@ -73,11 +72,10 @@ func Reorder[T any](d *Dice, l []T) []T {
 	return l
 }
 
-// slowest is the longest that an answer is late.
+// slowest is the maximum delay of an answer.
 const slowest = 2 * time.Millisecond
 
-// Pause holds an answer back for a moment, unless ctx ends before; half of the
-// answers come at once.
+// Pause delays an answer for a moment, unless ctx ends first. Half of the answers are not delayed.
 func (d *Dice) Pause(ctx context.Context) error {
 	if d == nil || d.Bool() {
 		return ctx.Err()
@@ -92,9 +90,8 @@ func (d *Dice) Pause(ctx context.Context) error {
 	}
 }
 
-// JSON writes the members of all objects of a text in another order, and with
-// other white space: neither has a meaning (RFC 8259). A text that is no JSON
-// stays as it is.
+// JSON reorders the members of all objects in a text and changes white space, neither of which has
+// a meaning (RFC 8259). Text that is not JSON is returned unchanged.
 func (d *Dice) JSON(text []byte) []byte {
 	if d == nil || !json.Valid(text) {
 		return text
@@ -110,8 +107,8 @@ func (d *Dice) JSON(text []byte) []byte {
 	return b.Bytes()
 }
 
-// value writes the value at the head of valid JSON, and returns what follows it. Each
-// byte is read once: answers of a switch are megabytes long and nested deeply.
+// value writes the value at the start of valid JSON and returns the text after it. It reads each
+// byte once, because a switch's answers are megabytes long and deeply nested.
 func (d *Dice) value(b *bytes.Buffer, text []byte) []byte {
 	text = skipSpace(text)
 	switch text[0] {
@@ -134,9 +131,9 @@ func (d *Dice) value(b *bytes.Buffer, text []byte) []byte {
 	return text[n:]
 }
 
-// object writes the members of an object, of which text begins with the first.
+// object writes the members of an object. text begins at the first member.
 func (d *Dice) object(b *bytes.Buffer, text []byte) []byte {
-	var members bytes.Buffer // as they came
+	var members bytes.Buffer // in the original order
 	type member struct{ from, to int }
 	var list []member
 	for text = skipSpace(text); text[0] != '}'; text = skipSpace(text) {
@@ -165,7 +162,7 @@ func (d *Dice) object(b *bytes.Buffer, text []byte) []byte {
 
 func skipSpace(text []byte) []byte { return bytes.TrimLeft(text, " \t\r\n") }
 
-// scalarLength is that of the string, number or name at the head of valid JSON.
+// scalarLength returns the length of the string, number or literal at the start of valid JSON.
 func scalarLength(text []byte) int {
 	if text[0] != '"' {
 		if n := bytes.IndexAny(text, ",:]} \t\r\n"); n >= 0 {
@@ -182,7 +179,7 @@ func scalarLength(text []byte) int {
 	return n + 1
 }
 
-// Notifications shuffles the JSON in answers to a Get.
+// Notifications shuffles the JSON in the answer to a Get.
 func (d *Dice) Notifications(ns []*gnmi.Notification) {
 	if d == nil {
 		return
@@ -199,13 +196,13 @@ func (d *Dice) Notifications(ns []*gnmi.Notification) {
 	}
 }
 
-// Capabilities lists models and encodings in another order.
+// Capabilities reorders the models and encodings.
 func (d *Dice) Capabilities(r *gnmi.CapabilityResponse) {
 	Reorder(d, r.SupportedModels)
 	Reorder(d, r.SupportedEncodings)
 }
 
-// Channel is an SSH channel on which what is printed comes in pieces.
+// Channel returns an SSH channel whose output arrives in pieces.
 func (s *Shuffler) Channel(ch ssh.Channel) ssh.Channel {
 	if d := s.Answer(); d != nil {
 		return &pieces{ch, d}
@@ -213,14 +210,14 @@ func (s *Shuffler) Channel(ch ssh.Channel) ssh.Channel {
 	return ch
 }
 
-// pieces has one writer at a time, as a terminal has.
+// pieces supports one writer at a time, like a terminal.
 type pieces struct {
 	ssh.Channel
 	d *Dice
 }
 
-// maxPieces bounds the pieces of what is printed at once: a packet for each byte
-// of a configuration would be slower than any box.
+// maxPieces is the maximum number of pieces for one write. Sending each byte of a configuration in
+// its own packet would be slower than any real box.
 const maxPieces = 16
 
 // Write implements io.Writer.

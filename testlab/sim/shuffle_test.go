@@ -62,7 +62,7 @@ func TestShuffledPieces(t *testing.T) {
 	}
 }
 
-// Shuffled JSON says the same, in another order at each depth.
+// Shuffled JSON has the same meaning, with a different order at each depth.
 func TestShuffledJSON(t *testing.T) {
 	const text = ` { "a" : {"x":[1, {"p":"q\"}]","\\":[] } ,null],"y":{ }} ,"b":-1.5e3, "c":"é\u00e9" ,"d":[[],{},[{}] , true] } `
 	var want any

@@ -8,12 +8,11 @@ import (
 	"sync"
 )
 
-// NumQueues is the number of unicast queues, priorities and priority groups of
-// a port.
+// NumQueues is the number of unicast queues, of priorities and of priority groups of a port.
 const NumQueues = 8
 
-// The counters of a queue, of a priority (PFC) or of a priority group of a
-// port. Those from GroupDrops to FECUncorrected are of SONiC alone.
+// The counters of a queue, of a priority (PFC) or of a priority group of a port. Only SONiC has
+// those from GroupDrops to FECUncorrected.
 const (
 	PFCRx      = "pfc-rx" // frames
 	PFCTx      = "pfc-tx"
@@ -28,28 +27,28 @@ const (
 	GroupDrops   = "group-drops"   // packets
 	HeadroomPeak = "headroom-peak" // bytes
 	PauseRxTime  = "pause-rx-us"   // microseconds
-	LinkPauseRx  = "link-pause-rx" // frames; of queue 0, as a port has it once
-	LinkPauseTx  = "link-pause-tx" // likewise
+	LinkPauseRx  = "link-pause-rx" // frames; one per port, counted for queue 0
+	LinkPauseTx  = "link-pause-tx" // same
 
-	FECCorrected   = "fec-corrected"   // code words; of queue 0, as a port has it once
-	FECUncorrected = "fec-uncorrected" // likewise
-	SymbolErrors   = "symbol-errors"   // likewise
-	RxErrors       = "rx-errors"       // frames, likewise
-	TxErrors       = "tx-errors"       // likewise
+	FECCorrected   = "fec-corrected"   // code words; one per port, counted for queue 0
+	FECUncorrected = "fec-uncorrected" // same
+	SymbolErrors   = "symbol-errors"   // symbols; same
+	RxErrors       = "rx-errors"       // frames; same
+	TxErrors       = "tx-errors"       // frames; same
 )
 
 var tallyNames = map[string]bool{PFCRx: true, PFCTx: true, TxPkts: true, TxOctets: true, DropPkts: true, DropOctets: true, ECNMarked: true,
 	WDStuck: true, WDRecovery: true, GroupDrops: true, HeadroomPeak: true, PauseRxTime: true, LinkPauseRx: true, LinkPauseTx: true,
 	FECCorrected: true, FECUncorrected: true, SymbolErrors: true, RxErrors: true, TxErrors: true}
 
-// Tally is what a box counts. Traffic is simulated without a clock: a counter
-// with a flow grows by it each time that it was read. The zero value is ready;
-// safe for concurrent use.
+// Tally holds a box's counters. Traffic is simulated without a clock: a counter with a flow
+// changes by a fixed step each time it is read. The zero value is ready to use. It is safe for
+// concurrent use.
 type Tally struct {
 	mu    sync.Mutex
 	now   map[tallied]uint64
 	flows map[tallied]int64
-	held  map[tallied]uint64 // what is shown while polling stands still; nil else
+	held  map[tallied]uint64 // values shown while polling is stopped; otherwise nil
 }
 
 // tallied names one counter of a queue, priority or group of a port.
@@ -59,8 +58,8 @@ type tallied struct {
 	name  string
 }
 
-// CheckCounter returns an error unless a [Tally] has this counter: name must be one of the
-// constants above, and queue 0 to 7.
+// CheckCounter returns an error unless [Tally] has the counter: name must be one of the constants
+// above, and queue must be 0 to 7.
 func CheckCounter(queue int, name string) error {
 	if queue < 0 || queue >= NumQueues {
 		return fmt.Errorf("queue %d is not between 0 and %d", queue, NumQueues-1)
@@ -71,7 +70,7 @@ func CheckCounter(queue int, name string) error {
 	return nil
 }
 
-// keyOf panics unless [CheckCounter] accepts the counter: callers name it in code, or have
+// keyOf panics unless [CheckCounter] accepts the counter, because callers use constants or have
 // checked it.
 func keyOf(port string, queue int, name string) tallied {
 	if err := CheckCounter(queue, name); err != nil {
@@ -91,8 +90,8 @@ func (t *Tally) Set(port string, queue int, name string, value uint64) {
 	t.now[k] = value
 }
 
-// Flow has a counter grow by step each time that it was read, and fall by a
-// negative one, not below 0, as one that was cleared; 0 ends it.
+// Flow makes a counter grow by step each time it is read. A negative step makes it fall, but not
+// below 0, like a counter that was cleared. Step 0 ends the flow.
 func (t *Tally) Flow(port string, queue int, name string, step int64) {
 	k := keyOf(port, queue, name)
 	t.mu.Lock()
@@ -103,7 +102,7 @@ func (t *Tally) Flow(port string, queue int, name string, step int64) {
 	t.flows[k] = step
 }
 
-// Read is what the box shows of a counter.
+// Read returns the value that the box shows, then applies the counter's flow.
 func (t *Tally) Read(port string, queue int, name string) uint64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -121,22 +120,22 @@ func (t *Tally) Read(port string, queue int, name string) uint64 {
 	return v
 }
 
-// Still ends what grows by itself.
+// Still ends all flows.
 func (t *Tally) Still() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.flows = nil
 }
 
-// Reset sets all counters to 0, as a restart does.
+// Reset sets all counters to 0, like a restart.
 func (t *Tally) Reset() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.now = nil
 }
 
-// Hold stops the polling: what is shown stays as it is, whatever is counted.
-// Without, the counters are shown as they are again.
+// Hold(true) stops the polling: the shown values stay the same whatever is counted. Hold(false)
+// shows the current values again.
 func (t *Tally) Hold(on bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -20,14 +20,15 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// NewTLS makes a CA and a server certificate for loopback and returns a server
-// configuration to share between many switches, and the CA as PEM.
+// NewTLS creates a CA and a server certificate for loopback. It returns a server configuration
+// that many switches can share, and the CA as PEM.
 func NewTLS() (*tls.Config, []byte, error) {
 	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, nil, fmt.Errorf("ca key: %w", err)
 	}
-	// They are valid in the virtual time of testing/synctest as well, which begins in 2000.
+	// The certificates are also valid in the virtual time of testing/synctest, which begins in
+	// 2000.
 	ca := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "sim CA"}, NotBefore: time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), NotAfter: time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature}
 	caDER, err := x509.CreateCertificate(rand.Reader, ca, ca, &caKey.PublicKey, caKey)
@@ -49,9 +50,8 @@ func NewTLS() (*tls.Config, []byte, error) {
 	return conf, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: caDER}), nil
 }
 
-// WrongTLS is a server configuration that no CA of a switch signed, for
-// servers that are to present a wrong certificate; one for the process is
-// enough.
+// WrongTLS returns a server configuration that no switch's CA signed, for servers that present a
+// wrong certificate. One is enough for the whole process.
 var WrongTLS = sync.OnceValues(func() (*tls.Config, error) {
 	c, _, err := NewTLS()
 	if err == nil {
@@ -60,7 +60,7 @@ var WrongTLS = sync.OnceValues(func() (*tls.Config, error) {
 	return c, err
 })
 
-// NewHostKey makes an Ed25519 key for an SSH server.
+// NewHostKey creates an Ed25519 key for an SSH server.
 func NewHostKey() (ssh.Signer, error) {
 	_, key, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -69,14 +69,14 @@ func NewHostKey() (ssh.Signer, error) {
 	return ssh.NewSignerFromKey(key)
 }
 
-// ServeSSH serves one connection until it ends: the login, for which a client
-// has 30 seconds, and then each session channel by a call of session, on a
-// goroutine that wg counts. Other kinds of channel are refused.
+// ServeSSH serves one connection until it ends. The client has 30 seconds to log in. Each session
+// channel is then served by a call of session, on a goroutine counted by wg. Other kinds of
+// channels are rejected.
 func ServeSSH(c net.Conn, conf *ssh.ServerConfig, wg *sync.WaitGroup, session func(ssh.Channel, <-chan *ssh.Request)) {
 	defer c.Close()
 	_ = c.SetDeadline(time.Now().Add(30 * time.Second)) // for the handshake
 	own := *conf
-	own.ServerVersion = "SSH-2.0-OpenSSH_9.2" // all systems of the lab run OpenSSH
+	own.ServerVersion = "SSH-2.0-OpenSSH_9.2" // all systems in the lab run OpenSSH
 	conn, chans, reqs, err := ssh.NewServerConn(c, &own)
 	if err != nil {
 		return
@@ -97,39 +97,40 @@ func ServeSSH(c net.Conn, conf *ssh.ServerConfig, wg *sync.WaitGroup, session fu
 	_ = conn.Close()
 }
 
-// Listener knows its connections, so that they can be cut. A nil one is a
-// server that is not there.
+// Listener tracks its connections so that they can be cut. A nil Listener stands for a server that
+// does not exist.
 type Listener struct {
 	net.Listener
 	refuse func() bool
 	mu     sync.Mutex
 	conns  map[*trackedConn]struct{}
-	most   int // connections at once
+	most   int // largest number of simultaneous connections
 	log    []*Session
 	closed bool
 }
 
-// Session is a connection that a client had.
+// Session is one connection of a client.
 type Session struct {
-	From  string    // the client's end
+	From  string    // address of the client
 	Begin time.Time // when it was accepted
-	// Used is when a request was last begun, or answered before the connection ended: what
-	// the client did on it lies between these two.
+	// Used is when the last request began, or was answered before the connection ended. Everything
+	// the client did on the connection lies between Begin and Used.
 	Used  time.Time
-	Wrote time.Time // when a request last came that writes; zero for none
-	// End is when the server saw its end, which may be long after the client's; zero while
-	// it lasts.
+	Wrote time.Time // when the last write request arrived; zero if none did
+	// End is when the server noticed the end of the connection, which may be long after the client
+	// ended it; zero while the connection is open.
 	End time.Time
 }
 
-// maxSessions bounds the log of a server: the newest are kept.
+// maxSessions is the number of sessions in a server's log; older ones are dropped.
 const maxSessions = 64
 
-// ListenFunc opens a port at a host:port, whose host is an IP address; port 0 is a free one.
-// A nil one uses the network of this machine.
+// ListenFunc listens on a host:port whose host is an IP address; port 0 picks a free port. A nil
+// ListenFunc uses the machine's network.
 type ListenFunc func(address string) (net.Listener, error)
 
-// Open opens a port. Connections that come while refuse says so are closed at once.
+// Open listens on an address. Connections that arrive while refuse returns true are closed at
+// once.
 func (f ListenFunc) Open(address string, refuse func() bool) (*Listener, error) {
 	if f == nil {
 		f = func(address string) (net.Listener, error) { return net.Listen("tcp", address) }
@@ -141,7 +142,7 @@ func (f ListenFunc) Open(address string, refuse func() bool) (*Listener, error) 
 	return &Listener{Listener: ln, refuse: refuse, conns: map[*trackedConn]struct{}{}}, nil
 }
 
-// Address is host:port, "" where there is no server.
+// Address returns the host:port, or "" if there is no server.
 func (l *Listener) Address() string {
 	if l == nil {
 		return ""
@@ -149,7 +150,7 @@ func (l *Listener) Address() string {
 	return l.Addr().String()
 }
 
-// Most is the largest number of connections that there were at once.
+// Most returns the largest number of simultaneous connections so far.
 func (l *Listener) Most() int {
 	if l == nil {
 		return 0
@@ -159,7 +160,7 @@ func (l *Listener) Most() int {
 	return l.most
 }
 
-// Sessions are the newest connections, in the order in which they began.
+// Sessions returns the most recent connections in the order in which they began.
 func (l *Listener) Sessions() (out []Session) {
 	if l == nil {
 		return nil
@@ -172,8 +173,8 @@ func (l *Listener) Sessions() (out []Session) {
 	return out
 }
 
-// Used notes that a request of the client with that end of a connection begins, or is
-// answered.
+// Used records that a request begins or is answered on the connection from the given client
+// address.
 func (l *Listener) Used(from string) {
 	l.note(from, func(s *Session) {
 		if s.End.IsZero() {
@@ -182,7 +183,7 @@ func (l *Listener) Used(from string) {
 	})
 }
 
-// Wrote notes that the request is one that writes.
+// Wrote records that the current request on the connection is a write.
 func (l *Listener) Wrote(from string) { l.note(from, func(s *Session) { s.Wrote = time.Now() }) }
 
 func (l *Listener) note(from string, what func(*Session)) {
@@ -192,14 +193,14 @@ func (l *Listener) note(from string, what func(*Session)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, s := range slices.Backward(l.log) {
-		if s.From == from { // the newest: a port is used again
+		if s.From == from { // the most recent one, because ports are reused
 			what(s)
 			return
 		}
 	}
 }
 
-// Accept passes over the connections that are refused.
+// Accept skips connections that are refused.
 func (l *Listener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
@@ -217,7 +218,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 		if closed {
 			return nil, errors.Join(net.ErrClosed, t.Close())
 		}
-		// After it is known: a refusal that begins now cuts it.
+		// Check after the connection is tracked, so that a refusal that starts now cuts it.
 		if l.refuse() {
 			_ = t.Close()
 			continue
@@ -226,8 +227,8 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close stops listening. A connection that is being accepted ends as well;
-// the others stay until DropAll.
+// Close stops listening. It also ends a connection that is being accepted; the others stay open
+// until DropAll.
 func (l *Listener) Close() error {
 	if l == nil {
 		return nil
@@ -238,7 +239,7 @@ func (l *Listener) Close() error {
 	return l.Listener.Close()
 }
 
-// DropAll cuts the connections that there are.
+// DropAll cuts all open connections.
 func (l *Listener) DropAll() {
 	if l == nil {
 		return
@@ -260,7 +261,7 @@ type trackedConn struct {
 	session *Session
 }
 
-// Close ends the connection and forgets it.
+// Close closes the connection and stops tracking it.
 func (c *trackedConn) Close() error {
 	c.l.mu.Lock()
 	delete(c.l.conns, c)

@@ -10,29 +10,28 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
-// Block is the inside of one mode of a configuration: what is set there and
-// the blocks below.
+// Block is the content of one mode of a configuration: its values and its sub-blocks.
 type Block struct {
 	Mode string
-	Head string            // the line that opens it; "" at the root
-	Rank int               // place among the things of its parent
-	Seq  int               // and among equals
+	Head string            // line that opens the block; "" at the root
+	Rank int               // order among the items of the parent
+	Seq  int               // order among items of equal rank
 	Vals map[string]*Value // by key
-	Subs map[string]*Block // by key, which is the head where nothing else is said
-	Top  int               // highest sequence number of an access list
+	Subs map[string]*Block // by key, which by default is the head
+	Top  int               // highest sequence number in an access list
 	next int
 }
 
-// Value is one thing that is set: a line, under a key that a later line with
-// another value has as well. Values are never changed in place.
+// Value is one setting: a line under a key. A later line with the same key replaces it. Values are
+// never changed in place.
 type Value struct {
-	Line  string // as it was said
-	Plain string // without what equals the default; "" where nothing is left
+	Line  string // as it was entered
+	Plain string // without parts equal to the default; "" if nothing is left
 	Rank  int
 	Seq   int
 }
 
-// Clone copies a block and all below it.
+// Clone returns a deep copy of a block.
 func (b *Block) Clone() *Block {
 	n := *b
 	n.Vals = maps.Clone(b.Vals)
@@ -45,7 +44,7 @@ func (b *Block) Clone() *Block {
 	return &n
 }
 
-// Put sets a line. One that takes the place of another keeps its place.
+// Put sets a line. A line that replaces another keeps its position.
 func (b *Block) Put(key string, v Value) {
 	if b.Vals == nil {
 		b.Vals = map[string]*Value{}
@@ -59,7 +58,7 @@ func (b *Block) Put(key string, v Value) {
 	b.Vals[key] = &v
 }
 
-// Get returns the line under a key, "" without.
+// Get returns the line under a key, or "" if there is none.
 func (b *Block) Get(key string) string {
 	if v := b.Vals[key]; v != nil {
 		return v.Line
@@ -67,8 +66,7 @@ func (b *Block) Get(key string) string {
 	return ""
 }
 
-// Open returns the block under a key, a new one behind the others where there
-// is none.
+// Open returns the block under a key. If there is none, it appends a new one.
 func (b *Block) Open(key, head, mode string, rank int) *Block {
 	if s := b.Subs[key]; s != nil {
 		return s
@@ -82,8 +80,8 @@ func (b *Block) Open(key, head, mode string, rank int) *Block {
 	return s
 }
 
-// MoveBefore gives the block under a key the place before another one; both are
-// there.
+// MoveBefore moves the block under key to the position before the block under ref. Both must
+// exist.
 func (b *Block) MoveBefore(key, ref string) {
 	order := ordered.Sorted(maps.Keys(b.Subs), func(k, l string) int { return cmp.Compare(b.Subs[k].Seq, b.Subs[l].Seq) })
 	places := make([]int, len(order))
@@ -97,11 +95,11 @@ func (b *Block) MoveBefore(key, ref string) {
 	}
 }
 
-// Name is the last word of the head.
+// Name returns the last word of the head.
 func (b *Block) Name() string { return b.Head[strings.LastIndexByte(b.Head, ' ')+1:] }
 
-// Says reports whether a line of the block begins with these words; a nil block
-// says nothing.
+// Says reports whether a line of the block begins with the words. It returns false for a nil
+// block.
 func (b *Block) Says(words string) bool {
 	if b == nil {
 		return false
@@ -123,8 +121,8 @@ func (b *Block) RemoveLines(words string) {
 	maps.DeleteFunc(b.Subs, func(_ string, s *Block) bool { return begins(s.Head) })
 }
 
-// PutEntry files an entry of an access list under its sequence number, or with
-// "" behind the others. It reports false where another entry has that number.
+// PutEntry adds an entry to an access list at its sequence number, or at the end if seq is "". It
+// returns false if another entry has that number.
 func (b *Block) PutEntry(seq, text string) bool {
 	if seq == "" {
 		seq = strconv.Itoa(b.Top + 10)
@@ -139,7 +137,7 @@ func (b *Block) PutEntry(seq, text string) bool {
 	return true
 }
 
-// DropEntry removes the entries with that text.
+// DropEntry removes the entries with the given text.
 func (b *Block) DropEntry(text string) {
 	maps.DeleteFunc(b.Vals, func(_ string, v *Value) bool {
 		_, rest, _ := strings.Cut(v.Line, " ")

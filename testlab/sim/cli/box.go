@@ -14,53 +14,52 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 )
 
-// Box is what every simulated switch has: its servers, the world around it, a
-// timer that undoes a change T unless it is confirmed, and what is counted of
-// it. A system embeds it.
+// Box is the part that all simulated switches share: its servers, the world around it, its
+// counters, and a timer that reverts a change of type T unless the change is confirmed. Each
+// system embeds it.
 type Box[T any] struct {
-	// Mu guards the configuration of the box, and Timer.
+	// Mu guards Timer and the configuration of the box.
 	Mu sync.Mutex
-	// Timer is the change that waits for its confirmation; nil for none.
+	// Timer is the change that waits for confirmation; nil if there is none.
 	Timer *T
 
 	World   *World
 	Dice    sim.Shuffler
 	Chassis sim.Chassis
-	Ports   map[string]bool // Ethernet ports that the box has
-	// Booted is the time of the last start.
+	Ports   map[string]bool // Ethernet ports of the box
+	// Booted is the time of the last boot.
 	Booted time.Time
 
 	s       Setup
 	front   *Front
 	refuse  []*regexp.Regexp
-	clock   *time.Timer // of Timer
+	clock   *time.Timer // for Timer
 	expire  func()
-	timers  sync.WaitGroup // that may still run out
+	timers  sync.WaitGroup // timers that may still fire
 	flaps   map[string]int
 	writes  int
 	started bool
 	closed  bool
 }
 
-// Setup says what a system makes of its box. The caller of the functions holds
-// Mu.
+// Setup defines a system's box. Its functions are called with Mu held.
 type Setup struct {
 	Name, Model string
-	TimeScale   float64 // seconds that a commit takes; 0: no time
-	// Refuse holds regular expressions of lines that the box refuses.
+	TimeScale   float64 // duration of a commit in seconds; 0 means no delay
+	// Refuse lists regular expressions for lines that the box rejects.
 	Refuse  []string
 	Shuffle uint64
 	// ShutDown returns the interfaces that are shut down.
 	ShutDown func() map[string]bool
-	// Keep returns what brings the running configuration of now back.
+	// Keep returns a function that restores the current running configuration.
 	Keep func() func()
-	// Confirmed are the words of a confirmation.
+	// Confirmed is the answer to a confirmation.
 	Confirmed string
-	// Reboot makes the startup configuration the running one.
+	// Reboot makes the startup configuration the running configuration.
 	Reboot func()
 }
 
-// Init makes the box. It fails for a regular expression that does not compile.
+// Init initializes the box. It fails if a regular expression is invalid.
 func (b *Box[T]) Init(s Setup) error {
 	b.s, b.World, b.Ports, b.flaps, b.Booted = s, newWorld(), map[string]bool{}, map[string]int{}, time.Now()
 	b.Dice.Shuffle(s.Shuffle)
@@ -70,12 +69,12 @@ func (b *Box[T]) Init(s Setup) error {
 	return err
 }
 
-// Install puts the chassis of a name in the place of the one that is there; "" is its own.
+// Install replaces the chassis with the one of the given name; "" means the box's own.
 func (b *Box[T]) Install(chassis string) {
 	b.Chassis.Install(cmp.Or(chassis, b.s.Name+"\x00"+b.s.Model))
 }
 
-// Compile makes the regular expressions of lines that a box refuses.
+// Compile compiles the regular expressions for lines that a box rejects.
 func Compile(name string, exprs []string) ([]*regexp.Regexp, error) {
 	out := make([]*regexp.Regexp, len(exprs))
 	for i, expr := range exprs {
@@ -87,19 +86,19 @@ func Compile(name string, exprs []string) ([]*regexp.Regexp, error) {
 	return out, nil
 }
 
-// Matches reports whether a line meets one of some expressions.
+// Matches reports whether a line matches any of the expressions.
 func Matches(res []*regexp.Regexp, line string) bool {
 	return slices.ContainsFunc(res, func(re *regexp.Regexp) bool { return re.MatchString(line) })
 }
 
-// Refuses reports whether the box refuses a line.
+// Refuses reports whether the box rejects a line.
 func (b *Box[T]) Refuses(line string) bool { return Matches(b.refuse, line) }
 
-// Serve gives the box its servers.
+// Serve sets the servers of the box.
 func (b *Box[T]) Serve(f *Front) { b.front = f }
 
-// Start opens the servers. It fails when loopback has no port left, and when
-// the switch runs or was closed.
+// Start opens the servers. It fails if loopback has no free port, or if the switch is running or
+// closed.
 func (b *Box[T]) Start() error {
 	b.Mu.Lock()
 	defer b.Mu.Unlock()
@@ -113,8 +112,8 @@ func (b *Box[T]) Start() error {
 	return nil
 }
 
-// Close stops both servers and the timer and waits for everything they started.
-// A second Close does nothing.
+// Close stops both servers and the timer, and waits for everything they started. Further calls do
+// nothing.
 func (b *Box[T]) Close() error {
 	b.Mu.Lock()
 	if b.closed {
@@ -129,8 +128,8 @@ func (b *Box[T]) Close() error {
 	return nil
 }
 
-// Restart reboots the switch: the timer, and what else was not saved, is lost,
-// and all connections are cut.
+// Restart reboots the switch: the timer and all unsaved changes are lost, and all connections are
+// cut.
 func (b *Box[T]) Restart() error {
 	b.Mu.Lock()
 	if b.closed {
@@ -145,98 +144,93 @@ func (b *Box[T]) Restart() error {
 	return nil
 }
 
-// SSHAddr is the host:port of the SSH server, "" before Start and where there
-// is none.
+// SSHAddr returns the host:port of the SSH server, or "" before Start or without an SSH server.
 func (b *Box[T]) SSHAddr() string {
 	b.Mu.Lock()
 	defer b.Mu.Unlock()
 	return b.front.SSHAddr()
 }
 
-// GNMIAddr is the host:port of the gNMI server, "" before Start and where
-// there is none.
+// GNMIAddr returns the host:port of the gNMI server, or "" before Start or without a gNMI server.
 func (b *Box[T]) GNMIAddr() string {
 	b.Mu.Lock()
 	defer b.Mu.Unlock()
 	return b.front.GNMIAddr()
 }
 
-// HostKeyLine is the known_hosts line of the SSH server, "" before Start and
-// where there is none.
+// HostKeyLine returns the known_hosts line of the SSH server, or "" before Start or without an SSH
+// server.
 func (b *Box[T]) HostKeyLine() string {
 	b.Mu.Lock()
 	defer b.Mu.Unlock()
 	return b.front.HostKeyLine()
 }
 
-// CAPEM is the certificate that a client trusts to reach the gNMI server, as
-// PEM; nil where there is no such server.
+// CAPEM returns the CA certificate for the gNMI server as PEM, or nil without a gNMI server.
 func (b *Box[T]) CAPEM() []byte { return b.front.CAPEM() }
 
-// MostSessions are the largest numbers of connections to each of the two
-// servers that there were at once.
+// MostSessions returns the largest number of simultaneous connections to each server so far.
 func (b *Box[T]) MostSessions() (gnmi, ssh int) { return b.front.MostSessions() }
 
-// SetNeighbor says which port of which device LLDP sees on a port, by its full
-// name ("Ethernet1/1"). An empty device takes the neighbour away.
+// SetNeighbor sets the device and port that LLDP shows on a port, which is given by its full name
+// ("Ethernet1/1"). An empty device removes the neighbor.
 func (b *Box[T]) SetNeighbor(port, device, remotePort string) {
 	b.World.SetNeighbor(port, device, remotePort)
 }
 
-// Unplug takes the cable out of a port, by its full name, or puts it in again.
+// Unplug unplugs or plugs in the cable of a port, given by its full name.
 func (b *Box[T]) Unplug(port string, out bool) { b.World.Unplug(port, out) }
 
-// Connect says how the port at the other end of a link is set.
+// Connect sets the function that returns the settings of the port at the other end of the link.
 func (b *Box[T]) Connect(port string, peer func() Wire) { b.World.Connect(port, peer) }
 
-// SetFEC says which forward error correction a port runs with: "rs", "fc" or "none".
+// SetFEC sets the FEC that a port uses: "rs", "fc" or "none".
 func (b *Box[T]) SetFEC(port, fec string) { b.World.SetFEC(port, fec) }
 
-// SetPause gives a group of a port a pause buffer, where the box shows such.
+// SetPause sets the pause buffer of a priority group, on boxes that show one.
 func (b *Box[T]) SetPause(port string, group int, p Pause) { b.World.SetPause(port, group, p) }
 
-// SetCounter sets a counter of a port, by its full name. queue is the unicast
-// queue, for pfc-rx and pfc-tx the priority, 0 to 7. name is pfc-rx, pfc-tx
-// (frames), tx-pkts, tx-octets, drop-pkts, drop-octets, ecn-marked (packets),
-// wd-stuck or wd-recovery (times). Another name or queue is a slip of the
-// caller and panics.
+// SetCounter sets a counter of a port, given by its full name. queue is the unicast queue or, for
+// pfc-rx and pfc-tx, the priority, 0 to 7. name is pfc-rx, pfc-tx (frames), tx-pkts, tx-octets,
+// drop-pkts, drop-octets, ecn-marked (packets), wd-stuck, wd-recovery (times), or another counter
+// of package sim. It panics for other names or queues.
 func (b *Box[T]) SetCounter(port string, queue int, name string, value uint64) {
 	b.World.Tally.Set(port, queue, name, value)
 }
 
-// Counters are what the ports count: [Box.SetCounter] and more.
+// Counters returns all counters of the ports, see [Box.SetCounter].
 func (b *Box[T]) Counters() *sim.Tally { return &b.World.Tally }
 
-// Shuffle has the switch answer as another one of its kind from now on.
+// Shuffle makes the switch answer like a different one of its kind from now on.
 func (b *Box[T]) Shuffle(seed uint64) { b.Dice.Shuffle(seed) }
 
-// Writes counts the requests that may change the running configuration and
-// reached the box, also those that were refused. A confirmation is none.
+// Writes counts the requests that reached the box and could change the running configuration,
+// including rejected ones. Confirmations do not count.
 func (b *Box[T]) Writes() int {
 	b.Mu.Lock()
 	defer b.Mu.Unlock()
 	return b.writes
 }
 
-// Attempt counts a write that ends before it is carried out.
+// Attempt counts a write that ends before it is executed.
 func (b *Box[T]) Attempt() {
 	b.Mu.Lock()
 	defer b.Mu.Unlock()
 	b.Wrote()
 }
 
-// Wrote counts a write. The caller holds Mu.
+// Wrote counts a write. The caller must hold Mu.
 func (b *Box[T]) Wrote() { b.writes++ }
 
-// Flaps counts, by port, how often a port that was shut down came up again.
+// Flaps returns, by port, how often the port came up again after it was shut down.
 func (b *Box[T]) Flaps() map[string]int {
 	b.Mu.Lock()
 	defer b.Mu.Unlock()
 	return maps.Clone(b.flaps)
 }
 
-// CountFlaps notes which of the interfaces that were shut down before are not
-// so now. The caller holds Mu.
+// CountFlaps counts the interfaces in before, which were shut down, that are no longer shut down.
+// The caller must hold Mu.
 func (b *Box[T]) CountFlaps(before map[string]bool) {
 	now := b.s.ShutDown()
 	for p := range before {
@@ -246,21 +240,21 @@ func (b *Box[T]) CountFlaps(before map[string]bool) {
 	}
 }
 
-// Down lists the interfaces that are shut down, in natural order.
+// Down returns the interfaces that are shut down, in natural order.
 func (b *Box[T]) Down() []string {
 	b.Mu.Lock()
 	defer b.Mu.Unlock()
 	return natural.Keys(b.s.ShutDown())
 }
 
-// Uptime is the time since the last start.
+// Uptime returns the time since the last boot.
 func (b *Box[T]) Uptime() time.Duration {
 	b.Mu.Lock()
 	defer b.Mu.Unlock()
 	return time.Since(b.Booted)
 }
 
-// Work takes the time of a commit. False when the switch closes meanwhile.
+// Work waits as long as a commit takes. It returns false if the switch is closed meanwhile.
 func (b *Box[T]) Work() bool {
 	if b.s.TimeScale <= 0 {
 		return true
@@ -275,12 +269,12 @@ func (b *Box[T]) Work() bool {
 	}
 }
 
-// StartTimer starts the timer of a change, or starts it anew. When it runs out,
-// expire undoes the change. The caller holds Mu, and so does that of expire.
+// StartTimer starts or restarts the timer for a change. When it fires, expire is called to revert
+// the change. StartTimer and expire must be called with Mu held.
 func (b *Box[T]) StartTimer(change *T, d time.Duration, expire func()) {
 	b.StopTimer()
 	if b.closed {
-		return // Close would wait for it
+		return // Close would wait for the timer
 	}
 	b.timers.Add(1)
 	b.Timer, b.expire = change, expire
@@ -294,7 +288,7 @@ func (b *Box[T]) StartTimer(change *T, d time.Duration, expire func()) {
 	})
 }
 
-// StopTimer stops the timer, where it runs. The caller holds Mu.
+// StopTimer stops the timer if it is running. The caller must hold Mu.
 func (b *Box[T]) StopTimer() {
 	if b.Timer == nil {
 		return
@@ -305,8 +299,8 @@ func (b *Box[T]) StopTimer() {
 	b.Timer = nil
 }
 
-// ExpireTimer lets the timer run out now: the running configuration is what it
-// was before the change. False when none runs.
+// ExpireTimer makes the timer fire now, which restores the running configuration from before the
+// change. It returns false if no timer is running.
 func (b *Box[T]) ExpireTimer() bool {
 	b.Mu.Lock()
 	defer b.Mu.Unlock()
@@ -317,8 +311,8 @@ func (b *Box[T]) ExpireTimer() bool {
 	return true
 }
 
-// Pretend is a write that is answered as a success and has changed nothing. do
-// is what it would have done; where a timer runs, it is taken for its confirmation.
+// Pretend answers a write as successful without changing anything. do performs the actual write.
+// If a timer is running, the write is taken for its confirmation.
 func (b *Box[T]) Pretend(do func() string) string {
 	b.Mu.Lock()
 	pending := b.Timer != nil
@@ -334,7 +328,7 @@ func (b *Box[T]) Pretend(do func() string) string {
 	return words
 }
 
-// Keep returns what brings the running configuration of now back.
+// Keep returns a function that restores the current running configuration.
 func (b *Box[T]) Keep() (restore func()) {
 	b.Mu.Lock()
 	defer b.Mu.Unlock()
@@ -346,8 +340,7 @@ func (b *Box[T]) Keep() (restore func()) {
 	}
 }
 
-// RunLines runs configuration line by line, up to the first one that is refused,
-// which is the error.
+// RunLines executes configuration lines until one is rejected, and returns an error for that line.
 func RunLines(text string, run func(line string) (refusal string)) error {
 	for i, l := range SplitLines(text) {
 		if out := run(l); out != "" {

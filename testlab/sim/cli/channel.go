@@ -12,10 +12,10 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 )
 
-// MaxTerminal is the largest width and length of a terminal.
+// MaxTerminal is the maximum width and length of a terminal.
 const MaxTerminal = 32767
 
-// maxInput bounds a typed line, in bytes. A longer one ends the shell.
+// maxInput is the maximum length of a typed line in bytes. A longer line ends the shell.
 const maxInput = 64 << 10
 
 var errDenied = errors.New("permission denied")
@@ -52,28 +52,27 @@ func (f *Front) serveSSH() {
 
 func (f *Front) serveConn(c net.Conn) { sim.ServeSSH(c, f.sshConfig(), &f.wg, f.channel) }
 
-// Channel is one channel of an SSH connection: an interactive shell, or a
-// single command.
+// Channel is one channel of an SSH connection: an interactive shell or a single command.
 type Channel struct {
-	Ctx           context.Context // ends when the client leaves or the switch closes
+	Ctx           context.Context // ends when the client leaves or the switch is closed
 	Term          *Terminal
 	Single        bool   // a single command
-	Command       string // of a single command
-	Width, Length int    // of the terminal that was asked for, 0 without one
+	Command       string // text of the single command
+	Width, Length int    // of the requested terminal; 0 without one
 
 	ch ssh.Channel
 }
 
-// Raw is the channel as it is, for a system whose shell has no terminal; Term
-// must not be used together with it.
+// Raw returns the underlying channel, for a system whose shell has no terminal. Do not use Term
+// together with it.
 func (c *Channel) Raw() ssh.Channel { return c.ch }
 
-// Exit ends a channel that the box ends by itself, with a status.
+// Exit reports an exit status for a channel that the box ends itself.
 func (c *Channel) Exit(status int) {
 	_, _ = c.ch.SendRequest("exit-status", false, ssh.Marshal(struct{ Code uint32 }{uint32(status)}))
 }
 
-// channel waits for what a client wants of a channel and serves it.
+// channel waits for the client's requests on a channel and serves it.
 func (f *Front) channel(ch ssh.Channel, requests <-chan *ssh.Request) {
 	defer ch.Close()
 	ch = f.c.Shuffler.Channel(ch)
@@ -106,7 +105,7 @@ func (f *Front) channel(ch ssh.Channel, requests <-chan *ssh.Request) {
 			}
 			reply(r, true)
 			c.Single, c.Command = true, p.Command
-			// A single command has no terminal, even where one was asked for.
+			// A single command has no terminal, even if the client requested one.
 			c.Term.PTY, c.Width, c.Length = false, 0, 0
 			f.serve(c, requests)
 			return
@@ -120,8 +119,8 @@ func (f *Front) channel(ch ssh.Channel, requests <-chan *ssh.Request) {
 	}
 }
 
-// serve answers the rest of a channel's requests while the shell runs. The
-// context of the shell ends when the client closes the channel or is gone.
+// serve runs the shell while it answers further requests on the channel. The context of the shell
+// ends when the client closes the channel or disconnects.
 func (f *Front) serve(c *Channel, requests <-chan *ssh.Request) {
 	ctx, cancel := context.WithCancel(f.ctx)
 	f.wg.Go(func() {

@@ -6,17 +6,16 @@ import (
 	"strings"
 )
 
-// Entry is a command of a table: its words, in which capitals stand for
-// arguments and a bar parts the ways to write a word.
+// Entry is a command in a table. Its pattern is a list of words: a word in capitals is an
+// argument, and bars separate alternative spellings of a word.
 type Entry interface{ Pattern() string }
 
 // isArgument reports whether a word of a pattern stands for any word.
 func isArgument(word string) bool { return word == strings.ToUpper(word) }
 
-// Find looks the words of a command up and returns its arguments; of several
-// that fit the first one counts. Without one
-// the result is nil and the place of the first word that no command has there;
-// a place behind the last word says that words are missing.
+// Find looks up a command by its words and returns its arguments; the first match wins. Without a
+// match, c is nil and at is the index of the first word that no command has in that position. An
+// index after the last word means that words are missing.
 func Find[C Entry](table []C, words []string) (c *C, args []string, at int) {
 	for i, c := range table {
 		pattern := strings.Fields(c.Pattern())
@@ -47,7 +46,7 @@ func oneOf(choice, word string) bool {
 	return false
 }
 
-// Include keeps the lines that match a regular expression.
+// Include returns the lines that match a regular expression.
 func Include(text, expr string) (string, error) {
 	re, err := regexp.Compile(expr)
 	if err != nil {

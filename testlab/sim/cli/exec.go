@@ -2,38 +2,38 @@ package cli
 
 import "strings"
 
-// Place is where a block stands in its parent.
+// Place is the position of a block in its parent.
 type Place struct {
 	Key, Head string
 	Rank      int
 }
 
-// At is the place of a block whose key is its head.
+// At returns the place of a block whose key is its head.
 func At(head string, rank int) Place { return Place{Key: head, Head: head, Rank: rank} }
 
 // Frame is one step from the global mode into a sub-mode.
 type Frame struct {
 	Mode   string
 	Places []Place // several for a range of interfaces
-	Line   string  // that opened it
+	Line   string  // the line that opened the sub-mode
 	Prompt string
 }
 
-// Exec is one command that is being carried out; that of a system embeds it.
+// Exec is a command being executed. Each system embeds it in its own type.
 type Exec struct {
 	Root   *Block
-	Client *[]Frame // the mode that the client is in
-	Stack  []Frame  // of the mode that knows the command
+	Client *[]Frame // the client's current mode
+	Stack  []Frame  // the mode that knows the command
 	Verb   string   // "", "no" or "default"
 }
 
-// executor is the command of a system.
+// executor is a system's command type.
 type executor interface {
-	// Command is what is carried out, and its line in canonical form.
+	// Command returns the command and its line in canonical form.
 	Command() (x *Exec, line string)
 }
 
-// Blocks returns what the command is about: the block of its mode, or one per
+// Blocks returns the blocks that the command applies to: the block of its mode, or one per
 // interface of a range.
 func (x *Exec) Blocks() []*Block {
 	in := []*Block{x.Root}
@@ -56,21 +56,21 @@ func (x *Exec) Enter(f Frame) {
 	x.Blocks()
 }
 
-// Put sets a line in every block that the command is about.
+// Put sets a line in every block that the command applies to.
 func (x *Exec) Put(key string, v Value) {
 	for _, b := range x.Blocks() {
 		b.Put(key, v)
 	}
 }
 
-// Drop removes what is set under a key.
+// Drop removes the value of a key.
 func (x *Exec) Drop(key string) {
 	for _, b := range x.Blocks() {
 		delete(b.Vals, key)
 	}
 }
 
-// ModeAt is the mode at a depth of a stack; global is that of depth 0.
+// ModeAt returns the mode at a depth of a stack; global is the mode at depth 0.
 func ModeAt(stack []Frame, depth int, global string) string {
 	if depth == 0 {
 		return global
@@ -78,9 +78,9 @@ func ModeAt(stack []Frame, depth int, global string) string {
 	return stack[depth-1].Mode
 }
 
-// Find looks a line up in the current mode, then in its parents, from its word
-// first on; negated takes its "no" form. It returns the depth of the mode that
-// knows it.
+// Find looks up a line in the current mode, then in its parents, starting at the word with index
+// first. If negated is set, it looks up the "no" form. It returns the depth of the mode that knows
+// the line.
 func (g Grammar[X]) Find(stack []Frame, global string, w Words, first int, negated bool) (m *Match[X], depth int, worst Misfit) {
 	worst = Misfit{At: -1}
 	for depth := len(stack); depth >= 0; depth-- {
@@ -100,8 +100,8 @@ func (g Grammar[X]) Find(stack []Frame, global string, w Words, first int, negat
 	return nil, 0, worst
 }
 
-// AddLines adds commands that are kept as text. Of lines that agree in the first
-// keyWords words the last one stands; with 0 all different lines stand.
+// AddLines adds commands that are stored as text. A line replaces an earlier one with the same
+// first keyWords words; with 0, all different lines are kept.
 func AddLines[X executor](g Grammar[X], modes []string, rank, keyWords int, patterns ...string) {
 	for _, p := range patterns {
 		g.Set(modes, p, func(c X) string {
@@ -123,8 +123,7 @@ func AddLines[X executor](g Grammar[X], modes []string, rank, keyWords int, patt
 	}
 }
 
-// removeLines removes the lines and blocks that begin with the words of a
-// command.
+// removeLines removes the lines and blocks that begin with the command's words.
 func removeLines[X executor](c X) string {
 	x, line := c.Command()
 	for _, b := range x.Blocks() {
@@ -141,7 +140,7 @@ func firstWords(line string, n int) string {
 	return strings.Join(f[:min(n, len(f))], " ")
 }
 
-// AddFlags adds commands whose "no" form is a state that is printed.
+// AddFlags adds commands whose "no" form is stored and shown too.
 func AddFlags[X executor](g Grammar[X], modes []string, rank int, patterns ...string) {
 	for _, p := range patterns {
 		g.Set(modes, p, func(c X) string {
@@ -156,7 +155,7 @@ func AddFlags[X executor](g Grammar[X], modes []string, rank int, patterns ...st
 	}
 }
 
-// Opposite keeps "no LINE" as a state of its own; "default LINE" resets it.
+// Opposite stores "no LINE" as a setting; "default LINE" resets it.
 func Opposite[X executor](key string, rank int) Action[X] {
 	return func(c X) string {
 		x, line := c.Command()

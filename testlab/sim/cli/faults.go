@@ -7,10 +7,9 @@ import (
 	"time"
 )
 
-// Faults are the ways to misbehave that all boxes share; the faults of a
-// system embed them and add their own. Those that concern the next write are
-// used up by it; the others stay until they are switched off or cleared. The
-// zero value is ready for use; safe for concurrent use.
+// Faults holds the misbehavior that all boxes support. Each system embeds it and adds its own
+// faults. Faults that affect the next write are used up by it; the others stay until they are
+// switched off or cleared. The zero value is ready to use. It is safe for concurrent use.
 type Faults struct {
 	mu sync.Mutex
 	f  *Front
@@ -23,7 +22,7 @@ type Faults struct {
 	beforeWrite func()
 	giveUp      <-chan struct{}
 	delay       time.Duration
-	cleared     chan struct{} // closed by Clear, so that delays end
+	cleared     chan struct{} // closed by Clear to end delays
 }
 
 func (f *Faults) attach(front *Front) {
@@ -33,63 +32,64 @@ func (f *Faults) attach(front *Front) {
 	f.cleared = make(chan struct{})
 }
 
-// RejectNext refuses the next write, as the system does. Nothing is done.
+// RejectNext rejects the next write in the system's words. Nothing is changed.
 func (f *Faults) RejectNext() { f.Set(&f.reject, true) }
 
-// RefuseLine refuses the configuration lines that match re from now on, as
-// invalid input. Each call adds one.
+// RefuseLine rejects configuration lines that match re from now on, as invalid input. Each call
+// adds an expression.
 func (f *Faults) RefuseLine(re *regexp.Regexp) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.refuseLines = append(f.refuseLines, re)
 }
 
-// FailAfterCommit does the next write in full and answers it as an error.
+// FailAfterCommit executes the next write completely but answers with an error.
 func (f *Faults) FailAfterCommit() { f.Set(&f.failAfter, true) }
 
-// PretendNext answers the next write as a success, after which the running
-// configuration is what it was, and a timer that was to be confirmed still runs.
+// PretendNext answers the next write as successful, but leaves the running configuration
+// unchanged, and a timer that waits for confirmation keeps running.
 func (f *Faults) PretendNext() { f.Set(&f.pretend, true) }
 
-// PretendSave answers the next save as a success and saves nothing.
+// PretendSave answers the next save as successful but saves nothing.
 func (f *Faults) PretendSave() { f.Set(&f.pretendSave, true) }
 
-// FailSave has each save fail, as with a full flash: the startup configuration stays.
+// FailSave makes each save fail, as with a full flash; the startup configuration stays unchanged.
 func (f *Faults) FailSave(on bool) { f.Set(&f.failSave, on) }
 
-// GiveUp leaves the next write unanswered: a gNMI call gets DeadlineExceeded
-// at once, a shell stays silent until the client hangs up. The work is done
-// when release is closed; Close does without it.
+// GiveUp leaves the next write unanswered: a gNMI call fails with DeadlineExceeded at once, and a
+// shell stays silent until the client hangs up. The write is executed when release is closed, or
+// never if the switch is closed first.
 func (f *Faults) GiveUp(release <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.giveUp = release
 }
 
-// GaveUp reports whether a write has met GiveUp, and waits for its release.
+// GaveUp reports whether GiveUp has been used up by a write. That write may still wait for its
+// release.
 func (f *Faults) GaveUp() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.giveUp == nil
 }
 
-// Delay holds every answer of both servers back for d, or until Clear, Close
-// or the client's leaving.
+// Delay delays every answer of both servers by d. A delay ends early at Clear or Close, or when
+// the client leaves.
 func (f *Faults) Delay(d time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.delay = d
 }
 
-// TruncateAnswers cuts in the middle what is long: configurations, and the
-// structured form of "show version".
+// TruncateAnswers cuts long answers in half: configurations, and the structured output of "show
+// version".
 func (f *Faults) TruncateAnswers(on bool) { f.Set(&f.truncate, on) }
 
-// WrongCertificate presents a TLS certificate that the CA did not sign, and
-// another SSH host key, to new connections.
+// WrongCertificate makes new connections present a TLS certificate that the CA did not sign, and a
+// different SSH host key.
 func (f *Faults) WrongCertificate(on bool) { f.Set(&f.badCert, on) }
 
-// RefuseConnections closes new connections at once and cuts those there are.
+// RefuseConnections closes new connections at once and cuts the open ones.
 func (f *Faults) RefuseConnections(on bool) {
 	f.Set(&f.refuse, on)
 	if on {
@@ -97,41 +97,40 @@ func (f *Faults) RefuseConnections(on bool) {
 	}
 }
 
-// ReadOnly is an account that may only read: what changes the switch is
-// refused as the system refuses it.
+// ReadOnly makes the account read-only: changes are rejected in the system's words.
 func (f *Faults) ReadOnly(on bool) { f.Set(&f.readOnly, on) }
 
-// NoModel is a box of another maker: `show version` names another system, and
-// the gNMI server does not know the models of this one.
+// NoModel makes the box look like another vendor's: `show version` names another system, and the
+// gNMI server does not know the models of this one.
 func (f *Faults) NoModel(on bool) { f.Set(&f.noModel, on) }
 
 // StuckPager makes shells ignore `terminal length`.
 func (f *Faults) StuckPager(on bool) { f.Set(&f.stuck, on) }
 
-// DoubleEcho echoes each line a second time when it is carried out, as a slow
-// box does (ktbyers/netmiko arista.py, cisco_nxos.py).
+// DoubleEcho echoes each line a second time when it is executed, as a slow box does
+// (ktbyers/netmiko arista.py, cisco_nxos.py).
 func (f *Faults) DoubleEcho(on bool) { f.Set(&f.doubleEcho, on) }
 
-// EchoAhead echoes what is typed while a command runs a first time as it comes, in
-// the midst of the output, as the line discipline of a terminal does.
+// EchoAhead echoes input that is typed while a command runs also when it arrives, in the middle of
+// the output, like the line discipline of a terminal.
 func (f *Faults) EchoAhead(on bool) { f.Set(&f.echoAhead, on) }
 
-// FlushInput drops what was typed before a prompt (TCSAFLUSH).
+// FlushInput discards input typed before a prompt (TCSAFLUSH).
 func (f *Faults) FlushInput(on bool) { f.Set(&f.flushInput, on) }
 
-// Logs prints log messages between prompts and lines, and between lines and their
-// answers. The prompt is not printed again.
+// Logs prints log messages between prompts and lines, and between lines and their answers. The
+// prompt is not repeated.
 func (f *Faults) Logs(on bool) { f.Set(&f.logs, on) }
 
-// BeforeWrite runs fn before each write changes anything: another writer gets
-// in between. Nil ends it.
+// BeforeWrite runs fn before each write changes anything, to simulate another writer. nil turns it
+// off.
 func (f *Faults) BeforeWrite(fn func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.beforeWrite = fn
 }
 
-// Clear ends these faults, and the delays that are running.
+// Clear ends these faults and the current delays.
 func (f *Faults) Clear() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -145,21 +144,21 @@ func (f *Faults) Clear() {
 
 // The following is for the simulators.
 
-// Set sets a value that On or Take reads.
+// Set sets a value that is read by On or Take.
 func (f *Faults) Set(b *bool, v bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	*b = v
 }
 
-// SetCount sets a number that TakeCount reads.
+// SetCount sets a number that is read by TakeCount.
 func (f *Faults) SetCount(n *int, v int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	*n = v
 }
 
-// TakeCount reads a number for the next write and uses it up; 0 is off.
+// TakeCount returns the number for the next write and uses it up; 0 means off.
 func (f *Faults) TakeCount(n *int) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -168,14 +167,14 @@ func (f *Faults) TakeCount(n *int) int {
 	return v
 }
 
-// On reads a fault that stays.
+// On reports whether a permanent fault is on.
 func (f *Faults) On(b *bool) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return *b
 }
 
-// Take reads a fault of the next write and uses it up.
+// Take reports whether a fault for the next write is on, and uses it up.
 func (f *Faults) Take(b *bool) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -184,34 +183,34 @@ func (f *Faults) Take(b *bool) bool {
 	return v
 }
 
-// IsReadOnly reads ReadOnly.
+// IsReadOnly reports whether ReadOnly is on.
 func (f *Faults) IsReadOnly() bool { return f.On(&f.readOnly) }
 
-// IsNoModel reads NoModel.
+// IsNoModel reports whether NoModel is on.
 func (f *Faults) IsNoModel() bool { return f.On(&f.noModel) }
 
-// IsStuck reads StuckPager.
+// IsStuck reports whether StuckPager is on.
 func (f *Faults) IsStuck() bool { return f.On(&f.stuck) }
 
-// IsDoubleEcho reads DoubleEcho.
+// IsDoubleEcho reports whether DoubleEcho is on.
 func (f *Faults) IsDoubleEcho() bool { return f.On(&f.doubleEcho) }
 
-// TakeReject reads RejectNext and uses it up.
+// TakeReject reports whether RejectNext is on, and uses it up.
 func (f *Faults) TakeReject() bool { return f.Take(&f.reject) }
 
-// TakeFailure reads FailAfterCommit and uses it up.
+// TakeFailure reports whether FailAfterCommit is on, and uses it up.
 func (f *Faults) TakeFailure() bool { return f.Take(&f.failAfter) }
 
-// TakePretend reads PretendNext and uses it up.
+// TakePretend reports whether PretendNext is on, and uses it up.
 func (f *Faults) TakePretend() bool { return f.Take(&f.pretend) }
 
-// TakePretendSave reads PretendSave and uses it up.
+// TakePretendSave reports whether PretendSave is on, and uses it up.
 func (f *Faults) TakePretendSave() bool { return f.Take(&f.pretendSave) }
 
-// SaveFails reads FailSave.
+// SaveFails reports whether FailSave is on.
 func (f *Faults) SaveFails() bool { return f.On(&f.failSave) }
 
-// TakeGiveUp reads GiveUp and uses it up; nil where it is off.
+// TakeGiveUp returns the channel given to GiveUp and uses it up; nil if GiveUp is off.
 func (f *Faults) TakeGiveUp() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -220,7 +219,7 @@ func (f *Faults) TakeGiveUp() <-chan struct{} {
 	return c
 }
 
-// Refuses reports whether a configuration line meets RefuseLine.
+// Refuses reports whether RefuseLine applies to a configuration line.
 func (f *Faults) Refuses(line string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -232,7 +231,7 @@ func (f *Faults) Refuses(line string) bool {
 	return false
 }
 
-// Hook runs the function of BeforeWrite.
+// Hook runs the function set by BeforeWrite.
 func (f *Faults) Hook() {
 	f.mu.Lock()
 	fn := f.beforeWrite
@@ -242,8 +241,8 @@ func (f *Faults) Hook() {
 	}
 }
 
-// Hold waits the delay of an answer out. Without one it lets everything pass,
-// also what a client left behind that is gone.
+// Hold waits for the delay of an answer. Without a delay it always succeeds, even for a request
+// whose client has left.
 func (f *Faults) Hold(ctx context.Context) error {
 	f.mu.Lock()
 	d := f.delay
@@ -251,8 +250,8 @@ func (f *Faults) Hold(ctx context.Context) error {
 	return f.Pause(ctx, d)
 }
 
-// Pause waits for d, or until the client leaves or the switch closes, which
-// are errors, or until Clear, which is none.
+// Pause waits for d. It returns early with an error if the client leaves or the switch is closed,
+// and early without an error at Clear.
 func (f *Faults) Pause(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil
@@ -274,7 +273,7 @@ func (f *Faults) Pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Cut is a configuration as TruncateAnswers leaves it.
+// Cut returns a configuration truncated by TruncateAnswers, if that is on.
 func (f *Faults) Cut(text string) string {
 	if f.On(&f.truncate) {
 		return text[:len(text)/2]

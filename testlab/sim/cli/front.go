@@ -21,29 +21,29 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 )
 
-// loopback is where servers listen.
+// loopback is the address on which the servers listen.
 const loopback = "127.0.0.1:0"
 
-// Config says what a Front is.
+// Config configures a Front.
 type Config struct {
-	Name               string // of the switch, in errors
-	Username, Password string // of both servers
-	Banner             string // before the login, "" for none
+	Name               string // name of the switch for errors
+	Username, Password string // for both servers
+	Banner             string // shown before the login; "" for none
 
-	TLS     *tls.Config // of the gNMI server; nil: one of its own making
-	HostKey ssh.Signer  // nil: a new one
+	TLS     *tls.Config // for the gNMI server; nil creates one
+	HostKey ssh.Signer  // nil creates one
 	Listen  sim.ListenFunc
 	NoSSH   bool // no SSH server
 	NoGNMI  bool // no gNMI server
 
 	Faults   *Faults
 	Shuffler *sim.Shuffler  // nil changes nothing
-	Shell    func(*Channel) // serves one channel until it is over
+	Shell    func(*Channel) // serves one channel until it ends
 	Register func(*grpc.Server)
 }
 
-// Front is what clients reach of a switch: its SSH and its gNMI server.
-// NewFront makes one, Start and Close start and close it.
+// Front is the SSH and the gNMI server of a switch. NewFront creates it; Start and Close start and
+// stop it.
 type Front struct {
 	c Config
 
@@ -51,7 +51,7 @@ type Front struct {
 	tlsConf, badTLS *tls.Config
 	hostKey, badKey ssh.Signer
 
-	sshLn, gnmiLn *sim.Listener // nil where there is no such server
+	sshLn, gnmiLn *sim.Listener // nil if the server does not exist
 	grpcSrv       *grpc.Server
 
 	ctx    context.Context
@@ -59,7 +59,7 @@ type Front struct {
 	wg     sync.WaitGroup
 }
 
-// NewFront prepares the servers. It fails where a key cannot be made.
+// NewFront prepares the servers. It fails if a key cannot be created.
 func NewFront(c Config) (*Front, error) {
 	f := &Front{c: c}
 	f.ctx, f.cancel = context.WithCancel(context.Background())
@@ -70,7 +70,7 @@ func NewFront(c Config) (*Front, error) {
 	return f, nil
 }
 
-// wrongKey is the host key of WrongCertificate; one for the process is enough.
+// wrongKey creates the host key for WrongCertificate. One is enough for the whole process.
 var wrongKey = sync.OnceValues(sim.NewHostKey)
 
 func (f *Front) prepareKeys() error {
@@ -110,8 +110,8 @@ func (f *Front) prepareKeys() error {
 	return nil
 }
 
-// Start opens the servers. It fails when loopback has no port left. The caller
-// sees to it that it is called once.
+// Start opens the servers. It fails if loopback has no free port. The caller must call it only
+// once.
 func (f *Front) Start() error {
 	refuse := func() bool { return f.c.Faults.On(&f.c.Faults.refuse) }
 	var err error
@@ -134,8 +134,8 @@ func (f *Front) Start() error {
 	return nil
 }
 
-// Close stops both servers and waits for everything they started, including
-// writes that outlived their requests.
+// Close stops both servers and waits for everything they started, including writes that outlived
+// their requests.
 func (f *Front) Close() {
 	f.cancel()
 	_ = f.sshLn.Close()
@@ -147,10 +147,10 @@ func (f *Front) Close() {
 	f.wg.Wait()
 }
 
-// Go runs a function that Close waits for; it ends when Context does.
+// Go runs a function that Close waits for. The function must return when Context ends.
 func (f *Front) Go(fn func()) { f.wg.Go(fn) }
 
-// Context ends when the switch closes.
+// Context returns a context that ends when the switch is closed.
 func (f *Front) Context() context.Context { return f.ctx }
 
 // DropConnections cuts every connection of both servers.
@@ -159,24 +159,20 @@ func (f *Front) DropConnections() {
 	f.gnmiLn.DropAll()
 }
 
-// SSHAddr is the host:port of the SSH server, "" before Start and where there
-// is none.
+// SSHAddr returns the host:port of the SSH server, or "" before Start or without an SSH server.
 func (f *Front) SSHAddr() string { return f.sshLn.Address() }
 
-// GNMIAddr is the host:port of the gNMI server, "" before Start and where
-// there is none.
+// GNMIAddr returns the host:port of the gNMI server, or "" before Start or without a gNMI server.
 func (f *Front) GNMIAddr() string { return f.gnmiLn.Address() }
 
-// MostSessions are the largest numbers of connections to each of the two
-// servers that there were at once.
+// MostSessions returns the largest number of simultaneous connections to each server so far.
 func (f *Front) MostSessions() (gnmi, ssh int) { return f.gnmiLn.Most(), f.sshLn.Most() }
 
-// CAPEM is the certificate that a client trusts to reach the gNMI server, as
-// PEM; nil where there is no such server.
+// CAPEM returns the CA certificate for the gNMI server as PEM, or nil without a gNMI server.
 func (f *Front) CAPEM() []byte { return slices.Clone(f.caPEM) }
 
-// HostKeyLine is the known_hosts line of the SSH server, "" before Start and
-// where there is none.
+// HostKeyLine returns the known_hosts line of the SSH server, or "" before Start or without an SSH
+// server.
 func (f *Front) HostKeyLine() string {
 	if f.hostKey == nil || f.sshLn == nil {
 		return ""
@@ -184,11 +180,11 @@ func (f *Front) HostKeyLine() string {
 	return knownhosts.Line([]string{knownhosts.Normalize(f.sshLn.Address())}, f.hostKey.PublicKey())
 }
 
-// Same compares secrets in a time that does not depend on where they differ.
+// Same compares secrets in constant time.
 func Same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// Enter lets a gNMI call in: it waits the delay of answers out and checks the
-// account, which comes with each call as metadata. The error is a gRPC status.
+// Enter admits a gNMI call: it waits for the delay of answers and checks the credentials, which
+// each call carries as metadata. The error is a gRPC status.
 func (f *Front) Enter(ctx context.Context) error {
 	if err := f.c.Faults.Hold(ctx); err != nil {
 		return status.FromContextError(err).Err()

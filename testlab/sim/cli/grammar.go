@@ -1,54 +1,51 @@
-// Package cli holds what simulated switches with a command line of their own
-// have in common: the SSH and gNMI servers that clients reach, terminals with
-// their pager, tables of commands, a grammar of keywords and parameters per
-// mode, the tree of blocks and lines that a configuration is, faults, and the
-// world around a box.
+// Package cli holds what simulated switches with a command line share: the SSH and gNMI servers,
+// terminals with a pager, tables of commands, a grammar of keywords and parameters per mode, the
+// tree of blocks and lines that makes up a configuration, faults, and the world around a box.
 //
-// It is for the simulators of testlab/sim alone. The commands and outputs of a
-// vendor's box stay in the package of that box.
+// It is only for the simulators of testlab/sim. The commands and outputs of a vendor's box stay in
+// the package of that box.
 package cli
 
 import "strings"
 
-// Grammar is one tree of keywords and parameters per mode. A pattern such as
+// Grammar is a tree of keywords and parameters for each mode. A pattern such as
 //
 //	qos map dscp <from=dscps> to traffic-class <to=0-7> [drop-precedence <dp=0-2>]
 //
-// adds its path to the tree: plain words are keywords, which may be shortened
-// as long as they stay unambiguous, <name=type> is a parameter (see Param),
-// <name=a|b> a choice of keywords, and what stands in brackets may be left out.
+// adds its path to the tree. Plain words are keywords, which may be abbreviated as long as they
+// stay unambiguous; <name=type> is a parameter (see Param); <name=a|b> is a choice of keywords;
+// and words in brackets are optional.
 //
-// X is what an action needs to know of the command that it carries out.
+// X is the type with which an action receives the command that it executes.
 type Grammar[X any] struct {
-	// Modes are the trees by the name of their mode.
+	// Modes holds the trees by the name of their mode.
 	Modes map[string]*Tree[X]
 	types map[string]Param
 }
 
-// Tree holds the commands of one mode: as they are, and behind "no" and
-// "default".
+// Tree holds the commands of one mode: Set without and Neg with a leading "no" or "default".
 type Tree[X any] struct{ Set, Neg *Node[X] }
 
-// Node is a place in a tree: what may follow the words that lead to it.
+// Node is a position in a tree. It holds what may follow the words that lead to it.
 type Node[X any] struct {
 	Words  map[string]*Node[X]
 	Params []Edge[X]
-	Run    Action[X] // nil: the command is not complete here
+	Run    Action[X] // nil if the command is incomplete here
 }
 
-// Edge is a parameter that may stand at a place.
+// Edge is a parameter that may occur at a position.
 type Edge[X any] struct {
 	Name, Type string
 	Next       *Node[X]
 	parse      Param
 }
 
-// Action carries a matched command out and returns the box's output. Where
-// that is an error it has changed nothing.
+// Action executes a matched command and returns the box's output. If the output is an error,
+// nothing has changed.
 type Action[X any] func(x X) string
 
-// NewGrammar makes an empty grammar that knows the types of a box, besides
-// those that all have.
+// NewGrammar returns an empty grammar with the parameter types of a box, in addition to the common
+// ones.
 func NewGrammar[X any](types map[string]Param) Grammar[X] {
 	return Grammar[X]{Modes: map[string]*Tree[X]{}, types: types}
 }
@@ -64,8 +61,7 @@ func (g Grammar[X]) tree(mode string) *Tree[X] {
 	return t
 }
 
-// Set adds a command to modes. Of two actions for the same pattern the first
-// stands.
+// Set adds a command to modes. If the same pattern is added twice, the first action is kept.
 func (g Grammar[X]) Set(modes []string, pattern string, run Action[X]) {
 	for _, m := range modes {
 		g.add(g.tree(m).Set, strings.Fields(pattern), run)
@@ -79,8 +75,8 @@ func (g Grammar[X]) Neg(modes []string, pattern string, run Action[X]) {
 	}
 }
 
-// add files a pattern. Patterns are part of the program: a wrong one panics
-// when the first switch is made.
+// add adds a pattern. Patterns are part of the program, so an invalid one panics when the first
+// switch is created.
 func (g Grammar[X]) add(n *Node[X], words []string, run Action[X]) {
 	if len(words) == 0 {
 		if n.Run == nil {
@@ -129,14 +125,14 @@ func (g Grammar[X]) add(n *Node[X], words []string, run Action[X]) {
 	g.add(next, words[1:], run)
 }
 
-// Words are the words of a line, with where each one begins in it.
+// Words holds the words of a line, with the index at which each one begins.
 type Words struct {
 	Line string
 	At   []int
 	Word []string
 }
 
-// Tokenize cuts a line at spaces and tabs.
+// Tokenize splits a line at spaces and tabs.
 func Tokenize(line string) Words {
 	w := Words{Line: line}
 	for i := 0; i < len(line); {
@@ -154,23 +150,23 @@ func Tokenize(line string) Words {
 	return w
 }
 
-// Match is a line that was understood.
+// Match is a command that was parsed.
 type Match[X any] struct {
 	Run  Action[X]
-	Vals map[string]string // parameters, in canonical form
-	Line string            // the whole command in canonical form, without no/default
+	Vals map[string]string // parameters in canonical form
+	Line string            // the complete command in canonical form, without no/default
 }
 
-// Misfit is why a line was not understood: how many words were, and what is
-// wrong with the next.
+// Misfit says why a line was not parsed: At is the number of words that were, and the other fields
+// say what is wrong with the next word.
 type Misfit struct {
 	At        int
 	Ambiguous bool
-	Range     string // "0-7" where a number was to be in that range and was not
+	Range     string // "0-7" if a number is outside this range
 }
 
-// Parse finds the command that the words from i on are. Exact keywords win
-// over shortened ones, keywords over parameters.
+// Parse parses the command that begins at word i. Exact keywords take precedence over abbreviated
+// ones, and keywords over parameters.
 func (n *Node[X]) Parse(w Words, i int) (*Match[X], Misfit) {
 	if i == len(w.Word) {
 		if n.Run == nil {
@@ -218,8 +214,8 @@ func (n *Node[X]) Parse(w Words, i int) (*Match[X], Misfit) {
 	return nil, worst
 }
 
-// keyword finds the keyword that the word is or begins. many reports that it
-// begins several.
+// keyword finds the keyword that equals the word or begins with it. many is set if the word
+// abbreviates several keywords.
 func (n *Node[X]) keyword(word string) (kw string, next *Node[X], many bool) {
 	if next := n.Words[word]; next != nil {
 		return word, next, false

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A grammar turns a line into the canonical command with its parameters, or
-// says where and why it is none.
+// A grammar parses a line into a canonical command with its parameters, or says where and why the
+// line is invalid.
 func TestParse(t *testing.T) {
 	g := NewGrammar[*strings.Builder](map[string]Param{"even": One(func(s string) bool { return len(s)%2 == 0 })})
 	run := func(b *strings.Builder) string { b.WriteString("ran"); return "" }

@@ -8,12 +8,12 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 )
 
-// Param reads a parameter at word i of a line: how many words it takes and
-// what it is in canonical form.
+// Param parses a parameter at word i of a line. It returns how many words the parameter takes and
+// its canonical form.
 type Param func(w Words, i int) (used int, canon string, ok bool)
 
-// params are the types that every grammar knows, besides ranges of whole
-// numbers ("0-7") and choices of keywords ("kbps|percent").
+// params holds the parameter types of every grammar, in addition to integer ranges ("0-7") and
+// choices of keywords ("kbps|percent").
 var params = map[string]Param{
 	"word": One(lazyre.New(`^[^\s|]+$`).MatchString),
 	"name": One(lazyre.New(`^[A-Za-z0-9_][A-Za-z0-9_.:/@+-]{0,99}$`).MatchString),
@@ -50,7 +50,7 @@ func isRange(typ string) bool {
 
 func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-// One is a parameter of one word, which is its own canonical form.
+// One returns a parameter of one word, which is its own canonical form.
 func One(ok func(string) bool) Param {
 	return func(w Words, i int) (int, string, bool) { return 1, w.Word[i], ok(w.Word[i]) }
 }
@@ -62,7 +62,7 @@ func number(lo, hi int) Param {
 	}
 }
 
-// Natural reads a whole number of at most ten digits, without a sign.
+// Natural parses a non-negative integer of at most ten digits, without a sign.
 func Natural(s string) (int, bool) {
 	if !isNumber(s) || len(s) > 10 {
 		return 0, false
@@ -89,8 +89,8 @@ func choice(of []string) Param {
 	}
 }
 
-// Numbers reads one word of numbers up to highest, separated by commas, with
-// ranges. Which of them there are is the result.
+// Numbers parses a word of comma-separated numbers and ranges up to highest. The result says which
+// numbers it contains.
 func Numbers(word string, highest int) ([]bool, bool) {
 	have := make([]bool, highest+1)
 	for _, part := range strings.Split(strings.Trim(word, ","), ",") {
@@ -110,7 +110,7 @@ func Numbers(word string, highest int) ([]bool, bool) {
 	return have, true
 }
 
-// JoinNumbers lists the numbers that there are, ascending.
+// JoinNumbers lists the numbers that are set, in ascending order.
 func JoinNumbers(have []bool, sep string) string {
 	var out []string
 	for n, in := range have {
@@ -121,8 +121,8 @@ func JoinNumbers(have []bool, sep string) string {
 	return strings.Join(out, sep)
 }
 
-// JoinRanges lists the numbers that there are, ascending, and two and more in a
-// row as a range.
+// JoinRanges lists the numbers that are set, in ascending order, with two or more consecutive
+// numbers as a range.
 func JoinRanges(have []bool, sep string) string {
 	var out []string
 	for n := 0; n < len(have); n++ {
@@ -141,11 +141,11 @@ func JoinRanges(have []bool, sep string) string {
 	return strings.Join(out, sep)
 }
 
-// MaxInterfaces bounds the ports that one range may name.
+// MaxInterfaces is the maximum number of ports in one range.
 const MaxInterfaces = 1024
 
-// InterfaceRange lists the numbers of the ports "1/1" to "4/1", or "1/1" to "4"
-// (1/1 to 1/4): they differ in one number.
+// InterfaceRange returns the numbers of the ports from "1/1" to "4/1", or from "1/1" to "4" (1/1
+// to 1/4). The two ends may differ in only one number.
 func InterfaceRange(from, to string) ([]string, bool) {
 	a, b := strings.Split(from, "/"), strings.Split(to, "/")
 	if len(b) < len(a) {

@@ -9,33 +9,33 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// Terminal is the line discipline of a shell: what is printed gets the line
-// ends of a terminal, what is typed is echoed.
+// Terminal is the line discipline of a shell: it converts line ends on output and echoes input.
 type Terminal struct {
-	// PTY is false where no terminal was asked for: nothing is echoed, lines
-	// end in LF and no page ends.
+	// PTY is false if the client requested no terminal: nothing is echoed, lines end in LF and
+	// output is not paged.
 	PTY bool
-	// Echo, where set, waits before a byte is echoed; true: do not gather more.
+	// Echo, if set, is called before a byte is echoed and may wait. If it returns true, the echo
+	// is written at once.
 	Echo func() bool
-	// End, where set, is the end of a printed line, else it is CR LF.
+	// End, if set, returns the line end for output; the default is CR LF.
 	End func() string
 
 	ch     ssh.Channel
 	faults *Faults
-	start  func() // starts pump, once
+	start  func() // starts pump once
 	in     input
-	out    []byte // echo that is still to be written
-	cr     bool   // the last line ended in CR; an LF belongs to it
-	lines  int    // that were read
+	out    []byte // echo not yet written
+	cr     bool   // the last line ended in CR, so a following LF belongs to it
+	lines  int    // number of prompts
 	write  sync.Mutex
 }
 
-// InputBuffer is how many bytes a terminal keeps that nobody has read yet
-// (N_TTY_BUF_SIZE of Linux).
+// InputBuffer is the number of bytes of unread input that a terminal keeps (N_TTY_BUF_SIZE of
+// Linux).
 const InputBuffer = 4096
 
-// input is what was typed and not read yet. What comes when there is no room for it
-// is lost, as in canonical mode; without a terminal, a client has to wait.
+// input is the unread input. Input that arrives when the buffer is full is lost, as in canonical
+// mode. Without a terminal, the client has to wait instead.
 type input struct {
 	mu      sync.Mutex
 	change  sync.Cond
@@ -44,7 +44,7 @@ type input struct {
 	err     error
 }
 
-// pump takes over what a client types until it is gone.
+// pump reads the client's input until the client is gone.
 func (t *Terminal) pump() {
 	in := &t.in
 	buf := make([]byte, 32<<10)
@@ -97,15 +97,14 @@ func (in *input) ReadByte() (byte, error) {
 	return c, nil
 }
 
-// Buffered is how much was typed and not read yet.
+// Buffered returns the number of unread bytes.
 func (in *input) Buffered() int {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	return len(in.typed)
 }
 
-// read says whether a line is being read, and drops what was typed before where
-// drop says so.
+// read sets whether a line is being read. If drop is set, it discards earlier input.
 func (in *input) read(reading, drop bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -131,8 +130,8 @@ func (t *Terminal) end() string {
 	return "\r\n"
 }
 
-// Print prints text whose lines end in LF. A client that is gone is noticed in
-// reading.
+// Print prints text whose lines end in LF. It ignores write errors, because a later read notices
+// that the client is gone.
 func (t *Terminal) Print(text string) {
 	if t.PTY {
 		text = strings.ReplaceAll(text, "\n", t.end())
@@ -140,11 +139,11 @@ func (t *Terminal) Print(text string) {
 	_ = t.put([]byte(text))
 }
 
-// key reads one byte without an echo.
+// key reads one byte without echoing it.
 func (t *Terminal) key() (byte, error) { return t.in.ReadByte() }
 
-// show echoes. Typed-ahead bytes are echoed together, always before the next
-// wait for the client.
+// show echoes text. The echo of typed-ahead input is collected and written at once, but always
+// before the next wait for the client.
 func (t *Terminal) show(text string) error {
 	t.out = append(t.out, text...)
 	slow := t.Echo != nil && t.Echo()
@@ -163,10 +162,10 @@ func (t *Terminal) flush() error {
 	return err
 }
 
-// logMessage is what a box logs to its terminals.
+// logMessage is a message that a box logs to its terminals.
 const logMessage = "2026 Nov 25 11:22:33 sw1 %ETHPORT-5-IF_UP: Interface Ethernet9 is up\n"
 
-// Prompt prints a prompt, for a line to be read.
+// Prompt prints a prompt before a line is read.
 func (t *Terminal) Prompt(text string) {
 	if !t.PTY {
 		return
@@ -179,9 +178,9 @@ func (t *Terminal) Prompt(text string) {
 	}
 }
 
-// Line reads up to CR, LF or CR LF. It echoes in a terminal of the given
-// width where column is the place of the cursor; a hidden line is not echoed.
-// The error is io.EOF for Ctrl-D on an empty line.
+// Line reads a line up to CR, LF or CR LF. It echoes the line as a terminal of the given width
+// does, with the cursor starting at column; a hidden line is not echoed. The error is io.EOF for
+// Ctrl-D on an empty line.
 func (t *Terminal) Line(column, width int, hidden bool) (string, error) {
 	t.start()
 	t.in.read(true, false)
@@ -208,7 +207,7 @@ func (t *Terminal) Line(column, width int, hidden bool) (string, error) {
 			if t.PTY {
 				t.out = append(t.out, t.end()...)
 			}
-			t.in.read(false, false) // before the client sees that the line was taken
+			t.in.read(false, false) // before the client sees that the line was accepted
 			err := t.flush()
 			if logs && t.lines%2 == 1 {
 				t.Print(logMessage)
@@ -216,7 +215,7 @@ func (t *Terminal) Line(column, width int, hidden bool) (string, error) {
 			return b.String(), err
 		case c == 0x04 && b.Len() == 0:
 			return "", io.EOF
-		case c == 0x03: // Ctrl-C drops the line
+		case c == 0x03: // Ctrl-C discards the line
 			if t.PTY {
 				t.out = append(t.out, "^C"+t.end()...)
 			}
@@ -236,7 +235,7 @@ func (t *Terminal) Line(column, width int, hidden bool) (string, error) {
 			b.WriteByte(c)
 			text := string([]byte{c})
 			if at := column + b.Len(); width > 0 && at%width == 0 {
-				text += " \r" // the line editor goes to the next row
+				text += " \r" // the line editor moves to the next row
 			}
 			err = show(text)
 		}
@@ -246,12 +245,11 @@ func (t *Terminal) Line(column, width int, hidden bool) (string, error) {
 	}
 }
 
-// More is what the pager says at the end of a screen.
+// More is the pager's prompt at the end of a screen.
 const More = "--More--"
 
-// Page prints text a screen of length lines at a time and waits for a key
-// after each: space for a screen, Enter for a line, q for the end. Length 0 is
-// no end.
+// Page prints text in screens of length lines and waits for a key after each: space for the next
+// screen, Enter for one line, q to quit. Length 0 disables paging.
 func (t *Terminal) Page(text string, length int) {
 	lines := strings.SplitAfter(text, "\n")
 	room := length - 1
@@ -272,7 +270,7 @@ func (t *Terminal) Page(text string, length int) {
 		for next = 0; next == 0; {
 			c, err := t.key()
 			if err != nil {
-				return // the next read of a line says so again
+				return // the next read of a line returns the same error
 			}
 			switch c {
 			case ' ':

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// MaxLine bounds a line of configuration, in bytes.
+// MaxLine is the maximum length of a configuration line in bytes.
 const MaxLine = 8 << 10
 
-// SplitLines cuts text into lines, whatever their ends.
+// SplitLines splits text into lines, with any kind of line end.
 func SplitLines(text string) []string {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	lines := strings.Split(strings.ReplaceAll(text, "\r", "\n"), "\n")
@@ -18,7 +18,7 @@ func SplitLines(text string) []string {
 	return lines
 }
 
-// Clip bounds what an error repeats.
+// Clip shortens text that is repeated in an error.
 func Clip(s string) string {
 	if len(s) > 80 {
 		return s[:80] + "..."
@@ -26,7 +26,8 @@ func Clip(s string) string {
 	return s
 }
 
-// Printable drops what a terminal would not take; it is for strings.Map.
+// Printable replaces tabs with spaces and removes control characters. It is for use with
+// strings.Map.
 func Printable(r rune) rune {
 	if r == '\t' {
 		return ' '

@@ -2,27 +2,27 @@ package cli
 
 import "cmp"
 
-// Wire is how a port is set for its link.
+// Wire holds the settings of a port that matter for its link.
 type Wire struct {
-	Speed int64  // bits a second; 0: what the transceiver has
-	FEC   string // "rs", "fc" or "none"; "": what the transceiver has
-	// Mute and Deaf: it sends and takes no LLDP.
+	Speed int64  // bits per second; 0 means the transceiver's default
+	FEC   string // "rs", "fc" or "none"; "" means the transceiver's default
+	// Mute and Deaf are set if the port does not send or does not receive LLDP.
 	Mute, Deaf bool
 }
 
-// Connect says how the port at the other end of a link is set. It is asked whenever the
-// state of the link is shown.
+// Connect sets the function that returns the settings of the port at the other end of a link. It
+// is called whenever the state of the link is shown.
 func (w *World) Connect(port string, peer func() Wire) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.peers[port] = peer
 }
 
-// Link reports whether a port that is set so, and enabled, has a link: a cable, and the
-// speed and FEC of the other end. Nothing but autonegotiation on copper would make two
-// ends agree (IEEE 802.3 clauses 73, 91 and 108), which the ports here do not run. An end
-// that is not [World.Connect]ed is as its transceiver has it, with RS-FEC.
-// The caller holds no lock of a box.
+// Link reports whether an enabled port with the settings own has a link: it needs a cable, and the
+// speed and FEC of the other end. Only autonegotiation on copper could make different ends agree
+// (IEEE 802.3 clauses 73, 91 and 108), and the ports here do not use it. If the other end is not
+// [World.Connect]ed, it is taken to use its transceiver's speed, with RS-FEC. The caller must not
+// hold a lock of a box.
 func (w *World) Link(port string, own Wire, nominal int64) bool {
 	peer := w.peer(port)
 	speed := func(x Wire) int64 { return cmp.Or(x.Speed, nominal) }
@@ -30,7 +30,7 @@ func (w *World) Link(port string, own Wire, nominal int64) bool {
 	return !w.Unplugged(port) && (own.Speed == peer.Speed || speed(own) == speed(peer)) && fec(own) == fec(peer)
 }
 
-// Hears is the neighbour of a port that has a link, where both ends have LLDP on.
+// Hears returns the neighbor of a port that has a link, and false unless both ends have LLDP on.
 func (w *World) Hears(port string, own Wire) (Neighbor, bool) {
 	n, ok := w.Neighbor(port)
 	return n, ok && !own.Deaf && !w.peer(port).Mute

@@ -2,7 +2,7 @@ package cli
 
 import "testing"
 
-// A port has a link where both ends have one speed and one FEC, set or by transceiver.
+// A port has a link if both ends have the same speed and FEC, whether set or by the transceiver.
 func TestLink(t *testing.T) {
 	const nominal = 400_000_000_000
 	for name, c := range map[string]struct {

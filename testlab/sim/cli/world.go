@@ -11,7 +11,7 @@ import (
 // NumQueues is the number of unicast queues, and of priorities, of a port.
 const NumQueues = sim.NumQueues
 
-// maxFiles bounds what is kept in flash.
+// maxFiles is the maximum number of files in flash.
 const maxFiles = 32
 
 // The counters of a queue, or of a priority (PFC), of a port.
@@ -27,10 +27,10 @@ const (
 	WDRecovery = sim.WDRecovery
 )
 
-// World is what lies around a box and what it counts: neighbours, counters and
-// the files in flash. Ports go by their full name. Safe for concurrent use.
+// World holds the surroundings of a box and its counters: neighbors, cables, and the files in
+// flash. Ports are given by their full names. It is safe for concurrent use.
 type World struct {
-	// Tally counts.
+	// Tally holds the counters.
 	Tally sim.Tally
 
 	mu        sync.Mutex
@@ -42,16 +42,16 @@ type World struct {
 	files     map[string]string
 }
 
-// Neighbor is the other end of a link.
+// Neighbor is the device and port at the other end of a link.
 type Neighbor struct{ Device, Port string }
 
-// newWorld is an empty one.
+// newWorld returns an empty World.
 func newWorld() *World {
 	return &World{neighbors: map[string]Neighbor{}, unplugged: map[string]bool{}, fec: map[string]string{}, pauses: map[pausing]Pause{}, peers: map[string]func() Wire{}, files: map[string]string{}}
 }
 
-// Pause is the buffer of a group that pauses its senders, in bytes: all of it, the fill at
-// which it pauses and the one at which it lets them go on.
+// Pause describes the pause buffer of a priority group, in bytes: its size, the fill level at
+// which it sends PFC pause, and the level at which it resumes.
 type Pause struct{ Size, Pause, Resume int64 }
 
 type pausing struct {
@@ -59,22 +59,22 @@ type pausing struct {
 	group int
 }
 
-// SetPause gives a group of a port a pause buffer.
+// SetPause sets the pause buffer of a priority group.
 func (w *World) SetPause(port string, group int, p Pause) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.pauses[pausing{port, group}] = p
 }
 
-// Pause is that of a group; zero for none.
+// Pause returns the pause buffer of a priority group; zero if none is set.
 func (w *World) Pause(port string, group int) Pause {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.pauses[pausing{port, group}]
 }
 
-// SetNeighbor says which port of which device LLDP sees on a port. An empty
-// device takes the neighbour away.
+// SetNeighbor sets the device and port that LLDP shows on a port. An empty device removes the
+// neighbor.
 func (w *World) SetNeighbor(port, device, remotePort string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -85,22 +85,21 @@ func (w *World) SetNeighbor(port, device, remotePort string) {
 	w.neighbors[port] = Neighbor{device, remotePort}
 }
 
-// Unplug takes the cable out of a port, or puts it in again.
+// Unplug unplugs or plugs in the cable of a port.
 func (w *World) Unplug(port string, out bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.unplugged[port] = out
 }
 
-// SetFEC says which forward error correction a port runs with: "rs", which all have at
-// first, "fc" or "none".
+// SetFEC sets the FEC that a port uses, whatever its settings: "rs", "fc" or "none".
 func (w *World) SetFEC(port, fec string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.fec[port] = fec
 }
 
-// FEC is what a port runs with that is set so.
+// FEC returns the FEC that a port with the settings own uses; the default is "rs".
 func (w *World) FEC(port string, own Wire) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -114,7 +113,7 @@ func (w *World) Unplugged(port string) bool {
 	return w.unplugged[port]
 }
 
-// Remember returns what brings neighbours, cables and FEC back to where they are now.
+// Remember returns a function that restores the current neighbors, cables and FEC.
 func (w *World) Remember() (back func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -126,12 +125,12 @@ func (w *World) Remember() (back func()) {
 	}
 }
 
-// Count is what is shown of a counter.
+// Count returns the shown value of a counter.
 func (w *World) Count(port string, queue int, name string) uint64 {
 	return w.Tally.Read(port, queue, name)
 }
 
-// Sum adds a counter up over the queues of a port.
+// Sum returns the sum of a counter over the queues of a port.
 func (w *World) Sum(port, name string) uint64 {
 	var n uint64
 	for q := range NumQueues {
@@ -140,7 +139,7 @@ func (w *World) Sum(port, name string) uint64 {
 	return n
 }
 
-// Neighbor is the one of a port, if there is one.
+// Neighbor returns the neighbor of a port, and false if there is none.
 func (w *World) Neighbor(port string) (Neighbor, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -148,7 +147,7 @@ func (w *World) Neighbor(port string) (Neighbor, bool) {
 	return n, ok
 }
 
-// Keep stores a file in flash; false where flash is full.
+// Keep stores a file in flash. It returns false if the flash is full.
 func (w *World) Keep(name, text string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -159,7 +158,7 @@ func (w *World) Keep(name, text string) bool {
 	return true
 }
 
-// File is a file of flash, if it is there.
+// File returns a file from flash, and false if it does not exist.
 func (w *World) File(name string) (string, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -1,34 +1,33 @@
 package cli
 
-// Fate is how a write ends for the client that asked for it.
+// Fate is the outcome of a write for the client that requested it.
 type Fate int
 
 const (
-	Answered     Fate = iota // with the box's words
+	Answered     Fate = iota // the box answers with its output
 	Denied                   // the account may not write
 	Rejected                 // nothing was done
-	FailedAnyway             // done, and answered as an error
+	FailedAnyway             // done, but answered with an error
 	Gone                     // the connection is cut
-	Silent                   // no answer comes
+	Silent                   // there is no answer
 )
 
-// Write is one write that takes effect as a whole: a commit, a rollback, a Set.
+// Write is one atomic write: a commit, a rollback or a Set.
 type Write struct {
-	Denied  string        // the box's words where the account may not write
-	Failure string        // the box's words of RejectNext and FailAfterCommit
-	Attempt func()        // counts a write that ends before it is done
-	Do      func() string // changes the box and returns its words
-	// Before, where set, is asked when the write arrives. It may count an
-	// attempt and cut the connections; false then ends the write.
+	Denied  string        // the box's answer if the account may not write
+	Failure string        // the box's answer for RejectNext and FailAfterCommit
+	Attempt func()        // counts a write that ends before it is executed
+	Do      func() string // changes the box and returns its answer
+	// Before, if set, is called when the write arrives. It may count an attempt and cut the
+	// connections. If it returns false, the write ends.
 	Before func() bool
-	// Pretend carries Do out as PretendNext has it.
+	// Pretend replaces the execution of Do if PretendNext is on.
 	Pretend func(do func() string) string
-	// DropAfter is the fault that cuts the connections when the write is done.
+	// DropAfter points to the fault that cuts the connections after the write.
 	DropAfter *bool
 }
 
-// Write carries a write out as the faults have it, and returns the words of the
-// answer, if there is one.
+// Write executes a write, subject to the faults, and returns the answer, if there is one.
 func (f *Front) Write(w Write) (string, Fate) {
 	fl := f.c.Faults
 	switch {
@@ -63,8 +62,8 @@ func (f *Front) Write(w Write) (string, Fate) {
 	return words, Answered
 }
 
-// After does the work of a write that nobody waits for any more, when release
-// is closed, unless the switch closes before.
+// After executes a write that no client waits for when release is closed, unless the switch is
+// closed first.
 func (f *Front) After(release <-chan struct{}, work func()) {
 	f.wg.Go(func() {
 		select {

@@ -1,5 +1,5 @@
-// Package clitest drives simulated switches from their tests, with real
-// clients: SSH one-shots, shells, and a gNMI connection. It is for tests alone.
+// Package clitest drives simulated switches in tests with real clients: single SSH commands,
+// shells, and a gNMI connection. Only tests import it.
 package clitest
 
 import (
@@ -23,7 +23,7 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// limit is how long a test waits for anything.
+// limit is the maximum time that a test waits for anything.
 const limit = 30 * time.Second
 
 // Box is a simulated switch.
@@ -34,13 +34,13 @@ type Box interface {
 	CAPEM() []byte
 }
 
-// Account is who logs in; the user is admin.
+// Account holds the credentials for a login; the user is admin.
 type Account struct {
 	Password string
-	Banner   *string // takes the banner; may be nil
+	Banner   *string // receives the banner; may be nil
 }
 
-// HostsFile is a known_hosts file for a switch.
+// HostsFile returns the path of a known_hosts file for a switch.
 func HostsFile(t testing.TB, b Box) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "known_hosts")
@@ -50,7 +50,7 @@ func HostsFile(t testing.TB, b Box) string {
 	return file
 }
 
-// Dial opens an SSH connection, which ends with the test.
+// Dial opens an SSH connection that is closed at the end of the test.
 func Dial(t testing.TB, b Box, a Account) (*ssh.Client, error) {
 	t.Helper()
 	check, err := knownhosts.New(HostsFile(t, b))
@@ -63,7 +63,7 @@ func Dial(t testing.TB, b Box, a Account) (*ssh.Client, error) {
 	}
 	c, err := ssh.Dial("tcp", b.SSHAddr(), conf)
 	if err == nil {
-		// A test that waits longer than this waits in vain.
+		// Close the connection after limit, so that no test waits forever.
 		stop := context.AfterFunc(t.Context(), func() { _ = c.Close() })
 		timer := time.AfterFunc(limit, func() { _ = c.Close() })
 		t.Cleanup(func() { stop(); timer.Stop(); _ = c.Close() })
@@ -81,8 +81,8 @@ func Login(t testing.TB, b Box) *ssh.Client {
 	return c
 }
 
-// Once runs one command in a channel of its own and returns its output, which
-// ends with status 0.
+// Once runs one command in its own channel and returns its output. The command must exit with
+// status 0.
 func Once(t testing.TB, c *ssh.Client, cmd string) string {
 	t.Helper()
 	s, err := c.NewSession()
@@ -102,14 +102,14 @@ type Console struct {
 	Session *ssh.Session
 
 	t      testing.TB
-	prompt string // a regular expression of prompts, at the end
+	prompt string // regular expression for a prompt, without the anchor at the end
 	in     io.Writer
 	out    io.Reader
 	seen   bytes.Buffer
 }
 
-// Shell opens a shell whose prompts, at the beginning of a line, meet a regular
-// expression. Its first prompt is still to be read.
+// Shell opens a shell. prompt is a regular expression that matches its prompts, which are at the
+// start of a line. The first prompt has not been read yet.
 func Shell(t testing.TB, c *ssh.Client, prompt string, width, height int) *Console {
 	t.Helper()
 	s, err := c.NewSession()
@@ -141,8 +141,8 @@ func (k *Console) Send(text string) {
 	}
 }
 
-// Until reads up to where the regular expression matches and returns what was
-// read since the last call.
+// Until reads until the regular expression matches and returns everything read since the last
+// call.
 func (k *Console) Until(expr string) string {
 	k.t.Helper()
 	re := regexp.MustCompile(`(?:` + expr + `)`)
@@ -158,7 +158,7 @@ func (k *Console) Until(expr string) string {
 	return k.seen.String()
 }
 
-// Ends reads a shell to its end.
+// Ends reads the output of a shell to its end.
 func (k *Console) Ends() {
 	k.t.Helper()
 	if _, err := io.Copy(io.Discard, k.out); err != nil {
@@ -197,7 +197,7 @@ func (k *Console) Talk(lines ...[3]string) {
 	}
 }
 
-// Eventually waits for a condition that another goroutine makes true.
+// Eventually waits until a condition that depends on another goroutine becomes true.
 func Eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)
@@ -213,7 +213,7 @@ func Eventually(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-// GNMI is a gNMI client, and a context that carries the account of admin.
+// GNMI returns a gNMI client and a context with admin's credentials.
 func GNMI(t testing.TB, b Box, password string) (gnmi.GNMIClient, context.Context) {
 	t.Helper()
 	pool := x509.NewCertPool()
