@@ -27,7 +27,8 @@ type likeness struct {
 // compared with.
 const maxKinds = 8
 
-// alike returns, by switch, the first switch for which the checks of the intent find the same.
+// alike returns, by switch, the first switch for which the checks of the intent give the same
+// findings.
 func alike(f *intent.Fabric) map[*intent.Switch]*intent.Switch {
 	if len(f.Routing.Tunnels) > 0 || len(f.Traffic) > 0 {
 		return nil // tunnels and traffic name switches

@@ -63,7 +63,7 @@ type aloneRun struct {
 	text *configText
 	list []aloneFinding
 	seen map[aloneCause]int
-	half map[string]bool // ports with half of a watchdog configuration, which get no other watchdog finding
+	half map[string]bool // ports with half of a watchdog configuration, which get no WD-01
 	// lineSaid holds the checks, blocks and reasons of lines that already have a finding.
 	lineSaid map[aloneCause]bool
 	// unpaused holds ports that have PFC lines but pause nothing.
@@ -452,7 +452,8 @@ func (r *aloneRun) bundles() {
 	}
 }
 
-// fieldNames names fields; the fields of all queues or groups get one name.
+// fieldNames lists the names of fields; all fields of queues share one name, as do those of
+// groups.
 func fieldNames(fields []qos.Attr) string {
 	var said []string
 	for _, f := range fields {
@@ -505,7 +506,8 @@ func halfOfWatchdog(l *render.Line) bool {
 	return (l.Fate == render.Inert || l.Fate == render.Unknown) && watchdogLine.MatchString(l.Where+" "+l.Text) && halfOf.MatchString(l.Why)
 }
 
-// halves maps checks to those for a line without effect: a check of half of the configuration.
+// halves maps a check to the check that a line without effect fails: that only half of the
+// setting is configured.
 var halves = map[string]string{"PFC-03": "PFC-15", "PFC-04": "CFG-01", "PFC-07": "PFC-15", "WD-01": "WD-06", "WD-03": "WD-06"}
 
 // fails adds a finding for a line that fails a check by itself, unless there is one already.

@@ -102,7 +102,7 @@ func (n *portNames) another(port, given string) Severity {
 }
 
 // cabling compares the LLDP neighbours with the links of the intent. It runs before the checks
-// of two ends, which skip ends that do not belong to the same cable.
+// of two ends, which mention it if LLDP shows the ends on different cables.
 func (r *Run) cabling() {
 	r.miscabled = map[intent.Endpoint]string{}
 	fix := Lookup("TOP-07").Fix

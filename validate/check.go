@@ -50,7 +50,7 @@ type lack struct {
 	short string // why, for the headline: "the model is unknown"
 	why   string
 	fix   string
-	where string // position in the intent; "" for that of the switch
+	where string // position in the intent; "" for the position of the switch
 	near  bool   // it is probably a mistake, so the finding is a warning
 }
 

@@ -100,8 +100,8 @@ var ecnChecks = []Check{
 	},
 }
 
-// driftIsError is the rules of checks of a value that is a warning if the intent says so, and
-// an error if the switch differs from the intent.
+// driftIsError holds the rules of checks that warn about a value of the intent, and report an
+// error if the switch differs from the intent.
 var driftIsError = []Rule{{Error, "where the intent says otherwise"}, {Warning, "by the intent"}}
 
 // look checks the curve of a class and returns a finding, or nil.

@@ -250,7 +250,7 @@ func found(f gate.Finding, where string) Finding {
 	return Finding{ID: f.ID, Severity: gateSeverity[f.Means], Device: f.Device, What: f.What, Fix: f.Fix, Where: where}
 }
 
-// Gate adds the findings of a gate.
+// Gate adds the findings of the gate for a window.
 func (r *Run) Gate(res *gate.Result) {
 	var c collector
 	for _, f := range res.Findings {

@@ -167,8 +167,7 @@ func TestGateChecks(t *testing.T) {
 	}
 }
 
-// TestGateFolds checks that equal findings on many ports become one, and that every ID belongs
-// to a check.
+// TestGateFolds checks that equal findings on many ports become one.
 func TestGateFolds(t *testing.T) {
 	comp := compile(t, closBase)
 	run := NewRun(comp.Fabric())

@@ -141,7 +141,8 @@ func (r *deviceRun) unknownModel(what, not string) *lack {
 	return l
 }
 
-// buffersKnown also reports a model without any buffer data in the catalogue.
+// buffersKnown is like modelKnown, but also reports a model without any buffer data in the
+// catalogue.
 func buffersKnown(r *deviceRun) *lack {
 	if l := modelKnown(r); l != nil || r.source != Intended || r.d.Desired.Platform.DynamicBuffers || len(r.d.Model.Pools)+len(r.d.Model.Headroom) > 0 {
 		return l
@@ -156,7 +157,8 @@ func (r *deviceRun) unpublished(what, short, of, why string) *lack {
 		fix: "check the " + of + " of lossless ports on the switch itself"}
 }
 
-// rowsKnown also reports a model without a headroom table in the catalogue.
+// rowsKnown is like buffersKnown, but also reports a model without a headroom table in the
+// catalogue.
 func rowsKnown(r *deviceRun) *lack {
 	if l := buffersKnown(r); l != nil || r.source != Intended || r.d.Desired.Platform.DynamicBuffers || len(r.d.Model.Headroom) > 0 {
 		return l
@@ -165,7 +167,8 @@ func rowsKnown(r *deviceRun) *lack {
 		fmt.Sprintf("no headroom table of %s is published: headroom is checked only as far as the switch shows it", r.d.Model.Name))
 }
 
-// poolsKnown also reports a model without buffer pools in the catalogue.
+// poolsKnown is like buffersKnown, but also reports a model without buffer pools in the
+// catalogue.
 func poolsKnown(r *deviceRun) *lack {
 	if l := buffersKnown(r); l != nil || r.source != Intended || len(r.d.Model.Pools) > 0 {
 		return l

@@ -254,8 +254,7 @@ func groupWithoutPause(r *deviceRun, p *intent.Port, q *qos.Port) {
 	}
 }
 
-// hole returns the lossless priorities that a linked port does not pause although the intent
-// says so.
+// hole returns the lossless priorities that a linked port does not pause although it should.
 func (r *deviceRun) hole(p *intent.Port, q *qos.Port) qos.PrioritySet {
 	if _, differs := r.differs(p.Name, qos.KindPFC.Attr()); !differs || p.Link == nil {
 		return 0

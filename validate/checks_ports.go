@@ -127,7 +127,7 @@ func membersDiffer(r *deviceRun) {
 	}
 }
 
-// several names attributes that findings mention only once.
+// several names the owners of attributes, queues and groups, that a finding mentions only once.
 var several = map[qos.Owner]string{qos.OfQueue: "queues", qos.OfGroup: "groups"}
 
 // differing returns the attributes in which two ports treat traffic differently.

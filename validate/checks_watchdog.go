@@ -126,7 +126,7 @@ func otherWatchdog(o *oddRun) {
 	o.found(Finding{Severity: Warning, What: fmt.Sprintf("the watchdog is %s, on %d of %d ports of %s %s", o.value, o.share, o.of, o.group, o.usual)}, qos.KindWatchdog.Attr())
 }
 
-// roleOf names the group of switches that should be equal.
+// roleOf names the role of a switch. Switches of one role should be configured alike.
 func roleOf(sw *intent.Switch) string {
 	if sw.Role == "" {
 		return "the fabric"
@@ -134,7 +134,7 @@ func roleOf(sw *intent.Switch) string {
 	return "role " + sw.Role
 }
 
-// towards distinguishes ports to hosts from ports to switches.
+// towards says whether a port leads to hosts or to switches.
 func towards(p *intent.Port) string {
 	if p.Uplink() {
 		return " towards switches"

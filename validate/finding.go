@@ -41,13 +41,13 @@ type Finding struct {
 	// Because is for example "the model is unknown".
 	Because string   `json:"because,omitempty" doc:"why it could not be judged, in a few words"`
 	NotMade []string `json:"not_made,omitempty" doc:"ids of the checks that could not be made there for it"`
-	// Covers lists checks that would report the same as this finding.
+	// Covers lists checks that would report the same cause.
 	Covers     []string    `json:"covers,omitempty" doc:"ids of other checks that have the same cause and no finding of their own"`
 	Suppressed *Suppressed `json:"suppressed,omitempty" doc:"why it does not count"`
 }
 
-// Inconclusive reports whether something could not be checked and the intent does not accept
-// that.
+// Inconclusive reports whether the finding says that something could not be checked, and the
+// intent does not accept it.
 func (f Finding) Inconclusive() bool { return f.Unchecked != "" && f.Suppressed == nil }
 
 // Suppressed says why a finding does not count.

@@ -140,7 +140,7 @@ func TestUnknownModelThatRuns(t *testing.T) {
 	}
 }
 
-// TestTrustPCP checks that a port that trusts PCP by the intent is not checked for DSCPs.
+// TestTrustPCP checks that a port that trusts PCP as intended has no errors about its DSCPs.
 func TestTrustPCP(t *testing.T) {
 	text := strings.Replace(closBase, "address: \"192.0.2.11:8080\",", "address: \"192.0.2.11:8080\", ports: {Ethernet0: {trust: pcp}},", 1)
 	c := compile(t, text)

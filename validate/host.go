@@ -100,7 +100,7 @@ func (v *hostCheck) unit(changes []nic.Change) {
 			v.add("NIC-05", Warning, "", v.host.Pos.String(), "install the boot unit", "no boot unit is installed: the settings of the layers %s and %s are lost at a reboot", nic.LayerDriver, nic.LayerRDMA)
 		case ch.Field == nic.FieldUnit && v.running.Unit.Masked != "":
 			v.add("NIC-05", Warning, "", v.host.Pos.String(), ch.Blocked, "the boot unit does not start for each device: %s: the settings of the layers %s and %s may be lost at a reboot", ch.Old, nic.LayerDriver, nic.LayerRDMA)
-		case ch.Field == nic.FieldUnit && ch.Blocked != "": // it failed
+		case ch.Field == nic.FieldUnit && ch.Blocked != "": // the unit failed
 			v.add("NIC-05", Warning, "", v.host.Pos.String(), ch.Blocked, "the last run of the boot unit %s: the settings of the layers %s and %s may be lost at a reboot", ch.Old, nic.LayerDriver, nic.LayerRDMA)
 		case ch.Field == nic.FieldUnit && v.running.Unit.Stale != "":
 			v.add("NIC-05", Warning, "", v.host.Pos.String(), "install the boot unit again", "the boot unit is incomplete: %s: the settings of the layers %s and %s may be lost at a reboot", ch.Old, nic.LayerDriver, nic.LayerRDMA)

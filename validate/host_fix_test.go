@@ -80,7 +80,7 @@ func TestFixesAreAppliedOrSaySo(t *testing.T) {
 	}
 }
 
-// with returns the desired state for an intent with one more setting of a NIC or host.
+// with returns the desired state of the host if the intent has one more setting.
 func (h *hostCase) with(t *testing.T, more, key, of string) *nic.Host {
 	t.Helper()
 	at, text := "gpu1: {", hostBase

@@ -106,8 +106,8 @@ func (v *hostCheck) lost(want *nic.Port) (what, fix string) {
 	return what, fix
 }
 
-// slot compares the speed of the card's PCIe slot with that of its link, and with the speed
-// that the card supports.
+// slot compares the speed of the card's PCIe slot with the speed of its link, and with the PCIe
+// speed that the card supports.
 func (p *portCheck) slot(at string) {
 	pcie, speed := p.have.PCIe.V, p.speed
 	if p.have.Speed.Set && p.have.Carrier.V {

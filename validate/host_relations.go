@@ -14,7 +14,8 @@ import (
 // pfc_stall_prevention: default is 8 s, auto 100 ms).
 const stallDefault = 8 * time.Second
 
-// relations checks properties that do not show as the difference of a single value.
+// relations checks settings that depend on each other, which a comparison of single values does
+// not show.
 func (p *portCheck) relations() {
 	h, w := p.have, p.want
 	p.rdmaMTU()

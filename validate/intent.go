@@ -110,7 +110,7 @@ func (r *Run) search(ctx context.Context, g *topology.Graph) (*deadlock.Analysis
 
 // Deadlocks runs the checks of the whole fabric that depend on pauses, with the priorities that
 // the ports pause in operation. Links, routing, and the ports of switches that were not added
-// are taken from the intent; switches that were not added alone cause no finding.
+// are taken from the intent. A finding always involves a switch that was added.
 func (r *Run) Deadlocks(ctx context.Context) error {
 	found, err := r.Cycles(ctx)
 	r.Note(found...)

@@ -93,7 +93,7 @@ func inBytes(e qos.ECN) qos.ECN {
 	return e
 }
 
-// lossless caches [intent.Settings.Lossless].
+// lossless returns s.Lossless, cached.
 func (r *deviceRun) lossless(s *intent.Settings) qos.PrioritySet {
 	return cached(&r.memo.lossless, s, s.Lossless)
 }

@@ -35,7 +35,7 @@ type State struct {
 	InForce []drivers.Mismatch
 	// Unknown is configuration that [qos.Device] cannot represent.
 	Unknown []drivers.Unknown
-	// MayDerive has the meaning of [drivers.Saved]'s.
+	// MayDerive is [drivers.Saved.MayDerive].
 	MayDerive bool
 	// Account returns what is known about each line of the running configuration; nil if it is
 	// not needed.
@@ -72,11 +72,11 @@ type Result struct {
 	neighbors map[string]qos.Neighbor // by LLDP, of ports with a link
 	names     *portNames              // of a switch that was read
 	drift     *drift
-	instead   map[qos.Place]Finding // findings to report in place of a change of drift
+	instead   map[qos.Place]Finding // findings that replace the finding of a change of drift
 	drifted   map[string]bool       // ports with drift; "" is the switch
 	odd       map[qos.Place]string  // checks that find a change of drift by comparison with other devices
-	explained map[qos.Place]bool    // attributes without drift that findings are about
-	told      []bool                // changes of drift that findings are about
+	explained map[qos.Place]bool    // attributes that findings are about and that do not differ
+	told      []bool                // by change of drift: whether a finding is about it
 	traits    []trait
 }
 
@@ -335,8 +335,8 @@ func (r *deviceRun) foundTowards(peer intent.Endpoint, f Finding, port string, a
 // applyIntent is the fix for a difference from the intent.
 const applyIntent = "apply the intent"
 
-// insteadOfDrift records a finding to report in place of the drift of an attribute, unless
-// another check reports it.
+// insteadOfDrift records a finding that replaces the drift finding of an attribute, unless a
+// finding of another check is about it.
 func (r *deviceRun) insteadOfDrift(f Finding, port string, attr qos.Attr) {
 	r.check.mayFind(f.Severity)
 	if r.out.instead == nil {
@@ -607,7 +607,7 @@ type oddRun struct {
 	check        *Check
 	group        string
 	device       string
-	ports        []string // "" if the whole switch is meant
+	ports        []string // ports of the switch; "" for the whole switch
 	value, usual string
 	share, of    int // members with the usual value, and all members
 	where        string

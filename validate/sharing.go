@@ -50,7 +50,7 @@ func (p pressure) of(id string) (fault, bool) {
 	return p.faults[i], true
 }
 
-// pressed reports the port's pressure fault of the check, if it has one.
+// pressed reports the fault of the current check from the port's pressure, if there is one.
 func pressed(r *deviceRun, p *intent.Port, _ *qos.Port, k *intent.Class) {
 	if f, ok := r.pressureOf(p, k).of(r.check.ID); ok {
 		r.found(f.Finding, p.Name, f.attrs...)
@@ -95,7 +95,8 @@ func (r *deviceRun) press(p *intent.Port, k *intent.Class, e qos.ECN, drifted bo
 		out.faults, out.name, out.pool = all, name, pool
 		return out
 	}
-	// Alpha and pool cause whatever the platform's memory would not lead to.
+	// A fault that the platform's own alpha and pools would not cause is attributed to alpha or
+	// pool.
 	usual := slices.Concat(r.pausing(p, k, plain), r.marking(p, k, e, drifted, plain))
 	cause := &alpha
 	if name != "" {

@@ -9,8 +9,8 @@ import (
 )
 
 // brute is a plain implementation of the search. It works with single links and names, learns
-// routes by exchanging announcements until nothing changes, walks every packet, and closes the
-// relation of waiting buffers. It shares only the tiers with the product.
+// routes by exchanging announcements until nothing changes, walks every packet, and searches
+// all waiting buffers for cycles. It shares only the tiers with the code under test.
 type brute struct {
 	f     *intent.Fabric
 	tier  map[string]int

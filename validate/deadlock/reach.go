@@ -9,7 +9,7 @@ type worker struct {
 	n      *network
 	routes *routes // routes without failures
 
-	// for routes
+	// scratch space for computing routes
 	level, next []int32
 	lost        []int32
 	gone        []bool
@@ -23,7 +23,7 @@ type worker struct {
 	queued       []bool
 	up, rest     []uint64
 
-	// for one failure
+	// scratch space for one failure
 	seen      *matrix
 	touched   []int32
 	isTouched []bool

@@ -18,8 +18,8 @@ const (
 	announced = 1 << 13
 	// reached is set for switches that carry traffic to the destination.
 	reached = 1 << 14
-	// held is set if the switch keeps announcing a route that it lost, to a switch below it or
-	// to its own host, and sends the traffic up.
+	// held is set if the switch lost its route, to a switch below it or to its own host, but
+	// keeps announcing it and sends the traffic up.
 	held = 1 << 15
 )
 

@@ -177,7 +177,7 @@ type Result struct {
 	Ports []PortWindow
 	// Sources are the sources of the pauses, by class, the one that stops most first.
 	Sources []Source
-	// Unmarked says, by device, why ECN marks are turned off on a switch that can count them.
+	// Unmarked says, by device, why a switch that can count ECN marks does not.
 	Unmarked map[string]string
 	// Unloaded lists the lossless classes that carried too little traffic for the window to
 	// prove that they lose nothing.

@@ -333,8 +333,8 @@ func TestNotAllHosts(t *testing.T) {
 	}
 }
 
-// TestBaseline checks that events at their usual rate are no finding, while lost packets always
-// are.
+// TestBaseline checks that events at their usual rate cause no finding, and that lost packets
+// always cause one.
 func TestBaseline(t *testing.T) {
 	with := func(errors, drops uint64, paused float64) []Sample {
 		after := read(span).add("gpu1", "eth0", drivers.OutOfSequence, 0, errors).add("leaf1", "Ethernet0", drivers.GroupDrops, 3, drops)

@@ -43,7 +43,7 @@ func (j *judge) marking(w *window) {
 		now, was := markedBy(j.at, w.ports, prio), markedBy(j.base, w.ports, prio)
 		const fix = "lower the ECN thresholds of the class, and make sure that its packets are ECN-capable"
 		sent := fmt.Sprintf("it sent %s for class %s", count(now.frames, "frame"), now.class)
-		// The baseline has as few marks for its pauses.
+		// In the baseline, the switch also marked this little for its pauses.
 		usual := was.counted && was.pauses > 0 && float64(now.marks)*was.pauses >= float64(was.marks)*now.pauses/2
 		switch off := w.off[drivers.QueueMarked]; {
 		case now.frames == 0:

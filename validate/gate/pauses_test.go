@@ -234,8 +234,8 @@ func TestIdleNICs(t *testing.T) {
 	}
 }
 
-// TestMarksOff checks that the window is inconclusive if the switch could count marks but does
-// not.
+// TestMarksOff checks that a window with pauses is inconclusive if the switch could count marks
+// but does not.
 func TestMarksOff(t *testing.T) {
 	for off, want := range map[string][]string{"": nil, "wredqueue is off": {"inconclusive gate:ecn-before-pfc leaf1: it sent 500 frames for class rdma; its marks are not counted: wredqueue is off"}} {
 		before, after := read(0), read(span).add("leaf1", "Ethernet8", drivers.PFCTx, 3, 500).add("leaf1", "Ethernet0", drivers.QueuePackets, 3, 900)

@@ -19,9 +19,9 @@ type stop struct {
 	frames       qos.Opt[uint64] // from the end that counted more
 }
 
-// stopped returns how much the port to paused the port from; either may be missing from the
-// windows. A received frame was certainly sent, so the count of an end that the other end
-// contradicts is ignored, and the longer of two times is used.
+// stopped returns how much port to paused port from; windows may lack either of them. A
+// received frame was certainly sent, so the count of an end that the other end contradicts is
+// ignored, and the longer of two times is used.
 func stopped(windows map[intent.Endpoint]*PortWindow, from, to intent.Endpoint, priority int) (out stop) {
 	receiver, sender := windows[from], windows[to]
 	few := disagree(receiver, sender, priority)

@@ -30,7 +30,7 @@ type Graph struct {
 	Fabric   *intent.Fabric
 	Switches []Switch // in the order of Fabric.Switches
 	Bundles  []Bundle // between two switches, in the order of their first link
-	// Tiers is the number of tiers; the tier of each switch is below it.
+	// Tiers is the number of tiers; each switch's tier is less than that.
 	Tiers int
 	// Disputes are switches whose position contradicts their role.
 	Disputes []Dispute

@@ -14,7 +14,7 @@ type search struct {
 	devices map[string]Device
 	ways    []Way
 	out     map[string][]int // by device, in natural order
-	size    []float64        // how long a way was paused, in its own unit
+	size    []float64        // pause of each way: its time, the bound from frames, or the share of frames
 	exact   []bool
 	known   []bool
 	paused  []bool
