@@ -31,7 +31,7 @@ func TestTimerRunsOut(t *testing.T) {
 			t.Errorf("revert of nothing: %v, %d writes", err, b.Writes()-n)
 		}
 		b.clean(t, was)
-		// The next run begins from there.
+		// The next run starts from this state.
 		other := b.Open()
 		tok = b.Apply(other)
 		if err := other.Confirm(t.Context(), tok); err != nil {
@@ -44,8 +44,7 @@ func TestTimerRunsOut(t *testing.T) {
 	})
 }
 
-// A switch that words its refusal of an empty commit in no way that is known
-// is reverted all the same.
+// Revert also works on a switch that refuses an empty commit with unknown words.
 func TestRevertPastARefusedCommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{})
@@ -110,7 +109,7 @@ func TestConfirm(t *testing.T) {
 	})
 }
 
-// TestKeep has runs that were cut off before they were confirmed.
+// TestKeep covers runs that were interrupted before they were confirmed.
 func TestKeep(t *testing.T) {
 	eachWay(t, boxOptions{}, func(t *testing.T, b *box) {
 		if kept, err := b.Open().Keep(t.Context()); kept || err != nil {
@@ -131,8 +130,8 @@ func TestKeep(t *testing.T) {
 	})
 }
 
-// An old run that left something behind does not own a timer that runs now: the
-// timer is another user's.
+// An old run that left a checkpoint does not own a timer that is running now: the timer belongs
+// to another user.
 func TestKeepLeavesTheTimerOfOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{})
@@ -150,7 +149,7 @@ func TestKeepLeavesTheTimerOfOthers(t *testing.T) {
 	})
 }
 
-// A run that no journal here knows may be at work on another machine.
+// A run that is in no journal of this machine may be in progress on another machine.
 func TestKeepLeavesRunsOfOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{})
@@ -177,8 +176,8 @@ func TestKeepLeavesRunsOfOthers(t *testing.T) {
 	})
 }
 
-// A switch has one timer. While a run waits for its confirmation it is the
-// run's; after that it is another user's, whom an undo does not confirm.
+// A switch has one timer. It belongs to the run until the run is confirmed; after that it belongs
+// to another user, and a revert must not confirm that user's commit.
 func TestRevertLeavesTheTimerOfOthers(t *testing.T) {
 	t.Parallel()
 	for name, full := range map[string]bool{"with a checkpoint": false, "without": true} {
@@ -228,8 +227,8 @@ func TestRevertLeavesTheTimerOfOthers(t *testing.T) {
 	}
 }
 
-// The timer of an apply is ended by its undo, whichever process that is, also
-// where the switch had no room for a checkpoint, and late in a long run.
+// Reverting an apply stops its timer, in any process, even if the switch had no space for a
+// checkpoint, and late in a long run.
 func TestRevertEndsItsOwnTimer(t *testing.T) {
 	for name, c := range map[string]struct{ full, other, others, saved bool }{
 		"no checkpoint":              {full: true, other: true},
@@ -313,7 +312,7 @@ func TestCheckpoints(t *testing.T) {
 		if b.plain {
 			says(t, err, drivers.ErrRejected, drivers.ErrPartial, "nothing was written", "maximum number of checkpoints (1) reached", "show checkpoint summary")
 			b.clean(t, was)
-		} else if err != nil { // the timer does without
+		} else if err != nil { // the timer makes the checkpoint unnecessary
 			t.Error(err)
 		}
 		if got := b.Checkpoints(); !slices.Equal(got, []string{"theirs"}) {
@@ -322,7 +321,7 @@ func TestCheckpoints(t *testing.T) {
 	})
 }
 
-// A plan says where a switch may have no room for the checkpoint of a run.
+// A plan notes that a switch may have no space for the checkpoint of a run.
 func TestNoRoomForACheckpoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for n, want := range map[int]bool{mostCheckpoints - 1: false, mostCheckpoints: true} {

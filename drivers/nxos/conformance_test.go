@@ -10,7 +10,7 @@ import (
 
 func conform(t *testing.T, name string, o boxOptions, only ...string) {
 	t.Run(name, func(t *testing.T) {
-		t.Parallel() // most of it is waiting
+		t.Parallel() // most of the time is spent waiting
 		drivertest.Run(t, drivertest.Fixture{Only: only, New: func(t *testing.T, d drivertest.Options) *drivertest.Device {
 			o := o
 			o.test = d
@@ -19,15 +19,15 @@ func conform(t *testing.T, name string, o boxOptions, only ...string) {
 	})
 }
 
-// TestConformance is the whole suite with a dual-stage commit and line by line.
+// TestConformance runs the whole suite with a dual-stage commit and line by line.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	conform(t, "dual-stage", boxOptions{})
 	conform(t, "line by line", boxOptions{Options: simnxos.Options{NoDualStage: true, OldOrder: true}})
 }
 
-// TestConformanceOfOthers repeats what an operator sees first on boxes that
-// differ where nothing is documented.
+// TestConformanceOfOthers runs the most important cases on switches that differ in undocumented
+// behavior.
 func TestConformanceOfOthers(t *testing.T) {
 	t.Parallel()
 	only := []string{"plan is empty after apply and a restart", "foreign objects survive apply and revert", "foreign changes after apply survive revert", "revert restores every byte", "another process reverts"}

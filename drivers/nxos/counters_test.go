@@ -10,8 +10,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 )
 
-// Counters of both ways are the same; marks are over gNMI alone, as the simulated
-// release has no command for them.
+// Both transports return the same counters, except for marks, which are shown only over gNMI: the
+// simulated release has no command for them.
 func TestCounters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{gnmi: true})
@@ -19,7 +19,7 @@ func TestCounters(t *testing.T) {
 		for i, name := range []string{sim.DropPkts, sim.PFCTx, sim.WDStuck, sim.ECNMarked} {
 			b.Counters().Set("Ethernet1/1", 3, name, uint64(10+i))
 		}
-		b.Counters().Set("Ethernet1/1", 5, sim.PFCTx, 9) // a priority that nobody is to pause
+		b.Counters().Set("Ethernet1/1", 5, sim.PFCTx, 9) // a priority without PFC
 		for name, d := range map[string]*Driver{"ssh": b.overSSH(), "gnmi and ssh": b.Open()} {
 			c, err := d.Counters(t.Context(), []string{"Ethernet1/1", "Ethernet9/9"})
 			if err != nil {
@@ -36,7 +36,7 @@ func TestCounters(t *testing.T) {
 	})
 }
 
-// Unsaved configuration is named by section.
+// Unsaved names the unsaved sections.
 func TestUnsaved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{})

@@ -28,8 +28,7 @@ func eachWay(t *testing.T, o boxOptions, run func(t *testing.T, b *box)) {
 	}
 }
 
-// clean fails the test unless the switch is as it was, without checkpoints of
-// ours.
+// clean fails the test unless the switch has its original state and no checkpoints of this tool.
 func (b *box) clean(t *testing.T, was string) {
 	t.Helper()
 	if now := b.State(); now != was {
@@ -58,15 +57,15 @@ func TestRefusedLine(t *testing.T) {
 			t.Errorf("revert: %v", err)
 		}
 		b.clean(t, was)
-		// The shell is at the prompt again.
+		// The shell is back at the prompt.
 		b.Faults().Clear()
 		b.Apply(b.Open())
 		b.Settled(d)
 	})
 }
 
-// Lines that only the dual-stage mode refuses, also those within a policy, are
-// typed one by one.
+// If only dual-stage mode refuses a line, including one within a policy, the lines are typed one
+// by one.
 func TestRefusedInDualStage(t *testing.T) {
 	for _, refused := range []string{"^random-detect", "^pause pfc-cos", "^match dscp", "^mtu "} {
 		t.Run(refused, func(t *testing.T) {
@@ -88,8 +87,8 @@ func TestRefusedInDualStage(t *testing.T) {
 	}
 }
 
-// A timer that the switch does not know is met before anything in force is
-// touched: policies that change and change back cost packets twice.
+// The switch refuses an unknown timer before any active policy changes, because changing policies
+// back and forth drops packets twice.
 func TestUnknownTimer(t *testing.T) {
 	const dog = "  watchdog: {detect: 400ms, restore: 400ms, action: drop}"
 	eachWay(t, boxOptions{intent: []string{dog, "  watchdog: off"}}, func(t *testing.T, b *box) {
@@ -106,8 +105,7 @@ func TestUnknownTimer(t *testing.T) {
 	})
 }
 
-// A refusal for what the configuration is shows in the commit, and no line
-// takes effect.
+// A refusal that depends on the configuration appears at the commit, and no line takes effect.
 func TestRefusedCommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{Options: simnxos.Options{TCAM: true}})
@@ -126,9 +124,8 @@ func TestRefusedCommit(t *testing.T) {
 	})
 }
 
-// Someone uses what is to go after the plan was made. In a commit that refuses
-// all of it; line by line it is the last that is refused, and what is in use
-// stays.
+// Someone starts to use an object that the plan removes. A commit refuses all lines; line by
+// line, only the last one is refused, and the object stays.
 func TestInUse(t *testing.T) {
 	eachWay(t, boxOptions{}, func(t *testing.T, b *box) {
 		d := b.Open()
@@ -159,7 +156,7 @@ func TestInUse(t *testing.T) {
 	})
 }
 
-// The same while an apply is reverted: what is in use stays, the rest goes.
+// The same during a revert: the object in use stays, the others are removed.
 func TestRevertInUse(t *testing.T) {
 	eachWay(t, boxOptions{}, func(t *testing.T, b *box) {
 		d := b.Open()
@@ -181,7 +178,7 @@ func TestRevertInUse(t *testing.T) {
 	})
 }
 
-// Line by line, boxes with other class names refuse the plan as any other line.
+// Line by line, a switch with other class names refuses the plan like any other unknown line.
 func TestClassNamesOfAnotherModel(t *testing.T) {
 	eachWay(t, boxOptions{}, func(t *testing.T, b *box) {
 		d, was := b.Open(), b.State()
@@ -248,8 +245,8 @@ func TestFailedRollback(t *testing.T) {
 	})
 }
 
-// Lines that begin with ERROR: count also where the line that they come from
-// may have been accepted.
+// Output lines that begin with ERROR: count as errors, even if the typed line may have been
+// accepted.
 func TestErrorsAmongOutput(t *testing.T) {
 	eachWay(t, boxOptions{}, func(t *testing.T, b *box) {
 		d, was := b.Open(), b.State()
@@ -260,8 +257,8 @@ func TestErrorsAmongOutput(t *testing.T) {
 	})
 }
 
-// Taking a class out of the intent takes its policies off the ports first: the
-// box refuses it otherwise.
+// Removing a class from the intent first removes its policies from the ports, because the switch
+// refuses it otherwise.
 func TestClassRemoved(t *testing.T) {
 	eachWay(t, boxOptions{}, func(t *testing.T, b *box) {
 		d := b.Open()
@@ -282,8 +279,8 @@ func TestClassRemoved(t *testing.T) {
 	})
 }
 
-// A connection that ends half way leaves half of it, which is said and can be
-// reverted, whatever others did since.
+// A connection that is lost half way leaves half of the lines, which is reported and can be
+// reverted, whatever others changed since.
 func TestLostInTheMiddle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{Options: simnxos.Options{NoDualStage: true}})
@@ -299,7 +296,7 @@ func TestLostInTheMiddle(t *testing.T) {
 	})
 }
 
-// TestTerminals has what confuses whoever looks for prompts.
+// TestTerminals covers output that can be mistaken for a prompt.
 func TestTerminals(t *testing.T) {
 	for name, tc := range map[string]struct {
 		o     simnxos.Options
@@ -372,7 +369,7 @@ func TestLargeConfiguration(t *testing.T) {
 	})
 }
 
-// A configuration that cannot be read back is not known to be in force.
+// If the configuration cannot be read back, the result of an apply is unknown.
 func TestReadBackThatIsCutOff(t *testing.T) {
 	eachWay(t, boxOptions{}, func(t *testing.T, b *box) {
 		d := b.Open()
@@ -447,8 +444,8 @@ func TestOpenWithoutSSH(t *testing.T) {
 	}
 }
 
-// A full flash: a save that fails leaves the startup configuration, which the error names,
-// and is not run again; the revert has nothing to save.
+// With a full flash, a save fails and leaves the startup configuration unchanged. The error says
+// so, the save is not repeated, and the revert has nothing to save.
 func TestAFullFlash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{})

@@ -15,11 +15,11 @@ import (
 	simnxos "github.com/roce-fabric/roce-fabric/testlab/sim/nxos"
 )
 
-// box is one simulated switch with the intent that it is to carry out.
+// box is one simulated switch and its intent.
 type box struct {
 	*simnxos.NXOS
 	*drivertest.LineBox[*Driver]
-	plain bool // no dual-stage that takes the lines
+	plain bool // no dual-stage mode that accepts the lines
 }
 
 type boxOptions struct {
@@ -27,9 +27,9 @@ type boxOptions struct {
 	simnxos.Options
 
 	gnmi bool // has a gNMI server, and the target names it
-	// setup is configured before the driver comes.
+	// setup is configured before the driver connects.
 	setup string
-	// intent replaces parts of the text of fabric: old, new, old, new.
+	// intent lists replacements in the text of fabric: old, new, old, new.
 	intent []string
 }
 
@@ -37,7 +37,7 @@ var ports = []string{"Ethernet1/1", "Ethernet1/2", "Ethernet1/3", "Ethernet1/4",
 
 func fabric(replace ...string) string { return drivertest.Fabric("nxos", "7", ports, replace...) }
 
-// fourQueues is the intent for a box with queues 0 to 3.
+// fourQueues lists the replacements for a switch with queues 0 to 3.
 var fourQueues = []string{"priority: 7", "priority: 3", "priority: 3, dscp: [26]", "priority: 2, dscp: [26]"}
 
 func compile(t testing.TB, text string) *qos.Device {
@@ -58,7 +58,7 @@ func newBox(t testing.TB, o boxOptions) *box {
 		so.Interfaces, so.Routed = ports, true
 	}
 	if o.test.Slow {
-		so.TimeScale = 150 // seconds, longer than a command may take
+		so.TimeScale = 150 // slower than a command may be
 	}
 	s, err := simnxos.New(so)
 	if err != nil {
@@ -76,7 +76,7 @@ func newBox(t testing.TB, o boxOptions) *box {
 	return b
 }
 
-// open makes a driver.
+// open creates a driver.
 func open(t testing.TB, target drivers.Target) *Driver {
 	t.Helper()
 	return drivertest.Open[*Driver](t, Open, target)
@@ -86,7 +86,7 @@ var applyOptions = drivers.ApplyOptions{ID: "test"}
 
 func (b *box) colleague() *ssh.Network { return b.Colleague(platform) }
 
-// foreign are lines of other owners, of kinds that this tool writes as well.
+// foreign holds lines of other owners, of kinds that this tool also writes.
 const foreign = `class-map type qos match-any STORAGE
   match dscp 10
 policy-map type qos STORAGE-IN
@@ -112,7 +112,7 @@ func (b *box) foreign() string {
 	return fmt.Sprintf(text, class)
 }
 
-// four is what a box with four queues says of its classes.
+// four returns a text that shows the four-queue model; "" if the intent needs more queues.
 func (b *box) four() string {
 	if slices.ContainsFunc(b.Desired.Classes, func(c qos.Class) bool { return c.Queue > 3 }) {
 		return ""
@@ -131,8 +131,8 @@ func (b *box) device() *drivertest.Device {
 	d.Faults.DropBefore, d.Faults.DropAfter = func() { f.DropAt(1) }, f.DropAfterWrite
 	d.Faults.RestartInside, d.Faults.Clear = func() { f.RestartAt(9) }, f.Clear
 	if b.plain {
-		// A line that is carried out after its answer was given up has no others
-		// behind it: there is no such work.
+		// Line by line, no further lines follow one whose response was given up, so that case
+		// does not exist.
 		d.Faults.FailHalfWay = func() { f.DropAt(9) }
 	} else {
 		d.Faults.GiveUp = func() { drivertest.GiveUp(&f.Faults) }
@@ -140,8 +140,7 @@ func (b *box) device() *drivertest.Device {
 	return d
 }
 
-// says fails the test unless err is of a kind, not of the other, and has all
-// the texts.
+// says fails the test unless err wraps is but not not, and contains all the texts.
 func says(t testing.TB, err, is, not error, texts ...string) {
 	t.Helper()
 	drivertest.Says(t, drivertest.Password, err, is, not, texts...)

@@ -7,8 +7,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers/drivertest"
 )
 
-// A run was cut off between its confirmation and its save, or its checkpoint is
-// gone: the next one that finds the switch as intended saves.
+// After a run was interrupted between confirmation and save, or its checkpoint was removed, the
+// next run that finds the switch as intended saves.
 func TestKeepSaves(t *testing.T) {
 	eachWay(t, boxOptions{}, func(t *testing.T, b *box) {
 		keep := drivertest.KeepSaves(b.LineBox, func(d *Driver, _ *drivers.Token) error {

@@ -24,7 +24,7 @@ import (
 	simnxos "github.com/roce-fabric/roce-fabric/testlab/sim/nxos"
 )
 
-// overSSH opens a driver that knows of no gNMI server.
+// overSSH opens a driver without a gNMI server.
 func (b *box) overSSH() *Driver {
 	t := b.Target
 	t.GNMI = gnmi.Config{}
@@ -45,27 +45,26 @@ func observe(t *testing.T, d *Driver) *drivers.Observation {
 	return o
 }
 
-// counting sets what a port counts, of queue and priority 3: 100 and up.
+// counting sets the counters of a port for the queue and for priority 3: 100 and up.
 func (b *box) counting(queue int) {
 	for i, name := range []string{"tx-pkts", "tx-octets", "drop-pkts", "drop-octets", "pfc-rx", "pfc-tx", "wd-stuck", "wd-recovery", "ecn-marked"} {
 		b.SetCounter("Ethernet1/1", queue, name, uint64(100+i))
 	}
 }
 
-// count is a counter that is shown.
-// marks reports whether ECN marks of a port were read, which only gNMI has.
+// marks reports whether ECN marks of a port were read, which only gNMI shows.
 func marks(o *drivers.Observation) bool {
 	_, ok := o.Ports["Ethernet1/1"].Counters[drivers.QueueMarked.Of(0)]
 	return ok
 }
 
-// TestObserve reads the same both ways, and ECN marks over gNMI alone: the
-// simulated release has no command for them.
+// TestObserve reads the same over both transports, and ECN marks over gNMI only: the simulated
+// release has no command for them.
 func TestObserve(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]struct {
 		boxOptions
-		queue int // of the priority that is lossless
+		queue int // of the lossless priority
 	}{
 		"8 queues": {boxOptions{gnmi: true}, 3},
 		"4 queues": {boxOptions{gnmi: true, Options: simnxos.Options{FourQueue: true}}, 2},
@@ -77,7 +76,7 @@ func TestObserve(t *testing.T) {
 				b.Apply(b.overSSH())
 				b.SetNeighbor("Ethernet1/3", "sw2", "Ethernet1/3")
 				b.counting(o.queue)
-				b.SetCounter("Ethernet1/1", 5, "pfc-rx", 55) // a priority that nobody is to pause
+				b.SetCounter("Ethernet1/1", 5, "pfc-rx", 55) // a priority without PFC
 
 				shown, both := observe(t, b.overSSH()), observe(t, b.Open())
 				p := both.Ports["Ethernet1/1"]
@@ -126,13 +125,13 @@ func TestObserve(t *testing.T) {
 	}
 }
 
-// door counts the connections that a dialer makes.
+// door counts the connections of a dialer.
 type door struct {
 	mu          sync.Mutex
 	begun, open int
 }
 
-// through returns dial, which the door counts.
+// through returns a dialer whose connections are counted.
 func (d *door) through(dial netx.Dialer) netx.Dialer {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		c, err := dial(ctx, network, addr)
@@ -168,8 +167,8 @@ func (c *counted) Close() error {
 	return c.Conn.Close()
 }
 
-// TestObserveDials: one connection for all that Observe reads, none for
-// anything else, and none is left behind.
+// TestObserveDials checks that Observe opens one gNMI connection, that nothing else opens one,
+// and that none is left open.
 func TestObserveDials(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{gnmi: true})
@@ -200,8 +199,8 @@ func TestObserveDials(t *testing.T) {
 	})
 }
 
-// TestObserveWithoutGNMI: a server that cannot be used costs one try, and SSH
-// shows the rest.
+// TestObserveWithoutGNMI checks that an unusable server is tried once, and that SSH shows the
+// rest.
 func TestObserveWithoutGNMI(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -249,8 +248,8 @@ func TestObserveWithoutGNMI(t *testing.T) {
 	})
 }
 
-// A server that worked and then fails is not asked again: counts of the two
-// ways must not alternate.
+// After a server has failed once it is not used again: counters of the two transports must not
+// alternate.
 func TestObserveStaysWithOneWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{gnmi: true})
@@ -258,7 +257,7 @@ func TestObserveStaysWithOneWay(t *testing.T) {
 		if !marks(observe(t, d)) {
 			t.Fatal("nothing was read over gNMI")
 		}
-		b.Faults().NoModel(true) // refuses every path
+		b.Faults().NoModel(true) // refuse every path
 		if marks(observe(t, d)) {
 			t.Error("ECN marks without gNMI")
 		}
@@ -269,7 +268,7 @@ func TestObserveStaysWithOneWay(t *testing.T) {
 	})
 }
 
-// SSH has to answer: what gNMI shows is not all.
+// SSH must answer, because gNMI does not show everything.
 func TestObserveNeedsSSH(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{gnmi: true})
@@ -279,12 +278,12 @@ func TestObserveNeedsSSH(t *testing.T) {
 		_, err := b.OpenAs(target).Observe(t.Context())
 		says(t, err, drivers.ErrAuth, nil, "login refused")
 
-		// With neither, both say why.
+		// If both transports fail, the error contains both causes.
 		target.GNMI.Password = "wrong"
 		_, err = b.OpenAs(target).Observe(t.Context())
 		says(t, err, drivers.ErrAuth, nil, "over gNMI: ", "login refused")
 
-		// Who gives up has not found out anything about the server.
+		// A cancelled context proves nothing about the server.
 		d := b.Open()
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -297,13 +296,13 @@ func TestObserveNeedsSSH(t *testing.T) {
 	})
 }
 
-// The pause buffers of groups come with "show queuing interface", FEC over gNMI.
+// The pause buffers of groups come from "show queuing interface", FEC from gNMI.
 func TestObserveShowsPauseBuffersAndFEC(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{gnmi: true})
 		b.SetPause("Ethernet1/1", 3, cli.Pause{Size: 101920, Pause: 39936, Resume: 38896})
 		b.SetPause("Ethernet1/1", 4, cli.Pause{Size: 490, Pause: 192, Resume: 187})       // cells
-		b.SetPause("Ethernet1/2", 3, cli.Pause{Size: 101920, Pause: 200000, Resume: 100}) // makes no sense
+		b.SetPause("Ethernet1/2", 3, cli.Pause{Size: 101920, Pause: 200000, Resume: 100}) // invalid: the pause threshold exceeds the size
 		b.SetFEC("Ethernet1/2", "fc")
 		o := observe(t, b.overSSH())
 		want := map[int]qos.Headroom{3: {Size: 101920, XON: 38896, XOFF: 61984, Threshold: 39936, Static: true}}

@@ -16,7 +16,7 @@ import (
 
 func notes(st *drivers.Steps) string { return strings.Join(st.Notes, "\n") }
 
-// with changes a port of the intent.
+// with changes the desired state of a port.
 func (b *box) with(port string, change func(*qos.Port)) {
 	p := *b.Desired.Ports[port]
 	change(&p)
@@ -74,7 +74,7 @@ func TestPlan(t *testing.T) {
 		if err := d.Confirm(t.Context(), tok); err != nil {
 			t.Fatal(err)
 		}
-		// PFC of one port more, on a network-qos policy that is there.
+		// Turn PFC on for one more port, with an existing network-qos policy.
 		b.Set("interface Ethernet1/2\n  no priority-flow-control mode on\n")
 		_, st = b.Plan(d)
 		if c := drivertest.Find(st, "ports[Ethernet1/2].pfc"); c == nil || c.Impact != qos.ImpactCounters || strings.Contains(notes(st), "buffers") {
@@ -103,7 +103,7 @@ func TestBlocked(t *testing.T) {
 		if n := len(st.Blocked()); n != 3 {
 			t.Errorf("blocked: %v", st.Blocked())
 		}
-		// The rest goes on its own.
+		// The remaining changes can be made without it.
 		if _, err := d.Apply(t.Context(), snap, st, applyOptions); err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +111,7 @@ func TestBlocked(t *testing.T) {
 	})
 }
 
-// Values that a switch with four queues does not have are blocked in the plan.
+// Values that a switch with four queues does not support are blocked in the plan.
 func TestBlockedByTheClassModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{Options: simnxos.Options{FourQueue: true}})
@@ -123,7 +123,7 @@ func TestBlockedByTheClassModel(t *testing.T) {
 				t.Errorf("%s: %+v", path, c)
 			}
 		}
-		// Values that depend on the map are blocked with it.
+		// Values that depend on the map are blocked as well.
 		for _, path := range []string{"ports[Ethernet1/1].pfc", "ports[Ethernet1/1].maps.pfc_to_queue", "ports[Ethernet1/1].watchdog"} {
 			if c := drivertest.Find(st, path); c == nil || !strings.Contains(c.Blocked, "the port's map of DSCPs is refused: the switch has queues 0 to 3, and no 7") {
 				t.Errorf("%s: %+v", path, c)
@@ -131,7 +131,7 @@ func TestBlockedByTheClassModel(t *testing.T) {
 		}
 		b.Apply(d)
 		b.Settled(d)
-		// The top queue is the fourth.
+		// Queue 3 is the highest queue of this switch.
 		b = newBox(t, boxOptions{Options: simnxos.Options{FourQueue: true}})
 		if _, st := b.Plan(b.Open()); strings.Contains(notes(st), "strict") || len(st.Blocked()) > 0 {
 			t.Errorf("notes %s, blocked %v", notes(st), st.Blocked())
@@ -175,8 +175,8 @@ func (b *box) mismatches(d *Driver) (out []string) {
 	return out
 }
 
-// TestConditions breaks each condition of live PFC alone, on boxes that show it
-// in one way and another.
+// TestConditions breaks each condition of operational PFC separately, on switches with different
+// output.
 func TestConditions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, o := range []simnxos.Options{{}, {DecimalBitmap: true}, {PolicyBitmap: true}} {
@@ -213,19 +213,19 @@ func TestConditions(t *testing.T) {
 					t.Errorf("%s mended: %q", tc.name, got)
 				}
 			}
-			// A pause that nobody puts traffic under need not be one of the port.
+			// A pause without any traffic in its priority need not appear on the port.
 			b.Set("policy-map type network-qos ROCE-FABRIC-NQ\n  class type network-qos c-8q-nq5\n    pause pfc-cos 5\n")
 			if got := b.mismatches(d); o.PolicyBitmap && (len(got) != allPorts || got[0] != "Ethernet1/1|pfc|{3}|PFC is in operation for the bitmap (28)||unsure") || !o.PolicyBitmap && len(got) > 0 {
 				t.Errorf("another pause: %q", got)
 			}
 			b.Set("policy-map type network-qos ROCE-FABRIC-NQ\n  no class type network-qos c-8q-nq5\n")
-			// A class without room is named.
+			// A class with a small MTU is reported.
 			b.Set("policy-map type network-qos ROCE-FABRIC-NQ\n  class type network-qos c-8q-nq7\n    mtu 1500\n")
 			if got := b.mismatches(d); len(got) != allPorts || got[0] != "Ethernet1/1|mtu|9100|class c-8q-nq7 of network-qos policy ROCE-FABRIC-NQ has room for 1500 bytes|policy-map type network-qos ROCE-FABRIC-NQ / class type network-qos c-8q-nq7 / mtu 9216" {
 				t.Errorf("a small class: %q", got)
 			}
 			b.Set("policy-map type network-qos ROCE-FABRIC-NQ\n  class type network-qos c-8q-nq7\n    mtu 9216\n")
-			// A port that is down has no PFC in operation, and nothing is wrong.
+			// A port that is down has no operational PFC, and that is not reported.
 			b.Set("interface Ethernet1/1\n  shutdown\n")
 			if got := b.mismatches(d); len(got) > 0 {
 				t.Errorf("down: %q", got)
@@ -240,7 +240,7 @@ func TestConditions(t *testing.T) {
 	})
 }
 
-// A plan says what ports lose that the intent does not speak of.
+// A plan notes the settings that ports lose although the intent does not name them.
 func TestPlanReportsLosses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{setup: `
@@ -260,8 +260,7 @@ interface Ethernet1/8
 	})
 }
 
-// PFC that a line turns off on all ports comes back on all of them, and the
-// plan does not call that the watchdog.
+// The step and the notes name the override of PFC that a plan removes, not the watchdog.
 func TestPlanReportsTheOverride(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{})
@@ -275,8 +274,7 @@ func TestPlanReportsTheOverride(t *testing.T) {
 	})
 }
 
-// A peer may turn PFC on where the mode is auto: what the port then does is not
-// broken.
+// With mode auto, the peer may turn PFC on; that is not reported.
 func TestPFCByThePeer(t *testing.T) {
 	want := &qos.Port{PFC: qos.Of(qos.Priorities(3))}
 	auto := native.Condition{Port: "Ethernet1/1", Priority: 3, Broken: "the PFC mode is auto", Fix: "fix", Auto: true}
@@ -300,8 +298,8 @@ func TestPFCByThePeer(t *testing.T) {
 	}
 }
 
-// PFC that the switch does not show cannot be confirmed. A port that does not
-// exist is not reported.
+// PFC that the switch does not show cannot be confirmed. A port that does not exist is not
+// reported.
 func TestPFCNotShown(t *testing.T) {
 	want := &qos.Port{PFC: qos.Of(qos.Priorities(3))}
 	a := applier{observed: &drivers.Observation{}}

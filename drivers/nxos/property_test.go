@@ -16,11 +16,11 @@ import (
 func TestMain(m *testing.M) {
 	sharedtest.CollectLess()
 	sharedtest.Default(sharedtest.Parallel, "8")
-	sharedtest.Default("rapid.checks", "25") // each is a switch with a few logins
+	sharedtest.Default("rapid.checks", "25") // each check is a switch with a few logins
 	sharedtest.VerifyMain(m)
 }
 
-// anySwitch draws the configuration that others left on a switch.
+// anySwitch draws a random configuration that others may have left on a switch.
 func anySwitch(t *rapid.T) string {
 	var out []string
 	some := func(lines ...string) {
@@ -67,8 +67,8 @@ func anySwitch(t *rapid.T) string {
 	return strings.Join(out, "\n") + "\n"
 }
 
-// blocks are the blocks of a configuration by their first line. A block that was
-// removed and created again comes after the others of its kind.
+// blocks returns the blocks of a configuration by their first line, because a removed and
+// re-created block comes after the others of its kind.
 func blocks(text string) map[string][]string {
 	out, head := map[string][]string{}, ""
 	for _, l := range strings.Split(text, "\n") {
@@ -81,7 +81,7 @@ func blocks(text string) map[string][]string {
 	return out
 }
 
-// TestAnySwitch goes from what others left on a switch to an intent and back.
+// TestAnySwitch applies an intent to a randomly configured switch and reverts it.
 func TestAnySwitch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

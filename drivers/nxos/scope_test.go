@@ -11,7 +11,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// theirs is a network-qos policy and a watchdog that ports outside of the intent use.
+// theirs is a network-qos policy and a watchdog that ports outside the intent use.
 const theirs = `priority-flow-control watch-dog-interval on
 priority-flow-control watch-dog interval 500
 class-map type qos match-any STORAGE
@@ -32,7 +32,7 @@ interface Ethernet1/7-8
   service-policy type qos input STORAGE-IN
 `
 
-// typed are the lines that a plan types.
+// typed returns the lines that a plan types.
 func typed(st *drivers.Steps) string {
 	var all []string
 	for _, s := range st.Items {
@@ -41,8 +41,8 @@ func typed(st *drivers.Steps) string {
 	return strings.Join(all, "\n")
 }
 
-// What all ports share is changed only where nobody outside of the intent depends on
-// it, or the intent says that it may.
+// Shared settings are changed only if no port outside the intent depends on them, or if the
+// intent owns the globals.
 func TestScopeOfWhatPortsShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{setup: theirs})
@@ -63,7 +63,7 @@ func TestScopeOfWhatPortsShare(t *testing.T) {
 				t.Errorf("the plan types %q:\n%s", line, typed(st))
 			}
 		}
-		// The policy that takes the place of theirs pauses their priority, too.
+		// The policy that replaces theirs also pauses their priority.
 		for _, line := range []string{"pause pfc-cos 3", "pause pfc-cos 5"} {
 			if !strings.Contains(typed(st), line) {
 				t.Errorf("the plan does not type %q:\n%s", line, typed(st))
@@ -77,7 +77,7 @@ func TestScopeOfWhatPortsShare(t *testing.T) {
 	})
 }
 
-// A group that others pause for another priority is not taken from them.
+// A group that others use for another priority is not reassigned.
 func TestScopeOfAGroupInUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{setup: strings.NewReplacer("nq5", "nq3", "qos-group 5", "qos-group 3", "priority-flow-control watch-dog interval 500\n", "").Replace(theirs)})
@@ -90,7 +90,7 @@ func TestScopeOfAGroupInUse(t *testing.T) {
 	})
 }
 
-// The watchdog of others stays where their timers are the only thing in the way.
+// Only the watchdog changes are blocked if the timers are the only conflict.
 func TestScopeOfTheWatchdogAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{setup: strings.NewReplacer("nq5", "nq3", "pfc-cos 5", "pfc-cos 3", "qos-group 5", "qos-group 3").Replace(theirs)})
@@ -107,7 +107,7 @@ func TestScopeOfTheWatchdogAlone(t *testing.T) {
 	})
 }
 
-// Ports that are down do not count.
+// Ports that are down do not block changes of shared settings.
 func TestScopeWithoutPortsThatAreDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{setup: theirs + "  shutdown\n"})
@@ -118,7 +118,7 @@ func TestScopeWithoutPortsThatAreDown(t *testing.T) {
 	})
 }
 
-// A switch of which the intent lists no port is left as it is.
+// A switch without ports in the intent is left unchanged.
 func TestSwitchWithoutPortsStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, setup := range map[string]string{"with QoS": theirs, "without QoS": ""} {
@@ -134,8 +134,8 @@ func TestSwitchWithoutPortsStays(t *testing.T) {
 	})
 }
 
-// ECN in a form that only the switch knows the numbers of is not taken away as if that
-// were nothing, and stays where the intent does not speak of it.
+// Removing ECN in a form that the model does not represent is a change with an impact, and such ECN
+// stays if the intent does not state ECN.
 func TestMarkingIsNotRemovedUnseen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const burst = `policy-map type queuing BURST

@@ -12,9 +12,9 @@ import (
 	simnxos "github.com/roce-fabric/roce-fabric/testlab/sim/nxos"
 )
 
-// Two machines apply to one switch at the same time, from the same intent or
-// from another one. The commit of the one is refused while that of the other
-// waits for its confirmation: the one leaves the switch to the other.
+// Two machines apply to one switch at the same time, from the same intent or from different ones.
+// The commit of one run is refused while the commit of the other awaits confirmation: the first
+// run leaves the switch unchanged.
 func TestARefusedCommitLeavesWhatAnotherRunWrote(t *testing.T) {
 	t.Parallel()
 	for name, other := range map[string][]string{"the same intent": nil, "another intent": {"150KB", "200KB", "bandwidth: 60%", "bandwidth: 50%", "bandwidth: 40%", "bandwidth: 50%"}} {
@@ -59,7 +59,7 @@ func TestARefusedCommitLeavesWhatAnotherRunWrote(t *testing.T) {
 					if err := second.Confirm(t.Context(), tok); err != nil {
 						t.Error(err)
 					}
-					// Nor after the other run is through.
+					// It also leaves it unchanged after the other run has ended.
 					if err := d.Revert(t.Context(), mine); err != nil {
 						t.Error(err)
 					}
@@ -75,8 +75,8 @@ func TestARefusedCommitLeavesWhatAnotherRunWrote(t *testing.T) {
 	}
 }
 
-// A value that another user has since set in the same place is not the run's
-// change. The checkpoint would undo it as well, so it is not used.
+// A value that another user has since set in the same place is not the run's change. The
+// checkpoint would undo it as well, so it is not used.
 func TestTheCheckpointIsForOwnChangesAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t, boxOptions{})
@@ -94,8 +94,8 @@ func TestTheCheckpointIsForOwnChangesAlone(t *testing.T) {
 	})
 }
 
-// A run that finds the checkpoint of another that may be at work writes nothing,
-// also where that came between its own and the first line.
+// A run that finds the checkpoint of another run that may be in progress writes nothing, even if
+// that checkpoint was created between its own checkpoint and the first line.
 func TestOfTwoRunsOneWrites(t *testing.T) {
 	eachWay(t, boxOptions{}, func(t *testing.T, b *box) {
 		id := func(age time.Duration) string {
@@ -112,7 +112,7 @@ func TestOfTwoRunsOneWrites(t *testing.T) {
 		}
 		b.do("no checkpoint " + b.Checkpoints()[0])
 
-		// The other begins after this one has looked, and before it writes.
+		// The other run begins after this run has checked, and before it writes.
 		mine := ""
 		_, err = second.Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: id(time.Minute), Token: func(*drivers.Token) error {
 			mine = id(time.Second)

@@ -16,7 +16,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/term"
 )
 
-// at reads "System/intf-items/phys-items/PhysIf-list[id=eth1/1]/mtu".
+// at parses a path such as "System/intf-items/phys-items/PhysIf-list[id=eth1/1]/mtu".
 func at(t testing.TB, text string) *gpb.Path {
 	t.Helper()
 	p, err := ygot.StringToStructuredPath(text)
@@ -26,7 +26,7 @@ func at(t testing.TB, text string) *gpb.Path {
 	return p
 }
 
-// values are paths, each with its JSON.
+// values returns values from pairs of path and JSON.
 func values(t testing.TB, pairs ...string) []gnmi.Value {
 	var out []gnmi.Value
 	for i := 0; i < len(pairs); i += 2 {
@@ -42,8 +42,7 @@ const (
 	nwItems   = "System/ipqos-items/nw-items"
 )
 
-// whole is one switch, a value for each path that is asked for. Queue 4 stands
-// for priority 3.
+// whole is one switch, with a value for each requested path. Queue 4 carries priority 3.
 var whole = []string{
 	physItems, `{"PhysIf-list":[{"id":"eth1/1","adminSt":"up","mtu":9216,"layer":"Layer3","phys-items":{"operSt":"up","operSpeed":"400G"}},
 		{"id":"eth1/2","adminSt":"down","mtu":1500,"phys-items":{"operSt":"down","operSpeed":"auto"}}]}`,
@@ -58,7 +57,7 @@ var whole = []string{
 		"policy-items":{"in-items":{"sys-items":{"pmap-items":{"name":"NQ","stats":true}}}}}`,
 }
 
-// observed is what whole says.
+// observed is the observation of whole.
 func observed() *drivers.Observation {
 	one := &drivers.PortState{AdminUp: qos.Of(true), OperUp: qos.Of(true), MTU: qos.Of(9216), Neighbors: []qos.Neighbor{{Device: "spine1", Port: "Ethernet1/7"}}}
 	one.Speed.V, one.Speed.Set = 400e9, true
@@ -71,7 +70,7 @@ func observed() *drivers.Observation {
 	}}
 }
 
-// replaced is whole with other JSON under one path.
+// replaced returns whole with other JSON under one path.
 func replaced(path, json string) []string {
 	out := append([]string(nil), whole...)
 	for i := 0; i < len(out); i += 2 {
@@ -82,7 +81,7 @@ func replaced(path, json string) []string {
 	return out
 }
 
-// TestForms gives the same switch in the forms that releases may choose.
+// TestForms decodes the same switch in the forms that releases may use.
 func TestForms(t *testing.T) {
 	backwards := []string{}
 	for i := len(whole) - 2; i >= 0; i -= 2 {
@@ -133,15 +132,15 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// Whose PFC frames a queue counts is known where the policy in force pauses one
-// priority for it.
+// The PFC frames of a queue are assigned to a priority only if the active policy pauses exactly
+// one priority in it.
 func TestPauses(t *testing.T) {
 	policy := func(in, class, pause string) string {
 		return fmt.Sprintf(`{"p-items":{"name-items":{"PMapInst-list":{"name":"NQ","cmap-items":{"MatchCMap-list":{"name":%q,"pause-items":{%s}}}}}},"policy-items":{"in-items":{"sys-items":{"pmap-items":{"name":%q}}}}}`, class, pause, in)
 	}
 	for name, c := range map[string]struct {
 		nw   string
-		want int // priority, -1 for none
+		want int // priority, or -1 for none
 	}{
 		"one":               {policy("NQ", "c-8q-nq4", `"pfcCos6":1`), 6},
 		"of four queues":    {policy("NQ", "c-nq4", `"pfcCos4":"true"`), 4},
@@ -216,8 +215,8 @@ func TestBadValues(t *testing.T) {
 	}
 }
 
-// Whatever a device sends, decoding ends, takes no text that is unsafe to
-// print, and says the same of a value that comes twice.
+// FuzzDecode checks that decoding any input terminates, returns no text that is unsafe to print,
+// and gives the same result if a value is repeated.
 func FuzzDecode(f *testing.F) {
 	for i := 0; i < len(whole); i += 2 {
 		f.Add(uint8(i/2), "eth1/1", []byte(whole[i+1]))

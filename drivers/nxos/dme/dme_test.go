@@ -43,8 +43,8 @@ interface Ethernet1/2
   shutdown
 `
 
-// TestSimulatedSwitch reads a simulated switch. Of LLDP it shows nothing over
-// gNMI, so that no port has neighbours, not even none.
+// TestSimulatedSwitch reads a simulated switch. It shows no LLDP data over gNMI, so the Neighbors
+// of its ports are nil.
 func TestSimulatedSwitch(t *testing.T) {
 	s, err := simnxos.New(simnxos.Options{Interfaces: []string{"Ethernet1/1", "Ethernet1/2"}, Routed: true, Username: "admin", Password: "of-the-lab"})
 	if err != nil {
@@ -85,7 +85,7 @@ func TestSimulatedSwitch(t *testing.T) {
 		p.Speed.V, p.Speed.Set = 400e9, true
 		p.AdminFEC = qos.Of("auto")
 		if up {
-			p.FEC = qos.Of("rs") // a link that is down runs with none
+			p.FEC = qos.Of("rs") // no FEC is active on a link that is down
 		}
 		p.Counters = drivers.PortCounters{drivers.PFCRx.Of(3): 0, drivers.PFCTx.Of(3): 0}
 		for i := range qos.NumPriorities {
@@ -103,10 +103,10 @@ func TestSimulatedSwitch(t *testing.T) {
 	}
 }
 
-// server answers in JSON, as NX-OS does.
+// server responds in JSON, as NX-OS does.
 type server struct {
 	gpb.UnimplementedGNMIServer
-	answer func(path string) (string, error) // "" is an empty value
+	answer func(path string) (string, error) // "" stands for an empty value
 }
 
 func (s *server) Capabilities(context.Context, *gpb.CapabilityRequest) (*gpb.CapabilityResponse, error) {
@@ -181,7 +181,7 @@ func TestObserve(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	for _, c := range []struct {
 		code codes.Code
-		all  bool // every path is refused, not LLDP alone
+		all  bool // refuse every path, not only LLDP
 		ok   bool
 	}{
 		{codes.NotFound, false, true}, {codes.InvalidArgument, false, true}, {codes.Unimplemented, false, true}, {codes.Internal, false, true}, {codes.Unknown, false, true},

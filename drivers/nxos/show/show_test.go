@@ -53,7 +53,7 @@ func TestBitmap(t *testing.T) {
 		{"0x8", qos.Priorities(3), true, true},
 		{"(18)", qos.Priorities(3, 4), true, true}, // hexadecimal
 		{"24", qos.Priorities(3, 4), true, true},   // decimal
-		{"24", qos.Priorities(2, 5), true, true},   // and so
+		{"24", qos.Priorities(2, 5), true, true},   // both bases are accepted
 		{"10", qos.Priorities(3), false, true},
 		{"0", qos.Priorities(3), false, true},
 		{"80", qos.Priorities(7), true, true},
@@ -68,7 +68,7 @@ func TestBitmap(t *testing.T) {
 	}
 }
 
-// Text as the ciscoos receiver of opentelemetry-collector-contrib has it.
+// The text has the form in the ciscoos receiver of opentelemetry-collector-contrib.
 func TestPFCForms(t *testing.T) {
 	text := `============================================================
 Port               Mode Oper(VL bmap)  RxPPP      TxPPP
@@ -118,7 +118,7 @@ func TestPorts(t *testing.T) {
 	}
 }
 
-// Groups beyond the eight are for the box itself and for mirrors.
+// Groups above 7 are for the switch's own traffic and for mirroring.
 func TestCounters(t *testing.T) {
 	o := &drivers.Observation{}
 	group := func(name, value string) string {
