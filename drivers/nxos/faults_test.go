@@ -245,7 +245,7 @@ func TestFailedRollback(t *testing.T) {
 	})
 }
 
-// Output lines that begin with ERROR: count as errors, even if the typed line may have been
+// A line of output that begins with ERROR: counts as an error, even if the typed line may have been
 // accepted.
 func TestErrorsAmongOutput(t *testing.T) {
 	eachWay(t, boxOptions{}, func(t *testing.T, b *box) {
