@@ -21,8 +21,8 @@ type Check struct {
 	Fix   string `json:"fix"` // the fix, in general
 	// Sources are public documents: standards, papers, source files, issues.
 	Sources []string `json:"sources,omitempty"`
-	// Covers lists checks that make no finding of their own where this one has one; its
-	// findings list them.
+	// Covers lists checks that stay silent where this check has a finding; that finding lists
+	// them.
 	Covers []string `json:"covers,omitempty"`
 	// FoldedIn lists the checks whose findings may cover this one; the cause is reported once,
 	// under their IDs.
@@ -30,8 +30,8 @@ type Check struct {
 	// Absent says why this version does not make the check; "" if it makes it.
 	Absent string `json:"absent,omitempty"`
 
-	// needs returns what is missing on a switch to make device and state; nil if nothing is
-	// missing. If something is, the check is not made, and a finding says so.
+	// needs returns what a switch lacks for device and state to run; nil if it lacks nothing.
+	// If it lacks something, they do not run, and a finding says so.
 	needs func(*deviceRun) *lack
 
 	fabric func(*fabricRun) // runs once, over the whole intent

@@ -156,7 +156,7 @@ func TestTrustPCP(t *testing.T) {
 	}
 }
 
-// TestHeadroomNotShown checks that BUF-01 is inconclusive if headroom is not shown, unless
+// TestHeadroomNotShown checks that BUF-01 counts as not made if headroom is not shown, unless
 // another port has headroom, speed and cable.
 func TestHeadroomNotShown(t *testing.T) {
 	for spare, open := range map[string]bool{"speed: 400G": true, "cable: 5m": true, "speed: 400G, cable: 5m": false} {

@@ -13,7 +13,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/words"
 )
 
-// Radius lists everything that a NIC can stop by never ceasing to pause: all buffers that wait,
+// Radius lists everything that a NIC can stop by pausing forever: all buffers that wait,
 // directly or through other buffers, for data that the NIC does not take. It uses the routes
 // without failures.
 type Radius struct {

@@ -1,5 +1,5 @@
 // Package deadlock finds everything that PFC can bring to a stop: cycles of buffers that wait
-// for each other, and the ports that a NIC reaches by never ceasing to pause.
+// for each other, and the ports that a NIC reaches by pausing forever.
 //
 // A node of the buffer dependency graph is the priority group of a lossless class at an ingress
 // port. A node has an edge to the next one if some packet in the first leaves by the link that

@@ -180,7 +180,7 @@ func (w *worker) added(a *Analysis, out *outcome) []edge {
 func (w *worker) fresh(added []edge, out *outcome, s, in, i int32, word uint64, from, to uint8) []edge {
 	n := w.n
 	arcs := int32(len(n.g.Arcs))
-	arcIn := n.g.Out(s)[in].Back // the arc that ends in place in
+	arcIn := n.g.Out(s)[in].Back // the arc that arrives at place in
 	for lu := range n.layers {
 		lv := lu
 		if n.tagged {

@@ -85,7 +85,8 @@ func (p *PortWindow) sameTime(q *PortWindow) bool {
 }
 
 // disagree finds links whose ends contradict each other. The finding is on the sender: it
-// counted frames that the other end did not receive, or did not count frames that it received.
+// counted frames that the other end did not receive, or did not count frames that the other end
+// received.
 func (j *judge) disagree() {
 	for _, w := range j.windows {
 		for _, p := range w.ports {

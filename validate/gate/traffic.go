@@ -137,8 +137,8 @@ func (j *judge) errors(p *PortWindow) {
 	}
 }
 
-// The symbols and the data bits in a code word of RS(544,514) (IEEE 802.3, 91.5.2.7).
-// RS(528,514) has the same data bits.
+// The number of symbols and of data bits in a code word of RS(544,514) (IEEE 802.3, 91.5.2.7).
+// RS(528,514) has as many data bits.
 const (
 	symbolsOfWord = 544
 	bitsOfWord    = 5140
