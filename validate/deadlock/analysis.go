@@ -78,9 +78,9 @@ func build(ctx context.Context, g *topology.Graph, model string) (*Analysis, err
 		return nil, err
 	}
 	a := &Analysis{Graph: g, Model: model, n: n, routes: newRoutes(n)}
-	// Traffic goes up, then down. With T tiers, give what a switch of tier t receives from
-	// below the number t, and what it receives from above the number 2T-t. Every packet goes
-	// from lower to higher numbers, so buffers cannot wait for each other in a cycle, whatever
+	// Traffic goes up, then down. With T tiers, number the packets that a switch of tier t
+	// receives: t if they come from below, 2T-t if they come from above. Every packet goes from
+	// lower to higher numbers, so buffers cannot wait for each other in a cycle, whatever
 	// fails.
 	a.proven = model == intent.UpDown && len(g.Fabric.Routing.Exceptions) == 0 && len(g.Fabric.Routing.Tunnels) == 0
 	if a.proven {

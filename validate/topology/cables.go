@@ -165,8 +165,8 @@ func Compare(f *intent.Fabric, cables []Cable) []Difference {
 	return c.out
 }
 
-// Stranger returns the name taken for the device of an LLDP dump that names none, if the intent
-// has no such device; ok is false otherwise.
+// Stranger returns the device of an LLDP dump that does not name its device, as taken from the
+// file's name, if the intent has no such device; ok is false otherwise.
 func Stranger(f *intent.Fabric, cables []Cable) (device string, ok bool) {
 	c := &comparison{f: f}
 	for _, cable := range cables {
