@@ -1,9 +1,9 @@
-// Package fragments writes what a host's network configuration should hold of its RDMA
-// interfaces: the MTUs of NICs, bonds and VLANs, and the egress maps of VLANs, as pieces that
-// complete the files that are there. Addresses, members of bonds and all else stay with
-// those. So no MTU has two owners of which each sets another one.
+// Package fragments writes the RDMA-related parts of a host's network configuration: the MTUs of
+// NICs, bonds and VLANs, and the egress maps of VLANs, as fragments that complete the existing
+// files. Addresses, members of bonds and everything else stay in those files. This way no MTU is
+// set to different values in two places.
 //
-// It reads and writes no machine; what other writers do is nic/writers'.
+// The package reads and writes no machine; nic/writers covers what other writers do.
 package fragments
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// For is the program that fragments are for.
+// For is the program that fragments are written for.
 type For string
 
 // The programs.
@@ -31,17 +31,17 @@ const (
 	NetworkManager For = "networkmanager"
 )
 
-// All are all programs.
+// All lists all programs.
 var All = []For{Networkd, Netplan, NetworkManager}
 
-// File is a fragment.
+// File is one fragment.
 type File struct {
-	Path    string // below the root folder of the host, with slashes
+	Path    string // below the root directory of the host, with slashes
 	Content []byte
 	Mode    fs.FileMode
 }
 
-// ErrName is a device whose name cannot stand in a file or its name.
+// ErrName is returned for a device whose name cannot be used in a file or a file name.
 var ErrName = errors.New("name not usable in a network configuration")
 
 var deviceName = lazyre.New(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}$`)
@@ -51,8 +51,8 @@ const (
 	name   = "50-roce-fabric"
 )
 
-// Render writes the fragments of a desired host, none where it has no MTU and no map. The
-// same host always gives the same bytes.
+// Render returns the fragments for a desired host; none if it sets no MTU and no map. The same host
+// always yields the same bytes.
 func Render(h *nic.Host, of For) ([]File, error) {
 	d := devices{host: h}
 	for _, n := range natural.Keys(h.Ports) {
@@ -84,7 +84,7 @@ func Render(h *nic.Host, of For) ([]File, error) {
 	return nil, fmt.Errorf("no fragments for %q", of)
 }
 
-// device is one with an MTU; kind is netplan's, upper nil for a NIC.
+// device is a device with an MTU; kind is netplan's name for it, upper is nil for a NIC.
 type device struct {
 	kind, name string
 	mtu        int
@@ -100,7 +100,7 @@ func (d *devices) add(kind, name string, mtu int, u *nic.Upper) {
 	d.all = append(d.all, device{kind, name, mtu, u})
 }
 
-// inOrder are the bonds, then the VLANs.
+// inOrder returns the bonds, then the VLANs.
 func (d *devices) inOrder() (out []*nic.Upper) {
 	for _, kind := range []nic.UpperKind{nic.UpperBond, nic.UpperVLAN} {
 		for _, n := range natural.Keys(d.host.Uppers) {
@@ -112,7 +112,8 @@ func (d *devices) inOrder() (out []*nic.Upper) {
 	return out
 }
 
-// egress is the map of a VLAN, its pairs joined by two separators; "" for none.
+// egress returns the map of a VLAN, with the given separators within and between its pairs; "" if
+// there is none.
 func (e device) egress(within, between string) string {
 	if e.upper == nil || !e.upper.Egress.Set {
 		return ""
@@ -126,7 +127,7 @@ func (e device) egress(within, between string) string {
 	return strings.Join(pairs, between)
 }
 
-// networkd are drop-ins of the files of systemd-networkd that are named after their device,
+// networkd returns drop-ins for the files of systemd-networkd that are named after their device,
 // with a prefix (systemd.network(5), systemd.netdev(5)).
 func (d *devices) networkd(prefix string) (out []File) {
 	put := func(file, text string) {
@@ -143,8 +144,8 @@ func (d *devices) networkd(prefix string) (out []File) {
 	return out
 }
 
-// netplan is a file that netplan merges with the others. It knows no maps of VLANs: those
-// complete what it writes for systemd-networkd.
+// netplan returns a file that netplan merges with the others. netplan does not support egress maps,
+// so they are drop-ins for the files that it writes for systemd-networkd.
 func (d *devices) netplan() []File {
 	b := bytes.NewBufferString(header + "network:\n  version: 2\n")
 	kind := ""
@@ -159,12 +160,13 @@ func (d *devices) netplan() []File {
 		}
 		fmt.Fprintf(b, "      mtu: %d\n", e.mtu)
 	}
-	// Others may hold a password, so that it warns of files that all may read.
+	// Mode 0600, because netplan warns of files that everyone can read: others may contain a
+	// password.
 	return append([]File{{"etc/netplan/90-roce-fabric.yaml", b.Bytes(), 0o600}}, d.networkd("10-netplan-")...)
 }
 
-// networkManager are defaults for profiles without an MTU (NetworkManager.conf(5)), and a
-// script for the maps, for which there are none (NetworkManager-dispatcher(8)).
+// networkManager returns defaults for profiles without an MTU (NetworkManager.conf(5)), and a
+// script for the maps, for which there are no defaults (NetworkManager-dispatcher(8)).
 func (d *devices) networkManager() []File {
 	var conf, maps bytes.Buffer
 	conf.WriteString(header)

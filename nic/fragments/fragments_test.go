@@ -30,7 +30,7 @@ func host() *nic.Host {
 	}}
 }
 
-// rendered are the fragments as one text.
+// rendered returns the fragments as one text.
 func rendered(t *testing.T, of For) string {
 	t.Helper()
 	files, err := Render(host(), of)
@@ -124,7 +124,7 @@ esac
 	}
 }
 
-// A name is never a way out of its folder, nor more than a name in a file.
+// A name can neither lead out of its directory nor inject anything into a file.
 func TestNames(t *testing.T) {
 	for _, bad := range []string{"../x", "a/b", "a\nb", "a b", "$(id)", "a:1", "*", "-x", strings.Repeat("x", 16), ""} {
 		h := host()
@@ -145,7 +145,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// What looks for other writers reads in a fragment the value that is wanted.
+// The search for other writers reads the wanted values in the fragments.
 func TestFragmentsAreWhatIsWanted(t *testing.T) {
 	f := &writers.Finder{NICs: []writers.NIC{
 		{Name: "ens1f0np0", Bond: "bond0", VLANs: []string{"bond0.100"}}, {Name: "ens2f0np0", Bond: "bond0", VLANs: []string{"bond0.100"}}, {Name: "ens10f0np0"},
@@ -166,7 +166,7 @@ func TestFragmentsAreWhatIsWanted(t *testing.T) {
 	seen := map[string]bool{}
 	var want nic.PCPs
 	for i, pcp := range host().Uppers["bond0.100"].Egress.V {
-		want[i] = max(pcp, -1) // what a writer leaves
+		want[i] = max(pcp, -1) // -1 is an entry that a writer leaves alone
 	}
 	for _, w := range f.Found {
 		for _, port := range w.Ports {
@@ -186,7 +186,7 @@ func TestFragmentsAreWhatIsWanted(t *testing.T) {
 	}
 }
 
-// put writes files below a folder.
+// put writes files below a directory.
 func put(t *testing.T, root string, files ...File) {
 	t.Helper()
 	for _, f := range files {
@@ -197,8 +197,8 @@ func put(t *testing.T, root string, files ...File) {
 	}
 }
 
-// netplan takes the fragment, alone and with the files that it completes, and writes files
-// of the names that the drop-ins have.
+// netplan accepts the fragment, alone and with the files that it completes, and writes files with
+// the names that the drop-ins expect.
 func TestNetplanTakesThem(t *testing.T) {
 	tool, err := exec.LookPath("netplan")
 	if err != nil {
@@ -229,7 +229,7 @@ func TestNetplanTakesThem(t *testing.T) {
 	}
 }
 
-// NetworkManager takes the defaults.
+// NetworkManager accepts the defaults.
 func TestNetworkManagerTakesThem(t *testing.T) {
 	tool, err := exec.LookPath("NetworkManager")
 	if err != nil {

@@ -1,12 +1,11 @@
-// Package niccli reads and sets the options in the NVM of Broadcom's cards with their
-// vendor's tool.
+// Package niccli reads and sets NVM options of Broadcom's cards with their vendor's tool.
 //
-// An option is stored for the next boot: the tool shows no other value, and nothing that it
-// sets is in force before the host has started again. The package resets nothing.
+// An option is stored for the next boot: the tool shows no other value, and a change takes effect
+// only after the host has rebooted. The package resets nothing.
 //
 // Sources: AMD's ROCm documentation on RoCE clusters ("niccli -i 3 nvm -getoption support_rdma
-// -scope 0" prints "support_rdma = False", and the command that sets it), amd/node-scraper
-// (the list of devices, and both spellings of the commands).
+// -scope 0" prints "support_rdma = False", and the command that sets it), amd/node-scraper (the
+// list of devices, and both spellings of the commands).
 package niccli
 
 import (
@@ -21,30 +20,30 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/runner"
 )
 
-// The errors of the package, wrapped; test with errors.Is.
+// Errors of the package, wrapped; test with errors.Is.
 var (
 	// ErrNoTool: niccli is not installed.
 	ErrNoTool = errors.New("no niccli on this host")
 	// ErrNoCard: the tool lists no card at the address.
 	ErrNoCard = errors.New("niccli lists no such card")
-	// ErrOutput: the answer makes no sense to us.
+	// ErrOutput: the tool's output cannot be parsed.
 	ErrOutput = errors.New("answer of niccli not understood")
-	// ErrIgnored: a set was answered with success, and reading finds another value.
+	// ErrIgnored: a set reported success, but the value read back is another one.
 	ErrIgnored = errors.New("the card holds another value")
 )
 
-// SupportRDMA is the option without which a card has no RDMA device.
+// SupportRDMA is the option that a card needs for an RDMA device.
 const SupportRDMA = "support_rdma"
 
-// callTimeout bounds one run of the tool.
+// callTimeout limits one run of the tool.
 const callTimeout = 30 * time.Second
 
 // Tool is niccli on one host.
 type Tool struct {
 	run runner.Runner
-	// old says that the tool has options with one dash.
+	// old reports whether the tool's options begin with a single dash.
 	old bool
-	// devices are the numbers of the cards by their PCI address.
+	// devices maps PCI addresses to the tool's device numbers.
 	devices map[string]string
 }
 
@@ -54,7 +53,7 @@ var (
 	addressRow = lazyre.New(`^PCI Address *: *([0-9A-Fa-f:.]+)$`)
 )
 
-// Find lists the cards. Older tools have another name for the list.
+// Find lists the cards. Older tools use another name for the list command.
 func Find(ctx context.Context, r runner.Runner) (*Tool, error) {
 	t := &Tool{run: r, devices: map[string]string{}}
 	res, err := t.call(ctx, "--list_devices")
@@ -91,7 +90,7 @@ func (t *Tool) call(ctx context.Context, args ...string) (runner.Result, error) 
 	return res, nil
 }
 
-// nvm are the arguments for an option of a card's own function.
+// nvm returns the arguments for an option of a card's own function.
 func (t *Tool) nvm(pci, verb, option string, more ...string) ([]string, error) {
 	device, ok := t.devices[pci]
 	if !ok {
@@ -133,8 +132,8 @@ func (t *Tool) Get(ctx context.Context, pci, option string) (bool, error) {
 	return false, fmt.Errorf("%s of %s: %w: %s", option, pci, ErrOutput, term.Clip(strings.Join(res.LastWords(), "; "), 200))
 }
 
-// Set stores an option for the next boot, and reads it back. Once begun it goes on when ctx
-// ends: a write that is cut off may leave the NVM in part.
+// Set stores an option for the next boot, and reads it back. Once begun, it continues when ctx
+// ends, because an interrupted write may leave the NVM incomplete.
 func (t *Tool) Set(ctx context.Context, pci, option string, on bool) error {
 	if err := ctx.Err(); err != nil {
 		return err

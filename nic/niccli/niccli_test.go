@@ -10,7 +10,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/runner"
 )
 
-// tools have niccli alone.
+// tools is a runner that has only niccli.
 type tools struct{ *nicclitest.Host }
 
 func (h tools) Run(ctx context.Context, name string, args ...string) (runner.Result, error) {
@@ -20,7 +20,8 @@ func (h tools) Run(ctx context.Context, name string, args ...string) (runner.Res
 	return h.Host.Run(ctx, args)
 }
 
-// The option of the card at an address is read and set, and read back, in both spellings.
+// An option of the card at an address is read, set and read back, in both spellings of the
+// commands.
 func TestOption(t *testing.T) {
 	t.Parallel()
 	const first, second = "0000:06:00.0", "0000:16:00.0"

@@ -1,23 +1,20 @@
-// Package nicctl reads and sets AMD Pensando cards (Pollara, driver ionic) with their
-// vendor's tool: the kernel's driver has no DCB operations.
+// Package nicctl reads and sets AMD Pensando cards (Pollara, driver ionic) with their vendor's
+// tool, because the kernel's driver has no DCB operations.
 //
-// The output for a card is parsed strictly. A value that is not shown, or not
-// in the known form, is left unset with its reason, never guessed; the rest of
-// the output is ignored. The settings live in the card: they outlast a reload
-// of the driver and are lost when the card loses power, unless a persona of the
-// card keeps them; the scheduling is always lost.
+// The output about a card is parsed strictly. A value that is missing or not in the known form is
+// left unset with the reason, never guessed; the rest of the output is ignored. The settings live
+// in the card: they survive a reload of the driver and are lost when the card loses power, unless a
+// persona of the card keeps them; the scheduling is always lost.
 //
-// The tool exits with 0 where there is no card and after some errors, so its
-// words count as much as its exit status, and a caller reads again whatever it
-// sets: the package does not do that, nor compare before it writes, nor decide
-// any value. Nothing goes through a shell.
+// The tool exits with 0 if there is no card and after some errors, so its messages are checked as
+// well as its exit status. Callers must read back whatever they set: the package does not do so,
+// does not compare values before writing, and does not choose values. No command goes through a
+// shell.
 //
-// Sources: AMD's ROCm documentation ("SGLang distributed inference with
-// MoRI", its nicctl recipes and their output), AMD's device-config-manager
-// (the arguments by port), amd/node-scraper (output of show port, show qos,
-// show dcqcn) and ROCm/mori tools/env_setup.sh (what the firmware refuses).
-// AMD publishes no form of the JSON that newer versions print, so the text is
-// what is read.
+// Sources: AMD's ROCm documentation ("SGLang distributed inference with MoRI", its nicctl recipes
+// and their output), AMD's device-config-manager (the arguments by port), amd/node-scraper (output
+// of show port, show qos, show dcqcn) and ROCm/mori tools/env_setup.sh (what the firmware rejects).
+// AMD does not document the JSON that newer versions print, so the package reads the text output.
 package nicctl
 
 import (
@@ -32,42 +29,42 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/runner"
 )
 
-// The errors of the package, wrapped; test with errors.Is.
+// Errors of the package, wrapped; test with errors.Is.
 var (
 	// ErrNoTool: nicctl is not installed.
 	ErrNoTool = errors.New("no nicctl on this host")
-	// ErrAccess: the tool finds no card, or may not open it.
+	// ErrAccess: the tool finds no card, or is not allowed to open it.
 	ErrAccess = errors.New("no access to the cards")
-	// ErrRefused: the tool or the card's firmware refused.
+	// ErrRefused: the tool or the card's firmware rejected the command.
 	ErrRefused = errors.New("refused by nicctl")
-	// ErrOutput: the answer makes no sense to us.
+	// ErrOutput: the tool's output cannot be parsed.
 	ErrOutput = errors.New("answer of nicctl not understood")
-	// ErrNoPort: no card has the port, or it is not known which one it is.
+	// ErrNoPort: no card has the port, or several ports match.
 	ErrNoPort = errors.New("nicctl shows no such port")
-	// ErrInvalid: no card has such a value. Nothing was sent.
+	// ErrInvalid: no card can have such a value. Nothing was sent.
 	ErrInvalid = errors.New("value out of range")
 )
 
-// Name is the program.
+// Name is the name of the program.
 const Name = "nicctl"
 
-// callTimeout bounds one run of the tool.
+// callTimeout limits one run of the tool.
 const callTimeout = 30 * time.Second
 
 // Tool is nicctl on one host.
 type Tool struct{ run runner.Runner }
 
-// New returns the tool that r runs.
+// New returns the tool, run by r.
 func New(r runner.Runner) *Tool { return &Tool{r} }
 
-// noCard are the words, in lower case, that the tool prints, with exit status
-// 0, where it cannot reach a card.
+// noCard lists messages, in lower case, that the tool prints with exit status 0 if it cannot reach
+// a card.
 var noCard = []string{"no amd nics", "invalid card handle", "failed to get nic", "permission denied", "must be root", "run as root"}
 
-// errorLine is how the tool marks an error: "ERROR - Invalid UUID".
+// errorLine matches a line that the tool marks as an error: "ERROR - Invalid UUID".
 var errorLine = lazyre.New(`^\s*(ERROR\b|[Ee]rror:\s)`)
 
-// Bounds of what is kept of the tool's words.
+// Limits for text kept from the tool's output.
 const (
 	maxWords = 5
 	maxWord  = 240
@@ -80,8 +77,8 @@ func (t *Tool) read(ctx context.Context, args ...string) ([]string, error) {
 	return t.call(ctx, len(args), args)
 }
 
-// write runs a command that changes something. Once it is started it runs to
-// its end: a setting that is cut off may be there in part.
+// write runs a command that changes something. Once started, it runs to completion, because an
+// interrupted command may leave a setting incomplete.
 func (t *Tool) write(ctx context.Context, verbs int, args ...string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -92,7 +89,7 @@ func (t *Tool) write(ctx context.Context, verbs int, args ...string) error {
 	return err
 }
 
-// call runs the tool; the first verbs of args name the command in an error.
+// call runs the tool. The first verbs arguments name the command in errors.
 func (t *Tool) call(ctx context.Context, verbs int, args []string) ([]string, error) {
 	command := Name + " " + strings.Join(args[:verbs], " ")
 	res, err := t.run.Run(ctx, Name, args...)
@@ -118,7 +115,7 @@ func (t *Tool) call(ctx context.Context, verbs int, args []string) ([]string, er
 	return nil, f
 }
 
-// failed returns the lines that say that something went wrong.
+// failed returns the lines that report an error.
 func failed(res runner.Result) []string {
 	var out []string
 	for _, line := range res.Lines() {
@@ -130,5 +127,5 @@ func failed(res runner.Result) []string {
 	return out
 }
 
-// word makes foreign text short and safe to print on one line.
+// word shortens text from outside the program and makes it safe to print on one line.
 func word(s string) string { return term.Clip(s, maxWord) }

@@ -15,7 +15,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/runner/runnertest"
 )
 
-// The output for a card in AMD's documentation.
+// The output about a card in AMD's documentation.
 const (
 	portText = `-------------------------------------------------------------------------------------
 
@@ -73,7 +73,7 @@ ROCE device                                : ionic_7
 `
 )
 
-// prints is a nicctl that shows fixed texts.
+// prints returns a nicctl that prints fixed texts.
 func prints(port, qos, dcqcn string) *nicctl.Tool {
 	return nicctl.New(&runnertest.Fake{Programs: map[string]runnertest.Program{nicctl.Name: func(_ context.Context, args []string) (runner.Result, error) {
 		return runner.Result{Stdout: []byte(map[string]string{"show port": port, "show qos": qos, "show dcqcn": dcqcn}[strings.Join(args, " ")])}, nil
@@ -111,8 +111,7 @@ func TestReadsWhatTheToolShows(t *testing.T) {
 	}
 }
 
-// A part that is not in the known form is missing with its reason; all other
-// parts are read.
+// A part that is not in the known form is missing, with the reason; all other parts are read.
 func TestPartsThatAreNotUnderstood(t *testing.T) {
 	for _, tt := range []struct {
 		name, old, new string
@@ -190,7 +189,7 @@ func TestAnswersThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// The port of a card with several is that of the address, or none.
+// On a card with several ports, the port is found by its Ethernet address, or not at all.
 func TestPortOfACardWithSeveral(t *testing.T) {
 	h := nicctltest.New("ionic_0")
 	h.Edit(func(cards []*nicctltest.Card, _ *qos.Trust) {
@@ -239,8 +238,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// A card keeps the values that are set, and refuses a schedule before its DSCPs
-// are mapped.
+// A card stores the values that are set, and rejects a schedule before its DSCPs are mapped.
 func TestSet(t *testing.T) {
 	h := nicctltest.New("ionic_0", "ionic_1")
 	tl := tool(h)

@@ -10,7 +10,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/lazyre"
 )
 
-// Bounds of what is believed of one host.
+// Limits for what is accepted from one host.
 const (
 	maxPorts    = 256
 	maxDevices  = 4096
@@ -26,17 +26,17 @@ var (
 	rdmaText = lazyre.New(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$`)
 )
 
-// scanner is at a line of an answer, with the card and the port that it is of.
+// scanner is the position in an answer: a line, and the card and port that it belongs to.
 type scanner struct {
 	line      string
 	card, pci string
 	port      string
-	// began says that the line is the head of a port.
+	// began reports whether the line is the heading of a port.
 	began bool
 }
 
-// scan calls f with each line that says something. A head that is not understood
-// is an error, since what follows has no owner then.
+// scan calls f with each line that has content. A heading that cannot be parsed is an error,
+// because it is then unknown what the following lines belong to.
 func scan(lines []string, f func(*scanner) error) error {
 	s := &scanner{}
 	for _, line := range lines {
@@ -66,13 +66,13 @@ func scan(lines []string, f func(*scanner) error) error {
 	return nil
 }
 
-// cut parts "key : value".
+// cut splits "key : value".
 func cut(line string) (key, value string, ok bool) {
 	key, value, ok = strings.Cut(line, ":")
 	return strings.TrimSpace(key), strings.TrimSpace(value), ok
 }
 
-// number reads a decimal number of up to most.
+// number parses a decimal number of at most most.
 func number(s string, most int) (int, bool) {
 	if s == "" || len(s) > 9 || strings.TrimLeft(s, "0123456789") != "" {
 		return 0, false
@@ -81,13 +81,13 @@ func number(s string, most int) (int, bool) {
 	return n, err == nil && n <= most
 }
 
-// field is a value that an answer should show once.
+// field is a value that an answer should show only once.
 type field struct {
 	value, fault string
 	seen         bool
 }
 
-// once takes a value; another one that differs makes it unknown.
+// once stores a value; a second, different value makes the field unknown.
 func (f *field) once(value string) {
 	if f.seen && f.value != value {
 		f.fault = fmt.Sprintf("nicctl shows both %q and %q", word(f.value), word(value))
@@ -95,8 +95,8 @@ func (f *field) once(value string) {
 	f.value, f.seen = value, true
 }
 
-// parsePorts reads show port: under Spec what is configured, under Status what
-// is. The two have keys in common.
+// parsePorts parses the output of "show port": the configuration under Spec, the current state
+// under Status. Both use some of the same keys.
 func (st *State) parsePorts(lines []string) error {
 	var typ, rx, tx *field
 	section := ""
@@ -145,7 +145,7 @@ func (st *State) parsePorts(lines []string) error {
 	return nil
 }
 
-// set gives a part its value, or the reason why it has none.
+// set sets the value of a part, or records why it has none.
 func set[T any](p *Port, part string, o *qos.Opt[T], value func() (T, string)) {
 	v, why := value()
 	if why != "" {
@@ -180,7 +180,7 @@ func pauseOf(typ, rx, tx *field) (Pause, string) {
 	return p, ""
 }
 
-// parseDCQCN reads show dcqcn.
+// parseDCQCN parses the output of "show dcqcn".
 func (st *State) parseDCQCN(lines []string) error {
 	card := ""
 	var dev *Device
@@ -229,7 +229,7 @@ func (st *State) parseDCQCN(lines []string) error {
 	})
 }
 
-// slug makes a name of a label: "rate_increase_in_ai_phase".
+// slug converts a label to a name: "rate_increase_in_ai_phase".
 func slug(label string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -15,16 +15,16 @@ var (
 	shareLine  = lazyre.New(`^([0-7])\s+(\S{1,16})\s+(\S{1,16})\s+(\S{1,16})$`)
 )
 
-// tableHeads are the words of the two lines above the schedule.
+// tableHeads are the two heading lines of the schedule.
 var tableHeads = map[string]bool{
 	"Priority Scheduling Bandwidth Rate-limit": true,
 	"Type (in %age) (in Gbps)":                 true,
 }
 
-// block is what show qos says of one port while it is read.
+// block is the output of "show qos" about one port while it is parsed.
 type block struct {
 	class, bitmap, noDrop field
-	// masks and lists are the map as it is shown in two forms.
+	// masks and lists hold the DSCP map, which is shown in two forms.
 	masks, lists         [qos.NumDSCP]int8
 	someMasks, someLists bool
 	dscpFault            string
@@ -41,7 +41,7 @@ func newBlock() *block {
 	return b
 }
 
-// parseQoS reads show qos into the ports that show port named.
+// parseQoS parses the output of "show qos" into the ports that "show port" listed.
 func (st *State) parseQoS(lines []string) error {
 	blocks := map[string]*block{}
 	err := scan(lines, func(s *scanner) error {
@@ -64,7 +64,7 @@ func (st *State) parseQoS(lines []string) error {
 	return nil
 }
 
-// line takes one line of a port.
+// line parses one line about a port.
 func (b *block) line(line string) {
 	key, value, colon := cut(line)
 	switch {
@@ -86,7 +86,7 @@ func (b *block) line(line string) {
 	b.inTable = false
 }
 
-// dscp takes a line of the map.
+// dscp parses a line of the DSCP map.
 func (b *block) dscp(line string) {
 	add := func(m *[qos.NumDSCP]int8, d int, priority string) {
 		if m[d] != qos.Unmapped {
@@ -130,7 +130,7 @@ func (b *block) dscp(line string) {
 	}
 }
 
-// share takes a line of the schedule.
+// share parses a line of the schedule.
 func (b *block) share(line string) {
 	if tableHeads[strings.Join(strings.Fields(line), " ")] {
 		return
@@ -166,7 +166,7 @@ func (b *block) share(line string) {
 	b.schedule[prio] = s
 }
 
-// take gives a port what a block says of it.
+// take stores the values of a block in the port.
 func (p *Port) take(b *block) {
 	if b == nil {
 		for _, part := range []string{PartClassification, PartDSCP, PartPFC, PartScheduling} {
@@ -209,7 +209,8 @@ func (b *block) dscps() ([qos.NumDSCP]int8, string) {
 	return b.lists, ""
 }
 
-// pfc takes the bitmap and the list for one thing: where they differ, neither counts.
+// pfc returns the no-drop priorities, which are shown as a bitmap and as a list; if the two differ,
+// the value is unknown.
 func (b *block) pfc() (qos.PrioritySet, string) {
 	if !b.bitmap.seen || !b.noDrop.seen {
 		return 0, "nicctl shows no PFC"

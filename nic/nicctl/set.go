@@ -20,7 +20,7 @@ func onOff(on bool) string {
 	return "disable"
 }
 
-// SetPause sets how a port pauses. Type is PausePFC or a word that [Read] gave.
+// SetPause sets how a port pauses. Type is PausePFC or a type returned by [Tool.Read].
 func (t *Tool) SetPause(ctx context.Context, port string, p Pause) error {
 	if !portID.MatchString(port) || !typeText.MatchString(p.Type) {
 		return fmt.Errorf("%w: pause %q of port %q", ErrInvalid, word(p.Type), word(port))
@@ -28,8 +28,8 @@ func (t *Tool) SetPause(ctx context.Context, port string, p Pause) error {
 	return t.write(ctx, 2, "update", "port", "-p", port, "--pause-type", p.Type, "--rx-pause", onOff(p.RX), "--tx-pause", onOff(p.TX))
 }
 
-// SetClassification sets what frames are classified by, for all cards of the
-// host: the tool has no such setting by port.
+// SetClassification sets how frames are classified, on all cards of the host: the tool has no such
+// setting per port.
 func (t *Tool) SetClassification(ctx context.Context, trust qos.Trust) error {
 	if trust != qos.TrustDSCP && trust != qos.TrustPCP {
 		return fmt.Errorf("%w: classification %q", ErrInvalid, word(string(trust)))
@@ -37,8 +37,8 @@ func (t *Tool) SetClassification(ctx context.Context, trust qos.Trust) error {
 	return t.write(ctx, 2, "update", "qos", "--classification-type", string(trust))
 }
 
-// MapDSCP gives DSCPs their priorities, 0..7; those below 0 are left alone. It
-// is one call for each priority: where one is refused those before it stand.
+// MapDSCP assigns priorities, 0..7, to DSCPs; entries below 0 are left alone. It makes one call per
+// priority: if one is rejected, the earlier ones remain in effect.
 func (t *Tool) MapDSCP(ctx context.Context, port string, want [qos.NumDSCP]int8) error {
 	if !portID.MatchString(port) {
 		return fmt.Errorf("%w: port %q", ErrInvalid, word(port))
@@ -63,7 +63,7 @@ func (t *Tool) MapDSCP(ctx context.Context, port string, want [qos.NumDSCP]int8)
 	return nil
 }
 
-// SetPFC makes priorities no-drop, or with on false no longer so, one call for each.
+// SetPFC makes priorities no-drop, or drop if on is false, with one call for each.
 func (t *Tool) SetPFC(ctx context.Context, port string, priorities qos.PrioritySet, on bool) error {
 	if !portID.MatchString(port) {
 		return fmt.Errorf("%w: port %q", ErrInvalid, word(port))
@@ -76,9 +76,9 @@ func (t *Tool) SetPFC(ctx context.Context, port string, priorities qos.PriorityS
 	return nil
 }
 
-// SetScheduling sets the shares of the priorities that are Shown, all in one
-// call. The firmware refuses a priority that no DSCP has, and a strict one
-// without a rate limit (ROCm/mori tools/env_setup.sh).
+// SetScheduling sets the shares of the priorities that are Shown, all in one call. The firmware
+// rejects a priority without a DSCP, and a strict one without a rate limit (ROCm/mori
+// tools/env_setup.sh).
 func (t *Tool) SetScheduling(ctx context.Context, port string, want Scheduling) error {
 	if !portID.MatchString(port) {
 		return fmt.Errorf("%w: port %q", ErrInvalid, word(port))
@@ -104,8 +104,8 @@ func (t *Tool) SetScheduling(ctx context.Context, port string, want Scheduling) 
 		"--priority", strings.Join(prios, ","), "--dwrr", strings.Join(shares, ","), "--rate-limit", strings.Join(rates, ","))
 }
 
-// SetDCQCN marks the congestion notifications of a profile of an RDMA device
-// with a DSCP, 0..63, which turns the profile on.
+// SetDCQCN sets the DSCP, 0..63, of congestion notifications in a profile of an RDMA device, which
+// also turns the profile on.
 func (t *Tool) SetDCQCN(ctx context.Context, device string, profile, cnpDSCP int) error {
 	if !rdmaText.MatchString(device) || profile < 1 || profile > maxProfiles || cnpDSCP < 0 || cnpDSCP >= qos.NumDSCP {
 		return fmt.Errorf("%w: DSCP %d in profile %d of %q", ErrInvalid, cnpDSCP, profile, word(device))

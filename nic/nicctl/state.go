@@ -8,13 +8,13 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// State is what the cards of a host hold.
+// State is the state of a host's cards.
 type State struct {
 	Ports   []Port
 	Devices []Device
 }
 
-// The parts of a Port, the keys of its Missing.
+// Parts of a Port, used as the keys of its Missing.
 const (
 	PartPause          = "pause"
 	PartClassification = "classification"
@@ -25,50 +25,50 @@ const (
 
 // Port is a port of a card.
 type Port struct {
-	ID   string // the tool's own: "04908132-5d88-4242-4242-000011010000"
-	Card string // the card's
-	PCI  string // of the card, which is not that of its network device
-	MAC  string // "04:90:81:32:5d:88", "" for not known
+	ID   string // the tool's ID of the port: "04908132-5d88-4242-4242-000011010000"
+	Card string // the tool's ID of the card
+	PCI  string // PCI address of the card, which differs from that of its network device
+	MAC  string // "04:90:81:32:5d:88"; "" if not known
 
 	Pause qos.Opt[Pause]
-	// Trust is what frames are classified by.
+	// Trust says how frames are classified.
 	Trust qos.Opt[qos.Trust]
-	// DSCP is the priority of each DSCP, [qos.Unmapped] where none is shown.
+	// DSCP maps each DSCP to a priority; [qos.Unmapped] if none is shown.
 	DSCP qos.Opt[[qos.NumDSCP]int8]
-	// PFC are the priorities that are paused and not dropped. They pause
-	// nothing unless Pause is of type [PausePFC] and on.
+	// PFC is the set of no-drop priorities. They are paused only if Pause is of type [PausePFC] and
+	// on.
 	PFC        qos.Opt[qos.PrioritySet]
 	Scheduling qos.Opt[Scheduling]
-	// Missing says by part why it is not set.
+	// Missing says, by part, why it is not set.
 	Missing map[string]string
 }
 
-// PausePFC is the type of pause that PFC needs.
+// PausePFC is the pause type that PFC requires.
 const PausePFC = "pfc"
 
-// Pause is how a port pauses its link.
+// Pause describes how a port pauses its link.
 type Pause struct {
-	Type   string // in lower case: PausePFC, or another word of the tool's
+	Type   string // in lower case: PausePFC or another type of the tool
 	RX, TX bool
 }
 
-// PFC reports whether a port pauses by priority, in both directions.
+// PFC reports whether the port pauses by priority, in both directions.
 func (p Pause) PFC() bool { return p.Type == PausePFC && p.RX && p.TX }
 
-// Link reports whether a port pauses its whole link, in any direction.
+// Link reports whether the port pauses its whole link, in at least one direction.
 func (p Pause) Link() bool { return p.Type != PausePFC && p.Type != "none" && (p.RX || p.TX) }
 
-// Scheduling is how the priorities share a link.
+// Scheduling describes how the priorities share a link.
 type Scheduling [qos.NumPriorities]Share
 
-// Share is that of a priority.
+// Share is the share of one priority.
 type Share struct {
-	// Shown is whether the priority has any: the zero Share is none.
+	// Shown reports whether the tool shows a share for the priority.
 	Shown  bool
 	Strict bool
-	// Percent of the link, 0..100, where it is not Strict.
+	// Percent is the share of the link, 0..100, unless Strict is set.
 	Percent int
-	// Gbps is the rate limit, 0 for none.
+	// Gbps is the rate limit; 0 for none.
 	Gbps int
 }
 
@@ -85,14 +85,14 @@ type Profile struct {
 	ID      int // from 1
 	Enabled qos.Opt[bool]
 	CNPDSCP qos.Opt[int]
-	// Params are the further numbers by the tool's names, in lower case with
-	// underscores: "rate_increase_in_ai_phase".
+	// Params holds further parameters by the tool's names, in lower case with underscores:
+	// "rate_increase_in_ai_phase".
 	Params map[string]uint64
 }
 
-// Read reads all cards of the host. The error is that the tool cannot be run,
-// reaches no card or is not understood as a whole; a part of a port that is not
-// understood is in its Missing.
+// Read reads all cards of the host. It returns an error if the tool cannot be run, reaches no card
+// or prints something that cannot be parsed as a whole. If only a part of a port cannot be parsed,
+// the part is in the port's Missing.
 func (t *Tool) Read(ctx context.Context) (*State, error) {
 	var s State
 	for _, part := range []struct {
@@ -110,9 +110,8 @@ func (t *Tool) Read(ctx context.Context) (*State, error) {
 	return &s, nil
 }
 
-// Find returns the port and the RDMA device that a network device is, by the
-// name of its RDMA device and, where the card has several ports, by its
-// Ethernet address.
+// Find returns the port and the RDMA device of a network device, given the name of its RDMA device
+// and, for cards with several ports, its Ethernet address.
 func (s *State) Find(rdma, mac string) (*Port, *Device, error) {
 	var dev *Device
 	for i := range s.Devices {

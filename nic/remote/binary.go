@@ -15,10 +15,10 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/boundedfile"
 )
 
-// maxBinary bounds the program, in bytes.
+// maxBinary is the maximum size of the program in bytes.
 const maxBinary = 256 << 20
 
-// maxLoader bounds the name of a loader, in bytes: PATH_MAX.
+// maxLoader is the maximum length of a loader's name in bytes: PATH_MAX.
 const maxLoader = 4096
 
 // binary is a program for Linux.
@@ -27,20 +27,20 @@ type binary struct {
 	data   []byte
 	digest string // SHA-256, hexadecimal
 	target target
-	// loader is what the kernel starts in its place, "" for a static program. A host
-	// may not have it, or only an older C library than the program was linked with.
+	// loader is the dynamic loader that the program needs; "" for a static program. A host may not
+	// have it, or may have an older C library than the program was linked with.
 	loader string
 }
 
-// target is what a program runs on.
+// target is the platform that a program runs on.
 type target struct {
 	machine elf.Machine
 	class   elf.Class
 	order   elf.Data
 }
 
-// targets are the processors by the name that uname has for them (Linux,
-// UTS_MACHINE of arch/*/Makefile).
+// targets maps processor names, as printed by uname, to platforms (Linux, UTS_MACHINE of
+// arch/*/Makefile).
 var targets = map[string]target{
 	"x86_64":  {elf.EM_X86_64, elf.ELFCLASS64, elf.ELFDATA2LSB},
 	"aarch64": {elf.EM_AARCH64, elf.ELFCLASS64, elf.ELFDATA2LSB},
@@ -58,7 +58,7 @@ func (t target) String() string {
 	return fmt.Sprintf("%s %s", t.machine, t.class)
 }
 
-// load reads a program, "" for the running one.
+// load reads the program to copy: o.Binary, or the running program if that is "".
 func load(o Options) (*binary, error) {
 	read := own
 	if o.Binary != "" {
@@ -71,7 +71,7 @@ func load(o Options) (*binary, error) {
 	return b, err
 }
 
-// own is the running program, in memory once for all hosts: it has tens of megabytes.
+// own reads the running program into memory, once for all hosts, because it has tens of megabytes.
 var own = sync.OnceValues(func() (*binary, error) {
 	path, err := os.Executable()
 	if err != nil {
@@ -106,8 +106,8 @@ func loadFile(path string) (*binary, error) {
 
 var errCutOff = errors.New("it is cut off")
 
-// header reads the head of a program. elf.NewFile would read all sections, and bring
-// what unpacks them. The fields up to Version are the same in programs of 32 bits.
+// header decodes the ELF header of a program. elf.NewFile would read all sections and pull in code
+// for decompressing them. Up to Version, the fields are the same in 32-bit programs.
 func header(data []byte) (h elf.Header64, order encoding.ByteOrder, err error) {
 	if !bytes.HasPrefix(data, []byte(elf.ELFMAG)) {
 		return h, nil, errors.New("it is no program for Linux (ELF)")
@@ -122,8 +122,8 @@ func header(data []byte) (h elf.Header64, order encoding.ByteOrder, err error) {
 	return h, order, nil
 }
 
-// loaderOf is what a program of 64 bits names as its loader; of 32 bits none is
-// supported, and runsOn refuses it.
+// loaderOf returns the loader that a 64-bit program names; "" for a static one. For a 32-bit
+// program it returns "", because runsOn rejects those.
 func loaderOf(data []byte, h elf.Header64, order encoding.ByteOrder) (string, error) {
 	if elf.Class(h.Ident[elf.EI_CLASS]) != elf.ELFCLASS64 {
 		return "", nil
@@ -145,7 +145,7 @@ func loaderOf(data []byte, h elf.Header64, order encoding.ByteOrder) (string, er
 	return "", nil
 }
 
-// part is n bytes of a program.
+// part returns n bytes of a program, starting at from+more.
 func part(data []byte, from, more, n uint64) ([]byte, error) {
 	size := uint64(len(data))
 	if from > size || more > size-from || n > size-from-more {
@@ -154,7 +154,7 @@ func part(data []byte, from, more, n uint64) ([]byte, error) {
 	return data[from+more:][:n], nil
 }
 
-// runsOn refuses a host that cannot run the program.
+// runsOn returns an error if the host cannot run the program.
 func (b *binary) runsOn(system, processor string) error {
 	if system != "Linux" {
 		return fmt.Errorf("%w: it runs %s, and only Linux is supported", ErrArch, clip(system))

@@ -16,19 +16,19 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/agent"
 )
 
-// conn is one agent on a host.
+// conn is a connection to one agent on a host.
 type conn struct {
 	*ssh.Stream
 	sudo   Sudo
 	stderr *stderr
-	stop   chan struct{} // closed to end the goroutine that answers sudo
+	stop   chan struct{} // closed to stop the goroutine that answers sudo
 	once   sync.Once
 	work   sync.WaitGroup
 }
 
 var _ agent.Conn = (*conn)(nil)
 
-// startTimeout bounds the start of a command; the Client bounds what follows.
+// startTimeout limits the start of a command; the Client limits what follows.
 const startTimeout = 30 * time.Second
 
 // dial starts an agent.
@@ -41,8 +41,8 @@ func (h *Host) dial(ctx context.Context) (agent.Conn, error) {
 	case SudoNoPassword:
 		prefix = "sudo -n -- "
 	case SudoPassword:
-		// A prompt that nothing else prints tells when sudo wants the password. It
-		// may not want any, and the agent would be sent it.
+		// A unique prompt shows when sudo asks for the password. Without it, the agent would
+		// receive the password if sudo does not ask for one.
 		var mark [16]byte
 		rand.Read(mark[:]) // it never fails
 		c.stderr.mark = []byte(hex.EncodeToString(mark[:]))
@@ -60,8 +60,8 @@ func (h *Host) dial(ctx context.Context) (agent.Conn, error) {
 	return c, nil
 }
 
-// answer gives sudo the password at its first question. A second one says that
-// it was wrong; more tries could lock the account.
+// answer sends the password to sudo when it asks the first time. If sudo asks again, the password
+// was wrong; further attempts could lock the account.
 func (c *conn) answer() {
 	select {
 	case <-c.stderr.asked:
@@ -70,7 +70,7 @@ func (c *conn) answer() {
 	}
 	line := append([]byte(c.stderr.password.Reveal()), '\n')
 	if _, err := c.Write(line); err != nil {
-		return // the end of the stream says why
+		return // the end of the stream gives the reason
 	}
 	select {
 	case <-c.stderr.asked:
@@ -119,14 +119,14 @@ func (c *conn) Close() error {
 	return err
 }
 
-// maxStderr is how much of an agent's standard error is kept, in bytes: its end.
+// maxStderr is how much of an agent's standard error is kept, in bytes; the end is kept.
 const maxStderr = 16 << 10
 
-// stderr keeps the end of what an agent prints, and sees sudo's question.
+// stderr keeps the end of what an agent prints to standard error, and detects sudo's prompt.
 type stderr struct {
-	mark     []byte // sudo's prompt; nil for no sudo that asks
+	mark     []byte // sudo's prompt; nil if sudo does not ask
 	password secret.Secret
-	asked    chan struct{} // one for each question, up to its capacity
+	asked    chan struct{} // receives once for each prompt, up to its capacity
 
 	mu   sync.Mutex
 	kept []byte
@@ -161,8 +161,7 @@ func (s *stderr) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// text returns what was printed, safe to print and without the password, and
-// how often sudo asked.
+// text returns the output, safe to print and without the password, and how often sudo asked.
 func (s *stderr) text() (string, int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

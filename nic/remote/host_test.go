@@ -27,7 +27,7 @@ import (
 
 func open(t *testing.T, l *lab, o remote.Options) *remote.Host {
 	t.Helper()
-	o.Dynamic = true // the test itself may be
+	o.Dynamic = true // the test program may be dynamically linked
 	h, err := remote.Open(t.Context(), l.config, o)
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +47,7 @@ func desired() *nic.Host {
 
 func TestHost(t *testing.T) {
 	l := newLab(t)
-	// A login shell that prints on its own must not disturb.
+	// Text printed by the login shell must do no harm.
 	l.put(t, filepath.Join(l.home, ".bashrc"), "echo Welcome; echo 'roce-fabric|x'\n")
 	h := open(t, l, remote.Options{})
 	ctx := t.Context()
@@ -227,7 +227,7 @@ func TestOptions(t *testing.T) {
 		{remote.Options{Binary: t.TempDir()}, remote.ErrBinary},
 		{remote.Options{Binary: script + "x"}, remote.ErrBinary},
 	} {
-		// Nothing listens there: it must not come to that.
+		// Nothing listens there: Open must fail before it connects.
 		_, err := remote.Open(t.Context(), ssh.Config{Address: "127.0.0.1:1"}, c.o)
 		if !errors.Is(err, c.kind) || strings.Contains(err.Error(), password) {
 			t.Errorf("%+v: %v", c.o, err)
@@ -235,7 +235,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// program is a file that the kernel starts by a loader, "" for a static one.
+// program returns a file that the kernel starts with a loader; "" makes it static.
 func program(t *testing.T, loader string) string {
 	t.Helper()
 	h := elf.Header64{Type: uint16(elf.ET_DYN), Machine: uint16(elf.EM_X86_64), Version: uint32(elf.EV_CURRENT), Phoff: 64, Ehsize: 64, Phentsize: 56, Phnum: 1, Shentsize: 64}
@@ -258,13 +258,13 @@ func program(t *testing.T, loader string) string {
 	return name
 }
 
-// A program that its own machine alone can be trusted to run, as go build makes with cgo,
-// is refused before anything is sent, and the error says what it needs.
+// A program that depends on its own machine's libraries, as go build makes with cgo, is rejected
+// before anything is sent, and the error says what it needs.
 func TestDynamicProgram(t *testing.T) {
-	cfg := ssh.Config{Address: "127.0.0.1:1"} // where nothing listens
+	cfg := ssh.Config{Address: "127.0.0.1:1"} // nothing listens there
 	for _, c := range []struct {
 		o    remote.Options
-		says string // "" where it comes to a connection
+		says string // "" if a connection is attempted
 	}{
 		{remote.Options{Binary: program(t, "/lib64/ld-linux-x86-64.so.2\x00")}, "is not linked statically, it needs /lib64/ld-linux-x86-64.so.2"},
 		{remote.Options{Binary: program(t, "\x1b[2J")}, "is not linked statically, it needs "},
@@ -326,7 +326,7 @@ func TestCancel(t *testing.T) {
 	l.mu.Lock()
 	l.hold = nil
 	l.mu.Unlock()
-	// The connection is as good as before.
+	// The connection still works.
 	if _, err := h.Read(t.Context(), nil); err != nil {
 		t.Error(err)
 	}

@@ -1,13 +1,13 @@
-// Package remote works on the NICs of a host from the operator's machine: it
-// copies the program to the host over SSH, once by its digest, starts it there
-// as an agent and speaks nic/agent's protocol with it.
+// Package remote works on the NICs of a host from the operator's machine: it copies the program to
+// the host over SSH, unless a copy with the same digest is there, starts it as an agent and
+// communicates with it through nic/agent's protocol.
 //
-// A [Host] offers a nic/agent Machine, so that a caller need not know whether
-// it works here or there. Host keys are as strict as those of internal/ssh. The
-// login shell of the host runs nothing but constant scripts whose arguments are
-// hexadecimal digits, and all knowledge of a machine's settings comes as JSON.
+// A [Host] implements nic/agent's Machine, so that callers need not know whether they work locally
+// or remotely. Host keys are checked as strictly as in internal/ssh. The host's login shell runs
+// only constant scripts with hexadecimal arguments, and all information about a machine's settings
+// is exchanged as JSON.
 //
-// Do not read or write settings by commands here: the agent is the one way.
+// Do not read or write settings with shell commands here; use the agent.
 package remote
 
 import (
@@ -29,64 +29,65 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/agent"
 )
 
-// The errors of the package, wrapped; test with errors.Is. Those of internal/ssh
-// and nic/agent come through.
+// Errors of the package, wrapped; test with errors.Is. The errors of internal/ssh and nic/agent are
+// passed on.
 var (
-	// ErrBinary: the program to copy cannot be read, is none for Linux or not static.
+	// ErrBinary: the program to copy cannot be read, is not a Linux program or is not static.
 	ErrBinary = errors.New("not a program for a Linux host")
-	// ErrArch: the host cannot run the program: another processor or system.
+	// ErrArch: the host has another processor or system and cannot run the program.
 	ErrArch = errors.New("the host needs another program")
 	// ErrCopy: the program did not arrive on the host.
 	ErrCopy = errors.New("the program cannot be copied to the host")
-	// ErrSudo: sudo does not run the agent.
+	// ErrSudo: sudo did not run the agent.
 	ErrSudo = errors.New("sudo refuses")
-	// ErrOptions: the Options contradict themselves. Nothing was sent.
+	// ErrOptions: the Options are contradictory. Nothing was sent.
 	ErrOptions = errors.New("unusable options")
 )
 
 // Sudo says how the agent becomes root.
 type Sudo string
 
-// The ways. Without one, a login other than root only reads what anybody may.
+// Ways to become root. Without one, a login other than root can read only what any user can.
 const (
-	SudoNone       Sudo = "none" // "" as well
+	SudoNone       Sudo = "none" // same as ""
 	SudoNoPassword Sudo = "nopassword"
 	SudoPassword   Sudo = "password"
 )
 
-// Options say what is run on a host, and how.
+// Options say what runs on a host, and how.
 type Options struct {
-	// Binary is a static program for the host's processor; "" is the running one.
+	// Binary is the path of a static program for the host's processor; "" stands for the running
+	// program.
 	Binary string
-	// Dynamic allows a program that needs a loader and libraries of its host.
+	// Dynamic allows a program that needs a loader and libraries on the host.
 	Dynamic bool
 	Sudo    Sudo
-	// Password is sudo's, for SudoPassword alone. It is sent when sudo asks, once,
-	// and on standard input.
+	// Password is the password for sudo with SudoPassword. It is sent once, on standard input, when
+	// sudo asks.
 	Password secret.Secret
 }
 
-// The deadlines of what Open does where its context has none.
+// Time limits within Open if its context has no deadline.
 const (
 	probeTimeout = 30 * time.Second
 	copyTimeout  = 10 * time.Minute
 )
 
-// maxOutput bounds what the scripts print, in bytes.
+// maxOutput is the maximum output of the scripts, in bytes.
 const maxOutput = 64 << 10
 
-// Host is a host with the program; its methods are those of [agent.Client].
+// Host is a host to which the program was copied; its methods are those of [agent.Client].
 type Host struct {
 	*agent.Client
 
 	conn    *ssh.Client
 	options Options
-	program string // digest
+	program string // digest of the program
 }
 
-// Open connects to a host and sees to it that the program is there, by one command
-// where it is, else by a copy of tens of megabytes. The errors are those of
-// [ssh.Dial] and of this package. Close must be called on the Host.
+// Open connects to a host and makes sure that the program is there. One command is enough if it is;
+// otherwise tens of megabytes are copied. The errors are those of [ssh.Dial] and of this package.
+// The caller must close the Host.
 func Open(ctx context.Context, cfg ssh.Config, o Options) (*Host, error) {
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("%s: %w", cfg.Address, err)
@@ -125,46 +126,44 @@ func (o *Options) check() error {
 	return nil
 }
 
-// Close ends the connection and what runs on it. The program stays on the host.
+// Close closes the connection and stops what runs over it. The program stays on the host.
 func (h *Host) Close() error { return h.conn.Close() }
 
 func (h *Host) fail(err error, advice string) error {
 	return hint.With(fmt.Errorf("%s: %w", h.conn.Addr(), err), advice)
 }
 
-// folder is where programs are on a host, each under its digest. The scripts
-// are for a POSIX shell: the login shell may be another.
+// folder is the directory of the programs on a host, each named after its digest. The scripts need
+// a POSIX shell, which the login shell need not be.
 const folder = `${HOME:?}/.cache/roce-fabric`
 
-// probeScript prints system, processor, the digest of the program that is there,
-// and the address that the host is reached from, which sshd states (sshd(8),
-// SSH_CONNECTION).
+// probeScript prints the system, the processor, the digest of the existing program, and the address
+// from which the host is reached, as provided by sshd (sshd(8), SSH_CONNECTION).
 const probeScript = `f="` + folder + `/$1"; h=-; ` +
 	`if [ -f "$f" ] && chmod 700 "$f" 2>/dev/null; then h=$(sha256sum <"$f") || h=-; fi; ` +
 	`echo "roce-fabric|$(uname -s)|$(uname -m)|${h%% *}|${SSH_CONNECTION%% *}"`
 
-// copyScript stores its input. It ends with status 3 where the digest of what
-// came is another, and leaves nothing behind then.
+// copyScript stores its input. If the digest does not match, it exits with status 3 and leaves
+// nothing behind.
 const copyScript = `set -e; umask 077; d="` + folder + `"; mkdir -p "$d"; chmod 700 "$d"; t="$d/.$1.$2"; ` +
 	`trap 'rm -f "$t"' EXIT; trap 'exit 4' HUP INT TERM; cat >"$t"; h=$(sha256sum <"$t"); ` +
 	`if [ "${h%% *}" = "$1" ]; then chmod 700 "$t"; mv -fT "$t" "$d/$1"; ` +
 	`else echo "its digest there is ${h%% *}" >&2; exit 3; fi`
 
-// script makes a command of a script and arguments, which have to be
-// hexadecimal: no shell takes those for anything else. The scripts hold neither
-// backslash nor exclamation mark, which some login shells heed within single
-// quotes.
+// script returns the command that runs a script with arguments. The arguments must be hexadecimal,
+// which no shell interprets. The scripts contain neither backslashes nor exclamation marks, which
+// some login shells interpret even within single quotes.
 func script(text string, args ...string) string {
 	return "sh -c '" + strings.ReplaceAll(text, "'", `'\''`) + "' sh " + strings.Join(args, " ")
 }
 
-// prepare has the program on the host.
+// prepare makes sure that the program is on the host.
 func (h *Host) prepare(ctx context.Context, b *binary) error {
 	r, err := h.run(ctx, probeTimeout, script(probeScript, b.digest), nil)
 	if err != nil {
 		return err
 	}
-	// A login shell may print more before.
+	// A login shell may print other lines first.
 	out := strings.Split(strings.TrimSuffix(string(r.Stdout), "\n"), "\n")
 	last, ok := strings.CutPrefix(out[len(out)-1], "roce-fabric|")
 	f := strings.Split(last, "|")
@@ -174,7 +173,7 @@ func (h *Host) prepare(ctx context.Context, b *binary) error {
 	if err := b.runsOn(f[0], f[1]); err != nil {
 		return h.fail(err, "name a program for that host: build it with GOOS=linux CGO_ENABLED=0 and the GOARCH of the host")
 	}
-	// Where it is not an address, the default route stands in.
+	// If it is not an address, the default route is used instead.
 	if peer, err := netip.ParseAddr(f[3]); err == nil {
 		h.Peer = peer.Unmap()
 	}
@@ -205,7 +204,7 @@ func (h *Host) run(ctx context.Context, limit time.Duration, cmd string, stdin [
 	return h.conn.Run(ctx, cmd, stdin)
 }
 
-// said is what a script had to say, short and on one line.
+// said returns the output of a script, shortened to one line.
 func said(r ssh.Result) string {
 	s := r.Stderr
 	if len(s) == 0 {
@@ -214,7 +213,7 @@ func said(r ssh.Result) string {
 	return clip(string(s))
 }
 
-// clip keeps the end of foreign text: there the failure stands.
+// clip keeps the end of text from the host, which contains the error.
 func clip(s string) string {
 	const most = 600
 	s = s[max(0, len(s)-4*most):]

@@ -31,10 +31,10 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/local/localtest"
 )
 
-// The environment of the agent on the host of the tests.
+// Environment variables of the agent on the simulated host.
 const (
 	socketVar = "ROCE_FABRIC_TEST_SOCKET"
-	modeVar   = "ROCE_FABRIC_TEST_MODE" // a file
+	modeVar   = "ROCE_FABRIC_TEST_MODE" // path of a file
 )
 
 func TestMain(m *testing.M) {
@@ -44,9 +44,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// beAgent is the program on the host: it hands its input and output to the
-// simulated machine, which lives in the test. That serves them as any agent
-// does.
+// beAgent is the program on the host: it connects its input and output to the simulated machine,
+// which lives in the test process and serves them like any agent.
 func beAgent() int {
 	mode, err := os.ReadFile(os.Getenv(modeVar))
 	if err != nil {
@@ -78,18 +77,18 @@ func beAgent() int {
 	return 0
 }
 
-// lab is a host: OpenSSH's server on loopback, a home folder, the few programs
-// that the host has, and a simulated machine.
+// lab is a host: OpenSSH's server on loopback, a home directory, the few programs of the host, and
+// a simulated machine.
 type lab struct {
 	*localtest.Host
 	config  ssh.Config
 	home    string
 	bin     string
-	mode    string // file
+	mode    string // path of a file
 	hostKey xssh.PublicKey
 
 	mu   sync.Mutex
-	hold func() // is called for a read, which is then not answered before its context ends
+	hold func() // called for a read, which is then not answered before its context ends
 }
 
 const ens = "ens1f0np0"
@@ -132,7 +131,7 @@ func (l *lab) put(t *testing.T, name, text string) {
 
 func (l *lab) socket(t *testing.T) string { return filepath.Join(filepath.Dir(l.home), "socket") }
 
-// serve is the machine's side of beAgent.
+// serve is the test's side of beAgent.
 func (l *lab) serve(t *testing.T, socket string) {
 	t.Helper()
 	ln, err := net.Listen("unix", socket)
@@ -155,7 +154,7 @@ func (l *lab) serve(t *testing.T, socket string) {
 				if hold != nil {
 					m = held{m, hold}
 				}
-				// An asker who left is no failure of the agent.
+				// A client that left is no failure of the agent.
 				_ = agent.Serve(context.Background(), c, c, m)
 			})
 		}
@@ -163,7 +162,7 @@ func (l *lab) serve(t *testing.T, socket string) {
 	t.Cleanup(func() { ln.Close(); wg.Wait() })
 }
 
-// held answers no read before its context ends.
+// held does not answer a read before its context ends.
 type held struct {
 	agent.Machine
 	asked func()
@@ -203,7 +202,7 @@ func (l *lab) listen(t *testing.T, sshd, dir, socket string) {
 		t.Fatal(err)
 	}
 	if me.Uid == "0" {
-		// The server wants the directory of its privilege separation.
+		// The server requires the directory for its privilege separation.
 		if err := os.MkdirAll("/run/sshd", 0o755); err != nil {
 			t.Skip("cannot make /run/sshd: " + err.Error())
 		}
@@ -226,7 +225,7 @@ func (l *lab) listen(t *testing.T, sshd, dir, socket string) {
 	cmd := exec.Command(sshd, "-D", "-e", "-f", file("config"))
 	log := &buffer{ready: make(chan struct{})}
 	cmd.Stderr = log
-	cmd.WaitDelay = 5 * time.Second // sessions that outlive it hold its standard error
+	cmd.WaitDelay = 5 * time.Second // sessions that outlive the server hold its standard error open
 	if err := cmd.Start(); err != nil {
 		t.Skip("cannot start sshd: " + err.Error())
 	}
@@ -250,7 +249,7 @@ func (l *lab) listen(t *testing.T, sshd, dir, socket string) {
 	l.config = ssh.Config{Address: addr, User: me.Username, KeyFile: file("id"), KnownHosts: file("known"), Timeout: 20 * time.Second}
 }
 
-// buffer keeps a log and tells when the server listens.
+// buffer stores a log and signals when the server listens.
 type buffer struct {
 	mu    sync.Mutex
 	b     bytes.Buffer
@@ -270,7 +269,7 @@ func (b *buffer) Write(p []byte) (int, error) {
 
 func (b *buffer) String() string { b.mu.Lock(); defer b.mu.Unlock(); return b.b.String() }
 
-// program is where the host has the running program.
+// program returns the path of the running program on the host.
 func (l *lab) program(t *testing.T) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -294,7 +293,7 @@ func digestOf(t *testing.T, file string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// cached are the files that the tool has on the host.
+// cached returns the files that the tool keeps on the host.
 func (l *lab) cached(t *testing.T) []string {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Join(l.home, ".cache", "roce-fabric"))

@@ -13,9 +13,9 @@ import (
 
 const password = "correct horse's \"$(battery)\""
 
-// sudo is sudo(8) as far as the package uses it: -n never asks, -S asks on
-// standard error with the prompt of -p and reads a line of standard input, up to
-// three times. RULE is free, asks or never.
+// sudo imitates the parts of sudo(8) that the package uses: -n never asks; -S asks on standard
+// error with the prompt of -p and reads a line from standard input, up to three times. RULE is
+// free, asks or never.
 const sudo = `#!/bin/sh
 printf '%s\n' "$*" >>LOG
 case $1 in
@@ -44,7 +44,7 @@ func TestSudo(t *testing.T) {
 	for _, c := range []struct {
 		name, rule string
 		o          remote.Options
-		text       string // "" for success
+		text       string // "" if the call succeeds
 		asked      int
 	}{
 		{"without a password", "free", remote.Options{Sudo: remote.SudoNoPassword}, "", 0},

@@ -8,12 +8,12 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/term"
 )
 
-// Failure is a program that ended with an error.
+// Failure describes a program that exited with an error.
 type Failure struct {
 	Command string // the program and its verb, without values
 	Code    int
-	Words   []string // the program's own, cleaned
-	Kind    error    // what is known of the reason, or nil
+	Words   []string // the program's own messages, cleaned
+	Kind    error    // the kind of error, or nil if not known
 	Advice  string
 }
 
@@ -32,13 +32,14 @@ func (f *Failure) Unwrap() error { return f.Kind }
 // Hint returns Advice.
 func (f *Failure) Hint() string { return f.Advice }
 
-// Says reports whether the program used one of the phrases, in lower case here.
+// Says reports whether the program's messages contain one of the phrases, which must be in lower
+// case.
 func (f *Failure) Says(phrases ...string) bool {
 	words := strings.ToLower(strings.Join(f.Words, "\n"))
 	return slices.ContainsFunc(phrases, func(p string) bool { return strings.Contains(words, p) })
 }
 
-// Lines returns the lines that are not empty, standard output first, safe to print.
+// Lines returns the non-empty lines, standard output first, safe to print.
 func (r Result) Lines() []string {
 	var out []string
 	for line := range strings.Lines(string(r.Stdout) + "\n" + string(r.Stderr)) {
@@ -49,7 +50,7 @@ func (r Result) Lines() []string {
 	return out
 }
 
-// LastWords are the last of Lines.
+// LastWords returns the last lines of Lines.
 func (r Result) LastWords() []string {
 	l := r.Lines()
 	return l[max(0, len(l)-3):]

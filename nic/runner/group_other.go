@@ -4,6 +4,6 @@ package runner
 
 import "os/exec"
 
-// ownGroup leaves cmd as it is: this system has no process groups, and none of
-// the programs that a host is read with.
+// ownGroup does nothing: this system has no process groups, and none of the programs that are run
+// on hosts.
 func ownGroup(*exec.Cmd) (end func()) { return func() {} }

@@ -14,30 +14,29 @@ import (
 	"time"
 )
 
-// The defaults of Local.
+// Defaults of Local.
 const (
 	defaultPath    = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 	defaultLimit   = 8 << 20
 	defaultTimeout = 2 * time.Minute
 )
 
-// grace is how long a program may take to end once it was asked to. The
-// firmware tools put a signal off while they hold a lock of the card
-// (Mellanox/mstflint mlxconfig/mlxcfg_generic_commander.cpp), so that they are
-// asked before they are killed.
+// grace is how long a program may take to exit after it was asked to. The firmware tools delay a
+// signal while they hold a lock of the card (Mellanox/mstflint
+// mlxconfig/mlxcfg_generic_commander.cpp), so they are asked before they are killed.
 const grace = 5 * time.Second
 
-// Local runs programs on this machine. The zero value is ready for use.
+// Local runs programs on this machine. The zero value is ready to use.
 type Local struct {
-	// Path is the list of folders to look in, "" for defaultPath. The
-	// caller's PATH is not used: the tool often runs as root.
+	// Path is the list of directories to search; "" stands for defaultPath. The caller's PATH is
+	// not used, because the tool often runs as root.
 	Path string
-	// Limit bounds stdout and stderr, in bytes each; 0 is defaultLimit.
+	// Limit is the maximum size of stdout and stderr, in bytes each; 0 stands for defaultLimit.
 	Limit int
-	// Timeout bounds a run without a deadline; 0 is defaultTimeout.
+	// Timeout limits a run without a deadline; 0 stands for defaultTimeout.
 	Timeout time.Duration
 
-	grace time.Duration // 0 is the constant
+	grace time.Duration // 0 stands for the constant
 }
 
 var _ Runner = Local{}
@@ -88,7 +87,8 @@ func (l Local) Run(ctx context.Context, name string, args ...string) (Result, er
 	return res, fmt.Errorf("%s: %w", name, err)
 }
 
-// find returns the path of a program. exec.LookPath looks in the caller's PATH.
+// find returns the path of a program. It does not use exec.LookPath, which searches the caller's
+// PATH.
 func (l Local) find(name string) (string, error) {
 	if filepath.IsAbs(name) {
 		if runnable(name) {
@@ -112,7 +112,7 @@ func runnable(path string) bool {
 	return err == nil && st.Mode().IsRegular() && (st.Mode()&0o111 != 0 || filepath.Ext(path) == ".exe")
 }
 
-// capped keeps what a program writes up to limit bytes, and calls full above that.
+// capped stores up to limit bytes of a program's output, and calls full if there is more.
 type capped struct {
 	mu    sync.Mutex
 	buf   bytes.Buffer

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// programs makes a folder with shell scripts.
+// programs creates a directory with shell scripts.
 func programs(t *testing.T, scripts map[string]string) Local {
 	t.Helper()
 	dir := t.TempDir()
@@ -83,8 +83,8 @@ func TestLocalOutputIsBounded(t *testing.T) {
 	}
 }
 
-// TestLocalEnds cuts off a program with a child that is deaf to the polite
-// signal: both are gone afterwards, and what was printed is not lost.
+// TestLocalEnds interrupts a program with a child that ignores SIGTERM: both are gone afterwards,
+// and the output is not lost.
 func TestLocalEnds(t *testing.T) {
 	dir := t.TempDir()
 	held := filepath.Join(dir, "held")
@@ -105,7 +105,7 @@ func TestLocalEnds(t *testing.T) {
 		defer f.Close()
 		if _, err = f.Read(make([]byte, 2)); err == nil {
 			cancel()
-			_, err = io.ReadAll(f) // ends with the last holder of the other end
+			_, err = io.ReadAll(f) // ends when the last process closes the other end
 		}
 		gone <- err
 	}()

@@ -8,8 +8,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// A host file that is accepted renders to the same settings, or the error says
-// why not.
+// A host file either parses, and then renders to the same settings, or yields an error.
 func FuzzHostFile(f *testing.F) {
 	files, err := Files(Settings{Host: &nic.Host{Name: "gpu1", Ports: map[string]*nic.Port{
 		"eth2": {Name: "eth2", RDMA: "mlx5_0", MTU: qos.Of(9000)},

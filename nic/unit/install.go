@@ -20,18 +20,18 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/runner"
 )
 
-// controlTimeout bounds one run of systemctl or udevadm: a service that is asked
-// to stop finishes the step that it is in, and waits for the link first.
+// controlTimeout limits one run of systemctl or udevadm: a service that is asked to stop finishes
+// its current step, and waits for the link first.
 const controlTimeout = 2 * time.Minute
 
-// instances are the services of all devices, as systemctl takes a pattern.
+// instances matches the services of all devices in systemctl.
 const instances = "roce-fabric-nic@*.service"
 
-// HostFile is where the settings are that the installed unit applies.
+// HostFile returns the path of the settings that the installed unit applies.
 func HostFile(r local.Roots) string { return etc(r, hostPath) }
 
-// Load reads the settings that the installed unit applies. fs.ErrNotExist is a
-// machine without, ErrDamaged one whose host file is not as it was written.
+// Load reads the settings that the installed unit applies. It returns fs.ErrNotExist if no unit is
+// installed, and ErrDamaged if the host file was changed.
 func Load(r local.Roots) (Settings, error) {
 	b, err := readFile(etc(r, hostPath))
 	if err != nil {
@@ -53,10 +53,10 @@ func readFile(name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxHostFile+1))
 }
 
-// Read says what is installed. It is Present where any file of the unit is, and
-// has a Digest where all of them are as they were written and the program is
-// where they expect it, for root alone to replace: everything else is Stale, or Masked. The
-// error is one of reading.
+// Read returns the state of the installed unit. It is Present if at least one file of the unit
+// exists. It has a Digest if all files are as they were written and the program is in the expected
+// place and replaceable only by root; otherwise it is Stale. Masked is set if systemd or udev is
+// kept from starting the unit. Read returns an error only if it cannot read the files.
 func Read(r local.Roots, of Interface) (state nic.UnitState, err error) {
 	have := map[string][]byte{}
 	for _, p := range paths {
@@ -105,14 +105,14 @@ func Read(r local.Roots, of Interface) (state nic.UnitState, err error) {
 	return nic.UnitState{Present: true, Digest: f.Digest, Masked: masked(r, f.Host, of)}, nil
 }
 
-// Install puts the unit and its program in place, and returns the paths that it
-// wrote: none where all is so already. A Binary that is stated is run where it
-// is, and has to be one that only root can replace (ErrProgram); without, the
-// running program is copied to [DefaultBinary].
+// Install installs the unit and its program, and returns the paths that it wrote: none if
+// everything is in place already. A Binary that is stated stays where it is, and must be
+// replaceable only by root (ErrProgram). Without one, the running program is copied to
+// [DefaultBinary].
 //
-// It always makes systemd and udev reload their files, since an earlier call
-// may have failed before that. It starts nothing: at installation the settings
-// are applied by other means. If it fails midway it may be called again.
+// Install always makes systemd and udev reload their files, since an earlier call may have failed
+// before that. It does not start the unit, because at installation the settings are applied by
+// other means. If it fails midway, it may be called again.
 func Install(ctx context.Context, r local.Roots, run runner.Runner, s Settings) (written []string, err error) {
 	defer func() { err = permitted(err) }()
 	files, err := Files(s)
@@ -149,7 +149,7 @@ func Install(ctx context.Context, r local.Roots, run runner.Runner, s Settings) 
 	return written, nil
 }
 
-// putFile writes a file, unless it is there, and says whether it did.
+// putFile writes a file unless it already has the content, and reports whether it wrote it.
 func putFile(ctx context.Context, name string, content []byte) (written bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
@@ -164,9 +164,9 @@ func putFile(ctx context.Context, name string, content []byte) (written bool, er
 	return true, atomicfile.Write(name, content, 0o644)
 }
 
-// Remove takes the unit away, a part of one too, with the copy of the program,
-// and returns the paths that it removed: none where there was none. It ends what
-// the unit runs at the moment; what the unit has applied stays in force.
+// Remove removes the unit, even an incomplete one, and the copy of the program, and returns the
+// paths that it removed: none if there was no unit. It stops the unit's running services; settings
+// that the unit has applied stay in effect.
 func Remove(ctx context.Context, r local.Roots, run runner.Runner) (removed []string, err error) {
 	defer func() { err = permitted(err) }()
 	systemd := booted(r) == nil
@@ -189,7 +189,7 @@ func Remove(ctx context.Context, r local.Roots, run runner.Runner) (removed []st
 		}
 		return nil
 	}
-	// The rules that start the service go first: none may start while the others stop.
+	// Remove the rules that start the service first, so that none starts while the others stop.
 	if err := remove(etc(r, rulesPath)); err != nil {
 		return removed, err
 	}
@@ -208,7 +208,7 @@ func Remove(ctx context.Context, r local.Roots, run runner.Runner) (removed []st
 	if len(removed) == 0 {
 		return nil, nil
 	}
-	// The folder is the unit's own, unless someone put something else there.
+	// The directory belongs to the unit, unless someone put other files there.
 	dir := filepath.Dir(etc(r, hostPath))
 	if l, err := os.ReadDir(dir); err == nil && len(l) == 0 {
 		if err := os.Remove(dir); err != nil {
@@ -222,7 +222,7 @@ func Remove(ctx context.Context, r local.Roots, run runner.Runner) (removed []st
 	return removed, nil
 }
 
-// booted asks as sd_booted(3) does.
+// booted returns an error unless systemd runs the machine, checked like sd_booted(3).
 func booted(r local.Roots) error {
 	_, err := os.Lstat(filepath.Join(cmp.Or(r.Run, "/run"), "systemd", "system"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -234,7 +234,7 @@ func booted(r local.Roots) error {
 	return nil
 }
 
-// control runs systemctl or udevadm, the programs that control systemd and udev.
+// control runs systemctl or udevadm.
 func control(ctx context.Context, run runner.Runner, program string, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, controlTimeout)
 	defer cancel()

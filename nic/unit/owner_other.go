@@ -4,5 +4,5 @@ package unit
 
 import "io/fs"
 
-// owner knows nothing: no such system runs systemd.
+// owner never knows the owner: no such system runs systemd.
 func owner(fs.FileInfo) (uid int, known bool) { return 0, false }

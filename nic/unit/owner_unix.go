@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-// owner returns whose a file is; known is false where the file system does not say.
+// owner returns the user ID of a file's owner; known is false if the file system does not provide
+// it.
 func owner(st fs.FileInfo) (uid int, known bool) {
 	s, ok := st.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -17,19 +17,19 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/local"
 )
 
-// self is the program that runs, whatever became of its file (proc(5)).
+// self is the running program, even if its file was replaced or removed (proc(5)).
 const self = "/proc/self/exe"
 
-// root is the folder that Etc is the etc of.
+// root returns the directory that contains Etc.
 func root(r local.Roots) string { return filepath.Dir(cmp.Or(r.Etc, "/etc")) }
 
-// putProgram copies the running program to [DefaultBinary] where it is not there yet.
+// putProgram copies the running program to [DefaultBinary] unless it is already there.
 func putProgram(r local.Roots) (written bool, err error) {
 	name := r.Inside(DefaultBinary)
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return false, err
 	}
-	// Before the copy: a folder that others may write to is not used at all.
+	// Check before the copy, because a directory that others may write to is not used at all.
 	if err := onlyRoot(r, filepath.Dir(DefaultBinary)); err != nil {
 		return false, err
 	}
@@ -59,8 +59,8 @@ func putProgram(r local.Roots) (written bool, err error) {
 	return true, out.Commit()
 }
 
-// holds reports whether a file has the same content as a program of tens of megabytes,
-// which is read only where both have the same size.
+// holds reports whether a file has the same content as a program. Because the program has tens of
+// megabytes, it compares the contents only if the sizes are equal.
 func holds(name string, program *os.File) (bool, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -91,8 +91,8 @@ func holds(name string, program *os.File) (bool, error) {
 	}
 }
 
-// usable reports why a program cannot be what root runs at boot: it is none, or
-// others may put something else in its place.
+// usable returns an error if root must not run a program at boot: it is not a program, or users
+// other than root can replace it.
 func usable(r local.Roots, path string) error {
 	st, err := os.Stat(r.Inside(path))
 	if errors.Is(err, fs.ErrPermission) {
@@ -104,9 +104,9 @@ func usable(r local.Roots, path string) error {
 	return onlyRoot(r, path)
 }
 
-// onlyRoot refuses a path of which any part, or any part of what it leads to,
-// belongs to another user or may be written by everybody. Below a root of its
-// own, which is nobody's boot, the user of this process is as good.
+// onlyRoot rejects a path if any part of it, or of its symlink target, belongs to another user or
+// is writable by everyone. Below a test root, which is not used at boot, files of the current user
+// are accepted too.
 func onlyRoot(r local.Roots, path string) error {
 	real, err := filepath.EvalSymlinks(r.Inside(path))
 	if err != nil {
@@ -134,7 +134,7 @@ func onlyRoot(r local.Roots, path string) error {
 	return nil
 }
 
-// permitted adds what an error of permission needs.
+// permitted adds a hint to a permission error.
 func permitted(err error) error {
 	if err == nil || !errors.Is(err, fs.ErrPermission) || errors.Is(err, local.ErrPermission) {
 		return err

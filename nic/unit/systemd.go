@@ -19,13 +19,13 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/runner"
 )
 
-// askTimeout bounds a question to systemctl.
+// askTimeout limits a query to systemctl.
 const askTimeout = 10 * time.Second
 
-// Interface returns the interface of a NIC with a selector; "" for none.
+// Interface returns the interface of a NIC with a selector; "" if there is none.
 type Interface func(name string) string
 
-// services are the instances of the unit for the devices of a host.
+// services returns the unit's instances for the devices of a host.
 func services(h *nic.Host, of Interface) []string {
 	devices := map[string]bool{}
 	for name, p := range h.Ports {
@@ -49,8 +49,8 @@ func services(h *nic.Host, of Interface) []string {
 	return out
 }
 
-// masked returns the files that keep systemd or udev from starting the unit for a device
-// of a host: a link to /dev/null in place of a file (systemctl(1), udev(7)).
+// masked returns the files that keep systemd or udev from starting the unit for a device of a host:
+// links to /dev/null in place of files (systemctl(1), udev(7)).
 func masked(r local.Roots, h *nic.Host, of Interface) string {
 	var out []string
 	null := func(name string) {
@@ -70,11 +70,11 @@ func masked(r local.Roots, h *nic.Host, of Interface) string {
 	return words.Some(out, maxNamed)
 }
 
-// maxNamed is how many files or services a state names.
+// maxNamed is how many files or services a state lists.
 const maxNamed = 3
 
-// Failed returns the services of the installed unit whose last run failed, folded, as
-// systemd says. A machine without systemd, or without the unit, has none.
+// Failed returns, in one string, the services of the installed unit whose last run failed according
+// to systemd. It is "" on a machine without systemd or without the unit.
 func Failed(ctx context.Context, r local.Roots, run runner.Runner, of Interface) (string, error) {
 	if booted(r) != nil {
 		return "", nil
@@ -92,7 +92,7 @@ func Failed(ctx context.Context, r local.Roots, run runner.Runner, of Interface)
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	// It prints the state of each, and its exit status says whether one has failed.
+	// systemctl prints the state of each service; its exit status says whether one has failed.
 	res, err := run.Run(ctx, "systemctl", append([]string{"is-failed"}, names...)...)
 	if errors.Is(err, runner.ErrNotFound) {
 		return "", nil

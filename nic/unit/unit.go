@@ -1,17 +1,15 @@
-// Package unit makes a host's RoCE settings last: what a driver or the RDMA
-// stack holds is lost at a reboot, when the driver is loaded again and when the
-// RDMA device is made anew, and is written again each time by a systemd service
-// that udev starts for the device.
+// Package unit makes a host's RoCE settings persistent. The settings of a driver or the RDMA stack
+// are lost at a reboot, when the driver is reloaded and when the RDMA device is recreated. A
+// systemd service, which udev starts for the device, writes them again each time.
 //
-// Three files make that up, all below the Etc of [local.Roots]: a small host
-// file with the settings, a service template, and udev rules that name the
-// devices. The files are text that a person can read; [Files] renders them,
-// [Install] and [Remove] put them in place and take them away, and [Read] says
-// whether what is installed is whole, and of which settings. The package applies
-// nothing itself, and does not restart what runs.
+// This requires three files, all below the Etc of [local.Roots]: a small host file with the
+// settings, a service template, and udev rules that name the devices. The files are readable text.
+// [Files] renders them, [Install] and [Remove] install and remove them, and [Read] says whether the
+// installed files are intact, and which settings they hold. The package itself applies no settings
+// and restarts nothing.
 //
-// The service runs as root, and so it runs a program that only root can replace:
-// Install copies the running one to [DefaultBinary].
+// The service runs as root, so it runs a program that only root can replace: Install copies the
+// running program to [DefaultBinary].
 //
 // Sources: systemd.device(5) on SYSTEMD_WANTS, systemd.service(5), udev(7).
 package unit
@@ -35,73 +33,71 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/local"
 )
 
-// The errors of the package, wrapped; test with errors.Is.
+// Errors of the package, wrapped; test with errors.Is.
 var (
-	// ErrName: a name or the program's path cannot stand in a unit or rule.
+	// ErrName: a device name or the program's path cannot be used in a unit or rule.
 	ErrName = errors.New("name not usable in a unit")
-	// ErrDamaged: the host file is none, or was changed by hand.
+	// ErrDamaged: the file is not a valid host file, or was changed by hand.
 	ErrDamaged = errors.New("host file damaged")
-	// ErrProgram: the unit's program is missing, or others than root may replace it.
+	// ErrProgram: the unit's program is missing, or users other than root can replace it.
 	ErrProgram = errors.New("program not usable by a unit")
 	// ErrNoSystemd: the machine was not started by systemd.
 	ErrNoSystemd = errors.New("no systemd on this machine")
 )
 
-// format is that of the host file. A program refuses one that is not its own.
+// format is the format version of the host file. A program rejects any other version.
 const format = 1
 
-// maxHostFile bounds the host file in bytes.
+// maxHostFile is the maximum size of the host file in bytes.
 const maxHostFile = 1 << 20
 
-// DefaultBinary is the copy of the program that the unit runs unless another one
-// is stated: a name that is the unit's own, in a folder of programs, where
-// SELinux lets systemd run it.
+// DefaultBinary is the copy of the program that the unit runs unless another program is stated. Its
+// name is used only by the unit, and it is in a program directory, from which SELinux lets systemd
+// run it.
 const DefaultBinary = "/usr/local/sbin/roce-fabric-nic"
 
-// Settings are what the unit applies.
+// Settings are the settings that the unit applies.
 type Settings struct {
-	// Binary is the absolute path of the program on the host; "" is
-	// DefaultBinary. It is run as "nic boot DEVICE", with the name of a network
-	// or an RDMA device of Host.
+	// Binary is the absolute path of the program on the host; "" stands for DefaultBinary. It is
+	// run as "nic boot DEVICE", with the name of a network or RDMA device of Host.
 	Binary string `json:"binary"`
 	// Host is the desired host.
 	Host *nic.Host `json:"host"`
 }
 
-// hostFile is the host file as it is written.
+// hostFile is the content of the host file.
 type hostFile struct {
 	Format int    `json:"format"`
 	Digest string `json:"digest"`
 	Settings
 }
 
-// The files below Etc.
+// Paths of the files below Etc.
 const (
 	hostPath    = "roce-fabric/host.json"
 	servicePath = "systemd/system/roce-fabric-nic@.service"
 	rulesPath   = "udev/rules.d/99-roce-fabric-nic.rules"
 )
 
-// paths are all files of the unit, in the order in which they are put in place:
-// nothing starts before what it needs is there.
+// paths lists all files of the unit in the order in which they are installed, so that nothing
+// starts before the files that it needs exist.
 var paths = []string{hostPath, servicePath, rulesPath}
 
 // File is one file of the unit.
 type File struct {
-	// Path is below Etc, with slashes.
+	// Path is relative to Etc, with slashes.
 	Path    string
 	Content []byte
 }
 
 var (
-	// deviceName leaves out what udev takes for a pattern and systemd for an
-	// escape.
+	// deviceName excludes characters that are patterns in udev or escapes in systemd.
 	deviceName = lazyre.New(`^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,62}$`)
 	binaryPath = lazyre.New(`^(/[A-Za-z0-9_.+-]+)+$`)
 )
 
-// Files renders the files of the unit. The same settings always give the same
-// bytes. ErrName is a device or path that they cannot hold.
+// Files renders the files of the unit. The same settings always yield the same bytes. It returns
+// ErrName for a device name or path that the files cannot contain.
 func Files(s Settings) ([]File, error) {
 	s.Binary = cmp.Or(s.Binary, DefaultBinary)
 	if !binaryPath.MatchString(s.Binary) || filepath.Clean(s.Binary) != s.Binary {
@@ -114,7 +110,7 @@ func Files(s Settings) ([]File, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The settings of a host do not depend on whether the unit is there.
+	// The settings of a host do not depend on whether the unit is installed.
 	bare := *s.Host
 	bare.Unit = nic.UnitState{}
 	var host bytes.Buffer
@@ -127,9 +123,9 @@ func Files(s Settings) ([]File, error) {
 	return []File{{hostPath, host.Bytes()}, {servicePath, service(s.Binary)}, {rulesPath, rules}}, nil
 }
 
-// service is the template; its instance is the name of the device that
-// appeared. It does not remain after it has run, so that each appearance runs
-// it again. /etc is read alone and /sys has to stay writable.
+// service returns the service template, whose instance is the name of the device that appeared. The
+// service does not remain active after it has run, so that it runs again whenever the device
+// appears. /etc is read-only for it, and /sys must stay writable.
 func service(binary string) []byte {
 	return []byte(`# Written by roce-fabric; "roce-fabric nic unit" renews and removes it.
 [Unit]
@@ -147,9 +143,9 @@ ProtectSystem=full
 `)
 }
 
-// rules start the service when a device appears. A network device is renamed
-// after it appeared, and is matched by its last name; its RDMA device comes
-// after it, and starts a run of its own.
+// rules returns the rules that start the service when a device appears. A network device is renamed
+// after it appears, and is matched by its final name. Its RDMA device appears later and starts
+// another run.
 func rules(h *nic.Host) ([]byte, error) {
 	var b strings.Builder
 	b.WriteString("# Written by roce-fabric; \"roce-fabric nic unit\" renews and removes it.\nACTION==\"remove\", GOTO=\"roce_fabric_nic_end\"\n")
@@ -187,8 +183,8 @@ func rules(h *nic.Host) ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
-// selecting starts the service for the devices that a selector may choose, by the name that
-// udev gives them: which of them it chooses is found out then.
+// selecting adds rules that start the service for all devices that a selector may choose, with the
+// names given by udev; the service then finds out whether the device is chosen.
 func selecting(b *strings.Builder, s intent.Selector) {
 	match := ""
 	if s.PCI != "" {
@@ -205,10 +201,9 @@ func selecting(b *strings.Builder, s intent.Selector) {
 	}
 }
 
-// PartOf returns the part of a host that is set when a device appears: the port of that
-// name, the ports of the RDMA device of that name, or the bond or VLAN of that name with
-// the MTUs of what is below it, which bounds its own. It is nil for a device that is not
-// the host's.
+// PartOf returns the part of a host that is applied when a device appears: the port of that name;
+// the ports of the RDMA device of that name; or the bond or VLAN of that name, with the MTUs of the
+// devices below, which limit its own. It returns nil if the device does not belong to the host.
 func PartOf(h *nic.Host, device string) *nic.Host {
 	out := &nic.Host{Name: h.Name, Ports: map[string]*nic.Port{}}
 	if u := h.Uppers[device]; u != nil {
@@ -236,7 +231,7 @@ func PartOf(h *nic.Host, device string) *nic.Host {
 	return out
 }
 
-// parse reads a host file. ErrDamaged is one that is not as it was written.
+// parse decodes a host file. It returns ErrDamaged if the file is not as it was written.
 func parse(b []byte) (*hostFile, error) {
 	if len(b) > maxHostFile {
 		return nil, fmt.Errorf("%w: more than %d bytes", ErrDamaged, maxHostFile)

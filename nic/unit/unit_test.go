@@ -43,7 +43,7 @@ func host() *nic.Host {
 	return h
 }
 
-// machine is a machine with systemd and with the program.
+// machine returns a machine with systemd and the program.
 func machine(t *testing.T) (local.Roots, unit.Settings, *runnertest.Fake) {
 	t.Helper()
 	dir := t.TempDir()
@@ -132,7 +132,7 @@ func TestInstallReadRemove(t *testing.T) {
 		t.Errorf("again: %q, %v, calls %q", again, err, run.Calls())
 	}
 
-	// Other settings: validation sees the old ones until it is renewed.
+	// After a change of the settings, the unit still has the old ones until it is reinstalled.
 	next := host()
 	next.Ports["eth2"].MTU = qos.Of(4200)
 	next.Unit.Digest = nic.Digest(next)
@@ -300,7 +300,7 @@ func TestPartOf(t *testing.T) {
 			t.Errorf("%q: %q", device, s)
 		}
 	}
-	// Of what is below, the MTU alone: the rest is set when that appears.
+	// For a device below, only the MTU is set: its other settings are applied when it appears.
 	if p := unit.PartOf(h, "eth2.7").Ports["eth2"]; p.MTU != qos.Of(9000) || p.PFC.Set {
 		t.Errorf("%+v", p)
 	}
@@ -316,8 +316,8 @@ func TestPartOf(t *testing.T) {
 	}
 }
 
-// Without a program of its own the unit runs a copy of the running one, which
-// goes with it.
+// If no program is stated, the unit runs a copy of the running program, which is removed with the
+// unit.
 func TestProgram(t *testing.T) {
 	r, s, run := machine(t)
 	s.Binary = ""
@@ -379,7 +379,7 @@ func TestProgram(t *testing.T) {
 	}
 }
 
-// Only root may replace a program that root runs at boot.
+// Only root may be able to replace a program that root runs at boot.
 func TestProgramOfOthers(t *testing.T) {
 	r, s, run := machine(t)
 	top := filepath.Dir(r.Etc)
@@ -432,7 +432,7 @@ func TestProgramOfOthers(t *testing.T) {
 	}
 }
 
-// Where selectors choose, udev starts the unit for all devices that they may choose.
+// For NICs with selectors, udev starts the unit for all devices that may be chosen.
 func TestRulesOfSelectors(t *testing.T) {
 	h := host()
 	h.Ports = map[string]*nic.Port{

@@ -8,8 +8,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// Cron finds what a cron table sets. The fields of the time, and the user, are words
-// before the command.
+// Cron finds what a cron table sets. The time fields and the user are parsed as words before the
+// command.
 func (f *Finder) Cron(file string, text []byte) {
 	s := &script{Finder: f, at: at{file: file}, vars: map[string][]string{}}
 	n := 0
@@ -43,13 +43,14 @@ func (f *Finder) Unit(file string, text []byte, idle string) {
 	}
 }
 
-// entry is a line of an ini file.
+// entry is a line of an INI file.
 type entry struct {
 	section, key, value string
 	line                int
 }
 
-// ini reads "[Section]" and "key=value", lines that end with a backslash with the next.
+// ini parses "[Section]" and "key=value" lines. A line that ends with a backslash continues on the
+// next.
 func ini(text []byte) (out []entry) {
 	section := ""
 	for first, line := range joined(text, "#;", " ") {
@@ -64,8 +65,8 @@ func ini(text []byte) (out []entry) {
 	return out
 }
 
-// joined yields the lines of a file but for empty ones and comments, each with the number
-// of its first line. A line that ends with a backslash goes on in the next.
+// joined yields the lines of a file except empty ones and comments, each with its first line
+// number. A line that ends with a backslash continues on the next.
 func joined(text []byte, comments, glue string) iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
 		n, first, whole := 0, 0, ""
@@ -91,15 +92,15 @@ func joined(text []byte, comments, glue string) iter.Seq2[int, string] {
 	}
 }
 
-// Udev finds what udev rules set: "ATTR{mtu}=" and the commands of "RUN+=". A rule is for
-// the devices that its "KERNEL==" or "NAME==" takes.
+// Udev finds what udev rules set: "ATTR{mtu}=" and the commands of "RUN+=". A rule applies to the
+// devices that its "KERNEL==" or "NAME==" matches.
 func (f *Finder) Udev(file string, text []byte) {
 	for first, line := range joined(text, "#", "") {
 		f.rule(at{who: "udev", file: file, line: first}, line)
 	}
 }
 
-// rule is one rule: KEY{attribute}OP"value", with commas between.
+// rule parses one rule: KEY{attribute}OP"value", separated by commas.
 func (f *Finder) rule(a at, line string) {
 	type assign struct{ key, op, value string }
 	var l []assign
@@ -154,7 +155,7 @@ func (f *Finder) rule(a at, line string) {
 	}
 }
 
-// both are the names that two lists have.
+// both returns the names that are in both lists.
 func both(a, b []string) (out []string) {
 	for _, x := range a {
 		for _, y := range b {
@@ -166,8 +167,7 @@ func both(a, b []string) (out []string) {
 	return out
 }
 
-// Interfaces finds what ifupdown sets (interfaces(5)): "mtu" of a stanza, and its
-// commands.
+// Interfaces finds what ifupdown sets (interfaces(5)): the "mtu" and the commands of a stanza.
 func (f *Finder) Interfaces(file string, text []byte) {
 	s := &script{Finder: f, at: at{who: "ifupdown", file: file}, vars: map[string][]string{}}
 	n, ours := 0, false
@@ -194,7 +194,7 @@ func (f *Finder) Interfaces(file string, text []byte) {
 	}
 }
 
-// IfCfg finds what a file of network-scripts sets: the shell assignments DEVICE, MTU and
+// IfCfg finds what a network-scripts file sets with the shell variables DEVICE, MTU and
 // ETHTOOL_OPTS.
 func (f *Finder) IfCfg(file string, text []byte) {
 	s := &script{Finder: f, at: at{who: "network-scripts", file: file}, vars: map[string][]string{}}

@@ -14,14 +14,15 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// File is a profile.
+// File is a configuration file.
 type File struct {
 	Path string
 	Text []byte
 }
 
-// NetworkManager finds what a profile of NetworkManager sets (nm-settings-keyfile(5)): the
-// MTU, and PFC by lldpad. idle says why NetworkManager does not run.
+// NetworkManager finds what a NetworkManager profile sets (nm-settings-keyfile(5)): MTU, ring
+// lengths, link pause, and PFC through lldpad. idle says why NetworkManager does not run; "" if it
+// does.
 func (f *Finder) NetworkManager(file File, idle string) {
 	a := at{who: "NetworkManager", file: file.Path, idle: idle}
 	l := ini(file.Text)
@@ -65,7 +66,7 @@ func (f *Finder) NetworkManager(file File, idle string) {
 	for _, e := range l {
 		a.line = e.line
 		switch {
-		case (e.section == "ethernet" || e.section == "802-3-ethernet") && e.key == "mtu" && e.value != "0": // 0 leaves it
+		case (e.section == "ethernet" || e.section == "802-3-ethernet") && e.key == "mtu" && e.value != "0": // 0 leaves the MTU alone
 			f.number(a, ports, nic.FieldMTU, e.value)
 		case e.section == "ethtool" && (e.key == "ring-rx" || e.key == "ring-tx"):
 			f.rings(a, ports, e.value, e.key == "ring-rx", e.value, e.key == "ring-tx")
@@ -78,7 +79,8 @@ func (f *Finder) NetworkManager(file File, idle string) {
 	}
 }
 
-// pauseBool is pause in one direction: on is on, and off says nothing of the other one.
+// pauseBool handles pause in one direction: if it is on, link pause is on; if it is off, the other
+// direction may still be on.
 func (f *Finder) pauseBool(a at, ports []string, value string) {
 	if !truth(value) {
 		return
@@ -86,15 +88,15 @@ func (f *Finder) pauseBool(a at, ports []string, value string) {
 	f.add(a, ports, nic.FieldLinkPause, func(p *nic.Port) { p.LinkPause = qos.Of(true) })
 }
 
-// truth is a boolean of systemd and of NetworkManager.
+// truth parses a boolean of systemd and NetworkManager.
 func truth(s string) bool {
 	return slices.Contains([]string{"1", "yes", "y", "true", "t", "on"}, strings.ToLower(s))
 }
 
 // Networkd finds what the files of systemd-networkd and of udev's link setup set
-// (systemd.network(5), systemd.link(5)). Of the files of one kind the first one in the
-// order of their names that takes a port counts, and of two files of one name the one
-// that is given first. idle says why systemd-networkd does not run; udev always does.
+// (systemd.network(5), systemd.link(5)). Among files of one kind, the first in name order that
+// matches a port applies; of two files with the same name, the first in the list applies. idle says
+// why systemd-networkd does not run, "" if it does; udev always runs.
 func (f *Finder) Networkd(files []File, idle string) {
 	seen, done := map[string]bool{}, map[string]bool{}
 	files = slices.Clone(files)
@@ -135,7 +137,7 @@ func (f *Finder) Networkd(files []File, idle string) {
 	}
 }
 
-// netdev is a device that systemd-networkd makes (systemd.netdev(5)).
+// netdev handles a device that systemd-networkd creates (systemd.netdev(5)).
 func (f *Finder) netdev(a at, l []entry) {
 	name := ""
 	for _, e := range l {
@@ -150,7 +152,7 @@ func (f *Finder) netdev(a at, l []entry) {
 	}
 }
 
-// linked are the ports that a file takes and no earlier one of its kind did.
+// linked returns the ports that a file matches and no earlier file of its kind did.
 func (f *Finder) linked(l []entry, ext string, done map[string]bool) []string {
 	return f.those(func(n NIC) bool {
 		any := false
@@ -174,7 +176,7 @@ func (f *Finder) linked(l []entry, ext string, done map[string]bool) []string {
 			case "Type":
 				hit = matches(patterns, "ether")
 			default:
-				continue // what is not read here may hold
+				continue // conditions that are not evaluated here may hold
 			}
 			if !hit {
 				return false
@@ -189,7 +191,7 @@ func (f *Finder) linked(l []entry, ext string, done map[string]bool) []string {
 	})
 }
 
-// size reads bytes of systemd: "9000", "9K" of 1024.
+// size parses a size of systemd: "9000", or "9K" in units of 1024.
 func size(s string) string {
 	for suffix, unit := range map[string]int{"K": 1 << 10, "M": 1 << 20} {
 		if n, ok := strings.CutSuffix(s, suffix); ok {
@@ -201,9 +203,9 @@ func size(s string) string {
 	return s
 }
 
-// Netplan finds what the files of netplan set, of which a later name counts before an
-// earlier one. It returns the fields by port that it found, which are written by
-// NetworkManager or systemd-networkd in files of their own.
+// Netplan finds what netplan's files set; a file with a later name overrides an earlier one. It
+// returns the fields found, by port, which NetworkManager or systemd-networkd then set from
+// generated files.
 func (f *Finder) Netplan(files []File) map[string]bool {
 	files = slices.Clone(files)
 	ordered.Sort(files, func(a, b File) int { return strings.Compare(path.Base(a.Path), path.Base(b.Path)) })
@@ -252,8 +254,8 @@ func child(n *yaml.Node, keys ...string) *yaml.Node {
 	return n
 }
 
-// ofNetplan are the ports of an entry: those of its match, else the one that it is called
-// by.
+// ofNetplan returns the ports of an entry: those that its match selects, or else the one with the
+// entry's name.
 func (f *Finder) ofNetplan(kind string, p yaml.Pair) []string {
 	match := child(p.Value, "match")
 	text := func(key string) string {
@@ -278,8 +280,8 @@ func (f *Finder) ofNetplan(kind string, p yaml.Pair) []string {
 	})
 }
 
-// Without returns what was found in files that netplan has written, without the fields
-// that its own files have.
+// Without removes what was found in files generated by netplan, if netplan's own files set the same
+// fields.
 func (f *Finder) Without(netplan map[string]bool) {
 	f.Found = slices.DeleteFunc(f.Found, func(w nic.Writer) bool {
 		base := path.Base(w.Place)

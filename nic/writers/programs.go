@@ -9,8 +9,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// programs are the programs that set what this tool sets, each with what reads its
-// arguments.
+// programs maps the programs that change the same settings as this tool to the functions that parse
+// their arguments.
 var programs map[string]func(s *script, args []string)
 
 func init() {
@@ -21,8 +21,8 @@ func init() {
 	}
 }
 
-// options reads "-i ens1 --pfc=0,1 --trust dscp": the value of each option by its name,
-// and the other words. Options that are not in takes have no value.
+// options parses "-i ens1 --pfc=0,1 --trust dscp" into the values of the options, by name, and the
+// other words. Options that are not in takes have no value unless they are written with "=".
 func options(args []string, takes ...string) (values map[string]string, rest []string) {
 	values = map[string]string{}
 	for i := 0; i < len(args); i++ {
@@ -30,7 +30,7 @@ func options(args []string, takes ...string) (values map[string]string, rest []s
 		name, value, ok := strings.Cut(a, "=")
 		switch {
 		case a == ">":
-			i++ // where the output goes
+			i++ // skip the file of the redirection
 		case !strings.HasPrefix(a, "-"):
 			rest = append(rest, a)
 		case ok && strings.HasPrefix(a, "--"):
@@ -45,7 +45,7 @@ func options(args []string, takes ...string) (values map[string]string, rest []s
 	return values, rest
 }
 
-// first returns the value of the first option that is there.
+// first returns the value of the first option that is present.
 func first(values map[string]string, names ...string) (string, bool) {
 	for _, n := range names {
 		if v, ok := values[n]; ok {
@@ -55,7 +55,7 @@ func first(values map[string]string, names ...string) (string, bool) {
 	return "", false
 }
 
-// flags reads "0,0,0,1,0,0,0,0".
+// flags parses "0,0,0,1,0,0,0,0".
 func flags(list string) (set qos.PrioritySet, ok bool) {
 	l := strings.Split(list, ",")
 	if len(l) != qos.NumPriorities {
@@ -73,7 +73,7 @@ func flags(list string) (set qos.PrioritySet, ok bool) {
 	return set, true
 }
 
-// numbers reads numbers up to a limit, one for each priority or traffic class.
+// numbers parses numbers up to a limit, one for each priority or traffic class.
 func numbers(list string, limit int) (out [qos.NumPriorities]int, ok bool) {
 	l := strings.Split(list, ",")
 	if len(l) != len(out) {
@@ -97,7 +97,7 @@ func (s *script) pfc(ports []string, set qos.PrioritySet, ok bool) {
 	s.add(s.at, ports, nic.FieldPFC, func(p *nic.Port) { p.PFC = qos.Of(set) })
 }
 
-// noDSCP is a map that leaves every DSCP.
+// noDSCP returns a map that leaves every DSCP alone.
 func noDSCP() (m [qos.NumDSCP]int8) {
 	for i := range m {
 		m[i] = qos.Unmanaged
@@ -105,7 +105,7 @@ func noDSCP() (m [qos.NumDSCP]int8) {
 	return m
 }
 
-// dscp notes entries "26:3" of a map.
+// dscp records the entries of a map, such as "26:3".
 func (s *script) dscp(ports []string, entries []string, sep string) {
 	m, ok := noDSCP(), len(entries) > 0
 	for _, e := range entries {
@@ -125,7 +125,7 @@ func (s *script) dscp(ports []string, entries []string, sep string) {
 	s.add(s.at, ports, nic.FieldDSCP, func(p *nic.Port) { p.DSCP = qos.Of(m) })
 }
 
-// openETS is an ETS that leaves everything.
+// openETS returns an ETS that leaves everything alone.
 func openETS() (e nic.ETS) {
 	for i := range e.Bandwidth {
 		e.Bandwidth[i], e.PriorityToTC[i] = -1, -1
@@ -133,7 +133,7 @@ func openETS() (e nic.ETS) {
 	return e
 }
 
-// mlnxQoS is mlnx_qos of mlnx-tools.
+// mlnxQoS parses mlnx_qos of mlnx-tools.
 func mlnxQoS(s *script, args []string) {
 	v, _ := options(args, "-i", "--interface", "-f", "--pfc", "--trust", "--dscp2prio", "-p", "--prio_tc", "-s", "--tsa", "-t", "--tcbw",
 		"-r", "--ratelimit", "-d", "--dcbx", "--cable_len", "--buffer_size", "--prio2buffer")
@@ -181,7 +181,7 @@ func (s *script) trust(ports []string, t string) {
 	s.add(s.at, ports, nic.FieldTrust, func(p *nic.Port) { p.Trust = qos.Of(qos.Trust(t)) })
 }
 
-// ets is what mlnx_qos sets of the scheduling.
+// ets records what mlnx_qos sets of the scheduling.
 func (s *script) ets(ports []string, v map[string]string) {
 	e, any, known := openETS(), false, true
 	if list, ok := first(v, "-s", "--tsa"); ok {
@@ -212,7 +212,7 @@ func (s *script) ets(ports []string, v map[string]string) {
 	}
 }
 
-// cmaToS is cma_roce_tos: without -t it shows the value.
+// cmaToS parses cma_roce_tos, which shows the value if -t is missing.
 func cmaToS(s *script, args []string) {
 	v, _ := options(args, "-d", "-t", "-p", "--dev", "--tos", "--port")
 	dev, _ := first(v, "-d", "--dev")
@@ -222,7 +222,7 @@ func cmaToS(s *script, args []string) {
 	}
 }
 
-// cmaMode is cma_roce_mode: 1 is RoCE v1, 2 is RoCE v2.
+// cmaMode parses cma_roce_mode: 1 is RoCE v1, 2 is RoCE v2.
 func cmaMode(s *script, args []string) {
 	v, _ := options(args, "-d", "-m", "-p", "--dev", "--mode", "--port")
 	dev, _ := first(v, "-d", "--dev")
@@ -240,7 +240,7 @@ func (s *script) mode(ports []string, mode string) {
 	s.add(s.at, ports, nic.FieldMode, func(p *nic.Port) { p.Mode = qos.Of(clip(mode)) })
 }
 
-// after returns the word after another.
+// after returns the word that follows the given word.
 func after(args []string, word string) (string, bool) {
 	if i := slices.Index(args, word); i >= 0 && i+1 < len(args) {
 		return args[i+1], true
@@ -248,7 +248,7 @@ func after(args []string, word string) (string, bool) {
 	return "", false
 }
 
-// dcbTool is dcb of iproute2.
+// dcbTool parses dcb of iproute2.
 func dcbTool(s *script, args []string) {
 	dev, ok := after(args, "dev")
 	args = slices.DeleteFunc(slices.Clone(args), func(a string) bool { return strings.HasPrefix(a, "-") })
@@ -282,7 +282,7 @@ func dcbTool(s *script, args []string) {
 	}
 }
 
-// dcbPFC reads "prio-pfc all:off 3:on delay 7".
+// dcbPFC parses "prio-pfc all:off 3:on delay 7".
 func (s *script) dcbPFC(ports, args []string) {
 	if n, ok := after(args, "delay"); ok {
 		s.number(s.at, ports, nic.FieldCable, n)
@@ -312,7 +312,7 @@ func (s *script) dcbPFC(ports, args []string) {
 			set |= prios
 		}
 	}
-	// The priorities that it does not name keep what they have.
+	// Priorities that are not named keep their value, so the result is known only if all are named.
 	s.pfc(ports, set, told == 0xff)
 }
 
@@ -333,7 +333,7 @@ func (s *script) dcbApp(ports []string, verb string, args []string) {
 	s.dscp(ports, entries, ":")
 }
 
-// lldptool sets with -T or set-tlv, by lldpad.
+// lldptool parses lldptool, which sets values through lldpad with -T or set-tlv.
 func lldptool(s *script, args []string) {
 	v, rest := options(args, "-i", "-V")
 	_, short := v["-T"]
@@ -351,7 +351,7 @@ func lldptool(s *script, args []string) {
 	}
 }
 
-// lldpPFC reads "enabled=3,4" and "enabled=none".
+// lldpPFC parses "enabled=3,4" and "enabled=none".
 func (s *script) lldpPFC(ports, args []string) {
 	for _, a := range args {
 		list, ok := strings.CutPrefix(a, "enabled=")
@@ -398,7 +398,7 @@ func ethtool(s *script, args []string) {
 	}
 }
 
-// pause is known where it is on in a direction, or off in both.
+// pause records link pause, which is known if it is on in one direction or off in both.
 func (s *script) pause(ports, args []string) {
 	rx, _ := after(args, "rx")
 	tx, _ := after(args, "tx")
@@ -438,8 +438,8 @@ func (f *Finder) rings(a at, ports []string, rx string, hasRX bool, tx string, h
 	f.add(a, ports, nic.FieldRings, func(p *nic.Port) { p.Rings = qos.Of(r) })
 }
 
-// ipLink is "ip link set dev ens1 mtu 9000" and its short forms, and the egress map that
-// "ip link set" and "ip link add" give a VLAN.
+// ipLink parses "ip link set dev ens1 mtu 9000" and its short forms, and the egress map that "ip
+// link set" and "ip link add" give a VLAN.
 func ipLink(s *script, args []string) {
 	args = slices.DeleteFunc(slices.Clone(args), func(a string) bool { return strings.HasPrefix(a, "-") })
 	if i := slices.Index(args, "egress-qos-map"); i > 2 {
@@ -476,7 +476,7 @@ func ifconfig(s *script, args []string) {
 	}
 }
 
-// bnxtSetup is bnxt_setupcc.sh of Broadcom: it sets PFC, ETS, the map and the ToS.
+// bnxtSetup parses Broadcom's bnxt_setupcc.sh, which sets PFC, ETS, the DSCP map and the ToS.
 func bnxtSetup(s *script, args []string) {
 	v, _ := options(args, "-i", "-d", "-m", "-v", "-r", "-s", "-c", "-p", "-b", "-u", "-t")
 	dev, ok := first(v, "-i", "-d")
@@ -485,7 +485,7 @@ func bnxtSetup(s *script, args []string) {
 	}
 }
 
-// nicctl is AMD's, which sets all its cards.
+// nicctl parses AMD's nicctl, which sets all AMD cards of the host.
 func nicctl(s *script, args []string) {
 	if len(args) > 1 && args[0] == "update" && slices.Contains([]string{"qos", "dcqcn", "port"}, args[1]) {
 		if ports := s.those(func(n NIC) bool { return n.Driver == nic.DriverIonic }); len(ports) > 0 {
@@ -494,7 +494,7 @@ func nicctl(s *script, args []string) {
 	}
 }
 
-// file notes a value that is written into a file of the kernel.
+// file records a value that is written to a file of the kernel.
 func (s *script) file(name, value string) {
 	parts := strings.Split(strings.Trim(name, "/"), "/")
 	if len(parts) < 5 || len(parts) > 8 {

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// The bounds of one text.
+// Limits for one text.
 const (
 	maxLines = 20_000
-	maxLine  = 8 << 10 // bytes; the rest of a longer one is not looked at
-	maxDepth = 3       // of scripts that run scripts, and of sh -c
+	maxLine  = 8 << 10 // in bytes; the rest of a longer line is ignored
+	maxDepth = 3       // depth of scripts that run scripts, and of sh -c
 )
 
-// split cuts a line as a shell does, into simple commands. A variable keeps its $, and
-// a redirection is the word ">" with its file after it. pipe says that a command reads
-// what the one before it prints.
+// split splits a line like a shell into simple commands. A variable keeps its $, and a redirection
+// becomes the word ">" followed by the file. pipe is set if a command reads the output of the
+// previous one.
 func split(line string) (commands []command) {
 	var cur command
 	var word strings.Builder
@@ -62,7 +62,7 @@ func split(line string) (commands []command) {
 		case c == ';', c == '&', c == '(', c == ')', c == '`':
 			stop(false)
 		case c == '>':
-			// "2>" is no value of a setting.
+			// The 2 of "2>" is not a value of a setting.
 			if n := word.String(); in && (n == "1" || n == "2") {
 				word.Reset()
 				in = false
@@ -87,14 +87,14 @@ type command struct {
 	pipe  bool
 }
 
-// script is a text that is run.
+// script is a text that is executed.
 type script struct {
 	*Finder
 	at    at
 	depth int
-	// vars are the literal values that the text has given to names so far.
+	// vars holds the literal values that the text has assigned to variables so far.
 	vars map[string][]string
-	// echoed is what the last command printed, where it is an echo of one word.
+	// echoed is the output of the last command if that was an echo.
 	echoed string
 }
 
@@ -104,13 +104,13 @@ func (f *Finder) Script(file string, text []byte, idle string) {
 	s.text(string(text))
 }
 
-// Process finds what a shell that runs now sets, by its arguments. place names it.
+// Process finds what a running shell sets, given its arguments. place names the process.
 func (f *Finder) Process(place string, args []string) {
 	s := &script{Finder: f, at: at{file: place, process: true}, vars: map[string][]string{}}
 	s.shell(args[1:])
 }
 
-// text looks at each line, those that end with a backslash with the next one.
+// text evaluates each line; a line that ends with a backslash continues on the next.
 func (s *script) text(text string) {
 	n, first, whole := 0, 0, ""
 	for line := range strings.Lines(text) {
@@ -141,7 +141,7 @@ func (s *script) line(line string) {
 	}
 }
 
-// shells are programs that run a text or a script.
+// shells are the programs that run a text or a script.
 var shells = []string{"sh", "bash", "dash", "ash", "ksh", "zsh"}
 
 // IsShell reports whether a program runs scripts.
@@ -191,7 +191,7 @@ func (s *script) command(c command) {
 	}
 }
 
-// shell is what a shell is started with.
+// shell evaluates the arguments of a shell.
 func (s *script) shell(args []string) {
 	for i, a := range args {
 		switch {
@@ -209,7 +209,7 @@ func (s *script) shell(args []string) {
 	}
 }
 
-// follow looks into a script that is run.
+// follow evaluates a script that is run.
 func (s *script) follow(name string) {
 	key := name + " " + s.at.idle
 	if s.Follow == nil || s.depth >= maxDepth || !path.IsAbs(name) || s.followed[key] {
@@ -228,14 +228,14 @@ func (s *script) follow(name string) {
 	in.text(string(text))
 }
 
-// as is the place with the program that writes there.
+// as returns a copy of the script with the program that writes.
 func (s *script) as(program string) *script {
 	t := *s
 	t.at.who = program
 	return &t
 }
 
-// echo notes what is printed, and where to.
+// echo records what is printed, and where to.
 func (s *script) echo(args []string) {
 	args = slices.DeleteFunc(slices.Clone(args), func(a string) bool { return a == "-n" || a == "-e" || a == "%s\\n" || a == "%s" })
 	to := slices.Index(args, ">")
@@ -258,10 +258,10 @@ func isName(s string) bool {
 	})
 }
 
-// open reports whether a word is not known before it is run.
+// open reports whether the value of a word is not known before it runs.
 func open(word string) bool { return strings.ContainsAny(word, "$%*?[{`") }
 
-// all are the values of words, nil where one is not known.
+// all returns the values of words; nil if one of them is not known.
 func (s *script) all(words []string) (out []string) {
 	for _, w := range words {
 		l := s.values(w)
@@ -273,7 +273,7 @@ func (s *script) all(words []string) (out []string) {
 	return out
 }
 
-// values are the words that a word stands for, nil for not known.
+// values returns the words that a word stands for; nil if they are not known.
 func (s *script) values(word string) []string {
 	if name, ok := strings.CutPrefix(word, "$"); ok {
 		name = strings.TrimSuffix(strings.TrimPrefix(name, "{"), "}")
@@ -285,7 +285,7 @@ func (s *script) values(word string) []string {
 	return strings.Fields(word)
 }
 
-// expand replaces variables that have one value.
+// expand replaces the variables that have a single value.
 func (s *script) expand(words []string) []string {
 	out := slices.Clone(words)
 	for i, w := range out {
@@ -296,8 +296,8 @@ func (s *script) expand(words []string) []string {
 	return out
 }
 
-// ports are those of a device that a command names; ok is false for a device that is no
-// port of the host.
+// ports returns the ports of a device that a command names; ok is false if the device is not a port
+// of the host.
 func (s *script) ports(word string) (ports []string, ok bool) {
 	names := s.values(word)
 	if names == nil {

@@ -1,10 +1,10 @@
-// Package writers reads the files of a host for what else writes the settings of its
-// NICs: profiles of NetworkManager, netplan, systemd-networkd and ifupdown, and the
-// commands in units, cron tables, udev rules and scripts.
+// Package writers searches the files of a host for other writers of its NIC settings: profiles of
+// NetworkManager, netplan, systemd-networkd and ifupdown, and commands in units, cron tables, udev
+// rules and scripts.
 //
-// It is given text and returns a [nic.Writer] for each line that sets something. It
-// reads no file, and runs nothing: which files there are is nic/local's. All text is
-// taken as hostile; what is not understood is passed over, and no line is a fault.
+// It takes text and returns a [nic.Writer] for each line that sets something. It reads no files and
+// runs nothing; nic/local finds the files. All text is considered hostile: what cannot be parsed is
+// skipped, and no line is an error.
 package writers
 
 import (
@@ -19,12 +19,12 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// NIC is a port of the host by all of its names.
+// NIC is a port of the host with all of its names.
 type NIC struct {
 	Name string
-	RDMA string // "" for none
-	Bond string // that it is a member of, "" for none
-	// VLANs are those over it, or over its bond.
+	RDMA string // "" if there is none
+	Bond string // bond that it is a member of; "" if there is none
+	// VLANs are the VLANs over the port, or over its bond.
 	VLANs []string
 	PCI   string
 	MAC   string
@@ -32,35 +32,35 @@ type NIC struct {
 	Driver string
 }
 
-// most bounds what is found in one host.
+// most is the maximum number of writers found on one host.
 const most = 256
 
 // Finder collects writers.
 type Finder struct {
 	NICs []NIC
-	// Follow returns the text of a script that a command runs, false for none.
+	// Follow returns the text of a script that a command runs; false if there is none.
 	Follow func(name string) ([]byte, bool)
 
 	Found []nic.Writer
-	// More says that there are more writers than it keeps.
+	// More reports whether there are more writers than were kept.
 	More bool
 
 	followed map[string]bool
 }
 
-// clip makes foreign text short and safe to print on one line.
+// clip shortens text from outside the program and makes it safe to print on one line.
 func clip(s string) string { return term.Clip(s, 160) }
 
-// at is where text comes from.
+// at is the origin of a text.
 type at struct {
 	who, file string
 	line      int
-	// process: the file is the name of a process, which has no lines.
+	// process is set if file names a process, which has no lines.
 	process bool
-	// by is what runs the file; "" for no other file.
+	// by is what runs the file; "" if no other file does.
 	by   string
 	idle string
-	// match are the ports that an enclosing rule or profile is for; nil is any.
+	// match holds the ports that an enclosing rule or profile applies to; nil means any port.
 	match []string
 }
 
@@ -75,8 +75,8 @@ func (a at) place() string {
 	return p
 }
 
-// add notes that a field of ports is set. value sets the member of the field; nil is a
-// value that is not known.
+// add records that a field of ports is set. value sets the member for the field; nil means that the
+// value is not known.
 func (f *Finder) add(a at, ports []string, field string, value func(*nic.Port)) {
 	w := nic.Writer{Ports: ports, Field: field}
 	if value != nil {
@@ -86,7 +86,7 @@ func (f *Finder) add(a at, ports []string, field string, value func(*nic.Port)) 
 	f.note(a, w)
 }
 
-// note keeps a writer, once for each place and field.
+// note records a writer, once for each place, field and set of ports.
 func (f *Finder) note(a at, w nic.Writer) {
 	if len(f.Found) >= most {
 		f.More = true
@@ -101,8 +101,7 @@ func (f *Finder) note(a at, w nic.Writer) {
 	}
 }
 
-// number adds a field that is a number, unless its text is none: that is a value that is
-// not known.
+// number records a field that is a number. If the text is not a number, the value is not known.
 func (f *Finder) number(a at, ports []string, field, text string) {
 	n, err := strconv.Atoi(text)
 	if err != nil {
@@ -127,7 +126,7 @@ func (f *Finder) number(a at, ports []string, field, text string) {
 	})
 }
 
-// egress adds what is set of the egress map of VLANs: "3:3".
+// egress records entries, such as "3:3", of a VLAN's egress map.
 func (f *Finder) egress(a at, vlan string, entries []string, sep string) {
 	ports := f.those(func(n NIC) bool { return slices.Contains(n.VLANs, vlan) })
 	m := nic.PCPs{-1, -1, -1, -1, -1, -1, -1, -1}
@@ -137,7 +136,7 @@ func (f *Finder) egress(a at, vlan string, entries []string, sep string) {
 		prio, err := strconv.Atoi(from)
 		pcp, perr := strconv.Atoi(to)
 		if err != nil || perr != nil || prio < 0 || prio > 7 || pcp < 0 || pcp > 7 {
-			break // what follows is not of the map
+			break // the rest does not belong to the map
 		}
 		m[prio], known = int8(pcp), true
 	}
@@ -147,8 +146,8 @@ func (f *Finder) egress(a at, vlan string, entries []string, sep string) {
 	f.note(a, nic.Writer{Ports: ports, Field: nic.FieldEgress, Egress: &m})
 }
 
-// named returns the ports of a literal name of a device: of the port, of its RDMA
-// device, of its bond.
+// named returns the ports with the given device name: that of the port, its RDMA device or its
+// bond.
 func (f *Finder) named(name string) []string {
 	return f.those(func(n NIC) bool { return name == n.Name || name == n.RDMA || name == n.Bond })
 }
@@ -162,8 +161,8 @@ func (f *Finder) those(is func(NIC) bool) (out []string) {
 	return out
 }
 
-// matches reports whether a list of patterns of shell globs takes one of the names; a
-// pattern that begins with ! leaves names out, and alone takes all others.
+// matches reports whether a list of shell patterns matches one of the names. A pattern that begins
+// with ! excludes names; if all patterns do, all other names match.
 func matches(patterns []string, names ...string) bool {
 	taken, positive := false, false
 	for _, p := range patterns {

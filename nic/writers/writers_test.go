@@ -19,7 +19,7 @@ func finder() *Finder {
 	}}
 }
 
-// said prints what was found: place, ports, field, value.
+// said returns what was found: place, ports, field, value.
 func said(f *Finder) (out []string) {
 	for _, w := range f.Found {
 		value := "?"
@@ -70,8 +70,8 @@ func TestCommands(t *testing.T) {
 		"mlnx_qos -i ens1 --pfc 0,0,0,1,0,0,0,0":                                      {"mlnx_qos f:1 ens1 pfc={3}"},
 		"sudo /usr/bin/mlnx_qos -i ens1 -f 0,0,0,0,0,0,0,0 > /dev/null":               {"mlnx_qos f:1 ens1 pfc={}"},
 		"mlnx_qos -i ens1 --pfc=$MASK":                                                {"mlnx_qos f:1 ens1 pfc=?"},
-		"mlnx_qos -i ens1":                                                            nil, // it shows
-		"mlnx_qos -i eno9 --pfc 0,0,0,1,0,0,0,0":                                      nil, // none of these
+		"mlnx_qos -i ens1":                                                            nil, // it only shows values
+		"mlnx_qos -i eno9 --pfc 0,0,0,1,0,0,0,0":                                      nil, // not one of the host's ports
 		"mlnx_qos -i ens1 --trust=pcp --dscp2prio set,26,0":                           {"mlnx_qos f:1 ens1 trust=\"pcp\"", "mlnx_qos f:1 ens1 dscp=26:0"},
 		"mlnx_qos -i ens1 -d fw --cable_len=7":                                        {"mlnx_qos f:1 ens1 cable=7", "mlnx_qos f:1 ens1 dcbx=\"firmware\""},
 		"mlnx_qos -i ens1 --buffer_size 1,2,3,4,5,6,7,8":                              {"mlnx_qos f:1 ens1 buffers=?"},
@@ -96,7 +96,7 @@ func TestCommands(t *testing.T) {
 		"ethtool -S ens1":                                                             nil,
 		"ethtool --set-priv-flags ens1 fw-lldp-agent on":                              {"ethtool f:1 ens1 dcbx=\"firmware\""},
 		"ip l s dev ens1 up mtu 1500":                                                 {"ip f:1 ens1 mtu=1500"},
-		"ip link set bond0 mtu 1500":                                                  {"ip f:1 ens1 mtu=1500"}, // its members follow
+		"ip link set bond0 mtu 1500":                                                  {"ip f:1 ens1 mtu=1500"}, // the members of the bond follow
 		"ip link add link ens1 name v100 type vlan id 100":                            nil,
 		"ip link add link ens2 name rail.100 type vlan id 100 egress-qos-map 3:3 2:5": {"ip f:1 ens2 egress_qos_map=[-1 -1 5 3 -1 -1 -1 -1]"},
 		"ip link set rail.100 type vlan egress-qos-map 2:3 ingress-qos-map 3:3":       {"ip f:1 ens2 egress_qos_map=[-1 -1 3 -1 -1 -1 -1 -1]"},
@@ -178,7 +178,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// Of two files of one name the first counts, of the others the first that takes a port.
+// Of two files with the same name the first applies; otherwise the first file that matches a port
+// applies.
 func TestNetworkd(t *testing.T) {
 	f := finder()
 	f.Networkd([]File{
@@ -199,7 +200,7 @@ func TestNetworkd(t *testing.T) {
 	}
 }
 
-// The file of netplan is named, not the one that it writes, and the last one counts.
+// The writer is netplan's own file, not the generated one, and the last file applies.
 func TestNetplan(t *testing.T) {
 	f := finder()
 	have := f.Netplan([]File{
@@ -224,7 +225,7 @@ func TestNetplan(t *testing.T) {
 	}
 }
 
-// Scripts that run each other, or are without end, are looked at once and in part.
+// Scripts that run each other, or are endless, are read once and only in part.
 func TestBounds(t *testing.T) {
 	f := finder()
 	reads := 0

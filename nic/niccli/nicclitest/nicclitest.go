@@ -1,6 +1,6 @@
-// Package nicclitest is a host of simulated Broadcom cards behind niccli: a runner program
-// that stores the option for RDMA, prints it as niccli does and refuses what it does not
-// know (amd/node-scraper, AMD's ROCm documentation on RoCE clusters).
+// Package nicclitest simulates a host with Broadcom cards behind niccli: a runner program that
+// stores the RDMA option, prints it as niccli does and rejects what it does not know
+// (amd/node-scraper, AMD's ROCm documentation on RoCE clusters).
 //
 // Only tests and simulators use it.
 package nicclitest
@@ -17,13 +17,13 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/runner"
 )
 
-// Faults are what goes wrong, and which generation of the tool it is.
+// Faults selects what goes wrong, and the generation of the tool.
 type Faults struct {
-	// Old has options with one dash, and another name for the list of cards.
+	// Old makes options begin with a single dash, and gives the list of cards another name.
 	Old bool
-	// Ignore: a set succeeds and changes nothing.
+	// Ignore: a set reports success and changes nothing.
 	Ignore bool
-	// Answer is what the tool prints of an option; "" is a regular answer.
+	// Answer is what the tool prints for an option; "" stands for a regular answer.
 	Answer string
 }
 
@@ -36,7 +36,7 @@ type Host struct {
 	calls  int
 }
 
-// New makes a host with cards at PCI addresses, without RDMA in their NVM.
+// New returns a host with cards at the given PCI addresses, without RDMA in their NVM.
 func New(pci ...string) *Host { return &Host{cards: pci, on: map[string]bool{}} }
 
 // SetFaults replaces the faults.
@@ -46,21 +46,21 @@ func (h *Host) SetFaults(f Faults) {
 	h.faults = f
 }
 
-// Set stores the option for RDMA of a card behind everyone's back.
+// Set stores the RDMA option of a card without the tool.
 func (h *Host) Set(pci string, on bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.on[pci] = on
 }
 
-// On returns the option for RDMA of a card.
+// On returns the RDMA option of a card.
 func (h *Host) On(pci string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.on[pci]
 }
 
-// Keep returns what brings the cards back to where they are now.
+// Keep returns a function that restores the current state of the cards.
 func (h *Host) Keep() (back func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -79,7 +79,7 @@ func (h *Host) Calls() int {
 	return h.calls
 }
 
-// Run is niccli, for a table of programs.
+// Run simulates niccli; it is a runnertest.Program.
 func (h *Host) Run(_ context.Context, args []string) (runner.Result, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

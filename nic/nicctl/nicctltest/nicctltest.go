@@ -1,8 +1,7 @@
-// Package nicctltest is a host of simulated AMD Pensando cards behind nicctl: a
-// runner program that keeps the values that are set, prints them as nicctl does
-// and refuses what nicctl and the cards' firmware are known to refuse, in their
-// words (amd/node-scraper, ROCm/mori tools/env_setup.sh). Where their behaviour
-// is not known, [Faults] has it either way.
+// Package nicctltest simulates a host with AMD Pensando cards behind nicctl: a runner program that
+// stores the values that are set, prints them as nicctl does, and rejects what nicctl and the
+// cards' firmware are known to reject, with the same messages (amd/node-scraper, ROCm/mori
+// tools/env_setup.sh). Where their behaviour is not known, [Faults] selects it.
 //
 // Only tests and simulators use it.
 package nicctltest
@@ -21,10 +20,10 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/runner"
 )
 
-// Card is a card with its ports; a card with one has one RDMA device.
+// Card is a card with its ports. A card with one port has one RDMA device.
 type Card struct {
 	ID, PCI string
-	// Devices are the RDMA devices, Ports the ports.
+	// Devices are the RDMA devices; Ports are the ports.
 	Devices []*Device
 	Ports   []*Port
 }
@@ -32,11 +31,11 @@ type Card struct {
 // Port is a port of a card.
 type Port struct {
 	ID, MAC   string
-	Pause     nicctl.Pause // with the type as it is printed, in upper case
+	Pause     nicctl.Pause // with the type in upper case, as printed
 	DSCP      [qos.NumDSCP]int8
 	PFC       qos.PrioritySet
 	Schedule  nicctl.Scheduling
-	PFCListed string // printed in place of the no-drop priorities
+	PFCListed string // printed instead of the no-drop priorities
 }
 
 // Device is an RDMA device with one DCQCN profile.
@@ -46,17 +45,17 @@ type Device struct {
 	CNPDSCP int
 }
 
-// Faults are what goes wrong, and what is not known.
+// Faults selects what goes wrong, and behaviour that is not known.
 type Faults struct {
-	// NoCards: the tool finds none, says so and exits with 0.
+	// NoCards: the tool finds no card, says so and exits with 0.
 	NoCards bool
-	// Ignore: a set succeeds and changes nothing.
+	// Ignore: a set reports success and changes nothing.
 	Ignore bool
-	// StaysOff: a disabled profile is not turned on by setting it.
+	// StaysOff: setting a disabled profile does not turn it on.
 	StaysOff bool
-	// Refuse is a verb ("scheduling", "pfc") that the firmware refuses.
+	// Refuse is a verb ("scheduling", "pfc") that the firmware rejects.
 	Refuse string
-	// Garble rewrites what "show" of a subject prints.
+	// Garble rewrites the output of "show" for a subject.
 	Garble func(subject, text string) string
 }
 
@@ -70,9 +69,9 @@ type Host struct {
 	writes []string
 }
 
-// New makes a host with cards as they are when they leave the factory: DSCP
-// classification with all in priority 0, nothing paused, DCQCN off. Card n has
-// the n-th RDMA device and its port the n-th address.
+// New returns a host with cards in their factory state: DSCP classification with all DSCPs in
+// priority 0, nothing paused, DCQCN off. Card n has the n-th RDMA device, and its port has the n-th
+// address.
 func New(devices ...string) *Host {
 	h := &Host{trust: qos.TrustDSCP}
 	for i, name := range devices {
@@ -85,10 +84,10 @@ func New(devices ...string) *Host {
 	return h
 }
 
-// MAC is the address of the port of card n of [New].
+// MAC returns the address of the port of card n made by [New].
 func MAC(n int) string { return fmt.Sprintf("04:90:81:32:5d:%02x", n) }
 
-// NewPort is a port as it leaves the factory.
+// NewPort returns a port in its factory state.
 func NewPort(n int, mac string) *Port {
 	hex := strings.ReplaceAll(mac, ":", "")
 	p := &Port{ID: fmt.Sprintf("%s-%s-4242-4242-0000110100%02x", hex[:8], hex[8:], n), MAC: mac, Pause: nicctl.Pause{Type: "NONE"}}
@@ -103,15 +102,14 @@ func (h *Host) SetFaults(f Faults) {
 	h.faults = f
 }
 
-// Edit changes the host behind everyone's back. The classification is that of
-// all cards.
+// Edit changes the state of the host without the tool. The classification applies to all cards.
 func (h *Host) Edit(f func(cards []*Card, trust *qos.Trust)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	f(h.cards, &h.trust)
 }
 
-// Keep returns what brings the cards back to where they are now.
+// Keep returns a function that restores the current state of the cards.
 func (h *Host) Keep() (back func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -140,8 +138,7 @@ func copies(cards []*Card) (out []*Card) {
 	return out
 }
 
-// Writes returns the command lines that changed something so far, and forgets
-// them.
+// Writes returns the command lines so far that changed something, and clears the list.
 func (h *Host) Writes() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -158,7 +155,7 @@ func refuses(format string, args ...any) (runner.Result, error) {
 	return runner.Result{Stdout: fmt.Appendf(nil, "ERROR - "+format+"\n", args...), Code: 1}, nil
 }
 
-// Run is the program, for runnertest.Fake.
+// Run simulates the program, for runnertest.Fake.
 func (h *Host) Run(ctx context.Context, args []string) (runner.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return runner.Result{}, err
@@ -193,7 +190,7 @@ func (h *Host) Run(ctx context.Context, args []string) (runner.Result, error) {
 	return runner.Result{}, nil
 }
 
-// split parts verbs from flags, of which --disable alone has no value.
+// split separates verbs from flags. Only --disable has no value.
 func split(args []string) (verbs []string, flags map[string]string, bad string) {
 	flags = map[string]string{}
 	for i := 0; i < len(args); i++ {
@@ -212,7 +209,7 @@ func split(args []string) (verbs []string, flags map[string]string, bad string) 
 	return verbs, flags, ""
 }
 
-// only says which flag is not one of those that are known.
+// only names a flag that is unknown or missing; "" if the flags are exactly the known ones.
 func only(flags map[string]string, known ...string) string {
 	for _, f := range slices.Sorted(maps.Keys(flags)) {
 		if !slices.Contains(known, f) {
@@ -325,8 +322,7 @@ func (h *Host) updatePFC(f map[string]string) string {
 	return ""
 }
 
-// updateSchedule refuses priorities that no DSCP has, and strict ones without a
-// rate limit.
+// updateSchedule rejects priorities without a DSCP, and strict ones without a rate limit.
 func (h *Host) updateSchedule(f map[string]string) string {
 	if bad := only(f, "-p", "--priority", "--dwrr", "--rate-limit"); bad != "" {
 		return bad

@@ -29,7 +29,7 @@ func (h *Host) show(subject string, flags map[string]string) (runner.Result, err
 	return runner.Result{Stdout: []byte(text)}, nil
 }
 
-// words prints a switch as the tool does.
+// words prints a boolean as the tool does.
 func words(on bool) string {
 	if on {
 		return "enabled"

@@ -1,5 +1,5 @@
-// Package runnertest is a runner.Runner that a test scripts: programs are
-// functions, and what was run is remembered.
+// Package runnertest provides a scripted runner.Runner for tests: programs are functions, and the
+// commands are recorded.
 //
 // Only tests and simulators use it.
 package runnertest
@@ -14,13 +14,13 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/runner"
 )
 
-// Program answers one run.
+// Program handles one run of a program.
 type Program func(ctx context.Context, args []string) (runner.Result, error)
 
-// Fake is a Runner whose programs are functions. It is safe for concurrent use
-// once Programs is filled.
+// Fake is a Runner whose programs are functions. It is safe for concurrent use once Programs is
+// set.
 type Fake struct {
-	// Programs by name. A name that is not there is runner.ErrNotFound.
+	// Programs maps names to programs. Other names yield runner.ErrNotFound.
 	Programs map[string]Program
 
 	mu    sync.Mutex
@@ -29,7 +29,7 @@ type Fake struct {
 
 var _ runner.Runner = (*Fake)(nil)
 
-// Run implements runner.Runner. A context that has ended starts nothing.
+// Run implements runner.Runner. It starts nothing if the context has ended.
 func (f *Fake) Run(ctx context.Context, name string, args ...string) (runner.Result, error) {
 	p, ok := f.Programs[name]
 	if !ok {
@@ -44,8 +44,7 @@ func (f *Fake) Run(ctx context.Context, name string, args ...string) (runner.Res
 	return p(ctx, slices.Clone(args))
 }
 
-// Calls returns the command lines that were run so far, words parted by one
-// space.
+// Calls returns the command lines run so far, with their words separated by spaces.
 func (f *Fake) Calls() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -56,7 +55,7 @@ func (f *Fake) Calls() []string {
 	return out
 }
 
-// Prints is a Program that always prints the same and exits with code.
+// Prints returns a Program that always prints the same output and exits with code.
 func Prints(stdout, stderr string, code int) Program {
 	return func(context.Context, []string) (runner.Result, error) {
 		return runner.Result{Stdout: []byte(stdout), Stderr: []byte(stderr), Code: code}, nil
