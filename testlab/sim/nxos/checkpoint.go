@@ -11,14 +11,14 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// checkpoint is a configuration that a rollback returns to.
+// checkpoint is a saved configuration to which a rollback returns.
 type checkpoint struct {
 	name, user string
 	cfg        *cli.Block
 	at         time.Time
 }
 
-// checkpointInfo is what show checkpoint summary says of one.
+// checkpointInfo is an entry of "show checkpoint summary".
 type checkpointInfo struct {
 	Name, User string
 	Size       int // bytes
@@ -35,8 +35,8 @@ const (
 
 var checkpointName = lazyre.New(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}$`)
 
-// addCheckpoint keeps the running configuration under a name, or under one of the
-// box's own choice where it is empty. The result is what the box prints.
+// addCheckpoint saves the running configuration under a name, or under a generated name if name
+// is "". It returns the output of the switch.
 func (n *NXOS) addCheckpoint(name string) string {
 	n.Mu.Lock()
 	defer n.Mu.Unlock()
@@ -59,7 +59,7 @@ func (n *NXOS) addCheckpoint(name string) string {
 	return "Done"
 }
 
-// removeCheckpoint is "no checkpoint NAME".
+// removeCheckpoint executes "no checkpoint NAME".
 func (n *NXOS) removeCheckpoint(name string) string {
 	n.Mu.Lock()
 	defer n.Mu.Unlock()
@@ -84,7 +84,7 @@ func (n *NXOS) noCheckpoint(name string) string {
 	return "ERROR: checkpoint " + cli.Clip(name) + " does not exist"
 }
 
-// checkpointSummary lists the user's checkpoints, the oldest first.
+// checkpointSummary lists the user's checkpoints, oldest first.
 func (n *NXOS) checkpointSummary() []checkpointInfo {
 	n.Mu.Lock()
 	defer n.Mu.Unlock()
@@ -95,8 +95,8 @@ func (n *NXOS) checkpointSummary() []checkpointInfo {
 	return out
 }
 
-// diffCheckpoint is "show diff rollback-patch checkpoint NAME running-config":
-// the lines that make the running configuration of the checkpoint.
+// diffCheckpoint returns the output of "show diff rollback-patch checkpoint NAME
+// running-config": the lines that turn the checkpoint into the running configuration.
 func (n *NXOS) diffCheckpoint(name string) string {
 	n.Mu.Lock()
 	defer n.Mu.Unlock()
@@ -112,7 +112,7 @@ func (n *NXOS) diffCheckpoint(name string) string {
 	return out + "!!\n" + strings.TrimRight(patchText(steps, ""), "\n")
 }
 
-// rollbackStatus is "show rollback status".
+// rollbackStatus returns the output of "show rollback status".
 func (n *NXOS) rollbackStatus() string {
 	n.Mu.Lock()
 	defer n.Mu.Unlock()
@@ -122,11 +122,10 @@ func (n *NXOS) rollbackStatus() string {
 	return n.lastRoll
 }
 
-// rollback is "rollback running-config checkpoint NAME [MODE]": a patch from
-// the running configuration to the checkpoint is carried out line by line and
-// obeys what every line obeys. The modes are "atomic" (also ""), which leaves
-// everything as it is when a line is refused, "stop-at-first-failure" and
-// "best-effort". The result is what the box prints.
+// rollback executes "rollback running-config checkpoint NAME [MODE]": it runs a patch from the
+// running configuration to the checkpoint line by line, under the same rules as typed lines.
+// Mode "atomic" (also "") leaves everything unchanged if a line is refused; the others are
+// "stop-at-first-failure" and "best-effort". It returns the output of the switch.
 func (n *NXOS) rollback(name, mode string) string {
 	if !n.Work() {
 		return "ERROR: the switch is going down\n" + rollbackFailed
@@ -151,7 +150,7 @@ func (n *NXOS) rollback(name, mode string) string {
 	} else {
 		b.WriteString("Executing Rollback Patch\n")
 		refused := n.rollTo(steps, mode)
-		// A line may take others with it, which the next patch brings back.
+		// A line may remove others as a side effect; another patch restores them.
 		for range 2 {
 			if len(refused) == 0 && !same(n.running, c.cfg) {
 				refused = n.rollTo(patch(n.running, c.cfg), mode)
@@ -176,8 +175,7 @@ func (n *NXOS) rollback(name, mode string) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// rollTo carries a patch out on the running configuration and returns the
-// refusals.
+// rollTo runs a patch on the running configuration and returns the refusals.
 func (n *NXOS) rollTo(steps []step, mode string) []string {
 	cfg := n.running.Clone()
 	var refused []string
@@ -199,7 +197,7 @@ func (n *NXOS) rollTo(steps []step, mode string) []string {
 	return refused
 }
 
-// runStep carries one line out in the mode that its heads open.
+// runStep runs one line in the mode that its headers open.
 func (n *NXOS) runStep(cfg *cli.Block, s step) string {
 	c := &configurer{n: n, user: "rollback", root: cfg}
 	for _, h := range s.path {
@@ -208,7 +206,7 @@ func (n *NXOS) runStep(cfg *cli.Block, s step) string {
 		}
 	}
 	out := ""
-	for _, l := range cli.SplitLines(s.line) { // a banner has several
+	for _, l := range cli.SplitLines(s.line) { // a banner has several lines
 		if out = c.run(l); failed(out) {
 			break
 		}

@@ -10,16 +10,15 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// step is a line of a patch, in the mode that the heads open.
+// step is a line of a patch, with the headers that open its mode.
 type step struct {
 	path []string
 	line string
 }
 
-// patch lists the lines that make one configuration of another, in an order
-// that leaves nothing in use that is removed: policies are detached, then what
-// goes is removed, then what comes is made, in the order in which it is
-// printed.
+// patch returns the lines that turn one configuration into another. Their order never removes an
+// object in use: policies are detached first, then objects are removed, and then new ones are
+// created in printing order.
 func patch(from, to *cli.Block) []step {
 	d := &differ{}
 	d.detach(from, to)
@@ -35,7 +34,7 @@ func (d *differ) step(path []string, line string) {
 	d.steps = append(d.steps, step{path: slices.Clone(path), line: line})
 }
 
-// detach takes away the service policies that change.
+// detach removes the service-policy lines that change.
 func (d *differ) detach(from, to *cli.Block) {
 	for _, k := range orderOf(from.Subs) {
 		b := from.Subs[k]
@@ -54,9 +53,9 @@ func valueOf(b *cli.Block, key string) string {
 	return b.Get(key)
 }
 
-// recreated are the blocks that are there before and after and yet have to be
-// made anew: class-maps of another match type, the classes that these are in,
-// and the classes of a qos policy behind the first one that moves.
+// recreated returns the blocks that exist before and after but must be removed and created
+// again: class-maps whose match type changes, classes that use such class-maps, and the classes
+// of a qos policy from the first one that moves.
 func (d *differ) recreated(from, to *cli.Block) map[*cli.Block]bool {
 	again := map[*cli.Block]bool{}
 	for k, b := range from.Subs {
@@ -69,7 +68,7 @@ func (d *differ) recreated(from, to *cli.Block) map[*cli.Block]bool {
 			continue
 		}
 		after := orderOf(to.Subs[k].Subs)
-		// A class that goes moves nothing.
+		// A removed class does not move the others.
 		kept := slices.DeleteFunc(orderOf(p.Subs), func(c string) bool { return to.Subs[k].Subs[c] == nil })
 		moved := false
 		for i, c := range kept {
@@ -85,16 +84,14 @@ func (d *differ) recreated(from, to *cli.Block) map[*cli.Block]bool {
 	return again
 }
 
-// remove takes away what is not in to. Policies go before the class-maps that
-// they use.
+// remove removes what is not in to, policies before the class-maps that they use.
 func (d *differ) remove(from, to *cli.Block, path []string, again map[*cli.Block]bool) {
-	// Shares of the bandwidth go first of all, so that their sum stays in its
-	// bounds.
+	// Bandwidth shares are removed first, so that their sum stays within its limit.
 	order := orderOf(from.Subs)
 	for _, k := range slices.Backward(order) {
 		b, o := from.Subs[k], to.Subs[k]
 		if b.Mode == modeSystemQoS && o == nil {
-			o = &cli.Block{} // stays, empty
+			o = &cli.Block{} // stays, but empty
 		}
 		if o == nil || again[b] {
 			continue
@@ -103,7 +100,7 @@ func (d *differ) remove(from, to *cli.Block, path []string, again map[*cli.Block
 	}
 	for _, key := range valuesOf(from) {
 		if isAttachment(key) && len(path) > 0 {
-			continue // is detached
+			continue // detached already
 		}
 		if line := from.Get(key); to.Get(key) != line {
 			d.step(path, negated(line))
@@ -122,7 +119,7 @@ func isAttachment(key string) bool {
 	return slices.ContainsFunc(attachments, func(a attachment) bool { return a.key == key })
 }
 
-// add makes what is not in from.
+// add creates what is not in from.
 func (d *differ) add(from, to *cli.Block, path []string, again map[*cli.Block]bool) {
 	if from == nil {
 		from = &cli.Block{}
@@ -144,7 +141,7 @@ func (d *differ) add(from, to *cli.Block, path []string, again map[*cli.Block]bo
 	}
 }
 
-// orderOf lists the keys of blocks in the order in which they are printed.
+// orderOf returns the keys of blocks in printing order.
 func orderOf(subs map[string]*cli.Block) []string {
 	return ordered.Sorted(maps.Keys(subs), func(k, l string) int {
 		a, b := subs[k], subs[l]
@@ -152,7 +149,7 @@ func orderOf(subs map[string]*cli.Block) []string {
 	})
 }
 
-// valuesOf lists the keys of the values of a block, likewise.
+// valuesOf returns the keys of a block's values in printing order.
 func valuesOf(b *cli.Block) []string {
 	return ordered.Sorted(maps.Keys(b.Vals), func(k, l string) int {
 		v, w := b.Vals[k], b.Vals[l]
@@ -160,7 +157,7 @@ func valuesOf(b *cli.Block) []string {
 	})
 }
 
-// negated is the line that takes another one back.
+// negated returns the line that undoes another one.
 func negated(line string) string {
 	if l, ok := strings.CutPrefix(line, "no "); ok {
 		return "default " + l
@@ -171,8 +168,8 @@ func negated(line string) string {
 	return "no " + line
 }
 
-// patchText writes steps with so much indentation per mode. A head that the step
-// before opens, or is in, is not repeated.
+// patchText writes steps with the given indentation per mode. It does not repeat a header that
+// is still open from the previous step.
 func patchText(steps []step, indent string) string {
 	var b strings.Builder
 	var path []string
@@ -191,8 +188,8 @@ func patchText(steps []step, indent string) string {
 	return b.String()
 }
 
-// same reports whether two configurations mean the same: all but the order of
-// lines, which counts for the classes of qos policies alone.
+// same reports whether two configurations mean the same. The order of lines counts only for the
+// classes of qos policies.
 func same(a, b *cli.Block) bool {
 	if a.Head != b.Head || len(a.Vals) != len(b.Vals) {
 		return false

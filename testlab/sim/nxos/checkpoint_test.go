@@ -40,8 +40,8 @@ func TestCheckpoints(t *testing.T) {
 	}
 }
 
-// Rollbacks between configurations that share, rename, reorder and use each
-// other's objects: the result says what the checkpoint did.
+// Rollbacks between configurations that share, rename, reorder and use each other's objects
+// restore the checkpoint.
 func TestRollbackBetween(t *testing.T) {
 	single, double := readFile(t, "single.cfg"), readFile(t, "double.cfg")
 	renamed := strings.NewReplacer("ROCE_GPU", "GPU", "QOS_EGRESS_PORT", "OUT", "QOS_NETWORK", "NET", "percent 30", "percent 45", "percent 20", "percent 5").Replace(double)
@@ -112,8 +112,8 @@ service-policy type network-qos NEW`
 	}
 }
 
-// A patch whose line is refused: atomic leaves all as it was, best-effort does
-// the rest, stop-at-first-failure what came before.
+// If a line of the patch is refused, atomic leaves everything unchanged, best-effort runs all
+// other lines, and stop-at-first-failure keeps the effect of the lines before it.
 func TestRollbackFails(t *testing.T) {
 	for mode, want := range map[string][]string{
 		"atomic":                {"on", "3000", "bgp"},
@@ -125,8 +125,8 @@ func TestRollbackFails(t *testing.T) {
 			nq := "policy-map type network-qos P\nclass type network-qos c-8q-nq3\npause pfc-cos 3\n"
 			n := newBox(t, Options{Config: small + "policy-map Q\n" + nq + "system qos\nservice-policy type network-qos P\n", NQLocked: true})
 			n.addCheckpoint("c")
-			// Locked once attached: it is changed while it is not, and the way
-			// back needs a change while it is.
+			// The attached policy cannot be edited. It is changed while detached, and the
+			// rollback would have to change it while attached.
 			feed(t, n, "interface Ethernet1/1\nservice-policy type qos input Q\nsystem qos\nno service-policy type network-qos P\n"+nq+"mtu 3000\nsystem qos\nservice-policy type network-qos P\nfeature bgp")
 			out := n.rollback("c", mode)
 			if !strings.HasSuffix(out, rollbackFailed) || strings.Contains(out, rollbackDone) || !strings.Contains(out, "ERROR: policy-map P is attached and cannot be modified") {
@@ -153,7 +153,7 @@ func TestRollbackFails(t *testing.T) {
 	}
 }
 
-// A rollback that takes its time ends with the switch.
+// A rollback that takes time ends when the switch is closed.
 func TestCloseDuringRollback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newBox(t, Options{Config: small, TimeScale: 3600})

@@ -8,20 +8,20 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// configurer is one client's way into the configuration, with the mode that
-// it is in: a terminal whose lines take effect at once, or a dual-stage one.
+// configurer is one client's configuration session with its current mode: a terminal, whose
+// lines take effect at once, or a dual-stage session.
 type configurer struct {
 	n       *NXOS
 	user    string
-	root    *cli.Block // a configuration that nobody else sees; nil: the running one
-	stage   *stage     // nil: a terminal
+	root    *cli.Block // a configuration that only this session sees; nil for the running one
+	stage   *stage     // nil for a terminal
 	stack   []cli.Frame
-	heredoc *heredoc // a banner that is being entered
-	counted bool     // as a write
-	ran     *step    // the last line that was understood, of a dual-stage one
+	heredoc *heredoc // banner being entered
+	counted bool     // this session has been counted as a write
+	ran     *step    // last line that was understood, in a dual-stage session
 }
 
-// heredoc is a banner that goes on over several lines, up to its delimiter.
+// heredoc is a multi-line banner, up to its delimiter.
 type heredoc struct {
 	head  string
 	delim byte
@@ -29,20 +29,20 @@ type heredoc struct {
 	size  int
 }
 
-// maxBanner bounds a banner, in bytes.
+// maxBanner limits the size of a banner in bytes.
 const maxBanner = 64 << 10
 
-// exec is one command that is being carried out.
+// exec is a command being executed.
 type exec struct {
 	*cli.Match[*exec]
 	cli.Exec
 	n     *NXOS
 	c     *configurer
 	w     cli.Words
-	loose bool // grammar alone is checked: a dual-stage line that is not committed yet
+	loose bool // check only the grammar: a dual-stage line before its commit
 }
 
-// Command is what is carried out, and its line.
+// Command returns the command being executed and its line.
 func (x *exec) Command() (*cli.Exec, string) { return &x.Exec, x.Line }
 
 // enter opens a sub-mode of the command's mode.
@@ -51,11 +51,11 @@ func (x *exec) enter(f cli.Frame) {
 	x.Enter(f)
 }
 
-// openTerminal is a plain "configure terminal".
+// openTerminal executes "configure terminal".
 func (n *NXOS) openTerminal(user string) *configurer { return &configurer{n: n, user: user} }
 
-// line carries out one configuration line and returns the box's output, "" for
-// none. A refused line changes nothing, the mode neither.
+// line executes a configuration line and returns the output of the switch, "" for none. A
+// refused line changes neither the configuration nor the mode.
 func (c *configurer) line(text string) string {
 	c.n.Mu.Lock()
 	defer c.n.Mu.Unlock()
@@ -74,7 +74,7 @@ func (c *configurer) line(text string) string {
 	return out
 }
 
-// config is what the lines change. The caller holds mu.
+// config returns the configuration that lines change. The caller holds mu.
 func (c *configurer) config() *cli.Block {
 	switch {
 	case c.root != nil:
@@ -85,8 +85,8 @@ func (c *configurer) config() *cli.Block {
 	return c.n.running
 }
 
-// exit leaves the current mode. It reports whether the client was at the top
-// and leaves the configuration.
+// exit leaves the current mode. It reports whether the client was at the top level and has left
+// configuration mode.
 func (c *configurer) exit() (left bool) {
 	c.n.Mu.Lock()
 	defer c.n.Mu.Unlock()
@@ -98,15 +98,15 @@ func (c *configurer) exit() (left bool) {
 	return false
 }
 
-// inBanner reports whether the next line is one of a banner, whatever it holds.
+// inBanner reports whether the next line is part of a banner, whatever it contains.
 func (c *configurer) inBanner() bool {
 	c.n.Mu.Lock()
 	defer c.n.Mu.Unlock()
 	return c.heredoc != nil
 }
 
-// prompt is the part of the prompt behind the host name: "(config)",
-// "(config-if)", "(config-dual-stage-if)".
+// prompt returns the part of the prompt after the host name: "(config)", "(config-if)",
+// "(config-dual-stage-if)".
 func (c *configurer) prompt() string {
 	c.n.Mu.Lock()
 	defer c.n.Mu.Unlock()
@@ -124,7 +124,7 @@ func (c *configurer) promptNow() string {
 	return p + ")"
 }
 
-// run carries out one configuration line. The caller holds mu.
+// run executes a configuration line. The caller holds mu.
 func (c *configurer) run(text string) string {
 	if len(text) > cli.MaxLine {
 		return "% Invalid command (line too long)"
@@ -155,7 +155,7 @@ func (c *configurer) run(text string) string {
 	return out
 }
 
-// command looks a line up in the current mode, then in its parents.
+// command executes a line in the current mode, or in the nearest parent mode that knows it.
 func (c *configurer) command(w cli.Words) (string, *cli.Misfit) {
 	x := &exec{n: c.n, c: c, w: w, loose: c.stage != nil, Exec: cli.Exec{Root: c.config(), Client: &c.stack}}
 	first := 0
@@ -190,10 +190,10 @@ func (c *configurer) command(w cli.Words) (string, *cli.Misfit) {
 	return out, nil
 }
 
-// misplaced is how an action says that a word does not belong there.
+// misplaced is the result of an action for a word that is not valid there.
 const misplaced = "%% misplaced word %d"
 
-// invalid refuses the line at a word; a negative one counts from the end.
+// invalid refuses the line at a word; a negative index counts from the end.
 func (x *exec) invalid(word int) string {
 	if word < 0 {
 		word += len(x.w.Word)
@@ -201,8 +201,8 @@ func (x *exec) invalid(word int) string {
 	return fmt.Sprintf(misplaced, word)
 }
 
-// deny is a refusal for what the configuration is. A dual-stage line is not
-// refused for that before its commit.
+// deny refuses a line because of the present configuration. A dual-stage line is refused for
+// this reason only at its commit.
 func (x *exec) deny(format string, args ...any) string {
 	if x.loose {
 		return ""
@@ -210,9 +210,8 @@ func (x *exec) deny(format string, args ...any) string {
 	return "ERROR: " + fmt.Sprintf(format, args...)
 }
 
-// say is the box's answer to a line that it does not understand: a line with a
-// mark under the word, and the reason (ansible-collections/cisco.nxos
-// plugins/terminal/nxos.py).
+// say returns the answer of the switch to a line that it does not understand: a line with a mark
+// below the word, and the reason (ansible-collections/cisco.nxos plugins/terminal/nxos.py).
 func (c *configurer) say(f cli.Misfit, w cli.Words, indent int) string {
 	at := len(w.Line) + 1
 	if f.At < len(w.Word) {
@@ -231,7 +230,7 @@ func (c *configurer) say(f cli.Misfit, w cli.Words, indent int) string {
 	return mark + "% Invalid command at '^' marker."
 }
 
-// banner takes one line of a banner.
+// banner reads one line of a banner.
 func (c *configurer) banner(text string) string {
 	h := c.heredoc
 	text = strings.TrimRight(text, "\r")
@@ -270,8 +269,8 @@ func downIn(root *cli.Block) map[string]bool {
 	return out
 }
 
-// section is what "| section EXPR" leaves of a text: the lines that match with
-// what is indented below them. It fails where the expression does not compile.
+// section returns the result of "| section EXPR": the matching lines with everything indented
+// below them. It fails if the expression does not compile.
 func section(text, expr string) (string, error) {
 	re, err := regexp.Compile(expr)
 	if err != nil {

@@ -15,8 +15,8 @@ const (
 
 func outOf(span string) string { return strings.ReplaceAll(badNumber, "(%)", "("+span+")") }
 
-// A refused line is answered in the box's words and changes nothing, the mode
-// neither.
+// A refused line gets the answer of a real switch and changes neither the configuration nor the
+// mode.
 func TestRefusedLines(t *testing.T) {
 	const port, sys = "interface Ethernet1/1", "system qos"
 	const que = "policy-map type queuing P\nclass type queuing c-out-8q-q3"
@@ -29,7 +29,7 @@ func TestRefusedLines(t *testing.T) {
 		mode, line, want string
 		o                Options
 	}{
-		// Not NX-OS, whatever is published.
+		// These lines are not NX-OS, although they have been published.
 		{"", "feature qos", badCommand, Options{}},
 		{"", "feature dcbx", badCommand, Options{}},
 		{"", "hardware qos pfc-watchdog on", badCommand, Options{}},
@@ -45,7 +45,7 @@ func TestRefusedLines(t *testing.T) {
 		{que, "pause no-drop", badCommand, Options{}},
 		{"policy-map type network-qos P", "class type network-qos c-out-8q-q3", badCommand, Options{}},
 		{"policy-map type queuing P", "class type queuing class-default", badCommand, Options{}},
-		// Of the other model.
+		// Class names of the other class model.
 		{"policy-map type network-qos P", "class type network-qos c-nq3", badCommand, Options{}},
 		{"policy-map type network-qos P", "class type network-qos c-8q-nq3", badCommand, four},
 		{"policy-map type queuing P", "class type queuing c-out-q3", badCommand, Options{}},
@@ -54,7 +54,7 @@ func TestRefusedLines(t *testing.T) {
 		{"policy-map type queuing P", "class type qos c-out-8q-q3", badCommand, Options{}},
 		{nq, "pause no-drop", badCommand, Options{}},
 		{qos, "set qos-group 4", badCommand, four},
-		// Ranges and forms.
+		// Ranges and syntax.
 		{qos, "set qos-group 8", outOf("0-7"), Options{}},
 		{nq, "mtu 9217", outOf("576-9216"), Options{}},
 		{nq, "pause pfc-cos 8", badCommand, Options{}},
@@ -90,7 +90,7 @@ func TestRefusedLines(t *testing.T) {
 		{"", "feature", tooShort, Options{}},
 		{"", "f", "% Ambiguous command at '^' marker.", Options{}},
 		{port, "description secret", badCommand, Options{Refuse: []string{`^description`}}},
-		// Objects that exist and that do not.
+		// Objects that exist or do not exist.
 		{"policy-map P", "class NONE", "ERROR: class-map NONE does not exist", Options{}},
 		{"policy-map P", "no class NONE", "ERROR: class NONE is not in the policy-map", Options{}},
 		{"class-map match-any A", "class-map match-all A", "ERROR: class-map A exists with another match type", Options{}},
@@ -105,12 +105,12 @@ func TestRefusedLines(t *testing.T) {
 		{"policy-map type queuing P\n" + sys + "\nservice-policy type queuing output P\npolicy-map type queuing P", "class type queuing c-in-q3", "ERROR: policy-map P is in use for output by system qos", Options{}},
 		{in, "class type queuing c-out-8q-q3", "ERROR: policy-map P has classes of the other direction", Options{}},
 		{"policy-map P\npolicy-map Q\n" + port + "\nservice-policy type qos input P", "service-policy type qos input Q", "ERROR: policy-map P is attached already", Options{}},
-		// In use.
+		// Objects in use.
 		{qos, "no class-map type qos match-all A", "ERROR: class-map A is in use by policy-map P", Options{}},
 		{"policy-map P\n" + port + "\nservice-policy type qos input P", "no policy-map type qos P", "ERROR: policy-map P is in use by interface Ethernet1/1", Options{}},
 		{nq + "\n" + sys + "\nservice-policy type network-qos P", "no policy-map type network-qos P", "ERROR: policy-map P is in use by system qos", Options{}},
 		{nq + "\n" + sys + "\nservice-policy type network-qos P", "policy-map type network-qos P", "ERROR: policy-map P is attached and cannot be modified", Options{NQLocked: true}},
-		// Shares.
+		// Bandwidth shares.
 		{que + "\nbandwidth remaining percent 60\nclass type queuing c-out-8q-q4", "bandwidth remaining percent 41", "ERROR: sum of bandwidth remaining percent in policy-map P is 101, above 100", Options{}},
 		{que + "\nbandwidth percent 10", "bandwidth remaining percent 10", "ERROR: 'bandwidth remaining percent 10' cannot be configured together with 'bandwidth percent 10'", Options{}},
 		{que + "\npriority level 1", "bandwidth percent 10", "ERROR: 'bandwidth percent 10' cannot be configured together with 'priority level 1'", Options{}},
@@ -136,8 +136,7 @@ func TestRefusedLines(t *testing.T) {
 	}
 }
 
-// The mark stands under the word that is wrong, as the line was typed behind
-// the prompt.
+// The mark is below the wrong word of the line as it was typed after the prompt.
 func TestMark(t *testing.T) {
 	n := newBox(t, Options{Config: small})
 	c := n.openTerminal("admin")
@@ -154,8 +153,7 @@ func TestMark(t *testing.T) {
 	}
 }
 
-// Unbinding comes before deleting, and the order of the removal is the one
-// that works.
+// Objects can be deleted once they are detached, in the right order.
 func TestRemoval(t *testing.T) {
 	n := newBox(t, Options{Config: readFile(t, "double.cfg")})
 	feed(t, n, `interface Ethernet1/1
@@ -175,7 +173,7 @@ no class-map type qos match-any CNP`)
 	}
 }
 
-// The names of both models are as long as they may be.
+// Both class models accept names of the maximum length.
 func TestLongestName(t *testing.T) {
 	const forty = "a234567890123456789012345678901234567890"
 	n := newBox(t, Options{Config: small})

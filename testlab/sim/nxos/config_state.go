@@ -9,10 +9,10 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// portState is what show commands say of one interface.
+// portState is the state of an interface that show commands print.
 type portState struct {
-	Name, Kind, Description string // Kind as in the name: "Ethernet", "port-channel", ...
-	Address                 string // as configured, "" without
+	Name, Kind, Description string // Kind is the prefix of the name: "Ethernet", "port-channel", ...
+	Address                 string // as configured; "" for none
 	MTU                     int    // bytes
 	Routed, Shutdown        bool
 	Wire                    cli.Wire
@@ -20,13 +20,12 @@ type portState struct {
 	PFC                          string // "auto", "on" or "off"
 	SendTLV                      bool
 	Watchdog, DisableAction      bool
-	WatchdogMultiplier           int    // 0: the box's
-	QoSIn, QueuingIn, QueuingOut string // policies of the port itself, "" without
+	WatchdogMultiplier           int    // 0 for the switch-wide value
+	QoSIn, QueuingIn, QueuingOut string // policies on the port itself; "" for none
 	Lines                        []string
 }
 
-// portStates lists the interfaces of the running configuration in the order in
-// which they are printed.
+// portStates returns the interfaces of the running configuration in printing order.
 func (n *NXOS) portStates() []portState {
 	n.Mu.Lock()
 	defer n.Mu.Unlock()
@@ -61,7 +60,7 @@ func (n *NXOS) portState(b *cli.Block) portState {
 	return p
 }
 
-// wireOf is how a port is set for its link. Speeds are in Mb/s.
+// wireOf returns the link settings of a port. Speeds are in Mb/s.
 func (n *NXOS) wireOf(b *cli.Block) cli.Wire {
 	fec := map[string]string{"off": "none", "fc-fec": "fc", "rs-fec": "rs", "rs-ieee": "rs", "rs-cons16": "rs", "kp-fec": "rs"}
 	off := n.running.Get("feature lldp") == ""
@@ -69,7 +68,7 @@ func (n *NXOS) wireOf(b *cli.Block) cli.Wire {
 		Mute: off || b.Get("lldp transmit") == "no lldp transmit", Deaf: off || b.Get("lldp receive") == "no lldp receive"}
 }
 
-// Wire is how a port is set for its link.
+// Wire returns the link settings of a port.
 func (n *NXOS) Wire(port string) cli.Wire {
 	n.Mu.Lock()
 	defer n.Mu.Unlock()
@@ -79,22 +78,22 @@ func (n *NXOS) Wire(port string) cli.Wire {
 	return cli.Wire{}
 }
 
-// numberOf reads what follows the words of a line, def where there is none.
+// numberOf returns the number after the words of a line, or def if the line is "".
 func numberOf(line, words, def string) int {
 	if line == "" {
 		line, words = def, ""
 	}
 	n, err := strconv.Atoi(strings.TrimPrefix(line, words))
 	if err != nil {
-		return 0 // the grammar lets numbers pass only
+		return 0 // cannot happen: the grammar only accepts numbers
 	}
 	return n
 }
 
-// qosState is what is in force for the whole box.
+// qosState holds the switch-wide QoS settings in force.
 type qosState struct {
-	// Policies under system qos, the default one's name where none is
-	// attached; of type qos there is no default.
+	// Policies in force under system qos; the name of the default policy if none is attached.
+	// Type qos has no default.
 	QoSIn, NetworkQoS, QueuingIn, QueuingOut string
 
 	Watchdog                  bool
@@ -121,7 +120,7 @@ func (n *NXOS) qosState() qosState {
 	}
 }
 
-// inForce is the policy of that kind under system qos. The caller holds mu.
+// inForce returns the policy of a kind that is in force under system qos. The caller holds mu.
 func (n *NXOS) inForce(a attachment) string {
 	if b := n.running.Subs["system qos"]; b != nil {
 		if name := attachedName(b, a); name != "" {
@@ -131,7 +130,7 @@ func (n *NXOS) inForce(a attachment) string {
 	return n.defaultPolicy(a)
 }
 
-// policyMap is a policy-map as it is configured, or one of the system's.
+// policyMap is a configured policy-map or a system-defined one.
 type policyMap struct {
 	Type, Name, Description string
 	System                  bool
@@ -141,18 +140,18 @@ type policyMap struct {
 // policyClass is a class of a policy-map.
 type policyClass struct {
 	Name  string
-	Group int      // qos-group of a system-defined class, -1 of another
-	Lines []string // what it does
+	Group int      // qos-group of a system-defined class; -1 for other classes
+	Lines []string // actions
 }
 
-// classMap is a class-map as it is configured, or one of the system's.
+// classMap is a configured class-map or a system-defined one.
 type classMap struct {
 	Type, Match, Name string
 	System            bool
 	Lines             []string
 }
 
-// policyMaps lists the policy-maps of a type, the system's first.
+// policyMaps returns the policy-maps of a type, system-defined ones first.
 func (n *NXOS) policyMaps(typ string) []policyMap {
 	n.Mu.Lock()
 	defer n.Mu.Unlock()
@@ -184,8 +183,7 @@ func (n *NXOS) policyMapsNow(typ string) []policyMap {
 	return out
 }
 
-// policiesIn lists the policy-maps of a mode in the order in which they were
-// made.
+// policiesIn returns the policy-maps of a mode in the order of their creation.
 func policiesIn(root *cli.Block, mode string) []*cli.Block {
 	var out []*cli.Block
 	for _, b := range root.Subs {
@@ -197,7 +195,7 @@ func policiesIn(root *cli.Block, mode string) []*cli.Block {
 	return out
 }
 
-// policy finds a policy-map by its type and name.
+// policy returns the policy-map with a type and name.
 func (n *NXOS) policy(typ, name string) (policyMap, bool) {
 	n.Mu.Lock()
 	defer n.Mu.Unlock()
@@ -213,7 +211,7 @@ func (n *NXOS) policyNow(typ, name string) (policyMap, bool) {
 	return all[i], true
 }
 
-// classMaps lists the class-maps of a type, the system's first.
+// classMaps returns the class-maps of a type, system-defined ones first.
 func (n *NXOS) classMaps(typ string) []classMap {
 	n.Mu.Lock()
 	defer n.Mu.Unlock()
@@ -225,8 +223,8 @@ func (n *NXOS) classMaps(typ string) []classMap {
 	return out
 }
 
-// lossless is, by qos-group, what the network-qos policy in force pauses: the
-// priorities of its class, ascending.
+// lossless returns, by qos-group, the priorities that the network-qos policy in force pauses, in
+// ascending order.
 func (n *NXOS) lossless() map[int][]int {
 	n.Mu.Lock()
 	defer n.Mu.Unlock()

@@ -12,8 +12,8 @@ import (
 
 const small = "hostname leaf1\ninterface Ethernet1/1\n no switchport\ninterface Ethernet1/2\ninterface port-channel1\ninterface mgmt0\n"
 
-// inside is the block that a line opens at the top, as it is printed, without
-// that line.
+// inside returns the printed lines of a top-level block without its header; "none" if the block
+// does not exist.
 func inside(t *testing.T, n *NXOS, head string) string {
 	t.Helper()
 	_, s, ok := strings.Cut("\n"+bodyOf(t, n), "\n"+head+"\n")
@@ -30,7 +30,7 @@ func inside(t *testing.T, n *NXOS, head string) string {
 	return b.String()
 }
 
-// The effect of lines on one place in the configuration.
+// TestLines checks the effect of lines on one block of the configuration.
 func TestLines(t *testing.T) {
 	const port, bridge, sys = "interface Ethernet1/1", "interface Ethernet1/2", "system qos"
 	const que, nq, qos, cm = "policy-map type queuing P", "policy-map type network-qos P", "policy-map type qos P", "class-map type qos match-any A"
@@ -82,8 +82,8 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// The effect of lines at the top of the configuration: the lines that were not
-// there before.
+// TestGlobalLines checks the effect of top-level lines: the lines that are new in the running
+// configuration.
 func TestGlobalLines(t *testing.T) {
 	for _, c := range []struct {
 		name, lines, want string
@@ -214,7 +214,7 @@ func TestWritesAreEntries(t *testing.T) {
 	}
 }
 
-// A restart loses the configuration that is not saved, but no checkpoints.
+// A restart loses unsaved configuration but keeps checkpoints.
 func TestRestart(t *testing.T) {
 	n := newBox(t, Options{Config: small, TCAM: true})
 	feed(t, n, "policy-map P\nhardware access-list tcam region ing-l2-qos 1536")

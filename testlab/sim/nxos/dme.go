@@ -8,16 +8,15 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// dmeName is an interface in the native model: "eth1/1", "po10".
+// dmeName returns the name of an interface in the native model: "eth1/1", "po10".
 func dmeName(name string) string {
 	return strings.NewReplacer("Ethernet", "eth", "port-channel", "po", "loopback", "lo", "Vlan", "vlan").Replace(name)
 }
 
-// system is the native tree below /System, as far as it is simulated: ports
-// with their flow control, policies with their classes, where they are
-// attached, and the counters of queues (YangModels/yang,
-// Cisco-NX-OS-device.yang 9.3(2); CiscoDevNet/terraform-provider-nxos
-// definitions). Numbers and booleans are JSON's own.
+// system returns the native tree below /System, as far as it is simulated: ports with their flow
+// control, policies with their classes and attachments, and queue counters (YangModels/yang,
+// Cisco-NX-OS-device.yang 9.3(2); CiscoDevNet/terraform-provider-nxos definitions). Numbers and
+// booleans are JSON numbers and booleans.
 func (f *front) system() map[string]any {
 	ports, box := f.views()
 	var phys, aggr []any
@@ -50,8 +49,7 @@ func (f *front) system() map[string]any {
 	}
 }
 
-// prune leaves out lists and objects without content: the model does not show
-// them.
+// prune removes empty lists and objects, which the native model does not show.
 func prune(m map[string]any) map[string]any {
 	for k, v := range m {
 		switch v := v.(type) {
@@ -68,10 +66,10 @@ func prune(m map[string]any) map[string]any {
 	return m
 }
 
-// fecMode are the words of FECMode.
+// fecMode maps FEC modes to the values of FECMode.
 var fecMode = map[string]string{"rs": "rs-fec", "fc": "fc-fec", "none": "fec-off"}
 
-// dmePort is a port with its configuration and its state.
+// dmePort returns a port with its configuration and its state.
 func (f *front) dmePort(v portView) map[string]any {
 	layer := "Layer2"
 	var flags []string
@@ -104,7 +102,7 @@ func (f *front) dmePort(v portView) map[string]any {
 	return p
 }
 
-// dmeTree is one of the three parallel trees of QoS.
+// dmeTree returns one of the three parallel trees of QoS.
 func (f *front) dmeTree(typ string, ports []portView, box qosState) map[string]any {
 	var policies []any
 	for _, p := range f.n.policyMaps(typ) {
@@ -125,10 +123,10 @@ func (f *front) dmeTree(typ string, ports []portView, box qosState) map[string]a
 	})
 }
 
-// dmeAttached is where policies are attached; egress queues carry the counters
-// of their port.
+// dmeAttached returns the attachments of policies; egress queues carry the counters of their
+// port.
 func (f *front) dmeAttached(typ string, ports []portView, box qosState) map[string]any {
-	// The network-qos policy stands in the input direction.
+	// The network-qos policy is listed in the input direction.
 	system := map[string]string{"in-items": box.QoSIn}
 	switch typ {
 	case typeNetwork:
@@ -156,7 +154,7 @@ func (f *front) dmeAttached(typ string, ports []portView, box qosState) map[stri
 	return prune(out)
 }
 
-// dmeInterface is one port of one direction, nil where there is nothing of it.
+// dmeInterface returns one port in one direction; nil if there is nothing to show.
 func (f *front) dmeInterface(typ, dir string, v portView) any {
 	own := map[string]string{typeQoS + "in-items": v.portState.QoSIn, typeQueuing + "in-items": v.portState.QueuingIn, typeQueuing + "out-items": v.portState.QueuingOut}[typ+dir]
 	e := map[string]any{"name": dmeName(v.Name)}
@@ -172,9 +170,8 @@ func (f *front) dmeInterface(typ, dir string, v portView) any {
 	return e
 }
 
-// dmeCounters are the counters of the queues of a port. Those of the watchdog
-// stay 0: some releases do not fill them in
-// (paregupt/nexus_traffic_monitor).
+// dmeCounters returns the counters of a port's queues. The watchdog counters stay 0, as some
+// releases do not fill them in (paregupt/nexus_traffic_monitor).
 func (f *front) dmeCounters(v portView) []any {
 	var out []any
 	for _, c := range f.n.fixedClasses(typeQueuing, "output") {

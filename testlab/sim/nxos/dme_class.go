@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// dmeClass is a class of a policy-map with its actions.
+// dmeClass returns a class of a policy-map with its actions.
 func dmeClass(c policyClass) map[string]any {
 	out := map[string]any{"name": c.Name}
 	for _, l := range c.Lines {
@@ -48,7 +48,7 @@ func dmeClass(c policyClass) map[string]any {
 }
 
 func dmeLimit(w []string) map[string]any {
-	out := map[string]any{"dynamic": 255} // none
+	out := map[string]any{"dynamic": 255} // no limit
 	if len(w) == 3 && w[1] == "dynamic" {
 		out["dynamic"] = number(w[2])
 		return out
@@ -60,7 +60,7 @@ func dmeLimit(w []string) map[string]any {
 	return out
 }
 
-// dmeThresholds are the words of a random-detect line, by name and value.
+// dmeThresholds returns the settings of a random-detect line, by name.
 func dmeThresholds(w []string, suffix string) map[string]any {
 	out := map[string]any{}
 	if suffix == "" {
@@ -93,7 +93,7 @@ func dmeThresholds(w []string, suffix string) map[string]any {
 	return out
 }
 
-// dmeClassMap is a class-map with what it matches.
+// dmeClassMap returns a class-map with its matches.
 func dmeClassMap(c classMap) map[string]any {
 	out := map[string]any{"name": c.Name, "matchType": c.Match}
 	for _, l := range c.Lines {
@@ -109,7 +109,7 @@ func dmeClassMap(c classMap) map[string]any {
 		for _, n := range numbersIn(w[2]) {
 			v := any(n)
 			if w[1] == "dscp" {
-				v = strconv.Itoa(n) // newer models have strings that may be names
+				v = strconv.Itoa(n) // newer models use strings, which may be names
 			}
 			list = append(list, map[string]any{kind[2]: v})
 		}
@@ -118,7 +118,7 @@ func dmeClassMap(c classMap) map[string]any {
 	return out
 }
 
-// numbersIn reads a list of numbers and ranges.
+// numbersIn parses a list of numbers and ranges.
 func numbersIn(list string) []int {
 	var out []int
 	for part := range strings.SplitSeq(list, ",") {
@@ -135,7 +135,7 @@ func numbersIn(list string) []int {
 	return out
 }
 
-// number reads a number that the grammar let pass.
+// number parses a number that the grammar has accepted.
 func number(s string) int {
 	n, _ := strconv.Atoi(s)
 	return n

@@ -9,30 +9,28 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// stage is the buffer of a dual-stage configuration: its lines are checked
-// against the grammar as they come and against the configuration when they are
-// committed.
+// stage is the buffer of a dual-stage session. Its lines are checked against the grammar when
+// they are entered, and against the configuration when they are committed.
 type stage struct {
-	scratch *cli.Block // where the lines open their modes; nothing of it is kept
+	scratch *cli.Block // the lines open their modes here; its contents are discarded
 	lines   []step
 	notices []string
 	over    bool // aborted
 }
 
-// maxStaged bounds the lines of a buffer.
+// maxStaged limits the number of lines in a buffer.
 const maxStaged = 20_000
 
-// confirmTimer is the timer of a commit that waits for its confirmation. A box
-// has one.
+// confirmTimer is the timer of a commit that waits for confirmation. A switch has only one.
 type confirmTimer struct {
 	s      *stage
-	before *cli.Block // what it rolls back to
+	before *cli.Block // configuration to roll back to
 }
 
-// firstCommit is the number before that of the first commit.
+// firstCommit is the commit ID before the first commit.
 const firstCommit = 1000000000
 
-// openDualStage is "configure dual-stage", which not every box has.
+// openDualStage executes "configure dual-stage", which not every switch supports.
 func (n *NXOS) openDualStage(user string) (c *configurer, refused bool) {
 	if n.o.NoDualStage {
 		return nil, true
@@ -42,7 +40,7 @@ func (n *NXOS) openDualStage(user string) (c *configurer, refused bool) {
 	return &configurer{n: n, user: user, stage: &stage{scratch: n.running.Clone()}}, false
 }
 
-// staged takes a line into the buffer. The caller holds mu.
+// staged adds a line to the buffer. The caller holds mu.
 func (c *configurer) staged(text string) string {
 	s := c.stage
 	if s.over {
@@ -76,14 +74,14 @@ func qosLine(line string) bool {
 	return slices.Contains([]string{"class-map", "policy-map", "service-policy", "priority-flow-control"}, f[0]) || f[0] == "system" && len(f) > 1 && f[1] == "qos"
 }
 
-// buffer is "show configuration": what the buffer holds.
+// buffer returns the output of "show configuration": the contents of the buffer.
 func (c *configurer) buffer() string {
 	c.n.Mu.Lock()
 	defer c.n.Mu.Unlock()
 	return "! Cached configuration\n" + patchText(c.stage.lines, " ")
 }
 
-// notice is what the box has to say on this terminal since it was asked last.
+// notice returns the messages to this terminal since the last call.
 func (c *configurer) notice() string {
 	c.n.Mu.Lock()
 	defer c.n.Mu.Unlock()
@@ -95,8 +93,8 @@ func (c *configurer) notice() string {
 	return out
 }
 
-// abort drops the buffer. A commit of this terminal that waits for its
-// confirmation is rolled back.
+// abort discards the buffer. If a commit of this terminal waits for confirmation, it is rolled
+// back.
 func (c *configurer) abort() string {
 	c.n.Mu.Lock()
 	defer c.n.Mu.Unlock()
@@ -110,11 +108,9 @@ func (c *configurer) abort() string {
 	return ""
 }
 
-// commit verifies the buffer and makes it part of the running configuration, as
-// a whole or not at all. With a number of seconds it is rolled back when they
-// end,
-// unless a commit of an empty buffer confirms it. The result is what the box
-// prints.
+// commit verifies the buffer and applies it to the running configuration, completely or not at
+// all. If seconds is above 0, the commit is rolled back after that time unless a commit of an
+// empty buffer confirms it. It returns the output of the switch.
 func (c *configurer) commit(seconds int) string {
 	if !c.n.Work() {
 		return "Failed. err=the switch is going down\ncommit verification failed"
@@ -165,14 +161,14 @@ func refusedCommit(reason string) string {
 	return "Failed. err=" + reason + "\ncommit verification failed"
 }
 
-// commitID is the ID of the commit that has just been made.
+// commitID returns the ID of the commit that has just been made.
 func (n *NXOS) commitID() string {
 	n.lastCommit++
 	return strconv.Itoa(firstCommit + n.lastCommit)
 }
 
-// expire undoes the commit that waits for its confirmation and says so on its
-// terminal. The caller holds mu.
+// expire rolls back the commit that waits for confirmation and reports it on its terminal. The
+// caller holds mu.
 func (n *NXOS) expire() {
 	t := n.Timer
 	n.StopTimer()

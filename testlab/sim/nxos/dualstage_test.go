@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// stageOf opens a dual-stage configuration and feeds it.
+// stageOf opens a dual-stage session and enters lines.
 func stageOf(t *testing.T, n *NXOS, lines ...string) *configurer {
 	t.Helper()
 	c, refused := n.openDualStage("admin")
@@ -45,7 +45,7 @@ func TestDualStage(t *testing.T) {
 	if out := c.line("mtu 9"); !strings.HasSuffix(out, outOf("576-9216")) || c.buffer() != buffer {
 		t.Errorf("a line that does not parse: %s", out)
 	}
-	// Changes by others in the meantime stay.
+	// Changes made by others in the meantime are kept.
 	feed(t, n, "feature bgp")
 	if out := c.commit(0); out != committedText {
 		t.Errorf("commit:\n%s", out)
@@ -60,7 +60,7 @@ func TestDualStage(t *testing.T) {
 	}
 }
 
-// Lines that parse and cannot be are refused by the commit, as a whole.
+// Lines that parse but cannot be applied make the whole commit fail.
 func TestVerification(t *testing.T) {
 	n := newBox(t, Options{Config: readFile(t, "double.cfg")})
 	before := bodyOf(t, n)
@@ -72,7 +72,7 @@ func TestVerification(t *testing.T) {
 	if bodyOf(t, n) != before || n.ExpireTimer() || n.Writes() != 1 {
 		t.Error("a refused commit changed something")
 	}
-	// The buffer can unbind first.
+	// The buffer may detach the policy first.
 	c = stageOf(t, n, "interface Ethernet1/1", "no service-policy type qos input QOS_CLASSIFICATION", "no policy-map type qos QOS_CLASSIFICATION")
 	if out := c.commit(0); out != committedText || strings.Contains(n.Running(), "QOS_CLASSIFICATION") {
 		t.Error(out)
@@ -125,7 +125,7 @@ func TestCommitConfirmed(t *testing.T) {
 	}
 }
 
-// A commit that Close overtakes starts no timer, which Close would sit out.
+// A commit that Close overtakes starts no timer, as Close would have to wait for it.
 func TestCommitAfterClose(t *testing.T) {
 	n := newBox(t, Options{Config: small})
 	c := stageOf(t, n, "feature bgp")
@@ -140,7 +140,7 @@ func TestCommitAfterClose(t *testing.T) {
 	}
 }
 
-// The timer is a real one.
+// The confirmation timer uses the clock.
 func TestTimerRunsOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newBox(t, Options{Config: small})

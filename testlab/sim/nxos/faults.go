@@ -4,15 +4,13 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// Faults make a switch misbehave. Those that concern the next write are used
-// up by it; the others stay until they are switched off or cleared. A write is
-// what happens between entering and leaving the configuration mode, a commit of
-// the dual-stage mode, or a rollback. Safe for concurrent use.
+// Faults makes a switch misbehave. Faults for the next write apply once; the others stay until
+// they are turned off or cleared. A write is everything between entering and leaving
+// configuration mode, a dual-stage commit, or a rollback. It is safe for concurrent use.
 //
-// In the configuration mode, RejectNext refuses every line of a write,
-// BeforeWrite runs before the first line, GiveUp holds the first line back,
-// FailAfterCommit answers the end of the mode with an error, and PretendNext
-// undoes all lines at its end.
+// In configuration mode, RejectNext refuses every line of a write, BeforeWrite runs before the
+// first line, GiveUp holds the first line back, FailAfterCommit answers the end of the mode with
+// an error, and PretendNext undoes all lines at the end of the write.
 type Faults struct {
 	cli.Faults
 
@@ -21,36 +19,34 @@ type Faults struct {
 	rollbackFails, errorAmongNormal, crLineEnd bool
 }
 
-// DropAt cuts all connections before the n-th configuration line of the next
-// write, from 1; what came before stays.
+// DropAt drops all connections before configuration line n (from 1) of the next write. The
+// effect of earlier lines stays.
 func (f *Faults) DropAt(n int) { f.SetCount(&f.dropAt, n) }
 
-// RestartAt reboots the switch before the n-th configuration line of the next
-// write, from 1: what was not saved is lost.
+// RestartAt reboots the switch before configuration line n (from 1) of the next write. Unsaved
+// configuration is lost.
 func (f *Faults) RestartAt(n int) { f.SetCount(&f.restartAt, n) }
 
-// DropAfterWrite cuts all connections when the next write is done, before its
-// answer: on leaving the configuration mode, or at the end of a commit or a
-// rollback.
+// DropAfterWrite drops all connections after the next write, before its answer: on leaving
+// configuration mode, or at the end of a commit or a rollback.
 func (f *Faults) DropAfterWrite() { f.Set(&f.dropAfter, true) }
 
-// DropInRollback cuts all connections when the next rollback begins; the box
-// carries it out all the same.
+// DropInRollback drops all connections when the next rollback begins; the switch still completes
+// the rollback.
 func (f *Faults) DropInRollback() { f.Set(&f.dropInRollback, true) }
 
-// RollbackFails refuses every rollback with "Rollback failed."; nothing is
-// done.
+// RollbackFails makes every rollback fail with "Rollback failed." and change nothing.
 func (f *Faults) RollbackFails(on bool) { f.Set(&f.rollbackFails, on) }
 
-// ErrorAmongNormal prints a line that begins with "ERROR:" among the normal
-// output of configuration lines that are accepted.
+// ErrorAmongNormal prints a line that begins with "ERROR:" within the output of accepted
+// configuration lines.
 func (f *Faults) ErrorAmongNormal(on bool) { f.Set(&f.errorAmongNormal, on) }
 
-// DoubleReturn ends lines in shells with CR CR LF, as a box does now and then
+// DoubleReturn ends lines in shells with CR CR LF, as real switches sometimes do
 // (ktbyers/netmiko cisco_nxos.py).
 func (f *Faults) DoubleReturn(on bool) { f.Set(&f.crLineEnd, on) }
 
-// Clear ends every fault, and the delays that are running.
+// Clear ends all faults, including delays in progress.
 func (f *Faults) Clear() {
 	f.DropAt(0)
 	f.RestartAt(0)
@@ -60,25 +56,24 @@ func (f *Faults) Clear() {
 	f.Faults.Clear()
 }
 
-// denied is what an account hears that may not write.
+// denied is the answer to a write from a read-only account.
 const denied = "% Permission denied for the role"
 
-// internalError is what RejectNext and FailAfterCommit say in the
-// configuration mode.
+// internalError is the answer of RejectNext and FailAfterCommit in configuration mode.
 const internalError = "ERROR: internal error while processing the command"
 
-// unsure is what ErrorAmongNormal says.
+// unsure is the output that ErrorAmongNormal adds.
 const unsure = "Note: statistics of the object are reset\nERROR: no statistics were kept for the object\nNote: done"
 
-// entry is one write in the configuration mode: what the faults make of it.
+// entry is a write in configuration mode, with the faults that apply to it.
 type entry struct {
-	lines             int // that came
+	lines             int // number of lines so far
 	rejected          bool
 	dropAt, restartAt int
-	restore           func() // of PretendNext; nil without
+	restore           func() // undoes the write for PretendNext; nil if not set
 }
 
-// open begins a write with its first line.
+// open begins a write at its first line.
 func (f *Faults) open() entry {
 	return entry{rejected: f.TakeReject(), dropAt: f.TakeCount(&f.dropAt), restartAt: f.TakeCount(&f.restartAt)}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli/clitest"
 )
 
-// Three configuration lines, and which of them are there.
+// threeLines are configuration lines; linesThere reports which of them are in the configuration.
 var threeLines = []string{"interface Ethernet1/1", "description one", "mtu 9216"}
 
 func linesThere(n *NXOS) (there [2]bool) {
@@ -24,8 +24,7 @@ func linesThere(n *NXOS) (there [2]bool) {
 	return [2]bool{strings.Contains(r, "description one"), strings.Contains(r, "mtu 9216")}
 }
 
-// typeLines types the lines and the end of the configuration mode and returns
-// what the box says to them.
+// typeLines types threeLines and leaves configuration mode. It returns the output of the switch.
 func typeLines(k *clitest.Console) string {
 	k.Do("configure terminal")
 	var out strings.Builder
@@ -38,7 +37,7 @@ func typeLines(k *clitest.Console) string {
 func TestLineFaults(t *testing.T) {
 	for name, tc := range map[string]struct {
 		set   func(*Faults)
-		words string // of the shell; "" for a connection that ends
+		words string // output of the shell; "" if the connection ends
 		there [2]bool
 	}{
 		"reject":               {func(f *Faults) { f.RejectNext() }, internalError, [2]bool{}},
@@ -62,7 +61,7 @@ func TestLineFaults(t *testing.T) {
 			if got := linesThere(n); got != tc.there {
 				t.Errorf("lines there: %v, want %v", got, tc.there)
 			}
-			// It was for one write.
+			// The fault applied to one write only.
 			if out := typeLines(shellOf(t, n)); out != "" || linesThere(n) != [2]bool{true, true} {
 				t.Errorf("the next write: %q, %v", out, linesThere(n))
 			}
@@ -70,7 +69,7 @@ func TestLineFaults(t *testing.T) {
 	}
 }
 
-// A fault that the next write was too short for does not wait for another.
+// A fault at a line that the next write does not reach is not kept for later writes.
 func TestLineFaultIsForOneWrite(t *testing.T) {
 	n := serve(t, Options{})
 	n.Faults().DropAt(9)
@@ -87,7 +86,7 @@ func TestLineFaultIsForOneWrite(t *testing.T) {
 func TestRollbackFaults(t *testing.T) {
 	for name, tc := range map[string]struct {
 		set        func(*Faults)
-		words      string // of the shell; "" for a connection that ends
+		words      string // output of the shell; "" if the connection ends
 		rolledBack bool
 	}{
 		"fails":       {func(f *Faults) { f.RollbackFails(true) }, "Rollback failed.", false},
@@ -180,7 +179,7 @@ func TestGiveUp(t *testing.T) {
 	close(release)
 	clitest.Eventually(t, "the line is carried out", func() bool { return strings.Contains(n.Running(), "hostname other") })
 
-	// Of a whole line of commands the rest goes on as well.
+	// If a single line has several commands, the remaining ones run as well.
 	n = serve(t, Options{})
 	release = make(chan struct{})
 	n.Faults().GiveUp(release)
@@ -194,7 +193,7 @@ func TestGiveUp(t *testing.T) {
 	close(release)
 	clitest.Eventually(t, "the lines are carried out", func() bool { return linesThere(n) == [2]bool{true, true} })
 
-	// Close does not wait for a release.
+	// Close does not wait for the release.
 	n = serve(t, Options{})
 	k = shellOf(t, n)
 	k.Do("checkpoint before")
@@ -253,7 +252,7 @@ func TestRefuseLineAndReadOnly(t *testing.T) {
 	}
 }
 
-// withoutHeader drops what tells the time: "!Time: ..." is another line a second later.
+// withoutHeader removes the header, whose "!Time: ..." line changes every second.
 func withoutHeader(running string) string {
 	return running[strings.Index(running, "\nversion "):]
 }
@@ -282,10 +281,10 @@ func TestDelay(t *testing.T) {
 		t.Error("Capabilities was answered")
 	}
 	k.Send("show hostname\n")
-	k.Until("show hostname\r\n") // the echo comes, the answer does not
+	k.Until("show hostname\r\n") // the echo arrives, the answer does not
 	n.Faults().Clear()
 	k.Until(`leaf1\r\nleaf1# $`)
-	// Close ends a delay as well.
+	// Close also ends a delay.
 	n.Faults().Delay(time.Hour)
 	k.Send("show hostname\n")
 	k.Until("show hostname\r\n")
@@ -360,7 +359,7 @@ func TestLineEndsAndEcho(t *testing.T) {
 	k.Talk([3]string{"show hostname", "show hostname\nleaf1\n", "leaf1# "})
 }
 
-// The product's own SSH client, with the commands of its shells and one-shots.
+// TestProductClient uses the product's own SSH client, with shells and single commands.
 func TestProductClient(t *testing.T) {
 	n := serve(t, Options{MOTD: "maintenance on Sunday"})
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -371,7 +370,7 @@ func TestProductClient(t *testing.T) {
 	}
 	defer c.Close()
 	r, err := c.Run(ctx, "show startup-config", nil)
-	stamps := regexp.MustCompile(`(?m)^!Time: .*$`) // the second may have passed
+	stamps := regexp.MustCompile(`(?m)^!Time: .*$`) // the clock may have advanced by a second
 	if err != nil || r.Status != 0 || stamps.ReplaceAllString(string(r.Stdout), "") != stamps.ReplaceAllString(n.Startup(), "") {
 		t.Errorf("run: %v %d %q", err, r.Status, r.Stdout)
 	}

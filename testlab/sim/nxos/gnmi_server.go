@@ -14,10 +14,10 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// nativeModel is the module of the native tree.
+// nativeModel is the module name of the native model.
 const nativeModel = "Cisco-NX-OS-device"
 
-// maxPaths bounds the paths of one Get.
+// maxPaths limits the paths of one Get.
 const maxPaths = 256
 
 type gnmiServer struct {
@@ -25,8 +25,8 @@ type gnmiServer struct {
 	f *front
 }
 
-// Capabilities names the models and encodings (Cisco Nexus 9000 Programmability
-// Guide 10.4(x), gNMI).
+// Capabilities returns the models and encodings (Cisco Nexus 9000 Programmability Guide 10.4(x),
+// gNMI).
 func (g *gnmiServer) Capabilities(ctx context.Context, _ *gnmi.CapabilityRequest) (*gnmi.CapabilityResponse, error) {
 	if err := g.f.Enter(ctx); err != nil {
 		return nil, err
@@ -44,10 +44,9 @@ func (g *gnmiServer) Capabilities(ctx context.Context, _ *gnmi.CapabilityRequest
 	return r, nil
 }
 
-// Get answers paths of the native model, one notification with one update for
-// each. A path that does not exist has an empty value, and an entry of a list
-// comes in an array of one (ironcore-dev/network-operator gnmiext/v2
-// client.go).
+// Get returns values of the native model, in one notification with one update per path. A
+// missing path has an empty value, and a single list entry is returned in an array
+// (ironcore-dev/network-operator gnmiext/v2 client.go).
 func (g *gnmiServer) Get(ctx context.Context, r *gnmi.GetRequest) (*gnmi.GetResponse, error) {
 	if err := g.f.Enter(ctx); err != nil {
 		return nil, err
@@ -76,7 +75,7 @@ func (g *gnmiServer) Get(ctx context.Context, r *gnmi.GetRequest) (*gnmi.GetResp
 	return resp, nil
 }
 
-// readNative reads one path.
+// readNative returns the value at one path.
 func readNative(root map[string]any, prefix, p *gnmi.Path) (*gnmi.TypedValue, error) {
 	for _, o := range []string{prefix.GetOrigin(), p.GetOrigin()} {
 		if o != "" && o != "device" && o != "DME" {
@@ -98,15 +97,15 @@ func readNative(root map[string]any, prefix, p *gnmi.Path) (*gnmi.TypedValue, er
 	return &gnmi.TypedValue{Value: &gnmi.TypedValue_JsonVal{JsonVal: b}}, nil
 }
 
-// follow walks a path down from an object. Keys choose the entries of a list;
-// below a list there is one entry, or nothing.
+// follow returns the value at a path below v. Keys select list entries; a path can only continue
+// below a list if exactly one entry is selected.
 func follow(v any, path []*gnmi.PathElem) (any, bool) {
 	for i, el := range path {
 		object, ok := v.(map[string]any)
 		if !ok {
 			return nil, false
 		}
-		_, name, spelt := strings.Cut(el.GetName(), ":") // clients may spell the module out
+		_, name, spelt := strings.Cut(el.GetName(), ":") // clients may prefix the module name
 		if !spelt {
 			name = el.GetName()
 		}
@@ -140,7 +139,7 @@ func follow(v any, path []*gnmi.PathElem) (any, bool) {
 	return v, true
 }
 
-// hasKeys reports whether an entry of a list has these keys.
+// hasKeys reports whether a list entry has the given keys.
 func hasKeys(e any, keys map[string]string) bool {
 	m, _ := e.(map[string]any)
 	for k, want := range keys {
@@ -152,7 +151,7 @@ func hasKeys(e any, keys map[string]string) bool {
 	return true
 }
 
-// Set is not part of this simulator: QoS is written by the command line.
+// Set always fails: this simulator accepts QoS only over the command line.
 func (g *gnmiServer) Set(ctx context.Context, _ *gnmi.SetRequest) (*gnmi.SetResponse, error) {
 	if err := g.f.Enter(ctx); err != nil {
 		return nil, err

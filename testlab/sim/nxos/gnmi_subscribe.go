@@ -10,14 +10,14 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 )
 
-// The intervals of samples (Cisco Nexus 9000 Programmability Guide 10.4(x), gNMI).
+// Limits and default of sample intervals (Cisco Nexus 9000 Programmability Guide 10.4(x), gNMI).
 const (
 	usualInterval = 10 * time.Second
 	leastInterval = time.Second
 	mostInterval  = 604800 * time.Second
 )
 
-// Subscribe samples paths of the native model; other modes are left out.
+// Subscribe sends samples of paths in the native model; it does not implement other modes.
 func (g *gnmiServer) Subscribe(stream gnmi.GNMI_SubscribeServer) error {
 	if err := g.f.Enter(stream.Context()); err != nil {
 		return err

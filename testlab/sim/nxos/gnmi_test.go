@@ -16,7 +16,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli/clitest"
 )
 
-// path reads "System/intf-items/PhysIf-list[id=eth1/1]/mtu".
+// path parses "System/intf-items/PhysIf-list[id=eth1/1]/mtu".
 func path(text string) *gnmi.Path {
 	p := &gnmi.Path{}
 	for text != "" {
@@ -48,7 +48,7 @@ func getRequest(paths ...string) *gnmi.GetRequest {
 	return r
 }
 
-// read returns the values of paths, nil for what is empty.
+// read returns the values of paths; nil for an empty value.
 func read(t testing.TB, c gnmi.GNMIClient, ctx context.Context, paths ...string) []any {
 	t.Helper()
 	r, err := c.Get(ctx, getRequest(paths...))
@@ -118,7 +118,7 @@ func TestNativeTree(t *testing.T) {
 		stats + "/txPackets":            5000.0,
 		stats + "/randEcnMarkedPackets": 41822.0,
 		stats + "/pfcTxPpp":             98.0,
-		// A path that does not exist is empty and no error.
+		// A missing path is empty, not an error.
 		"System/intf-items/phys-items/PhysIf-list[id=eth9/9]":                                    nil,
 		"System/intf-items/phys-items/PhysIf-list[id=eth1/1]/nonsense":                           nil,
 		"System/ipqos-items/queuing-items/policy-items/in-items/intf-items/If-list[name=eth1/1]": nil,
@@ -127,7 +127,7 @@ func TestNativeTree(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", p, d)
 		}
 	}
-	// Several paths, and an entry of a list in an array of one.
+	// Several paths; a single list entry comes in an array.
 	got := read(t, c, ctx, port, "System/intf-items/phys-items/PhysIf-list")
 	one, _ := got[0].([]any)
 	all, _ := got[1].([]any)
@@ -139,7 +139,7 @@ func TestNativeTree(t *testing.T) {
 	}
 }
 
-// at1 is a member of an object.
+// at1 returns a member of an object.
 func at1(v any, key string) any {
 	m, _ := v.(map[string]any)
 	return m[key]
@@ -163,7 +163,7 @@ func TestNativeRefusals(t *testing.T) {
 			t.Errorf("%s was answered", what)
 		}
 	}
-	// An account that reads nothing else reads this.
+	// The same account can read this path.
 	r := getRequest("System/name")
 	r.Path[0].Origin = "device"
 	if _, err := c.Get(ctx, r); err != nil {
@@ -171,14 +171,14 @@ func TestNativeRefusals(t *testing.T) {
 	}
 }
 
-// counts counts on a port, and lets neighbours be seen.
+// counts sets counters on a port, and LLDP neighbours.
 func counts(n *NXOS) {
 	for name, v := range map[string]uint64{cli.PFCRx: 120, cli.PFCTx: 98, cli.TxPkts: 5000, cli.TxOctets: 1 << 40, cli.DropPkts: 7, cli.ECNMarked: 41822, cli.WDStuck: 2, cli.WDRecovery: 1} {
 		n.SetCounter("Ethernet1/1", 3, name, v)
 	}
 	n.SetCounter("Ethernet1/1", 4, cli.PFCRx, 5)
 	n.SetNeighbor("Ethernet1/1", "spine1", "Ethernet1/7")
-	n.SetNeighbor("Ethernet1/4", "spine2", "Ethernet1/8") // of a port that is shut down
+	n.SetNeighbor("Ethernet1/4", "spine2", "Ethernet1/8") // the port is shut down
 	n.SetNeighbor("Ethernet1/2", "gone", "Ethernet1/9")
 	n.SetNeighbor("Ethernet1/2", "", "")
 }

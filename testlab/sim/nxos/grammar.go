@@ -9,14 +9,14 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// grammar is the commands of all modes.
+// grammar holds the commands of all modes.
 type grammar struct{ cli.Grammar[*exec] }
 
-// action carries a matched command out. It returns "" or the box's refusal, in
-// which case it has changed nothing.
+// action executes a matched command. It returns "" or the refusal, in which case it has changed
+// nothing.
 type action = cli.Action[*exec]
 
-// Modes with a grammar of their own.
+// Modes with their own commands.
 const (
 	modeGlobal      = "global"
 	modeClassQoS    = "class-map qos"
@@ -40,8 +40,8 @@ const (
 
 var interfaceModes = map[string]bool{modeEthernet: true, modePortChannel: true, modeSub: true, modeVlanIf: true, modeLogical: true}
 
-// Ranks place things in their block. At the root the hundreds are the section,
-// and sections are set apart by an empty line.
+// Ranks order things in their block. At the top level the hundreds are the section; an empty
+// line separates sections.
 const (
 	rankHostname  = 1000
 	rankVDC       = 1030
@@ -58,17 +58,16 @@ const (
 	rankControl   = 4010
 	rankCoPP      = 4020
 	rankProfile   = 5000
-	rankInterface = 6000 // and a hundred per type
+	rankInterface = 6000 // plus a hundred per interface type
 	rankBanner    = 1700
 )
 
-// oldRank is where OldOrder places what it places elsewhere: the network-qos
-// class-maps and policy-maps behind the hostname (napalm-automation/napalm,
-// checkpoint of 7.0(3)I2).
+// oldRank holds the ranks that differ under OldOrder: network-qos class-maps and policy-maps
+// follow the hostname (napalm-automation/napalm, checkpoint of 7.0(3)I2).
 var oldRank = map[int]int{rankClassNQ: rankHostname + 10, rankPolicyNQ: rankHostname + 11}
 
-// commands is the grammar of all modes. A command that a model does not have is
-// refused when it is used.
+// commands returns the grammar of all modes. A command that a model does not support is refused
+// when it is used.
 var commands = sync.OnceValue(func() grammar {
 	g := grammar{cli.NewGrammar[*exec](params)}
 	g.classMaps()
@@ -83,8 +82,8 @@ var commands = sync.OnceValue(func() grammar {
 	return g
 })
 
-// keep sets the line under a key. A line that equals one of the defaults is not
-// printed.
+// keep returns an action that stores the line under a key. A line that equals one of the
+// defaults removes the key, so that it is not printed.
 func keep(key string, rank int, defaults ...string) action {
 	return func(x *exec) string {
 		v := cli.Value{Line: x.Line, Plain: x.Line, Rank: rank}
@@ -105,7 +104,7 @@ func (g grammar) flag(modes []string, rank int, patterns ...string) {
 	cli.AddFlags(g.Grammar, modes, rank, patterns...)
 }
 
-// block adds a command that opens a block of a mode.
+// block adds a command that opens a block.
 func (g grammar) block(modes []string, pattern, mode string, rank int, prompt string) {
 	g.Set(modes, pattern, func(x *exec) string {
 		x.enter(cli.Frame{Mode: mode, Places: []cli.Place{cli.At(x.Line, rank)}, Prompt: prompt})
@@ -114,7 +113,7 @@ func (g grammar) block(modes []string, pattern, mode string, rank int, prompt st
 	g.Neg(modes, pattern, cli.DropBlock)
 }
 
-// params are the types of the box's own parameters.
+// params holds the parameter types that only NX-OS has.
 var params = map[string]cli.Param{
 	"qname":      objectName,
 	"eights":     numbers(7),
@@ -123,8 +122,8 @@ var params = map[string]cli.Param{
 	"blurb":      blurb,
 }
 
-// objectNames are those of class-maps and policy-maps: 1 to 40 characters
-// (batfish/batfish, CiscoNxos_policy_map.g4).
+// objectNames matches names of class-maps and policy-maps: 1 to 40 characters (batfish/batfish,
+// CiscoNxos_policy_map.g4).
 var objectNames = lazyre.New(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,39}$`)
 
 func objectName(w cli.Words, i int) (int, string, bool) {
@@ -132,14 +131,14 @@ func objectName(w cli.Words, i int) (int, string, bool) {
 	return 1, name, objectNames.MatchString(name) && !slices.Contains([]string{"type", "match-any", "match-all"}, name)
 }
 
-// blurb is a description of QoS objects: 1 to 200 characters.
+// blurb parses the description of a QoS object: 1 to 200 characters.
 func blurb(w cli.Words, i int) (int, string, bool) {
 	text := strings.TrimRight(w.Line[w.At[i]:], " \t")
 	return len(w.Word) - i, text, len(text) <= 200
 }
 
-// numbers reads one word of numbers, commas and ranges. The canonical form is
-// ascending, with commas alone.
+// numbers parses one word of numbers, commas and ranges. The canonical form is ascending, with
+// commas only.
 func numbers(highest int) cli.Param {
 	return func(w cli.Words, i int) (int, string, bool) {
 		have, ok := cli.Numbers(w.Word[i], highest)
@@ -147,7 +146,7 @@ func numbers(highest int) cli.Param {
 	}
 }
 
-// dscpNames are the code points that have a name.
+// dscpNames maps the names of DSCPs to their numbers.
 var dscpNames = map[string]string{
 	"default": "0", "cs1": "8", "af11": "10", "af12": "12", "af13": "14", "cs2": "16", "af21": "18", "af22": "20", "af23": "22", "cs3": "24",
 	"af31": "26", "af32": "28", "af33": "30", "cs4": "32", "af41": "34", "af42": "36", "af43": "38", "cs5": "40", "ef": "46", "cs6": "48", "cs7": "56",
@@ -184,13 +183,12 @@ var (
 )
 
 func interfacesParam(w cli.Words, i int) (int, string, bool) {
-	// "Ethernet 1/1" and "eth1/1 , eth1/3" are as good as one word.
+	// "Ethernet 1/1" and "eth1/1 , eth1/3" are read like a single word.
 	names, ok := parseInterfaces(strings.Join(w.Word[i:], ""))
 	return len(w.Word) - i, strings.Join(names, ","), ok
 }
 
-// parseInterfaces reads "Ethernet1/1", "eth1/1-4" or "e1/1-4,po3,1/7" as full
-// names.
+// parseInterfaces returns the full names for "Ethernet1/1", "eth1/1-4" or "e1/1-4,po3,1/7".
 func parseInterfaces(s string) ([]string, bool) {
 	var out []string
 	kind := ""
@@ -241,7 +239,7 @@ func validInterface(kind, id string) bool {
 	return plainID.MatchString(id)
 }
 
-// interfaceType completes a type's name: "e" and "eth" are Ethernet, "po" is
+// interfaceType expands the name of an interface type: "e" and "eth" to Ethernet, "po" to
 // port-channel.
 func interfaceType(s string) (string, bool) {
 	found := ""
@@ -256,7 +254,7 @@ func interfaceType(s string) (string, bool) {
 	return found, found != ""
 }
 
-// interfacePlace is the mode of an interface and its place.
+// interfacePlace returns the mode and the place of an interface.
 func interfacePlace(name string) (string, cli.Place) {
 	for i, t := range interfaceTypes {
 		if strings.HasPrefix(name, t.name) {

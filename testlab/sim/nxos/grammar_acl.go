@@ -2,7 +2,7 @@ package nxos
 
 import "strings"
 
-// accessLists adds the entries of access lists, which have sequence numbers.
+// accessLists adds the entries of access lists, which are identified by sequence numbers.
 func (g grammar) accessLists() {
 	in := []string{modeACL}
 	entry := "<act=permit|deny|remark> <rest=text>"

@@ -6,15 +6,15 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// An attachment is one kind of service-policy: its key is the line without
-// the name.
+// attachment describes a kind of service-policy line. The key is the line without the policy
+// name.
 type attachment struct {
 	key, typ, dir string
-	rank          int // of the line, in its block
+	rank          int // of the line in its block
 }
 
-// Ranks of service-policy lines: qos, queuing, network-qos (microsoft/SDN,
-// Nexus 3132-TOR1.cfg).
+// attachments lists the kinds with the ranks of their lines: qos, queuing, network-qos
+// (microsoft/SDN, Nexus 3132-TOR1.cfg).
 var attachments = []attachment{
 	{"service-policy type qos input", typeQoS, "input", 400},
 	{"service-policy type queuing input", typeQueuing, "input", 401},
@@ -22,7 +22,7 @@ var attachments = []attachment{
 	{"service-policy type network-qos", typeNetwork, "", 403},
 }
 
-// systemQoS adds system qos and the service-policy lines there and on ports.
+// systemQoS adds "system qos" and the service-policy lines there and on ports.
 func (g grammar) systemQoS() {
 	g.Set([]string{modeGlobal}, "system qos", func(x *exec) string {
 		x.enter(cli.Frame{Mode: modeSystemQoS, Places: []cli.Place{cli.At("system qos", rankSystemQoS)}, Prompt: "sys-qos"})
@@ -97,14 +97,14 @@ func (x *exec) detach(a attachment) string {
 	return ""
 }
 
-// attachedName is the policy of that kind which a block attaches, "" without.
+// attachedName returns the policy that a block attaches; "" if none.
 func attachedName(b *cli.Block, a attachment) string {
 	name := strings.TrimPrefix(b.Get(a.key), a.key+" ")
 	return strings.TrimSuffix(name, " no-stats")
 }
 
-// attachedTo is where a policy is attached, in that direction or ("") in any, ""
-// where it is not.
+// attachedTo returns the header of a block that attaches a policy, in direction dir or, if dir
+// is "", in any direction; "" if none does.
 func attachedTo(root *cli.Block, typ, dir, name string) string {
 	for _, b := range root.Subs {
 		if b.Mode != modeSystemQoS && b.Mode != modeProfile && !interfaceModes[b.Mode] {
@@ -119,14 +119,14 @@ func attachedTo(root *cli.Block, typ, dir, name string) string {
 	return ""
 }
 
-// Flow control: ranks on ports and defaults.
+// Ranks of flow control lines on ports.
 const (
 	rankPFCMode     = 200
 	rankPFCWatchdog = 201
 	rankFlowControl = 230
 )
 
-// A timer is one of the numbers of the PFC watchdog.
+// timer is a number of the PFC watchdog with its range and default.
 type timer struct {
 	words, span, def string
 }
@@ -141,7 +141,7 @@ var timers = []timer{
 
 const pfc = "priority-flow-control "
 
-// flowControl adds PFC and its watchdog, of the box and of ports.
+// flowControl adds PFC and its watchdog, switch-wide and on ports.
 func (g grammar) flowControl() {
 	global := []string{modeGlobal}
 	g.Set(global, pfc+"watch-dog-interval <v=on|off>", keep(pfc+"watch-dog-interval", rankPFC, pfc+"watch-dog-interval off"))

@@ -7,20 +7,19 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// Ranks in interfaces, in the order of a Nexus 9000 (batfish/batfish,
-// nxos_interface_show_all_2; Azure/AzureLocal-Supportability, show running-config
-// of a port).
+// Ranks in interfaces, in the order of a Nexus 9000 (batfish/batfish, nxos_interface_show_all_2;
+// Azure/AzureLocal-Supportability, show running-config of a port).
 const (
 	rankDescription = 10
 	rankSwitchport  = 100
 	rankSpanning    = 220
 	rankMTU         = 300
-	rankVRF         = 450 // removes addresses, so it comes before them
+	rankVRF         = 450 // a VRF line removes addresses, so it comes before them
 	rankAddress     = 460
 	rankShutdown    = 900
 )
 
-// ports adds the interfaces and what they hold besides QoS.
+// ports adds interfaces and their lines other than QoS.
 func (g grammar) ports() {
 	global := []string{modeGlobal}
 	g.Set(global, "interface <name=interfaces>", enterInterface)
@@ -65,7 +64,7 @@ func (g grammar) ports() {
 		}
 		for _, b := range x.Blocks() {
 			if switched(x.Root, b) {
-				delete(b.Vals, "shutdown") // as it is by default
+				delete(b.Vals, "shutdown") // as by default
 				continue
 			}
 			b.Put("shutdown", cli.Value{Line: "no shutdown", Plain: "no shutdown", Rank: rankShutdown})
@@ -74,8 +73,8 @@ func (g grammar) ports() {
 	})
 }
 
-// profiles adds port-profiles. What a port says itself wins (Nexus 9000 NX-OS
-// Interfaces Configuration Guide, Port Profiles).
+// profiles adds port-profiles. The port's own settings win (Nexus 9000 NX-OS Interfaces
+// Configuration Guide, Port Profiles).
 func (g grammar) profiles() {
 	global, in := []string{modeGlobal}, []string{modeProfile}
 	g.block(global, "port-profile type <t=ethernet|port-channel|interface-vlan> <name=name>", modeProfile, rankProfile, "port-prof")
@@ -95,7 +94,7 @@ func (g grammar) profiles() {
 
 const inheritKey = "inherit port-profile"
 
-// profileOf is the port-profile of a name, of any type; nil for none.
+// profileOf returns the port-profile with a name, of any type; nil if there is none.
 func profileOf(root *cli.Block, name string) *cli.Block {
 	for _, b := range root.Subs {
 		if b.Mode == modeProfile && b.Name() == name {
@@ -105,9 +104,9 @@ func profileOf(root *cli.Block, name string) *cli.Block {
 	return nil
 }
 
-// inForce is an interface with the lines of the enabled port-profile that it inherits.
+// inForce returns an interface with the lines of the enabled port-profile that it inherits.
 func inForce(root, b *cli.Block) *cli.Block {
-	for range 4 { // profiles inherit up to four levels
+	for range 4 { // profiles inherit through up to four levels
 		name := strings.TrimPrefix(b.Get(inheritKey), inheritKey+" ")
 		if name == "" {
 			return b
@@ -128,8 +127,7 @@ func inForce(root, b *cli.Block) *cli.Block {
 	return b
 }
 
-// bridged makes ports bridge or route. Only the mode that is not the box's
-// default is printed.
+// bridged makes ports switched or routed. The line is printed only if it is not the default.
 func (x *exec) bridged(on bool) string {
 	line := "switchport"
 	if !on {
@@ -146,8 +144,8 @@ func (x *exec) bridged(on bool) string {
 	return ""
 }
 
-// settle removes the lines of ports that are now the default, and those that a
-// port loses when it becomes bridged.
+// settle removes port lines that have become defaults, and lines that a port loses when it
+// becomes switched.
 func settle(root *cli.Block) {
 	for _, b := range root.Subs {
 		if b.Mode != modeEthernet && b.Mode != modePortChannel {
@@ -168,7 +166,7 @@ func settle(root *cli.Block) {
 	}
 }
 
-// jumbo is the MTU that bridged ports take besides the default.
+// jumbo returns the MTU that switched ports accept besides the default.
 func jumbo(root *cli.Block) string {
 	if l := root.Get("system jumbomtu"); l != "" {
 		return strings.TrimPrefix(l, "system jumbomtu ")
@@ -176,7 +174,7 @@ func jumbo(root *cli.Block) string {
 	return defaultJumb
 }
 
-// setJumbo refuses to change the jumbo MTU under a port that has it.
+// setJumbo refuses to change the jumbo MTU while a port uses it.
 func setJumbo(x *exec) string {
 	to := x.Vals["n"]
 	if to == "" || x.Verb != "" {
@@ -201,7 +199,7 @@ func bridgesByDefault(root *cli.Block) bool {
 	return root.Get("system default switchport") != "no system default switchport"
 }
 
-// routed reports whether a port routes.
+// routed reports whether a port is routed.
 func routed(root, b *cli.Block) bool {
 	if b.Mode != modeEthernet && b.Mode != modePortChannel {
 		return true
@@ -212,8 +210,8 @@ func routed(root, b *cli.Block) bool {
 	return !bridgesByDefault(root)
 }
 
-// switched reports whether a port bridges because the box does by default;
-// such a port is up unless it is shut down.
+// switched reports whether a port is switched because that is the default. Such a port is up
+// unless it is shut down.
 func switched(root, b *cli.Block) bool {
 	return !routed(root, b) && b.Get("switchport") == ""
 }
@@ -224,8 +222,8 @@ const (
 	defaultJumb = "9216"
 )
 
-// setMTU refuses what a bridged port does not take: all but the default and the
-// jumbo MTU of the box.
+// setMTU refuses MTUs that a switched port does not accept: all except the default and the jumbo
+// MTU of the switch.
 func setMTU(x *exec) string {
 	n := x.Vals["n"]
 	for _, b := range x.Blocks() {
@@ -238,8 +236,8 @@ func setMTU(x *exec) string {
 	return keep("mtu", rankMTU, "mtu "+defaultMTU)(x)
 }
 
-// enterInterface opens interfaces; ports that the box does not have cannot be
-// made by configuration.
+// enterInterface opens interfaces. Ports that the switch does not have cannot be created by
+// configuration.
 func enterInterface(x *exec) string {
 	names := strings.Split(x.Vals["name"], ",")
 	f := cli.Frame{Prompt: "if"}
@@ -252,7 +250,7 @@ func enterInterface(x *exec) string {
 			return x.invalid(-1)
 		}
 		if f.Mode != "" && f.Mode != mode {
-			return x.invalid(-1) // a range has one kind of ports
+			return x.invalid(-1) // a range may contain only one type of interface
 		}
 		f.Mode = mode
 		f.Places = append(f.Places, p)
@@ -267,8 +265,8 @@ func enterInterface(x *exec) string {
 	return ""
 }
 
-// dropInterface removes interfaces that are made by configuration and resets
-// those of the hardware; only "default" does the latter.
+// dropInterface removes interfaces that exist by configuration, and resets hardware ports, for
+// which only "default" is accepted.
 func dropInterface(x *exec) string {
 	names := strings.Split(x.Vals["name"], ",")
 	hardware := func(name string) bool { return x.n.Ports[name] || name == "mgmt0" }

@@ -15,8 +15,8 @@ const (
 	typeNetwork = "network-qos"
 )
 
-// mqc is what a type of class-map and policy-map has: modes, places and the
-// prompts (see also batfish/batfish, CiscoNxos_policy_map.g4).
+// mqc describes a type of class-map and policy-map: its modes, ranks and prompts (see also
+// batfish/batfish, CiscoNxos_policy_map.g4).
 type mqc struct {
 	typ                                      string
 	class, policy, action                    string // modes
@@ -34,8 +34,8 @@ func mqcOf(typ string) mqc {
 	return mqcs[slices.IndexFunc(mqcs, func(m mqc) bool { return m.typ == typ })]
 }
 
-// classMaps adds class-maps. Their match type may be left out and is match-all
-// then; "no class-map" needs it.
+// classMaps adds class-maps. A missing match type means match-all; "no class-map" requires the
+// match type.
 func (g grammar) classMaps() {
 	global := []string{modeGlobal}
 	for _, m := range mqcs {
@@ -59,7 +59,7 @@ func (g grammar) classMaps() {
 		}
 	}
 	g.line(in, 20, 0, "match access-group name <name=name>", "match protocol <p=arp|bridging|cdp|dhcp|isis>")
-	// Classes of the other types that the user makes match a group.
+	// User-defined classes of the other types match a qos-group.
 	g.line([]string{modeClassQue, modeClassNQ}, 10, 2, "match qos-group <n=0-7>")
 }
 
@@ -108,8 +108,8 @@ func (x *exec) dropClassMap(m mqc) string {
 	return ""
 }
 
-// matchSome adds values to those that a line of the class-map matches; each is
-// an object of its own in the native model.
+// matchSome adds values to a match line of the class-map. In the native model each value is a
+// separate object.
 func matchSome(key string, rank int) action {
 	return func(x *exec) string {
 		for _, b := range x.Blocks() {
@@ -136,7 +136,7 @@ func (x *exec) matches(b *cli.Block, key string, rank int, list string) {
 	b.Put(key, cli.Value{Line: key + " " + list, Plain: key + " " + list, Rank: rank})
 }
 
-// joinLists adds the numbers of a list to another, or takes them away.
+// joinLists adds the numbers of other to a list, or removes them.
 func joinLists(have, other string, add bool) string {
 	var set [64]bool
 	for i, l := range []string{have, other} {
@@ -149,8 +149,7 @@ func joinLists(have, other string, add bool) string {
 	return cli.JoinNumbers(set[:], ",")
 }
 
-// classHead is the line that opens a class of a policy-map: the type is not
-// printed in those of type qos.
+// classHead returns the header of a class in a policy-map. Type qos is not printed.
 func classHead(typ, name string) string {
 	if typ == typeQoS {
 		return "class " + name
@@ -158,7 +157,7 @@ func classHead(typ, name string) string {
 	return "class type " + typ + " " + name
 }
 
-// policyMaps adds policy-maps and what network-qos and qos classes do.
+// policyMaps adds policy-maps and the actions of network-qos and qos classes.
 func (g grammar) policyMaps() {
 	global := []string{modeGlobal}
 	for _, m := range mqcs {
@@ -219,8 +218,8 @@ func (g grammar) policyMaps() {
 		return ""
 	})
 	g.Neg(in, "pause", cli.ClearKey[*exec]("pause"))
-	// The form of the older model (microsoft/SDN, Nexus 3132); refused by Nexus
-	// 9000 boxes with eight queues.
+	// The syntax of the older model (microsoft/SDN, Nexus 3132); Nexus 9000 switches with eight
+	// queues refuse it.
 	g.Set(in, "pause no-drop", func(x *exec) string {
 		if !x.n.o.FourQueue {
 			return x.invalid(-1)
@@ -235,7 +234,7 @@ func (x *exec) openClass(m mqc) string {
 	rank := 10
 	switch {
 	case m.typ == typeQoS && name == "class-default":
-		rank = 11 // whatever is left over comes last
+		rank = 11 // class-default is always last
 		if before != "" {
 			return x.invalid(-1)
 		}
@@ -258,7 +257,7 @@ func (x *exec) openClass(m mqc) string {
 				if out := x.deny("class %s is not in the policy-map", before); out != "" {
 					return out
 				}
-			} else if b.Subs[ref].Rank == rank { // class-default is behind all others as it is
+			} else if b.Subs[ref].Rank == rank { // class-default is last anyway
 				b.Open(head, head, m.action, rank)
 				b.MoveBefore(head, ref)
 			}
@@ -303,7 +302,7 @@ func (x *exec) dropPolicy(m mqc) string {
 	return ""
 }
 
-// locked refuses to edit an attached network-qos policy on boxes that do.
+// locked refuses to edit an attached network-qos policy on switches that do so.
 func (x *exec) locked(typ, name string) string {
 	if typ == typeNetwork && x.n.o.NQLocked && attachedTo(x.Root, typ, "", name) != "" {
 		return x.deny("policy-map %s is attached and cannot be modified", name)
@@ -311,8 +310,8 @@ func (x *exec) locked(typ, name string) string {
 	return ""
 }
 
-// fixedClasses lists the system-defined classes of a type in the order q7 to
-// default, with the group of each.
+// fixedClasses returns the system-defined classes of a type, from the highest queue to the
+// default class, with their qos-groups.
 func (n *NXOS) fixedClasses(typ, dir string) []policyClass {
 	stem, last := "c-8q-nq", "c-8q-nq-default"
 	top := 7
@@ -333,7 +332,7 @@ func (n *NXOS) fixedClasses(typ, dir string) []policyClass {
 	return append(out, policyClass{Name: last, Group: 0})
 }
 
-// groupOf is the qos-group of a system-defined class, -1 for any other.
+// groupOf returns the qos-group of a system-defined class; -1 for any other class.
 func (n *NXOS) groupOf(typ, dir, name string) int {
 	for _, c := range n.fixedClasses(typ, dir) {
 		if c.Name == name {
@@ -343,7 +342,7 @@ func (n *NXOS) groupOf(typ, dir, name string) int {
 	return -1
 }
 
-// fixedClass reports whether a name is kept for the system, in either model.
+// fixedClass reports whether a name is reserved for the system in either class model.
 func (n *NXOS) fixedClass(name string) bool {
 	for _, p := range []string{"c-8q-nq", "c-nq", "c-out-", "c-in-"} {
 		if strings.HasPrefix(name, p) {
@@ -353,9 +352,8 @@ func (n *NXOS) fixedClass(name string) bool {
 	return name == "class-default"
 }
 
-// classFits reports whether a queuing or network-qos policy can have a class of
-// that name. The classes of the 8-queue model cannot be others than the
-// system's.
+// classFits reports whether a queuing or network-qos policy may have a class with that name. The
+// 8-queue model allows only system-defined classes.
 func (n *NXOS) classFits(typ, name string, root *cli.Block) bool {
 	if n.groupOf(typ, "output", name) >= 0 || n.groupOf(typ, "input", name) >= 0 {
 		return true

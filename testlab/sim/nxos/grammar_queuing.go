@@ -18,15 +18,15 @@ const (
 	rankPause     = 60
 )
 
-// Rates and units (YangModels/yang, Cisco-NX-OS-device.yang 9.3(2)), and the
-// thresholds of the 9.3 command reference.
+// Rates and units (YangModels/yang, Cisco-NX-OS-device.yang 9.3(2)), and the thresholds of the
+// 9.3 command reference.
 const (
 	rate       = "<%=0-9999999999> <%unit=bps|kbps|mbps|gbps|pps|percent>"
 	threshold  = "<%=0-52428800> <%unit=packets|bytes|kbytes|mbytes>"
 	thresholds = "minimum-threshold <min=0-52428800> <minunit=packets|bytes|kbytes|mbytes> maximum-threshold <max=0-52428800> <maxunit=packets|bytes|kbytes|mbytes> drop-probability <p=0-100>"
 )
 
-// queuing adds what the classes of queuing policies do.
+// queuing adds the actions of classes in queuing policies.
 func (g grammar) queuing() {
 	in := []string{modeActionQue}
 	for _, kind := range []string{"percent", "remaining percent"} {
@@ -52,7 +52,7 @@ func (g grammar) queuing() {
 	g.Set(in, "queue-limit dynamic <n=0-10>", keep("queue-limit", rankLimit, "queue-limit dynamic 9"))
 	g.Neg(in, "queue-limit [<rest=text>]", cli.ClearKey[*exec]("queue-limit"))
 
-	// All parameters stand on one line. "random-detect ecn" alone is none.
+	// All parameters are on one line; "random-detect ecn" alone is invalid.
 	wred := func(x *exec) string {
 		if out := x.excluded("afd"); out != "" {
 			return out
@@ -86,15 +86,15 @@ func (g grammar) queuing() {
 	g.Neg(in, "pause [<rest=text>]", cli.ClearKey[*exec]("pause"))
 }
 
-// pauseBuffer is the ingress buffer of a lossless class; a policy that has one
-// has no shares (Nexus 9000 QoS Configuration Guide 10.5(x), Configuring
-// Priority Flow Control).
+// pauseBuffer accepts the ingress buffer of a lossless class. A policy with such a buffer cannot
+// have bandwidth shares (Nexus 9000 QoS Configuration Guide 10.5(x), Configuring Priority Flow
+// Control).
 func (x *exec) pauseBuffer() string {
 	class := strings.TrimPrefix(x.Stack[len(x.Stack)-1].Places[0].Head, "class type queuing ")
 	if x.n.groupOf(typeQueuing, "input", class) < 0 {
 		return x.invalid(0)
 	}
-	// The lowest values of a 93180YC-EX.
+	// Minimum values of a 93180YC-EX.
 	if strings.HasSuffix(x.n.o.Model, "-EX") && (below(x.Vals["b"], 27456) || below(x.Vals["x"], 12480) || below(x.Vals["r"], 12480)) {
 		if out := x.deny("buffer size below 27456 or threshold below 12480 bytes"); out != "" {
 			return out
@@ -117,13 +117,13 @@ func below(s string, lowest int) bool {
 	return ok && n < lowest
 }
 
-// policies are the policy-maps that the classes of the command are in.
+// policies returns the policy-maps that contain the classes of the command.
 func (x *exec) policies() []*cli.Block {
 	up := cli.Exec{Root: x.Root, Stack: x.Stack[:len(x.Stack)-1]}
 	return up.Blocks()
 }
 
-// excluded refuses a line if the same class has another that excludes it.
+// excluded refuses a line if the same class has a line that excludes it.
 func (x *exec) excluded(keys ...string) string {
 	for _, b := range x.Blocks() {
 		for _, key := range keys {
@@ -137,8 +137,8 @@ func (x *exec) excluded(keys ...string) string {
 	return ""
 }
 
-// share checks a share of the bandwidth: one kind per class, no priority in the
-// same class, and no more than all of the bandwidth per policy.
+// share checks a bandwidth share: one kind per class, no priority in the same class, and at most
+// 100 percent per policy.
 func (x *exec) share(key string) string {
 	other := "bandwidth remaining percent"
 	if key == other {
@@ -170,8 +170,7 @@ func (x *exec) share(key string) string {
 	return ""
 }
 
-// thresholds checks a line of WRED: both thresholds in one unit, the lower one
-// first.
+// thresholds checks a WRED line: both thresholds in the same unit, the lower one first.
 func (x *exec) thresholds() string {
 	if x.Vals["minunit"] != x.Vals["maxunit"] {
 		return x.deny("thresholds in different units")
@@ -184,8 +183,8 @@ func (x *exec) thresholds() string {
 	return ""
 }
 
-// mixed refuses a class of the other direction in a queuing policy: other than
-// its classes have, or than it is attached in.
+// mixed refuses a class of the other direction in a queuing policy: a direction other than that
+// of the present classes or of the attachment.
 func (x *exec) mixed(name string) string {
 	in := x.n.groupOf(typeQueuing, "input", name) >= 0
 	other := "input"

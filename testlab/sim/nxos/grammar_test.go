@@ -40,9 +40,9 @@ func TestParseInterfaces(t *testing.T) {
 	}
 }
 
-// No line makes the switch fall over, a refused one changes nothing, what an
-// accepted one leaves behind is printed as lines that make the same again, and
-// a rollback leads back from there.
+// FuzzLine checks that no line crashes the switch, that a refused line changes nothing, that the
+// configuration after an accepted line is printed as lines that produce it again, and that a
+// rollback restores the previous configuration.
 func FuzzLine(f *testing.F) {
 	for _, s := range []string{
 		"class-map type qos match-any A\nmatch dscp 26,ef\nno match dscp 46\npolicy-map P\nclass A\nset qos-group 3\nclass class-default\nclass A insert-before class-default\nno class A\nno class-map match-any A",
@@ -86,7 +86,7 @@ func FuzzLine(f *testing.F) {
 	})
 }
 
-// samples are the commands of a tree, with a value for each parameter.
+// samples returns the commands of a tree with a value for each parameter.
 func samples(n *cli.Node[*exec], words []string) []string {
 	var out []string
 	if n.Run != nil {
@@ -132,8 +132,8 @@ func samples(n *cli.Node[*exec], words []string) []string {
 	return out
 }
 
-// A configuration with every command of every mode reads back as itself: no
-// block takes a line of what is printed behind it for its own.
+// A configuration with every command of every mode reads back unchanged: no block absorbs a line
+// that is printed after it.
 func TestEveryCommandReadsBack(t *testing.T) {
 	const world = small + "class-map type qos match-all N1\npolicy-map type qos N1\n"
 	for _, o := range []Options{{Config: world}, {Config: world, OldOrder: true}, {Config: world, FourQueue: true}} {
@@ -157,7 +157,7 @@ func TestEveryCommandReadsBack(t *testing.T) {
 			mode := cli.ModeAt(c.stack, len(c.stack), modeGlobal)
 			for _, line := range samples(commands().Modes[mode].Set, nil) {
 				if strings.Contains(line, "queuing input") {
-					continue // in use for output, as it is
+					continue // the policy is in use for output
 				}
 				enter()
 				if failed(c.line(line)) {
@@ -188,7 +188,7 @@ func TestEveryCommandReadsBack(t *testing.T) {
 		if d := cmp.Diff(cli.SplitLines(bodyOf(t, n)), cli.SplitLines(bodyOf(t, again))); d != "" {
 			t.Errorf("read back (-first +second):\n%s", d)
 		}
-		// And all of it can be undone.
+		// A rollback removes all of it.
 		factory := newBox(t, Options{Config: small, FourQueue: o.FourQueue})
 		n.checkpoints = []*checkpoint{{name: "c", cfg: factory.running}}
 		if out := n.rollback("c", ""); failed(out) {

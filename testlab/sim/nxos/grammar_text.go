@@ -6,12 +6,12 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// The following configuration has nothing to do with QoS, or only by name. It
-// is known by its first words and kept as it was written.
+// texts adds configuration that has nothing to do with QoS, or only by name. It is recognized by
+// its first words and kept as written.
 
 func (g grammar) texts() {
 	global := []string{modeGlobal}
-	g.Set(global, "version <rest=text>", func(*exec) string { return "" }) // of the box, not of the text
+	g.Set(global, "version <rest=text>", func(*exec) string { return "" }) // the switch prints its own version
 	g.line(global, rankHostname, 1, "hostname <name=name>")
 	g.block(global, "vdc <name=name> id <n=1-8>", "vdc", rankVDC, "vdc")
 	g.line([]string{"vdc"}, 10, 2, "limit-resource <what=name> minimum <n=0-100000> maximum <m=0-100000>")
@@ -68,7 +68,7 @@ func (g grammar) texts() {
 	g.line([]string{"telemetry", "telemetry set"}, 5, 0, "ip address <rest=text>", "path <rest=text>", "dst-grp <rest=text>", "snsr-grp <rest=text>", "data-source <rest=text>", "use-vrf <rest=text>")
 }
 
-// bannerLine begins a banner, whose text stands between two equal characters.
+// bannerLine begins a banner, whose text is enclosed by two equal characters.
 func bannerLine(x *exec) string {
 	text := x.Vals["rest"]
 	if x.loose {
@@ -84,12 +84,12 @@ func bannerLine(x *exec) string {
 	return ""
 }
 
-// features of NX-OS, as "feature NAME" takes them.
+// featureNames lists the features that "feature NAME" accepts.
 const featureNames = "bash-shell|bfd|bgp|container-tracker|dhcp|eigrp|evmed|fabric|glbp|grpc|hsrp|icam|imp|interface-vlan|isis|lacp|ldap|lldp|macsec|" +
 	"nat|netconf|netflow|ngmvpn|ngoam|nv|nxapi|nxsdk|openconfig|ospf|ospfv3|pbr|pim|pim6|port-security|private-vlan|privilege|ptp|restconf|rip|scheduler|" +
 	"scp-server|sftp-server|sflow|signature-verification|sla|ssh|tacacs+|telemetry|telnet|tunnel|udld|vmtracker|vn-segment-vlan-based|vpc|vrrp|vrrpv3|vtp"
 
-// features adds features, and the settings of the hardware.
+// features adds features and hardware settings.
 func (g grammar) features() {
 	global := []string{modeGlobal}
 	g.Set(global, "feature <name="+featureNames+">", func(x *exec) string {
@@ -113,8 +113,8 @@ func (g grammar) features() {
 	})
 	g.line(global, 2201, 5, "hardware access-list tcam label <what=name> <n=0-64>")
 	g.line(global, 2202, 0, "hardware profile <rest=text>", "hardware rate-limiter <rest=text>", "hardware forwarding <rest=text>")
-	// Only the documented commands of the hardware's QoS (9.3 command
-	// reference; YangModels/yang, Cisco-NX-OS-device.yang, pltfm qos).
+	// Only the documented QoS commands of the hardware (9.3 command reference; YangModels/yang,
+	// Cisco-NX-OS-device.yang, pltfm qos).
 	g.line(global, 2203, 0, "hardware qos dynamic-buffer-sharing", "hardware qos pfc mc-drop", "hardware qos fc rate-shaper", "hardware qos ing-pg-no-min", "hardware qos ing-pg-share",
 		"hardware qos include ipg", "hardware qos classify ns-only")
 	g.line(global, 2203, 3, "hardware qos min-buffer qos-group <v=all|none|default>", "hardware qos ing-pg-hdrm-reserve percent <n=20-100>", "hardware qos etrap age-period <n=1-1000000> usec")

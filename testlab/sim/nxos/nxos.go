@@ -1,13 +1,11 @@
-// Package nxos simulates a Cisco Nexus 9000 with NX-OS: an SSH server with the
-// NX-OS command line and a gNMI server with the native model, both real servers
-// on loopback, over one configuration engine with modes, checkpoints and
-// dual-stage commits.
+// Package nxos simulates a Cisco Nexus 9000 with NX-OS: an SSH server with the NX-OS command
+// line and a gNMI server with the native model, both real servers on loopback, over one
+// configuration engine with modes, checkpoints and dual-stage commits.
 //
-// It is for tests and for the lab, to be talked to as a switch is talked to.
-// It is an independent reading of what NX-OS does and knows nothing of the
-// renderer and the driver that are tested against it; keep it so. Where it
-// knows a box to be strict it is strict, and a line that it does not know it
-// refuses. It forwards no packets.
+// It is for tests and for the lab; clients talk to it as to a switch. It is an independent
+// implementation of NX-OS behaviour and shares nothing with the renderer and the driver that are
+// tested against it; keep it so. It is strict wherever a real switch is known to be strict, and
+// it refuses lines that it does not know. It forwards no packets.
 package nxos
 
 import (
@@ -22,12 +20,11 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// defaultHostname is the name of a box that was given none.
+// defaultHostname is the hostname of a switch without a configured one.
 const defaultHostname = "switch"
 
-// NXOS is one simulated switch. All methods are safe for concurrent use. A write
-// is each entry into configuration mode that brought a line, and each rollback
-// and dual-stage commit.
+// NXOS is a simulated switch. All methods are safe for concurrent use. A write is an entry into
+// configuration mode in which a line was typed, a rollback, or a dual-stage commit.
 type NXOS struct {
 	cli.Box[confirmTimer]
 	o           Options
@@ -36,16 +33,16 @@ type NXOS struct {
 
 	running     *cli.Block
 	startup     *cli.Block
-	changed     time.Time // when the running configuration last was
+	changed     time.Time // time of the last change of the running configuration
 	carved      bool      // the TCAM has its QoS region
 	checkpoints []*checkpoint
-	lastRoll    string // what show rollback status says of the last rollback
+	lastRoll    string // output of "show rollback status" for the last rollback
 	lastCommit  int
 }
 
-// New makes a switch that runs its startup configuration; Start opens its
-// servers. A line of Options.Config that the box refuses is an error with its
-// number, as is a regular expression that does not compile.
+// New returns a switch that runs its startup configuration; Start opens its servers. It returns
+// an error if the switch refuses a line of Options.Config, with the line number, or if a regular
+// expression does not compile.
 func New(o Options) (*NXOS, error) {
 	n := &NXOS{o: withDefaults(o), changed: time.Now()}
 	err := n.Init(cli.Setup{Name: n.o.Hostname, Model: n.o.Model, TimeScale: o.TimeScale, Refuse: o.Refuse, Shuffle: o.Shuffle,
@@ -94,13 +91,13 @@ func withDefaults(o Options) Options {
 	return o
 }
 
-// boot reads the startup configuration.
+// boot loads the startup configuration.
 func (n *NXOS) boot() error {
 	text := n.o.Config
 	if text == "" {
 		text = n.factory()
 	}
-	n.carved = true // what was saved once was accepted
+	n.carved = true // a saved configuration has been accepted before
 	root := &cli.Block{}
 	c := &configurer{n: n, user: "startup", root: root}
 	if n.o.Running != nil {
@@ -125,11 +122,11 @@ func (n *NXOS) boot() error {
 	}
 	n.running, n.startup = root, root.Clone()
 	n.carve()
-	n.o.Config, n.o.Running = "", nil // a second copy of every switch would be kept alive
+	n.o.Config, n.o.Running = "", nil // release the text, which would otherwise stay in memory for every switch
 	return nil
 }
 
-// carve makes the TCAM as the configuration that is booted wants it.
+// carve sets up the TCAM as the booted configuration requires.
 func (n *NXOS) carve() {
 	n.carved = !n.o.TCAM
 	for _, region := range []string{"ing-l2-qos", "qos"} {
@@ -154,13 +151,13 @@ func (n *NXOS) factory() string {
 	return b.String()
 }
 
-// Faults is the switch's fault injection.
+// Faults returns the fault injection of the switch.
 func (n *NXOS) Faults() *Faults { return n.front.faults }
 
-// Running is the output of "show running-config".
+// Running returns the output of "show running-config".
 func (n *NXOS) Running() string { return n.runningText(false, nil) }
 
-// Startup is the output of "show startup-config".
+// Startup returns the output of "show startup-config".
 func (n *NXOS) Startup() string {
 	n.Mu.Lock()
 	defer n.Mu.Unlock()
@@ -170,14 +167,14 @@ func (n *NXOS) Startup() string {
 	return p.String()
 }
 
-// Configure is another writer at a terminal: each line takes effect at once,
-// up to the first one that is refused, which is the error. It counts as a write
-// as every entry into configuration mode does.
+// Configure acts as another user at a terminal: each line takes effect at once, up to the first
+// refused line, which is returned as the error. It counts as a write, like every entry into
+// configuration mode.
 func (n *NXOS) Configure(lines string) error {
 	return cli.RunLines(lines, refusal(n.openTerminal("other").line))
 }
 
-// refusal makes of what runs a line what returns its refusal alone.
+// refusal wraps a function that runs a line so that it returns only the refusal.
 func refusal(run func(string) string) func(string) string {
 	return func(line string) string {
 		if out := run(line); failed(out) {
@@ -187,7 +184,7 @@ func refusal(run func(string) string) func(string) string {
 	}
 }
 
-// Checkpoints lists the user's checkpoints, the oldest first.
+// Checkpoints lists the user's checkpoints, oldest first.
 func (n *NXOS) Checkpoints() []string {
 	n.Mu.Lock()
 	defer n.Mu.Unlock()
@@ -198,7 +195,7 @@ func (n *NXOS) Checkpoints() []string {
 	return out
 }
 
-// reboot loses what was not saved; checkpoints stay.
+// reboot discards unsaved configuration; checkpoints stay.
 func (n *NXOS) reboot() {
 	n.replace(n.startup.Clone())
 	n.carve()
@@ -211,31 +208,31 @@ func (n *NXOS) replace(root *cli.Block) {
 	n.touched(before)
 }
 
-// touched notes that the running configuration changed, from one with these
-// interfaces down. The caller holds mu.
+// touched records that the running configuration has changed; before holds the interfaces that
+// were down. The caller holds mu.
 func (n *NXOS) touched(before map[string]bool) {
 	n.changed = time.Now()
 	n.CountFlaps(before)
 }
 
-// feature reports whether a feature is on.
+// feature reports whether a feature is enabled.
 func (n *NXOS) feature(name string) bool {
 	n.Mu.Lock()
 	defer n.Mu.Unlock()
 	return n.running.Get("feature "+name) != ""
 }
 
-// hostname is the name in prompts.
+// hostname returns the name in prompts.
 func (n *NXOS) hostname() string {
 	n.Mu.Lock()
 	defer n.Mu.Unlock()
 	return hostnameOf(n.running)
 }
 
-// Save is someone's "copy running-config startup-config".
+// Save acts as another user who runs "copy running-config startup-config".
 func (n *NXOS) Save() { n.save() }
 
-// save is "copy running-config startup-config".
+// save executes "copy running-config startup-config".
 func (n *NXOS) save() {
 	n.Mu.Lock()
 	defer n.Mu.Unlock()
@@ -245,21 +242,21 @@ func (n *NXOS) save() {
 // moduleStatus begins a refusal that comes from the hardware.
 const moduleStatus = "Module 1 returned status"
 
-// failed reports whether output of the box holds a refusal.
+// failed reports whether output of the switch contains a refusal.
 func failed(out string) bool {
 	return slices.ContainsFunc(strings.Split(out, "\n"), func(l string) bool {
 		return strings.HasPrefix(l, "%") || strings.HasPrefix(l, "ERROR:") || strings.HasPrefix(l, moduleStatus) || strings.HasPrefix(l, "Failed.") || strings.HasPrefix(l, "Rollback failed")
 	})
 }
 
-// lastLine is the refusal without the line that marks the place.
+// lastLine returns the last line of a refusal, without the line that marks the place.
 func lastLine(out string) string {
 	out = strings.TrimRight(out, "\n")
 	return out[strings.LastIndexByte(out, '\n')+1:]
 }
 
-// Keep returns what brings the switch back to where it is now: its running and startup
-// configuration, and what is plugged in.
+// Keep returns a function that restores the present state of the switch: its running and startup
+// configuration, and its cabling.
 func (n *NXOS) Keep() (back func()) {
 	n.Mu.Lock()
 	defer n.Mu.Unlock()

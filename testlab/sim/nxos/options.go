@@ -8,72 +8,70 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 )
 
-// Options says which switch is simulated. The zero value is an
-// N9K-C9332D-GX2B in factory state with both servers.
+// Options describes the switch to simulate. The zero value is an N9K-C9332D-GX2B in factory
+// state with both servers.
 type Options struct {
-	// "switch", "N9K-C9332D-GX2B" and "10.4(3)" where empty. A hostname in
-	// Config wins over Hostname.
+	// Defaults: "switch", "N9K-C9332D-GX2B" and "10.4(3)". A hostname in Config takes precedence
+	// over Hostname.
 	Hostname, Model, Version string
 
-	Username, Password string // of both servers; "admin" and "admin" where Username is empty
+	Username, Password string // for both servers; "admin" and "admin" if Username is ""
 	Banner, MOTD       string // before and after the login
 
-	TLS     *tls.Config // of the gNMI server; nil: one of its own making
-	HostKey ssh.Signer  // nil: a new one
+	TLS     *tls.Config // for the gNMI server; nil for a generated certificate
+	HostKey ssh.Signer  // nil for a generated key
 	Listen  sim.ListenFunc
 	NoSSH   bool // no SSH server
 	NoGNMI  bool // no gNMI server
 
-	// FourQueue is the 4-queue class model (c-nq1, c-out-q1) in place of the
-	// 8-queue one (c-8q-nq1, c-out-8q-q1).
+	// FourQueue selects the 4-queue class model (c-nq1, c-out-q1) instead of the 8-queue model
+	// (c-8q-nq1, c-out-8q-q1).
 	FourQueue bool
 
-	// OldOrder prints the running-config in the order of 7.0(3)I2, with
-	// network-qos behind the hostname, and not in that of 6.0(2)U6.
+	// OldOrder prints the running configuration in the order of 7.0(3)I2, with network-qos after
+	// the hostname, instead of the order of 6.0(2)U6.
 	OldOrder bool
 
 	NoDualStage    bool // "configure dual-stage" is an invalid command, as before 10.2
 	DualStageNoQoS bool // dual-stage refuses QoS lines
 
-	// DualStageRefuse holds regular expressions of lines that dual-stage alone
-	// refuses, also within policies; as Refuse.
+	// DualStageRefuse holds regular expressions of lines that only dual-stage mode refuses, also
+	// within policies; otherwise like Refuse.
 	DualStageRefuse []string
 
-	EmptyClassDefault bool // a "class class-default" without actions ends every qos policy that has none
+	EmptyClassDefault bool // every qos policy without "class class-default" prints an empty one at its end
 	NQLocked          bool // an attached network-qos policy cannot be edited
-	ReplacePolicy     bool // a second qos or queuing policy takes the place of the attached one; else it is refused
+	ReplacePolicy     bool // a second qos or queuing policy replaces the attached one instead of being refused
 
-	// NoWatchdogTimers refuses "priority-flow-control watch-dog ..." and
-	// "... auto-restore": "watch-dog-interval" alone is known.
+	// NoWatchdogTimers refuses "priority-flow-control watch-dog ..." and "... auto-restore";
+	// only "watch-dog-interval" is known.
 	NoWatchdogTimers bool
 
-	DecimalBitmap  bool // show interface priority-flow-control prints the bitmap in decimal, not in hexadecimal
-	PolicyBitmap   bool // the bitmap is what the network-qos policy pauses, also on a port that classifies nothing into its groups
-	MaxCheckpoints int  // 0: 10
+	DecimalBitmap  bool // show interface priority-flow-control prints the bitmap in decimal instead of hexadecimal
+	PolicyBitmap   bool // the bitmap shows the priorities of the network-qos policy even on a port that classifies nothing into their groups
+	MaxCheckpoints int  // 0 for 10
 
-	// TCAM says that the QoS region of the TCAM needs to be carved: until a
-	// "hardware access-list tcam region" for it is saved and the box restarted,
-	// attaching a qos policy fails.
+	// TCAM requires the QoS region of the TCAM to be carved: attaching a qos policy fails until
+	// a "hardware access-list tcam region" line for it is saved and the switch restarted.
 	TCAM bool
 
-	// Refuse holds regular expressions of configuration lines that this box
-	// answers with "% Invalid command at '^' marker.". They are matched
-	// against the line as it was sent, without indentation.
+	// Refuse holds regular expressions of configuration lines that this switch answers with "%
+	// Invalid command at '^' marker.". They are matched against the line as sent, without
+	// indentation.
 	Refuse []string
 
-	Config string // startup configuration; empty: the factory's
-	// Running is a running configuration of another switch that the box starts with, in
-	// place of Config: lines that it refuses are left out, and [Refuses] names them.
+	Config string // startup configuration; "" for the factory default
+	// Running is a running configuration of another switch to start with, instead of Config.
+	// Refused lines are left out; [Refuses] lists them.
 	Running    []byte
-	Interfaces []string // Ethernet ports where Config is empty; nil: Ethernet1/1 to Ethernet1/32
-	Routed     bool     // those ports are "no switchport"
-	// Speeds are those of Ethernet ports, bits a second; 400G where none is given.
+	Interfaces []string // Ethernet ports if Config is ""; nil for Ethernet1/1 to Ethernet1/32
+	Routed     bool     // those ports are configured with "no switchport"
+	// Speeds holds the speeds of Ethernet ports in bits per second; default 400G.
 	Speeds map[string]int64
 
-	TimeScale float64 // seconds that a rollback or a commit takes; 0: no time
+	TimeScale float64 // seconds that a rollback or a commit takes; 0 for none
 
-	// Shuffle is the seed of what the box is free to do in one way or another:
-	// OldOrder, EmptyClassDefault, DecimalBitmap and PolicyBitmap among it, see
-	// [sim.Shuffler]; 0: nothing.
+	// Shuffle seeds the choices that the switch may make either way, including OldOrder,
+	// EmptyClassDefault, DecimalBitmap and PolicyBitmap, see [sim.Shuffler]; 0 turns it off.
 	Shuffle uint64
 }

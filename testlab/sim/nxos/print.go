@@ -13,24 +13,24 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// printer writes configuration as NX-OS does: two spaces per level, no "exit",
-// empty lines between the sections of the top and before each interface.
+// printer writes configuration as NX-OS does: two spaces per level, no "exit", and empty lines
+// between top-level sections and before each interface.
 type printer struct {
 	strings.Builder
 	n    *NXOS
 	cfg  *cli.Block
-	all  bool // every default
+	all  bool // print all defaults
 	keep func(b *cli.Block, key string, v *cli.Value) bool
-	// dice decide about empty lines; nil for a text that is compared.
+	// dice decides on extra empty lines; nil for text that is compared.
 	dice *sim.Dice
 }
 
 func (n *NXOS) printer(cfg *cli.Block, all bool) *printer { return &printer{n: n, cfg: cfg, all: all} }
 
-// stamp is how NX-OS writes a time.
+// stamp is the time format of NX-OS.
 const stamp = "Mon Jan _2 15:04:05 2006"
 
-// header is what stands before every configuration.
+// header writes the header of a configuration.
 func (p *printer) header(command string) {
 	p.dice = p.n.Dice.Answer()
 	p.WriteString("!Command: " + command + "\n")
@@ -44,14 +44,14 @@ func (p *printer) header(command string) {
 	p.WriteString("\n")
 }
 
-// thing is a line or a block of a block.
+// thing is a line or a sub-block of a block.
 type thing struct {
 	rank, seq int
 	line      string
 	sub       *cli.Block
 }
 
-// root prints the sections of a configuration.
+// root writes the sections of a configuration.
 func (p *printer) root() {
 	section := rankHostname / 100
 	for _, t := range p.things(p.cfg) {
@@ -71,7 +71,7 @@ func (p *printer) thing(t thing, indent string) {
 	p.WriteString(indent + t.line + "\n")
 }
 
-// block prints a block with its head.
+// block writes a block with its header.
 func (p *printer) block(b *cli.Block, indent string) {
 	p.WriteString(indent + b.Head + "\n")
 	for _, t := range p.things(b) {
@@ -82,7 +82,7 @@ func (p *printer) block(b *cli.Block, indent string) {
 	}
 }
 
-// things lists what a block holds and prints, in order.
+// things returns the lines and sub-blocks that a block prints, in order.
 func (p *printer) things(b *cli.Block) []thing {
 	var defaults map[string]thing
 	if p.all {
@@ -114,9 +114,8 @@ func (p *printer) things(b *cli.Block) []thing {
 	return out
 }
 
-// noOrder reports whether the lines of a block stand in another order from
-// release to release: those of a class of a policy, and what is attached under
-// system qos.
+// noOrder reports whether the order of a block's lines varies between releases: lines in classes
+// of policies, and attachments under system qos.
 func noOrder(mode string) bool {
 	return mode == modeSystemQoS || slices.ContainsFunc(mqcs, func(m mqc) bool { return m.action == mode })
 }
@@ -133,7 +132,7 @@ func sortThings(things []thing) {
 	})
 }
 
-// subs lists the blocks below; with all the system's own are among them.
+// subs returns the sub-blocks of a block; if all is set, the root includes system-defined ones.
 func (p *printer) subs(b *cli.Block) map[string]*cli.Block {
 	if !p.all || b != p.cfg {
 		return b.Subs
@@ -143,9 +142,9 @@ func (p *printer) subs(b *cli.Block) map[string]*cli.Block {
 	return out
 }
 
-// runningText is `show running-config`, with every default where all is set.
-// A section {"ipqos"} is QoS alone, {"interface", NAME} those interfaces; ""
-// where there is none of that name.
+// runningText returns the output of `show running-config`, with all defaults if all is set. The
+// section {"ipqos"} selects QoS, {"interface", NAME} those interfaces; the result is "" if no
+// interface has that name.
 func (n *NXOS) runningText(all bool, section []string) string {
 	n.Mu.Lock()
 	defer n.Mu.Unlock()
@@ -183,8 +182,8 @@ func (n *NXOS) runningText(all bool, section []string) string {
 	return p.String()
 }
 
-// qos prints what belongs to QoS: PFC, class-maps, policy-maps, system qos and
-// the QoS lines of the interfaces that have any.
+// qos writes the QoS part of a configuration: PFC, class-maps, policy-maps, system qos and the
+// QoS lines of interfaces that have any.
 func (p *printer) qos() {
 	p.keep = func(_ *cli.Block, key string, _ *cli.Value) bool { return ofQoS(key) }
 	var parts []thing
@@ -219,7 +218,7 @@ func isMQC(mode string) bool {
 	return mode == modeSystemQoS || slices.ContainsFunc(mqcs, func(m mqc) bool { return m.class == mode || m.policy == mode })
 }
 
-// body is a configuration without header.
+// body returns a configuration without its header.
 func (n *NXOS) body(cfg *cli.Block) string {
 	p := n.printer(cfg, false)
 	p.root()

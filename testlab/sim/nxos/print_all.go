@@ -7,7 +7,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// defaults are the lines that `show running-config all` adds, by key.
+// defaults returns the lines that `show running-config all` adds, by key.
 func (p *printer) defaults(b *cli.Block) map[string]thing {
 	out := map[string]thing{}
 	def := func(rank int, key, line string) { out[key] = thing{rank: rank, line: line} }
@@ -45,8 +45,8 @@ func (p *printer) defaults(b *cli.Block) map[string]thing {
 	return out
 }
 
-// defaultPolicy is the policy that is in force where none is attached under
-// system qos, "" where there is none.
+// defaultPolicy returns the policy in force if none is attached under system qos; "" if there is
+// none.
 func (n *NXOS) defaultPolicy(a attachment) string {
 	switch {
 	case a.typ == typeQoS:
@@ -63,7 +63,7 @@ func (n *NXOS) defaultPolicy(a attachment) string {
 	return "default-8q-out-policy"
 }
 
-// systemPolicy is a policy-map that the box has of its own.
+// systemPolicy returns a system-defined policy-map.
 func (n *NXOS) systemPolicy(typ, name string) (policyMap, bool) {
 	for _, a := range attachments {
 		if a.typ != typ || name == "" || n.defaultPolicy(a) != name {
@@ -99,7 +99,7 @@ func (n *NXOS) systemPolicy(typ, name string) (policyMap, bool) {
 	return policyMap{}, false
 }
 
-// systemPolicies lists the policy-maps of a type that the box has of its own.
+// systemPolicies returns the system-defined policy-maps of a type.
 func (n *NXOS) systemPolicies(typ string) []policyMap {
 	var out []policyMap
 	for _, a := range attachments {
@@ -110,7 +110,7 @@ func (n *NXOS) systemPolicies(typ string) []policyMap {
 	return out
 }
 
-// systemClasses lists the class-maps of a type that the box has of its own.
+// systemClasses returns the system-defined class-maps of a type.
 func (n *NXOS) systemClasses(typ string) []classMap {
 	var out []classMap
 	add := func(dir string) {
@@ -128,8 +128,8 @@ func (n *NXOS) systemClasses(typ string) []classMap {
 	return out
 }
 
-// systemBlocks are the class-maps and policy-maps of the box, and system qos,
-// as blocks of a configuration.
+// systemBlocks returns the system-defined class-maps and policy-maps, and system qos, as blocks
+// of a configuration.
 func (n *NXOS) systemBlocks() map[string]*cli.Block {
 	root := &cli.Block{}
 	for _, m := range mqcs {
@@ -147,7 +147,7 @@ func (n *NXOS) systemBlocks() map[string]*cli.Block {
 	}
 	root.Open("system qos", "system qos", modeSystemQoS, rankSystemQoS)
 	for _, s := range root.Subs {
-		s.Seq -= 1000 // before the user's
+		s.Seq -= 1000 // before user-defined ones
 	}
 	return root.Subs
 }
@@ -158,7 +158,7 @@ func fill(b *cli.Block, lines []string) {
 	}
 }
 
-// linesOf is what a block prints below its head.
+// linesOf returns the lines that a block prints below its header.
 func (n *NXOS) linesOf(b *cli.Block) []string {
 	p := n.printer(n.running, false)
 	for _, t := range p.things(b) {

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// newBox makes a switch that is closed with the test.
+// newBox returns a switch that is closed at the end of the test.
 func newBox(t testing.TB, o Options) *NXOS {
 	t.Helper()
 	n, err := New(o)
@@ -33,7 +33,7 @@ func readFile(t testing.TB, name string) string {
 	return string(b)
 }
 
-// bodyOf is the running configuration without its header.
+// bodyOf returns the running configuration without its header.
 func bodyOf(t testing.TB, n *NXOS) string {
 	t.Helper()
 	return afterHeader(t, n.Running())
@@ -56,7 +56,7 @@ func feed(t testing.TB, n *NXOS, lines string) {
 	}
 }
 
-// Whole configurations in the order of both releases print as they were read.
+// Complete configurations in the printing order of either release are printed as they were read.
 func TestPrintsWhatItReads(t *testing.T) {
 	for _, c := range []struct {
 		file string
@@ -71,7 +71,7 @@ func TestPrintsWhatItReads(t *testing.T) {
 			if d := cmp.Diff(want, afterHeader(t, n.Startup())); d != "" {
 				t.Errorf("startup-config (-want +got):\n%s", d)
 			}
-			// The other order says the same.
+			// The other printing order has the same meaning.
 			other := newBox(t, Options{Config: want, OldOrder: !c.old})
 			if bodyOf(t, other) == want {
 				t.Error("both orders are one")

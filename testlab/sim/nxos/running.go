@@ -8,10 +8,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// Refuses returns the lines of a running configuration that a switch of a model
-// refuses, each with its number and the answer of the box:
-// "line 12: pause pfc-cos 9: % Invalid command at '^' marker.". A model that is empty
-// is the default of [Options].
+// Refuses returns the lines of a running configuration that a switch of a model refuses, each
+// with its number and the answer of the switch: "line 12: pause pfc-cos 9: % Invalid command at
+// '^' marker.". If model is "", the default of [Options] is used.
 func Refuses(model string, config []byte) []string {
 	n := &NXOS{o: withDefaults(Options{Model: model, Running: config})}
 	n.carved = true
@@ -21,9 +20,9 @@ func Refuses(model string, config []byte) []string {
 	return (&configurer{n: n, user: "startup", root: &cli.Block{}}).take(config)
 }
 
-// take runs the lines of a running configuration and returns those that the box
-// refuses. Objects come in any order in it, so that it is run again:
-// a policy may stand before the class-map that it names.
+// take runs the lines of a running configuration and returns the refused ones. It runs them
+// several times, as objects may come in any order: a policy may stand before a class-map that it
+// uses.
 func (c *configurer) take(config []byte) (refused []string) {
 	lines := cli.SplitLines(strings.ReplaceAll(string(config), "\r", ""))
 	for range 3 {
@@ -35,7 +34,7 @@ func (c *configurer) take(config []byte) (refused []string) {
 	return refused
 }
 
-// pass runs the lines once. What stands below a refused header goes with it.
+// pass runs the lines once. Lines below a refused header are skipped.
 func (c *configurer) pass(lines []string) (refused []string) {
 	c.stack, c.heredoc = nil, nil
 	skip := -1
@@ -61,14 +60,14 @@ func (c *configurer) pass(lines []string) (refused []string) {
 	return refused
 }
 
-// Models of the 4-queue class model: the Nexus 3000, and the Nexus 9000 before Cloud
-// Scale. Later releases of some have eight queues as well.
+// Models with the 4-queue class model: the Nexus 3000, and the Nexus 9000 before Cloud Scale.
+// Later releases of some of them have eight queues as well.
 var (
 	fourQueueBox = lazyre.New(`(?i)^(N3K-|N9K-C9\d+(PX|TX|PQ)(-E)?$)`)
 	eightNames   = lazyre.New(`c-8q-nq|c-out-8q-q`)
 )
 
-// fourQueues reports whether a switch of a model that runs a configuration has four
+// fourQueues reports whether a switch of a model with that running configuration has four
 // queues.
 func fourQueues(model string, config []byte) bool {
 	return fourQueueBox.MatchString(model) && !eightNames.Match(config)

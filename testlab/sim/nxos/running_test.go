@@ -29,8 +29,8 @@ interface Ethernet1/1
   service-policy type qos input IN
 `
 
-// A box starts with a running configuration of another one without what it refuses,
-// and says which lines those are. What stands below a refused header is not told again.
+// A switch can start with the running configuration of another one. It leaves out the lines that
+// it refuses and reports them, except those below a refused header.
 func TestRunningOfAnotherSwitch(t *testing.T) {
 	got := strings.Join(Refuses("N9K-C9336C-FX2", []byte(brought)), "\n")
 	for _, want := range []string{"line 12: pause pfc-cos 9: % Invalid", "line 14: class type network-qos c-nq1: % Invalid", "line 19: mls qos: % Invalid"} {
@@ -56,7 +56,7 @@ func TestRunningOfAnotherSwitch(t *testing.T) {
 	}
 }
 
-// The names of four queues are taken by a box that has four.
+// Only a switch with four queues accepts the class names of the 4-queue model.
 func TestRunningOfFourQueues(t *testing.T) {
 	const four = "policy-map type network-qos NQ\n  class type network-qos c-nq3\n    pause pfc-cos 3\npolicy-map type queuing OUT\n  class type queuing c-out-q3\n    priority level 1\n"
 	for model, takes := range map[string]bool{"N3K-C3232C": true, "N9K-C9372PX": true, "N9K-C93180YC-FX3": false, "N9K-C9364D-GX2A": false, "": false} {
@@ -66,7 +66,7 @@ func TestRunningOfFourQueues(t *testing.T) {
 	}
 }
 
-// Ports have what an enabled port-profile says, unless they say otherwise.
+// A port uses the settings of an enabled port-profile unless it has its own.
 func TestPortProfile(t *testing.T) {
 	const text = "port-profile type ethernet ROCE\n  no switchport\n  mtu 9216\n  priority-flow-control mode on\n  state enabled\nport-profile type ethernet LATER\n  priority-flow-control mode on\n" +
 		"interface Ethernet1/1\n  inherit port-profile ROCE\n  mtu 4200\ninterface Ethernet1/2\n  inherit port-profile LATER\ninterface Ethernet1/3\n  inherit port-profile GONE\n"

@@ -7,36 +7,36 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// Status of a single command over SSH, as a Nexus 9000v ends it.
+// Exit status of a single command over SSH, as on a Nexus 9000v.
 const (
 	statusOK     = 0
 	statusSyntax = 16
 	statusDenied = 30
 )
 
-// shell is the CLI of one login, or of a single command line. Words are taken
-// in full, apart from the short forms that the tables list: which others the
-// box takes depends on all the commands that it has.
+// shell is the command line of one login, or of a single line of commands. Words must be written
+// in full, apart from the short forms in the tables: which other short forms a switch accepts
+// depends on all of its commands.
 type shell struct {
 	f      *front
-	ctx    context.Context // ends when the client leaves
+	ctx    context.Context // cancelled when the client leaves
 	t      *cli.Terminal
 	single bool
 
 	config *configurer // nil in exec mode
-	dual   bool        // config is the dual-stage mode
-	entry  *entry      // of config; nil before its first line
+	dual   bool        // config is in dual-stage mode
+	entry  *entry      // the write in progress; nil before its first line
 
 	width, length int
 	dontAsk       bool
-	status        int             // of the last command
+	status        int             // exit status of the last command
 	over          bool            // the user is logged out
-	lost          bool            // no answer goes out any more
-	release       <-chan struct{} // of GiveUp; what is left waits for it
-	held          func()          // the work that GiveUp held back
+	lost          bool            // no more output is sent
+	release       <-chan struct{} // from GiveUp; the remaining commands wait for it
+	held          func()          // work that GiveUp holds back
 }
 
-// serveShell serves a login, or a single line of commands.
+// serveShell serves a login or a single line of commands.
 func (f *front) serveShell(c *cli.Channel) {
 	sh := &shell{f: f, ctx: c.Ctx, t: c.Term, single: c.Single, width: c.Width, length: c.Length}
 	sh.t.End = func() string {
@@ -64,7 +64,7 @@ func (sh *shell) prompt() string {
 	return p + "# "
 }
 
-// interact serves a login. It returns false when the client is gone.
+// interact serves a login. It returns false if the client is gone.
 func (sh *shell) interact() bool {
 	if m := sh.f.o.MOTD; m != "" {
 		sh.t.Print(strings.TrimRight(m, "\n") + "\n")
@@ -94,8 +94,8 @@ func (sh *shell) interact() bool {
 	return true
 }
 
-// run carries out what was typed, one command or several with " ; " between
-// them. It returns false when no answer comes any more.
+// run executes a typed line with one command, or with several separated by " ; ". It returns
+// false if no more output will follow.
 func (sh *shell) run(line string) bool {
 	if sh.f.faults.Hold(sh.ctx) != nil || sh.f.n.Dice.Answer().Pause(sh.ctx) != nil {
 		return false
@@ -117,7 +117,7 @@ func (sh *shell) run(line string) bool {
 		sh.print(c, out, paged)
 	}
 	if sh.single && sh.config != nil {
-		// The end of the line ends the mode.
+		// The end of the line leaves configuration mode.
 		out := sh.leave()
 		if sh.lost {
 			<-sh.ctx.Done()
@@ -130,8 +130,8 @@ func (sh *shell) run(line string) bool {
 	return true
 }
 
-// print prints the output of a command. A single line of commands does not mark
-// the place of a mistake.
+// print prints the output of a command. For a single line of commands it does not mark the place
+// of a mistake.
 func (sh *shell) print(command, out string, paged bool) {
 	sh.status = statusOK
 	switch {
@@ -153,8 +153,8 @@ func (sh *shell) print(command, out string, paged bool) {
 	sh.t.Page(out, sh.length)
 }
 
-// forsake leaves the rest of a line to the release of GiveUp; nobody reads what
-// it says.
+// forsake runs the remaining commands of a line after the release of GiveUp; their output is
+// discarded.
 func (sh *shell) forsake(rest []string) {
 	if sh.release == nil {
 		return
@@ -170,8 +170,7 @@ func (sh *shell) forsake(rest []string) {
 	})
 }
 
-// execute returns the output of a command and whether it goes through the
-// pager.
+// execute returns the output of a command, and whether the pager applies to it.
 func (sh *shell) execute(raw string) (string, bool) {
 	line := strings.TrimSpace(raw)
 	words := strings.Fields(line)
@@ -185,8 +184,8 @@ func (sh *shell) execute(raw string) (string, bool) {
 		return sh.show(line)
 	}
 	if sh.config != nil {
-		// Commands of exec mode are taken in every mode; these have no
-		// namesake among the configuration lines.
+		// Every mode accepts these exec-mode commands, since no configuration line has the same
+		// name.
 		if c, args, _ := cli.Find(everywhere, words); c != nil {
 			return c.run(sh, args), false
 		}
@@ -199,7 +198,7 @@ func (sh *shell) execute(raw string) (string, bool) {
 	return c.run(sh, args), false
 }
 
-// configure carries out a line of a configuration mode.
+// configure executes a line in configuration mode.
 func (sh *shell) configure(raw string) string {
 	line := strings.TrimSpace(raw)
 	words := strings.Fields(line)
@@ -221,8 +220,7 @@ func (sh *shell) configure(raw string) string {
 	return sh.configLine(raw)
 }
 
-// leave returns to exec mode, which ends a write. The buffer of the dual-stage
-// mode is dropped.
+// leave returns to exec mode, which ends a write. The buffer of dual-stage mode is discarded.
 func (sh *shell) leave() string {
 	e, dual := sh.entry, sh.dual
 	sh.config, sh.entry, sh.dual = nil, nil, false
@@ -241,13 +239,13 @@ func (sh *shell) leave() string {
 	return ""
 }
 
-// cut cuts all connections.
+// cut drops all connections.
 func (sh *shell) cut() {
 	sh.lost = true
 	sh.f.DropConnections()
 }
 
-// configLine gives a line to the configuration, unless a fault gets in the way.
+// configLine runs a configuration line, unless a fault prevents it.
 func (sh *shell) configLine(raw string) string {
 	fl := sh.f.faults
 	first := sh.entry == nil
@@ -271,7 +269,7 @@ func (sh *shell) configLine(raw string) string {
 		return ""
 	case e.lines == e.restartAt:
 		sh.lost = true
-		_ = sh.f.n.Restart() // fails where the switch is closed, which cuts as well
+		_ = sh.f.n.Restart() // fails if the switch is closed, which drops the connections as well
 		return ""
 	}
 	if fl.Refuses(strings.TrimSpace(raw)) {

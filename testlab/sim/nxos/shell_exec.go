@@ -8,11 +8,11 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// marker ends the refusals that mark a place.
+// marker ends refusals that mark a place.
 const marker = "at '^' marker."
 
-// refusal refuses a line at one of its words, or for want of words: a line with
-// a mark below the place, and the reason (ansible-collections/cisco.nxos
+// refusal refuses a line at one of its words, or because words are missing. It returns a line
+// with a mark below the place, and the reason (ansible-collections/cisco.nxos
 // plugins/terminal/nxos.py).
 func (sh *shell) refusal(line string, word int) string {
 	at, words := 0, strings.Fields(line)
@@ -28,14 +28,14 @@ func (sh *shell) refusal(line string, word int) string {
 
 // command is a command of exec mode.
 type command struct {
-	words string // capitals stand for arguments
+	words string // words in capitals stand for arguments
 	run   func(sh *shell, args []string) string
 }
 
-// Pattern is the command as the table has it.
+// Pattern returns the command as written in the table.
 func (c command) Pattern() string { return c.words }
 
-// everywhere are the commands that configuration modes take as well.
+// everywhere lists the exec commands that configuration modes accept as well.
 var everywhere = []command{
 	{"copy running-config|run startup-config|start", (*shell).save},
 	{"terminal|term length|len LENGTH", (*shell).terminalLength},
@@ -44,8 +44,8 @@ var everywhere = []command{
 	{"no terminal dont-ask", func(sh *shell, _ []string) string { sh.dontAsk = false; return "" }},
 }
 
-// execCommands begin with what is wanted everywhere: "copy running-config FILE"
-// takes any word for a file.
+// execCommands begins with everywhere, because "copy running-config FILE" accepts any word as a
+// file.
 var execCommands = append(slices.Clone(everywhere), []command{
 	{"exit", (*shell).logout},
 	{"end", func(*shell, []string) string { return "" }},
@@ -60,7 +60,7 @@ var execCommands = append(slices.Clone(everywhere), []command{
 	{"copy startup-config FILE", changes(func(sh *shell, args []string) string { return sh.copyTo("startup-config", args[0], sh.f.n.Startup()) })},
 }...)
 
-// changes is a command that an account which may only read does not have.
+// changes wraps a command that read-only accounts must not run.
 func changes(run func(*shell, []string) string) func(*shell, []string) string {
 	return func(sh *shell, args []string) string {
 		if sh.f.faults.IsReadOnly() {
@@ -92,7 +92,7 @@ func (sh *shell) terminalWidth(args []string) string {
 	return ""
 }
 
-// howToEnd is what the box says on entering the configuration mode.
+// howToEnd is printed on entering configuration mode.
 const howToEnd = "Enter configuration commands, one per line. End with CNTL/Z."
 
 func (sh *shell) configureTerminal([]string) string {
@@ -128,7 +128,7 @@ func (sh *shell) save([]string) string {
 	return "[########################################] 100%\nCopy complete, now saving to disk (please wait)...\nCopy complete."
 }
 
-// copyTo keeps a configuration in bootflash.
+// copyTo saves a configuration to bootflash.
 func (sh *shell) copyTo(from, file, text string) string {
 	name, ok := strings.CutPrefix(file, "bootflash:")
 	name = strings.TrimLeft(name, "/")
@@ -148,7 +148,7 @@ func (sh *shell) copyTo(from, file, text string) string {
 	return "Copy complete, now saving to disk (please wait)...\nCopy complete."
 }
 
-// rollback is rollback running-config checkpoint NAME [MODE].
+// rollback executes "rollback running-config checkpoint NAME [MODE]".
 func (sh *shell) rollback(args []string) string {
 	mode := "atomic"
 	if len(args) > 1 {
@@ -171,7 +171,7 @@ func (sh *shell) rollback(args []string) string {
 	}})
 }
 
-// commit is commit [confirmed SECONDS] in the dual-stage mode.
+// commit executes "commit [confirmed SECONDS]" in dual-stage mode.
 func (sh *shell) commit(line string, words []string) string {
 	seconds := 0
 	switch {
@@ -193,7 +193,7 @@ func (sh *shell) commit(line string, words []string) string {
 	}})
 }
 
-// write carries out a write that takes effect as a whole.
+// write performs a write that takes effect as a whole.
 func (sh *shell) write(w cli.Write) string {
 	w.Attempt, w.Pretend, w.DropAfter = sh.f.n.Attempt, sh.f.n.Pretend, &sh.f.faults.dropAfter
 	out, end := sh.f.Write(w)

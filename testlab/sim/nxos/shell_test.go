@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// serve opens the servers of a switch "leaf1" with four routed ports.
+// serve starts the servers of a switch "leaf1" with four routed ports.
 func serve(t testing.TB, o Options) *NXOS {
 	t.Helper()
 	if o.Hostname == "" {
@@ -43,7 +43,7 @@ func write(t testing.TB, n *NXOS, lines string) {
 
 const promptExpr = `leaf1(\([^)]*\))?# `
 
-// shellOf is a shell at its first prompt with the pager off.
+// shellOf returns a shell at its first prompt, with the pager turned off.
 func shellOf(t testing.TB, n *NXOS) *clitest.Console {
 	t.Helper()
 	k := clitest.Shell(t, clitest.Login(t, n), promptExpr, 200, 24)
@@ -52,8 +52,8 @@ func shellOf(t testing.TB, n *NXOS) *clitest.Console {
 	return k
 }
 
-// single runs a line of commands in a channel of its own and returns the
-// output and the status.
+// single runs a line of commands in a separate channel and returns the output and the exit
+// status.
 func single(t testing.TB, n *NXOS, line string) (string, int) {
 	t.Helper()
 	s, err := clitest.Login(t, n).NewSession()
@@ -74,7 +74,8 @@ func single(t testing.TB, n *NXOS, line string) (string, int) {
 
 const entered = "Enter configuration commands, one per line. End with CNTL/Z.\n"
 
-// invalidAt is the refusal of a line that was typed behind a prompt.
+// invalidAt returns the refusal of a line typed after a prompt; before is the text before the
+// wrong word.
 func invalidAt(prompt, before string) string {
 	return strings.Repeat(" ", len(prompt)+len(before)) + "^\n% Invalid command at '^' marker.\n"
 }
@@ -138,7 +139,7 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// The lines of a banner are no commands.
+// The lines of a banner are not executed as commands.
 func TestBanner(t *testing.T) {
 	n := serve(t, Options{})
 	k := shellOf(t, n)
@@ -180,7 +181,7 @@ func TestSingleLine(t *testing.T) {
 	if !strings.Contains(n.Running(), "description two") {
 		t.Error("the commands behind the one that was refused were not carried out")
 	}
-	// A shell takes several commands on a line as well.
+	// A shell also accepts several commands on a line.
 	if out := shellOf(t, n).Do("show hostname ; show hostname"); out != "leaf1\nleaf1\n" {
 		t.Errorf("two commands: %q", out)
 	}
@@ -221,7 +222,7 @@ func TestBootflash(t *testing.T) {
 	)
 	before := k.Do("show file bootflash:before")
 	write(t, n, "hostname leaf1\ninterface Ethernet1/1\ndescription later")
-	// The box asks before it overwrites a file, unless that is turned off.
+	// The switch asks before it overwrites a file, unless that is turned off.
 	k.Send("copy running-config bootflash:before\n")
 	k.Until(`\(y/n\)\?\[n\] $`)
 	k.Send("n\n")

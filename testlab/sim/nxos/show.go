@@ -8,33 +8,33 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// answer is what a show command has to say.
+// answer is the output of a show command.
 type answer struct {
 	text  string
-	value map[string]any // what its JSON is made of; nil for a command without
-	// cut takes from the JSON what a fault takes; nil takes nothing.
+	value map[string]any // content of its JSON form; nil if the command has none
+	// cut removes the part of the JSON that a fault withholds; nil removes nothing.
 	cut func(string) string
 }
 
-// showCommand is a command whose output is documented.
+// showCommand is a show command with documented output.
 type showCommand struct {
-	words string                                       // without "show"; capitals stand for arguments
-	run   func(f *front, args []string) (answer, bool) // false: an argument names nothing
+	words string                                       // without "show"; words in capitals stand for arguments
+	run   func(f *front, args []string) (answer, bool) // returns false if an argument names nothing that exists
 }
 
-// Pattern is the command as the table has it.
+// Pattern returns the command as written in the table.
 func (c showCommand) Pattern() string { return "show|sh " + c.words }
 
-// textOnly makes a command without a JSON form.
+// textOnly returns a command function without a JSON form.
 func textOnly(text func(f *front, args []string) string) func(*front, []string) (answer, bool) {
 	return func(f *front, args []string) (answer, bool) { return answer{text: text(f, args)}, true }
 }
 
-// noStructure is what a command without a JSON form answers to "| json".
+// noStructure is the answer to "| json" for a command without a JSON form.
 const noStructure = "ERROR: Structured output unsupported"
 
-// show carries out a show command with its pipes. It returns the output and
-// whether it goes through the pager.
+// show executes a show command with its pipes. It returns the output, and whether the pager
+// applies to it.
 func (sh *shell) show(line string) (string, bool) {
 	parts := strings.Split(line, " | ")
 	words := portWords(strings.Fields(parts[0]))
@@ -45,7 +45,7 @@ func (sh *shell) show(line string) (string, bool) {
 	out, paged := a.text, true
 	at := len(strings.Fields(parts[0]))
 	for n, pipe := range parts[1:] {
-		at++ // the bar
+		at++ // the "|"
 		name, arg, _ := strings.Cut(strings.TrimSpace(pipe), " ")
 		arg = strings.Trim(strings.TrimSpace(arg), `"`)
 		var err error
@@ -71,7 +71,7 @@ func (sh *shell) show(line string) (string, bool) {
 	return out, paged
 }
 
-// answer answers a show command without its pipes.
+// answer executes a show command without its pipes.
 func (sh *shell) answer(line string, words []string) (answer, string) {
 	if sh.dual && len(words) == 2 && words[1] == "configuration" {
 		return answer{text: sh.config.buffer()}, ""
@@ -79,7 +79,7 @@ func (sh *shell) answer(line string, words []string) (answer, string) {
 	c, args, at := cli.Find(showCommands, words)
 	if c == nil {
 		if at == len(words) {
-			at = len(strings.Fields(line)) // the command ends too early
+			at = len(strings.Fields(line)) // words are missing
 		}
 		return answer{}, sh.refusal(line, at)
 	}
@@ -90,7 +90,7 @@ func (sh *shell) answer(line string, words []string) (answer, string) {
 	return a, ""
 }
 
-// portWords puts a port that is written in two words together.
+// portWords joins port names that are written as two words.
 func portWords(words []string) []string {
 	var out []string
 	for i := 0; i < len(words); i++ {
@@ -106,7 +106,7 @@ func portWords(words []string) []string {
 	return out
 }
 
-// encode is the answer as "| json" or "| json-pretty" prints it.
+// encode returns the answer as printed by "| json" or "| json-pretty".
 func (a answer) encode(pretty bool) string {
 	if a.value == nil {
 		return noStructure
@@ -127,8 +127,8 @@ func (a answer) encode(pretty bool) string {
 	return string(b)
 }
 
-// table is a table of structured output: one row is an object, several are a
-// list, and a table without rows is left out.
+// table adds a table to structured output: one row is an object, several rows are a list, and a
+// table without rows is omitted.
 func table(into map[string]any, name string, rows []map[string]any) {
 	switch len(rows) {
 	case 0:
@@ -139,7 +139,7 @@ func table(into map[string]any, name string, rows []map[string]any) {
 	}
 }
 
-// module puts a table into that of the modules, of which a box has one.
+// module returns a table within the table of modules; the switch has one module.
 func module(name string, rows []map[string]any) map[string]any {
 	row := map[string]any{"slot": "1"}
 	table(row, name, rows)
@@ -148,12 +148,12 @@ func module(name string, rows []map[string]any) map[string]any {
 	return out
 }
 
-// text is a number as structured output has it.
+// text returns a number in the form that structured output uses.
 func text(n any) string { return fmt.Sprint(n) }
 
 var showCommands []showCommand
 
-func init() { // the commands print what they are found by
+func init() { // in init, since the commands refer to the table
 	showCommands = []showCommand{
 		{"version", (*front).version},
 		{"inventory", (*front).inventory},

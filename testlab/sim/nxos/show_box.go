@@ -10,13 +10,13 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
-// mac is the address of the n-th interface; 0 is the system's.
+// mac returns the MAC address of the n-th interface; 0 is the address of the system.
 func (f *front) mac(n int) string {
 	s := f.n.Chassis.Number()
 	return fmt.Sprintf("02de.%02x%02x.%02x%02x", byte(s>>16), byte(s>>8), byte(s), byte(n))
 }
 
-// version is `show version`; keys as responses of boxes have them
+// version executes `show version`. The keys are those in responses of real switches
 // (ansible-collections/cisco.nxos, napalm-automation/napalm nxos.py).
 func (f *front) version([]string) (answer, bool) {
 	system, chassis, key := "Cisco Nexus Operating System (NX-OS) Software", "Nexus9000 "+strings.TrimPrefix(f.o.Model, "N9K-")+" Chassis", "nxos"
@@ -61,7 +61,7 @@ Last reset
 	}, true
 }
 
-// inventory is `show inventory`: the chassis.
+// inventory executes `show inventory`, which lists the chassis.
 func (f *front) inventory([]string) (answer, bool) {
 	model, desc := f.o.Model, "Nexus9000 "+strings.TrimPrefix(f.o.Model, "N9K-")+" Chassis"
 	if f.faults.IsNoModel() {
@@ -77,21 +77,21 @@ func (f *front) clock() string {
 	return time.Now().UTC().Format("15:04:05.000 UTC Mon Jan 02 2006") + "\nTime source is NTP\n"
 }
 
-// running is show running-config with these words behind it, whole or cut in
-// the middle.
+// running returns a function for "show running-config" followed by words. A fault may cut its
+// output short.
 func running(words ...string) func(*front, []string) (answer, bool) {
 	all := slices.Contains(words, "all")
 	section := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return w == "all" })
 	return textOnly(func(f *front, _ []string) string { return f.faults.Cut(f.n.runningText(all, section)) })
 }
 
-// runningInterface is show running-config interface PORT.
+// runningInterface executes "show running-config interface PORT".
 func (f *front) runningInterface(args []string) (answer, bool) {
 	text := f.n.runningText(false, []string{"interface", args[0]})
 	return answer{text: f.faults.Cut(text)}, text != ""
 }
 
-// file is show file bootflash:NAME.
+// file executes "show file bootflash:NAME".
 func (f *front) file(args []string) (answer, bool) {
 	name, ok := strings.CutPrefix(args[0], "bootflash:")
 	if !ok {
@@ -104,7 +104,7 @@ func (f *front) file(args []string) (answer, bool) {
 	return answer{text: text}, true
 }
 
-// checkpoints is `show checkpoint summary` (CiscoTestAutomation/genieparser
+// checkpoints returns the output of `show checkpoint summary` (CiscoTestAutomation/genieparser
 // nxos show_checkpoint.py).
 func (f *front) checkpoints() string {
 	var b strings.Builder
@@ -115,7 +115,7 @@ func (f *front) checkpoints() string {
 	return b.String()
 }
 
-// thousands writes a number with commas.
+// thousands formats a number with commas.
 func thousands(n int) string {
 	if n < 1000 {
 		return text(n)
@@ -123,10 +123,10 @@ func thousands(n int) string {
 	return thousands(n/1000) + fmt.Sprintf(",%03d", n%1000)
 }
 
-// neighbor is one row of the LLDP commands.
+// neighbor is a row of the LLDP commands.
 type neighbor struct{ local, device, port string }
 
-// neighbors lists what LLDP sees on ports that are up, where the feature is on.
+// neighbors returns the LLDP neighbours on ports that are up, if the feature is enabled.
 func (f *front) neighbors() []neighbor {
 	if !f.n.feature("lldp") {
 		return nil
@@ -141,7 +141,7 @@ func (f *front) neighbors() []neighbor {
 	return out
 }
 
-// shortPort is a port as tables print it: "Eth1/1", "Po10".
+// shortPort returns a port name as tables print it: "Eth1/1", "Po10".
 func shortPort(name string) string {
 	return strings.NewReplacer("Ethernet", "Eth", "port-channel", "Po").Replace(name)
 }
@@ -152,11 +152,11 @@ const lldpHead = `Capability codes:
 Device ID            Local Intf      Hold-time  Capability  Port ID  
 `
 
-// noLLDP is the refusal without the feature; the words are not documented.
+// noLLDP is the refusal if the feature is disabled; the real wording is not documented.
 const noLLDP = "% Invalid command (feature lldp is not enabled)"
 
-// lldpNeighbors is `show lldp neighbors`; keys as
-// ansible-collections/cisco.nxos facts/legacy/base.py reads them.
+// lldpNeighbors executes `show lldp neighbors`. The keys are those that
+// ansible-collections/cisco.nxos facts/legacy/base.py reads.
 func (f *front) lldpNeighbors([]string) (answer, bool) {
 	if !f.n.feature("lldp") {
 		return answer{text: noLLDP}, true
@@ -167,7 +167,7 @@ func (f *front) lldpNeighbors([]string) (answer, bool) {
 	for _, n := range f.neighbors() {
 		rows = append(rows, map[string]any{"chassis_type": "4", "chassis_id": n.device, "l_port_id": shortPort(n.local), "hold_time": "120",
 			"system_capability": "BR", "enabled_capability": "BR", "port_type": "5", "port_id": n.port, "mgmt_addr_type": "IPV4", "mgmt_addr": "192.0.2.1"})
-		if len(n.device) > 20 { // a long name has a line of its own
+		if len(n.device) > 20 { // a long name is printed on its own line
 			fmt.Fprintf(&b, "%s\n%-21s", n.device, "")
 		} else {
 			fmt.Fprintf(&b, "%-21s", n.device)
@@ -180,9 +180,9 @@ func (f *front) lldpNeighbors([]string) (answer, bool) {
 	return answer{text: b.String(), value: v}, true
 }
 
-// lldpDetail is `show lldp neighbors detail`; text keys as
-// napalm-automation/napalm nxos_ssh.py, JSON keys as netapp/harvest and
-// opennetworkinglab/onos read them.
+// lldpDetail executes `show lldp neighbors detail`. The text keys are those that
+// napalm-automation/napalm nxos_ssh.py reads, the JSON keys those that netapp/harvest and
+// opennetworkinglab/onos read.
 func (f *front) lldpDetail([]string) (answer, bool) {
 	if !f.n.feature("lldp") {
 		return answer{text: noLLDP}, true

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// networkPolicy is `show policy-map system type network-qos`: the policy in
+// networkPolicy returns the output of `show policy-map system type network-qos`: the policy in
 // force.
 func (f *front) networkPolicy() string {
 	var b strings.Builder
@@ -25,8 +25,8 @@ func (f *front) networkPolicy() string {
 	return b.String()
 }
 
-// networkClasses is `show class-map type network-qos`: those of the box's class
-// model, and those that were configured.
+// networkClasses returns the output of `show class-map type network-qos`: the system-defined
+// classes of the switch's class model, and configured ones.
 func (f *front) networkClasses() string {
 	var b strings.Builder
 	b.WriteString("\n\n  Type network-qos class-maps\n  ==============================\n")

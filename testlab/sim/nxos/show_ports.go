@@ -9,25 +9,25 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// nominal is the speed of the transceiver of a port, bits a second.
+// nominal returns the speed of a port's transceiver in bits per second.
 func (f *front) nominal(name string) int64 { return cmp.Or(f.o.Speeds[name], 400_000_000_000) }
 
-// speed is that of an Ethernet port, Gb/s.
+// speed returns the speed of an Ethernet port in Gb/s.
 func (f *front) speed(p portState) int64 {
 	return cmp.Or(p.Wire.Speed, f.nominal(p.Name)) / 1_000_000_000
 }
 
-// linked reports whether a port has a link, if it is enabled.
+// linked reports whether a port has a link, provided that it is enabled.
 func (f *front) linked(p portState) bool { return f.world.Link(p.Name, p.Wire, f.nominal(p.Name)) }
 
 var portCommands = []showCommand{
-	{"interface priority-flow-control", (*front).flowControl}, // no PORT
+	{"interface priority-flow-control", (*front).flowControl}, // without PORT
 	{"interface PORT priority-flow-control", (*front).flowControl},
 	{"interface", (*front).interfaces},
 	{"interface PORT", (*front).interfaces},
 }
 
-// upDown is a state of a port.
+// upDown returns the administrative state of a port.
 func (v portView) upDown() string {
 	if v.Shutdown {
 		return "down"
@@ -35,7 +35,7 @@ func (v portView) upDown() string {
 	return "up"
 }
 
-// link is the state of a port's link.
+// link returns the link state of a port.
 func (v portView) link() string {
 	if v.noLink {
 		return "down"
@@ -43,7 +43,7 @@ func (v portView) link() string {
 	return v.upDown()
 }
 
-// flowcontrol is what a port does with pause frames of the whole link.
+// flowcontrol returns the state of link-level flow control in a direction.
 func (v portView) flowcontrol(dir string) string {
 	if slices.Contains(v.Lines, "flowcontrol "+dir+" on") {
 		return "on"
@@ -51,8 +51,8 @@ func (v portView) flowcontrol(dir string) string {
 	return "off"
 }
 
-// interfaces is `show interface [PORT]`; keys as napalm-automation/napalm
-// nxos.py and ansible-collections/cisco.nxos read them.
+// interfaces executes `show interface [PORT]`. The keys are those that napalm-automation/napalm
+// nxos.py and ansible-collections/cisco.nxos read.
 func (f *front) interfaces(args []string) (answer, bool) {
 	all, _ := f.views()
 	ports, ok := pick(all, args)
@@ -114,8 +114,8 @@ func (f *front) interfaces(args []string) (answer, bool) {
 	return answer{text: b.String(), value: value}, ok
 }
 
-// flowControl is `show interface [PORT] priority-flow-control` (text as the
-// ciscoos receiver of open-telemetry/opentelemetry-collector-contrib reads it).
+// flowControl executes `show interface [PORT] priority-flow-control`. The text is in the form
+// that the ciscoos receiver of open-telemetry/opentelemetry-collector-contrib reads.
 func (f *front) flowControl(args []string) (answer, bool) {
 	ports, box, ok := f.chosen(args)
 	rule := strings.Repeat("=", 60) + "\n"

@@ -18,12 +18,12 @@ var queuingCommands = []showCommand{
 	{"queuing pfc-queue interface PORT detail", pfcQueue(true)},
 }
 
-// extraGroups are what a box counts besides the eight groups.
+// extraGroups lists the groups with counters besides the eight qos-groups.
 var extraGroups = []string{"CONTROL", "SPAN"}
 
-// queuing is `show queuing interface [PORT]` (Cisco Nexus 9000 Series NX-OS
-// Command Reference, Show Commands, 9.3(x); text as the ciscoos receiver of
-// open-telemetry/opentelemetry-collector-contrib reads it).
+// queuing executes `show queuing interface [PORT]` (Cisco Nexus 9000 Series NX-OS Command
+// Reference, Show Commands, 9.3(x); text in the form that the ciscoos receiver of
+// open-telemetry/opentelemetry-collector-contrib reads).
 func (f *front) queuing(args []string) (answer, bool) {
 	ports, _, ok := f.chosen(args)
 	var b strings.Builder
@@ -69,7 +69,7 @@ func (f *front) egress(b *strings.Builder, v portView) map[string]any {
 		table(row, "qosgrp_egress_stats_entry", entries)
 		counts = append(counts, row)
 	}
-	// A lossy queue with WRED drops; a port keeps one count for all of them.
+	// Lossy queues with WRED drop packets; the port has one counter for all of them.
 	fmt.Fprintf(b, "%s\nPort Egress Statistics\n--------------------------------------------------------\nWRED Drop Pkts                                         0\n", box)
 	row := map[string]any{"dir": "Egress", "if_name_str": v.Name}
 	table(row, "qosgrp_cfg", config)
@@ -78,8 +78,7 @@ func (f *front) egress(b *strings.Builder, v portView) map[string]any {
 	return row
 }
 
-// ingress prints what a port receives and its PFC counters, and returns the
-// row.
+// ingress prints the ingress buffers, drop and PFC counters of a port, and returns the row.
 func (f *front) ingress(b *strings.Builder, v portView) map[string]any {
 	rx, tx := f.world.Sum(v.Name, cli.PFCRx), f.world.Sum(v.Name, cli.PFCTx)
 	rule := strings.Repeat("-", 78) + "\n"
@@ -117,7 +116,7 @@ func (f *front) ingress(b *strings.Builder, v portView) map[string]any {
 	return row
 }
 
-// enabled is a state in words.
+// enabled returns the word for a state.
 func enabled(on bool) string {
 	if on {
 		return "Enabled"
@@ -125,11 +124,11 @@ func enabled(on bool) string {
 	return "Disabled"
 }
 
-// watched reports whether the watchdog looks after a port: it does where the
-// box's and the port's interval are on, for queues with live PFC.
+// watched reports whether the watchdog monitors a port: it must be on for the switch and for the
+// port. It then monitors the queues with working PFC.
 func (v portView) watched(box qosState) bool { return box.Watchdog && v.Watchdog }
 
-// queueState is the watchdog's word on a group.
+// queueState returns the watchdog state of a group.
 func (v portView) queueState(box qosState, group int) string {
 	if _, lossless := v.groups[group]; lossless && v.watched(box) {
 		return "Active"
@@ -137,9 +136,9 @@ func (v portView) queueState(box qosState, group int) string {
 	return "-"
 }
 
-// pfcQueue is `show queuing pfc-queue [interface PORT] [detail]` (Cisco Nexus
-// 9000 Series NX-OS Command Reference, Show Commands, 9.3(x); detail as the
-// ciscoos receiver of open-telemetry/opentelemetry-collector-contrib reads it).
+// pfcQueue returns a function for `show queuing pfc-queue [interface PORT] [detail]` (Cisco
+// Nexus 9000 Series NX-OS Command Reference, Show Commands, 9.3(x); detail in the form that the
+// ciscoos receiver of open-telemetry/opentelemetry-collector-contrib reads).
 func pfcQueue(detail bool) func(*front, []string) (answer, bool) {
 	return func(f *front, args []string) (answer, bool) {
 		ports, box, ok := f.chosen(args)
@@ -187,7 +186,7 @@ func yes(on bool) string {
 	return "No"
 }
 
-// watchdogDetail prints the counts of each lossless queue that is watched.
+// watchdogDetail prints the watchdog counters of each monitored lossless queue.
 func (f *front) watchdogDetail(b *strings.Builder, row map[string]any, v portView, box qosState) {
 	const rule = "+----------------------------------------------------+\n"
 	var rows []map[string]any

@@ -13,8 +13,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli/clitest"
 )
 
-// losslessConfig has live PFC for priority 3 on one port; three other ports
-// lack one condition each.
+// losslessConfig has working PFC for priority 3 on one port; each of three other ports lacks one
+// condition for it.
 const losslessConfig = `policy-map type network-qos NQ
   class type network-qos c-8q-nq3
     mtu 9216
@@ -56,7 +56,7 @@ interface Ethernet1/4
   shutdown
 `
 
-// shown is the JSON of a show command.
+// shown returns the decoded JSON of a show command.
 func shown(t testing.TB, k *clitest.Console, cmd string) any {
 	t.Helper()
 	var v any
@@ -67,8 +67,7 @@ func shown(t testing.TB, k *clitest.Console, cmd string) any {
 	return v
 }
 
-// dig follows the steps into decoded JSON: a key, or "key=value" for the row of
-// a list.
+// dig follows steps into decoded JSON: a key, or "key=value" to select a row of a list.
 func dig(v any, steps ...string) any {
 	for _, s := range steps {
 		key, want, row := strings.Cut(s, "=")
@@ -118,7 +117,7 @@ func TestShowJSON(t *testing.T) {
 		{"show interface priority-flow-control", in(pfc, "if_name_str=Ethernet1/1", "oper"), "On"},
 		{"show interface priority-flow-control", in(pfc, "if_name_str=Ethernet1/1", "rx-stats"), "125"},
 		{"show interface priority-flow-control", in(pfc, "if_name_str=Ethernet1/3", "oper"), "Off"},
-		{"show interface Ethernet1/1 priority-flow-control", in(pfc, "vl-bmp"), "8"}, // one row is an object
+		{"show interface Ethernet1/1 priority-flow-control", in(pfc, "vl-bmp"), "8"}, // a single row is an object
 		{"show queuing interface", in(queuing, "dir=Egress", "nothing"), nil},
 		{"show queuing interface Ethernet1/1", in(queuing, "dir=Egress", "TABLE_qosgrp_cfg", "ROW_qosgrp_cfg", "qosgrp=3", "bandwidth"), "50"},
 		{"show queuing interface Ethernet1/1", in(queuing, "dir=Egress", "TABLE_qosgrp_cfg", "ROW_qosgrp_cfg", "qosgrp=7", "priority"), "1"},
@@ -151,7 +150,7 @@ func TestShowJSON(t *testing.T) {
 	k.Talk([3]string{"show running-config | json", noStructure + "\n", "leaf1# "})
 }
 
-// PFC is live where all of its conditions hold.
+// PFC works only if all of its conditions hold.
 func TestLivePFC(t *testing.T) {
 	line := regexp.MustCompile(`(?m)^(\S+)\s+(Auto|On|Off)\s+(On|Off)\s*(?:\(([^)]*)\))?\s+(\d+)\s+(\d+)\s*$`)
 	state := func(n *NXOS) map[string][]string {
@@ -192,7 +191,7 @@ func TestLivePFC(t *testing.T) {
 	}
 }
 
-// A member of a port-channel does what the port-channel says.
+// A member of a port-channel uses the settings of the port-channel.
 func TestChannelMembers(t *testing.T) {
 	n := serve(t, Options{})
 	write(t, n, losslessConfig)
@@ -233,7 +232,7 @@ func TestShowText(t *testing.T) {
 	if out := k.Do("show policy-map system type network-qos | include pause"); out != "      pause pfc-cos 3\n" {
 		t.Errorf("include: %q", out)
 	}
-	// Without an attached policy the box's own is in force; it tells the class
+	// Without an attached policy the system-defined one is in force, and it shows the class
 	// model.
 	for _, four := range []bool{false, true} {
 		k := shellOf(t, serve(t, Options{FourQueue: four}))
@@ -289,7 +288,7 @@ func TestDualStageShell(t *testing.T) {
 	if out := k.Do("commit confirmed 600"); !strings.Contains(out, "Verification Succeeded.") || !strings.Contains(n.Running(), "later") {
 		t.Errorf("commit: %q", out)
 	}
-	// The box says on the terminal that the time is over.
+	// The switch reports the expiry on the terminal.
 	if !n.ExpireTimer() || strings.Contains(n.Running(), "later") {
 		t.Error("the time was not over")
 	}

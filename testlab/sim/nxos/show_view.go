@@ -9,28 +9,28 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// portView is one interface with what is in force on it: its own lines, else
-// those of its port-channel, else those of the box.
+// portView is an interface with the settings in force: its own, else those of its port-channel,
+// else the switch-wide ones.
 type portView struct {
 	portState
-	noLink bool // enabled, and nothing at the other end
+	noLink bool // enabled, but without a link
 	fec    string
 	queues [cli.NumQueues]queueView
-	system bool          // the queues are those of the box
-	paused []int         // priorities of live PFC
-	shown  []int         // priorities of the bitmap
-	groups map[int][]int // the priorities of each group with live PFC
+	system bool          // the queues are from the switch-wide policy
+	paused []int         // priorities with working PFC
+	shown  []int         // priorities in the bitmap
+	groups map[int][]int // priorities of each group with working PFC
 }
 
-// queueView is what the queuing policy makes of one queue.
+// queueView holds the settings of one queue in its queuing policy.
 type queueView struct {
-	share            string // percent of the bandwidth, "-" without
-	level            string // of strict priority, "-" without
-	min, max, unit   string // shape, "-" without
+	share            string // percent of the bandwidth; "-" for none
+	level            string // level of strict priority; "-" for none
+	min, max, unit   string // shaper; "-" for none
 	limit, limitKind string // "D" (dynamic) or "S" (static)
 }
 
-// views are the interfaces in their order.
+// views returns the interfaces in printing order.
 func (f *front) views() ([]portView, qosState) {
 	box, lossless := f.n.qosState(), f.n.lossless()
 	qos, queuing := policiesByName(f.n.policyMaps(typeQoS)), policiesByName(f.n.policyMaps(typeQueuing))
@@ -70,7 +70,7 @@ func policiesByName(list []policyMap) map[string]policyMap {
 	return out
 }
 
-// channelOf is the number of the port-channel of a member, "" of another port.
+// channelOf returns the number of a member's port-channel; "" for other ports.
 func channelOf(p portState) string {
 	for _, l := range p.Lines {
 		if rest, ok := strings.CutPrefix(l, "channel-group "); ok {
@@ -81,7 +81,7 @@ func channelOf(p portState) string {
 	return ""
 }
 
-// inherit takes over from the port-channel what the member has no line for.
+// inherit copies settings of the port-channel for which the member has no line.
 func (v *portView) inherit(c portState) {
 	if v.PFC == "auto" {
 		v.PFC = c.PFC
@@ -96,8 +96,8 @@ func (v *portView) inherit(c portState) {
 	}
 }
 
-// reached are the groups that an input policy classifies traffic into; what it
-// does not know goes to group 0.
+// reached returns the groups that an input policy classifies traffic into. Unmatched traffic
+// goes to the group of class-default, or to group 0.
 func reached(p policyMap) map[int]bool {
 	out := map[int]bool{}
 	rest := 0
@@ -105,7 +105,7 @@ func reached(p policyMap) map[int]bool {
 		group := 0
 		for _, l := range c.Lines {
 			if n, ok := strings.CutPrefix(l, "set qos-group "); ok {
-				group, _ = strconv.Atoi(n) // the grammar lets numbers pass only
+				group, _ = strconv.Atoi(n) // the grammar only accepts numbers
 			}
 		}
 		if c.Name == "class-default" {
@@ -118,9 +118,9 @@ func reached(p policyMap) map[int]bool {
 	return out
 }
 
-// live finds the priorities of live PFC: those that the network-qos policy in
-// force pauses, of groups that the port's traffic is classified into, where the
-// port's mode is on. No peer of the simulator negotiates, so auto is off.
+// live determines the priorities with working PFC: the network-qos policy in force pauses them,
+// the port classifies traffic into their group, and its PFC mode is on. The simulator negotiates
+// with no peer, so mode auto means off.
 func (v *portView) live(lossless map[int][]int, reached map[int]bool, override bool) {
 	v.groups = map[int][]int{}
 	if v.PFC != "on" || override || v.Shutdown {
@@ -143,9 +143,8 @@ func (v *portView) live(lossless map[int][]int, reached map[int]bool, override b
 	}
 }
 
-// bitmap is the map of lossless priorities, as the box prints it. Whether it
-// leaves out those that the port classifies nothing into is in no public
-// document.
+// bitmap returns the bitmap of lossless priorities as the switch prints it. No public document
+// says whether it omits priorities for which the port classifies no traffic.
 func (f *front) bitmap(v portView) string {
 	n := 0
 	for _, p := range v.shown {
@@ -157,12 +156,13 @@ func (f *front) bitmap(v portView) string {
 	return strconv.FormatInt(int64(n), 16)
 }
 
-// pfcOper is the operational state of PFC: on where the mode is, also without a
-// lossless class (open-telemetry/opentelemetry-collector-contrib ciscoos
-// receiver, interfaces scraper tests).
+// pfcOper reports the operational state of PFC: it follows the mode, even without a lossless
+// class (open-telemetry/opentelemetry-collector-contrib ciscoos receiver, interfaces scraper
+// tests).
 func (v portView) pfcOper(box qosState) bool { return v.PFC == "on" && !box.OverrideOff && !v.Shutdown }
 
-// queuesOf are the queues of a port that has this policy, or that of the box.
+// queuesOf returns the queues of a port with its own policy, or with the switch-wide one; system
+// reports the latter.
 func (f *front) queuesOf(policies map[string]policyMap, own, box string) (queues [cli.NumQueues]queueView, system bool) {
 	p, ok := policies[own]
 	if !ok {
@@ -197,8 +197,8 @@ func (q *queueView) read(lines []string) {
 	}
 }
 
-// chosen are the Ethernet ports and port-channels that a command's argument
-// names, all without one; false where it names another one.
+// chosen returns the Ethernet ports and port-channels that a command's argument names, or all of
+// them without an argument; false if it names another interface.
 func (f *front) chosen(args []string) ([]portView, qosState, bool) {
 	all, box := f.views()
 	var wired []portView
@@ -211,7 +211,7 @@ func (f *front) chosen(args []string) ([]portView, qosState, bool) {
 	return out, box, ok
 }
 
-// pick finds the interfaces that an argument names.
+// pick returns the interfaces that an argument names.
 func pick(all []portView, args []string) ([]portView, bool) {
 	if len(args) == 0 {
 		return all, true

@@ -5,9 +5,8 @@ import (
 	"testing"
 )
 
-// Another switch of the kind prints the same configuration in another order:
-// each text, typed into a switch that shuffles nothing, makes the same policies
-// and ports.
+// Shuffled switches print the same configuration in different orders. Each text, typed into a
+// switch that does not shuffle, creates the same policies and ports.
 func TestShuffledTextSaysTheSame(t *testing.T) {
 	n := newBox(t, Options{Config: readFile(t, "double.cfg")})
 	plain := n.body(n.running)

@@ -7,8 +7,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// front is what clients reach of a switch: the SSH and the gNMI server, the
-// faults of both, and the world around the box.
+// front is the outside of a switch: the SSH and gNMI servers, their faults, and the environment
+// of the switch.
 type front struct {
 	*cli.Front
 	n      *NXOS
