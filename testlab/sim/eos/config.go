@@ -10,14 +10,14 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// defaultHostname is the name of a box that was given none.
+// defaultHostname is the name of a box without a configured hostname.
 const defaultHostname = "localhost"
 
-// config is one configuration: the running one, the startup one or that of a
-// session. The caller of its methods holds the switch's mutex.
+// config is one configuration: the running one, the startup one, or that of a session. The caller
+// of its methods must hold the switch's mutex.
 type config struct {
 	root *block
-	maps map[string]map[int]string // of qos maps: what is not as by default, or was said to be so
+	maps map[string]map[int]string // entries of the qos maps that were configured, even if equal to the default
 }
 
 func newConfig() *config {
@@ -69,7 +69,7 @@ func (c *config) portOf(b *block) portState {
 	p.L3MTUConfigured = b.Get("mtu") != ""
 	p.MTU = defaultL2MTU
 	if p.Routed {
-		p.MTU, _ = strconv.Atoi(strings.TrimPrefix(c.lineFor(b, "mtu"), "mtu ")) // the grammar lets numbers pass only
+		p.MTU, _ = strconv.Atoi(strings.TrimPrefix(c.lineFor(b, "mtu"), "mtu ")) // cannot fail: the grammar allows only numbers
 	}
 	if l2, ok := strings.CutPrefix(b.Get("l2 mtu"), "l2 mtu "); ok {
 		p.L2MTU, _ = strconv.Atoi(l2)
@@ -79,11 +79,12 @@ func (c *config) portOf(b *block) portState {
 
 var forcedSpeed = lazyre.New(`\b([0-9]{1,4})g`)
 
-// wireOf is how a port is set for its link: "speed forced 200gfull", "speed 200g-4".
+// wireOf returns the settings of a port for its link, from lines such as "speed forced 200gfull"
+// or "speed 200g-4".
 func (c *config) wireOf(b *block) cli.Wire {
 	w := cli.Wire{FEC: map[string]string{"error-correction encoding reed-solomon": "rs", "error-correction encoding fire-code": "fc", "no error-correction encoding": "none"}[b.Get("error-correction encoding")]}
 	if m := forcedSpeed.FindStringSubmatch(b.Get("speed")); m != nil {
-		n, _ := strconv.ParseInt(m[1], 10, 64) // four digits
+		n, _ := strconv.ParseInt(m[1], 10, 64) // cannot fail: at most four digits
 		w.Speed = n * 1_000_000_000
 	}
 	off := c.root.Get("lldp run") == "no lldp run"
@@ -91,7 +92,7 @@ func (c *config) wireOf(b *block) cli.Wire {
 	return w
 }
 
-// Wire is how a port is set for its link.
+// Wire returns the settings of a port for its link.
 func (e *EOS) Wire(port string) cli.Wire {
 	e.Mu.Lock()
 	defer e.Mu.Unlock()
@@ -101,22 +102,22 @@ func (e *EOS) Wire(port string) cli.Wire {
 	return cli.Wire{}
 }
 
-// A qosMap is one kind of `qos map`: its name is the pattern of its lines.
+// qosMap is one kind of `qos map`: its name is the pattern of its lines.
 type qosMap struct {
 	from, to string
-	size     int              // of what it maps from
-	def      func(int) string // by default
+	size     int              // number of values that it maps
+	def      func(int) string // default target of a value; nil if there is none
 }
 
-// line prints one line of a map.
+// line returns one line of a map.
 func (m qosMap) line(from, to string) string {
 	return "qos map " + m.from + " " + from + " to " + m.to + " " + to
 }
 
 func identity(n int) string { return strconv.Itoa(n) }
 
-// swapped is the default of the maps whose two lowest classes change places
-// (EOS User Manual, QoS: default DSCP and CoS to traffic class maps).
+// swapped is the default of maps in which the two lowest classes are swapped (EOS User Manual,
+// QoS: default DSCP and CoS to traffic class maps).
 func swapped(n int) string {
 	if n < 2 {
 		n = 1 - n
@@ -126,14 +127,14 @@ func swapped(n int) string {
 
 func byDSCP(d int) string { return swapped(d / 8) }
 
-// Names of maps, which are their places in config.maps.
+// Names of maps, which are the keys of config.maps.
 const (
 	mapCoS, mapDSCP, mapExp  = "cos", "dscp", "exp"
 	mapTCtoCoS, mapTCtoDSCP  = "tc-cos", "tc-dscp"
 	mapTCtoQueue, mapTCtoMcQ = "tc-queue", "tc-mc-queue"
 )
 
-// qosMaps are the maps in the order in which EOS prints them.
+// qosMaps lists the maps in the order in which EOS prints them.
 var qosMaps = []string{mapCoS, mapDSCP, mapTCtoCoS, mapTCtoDSCP, mapTCtoQueue, mapTCtoMcQ, mapExp}
 
 func (e *EOS) qosMap(name string) qosMap {
@@ -154,10 +155,9 @@ func (e *EOS) qosMap(name string) qosMap {
 	return qosMap{"traffic-class", e.o.QueueKeyword, 8, identity}
 }
 
-// lines prints a map, one line per target. Without all, entries that equal
-// the default are left out; explicit keeps those that were configured. Values
-// are separated by blanks; styles 1 and 2 write ranges, separated by blanks or
-// commas, which newer releases accept.
+// lines returns the lines of a map, one per target. Entries equal to the default are included only
+// if all is set, or if they were configured and explicit is set. Values are separated by spaces.
+// Styles 1 and 2 use ranges, separated by spaces or commas, which newer releases accept.
 func (m qosMap) lines(set map[int]string, all, explicit bool, style int) []string {
 	to := map[string][]bool{}
 	for n := range m.size {

@@ -6,8 +6,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// buffers adds MMU profiles, which Strata has (aristanetworks/avd,
-// platform-trident.j2).
+// buffers adds MMU profiles, which only Strata supports (aristanetworks/avd, platform-trident.j2).
 func (g grammar) buffers() {
 	at := []string{modeGlobal}
 	mmu := "platform trident mmu queue profile <name=name>"
@@ -43,7 +42,7 @@ func (g grammar) buffers() {
 	}
 }
 
-// keyed keeps a line under its words up to the given one.
+// keyed stores a line under its words up to and including last.
 func keyed(rank int, last string) action {
 	return func(x *exec) string {
 		r := rank * 10
@@ -81,7 +80,7 @@ func (g grammar) policies() {
 	}
 	g.line(in, 20, 1, "police <rest=text>")
 
-	// Policies of the switch's own traffic and of forwarding.
+	// Policies for control-plane traffic and forwarding.
 	g.block(at, "class-map type <type=copp|control-plane|pbr|pdp> match-any <name=name>", "class-map other", rankClassMap-1, "cmap-")
 	g.line([]string{"class-map other"}, 10, 0, "match <rest=text>", "<seq=1-4294967295> match <rest=text>")
 	g.block(at, "policy-map type <type=copp|control-plane|pbr|pdp> <name=name>", "policy-map other", rankPolicyMap-1, "pmap-")
@@ -111,7 +110,7 @@ func (g grammar) policies() {
 	g.line(in, 0, 0, "statistics per-entry")
 }
 
-// aclEntry files an entry under its sequence number, or behind the others.
+// aclEntry adds an entry at its sequence number, or at the end.
 func aclEntry(x *exec) string {
 	seq := x.Vals["seq"]
 	for _, b := range x.Blocks() {
@@ -122,7 +121,7 @@ func aclEntry(x *exec) string {
 	return ""
 }
 
-// ports adds the interfaces and what they hold besides QoS.
+// ports adds the interfaces and their settings other than QoS.
 func (g grammar) ports() {
 	at := []string{modeGlobal}
 	g.Set(at, "interface <name=interfaces>", enterInterface)
@@ -135,7 +134,7 @@ func (g grammar) ports() {
 	g.Set(all, "shutdown", keep("shutdown", 20))
 	g.Neg(all, "shutdown", refuseIt("shutdown", 20))
 	g.line(all, 30, 1, "load-interval <n=0-600>")
-	// 9214 is the highest MTU of common hardware.
+	// 9214 is the largest MTU of common hardware.
 	g.Set(all, "mtu <n=68-9214>", keep("mtu", 40))
 	g.Neg(all, "mtu [<n=68-9214>]", cli.ClearKey[*exec]("mtu"))
 	g.line(all, 50, 0, "logging event <rest=text>")
@@ -197,8 +196,8 @@ func enterInterface(x *exec) string {
 	return out
 }
 
-// dropInterface removes interfaces that are made by configuration and resets
-// those of the hardware; only "default" does the latter.
+// dropInterface removes interfaces that exist only by configuration, and resets those of the
+// hardware. "no" is rejected for the latter; only "default" resets them.
 func dropInterface(x *exec) string {
 	names := strings.Split(x.Vals["name"], ",")
 	hardware := func(n string) bool { return x.e.Ports[n] || strings.HasPrefix(n, "Management") }

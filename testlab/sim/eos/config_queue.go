@@ -8,7 +8,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// Ranks in a queue (aristanetworks/avd, ethernet-interface-tx-queues.j2).
+// Ranks of the lines of a queue (aristanetworks/avd, ethernet-interface-tx-queues.j2).
 const (
 	rankPriority   = 10
 	rankBandwidth  = 20
@@ -18,9 +18,8 @@ const (
 	rankWRED       = 60
 )
 
-// thresholds is what ECN and drop lines have in common. The range of numbers
-// is that of the OpenConfig leaves (aristanetworks/yang,
-// arista-qos-augments.yang).
+// thresholds is the common part of ECN and drop lines. The range of the numbers is that of the
+// OpenConfig leaves (aristanetworks/yang, arista-qos-augments.yang).
 const thresholds = "minimum-threshold <min=1-4294967294> <minunit=segments|bytes|kbytes|mbytes|milliseconds|microseconds> " +
 	"maximum-threshold <max=1-4294967294> <maxunit=segments|bytes|kbytes|mbytes|milliseconds|microseconds>"
 
@@ -72,7 +71,7 @@ func (g grammar) queues() {
 	})
 	g.Neg(uc, "random-detect non-ect", func(*exec) string { return "" })
 
-	// Jericho 3 AI marks by the delay, which is a property of the port.
+	// Jericho 3 AI marks by delay, which is set per port.
 	port := []string{modeEthernet}
 	g.Set(port, "random-detect ecn delay threshold <n=1-4294967294> milliseconds", sandOnly(keep("ecn delay", rankShape+5)))
 	g.Neg(port, "random-detect ecn delay threshold [<rest=text>]", sandOnly(cli.ClearKey[*exec]("ecn delay")))
@@ -96,7 +95,7 @@ func strataOnly(run action) action {
 	}
 }
 
-// enterQueue opens a queue of the port or profile that the command is in.
+// enterQueue opens a queue of the current port or profile.
 func enterQueue(mode string, rank int) action {
 	return func(x *exec) string {
 		prompt := strings.Join([]string{x.Stack[len(x.Stack)-1].Prompt, strings.Replace(strings.Fields(x.Line)[0], "tx-queue", "txq", 1), x.Vals["q"]}, "-")
@@ -112,11 +111,11 @@ func dropQueue(x *exec) string {
 	return cli.DropBlock(x)
 }
 
-// unitSizes order thresholds of different units. Segments and times compare
-// among themselves only.
+// unitSizes compares thresholds in different units. Segments and times can only be compared with
+// the same unit.
 var unitSizes = map[string]int{"bytes": 1, "kbytes": 1000, "mbytes": 1000_000}
 
-// thresholds checks the units and the order of a line's thresholds.
+// thresholds checks the units and the order of the thresholds in a line.
 func (x *exec) thresholds() string {
 	minUnit, maxUnit := x.Vals["minunit"], x.Vals["maxunit"]
 	known := []string{"segments", "bytes", "kbytes", "mbytes"}
@@ -146,8 +145,7 @@ func (x *exec) thresholds() string {
 
 const wd = "priority-flow-control pause watchdog"
 
-// watchdog adds the PFC watchdog, of the box and of ports, and the switch for
-// all PFC.
+// watchdog adds the PFC watchdog, globally and per port, and the global switch for PFC.
 func (g grammar) watchdog() {
 	at := []string{modeGlobal}
 	g.Set(at, "priority-flow-control all off", keep("pfc all", rankPFC))
@@ -177,9 +175,8 @@ func (g grammar) watchdog() {
 	g.Neg(port, wd+" port timer [<rest=text>]", cli.ClearKey[*exec]("wd timer"))
 }
 
-// A polling interval is at most half of the shorter of timeout and recovery
-// time; EOS takes its own in place of a longer one (EOS User Manual, PFC
-// watchdog).
+// pollingWarning is the answer if the polling interval is more than half of the shorter of timeout
+// and recovery time. EOS then uses its own interval (EOS User Manual, PFC watchdog).
 const pollingWarning = "! Polling interval is more than half of the timeout or of the recovery time, auto is used"
 
 func tooSlow(polling, timeout, recovery string) bool {

@@ -11,7 +11,7 @@ import (
 
 const unavailable = "% Unavailable command (not supported on this hardware platform)"
 
-// Modes with a grammar of their own.
+// Modes with their own grammar.
 const (
 	modeGlobal           = "global"
 	modeDefaults         = "interface defaults"
@@ -31,8 +31,8 @@ const (
 
 var interfaceModes = map[string]bool{modeEthernet: true, modePortChannel: true, modeLogical: true}
 
-// Ranks place things in their block. At the root the hundreds are the section,
-// and sections are set apart by a line with "!".
+// Ranks order the items of a block. At the root, the hundreds are the section; sections are
+// separated by a line with "!".
 const (
 	rankAAARoot    = 1000
 	rankUser       = 2000
@@ -43,7 +43,7 @@ const (
 	rankHostname   = 7000
 	rankProfile    = 8000
 	rankPlatform   = 9000
-	rankInterface  = 15000 // and a hundred per type
+	rankInterface  = 15000 // plus a hundred per type
 	rankACL        = 16000
 	rankBanner     = 19450
 	rankQoS        = 19500
@@ -54,9 +54,8 @@ const (
 	rankMMUApply   = 22500
 )
 
-// Ranks in interfaces and qos profiles (aristanetworks/avd,
-// ethernet-interfaces.j2 and qos-profiles.j2). Those of pfcFrom to pfcTo come
-// behind the queues in a profile.
+// Ranks in interfaces and qos profiles (aristanetworks/avd, ethernet-interfaces.j2 and
+// qos-profiles.j2). In a profile, ranks from pfcFrom to pfcTo are printed after the queues.
 const (
 	rankServicePolicy  = 150
 	rankServiceProfile = 160
@@ -66,8 +65,8 @@ const (
 	rankQueue          = 300
 )
 
-// commands is the grammar of all modes. A command that a family does not have
-// is refused when it is used.
+// commands returns the grammar of all modes. A command that a hardware family does not support is
+// rejected when it is used.
 var commands = sync.OnceValue(func() grammar {
 	g := grammar{cli.NewGrammar[*exec](params)}
 	g.qosGlobal()
@@ -82,8 +81,8 @@ var commands = sync.OnceValue(func() grammar {
 	return g
 })
 
-// keep sets the line under a key. A line that equals one of the defaults is
-// left out where defaults are not printed.
+// keep sets the line under a key. If the line equals one of the defaults, it is omitted wherever
+// defaults are not printed.
 func keep(key string, rank int, defaults ...string) action {
 	return func(x *exec) string {
 		v := value{Line: x.Line, Plain: x.Line, Rank: rank}
@@ -95,7 +94,7 @@ func keep(key string, rank int, defaults ...string) action {
 	}
 }
 
-// refuseIt keeps "no ..." as a state of its own; "default ..." resets the key.
+// refuseIt stores "no ..." as a setting; "default ..." resets the key.
 func refuseIt(key string, rank int) action {
 	return func(x *exec) string {
 		if x.Verb == "default" {
@@ -121,8 +120,8 @@ func (g grammar) qosGlobal() {
 		"uc-tx-queue": "traffic-class <from=eights> to uc-tx-queue <to=0-7>",
 	} {
 		g.Set(at, "qos map "+pattern, setMap(name))
-		// The reset of a DSCP or CoS need not name its target; a traffic class
-		// has several maps, so there the word after "to" is needed.
+		// The target may be omitted when a DSCP or CoS is reset. A traffic class has several maps,
+		// so the word after "to" is required.
 		head, tail, _ := strings.Cut(pattern, " to ")
 		if to, rest, _ := strings.Cut(tail, " "); strings.HasPrefix(pattern, "traffic-class") {
 			g.Neg(at, "qos map "+head+" to "+to+" ["+rest+"]", resetMap(name))
@@ -165,7 +164,7 @@ func dropNamed(x *exec) string {
 	return ""
 }
 
-// ofKeyword is a command that only boxes have whose queues are called so.
+// ofKeyword allows a command only on boxes whose queues have the given keyword.
 func ofKeyword(kw string, run action) action {
 	return func(x *exec) string {
 		if x.e.o.QueueKeyword != kw {
@@ -175,8 +174,8 @@ func ofKeyword(kw string, run action) action {
 	}
 }
 
-// mapFor is the name of the map that a command is about, "" where the box has
-// no such queues.
+// mapFor returns the name of the map that a command refers to, or "" if the box has no such
+// queues.
 func (e *EOS) mapFor(name string) string {
 	switch {
 	case name == e.o.QueueKeyword:
@@ -228,7 +227,7 @@ func resetMap(name string) action {
 	}
 }
 
-// qosPort adds what ports and qos profiles have in common.
+// qosPort adds the common settings of ports and qos profiles.
 func (g grammar) qosPort() {
 	marked := []string{modeEthernet, modePortChannel, modeProfile}
 	g.Set(marked, "qos trust <mode=cos|dscp>", keep("qos trust", rankTrust))
@@ -262,7 +261,8 @@ func (g grammar) qosPort() {
 	g.Set(at, "priority-flow-control priority <n=0-7> <drop=no-drop|drop>", func(x *exec) string {
 		for _, b := range x.Blocks() {
 			v := value{Line: x.Line, Plain: x.Line, Rank: pfcFrom + 1 + int(x.Vals["n"][0]-'0')}
-			// On a port with a profile it is more than the default: it stands against the profile.
+			// On a port with a profile, the line is not just the default, because it overrides the
+			// profile.
 			if x.Vals["drop"] == "drop" && b.Get("service-profile") == "" {
 				v.Plain = ""
 			}

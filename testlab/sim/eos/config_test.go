@@ -10,13 +10,13 @@ import (
 
 const small = "hostname leaf1\ninterface Ethernet1/1\n no switchport\ninterface Ethernet2/1\ninterface Management1\n"
 
-// bodyOf is the configuration without header and end.
+// bodyOf returns the running configuration without its header and end.
 func bodyOf(e *EOS) string {
 	_, s, _ := strings.Cut(e.Running(), ".swi\n!\n")
 	return strings.TrimSuffix(s, "!\nend\n")
 }
 
-// inside is the block that a line opens, as it is printed, without that line.
+// inside returns the printed block that a line opens, without that line.
 func inside(t *testing.T, e *EOS, head string) string {
 	t.Helper()
 	_, s, ok := strings.Cut("!\n"+bodyOf(e), "!\n"+head+"\n")
@@ -37,7 +37,7 @@ func feed(t *testing.T, e *EOS, lines string) {
 	}
 }
 
-// The effect of lines on one place in the configuration.
+// The effect of lines on one part of the configuration.
 func TestLines(t *testing.T) {
 	sand := Options{Model: "DCS-7280CR3-32P4"}
 	explicit := Options{PrintDefaults: true}
@@ -91,8 +91,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// The effect of lines at the top of the configuration: the lines that were not
-// there before.
+// The effect of lines at the top level of the configuration: the lines that are new.
 func TestGlobalLines(t *testing.T) {
 	for _, c := range []struct {
 		name, lines, want string
@@ -134,7 +133,7 @@ func TestGlobalLines(t *testing.T) {
 			}
 			want := strings.Split(c.want, "\n")
 			if c.name == "banner" {
-				// Banners stand behind the routing section.
+				// Banners come after the routing section.
 				want = append(want[4:], want[:4]...)
 			}
 			if g, w := strings.Join(got, "\n"), strings.Join(want, "\n"); g != w {
@@ -144,8 +143,8 @@ func TestGlobalLines(t *testing.T) {
 	}
 }
 
-// A refused line is answered in the box's words and changes nothing, the mode
-// neither.
+// A rejected line is answered in the box's words and changes neither the configuration nor the
+// mode.
 func TestRefusedLines(t *testing.T) {
 	const port = "interface Ethernet1/1"
 	const profile = "qos profile P"
@@ -285,7 +284,7 @@ func TestPrompts(t *testing.T) {
 	}
 }
 
-// Loading is linear in the text: one that is long loads, and reads back.
+// Loading takes linear time: a long configuration loads and reads back.
 func TestLongConfiguration(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("hostname big\r\n!\r\nip access-list LONG\r\n")

@@ -6,8 +6,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// The following configuration has nothing to do with QoS. It is known by its
-// first words and kept as it was written.
+// Lines that are unrelated to QoS are recognized by their first words and stored as entered.
 
 func (g grammar) line(modes []string, rank, keyWords int, patterns ...string) {
 	cli.AddLines(g.Grammar, modes, rank, keyWords, patterns...)
@@ -91,7 +90,7 @@ func (g grammar) texts() {
 	g.daemons()
 }
 
-// clean is the configuration of a box without any: its ports alone.
+// clean returns an empty configuration with only the box's ports.
 func (e *EOS) clean() *config {
 	c := newConfig()
 	x := cli.Exec{Root: c.root}

@@ -1,12 +1,11 @@
-// Package eos simulates an Arista EOS switch: an SSH server with the EOS
-// command line and a gNMI server, both real servers on loopback, over one
-// configuration engine with modes, configuration sessions and commit timers.
+// Package eos simulates an Arista EOS switch: an SSH server with the EOS command line and a gNMI
+// server. Both are real servers on loopback and share one configuration engine with modes,
+// configuration sessions and commit timers.
 //
-// It is for tests and for the lab, to be talked to as a switch is talked to.
-// It is an independent reading of what EOS does and knows nothing of the
-// renderer and the driver that are tested against it; keep it so. Where it
-// knows a box to be strict it is strict, and a line that it does not know it
-// refuses. It forwards no packets.
+// It is for tests and for the lab, and is used like a real switch. It is written independently
+// from documentation of EOS and does not use the renderer and the driver that are tested against
+// it; keep it so. It is strict where boxes are known to be strict, and rejects every line that it
+// does not know. It forwards no packets.
 package eos
 
 import (
@@ -19,23 +18,23 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// EOS is one simulated switch. All methods are safe for concurrent use.
+// EOS is a simulated switch. All methods are safe for concurrent use.
 type EOS struct {
 	cli.Box[commitTimer]
 	o     Options
-	sand  bool // Jericho family: Sand, else Strata
+	sand  bool // Jericho family (Sand); otherwise Strata
 	front *front
 
 	running  *config
 	startup  *config
 	sessions map[string]*candidate
-	serial   int // of completed sessions, to forget the oldest
+	serial   int // number of completed sessions, used to find the oldest
 	refused  []string
 }
 
-// New makes a switch that runs its startup configuration; Start opens its
-// servers. A line of Options.Config that the box refuses is an error with its
-// number, as is a regular expression that does not compile.
+// New returns a switch that runs its startup configuration; Start opens its servers. New returns
+// an error with the line number if the box rejects a line of Options.Config, and an error if a
+// regular expression is invalid.
 func New(o Options) (*EOS, error) {
 	e, err := unserved(o)
 	if err != nil {
@@ -48,7 +47,7 @@ func New(o Options) (*EOS, error) {
 	return e, nil
 }
 
-// unserved makes a switch without servers.
+// unserved returns a switch without servers.
 func unserved(o Options) (*EOS, error) {
 	e := &EOS{sessions: map[string]*candidate{}, o: withDefaults(o)}
 	e.sand = isSand(e.o.Model)
@@ -95,7 +94,7 @@ func withDefaults(o Options) Options {
 	return o
 }
 
-// isSand reports whether a model is of the Jericho family.
+// isSand reports whether a model belongs to the Jericho family.
 func isSand(model string) bool {
 	m := strings.TrimPrefix(strings.ToUpper(model), "DCS-")
 	for _, p := range []string{"7280", "7500", "7800"} {
@@ -106,7 +105,7 @@ func isSand(model string) bool {
 	return false
 }
 
-// boot reads the startup configuration.
+// boot loads the startup configuration.
 func (e *EOS) boot() error {
 	text, named := e.o.Config, e.o.Config != ""
 	if !named {
@@ -137,7 +136,7 @@ func (e *EOS) boot() error {
 		}
 	}
 	e.running, e.startup = cfg, cfg.clone()
-	e.o.Config, e.o.Running = "", nil // a second copy of every switch would be kept alive
+	e.o.Config, e.o.Running = "", nil // free the text, which would otherwise be kept for every switch
 	return nil
 }
 
@@ -154,26 +153,26 @@ func (e *EOS) factory() string {
 	return b.String()
 }
 
-// Faults is the switch's fault injection.
+// Faults returns the switch's fault injection.
 func (e *EOS) Faults() *Faults { return e.front.faults }
 
-// Running is the output of "show running-config".
+// Running returns the text of "show running-config".
 func (e *EOS) Running() string { return e.runningText(false, nil) }
 
-// Startup is the output of "show startup-config".
+// Startup returns the text of "show startup-config".
 func (e *EOS) Startup() string {
 	e.Mu.Lock()
 	defer e.Mu.Unlock()
 	return e.document("show startup-config", e.startup, false)
 }
 
-// Configure is another writer at a terminal: each line takes effect at once,
-// up to the first one that is refused, which is the error.
+// Configure simulates another user at a terminal. Each line takes effect at once; the first
+// rejected line is returned as an error.
 func (e *EOS) Configure(lines string) error {
 	return cli.RunLines(lines, refusal(e.openTerminal("other").line))
 }
 
-// refusal makes of what runs a line what returns its refusal alone.
+// refusal wraps a function that executes a line so that it returns only rejections.
 func refusal(run func(string) string) func(string) string {
 	return func(line string) string {
 		if out := run(line); failed(out) {
@@ -183,7 +182,7 @@ func refusal(run func(string) string) func(string) string {
 	}
 }
 
-// reboot loses pending sessions and what was not saved.
+// reboot discards pending sessions and unsaved changes.
 func (e *EOS) reboot() {
 	for name, c := range e.sessions {
 		c.state, c.cfg = stateLost, nil
@@ -192,23 +191,23 @@ func (e *EOS) reboot() {
 	e.replace(e.startup.clone())
 }
 
-// replace makes cfg the running configuration. The caller holds Mu.
+// replace makes cfg the running configuration. The caller must hold Mu.
 func (e *EOS) replace(cfg *config) {
 	before := e.running.down()
 	e.running = cfg
 	e.CountFlaps(before)
 }
 
-// hostname is the name in prompts.
+// hostname returns the name shown in prompts.
 func (e *EOS) hostname() string {
 	e.Mu.Lock()
 	defer e.Mu.Unlock()
 	return e.running.hostname()
 }
 
-// runningText is `show running-config`, with every default where all is set.
-// A section {"interfaces", NAME} is those interfaces alone, without header and
-// end; "" where there is none of that name.
+// runningText returns the output of `show running-config`, with all defaults if all is set. A
+// section {"interfaces", NAME} selects only these interfaces, without header and end; the result
+// is "" if no interface has that name.
 func (e *EOS) runningText(all bool, section []string) string {
 	e.Mu.Lock()
 	defer e.Mu.Unlock()
@@ -235,31 +234,30 @@ func (e *EOS) runningText(all bool, section []string) string {
 	return p.String()
 }
 
-// Save is someone's "write memory".
+// Save simulates "write memory" by another user.
 func (e *EOS) Save() { e.save() }
 
-// save is `write memory`.
+// save executes `write memory`.
 func (e *EOS) save() {
 	e.Mu.Lock()
 	defer e.Mu.Unlock()
 	e.startup = e.running.clone()
 }
 
-// portState is what show commands say of one interface.
+// portState is the state of an interface in show commands.
 type portState struct {
 	Name, Description string
-	Kind              string // as in the name: "Ethernet", "Port-Channel", ...
-	MTU               int    // bytes; routed: as configured or by default; bridged: 9214
+	Kind              string // type in the name: "Ethernet", "Port-Channel", ...
+	MTU               int    // bytes; routed: configured or default; bridged: 9214
 	L3MTUConfigured   bool
-	L2MTU             int    // bytes; 0 where not configured
-	Address           string // as configured, "" without
+	L2MTU             int    // bytes; 0 if not configured
+	Address           string // as configured; "" if none
 	Routed, Shutdown  bool
-	NoLink            bool // enabled, and nothing at the other end
+	NoLink            bool // enabled, but without a link
 	Wire              cli.Wire
 }
 
-// portStates lists the interfaces of the running configuration in natural
-// order.
+// portStates returns the interfaces of the running configuration in natural order.
 func (e *EOS) portStates() []portState {
 	e.Mu.Lock()
 	defer e.Mu.Unlock()
@@ -284,8 +282,8 @@ func (e *EOS) Sessions() map[string]string {
 	return out
 }
 
-// Keep returns what brings the switch back to where it is now: its running and startup
-// configuration, and what is plugged in.
+// Keep returns a function that restores the current state of the switch: its running and startup
+// configuration, and its cables.
 func (e *EOS) Keep() (back func()) {
 	e.Mu.Lock()
 	defer e.Mu.Unlock()

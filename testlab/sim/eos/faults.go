@@ -7,34 +7,31 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// Faults make a switch misbehave. Those that concern the next write, a commit
-// of a session or a gNMI Set, are used up by it; the others stay until they
-// are switched off or cleared. A refusal is "% Error: ..." in a shell; over
-// gNMI RejectNext is Aborted, FailAfterCommit Internal and ReadOnly
-// PermissionDenied. BeforeWrite runs ahead of the session that a Set opens, and
-// ahead of the commit of a session. Safe for concurrent use.
+// Faults makes a switch misbehave. Faults that affect the next write (a commit of a session or a
+// gNMI Set) are used up by it; the others stay until they are switched off or cleared. A rejection
+// is "% Error: ..." in a shell. Over gNMI, RejectNext is Aborted, FailAfterCommit Internal and
+// ReadOnly PermissionDenied. BeforeWrite runs before a Set opens its session, and before a session
+// is committed. It is safe for concurrent use.
 type Faults struct {
 	cli.Faults
 
 	dropBefore, dropAfter, restart, slowEcho bool
 }
 
-// DropBeforeCommit cuts all connections when the next write arrives; nothing
-// is done.
+// DropBeforeCommit cuts all connections when the next write arrives. Nothing is changed.
 func (f *Faults) DropBeforeCommit() { f.Set(&f.dropBefore, true) }
 
-// DropAfterCommit cuts all connections when the next write is done, before
-// its answer.
+// DropAfterCommit cuts all connections after the next write is done, before it is answered.
 func (f *Faults) DropAfterCommit() { f.Set(&f.dropAfter, true) }
 
-// RestartAtCommit reboots the switch when the next write arrives: the write
-// is lost with everything that was not saved.
+// RestartAtCommit reboots the switch when the next write arrives. The write and all unsaved
+// changes are lost.
 func (f *Faults) RestartAtCommit() { f.Set(&f.restart, true) }
 
-// SlowEcho echoes input byte by byte with a short pause before each.
+// SlowEcho echoes input byte by byte, with a short pause before each byte.
 func (f *Faults) SlowEcho(on bool) { f.Set(&f.slowEcho, on) }
 
-// Clear ends every fault, and the delays that are running.
+// Clear ends all faults and the current delays.
 func (f *Faults) Clear() {
 	for _, b := range []*bool{&f.dropBefore, &f.dropAfter, &f.restart, &f.slowEcho} {
 		f.Set(b, false)
@@ -42,14 +39,14 @@ func (f *Faults) Clear() {
 	f.Faults.Clear()
 }
 
-// echoPause is how long SlowEcho waits before each byte.
+// echoPause is the pause of SlowEcho before each byte.
 const echoPause = 2 * time.Millisecond
 
-// commitError is what RejectNext and FailAfterCommit answer.
+// commitError is the answer for RejectNext and FailAfterCommit.
 const commitError = "% Error: internal error while committing the session"
 
-// failed reports whether words of the box are an error. Warnings begin with
-// "! " (ansible-collections/arista.eos plugins/terminal/eos.py).
+// failed reports whether the box's answer is an error. Warnings begin with "! "
+// (ansible-collections/arista.eos plugins/terminal/eos.py).
 func failed(words string) bool { return strings.HasPrefix(words, "%") }
 
 func notAuthorised(command string) string {
@@ -57,15 +54,14 @@ func notAuthorised(command string) string {
 	return "% Authorization denied for command '" + first + "'"
 }
 
-// write carries out one write, a commit or a Set, as the faults have it.
-// command is how the client asked for it; do changes the box and returns the
-// box's words.
+// write executes a commit or a Set, subject to the faults. command is the client's command; do
+// changes the box and returns its answer.
 func (f *front) write(command string, do func() string) (string, cli.Fate) {
 	return f.Write(cli.Write{Denied: notAuthorised(command), Failure: commitError, Attempt: f.e.Attempt, Do: do, Pretend: f.e.Pretend,
 		Before: f.survives, DropAfter: &f.faults.dropAfter})
 }
 
-// survives reports whether no fault ends a write at its arrival.
+// survives reports whether no fault ends a write when it arrives.
 func (f *front) survives() bool {
 	switch {
 	case f.faults.Take(&f.faults.dropBefore):
@@ -74,14 +70,14 @@ func (f *front) survives() bool {
 		return false
 	case f.faults.Take(&f.faults.restart):
 		f.e.Attempt()
-		_ = f.e.Restart() // fails where the switch is closed, which cuts as well
+		_ = f.e.Restart() // fails if the switch is closed, which also cuts the connections
 		return false
 	}
 	return true
 }
 
-// configLine gives a configuration line to a session, unless a fault or the
-// account's rights refuse it first.
+// configLine passes a configuration line to a session, unless a fault or missing privileges reject
+// it first.
 func (f *front) configLine(s *session, line string) string {
 	if f.faults.IsReadOnly() {
 		return notAuthorised(line)

@@ -18,7 +18,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli/clitest"
 )
 
-// pendingShell leaves a session "s" that sets an MTU, and returns its shell.
+// pendingShell opens a session "s" that sets an MTU, leaves it pending, and returns its shell.
 func pendingShell(t testing.TB, e *EOS) *clitest.Console {
 	t.Helper()
 	k := shellOf(t, e)
@@ -32,14 +32,14 @@ func pendingShell(t testing.TB, e *EOS) *clitest.Console {
 
 func written(e *EOS) bool { return strings.Contains(e.Running(), "mtu 9214") }
 
-// Each fault of the next write, in a shell and over gNMI.
+// Tests each fault of the next write, in a shell and over gNMI.
 func TestWriteFaults(t *testing.T) {
 	for name, tc := range map[string]struct {
 		set     func(*Faults)
-		output  string // of the shell; "" for a connection that ends
+		output  string // of the shell; "" if the connection ends
 		code    codes.Code
 		written bool
-		pending bool // the session, after the shell's commit
+		pending bool // the session is pending after the shell's commit
 	}{
 		"reject":            {func(f *Faults) { f.RejectNext() }, commitError, codes.Aborted, false, true},
 		"drop before":       {func(f *Faults) { f.DropBeforeCommit() }, "", codes.Unavailable, false, true},
@@ -72,7 +72,7 @@ func TestWriteFaults(t *testing.T) {
 			if written(e) != tc.written || e.Writes() != 1 {
 				t.Errorf("Set: written %v, commits %d", written(e), e.Writes())
 			}
-			// It was for one write.
+			// The fault applied to only one write.
 			if err := dialGNMI(t, e, "admin").set("interface Ethernet1/1\nmtu 9214"); err != nil || !written(e) {
 				t.Errorf("the next Set: %v", err)
 			}
@@ -107,7 +107,7 @@ func TestGiveUp(t *testing.T) {
 	close(release)
 	clitest.Eventually(t, "the commit is carried out", func() bool { return written(e) })
 
-	// Close does not wait for a release.
+	// Close does not wait for the release.
 	e = start(t, Options{})
 	k = pendingShell(t, e)
 	e.Faults().GiveUp(make(chan struct{}))
@@ -118,7 +118,7 @@ func TestGiveUp(t *testing.T) {
 	}
 }
 
-// A commit that Close overtakes starts no timer, which Close would sit out.
+// A commit that is overtaken by Close starts no timer, because Close would wait for it.
 func TestCloseInCommit(t *testing.T) {
 	e := start(t, Options{})
 	k := pendingShell(t, e)
@@ -140,7 +140,7 @@ func TestBeforeWrite(t *testing.T) {
 	if !written(e) || strings.Contains(e.Running(), "other") {
 		t.Error("the commit of a session did not undo what was changed since it was opened")
 	}
-	// A Set opens its session after that.
+	// A Set opens its session after BeforeWrite.
 	if err := dialGNMI(t, e, "admin").set("hostname leaf2"); err != nil || !strings.Contains(e.Running(), "other") {
 		t.Errorf("Set: %v", err)
 	}
@@ -198,7 +198,7 @@ func TestDelay(t *testing.T) {
 	_, err := c.Capabilities(ctx, &gnmi.CapabilityRequest{})
 	wantCode(t, "Capabilities", err, codes.DeadlineExceeded, "")
 	k.Send("show clock\n")
-	k.Until("show clock\r\n") // the echo comes, the answer does not
+	k.Until("show clock\r\n") // the echo arrives, but no answer
 	e.Faults().Clear()
 	k.Until(`UTC\r\nClock source: local\r\nleaf1#$`)
 	// Close ends a delay as well.
@@ -275,7 +275,7 @@ func TestEchoFaults(t *testing.T) {
 	k.Talk([3]string{"show version | include Architecture", "show version | include Architecture\nArchitecture: x86_64\n", "leaf1#"})
 }
 
-// TestTypeAhead types while a command runs.
+// TestTypeAhead types while a command is running.
 func TestTypeAhead(t *testing.T) {
 	const next = "show version | include Hardware"
 	ahead := func(typed string, flush bool) *clitest.Console {
@@ -293,7 +293,7 @@ func TestTypeAhead(t *testing.T) {
 		return k
 	}
 	ahead(next+"\n", false).Until("^leaf1#" + regexp.QuoteMeta(next) + "\r\nHardware MAC address: .*\r\nleaf1#$")
-	// What is flushed, or does not fit into the buffer of the terminal, is lost.
+	// Input that is flushed, or does not fit into the terminal's buffer, is lost.
 	k := ahead(next+"\n", true)
 	k.Until("^leaf1#$")
 	k.Talk([3]string{"show version | include Architecture", "Architecture: x86_64\n", "leaf1#"})
@@ -317,7 +317,7 @@ func TestLogs(t *testing.T) {
 	k.Until("^" + regexp.QuoteMeta(show) + "\r\nArchitecture: x86_64\r\nleaf1#$")
 }
 
-// The product's own SSH client, with the commands of its shells and one-shots.
+// The product's own SSH client works, with the commands of its shells and its single commands.
 func TestProductClient(t *testing.T) {
 	e := start(t, Options{MOTD: "maintenance on Sunday"})
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)

@@ -15,10 +15,10 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// maxPaths bounds the paths of one Get.
+// maxPaths is the maximum number of paths in one Get.
 const maxPaths = 256
 
-// Get answers show commands, under the origin cli, and OpenConfig state.
+// Get answers show commands, with the origin cli, and OpenConfig state.
 func (g *gnmiServer) Get(ctx context.Context, r *gnmi.GetRequest) (*gnmi.GetResponse, error) {
 	if err := g.f.Enter(ctx); err != nil {
 		return nil, err
@@ -56,8 +56,8 @@ func (g *gnmiServer) Get(ctx context.Context, r *gnmi.GetRequest) (*gnmi.GetResp
 	return resp, nil
 }
 
-// getCLI runs one show command: as text, or as JSON where the command is
-// converted (aristanetworks/openmgmt gnmi-clients/gnmic).
+// getCLI runs one show command and returns text, or JSON if the command supports it
+// (aristanetworks/openmgmt gnmi-clients/gnmic).
 func (f *front) getCLI(r *gnmi.GetRequest, p *gnmi.Path) ([]*gnmi.Notification, error) {
 	if r.GetPrefix().GetOrigin() != "" || len(r.GetPrefix().GetElem()) > 0 {
 		return nil, status.Error(codes.InvalidArgument, "origin cli belongs into the path, without a prefix")

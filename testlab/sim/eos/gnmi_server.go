@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// cliOrigin is the origin of paths that hold commands.
+// cliOrigin is the origin of paths that contain commands.
 const cliOrigin = "cli"
 
 type gnmiServer struct {
@@ -16,10 +16,10 @@ type gnmiServer struct {
 	f *front
 }
 
-// noModel reports whether this box is to be none of EOS's kind.
+// noModel reports whether this box pretends not to be an EOS switch.
 func (g *gnmiServer) noModel() bool { return g.f.faults.IsNoModel() }
 
-// Capabilities names the models and encodings.
+// Capabilities returns the models and encodings.
 func (g *gnmiServer) Capabilities(ctx context.Context, _ *gnmi.CapabilityRequest) (*gnmi.CapabilityResponse, error) {
 	if err := g.f.Enter(ctx); err != nil {
 		return nil, err
@@ -38,8 +38,8 @@ func (g *gnmiServer) Capabilities(ctx context.Context, _ *gnmi.CapabilityRequest
 	return r, nil
 }
 
-// origin is that of a request's paths, of the prefix or of each path, and the
-// same for all.
+// origin returns the origin of a request's paths, which is set in the prefix or in each path and
+// must be the same for all.
 func origin(prefix *gnmi.Path, paths []*gnmi.Path) (string, error) {
 	org := ""
 	for i, p := range paths {

@@ -13,10 +13,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// Set carries out updates of CLI origin in a configuration session of its own,
-// which is committed as a whole (openconfig/featureprofiles cli_origin_test,
-// aristanetworks/openmgmt configuration/openconfig.md). The work goes on when
-// the client leaves.
+// Set executes updates with the CLI origin in its own configuration session, which is committed as
+// a whole (openconfig/featureprofiles cli_origin_test, aristanetworks/openmgmt
+// configuration/openconfig.md). It finishes even if the client leaves.
 func (g *gnmiServer) Set(ctx context.Context, r *gnmi.SetRequest) (*gnmi.SetResponse, error) {
 	if err := g.f.Enter(ctx); err != nil {
 		return nil, err
@@ -43,8 +42,8 @@ func (g *gnmiServer) Set(ctx context.Context, r *gnmi.SetRequest) (*gnmi.SetResp
 	return resp, nil
 }
 
-// commands are the lines of a request, or the reason why it is none of the
-// documented kind. The answer of a box to the other kinds is not documented.
+// commands returns the lines of a request, or an error if the request is not of the documented
+// kind. How a real box answers other kinds is not documented.
 func (g *gnmiServer) commands(r *gnmi.SetRequest) ([]string, error) {
 	switch {
 	case g.noModel():
@@ -85,14 +84,14 @@ func (g *gnmiServer) commands(r *gnmi.SetRequest) ([]string, error) {
 	return lines, nil
 }
 
-// set is one Set; the box takes them one by one.
+// set executes one Set. The box executes them one at a time.
 func (f *front) set(lines []string) error {
 	select {
 	case f.setLock <- struct{}{}:
 	case <-f.Context().Done():
 		return status.Error(codes.Unavailable, "the switch is going down")
 	}
-	var result error // of do, where it ends before the commit or with it
+	var result error // result of do, if it ends before or with the commit
 	committed := false
 	words, end := f.write("configure", func() string {
 		result = f.apply(lines, &committed)
@@ -101,8 +100,7 @@ func (f *front) set(lines []string) error {
 		}
 		return ""
 	})
-	// A write that GiveUp holds back waits outside the lock, as one that the
-	// box forgot.
+	// A write that is held back by GiveUp waits outside the lock, as if the box had forgotten it.
 	<-f.setLock
 	switch end {
 	case cli.Denied:
@@ -119,8 +117,7 @@ func (f *front) set(lines []string) error {
 	return result
 }
 
-// apply carries the lines out in a session and commits it. committed says
-// whether it came to the commit.
+// apply executes the lines in a session and commits it. committed is set once the commit begins.
 func (f *front) apply(lines []string, committed *bool) error {
 	name := "session" + strconv.FormatInt(time.Now().UnixNano(), 10)
 	s, err := f.e.openSession(name, f.o.Username)
@@ -140,7 +137,7 @@ func (f *front) apply(lines []string, committed *bool) error {
 	return nil
 }
 
-// joined puts what went wrong in cleaning up behind what went wrong.
+// joined appends an error of the cleanup to the error that caused it.
 func joined(out, abort string) string {
 	if failed(abort) {
 		return out + "\n" + abort
@@ -148,8 +145,7 @@ func joined(out, abort string) string {
 	return out
 }
 
-// lines carries configuration lines out up to the first one that is refused,
-// and returns its refusal.
+// lines executes configuration lines until one is rejected, and returns the rejection.
 func (f *front) lines(s *session, lines []string) string {
 	left := false
 	for i, l := range lines {
@@ -160,7 +156,7 @@ func (f *front) lines(s *session, lines []string) string {
 			out = s.line(l)
 		case i == 0 && (l == "configure" || l == "configure terminal"):
 		case left:
-			// Behind the end there is no configuration mode any more.
+			// After "end" there is no configuration mode any more.
 			out = invalid(l, 0)
 		case l == "end":
 			left = true

@@ -10,11 +10,11 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 )
 
-// usualInterval is that of a sample for which the client states none; EOS's own is not
+// usualInterval is the sample interval if the client states none. EOS's own default is not
 // documented.
 const usualInterval = 10 * time.Second
 
-// Subscribe samples OpenConfig state; other modes are left out.
+// Subscribe samples OpenConfig state. Other modes are not supported.
 func (g *gnmiServer) Subscribe(stream gnmi.GNMI_SubscribeServer) error {
 	if err := g.f.Enter(stream.Context()); err != nil {
 		return err

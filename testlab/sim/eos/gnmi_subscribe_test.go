@@ -8,8 +8,8 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// State is sampled: all of it, the mark that this is all, and all of it again; other
-// modes and origins are refused.
+// A subscription samples the state: all values, the sync response, and all values again. Other
+// modes and origins are rejected.
 func TestSubscribe(t *testing.T) {
 	r := dialGNMI(t, start(t, Options{}), "admin")
 	state := &gnmi.Path{Elem: []*gnmi.PathElem{{Name: "interfaces"}, {Name: "interface", Key: map[string]string{"name": "Ethernet1/1"}}, {Name: "state"}}}

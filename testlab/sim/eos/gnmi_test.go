@@ -20,7 +20,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli/clitest"
 )
 
-// rpc is a gNMI client with the account of the switch.
+// rpc is a gNMI client with the switch's credentials.
 type rpc struct {
 	t testing.TB
 	gnmi.GNMIClient
@@ -46,7 +46,7 @@ func (r *rpc) set(lines ...string) error {
 	return err
 }
 
-// cli reads one command.
+// cli runs one show command.
 func (r *rpc) cli(cmd string, enc gnmi.Encoding) (*gnmi.TypedValue, error) {
 	resp, err := r.Get(r.ctx, &gnmi.GetRequest{Encoding: enc, Path: []*gnmi.Path{{Origin: "cli", Elem: []*gnmi.PathElem{{Name: cmd}}}}})
 	if err != nil {
@@ -90,8 +90,8 @@ func TestSet(t *testing.T) {
 	e := start(t, Options{})
 	c := dialGNMI(t, e, "admin")
 	before := e.Startup()
-	// Several values are one text: the mode goes over from one to the next, and
-	// a command that a mode does not know is one of its parents'.
+	// The values of several updates form one text: the mode carries over from one to the next, and
+	// a command that the current mode does not know is looked up in its parents.
 	req := &gnmi.SetRequest{Update: []*gnmi.Update{
 		cliUpdate("configure terminal\ninterface Ethernet1/1\n mtu 9214\n"), cliUpdate("description x\r\nqos map dscp 26 to traffic-class 4\nend\n")}}
 	resp, err := c.Set(c.ctx, req)
@@ -118,7 +118,7 @@ func TestSet(t *testing.T) {
 		}
 	}
 
-	// A refused line undoes the lines before it.
+	// A rejected line reverts the lines before it.
 	running := e.Running()
 	wantCode(t, "bad line", c.set("interface Ethernet1/1\nmtu 1600", "priority-flow-control nonsense"), codes.InvalidArgument,
 		"line 3: 'priority-flow-control nonsense': % Invalid input (at token 1: 'nonsense')")
@@ -161,7 +161,7 @@ func TestSetRefused(t *testing.T) {
 		_, err := c.Set(c.ctx, tc.req)
 		wantCode(t, name, err, tc.code, "")
 	}
-	shellOf(t, e).Do("configure session mine") // takes the only place
+	shellOf(t, e).Do("configure session mine") // uses the only session
 	wantCode(t, "no place for a session", c.set("hostname x"), codes.Aborted, "% Maximum number of pending sessions has been reached")
 	if e.Running() != running {
 		t.Error("a refused Set changed something")
@@ -203,7 +203,7 @@ func TestGetCLI(t *testing.T) {
 	wantCode(t, "no path", err, codes.InvalidArgument, "")
 }
 
-// elems makes elements of "name" and "name[key=value]".
+// elems parses path elements of the form "name" and "name[key=value]".
 func elems(path string) []*gnmi.PathElem {
 	var out []*gnmi.PathElem
 	for _, part := range strings.Split(path, " ") {
@@ -264,7 +264,7 @@ func TestOpenConfig(t *testing.T) {
 			port + `/ethernet/pfc/watchdog/tx-queues/tx-queue[index=3][queue-type=UNICAST]/state/stuck-count "2"`},
 		"qos interfaces interface[interface-id=Ethernet1/1] output queues queue[name=3] state ecn-marked-pkts": {
 			`/qos/interfaces/interface[interface-id=Ethernet1/1]/output/queues/queue[name=3]/state/ecn-marked-pkts "41822"`},
-		"qos interfaces interface output queues queue[name=3] state ecn-marked-pkts": { // of the one port that counts
+		"qos interfaces interface output queues queue[name=3] state ecn-marked-pkts": { // only the port that counts
 			`/qos/interfaces/interface[interface-id=Ethernet1/1]/output/queues/queue[name=3]/state/ecn-marked-pkts "41822"`},
 		"lldp interfaces interface[name=*] neighbors": {`/lldp/interfaces/interface[name=Ethernet1/1]/neighbors {"openconfig-lldp:neighbor":[{"id":"1","state":` +
 			`{"id":"1","port-id":"Ethernet7/1","port-id-type":"INTERFACE_NAME","system-name":"spine1"}}]}`},
@@ -295,7 +295,7 @@ func TestOpenConfig(t *testing.T) {
 	wantCode(t, "ASCII", err, codes.InvalidArgument, "encoding")
 }
 
-// The product's own client, which reads state through a prefix.
+// The product's own client works; it reads state with a prefix.
 func TestProductGNMI(t *testing.T) {
 	e := start(t, Options{})
 	e.SetNeighbor("Ethernet2/1", "spine1", "Ethernet7/1")

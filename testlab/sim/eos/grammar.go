@@ -6,18 +6,18 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// grammar is the commands of all modes.
+// grammar holds the commands of all modes.
 type grammar struct{ cli.Grammar[*exec] }
 
-// action carries a matched command out. It returns "", "! " and a warning, or
-// "% " and an error, in which case it has changed nothing.
+// action executes a matched command. It returns "", a warning that begins with "! ", or an error
+// that begins with "% "; after an error nothing has changed.
 type action = cli.Action[*exec]
 
 type block = cli.Block
 
 type value = cli.Value
 
-// say is the box's answer to a line that it does not understand.
+// say returns the box's answer to a line that it does not understand.
 func say(f cli.Misfit, w cli.Words) string {
 	switch {
 	case f.At >= len(w.Word):

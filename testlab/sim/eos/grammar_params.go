@@ -9,7 +9,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// params are the types of the box's own parameters.
+// params holds the parameter types that are specific to EOS.
 var params = map[string]cli.Param{
 	"dscps":      list(63),
 	"dscpNames":  codePoints,
@@ -21,8 +21,8 @@ var params = map[string]cli.Param{
 	"polling": decimal(5, 30000, 3),
 }
 
-// list reads numbers up to highest, separated by spaces and commas, with
-// ranges. The canonical form is ascending, separated by spaces.
+// list parses numbers up to highest, separated by spaces and commas, with ranges. The canonical
+// form is ascending and separated by spaces.
 func list(highest int) cli.Param {
 	return func(w cli.Words, i int) (int, string, bool) {
 		have := make([]bool, highest+1)
@@ -44,8 +44,8 @@ func list(highest int) cli.Param {
 	}
 }
 
-// codePoints reads code points as list does, and by their names (EOS User Manual, QoS:
-// match dscp). The canonical form is that of list.
+// codePoints parses DSCPs like list, and also by their names (EOS User Manual, QoS: match dscp).
+// The canonical form is the same as for list.
 func codePoints(w cli.Words, i int) (int, string, bool) {
 	words := slices.Clone(w.Word)
 	for j := i; j < len(words); j++ {
@@ -72,18 +72,18 @@ var (
 	afName = lazyre.New(`^af[1-4][1-3]$`)
 )
 
-// splitList is the numbers of a canonical list.
+// splitList returns the numbers of a canonical list.
 func splitList(s string) []int {
 	var out []int
 	for _, f := range strings.Fields(s) {
-		n, _ := strconv.Atoi(f) // canonical
+		n, _ := strconv.Atoi(f) // cannot fail: the list is canonical
 		out = append(out, n)
 	}
 	return out
 }
 
-// decimal reads seconds from lo to hi milliseconds with at most so many
-// decimals. The canonical form is the shortest.
+// decimal parses seconds between lo and hi milliseconds, with at most the given number of decimal
+// places. The canonical form is the shortest one.
 func decimal(lo, hi, places int) cli.Param {
 	return func(w cli.Words, i int) (int, string, bool) {
 		ms, ok := millis(w.Word[i])
@@ -95,7 +95,7 @@ func decimal(lo, hi, places int) cli.Param {
 	}
 }
 
-// millis reads seconds with at most three decimals as milliseconds.
+// millis parses seconds with at most three decimal places, and returns milliseconds.
 func millis(s string) (int, bool) {
 	whole, frac, point := strings.Cut(s, ".")
 	if len(frac) > 3 || point && frac == "" {
@@ -105,7 +105,7 @@ func millis(s string) (int, bool) {
 	return n, ok && whole != ""
 }
 
-// Interface types by the lower case letters that name them, in EOS's order.
+// interfaceTypes lists the interface types in EOS's order, with their modes.
 var interfaceTypes = []struct{ name, mode string }{
 	{"Port-Channel", modePortChannel},
 	{"Ethernet", modeEthernet},
@@ -131,8 +131,7 @@ func interfacesParam(w cli.Words, i int) (int, string, bool) {
 	return used, strings.Join(names, ","), ok
 }
 
-// parseInterfaces reads "Ethernet1/1", "et1/1-4/1" or "Ethernet1,3-5" as full
-// names.
+// parseInterfaces parses "Ethernet1/1", "et1/1-4/1" or "Ethernet1,3-5" into full names.
 func parseInterfaces(s string) ([]string, bool) {
 	m := interfaceHead.FindStringSubmatch(s)
 	if m == nil {
@@ -163,7 +162,7 @@ func parseInterfaces(s string) ([]string, bool) {
 	return out, len(out) <= cli.MaxInterfaces
 }
 
-// interfaceType completes a type's name: "et" and "Eth" are Ethernet, "po" is
+// interfaceType completes the abbreviation of a type: "et" and "Eth" are Ethernet, "po" is
 // Port-Channel.
 func interfaceType(s string) (string, bool) {
 	found := ""
@@ -178,7 +177,7 @@ func interfaceType(s string) (string, bool) {
 	return found, found != ""
 }
 
-// shortName is the name in prompts and tables: Et1/1, Po3, Ma1.
+// shortName returns the name used in prompts and tables: Et1/1, Po3, Ma1.
 func shortName(name string) string {
 	i := strings.IndexAny(name, "0123456789")
 	if i < 2 {
@@ -187,7 +186,7 @@ func shortName(name string) string {
 	return name[:2] + name[i:]
 }
 
-// interfaceMode is the mode of an interface's name.
+// interfaceMode returns the mode for an interface name.
 func interfaceMode(name string) string {
 	for _, t := range interfaceTypes {
 		if strings.HasPrefix(name, t.name) {

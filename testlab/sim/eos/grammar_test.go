@@ -37,8 +37,8 @@ func TestParseInterfaces(t *testing.T) {
 	}
 }
 
-// No line makes the switch fall over, a refused one changes nothing, and what
-// an accepted one leaves behind is printed as lines that make the same again.
+// FuzzLine checks that no line crashes the switch, that a rejected line changes nothing, and that
+// the printed result of an accepted line reads back as the same configuration.
 func FuzzLine(f *testing.F) {
 	for _, s := range []string{
 		"interface Ethernet1/1\nmtu 9000\nuc-tx-queue 3\nno priority\nbandwidth percent 5",
@@ -80,7 +80,7 @@ func FuzzLine(f *testing.F) {
 	})
 }
 
-// samples are the commands of a tree, with a value for each parameter.
+// samples returns the commands of a tree, with a value for each parameter.
 func samples(n *cli.Node[*exec], words []string) []string {
 	var out []string
 	if n.Run != nil {
@@ -124,8 +124,8 @@ func samples(n *cli.Node[*exec], words []string) []string {
 	return out
 }
 
-// A configuration with every command of every mode reads back as itself: no
-// block takes a line of what is printed behind it for its own.
+// A configuration with every command of every mode reads back unchanged: no block swallows a line
+// that is printed after it.
 func TestEveryCommandReadsBack(t *testing.T) {
 	for _, o := range []Options{{Config: small}, {Config: small, PrintDefaults: true}, {Config: small, Model: "DCS-7280CR3-32P4", PFCFirst: true}} {
 		e := newEOS(t, o)

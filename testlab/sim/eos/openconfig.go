@@ -15,19 +15,19 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// container is an inner node of the state tree: its members by plain name.
+// container is an inner node of the state tree: its members by name without a prefix.
 type container map[string]*member
 
-// member is a leaf, a container or a list, and the module that defines it.
+// member is a leaf, a container or a list, together with the module that defines it.
 type member struct {
 	module string
 	leaf   any // a string, bool, uint16 or uint64
 	box    container
 	list   []entry
-	keys   []string // of a list
+	keys   []string // only for a list
 }
 
-// entry is one entry of a list. Its keys are members as well.
+// entry is an entry of a list. Its keys are also members.
 type entry struct {
 	keys map[string]string
 	box  container
@@ -35,8 +35,8 @@ type entry struct {
 
 func leaf(module string, v any) *member { return &member{module: module, leaf: v} }
 
-// value is the member as JSON. JSON_IETF names the module where it differs
-// from that of the parent and puts 64-bit numbers in quotes (RFC 7951).
+// value returns the member for JSON. JSON_IETF includes the module if it differs from the
+// parent's, and quotes 64-bit numbers (RFC 7951).
 func (m *member) value(ietf bool) any {
 	switch {
 	case m.box != nil:
@@ -65,11 +65,11 @@ func (c container) object(module string, ietf bool) map[string]any {
 	return out
 }
 
-// hit is a node that a path leads to.
+// hit is a node found by a path.
 type hit struct {
 	path []*gnmi.PathElem
 	m    *member
-	e    *entry // an entry of the list m
+	e    *entry // an entry, if m is a list
 }
 
 func (h hit) empty() bool {
@@ -93,7 +93,7 @@ func (h hit) json(ietf bool) ([]byte, error) {
 	return b, nil
 }
 
-// walk follows a path. A key that is "*" or left out stands for every entry.
+// walk follows a path. A key that is "*" or omitted matches every entry.
 func walk(c container, path []*gnmi.PathElem) ([]hit, error) {
 	el := path[0]
 	m := c[el.GetName()]
@@ -136,7 +136,7 @@ func walk(c container, path []*gnmi.PathElem) ([]hit, error) {
 		}
 		hits = append(hits, hs...)
 	}
-	// Only some of many entries may have the node: only ports have Ethernet's.
+	// With wildcards, some entries may lack the node: only ports have an ethernet container.
 	if failure != nil && (len(hits) == 0 || !wild) {
 		return nil, failure
 	}
@@ -163,8 +163,8 @@ func below(here *gnmi.PathElem, c container, rest []*gnmi.PathElem) ([]hit, erro
 	return hits, err
 }
 
-// getOpenConfig answers one path of the state tree with one notification for
-// each node that it leads to; what is empty is left out.
+// getOpenConfig answers one path of the state tree with one notification per node found. Empty
+// nodes are omitted.
 func getOpenConfig(r *gnmi.GetRequest, p *gnmi.Path, tree container) ([]*gnmi.Notification, error) {
 	if t := r.GetType(); t != gnmi.GetRequest_ALL && t != gnmi.GetRequest_STATE {
 		return nil, status.Errorf(codes.Unimplemented, "type %s is not supported", t)
@@ -175,7 +175,7 @@ func getOpenConfig(r *gnmi.GetRequest, p *gnmi.Path, tree container) ([]*gnmi.No
 	}
 	var path []*gnmi.PathElem
 	for _, el := range slices.Concat(r.GetPrefix().GetElem(), p.GetElem()) {
-		// Clients may spell the module out.
+		// Clients may prefix a name with its module.
 		_, name, spelt := strings.Cut(el.GetName(), ":")
 		if !spelt {
 			name = el.GetName()

@@ -6,8 +6,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// Modules of the state tree. Which of Arista's modules augments the PFC
-// counters is not documented; a client does not need it.
+// Modules of the state tree. It is not documented which of Arista's modules defines the PFC
+// counters; clients do not need it.
 const (
 	ocInterfaces = "openconfig-interfaces"
 	ocEthernet   = "openconfig-if-ethernet"
@@ -16,8 +16,8 @@ const (
 	aristaQoS    = "arista-qos-augments"
 )
 
-// tree is the state that OpenConfig paths read (aristanetworks/yang
-// EOS-4.36.1F pathreport.csv).
+// tree returns the state that OpenConfig paths read (aristanetworks/yang EOS-4.36.1F
+// pathreport.csv).
 func (f *front) tree() container {
 	ports := f.portStates()
 	return container{
@@ -29,11 +29,10 @@ func (f *front) tree() container {
 	}
 }
 
-// listOf makes a list member.
+// listOf returns an empty list.
 func listOf(module string, keys ...string) *member { return &member{module: module, keys: keys} }
 
-// add puts an entry into a list; its keys are strings in paths and leaves
-// inside.
+// add adds an entry to a list. Its keys are strings in paths, and leaves in the entry.
 func (m *member) add(box container, values ...any) {
 	e := entry{keys: map[string]string{}, box: box}
 	for i, k := range m.keys {
@@ -58,8 +57,7 @@ func (f *front) ocInterfaces(ports []portState) *member {
 		if p.line() == "down" {
 			oper = "DOWN"
 		}
-		// Only the MTU of layer 3 is modelled; unset it reads as 0 on a
-		// bridged port.
+		// Only the layer 3 MTU is modeled. If unset, it is 0 on a bridged port.
 		mtu := uint16(0)
 		if p.Routed {
 			mtu = uint16(min(p.MTU, 1<<16-1))
@@ -78,8 +76,7 @@ func (f *front) ocInterfaces(ports []portState) *member {
 	return &member{module: ocInterfaces, box: container{"interface": list}}
 }
 
-// ocPFC holds the frames of each priority and the watchdog's counts of each
-// queue.
+// ocPFC returns the frames of each priority and the watchdog counters of each queue.
 func (f *front) ocPFC(port string) *member {
 	priorities, queues := listOf(aristaQoS, "index"), listOf(aristaQoS, "index", "queue-type")
 	count := func(i uint16, name string) *member { return leaf(aristaQoS, f.world.Count(port, int(i), name)) }
@@ -96,8 +93,7 @@ func (f *front) ocPFC(port string) *member {
 	}}
 }
 
-// ocQueues holds the counters of each queue; marked packets where they are
-// counted.
+// ocQueues returns the counters of each queue, including marked packets where they are counted.
 func (f *front) ocQueues(ports []portState) *member {
 	list := listOf(ocQoS, "interface-id")
 	counted := f.e.ecnCounted()

@@ -8,65 +8,62 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 )
 
-// Options says which switch is simulated. The zero value is a DCS-7060DX5-64S
-// in factory state with both servers.
+// Options configures the simulated switch. The zero value is a DCS-7060DX5-64S in factory state
+// with both servers.
 type Options struct {
-	// "localhost", "DCS-7060DX5-64S" and "4.34.2F" where empty. A hostname in
-	// Config wins over Hostname.
+	// The defaults for "" are "localhost", "DCS-7060DX5-64S" and "4.34.2F". A hostname in Config
+	// overrides Hostname.
 	Hostname, Model, Version string
 
-	Username, Password string // of both servers; "admin" and "admin" where Username is empty
-	EnablePassword     string // asked for by enable; empty: enable asks for none
-	Unprivileged       bool   // a login lands at "host>" and needs enable
-	Banner, MOTD       string // before and after the login
+	Username, Password string // for both servers; "admin" and "admin" if Username is ""
+	EnablePassword     string // requested by enable; "" if enable requests none
+	Unprivileged       bool   // a login starts at "host>" and needs enable
+	Banner, MOTD       string // shown before and after the login
 
-	TLS     *tls.Config // of the gNMI server; nil: one of its own making
-	HostKey ssh.Signer  // nil: a new one
+	TLS     *tls.Config // for the gNMI server; nil creates one
+	HostKey ssh.Signer  // nil creates one
 	Listen  sim.ListenFunc
 	NoSSH   bool // no SSH server
 	NoGNMI  bool // no gNMI server
 
-	// QueueKeyword is what the unicast queues are called, "uc-tx-queue" or
-	// "tx-queue"; empty: by the model (Strata has uc-tx-queue, Sand tx-queue).
+	// QueueKeyword is the keyword for unicast queues, "uc-tx-queue" or "tx-queue"; "" selects it
+	// by model (uc-tx-queue on Strata, tx-queue on Sand).
 	QueueKeyword string
 
-	// Configuration lines that equal the default are kept in the plain
-	// running-config. EOS does so for some lines; for which ones is not
-	// documented, so tests run both ways.
+	// PrintDefaults keeps configured lines that equal the default in the plain running-config. EOS
+	// does this for some lines, but it is not documented which, so tests run both ways.
 	PrintDefaults bool
 
-	// PFCFirst prints the PFC lines of a qos profile before its queues, as
-	// some releases do, and not last.
+	// PFCFirst prints the PFC lines of a qos profile before its queues, as some releases do,
+	// instead of last.
 	PFCFirst bool
 
-	// QueueRemoval accepts "no tx-queue N", which removes all of a queue. No
-	// public source shows it, so it is refused unless told otherwise.
+	// QueueRemoval accepts "no tx-queue N", which removes a whole queue. No public source shows
+	// it, so it is rejected by default.
 	QueueRemoval bool
 
-	Persist        bool // "operation set persistence": a gNMI Set is saved
-	MaxSessions    int  // pending configuration sessions, 0: 5
-	OldSessionJSON bool // as EOS 4.32 and before: a running commit timer is shown in its session
+	Persist        bool // "operation set persistence": saves after a gNMI Set
+	MaxSessions    int  // maximum number of pending configuration sessions; 0 means 5
+	OldSessionJSON bool // as in EOS 4.32 and earlier: a running commit timer is shown in its session
 
-	// Refuse holds regular expressions of configuration lines that this box
-	// refuses as "% Unavailable command (not supported on this hardware
-	// platform)". They are matched against the line as it was sent, without
-	// indentation.
+	// Refuse lists regular expressions for configuration lines that this box rejects with "%
+	// Unavailable command (not supported on this hardware platform)". They are matched against the
+	// line as sent, without indentation.
 	Refuse []string
 
-	// Running is a running configuration from elsewhere. The box starts with it as its
-	// startup configuration and leaves out the lines that it refuses, which Refused
-	// lists. It counts in place of Config.
+	// Running is a running configuration from another box. The box starts with it as its startup
+	// configuration, without the lines that it rejects; Refused lists those. It replaces Config.
 	Running []byte
 
-	Config     string   // startup configuration; empty: the factory's
-	Interfaces []string // Ethernet ports where Config is empty; nil: Ethernet1/1 to Ethernet32/1
-	Routed     bool     // those ports are "no switchport"
-	// Speeds are those of Ethernet ports, bits a second; 400G where none is given.
+	Config     string   // startup configuration; "" means factory state
+	Interfaces []string // Ethernet ports if Config is ""; nil means Ethernet1/1 to Ethernet32/1
+	Routed     bool     // these ports are "no switchport"
+	// Speeds holds the speeds of Ethernet ports in bits per second; the default is 400G.
 	Speeds map[string]int64
 
-	TimeScale float64 // seconds that a commit takes; 0: no time
+	TimeScale float64 // duration of a commit in seconds; 0 means no delay
 
-	// Shuffle is the seed of what the box is free to do in one way or another:
-	// PrintDefaults and PFCFirst among it, see [sim.Shuffler]; 0: nothing.
+	// Shuffle seeds the choices that the box may make either way, including PrintDefaults and
+	// PFCFirst; see [sim.Shuffler]. 0 turns it off.
 	Shuffle uint64
 }

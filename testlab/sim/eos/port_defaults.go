@@ -4,13 +4,13 @@ import "github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 
 import "strconv"
 
-// defaultsHead is the block that says what holds for ports without a line of
-// their own (aristanetworks/avd, eos_cli_config_gen interface-defaults.j2).
+// defaultsHead is the head of the block with defaults for ports that have no line of their own
+// (aristanetworks/avd, eos_cli_config_gen interface-defaults.j2).
 const defaultsHead = "interface defaults"
 
 const portMode = "switchport default mode"
 
-// portDefaults adds it, and what is said at the top level.
+// portDefaults adds the block of port defaults and the default port mode.
 func (g grammar) portDefaults() {
 	at := []string{modeGlobal}
 	g.Set(at, portMode+" <mode=access|routed>", keep(portMode, rankPortMode, portMode+" access"))
@@ -25,8 +25,8 @@ func (g grammar) portDefaults() {
 	g.Neg(in, "shutdown", refuseIt("shutdown", 10))
 }
 
-// usual returns the line of an interface that says what holds there anyway; ""
-// where the default does not depend on other lines.
+// usual returns the line that applies to an interface by default, or "" if the default does not
+// depend on other lines.
 func (c *config) usual(b *block, key string) string {
 	if !interfaceModes[b.Mode] {
 		return ""
@@ -52,7 +52,7 @@ func (c *config) usual(b *block, key string) string {
 	return ""
 }
 
-// lineFor is the line of an interface that counts: its own, or what is usual.
+// lineFor returns the effective line of an interface: its own, or the default.
 func (c *config) lineFor(b *block, key string) string {
 	if l := b.Get(key); l != "" {
 		return l

@@ -12,21 +12,21 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 )
 
-// printer writes configuration as EOS does: three spaces per level, sections
-// between lines with "!".
+// printer writes configuration as EOS does: with three spaces per level and "!" lines between
+// sections.
 type printer struct {
 	strings.Builder
 	e   *EOS
 	c   *config
-	all bool // every default
-	// dice decide about lines without a meaning; nil for a text that is compared.
+	all bool // include every default
+	// dice decides about lines without a meaning; nil for text that is compared.
 	dice *sim.Dice
 }
 
 func (e *EOS) printer(c *config, all bool) *printer { return &printer{e: e, c: c, all: all} }
 
-// document is a whole configuration with header and end, as the command
-// prints it. The caller holds mu.
+// document returns a complete configuration with header and end, as printed by command. The caller
+// must hold Mu.
 func (e *EOS) document(command string, c *config, all bool) string {
 	p := e.printer(c, all)
 	p.dice = e.Dice.Answer()
@@ -39,14 +39,14 @@ func (e *EOS) document(command string, c *config, all bool) string {
 	return p.String()
 }
 
-// body is what a diff compares.
+// body returns the part of a configuration that a diff compares.
 func (e *EOS) body(c *config) string {
 	p := e.printer(c, false)
 	p.root()
 	return p.String()
 }
 
-// thing is a line or a block of a block.
+// thing is a line or a sub-block of a block.
 type thing struct {
 	rank, seq int
 	line      string
@@ -79,8 +79,8 @@ func (p *printer) root() {
 	}
 }
 
-// block prints a block with its head. In interfaces and profiles a "!" stands
-// around each queue, elsewhere between a block and what is before it.
+// block prints a block with its head. In interfaces and profiles each queue is enclosed in "!"
+// lines; elsewhere a "!" separates a block from what precedes it.
 func (p *printer) block(b *block, indent string) {
 	p.WriteString(indent + b.Head + "\n")
 	indent += "   "
@@ -113,13 +113,13 @@ func sortThings(things []thing) {
 	})
 }
 
-// named reports whether blocks of a mode are printed by name; the others are
-// printed in the order in which they were made, which matters to policies.
+// named reports whether the blocks of a mode are printed in order of their names. The others are
+// printed in the order in which they were created, which matters for policies.
 func named(mode string) bool {
 	return mode != modeClass && mode != "bgp af" && mode != "router" && mode != "text"
 }
 
-// things lists what a block holds and prints.
+// things returns the printable content of a block.
 func (p *printer) things(b *block) []thing {
 	var defaults map[string]thing
 	if p.all {
@@ -157,14 +157,14 @@ func (p *printer) things(b *block) []thing {
 
 func isQueue(mode string) bool { return mode == modeTxQueue || mode == modeMcQueue }
 
-// printsDefaults reports whether lines that equal the default are kept.
+// printsDefaults reports whether configured lines that equal the default are printed.
 func (e *EOS) printsDefaults() bool {
 	return e.o.PrintDefaults || e.Dice.Habit("PrintDefaults").Bool()
 }
 
-// rank places the PFC lines of a profile behind its queues. Whether a queue
-// counts marked packets stands before the thresholds (aristanetworks/avd) or at
-// the end (batfish/batfish, arista_interface_show_run_all).
+// rank moves the PFC lines of a profile after its queues. The line that makes a queue count marked
+// packets comes before the thresholds (aristanetworks/avd) or last (batfish/batfish,
+// arista_interface_show_run_all).
 func (p *printer) rank(b *block, rank int) int {
 	switch {
 	case b.Mode == modeProfile && pfcFrom <= rank && rank <= pfcTo && !p.e.o.PFCFirst && !p.e.Dice.Habit("PFCFirst").Bool():
@@ -175,7 +175,7 @@ func (p *printer) rank(b *block, rank int) int {
 	return rank
 }
 
-// blocks lists the blocks below; with all a port has every queue.
+// blocks returns the sub-blocks of a block. If all is set, a port has all queues.
 func (p *printer) blocks(b *block) map[string]*block {
 	if !p.all || b.Mode != modeEthernet {
 		return b.Subs
@@ -193,9 +193,8 @@ func (p *printer) blocks(b *block) map[string]*block {
 	return out
 }
 
-// defaults are the lines that `show running-config all` adds, by key, in the
-// order of captured configurations (batfish/batfish,
-// arista_interface_show_run_all).
+// defaults returns the lines added by `show running-config all`, by key, in the order of captured
+// configurations (batfish/batfish, arista_interface_show_run_all).
 func (p *printer) defaults(b *block) map[string]thing {
 	type def struct {
 		rank      int
@@ -217,8 +216,8 @@ func (p *printer) defaults(b *block) map[string]thing {
 			defs = append(defs, def{pfcFrom + 1 + n, "pfc " + s, "no priority-flow-control priority " + s})
 		}
 	case modeTxQueue, modeMcQueue:
-		// Guaranteed bandwidth stands before the shape of a round robin queue
-		// and behind that of a strict one.
+		// Guaranteed bandwidth comes before the shape rate in a round-robin queue, and after it in
+		// a strict one.
 		guaranteed := rankQueueShape + 1
 		if b.Get("priority") == "no priority" {
 			guaranteed = rankBandwidth + 1

@@ -32,7 +32,7 @@ func readFile(t testing.TB, name string) string {
 	return string(b)
 }
 
-// Whole configurations in the order in which EOS prints them.
+// Complete configurations are printed in the order in which EOS prints them.
 func TestPrintsWhatItReads(t *testing.T) {
 	for _, c := range []struct{ file, model string }{
 		{"strata.cfg", "DCS-7060DX5-64S"},
@@ -44,7 +44,7 @@ func TestPrintsWhatItReads(t *testing.T) {
 			if d := cmp.Diff(want, e.Running()); d != "" {
 				t.Errorf("running-config (-want +got):\n%s", d)
 			}
-			// In any order of its lines in, in the same order out.
+			// The output is the same when it is loaded again.
 			again := newEOS(t, Options{Model: c.model, Config: e.Running(), PrintDefaults: true})
 			if again.Running() != e.Running() {
 				t.Error("the printed configuration is not a fixed point")

@@ -8,9 +8,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// Refuses returns what a box of a model says to the lines of a running configuration
-// that it refuses: "line 12: tx-queue 3: % Invalid input". An empty model is that of
-// the zero Options.
+// Refuses returns the lines of a running configuration that a box of the given model rejects, with
+// the reason: "line 12: tx-queue 3: % Invalid input". An empty model means that of the zero
+// Options.
 func Refuses(model string, config []byte) []string {
 	e, err := unserved(Options{Model: model, Running: config})
 	if err != nil {
@@ -19,13 +19,13 @@ func Refuses(model string, config []byte) []string {
 	return e.refused
 }
 
-// Refused returns the lines of Options.Running that the box refused at its start.
+// Refused returns the lines of Options.Running that the box rejected at its start.
 func (e *EOS) Refused() []string { return slices.Clone(e.refused) }
 
-// take runs a configuration as a box loads a file: a line that it refuses is left out,
-// and with a header all that stands below it.
+// take runs a configuration as a box loads a file: it skips each line that it rejects and, for a
+// block header, all lines below it.
 func (e *EOS) take(s *session, text string) {
-	skip := -1 // the indentation of a header that was refused
+	skip := -1 // indentation of a rejected header; -1 for none
 	for i, l := range cli.SplitLines(strings.TrimPrefix(text, "\ufeff")) {
 		l = strings.TrimSuffix(strings.ReplaceAll(l, "\t", "   "), "\r")
 		t := strings.TrimSpace(l)
@@ -50,8 +50,8 @@ func (e *EOS) take(s *session, text string) {
 	}
 }
 
-// keywordOf is the queue keyword that a configuration itself uses, "" for none. The
-// 7260 has used both, and which of them another model uses is not known.
+// keywordOf returns the queue keyword used in a configuration, or "" if none is used or the model
+// determines it. The 7260 has used both keywords, and which one other models use is not known.
 func keywordOf(model, config string) string {
 	m := strings.TrimPrefix(strings.ToUpper(model), "DCS-")
 	known := isSand(model) || slices.ContainsFunc([]string{"7050", "7060", "7300", "7320", "7358", "7368", "7388"}, func(p string) bool { return strings.HasPrefix(m, p) })

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A box that starts with a configuration from elsewhere says which lines it refuses,
-// and what stands below a refused header does not end up elsewhere.
+// A box that starts with another box's configuration reports the lines that it rejects, and the
+// lines below a rejected header are not applied elsewhere.
 func TestRefuses(t *testing.T) {
 	const text = "! device: leaf9 (DCS-7060DX5-64S, EOS-4.31.1F)\r\nhostname leaf9\n!\nqos profile P\n   qos trust dscp\n   tx-queue 3\n      no priority\n   !\n   uc-tx-queue 3\n      bandwidth percent 40\n   priority-flow-control on\n!\ninterface Ethernet1/1\n   service-profile P\n   priority-flow-control mode on\n!\nunknown thing\n   mtu 9000\nqos map traffic-class 3 to tx-queue 3\n"
 	for model, want := range map[string][]string{

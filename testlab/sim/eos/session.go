@@ -12,53 +12,51 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// States of a configuration session (napalm-automation/napalm eos.py reads
-// "pending" and "pendingCommitTimer").
+// States of a configuration session (napalm-automation/napalm eos.py reads "pending" and
+// "pendingCommitTimer").
 const (
 	statePending   = "pending"
 	stateTimer     = "pendingCommitTimer"
 	stateCompleted = "completed"
 	stateAborted   = "aborted"
-	stateLost      = "lost" // by a restart; never listed
+	stateLost      = "lost" // lost in a restart; never listed
 )
 
-// keepCompleted is how many completed sessions are listed.
+// keepCompleted is the number of completed sessions that are listed.
 const keepCompleted = 1
 
-// candidate is a configuration session of the box, which any number of
-// terminals may enter.
+// candidate is a configuration session of the box. Any number of terminals may enter it.
 type candidate struct {
 	name, user  string
-	cfg         *config // nil when it is no longer pending
+	cfg         *config // nil once it is no longer pending
 	state       string
 	serial      int // order of completion
 	completedAt float64
 }
 
-// commitTimer is the timer of a commit that waits for its confirmation. A box
-// has one.
+// commitTimer is the timer of a commit that waits for confirmation. A box has at most one.
 type commitTimer struct {
 	c      *candidate
-	before *config // what it rolls back to
+	before *config // the configuration to roll back to
 	expire time.Time
 }
 
-// session is one client's way into the configuration: a configuration session
-// or a terminal, with the mode that it is in.
+// session is a client's access to the configuration: a configuration session or a terminal, with
+// the current mode.
 type session struct {
 	e    *EOS
-	c    *candidate // nil: a terminal, its lines take effect at once
-	boot *config    // of the startup configuration, which nobody else sees
+	c    *candidate // nil for a terminal, whose lines take effect at once
+	boot *config    // the startup configuration while the box boots
 	user string
 
 	stack   []cli.Frame
-	heredoc *heredoc // a banner that is being entered
+	heredoc *heredoc // a banner being entered
 }
 
 var sessionName = lazyre.New(`^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,99}$`)
 
-// openSession enters the pending configuration session of that name, or opens
-// it with a copy of the running configuration. The error is the box's words.
+// openSession enters the pending configuration session of the given name, or opens a new one with
+// a copy of the running configuration. The error is the box's answer.
 func (e *EOS) openSession(name, user string) (*session, error) {
 	e.Mu.Lock()
 	defer e.Mu.Unlock()
@@ -85,12 +83,11 @@ func (e *EOS) openSession(name, user string) (*session, error) {
 	return &session{e: e, c: c, user: user}, nil
 }
 
-// openTerminal is a plain "configure terminal".
+// openTerminal opens a plain "configure terminal".
 func (e *EOS) openTerminal(user string) *session { return &session{e: e, user: user} }
 
-// line carries out one configuration line and returns the box's output, "" for
-// none. A refused line changes nothing, the mode neither, and does not end the
-// session.
+// line executes one configuration line and returns the box's answer, or "". A rejected line
+// changes neither the configuration nor the mode, and does not end the session.
 func (s *session) line(text string) string {
 	s.e.Mu.Lock()
 	defer s.e.Mu.Unlock()
@@ -106,7 +103,7 @@ func (s *session) line(text string) string {
 	return out
 }
 
-// config is what the lines of the session change. The caller holds mu.
+// config returns the configuration that the session changes. The caller must hold Mu.
 func (s *session) config() *config {
 	switch {
 	case s.boot != nil:
@@ -117,8 +114,8 @@ func (s *session) config() *config {
 	return s.e.running
 }
 
-// exit leaves the current mode. It reports whether the client was at the top
-// and leaves the configuration; a session stays pending.
+// exit leaves the current mode. It returns true if the client was at the top level and thus leaves
+// the configuration; a session stays pending.
 func (s *session) exit() (left bool) {
 	s.e.Mu.Lock()
 	defer s.e.Mu.Unlock()
@@ -130,8 +127,8 @@ func (s *session) exit() (left bool) {
 	return false
 }
 
-// prompt is the part of the prompt behind the host name: "(config)", or
-// "(config-s-rf-abc-if-Et1/1)" with the first six characters of the session.
+// prompt returns the part of the prompt after the host name: "(config)", or
+// "(config-s-rf-abc-if-Et1/1)" with the first six characters of the session's name.
 func (s *session) prompt() string {
 	s.e.Mu.Lock()
 	defer s.e.Mu.Unlock()
@@ -146,8 +143,8 @@ func (s *session) prompt() string {
 	return p + ")"
 }
 
-// diffs is `show session-config diffs`: a unified diff from the running
-// configuration, "" without a difference. Empty for a terminal.
+// diffs returns the output of `show session-config diffs`: a unified diff against the running
+// configuration, or "" without differences or for a terminal.
 func (s *session) diffs() string {
 	s.e.Mu.Lock()
 	defer s.e.Mu.Unlock()
@@ -160,22 +157,22 @@ func (e *EOS) sessionDiffs(c *candidate) string {
 	}
 	session := "session:/" + c.name + "-session-config"
 	d := diff.Diff("system:/running-config", []byte(e.body(e.running)), session, []byte(e.body(c.cfg)))
-	// The first line repeats the command.
+	// Drop the first line, which repeats the command.
 	_, d2, _ := strings.Cut(string(d), "\n")
 	return d2
 }
 
-// unsaved is `show running-config diffs`: what a restart would change.
+// unsaved returns the output of `show running-config diffs`: what a restart would change.
 func (e *EOS) unsaved() string {
 	e.Mu.Lock()
 	defer e.Mu.Unlock()
 	d := diff.Diff("flash:/startup-config", []byte(e.body(e.startup)), "system:/running-config", []byte(e.body(e.running)))
-	// The first line repeats the command.
+	// Drop the first line, which repeats the command.
 	_, d2, _ := strings.Cut(string(d), "\n")
 	return d2
 }
 
-// text is `show session-config`.
+// text returns the output of `show session-config`.
 func (s *session) text() string {
 	s.e.Mu.Lock()
 	defer s.e.Mu.Unlock()
@@ -185,8 +182,8 @@ func (s *session) text() string {
 	return s.e.document("show session-config", s.config(), false)
 }
 
-// namedSession is `show session-config named NAME` or, with diffs, its diffs;
-// false where there is no pending session of that name.
+// namedSession returns the output of `show session-config named NAME` or, with diffs, its diffs.
+// It returns false if there is no pending session of that name.
 func (e *EOS) namedSession(name string, diffs bool) (string, bool) {
 	e.Mu.Lock()
 	defer e.Mu.Unlock()
@@ -200,10 +197,9 @@ func (e *EOS) namedSession(name string, diffs bool) (string, bool) {
 	return e.document("show session-config named "+name, c.cfg, false), true
 }
 
-// commit makes the configuration of a session the running one. With a timer it
-// is rolled back when the timer ends, unless a second call confirms it: one
-// without a timer; one with a timer starts it anew. The result is "" or the
-// box's words.
+// commit makes the configuration of a session the running one. With a timer, the commit is rolled
+// back when the timer fires, unless a second commit without a timer confirms it; a second commit
+// with a timer restarts the timer. The result is "" or the box's answer.
 func (e *EOS) commit(name string, timer time.Duration) string {
 	if !e.Work() {
 		return "% Error: the switch is going down"
@@ -241,8 +237,8 @@ func (e *EOS) commit(name string, timer time.Duration) string {
 	return ""
 }
 
-// complete ends a session for good and forgets the oldest of those that are
-// done. The caller holds mu.
+// complete marks a session as completed and forgets the oldest completed ones. The caller must
+// hold Mu.
 func (e *EOS) complete(c *candidate) {
 	e.serial++
 	c.state, c.serial, c.completedAt = stateCompleted, e.serial, time.Since(e.Booted).Seconds()
@@ -253,13 +249,12 @@ func (e *EOS) complete(c *candidate) {
 	}
 }
 
-// startTimer starts the commit timer of c, or starts it anew.
+// startTimer starts or restarts the commit timer of c.
 func (e *EOS) startTimer(c *candidate, before *config, d time.Duration) {
 	e.StartTimer(&commitTimer{c: c, before: before, expire: time.Now().Add(d)}, d, e.rollBack)
 }
 
-// rollBack undoes the commit that waits for its confirmation. The caller
-// holds Mu.
+// rollBack reverts the commit that waits for confirmation. The caller must hold Mu.
 func (e *EOS) rollBack() {
 	t := e.Timer
 	e.StopTimer()
@@ -268,8 +263,8 @@ func (e *EOS) rollBack() {
 	e.replace(t.before)
 }
 
-// abort discards a pending session, or rolls a commit back whose timer runs.
-// The result is "" or the box's words.
+// abort discards a pending session, or rolls back a commit whose timer is running. The result is
+// "" or the box's answer.
 func (e *EOS) abort(name string) string {
 	e.Mu.Lock()
 	defer e.Mu.Unlock()
@@ -288,8 +283,8 @@ func (e *EOS) abort(name string) string {
 	return ""
 }
 
-// sessionsJSON is `show configuration sessions | json`. Times are seconds of
-// the uptime clock (napalm-automation/napalm eos.py).
+// sessionsJSON returns the value of `show configuration sessions | json`. Times are in seconds of
+// uptime (napalm-automation/napalm eos.py).
 func (e *EOS) sessionsJSON() any {
 	e.Mu.Lock()
 	defer e.Mu.Unlock()

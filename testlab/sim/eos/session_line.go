@@ -6,17 +6,17 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// maxBanner bounds a banner, in bytes.
+// maxBanner is the maximum size of a banner in bytes.
 const maxBanner = 64 << 10
 
-// heredoc is a command whose value follows on lines of its own, up to EOF.
+// heredoc is a command whose value follows on separate lines, up to EOF.
 type heredoc struct {
 	head string
 	text []string
 	size int
 }
 
-// exec is one command that is being carried out.
+// exec is a command being executed.
 type exec struct {
 	*cli.Match[*exec]
 	cli.Exec
@@ -25,7 +25,7 @@ type exec struct {
 	cfg *config
 }
 
-// Command is what is carried out, and its line.
+// Command returns the command and its line.
 func (x *exec) Command() (*cli.Exec, string) { return &x.Exec, x.Line }
 
 func (s *session) exec() *exec {
@@ -33,7 +33,7 @@ func (s *session) exec() *exec {
 	return &exec{e: s.e, s: s, cfg: cfg, Exec: cli.Exec{Root: cfg.root, Client: &s.stack, Stack: s.stack}}
 }
 
-// run carries out one configuration line. The caller holds mu.
+// run executes one configuration line. The caller must hold Mu.
 func (s *session) run(text string) string {
 	if len(text) > cli.MaxLine {
 		return "% Invalid input (line too long)"
@@ -62,7 +62,7 @@ func (s *session) run(text string) string {
 	return s.command(w)
 }
 
-// command looks a line up in the current mode, then in its parents.
+// command looks up a line in the current mode, then in its parents, and executes it.
 func (s *session) command(w cli.Words) string {
 	x := s.exec()
 	first := 0
@@ -90,7 +90,7 @@ func (s *session) command(w cli.Words) string {
 	return out
 }
 
-// comment keeps a "!! text" of the block that it stands in.
+// comment stores a "!! text" comment in the current block.
 func (s *session) comment(line string) {
 	if !strings.HasPrefix(line, "!! ") || len(s.stack) == 0 {
 		return
@@ -100,7 +100,7 @@ func (s *session) comment(line string) {
 	}
 }
 
-// banner takes one line of a banner.
+// banner processes one line of a banner.
 func (s *session) banner(text string) string {
 	h := s.heredoc
 	if strings.TrimSpace(text) == "EOF" {

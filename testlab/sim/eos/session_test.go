@@ -13,7 +13,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// open enters a session and feeds it.
+// open enters a session and types lines in it.
 func open(t *testing.T, e *EOS, name string, lines ...string) *session {
 	t.Helper()
 	s, err := e.openSession(name, "admin")
@@ -60,7 +60,7 @@ func TestSessionCommit(t *testing.T) {
 	if again.text() != s.text() || !strings.Contains(s.text(), "   mtu 9000\n") {
 		t.Error("a session that is entered twice is not one")
 	}
-	// Another writer in between is overwritten.
+	// The changes of another user in between are overwritten.
 	feed(t, e, "qos rewrite dscp")
 	if out := e.commit("one", 0); out != "" {
 		t.Fatal(out)
@@ -109,7 +109,7 @@ func TestSessionLimit(t *testing.T) {
 	if _, err := e.openSession("s5", "admin"); err == nil || err.Error() != want {
 		t.Errorf("sixth session: %v", err)
 	}
-	open(t, e, "s3") // is one of the five
+	open(t, e, "s3") // one of the five
 	if out := e.abort("s0"); out != "" {
 		t.Fatal(out)
 	}
@@ -158,7 +158,7 @@ func TestCommitTimer(t *testing.T) {
 			if out := e.abort("two"); out != "" {
 				t.Fatal(out)
 			}
-			feed(t, e, "ip routing") // lost by a rollback
+			feed(t, e, "ip routing") // lost in a rollback
 			if out := c.end(e); strings.HasPrefix(out, "%") {
 				t.Fatal(out)
 			}
@@ -173,7 +173,7 @@ func TestCommitTimer(t *testing.T) {
 	}
 }
 
-// The timer is a real one.
+// The timer fires by itself.
 func TestTimerRunsOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEOS(t, Options{Config: small})
@@ -284,7 +284,7 @@ func TestFlaps(t *testing.T) {
 	}
 }
 
-// A commit that takes its time ends with the switch.
+// A slow commit ends when the switch is closed.
 func TestCloseDuringCommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEOS(t, Options{Config: small, TimeScale: 3600})

@@ -9,8 +9,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// shell is the CLI of one login. Abbreviated words are refused: which ones the
-// box takes depends on all the commands that it has.
+// shell is the CLI of one login. Abbreviated exec commands are rejected, because which ones a real
+// box accepts depends on its complete set of commands.
 type shell struct {
 	f   *front
 	ctx context.Context // ends when the client leaves
@@ -18,20 +18,20 @@ type shell struct {
 
 	privileged bool
 	config     *session // nil in exec mode
-	name       string   // of the configuration session, "" for "configure terminal"
+	name       string   // name of the configuration session; "" for "configure terminal"
 
 	width, length int
-	over          bool // the user is logged out
-	lost          bool // no answer goes out any more
+	over          bool // the user has logged out
+	lost          bool // no more answers are sent
 }
 
-// serveShell serves a login, or a single command.
+// serveShell serves a login or a single command.
 func (f *front) serveShell(c *cli.Channel) {
 	sh := &shell{f: f, ctx: c.Ctx, t: c.Term, privileged: !f.o.Unprivileged, width: c.Width, length: c.Length}
 	sh.t.Echo = func() bool {
 		slow := f.faults.On(&f.faults.slowEcho)
 		if slow {
-			_ = f.faults.Pause(c.Ctx, echoPause) // a client that is gone is noticed in reading
+			_ = f.faults.Pause(c.Ctx, echoPause) // the next read notices that a client is gone
 		}
 		return slow
 	}
@@ -42,8 +42,7 @@ func (f *front) serveShell(c *cli.Channel) {
 		ended = sh.interact()
 	}
 	if ended {
-		// The status is 0 even for a command that failed: only its output says
-		// so.
+		// The status is 0 even for a command that failed; only the output shows the failure.
 		c.Exit(0)
 	}
 }
@@ -59,7 +58,7 @@ func (sh *shell) prompt() string {
 	return p + ">"
 }
 
-// interact serves a login. It returns false when the client is gone.
+// interact serves a login. It returns false if the client is gone.
 func (sh *shell) interact() bool {
 	if m := sh.f.o.MOTD; m != "" {
 		sh.t.Print(strings.TrimRight(m, "\n") + "\n")
@@ -84,8 +83,8 @@ func (sh *shell) interact() bool {
 	return true
 }
 
-// run carries one line out and prints what the box says. It returns false when
-// no answer comes any more.
+// run executes one line and prints the box's answer. It returns false if no answer can be sent any
+// more.
 func (sh *shell) run(line string) bool {
 	if sh.f.faults.Hold(sh.ctx) != nil || sh.f.e.Dice.Answer().Pause(sh.ctx) != nil {
 		return false
@@ -106,7 +105,7 @@ func (sh *shell) run(line string) bool {
 	return true
 }
 
-// execute returns the output of a line and whether it goes through the pager.
+// execute returns the output of a line, and whether the output goes through the pager.
 func (sh *shell) execute(line string) (string, bool) {
 	if line == "" || line[0] == '!' {
 		return "", false
@@ -128,7 +127,7 @@ func (sh *shell) execute(line string) (string, bool) {
 	return c.run(sh, args), false
 }
 
-// configure carries out a line of a configuration mode.
+// configure executes a line in a configuration mode.
 func (sh *shell) configure(line string) string {
 	words := strings.Fields(line)
 	named := sh.name != ""
@@ -150,7 +149,7 @@ func (sh *shell) configure(line string) string {
 			return sh.commitHere(line, words)
 		}
 	case "abort":
-		// The top of the session is the place that is documented for it.
+		// abort is documented only for the top level of a session.
 		if named && len(words) == 1 && sh.config.prompt() == sessionPrompt(sh.name) {
 			out := sh.f.e.abort(sh.name)
 			if !failed(out) {
@@ -163,14 +162,14 @@ func (sh *shell) configure(line string) string {
 	return sh.f.configLine(sh.config, line)
 }
 
-// leave returns to exec mode; a session stays pending.
+// leave returns to exec mode. A session stays pending.
 func (sh *shell) leave() { sh.config, sh.name = nil, "" }
 
-// sessionPrompt is the prompt at the top of a session: it holds the first six
-// characters of the name.
+// sessionPrompt returns the prompt at the top level of a session, which contains the first six
+// characters of its name.
 func sessionPrompt(name string) string { return "(config-s-" + name[:min(6, len(name))] + ")" }
 
-// commitHere is commit [timer HH:MM:SS] inside a session.
+// commitHere executes commit [timer HH:MM:SS] inside a session.
 func (sh *shell) commitHere(line string, words []string) string {
 	var timer time.Duration
 	switch {
@@ -190,8 +189,7 @@ func (sh *shell) commitHere(line string, words []string) string {
 	return sh.commit(line, sh.name, timer)
 }
 
-// commit commits a session, as the faults have it, and leaves it where it is
-// over.
+// commit commits a session, subject to the faults, and leaves it if it has ended.
 func (sh *shell) commit(line, name string, timer time.Duration) string {
 	out, end := sh.f.write(line, func() string { return sh.f.e.commit(name, timer) })
 	switch {
@@ -204,7 +202,7 @@ func (sh *shell) commit(line, name string, timer time.Duration) string {
 	return out
 }
 
-// parseTimer reads HH:MM:SS.
+// parseTimer parses HH:MM:SS.
 func parseTimer(text string) (time.Duration, bool) {
 	parts := strings.Split(text, ":")
 	if len(parts) != 3 {

@@ -8,15 +8,15 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// The words of refusals (ansible-collections/arista.eos terminal/eos.py,
-// scrapli arista_eos.yaml).
+// The texts of rejections (ansible-collections/arista.eos terminal/eos.py, scrapli
+// arista_eos.yaml).
 const (
 	incomplete        = "% Incomplete command"
 	privilegeRequired = "% Invalid input (privileged mode required)"
 	unconverted       = "% This is an unconverted command\n{\n    \"errors\": [\n        \"This is an unconverted command\"\n    ]\n}"
 )
 
-// invalid refuses a line at one of its words.
+// invalid returns the rejection of a line at one of its words.
 func invalid(line string, token int) string {
 	words := strings.Fields(line)
 	if token >= len(words) {
@@ -27,16 +27,16 @@ func invalid(line string, token int) string {
 
 // command is a command of exec mode.
 type command struct {
-	words      string // capitals stand for arguments
+	words      string // words in capitals are arguments
 	privileged bool
 	run        func(sh *shell, args []string) string
 }
 
-// Pattern is the command as the table has it.
+// Pattern returns the pattern in the table of commands.
 func (c command) Pattern() string { return c.words }
 
-// find looks a command up. Without one it returns the box's refusal: at the
-// first word that no command has at its place, or for want of words.
+// find looks up a command. If there is none, it returns the box's rejection, which names the first
+// word that no command has in that position, or says that words are missing.
 func find[C cli.Entry](table []C, words []string) (*C, []string, string) {
 	c, args, at := cli.Find(table, words)
 	switch {
@@ -152,7 +152,7 @@ func (sh *shell) save([]string) string {
 	return "Copy completed successfully."
 }
 
-// copyTo keeps a configuration in flash.
+// copyTo stores a configuration in flash.
 func (sh *shell) copyTo(from, file, text string) string {
 	name, ok := strings.CutPrefix(file, "flash:")
 	if !ok || name == "" {

@@ -11,7 +11,7 @@ import (
 
 func TestMain(m *testing.M) { sharedtest.VerifyMain(m) }
 
-// start makes a switch "leaf1" with four routed ports and opens its servers.
+// start starts a switch "leaf1", with four routed ports by default.
 func start(t testing.TB, o Options) *EOS {
 	t.Helper()
 	if o.Hostname == "" {
@@ -40,7 +40,7 @@ func configure(t testing.TB, e *EOS, lines string) {
 
 const promptExpr = `leaf1(\([^)]*\))?[>#]`
 
-// shellOf is a shell at its first prompt with the pager off.
+// shellOf opens a shell, reads its first prompt and turns off the pager.
 func shellOf(t testing.TB, e *EOS) *clitest.Console {
 	t.Helper()
 	k := clitest.Shell(t, clitest.Login(t, e), promptExpr, 200, 24)
@@ -78,7 +78,7 @@ func TestLogin(t *testing.T) {
 
 func TestEchoAndLineEnds(t *testing.T) {
 	k := shellOf(t, start(t, Options{}))
-	for _, c := range "disable" { // each byte comes back before the next is sent
+	for _, c := range "disable" { // each byte is echoed before the next one is sent
 		k.Send(string(c))
 		if got := k.Until(`.$`); got != string(c) {
 			t.Fatalf("echo %q of %q", got, c)
@@ -158,7 +158,7 @@ func TestModesAndSessions(t *testing.T) {
 	if e.Sessions()["rf-abcdef"] != statePending || strings.Contains(e.Running(), "mtu 9214") {
 		t.Errorf("end did not leave the session pending: %v", e.Sessions())
 	}
-	// Another terminal goes on with it.
+	// Another terminal continues the session.
 	k = shellOf(t, e)
 	k.Do("configure session rf-abcdef")
 	if d := k.Do("show session-config diffs"); !strings.HasPrefix(d, "--- system:/running-config\n+++ session:/rf-abcdef-session-config\n") || !strings.Contains(d, "\n+   mtu 9214\n") {
@@ -200,7 +200,7 @@ func TestModesAndSessions(t *testing.T) {
 	if _, there := e.Sessions()["two"]; there || strings.Contains(e.Running(), "1600") {
 		t.Error("abort did not end the session")
 	}
-	// A commit from a sub-mode, and the one-shot forms.
+	// A commit from a sub-mode, and the commands that act on a session by name.
 	k.Do("configure session three")
 	k.Do("interface Ethernet2/1")
 	k.Do("mtu 4000")

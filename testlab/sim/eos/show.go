@@ -9,15 +9,15 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// answer is what a show command has to say.
+// answer is the answer to a show command.
 type answer struct {
 	text  string
-	value any // what its JSON is made of; nil for an unconverted command
-	// cut takes from the JSON what a fault takes; nil takes nothing.
+	value any // value for JSON; nil for an unconverted command
+	// cut truncates the JSON as a fault demands; nil changes nothing.
 	cut func(string) string
 }
 
-// json is the answer as a converted command gives it.
+// json returns the answer as the JSON of a converted command.
 func (a answer) json(marshal func(any) ([]byte, error)) (string, error) {
 	b, err := marshal(a.value)
 	if err != nil {
@@ -29,24 +29,24 @@ func (a answer) json(marshal func(any) ([]byte, error)) (string, error) {
 	return string(b), nil
 }
 
-// showCommand is a command whose text or JSON form is documented.
+// showCommand is a command whose text or JSON output is documented.
 type showCommand struct {
-	words      string // without "show"; capitals stand for arguments
+	words      string // without "show"; words in capitals are arguments
 	privileged bool
-	run        func(f *front, args []string) (answer, bool) // false: an argument names nothing
+	run        func(f *front, args []string) (answer, bool) // returns false if an argument names nothing
 }
 
-// Pattern is the command as the table has it.
+// Pattern returns the pattern in the table of commands.
 func (c showCommand) Pattern() string { return "show " + c.words }
 
-// textOnly makes a command without a JSON form.
+// textOnly returns a command without JSON output.
 func textOnly(text func(f *front, args []string) string) func(*front, []string) (answer, bool) {
 	return func(f *front, args []string) (answer, bool) { return answer{text: text(f, args)}, true }
 }
 
 var showCommands []showCommand
 
-func init() { // the commands print what they are found by
+func init() { // avoids an initialization cycle: some commands search the table
 	showCommands = []showCommand{
 		{"version", false, (*front).version},
 		{"clock", false, textOnly(func(f *front, _ []string) string { return f.clock() })},
@@ -70,14 +70,13 @@ func init() { // the commands print what they are found by
 	showCommands = append(showCommands, counterCommands...)
 }
 
-// unconvertedWords begin commands that the box has and whose output is not
-// documented well enough to print: as JSON they are refused as such.
+// unconvertedWords lists commands that real boxes have but whose output is not documented well
+// enough to print. As JSON they are rejected as unconverted.
 var unconvertedWords = []string{"show priority-flow-control", "show priority-flow-control status", "show qos interfaces",
 	"show qos interfaces trust", "show qos interfaces ecn", "show qos maps", "show qos profile", "show qos profile summary",
 	"show platform trident mmu queue status"}
 
-// ask answers a show command without its pipes. The refusal is "" where there
-// is an answer.
+// ask answers a show command without its pipes. The refusal is "" if there is an answer.
 func (f *front) ask(words []string, privileged bool) (a answer, refusal string) {
 	line := strings.Join(words, " ")
 	for _, w := range unconvertedWords {
@@ -106,8 +105,8 @@ func (f *front) ask(words []string, privileged bool) (a answer, refusal string) 
 	return a, ""
 }
 
-// show carries out a show command with its pipes. It returns the output and
-// whether it goes through the pager.
+// show executes a show command with its pipes. It returns the output, and whether the output goes
+// through the pager.
 func (sh *shell) show(line string) (string, bool) {
 	parts := strings.Split(line, " | ")
 	words := strings.Fields(parts[0])
@@ -124,7 +123,7 @@ func (sh *shell) show(line string) (string, bool) {
 	out, paged := a.text, true
 	at := len(words)
 	for n, pipe := range parts[1:] {
-		at++ // the bar
+		at++ // the vertical bar
 		name, arg, _ := strings.Cut(strings.TrimSpace(pipe), " ")
 		arg = strings.TrimSpace(arg)
 		var err error
@@ -153,7 +152,7 @@ func (sh *shell) show(line string) (string, bool) {
 	return out, paged
 }
 
-// encode is the answer as `| json` prints it.
+// encode returns the answer as printed by `| json`.
 func encode(a answer) (string, error) {
 	if a.value == nil {
 		return unconverted, nil
@@ -161,8 +160,8 @@ func encode(a answer) (string, error) {
 	return a.json(func(v any) ([]byte, error) { return json.MarshalIndent(v, "", "    ") })
 }
 
-// section keeps the blocks whose first line, which stands without indentation,
-// matches a regular expression.
+// section returns the blocks whose first line, which is not indented, matches a regular
+// expression.
 func section(text, expr string) (string, error) {
 	re, err := regexp.Compile(expr)
 	if err != nil {
@@ -181,7 +180,7 @@ func section(text, expr string) (string, error) {
 	return b.String(), nil
 }
 
-// sessionConfig is show session-config [named NAME] [diffs].
+// sessionConfig executes show session-config [named NAME] [diffs].
 func (sh *shell) sessionConfig(words []string) (answer, string) {
 	line := strings.Join(words, " ")
 	if !sh.privileged {

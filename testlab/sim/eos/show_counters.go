@@ -18,8 +18,8 @@ var counterCommands = []showCommand{
 	{"interfaces PORT counters queue detail", false, (*front).queueCounters},
 }
 
-// pfcCounters is `show priority-flow-control counters`, sums over the
-// priorities (aristanetworks/anta VerifyInterfacesPFCCounters).
+// pfcCounters answers `show priority-flow-control counters` with sums over all priorities
+// (aristanetworks/anta VerifyInterfacesPFCCounters).
 func (f *front) pfcCounters([]string) (answer, bool) {
 	ports, _ := f.ethernet(nil)
 	var b strings.Builder
@@ -33,7 +33,7 @@ func (f *front) pfcCounters([]string) (answer, bool) {
 	return answer{text: b.String(), value: map[string]any{"interfaceCounters": m}}, true
 }
 
-// pfcDetail is `show interfaces [PORT] priority-flow-control counters detail`
+// pfcDetail answers `show interfaces [PORT] priority-flow-control counters detail`
 // (facebook/DNE-TaaC).
 func (f *front) pfcDetail(args []string) (answer, bool) {
 	ports, ok := f.ethernet(args)
@@ -52,8 +52,8 @@ func (f *front) pfcDetail(args []string) (answer, bool) {
 	return answer{text: b.String(), value: map[string]any{"interfaces": m}}, ok
 }
 
-// watchdogCounters is `show priority-flow-control counters watchdog`. A queue
-// that never was stuck is left out (facebook/DNE-TaaC).
+// watchdogCounters answers `show priority-flow-control counters watchdog`. Queues that were never
+// stuck are omitted (facebook/DNE-TaaC).
 func (f *front) watchdogCounters([]string) (answer, bool) {
 	ports, _ := f.ethernet(nil)
 	var b strings.Builder
@@ -76,9 +76,9 @@ func (f *front) watchdogCounters([]string) (answer, bool) {
 	return answer{text: b.String(), value: map[string]any{"interfaces": m}}, true
 }
 
-// ecnCounters is `show qos interfaces ecn counters queue`: texts, and "-" for
-// a queue that does not mark or is not told to count
-// (aristanetworks/anta VerifyInterfacesECNCounters).
+// ecnCounters answers `show qos interfaces ecn counters queue`. The values are strings, with "-"
+// for a queue that does not mark or does not count (aristanetworks/anta
+// VerifyInterfacesECNCounters).
 func (f *front) ecnCounters([]string) (answer, bool) {
 	ports, _ := f.ethernet(nil)
 	var b strings.Builder
@@ -100,9 +100,8 @@ func (f *front) ecnCounters([]string) (answer, bool) {
 	return answer{text: b.String(), value: map[string]any{"intfQueueCounters": m}}, true
 }
 
-// queueCounters is `show interfaces [PORT] counters queue detail`: JSON as
-// aristanetworks/anta VerifyInterfacesEgressQueueDrops reads it, rows as
-// amd/node-scraper reads them.
+// queueCounters answers `show interfaces [PORT] counters queue detail`. The JSON is as read by
+// aristanetworks/anta VerifyInterfacesEgressQueueDrops, the table as read by amd/node-scraper.
 func (f *front) queueCounters(args []string) (answer, bool) {
 	ports, ok := f.ethernet(args)
 	var b strings.Builder
@@ -121,9 +120,9 @@ func (f *front) queueCounters(args []string) (answer, bool) {
 	return answer{text: b.String(), value: map[string]any{"egressQueueCounters": map[string]any{"interfaces": m}}}, ok
 }
 
-// ecnCounted says which queues of which ports mark and count: both thresholds
-// and `random-detect ecn count`, on the port's queue or in its profile; on
-// Sand also the hardware counter feature.
+// ecnCounted returns which queues of which ports count marked packets. They need both thresholds
+// and `random-detect ecn count`, on the port's queue or in its profile, and on Sand also the
+// hardware counter feature.
 func (e *EOS) ecnCounted() map[string][cli.NumQueues]bool {
 	e.Mu.Lock()
 	defer e.Mu.Unlock()

@@ -10,17 +10,17 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 )
 
-// nominal is the speed of the transceiver of a port, bits a second.
+// nominal returns the speed of a port's transceiver in bits per second.
 func (f *front) nominal(name string) int64 { return cmp.Or(f.o.Speeds[name], 400_000_000_000) }
 
-// speed is that of an Ethernet port.
+// speed returns the speed of an Ethernet port in bits per second.
 func (f *front) speed(p portState) int64 { return cmp.Or(p.Wire.Speed, f.nominal(p.Name)) }
 
-// mac is the address of the n-th interface; 0 is the system's.
+// mac returns the MAC address of the n-th interface; 0 is the system's.
 func (f *front) mac(n int) string { return f.e.Chassis.MAC("02:1c", n) }
 
-// version is `show version`. The keys are those that amd/node-scraper and
-// aristanetworks/openmgmt read.
+// version answers `show version`. The JSON keys are those read by amd/node-scraper and
+// aristanetworks/openmgmt.
 func (f *front) version([]string) (answer, bool) {
 	model, maker, up := f.o.Model, "Arista", f.e.Uptime().Seconds()
 	if f.faults.IsNoModel() {
@@ -41,7 +41,7 @@ func (f *front) clock() string {
 	return time.Now().UTC().Format("Mon Jan _2 15:04:05 2006") + "\nTimezone: UTC\nClock source: local"
 }
 
-// running is show running-config, whole or cut in the middle.
+// running returns the text of show running-config, truncated if that fault is on.
 func (f *front) running(all bool) string { return f.faults.Cut(f.e.runningText(all, nil)) }
 
 func runningConfig(all bool) func(*front, []string) (answer, bool) {
@@ -54,7 +54,7 @@ func runningConfig(all bool) func(*front, []string) (answer, bool) {
 	}
 }
 
-// sessions is `show configuration sessions [detail]`.
+// sessions answers `show configuration sessions [detail]`.
 func (f *front) sessions([]string) (answer, bool) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Maximum number of pending sessions: %d\n\n  Name                 State\n", f.o.MaxSessions)
@@ -76,7 +76,7 @@ var portCommands = []showCommand{
 	{"lldp neighbors detail", false, (*front).lldpDetail},
 }
 
-// portStates are the interfaces with the state of their links.
+// portStates returns the interfaces with the state of their links.
 func (f *front) portStates() []portState {
 	ports := f.e.portStates()
 	for i := range ports {
@@ -85,8 +85,8 @@ func (f *front) portStates() []portState {
 	return ports
 }
 
-// chosen are the interfaces that a command's argument names, all without one;
-// false where it names one that is not there.
+// chosen returns the interfaces named by a command's argument, or all without an argument. It
+// returns false if the argument names an interface that does not exist.
 func (f *front) chosen(args []string) ([]portState, bool) {
 	ports := f.portStates()
 	if len(args) == 0 {
@@ -111,7 +111,7 @@ func (f *front) chosen(args []string) ([]portState, bool) {
 	return out, true
 }
 
-// ethernet are those of chosen that count traffic classes and speak LLDP.
+// ethernet returns those interfaces of chosen that count traffic classes and support LLDP.
 func (f *front) ethernet(args []string) ([]portState, bool) {
 	ports, ok := f.chosen(args)
 	var out []portState
@@ -140,7 +140,7 @@ func (p portState) line() string {
 	return "up"
 }
 
-// hardware is the first word of the text of a port.
+// hardware returns the first word of the text for a port.
 func (p portState) hardware() string {
 	switch {
 	case p.Shutdown:
@@ -151,8 +151,8 @@ func (p portState) hardware() string {
 	return "up"
 }
 
-// mtu is the frame size that the box reports: on a bridged port that of layer
-// 2 (aristanetworks/anta VerifyL2MTU).
+// mtu returns the frame size that the box reports; on a bridged port this is the layer 2 MTU
+// (aristanetworks/anta VerifyL2MTU).
 func (p portState) mtu() int {
 	if !p.Routed && p.L2MTU > 0 {
 		return p.L2MTU
@@ -160,8 +160,8 @@ func (p portState) mtu() int {
 	return p.MTU
 }
 
-// interfaces is `show interfaces [PORT]`; keys as aristanetworks/anta
-// VerifyL3MTU and napalm-automation/napalm eos.py read them.
+// interfaces answers `show interfaces [PORT]`, with the keys read by aristanetworks/anta
+// VerifyL3MTU and napalm-automation/napalm eos.py.
 func (f *front) interfaces(args []string) (answer, bool) {
 	ports, ok := f.chosen(args)
 	var b strings.Builder
@@ -195,8 +195,8 @@ func (f *front) interfaces(args []string) (answer, bool) {
 	return answer{text: b.String(), value: map[string]any{"interfaces": m}}, ok
 }
 
-// errorCorrection is `show interfaces error-correction`; keys as a public controller for
-// EOS 4.26 reads them.
+// errorCorrection answers `show interfaces error-correction`, with the keys read by a public
+// controller for EOS 4.26.
 func (f *front) errorCorrection(args []string) (answer, bool) {
 	ports, ok := f.ethernet(args)
 	m := map[string]any{}
@@ -207,8 +207,8 @@ func (f *front) errorCorrection(args []string) (answer, bool) {
 	return answer{value: map[string]any{"interfaceErrCorrStatuses": m}}, ok
 }
 
-// interfacesStatus is `show interfaces [PORT] status`; keys as
-// amd/node-scraper reads them.
+// interfacesStatus answers `show interfaces [PORT] status`, with the keys read by
+// amd/node-scraper.
 func (f *front) interfacesStatus(args []string) (answer, bool) {
 	ports, ok := f.ethernet(args)
 	var b strings.Builder
@@ -228,10 +228,10 @@ func (f *front) interfacesStatus(args []string) (answer, bool) {
 	return answer{text: b.String(), value: map[string]any{"interfaceStatuses": m}}, ok
 }
 
-// shortPort is a port as tables print it: "Et1/1".
+// shortPort returns a port's name as printed in tables: "Et1/1".
 func shortPort(name string) string { return strings.Replace(name, "Ethernet", "Et", 1) }
 
-// lldpNeighbors is `show lldp neighbors`; keys as amd/node-scraper reads them.
+// lldpNeighbors answers `show lldp neighbors`, with the keys read by amd/node-scraper.
 func (f *front) lldpNeighbors([]string) (answer, bool) {
 	ports, _ := f.ethernet(nil)
 	var b strings.Builder
@@ -247,8 +247,8 @@ func (f *front) lldpNeighbors([]string) (answer, bool) {
 		"tablesDeletes": 0, "tablesDrops": 0, "tablesLastChangeTime": 0.0}}, true
 }
 
-// lldpDetail is `show lldp neighbors detail`; keys as aristanetworks/anta
-// VerifyLLDPNeighbors reads them, with the interface id in quotes of its own.
+// lldpDetail answers `show lldp neighbors detail`, with the keys read by aristanetworks/anta
+// VerifyLLDPNeighbors. The interface ID contains quotes.
 func (f *front) lldpDetail([]string) (answer, bool) {
 	ports, _ := f.ethernet(nil)
 	var b strings.Builder

@@ -25,7 +25,7 @@ func at(v any, keys ...string) any {
 	return v
 }
 
-// shown is the JSON of a show command.
+// shown returns the JSON of a show command.
 func shown(t testing.TB, k *clitest.Console, cmd string) any {
 	t.Helper()
 	out := k.Do(cmd + " | json | no-more")
@@ -36,7 +36,7 @@ func shown(t testing.TB, k *clitest.Console, cmd string) any {
 	return v
 }
 
-// ecnConfig marks on queue 3 of two ports and counts on that of one.
+// ecnConfig is a configuration in which queue 3 marks on two ports and counts on one of them.
 func ecnConfig(keyword string) string {
 	return strings.ReplaceAll(`qos profile ROCE
    KEY 3
@@ -64,7 +64,7 @@ func countersOf(e *EOS) {
 	}
 	e.SetCounter("Ethernet1/1", 4, cli.PFCRx, 5)
 	e.SetNeighbor("Ethernet1/1", "spine1", "Ethernet7/1")
-	e.SetNeighbor("Ethernet2/1", "spine2", "Ethernet8/1") // of a port that is shut down
+	e.SetNeighbor("Ethernet2/1", "spine2", "Ethernet8/1") // the port is shut down
 	e.SetNeighbor("Ethernet4/1", "gone", "Ethernet9/1")
 	e.SetNeighbor("Ethernet4/1", "", "")
 }
@@ -130,7 +130,7 @@ func TestShowJSON(t *testing.T) {
 	}
 }
 
-// On Sand marked packets are counted with a hardware counter feature only.
+// On Sand, marked packets are counted only with the hardware counter feature.
 func TestECNCountersOnSand(t *testing.T) {
 	e := start(t, Options{Model: "DCS-7280CR3-32P4"})
 	configure(t, e, ecnConfig("tx-queue"))

@@ -2,8 +2,8 @@ package eos
 
 import "testing"
 
-// Another switch of the kind prints the same configuration in other words: each
-// text, typed into a switch that shuffles nothing, makes the same running-config.
+// A different switch of the same kind prints the same configuration differently: each text, typed
+// into a switch without shuffling, gives the same running-config.
 func TestShuffledTextSaysTheSame(t *testing.T) {
 	for _, c := range []struct{ file, model string }{{"strata.cfg", "DCS-7060DX5-64S"}, {"sand.cfg", "DCS-7280CR3-32P4"}} {
 		e := newEOS(t, Options{Model: c.model, Config: readFile(t, c.file)})
@@ -19,7 +19,7 @@ func TestShuffledTextSaysTheSame(t *testing.T) {
 			if again := newEOS(t, Options{Model: c.model, Config: text}); again.Running() != plain {
 				t.Fatalf("%s, seed %d: it prints\n%s\nwhich is\n%s", c.file, seed, text, again.Running())
 			}
-			// A comparison on the box knows no difference.
+			// A diff on the box shows no difference.
 			if d := e.unsaved(); d != "" {
 				t.Fatalf("%s, seed %d: unsaved\n%s", c.file, seed, d)
 			}

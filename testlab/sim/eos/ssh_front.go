@@ -8,8 +8,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// front is what clients reach of a switch: the SSH and the gNMI server, the
-// faults of both, and the world around the box.
+// front holds the parts of a switch that clients reach: the SSH and the gNMI server, their faults,
+// and the world around the box.
 type front struct {
 	*cli.Front
 	e      *EOS
@@ -17,7 +17,7 @@ type front struct {
 	faults *Faults
 	world  *cli.World
 
-	setLock chan struct{} // a box carries out one Set at a time
+	setLock chan struct{} // held during a Set, because a box executes one at a time
 }
 
 func newFront(e *EOS, o Options) (*front, error) {
