@@ -21,19 +21,19 @@ import (
 type record struct {
 	// Run names the run in the message of its revision.
 	Run string `json:"run"`
-	// Edit is what was applied, Undo what stood there before.
+	// Edit holds the applied settings, Undo the previous ones.
 	Edit native.Edit `json:"edit"`
 	Undo native.Edit `json:"undo"`
-	// Earlier is what runs before it applied that were cut off, and whose effects Undo
-	// undoes as well.
+	// Earlier holds the settings that earlier, interrupted runs applied; Undo reverts these as
+	// well.
 	Earlier native.Edit `json:"earlier,omitempty"`
-	// Before identifies the whole configuration before the apply.
+	// Before is the fingerprint of the whole configuration before the apply.
 	Before string `json:"before"`
 }
 
 var runForm = lazyre.New(`^rf-[\w-]{0,80}$`)
 
-// check returns an error, with the place, unless an undo record is one that Apply makes.
+// check returns an error, with its position, for an undo record that Apply would never create.
 func (b record) check(managed func(port string) bool) error {
 	if !runForm.MatchString(b.Run) {
 		return fmt.Errorf("undo record: unusable name of a run %q", b.Run)
@@ -54,7 +54,7 @@ func (b record) check(managed func(port string) bool) error {
 	return nil
 }
 
-// CheckUndo returns an error, with the place, for a record that Apply never makes.
+// CheckUndo returns an error, with its position, for a record that Apply never creates.
 func (d *Driver) CheckUndo(t *drivers.Token, managed func(port string) bool) (qos.Impact, error) {
 	b, err := d.read(t, managed)
 	return b.Undo.Impact(), err
@@ -67,8 +67,8 @@ func (d *Driver) read(t *drivers.Token, managed func(port string) bool) (b recor
 	return b, b.check(managed)
 }
 
-// continued returns the record of an apply to cfg that undoes runs before it as well,
-// whose records are given, the newest first.
+// continued extends the record of an apply to cfg so that it also undoes earlier runs, whose
+// records are given newest first.
 func (d *Driver) continued(b record, cfg *native.Config, runs []*drivers.Token) (record, error) {
 	if len(runs) == 0 {
 		return b, nil
@@ -86,11 +86,12 @@ func (d *Driver) continued(b record, cfg *native.Config, runs []*drivers.Token) 
 	return b, nil
 }
 
-// undone reports whether nothing of what was applied is in a configuration.
+// undone reports whether a configuration contains nothing of the applied settings.
 func (b record) undone(now *native.Config) bool { return len(b.Undo.Within(now)) == 0 }
 
-// holds reports whether an edit changes nothing of what a configuration means. NVUE need
-// not keep a value that equals the default, and may keep the cells of a threshold.
+// holds reports whether applying an edit would not change the meaning of a configuration. The
+// settings may still differ, because NVUE may drop a value that equals the default and round a
+// threshold to cells.
 func holds(e native.Edit, now *native.Config) bool {
 	if len(e.Within(now)) == 0 {
 		return true
@@ -101,13 +102,13 @@ func holds(e native.Edit, now *native.Config) bool {
 	return len(qos.Diff(is, would))+len(qos.Diff(would, is)) == 0
 }
 
-// done reports whether a configuration holds what a record wants, and no longer what it
-// undoes.
+// done reports whether a configuration contains the edit of a record and no longer the previous
+// settings.
 func (b record) done(now *native.Config) bool {
 	return holds(b.Edit, now) && (!b.undone(now) || len(b.Edit.Within(now)) == 0)
 }
 
-// Apply puts a change in force, for the switch to revert unless it is confirmed in time.
+// Apply applies a change. The switch reverts it unless Confirm is called in time.
 func (d *Driver) Apply(ctx context.Context, before *drivers.Snapshot, st *drivers.Steps, o drivers.ApplyOptions) (*drivers.Token, error) {
 	if len(st.Items) == 0 {
 		return nil, nil
@@ -157,12 +158,12 @@ func (d *Driver) Apply(ctx context.Context, before *drivers.Snapshot, st *driver
 	return token, err
 }
 
-// put carries work out and finds out what became of it. Its error wraps ErrPartial where
-// the switch holds neither the old nor the new, or where that cannot be known. nothing
-// says that nothing of the work is in force: what differs was made by others.
+// put writes the settings and reads back the result. Its error wraps ErrPartial if the switch has
+// neither the old nor the new settings, or if that is not known. nothing reports that none of the
+// settings is active: any differences were made by others.
 func (d *Driver) put(ctx context.Context, w *work) (nothing bool, err error) {
 	f, cause := d.write(ctx, w)
-	// The caller may be gone, but the switch has to be left in a known state.
+	// The caller may be gone, but the switch must be left in a known state.
 	if f == unsent || f == rejected {
 		if !drivers.Silent(cause) {
 			ctx, cancel := fence.Outlive(ctx, d.pace.Read)
@@ -182,7 +183,7 @@ func (d *Driver) put(ctx context.Context, w *work) (nothing bool, err error) {
 	return d.judge(ctx, w, f, cause)
 }
 
-// judge finds out what became of an apply that was sent.
+// judge determines the result of an apply that was started.
 func (d *Driver) judge(ctx context.Context, w *work, f fate, cause error) (nothing bool, err error) {
 	rctx, cancel := fence.Outlive(ctx, d.pace.Work+d.pace.Read)
 	defer cancel()
@@ -200,7 +201,7 @@ func (d *Driver) judge(ctx context.Context, w *work, f fate, cause error) (nothi
 	case in && now == answered:
 		return false, nil
 	case in && last.State == "inactive":
-		return false, nil // the switch restarted, and had saved it
+		return false, nil // the switch had saved the change, and restarted
 	case in || now == unanswered:
 		return false, fmt.Errorf("%w: %w", drivers.ErrPartial, cause)
 	case now == broken:
@@ -220,7 +221,8 @@ func (d *Driver) judge(ctx context.Context, w *work, f fate, cause error) (nothi
 	return false, fmt.Errorf("%w: the switch holds neither the old nor the new: %s of %d left to set: %w", drivers.ErrPartial, words.Count(len(left), "setting"), len(w.Edit), cause)
 }
 
-// Settle waits until no revision is at work; one that waits for an answer is none.
+// Settle waits until the switch has finished all revisions. It does not wait for a revision that
+// awaits an answer.
 func (d *Driver) Settle(ctx context.Context) error {
 	for {
 		id, r, err := d.atWork(ctx)
@@ -235,7 +237,7 @@ func (d *Driver) Settle(ctx context.Context) error {
 	}
 }
 
-// waits reports whether a revision waits for an answer.
+// waits reports whether a revision awaits an answer.
 func waits(r revision) bool {
 	return slices.Contains([]string{stateConfirm, stateAsks, stateBroken}, r.State)
 }

@@ -16,7 +16,7 @@ func TestMain(m *testing.M) {
 
 func conform(t *testing.T, name string, o boxOptions, only ...string) {
 	t.Run(name, func(t *testing.T) {
-		t.Parallel() // most of it is waiting
+		t.Parallel() // most of the time is spent waiting
 		drivertest.Run(t, drivertest.Fixture{Only: only, New: func(t *testing.T, d drivertest.Options) *drivertest.Device {
 			o := o
 			o.test = d
@@ -30,8 +30,8 @@ func TestConformance(t *testing.T) {
 	conform(t, "5.15", boxOptions{})
 }
 
-// TestConformanceOfOthers repeats what an operator sees first on other releases, and with
-// what no document tells the other way.
+// TestConformanceOfOthers runs the most important cases on other releases, and with the other
+// variant of undocumented behavior.
 func TestConformanceOfOthers(t *testing.T) {
 	t.Parallel()
 	only := []string{"plan is empty after apply and a restart", "foreign changes after apply survive revert", "revert restores every byte"}

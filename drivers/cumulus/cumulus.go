@@ -1,12 +1,12 @@
-// Package cumulus drives NVIDIA Cumulus Linux over NVUE's REST API: a revision is made of
-// what is in force, changed, compared by the switch itself, and applied with a timer that
-// reverts it unless it is confirmed.
+// Package cumulus controls NVIDIA Cumulus Linux over NVUE's REST API: it creates a revision from
+// the active configuration, changes it, checks the switch's own diff, and applies the revision
+// with a timer that reverts it unless it is confirmed.
 //
-// A warning of the switch is shown and answered with no; a failure is never ignored. What
-// undoes an apply is a patch of its own paths: an old revision would bring back the whole
-// tree, with what others changed since.
+// A warning of the switch is reported and answered with no, unless the user accepts warnings; a
+// failure is never ignored. An apply is undone by patching the changed paths: applying an old
+// revision would restore the whole tree and undo the changes of others.
 //
-// Encoding and decoding are in render/cumulus; no setting is made up here.
+// Encoding and decoding are in render/cumulus; this package does not compose settings.
 package cumulus
 
 import (
@@ -28,24 +28,24 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/cumulus"
 )
 
-// via is how steps go to the switch.
+// via is the transport of steps.
 const via = "rest"
 
-// Driver is one switch. Use Open.
+// Driver controls one switch. Use Open to create it.
 type Driver struct {
 	t     drivers.Target
-	http  *gnmi.HTTP // nil until it is needed
+	http  *gnmi.HTTP // nil until needed
 	facts *drivers.Facts
 	pace  lines.Pace
-	// ended are runs that are known to be at work no more.
+	// ended lists the IDs of runs that are known to have ended.
 	ended []string
-	// desired is what the digest was last asked for; nil until then.
+	// desired is the argument of the last call of Digest; nil before the first.
 	desired *qos.Device
-	// saveFailed is why a save failed; nil while none did.
+	// saveFailed is the error of a failed save; nil if none failed.
 	saveFailed error
 	// idle is the undo record of an apply that is known to have had no effect.
 	idle string
-	// applied are the revisions of the applies of this driver, by their undo records.
+	// applied maps the undo records of this driver's applies to their revisions.
 	applied map[string]string
 }
 
@@ -62,10 +62,10 @@ var (
 	_ drivers.Settler  = (*Driver)(nil)
 )
 
-// An apply takes seconds, and minutes where switchd reloads.
+// An apply takes seconds, or minutes if switchd reloads.
 var realPace = lines.Pace{Poll: 500 * time.Millisecond, Settled: 10 * time.Second, Work: 5 * time.Minute, Read: time.Minute, Timer: lines.CommitTimer}
 
-// Open makes the driver; the switch is dialled by the first call.
+// Open creates the driver without I/O; the first call connects to the switch.
 func Open(t drivers.Target) (drivers.Driver, error) {
 	if t.GNMI.Address == "" {
 		return nil, fmt.Errorf("%w: no address of NVUE's REST API is configured", drivers.ErrUnsupported)
@@ -77,11 +77,11 @@ func newDriver(t drivers.Target) *Driver {
 	return &Driver{t: t, pace: realPace, applied: map[string]string{}}
 }
 
-// Close ends the connections.
+// Close closes the connections.
 func (d *Driver) Close() error { return drivers.HangUp(&d.http) }
 
-// system is what the switch says of itself; the release stands in one of three places, by
-// the release (NVUE API; NVIDIA's configuration manager reads the other two).
+// system describes the software. The release is in one of three places, depending on the release
+// (NVUE API; NVIDIA's configuration manager reads the other two).
 type system struct {
 	Build   string `json:"build"`
 	Name    string `json:"product-name"`
@@ -93,17 +93,17 @@ type system struct {
 	} `json:"version"`
 }
 
-// platform is the hardware. Its keys are not documented.
+// platform describes the hardware. Its keys are not documented.
 type platform struct {
 	Name  string `json:"product-name"`
 	Model string `json:"model"`
 	ASIC  string `json:"asic-model"`
-	// The names of these two are not verified on a switch.
+	// The keys of these two are not verified on a switch.
 	Serial string `json:"serial-number"`
 	MAC    string `json:"system-mac"`
 }
 
-// Probe asks what the switch is; a release that the intent states counts more.
+// Probe identifies the switch; a release stated in the intent takes precedence.
 func (d *Driver) Probe(ctx context.Context) (drivers.Facts, error) {
 	if d.facts != nil {
 		return *d.facts, nil
@@ -136,7 +136,7 @@ func (d *Driver) Probe(ctx context.Context) (drivers.Facts, error) {
 	return f, nil
 }
 
-// Read takes a snapshot of the applied configuration.
+// Read reads the applied configuration.
 func (d *Driver) Read(ctx context.Context) (*drivers.Snapshot, error) {
 	cfg, err := d.config(ctx, "applied")
 	if err != nil {
@@ -148,7 +148,7 @@ func (d *Driver) Read(ctx context.Context) (*drivers.Snapshot, error) {
 	return &drivers.Snapshot{Native: cfg}, nil
 }
 
-// held is the configuration in a snapshot.
+// held returns the configuration in a snapshot.
 func held(s *drivers.Snapshot) *native.Config {
 	if c, ok := s.Native.(*native.Config); ok {
 		return c
@@ -162,13 +162,13 @@ func (d *Driver) Hostname(s *drivers.Snapshot) string {
 	return cmp.Or(c.Hostname, c.Tree.At("system", "hostname").Word())
 }
 
-// Decode turns a snapshot into a running model.
+// Decode converts a snapshot to a running model.
 func (d *Driver) Decode(s *drivers.Snapshot) (*qos.Device, []drivers.Unknown) {
 	dev, unknown := native.Decode(held(s))
 	return dev, leftAlone(unknown)
 }
 
-// Account is what becomes of each line of the configuration in a snapshot.
+// Account says for each line of the configuration in a snapshot how the tool treats it.
 func (d *Driver) Account(s *drivers.Snapshot) []render.Line { return native.Account(held(s)) }
 
 func leftAlone(unknown []native.Unknown) []drivers.Unknown {
@@ -177,8 +177,8 @@ func leftAlone(unknown []native.Unknown) []drivers.Unknown {
 	})
 }
 
-// Digest identifies the state that desired speaks of; "", which no plan starts from, where
-// that is not a switch's.
+// Digest identifies the state that desired manages; it returns "", which matches no plan, if
+// desired is not for a switch.
 func (d *Driver) Digest(s *drivers.Snapshot, want drivers.Desired) string {
 	desired, err := drivers.Want[*qos.Device](want)
 	if err != nil {
@@ -188,10 +188,10 @@ func (d *Driver) Digest(s *drivers.Snapshot, want drivers.Desired) string {
 	return native.Digest(held(s), desired)
 }
 
-// Inherit tells which runs have ended.
+// Inherit sets the IDs of runs that have ended.
 func (d *Driver) Inherit(runs []string) { d.ended = runs }
 
-// fingerprint identifies a whole configuration.
+// fingerprint returns a hash of a whole configuration.
 func fingerprint(c *native.Config) string {
 	sum := sha256.Sum256(c.Tree.JSON())
 	return hex.EncodeToString(sum[:])

@@ -13,7 +13,7 @@ import (
 	simcumulus "github.com/roce-fabric/roce-fabric/testlab/sim/cumulus"
 )
 
-// A warning is shown, answered with no, and nothing comes of the apply, unless warnings are
+// A warning is reported and answered with no, and the apply has no effect, unless warnings are
 // accepted.
 func TestAWarningIsShownAndAnsweredAsToldTo(t *testing.T) {
 	t.Parallel()
@@ -51,8 +51,8 @@ func TestAWarningIsShownAndAnsweredAsToldTo(t *testing.T) {
 	})
 }
 
-// Where the switch takes no timer over REST, the command has one; without SSH the user is
-// told that there is none.
+// If the switch accepts no timer over REST, the driver uses the command, which has one; without
+// SSH, a note says that there is no timer.
 func TestATimerThatRESTDoesNotTake(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -99,7 +99,7 @@ func TestAMessageThatIsRefusedIsLeftOut(t *testing.T) {
 	})
 }
 
-// A change that is not confirmed in time is gone, and Confirm says so.
+// A change that is not confirmed in time is reverted, and Confirm says so.
 func TestNotConfirmedInTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -118,9 +118,9 @@ func TestNotConfirmedInTime(t *testing.T) {
 	})
 }
 
-// Nothing is applied where someone else changes the same between the plan and the
-// revision, or anything between the revision and its apply: some switches may put a
-// revision in force as a whole.
+// Nothing is applied if someone else changes the same settings between the plan and the revision,
+// or any setting between the revision and its apply: some switches may apply a revision as a
+// whole.
 func TestOthersWhoChangeSomethingMeanwhile(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -150,7 +150,7 @@ func TestOthersWhoChangeSomethingMeanwhile(t *testing.T) {
 	})
 }
 
-// A save that the switch only says it did is not believed.
+// A save that has no effect is detected, even if the switch reports success.
 func TestASaveThatSavesNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -165,8 +165,8 @@ func TestASaveThatSavesNothing(t *testing.T) {
 	})
 }
 
-// What an earlier run left to its timer is confirmed, what others left is not, and what is
-// not saved of managed ports is.
+// Keep confirms a change that an earlier run left to its timer but not one of other users, and
+// saves unsaved settings of managed ports.
 func TestKeep(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -232,7 +232,7 @@ func TestOnlyWhatIsMeantIsReverted(t *testing.T) {
 	})
 }
 
-// A switch with the factory's password forbids everything, and the user is told why.
+// A switch with the factory password forbids everything, and the hint says why.
 func TestTheFactoryPassword(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -25,14 +25,14 @@ var ports = []string{"swp1", "swp2", "swp3", "swp4", "swp5", "swp6", "swp7", "sw
 type boxOptions struct {
 	simcumulus.Options
 	test drivertest.Options
-	// setup is configured and saved before the driver comes.
+	// setup is configured and saved before the driver connects.
 	setup  string
 	intent []string // old, new, old, new
 	shared bool     // globals: shared
 	shell  bool     // with SSH
 }
 
-// box is one simulated switch with the intent that it is to carry out.
+// box is one simulated switch and its intent.
 type box struct {
 	*simcumulus.Switch
 	t       testing.TB
@@ -53,7 +53,7 @@ func newBox(t testing.TB, o boxOptions) *box {
 	so.Hostname, so.Username, so.Password, so.TLS, so.HostKey, so.Listen, so.Interfaces = "sw1", "cumulus", drivertest.Password, id.TLS, id.Key, o.test.Listen, ports
 	so.Version, so.Model = cmp.Or(so.Version, "5.15.0"), cmp.Or(so.Model, "SN5600")
 	if o.test.Slow {
-		so.TimeScale = 40 // longer than an answer may take
+		so.TimeScale = 40 // slower than a response may be
 	}
 	s, err := simcumulus.New(so)
 	if err != nil {
@@ -133,7 +133,7 @@ func (b *box) apply(d *Driver) *drivers.Token {
 	return tok
 }
 
-// settled fails the test where a new plan has something to do.
+// settled fails the test if a new plan has something to do.
 func (b *box) settled(d *Driver) {
 	b.t.Helper()
 	_, st := b.plan(d)
@@ -147,7 +147,7 @@ func (b *box) settled(d *Driver) {
 	}
 }
 
-// foreign are settings of other owners, of kinds that this tool writes as well.
+// foreign holds settings of other owners, of kinds that this tool also writes.
 const foreign = `nv set qos pfc STORAGE switch-priority 4
 nv set qos pfc STORAGE cable-length 10
 nv set qos mapping STORAGE trust l2
@@ -162,7 +162,7 @@ func (b *box) hasForeign() bool {
 		strings.Count(b.Running(), `"STORAGE"`) == 4 && strings.Contains(b.Running(), `"BLUE"`)
 }
 
-// tallied are the counters of a switch, by what they are to the driver.
+// tallied maps the driver's metrics to the simulator's counters.
 var tallied = map[drivers.Metric]string{
 	drivers.PFCRx: sim.PFCRx, drivers.PFCTx: sim.PFCTx, drivers.QueuePackets: sim.TxPkts, drivers.QueueBytes: sim.TxOctets, drivers.QueueDrops: sim.DropPkts,
 	drivers.StormsDetected: sim.WDStuck, drivers.GroupDrops: sim.GroupDrops, drivers.ErrorsRx: sim.RxErrors, drivers.ErrorsTx: sim.TxErrors, drivers.LinkPauseRx: sim.LinkPauseRx,
@@ -214,7 +214,7 @@ func (b *box) device() *drivertest.Device {
 	}
 }
 
-// says fails the test unless err is of a kind, not of the other, and has all the texts.
+// says fails the test unless err wraps is but not not, and contains all the texts.
 func says(t testing.TB, err, is, not error, texts ...string) {
 	t.Helper()
 	drivertest.Says(t, drivertest.Password, err, is, not, texts...)

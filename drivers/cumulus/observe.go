@@ -18,17 +18,16 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/cumulus"
 )
 
-// shown is a value of operational data: a number, or a size as the commands print it
-// ("153.00 KB", "25000 B"). KB is 1024 bytes (RDMA over Converged Ethernet: 150 000 bytes
-// are 146.48 KB).
+// shown is a value of operational data: a number, or a size as printed by the commands ("153.00
+// KB", "25000 B"). KB is 1024 bytes (RDMA over Converged Ethernet: 150 000 bytes are 146.48 KB).
 type shown struct {
 	n   uint64
 	set bool
-	// exact says that it was not rounded for people.
+	// exact is set if the value was not rounded for display.
 	exact bool
 }
 
-// UnmarshalJSON reads any value; what is no number is not set.
+// UnmarshalJSON accepts any value; one that is not a number is not set.
 func (s *shown) UnmarshalJSON(b []byte) error {
 	text := strings.Trim(string(b), `"`)
 	if n, err := strconv.ParseUint(text, 10, 64); err == nil {
@@ -44,8 +43,8 @@ func (s *shown) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// link is the link of an interface. Since 5.11 the states of the administrator and of the
-// link stand apart.
+// link is the link of an interface. Since 5.11 the administrative and operational states are
+// separate.
 type link struct {
 	MTU   shown                      `json:"mtu"`
 	Speed string                     `json:"speed"`
@@ -59,7 +58,7 @@ type link struct {
 	} `json:"stats"`
 }
 
-// face is an interface as far as it is read.
+// face is the part of an interface that the driver reads.
 type face struct {
 	Link link `json:"link"`
 	LLDP struct {
@@ -71,7 +70,7 @@ type face struct {
 	} `json:"lldp"`
 }
 
-// counted are the QoS counters of a port.
+// counted holds the QoS counters of a port.
 type counted struct {
 	Ingress byID[struct {
 		Buffer shown `json:"rx-buffer-discards"`
@@ -95,11 +94,11 @@ type counted struct {
 	} `json:"port-stats"`
 }
 
-// byID is a collection of priorities, queues or groups: an object by number, or a list
-// whose members say their number.
+// byID is a collection of priorities, queues or groups: an object keyed by number, or a list
+// whose members contain their number.
 type byID[T any] map[int]T
 
-// UnmarshalJSON reads either form, and leaves out what has no number from 0 to 7.
+// UnmarshalJSON decodes either form and skips members without a number from 0 to 7.
 func (c *byID[T]) UnmarshalJSON(b []byte) error {
 	out := byID[T]{}
 	put := func(id string, raw json.RawMessage) error {
@@ -143,7 +142,7 @@ func (c *byID[T]) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// get reads a resource of operational data; false where the switch has none.
+// get reads a resource of operational data; false if the switch does not have it.
 func (d *Driver) get(ctx context.Context, path string, into any) (bool, error) {
 	err := d.do(ctx, http.MethodGet, path, nil, into)
 	if refusedWith(err, http.StatusNotFound) {
@@ -152,7 +151,7 @@ func (d *Driver) get(ctx context.Context, path string, into any) (bool, error) {
 	return err == nil, err
 }
 
-// faces reads the interfaces and their neighbours, all at once.
+// faces reads the interfaces and their neighbors in one request.
 func (d *Driver) faces(ctx context.Context) (map[string]face, error) {
 	all := map[string]face{}
 	if err := d.do(ctx, http.MethodGet, query(at("interface"), "rev", "operational", "include", "/*/link,/*/lldp/neighbor"), nil, &all); err != nil {
@@ -166,10 +165,10 @@ func (d *Driver) faces(ctx context.Context) (map[string]face, error) {
 	return all, nil
 }
 
-// atOnce is how many resources of ports are read side by side.
+// atOnce is the number of port resources that are read in parallel.
 const atOnce = 4
 
-// each calls read for each port, several at a time, and returns the first error.
+// each calls read for each port, several in parallel, and returns the first error.
 func each(ctx context.Context, ports []string, read func(ctx context.Context, port string) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -197,8 +196,8 @@ func (d *Driver) Observe(ctx context.Context) (*drivers.Observation, error) {
 	return d.observe(ctx, nil, true)
 }
 
-// Counters reads what the ports count. How long a pause lasts has no documented unit, and is
-// left out. NVUE prints discards as bytes; whether they count bytes or frames is not told.
+// Counters reads the port counters. It omits pause times, whose unit is not documented. NVUE
+// prints discards as bytes; it is not documented whether they count bytes or frames.
 func (d *Driver) Counters(ctx context.Context, ports []string) (*drivers.Counters, error) {
 	o, err := d.observe(ctx, ports, false)
 	if err != nil {
@@ -207,7 +206,8 @@ func (d *Driver) Counters(ctx context.Context, ports []string) (*drivers.Counter
 	return drivers.CountersOf(o, ports, lines.CounterAge), nil
 }
 
-// observe reads ports, nil for all; with buffers also what their groups have.
+// observe reads the ports, or all if only is nil; with buffers it also reads the buffers of their
+// groups.
 func (d *Driver) observe(ctx context.Context, only []string, buffers bool) (*drivers.Observation, error) {
 	o := &drivers.Observation{Taken: time.Now()}
 	all, err := d.faces(ctx)
@@ -257,8 +257,8 @@ func (d *Driver) observe(ctx context.Context, only []string, buffers bool) (*dri
 			put(p, drivers.StormsDetected.Of(i), v.Count)
 		}
 		for i, g := range groups {
-			// The headroom is for what comes after a pause, on top of the fill at which senders
-			// may go on. A group that shows only one of the two is not judged by half.
+			// The headroom takes the packets that arrive after a pause, above the level at which
+			// senders may resume. Skip a group that shows only one of the two values.
 			if strings.EqualFold(g.Kind, "lossless") && g.Headroom.n > 0 && g.XON.n > 0 {
 				if p.Groups == nil {
 					p.Groups = map[int]qos.Headroom{}
@@ -281,7 +281,7 @@ func put(p *drivers.PortState, id drivers.CounterID, v shown) {
 	p.Counters[id] = v.n
 }
 
-// into fills in what an interface shows.
+// into sets the state of an interface.
 func (f *face) into(p *drivers.PortState) {
 	l := f.Link
 	p.AdminUp, p.OperUp = drivers.UpOf(l.Admin), drivers.UpOf(l.Oper)
@@ -304,7 +304,7 @@ func (f *face) into(p *drivers.PortState) {
 	}
 }
 
-// into fills in what a port counts.
+// into sets the counters of a port.
 func (c *counted) into(p *drivers.PortState) {
 	for i, v := range c.PFC {
 		put(p, drivers.PFCRx.Of(i), v.Rx)
@@ -325,15 +325,15 @@ func (c *counted) into(p *drivers.PortState) {
 	put(p, drivers.LinkPauseTx.Of(0), c.Port.Pause.Tx)
 }
 
-// marks are the thresholds that a queue has in force.
+// marks holds the active ECN thresholds of a queue.
 type marks struct {
 	ECN string `json:"ecn"`
 	Min shown  `json:"min-threshold"`
 	Max shown  `json:"max-threshold"`
 }
 
-// Applied compares what the switch shows of its ports with desired. The keys of what it
-// shows of ECN are in no guide, so a difference there is not certain.
+// Applied compares the port state that the switch shows with desired. The keys of its ECN data
+// are not documented, so a difference there is not certain.
 func (d *Driver) Applied(ctx context.Context, want drivers.Desired) ([]drivers.Mismatch, error) {
 	desired, err := drivers.Want[*qos.Device](want)
 	if err != nil {
@@ -379,7 +379,7 @@ func (d *Driver) Applied(ctx context.Context, want drivers.Desired) ([]drivers.M
 	return out, err
 }
 
-// unlike are the queues of a port that do not mark as desired.
+// unlike returns a mismatch for each queue of a port that does not mark as desired.
 func unlike(port string, want *qos.Port, have byID[marks]) (out []drivers.Mismatch) {
 	for i := range want.Queues {
 		e := want.Queues[i].ECN

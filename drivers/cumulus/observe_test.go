@@ -69,7 +69,7 @@ func TestWhatAPortShows(t *testing.T) {
 	})
 }
 
-// Counters come as an object by number or as a list, as numbers or as text.
+// Counters are an object keyed by number or a list, and contain numbers or text.
 func TestFormsOfCounters(t *testing.T) {
 	for _, text := range []string{
 		`{"pfc-stats": {"3": {"rx-pause-frames": 5, "tx-pause-frames": "7"}}, "egress-queue-stats": {"3": {"tx-frames": 1, "tx-bytes": "2.00 KB", "tx-uc-buffer-discards": "0 Bytes"}}, "ingress-buffer-stats": {"9": {}}}`,
@@ -98,7 +98,7 @@ func TestFormsOfCounters(t *testing.T) {
 	}
 }
 
-// The release stands in another place in some releases, and another product is refused.
+// Probe finds the release in all of its places, and refuses another product.
 func TestProbe(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

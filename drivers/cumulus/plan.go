@@ -14,20 +14,20 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/cumulus"
 )
 
-// cannot is the reason of a change that no setting of this tool brings about.
+// cannot is the reason for blocking a change that no setting of this tool makes.
 const cannot = "cannot be changed on Cumulus Linux by this tool; set it on the switch, or remove it from the intent"
 
-// draft is a plan as it is made.
+// draft is a plan in preparation.
 type draft struct {
 	lines.Draft
 	cfg  *native.Config
 	edit native.Edit
-	// kept is what all ports share and is left as it is, for others.
+	// kept lists the shared settings that stay unchanged for the sake of other ports.
 	kept   native.Shared
 	others []string
 }
 
-// Plan works out one revision that makes the change.
+// Plan creates one revision that makes the change.
 func (d *Driver) Plan(f drivers.Facts, s *drivers.Snapshot, want drivers.Desired, policy drivers.Policy) (*drivers.Steps, error) {
 	desired, err := drivers.Want[*qos.Device](want)
 	if err != nil {
@@ -55,7 +55,7 @@ func (d *Driver) Plan(f drivers.Facts, s *drivers.Snapshot, want drivers.Desired
 	return out, nil
 }
 
-// steps makes the step of a plan, and blocks the changes that cannot be made.
+// steps creates the step of a plan, and blocks the changes that cannot be made.
 func (p *draft) steps(out *drivers.Steps) error {
 	p.block()
 	var after *qos.Device
@@ -85,9 +85,9 @@ func (p *draft) steps(out *drivers.Steps) error {
 	return nil
 }
 
-// scope finds what all ports share and cannot be changed without the ports that are up
-// and not in the intent, and takes what the ports of the intent do not need out of what is
-// desired.
+// scope finds the shared settings that cannot change because ports outside the intent are up and
+// use them, and removes from desired the shared settings that the ports of the intent do not
+// need.
 func (p *draft) scope() {
 	if p.Desired.Empty() {
 		less := *p.Desired
@@ -113,7 +113,7 @@ func (p *draft) scope() {
 	}
 }
 
-// block marks what the switch, or this tool on it, cannot do.
+// block marks changes that the switch, or this tool on the switch, does not support.
 func (p *draft) block() {
 	p.BlockPorts("bonds")
 	for i := range p.Changes {
@@ -142,7 +142,7 @@ func (p *draft) block() {
 	}
 }
 
-// shares reports whether a value comes about by what all ports share.
+// shares reports whether a field is changed through this shared setting.
 func shares(part native.Shared, field qos.Attr) bool {
 	switch part {
 	case native.SharedQueues:
@@ -156,7 +156,7 @@ func shares(part native.Shared, field qos.Attr) bool {
 	return false
 }
 
-// tell notes what else a plan does.
+// tell notes the side effects of a plan.
 func (p *draft) tell() {
 	if p.edit.Impact() >= qos.ImpactLoss {
 		p.Note("a change of PFC or of traffic pools reprograms the buffers of the ASIC, which may lose packets for a moment; NVIDIA does not say whether ports go down with it")
@@ -173,7 +173,7 @@ func (p *draft) tell() {
 	}
 }
 
-// shared are what of an edit all ports have in common.
+// shared names the switch-wide settings in an edit.
 func shared(e native.Edit) (out []string) {
 	seen := map[string]bool{}
 	for _, s := range e {
@@ -195,7 +195,7 @@ func shared(e native.Edit) (out []string) {
 	return out
 }
 
-// about says what an edit is about, in a few words.
+// about summarizes an edit.
 func about(e native.Edit) (out []string) {
 	ports, others := map[string]bool{}, map[string]bool{}
 	for _, s := range e {
@@ -217,7 +217,7 @@ type step struct {
 	Edit native.Edit `json:"edit"`
 }
 
-// edit reads the one step of a plan, which may come from a file.
+// edit decodes the only step of a plan, which may come from a file.
 func edit(items []drivers.Step, managed func(port string) bool) (native.Edit, error) {
 	if len(items) != 1 {
 		return nil, fmt.Errorf("the plan has %s; a plan for this switch has one", words.Count(len(items), "step"))
@@ -236,7 +236,7 @@ func edit(items []drivers.Step, managed func(port string) bool) (native.Edit, er
 	return s.Edit, nil
 }
 
-// CheckSteps returns an error, with the place, for what a plan of this driver never has.
+// CheckSteps returns an error, with its position, for steps that this driver never creates.
 func (d *Driver) CheckSteps(items []drivers.Step, managed func(port string) bool) (qos.Impact, error) {
 	if len(items) == 0 {
 		return qos.ImpactNone, nil
@@ -245,7 +245,8 @@ func (d *Driver) CheckSteps(items []drivers.Step, managed func(port string) bool
 	return e.Impact(), err
 }
 
-// Differences returns what the step of a plan changes in a configuration, as YAML.
+// Differences returns the parts of the configuration that a plan changes, before and after, as
+// YAML.
 func (d *Driver) Differences(s *drivers.Snapshot, st *drivers.Steps) (before, after string, err error) {
 	if len(st.Items) == 0 {
 		return "", "", nil

@@ -10,7 +10,7 @@ import (
 	simcumulus "github.com/roce-fabric/roce-fabric/testlab/sim/cumulus"
 )
 
-// releases are all that the tests are about.
+// releases lists the releases that the tests cover.
 var releases = []string{"5.9", "5.10", "5.11", "5.12", "5.13", "5.14", "5.15", "5.16", "5.17"}
 
 func TestAllReleasesAreTested(t *testing.T) {
@@ -19,7 +19,7 @@ func TestAllReleasesAreTested(t *testing.T) {
 	}
 }
 
-// inWords returns commands in the words of a release: those of 5.15 have others before it.
+// inWords converts commands to the syntax of a release: releases before 5.15 use other words.
 func inWords(release, commands string) string {
 	if r, _ := native.ReleaseOf(release); r.Minor >= 15 {
 		return commands
@@ -29,8 +29,8 @@ func inWords(release, commands string) string {
 
 func presetOn(release string) string { return inWords(release, "nv set qos roce state enabled") }
 
-// TestThePlanAfterAnApplyIsEmpty is so for each release, with the preset on, off, and left
-// by someone else in the middle of something.
+// TestThePlanAfterAnApplyIsEmpty covers each release with the preset on, off, and partly changed
+// by someone else.
 func TestThePlanAfterAnApplyIsEmpty(t *testing.T) {
 	t.Parallel()
 	left := `nv set qos roce state enabled

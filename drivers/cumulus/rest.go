@@ -16,10 +16,10 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/cumulus"
 )
 
-// base is where NVUE answers (NVUE API).
+// base is the root of NVUE's resources (NVUE API).
 const base = "/nvue_v1"
 
-// refusal is a request that the switch says no to; nothing of it was done.
+// refusal is a request that the switch refused without any effect.
 type refusal struct {
 	status int
 	what   string // "PATCH /revision/3"
@@ -30,7 +30,7 @@ func (r *refusal) Error() string {
 	return fmt.Sprintf("%s: %d %s: %s", r.what, r.status, http.StatusText(r.status), r.detail)
 }
 
-// refusedWith reports whether an error is a refusal with one of some statuses.
+// refusedWith reports whether an error is a refusal with one of the statuses.
 func refusedWith(err error, statuses ...int) bool {
 	r, ok := errors.AsType[*refusal](err)
 	if !ok {
@@ -44,7 +44,7 @@ func refusedWith(err error, statuses ...int) bool {
 	return false
 }
 
-// errFailed is a request that the switch could not carry out, or only in part.
+// errFailed means that the switch could not execute a request, or only in part.
 var errFailed = errors.New("internal error of the switch")
 
 // hinted is an error with advice.
@@ -58,7 +58,7 @@ func (h *hinted) Unwrap() error { return h.error }
 // Hint returns the advice.
 func (h *hinted) Hint() string { return h.hint }
 
-// at is the path of a resource: words of the model, which may hold slashes.
+// at returns the path of a resource from its words, which may contain slashes.
 func at(words ...string) string {
 	var b strings.Builder
 	b.WriteString(base)
@@ -68,7 +68,7 @@ func at(words ...string) string {
 	return b.String()
 }
 
-// query adds parameters to a path: names and values in turns.
+// query adds parameters to a path, given as alternating names and values.
 func query(path string, params ...string) string {
 	q := url.Values{}
 	for i := 0; i+1 < len(params); i += 2 {
@@ -77,8 +77,8 @@ func query(path string, params ...string) string {
 	return path + "?" + q.Encode()
 }
 
-// do asks the switch, and reads its answer into a value unless that is nil. A refusal is
-// a [*refusal].
+// do sends a request and decodes the response into a value unless that is nil. A refusal is a
+// [*refusal].
 func (d *Driver) do(ctx context.Context, method, path string, body []byte, into any) error {
 	if d.http == nil {
 		h, err := gnmi.NewHTTP(d.t.GNMI)
@@ -109,7 +109,7 @@ func (d *Driver) do(ctx context.Context, method, path string, body []byte, into 
 	return nil
 }
 
-// detail is what an answer says of a refusal, in one line.
+// detail returns the reason in a refusal, in one line.
 func detail(answer []byte) string {
 	var problem struct{ Title, Detail string }
 	if json.Unmarshal(answer, &problem) == nil && problem.Title+problem.Detail != "" {
@@ -124,11 +124,11 @@ func detail(answer []byte) string {
 	return term.Clip(term.CleanLine(strings.TrimSpace(string(answer))), 300)
 }
 
-// titled is a page of the server in front of NVUE, which answers while NVUE restarts.
+// titled matches an error page of the web server in front of NVUE, which answers while NVUE
+// restarts.
 var titled = lazyre.New(`(?is)^\s*<.*?<title>(.*?)</title>`)
 
-// config reads a configuration: "applied" is the one in force, "startup" what a restart
-// brings.
+// config reads a configuration: "applied" is the active one, "startup" the one after a restart.
 func (d *Driver) config(ctx context.Context, rev string) (*native.Config, error) {
 	var raw json.RawMessage
 	if err := d.do(ctx, http.MethodGet, query(base+"/", "rev", rev, "filled", "false", "expand", "true"), nil, &raw); err != nil {
@@ -146,7 +146,7 @@ func (d *Driver) config(ctx context.Context, rev string) (*native.Config, error)
 	return cfg, nil
 }
 
-// tree reads a configuration. One that was never saved has nothing in it.
+// tree parses a configuration. A startup configuration that was never saved is empty.
 func tree(raw json.RawMessage) (*native.Config, error) {
 	var top map[string]json.RawMessage
 	if json.Unmarshal(raw, &top) == nil && len(top) == 0 {
@@ -155,7 +155,7 @@ func tree(raw json.RawMessage) (*native.Config, error) {
 	return native.Parse(raw)
 }
 
-// ports are the names of those that the switch has.
+// ports returns the names of the switch's ports.
 func (d *Driver) ports(ctx context.Context) ([]string, error) {
 	var all map[string]json.RawMessage
 	if err := d.do(ctx, http.MethodGet, query(at("interface"), "rev", "operational", "include", "/*/type"), nil, &all); err != nil {
@@ -170,14 +170,14 @@ func (d *Driver) ports(ctx context.Context) ([]string, error) {
 	return out, nil
 }
 
-// issue is what a revision says of itself.
+// issue is a message in a revision.
 type issue struct {
 	Code     string `json:"code"`
 	Message  string `json:"message"`
 	Severity string `json:"severity"`
 }
 
-// revision is one as NVUE shows it.
+// revision is a revision as shown by NVUE.
 type revision struct {
 	State      string `json:"state"`
 	Message    string `json:"message"`
@@ -187,8 +187,8 @@ type revision struct {
 	} `json:"transition"`
 }
 
-// UnmarshalJSON also reads one that stands in an object with its ID as key, as some
-// examples of NVIDIA's have it.
+// UnmarshalJSON also accepts a revision that is wrapped in an object keyed by its ID, as in some
+// of NVIDIA's examples.
 func (r *revision) UnmarshalJSON(b []byte) error {
 	type plain revision
 	var p plain

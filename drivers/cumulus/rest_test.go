@@ -16,7 +16,7 @@ func TestDetailOfAnAnswer(t *testing.T) {
 	}
 }
 
-// A startup configuration that was never saved is empty, and no error.
+// A startup configuration that was never saved is empty, which is not an error.
 func TestAnEmptyConfiguration(t *testing.T) {
 	for text, ok := range map[string]bool{"{}": true, "null": true, `{"qos": {}}`: true, `{"answer": 1}`: false, "[]": false} {
 		if c, err := tree([]byte(text)); (err == nil) != ok || ok && c.Tree == nil {
@@ -25,7 +25,7 @@ func TestAnEmptyConfiguration(t *testing.T) {
 	}
 }
 
-// Somebody's finished dry run does not block an apply; an unknown state does.
+// Another user's finished dry run does not block an apply; an unknown state does.
 func TestWhoIsAtWork(t *testing.T) {
 	for state, want := range map[string]bool{"dry_run_complete": false, "ays_fail": false, "invalid": false, "pending": false, "confirm": true, "apply": true, "ays": true, "of-tomorrow": true} {
 		if got := (revision{State: state}).busy(); got != want {

@@ -13,12 +13,12 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/cumulus"
 )
 
-// errNotSaved is what a read of the startup configuration shows after a save.
+// errNotSaved is returned if the startup configuration lacks the changes after a save.
 var errNotSaved = errors.New("the switch reported success and saved nothing")
 
-// ours returns the revision of an apply that is at work or waits for its confirmation: the
-// one of this driver, one with the message of the run, or one that waits on a switch that
-// holds what the run applied. other is one that is none of these.
+// ours returns the active or waiting revision of an apply: the one that this driver applied, one
+// with the message of the run, or an unnamed one that awaits confirmation on a switch with the
+// settings of the run. other is an error that describes a revision that is none of these.
 func (d *Driver) ours(ctx context.Context, t *drivers.Token, b record) (id string, r revision, other error, err error) {
 	id, r, err = d.atWork(ctx)
 	if err != nil || id == "" {
@@ -39,10 +39,11 @@ func (d *Driver) ours(ctx context.Context, t *drivers.Token, b record) (id strin
 	return "", revision{}, fmt.Errorf("%w: %s", drivers.ErrBusy, whose(id, r)), nil
 }
 
-// confirm tells a revision that waits whether it stays, and waits until it is at rest.
+// confirm answers a revision that awaits confirmation, and waits until the switch has finished
+// it.
 func (d *Driver) confirm(ctx context.Context, id, word string) error {
 	if err := d.reply(ctx, id, word); err != nil && !errors.Is(err, drivers.ErrUnreachable) && !errors.Is(err, errFailed) {
-		// It may have come to its end in between.
+		// It may have ended in the meantime.
 		if !errors.As(err, new(*refusal)) {
 			return err
 		}
@@ -60,7 +61,7 @@ func (d *Driver) confirm(ctx context.Context, id, word string) error {
 	return nil
 }
 
-// rest waits until a revision of an apply that is at work waits or has ended.
+// rest waits until the revision of an apply awaits confirmation or has ended.
 func (d *Driver) rest(ctx context.Context, t *drivers.Token, b record) (id string, other error, err error) {
 	var r revision
 	done, err := drivers.Poll(ctx, d.pace.Poll, d.pace.Work, func() (bool, error) {
@@ -84,8 +85,8 @@ func (d *Driver) rest(ctx context.Context, t *drivers.Token, b record) (id strin
 	return id, other, nil
 }
 
-// Confirm ends the timer and saves. Where the timer has run out before, the error wraps
-// ErrRejected: the switch holds what it held before the apply.
+// Confirm stops the timer and saves. If the timer has already expired, the error wraps
+// ErrRejected: the switch has reverted the apply.
 func (d *Driver) Confirm(ctx context.Context, t *drivers.Token) error {
 	if t == nil {
 		return nil
@@ -116,20 +117,20 @@ func (d *Driver) Confirm(ctx context.Context, t *drivers.Token) error {
 	return fmt.Errorf("%w: the configuration was changed since the apply: %q is gone", drivers.ErrPartial, b.Edit.Within(now)[0])
 }
 
-// Revert undoes an apply, unless nothing of it came into force. It may be called again.
-// While the timer runs, the switch reverts, byte for byte; where others changed something
-// since the apply, and after the timer, what was changed is patched back.
+// Revert undoes an apply, unless none of it took effect. It may be called repeatedly. While the
+// timer is running, the switch reverts by itself, byte for byte. If others changed something
+// since the apply, or the timer has expired, the changed settings are patched back.
 func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 	if t == nil {
 		return nil
 	}
 	b, err := d.read(t, nil)
 	if err != nil || d.idle == string(t.Native) {
-		return err // the differences are from other users, and stay
+		return err // the differences were made by other users, and stay
 	}
 	id, other, err := d.rest(ctx, t, b)
 	if err != nil {
-		return d.bySwitch(cmp.Or(id, d.applied[string(t.Native)]), err) // a silent switch does not say which are at work
+		return d.bySwitch(cmp.Or(id, d.applied[string(t.Native)]), err) // a silent switch does not list its revisions
 	}
 	now, err := d.config(ctx, "applied")
 	if err != nil {
@@ -138,7 +139,7 @@ func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 	if id != "" {
 		word := "confirm_no"
 		if fingerprint(b.Undo.Apply(now)) != b.Before {
-			word = "confirm_yes" // the timer would undo what others did since as well
+			word = "confirm_yes" // the timer would also undo the changes of others
 		}
 		if err := d.confirm(ctx, id, word); err != nil {
 			return d.bySwitch(id, fmt.Errorf("revert: %w", err))
@@ -158,8 +159,7 @@ func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 	return d.save(ctx, func(c *native.Config) bool { return holds(b.Undo, c) })
 }
 
-// bySwitch adds to an error what the switch does by itself, if the error is that it cannot
-// be reached.
+// bySwitch adds to an unreachable error that the switch may revert by itself.
 func (d *Driver) bySwitch(id string, err error) error {
 	if id == "" || !errors.Is(err, drivers.ErrUnreachable) {
 		return err
@@ -167,7 +167,7 @@ func (d *Driver) bySwitch(id string, err error) error {
 	return fmt.Errorf("%w; unless it was confirmed, the switch reverts it by itself within %s of the apply; run plan then", err, drivers.Spell(d.pace.Timer))
 }
 
-// back patches back what stood there before an apply.
+// back patches the settings from before an apply.
 func (d *Driver) back(ctx context.Context, b record, now *native.Config) error {
 	e := b.Undo.Within(now)
 	w := &work{record: record{Run: drivers.RunName("undo-"+b.Run[len(drivers.Mark):], 80), Edit: e, Undo: e.Undo(now), Before: fingerprint(now)}}
@@ -177,10 +177,10 @@ func (d *Driver) back(ctx context.Context, b record, now *native.Config) error {
 	return nil
 }
 
-// save makes the startup configuration one that is as it is to be. Since 5.9 each apply
-// saves, unless that is switched off. Where it is so already, nothing is written: what
-// others have not saved stays as it is. After a save that failed it is not tried again: there
-// may be no room for it.
+// save makes the startup configuration pass good. Since 5.9 each apply saves, unless that is
+// turned off. If the startup configuration already passes, save writes nothing, so that unsaved
+// changes of others stay unsaved. After a failed save it does not try again, because the switch
+// may lack space.
 func (d *Driver) save(ctx context.Context, good func(*native.Config) bool) error {
 	cfg, err := d.config(ctx, "startup")
 	switch {
@@ -217,9 +217,9 @@ func (d *Driver) save(ctx context.Context, good func(*native.Config) bool) error
 	return fmt.Errorf("%w: %w", drivers.ErrUnsaved, failed)
 }
 
-// Keep confirms what an earlier run put in force and left unconfirmed: the switch would
-// revert it. One that may be at work is left alone: the error wraps ErrRejected. It saves
-// what of managed ports runs and is not saved, whoever left it so.
+// Keep confirms a change that an earlier run left unconfirmed, which the switch would revert. If
+// that run may still be in progress, the error wraps ErrRejected. Keep saves the configuration if
+// managed ports have unsaved settings, whoever made them.
 func (d *Driver) Keep(ctx context.Context) (bool, error) {
 	id, r, err := d.atWork(ctx)
 	if err != nil {
@@ -231,7 +231,7 @@ func (d *Driver) Keep(ctx context.Context) (bool, error) {
 		began, dated := drivers.RunTime(drivers.Mark + run)
 		switch {
 		case !named:
-			return false, nil // what others have in force for a trial is not for this tool to save
+			return false, nil // another user's change on trial must not be saved
 		case r.State == stateConfirm && slices.Contains(d.ended, run), r.State == stateConfirm && dated && time.Since(began) > 2*d.pace.Timer:
 			if err := d.confirm(ctx, id, "confirm_yes"); err != nil {
 				return false, err
@@ -258,7 +258,8 @@ func (d *Driver) Keep(ctx context.Context) (bool, error) {
 	return true, d.save(ctx, lasts)
 }
 
-// lasts reports whether managed ports would be after a restart as they are now.
+// lasts returns a function that reports whether a saved configuration keeps the managed ports as
+// they are now.
 func (d *Driver) lasts(now *native.Config) func(saved *native.Config) bool {
 	running, _ := native.Decode(now)
 	return func(c *native.Config) bool {
@@ -267,7 +268,7 @@ func (d *Driver) lasts(now *native.Config) func(saved *native.Config) bool {
 	}
 }
 
-// Startup reads the configuration that the switch starts with.
+// Startup reads the startup configuration.
 func (d *Driver) Startup(ctx context.Context) (*drivers.Snapshot, error) {
 	cfg, err := d.config(ctx, "startup")
 	if refusedWith(err, http.StatusForbidden, http.StatusNotFound) {
@@ -282,8 +283,8 @@ func (d *Driver) Startup(ctx context.Context) (*drivers.Snapshot, error) {
 	return &drivers.Snapshot{Native: cfg}, nil
 }
 
-// Undone reports whether nothing of an apply is in a configuration. Of one that had no
-// effect there is nothing: what differs was made by others.
+// Undone reports whether a configuration contains nothing of an apply. This is always true for an
+// apply that had no effect: any differences were made by others.
 func (d *Driver) Undone(s *drivers.Snapshot, t *drivers.Token) (bool, error) {
 	if t == nil || d.idle == string(t.Native) {
 		return true, nil
@@ -292,7 +293,7 @@ func (d *Driver) Undone(s *drivers.Snapshot, t *drivers.Token) (bool, error) {
 	return err == nil && holds(b.Undo, held(s)), err
 }
 
-// Unsaved names what is applied and would be another after a restart.
+// Unsaved names the applied settings that would change in a restart.
 func (d *Driver) Unsaved(ctx context.Context) ([]string, error) {
 	var cfg [2]*native.Config
 	for i, rev := range []string{"applied", "startup"} {
@@ -315,7 +316,7 @@ func (d *Driver) Unsaved(ctx context.Context) ([]string, error) {
 	return out, nil
 }
 
-// both are the keys of two branches, in natural order.
+// both returns the keys of two branches in natural order.
 func both(a, b *native.Node) []string {
 	all := &native.Node{Sub: map[string]*native.Node{}}
 	for _, n := range []*native.Node{a, b} {

@@ -19,15 +19,14 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/cumulus"
 )
 
-// The states of a revision. NVIDIA documents pending, apply, applied, applied_and_saved,
-// invalid and ays_fail (NVUE API); the others are those that programs which work with
-// switches tell apart.
+// States of a revision. NVIDIA documents pending, apply, applied, applied_and_saved, invalid and
+// ays_fail (NVUE API); the others are used by programs that work with switches.
 var (
 	stateGood = []string{"applied", "applied_and_saved", "saved"}
-	// stateBad are those of an apply that came to an end without effect, or was reverted.
+	// stateBad lists the states of an apply that ended without effect or was reverted.
 	stateBad = []string{"invalid", "ays_fail", "confirm_fail", "apply_fail", "apply_error", "verify_error", "ready_error", "inactive", "detached"}
-	// stateIdle are those in which a revision does not keep others from being applied; that
-	// of "nv config verify" came with 5.17 (Config Commands).
+	// stateIdle lists the states of a revision that does not block the apply of others; the state
+	// of "nv config verify" was added in 5.17 (Config Commands).
 	stateIdle = slices.Concat(stateGood, stateBad, []string{"pending", "checked", "verified", "dry_run_complete", ""})
 )
 
@@ -37,10 +36,10 @@ const (
 	stateBroken  = "ignore_fail"
 )
 
-// busy reports whether a revision is at work, or waits for an answer.
+// busy reports whether a revision is being applied or awaits an answer.
 func (r revision) busy() bool { return !slices.Contains(stateIdle, r.State) }
 
-// says is what a revision says of itself, for people, in one line.
+// says returns the messages of a revision for users, in one line.
 func (r revision) says() string {
 	var parts []string
 	for _, k := range natural.Keys(r.Transition.Issue) {
@@ -54,14 +53,14 @@ func (r revision) says() string {
 	return strings.Join(parts, "; ")
 }
 
-// revisions are all of the switch.
+// revisions returns all revisions of the switch.
 func (d *Driver) revisions(ctx context.Context) (map[string]revision, error) {
 	var all map[string]revision
 	err := d.do(ctx, http.MethodGet, at("revision"), nil, &all)
 	return all, err
 }
 
-// atWork returns the revision that is at work or waits for an answer; "" for none.
+// atWork returns the revision that is being applied or awaits an answer; "" for none.
 func (d *Driver) atWork(ctx context.Context) (id string, r revision, err error) {
 	all, err := d.revisions(ctx)
 	for _, id := range natural.Keys(all) {
@@ -72,7 +71,7 @@ func (d *Driver) atWork(ctx context.Context) (id string, r revision, err error) 
 	return "", revision{}, err
 }
 
-// whose says who may be at work with a revision.
+// whose describes a busy revision and its owner.
 func whose(id string, r revision) string {
 	if run, ok := runOf(r); ok {
 		return fmt.Sprintf("revision %s of run %s is %s", id, run, r.State)
@@ -80,36 +79,36 @@ func whose(id string, r revision) string {
 	return fmt.Sprintf("revision %s of another user is %s", id, r.State)
 }
 
-// runOf is the ID of the run of this tool that applied a revision.
+// runOf returns the ID of the run of this tool that applied a revision.
 func runOf(r revision) (string, bool) {
 	name, _, _ := strings.Cut(r.Message, " ")
 	return strings.TrimPrefix(name, drivers.Mark), drivers.Ours(name)
 }
 
-// work is an edit on its way to the switch.
+// work is an edit to be written.
 type work struct {
 	record
-	// timer is after how long the switch reverts it; 0 is never.
+	// timer is the time after which the switch reverts the edit; 0 for never.
 	timer time.Duration
 	note  func(string)
-	// accepts says that warnings of the switch are answered with yes.
+	// accepts answers warnings of the switch with yes.
 	accepts bool
-	id      string // of its revision, once that is there
+	id      string // of its revision, once it exists
 }
 
-// fate is how far a write came, as the answers have it.
+// fate is the result of a write according to the switch's responses.
 type fate int
 
-// The fates.
+// Values of fate.
 const (
-	unsent     fate = iota // nothing can be in force of it
-	rejected               // the switch says no
-	unanswered             // it said nothing
-	answered               // it says yes
-	broken                 // it failed half way
+	unsent     fate = iota // no setting can take effect
+	rejected               // the switch refused the edit
+	unanswered             // the switch did not respond
+	answered               // the switch accepted the edit
+	broken                 // the apply failed half way
 )
 
-// write makes a revision of an edit and applies it.
+// write creates a revision with the edit and applies it.
 func (d *Driver) write(ctx context.Context, w *work) (fate, error) {
 	if err := d.stage(ctx, w); err != nil {
 		return unsent, err
@@ -129,9 +128,9 @@ func (d *Driver) write(ctx context.Context, w *work) (fate, error) {
 	return answered, nil
 }
 
-// stage makes a revision that differs from what is in force by the edit alone. What it
-// unsets is deleted before anything is set: until 5.16 one request must not hold both
-// (NVUE API, Supported HTTP Methods).
+// stage creates a revision that differs from the active configuration only by the edit. Removed
+// settings are deleted before any are set: until 5.16 one request must not contain both (NVUE
+// API, Supported HTTP Methods).
 func (d *Driver) stage(ctx context.Context, w *work) error {
 	var made map[string]revision
 	if err := d.do(ctx, http.MethodPost, at("revision"), []byte("{}"), &made); err != nil {
@@ -142,7 +141,8 @@ func (d *Driver) stage(ctx context.Context, w *work) error {
 	if len(made) != 1 || w.id == "" {
 		return fmt.Errorf("POST /revision: %d revisions in the answer, want 1", len(made))
 	}
-	// A revision is made of what is in force now: has that still what the edit replaces?
+	// The revision starts from the current configuration. Check that it still has the settings
+	// that the edit replaces.
 	now, err := d.config(ctx, "applied")
 	if err != nil {
 		return err
@@ -164,9 +164,9 @@ func (d *Driver) stage(ctx context.Context, w *work) error {
 	return d.alone(ctx, w)
 }
 
-// deleted are the paths that an edit takes away, with the branches that are empty without
-// them: whether a switch keeps such a branch is not documented, and an empty one may turn
-// something on, as that of the watchdog does.
+// deleted returns the paths that an edit removes, including branches that become empty. It is not
+// documented whether a switch keeps an empty branch, which may turn something on, such as the
+// watchdog.
 func deleted(e native.Edit, now *native.Config) (out []native.Path) {
 	after := e.Apply(now).Tree
 	seen := map[string]bool{}
@@ -182,9 +182,9 @@ func deleted(e native.Edit, now *native.Config) (out []native.Path) {
 	return out
 }
 
-// alone makes sure, by the switch's own difference, that an apply changes nothing but what
-// the edit is about: what others applied since the revision was made would be undone.
-// NVUE adds the type of an interface by itself.
+// alone checks with the switch's own diff that an apply changes only the settings of the edit.
+// Otherwise it would undo changes that others applied since the revision was created. NVUE adds
+// the type of an interface by itself.
 func (d *Driver) alone(ctx context.Context, w *work) error {
 	var raw json.RawMessage
 	if err := d.do(ctx, http.MethodGet, query(base+"/", "rev", w.id, "diff", "applied", "filled", "false", "expand", "true"), nil, &raw); err != nil {
@@ -210,7 +210,7 @@ func (d *Driver) alone(ctx context.Context, w *work) error {
 	return nil
 }
 
-// leaves calls f with the path of each value, and of each empty object.
+// leaves calls f with the path of each value and of each empty object.
 func leaves(v any, path []string, f func(path []string)) {
 	m, ok := v.(map[string]any)
 	if !ok || len(m) == 0 {
@@ -224,22 +224,22 @@ func leaves(v any, path []string, f func(path []string)) {
 	}
 }
 
-// apply is what starts an apply. A warning is never answered before it is told, and a
-// failure never ignored.
+// apply is the request that starts an apply. It contains no answer to warnings and does not
+// ignore failures.
 type apply struct {
 	State    string    `json:"state"`
 	Message  string    `json:"message,omitempty"`
 	Controls *controls `json:"state-controls,omitempty"`
 }
 
-// controls hold the seconds after which the switch reverts an apply that nobody confirms.
-// They are in no guide of NVIDIA's, but in what NVIDIA's own configuration manager sends.
+// controls holds the seconds after which the switch reverts an unconfirmed apply. No NVIDIA guide
+// documents it, but NVIDIA's own configuration manager sends it.
 type controls struct {
 	Confirm int64 `json:"confirm"`
 }
 
-// start starts the apply of a revision, with a timer where the switch takes one: over REST,
-// else by the command. What is not documented is left out where it is refused.
+// start starts the apply of a revision, with a timer if the switch accepts one: over REST,
+// otherwise by command. If the switch refuses undocumented fields, start omits them.
 func (d *Driver) start(ctx context.Context, w *work) error {
 	a := apply{State: "apply", Message: w.Run}
 	if w.timer > 0 {
@@ -272,7 +272,7 @@ func (d *Driver) patch(ctx context.Context, id string, body any) error {
 	return d.do(ctx, http.MethodPatch, at("revision", id), raw, nil)
 }
 
-// reply answers a revision that asks.
+// reply answers the question of a revision.
 func (d *Driver) reply(ctx context.Context, id, word string) error {
 	err := d.patch(ctx, id, apply{State: word})
 	if flag, ok := strings.CutPrefix(word, "confirm_"); ok && refusedWith(err, http.StatusBadRequest) && d.t.SSH != nil {
@@ -281,8 +281,8 @@ func (d *Driver) reply(ctx context.Context, id, word string) error {
 	return err
 }
 
-// shell runs a command on the switch over SSH. What it prints is not judged: the state of
-// the revision is.
+// shell runs a command on the switch over SSH. The output is ignored, because the state of the
+// revision shows the result.
 func (d *Driver) shell(ctx context.Context, cmd string) error {
 	c, err := ssh.Dial(ctx, *d.t.SSH)
 	if err != nil {
@@ -293,15 +293,15 @@ func (d *Driver) shell(ctx context.Context, cmd string) error {
 	return drivers.TransportError(err)
 }
 
-// abandon deletes a revision that is not applied; since 5.12 there is a way.
+// abandon deletes a revision that is not applied, which is possible since 5.12.
 func (d *Driver) abandon(ctx context.Context, id string) {
 	if id != "" {
-		_ = d.do(ctx, http.MethodDelete, at("revision", id), nil, nil) // it changes nothing, and costs a few kilobytes
+		_ = d.do(ctx, http.MethodDelete, at("revision", id), nil, nil) // a leftover revision changes nothing and takes a few kilobytes
 	}
 }
 
-// outcome follows a revision until it comes to rest, for at most limit. asked are the
-// warnings of a switch that wanted to be told to go on, and was not.
+// outcome polls a revision until it reaches a final state, for at most limit. Warnings that the
+// switch wants confirmed are answered with no, unless w.accepts is set.
 func (d *Driver) outcome(ctx context.Context, w *work, limit time.Duration, sent bool) (last revision, f fate, err error) {
 	id := w.id
 	asked := ""
@@ -310,7 +310,7 @@ func (d *Driver) outcome(ctx context.Context, w *work, limit time.Duration, sent
 	_, err = drivers.Poll(ctx, d.pace.Poll, limit, func() (bool, error) {
 		var r revision
 		if err := d.do(ctx, http.MethodGet, at("revision", id), nil, &r); err != nil {
-			if refusedWith(err, http.StatusNotFound) { // a restart forgets
+			if refusedWith(err, http.StatusNotFound) { // a restart deletes revisions
 				last, f = revision{State: "inactive"}, rejected
 				return true, nil
 			}
@@ -328,7 +328,7 @@ func (d *Driver) outcome(ctx context.Context, w *work, limit time.Duration, sent
 			}
 			return true, nil
 		case r.State == "pending":
-			// An apply that the switch did not take within that time never comes.
+			// The switch did not start the apply within that time and will not.
 			f = unsent
 			return !sent && time.Since(began) > d.pace.Settled, nil
 		case r.State == stateAsks && w.accepts:
@@ -358,10 +358,10 @@ func (d *Driver) outcome(ctx context.Context, w *work, limit time.Duration, sent
 	return last, f, err
 }
 
-// equal reports whether two edits say the same.
+// equal reports whether two edits contain the same settings.
 func equal(a, b native.Edit) bool { return differing(a, b) == "" }
 
-// differing names the first path at which two edits say something else.
+// differing returns the first path at which two edits differ.
 func differing(a, b native.Edit) string {
 	is := func(e native.Edit) map[string]*native.Setting {
 		out := map[string]*native.Setting{}

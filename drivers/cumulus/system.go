@@ -13,7 +13,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/telemetry"
 )
 
-// System is NVIDIA Cumulus Linux.
+// System describes NVIDIA Cumulus Linux.
 var System = drivers.System{
 	System: intent.Cumulus,
 	Fit:    native.Fit,
@@ -41,7 +41,7 @@ var System = drivers.System{
 	Saved:     saved,
 }
 
-// release is the one that the intent states, else the newest.
+// release returns the release that the intent states, otherwise the newest.
 func release(d *render.Device) native.Release {
 	r, _ := native.ReleaseOf(d.Switch.Release.V)
 	if r == (native.Release{}) {
@@ -63,7 +63,7 @@ func identify(text []byte) drivers.Identity {
 	return id
 }
 
-// saved makes the driver of a switch whose configuration was saved.
+// saved creates the driver for a saved configuration.
 func saved(text []byte, t drivers.Target) (*drivers.Saved, error) {
 	cfg, err := native.Parse(text)
 	if err != nil {
@@ -75,7 +75,7 @@ func saved(text []byte, t drivers.Target) (*drivers.Saved, error) {
 	return &drivers.Saved{SwitchDriver: newDriver(t), Facts: f, Snapshot: &drivers.Snapshot{Native: cfg}}, nil
 }
 
-// subscriptions are those of OpenConfig that Cumulus Linux serves over gNMI.
+// subscriptions lists the OpenConfig paths that Cumulus Linux serves over gNMI.
 var subscriptions = telemetry.Source{Encoding: "json_ietf", Streams: func(d *render.Device) []telemetry.Stream {
 	return []telemetry.Stream{{Name: "interfaces", Paths: telemetry.Each(telemetry.Ports(d), func(p string) string {
 		return fmt.Sprintf("/interfaces/interface[name=%s]/state/counters", p)

@@ -12,11 +12,11 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/unit"
 )
 
-// Boot sets the ports of a device of the machine that the program runs on, from the
-// host file of the boot unit, and says each step and each setting that is left. The
-// error is that something was not set, also where all the rest was.
+// Boot sets the ports of one device of this machine from the host file of the boot unit, and
+// reports each step and each setting that is still missing. It returns an error if a setting
+// failed, even if all others were set.
 func Boot(ctx context.Context, m *local.Machine, device string, say func(format string, a ...any)) error {
-	// Firmware keeps its settings by itself.
+	// Firmware settings are persistent.
 	m.NoFirmware = true
 	s, err := unit.Load(m.Roots)
 	if err != nil {
@@ -34,13 +34,13 @@ func Boot(ctx context.Context, m *local.Machine, device string, say func(format 
 	}
 	switch {
 	case desired == nil && selectors != nil:
-		// The rules start the unit for more devices than selectors choose.
+		// The udev rules start the unit for more devices than the selectors choose.
 		say("%s is no device of the host file", device)
 		return nil
 	case desired == nil:
 		return fmt.Errorf("the host file has no device %s", device)
 	}
-	// A module that cannot be loaded does not hold up the rest, so it is tried first.
+	// Load rdma_cm first: its failure must not keep the other settings from being set.
 	noCM := m.LoadCM(ctx)
 	names := natural.Keys(desired.Ports)
 	running, err := m.Read(ctx, names)
@@ -63,8 +63,7 @@ func Boot(ctx context.Context, m *local.Machine, device string, say func(format 
 		return failed
 	}
 	left := slices.DeleteFunc(nic.Diff(running, desired), func(c nic.Change) bool { return c.Layer == nic.LayerFirmware })
-	// That is no failure: where the RDMA device is still to come, this is started
-	// again when it does.
+	// Missing settings are not an error: Boot runs again once the RDMA device exists.
 	lines, _ := Left(left, nil)
 	for _, l := range lines {
 		say("left: %s", l)
@@ -72,8 +71,8 @@ func Boot(ctx context.Context, m *local.Machine, device string, say func(format 
 	return failed
 }
 
-// rails adds all rails of a host, and what is over them: they can be counted when the last
-// of them has appeared, whichever that is, and the others have appeared in vain.
+// rails adds all rails of a host, and the interfaces above them. Rails can be counted only once
+// the last device has appeared, whichever that is, so the earlier devices could not set them.
 func rails(desired, h *nic.Host) {
 	for name, p := range h.Ports {
 		if p.Select.V.Rail > 0 {

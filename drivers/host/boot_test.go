@@ -22,7 +22,7 @@ import (
 // cmPort is a port whose RDMA defaults need the module rdma_cm.
 const cmPort = "ens1f0np0"
 
-// withoutCM is a host that cannot load rdma_cm, and what is wanted of it.
+// withoutCM returns a host that cannot load rdma_cm, and its desired state.
 func withoutCM(t *testing.T) (*localtest.Host, *nic.Host) {
 	h := localtest.New(t.TempDir())
 	h.Add(localtest.Port{Name: cmPort, RDMA: "mlx5_0", PCI: "0000:3b:00.0", Driver: nic.DriverMLX5})
@@ -45,7 +45,7 @@ func (l *last) Write(b []byte) (int, error) {
 	return l.Builder.Write(b)
 }
 
-// install puts the host file of a unit on a host.
+// install writes the host file of a unit to a host.
 func install(t *testing.T, h *localtest.Host, want *nic.Host) {
 	t.Helper()
 	files, err := unit.Files(unit.Settings{Binary: "/usr/local/sbin/roce-fabric-nic", Host: want})
@@ -62,8 +62,8 @@ func install(t *testing.T, h *localtest.Host, want *nic.Host) {
 	}
 }
 
-// The boot unit sets what it can, and fails for what a port wants and cannot have,
-// not for what it prints after that.
+// The boot unit sets everything it can. It fails if a port needs a setting that cannot be made,
+// but not because of errors after the last step.
 func TestBootWithoutCM(t *testing.T) {
 	boot := func(t *testing.T, h *localtest.Host, want *nic.Host, then func(cancel func())) (string, error) {
 		install(t, h, want)
@@ -92,7 +92,7 @@ func TestBootWithoutCM(t *testing.T) {
 	})
 	t.Run("ended after the last step", func(t *testing.T) {
 		h, want := withoutCM(t)
-		h.UnloadCM() // and modprobe has it again
+		h.UnloadCM() // the module is not loaded, but modprobe can load it
 		said, err := boot(t, h, want, func(cancel func()) { h.OnRead("sys/kernel/hostname", cancel) })
 		if err != nil || !strings.Contains(said, "left: not read: ") {
 			t.Errorf("%v\n%s", err, said)
@@ -107,7 +107,8 @@ func TestBootWithoutCM(t *testing.T) {
 	})
 }
 
-// A bond or VLAN that appears gets its settings, whatever was set of those below it so far.
+// A bond or VLAN that appears gets its settings, whichever of the interfaces below it are already
+// set.
 func TestBootOfUppers(t *testing.T) {
 	for device, want := range map[string]string{"bond0": "9000 9000 1500 0", "bond0.100": "9000 9000 9000 3", cmPort: "9000 1500 1500 0"} {
 		h, desired := withoutCM(t)
@@ -136,8 +137,8 @@ func TestBootOfUppers(t *testing.T) {
 	}
 }
 
-// NICs of selectors are set by the name of their interface or RDMA device, and rails when
-// the last of them appears. The unit is started for others, too, and leaves them alone.
+// NICs with selectors are set when their interface or RDMA device appears, and rails when the
+// last rail appears. The unit is also started for other devices, which it does not change.
 func TestBootOfSelectors(t *testing.T) {
 	h, desired := withoutCM(t)
 	port := func(name string, s intent.Selector) {
@@ -179,7 +180,7 @@ func TestBootOfSelectors(t *testing.T) {
 	}
 }
 
-// What the intent states of a card is set again at boot.
+// Settings of a card in the intent are restored at boot.
 func TestBootOfCards(t *testing.T) {
 	h, desired := withoutCM(t)
 	desired.Ports[cmPort] = &nic.Port{Name: cmPort, MaxReadRequest: qos.Of(4096), DCQCN: map[string]uint64{"rp_ai_rate": 7}}

@@ -33,7 +33,7 @@ const (
 	password   = "not-a-secret"
 )
 
-// not are the cases that no host has.
+// not lists the cases that do not apply to hosts, with the reason.
 var not = map[string]string{
 	"plan is empty after apply and a restart":               "what is set is lost at a reboot, and the boot unit sets it again",
 	"a rejected step leaves nothing half applied":           "a kernel that refuses a value does so for all steps; nic/local's tests have each refusal",
@@ -56,8 +56,8 @@ var not = map[string]string{
 	"what is not saved is named":                            "a host keeps no configuration apart from what runs but the boot unit, which a plan shows",
 }
 
-// fixture is a simulated host that is reached over SSH, or, with inside, from a
-// program that runs on it.
+// fixture returns a simulated host that is reached over SSH or, with inside, from a program that
+// runs on it.
 func fixture(inside bool) drivertest.Fixture {
 	skip := map[string]string{}
 	for name, why := range not {
@@ -127,11 +127,11 @@ func newHost(t *testing.T, o drivertest.Options, inside bool) *drivertest.Device
 		Desired: want, Policy: drivers.Policy{PortGroup: 1},
 		Open: func() drivers.Driver { return open(password) },
 		Requests: func() int {
-			writes += len(h.Kernel().Writes()) // those since it was last asked
+			writes += len(h.Kernel().Writes()) // Writes returns the writes since the last call
 			return writes
 		},
 		Flaps: func() map[string]int {
-			// Each counts twice: down, and up again.
+			// Each flap counts twice: down and up.
 			return map[string]int{ens: (h.Kernel().Flaps(ens) - flaps) / 2, other: (h.Kernel().Flaps(other) - flaps) / 2}
 		},
 		State: func() []byte {
@@ -169,7 +169,7 @@ func newHost(t *testing.T, o drivertest.Options, inside bool) *drivertest.Device
 	return d
 }
 
-// program is a file that passes for a program of the host's.
+// program creates a file that passes for a program for the host.
 func program(t *testing.T) string {
 	t.Helper()
 	var b [64]byte
@@ -185,13 +185,13 @@ func program(t *testing.T) string {
 func TestConformance(t *testing.T) {
 	for name, inside := range map[string]bool{"over ssh": false, "on the machine": true} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel() // most of it is waiting
+			t.Parallel() // most of the time is spent waiting
 			drivertest.Run(t, fixture(inside))
 		})
 	}
 }
 
-// narrow is a host that takes one session at a time.
+// narrow is a host that allows one session at a time.
 type narrow struct {
 	agent.Machine
 	held *bool
@@ -221,7 +221,7 @@ func (n narrow) Revert(ctx context.Context, u local.Undo) error {
 	return n.Machine.Revert(ctx, u)
 }
 
-// A host that has no session left for the mark is written without one.
+// A host without a free session for the mark is written without a mark.
 func TestOneSessionAtATime(t *testing.T) {
 	k, c := machine(t)
 	c.Connect = func(context.Context) (host.Conn, error) { return narrow{agent.Local(k.Machine()), new(bool)}, nil }
@@ -244,7 +244,7 @@ func TestOneSessionAtATime(t *testing.T) {
 	}
 }
 
-// machine is a host with one port, and what its driver is made of.
+// machine returns a host with one port, and the configuration of its driver.
 func machine(t *testing.T) (*localtest.Host, host.Config) {
 	k := localtest.New(t.TempDir())
 	k.Add(localtest.Port{Name: ens, RDMA: "mlx5_0", PCI: "0000:3b:00.0", Driver: nic.DriverMLX5})
@@ -253,12 +253,12 @@ func machine(t *testing.T) (*localtest.Host, host.Config) {
 	}}
 }
 
-// oldRecord is what version 1 of nic apply kept in its journal.
+// oldRecord is an undo record from the journal of version 1 of nic apply.
 const oldRecord = `{"steps":[{"port":"ens1f0np0","field":"pfc","layer":"driver","driver":"mlx5_core","what":"set pfc of ens1f0np0 to 0x08 {3}",
 "changes":[{"port":"ens1f0np0","field":"pfc","layer":"driver","kind":"drift","old":"0x10 {4}","new":"0x08 {3}","reason":"fabric.yaml:5:45","impact":"port-flap"}],
 "impact":"port-flap","want":{"pfc":8}}],"undo":{"steps":[{"port":"ens1f0np0","field":"pfc","driver":"mlx5_core","old":{"pfc":16}}]}}`
 
-// A journal of before this driver is rolled back like any other.
+// An undo record from before this driver can be reverted.
 func TestOldRecord(t *testing.T) {
 	k, c := machine(t)
 	d, tok := host.New(c), &drivers.Token{Device: "gpu1", Native: json.RawMessage(oldRecord)}
@@ -277,7 +277,7 @@ func TestOldRecord(t *testing.T) {
 	}
 }
 
-// The driver of a host takes no switch, and no host but its own.
+// The driver of a host accepts only the desired state it was created with.
 func TestOtherDesired(t *testing.T) {
 	_, c := machine(t)
 	d := host.New(c)
@@ -295,8 +295,8 @@ func TestOtherDesired(t *testing.T) {
 	}
 }
 
-// A step that would cut the only path to the machine is blocked, and with it the
-// plan, unless the operator allows it.
+// A step that would cut the only path to the machine is blocked, and with it the plan, unless the
+// operator allows it.
 func TestCutOffBlocks(t *testing.T) {
 	k, c := machine(t)
 	k.Routes(ens + "\t00000000\t0100000A\t0003\t0\t0\t100\t00000000\t0\t0\t0")
@@ -323,8 +323,8 @@ func TestCutOffBlocks(t *testing.T) {
 	}
 }
 
-// A run that was cut off frees the host with its connection, one that has ended holds
-// nobody up, and a host that cannot be marked is one that says so.
+// The mark of an interrupted run ends with its connection, a run that has ended blocks no other,
+// and a host that cannot be marked is reported.
 func TestMarkOfADeadRun(t *testing.T) {
 	k, c := machine(t)
 	file := filepath.Join(k.Roots.Run, mark.Name)
@@ -351,7 +351,7 @@ func TestMarkOfADeadRun(t *testing.T) {
 		}
 		return err
 	}
-	// Its process is gone: the file has no lock.
+	// The process of this mark is gone: the file is not locked.
 	if err := os.WriteFile(file, []byte(`{"run":"r0\u001b[2J","by":"ann@ci1","since":"2026-11-24T22:00:05Z"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -1,10 +1,10 @@
-// Package host is the driver of hosts: of the NICs of the machine that the
-// program runs on, or of one that is reached by nic/remote.
+// Package host is the driver for the NICs of hosts: of this machine, or of one that is reached
+// through nic/remote.
 //
-// A host takes its settings one by one and is asked what they disturb, so that a
-// read asks it for the steps as well. A finding of package nic that no run can fix
-// (a pending reset, a value that cannot be read, the boot unit) is a change that is
-// Open. Do not put here how a setting is read or written, which is nic/local's.
+// A host takes its settings one by one, and only the host knows the impact of a step, so Read
+// also asks the host for the steps. A finding of package nic that no run can fix (a pending
+// reset, an unreadable value, the boot unit) becomes an Open change. Do not put code that reads
+// or writes a setting here: it belongs in nic/local.
 package host
 
 import (
@@ -28,7 +28,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/local"
 )
 
-// OS is what the facts of a host say.
+// OS is the operating system in the facts of a host.
 const OS = "linux"
 
 // Conn is a connection to a host.
@@ -37,34 +37,33 @@ type Conn interface {
 	Close() error
 }
 
-// Config says which host, and what is wanted of it.
+// Config identifies a host and its desired state.
 type Config struct {
 	Name string
-	// Desired is what the host should hold. No other port is read, and Plan takes
-	// no other host.
+	// Desired is the desired state of the host. Other ports are not read, and Plan accepts no
+	// other desired state.
 	Desired *nic.Host
-	// Connect connects to the host; nil is the machine that the program runs on.
+	// Connect connects to the host; nil uses this machine.
 	Connect func(context.Context) (Conn, error)
-	// Options bound the steps.
+	// Options limit the steps.
 	Options local.Options
-	// Accepted reports whether the intent accepts a finding about a port; nil accepts
-	// none.
+	// Accepted reports whether the intent accepts a finding about a port; nil accepts none.
 	Accepted func(check, port string) bool
 }
 
-// Driver is one host. It connects with the first call that needs it.
+// Driver controls one host. It connects with the first call that needs it.
 type Driver struct {
 	Config
 	conn Conn
-	// noCM says why the defaults of RDMA-CM could not be set; "" for they could.
+	// noCM says why the RDMA-CM defaults could not be set; "" if they could.
 	noCM string
-	// gone are the settings that this run wrote and that did not stay, lost the steps
-	// that set them.
+	// gone lists the settings that this run wrote and that something else changed back; lost
+	// lists the steps that wrote them.
 	gone []nic.Change
 	lost []local.Step
-	// seen is the host as it was last read.
+	// seen is the state of the host at the last read.
 	seen *nic.Host
-	// unmark takes the mark of this run from the host; nil where there is none.
+	// unmark removes the mark of this run from the host; nil if there is none.
 	unmark func()
 	ended  []string
 }
@@ -75,25 +74,25 @@ var (
 	_ drivers.Heir    = (*Driver)(nil)
 )
 
-// New makes the driver of a host.
+// New creates the driver of a host.
 func New(c Config) *Driver { return &Driver{Config: c} }
 
-// State is what a snapshot of a host holds.
+// State is the content of a host snapshot.
 type State struct {
 	Running *nic.Host `json:"-"`
-	// Changes are those of [nic.Diff]; Steps make what of them can be made.
+	// Changes are the result of [nic.Diff]; Steps make those changes that can be made.
 	Changes []nic.Change `json:"changes"`
 	Steps   []local.Step `json:"steps"`
 }
 
-// StateOf returns what a snapshot of a host holds.
+// StateOf returns the content of a host snapshot.
 func StateOf(s *drivers.Snapshot) State {
 	st, _ := s.Native.(State)
 	return st
 }
 
-// Record is the undo record of a host: what was to be set, each with its old and
-// new value, and what is written to undo it.
+// Record is the undo record of a host: the steps with old and new values, and the writes that
+// undo them.
 type Record struct {
 	Steps []local.Step `json:"steps"`
 	Undo  local.Undo   `json:"undo"`
@@ -105,7 +104,7 @@ type here struct {
 	io.Closer
 }
 
-// Machine connects to the host, where no call has done so yet.
+// Machine returns the connection to the host, connecting on the first call.
 func (d *Driver) Machine(ctx context.Context) (agent.Machine, error) {
 	if d.conn != nil {
 		return d.conn, nil
@@ -131,7 +130,7 @@ func (d *Driver) Machine(ctx context.Context) (agent.Machine, error) {
 	return conn, nil
 }
 
-// Close ends the connection.
+// Close closes the connection.
 func (d *Driver) Close() error {
 	d.release()
 	conn := d.conn
@@ -141,7 +140,7 @@ func (d *Driver) Close() error {
 	return conn.Close()
 }
 
-// kindError is an error that stands for one of package drivers as well.
+// kindError is an error that also matches an error of package drivers.
 type kindError struct {
 	error
 	kind error
@@ -149,7 +148,7 @@ type kindError struct {
 
 func (e kindError) Unwrap() []error { return []error{e.error, e.kind} }
 
-// wrap gives an error the sentinel of package drivers that it stands for.
+// wrap adds the matching error of package drivers.
 func (d *Driver) wrap(err error) error {
 	for _, k := range []struct{ is, kind error }{
 		{local.ErrPartial, drivers.ErrPartial}, {agent.ErrEnded, drivers.ErrUnreachable},
@@ -161,12 +160,12 @@ func (d *Driver) wrap(err error) error {
 	return drivers.TransportError(err)
 }
 
-// ownWord reports whether an error comes from the host, not from the connection to it.
+// ownWord reports whether an error comes from the host itself, not from the connection to it.
 func (d *Driver) ownWord(err error) bool {
 	return d.Connect == nil || errors.As(err, new(*agent.Error))
 }
 
-// Probe connects. Everything else about a host comes with a read.
+// Probe connects to the host. Everything else comes with a read.
 func (d *Driver) Probe(ctx context.Context) (drivers.Facts, error) {
 	if _, err := d.Machine(ctx); err != nil {
 		return drivers.Facts{}, err
@@ -180,7 +179,7 @@ func (d *Driver) Probe(ctx context.Context) (drivers.Facts, error) {
 	}}, nil
 }
 
-// Running reads the settings and the boot unit.
+// Running reads the current settings and the boot unit.
 func (d *Driver) Running(ctx context.Context) (*nic.Host, error) {
 	m, err := d.Machine(ctx)
 	if err != nil {
@@ -195,7 +194,7 @@ func (d *Driver) Running(ctx context.Context) (*nic.Host, error) {
 	return h, nil
 }
 
-// Read takes a snapshot, and asks the host for the steps from there.
+// Read takes a snapshot, including the steps from there, which the host computes.
 func (d *Driver) Read(ctx context.Context) (*drivers.Snapshot, error) {
 	running, err := d.Running(ctx)
 	if err != nil {
@@ -222,7 +221,7 @@ func (d *Driver) Read(ctx context.Context) (*drivers.Snapshot, error) {
 	return &drivers.Snapshot{Native: s}, nil
 }
 
-// Identity returns the hostname and the serial number that a host shows; empty for nil.
+// Identity returns the host name and the serial number that a host shows; empty for nil.
 func Identity(running *nic.Host) drivers.Identity {
 	if running == nil {
 		return drivers.Identity{}
@@ -234,10 +233,10 @@ func Identity(running *nic.Host) drivers.Identity {
 // Hostname implements [drivers.Named].
 func (d *Driver) Hostname(s *drivers.Snapshot) string { return Identity(StateOf(s).Running).Hostname }
 
-// Unit returns the serial number of the machine that a snapshot was taken of.
+// Unit returns the serial number of the machine from a snapshot.
 func (d *Driver) Unit(s *drivers.Snapshot) drivers.Unit { return Identity(StateOf(s).Running).Unit }
 
-// Digest identifies what of a snapshot a run would fix.
+// Digest identifies the changes in a snapshot that a run would make.
 func (d *Driver) Digest(s *drivers.Snapshot, want drivers.Desired) string {
 	if d.check(want) != nil {
 		return ""
@@ -246,13 +245,13 @@ func (d *Driver) Digest(s *drivers.Snapshot, want drivers.Desired) string {
 	enc := json.NewEncoder(h)
 	for _, c := range StateOf(s).Changes {
 		if c.Writable() {
-			_ = enc.Encode(c) // texts and numbers, into a hash: neither fails
+			_ = enc.Encode(c) // encoding texts and numbers to a hash cannot fail
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// check returns an error unless want is what the driver was made for.
+// check returns an error unless want is the driver's own desired state.
 func (d *Driver) check(want drivers.Desired) error {
 	desired, err := drivers.Want[*nic.Host](want)
 	if err == nil && desired != d.Desired {
@@ -261,7 +260,7 @@ func (d *Driver) check(want drivers.Desired) error {
 	return err
 }
 
-// Plan puts the steps that were worked out with the snapshot into the common form.
+// Plan converts the steps in the snapshot to the common form.
 func (d *Driver) Plan(_ drivers.Facts, snap *drivers.Snapshot, want drivers.Desired, policy drivers.Policy) (*drivers.Steps, error) {
 	if err := d.check(want); err != nil {
 		return nil, err
@@ -272,7 +271,7 @@ func (d *Driver) Plan(_ drivers.Facts, snap *drivers.Snapshot, want drivers.Desi
 	if len(s.Steps) > 0 {
 		open = slices.DeleteFunc(slices.Clone(open), nic.Change.Writable)
 	}
-	// What did not stay is said once, whatever it holds at the moment.
+	// Settings that something else changed back are reported only once, by notStaying.
 	open = slices.DeleteFunc(slices.Clone(open), func(c nic.Change) bool {
 		return slices.ContainsFunc(d.gone, func(g nic.Change) bool { return g.Port == c.Port && g.Field == c.Field })
 	})
@@ -302,8 +301,8 @@ func (d *Driver) Plan(_ drivers.Facts, snap *drivers.Snapshot, want drivers.Desi
 	return out, nil
 }
 
-// common is a change in the common form. It disturbs what its step disturbs, and
-// cannot be made where that may not be.
+// common converts a change to the common form. It gets the impact of its step, and is blocked if
+// the step is blocked.
 func common(c nic.Change, steps []local.Step) qos.Change {
 	out := qos.Change{Port: c.Port, Field: qos.NIC(c.Field), Old: c.Old, New: c.New, Reason: c.Reason, Impact: c.Impact, Blocked: c.Blocked, Open: !c.Writable(), Note: note(c)}
 	if c.Field == nic.FieldUnit {
@@ -317,8 +316,8 @@ func common(c nic.Change, steps []local.Step) qos.Change {
 	return out
 }
 
-// note says where the host keeps a value, why it differs where that is no drift, and
-// what puts it in force.
+// note says why a value differs if that is not drift, where the host stores it, and what
+// activates it.
 func note(c nic.Change) string {
 	var parts []string
 	if c.Kind != nic.KindDrift {
@@ -333,7 +332,7 @@ func note(c nic.Change) string {
 	return strings.Join(parts, ", ")
 }
 
-// localSteps reads the steps of a plan, also of one that was saved.
+// localSteps decodes the steps of a plan, which may come from a file.
 func localSteps(items []drivers.Step) ([]local.Step, error) {
 	out := []local.Step{}
 	for i, item := range items {
@@ -346,9 +345,8 @@ func localSteps(items []drivers.Step) ([]local.Step, error) {
 	return out, nil
 }
 
-// Apply carries the steps out, each with its old value read before and its new one
-// after it. Where the module rdma_cm cannot be had all else is carried out, and the
-// next plan says so.
+// Apply executes the steps, reading the value before and after each. If the module rdma_cm cannot
+// be loaded, all other steps are executed, and the next plan reports it.
 func (d *Driver) Apply(ctx context.Context, _ *drivers.Snapshot, st *drivers.Steps, o drivers.ApplyOptions) (*drivers.Token, error) {
 	if len(st.Items) == 0 {
 		return nil, nil
@@ -376,7 +374,7 @@ func (d *Driver) Apply(ctx context.Context, _ *drivers.Snapshot, st *drivers.Ste
 func (d *Driver) apply(ctx context.Context, m agent.Machine, steps []local.Step, items []drivers.Step, o drivers.ApplyOptions) (*drivers.Token, error) {
 	undo, err := m.Before(ctx, steps)
 	if errors.Is(err, agent.ErrStart) && d.unmark != nil && ctx.Err() == nil {
-		// sshd may allow one session at a time (sshd_config(5), MaxSessions).
+		// sshd may allow only one session at a time (sshd_config(5), MaxSessions).
 		d.release()
 		if undo, err = m.Before(ctx, steps); err == nil {
 			o.Tell("no mark on the host, so that a run of another machine does not see this one: it takes one SSH session at a time")
@@ -424,18 +422,19 @@ func (d *Driver) apply(ctx context.Context, m agent.Machine, steps []local.Step,
 	return token, d.wrap(err)
 }
 
-// Confirm has nothing to do: a host keeps no change pending. The boot unit
+// Confirm only removes the mark, because changes of a host are never pending. The boot unit
 // restores the settings after a reboot.
 func (d *Driver) Confirm(context.Context, *drivers.Token) error {
 	d.release()
 	return nil
 }
 
-// Inherit says which runs have ended: a mark of theirs holds nobody up.
+// Inherit sets the IDs of runs that have ended, whose marks are ignored.
 func (d *Driver) Inherit(runs []string) { d.ended = runs }
 
-// hold marks the host for a run, until release or the end of the connection. A mark of
-// another run that may be at work is ErrBusy. The note is for the user.
+// hold marks the host as used by a run, until release or the end of the connection. If another
+// run that may be in progress has marked it, the error is ErrBusy. note is a message for the
+// user.
 func (d *Driver) hold(ctx context.Context, m agent.Machine, run string) (note string, err error) {
 	if d.unmark != nil {
 		return "", nil
@@ -453,7 +452,7 @@ func (d *Driver) hold(ctx context.Context, m agent.Machine, run string) (note st
 	return "", fmt.Errorf("%w: %s: wait until it ends, or, if it is gone, remove its mark on the host (rm /run/%s)", drivers.ErrBusy, h.Other, mark.Name)
 }
 
-// release takes the mark of this run from the host.
+// release removes the mark of this run from the host.
 func (d *Driver) release() {
 	if d.unmark != nil {
 		d.unmark()
@@ -461,7 +460,7 @@ func (d *Driver) release() {
 	d.unmark = nil
 }
 
-// Revert writes back what the undo record holds.
+// Revert writes the old values of the undo record.
 func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 	if t == nil {
 		return nil
@@ -483,8 +482,8 @@ func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 		err = m.Revert(ctx, rec.Undo)
 	}
 	if err != nil && !d.ownWord(err) {
-		// The connection may have gone with the link that it ran over, and no
-		// further agent starts on it; the mark has gone with it.
+		// The connection may be lost with the link that it used, or it may refuse another agent.
+		// The mark ends with the connection.
 		one := errors.Is(err, agent.ErrStart)
 		_ = d.Close()
 		if m, err = d.Machine(ctx); err != nil {
@@ -503,7 +502,7 @@ func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 	return kindError{d.wrap(err), drivers.ErrPartial}
 }
 
-// Applied has nothing to compare: what is read of a host is what is in force.
+// Applied returns no mismatches, because the values read from a host are the active ones.
 func (d *Driver) Applied(_ context.Context, want drivers.Desired) ([]drivers.Mismatch, error) {
 	return nil, d.check(want)
 }

@@ -10,12 +10,11 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// Left says, a line each, which changes stay open, the ports together of which the
-// same is true. The boot unit has a command of its own, and what waits
-// for a reset is as intended once that comes. unfit says that a port is missing, or
-// not proven to be lossless; "" for neither. A function without DCB is for the
-// machine that has the physical one, and a finding that the intent accepts is no
-// error here either; a nil accepted accepts none.
+// Left lists the changes that stay open, one per line, grouping ports with the same change. It
+// omits the boot unit, which has its own command, and settings that a pending reset will
+// activate. unfit says which ports are missing or not proven to be lossless; "" if there are
+// none. It omits functions without DCB, whose physical function belongs to another machine, and
+// findings that the intent accepts; a nil accepted accepts none.
 func Left(changes []nic.Change, accepted func(check, port string) bool) (lines []string, unfit string) {
 	var ports ordered.Groups[nic.Change, string]
 	for _, c := range changes {
@@ -50,7 +49,7 @@ func Left(changes []nic.Change, accepted func(check, port string) bool) (lines [
 	return lines, unfit
 }
 
-// place says a field of ports, or of the host.
+// place names a field of ports, or of the host.
 func place(field string, ports []string) string {
 	if at := natural.Fold(ports); at != "" {
 		return field + " of " + at
@@ -58,8 +57,8 @@ func place(field string, ports []string) string {
 	return field
 }
 
-// findingOf is the check that finds a change in a validation: that a port is not
-// there, or that a setting of it cannot be read; "" for no such.
+// findingOf returns the ID of the check that reports a missing port or an unreadable setting; ""
+// for other changes.
 func findingOf(c nic.Change) string {
 	switch {
 	case c.Field == nic.FieldPort:

@@ -20,9 +20,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/mlxconfig"
 )
 
-// Resets returns the cards of a host that wait for a reset, by the changes from what runs
-// to what is desired. A reset puts all stored settings of a card in force, so that those
-// of others are named as well.
+// Resets returns the cards of a host that await a reset, given the changes from running to
+// desired. A reset activates all stored settings of a card, so the stored settings of others are
+// listed as well.
 func Resets(running *nic.Host, changes []nic.Change) []drivers.Reset {
 	cards := map[string]*drivers.Reset{}
 	for _, c := range changes {
@@ -51,7 +51,7 @@ func Resets(running *nic.Host, changes []nic.Change) []drivers.Reset {
 	return out
 }
 
-// stored are the settings of a card that the next boot changes, other than those listed.
+// stored returns the settings of a card that the next boot changes, except those in listed.
 func stored(nv map[string]nic.NV, listed []string) (out []string) {
 	for _, name := range ordered.Sorted(maps.Keys(nv), natural.Compare) {
 		v := nv[name]
@@ -131,7 +131,8 @@ func (d *Driver) Reset(ctx context.Context, part drivers.Reset, o drivers.ResetO
 	if err != nil {
 		return d.wrap(err)
 	}
-	// The mark would go with the connection, and only says now that no other run is at work.
+	// Check only now that no other run is in progress, because the mark would end with the
+	// connection.
 	if _, err := d.hold(ctx, m, o.ID); err != nil {
 		return err
 	}
@@ -139,28 +140,29 @@ func (d *Driver) Reset(ctx context.Context, part drivers.Reset, o drivers.ResetO
 	if err := m.Reset(ctx, card, d.Options); err != nil && (d.ownWord(err) || errors.Is(err, agent.ErrStart)) {
 		return kindError{d.wrap(err), drivers.ErrPartial}
 	}
-	// An error of the connection says nothing: it may have gone with the card.
+	// Ignore an error of the connection, which may have been lost with the card.
 	if err := d.back(ctx, before, card.Way.Reboots(), o.Within); err != nil {
 		return kindError{err, drivers.ErrPartial}
 	}
 	return nil
 }
 
-// The waits for a host that is to come back.
+// Times for polling a host that is restarting.
 const (
-	firstLook = 250 * time.Millisecond // between two looks, doubled each time
+	firstLook = 250 * time.Millisecond // between two polls, doubled each time
 	lastLook  = 10 * time.Second
-	// oneLook bounds a look: a card takes 20 s to read, and one that has just come back
-	// may not answer at all.
+	// oneLook limits one poll: reading a card takes up to 20 s, and one that is just restarting
+	// may not respond at all.
 	oneLook = 3 * time.Minute
-	// unitTime is how long the boot unit of a host that is back may take.
+	// unitTime is the time that the boot unit of a restarted host may take.
 	unitTime = time.Minute
 )
 
-// errUnset says that a host is back, and its boot unit has not set everything.
+// errUnset means that a host is back but its boot unit has not set everything.
 var errUnset = errors.New("its boot unit has not set it yet")
 
-// back waits until a host is back, and its boot unit, where it has one, has had its time.
+// back waits until a host is back and its boot unit, if it has one, has set everything or used up
+// its time.
 func (d *Driver) back(ctx context.Context, before *nic.Host, reboots bool, within time.Duration) error {
 	deadline := time.NewTimer(within)
 	defer deadline.Stop()
@@ -188,11 +190,11 @@ func (d *Driver) back(ctx context.Context, before *nic.Host, reboots bool, withi
 	}
 }
 
-// returned says what a host still lacks of what it had; nil for nothing.
+// returned returns an error that describes what a host still lacks; nil if it is back as before.
 func (d *Driver) returned(ctx context.Context, before *nic.Host, reboots bool) error {
 	ctx, cancel := context.WithTimeout(ctx, oneLook)
 	defer cancel()
-	_ = d.Close() // a connection over the card is dead, and may not know it
+	_ = d.Close() // a connection over the card is dead, possibly without noticing
 	m, err := d.Machine(ctx)
 	if err != nil {
 		return err

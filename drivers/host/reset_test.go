@@ -9,7 +9,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// Ports of one card wait together, and what a reset puts in force besides is named.
+// Ports of one card are listed together, with the other settings that the reset activates.
 func TestResets(t *testing.T) {
 	t.Parallel()
 	nv := map[string]nic.NV{

@@ -13,8 +13,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/local"
 )
 
-// watch checks that the values a run wrote stay in place. Where something else changes one
-// back, neither another write nor a revert helps: it is left, and the host is not as
+// watch checks that the values a run wrote stay in place. If something else changes a value back,
+// neither another write nor a revert helps, so the value is left and the host reported as not as
 // intended.
 func (d *Driver) watch(ctx context.Context, m agent.Machine, steps []local.Step) error {
 	if d.noCM != "" {
@@ -35,12 +35,12 @@ func (d *Driver) watch(ctx context.Context, m agent.Machine, steps []local.Step)
 	return nil
 }
 
-// loses reports whether a field of a port is of a step that did not last.
+// loses reports whether a field of a port belongs to a step whose value did not stay.
 func (d *Driver) loses(port, field string) bool {
 	return slices.ContainsFunc(d.lost, func(s local.Step) bool { return s.Sets(port, field) })
 }
 
-// notStaying says, a line each, what did not stay, and who may have written it.
+// notStaying lists the values that did not stay, one per line, and what may have changed them.
 func (d *Driver) notStaying() (lines []string) {
 	var ports ordered.Groups[nic.Change, string]
 	for _, c := range d.gone {
@@ -52,7 +52,7 @@ func (d *Driver) notStaying() (lines []string) {
 	return lines
 }
 
-// unfit joins why a host is not as intended.
+// unfit joins the reasons why a host is not as intended.
 func unfit(why string, lines []string) string {
 	if why != "" {
 		lines = append([]string{why}, lines...)

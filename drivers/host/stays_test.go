@@ -16,7 +16,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/local/localtest"
 )
 
-// rivalled is a machine on which something else acts once a run has written.
+// rivalled is a machine on which something else acts after a run has written.
 type rivalled struct {
 	agent.Machine
 	act func()
@@ -29,8 +29,8 @@ func (r rivalled) Watch(ctx context.Context, desired *nic.Host, steps []local.St
 	return r.Machine.Watch(ctx, desired, steps)
 }
 
-// Each of six rivals that sets a value back is named by the plan after the apply, which has
-// no step for the value and says that the host is not as intended.
+// If one of six other programs sets a value back, the plan after the apply names it, has no step
+// for the value, and says that the host is not as intended.
 func TestRivalsAreNamed(t *testing.T) {
 	pfc := func(k *localtest.Host) { k.Corrupt(ens, func(s *dcb.State) { s.PFC.Enabled = 0 }) }
 	mtu := func(k *localtest.Host) { k.Put("class/net/"+ens+"/mtu", "1500\n") }
